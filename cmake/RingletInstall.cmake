@@ -1,0 +1,75 @@
+# One shared library, libringlet.so.0, of all layers; and what find_package and pkg-config need.
+#
+# It exports what is marked RINGLET_API in include/ringlet and the nccl*/pnccl* functions; the rest
+# is hidden twice: by the compiler's flag and by packaging/ringlet.map, which also keeps our copies
+# of inline standard-library functions from meeting those of the program.
+include(CMakePackageConfigHelpers)
+
+# The tool and the PyTorch extension link the layers themselves; the library is for everybody else,
+# who have no use for the simulator.
+get_property(layers GLOBAL PROPERTY RINGLET_LAYERS)
+list(REMOVE_ITEM layers cli torch sim)
+list(TRANSFORM layers PREPEND ringlet_ OUTPUT_VARIABLE layer_targets)
+list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:ringlet_\\1>" OUTPUT_VARIABLE layer_objects)
+
+file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/ringlet/*.hpp)
+set(version_script ${PROJECT_SOURCE_DIR}/packaging/ringlet.map)
+
+# The target `ringlet` is the tool, hence the longer name here. The layers' archives are listed only
+# for the libraries behind them: every object is in already.
+add_library(ringlet_shared SHARED ${layer_objects})
+add_library(ringlet::ringlet ALIAS ringlet_shared)
+target_sources(ringlet_shared PUBLIC FILE_SET HEADERS
+  BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
+target_compile_features(ringlet_shared INTERFACE cxx_std_20)
+target_link_libraries(ringlet_shared PRIVATE ${layer_targets})
+target_link_options(ringlet_shared PRIVATE -Wl,--version-script=${version_script})
+set_target_properties(ringlet_shared PROPERTIES
+  OUTPUT_NAME ringlet EXPORT_NAME ringlet LINKER_LANGUAGE CXX
+  VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${version_script})
+
+install(TARGETS ringlet_shared EXPORT ringlet
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# NCCL's names live in directories of their own: who wants `#include <nccl.h>` or libnccl.so.2 to
+# mean Ringlet says so, and nobody gets it by accident.
+set(compat_includedir ${CMAKE_INSTALL_INCLUDEDIR}/ringlet/compat)
+set(compat_libdir ${CMAKE_INSTALL_LIBDIR}/ringlet/compat)
+if(TARGET ringlet_c_api)
+  add_library(ringlet_nccl INTERFACE)
+  add_library(ringlet::nccl ALIAS ringlet_nccl)
+  set_target_properties(ringlet_nccl PROPERTIES EXPORT_NAME nccl)
+  target_include_directories(ringlet_nccl INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/ringlet/compat>
+    $<INSTALL_INTERFACE:${compat_includedir}>)
+  target_link_libraries(ringlet_nccl INTERFACE ringlet_shared)
+  install(TARGETS ringlet_nccl EXPORT ringlet)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/ringlet/compat/nccl.h
+    DESTINATION ${compat_includedir})
+
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/compat)
+  file(CREATE_LINK ../../libringlet.so.0 ${PROJECT_BINARY_DIR}/compat/libnccl.so.2 SYMBOLIC)
+  file(CREATE_LINK libnccl.so.2 ${PROJECT_BINARY_DIR}/compat/libnccl.so SYMBOLIC)
+  install(FILES ${PROJECT_BINARY_DIR}/compat/libnccl.so.2 ${PROJECT_BINARY_DIR}/compat/libnccl.so
+    DESTINATION ${compat_libdir})
+endif()
+
+if(TARGET ringlet)
+  install(TARGETS ringlet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringlet)
+install(EXPORT ringlet NAMESPACE ringlet:: FILE ringletTargets.cmake DESTINATION ${cmake_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/ringletConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/ringletConfig.cmake INSTALL_DESTINATION ${cmake_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ringletConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ringletConfig.cmake
+  ${PROJECT_BINARY_DIR}/ringletConfigVersion.cmake DESTINATION ${cmake_dir})
+
+# Relative to the .pc file itself, so that `cmake --install --prefix` and a moved tree stay right.
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${PROJECT_SOURCE_DIR}/packaging/ringlet.pc.in ${PROJECT_BINARY_DIR}/ringlet.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ringlet.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,489 @@
+/* NCCL's C interface, version 2.28, for programs that run on Ringlet.
+ *
+ * Names, numbers and layouts are NCCL's, so that a program compiles unchanged, and, with our
+ * libnccl.so.2, runs unchanged. The behaviour is described here for Ringlet, which moves host
+ * memory:
+ *
+ *   Buffers   are host memory. A pointer to device memory is the caller's mistake.
+ *   Streams   a null stream means "complete on return"; inside a group, when the outermost
+ *             ncclGroupEnd returns. Another stream is an in-order queue of ours, named by its
+ * value. Threads   one thread at a time per communicator, except ncclCommAbort, ncclCommRevoke and
+ *             ncclCommGetAsyncError, which any thread may call at any time.
+ *   Errors    every call returns a ncclResult_t; ncclGetLastError has the whole sentence: which
+ * rank, host and address, and what to do. After anything but ncclInvalidArgument and
+ *             ncclInProgress, abort the communicator.
+ *   Missing   a function that this version of Ringlet does not implement changes nothing, returns
+ *             ncclInvalidUsage, and ncclGetLastError says so.
+ *
+ * "Collective" means that every rank of the communicator makes the call, in the same order.
+ * Each function has a twin with a leading p, the same under another name, so that a profiler can
+ * define the plain name and call on.
+ *
+ * This header is installed where no compiler looks by itself, so it never shadows a real NCCL.
+ * It needs C99 or C++98 and no CUDA. With CUDA, include cuda_runtime.h first, or define
+ * RINGLET_HAVE_CUDA to have it included here.
+ */
+#ifndef RINGLET_COMPAT_NCCL_H_
+#define RINGLET_COMPAT_NCCL_H_
+
+#include <limits.h>
+#include <stddef.h>
+
+#if defined(RINGLET_HAVE_CUDA)
+#include <cuda_runtime.h>
+#elif !defined(__DRIVER_TYPES_H__) && !defined(__CUDA_RUNTIME_H__)
+typedef struct CUstream_st* cudaStream_t;
+#endif
+
+#if defined(__GNUC__)
+#define RINGLET_C_API __attribute__((visibility("default")))
+#else
+#define RINGLET_C_API
+#endif
+
+/* ---- Version --------------------------------------------------------------------------------- */
+
+#define NCCL_MAJOR 2
+#define NCCL_MINOR 28
+#define NCCL_PATCH 9
+#define NCCL_SUFFIX ""
+
+/* The code of a version. Up to 2.8 it had a digit less for the minor number. */
+#define NCCL_VERSION(major, minor, patch)                                \
+  (((major) <= 2 && (minor) <= 8) ? (major)*1000 + (minor)*100 + (patch) \
+                                  : (major)*10000 + (minor)*100 + (patch))
+#define NCCL_VERSION_CODE 22809
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Types ----------------------------------------------------------------------------------- */
+
+/* A communicator, as one of its ranks holds it. */
+typedef struct ncclComm* ncclComm_t;
+#define NCCL_COMM_NULL NULL
+
+/* A buffer registered by all ranks together. */
+typedef struct ncclWindow_vidmem* ncclWindow_t;
+
+/* Names a communicator that is about to be formed, and holds its secret: who has the id can join.
+ * Opaque, copied by value, carried to the other ranks by the caller. */
+#define NCCL_UNIQUE_ID_BYTES 128
+typedef struct {
+  char internal[NCCL_UNIQUE_ID_BYTES];
+} ncclUniqueId;
+
+typedef enum {
+  ncclSuccess = 0,
+  ncclUnhandledCudaError = 1, /* Ringlet calls no CUDA and never returns this */
+  ncclSystemError = 2,        /* a system call failed */
+  ncclInternalError = 3,      /* ranks do not fit together, or a defect of Ringlet */
+  ncclInvalidArgument = 4,    /* nothing happened; the communicator is as before */
+  ncclInvalidUsage = 5,       /* not possible here, or not implemented */
+  ncclRemoteError = 6,        /* a rank is lost, or silent beyond its deadline */
+  ncclInProgress = 7,         /* a non-blocking communicator is still at it */
+  ncclNumResults = 8
+} ncclResult_t;
+
+typedef enum {
+  ncclInt8 = 0,
+  ncclChar = 0,
+  ncclUint8 = 1,
+  ncclInt32 = 2,
+  ncclInt = 2,
+  ncclUint32 = 3,
+  ncclInt64 = 4,
+  ncclUint64 = 5,
+  ncclFloat16 = 6,
+  ncclHalf = 6,
+  ncclFloat32 = 7,
+  ncclFloat = 7,
+  ncclFloat64 = 8,
+  ncclDouble = 8,
+  ncclBfloat16 = 9,
+  ncclFloat8e4m3 = 10,
+  ncclFloat8e5m2 = 11,
+  ncclNumTypes = 12
+} ncclDataType_t;
+
+/* The type from which NCCL computes ncclMaxRedOp; clients may name it. */
+typedef enum { ncclNumOps_dummy = 5 } ncclRedOp_dummy_t;
+
+/* Values from ncclNumOps to ncclMaxRedOp are operations made by ncclRedOpCreate functions. */
+typedef enum {
+  ncclSum = 0,
+  ncclProd = 1,
+  ncclMax = 2,
+  ncclMin = 3,
+  ncclAvg = 4, /* the sum divided by the number of ranks, once, at the end */
+  ncclNumOps = 5,
+  ncclMaxRedOp = 0x7fffffff
+} ncclRedOp_t;
+
+typedef enum {
+  ncclScalarDevice = 0,       /* read when the collective runs */
+  ncclScalarHostImmediate = 1 /* read before ncclRedOpCreatePreMulSum returns */
+} ncclScalarResidence_t;
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+#define NCCL_CONFIG_UNDEF_INT INT_MIN
+#define NCCL_CONFIG_UNDEF_PTR NULL
+#define NCCL_UNDEF_FLOAT -1.0f
+
+#define NCCL_SPLIT_NOCOLOR -1 /* this rank takes part in the split but in none of its results */
+
+#define NCCL_CTA_POLICY_DEFAULT 0x00
+#define NCCL_CTA_POLICY_EFFICIENCY 0x01
+#define NCCL_CTA_POLICY_ZERO 0x02
+
+#define NCCL_SHRINK_DEFAULT 0x00 /* the parent is idle */
+#define NCCL_SHRINK_ABORT 0x01   /* the parent is broken: end what it is doing first */
+
+#define NCCL_REVOKE_DEFAULT 0x00
+
+#define NCCL_WIN_DEFAULT 0x00
+#define NCCL_WIN_COLL_SYMMETRIC 0x01
+#define NCCL_WIN_REQUIRED_ALIGNMENT 4096
+
+/* What a communicator is formed with. Always start from NCCL_CONFIG_INITIALIZER: its first three
+ * fields tell the library which version of this struct the caller was compiled with. A field left
+ * at its UNDEF value takes the default; an environment setting wins over either. Fields that
+ * concern GPU kernels are accepted and have no effect on host memory. */
+typedef struct ncclConfig_v22800 {
+  size_t size;
+  unsigned int magic;
+  unsigned int version;
+
+  int blocking;            /* 0: calls return ncclInProgress, then ask ncclCommGetAsyncError */
+  int cgaClusterSize;      /* GPU only */
+  int minCTAs;             /* GPU only */
+  int maxCTAs;             /* GPU only */
+  const char* netName;     /* the network to use, by name */
+  int splitShare;          /* 1: children of a split share this communicator's resources */
+  int trafficClass;        /* class of the network traffic */
+  const char* commName;    /* a label for logs and profiles */
+  int collnetEnable;       /* in-network reduction; not available */
+  int CTAPolicy;           /* GPU only; NCCL_CTA_POLICY_ */
+  int shrinkShare;         /* 1: children of a shrink share this communicator's resources */
+  int nvlsCTAs;            /* GPU only */
+  int nChannelsPerNetPeer; /* connections to one peer on another host */
+  int nvlinkCentricSched;  /* GPU only */
+} ncclConfig_t;
+
+#define NCCL_CONFIG_INITIALIZER                           \
+  {                                                       \
+    sizeof(ncclConfig_t),       /* size */                \
+        0xcafebeef,             /* magic */               \
+        NCCL_VERSION(2, 28, 9), /* version */             \
+        NCCL_CONFIG_UNDEF_INT,  /* blocking */            \
+        NCCL_CONFIG_UNDEF_INT,  /* cgaClusterSize */      \
+        NCCL_CONFIG_UNDEF_INT,  /* minCTAs */             \
+        NCCL_CONFIG_UNDEF_INT,  /* maxCTAs */             \
+        NCCL_CONFIG_UNDEF_PTR,  /* netName */             \
+        NCCL_CONFIG_UNDEF_INT,  /* splitShare */          \
+        NCCL_CONFIG_UNDEF_INT,  /* trafficClass */        \
+        NCCL_CONFIG_UNDEF_PTR,  /* commName */            \
+        NCCL_CONFIG_UNDEF_INT,  /* collnetEnable */       \
+        NCCL_CONFIG_UNDEF_INT,  /* CTAPolicy */           \
+        NCCL_CONFIG_UNDEF_INT,  /* shrinkShare */         \
+        NCCL_CONFIG_UNDEF_INT,  /* nvlsCTAs */            \
+        NCCL_CONFIG_UNDEF_INT,  /* nChannelsPerNetPeer */ \
+        NCCL_CONFIG_UNDEF_INT   /* nvlinkCentricSched */  \
+  }
+
+/* What ncclGroupSimulateEnd fills in. Start from NCCL_SIM_INFO_INITIALIZER. */
+typedef struct ncclSimInfo_v22200 {
+  size_t size;
+  unsigned int magic;
+  unsigned int version;
+  float estimatedTime; /* microseconds */
+} ncclSimInfo_t;
+
+#define NCCL_SIM_INFO_INITIALIZER \
+  { sizeof(ncclSimInfo_t), 0x74685283, NCCL_VERSION(2, 28, 9), NCCL_UNDEF_FLOAT }
+
+/* ---- The library ----------------------------------------------------------------------------- */
+
+/* Writes NCCL_VERSION_CODE of the library, which may be newer than this header's. */
+RINGLET_C_API ncclResult_t ncclGetVersion(int* version);
+RINGLET_C_API ncclResult_t pncclGetVersion(int* version);
+
+/* A fixed sentence for a code. Static storage, never null. */
+RINGLET_C_API const char* ncclGetErrorString(ncclResult_t result);
+RINGLET_C_API const char* pncclGetErrorString(ncclResult_t result);
+
+/* The sentence of the last failure in this process. `comm` is not looked at and may be null.
+ * Valid until the next failure on this thread. */
+RINGLET_C_API const char* ncclGetLastError(ncclComm_t comm);
+RINGLET_C_API const char* pncclGetLastError(ncclComm_t comm);
+
+/* Reads the NCCL_DEBUG family of settings again. Deprecated by NCCL; kept for its callers. */
+RINGLET_C_API void ncclResetDebugInit(void);
+RINGLET_C_API void pncclResetDebugInit(void);
+
+/* ---- Forming a communicator ------------------------------------------------------------------ */
+
+/* Makes an id for one communicator and waits for its ranks in the background of this process,
+ * which must live until they all came. Call on one rank, then carry the id to the others. With
+ * NCCL_COMM_ID=host:port set, every rank may call it and gets the same id. */
+RINGLET_C_API ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);
+RINGLET_C_API ncclResult_t pncclGetUniqueId(ncclUniqueId* uniqueId);
+
+/* Joins the communicator of `commId` as rank `rank` of `nranks`. Collective. Returns when all
+ * ranks are there and connected, or with the reason why not, which names the missing ranks.
+ * Several ranks in one thread need a group around these calls. */
+RINGLET_C_API ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
+                                            int rank);
+RINGLET_C_API ncclResult_t pncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
+                                             int rank);
+
+/* Forms a communicator of `ndev` ranks that all live in this process. `devlist` gives each
+ * rank's device number, all different; null means 0 to ndev - 1. Host memory has no devices: the
+ * numbers are only reported back by ncclCommCuDevice. */
+RINGLET_C_API ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
+RINGLET_C_API ncclResult_t pncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
+
+/* As ncclCommInitRank, with options. A null `config` means the defaults. */
+RINGLET_C_API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId,
+                                                  int rank, ncclConfig_t* config);
+RINGLET_C_API ncclResult_t pncclCommInitRankConfig(ncclComm_t* comm, int nranks,
+                                                   ncclUniqueId commId, int rank,
+                                                   ncclConfig_t* config);
+
+/* As ncclCommInitRankConfig with `nId` ids, 1 to nranks, the same array on every rank: each id's
+ * process serves a share of the ranks. */
+RINGLET_C_API ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank,
+                                                    int nId, ncclUniqueId* commIds,
+                                                    ncclConfig_t* config);
+RINGLET_C_API ncclResult_t pncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank,
+                                                     int nId, ncclUniqueId* commIds,
+                                                     ncclConfig_t* config);
+
+/* Forms a communicator of each set of ranks that give the same `color`, ordered by `key` and
+ * then by rank. Collective over `comm`, which stays usable. NCCL_SPLIT_NOCOLOR takes part and
+ * gets NCCL_COMM_NULL. A null `config` means the parent's. */
+RINGLET_C_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
+                                         ncclConfig_t* config);
+RINGLET_C_API ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
+                                          ncclConfig_t* config);
+
+/* Forms a communicator of the ranks of `comm` that are not in the list, in the same order.
+ * Collective over those that remain. NCCL_SHRINK_ABORT is for a parent with lost ranks. */
+RINGLET_C_API ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList,
+                                          int excludeRanksCount, ncclComm_t* newcomm,
+                                          ncclConfig_t* config, int shrinkFlags);
+RINGLET_C_API ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksList,
+                                           int excludeRanksCount, ncclComm_t* newcomm,
+                                           ncclConfig_t* config, int shrinkFlags);
+
+/* ---- Ending it ------------------------------------------------------------------------------- */
+
+/* Completes everything issued on `comm`, once, collectively. Afterwards only ncclCommDestroy and
+ * ncclCommAbort may follow. */
+RINGLET_C_API ncclResult_t ncclCommFinalize(ncclComm_t comm);
+RINGLET_C_API ncclResult_t pncclCommFinalize(ncclComm_t comm);
+
+/* Frees `comm`; finalizes it first if that was not done. */
+RINGLET_C_API ncclResult_t ncclCommDestroy(ncclComm_t comm);
+RINGLET_C_API ncclResult_t pncclCommDestroy(ncclComm_t comm);
+
+/* Ends what `comm` is doing on this rank, tells the other ranks, and frees it. Not collective. A
+ * call that is blocked in another thread returns an error first. */
+RINGLET_C_API ncclResult_t ncclCommAbort(ncclComm_t comm);
+RINGLET_C_API ncclResult_t pncclCommAbort(ncclComm_t comm);
+
+/* Ends what `comm` is doing but keeps it, so that ncclCommShrink or ncclCommSplit can save the
+ * survivors. `revokeFlags` is NCCL_REVOKE_DEFAULT. */
+RINGLET_C_API ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
+RINGLET_C_API ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags);
+
+/* ---- Asking it ------------------------------------------------------------------------------- */
+
+/* Writes how `comm` is: ncclSuccess, ncclInProgress, or the error that it died of. Never blocks. */
+RINGLET_C_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
+RINGLET_C_API ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
+
+/* Writes the number of ranks. */
+RINGLET_C_API ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
+RINGLET_C_API ncclResult_t pncclCommCount(const ncclComm_t comm, int* count);
+
+/* Writes the device number; on host memory the rank's number among the ranks of its host, or
+ * what ncclCommInitAll was given. */
+RINGLET_C_API ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device);
+RINGLET_C_API ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device);
+
+/* Writes this rank's number. */
+RINGLET_C_API ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
+RINGLET_C_API ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank);
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* Allocates host memory that collectives can use without copying. Free it with ncclMemFree. */
+RINGLET_C_API ncclResult_t ncclMemAlloc(void** ptr, size_t size);
+RINGLET_C_API ncclResult_t pncclMemAlloc(void** ptr, size_t size);
+
+/* Frees what ncclMemAlloc gave. Null is allowed. */
+RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
+RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
+
+/* Announces that `buff` will be used often, so that `comm` may prepare it. Local to this rank.
+ * The memory must live until ncclCommDeregister. */
+RINGLET_C_API ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
+                                            void** handle);
+RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
+                                             void** handle);
+
+/* Takes back ncclCommRegister. */
+RINGLET_C_API ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
+RINGLET_C_API ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle);
+
+/* Registers a buffer of every rank as one window. Collective. `winFlags` is a sum of NCCL_WIN_
+ * flags; the address is a multiple of NCCL_WIN_REQUIRED_ALIGNMENT. */
+RINGLET_C_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
+                                                  ncclWindow_t* win, int winFlags);
+RINGLET_C_API ncclResult_t pncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
+                                                   ncclWindow_t* win, int winFlags);
+
+/* Takes back ncclCommWindowRegister. Collective. */
+RINGLET_C_API ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
+RINGLET_C_API ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
+
+/* ---- Reduction operations of one's own ------------------------------------------------------- */
+
+/* Makes an operation that multiplies this rank's elements by `*scalar`, of type `datatype`, and
+ * then sums. Belongs to `comm`. */
+RINGLET_C_API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar,
+                                                    ncclDataType_t datatype,
+                                                    ncclScalarResidence_t residence,
+                                                    ncclComm_t comm);
+RINGLET_C_API ncclResult_t pncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar,
+                                                     ncclDataType_t datatype,
+                                                     ncclScalarResidence_t residence,
+                                                     ncclComm_t comm);
+
+/* Frees such an operation. Collectives already issued keep it. */
+RINGLET_C_API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
+RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
+
+/* ---- Collectives --------------------------------------------------------------------------------
+ *
+ * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described, and
+ * may not overlap otherwise. All ranks give the same count, type, operation and root; a rank that
+ * differs is reported on all of them. */
+
+/* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff ==
+ * recvbuff. Other ranks' `recvbuff` is not touched. */
+RINGLET_C_API ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count,
+                                      ncclDataType_t datatype, ncclRedOp_t op, int root,
+                                      ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclReduce(const void* sendbuff, void* recvbuff, size_t count,
+                                       ncclDataType_t datatype, ncclRedOp_t op, int root,
+                                       ncclComm_t comm, cudaStream_t stream);
+
+/* Copies `count` elements of the root's `buff` to `buff` of every rank. The older, in-place
+ * form. */
+RINGLET_C_API ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root,
+                                     ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root,
+                                      ncclComm_t comm, cudaStream_t stream);
+
+/* Copies `count` elements of the root's `sendbuff` to `recvbuff` of every rank. In place: the
+ * same on the root. Other ranks' `sendbuff` is not looked at. */
+RINGLET_C_API ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
+                                         ncclDataType_t datatype, int root, ncclComm_t comm,
+                                         cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
+                                          ncclDataType_t datatype, int root, ncclComm_t comm,
+                                          cudaStream_t stream);
+
+/* Reduces `count` elements of every rank to `recvbuff` of every rank. In place: sendbuff ==
+ * recvbuff. The result has the same bits on all ranks. */
+RINGLET_C_API ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
+                                         ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                                         cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
+                                          ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                                          cudaStream_t stream);
+
+/* Reduces nranks * recvcount elements of every rank; rank r gets the r-th block of `recvcount`.
+ * In place: recvbuff == sendbuff + rank * recvcount. */
+RINGLET_C_API ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                                             ncclDataType_t datatype, ncclRedOp_t op,
+                                             ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclReduceScatter(const void* sendbuff, void* recvbuff,
+                                              size_t recvcount, ncclDataType_t datatype,
+                                              ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
+
+/* Every rank gets nranks * sendcount elements: rank r's are the r-th block. In place: sendbuff
+ * == recvbuff + rank * sendcount. */
+RINGLET_C_API ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
+                                         ncclDataType_t datatype, ncclComm_t comm,
+                                         cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
+                                          ncclDataType_t datatype, ncclComm_t comm,
+                                          cudaStream_t stream);
+
+/* Block r of this rank's `sendbuff` goes to rank r, where it is the block of this rank's number.
+ * `count` elements a block, nranks blocks in each buffer. */
+RINGLET_C_API ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
+                                        ncclDataType_t datatype, ncclComm_t comm,
+                                        cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
+                                         ncclDataType_t datatype, ncclComm_t comm,
+                                         cudaStream_t stream);
+
+/* Rank r's `count` elements become block r of the root's `recvbuff`. */
+RINGLET_C_API ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count,
+                                      ncclDataType_t datatype, int root, ncclComm_t comm,
+                                      cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclGather(const void* sendbuff, void* recvbuff, size_t count,
+                                       ncclDataType_t datatype, int root, ncclComm_t comm,
+                                       cudaStream_t stream);
+
+/* Block r of the root's `sendbuff`, `count` elements, becomes `recvbuff` of rank r. */
+RINGLET_C_API ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count,
+                                       ncclDataType_t datatype, int root, ncclComm_t comm,
+                                       cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclScatter(const void* sendbuff, void* recvbuff, size_t count,
+                                        ncclDataType_t datatype, int root, ncclComm_t comm,
+                                        cudaStream_t stream);
+
+/* ---- Between two ranks ----------------------------------------------------------------------- */
+
+/* Sends to `peer`, which receives the same count and type. Messages between two ranks keep their
+ * order. A send and a receive that wait for each other belong in one group. */
+RINGLET_C_API ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype,
+                                    int peer, ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype,
+                                     int peer, ncclComm_t comm, cudaStream_t stream);
+
+/* Receives from `peer`. */
+RINGLET_C_API ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
+                                    ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype,
+                                     int peer, ncclComm_t comm, cudaStream_t stream);
+
+/* ---- Groups -------------------------------------------------------------------------------------
+ *
+ * Between start and end, calls only queue up; the outermost end carries them out together. Groups
+ * are of one thread and may be nested. */
+
+/* Opens a group. */
+RINGLET_C_API ncclResult_t ncclGroupStart(void);
+RINGLET_C_API ncclResult_t pncclGroupStart(void);
+
+/* Closes it; the outermost one runs what has queued up and returns the first error. */
+RINGLET_C_API ncclResult_t ncclGroupEnd(void);
+RINGLET_C_API ncclResult_t pncclGroupEnd(void);
+
+/* Closes the group without running it, and estimates how long it would take. */
+RINGLET_C_API ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
+RINGLET_C_API ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RINGLET_COMPAT_NCCL_H_ */

@@ -1,0 +1,111 @@
+// Result<T>: a value or an Error. Nothing in Ringlet throws; what can fail says so in its type.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "ringlet/export.hpp"
+
+namespace ringlet {
+
+/// What the caller can do about a failure, not where it came from.
+enum class Code : std::uint8_t {
+  kInvalidArgument,  ///< the caller broke a documented precondition; fix the call, nothing happened
+  kUnsupported,      ///< this build or this machine cannot do it; choose another way
+  kPeerLost,         ///< a rank is gone; abort the communicator and form a new one
+  kTimeout,          ///< a deadline passed; the message names who is awaited
+  kProtocol,         ///< a peer said what does not parse or does not fit; versions or settings differ
+  kSystem,           ///< a system call failed; Error::os_errno says how
+  kAborted,          ///< somebody aborted the communicator; the message says who and why
+};
+
+/// The enumerator's name in words, such as "peer lost". Static storage.
+RINGLET_API const char* CodeName(Code code);
+
+struct [[nodiscard]] Error {
+  Code code;
+  std::string message;  ///< one sentence without a newline; names rank, host, address or file
+  int os_errno = 0;     ///< 0 unless code == kSystem
+  const char* file = __builtin_FILE();  // std::source_location is missing in clang 14
+  int line = __builtin_LINE();
+};
+
+/// Stops the process with a message on stderr. For broken invariants only; see RINGLET_ASSERT.
+[[noreturn]] RINGLET_API void AssertionFailed(const char* condition, const char* file, int line);
+
+/// Checks an invariant of Ringlet itself, in release builds too. Never used on outside input.
+#define RINGLET_ASSERT(condition) \
+  ((condition) ? void() : ::ringlet::AssertionFailed(#condition, __FILE__, __LINE__))
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result(T value)  // NOLINT(google-explicit-constructor): `return value;` is the point
+      : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error)  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & {
+    RINGLET_ASSERT(ok());
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    RINGLET_ASSERT(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    RINGLET_ASSERT(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
+  Error& error() & {
+    RINGLET_ASSERT(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  const Error& error() const& {
+    RINGLET_ASSERT(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    RINGLET_ASSERT(!ok());
+    return std::move(*std::get_if<1>(&state_));
+  }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+struct Unit {};
+using Status = Result<Unit>;
+inline Status Ok() { return Unit{}; }
+
+#define RINGLET_CONCAT_(a, b) a##b
+#define RINGLET_CONCAT(a, b) RINGLET_CONCAT_(a, b)
+
+/// Returns the error of `expression`, if it has one.
+#define RINGLET_TRY(expression)                               \
+  do {                                                        \
+    if (auto ringlet_status_ = (expression); !ringlet_status_.ok()) \
+      return std::move(ringlet_status_).error();              \
+  } while (false)
+
+/// Binds the value of `expression` to `declaration`, or returns its error.
+#define RINGLET_TRY_ASSIGN(declaration, expression) \
+  RINGLET_TRY_ASSIGN_(RINGLET_CONCAT(ringlet_result_, __LINE__), declaration, expression)
+#define RINGLET_TRY_ASSIGN_(result, declaration, expression) \
+  auto result = (expression);                                \
+  if (!result.ok()) return std::move(result).error();        \
+  declaration = std::move(result).value()
+
+}  // namespace ringlet

@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# Builds, shows and tests Ringlet. `./ringlet.sh --help` says how.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+usage() {
+  cat <<'TEXT'
+usage: ./ringlet.sh COMMAND
+
+  demo               build the tool and run a checked all-reduce of four ranks on this machine
+  test               build everything and run all tests but the long ones
+       --long        the long ones too
+       --sanitize    again with the address, undefined-behaviour and thread sanitizers
+  build              build the tool: build/bin/ringlet
+  clean              remove the build folders
+  --help             this text
+
+On Debian 12 missing packages are installed with apt-get, after saying which and why; that needs
+root or sudo. Nothing asks a question. RINGLET_JOBS=N limits the compile jobs.
+TEXT
+}
+
+# What each package is for. The first word is Debian's name.
+build_packages='
+cmake            describes the build
+ninja-build      runs the build
+g++              compiles
+pkg-config       finds libraries
+libfmt-dev       formats text
+libsodium-dev    authenticates connections
+libhwy-dev       reduces with vector instructions
+libcli11-dev     reads the command line of the tool
+nlohmann-json3-dev  writes JSON
+libhwloc-dev     places ranks on cores and memory
+libpugixml-dev   reads topology files
+ccache           makes the second build quick
+mold             links quickly
+'
+test_packages='
+libgtest-dev     unit tests
+libgmock-dev     unit tests
+libbenchmark-dev micro benchmarks
+python3          checks of the source tree
+clang-14         the second compiler
+clang-format-14  checks of the source tree
+libclang-rt-14-dev  sanitizers and fuzzers of the second compiler
+'
+
+heading() { printf '\n== %s\n' "$*"; }
+fail() { printf 'ringlet.sh: %s\n' "$*" >&2; exit 1; }
+
+on_debian_12() {
+  [ -r /etc/os-release ] || return 1
+  local release
+  release=$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}")
+  [ "$release" = 'debian 12' ] && command -v dpkg-query >/dev/null && command -v apt-get >/dev/null
+}
+
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# Runs a command as root; fails rather than waits for a password that nobody can type.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo >/dev/null && { [ -t 2 ] || sudo -n true 2>/dev/null; }; then sudo "$@"
+  else return 1
+  fi
+}
+
+# need LIST: sees to it that the packages of LIST are there.
+need() {
+  local name why missing=()
+  if ! on_debian_12; then need_elsewhere "$1"; return; fi
+  heading 'Packages'
+  while read -r name why; do
+    [ -z "$name" ] || installed "$name" || missing+=("$name")
+  done <<<"$1"
+  if [ ${#missing[@]} = 0 ]; then echo 'Nothing is missing.'; return; fi
+  echo 'To be installed with apt-get, because they are missing:'
+  while read -r name why; do
+    case " ${missing[*]} " in *" $name "*) printf '  %-20s %s\n' "$name" "$why" ;; esac
+  done <<<"$1"
+  if ! as_root true; then
+    fail "installing needs root or sudo. As root: apt-get install ${missing[*]}"
+  fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null ||
+    fail 'apt-get update failed; its last lines say why.'
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null ||
+    fail 'apt-get install failed; its last lines say why.'
+}
+
+# On other systems: says what is needed and goes on if it can be found. CMake judges the libraries.
+need_elsewhere() {
+  local tool name why missing=()
+  heading 'Packages'
+  echo 'This is not Debian 12 with apt-get, so nothing can be installed from here. What is needed, by'
+  echo "Debian's names (CMake 3.25 or later, a compiler with C++20):"
+  while read -r name why; do
+    [ -z "$name" ] || printf '  %-20s %s\n' "$name" "$why"
+  done <<<"$1"
+  for tool in cmake ninja c++ pkg-config; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  [ ${#missing[@]} = 0 ] || fail "not found here: ${missing[*]}"
+  echo 'The tools are here; CMake will say which library is missing, if one is.'
+}
+
+jobs() { echo "${RINGLET_JOBS:-$(nproc)}"; }
+
+# A tree that was configured for tests stays so; a fresh one need not know GoogleTest.
+build_tool() {
+  local options=()
+  need "$build_packages"
+  heading 'Building the tool'
+  [ -e build/CMakeCache.txt ] || options=(-DRINGLET_TESTS=OFF -DRINGLET_BENCHMARKS=OFF)
+  cmake --preset release --log-level=WARNING "${options[@]}" ||
+    fail 'CMake failed; see above.'
+  cmake --build build --target ringlet -j "$(jobs)" || fail 'the build failed; see above.'
+  echo 'The tool is build/bin/ringlet; --help says what it can do.'
+}
+
+demo() {
+  build_tool
+  heading 'Four ranks on this machine sum their buffers; every element of every result is checked'
+  echo '$ build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check'
+  build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check ||
+    fail 'the demonstration failed; the lines above say how.'
+  heading 'PyTorch'
+  echo 'Not there yet: training with DistributedDataParallel comes with the PyTorch backend.'
+  heading 'The demonstration succeeded'
+}
+
+# Tests one preset; counts in `passed` and `failed`.
+passed=0
+failed=0
+test_preset() {
+  local preset=$1 folder=$2 long=$3 filter=() log line total wrong
+  heading "Building everything ($preset)"
+  cmake --preset "$preset" --log-level=WARNING -DRINGLET_TESTS=ON -DRINGLET_BENCHMARKS=ON ||
+    fail 'CMake failed; see above.'
+  cmake --build "$folder" -j "$(jobs)" || fail "the build of preset $preset failed; see above."
+  heading "Testing ($preset)"
+  [ "$long" = yes ] || filter=(--label-exclude '^long$')
+  log=$folder/ringlet_test.log
+  if [ "$preset" = tsan ]; then export TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1'; fi
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error "${filter[@]}" 2>&1 |
+    tee "$log" || true
+  line=$(grep -E '^[0-9]+% tests passed, [0-9]+ tests? failed out of [0-9]+' "$log" | tail -n 1) ||
+    fail "ctest ended without a result; see $log"
+  total=${line##* }
+  wrong=${line#*, }
+  wrong=${wrong%% *}
+  failed=$((failed + wrong))
+  passed=$((passed + total - wrong))
+}
+
+run_tests() {
+  local long=no sanitize=no option
+  for option; do
+    case $option in
+      --long) long=yes ;;
+      --sanitize) sanitize=yes ;;
+      *) usage >&2; fail "test does not know $option" ;;
+    esac
+  done
+  need "$build_packages$test_packages"
+  test_preset release build "$long"
+  if [ "$sanitize" = yes ]; then
+    test_preset asan build-asan "$long"
+    test_preset tsan build-tsan "$long"
+  fi
+  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  [ "$failed" = 0 ]
+}
+
+none_after() { [ $# = 1 ] || { usage >&2; fail "$1 takes no arguments"; }; }
+
+case ${1:-} in
+  demo) none_after "$@"; demo ;;
+  test) shift; run_tests "$@" ;;
+  build) none_after "$@"; build_tool ;;
+  clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz ;;
+  -h | --help | help) usage ;;
+  '') usage >&2; exit 2 ;;
+  *) usage >&2; fail "there is no command '$1'" ;;
+esac

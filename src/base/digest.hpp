@@ -1,0 +1,24 @@
+// A 64-bit digest for "do we agree?", stable over machines, compilers and versions of libstdc++.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "base/bytes.hpp"
+
+namespace ringlet {
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo), finished by splitmix64's mixer. Finds accidents, not attacks.
+class Digest {
+ public:
+  Digest& Add(View bytes);
+  Digest& Add(std::string_view text) { return Add(AsView(text)); }
+  Digest& Add(std::uint64_t value);
+  std::uint64_t value() const;
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+inline std::uint64_t DigestOf(View bytes) { return Digest().Add(bytes).value(); }
+
+}  // namespace ringlet

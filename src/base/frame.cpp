@@ -1,0 +1,69 @@
+#include "base/frame.hpp"
+
+#include <fmt/format.h>
+
+namespace ringlet {
+namespace {
+
+std::uint32_t LengthAt(View bytes) { return Reader(bytes).U32(); }
+
+}  // namespace
+
+Writer BeginFrame(std::uint8_t type) {
+  Writer frame;
+  frame.U32(0).U8(type);
+  return frame;
+}
+
+Bytes EndFrame(Writer&& frame) {
+  frame.PatchU32(0, static_cast<std::uint32_t>(frame.size() - kFrameHeaderBytes));
+  return frame.Take();
+}
+
+void FrameReader::Push(const Slice& data) {
+  if (partial_.empty() && current_.bytes.empty()) {
+    current_ = data;
+    return;
+  }
+  partial_.insert(partial_.end(), current_.bytes.begin(), current_.bytes.end());
+  partial_.insert(partial_.end(), data.bytes.begin(), data.bytes.end());
+  current_ = Slice();
+}
+
+Result<std::optional<Frame>> FrameReader::Next() {
+  if (!partial_.empty()) return NextFromPartial();
+  if (current_.bytes.size() >= kFrameHeaderBytes) {
+    const std::size_t payload_bytes = LengthAt(current_.bytes);
+    if (payload_bytes > payload_bytes_max_)
+      return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
+                                                payload_bytes, payload_bytes_max_)};
+    if (current_.bytes.size() >= kFrameHeaderBytes + payload_bytes) return CutCurrent(payload_bytes);
+  }
+  // Keep the beginning: the caller's buffer may be gone when the rest arrives.
+  partial_.assign(current_.bytes.begin(), current_.bytes.end());
+  current_ = Slice();
+  return std::optional<Frame>();
+}
+
+std::optional<Frame> FrameReader::CutCurrent(std::size_t payload_bytes) {
+  Frame frame;
+  frame.type = std::to_integer<std::uint8_t>(current_.bytes[4]);
+  frame.payload = Slice(current_.bytes.subspan(kFrameHeaderBytes, payload_bytes), current_.owner);
+  current_.bytes = current_.bytes.subspan(kFrameHeaderBytes + payload_bytes);
+  return frame;
+}
+
+Result<std::optional<Frame>> FrameReader::NextFromPartial() {
+  if (partial_.size() < kFrameHeaderBytes) return std::optional<Frame>();
+  const std::size_t payload_bytes = LengthAt(partial_);
+  if (payload_bytes > payload_bytes_max_)
+    return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
+                                              payload_bytes, payload_bytes_max_)};
+  if (partial_.size() < kFrameHeaderBytes + payload_bytes) return std::optional<Frame>();
+  // From here on cut from one owned buffer, so that many small frames cost one copy, not a shift each.
+  current_ = Slice(Share(std::move(partial_)));
+  partial_ = Bytes();
+  return CutCurrent(payload_bytes);
+}
+
+}  // namespace ringlet

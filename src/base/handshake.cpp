@@ -1,0 +1,148 @@
+#include "base/handshake.hpp"
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <algorithm>
+
+namespace ringlet {
+namespace {
+
+constexpr std::uint32_t kHelloTag = 0x31484c52;      // "RLH1"
+constexpr std::uint32_t kChallengeTag = 0x31434c52;  // "RLC1"
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kHelloBytes = 48;
+constexpr std::size_t kChallengeBytes = 72;
+constexpr std::size_t kProofBytes = 32;
+
+enum class Answer : std::uint8_t { kWelcome = 0, kOtherVersion = 1, kOtherCommunicator = 2 };
+
+constexpr std::string_view kAcceptorLabel = "ringlet acceptor proof 1";
+constexpr std::string_view kDiallerLabel = "ringlet dialler proof 1";
+
+bool SameInConstantTime(View a, View b) {
+  return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace
+
+Secret KeyedHash(const Secret& key, std::initializer_list<View> parts) {
+  const auto bytes = [](View v) { return reinterpret_cast<const unsigned char*>(v.data()); };
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, bytes(key), key.size(), sizeof(Secret));
+  for (const View part : parts) crypto_generichash_update(&state, bytes(part), part.size());
+  Secret out;
+  crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(out.data()), out.size());
+  return out;
+}
+
+Nonce NonceSource::Next() {
+  Writer counter;
+  counter.U64(++drawn_);
+  return KeyedHash(seed_, {AsView("ringlet nonce 1"), counter.view()});
+}
+
+Handshake Handshake::Dialler(const Credentials& credentials, Purpose purpose, const Nonce& nonce) {
+  Handshake handshake(credentials, nonce, State::kAwaitChallenge);
+  handshake.purpose_ = purpose;
+  Writer hello;
+  hello.U32(kHelloTag).U8(kVersion).U8(static_cast<std::uint8_t>(purpose)).U16(0);
+  hello.U64(credentials.magic).Raw(nonce);
+  handshake.hello_ = hello.Take();
+  handshake.output_ = handshake.hello_;
+  return handshake;
+}
+
+Handshake Handshake::Acceptor(const Credentials& credentials, const Nonce& nonce) {
+  return Handshake(credentials, nonce, State::kAwaitHello);
+}
+
+bool Handshake::Gather(View& in, std::size_t bytes) {
+  const std::size_t taken = std::min(in.size(), bytes - gathered_.size());
+  gathered_.insert(gathered_.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(taken));
+  in = in.subspan(taken);
+  return gathered_.size() == bytes;
+}
+
+Status Handshake::Push(View& in) {
+  switch (state_) {
+    case State::kAwaitHello:
+      if (!Gather(in, kHelloBytes)) return Ok();
+      RINGLET_TRY(OnHello());
+      return in.empty() ? Ok() : Push(in);
+    case State::kAwaitChallenge:
+      return Gather(in, kChallengeBytes) ? OnChallenge() : Ok();
+    case State::kAwaitProof:
+      return Gather(in, kProofBytes) ? OnProof() : Ok();
+    case State::kDone:
+      return Ok();
+  }
+  return Ok();
+}
+
+Status Handshake::OnHello() {
+  hello_ = std::move(gathered_);
+  gathered_.clear();
+  Reader in(hello_);
+  if (in.U32() != kHelloTag) return Error{Code::kProtocol, "a stranger that does not speak Ringlet's protocol"};
+  const std::uint8_t version = in.U8();
+  const std::uint8_t purpose = in.U8();
+  const std::uint16_t flags = in.U16();
+  const std::uint64_t magic = in.U64();
+  const Answer answer = version != kVersion || flags != 0          ? Answer::kOtherVersion
+                        : magic != credentials_.magic ? Answer::kOtherCommunicator
+                                                      : Answer::kWelcome;
+  purpose_ = static_cast<Purpose>(purpose);
+  Writer challenge;
+  challenge.U32(kChallengeTag).U8(kVersion).U8(static_cast<std::uint8_t>(answer)).U16(0).Raw(nonce_);
+  const Secret proof = KeyedHash(credentials_.secret, {AsView(kAcceptorLabel), hello_, challenge.view()});
+  challenge.Raw(proof);
+  challenge_ = challenge.Take();
+  output_ = challenge_;
+  if (answer == Answer::kOtherVersion)
+    return Error{Code::kProtocol, fmt::format("a peer with version {} of the protocol; this is version {}",
+                                              version, kVersion)};
+  if (answer == Answer::kOtherCommunicator)
+    return Error{Code::kProtocol, fmt::format("a peer that looks for communicator {:016x}; this is {:016x}",
+                                              magic, credentials_.magic)};
+  if (purpose < 1 || purpose > 6)
+    return Error{Code::kProtocol, fmt::format("a peer with unknown purpose {}", purpose)};
+  state_ = State::kAwaitProof;
+  return Ok();
+}
+
+Status Handshake::OnChallenge() {
+  challenge_ = std::move(gathered_);
+  gathered_.clear();
+  Reader in(challenge_);
+  if (in.U32() != kChallengeTag)
+    return Error{Code::kProtocol, "it does not speak Ringlet's protocol; another program listens there"};
+  const std::uint8_t version = in.U8();
+  const auto answer = static_cast<Answer>(in.U8());
+  if (version != kVersion || answer == Answer::kOtherVersion)
+    return Error{Code::kProtocol, fmt::format("it speaks version {} of the protocol, this is version {}; use "
+                                              "the same Ringlet on all ranks", version, kVersion)};
+  if (answer == Answer::kOtherCommunicator)
+    return Error{Code::kProtocol, "it serves another communicator; this unique id is stale, make a new one"};
+  const View challenge(challenge_);
+  const Secret expected = KeyedHash(
+      credentials_.secret, {AsView(kAcceptorLabel), hello_, challenge.first(kChallengeBytes - kProofBytes)});
+  if (!SameInConstantTime(expected, challenge.last(kProofBytes)))
+    return Error{Code::kProtocol, "the secrets differ; the unique id is not the one that was created there "
+                                  "(with NCCL_COMM_ID: RINGLET_SECRET differs)"};
+  const Secret proof = KeyedHash(credentials_.secret, {AsView(kDiallerLabel), hello_, challenge_});
+  output_.assign(proof.begin(), proof.end());
+  state_ = State::kDone;
+  return Ok();
+}
+
+Status Handshake::OnProof() {
+  const Secret expected = KeyedHash(credentials_.secret, {AsView(kDiallerLabel), hello_, challenge_});
+  if (!SameInConstantTime(expected, gathered_))
+    return Error{Code::kProtocol, "a peer that does not know this communicator's secret"};
+  gathered_.clear();
+  state_ = State::kDone;
+  return Ok();
+}
+
+}  // namespace ringlet

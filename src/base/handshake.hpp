@@ -1,0 +1,86 @@
+// Mutual proof that both ends of a new connection know the communicator's secret.
+//
+//   dialler  -> acceptor   Hello      48 B  magic of the communicator, purpose, fresh nonce
+//   acceptor -> dialler    Challenge  72 B  fresh nonce, proof over (Hello, own nonce)
+//   dialler  -> acceptor   Proof      32 B  proof over (Hello, Challenge)
+//
+// A proof is BLAKE2b keyed with the secret (libsodium's crypto_generichash). The two proofs differ
+// in their label, so that reflecting one back is useless; each covers a nonce that the verifier
+// drew for this connection, so that a recording is useless. Nothing but these fixed sizes is parsed
+// before the proof holds.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet {
+
+using Secret = std::array<std::byte, 32>;
+using Nonce = std::array<std::byte, 32>;
+
+/// What a member must know to take part: which communicator, and its secret.
+struct Credentials {
+  std::uint64_t magic = 0;  ///< public name of the communicator
+  Secret secret{};
+};
+
+/// What a connection is for. Travels in the Hello and is covered by both proofs.
+enum class Purpose : std::uint8_t {
+  kCheckIn = 1,  ///< member to root
+  kTree = 2,     ///< parent to child in the control tree
+  kRing = 3,     ///< rank to rank + 1
+  kPeer = 4,     ///< tagged messages between any two ranks
+  kData = 5,     ///< a TCP link of the data plane
+  kMemory = 6,   ///< a UNIX socket over which shared memory is exchanged
+};
+
+/// Draws nonces that nobody without the seed can foretell. The seed comes from the system's random
+/// source (os) or from the simulator's.
+class NonceSource {
+ public:
+  explicit NonceSource(const Secret& seed) : seed_(seed) {}
+  Nonce Next();
+
+ private:
+  Secret seed_;
+  std::uint64_t drawn_ = 0;
+};
+
+class Handshake {
+ public:
+  static Handshake Dialler(const Credentials& credentials, Purpose purpose, const Nonce& nonce);
+  static Handshake Acceptor(const Credentials& credentials, const Nonce& nonce);
+
+  /// Takes its share of `in` and leaves the rest. What must be sent in answer is in TakeOutput().
+  /// Errors  kProtocol  not a Ringlet peer, another version, another communicator, or a wrong
+  ///                    secret; the sentence says which. Hang up.
+  Status Push(View& in);
+
+  Bytes TakeOutput() { return std::move(output_); }
+  bool done() const { return state_ == State::kDone; }
+  Purpose purpose() const { return purpose_; }
+
+ private:
+  enum class State : std::uint8_t { kAwaitHello, kAwaitChallenge, kAwaitProof, kDone };
+  Handshake(const Credentials& credentials, const Nonce& nonce, State state)
+      : credentials_(credentials), nonce_(nonce), state_(state) {}
+  bool Gather(View& in, std::size_t bytes);
+  Status OnHello();
+  Status OnChallenge();
+  Status OnProof();
+
+  Credentials credentials_;
+  Nonce nonce_;
+  State state_;
+  Purpose purpose_ = Purpose::kCheckIn;
+  Bytes hello_, challenge_, gathered_, output_;
+};
+
+/// libsodium's BLAKE2b-256 of `parts`, keyed. Shared with the unique id's derivation.
+Secret KeyedHash(const Secret& key, std::initializer_list<View> parts);
+
+}  // namespace ringlet

@@ -1,0 +1,157 @@
+// The one registry of settings: a row names a member of Settings and says what it accepts.
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/settings.hpp"
+
+namespace ringlet {
+
+/// The member that a setting fills. Its type says how text is read.
+using SettingField =
+    std::variant<std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
+                 std::optional<std::uint32_t> Settings::*, std::string Settings::*,
+                 SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
+                 LinkChoice Settings::*, BootstrapShape Settings::*, SocketFamily Settings::*>;
+
+struct SettingSpec {
+  std::string_view name;  ///< without RINGLET_
+  SettingField field;
+  std::string_view help;          ///< one sentence, no newline
+  std::uint64_t min = 0;          ///< numbers; milliseconds where the member is a time
+  std::uint64_t max = 0;          ///< inclusive
+  std::string_view unit = {};     ///< of the text: "s", "bytes"
+  std::string_view choices = {};  ///< "a|b|c" in the order of the enumerators
+  bool has_nccl_alias = false;    ///< NCCL_<name> is read too
+  bool power_of_two = false;
+  bool must_agree = false;  ///< between the ranks of a communicator
+};
+
+inline constexpr std::uint64_t kWeekMs = 7ull * 24 * 3600 * 1000;
+inline constexpr std::uint64_t kRanksMax = std::uint64_t{1}
+                                           << 24;  // the simulator's million, and room
+
+inline constexpr std::array kSettings = {
+    SettingSpec{
+        .name = "INIT_TIMEOUT",
+        .field = &Settings::init_timeout,
+        .help =
+            "How long forming a communicator may take before it fails and names who is missing.",
+        .min = 100,
+        .max = kWeekMs,
+        .unit = "s"},
+    SettingSpec{.name = "TIMEOUT",
+                .field = &Settings::timeout,
+                .help = "How long a collective may make no progress before it fails.",
+                .min = 100,
+                .max = kWeekMs,
+                .unit = "s"},
+    SettingSpec{.name = "HANDSHAKE_TIMEOUT",
+                .field = &Settings::handshake_timeout,
+                .help = "How long a new connection may take to prove that it knows the secret.",
+                .min = 100,
+                .max = 600'000,
+                .unit = "s"},
+    SettingSpec{.name = "COMM_ID",
+                .field = &Settings::comm_id,
+                .help =
+                    "Fixed address of rank 0, host:port, in place of a unique id that is carried "
+                    "to every rank.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "SECRET",
+                .field = &Settings::secret,
+                .help = "Shared secret of the ranks that meet by COMM_ID; never shown.",
+                .has_nccl_alias = false},
+    SettingSpec{.name = "SOCKET_IFNAME",
+                .field = &Settings::socket_ifname,
+                .help =
+                    "Network interfaces to use: a comma list of name prefixes; = in front makes "
+                    "them exact names, ^ excludes them.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "SOCKET_FAMILY",
+                .field = &Settings::socket_family,
+                .help = "Which internet addresses to use.",
+                .choices = "any|AF_INET|AF_INET6",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "HOSTID",
+                .field = &Settings::host_id,
+                .help = "Identity of this host, in place of its name and boot id; ranks with the "
+                        "same identity share memory.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "BOOTSTRAP",
+                .field = &Settings::bootstrap,
+                .help = "Shape of the control network.",
+                .choices = "tree|ring",
+                .must_agree = true},
+    SettingSpec{.name = "TREE_ARITY",
+                .field = &Settings::tree_arity,
+                .help = "Children of each member in the control tree.",
+                .min = 2,
+                .max = 256,
+                .must_agree = true},
+    SettingSpec{
+        .name = "LINKS",
+        .field = &Settings::links,
+        .help = "How ranks are linked; auto takes the fastest that a pair of ranks can use.",
+        .choices = "auto|inproc|shm|tcp",
+        .must_agree = true},
+    SettingSpec{.name = "PIPE_BYTES",
+                .field = &Settings::pipe_bytes,
+                .help = "Capacity of one memory link, each way.",
+                .min = 4096,
+                .max = 64u << 20,
+                .unit = "bytes",
+                .power_of_two = true,
+                .must_agree = true},
+    SettingSpec{
+        .name = "DEBUG",
+        .field = &Settings::debug,
+        .help = "Which log lines are written: those of this level and of the levels before.",
+        .choices = "NONE|VERSION|WARN|INFO|ABORT|TRACE",
+        .has_nccl_alias = true},
+    SettingSpec{.name = "DEBUG_SUBSYS",
+                .field = &Settings::debug_subsystems,
+                .help = "Which parts of the library log: a comma list; ^ in front means all but "
+                        "these. Warnings pass whatever it says.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "DEBUG_FILE",
+                .field = &Settings::debug_file,
+                .help = "File for the log in place of standard output; %h is the host name, %p the "
+                        "process id.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "UNIQUE_ID",
+                .field = &Settings::unique_id,
+                .help = "The communicator's unique id in text form, set by `ringlet run`; it holds "
+                        "the secret and is never shown."},
+    SettingSpec{.name = "RANK",
+                .field = &Settings::rank,
+                .help = "Rank of this process, set by `ringlet run`.",
+                .min = 0,
+                .max = kRanksMax - 1},
+    SettingSpec{.name = "WORLD_SIZE",
+                .field = &Settings::world_size,
+                .help = "Number of ranks, set by `ringlet run`.",
+                .min = 1,
+                .max = kRanksMax},
+    SettingSpec{.name = "LOCAL_RANK",
+                .field = &Settings::local_rank,
+                .help = "Number of this rank on its host, set by `ringlet run`.",
+                .min = 0,
+                .max = kRanksMax - 1},
+};
+
+/// "seconds from 0.1 to 600", "one of tree, ring": for error messages and the reference page.
+std::string AllowedText(const SettingSpec& spec);
+
+/// The value of `spec` in `settings`, as the environment would spell it; a secret is "(set)" and
+/// what is not set is empty.
+std::string ValueText(const Settings& settings, const SettingSpec& spec);
+
+/// "default", "RINGLET_DEBUG" or "NCCL_DEBUG".
+std::string OriginText(const Settings& settings, const SettingSpec& spec);
+
+}  // namespace ringlet

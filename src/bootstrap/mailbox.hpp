@@ -1,0 +1,40 @@
+// Tagged messages that have arrived before anybody asked for them.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "base/bytes.hpp"
+#include "ringlet/status.hpp"
+#include "ringlet/types.hpp"
+
+namespace ringlet::bootstrap {
+
+struct MailboxLimits {
+  std::size_t messages_max = 65'536;
+  std::size_t bytes_max = std::size_t{256} << 20;
+};
+
+/// Messages of one (sender, tag) keep their order. Look-up is O(log n).
+class Mailbox {
+ public:
+  explicit Mailbox(MailboxLimits limits) : limits_(limits) {}
+
+  /// Errors  kProtocol  full; the sentence names sender, tag and the bound. Nothing is dropped
+  ///                    silently: the caller must fail.
+  Status Put(Rank from, std::uint64_t tag, Bytes message);
+
+  std::optional<Bytes> Take(Rank from, std::uint64_t tag);
+
+  std::size_t messages() const { return messages_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  MailboxLimits limits_;
+  std::map<std::pair<Rank, std::uint64_t>, std::deque<Bytes>> queues_;
+  std::size_t messages_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ringlet::bootstrap

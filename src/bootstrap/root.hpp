@@ -1,0 +1,95 @@
+// The root: collects one check-in from every rank, then lets the members connect to each other.
+//
+// States: empty -> gathering (after the first check-in, which defines size, shape and deadline) ->
+// connecting (the roster is out; until the members report that they are connected) -> finished.
+// Whatever goes wrong is told to every member that has checked in, on the line it already holds.
+#pragma once
+#include <map>
+#include <set>
+
+#include "base/machine.hpp"
+#include "base/wire.hpp"
+#include "bootstrap/protocol.hpp"
+
+namespace ringlet::bootstrap {
+
+struct RootConfig {
+  Credentials credentials;
+  Secret nonce_seed{};
+  std::string host;       ///< where this root runs, for messages
+  std::uint32_t pid = 0;
+  Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove and introduce itself
+  /// Callers that have not checked in; with one more the oldest of them is hung up on.
+  std::size_t half_open_max = 8192;
+  /// Strangers that get a log line of their own; the rest are counted.
+  std::uint32_t strangers_noted_max = 32;
+};
+
+/// Limits of what one communicator may be.
+inline constexpr std::uint32_t kSizeMax = 1u << 24;
+
+/// How much earlier than the members' own deadline the root gives up, so that it, which knows who is
+/// missing, speaks first: a twentieth of the time, between 20 ms and 2 s.
+Instant LadderStep(Instant timeout);
+
+class Root final : public Machine {
+ public:
+  explicit Root(RootConfig config) : config_(std::move(config)), nonces_(config_.nonce_seed) {}
+
+  void Handle(const Event& event, Instant now) override;
+  std::optional<Instant> Deadline() const override;
+  bool Finished() const override { return state_ == State::kFinished; }
+
+  /// Gives up, telling every member why. For an owner that goes away.
+  void Abort(const std::string& why);
+
+  std::uint32_t checked_in() const { return static_cast<std::uint32_t>(members_.size()); }
+  std::uint32_t strangers() const { return strangers_; }
+
+ private:
+  enum class State : std::uint8_t { kEmpty, kGathering, kConnecting, kFinished };
+  struct Guest {
+    Wire wire;
+    Address from;
+    Instant expires;
+    std::optional<std::uint32_t> rank;  // once checked in
+    bool ready = false;
+  };
+  struct MemberSeen {
+    LineId line;
+    Bytes record;  // the encoded Introduction
+    std::string description;
+  };
+
+  void OnAccepted(const Accepted& event, Instant now);
+  void OnReceived(const Received& event, Instant now);
+  void OnClosed(const Closed& event);
+  void OnTick(Instant now);
+  void OnFrame(LineId line, Guest& guest, const Frame& frame, Instant now);
+  void OnCheckIn(LineId line, Guest& guest, const CheckIn& check_in, Instant now);
+  std::optional<std::string> WhyUnfit(const CheckIn& check_in) const;
+  void Admit(LineId line, Guest& guest, const CheckIn& check_in, Instant now);
+  void Distribute();
+  void SendNeighbours();
+  void OnReady(Guest& guest);
+  void Finish();
+  void Reject(LineId line, const Failure& failure);
+  void RejectAll(const Failure& failure);
+  void DropStranger(LineId line, const std::string& why);
+  std::string MissingText() const;
+  void SendFrame(LineId line, Bytes frame) { Emit(Send{line, Slice(Share(std::move(frame)))}); }
+
+  RootConfig config_;
+  NonceSource nonces_;
+  State state_ = State::kEmpty;
+  CheckIn first_;
+  Instant deadline_{0};
+  std::map<LineId, Guest> guests_;
+  std::set<LineId> half_open_;  // ascending line ids: the oldest first
+  std::map<std::uint32_t, MemberSeen> members_;
+  std::optional<std::uint32_t> hosted_rank_;
+  std::uint32_t ready_ = 0;
+  std::uint32_t strangers_ = 0;
+};
+
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,272 @@
+#include "collective/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "collective/reduce.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+/// Rounds through all lanes before Advance returns to let the caller look at deadlines and, where
+/// it serves several ranks, at the others.
+constexpr int kPassesMax = 32;
+
+/// Data that fits behind the header goes out in one write with it: a small message is one packet.
+constexpr std::size_t kFirstWriteBytes = 1024;
+
+}  // namespace
+
+Execution::Execution(Task task, const LinkTo& links)
+    : task_(std::move(task)),
+      element_bytes_(SizeOf(task_.fingerprint.type)),
+      header_(EncodeHeader(task_.fingerprint, task_.self)),
+      lanes_(task_.flow->lanes.size()),
+      done_(task_.flow->steps.size()),
+      lanes_open_(lanes_.size()) {
+  const std::size_t bytes = task_.flow->count * element_bytes_;
+  RINGLET_ASSERT(task_.input.size() == bytes && task_.output.size() == bytes);
+  RINGLET_ASSERT(task_.slice_bytes > 0 && task_.slice_bytes % 8 == 0);
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const Lane& lane = task_.flow->lanes[i];
+    lanes_[i].link = links(lane.peer, lane.channel);
+    if (lanes_[i].link == nullptr && !error_) {
+      error_ = Error{.code = Code::kInvalidArgument,
+                     .message = fmt::format("rank {} has no link to rank {} on channel {}",
+                                            Index(task_.self), Index(lane.peer), lane.channel)};
+    }
+  }
+}
+
+Result<bool> Execution::Advance() {
+  moved_ = false;
+  if (error_) return *error_;
+  if (!copied_) CopyUntouched();
+  bool passed = true;
+  for (int i = 0; i < kPassesMax && passed && lanes_open_ > 0; ++i) {
+    Result<bool> moved = Pass();
+    if (!moved.ok()) {
+      error_ = moved.error();
+      return std::move(moved).error();
+    }
+    passed = *moved;
+    moved_ = moved_ || passed;
+  }
+  return lanes_open_ == 0;
+}
+
+/// Gives each lane one turn. True if anything moved. Sends come first, so that peers learn what
+/// this rank called even if it is about to fail; but that a peer called something else explains
+/// more than that its link broke.
+Result<bool> Execution::Pass() {
+  const bool moved_before = std::exchange(moved_, false);
+  std::optional<Error> failure;
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    if (!task_.flow->lanes[i].sends) continue;
+    Status status = PumpSend(i);
+    if (!status.ok() && !failure) failure = std::move(status).error();
+  }
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    if (task_.flow->lanes[i].sends) continue;
+    Status status = PumpReceive(i);
+    if (status.ok()) continue;
+    const bool explains = !failure || status.error().code == Code::kProtocol;
+    if (explains) failure = std::move(status).error();
+  }
+  if (failure) return *std::move(failure);
+  return std::exchange(moved_, moved_before);
+}
+
+const FlowStep* Execution::Current(std::uint32_t lane) const {
+  const std::vector<std::uint32_t>& steps = task_.flow->lanes[lane].steps;
+  return lanes_[lane].step == steps.size() ? nullptr : &task_.flow->steps[steps[lanes_[lane].step]];
+}
+
+/// What the data flow admits of a step beyond what is done, a slice at most.
+std::size_t Execution::AllowedBytes(std::uint32_t lane, const FlowStep& step) const {
+  const std::size_t frontier_bytes = Frontier(*task_.flow, step, done_) * element_bytes_;
+  return std::min(frontier_bytes - lanes_[lane].bytes, task_.slice_bytes);
+}
+
+void Execution::Account(std::uint32_t lane, const FlowStep& step, std::size_t bytes) {
+  LaneState& state = lanes_[lane];
+  const std::vector<std::uint32_t>& steps = task_.flow->lanes[lane].steps;
+  const std::size_t done_before = state.bytes / element_bytes_;
+  state.bytes += bytes;
+  const std::size_t done = state.bytes / element_bytes_;
+  if (step.finishes && task_.fingerprint.op == ReduceOp::kAvg && done > done_before) {
+    const std::size_t new_bytes = (done - done_before) * element_bytes_;
+    Divide(task_.fingerprint.type, Target(step, done_before * element_bytes_, new_bytes),
+           task_.ranks);
+  }
+  done_[steps[state.step]] = done;
+  moved_ = moved_ || bytes > 0;
+  if (done < step.range.count) return;
+  state.bytes = 0;
+  if (++state.step == steps.size()) --lanes_open_;
+}
+
+View Execution::Operand(const FlowStep& step, std::size_t offset_bytes, std::size_t bytes) const {
+  const View buffer = step.source == Source::kInput ? task_.input : View(task_.output);
+  return buffer.subspan(step.range.begin * element_bytes_ + offset_bytes, bytes);
+}
+
+std::span<std::byte> Execution::Target(const FlowStep& step, std::size_t offset_bytes,
+                                       std::size_t bytes) {
+  return task_.output.subspan(step.range.begin * element_bytes_ + offset_bytes, bytes);
+}
+
+void Execution::CopyUntouched() {
+  copied_ = true;
+  if (task_.input.data() == task_.output.data()) return;
+  for (const Range& range : task_.flow->untouched) {
+    std::memcpy(task_.output.data() + range.begin * element_bytes_,
+                task_.input.data() + range.begin * element_bytes_, range.count * element_bytes_);
+  }
+}
+
+// ---- Sending
+// ------------------------------------------------------------------------------------------
+
+Status Execution::PumpSend(std::uint32_t lane) {
+  LaneState& state = lanes_[lane];
+  if (state.header_bytes < kHeaderBytes) RINGLET_TRY(SendHeader(state, lane));
+  std::size_t turn_bytes = 0;
+  while (state.header_bytes == kHeaderBytes && turn_bytes < task_.slice_bytes) {
+    const FlowStep* step = Current(lane);
+    if (step == nullptr) break;
+    const std::size_t bytes = AllowedBytes(lane, *step);
+    if (bytes == 0) break;
+    RINGLET_TRY_ASSIGN(const std::size_t written,
+                       state.link->Write(Operand(*step, state.bytes, bytes)));
+    Account(lane, *step, written);
+    turn_bytes += written;
+    if (written < bytes) break;
+  }
+  return Ok();
+}
+
+Status Execution::SendHeader(LaneState& state, std::uint32_t lane) {
+  std::array<std::byte, kHeaderBytes + kFirstWriteBytes> first;
+  const std::size_t header_bytes = kHeaderBytes - state.header_bytes;
+  std::memcpy(first.data(), header_.data() + state.header_bytes, header_bytes);
+  const FlowStep& step = *Current(lane);
+  const std::size_t data_bytes = std::min(AllowedBytes(lane, step), kFirstWriteBytes);
+  // Where nothing may be sent yet there is nothing to point at either.
+  if (data_bytes > 0) {
+    std::memcpy(first.data() + header_bytes, Operand(step, 0, data_bytes).data(), data_bytes);
+  }
+  RINGLET_TRY_ASSIGN(const std::size_t written,
+                     state.link->Write(View(first).first(header_bytes + data_bytes)));
+  const std::size_t header_written = std::min(written, header_bytes);
+  state.header_bytes += header_written;
+  moved_ = moved_ || written > 0;
+  if (written > header_written) Account(lane, step, written - header_written);
+  return Ok();
+}
+
+// ---- Receiving
+// ------------------------------------------------------------------------------------------
+
+Status Execution::PumpReceive(std::uint32_t lane) {
+  LaneState& state = lanes_[lane];
+  if (state.header_bytes < kHeaderBytes) RINGLET_TRY(ReceiveHeader(state));
+  std::size_t turn_bytes = 0;
+  while (state.header_bytes == kHeaderBytes && turn_bytes < task_.slice_bytes) {
+    const FlowStep* step = Current(lane);
+    if (step == nullptr) break;
+    const std::size_t bytes = AllowedBytes(lane, *step);
+    if (bytes == 0) break;
+    RINGLET_TRY_ASSIGN(const std::size_t received, step->kind == StepKind::kReceive
+                                                       ? Receive(state, *step, bytes)
+                                                       : ReceiveSum(state, *step, bytes));
+    if (received == 0) break;
+    Account(lane, *step, received);
+    turn_bytes += received;
+  }
+  return Ok();
+}
+
+Status Execution::ReceiveHeader(LaneState& state) {
+  RINGLET_TRY_ASSIGN(const std::size_t received,
+                     state.link->Read(std::span(state.header).subspan(state.header_bytes)));
+  state.header_bytes += received;
+  moved_ = moved_ || received > 0;
+  if (state.header_bytes < kHeaderBytes) return Ok();
+  return CheckHeader(state.header, state.link->peer(), task_.fingerprint, task_.self);
+}
+
+Result<std::size_t> Execution::Receive(LaneState& state, const FlowStep& step,
+                                       std::size_t bytes_max) {
+  return state.link->Read(Target(step, state.bytes, bytes_max));
+}
+
+/// Reduces straight out of the link's memory. Gives the bytes of the elements that were reduced.
+Result<std::size_t> Execution::ReceiveSum(LaneState& state, const FlowStep& step,
+                                          std::size_t bytes_max) {
+  RINGLET_TRY_ASSIGN(View arrived, state.link->Peek());
+  if (arrived.empty()) return std::size_t{0};
+  if (state.carry_bytes > 0 || arrived.size() < element_bytes_) {
+    return ReceiveCarry(state, step, arrived);
+  }
+  std::size_t bytes = std::min(arrived.size(), bytes_max);
+  bytes -= bytes % element_bytes_;
+  const Reduction what{.type = task_.fingerprint.type, .op = task_.fingerprint.op};
+  Reduce(what, Operand(step, state.bytes, bytes), arrived.first(bytes),
+         Target(step, state.bytes, bytes));
+  state.link->Consume(bytes);
+  return bytes;
+}
+
+/// An element may come in pieces: it is split where a ring buffer ends, or a packet. Its beginning
+/// waits in the lane. Gives the bytes of an element once it is whole, else 0.
+Result<std::size_t> Execution::ReceiveCarry(LaneState& state, const FlowStep& step, View arrived) {
+  const std::size_t missing_bytes = element_bytes_ - state.carry_bytes;
+  const std::size_t bytes = std::min(missing_bytes, arrived.size());
+  std::memcpy(state.carry.data() + state.carry_bytes, arrived.data(), bytes);
+  state.link->Consume(bytes);
+  state.carry_bytes += bytes;
+  moved_ = true;
+  if (state.carry_bytes < element_bytes_) return std::size_t{0};
+  state.carry_bytes = 0;
+  const Reduction what{.type = task_.fingerprint.type, .op = task_.fingerprint.op};
+  Reduce(what, Operand(step, state.bytes, element_bytes_), View(state.carry).first(element_bytes_),
+         Target(step, state.bytes, element_bytes_));
+  return element_bytes_;
+}
+
+// ---- Words
+// ------------------------------------------------------------------------------------------
+
+std::string Execution::WaitingFor() const {
+  std::string who;
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    const std::string lane = DescribeLane(i);
+    if (!lane.empty()) who += (who.empty() ? "" : " and ") + lane;
+  }
+  return fmt::format("rank {} in {} {}", Index(task_.self), ToText(task_.fingerprint),
+                     who.empty() ? "waits for nobody" : "waits for " + who);
+}
+
+/// What a lane waits for from its peer; nothing where it has come to its end, or waits for this
+/// rank's own other lanes.
+std::string Execution::DescribeLane(std::uint32_t lane) const {
+  const FlowStep* step = Current(lane);
+  if (step == nullptr) return {};
+  const LaneState& state = lanes_[lane];
+  const bool sends = task_.flow->lanes[lane].sends;
+  const std::uint32_t peer = Index(task_.flow->lanes[lane].peer);
+  if (state.header_bytes < kHeaderBytes) {
+    return fmt::format("rank {} to {}", peer, sends ? "take the first bytes" : "begin");
+  }
+  if (AllowedBytes(lane, *step) == 0) return {};
+  return fmt::format("{} rank {} ({} of {} elements of step {} have {})",
+                     sends ? "room on the link to" : "data from", peer,
+                     state.bytes / element_bytes_, step->range.count, step->origin,
+                     sends ? "gone" : "come");
+}
+
+}  // namespace ringlet::collective

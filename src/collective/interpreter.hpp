@@ -1,0 +1,42 @@
+// Proves a set of schedules right without moving a byte.
+//
+// Instead of numbers, elements carry the set of ranks that have contributed to them; adding merges
+// two sets. The ranks run as the executor would run them, with the freedom it has: any step that
+// the data flow (dataflow.hpp) admits may move any number of elements next, and links hold only so
+// much. A seed chooses; the same seed, the same run. Checked all along:
+//
+//   every element ends as the sum of all ranks' same element, counted once, divided once
+//   no element is touched before an earlier step of the same rank is through with it
+//   what is sent is received, step by step with equal counts, and nothing is left over
+//   nobody waits for ever
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "collective/schedule.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::collective {
+
+/// One bit a rank in a machine word.
+inline constexpr std::size_t kProvableRanksMax = 64;
+
+struct ProofOptions {
+  std::uint64_t seed = 1;
+  /// Elements that a link holds between sender and receiver. 0: an element leaves only when the
+  /// receiver takes it (rendezvous), the hardest case for deadlock.
+  std::size_t link_capacity = 0;
+  /// Elements that a step may move at a time, 1 to this many by chance.
+  std::size_t slice_max = 8;
+};
+
+/// Checks that `schedules`, one per rank in rank order, perform an all-reduce.
+///
+/// Errors  kInvalidArgument  they do not; the sentence names rank, step and element, and what is
+///                           wrong. Also for more than kProvableRanksMax ranks.
+/// Cost    O(ranks * count) memory; every element of every step is looked at a few times.
+/// One run with one seed shows one order of events: call with several.
+Status ProveAllReduce(std::span<const Schedule> schedules, const ProofOptions& options);
+
+}  // namespace ringlet::collective

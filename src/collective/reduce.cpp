@@ -1,0 +1,366 @@
+#include "collective/reduce.hpp"
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "ringlet/status.hpp"
+
+// Highway compiles the rest of this file once for each instruction set and chooses at run time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "collective/reduce.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace ringlet::collective::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Pointer = const std::byte*;
+
+// ---- Operations on vectors of one lane type
+// ------------------------------------------------------
+
+struct Sum {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+
+struct Prod {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Mul(a, b);
+  }
+};
+
+/// Max and Min differ only in the instruction; NaN is handled for both.
+template <class Choice>
+struct Extreme {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    const V chosen = Choice::Of(a, b);
+    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
+      return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, chosen));
+    } else {
+      return chosen;
+    }
+  }
+};
+struct Greater {
+  template <class V>
+  static HWY_INLINE V Of(V a, V b) {
+    return hn::Max(a, b);
+  }
+};
+struct Smaller {
+  template <class V>
+  static HWY_INLINE V Of(V a, V b) {
+    return hn::Min(a, b);
+  }
+};
+
+/// The second operand is ignored: the divisor is the same for all elements.
+struct DivideBy {
+  double divisor;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V a, V) const {
+    return hn::Div(a, hn::Set(d, static_cast<hn::TFromD<D>>(divisor)));
+  }
+};
+
+// ---- Formats: how the bytes of one vector become lanes that an operation takes, and back
+// ---------
+
+/// Lanes of T as they lie in memory.
+template <class T>
+struct Plain {
+  static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(hn::ScalableTag<T>()) * sizeof(T); }
+  template <class Op>
+  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+    const hn::ScalableTag<T> d;
+    const auto result = op(d, hn::LoadU(d, reinterpret_cast<const T*>(a)),
+                           hn::LoadU(d, reinterpret_cast<const T*>(b)));
+    hn::StoreU(result, d, reinterpret_cast<T*>(out));
+  }
+};
+
+/// Pairs of bytes, to be multiplied: no instruction set multiplies single ones.
+struct BytePairs {
+  static HWY_INLINE std::size_t StepBytes() { return Plain<std::uint16_t>::StepBytes(); }
+  static HWY_INLINE void Step(Prod, Pointer a, Pointer b, std::byte* out) {
+    const hn::ScalableTag<std::uint16_t> d;
+    const auto x = hn::LoadU(d, reinterpret_cast<const std::uint16_t*>(a));
+    const auto y = hn::LoadU(d, reinterpret_cast<const std::uint16_t*>(b));
+    const auto low = hn::And(hn::Mul(x, y), hn::Set(d, std::uint16_t{0x00ff}));
+    const auto high = hn::ShiftLeft<8>(hn::Mul(hn::ShiftRight<8>(x), hn::ShiftRight<8>(y)));
+    hn::StoreU(hn::Or(low, high), d, reinterpret_cast<std::uint16_t*>(out));
+  }
+};
+
+/// bfloat16 is the upper half of a float: each 32-bit word holds two, one of which is in place.
+struct Bfloat16 {
+  using D = hn::ScalableTag<float>;
+  using DWord = hn::RebindToUnsigned<D>;
+  using Word = hn::Vec<DWord>;
+
+  static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(D()) * sizeof(float); }
+
+  template <class Op>
+  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+    const D d;
+    const DWord dw;
+    const Word upper_half = hn::Set(dw, 0xffff0000u);
+    const Word x = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(a));
+    const Word y = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(b));
+    const Word high = Round(
+        op(d, hn::BitCast(d, hn::And(x, upper_half)), hn::BitCast(d, hn::And(y, upper_half))));
+    const Word low =
+        Round(op(d, hn::BitCast(d, hn::ShiftLeft<16>(x)), hn::BitCast(d, hn::ShiftLeft<16>(y))));
+    const Word both = hn::Or(hn::And(high, upper_half), hn::ShiftRight<16>(low));
+    hn::StoreU(both, dw, reinterpret_cast<std::uint32_t*>(out));
+  }
+
+ private:
+  /// The float whose upper half is `value` rounded; its lower half is left as it comes.
+  static HWY_INLINE Word Round(hn::Vec<D> value) {
+    const DWord dw;
+    const Word bits = hn::BitCast(dw, value);
+    const Word odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(dw, 1u));
+    const Word rounded = hn::Add(bits, hn::Add(odd, hn::Set(dw, 0x7fffu)));
+    const auto is_nan = hn::RebindMask(dw, hn::IsNaN(value));
+    return hn::IfThenElse(is_nan, hn::Set(dw, 0x7fc00000u), rounded);
+  }
+};
+
+/// Floating-point numbers of 16 or 8 bits, several to a 32-bit word, converted by integer
+/// arithmetic: the same on every instruction set, and indifferent to the thread's "flush
+/// subnormals" mode where it matters.
+template <int kExponentBits, int kMantissaBits, bool kHasInfinity>
+struct Packed {
+  using D = hn::ScalableTag<float>;
+  using DWord = hn::RebindToUnsigned<D>;
+  using Word = hn::Vec<DWord>;
+  static constexpr int kBits = 1 + kExponentBits + kMantissaBits;
+  static constexpr int kShift = 23 - kMantissaBits;  // of a mantissa within a float
+  static constexpr std::uint32_t kBias = (1u << (kExponentBits - 1)) - 1;
+  static constexpr std::uint32_t kSign = 1u << (kBits - 1);
+  static constexpr std::uint32_t kMagnitude = kSign - 1;
+  static constexpr std::uint32_t kSmallestNormal = 1u << kMantissaBits;
+  static constexpr std::uint32_t kInfinity = kMagnitude + 1 - kSmallestNormal;
+  static constexpr std::uint32_t kNan =
+      kHasInfinity ? kInfinity + (kSmallestNormal >> 1) : kMagnitude;
+  static constexpr std::uint32_t kOverflow = kHasInfinity ? kInfinity : kNan - 1;
+  static constexpr std::uint32_t kRebias = (127 - kBias) << 23;
+
+  static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(D()) * sizeof(float); }
+
+  template <class Op>
+  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+    const DWord dw;
+    const Word x = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(a));
+    const Word y = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(b));
+    Word result = hn::Or(Part<0>(op, x, y), Part<kBits>(op, x, y));
+    if constexpr (kBits == 8) {
+      result = hn::Or(result, hn::Or(Part<16>(op, x, y), Part<24>(op, x, y)));
+    }
+    hn::StoreU(result, dw, reinterpret_cast<std::uint32_t*>(out));
+  }
+
+ private:
+  /// The element that lies `kOffset` bits up in each word, reduced, at its place.
+  template <int kOffset, class Op>
+  static HWY_INLINE Word Part(Op op, Word x, Word y) {
+    const auto result =
+        op(D(), Decode(hn::ShiftRight<kOffset>(x)), Decode(hn::ShiftRight<kOffset>(y)));
+    return hn::ShiftLeft<kOffset>(Encode(result));
+  }
+
+  static HWY_INLINE hn::Vec<D> Decode(Word code) {
+    const D d;
+    const DWord dw;
+    const hn::RebindToSigned<D> di;
+    const Word magnitude = hn::And(code, hn::Set(dw, kMagnitude));
+    const Word in_place = hn::ShiftLeft<kShift>(magnitude);
+    const Word normal = hn::Add(in_place, hn::Set(dw, kRebias));
+    // A subnormal is an integer times the smallest one.
+    const std::uint32_t smallest = kRebias - ((kMantissaBits - 1u) << 23);
+    const auto unit = hn::Set(d, std::bit_cast<float>(smallest));
+    const Word subnormal =
+        hn::BitCast(dw, hn::Mul(hn::ConvertTo(d, hn::BitCast(di, magnitude)), unit));
+    const Word special = hn::Or(in_place, hn::Set(dw, 0x7f800000u));
+    const Word finite = hn::IfThenElse(Below(magnitude, kSmallestNormal), subnormal, normal);
+    const Word value =
+        hn::IfThenElse(Below(magnitude, kHasInfinity ? kInfinity : kNan), finite, special);
+    const Word sign = hn::ShiftLeft<32 - kBits>(hn::And(code, hn::Set(dw, kSign)));
+    return hn::BitCast(d, hn::Or(value, sign));
+  }
+
+  static HWY_INLINE Word Encode(hn::Vec<D> value) {
+    const D d;
+    const DWord dw;
+    const Word bits = hn::BitCast(dw, value);
+    const Word absolute = hn::And(bits, hn::Set(dw, 0x7fffffffu));
+    // Rounds what will be cut off; a carry out of the mantissa raises the exponent, as it should.
+    const Word odd = hn::And(hn::ShiftRight<kShift>(absolute), hn::Set(dw, 1u));
+    const Word rounded = hn::Add(absolute, hn::Add(odd, hn::Set(dw, (1u << (kShift - 1)) - 1)));
+    const Word normal = hn::ShiftRight<kShift>(hn::Sub(rounded, hn::Set(dw, kRebias)));
+    // Added to a number whose last place is our smallest subnormal, the processor does the
+    // rounding.
+    const std::uint32_t anchor = kRebias + ((kShift + 1u) << 23);
+    const auto anchored =
+        hn::Add(hn::BitCast(d, absolute), hn::Set(d, std::bit_cast<float>(anchor)));
+    const Word subnormal = hn::Sub(hn::BitCast(dw, anchored), hn::Set(dw, anchor));
+
+    Word code = hn::IfThenElse(Below(absolute, kRebias + (1u << 23)), subnormal, normal);
+    code = hn::Min(code, hn::Set(dw, kOverflow));
+    code = hn::IfThenElse(Below(absolute, 0x7f800001u), code, hn::Set(dw, kNan));
+    const Word sign = hn::And(hn::ShiftRight<32 - kBits>(bits), hn::Set(dw, kSign));
+    return hn::Or(code, sign);
+  }
+
+  /// Both sides are below 2^31, so that the signed comparison, which every target has, will do.
+  static HWY_INLINE hn::Mask<DWord> Below(Word word, std::uint32_t bound) {
+    const DWord dw;
+    const hn::RebindToSigned<D> di;
+    return hn::RebindMask(
+        dw, hn::Lt(hn::BitCast(di, word), hn::Set(di, static_cast<std::int32_t>(bound))));
+  }
+};
+
+/// binary16 where the processor converts it, and rounds to nearest even.
+struct HardwareHalf {
+  using D = hn::ScalableTag<float>;
+  using DHalf = hn::Rebind<hwy::float16_t, D>;
+
+  static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(D()) * sizeof(hwy::float16_t); }
+
+  template <class Op>
+  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+    const D d;
+    const DHalf dh;
+    const auto x = hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(a)));
+    const auto y = hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(b)));
+    hn::StoreU(hn::DemoteTo(dh, op(d, x, y)), dh, reinterpret_cast<hwy::float16_t*>(out));
+  }
+};
+
+// Highway's stand-in for the older targets truncates.
+#if (HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)) || HWY_TARGET == HWY_NEON
+using Half = HardwareHalf;
+#else
+using Half = Packed<5, 10, true>;
+#endif
+using Float8e4m3 = Packed<4, 3, false>;
+using Float8e5m2 = Packed<5, 2, true>;
+
+// ---- Loops and choice
+// -----------------------------------------------------------------------------
+
+template <class Format, class Op>
+void Loop(Op op, View a, View b, std::span<std::byte> out) {
+  const std::size_t step_bytes = Format::StepBytes();
+  std::size_t at = 0;
+  for (; at + step_bytes <= out.size(); at += step_bytes) {
+    Format::Step(op, a.data() + at, b.data() + at, out.data() + at);
+  }
+  const std::size_t rest_bytes = out.size() - at;
+  if (rest_bytes == 0) return;
+  // The rest is moved to where a whole step may be read and written.
+  HWY_ALIGN std::byte a_rest[HWY_MAX_BYTES] = {};
+  HWY_ALIGN std::byte b_rest[HWY_MAX_BYTES] = {};
+  std::memcpy(a_rest, a.data() + at, rest_bytes);
+  std::memcpy(b_rest, b.data() + at, rest_bytes);
+  Format::Step(op, a_rest, b_rest, a_rest);
+  std::memcpy(out.data() + at, a_rest, rest_bytes);
+}
+
+template <class Format, class ProductFormat = Format>
+void ReduceFormat(ReduceOp op, View a, View b, std::span<std::byte> out) {
+  switch (op) {
+    case ReduceOp::kSum:
+    case ReduceOp::kAvg: return Loop<Format>(Sum(), a, b, out);
+    case ReduceOp::kProd: return Loop<ProductFormat>(Prod(), a, b, out);
+    case ReduceOp::kMax: return Loop<Format>(Extreme<Greater>(), a, b, out);
+    case ReduceOp::kMin: return Loop<Format>(Extreme<Smaller>(), a, b, out);
+  }
+}
+
+void ReduceAll(Reduction what, View a, View b, std::span<std::byte> out) {
+  switch (what.type) {
+    case DataType::kInt8: return ReduceFormat<Plain<std::int8_t>, BytePairs>(what.op, a, b, out);
+    case DataType::kUint8: return ReduceFormat<Plain<std::uint8_t>, BytePairs>(what.op, a, b, out);
+    case DataType::kInt32: return ReduceFormat<Plain<std::int32_t>>(what.op, a, b, out);
+    case DataType::kUint32: return ReduceFormat<Plain<std::uint32_t>>(what.op, a, b, out);
+    case DataType::kInt64: return ReduceFormat<Plain<std::int64_t>>(what.op, a, b, out);
+    case DataType::kUint64: return ReduceFormat<Plain<std::uint64_t>>(what.op, a, b, out);
+    case DataType::kFloat16: return ReduceFormat<Half>(what.op, a, b, out);
+    case DataType::kFloat32: return ReduceFormat<Plain<float>>(what.op, a, b, out);
+    case DataType::kFloat64: return ReduceFormat<Plain<double>>(what.op, a, b, out);
+    case DataType::kBfloat16: return ReduceFormat<Bfloat16>(what.op, a, b, out);
+    case DataType::kFloat8e4m3: return ReduceFormat<Float8e4m3>(what.op, a, b, out);
+    case DataType::kFloat8e5m2: return ReduceFormat<Float8e5m2>(what.op, a, b, out);
+  }
+}
+
+/// For the floating-point types.
+void DivideAll(DataType type, double divisor, std::span<std::byte> elements) {
+  const DivideBy op{divisor};
+  switch (type) {
+    case DataType::kFloat16: return Loop<Half>(op, elements, elements, elements);
+    case DataType::kFloat32: return Loop<Plain<float>>(op, elements, elements, elements);
+    case DataType::kFloat64: return Loop<Plain<double>>(op, elements, elements, elements);
+    case DataType::kBfloat16: return Loop<Bfloat16>(op, elements, elements, elements);
+    case DataType::kFloat8e4m3: return Loop<Float8e4m3>(op, elements, elements, elements);
+    case DataType::kFloat8e5m2: return Loop<Float8e5m2>(op, elements, elements, elements);
+    default: break;
+  }
+}
+
+}  // namespace ringlet::collective::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ringlet::collective {
+namespace {
+
+HWY_EXPORT(ReduceAll);
+HWY_EXPORT(DivideAll);
+
+template <class T>
+void DivideIntegers(std::span<std::byte> elements, std::uint32_t divisor) {
+  // As wide as the type's sums and the divisor need: an int8 may be divided by 1000.
+  using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  for (std::size_t at = 0; at < elements.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, elements.data() + at, sizeof(T));
+    value = static_cast<T>(static_cast<Wide>(value) / static_cast<Wide>(divisor));
+    std::memcpy(elements.data() + at, &value, sizeof(T));
+  }
+}
+
+}  // namespace
+
+void Reduce(Reduction what, View a, View b, std::span<std::byte> out) {
+  RINGLET_ASSERT(a.size() == out.size() && b.size() == out.size());
+  RINGLET_ASSERT(out.size() % SizeOf(what.type) == 0);
+  HWY_DYNAMIC_DISPATCH(ReduceAll)(what, a, b, out);
+}
+
+void Divide(DataType type, std::span<std::byte> elements, std::uint32_t divisor) {
+  RINGLET_ASSERT(divisor > 0 && elements.size() % SizeOf(type) == 0);
+  switch (type) {
+    case DataType::kInt8: return DivideIntegers<std::int8_t>(elements, divisor);
+    case DataType::kUint8: return DivideIntegers<std::uint8_t>(elements, divisor);
+    case DataType::kInt32: return DivideIntegers<std::int32_t>(elements, divisor);
+    case DataType::kUint32: return DivideIntegers<std::uint32_t>(elements, divisor);
+    case DataType::kInt64: return DivideIntegers<std::int64_t>(elements, divisor);
+    case DataType::kUint64: return DivideIntegers<std::uint64_t>(elements, divisor);
+    default: break;
+  }
+  HWY_DYNAMIC_DISPATCH(DivideAll)(type, divisor, elements);
+}
+
+}  // namespace ringlet::collective
+#endif  // HWY_ONCE

@@ -1,0 +1,46 @@
+// Element-wise reductions: what happens to two blocks of numbers when they meet on a rank.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.hpp"
+#include "ringlet/types.hpp"
+
+namespace ringlet::collective {
+
+struct Reduction {
+  DataType type;
+  ReduceOp op;
+};
+
+/// out[i] = a[i] op b[i] for every element.
+///
+/// \param a,b,out  the same number of bytes, a whole number of elements. No alignment is needed:
+///                 they may point into a link's buffer. `out` may be `a` or `b`, and may not
+///                 overlap them otherwise.
+///
+/// How each operation rounds. All that follows holds bit for bit on every processor, except that
+/// the payload of a NaN and the sign of the greater or smaller of +0 and -0 are left open.
+///   integers   sum and prod wrap around, signed ones too (two's complement)
+///   float, double  one IEEE 754 operation, rounded to nearest, ties to even
+///   half, bfloat16, f8e4m3, f8e5m2  widened to float, one operation, rounded once to nearest, ties
+///              to even, subnormals kept. A float holds more than twice their digits, so this is
+///              the exact result correctly rounded.
+///   overflow   half, bfloat16 and f8e5m2 become infinity, as IEEE 754 wants it: scaling of losses
+///              watches for it. f8e4m3 has none and saturates at 448, as CUDA's conversions do.
+///   max, min   NaN if either operand is NaN: it would otherwise vanish on the way
+///   avg        here the same as sum; the last rank to add calls Divide
+void Reduce(Reduction what, View a, View b, std::span<std::byte> out);
+
+/// Divides every element by `divisor`, the number of ranks; the end of an average.
+///
+/// Integers are divided towards zero, after their sum may have wrapped (as NCCL does).
+/// Floating-point types are divided (not multiplied by an inverse) and rounded as above; the
+/// divisor is exact up to 2^24 ranks. Half types can overflow in the sum although the average would
+/// not.
+///
+/// \param divisor  above 0
+void Divide(DataType type, std::span<std::byte> elements, std::uint32_t divisor);
+
+}  // namespace ringlet::collective

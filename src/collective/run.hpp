@@ -1,0 +1,37 @@
+// Runs executions to their end on the calling thread: works while there is work, sleeps when not.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <span>
+
+#include "collective/executor.hpp"
+#include "ringlet/status.hpp"
+#include "transport/link.hpp"
+
+namespace ringlet::collective {
+
+struct RunPolicy {
+  /// Asked each time before sleeping and at least every some megabytes in between: has the deadline
+  /// passed, was the communicator aborted, has a peer failed? Its error ends the run.
+  std::function<Status()> check;
+  /// The longest sleep, after which `check` is asked again even without news.
+  std::chrono::nanoseconds sleep_max = std::chrono::milliseconds(100);
+};
+
+/// Advances `execution` until it is done, `policy.check` objects, or a link fails.
+///
+/// \param waiter  of this rank. Waiter::Wake makes the run look at `check` at once.
+Status RunToEnd(Execution& execution, transport::Waiter& waiter, const RunPolicy& policy);
+
+/// Waits until one of the descriptors is readable, or for `timeout`, or returns without reason.
+/// os::PollReadable does it; passed in since this layer stands beside the operating system.
+using PollReadable =
+    std::function<void(std::span<const int> descriptors, std::chrono::nanoseconds timeout)>;
+
+/// The same for several ranks of one process on one thread: executions[i] belongs to the rank of
+/// waiters[i]. Ends with the first error of any of them.
+Status RunAllToEnd(std::span<Execution* const> executions,
+                   std::span<transport::Waiter* const> waiters, const PollReadable& poll,
+                   const RunPolicy& policy);
+
+}  // namespace ringlet::collective

@@ -1,0 +1,143 @@
+#include "collective/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "collective/fake_link_for_test.hpp"
+#include "collective/ring.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+/// Does what it is told when waited on, and checks that it is used as Waiter says.
+class FakeWaiter final : public transport::Waiter {
+ public:
+  Ticket Prepare() override { return ++ticket_; }
+  void Wait(Ticket ticket, std::chrono::nanoseconds) override {
+    EXPECT_EQ(ticket, ticket_);
+    ++waits;
+    if (on_wait) on_wait();
+  }
+  void Wake() override {}
+  int descriptor() const override { return 42; }
+  void PrepareDescriptor() override { prepared = true; }
+  void Acknowledge() override {
+    EXPECT_TRUE(prepared);
+    prepared = false;
+  }
+
+  std::function<void()> on_wait;
+  int waits = 0;
+  bool prepared = false;
+
+ private:
+  Ticket ticket_ = 0;
+};
+
+/// Ranks that add up 1 + 2 + ... in their first element.
+class RunTest : public testing::Test {
+ protected:
+  void Start(std::uint32_t ranks, std::size_t count) {
+    std::vector<Rank> order;
+    for (std::uint32_t i = 0; i < ranks; ++i) order.push_back(Rank{i});
+    buffers_.resize(ranks);
+    waiters_ = std::vector<FakeWaiter>(ranks);
+    for (std::uint32_t i = 0; i < ranks; ++i) {
+      buffers_[i].assign(count, i + 1);
+      const auto bytes = std::as_writable_bytes(std::span(buffers_[i]));
+      Task task{.flow = std::make_shared<const Flow>(Derive(RingAllReduce(order, Rank{i}, count))),
+                .input = bytes,
+                .output = bytes,
+                .fingerprint = {.type = DataType::kUint32, .count = count},
+                .self = Rank{i},
+                .ranks = ranks};
+      executions_.push_back(std::make_unique<Execution>(task, network_.LinksOf(Rank{i})));
+    }
+  }
+
+  std::vector<Execution*> Executions(std::size_t count) {
+    std::vector<Execution*> pointers;
+    for (std::size_t i = 0; i < count; ++i) pointers.push_back(executions_[i].get());
+    return pointers;
+  }
+  std::vector<transport::Waiter*> Waiters(std::size_t count) {
+    std::vector<transport::Waiter*> pointers;
+    for (std::size_t i = 0; i < count; ++i) pointers.push_back(&waiters_[i]);
+    return pointers;
+  }
+
+  FakeNetwork network_{64, 1};
+  std::vector<std::vector<std::uint32_t>> buffers_;
+  std::vector<FakeWaiter> waiters_;
+  std::vector<std::unique_ptr<Execution>> executions_;
+  const RunPolicy never_objects_{.check = [] { return Ok(); }};
+};
+
+TEST_F(RunTest, SleepsWhileThePeerWorks) {
+  Start(2, 100);
+  waiters_[0].on_wait = [&] { EXPECT_TRUE(executions_[1]->Advance().ok()); };
+  ASSERT_TRUE(RunToEnd(*executions_[0], waiters_[0], never_objects_).ok());
+  EXPECT_GT(waiters_[0].waits, 0);
+  EXPECT_EQ(buffers_[0], std::vector<std::uint32_t>(100, 3));
+}
+
+TEST_F(RunTest, DoesNotSleepWhenEverythingIsThere) {
+  Start(1, 5);
+  ASSERT_TRUE(RunToEnd(*executions_[0], waiters_[0], never_objects_).ok());
+  EXPECT_EQ(waiters_[0].waits, 0);
+}
+
+TEST_F(RunTest, AnObjectionEndsIt) {
+  Start(2, 100);
+  int asked = 0;
+  const RunPolicy policy{.check = [&]() -> Status {
+    if (++asked < 4) return Ok();
+    return Error{.code = Code::kTimeout, .message = executions_[0]->WaitingFor()};
+  }};
+  const Status status = RunToEnd(*executions_[0], waiters_[0], policy);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::kTimeout);
+  EXPECT_LE(waiters_[0].waits, 3);
+}
+
+TEST_F(RunTest, AllRanksOfAThreadServeEachOtherWithoutSleep) {
+  Start(5, 300);
+  int polls = 0;
+  const PollReadable poll = [&](std::span<const int>, std::chrono::nanoseconds) { ++polls; };
+  ASSERT_TRUE(RunAllToEnd(Executions(5), Waiters(5), poll, never_objects_).ok());
+  EXPECT_EQ(polls, 0);
+  for (const auto& buffer : buffers_) EXPECT_EQ(buffer, std::vector<std::uint32_t>(300, 15));
+}
+
+TEST_F(RunTest, AGroupSleepsOnAllItsDescriptorsForARankElsewhere) {
+  Start(3, 300);
+  int polls = 0;
+  const PollReadable poll = [&](std::span<const int> descriptors, std::chrono::nanoseconds) {
+    ++polls;
+    EXPECT_LE(descriptors.size(), 2u);
+    EXPECT_TRUE(waiters_[0].prepared || waiters_[1].prepared);
+    EXPECT_TRUE(executions_[2]->Advance().ok());
+  };
+  ASSERT_TRUE(RunAllToEnd(Executions(2), Waiters(2), poll, never_objects_).ok());
+  EXPECT_GT(polls, 0);
+  EXPECT_FALSE(waiters_[0].prepared || waiters_[1].prepared);
+  EXPECT_EQ(buffers_[0], std::vector<std::uint32_t>(300, 6));
+  EXPECT_EQ(buffers_[1], std::vector<std::uint32_t>(300, 6));
+}
+
+TEST_F(RunTest, AFailureInAGroupEndsItAndLeavesNoWaiterPrepared) {
+  Start(3, 300);
+  const PollReadable poll = [&](std::span<const int>, std::chrono::nanoseconds) {
+    network_.Pipe(Rank{2}, Rank{0}, 0).failure = "rank 2 is gone";
+  };
+  const Status status = RunAllToEnd(Executions(2), Waiters(2), poll, never_objects_);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "rank 2 is gone");
+  EXPECT_FALSE(waiters_[0].prepared || waiters_[1].prepared);
+}
+
+}  // namespace
+}  // namespace ringlet::collective

@@ -1,0 +1,31 @@
+// What a rank tells the others about itself at check-in: all that is needed to place and reach it.
+#pragma once
+#include <vector>
+
+#include "base/address.hpp"
+#include "base/bytes.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::comm {
+
+struct Card {
+  std::uint64_t host_hash = 0;          ///< equal on ranks of one host
+  std::uint64_t process_hash = 0;       ///< equal on threads of one process
+  std::uint64_t network_namespace = 0;  ///< ranks that share it reach each other's UNIX sockets
+  std::uint64_t host_view_digest = 0;
+  std::uint64_t settings_digest = 0;    ///< of the settings that must agree
+  std::uint32_t device = 0;             ///< as the caller numbers it
+  std::uint32_t numa = 0;               ///< NUMA node of the rank's memory
+  std::vector<Address> tcp;             ///< where its TCP links are accepted, best first
+  Address unix_socket;                  ///< where its shared memory is exchanged
+
+  bool operator==(const Card&) const = default;
+};
+
+/// At most bootstrap's kCardBytesMax, with kCardAddressesMax addresses; further ones are left out.
+inline constexpr std::size_t kCardAddressesMax = 16;
+Bytes Encode(const Card& card);
+/// Errors  kProtocol  not a card.
+Result<Card> DecodeCard(View bytes);
+
+}  // namespace ringlet::comm

@@ -1,0 +1,34 @@
+// How a communicator comes to be. establish.cpp is the architecture of Ringlet: a line a stage.
+#pragma once
+#include <memory>
+#include <stop_token>
+
+#include "comm/communicator.hpp"
+#include "comm/process.hpp"
+#include "ringlet/unique_id.hpp"
+
+namespace ringlet::comm {
+
+/// Makes the id of a communicator and starts its root in this process. With RINGLET_COMM_ID (or
+/// NCCL_COMM_ID) the id names that fixed address, and rank 0 starts the root when it joins.
+/// Cost  one listener per address family until the communicator is formed.
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process);
+
+struct Config {
+  UniqueId id;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  std::uint32_t device = 0;                       ///< what the caller calls the rank's device
+  std::optional<std::chrono::milliseconds> init_timeout;  ///< else RINGLET_INIT_TIMEOUT
+  std::optional<std::chrono::milliseconds> timeout;       ///< of one operation, else RINGLET_TIMEOUT
+};
+
+/// Forms the communicator together with all other ranks of `config.id`. Blocks until all are
+/// connected, one of them fails, or the time is over; `abort` ends it early.
+/// Errors  kInvalidArgument  rank, size, id, settings that differ, a rank given twice
+///         kTimeout  names who is missing        kPeerLost  names who was lost
+///         kAborted  names who aborted           kProtocol  who does not fit
+Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
+                                                const Config& config, const std::stop_token& abort);
+
+}  // namespace ringlet::comm

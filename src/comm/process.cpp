@@ -1,0 +1,77 @@
+#include "comm/process.hpp"
+
+#include "base/digest.hpp"
+#include "os/interfaces.hpp"
+#include "os/limits.hpp"
+#include "topology/host_view.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// How long what was said last may take to leave when a machine has finished.
+constexpr Instant kLinger = std::chrono::seconds(5);
+
+}  // namespace
+
+Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
+  RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment));
+  RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
+  os::Host host = os::ReadHost(files);
+  // One control connection is one descriptor: take all that the system allows.
+  os::RaiseDescriptorLimit();
+  RINGLET_TRY_ASSIGN(auto driver, os::SocketDriver::Create());
+  std::shared_ptr<Process> process(
+      new Process(std::move(settings), std::move(host), std::move(files), std::move(driver)));
+  for (const std::string& warning : process->settings_.warnings)
+    process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
+  return process;
+}
+
+Process::Process(Settings settings, os::Host host, os::FileTree files,
+                 std::unique_ptr<os::SocketDriver> driver)
+    : settings_(std::move(settings)),
+      host_(std::move(host)),
+      files_(std::move(files)),
+      logger_(settings_, host_.name, host_.pid),
+      driver_(std::move(driver)) {
+  host_hash_ = topology::HostIdentity(host_.name, host_.boot_id, settings_.host_id);
+  process_hash_ = Digest().Add(host_hash_).Add(host_.pid_namespace).Add(std::uint64_t{host_.pid})
+                      .Add(host_.process_start_ticks).value();
+  usable_cores_ = os::UsableCores();
+  service_ = std::thread([this] { driver_->Run(); });
+}
+
+Process::~Process() {
+  driver_->Post([this] { driver_->Stop(); });
+  service_.join();
+}
+
+Result<std::vector<Address>> Process::ReachableAddresses() const {
+  RINGLET_TRY_ASSIGN(const auto interfaces, os::ListInterfaces());
+  const os::InterfaceFilter filter{.names = settings_.socket_ifname, .family = settings_.socket_family};
+  RINGLET_TRY_ASSIGN(const auto usable, os::UsableAddresses(interfaces, filter));
+  std::vector<Address> reachable, local;
+  for (const os::UsableAddress& one : usable)
+    (one.host_local() ? local : reachable).push_back(one.address);
+  return reachable.empty() ? local : reachable;
+}
+
+void Process::WarnOnce(const std::string& text) {
+  const std::lock_guard lock(warned_mutex_);
+  if (warned_.insert(text).second) logger_.Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt, text);
+}
+
+void Process::Host(os::Hosted hosted) {
+  driver_->Post([this, shared = std::make_shared<os::Hosted>(std::move(hosted))] {
+    const std::shared_ptr<Machine> machine = shared->machine;
+    const auto changed = std::move(shared->changed);
+    const auto id = std::make_shared<os::SocketDriver::Id>(0);
+    shared->changed = [this, machine, changed, id] {
+      if (changed) changed();
+      if (machine->Finished()) driver_->Remove(*id, kLinger);
+    };
+    *id = driver_->Add(std::move(*shared));
+  });
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,76 @@
+// What the ranks of one process share: settings, log, the machine they run on, and one service
+// thread that drives all control connections. Made at the edge and passed down; never a global.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/env_map.hpp"
+#include "base/settings.hpp"
+#include "os/file_tree.hpp"
+#include "os/host.hpp"
+#include "os/interface_filter.hpp"
+#include "os/log_sink.hpp"
+#include "os/socket_driver.hpp"
+#include "transport/inproc/inproc.hpp"
+
+namespace ringlet::comm {
+
+class Process {
+ public:
+  /// Reads the settings out of `environment`, finds out where it runs, starts the service thread.
+  /// Errors  kInvalidArgument  a setting; kSystem  no descriptors, no random source.
+  static Result<std::shared_ptr<Process>> Start(const EnvMap& environment);
+  /// Stops the service thread; communicators and unused ids must be gone or are cut off.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  const Settings& settings() const { return settings_; }
+  const os::Host& host() const { return host_; }
+  const os::FileTree& files() const { return files_; }
+  os::Logger& logger() { return logger_; }
+  os::SocketDriver& driver() { return *driver_; }
+  transport::InprocExchange& inproc() { return inproc_; }
+
+  /// The same on two ranks when they run on the same host. RINGLET_HOSTID stands in for name and
+  /// boot id where it is set.
+  std::uint64_t host_hash() const { return host_hash_; }
+  /// The same on two ranks when they are threads of one process.
+  std::uint64_t process_hash() const { return process_hash_; }
+
+  /// This host's addresses, best first: those that other hosts can use, or, when there are none, all.
+  /// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
+  Result<std::vector<Address>> ReachableAddresses() const;
+
+  /// Cores that this process may run on.
+  std::uint32_t usable_cores() const { return usable_cores_; }
+
+  /// Logs a warning the first time that it is given.
+  void WarnOnce(const std::string& text);
+
+  /// Runs a machine on the service thread until it has finished, and forgets it then.
+  void Host(os::Hosted hosted);
+
+ private:
+  Process(Settings settings, os::Host host, os::FileTree files,
+          std::unique_ptr<os::SocketDriver> driver);
+
+  const Settings settings_;
+  const os::Host host_;
+  const os::FileTree files_;
+  os::Logger logger_;
+  std::uint64_t host_hash_ = 0;
+  std::uint64_t process_hash_ = 0;
+  std::uint32_t usable_cores_ = 1;
+  std::mutex warned_mutex_;
+  std::set<std::string> warned_;
+  transport::InprocExchange inproc_;
+  std::unique_ptr<os::SocketDriver> driver_;
+  std::thread service_;
+};
+
+}  // namespace ringlet::comm

@@ -1,0 +1,56 @@
+#include "comm/root.hpp"
+
+#include "bootstrap/root.hpp"
+#include "comm/establish.hpp"
+#include "os/random.hpp"
+#include "os/resolve.hpp"
+#include "rendezvous/invitation.hpp"
+#include "transport/endpoint.hpp"
+
+namespace ringlet::comm {
+
+Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
+                std::vector<os::Listener> listeners) {
+  bootstrap::RootConfig config;
+  config.credentials = credentials;
+  RINGLET_TRY_ASSIGN(config.nonce_seed, os::SecureRandom());
+  config.host = process->host().name;
+  config.pid = process->host().pid;
+  config.handshake_timeout = process->settings().handshake_timeout;
+  os::Hosted hosted{.machine = std::make_shared<bootstrap::Root>(std::move(config)),
+                    .listeners = std::move(listeners)};
+  hosted.note = [process = process.get()](const Note& note) {
+    process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
+  };
+  process->Host(std::move(hosted));
+  return Ok();
+}
+
+namespace {
+
+Result<UniqueId> UniqueIdFromCommId(const Process& process) {
+  const Settings& settings = process.settings();
+  RINGLET_TRY_ASSIGN(const Address address, os::Resolve(settings.comm_id));
+  return rendezvous::Encode(rendezvous::FromCommId(settings.comm_id, address, settings.secret.text));
+}
+
+}  // namespace
+
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process) {
+  if (!process->settings().comm_id.empty()) {
+    if (process->settings().secret.text.empty())
+      process->WarnOnce("RINGLET_SECRET is not set: whoever can reach NCCL_COMM_ID's address can join");
+    return UniqueIdFromCommId(*process);
+  }
+  rendezvous::Invitation invitation;
+  RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
+  invitation.credentials.magic = Reader(seed).U64();
+  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses());
+  RINGLET_TRY_ASSIGN(auto endpoint, transport::Endpoint::Open({.interfaces = std::move(addresses), .unix_listener = false}));
+  invitation.roots = endpoint.tcp;
+  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint.listeners)));
+  return rendezvous::Encode(invitation);
+}
+
+}  // namespace ringlet::comm

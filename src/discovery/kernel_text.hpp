@@ -1,0 +1,32 @@
+// What the kernel writes into /proc and /sys, read: pure functions of text.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "topology/host_view.hpp"
+
+namespace ringlet::discovery {
+
+/// The processor out of /proc/cpuinfo, from the block of the first CPU. The architecture is told
+/// from the keys, so that a captured file is read for what it is: x86 has vendor_id, Arm "CPU
+/// implementer", POWER a cpu that starts with POWER. What is not there stays empty or 0.
+topology::CpuModel ParseCpuInfo(std::string_view text);
+
+/// How many CPUs /proc/cpuinfo lists.
+std::uint32_t CountCpus(std::string_view cpuinfo);
+
+/// Bytes of "MemTotal:  4155612 kB" in /proc/meminfo or in a node's meminfo.
+std::optional<std::uint64_t> ParseMemTotal(std::string_view text);
+
+/// A node's distances: "10 21\n". Empty for anything else.
+std::vector<std::uint32_t> ParseDistances(std::string_view text);
+
+/// A number such as a speed or a node; empty where the kernel says -1, that is, does not know.
+std::optional<std::uint32_t> ParseKnown(std::string_view text);
+
+/// The value of `key` in lines of "key : value"; of the first line that has it.
+std::optional<std::string_view> FindValue(std::string_view text, std::string_view key);
+
+}  // namespace ringlet::discovery

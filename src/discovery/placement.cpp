@@ -1,0 +1,36 @@
+#include "discovery/placement.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "discovery/kernel_text.hpp"
+
+namespace ringlet::discovery {
+
+using topology::CpuSet;
+
+Result<CpuSet> AllowedCpus(const os::FileTree& files) {
+  Result<std::string> status = files.Read("/proc/thread-self/status");
+  if (!status.ok()) status = files.Read("/proc/self/status");  // a kernel before 3.17
+  if (!status.ok()) return std::move(status).error();
+  const auto list = FindValue(*status, "Cpus_allowed_list");
+  Result<CpuSet> cpus = CpuSet::Parse(list.value_or(""));
+  if (cpus.ok() && !cpus->empty()) return cpus;
+  return Error{Code::kUnsupported, "/proc/thread-self/status does not tell the allowed CPUs"};
+}
+
+std::uint32_t NumaOf(const topology::HostView& host, const CpuSet& allowed,
+                     std::uint32_t local_rank) {
+  RINGLET_ASSERT(!host.numa_nodes.empty());
+  std::size_t most = 0;
+  std::vector<std::uint32_t> candidates;
+  for (const topology::NumaNode& node : host.numa_nodes) {
+    const std::size_t common = node.cpus.CountCommon(allowed);
+    if (common > most) candidates.clear();
+    most = std::max(most, common);
+    if (common == most) candidates.push_back(node.id);
+  }
+  return candidates[local_rank % candidates.size()];
+}
+
+}  // namespace ringlet::discovery

@@ -1,0 +1,53 @@
+#include "discovery/placement.hpp"
+
+#include <gtest/gtest.h>
+
+#include "os/temp_tree_for_test.hpp"
+
+namespace ringlet::discovery {
+namespace {
+
+using os::FileTree;
+using os::TempTree;
+using topology::CpuSet;
+
+std::uint32_t Numa(std::string_view allowed, std::uint32_t local_rank) {
+  topology::HostView host;
+  host.numa_nodes = {
+      {0, CpuSet::Of(0, 3), 0, {}}, {1, CpuSet(), 0, {}}, {2, CpuSet::Of(4, 7), 0, {}}};
+  return NumaOf(host, CpuSet::Parse(allowed).value(), local_rank);
+}
+
+TEST(PlacementTest, ABoundRankIsWhereMostOfItsCpusAre) {
+  for (const std::uint32_t local_rank : {0u, 1u, 5u}) {
+    EXPECT_EQ(Numa("0-1", local_rank), 0u);
+    EXPECT_EQ(Numa("6", local_rank), 2u);
+    EXPECT_EQ(Numa("3-5", local_rank), 2u);
+  }
+}
+
+TEST(PlacementTest, RanksThatAreNotBoundSpread) {
+  EXPECT_EQ(Numa("0-7", 0), 0u);
+  EXPECT_EQ(Numa("0-7", 1), 2u);
+  EXPECT_EQ(Numa("0-7", 2), 0u);
+}
+
+TEST(PlacementTest, AMaskThatTheHostDoesNotKnowIsNoReasonToFail) {
+  EXPECT_EQ(Numa("100-200", 0), 0u);
+  EXPECT_EQ(Numa("", 1), 1u);
+}
+
+TEST(PlacementTest, TheMaskIsReadFromTheThreadThenTheProcess) {
+  TempTree tree;
+  tree.Write("proc/self/status", "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n");
+  const FileTree files = FileTree::Open(tree.root()).value();
+  EXPECT_EQ(ToString(AllowedCpus(files).value()), "0-7");
+  tree.Write("proc/thread-self/status", "Cpus_allowed_list:\t3\n");
+  EXPECT_EQ(ToString(AllowedCpus(files).value()), "3");
+  tree.Write("proc/thread-self/status", "Cpus_allowed_list:\tnone\n");
+  EXPECT_EQ(AllowedCpus(files).error().code, Code::kUnsupported);
+  EXPECT_FALSE(AllowedCpus(FileTree::Open("/").value())->empty());
+}
+
+}  // namespace
+}  // namespace ringlet::discovery

@@ -1,0 +1,136 @@
+#include "discovery/scan.hpp"
+
+#include <gmock/gmock.h>
+
+#include "os/temp_tree_for_test.hpp"
+#include "topology/host_text.hpp"
+
+namespace ringlet::discovery {
+namespace {
+
+using os::FileTree;
+using os::TempTree;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+HostScan ScanOf(const TempTree& tree) {
+  return Scan(FileTree::Open(tree.root()).value(), {.host_name = "node-a", .identity = 1}).value();
+}
+
+/// Two sockets, an interface at each, and what surrounds them on a real machine.
+void WriteTwoSockets(TempTree& tree) {
+  tree.Write("proc/cpuinfo",
+             "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n"
+             "model name\t: Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz\n\n");
+  tree.Write("proc/meminfo", "MemTotal:       196608000 kB\n");
+  const std::string nodes = "sys/devices/system/node/";
+  tree.Write(nodes + "online", "0-1\n").Write(nodes + "has_cpu", "0-1\n");
+  tree.Write(nodes + "node1/cpulist", "16-31\n").Write(nodes + "node1/distance", "21 10\n");
+  tree.Write(nodes + "node1/meminfo", "\nNode 1 MemTotal:       98304000 kB\n");
+  tree.Write(nodes + "node0/cpulist", "0-15\n").Write(nodes + "node0/distance", "10 21\n");
+  tree.Write(nodes + "node0/meminfo", "\nNode 0 MemTotal:       98304000 kB\n");
+  for (const auto& [name, speed, numa] :
+       {std::tuple("ib0", "100000\n", "1\n"), {"eth0", "-1\n", "-1\n"}}) {
+    const std::string device = "sys/devices/pci0000:00/" + std::string(name);
+    tree.Write(device + "/numa_node", numa).Write(device + "/net/" + name + "/speed", speed);
+    tree.Link(device + "/net/" + name + "/device", "../../../" + std::string(name));
+    tree.Link("sys/class/net/" + std::string(name),
+              "../../devices/pci0000:00/" + std::string(name) + "/net/" + name);
+  }
+  tree.Write("sys/devices/virtual/net/lo/operstate", "unknown\n");
+  tree.Link("sys/class/net/lo", "../../devices/virtual/net/lo");
+  tree.Write("sys/devices/virtual/net/bond0/operstate", "up\n");
+  tree.Link("sys/class/net/bond0", "../../devices/virtual/net/bond0");
+  tree.Write("sys/class/net/bonding_masters", "bond0\n");
+}
+
+TEST(ScanTest, ReadsATwoSocketMachine) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  const HostScan scan = ScanOf(tree);
+  EXPECT_EQ(topology::ToText(scan.view),
+            "ringlet-host 1\n"
+            "host \"node-a\" identity 0x0000000000000001\n"
+            "cpu arch \"x86_64\" vendor \"GenuineIntel\" family 6 model 85 name \"Intel(R) Xeon(R) "
+            "Gold 6130 CPU @ 2.10GHz\"\n"
+            "numa 0 cpus \"0-15\" memory 100663296000 distances \"10 21\"\n"
+            "numa 1 cpus \"16-31\" memory 100663296000 distances \"21 10\"\n"
+            "net \"eth0\"\n"
+            "net \"ib0\" speed 100000 numa 1\n");
+  EXPECT_THAT(scan.missing, testing::ElementsAre(HasSubstr("/sys/class/net/eth0/speed")));
+}
+
+TEST(ScanTest, WithoutNumaNodesTheHostIsOneNode) {
+  TempTree tree;
+  tree.Write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n\nprocessor\t: 1\n");
+  tree.Write("proc/meminfo", "MemTotal: 1024 kB\n").Write("sys/devices/system/cpu/online", "0-1\n");
+  const HostScan scan = ScanOf(tree);
+  ASSERT_EQ(scan.view.numa_nodes.size(), 1u);
+  EXPECT_EQ(ToString(scan.view.numa_nodes[0].cpus), "0-1");
+  EXPECT_EQ(scan.view.numa_nodes[0].memory_bytes, 1u << 20);
+  EXPECT_EQ(scan.view.cpu.arch, "arm64");
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("counts as one NUMA node")));
+}
+
+TEST(ScanTest, CpusAreCountedWhereNothingListsThem) {
+  TempTree tree;
+  tree.Write("proc/cpuinfo", "processor\t: 0\nprocessor\t: 1\nprocessor\t: 2\n");
+  EXPECT_EQ(ToString(ScanOf(tree).view.numa_nodes[0].cpus), "0-2");
+}
+
+TEST(ScanTest, ABareTreeGivesAUsableViewAndSaysWhatIsMissing) {
+  TempTree tree;
+  tree.Directory("sys/devices/system");
+  const HostScan scan = ScanOf(tree);
+  EXPECT_TRUE(scan.view.Check().ok());
+  EXPECT_EQ(scan.view.numa_nodes[0].cpus.Count(), 1u);
+  for (const char* part : {"proc/cpuinfo", "devices/system/node", "proc/meminfo", "class/net"})
+    EXPECT_THAT(scan.missing, Contains(HasSubstr(part))) << part;
+}
+
+TEST(ScanTest, BrokenFilesAreMissingOnes) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  tree.Write("sys/devices/system/node/node0/cpulist", "none");
+  tree.Write("sys/devices/system/node/node1/distance", "10");
+  tree.Write("sys/devices/pci0000:00/ib0/numa_node", "7\n");
+  const HostScan scan = ScanOf(tree);
+  EXPECT_TRUE(scan.view.numa_nodes[0].cpus.empty());
+  EXPECT_THAT(scan.view.numa_nodes[1].distances, IsEmpty());
+  EXPECT_EQ(scan.view.nets[1].numa, std::nullopt);
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("node0/cpulist")));
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("NUMA node 1 has 1 distances")));
+}
+
+TEST(ScanTest, VirtualInterfacesCountOnlyWhereThereIsNoOther) {
+  TempTree tree;
+  tree.Directory("sys/devices/system");
+  for (const char* name : {"lo", "docker0", "veth12", "eth0", "ifb0"}) {
+    const std::string state = std::string(name) == "ifb0" ? "down\n" : "up\n";
+    tree.Write("sys/class/net/" + std::string(name) + "/operstate", state);
+  }
+  const HostScan scan = ScanOf(tree);
+  ASSERT_EQ(scan.view.nets.size(), 1u);
+  EXPECT_EQ(scan.view.nets[0].name, "eth0");
+}
+
+TEST(ScanTest, WhatIsNoMachineIsRefused) {
+  TempTree tree;
+  const auto scan = Scan(FileTree::Open(tree.root()).value(), {});
+  ASSERT_FALSE(scan.ok());
+  EXPECT_EQ(scan.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(scan.error().message, HasSubstr(tree.root()));
+}
+
+TEST(ScanTest, TheLiveMachineIsScannedAndAgreesWithItself) {
+  const FileTree live = FileTree::Open("/").value();
+  const HostScan scan = Scan(live, {.host_name = "live", .identity = 2}).value();
+  EXPECT_TRUE(scan.view.Check().ok());
+  const HostScan again = Scan(live, {.host_name = "live", .identity = 2}).value();
+  EXPECT_EQ(again.view.digest(), scan.view.digest());
+  EXPECT_EQ(topology::ParseText(topology::ToText(scan.view)).value(), scan.view);
+}
+
+}  // namespace
+}  // namespace ringlet::discovery

@@ -1,0 +1,28 @@
+// ncclGroupStart and ncclGroupEnd: what is called between them on a thread is collected and run
+// together at the outermost end.
+#pragma once
+#include "comm/establish.hpp"
+#include "comm/group.hpp"
+#include "frontends/c_api/handles.hpp"
+
+namespace ringlet::c_api {
+
+/// A communicator to be formed; the handle is stored when it has been.
+struct InitJob {
+  comm::Config config;
+  ncclComm_t* out;
+};
+
+/// Inside a group: collects. Outside: runs now.
+Status SubmitInit(InitJob job);
+Status SubmitCall(comm::GroupedCall call);
+
+void StartGroup();
+/// Runs what was collected when this closes the outermost group.
+/// Errors  kUnsupported  no group is open; else the first error of what ran, or of a call that was
+///                       refused inside the group, in which case nothing runs.
+Status EndGroup();
+/// A call inside the open group was refused: the group will not run.
+void SpoilGroup(const Error& error);
+
+}  // namespace ringlet::c_api

@@ -1,0 +1,30 @@
+// Every C function is check, call, translate: the body gives a Status, Guard makes a code of it.
+#pragma once
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "frontends/c_api/handles.hpp"
+#include "frontends/c_api/last_error.hpp"
+
+namespace ringlet::c_api {
+
+/// Remembers and logs an error once; `function` names the C function for the log.
+ncclResult_t Report(std::string_view function, const Error& error);
+
+/// Runs `body`; nothing that is thrown below crosses into C.
+template <typename Body>
+ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
+  try {
+    const Status status = body();
+    return status.ok() ? ncclSuccess : Report(function, status.error());
+  } catch (const std::bad_alloc&) {
+    return Report(function, Error{Code::kSystem, "out of memory"});
+  } catch (const std::exception& e) {
+    return Report(function, Error{Code::kSystem, std::string("unexpected: ") + e.what()});
+  }
+}
+
+Status RequireNonNull(const void* pointer, std::string_view name);
+
+}  // namespace ringlet::c_api

@@ -1,0 +1,44 @@
+#include "frontends/c_api/last_error.hpp"
+
+#include <mutex>
+
+namespace ringlet::c_api {
+namespace {
+
+std::mutex mutex;
+std::string of_process;
+thread_local std::string of_thread;
+thread_local std::string shown;
+
+}  // namespace
+
+ncclResult_t ToResult(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument: return ncclInvalidArgument;
+    case Code::kUnsupported: return ncclInvalidUsage;
+    case Code::kPeerLost: return ncclRemoteError;
+    case Code::kTimeout: return ncclRemoteError;  // NCCL 2.28 has no code for it
+    case Code::kProtocol: return ncclInvalidUsage;
+    case Code::kSystem: return ncclSystemError;
+    case Code::kAborted: return ncclRemoteError;
+  }
+  return ncclInternalError;
+}
+
+void Remember(const Error& error) {
+  of_thread = error.message;
+  const std::lock_guard lock(mutex);
+  of_process = error.message;
+}
+
+const char* LastError() {
+  if (!of_thread.empty()) {
+    shown = of_thread;
+  } else {
+    const std::lock_guard lock(mutex);
+    shown = of_process;
+  }
+  return shown.c_str();
+}
+
+}  // namespace ringlet::c_api

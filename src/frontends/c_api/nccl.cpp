@@ -1,0 +1,273 @@
+// NCCL's C API: check the arguments, call comm, translate the error. No decisions.
+#include "ringlet/compat/nccl.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <set>
+
+#include "comm/establish.hpp"
+#include "frontends/c_api/group.hpp"
+#include "frontends/c_api/guard.hpp"
+
+namespace ringlet::c_api {
+namespace {
+
+UniqueId FromNccl(const ncclUniqueId& id) {
+  UniqueId out;
+  std::memcpy(out.bytes.data(), id.internal, UniqueId::kBytes);
+  return out;
+}
+
+Status CheckRank(int nranks, int rank) {
+  if (nranks < 1) return Error{Code::kInvalidArgument, fmt::format("nranks is {}, below 1", nranks)};
+  if (rank < 0 || rank >= nranks)
+    return Error{Code::kInvalidArgument, fmt::format("rank {} is not between 0 and nranks - 1 = {}", rank, nranks - 1)};
+  return Ok();
+}
+
+Status InitRank(ncclComm_t* comm, int nranks, const UniqueId& id, int rank) {
+  RINGLET_TRY(RequireNonNull(comm, "comm"));
+  *comm = nullptr;
+  RINGLET_TRY(CheckRank(nranks, rank));
+  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  comm::Config config;
+  config.id = id;
+  config.rank = static_cast<std::uint32_t>(rank);
+  config.size = static_cast<std::uint32_t>(nranks);
+  config.device = process->settings().local_rank.value_or(0);
+  return SubmitInit({config, comm});
+}
+
+Status CheckConfig(const ncclConfig_t* config) {
+  if (!config) return Ok();
+  if (config->magic != 0xcafebeef)
+    return Error{Code::kInvalidArgument, "the config was not made with NCCL_CONFIG_INITIALIZER"};
+  if (config->blocking == 0)
+    return Error{Code::kUnsupported, "non-blocking communicators are not implemented yet: set blocking to 1"};
+  return Ok();
+}
+
+Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
+  RINGLET_TRY(RequireNonNull(comms, "comm"));
+  if (ndev < 1) return Error{Code::kInvalidArgument, fmt::format("ndev is {}, below 1", ndev)};
+  std::set<int> seen;
+  for (int i = 0; devlist && i < ndev; ++i)
+    if (devlist[i] < 0 || !seen.insert(devlist[i]).second)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("devlist[{}] = {} is negative or there twice", i, devlist[i])};
+  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
+  StartGroup();
+  for (int i = 0; i < ndev; ++i) {
+    comm::Config config;
+    config.id = id;
+    config.rank = static_cast<std::uint32_t>(i);
+    config.size = static_cast<std::uint32_t>(ndev);
+    config.device = static_cast<std::uint32_t>(devlist ? devlist[i] : i);
+    comms[i] = nullptr;
+    RINGLET_TRY(SubmitInit({config, &comms[i]}));
+  }
+  return EndGroup();
+}
+
+Status CheckTypes(ncclDataType_t type, ncclRedOp_t op) {
+  const int type_number = static_cast<int>(type), op_number = static_cast<int>(op);
+  if (type_number < 0 || type_number >= static_cast<int>(kDataTypes))
+    return Error{Code::kInvalidArgument, fmt::format("data type {} does not exist", type_number)};
+  if (op_number < 0 || op_number >= static_cast<int>(kReduceOps))
+    return Error{Code::kInvalidArgument, fmt::format("reduction {} does not exist", op_number)};
+  return Ok();
+}
+
+Status RequireNullStream(cudaStream_t stream) {
+  if (!stream) return Ok();
+  return Error{Code::kUnsupported, "streams are not implemented yet: pass NULL, the call completes before it returns"};
+}
+
+Status AllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                 ncclComm_t comm, cudaStream_t stream) {
+  RINGLET_TRY_ASSIGN(auto communicator, FindActive(comm));
+  RINGLET_TRY(CheckTypes(type, op));
+  RINGLET_TRY(RequireNullStream(stream));
+  if (count > 0) RINGLET_TRY(RequireNonNull(send, "sendbuff"));
+  if (count > 0) RINGLET_TRY(RequireNonNull(receive, "recvbuff"));
+  comm::Call call;
+  call.type = static_cast<DataType>(type);
+  call.op = static_cast<ReduceOp>(op);
+  call.count = count;
+  if (count > SIZE_MAX / 2 / SizeOf(call.type))
+    return Error{Code::kInvalidArgument, fmt::format("a count of {} is larger than any memory", count)};
+  const std::size_t bytes = count * SizeOf(call.type);
+  call.input = View(static_cast<const std::byte*>(send), bytes);
+  call.output = std::span(static_cast<std::byte*>(receive), bytes);
+  return SubmitCall({std::move(communicator), call});
+}
+
+// A call that is refused inside a group must keep the group from running without it.
+template <typename Body>
+ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
+  return Guard(function, [&]() -> Status {
+    Status status = body();
+    if (!status.ok()) SpoilGroup(status.error());
+    return status;
+  });
+}
+
+template <typename T, typename Get>
+Status Read(ncclComm_t comm, T* out, const char* name, Get get) {
+  RINGLET_TRY(RequireNonNull(out, name));
+  RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
+  *out = static_cast<T>(get(communicator->identity()));
+  return Ok();
+}
+
+}  // namespace
+}  // namespace ringlet::c_api
+
+using namespace ringlet;         // NOLINT(google-build-using-namespace): this file is the edge
+using namespace ringlet::c_api;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  return Guard("ncclGetVersion", [&]() -> Status {
+    RINGLET_TRY(RequireNonNull(version, "version"));
+    *version = NCCL_VERSION_CODE;
+    return Ok();
+  });
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess: return "no error";
+    case ncclUnhandledCudaError: return "unhandled cuda error";
+    case ncclSystemError: return "unhandled system error (ncclGetLastError tells which)";
+    case ncclInternalError: return "internal error - please report this issue to Ringlet";
+    case ncclInvalidArgument: return "invalid argument (ncclGetLastError tells which)";
+    case ncclInvalidUsage: return "invalid usage (ncclGetLastError tells what)";
+    case ncclRemoteError: return "remote process exited or there was a network error";
+    case ncclInProgress: return "operation in progress";
+    default: return "unknown result code";
+  }
+}
+
+const char* ncclGetLastError(ncclComm_t) { return LastError(); }
+
+void ncclResetDebugInit(void) {}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
+  return Guard("ncclGetUniqueId", [&]() -> Status {
+    RINGLET_TRY(RequireNonNull(uniqueId, "uniqueId"));
+    RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+    RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
+    std::memcpy(uniqueId->internal, id.bytes.data(), UniqueId::kBytes);
+    return Ok();
+  });
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
+  return GuardInGroup("ncclCommInitRank", [&] { return InitRank(comm, nranks, FromNccl(commId), rank); });
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
+                                    ncclConfig_t* config) {
+  return GuardInGroup("ncclCommInitRankConfig", [&]() -> Status {
+    RINGLET_TRY(CheckConfig(config));
+    return InitRank(comm, nranks, FromNccl(commId), rank);
+  });
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
+  return GuardInGroup("ncclCommInitAll", [&] { return InitAll(comm, ndev, devlist); });
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return Guard("ncclCommFinalize", [&] { return MarkFinalized(comm); });
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;  // as NCCL: destroying nothing is in order
+  return Guard("ncclCommDestroy", [&]() -> Status {
+    RINGLET_TRY(Take(comm));
+    return Ok();
+  });
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;
+  return Guard("ncclCommAbort", [&]() -> Status {
+    RINGLET_TRY_ASSIGN(const auto communicator, Take(comm));
+    communicator->Abort("ncclCommAbort was called");
+    return Ok();
+  });
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
+  return Guard("ncclCommGetAsyncError", [&]() -> Status {
+    RINGLET_TRY(RequireNonNull(asyncError, "asyncError"));
+    RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
+    const auto failure = communicator->failure();
+    if (failure) Remember(*failure);
+    *asyncError = failure ? ToResult(failure->code) : ncclSuccess;
+    return Ok();
+  });
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  return Guard("ncclCommCount", [&] {
+    return Read(comm, count, "count", [](const comm::Identity& identity) { return identity.size; });
+  });
+}
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return Guard("ncclCommCuDevice", [&] {
+    return Read(comm, device, "device", [](const comm::Identity& identity) { return identity.device; });
+  });
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return Guard("ncclCommUserRank", [&] {
+    return Read(comm, rank, "rank", [](const comm::Identity& identity) { return Index(identity.rank); });
+  });
+}
+
+ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return GuardInGroup("ncclAllReduce", [&] {
+    return AllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream);
+  });
+}
+
+ncclResult_t ncclGroupStart(void) {
+  StartGroup();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void) {
+  return Guard("ncclGroupEnd", [] { return EndGroup(); });
+}
+
+// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+#define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
+RINGLET_TWIN(ncclGetVersion);
+RINGLET_TWIN(ncclGetErrorString);
+RINGLET_TWIN(ncclGetLastError);
+RINGLET_TWIN(ncclResetDebugInit);
+RINGLET_TWIN(ncclGetUniqueId);
+RINGLET_TWIN(ncclCommInitRank);
+RINGLET_TWIN(ncclCommInitRankConfig);
+RINGLET_TWIN(ncclCommInitAll);
+RINGLET_TWIN(ncclCommFinalize);
+RINGLET_TWIN(ncclCommDestroy);
+RINGLET_TWIN(ncclCommAbort);
+RINGLET_TWIN(ncclCommGetAsyncError);
+RINGLET_TWIN(ncclCommCount);
+RINGLET_TWIN(ncclCommCuDevice);
+RINGLET_TWIN(ncclCommUserRank);
+RINGLET_TWIN(ncclAllReduce);
+RINGLET_TWIN(ncclGroupStart);
+RINGLET_TWIN(ncclGroupEnd);
+#undef RINGLET_TWIN
+
+}  // extern "C"

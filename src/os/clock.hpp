@@ -1,0 +1,15 @@
+// What time it is. Pure layers are told the time; they never ask.
+#pragma once
+#include <string>
+
+#include "base/machine.hpp"
+
+namespace ringlet::os {
+
+/// Monotonic, the same for all threads, never zero.
+Instant Now();
+
+/// Local wall time as log lines show it: "2025-11-20 18:14:03".
+std::string WallTimeText();
+
+}  // namespace ringlet::os

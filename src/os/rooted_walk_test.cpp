@@ -1,0 +1,33 @@
+#include "os/rooted_walk.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "os/temp_tree_for_test.hpp"
+
+// What FileTree promises is tested in file_tree_test.cpp, for both resolvers.
+namespace ringlet::os {
+namespace {
+
+TEST(RootedWalkTest, LinksAreBoundedAsInTheKernel) {
+  TempTree temp;
+  temp.Write("l40", "x");
+  for (int i = 39; i >= 0; --i) temp.Link("l" + std::to_string(i), "l" + std::to_string(i + 1));
+  temp.Link("start", "l0");
+  const Fd root(open(temp.root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_TRUE(OpenByWalk(root.get(), "l0", O_RDONLY).valid());
+  EXPECT_FALSE(OpenByWalk(root.get(), "start", O_RDONLY).valid());
+  EXPECT_EQ(errno, ELOOP);
+}
+
+TEST(RootedWalkTest, AnEndlessPathIsRefused) {
+  const Fd root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_FALSE(OpenByWalk(root.get(), std::string(100'000, '/'), O_RDONLY).valid());
+  EXPECT_EQ(errno, ENAMETOOLONG);
+}
+
+}  // namespace
+}  // namespace ringlet::os

@@ -1,0 +1,46 @@
+// Memory that two processes share: an anonymous file whose size nobody can change any more.
+#pragma once
+#include <cstddef>
+#include <span>
+
+#include "os/fd.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::os {
+
+/// One mapping. It has no name in any file system, so nothing is left behind when a process dies,
+/// and it is sealed against shrinking, so that a peer cannot turn our reads into SIGBUS.
+class Shm {
+ public:
+  /// New memory, zero-filled. fd() is what a peer needs for Map.
+  /// Errors  kInvalidArgument  `bytes` is 0
+  ///         kSystem           no descriptors or no address space left
+  static Result<Shm> Create(std::size_t bytes);
+
+  /// Maps what a peer has sent. The descriptor is outside input: it must be memory of exactly
+  /// `bytes_expected`, sealed, or nothing is mapped. It is closed either way; fd() is then invalid.
+  /// Errors  kProtocol  it is not such memory; the sentence says what it is
+  ///         kSystem    no address space left
+  static Result<Shm> Map(Fd received, std::size_t bytes_expected);
+
+  Shm(Shm&& other) noexcept;
+  Shm& operator=(Shm&& other) noexcept;
+  ~Shm();
+
+  std::span<std::byte> bytes() const { return bytes_; }
+  const Fd& fd() const { return fd_; }
+
+  /// Brings the pages of [offset, offset + count) in now; a first touch later costs about 3 us a
+  /// page. A hint: where the kernel cannot (before Linux 5.14), the pages come when they are
+  /// touched.
+  void Prefault(std::size_t offset, std::size_t count) const;
+
+ private:
+  Shm(Fd fd, std::span<std::byte> bytes) : fd_(std::move(fd)), bytes_(bytes) {}
+  static Result<std::span<std::byte>> MapWhole(int fd, std::size_t bytes);
+
+  Fd fd_;
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace ringlet::os

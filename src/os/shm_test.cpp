@@ -1,0 +1,77 @@
+#include "os/shm.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace ringlet::os {
+namespace {
+
+Fd Duplicate(const Fd& fd) {
+  return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+TEST(Shm, BothMappingsSeeTheSameBytes) {
+  auto mine = Shm::Create(5000);
+  ASSERT_TRUE(mine.ok());
+  auto theirs = Shm::Map(Duplicate(mine->fd()), 5000);
+  ASSERT_TRUE(theirs.ok()) << theirs.error().message;
+  std::memcpy(mine->bytes().data() + 4096, "hello", 6);
+  EXPECT_STREQ(reinterpret_cast<const char*>(theirs->bytes().data() + 4096), "hello");
+  EXPECT_FALSE(theirs->fd().valid());
+}
+
+TEST(Shm, SharesWithAChild) {
+  auto shm = Shm::Create(4096);
+  ASSERT_TRUE(shm.ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    shm->bytes()[0] = std::byte{42};
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(shm->bytes()[0], std::byte{42});
+}
+
+TEST(Shm, NobodyCanResizeIt) {
+  auto shm = Shm::Create(4096);
+  ASSERT_TRUE(shm.ok());
+  EXPECT_NE(::ftruncate(shm->fd().get(), 100), 0);
+  EXPECT_NE(::ftruncate(shm->fd().get(), 10000), 0);
+}
+
+TEST(Shm, RefusesWhatAPeerMustNotSend) {
+  auto shm = Shm::Create(4096);
+  ASSERT_TRUE(shm.ok());
+  Fd unsealed(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(unsealed.get(), 4096), 0);
+  EXPECT_EQ(Shm::Map(std::move(unsealed), 4096).error().code, Code::kProtocol);
+  EXPECT_EQ(Shm::Map(Fd(::eventfd(0, 0)), 4096).error().code, Code::kProtocol);
+  EXPECT_EQ(Shm::Map(Fd(), 4096).error().code, Code::kProtocol);
+  EXPECT_EQ(Shm::Map(Duplicate(shm->fd()), 8192).error().code, Code::kProtocol);
+  EXPECT_EQ(Shm::Map(Duplicate(shm->fd()), 0).error().code, Code::kProtocol);
+  EXPECT_EQ(Shm::Create(0).error().code, Code::kInvalidArgument);
+}
+
+TEST(Shm, MovesAndPrefaultsWithinBounds) {
+  auto made = Shm::Create(10'000);
+  ASSERT_TRUE(made.ok());
+  Shm shm = std::move(made).value();
+  shm.Prefault(0, 10'000);
+  shm.Prefault(5000, 1u << 30);
+  shm.Prefault(1u << 30, 1);
+  shm.bytes()[9999] = std::byte{1};
+  auto other = Shm::Create(1);
+  ASSERT_TRUE(other.ok());
+  shm = std::move(other).value();
+  EXPECT_EQ(shm.bytes().size(), 1u);
+}
+
+}  // namespace
+}  // namespace ringlet::os

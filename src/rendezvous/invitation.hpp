@@ -1,0 +1,40 @@
+// What a unique id says, and how 128 bytes say it. Layout: docs/wire.md.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "base/address.hpp"
+#include "base/handshake.hpp"
+#include "ringlet/unique_id.hpp"
+
+namespace ringlet::rendezvous {
+
+/// The contents of a UniqueId: who is invited to what, and where the root listens.
+struct Invitation {
+  Credentials credentials;
+  std::vector<Address> roots;     ///< every address of the root, best first
+  std::uint32_t parent_size = 0;  ///< 0, or the size of the communicator that this id grows
+  /// The root's address was chosen by the user (NCCL_COMM_ID): nobody listens there yet, and the
+  /// rank 0 that uses the id opens it.
+  bool fixed_address = false;
+  bool operator==(const Invitation& other) const;
+};
+
+/// Addresses that do not fit (9 of IPv4, 2 of IPv6 do) are left out from the end.
+/// Errors  kInvalidArgument  no address at all.
+Result<UniqueId> Encode(const Invitation& invitation);
+
+/// Errors  kInvalidArgument  empty, foreign (an id of another library), of another version, or
+///                           damaged; the sentence says which.
+Result<Invitation> Decode(const UniqueId& id);
+
+/// "ringlet1:" and 256 hexadecimal digits. It holds the secret: treat it as a password.
+std::string ToText(const UniqueId& id);
+/// Errors  kInvalidArgument  saying where the text is wrong. Does not look inside; Decode does.
+Result<UniqueId> FromText(std::string_view text);
+
+/// The invitation that NCCL_COMM_ID=host:port stands for. Every rank derives the same one from the
+/// same text and secret; `address` is what `comm_id` resolves to.
+Invitation FromCommId(std::string_view comm_id, const Address& address, std::string_view secret);
+
+}  // namespace ringlet::rendezvous

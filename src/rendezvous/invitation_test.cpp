@@ -1,0 +1,91 @@
+#include "rendezvous/invitation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/prng.hpp"
+
+namespace ringlet::rendezvous {
+namespace {
+
+Invitation Example() {
+  Invitation invitation;
+  invitation.credentials.magic = 0x0123456789abcdef;
+  for (std::size_t i = 0; i < 32; ++i) invitation.credentials.secret[i] = static_cast<std::byte>(i + 1);
+  invitation.roots = {Address::Ipv4(10, 0, 0, 5, 4711), *ParseAddress("[fd00::1]:4711")};
+  invitation.parent_size = 12;
+  return invitation;
+}
+
+TEST(Invitation, SurvivesTheTripThroughBytesAndText) {
+  const Invitation invitation = Example();
+  const UniqueId id = *Encode(invitation);
+  const UniqueId again = *FromText(ToText(id));
+  EXPECT_EQ(id, again);
+  EXPECT_EQ(*Decode(again), invitation);
+}
+
+TEST(Invitation, KeepsTheFirstAddressesThatFit) {
+  Invitation invitation = Example();
+  invitation.roots.assign(20, Address::Ipv4(10, 0, 0, 5, 1));
+  for (std::uint16_t i = 0; i < 20; ++i) invitation.roots[i].port = i;
+  const Invitation decoded = *Decode(*Encode(invitation));
+  ASSERT_EQ(decoded.roots.size(), 9u);
+  EXPECT_EQ(decoded.roots[8].port, 8);
+}
+
+TEST(Invitation, NeedsAnAddress) {
+  Invitation invitation = Example();
+  invitation.roots.clear();
+  EXPECT_EQ(Encode(invitation).error().code, Code::kInvalidArgument);
+}
+
+TEST(Invitation, TellsEmptyForeignAndDamagedApart) {
+  EXPECT_NE(Decode(UniqueId{}).error().message.find("all zero"), std::string::npos);
+  UniqueId foreign;
+  foreign.bytes.fill(std::byte{7});
+  EXPECT_NE(Decode(foreign).error().message.find("not made by Ringlet"), std::string::npos);
+  UniqueId newer = *Encode(Example());
+  newer.bytes[4] = std::byte{9};
+  EXPECT_NE(Decode(newer).error().message.find("version 9"), std::string::npos);
+}
+
+TEST(Invitation, EveryFlippedBitIsNoticed) {
+  const UniqueId good = *Encode(Example());
+  for (std::size_t bit = 0; bit < 8 * UniqueId::kBytes; ++bit) {
+    UniqueId bad = good;
+    bad.bytes[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+    EXPECT_FALSE(Decode(bad).ok()) << "bit " << bit;
+  }
+}
+
+TEST(Invitation, GarbageNeverCrashes) {
+  Prng prng(1);
+  for (int i = 0; i < 10'000; ++i) {
+    UniqueId id = *Encode(Example());
+    for (int k = 0; k < 4; ++k) id.bytes[prng.Below(128)] = static_cast<std::byte>(prng.Next());
+    const auto decoded = Decode(id);
+    EXPECT_TRUE(!decoded.ok() || *decoded == Example());
+  }
+}
+
+TEST(Invitation, TextErrorsSayWhere) {
+  EXPECT_NE(FromText("hello").error().message.find("begins with"), std::string::npos);
+  EXPECT_NE(FromText("ringlet1:00").error().message.find("not 2"), std::string::npos);
+  std::string text = ToText(*Encode(Example()));
+  text[9 + 17] = 'x';
+  EXPECT_NE(FromText(text).error().message.find("digit 16"), std::string::npos);
+}
+
+TEST(Invitation, CommIdGivesTheSameInvitationToThoseWhoShareTheSecret) {
+  const Address address = Address::Ipv4(127, 0, 0, 1, 5000);
+  const Invitation a = FromCommId("localhost:5000", address, "s");
+  EXPECT_EQ(a, FromCommId("localhost:5000", address, "s"));
+  EXPECT_TRUE(a.fixed_address);
+  EXPECT_NE(a.credentials.secret, FromCommId("localhost:5000", address, "t").credentials.secret);
+  EXPECT_EQ(a.credentials.magic, FromCommId("localhost:5000", address, "t").credentials.magic);
+  EXPECT_NE(a.credentials.magic, FromCommId("localhost:5001", address, "s").credentials.magic);
+  EXPECT_EQ(*Decode(*Encode(a)), a);
+}
+
+}  // namespace
+}  // namespace ringlet::rendezvous

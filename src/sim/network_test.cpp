@@ -1,0 +1,92 @@
+#include "sim/network.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ringlet::sim {
+namespace {
+
+// Sends `count` bytes to whoever it dials, or records what it gets.
+class Talker final : public Machine {
+ public:
+  explicit Talker(std::optional<Address> to, std::size_t count = 0) : to_(std::move(to)), count_(count) {}
+  void Handle(const Event& event, Instant now) override {
+    if (std::holds_alternative<Tick>(event) && to_ && !dialled_) {
+      dialled_ = true;
+      Emit(Dial{1, *to_});
+    }
+    if (std::holds_alternative<Connected>(event)) {
+      Bytes bytes(count_);
+      for (std::size_t i = 0; i < count_; ++i) bytes[i] = static_cast<std::byte>(i);
+      Emit(Send{1, Slice(Share(std::move(bytes)))});
+      Emit(Hangup{1});
+    }
+    if (const auto* received = std::get_if<Received>(&event))
+      got.insert(got.end(), received->data.bytes.begin(), received->data.bytes.end());
+    if (const auto* closed = std::get_if<Closed>(&event)) {
+      why = closed->why;
+      closed_at = now;
+    }
+  }
+  std::optional<Instant> Deadline() const override { return std::nullopt; }
+  bool Finished() const override { return false; }
+  Bytes got;
+  std::string why;
+  Instant closed_at{0};
+
+ private:
+  std::optional<Address> to_;
+  std::size_t count_;
+  bool dialled_ = false;
+};
+
+const Address kHome = Address::Ipv4(10, 0, 0, 1, 1);
+
+TEST(Network, CarriesBytesInOrderHoweverTheyAreCut) {
+  for (std::uint64_t seed = 1; seed < 50; ++seed) {
+    Network network(seed, {.chunk_max = 1 + seed % 7});
+    const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
+    network.Add(std::make_unique<Talker>(kHome, 300), {}, std::chrono::milliseconds(1));
+    ASSERT_TRUE(network.Run(std::chrono::seconds(1)));
+    const auto& talker = static_cast<Talker&>(network.machine(home));
+    ASSERT_EQ(talker.got.size(), 300u) << "seed " << seed;
+    for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(talker.got[i], static_cast<std::byte>(i));
+    EXPECT_EQ(talker.why, "connection closed by the peer");
+  }
+}
+
+TEST(Network, TheSameSeedGivesTheSameRun) {
+  const auto run = [](std::uint64_t seed) {
+    Network network(seed, {.chunk_max = 5});
+    network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
+    network.Add(std::make_unique<Talker>(kHome, 100), {}, Instant(5));
+    network.Run(std::chrono::seconds(1));
+    return network.trace();
+  };
+  EXPECT_EQ(run(7), run(7));
+  EXPECT_NE(run(7), run(8));
+}
+
+TEST(Network, NobodyListensBeforeTheStartOrAfterDeath) {
+  Network network(1, {});
+  const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, std::chrono::seconds(1));
+  const NodeId early = network.Add(std::make_unique<Talker>(kHome, 1), {}, Instant(0));
+  network.Kill(home, std::chrono::seconds(2));
+  const NodeId late = network.Add(std::make_unique<Talker>(kHome, 1), {}, std::chrono::seconds(3));
+  ASSERT_TRUE(network.Run(std::chrono::seconds(5)));
+  EXPECT_EQ(static_cast<Talker&>(network.machine(early)).why, "connection refused");
+  EXPECT_EQ(static_cast<Talker&>(network.machine(late)).why, "connection refused");
+  EXPECT_FALSE(network.alive(home));
+}
+
+TEST(Network, ASilencedNodeIsNeitherHeardNorTold) {
+  Network network(1, {});
+  const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
+  network.Silence(home, Instant(1));
+  const NodeId caller = network.Add(std::make_unique<Talker>(kHome, 10), {}, std::chrono::seconds(1));
+  ASSERT_TRUE(network.Run(std::chrono::seconds(5)));
+  EXPECT_TRUE(static_cast<Talker&>(network.machine(home)).got.empty());
+  EXPECT_EQ(static_cast<Talker&>(network.machine(caller)).why, "");
+}
+
+}  // namespace
+}  // namespace ringlet::sim

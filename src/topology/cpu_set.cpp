@@ -1,0 +1,110 @@
+#include "topology/cpu_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+std::optional<CpuSet::Range> ParseRange(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto first = ParseDecimal(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : ParseDecimal(text.substr(dash + 1));
+  if (!first || !last || *first > *last || *last > CpuSet::kCpuMax) return std::nullopt;
+  return CpuSet::Range{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
+}
+
+}  // namespace
+
+Result<CpuSet> CpuSet::Parse(std::string_view list) {
+  CpuSet set;
+  const std::string_view trimmed = Trim(list);
+  if (trimmed.empty()) return set;
+  std::vector<Range> ranges;
+  for (const std::string_view part : Split(trimmed, ',')) {
+    const std::optional<Range> range = ParseRange(Trim(part));
+    if (!range || ranges.size() == kRangesMax) {
+      return Error{
+          Code::kInvalidArgument,
+          fmt::format("\"{}\" is no list of CPUs such as 0-15,32-47", Printable(trimmed, 100))};
+    }
+    ranges.push_back(*range);
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.first < b.first; });
+  for (const Range& range : ranges) {
+    if (!set.ranges_.empty() && range.first <= set.ranges_.back().last + 1) {
+      set.ranges_.back().last = std::max(set.ranges_.back().last, range.last);
+    } else {
+      set.ranges_.push_back(range);
+    }
+  }
+  return set;
+}
+
+std::size_t CpuSet::Count() const {
+  std::size_t count = 0;
+  for (const Range& range : ranges_) count += range.last - range.first + 1;
+  return count;
+}
+
+bool CpuSet::Contains(std::uint32_t cpu) const {
+  return std::any_of(ranges_.begin(), ranges_.end(),
+                     [&](const Range& range) { return range.first <= cpu && cpu <= range.last; });
+}
+
+std::size_t CpuSet::CountCommon(const CpuSet& other) const {
+  std::size_t count = 0;
+  auto a = ranges_.begin();
+  auto b = other.ranges_.begin();
+  while (a != ranges_.end() && b != other.ranges_.end()) {
+    const std::uint32_t first = std::max(a->first, b->first);
+    const std::uint32_t last = std::min(a->last, b->last);
+    if (first <= last) count += last - first + 1;
+    if (a->last < b->last) {
+      ++a;
+    } else {
+      ++b;
+    }
+  }
+  return count;
+}
+
+std::string ToString(const CpuSet& set) {
+  std::string text;
+  for (const CpuSet::Range& range : set.ranges()) {
+    if (!text.empty()) text += ',';
+    text += range.first == range.last ? fmt::format("{}", range.first)
+                                      : fmt::format("{}-{}", range.first, range.last);
+  }
+  return text;
+}
+
+void Encode(Writer& out, const CpuSet& set) {
+  out.U16(static_cast<std::uint16_t>(set.ranges().size()));
+  for (const CpuSet::Range& range : set.ranges())
+    out.U16(static_cast<std::uint16_t>(range.first)).U16(static_cast<std::uint16_t>(range.last));
+}
+
+CpuSet DecodeCpuSet(Reader& in) {
+  const std::size_t count = in.U16();
+  if (count > CpuSet::kRangesMax) in.Fail();
+  std::string list;
+  std::optional<std::uint32_t> before;
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    const std::uint32_t first = in.U16();
+    const std::uint32_t last = in.U16();
+    if (first > last || (before && first <= *before + 1)) in.Fail();
+    before = last;
+    list += fmt::format("{}{}-{}", i == 0 ? "" : ",", first, last);
+  }
+  if (!in.ok()) return {};
+  Result<CpuSet> set = CpuSet::Parse(list);
+  if (!set.ok()) in.Fail();
+  return set.ok() ? *std::move(set) : CpuSet();
+}
+
+}  // namespace ringlet::topology

@@ -1,0 +1,56 @@
+#include "topology/cpu_set.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace ringlet::topology {
+namespace {
+
+CpuSet Set(std::string_view list) {
+  return CpuSet::Parse(list).value();
+}
+
+TEST(CpuSetTest, ReadsAndWritesTheKernelsLists) {
+  for (const char* list : {"", "0", "0-1", "0-15,32-47", "3,5,7"})
+    EXPECT_EQ(ToString(Set(list)), list);
+  EXPECT_EQ(ToString(Set(" 0-1\n")), "0-1");
+  EXPECT_EQ(ToString(Set("8,0-3,2-5,6")), "0-6,8");
+}
+
+TEST(CpuSetTest, RefusesWhatIsNoList) {
+  for (const char* list : {"a", "1-", "-1", "3-1", "1,,2", "1,", "65536", "0x1", "1 2"})
+    EXPECT_FALSE(CpuSet::Parse(list).ok()) << list;
+}
+
+TEST(CpuSetTest, CountsAndCompares) {
+  EXPECT_EQ(Set("").Count(), 0u);
+  EXPECT_EQ(Set("0-15,32-47").Count(), 32u);
+  EXPECT_TRUE(Set("0-15,32-47").Contains(32));
+  EXPECT_FALSE(Set("0-15,32-47").Contains(31));
+  EXPECT_EQ(Set("0-15,32-47").CountCommon(Set("8-40")), 17u);
+  EXPECT_EQ(Set("0-3").CountCommon(Set("4-7")), 0u);
+  EXPECT_EQ(Set("0,2,4,6").CountCommon(Set("0-7")), 4u);
+  EXPECT_EQ(CpuSet::Of(2, 5), Set("2-5"));
+}
+
+TEST(CpuSetTest, CodecRoundTripsAndRefusesDisorder) {
+  for (const char* list : {"", "0", "0-15,32-47", "65535"}) {
+    Writer out;
+    Encode(out, Set(list));
+    Reader in(out.view());
+    EXPECT_EQ(DecodeCpuSet(in), Set(list));
+    EXPECT_TRUE(in.AtEnd());
+  }
+  for (const auto& [a, b, c, d] :
+       {std::array<std::uint16_t, 4>{5, 4, 7, 8}, {0, 4, 5, 8}, {4, 8, 0, 1}}) {
+    Writer out;
+    out.U16(2).U16(a).U16(b).U16(c).U16(d);
+    Reader in(out.view());
+    EXPECT_EQ(DecodeCpuSet(in), CpuSet());
+    EXPECT_FALSE(in.ok());
+  }
+}
+
+}  // namespace
+}  // namespace ringlet::topology

@@ -1,0 +1,77 @@
+// From the roster's word to links: who is reached how, and the meeting that makes it so.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/socket_driver.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/inproc/inproc.hpp"
+#include "transport/links.hpp"
+#include "transport/meeting.hpp"
+#include "transport/tcp/tcp_link.hpp"
+
+namespace ringlet::transport {
+
+/// What the roster says of a rank. Both sides of a pair must see the same, for they choose alone.
+struct Neighbour {
+  Rank rank{};
+  std::string host;  ///< its name, for errors
+  std::uint64_t host_hash = 0;
+  std::uint64_t network_namespace = 0;
+  std::uint64_t process_hash = 0;  ///< unique over all hosts
+  std::vector<Address> tcp;        ///< Endpoint::tcp of that rank
+  Address unix_socket;             ///< Endpoint::unix_socket of that rank
+};
+
+enum class Choice : std::uint8_t {
+  kAuto,  ///< inproc within a process, shm within a host and network namespace, else tcp
+  kInproc,
+  kShm,
+  kTcp,
+};
+/// "auto", "inproc", "shm", "tcp"; empty for anything else.
+std::optional<Choice> ChoiceNamed(std::string_view name);
+
+struct ConnectOptions {
+  Choice choice = Choice::kAuto;               ///< the same on all ranks
+  std::size_t pipe_bytes = kPipeBytesDefault;  ///< of each direction; see IsPipeSize
+  TcpOptions tcp = {};
+  DoorbellWaiterOptions waiter = {};
+  bool prefault = true;  ///< bring shared pipes into memory now rather than with the first messages
+  MeetingLimits meeting = {};
+};
+
+struct ConnectRequest {
+  Credentials credentials;
+  Secret nonce_seed{};  ///< fresh from the system's random source
+  Neighbour self;
+  std::vector<Neighbour> peers;  ///< each rank once; the links to make
+  Instant deadline{};            ///< of os::SocketDriver::Now
+  ConnectOptions options = {};
+};
+
+/// What Connect uses and does not own; all outlive the call.
+struct ConnectTools {
+  os::SocketDriver& driver;  ///< run by another thread
+  InprocExchange& inproc;    ///< the process's
+  std::stop_token abort = {};
+  std::function<void(const Note&)> note = {};  ///< called on the driver's thread
+};
+
+/// Makes a link to every peer of `request`. Blocks the calling thread, which need not be the one
+/// that uses the links. All ranks named must call it; of a pair, the lower rank dials the higher.
+///
+/// Errors  kInvalidArgument  a peer twice, or this rank among its peers
+///         kUnsupported      a forced kind cannot reach a peer; names rank and host
+///         kTimeout          names every missing peer and why it is missing
+///         kAborted          `abort` was requested
+///         kPeerLost, kProtocol, kSystem  as they say
+Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint,
+                                       const ConnectTools& tools);
+
+}  // namespace ringlet::transport

@@ -1,0 +1,142 @@
+#include "transport/connect.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "transport/ranks_for_test.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct World {
+  DriverThread service;
+  InprocExchange exchange;
+  std::stop_source abort;
+  ConnectTools tools{.driver = service.driver(), .inproc = exchange, .abort = abort.get_token()};
+};
+
+// What rank 0 hears when it asks for a link of kind `choice` to a rank like `peer`.
+Error Refusal(Choice choice, void (*change)(Neighbour&)) {
+  World world;
+  std::vector<TestRank> ranks;
+  ranks.emplace_back(0u);
+  ranks.emplace_back(1u);
+  change(ranks[1].neighbour);
+  ConnectOptions options;
+  options.choice = choice;
+  auto links =
+      Connect(RequestOf(ranks[0], ranks, options), std::move(ranks[0].endpoint), world.tools);
+  return links.ok() ? Error{Code::kSystem, "connected"} : links.error();
+}
+
+TEST(Connect, NamesOfChoices) {
+  EXPECT_EQ(ChoiceNamed("auto"), Choice::kAuto);
+  EXPECT_EQ(ChoiceNamed("inproc"), Choice::kInproc);
+  EXPECT_EQ(ChoiceNamed("shm"), Choice::kShm);
+  EXPECT_EQ(ChoiceNamed("tcp"), Choice::kTcp);
+  EXPECT_EQ(ChoiceNamed("pigeon"), std::nullopt);
+}
+
+TEST(Connect, AForcedKindThatCannotWorkNamesRankAndHost) {
+  const auto elsewhere = [](Neighbour& peer) {
+    peer.host = "far";
+    peer.host_hash = 9;
+  };
+  for (const Choice choice : {Choice::kInproc, Choice::kShm}) {
+    const Error error = Refusal(choice, elsewhere);
+    EXPECT_EQ(error.code, Code::kUnsupported);
+    EXPECT_THAT(error.message, HasSubstr("cannot reach rank 1 on far"));
+  }
+  EXPECT_THAT(Refusal(Choice::kShm, [](Neighbour& peer) { peer.network_namespace = 5; }).message,
+              HasSubstr("network namespace"));
+  EXPECT_THAT(Refusal(Choice::kShm, [](Neighbour& peer) { peer.unix_socket = {}; }).message,
+              HasSubstr("no UNIX socket"));
+  EXPECT_THAT(Refusal(Choice::kTcp, [](Neighbour& peer) { peer.tcp.clear(); }).message,
+              HasSubstr("rank 1 on testhost has no TCP address"));
+}
+
+TEST(Connect, BadRequestsAreRefused) {
+  World world;
+  std::vector<TestRank> ranks;
+  ranks.emplace_back(0u);
+  ranks.emplace_back(1u);
+  ConnectRequest twice = RequestOf(ranks[0], ranks);
+  twice.peers.push_back(twice.peers[0]);
+  EXPECT_EQ(Connect(twice, {}, world.tools).error().code, Code::kInvalidArgument);
+  ConnectRequest itself = RequestOf(ranks[0], ranks);
+  itself.peers[0] = itself.self;
+  EXPECT_EQ(Connect(itself, {}, world.tools).error().code, Code::kInvalidArgument);
+  ConnectRequest odd = RequestOf(ranks[0], ranks);
+  odd.options.pipe_bytes = 1000;
+  EXPECT_EQ(Connect(odd, {}, world.tools).error().code, Code::kInvalidArgument);
+}
+
+TEST(Connect, ARankAloneHasNoLinks) {
+  World world;
+  std::vector<TestRank> ranks;
+  ranks.emplace_back(0u);
+  const auto all = ConnectAll(ranks, world.tools);
+  ASSERT_TRUE(all[0].ok());
+  EXPECT_EQ((*all[0])->Summary(), "none");
+}
+
+TEST(Connect, AutoTakesTheNearestWay) {
+  World world;
+  std::vector<TestRank> ranks;
+  for (std::uint32_t i = 0; i < 5; ++i) ranks.emplace_back(i);
+  ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
+  ranks[4].neighbour.host_hash = 1;
+  const auto all = ConnectAll(ranks, world.tools);
+  for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
+  EXPECT_EQ((*all[0])->Summary(), "1 inproc, 2 shm, 1 tcp");
+  EXPECT_EQ((*all[2])->Summary(), "3 shm, 1 tcp");
+  EXPECT_EQ((*all[4])->Summary(), "4 tcp");
+  for (std::uint32_t from = 0; from < 5; ++from)
+    for (std::uint32_t to = 0; to < 5; ++to) {
+      if (from == to) continue;
+      const std::string text = std::to_string(from) + " to " + std::to_string(to);
+      ASSERT_EQ((*all[from])->Find(Rank{to})->Write(AsView(text)).value(), 6u);
+    }
+  for (std::uint32_t to = 0; to < 5; ++to)
+    for (std::uint32_t from = 0; from < 5; ++from) {
+      if (from == to) continue;
+      Link& link = *(*all[to])->Find(Rank{from});
+      Waiter& waiter = (*all[to])->waiter();
+      Bytes got(6);
+      for (std::size_t done = 0; done < 6;) {
+        const auto ticket = waiter.Prepare();
+        const std::size_t n = link.Read(std::span(got).subspan(done)).value();
+        done += n;
+        if (n == 0) waiter.Wait(ticket, std::chrono::seconds(30));
+      }
+      EXPECT_EQ(AsText(got), std::to_string(from) + " to " + std::to_string(to));
+    }
+}
+
+TEST(Connect, WhoFailsLetsItsNeighboursOfTheProcessKnow) {
+  World world;
+  std::vector<TestRank> ranks;
+  for (std::uint32_t i = 0; i < 3; ++i) ranks.emplace_back(i);
+  ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
+  // Rank 2 does not come. Rank 0 waits for it only for a moment, and rank 1 not at all.
+  ConnectRequest short_of_time = RequestOf(ranks[0], ranks);
+  short_of_time.deadline = os::Now();
+  ConnectRequest patient = RequestOf(ranks[1], ranks);
+  patient.peers.pop_back();
+  std::optional<Result<std::unique_ptr<Links>>> other;
+  std::thread thread([&] { other = Connect(patient, std::move(ranks[1].endpoint), world.tools); });
+  const auto mine = Connect(short_of_time, std::move(ranks[0].endpoint), world.tools);
+  ASSERT_FALSE(mine.ok());
+  EXPECT_THAT(mine.error().message, HasSubstr("rank 2 on testhost"));
+  world.abort.request_stop();
+  thread.join();
+  if (other->ok()) {
+    EXPECT_EQ((**other)->Find(Rank{0})->Peek().error().code, Code::kPeerLost);
+  }
+}
+
+}  // namespace
+}  // namespace ringlet::transport

@@ -1,0 +1,128 @@
+#include "transport/doorbell_waiter.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "os/clock.hpp"
+#include "os/sockaddr.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+constexpr std::uint32_t kHangUp = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+constexpr int kLooksPerClock = 64;  // reading the clock costs about as much as this many looks
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+Instant After(std::chrono::nanoseconds timeout) {
+  const Instant now = os::Now();
+  return timeout < Instant::max() - now ? now + timeout : Instant::max();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DoorbellWaiter>> DoorbellWaiter::Create(
+    DoorbellWord& word, const DoorbellWaiterOptions& options) {
+  os::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) return os::SystemError("cannot create an epoll for a rank", errno);
+  os::Fd event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!event.valid()) return os::SystemError("cannot create an eventfd for a rank", errno);
+  std::unique_ptr<DoorbellWaiter> waiter(
+      new DoorbellWaiter(word, std::move(epoll), std::move(event), options.spin));
+  RINGLET_TRY(waiter->Watch(waiter->event_.get(), EPOLLIN, nullptr));
+  return waiter;
+}
+
+Status DoorbellWaiter::Watch(int fd, std::uint32_t events,
+                             std::shared_ptr<std::atomic<bool>> gone) {
+  epoll_event event{};
+  event.events = events | EPOLLET;
+  event.data.u64 = gone_.size();
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    return os::SystemError("cannot watch a descriptor of a rank", errno);
+  gone_.push_back(std::move(gone));
+  return Ok();
+}
+
+Status DoorbellWaiter::WatchSocket(int fd, std::shared_ptr<std::atomic<bool>> gone) {
+  has_sockets_ = true;
+  return Watch(fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, std::move(gone));
+}
+
+Status DoorbellWaiter::WatchLiveness(int fd, std::shared_ptr<std::atomic<bool>> gone) {
+  has_liveness_ = true;
+  return Watch(fd, EPOLLRDHUP, std::move(gone));
+}
+
+void DoorbellWaiter::Wait(Ticket ticket, std::chrono::nanoseconds timeout) {
+  if (doorbell_.Rung(ticket)) return;
+  const Instant until = After(timeout);
+  if (!Spin(ticket, std::min(until, After(spin_)))) SleepUntil(ticket, until);
+  doorbell_.Disarm();
+}
+
+// True when there is news.
+bool DoorbellWaiter::Spin(Ticket ticket, Instant until) {
+  if (spin_.count() <= 0) return false;
+  do {
+    for (int i = 0; i < kLooksPerClock; ++i) {
+      if (doorbell_.Rung(ticket)) return true;
+      Pause();
+    }
+    if (has_sockets_ && Harvest(std::chrono::nanoseconds(0))) return true;
+  } while (os::Now() < until);
+  return false;
+}
+
+void DoorbellWaiter::SleepUntil(Ticket ticket, Instant until) {
+  const auto how = has_sockets_ ? Doorbell::Sleep::kPoll : Doorbell::Sleep::kFutex;
+  if (!doorbell_.LieDown(ticket, how)) return;
+  while (!doorbell_.Rung(ticket)) {
+    const std::chrono::nanoseconds left = until - os::Now();
+    if (left.count() <= 0) return;
+    if (has_sockets_) {
+      if (Harvest(left)) return;
+    } else {
+      const std::chrono::nanoseconds period = kLivenessPeriod;
+      doorbell_.SleepInFutex(ticket, has_liveness_ ? std::min(left, period) : left);
+      if (has_liveness_ && !doorbell_.Rung(ticket) && Harvest(std::chrono::nanoseconds(0))) return;
+    }
+  }
+}
+
+// Takes what epoll has seen, waiting for it at most `timeout`; true when it had seen anything.
+bool DoorbellWaiter::Harvest(std::chrono::nanoseconds timeout) {
+  std::array<epoll_event, 64> events;
+  const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+  constexpr std::int64_t kTimeoutMsMax = 1'000'000;  // epoll counts in int
+  const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                                 static_cast<int>(std::min(timeout_ms, kTimeoutMsMax)));
+  for (int i = 0; i < ready; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    const auto& gone = gone_[event.data.u64];
+    if (gone && (event.events & kHangUp) != 0) gone->store(true);
+  }
+  return ready > 0;
+}
+
+void DoorbellWaiter::PrepareDescriptor() {
+  doorbell_.ArmInPoll();
+}
+
+void DoorbellWaiter::Acknowledge() {
+  while (Harvest(std::chrono::nanoseconds(0))) {
+  }
+  doorbell_.Disarm();
+}
+
+}  // namespace ringlet::transport

@@ -1,0 +1,85 @@
+// The Waiter of a rank: a doorbell for memory, an epoll for sockets.
+//
+// A rank that has only memory links sleeps in a futex. A rank that watches sockets as well sleeps
+// in epoll, where its doorbell's eventfd is one descriptor among others. Everything in the epoll is
+// edge-triggered and registered once: "news since" is what an edge means, so data that the rank
+// does not want yet does not keep it awake; the kernel reports room to write only after a write
+// that fell short; and the eventfd need never be read.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/machine.hpp"
+#include "os/fd.hpp"
+#include "transport/doorbell.hpp"
+#include "transport/link.hpp"
+
+namespace ringlet::transport {
+
+struct DoorbellWaiterOptions {
+  /// How long to look at the doorbell before sleeping. Zero when ranks outnumber cores: the core
+  /// belongs to the rank that is awaited.
+  std::chrono::nanoseconds spin{0};
+};
+
+class DoorbellWaiter final : public Waiter {
+ public:
+  /// \param word  where the ringers look; outlives the waiter
+  /// Errors  kSystem  no descriptors left
+  static Result<std::unique_ptr<DoorbellWaiter>> Create(DoorbellWord& word,
+                                                        const DoorbellWaiterOptions& options);
+
+  /// What others ring. Valid while the waiter lives and, for another process, while it holds a
+  /// duplicate of event_fd().
+  DoorbellButton button() const { return DoorbellButton(word_, event_.get()); }
+  const os::Fd& event_fd() const { return event_; }
+
+  /// From now on arrivals, room and hang-ups on the socket `fd` are news, and a hang-up sets `gone`
+  /// (a socket can still be written to when its peer has left). `fd` is non-blocking. Closing it
+  /// ends the watch.
+  Status WatchSocket(int fd, std::shared_ptr<std::atomic<bool>> gone);
+
+  /// From now on a hang-up of `fd`, a socket over which nothing more is said, sets `gone` and is
+  /// news. It is noticed within kLivenessPeriod of a sleep even where the sleep is in a futex.
+  Status WatchLiveness(int fd, std::shared_ptr<std::atomic<bool>> gone);
+
+  static constexpr std::chrono::milliseconds kLivenessPeriod{100};
+
+  Ticket Prepare() override { return doorbell_.Arm(); }
+  void Wait(Ticket ticket, std::chrono::nanoseconds timeout) override;
+  void Wake() override { button().Ring(); }
+  int descriptor() const override { return epoll_.get(); }
+  void PrepareDescriptor() override;
+  void Acknowledge() override;
+
+ private:
+  DoorbellWaiter(DoorbellWord& word, os::Fd epoll, os::Fd event, std::chrono::nanoseconds spin)
+      : word_(word),
+        doorbell_(word),
+        epoll_(std::move(epoll)),
+        event_(std::move(event)),
+        spin_(spin) {}
+  Status Watch(int fd, std::uint32_t events, std::shared_ptr<std::atomic<bool>> gone);
+  bool Spin(Ticket ticket, Instant until);
+  void SleepUntil(Ticket ticket, Instant until);
+  bool Harvest(std::chrono::nanoseconds timeout);
+
+  DoorbellWord& word_;
+  Doorbell doorbell_;
+  os::Fd epoll_, event_;
+  std::chrono::nanoseconds spin_;
+  bool has_sockets_ = false;
+  bool has_liveness_ = false;
+  std::vector<std::shared_ptr<std::atomic<bool>>> gone_;  // by token; [0] is the eventfd's
+};
+
+/// A rank as its neighbours in the process hold it: its waiter, and the memory of the word behind
+/// it. Shared, because a neighbour may ring after the rank has gone.
+struct RankBell {
+  std::shared_ptr<void> memory;  // first, so that it goes last
+  std::unique_ptr<DoorbellWaiter> waiter;
+};
+
+}  // namespace ringlet::transport

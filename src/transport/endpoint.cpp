@@ -1,0 +1,60 @@
+#include "transport/endpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace ringlet::transport {
+namespace {
+
+std::string SocketName(const Secret& seed) {
+  constexpr std::size_t kNameBytes = 16;
+  const Secret hash = KeyedHash(seed, {AsView("ringlet endpoint 1")});
+  std::string name = "ringlet-";
+  for (const std::byte b : View(hash).first(kNameBytes))
+    name += fmt::format("{:02x}", std::to_integer<unsigned>(b));
+  return name;
+}
+
+// One listener for all interfaces of a family.
+Status OpenFamily(Address::Kind kind, const std::vector<Address>& interfaces, Endpoint& endpoint) {
+  std::vector<Address> own;
+  for (const Address& address : interfaces)
+    if (address.kind == kind) own.push_back(address);
+  if (own.empty()) return Ok();
+  Address at;
+  at.kind = kind;
+  if (own.size() == 1) at = own.front();
+  at.port = 0;
+  RINGLET_TRY_ASSIGN(os::Listener listener, os::Listen(at));
+  for (Address& address : own) {
+    address.port = listener.address.port;
+    endpoint.tcp.push_back(std::move(address));
+  }
+  endpoint.listeners.push_back(std::move(listener));
+  return Ok();
+}
+
+}  // namespace
+
+Result<Endpoint> Endpoint::Open(const EndpointOptions& options) {
+  Endpoint endpoint;
+  std::optional<Error> trouble;
+  for (const Address::Kind kind : {Address::Kind::kIpv4, Address::Kind::kIpv6}) {
+    auto opened = OpenFamily(kind, options.interfaces, endpoint);
+    if (!opened.ok()) trouble = std::move(opened).error();  // such as a host without IPv6
+  }
+  if (options.unix_listener) {
+    auto listener = os::Listen(Address::Unix(SocketName(options.seed)));
+    if (listener.ok()) {
+      endpoint.unix_socket = listener->address;
+      endpoint.listeners.push_back(std::move(listener).value());
+    } else {
+      trouble = std::move(listener).error();
+    }
+  }
+  if (endpoint.listeners.empty() && trouble) return *trouble;
+  return endpoint;
+}
+
+}  // namespace ringlet::transport

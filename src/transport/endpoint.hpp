@@ -1,0 +1,28 @@
+// Where a rank waits for its peers' calls. Opened before check-in, so that its addresses travel
+// with the check-in and no peer ever dials a door that is not there yet.
+#pragma once
+#include <vector>
+
+#include "base/handshake.hpp"
+#include "os/listener.hpp"
+
+namespace ringlet::transport {
+
+struct EndpointOptions {
+  /// Addresses of the interfaces to be reached at; ports are ignored. With one address of a family
+  /// the listener is bound to it, with several to any address of that family.
+  std::vector<Address> interfaces;
+  Secret seed{};              ///< fresh from the system's random source; names the UNIX socket
+  bool unix_listener = true;  ///< for shared memory
+};
+
+struct Endpoint {
+  std::vector<os::Listener> listeners;
+  std::vector<Address> tcp;  ///< to advertise: each interface with its listener's port
+  Address unix_socket;       ///< to advertise; kNone without one
+
+  /// Errors  kSystem  not a single listener could be opened although one was asked for
+  static Result<Endpoint> Open(const EndpointOptions& options);
+};
+
+}  // namespace ringlet::transport

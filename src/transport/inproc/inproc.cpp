@@ -1,0 +1,102 @@
+#include "transport/inproc/inproc.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "transport/pipe_link.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+std::shared_ptr<InprocChannel> MakeChannel(std::size_t pipe_bytes) {
+  const std::size_t footprint = PipeFootprint(pipe_bytes);
+  constexpr std::size_t kAlignment = alignof(PipeHeader);
+  auto channel = std::make_shared<InprocChannel>();
+  auto* const memory =
+      static_cast<std::byte*>(::operator new[](2 * footprint, std::align_val_t(kAlignment)));
+  std::memset(memory, 0, 2 * footprint);
+  channel->memory = {memory,
+                     [](std::byte* p) { ::operator delete[](p, std::align_val_t(kAlignment)); }};
+  for (std::size_t i = 0; i < 2; ++i)
+    channel->pipes[i] = PipePlace::At(std::span(memory + i * footprint, footprint), pipe_bytes);
+  return channel;
+}
+
+}  // namespace
+
+InprocExchange::Key InprocExchange::KeyOf(const Pair& pair) {
+  return {pair.magic, std::min(pair.self, pair.peer), std::max(pair.self, pair.peer)};
+}
+
+void InprocExchange::Arrive(const Pair& pair, std::shared_ptr<RankBell> bell,
+                            std::size_t pipe_bytes) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[KeyOf(pair)];
+  if (!entry.channel) entry.channel = MakeChannel(pipe_bytes);
+  entry.channel->bells[SideOf(pair)] = std::move(bell);
+  changed_.notify_all();
+}
+
+Result<std::shared_ptr<InprocChannel>> InprocExchange::Await(const Pair& pair, Instant deadline,
+                                                             const std::stop_token& abort) {
+  const std::size_t side = SideOf(pair);
+  std::unique_lock lock(mutex_);
+  const auto until = std::chrono::steady_clock::time_point(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline));
+  const auto both_came = [&] {
+    const auto it = entries_.find(KeyOf(pair));
+    return it != entries_.end() && it->second.channel->bells[1 - side] != nullptr;
+  };
+  const bool met = changed_.wait_until(lock, abort, until, both_came);
+  if (abort.stop_requested())
+    return Error{Code::kAborted,
+                 fmt::format("aborted while rank {} waited for rank {} of its process",
+                             Index(pair.self), Index(pair.peer))};
+  if (!met)
+    return Error{Code::kTimeout, fmt::format("rank {} of this process did not come to connect with "
+                                             "rank {} in time",
+                                             Index(pair.peer), Index(pair.self))};
+  const auto it = entries_.find(KeyOf(pair));
+  std::shared_ptr<InprocChannel> channel = it->second.channel;
+  it->second.taken[side] = true;
+  if (it->second.taken[1 - side]) entries_.erase(it);
+  return channel;
+}
+
+void InprocExchange::Withdraw(const Pair& pair) {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(KeyOf(pair));
+  if (it == entries_.end()) return;
+  const std::size_t side = SideOf(pair);
+  InprocChannel& channel = *it->second.channel;
+  if (it->second.taken[side] || !channel.bells[side]) return;
+  if (!channel.bells[1 - side]) {
+    entries_.erase(it);  // nobody has seen it
+    return;
+  }
+  // The peer has come, and perhaps gone on: it gets a link whose other end has left.
+  channel.pipes[side].header->writer_closed.store(1);
+  channel.pipes[1 - side].header->reader_closed.store(1);
+  channel.bells[1 - side]->waiter->button().Ring();
+  it->second.taken[side] = true;
+  if (it->second.taken[1 - side]) entries_.erase(it);
+}
+
+std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
+                                     const std::string& peer_host) {
+  const std::size_t side = self < peer ? 0 : 1;
+  const DoorbellButton bell = channel->bells[1 - side]->waiter->button();
+  return std::make_unique<PipeLink>(
+      PipeLinkParts{.peer = peer,
+                    .peer_name = fmt::format("rank {} on {} (inproc)", Index(peer), peer_host),
+                    .kind = "inproc",
+                    .out = PipeWriter(channel->pipes[side], bell),
+                    .in = PipeReader(channel->pipes[1 - side], bell),
+                    .memory = std::move(channel)});
+}
+
+}  // namespace ringlet::transport

@@ -1,0 +1,65 @@
+// Links between ranks of one process, and the place where such ranks meet.
+#pragma once
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <tuple>
+
+#include "base/machine.hpp"
+#include "transport/doorbell_waiter.hpp"
+#include "transport/pipe.hpp"
+
+namespace ringlet::transport {
+
+/// The memory of one link: two pipes. Shared by its two ends; the last one frees it.
+struct InprocChannel {
+  std::unique_ptr<std::byte[], void (*)(std::byte*)> memory{nullptr, nullptr};
+  std::array<PipePlace, 2> pipes{};                  // [0] carries lower to higher rank
+  std::array<std::shared_ptr<RankBell>, 2> bells{};  // [0] is the lower rank's
+};
+
+/// Where ranks of one process find each other. One per process, made by whoever owns the process's
+/// service thread and handed to every Connect; there is no global one. Safe from any thread.
+class InprocExchange {
+ public:
+  struct Pair {
+    std::uint64_t magic = 0;  ///< of the communicator
+    Rank self{}, peer{};
+  };
+
+  /// Comes to the meeting point of a pair; never waits. Both ranks call it, in any order, then
+  /// Await. \param pipe_bytes  the first to come decides
+  void Arrive(const Pair& pair, std::shared_ptr<RankBell> bell, std::size_t pipe_bytes);
+
+  /// The channel, once the peer has come too.
+  /// Errors  kTimeout  it has not by `deadline` (of os::SocketDriver::Now)
+  ///         kAborted  `abort` was requested
+  Result<std::shared_ptr<InprocChannel>> Await(const Pair& pair, Instant deadline,
+                                               const std::stop_token& abort);
+
+  /// Leaves a pair that will not be awaited to its end; a peer that has come hears it as a lost
+  /// link.
+  void Withdraw(const Pair& pair);
+
+ private:
+  using Key = std::tuple<std::uint64_t, Rank, Rank>;  // magic, lower, higher
+  struct Entry {
+    std::shared_ptr<InprocChannel> channel;
+    std::array<bool, 2> taken{};
+  };
+  static Key KeyOf(const Pair& pair);
+  static std::size_t SideOf(const Pair& pair) { return pair.self < pair.peer ? 0 : 1; }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<Key, Entry> entries_;
+};
+
+/// This rank's end of a channel on which both have arrived.
+std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
+                                     const std::string& peer_host);
+
+}  // namespace ringlet::transport

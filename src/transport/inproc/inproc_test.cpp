@@ -1,0 +1,95 @@
+#include "transport/inproc/inproc.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "os/clock.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+using testing::HasSubstr;
+
+std::shared_ptr<RankBell> MakeBell() {
+  auto word = std::make_shared<DoorbellWord>();
+  auto waiter = DoorbellWaiter::Create(*word, {});
+  EXPECT_TRUE(waiter.ok());
+  return std::make_shared<RankBell>(RankBell{word, std::move(waiter).value()});
+}
+
+Instant Soon() {
+  return os::Now() + std::chrono::seconds(30);
+}
+constexpr InprocExchange::Pair kLow{7, Rank{0}, Rank{1}}, kHigh{7, Rank{1}, Rank{0}};
+
+TEST(InprocExchange, TwoRanksMeetInAnyOrder) {
+  InprocExchange exchange;
+  exchange.Arrive(kHigh, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeBell(), 64);
+  auto low = exchange.Await(kLow, Soon(), {});
+  auto high = exchange.Await(kHigh, Soon(), {});
+  ASSERT_TRUE(low.ok() && high.ok());
+  const auto a = MakeInprocLink(*low, Rank{0}, Rank{1}, "here");
+  const auto b = MakeInprocLink(*high, Rank{1}, Rank{0}, "here");
+  ASSERT_EQ(a->Write(AsView("to b")).value(), 4u);
+  ASSERT_EQ(b->Write(AsView("to a!")).value(), 5u);
+  EXPECT_EQ(AsText(b->Peek().value()), "to b");
+  EXPECT_EQ(AsText(a->Peek().value()), "to a!");
+  EXPECT_EQ(a->kind(), "inproc");
+}
+
+TEST(InprocExchange, WaitsForAnotherThread) {
+  InprocExchange exchange;
+  std::thread other([&] {
+    exchange.Arrive(kHigh, MakeBell(), 64);
+    EXPECT_TRUE(exchange.Await(kHigh, Soon(), {}).ok());
+  });
+  exchange.Arrive(kLow, MakeBell(), 64);
+  EXPECT_TRUE(exchange.Await(kLow, Soon(), {}).ok());
+  other.join();
+}
+
+TEST(InprocExchange, CommunicatorsDoNotMix) {
+  InprocExchange exchange;
+  exchange.Arrive({8, Rank{1}, Rank{0}}, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeBell(), 64);
+  const auto met = exchange.Await(kLow, os::Now(), {});
+  ASSERT_FALSE(met.ok());
+  EXPECT_EQ(met.error().code, Code::kTimeout);
+  EXPECT_THAT(met.error().message, HasSubstr("rank 1"));
+}
+
+TEST(InprocExchange, AnAbortEndsTheWait) {
+  InprocExchange exchange;
+  exchange.Arrive(kLow, MakeBell(), 64);
+  std::stop_source abort;
+  std::thread other([&] { abort.request_stop(); });
+  EXPECT_EQ(exchange.Await(kLow, Soon(), abort.get_token()).error().code, Code::kAborted);
+  other.join();
+}
+
+TEST(InprocExchange, WhoWithdrawsIsLostToTheOther) {
+  InprocExchange exchange;
+  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive(kHigh, MakeBell(), 64);
+  exchange.Withdraw(kLow);
+  auto channel = exchange.Await(kHigh, Soon(), {});
+  ASSERT_TRUE(channel.ok());
+  const auto link = MakeInprocLink(*channel, Rank{1}, Rank{0}, "here");
+  EXPECT_EQ(link->Peek().error().code, Code::kPeerLost);
+  EXPECT_EQ(link->Write(AsView("x")).error().code, Code::kPeerLost);
+}
+
+TEST(InprocExchange, WithdrawingAloneLeavesNothing) {
+  InprocExchange exchange;
+  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Withdraw(kLow);
+  exchange.Withdraw(kLow);
+  exchange.Arrive(kHigh, MakeBell(), 64);
+  EXPECT_EQ(exchange.Await(kHigh, os::Now(), {}).error().code, Code::kTimeout);
+}
+
+}  // namespace
+}  // namespace ringlet::transport

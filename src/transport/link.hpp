@@ -1,0 +1,69 @@
+// A Link carries bytes between this rank and one other, in order, both ways, without blocking.
+//
+// Whether a link is a pointer into the same process, shared memory or a TCP connection is told only
+// by kind(). Every kind passes test/conformance/link_test.cpp. Links make progress only when called
+// (the thread that waits does the work); who finds nothing to do waits on its rank's Waiter.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "ringlet/status.hpp"
+#include "ringlet/types.hpp"
+
+namespace ringlet::transport {
+
+class Link {
+ public:
+  Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  virtual ~Link() = default;
+
+  /// Takes as much of `data` as fits now, in order; 0 when the link is full.
+  /// Errors  kPeerLost  the other end is gone; the sentence names its rank, host and address.
+  ///                    Sticky: every later call fails the same way.
+  virtual Result<std::size_t> Write(View data) = 0;
+
+  /// Moves what has arrived, at most `out.size()` bytes, into `out`; 0 when nothing has.
+  /// Errors as Write, but only after everything that did arrive has been read.
+  virtual Result<std::size_t> Read(std::span<std::byte> out) = 0;
+
+  /// What has arrived, as far as it lies in one piece, without moving it; empty when nothing has.
+  /// Valid until the next call of Read or Consume. Reduces out of it, then Consume.
+  virtual Result<View> Peek() = 0;
+  virtual void Consume(std::size_t bytes) = 0;
+
+  virtual Rank peer() const = 0;
+  virtual std::string_view kind() const = 0;  ///< "inproc", "shm" or "tcp"
+};
+
+/// Where the thread of one rank sleeps until a link of the rank has news or somebody calls Wake.
+///
+///   const auto ticket = waiter.Prepare();      // from here on news is not missed
+///   if (!Advance()) waiter.Wait(ticket, until);
+///
+/// Wake may be called from any thread; the rest by the rank's thread only.
+class Waiter {
+ public:
+  using Ticket = std::uint32_t;
+  Waiter() = default;
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  virtual ~Waiter() = default;
+
+  virtual Ticket Prepare() = 0;
+  /// Returns after news since `ticket`, after Wake, at the latest after `timeout`, or spuriously.
+  virtual void Wait(Ticket ticket, std::chrono::nanoseconds timeout) = 0;
+  virtual void Wake() = 0;
+
+  /// A descriptor that becomes readable with news, for a thread that serves several ranks; the
+  /// thread calls PrepareDescriptor on each, looks once more, polls them, then calls Acknowledge.
+  virtual int descriptor() const = 0;
+  virtual void PrepareDescriptor() = 0;
+  virtual void Acknowledge() = 0;
+};
+
+}  // namespace ringlet::transport

@@ -1,0 +1,31 @@
+#include "transport/links.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace ringlet::transport {
+
+Links::Links(std::shared_ptr<RankBell> bell, std::vector<std::unique_ptr<Link>> links)
+    : bell_(std::move(bell)), links_(std::move(links)) {
+  std::sort(links_.begin(), links_.end(),
+            [](const auto& a, const auto& b) { return a->peer() < b->peer(); });
+}
+
+Link* Links::Find(Rank peer) const {
+  const auto it = std::lower_bound(links_.begin(), links_.end(), peer,
+                                   [](const auto& link, Rank rank) { return link->peer() < rank; });
+  return it != links_.end() && (*it)->peer() == peer ? it->get() : nullptr;
+}
+
+std::string Links::Summary() const {
+  std::map<std::string_view, std::size_t> count;
+  for (const auto& link : links_) ++count[link->kind()];
+  std::string text;
+  for (const auto& [kind, n] : count)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, kind);
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace ringlet::transport

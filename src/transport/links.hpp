@@ -1,0 +1,32 @@
+// All links of one rank, and where its thread waits for them.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/doorbell_waiter.hpp"
+#include "transport/link.hpp"
+
+namespace ringlet::transport {
+
+/// Belongs to the thread of its rank; see Waiter for what others may call.
+class Links {
+ public:
+  /// \param bell  outlived by the links only if a neighbour of this process still rings it
+  Links(std::shared_ptr<RankBell> bell, std::vector<std::unique_ptr<Link>> links);
+
+  /// The link to `peer`; null when Connect was not asked for one. Valid as long as this lives.
+  /// O(log n): look once, keep the pointer.
+  Link* Find(Rank peer) const;
+  Waiter& waiter() const { return *bell_->waiter; }
+  std::size_t size() const { return links_.size(); }
+
+  /// How many of which kind, such as "3 shm, 1 tcp"; "none" without any.
+  std::string Summary() const;
+
+ private:
+  std::shared_ptr<RankBell> bell_;            // first, so that it goes last
+  std::vector<std::unique_ptr<Link>> links_;  // by rank
+};
+
+}  // namespace ringlet::transport

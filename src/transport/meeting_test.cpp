@@ -1,0 +1,268 @@
+#include "transport/meeting.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "transport/meeting_pump_for_test.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+using std::chrono::seconds;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr Instant kDeadline = seconds(61);  // the pump begins at 1 s
+
+Address At(std::uint8_t rank, std::uint16_t port = 7) {
+  return Address::Ipv4(10, 0, 0, rank, port);
+}
+
+Bytes Text(std::string_view text) {
+  const View view = AsView(text);
+  return Bytes(view.begin(), view.end());
+}
+
+Credentials Shared() {
+  Credentials credentials;
+  credentials.magic = 0x1234;
+  credentials.secret[0] = std::byte{99};
+  return credentials;
+}
+
+// The meeting of rank `self` with `peers`, each at At(rank); the lower rank dials.
+MeetingConfig Config(std::uint32_t self, const std::vector<std::uint32_t>& peers) {
+  MeetingConfig config;
+  config.self = static_cast<Rank>(self);
+  config.credentials = Shared();
+  config.nonce_seed[0] = static_cast<std::byte>(self + 1);
+  config.deadline = kDeadline;
+  for (const std::uint32_t peer : peers) {
+    MeetingPeer it;
+    it.rank = static_cast<Rank>(peer);
+    it.host = "host" + std::to_string(peer);
+    it.role = self < peer ? MeetingPeer::Role::kDial : MeetingPeer::Role::kAccept;
+    it.addresses = {At(static_cast<std::uint8_t>(peer))};
+    it.offer = Text("offer of " + std::to_string(self) + " to " + std::to_string(peer));
+    config.peers.push_back(it);
+  }
+  return config;
+}
+
+std::string OfferOf(const Meeting& meeting, std::size_t i) {
+  if (!meeting.outcome() || !meeting.outcome()->ok()) return "no outcome";
+  return std::string(AsText((**meeting.outcome())[i].offer));
+}
+
+std::string ErrorOf(const Meeting& meeting) {
+  if (!meeting.outcome() || meeting.outcome()->ok()) return "no error";
+  return meeting.outcome()->error().message;
+}
+
+TEST(Meeting, WithoutPeersIsOverAtOnce) {
+  Meeting alone(Config(0, {}));
+  MeetingPump pump;
+  pump.Add(alone, {});
+  pump.Run(kDeadline);
+  ASSERT_TRUE(alone.Finished());
+  EXPECT_TRUE(alone.outcome()->ok());
+}
+
+TEST(Meeting, TradesOffersAndDetaches) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Meeting a(Config(0, {1, 2})), b(Config(1, {0, 2})), c(Config(2, {0, 1}));
+    MeetingPump pump(seed);
+    pump.Add(a, {At(0)});
+    pump.Add(b, {At(1)});
+    pump.Add(c, {At(2)});
+    pump.Run(kDeadline);
+    EXPECT_EQ(OfferOf(a, 0), "offer of 1 to 0") << "seed " << seed;
+    EXPECT_EQ(OfferOf(a, 1), "offer of 2 to 0");
+    EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
+    EXPECT_EQ(OfferOf(c, 1), "offer of 1 to 2");
+    for (std::size_t host = 0; host < 3; ++host) EXPECT_THAT(pump.detached(host), SizeIs(2));
+    EXPECT_THAT(pump.notes(), IsEmpty());
+  }
+}
+
+TEST(Meeting, CarriesDescriptors) {
+  MeetingConfig from = Config(0, {1}), to = Config(1, {0});
+  from.peers[0].purpose = to.peers[0].purpose = Purpose::kMemory;
+  from.peers[0].descriptors = {Descriptor{41, {}}, Descriptor{42, {}}};
+  to.peers[0].descriptors = {Descriptor{43, {}}};
+  Meeting a(std::move(from)), b(std::move(to));
+  MeetingPump pump(3);
+  pump.Add(a, {});
+  pump.Add(b, {At(1)});
+  pump.Run(kDeadline);
+  ASSERT_TRUE(a.Finished() && a.outcome()->ok() && b.Finished() && b.outcome()->ok());
+  EXPECT_EQ((**a.outcome())[0].descriptors.at(0).value, 43);
+  EXPECT_EQ((**b.outcome())[0].descriptors.at(1).value, 42);
+}
+
+TEST(Meeting, TheFirstAddressThatAnswersWins) {
+  MeetingConfig config = Config(0, {1});
+  config.peers[0].addresses = {At(1, 1), At(1, 2), At(1), At(1, 8)};
+  Meeting a(std::move(config)), b(Config(1, {0}));
+  MeetingPump pump;
+  pump.Blackhole(At(1, 1));
+  pump.Add(a, {});
+  pump.Add(b, {At(1), At(1, 8)});
+  pump.Run(kDeadline);
+  EXPECT_EQ(OfferOf(a, 0), "offer of 1 to 0");
+  EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
+  EXPECT_THAT(pump.detached(1), SizeIs(1));
+  EXPECT_EQ(pump.open_lines(0), 1u);
+  EXPECT_THAT(pump.notes(), IsEmpty()) << "a dial that lost the race is no stranger";
+}
+
+TEST(Meeting, DialsAgainUntilThePeerListens) {
+  Meeting a(Config(0, {1})), b(Config(1, {0}));
+  MeetingPump pump;
+  pump.Add(a, {});
+  pump.Run(seconds(30));
+  EXPECT_FALSE(a.Finished());
+  pump.Add(b, {At(1)});
+  pump.Run(kDeadline);
+  EXPECT_EQ(OfferOf(a, 0), "offer of 1 to 0");
+  EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
+}
+
+TEST(Meeting, AnotherRankBehindAnAddressIsNotThePeer) {
+  MeetingConfig config = Config(0, {1});
+  config.peers[0].addresses = {At(2), At(1)};  // the first is rank 2's
+  Meeting a(std::move(config)), b(Config(1, {0})), c(Config(2, {0}));
+  MeetingPump pump;
+  pump.Add(a, {});
+  pump.Add(b, {At(1)});
+  pump.Add(c, {At(2)});
+  pump.Run(kDeadline);
+  EXPECT_EQ(OfferOf(a, 0), "offer of 1 to 0");
+  EXPECT_THAT(ErrorOf(c), HasSubstr("rank 1 was looked for here, where rank 2 is"));
+}
+
+TEST(Meeting, WhatCameBehindTheIntroductionIsKept) {
+  Meeting b(Config(1, {0}));
+  Handshake caller = Handshake::Dialler(Shared(), Purpose::kData, Nonce{});
+  MeetingPump pump;
+  const std::size_t host = pump.Add(b, {});
+  const LineId line = pump.Call(host);
+  b.Handle(Accepted{line, {}}, seconds(1));
+  const auto say = [&](View bytes) { b.Handle(Received{line, Slice(bytes), {}}, seconds(1)); };
+  say(caller.TakeOutput());
+  const auto challenge = b.PollAction();
+  View reply = std::get<Send>(*challenge).data.bytes;
+  ASSERT_TRUE(caller.Push(reply).ok());
+  Bytes last = caller.TakeOutput();
+  const Bytes introduction = Encode(Introduction{Rank{0}, Rank{1}, 0, Text("hello")});
+  last.insert(last.end(), introduction.begin(), introduction.end());
+  last.push_back(std::byte{'x'});
+  say(last);
+  ASSERT_TRUE(b.Finished() && b.outcome()->ok());
+  EXPECT_EQ((**b.outcome())[0].unread, Text("x"));
+}
+
+TEST(Meeting, StrangersCostOneNote) {
+  Meeting a(Config(0, {1})), b(Config(1, {0}));
+  MeetingPump pump;
+  const std::size_t host = pump.Add(b, {At(1)});
+  const LineId garbage = pump.Call(host), silent = pump.Call(host), gone = pump.Call(host);
+  pump.Push(host, Received{garbage, Slice(Share(Bytes(100, std::byte{'G'}))), {}});
+  pump.Push(host, Closed{gone, "connection closed by the peer"});
+  pump.Run(seconds(5));
+  EXPECT_THAT(pump.notes(), SizeIs(1));
+  pump.Run(seconds(20));
+  EXPECT_THAT(pump.notes(), SizeIs(2)) << silent << " was silent for too long";
+  EXPECT_THAT(pump.notes(), Each(HasSubstr("192.0.2.1")));
+  pump.Add(a, {});
+  pump.Run(kDeadline);
+  EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
+}
+
+TEST(Meeting, ManySilentStrangersDoNotKeepThePeerOut) {
+  MeetingConfig config = Config(1, {0});
+  config.limits.callers_max = 10;
+  Meeting a(Config(0, {1})), b(std::move(config));
+  MeetingPump pump;
+  const std::size_t host = pump.Add(b, {At(1)});
+  for (int i = 0; i < 500; ++i) pump.Call(host);
+  pump.Add(a, {});
+  pump.Run(seconds(2));
+  EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
+  EXPECT_LT(pump.notes().size(), 30u);
+}
+
+TEST(Meeting, AnotherSecretIsRefusedOnBothSides) {
+  MeetingConfig config = Config(0, {1});
+  config.credentials.secret[0] = std::byte{1};
+  Meeting a(std::move(config)), b(Config(1, {0}));
+  MeetingPump pump;
+  pump.Add(a, {});
+  pump.Add(b, {At(1)});
+  pump.Run(kDeadline);
+  EXPECT_THAT(ErrorOf(a), HasSubstr("the secrets differ"));
+  EXPECT_THAT(ErrorOf(b), HasSubstr("hung up before they proved to know the secret"));
+  EXPECT_EQ(a.outcome()->error().code, Code::kTimeout);
+}
+
+TEST(Meeting, TheDeadlineNamesWhoIsMissingAndWhy) {
+  MeetingConfig config = Config(1, {0, 2, 3});
+  config.peers[1].addresses = {At(2), At(2, 8)};
+  Meeting b(std::move(config));
+  MeetingPump pump;
+  pump.Blackhole(At(3));
+  pump.Add(b, {});
+  pump.Run(kDeadline);
+  EXPECT_EQ(ErrorOf(b),
+            "rank 1 is not connected with 3 of 3 peers in time: rank 0 on host0 (it has not "
+            "called); rank 2 on host2 (10.0.0.2:7: connection refused, 10.0.0.2:8: connection "
+            "refused); rank 3 on host3 (10.0.0.3:7: no answer)");
+}
+
+TEST(Meeting, AnErrorNamesAFewAndCountsTheRest) {
+  std::vector<std::uint32_t> peers;
+  for (std::uint32_t peer = 0; peer < 20; ++peer) peers.push_back(peer);
+  Meeting last(Config(20, peers));
+  MeetingPump pump;
+  pump.Add(last, {});
+  pump.Run(kDeadline);
+  EXPECT_THAT(ErrorOf(last), HasSubstr("; and 12 more"));
+  EXPECT_THAT(ErrorOf(last), Not(HasSubstr("rank 8 ")));
+}
+
+TEST(Meeting, ALineThatBreaksIsDialledAgain) {
+  MeetingConfig config = Config(1, {0, 2});  // rank 2 comes late, so that the meeting goes on
+  Meeting a(Config(0, {1})), b(std::move(config)), c(Config(2, {1}));
+  MeetingPump pump;
+  pump.Add(a, {});
+  const std::size_t host = pump.Add(b, {At(1)});
+  pump.Run(seconds(2));
+  ASSERT_THAT(pump.detached(host), SizeIs(1));
+  pump.Push(host, Closed{pump.detached(host)[0], "reset"});
+  Meeting again(Config(0, {1}));
+  pump.Add(again, {});
+  pump.Run(seconds(3));
+  EXPECT_THAT(pump.detached(host), SizeIs(2));
+  pump.Add(c, {At(2)});
+  pump.Run(kDeadline);
+  EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
+  EXPECT_EQ(OfferOf(b, 1), "offer of 2 to 1");
+}
+
+TEST(Meeting, ALineThatBreaksAfterTheEndIsALostPeer) {
+  Meeting a(Config(0, {1})), b(Config(1, {0}));
+  MeetingPump pump;
+  pump.Add(a, {});
+  const std::size_t host = pump.Add(b, {At(1)});
+  pump.Run(seconds(2));
+  ASSERT_TRUE(b.Finished() && b.outcome()->ok());
+  b.Handle(Closed{pump.detached(host)[0], "reset"}, seconds(2));
+  EXPECT_EQ(b.outcome()->error().code, Code::kPeerLost);
+  EXPECT_THAT(ErrorOf(b), HasSubstr("rank 0 on host0"));
+}
+
+}  // namespace
+}  // namespace ringlet::transport

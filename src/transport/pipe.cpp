@@ -1,0 +1,139 @@
+#include "transport/pipe.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace ringlet::transport {
+namespace {
+
+// How much is copied before the other side hears of it.
+std::size_t PieceBytes(std::size_t ring_bytes) {
+  constexpr std::size_t kPiecesPerRing = 8;
+  return std::max<std::size_t>(ring_bytes / kPiecesPerRing, 64);
+}
+
+Error Corrupt(const char* whose) {
+  return Error{Code::kProtocol,
+               std::string("the ") + whose + "'s count in a shared pipe is impossible"};
+}
+
+}  // namespace
+
+PipePlace PipePlace::At(std::span<std::byte> memory, std::size_t ring_bytes) {
+  RINGLET_ASSERT(IsPipeSize(ring_bytes) && memory.size() >= PipeFootprint(ring_bytes));
+  RINGLET_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(PipeHeader) == 0);
+  // Both sides look at the same zero bytes: lock-free atomics need no construction beyond them, and
+  // constructing would wipe what the other side has already written.
+  auto* const header = std::launder(reinterpret_cast<PipeHeader*>(memory.data()));
+  return PipePlace{header, memory.subspan(sizeof(PipeHeader), ring_bytes)};
+}
+
+// ---- writer -----------------------------------------------------------------------------------
+
+Result<std::size_t> PipeWriter::Write(View data) {
+  RINGLET_TRY_ASSIGN(std::size_t done, Push(data));
+  if (done == data.size()) return done;
+  while (done < data.size()) {
+    // The wish comes before another look at the reader's count: if the reader moves on unseen by
+    // that look, it sees the wish. (The same argument as in doorbell.hpp.)
+    Wish(data.size() - done);
+    RINGLET_TRY_ASSIGN(const std::size_t more, Push(data.subspan(done)));
+    if (more == 0) return done;
+    done += more;
+  }
+  place_.header->room_wanted_bytes.store(0, std::memory_order_relaxed);
+  return done;
+}
+
+void PipeWriter::Wish(std::size_t bytes) {
+  // To wake the writer for each byte of room would cost more than it gives. It loses nothing by
+  // sleeping until a quarter is free: the reader frees all before it waits for more itself.
+  const std::size_t wanted = std::min(bytes, place_.ring.size() / 4);
+  place_.header->room_wanted_bytes.store(static_cast<std::uint32_t>(wanted));
+}
+
+Result<std::size_t> PipeWriter::Push(View data) {
+  const std::size_t ring_bytes = place_.ring.size();
+  std::size_t done = 0;
+  while (done < data.size()) {
+    std::uint64_t used = written_bytes_ - read_bytes_seen_;
+    const std::size_t wanted = std::min(data.size() - done, PieceBytes(ring_bytes));
+    if (ring_bytes - used < wanted) {
+      const std::uint64_t seen = place_.header->read_bytes.load();
+      used = written_bytes_ - seen;
+      if (used > ring_bytes) return Corrupt("reader");
+      read_bytes_seen_ = seen;
+    }
+    const std::size_t at = written_bytes_ & (ring_bytes - 1);
+    const std::size_t piece = std::min({wanted, ring_bytes - used, ring_bytes - at});
+    if (piece == 0) return done;
+    std::memcpy(place_.ring.data() + at, data.data() + done, piece);
+    written_bytes_ += piece;
+    done += piece;
+    place_.header->written_bytes.store(written_bytes_);
+    reader_.Ring();
+  }
+  return done;
+}
+
+void PipeWriter::Close() {
+  place_.header->writer_closed.store(1);
+  reader_.Ring();
+}
+
+// ---- reader -----------------------------------------------------------------------------------
+
+Status PipeReader::Look() {
+  const std::uint64_t seen = place_.header->written_bytes.load();
+  if (seen - read_bytes_ > place_.ring.size()) return Corrupt("writer");
+  written_bytes_seen_ = seen;
+  return Ok();
+}
+
+View PipeReader::Front() const {
+  const std::size_t ring_bytes = place_.ring.size();
+  const std::size_t at = read_bytes_ & (ring_bytes - 1);
+  const std::size_t arrived = written_bytes_seen_ - read_bytes_;
+  return View(place_.ring).subspan(at, std::min(arrived, ring_bytes - at));
+}
+
+Result<View> PipeReader::Peek() {
+  RINGLET_TRY(Look());
+  return Front();
+}
+
+void PipeReader::Consume(std::size_t bytes) {
+  if (bytes == 0) return;
+  RINGLET_ASSERT(bytes <= written_bytes_seen_ - read_bytes_);
+  read_bytes_ += bytes;
+  PipeHeader& header = *place_.header;
+  header.read_bytes.store(read_bytes_);
+  const std::uint32_t wanted = header.room_wanted_bytes.load();
+  if (wanted == 0) return;
+  const std::uint64_t used = header.written_bytes.load() - read_bytes_;
+  const std::uint64_t room = place_.ring.size() - std::min<std::uint64_t>(used, place_.ring.size());
+  if (room >= wanted && header.room_wanted_bytes.exchange(0) != 0) writer_.Ring();
+}
+
+Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    if (written_bytes_seen_ == read_bytes_) RINGLET_TRY(Look());
+    const View front = Front();
+    if (front.empty()) return done;
+    const std::size_t piece =
+        std::min({front.size(), out.size() - done, PieceBytes(place_.ring.size())});
+    std::memcpy(out.data() + done, front.data(), piece);
+    done += piece;
+    Consume(piece);
+  }
+  return done;
+}
+
+void PipeReader::Close() {
+  place_.header->reader_closed.store(1);
+  writer_.Ring();
+}
+
+}  // namespace ringlet::transport

@@ -1,0 +1,47 @@
+// A Link over two pipes. What owns their memory tells inproc from shm.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "transport/link.hpp"
+#include "transport/pipe.hpp"
+
+namespace ringlet::transport {
+
+struct PipeLinkParts {
+  Rank peer{};
+  std::string peer_name;  ///< for errors, such as "rank 3 on host a (shm)"
+  std::string_view kind;  ///< static storage
+  PipeWriter out;
+  PipeReader in;
+  std::shared_ptr<void> memory;  ///< keeps alive what `out` and `in` point into
+  /// Set by the waiter when the peer's process is known to be gone; empty within one process.
+  std::shared_ptr<const std::atomic<bool>> gone = {};
+};
+
+class PipeLink final : public Link {
+ public:
+  explicit PipeLink(PipeLinkParts parts) : parts_(std::move(parts)) {}
+  /// Tells the peer, who may read on what was written.
+  ~PipeLink() override;
+
+  Result<std::size_t> Write(View data) override;
+  Result<std::size_t> Read(std::span<std::byte> out) override;
+  Result<View> Peek() override;
+  void Consume(std::size_t bytes) override { parts_.in.Consume(bytes); }
+  Rank peer() const override { return parts_.peer; }
+  std::string_view kind() const override { return parts_.kind; }
+
+ private:
+  bool Gone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
+  bool WriterLeft() const { return parts_.in.writer_closed() || Gone(); }
+  Error Lost() const;
+  Error Named(Error error) const;
+
+  PipeLinkParts parts_;
+  std::optional<Error> broken_;  // sticky; what was read before it stays read
+};
+
+}  // namespace ringlet::transport

@@ -1,0 +1,89 @@
+#include "transport/session.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace ringlet::transport {
+namespace {
+
+// Shared by the waiting thread and the driver's, which may call back a little longer than the
+// former waits; hence shared_ptr.
+struct Session {
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::optional<Result<std::vector<Met>>> outcome;
+  std::map<LineId, os::Fd> sockets;
+  os::SocketDriver::Id id = 0;  // the driver's thread only
+
+  // An outcome is complete when the sockets it speaks of have been handed over.
+  bool Complete() const {
+    if (!outcome) return false;
+    if (!outcome->ok()) return true;
+    for (const Met& met : **outcome)
+      if (!sockets.contains(met.line)) return false;
+    return true;
+  }
+};
+
+os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& session) {
+  auto meeting = std::make_shared<Meeting>(std::move(parts.meeting));
+  os::Hosted hosted;
+  hosted.machine = meeting;
+  hosted.listeners = std::move(parts.listeners);
+  hosted.note = std::move(parts.note);
+  hosted.changed = [meeting, session] {
+    if (!meeting->outcome()) return;
+    const std::lock_guard lock(session->mutex);
+    session->outcome = *meeting->outcome();
+    session->changed.notify_all();
+  };
+  hosted.detached = [session](LineId line, os::Fd socket) {
+    const std::lock_guard lock(session->mutex);
+    session->sockets[line] = std::move(socket);
+    session->changed.notify_all();
+  };
+  return hosted;
+}
+
+std::vector<MetLine> Collect(Session& session) {
+  std::vector<MetLine> lines;
+  for (Met& met : **session.outcome) {
+    os::Fd socket = std::move(session.sockets.at(met.line));
+    lines.push_back(MetLine{std::move(met), std::move(socket)});
+  }
+  return lines;
+}
+
+}  // namespace
+
+Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
+                                        const std::stop_token& abort) {
+  const Rank self = parts.meeting.self;
+  // The meeting ends itself at its deadline; this one is for a driver whose thread is stuck.
+  constexpr Instant kGrace = std::chrono::seconds(5);
+  const auto until = std::chrono::steady_clock::time_point(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(parts.meeting.deadline +
+                                                                      kGrace));
+  const auto session = std::make_shared<Session>();
+  const auto hosted = std::make_shared<os::Hosted>(MakeHosted(std::move(parts), session));
+  driver.Post([&driver, session, hosted] { session->id = driver.Add(std::move(*hosted)); });
+
+  std::unique_lock lock(session->mutex);
+  const bool complete =
+      session->changed.wait_until(lock, abort, until, [&] { return session->Complete(); });
+  lock.unlock();
+  // Last words, such as a refusal, get a moment to leave.
+  constexpr Instant kLinger = std::chrono::seconds(1);
+  driver.Post([&driver, session] { driver.Remove(session->id, kLinger); });
+  lock.lock();
+  if (abort.stop_requested())
+    return Error{Code::kAborted, fmt::format("aborted while rank {} was connecting", Index(self))};
+  if (!complete)
+    return Error{Code::kTimeout,
+                 fmt::format("the service thread of rank {} does not answer", Index(self))};
+  if (!session->outcome->ok()) return session->outcome->error();
+  return Collect(*session);
+}
+
+}  // namespace ringlet::transport

@@ -1,0 +1,71 @@
+#include "transport/session.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "transport/ranks_for_test.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+using testing::HasSubstr;
+
+SessionParts Parts(std::uint32_t self, std::uint32_t peer, const Address& to) {
+  SessionParts parts;
+  parts.meeting.self = static_cast<Rank>(self);
+  parts.meeting.credentials = kTestCredentials;
+  parts.meeting.nonce_seed = UniqueSeed();
+  parts.meeting.deadline = os::Now() + std::chrono::seconds(30);
+  parts.meeting.peers.push_back(
+      MeetingPeer{.rank = static_cast<Rank>(peer),
+                  .host = "testhost",
+                  .role = self < peer ? MeetingPeer::Role::kDial : MeetingPeer::Role::kAccept,
+                  .purpose = Purpose::kData,
+                  .addresses = {to},
+                  .offer = Bytes(3),
+                  .descriptors = {}});
+  return parts;
+}
+
+TEST(Session, TwoThreadsGetTheTwoEndsOfASocket) {
+  DriverThread service;
+  TestRank called(1);
+  SessionParts accepting = Parts(1, 0, {});
+  accepting.listeners = std::move(called.endpoint.listeners);
+  std::optional<Result<std::vector<MetLine>>> accepted;
+  std::thread other([&] { accepted = RunSession(std::move(accepting), service.driver(), {}); });
+  auto dialled = RunSession(Parts(0, 1, called.neighbour.tcp[0]), service.driver(), {});
+  other.join();
+  ASSERT_TRUE(dialled.ok() && accepted->ok());
+  ASSERT_TRUE((*dialled)[0].socket.valid());
+  ASSERT_EQ(::send((*dialled)[0].socket.get(), "x", 1, 0), 1);
+  EXPECT_EQ((*dialled)[0].met.offer.size(), 3u);
+  char got = 0;
+  while (::recv((**accepted)[0].socket.get(), &got, 1, 0) < 0) {
+  }
+  EXPECT_EQ(got, 'x');
+}
+
+TEST(Session, TheDeadlineEndsIt) {
+  DriverThread service;
+  SessionParts parts = Parts(0, 1, Address::Unix("ringlet-test-nobody-listens-here"));
+  parts.meeting.deadline = os::Now();
+  const auto lines = RunSession(std::move(parts), service.driver(), {});
+  ASSERT_FALSE(lines.ok());
+  EXPECT_EQ(lines.error().code, Code::kTimeout);
+  EXPECT_THAT(lines.error().message, HasSubstr("rank 1 on testhost"));
+}
+
+TEST(Session, AnAbortEndsIt) {
+  DriverThread service;
+  std::stop_source abort;
+  std::thread other([&] { abort.request_stop(); });
+  const auto lines = RunSession(Parts(1, 0, {}), service.driver(), abort.get_token());
+  other.join();
+  ASSERT_FALSE(lines.ok());
+  EXPECT_EQ(lines.error().code, Code::kAborted);
+}
+
+}  // namespace
+}  // namespace ringlet::transport

@@ -1,0 +1,47 @@
+// The memory that a rank shows the other processes of its host: its doorbell, then one incoming
+// pipe for each of them.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "os/shm.hpp"
+#include "transport/pipe.hpp"
+
+namespace ringlet::transport {
+
+struct SegmentShape {
+  std::uint32_t pipes = 0;
+  std::uint64_t pipe_bytes = kPipeBytesDefault;
+
+  /// False for what no honest peer describes: other than 1 to kPipesMax pipes of a permitted size.
+  bool Valid() const { return pipes >= 1 && pipes <= kPipesMax && IsPipeSize(pipe_bytes); }
+  std::size_t PipeOffset(std::uint32_t pipe) const {
+    return sizeof(DoorbellWord) + pipe * PipeFootprint(pipe_bytes);
+  }
+  std::size_t TotalBytes() const { return PipeOffset(pipes); }
+
+  static constexpr std::uint32_t kPipesMax = 4096;
+};
+
+class Segment {
+ public:
+  /// \param shape  valid
+  static Result<std::shared_ptr<Segment>> Create(const SegmentShape& shape);
+  /// Maps a peer's. Errors as os::Shm::Map, and kProtocol when `shape` is not valid.
+  static Result<std::shared_ptr<Segment>> Map(os::Fd received, const SegmentShape& shape);
+
+  DoorbellWord& word() const { return *reinterpret_cast<DoorbellWord*>(shm_.bytes().data()); }
+  /// \param pipe  below shape().pipes
+  PipePlace Pipe(std::uint32_t pipe) const;
+  void Prefault(std::uint32_t pipe) const;
+  const SegmentShape& shape() const { return shape_; }
+  const os::Fd& fd() const { return shm_.fd(); }
+
+ private:
+  Segment(os::Shm shm, const SegmentShape& shape) : shm_(std::move(shm)), shape_(shape) {}
+
+  os::Shm shm_;
+  SegmentShape shape_;
+};
+
+}  // namespace ringlet::transport

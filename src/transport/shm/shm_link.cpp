@@ -1,0 +1,103 @@
+#include "transport/shm/shm_link.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "os/sockaddr.hpp"
+#include "transport/pipe_link.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+constexpr std::uint8_t kOfferVersion = 1;
+
+// All that the two pipes of a link point into.
+struct LinkMemory {
+  std::shared_ptr<Segment> own;
+  std::shared_ptr<Segment> theirs;
+  Descriptor their_event;
+  os::Fd line;
+};
+
+struct DecodedOffer {
+  SegmentShape shape;
+  std::uint32_t pipe = 0;
+};
+
+Result<os::Fd> Duplicate(int fd) {
+  os::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return os::SystemError("cannot duplicate a descriptor", errno);
+  return copy;
+}
+
+Result<DecodedOffer> Decode(View bytes) {
+  Reader in(bytes);
+  const std::uint8_t version = in.U8();
+  DecodedOffer offer;
+  offer.shape.pipes = in.U32();
+  offer.shape.pipe_bytes = in.U64();
+  offer.pipe = in.U32();
+  if (!in.AtEnd() || version != kOfferVersion || !offer.shape.Valid() ||
+      offer.pipe >= offer.shape.pipes)
+    return Error{Code::kProtocol, "an offer of shared memory that does not parse"};
+  return offer;
+}
+
+// Ringing must neither block nor raise SIGPIPE, so it has to be an anonymous inode, as eventfds are
+// (files, pipes and sockets have a type in their mode), in non-blocking mode.
+Status RequireEventFd(int fd) {
+  struct stat about {};
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (::fstat(fd, &about) != 0 || (about.st_mode & S_IFMT) != 0 || flags < 0 ||
+      (flags & O_NONBLOCK) == 0)
+    return Error{Code::kProtocol, "a doorbell that is no non-blocking eventfd"};
+  return Ok();
+}
+
+}  // namespace
+
+Result<ShmOffer> MakeShmOffer(const Segment& own, std::uint32_t pipe, const os::Fd& event_fd) {
+  Writer out;
+  out.U8(kOfferVersion).U32(own.shape().pipes).U64(own.shape().pipe_bytes).U32(pipe);
+  RINGLET_TRY_ASSIGN(os::Fd memory, Duplicate(own.fd().get()));
+  RINGLET_TRY_ASSIGN(os::Fd event, Duplicate(event_fd.get()));
+  return ShmOffer{out.Take(), {os::Keep(std::move(memory)), os::Keep(std::move(event))}};
+}
+
+Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& waiter) {
+  const auto blame = [&](Error error) {
+    error.message = fmt::format("{} offered {}", parts.peer_name, error.message);
+    return error;
+  };
+  auto offer = Decode(parts.reply);
+  if (!offer.ok()) return blame(offer.error());
+  if (parts.descriptors.size() != 2)
+    return blame(Error{Code::kProtocol, "shared memory with the wrong number of descriptors"});
+  if (auto fit = RequireEventFd(parts.descriptors[1].value); !fit.ok()) return blame(fit.error());
+  RINGLET_TRY_ASSIGN(os::Fd memory_fd, Duplicate(parts.descriptors[0].value));
+  auto theirs = Segment::Map(std::move(memory_fd), offer->shape);
+  if (!theirs.ok()) return blame(theirs.error());
+  if (parts.prefault) {
+    parts.own->Prefault(parts.pipe);
+    (*theirs)->Prefault(offer->pipe);
+  }
+
+  auto gone = std::make_shared<std::atomic<bool>>(false);
+  RINGLET_TRY(waiter.WatchLiveness(parts.line.get(), gone));
+  auto memory = std::make_shared<LinkMemory>(LinkMemory{
+      parts.own, std::move(theirs).value(), parts.descriptors[1], std::move(parts.line)});
+  const DoorbellButton bell(memory->theirs->word(), memory->their_event.value);
+  return std::unique_ptr<Link>(std::make_unique<PipeLink>(
+      PipeLinkParts{.peer = parts.peer,
+                    .peer_name = parts.peer_name + " (shm)",
+                    .kind = "shm",
+                    .out = PipeWriter(memory->theirs->Pipe(offer->pipe), bell),
+                    .in = PipeReader(memory->own->Pipe(parts.pipe), bell),
+                    .memory = memory,
+                    .gone = std::move(gone)}));
+}
+
+}  // namespace ringlet::transport

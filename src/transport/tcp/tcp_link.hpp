@@ -1,0 +1,62 @@
+// A Link over one connected TCP socket.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "os/fd.hpp"
+#include "transport/link.hpp"
+
+namespace ringlet::transport {
+
+struct TcpOptions {
+  /// What is read ahead of the caller: whole messages come with one system call.
+  std::size_t receive_buffer_bytes = 256 * 1024;
+  /// The kernel's buffers, each way; 0 leaves them to its own tuning.
+  std::size_t socket_buffer_bytes = 0;
+  /// A peer that acknowledges nothing for so long is lost.
+  std::chrono::milliseconds silence_max{30'000};
+};
+
+class TcpLink final : public Link {
+ public:
+  struct Parts {
+    Rank peer{};
+    std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
+    os::Fd socket;          ///< connected, non-blocking
+    Bytes arrived = {};     ///< what was already read from `socket` and belongs to the link
+    TcpOptions options = {};
+    /// Set by the waiter when the peer has hung up; a mere write would not notice for long.
+    std::shared_ptr<const std::atomic<bool>> gone = {};
+  };
+  explicit TcpLink(Parts parts);
+  /// Says goodbye: what was written still travels, what was not read is dropped.
+  ~TcpLink() override;
+
+  Result<std::size_t> Write(View data) override;
+  Result<std::size_t> Read(std::span<std::byte> out) override;
+  Result<View> Peek() override;
+  void Consume(std::size_t bytes) override;
+  Rank peer() const override { return peer_; }
+  std::string_view kind() const override { return "tcp"; }
+
+ private:
+  std::size_t TakeBuffered(std::span<std::byte> out);
+  Result<std::size_t> Receive(std::span<std::byte> out);
+  void Fill();
+  void MakeRoom();
+  Error Lost(const std::string& why) const;
+
+  Rank peer_;
+  std::string peer_name_;
+  os::Fd socket_;
+  std::shared_ptr<const std::atomic<bool>> gone_;
+  Bytes buffer_;  // [begin_, end_) has arrived and is not consumed
+  std::size_t begin_ = 0, end_ = 0;
+  bool consumed_since_peek_ = false;
+  std::optional<Error> lost_;        // nothing more arrives
+  std::optional<Error> write_lost_;  // nothing more can be sent
+};
+
+}  // namespace ringlet::transport

@@ -1,0 +1,99 @@
+#include "transport/tcp/tcp_link.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+
+namespace ringlet::transport {
+namespace {
+
+using testing::HasSubstr;
+
+// Over a socket pair: what a link asks of a socket, without ports.
+struct Rig {
+  explicit Rig(std::size_t receive_buffer_bytes = 64, Bytes arrived = {}) {
+    std::array<int, 2> fds{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
+    TcpOptions options;
+    options.receive_buffer_bytes = receive_buffer_bytes;
+    for (std::size_t i = 0; i < 2; ++i)
+      ends[i] = std::make_unique<TcpLink>(
+          TcpLink::Parts{.peer = static_cast<Rank>(1 - i),
+                         .peer_name = "rank " + std::to_string(1 - i) + " on here",
+                         .socket = os::Fd(fds[i]),
+                         .arrived = i == 0 ? std::move(arrived) : Bytes(),
+                         .options = options});
+  }
+  std::unique_ptr<TcpLink> ends[2];
+};
+
+Bytes Digits(std::size_t count) {
+  Bytes out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::byte>('0' + i % 10);
+  return out;
+}
+
+TEST(TcpLink, ReadsStraightAndAhead) {
+  Rig rig;
+  ASSERT_EQ(rig.ends[1]->Write(Digits(50)).value(), 50u);
+  Bytes out(50);
+  EXPECT_EQ(rig.ends[0]->Read(std::span(out).first(5)).value(), 5u);  // the rest is read ahead
+  EXPECT_EQ(rig.ends[0]->Peek()->size(), 45u);
+  rig.ends[0]->Consume(1);
+  ASSERT_EQ(rig.ends[1]->Write(AsView("x")).value(), 1u);
+  EXPECT_EQ(rig.ends[0]->Read(out).value(), 45u);  // from the buffer and from the socket
+  EXPECT_EQ(AsText(out).substr(0, 5), "67890");
+  EXPECT_EQ(AsText(out)[44], 'x');
+  EXPECT_EQ(rig.ends[0]->Read(out).value(), 0u);
+}
+
+TEST(TcpLink, PeekShowsMoreWhenMoreHasCome) {
+  Rig rig(8);
+  ASSERT_EQ(rig.ends[1]->Write(AsView("123")).value(), 3u);
+  EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "123");
+  ASSERT_EQ(rig.ends[1]->Write(AsView("456789abc")).value(), 9u);
+  EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "12345678");
+  rig.ends[0]->Consume(7);
+  EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "89abc");
+}
+
+TEST(TcpLink, BeginsWithWhatHadAlreadyArrived) {
+  Rig rig(4, Digits(6));
+  ASSERT_EQ(rig.ends[1]->Write(AsView("xy")).value(), 2u);
+  Bytes out(8);
+  EXPECT_EQ(rig.ends[0]->Read(out).value(), 8u);
+  EXPECT_EQ(AsText(out), "012345xy");
+}
+
+TEST(TcpLink, AFullSocketTakesNothing) {
+  Rig rig;
+  const Bytes data(1 << 16);
+  std::size_t written = 0;
+  while (const std::size_t n = rig.ends[0]->Write(data).value()) written += n;
+  EXPECT_EQ(rig.ends[0]->Write(data).value(), 0u);
+  Bytes out(written);
+  std::size_t read = 0;
+  while (const std::size_t n = rig.ends[1]->Read(std::span(out).subspan(read)).value()) read += n;
+  EXPECT_EQ(read, written);
+  EXPECT_GT(rig.ends[0]->Write(data).value(), 0u);
+}
+
+TEST(TcpLink, DataFirstThenTheLoss) {
+  Rig rig;
+  ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
+  rig.ends[1].reset();
+  EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[0]->Peek()->size(), 10u);
+  Bytes out(100);
+  EXPECT_EQ(rig.ends[0]->Read(out).value(), 10u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(rig.ends[0]->Read(out).error().message, HasSubstr("rank 1 on here (tcp) is gone"));
+    EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kPeerLost);
+    EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
+  }
+}
+
+}  // namespace
+}  // namespace ringlet::transport

@@ -1,0 +1,13 @@
+// A Status that nobody looks at.
+#include "ringlet/status.hpp"
+
+ringlet::Status Close();
+
+ringlet::Status Use() {
+#ifdef MUST_NOT_COMPILE
+  Close();
+#else
+  RINGLET_TRY(Close());
+#endif
+  return ringlet::Ok();
+}

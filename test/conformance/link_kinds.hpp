@@ -1,0 +1,75 @@
+// The kinds of Link under test, and two ranks joined by one.
+#pragma once
+#include <ostream>
+
+#include "transport/ranks_for_test.hpp"
+
+namespace ringlet::transport {
+
+struct LinkKind {
+  const char* name;
+  Choice choice;
+  std::size_t pipe_bytes = kPipeBytesDefault;
+  std::size_t socket_buffer_bytes = 0;
+  std::size_t receive_buffer_bytes = 256 * 1024;
+  std::chrono::microseconds spin{0};
+
+  ConnectOptions Options() const {
+    ConnectOptions options;
+    options.choice = choice;
+    options.pipe_bytes = pipe_bytes;
+    options.tcp.socket_buffer_bytes = socket_buffer_bytes;
+    options.tcp.receive_buffer_bytes = receive_buffer_bytes;
+    options.waiter.spin = spin;
+    return options;
+  }
+  bool Tiny() const { return pipe_bytes < kPipeBytesDefault || socket_buffer_bytes != 0; }
+};
+
+inline void PrintTo(const LinkKind& kind, std::ostream* out) {
+  *out << kind.name;
+}
+
+inline constexpr LinkKind kLinkKinds[] = {
+    {.name = "inproc", .choice = Choice::kInproc},
+    {.name = "inproc_tiny", .choice = Choice::kInproc, .pipe_bytes = 64},
+    {.name = "shm", .choice = Choice::kShm},
+    {.name = "shm_tiny", .choice = Choice::kShm, .pipe_bytes = 64},
+    {.name = "shm_spin", .choice = Choice::kShm, .spin = std::chrono::microseconds(50)},
+    {.name = "tcp", .choice = Choice::kTcp},
+    {.name = "tcp_tiny",
+     .choice = Choice::kTcp,
+     .socket_buffer_bytes = 16384,
+     .receive_buffer_bytes = 64},
+    {.name = "tcp_spin", .choice = Choice::kTcp, .spin = std::chrono::microseconds(50)},
+};
+
+/// Two ranks as `kind` wants them: of one process for inproc, else strangers to each other.
+inline std::vector<TestRank> TwoRanks(const LinkKind& kind) {
+  std::vector<TestRank> ranks;
+  ranks.emplace_back(0u);
+  ranks.emplace_back(1u);
+  if (kind.choice == Choice::kInproc)
+    ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
+  return ranks;
+}
+
+/// No wait of a test is longer; reached only when something hangs.
+inline constexpr auto kPatience = std::chrono::seconds(30);
+
+/// Waits on `waiter` until `done()`; false when that does not come about.
+template <typename Done>
+bool WaitUntil(Waiter& waiter, Done done) {
+  const Instant until = os::Now() + kPatience;
+  for (;;) {
+    const auto ticket = waiter.Prepare();
+    if (done()) return true;
+    const Instant left = until - os::Now();
+    if (left <= Instant(0)) return false;
+    waiter.Wait(ticket, left);
+    // Who was not woken looks here for the first time after its patience is at an end.
+    if (os::Now() >= until) return false;
+  }
+}
+
+}  // namespace ringlet::transport

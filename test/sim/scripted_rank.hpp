@@ -1,0 +1,128 @@
+// A rank as an application would be: joins, uses the control network, checks what it gets, leaves.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "bootstrap/member.hpp"
+
+namespace ringlet::sim {
+
+inline Bytes PayloadOf(std::uint32_t rank, std::uint32_t round) {
+  Bytes payload((rank * 37 + round * 11) % 200);
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(rank + round + i);
+  return payload;
+}
+
+/// Runs a Member through all-gather, barrier, a message to the next rank, all-gather, and leaves.
+class ScriptedRank final : public Machine {
+ public:
+  ScriptedRank(bootstrap::MemberConfig config, Instant operation_timeout)
+      : config_(config), operation_timeout_(operation_timeout),
+        member_(std::make_unique<bootstrap::Member>(std::move(config))) {}
+
+  void Handle(const Event& event, Instant now) override {
+    member_->Handle(event, now);
+    Play(now);
+    while (auto action = member_->PollAction()) Emit(std::move(*action));
+  }
+
+  std::optional<Instant> Deadline() const override {
+    auto deadline = member_->Deadline();
+    if (operation_deadline_ && !member_->Finished())
+      deadline = deadline ? std::min(*deadline, *operation_deadline_) : *operation_deadline_;
+    return deadline;
+  }
+  bool Finished() const override { return member_->Finished(); }
+
+  const bootstrap::Member& member() const { return *member_; }
+  /// Left after having seen all that it should.
+  bool succeeded() const { return step_ == Step::kDone; }
+  /// What it saw that it should not have; empty when all was right.
+  const std::string& wrong() const { return wrong_; }
+  Instant ended() const { return ended_; }
+
+ private:
+  enum class Step : std::uint8_t { kJoin, kFirst, kBarrier, kMessage, kLast, kDone };
+
+  void Play(Instant now) {
+    if (member_->Finished()) {
+      if (ended_ == Instant(0)) ended_ = now;
+      return;
+    }
+    while (Advance(now)) {
+    }
+    if (member_->Finished()) {
+      if (ended_ == Instant(0)) ended_ = now;
+    } else if (operation_deadline_ && now >= *operation_deadline_) {
+      member_->Abort(Code::kTimeout, "timed out " + member_->Phase());
+      ended_ = now;
+    }
+  }
+
+  bool Advance(Instant now) {
+    const std::uint32_t rank = Index(config_.rank), size = config_.size;
+    if (member_->Finished()) return false;
+    switch (step_) {
+      case Step::kJoin:
+        if (!member_->standing()) return false;
+        operation_deadline_ = now + operation_timeout_;
+        CheckRoster();
+        member_->Gather(false, PayloadOf(rank, 1));
+        return Next(Step::kFirst);
+      case Step::kFirst:
+        if (!CheckTable(1)) return false;
+        member_->Gather(true, {});
+        return Next(Step::kBarrier);
+      case Step::kBarrier:
+        if (!member_->TakeTable()) return false;
+        member_->Post(Rank{(rank + 1) % size}, 5, PayloadOf(rank, 2), now);
+        return Next(Step::kMessage);
+      case Step::kMessage: {
+        const std::uint32_t from = (rank + size - 1) % size;
+        const auto message = member_->TakeMessage(Rank{from}, 5);
+        if (!message) return false;
+        if (*message != PayloadOf(from, 2)) wrong_ = "a wrong message";
+        member_->Gather(false, PayloadOf(rank, 3));
+        return Next(Step::kLast);
+      }
+      case Step::kLast:
+        if (!CheckTable(3)) return false;
+        step_ = Step::kDone;
+        member_->Leave();
+        return false;
+      case Step::kDone: return false;
+    }
+    return false;
+  }
+
+  bool Next(Step step) {
+    step_ = step;
+    return true;
+  }
+
+  void CheckRoster() {
+    if (member_->roster().size() != config_.size) wrong_ = "a roster of another size";
+    for (std::uint32_t r = 0; r < member_->roster().size(); ++r)
+      if (member_->roster().At(Rank{r})->pid != 1000 + r) wrong_ = "a wrong roster";
+  }
+
+  bool CheckTable(std::uint32_t round) {
+    const auto table = member_->TakeTable();
+    if (!table) return false;
+    for (std::uint32_t r = 0; r < config_.size; ++r) {
+      const View entry = table->At(Rank{r});
+      if (Bytes(entry.begin(), entry.end()) != PayloadOf(r, round)) wrong_ = "a wrong table entry";
+    }
+    return true;
+  }
+
+  bootstrap::MemberConfig config_;
+  Instant operation_timeout_;
+  std::unique_ptr<bootstrap::Member> member_;
+  Step step_ = Step::kJoin;
+  std::optional<Instant> operation_deadline_;
+  std::string wrong_;
+  Instant ended_{0};
+};
+
+}  // namespace ringlet::sim

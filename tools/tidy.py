@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Checks the properties of the source tree that no compiler checks.
+
+    tools/tidy.py SRC
+
+SRC is the source root: its folders are the layers, and LAYERS says which may include which. The
+neighbours of SRC (include, test, examples, bench) are checked for form only. Prints one line a
+finding, `file:line: reason`, and exits 1 if there are any. docs/style.md explains the rules.
+"""
+import pathlib
+import re
+import sys
+
+# Who may include whom: the architecture. A layer sees itself and what is named here.
+LAYERS = {
+    "base": "",
+    "os": "base",
+    "sim": "base",
+    "rendezvous": "base",
+    "bootstrap": "base rendezvous",
+    "topology": "base",
+    "discovery": "base os topology",
+    "plan": "base topology",
+    "transport": "base os plan",
+    "collective": "base plan transport",
+    "comm": "base os rendezvous bootstrap discovery topology plan transport collective",
+    "frontends/c_api": "base comm",
+    "frontends/torch": "base comm",
+    # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
+    "frontends/cli":
+        "base os sim rendezvous bootstrap discovery topology plan transport collective comm",
+}
+
+# Layers whose results depend on their arguments alone. tools/purity.py checks their archives too.
+PURE = {"base", "sim", "rendezvous", "bootstrap", "topology", "plan"}
+
+# Sources without a test file beside them, each with the reason. The list may only shrink: an entry
+# that has become untrue is a finding.
+UNTESTED = {
+    "frontends/cli/main.cpp": "only calls what is tested; test/integration runs it",
+}
+
+LINES_MAX = 70
+COLUMNS_MAX = 100
+SUFFIXES = {".cpp", ".hpp", ".h", ".c"}
+NEIGHBOURS = ("include", "test", "examples", "bench")
+
+# Headers that reach the outside. Anything under a folder (sys/, net/...) is the system's as well.
+SYSTEM_HEADERS = set(
+    "aio.h condition_variable dirent.h dlfcn.h errno.h fcntl.h filesystem fstream future ifaddrs.h "
+    "iostream mutex netdb.h poll.h pthread.h random sched.h semaphore semaphore.h shared_mutex "
+    "signal.h spawn.h stop_token syslog.h termios.h thread time.h unistd.h".split())
+SYSTEM_FOLDERS = ("sys", "net", "netinet", "arpa", "linux", "asm", "rdma", "infiniband")
+
+# A pattern, what to do instead, and the layers or single files that are excused.
+BANNED = [
+    (r"\b(?:secure_)?getenv\s*\(|\bsetenv\s*\(|\benviron\b", "read settings once, at the edge",
+     {"os"}),
+    (r"\b(?:steady|system|high_resolution)_clock::now\b|\b(?:clock_gettime|gettimeofday)\s*\(",
+     "take `Instant now` as an argument; only os asks the clock", {"os"}),
+    (r"\bstd::random_device\b|(?<![\w.>:])s?rand(?:om)?\s*\(|\bmt19937", "take a seeded Prng",
+     {"os"}),
+    (r"\b(?:sleep_for|sleep_until)\b|(?<![\w.>:])(?:u|nano)?sleep\s*\(",
+     "wait for the event, with a deadline", {"os"}),
+    (r"\bgoto\b", "let destructors clean up", set()),
+    (r"\bstd::c(?:err|out|log)\b|(?<!\w)(?:std::)?f?printf\s*\(|(?<!\w)(?:std::)?f?puts\s*\(",
+     "log it or return it; only the tool prints", {"os", "frontends/cli", "base/status.cpp"}),
+    (r"(?<!\w)(?:std::)?s(?:n)?printf\s*\(|(?<!\w)(?:std::)?str(?:cpy|cat)\s*\(", "use fmt::format",
+     set()),
+    (r"(?<![\w:.>])assert\s*\(", "use RINGLET_ASSERT: assert is gone in release builds", set()),
+    (r"\bthrow\b", "return an Error", {"frontends/torch"}),
+    (r"\bstd::sto(?:i|l|ll|ul|ull|f|d)\b|(?<!\w)(?:ato[ifl]|strto(?:u?ll?|d))\s*\(",
+     "use base/text.hpp or std::from_chars: they say what is wrong with the text", set()),
+    (r"\bstd::(?:format|expected|source_location)\b|\bstd::views\b",
+     "not in both of our compilers; see docs/style.md", set()),
+    (r"\busing namespace\b(?!\s+std::[\w:]*literals)", "name what you use", set()),
+    (r"\bdetach\s*\(\s*\)", "own the thread and join it", set()),
+]
+BANNED = [(re.compile(pattern), instead, excused) for pattern, instead, excused in BANNED]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+UNFINISHED = re.compile(r"\b(?:FIXME|TODO|XXX|HACK)\b|^[ \t]*#[ \t]*if[ \t]+0\b", re.M)
+PRAGMA_ONCE = re.compile(r"^#pragma once$", re.M)
+NOT_CODE = re.compile(
+    r"//[^\n]*|/\*.*?\*/"
+    r'|R"(?P<mark>[^()\s\\]{0,16})\(.*?\)(?P=mark)"'
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|(?<![0-9A-Fa-f'])'(?:\\.|[^'\\\n])+'", re.S)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
+ATTRIBUTE = re.compile(r"\balignas\s*\([^()]*\)|"
+                       r"__attribute__\s*\(\([^()]*(?:\([^()]*\))?[^()]*\)\)")
+ACCESS = re.compile(r"\s*(?:(?:public|protected|private)\s*:(?!:))?\s*")
+TYPE_HEAD = re.compile(r"(?:^|[\s>])(?:class|struct|union|enum)\b[^()]*$")
+
+
+def blank(match):
+    """The newlines of what is taken out, so that line numbers stay."""
+    return "\n" * match.group().count("\n") or " "
+
+
+def is_test(path):
+    return re.search(r"_(?:test|fuzz|bench)$", path.stem) is not None
+
+
+class File:
+    def __init__(self, path):
+        self.path = path
+        self.errors = []
+        raw = path.read_bytes()
+        self.text = raw.decode("utf-8", errors="replace")
+        if not raw.isascii():
+            for number, line in enumerate(self.text.splitlines(), 1):
+                if not line.isascii():
+                    self.say(number, "only ASCII in sources")
+        self.code = NOT_CODE.sub(blank, self.text)
+        self.includes = [(self.line(self.text, m.start(1)), m[1], m[2])
+                         for m in INCLUDE.finditer(self.text)]
+
+    def say(self, number, why):
+        self.errors.append((number, why))
+
+    @staticmethod
+    def line(text, offset):
+        return text.count("\n", 0, offset) + 1
+
+    def check_form(self):
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if len(line) > COLUMNS_MAX:
+                self.say(number, f"{len(line)} columns; at most {COLUMNS_MAX}")
+        for match in UNFINISHED.finditer(self.text):
+            self.say(self.line(self.text, match.end()),
+                     f"{match.group().strip()} is for private branches; finish it or delete it")
+        if self.path.suffix == ".hpp" and not PRAGMA_ONCE.search(self.text):
+            self.say(1, "a header begins with #pragma once")
+
+    def check_layer(self, layer):
+        allowed = {layer, *LAYERS[layer].split()}
+        for number, mark, name in self.includes:
+            if mark == '"':
+                self.check_own_include(number, name, layer, allowed)
+            elif layer in PURE and (name in SYSTEM_HEADERS or
+                                    name.split("/")[0] in SYSTEM_FOLDERS and "/" in name):
+                self.say(number, f"{layer} is pure and may not include <{name}>")
+
+    def check_own_include(self, number, name, layer, allowed):
+        target = layer_of(name)
+        if name.startswith("ringlet/"):
+            return
+        if target is None:
+            self.say(number, f'"{name}" is in no layer; others\' headers go in <>, ours begin with '
+                     "their layer")
+        elif target not in allowed:
+            self.say(number, f"{layer} may not include {target}; see LAYERS in tools/tidy.py")
+
+    def check_banned(self, layer, name):
+        for pattern, instead, excused in BANNED:
+            if layer in excused or name in excused:
+                continue
+            for match in pattern.finditer(self.code):
+                word = match.group().rstrip("( \t")
+                self.say(self.line(self.code, match.start()), f"{word} is banned: {instead}")
+
+    def check_functions(self):
+        for start, end in functions(DIRECTIVE.sub(blank, self.code)):
+            if end - start + 1 > LINES_MAX:
+                self.say(start, f"function of {end - start + 1} lines; at most {LINES_MAX}")
+
+
+def layer_of(name):
+    """The layer of a path relative to the source root, or None."""
+    parts = name.split("/")
+    for length in (2, 1):
+        if len(parts) > length and "/".join(parts[:length]) in LAYERS:
+            return "/".join(parts[:length])
+    return None
+
+
+def functions(code):
+    """First and last line of every function that is not inside another one."""
+    stack, inside, head_start, line, last = [], 0, 0, 1, 0
+    for match in re.finditer(r"[{};]", code):
+        line += code.count("\n", last, match.start())
+        last = match.start()
+        if match.group() == "{":
+            head = code[head_start:match.start()]
+            plain = ATTRIBUTE.sub("", head)
+            is_function = not inside and "(" in plain and not TYPE_HEAD.search(plain)
+            first = line - head[ACCESS.match(head).end():].count("\n")
+            stack.append(first if is_function else None)
+            inside += is_function
+        elif match.group() == "}" and stack:
+            first = stack.pop()
+            if first is not None:
+                inside -= 1
+                yield first, line
+        head_start = match.end()
+
+
+def check_tests(root, files, untested):
+    """Every source has its test, or is listed; what is listed is true."""
+    sources = {f.path.relative_to(root).as_posix(): f for f in files
+               if f.path.suffix == ".cpp" and not is_test(f.path)}
+    for name, file in sources.items():
+        has_test = file.path.with_name(file.path.stem + "_test.cpp").exists()
+        if not has_test and name not in untested:
+            file.say(1, f"no {file.path.stem}_test.cpp beside it")
+        if has_test and name in untested:
+            file.say(1, "has a test now: delete it from UNTESTED in tools/tidy.py")
+
+
+def check_dead(root, files, neighbours):
+    """Every header below the source root is included by somebody other than its own source."""
+    included = set()
+    for file in files + neighbours:
+        for _, _, name in file.includes:
+            path = (root / name).resolve()
+            if path.with_suffix("") != file.path.resolve().with_suffix(""):
+                included.add(path)
+    for file in files:
+        if file.path.suffix in {".hpp", ".h"} and file.path.resolve() not in included:
+            file.say(1, "nobody includes this header")
+
+
+def check(root, untested=None):
+    """All findings for the source root, as printable lines in order."""
+    root = pathlib.Path(root)
+    files = read(root)
+    parent = root.parent if root.name not in ("", "..") else root.resolve().parent
+    neighbours = [f for name in NEIGHBOURS for f in read(parent / name)]
+    for file in files + neighbours:
+        file.check_form()
+    for file in files:
+        name = file.path.relative_to(root).as_posix()
+        layer = layer_of(name)
+        if layer is None:
+            file.say(1, "not in a layer; see LAYERS in tools/tidy.py")
+        elif not is_test(file.path):
+            file.check_layer(layer)
+            file.check_banned(layer, name)
+            file.check_functions()
+    check_tests(root, files, UNTESTED if untested is None else untested)
+    check_dead(root, files, neighbours)
+    return [f"{file.path}:{number}: {why}" for file in files + neighbours
+            for number, why in sorted(file.errors)]
+
+
+def read(root):
+    return [File(p) for p in sorted(root.rglob("*")) if p.suffix in SUFFIXES and p.is_file()]
+
+
+def main(arguments):
+    if len(arguments) != 1 or not pathlib.Path(arguments[0]).is_dir():
+        print("usage: tools/tidy.py SRC", file=sys.stderr)
+        return 2
+    findings = check(arguments[0])
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Plants each violation in a small tree and expects tidy.py to find exactly that."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import tidy  # noqa: E402
+
+CLEAN = {
+    "base/bytes.hpp": "#pragma once\n#include <vector>\n",
+    "base/bytes.cpp": '#include "base/bytes.hpp"\n\nint Sum(int a) {\n  return a + 1;\n}\n',
+    "base/bytes_test.cpp": '#include "base/bytes.hpp"\n',
+    "os/fd.hpp": '#pragma once\n#include <unistd.h>\n\n#include "base/bytes.hpp"\n',
+    "os/fd.cpp": '#include "os/fd.hpp"\n\n#include "ringlet/status.hpp"\n',
+    "os/fd_test.cpp": '#include "os/fd.hpp"\n',
+}
+BODY = "  f();\n"
+
+
+class TidyTest(unittest.TestCase):
+    def findings(self, planted, untested=None, neighbours=None):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder, "src")
+            files = {f"src/{name}": text for name, text in {**CLEAN, **planted}.items()}
+            for name, text in {**files, **(neighbours or {})}.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return [line.replace(f"{folder}/", "") for line in tidy.check(root, untested or {})]
+
+    def expect_only(self, finding, *arguments, **named):
+        found = self.findings(*arguments, **named)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(finding, found[0])
+
+    def expect_in_code(self, finding, code, name="base/bytes.cpp"):
+        self.expect_only(finding, {name: code + "\n"})
+
+    def test_clean_tree(self):
+        self.assertEqual(self.findings({}), [])
+
+    def test_upward_include(self):
+        self.expect_only("src/base/bytes.cpp:2: base may not include os",
+                         {"base/bytes.cpp": '#include "base/bytes.hpp"\n#include "os/fd.hpp"\n'})
+
+    def test_tests_may_include_anything(self):
+        self.assertEqual(self.findings({"base/bytes_test.cpp": '#include "os/fd.hpp"\n'}), [])
+
+    def test_front_ends(self):
+        c_api = {"frontends/c_api/c_api_test.cpp": "",
+                 "frontends/c_api/c_api.cpp": '#include "os/fd.hpp"\n'}
+        self.expect_only("frontends/c_api may not include os", c_api)
+        cli = {"frontends/cli/run_test.cpp": "", "frontends/cli/run.cpp": '#include "os/fd.hpp"\n'}
+        self.assertEqual(self.findings(cli), [])
+
+    def test_relative_include(self):
+        self.expect_in_code('"fd.hpp" is in no layer', '#include "fd.hpp"', "os/fd.cpp")
+
+    def test_outside_any_layer(self):
+        self.expect_only("not in a layer", {"misc/x_test.cpp": ""})
+
+    def test_pure_layers(self):
+        for header in ("thread", "sys/socket.h", "fcntl.h", "netinet/tcp.h", "fstream"):
+            self.expect_in_code(f"base is pure and may not include <{header}>",
+                                f"#include <{header}>")
+        self.assertEqual(self.findings({"os/fd.cpp": "#include <thread>\n"}), [])
+
+    def test_banned_words(self):
+        for code in ('auto e = std::getenv("X");', "auto n = std::chrono::steady_clock::now();",
+                     "std::random_device d;", "int n = rand();", "goto out;",
+                     "std::cerr << 1;", 'std::printf("x");', 'fprintf(stderr, "x");',
+                     "assert(x);", "throw 1;", 'int n = std::stoi("1");', "using namespace std;",
+                     "std::this_thread::sleep_for(d);", "usleep(3);", "thread.detach();",
+                     "std::format(x);"):
+            self.expect_in_code("is banned", code)
+
+    def test_words_that_only_look_banned(self):
+        for code in ("// getenv( and goto", 'Log("throw, goto, printf(");', "static_assert(x);",
+                     "RINGLET_ASSERT(x);", 'auto s = R"(goto std::cerr)";', "int brand(int);",
+                     "auto n = 1'000'000; /* goto */ auto m = 'x';", "x.rand();",
+                     "using namespace std::chrono_literals;"):
+            self.assertEqual(self.findings({"base/bytes.cpp": code + "\n"}), [], code)
+
+    def test_excused(self):
+        self.assertEqual(self.findings({"os/fd.cpp": 'auto e = getenv("X");\n'}), [])
+        self.expect_in_code("getenv is banned", 'auto e = getenv("X");')
+
+    def test_columns(self):
+        self.expect_in_code("bytes.cpp:1: 101 columns", "//" + "x" * 99)
+        self.assertEqual(self.findings({"base/bytes.cpp": "//" + "x" * 98 + "\n"}), [])
+
+    def test_function_length(self):
+        too_long = f"int F(int a,\n      int b) {{\n{BODY * 68}}}\n"
+        self.expect_in_code("bytes.cpp:2: function of 71 lines", f"\n{too_long}")
+        self.assertEqual(self.findings({"base/bytes.cpp": too_long.replace(BODY, "", 1)}), [])
+
+    def test_function_length_in_a_class(self):
+        method = f" public:\n  int F() const {{\n{BODY * 69}  }}\n"
+        self.expect_in_code("bytes.cpp:3: function of 71 lines",
+                            f"class alignas(64) C final : public B {{\n{method}}};")
+
+    def test_long_classes_and_namespaces_are_no_functions(self):
+        short = "  int F() {\n    f();\n  }\n"
+        for head in ("class C {", "struct alignas(8) S {", "namespace n {", 'extern "C" {',
+                     "template <typename T>\nclass [[nodiscard]] R {"):
+            self.assertEqual(self.findings({"base/bytes.cpp": f"{head}\n{short * 40}}};\n"}), [])
+
+    def test_missing_test(self):
+        lonely = {"base/lonely.cpp": "int a;\n"}
+        self.expect_only("no lonely_test.cpp beside it", lonely)
+        self.assertEqual(self.findings(lonely, {"base/lonely.cpp": "a reason"}), [])
+
+    def test_ratchet_only_shrinks(self):
+        self.expect_only("delete it from UNTESTED", {}, {"base/bytes.cpp": "a reason"})
+
+    def test_pragma_once(self):
+        self.expect_in_code("bytes.hpp:1: a header begins with #pragma once", "int a;",
+                            "base/bytes.hpp")
+
+    def test_unfinished(self):
+        for code in ("// FIXME", "// TODO(me): x", "#if 0"):
+            self.expect_in_code("is for private branches", code)
+
+    def test_ascii(self):
+        self.expect_in_code("bytes.cpp:2: only ASCII", "\n// 3 \u00b5s")
+
+    def test_dead_header(self):
+        dead = {"base/dead.hpp": "#pragma once\n", "base/dead_test.cpp": "",
+                "base/dead.cpp": '#include "base/dead.hpp"\n'}
+        self.expect_only("base/dead.hpp:1: nobody includes this header", dead)
+        used = {"test/sim/x_test.cpp": '#include "base/dead.hpp"\n'}
+        self.assertEqual(self.findings(dead, neighbours=used), [])
+
+    def test_neighbours_are_checked_for_form(self):
+        example = {"examples/x.cpp": "// FIXME\n"}
+        self.expect_only("examples/x.cpp:1: FIXME", {}, neighbours=example)
+
+    def test_command_line(self):
+        script = pathlib.Path(__file__).with_name("tidy.py")
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "base").mkdir()
+            pathlib.Path(folder, "base", "x_test.cpp").write_text("// TODO\n", encoding="utf-8")
+            bad = subprocess.run([sys.executable, script, folder], capture_output=True, text=True)
+            self.assertEqual(bad.returncode, 1)
+            self.assertIn("base/x_test.cpp:1: TODO", bad.stdout)
+            pathlib.Path(folder, "base", "x_test.cpp").write_text("", encoding="utf-8")
+            good = subprocess.run([sys.executable, script, folder], capture_output=True, text=True)
+            self.assertEqual((good.returncode, good.stdout), (0, ""))
+        misused = subprocess.run([sys.executable, script], capture_output=True)
+        self.assertEqual(misused.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
