@@ -67,6 +67,21 @@ TEST(Dataflow, AWriteAwaitsEveryReaderSinceTheLastWrite) {
   EXPECT_THAT(flow.DependenciesOf(flow.steps[3]), ElementsAre(1u, 2u));
 }
 
+TEST(Dataflow, AWriteAwaitsTheWriteBeforeIt) {
+  const Flow flow = Derive({.count = 4, .steps = {ReceiveFrom(0, {0, 3}), SumFrom(1, {2, 2})}});
+  // The sum is cut: its first element has been written, its second is input.
+  ASSERT_EQ(flow.steps.size(), 3u);
+  EXPECT_THAT(flow.DependenciesOf(flow.steps[1]), ElementsAre(0u));
+  EXPECT_THAT(flow.DependenciesOf(flow.steps[2]), IsEmpty());
+}
+
+TEST(Dataflow, ReadersBeforeTheLastWriteAreNotAwaitedAgain) {
+  const Flow flow = Derive(
+      {.count = 4, .steps = {SendTo(1, {0, 4}), ReceiveFrom(0, {0, 4}), ReceiveFrom(2, {0, 4})}});
+  EXPECT_THAT(flow.DependenciesOf(flow.steps[1]), ElementsAre(0u));
+  EXPECT_THAT(flow.DependenciesOf(flow.steps[2]), ElementsAre(1u));
+}
+
 TEST(Dataflow, DifferentChannelsAreDifferentLanes) {
   Step other = SendTo(1, {2, 2});
   other.channel = 1;

@@ -55,28 +55,26 @@ Result<bool> Execution::Advance() {
     passed = *moved;
     moved_ = moved_ || passed;
   }
+  if (send_failure_ && !passed) {
+    error_ = send_failure_;
+    return *error_;
+  }
   return lanes_open_ == 0;
 }
 
 /// Gives each lane one turn. True if anything moved. Sends come first, so that peers learn what
-/// this rank called even if it is about to fail; but that a peer called something else explains
-/// more than that its link broke.
+/// this rank called even if it is about to fail. When a send fails, what has arrived is read
+/// nevertheless: that a peer called something else explains more than that its link broke.
 Result<bool> Execution::Pass() {
   const bool moved_before = std::exchange(moved_, false);
-  std::optional<Error> failure;
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+  for (std::uint32_t i = 0; i < lanes_.size() && !send_failure_; ++i) {
     if (!task_.flow->lanes[i].sends) continue;
     Status status = PumpSend(i);
-    if (!status.ok() && !failure) failure = std::move(status).error();
+    if (!status.ok()) send_failure_ = std::move(status).error();
   }
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    if (task_.flow->lanes[i].sends) continue;
-    Status status = PumpReceive(i);
-    if (status.ok()) continue;
-    const bool explains = !failure || status.error().code == Code::kProtocol;
-    if (explains) failure = std::move(status).error();
+    if (!task_.flow->lanes[i].sends) RINGLET_TRY(PumpReceive(i));
   }
-  if (failure) return *std::move(failure);
   return std::exchange(moved_, moved_before);
 }
 
@@ -128,8 +126,7 @@ void Execution::CopyUntouched() {
   }
 }
 
-// ---- Sending
-// ------------------------------------------------------------------------------------------
+// ---- Sending ------------------------------------------------------------------------------------
 
 Status Execution::PumpSend(std::uint32_t lane) {
   LaneState& state = lanes_[lane];
@@ -168,8 +165,7 @@ Status Execution::SendHeader(LaneState& state, std::uint32_t lane) {
   return Ok();
 }
 
-// ---- Receiving
-// ------------------------------------------------------------------------------------------
+// ---- Receiving ----------------------------------------------------------------------------------
 
 Status Execution::PumpReceive(std::uint32_t lane) {
   LaneState& state = lanes_[lane];
@@ -238,8 +234,7 @@ Result<std::size_t> Execution::ReceiveCarry(LaneState& state, const FlowStep& st
   return element_bytes_;
 }
 
-// ---- Words
-// ------------------------------------------------------------------------------------------
+// ---- Words --------------------------------------------------------------------------------------
 
 std::string Execution::WaitingFor() const {
   std::string who;

@@ -104,10 +104,11 @@ class Execution {
 
   Task task_;
   std::size_t element_bytes_;
-  Header header_;                  // to be sent
-  std::vector<LaneState> lanes_;   // by Flow::lanes
-  std::vector<std::size_t> done_;  // elements, by Flow::steps
-  std::size_t lanes_open_;         // with steps left
+  Header header_;                      // to be sent
+  std::vector<LaneState> lanes_;       // by Flow::lanes
+  std::vector<std::size_t> done_;      // elements, by Flow::steps
+  std::size_t lanes_open_;             // with steps left
+  std::optional<Error> send_failure_;  // held back while something still arrives
   std::optional<Error> error_;
   bool moved_ = false;
   bool copied_ = false;

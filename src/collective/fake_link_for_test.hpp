@@ -104,7 +104,8 @@ class FakeNetwork {
   FakeLink* Link(Rank from, Rank to, std::uint16_t channel) {
     std::unique_ptr<FakeLink>& link = links_[{from, to, channel}];
     if (!link) {
-      link = std::make_unique<FakeLink>(to, Pipe(from, to, channel), Pipe(to, from, channel));
+      FakePipe& out = Pipe(from, to, channel);
+      link = std::make_unique<FakeLink>(to, out, Pipe(to, from, channel));
     }
     return link.get();
   }

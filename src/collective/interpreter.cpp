@@ -43,8 +43,7 @@ std::string Place(std::size_t rank, const Schedule& schedule, std::size_t step) 
   return fmt::format("rank {}, step {} ({})", rank, step, ToText(schedule.steps[step]));
 }
 
-// ---- What can be seen without running
-// -------------------------------------------------------------
+// ---- What can be seen without running -----------------------------------------------------------
 
 Status CheckSteps(std::span<const Schedule> schedules, std::size_t rank) {
   const Schedule& schedule = schedules[rank];
@@ -131,8 +130,7 @@ Status CheckStatically(std::span<const Schedule> schedules) {
   return Ok();
 }
 
-// ---- One rank
-// ---------------------------------------------------------------------------------------
+// ---- One rank -----------------------------------------------------------------------------------
 
 /// How often an element has been read and written: a clock that program order prescribes.
 struct Touches {
@@ -144,8 +142,8 @@ struct Touches {
 /// The buffer of one rank and how far its steps are, with every access checked.
 class RankModel {
  public:
-  RankModel(std::size_t rank, const Schedule& schedule)
-      : rank_(rank), schedule_(schedule), flow_(Derive(schedule)), done_(flow_.steps.size()) {
+  RankModel(std::size_t rank, const Schedule& schedule, const Flow& flow)
+      : rank_(rank), schedule_(schedule), flow_(flow), done_(flow.steps.size()) {
     for (std::size_t i = 0; i < schedule.count; ++i) {
       buffer_.push_back({.index = i, .ranks = RankSet{1} << rank});
     }
@@ -272,7 +270,7 @@ class RankModel {
 
   std::size_t rank_;
   const Schedule& schedule_;
-  Flow flow_;
+  const Flow& flow_;
   std::vector<std::size_t> done_;    // elements, by step
   std::vector<std::size_t> cursor_;  // index in Lane::steps, by lane
   std::vector<Symbol> buffer_;
@@ -280,8 +278,7 @@ class RankModel {
   std::vector<std::vector<Touches>> prescribed_;  // by step and element of its range
 };
 
-// ---- All ranks
-// ----------------------------------------------------------------------------------------
+// ---- All ranks ----------------------------------------------------------------------------------
 
 /// One direction of one link: which lanes it joins, and what is on its way.
 struct Pipe {
@@ -294,10 +291,11 @@ struct Pipe {
 
 class World {
  public:
-  World(std::span<const Schedule> schedules, const ProofOptions& options)
+  World(std::span<const Schedule> schedules, std::span<const Flow> flows,
+        const ProofOptions& options)
       : options_(options), prng_(options.seed) {
     for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-      ranks_.emplace_back(rank, schedules[rank]);
+      ranks_.emplace_back(rank, schedules[rank], flows[rank]);
     }
     JoinLanes();
   }
@@ -392,8 +390,18 @@ class World {
 }  // namespace
 
 Status ProveAllReduce(std::span<const Schedule> schedules, const ProofOptions& options) {
+  // Before deriving: ranges may lie outside the buffer.
   RINGLET_TRY(CheckStatically(schedules));
-  return World(schedules, options).Run();
+  std::vector<Flow> flows;
+  for (const Schedule& schedule : schedules) flows.push_back(Derive(schedule));
+  return World(schedules, flows, options).Run();
+}
+
+Status ProveAllReduce(std::span<const Schedule> schedules, std::span<const Flow> flows,
+                      const ProofOptions& options) {
+  RINGLET_ASSERT(schedules.size() == flows.size());
+  RINGLET_TRY(CheckStatically(schedules));
+  return World(schedules, flows, options).Run();
 }
 
 }  // namespace ringlet::collective

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "collective/dataflow.hpp"
 #include "collective/schedule.hpp"
 #include "ringlet/status.hpp"
 
@@ -38,5 +39,10 @@ struct ProofOptions {
 /// Cost    O(ranks * count) memory; every element of every step is looked at a few times.
 /// One run with one seed shows one order of events: call with several.
 Status ProveAllReduce(std::span<const Schedule> schedules, const ProofOptions& options);
+
+/// The same with the given flows in place of what Derive makes of each schedule: proves that they
+/// admit no order of events that the schedules do not.
+Status ProveAllReduce(std::span<const Schedule> schedules, std::span<const Flow> flows,
+                      const ProofOptions& options);
 
 }  // namespace ringlet::collective

@@ -80,8 +80,7 @@ TEST(ProveAllReduce, SmallRingsAreRightInManyOrdersOfEvents) {
   }
 }
 
-// ---- Every way of breaking a schedule is noticed
-// ---------------------------------------------------
+// ---- Every way of breaking a schedule is noticed ------------------------------------------------
 
 /// Applies `change` to every step of every rank in turn and expects a complaint each time. A change
 /// says whether it applies to a step.
@@ -202,8 +201,7 @@ TEST(Mutations, FinishingTooOftenOrNotAtAllIsNoticed) {
   });
 }
 
-// ---- What the sentences say
-// ------------------------------------------------------------------------
+// ---- What the sentences say ---------------------------------------------------------------------
 
 Step SendTo(std::uint32_t peer, Range range) {
   return {.kind = StepKind::kSend, .peer = Rank{peer}, .range = range};
@@ -231,6 +229,52 @@ TEST(ProveAllReduce, FindsTheDeadlockOfTwoWhoBothWaitFirst) {
       {.count = 4, .steps = {SumFrom(1, {0, 4}), SendTo(1, {0, 4})}},
       {.count = 4, .steps = {SumFrom(0, {0, 4}), SendTo(0, {0, 4})}}};
   EXPECT_THAT(Complaint(waiting), HasSubstr("deadlock: rank 0, step 0"));
+}
+
+TEST(ProveAllReduce, NamesWhoIsCountedTwice) {
+  Step first = SumFrom(0, {0, 4});
+  first.finishes = false;
+  const std::vector<Schedule> doubled = {
+      {.count = 4, .steps = {SendTo(1, {0, 4}), SendTo(1, {0, 4}), SumFrom(1, {0, 4})}},
+      {.count = 4, .steps = {first, SumFrom(0, {0, 4}), SendTo(0, {0, 4})}}};
+  EXPECT_THAT(Complaint(doubled), HasSubstr("rank 1, step 1 (receive-sum 4 elements at 0 from rank "
+                                            "0 on channel 0, finishes): element 0 would count "
+                                            "ranks {0} twice"));
+}
+
+TEST(ProveAllReduce, NamesWhatIsLeftOverOrMissing) {
+  const std::vector<Schedule> left_over = {{.count = 4, .steps = {SendTo(1, {0, 4})}},
+                                           {.count = 4, .steps = {}}};
+  EXPECT_EQ(Complaint(left_over),
+            "rank 0, step 0 (send 4 elements at 0 to rank 1 on channel 0) is never received");
+  const std::vector<Schedule> missing = {{.count = 4, .steps = {SumFrom(1, {0, 4})}},
+                                         {.count = 4, .steps = {}}};
+  EXPECT_EQ(Complaint(missing),
+            "rank 0, step 0 (receive-sum 4 elements at 0 from rank 1 on channel 0, finishes) waits "
+            "for what nobody sends");
+}
+
+TEST(ProveAllReduce, FindsEveryHazardThatAFlowWithoutItsDependenciesAdmits) {
+  // Every dependency of every step is there for a reason: without it some order of events is wrong.
+  const std::vector<Schedule> schedules = Ring(Ascending(3), 7);
+  std::vector<Flow> good;
+  for (const Schedule& schedule : schedules) good.push_back(Derive(schedule));
+  for (std::size_t rank = 0; rank < good.size(); ++rank) {
+    for (std::size_t step = 0; step < good[rank].steps.size(); ++step) {
+      if (good[rank].DependenciesOf(good[rank].steps[step]).empty()) continue;
+      std::vector<Flow> bad = good;
+      bad[rank].steps[step].dependencies_end = bad[rank].steps[step].dependencies_begin;
+      std::size_t found = 0;
+      for (std::uint64_t seed = 0; seed < 500; ++seed) {
+        const Status status = ProveAllReduce(schedules, bad, {.seed = seed, .link_capacity = 100});
+        if (!status.ok()) ++found;
+      }
+      // What a rank sends last comes back changed only when everybody has it: no order of events
+      // lets that overtake, and the dependency costs nothing.
+      const bool can_overtake = good[rank].steps[step].kind != StepKind::kReceive;
+      EXPECT_EQ(found > 0, can_overtake) << "rank " << rank << " step " << step;
+    }
+  }
 }
 
 TEST(ProveAllReduce, AnExchangeOfWholeBuffersNeedsRoomOnTheLink) {

@@ -7,6 +7,10 @@
 #include "ringlet/status.hpp"
 
 // Highway compiles the rest of this file once for each instruction set and chooses at run time.
+// Of its two targets without vectors we take the simple one: the other is a few lines of loops for
+// every operation, on which clang 14 with sanitizers spends more than ten minutes.
+#undef HWY_BROKEN_EMU128
+#define HWY_BROKEN_EMU128 1
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collective/reduce.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -18,8 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Pointer = const std::byte*;
 
-// ---- Operations on vectors of one lane type
-// ------------------------------------------------------
+// ---- Operations on vectors of one lane type -----------------------------------------------------
 
 struct Sum {
   template <class D, class V = hn::Vec<D>>
@@ -70,8 +73,7 @@ struct DivideBy {
   }
 };
 
-// ---- Formats: how the bytes of one vector become lanes that an operation takes, and back
-// ---------
+// ---- Formats: how the bytes of one vector become lanes that an operation takes, and back --------
 
 /// Lanes of T as they lie in memory.
 template <class T>
@@ -134,6 +136,14 @@ struct Bfloat16 {
   }
 };
 
+// Without vectors, and with sanitizers, inlining these into every operation takes GCC minutes.
+#undef RINGLET_CODEC
+#if HWY_TARGET == HWY_SCALAR
+#define RINGLET_CODEC HWY_NOINLINE
+#else
+#define RINGLET_CODEC HWY_INLINE
+#endif
+
 /// Floating-point numbers of 16 or 8 bits, several to a 32-bit word, converted by integer
 /// arithmetic: the same on every instruction set, and indifferent to the thread's "flush
 /// subnormals" mode where it matters.
@@ -177,7 +187,7 @@ struct Packed {
     return hn::ShiftLeft<kOffset>(Encode(result));
   }
 
-  static HWY_INLINE hn::Vec<D> Decode(Word code) {
+  static RINGLET_CODEC hn::Vec<D> Decode(Word code) {
     const D d;
     const DWord dw;
     const hn::RebindToSigned<D> di;
@@ -197,7 +207,7 @@ struct Packed {
     return hn::BitCast(d, hn::Or(value, sign));
   }
 
-  static HWY_INLINE Word Encode(hn::Vec<D> value) {
+  static RINGLET_CODEC Word Encode(hn::Vec<D> value) {
     const D d;
     const DWord dw;
     const Word bits = hn::BitCast(dw, value);
@@ -255,8 +265,7 @@ using Half = Packed<5, 10, true>;
 using Float8e4m3 = Packed<4, 3, false>;
 using Float8e5m2 = Packed<5, 2, true>;
 
-// ---- Loops and choice
-// -----------------------------------------------------------------------------
+// ---- Loops and choice ---------------------------------------------------------------------------
 
 template <class Format, class Op>
 void Loop(Op op, View a, View b, std::span<std::byte> out) {

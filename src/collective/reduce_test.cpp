@@ -12,15 +12,16 @@
 #include <type_traits>
 #include <vector>
 
-#include <hwy/targets.h>
 #include "base/prng.hpp"
 #include "collective/narrow_float.hpp"
+
+#define HWY_BROKEN_EMU128 1  // as in reduce.cpp
+#include <hwy/targets.h>
 
 namespace ringlet::collective {
 namespace {
 
-// ---- A naive oracle: one element at a time, one rule a line
-// --------------------------------------
+// ---- A naive oracle: one element at a time, one rule a line -------------------------------------
 
 template <class T>
 T ReadAs(View bytes) {
@@ -129,8 +130,7 @@ bool Same(Reduction what, View a, View b) {
   return extreme && is_float && x == 0 && y == 0;
 }
 
-// ---- Every type and operation, on every instruction set of this machine
-// ---------------------------
+// ---- Every type and operation, on every instruction set of this machine -------------------------
 
 std::vector<std::int64_t> Targets() {
   std::vector<std::int64_t> targets;
@@ -274,8 +274,7 @@ TEST_P(ReduceOnTarget, DividesAsTheOracle) {
 INSTANTIATE_TEST_SUITE_P(Targets, ReduceOnTarget, testing::ValuesIn(Targets()),
                          [](const auto& test) { return std::string(hwy::TargetName(test.param)); });
 
-// ---- Words of the contract
-// -------------------------------------------------------------------------
+// ---- Words of the contract ----------------------------------------------------------------------
 
 template <class T>
 T ReduceValues(Reduction what, T a, T b) {

@@ -19,7 +19,8 @@ namespace ringlet::collective {
 /// \param channel  of every step; at most one ring may use a channel
 /// Cost   each rank sends and receives 2*(n-1)/n * count elements in 2*(n-1) rounds. Pure.
 /// Source the reduce-scatter and all-gather of Patarasuk and Yuan, "Bandwidth optimal all-reduce
-///        algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69 (2009), §3.
+///        algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69 (2009),
+///        section 3.
 Schedule RingAllReduce(std::span<const Rank> order, Rank self, std::size_t count,
                        std::uint16_t channel = 0);
 

@@ -15,7 +15,10 @@ namespace {
 /// Does what it is told when waited on, and checks that it is used as Waiter says.
 class FakeWaiter final : public transport::Waiter {
  public:
-  Ticket Prepare() override { return ++ticket_; }
+  Ticket Prepare() override {
+    if (on_prepare) on_prepare();
+    return ++ticket_;
+  }
   void Wait(Ticket ticket, std::chrono::nanoseconds) override {
     EXPECT_EQ(ticket, ticket_);
     ++waits;
@@ -23,12 +26,16 @@ class FakeWaiter final : public transport::Waiter {
   }
   void Wake() override {}
   int descriptor() const override { return 42; }
-  void PrepareDescriptor() override { prepared = true; }
+  void PrepareDescriptor() override {
+    prepared = true;
+    if (on_prepare) on_prepare();
+  }
   void Acknowledge() override {
     EXPECT_TRUE(prepared);
     prepared = false;
   }
 
+  std::function<void()> on_prepare;
   std::function<void()> on_wait;
   int waits = 0;
   bool prepared = false;
@@ -90,6 +97,13 @@ TEST_F(RunTest, DoesNotSleepWhenEverythingIsThere) {
   EXPECT_EQ(waiters_[0].waits, 0);
 }
 
+TEST_F(RunTest, NewsBetweenTheLastLookAndTheTicketIsSeen) {
+  Start(2, 100);
+  waiters_[0].on_prepare = [&] { EXPECT_TRUE(executions_[1]->Advance().ok()); };
+  ASSERT_TRUE(RunToEnd(*executions_[0], waiters_[0], never_objects_).ok());
+  EXPECT_EQ(waiters_[0].waits, 0);
+}
+
 TEST_F(RunTest, AnObjectionEndsIt) {
   Start(2, 100);
   int asked = 0;
@@ -126,6 +140,15 @@ TEST_F(RunTest, AGroupSleepsOnAllItsDescriptorsForARankElsewhere) {
   EXPECT_FALSE(waiters_[0].prepared || waiters_[1].prepared);
   EXPECT_EQ(buffers_[0], std::vector<std::uint32_t>(300, 6));
   EXPECT_EQ(buffers_[1], std::vector<std::uint32_t>(300, 6));
+}
+
+TEST_F(RunTest, AGroupSeesNewsBetweenTheLastLookAndItsSleep) {
+  Start(3, 300);
+  waiters_[1].on_prepare = [&] { EXPECT_TRUE(executions_[2]->Advance().ok()); };
+  int polls = 0;
+  const PollReadable poll = [&](std::span<const int>, std::chrono::nanoseconds) { ++polls; };
+  ASSERT_TRUE(RunAllToEnd(Executions(2), Waiters(2), poll, never_objects_).ok());
+  EXPECT_EQ(polls, 0);
 }
 
 TEST_F(RunTest, AFailureInAGroupEndsItAndLeavesNoWaiterPrepared) {

@@ -4,6 +4,7 @@
 
 #include "collective/ring.hpp"
 #include "collective/run.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -58,16 +59,16 @@ Result<std::unique_ptr<collective::Execution>> Communicator::Prepare(const Call&
 
 Status Communicator::AllReduce(const Call& call) {
   RINGLET_TRY_ASSIGN(const auto execution, Prepare(call));
-  const auto deadline = std::chrono::steady_clock::now() + timeout_;
+  const Instant deadline = os::Now() + timeout_;
   const collective::RunPolicy policy{.check = [&] { return Check(deadline, *execution); }};
   const Status status = collective::RunToEnd(*execution, links_->waiter(), policy);
   return status.ok() ? Ok() : Status(Conclude(status.error()));
 }
 
-Status Communicator::Check(std::chrono::steady_clock::time_point deadline,
+Status Communicator::Check(Instant deadline,
                            const collective::Execution& running) {
   if (auto failed = failure()) return *failed;
-  if (std::chrono::steady_clock::now() < deadline) return Ok();
+  if (os::Now() < deadline) return Ok();
   return Error{Code::kTimeout, fmt::format("{} timed out after {} ms: {}",
                                            control_->roster().DescribeRank(identity_.rank), timeout_.count(),
                                            running.WaitingFor())};

@@ -57,7 +57,7 @@ class Communicator {
   /// The call made ready to run, as this communicator's next operation.
   Result<std::unique_ptr<collective::Execution>> Prepare(const Call& call);
   /// Ok while it is worth going on: not failed, not aborted, in time.
-  Status Check(std::chrono::steady_clock::time_point deadline, const collective::Execution& running);
+  Status Check(Instant deadline, const collective::Execution& running);
   /// Makes of a failed run the communicator's failure, on all ranks, and gives its best reason.
   Error Conclude(const Error& error);
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "collective/run.hpp"
+#include "os/clock.hpp"
 #include "os/poll.hpp"
 
 namespace ringlet::comm {
@@ -23,7 +24,7 @@ Status RunWave(const std::vector<Running>& wave) {
   }
   std::chrono::milliseconds timeout = std::chrono::milliseconds::max();
   for (const Running& one : wave) timeout = std::min(timeout, one.communicator->timeout());
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const Instant deadline = os::Now() + timeout;
   collective::RunPolicy policy;
   policy.check = [&]() -> Status {
     for (const Running& one : wave) RINGLET_TRY(one.communicator->Check(deadline, *one.execution));

@@ -1,8 +1,9 @@
 #include "comm/process.hpp"
 
-#include "base/digest.hpp"
+#include "os/env.hpp"
 #include "os/interfaces.hpp"
 #include "os/limits.hpp"
+#include "os/random.hpp"
 #include "topology/host_view.hpp"
 
 namespace ringlet::comm {
@@ -19,24 +20,28 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   os::Host host = os::ReadHost(files);
   // One control connection is one descriptor: take all that the system allows.
   os::RaiseDescriptorLimit();
+  // Random rather than made of pid and start time: pids repeat over containers of one host.
+  RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
   RINGLET_TRY_ASSIGN(auto driver, os::SocketDriver::Create());
   std::shared_ptr<Process> process(
-      new Process(std::move(settings), std::move(host), std::move(files), std::move(driver)));
+      new Process(std::move(settings), std::move(host), std::move(files), std::move(driver),
+                  Reader(identity).U64()));
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
   return process;
 }
 
+Result<std::shared_ptr<Process>> Process::StartHere() { return Start(os::ReadEnvironment()); }
+
 Process::Process(Settings settings, os::Host host, os::FileTree files,
-                 std::unique_ptr<os::SocketDriver> driver)
+                 std::unique_ptr<os::SocketDriver> driver, std::uint64_t process_hash)
     : settings_(std::move(settings)),
       host_(std::move(host)),
       files_(std::move(files)),
       logger_(settings_, host_.name, host_.pid),
+      host_hash_(topology::HostIdentity(host_.name, host_.boot_id, settings_.host_id)),
+      process_hash_(process_hash),
       driver_(std::move(driver)) {
-  host_hash_ = topology::HostIdentity(host_.name, host_.boot_id, settings_.host_id);
-  process_hash_ = Digest().Add(host_hash_).Add(host_.pid_namespace).Add(std::uint64_t{host_.pid})
-                      .Add(host_.process_start_ticks).value();
   usable_cores_ = os::UsableCores();
   service_ = std::thread([this] { driver_->Run(); });
 }

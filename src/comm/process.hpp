@@ -24,6 +24,8 @@ class Process {
   /// Reads the settings out of `environment`, finds out where it runs, starts the service thread.
   /// Errors  kInvalidArgument  a setting; kSystem  no descriptors, no random source.
   static Result<std::shared_ptr<Process>> Start(const EnvMap& environment);
+  /// The same with this process's own environment, read now.
+  static Result<std::shared_ptr<Process>> StartHere();
   /// Stops the service thread; communicators and unused ids must be gone or are cut off.
   ~Process();
   Process(const Process&) = delete;
@@ -39,7 +41,7 @@ class Process {
   /// The same on two ranks when they run on the same host. RINGLET_HOSTID stands in for name and
   /// boot id where it is set.
   std::uint64_t host_hash() const { return host_hash_; }
-  /// The same on two ranks when they are threads of one process.
+  /// The same on two ranks when they share this object, and so can share pointers.
   std::uint64_t process_hash() const { return process_hash_; }
 
   /// This host's addresses, best first: those that other hosts can use, or, when there are none, all.
@@ -57,14 +59,14 @@ class Process {
 
  private:
   Process(Settings settings, os::Host host, os::FileTree files,
-          std::unique_ptr<os::SocketDriver> driver);
+          std::unique_ptr<os::SocketDriver> driver, std::uint64_t process_hash);
 
   const Settings settings_;
   const os::Host host_;
   const os::FileTree files_;
   os::Logger logger_;
-  std::uint64_t host_hash_ = 0;
-  std::uint64_t process_hash_ = 0;
+  const std::uint64_t host_hash_;
+  const std::uint64_t process_hash_;
   std::uint32_t usable_cores_ = 1;
   std::mutex warned_mutex_;
   std::set<std::string> warned_;

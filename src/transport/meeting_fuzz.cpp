@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ringlet::Instant now = 1s;
   ringlet::LineId next = ringlet::kFirstAcceptedLine;
   meeting.Handle(ringlet::Tick{}, now);
-  while (in.remaining() > 0) {
+  while (in.ok() && in.remaining() > 0) {
     const std::uint8_t what = in.U8();
     const ringlet::LineId line =
         what & 8 ? 1u + in.U8() % 4u : ringlet::kFirstAcceptedLine + in.U8() % 8u;

@@ -7,6 +7,11 @@
 namespace ringlet::transport {
 namespace {
 
+// The meeting ends itself at its deadline; this is for a driver whose thread is stuck.
+constexpr Instant kGrace = std::chrono::seconds(5);
+// Last words, such as a refusal, get a moment to leave.
+constexpr Instant kLinger = std::chrono::seconds(1);
+
 // Shared by the waiting thread and the driver's, which may call back a little longer than the
 // former waits; hence shared_ptr.
 struct Session {
@@ -60,8 +65,6 @@ std::vector<MetLine> Collect(Session& session) {
 Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
                                         const std::stop_token& abort) {
   const Rank self = parts.meeting.self;
-  // The meeting ends itself at its deadline; this one is for a driver whose thread is stuck.
-  constexpr Instant kGrace = std::chrono::seconds(5);
   const auto until = std::chrono::steady_clock::time_point(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(parts.meeting.deadline +
                                                                       kGrace));
@@ -73,8 +76,6 @@ Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& dr
   const bool complete =
       session->changed.wait_until(lock, abort, until, [&] { return session->Complete(); });
   lock.unlock();
-  // Last words, such as a refusal, get a moment to leave.
-  constexpr Instant kLinger = std::chrono::seconds(1);
   driver.Post([&driver, session] { driver.Remove(session->id, kLinger); });
   lock.lock();
   if (abort.stop_requested())

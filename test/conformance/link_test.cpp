@@ -85,7 +85,8 @@ struct Receiver {
 template <typename... Sides>
 bool Drive(Waiter& waiter, Sides&... sides) {
   return WaitUntil(waiter, [&] {
-    while (((!sides.Finished() && sides.Step()) | ...)) {
+    const auto step = [](auto& side) -> int { return !side.Finished() && side.Step(); };
+    while ((step(sides) + ...) > 0) {
     }
     return (sides.Finished() && ...);
   });

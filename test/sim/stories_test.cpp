@@ -1,0 +1,188 @@
+// Directed stories: one thing goes wrong, and we know what everybody should say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "world.hpp"
+
+namespace ringlet::sim {
+namespace {
+
+using bootstrap::Shape;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Story : public testing::TestWithParam<Shape> {
+ protected:
+  WorldConfig Config(std::uint32_t size) {
+    WorldConfig config;
+    config.seed = 7;
+    config.size = size;
+    config.shape = GetParam();
+    return config;
+  }
+  static void Run(World& world, Instant until = seconds(30)) {
+    ASSERT_TRUE(world.network().Run(until));
+  }
+  static std::string Why(World& world, std::size_t index) {
+    const auto& failure = world.rank(index).member().failure();
+    return failure ? failure->text : "(no failure)";
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Story, testing::Values(Shape::kTree, Shape::kRing),
+                         [](const auto& shape) { return shape.param == Shape::kTree ? "tree" : "ring"; });
+
+TEST_P(Story, AllGoesWell) {
+  for (const std::uint32_t size : {1u, 2u, 3u, 64u}) {
+    World world(Config(size));
+    world.AddAllRanks();
+    Run(world);
+    for (std::size_t i = 0; i < size; ++i) {
+      EXPECT_TRUE(world.rank(i).succeeded()) << Why(world, i);
+      EXPECT_EQ(world.rank(i).wrong(), "");
+    }
+    EXPECT_TRUE(world.root_machine().Finished());
+    EXPECT_TRUE(world.network().notes().empty());
+  }
+}
+
+TEST_P(Story, TheRankThatNeverStartsIsNamedByEverybodyInTime) {
+  World world(Config(6));
+  for (const std::uint32_t rank : {0u, 1u, 2u, 4u, 5u}) world.AddRank(rank, milliseconds(rank));
+  Run(world);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_THAT(Why(world, i), HasSubstr("timed out waiting for rank 3: 5 of 6 ranks checked in"));
+    EXPECT_EQ(world.rank(i).member().failure()->code, Code::kTimeout);
+    EXPECT_LE(world.rank(i).ended(), Network::kOrigin + seconds(10)) << "before its own deadline";
+  }
+}
+
+TEST_P(Story, SeveralMissingRanksAreNamedAsRanges) {
+  World world(Config(12));
+  for (const std::uint32_t rank : {0u, 4u, 9u}) world.AddRank(rank, Instant(0));
+  Run(world);
+  EXPECT_THAT(Why(world, 0), HasSubstr("ranks 1-3,5-8,10,11"));
+  EXPECT_THAT(Why(world, 0), HasSubstr("host0 (1), host1 (1), host2 (1)"));
+}
+
+TEST_P(Story, ARankKilledBeforeAllHaveCheckedInIsNamedAtOnce) {
+  World world(Config(4));
+  for (std::uint32_t rank = 0; rank < 3; ++rank) world.AddRank(rank, Instant(0));
+  world.network().Kill(world.node(1), seconds(2));
+  Run(world);
+  for (const std::size_t i : {0u, 2u}) {
+    EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 1 (host host0, pid 1001) was lost"),
+                                     HasSubstr("before all ranks had checked in")));
+    EXPECT_EQ(world.rank(i).member().failure()->origin, 1u);
+    EXPECT_LE(world.rank(i).ended(), Network::kOrigin + seconds(2) + milliseconds(100));
+  }
+}
+
+TEST_P(Story, TwoProcessesWithOneRankAreBothNamed) {
+  World world(Config(4));
+  world.AddRank(0, Instant(0));
+  world.AddRank(2, milliseconds(1));
+  bootstrap::MemberConfig twin = world.ConfigOf(2);
+  twin.introduction.pid = 77;
+  world.AddRank(twin, milliseconds(20));
+  Run(world);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 2 was given to two processes"), HasSubstr("pid 77"),
+                                     HasSubstr("pid 1002")));
+    EXPECT_EQ(world.rank(i).member().failure()->code, Code::kInvalidArgument);
+  }
+}
+
+TEST_P(Story, RanksThatDisagreeOnTheWorldSizeAreNamed) {
+  World world(Config(4));
+  world.AddRank(0, Instant(0));
+  bootstrap::MemberConfig odd = world.ConfigOf(1);
+  odd.size = 5;
+  world.AddRank(odd, milliseconds(20));
+  Run(world);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_THAT(Why(world, i), HasSubstr("rank 1 (host host0, pid 1001) was given world size 5, rank 0 "
+                                         "(host host0, pid 1000) was given 4"));
+}
+
+TEST_P(Story, AWrongSecretIsRefusedOnItsSideAndCostsOneLineOnOurs) {
+  World world(Config(2));
+  world.AddRank(0, Instant(0));
+  bootstrap::MemberConfig stranger = world.ConfigOf(1);
+  stranger.credentials.secret[5] ^= std::byte{1};
+  world.AddRank(stranger, Instant(0));
+  world.AddRank(1, seconds(1));
+  Run(world);
+  EXPECT_THAT(Why(world, 1), HasSubstr("the secrets differ"));
+  EXPECT_LE(world.rank(1).ended(), Network::kOrigin + seconds(1)) << "not at its deadline";
+  EXPECT_EQ(world.network().notes().size(), 1u);
+  EXPECT_TRUE(world.rank(0).succeeded()) << Why(world, 0);
+}
+
+TEST_P(Story, TheRootThatIsNeverThereIsSaidSo) {
+  World world(Config(2));
+  world.network().Kill(world.root(), Instant(0));
+  world.AddAllRanks();
+  Run(world);
+  EXPECT_THAT(Why(world, 0), AllOf(HasSubstr("timed out connecting to the root"),
+                                   HasSubstr("10.255.0.1:1: connection refused")));
+}
+
+TEST_P(Story, TheRootThatDiesIsSaidSo) {
+  World world(Config(3));
+  world.AddRank(0, Instant(0));
+  world.AddRank(1, Instant(0));
+  world.network().Kill(world.root(), seconds(1));
+  Run(world);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_THAT(Why(world, i), HasSubstr("the process that runs the root (host host0, pid 1) was lost"));
+}
+
+TEST_P(Story, SilentStrangersDelayNobody) {
+  World quiet(Config(8)), noisy(Config(8));
+  for (int i = 0; i < 200; ++i)
+    noisy.network().Add(std::make_unique<Stranger>(Stranger::Manner::kSilent, World::RootAddress(), i), {},
+                        Instant(0));
+  quiet.AddAllRanks();
+  noisy.AddAllRanks();
+  Run(quiet);
+  Run(noisy);
+  for (std::size_t i = 0; i < 8; ++i) {
+    ASSERT_TRUE(noisy.rank(i).succeeded()) << Why(noisy, i);
+    EXPECT_LE(noisy.rank(i).ended(), quiet.rank(i).ended() + milliseconds(20));
+  }
+}
+
+TEST_P(Story, AMemberThatLeavesEarlyIsNotMissedUntilItIsNeeded) {
+  World world(Config(5));
+  world.AddAllRanks();
+  Run(world);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(world.rank(i).succeeded());
+  EXPECT_FALSE(world.rank(0).member().failure());
+}
+
+TEST(Tree, FailureReachesEveryRankInLogarithmicTime) {
+  WorldConfig config;
+  config.size = 500;
+  config.arity = 8;
+  config.conditions.latency_min = config.conditions.latency_max = milliseconds(1);
+  config.start_spread = Instant(0);
+  World world(config);
+  for (std::uint32_t rank = 0; rank < config.size; ++rank) world.AddRank(rank, Instant(0));
+  world.network().Kill(world.node(250), milliseconds(18));
+  ASSERT_TRUE(world.network().Run(seconds(30)));
+  int failed = 0;
+  for (std::size_t i = 0; i < config.size; ++i) {
+    failed += !world.rank(i).succeeded();
+    if (i == 250 || world.rank(i).succeeded()) continue;
+    EXPECT_EQ(world.rank(i).member().failure()->origin, 250u);
+    // Up the tree and down again: depth is 3 at arity 8.
+    EXPECT_LE(world.rank(i).ended(), Network::kOrigin + milliseconds(18 + 2 * 4 + 1));
+  }
+  EXPECT_EQ(failed, 500);
+}
+
+}  // namespace
+}  // namespace ringlet::sim

@@ -5,8 +5,6 @@
 #include <map>
 #include <mutex>
 
-#include "os/env.hpp"
-
 namespace ringlet::c_api {
 namespace {
 
@@ -51,7 +49,7 @@ Result<std::shared_ptr<comm::Process>> CurrentProcess() {
     registry.entries.clear();
   }
   if (!registry.process) {
-    RINGLET_TRY_ASSIGN(registry.process, comm::Process::Start(os::ReadEnvironment()));
+    RINGLET_TRY_ASSIGN(registry.process, comm::Process::StartHere());
     registry.pid = ::getpid();
   }
   return registry.process;

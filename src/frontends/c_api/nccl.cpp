@@ -125,14 +125,15 @@ Status Read(ncclComm_t comm, T* out, const char* name, Get get) {
 }  // namespace
 }  // namespace ringlet::c_api
 
-using namespace ringlet;         // NOLINT(google-build-using-namespace): this file is the edge
-using namespace ringlet::c_api;  // NOLINT(google-build-using-namespace)
+namespace api = ringlet::c_api;
+using ringlet::Ok;
+using ringlet::Status;
 
 extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) {
-  return Guard("ncclGetVersion", [&]() -> Status {
-    RINGLET_TRY(RequireNonNull(version, "version"));
+  return api::Guard("ncclGetVersion", [&]() -> Status {
+    RINGLET_TRY(api::RequireNonNull(version, "version"));
     *version = NCCL_VERSION_CODE;
     return Ok();
   });
@@ -152,100 +153,100 @@ const char* ncclGetErrorString(ncclResult_t result) {
   }
 }
 
-const char* ncclGetLastError(ncclComm_t) { return LastError(); }
+const char* ncclGetLastError(ncclComm_t) { return api::LastError(); }
 
 void ncclResetDebugInit(void) {}
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
-  return Guard("ncclGetUniqueId", [&]() -> Status {
-    RINGLET_TRY(RequireNonNull(uniqueId, "uniqueId"));
-    RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
-    RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
-    std::memcpy(uniqueId->internal, id.bytes.data(), UniqueId::kBytes);
+  return api::Guard("ncclGetUniqueId", [&]() -> Status {
+    RINGLET_TRY(api::RequireNonNull(uniqueId, "uniqueId"));
+    RINGLET_TRY_ASSIGN(const auto process, api::CurrentProcess());
+    RINGLET_TRY_ASSIGN(const ringlet::UniqueId id, ringlet::comm::CreateUniqueId(process));
+    std::memcpy(uniqueId->internal, id.bytes.data(), ringlet::UniqueId::kBytes);
     return Ok();
   });
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return GuardInGroup("ncclCommInitRank", [&] { return InitRank(comm, nranks, FromNccl(commId), rank); });
+  return api::GuardInGroup("ncclCommInitRank", [&] { return api::InitRank(comm, nranks, api::FromNccl(commId), rank); });
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config) {
-  return GuardInGroup("ncclCommInitRankConfig", [&]() -> Status {
-    RINGLET_TRY(CheckConfig(config));
-    return InitRank(comm, nranks, FromNccl(commId), rank);
+  return api::GuardInGroup("ncclCommInitRankConfig", [&]() -> Status {
+    RINGLET_TRY(api::CheckConfig(config));
+    return api::InitRank(comm, nranks, api::FromNccl(commId), rank);
   });
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
-  return GuardInGroup("ncclCommInitAll", [&] { return InitAll(comm, ndev, devlist); });
+  return api::GuardInGroup("ncclCommInitAll", [&] { return api::InitAll(comm, ndev, devlist); });
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  return Guard("ncclCommFinalize", [&] { return MarkFinalized(comm); });
+  return api::Guard("ncclCommFinalize", [&] { return api::MarkFinalized(comm); });
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm) return ncclSuccess;  // as NCCL: destroying nothing is in order
-  return Guard("ncclCommDestroy", [&]() -> Status {
-    RINGLET_TRY(Take(comm));
+  return api::Guard("ncclCommDestroy", [&]() -> Status {
+    RINGLET_TRY(api::Take(comm));
     return Ok();
   });
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
-  return Guard("ncclCommAbort", [&]() -> Status {
-    RINGLET_TRY_ASSIGN(const auto communicator, Take(comm));
+  return api::Guard("ncclCommAbort", [&]() -> Status {
+    RINGLET_TRY_ASSIGN(const auto communicator, api::Take(comm));
     communicator->Abort("ncclCommAbort was called");
     return Ok();
   });
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
-  return Guard("ncclCommGetAsyncError", [&]() -> Status {
-    RINGLET_TRY(RequireNonNull(asyncError, "asyncError"));
-    RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
+  return api::Guard("ncclCommGetAsyncError", [&]() -> Status {
+    RINGLET_TRY(api::RequireNonNull(asyncError, "asyncError"));
+    RINGLET_TRY_ASSIGN(const auto communicator, api::Find(comm));
     const auto failure = communicator->failure();
-    if (failure) Remember(*failure);
-    *asyncError = failure ? ToResult(failure->code) : ncclSuccess;
+    if (failure) api::Remember(*failure);
+    *asyncError = failure ? api::ToResult(failure->code) : ncclSuccess;
     return Ok();
   });
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  return Guard("ncclCommCount", [&] {
-    return Read(comm, count, "count", [](const comm::Identity& identity) { return identity.size; });
+  return api::Guard("ncclCommCount", [&] {
+    return api::Read(comm, count, "count", [](const ringlet::comm::Identity& identity) { return identity.size; });
   });
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return Guard("ncclCommCuDevice", [&] {
-    return Read(comm, device, "device", [](const comm::Identity& identity) { return identity.device; });
+  return api::Guard("ncclCommCuDevice", [&] {
+    return api::Read(comm, device, "device", [](const ringlet::comm::Identity& identity) { return identity.device; });
   });
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  return Guard("ncclCommUserRank", [&] {
-    return Read(comm, rank, "rank", [](const comm::Identity& identity) { return Index(identity.rank); });
+  return api::Guard("ncclCommUserRank", [&] {
+    return api::Read(comm, rank, "rank", [](const ringlet::comm::Identity& identity) { return ringlet::Index(identity.rank); });
   });
 }
 
 ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return GuardInGroup("ncclAllReduce", [&] {
-    return AllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream);
+  return api::GuardInGroup("ncclAllReduce", [&] {
+    return api::AllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream);
   });
 }
 
 ncclResult_t ncclGroupStart(void) {
-  StartGroup();
+  api::StartGroup();
   return ncclSuccess;
 }
 
 ncclResult_t ncclGroupEnd(void) {
-  return Guard("ncclGroupEnd", [] { return EndGroup(); });
+  return api::Guard("ncclGroupEnd", [] { return api::EndGroup(); });
 }
 
 // The profiling twins: a tool that defines ncclX reaches the original as pncclX.

@@ -1,0 +1,135 @@
+#include "base/frame.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/prng.hpp"
+
+namespace ringlet {
+namespace {
+
+Bytes Payload(std::size_t bytes, std::uint64_t salt) {
+  Bytes payload(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) payload[i] = static_cast<std::byte>(i * 7 + salt);
+  return payload;
+}
+
+Bytes FrameOf(std::uint8_t type, View payload) {
+  Writer out = BeginFrame(type);
+  out.Raw(payload);
+  return EndFrame(std::move(out));
+}
+
+Bytes BytesOf(const Slice& slice) {
+  return {slice.bytes.begin(), slice.bytes.end()};
+}
+
+TEST(Frame, IsLengthTypePayload) {
+  EXPECT_EQ(FrameOf(7, AsView("ab")), Bytes({std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0},
+                                             std::byte{7}, std::byte{'a'}, std::byte{'b'}}));
+  EXPECT_EQ(FrameOf(7, {}).size(), kFrameHeaderBytes);
+}
+
+// The pieces are borrowed and gone after each round, as a driver's read buffer is.
+TEST(FrameReader, GivesTheFramesBackHoweverTheStreamIsCut) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Prng prng(seed);
+    std::vector<Bytes> payloads;
+    Bytes stream;
+    for (std::uint64_t i = 0; i < 1 + prng.Below(20); ++i) {
+      payloads.push_back(Payload(prng.Below(seed % 3 == 0 ? 3000 : 12), i));
+      const Bytes frame = FrameOf(static_cast<std::uint8_t>(i), payloads.back());
+      stream.insert(stream.end(), frame.begin(), frame.end());
+    }
+    FrameReader reader(3000);
+    std::size_t seen = 0;
+    for (std::size_t at = 0; at < stream.size();) {
+      const std::size_t bytes =
+          std::min<std::size_t>(1 + prng.Below(40u << prng.Below(8)), stream.size() - at);
+      Bytes piece(stream.begin() + static_cast<std::ptrdiff_t>(at),
+                  stream.begin() + static_cast<std::ptrdiff_t>(at + bytes));
+      at += bytes;
+      reader.Push(Slice(View(piece)));
+      while (auto frame = *reader.Next()) {
+        ASSERT_LT(seen, payloads.size());
+        EXPECT_EQ(frame->type, seen);
+        EXPECT_EQ(BytesOf(frame->payload), payloads[seen++]);
+      }
+      std::ranges::fill(piece, std::byte{0xee});
+    }
+    EXPECT_EQ(seen, payloads.size());
+    EXPECT_EQ(reader.buffered_bytes(), 0u);
+  }
+}
+
+TEST(FrameReader, HandsOnAnOwnedFrameWithoutACopy) {
+  const SharedBytes whole = Share(FrameOf(1, Payload(1000, 1)));
+  FrameReader reader(1000);
+  reader.Push(Slice(whole));
+  const auto frame = *reader.Next();
+  EXPECT_EQ(frame->payload.bytes.data(), whole->data() + kFrameHeaderBytes);
+  EXPECT_EQ(frame->payload.owner, whole);
+}
+
+TEST(FrameReader, AFrameCutFromParcelsOwnsItsBytes) {
+  const Bytes whole = FrameOf(1, Payload(100, 1));
+  FrameReader reader(1000);
+  Slice payload;
+  {
+    Bytes first(whole.begin(), whole.begin() + 50), second(whole.begin() + 50, whole.end());
+    reader.Push(Slice(View(first)));
+    EXPECT_FALSE(reader.Next()->has_value());
+    reader.Push(Slice(View(second)));
+    payload = (*reader.Next())->payload;
+  }
+  ASSERT_TRUE(payload.owner);
+  EXPECT_EQ(BytesOf(payload), Payload(100, 1));
+}
+
+TEST(FrameReader, SeveralPushesBeforeTheFirstNextAreJoined) {
+  const Bytes a = FrameOf(1, Payload(9, 1)), b = FrameOf(2, Payload(4, 2));
+  FrameReader reader(100);
+  reader.Push(Slice(View(a)));
+  reader.Push(Slice(View(b)));
+  EXPECT_EQ((*reader.Next())->type, 1);
+  EXPECT_EQ(BytesOf((*reader.Next())->payload), Payload(4, 2));
+  EXPECT_FALSE(reader.Next()->has_value());
+}
+
+TEST(FrameReader, RefusesALengthBeyondTheBoundBeforeItsPayloadComes) {
+  for (const bool in_pieces : {false, true}) {
+    FrameReader reader(10);
+    Writer out;
+    out.U32(11).U8(1);
+    const Bytes head = out.Take();
+    if (in_pieces) {
+      reader.Push(Slice(View(head).first(3)));
+      ASSERT_FALSE(reader.Next()->has_value());
+      reader.Push(Slice(View(head).subspan(3)));
+    } else {
+      reader.Push(Slice(View(head)));
+    }
+    const auto frame = reader.Next();
+    ASSERT_FALSE(frame.ok());
+    EXPECT_EQ(frame.error().code, Code::kProtocol);
+    EXPECT_EQ(frame.error().message, "a frame of 11 bytes, more than the 10 allowed here");
+  }
+  FrameReader reader(10);
+  const Bytes whole = FrameOf(1, Payload(10, 0));
+  reader.Push(Slice(View(whole)));
+  EXPECT_TRUE(reader.Next()->has_value());
+}
+
+TEST(FrameReader, HoldsWhatHasComeAndNotWhatALengthClaims) {
+  FrameReader reader(std::size_t{1} << 30);
+  Writer out;
+  out.U32(1u << 30).U8(1).U8(0);
+  reader.Push(Slice(out.view()));
+  EXPECT_FALSE(reader.Next()->has_value());
+  EXPECT_EQ(reader.buffered_bytes(), 6u);
+}
+
+}  // namespace
+}  // namespace ringlet

@@ -1,0 +1,88 @@
+#include "comm/communicator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/ranks_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const EnvMap kShm = {{"RINGLET_LINKS", "shm"}};
+
+TEST(Communicator, OperationsFollowEachOther) {
+  RunRanks(3, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    for (std::size_t i = 0; i < 200; ++i) ASSERT_TRUE(SumOfRanks(**communicator, i * 7 % 100).ok());
+  });
+}
+
+TEST(Communicator, WhoCallsSomethingElseIsNamedToAll) {
+  RunRanks(3, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    const Status status = SumOfRanks(**communicator, rank == 1 ? 9 : 8);
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message, AllOf(HasSubstr("all_reduce of 8 float"), HasSubstr("all_reduce of 9 float"),
+                                              HasSubstr("rank 1")));
+    EXPECT_TRUE((*communicator)->failure().has_value());
+    EXPECT_FALSE(SumOfRanks(**communicator, 1).ok()) << "it stays failed";
+  });
+}
+
+TEST(Communicator, RefusesBuffersThatDoNotFitAndStaysUsable) {
+  RunRanks(1, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok());
+    std::vector<std::byte> data(64);
+    const Status short_output = (*communicator)->AllReduce(
+        {.input = View(data).first(32), .output = std::span(data).first(16), .count = 8});
+    EXPECT_EQ(short_output.error().code, Code::kInvalidArgument);
+    const Status overlap = (*communicator)->AllReduce(
+        {.input = View(data).first(32), .output = std::span(data).subspan(16, 32), .count = 8});
+    EXPECT_THAT(overlap.error().message, HasSubstr("overlap"));
+    EXPECT_TRUE(SumOfRanks(**communicator, 8).ok());
+  });
+}
+
+TEST(Communicator, AbortWakesTheRankThatWaitsInAnOperation) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok());
+    if (rank == 1) return (*communicator)->Abort("the test wants it");
+    const Status status = SumOfRanks(**communicator, 1000);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, Code::kAborted);
+    EXPECT_THAT(status.error().message, AllOf(HasSubstr("rank 1"), HasSubstr("the test wants it")));
+  });
+}
+
+TEST(Communicator, ARankThatDoesNotCallIsNamedAtTheDeadline) {
+  RunRanks(2, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok());
+             if (rank == 1) {
+               // Stays, and takes no part, until it hears why the others gave up.
+               EXPECT_TRUE((*communicator)->control().AwaitFailure(std::chrono::seconds(20)).has_value());
+               return;
+             }
+             const Status status = SumOfRanks(**communicator, 1000);
+             ASSERT_FALSE(status.ok());
+             EXPECT_EQ(status.error().code, Code::kTimeout);
+             EXPECT_THAT(status.error().message, HasSubstr("waits for rank 1 to begin"));
+           });
+}
+
+TEST(Communicator, WhoLeavesEarlyIsNamed) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok());
+    if (rank == 1) return;
+    const Status status = SumOfRanks(**communicator, 1000);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, Code::kPeerLost);
+    EXPECT_THAT(status.error().message, HasSubstr("rank 1"));
+  });
+}
+
+}  // namespace
+}  // namespace ringlet::comm

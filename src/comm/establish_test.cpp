@@ -1,0 +1,113 @@
+#include "comm/establish.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "comm/ranks_for_test.hpp"
+#include "rendezvous/invitation.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using testing::HasSubstr;
+
+class EstablishOver : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Links, EstablishOver, testing::Values("inproc", "shm", "tcp", "auto"),
+                         [](const auto& links) { return links.param; });
+
+TEST_P(EstablishOver, ManySizesAndBothBootstraps) {
+  for (const char* bootstrap : {"tree", "ring"})
+    for (const std::uint32_t size : {1u, 2u, 3u, 8u}) {
+      std::atomic<int> right = 0;
+      RunRanks(size, {{"RINGLET_LINKS", GetParam()}, {"RINGLET_BOOTSTRAP", bootstrap}},
+               [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+                 ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+                 EXPECT_EQ((*communicator)->identity().rank, Rank{rank});
+                 EXPECT_EQ((*communicator)->identity().device, rank);
+                 for (const std::size_t count : {0u, 1u, 7u, 1000u, 300'000u}) {
+                   const Status status = SumOfRanks(**communicator, count);
+                   EXPECT_TRUE(status.ok()) << status.error().message;
+                 }
+                 ++right;
+               });
+      EXPECT_EQ(right, static_cast<int>(size));
+    }
+}
+
+TEST(Establish, RanksOfSeparateProcessesMeetToo) {
+  // Two processes as far as Ringlet can see: each has its own service thread and exchange.
+  RunRanks(4, [](std::uint32_t) { return ProcessWith({{"RINGLET_LINKS", "shm"}}); },
+           [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+             EXPECT_TRUE(SumOfRanks(**communicator, 5000).ok());
+             EXPECT_EQ((*communicator)->links().Summary(), "2 shm");
+           });
+}
+
+TEST(Establish, RefusesWhatCannotBe) {
+  const auto process = ProcessWith({});
+  const UniqueId id = *CreateUniqueId(process);
+  const auto try_with = [&](const Config& config) { return Establish(process, config, {}).error(); };
+  EXPECT_THAT(try_with({.id = id, .rank = 4, .size = 4}).message, HasSubstr("rank 4 is not below"));
+  EXPECT_THAT(try_with({.id = id, .rank = 0, .size = 0}).message, HasSubstr("world size 0"));
+  EXPECT_THAT(try_with({.id = {}, .rank = 0, .size = 1}).message, HasSubstr("all zero"));
+  UniqueId garbage;
+  garbage.bytes.fill(std::byte{0x5a});
+  EXPECT_THAT(try_with({.id = garbage, .rank = 0, .size = 1}).message, HasSubstr("not made by Ringlet"));
+  EXPECT_EQ(try_with({.id = garbage, .rank = 0, .size = 1}).code, Code::kInvalidArgument);
+}
+
+TEST(Establish, TheMissingRankIsNamedWithinTheTimeout) {
+  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
+  const UniqueId id = *CreateUniqueId(process);
+  std::vector<std::thread> threads;
+  for (const std::uint32_t rank : {0u, 1u, 3u})
+    threads.emplace_back([&, rank] {
+      const auto result = Establish(process, {.id = id, .rank = rank, .size = 4}, {});
+      ASSERT_FALSE(result.ok());
+      EXPECT_EQ(result.error().code, Code::kTimeout);
+      EXPECT_THAT(result.error().message, HasSubstr("timed out waiting for rank 2: 3 of 4 ranks checked in"));
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Establish, AbortEndsItEarly) {
+  const auto process = ProcessWith({});
+  const UniqueId id = *CreateUniqueId(process);
+  std::stop_source stop;
+  std::thread self([&] {
+    const auto result = Establish(process, {.id = id, .rank = 0, .size = 3}, stop.get_token());
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, Code::kAborted);
+    EXPECT_THAT(result.error().message, HasSubstr("rank 0 was told to abort"));
+  });
+  stop.request_stop();
+  self.join();
+}
+
+TEST(Establish, AnIdIsGoodForOneCommunicatorOnly) {
+  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "0.5"}});
+  const UniqueId id = *CreateUniqueId(process);
+  ASSERT_TRUE(Establish(process, {.id = id, .rank = 0, .size = 1}, {}).ok());
+  const auto again = Establish(process, {.id = id, .rank = 0, .size = 1}, {});
+  ASSERT_FALSE(again.ok());
+  EXPECT_THAT(again.error().message, HasSubstr("connection refused"));
+}
+
+TEST(Establish, SettingsThatMustAgreeAreNamedWhenTheyDoNot) {
+  RunRanks(3,
+           [](std::uint32_t rank) {
+             return ProcessWith({{"RINGLET_PIPE_BYTES", rank == 2 ? "8192" : "65536"}, {"RINGLET_LINKS", "shm"}});
+           },
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_FALSE(communicator.ok());
+             EXPECT_THAT(communicator.error().message, HasSubstr("RINGLET_PIPE_BYTES")) << "rank " << rank;
+             EXPECT_THAT(communicator.error().message, HasSubstr("8192"));
+             EXPECT_THAT(communicator.error().message, HasSubstr("65536"));
+           });
+}
+
+}  // namespace
+}  // namespace ringlet::comm

@@ -1,0 +1,50 @@
+#include "comm/process.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace ringlet::comm {
+namespace {
+
+TEST(Process, AWrongSettingIsNamed) {
+  const auto process = Process::Start({{"RINGLET_TREE_ARITY", "many"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_EQ(process.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(process.error().message, testing::AllOf(testing::HasSubstr("RINGLET_TREE_ARITY"), testing::HasSubstr("many")));
+}
+
+TEST(Process, HostIdStandsInForTheHost) {
+  const auto a = *Process::Start({{"NCCL_HOSTID", "rack1"}});
+  const auto b = *Process::Start({{"RINGLET_HOSTID", "rack1"}});
+  const auto c = *Process::Start({});
+  EXPECT_EQ(a->host_hash(), b->host_hash());
+  EXPECT_NE(a->host_hash(), c->host_hash());
+  EXPECT_NE(a->process_hash(), b->process_hash());
+}
+
+TEST(Process, AnInterfaceThatIsNotThereIsNamed) {
+  const auto process = *Process::Start({{"NCCL_SOCKET_IFNAME", "nosuch0"}});
+  const auto addresses = process->ReachableAddresses();
+  ASSERT_FALSE(addresses.ok());
+  EXPECT_THAT(addresses.error().message, testing::HasSubstr("nosuch0"));
+}
+
+TEST(Process, LoopbackCanBeAskedFor) {
+  const auto process = *Process::Start({{"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_SOCKET_FAMILY", "AF_INET"}});
+  const auto addresses = process->ReachableAddresses();
+  ASSERT_TRUE(addresses.ok()) << addresses.error().message;
+  ASSERT_EQ(addresses->size(), 1u);
+  EXPECT_TRUE(addresses->front().IsLoopback());
+}
+
+TEST(Process, TheServiceThreadRunsWhatIsPosted) {
+  const auto process = *Process::Start({});
+  std::promise<std::thread::id> where;
+  process->driver().Post([&] { where.set_value(std::this_thread::get_id()); });
+  EXPECT_NE(where.get_future().get(), std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace ringlet::comm

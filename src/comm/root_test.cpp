@@ -1,0 +1,74 @@
+#include "comm/root.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/ranks_for_test.hpp"
+#include "rendezvous/invitation.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+std::uint16_t FreePort() {
+  return os::Listen(Address::Ipv4(127, 0, 0, 1, 0))->address.port;
+}
+
+TEST(Root, EveryIdIsItsOwn) {
+  const auto process = ProcessWith({});
+  const auto a = *rendezvous::Decode(*CreateUniqueId(process));
+  const auto b = *rendezvous::Decode(*CreateUniqueId(process));
+  EXPECT_NE(a.credentials.magic, b.credentials.magic);
+  EXPECT_NE(a.credentials.secret, b.credentials.secret);
+  EXPECT_NE(a.roots, b.roots);
+  EXPECT_FALSE(a.fixed_address);
+}
+
+TEST(Root, AFixedAddressNeedsNoCarrying) {
+  const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
+  const EnvMap environment = {{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s3"}};
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto process = ProcessWith(environment);
+      const UniqueId id = *CreateUniqueId(process);
+      auto communicator = Establish(process, {.id = id, .rank = rank, .size = 3}, {});
+      ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+      EXPECT_TRUE(SumOfRanks(**communicator, 100).ok());
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Root, AnotherSecretIsRefusedWithTheReason) {
+  const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
+  const auto ours = ProcessWith({{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "ours"}, {"RINGLET_INIT_TIMEOUT", "5"}});
+  const auto theirs = ProcessWith({{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "theirs"}});
+  std::stop_source stop;
+  std::thread host([&] {
+    EXPECT_FALSE(Establish(ours, {.id = *CreateUniqueId(ours), .rank = 0, .size = 2}, stop.get_token()).ok());
+  });
+  const auto refused = Establish(theirs, {.id = *CreateUniqueId(theirs), .rank = 1, .size = 2}, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("the secrets differ"));
+  stop.request_stop();
+  host.join();
+}
+
+TEST(Root, ATakenAddressIsNamed) {
+  const auto taken = os::Listen(Address::Ipv4(127, 0, 0, 1, 0));
+  const std::string comm_id = "127.0.0.1:" + std::to_string(taken->address.port);
+  const auto process = ProcessWith({{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s"}});
+  const auto result = Establish(process, {.id = *CreateUniqueId(process), .rank = 0, .size = 2}, {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kSystem);
+  EXPECT_THAT(result.error().message, testing::HasSubstr(comm_id));
+}
+
+TEST(Root, AHostThatIsNotKnownIsNamed) {
+  const auto process = ProcessWith({{"NCCL_COMM_ID", "no such host:1"}, {"RINGLET_SECRET", "s"}});
+  const auto id = CreateUniqueId(process);
+  ASSERT_FALSE(id.ok());
+  EXPECT_THAT(id.error().message, testing::HasSubstr("no such host"));
+}
+
+}  // namespace
+}  // namespace ringlet::comm

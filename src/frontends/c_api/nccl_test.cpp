@@ -1,0 +1,274 @@
+#include "ringlet/compat/nccl.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<ncclComm_t> InitAll(int ranks) {
+  std::vector<ncclComm_t> comms(static_cast<std::size_t>(ranks));
+  EXPECT_EQ(ncclCommInitAll(comms.data(), ranks, nullptr), ncclSuccess) << ncclGetLastError(nullptr);
+  return comms;
+}
+
+ncclResult_t AllReduceInGroup(const std::vector<ncclComm_t>& comms, void* const* buffers, std::size_t count,
+                              ncclDataType_t type, ncclRedOp_t op) {
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    const ncclResult_t result = ncclAllReduce(buffers[i], buffers[i], count, type, op, comms[i], nullptr);
+    if (result == ncclSuccess) continue;
+    EXPECT_EQ(ncclGroupEnd(), result);
+    return result;
+  }
+  return ncclGroupEnd();
+}
+
+TEST(Nccl, SaysItsVersionAndItsCodes) {
+  int version = 0;
+  EXPECT_EQ(ncclGetVersion(&version), ncclSuccess);
+  EXPECT_EQ(version, NCCL_VERSION_CODE);
+  EXPECT_EQ(ncclGetVersion(nullptr), ncclInvalidArgument);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("version is NULL"));
+  EXPECT_STREQ(ncclGetErrorString(ncclSuccess), "no error");
+  EXPECT_STREQ(ncclGetErrorString(static_cast<ncclResult_t>(14)), "unknown result code");
+  EXPECT_THAT(ncclGetErrorString(ncclRemoteError), HasSubstr("remote"));
+}
+
+TEST(Nccl, ACommunicatorKnowsWhoItIs) {
+  const int devices[] = {7, 3};
+  ncclComm_t comms[2];
+  ASSERT_EQ(ncclCommInitAll(comms, 2, devices), ncclSuccess) << ncclGetLastError(nullptr);
+  for (int i = 0; i < 2; ++i) {
+    int count = 0, rank = -1, device = -1;
+    ncclResult_t state = ncclInternalError;
+    EXPECT_EQ(ncclCommCount(comms[i], &count), ncclSuccess);
+    EXPECT_EQ(ncclCommUserRank(comms[i], &rank), ncclSuccess);
+    EXPECT_EQ(ncclCommCuDevice(comms[i], &device), ncclSuccess);
+    EXPECT_EQ(ncclCommGetAsyncError(comms[i], &state), ncclSuccess);
+    EXPECT_EQ(count, 2);
+    EXPECT_EQ(rank, i);
+    EXPECT_EQ(device, devices[i]);
+    EXPECT_EQ(state, ncclSuccess);
+    EXPECT_EQ(ncclCommFinalize(comms[i]), ncclSuccess);
+    EXPECT_EQ(ncclCommFinalize(comms[i]), ncclInvalidArgument);
+    EXPECT_EQ(ncclCommDestroy(comms[i]), ncclSuccess);
+  }
+}
+
+// Every type with every reduction over three ranks that give 1, 2 and 3: exact in all of them but
+// where the average of integers is cut, which 2 is not.
+template <typename T>
+void ExpectReductions(ncclDataType_t type, const std::vector<ncclComm_t>& comms, T (*encode)(float)) {
+  const struct {
+    ncclRedOp_t op;
+    float expected;
+  } kCases[] = {{ncclSum, 6}, {ncclProd, 6}, {ncclMax, 3}, {ncclMin, 1}, {ncclAvg, 2}};
+  for (const auto& test : kCases) {
+    std::vector<std::vector<T>> data;
+    std::vector<void*> buffers;
+    for (int rank = 0; rank < 3; ++rank) data.emplace_back(100, encode(static_cast<float>(rank + 1)));
+    for (auto& one : data) buffers.push_back(one.data());
+    ASSERT_EQ(AllReduceInGroup(comms, buffers.data(), 100, type, test.op), ncclSuccess) << ncclGetLastError(nullptr);
+    for (const auto& one : data)
+      for (const T value : one) ASSERT_EQ(value, encode(test.expected)) << "type " << type << " op " << test.op;
+  }
+}
+
+std::uint16_t Bfloat16(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  return static_cast<std::uint16_t>(bits >> 16);
+}
+// 1, 2, 3 and 6 in the other narrow formats: sign 0, exponent biased, top bits of the fraction.
+template <int kExponentBits, int kFractionBits, typename T>
+T Narrow(float value) {
+  const int exponent = static_cast<int>(std::log2(value));
+  const float fraction = value / std::exp2(static_cast<float>(exponent)) - 1;
+  const int bias = (1 << (kExponentBits - 1)) - 1;
+  return static_cast<T>(((exponent + bias) << kFractionBits) | static_cast<int>(fraction * (1 << kFractionBits)));
+}
+
+TEST(Nccl, EveryTypeAndReduction) {
+  const auto comms = InitAll(3);
+  ExpectReductions<std::int8_t>(ncclInt8, comms, [](float v) { return static_cast<std::int8_t>(v); });
+  ExpectReductions<std::uint8_t>(ncclUint8, comms, [](float v) { return static_cast<std::uint8_t>(v); });
+  ExpectReductions<std::int32_t>(ncclInt32, comms, [](float v) { return static_cast<std::int32_t>(v); });
+  ExpectReductions<std::uint32_t>(ncclUint32, comms, [](float v) { return static_cast<std::uint32_t>(v); });
+  ExpectReductions<std::int64_t>(ncclInt64, comms, [](float v) { return static_cast<std::int64_t>(v); });
+  ExpectReductions<std::uint64_t>(ncclUint64, comms, [](float v) { return static_cast<std::uint64_t>(v); });
+  ExpectReductions<float>(ncclFloat32, comms, [](float v) { return v; });
+  ExpectReductions<double>(ncclFloat64, comms, [](float v) { return static_cast<double>(v); });
+  ExpectReductions<std::uint16_t>(ncclBfloat16, comms, &Bfloat16);
+  ExpectReductions<std::uint16_t>(ncclFloat16, comms, &Narrow<5, 10, std::uint16_t>);
+  ExpectReductions<std::uint8_t>(ncclFloat8e4m3, comms, &Narrow<4, 3, std::uint8_t>);
+  ExpectReductions<std::uint8_t>(ncclFloat8e5m2, comms, &Narrow<5, 2, std::uint8_t>);
+  for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+}
+
+TEST(Nccl, RefusesWrongArgumentsEachWithItsReason) {
+  ncclUniqueId id, garbage;
+  std::memset(&garbage, 0x5a, sizeof garbage);
+  ncclComm_t comm = nullptr;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  const auto last = [] { return std::string(ncclGetLastError(nullptr)); };
+  EXPECT_EQ(ncclGetUniqueId(nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommInitRank(nullptr, 1, id, 0), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("comm is NULL"));
+  EXPECT_EQ(ncclCommInitRank(&comm, 4, id, 4), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("rank 4"));
+  EXPECT_EQ(ncclCommInitRank(&comm, 4, id, -1), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommInitRank(&comm, 0, id, 0), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("nranks is 0"));
+  EXPECT_EQ(ncclCommInitRank(&comm, 1, garbage, 0), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("not made by Ringlet"));
+  std::memset(&garbage, 0, sizeof garbage);
+  EXPECT_EQ(ncclCommInitRank(&comm, 1, garbage, 0), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("all zero"));
+  EXPECT_EQ(comm, nullptr);
+  const int twice[] = {1, 1};
+  ncclComm_t two[2];
+  EXPECT_EQ(ncclCommInitAll(two, 2, twice), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("devlist[1] = 1"));
+  EXPECT_EQ(ncclCommInitAll(nullptr, 2, nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommInitAll(two, 0, nullptr), ncclInvalidArgument);
+}
+
+TEST(Nccl, AWrongCallLeavesTheCommunicatorAsItWas) {
+  const auto comms = InitAll(1);
+  float data[4] = {1, 2, 3, 4};
+  const auto call = [&](const void* send, void* receive, int type, int op, ncclComm_t comm) {
+    return ncclAllReduce(send, receive, 4, static_cast<ncclDataType_t>(type), static_cast<ncclRedOp_t>(op), comm, nullptr);
+  };
+  const auto last = [] { return std::string(ncclGetLastError(nullptr)); };
+  EXPECT_EQ(call(data, data, 12, ncclSum, comms[0]), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("data type 12"));
+  EXPECT_EQ(call(data, data, 15, ncclSum, comms[0]), ncclInvalidArgument);
+  EXPECT_EQ(call(data, data, ncclFloat, 5, comms[0]), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("reduction 5"));
+  EXPECT_EQ(call(nullptr, data, ncclFloat, ncclSum, comms[0]), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("sendbuff is NULL"));
+  EXPECT_EQ(call(data, nullptr, ncclFloat, ncclSum, comms[0]), ncclInvalidArgument);
+  EXPECT_EQ(call(data, data, ncclFloat, ncclSum, nullptr), ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("the communicator is NULL"));
+  EXPECT_EQ(ncclAllReduce(data, data, SIZE_MAX, ncclDouble, ncclSum, comms[0], nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, comms[0], reinterpret_cast<cudaStream_t>(data)),
+            ncclInvalidUsage);
+  EXPECT_EQ(call(data, data, ncclFloat, ncclSum, comms[0]), ncclSuccess);
+  EXPECT_EQ(data[3], 4);
+  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+TEST(Nccl, AHandleThatIsNoneIsAnErrorAndNoCrash) {
+  const auto comms = InitAll(1);
+  ASSERT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+  int count = 0;
+  EXPECT_EQ(ncclCommCount(comms[0], &count), ncclInvalidArgument);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("already destroyed"));
+  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommCount(reinterpret_cast<ncclComm_t>(&count), &count), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommAbort(reinterpret_cast<ncclComm_t>(&count)), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommDestroy(nullptr), ncclSuccess);
+  ncclResult_t state;
+  EXPECT_EQ(ncclCommGetAsyncError(nullptr, &state), ncclInvalidArgument);
+}
+
+TEST(Nccl, AFinalizedCommunicatorTakesNoMoreOperations) {
+  const auto comms = InitAll(1);
+  float data = 1;
+  ASSERT_EQ(ncclCommFinalize(comms[0]), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclInvalidUsage);
+  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+TEST(Nccl, AGroupWithARefusedCallRunsNothing) {
+  const auto comms = InitAll(2);
+  float a = 1, b = 2;
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&a, &a, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&b, nullptr, 1, ncclFloat, ncclSum, comms[1], nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+  EXPECT_EQ(a, 1);
+  void* buffers[] = {&a, &b};
+  EXPECT_EQ(AllReduceInGroup(comms, buffers, 1, ncclFloat, ncclSum), ncclSuccess);
+  EXPECT_EQ(a, 3);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage) << "no group is open";
+  for (const ncclComm_t comm : comms) ncclCommDestroy(comm);
+}
+
+TEST(Nccl, OneThreadFormsACommunicatorInAGroup) {
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  ncclComm_t comms[3];
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < 3; ++rank) ASSERT_EQ(ncclCommInitRank(&comms[rank], 3, id, rank), ncclSuccess);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+}
+
+TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
+  const auto comms = InitAll(2);
+  float a = 1;
+  std::thread blocked([&] {
+    EXPECT_EQ(ncclAllReduce(&a, &a, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclRemoteError);
+    EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ncclCommAbort was called"));
+  });
+  EXPECT_EQ(ncclCommAbort(comms[1]), ncclSuccess);
+  blocked.join();
+  ncclResult_t state = ncclSuccess;
+  EXPECT_EQ(ncclCommGetAsyncError(comms[0], &state), ncclSuccess);
+  EXPECT_EQ(state, ncclRemoteError);
+  EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
+}
+
+TEST(Nccl, AChildOfAForkStartsAfresh) {
+  const auto comms = InitAll(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    ncclComm_t own;
+    int count = 0;
+    const bool fine = ncclCommInitAll(&own, 1, nullptr) == ncclSuccess &&
+                      ncclCommCount(comms[0], &count) == ncclInvalidArgument &&
+                      ncclCommDestroy(own) == ncclSuccess;
+    _exit(fine ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+TEST(Nccl, TheProfilingTwinsAreTheSameFunctions) {
+  EXPECT_EQ(reinterpret_cast<void*>(&pncclAllReduce), reinterpret_cast<void*>(&ncclAllReduce));
+  EXPECT_EQ(reinterpret_cast<void*>(&pncclCommSplit), reinterpret_cast<void*>(&ncclCommSplit));
+}
+
+TEST(Nccl, WhatIsNotThereYetSaysSo) {
+  const auto comms = InitAll(1);
+  float data = 1;
+  EXPECT_EQ(ncclBroadcast(&data, &data, 1, ncclFloat, 0, comms[0], nullptr), ncclInvalidUsage);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ncclBroadcast is not implemented yet"));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  ncclComm_t other;
+  EXPECT_EQ(ncclCommInitRankConfig(&other, 1, id, 0, &config), ncclInvalidUsage);
+  config.magic = 1;
+  EXPECT_EQ(ncclCommInitRankConfig(&other, 1, id, 0, &config), ncclInvalidArgument);
+  config = NCCL_CONFIG_INITIALIZER;
+  EXPECT_EQ(ncclCommInitRankConfig(&other, 1, id, 0, &config), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(other), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+}  // namespace

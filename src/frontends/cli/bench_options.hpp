@@ -1,0 +1,49 @@
+// The options of `ringlet bench all_reduce`: from the command line, and back, for its workers.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
+#include "frontends/cli/measure.hpp"
+#include "frontends/cli/sweep.hpp"
+
+namespace ringlet::cli {
+
+/// As typed.
+struct BenchWords {
+  std::uint32_t ranks = 4;
+  std::string min_bytes = "8";
+  std::string max_bytes = "64M";
+  std::uint32_t factor = 2;
+  std::string type = "float";
+  std::string op = "sum";
+  std::string links;  ///< empty: RINGLET_LINKS decides
+  bool check = false;
+  bool json = false;
+  bool threads = false;
+  std::optional<std::uint32_t> warmup;
+  std::optional<std::uint32_t> iterations;
+  bool worker = false;  ///< this process is one rank and reports to its launcher
+};
+
+/// Adds the options to `command`; parsing fills `words`, which outlives it.
+void AddBenchOptions(CLI::App& command, BenchWords& words);
+
+/// The arguments, from "bench" on, that make the tool a worker of the bench that `words` asked for.
+std::vector<std::string> WorkerArguments(const BenchWords& words);
+
+struct BenchOptions {
+  std::uint32_t ranks = 0;
+  SweepRange range;
+  MeasureOptions measure;
+  bool json = false;
+  bool threads = false;
+};
+
+/// \param links  what RINGLET_LINKS says, with --links applied; inproc makes the ranks threads
+/// Errors  kInvalidArgument  names the option and what is allowed.
+Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links);
+
+}  // namespace ringlet::cli

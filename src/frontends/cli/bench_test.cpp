@@ -1,0 +1,54 @@
+// Workers are the tool itself, so benches with processes are in test/integration.
+#include "frontends/cli/bench.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+struct Ran {
+  int status;
+  std::string output, errors;
+};
+
+Ran RunBench(std::vector<std::string> arguments) {
+  CLI::App tool("ringlet");
+  Action chosen;
+  AddBench(tool, chosen);
+  arguments.insert(arguments.begin(), {"bench", "all_reduce"});
+  std::reverse(arguments.begin(), arguments.end());  // what CLI11 wants
+  tool.parse(arguments);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = chosen();
+  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+TEST(BenchTest, ThreadsGiveATable) {
+  const Ran ran = RunBench({"-n", "2", "--links", "inproc", "-e", "64", "-i", "2", "--check"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("2 threads"));
+  EXPECT_THAT(ran.output, HasSubstr("Wrong elements       : 0 OK"));
+}
+
+TEST(BenchTest, ThreadsGiveJson) {
+  const Ran ran = RunBench({"-n", "3", "--threads", "-e", "32", "-i", "2", "--json"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json.at("ranks"), 3);
+  EXPECT_EQ(json.at("rows").size(), 3u);
+}
+
+TEST(BenchTest, AWrongOptionIsAUsageError) {
+  const Ran ran = RunBench({"-d", "float128"});
+  EXPECT_EQ(ran.status, kExitUsage);
+  EXPECT_THAT(ran.errors, HasSubstr("float128"));
+  EXPECT_EQ(ran.output, "");
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,92 @@
+#include "frontends/cli/crew.hpp"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "os/env.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+// Runs each script as a rank and remembers what it wrote.
+class CrewTest : public testing::Test {
+ protected:
+  Result<CrewOutcome> Run(const std::vector<std::string>& scripts,
+                          Instant grace = std::chrono::minutes(1)) {
+    CrewOptions options;
+    options.grace = grace;
+    for (const std::string& script : scripts)
+      options.commands.push_back({{"sh", "-c", script}, os::ReadEnvironment()});
+    options.on_line = [this](Rank rank, Stream stream, std::string_view line) {
+      lines_.push_back(std::to_string(Index(rank)) + (stream == Stream::kErrors ? "!" : ":") +
+                       std::string(line));
+      if (on_line_) on_line_(lines_.back());
+    };
+    options.on_failure = [this](const RankEnd& end) {
+      lines_.push_back("rank " + std::to_string(Index(end.rank)) + " " + ToString(end.how));
+    };
+    return RunCrew(*signals_, options);
+  }
+
+  std::unique_ptr<os::SignalQueue> signals_ = TakeSignals().value();
+  std::vector<std::string> lines_;
+  std::function<void(const std::string&)> on_line_;
+};
+
+TEST_F(CrewTest, BothStreamsOfAllRanksArrive) {
+  const auto outcome = Run({"echo a; echo b >&2; printf c", "echo d"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->ExitStatus(), 0);
+  EXPECT_THAT(lines_, UnorderedElementsAre("0:a", "0!b", "0:c", "1:d"));
+}
+
+TEST_F(CrewTest, MuchOutputComesWhole) {
+  ASSERT_TRUE(Run({"seq 1 50000", "seq 1 50000"}).ok());
+  EXPECT_EQ(lines_.size(), 100'000u);
+  EXPECT_EQ(std::ranges::count(lines_, "1:50000"), 1);
+}
+
+TEST_F(CrewTest, AfterAFailureTheOthersAreEnded) {
+  const auto outcome = Run({"kill -STOP $$", "echo last; exit 3"}, Instant(0));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->first_failure->rank, Rank{1});
+  EXPECT_EQ(outcome->ExitStatus(), 3);
+  EXPECT_THAT(lines_, ElementsAre("1:last", "rank 1 exited with status 3"));
+}
+
+TEST_F(CrewTest, ARankThatIsKilledIsNamedWithItsSignal) {
+  const auto outcome = Run({"kill -STOP $$", "kill -KILL $$"}, Instant(0));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->ExitStatus(), 128 + SIGKILL);
+  EXPECT_THAT(lines_, ElementsAre("rank 1 was killed by signal 9 (SIGKILL)"));
+}
+
+TEST_F(CrewTest, TheUsersSignalReachesAll) {
+  int ready = 0;
+  on_line_ = [&](const std::string& line) {
+    if (line.ends_with("ready") && ++ready == 2) ::kill(::getpid(), SIGINT);
+  };
+  const std::string script = "trap 'echo got INT; exit 0' INT; sleep 3600 & echo ready; wait";
+  const auto outcome = Run({script, script});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->ExitStatus(), 128 + SIGINT);
+  EXPECT_THAT(lines_, UnorderedElementsAre("0:ready", "1:ready", "0:got INT", "1:got INT"));
+}
+
+TEST_F(CrewTest, WhenOneCannotBeStartedNoneIsLeftBehind) {
+  CrewOptions options;
+  options.commands = {{{"sh", "-c", "kill -STOP $$"}, {}}, {{"/nowhere/ringlet-no-such"}, {}}};
+  const auto outcome = RunCrew(*signals_, options);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.error().message, testing::HasSubstr("/nowhere/ringlet-no-such"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

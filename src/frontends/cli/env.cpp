@@ -1,0 +1,42 @@
+#include "frontends/cli/env.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/settings_text.hpp"
+#include "os/env.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+struct EnvOptions {
+  bool json = false;
+  bool markdown = false;
+};
+
+int Run(const EnvOptions& options) {
+  if (options.markdown) {  // the reference page: the same in every environment
+    fmt::print("{}", SettingsMarkdown());
+    return 0;
+  }
+  const auto settings = ParseSettings(os::ReadEnvironment());
+  if (!settings.ok()) return Fail("env", settings.error());
+  for (const std::string& warning : settings->warnings) Tell("env", warning);
+  fmt::print("{}", options.json ? SettingsJson(*settings) : SettingsTable(*settings));
+  return 0;
+}
+
+}  // namespace
+
+void AddEnv(CLI::App& tool, Action& chosen) {
+  CLI::App* env = tool.add_subcommand("env", "Show every setting, its value and its origin");
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  const auto options = std::make_shared<EnvOptions>();
+  CLI::Option* json = env->add_flag("--json", options->json, "An array of objects");
+  env->add_flag("--markdown", options->markdown, "The reference page, docs/settings.md")
+      ->excludes(json);
+  env->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
+}
+
+}  // namespace ringlet::cli

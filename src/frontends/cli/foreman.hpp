@@ -1,0 +1,54 @@
+// Decides what happens to the processes of a job when one ends badly or the user wants an end.
+// Told what happened and what time it is; says which signal to send. Does nothing itself.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "base/machine.hpp"
+#include "os/child.hpp"
+#include "ringlet/types.hpp"
+
+namespace ringlet::cli {
+
+/// The end of one rank's process.
+struct RankEnd {
+  Rank rank{};
+  os::ChildExit how;
+};
+
+class Foreman {
+ public:
+  /// \param ranks  processes that run
+  /// \param grace  what they get to end by themselves after they were told to
+  Foreman(std::uint32_t ranks, Instant grace) : running_(ranks), grace_(grace) {}
+
+  /// The ends that were noticed together. Nobody knows their order, except that a rank killed by a
+  /// signal was not killed by us, so it is the likelier cause of the rest.
+  void OnEnds(const std::vector<RankEnd>& ends, Instant now);
+  /// The user sent us SIGINT, SIGTERM or SIGHUP. It is passed on; the second one ends all at once.
+  void OnSignal(int signal, Instant now);
+  void OnTick(Instant now);
+
+  /// The next signal to send to all ranks that still run.
+  std::optional<int> TakeOrder();
+  /// When to call OnTick at the latest.
+  std::optional<Instant> Deadline() const;
+  bool finished() const { return running_ == 0; }
+
+  /// The first rank that ended badly, before we told any to end.
+  const std::optional<RankEnd>& first_failure() const { return first_failure_; }
+  /// The user's first signal.
+  std::optional<int> user_signal() const { return user_signal_; }
+
+ private:
+  void EndAll(int signal, Instant now);
+
+  std::uint32_t running_;
+  Instant grace_;
+  std::optional<RankEnd> first_failure_;
+  std::optional<int> user_signal_;
+  std::optional<Instant> patience_ends_;
+  std::vector<int> orders_;
+};
+
+}  // namespace ringlet::cli

@@ -1,0 +1,33 @@
+// One rank of `ringlet bench`: forms the communicator, runs every size, reports.
+#pragma once
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "comm/establish.hpp"
+#include "frontends/cli/report.hpp"
+
+namespace ringlet::cli {
+
+struct MeasureOptions {
+  DataType type = DataType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;
+  std::vector<std::size_t> counts;  ///< elements, in the order in which they are run
+  bool check = false;
+  std::optional<std::uint32_t> warmup;      ///< else as many as take a moment
+  std::optional<std::uint32_t> iterations;  ///< else as many as fit the time of a size
+};
+
+/// Called on rank 0 only, from its thread, each with the result of all ranks.
+using OnMessage = std::function<void(const WorkerMessage&)>;
+
+/// Blocks until all is measured. Wrong elements are a result, not an error.
+/// \param abort  ends it early while the communicator is being formed
+/// Errors  kSystem  no memory; and as comm::Establish and comm::Communicator::AllReduce. The
+///         communicator has failed on all ranks then.
+Status MeasureRank(const std::shared_ptr<comm::Process>& process, const comm::Config& config,
+                   const MeasureOptions& options, const OnMessage& on_message,
+                   const std::stop_token& abort);
+
+}  // namespace ringlet::cli

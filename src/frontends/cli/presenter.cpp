@@ -1,0 +1,47 @@
+#include "frontends/cli/presenter.hpp"
+
+#include <fmt/format.h>
+
+namespace ringlet::cli {
+namespace {
+
+// After what time a user wonders whether anything happens.
+constexpr Instant kSilence = std::chrono::seconds(2);
+
+}  // namespace
+
+Presenter::Presenter(Options options)
+    : options_(std::move(options)), silent_until_(options_.start + kSilence) {}
+
+void Presenter::OnMessage(const WorkerMessage& message) {
+  if (const auto* formed = std::get_if<Formed>(&message)) {
+    options_.report.links = options_.head.links = formed->links;
+    if (!options_.json) fmt::print(options_.output, "{}", HeadText(options_.head));
+  } else {
+    options_.report.rows.push_back(std::get<Row>(message));
+    if (!options_.json)
+      fmt::print(options_.output, "{}", RowText(options_.report.rows.back(), options_.report));
+  }
+  std::fflush(options_.output);
+}
+
+void Presenter::OnTick(Instant now) {
+  const bool formed = !options_.report.links.empty();
+  if (now < silent_until_ || (formed && !options_.json)) return;
+  silent_until_ = now + kSilence;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - options_.start);
+  if (formed)
+    fmt::print(options_.errors, "ringlet bench: {} of {} sizes measured after {} s\n",
+               options_.report.rows.size(), options_.sizes, seconds.count());
+  else
+    fmt::print(options_.errors, "ringlet bench: {} ranks are forming a communicator, {} s\n",
+               options_.report.ranks, seconds.count());
+}
+
+void Presenter::Finish() {
+  fmt::print(options_.output, "{}",
+             options_.json ? ToJson(options_.report) : FootText(options_.report));
+  std::fflush(options_.output);
+}
+
+}  // namespace ringlet::cli

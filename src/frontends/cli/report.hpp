@@ -1,0 +1,64 @@
+// What a benchmark found, as values and as JSON: for the user, and from a worker to its launcher.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ringlet/status.hpp"
+#include "ringlet/types.hpp"
+
+namespace ringlet::cli {
+
+/// One size, in one placement.
+struct Measurement {
+  double time_us = 0;  ///< median over iterations of the slowest rank
+  double p99_us = 0;
+  std::optional<std::uint64_t> wrong;  ///< elements on all ranks; empty where nobody checked
+  bool operator==(const Measurement&) const = default;
+};
+
+struct Row {
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  Measurement out_of_place;
+  Measurement in_place;
+  bool operator==(const Row&) const = default;
+};
+
+/// How the ranks turned out to be linked, such as "2 shm".
+struct Formed {
+  std::string links;
+  bool operator==(const Formed&) const = default;
+};
+
+struct BenchReport {
+  std::uint32_t ranks = 0;
+  std::string links;
+  DataType type = DataType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;
+  std::vector<Row> rows;
+};
+
+/// Bytes over time, in GB/s (10^9).
+double AlgorithmBandwidth(std::size_t bytes, const Measurement& measured);
+/// The same, times what each link carries of it in an all-reduce: 2 (n-1) / n.
+double BusBandwidth(std::size_t bytes, const Measurement& measured, std::uint32_t ranks);
+/// Over all sizes and both placements; 0 without any.
+double MeanBusBandwidth(const BenchReport& report);
+/// Over all sizes and both placements.
+std::uint64_t WrongElements(const BenchReport& report);
+
+/// The whole report as one object, with a newline.
+std::string ToJson(const BenchReport& report);
+
+/// What rank 0 of a benchmark tells its launcher, a line each.
+using WorkerMessage = std::variant<Formed, Row>;
+/// Begins with a byte that no log line begins with (RFC 7464's record separator); no newline.
+std::string ToLine(const WorkerMessage& message);
+/// Empty for a line that is no message: a log line, say.
+/// Errors  kProtocol  it begins like a message and is none.
+Result<std::optional<WorkerMessage>> ParseLine(std::string_view line);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,74 @@
+#include "frontends/cli/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+constexpr std::size_t kSizeMax = std::size_t{1} << 40;  // more than any machine this runs on has
+
+// The 99th percentile of fewer is the maximum; more would make large sizes take minutes.
+constexpr std::uint32_t kRepeatsMin = 5;
+constexpr std::uint32_t kRepeatsMax = 2000;
+
+std::size_t UnitOf(char letter) {
+  switch (letter) {
+    case 'k':
+    case 'K': return std::size_t{1} << 10;
+    case 'm':
+    case 'M': return std::size_t{1} << 20;
+    case 'g':
+    case 'G': return std::size_t{1} << 30;
+    default: return 1;
+  }
+}
+
+}  // namespace
+
+Result<std::size_t> ParseSize(std::string_view text) {
+  const std::size_t unit = text.empty() ? 1 : UnitOf(text.back());
+  const auto number = ParseDecimal(unit == 1 ? text : text.substr(0, text.size() - 1));
+  if (!number || *number > kSizeMax / unit)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("\"{}\" is no size; write bytes, or a number with K, M or G", text)};
+  return static_cast<std::size_t>(*number) * unit;
+}
+
+Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type) {
+  if (range.factor < 2)
+    return Error{Code::kInvalidArgument, "the factor between sizes must be at least 2"};
+  if (range.min_bytes == 0 || range.min_bytes > range.max_bytes)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("there is no size from {} to {} bytes; the smallest must be above 0 "
+                             "and not above the largest",
+                             range.min_bytes, range.max_bytes)};
+  std::vector<std::size_t> counts;
+  for (std::size_t bytes = range.min_bytes; bytes <= range.max_bytes; bytes *= range.factor) {
+    const std::size_t count = std::max<std::size_t>(bytes / SizeOf(type), 1);
+    if (counts.empty() || counts.back() != count) counts.push_back(count);
+  }
+  return counts;
+}
+
+std::uint32_t RepeatsFor(Instant once, Instant budget) {
+  const auto fitting = static_cast<std::uint64_t>(budget / std::max(once, Instant(1)));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, kRepeatsMin, kRepeatsMax));
+}
+
+Timing Summarize(const std::vector<std::vector<Instant>>& by_rank) {
+  std::vector<Instant> slowest = by_rank.front();
+  for (const std::vector<Instant>& rank : by_rank)
+    for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], rank[i]);
+  std::ranges::sort(slowest);
+  const auto at = [&](std::size_t percent) {  // nearest rank
+    const std::size_t position = (percent * slowest.size() + 99) / 100;
+    return std::chrono::duration<double, std::micro>(slowest[position - 1]).count();
+  };
+  return {.median_us = at(50), .p99_us = at(99)};
+}
+
+}  // namespace ringlet::cli

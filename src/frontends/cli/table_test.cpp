@@ -1,0 +1,64 @@
+#include "frontends/cli/table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ringlet::cli {
+namespace {
+
+BenchReport Report() {
+  return {.ranks = 4,
+          .links = "2 shm",
+          .type = DataType::kFloat32,
+          .op = ReduceOp::kSum,
+          .rows = {{.bytes = 8,
+                    .count = 2,
+                    .out_of_place = {.time_us = 12.345, .p99_us = 20, .wrong = 0},
+                    .in_place = {.time_us = 123.45, .p99_us = 200, .wrong = {}}},
+                   {.bytes = 67'108'864,
+                    .count = 16'777'216,
+                    .out_of_place = {.time_us = 12'345.6, .p99_us = 20'000, .wrong = 0},
+                    .in_place = {.time_us = 9'999, .p99_us = 20'000, .wrong = 123'456}}}};
+}
+
+TEST(TableTest, Head) {
+  EXPECT_EQ(HeadText({.ranks = 4,
+                      .threads = false,
+                      .links = "2 shm",
+                      .min_bytes = 8,
+                      .max_bytes = 1024,
+                      .factor = 2,
+                      .check = true}),
+            "# ringlet bench all_reduce: 4 processes, links 2 shm\n"
+            "# minBytes 8 maxBytes 1024 step: 2(factor) validation: 1\n"
+            "# time: median over iterations of the slowest rank\n"
+            "#\n"
+            "#                                                           "
+            "   out-of-place                      in-place\n"
+            "#       size         count      type   redop    root     tim"
+            "e   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+            "#        (B)    (elements)                               (us"
+            ")  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n");
+}
+
+TEST(TableTest, RowsStandInTheirColumns) {
+  const BenchReport report = Report();
+  EXPECT_EQ(RowText(report.rows[0], report) + RowText(report.rows[1], report),
+            "           8             2     float     sum      -1    12.3"
+            "5    0.00    0.00      0    123.5    0.00    0.00    N/A\n"
+            "    67108864      16777216     float     sum      -1    1234"
+            "6    5.44    8.15      0   9999.0    6.71   10.07 123456\n");
+}
+
+TEST(TableTest, TheFootSumsUp) {
+  EXPECT_EQ(FootText(Report()),
+            "# Wrong elements       : 123456 FAILED\n# Avg bus bandwidth    : 4.5555\n");
+  BenchReport right = Report();  // a sound one, then one that nobody has checked
+  right.rows.pop_back();
+  EXPECT_EQ(FootText(right), "# Wrong elements       : 0 OK\n# Avg bus bandwidth    : 0.0005\n");
+  right.rows[0].out_of_place.wrong = std::nullopt;
+  EXPECT_EQ(FootText(right),
+            "# Wrong elements       : not checked\n# Avg bus bandwidth    : 0.0005\n");
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,34 @@
+#include "frontends/cli/version.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ringlet/compat/nccl.h"
+
+namespace ringlet::cli {
+namespace {
+
+int Run(bool as_json) {
+  const std::string nccl = fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH);
+  if (as_json) {
+    const nlohmann::ordered_json json{
+        {"name", "ringlet"}, {"version", RINGLET_VERSION}, {"nccl_api", nccl}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("ringlet {} (NCCL {} interface)\n", RINGLET_VERSION, nccl);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddVersion(CLI::App& tool, Action& chosen) {
+  CLI::App* version = tool.add_subcommand("version", "Show the version");
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  const auto as_json = std::make_shared<bool>(false);
+  version->add_flag("--json", *as_json, "One object");
+  version->callback([as_json, &chosen] { chosen = [as_json] { return Run(*as_json); }; });
+}
+
+}  // namespace ringlet::cli
