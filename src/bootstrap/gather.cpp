@@ -17,13 +17,13 @@ std::optional<std::vector<View>> Split(View entries, std::uint32_t count) {
   return views;
 }
 
-Error Mismatch(const GatherHeader& theirs, const GatherHeader& ours) {
+Error Mismatch(const std::string& who, const GatherHeader& theirs, const GatherHeader& ours) {
   const auto text = [](const GatherHeader& header) {
     return fmt::format("{} {}", header.barrier ? "barrier" : "all-gather", header.sequence);
   };
-  return Error{Code::kProtocol, fmt::format("it is in {} of the control network, this rank in {}: the ranks "
+  return Error{Code::kProtocol, fmt::format("{} is in {} of the control network, this rank in {}: the ranks "
                                             "do not call the same operations in the same order",
-                                            text(theirs), text(ours))};
+                                            who, text(theirs), text(ours))};
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Status TreeGather::OnChild(std::size_t child, const Slice& payload) {
   Reader in(payload.bytes);
   const GatherHeader header = DecodeGatherHeader(in);
   const GatherHeader expected{current_.sequence, running_ ? current_.barrier : header.barrier};
-  if (!in.ok() || header != expected) return Mismatch(header, expected);
+  if (!in.ok() || header != expected) return Mismatch("it", header, expected);
   if (from_child_[child]) return Error{Code::kProtocol, "it sent its entries twice"};
   const View entries = payload.bytes.subspan(kGatherHeaderBytes);
   if (!Split(entries, header.barrier ? 0 : place_.children[child].count))
@@ -75,11 +75,12 @@ Status TreeGather::Advance() {
   Writer out;
   Encode(out, current_);
   if (!current_.barrier) out.Blob(own_);
-  for (std::optional<Slice>& child : from_child_) {
-    Reader in(child->bytes);
-    if (const GatherHeader header = DecodeGatherHeader(in); header != current_) return Mismatch(header, current_);
-    out.Raw(child->bytes.subspan(kGatherHeaderBytes));
-    child.reset();
+  for (std::size_t i = 0; i < from_child_.size(); ++i) {
+    Reader in(from_child_[i]->bytes);
+    if (const GatherHeader header = DecodeGatherHeader(in); header != current_)
+      return Mismatch(fmt::format("rank {}", place_.children[i].first), header, current_);
+    out.Raw(from_child_[i]->bytes.subspan(kGatherHeaderBytes));
+    from_child_[i].reset();
   }
   sent_up_ = true;
   if (place_.parent) {
@@ -92,7 +93,8 @@ Status TreeGather::Advance() {
 Status TreeGather::OnParent(const Slice& payload) {
   Reader in(payload.bytes);
   const GatherHeader header = DecodeGatherHeader(in);
-  if (!in.ok() || !running_ || !sent_up_ || header != current_) return Mismatch(header, current_);
+  if (!in.ok() || !running_ || !sent_up_ || header != current_)
+    return Mismatch("it", header, current_);
   return Complete(payload.Owned());
 }
 
@@ -126,7 +128,8 @@ std::string TreeGather::Awaited() const {
 Status RingGather::Start(bool barrier, Bytes payload) {
   RINGLET_ASSERT(!running_ && !result_);
   const GatherHeader ours{current_.sequence, barrier};
-  if (known_ > 0 && current_ != ours) return Mismatch(current_, ours);
+  if (known_ > 0 && current_ != ours)
+    return Mismatch(fmt::format("rank {}", (self_ + size_ - 1) % size_), current_, ours);
   running_ = true;
   current_ = ours;
   return Store(self_, std::move(payload));
@@ -137,7 +140,7 @@ Status RingGather::OnPrevious(const Slice& payload) {
   const GatherHeader header = DecodeGatherHeader(in);
   const std::uint32_t origin = in.U32();
   const GatherHeader expected{current_.sequence, running_ ? current_.barrier : header.barrier};
-  if (!in.ok() || header != expected) return Mismatch(header, expected);
+  if (!in.ok() || header != expected) return Mismatch("it", header, expected);
   current_.barrier = header.barrier;
   if (origin >= size_ || origin == self_ || blocks_[origin])
     return Error{Code::kProtocol, fmt::format("it passed on a block of rank {} that cannot be", origin)};

@@ -109,6 +109,7 @@ void Member::OnReceived(const Received& event, Instant now) {
 
 void Member::OnClosed(const Closed& event, Instant now) {
   if (const auto it = lines_.find(event.line); it != lines_.end()) {
+    if (it->second.left && IsNeeded(it->second)) return;  // RequirePresent will want to know
     const Line line = std::move(it->second);
     lines_.erase(it);
     return OnLineClosed(line, event.why);
@@ -180,6 +181,8 @@ void Member::Pump(LineId id) {
     auto frame = it->second.wire.Next();
     if (!frame.ok()) {
       if (it->second.role == Role::kCaller) return DropCaller(id, frame.error().message);
+      if (it->second.role == Role::kRoot)
+        return FailHere(Code::kProtocol, "the root sent " + frame.error().message);
       return FailOn(it->second.peer, Code::kProtocol, "sent " + frame.error().message);
     }
     if (!*frame) return;
@@ -218,9 +221,12 @@ void Member::OnIdentify(LineId id, Line& line, const Frame& frame) {
   const Purpose purpose = line.wire.purpose();
   const std::uint32_t previous = (Index(config_.rank) + config_.size - 1) % config_.size;
   Role role = Role::kCaller;
+  // The addresses of a rank are known to others only after it has checked in.
+  if (!checked_in_) return DropCaller(id, fmt::format("rank {} calls too early", peer));
   if (purpose == Purpose::kTree && is_tree() && place_.parent == Rank{peer}) role = Role::kParent;
   if (purpose == Purpose::kRing && !is_tree() && peer == previous) role = Role::kPrevious;
-  if (purpose == Purpose::kPeer && state_ == State::kStanding) role = Role::kPeerIn;
+  // Whoever calls as a peer has been told to go; our own word to go may still be under way.
+  if (purpose == Purpose::kPeer && reported_) role = Role::kPeerIn;
   const bool taken = role != Role::kPeerIn && LineOf(role, peer) != 0;
   if (role == Role::kCaller || taken)
     return DropCaller(id, fmt::format("rank {} calls where it has no place", peer));
@@ -244,9 +250,10 @@ void Member::OnRootFrame(Line& line, const Frame& frame) {
       if (is_tree() && Index(config_.rank) == 0 && roster_.size() == 0) return OnRoster(frame);
       break;
     case FrameType::kNeighbour:
-      if (!is_tree() && roster_.size() == 0 && state_ == State::kJoining) return OnNeighbour(frame);
+      if (!is_tree() && roster_.size() == 0 && !ring_->running()) return OnNeighbour(frame);
       break;
     case FrameType::kDone:
+      if (!is_tree() && !reported_) break;
       root_done_ = true;
       line.left = true;
       if (!is_tree()) state_ = State::kStanding;
@@ -329,13 +336,26 @@ void Member::OnPreviousFrame(const Frame& frame) {
 }
 
 void Member::OnPeerFrame(const Line& line, const Frame& frame) {
-  if (static_cast<FrameType>(frame.type) != FrameType::kMessage || frame.payload.bytes.size() < 8)
-    return FailOn(line.peer, Code::kProtocol, fmt::format("sent a frame of type {} that does not fit", frame.type));
+  const auto type = static_cast<FrameType>(frame.type);
+  const Rank peer{line.peer};
   Reader in(frame.payload.bytes);
-  const std::uint64_t tag = in.U64();
-  const View message = in.Raw(in.remaining());
-  const Status put = mailbox_.Put(Rank{line.peer}, tag, Bytes(message.begin(), message.end()));
-  if (!put.ok()) FailHere(put.error().code, put.error().message);
+  if (type == FrameType::kMessage && in.remaining() >= 8) {
+    const std::uint64_t tag = in.U64();
+    const View message = in.Raw(in.remaining());
+    const Status put = mailbox_.Put(peer, tag, Bytes(message.begin(), message.end()));
+    if (!put.ok()) FailHere(put.error().code, put.error().message);
+    return;
+  }
+  if (type == FrameType::kAsk && in.AtEnd())
+    return PostFrame(peer, ToFrame(config_.activity ? config_.activity() : Activity()));
+  const auto answer = ParseActivity(frame.payload.bytes);
+  const auto asked = answers_.find(line.peer);
+  if (type == FrameType::kAnswer && answer.ok() && asked != answers_.end()) {
+    asked->second = *answer;
+    return;
+  }
+  FailOn(line.peer, Code::kProtocol,
+         fmt::format("sent a frame of type {} that does not fit", frame.type));
 }
 
 // ---- joining ----------------------------------------------------------------------------------
@@ -403,15 +423,17 @@ void Member::AdvanceGather(const Status& status, std::uint32_t peer) {
   if (auto table = tree_->TakeResult()) table_ = std::move(table);
 }
 
+// Not the next in the ring: it may have all it needs, and what it owes us comes the other way.
+bool Member::IsNeeded(const Line& line) {
+  return line.role == Role::kParent || line.role == Role::kChild || line.role == Role::kPrevious;
+}
+
 // Whoever has left will not take part any more: say so instead of waiting for it.
 void Member::RequirePresent() {
   if (!(is_tree() ? tree_->running() : ring_->running())) return;
-  for (const auto& [id, line] : lines_) {
-    // Not the next in the ring: it may have all it needs, and what it owes us comes the other way.
-    const bool needed = line.role == Role::kParent || line.role == Role::kChild || line.role == Role::kPrevious;
-    if (needed && line.left)
+  for (const auto& [id, line] : lines_)
+    if (IsNeeded(line) && line.left)
       return FailOn(line.peer, Code::kPeerLost, "has left (destroyed the communicator)");
-  }
 }
 
 void Member::Post(Rank to, std::uint64_t tag, Bytes message, Instant now) {
@@ -425,14 +447,36 @@ void Member::Post(Rank to, std::uint64_t tag, Bytes message, Instant now) {
   }
   Writer out = BeginFrame(static_cast<std::uint8_t>(FrameType::kMessage));
   out.U64(tag).Raw(message);
-  Bytes frame = EndFrame(std::move(out));
-  if (const LineId line = LineOf(Role::kPeerOut, Index(to)); line != 0) return SendFrame(line, std::move(frame));
-  auto it = std::ranges::find_if(
-      outgoing_, [&](const Outgoing& o) { return o.role == Role::kPeerOut && o.peer == Index(to); });
+  PostFrame(to, EndFrame(std::move(out)));
+}
+
+void Member::Ask(Rank whom, Instant now) {
+  if (Finished() || whom == config_.rank) return;
+  now_ = now;
+  answers_[Index(whom)] = std::nullopt;
+  PostFrame(whom, ToFrame(FrameType::kAsk));
+}
+
+std::optional<Activity> Member::TakeAnswer(Rank from) {
+  const auto it = answers_.find(Index(from));
+  if (it == answers_.end() || !it->second) return std::nullopt;
+  const std::optional<Activity> answer = it->second;
+  answers_.erase(it);
+  return answer;
+}
+
+// To any rank: over the line that stands, or one that is made now and kept.
+void Member::PostFrame(Rank to, Bytes frame) {
+  if (const LineId line = LineOf(Role::kPeerOut, Index(to)); line != 0)
+    return SendFrame(line, std::move(frame));
+  auto it = std::ranges::find_if(outgoing_, [&](const Outgoing& o) {
+    return o.role == Role::kPeerOut && o.peer == Index(to);
+  });
   if (it == outgoing_.end()) {
     const auto introduction = roster_.At(to);
-    if (!introduction.ok()) return FailHere(introduction.error().code, introduction.error().message);
-    Connect(Role::kPeerOut, Index(to), introduction->addresses, now + config_.timeout);
+    if (!introduction.ok())
+      return FailHere(introduction.error().code, introduction.error().message);
+    Connect(Role::kPeerOut, Index(to), introduction->addresses, now_ + config_.timeout);
     it = std::prev(outgoing_.end());
   }
   it->waiting.push_back(std::move(frame));

@@ -9,6 +9,7 @@
 //           passed on over all of them, so it reaches every rank with its origin and reason.
 // Over:     failed (failure() says why) or left.
 #pragma once
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -37,6 +38,7 @@ struct MemberConfig {
   std::size_t half_open_max = 1024;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
+  std::function<Activity()> activity;  ///< what to answer when another rank asks; none: nothing
 };
 
 class Member final : public Machine {
@@ -62,6 +64,9 @@ class Member final : public Machine {
   /// Sends `message` to `to`; `to` finds it under (this rank, tag).
   void Post(Rank to, std::uint64_t tag, Bytes message, Instant now);
   std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag) { return mailbox_.Take(from, tag); }
+  /// Asks another rank what it is doing; its machine answers even while its caller is elsewhere.
+  void Ask(Rank whom, Instant now);
+  std::optional<Activity> TakeAnswer(Rank from);
 
   // ---- Commands, at any time.
   /// Fails the communicator on all ranks, with this rank as the origin.
@@ -110,11 +115,13 @@ class Member final : public Machine {
   void OnNeighbour(const Frame& frame);
   void FinishRingRoster(const Table& table);
 
+  void PostFrame(Rank to, Bytes frame);
   void Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses, Instant expires);
   void ConnectToChildren();
   void ReportIfReady();
   void Go();
   void AdvanceGather(const Status& status, std::uint32_t peer);
+  static bool IsNeeded(const Line& line);
   void RequirePresent();
 
   void DropCaller(LineId id, const std::string& why);
@@ -147,6 +154,7 @@ class Member final : public Machine {
   std::optional<RingGather> ring_;
   std::optional<Table> table_;
   Mailbox mailbox_;
+  std::map<std::uint32_t, std::optional<Activity>> answers_;  // by rank, of those that were asked
   std::optional<Failure> failure_;
   std::optional<Failure> suspicion_;  // a line closed, and why is not yet certain
   Instant suspicion_expires_{0};

@@ -74,6 +74,23 @@ Result<Failure> ParseFailure(View payload) {
   return failure;
 }
 
+Bytes ToFrame(const Activity& activity) {
+  Writer out = Begin(FrameType::kAnswer);
+  out.U64(activity.operations).U8(activity.waits_for ? 1 : 0).U32(activity.waits_for.value_or(0));
+  return EndFrame(std::move(out));
+}
+
+Result<Activity> ParseActivity(View payload) {
+  Reader in(payload);
+  Activity activity;
+  activity.operations = in.U64();
+  const bool waits = in.U8() != 0;
+  const std::uint32_t rank = in.U32();
+  if (waits) activity.waits_for = rank;
+  if (!in.AtEnd()) return Malformed("answer");
+  return activity;
+}
+
 std::string RangesText(const std::vector<std::uint32_t>& ascending) {
   std::string text;
   for (std::size_t i = 0; i < ascending.size();) {

@@ -26,6 +26,8 @@ enum class FrameType : std::uint8_t {
   kMessage = 13,  ///< peer to peer: a tagged message
   kFailure = 14,  ///< on every line: somebody failed, pass it on
   kLeave = 15,    ///< on every line: I go, and that is in order
+  kAsk = 16,      ///< peer to peer: what are you doing?
+  kAnswer = 17,   ///< peer to peer: this
 };
 
 /// How members are connected, and how an all-gather goes.
@@ -55,6 +57,14 @@ struct Failure {
 inline constexpr std::uint32_t kNoOrigin = 0xffffffff;
 inline constexpr std::size_t kFailureTextBytesMax = 4096;
 
+/// What a rank is doing on the data plane. Asked when an operation times out, to find the rank that
+/// has not come rather than one that waits for it as well.
+struct Activity {
+  std::uint64_t operations = 0;            ///< begun so far
+  std::optional<std::uint32_t> waits_for = {};  ///< inside one: a rank whose data it needs next
+  bool operator==(const Activity&) const = default;
+};
+
 /// The largest frame that is accepted from whoever has proved to know the secret, per kind of line.
 inline constexpr std::size_t kCheckInBytesMax = 8192;
 inline constexpr std::size_t kMemberFrameBytesMax = std::size_t{1} << 30;
@@ -68,6 +78,8 @@ Bytes ToFrame(FrameType type);                          ///< one without payload
 Result<CheckIn> ParseCheckIn(View payload);
 Result<Welcome> ParseWelcome(View payload);
 Result<Failure> ParseFailure(View payload);
+Bytes ToFrame(const Activity& activity);
+Result<Activity> ParseActivity(View payload);
 
 /// "2", "3-7,9": for naming who is missing.
 std::string RangesText(const std::vector<std::uint32_t>& ascending);

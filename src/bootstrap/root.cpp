@@ -56,10 +56,16 @@ void Root::OnReceived(const Received& event, Instant now) {
     const auto guest = guests_.find(event.line);
     if (guest == guests_.end()) return;
     auto frame = guest->second.wire.Next();
-    if (!frame.ok()) return DropStranger(event.line, frame.error().message);
+    if (!frame.ok()) return OnBrokenStream(event.line, guest->second, frame.error());
     if (!*frame) return;
     OnFrame(event.line, guest->second, **frame, now);
   }
+}
+
+void Root::OnBrokenStream(LineId line, const Guest& guest, const Error& error) {
+  if (!guest.rank) return DropStranger(line, error.message);
+  RejectAll({Code::kProtocol, *guest.rank,
+             fmt::format("{} sent the root {}", members_.at(*guest.rank).description, error.message)});
 }
 
 void Root::OnClosed(const Closed& event) {

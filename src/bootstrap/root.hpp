@@ -63,6 +63,7 @@ class Root final : public Machine {
 
   void OnAccepted(const Accepted& event, Instant now);
   void OnReceived(const Received& event, Instant now);
+  void OnBrokenStream(LineId line, const Guest& guest, const Error& error);
   void OnClosed(const Closed& event);
   void OnTick(Instant now);
   void OnFrame(LineId line, Guest& guest, const Frame& frame, Instant now);

@@ -246,18 +246,34 @@ std::string Execution::WaitingFor() const {
                      who.empty() ? "waits for nobody" : "waits for " + who);
 }
 
-/// What a lane waits for from its peer; nothing where it has come to its end, or waits for this
-/// rank's own other lanes.
-std::string Execution::DescribeLane(std::uint32_t lane) const {
+std::optional<Rank> Execution::Awaits() const {
+  std::optional<Rank> receiver;
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    if (!Waits(i)) continue;
+    const Lane& lane = task_.flow->lanes[i];
+    if (!lane.sends) return lane.peer;
+    receiver = lane.peer;
+  }
+  return receiver;
+}
+
+/// Whether a lane waits for its peer; not where it has come to its end, or waits for this rank's own
+/// other lanes.
+bool Execution::Waits(std::uint32_t lane) const {
   const FlowStep* step = Current(lane);
-  if (step == nullptr) return {};
+  if (step == nullptr) return false;
+  return lanes_[lane].header_bytes < kHeaderBytes || AllowedBytes(lane, *step) > 0;
+}
+
+std::string Execution::DescribeLane(std::uint32_t lane) const {
+  if (!Waits(lane)) return {};
+  const FlowStep* step = Current(lane);
   const LaneState& state = lanes_[lane];
   const bool sends = task_.flow->lanes[lane].sends;
   const std::uint32_t peer = Index(task_.flow->lanes[lane].peer);
   if (state.header_bytes < kHeaderBytes) {
     return fmt::format("rank {} to {}", peer, sends ? "take the first bytes" : "begin");
   }
-  if (AllowedBytes(lane, *step) == 0) return {};
   return fmt::format("{} rank {} ({} of {} elements of step {} have {})",
                      sends ? "room on the link to" : "data from", peer,
                      state.bytes / element_bytes_, step->range.count, step->origin,

@@ -72,6 +72,8 @@ class Execution {
   /// Whom this rank waits for, for the message of a deadline: "rank 1 in all_reduce of 8 float sum
   /// as operation 17 waits for data from rank 0 (4 of 8 elements of step 1 have come) and ...".
   std::string WaitingFor() const;
+  /// The rank whose data are awaited or, if none are, one that takes no data; empty when nobody is.
+  std::optional<Rank> Awaits() const;
 
  private:
   /// How far one direction of one link is.
@@ -100,6 +102,7 @@ class Execution {
   View Operand(const FlowStep& step, std::size_t offset_bytes, std::size_t bytes) const;
   std::span<std::byte> Target(const FlowStep& step, std::size_t offset_bytes, std::size_t bytes);
   void CopyUntouched();
+  bool Waits(std::uint32_t lane) const;
   std::string DescribeLane(std::uint32_t lane) const;
 
   Task task_;

@@ -125,14 +125,14 @@ struct Bfloat16 {
   }
 
  private:
-  /// The float whose upper half is `value` rounded; its lower half is left as it comes.
+  /// The float whose upper half is `value` rounded; its lower half is left as it comes. NaN needs
+  /// no care: it is an operand's, with zeros below, or the processor's own, 0x7fc00000 give or take
+  /// the sign; what is added to either does not reach the upper half.
   static HWY_INLINE Word Round(hn::Vec<D> value) {
     const DWord dw;
     const Word bits = hn::BitCast(dw, value);
     const Word odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(dw, 1u));
-    const Word rounded = hn::Add(bits, hn::Add(odd, hn::Set(dw, 0x7fffu)));
-    const auto is_nan = hn::RebindMask(dw, hn::IsNaN(value));
-    return hn::IfThenElse(is_nan, hn::Set(dw, 0x7fc00000u), rounded);
+    return hn::Add(bits, hn::Add(odd, hn::Set(dw, 0x7fffu)));
   }
 };
 

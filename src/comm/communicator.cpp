@@ -11,6 +11,9 @@ namespace {
 
 // A broken link is noticed at once; the control network tells within this time whose fault it is.
 constexpr std::chrono::milliseconds kExplanation(1000);
+// For finding out who is missing when an operation has timed out.
+constexpr std::chrono::milliseconds kAnswer(1000);
+constexpr std::uint32_t kHopsMax = 256;
 
 }  // namespace
 
@@ -53,8 +56,28 @@ Result<std::unique_ptr<collective::Execution>> Communicator::Prepare(const Call&
                         .fingerprint = {.sequence = sequence_++, .operation = collective::Operation::kAllReduce,
                                         .type = call.type, .op = call.op, .count = call.count},
                         .self = identity_.rank, .ranks = identity_.size};
+  control_->doing().operations = sequence_;
   return std::make_unique<collective::Execution>(
       std::move(task), [this](Rank peer, std::uint16_t) { return links_->Find(peer); });
+}
+
+std::string Communicator::WhoIsMissing(const collective::Execution& running) {
+  std::optional<Rank> suspect = running.Awaits();
+  const std::uint64_t mine = control_->doing().operations;
+  // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
+  // long, so its length is bounded; whoever is asked answers from its service thread.
+  for (std::uint32_t hop = 0; suspect && hop < kHopsMax && *suspect != identity_.rank; ++hop) {
+    const std::string name = control_->roster().DescribeRank(*suspect);
+    const auto activity = control_->Ask(*suspect, kAnswer);
+    if (!activity) return name + " does not answer: its process is stopped or gone";
+    if (activity->operations < mine)
+      return fmt::format("{} has not called it: it has begun {} operations, this rank {}", name,
+                         activity->operations, mine);
+    if (!activity->waits_for) return name + " has finished its part; the link between is stuck";
+    if (*activity->waits_for >= identity_.size) break;
+    suspect = Rank{*activity->waits_for};
+  }
+  return "";
 }
 
 Status Communicator::AllReduce(const Call& call) {
@@ -62,16 +85,25 @@ Status Communicator::AllReduce(const Call& call) {
   const Instant deadline = os::Now() + timeout_;
   const collective::RunPolicy policy{.check = [&] { return Check(deadline, *execution); }};
   const Status status = collective::RunToEnd(*execution, links_->waiter(), policy);
-  return status.ok() ? Ok() : Status(Conclude(status.error()));
+  if (!status.ok()) return Conclude(status.error());
+  Finished();
+  return Ok();
 }
+
+void Communicator::Finished() { control_->doing().waits_for = -1; }
 
 Status Communicator::Check(Instant deadline,
                            const collective::Execution& running) {
   if (auto failed = failure()) return *failed;
+  const auto awaits = running.Awaits();
+  control_->doing().waits_for = awaits ? static_cast<std::int64_t>(Index(*awaits)) : -1;
   if (os::Now() < deadline) return Ok();
-  return Error{Code::kTimeout, fmt::format("{} timed out after {} ms: {}",
-                                           control_->roster().DescribeRank(identity_.rank), timeout_.count(),
-                                           running.WaitingFor())};
+  const std::string missing = WhoIsMissing(running);
+  if (auto failed = failure()) return *failed;
+  return Error{Code::kTimeout,
+               fmt::format("{}{}{} timed out after {} ms: {}", missing, missing.empty() ? "" : "; ",
+                           control_->roster().DescribeRank(identity_.rank), timeout_.count(),
+                           running.WaitingFor())};
 }
 
 Error Communicator::Conclude(const Error& error) {

@@ -58,6 +58,8 @@ class Communicator {
   Result<std::unique_ptr<collective::Execution>> Prepare(const Call& call);
   /// Ok while it is worth going on: not failed, not aborted, in time.
   Status Check(Instant deadline, const collective::Execution& running);
+  /// The run has come to its end.
+  void Finished();
   /// Makes of a failed run the communicator's failure, on all ranks, and gives its best reason.
   Error Conclude(const Error& error);
 
@@ -67,6 +69,7 @@ class Communicator {
   std::optional<Error> failure() const { return control_->failure(); }
 
  private:
+  std::string WhoIsMissing(const collective::Execution& running);
   std::shared_ptr<const collective::Flow> FlowFor(std::size_t count);
 
   Identity identity_;

@@ -73,6 +73,22 @@ TEST(Communicator, ARankThatDoesNotCallIsNamedAtTheDeadline) {
            });
 }
 
+TEST(Communicator, TheOneWhoIsMissingIsFoundBehindThoseWhoWaitThemselves) {
+  RunRanks(5, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+             std::optional<Error> failure;
+             if (rank == 2) {
+               failure = (*communicator)->control().AwaitFailure(std::chrono::seconds(20));
+             } else {
+               failure = SumOfRanks(**communicator, 1000).error();
+             }
+             ASSERT_TRUE(failure.has_value());
+             EXPECT_THAT(failure->message, HasSubstr("rank 2 (host"));
+             EXPECT_THAT(failure->message, HasSubstr("has not called it: it has begun 0 operations"));
+           });
+}
+
 TEST(Communicator, WhoLeavesEarlyIsNamed) {
   RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());

@@ -35,6 +35,8 @@ struct Control::Shared {
   std::optional<bootstrap::Table> table;
   std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
   std::function<void()> on_failure;
+  std::optional<Rank> asked;
+  std::optional<bootstrap::Activity> answer;
 
   void Look() {
     const std::lock_guard lock(mutex);
@@ -44,6 +46,8 @@ struct Control::Shared {
     if (auto one = member->TakeTable()) table = std::move(one);
     for (auto& [key, message] : awaited)
       if (!message) message = member->TakeMessage(key.first, key.second);
+    if (asked)
+      if (auto one = member->TakeAnswer(*asked)) answer = one;
     if (member->Finished()) {
       over = true;
       failure = member->failure();
@@ -55,8 +59,8 @@ struct Control::Shared {
 };
 
 Control::Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
-                 std::chrono::milliseconds operation_timeout)
-    : process_(std::move(process)), shared_(std::move(shared)), operation_timeout_(operation_timeout) {}
+                 std::shared_ptr<Doing> doing, std::chrono::milliseconds operation_timeout)
+    : process_(std::move(process)), shared_(std::move(shared)), doing_(std::move(doing)), operation_timeout_(operation_timeout) {}
 
 Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process, Options options,
                                                const std::stop_token& abort) {
@@ -64,8 +68,15 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
   const auto join_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
   shared->rank = options.member.rank;
   shared->driver = &process->driver();
+  auto doing = std::make_shared<Doing>();
+  options.member.activity = [doing] {
+    bootstrap::Activity activity{.operations = doing->operations};
+    if (const std::int64_t rank = doing->waits_for; rank >= 0)
+      activity.waits_for = static_cast<std::uint32_t>(rank);
+    return activity;
+  };
   shared->member = std::make_shared<Member>(std::move(options.member));
-  std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
+  std::unique_ptr<Control> control(new Control(process, shared, doing, join_timeout + kLastLadderStep));
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
   process->driver().Post([process = process.get(), shared, listeners] {
     os::Hosted hosted{.machine = shared->member, .listeners = std::move(*listeners)};
@@ -163,6 +174,16 @@ Result<Bytes> Control::Receive(Rank from, std::uint64_t tag) {
   shared_->awaited.erase(key);
   RINGLET_TRY(arrived);
   return *message;
+}
+
+std::optional<bootstrap::Activity> Control::Ask(Rank whom, std::chrono::milliseconds patience) {
+  std::unique_lock lock(shared_->mutex);
+  shared_->asked = whom;
+  shared_->answer.reset();
+  Command([whom](Member& member) { member.Ask(whom, os::SocketDriver::Now()); });
+  shared_->changed.wait_for(lock, patience, [&] { return shared_->over || shared_->answer; });
+  shared_->asked.reset();
+  return std::exchange(shared_->answer, std::nullopt);
 }
 
 void Control::Fail(const Error& error) {

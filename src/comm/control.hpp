@@ -1,6 +1,7 @@
 // The control network as a rank's thread sees it: calls that wait. The Member behind it lives on the
 // service thread; every wait here has a deadline, ends when the communicator fails, and says why.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -56,6 +57,16 @@ class Control {
     return result;
   }
 
+  /// What this rank answers when another asks what it does; written by the rank's thread.
+  struct Doing {
+    std::atomic<std::uint64_t> operations{0};  ///< begun so far
+    std::atomic<std::int64_t> waits_for{-1};   ///< inside one: a rank; else -1
+  };
+  Doing& doing() { return *doing_; }
+  /// Asks `whom` what it does. Empty when it does not answer within `patience`: its process is
+  /// stopped or gone.
+  std::optional<bootstrap::Activity> Ask(Rank whom, std::chrono::milliseconds patience);
+
   /// Fails the communicator on all ranks, unless it has failed already.
   void Fail(const Error& error);
   /// The reason why the communicator has failed, if it has. Any thread.
@@ -73,13 +84,14 @@ class Control {
  private:
   struct Shared;
   Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
-          std::chrono::milliseconds operation_timeout);
+          std::shared_ptr<Doing> doing, std::chrono::milliseconds operation_timeout);
   Status Await(const std::function<bool()>& ready);
   Result<bootstrap::Table> Gather(bool barrier, Bytes payload);
   void Command(std::function<void(bootstrap::Member&)> command);
 
   std::shared_ptr<Process> process_;
   std::shared_ptr<Shared> shared_;
+  std::shared_ptr<Doing> doing_;  // the service thread reads it
   std::chrono::milliseconds operation_timeout_;
   bootstrap::Roster roster_;
 };

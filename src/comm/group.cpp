@@ -31,6 +31,7 @@ Status RunWave(const std::vector<Running>& wave) {
     return Ok();
   };
   const Status status = collective::RunAllToEnd(executions, waiters, &os::PollReadable, policy);
+  for (const Running& one : wave) one.communicator->Finished();
   if (status.ok()) return Ok();
   Error reason = status.error();
   for (const Running& one : wave) reason = one.communicator->Conclude(reason);

@@ -1,10 +1,12 @@
 #include "os/socket_driver.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,6 +34,8 @@ constexpr int kAcceptsPerTurn = 256;
 constexpr std::size_t kGatherMax = 64;  // buffers in one sendmsg
 constexpr std::size_t kDescriptorsMax = 16;
 constexpr Token kWakeToken = 0;
+constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing loses them
+constexpr std::size_t kPartingMax = 1024;  // lines; with more, strangers could use up descriptors
 
 /// Options of a control connection: small messages leave at once, a dead host is noticed.
 void Tune(int fd) {
@@ -57,6 +61,7 @@ struct Line {
   bool connecting = false;
   bool dying = false;      // hang up when `unsent` is empty
   bool detaching = false;  // hand over when `unsent` is empty
+  bool parting = false;    // dying, closed for writing; hang up when the peer has closed too
   std::deque<Unsent> unsent;
   std::size_t unsent_bytes = 0;
   std::size_t sent_of_first = 0;
@@ -114,6 +119,8 @@ class SocketDriver::Impl {
   void ReadFrom(Token token);
   bool ReadOnce(Token token, Line& line);
   void Flush(Token token);
+  void Part(Token token);
+  void Discard(Token token);
   bool SendSome(Line& line, int& error);
   void Lose(Token token, std::string why);
   void Drop(Token token);
@@ -133,6 +140,7 @@ class SocketDriver::Impl {
   std::unordered_map<Token, Door> doors_;
   std::set<std::pair<Instant, Id>> due_;
   std::set<std::pair<Instant, Token>> lingering_;
+  std::size_t parting_ = 0;
   std::deque<std::pair<Id, Event>> deferred_;
   std::vector<Token> dirty_;
   std::vector<Id> touched_;
@@ -172,6 +180,7 @@ void SocketDriver::Impl::Remove(Id id, Instant linger) {
       Drop(token);
     } else {
       lingering_.emplace(Now() + linger, token);
+      WatchLine(token, *line);
     }
   }
 }
@@ -186,9 +195,12 @@ void SocketDriver::Impl::Deliver(Id id, const Event& event) {
 void SocketDriver::Impl::Drain(Id id) {
   const auto it = entries_.find(id);
   if (it == entries_.end()) return;
-  Entry& entry = it->second;
-  const std::shared_ptr<Machine> machine = entry.hosted.machine;
-  while (auto action = machine->PollAction()) Apply(id, std::move(*action));
+  const std::shared_ptr<Machine> machine = it->second.hosted.machine;
+  while (auto action = machine->PollAction()) {
+    Apply(id, std::move(*action));
+    if (!entries_.contains(id)) return;  // a callback has removed it
+  }
+  Entry& entry = entries_.at(id);
   const auto deadline = machine->Deadline();
   if (deadline != entry.deadline) {
     if (entry.deadline) due_.erase({*entry.deadline, id});
@@ -206,7 +218,8 @@ void SocketDriver::Impl::Apply(Id id, Action action) {
                  [&](const Hangup& hangup) { DoHangup(id, hangup.line); },
                  [&](const Detach& detach) { DoDetach(id, detach.line); },
                  [&](const Note& note) {
-                   if (const auto& sink = entries_.at(id).hosted.note) sink(note);
+                   // A copy: the callback may remove the machine, and itself with it.
+                   if (const auto sink = entries_.at(id).hosted.note) sink(note);
                  },
              },
              action);
@@ -244,8 +257,8 @@ void SocketDriver::Impl::DoHangup(Id id, LineId line_id) {
   if (!line) return;
   entries_.at(id).lines.erase(line_id);
   line->dying = true;
-  if (line->unsent.empty() || line->connecting) return Drop(token);
-  constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing loses them
+  if (line->connecting) return Drop(token);
+  if (line->unsent.empty()) return Part(token);
   lingering_.emplace(Now() + kLastWords, token);
   WatchLine(token, *line);
 }
@@ -266,7 +279,7 @@ void SocketDriver::Impl::HandOver(Token token) {
   const auto it = entries_.find(line.owner);
   if (it == entries_.end()) return;
   it->second.lines.erase(line.id);
-  if (it->second.hosted.detached) it->second.hosted.detached(line.id, std::move(line.fd));
+  if (const auto detached = it->second.hosted.detached) detached(line.id, std::move(line.fd));
 }
 
 // ---- lines ------------------------------------------------------------------------------------
@@ -286,7 +299,8 @@ Token SocketDriver::Impl::AddLine(Id id, LineId line_id, Fd fd, bool is_unix, bo
 }
 
 void SocketDriver::Impl::WatchLine(Token token, Line& line) {
-  std::uint32_t wanted = line.dying || line.detaching ? 0u : std::uint32_t{EPOLLIN};
+  const bool deaf = (line.dying && !line.parting) || line.detaching;
+  std::uint32_t wanted = deaf ? 0u : std::uint32_t{EPOLLIN};
   if (line.connecting || !line.unsent.empty()) wanted |= EPOLLOUT;
   if (wanted == line.watched) return;
   line.watched = wanted;
@@ -321,6 +335,7 @@ void SocketDriver::Impl::Drop(Token token) {
     const auto line = entry->second.lines.find(it->second.id);
     if (line != entry->second.lines.end() && line->second == token) entry->second.lines.erase(line);
   }
+  if (it->second.parting) --parting_;
   lines_.erase(it);
   ++counters.system_calls;
 }
@@ -350,7 +365,7 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
       spare_.Close();
       Fd(::accept4(again->second.listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC)).Close();
       spare_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-      if (const auto& sink = entries_.at(owner).hosted.note)
+      if (const auto sink = entries_.at(owner).hosted.note)
         sink(Note{LogLevel::kWarn, "out of file descriptors: a caller was turned away (raise ulimit -n)"});
       return;
     }
@@ -370,6 +385,7 @@ void SocketDriver::Impl::OnLine(Token token, std::uint32_t events) {
   if (events & EPOLLOUT) Flush(token);
   line = FindLine(token);
   if (!line) return;
+  if (line->parting) return Discard(token);
   if (line->dying || line->detaching) {
     if (events & (EPOLLERR | EPOLLHUP)) Lose(token, "connection closed");
     return;
@@ -442,10 +458,37 @@ void SocketDriver::Impl::Flush(Token token) {
     return Lose(token, ErrnoText(error));
   }
   if (line->unsent.empty()) {
-    if (line->dying) return Drop(token);
+    if (line->dying) return Part(token);
     if (line->detaching) return HandOver(token);
   }
   WatchLine(token, *line);
+}
+
+// All is with the kernel. If the peer should say something more, closing now would reset the
+// connection and destroy what has not reached it yet: close for writing, and wait for it to close.
+void SocketDriver::Impl::Part(Token token) {
+  Line& line = lines_.at(token);
+  if (line.parting) return;
+  int unacknowledged = 0;
+  ::ioctl(line.fd.get(), SIOCOUTQ, &unacknowledged);
+  ++counters.system_calls;
+  if (line.is_unix || unacknowledged == 0 || parting_ >= kPartingMax) return Drop(token);
+  ::shutdown(line.fd.get(), SHUT_WR);
+  ++counters.system_calls;
+  line.parting = true;
+  ++parting_;
+  lingering_.emplace(Now() + kLastWords, token);
+  WatchLine(token, line);
+}
+
+void SocketDriver::Impl::Discard(Token token) {
+  const Line* line = FindLine(token);
+  for (int i = 0; i < kReadsPerTurn; ++i) {
+    const ssize_t bytes = ::recv(line->fd.get(), buffer_.data(), buffer_.size(), 0);
+    ++counters.system_calls;
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (bytes <= 0) return Drop(token);
+  }
 }
 
 bool SocketDriver::Impl::SendSome(Line& line, int& error) {

@@ -32,7 +32,9 @@ class Link {
   virtual Result<std::size_t> Read(std::span<std::byte> out) = 0;
 
   /// What has arrived, as far as it lies in one piece, without moving it; empty when nothing has.
-  /// Valid until the next call of Read or Consume. Reduces out of it, then Consume.
+  /// Valid until the next call of Read, Peek or Consume. A piece may end in the middle of an
+  /// element and stay so (a ring ends where it ends): what is needed whole is fetched by Read. Who
+  /// consumes nothing sees at least as much again, and more when more has come.
   virtual Result<View> Peek() = 0;
   virtual void Consume(std::size_t bytes) = 0;
 

@@ -12,7 +12,7 @@ namespace ringlet::transport {
 /// Belongs to the thread of its rank; see Waiter for what others may call.
 class Links {
  public:
-  /// \param bell  outlived by the links only if a neighbour of this process still rings it
+  /// \param bell  the rank's own; kept as long as the links
   Links(std::shared_ptr<RankBell> bell, std::vector<std::unique_ptr<Link>> links);
 
   /// The link to `peer`; null when Connect was not asked for one. Valid as long as this lives.

@@ -1,5 +1,6 @@
 // A network of meetings in memory, in virtual time: every test of Meeting is a list of events.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>

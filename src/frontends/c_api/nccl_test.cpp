@@ -231,6 +231,9 @@ TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
 }
 
 TEST(Nccl, AChildOfAForkStartsAfresh) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer cannot start threads in the child of a process with threads";
+#endif
   const auto comms = InitAll(1);
   const pid_t child = fork();
   if (child == 0) {

@@ -24,7 +24,7 @@ struct Job {
 };
 
 Result<Job> Prepare(const BenchWords& words) {
-  Job job{.words = words, .options = {}, .environment = os::ReadEnvironment()};
+  Job job{.words = words, .options = {}, .environment = WithLogOnErrors(os::ReadEnvironment())};
   if (!words.links.empty()) job.environment["RINGLET_LINKS"] = words.links;
   RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(job.environment));
   RINGLET_TRY_ASSIGN(job.options, ParseBenchOptions(words, settings.links));

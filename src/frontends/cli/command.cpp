@@ -15,4 +15,14 @@ void Tell(std::string_view command, std::string_view text) {
   fmt::print(stderr, "ringlet {}: {}\n", command, text);
 }
 
+EnvMap WithLogOnErrors(EnvMap environment) {
+  const auto is_set = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found != environment.end() && !found->second.empty();
+  };
+  if (!is_set("RINGLET_DEBUG_FILE") && !is_set("NCCL_DEBUG_FILE"))
+    environment["RINGLET_DEBUG_FILE"] = "/dev/stderr";
+  return environment;
+}
+
 }  // namespace ringlet::cli

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string_view>
 
+#include "base/env_map.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::cli {
@@ -18,5 +19,9 @@ int Fail(std::string_view command, const Error& error);
 
 /// One line for the user on standard error: "ringlet bench: text".
 void Tell(std::string_view command, std::string_view text);
+
+/// `environment` with the log on standard error, unless it says where the log goes: the tool's
+/// standard output is for results.
+EnvMap WithLogOnErrors(EnvMap environment);
 
 }  // namespace ringlet::cli

@@ -17,5 +17,18 @@ TEST(CommandTest, AMistakeOfTheUserHasAStatusOfItsOwn) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "ringlet env: RINGLET_RANK\n");
 }
 
+TEST(CommandTest, TheLogLeavesStandardOutputToResults) {
+  EXPECT_EQ(WithLogOnErrors({{"A", "b"}}),
+            (EnvMap{{"A", "b"}, {"RINGLET_DEBUG_FILE", "/dev/stderr"}}));
+  EXPECT_EQ(WithLogOnErrors({{"RINGLET_DEBUG_FILE", ""}}),
+            (EnvMap{{"RINGLET_DEBUG_FILE", "/dev/stderr"}}));
+}
+
+TEST(CommandTest, WhoWantsTheLogElsewhereHasIt) {
+  const EnvMap ours{{"RINGLET_DEBUG_FILE", "/tmp/log"}}, nccls{{"NCCL_DEBUG_FILE", "/tmp/log"}};
+  EXPECT_EQ(WithLogOnErrors(ours), ours);
+  EXPECT_EQ(WithLogOnErrors(nccls), nccls);
+}
+
 }  // namespace
 }  // namespace ringlet::cli

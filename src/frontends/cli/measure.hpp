@@ -15,8 +15,9 @@ struct MeasureOptions {
   ReduceOp op = ReduceOp::kSum;
   std::vector<std::size_t> counts;  ///< elements, in the order in which they are run
   bool check = false;
-  std::optional<std::uint32_t> warmup;      ///< else as many as take a moment
-  std::optional<std::uint32_t> iterations;  ///< else as many as fit the time of a size
+  std::optional<std::uint32_t> warmup = std::nullopt;  ///< else as many as take a moment
+  std::optional<std::uint32_t> iterations =
+      std::nullopt;  ///< else as many as fit the time of a size
 };
 
 /// Called on rank 0 only, from its thread, each with the result of all ranks.

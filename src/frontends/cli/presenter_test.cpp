@@ -73,7 +73,7 @@ TEST_P(PresenterTest, OnlyWhereNoTableGrowsProgressIsTold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, PresenterTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Json" : "Table"; });
+                         [](const auto& form) { return form.param ? "Json" : "Table"; });
 
 }  // namespace
 }  // namespace ringlet::cli

@@ -15,7 +15,8 @@ namespace ringlet::cli {
 struct Measurement {
   double time_us = 0;  ///< median over iterations of the slowest rank
   double p99_us = 0;
-  std::optional<std::uint64_t> wrong;  ///< elements on all ranks; empty where nobody checked
+  std::optional<std::uint64_t> wrong =
+      std::nullopt;  ///< elements on all ranks; empty where nobody checked
   bool operator==(const Measurement&) const = default;
 };
 
@@ -35,10 +36,10 @@ struct Formed {
 
 struct BenchReport {
   std::uint32_t ranks = 0;
-  std::string links;
+  std::string links = {};
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  std::vector<Row> rows;
+  std::vector<Row> rows = {};
 };
 
 /// Bytes over time, in GB/s (10^9).

@@ -53,7 +53,7 @@ int Run(const RunOptions& options) {
   const auto signals = TakeSignals();  // before there are threads
   if (!signals.ok()) return Fail(kRun, signals.error());
   const EnvMap environment = os::ReadEnvironment();
-  const auto process = comm::Process::Start(environment);
+  const auto process = comm::Process::Start(WithLogOnErrors(environment));
   if (!process.ok()) return Fail(kRun, process.error());
   const auto id = comm::CreateUniqueId(*process);
   if (!id.ok()) return Fail(kRun, id.error());
@@ -110,7 +110,11 @@ EnvMap RankEnvironment(EnvMap base, const RankPlace& place) {
 
 void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
   CLI::App* run = tool.add_subcommand("run", "Start a program once per rank on this machine");
-  run->usage("ringlet run -n RANKS [--grace SECONDS] [--] PROGRAM ARGUMENTS...");
+  run->footer(
+      "Then the program and its arguments: ringlet run -n RANKS [--] PROGRAM ARGUMENTS...\n"
+      "Each rank is told RINGLET_UNIQUE_ID, RINGLET_RANK, RINGLET_WORLD_SIZE, RINGLET_LOCAL_RANK "
+      "and\n"
+      "torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT.");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto options = std::make_shared<RunOptions>();
   options->program = std::move(program);

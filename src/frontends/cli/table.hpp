@@ -10,7 +10,7 @@ namespace ringlet::cli {
 struct TableHead {
   std::uint32_t ranks = 0;
   bool threads = false;  ///< the ranks are threads of one process
-  std::string links;
+  std::string links = {};
   std::size_t min_bytes = 0;
   std::size_t max_bytes = 0;
   std::uint32_t factor = 2;

@@ -24,7 +24,7 @@ int Explain(const CLI::App& tool, const CLI::ParseError& error, std::string_view
 
 int ParseAndRun(const std::vector<std::string>& arguments) {
   CLI::App tool("Collective communication without a GPU", "ringlet");
-  tool.require_subcommand(1);
+  tool.require_subcommand(0, 1);  // none is refused below, after unknown options were named
   Action chosen;
   const std::string command = arguments.empty() ? "" : arguments.front();
   RunArguments split{.own = arguments, .program = {}};
@@ -36,7 +36,8 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   AddRun(tool, std::move(split.program), chosen);
   AddEnv(tool, chosen);
   AddVersion(tool, chosen);
-  const bool known = tool.get_subcommand_no_throw(command) != nullptr;
+  const bool known =
+      !tool.get_subcommands([&](const CLI::App* one) { return one->check_name(command); }).empty();
   if (!known && !command.empty() && !command.starts_with('-')) {
     fmt::print(stderr, "ringlet: there is no command \"{}\"\nTry: ringlet --help\n", command);
     return kExitUsage;
@@ -47,7 +48,9 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     return Explain(tool, error, known ? command : "");
   }
-  return chosen();
+  if (chosen) return chosen();
+  fmt::print(stderr, "ringlet: no command was given\nTry: ringlet --help\n");
+  return kExitUsage;
 }
 
 }  // namespace

@@ -1,0 +1,267 @@
+#include "bootstrap/gather.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "base/prng.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+using testing::HasSubstr;
+
+Bytes EntryOf(std::uint32_t rank, std::uint32_t round) {
+  return Bytes((rank * 7 + round * 3) % 50, static_cast<std::byte>(rank + round));
+}
+
+void ExpectAllEntries(const Table& table, std::uint32_t size, std::uint32_t round) {
+  ASSERT_EQ(table.size(), size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    const View entry = table.At(Rank{rank});
+    EXPECT_EQ(Bytes(entry.begin(), entry.end()), EntryOf(rank, round)) << "of rank " << rank;
+  }
+}
+
+constexpr std::uint32_t kRounds = 4;
+bool IsBarrier(std::uint32_t round) {
+  return round == 2;
+}
+
+// All ranks of one communicator and the messages between them. Each rank begins its next collective
+// when it likes; messages of one line keep their order, lines do not.
+class TreeRun {
+ public:
+  TreeRun(std::uint32_t size, std::uint32_t arity, std::uint64_t seed)
+      : prng_(seed), round_(size, 0) {
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      places_.push_back(PlaceInTree(Rank{rank}, size, arity));
+      gathers_.emplace_back(places_.back(), size);
+    }
+  }
+
+  void Run() {
+    const auto size = static_cast<std::uint32_t>(gathers_.size());
+    std::uint32_t finished = 0;
+    for (std::uint64_t step = 0; finished < size; ++step) {
+      ASSERT_LT(step, 2'000'000u) << "somebody waits for ever";
+      const auto rank = static_cast<std::uint32_t>(prng_.Below(size));
+      if (prng_.Chance(0.5))
+        Deliver(rank);
+      else if (!gathers_[rank].running() && round_[rank] < kRounds)
+        Check(gathers_[rank].Start(IsBarrier(round_[rank]), EntryOf(rank, round_[rank])));
+      Collect(rank);
+      if (auto table = gathers_[rank].TakeResult()) {
+        if (IsBarrier(round_[rank]))
+          EXPECT_EQ(table->size(), 0u);
+        else
+          ExpectAllEntries(*table, size, round_[rank]);
+        finished += ++round_[rank] == kRounds;
+      }
+    }
+  }
+
+ private:
+  static void Check(const Status& status) { ASSERT_TRUE(status.ok()) << status.error().message; }
+  void Deliver(std::uint32_t rank) {
+    const std::size_t sources = places_[rank].children.size() + 1;
+    const std::size_t source = prng_.Below(sources);
+    std::deque<Slice>& queue = lines_[{rank, source}];
+    if (queue.empty()) return;
+    const Slice payload = queue.front();
+    queue.pop_front();
+    if (source + 1 == sources)
+      Check(gathers_[rank].OnParent(payload));
+    else
+      Check(gathers_[rank].OnChild(source, payload));
+  }
+  void Collect(std::uint32_t rank) {
+    const TreePlace& place = places_[rank];
+    if (auto up = gathers_[rank].TakeUpward()) {
+      const TreePlace& above = places_[Index(*place.parent)];
+      const auto child = std::ranges::find(above.children, rank, &RankRange::first);
+      lines_[{Index(*place.parent), static_cast<std::size_t>(child - above.children.begin())}]
+          .push_back(Slice(Share(std::move(*up))));
+    }
+    if (const auto down = gathers_[rank].TakeDownward())
+      for (const RankRange& child : place.children)
+        lines_[{child.first, places_[child.first].children.size()}].push_back(*down);
+  }
+
+  Prng prng_;
+  std::vector<TreePlace> places_;
+  std::vector<TreeGather> gathers_;
+  std::vector<std::uint32_t> round_;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::deque<Slice>> lines_;
+};
+
+TEST(TreeGather, EverySizeEveryArityAnyOrder) {
+  for (std::uint32_t size = 1; size <= 40; ++size)
+    for (const std::uint32_t arity : {1u, 2u, 3u, 8u}) {
+      const std::uint64_t seed = size * 100 + arity;
+      SCOPED_TRACE(testing::Message() << "size " << size << " arity " << arity << " seed " << seed);
+      TreeRun(size, arity, seed).Run();
+      if (testing::Test::HasFailure()) return;
+    }
+}
+
+void RunRing(std::uint32_t size, std::uint64_t seed) {
+  Prng prng(seed);
+  std::vector<RingGather> gathers;
+  for (std::uint32_t rank = 0; rank < size; ++rank) gathers.emplace_back(Rank{rank}, size);
+  std::vector<std::deque<Bytes>> to(size);
+  std::vector<std::uint32_t> round(size, 0);
+  std::uint32_t finished = 0;
+  for (std::uint64_t step = 0; finished < size; ++step) {
+    ASSERT_LT(step, 2'000'000u) << "somebody waits for ever";
+    const auto rank = static_cast<std::uint32_t>(prng.Below(size));
+    RingGather& gather = gathers[rank];
+    if (prng.Chance(0.5) && !to[rank].empty()) {
+      const Bytes block = std::move(to[rank].front());
+      to[rank].pop_front();
+      const Status status = gather.OnPrevious(Slice(View(block)));
+      ASSERT_TRUE(status.ok()) << status.error().message;
+    } else if (!gather.running() && round[rank] < kRounds) {
+      const bool barrier = IsBarrier(round[rank]);
+      const Status status = gather.Start(barrier, barrier ? Bytes() : EntryOf(rank, round[rank]));
+      ASSERT_TRUE(status.ok()) << status.error().message;
+    }
+    for (Bytes& block : gather.TakeForward()) to[(rank + 1) % size].push_back(std::move(block));
+    const auto table = gather.TakeResult();
+    if (!table) continue;
+    if (!IsBarrier(round[rank])) ExpectAllEntries(*table, size, round[rank]);
+    finished += ++round[rank] == kRounds;
+  }
+  for (const auto& queue : to) EXPECT_TRUE(queue.empty()) << "a block that nobody needed";
+}
+
+TEST(RingGather, EverySizeAnyOrder) {
+  for (std::uint32_t size = 1; size <= 40; ++size) {
+    SCOPED_TRACE(testing::Message() << "size " << size << ", which is the seed too");
+    RunRing(size, size);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+Slice Payload(std::uint32_t sequence, bool barrier, const std::vector<std::string_view>& entries) {
+  Writer out;
+  Encode(out, GatherHeader{sequence, barrier});
+  for (const std::string_view entry : entries) out.Text(entry);
+  return Slice(Share(out.Take()));
+}
+
+Slice Block(std::uint32_t sequence, bool barrier, std::uint32_t origin) {
+  Writer out;
+  Encode(out, GatherHeader{sequence, barrier});
+  out.U32(origin).Raw(AsView("block"));
+  return Slice(Share(out.Take()));
+}
+
+TEST(TreeGather, AnotherKindOrNumberIsNamed) {
+  TreeGather top(PlaceInTree(Rank{0}, 3, 2), 3);
+  ASSERT_TRUE(top.Start(false, {}).ok());
+  const Status kind = top.OnChild(0, Payload(1, true, {}));
+  ASSERT_FALSE(kind.ok());
+  EXPECT_EQ(kind.error().code, Code::kProtocol);
+  EXPECT_THAT(kind.error().message,
+              HasSubstr("it is in barrier 1 of the control network, this rank in all-gather 1"));
+  EXPECT_THAT(top.OnChild(0, Payload(2, false, {"x"})).error().message, HasSubstr("all-gather 2"));
+}
+
+TEST(TreeGather, AKindThatCameEarlyIsComparedAtTheStartAndItsRankNamed) {
+  TreeGather top(PlaceInTree(Rank{0}, 3, 2), 3);
+  ASSERT_TRUE(top.OnChild(0, Payload(1, false, {"x"})).ok());
+  ASSERT_TRUE(top.OnChild(1, Payload(1, true, {})).ok());
+  const Status status = top.Start(false, {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("rank 2 is in barrier 1"));
+}
+
+TEST(TreeGather, EntriesTwiceOrNotThoseOfTheSubtreeAreRefused) {
+  TreeGather top(PlaceInTree(Rank{0}, 4, 1), 4);
+  EXPECT_FALSE(top.OnChild(0, Payload(1, false, {"a", "b"})).ok());
+  EXPECT_FALSE(top.OnChild(0, Payload(1, false, {"a", "b", "c", "d"})).ok());
+  EXPECT_FALSE(top.OnChild(0, Payload(1, true, {"a"})).ok()) << "a barrier carries nothing";
+  EXPECT_FALSE(top.OnChild(0, Slice(AsView("ab"))).ok());
+  ASSERT_TRUE(top.OnChild(0, Payload(1, false, {"a", "b", "c"})).ok());
+  EXPECT_EQ(top.OnChild(0, Payload(1, false, {"a", "b", "c"})).error().message,
+            "it sent its entries twice");
+}
+
+TEST(TreeGather, ATableNobodyWaitsForOrOfAnotherSizeIsRefused) {
+  TreeGather leaf(PlaceInTree(Rank{1}, 2, 2), 2);
+  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a", "b"})).ok()) << "not begun";
+  ASSERT_TRUE(leaf.Start(false, {}).ok());
+  EXPECT_FALSE(leaf.OnParent(Payload(2, false, {"a", "b"})).ok());
+  EXPECT_FALSE(leaf.OnParent(Payload(1, true, {})).ok());
+  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a"})).ok());
+  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a", "b", "c"})).ok());
+  ASSERT_TRUE(leaf.OnParent(Payload(1, false, {"a", "b"})).ok());
+  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a", "b"})).ok()) << "twice";
+
+  TreeGather middle(PlaceInTree(Rank{1}, 3, 1), 3);
+  ASSERT_TRUE(middle.Start(false, {}).ok());
+  EXPECT_FALSE(middle.OnParent(Payload(1, false, {"a", "b", "c"})).ok())
+      << "a table without this rank's own entries";
+}
+
+TEST(TreeGather, SaysWhomItAwaits) {
+  TreeGather top(PlaceInTree(Rank{0}, 6, 2), 6);
+  ASSERT_TRUE(top.Start(false, {}).ok());
+  EXPECT_EQ(top.Awaited(), "ranks 1-3 through rank 1, ranks 4-5 through rank 4");
+  ASSERT_TRUE(top.OnChild(0, Payload(1, false, {"1", "2", "3"})).ok());
+  EXPECT_EQ(top.Awaited(), "ranks 4-5 through rank 4");
+  TreeGather leaf(PlaceInTree(Rank{5}, 6, 2), 6);
+  ASSERT_TRUE(leaf.Start(false, {}).ok());
+  EXPECT_EQ(leaf.Awaited(), "the answer of rank 4");
+}
+
+TEST(RingGather, AnotherKindOrNumberIsNamed) {
+  RingGather gather(Rank{1}, 4);
+  ASSERT_TRUE(gather.Start(false, {}).ok());
+  EXPECT_THAT(gather.OnPrevious(Block(1, true, 0)).error().message,
+              HasSubstr("it is in barrier 1 of the control network, this rank in all-gather 1"));
+  EXPECT_FALSE(gather.OnPrevious(Block(2, false, 0)).ok());
+  RingGather late(Rank{1}, 4);
+  ASSERT_TRUE(late.OnPrevious(Block(1, true, 0)).ok());
+  EXPECT_FALSE(late.OnPrevious(Block(2, true, 3)).ok());
+  EXPECT_THAT(late.Start(false, {}).error().message, HasSubstr("rank 0 is in barrier 1"));
+}
+
+TEST(RingGather, BlocksThatCannotBeAreRefused) {
+  RingGather gather(Rank{1}, 4);
+  ASSERT_TRUE(gather.Start(false, {}).ok());
+  ASSERT_TRUE(gather.OnPrevious(Block(1, false, 0)).ok());
+  for (const std::uint32_t origin : {0u, 1u, 4u, 0xffffffffu})
+    EXPECT_EQ(gather.OnPrevious(Block(1, false, origin)).error().message,
+              "it passed on a block of rank " + std::to_string(origin) + " that cannot be");
+  EXPECT_FALSE(gather.OnPrevious(Slice(AsView("cut"))).ok());
+}
+
+TEST(RingGather, SaysWhomItAwaits) {
+  RingGather gather(Rank{1}, 4);
+  ASSERT_TRUE(gather.Start(false, {}).ok());
+  EXPECT_EQ(gather.Awaited(), "rank 0 (3 entries missing)");
+  ASSERT_TRUE(gather.OnPrevious(Block(1, false, 0)).ok());
+  EXPECT_EQ(gather.Awaited(), "rank 3 (2 entries missing)");
+}
+
+TEST(Table, HasExactlyItsEntries) {
+  Writer out;
+  out.Text("a").Text("").Text("ccc");
+  const Slice entries(Share(out.Take()));
+  const auto table = Table::Parse(entries, 3);
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(AsText(table->At(Rank{2})), "ccc");
+  EXPECT_TRUE(table->At(Rank{1}).empty());
+  EXPECT_FALSE(Table::Parse(entries, 2).ok());
+  EXPECT_FALSE(Table::Parse(entries, 4).ok());
+  EXPECT_FALSE(
+      Table::Parse(Slice(entries.bytes.first(entries.bytes.size() - 1), entries.owner), 3).ok());
+  EXPECT_EQ(Table::Parse(Slice(), 0)->size(), 0u);
+}
+
+}  // namespace
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,410 @@
+#include "bootstrap/root.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <list>
+
+#include "bootstrap/hand_for_test.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const Credentials kCredentials{77, {}};
+
+RootConfig Config() {
+  RootConfig config;
+  config.credentials = kCredentials;
+  config.host = "roothost";
+  config.pid = 1;
+  return config;
+}
+
+CheckIn Person(std::uint32_t rank, std::uint32_t size, Shape shape = Shape::kTree) {
+  CheckIn check_in{rank, size, shape, 8, 10'000, {}};
+  check_in.introduction.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 99)};
+  check_in.introduction.host = "host" + std::to_string(rank / 2);
+  check_in.introduction.pid = 1000 + rank;
+  return check_in;
+}
+
+class RootTest : public testing::Test {
+ protected:
+  explicit RootTest(RootConfig config = Config()) : root(std::move(config)), hand(root) {}
+
+  FarEnd& Call(const Credentials& credentials = kCredentials, Purpose purpose = Purpose::kCheckIn) {
+    Nonce nonce{};
+    nonce[0] = static_cast<std::byte>(next_line);
+    return far_ends.emplace_back(hand, next_line++, credentials, purpose, nonce);
+  }
+  FarEnd& CheckInAs(const CheckIn& check_in) {
+    FarEnd& member = Call();
+    EXPECT_TRUE(member.open());
+    member.Say(ToFrame(check_in));
+    return member;
+  }
+  void Stranger() { hand.Tell(Accepted{next_line++, Address::Ipv4(198, 51, 100, 7, 1)}); }
+  std::string WhyRejected(FarEnd& member) {
+    EXPECT_TRUE(member.hung_up());
+    return member.TakeFailure(FrameType::kReject).text;
+  }
+
+  Root root;
+  Hand hand;
+  LineId next_line = kFirstAcceptedLine;
+  std::list<FarEnd> far_ends;
+};
+
+TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
+  FarEnd& two = CheckInAs(Person(2, 3));
+  FarEnd& zero = CheckInAs(Person(0, 3));
+  const auto welcome = ParseWelcome(zero.Take(FrameType::kWelcome)->payload.bytes);
+  EXPECT_EQ(welcome->host, "roothost");
+  EXPECT_EQ(welcome->hosted_rank, std::nullopt);
+  EXPECT_FALSE(zero.Take(FrameType::kRoster)) << "not before all are there";
+  FarEnd& one = CheckInAs(Person(1, 3));
+  EXPECT_EQ(root.checked_in(), 3u);
+  const auto frame = zero.Take(FrameType::kRoster);
+  ASSERT_TRUE(frame);
+  const auto roster = Roster::Parse(frame->payload, 3);
+  ASSERT_TRUE(roster.ok());
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(*roster->At(Rank{rank}), Person(rank, 3).introduction);
+  EXPECT_FALSE(one.Take(FrameType::kRoster));
+  EXPECT_FALSE(root.Finished());
+  zero.Say(FrameType::kReady);
+  EXPECT_TRUE(root.Finished());
+  EXPECT_FALSE(root.Deadline());
+  for (FarEnd* member : {&zero, &one, &two}) {
+    EXPECT_TRUE(member->Take(FrameType::kDone));
+    EXPECT_TRUE(member->hung_up());
+  }
+}
+
+TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
+  std::vector<FarEnd*> members;
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    members.push_back(&CheckInAs(Person(rank, 3, Shape::kRing)));
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const auto frame = members[rank]->Take(FrameType::kNeighbour);
+    ASSERT_TRUE(frame);
+    Reader in(frame->payload.bytes);
+    EXPECT_EQ(DecodeIntroduction(in), Person((rank + 1) % 3, 3).introduction);
+    EXPECT_TRUE(in.AtEnd());
+  }
+  members[0]->Say(FrameType::kReady);
+  members[0]->Say(FrameType::kReady);
+  members[1]->Say(FrameType::kReady);
+  EXPECT_FALSE(root.Finished()) << "one rank's report counts once";
+  members[2]->Say(FrameType::kReady);
+  EXPECT_TRUE(root.Finished());
+  EXPECT_TRUE(members[0]->Take(FrameType::kDone));
+}
+
+TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
+  FarEnd& one = CheckInAs(Person(1, 3));
+  CheckIn mine = Person(0, 3);
+  mine.introduction.host = "roothost";
+  mine.introduction.pid = 1;
+  FarEnd& zero = CheckInAs(mine);
+  EXPECT_EQ(ParseWelcome(zero.Take(FrameType::kWelcome)->payload.bytes)->hosted_rank, 0u);
+  EXPECT_EQ(ParseWelcome(one.Take(FrameType::kWelcome)->payload.bytes)->hosted_rank, std::nullopt);
+  const auto again = one.Take(FrameType::kWelcome);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(ParseWelcome(again->payload.bytes)->hosted_rank, 0u);
+}
+
+TEST_F(RootTest, AnotherWorldSizeFailsAllAndNamesBoth) {
+  FarEnd& zero = CheckInAs(Person(0, 4));
+  FarEnd& one = CheckInAs(Person(1, 5));
+  for (FarEnd* member : {&zero, &one})
+    EXPECT_EQ(WhyRejected(*member),
+              "rank 1 (host host0, pid 1001) was given world size 5, rank 0 (host host0, pid 1000) "
+              "was given 4");
+  EXPECT_TRUE(root.Finished());
+}
+
+TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
+  FarEnd& far = CheckInAs(Person(4, 4));
+  EXPECT_EQ(WhyRejected(far), "rank 4 is not below the world size 4");
+  FarEnd& none = CheckInAs(Person(0, 0));
+  EXPECT_THAT(WhyRejected(none), HasSubstr("world size 0 is not between 1 and 16777216"));
+  FarEnd& huge = CheckInAs(Person(0, kSizeMax + 1));
+  EXPECT_THAT(WhyRejected(huge), HasSubstr("world size 16777217"));
+  FarEnd& unreachable = CheckInAs([] {
+    CheckIn check_in = Person(0, 2);
+    check_in.introduction.addresses.clear();
+    return check_in;
+  }());
+  EXPECT_THAT(WhyRejected(unreachable), HasSubstr("rank 0 says no address"));
+  EXPECT_FALSE(root.Finished()) << "nobody had been admitted whom this could hurt";
+  CheckInAs(Person(0, 1));
+  EXPECT_EQ(root.checked_in(), 1u);
+}
+
+TEST_F(RootTest, ARankGivenTwiceNamesBothProcesses) {
+  FarEnd& first = CheckInAs(Person(2, 4));
+  CheckIn twin = Person(2, 4);
+  twin.introduction.pid = 77;
+  FarEnd& second = CheckInAs(twin);
+  for (FarEnd* member : {&first, &second})
+    EXPECT_EQ(WhyRejected(*member),
+              "rank 2 was given to two processes: rank 2 (host host1, pid 77) and rank 2 (host "
+              "host1, pid 1002)");
+}
+
+TEST_F(RootTest, ATwinThatComesLateHurtsNobody) {
+  FarEnd& zero = CheckInAs(Person(0, 1));
+  FarEnd& twin = CheckInAs(Person(0, 1));
+  EXPECT_THAT(WhyRejected(twin), HasSubstr("two processes"));
+  EXPECT_FALSE(root.Finished());
+  zero.Say(FrameType::kReady);
+  EXPECT_TRUE(zero.Take(FrameType::kDone));
+}
+
+TEST_F(RootTest, AnotherShapeOrArityFailsAll) {
+  CheckInAs(Person(0, 2));
+  FarEnd& ring = CheckInAs(Person(1, 2, Shape::kRing));
+  EXPECT_THAT(WhyRejected(ring),
+              HasSubstr("RINGLET_BOOTSTRAP or RINGLET_TREE_ARITY differs between rank 1"));
+}
+
+TEST_F(RootTest, AnotherArityFailsAll) {
+  CheckInAs(Person(0, 2));
+  CheckIn odd = Person(1, 2);
+  odd.arity = 4;
+  EXPECT_THAT(WhyRejected(CheckInAs(odd)), HasSubstr("RINGLET_TREE_ARITY differs"));
+}
+
+TEST_F(RootTest, WhoIsMissingAtTheDeadlineIsNamedBeforeTheMembersGiveUp) {
+  FarEnd& zero = CheckInAs(Person(0, 6));
+  CheckInAs(Person(5, 6));
+  const Instant deadline = *root.Deadline();
+  EXPECT_EQ(deadline, hand.now + seconds(10) - LadderStep(seconds(10)));
+  hand.Pass(deadline - hand.now - Instant(1));
+  EXPECT_FALSE(root.Finished());
+  hand.Pass(Instant(1));
+  EXPECT_TRUE(root.Finished());
+  const Failure failure = zero.TakeFailure(FrameType::kReject);
+  EXPECT_EQ(failure.code, Code::kTimeout);
+  EXPECT_EQ(failure.origin, kNoOrigin);
+  EXPECT_EQ(failure.text,
+            "timed out waiting for ranks 1-4: 2 of 6 ranks checked in, from host0 (1), host2 (1)");
+}
+
+TEST_F(RootTest, OneMissingRankIsOne) {
+  FarEnd& zero = CheckInAs(Person(0, 2));
+  hand.Pass(seconds(10));
+  EXPECT_THAT(WhyRejected(zero), HasSubstr("waiting for rank 1: 1 of 2"));
+}
+
+TEST_F(RootTest, RanksThatDoNotConnectInTimeAreToldSo) {
+  FarEnd& zero = CheckInAs(Person(0, 2));
+  CheckInAs(Person(1, 2));
+  hand.Pass(seconds(10));
+  EXPECT_THAT(WhyRejected(zero), HasSubstr("did not all connect to each other in time"));
+}
+
+TEST_F(RootTest, AMemberLostBeforeAllAreThereFailsTheOthers) {
+  FarEnd& zero = CheckInAs(Person(0, 3));
+  FarEnd& one = CheckInAs(Person(1, 3));
+  one.Close("connection reset by peer");
+  const Failure failure = zero.TakeFailure(FrameType::kReject);
+  EXPECT_EQ(failure.code, Code::kPeerLost);
+  EXPECT_EQ(failure.origin, 1u);
+  EXPECT_EQ(failure.text,
+            "rank 1 (host host0, pid 1001) was lost before all ranks had checked in: connection "
+            "reset by peer");
+  EXPECT_TRUE(root.Finished());
+}
+
+TEST_F(RootTest, AMemberLostAfterwardsFailsTheOthers) {
+  FarEnd& zero = CheckInAs(Person(0, 2));
+  CheckInAs(Person(1, 2)).Close();
+  EXPECT_THAT(WhyRejected(zero),
+              AllOf(HasSubstr("rank 1"), HasSubstr("while the ranks connected")));
+}
+
+TEST_F(RootTest, AMembersFailureIsPassedOnUnchanged) {
+  FarEnd& zero = CheckInAs(Person(0, 3));
+  FarEnd& one = CheckInAs(Person(1, 3));
+  one.Say(ToFrame(FrameType::kFailure, {Code::kTimeout, 1, "rank 2 cannot be reached by rank 1"}));
+  const Failure failure = zero.TakeFailure(FrameType::kReject);
+  EXPECT_EQ(failure.code, Code::kTimeout);
+  EXPECT_EQ(failure.origin, 1u);
+  EXPECT_EQ(failure.text, "rank 2 cannot be reached by rank 1");
+}
+
+TEST_F(RootTest, AMemberThatSpeaksOutOfTurnFailsAll) {
+  FarEnd& zero = CheckInAs(Person(0, 3));
+  FarEnd& one = CheckInAs(Person(1, 3));
+  one.Say(FrameType::kReady);
+  EXPECT_THAT(WhyRejected(zero),
+              AllOf(HasSubstr("rank 1"), HasSubstr("an unexpected frame (type 5)")));
+}
+
+TEST_F(RootTest, AMemberWhoseFrameIsTooLongFailsAll) {
+  FarEnd& zero = CheckInAs(Person(0, 3));
+  FarEnd& one = CheckInAs(Person(1, 3));
+  Writer out;
+  out.U32(kCheckInBytesMax + 1).U8(1);
+  one.Say(out.Take());
+  EXPECT_THAT(WhyRejected(zero),
+              AllOf(HasSubstr("rank 1 (host host0, pid 1001)"), HasSubstr("8193 bytes")));
+}
+
+TEST_F(RootTest, AbortTellsEveryMemberAndHangsUpOnAll) {
+  FarEnd& zero = CheckInAs(Person(0, 3));
+  FarEnd& half_open = Call();
+  root.Abort("the process that made the id ends");
+  hand.Drain();
+  const Failure failure = zero.TakeFailure(FrameType::kReject);
+  EXPECT_EQ(failure.code, Code::kAborted);
+  EXPECT_EQ(failure.text, "the process that made the id ends");
+  EXPECT_TRUE(half_open.hung_up());
+  root.Abort("again");
+  hand.Tell(Accepted{next_line, {}});
+  hand.Drain();
+  EXPECT_TRUE(hand.sent[next_line].empty());
+}
+
+TEST_F(RootTest, GarbageCostsOneNoteAndItsLine) {
+  Stranger();
+  hand.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
+  EXPECT_TRUE(hand.hung_up.contains(kFirstAcceptedLine));
+  ASSERT_EQ(hand.notes.size(), 1u);
+  EXPECT_EQ(hand.notes[0],
+            "root: turned away a caller from 198.51.100.7:1: a stranger that does not speak "
+            "Ringlet's protocol");
+  EXPECT_EQ(root.strangers(), 1u);
+  EXPECT_TRUE(hand.TakeSent(kFirstAcceptedLine).empty()) << "it is told nothing";
+  hand.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
+  EXPECT_EQ(root.strangers(), 1u);
+  EXPECT_FALSE(root.Deadline());
+}
+
+TEST_F(RootTest, SilentCallersAreDroppedInTime) {
+  Stranger();
+  Stranger();
+  EXPECT_EQ(*root.Deadline(), hand.now + seconds(10));
+  hand.Pass(seconds(10) - Instant(1));
+  EXPECT_TRUE(hand.hung_up.empty());
+  hand.Pass(Instant(1));
+  EXPECT_EQ(hand.hung_up.size(), 2u);
+  EXPECT_EQ(hand.notes.size(), 2u);
+  EXPECT_THAT(hand.notes[0], HasSubstr("did not introduce itself in time"));
+  EXPECT_FALSE(root.Deadline());
+}
+
+TEST_F(RootTest, CallersThatLeaveAreCounted) {
+  Stranger();
+  hand.Tell(Closed{kFirstAcceptedLine, "?"});
+  EXPECT_EQ(root.strangers(), 1u);
+  EXPECT_THAT(hand.notes.at(0), HasSubstr("it left before it had introduced itself"));
+}
+
+TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {
+  Credentials other = kCredentials;
+  other.secret[3] = std::byte{1};
+  FarEnd& wrong = Call(other);
+  EXPECT_FALSE(wrong.open());
+  EXPECT_FALSE(wrong.hung_up()) << "it knows now, and goes";
+  FarEnd& lost = Call(kCredentials, Purpose::kTree);
+  ASSERT_TRUE(lost.open());
+  lost.Say(ToFrame(Person(0, 1)));
+  EXPECT_TRUE(lost.hung_up());
+  EXPECT_EQ(root.checked_in(), 0u);
+  EXPECT_THAT(hand.notes.back(), HasSubstr("takes the root for another member"));
+}
+
+TEST_F(RootTest, AMemberThatDoesNotCheckInIsToldWhy) {
+  FarEnd& member = Call();
+  member.Say(FrameType::kReady);
+  EXPECT_EQ(WhyRejected(member), "a member that does not check in");
+  FarEnd& malformed = Call();
+  malformed.Say(FrameType::kCheckIn, AsView("?"));
+  EXPECT_EQ(WhyRejected(malformed), "a malformed check-in frame");
+}
+
+TEST_F(RootTest, AReplayedCheckInIsRefused) {
+  // What an eavesdropper has of rank 0: its Hello, its proof and its check-in.
+  Wire wire = Wire::Dialled(kCredentials, Purpose::kCheckIn, {}, 100);
+  Bytes recording = wire.TakeReply();
+  const LineId line = next_line++;
+  hand.Tell(Accepted{line, {}});
+  hand.TellBytes(line, recording);
+  ASSERT_TRUE(wire.Push(Slice(Share(hand.TakeSent(line)))).ok());
+  Bytes rest = wire.TakeReply();
+  const Bytes check_in = ToFrame(Person(0, 2));
+  rest.insert(rest.end(), check_in.begin(), check_in.end());
+  hand.TellBytes(line, rest);
+  ASSERT_EQ(root.checked_in(), 1u);
+  hand.Tell(Closed{line, "gone"});  // and so this root is over; another one, of the same secret
+
+  RootConfig config = Config();
+  config.nonce_seed[0] = std::byte{1};
+  Root second(config);
+  Hand second_hand(second);
+  recording.insert(recording.end(), rest.begin(), rest.end());
+  second_hand.Tell(Accepted{line, {}});
+  second_hand.TellBytes(line, recording);
+  EXPECT_EQ(second.checked_in(), 0u);
+  EXPECT_TRUE(second_hand.hung_up.contains(line));
+  EXPECT_THAT(second_hand.notes.at(0), HasSubstr("does not know this communicator's secret"));
+}
+
+TEST_F(RootTest, OneStreamCutIntoSingleBytesIsUnderstood) {
+  Wire wire = Wire::Dialled(kCredentials, Purpose::kCheckIn, {}, 100);
+  const LineId line = next_line++;
+  hand.Tell(Accepted{line, {}});
+  const auto trickle = [&](const Bytes& bytes) {
+    for (const std::byte b : bytes) hand.TellBytes(line, Bytes(1, b));
+  };
+  trickle(wire.TakeReply());
+  ASSERT_TRUE(wire.Push(Slice(Share(hand.TakeSent(line)))).ok());
+  trickle(wire.TakeReply());
+  trickle(ToFrame(Person(0, 2)));
+  EXPECT_EQ(root.checked_in(), 1u);
+}
+
+class SmallRootTest : public RootTest {
+ protected:
+  SmallRootTest()
+      : RootTest([] {
+          RootConfig config = Config();
+          config.half_open_max = 3;
+          config.strangers_noted_max = 2;
+          return config;
+        }()) {}
+};
+
+TEST_F(SmallRootTest, HalfOpenCallersAreBoundedAndTheOldestGoes) {
+  FarEnd& member = CheckInAs(Person(0, 1));
+  for (int i = 0; i < 5; ++i) Stranger();
+  EXPECT_EQ(hand.hung_up, (std::set<LineId>{kFirstAcceptedLine + 1, kFirstAcceptedLine + 2}));
+  EXPECT_THAT(hand.notes.at(0), HasSubstr("too many callers"));
+  EXPECT_FALSE(member.hung_up()) << "who has checked in is not half-open";
+}
+
+TEST_F(SmallRootTest, NotesAreBoundedAndTheRestIsCounted) {
+  for (int i = 0; i < 50; ++i) Stranger();
+  EXPECT_EQ(hand.notes.size(), 2u);
+  EXPECT_EQ(root.strangers(), 47u);
+  CheckInAs(Person(0, 1)).Say(FrameType::kReady);
+  ASSERT_TRUE(root.Finished());
+  EXPECT_EQ(hand.notes.back(), "root: 48 strangers were turned away in all");
+}
+
+TEST(LadderStep, IsATwentiethWithinBounds) {
+  EXPECT_EQ(LadderStep(seconds(10)), milliseconds(500));
+  EXPECT_EQ(LadderStep(milliseconds(100)), milliseconds(20));
+  EXPECT_EQ(LadderStep(seconds(3600)), seconds(2));
+}
+
+}  // namespace
+}  // namespace ringlet::bootstrap

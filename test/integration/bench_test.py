@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""`ringlet bench all_reduce`: right results on every kind of link, and a clear end when one dies.
+
+    bench_test.py BUILD_DIR
+"""
+import json
+import os
+import signal
+
+import support
+from support import TOOL
+
+BENCH = (TOOL, "bench", "all_reduce")
+
+
+class Results(support.Case):
+    def check_sweep(self, links, data_type, op):
+        bench = self.run_to_end(*BENCH, "-n", 3, "-b", 1, "-e", "256K", "-f", 64, "-i", 2, "-w", 1,
+                                "-d", data_type, "-o", op, "--links", links, "--check", "--json")
+        self.assertEqual(bench.status, 0, bench.text())
+        result = json.loads("\n".join(bench.lines))
+        self.assertEqual((result["op"], result["ranks"], result["type"], result["redop"]),
+                         ("all_reduce", 3, data_type, op))
+        self.assertEqual(result["links"], f"2 {links}")
+        self.assertEqual(len(result["rows"]), 4)
+        for row in result["rows"]:
+            for placement in (row, row["in_place"]):
+                self.assertEqual(placement["wrong"], 0, bench.text())
+                self.assertGreater(placement["time_us"], 0)
+                self.assertGreaterEqual(placement["p99_us"], placement["time_us"])
+                self.assertAlmostEqual(placement["algbw_gb_s"],
+                                       row["size"] / placement["time_us"] / 1e3)
+                self.assertAlmostEqual(placement["busbw_gb_s"], placement["algbw_gb_s"] * 4 / 3)
+        self.assertEqual(result["rows"][-1]["size"], 262144)
+
+    def check_links(self, links):
+        for data_type in ("float", "bfloat16", "int64", "f8e4m3"):
+            for op in ("sum", "max"):
+                with self.subTest(type=data_type, op=op):
+                    self.check_sweep(links, data_type, op)
+
+    def test_shared_memory(self):
+        self.check_links("shm")
+
+    def test_tcp(self):
+        self.check_links("tcp")
+
+    def test_one_process(self):
+        self.check_links("inproc")
+
+    def test_every_number_of_ranks_up_to_nine(self):
+        for ranks in range(1, 10):
+            with self.subTest(ranks=ranks):
+                bench = self.run_to_end(*BENCH, "-n", ranks, "-b", 4, "-e", 4096, "-f", 32, "-i", 1,
+                                        "-w", 0, "--check", "--json")
+                self.assertEqual(bench.status, 0, bench.text())
+                rows = json.loads("\n".join(bench.lines))["rows"]
+                self.assertEqual([row["wrong"] for row in rows], [0] * 3)
+
+    def test_the_table_has_a_row_a_size(self):
+        bench = self.run_to_end(*BENCH, "-n", 2, "-b", 8, "-e", 64, "-i", 2, "--check")
+        self.assertEqual(bench.status, 0, bench.text())
+        rows = [line.split() for line in bench.lines if not line.startswith("#")]
+        self.assertEqual([row[0] for row in rows], ["8", "16", "32", "64"])
+        for row in rows:
+            self.assertEqual(row[2:5], ["float", "sum", "-1"])
+            self.assertEqual((row[8], row[12]), ("0", "0"))
+        self.assertIsNotNone(bench.find("Avg bus bandwidth"))
+
+    def test_log_lines_stay_out_of_the_result(self):
+        bench = self.run_to_end(*BENCH, "-n", 2, "-b", 8, "-e", 8, "-i", 1, "--json",
+                                RINGLET_DEBUG="INFO", RINGLET_DEBUGG="unknown")
+        self.assertEqual(bench.status, 0, bench.text())
+        self.assertEqual(json.loads("\n".join(bench.lines))["ranks"], 2)
+        for said in ("Init COMPLETE", "RINGLET_DEBUGG"):
+            self.assertIsNotNone(bench.find(said, bench.error_lines), bench.text())
+
+
+class Ends(support.Case):
+    def start_long(self, links):
+        bench = self.start(*BENCH, "-n", 3, "-b", "1M", "-e", "1M", "-i", 1000000, "--links", links)
+        bench.wait_for("^# ringlet bench")
+        workers = {int(variables["RINGLET_RANK"]): pid
+                   for pid, variables in self.marked().items() if "RINGLET_RANK" in variables}
+        self.assertEqual(sorted(workers), [0, 1, 2])
+        return bench, workers
+
+    def test_a_killed_worker_is_named_and_ends_the_bench(self):
+        for links in ("shm", "tcp"):
+            with self.subTest(links=links):
+                bench, workers = self.start_long(links)
+                os.kill(workers[1], signal.SIGKILL)
+                self.assertEqual(bench.wait(), 128 + signal.SIGKILL, bench.text())
+                self.assertIsNotNone(bench.find(
+                    r"rank 1 was killed by signal 9 \(SIGKILL\)", bench.error_lines), bench.text())
+                self.assertEqual(self.marked(), {})
+
+    def test_workers_die_with_the_launcher(self):
+        bench, workers = self.start_long("shm")
+        bench.signal(signal.SIGKILL)
+        for pid in workers.values():
+            self.assertTrue(support.await_end(pid))
+
+    def test_an_interrupt_ends_all(self):
+        bench, _ = self.start_long("shm")
+        bench.signal(signal.SIGINT)
+        self.assertEqual(bench.wait(), 128 + signal.SIGINT)
+        self.assertIsNotNone(bench.find("ended by SIGINT", bench.error_lines), bench.text())
+        self.assertEqual(self.marked(), {})
+
+    def test_a_bad_setting_is_told_and_no_result_is_printed(self):
+        bench = self.run_to_end(*BENCH, RINGLET_PIPE_BYTES="5")
+        self.assertNotEqual(bench.status, 0)
+        self.assertIsNotNone(bench.find("RINGLET_PIPE_BYTES", bench.error_lines), bench.text())
+        self.assertEqual(bench.lines, [])
+
+
+if __name__ == "__main__":
+    support.main()

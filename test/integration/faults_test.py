@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Ranks that do not come, die, or do not fit: everybody else ends soon and says who it was.
+
+    faults_test.py BUILD_DIR
+
+Times are printed; only hangs are failures, with a bound that no slow machine reaches.
+"""
+import random
+import signal
+import time
+
+import support
+from support import FAULT_RANK
+
+FOREVER = 10**12
+# Within which an error must reach everybody: expected are 2 s, and machines are sometimes slow.
+BOUND_S = 20
+
+
+class FaultCase(support.Case):
+    def make_id(self, **settings):
+        """A process that holds the root, and the id's text."""
+        holder = self.start(FAULT_RANK, "id", **settings)
+        text = holder.wait_for("^ID ").split()[1]
+        holder.wait_for("^WAITING")
+        return holder, text
+
+    def changed_id(self, *words):
+        return self.run_to_end(FAULT_RANK, *words).wait_for("^ID ").split()[1]
+
+    def join(self, text, rank, size, *more, **settings):
+        return self.start(FAULT_RANK, "join", text, rank, size, *more, **settings)
+
+    def root_address(self, holder):
+        host, port = holder.wait_for(r"^ADDRESS \d").split()[1].rsplit(":", 1)
+        return host, int(port)
+
+    def proxied(self, holder, text):
+        """A proxy before the root, and an id that leads to it."""
+        proxy = support.Proxy(self.root_address(holder))
+        self.addCleanup(proxy.close)
+        return proxy, self.changed_id("reroute", text, proxy.address)
+
+    def expect_errors(self, ranks, pattern, since):
+        """Every one of `ranks` ends with an error in which `pattern` is found."""
+        for rank in ranks:
+            line = rank.wait_for("^(ERROR|DONE)")
+            self.assertRegex(line, pattern)
+            self.assertRegex(line, "^ERROR")
+        elapsed = time.monotonic() - since
+        print(f"{self.id().split('.')[-1]}: all knew after {elapsed:.3f} s: {line}", flush=True)
+        for rank in ranks:
+            rank.wait_for("^GONE")
+            self.assertFalse(support.maps_memory(rank.pid), "memory of a link is still mapped")
+            self.assertEqual(rank.finish(), 1)
+        self.assertLess(elapsed, BOUND_S)
+
+    def expect_success(self, ranks):
+        for rank in ranks:
+            rank.wait_for("^DONE")
+            self.assertEqual(rank.finish(), 0, rank.text())
+
+
+class Forming(FaultCase):
+    def test_a_rank_that_never_starts_is_named(self):
+        for shape in ("tree", "ring"):
+            with self.subTest(shape=shape):
+                _, text = self.make_id()
+                since = time.monotonic()
+                ranks = [self.join(text, rank, 4, RINGLET_INIT_TIMEOUT="2", RINGLET_BOOTSTRAP=shape)
+                         for rank in (0, 1, 3)]
+                self.expect_errors(ranks, r"timeout: .*waiting for rank 2\b", since)
+
+    def test_several_missing_ranks_are_named(self):
+        _, text = self.make_id()
+        since = time.monotonic()
+        ranks = [self.join(text, rank, 6, RINGLET_INIT_TIMEOUT="2") for rank in (0, 4)]
+        self.expect_errors(ranks, r"ranks 1-3,5", since)
+
+    def test_a_rank_killed_after_check_in_is_named(self):
+        holder, text = self.make_id()
+        ranks = []
+        for rank in (0, 1, 2):
+            proxy, rerouted = self.proxied(holder, text)
+            ranks.append(self.join(rerouted, rank, 4))
+            proxy.wait_for_welcome()
+        since = time.monotonic()
+        ranks[1].signal(signal.SIGKILL)
+        self.expect_errors([ranks[0], ranks[2]], r"peer lost: .*rank 1\b", since)
+
+    def test_when_the_root_dies_all_members_say_so(self):
+        holder, text = self.make_id()
+        ranks = []
+        for rank in (0, 2):
+            proxy, rerouted = self.proxied(holder, text)
+            ranks.append(self.join(rerouted, rank, 3))
+            proxy.wait_for_welcome()
+        since = time.monotonic()
+        holder.signal(signal.SIGKILL)
+        self.expect_errors(ranks, r"peer lost: .*root", since)
+
+    def test_one_rank_given_to_two_processes(self):
+        _, text = self.make_id()
+        since = time.monotonic()
+        ranks = [self.join(text, rank, 3) for rank in (0, 1, 1)]
+        self.expect_errors(ranks, r"invalid argument: .*rank 1 was given to two processes", since)
+
+    def test_different_world_sizes(self):
+        _, text = self.make_id()
+        since = time.monotonic()
+        ranks = [self.join(text, 0, 3), self.join(text, 1, 4)]
+        self.expect_errors(ranks, r"invalid argument: .*world size (3.*4|4.*3)", since)
+
+    def test_settings_that_must_agree(self):
+        _, text = self.make_id()
+        since = time.monotonic()
+        ranks = [self.join(text, 0, 2, RINGLET_PIPE_BYTES="8192"), self.join(text, 1, 2)]
+        self.expect_errors(ranks, r"invalid argument: .*RINGLET_PIPE_BYTES.*8192", since)
+
+    def test_a_rank_beyond_the_world(self):
+        _, text = self.make_id()
+        since = time.monotonic()
+        self.expect_errors([self.join(text, 3, 3)], "rank 3 is not below the world size 3", since)
+
+    def test_ids_that_are_none(self):
+        holder, text = self.make_id()
+        flipped = text[:-40] + ("0" if text[-40] != "0" else "1") + text[-39:]
+        for wrong in ("garbage", "ringlet1:", text[:-1], text[:-1] + "x", flipped,
+                      "ringlet1:" + "0" * 256, "ringlet1:" + "5a" * 128):
+            with self.subTest(wrong=wrong[:20]):
+                since = time.monotonic()
+                self.expect_errors([self.join(wrong, 0, 2)], "unique id", since)
+        self.expect_success([self.join(text, rank, 2, 1) for rank in range(2)])
+
+    def test_a_wrong_secret_is_refused_and_harms_nobody(self):
+        holder, text = self.make_id()
+        first = self.join(text, 0, 2, 1)
+        since = time.monotonic()
+        self.expect_errors([self.join(self.changed_id("spoil", text), 1, 2)], "secret", since)
+        self.expect_success([first, self.join(text, 1, 2, 1)])
+
+
+class Running(FaultCase):
+    def check_killed_rank(self, links, count, victim, **settings):
+        holder, text = self.make_id()
+        ranks = [self.join(text, rank, 4, FOREVER, count, RINGLET_LINKS=links, **settings)
+                 for rank in range(4)]
+        for rank in ranks:
+            self.assertIn(links, rank.wait_for("^JOINED"))
+            rank.wait_for("^OP 3")
+        if links == "shm":
+            self.assertTrue(support.maps_memory(ranks[0].pid))
+        since = time.monotonic()
+        ranks[victim].signal(signal.SIGKILL)
+        others = [rank for i, rank in enumerate(ranks) if i != victim]
+        self.expect_errors(others, rf"peer lost: .*rank {victim}\b", since)
+
+    def test_a_rank_killed_in_shared_memory_is_named(self):
+        for count in (1, 1000000):
+            for victim in (0, 2):
+                with self.subTest(count=count, victim=victim):
+                    self.check_killed_rank("shm", count, victim)
+
+    def test_a_rank_killed_over_tcp_is_named(self):
+        for count in (1, 1000000):
+            for victim in (0, 3):
+                with self.subTest(count=count, victim=victim):
+                    self.check_killed_rank("tcp", count, victim)
+
+    def test_a_rank_killed_in_a_ring_of_control_connections_is_named(self):
+        for links in ("shm", "tcp"):
+            with self.subTest(links=links):
+                self.check_killed_rank(links, 1000, 2, RINGLET_BOOTSTRAP="ring")
+
+    def test_a_rank_that_stands_still_times_out(self):
+        for links in ("shm", "tcp"):
+            with self.subTest(links=links):
+                _, text = self.make_id()
+                ranks = [self.join(text, rank, 3, FOREVER, 1000, RINGLET_LINKS=links,
+                                   RINGLET_TIMEOUT="1") for rank in range(3)]
+                for rank in ranks:
+                    rank.wait_for("^OP 3")
+                since = time.monotonic()
+                ranks[1].signal(signal.SIGSTOP)
+                self.expect_errors([ranks[0], ranks[2]], r"timeout: .*timed out after", since)
+
+    def test_a_rank_that_leaves_early_is_named(self):
+        _, text = self.make_id()
+        ranks = [self.join(text, 0, 3, FOREVER), self.join(text, 1, 3, 5), self.join(text, 2, 3, FOREVER)]
+        ranks[1].wait_for("^DONE")
+        self.expect_errors([ranks[0], ranks[2]], r"rank 1\b", time.monotonic())
+
+
+class Strangers(FaultCase):
+    """Callers who do not know the secret. With a handshake timeout beyond every bound here, a job
+    that forms shows that nobody waited for them."""
+
+    SLOW = {"RINGLET_HANDSHAKE_TIMEOUT": "600", "RINGLET_INIT_TIMEOUT": "300"}
+    GARBAGE = (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+               b"\x00" * 4096, b"\xff" * 4096, random.Random(1).randbytes(100_000))
+
+    def call(self, address, data=b""):
+        caller = support.socket.create_connection(address, timeout=support.PATIENCE)
+        self.addCleanup(caller.close)
+        try:
+            caller.sendall(data)
+        except OSError:  # it may hang up at the first byte
+            pass
+        return caller
+
+    def expect_hangup(self, caller):
+        """Reads to the end; gives what came."""
+        got = b""
+        try:
+            while data := caller.recv(65536):
+                got += data
+        except ConnectionError:
+            pass
+        return got
+
+    def check_formed_soon(self, ranks, since):
+        self.expect_success(ranks)
+        elapsed = time.monotonic() - since
+        print(f"{self.id().split('.')[-1]}: formed and done after {elapsed:.3f} s", flush=True)
+        self.assertLess(elapsed, BOUND_S)
+
+    def test_silent_callers_at_the_root_delay_nobody(self):
+        holder, text = self.make_id(**self.SLOW)
+        address = self.root_address(holder)
+        for _ in range(50):
+            self.call(address)
+        since = time.monotonic()
+        self.check_formed_soon([self.join(text, rank, 3, 1, **self.SLOW) for rank in range(3)],
+                               since)
+
+    def test_garbage_at_the_root_is_turned_away(self):
+        holder, text = self.make_id(**self.SLOW)
+        address = self.root_address(holder)
+        for garbage in self.GARBAGE:
+            caller = self.call(address, garbage)
+            if len(garbage) >= 48:  # a whole hello, so it can be refused
+                self.expect_hangup(caller)
+        holder.wait_for("turned away a caller")
+        since = time.monotonic()
+        self.check_formed_soon([self.join(text, rank, 3, 1, **self.SLOW) for rank in range(3)],
+                               since)
+
+    def test_a_recorded_check_in_is_worth_nothing(self):
+        holder, text = self.make_id(**self.SLOW)
+        proxy, rerouted = self.proxied(holder, text)
+        since = time.monotonic()
+        first = self.join(rerouted, 1, 3, 1, **self.SLOW)
+        proxy.wait_for_welcome()
+        recorded = proxy.sent
+        self.assertGreater(len(recorded), 48 + 32)
+        answer = self.expect_hangup(self.call(self.root_address(holder), recorded))
+        self.assertLessEqual(len(answer), 72, "more than a challenge was answered to a recording")
+        holder.wait_for("turned away a caller")
+        others = [self.join(text, rank, 3, 1, **self.SLOW) for rank in (0, 2)]
+        self.check_formed_soon([first, *others], since)
+
+    def test_callers_at_a_members_ports_harm_nobody(self):
+        holder, text = self.make_id(**self.SLOW)
+        ranks, callers = [], []
+        for rank in range(2):
+            proxy, rerouted = self.proxied(holder, text)
+            ranks.append(self.join(rerouted, rank, 3, 3, RINGLET_LINKS="tcp", **self.SLOW))
+            proxy.wait_for_welcome()
+            ports = support.listening_ports(ranks[-1].pid)
+            self.assertTrue(ports)
+            for host, port in ports:
+                for garbage in (b"", *self.GARBAGE):
+                    callers.append(self.call(("127.0.0.1" if host == "0.0.0.0" else host, port),
+                                             garbage))
+        since = time.monotonic()
+        ranks.append(self.join(text, 2, 3, 3, RINGLET_LINKS="tcp", **self.SLOW))
+        self.check_formed_soon(ranks, since)
+
+
+if __name__ == "__main__":
+    support.main()
