@@ -31,8 +31,6 @@ libsodium-dev    authenticates connections
 libhwy-dev       reduces with vector instructions
 libcli11-dev     reads the command line of the tool
 nlohmann-json3-dev  writes JSON
-libhwloc-dev     places ranks on cores and memory
-libpugixml-dev   reads topology files
 ccache           makes the second build quick
 mold             links quickly
 '
