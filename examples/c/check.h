@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call)                                                                      \
-  do {                                                                                   \
-    ncclResult_t result_ = (call);                                                       \
-    if (result_ != ncclSuccess) {                                                        \
-      fprintf(stderr, "%s: %s: %s\n", #call, ncclGetErrorString(result_),                \
-              ncclGetLastError(NULL));                                                   \
-      exit(1);                                                                           \
-    }                                                                                    \
+#define CHECK(call)                                                                                \
+  do {                                                                                             \
+    ncclResult_t result_ = (call);                                                                 \
+    if (result_ != ncclSuccess) {                                                                  \
+      fprintf(stderr, "%s: %s: %s\n", #call, ncclGetErrorString(result_), ncclGetLastError(NULL)); \
+      exit(1);                                                                                     \
+    }                                                                                              \
   } while (0)
 
 /* Each rank gives rank + 1 for every element, so each sum is 1 + 2 + ... + ranks. */

@@ -16,9 +16,9 @@ enum class Code : std::uint8_t {
   kUnsupported,      ///< this build or this machine cannot do it; choose another way
   kPeerLost,         ///< a rank is gone; abort the communicator and form a new one
   kTimeout,          ///< a deadline passed; the message names who is awaited
-  kProtocol,         ///< a peer said what does not parse or does not fit; versions or settings differ
-  kSystem,           ///< a system call failed; Error::os_errno says how
-  kAborted,          ///< somebody aborted the communicator; the message says who and why
+  kProtocol,  ///< a peer said what does not parse or does not fit; versions or settings differ
+  kSystem,    ///< a system call failed; Error::os_errno says how
+  kAborted,   ///< somebody aborted the communicator; the message says who and why
 };
 
 /// The enumerator's name in words, such as "peer lost". Static storage.
@@ -88,16 +88,18 @@ class [[nodiscard]] Result {
 
 struct Unit {};
 using Status = Result<Unit>;
-inline Status Ok() { return Unit{}; }
+inline Status Ok() {
+  return Unit{};
+}
 
 #define RINGLET_CONCAT_(a, b) a##b
 #define RINGLET_CONCAT(a, b) RINGLET_CONCAT_(a, b)
 
 /// Returns the error of `expression`, if it has one.
-#define RINGLET_TRY(expression)                               \
-  do {                                                        \
+#define RINGLET_TRY(expression)                                     \
+  do {                                                              \
     if (auto ringlet_status_ = (expression); !ringlet_status_.ok()) \
-      return std::move(ringlet_status_).error();              \
+      return std::move(ringlet_status_).error();                    \
   } while (false)
 
 /// Binds the value of `expression` to `declaration`, or returns its error.

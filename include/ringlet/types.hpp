@@ -12,7 +12,9 @@ namespace ringlet {
 /// A member's number in its communicator, 0 to world size - 1.
 enum class Rank : std::uint32_t {};
 
-constexpr std::uint32_t Index(Rank rank) { return static_cast<std::uint32_t>(rank); }
+constexpr std::uint32_t Index(Rank rank) {
+  return static_cast<std::uint32_t>(rank);
+}
 
 /// Element types. The numbers are NCCL's (spec 5.2), so that they cross the C API unchanged.
 enum class DataType : std::uint8_t {

@@ -75,7 +75,8 @@ bool ParseIpv6(std::string_view text, std::array<std::uint8_t, 16>& ip) {
 
 }  // namespace
 
-Address Address::Ipv4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d, std::uint16_t port) {
+Address Address::Ipv4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d,
+                      std::uint16_t port) {
   Address address;
   address.kind = Kind::kIpv4;
   address.ip = {a, b, c, d};
@@ -101,35 +102,36 @@ bool Address::IsLoopback() const {
 std::string ToString(const Address& address) {
   switch (address.kind) {
     case Address::Kind::kIpv4:
-      return fmt::format("{}.{}.{}.{}:{}", address.ip[0], address.ip[1], address.ip[2], address.ip[3],
-                         address.port);
+      return fmt::format("{}.{}.{}.{}:{}", address.ip[0], address.ip[1], address.ip[2],
+                         address.ip[3], address.port);
     case Address::Kind::kIpv6:
       if (address.scope != 0)
         return fmt::format("[{}%{}]:{}", Ipv6Text(address.ip), address.scope, address.port);
       return fmt::format("[{}]:{}", Ipv6Text(address.ip), address.port);
-    case Address::Kind::kUnix:
-      return "unix:@" + address.path;
-    case Address::Kind::kNone:
-      break;
+    case Address::Kind::kUnix: return "unix:@" + address.path;
+    case Address::Kind::kNone: break;
   }
   return "(none)";
 }
 
 Result<Address> ParseAddress(std::string_view text) {
-  const Error bad{Code::kInvalidArgument,
-                  fmt::format("\"{}\" is no address; expected 1.2.3.4:port, [ipv6]:port or unix:@name", text)};
+  const Error bad{
+      Code::kInvalidArgument,
+      fmt::format("\"{}\" is no address; expected 1.2.3.4:port, [ipv6]:port or unix:@name", text)};
   Address address;
   if (text.starts_with("unix:@")) {
     if (text.size() - 6 > kUnixPathBytesMax) return bad;
     return Address::Unix(std::string(text.substr(6)));
   }
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || !ParseNumber(text.substr(colon + 1), address.port)) return bad;
+  if (colon == std::string_view::npos || !ParseNumber(text.substr(colon + 1), address.port))
+    return bad;
   std::string_view host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
     const std::size_t percent = host.find('%');
-    if (percent != std::string_view::npos && !ParseNumber(host.substr(percent + 1), address.scope)) return bad;
+    if (percent != std::string_view::npos && !ParseNumber(host.substr(percent + 1), address.scope))
+      return bad;
     address.kind = Address::Kind::kIpv6;
     if (!ParseIpv6(host.substr(0, percent), address.ip)) return bad;
     return address;
@@ -143,17 +145,12 @@ void Encode(Writer& out, const Address& address) {
   out.U8(static_cast<std::uint8_t>(address.kind));
   const View ip = std::as_bytes(std::span(address.ip));
   switch (address.kind) {
-    case Address::Kind::kIpv4:
-      out.U16(address.port).Raw(ip.first(4));
-      break;
-    case Address::Kind::kIpv6:
-      out.U16(address.port).Raw(ip).U32(address.scope);
-      break;
+    case Address::Kind::kIpv4: out.U16(address.port).Raw(ip.first(4)); break;
+    case Address::Kind::kIpv6: out.U16(address.port).Raw(ip).U32(address.scope); break;
     case Address::Kind::kUnix:
       out.U8(static_cast<std::uint8_t>(address.path.size())).Raw(AsView(address.path));
       break;
-    case Address::Kind::kNone:
-      break;
+    case Address::Kind::kNone: break;
   }
 }
 
@@ -162,7 +159,8 @@ Address DecodeAddress(Reader& in) {
   address.kind = static_cast<Address::Kind>(in.U8());
   const auto read_ip = [&](std::size_t bytes) {
     const View ip = in.Raw(bytes);
-    for (std::size_t i = 0; i < ip.size(); ++i) address.ip[i] = std::to_integer<std::uint8_t>(ip[i]);
+    for (std::size_t i = 0; i < ip.size(); ++i)
+      address.ip[i] = std::to_integer<std::uint8_t>(ip[i]);
   };
   switch (address.kind) {
     case Address::Kind::kIpv4:
@@ -178,10 +176,8 @@ Address DecodeAddress(Reader& in) {
       address.path = std::string(AsText(in.Raw(in.U8())));
       if (address.path.size() > kUnixPathBytesMax) in.Fail();
       break;
-    case Address::Kind::kNone:
-      break;
-    default:
-      in.Fail();
+    case Address::Kind::kNone: break;
+    default: in.Fail();
   }
   return in.ok() ? address : Address();
 }

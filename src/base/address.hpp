@@ -15,13 +15,14 @@ struct Address {
   enum class Kind : std::uint8_t { kNone = 0, kIpv4 = 4, kIpv6 = 6, kUnix = 1 };
   Kind kind = Kind::kNone;
   std::uint16_t port = 0;
-  std::uint32_t scope = 0;           ///< interface index of a link-local IPv6 address
-  std::array<std::uint8_t, 16> ip{}; ///< network order
-  std::string path;                  ///< kUnix: an abstract name, without the leading zero byte
+  std::uint32_t scope = 0;            ///< interface index of a link-local IPv6 address
+  std::array<std::uint8_t, 16> ip{};  ///< network order
+  std::string path;                   ///< kUnix: an abstract name, without the leading zero byte
 
   auto operator<=>(const Address&) const = default;
 
-  static Address Ipv4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d, std::uint16_t port);
+  static Address Ipv4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d,
+                      std::uint16_t port);
   static Address Unix(std::string abstract_name);
   bool IsLoopback() const;
 };

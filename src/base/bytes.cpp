@@ -12,7 +12,8 @@ void PutLittleEndian(Bytes& out, T value) {
 template <typename T>
 T GetLittleEndian(View in) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < in.size(); ++i) value |= std::to_integer<std::uint64_t>(in[i]) << (8 * i);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    value |= std::to_integer<std::uint64_t>(in[i]) << (8 * i);
   return static_cast<T>(value);
 }
 
@@ -43,14 +44,19 @@ Writer& Writer::Raw(View bytes) {
   out_.insert(out_.end(), bytes.begin(), bytes.end());
   return *this;
 }
-Writer& Writer::Blob(View bytes) { return U32(static_cast<std::uint32_t>(bytes.size())).Raw(bytes); }
-Writer& Writer::Text(std::string_view text) { return Blob(AsView(text)); }
+Writer& Writer::Blob(View bytes) {
+  return U32(static_cast<std::uint32_t>(bytes.size())).Raw(bytes);
+}
+Writer& Writer::Text(std::string_view text) {
+  return Blob(AsView(text));
+}
 Writer& Writer::Pad(std::size_t bytes) {
   out_.resize(out_.size() + bytes);
   return *this;
 }
 void Writer::PatchU32(std::size_t offset, std::uint32_t value) {
-  for (std::size_t i = 0; i < 4; ++i) out_.at(offset + i) = static_cast<std::byte>(value >> (8 * i));
+  for (std::size_t i = 0; i < 4; ++i)
+    out_.at(offset + i) = static_cast<std::byte>(value >> (8 * i));
 }
 
 View Reader::Raw(std::size_t bytes) {
@@ -62,15 +68,25 @@ View Reader::Raw(std::size_t bytes) {
   in_ = in_.subspan(bytes);
   return taken;
 }
-std::uint8_t Reader::U8() { return GetLittleEndian<std::uint8_t>(Raw(1)); }
-std::uint16_t Reader::U16() { return GetLittleEndian<std::uint16_t>(Raw(2)); }
-std::uint32_t Reader::U32() { return GetLittleEndian<std::uint32_t>(Raw(4)); }
-std::uint64_t Reader::U64() { return GetLittleEndian<std::uint64_t>(Raw(8)); }
+std::uint8_t Reader::U8() {
+  return GetLittleEndian<std::uint8_t>(Raw(1));
+}
+std::uint16_t Reader::U16() {
+  return GetLittleEndian<std::uint16_t>(Raw(2));
+}
+std::uint32_t Reader::U32() {
+  return GetLittleEndian<std::uint32_t>(Raw(4));
+}
+std::uint64_t Reader::U64() {
+  return GetLittleEndian<std::uint64_t>(Raw(8));
+}
 View Reader::Blob(std::size_t bytes_max) {
   const std::size_t bytes = U32();
   if (bytes > bytes_max) ok_ = false;
   return Raw(bytes);
 }
-std::string Reader::Text(std::size_t bytes_max) { return std::string(AsText(Blob(bytes_max))); }
+std::string Reader::Text(std::size_t bytes_max) {
+  return std::string(AsText(Blob(bytes_max)));
+}
 
 }  // namespace ringlet

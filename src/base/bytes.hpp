@@ -15,7 +15,9 @@ using View = std::span<const std::byte>;
 
 /// An immutable buffer that many may hold: the roster is forwarded and kept, never copied.
 using SharedBytes = std::shared_ptr<const Bytes>;
-inline SharedBytes Share(Bytes bytes) { return std::make_shared<const Bytes>(std::move(bytes)); }
+inline SharedBytes Share(Bytes bytes) {
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
 
 /// A piece of a shared buffer. `owner` may be empty: the bytes then live only for the call.
 struct Slice {
@@ -31,7 +33,9 @@ struct Slice {
   Slice Owned() const;
 };
 
-inline View AsView(std::string_view text) { return std::as_bytes(std::span(text)); }
+inline View AsView(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 inline std::string_view AsText(View bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -44,9 +48,9 @@ class Writer {
   Writer& U32(std::uint32_t value);
   Writer& U64(std::uint64_t value);
   Writer& Raw(View bytes);
-  Writer& Blob(View bytes);               ///< u32 length, then the bytes
-  Writer& Text(std::string_view text);    ///< as Blob
-  Writer& Pad(std::size_t bytes);         ///< zeros
+  Writer& Blob(View bytes);             ///< u32 length, then the bytes
+  Writer& Text(std::string_view text);  ///< as Blob
+  Writer& Pad(std::size_t bytes);       ///< zeros
   void PatchU32(std::size_t offset, std::uint32_t value);
   std::size_t size() const { return out_.size(); }
   View view() const { return out_; }

@@ -33,11 +33,14 @@ void Dialler::DialTarget(std::size_t index, Instant now) {
 
 void Dialler::OnConnected(LineId line) {
   Attempt& attempt = attempts_.at(line);
-  attempt.wire = Wire::Dialled(config_.credentials, config_.purpose, nonces_->Next(), config_.payload_bytes_max);
+  attempt.wire = Wire::Dialled(config_.credentials, config_.purpose, nonces_->Next(),
+                               config_.payload_bytes_max);
   emit_(Send{line, Slice(Share(attempt.wire->TakeReply()))});
 }
 
-void Dialler::OnClosed(LineId line, const std::string& why, Instant now) { Fail(line, why, false, now); }
+void Dialler::OnClosed(LineId line, const std::string& why, Instant now) {
+  Fail(line, why, false, now);
+}
 
 void Dialler::Fail(LineId line, const std::string& why, bool hopeless, Instant now) {
   const auto it = attempts_.find(line);
@@ -67,7 +70,8 @@ std::optional<Dialler::Opened> Dialler::OnReceived(LineId line, const Slice& dat
     Fail(line, status.error().message, true, now);
     return std::nullopt;
   }
-  if (Bytes reply = wire.TakeReply(); !reply.empty()) emit_(Send{line, Slice(Share(std::move(reply)))});
+  if (Bytes reply = wire.TakeReply(); !reply.empty())
+    emit_(Send{line, Slice(Share(std::move(reply)))});
   if (!wire.JustOpened()) return std::nullopt;
   Opened opened{line, std::move(wire), config_.addresses[it->second.target]};
   attempts_.erase(it);
@@ -84,7 +88,9 @@ void Dialler::Stop() {
 std::optional<Instant> Dialler::Deadline() const {
   if (stopped_) return std::nullopt;
   std::optional<Instant> deadline;
-  const auto include = [&](Instant when) { deadline = deadline ? std::min(*deadline, when) : when; };
+  const auto include = [&](Instant when) {
+    deadline = deadline ? std::min(*deadline, when) : when;
+  };
   for (const auto& [line, attempt] : attempts_) include(attempt.expires);
   for (const Target& target : targets_)
     if (!target.busy && !target.hopeless) include(target.due);

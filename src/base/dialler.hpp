@@ -13,8 +13,9 @@ namespace ringlet {
 
 /// Dials the addresses best first, the next one as soon as the one before fails or hesitates, again
 /// and again until stopped; the first whose handshake succeeds wins and the others are hung up.
-/// "Connection refused" is tried again (the peer may not listen yet); an address where somebody else
-/// answers, or where the secret is not known, is not. Pure: a part of a Machine, not one itself.
+/// "Connection refused" is tried again (the peer may not listen yet); an address where somebody
+/// else answers, or where the secret is not known, is not. Pure: a part of a Machine, not one
+/// itself.
 class Dialler {
  public:
   struct Config {
@@ -33,7 +34,10 @@ class Dialler {
   using Emit = std::function<void(Action)>;
 
   Dialler(Config config, NonceSource& nonces, LineId& next_line, Emit emit)
-      : config_(std::move(config)), nonces_(&nonces), next_line_(&next_line), emit_(std::move(emit)) {
+      : config_(std::move(config)),
+        nonces_(&nonces),
+        next_line_(&next_line),
+        emit_(std::move(emit)) {
     targets_.resize(config_.addresses.size());
   }
 
@@ -64,8 +68,8 @@ class Dialler {
 
  private:
   struct Target {
-    Instant due{0};       // when to dial (again)
-    Instant pause{0};     // before the next try
+    Instant due{0};    // when to dial (again)
+    Instant pause{0};  // before the next try
     std::string reason = "not tried";
     bool busy = false;
     bool hopeless = false;

@@ -3,7 +3,8 @@
 namespace ringlet {
 
 Digest& Digest::Add(View bytes) {
-  for (const std::byte b : bytes) state_ = (state_ ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3u;
+  for (const std::byte b : bytes)
+    state_ = (state_ ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3u;
   return *this;
 }
 

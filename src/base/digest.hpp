@@ -7,7 +7,8 @@
 
 namespace ringlet {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo), finished by splitmix64's mixer. Finds accidents, not attacks.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo), finished by splitmix64's mixer. Finds accidents, not
+/// attacks.
 class Digest {
  public:
   Digest& Add(View bytes);
@@ -19,6 +20,8 @@ class Digest {
   std::uint64_t state_ = 0xcbf29ce484222325u;
 };
 
-inline std::uint64_t DigestOf(View bytes) { return Digest().Add(bytes).value(); }
+inline std::uint64_t DigestOf(View bytes) {
+  return Digest().Add(bytes).value();
+}
 
 }  // namespace ringlet

@@ -5,7 +5,9 @@
 namespace ringlet {
 namespace {
 
-std::uint32_t LengthAt(View bytes) { return Reader(bytes).U32(); }
+std::uint32_t LengthAt(View bytes) {
+  return Reader(bytes).U32();
+}
 
 }  // namespace
 
@@ -35,9 +37,11 @@ Result<std::optional<Frame>> FrameReader::Next() {
   if (current_.bytes.size() >= kFrameHeaderBytes) {
     const std::size_t payload_bytes = LengthAt(current_.bytes);
     if (payload_bytes > payload_bytes_max_)
-      return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
-                                                payload_bytes, payload_bytes_max_)};
-    if (current_.bytes.size() >= kFrameHeaderBytes + payload_bytes) return CutCurrent(payload_bytes);
+      return Error{Code::kProtocol,
+                   fmt::format("a frame of {} bytes, more than the {} allowed here", payload_bytes,
+                               payload_bytes_max_)};
+    if (current_.bytes.size() >= kFrameHeaderBytes + payload_bytes)
+      return CutCurrent(payload_bytes);
   }
   // Keep the beginning: the caller's buffer may be gone when the rest arrives.
   partial_.assign(current_.bytes.begin(), current_.bytes.end());
@@ -60,7 +64,8 @@ Result<std::optional<Frame>> FrameReader::NextFromPartial() {
     return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
                                               payload_bytes, payload_bytes_max_)};
   if (partial_.size() < kFrameHeaderBytes + payload_bytes) return std::optional<Frame>();
-  // From here on cut from one owned buffer, so that many small frames cost one copy, not a shift each.
+  // From here on cut from one owned buffer, so that many small frames cost one copy, not a shift
+  // each.
   current_ = Slice(Share(std::move(partial_)));
   partial_ = Bytes();
   return CutCurrent(payload_bytes);

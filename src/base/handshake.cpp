@@ -70,12 +70,9 @@ Status Handshake::Push(View& in) {
       if (!Gather(in, kHelloBytes)) return Ok();
       RINGLET_TRY(OnHello());
       return in.empty() ? Ok() : Push(in);
-    case State::kAwaitChallenge:
-      return Gather(in, kChallengeBytes) ? OnChallenge() : Ok();
-    case State::kAwaitProof:
-      return Gather(in, kProofBytes) ? OnProof() : Ok();
-    case State::kDone:
-      return Ok();
+    case State::kAwaitChallenge: return Gather(in, kChallengeBytes) ? OnChallenge() : Ok();
+    case State::kAwaitProof: return Gather(in, kProofBytes) ? OnProof() : Ok();
+    case State::kDone: return Ok();
   }
   return Ok();
 }
@@ -84,27 +81,35 @@ Status Handshake::OnHello() {
   hello_ = std::move(gathered_);
   gathered_.clear();
   Reader in(hello_);
-  if (in.U32() != kHelloTag) return Error{Code::kProtocol, "a stranger that does not speak Ringlet's protocol"};
+  if (in.U32() != kHelloTag)
+    return Error{Code::kProtocol, "a stranger that does not speak Ringlet's protocol"};
   const std::uint8_t version = in.U8();
   const std::uint8_t purpose = in.U8();
   const std::uint16_t flags = in.U16();
   const std::uint64_t magic = in.U64();
-  const Answer answer = version != kVersion || flags != 0          ? Answer::kOtherVersion
-                        : magic != credentials_.magic ? Answer::kOtherCommunicator
-                                                      : Answer::kWelcome;
+  const Answer answer = version != kVersion || flags != 0 ? Answer::kOtherVersion
+                        : magic != credentials_.magic     ? Answer::kOtherCommunicator
+                                                          : Answer::kWelcome;
   purpose_ = static_cast<Purpose>(purpose);
   Writer challenge;
-  challenge.U32(kChallengeTag).U8(kVersion).U8(static_cast<std::uint8_t>(answer)).U16(0).Raw(nonce_);
-  const Secret proof = KeyedHash(credentials_.secret, {AsView(kAcceptorLabel), hello_, challenge.view()});
+  challenge.U32(kChallengeTag)
+      .U8(kVersion)
+      .U8(static_cast<std::uint8_t>(answer))
+      .U16(0)
+      .Raw(nonce_);
+  const Secret proof =
+      KeyedHash(credentials_.secret, {AsView(kAcceptorLabel), hello_, challenge.view()});
   challenge.Raw(proof);
   challenge_ = challenge.Take();
   output_ = challenge_;
   if (answer == Answer::kOtherVersion)
-    return Error{Code::kProtocol, fmt::format("a peer with version {} of the protocol; this is version {}",
-                                              version, kVersion)};
+    return Error{Code::kProtocol,
+                 fmt::format("a peer with version {} of the protocol; this is version {}", version,
+                             kVersion)};
   if (answer == Answer::kOtherCommunicator)
-    return Error{Code::kProtocol, fmt::format("a peer that looks for communicator {:016x}; this is {:016x}",
-                                              magic, credentials_.magic)};
+    return Error{Code::kProtocol,
+                 fmt::format("a peer that looks for communicator {:016x}; this is {:016x}", magic,
+                             credentials_.magic)};
   if (purpose < 1 || purpose > 6)
     return Error{Code::kProtocol, fmt::format("a peer with unknown purpose {}", purpose)};
   state_ = State::kAwaitProof;
@@ -116,20 +121,26 @@ Status Handshake::OnChallenge() {
   gathered_.clear();
   Reader in(challenge_);
   if (in.U32() != kChallengeTag)
-    return Error{Code::kProtocol, "it does not speak Ringlet's protocol; another program listens there"};
+    return Error{Code::kProtocol,
+                 "it does not speak Ringlet's protocol; another program listens there"};
   const std::uint8_t version = in.U8();
   const auto answer = static_cast<Answer>(in.U8());
   if (version != kVersion || answer == Answer::kOtherVersion)
-    return Error{Code::kProtocol, fmt::format("it speaks version {} of the protocol, this is version {}; use "
-                                              "the same Ringlet on all ranks", version, kVersion)};
+    return Error{Code::kProtocol,
+                 fmt::format("it speaks version {} of the protocol, this is version {}; use "
+                             "the same Ringlet on all ranks",
+                             version, kVersion)};
   if (answer == Answer::kOtherCommunicator)
-    return Error{Code::kProtocol, "it serves another communicator; this unique id is stale, make a new one"};
+    return Error{Code::kProtocol,
+                 "it serves another communicator; this unique id is stale, make a new one"};
   const View challenge(challenge_);
-  const Secret expected = KeyedHash(
-      credentials_.secret, {AsView(kAcceptorLabel), hello_, challenge.first(kChallengeBytes - kProofBytes)});
+  const Secret expected =
+      KeyedHash(credentials_.secret,
+                {AsView(kAcceptorLabel), hello_, challenge.first(kChallengeBytes - kProofBytes)});
   if (!SameInConstantTime(expected, challenge.last(kProofBytes)))
-    return Error{Code::kProtocol, "the secrets differ; the unique id is not the one that was created there "
-                                  "(with NCCL_COMM_ID: RINGLET_SECRET differs)"};
+    return Error{Code::kProtocol,
+                 "the secrets differ; the unique id is not the one that was created there "
+                 "(with NCCL_COMM_ID: RINGLET_SECRET differs)"};
   const Secret proof = KeyedHash(credentials_.secret, {AsView(kDiallerLabel), hello_, challenge_});
   output_.assign(proof.begin(), proof.end());
   state_ = State::kDone;
@@ -137,7 +148,8 @@ Status Handshake::OnChallenge() {
 }
 
 Status Handshake::OnProof() {
-  const Secret expected = KeyedHash(credentials_.secret, {AsView(kDiallerLabel), hello_, challenge_});
+  const Secret expected =
+      KeyedHash(credentials_.secret, {AsView(kDiallerLabel), hello_, challenge_});
   if (!SameInConstantTime(expected, gathered_))
     return Error{Code::kProtocol, "a peer that does not know this communicator's secret"};
   gathered_.clear();

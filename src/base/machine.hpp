@@ -33,7 +33,8 @@ struct Descriptor {
 };
 using Descriptors = std::vector<Descriptor>;
 
-// ---- What happened. The driver reports, the machine decides. -------------------------------------
+// ---- What happened. The driver reports, the machine decides.
+// -------------------------------------
 
 struct Connected {  ///< a Dial came through
   LineId line;

@@ -20,7 +20,9 @@ const char* CodeName(Code code) {
 
 void AssertionFailed(const char* condition, const char* file, int line) {
   std::fputs(("ringlet: broken invariant: " + std::string(condition) + " at " + file + ":" +
-              std::to_string(line) + "\n").c_str(), stderr);
+              std::to_string(line) + "\n")
+                 .c_str(),
+             stderr);
   std::abort();
 }
 

@@ -21,9 +21,10 @@ Error Mismatch(const std::string& who, const GatherHeader& theirs, const GatherH
   const auto text = [](const GatherHeader& header) {
     return fmt::format("{} {}", header.barrier ? "barrier" : "all-gather", header.sequence);
   };
-  return Error{Code::kProtocol, fmt::format("{} is in {} of the control network, this rank in {}: the ranks "
-                                            "do not call the same operations in the same order",
-                                            who, text(theirs), text(ours))};
+  return Error{Code::kProtocol,
+               fmt::format("{} is in {} of the control network, this rank in {}: the ranks "
+                           "do not call the same operations in the same order",
+                           who, text(theirs), text(ours))};
 }
 
 }  // namespace
@@ -37,7 +38,9 @@ Result<Table> Table::Parse(Slice entries, std::uint32_t count) {
   return table;
 }
 
-void Encode(Writer& out, const GatherHeader& header) { out.U32(header.sequence).U8(header.barrier ? 1 : 0); }
+void Encode(Writer& out, const GatherHeader& header) {
+  out.U32(header.sequence).U8(header.barrier ? 1 : 0);
+}
 
 GatherHeader DecodeGatherHeader(Reader& in) {
   GatherHeader header;
@@ -71,7 +74,8 @@ Status TreeGather::OnChild(std::size_t child, const Slice& payload) {
 }
 
 Status TreeGather::Advance() {
-  if (!running_ || sent_up_ || std::ranges::any_of(from_child_, [](const auto& c) { return !c; })) return Ok();
+  if (!running_ || sent_up_ || std::ranges::any_of(from_child_, [](const auto& c) { return !c; }))
+    return Ok();
   Writer out;
   Encode(out, current_);
   if (!current_.barrier) out.Blob(own_);
@@ -143,7 +147,8 @@ Status RingGather::OnPrevious(const Slice& payload) {
   if (!in.ok() || header != expected) return Mismatch("it", header, expected);
   current_.barrier = header.barrier;
   if (origin >= size_ || origin == self_ || blocks_[origin])
-    return Error{Code::kProtocol, fmt::format("it passed on a block of rank {} that cannot be", origin)};
+    return Error{Code::kProtocol,
+                 fmt::format("it passed on a block of rank {} that cannot be", origin)};
   const View block = in.Raw(in.remaining());
   return Store(origin, Bytes(block.begin(), block.end()));
 }

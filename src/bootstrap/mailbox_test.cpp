@@ -5,7 +5,9 @@
 namespace ringlet::bootstrap {
 namespace {
 
-Bytes Of(int value) { return Bytes(1, static_cast<std::byte>(value)); }
+Bytes Of(int value) {
+  return Bytes(1, static_cast<std::byte>(value));
+}
 
 TEST(Mailbox, KeepsTheOrderOfEachSenderAndTag) {
   Mailbox box({});

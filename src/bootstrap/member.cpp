@@ -43,7 +43,9 @@ void Member::Begin(Instant now) {
 std::optional<Instant> Member::Deadline() const {
   if (Finished()) return std::nullopt;
   std::optional<Instant> deadline;
-  const auto include = [&](Instant when) { deadline = deadline ? std::min(*deadline, when) : when; };
+  const auto include = [&](Instant when) {
+    deadline = deadline ? std::min(*deadline, when) : when;
+  };
   if (state_ == State::kJoining) include(started_ + config_.timeout);
   if (suspicion_) include(suspicion_expires_);
   for (const Outgoing& outgoing : outgoing_) {
@@ -69,7 +71,8 @@ void Member::OnTick(Instant now) {
     outgoing.dialler.Advance(now);
   }
   if (state_ == State::kJoining && now >= started_ + config_.timeout)
-    Fail({Code::kTimeout, kNoOrigin, fmt::format("{} timed out {}", Name(Index(config_.rank)), Phase())});
+    Fail({Code::kTimeout, kNoOrigin,
+          fmt::format("{} timed out {}", Name(Index(config_.rank)), Phase())});
 }
 
 void Member::OnConnected(LineId line) {
@@ -82,16 +85,19 @@ void Member::OnAccepted(const Accepted& event, Instant now) {
   std::size_t callers = 0;
   for (const auto& [id, line] : lines_)
     if (line.role == Role::kCaller && callers++ == 0) oldest = id;
-  if (callers >= config_.half_open_max) DropCaller(oldest, "too many callers that do not prove themselves");
-  lines_.emplace(event.line,
-                 Line{.wire = Wire::Accepted(config_.credentials, nonces_.Next(), kMemberFrameBytesMax),
-                      .from = event.from, .expires = now + config_.handshake_timeout});
+  if (callers >= config_.half_open_max)
+    DropCaller(oldest, "too many callers that do not prove themselves");
+  lines_.emplace(event.line, Line{.wire = Wire::Accepted(config_.credentials, nonces_.Next(),
+                                                         kMemberFrameBytesMax),
+                                  .from = event.from,
+                                  .expires = now + config_.handshake_timeout});
 }
 
 void Member::OnReceived(const Received& event, Instant now) {
   if (const auto it = lines_.find(event.line); it != lines_.end()) {
     const Status pushed = it->second.wire.Push(event.data);
-    if (Bytes reply = it->second.wire.TakeReply(); !reply.empty()) SendFrame(event.line, std::move(reply));
+    if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
+      SendFrame(event.line, std::move(reply));
     if (!pushed.ok()) return DropCaller(event.line, pushed.error().message);
     return Pump(event.line);
   }
@@ -115,7 +121,8 @@ void Member::OnClosed(const Closed& event, Instant now) {
     return OnLineClosed(line, event.why);
   }
   for (Outgoing& outgoing : outgoing_)
-    if (outgoing.dialler.Owns(event.line)) return outgoing.dialler.OnClosed(event.line, event.why, now);
+    if (outgoing.dialler.Owns(event.line))
+      return outgoing.dialler.OnClosed(event.line, event.why, now);
 }
 
 void Member::OnLineClosed(const Line& line, const std::string& why) {
@@ -127,39 +134,46 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   if (line.left) return;
   const Failure failure = FailureOf(line.peer, Code::kPeerLost, fmt::format("was lost: {}", why));
   // The peer may have hung up because of a failure elsewhere before it knew us on this line. While
-  // joining the root tells who really failed, later the tree does: wait a little for the true story.
+  // joining the root tells who really failed, later the tree does: wait a little for the true
+  // story.
   const bool settled = state_ == State::kStanding && line.role != Role::kPeerOut;
   if (settled) return Fail(failure);
   if (suspicion_) return;
   suspicion_ = failure;
-  suspicion_expires_ = now_ + std::min<Instant>(LadderStep(config_.timeout), std::chrono::milliseconds(500));
+  suspicion_expires_ =
+      now_ + std::min<Instant>(LadderStep(config_.timeout), std::chrono::milliseconds(500));
 }
 
 void Member::OnRootClosed(const std::string& why) {
   if (root_done_ || state_ == State::kStanding) return;
-  const std::string where =
-      welcome_ ? fmt::format("host {}, pid {}", welcome_->host, welcome_->pid) : ToString(config_.roots.front());
+  const std::string where = welcome_ ? fmt::format("host {}, pid {}", welcome_->host, welcome_->pid)
+                                     : ToString(config_.roots.front());
   if (welcome_ && welcome_->hosted_rank && *welcome_->hosted_rank != Index(config_.rank))
-    return Fail({Code::kPeerLost, *welcome_->hosted_rank,
-                 fmt::format("rank {} ({}), which also runs the root, was lost while this rank was {}: {}",
-                             *welcome_->hosted_rank, where, Phase(), why)});
+    return Fail(
+        {Code::kPeerLost, *welcome_->hosted_rank,
+         fmt::format("rank {} ({}), which also runs the root, was lost while this rank was {}: {}",
+                     *welcome_->hosted_rank, where, Phase(), why)});
   Fail({Code::kPeerLost, kNoOrigin,
-        fmt::format("the process that runs the root ({}) was lost while this rank was {}: {}", where, Phase(), why)});
+        fmt::format("the process that runs the root ({}) was lost while this rank was {}: {}",
+                    where, Phase(), why)});
 }
 
 void Member::OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened opened) {
   const Role role = outgoing->role;
   const LineId id = opened.line;
   std::vector<Bytes> waiting = std::move(outgoing->waiting);
-  lines_.emplace(id, Line{.role = role, .peer = outgoing->peer, .wire = std::move(opened.wire),
+  lines_.emplace(id, Line{.role = role,
+                          .peer = outgoing->peer,
+                          .wire = std::move(opened.wire),
                           .from = opened.address});
   outgoing_.erase(outgoing);
   if (role == Role::kRoot) {
     const Instant left = std::max(started_ + config_.timeout - now_, Instant(0));
     const auto left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
-    SendFrame(id, ToFrame(CheckIn{Index(config_.rank), config_.size, config_.shape, config_.arity,
-                                  static_cast<std::uint32_t>(std::min<std::int64_t>(left_ms, 0xffffffff)),
-                                  config_.introduction}));
+    SendFrame(
+        id, ToFrame(CheckIn{Index(config_.rank), config_.size, config_.shape, config_.arity,
+                            static_cast<std::uint32_t>(std::min<std::int64_t>(left_ms, 0xffffffff)),
+                            config_.introduction}));
     checked_in_ = true;
   } else {
     Writer identify = BeginFrame(static_cast<std::uint8_t>(FrameType::kIdentify));
@@ -210,13 +224,15 @@ void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
     case Role::kPeerIn: return OnPeerFrame(line, frame);
     default: break;
   }
-  FailOn(line.peer, Code::kProtocol, fmt::format("sent a frame of type {} where none is due", frame.type));
+  FailOn(line.peer, Code::kProtocol,
+         fmt::format("sent a frame of type {} where none is due", frame.type));
 }
 
 void Member::OnIdentify(LineId id, Line& line, const Frame& frame) {
   Reader in(frame.payload.bytes);
   const std::uint32_t peer = in.U32();
-  if (static_cast<FrameType>(frame.type) != FrameType::kIdentify || !in.AtEnd() || peer >= config_.size)
+  if (static_cast<FrameType>(frame.type) != FrameType::kIdentify || !in.AtEnd() ||
+      peer >= config_.size)
     return DropCaller(id, "a member that does not say who it is");
   const Purpose purpose = line.wire.purpose();
   const std::uint32_t previous = (Index(config_.rank) + config_.size - 1) % config_.size;
@@ -260,7 +276,8 @@ void Member::OnRootFrame(Line& line, const Frame& frame) {
       return;
     default: break;
   }
-  FailHere(Code::kProtocol, fmt::format("the root sent a frame of type {} that does not fit", frame.type));
+  FailHere(Code::kProtocol,
+           fmt::format("the root sent a frame of type {} that does not fit", frame.type));
 }
 
 void Member::OnRoster(const Frame& frame) {
@@ -277,7 +294,8 @@ void Member::ConnectToChildren() {
   const Instant expires = started_ + config_.timeout - 2 * LadderStep(config_.timeout);
   for (const RankRange& child : place_.children) {
     auto introduction = roster_.At(Rank{child.first});
-    if (!introduction.ok()) return FailHere(introduction.error().code, introduction.error().message);
+    if (!introduction.ok())
+      return FailHere(introduction.error().code, introduction.error().message);
     Connect(Role::kChild, child.first, introduction->addresses, expires);
   }
 }
@@ -311,7 +329,8 @@ void Member::OnParentFrame(const Frame& frame) {
   if (type == FrameType::kGo && reported_ && state_ == State::kJoining) return Go();
   if (type == FrameType::kTable && state_ == State::kStanding)
     return AdvanceGather(tree_->OnParent(frame.payload), Index(*place_.parent));
-  FailOn(Index(*place_.parent), Code::kProtocol, fmt::format("sent a frame of type {} that does not fit", frame.type));
+  FailOn(Index(*place_.parent), Code::kProtocol,
+         fmt::format("sent a frame of type {} that does not fit", frame.type));
 }
 
 void Member::OnChildFrame(Line& line, const Frame& frame) {
@@ -325,13 +344,15 @@ void Member::OnChildFrame(Line& line, const Frame& frame) {
     const auto index = static_cast<std::size_t>(child - place_.children.begin());
     return AdvanceGather(tree_->OnChild(index, frame.payload), line.peer);
   }
-  FailOn(line.peer, Code::kProtocol, fmt::format("sent a frame of type {} that does not fit", frame.type));
+  FailOn(line.peer, Code::kProtocol,
+         fmt::format("sent a frame of type {} that does not fit", frame.type));
 }
 
 void Member::OnPreviousFrame(const Frame& frame) {
   const std::uint32_t previous = (Index(config_.rank) + config_.size - 1) % config_.size;
   if (static_cast<FrameType>(frame.type) != FrameType::kBlock)
-    return FailOn(previous, Code::kProtocol, fmt::format("sent a frame of type {} that does not fit", frame.type));
+    return FailOn(previous, Code::kProtocol,
+                  fmt::format("sent a frame of type {} that does not fit", frame.type));
   AdvanceGather(ring_->OnPrevious(frame.payload), previous);
 }
 
@@ -360,14 +381,19 @@ void Member::OnPeerFrame(const Line& line, const Frame& frame) {
 
 // ---- joining ----------------------------------------------------------------------------------
 
-void Member::Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses, Instant expires) {
-  static constexpr Purpose kPurpose[] = {Purpose::kCheckIn, Purpose::kCheckIn, Purpose::kTree, Purpose::kTree,
-                                         Purpose::kRing,    Purpose::kRing,    Purpose::kPeer, Purpose::kPeer};
-  outgoing_.push_back(Outgoing{role, peer,
-                               Dialler({addresses, config_.credentials, kPurpose[static_cast<std::size_t>(role)],
-                                        kMemberFrameBytesMax},
-                                       nonces_, next_line_, [this](Action action) { Emit(std::move(action)); }),
-                               expires, {}});
+void Member::Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses,
+                     Instant expires) {
+  static constexpr Purpose kPurpose[] = {Purpose::kCheckIn, Purpose::kCheckIn, Purpose::kTree,
+                                         Purpose::kTree,    Purpose::kRing,    Purpose::kRing,
+                                         Purpose::kPeer,    Purpose::kPeer};
+  outgoing_.push_back(
+      Outgoing{role,
+               peer,
+               Dialler({addresses, config_.credentials, kPurpose[static_cast<std::size_t>(role)],
+                        kMemberFrameBytesMax},
+                       nonces_, next_line_, [this](Action action) { Emit(std::move(action)); }),
+               expires,
+               {}});
   outgoing_.back().dialler.Advance(now_);
 }
 
@@ -377,7 +403,8 @@ void Member::ReportIfReady() {
   for (const auto& [id, line] : lines_) ready += line.role == Role::kChild && line.ready;
   if (ready < place_.children.size()) return;
   reported_ = true;
-  if (place_.parent) return SendFrame(LineOf(Role::kParent, Index(*place_.parent)), ToFrame(FrameType::kReady));
+  if (place_.parent)
+    return SendFrame(LineOf(Role::kParent, Index(*place_.parent)), ToFrame(FrameType::kReady));
   SendFrame(LineOf(Role::kRoot, 0), ToFrame(FrameType::kReady));
   Go();
 }
@@ -402,9 +429,11 @@ void Member::Gather(bool barrier, Bytes payload) {
 }
 
 void Member::AdvanceGather(const Status& status, std::uint32_t peer) {
-  if (!status.ok()) return FailOn(peer, status.error().code, "does not fit: " + status.error().message);
+  if (!status.ok())
+    return FailOn(peer, status.error().code, "does not fit: " + status.error().message);
   if (ring_) {
-    if (const LineId next = LineOf(Role::kNext, (Index(config_.rank) + 1) % config_.size); next != 0)
+    if (const LineId next = LineOf(Role::kNext, (Index(config_.rank) + 1) % config_.size);
+        next != 0)
       for (Bytes& block : ring_->TakeForward()) {
         Writer out = BeginFrame(static_cast<std::uint8_t>(FrameType::kBlock));
         out.Raw(block);
@@ -416,7 +445,8 @@ void Member::AdvanceGather(const Status& status, std::uint32_t peer) {
     return;
   }
   if (const auto up = tree_->TakeUpward())
-    SendPayload(LineOf(Role::kParent, Index(*place_.parent)), FrameType::kGather, Slice(Share(*up)));
+    SendPayload(LineOf(Role::kParent, Index(*place_.parent)), FrameType::kGather,
+                Slice(Share(*up)));
   if (const auto down = tree_->TakeDownward())
     for (const auto& [id, line] : lines_)
       if (line.role == Role::kChild) SendPayload(id, FrameType::kTable, *down);
@@ -490,14 +520,17 @@ void Member::Abort(Code code, const std::string& why) {
 
 void Member::Leave() {
   if (Finished()) return;
-  if (state_ == State::kJoining) return FailHere(Code::kAborted, fmt::format("{} gave up {}", Name(Index(config_.rank)), Phase()));
+  if (state_ == State::kJoining)
+    return FailHere(Code::kAborted,
+                    fmt::format("{} gave up {}", Name(Index(config_.rank)), Phase()));
   state_ = State::kOver;
   CloseAll(Share(ToFrame(FrameType::kLeave)));
 }
 
 Failure Member::FailureOf(std::uint32_t peer, Code code, const std::string& what) const {
-  return {code, peer, fmt::format("{} {}; {} noticed it while {}", Name(peer), what,
-                                  Name(Index(config_.rank)), Phase())};
+  return {code, peer,
+          fmt::format("{} {}; {} noticed it while {}", Name(peer), what, Name(Index(config_.rank)),
+                      Phase())};
 }
 
 void Member::FailOn(std::uint32_t peer, Code code, const std::string& what) {
@@ -526,10 +559,11 @@ void Member::CloseAll(const SharedBytes& last_word) {
 void Member::DropCaller(LineId id, const std::string& why) {
   const auto it = lines_.find(id);
   if (it == lines_.end()) return;
-  if (it->second.role != Role::kCaller) return FailOn(it->second.peer, Code::kProtocol, "sent " + why);
+  if (it->second.role != Role::kCaller)
+    return FailOn(it->second.peer, Code::kProtocol, "sent " + why);
   if (++strangers_ <= config_.strangers_noted_max)
-    Emit(Note{LogLevel::kWarn, fmt::format("rank {}: turned away a caller from {}: {}", Index(config_.rank),
-                                           ToString(it->second.from), why)});
+    Emit(Note{LogLevel::kWarn, fmt::format("rank {}: turned away a caller from {}: {}",
+                                           Index(config_.rank), ToString(it->second.from), why)});
   Emit(Hangup{id});
   lines_.erase(it);
 }
@@ -551,12 +585,15 @@ std::string Member::Phase() const {
     return fmt::format("connecting to the root ({})",
                        root == outgoing_.end() ? std::string("?") : root->dialler.Reasons());
   }
-  if (roster_.size() == 0 && !is_tree() && LineOf(Role::kPrevious, (Index(config_.rank) + config_.size - 1) % config_.size) != 0)
+  if (roster_.size() == 0 && !is_tree() &&
+      LineOf(Role::kPrevious, (Index(config_.rank) + config_.size - 1) % config_.size) != 0)
     return fmt::format("gathering the ring's addresses, waiting for {}", ring_->Awaited());
   if (roster_.size() == 0) return "checked in and waiting for the other ranks";
   std::string missing;
   for (const RankRange& child : place_.children) {
-    const auto line = std::ranges::find_if(lines_, [&](const auto& l) { return l.second.role == Role::kChild && l.second.peer == child.first; });
+    const auto line = std::ranges::find_if(lines_, [&](const auto& l) {
+      return l.second.role == Role::kChild && l.second.peer == child.first;
+    });
     if (line == lines_.end() || !line->second.ready)
       missing += (missing.empty() ? "" : ", ") + Name(child.first);
   }

@@ -1,11 +1,13 @@
 // One rank of a communicator on the control network, from the first dial to the last word.
 //
 // Joining:  dial the root, check in, be welcomed; then
-//   tree    take the roster from the parent (rank 0: from the root), pass it to the children, report
+//   tree    take the roster from the parent (rank 0: from the root), pass it to the children,
+//   report
 //           upwards when all below are connected, and go when rank 0 says so;
 //   ring    learn the next rank from the root, connect to it, gather everybody's introduction round
 //           the ring, report to the root, and go when it says that all are done.
-// Standing: all-gather, barrier and tagged messages over the connections made; a failure anywhere is
+// Standing: all-gather, barrier and tagged messages over the connections made; a failure anywhere
+// is
 //           passed on over all of them, so it reaches every rank with its origin and reason.
 // Over:     failed (failure() says why) or left.
 #pragma once
@@ -63,7 +65,9 @@ class Member final : public Machine {
   std::optional<Table> TakeTable() { return std::exchange(table_, std::nullopt); }
   /// Sends `message` to `to`; `to` finds it under (this rank, tag).
   void Post(Rank to, std::uint64_t tag, Bytes message, Instant now);
-  std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag) { return mailbox_.Take(from, tag); }
+  std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag) {
+    return mailbox_.Take(from, tag);
+  }
   /// Asks another rank what it is doing; its machine answers even while its caller is elsewhere.
   void Ask(Rank whom, Instant now);
   std::optional<Activity> TakeAnswer(Rank from);
@@ -71,12 +75,22 @@ class Member final : public Machine {
   // ---- Commands, at any time.
   /// Fails the communicator on all ranks, with this rank as the origin.
   void Abort(Code code, const std::string& why);
-  /// Leaves in good order; the others may go on without a failure as long as they need nothing of us.
+  /// Leaves in good order; the others may go on without a failure as long as they need nothing of
+  /// us.
   void Leave();
 
  private:
   enum class State : std::uint8_t { kJoining, kStanding, kOver };
-  enum class Role : std::uint8_t { kCaller, kRoot, kParent, kChild, kNext, kPrevious, kPeerIn, kPeerOut };
+  enum class Role : std::uint8_t {
+    kCaller,
+    kRoot,
+    kParent,
+    kChild,
+    kNext,
+    kPrevious,
+    kPeerIn,
+    kPeerOut
+  };
   struct Line {
     Role role = Role::kCaller;
     std::uint32_t peer = 0;  // rank; meaningless for kCaller and kRoot
@@ -116,7 +130,8 @@ class Member final : public Machine {
   void FinishRingRoster(const Table& table);
 
   void PostFrame(Rank to, Bytes frame);
-  void Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses, Instant expires);
+  void Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses,
+               Instant expires);
   void ConnectToChildren();
   void ReportIfReady();
   void Go();

@@ -5,7 +5,9 @@
 namespace ringlet::bootstrap {
 namespace {
 
-Writer Begin(FrameType type) { return BeginFrame(static_cast<std::uint8_t>(type)); }
+Writer Begin(FrameType type) {
+  return BeginFrame(static_cast<std::uint8_t>(type));
+}
 
 Error Malformed(const char* what) {
   return Error{Code::kProtocol, fmt::format("a malformed {} frame", what)};
@@ -35,7 +37,9 @@ Bytes ToFrame(FrameType type, const Failure& failure) {
   return EndFrame(std::move(out));
 }
 
-Bytes ToFrame(FrameType type) { return EndFrame(Begin(type)); }
+Bytes ToFrame(FrameType type) {
+  return EndFrame(Begin(type));
+}
 
 Result<CheckIn> ParseCheckIn(View payload) {
   Reader in(payload);

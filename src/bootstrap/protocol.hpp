@@ -60,7 +60,7 @@ inline constexpr std::size_t kFailureTextBytesMax = 4096;
 /// What a rank is doing on the data plane. Asked when an operation times out, to find the rank that
 /// has not come rather than one that waits for it as well.
 struct Activity {
-  std::uint64_t operations = 0;            ///< begun so far
+  std::uint64_t operations = 0;                 ///< begun so far
   std::optional<std::uint32_t> waits_for = {};  ///< inside one: a rank whose data it needs next
   bool operator==(const Activity&) const = default;
 };

@@ -41,8 +41,9 @@ void Root::Abort(const std::string& why) {
 void Root::OnAccepted(const Accepted& event, Instant now) {
   if (half_open_.size() >= config_.half_open_max)
     DropStranger(*half_open_.begin(), "too many callers that do not introduce themselves");
-  guests_.emplace(event.line, Guest{Wire::Accepted(config_.credentials, nonces_.Next(), kCheckInBytesMax),
-                                    event.from, now + config_.handshake_timeout, std::nullopt});
+  guests_.emplace(event.line,
+                  Guest{Wire::Accepted(config_.credentials, nonces_.Next(), kCheckInBytesMax),
+                        event.from, now + config_.handshake_timeout, std::nullopt});
   half_open_.insert(event.line);
 }
 
@@ -50,7 +51,8 @@ void Root::OnReceived(const Received& event, Instant now) {
   const auto it = guests_.find(event.line);
   if (it == guests_.end()) return;
   const Status pushed = it->second.wire.Push(event.data);
-  if (Bytes reply = it->second.wire.TakeReply(); !reply.empty()) SendFrame(event.line, std::move(reply));
+  if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
+    SendFrame(event.line, std::move(reply));
   if (!pushed.ok()) return DropStranger(event.line, pushed.error().message);
   while (!Finished()) {
     const auto guest = guests_.find(event.line);
@@ -64,8 +66,9 @@ void Root::OnReceived(const Received& event, Instant now) {
 
 void Root::OnBrokenStream(LineId line, const Guest& guest, const Error& error) {
   if (!guest.rank) return DropStranger(line, error.message);
-  RejectAll({Code::kProtocol, *guest.rank,
-             fmt::format("{} sent the root {}", members_.at(*guest.rank).description, error.message)});
+  RejectAll(
+      {Code::kProtocol, *guest.rank,
+       fmt::format("{} sent the root {}", members_.at(*guest.rank).description, error.message)});
 }
 
 void Root::OnClosed(const Closed& event) {
@@ -74,11 +77,14 @@ void Root::OnClosed(const Closed& event) {
   const Guest guest = std::move(it->second);
   if (!guest.rank) return DropStranger(event.line, "it left before it had introduced itself");
   guests_.erase(it);
-  if (state_ == State::kConnecting && first_.shape == Shape::kTree && *guest.rank == 0 && ready_ > 0) return;
+  if (state_ == State::kConnecting && first_.shape == Shape::kTree && *guest.rank == 0 &&
+      ready_ > 0)
+    return;
   const std::string who = members_.at(*guest.rank).description;
   const char* phase = state_ == State::kGathering ? "before all ranks had checked in"
                                                   : "while the ranks connected to each other";
-  RejectAll({Code::kPeerLost, *guest.rank, fmt::format("{} was lost {}: {}", who, phase, event.why)});
+  RejectAll(
+      {Code::kPeerLost, *guest.rank, fmt::format("{} was lost {}: {}", who, phase, event.why)});
 }
 
 void Root::OnTick(Instant now) {
@@ -96,9 +102,10 @@ void Root::OnFrame(LineId line, Guest& guest, const Frame& frame, Instant now) {
   if (!guest.rank) {
     if (guest.wire.purpose() != Purpose::kCheckIn)
       return DropStranger(line, "a member that takes the root for another member");
-    auto check_in = type == FrameType::kCheckIn
-                        ? ParseCheckIn(frame.payload.bytes)
-                        : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
+    auto check_in =
+        type == FrameType::kCheckIn
+            ? ParseCheckIn(frame.payload.bytes)
+            : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
     if (check_in.ok()) return OnCheckIn(line, guest, *check_in, now);
     Reject(line, {Code::kProtocol, kNoOrigin, check_in.error().message});
     return;
@@ -124,9 +131,11 @@ std::optional<std::string> Root::WhyUnfit(const CheckIn& check_in) const {
   const std::string first = members_.begin()->second.description;
   const std::string me = Describe(Rank{check_in.rank}, check_in.introduction);
   if (check_in.size != first_.size)
-    return fmt::format("{} was given world size {}, {} was given {}", me, check_in.size, first, first_.size);
+    return fmt::format("{} was given world size {}, {} was given {}", me, check_in.size, first,
+                       first_.size);
   if (check_in.shape != first_.shape || check_in.arity != first_.arity)
-    return fmt::format("RINGLET_BOOTSTRAP or RINGLET_TREE_ARITY differs between {} and {}", me, first);
+    return fmt::format("RINGLET_BOOTSTRAP or RINGLET_TREE_ARITY differs between {} and {}", me,
+                       first);
   if (const auto it = members_.find(check_in.rank); it != members_.end())
     return fmt::format("rank {} was given to two processes: {} and {}", check_in.rank, me,
                        it->second.description);
@@ -155,7 +164,8 @@ void Root::Admit(LineId line, Guest& guest, const CheckIn& check_in, Instant now
   Encode(record, check_in.introduction);
   members_.emplace(check_in.rank, MemberSeen{line, record.Take(),
                                              Describe(Rank{check_in.rank}, check_in.introduction)});
-  const bool hosted = check_in.introduction.pid == config_.pid && check_in.introduction.host == config_.host;
+  const bool hosted =
+      check_in.introduction.pid == config_.pid && check_in.introduction.host == config_.host;
   const bool news = hosted && !hosted_rank_;
   if (news) hosted_rank_ = check_in.rank;
   const Bytes welcome = ToFrame(Welcome{config_.host, config_.pid, hosted_rank_});
@@ -175,7 +185,8 @@ void Root::Distribute() {
   const Roster roster = Roster::Build(records);
   const LineId first = members_.at(0).line;
   Writer header;
-  header.U32(static_cast<std::uint32_t>(roster.bytes().bytes.size())).U8(static_cast<std::uint8_t>(FrameType::kRoster));
+  header.U32(static_cast<std::uint32_t>(roster.bytes().bytes.size()))
+      .U8(static_cast<std::uint8_t>(FrameType::kRoster));
   SendFrame(first, header.Take());
   Emit(Send{first, roster.bytes()});
 }
@@ -204,7 +215,8 @@ void Root::Finish() {
   }
   for (const LineId line : half_open_) Emit(Hangup{line});
   if (strangers_ > config_.strangers_noted_max)
-    Emit(Note{LogLevel::kWarn, fmt::format("root: {} strangers were turned away in all", strangers_)});
+    Emit(Note{LogLevel::kWarn,
+              fmt::format("root: {} strangers were turned away in all", strangers_)});
   state_ = State::kFinished;
 }
 
@@ -230,8 +242,8 @@ void Root::DropStranger(LineId line, const std::string& why) {
   const auto it = guests_.find(line);
   if (it == guests_.end()) return;
   if (++strangers_ <= config_.strangers_noted_max)
-    Emit(Note{LogLevel::kWarn,
-              fmt::format("root: turned away a caller from {}: {}", ToString(it->second.from), why)});
+    Emit(Note{LogLevel::kWarn, fmt::format("root: turned away a caller from {}: {}",
+                                           ToString(it->second.from), why)});
   Emit(Hangup{line});
   guests_.erase(it);
   half_open_.erase(line);
@@ -254,8 +266,9 @@ std::string Root::MissingText() const {
     }
     hosts += fmt::format("{}{} ({})", hosts.empty() ? "" : ", ", host, count);
   }
-  return fmt::format("rank{} {}: {} of {} ranks checked in, from {}", missing.size() == 1 ? "" : "s",
-                     RangesText(missing), members_.size(), first_.size, hosts);
+  return fmt::format("rank{} {}: {} of {} ranks checked in, from {}",
+                     missing.size() == 1 ? "" : "s", RangesText(missing), members_.size(),
+                     first_.size, hosts);
 }
 
 }  // namespace ringlet::bootstrap

@@ -16,9 +16,10 @@ namespace ringlet::bootstrap {
 struct RootConfig {
   Credentials credentials;
   Secret nonce_seed{};
-  std::string host;       ///< where this root runs, for messages
+  std::string host;  ///< where this root runs, for messages
   std::uint32_t pid = 0;
-  Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove and introduce itself
+  Instant handshake_timeout =
+      std::chrono::seconds(10);  ///< for a caller to prove and introduce itself
   /// Callers that have not checked in; with one more the oldest of them is hung up on.
   std::size_t half_open_max = 8192;
   /// Strangers that get a log line of their own; the rest are counted.
@@ -28,8 +29,8 @@ struct RootConfig {
 /// Limits of what one communicator may be.
 inline constexpr std::uint32_t kSizeMax = 1u << 24;
 
-/// How much earlier than the members' own deadline the root gives up, so that it, which knows who is
-/// missing, speaks first: a twentieth of the time, between 20 ms and 2 s.
+/// How much earlier than the members' own deadline the root gives up, so that it, which knows who
+/// is missing, speaks first: a twentieth of the time, between 20 ms and 2 s.
 Instant LadderStep(Instant timeout);
 
 class Root final : public Machine {

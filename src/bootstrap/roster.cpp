@@ -22,7 +22,8 @@ Introduction DecodeIntroduction(Reader& in) {
   Introduction introduction;
   const std::size_t count = in.U8();
   if (count > kAddressesMax) in.Fail();
-  for (std::size_t i = 0; i < count && in.ok(); ++i) introduction.addresses.push_back(DecodeAddress(in));
+  for (std::size_t i = 0; i < count && in.ok(); ++i)
+    introduction.addresses.push_back(DecodeAddress(in));
   introduction.host = in.Text(kHostBytesMax);
   introduction.pid = in.U32();
   const View card = in.Blob(kCardBytesMax);
@@ -56,7 +57,8 @@ Result<Roster> Roster::Parse(const Slice& bytes, std::uint32_t size) {
   roster.digest_ = in.U64();
   if (!in.ok() || tag != kTag) return Error{Code::kProtocol, "the roster is no roster"};
   if (roster.size_ != size)
-    return Error{Code::kProtocol, fmt::format("the roster has {} ranks, not {}", roster.size_, size)};
+    return Error{Code::kProtocol,
+                 fmt::format("the roster has {} ranks, not {}", roster.size_, size)};
   if (DigestOf(bytes.bytes.subspan(kHeaderBytes)) != roster.digest_)
     return Error{Code::kProtocol, "the roster is damaged: its digest does not fit"};
   const std::size_t index_bytes = std::size_t{4} * size;
@@ -85,7 +87,8 @@ Result<Introduction> Roster::At(Rank rank) const {
   Reader in(RecordOf(Index(rank)));
   Introduction introduction = DecodeIntroduction(in);
   if (!in.AtEnd())
-    return Error{Code::kProtocol, fmt::format("the roster's record of rank {} cannot be read", Index(rank))};
+    return Error{Code::kProtocol,
+                 fmt::format("the roster's record of rank {} cannot be read", Index(rank))};
   return introduction;
 }
 

@@ -14,7 +14,8 @@ struct Introduction {
   std::vector<Address> addresses;  ///< of its control listener, best first; at most kAddressesMax
   std::string host;                ///< host name, for messages; at most kHostBytesMax
   std::uint32_t pid = 0;
-  Bytes card;  ///< what the layers above need to know of the rank; opaque here; at most kCardBytesMax
+  Bytes
+      card;  ///< what the layers above need to know of the rank; opaque here; at most kCardBytesMax
 
   bool operator==(const Introduction&) const = default;
 };

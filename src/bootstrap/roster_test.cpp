@@ -9,7 +9,8 @@ namespace {
 
 Introduction Person(std::uint32_t rank) {
   Introduction person;
-  person.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 99), *ParseAddress("[fe80::1%2]:7")};
+  person.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 99),
+                      *ParseAddress("[fe80::1%2]:7")};
   person.host = "host" + std::to_string(rank / 2);
   person.pid = 1000 + rank;
   person.card.assign(rank * 3 % 40, static_cast<std::byte>(rank));

@@ -18,9 +18,10 @@ struct RankRange {
 /// One rank's place. A subtree is a contiguous range whose first rank is its top, so tables of a
 /// subtree are joined by appending, and who is missing is a range.
 struct TreePlace {
-  std::optional<Rank> parent;         ///< empty at rank 0
-  RankRange subtree;                  ///< this rank and all below it
-  std::vector<RankRange> children;    ///< their subtrees, ascending; the first rank of each is the child
+  std::optional<Rank> parent;  ///< empty at rank 0
+  RankRange subtree;           ///< this rank and all below it
+  std::vector<RankRange>
+      children;  ///< their subtrees, ascending; the first rank of each is the child
 };
 
 /// \param arity  children per rank at most; at least 1 (a chain).

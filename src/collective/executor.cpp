@@ -257,8 +257,8 @@ std::optional<Rank> Execution::Awaits() const {
   return receiver;
 }
 
-/// Whether a lane waits for its peer; not where it has come to its end, or waits for this rank's own
-/// other lanes.
+/// Whether a lane waits for its peer; not where it is at its end, or waits for another lane of
+/// this rank.
 bool Execution::Waits(std::uint32_t lane) const {
   const FlowStep* step = Current(lane);
   if (step == nullptr) return false;

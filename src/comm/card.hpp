@@ -13,11 +13,11 @@ struct Card {
   std::uint64_t process_hash = 0;       ///< equal on threads of one process
   std::uint64_t network_namespace = 0;  ///< ranks that share it reach each other's UNIX sockets
   std::uint64_t host_view_digest = 0;
-  std::uint64_t settings_digest = 0;    ///< of the settings that must agree
-  std::uint32_t device = 0;             ///< as the caller numbers it
-  std::uint32_t numa = 0;               ///< NUMA node of the rank's memory
-  std::vector<Address> tcp;             ///< where its TCP links are accepted, best first
-  Address unix_socket;                  ///< where its shared memory is exchanged
+  std::uint64_t settings_digest = 0;  ///< of the settings that must agree
+  std::uint32_t device = 0;           ///< as the caller numbers it
+  std::uint32_t numa = 0;             ///< NUMA node of the rank's memory
+  std::vector<Address> tcp;           ///< where its TCP links are accepted, best first
+  Address unix_socket;                ///< where its shared memory is exchanged
 
   bool operator==(const Card&) const = default;
 };

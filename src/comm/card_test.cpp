@@ -8,15 +8,23 @@ namespace ringlet::comm {
 namespace {
 
 Card Example() {
-  Card card{.host_hash = 1, .process_hash = 2, .network_namespace = 3, .host_view_digest = 4,
-            .settings_digest = 5, .device = 6, .numa = 7, .tcp = {},
+  Card card{.host_hash = 1,
+            .process_hash = 2,
+            .network_namespace = 3,
+            .host_view_digest = 4,
+            .settings_digest = 5,
+            .device = 6,
+            .numa = 7,
+            .tcp = {},
             .unix_socket = {}};
   card.tcp = {Address::Ipv4(10, 0, 0, 1, 80), *ParseAddress("[fd00::1]:81")};
   card.unix_socket = Address::Unix("ringlet-1");
   return card;
 }
 
-TEST(Card, SurvivesTheTrip) { EXPECT_EQ(*DecodeCard(Encode(Example())), Example()); }
+TEST(Card, SurvivesTheTrip) {
+  EXPECT_EQ(*DecodeCard(Encode(Example())), Example());
+}
 
 TEST(Card, FitsTheRosterWhateverItHolds) {
   Card card = Example();
@@ -29,7 +37,8 @@ TEST(Card, FitsTheRosterWhateverItHolds) {
 
 TEST(Card, RefusesWhatIsCutOrTooLong) {
   Bytes bytes = Encode(Example());
-  for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_FALSE(DecodeCard(View(bytes).first(i)).ok());
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    EXPECT_FALSE(DecodeCard(View(bytes).first(i)).ok());
   bytes.push_back(std::byte{0});
   EXPECT_FALSE(DecodeCard(bytes).ok());
 }

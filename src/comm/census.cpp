@@ -23,17 +23,21 @@ Result<std::vector<Card>> ReadCards(const bootstrap::Roster& roster) {
 // Only when digests differ, which all ranks see alike, are the values themselves exchanged.
 Status RequireSameSettings(Control& control, Rank self, const Settings& settings,
                            const std::vector<Card>& cards) {
-  const auto differs = [&](const Card& card) { return card.settings_digest != cards[0].settings_digest; };
+  const auto differs = [&](const Card& card) {
+    return card.settings_digest != cards[0].settings_digest;
+  };
   if (std::ranges::none_of(cards, differs)) return Ok();
   RINGLET_TRY_ASSIGN(const bootstrap::Table table, control.AllGather(EncodeAgreement(settings)));
-  const std::uint32_t odd = static_cast<std::uint32_t>(std::ranges::find_if(cards, differs) - cards.begin());
-  const std::uint32_t other = cards[Index(self)].settings_digest == cards[odd].settings_digest ? 0 : odd;
+  const std::uint32_t odd =
+      static_cast<std::uint32_t>(std::ranges::find_if(cards, differs) - cards.begin());
+  const std::uint32_t other =
+      cards[Index(self)].settings_digest == cards[odd].settings_digest ? 0 : odd;
   RINGLET_TRY_ASSIGN(const auto differences, CompareAgreement(settings, table.At(Rank{other})));
   std::string text;
   for (const SettingDifference& difference : differences)
-    text += fmt::format("{}{} is \"{}\" on {} and \"{}\" on {}", text.empty() ? "" : "; ", difference.name,
-                        difference.mine, control.roster().DescribeRank(self), difference.theirs,
-                        control.roster().DescribeRank(Rank{other}));
+    text += fmt::format("{}{} is \"{}\" on {} and \"{}\" on {}", text.empty() ? "" : "; ",
+                        difference.name, difference.mine, control.roster().DescribeRank(self),
+                        difference.theirs, control.roster().DescribeRank(Rank{other}));
   return Error{Code::kInvalidArgument, "settings that must agree do not: " + text};
 }
 
@@ -48,7 +52,8 @@ Result<Census> TakeCensus(Control& control, Rank self, const Settings& settings,
   std::vector<Rank> speakers;
   for (std::uint32_t rank = 0; rank < census.cards.size(); ++rank) {
     const Card& card = census.cards[rank];
-    const auto [it, fresh] = host_index.emplace(card.host_hash, static_cast<std::uint32_t>(speakers.size()));
+    const auto [it, fresh] =
+        host_index.emplace(card.host_hash, static_cast<std::uint32_t>(speakers.size()));
     if (fresh) speakers.push_back(Rank{rank});
     census.places.push_back({Rank{rank}, it->second, card.numa});
     census.ranks_on_host += card.host_hash == census.cards[Index(self)].host_hash;
@@ -60,7 +65,8 @@ Result<Census> TakeCensus(Control& control, Rank self, const Settings& settings,
     Reader in(views.At(speaker));
     topology::HostView view = topology::DecodeHostView(in);
     if (!in.AtEnd())
-      return Error{Code::kProtocol, control.roster().DescribeRank(speaker) + " sent a view of its host that cannot be read"};
+      return Error{Code::kProtocol, control.roster().DescribeRank(speaker) +
+                                        " sent a view of its host that cannot be read"};
     census.hosts.push_back(std::move(view));
   }
   return census;

@@ -19,7 +19,8 @@ constexpr std::uint32_t kHopsMax = 256;
 
 Communicator::Communicator(Identity identity, std::shared_ptr<Process> process,
                            std::unique_ptr<Control> control, Census census, plan::ChannelPlan plan,
-                           std::unique_ptr<transport::Links> links, std::chrono::milliseconds timeout)
+                           std::unique_ptr<transport::Links> links,
+                           std::chrono::milliseconds timeout)
     : identity_(identity),
       process_(std::move(process)),
       control_(std::move(control)),
@@ -30,13 +31,16 @@ Communicator::Communicator(Identity identity, std::shared_ptr<Process> process,
   control_->OnFailure([this] { links_->waiter().Wake(); });
 }
 
-Communicator::~Communicator() { control_->Leave(); }
+Communicator::~Communicator() {
+  control_->Leave();
+}
 
 std::shared_ptr<const collective::Flow> Communicator::FlowFor(std::size_t count) {
   const auto it = flows_.find(count);
   if (it != flows_.end()) return it->second;
   if (flows_.size() >= kFlowsMax) flows_.clear();
-  const auto schedule = collective::RingAllReduce(plan_.channels.front().ranks, identity_.rank, count);
+  const auto schedule =
+      collective::RingAllReduce(plan_.channels.front().ranks, identity_.rank, count);
   auto flow = std::make_shared<const collective::Flow>(collective::Derive(schedule));
   flows_.emplace(count, flow);
   return flow;
@@ -46,16 +50,24 @@ Result<std::unique_ptr<collective::Execution>> Communicator::Prepare(const Call&
   if (const auto failed = failure()) return *failed;
   const std::size_t bytes = call.count * SizeOf(call.type);
   if (call.count > SIZE_MAX / 8 || call.input.size() != bytes || call.output.size() != bytes)
-    return Error{Code::kInvalidArgument, fmt::format("{} elements of {} are not {} bytes of input and {} of output",
-                                                     call.count, Name(call.type), call.input.size(), call.output.size())};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} elements of {} are not {} bytes of input and {} of output",
+                             call.count, Name(call.type), call.input.size(), call.output.size())};
   const bool same = call.input.data() == call.output.data();
-  const bool apart = call.input.data() + bytes <= call.output.data() || call.output.data() + bytes <= call.input.data();
+  const bool apart = call.input.data() + bytes <= call.output.data() ||
+                     call.output.data() + bytes <= call.input.data();
   if (!same && !apart)
     return Error{Code::kInvalidArgument, "input and output overlap without being the same"};
-  collective::Task task{.flow = FlowFor(call.count), .input = call.input, .output = call.output,
-                        .fingerprint = {.sequence = sequence_++, .operation = collective::Operation::kAllReduce,
-                                        .type = call.type, .op = call.op, .count = call.count},
-                        .self = identity_.rank, .ranks = identity_.size};
+  collective::Task task{.flow = FlowFor(call.count),
+                        .input = call.input,
+                        .output = call.output,
+                        .fingerprint = {.sequence = sequence_++,
+                                        .operation = collective::Operation::kAllReduce,
+                                        .type = call.type,
+                                        .op = call.op,
+                                        .count = call.count},
+                        .self = identity_.rank,
+                        .ranks = identity_.size};
   control_->doing().operations = sequence_;
   return std::make_unique<collective::Execution>(
       std::move(task), [this](Rank peer, std::uint16_t) { return links_->Find(peer); });
@@ -90,10 +102,11 @@ Status Communicator::AllReduce(const Call& call) {
   return Ok();
 }
 
-void Communicator::Finished() { control_->doing().waits_for = -1; }
+void Communicator::Finished() {
+  control_->doing().waits_for = -1;
+}
 
-Status Communicator::Check(Instant deadline,
-                           const collective::Execution& running) {
+Status Communicator::Check(Instant deadline, const collective::Execution& running) {
   if (auto failed = failure()) return *failed;
   const auto awaits = running.Awaits();
   control_->doing().waits_for = awaits ? static_cast<std::int64_t>(Index(*awaits)) : -1;
@@ -116,8 +129,9 @@ Error Communicator::Conclude(const Error& error) {
 }
 
 void Communicator::Abort(const std::string& why) {
-  control_->Fail(Error{Code::kAborted, fmt::format("{} aborted the communicator: {}",
-                                                   control_->roster().DescribeRank(identity_.rank), why)});
+  control_->Fail(
+      Error{Code::kAborted, fmt::format("{} aborted the communicator: {}",
+                                        control_->roster().DescribeRank(identity_.rank), why)});
 }
 
 }  // namespace ringlet::comm

@@ -33,9 +33,9 @@ struct Call {
 
 class Communicator {
  public:
-  Communicator(Identity identity, std::shared_ptr<Process> process, std::unique_ptr<Control> control,
-               Census census, plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
-               std::chrono::milliseconds timeout);
+  Communicator(Identity identity, std::shared_ptr<Process> process,
+               std::unique_ptr<Control> control, Census census, plan::ChannelPlan plan,
+               std::unique_ptr<transport::Links> links, std::chrono::milliseconds timeout);
   /// Leaves in good order, unless it has failed or was aborted.
   ~Communicator();
   Communicator(const Communicator&) = delete;

@@ -25,8 +25,9 @@ TEST(Communicator, WhoCallsSomethingElseIsNamedToAll) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     const Status status = SumOfRanks(**communicator, rank == 1 ? 9 : 8);
     ASSERT_FALSE(status.ok());
-    EXPECT_THAT(status.error().message, AllOf(HasSubstr("all_reduce of 8 float"), HasSubstr("all_reduce of 9 float"),
-                                              HasSubstr("rank 1")));
+    EXPECT_THAT(status.error().message,
+                AllOf(HasSubstr("all_reduce of 8 float"), HasSubstr("all_reduce of 9 float"),
+                      HasSubstr("rank 1")));
     EXPECT_TRUE((*communicator)->failure().has_value());
     EXPECT_FALSE(SumOfRanks(**communicator, 1).ok()) << "it stays failed";
   });
@@ -36,11 +37,15 @@ TEST(Communicator, RefusesBuffersThatDoNotFitAndStaysUsable) {
   RunRanks(1, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());
     std::vector<std::byte> data(64);
-    const Status short_output = (*communicator)->AllReduce(
-        {.input = View(data).first(32), .output = std::span(data).first(16), .count = 8});
+    const Status short_output =
+        (*communicator)
+            ->AllReduce(
+                {.input = View(data).first(32), .output = std::span(data).first(16), .count = 8});
     EXPECT_EQ(short_output.error().code, Code::kInvalidArgument);
-    const Status overlap = (*communicator)->AllReduce(
-        {.input = View(data).first(32), .output = std::span(data).subspan(16, 32), .count = 8});
+    const Status overlap = (*communicator)
+                               ->AllReduce({.input = View(data).first(32),
+                                            .output = std::span(data).subspan(16, 32),
+                                            .count = 8});
     EXPECT_THAT(overlap.error().message, HasSubstr("overlap"));
     EXPECT_TRUE(SumOfRanks(**communicator, 8).ok());
   });
@@ -63,7 +68,8 @@ TEST(Communicator, ARankThatDoesNotCallIsNamedAtTheDeadline) {
              ASSERT_TRUE(communicator.ok());
              if (rank == 1) {
                // Stays, and takes no part, until it hears why the others gave up.
-               EXPECT_TRUE((*communicator)->control().AwaitFailure(std::chrono::seconds(20)).has_value());
+               EXPECT_TRUE(
+                   (*communicator)->control().AwaitFailure(std::chrono::seconds(20)).has_value());
                return;
              }
              const Status status = SumOfRanks(**communicator, 1000);
@@ -85,7 +91,8 @@ TEST(Communicator, TheOneWhoIsMissingIsFoundBehindThoseWhoWaitThemselves) {
              }
              ASSERT_TRUE(failure.has_value());
              EXPECT_THAT(failure->message, HasSubstr("rank 2 (host"));
-             EXPECT_THAT(failure->message, HasSubstr("has not called it: it has begun 0 operations"));
+             EXPECT_THAT(failure->message,
+                         HasSubstr("has not called it: it has begun 0 operations"));
            });
 }
 

@@ -60,12 +60,16 @@ struct Control::Shared {
 
 Control::Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
                  std::shared_ptr<Doing> doing, std::chrono::milliseconds operation_timeout)
-    : process_(std::move(process)), shared_(std::move(shared)), doing_(std::move(doing)), operation_timeout_(operation_timeout) {}
+    : process_(std::move(process)),
+      shared_(std::move(shared)),
+      doing_(std::move(doing)),
+      operation_timeout_(operation_timeout) {}
 
 Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process, Options options,
                                                const std::stop_token& abort) {
   auto shared = std::make_shared<Shared>();
-  const auto join_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
+  const auto join_timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
   shared->rank = options.member.rank;
   shared->driver = &process->driver();
   auto doing = std::make_shared<Doing>();
@@ -76,7 +80,8 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
     return activity;
   };
   shared->member = std::make_shared<Member>(std::move(options.member));
-  std::unique_ptr<Control> control(new Control(process, shared, doing, join_timeout + kLastLadderStep));
+  std::unique_ptr<Control> control(
+      new Control(process, shared, doing, join_timeout + kLastLadderStep));
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
   process->driver().Post([process = process.get(), shared, listeners] {
     os::Hosted hosted{.machine = shared->member, .listeners = std::move(*listeners)};
@@ -87,7 +92,8 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
     shared->id = shared->driver->Add(std::move(hosted));
   });
   const std::stop_callback stop(abort, [&] {
-    control->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined", Index(shared->rank))});
+    control->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
+                                                    Index(shared->rank))});
   });
   RINGLET_TRY(control->Await([&] { return shared->standing; }));
   control->operation_timeout_ = options.operation_timeout;
@@ -95,7 +101,9 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
   return control;
 }
 
-Control::~Control() { Leave(); }
+Control::~Control() {
+  Leave();
+}
 
 void Control::Command(std::function<void(Member&)> command) {
   process_->driver().Post([shared = shared_, command = std::move(command)] {
@@ -119,18 +127,23 @@ Status Control::Await(const std::function<bool()>& ready) {
   }
   if (ready()) return Ok();
   if (shared_->failure) return Error{shared_->failure->code, shared_->failure->text};
-  return Error{Code::kInvalidArgument, fmt::format("rank {} has left this communicator", Index(shared_->rank))};
+  return Error{Code::kInvalidArgument,
+               fmt::format("rank {} has left this communicator", Index(shared_->rank))};
 }
 
 Result<bootstrap::Table> Control::Gather(bool barrier, Bytes payload) {
   auto shared_payload = std::make_shared<Bytes>(std::move(payload));
-  Command([barrier, shared_payload](Member& member) { member.Gather(barrier, std::move(*shared_payload)); });
+  Command([barrier, shared_payload](Member& member) {
+    member.Gather(barrier, std::move(*shared_payload));
+  });
   RINGLET_TRY(Await([&] { return shared_->table.has_value(); }));
   const std::lock_guard lock(shared_->mutex);
   return *std::exchange(shared_->table, std::nullopt);
 }
 
-Result<bootstrap::Table> Control::AllGather(Bytes payload) { return Gather(false, std::move(payload)); }
+Result<bootstrap::Table> Control::AllGather(Bytes payload) {
+  return Gather(false, std::move(payload));
+}
 
 Status Control::Barrier() {
   RINGLET_TRY(Gather(true, {}));
@@ -147,9 +160,12 @@ Status Control::RequireEqual(std::uint64_t value, std::string_view what) {
   if (ranks.size() == 1) return Ok();
   std::string text;
   for (const auto& [digest, members] : ranks)
-    text += fmt::format("{}{:016x} on rank {}", text.empty() ? "" : ", ", digest, bootstrap::RangesText(members));
-  return Error{Code::kProtocol, fmt::format("the ranks do not have the same {}: {}; use the same Ringlet and the "
-                                            "same settings on all", what, text)};
+    text += fmt::format("{}{:016x} on rank {}", text.empty() ? "" : ", ", digest,
+                        bootstrap::RangesText(members));
+  return Error{Code::kProtocol,
+               fmt::format("the ranks do not have the same {}: {}; use the same Ringlet and the "
+                           "same settings on all",
+                           what, text)};
 }
 
 Status Control::Send(Rank to, std::uint64_t tag, Bytes message) {

@@ -1,5 +1,6 @@
-// The control network as a rank's thread sees it: calls that wait. The Member behind it lives on the
-// service thread; every wait here has a deadline, ends when the communicator fails, and says why.
+// The control network as a rank's thread sees it: calls that wait. The Member behind it lives on
+// the service thread; every wait here has a deadline, ends when the communicator fails, and says
+// why.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -74,7 +75,8 @@ class Control {
   /// Called once when the communicator fails (at once if it has), on the service thread and under a
   /// lock: it may wake somebody, and must not call back. Not called any more after Leave.
   void OnFailure(std::function<void()> callback);
-  /// Waits at most `patience` for a failure: a broken link is explained by the control network soon.
+  /// Waits at most `patience` for a failure: a broken link is explained by the control network
+  /// soon.
   std::optional<Error> AwaitFailure(std::chrono::milliseconds patience) const;
 
   void Leave();

@@ -19,75 +19,86 @@ Bytes Of(std::uint32_t value) {
 
 class ControlOver : public testing::TestWithParam<const char*> {
  protected:
-  EnvMap Environment() const { return {{"RINGLET_BOOTSTRAP", GetParam()}, {"RINGLET_TREE_ARITY", "2"}}; }
+  EnvMap Environment() const {
+    return {{"RINGLET_BOOTSTRAP", GetParam()}, {"RINGLET_TREE_ARITY", "2"}};
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Shapes, ControlOver, testing::Values("tree", "ring"),
                          [](const auto& shape) { return std::string(shape.param); });
 
 TEST_P(ControlOver, GathersAndSendsInAnyOrder) {
   constexpr std::uint32_t kSize = 6;
-  RunRanks(kSize, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
-    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-    Control& control = (*communicator)->control();
-    for (std::uint32_t round = 0; round < 10; ++round) {
-      const auto table = control.AllGather(Of(rank * 100 + round));
-      ASSERT_TRUE(table.ok()) << table.error().message;
-      for (std::uint32_t r = 0; r < kSize; ++r) EXPECT_EQ(Reader(table->At(Rank{r})).U32(), r * 100 + round);
-      ASSERT_TRUE(control.Barrier().ok());
-    }
-    for (std::uint32_t r = 0; r < kSize; ++r)
-      for (const std::uint32_t tag : {2u, 1u}) ASSERT_TRUE(control.Send(Rank{r}, tag, Of(rank * 10 + tag)).ok());
-    for (std::uint32_t r = 0; r < kSize; ++r)
-      for (const std::uint32_t tag : {1u, 2u}) {
-        const auto message = control.Receive(Rank{r}, tag);
-        ASSERT_TRUE(message.ok()) << message.error().message;
-        EXPECT_EQ(Reader(*message).U32(), r * 10 + tag);
-      }
-    EXPECT_TRUE(control.Barrier().ok());
-  });
+  RunRanks(kSize, Environment(),
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+             Control& control = (*communicator)->control();
+             for (std::uint32_t round = 0; round < 10; ++round) {
+               const auto table = control.AllGather(Of(rank * 100 + round));
+               ASSERT_TRUE(table.ok()) << table.error().message;
+               for (std::uint32_t r = 0; r < kSize; ++r)
+                 EXPECT_EQ(Reader(table->At(Rank{r})).U32(), r * 100 + round);
+               ASSERT_TRUE(control.Barrier().ok());
+             }
+             for (std::uint32_t r = 0; r < kSize; ++r)
+               for (const std::uint32_t tag : {2u, 1u})
+                 ASSERT_TRUE(control.Send(Rank{r}, tag, Of(rank * 10 + tag)).ok());
+             for (std::uint32_t r = 0; r < kSize; ++r)
+               for (const std::uint32_t tag : {1u, 2u}) {
+                 const auto message = control.Receive(Rank{r}, tag);
+                 ASSERT_TRUE(message.ok()) << message.error().message;
+                 EXPECT_EQ(Reader(*message).U32(), r * 10 + tag);
+               }
+             EXPECT_TRUE(control.Barrier().ok());
+           });
 }
 
 TEST_P(ControlOver, RequireEqualNamesThoseThatDiffer) {
-  RunRanks(5, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
-    ASSERT_TRUE(communicator.ok());
-    EXPECT_TRUE((*communicator)->control().RequireEqual(7, "lucky number").ok());
-    const Status differs = (*communicator)->control().RequireEqual(rank == 3 ? 8 : 7, "lucky number");
-    ASSERT_FALSE(differs.ok());
-    EXPECT_THAT(differs.error().message, AllOf(HasSubstr("lucky number"), HasSubstr("on rank 0-2,4"),
-                                               HasSubstr("0000000000000008 on rank 3")));
-  });
+  RunRanks(5, Environment(),
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok());
+             EXPECT_TRUE((*communicator)->control().RequireEqual(7, "lucky number").ok());
+             const Status differs =
+                 (*communicator)->control().RequireEqual(rank == 3 ? 8 : 7, "lucky number");
+             ASSERT_FALSE(differs.ok());
+             EXPECT_THAT(differs.error().message,
+                         AllOf(HasSubstr("lucky number"), HasSubstr("on rank 0-2,4"),
+                               HasSubstr("0000000000000008 on rank 3")));
+           });
 }
 
 TEST_P(ControlOver, AFailureSharedByOneIsTheFailureOfAll) {
-  RunRanks(7, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
-    ASSERT_TRUE(communicator.ok());
-    Control& control = (*communicator)->control();
-    // Not before all have come out of forming the communicator.
-    ASSERT_TRUE(control.Send(Rank{4}, 1, {}).ok());
-    if (rank == 4) {
-      for (std::uint32_t r = 0; r < 7; ++r) ASSERT_TRUE(control.Receive(Rank{r}, 1).ok());
-      EXPECT_FALSE(control.Share(Status(Error{Code::kSystem, "rank 4 has no memory left"})).ok());
-    }
-    const auto failure = control.AwaitFailure(std::chrono::seconds(20));
-    ASSERT_TRUE(failure.has_value());
-    EXPECT_EQ(failure->code, Code::kSystem);
-    EXPECT_EQ(failure->message, "rank 4 has no memory left");
-    EXPECT_FALSE(control.Barrier().ok());
-    EXPECT_FALSE(control.Receive(Rank{0}, 1).ok());
-  });
+  RunRanks(7, Environment(),
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok());
+             Control& control = (*communicator)->control();
+             // Not before all have come out of forming the communicator.
+             ASSERT_TRUE(control.Send(Rank{4}, 1, {}).ok());
+             if (rank == 4) {
+               for (std::uint32_t r = 0; r < 7; ++r) ASSERT_TRUE(control.Receive(Rank{r}, 1).ok());
+               EXPECT_FALSE(
+                   control.Share(Status(Error{Code::kSystem, "rank 4 has no memory left"})).ok());
+             }
+             const auto failure = control.AwaitFailure(std::chrono::seconds(20));
+             ASSERT_TRUE(failure.has_value());
+             EXPECT_EQ(failure->code, Code::kSystem);
+             EXPECT_EQ(failure->message, "rank 4 has no memory left");
+             EXPECT_FALSE(control.Barrier().ok());
+             EXPECT_FALSE(control.Receive(Rank{0}, 1).ok());
+           });
 }
 
 TEST_P(ControlOver, WhoDoesNotComeToABarrierIsNamed) {
-  RunRanks(3, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
-    ASSERT_TRUE(communicator.ok());
-    Control& control = (*communicator)->control();
-    control.set_operation_timeout(std::chrono::milliseconds(200));
-    const auto failure = rank == 2 ? control.AwaitFailure(std::chrono::seconds(20))
-                                   : std::optional<Error>(control.Barrier().error());
-    ASSERT_TRUE(failure.has_value());
-    EXPECT_EQ(failure->code, Code::kTimeout);
-    EXPECT_THAT(failure->message, HasSubstr("timed out after 200 ms"));
-  });
+  RunRanks(3, Environment(),
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok());
+             Control& control = (*communicator)->control();
+             control.set_operation_timeout(std::chrono::milliseconds(200));
+             const auto failure = rank == 2 ? control.AwaitFailure(std::chrono::seconds(20))
+                                            : std::optional<Error>(control.Barrier().error());
+             ASSERT_TRUE(failure.has_value());
+             EXPECT_EQ(failure->code, Code::kTimeout);
+             EXPECT_THAT(failure->message, HasSubstr("timed out after 200 ms"));
+           });
 }
 
 }  // namespace

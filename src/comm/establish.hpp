@@ -18,9 +18,10 @@ struct Config {
   UniqueId id = {};
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
-  std::uint32_t device = 0;                       ///< what the caller calls the rank's device
+  std::uint32_t device = 0;  ///< what the caller calls the rank's device
   std::optional<std::chrono::milliseconds> init_timeout = {};  ///< else RINGLET_INIT_TIMEOUT
-  std::optional<std::chrono::milliseconds> timeout = {};       ///< of one operation, else RINGLET_TIMEOUT
+  std::optional<std::chrono::milliseconds> timeout =
+      {};  ///< of one operation, else RINGLET_TIMEOUT
 };
 
 /// Forms the communicator together with all other ranks of `config.id`. Blocks until all are

@@ -38,24 +38,31 @@ TEST_P(EstablishOver, ManySizesAndBothBootstraps) {
 
 TEST(Establish, RanksOfSeparateProcessesMeetToo) {
   // Two processes as far as Ringlet can see: each has its own service thread and exchange.
-  RunRanks(4, [](std::uint32_t) { return ProcessWith({{"RINGLET_LINKS", "shm"}}); },
-           [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
-             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-             EXPECT_TRUE(SumOfRanks(**communicator, 5000).ok());
-             EXPECT_EQ((*communicator)->links().Summary(), "2 shm");
-           });
+  RunRanks(
+      4,
+      [](std::uint32_t) {
+        return ProcessWith({{"RINGLET_LINKS", "shm"}});
+      },
+      [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+        ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+        EXPECT_TRUE(SumOfRanks(**communicator, 5000).ok());
+        EXPECT_EQ((*communicator)->links().Summary(), "2 shm");
+      });
 }
 
 TEST(Establish, RefusesWhatCannotBe) {
   const auto process = ProcessWith({});
   const UniqueId id = *CreateUniqueId(process);
-  const auto try_with = [&](const Config& config) { return Establish(process, config, {}).error(); };
+  const auto try_with = [&](const Config& config) {
+    return Establish(process, config, {}).error();
+  };
   EXPECT_THAT(try_with({.id = id, .rank = 4, .size = 4}).message, HasSubstr("rank 4 is not below"));
   EXPECT_THAT(try_with({.id = id, .rank = 0, .size = 0}).message, HasSubstr("world size 0"));
   EXPECT_THAT(try_with({.id = {}, .rank = 0, .size = 1}).message, HasSubstr("all zero"));
   UniqueId garbage;
   garbage.bytes.fill(std::byte{0x5a});
-  EXPECT_THAT(try_with({.id = garbage, .rank = 0, .size = 1}).message, HasSubstr("not made by Ringlet"));
+  EXPECT_THAT(try_with({.id = garbage, .rank = 0, .size = 1}).message,
+              HasSubstr("not made by Ringlet"));
   EXPECT_EQ(try_with({.id = garbage, .rank = 0, .size = 1}).code, Code::kInvalidArgument);
 }
 
@@ -68,7 +75,8 @@ TEST(Establish, TheMissingRankIsNamedWithinTheTimeout) {
       const auto result = Establish(process, {.id = id, .rank = rank, .size = 4}, {});
       ASSERT_FALSE(result.ok());
       EXPECT_EQ(result.error().code, Code::kTimeout);
-      EXPECT_THAT(result.error().message, HasSubstr("timed out waiting for rank 2: 3 of 4 ranks checked in"));
+      EXPECT_THAT(result.error().message,
+                  HasSubstr("timed out waiting for rank 2: 3 of 4 ranks checked in"));
     });
   for (std::thread& thread : threads) thread.join();
 }
@@ -97,16 +105,19 @@ TEST(Establish, AnIdIsGoodForOneCommunicatorOnly) {
 }
 
 TEST(Establish, SettingsThatMustAgreeAreNamedWhenTheyDoNot) {
-  RunRanks(3,
-           [](std::uint32_t rank) {
-             return ProcessWith({{"RINGLET_PIPE_BYTES", rank == 2 ? "8192" : "65536"}, {"RINGLET_LINKS", "shm"}});
-           },
-           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
-             ASSERT_FALSE(communicator.ok());
-             EXPECT_THAT(communicator.error().message, HasSubstr("RINGLET_PIPE_BYTES")) << "rank " << rank;
-             EXPECT_THAT(communicator.error().message, HasSubstr("8192"));
-             EXPECT_THAT(communicator.error().message, HasSubstr("65536"));
-           });
+  RunRanks(
+      3,
+      [](std::uint32_t rank) {
+        return ProcessWith(
+            {{"RINGLET_PIPE_BYTES", rank == 2 ? "8192" : "65536"}, {"RINGLET_LINKS", "shm"}});
+      },
+      [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+        ASSERT_FALSE(communicator.ok());
+        EXPECT_THAT(communicator.error().message, HasSubstr("RINGLET_PIPE_BYTES"))
+            << "rank " << rank;
+        EXPECT_THAT(communicator.error().message, HasSubstr("8192"));
+        EXPECT_THAT(communicator.error().message, HasSubstr("65536"));
+      });
 }
 
 }  // namespace

@@ -11,10 +11,11 @@ namespace {
 // Communicators of all ranks, in the hands of one thread.
 std::vector<std::shared_ptr<Communicator>> AllOf(std::uint32_t size, const EnvMap& environment) {
   std::vector<std::shared_ptr<Communicator>> all(size);
-  RunRanks(size, environment, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
-    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-    all[rank] = std::move(*communicator);
-  });
+  RunRanks(size, environment,
+           [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+             all[rank] = std::move(*communicator);
+           });
   return all;
 }
 
@@ -31,10 +32,13 @@ TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
   for (std::uint32_t round = 0; round < 2; ++round)
     for (std::uint32_t rank = 0; rank < kSize; ++rank) {
       auto& mine = data[round * kSize + rank];
-      for (std::size_t i = 0; i < kCount; ++i) mine[i] = static_cast<std::int32_t>(rank + i + round);
-      calls.push_back({all[rank], {.input = std::as_bytes(std::span(mine)),
-                                   .output = std::as_writable_bytes(std::span(mine)),
-                                   .count = kCount, .type = DataType::kInt32}});
+      for (std::size_t i = 0; i < kCount; ++i)
+        mine[i] = static_cast<std::int32_t>(rank + i + round);
+      calls.push_back({all[rank],
+                       {.input = std::as_bytes(std::span(mine)),
+                        .output = std::as_writable_bytes(std::span(mine)),
+                        .count = kCount,
+                        .type = DataType::kInt32}});
     }
   const Status status = RunGroup(calls);
   ASSERT_TRUE(status.ok()) << status.error().message;
@@ -47,10 +51,14 @@ TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
 TEST(Group, AMismatchFailsTheCommunicator) {
   const auto all = AllOf(2, {{"RINGLET_LINKS", "inproc"}});
   std::vector<float> a(10), b(10);
-  const Status status = RunGroup(
-      {{all[0], {.input = std::as_bytes(std::span(a)), .output = std::as_writable_bytes(std::span(a)), .count = 10}},
-       {all[1], {.input = std::as_bytes(std::span(b)).first(36),
-                 .output = std::as_writable_bytes(std::span(b)).first(36), .count = 9}}});
+  const Status status = RunGroup({{all[0],
+                                   {.input = std::as_bytes(std::span(a)),
+                                    .output = std::as_writable_bytes(std::span(a)),
+                                    .count = 10}},
+                                  {all[1],
+                                   {.input = std::as_bytes(std::span(b)).first(36),
+                                    .output = std::as_writable_bytes(std::span(b)).first(36),
+                                    .count = 9}}});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, testing::HasSubstr("all_reduce of"));
   EXPECT_TRUE(all[0]->failure() && all[1]->failure());

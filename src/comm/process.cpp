@@ -23,15 +23,17 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   // Random rather than made of pid and start time: pids repeat over containers of one host.
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
   RINGLET_TRY_ASSIGN(auto driver, os::SocketDriver::Create());
-  std::shared_ptr<Process> process(
-      new Process(std::move(settings), std::move(host), std::move(files), std::move(driver),
-                  Reader(identity).U64()));
+  std::shared_ptr<Process> process(new Process(std::move(settings), std::move(host),
+                                               std::move(files), std::move(driver),
+                                               Reader(identity).U64()));
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
   return process;
 }
 
-Result<std::shared_ptr<Process>> Process::StartHere() { return Start(os::ReadEnvironment()); }
+Result<std::shared_ptr<Process>> Process::StartHere() {
+  return Start(os::ReadEnvironment());
+}
 
 Process::Process(Settings settings, os::Host host, os::FileTree files,
                  std::unique_ptr<os::SocketDriver> driver, std::uint64_t process_hash)
@@ -53,7 +55,8 @@ Process::~Process() {
 
 Result<std::vector<Address>> Process::ReachableAddresses() const {
   RINGLET_TRY_ASSIGN(const auto interfaces, os::ListInterfaces());
-  const os::InterfaceFilter filter{.names = settings_.socket_ifname, .family = settings_.socket_family};
+  const os::InterfaceFilter filter{.names = settings_.socket_ifname,
+                                   .family = settings_.socket_family};
   RINGLET_TRY_ASSIGN(const auto usable, os::UsableAddresses(interfaces, filter));
   std::vector<Address> reachable, local;
   for (const os::UsableAddress& one : usable)
@@ -63,7 +66,8 @@ Result<std::vector<Address>> Process::ReachableAddresses() const {
 
 void Process::WarnOnce(const std::string& text) {
   const std::lock_guard lock(warned_mutex_);
-  if (warned_.insert(text).second) logger_.Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt, text);
+  if (warned_.insert(text).second)
+    logger_.Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt, text);
 }
 
 void Process::Host(os::Hosted hosted) {

@@ -44,8 +44,8 @@ class Process {
   /// The same on two ranks when they share this object, and so can share pointers.
   std::uint64_t process_hash() const { return process_hash_; }
 
-  /// This host's addresses, best first: those that other hosts can use, or, when there are none, all.
-  /// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
+  /// This host's addresses, best first: those that other hosts can use, or, when there are none,
+  /// all. Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
   Result<std::vector<Address>> ReachableAddresses() const;
 
   /// Cores that this process may run on.

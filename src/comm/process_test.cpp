@@ -12,7 +12,8 @@ TEST(Process, AWrongSettingIsNamed) {
   const auto process = Process::Start({{"RINGLET_TREE_ARITY", "many"}});
   ASSERT_FALSE(process.ok());
   EXPECT_EQ(process.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(process.error().message, testing::AllOf(testing::HasSubstr("RINGLET_TREE_ARITY"), testing::HasSubstr("many")));
+  EXPECT_THAT(process.error().message,
+              testing::AllOf(testing::HasSubstr("RINGLET_TREE_ARITY"), testing::HasSubstr("many")));
 }
 
 TEST(Process, HostIdStandsInForTheHost) {
@@ -32,7 +33,8 @@ TEST(Process, AnInterfaceThatIsNotThereIsNamed) {
 }
 
 TEST(Process, LoopbackCanBeAskedFor) {
-  const auto process = *Process::Start({{"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_SOCKET_FAMILY", "AF_INET"}});
+  const auto process =
+      *Process::Start({{"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_SOCKET_FAMILY", "AF_INET"}});
   const auto addresses = process->ReachableAddresses();
   ASSERT_TRUE(addresses.ok()) << addresses.error().message;
   ASSERT_EQ(addresses->size(), 1u);

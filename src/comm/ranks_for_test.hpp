@@ -24,7 +24,8 @@ inline std::shared_ptr<Process> ProcessWith(EnvMap environment) {
 using RankBody = std::function<void(std::uint32_t rank, Result<std::unique_ptr<Communicator>>)>;
 
 /// Forms a communicator of `size` ranks, each on a thread, and runs `body` on each.
-inline void RunRanks(std::uint32_t size, const std::function<std::shared_ptr<Process>(std::uint32_t)>& process_of,
+inline void RunRanks(std::uint32_t size,
+                     const std::function<std::shared_ptr<Process>(std::uint32_t)>& process_of,
                      const RankBody& body) {
   const auto first = process_of(0);
   const Result<UniqueId> id = CreateUniqueId(first);
@@ -41,18 +42,21 @@ inline void RunRanks(std::uint32_t size, const std::function<std::shared_ptr<Pro
 /// All in one process, with these settings.
 inline void RunRanks(std::uint32_t size, const EnvMap& environment, const RankBody& body) {
   const auto process = ProcessWith(environment);
-  RunRanks(size, [&](std::uint32_t) { return process; }, body);
+  RunRanks(
+      size, [&](std::uint32_t) { return process; }, body);
 }
 
 /// An all-reduce of `count` floats, checked. Gives the first error.
 inline Status SumOfRanks(Communicator& communicator, std::size_t count) {
   const std::uint32_t size = communicator.identity().size;
-  std::vector<float> in(count, static_cast<float>(Index(communicator.identity().rank) + 1)), out(count);
+  std::vector<float> in(count, static_cast<float>(Index(communicator.identity().rank) + 1)),
+      out(count);
   RINGLET_TRY(communicator.AllReduce({.input = std::as_bytes(std::span(in)),
                                       .output = std::as_writable_bytes(std::span(out)),
                                       .count = count}));
   for (const float value : out)
-    if (value != static_cast<float>(size * (size + 1) / 2)) return Error{Code::kProtocol, "a wrong sum"};
+    if (value != static_cast<float>(size * (size + 1) / 2))
+      return Error{Code::kProtocol, "a wrong sum"};
   return Ok();
 }
 

@@ -31,7 +31,8 @@ namespace {
 Result<UniqueId> UniqueIdFromCommId(const Process& process) {
   const Settings& settings = process.settings();
   RINGLET_TRY_ASSIGN(const Address address, os::Resolve(settings.comm_id));
-  return rendezvous::Encode(rendezvous::FromCommId(settings.comm_id, address, settings.secret.text));
+  return rendezvous::Encode(
+      rendezvous::FromCommId(settings.comm_id, address, settings.secret.text));
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ Result<UniqueId> UniqueIdFromCommId(const Process& process) {
 Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process) {
   if (!process->settings().comm_id.empty()) {
     if (process->settings().secret.text.empty())
-      process->WarnOnce("RINGLET_SECRET is not set: whoever can reach NCCL_COMM_ID's address can join");
+      process->WarnOnce(
+          "RINGLET_SECRET is not set: whoever can reach NCCL_COMM_ID's address can join");
     return UniqueIdFromCommId(*process);
   }
   rendezvous::Invitation invitation;
@@ -47,7 +49,8 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process) {
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   invitation.credentials.magic = Reader(seed).U64();
   RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses());
-  RINGLET_TRY_ASSIGN(auto endpoint, transport::Endpoint::Open({.interfaces = std::move(addresses), .unix_listener = false}));
+  RINGLET_TRY_ASSIGN(auto endpoint, transport::Endpoint::Open({.interfaces = std::move(addresses),
+                                                               .unix_listener = false}));
   invitation.roots = endpoint.tcp;
   RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint.listeners)));
   return rendezvous::Encode(invitation);

@@ -40,11 +40,14 @@ TEST(Root, AFixedAddressNeedsNoCarrying) {
 
 TEST(Root, AnotherSecretIsRefusedWithTheReason) {
   const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
-  const auto ours = ProcessWith({{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "ours"}, {"RINGLET_INIT_TIMEOUT", "5"}});
+  const auto ours = ProcessWith(
+      {{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "ours"}, {"RINGLET_INIT_TIMEOUT", "5"}});
   const auto theirs = ProcessWith({{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "theirs"}});
   std::stop_source stop;
   std::thread host([&] {
-    EXPECT_FALSE(Establish(ours, {.id = *CreateUniqueId(ours), .rank = 0, .size = 2}, stop.get_token()).ok());
+    EXPECT_FALSE(
+        Establish(ours, {.id = *CreateUniqueId(ours), .rank = 0, .size = 2}, stop.get_token())
+            .ok());
   });
   const auto refused = Establish(theirs, {.id = *CreateUniqueId(theirs), .rank = 1, .size = 2}, {});
   ASSERT_FALSE(refused.ok());
@@ -57,7 +60,8 @@ TEST(Root, ATakenAddressIsNamed) {
   const auto taken = os::Listen(Address::Ipv4(127, 0, 0, 1, 0));
   const std::string comm_id = "127.0.0.1:" + std::to_string(taken->address.port);
   const auto process = ProcessWith({{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s"}});
-  const auto result = Establish(process, {.id = *CreateUniqueId(process), .rank = 0, .size = 2}, {});
+  const auto result =
+      Establish(process, {.id = *CreateUniqueId(process), .rank = 0, .size = 2}, {});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::kSystem);
   EXPECT_THAT(result.error().message, testing::HasSubstr(comm_id));

@@ -72,7 +72,8 @@ std::vector<Rank> NeighboursIn(const plan::ChannelPlan& plan, Rank self) {
 
 // A spinning rank takes the core that another needs: only where each has one.
 std::chrono::nanoseconds SpinFor(const Census& census, std::uint32_t cores) {
-  return census.ranks_on_host <= cores ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
+  return census.ranks_on_host <= cores ? std::chrono::microseconds(50)
+                                       : std::chrono::nanoseconds(0);
 }
 
 transport::Choice ChoiceOf(LinkChoice links) {
@@ -89,8 +90,8 @@ transport::Choice ChoiceOf(LinkChoice links) {
 
 Status CheckArguments(const Config& config) {
   if (config.size == 0 || config.size > bootstrap::kSizeMax)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("world size {} is not between 1 and {}", config.size, bootstrap::kSizeMax)};
+    return Error{Code::kInvalidArgument, fmt::format("world size {} is not between 1 and {}",
+                                                     config.size, bootstrap::kSizeMax)};
   if (config.rank >= config.size)
     return Error{Code::kInvalidArgument,
                  fmt::format("rank {} is not below the world size {}", config.rank, config.size)};
@@ -107,14 +108,16 @@ Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& 
 }
 
 Result<Here> LookAround(Process& process, const Config& config) {
-  const discovery::ScanOptions options{.host_name = process.host().name, .identity = process.host_hash()};
+  const discovery::ScanOptions options{.host_name = process.host().name,
+                                       .identity = process.host_hash()};
   RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(process.files(), options));
   for (const std::string& missing : scan.missing)
     process.logger().Log(LogLevel::kInfo, Subsystem::kGraph, config.device, missing);
   // Where it may run is not always told; then all nodes are as good.
   const auto allowed = discovery::AllowedCpus(process.files());
-  const std::uint32_t numa = discovery::NumaOf(scan.view, allowed.ok() ? *allowed : topology::CpuSet(),
-                                               process.settings().local_rank.value_or(config.device));
+  const std::uint32_t numa =
+      discovery::NumaOf(scan.view, allowed.ok() ? *allowed : topology::CpuSet(),
+                        process.settings().local_rank.value_or(config.device));
   return Here{std::move(scan.view), numa};
 }
 
@@ -126,8 +129,8 @@ Result<Doors> OpenDoors(Process& process) {
 }
 
 Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
-                                      const Invitation& invitation, const Here& here,
-                                      Doors& doors, const std::stop_token& abort) {
+                                      const Invitation& invitation, const Here& here, Doors& doors,
+                                      const std::stop_token& abort) {
   const Settings& settings = process->settings();
   bootstrap::MemberConfig member;
   member.credentials = invitation.credentials;
@@ -141,21 +144,23 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
   member.introduction.host = process->host().name.substr(0, bootstrap::kHostBytesMax);
   member.introduction.pid = process->host().pid;
   member.introduction.card = Encode(CardOf(*process, config, here, doors));
-  member.shape = settings.bootstrap == BootstrapShape::kRing ? bootstrap::Shape::kRing : bootstrap::Shape::kTree;
+  member.shape = settings.bootstrap == BootstrapShape::kRing ? bootstrap::Shape::kRing
+                                                             : bootstrap::Shape::kTree;
   member.arity = static_cast<std::uint16_t>(settings.tree_arity);
   member.timeout = InitTimeout(*process, config);
   member.handshake_timeout = settings.handshake_timeout;
   return Control::Join(process,
-                       {.member = std::move(member), .listeners = std::move(doors.control.listeners),
+                       {.member = std::move(member),
+                        .listeners = std::move(doors.control.listeners),
                         .operation_timeout = InitTimeout(*process, config)},
                        abort);
 }
 
 Result<std::unique_ptr<transport::Links>> Connect(Process& process, const Config& config,
                                                   const Invitation& invitation,
-                                                  const plan::ChannelPlan& plan, const Census& census,
-                                                  Control& control, Doors& doors,
-                                                  const std::stop_token& abort) {
+                                                  const plan::ChannelPlan& plan,
+                                                  const Census& census, Control& control,
+                                                  Doors& doors, const std::stop_token& abort) {
   transport::ConnectRequest request;
   request.credentials = invitation.credentials;
   RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
@@ -172,14 +177,17 @@ Result<std::unique_ptr<transport::Links>> Connect(Process& process, const Config
   const std::stop_callback told(abort, [&] { stop.request_stop(); });
   control.OnFailure([&] { stop.request_stop(); });
   auto links = transport::Connect(std::move(request), std::move(doors.data),
-                                  {.driver = process.driver(), .inproc = process.inproc(),
+                                  {.driver = process.driver(),
+                                   .inproc = process.inproc(),
                                    .abort = stop.get_token(),
                                    .note = [&process](const Note& note) {
-                                     process.logger().Log(note.level, Subsystem::kNet, std::nullopt, note.text);
+                                     process.logger().Log(note.level, Subsystem::kNet, std::nullopt,
+                                                          note.text);
                                    }});
   control.OnFailure(nullptr);
   if (!links.ok())
-    if (auto better = control.AwaitFailure(std::chrono::milliseconds(links.error().code == Code::kAborted ? 1000 : 200)))
+    if (auto better = control.AwaitFailure(
+            std::chrono::milliseconds(links.error().code == Code::kAborted ? 1000 : 200)))
       return *better;
   return links;
 }
@@ -190,11 +198,13 @@ std::unique_ptr<Communicator> Settle(const std::shared_ptr<Process>& process, co
                                      std::unique_ptr<transport::Links> links) {
   const auto timeout = OperationTimeout(*process, config);
   control->set_operation_timeout(timeout);
-  process->logger().Log(LogLevel::kInfo, Subsystem::kInit, config.device,
-                        fmt::format("rank {} nranks {} commId {:016x} hosts {} links {} - Init COMPLETE",
-                                    config.rank, config.size, invitation.credentials.magic,
-                                    census.hosts.size(), links->Summary()));
-  const Identity identity{Rank{config.rank}, config.size, config.device, invitation.credentials.magic};
+  process->logger().Log(
+      LogLevel::kInfo, Subsystem::kInit, config.device,
+      fmt::format("rank {} nranks {} commId {:016x} hosts {} links {} - Init COMPLETE", config.rank,
+                  config.size, invitation.credentials.magic, census.hosts.size(),
+                  links->Summary()));
+  const Identity identity{Rank{config.rank}, config.size, config.device,
+                          invitation.credentials.magic};
   return std::make_unique<Communicator>(identity, process, std::move(control), std::move(census),
                                         std::move(plan), std::move(links), timeout);
 }

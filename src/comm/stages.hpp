@@ -39,15 +39,15 @@ struct Doors {
 Result<Doors> OpenDoors(Process& process);
 
 Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
-                                      const Invitation& invitation, const Here& here,
-                                      Doors& doors, const std::stop_token& abort);
+                                      const Invitation& invitation, const Here& here, Doors& doors,
+                                      const std::stop_token& abort);
 
 /// Links to every rank that `plan` makes a neighbour of this one.
 Result<std::unique_ptr<transport::Links>> Connect(Process& process, const Config& config,
                                                   const Invitation& invitation,
-                                                  const plan::ChannelPlan& plan, const Census& census,
-                                                  Control& control, Doors& doors,
-                                                  const std::stop_token& abort);
+                                                  const plan::ChannelPlan& plan,
+                                                  const Census& census, Control& control,
+                                                  Doors& doors, const std::stop_token& abort);
 
 std::unique_ptr<Communicator> Settle(const std::shared_ptr<Process>& process, const Config& config,
                                      const Invitation& invitation, std::unique_ptr<Control> control,

@@ -20,7 +20,8 @@ std::uint64_t RaiseDescriptorLimit() {
 std::uint32_t UsableCores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<std::uint32_t>(CPU_COUNT(&set));
+  if (::sched_getaffinity(0, sizeof set, &set) == 0)
+    return static_cast<std::uint32_t>(CPU_COUNT(&set));
   const long online = ::sysconf(_SC_NPROCESSORS_ONLN);  // more CPUs than a cpu_set_t holds
   return online > 0 ? static_cast<std::uint32_t>(online) : 1;
 }

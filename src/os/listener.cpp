@@ -20,7 +20,8 @@ Result<Listener> Listen(const Address& at) {
   if (at.port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(fd.get(), wanted.get(), wanted.bytes) != 0)
     return SystemError("cannot listen on " + ToString(at), errno);
-  if (::listen(fd.get(), SOMAXCONN) != 0) return SystemError("cannot listen on " + ToString(at), errno);
+  if (::listen(fd.get(), SOMAXCONN) != 0)
+    return SystemError("cannot listen on " + ToString(at), errno);
   SocketAddress bound;
   bound.bytes = sizeof bound.storage;
   if (::getsockname(fd.get(), bound.get(), &bound.bytes) != 0)

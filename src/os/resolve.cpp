@@ -20,7 +20,8 @@ Result<Address> Resolve(std::string_view text) {
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || port == 0)
     return Error{Code::kInvalidArgument, fmt::format("\"{}\" is not of the form host:port", text)};
   std::string name(text.substr(0, colon));
-  if (name.size() > 2 && name.front() == '[' && name.back() == ']') name = name.substr(1, name.size() - 2);
+  if (name.size() > 2 && name.front() == '[' && name.back() == ']')
+    name = name.substr(1, name.size() - 2);
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;

@@ -77,7 +77,8 @@ Address FromSocketAddress(const SocketAddress& from) {
     sockaddr_un un;
     std::memcpy(&un, &from.storage, sizeof un);
     const std::size_t prefix = offsetof(sockaddr_un, sun_path) + 1;
-    return Address::Unix(from.bytes > prefix ? std::string(un.sun_path + 1, from.bytes - prefix) : "");
+    return Address::Unix(from.bytes > prefix ? std::string(un.sun_path + 1, from.bytes - prefix)
+                                             : "");
   }
   return address;
 }

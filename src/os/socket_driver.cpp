@@ -29,7 +29,7 @@ namespace {
 using Token = std::uint64_t;  // what epoll gives back: names one descriptor for its whole life
 
 constexpr std::size_t kReadBytes = 256 * 1024;
-constexpr int kReadsPerTurn = 16;      // then the other lines get theirs
+constexpr int kReadsPerTurn = 16;  // then the other lines get theirs
 constexpr int kAcceptsPerTurn = 256;
 constexpr std::size_t kGatherMax = 64;  // buffers in one sendmsg
 constexpr std::size_t kDescriptorsMax = 16;
@@ -87,7 +87,10 @@ struct Entry {
 class SocketDriver::Impl {
  public:
   Impl(Fd epoll, Fd wake, Fd spare)
-      : epoll_(std::move(epoll)), wake_(std::move(wake)), spare_(std::move(spare)), buffer_(kReadBytes) {
+      : epoll_(std::move(epoll)),
+        wake_(std::move(wake)),
+        spare_(std::move(spare)),
+        buffer_(kReadBytes) {
     Watch(wake_.get(), kWakeToken, EPOLLIN, EPOLL_CTL_ADD);
   }
 
@@ -358,15 +361,18 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (again == doors_.end()) return;
     SocketAddress from;
     from.bytes = sizeof from.storage;
-    Fd fd(::accept4(again->second.listener.fd.get(), from.get(), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Fd fd(::accept4(again->second.listener.fd.get(), from.get(), &from.bytes,
+                    SOCK_NONBLOCK | SOCK_CLOEXEC));
     ++counters.system_calls;
     if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) {
-      // Out of descriptors: turn the caller away instead of being woken for it for ever. It redials.
+      // Out of descriptors: turn the caller away instead of being woken for it for ever. It
+      // redials.
       spare_.Close();
       Fd(::accept4(again->second.listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC)).Close();
       spare_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       if (const auto sink = entries_.at(owner).hosted.note)
-        sink(Note{LogLevel::kWarn, "out of file descriptors: a caller was turned away (raise ulimit -n)"});
+        sink(Note{LogLevel::kWarn,
+                  "out of file descriptors: a caller was turned away (raise ulimit -n)"});
       return;
     }
     if (!fd.valid()) return;
@@ -646,16 +652,30 @@ Result<std::unique_ptr<SocketDriver>> SocketDriver::Create() {
   return std::unique_ptr<SocketDriver>(new SocketDriver(std::move(impl)));
 }
 
-SocketDriver::Id SocketDriver::Add(Hosted hosted) { return impl_->Add(std::move(hosted)); }
-void SocketDriver::Nudge(Id id) { impl_->Defer(id, Tick{}); }
-void SocketDriver::Remove(Id id, Instant linger) { impl_->Remove(id, linger); }
-void SocketDriver::Post(std::function<void()> work) { impl_->Post(std::move(work)); }
-void SocketDriver::Step(Instant wait) { impl_->Step(wait); }
-void SocketDriver::Stop() { impl_->stopped = true; }
+SocketDriver::Id SocketDriver::Add(Hosted hosted) {
+  return impl_->Add(std::move(hosted));
+}
+void SocketDriver::Nudge(Id id) {
+  impl_->Defer(id, Tick{});
+}
+void SocketDriver::Remove(Id id, Instant linger) {
+  impl_->Remove(id, linger);
+}
+void SocketDriver::Post(std::function<void()> work) {
+  impl_->Post(std::move(work));
+}
+void SocketDriver::Step(Instant wait) {
+  impl_->Step(wait);
+}
+void SocketDriver::Stop() {
+  impl_->stopped = true;
+}
 void SocketDriver::Run() {
   while (!impl_->stopped) impl_->Step(std::chrono::seconds(60));
 }
-const SocketDriver::Counters& SocketDriver::counters() const { return impl_->counters; }
+const SocketDriver::Counters& SocketDriver::counters() const {
+  return impl_->counters;
+}
 
 Instant SocketDriver::Now() {
   return std::chrono::duration_cast<Instant>(std::chrono::steady_clock::now().time_since_epoch());

@@ -25,8 +25,9 @@ int HexValue(char c) {
 }  // namespace
 
 bool Invitation::operator==(const Invitation& other) const {
-  return credentials.magic == other.credentials.magic && credentials.secret == other.credentials.secret &&
-         roots == other.roots && parent_size == other.parent_size && fixed_address == other.fixed_address;
+  return credentials.magic == other.credentials.magic &&
+         credentials.secret == other.credentials.secret && roots == other.roots &&
+         parent_size == other.parent_size && fixed_address == other.fixed_address;
 }
 
 Result<UniqueId> Encode(const Invitation& invitation) {
@@ -43,7 +44,9 @@ Result<UniqueId> Encode(const Invitation& invitation) {
   }
   if (count == 0) return Error{Code::kInvalidArgument, "a unique id needs an address of its root"};
   head.U32(kTag).U8(kVersion).U8(count).U16(invitation.fixed_address ? kFixedAddressFlag : 0);
-  head.U64(invitation.credentials.magic).Raw(invitation.credentials.secret).U32(invitation.parent_size);
+  head.U64(invitation.credentials.magic)
+      .Raw(invitation.credentials.secret)
+      .U32(invitation.parent_size);
   head.Raw(addresses.view()).Pad(kChecksumOffset - head.size());
   head.U64(DigestOf(head.view()));
   UniqueId id;
@@ -53,18 +56,23 @@ Result<UniqueId> Encode(const Invitation& invitation) {
 
 Result<Invitation> Decode(const UniqueId& id) {
   if (std::ranges::all_of(id.bytes, [](std::byte b) { return b == std::byte{0}; }))
-    return Error{Code::kInvalidArgument,
-                 "the unique id is all zero: create it on one rank and send all 128 bytes to the others"};
+    return Error{
+        Code::kInvalidArgument,
+        "the unique id is all zero: create it on one rank and send all 128 bytes to the others"};
   Reader in(id.bytes);
   if (in.U32() != kTag)
     return Error{Code::kInvalidArgument,
-                 "the unique id was not made by Ringlet (another library's id, or not all 128 bytes arrived)"};
+                 "the unique id was not made by Ringlet (another library's id, or not all 128 "
+                 "bytes arrived)"};
   const std::uint8_t version = in.U8();
   if (version != kVersion)
-    return Error{Code::kInvalidArgument, fmt::format("the unique id has version {}, this Ringlet reads {}",
-                                                     version, kVersion)};
-  if (Reader(View(id.bytes).subspan(kChecksumOffset)).U64() != DigestOf(View(id.bytes).first(kChecksumOffset)))
-    return Error{Code::kInvalidArgument, "the unique id is damaged: its check sum does not fit its bytes"};
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("the unique id has version {}, this Ringlet reads {}", version, kVersion)};
+  if (Reader(View(id.bytes).subspan(kChecksumOffset)).U64() !=
+      DigestOf(View(id.bytes).first(kChecksumOffset)))
+    return Error{Code::kInvalidArgument,
+                 "the unique id is damaged: its check sum does not fit its bytes"};
   Invitation invitation;
   const std::uint8_t count = in.U8();
   invitation.fixed_address = (in.U16() & kFixedAddressFlag) != 0;
@@ -88,15 +96,17 @@ Result<UniqueId> FromText(std::string_view text) {
     return Error{Code::kInvalidArgument, "the text of a unique id begins with \"ringlet1:\""};
   text.remove_prefix(kTextPrefix.size());
   if (text.size() != 2 * UniqueId::kBytes)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("the text of a unique id has {} hexadecimal digits after \"ringlet1:\", not {}",
-                             2 * UniqueId::kBytes, text.size())};
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("the text of a unique id has {} hexadecimal digits after \"ringlet1:\", not {}",
+                    2 * UniqueId::kBytes, text.size())};
   UniqueId id;
   for (std::size_t i = 0; i < UniqueId::kBytes; ++i) {
     const int high = HexValue(text[2 * i]), low = HexValue(text[2 * i + 1]);
     if (high < 0 || low < 0)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("the text of the unique id is no hexadecimal number at digit {}", 2 * i)};
+      return Error{
+          Code::kInvalidArgument,
+          fmt::format("the text of the unique id is no hexadecimal number at digit {}", 2 * i)};
     id.bytes[i] = static_cast<std::byte>(high * 16 + low);
   }
   return id;
@@ -105,8 +115,8 @@ Result<UniqueId> FromText(std::string_view text) {
 Invitation FromCommId(std::string_view comm_id, const Address& address, std::string_view secret) {
   Invitation invitation;
   Secret key{};
-  invitation.credentials.secret =
-      KeyedHash(key, {AsView("ringlet comm id secret 1"), AsView(comm_id), AsView("\n"), AsView(secret)});
+  invitation.credentials.secret = KeyedHash(
+      key, {AsView("ringlet comm id secret 1"), AsView(comm_id), AsView("\n"), AsView(secret)});
   const Secret name = KeyedHash(key, {AsView("ringlet comm id magic 1"), AsView(comm_id)});
   invitation.credentials.magic = Reader(name).U64();
   invitation.roots = {address};

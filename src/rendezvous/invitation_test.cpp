@@ -10,7 +10,8 @@ namespace {
 Invitation Example() {
   Invitation invitation;
   invitation.credentials.magic = 0x0123456789abcdef;
-  for (std::size_t i = 0; i < 32; ++i) invitation.credentials.secret[i] = static_cast<std::byte>(i + 1);
+  for (std::size_t i = 0; i < 32; ++i)
+    invitation.credentials.secret[i] = static_cast<std::byte>(i + 1);
   invitation.roots = {Address::Ipv4(10, 0, 0, 5, 4711), *ParseAddress("[fd00::1]:4711")};
   invitation.parent_size = 12;
   return invitation;

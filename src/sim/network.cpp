@@ -15,9 +15,15 @@ NodeId Network::Add(std::unique_ptr<Machine> machine, const Address& address, In
   return id;
 }
 
-void Network::Kill(NodeId node, Instant when) { Push(kOrigin + when, node, What::kKill); }
-void Network::Silence(NodeId node, Instant when) { Push(kOrigin + when, node, What::kSilence); }
-void Network::Nudge(NodeId node, Instant when) { Push(when, node, What::kEvent, Tick{}); }
+void Network::Kill(NodeId node, Instant when) {
+  Push(kOrigin + when, node, What::kKill);
+}
+void Network::Silence(NodeId node, Instant when) {
+  Push(kOrigin + when, node, What::kSilence);
+}
+void Network::Nudge(NodeId node, Instant when) {
+  Push(when, node, What::kEvent, Tick{});
+}
 
 bool Network::Run(Instant until, std::uint64_t events_max) {
   while (!queue_.empty() && queue_.top().when <= kOrigin + until) {
@@ -37,16 +43,16 @@ void Network::Push(Instant when, NodeId node, What what, Event event, SharedByte
 }
 
 Instant Network::Delay() {
-  const auto spread = static_cast<std::uint64_t>((conditions_.latency_max - conditions_.latency_min).count());
-  return conditions_.latency_min + Instant(static_cast<std::int64_t>(spread == 0 ? 0 : prng_.Below(spread + 1)));
+  const auto spread =
+      static_cast<std::uint64_t>((conditions_.latency_max - conditions_.latency_min).count());
+  return conditions_.latency_min +
+         Instant(static_cast<std::int64_t>(spread == 0 ? 0 : prng_.Below(spread + 1)));
 }
 
 void Network::Carry(const Item& item) {
   Node& node = nodes_[item.node];
   switch (item.what) {
-    case What::kStart:
-      node.started = true;
-      return Deliver(item.node, Tick{});
+    case What::kStart: node.started = true; return Deliver(item.node, Tick{});
     case What::kKill: return Die(item.node);
     case What::kSilence: node.silent = true; return;
     case What::kTick:
@@ -57,8 +63,11 @@ void Network::Carry(const Item& item) {
   }
   // A line that was hung up on in the meantime has nobody who would hear.
   const auto gone = [&](LineId line) { return !node.ends.contains(line); };
-  if (const auto* received = std::get_if<Received>(&item.event); received && gone(received->line)) return;
-  if (const auto* connected = std::get_if<Connected>(&item.event); connected && gone(connected->line)) return;
+  if (const auto* received = std::get_if<Received>(&item.event); received && gone(received->line))
+    return;
+  if (const auto* connected = std::get_if<Connected>(&item.event);
+      connected && gone(connected->line))
+    return;
   if (const auto* closed = std::get_if<Closed>(&item.event)) {
     if (gone(closed->line)) return;
     node.ends.erase(closed->line);
@@ -95,10 +104,11 @@ void Network::Apply(NodeId node, Action& action) {
 
 void Network::DoDial(NodeId node, const Dial& dial) {
   const auto it = listeners_.find(dial.to);
-  const bool refused = it == listeners_.end() || !nodes_[it->second].started || nodes_[it->second].dead ||
-                       prng_.Chance(conditions_.refuse);
+  const bool refused = it == listeners_.end() || !nodes_[it->second].started ||
+                       nodes_[it->second].dead || prng_.Chance(conditions_.refuse);
   nodes_[node].ends[dial.line] = EndState{{node, dial.line}, Instant(0)};
-  if (refused) return Push(now_ + Delay(), node, What::kEvent, Closed{dial.line, "connection refused"});
+  if (refused)
+    return Push(now_ + Delay(), node, What::kEvent, Closed{dial.line, "connection refused"});
   const NodeId to = it->second;
   if (nodes_[to].silent || nodes_[node].silent) return;  // the SYN is lost; only a deadline helps
   const LineId accepted = nodes_[to].next_accepted++;
@@ -120,11 +130,14 @@ void Network::DoSend(NodeId node, const Send& send) {
   if (it == nodes_[node].ends.end()) return;
   const End to = it->second.other;
   if (to.node == node && to.line == send.line) return;  // not connected
-  if (nodes_[node].silent || nodes_[to.node].silent || !nodes_[to.node].ends.contains(to.line)) return;
+  if (nodes_[node].silent || nodes_[to.node].silent || !nodes_[to.node].ends.contains(to.line))
+    return;
   const Slice data = send.data.Owned();
   for (std::size_t at = 0; at < data.bytes.size();) {
-    const std::size_t piece = std::min<std::size_t>(data.bytes.size() - at, 1 + prng_.Below(conditions_.chunk_max));
-    PushOnLine(to, Received{to.line, Slice(data.bytes.subspan(at, piece), data.owner), {}}, data.owner);
+    const std::size_t piece =
+        std::min<std::size_t>(data.bytes.size() - at, 1 + prng_.Below(conditions_.chunk_max));
+    PushOnLine(to, Received{to.line, Slice(data.bytes.subspan(at, piece), data.owner), {}},
+               data.owner);
     at += piece;
   }
 }
@@ -135,7 +148,8 @@ void Network::DoHangup(NodeId node, LineId line) {
   const End to = it->second.other;
   nodes_[node].ends.erase(it);
   if (to.node == node || nodes_[node].silent || nodes_[to.node].silent) return;
-  if (nodes_[to.node].ends.contains(to.line)) PushOnLine(to, Closed{to.line, "connection closed by the peer"});
+  if (nodes_[to.node].ends.contains(to.line))
+    PushOnLine(to, Closed{to.line, "connection closed by the peer"});
 }
 
 void Network::Die(NodeId node) {

@@ -16,8 +16,8 @@ namespace ringlet::sim {
 struct Conditions {
   Instant latency_min{std::chrono::microseconds(1)};
   Instant latency_max{std::chrono::milliseconds(1)};  ///< each delivery draws between the two
-  double refuse = 0;             ///< chance that one dial is refused although somebody listens
-  std::size_t chunk_max = 65536; ///< streams are cut into pieces of 1 to this many bytes
+  double refuse = 0;              ///< chance that one dial is refused although somebody listens
+  std::size_t chunk_max = 65536;  ///< streams are cut into pieces of 1 to this many bytes
 };
 
 using NodeId = std::uint32_t;

@@ -8,7 +8,8 @@ namespace {
 // Sends `count` bytes to whoever it dials, or records what it gets.
 class Talker final : public Machine {
  public:
-  explicit Talker(std::optional<Address> to, std::size_t count = 0) : to_(std::move(to)), count_(count) {}
+  explicit Talker(std::optional<Address> to, std::size_t count = 0)
+      : to_(std::move(to)), count_(count) {}
   void Handle(const Event& event, Instant now) override {
     if (std::holds_alternative<Tick>(event) && to_ && !dialled_) {
       dialled_ = true;
@@ -68,7 +69,8 @@ TEST(Network, TheSameSeedGivesTheSameRun) {
 
 TEST(Network, NobodyListensBeforeTheStartOrAfterDeath) {
   Network network(1, {});
-  const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, std::chrono::seconds(1));
+  const NodeId home =
+      network.Add(std::make_unique<Talker>(std::nullopt), kHome, std::chrono::seconds(1));
   const NodeId early = network.Add(std::make_unique<Talker>(kHome, 1), {}, Instant(0));
   network.Kill(home, std::chrono::seconds(2));
   const NodeId late = network.Add(std::make_unique<Talker>(kHome, 1), {}, std::chrono::seconds(3));
@@ -82,7 +84,8 @@ TEST(Network, ASilencedNodeIsNeitherHeardNorTold) {
   Network network(1, {});
   const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
   network.Silence(home, Instant(1));
-  const NodeId caller = network.Add(std::make_unique<Talker>(kHome, 10), {}, std::chrono::seconds(1));
+  const NodeId caller =
+      network.Add(std::make_unique<Talker>(kHome, 10), {}, std::chrono::seconds(1));
   ASSERT_TRUE(network.Run(std::chrono::seconds(5)));
   EXPECT_TRUE(static_cast<Talker&>(network.machine(home)).got.empty());
   EXPECT_EQ(static_cast<Talker&>(network.machine(caller)).why, "");

@@ -9,7 +9,8 @@ namespace ringlet::sim {
 
 inline Bytes PayloadOf(std::uint32_t rank, std::uint32_t round) {
   Bytes payload((rank * 37 + round * 11) % 200);
-  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(rank + round + i);
+  for (std::size_t i = 0; i < payload.size(); ++i)
+    payload[i] = static_cast<std::byte>(rank + round + i);
   return payload;
 }
 
@@ -17,7 +18,8 @@ inline Bytes PayloadOf(std::uint32_t rank, std::uint32_t round) {
 class ScriptedRank final : public Machine {
  public:
   ScriptedRank(bootstrap::MemberConfig config, Instant operation_timeout)
-      : config_(config), operation_timeout_(operation_timeout),
+      : config_(config),
+        operation_timeout_(operation_timeout),
         member_(std::make_unique<bootstrap::Member>(std::move(config))) {}
 
   void Handle(const Event& event, Instant now) override {

@@ -1,6 +1,6 @@
-// Random jobs, random faults. Checked in each: agreement (whoever succeeds has seen the right data),
-// termination (every live rank has an outcome), no false alarm (without a fault all succeed), no
-// wrong blame, determinism, bounded work. RINGLET_SIM_SEEDS=first:count runs others.
+// Random jobs, random faults. Checked in each: agreement (whoever succeeds has seen the right
+// data), termination (every live rank has an outcome), no false alarm (without a fault all
+// succeed), no wrong blame, determinism, bounded work. RINGLET_SIM_SEEDS=first:count runs others.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -100,7 +100,8 @@ void Judge(World& world, const WorldConfig& config, const Fate& fate, Outcome& o
     }
   }
   if (fate.never_started && out.succeeded > 0) out.problem = "success without all ranks";
-  if (!fate.any() && out.succeeded != config.size && out.problem.empty()) out.problem = "no fault, yet not all succeeded";
+  if (!fate.any() && out.succeeded != config.size && out.problem.empty())
+    out.problem = "no fault, yet not all succeeded";
 }
 
 Outcome RunSeed(std::uint64_t seed) {
@@ -137,7 +138,8 @@ TEST(Seeds, NoBadOutcome) {
     succeeded += out.succeeded;
     failed += out.failed;
     faulty += out.faulty;
-    ASSERT_EQ(out.problem, "") << "seed " << seed << "; again with RINGLET_SIM_SEEDS=" << seed << ":1";
+    ASSERT_EQ(out.problem, "") << "seed " << seed << "; again with RINGLET_SIM_SEEDS=" << seed
+                               << ":1";
     if (seed % 16 != 0) continue;
     ASSERT_EQ(RunSeed(seed).trace, out.trace) << "seed " << seed << " is not deterministic";
   }

@@ -32,7 +32,9 @@ class Story : public testing::TestWithParam<Shape> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Story, testing::Values(Shape::kTree, Shape::kRing),
-                         [](const auto& shape) { return shape.param == Shape::kTree ? "tree" : "ring"; });
+                         [](const auto& shape) {
+                           return shape.param == Shape::kTree ? "tree" : "ring";
+                         });
 
 TEST_P(Story, AllGoesWell) {
   for (const std::uint32_t size : {1u, 2u, 3u, 64u}) {
@@ -89,8 +91,8 @@ TEST_P(Story, TwoProcessesWithOneRankAreBothNamed) {
   world.AddRank(twin, milliseconds(20));
   Run(world);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 2 was given to two processes"), HasSubstr("pid 77"),
-                                     HasSubstr("pid 1002")));
+    EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 2 was given to two processes"),
+                                     HasSubstr("pid 77"), HasSubstr("pid 1002")));
     EXPECT_EQ(world.rank(i).member().failure()->code, Code::kInvalidArgument);
   }
 }
@@ -103,8 +105,9 @@ TEST_P(Story, RanksThatDisagreeOnTheWorldSizeAreNamed) {
   world.AddRank(odd, milliseconds(20));
   Run(world);
   for (std::size_t i = 0; i < 2; ++i)
-    EXPECT_THAT(Why(world, i), HasSubstr("rank 1 (host host0, pid 1001) was given world size 5, rank 0 "
-                                         "(host host0, pid 1000) was given 4"));
+    EXPECT_THAT(Why(world, i),
+                HasSubstr("rank 1 (host host0, pid 1001) was given world size 5, rank 0 "
+                          "(host host0, pid 1000) was given 4"));
 }
 
 TEST_P(Story, AWrongSecretIsRefusedOnItsSideAndCostsOneLineOnOurs) {
@@ -137,14 +140,16 @@ TEST_P(Story, TheRootThatDiesIsSaidSo) {
   world.network().Kill(world.root(), seconds(1));
   Run(world);
   for (std::size_t i = 0; i < 2; ++i)
-    EXPECT_THAT(Why(world, i), HasSubstr("the process that runs the root (host host0, pid 1) was lost"));
+    EXPECT_THAT(Why(world, i),
+                HasSubstr("the process that runs the root (host host0, pid 1) was lost"));
 }
 
 TEST_P(Story, SilentStrangersDelayNobody) {
   World quiet(Config(8)), noisy(Config(8));
   for (int i = 0; i < 200; ++i)
-    noisy.network().Add(std::make_unique<Stranger>(Stranger::Manner::kSilent, World::RootAddress(), i), {},
-                        Instant(0));
+    noisy.network().Add(
+        std::make_unique<Stranger>(Stranger::Manner::kSilent, World::RootAddress(), i), {},
+        Instant(0));
   quiet.AddAllRanks();
   noisy.AddAllRanks();
   Run(quiet);

@@ -12,7 +12,10 @@ class Stranger final : public Machine {
  public:
   enum class Manner : std::uint8_t { kSilent, kGarbage, kReplay, kHangUp };
   Stranger(Manner manner, Address target, std::uint64_t seed, Bytes recording = {})
-      : manner_(manner), target_(std::move(target)), prng_(seed), recording_(std::move(recording)) {}
+      : manner_(manner),
+        target_(std::move(target)),
+        prng_(seed),
+        recording_(std::move(recording)) {}
 
   void Handle(const Event& event, Instant) override {
     if (std::holds_alternative<Tick>(event) && calls_ == 0) Call();

@@ -44,8 +44,8 @@ class World {
 
   static Address RootAddress() { return Address::Ipv4(10, 255, 0, 1, 1); }
   static Address RankAddress(std::uint32_t rank) {
-    return Address::Ipv4(10, static_cast<std::uint8_t>(rank >> 16), static_cast<std::uint8_t>(rank >> 8),
-                         static_cast<std::uint8_t>(rank), 2);
+    return Address::Ipv4(10, static_cast<std::uint8_t>(rank >> 16),
+                         static_cast<std::uint8_t>(rank >> 8), static_cast<std::uint8_t>(rank), 2);
   }
 
   bootstrap::MemberConfig ConfigOf(std::uint32_t rank) {
@@ -70,14 +70,18 @@ class World {
     return node;
   }
   void AddAllRanks() {
-    for (std::uint32_t rank = 0; rank < config_.size; ++rank) AddRank(rank, RandomTime(config_.start_spread));
+    for (std::uint32_t rank = 0; rank < config_.size; ++rank)
+      AddRank(rank, RandomTime(config_.start_spread));
   }
 
   Instant RandomTime(Instant below) {
-    return Instant(static_cast<std::int64_t>(prng_.Below(static_cast<std::uint64_t>(below.count()) + 1)));
+    return Instant(
+        static_cast<std::int64_t>(prng_.Below(static_cast<std::uint64_t>(below.count()) + 1)));
   }
 
-  ScriptedRank& rank(std::size_t index) { return static_cast<ScriptedRank&>(network_.machine(ranks_[index])); }
+  ScriptedRank& rank(std::size_t index) {
+    return static_cast<ScriptedRank&>(network_.machine(ranks_[index]));
+  }
   NodeId node(std::size_t index) const { return ranks_[index]; }
   std::size_t ranks() const { return ranks_.size(); }
   NodeId root() const { return root_; }

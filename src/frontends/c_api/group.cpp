@@ -17,7 +17,8 @@ struct Group {
 };
 thread_local Group group;
 
-Status RunInit(const std::shared_ptr<comm::Process>& process, const InitJob& job, const std::stop_token& abort) {
+Status RunInit(const std::shared_ptr<comm::Process>& process, const InitJob& job,
+               const std::stop_token& abort) {
   RINGLET_TRY_ASSIGN(auto communicator, comm::Establish(process, job.config, abort));
   *job.out = Export(std::move(communicator));
   return Ok();
@@ -59,7 +60,9 @@ Status SubmitCall(comm::GroupedCall call) {
   return Ok();
 }
 
-void StartGroup() { ++group.depth; }
+void StartGroup() {
+  ++group.depth;
+}
 
 void SpoilGroup(const Error& error) {
   if (group.depth > 0 && !group.spoiled) group.spoiled = error;

@@ -7,9 +7,10 @@ namespace ringlet::c_api {
 ncclResult_t Report(std::string_view function, const Error& error) {
   Remember(error);
   if (const auto process = CurrentProcess(); process.ok())
-    (*process)->logger().Log(LogLevel::kWarn, Subsystem::kCall, std::nullopt,
-                             fmt::format("{}: {}: {}", function, CodeName(error.code), error.message),
-                             error.file, error.line);
+    (*process)->logger().Log(
+        LogLevel::kWarn, Subsystem::kCall, std::nullopt,
+        fmt::format("{}: {}: {}", function, CodeName(error.code), error.message), error.file,
+        error.line);
   return ToResult(error.code);
 }
 

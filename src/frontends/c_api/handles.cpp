@@ -33,8 +33,9 @@ Registry& TheRegistry() {
 
 Error Unknown(ncclComm_t handle) {
   if (!handle) return Error{Code::kInvalidArgument, "the communicator is NULL"};
-  return Error{Code::kInvalidArgument,
-               "this is no communicator of this process: never created, or already destroyed or aborted"};
+  return Error{
+      Code::kInvalidArgument,
+      "this is no communicator of this process: never created, or already destroyed or aborted"};
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace ringlet::c_api {
 
-/// The process behind the C API: made at the first call, made anew in the child of a fork. The C API
-/// has no object to hold it, so this is the one global of Ringlet.
+/// The process behind the C API: made at the first call, made anew in the child of a fork. The C
+/// API has no object to hold it, so this is the one global of Ringlet.
 Result<std::shared_ptr<comm::Process>> CurrentProcess();
 
 /// Gives out a handle.

@@ -20,9 +20,11 @@ UniqueId FromNccl(const ncclUniqueId& id) {
 }
 
 Status CheckRank(int nranks, int rank) {
-  if (nranks < 1) return Error{Code::kInvalidArgument, fmt::format("nranks is {}, below 1", nranks)};
+  if (nranks < 1)
+    return Error{Code::kInvalidArgument, fmt::format("nranks is {}, below 1", nranks)};
   if (rank < 0 || rank >= nranks)
-    return Error{Code::kInvalidArgument, fmt::format("rank {} is not between 0 and nranks - 1 = {}", rank, nranks - 1)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} is not between 0 and nranks - 1 = {}", rank, nranks - 1)};
   return Ok();
 }
 
@@ -44,7 +46,8 @@ Status CheckConfig(const ncclConfig_t* config) {
   if (config->magic != 0xcafebeef)
     return Error{Code::kInvalidArgument, "the config was not made with NCCL_CONFIG_INITIALIZER"};
   if (config->blocking == 0)
-    return Error{Code::kUnsupported, "non-blocking communicators are not implemented yet: set blocking to 1"};
+    return Error{Code::kUnsupported,
+                 "non-blocking communicators are not implemented yet: set blocking to 1"};
   return Ok();
 }
 
@@ -82,11 +85,12 @@ Status CheckTypes(ncclDataType_t type, ncclRedOp_t op) {
 
 Status RequireNullStream(cudaStream_t stream) {
   if (!stream) return Ok();
-  return Error{Code::kUnsupported, "streams are not implemented yet: pass NULL, the call completes before it returns"};
+  return Error{Code::kUnsupported,
+               "streams are not implemented yet: pass NULL, the call completes before it returns"};
 }
 
-Status AllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
-                 ncclComm_t comm, cudaStream_t stream) {
+Status AllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                 ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
   RINGLET_TRY_ASSIGN(auto communicator, FindActive(comm));
   RINGLET_TRY(CheckTypes(type, op));
   RINGLET_TRY(RequireNullStream(stream));
@@ -97,7 +101,8 @@ Status AllReduce(const void* send, void* receive, std::size_t count, ncclDataTyp
   call.op = static_cast<ReduceOp>(op);
   call.count = count;
   if (count > SIZE_MAX / 2 / SizeOf(call.type))
-    return Error{Code::kInvalidArgument, fmt::format("a count of {} is larger than any memory", count)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("a count of {} is larger than any memory", count)};
   const std::size_t bytes = count * SizeOf(call.type);
   call.input = View(static_cast<const std::byte*>(send), bytes);
   call.output = std::span(static_cast<std::byte*>(receive), bytes);
@@ -153,7 +158,9 @@ const char* ncclGetErrorString(ncclResult_t result) {
   }
 }
 
-const char* ncclGetLastError(ncclComm_t) { return api::LastError(); }
+const char* ncclGetLastError(ncclComm_t) {
+  return api::LastError();
+}
 
 void ncclResetDebugInit(void) {}
 
@@ -168,7 +175,8 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return api::GuardInGroup("ncclCommInitRank", [&] { return api::InitRank(comm, nranks, api::FromNccl(commId), rank); });
+  return api::GuardInGroup(
+      "ncclCommInitRank", [&] { return api::InitRank(comm, nranks, api::FromNccl(commId), rank); });
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
@@ -217,24 +225,29 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
   return api::Guard("ncclCommCount", [&] {
-    return api::Read(comm, count, "count", [](const ringlet::comm::Identity& identity) { return identity.size; });
+    return api::Read(comm, count, "count",
+                     [](const ringlet::comm::Identity& identity) { return identity.size; });
   });
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
   return api::Guard("ncclCommCuDevice", [&] {
-    return api::Read(comm, device, "device", [](const ringlet::comm::Identity& identity) { return identity.device; });
+    return api::Read(comm, device, "device",
+                     [](const ringlet::comm::Identity& identity) { return identity.device; });
   });
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   return api::Guard("ncclCommUserRank", [&] {
-    return api::Read(comm, rank, "rank", [](const ringlet::comm::Identity& identity) { return ringlet::Index(identity.rank); });
+    return api::Read(comm, rank, "rank", [](const ringlet::comm::Identity& identity) {
+      return ringlet::Index(identity.rank);
+    });
   });
 }
 
-ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
-                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
+                           ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                           cudaStream_t stream) {
   return api::GuardInGroup("ncclAllReduce", [&] {
     return api::AllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream);
   });

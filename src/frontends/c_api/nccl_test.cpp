@@ -16,15 +16,17 @@ using testing::HasSubstr;
 
 std::vector<ncclComm_t> InitAll(int ranks) {
   std::vector<ncclComm_t> comms(static_cast<std::size_t>(ranks));
-  EXPECT_EQ(ncclCommInitAll(comms.data(), ranks, nullptr), ncclSuccess) << ncclGetLastError(nullptr);
+  EXPECT_EQ(ncclCommInitAll(comms.data(), ranks, nullptr), ncclSuccess)
+      << ncclGetLastError(nullptr);
   return comms;
 }
 
-ncclResult_t AllReduceInGroup(const std::vector<ncclComm_t>& comms, void* const* buffers, std::size_t count,
-                              ncclDataType_t type, ncclRedOp_t op) {
+ncclResult_t AllReduceInGroup(const std::vector<ncclComm_t>& comms, void* const* buffers,
+                              std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
   for (std::size_t i = 0; i < comms.size(); ++i) {
-    const ncclResult_t result = ncclAllReduce(buffers[i], buffers[i], count, type, op, comms[i], nullptr);
+    const ncclResult_t result =
+        ncclAllReduce(buffers[i], buffers[i], count, type, op, comms[i], nullptr);
     if (result == ncclSuccess) continue;
     EXPECT_EQ(ncclGroupEnd(), result);
     return result;
@@ -67,7 +69,8 @@ TEST(Nccl, ACommunicatorKnowsWhoItIs) {
 // Every type with every reduction over three ranks that give 1, 2 and 3: exact in all of them but
 // where the average of integers is cut, which 2 is not.
 template <typename T>
-void ExpectReductions(ncclDataType_t type, const std::vector<ncclComm_t>& comms, T (*encode)(float)) {
+void ExpectReductions(ncclDataType_t type, const std::vector<ncclComm_t>& comms,
+                      T (*encode)(float)) {
   const struct {
     ncclRedOp_t op;
     float expected;
@@ -75,11 +78,14 @@ void ExpectReductions(ncclDataType_t type, const std::vector<ncclComm_t>& comms,
   for (const auto& test : kCases) {
     std::vector<std::vector<T>> data;
     std::vector<void*> buffers;
-    for (int rank = 0; rank < 3; ++rank) data.emplace_back(100, encode(static_cast<float>(rank + 1)));
+    for (int rank = 0; rank < 3; ++rank)
+      data.emplace_back(100, encode(static_cast<float>(rank + 1)));
     for (auto& one : data) buffers.push_back(one.data());
-    ASSERT_EQ(AllReduceInGroup(comms, buffers.data(), 100, type, test.op), ncclSuccess) << ncclGetLastError(nullptr);
+    ASSERT_EQ(AllReduceInGroup(comms, buffers.data(), 100, type, test.op), ncclSuccess)
+        << ncclGetLastError(nullptr);
     for (const auto& one : data)
-      for (const T value : one) ASSERT_EQ(value, encode(test.expected)) << "type " << type << " op " << test.op;
+      for (const T value : one)
+        ASSERT_EQ(value, encode(test.expected)) << "type " << type << " op " << test.op;
   }
 }
 
@@ -94,17 +100,24 @@ T Narrow(float value) {
   const int exponent = static_cast<int>(std::log2(value));
   const float fraction = value / std::exp2(static_cast<float>(exponent)) - 1;
   const int bias = (1 << (kExponentBits - 1)) - 1;
-  return static_cast<T>(((exponent + bias) << kFractionBits) | static_cast<int>(fraction * (1 << kFractionBits)));
+  return static_cast<T>(((exponent + bias) << kFractionBits) |
+                        static_cast<int>(fraction * (1 << kFractionBits)));
 }
 
 TEST(Nccl, EveryTypeAndReduction) {
   const auto comms = InitAll(3);
-  ExpectReductions<std::int8_t>(ncclInt8, comms, [](float v) { return static_cast<std::int8_t>(v); });
-  ExpectReductions<std::uint8_t>(ncclUint8, comms, [](float v) { return static_cast<std::uint8_t>(v); });
-  ExpectReductions<std::int32_t>(ncclInt32, comms, [](float v) { return static_cast<std::int32_t>(v); });
-  ExpectReductions<std::uint32_t>(ncclUint32, comms, [](float v) { return static_cast<std::uint32_t>(v); });
-  ExpectReductions<std::int64_t>(ncclInt64, comms, [](float v) { return static_cast<std::int64_t>(v); });
-  ExpectReductions<std::uint64_t>(ncclUint64, comms, [](float v) { return static_cast<std::uint64_t>(v); });
+  ExpectReductions<std::int8_t>(ncclInt8, comms,
+                                [](float v) { return static_cast<std::int8_t>(v); });
+  ExpectReductions<std::uint8_t>(ncclUint8, comms,
+                                 [](float v) { return static_cast<std::uint8_t>(v); });
+  ExpectReductions<std::int32_t>(ncclInt32, comms,
+                                 [](float v) { return static_cast<std::int32_t>(v); });
+  ExpectReductions<std::uint32_t>(ncclUint32, comms,
+                                  [](float v) { return static_cast<std::uint32_t>(v); });
+  ExpectReductions<std::int64_t>(ncclInt64, comms,
+                                 [](float v) { return static_cast<std::int64_t>(v); });
+  ExpectReductions<std::uint64_t>(ncclUint64, comms,
+                                  [](float v) { return static_cast<std::uint64_t>(v); });
   ExpectReductions<float>(ncclFloat32, comms, [](float v) { return v; });
   ExpectReductions<double>(ncclFloat64, comms, [](float v) { return static_cast<double>(v); });
   ExpectReductions<std::uint16_t>(ncclBfloat16, comms, &Bfloat16);
@@ -146,7 +159,8 @@ TEST(Nccl, AWrongCallLeavesTheCommunicatorAsItWas) {
   const auto comms = InitAll(1);
   float data[4] = {1, 2, 3, 4};
   const auto call = [&](const void* send, void* receive, int type, int op, ncclComm_t comm) {
-    return ncclAllReduce(send, receive, 4, static_cast<ncclDataType_t>(type), static_cast<ncclRedOp_t>(op), comm, nullptr);
+    return ncclAllReduce(send, receive, 4, static_cast<ncclDataType_t>(type),
+                         static_cast<ncclRedOp_t>(op), comm, nullptr);
   };
   const auto last = [] { return std::string(ncclGetLastError(nullptr)); };
   EXPECT_EQ(call(data, data, 12, ncclSum, comms[0]), ncclInvalidArgument);
@@ -159,9 +173,11 @@ TEST(Nccl, AWrongCallLeavesTheCommunicatorAsItWas) {
   EXPECT_EQ(call(data, nullptr, ncclFloat, ncclSum, comms[0]), ncclInvalidArgument);
   EXPECT_EQ(call(data, data, ncclFloat, ncclSum, nullptr), ncclInvalidArgument);
   EXPECT_THAT(last(), HasSubstr("the communicator is NULL"));
-  EXPECT_EQ(ncclAllReduce(data, data, SIZE_MAX, ncclDouble, ncclSum, comms[0], nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclAllReduce(data, data, SIZE_MAX, ncclDouble, ncclSum, comms[0], nullptr),
+            ncclInvalidArgument);
   EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, comms[0], nullptr), ncclSuccess);
-  EXPECT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, comms[0], reinterpret_cast<cudaStream_t>(data)),
+  EXPECT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, comms[0],
+                          reinterpret_cast<cudaStream_t>(data)),
             ncclInvalidUsage);
   EXPECT_EQ(call(data, data, ncclFloat, ncclSum, comms[0]), ncclSuccess);
   EXPECT_EQ(data[3], 4);
@@ -186,7 +202,8 @@ TEST(Nccl, AFinalizedCommunicatorTakesNoMoreOperations) {
   const auto comms = InitAll(1);
   float data = 1;
   ASSERT_EQ(ncclCommFinalize(comms[0]), ncclSuccess);
-  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclInvalidUsage);
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr),
+            ncclInvalidUsage);
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
 }
 
@@ -195,7 +212,8 @@ TEST(Nccl, AGroupWithARefusedCallRunsNothing) {
   float a = 1, b = 2;
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
   EXPECT_EQ(ncclAllReduce(&a, &a, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclSuccess);
-  EXPECT_EQ(ncclAllReduce(&b, nullptr, 1, ncclFloat, ncclSum, comms[1], nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclAllReduce(&b, nullptr, 1, ncclFloat, ncclSum, comms[1], nullptr),
+            ncclInvalidArgument);
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
   EXPECT_EQ(a, 1);
   void* buffers[] = {&a, &b};
@@ -210,7 +228,8 @@ TEST(Nccl, OneThreadFormsACommunicatorInAGroup) {
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclComm_t comms[3];
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
-  for (int rank = 0; rank < 3; ++rank) ASSERT_EQ(ncclCommInitRank(&comms[rank], 3, id, rank), ncclSuccess);
+  for (int rank = 0; rank < 3; ++rank)
+    ASSERT_EQ(ncclCommInitRank(&comms[rank], 3, id, rank), ncclSuccess);
   ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
   for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }

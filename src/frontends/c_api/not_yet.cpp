@@ -1,5 +1,5 @@
-// What NCCL 2.28 has and Ringlet does not yet: declared, so that programs compile and link; refused,
-// with a sentence in ncclGetLastError, so that nobody waits for what does not happen.
+// What NCCL 2.28 has and Ringlet does not yet: declared, so that programs compile and link;
+// refused, with a sentence in ncclGetLastError, so that nobody waits for what does not happen.
 #include <fmt/format.h>
 
 #include "frontends/c_api/group.hpp"
@@ -21,8 +21,10 @@ ncclResult_t NotYet(std::string_view function) {
 
 extern "C" {
 
-#define RINGLET_NOT_YET(name, ...)                                              \
-  ncclResult_t name(__VA_ARGS__) { return ringlet::c_api::NotYet(#name); }      \
+#define RINGLET_NOT_YET(name, ...)        \
+  ncclResult_t name(__VA_ARGS__) {        \
+    return ringlet::c_api::NotYet(#name); \
+  }                                       \
   extern decltype(name) p##name __attribute__((alias(#name)))
 
 RINGLET_NOT_YET(ncclCommInitRankScalable, ncclComm_t*, int, int, int, ncclUniqueId*, ncclConfig_t*);
@@ -35,16 +37,23 @@ RINGLET_NOT_YET(ncclCommRegister, const ncclComm_t, void*, size_t, void**);
 RINGLET_NOT_YET(ncclCommDeregister, const ncclComm_t, void*);
 RINGLET_NOT_YET(ncclCommWindowRegister, ncclComm_t, void*, size_t, ncclWindow_t*, int);
 RINGLET_NOT_YET(ncclCommWindowDeregister, ncclComm_t, ncclWindow_t);
-RINGLET_NOT_YET(ncclRedOpCreatePreMulSum, ncclRedOp_t*, void*, ncclDataType_t, ncclScalarResidence_t, ncclComm_t);
+RINGLET_NOT_YET(ncclRedOpCreatePreMulSum, ncclRedOp_t*, void*, ncclDataType_t,
+                ncclScalarResidence_t, ncclComm_t);
 RINGLET_NOT_YET(ncclRedOpDestroy, ncclRedOp_t, ncclComm_t);
-RINGLET_NOT_YET(ncclReduce, const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t, cudaStream_t);
+RINGLET_NOT_YET(ncclReduce, const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int,
+                ncclComm_t, cudaStream_t);
 RINGLET_NOT_YET(ncclBcast, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclBroadcast, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclReduceScatter, const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclAllGather, const void*, void*, size_t, ncclDataType_t, ncclComm_t, cudaStream_t);
+RINGLET_NOT_YET(ncclBroadcast, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
+                cudaStream_t);
+RINGLET_NOT_YET(ncclReduceScatter, const void*, void*, size_t, ncclDataType_t, ncclRedOp_t,
+                ncclComm_t, cudaStream_t);
+RINGLET_NOT_YET(ncclAllGather, const void*, void*, size_t, ncclDataType_t, ncclComm_t,
+                cudaStream_t);
 RINGLET_NOT_YET(ncclAlltoAll, const void*, void*, size_t, ncclDataType_t, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclGather, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclScatter, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+RINGLET_NOT_YET(ncclGather, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
+                cudaStream_t);
+RINGLET_NOT_YET(ncclScatter, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
+                cudaStream_t);
 RINGLET_NOT_YET(ncclSend, const void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
 RINGLET_NOT_YET(ncclRecv, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
 RINGLET_NOT_YET(ncclGroupSimulateEnd, ncclSimInfo_t*);

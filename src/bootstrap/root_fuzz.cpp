@@ -1,0 +1,97 @@
+// A root among members that know the secret and go mad, and strangers. Bytes of the input choose
+// what happens next.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "bootstrap/hand_for_test.hpp"
+#include "bootstrap/root.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using ringlet::LineId;
+using ringlet::Reader;
+using ringlet::bootstrap::FarEnd;
+using ringlet::bootstrap::Hand;
+using ringlet::bootstrap::Root;
+
+const ringlet::Credentials kCredentials{0x1234, {}};
+constexpr std::size_t kLinesMax = 12;
+
+ringlet::bootstrap::RootConfig Config() {
+  ringlet::bootstrap::RootConfig config;
+  config.credentials = kCredentials;
+  config.host = "h";
+  config.pid = 1;
+  config.half_open_max = 4;
+  config.strangers_noted_max = 3;
+  return config;
+}
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+ringlet::bootstrap::CheckIn CheckInFrom(Reader& in) {
+  const std::uint8_t who = in.U8();
+  ringlet::bootstrap::CheckIn check_in;
+  check_in.rank = who & 3;
+  check_in.size = 1 + ((who >> 2) & 3);
+  check_in.shape = static_cast<ringlet::bootstrap::Shape>((who >> 4) & 1);
+  check_in.arity = 1 + ((who >> 5) & 1);
+  check_in.timeout_ms = in.U16();
+  check_in.introduction.host = who & 0x40 ? "h" : "g";
+  check_in.introduction.pid = who & 0x80 ? 1 : 2;
+  check_in.introduction.addresses = {ringlet::Address::Ipv4(10, 0, 0, who, 1)};
+  return check_in;
+}
+
+void Speak(FarEnd& far, std::uint8_t how, Reader& in) {
+  const ringlet::View words = in.Raw(std::min<std::size_t>(in.U8(), in.remaining()));
+  switch (how & 3) {
+    case 0: return far.Say(ringlet::Bytes(words.begin(), words.end()));
+    case 1: return far.Say(ToFrame(CheckInFrom(in)));
+    case 2: return far.Say(static_cast<ringlet::bootstrap::FrameType>(in.U8() % 20), words);
+    default:
+      return far.Say(ToFrame(ringlet::bootstrap::FrameType::kFailure,
+                             {ringlet::Code::kTimeout, in.U8(), std::string(AsText(words))}));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Root root(Config());
+  Hand hand(root);
+  Reader in(std::as_bytes(std::span(data, size)));
+  std::vector<FarEnd> lines;
+  hand.Tell(ringlet::Tick{});
+  while (in.remaining() > 0) {
+    const std::uint8_t what = in.U8();
+    const LineId next = ringlet::kFirstAcceptedLine + static_cast<LineId>(lines.size());
+    if ((what & 7) == 0 && lines.size() < kLinesMax) {
+      const auto purpose = static_cast<ringlet::Purpose>(what & 0x80 ? 1 + (what >> 3) % 6 : 1);
+      lines.emplace_back(hand, next, kCredentials, purpose);
+    } else if ((what & 7) == 1 && lines.size() < kLinesMax) {
+      lines.emplace_back(hand, next, ringlet::Credentials{0x1234, {std::byte{1}}},
+                         ringlet::Purpose::kCheckIn);
+    } else if ((what & 7) == 2) {
+      hand.Pass(std::chrono::milliseconds(in.U16()));
+      Require(!root.Deadline() || *root.Deadline() > hand.now);  // or a driver would spin
+    } else if (!lines.empty()) {
+      FarEnd& far = lines[in.U8() % lines.size()];
+      if ((what & 7) == 3)
+        far.Close();
+      else
+        Speak(far, what >> 3, in);
+    }
+    if (root.checked_in() > 0 && !root.Finished()) Require(root.Deadline().has_value());
+    Require(hand.notes.size() <= 4);
+  }
+  if (size > 0 && data[0] & 1) root.Abort("over");
+  hand.Drain();
+  hand.Pass(1h);
+  Require(root.Finished() || root.checked_in() == 0);  // whoever waits for it hears of the end
+  return 0;
+}
