@@ -30,7 +30,7 @@ void Require(bool condition) {
 
 void Garble(Handshake handshake, ringlet::Reader& in) {
   handshake.TakeOutput();
-  while (in.remaining() > 0) {
+  while (in.ok() && in.remaining() > 0) {
     View piece = in.Raw(std::min<std::size_t>(in.U8(), in.remaining()));
     const bool refused = !handshake.Push(piece).ok();
     handshake.TakeOutput();

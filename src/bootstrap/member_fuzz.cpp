@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Reader in(std::as_bytes(std::span(data, size)));
   Stage stage(in.U8());
   stage.hand.Tell(ringlet::Tick{});
-  while (in.remaining() > 0) {
+  while (in.ok() && in.remaining() > 0) {
     stage.Step(in.U8(), in);
     if (!stage.member.standing() && !stage.member.Finished())
       Require(stage.member.Deadline().has_value());

@@ -54,8 +54,9 @@ void Speak(FarEnd& far, std::uint8_t how, Reader& in) {
     case 1: return far.Say(ToFrame(CheckInFrom(in)));
     case 2: return far.Say(static_cast<ringlet::bootstrap::FrameType>(in.U8() % 20), words);
     default:
-      return far.Say(ToFrame(ringlet::bootstrap::FrameType::kFailure,
-                             {ringlet::Code::kTimeout, in.U8(), std::string(AsText(words))}));
+      return far.Say(
+          ToFrame(ringlet::bootstrap::FrameType::kFailure,
+                  {ringlet::Code::kTimeout, in.U8(), std::string(ringlet::AsText(words))}));
   }
 }
 
@@ -67,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Reader in(std::as_bytes(std::span(data, size)));
   std::vector<FarEnd> lines;
   hand.Tell(ringlet::Tick{});
-  while (in.remaining() > 0) {
+  while (in.ok() && in.remaining() > 0) {
     const std::uint8_t what = in.U8();
     const LineId next = ringlet::kFirstAcceptedLine + static_cast<LineId>(lines.size());
     if ((what & 7) == 0 && lines.size() < kLinesMax) {

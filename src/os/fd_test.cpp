@@ -51,6 +51,7 @@ TEST(Fd, ReleaseHandsItOverAndCloseIsHarmlessTwice) {
   EXPECT_TRUE(IsOpen(value));
   Fd again(value);
   again.Close();
+  EXPECT_FALSE(again.valid());  // or it would close what another has opened since
   again.Close();
   EXPECT_FALSE(IsOpen(value));
 }

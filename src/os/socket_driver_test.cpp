@@ -213,6 +213,20 @@ TEST_P(Talk, LastWordsArriveAlthoughThePeerWasSpeaking) {
   EXPECT_EQ(caller->Heard(1), "");
 }
 
+TEST_P(Talk, WhoHasHungUpIsNotToldThatTheLineBroke) {
+  Introduce();
+  Fd raw = Raw();  // reads nothing
+  host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
+  host->Do(Hangup{host->accepted.back()});
+  driver->Nudge(host_id);
+  driver->Step(Instant(0));
+  const std::size_t descriptors = OpenDescriptors();
+  raw.Close();
+  Await("the end of the line", [&] { return OpenDescriptors() + 2 == descriptors; });
+  Settle();
+  EXPECT_TRUE(host->closed.empty());
+}
+
 TEST_P(Talk, APeerThatClosesIsHeardOnce) {
   Introduce();
   Fd raw = Raw();
@@ -367,7 +381,7 @@ TEST_F(Driven, ADescriptorTravelsWithItsMessageOverAUnixSocket) {
   caller->Say(1, "before ");
   caller->Do(Send{1, Slice(Share(Bytes(4, std::byte{'F'}))), {Keep(Fd(ends[1]))}});
   caller->Say(1, " after");
-  Host(caller);
+  const SocketDriver::Id caller_id = Host(caller);
   Await("the message", [&] {
     return !host->accepted.empty() && host->Heard(host->accepted[0]) == "before FFFF after";
   });
@@ -379,6 +393,12 @@ TEST_F(Driven, ADescriptorTravelsWithItsMessageOverAUnixSocket) {
   EXPECT_EQ(::read(reading.get(), buffer, sizeof buffer), 7);
   host->descriptors.clear();
   EXPECT_EQ(::read(reading.get(), buffer, sizeof buffer), 0) << "ours was the last copy";
+
+  // With a message that leaves in many pieces it goes once.
+  caller->Do(Send{1, Slice(Share(Much())), {Keep(Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)))}});
+  driver->Nudge(caller_id);
+  Await("a long message", [&] { return host->heard[host->accepted[0]].size() >= kMuch + 17; });
+  EXPECT_EQ(host->descriptors.size(), 1u);
 }
 
 TEST_F(Driven, ADialThatIsRefusedSaysWhy) {

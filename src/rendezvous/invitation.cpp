@@ -59,7 +59,7 @@ Result<Invitation> Decode(const UniqueId& id) {
     return Error{
         Code::kInvalidArgument,
         "the unique id is all zero: create it on one rank and send all 128 bytes to the others"};
-  Reader in(id.bytes);
+  Reader in(View(id.bytes).first(kChecksumOffset));
   if (in.U32() != kTag)
     return Error{Code::kInvalidArgument,
                  "the unique id was not made by Ringlet (another library's id, or not all 128 "
@@ -79,7 +79,10 @@ Result<Invitation> Decode(const UniqueId& id) {
   invitation.credentials.magic = in.U64();
   std::ranges::copy(in.Raw(sizeof(Secret)), invitation.credentials.secret.begin());
   invitation.parent_size = in.U32();
-  for (std::uint8_t i = 0; i < count; ++i) invitation.roots.push_back(DecodeAddress(in));
+  for (std::uint8_t i = 0; i < count && in.ok(); ++i) {
+    invitation.roots.push_back(DecodeAddress(in));
+    if (invitation.roots.back().kind == Address::Kind::kNone) in.Fail();
+  }
   if (!in.ok() || invitation.roots.empty())
     return Error{Code::kInvalidArgument, "the unique id is damaged: its addresses cannot be read"};
   return invitation;

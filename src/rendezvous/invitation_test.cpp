@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/digest.hpp"
 #include "base/prng.hpp"
 
 namespace ringlet::rendezvous {
@@ -57,6 +60,21 @@ TEST(Invitation, EveryFlippedBitIsNoticed) {
     bad.bytes[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
     EXPECT_FALSE(Decode(bad).ok()) << "bit " << bit;
   }
+}
+
+TEST(Invitation, AddressesDoNotReachIntoTheCheckSum) {
+  // 69 addresses of kind none, a byte each, where 68 bytes are; and a check sum that begins like
+  // one more. Found by the fuzzer.
+  UniqueId id;
+  constexpr std::uint8_t kFound[] = {0x52, 0x47, 0x4c, 0x54, 1,    0x45, 0x44, 0x44,
+                                     0x44, 0x44, 0,    0,    0x3a, 0,    0};
+  std::ranges::copy(std::as_bytes(std::span(kFound)), id.bytes.begin());
+  Writer sum;
+  sum.U64(DigestOf(View(id.bytes).first(120)));
+  std::ranges::copy(sum.view(), id.bytes.begin() + 120);
+  const auto decoded = Decode(id);
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_NE(decoded.error().message.find("its addresses cannot be read"), std::string::npos);
 }
 
 TEST(Invitation, GarbageNeverCrashes) {

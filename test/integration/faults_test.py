@@ -186,7 +186,7 @@ class Running(FaultCase):
 
     def test_a_rank_that_leaves_early_is_named(self):
         _, text = self.make_id()
-        ranks = [self.join(text, 0, 3, FOREVER), self.join(text, 1, 3, 5), self.join(text, 2, 3, FOREVER)]
+        ranks = [self.join(text, rank, 3, 5 if rank == 1 else FOREVER) for rank in range(3)]
         ranks[1].wait_for("^DONE")
         self.expect_errors([ranks[0], ranks[2]], r"rank 1\b", time.monotonic())
 
@@ -196,7 +196,8 @@ class Strangers(FaultCase):
     that forms shows that nobody waited for them."""
 
     SLOW = {"RINGLET_HANDSHAKE_TIMEOUT": "600", "RINGLET_INIT_TIMEOUT": "300"}
-    GARBAGE = (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    GARBAGE = (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+               b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
                b"\x00" * 4096, b"\xff" * 4096, random.Random(1).randbytes(100_000))
 
     def call(self, address, data=b""):

@@ -1,4 +1,4 @@
-"""What the integration tests share: programs under observation, and what they must not leave behind.
+"""What the integration tests share: programs under observation, and what they must not leave.
 
 Nothing here waits for time to pass: every wait is for a line of output, the end of a process or a
 connection, and has a bound only so that a hang becomes a failure.
@@ -253,8 +253,10 @@ class Case(unittest.TestCase):
         return found
 
     def check_nothing_is_left(self):
-        for pid in self.marked():
-            self.assertTrue(await_end(pid), f"process {pid} was left behind")
+        left = [pid for pid in self.marked() if not await_end(pid)]
+        for pid in left:  # the next test shall not suffer
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(left, [], "processes were left behind")
         self.assertEqual(shared_memory() - self.memory_before, set())
 
 

@@ -24,11 +24,11 @@ struct Job {
 };
 
 Result<Job> Prepare(const BenchWords& words) {
-  Job job{.words = words, .options = {}, .environment = WithLogOnErrors(os::ReadEnvironment())};
-  if (!words.links.empty()) job.environment["RINGLET_LINKS"] = words.links;
-  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(job.environment));
-  RINGLET_TRY_ASSIGN(job.options, ParseBenchOptions(words, settings.links));
-  return job;
+  EnvMap environment = WithLogOnErrors(os::ReadEnvironment());
+  if (!words.links.empty()) environment["RINGLET_LINKS"] = words.links;
+  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
+  RINGLET_TRY_ASSIGN(BenchOptions options, ParseBenchOptions(words, settings.links));
+  return Job{words, std::move(options), std::move(environment)};
 }
 
 Presenter PresenterFor(const BenchOptions& options) {
@@ -49,14 +49,10 @@ Presenter PresenterFor(const BenchOptions& options) {
                     .start = os::Now()});
 }
 
-int Conclude(Presenter& presenter) {
-  if (!presenter.complete())
-    return Fail(kBench, Error{Code::kProtocol, "rank 0 ended before it had reported all sizes"});
-  presenter.Finish();
-  const std::uint64_t wrong = WrongElements(presenter.report());
-  if (wrong == 0) return 0;
-  Tell(kBench, fmt::format("{} elements are wrong", wrong));
-  return kExitFailed;
+int Conclude(Presenter& presenter, const BenchOptions& options) {
+  const Status verdict = Verdict(presenter.report(), options.measure.counts.size());
+  if (presenter.complete()) presenter.Finish();
+  return verdict.ok() ? 0 : Fail(kBench, verdict.error());
 }
 
 // ---- Ranks as threads of this process.
@@ -92,7 +88,7 @@ int BenchThreads(const Job& job) {
   std::vector<std::jthread> threads;
   for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank) threads.emplace_back(run, rank);
   threads.clear();
-  return first ? Fail(kBench, *first) : Conclude(presenter);
+  return first ? Fail(kBench, *first) : Conclude(presenter, job.options);
 }
 
 // ---- Ranks as processes: this tool again, as workers.
@@ -137,7 +133,7 @@ int BenchProcesses(const Job& job) {
   if (outcome->user_signal)
     Tell(kBench, fmt::format("ended by {}", os::SignalName(*outcome->user_signal)));
   if (outcome->ExitStatus() != 0) return outcome->ExitStatus();
-  return Conclude(presenter);
+  return Conclude(presenter, job.options);
 }
 
 int Work(const Job& job) {

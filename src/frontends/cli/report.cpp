@@ -68,6 +68,15 @@ std::uint64_t WrongElements(const BenchReport& report) {
   return wrong;
 }
 
+Status Verdict(const BenchReport& report, std::size_t sizes) {
+  if (report.rows.size() != sizes)
+    return Error{Code::kProtocol, fmt::format("rank 0 ended after it had reported {} of {} sizes",
+                                              report.rows.size(), sizes)};
+  if (const std::uint64_t wrong = WrongElements(report); wrong != 0)
+    return Error{Code::kProtocol, fmt::format("{} elements are wrong", wrong)};
+  return Ok();
+}
+
 std::string ToJson(const BenchReport& report) {
   Json rows = Json::array();
   for (const Row& row : report.rows) {

@@ -51,6 +51,11 @@ double MeanBusBandwidth(const BenchReport& report);
 /// Over all sizes and both placements.
 std::uint64_t WrongElements(const BenchReport& report);
 
+/// Whether the benchmark was what it should be.
+/// \param sizes  how many rows there must be
+/// Errors  kProtocol  says how many are missing, or how many elements are wrong.
+Status Verdict(const BenchReport& report, std::size_t sizes);
+
 /// The whole report as one object, with a newline.
 std::string ToJson(const BenchReport& report);
 

@@ -37,6 +37,14 @@ TEST(ReportTest, WrongElementsOfAllRowsCount) {
   EXPECT_EQ(WrongElements(report), 10u);
 }
 
+TEST(ReportTest, WrongElementsAndMissingSizesAreFailures) {
+  EXPECT_THAT(Verdict(Report(), 1).error().message, testing::HasSubstr("3 elements are wrong"));
+  EXPECT_THAT(Verdict(Report(), 2).error().message, testing::HasSubstr("1 of 2 sizes"));
+  BenchReport right = Report();
+  right.rows[0].out_of_place.wrong = 0;
+  EXPECT_TRUE(Verdict(right, 1).ok());
+}
+
 TEST(ReportTest, JsonHasWhatProgramsLookFor) {
   const auto json = nlohmann::json::parse(ToJson(Report()));
   EXPECT_EQ(json.at("op"), "all_reduce");
