@@ -89,6 +89,7 @@ void Speak(FarEnd& far, Reader& in) {
     case FrameType::kGather:
     case FrameType::kTable:
     case FrameType::kBlock: return far.Say(type, Entries(type, in));
+    case FrameType::kAnswer: return far.Say(ToFrame(ringlet::bootstrap::Activity{in.U8(), 1u}));
     case FrameType::kMessage: out.U64(in.U8()).Raw(ringlet::AsView("message")); break;
     default: break;
   }
@@ -102,6 +103,10 @@ void Command(Member& member, std::uint8_t what, Hand& hand) {
     case 2: member.TakeMessage(Rank{(what >> 3) & 3u}, 1); break;
     case 3:
       if (member.standing()) member.Post(Rank{(what >> 3) & 3u}, 1, Bytes(what), hand.now);
+      break;
+    case 4:
+      if (member.standing()) member.Ask(Rank{(what >> 3) & 3u}, hand.now);
+      member.TakeAnswer(Rank{(what >> 5) & 3u});
       break;
     default:
       // One collective at a time is what its caller owes it.

@@ -503,6 +503,35 @@ TEST(Member, AMessageThatComesBeforeTheGoIsKept) {
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "I stand already");
 }
 
+TEST(Member, AsksAnotherWhatItIsDoing) {
+  Middle scene;
+  scene.member.Ask(Rank{3}, scene.hand.now);
+  scene.hand.Drain();
+  EXPECT_FALSE(scene.member.TakeAnswer(Rank{3}));
+  EXPECT_TRUE(scene.Answer(Person(3).addresses[0]).Take(FrameType::kAsk));
+  FarEnd& back = scene.CallAs(3, Purpose::kPeer);
+  back.Say(ToFrame(Activity{7, 2u}));
+  EXPECT_EQ(scene.member.TakeAnswer(Rank{3}), (Activity{7, 2u}));
+  EXPECT_FALSE(scene.member.TakeAnswer(Rank{3})) << "once";
+  back.Say(ToFrame(Activity{8, 2u}));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 (host host1, pid 1003) sent a frame of type 17"))
+      << "nobody asked";
+}
+
+TEST(Member, AnswersWhatItIsDoing) {
+  MemberConfig config = Config(0, 2);
+  config.activity = [] { return Activity{5, 1u}; };
+  Scene scene(config);
+  FarEnd& root = scene.CheckIn();
+  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  scene.Answer(Person(1).addresses[0]).Say(FrameType::kReady);
+  ASSERT_TRUE(scene.member.standing());
+  scene.CallAs(1, Purpose::kPeer).Say(FrameType::kAsk);
+  const auto answer = scene.Answer(Person(1).addresses[0]).Take(FrameType::kAnswer);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(*ParseActivity(answer->payload.bytes), (Activity{5, 1u}));
+}
+
 TEST(Member, AFullMailboxFailsInsteadOfDropping) {
   Middle scene;
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);

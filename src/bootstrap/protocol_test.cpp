@@ -100,6 +100,18 @@ TEST(Failure, SurvivesTheTripAndIsCutToItsBound) {
   EXPECT_EQ(ParseFailure(cut.payload.bytes)->text.size(), kFailureTextBytesMax);
 }
 
+TEST(Activity, SurvivesTheTrip) {
+  for (const Activity& activity : {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u}}) {
+    const Frame frame = Cut(ToFrame(activity));
+    EXPECT_EQ(frame.type, 17);
+    const auto parsed = ParseActivity(frame.payload.bytes);
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(*parsed, activity);
+    for (std::size_t cut = 0; cut < frame.payload.bytes.size(); ++cut)
+      EXPECT_FALSE(ParseActivity(frame.payload.bytes.first(cut)).ok()) << cut;
+  }
+}
+
 TEST(FrameTypes, HaveTheNumbersOfTheDocument) {
   EXPECT_EQ(ToFrame(FrameType::kDone),
             Bytes({std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{6}}));

@@ -10,7 +10,7 @@ namespace ringlet::comm {
 namespace {
 
 // A broken link is noticed at once; the control network tells within this time whose fault it is.
-constexpr std::chrono::milliseconds kExplanation(1000);
+constexpr std::chrono::milliseconds kExplanation(500);
 // For finding out who is missing when an operation has timed out.
 constexpr std::chrono::milliseconds kAnswer(1000);
 constexpr std::uint32_t kHopsMax = 256;

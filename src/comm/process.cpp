@@ -4,6 +4,7 @@
 #include "os/interfaces.hpp"
 #include "os/limits.hpp"
 #include "os/random.hpp"
+#include "os/thread.hpp"
 #include "topology/host_view.hpp"
 
 namespace ringlet::comm {
@@ -45,7 +46,10 @@ Process::Process(Settings settings, os::Host host, os::FileTree files,
       process_hash_(process_hash),
       driver_(std::move(driver)) {
   usable_cores_ = os::UsableCores();
-  service_ = std::thread([this] { driver_->Run(); });
+  service_ = std::thread([this] {
+    os::BecomeServiceThread("ringlet");
+    driver_->Run();
+  });
 }
 
 Process::~Process() {

@@ -64,8 +64,7 @@ std::vector<Rank> NeighboursIn(const plan::ChannelPlan& plan, Rank self) {
     neighbours.push_back(order[(at + order.size() - 1) % order.size()]);
   }
   std::ranges::sort(neighbours);
-  const auto repeated = std::ranges::unique(neighbours);
-  neighbours.erase(repeated.begin(), repeated.end());
+  neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
   std::erase(neighbours, self);
   return neighbours;
 }

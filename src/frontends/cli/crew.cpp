@@ -123,8 +123,8 @@ Result<CrewOutcome> RunCrew(os::SignalQueue& signals, const CrewOptions& options
     }
     const bool failed_before = foreman.first_failure().has_value();
     foreman.OnEnds(ends, now);
-    if (foreman.first_failure() && !failed_before) options.on_failure(*foreman.first_failure());
     foreman.OnTick(now);
+    if (foreman.first_failure() && !failed_before) options.on_failure(*foreman.first_failure());
     while (const auto order = foreman.TakeOrder())
       for (Member& member : members) member.Signal(*order);
     if (options.on_second && now >= next_second) {

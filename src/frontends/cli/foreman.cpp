@@ -2,18 +2,30 @@
 
 #include <signal.h>
 
-#include <algorithm>
-
 namespace ringlet::cli {
+namespace {
+
+// By somebody else, that is. A program that gives up may do so by abort().
+bool WasKilled(const RankEnd& end) {
+  return end.how.signal != 0 && end.how.signal != SIGABRT;
+}
+
+}  // namespace
 
 void Foreman::OnEnds(const std::vector<RankEnd>& ends, Instant now) {
   running_ -= static_cast<std::uint32_t>(ends.size());
   if (first_failure_ || user_signal_) return;
-  auto first = std::ranges::find_if(ends, [](const RankEnd& end) { return end.how.signal != 0; });
-  if (first == ends.end())
-    first = std::ranges::find_if(ends, [](const RankEnd& end) { return !end.how.ok(); });
-  if (first == ends.end()) return;
-  first_failure_ = *first;
+  for (const RankEnd& end : ends) {
+    if (end.how.ok() || (suspect_ && !WasKilled(end))) continue;
+    if (!suspect_) settled_ = now + kSettling;
+    suspect_ = end;
+    if (WasKilled(end)) return Conclude(now);
+  }
+  if (suspect_ && finished()) Conclude(now);
+}
+
+void Foreman::Conclude(Instant now) {
+  first_failure_ = suspect_;
   EndAll(SIGTERM, now);
 }
 
@@ -24,6 +36,7 @@ void Foreman::OnSignal(int signal, Instant now) {
 }
 
 void Foreman::OnTick(Instant now) {
+  if (suspect_ && !first_failure_ && !user_signal_ && now >= settled_) Conclude(now);
   if (!patience_ends_ || now < *patience_ends_) return;
   patience_ends_ = std::nullopt;
   orders_.push_back(SIGKILL);
@@ -42,7 +55,8 @@ std::optional<int> Foreman::TakeOrder() {
 }
 
 std::optional<Instant> Foreman::Deadline() const {
-  return finished() ? std::nullopt : patience_ends_;
+  if (finished()) return std::nullopt;
+  return suspect_ && !first_failure_ && !user_signal_ ? settled_ : patience_ends_;
 }
 
 }  // namespace ringlet::cli

@@ -22,8 +22,9 @@ class Foreman {
   /// \param grace  what they get to end by themselves after they were told to
   Foreman(std::uint32_t ranks, Instant grace) : running_(ranks), grace_(grace) {}
 
-  /// The ends that were noticed together. Nobody knows their order, except that a rank killed by a
-  /// signal was not killed by us, so it is the likelier cause of the rest.
+  /// The ends that were noticed together. Nobody knows their order. A rank that was killed is a
+  /// cause, one that gave up may be a consequence: when a process is killed, its connections close
+  /// before its end is told, so its peers may be seen to end first. Hence the wait of kSettling.
   void OnEnds(const std::vector<RankEnd>& ends, Instant now);
   /// The user sent us SIGINT, SIGTERM or SIGHUP. It is passed on; the second one ends all at once.
   void OnSignal(int signal, Instant now);
@@ -31,6 +32,8 @@ class Foreman {
 
   /// The next signal to send to all ranks that still run.
   std::optional<int> TakeOrder();
+  static constexpr Instant kSettling = std::chrono::milliseconds(200);  // usually far below 1 ms
+
   /// When to call OnTick at the latest.
   std::optional<Instant> Deadline() const;
   bool finished() const { return running_ == 0; }
@@ -41,10 +44,13 @@ class Foreman {
   std::optional<int> user_signal() const { return user_signal_; }
 
  private:
+  void Conclude(Instant now);
   void EndAll(int signal, Instant now);
 
   std::uint32_t running_;
   Instant grace_;
+  std::optional<RankEnd> suspect_;
+  Instant settled_{0};
   std::optional<RankEnd> first_failure_;
   std::optional<int> user_signal_;
   std::optional<Instant> patience_ends_;
