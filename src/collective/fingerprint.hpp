@@ -32,7 +32,7 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-/// "all_reduce of 8 float sum as operation 17", "broadcast of 8 float from rank 2 as operation 18".
+/// "all_reduce of 8 float sum as operation 17", "broadcast of 8 float at root 2 as operation 18".
 std::string ToText(const Fingerprint& fingerprint);
 
 /// The first bytes of an operation in each direction of each link that it uses, little-endian:
