@@ -12,6 +12,7 @@ Instant LadderStep(Instant timeout) {
 
 void Root::Handle(const Event& event, Instant now) {
   if (Finished()) return;
+  now_ = now;
   std::visit(Overloaded{
                  [&](const Connected&) {},
                  [&](const Accepted& e) { OnAccepted(e, now); },
@@ -35,7 +36,9 @@ std::optional<Instant> Root::Deadline() const {
 }
 
 void Root::Abort(const std::string& why) {
-  if (!Finished()) RejectAll({Code::kAborted, kNoOrigin, why});
+  if (Finished()) return;
+  RejectAll({Code::kAborted, kNoOrigin, why});
+  End();
 }
 
 void Root::OnAccepted(const Accepted& event, Instant now) {
@@ -77,6 +80,7 @@ void Root::OnClosed(const Closed& event) {
   const Guest guest = std::move(it->second);
   if (!guest.rank) return DropStranger(event.line, "it left before it had introduced itself");
   guests_.erase(it);
+  told_.insert(*guest.rank);  // it will not come again
   if (state_ == State::kConnecting && first_.shape == Shape::kTree && *guest.rank == 0 &&
       ready_ > 0)
     return;
@@ -91,6 +95,7 @@ void Root::OnTick(Instant now) {
   while (!half_open_.empty() && guests_.at(*half_open_.begin()).expires <= now)
     DropStranger(*half_open_.begin(), "it did not introduce itself in time");
   if (state_ == State::kEmpty || now < deadline_) return;
+  if (state_ == State::kRefusing) return End();
   if (state_ == State::kGathering)
     return RejectAll({Code::kTimeout, kNoOrigin, "timed out waiting for " + MissingText()});
   RejectAll({Code::kTimeout, kNoOrigin,
@@ -106,6 +111,7 @@ void Root::OnFrame(LineId line, Guest& guest, const Frame& frame, Instant now) {
         type == FrameType::kCheckIn
             ? ParseCheckIn(frame.payload.bytes)
             : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
+    if (check_in.ok() && refusal_) return Refuse(line, check_in->rank);
     if (check_in.ok()) return OnCheckIn(line, guest, *check_in, now);
     Reject(line, {Code::kProtocol, kNoOrigin, check_in.error().message});
     return;
@@ -148,7 +154,9 @@ void Root::OnCheckIn(LineId line, Guest& guest, const CheckIn& check_in, Instant
   const Failure failure{Code::kInvalidArgument, check_in.rank, *unfit};
   Reject(line, failure);
   // The job cannot come together any more: the others need not wait for their deadline.
-  if (state_ == State::kGathering) RejectAll(failure);
+  if (state_ != State::kGathering) return;
+  told_.insert(check_in.rank);
+  RejectAll(failure);
 }
 
 void Root::Admit(LineId line, Guest& guest, const CheckIn& check_in, Instant now) {
@@ -228,11 +236,31 @@ void Root::Reject(LineId line, const Failure& failure) {
 }
 
 void Root::RejectAll(const Failure& failure) {
+  if (refusal_) return;
   const SharedBytes reject = Share(ToFrame(FrameType::kReject, failure));
-  for (const auto& [line, guest] : guests_) {
-    if (guest.rank) Emit(Send{line, Slice(reject)});
-    Emit(Hangup{line});
+  for (auto it = guests_.begin(); it != guests_.end();) {
+    // Who has not introduced himself yet will, and hears it then.
+    const auto guest = it++;
+    if (!guest->second.rank) continue;
+    Emit(Send{guest->first, Slice(reject)});
+    Emit(Hangup{guest->first});
+    told_.insert(*guest->second.rank);
+    guests_.erase(guest);
   }
+  refusal_ = failure;
+  state_ = State::kRefusing;
+  deadline_ = now_ + std::chrono::milliseconds(first_.timeout_ms);
+  if (told_.size() >= first_.size) End();
+}
+
+void Root::Refuse(LineId line, std::uint32_t rank) {
+  Reject(line, *refusal_);
+  told_.insert(rank);
+  if (told_.size() >= first_.size) End();
+}
+
+void Root::End() {
+  for (const auto& [line, guest] : guests_) Emit(Hangup{line});
   guests_.clear();
   half_open_.clear();
   state_ = State::kFinished;

@@ -2,7 +2,8 @@
 //
 // States: empty -> gathering (after the first check-in, which defines size, shape and deadline) ->
 // connecting (the roster is out; until the members report that they are connected) -> finished.
-// Whatever goes wrong is told to every member that has checked in, on the line it already holds.
+// Whatever goes wrong is told to every member that has checked in, on the line it already holds;
+// the root then stays for a while as refusing, so that those who come late hear the reason too.
 #pragma once
 #include <map>
 #include <set>
@@ -48,7 +49,7 @@ class Root final : public Machine {
   std::uint32_t strangers() const { return strangers_; }
 
  private:
-  enum class State : std::uint8_t { kEmpty, kGathering, kConnecting, kFinished };
+  enum class State : std::uint8_t { kEmpty, kGathering, kConnecting, kRefusing, kFinished };
   struct Guest {
     Wire wire;
     Address from;
@@ -77,6 +78,8 @@ class Root final : public Machine {
   void Finish();
   void Reject(LineId line, const Failure& failure);
   void RejectAll(const Failure& failure);
+  void Refuse(LineId line, std::uint32_t rank);
+  void End();
   void DropStranger(LineId line, const std::string& why);
   std::string MissingText() const;
   void SendFrame(LineId line, Bytes frame) { Emit(Send{line, Slice(Share(std::move(frame)))}); }
@@ -86,6 +89,9 @@ class Root final : public Machine {
   State state_ = State::kEmpty;
   CheckIn first_;
   Instant deadline_{0};
+  Instant now_{0};
+  std::optional<Failure> refusal_;  // told to whoever comes when it has failed already
+  std::set<std::uint32_t> told_;    // ranks that know
   std::map<LineId, Guest> guests_;
   std::set<LineId> half_open_;  // ascending line ids: the oldest first
   std::map<std::uint32_t, MemberSeen> members_;

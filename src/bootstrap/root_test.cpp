@@ -126,7 +126,10 @@ TEST_F(RootTest, AnotherWorldSizeFailsAllAndNamesBoth) {
     EXPECT_EQ(WhyRejected(*member),
               "rank 1 (host host0, pid 1001) was given world size 5, rank 0 (host host0, pid 1000) "
               "was given 4");
-  EXPECT_TRUE(root.Finished());
+  EXPECT_FALSE(root.Finished());
+  for (const std::uint32_t late : {2u, 3u})
+    EXPECT_THAT(WhyRejected(CheckInAs(Person(late, 4))), HasSubstr("was given world size 5"));
+  EXPECT_TRUE(root.Finished()) << "all have heard it";
 }
 
 TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
@@ -189,7 +192,10 @@ TEST_F(RootTest, WhoIsMissingAtTheDeadlineIsNamedBeforeTheMembersGiveUp) {
   hand.Pass(deadline - hand.now - Instant(1));
   EXPECT_FALSE(root.Finished());
   hand.Pass(Instant(1));
-  EXPECT_TRUE(root.Finished());
+  EXPECT_THAT(WhyRejected(CheckInAs(Person(2, 6))), HasSubstr("timed out")) << "late, but told";
+  EXPECT_FALSE(root.Finished());
+  hand.Pass(seconds(10));
+  EXPECT_TRUE(root.Finished()) << "it does not stay for ever";
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.code, Code::kTimeout);
   EXPECT_EQ(failure.origin, kNoOrigin);
@@ -220,7 +226,9 @@ TEST_F(RootTest, AMemberLostBeforeAllAreThereFailsTheOthers) {
   EXPECT_EQ(failure.text,
             "rank 1 (host host0, pid 1001) was lost before all ranks had checked in: connection "
             "reset by peer");
-  EXPECT_TRUE(root.Finished());
+  EXPECT_THAT(WhyRejected(CheckInAs(Person(2, 3))),
+              HasSubstr("rank 1 (host host0, pid 1001) was lost"));
+  EXPECT_TRUE(root.Finished()) << "all who live have heard it";
 }
 
 TEST_F(RootTest, AMemberLostAfterwardsFailsTheOthers) {

@@ -97,6 +97,18 @@ TEST_P(Story, TwoProcessesWithOneRankAreBothNamed) {
   }
 }
 
+TEST_P(Story, WhoComesAfterTheFailureHearsOfItAtOnce) {
+  World world(Config(4));
+  world.AddRank(0, Instant(0));
+  world.AddRank(2, milliseconds(1));
+  bootstrap::MemberConfig twin = world.ConfigOf(2);
+  world.AddRank(twin, milliseconds(20));
+  world.AddRank(3, seconds(5));
+  Run(world);
+  EXPECT_THAT(Why(world, 3), HasSubstr("rank 2 was given to two processes"));
+  EXPECT_LE(world.rank(3).ended(), Network::kOrigin + seconds(5) + milliseconds(50));
+}
+
 TEST_P(Story, RanksThatDisagreeOnTheWorldSizeAreNamed) {
   World world(Config(4));
   world.AddRank(0, Instant(0));
