@@ -249,8 +249,10 @@ void Root::RejectAll(const Failure& failure) {
   }
   refusal_ = failure;
   state_ = State::kRefusing;
-  deadline_ = now_ + std::chrono::milliseconds(first_.timeout_ms);
-  if (told_.size() >= first_.size) End();
+  const Instant patience =
+      std::min<Instant>(std::chrono::milliseconds(first_.timeout_ms), kRefusalMost);
+  deadline_ = now_ + patience;
+  if (told_.size() >= first_.size || patience == Instant(0)) End();
 }
 
 void Root::Refuse(LineId line, std::uint32_t rank) {

@@ -30,6 +30,9 @@ struct RootConfig {
 /// Limits of what one communicator may be.
 inline constexpr std::uint32_t kSizeMax = 1u << 24;
 
+/// How long a root that has refused a job stays to tell latecomers, at most.
+inline constexpr Instant kRefusalMost = std::chrono::minutes(10);
+
 /// How much earlier than the members' own deadline the root gives up, so that it, which knows who
 /// is missing, speaks first: a twentieth of the time, between 20 ms and 2 s.
 Instant LadderStep(Instant timeout);
