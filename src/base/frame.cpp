@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ringlet {
 namespace {
 
@@ -23,7 +25,9 @@ Bytes EndFrame(Writer&& frame) {
 }
 
 void FrameReader::Push(const Slice& data) {
-  if (partial_.empty() && current_.bytes.empty()) {
+  // A header alone, and its payload in a buffer of its own: the latter need not be copied.
+  const bool behind_header = partial_.size() == kFrameHeaderBytes && data.owner;
+  if (current_.bytes.empty() && (partial_.empty() || behind_header)) {
     current_ = data;
     return;
   }
@@ -60,6 +64,16 @@ std::optional<Frame> FrameReader::CutCurrent(std::size_t payload_bytes) {
 Result<std::optional<Frame>> FrameReader::NextFromPartial() {
   if (partial_.size() < kFrameHeaderBytes) return std::optional<Frame>();
   const std::size_t payload_bytes = LengthAt(partial_);
+  const bool behind_header = !current_.bytes.empty();
+  if (behind_header && payload_bytes <= std::min(payload_bytes_max_, current_.bytes.size())) {
+    Frame frame{std::to_integer<std::uint8_t>(partial_[4]),
+                Slice(current_.bytes.first(payload_bytes), current_.owner)};
+    current_.bytes = current_.bytes.subspan(payload_bytes);
+    partial_.clear();
+    return std::optional<Frame>(std::move(frame));
+  }
+  partial_.insert(partial_.end(), current_.bytes.begin(), current_.bytes.end());
+  current_ = Slice();
   if (payload_bytes > payload_bytes_max_)
     return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
                                               payload_bytes, payload_bytes_max_)};

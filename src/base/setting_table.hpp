@@ -16,7 +16,8 @@ using SettingField =
     std::variant<std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
                  std::optional<std::uint32_t> Settings::*, std::string Settings::*,
                  SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
-                 LinkChoice Settings::*, BootstrapShape Settings::*, SocketFamily Settings::*>;
+                 LinkChoice Settings::*, BootstrapShape Settings::*, SocketFamily Settings::*,
+                 OnOff Settings::*>;
 
 struct SettingSpec {
   std::string_view name;  ///< without RINGLET_
@@ -93,6 +94,24 @@ inline constexpr std::array kSettings = {
                 .help = "Children of each member in the control tree.",
                 .min = 2,
                 .max = 256,
+                .must_agree = true},
+    SettingSpec{.name = "HOST_SPEAKER",
+                .field = &Settings::host_speaker,
+                .help = "Whether the ranks of a host check in at the root on one connection.",
+                .choices = "0|1",
+                .must_agree = true},
+    SettingSpec{.name = "HEARTBEAT_TIMEOUT",
+                .field = &Settings::silence_max,
+                .help = "How long a rank may be silent on the control network before it counts as "
+                        "lost; each says a word four times as often. 0: for ever.",
+                .min = 0,
+                .max = kWeekMs,
+                .unit = "s",
+                .must_agree = true},
+    SettingSpec{.name = "TRACE",
+                .field = &Settings::trace,
+                .help = "File into which rank 0 writes when each rank got how far in forming the "
+                        "communicator, for ui.perfetto.dev or chrome://tracing.",
                 .must_agree = true},
     SettingSpec{
         .name = "LINKS",

@@ -7,20 +7,29 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// Splits `entries` into `count` views; empty when they are not exactly so many.
-std::optional<std::vector<View>> Split(View entries, std::uint32_t count) {
-  std::vector<View> views;
-  views.reserve(std::min<std::size_t>(count, entries.size() / 4));
+// Entries on their way up: for each a u32 rank and a Blob. Calls `each` for every one; false when
+// they are cut short.
+template <typename Each>
+bool ForEntries(View entries, Each each) {
   Reader in(entries);
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) views.push_back(in.Blob(in.remaining()));
-  if (!in.AtEnd()) return std::nullopt;
-  return views;
+  while (in.remaining() > 0) {
+    const std::uint32_t rank = in.U32();
+    const View entry = in.Blob(in.remaining());
+    if (!in.ok() || !each(rank, entry)) return false;
+  }
+  return true;
 }
 
 Error Mismatch(const std::string& who, const GatherHeader& theirs, const GatherHeader& ours) {
   const auto text = [](const GatherHeader& header) {
     return fmt::format("{} {}", header.barrier ? "barrier" : "all-gather", header.sequence);
   };
+  if (theirs.group_digest != ours.group_digest)
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("{} has another list of this communicator's ranks than this rank: they "
+                    "were not given the same ranks to keep or to leave out",
+                    who)};
   return Error{Code::kProtocol,
                fmt::format("{} is in {} of the control network, this rank in {}: the ranks "
                            "do not call the same operations in the same order",
@@ -29,27 +38,61 @@ Error Mismatch(const std::string& who, const GatherHeader& theirs, const GatherH
 
 }  // namespace
 
-Result<Table> Table::Parse(Slice entries, std::uint32_t count) {
+Bytes Table::Join(const std::vector<View>& entries) {
+  Writer out;
+  std::uint32_t end = 0;
+  for (const View entry : entries) out.U32(end += static_cast<std::uint32_t>(entry.size()));
+  for (const View entry : entries) out.Raw(entry);
+  return out.Take();
+}
+
+Result<Table> Table::Parse(const Slice& bytes, std::uint32_t count) {
   Table table;
-  table.entries_ = entries.Owned();
-  auto views = Split(table.entries_.bytes, count);
-  if (!views) return Error{Code::kProtocol, fmt::format("a table that has not {} entries", count)};
-  table.views_ = std::move(*views);
+  table.bytes_ = bytes.Owned();
+  table.size_ = count;
+  const std::size_t index_bytes = std::size_t{4} * count;
+  const auto bad = [&] {
+    return Error{Code::kProtocol, fmt::format("a table that has not {} entries", count)};
+  };
+  if (bytes.bytes.size() < index_bytes) return bad();
+  std::uint32_t before = 0;
+  for (std::uint32_t i = 0; i < count; before = table.EndOf(i++))
+    if (table.EndOf(i) < before) return bad();
+  if (before != bytes.bytes.size() - index_bytes) return bad();
   return table;
 }
 
+std::uint32_t Table::EndOf(std::uint32_t index) const {
+  return Reader(bytes_.bytes.subspan(std::size_t{4} * index, 4)).U32();
+}
+
+View Table::At(Rank rank) const {
+  RINGLET_ASSERT(Index(rank) < size_);
+  const std::uint32_t begin = Index(rank) == 0 ? 0 : EndOf(Index(rank) - 1);
+  return bytes_.bytes.subspan(std::size_t{4} * size_ + begin, EndOf(Index(rank)) - begin);
+}
+
 void Encode(Writer& out, const GatherHeader& header) {
-  out.U32(header.sequence).U8(header.barrier ? 1 : 0);
+  out.U32(header.sequence).U8(header.barrier ? 1 : 0).U64(header.group_digest);
 }
 
 GatherHeader DecodeGatherHeader(Reader& in) {
   GatherHeader header;
   header.sequence = in.U32();
   header.barrier = in.U8() != 0;
+  header.group_digest = in.U64();
   return header;
 }
 
 // ---- tree -------------------------------------------------------------------------------------
+
+TreeGather::TreeGather(std::uint32_t self, std::uint32_t size, std::uint64_t group_digest,
+                       TreePlace place)
+    : self_(self),
+      size_(size),
+      place_(std::move(place)),
+      current_{1, false, group_digest},
+      from_child_(place_.children.size()) {}
 
 Status TreeGather::Start(bool barrier, Bytes payload) {
   RINGLET_ASSERT(!running_ && !result_);
@@ -60,38 +103,59 @@ Status TreeGather::Start(bool barrier, Bytes payload) {
   return Advance();
 }
 
-Status TreeGather::OnChild(std::size_t child, const Slice& payload) {
+Status TreeGather::OnChild(std::uint32_t child, const Slice& payload) {
+  const auto at = std::ranges::find(place_.children, child) - place_.children.begin();
+  auto& slot = from_child_[static_cast<std::size_t>(at)];
   Reader in(payload.bytes);
   const GatherHeader header = DecodeGatherHeader(in);
-  const GatherHeader expected{current_.sequence, running_ ? current_.barrier : header.barrier};
+  GatherHeader expected = current_;
+  if (!running_) expected.barrier = header.barrier;
   if (!in.ok() || header != expected) return Mismatch("it", header, expected);
-  if (from_child_[child]) return Error{Code::kProtocol, "it sent its entries twice"};
+  if (slot) return Error{Code::kProtocol, "it sent its entries twice"};
   const View entries = payload.bytes.subspan(kGatherHeaderBytes);
-  if (!Split(entries, header.barrier ? 0 : place_.children[child].count))
+  const auto fits = [&](std::uint32_t rank, View) { return rank < size_ && !header.barrier; };
+  if (!ForEntries(entries, fits))
     return Error{Code::kProtocol, "its entries are not those of its subtree"};
-  from_child_[child] = payload.Owned();
+  slot = payload.Owned();
   return Advance();
 }
 
 Status TreeGather::Advance() {
   if (!running_ || sent_up_ || std::ranges::any_of(from_child_, [](const auto& c) { return !c; }))
     return Ok();
-  Writer out;
-  Encode(out, current_);
-  if (!current_.barrier) out.Blob(own_);
+  Writer entries;
+  if (!current_.barrier) entries.U32(self_).Blob(own_);
   for (std::size_t i = 0; i < from_child_.size(); ++i) {
     Reader in(from_child_[i]->bytes);
     if (const GatherHeader header = DecodeGatherHeader(in); header != current_)
-      return Mismatch(fmt::format("rank {}", place_.children[i].first), header, current_);
-    out.Raw(from_child_[i]->bytes.subspan(kGatherHeaderBytes));
+      return Mismatch(fmt::format("rank {}", place_.children[i]), header, current_);
+    entries.Raw(from_child_[i]->bytes.subspan(kGatherHeaderBytes));
     from_child_[i].reset();
   }
   sent_up_ = true;
-  if (place_.parent) {
-    upward_ = out.Take();
-    return Ok();
-  }
-  return Complete(Slice(Share(out.Take())));
+  if (!place_.parent) return JoinEntries(entries.view());
+  Writer out;
+  Encode(out, current_);
+  upward_ = out.Raw(entries.view()).Take();
+  return Ok();
+}
+
+Status TreeGather::JoinEntries(View entries) {
+  std::vector<View> by_rank(current_.barrier ? 0 : size_);
+  std::vector<bool> seen(by_rank.size());
+  std::size_t count = 0;
+  const bool once = ForEntries(entries, [&](std::uint32_t rank, View entry) {
+    if (seen[rank]) return false;
+    seen[rank] = true;
+    by_rank[rank] = entry;
+    ++count;
+    return true;
+  });
+  if (!once || count != by_rank.size())
+    return Error{Code::kProtocol, "not every rank's entry came once"};
+  Writer out;
+  Encode(out, current_);
+  return Complete(Slice(Share(out.Raw(Table::Join(by_rank)).Take())));
 }
 
 Status TreeGather::OnParent(const Slice& payload) {
@@ -114,16 +178,12 @@ Status TreeGather::Complete(const Slice& table) {
 }
 
 std::string TreeGather::Awaited() const {
+  if (sent_up_ && place_.parent) return fmt::format("the answer of rank {}", *place_.parent);
   std::string text;
-  for (std::size_t i = 0; i < from_child_.size(); ++i) {
-    if (from_child_[i]) continue;
-    const RankRange& range = place_.children[i];
-    text += text.empty() ? "" : ", ";
-    text += range.count == 1 ? fmt::format("rank {}", range.first)
-                             : fmt::format("ranks {}-{} through rank {}", range.first,
-                                           range.first + range.count - 1, range.first);
-  }
-  if (sent_up_ && place_.parent) return fmt::format("the answer of rank {}", Index(*place_.parent));
+  for (std::size_t i = 0; i < from_child_.size(); ++i)
+    if (!from_child_[i])
+      text +=
+          fmt::format("{}rank {} or those below it", text.empty() ? "" : ", ", place_.children[i]);
   return text.empty() ? "nobody" : text;
 }
 
@@ -131,7 +191,8 @@ std::string TreeGather::Awaited() const {
 
 Status RingGather::Start(bool barrier, Bytes payload) {
   RINGLET_ASSERT(!running_ && !result_);
-  const GatherHeader ours{current_.sequence, barrier};
+  GatherHeader ours = current_;
+  ours.barrier = barrier;
   if (known_ > 0 && current_ != ours)
     return Mismatch(fmt::format("rank {}", (self_ + size_ - 1) % size_), current_, ours);
   running_ = true;
@@ -143,7 +204,8 @@ Status RingGather::OnPrevious(const Slice& payload) {
   Reader in(payload.bytes);
   const GatherHeader header = DecodeGatherHeader(in);
   const std::uint32_t origin = in.U32();
-  const GatherHeader expected{current_.sequence, running_ ? current_.barrier : header.barrier};
+  GatherHeader expected = current_;
+  if (!running_) expected.barrier = header.barrier;
   if (!in.ok() || header != expected) return Mismatch("it", header, expected);
   current_.barrier = header.barrier;
   if (origin >= size_ || origin == self_ || blocks_[origin])
@@ -162,14 +224,12 @@ Status RingGather::Store(std::uint32_t origin, Bytes block) {
   }
   blocks_[origin] = std::move(block);
   if (++known_ < size_) return Ok();
-  Writer entries;
-  for (std::optional<Bytes>& one : blocks_) {
-    entries.Blob(*one);
-    one.reset();
-  }
-  auto table = Table::Parse(Slice(Share(entries.Take())), size_);
+  std::vector<View> entries;
+  for (const std::optional<Bytes>& one : blocks_) entries.emplace_back(*one);
+  auto table = Table::Parse(Slice(Share(Table::Join(entries))), size_);
   if (!table.ok()) return std::move(table).error();
   result_ = std::move(*table);
+  blocks_.assign(size_, std::nullopt);
   known_ = 0;
   running_ = false;
   ++current_.sequence;

@@ -9,46 +9,52 @@
 #include "base/bytes.hpp"
 #include "bootstrap/tree.hpp"
 #include "ringlet/status.hpp"
+#include "ringlet/types.hpp"
 
 namespace ringlet::bootstrap {
 
-/// Every rank's entry of one all-gather.
+/// Every rank's entry of one all-gather: a buffer with an index, shared and never decoded whole.
 class Table {
  public:
   Table() = default;
-  /// \param entries  for each of `count` ranks a u32 length and as many bytes
-  /// Errors  kProtocol  not exactly `count` entries.
-  static Result<Table> Parse(Slice entries, std::uint32_t count);
+  /// \param bytes  for each of `count` ranks the u32 end of its entry, then the entries
+  /// Errors  kProtocol  not a table of `count` entries.
+  /// Cost    O(count); no copy of an owned slice
+  static Result<Table> Parse(const Slice& bytes, std::uint32_t count);
+  /// What Parse reads, of entries by rank.
+  static Bytes Join(const std::vector<View>& entries);
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(views_.size()); }
-  View At(Rank rank) const { return views_.at(Index(rank)); }
+  std::uint32_t size() const { return size_; }
+  View At(Rank rank) const;
 
  private:
-  Slice entries_;
-  std::vector<View> views_;
+  std::uint32_t EndOf(std::uint32_t index) const;
+  Slice bytes_;
+  std::uint32_t size_ = 0;
 };
 
 /// What every collective on the control network is identified by.
 struct GatherHeader {
   std::uint32_t sequence = 0;
   bool barrier = false;  ///< no entries at all, just "I am here"
+  /// Of the list of ranks that the sender believes to be the group.
+  std::uint64_t group_digest = 0;
   bool operator==(const GatherHeader&) const = default;
 };
 void Encode(Writer& out, const GatherHeader& header);
 GatherHeader DecodeGatherHeader(Reader& in);
-inline constexpr std::size_t kGatherHeaderBytes = 5;
+inline constexpr std::size_t kGatherHeaderBytes = 13;
 
-/// One rank's part of the collectives along the tree, one after the other.
+/// One rank's part of the collectives along the tree, one after the other. Ranks are those of the
+/// group.
 class TreeGather {
  public:
-  /// \param size  of the communicator
-  TreeGather(TreePlace place, std::uint32_t size)
-      : place_(std::move(place)), size_(size), from_child_(place_.children.size()) {}
+  TreeGather(std::uint32_t self, std::uint32_t size, std::uint64_t group_digest, TreePlace place);
 
   /// Begins the next collective. Errors  kProtocol  another rank is in another one.
   Status Start(bool barrier, Bytes payload);
-  /// A kGather frame's payload from child number `child`, or a kTable one from the parent.
-  Status OnChild(std::size_t child, const Slice& payload);
+  /// A kGather frame's payload from a child, or a kTable one from the parent.
+  Status OnChild(std::uint32_t child, const Slice& payload);
   Status OnParent(const Slice& payload);
 
   /// Payload of the kGather frame for the parent, once complete.
@@ -59,16 +65,17 @@ class TreeGather {
   std::optional<Table> TakeResult() { return std::exchange(result_, std::nullopt); }
 
   bool running() const { return running_; }
-  /// Who is awaited: "ranks 3-5 (below rank 3)" or "rank 0's answer".
+  /// Who is awaited: "rank 3 or those below it", or "rank 0's answer".
   std::string Awaited() const;
 
  private:
   Status Advance();
+  Status JoinEntries(View entries);
   Status Complete(const Slice& table);
 
+  std::uint32_t self_, size_;
   TreePlace place_;
-  std::uint32_t size_;
-  GatherHeader current_{1, false};
+  GatherHeader current_;
   bool running_ = false;
   bool sent_up_ = false;
   Bytes own_;
@@ -81,7 +88,8 @@ class TreeGather {
 /// One rank's part of the collectives around the ring.
 class RingGather {
  public:
-  RingGather(Rank self, std::uint32_t size) : self_(Index(self)), size_(size), blocks_(size) {}
+  RingGather(std::uint32_t self, std::uint32_t size, std::uint64_t group_digest)
+      : self_(self), size_(size), current_{1, false, group_digest}, blocks_(size) {}
 
   Status Start(bool barrier, Bytes payload);
   /// A kBlock frame's payload from the previous rank.
@@ -97,7 +105,7 @@ class RingGather {
   Status Store(std::uint32_t origin, Bytes block);
 
   std::uint32_t self_, size_;
-  GatherHeader current_{1, false};
+  GatherHeader current_;
   bool running_ = false;
   std::vector<std::optional<Bytes>> blocks_;
   std::uint32_t known_ = 0;

@@ -5,13 +5,26 @@
 
 #include <deque>
 #include <map>
+#include <numeric>
 
 #include "base/prng.hpp"
+#include "bootstrap/people_for_test.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
 
 using testing::HasSubstr;
+
+// The place of `self` in a tree of ranks each on a host of its own.
+TreePlace Place(std::uint32_t self, std::uint32_t size, std::uint32_t arity) {
+  std::vector<std::uint32_t> speakers(size);
+  std::iota(speakers.begin(), speakers.end(), 0u);
+  return PlaceInGroup(self, speakers, arity);
+}
+
+TreeGather Gather(std::uint32_t self, std::uint32_t size, std::uint32_t arity) {
+  return TreeGather(self, size, 0, Place(self, size, arity));
+}
 
 Bytes EntryOf(std::uint32_t rank, std::uint32_t round) {
   return Bytes((rank * 7 + round * 3) % 50, static_cast<std::byte>(rank + round));
@@ -37,8 +50,8 @@ class TreeRun {
   TreeRun(std::uint32_t size, std::uint32_t arity, std::uint64_t seed)
       : prng_(seed), round_(size, 0) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
-      places_.push_back(PlaceInTree(Rank{rank}, size, arity));
-      gathers_.emplace_back(places_.back(), size);
+      places_.push_back(Place(rank, size, arity));
+      gathers_.emplace_back(rank, size, 0, places_.back());
     }
   }
 
@@ -66,35 +79,30 @@ class TreeRun {
  private:
   static void Check(const Status& status) { ASSERT_TRUE(status.ok()) << status.error().message; }
   void Deliver(std::uint32_t rank) {
-    const std::size_t sources = places_[rank].children.size() + 1;
-    const std::size_t source = prng_.Below(sources);
-    std::deque<Slice>& queue = lines_[{rank, source}];
+    const TreePlace& place = places_[rank];
+    const std::size_t source = prng_.Below(place.children.size() + 1);
+    const bool above = source == place.children.size();
+    if (above && !place.parent) return;
+    const std::uint32_t from = above ? *place.parent : place.children[source];
+    std::deque<Slice>& queue = lines_[{from, rank}];
     if (queue.empty()) return;
     const Slice payload = queue.front();
     queue.pop_front();
-    if (source + 1 == sources)
-      Check(gathers_[rank].OnParent(payload));
-    else
-      Check(gathers_[rank].OnChild(source, payload));
+    Check(above ? gathers_[rank].OnParent(payload) : gathers_[rank].OnChild(from, payload));
   }
   void Collect(std::uint32_t rank) {
     const TreePlace& place = places_[rank];
-    if (auto up = gathers_[rank].TakeUpward()) {
-      const TreePlace& above = places_[Index(*place.parent)];
-      const auto child = std::ranges::find(above.children, rank, &RankRange::first);
-      lines_[{Index(*place.parent), static_cast<std::size_t>(child - above.children.begin())}]
-          .push_back(Slice(Share(std::move(*up))));
-    }
+    if (auto up = gathers_[rank].TakeUpward())
+      lines_[{rank, *place.parent}].push_back(Slice(Share(std::move(*up))));
     if (const auto down = gathers_[rank].TakeDownward())
-      for (const RankRange& child : place.children)
-        lines_[{child.first, places_[child.first].children.size()}].push_back(*down);
+      for (const std::uint32_t child : place.children) lines_[{rank, child}].push_back(*down);
   }
 
   Prng prng_;
   std::vector<TreePlace> places_;
   std::vector<TreeGather> gathers_;
   std::vector<std::uint32_t> round_;
-  std::map<std::pair<std::uint32_t, std::size_t>, std::deque<Slice>> lines_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<Slice>> lines_;  // from, to
 };
 
 TEST(TreeGather, EverySizeEveryArityAnyOrder) {
@@ -110,7 +118,7 @@ TEST(TreeGather, EverySizeEveryArityAnyOrder) {
 void RunRing(std::uint32_t size, std::uint64_t seed) {
   Prng prng(seed);
   std::vector<RingGather> gathers;
-  for (std::uint32_t rank = 0; rank < size; ++rank) gathers.emplace_back(Rank{rank}, size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) gathers.emplace_back(rank, size, 0);
   std::vector<std::deque<Bytes>> to(size);
   std::vector<std::uint32_t> round(size, 0);
   std::uint32_t finished = 0;
@@ -145,93 +153,103 @@ TEST(RingGather, EverySizeAnyOrder) {
   }
 }
 
-Slice Payload(std::uint32_t sequence, bool barrier, const std::vector<std::string_view>& entries) {
-  Writer out;
-  Encode(out, GatherHeader{sequence, barrier});
-  for (const std::string_view entry : entries) out.Text(entry);
-  return Slice(Share(out.Take()));
+Slice Up(std::uint32_t sequence, const std::vector<Entry>& entries, bool barrier = false) {
+  return Slice(Share(GatherPayload(sequence, entries, barrier)));
+}
+Slice Down(std::uint32_t sequence, const std::vector<std::string_view>& entries) {
+  return Slice(Share(TablePayload(sequence, entries)));
 }
 
 Slice Block(std::uint32_t sequence, bool barrier, std::uint32_t origin) {
   Writer out;
-  Encode(out, GatherHeader{sequence, barrier});
+  Encode(out, GatherHeader{sequence, barrier, 0});
   out.U32(origin).Raw(AsView("block"));
   return Slice(Share(out.Take()));
 }
 
 TEST(TreeGather, AnotherKindOrNumberIsNamed) {
-  TreeGather top(PlaceInTree(Rank{0}, 3, 2), 3);
+  TreeGather top = Gather(0, 3, 2);
   ASSERT_TRUE(top.Start(false, {}).ok());
-  const Status kind = top.OnChild(0, Payload(1, true, {}));
+  const Status kind = top.OnChild(1, Up(1, {}, true));
   ASSERT_FALSE(kind.ok());
   EXPECT_EQ(kind.error().code, Code::kProtocol);
   EXPECT_THAT(kind.error().message,
               HasSubstr("it is in barrier 1 of the control network, this rank in all-gather 1"));
-  EXPECT_THAT(top.OnChild(0, Payload(2, false, {"x"})).error().message, HasSubstr("all-gather 2"));
+  EXPECT_THAT(top.OnChild(1, Up(2, {{1, "x"}})).error().message, HasSubstr("all-gather 2"));
+}
+
+TEST(TreeGather, AnotherListOfRanksIsSaidSo) {
+  TreeGather top(0, 2, 77, Place(0, 2, 2));
+  const Status other = top.OnChild(1, Up(1, {{1, "x"}}));
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(other.error().message, HasSubstr("another list of this communicator's ranks"));
 }
 
 TEST(TreeGather, AKindThatCameEarlyIsComparedAtTheStartAndItsRankNamed) {
-  TreeGather top(PlaceInTree(Rank{0}, 3, 2), 3);
-  ASSERT_TRUE(top.OnChild(0, Payload(1, false, {"x"})).ok());
-  ASSERT_TRUE(top.OnChild(1, Payload(1, true, {})).ok());
+  TreeGather top = Gather(0, 3, 2);
+  ASSERT_TRUE(top.OnChild(1, Up(1, {{1, "x"}})).ok());
+  ASSERT_TRUE(top.OnChild(2, Up(1, {}, true)).ok());
   const Status status = top.Start(false, {});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("rank 2 is in barrier 1"));
 }
 
-TEST(TreeGather, EntriesTwiceOrNotThoseOfTheSubtreeAreRefused) {
-  TreeGather top(PlaceInTree(Rank{0}, 4, 1), 4);
-  EXPECT_FALSE(top.OnChild(0, Payload(1, false, {"a", "b"})).ok());
-  EXPECT_FALSE(top.OnChild(0, Payload(1, false, {"a", "b", "c", "d"})).ok());
-  EXPECT_FALSE(top.OnChild(0, Payload(1, true, {"a"})).ok()) << "a barrier carries nothing";
-  EXPECT_FALSE(top.OnChild(0, Slice(AsView("ab"))).ok());
-  ASSERT_TRUE(top.OnChild(0, Payload(1, false, {"a", "b", "c"})).ok());
-  EXPECT_EQ(top.OnChild(0, Payload(1, false, {"a", "b", "c"})).error().message,
-            "it sent its entries twice");
+TEST(TreeGather, EntriesTwiceOrMissingOrOfNobodyAreRefused) {
+  TreeGather top = Gather(0, 4, 1);
+  EXPECT_FALSE(top.OnChild(1, Up(1, {{1, "a"}, {4, "b"}})).ok()) << "there is no rank 4";
+  EXPECT_FALSE(top.OnChild(1, Up(1, {{1, "a"}}, true)).ok()) << "a barrier carries nothing";
+  EXPECT_FALSE(top.OnChild(1, Slice(AsView("ab"))).ok());
+  ASSERT_TRUE(top.OnChild(1, Up(1, {{1, "a"}, {2, "b"}})).ok());
+  EXPECT_EQ(top.OnChild(1, Up(1, {{1, "a"}})).error().message, "it sent its entries twice");
+  EXPECT_FALSE(top.Start(false, {}).ok()) << "rank 3 is missing";
+  TreeGather twice = Gather(0, 3, 1);
+  ASSERT_TRUE(twice.OnChild(1, Up(1, {{1, "a"}, {1, "b"}})).ok());
+  EXPECT_FALSE(twice.Start(false, {}).ok());
 }
 
 TEST(TreeGather, ATableNobodyWaitsForOrOfAnotherSizeIsRefused) {
-  TreeGather leaf(PlaceInTree(Rank{1}, 2, 2), 2);
-  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a", "b"})).ok()) << "not begun";
+  TreeGather leaf = Gather(1, 2, 2);
+  EXPECT_FALSE(leaf.OnParent(Down(1, {"a", "b"})).ok()) << "not begun";
   ASSERT_TRUE(leaf.Start(false, {}).ok());
-  EXPECT_FALSE(leaf.OnParent(Payload(2, false, {"a", "b"})).ok());
-  EXPECT_FALSE(leaf.OnParent(Payload(1, true, {})).ok());
-  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a"})).ok());
-  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a", "b", "c"})).ok());
-  ASSERT_TRUE(leaf.OnParent(Payload(1, false, {"a", "b"})).ok());
-  EXPECT_FALSE(leaf.OnParent(Payload(1, false, {"a", "b"})).ok()) << "twice";
+  EXPECT_FALSE(leaf.OnParent(Down(2, {"a", "b"})).ok());
+  EXPECT_FALSE(leaf.OnParent(Up(1, {}, true)).ok());
+  EXPECT_FALSE(leaf.OnParent(Down(1, {"a"})).ok());
+  EXPECT_FALSE(leaf.OnParent(Down(1, {"a", "b", "c"})).ok());
+  ASSERT_TRUE(leaf.OnParent(Down(1, {"a", "b"})).ok());
+  EXPECT_FALSE(leaf.OnParent(Down(1, {"a", "b"})).ok()) << "twice";
 
-  TreeGather middle(PlaceInTree(Rank{1}, 3, 1), 3);
+  TreeGather middle = Gather(1, 3, 1);
   ASSERT_TRUE(middle.Start(false, {}).ok());
-  EXPECT_FALSE(middle.OnParent(Payload(1, false, {"a", "b", "c"})).ok())
+  EXPECT_FALSE(middle.OnParent(Down(1, {"a", "b", "c"})).ok())
       << "a table without this rank's own entries";
 }
 
 TEST(TreeGather, SaysWhomItAwaits) {
-  TreeGather top(PlaceInTree(Rank{0}, 6, 2), 6);
+  TreeGather top = Gather(0, 6, 2);
   ASSERT_TRUE(top.Start(false, {}).ok());
-  EXPECT_EQ(top.Awaited(), "ranks 1-3 through rank 1, ranks 4-5 through rank 4");
-  ASSERT_TRUE(top.OnChild(0, Payload(1, false, {"1", "2", "3"})).ok());
-  EXPECT_EQ(top.Awaited(), "ranks 4-5 through rank 4");
-  TreeGather leaf(PlaceInTree(Rank{5}, 6, 2), 6);
+  EXPECT_EQ(top.Awaited(), "rank 1 or those below it, rank 4 or those below it");
+  ASSERT_TRUE(top.OnChild(1, Up(1, {{1, "1"}, {2, "2"}, {3, "3"}})).ok());
+  EXPECT_EQ(top.Awaited(), "rank 4 or those below it");
+  TreeGather leaf = Gather(5, 6, 2);
   ASSERT_TRUE(leaf.Start(false, {}).ok());
   EXPECT_EQ(leaf.Awaited(), "the answer of rank 4");
 }
 
 TEST(RingGather, AnotherKindOrNumberIsNamed) {
-  RingGather gather(Rank{1}, 4);
+  RingGather gather(1, 4, 0);
   ASSERT_TRUE(gather.Start(false, {}).ok());
   EXPECT_THAT(gather.OnPrevious(Block(1, true, 0)).error().message,
               HasSubstr("it is in barrier 1 of the control network, this rank in all-gather 1"));
   EXPECT_FALSE(gather.OnPrevious(Block(2, false, 0)).ok());
-  RingGather late(Rank{1}, 4);
+  RingGather late(1, 4, 0);
   ASSERT_TRUE(late.OnPrevious(Block(1, true, 0)).ok());
   EXPECT_FALSE(late.OnPrevious(Block(2, true, 3)).ok());
   EXPECT_THAT(late.Start(false, {}).error().message, HasSubstr("rank 0 is in barrier 1"));
 }
 
 TEST(RingGather, BlocksThatCannotBeAreRefused) {
-  RingGather gather(Rank{1}, 4);
+  RingGather gather(1, 4, 0);
   ASSERT_TRUE(gather.Start(false, {}).ok());
   ASSERT_TRUE(gather.OnPrevious(Block(1, false, 0)).ok());
   for (const std::uint32_t origin : {0u, 1u, 4u, 0xffffffffu})
@@ -241,7 +259,7 @@ TEST(RingGather, BlocksThatCannotBeAreRefused) {
 }
 
 TEST(RingGather, SaysWhomItAwaits) {
-  RingGather gather(Rank{1}, 4);
+  RingGather gather(1, 4, 0);
   ASSERT_TRUE(gather.Start(false, {}).ok());
   EXPECT_EQ(gather.Awaited(), "rank 0 (3 entries missing)");
   ASSERT_TRUE(gather.OnPrevious(Block(1, false, 0)).ok());
@@ -249,9 +267,7 @@ TEST(RingGather, SaysWhomItAwaits) {
 }
 
 TEST(Table, HasExactlyItsEntries) {
-  Writer out;
-  out.Text("a").Text("").Text("ccc");
-  const Slice entries(Share(out.Take()));
+  const Slice entries(Share(Table::Join({AsView("a"), AsView(""), AsView("ccc")})));
   const auto table = Table::Parse(entries, 3);
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(AsText(table->At(Rank{2})), "ccc");

@@ -117,11 +117,14 @@ class FarEnd {
       if (frame->type == static_cast<std::uint8_t>(type)) return frame;
     return std::nullopt;
   }
-  /// The failure in the next kReject or kFailure frame; an empty text when there is none.
+  /// The failure in the next kReject or kFailure frame; an empty text when there is none. Where a
+  /// group is named before it, that is passed over.
   Failure TakeFailure(FrameType type) {
     const auto frame = Take(type);
     if (!frame) return {};
     auto failure = ParseFailure(frame->payload.bytes);
+    if (!failure.ok() && frame->payload.bytes.size() > 8)
+      failure = ParseFailure(frame->payload.bytes.subspan(8));
     return failure.ok() ? std::move(*failure) : Failure{};
   }
 

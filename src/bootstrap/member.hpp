@@ -1,52 +1,77 @@
-// One rank of a communicator on the control network, from the first dial to the last word.
+// One rank on the control network, from the first dial to the last word.
 //
-// Joining:  dial the root, check in, be welcomed; then
-//   tree    take the roster from the parent (rank 0: from the root), pass it to the children,
-//   report
-//           upwards when all below are connected, and go when rank 0 says so;
+// Joining:  reach the root, or the rank of this host that speaks for all of it; check in; then
+//   tree    take the roster from the parent (the top: from the root) piece by piece, dial the
+//           children as soon as their addresses have come, pass the pieces on, report upwards when
+//           all below are connected, and go when the top says so;
 //   ring    learn the next rank from the root, connect to it, gather everybody's introduction round
 //           the ring, report to the root, and go when it says that all are done.
-// Standing: all-gather, barrier and tagged messages over the connections made; a failure anywhere
-// is
-//           passed on over all of them, so it reaches every rank with its origin and reason.
-// Over:     failed (failure() says why) or left.
+// Standing: groups (the world, and those formed from it) over the connections made: all-gather,
+//           barrier, tagged messages; who dies or falls silent fails every group that it is in, and
+//           a group's failure is passed on to all its ranks with its origin and reason.
+// Over:     joining failed (failure() says why), or every group was left.
 #pragma once
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/dialler.hpp"
 #include "base/machine.hpp"
-#include "bootstrap/gather.hpp"
-#include "bootstrap/mailbox.hpp"
+#include "bootstrap/group.hpp"
 #include "bootstrap/protocol.hpp"
-#include "bootstrap/tree.hpp"
 
 namespace ringlet::bootstrap {
 
-struct MemberConfig {
+/// Where a root listens and what it expects to hear.
+struct RootDoor {
   Credentials credentials;
+  std::vector<Address> addresses;
+};
+
+struct MemberConfig {
+  /// At least one; the same list on all ranks. The credentials of the first are those of every
+  /// connection between members.
+  std::vector<RootDoor> roots;
   Secret nonce_seed{};
   Rank rank{};
   std::uint32_t size = 0;
-  std::vector<Address> roots;
   Introduction introduction;
   Shape shape = Shape::kTree;
   std::uint16_t arity = 8;
+  /// Where the speaker of this host listens, if there is one to be: a UNIX socket.
+  std::optional<Address> speaker;
+  /// This rank is the speaker: its owner listens there.
+  bool speaks = false;
   Instant timeout = std::chrono::seconds(300);           ///< for joining, from the first Tick
   Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove itself
+  /// Who is not heard of for so long is lost; 0: never. Every quarter of it somebody says a word.
+  Instant silence_max = std::chrono::seconds(60);
   std::size_t half_open_max = 1024;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
-  std::function<Activity()> activity;  ///< what to answer when another rank asks; none: nothing
+  /// What to answer when another rank of a group asks; none: nothing.
+  std::function<Activity(GroupId)> activity;
+  std::shared_ptr<RosterShelf> shelf;  ///< of the process; may be null
+};
+
+/// When this rank got how far; zero: not yet.
+struct Milestones {
+  Instant started{0};
+  Instant called{0};     ///< connected to the root or speaker, and checked in
+  Instant roster{0};     ///< knows everybody
+  Instant connected{0};  ///< all below are connected
+  Instant standing{0};
 };
 
 class Member final : public Machine {
  public:
-  /// \param config  rank < size, arity >= 1; checked by the caller.
+  /// \param config  rank < size, arity >= 1, a root; checked by the caller.
   explicit Member(MemberConfig config);
+  ~Member() override;
 
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override;
@@ -54,36 +79,44 @@ class Member final : public Machine {
 
   // ---- What came of it.
   bool standing() const { return state_ == State::kStanding; }
-  const std::optional<Failure>& failure() const { return failure_; }
-  const Roster& roster() const { return roster_; }
+  /// Why joining failed, or why the group has.
+  const std::optional<Failure>& failure(GroupId group = kWorld) const;
+  const Roster& roster(GroupId group = kWorld) const;
+  const Milestones& milestones() const { return milestones_; }
   /// What this rank is doing and for whom it waits, as a phrase for messages.
-  std::string Phase() const;
+  std::string Phase(GroupId group = kWorld) const;
+  std::size_t lines() const { return lines_.size(); }
 
-  // ---- Commands, when standing. The owner gives the machine a turn afterwards.
+  // ---- Commands, when standing, by ranks of the group. The owner gives the machine a turn
+  // afterwards.
+  /// Forms a group of some ranks of another group, in the order given; its ranks form it alike and
+  /// may then use it at once. Those who are dead or gone fail it.
+  /// \param id     not used before on these connections
+  /// \param ranks  of `parent`, this one among them
+  Status Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks, Instant now);
   /// Begins an all-gather (or barrier) of all ranks; one at a time.
-  void Gather(bool barrier, Bytes payload);
-  std::optional<Table> TakeTable() { return std::exchange(table_, std::nullopt); }
+  void Gather(bool barrier, Bytes payload, GroupId group = kWorld);
+  std::optional<Table> TakeTable(GroupId group = kWorld);
   /// Sends `message` to `to`; `to` finds it under (this rank, tag).
-  void Post(Rank to, std::uint64_t tag, Bytes message, Instant now);
-  std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag) {
-    return mailbox_.Take(from, tag);
-  }
+  void Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupId group = kWorld);
+  std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag, GroupId group = kWorld);
   /// Asks another rank what it is doing; its machine answers even while its caller is elsewhere.
-  void Ask(Rank whom, Instant now);
-  std::optional<Activity> TakeAnswer(Rank from);
+  void Ask(Rank whom, Instant now, GroupId group = kWorld);
+  std::optional<Activity> TakeAnswer(Rank from, GroupId group = kWorld);
 
   // ---- Commands, at any time.
-  /// Fails the communicator on all ranks, with this rank as the origin.
-  void Abort(Code code, const std::string& why);
-  /// Leaves in good order; the others may go on without a failure as long as they need nothing of
-  /// us.
-  void Leave();
+  /// Fails the group on all its ranks, with this rank as the origin.
+  void Abort(Code code, const std::string& why, GroupId group = kWorld);
+  /// Leaves a group in good order (or one that has failed); the others may go on without a failure
+  /// as long as they need nothing of us. After the last one the connections close.
+  void Leave(GroupId group = kWorld);
 
  private:
   enum class State : std::uint8_t { kJoining, kStanding, kOver };
   enum class Role : std::uint8_t {
     kCaller,
     kRoot,
+    kSpeaker,  // of this host; the parent once the roster is there
     kParent,
     kChild,
     kNext,
@@ -93,88 +126,145 @@ class Member final : public Machine {
   };
   struct Line {
     Role role = Role::kCaller;
-    std::uint32_t peer = 0;  // rank; meaningless for kCaller and kRoot
+    std::uint32_t peer = 0;  // rank; of kRoot: which one; meaningless for kCaller
     Wire wire;
     Address from{};
     Instant expires{0};  // kCaller
-    bool left = false;
-    bool ready = false;  // kChild
+    Instant heard{0};
+    bool follower = false;  // kChild: called us, and checked in through us
+    bool ready = false;     // kChild
+    bool done = false;      // kRoot: its work is done
   };
   struct Outgoing {  // a line that is still being made
     Role role;
     std::uint32_t peer;
     Dialler dialler;
     Instant expires;
-    std::vector<Bytes> waiting;  // frames to send as soon as it stands
+    PlaceRange subtree = {};
+    std::vector<Slice> waiting = {};  // to send as soon as it stands
+  };
+  struct Seat;    // in a group
+  struct Early {  // for a group that is not formed here yet
+    std::uint32_t from;
+    FrameType type;
+    Slice payload;
   };
 
-  void Begin(Instant now);
+  // Events and lines: member.cpp
   void OnTick(Instant now);
   void OnConnected(LineId line);
   void OnAccepted(const Accepted& event, Instant now);
   void OnReceived(const Received& event, Instant now);
+  void OnOutgoingReceived(const Received& event, Instant now);
   void OnClosed(const Closed& event, Instant now);
   void OnLineClosed(const Line& line, const std::string& why);
-  void OnRootClosed(const std::string& why);
   void OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened opened);
   void Pump(LineId id);
   void OnFrame(LineId id, Line& line, const Frame& frame);
+  void OnCallerFrame(LineId id, Line& line, const Frame& frame);
   void OnIdentify(LineId id, Line& line, const Frame& frame);
-  void OnRootFrame(Line& line, const Frame& frame);
-  void OnParentFrame(const Frame& frame);
-  void OnChildFrame(Line& line, const Frame& frame);
-  void OnPreviousFrame(const Frame& frame);
-  void OnPeerFrame(const Line& line, const Frame& frame);
-  void OnRoster(const Frame& frame);
-  void OnNeighbour(const Frame& frame);
-  void FinishRingRoster(const Table& table);
+  void DropCaller(LineId id, const std::string& why);
+  void Beat(Instant now);
+  void ExpireOutgoing(Instant now);
+  Outgoing& Connect(Role role, std::uint32_t peer, const Credentials& credentials,
+                    const std::vector<Address>& addresses, Instant expires);
+  void Register(LineId id, Line& line, Role role, std::uint32_t peer);
+  void SendFrame(LineId line, Bytes frame) { Emit(Send{line, Slice(Share(std::move(frame)))}); }
+  void SendPayload(LineId line, FrameType type, const Slice& payload);
+  void CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots);
+  LineId LineOf(Role role, std::uint32_t peer = 0) const;
+  std::string Name(std::uint32_t rank) const;
 
-  void PostFrame(Rank to, Bytes frame);
-  void Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses,
-               Instant expires);
+  // Joining: joining.cpp
+  void Begin(Instant now);
+  void CallRoot(std::uint32_t root);
+  void CallRootsFor(std::uint32_t rank);
+  void CheckInAt(LineId id, std::uint32_t root);
+  void OnRootOpened(LineId id, std::uint32_t root);
+  void OnFollower(LineId id, Line& line, const Frame& frame);
+  void SendFollower(LineId line, const CheckIn& follower);
+  void OnRootFrame(Line& line, const Frame& frame);
+  void OnRootDone(Line& line);
+  bool IsHeraldOf(std::uint32_t root) const;
+  void OnRootClosed(std::uint32_t root, const std::string& why);
+  void OnWelcome(const Welcome& welcome);
+  void OnUpperFrame(LineId id, Line& line, const Frame& frame);
+  void OnChildReady(Line& line);
+  void OnRosterPiece(const Frame& frame);
+  void OnSectionPiece(const Line& line, const Frame& frame);
   void ConnectToChildren();
+  void OnChildOpened(LineId id);
+  void FinishRoster();
+  Status CheckPlace(const Roster& roster) const;
+  void OnNeighbour(const Frame& frame);
+  void FinishRingRoster();
+  void OpenWorld(TreePlace place);
   void ReportIfReady();
   void Go();
-  void AdvanceGather(const Status& status, std::uint32_t peer);
-  static bool IsNeeded(const Line& line);
-  void RequirePresent();
-
-  void DropCaller(LineId id, const std::string& why);
+  Instant ChildDeadline() const;
+  std::string JoiningPhase() const;
   void FailHere(Code code, const std::string& text) { Fail({code, Index(config_.rank), text}); }
   Failure FailureOf(std::uint32_t peer, Code code, const std::string& what) const;
   void FailOn(std::uint32_t peer, Code code, const std::string& what);
   void Fail(const Failure& failure);
-  void CloseAll(const SharedBytes& last_word);
-  std::string Name(std::uint32_t rank) const;
-  void SendFrame(LineId line, Bytes frame) { Emit(Send{line, Slice(Share(std::move(frame)))}); }
-  void SendPayload(LineId line, FrameType type, const Slice& payload);
-  LineId LineOf(Role role, std::uint32_t peer) const;
+  std::uint32_t self() const { return Index(config_.rank); }
   bool is_tree() const { return config_.shape == Shape::kTree; }
+  std::uint32_t roots() const { return static_cast<std::uint32_t>(config_.roots.size()); }
+  std::uint32_t own_root() const { return RootOfRank(self(), config_.size, roots()); }
+
+  // Standing: standing.cpp
+  Seat* FindSeat(GroupId id);
+  const Seat* FindSeat(GroupId id) const;
+  void OnGroupFrame(const Line& line, const Frame& frame);
+  void KeepEarly(GroupId id, Early early);
+  void Replay(Seat& seat);
+  void OnLost(std::uint32_t peer, Code code, const std::string& why);
+  void Settle(Seat& seat);
+  void SendOut(Seat& seat, Group::Out out);
+  void Flood(Seat& seat);
+  void TellGroup(Seat& seat, FrameType type, const Slice& payload);
+  void PostTo(std::uint32_t peer, const Slice& frame);
 
   MemberConfig config_;
   NonceSource nonces_;
-  TreePlace place_;
   State state_ = State::kJoining;
   Instant now_{0};
-  Instant started_{0};
+  Instant beat_due_{0};
   LineId next_line_ = 1;
   std::map<LineId, Line> lines_;
+  std::set<LineId> callers_;                       // ascending: the oldest first
+  std::unordered_map<std::uint32_t, LineId> way_;  // to a rank: the line that is used
   std::list<Outgoing> outgoing_;
+  Milestones milestones_;
+
+  // Joining
   bool checked_in_ = false;
-  bool root_done_ = false;
+  bool world_done_ = false;  // the first root's work is done
   bool reported_ = false;
-  std::optional<Welcome> welcome_;
-  Roster roster_;
-  std::optional<TreeGather> tree_;
-  std::optional<RingGather> ring_;
-  std::optional<Table> table_;
-  Mailbox mailbox_;
-  std::map<std::uint32_t, std::optional<Activity>> answers_;  // by rank, of those that were asked
+  std::optional<Welcome> welcome_;  // of the own root
+  std::vector<LineId> root_lines_;  // by root; 0: none
+  LineId upper_ = 0;                // to the parent or speaker
+  std::vector<CheckIn> followers_;  // of which this rank is the speaker
+  RosterInbox inbox_;
+  std::optional<PlaceRange> subtree_;  // among the speakers
+  std::vector<PlaceRange> below_;
+  std::size_t dialled_ = 0;    // of below_
+  std::uint32_t opened_ = 0;   // children that get the pieces
+  std::uint32_t ready_ = 0;    // children that have all below them connected
+  std::vector<Slice> pieces_;  // of the roster, for children that are not connected yet
   std::optional<Failure> failure_;
   std::optional<Failure> suspicion_;  // a line closed, and why is not yet certain
+  std::uint32_t suspect_ = 0;
   Instant suspicion_expires_{0};
-  std::uint32_t gathers_ = 0;
   std::uint32_t strangers_ = 0;
+
+  // Standing
+  Roster roster_;
+  std::map<GroupId, std::unique_ptr<Seat>> seats_;
+  std::unordered_map<std::uint32_t, std::string> lost_;  // who is gone, and how
+  std::unordered_set<GroupId> left_groups_;
+  std::map<GroupId, std::vector<Early>> early_;
+  std::size_t early_bytes_ = 0, early_frames_ = 0;
 };
 
 }  // namespace ringlet::bootstrap

@@ -7,6 +7,7 @@
 
 #include "bootstrap/hand_for_test.hpp"
 #include "bootstrap/member.hpp"
+#include "bootstrap/people_for_test.hpp"
 
 namespace {
 
@@ -20,22 +21,23 @@ using ringlet::bootstrap::FarEnd;
 using ringlet::bootstrap::FrameType;
 using ringlet::bootstrap::Hand;
 using ringlet::bootstrap::Member;
+using ringlet::bootstrap::Person;
 using ringlet::bootstrap::Shape;
 
 const ringlet::Credentials kCredentials{0x1234, {}};
 constexpr std::uint32_t kSize = 4;
 constexpr std::size_t kLinesMax = 16;
-
-ringlet::bootstrap::Introduction Person(std::uint32_t rank) {
-  return {{ringlet::Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 1)}, "h", rank, {}};
-}
+constexpr ringlet::bootstrap::GroupId kChild = 7;
 
 ringlet::bootstrap::MemberConfig Config(std::uint8_t choice) {
   ringlet::bootstrap::MemberConfig config;
-  config.credentials = kCredentials;
+  config.roots = {{kCredentials, {ringlet::Address::Ipv4(10, 9, 9, 9, 1)}}};
+  if (choice & 0x40) config.roots.push_back(config.roots.front());
+  if (choice & 0x10) config.speaker = ringlet::Address::Unix("speaker");
+  config.speaks = (choice & 0x20) != 0;
+  config.silence_max = choice & 0x80 ? 3s : 0s;
   config.rank = Rank{choice & 3u};
   config.size = kSize;
-  config.roots = {ringlet::Address::Ipv4(10, 9, 9, 9, 1)};
   config.introduction = Person(choice & 3u);
   config.shape = choice & 4 ? Shape::kRing : Shape::kTree;
   config.arity = choice & 8 ? 1 : 2;
@@ -50,69 +52,100 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-Bytes Roster() {
-  std::vector<Bytes> records;
-  for (std::uint32_t rank = 0; rank < kSize; ++rank) {
-    ringlet::Writer out;
-    Encode(out, Person(rank));
-    records.push_back(out.Take());
-  }
-  const auto roster = ringlet::bootstrap::Roster::Build(records);
-  return {roster.bytes().bytes.begin(), roster.bytes().bytes.end()};
+Bytes RosterBytes(std::uint8_t how) {
+  const auto roster = ringlet::bootstrap::RosterOf(kSize, how & 1, how & 2 ? 1 : 0);
+  const View whole = roster.bytes().bytes;
+  const View piece = how & 4 ? whole.first(whole.size() / 2) : whole;
+  return {piece.begin(), piece.end()};
+}
+
+ringlet::bootstrap::GroupId GroupOf(std::uint8_t how) {
+  return how & 0x80 ? kChild : ringlet::bootstrap::kWorld;
 }
 
 // A payload of kGather, kTable or kBlock that may well fit.
 Bytes Entries(FrameType type, Reader& in) {
   const std::uint8_t how = in.U8();
   ringlet::Writer out;
-  Encode(out, ringlet::bootstrap::GatherHeader{1u + (how & 3u), (how & 4) != 0});
+  out.U64(GroupOf(how));
+  Encode(out, ringlet::bootstrap::GatherHeader{1u + (how & 3u), (how & 4) != 0, 0});
   if (type == FrameType::kBlock) {
     out.U32((how >> 3) & 3u);
     if (how & 0x20) Encode(out, Person((how >> 3) & 3u));
   } else {
-    for (std::uint32_t i = 0; i < ((how >> 3) & 7u); ++i) out.Text("entry");
+    for (std::uint32_t i = 0; i < ((how >> 3) & 7u); ++i) out.U32(i).Text("entry");
   }
   return out.Take();
 }
 
 void Speak(FarEnd& far, Reader& in) {
-  const auto type = static_cast<FrameType>(in.U8() % 20);
+  const auto type = static_cast<FrameType>(in.U8() % 24);
   ringlet::Writer out;
   switch (type) {
+    case FrameType::kCheckIn: {
+      ringlet::bootstrap::CheckIn check_in;
+      check_in.rank = in.U8() & 7u;
+      check_in.size = kSize;
+      check_in.introduction = ringlet::bootstrap::Person(check_in.rank);
+      return far.Say(ToFrame(check_in));
+    }
     case FrameType::kWelcome: return far.Say(ToFrame(ringlet::bootstrap::Welcome{"h", 1, in.U8()}));
     case FrameType::kReject:
-    case FrameType::kFailure:
       return far.Say(ToFrame(type, {ringlet::Code::kPeerLost, in.U8(), "rank lost"}));
-    case FrameType::kNeighbour: Encode(out, Person(in.U8() & 3u)); break;
-    case FrameType::kIdentify: out.U32(in.U8() & 7u); break;
-    case FrameType::kRoster: return far.Say(type, Roster());
+    case FrameType::kFailure:
+      return far.Say(ringlet::bootstrap::FailureFrame({ringlet::Code::kPeerLost, in.U8(), "lost"},
+                                                      GroupOf(in.U8())));
+    case FrameType::kSpeaker: out.U32(in.U8() & 7u); break;
+    case FrameType::kNeighbour: Encode(out, ringlet::bootstrap::Person(in.U8() & 3u)); break;
+    case FrameType::kIdentify:
+      return far.Say(ToFrame(ringlet::bootstrap::Identify{in.U8() & 7u, {in.U8(), in.U8()}}));
+    case FrameType::kRoster:
+    case FrameType::kSection: return far.Say(type, RosterBytes(in.U8()));
     case FrameType::kGather:
     case FrameType::kTable:
     case FrameType::kBlock: return far.Say(type, Entries(type, in));
-    case FrameType::kAnswer: return far.Say(ToFrame(ringlet::bootstrap::Activity{in.U8(), 1u}));
-    case FrameType::kMessage: out.U64(in.U8()).Raw(ringlet::AsView("message")); break;
+    case FrameType::kAnswer:
+      Encode(out.U64(GroupOf(in.U8())), ringlet::bootstrap::Activity{3, 1u});
+      break;
+    case FrameType::kForm: out.U64(GroupOf(in.U8())).U64(in.U8()); break;
+    case FrameType::kLeave:
+    case FrameType::kAsk: out.U64(GroupOf(in.U8())); break;
+    case FrameType::kMessage:
+      out.U64(GroupOf(in.U8())).U64(in.U8()).Raw(ringlet::AsView("message"));
+      break;
     default: break;
   }
   far.Say(type, out.view());
 }
 
 void Command(Member& member, std::uint8_t what, Hand& hand) {
+  const auto group = GroupOf(what);
+  const Rank whom{(what >> 3) & 3u};
+  const bool has = member.standing() && whom < Rank{member.roster(group).size()};
   switch (what & 7) {
-    case 0: member.Leave(); break;
-    case 1: member.Abort(ringlet::Code::kAborted, "told to"); break;
-    case 2: member.TakeMessage(Rank{(what >> 3) & 3u}, 1); break;
+    case 0: member.Leave(group); break;
+    case 1: member.Abort(ringlet::Code::kAborted, "told to", group); break;
+    case 2: member.TakeMessage(whom, 1, group); break;
     case 3:
-      if (member.standing()) member.Post(Rank{(what >> 3) & 3u}, 1, Bytes(what), hand.now);
+      if (has) member.Post(whom, 1, Bytes(what), hand.now, group);
       break;
     case 4:
-      if (member.standing()) member.Ask(Rank{(what >> 3) & 3u}, hand.now);
-      member.TakeAnswer(Rank{(what >> 5) & 3u});
+      if (has) member.Ask(whom, hand.now, group);
+      member.TakeAnswer(whom, group);
+      break;
+    case 5:
+      // Ranks of the world, this one among them.
+      if (member.standing()) {
+        std::vector<std::uint32_t> ranks = {3, 2, 1, 0};
+        if (what & 8) ranks = {0, 1, 2, 3};
+        (void)member.Form(kChild, ringlet::bootstrap::kWorld, ranks, hand.now);
+      }
       break;
     default:
       // One collective at a time is what its caller owes it.
-      if (member.standing() && member.Phase() == "in normal operation")
-        member.Gather((what & 8) != 0, Bytes(5));
-      member.TakeTable();
+      if (member.standing() && member.Phase(group) == "in normal operation")
+        member.Gather((what & 8) != 0, Bytes(5), group);
+      member.TakeTable(group);
   }
   hand.Drain();
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ringlet::bootstrap {
 namespace {
 
@@ -13,14 +15,57 @@ Error Malformed(const char* what) {
   return Error{Code::kProtocol, fmt::format("a malformed {} frame", what)};
 }
 
+// All of a check-in but the introduction.
+void EncodeTerms(Writer& out, const CheckIn& check_in) {
+  out.U32(check_in.rank).U32(check_in.size).U8(static_cast<std::uint8_t>(check_in.shape));
+  out.U16(check_in.arity).U32(check_in.timeout_ms);
+  out.U32(check_in.root.index).U32(check_in.root.count);
+}
+
+CheckIn DecodeTerms(Reader& in) {
+  CheckIn check_in;
+  check_in.rank = in.U32();
+  check_in.size = in.U32();
+  const std::uint8_t shape = in.U8();
+  if (shape > 1) in.Fail();
+  check_in.shape = static_cast<Shape>(shape & 1);
+  check_in.arity = in.U16();
+  check_in.timeout_ms = in.U32();
+  check_in.root.index = in.U32();
+  check_in.root.count = in.U32();
+  return check_in;
+}
+
 }  // namespace
 
 Bytes ToFrame(const CheckIn& check_in) {
   Writer out = Begin(FrameType::kCheckIn);
-  out.U32(check_in.rank).U32(check_in.size).U8(static_cast<std::uint8_t>(check_in.shape));
-  out.U16(check_in.arity).U32(check_in.timeout_ms);
+  EncodeTerms(out, check_in);
   Encode(out, check_in.introduction);
   return EndFrame(std::move(out));
+}
+
+Bytes ToFrame(const FollowerCheckIn& follower) {
+  Writer out = Begin(FrameType::kFollower);
+  EncodeTerms(out, follower.check_in);
+  out.Raw(follower.difference);
+  return EndFrame(std::move(out));
+}
+
+Bytes ToFrame(const Identify& identify) {
+  Writer out = Begin(FrameType::kIdentify);
+  out.U32(identify.rank).U32(identify.subtree.first).U32(identify.subtree.count);
+  return EndFrame(std::move(out));
+}
+
+Result<Identify> ParseIdentify(View payload) {
+  Reader in(payload);
+  Identify identify;
+  identify.rank = in.U32();
+  identify.subtree.first = in.U32();
+  identify.subtree.count = in.U32();
+  if (!in.AtEnd()) return Malformed("identify");
+  return identify;
 }
 
 Bytes ToFrame(const Welcome& welcome) {
@@ -30,10 +75,14 @@ Bytes ToFrame(const Welcome& welcome) {
   return EndFrame(std::move(out));
 }
 
-Bytes ToFrame(FrameType type, const Failure& failure) {
-  Writer out = Begin(type);
+void Encode(Writer& out, const Failure& failure) {
   out.U8(static_cast<std::uint8_t>(failure.code)).U32(failure.origin);
   out.Text(std::string_view(failure.text).substr(0, kFailureTextBytesMax));
+}
+
+Bytes ToFrame(FrameType type, const Failure& failure) {
+  Writer out = Begin(type);
+  Encode(out, failure);
   return EndFrame(std::move(out));
 }
 
@@ -43,16 +92,19 @@ Bytes ToFrame(FrameType type) {
 
 Result<CheckIn> ParseCheckIn(View payload) {
   Reader in(payload);
-  CheckIn check_in;
-  check_in.rank = in.U32();
-  check_in.size = in.U32();
-  const std::uint8_t shape = in.U8();
-  check_in.arity = in.U16();
-  check_in.timeout_ms = in.U32();
+  CheckIn check_in = DecodeTerms(in);
   check_in.introduction = DecodeIntroduction(in);
-  if (!in.AtEnd() || shape > 1) return Malformed("check-in");
-  check_in.shape = static_cast<Shape>(shape);
+  if (!in.AtEnd()) return Malformed("check-in");
   return check_in;
+}
+
+Result<FollowerCheckIn> ParseFollower(View payload) {
+  Reader in(payload);
+  FollowerCheckIn follower{.check_in = DecodeTerms(in), .difference = {}};
+  const View difference = in.Raw(in.remaining());
+  if (!in.ok()) return Malformed("follower");
+  follower.difference.assign(difference.begin(), difference.end());
+  return follower;
 }
 
 Result<Welcome> ParseWelcome(View payload) {
@@ -78,10 +130,8 @@ Result<Failure> ParseFailure(View payload) {
   return failure;
 }
 
-Bytes ToFrame(const Activity& activity) {
-  Writer out = Begin(FrameType::kAnswer);
+void Encode(Writer& out, const Activity& activity) {
   out.U64(activity.operations).U8(activity.waits_for ? 1 : 0).U32(activity.waits_for.value_or(0));
-  return EndFrame(std::move(out));
 }
 
 Result<Activity> ParseActivity(View payload) {
@@ -93,6 +143,27 @@ Result<Activity> ParseActivity(View payload) {
   if (waits) activity.waits_for = rank;
   if (!in.AtEnd()) return Malformed("answer");
   return activity;
+}
+
+std::vector<Slice> PiecesOf(const Slice& roster) {
+  const Slice whole = roster.Owned();
+  const std::size_t bytes = std::clamp(whole.bytes.size() / 32, kPieceBytesMin, kPieceBytesMost);
+  std::vector<Slice> pieces;
+  for (std::size_t at = 0; at < whole.bytes.size(); at += bytes)
+    pieces.emplace_back(whole.bytes.subspan(at, std::min(bytes, whole.bytes.size() - at)),
+                        whole.owner);
+  return pieces;
+}
+
+PlaceRange RanksOfRoot(RootShare share, std::uint32_t size) {
+  const std::uint32_t each = size / share.count, more = size % share.count;
+  return {share.index * each + std::min(share.index, more), each + (share.index < more ? 1 : 0)};
+}
+
+std::uint32_t RootOfRank(std::uint32_t rank, std::uint32_t size, std::uint32_t count) {
+  const std::uint32_t each = size / count, more = size % count;
+  const std::uint32_t large = more * (each + 1);
+  return rank < large ? rank / (each + 1) : more + (rank - large) / each;
 }
 
 std::string RangesText(const std::vector<std::uint32_t>& ascending) {

@@ -5,33 +5,47 @@
 
 #include "base/frame.hpp"
 #include "bootstrap/roster.hpp"
+#include "bootstrap/tree.hpp"
 
 namespace ringlet::bootstrap {
 
 enum class FrameType : std::uint8_t {
-  // member <-> root
-  kCheckIn = 1,    ///< member -> root: who I am
+  // member <-> root, and rank <-> the speaker of its host
+  kCheckIn = 1,    ///< member -> root or speaker: who I am
+  kFollower = 18,  ///< speaker -> root: who another rank of my host is
   kWelcome = 2,    ///< root -> member: who the root is
+  kSpeaker = 19,   ///< speaker -> rank of its host: who I am
   kReject = 3,     ///< root -> member: it failed, and why
   kNeighbour = 4,  ///< root -> member, ring mode: who comes after you
+  kSection = 20,   ///< root -> member -> first root: the roster of that root's ranks, in pieces
   kReady = 5,      ///< member -> root, child -> parent: I and all below me are connected
   kDone = 6,       ///< root -> member: the root's work is done
+  kBeat = 21,      ///< on every line: I live
   // member <-> member
-  kIdentify = 7,  ///< first frame of the one who dialled: which rank I am
-  kRoster = 8,    ///< down the tree (and root -> rank 0)
+  kIdentify = 7,  ///< first frame of the one who dialled: which rank I am, and your place
+  kRoster = 8,    ///< down the tree (and root -> its top): the roster, in pieces
   kGo = 9,        ///< down the tree: everybody is connected
+  // member <-> member, of one group: a u64 group id, then
   kGather = 10,   ///< up the tree: the entries of my subtree
   kTable = 11,    ///< down the tree: the entries of all
   kBlock = 12,    ///< along the ring: the entry of one rank
   kMessage = 13,  ///< peer to peer: a tagged message
-  kFailure = 14,  ///< on every line: somebody failed, pass it on
+  kFailure = 14,  ///< on every line: somebody failed, pass it on (to the root without a group)
   kLeave = 15,    ///< on every line: I go, and that is in order
   kAsk = 16,      ///< peer to peer: what are you doing?
   kAnswer = 17,   ///< peer to peer: this
+  kForm = 22,     ///< on every line: I have formed this group, of these ranks
 };
 
 /// How members are connected, and how an all-gather goes.
 enum class Shape : std::uint8_t { kTree = 0, kRing = 1 };
+
+/// Which ranks check in at which of several roots.
+struct RootShare {
+  std::uint32_t index = 0;
+  std::uint32_t count = 1;
+  bool operator==(const RootShare&) const = default;
+};
 
 struct CheckIn {
   std::uint32_t rank = 0;
@@ -39,7 +53,20 @@ struct CheckIn {
   Shape shape = Shape::kTree;
   std::uint16_t arity = 0;
   std::uint32_t timeout_ms = 0;  ///< what is left of the member's patience
+  RootShare root;
   Introduction introduction;
+};
+
+/// A rank whose speaker checks it in. Its introduction is sent as what differs from the speaker's.
+struct FollowerCheckIn {
+  CheckIn check_in;  ///< introduction: empty on the wire
+  Bytes difference;
+};
+
+/// A parent calls: who it is, and the part of the tree that it leaves to the one it calls.
+struct Identify {
+  std::uint32_t rank = 0;
+  PlaceRange subtree;  ///< of speakers; empty where it is not a tree that is built
 };
 
 struct Welcome {
@@ -66,19 +93,36 @@ struct Activity {
 };
 
 /// The largest frame that is accepted from whoever has proved to know the secret, per kind of line.
-inline constexpr std::size_t kCheckInBytesMax = 8192;
+inline constexpr std::size_t kRootFrameBytesMax = std::size_t{4} << 20;
 inline constexpr std::size_t kMemberFrameBytesMax = std::size_t{1} << 30;
 
+/// Rosters travel in pieces of a size between these, so that they are passed on while they come.
+inline constexpr std::size_t kPieceBytesMin = std::size_t{256} << 10;
+inline constexpr std::size_t kPieceBytesMost = std::size_t{4} << 20;
+/// The pieces of `roster`: slices of it, about 32.
+std::vector<Slice> PiecesOf(const Slice& roster);
+
+/// The ranks of root `share.index` among `size`: contiguous, the first ones have one more where
+/// they do not share evenly. The same as NCCL's, so that callers may compute it too.
+PlaceRange RanksOfRoot(RootShare share, std::uint32_t size);
+/// Which of `count` roots serves `rank`.
+std::uint32_t RootOfRank(std::uint32_t rank, std::uint32_t size, std::uint32_t count);
+
 Bytes ToFrame(const CheckIn& check_in);
+Bytes ToFrame(const FollowerCheckIn& follower);
 Bytes ToFrame(const Welcome& welcome);
+Bytes ToFrame(const Identify& identify);
 Bytes ToFrame(FrameType type, const Failure& failure);  ///< kReject or kFailure
 Bytes ToFrame(FrameType type);                          ///< one without payload
 
 /// Errors  kProtocol  cut short, too long or out of range; the sentence says what.
 Result<CheckIn> ParseCheckIn(View payload);
+Result<FollowerCheckIn> ParseFollower(View payload);
 Result<Welcome> ParseWelcome(View payload);
+Result<Identify> ParseIdentify(View payload);
 Result<Failure> ParseFailure(View payload);
-Bytes ToFrame(const Activity& activity);
+void Encode(Writer& out, const Failure& failure);
+void Encode(Writer& out, const Activity& activity);
 Result<Activity> ParseActivity(View payload);
 
 /// "2", "3-7,9": for naming who is missing.

@@ -6,7 +6,7 @@ namespace ringlet::bootstrap {
 namespace {
 
 CheckIn Example() {
-  CheckIn check_in{3, 8, Shape::kRing, 5, 60'000, {}};
+  CheckIn check_in{3, 8, Shape::kRing, 5, 60'000, {1, 2}, {}};
   check_in.introduction = {{Address::Ipv4(10, 0, 0, 3, 99), *ParseAddress("[fe80::1%2]:7")},
                            "node7",
                            4711,
@@ -16,7 +16,7 @@ CheckIn Example() {
 
 // The one frame in `bytes`; its payload must be all of it.
 Frame Cut(const Bytes& bytes) {
-  FrameReader reader(kCheckInBytesMax);
+  FrameReader reader(kRootFrameBytesMax);
   reader.Push(Slice(Share(bytes)));
   auto frame = reader.Next();
   EXPECT_TRUE(frame.ok() && frame->has_value());
@@ -50,7 +50,7 @@ TEST(CheckIn, TheLargestFits) {
   check_in.introduction.host = std::string(kHostBytesMax, 'h');
   check_in.introduction.card.resize(kCardBytesMax);
   const Bytes bytes = ToFrame(check_in);
-  EXPECT_LE(bytes.size() - kFrameHeaderBytes, kCheckInBytesMax);
+  EXPECT_LE(bytes.size() - kFrameHeaderBytes, kRootFrameBytesMax);
   EXPECT_TRUE(ParseCheckIn(Cut(bytes).payload.bytes).ok());
 }
 
@@ -63,7 +63,7 @@ TEST(CheckIn, EveryCutAndWhatIsTooMuchIsRefused) {
   more.push_back(std::byte{0});
   EXPECT_FALSE(ParseCheckIn(more).ok());
   EXPECT_EQ(ParseCheckIn(With(payload, 8, 2)).error().message, "a malformed check-in frame");
-  EXPECT_FALSE(ParseCheckIn(With(payload, 15, kAddressesMax + 1)).ok());
+  EXPECT_FALSE(ParseCheckIn(With(payload, 23, kAddressesMax + 1)).ok());
 }
 
 TEST(Welcome, SurvivesTheTrip) {
@@ -102,14 +102,57 @@ TEST(Failure, SurvivesTheTripAndIsCutToItsBound) {
 
 TEST(Activity, SurvivesTheTrip) {
   for (const Activity& activity : {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u}}) {
-    const Frame frame = Cut(ToFrame(activity));
-    EXPECT_EQ(frame.type, 17);
-    const auto parsed = ParseActivity(frame.payload.bytes);
+    Writer out;
+    Encode(out, activity);
+    const auto parsed = ParseActivity(out.view());
     ASSERT_TRUE(parsed.ok());
     EXPECT_EQ(*parsed, activity);
-    for (std::size_t cut = 0; cut < frame.payload.bytes.size(); ++cut)
-      EXPECT_FALSE(ParseActivity(frame.payload.bytes.first(cut)).ok()) << cut;
+    for (std::size_t cut = 0; cut < out.size(); ++cut)
+      EXPECT_FALSE(ParseActivity(out.view().first(cut)).ok()) << cut;
   }
+}
+
+TEST(FollowerCheckIn, SurvivesTheTripWithoutItsIntroduction) {
+  const FollowerCheckIn follower{Example(), Bytes(5, std::byte{3})};
+  const Frame frame = Cut(ToFrame(follower));
+  EXPECT_EQ(frame.type, 18);
+  const auto parsed = ParseFollower(frame.payload.bytes);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->check_in.rank, 3u);
+  EXPECT_EQ(parsed->check_in.root, (RootShare{1, 2}));
+  EXPECT_EQ(parsed->check_in.introduction, Introduction());
+  EXPECT_EQ(parsed->difference, follower.difference);
+  EXPECT_FALSE(ParseFollower(frame.payload.bytes.first(22)).ok());
+}
+
+TEST(Identify, SurvivesTheTrip) {
+  const Frame frame = Cut(ToFrame(Identify{7, {8, 9}}));
+  const auto parsed = ParseIdentify(frame.payload.bytes);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->rank, 7u);
+  EXPECT_EQ(parsed->subtree, (PlaceRange{8, 9}));
+  EXPECT_FALSE(ParseIdentify(frame.payload.bytes.first(11)).ok());
+}
+
+TEST(Roots, ShareTheRanksInContiguousParts) {
+  EXPECT_EQ(RanksOfRoot({0, 3}, 7), (PlaceRange{0, 3}));
+  EXPECT_EQ(RanksOfRoot({1, 3}, 7), (PlaceRange{3, 2}));
+  EXPECT_EQ(RanksOfRoot({2, 3}, 7), (PlaceRange{5, 2}));
+  for (std::uint32_t size = 1; size < 40; ++size)
+    for (std::uint32_t count = 1; count <= size; ++count)
+      for (std::uint32_t rank = 0; rank < size; ++rank) {
+        const PlaceRange range = RanksOfRoot({RootOfRank(rank, size, count), count}, size);
+        ASSERT_LT(rank - range.first, range.count) << rank << " of " << size << ", " << count;
+      }
+}
+
+TEST(Pieces, AreTheWholeInOrder) {
+  const Slice roster(Share(Bytes(kPieceBytesMin * 3 + 5, std::byte{1})));
+  const std::vector<Slice> pieces = PiecesOf(roster);
+  ASSERT_EQ(pieces.size(), 4u);
+  EXPECT_EQ(pieces[3].bytes.size(), 5u);
+  EXPECT_EQ(pieces[1].bytes.data(), roster.bytes.data() + kPieceBytesMin);
+  EXPECT_EQ(pieces[1].owner, roster.owner) << "no copy";
 }
 
 TEST(FrameTypes, HaveTheNumbersOfTheDocument) {

@@ -4,7 +4,17 @@
 
 #include <algorithm>
 
+#include "bootstrap/difference.hpp"
+
 namespace ringlet::bootstrap {
+namespace {
+
+std::string DescribeRecord(std::uint32_t rank, View record) {
+  const auto introduction = ParseIntroduction(record);
+  return introduction.ok() ? Describe(Rank{rank}, *introduction) : fmt::format("rank {}", rank);
+}
+
+}  // namespace
 
 Instant LadderStep(Instant timeout) {
   return std::clamp<Instant>(timeout / 20, std::chrono::milliseconds(20), std::chrono::seconds(2));
@@ -26,12 +36,13 @@ void Root::Handle(const Event& event, Instant now) {
 std::optional<Instant> Root::Deadline() const {
   if (Finished()) return std::nullopt;
   std::optional<Instant> deadline;
-  if (state_ != State::kEmpty) deadline = deadline_;
+  const auto include = [&](Instant when) {
+    deadline = deadline ? std::min(*deadline, when) : when;
+  };
+  if (state_ != State::kEmpty) include(deadline_);
+  if (beat_due_ != Instant(0)) include(beat_due_);
   // The oldest half-open line expires first: all get the same time.
-  if (!half_open_.empty()) {
-    const Instant expires = guests_.at(*half_open_.begin()).expires;
-    deadline = deadline ? std::min(*deadline, expires) : expires;
-  }
+  if (!half_open_.empty()) include(guests_.at(*half_open_.begin()).expires);
   return deadline;
 }
 
@@ -45,33 +56,34 @@ void Root::OnAccepted(const Accepted& event, Instant now) {
   if (half_open_.size() >= config_.half_open_max)
     DropStranger(*half_open_.begin(), "too many callers that do not introduce themselves");
   guests_.emplace(event.line,
-                  Guest{Wire::Accepted(config_.credentials, nonces_.Next(), kCheckInBytesMax),
-                        event.from, now + config_.handshake_timeout, std::nullopt});
+                  Guest{Wire::Accepted(config_.credentials, nonces_.Next(), kRootFrameBytesMax),
+                        event.from, now + config_.handshake_timeout, now});
   half_open_.insert(event.line);
 }
 
 void Root::OnReceived(const Received& event, Instant now) {
   const auto it = guests_.find(event.line);
   if (it == guests_.end()) return;
+  it->second.heard = now;
   const Status pushed = it->second.wire.Push(event.data);
   if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
     SendFrame(event.line, std::move(reply));
-  if (!pushed.ok()) return DropStranger(event.line, pushed.error().message);
+  if (!pushed.ok()) return OnBrokenStream(event.line, it->second, pushed.error());
   while (!Finished()) {
     const auto guest = guests_.find(event.line);
     if (guest == guests_.end()) return;
     auto frame = guest->second.wire.Next();
     if (!frame.ok()) return OnBrokenStream(event.line, guest->second, frame.error());
     if (!*frame) return;
-    OnFrame(event.line, guest->second, **frame, now);
+    OnFrame(guest, **frame);
   }
 }
 
 void Root::OnBrokenStream(LineId line, const Guest& guest, const Error& error) {
   if (!guest.rank) return DropStranger(line, error.message);
-  RejectAll(
-      {Code::kProtocol, *guest.rank,
-       fmt::format("{} sent the root {}", members_.at(*guest.rank).description, error.message)});
+  RejectAll({Code::kProtocol, *guest.rank,
+             fmt::format("{} sent the root {}", DescribeRecord(*guest.rank, guest.record),
+                         error.message)});
 }
 
 void Root::OnClosed(const Closed& event) {
@@ -80,21 +92,21 @@ void Root::OnClosed(const Closed& event) {
   const Guest guest = std::move(it->second);
   if (!guest.rank) return DropStranger(event.line, "it left before it had introduced itself");
   guests_.erase(it);
-  told_.insert(*guest.rank);  // it will not come again
-  if (state_ == State::kConnecting && first_.shape == Shape::kTree && *guest.rank == 0 &&
-      ready_ > 0)
-    return;
-  const std::string who = members_.at(*guest.rank).description;
+  told_.insert(guest.ranks.begin(), guest.ranks.end());  // they will not come again
+  if (state_ == State::kConnecting && first_.shape == Shape::kTree && guest.ready) return;
   const char* phase = state_ == State::kGathering ? "before all ranks had checked in"
                                                   : "while the ranks connected to each other";
-  RejectAll(
-      {Code::kPeerLost, *guest.rank, fmt::format("{} was lost {}: {}", who, phase, event.why)});
+  RejectAll({Code::kPeerLost, *guest.rank,
+             fmt::format("{} was lost {}: {}", DescribeRecord(*guest.rank, guest.record), phase,
+                         event.why)});
 }
 
 void Root::OnTick(Instant now) {
   while (!half_open_.empty() && guests_.at(*half_open_.begin()).expires <= now)
     DropStranger(*half_open_.begin(), "it did not introduce itself in time");
-  if (state_ == State::kEmpty || now < deadline_) return;
+  if (state_ == State::kEmpty) return;
+  if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
+  if (Finished() || now < deadline_) return;
   if (state_ == State::kRefusing) return End();
   if (state_ == State::kGathering)
     return RejectAll({Code::kTimeout, kNoOrigin, "timed out waiting for " + MissingText()});
@@ -102,28 +114,67 @@ void Root::OnTick(Instant now) {
              "all ranks checked in, but they did not all connect to each other in time"});
 }
 
-void Root::OnFrame(LineId line, Guest& guest, const Frame& frame, Instant now) {
-  const auto type = static_cast<FrameType>(frame.type);
-  if (!guest.rank) {
-    if (guest.wire.purpose() != Purpose::kCheckIn)
-      return DropStranger(line, "a member that takes the root for another member");
-    auto check_in =
-        type == FrameType::kCheckIn
-            ? ParseCheckIn(frame.payload.bytes)
-            : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
-    if (check_in.ok() && refusal_) return Refuse(line, check_in->rank);
-    if (check_in.ok()) return OnCheckIn(line, guest, *check_in, now);
-    Reject(line, {Code::kProtocol, kNoOrigin, check_in.error().message});
-    return;
+void Root::Beat(Instant now) {
+  const bool asleep = now - beat_due_ > config_.silence_max / 2;  // so may they have been, for us
+  beat_due_ = now + config_.silence_max / 4;
+  const SharedBytes beat = Share(ToFrame(FrameType::kBeat));
+  std::optional<LineId> silent;
+  for (auto& [line, guest] : guests_) {
+    if (!guest.rank) continue;
+    if (asleep) guest.heard = now;
+    if (now - guest.heard >= config_.silence_max) silent = line;
+    Emit(Send{line, Slice(beat)});
   }
+  if (!silent) return;
+  Emit(Hangup{*silent});
+  OnClosed({*silent, fmt::format("nothing was heard of it for {} s: its process is stopped, or the "
+                                 "network between is cut",
+                                 std::chrono::duration<double>(config_.silence_max).count())});
+}
+
+// ---- checking in ------------------------------------------------------------------------------
+
+void Root::OnFrame(GuestAt at, const Frame& frame) {
+  const auto type = static_cast<FrameType>(frame.type);
+  Guest& guest = at->second;
+  if (!guest.rank) return OnFirstFrame(at, frame);
+  if (type == FrameType::kBeat) return;
+  if (type == FrameType::kFollower) return OnFollower(at, frame);
+  if (type == FrameType::kSection && state_ == State::kGathering) return OnSection(at, frame);
   if (type == FrameType::kReady && state_ == State::kConnecting) return OnReady(guest);
   const auto failure = type == FrameType::kFailure
                            ? ParseFailure(frame.payload.bytes)
                            : Result<Failure>(Error{Code::kProtocol, "an unexpected frame"});
   if (failure.ok()) return RejectAll(*failure);
   RejectAll({Code::kProtocol, *guest.rank,
-             fmt::format("{} sent the root {} (type {})", members_.at(*guest.rank).description,
+             fmt::format("{} sent the root {} (type {})", DescribeRecord(*guest.rank, guest.record),
                          failure.error().message, frame.type)});
+}
+
+void Root::OnFirstFrame(GuestAt at, const Frame& frame) {
+  const LineId line = at->first;
+  if (at->second.wire.purpose() != Purpose::kCheckIn)
+    return DropStranger(line, "a member that takes the root for another member");
+  auto check_in = static_cast<FrameType>(frame.type) == FrameType::kCheckIn
+                      ? ParseCheckIn(frame.payload.bytes)
+                      : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
+  if (!check_in.ok()) return Reject(line, {Code::kProtocol, kNoOrigin, check_in.error().message});
+  if (refusal_) return Refuse(line, check_in->rank);
+  OnCheckIn(at, std::move(*check_in));
+}
+
+PlaceRange Root::Mine() const {
+  return RanksOfRoot(first_.root, first_.size);
+}
+
+// The first root collects what the others have collected.
+PlaceRange Root::Expected() const {
+  return first_.root.index == 0 ? PlaceRange{0, first_.size} : Mine();
+}
+
+// Whether this rank checks in here, or only brings others who do.
+bool Root::IsMine(const CheckIn& check_in) const {
+  return RootOfRank(check_in.rank, check_in.size, check_in.root.count) == check_in.root.index;
 }
 
 std::optional<std::string> Root::WhyUnfit(const CheckIn& check_in) const {
@@ -131,78 +182,150 @@ std::optional<std::string> Root::WhyUnfit(const CheckIn& check_in) const {
     return fmt::format("world size {} is not between 1 and {}", check_in.size, kSizeMax);
   if (check_in.rank >= check_in.size)
     return fmt::format("rank {} is not below the world size {}", check_in.rank, check_in.size);
+  if (check_in.root.count == 0 || check_in.root.count > check_in.size ||
+      check_in.root.index >= check_in.root.count)
+    return fmt::format("rank {} takes this for root {} of {}, for {} ranks", check_in.rank,
+                       check_in.root.index, check_in.root.count, check_in.size);
   if (check_in.introduction.addresses.empty() && check_in.size > 1)
     return fmt::format("rank {} says no address at which it can be reached", check_in.rank);
   if (state_ == State::kEmpty) return std::nullopt;
-  const std::string first = members_.begin()->second.description;
+  const std::string first = DescribeRecord(first_.rank, first_record_);
   const std::string me = Describe(Rank{check_in.rank}, check_in.introduction);
   if (check_in.size != first_.size)
     return fmt::format("{} was given world size {}, {} was given {}", me, check_in.size, first,
                        first_.size);
+  if (check_in.root != first_.root)
+    return fmt::format(
+        "{} was given {} unique ids with this one at place {}, {} was given {} with "
+        "it at place {}: all ranks need the same list",
+        me, check_in.root.count, check_in.root.index, first, first_.root.count, first_.root.index);
   if (check_in.shape != first_.shape || check_in.arity != first_.arity)
     return fmt::format("RINGLET_BOOTSTRAP or RINGLET_TREE_ARITY differs between {} and {}", me,
                        first);
-  if (const auto it = members_.find(check_in.rank); it != members_.end())
+  if (const auto it = members_.find(check_in.rank); it != members_.end() && IsMine(check_in))
     return fmt::format("rank {} was given to two processes: {} and {}", check_in.rank, me,
-                       it->second.description);
+                       DescribeMember(check_in.rank));
   return std::nullopt;
 }
 
-void Root::OnCheckIn(LineId line, Guest& guest, const CheckIn& check_in, Instant now) {
-  const auto unfit = WhyUnfit(check_in);
-  if (!unfit) return Admit(line, guest, check_in, now);
-  const Failure failure{Code::kInvalidArgument, check_in.rank, *unfit};
-  Reject(line, failure);
-  // The job cannot come together any more: the others need not wait for their deadline.
-  if (state_ != State::kGathering) return;
-  told_.insert(check_in.rank);
-  RejectAll(failure);
+void Root::OnCheckIn(GuestAt at, CheckIn check_in) {
+  Writer record;
+  Encode(record, check_in.introduction);
+  if (WhyUnfit(check_in)) return AdmitOrRefuse(at, check_in, record.Take(), check_in.rank);
+  Introduce(at, check_in);
+  at->second.record = record.Take();
+  if (first_record_.empty()) first_record_ = at->second.record;
+  SayWelcome(at, check_in);
+  if (IsMine(check_in)) AdmitOrRefuse(at, check_in, at->second.record, check_in.rank);
 }
 
-void Root::Admit(LineId line, Guest& guest, const CheckIn& check_in, Instant now) {
+void Root::Introduce(GuestAt at, const CheckIn& check_in) {
   if (state_ == State::kEmpty) {
     first_ = check_in;
     const Instant timeout = std::chrono::milliseconds(check_in.timeout_ms);
-    deadline_ = now + timeout - LadderStep(timeout);
+    // The first root waits for the others too, and knows less of who is missing there.
+    deadline_ = now_ + timeout - LadderStep(timeout) * (check_in.root.index == 0 ? 1 : 2);
+    if (config_.silence_max > Instant(0)) beat_due_ = now_ + config_.silence_max / 4;
     state_ = State::kGathering;
   }
-  half_open_.erase(line);
-  guest.rank = check_in.rank;
-  Writer record;
-  Encode(record, check_in.introduction);
-  members_.emplace(check_in.rank, MemberSeen{line, record.Take(),
-                                             Describe(Rank{check_in.rank}, check_in.introduction)});
+  half_open_.erase(at->first);
+  at->second.rank = check_in.rank;
+}
+
+void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
   const bool hosted =
       check_in.introduction.pid == config_.pid && check_in.introduction.host == config_.host;
   const bool news = hosted && !hosted_rank_;
   if (news) hosted_rank_ = check_in.rank;
-  const Bytes welcome = ToFrame(Welcome{config_.host, config_.pid, hosted_rank_});
-  SendFrame(line, welcome);
-  if (news)
-    for (const auto& [rank, member] : members_)
-      if (member.line != line) SendFrame(member.line, welcome);
-  if (members_.size() == first_.size) Distribute();
+  const SharedBytes welcome = Share(ToFrame(Welcome{config_.host, config_.pid, hosted_rank_}));
+  for (const auto& [line, guest] : guests_)
+    if (line == at->first || (news && guest.rank)) Emit(Send{line, Slice(welcome)});
 }
 
-void Root::Distribute() {
+void Root::OnFollower(GuestAt at, const Frame& frame) {
+  Guest& guest = at->second;
+  auto follower = ParseFollower(frame.payload.bytes);
+  auto record = follower.ok() ? ApplyDifference(guest.record, follower->difference, kRecordBytesMax)
+                              : Result<Bytes>(follower.error());
+  auto introduction =
+      record.ok() ? ParseIntroduction(*record) : Result<Introduction>(record.error());
+  if (!introduction.ok()) return OnBrokenStream(at->first, guest, introduction.error());
+  follower->check_in.introduction = std::move(*introduction);
+  AdmitOrRefuse(at, follower->check_in, std::move(*record), *guest.rank);
+}
+
+void Root::AdmitOrRefuse(GuestAt at, const CheckIn& check_in, Bytes record, std::uint32_t speaker) {
+  const auto unfit = WhyUnfit(check_in);
+  if (!unfit && state_ == State::kGathering && IsMine(check_in)) {
+    at->second.ranks.push_back(check_in.rank);
+    members_.emplace(check_in.rank, MemberSeen{at->first, {std::move(record), speaker}});
+    return DistributeIfComplete();
+  }
+  const Failure failure{
+      Code::kInvalidArgument, check_in.rank,
+      unfit.value_or(fmt::format("rank {} checks in at the wrong time or root", check_in.rank))};
+  const bool speaks_for_others = at->second.rank.has_value();
+  if (!speaks_for_others) Reject(at->first, failure);
+  // The job cannot come together any more: the others need not wait for their deadline.
+  if (state_ != State::kGathering && !speaks_for_others) return;
+  told_.insert(check_in.rank);
+  RejectAll(failure);
+}
+
+void Root::OnSection(GuestAt at, const Frame& frame) {
+  Guest& guest = at->second;
+  if (!guest.section) guest.section.emplace();
+  const Status pushed = guest.section->Push(frame.payload);
+  if (!pushed.ok()) return OnBrokenStream(at->first, guest, pushed.error());
+  if (!guest.section->complete()) return;
+  const auto roster = guest.section->Finish(nullptr);
+  guest.section.reset();
+  if (!roster.ok()) return OnBrokenStream(at->first, guest, roster.error());
+  const std::uint64_t end = std::uint64_t{roster->first()} + roster->size();
+  const bool fits = first_.root.index == 0 && end <= first_.size &&
+                    members_.lower_bound(roster->first()) ==
+                        members_.lower_bound(static_cast<std::uint32_t>(end));
+  if (!fits)
+    return OnBrokenStream(at->first, guest,
+                          Error{Code::kProtocol, "the records of ranks that are here already"});
+  for (std::uint32_t rank = roster->first(); rank < end; ++rank) {
+    auto record = roster->RecordAt(Rank{rank});
+    const auto speaker = roster->SpeakerOf(Rank{rank});
+    if (!record.ok() || !speaker.ok() || !ParseIntroduction(*record).ok())
+      return OnBrokenStream(at->first, guest, Error{Code::kProtocol, "records that are broken"});
+    members_.emplace(rank, MemberSeen{at->first, {std::move(*record), Index(*speaker)}});
+  }
+  DistributeIfComplete();
+}
+
+// ---- distributing -----------------------------------------------------------------------------
+
+void Root::DistributeIfComplete() {
+  if (state_ != State::kGathering || members_.size() < Expected().count) return;
   state_ = State::kConnecting;
   if (first_.shape == Shape::kRing) return SendNeighbours();
-  std::vector<Bytes> records;
+  std::vector<RankRecord> records;
   records.reserve(members_.size());
-  for (auto& [rank, member] : members_) records.push_back(std::move(member.record));
-  const Roster roster = Roster::Build(records);
-  const LineId first = members_.at(0).line;
-  Writer header;
-  header.U32(static_cast<std::uint32_t>(roster.bytes().bytes.size()))
-      .U8(static_cast<std::uint8_t>(FrameType::kRoster));
-  SendFrame(first, header.Take());
-  Emit(Send{first, roster.bytes()});
+  for (auto& [rank, member] : members_) records.push_back(member.record);
+  const Roster roster = Roster::Build(Expected().first, records);
+  const bool all = first_.root.index == 0;
+  SendRoster(all ? FrameType::kRoster : FrameType::kSection, Expected().first, roster);
+}
+
+void Root::SendRoster(FrameType type, std::uint32_t to, const Roster& roster) {
+  const LineId line = members_.at(to).line;
+  for (const Slice& piece : PiecesOf(roster.bytes())) {
+    Writer header;
+    header.U32(static_cast<std::uint32_t>(piece.bytes.size())).U8(static_cast<std::uint8_t>(type));
+    SendFrame(line, header.Take());
+    Emit(Send{line, piece});
+  }
 }
 
 void Root::SendNeighbours() {
   for (const auto& [rank, member] : members_) {
     Writer out = BeginFrame(static_cast<std::uint8_t>(FrameType::kNeighbour));
-    out.Raw(members_.at((rank + 1) % first_.size).record);
+    out.Raw(members_.at((rank + 1) % first_.size).record.introduction);
     SendFrame(member.line, EndFrame(std::move(out)));
   }
 }
@@ -211,22 +334,23 @@ void Root::OnReady(Guest& guest) {
   if (guest.ready) return;
   guest.ready = true;
   ++ready_;
-  // In a tree rank 0 speaks for all; in a ring everybody for himself.
-  if (first_.shape == Shape::kTree ? *guest.rank == 0 : ready_ == first_.size) Finish();
+  // In a tree the top speaks for all, and a herald for its root; in a ring everybody for himself.
+  if (first_.shape == Shape::kTree || ready_ == first_.size) Finish();
 }
 
 void Root::Finish() {
   const SharedBytes done = Share(ToFrame(FrameType::kDone));
-  for (const auto& [rank, member] : members_) {
-    Emit(Send{member.line, Slice(done)});
-    Emit(Hangup{member.line});
+  for (const auto& [line, guest] : guests_) {
+    if (guest.rank) Emit(Send{line, Slice(done)});
+    Emit(Hangup{line});
   }
-  for (const LineId line : half_open_) Emit(Hangup{line});
   if (strangers_ > config_.strangers_noted_max)
     Emit(Note{LogLevel::kWarn,
               fmt::format("root: {} strangers were turned away in all", strangers_)});
   state_ = State::kFinished;
 }
+
+// ---- refusing ---------------------------------------------------------------------------------
 
 void Root::Reject(LineId line, const Failure& failure) {
   SendFrame(line, ToFrame(FrameType::kReject, failure));
@@ -244,21 +368,22 @@ void Root::RejectAll(const Failure& failure) {
     if (!guest->second.rank) continue;
     Emit(Send{guest->first, Slice(reject)});
     Emit(Hangup{guest->first});
-    told_.insert(*guest->second.rank);
+    told_.insert(guest->second.ranks.begin(), guest->second.ranks.end());
     guests_.erase(guest);
   }
   refusal_ = failure;
   state_ = State::kRefusing;
+  beat_due_ = Instant(0);
   const Instant patience =
       std::min<Instant>(std::chrono::milliseconds(first_.timeout_ms), kRefusalMost);
   deadline_ = now_ + patience;
-  if (told_.size() >= first_.size || patience == Instant(0)) End();
+  if (told_.size() >= Mine().count || patience == Instant(0)) End();
 }
 
 void Root::Refuse(LineId line, std::uint32_t rank) {
   Reject(line, *refusal_);
   told_.insert(rank);
-  if (told_.size() >= first_.size) End();
+  if (told_.size() >= Mine().count) End();
 }
 
 void Root::End() {
@@ -279,13 +404,18 @@ void Root::DropStranger(LineId line, const std::string& why) {
   half_open_.erase(line);
 }
 
+std::string Root::DescribeMember(std::uint32_t rank) const {
+  return DescribeRecord(rank, members_.at(rank).record.introduction);
+}
+
 std::string Root::MissingText() const {
+  const PlaceRange expected = Expected();
   std::vector<std::uint32_t> missing;
-  for (std::uint32_t rank = 0; rank < first_.size; ++rank)
+  for (std::uint32_t rank = expected.first; rank < expected.first + expected.count; ++rank)
     if (!members_.contains(rank)) missing.push_back(rank);
   std::map<std::string, std::uint32_t> by_host;
   for (const auto& [rank, member] : members_) {
-    Reader in(member.record);
+    Reader in(member.record.introduction);
     ++by_host[DecodeIntroduction(in).host];
   }
   std::string hosts;
@@ -296,9 +426,11 @@ std::string Root::MissingText() const {
     }
     hosts += fmt::format("{}{} ({})", hosts.empty() ? "" : ", ", host, count);
   }
-  return fmt::format("rank{} {}: {} of {} ranks checked in, from {}",
-                     missing.size() == 1 ? "" : "s", RangesText(missing), members_.size(),
-                     first_.size, hosts);
+  return fmt::format(
+      "rank{} {}: {} of {} ranks checked in{}, from {}", missing.size() == 1 ? "" : "s",
+      RangesText(missing), members_.size(), expected.count,
+      first_.root.index == 0 ? std::string() : fmt::format(" at root {}", first_.root.index),
+      hosts.empty() ? "nowhere" : hosts);
 }
 
 }  // namespace ringlet::bootstrap

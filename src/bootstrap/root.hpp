@@ -4,6 +4,10 @@
 // connecting (the roster is out; until the members report that they are connected) -> finished.
 // Whatever goes wrong is told to every member that has checked in, on the line it already holds;
 // the root then stays for a while as refusing, so that those who come late hear the reason too.
+//
+// One line may check in many ranks: those of a host whose speaker holds it. Where there are several
+// roots each collects a share of the ranks, and the herald of a share (whoever checked in its first
+// rank) carries what was collected to the first root, which does the rest.
 #pragma once
 #include <map>
 #include <set>
@@ -21,6 +25,9 @@ struct RootConfig {
   std::uint32_t pid = 0;
   Instant handshake_timeout =
       std::chrono::seconds(10);  ///< for a caller to prove and introduce itself
+  /// A member that is not heard of for so long is lost; 0: never. Every quarter of it the root says
+  /// a word itself.
+  Instant silence_max = std::chrono::seconds(60);
   /// Callers that have not checked in; with one more the oldest of them is hung up on.
   std::size_t half_open_max = 8192;
   /// Strangers that get a log line of their own; the rest are counted.
@@ -57,25 +64,37 @@ class Root final : public Machine {
     Wire wire;
     Address from;
     Instant expires;
-    std::optional<std::uint32_t> rank;  // once checked in
+    Instant heard;
+    std::optional<std::uint32_t> rank = {};  // of whoever holds the line, once introduced
+    Bytes record = {};                       // its encoded Introduction
+    std::vector<std::uint32_t> ranks = {};   // checked in on this line
+    std::optional<RosterInbox> section = {};
     bool ready = false;
   };
   struct MemberSeen {
     LineId line;
-    Bytes record;  // the encoded Introduction
-    std::string description;
+    RankRecord record;
   };
+  using GuestAt = std::map<LineId, Guest>::iterator;
 
   void OnAccepted(const Accepted& event, Instant now);
   void OnReceived(const Received& event, Instant now);
   void OnBrokenStream(LineId line, const Guest& guest, const Error& error);
   void OnClosed(const Closed& event);
   void OnTick(Instant now);
-  void OnFrame(LineId line, Guest& guest, const Frame& frame, Instant now);
-  void OnCheckIn(LineId line, Guest& guest, const CheckIn& check_in, Instant now);
+  void Beat(Instant now);
+  void OnFrame(GuestAt guest, const Frame& frame);
+  void OnFirstFrame(GuestAt guest, const Frame& frame);
+  void OnCheckIn(GuestAt guest, CheckIn check_in);
+  void OnFollower(GuestAt guest, const Frame& frame);
+  void OnSection(GuestAt guest, const Frame& frame);
   std::optional<std::string> WhyUnfit(const CheckIn& check_in) const;
-  void Admit(LineId line, Guest& guest, const CheckIn& check_in, Instant now);
-  void Distribute();
+  bool IsMine(const CheckIn& check_in) const;
+  void Introduce(GuestAt guest, const CheckIn& check_in);
+  void AdmitOrRefuse(GuestAt guest, const CheckIn& check_in, Bytes record, std::uint32_t speaker);
+  void SayWelcome(GuestAt guest, const CheckIn& check_in);
+  void DistributeIfComplete();
+  void SendRoster(FrameType type, std::uint32_t to, const Roster& roster);
   void SendNeighbours();
   void OnReady(Guest& guest);
   void Finish();
@@ -84,14 +103,19 @@ class Root final : public Machine {
   void Refuse(LineId line, std::uint32_t rank);
   void End();
   void DropStranger(LineId line, const std::string& why);
+  std::string DescribeMember(std::uint32_t rank) const;
   std::string MissingText() const;
+  PlaceRange Mine() const;
+  PlaceRange Expected() const;
   void SendFrame(LineId line, Bytes frame) { Emit(Send{line, Slice(Share(std::move(frame)))}); }
 
   RootConfig config_;
   NonceSource nonces_;
   State state_ = State::kEmpty;
   CheckIn first_;
+  Bytes first_record_;
   Instant deadline_{0};
+  Instant beat_due_{0};
   Instant now_{0};
   std::optional<Failure> refusal_;  // told to whoever comes when it has failed already
   std::set<std::uint32_t> told_;    // ranks that know

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "bootstrap/difference.hpp"
 #include "bootstrap/hand_for_test.hpp"
+#include "bootstrap/people_for_test.hpp"
 #include "bootstrap/root.hpp"
 
 namespace {
@@ -26,6 +28,7 @@ ringlet::bootstrap::RootConfig Config() {
   config.pid = 1;
   config.half_open_max = 4;
   config.strangers_noted_max = 3;
+  config.silence_max = 10s;
   return config;
 }
 
@@ -41,6 +44,7 @@ ringlet::bootstrap::CheckIn CheckInFrom(Reader& in) {
   check_in.shape = static_cast<ringlet::bootstrap::Shape>((who >> 4) & 1);
   check_in.arity = 1 + ((who >> 5) & 1);
   check_in.timeout_ms = in.U16();
+  if (check_in.timeout_ms & 1) check_in.root = {(who >> 1) & 1u, 2};
   check_in.introduction.host = who & 0x40 ? "h" : "g";
   check_in.introduction.pid = who & 0x80 ? 1 : 2;
   check_in.introduction.addresses = {ringlet::Address::Ipv4(10, 0, 0, who, 1)};
@@ -48,15 +52,27 @@ ringlet::bootstrap::CheckIn CheckInFrom(Reader& in) {
 }
 
 void Speak(FarEnd& far, std::uint8_t how, Reader& in) {
+  using ringlet::bootstrap::FrameType;
   const ringlet::View words = in.Raw(std::min<std::size_t>(in.U8(), in.remaining()));
-  switch (how & 3) {
+  switch (how % 6) {
     case 0: return far.Say(ringlet::Bytes(words.begin(), words.end()));
     case 1: return far.Say(ToFrame(CheckInFrom(in)));
-    case 2: return far.Say(static_cast<ringlet::bootstrap::FrameType>(in.U8() % 20), words);
+    case 2: return far.Say(static_cast<FrameType>(in.U8() % 24), words);
+    case 3: {
+      const auto check_in = CheckInFrom(in);
+      const auto record = ringlet::bootstrap::RecordOf(check_in.introduction);
+      return far.Say(ToFrame(ringlet::bootstrap::FollowerCheckIn{
+          check_in, ringlet::bootstrap::DifferenceOf(words, record)}));
+    }
+    case 4: {
+      const std::uint8_t which = in.U8();
+      const auto roster =
+          ringlet::bootstrap::RosterOf(1 + (which & 3), which & 4, (which >> 3) & 3);
+      return far.Say(FrameType::kSection, roster.bytes().bytes);
+    }
     default:
-      return far.Say(
-          ToFrame(ringlet::bootstrap::FrameType::kFailure,
-                  {ringlet::Code::kTimeout, in.U8(), std::string(ringlet::AsText(words))}));
+      return far.Say(ToFrame(FrameType::kFailure, {ringlet::Code::kTimeout, in.U8(),
+                                                   std::string(ringlet::AsText(words))}));
   }
 }
 

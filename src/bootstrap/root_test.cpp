@@ -6,6 +6,7 @@
 #include <list>
 
 #include "bootstrap/hand_for_test.hpp"
+#include "bootstrap/people_for_test.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
@@ -22,15 +23,12 @@ RootConfig Config() {
   config.credentials = kCredentials;
   config.host = "roothost";
   config.pid = 1;
+  config.silence_max = Instant(0);
   return config;
 }
 
-CheckIn Person(std::uint32_t rank, std::uint32_t size, Shape shape = Shape::kTree) {
-  CheckIn check_in{rank, size, shape, 8, 10'000, {}};
-  check_in.introduction.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 99)};
-  check_in.introduction.host = "host" + std::to_string(rank / 2);
-  check_in.introduction.pid = 1000 + rank;
-  return check_in;
+CheckIn CheckInOf(std::uint32_t rank, std::uint32_t size, Shape shape = Shape::kTree) {
+  return {rank, size, shape, 8, 10'000, {}, Person(rank)};
 }
 
 class RootTest : public testing::Test {
@@ -61,20 +59,20 @@ class RootTest : public testing::Test {
 };
 
 TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
-  FarEnd& two = CheckInAs(Person(2, 3));
-  FarEnd& zero = CheckInAs(Person(0, 3));
+  FarEnd& two = CheckInAs(CheckInOf(2, 3));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   const auto welcome = ParseWelcome(zero.Take(FrameType::kWelcome)->payload.bytes);
   EXPECT_EQ(welcome->host, "roothost");
   EXPECT_EQ(welcome->hosted_rank, std::nullopt);
   EXPECT_FALSE(zero.Take(FrameType::kRoster)) << "not before all are there";
-  FarEnd& one = CheckInAs(Person(1, 3));
+  FarEnd& one = CheckInAs(CheckInOf(1, 3));
   EXPECT_EQ(root.checked_in(), 3u);
   const auto frame = zero.Take(FrameType::kRoster);
   ASSERT_TRUE(frame);
-  const auto roster = Roster::Parse(frame->payload, 3);
+  const auto roster = Roster::Parse(frame->payload);
   ASSERT_TRUE(roster.ok());
   for (std::uint32_t rank = 0; rank < 3; ++rank)
-    EXPECT_EQ(*roster->At(Rank{rank}), Person(rank, 3).introduction);
+    EXPECT_EQ(*roster->At(Rank{rank}), CheckInOf(rank, 3).introduction);
   EXPECT_FALSE(one.Take(FrameType::kRoster));
   EXPECT_FALSE(root.Finished());
   zero.Say(FrameType::kReady);
@@ -89,12 +87,12 @@ TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
 TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
   std::vector<FarEnd*> members;
   for (std::uint32_t rank = 0; rank < 3; ++rank)
-    members.push_back(&CheckInAs(Person(rank, 3, Shape::kRing)));
+    members.push_back(&CheckInAs(CheckInOf(rank, 3, Shape::kRing)));
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     const auto frame = members[rank]->Take(FrameType::kNeighbour);
     ASSERT_TRUE(frame);
     Reader in(frame->payload.bytes);
-    EXPECT_EQ(DecodeIntroduction(in), Person((rank + 1) % 3, 3).introduction);
+    EXPECT_EQ(DecodeIntroduction(in), CheckInOf((rank + 1) % 3, 3).introduction);
     EXPECT_TRUE(in.AtEnd());
   }
   members[0]->Say(FrameType::kReady);
@@ -107,8 +105,8 @@ TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
 }
 
 TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
-  FarEnd& one = CheckInAs(Person(1, 3));
-  CheckIn mine = Person(0, 3);
+  FarEnd& one = CheckInAs(CheckInOf(1, 3));
+  CheckIn mine = CheckInOf(0, 3);
   mine.introduction.host = "roothost";
   mine.introduction.pid = 1;
   FarEnd& zero = CheckInAs(mine);
@@ -120,39 +118,39 @@ TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
 }
 
 TEST_F(RootTest, AnotherWorldSizeFailsAllAndNamesBoth) {
-  FarEnd& zero = CheckInAs(Person(0, 4));
-  FarEnd& one = CheckInAs(Person(1, 5));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 4));
+  FarEnd& one = CheckInAs(CheckInOf(1, 5));
   for (FarEnd* member : {&zero, &one})
     EXPECT_EQ(WhyRejected(*member),
               "rank 1 (host host0, pid 1001) was given world size 5, rank 0 (host host0, pid 1000) "
               "was given 4");
   EXPECT_FALSE(root.Finished());
   for (const std::uint32_t late : {2u, 3u})
-    EXPECT_THAT(WhyRejected(CheckInAs(Person(late, 4))), HasSubstr("was given world size 5"));
+    EXPECT_THAT(WhyRejected(CheckInAs(CheckInOf(late, 4))), HasSubstr("was given world size 5"));
   EXPECT_TRUE(root.Finished()) << "all have heard it";
 }
 
 TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
-  FarEnd& far = CheckInAs(Person(4, 4));
+  FarEnd& far = CheckInAs(CheckInOf(4, 4));
   EXPECT_EQ(WhyRejected(far), "rank 4 is not below the world size 4");
-  FarEnd& none = CheckInAs(Person(0, 0));
+  FarEnd& none = CheckInAs(CheckInOf(0, 0));
   EXPECT_THAT(WhyRejected(none), HasSubstr("world size 0 is not between 1 and 16777216"));
-  FarEnd& huge = CheckInAs(Person(0, kSizeMax + 1));
+  FarEnd& huge = CheckInAs(CheckInOf(0, kSizeMax + 1));
   EXPECT_THAT(WhyRejected(huge), HasSubstr("world size 16777217"));
   FarEnd& unreachable = CheckInAs([] {
-    CheckIn check_in = Person(0, 2);
+    CheckIn check_in = CheckInOf(0, 2);
     check_in.introduction.addresses.clear();
     return check_in;
   }());
   EXPECT_THAT(WhyRejected(unreachable), HasSubstr("rank 0 says no address"));
   EXPECT_FALSE(root.Finished()) << "nobody had been admitted whom this could hurt";
-  CheckInAs(Person(0, 1));
+  CheckInAs(CheckInOf(0, 1));
   EXPECT_EQ(root.checked_in(), 1u);
 }
 
 TEST_F(RootTest, ARankGivenTwiceNamesBothProcesses) {
-  FarEnd& first = CheckInAs(Person(2, 4));
-  CheckIn twin = Person(2, 4);
+  FarEnd& first = CheckInAs(CheckInOf(2, 4));
+  CheckIn twin = CheckInOf(2, 4);
   twin.introduction.pid = 77;
   FarEnd& second = CheckInAs(twin);
   for (FarEnd* member : {&first, &second})
@@ -162,8 +160,8 @@ TEST_F(RootTest, ARankGivenTwiceNamesBothProcesses) {
 }
 
 TEST_F(RootTest, ATwinThatComesLateHurtsNobody) {
-  FarEnd& zero = CheckInAs(Person(0, 1));
-  FarEnd& twin = CheckInAs(Person(0, 1));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 1));
+  FarEnd& twin = CheckInAs(CheckInOf(0, 1));
   EXPECT_THAT(WhyRejected(twin), HasSubstr("two processes"));
   EXPECT_FALSE(root.Finished());
   zero.Say(FrameType::kReady);
@@ -171,28 +169,28 @@ TEST_F(RootTest, ATwinThatComesLateHurtsNobody) {
 }
 
 TEST_F(RootTest, AnotherShapeOrArityFailsAll) {
-  CheckInAs(Person(0, 2));
-  FarEnd& ring = CheckInAs(Person(1, 2, Shape::kRing));
+  CheckInAs(CheckInOf(0, 2));
+  FarEnd& ring = CheckInAs(CheckInOf(1, 2, Shape::kRing));
   EXPECT_THAT(WhyRejected(ring),
               HasSubstr("RINGLET_BOOTSTRAP or RINGLET_TREE_ARITY differs between rank 1"));
 }
 
 TEST_F(RootTest, AnotherArityFailsAll) {
-  CheckInAs(Person(0, 2));
-  CheckIn odd = Person(1, 2);
+  CheckInAs(CheckInOf(0, 2));
+  CheckIn odd = CheckInOf(1, 2);
   odd.arity = 4;
   EXPECT_THAT(WhyRejected(CheckInAs(odd)), HasSubstr("RINGLET_TREE_ARITY differs"));
 }
 
 TEST_F(RootTest, WhoIsMissingAtTheDeadlineIsNamedBeforeTheMembersGiveUp) {
-  FarEnd& zero = CheckInAs(Person(0, 6));
-  CheckInAs(Person(5, 6));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 6));
+  CheckInAs(CheckInOf(5, 6));
   const Instant deadline = *root.Deadline();
   EXPECT_EQ(deadline, hand.now + seconds(10) - LadderStep(seconds(10)));
   hand.Pass(deadline - hand.now - Instant(1));
   EXPECT_FALSE(root.Finished());
   hand.Pass(Instant(1));
-  EXPECT_THAT(WhyRejected(CheckInAs(Person(2, 6))), HasSubstr("timed out")) << "late, but told";
+  EXPECT_THAT(WhyRejected(CheckInAs(CheckInOf(2, 6))), HasSubstr("timed out")) << "late, but told";
   EXPECT_FALSE(root.Finished());
   hand.Pass(seconds(10));
   EXPECT_TRUE(root.Finished()) << "it does not stay for ever";
@@ -204,21 +202,21 @@ TEST_F(RootTest, WhoIsMissingAtTheDeadlineIsNamedBeforeTheMembersGiveUp) {
 }
 
 TEST_F(RootTest, OneMissingRankIsOne) {
-  FarEnd& zero = CheckInAs(Person(0, 2));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   hand.Pass(seconds(10));
   EXPECT_THAT(WhyRejected(zero), HasSubstr("waiting for rank 1: 1 of 2"));
 }
 
 TEST_F(RootTest, RanksThatDoNotConnectInTimeAreToldSo) {
-  FarEnd& zero = CheckInAs(Person(0, 2));
-  CheckInAs(Person(1, 2));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 2));
+  CheckInAs(CheckInOf(1, 2));
   hand.Pass(seconds(10));
   EXPECT_THAT(WhyRejected(zero), HasSubstr("did not all connect to each other in time"));
 }
 
 TEST_F(RootTest, AMemberLostBeforeAllAreThereFailsTheOthers) {
-  FarEnd& zero = CheckInAs(Person(0, 3));
-  FarEnd& one = CheckInAs(Person(1, 3));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
+  FarEnd& one = CheckInAs(CheckInOf(1, 3));
   one.Close("connection reset by peer");
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.code, Code::kPeerLost);
@@ -226,21 +224,21 @@ TEST_F(RootTest, AMemberLostBeforeAllAreThereFailsTheOthers) {
   EXPECT_EQ(failure.text,
             "rank 1 (host host0, pid 1001) was lost before all ranks had checked in: connection "
             "reset by peer");
-  EXPECT_THAT(WhyRejected(CheckInAs(Person(2, 3))),
+  EXPECT_THAT(WhyRejected(CheckInAs(CheckInOf(2, 3))),
               HasSubstr("rank 1 (host host0, pid 1001) was lost"));
   EXPECT_TRUE(root.Finished()) << "all who live have heard it";
 }
 
 TEST_F(RootTest, AMemberLostAfterwardsFailsTheOthers) {
-  FarEnd& zero = CheckInAs(Person(0, 2));
-  CheckInAs(Person(1, 2)).Close();
+  FarEnd& zero = CheckInAs(CheckInOf(0, 2));
+  CheckInAs(CheckInOf(1, 2)).Close();
   EXPECT_THAT(WhyRejected(zero),
               AllOf(HasSubstr("rank 1"), HasSubstr("while the ranks connected")));
 }
 
 TEST_F(RootTest, AMembersFailureIsPassedOnUnchanged) {
-  FarEnd& zero = CheckInAs(Person(0, 3));
-  FarEnd& one = CheckInAs(Person(1, 3));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
+  FarEnd& one = CheckInAs(CheckInOf(1, 3));
   one.Say(ToFrame(FrameType::kFailure, {Code::kTimeout, 1, "rank 2 cannot be reached by rank 1"}));
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.code, Code::kTimeout);
@@ -249,25 +247,25 @@ TEST_F(RootTest, AMembersFailureIsPassedOnUnchanged) {
 }
 
 TEST_F(RootTest, AMemberThatSpeaksOutOfTurnFailsAll) {
-  FarEnd& zero = CheckInAs(Person(0, 3));
-  FarEnd& one = CheckInAs(Person(1, 3));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
+  FarEnd& one = CheckInAs(CheckInOf(1, 3));
   one.Say(FrameType::kReady);
   EXPECT_THAT(WhyRejected(zero),
               AllOf(HasSubstr("rank 1"), HasSubstr("an unexpected frame (type 5)")));
 }
 
 TEST_F(RootTest, AMemberWhoseFrameIsTooLongFailsAll) {
-  FarEnd& zero = CheckInAs(Person(0, 3));
-  FarEnd& one = CheckInAs(Person(1, 3));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
+  FarEnd& one = CheckInAs(CheckInOf(1, 3));
   Writer out;
-  out.U32(kCheckInBytesMax + 1).U8(1);
+  out.U32(kRootFrameBytesMax + 1).U8(1);
   one.Say(out.Take());
   EXPECT_THAT(WhyRejected(zero),
-              AllOf(HasSubstr("rank 1 (host host0, pid 1001)"), HasSubstr("8193 bytes")));
+              AllOf(HasSubstr("rank 1 (host host0, pid 1001)"), HasSubstr("4194305 bytes")));
 }
 
 TEST_F(RootTest, AbortTellsEveryMemberAndHangsUpOnAll) {
-  FarEnd& zero = CheckInAs(Person(0, 3));
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& half_open = Call();
   root.Abort("the process that made the id ends");
   hand.Drain();
@@ -324,7 +322,7 @@ TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {
   EXPECT_FALSE(wrong.hung_up()) << "it knows now, and goes";
   FarEnd& lost = Call(kCredentials, Purpose::kTree);
   ASSERT_TRUE(lost.open());
-  lost.Say(ToFrame(Person(0, 1)));
+  lost.Say(ToFrame(CheckInOf(0, 1)));
   EXPECT_TRUE(lost.hung_up());
   EXPECT_EQ(root.checked_in(), 0u);
   EXPECT_THAT(hand.notes.back(), HasSubstr("takes the root for another member"));
@@ -348,7 +346,7 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
   hand.TellBytes(line, recording);
   ASSERT_TRUE(wire.Push(Slice(Share(hand.TakeSent(line)))).ok());
   Bytes rest = wire.TakeReply();
-  const Bytes check_in = ToFrame(Person(0, 2));
+  const Bytes check_in = ToFrame(CheckInOf(0, 2));
   rest.insert(rest.end(), check_in.begin(), check_in.end());
   hand.TellBytes(line, rest);
   ASSERT_EQ(root.checked_in(), 1u);
@@ -376,7 +374,7 @@ TEST_F(RootTest, OneStreamCutIntoSingleBytesIsUnderstood) {
   trickle(wire.TakeReply());
   ASSERT_TRUE(wire.Push(Slice(Share(hand.TakeSent(line)))).ok());
   trickle(wire.TakeReply());
-  trickle(ToFrame(Person(0, 2)));
+  trickle(ToFrame(CheckInOf(0, 2)));
   EXPECT_EQ(root.checked_in(), 1u);
 }
 
@@ -392,7 +390,7 @@ class SmallRootTest : public RootTest {
 };
 
 TEST_F(SmallRootTest, HalfOpenCallersAreBoundedAndTheOldestGoes) {
-  FarEnd& member = CheckInAs(Person(0, 1));
+  FarEnd& member = CheckInAs(CheckInOf(0, 1));
   for (int i = 0; i < 5; ++i) Stranger();
   EXPECT_EQ(hand.hung_up, (std::set<LineId>{kFirstAcceptedLine + 1, kFirstAcceptedLine + 2}));
   EXPECT_THAT(hand.notes.at(0), HasSubstr("too many callers"));
@@ -403,7 +401,7 @@ TEST_F(SmallRootTest, NotesAreBoundedAndTheRestIsCounted) {
   for (int i = 0; i < 50; ++i) Stranger();
   EXPECT_EQ(hand.notes.size(), 2u);
   EXPECT_EQ(root.strangers(), 47u);
-  CheckInAs(Person(0, 1)).Say(FrameType::kReady);
+  CheckInAs(CheckInOf(0, 1)).Say(FrameType::kReady);
   ASSERT_TRUE(root.Finished());
   EXPECT_EQ(hand.notes.back(), "root: 48 strangers were turned away in all");
 }

@@ -2,13 +2,110 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
 #include "base/digest.hpp"
+#include "bootstrap/difference.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
 
-constexpr std::uint32_t kTag = 0x314f5252;  // "RRO1"
-constexpr std::size_t kHeaderBytes = 16;    // tag, size, digest of everything after the header
+// Header: tag, total bytes, digest of all that follows it, first rank, ranks, speakers.
+constexpr std::uint32_t kTag = 0x324f5252;  // "RRO2"
+constexpr std::size_t kDigested = 16;       // what comes before is not covered by the digest
+constexpr std::size_t kHeaderBytes = 28;
+
+// Of a body.
+constexpr std::uint8_t kDiffers = 1;      // a difference from the record of the rank named
+constexpr std::uint8_t kSpokenFor = 2;    // another rank speaks for it
+constexpr std::uint8_t kFromSpeaker = 4;  // ... and that one's record is what it differs from
+
+struct Body {
+  std::optional<std::uint32_t> speaker = {};  // empty: itself
+  std::optional<std::uint32_t> base = {};
+  View bytes = {};
+};
+
+std::optional<Body> ReadBody(View body) {
+  Reader in(body);
+  const std::uint8_t flags = in.U8();
+  Body out;
+  if (flags & kSpokenFor) out.speaker = in.U32();
+  if (flags & kDiffers) out.base = flags & kFromSpeaker ? out.speaker.value_or(0) : in.U32();
+  out.bytes = in.Raw(in.remaining());
+  if (!in.ok() || flags > 7 || ((flags & kFromSpeaker) && (flags & 3) != 3)) return std::nullopt;
+  return out;
+}
+
+class Builder {
+ public:
+  Builder(std::uint32_t first, const std::vector<RankRecord>& records)
+      : first_(first), records_(records) {}
+
+  Bytes Bodies(std::vector<std::uint32_t>& starts) {
+    starts.resize(records_.size());
+    for (const bool speakers : {true, false})
+      for (std::size_t i = 0; i < records_.size(); ++i)
+        if ((records_[i].speaker == first_ + i) == speakers) {
+          starts[i] = static_cast<std::uint32_t>(out_.size());
+          Append(static_cast<std::uint32_t>(i));
+        }
+    return out_.Take();
+  }
+
+ private:
+  bool Has(std::uint32_t rank) const { return rank - first_ < records_.size(); }
+
+  // The speaker, else the first of the host: whoever it is stands whole, so chains have length 1.
+  std::optional<std::uint32_t> BaseOf(std::uint32_t index) {
+    const RankRecord& record = records_[index];
+    if (record.speaker != first_ + index && Has(record.speaker) &&
+        whole_.contains(record.speaker - first_))
+      return record.speaker - first_;
+    Reader in(record.introduction);
+    const auto [it, fresh] = by_host_.emplace(DecodeIntroduction(in).host, index);
+    if (fresh) return std::nullopt;
+    return it->second;
+  }
+
+  void Append(std::uint32_t index) {
+    const RankRecord& record = records_[index];
+    const auto base = BaseOf(index);
+    Bytes bytes = base ? DifferenceOf(records_[*base].introduction, record.introduction)
+                       : record.introduction;
+    const bool differs = base && bytes.size() < record.introduction.size();
+    if (!differs) {
+      bytes = record.introduction;
+      whole_[index] = true;
+    }
+    const bool spoken_for = record.speaker != first_ + index;
+    const bool from_speaker = differs && spoken_for && *base + first_ == record.speaker;
+    Writer body;
+    body.U8(static_cast<std::uint8_t>((differs ? kDiffers : 0) | (spoken_for ? kSpokenFor : 0) |
+                                      (from_speaker ? kFromSpeaker : 0)));
+    if (spoken_for) body.U32(record.speaker);
+    if (differs && !from_speaker) body.U32(first_ + *base);
+    body.Raw(bytes);
+    out_.U16(static_cast<std::uint16_t>(body.size())).Raw(body.view());
+  }
+
+  std::uint32_t first_;
+  const std::vector<RankRecord>& records_;
+  std::unordered_map<std::string, std::uint32_t> by_host_;
+  std::unordered_map<std::uint32_t, bool> whole_;
+  Writer out_;
+};
+
+// By the lowest rank that they speak for, each once.
+std::vector<std::uint32_t> SpeakersOf(const std::vector<RankRecord>& records) {
+  std::vector<std::uint32_t> speakers;
+  std::unordered_map<std::uint32_t, bool> seen;
+  for (const RankRecord& record : records)
+    if (seen.emplace(record.speaker, true).second) speakers.push_back(record.speaker);
+  return speakers;
+}
 
 }  // namespace
 
@@ -31,71 +128,223 @@ Introduction DecodeIntroduction(Reader& in) {
   return introduction;
 }
 
+Result<Introduction> ParseIntroduction(View record) {
+  Reader in(record);
+  Introduction introduction = DecodeIntroduction(in);
+  if (!in.AtEnd()) return Error{Code::kProtocol, "an introduction that cannot be read"};
+  return introduction;
+}
+
 std::string Describe(Rank rank, const Introduction& introduction) {
   return fmt::format("rank {} (host {}, pid {})", Index(rank), introduction.host, introduction.pid);
 }
 
-Roster Roster::Build(const std::vector<Bytes>& records) {
-  Writer body;
-  std::uint32_t end = 0;
-  for (const Bytes& record : records) body.U32(end += static_cast<std::uint32_t>(record.size()));
-  for (const Bytes& record : records) body.Raw(record);
-  Roster roster;
-  roster.size_ = static_cast<std::uint32_t>(records.size());
-  roster.digest_ = DigestOf(body.view());
+Roster Roster::Build(std::uint32_t first, const std::vector<RankRecord>& records) {
+  std::vector<std::uint32_t> starts;
+  const Bytes bodies = Builder(first, records).Bodies(starts);
+  const std::vector<std::uint32_t> speakers = SpeakersOf(records);
+  Writer rest;
+  rest.U32(first).U32(static_cast<std::uint32_t>(records.size()));
+  rest.U32(static_cast<std::uint32_t>(speakers.size()));
+  for (const std::uint32_t speaker : speakers) rest.U32(speaker);
+  for (const std::uint32_t start : starts) rest.U32(start);
+  rest.Raw(bodies);
   Writer whole;
-  whole.U32(kTag).U32(roster.size_).U64(roster.digest_).Raw(body.view());
-  roster.bytes_ = Slice(Share(whole.Take()));
-  return roster;
-}
-
-Result<Roster> Roster::Parse(const Slice& bytes, std::uint32_t size) {
-  Reader in(bytes.bytes);
+  whole.U32(kTag).U32(static_cast<std::uint32_t>(kDigested + rest.size()));
+  whole.U64(DigestOf(rest.view())).Raw(rest.view());
   Roster roster;
-  const std::uint32_t tag = in.U32();
-  roster.size_ = in.U32();
-  roster.digest_ = in.U64();
-  if (!in.ok() || tag != kTag) return Error{Code::kProtocol, "the roster is no roster"};
-  if (roster.size_ != size)
-    return Error{Code::kProtocol,
-                 fmt::format("the roster has {} ranks, not {}", roster.size_, size)};
-  if (DigestOf(bytes.bytes.subspan(kHeaderBytes)) != roster.digest_)
-    return Error{Code::kProtocol, "the roster is damaged: its digest does not fit"};
-  const std::size_t index_bytes = std::size_t{4} * size;
-  if (in.remaining() < index_bytes) return Error{Code::kProtocol, "the roster is cut short"};
-  roster.bytes_ = bytes.Owned();
-  std::uint32_t before = 0;
-  for (std::uint32_t i = 0; i < size; before = roster.EndOf(i++))
-    if (roster.EndOf(i) < before) return Error{Code::kProtocol, "the roster's index is broken"};
-  if (before != in.remaining() - index_bytes)
-    return Error{Code::kProtocol, "the roster's index does not fit its records"};
+  roster.bytes_ = Slice(Share(whole.Take()));
+  const Status read = roster.ReadHead(roster.bytes_.bytes);
+  RINGLET_ASSERT(read.ok());
   return roster;
 }
 
-std::uint32_t Roster::EndOf(std::uint32_t index) const {
-  return Reader(bytes_.bytes.subspan(kHeaderBytes + std::size_t{4} * index, 4)).U32();
+Status Roster::ReadHead(View prefix) {
+  Reader in(prefix);
+  const std::uint32_t tag = in.U32();
+  total_ = in.U32();
+  digest_ = in.U64();
+  first_ = in.U32();
+  size_ = in.U32();
+  speakers_ = in.U32();
+  if (!in.ok() || tag != kTag) return Error{Code::kProtocol, "the roster is no roster"};
+  const std::uint64_t least = kHeaderBytes + 4 * (std::uint64_t{speakers_} + size_);
+  if (total_ > kRosterBytesMax || least > total_ || first_ + size_ < first_ || size_ == 0 ||
+      speakers_ == 0 || speakers_ > size_)
+    return Error{Code::kProtocol, "the roster's numbers do not fit each other"};
+  return Ok();
 }
 
-View Roster::RecordOf(std::uint32_t index) const {
-  const std::size_t records = kHeaderBytes + std::size_t{4} * size_;
-  const std::uint32_t begin = index == 0 ? 0 : EndOf(index - 1);
-  return bytes_.bytes.subspan(records + begin, EndOf(index) - begin);
+Result<Roster> Roster::Parse(const Slice& bytes) {
+  Roster roster;
+  RINGLET_TRY(roster.ReadHead(bytes.bytes));
+  if (bytes.bytes.size() != roster.total_)
+    return Error{Code::kProtocol, "the roster is cut short or too long"};
+  if (DigestOf(bytes.bytes.subspan(kDigested)) != roster.digest_)
+    return Error{Code::kProtocol, "the roster is damaged: its digest does not fit"};
+  roster.bytes_ = bytes.Owned();
+  RINGLET_TRY(roster.CheckBodies());
+  return roster;
+}
+
+Status Roster::CheckBodies() const {
+  for (std::uint32_t index = 0; index < size_; ++index) {
+    const auto body = BodyAt(index);
+    const auto read = body ? ReadBody(*body) : std::nullopt;
+    if (!read) return Error{Code::kProtocol, "the roster's index does not fit its records"};
+    if (read->base && (*read->base - first_ >= size_ || *read->base == first_ + index))
+      return Error{Code::kProtocol, "a record of the roster stands on one that is not there"};
+  }
+  return Ok();
+}
+
+// Empty when it has not arrived, or lies outside.
+std::optional<View> Roster::BodyAt(std::uint32_t index) const {
+  const std::size_t starts = kHeaderBytes + std::size_t{4} * speakers_;
+  const std::size_t bodies = starts + std::size_t{4} * size_;
+  const std::size_t place = starts + std::size_t{4} * index;
+  if (bytes_.bytes.size() < place + 4) return std::nullopt;
+  const std::size_t at = bodies + Reader(bytes_.bytes.subspan(place, 4)).U32();
+  if (bytes_.bytes.size() < at + 2) return std::nullopt;
+  Reader in(bytes_.bytes.subspan(at));
+  const View body = in.Raw(in.U16());
+  if (!in.ok()) return std::nullopt;
+  return body;
+}
+
+Rank Roster::Speaker(std::uint32_t index) const {
+  RINGLET_ASSERT(index < speakers_);
+  return Rank{Reader(bytes_.bytes.subspan(kHeaderBytes + std::size_t{4} * index, 4)).U32()};
+}
+
+Result<Rank> Roster::SpeakerOf(Rank rank) const {
+  RINGLET_ASSERT(Index(rank) - first_ < size_);
+  const auto body = BodyAt(Index(rank) - first_);
+  const auto read = body ? ReadBody(*body) : std::nullopt;
+  if (!read) return Error{Code::kProtocol, "the roster has a broken record"};
+  return Rank{read->speaker.value_or(Index(rank))};
+}
+
+Result<Bytes> Roster::RecordAt(Rank rank) const {
+  RINGLET_ASSERT(Index(rank) - first_ < size_);
+  const auto bad = [&] {
+    return Error{Code::kProtocol,
+                 fmt::format("the roster's record of rank {} cannot be read", Index(rank))};
+  };
+  const auto body = BodyAt(Index(rank) - first_);
+  const auto read = body ? ReadBody(*body) : std::nullopt;
+  if (!read) return bad();
+  if (!read->base) return Bytes(read->bytes.begin(), read->bytes.end());
+  if (*read->base - first_ >= size_) return bad();
+  const auto base_body = BodyAt(*read->base - first_);
+  const auto base = base_body ? ReadBody(*base_body) : std::nullopt;
+  if (!base || base->base) return bad();
+  return ApplyDifference(base->bytes, read->bytes, kRecordBytesMax);
 }
 
 Result<Introduction> Roster::At(Rank rank) const {
-  RINGLET_ASSERT(Index(rank) < size_);
-  Reader in(RecordOf(Index(rank)));
-  Introduction introduction = DecodeIntroduction(in);
-  if (!in.AtEnd())
-    return Error{Code::kProtocol,
-                 fmt::format("the roster's record of rank {} cannot be read", Index(rank))};
-  return introduction;
+  RINGLET_TRY_ASSIGN(const Bytes record, RecordAt(rank));
+  auto introduction = ParseIntroduction(record);
+  if (introduction.ok()) return introduction;
+  return Error{Code::kProtocol,
+               fmt::format("the roster's record of rank {} cannot be read", Index(rank))};
 }
 
 std::string Roster::DescribeRank(Rank rank) const {
-  if (Index(rank) >= size_) return fmt::format("rank {}", Index(rank));
+  if (Index(rank) - first_ >= size_) return fmt::format("rank {}", Index(rank));
   const auto introduction = At(rank);
   return introduction.ok() ? Describe(rank, *introduction) : fmt::format("rank {}", Index(rank));
+}
+
+Result<Roster> Roster::Subset(const std::vector<std::uint32_t>& ranks) const {
+  // The first of those whom one rank speaks for speaks for them now.
+  std::unordered_map<std::uint32_t, std::uint32_t> speaker;
+  std::vector<RankRecord> records;
+  records.reserve(ranks.size());
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) {
+    RankRecord record;
+    RINGLET_TRY_ASSIGN(record.introduction, RecordAt(Rank{ranks[i]}));
+    RINGLET_TRY_ASSIGN(const Rank spoke, SpeakerOf(Rank{ranks[i]}));
+    record.speaker = speaker.emplace(Index(spoke), i).first->second;
+    records.push_back(std::move(record));
+  }
+  return Build(0, records);
+}
+
+// ---- sharing ----------------------------------------------------------------------------------
+
+Result<Roster> RosterShelf::Adopt(const Slice& bytes) {
+  std::erase_if(entries_, [](const Entry& entry) { return entry.alive.expired(); });
+  for (const Entry& entry : entries_) {
+    const View known = entry.roster.bytes_.bytes;
+    const bool same = known.size() == bytes.bytes.size() &&
+                      (known.data() == bytes.bytes.data() ||
+                       std::memcmp(known.data(), bytes.bytes.data(), known.size()) == 0);
+    if (!same) continue;
+    Roster roster = entry.roster;
+    roster.bytes_.owner = entry.alive.lock();
+    return roster;
+  }
+  RINGLET_TRY_ASSIGN(Roster roster, Roster::Parse(bytes));
+  Entry entry{roster.bytes_.owner, roster};
+  entry.roster.bytes_.owner.reset();
+  entries_.push_back(std::move(entry));
+  return roster;
+}
+
+// ---- on its way -------------------------------------------------------------------------------
+
+Slice RosterInbox::view() const {
+  return copied_ ? Slice(View(*copied_), copied_) : Slice(so_far_, owner_);
+}
+
+Status RosterInbox::Push(const Slice& piece) {
+  const bool beside =
+      owner_ && piece.owner == owner_ && piece.bytes.data() == so_far_.data() + so_far_.size();
+  if (so_far_.empty() && piece.owner) {
+    owner_ = piece.owner;
+    so_far_ = piece.bytes;
+  } else if (!copied_ && beside) {
+    so_far_ = View(so_far_.data(), so_far_.size() + piece.bytes.size());
+  } else {
+    if (!copied_) copied_ = std::make_shared<Bytes>(so_far_.begin(), so_far_.end());
+    copied_->insert(copied_->end(), piece.bytes.begin(), piece.bytes.end());
+    so_far_ = *copied_;
+    owner_.reset();
+  }
+  if (!head_ && so_far_.size() >= kHeaderBytes) {
+    RINGLET_TRY(partial_.ReadHead(so_far_));
+    head_ = true;
+    if (copied_) copied_->reserve(partial_.total_);
+  }
+  if (head_ && so_far_.size() > partial_.total_)
+    return Error{Code::kProtocol, "more of the roster than it has"};
+  partial_.bytes_ = Slice(so_far_);
+  return Ok();
+}
+
+std::optional<std::uint32_t> RosterInbox::speaker_count() const {
+  if (!head_) return std::nullopt;
+  return partial_.speakers_;
+}
+
+Result<std::optional<std::pair<Rank, Introduction>>> RosterInbox::FindSpeaker(
+    std::uint32_t index) const {
+  using Found = std::optional<std::pair<Rank, Introduction>>;
+  if (!head_ || index >= partial_.speakers_ ||
+      so_far_.size() < kHeaderBytes + std::size_t{4} * (index + 1))
+    return Found();
+  const Rank rank = partial_.Speaker(index);
+  if (Index(rank) - partial_.first_ >= partial_.size_)
+    return Error{Code::kProtocol, "the roster names a speaker that it does not have"};
+  if (!complete() && !partial_.RecordAt(rank).ok()) return Found();
+  RINGLET_TRY_ASSIGN(Introduction introduction, partial_.At(rank));
+  return Found(std::pair(rank, std::move(introduction)));
+}
+
+Result<Roster> RosterInbox::Finish(RosterShelf* shelf) {
+  RINGLET_ASSERT(complete());
+  return shelf ? shelf->Adopt(view()) : Roster::Parse(view());
 }
 
 }  // namespace ringlet::bootstrap

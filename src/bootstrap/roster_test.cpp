@@ -1,5 +1,6 @@
 #include "bootstrap/roster.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/prng.hpp"
@@ -9,54 +10,161 @@ namespace {
 
 Introduction Person(std::uint32_t rank) {
   Introduction person;
-  person.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 99),
-                      *ParseAddress("[fe80::1%2]:7")};
-  person.host = "host" + std::to_string(rank / 2);
-  person.pid = 1000 + rank;
-  person.card.assign(rank * 3 % 40, static_cast<std::byte>(rank));
+  person.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank / 4),
+                                    static_cast<std::uint16_t>(4000 + rank))};
+  person.host = "node-" + std::to_string(rank / 4);
+  person.pid = 100 + rank;
+  person.card = Bytes(100, std::byte{9});
+  person.card[50] = static_cast<std::byte>(rank);
   return person;
 }
 
-Roster RosterOf(std::uint32_t size) {
-  std::vector<Bytes> records;
-  for (std::uint32_t r = 0; r < size; ++r) {
+// Ranks first to first + count - 1, four on a host; with speakers, the first of each host speaks.
+std::vector<RankRecord> People(std::uint32_t first, std::uint32_t count, bool speakers) {
+  std::vector<RankRecord> records;
+  for (std::uint32_t rank = first; rank < first + count; ++rank) {
     Writer out;
-    Encode(out, Person(r));
-    records.push_back(out.Take());
+    Encode(out, Person(rank));
+    records.push_back({out.Take(), speakers ? rank / 4 * 4 : rank});
   }
-  return Roster::Build(records);
+  return records;
 }
 
-TEST(Roster, FindsEveryRank) {
-  for (const std::uint32_t size : {1u, 2u, 17u, 300u}) {
-    const Roster built = RosterOf(size);
-    const Roster parsed = *Roster::Parse(built.bytes(), size);
-    EXPECT_EQ(parsed.digest(), built.digest());
-    for (std::uint32_t r = 0; r < size; ++r) EXPECT_EQ(*parsed.At(Rank{r}), Person(r));
-  }
-  EXPECT_EQ(RosterOf(3).DescribeRank(Rank{2}), "rank 2 (host host1, pid 1002)");
-}
-
-TEST(Roster, RefusesAnotherSizeAndEveryDamage) {
-  const Roster good = RosterOf(5);
-  EXPECT_FALSE(Roster::Parse(good.bytes(), 6).ok());
-  const View view = good.bytes().bytes;
-  for (std::size_t i = 0; i < view.size(); ++i) {
-    Bytes bad(view.begin(), view.end());
-    bad[i] ^= std::byte{0x10};
-    EXPECT_FALSE(Roster::Parse(Slice(View(bad)), 5).ok()) << "byte " << i;
-    EXPECT_FALSE(Roster::Parse(Slice(view.first(i)), 5).ok()) << "cut at " << i;
+void ExpectPeople(const Roster& roster, bool speakers) {
+  for (std::uint32_t rank = roster.first(); rank < roster.first() + roster.size(); ++rank) {
+    const auto person = roster.At(Rank{rank});
+    ASSERT_TRUE(person.ok());
+    EXPECT_EQ(*person, Person(rank));
+    EXPECT_EQ(Index(*roster.SpeakerOf(Rank{rank})), speakers ? rank / 4 * 4 : rank);
   }
 }
 
-TEST(Roster, AnIntroductionBeyondItsBoundsIsRefused) {
-  Introduction person = Person(1);
-  person.card.resize(kCardBytesMax + 1);
-  Writer out;
-  Encode(out, person);
-  Reader in(out.view());
-  DecodeIntroduction(in);
-  EXPECT_FALSE(in.ok());
+TEST(Roster, GivesWhatWasPutInAfterTheWire) {
+  for (const bool speakers : {false, true})
+    for (const std::uint32_t first : {0u, 5u}) {
+      const Roster built = Roster::Build(first, People(first, 13, speakers));
+      const auto parsed = Roster::Parse(Slice(built.bytes().bytes));
+      ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+      EXPECT_EQ(parsed->size(), 13u);
+      EXPECT_EQ(parsed->first(), first);
+      EXPECT_EQ(parsed->digest(), built.digest());
+      ExpectPeople(*parsed, speakers);
+    }
+}
+
+TEST(Roster, CostsLittleForRanksOfOneHost) {
+  const Roster roster = Roster::Build(0, People(0, 4000, true));
+  EXPECT_LT(roster.bytes().bytes.size() / 4000, 65u) << "a record has 140 bytes";
+  EXPECT_EQ(roster.speaker_count(), 1000u);
+  EXPECT_EQ(roster.Speaker(7), Rank{28});
+}
+
+TEST(Roster, SpeakersComeInTheOrderOfWhomTheySpeakFor) {
+  std::vector<RankRecord> records = People(0, 6, false);
+  for (const auto& [rank, speaker] : {std::pair{0u, 4u}, {1u, 3u}, {2u, 4u}, {5u, 3u}})
+    records[rank].speaker = speaker;
+  const Roster roster = Roster::Build(0, records);
+  ASSERT_EQ(roster.speaker_count(), 2u);
+  EXPECT_EQ(roster.Speaker(0), Rank{4}) << "it speaks for rank 0";
+  EXPECT_EQ(roster.Speaker(1), Rank{3});
+  ASSERT_TRUE(Roster::Parse(roster.bytes()).ok());
+}
+
+TEST(Roster, EveryDamageIsNoticed) {
+  const Roster roster = Roster::Build(0, People(0, 3, true));
+  const View whole = roster.bytes().bytes;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    Bytes damaged(whole.begin(), whole.end());
+    damaged[i] ^= std::byte{4};
+    EXPECT_FALSE(Roster::Parse(Slice(View(damaged))).ok()) << "byte " << i;
+    EXPECT_FALSE(Roster::Parse(Slice(whole.first(i))).ok()) << "cut at " << i;
+  }
+}
+
+TEST(Roster, DescribesWhomItKnows) {
+  const Roster roster = Roster::Build(0, People(0, 6, false));
+  EXPECT_EQ(roster.DescribeRank(Rank{5}), "rank 5 (host node-1, pid 105)");
+  EXPECT_EQ(roster.DescribeRank(Rank{6}), "rank 6");
+  EXPECT_EQ(Roster().DescribeRank(Rank{0}), "rank 0");
+}
+
+TEST(Roster, ASubsetIsRenumberedAndKeepsTogetherWhoHadOneSpeaker) {
+  const Roster roster = Roster::Build(0, People(0, 12, true));
+  const auto some = roster.Subset({9, 2, 11, 3});
+  ASSERT_TRUE(some.ok());
+  ASSERT_EQ(some->size(), 4u);
+  EXPECT_EQ(*some->At(Rank{0}), Person(9));
+  EXPECT_EQ(*some->At(Rank{3}), Person(3));
+  EXPECT_EQ(*some->SpeakerOf(Rank{2}), Rank{0}) << "11 was with 9";
+  EXPECT_EQ(*some->SpeakerOf(Rank{3}), Rank{1});
+}
+
+TEST(RosterShelf, SharesWhatIsEqualAndHoldsNothingAlive) {
+  RosterShelf shelf;
+  const Roster built = Roster::Build(0, People(0, 5, true));
+  const auto first = shelf.Adopt(Slice(built.bytes().bytes));
+  const auto second = shelf.Adopt(Slice(built.bytes().bytes));
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->bytes().bytes.data(), second->bytes().bytes.data()) << "one copy";
+  ExpectPeople(*second, true);
+  std::weak_ptr<const Bytes> alive = first->bytes().owner;
+  EXPECT_EQ(alive.use_count(), 2);
+  Bytes damaged(built.bytes().bytes.begin(), built.bytes().bytes.end());
+  damaged.back() ^= std::byte{1};
+  EXPECT_FALSE(shelf.Adopt(Slice(View(damaged))).ok());
+}
+
+TEST(RosterInbox, KnowsSpeakersBeforeItIsComplete) {
+  const Roster built = Roster::Build(0, People(0, 400, true));
+  const View whole = built.bytes().bytes;
+  RosterInbox inbox;
+  std::uint32_t known = 0;
+  std::size_t first_known_at = 0, all_known_at = 0;
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::size_t piece = std::min<std::size_t>(whole.size() - at, 97);
+    ASSERT_TRUE(inbox.Push(Slice(whole.subspan(at, piece))).ok());
+    at += piece;
+    for (;;) {
+      const auto found = inbox.FindSpeaker(known);
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      if (!*found) break;
+      EXPECT_EQ((*found)->first, Rank{known * 4});
+      EXPECT_EQ((*found)->second, Person(known * 4));
+      if (known++ == 0) first_known_at = at;
+      all_known_at = at;
+    }
+  }
+  EXPECT_EQ(known, 100u);
+  EXPECT_LT(first_known_at, whole.size() / 3);
+  EXPECT_LT(all_known_at, whole.size() * 3 / 4) << "those spoken for come behind";
+  ASSERT_TRUE(inbox.complete());
+  const auto roster = inbox.Finish(nullptr);
+  ASSERT_TRUE(roster.ok());
+  ExpectPeople(*roster, true);
+}
+
+TEST(RosterInbox, PiecesOfOneBufferAreNotCopied) {
+  const Roster built = Roster::Build(0, People(0, 50, true));
+  const Slice whole = built.bytes();
+  RosterInbox inbox;
+  for (std::size_t at = 0; at < whole.bytes.size(); at += 100)
+    ASSERT_TRUE(inbox
+                    .Push(Slice(whole.bytes.subspan(
+                                    at, std::min<std::size_t>(100, whole.bytes.size() - at)),
+                                whole.owner))
+                    .ok());
+  const auto roster = inbox.Finish(nullptr);
+  ASSERT_TRUE(roster.ok());
+  EXPECT_EQ(roster->bytes().bytes.data(), whole.bytes.data());
+}
+
+TEST(RosterInbox, RefusesRubbishAndTooMuch) {
+  RosterInbox rubbish;
+  EXPECT_FALSE(rubbish.Push(Slice(View(Bytes(64, std::byte{3})))).ok());
+  const Roster built = Roster::Build(0, People(0, 2, false));
+  RosterInbox inbox;
+  ASSERT_TRUE(inbox.Push(built.bytes()).ok());
+  EXPECT_FALSE(inbox.Push(Slice(View(Bytes(1, std::byte{0})))).ok());
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 #include "bootstrap/tree.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ringlet/status.hpp"
 
 namespace ringlet::bootstrap {
-namespace {
 
-std::vector<RankRange> ChildrenOf(RankRange subtree, std::uint32_t arity) {
-  std::vector<RankRange> children;
+std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity) {
+  RINGLET_ASSERT(subtree.count > 0 && arity > 0);
+  std::vector<PlaceRange> children;
   const std::uint32_t below = subtree.count - 1;
   const std::uint32_t parts = std::min(arity, below);
   std::uint32_t first = subtree.first + 1;
@@ -20,21 +21,33 @@ std::vector<RankRange> ChildrenOf(RankRange subtree, std::uint32_t arity) {
   return children;
 }
 
-}  // namespace
-
-TreePlace PlaceInTree(Rank self, std::uint32_t size, std::uint32_t arity) {
-  RINGLET_ASSERT(Index(self) < size && arity > 0);
-  TreePlace place;
-  place.subtree = {0, size};
-  place.children = ChildrenOf(place.subtree, arity);
-  while (place.subtree.first != Index(self)) {
-    place.parent = Rank{place.subtree.first};
-    place.subtree = *std::ranges::find_if(place.children, [&](const RankRange& child) {
-      return Index(self) - child.first < child.count;
-    });
-    place.children = ChildrenOf(place.subtree, arity);
+TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> speakers,
+                       std::uint32_t arity) {
+  RINGLET_ASSERT(self < speakers.size());
+  std::vector<std::uint32_t> firsts;  // rank of the first of each speaker's ranks
+  std::unordered_map<std::uint32_t, std::uint32_t> place;
+  TreePlace out;
+  for (std::uint32_t rank = 0; rank < speakers.size(); ++rank) {
+    const auto [it, fresh] =
+        place.emplace(speakers[rank], static_cast<std::uint32_t>(firsts.size()));
+    if (fresh) firsts.push_back(rank);
+    if (!fresh && firsts[it->second] == self) out.children.push_back(rank);
   }
-  return place;
+  const std::uint32_t mine = place.at(speakers[self]);
+  if (firsts[mine] != self) {
+    out.parent = firsts[mine];
+    return out;
+  }
+  PlaceRange subtree{0, static_cast<std::uint32_t>(firsts.size())};
+  std::vector<PlaceRange> children = ChildrenOf(subtree, arity);
+  while (subtree.first != mine) {
+    out.parent = firsts[subtree.first];
+    subtree = *std::ranges::find_if(
+        children, [&](const PlaceRange& child) { return mine - child.first < child.count; });
+    children = ChildrenOf(subtree, arity);
+  }
+  for (const PlaceRange& child : children) out.children.push_back(firsts[child.first]);
+  return out;
 }
 
 }  // namespace ringlet::bootstrap

@@ -1,31 +1,38 @@
-// The control tree: a k-ary tree of contiguous rank ranges.
+// The control tree: a k-ary tree of contiguous ranges of places.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
-
-#include "ringlet/types.hpp"
 
 namespace ringlet::bootstrap {
 
-/// Ranks [first, first + count).
-struct RankRange {
+/// Places [first, first + count). A place is a rank, or a speaker among the speakers.
+struct PlaceRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  bool operator==(const RankRange&) const = default;
+  bool operator==(const PlaceRange&) const = default;
 };
 
-/// One rank's place. A subtree is a contiguous range whose first rank is its top, so tables of a
-/// subtree are joined by appending, and who is missing is a range.
+/// The subtrees below the top of `subtree`, ascending; the first place of each is the child.
+/// Whoever knows its subtree knows its children, so a parent tells each child its range and nobody
+/// needs more.
+/// \param arity  children at most; at least 1 (a chain)
+/// Depth is about log_arity(count); cost O(arity).
+std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity);
+
+/// Whom one rank of a group is connected to.
 struct TreePlace {
-  std::optional<Rank> parent;  ///< empty at rank 0
-  RankRange subtree;           ///< this rank and all below it
-  std::vector<RankRange>
-      children;  ///< their subtrees, ascending; the first rank of each is the child
+  std::optional<std::uint32_t> parent;  ///< empty at the top
+  std::vector<std::uint32_t> children;
+  bool operator==(const TreePlace&) const = default;
 };
 
-/// \param arity  children per rank at most; at least 1 (a chain).
-/// Depth is about log_arity(size); cost O(arity * depth).
-TreePlace PlaceInTree(Rank self, std::uint32_t size, std::uint32_t arity);
+/// The place of `self` in a tree in which ranks with the same speaker hang below the first of them,
+/// and these first ones form a k-ary tree in order of rank.
+/// \param speakers  by rank: equal for ranks of which one speaks for the others
+/// Cost  O(ranks)
+TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> speakers,
+                       std::uint32_t arity);
 
 }  // namespace ringlet::bootstrap

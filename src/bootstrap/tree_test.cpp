@@ -2,39 +2,67 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <numeric>
+
+#include "base/prng.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Tree, EveryRankHasTheParentThatNamesItAsChild) {
-  for (std::uint32_t size = 1; size <= 130; ++size)
-    for (const std::uint32_t arity : {1u, 2u, 3u, 8u, 200u}) {
-      std::vector<int> named(size, 0);
-      for (std::uint32_t r = 0; r < size; ++r) {
-        const TreePlace place = PlaceInTree(Rank{r}, size, arity);
-        EXPECT_LE(place.children.size(), arity);
-        std::uint32_t next = r + 1;
-        for (const RankRange& child : place.children) {
-          EXPECT_EQ(child.first, next) << "ranges are contiguous";
-          next += child.count;
-          ++named[child.first];
-          const TreePlace below = PlaceInTree(Rank{child.first}, size, arity);
-          EXPECT_EQ(below.parent, Rank{r});
-          EXPECT_EQ(below.subtree, child);
-        }
-        EXPECT_EQ(next, place.subtree.first + place.subtree.count);
-      }
-      EXPECT_EQ(named[0], 0);
-      for (std::uint32_t r = 1; r < size; ++r) EXPECT_EQ(named[r], 1) << "rank " << r;
-    }
+TEST(Tree, ChildrenShareWhatIsBelowEvenly) {
+  EXPECT_EQ(ChildrenOf({0, 1}, 8), (std::vector<PlaceRange>{}));
+  EXPECT_EQ(ChildrenOf({0, 6}, 2), (std::vector<PlaceRange>{{1, 3}, {4, 2}}));
+  EXPECT_EQ(ChildrenOf({4, 3}, 8), (std::vector<PlaceRange>{{5, 1}, {6, 1}}));
+  EXPECT_EQ(ChildrenOf({0, 9}, 1), (std::vector<PlaceRange>{{1, 8}}));
 }
 
-TEST(Tree, DepthIsLogarithmic) {
-  const std::uint32_t size = 1'000'000;
+std::vector<std::uint32_t> Alone(std::uint32_t size) {
+  std::vector<std::uint32_t> speakers(size);
+  std::iota(speakers.begin(), speakers.end(), 0u);
+  return speakers;
+}
+
+std::uint32_t DepthOf(std::uint32_t rank, const std::vector<TreePlace>& places) {
   std::uint32_t depth = 0;
-  for (Rank rank{size - 1}; Index(rank) != 0; ++depth) rank = *PlaceInTree(rank, size, 8).parent;
-  EXPECT_LE(depth, 8u);
+  for (; places[rank].parent; rank = *places[rank].parent)
+    if (++depth > places.size()) return depth;  // a loop
+  return depth;
+}
+
+TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Prng prng(seed);
+    const auto size = static_cast<std::uint32_t>(1 + prng.Below(80));
+    const auto arity = static_cast<std::uint32_t>(1 + prng.Below(9));
+    const std::uint64_t hosts = 1 + prng.Below(size);
+    std::vector<std::uint32_t> speakers = Alone(size);
+    if (prng.Chance(0.7))
+      for (std::uint32_t& one : speakers) one = static_cast<std::uint32_t>(prng.Below(hosts));
+    std::vector<TreePlace> places;
+    for (std::uint32_t rank = 0; rank < size; ++rank)
+      places.push_back(PlaceInGroup(rank, speakers, arity));
+    std::uint32_t edges = 0;
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      EXPECT_LE(DepthOf(rank, places), size) << "seed " << seed;
+      EXPECT_EQ(places[rank].parent.has_value(), rank != 0) << "seed " << seed;
+      for (const std::uint32_t child : places[rank].children) {
+        ++edges;
+        EXPECT_EQ(places[child].parent, rank) << "seed " << seed;
+      }
+    }
+    EXPECT_EQ(edges, size - 1) << "seed " << seed;
+  }
+}
+
+TEST(Tree, IsAsDeepAsTheLogarithm) {
+  const std::vector<std::uint32_t> speakers = Alone(4096);
+  std::vector<TreePlace> places;
+  for (std::uint32_t rank = 0; rank < 4096; ++rank)
+    places.push_back(PlaceInGroup(rank, speakers, 8));
+  std::uint32_t deepest = 0;
+  for (std::uint32_t rank = 0; rank < 4096; ++rank)
+    deepest = std::max(deepest, DepthOf(rank, places));
+  EXPECT_EQ(deepest, 4u);
 }
 
 }  // namespace

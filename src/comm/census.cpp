@@ -10,16 +10,6 @@
 namespace ringlet::comm {
 namespace {
 
-Result<std::vector<Card>> ReadCards(const bootstrap::Roster& roster) {
-  std::vector<Card> cards;
-  for (std::uint32_t rank = 0; rank < roster.size(); ++rank) {
-    RINGLET_TRY_ASSIGN(const bootstrap::Introduction introduction, roster.At(Rank{rank}));
-    RINGLET_TRY_ASSIGN(Card card, DecodeCard(introduction.card));
-    cards.push_back(std::move(card));
-  }
-  return cards;
-}
-
 // Only when digests differ, which all ranks see alike, are the values themselves exchanged.
 Status RequireSameSettings(Control& control, Rank self, const Settings& settings,
                            const std::vector<Card>& cards) {
@@ -43,10 +33,22 @@ Status RequireSameSettings(Control& control, Rank self, const Settings& settings
 
 }  // namespace
 
-Result<Census> TakeCensus(Control& control, Rank self, const Settings& settings,
+Result<std::vector<Card>> ReadCards(const Control& control) {
+  const bootstrap::Roster& roster = control.roster();
+  std::vector<Card> cards;
+  for (std::uint32_t rank = 0; rank < roster.size(); ++rank) {
+    RINGLET_TRY_ASSIGN(const bootstrap::Introduction introduction, roster.At(Rank{rank}));
+    RINGLET_TRY_ASSIGN(Card card, DecodeCard(introduction.card));
+    cards.push_back(std::move(card));
+  }
+  return cards;
+}
+
+Result<Census> TakeCensus(Control& control, std::vector<Card> cards, const Settings& settings,
                           const topology::HostView& here) {
+  const Rank self = control.rank();
   Census census;
-  RINGLET_TRY_ASSIGN(census.cards, ReadCards(control.roster()));
+  census.cards = std::move(cards);
   RINGLET_TRY(RequireSameSettings(control, self, settings, census.cards));
   std::map<std::uint64_t, std::uint32_t> host_index;
   std::vector<Rank> speakers;

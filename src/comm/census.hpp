@@ -16,11 +16,15 @@ struct Census {
   std::uint32_t ranks_on_host = 0;          ///< of this rank's host
 };
 
-/// Reads all cards, checks that settings agree, and exchanges host views: one rank of each host
+/// \param cards  by rank
+/// Checks that settings agree, and exchanges host views: one rank of each host
 /// sends its own, whatever the number of ranks there.
 /// Errors  kInvalidArgument  a setting that must agree does not; names setting, values and ranks
 ///         and as Control::AllGather.
-Result<Census> TakeCensus(Control& control, Rank self, const Settings& settings,
+Result<Census> TakeCensus(Control& control, std::vector<Card> cards, const Settings& settings,
                           const topology::HostView& here);
+
+/// The cards with which the ranks checked in, by rank.
+Result<std::vector<Card>> ReadCards(const Control& control);
 
 }  // namespace ringlet::comm

@@ -17,12 +17,12 @@ constexpr std::uint32_t kHopsMax = 256;
 
 }  // namespace
 
-Communicator::Communicator(Identity identity, std::shared_ptr<Process> process,
-                           std::unique_ptr<Control> control, Census census, plan::ChannelPlan plan,
-                           std::unique_ptr<transport::Links> links,
+Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Census census,
+                           plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
                            std::chrono::milliseconds timeout)
-    : identity_(identity),
-      process_(std::move(process)),
+    : origin_(std::move(origin)),
+      identity_{Rank{origin_.config.rank}, origin_.config.size, origin_.config.device,
+                origin_.credentials.magic},
       control_(std::move(control)),
       census_(std::move(census)),
       plan_(std::move(plan)),

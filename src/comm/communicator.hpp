@@ -9,6 +9,7 @@
 
 #include "collective/executor.hpp"
 #include "comm/census.hpp"
+#include "comm/config.hpp"
 #include "comm/control.hpp"
 #include "plan/channel_plan.hpp"
 #include "transport/links.hpp"
@@ -33,18 +34,19 @@ struct Call {
 
 class Communicator {
  public:
-  Communicator(Identity identity, std::shared_ptr<Process> process,
-               std::unique_ptr<Control> control, Census census, plan::ChannelPlan plan,
-               std::unique_ptr<transport::Links> links, std::chrono::milliseconds timeout);
+  Communicator(Origin origin, std::unique_ptr<Control> control, Census census,
+               plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
+               std::chrono::milliseconds timeout);
   /// Leaves in good order, unless it has failed or was aborted.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
   const Identity& identity() const { return identity_; }
+  const Origin& origin() const { return origin_; }
   const plan::ChannelPlan& plan() const { return plan_; }
   const Census& census() const { return census_; }
-  Control& control() { return *control_; }
+  Control& control() const { return *control_; }
   transport::Links& links() { return *links_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
 
@@ -72,8 +74,8 @@ class Communicator {
   std::string WhoIsMissing(const collective::Execution& running);
   std::shared_ptr<const collective::Flow> FlowFor(std::size_t count);
 
+  Origin origin_;  // its process's service thread serves the rest: it goes last
   Identity identity_;
-  std::shared_ptr<Process> process_;  // its service thread serves the rest: it goes last
   std::unique_ptr<Control> control_;
   Census census_;
   plan::ChannelPlan plan_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <future>
 #include <map>
 
 #include "base/digest.hpp"
@@ -10,6 +12,7 @@ namespace ringlet::comm {
 namespace {
 
 using bootstrap::Failure;
+using bootstrap::GroupId;
 using bootstrap::Member;
 
 constexpr std::chrono::seconds kLinger(5);
@@ -18,18 +21,28 @@ constexpr std::chrono::seconds kLastLadderStep(2);
 
 }  // namespace
 
-// What the service thread and the rank's thread share, under one lock. The member itself is touched
-// by the service thread only.
-struct Control::Shared {
+// The member and those who use it. Touched by the service thread only.
+struct Control::Carrier {
   std::shared_ptr<Member> member;
   os::SocketDriver* driver = nullptr;
   os::SocketDriver::Id id = 0;
-  Rank rank{};
+  std::map<GroupId, std::shared_ptr<Shared>> users;
+
+  void Look();
+};
+
+// What the service thread and the rank's thread share of one group, under one lock.
+struct Control::Shared {
+  std::shared_ptr<Carrier> carrier;
+  GroupId group = bootstrap::kWorld;
+  Doing doing;
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   bool standing = false;
-  bool over = false;
+  bool over = false;  // failed or left
+  bool left = false;
+  bootstrap::Milestones milestones;
   std::optional<bootstrap::Roster> roster;
   std::optional<Failure> failure;
   std::optional<bootstrap::Table> table;
@@ -38,78 +51,118 @@ struct Control::Shared {
   std::optional<Rank> asked;
   std::optional<bootstrap::Activity> answer;
 
-  void Look() {
+  void Look(Member& member) {
     const std::lock_guard lock(mutex);
-    if (over) return;
-    standing = member->standing();
-    if (standing && !roster) roster = member->roster();
-    if (auto one = member->TakeTable()) table = std::move(one);
+    if (left) return;
+    standing = member.standing();
+    milestones = member.milestones();
+    if (standing && !roster) roster = member.roster(group);
+    if (auto one = member.TakeTable(group)) table = std::move(one);
     for (auto& [key, message] : awaited)
-      if (!message) message = member->TakeMessage(key.first, key.second);
+      if (!message) message = member.TakeMessage(key.first, key.second, group);
     if (asked)
-      if (auto one = member->TakeAnswer(*asked)) answer = one;
-    if (member->Finished()) {
-      over = true;
-      failure = member->failure();
-      if (failure && on_failure) on_failure();
-      driver->Remove(id, kLinger);
+      if (auto one = member.TakeAnswer(*asked, group)) answer = one;
+    if (!failure && member.failure(group)) {
+      failure = member.failure(group);
+      if (on_failure) on_failure();
     }
+    over = failure || member.Finished();
+    changed.notify_all();
+  }
+
+  void MarkLeft() {
+    const std::lock_guard lock(mutex);
+    over = left = true;
     changed.notify_all();
   }
 };
 
+void Control::Carrier::Look() {
+  for (const auto& [group, shared] : users) shared->Look(*member);
+  if (!member->Finished()) return;
+  driver->Remove(id, kLinger);
+  users.clear();
+}
+
 Control::Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
-                 std::shared_ptr<Doing> doing, std::chrono::milliseconds operation_timeout)
+                 std::chrono::milliseconds operation_timeout)
     : process_(std::move(process)),
       shared_(std::move(shared)),
-      doing_(std::move(doing)),
       operation_timeout_(operation_timeout) {}
+
+bootstrap::GroupId Control::id() const {
+  return shared_->group;
+}
+
+Control::Doing& Control::doing() {
+  return shared_->doing;
+}
 
 Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process, Options options,
                                                const std::stop_token& abort) {
+  return Begin(std::move(process), std::move(options)).Finish(abort);
+}
+
+Control::Pending Control::Begin(std::shared_ptr<Process> process, Options options) {
+  auto carrier = std::make_shared<Carrier>();
   auto shared = std::make_shared<Shared>();
+  shared->carrier = carrier;
+  carrier->driver = &process->driver();
+  carrier->users.emplace(bootstrap::kWorld, shared);
   const auto join_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
-  shared->rank = options.member.rank;
-  shared->driver = &process->driver();
-  auto doing = std::make_shared<Doing>();
-  options.member.activity = [doing] {
-    bootstrap::Activity activity{.operations = doing->operations};
-    if (const std::int64_t rank = doing->waits_for; rank >= 0)
+  options.member.shelf = process->shelf();
+  options.member.activity = [users = &carrier->users](GroupId group) {
+    bootstrap::Activity activity;
+    const auto it = users->find(group);
+    if (it == users->end()) return activity;
+    activity.operations = it->second->doing.operations;
+    if (const std::int64_t rank = it->second->doing.waits_for; rank >= 0)
       activity.waits_for = static_cast<std::uint32_t>(rank);
     return activity;
   };
-  shared->member = std::make_shared<Member>(std::move(options.member));
-  std::unique_ptr<Control> control(
-      new Control(process, shared, doing, join_timeout + kLastLadderStep));
+  std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
+  control->rank_ = options.member.rank;
+  carrier->member = std::make_shared<Member>(std::move(options.member));
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
-  process->driver().Post([process = process.get(), shared, listeners] {
-    os::Hosted hosted{.machine = shared->member, .listeners = std::move(*listeners)};
-    hosted.changed = [shared] { shared->Look(); };
+  process->driver().Post([process = process.get(), carrier, listeners] {
+    os::Hosted hosted{.machine = carrier->member, .listeners = std::move(*listeners)};
+    hosted.changed = [carrier] { carrier->Look(); };
     hosted.note = [process](const Note& note) {
       process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
     };
-    shared->id = shared->driver->Add(std::move(hosted));
+    carrier->id = carrier->driver->Add(std::move(hosted));
   });
+  return {std::move(control), options.operation_timeout};
+}
+
+Result<std::unique_ptr<Control>> Control::Pending::Finish(const std::stop_token& abort) {
+  const std::shared_ptr<Shared> shared = control_->shared_;
   const std::stop_callback stop(abort, [&] {
-    control->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
-                                                    Index(shared->rank))});
+    control_->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
+                                                     Index(control_->rank_))});
   });
-  RINGLET_TRY(control->Await([&] { return shared->standing; }));
-  control->operation_timeout_ = options.operation_timeout;
-  control->roster_ = *shared->roster;
-  return control;
+  RINGLET_TRY(control_->Await([&] { return shared->standing; }));
+  control_->operation_timeout_ = operation_timeout_;
+  control_->roster_ = *shared->roster;
+  return std::move(control_);
+}
+
+bootstrap::Milestones Control::milestones() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->milestones;
 }
 
 Control::~Control() {
   Leave();
 }
 
-void Control::Command(std::function<void(Member&)> command) {
+void Control::Command(std::function<void(Member&, GroupId)> command) {
   process_->driver().Post([shared = shared_, command = std::move(command)] {
-    if (shared->member->Finished()) return;
-    command(*shared->member);
-    shared->driver->Nudge(shared->id);
+    Carrier& carrier = *shared->carrier;
+    if (carrier.member->Finished()) return shared->MarkLeft();
+    command(*carrier.member, shared->group);
+    carrier.driver->Nudge(carrier.id);
   });
 }
 
@@ -117,10 +170,12 @@ Status Control::Await(const std::function<bool()>& ready) {
   std::unique_lock lock(shared_->mutex);
   const auto done = [&] { return shared_->over || ready(); };
   if (!shared_->changed.wait_for(lock, operation_timeout_, done)) {
-    const std::string why = fmt::format("rank {} timed out after {} ms ", Index(shared_->rank),
-                                        operation_timeout_.count());
+    const std::string why =
+        fmt::format("rank {} timed out after {} ms ", Index(rank_), operation_timeout_.count());
     lock.unlock();
-    Command([why](Member& member) { member.Abort(Code::kTimeout, why + member.Phase()); });
+    Command([why](Member& member, GroupId group) {
+      member.Abort(Code::kTimeout, why + member.Phase(group), group);
+    });
     lock.lock();
     if (!shared_->changed.wait_for(lock, kLastLadderStep, [&] { return shared_->over; }))
       return Error{Code::kTimeout, why + "and the service thread does not answer"};
@@ -128,13 +183,13 @@ Status Control::Await(const std::function<bool()>& ready) {
   if (ready()) return Ok();
   if (shared_->failure) return Error{shared_->failure->code, shared_->failure->text};
   return Error{Code::kInvalidArgument,
-               fmt::format("rank {} has left this communicator", Index(shared_->rank))};
+               fmt::format("rank {} has left this communicator", Index(rank_))};
 }
 
 Result<bootstrap::Table> Control::Gather(bool barrier, Bytes payload) {
   auto shared_payload = std::make_shared<Bytes>(std::move(payload));
-  Command([barrier, shared_payload](Member& member) {
-    member.Gather(barrier, std::move(*shared_payload));
+  Command([barrier, shared_payload](Member& member, GroupId group) {
+    member.Gather(barrier, std::move(*shared_payload), group);
   });
   RINGLET_TRY(Await([&] { return shared_->table.has_value(); }));
   const std::lock_guard lock(shared_->mutex);
@@ -171,8 +226,8 @@ Status Control::RequireEqual(std::uint64_t value, std::string_view what) {
 Status Control::Send(Rank to, std::uint64_t tag, Bytes message) {
   if (const auto failed = failure()) return *failed;
   auto shared_message = std::make_shared<Bytes>(std::move(message));
-  Command([to, tag, shared_message](Member& member) {
-    member.Post(to, tag, std::move(*shared_message), os::SocketDriver::Now());
+  Command([to, tag, shared_message](Member& member, GroupId group) {
+    member.Post(to, tag, std::move(*shared_message), os::SocketDriver::Now(), group);
   });
   return Ok();
 }
@@ -183,7 +238,7 @@ Result<Bytes> Control::Receive(Rank from, std::uint64_t tag) {
     const std::lock_guard lock(shared_->mutex);
     shared_->awaited[key] = std::nullopt;
   }
-  Command([](Member&) {});  // it may be there already
+  Command([](Member&, GroupId) {});  // it may be there already
   const Status arrived = Await([&] { return shared_->awaited.at(key).has_value(); });
   const std::lock_guard lock(shared_->mutex);
   const std::optional<Bytes> message = std::move(shared_->awaited.at(key));
@@ -196,14 +251,16 @@ std::optional<bootstrap::Activity> Control::Ask(Rank whom, std::chrono::millisec
   std::unique_lock lock(shared_->mutex);
   shared_->asked = whom;
   shared_->answer.reset();
-  Command([whom](Member& member) { member.Ask(whom, os::SocketDriver::Now()); });
+  Command(
+      [whom](Member& member, GroupId group) { member.Ask(whom, os::SocketDriver::Now(), group); });
   shared_->changed.wait_for(lock, patience, [&] { return shared_->over || shared_->answer; });
   shared_->asked.reset();
   return std::exchange(shared_->answer, std::nullopt);
 }
 
 void Control::Fail(const Error& error) {
-  Command([error](Member& member) { member.Abort(error.code, error.message); });
+  Command(
+      [error](Member& member, GroupId group) { member.Abort(error.code, error.message, group); });
 }
 
 std::optional<Error> Control::failure() const {
@@ -230,10 +287,100 @@ void Control::Leave() {
     const std::lock_guard lock(shared_->mutex);
     shared_->on_failure = nullptr;
   }
-  Command([](Member& member) { member.Leave(); });
+  // A copy of `shared_`: the carrier forgets its own.
+  Command([shared = shared_](Member& member, GroupId group) {
+    member.Leave(group);
+    shared->MarkLeft();
+    shared->carrier->users.erase(group);
+  });
   // The process may end as soon as this returns: wait until the last words are with the kernel.
   std::unique_lock lock(shared_->mutex);
-  shared_->changed.wait_for(lock, kLastLadderStep, [&] { return shared_->over; });
+  shared_->changed.wait_for(lock, kLastLadderStep, [&] { return shared_->left; });
+}
+
+// ---- children ---------------------------------------------------------------------------------
+
+namespace {
+
+// The same on all ranks that form the same child, and on no others.
+GroupId ChildId(GroupId parent, std::string_view kind, std::uint64_t number, std::uint32_t first) {
+  const GroupId id = Digest().Add(parent).Add(kind).Add(number).Add(std::uint64_t{first}).value();
+  return id == bootstrap::kWorld ? 1 : id;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Control>> Control::Split(std::optional<std::int32_t> color,
+                                                std::int32_t key) {
+  const std::uint64_t number = ++children_;
+  Writer own;
+  own.U8(color ? 1 : 0).U32(static_cast<std::uint32_t>(color.value_or(0)));
+  own.U32(static_cast<std::uint32_t>(key));
+  RINGLET_TRY_ASSIGN(const bootstrap::Table table, AllGather(own.Take()));
+  std::vector<std::pair<std::int32_t, std::uint32_t>> order;  // key, rank
+  for (std::uint32_t rank = 0; rank < table.size() && color; ++rank) {
+    Reader in(table.At(Rank{rank}));
+    const bool has_color = in.U8() != 0;
+    const auto its_color = static_cast<std::int32_t>(in.U32());
+    const auto its_key = static_cast<std::int32_t>(in.U32());
+    if (!in.AtEnd())
+      return Error{Code::kProtocol, roster_.DescribeRank(Rank{rank}) + " split with rubbish"};
+    if (has_color && its_color == *color) order.emplace_back(its_key, rank);
+  }
+  if (!color) return std::unique_ptr<Control>();
+  std::ranges::sort(order);
+  std::vector<std::uint32_t> ranks;
+  for (const auto& [its_key, rank] : order) ranks.push_back(rank);
+  return Form(ChildId(shared_->group, "split", number, ranks.front()), ranks);
+}
+
+Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excluded) {
+  std::ranges::sort(excluded);
+  const auto is_excluded = [&](std::uint32_t rank) {
+    return std::ranges::binary_search(excluded, rank);
+  };
+  if (!excluded.empty() && excluded.back() >= roster_.size())
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} cannot be left out of a communicator of {}", excluded.back(),
+                             roster_.size())};
+  if (is_excluded(Index(rank_)))
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} cannot leave itself out", Index(rank_))};
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < roster_.size(); ++rank)
+    if (!is_excluded(rank)) ranks.push_back(rank);
+  return Form(ChildId(shared_->group, "shrink", ++children_, 0), ranks);
+}
+
+Result<std::unique_ptr<Control>> Control::Form(GroupId id,
+                                               const std::vector<std::uint32_t>& ranks) {
+  auto child = std::make_shared<Shared>();
+  child->carrier = shared_->carrier;
+  child->group = id;
+  auto formed = std::make_shared<std::promise<Status>>();
+  process_->driver().Post([parent = shared_->group, child, ranks, formed] {
+    Carrier& carrier = *child->carrier;
+    Status status =
+        carrier.member->Finished()
+            ? Status(Error{Code::kInvalidArgument, "the communicator was left"})
+            : carrier.member->Form(child->group, parent, ranks, os::SocketDriver::Now());
+    if (status.ok()) {
+      carrier.users.emplace(child->group, child);
+      carrier.driver->Nudge(carrier.id);
+      child->Look(*carrier.member);
+    }
+    formed->set_value(std::move(status));
+  });
+  auto outcome = formed->get_future();
+  if (outcome.wait_for(operation_timeout_) != std::future_status::ready)
+    return Error{Code::kTimeout, "the service thread does not answer"};
+  RINGLET_TRY(outcome.get());
+  std::unique_ptr<Control> control(new Control(process_, child, operation_timeout_));
+  const std::lock_guard lock(child->mutex);
+  control->roster_ = *child->roster;
+  const auto place = std::ranges::find(ranks, Index(rank_)) - ranks.begin();
+  control->rank_ = Rank{static_cast<std::uint32_t>(place)};
+  return control;
 }
 
 }  // namespace ringlet::comm

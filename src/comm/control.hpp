@@ -1,6 +1,7 @@
 // The control network as a rank's thread sees it: calls that wait. The Member behind it lives on
 // the service thread; every wait here has a deadline, ends when the communicator fails, and says
-// why.
+// why. Several Controls may live on the connections of one Member: what was split or shrunk from a
+// communicator keeps them, also after that one is gone.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -24,6 +25,24 @@ class Control {
     std::chrono::milliseconds operation_timeout{};  ///< of each call below
   };
 
+  /// A join that is under way on the service thread.
+  class Pending {
+   public:
+    /// Waits until all ranks are connected. Once. Errors  as Join.
+    Result<std::unique_ptr<Control>> Finish(const std::stop_token& abort);
+
+   private:
+    friend class Control;
+    Pending(std::unique_ptr<Control> control, std::chrono::milliseconds operation_timeout)
+        : control_(std::move(control)), operation_timeout_(operation_timeout) {}
+    std::unique_ptr<Control> control_;
+    std::chrono::milliseconds operation_timeout_;  // once it stands
+  };
+
+  /// Begins to join and returns at once, so that one thread can bring many ranks in. A Pending that
+  /// is dropped before it has finished fails the communicator on all ranks.
+  static Pending Begin(std::shared_ptr<Process> process, Options options);
+
   /// Checks in and waits until all ranks are connected.
   /// Errors  kTimeout   names the ranks that did not come
   ///         kPeerLost  names the rank that was lost
@@ -39,6 +58,21 @@ class Control {
 
   /// Who is in. Valid as long as this lives.
   const bootstrap::Roster& roster() const { return roster_; }
+  /// When it came how far, by the clock of os::Now.
+  bootstrap::Milestones milestones() const;
+  Rank rank() const { return rank_; }
+  /// The same on all its ranks, and another for each child of a communicator.
+  bootstrap::GroupId id() const;
+
+  // Collective: new communicators of some of the ranks, which reuse the connections of this one.
+  /// Those of the same colour come together, in the order of their keys and then of their ranks.
+  /// One all-gather for all colours together. Without a colour: takes part, and gets nothing.
+  /// Errors  as AllGather
+  Result<std::unique_ptr<Control>> Split(std::optional<std::int32_t> color, std::int32_t key);
+  /// All but `excluded`, in order of rank. Only those who stay call it; this communicator may have
+  /// failed. No exchange: that all named the same ranks is found at the first collective.
+  /// Errors  kInvalidArgument  a rank that does not exist, or this one
+  Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
 
   // Collective over all ranks, in the same order on all. Errors  as Join, later.
   Result<bootstrap::Table> AllGather(Bytes payload);
@@ -63,7 +97,7 @@ class Control {
     std::atomic<std::uint64_t> operations{0};  ///< begun so far
     std::atomic<std::int64_t> waits_for{-1};   ///< inside one: a rank; else -1
   };
-  Doing& doing() { return *doing_; }
+  Doing& doing();
   /// Asks `whom` what it does. Empty when it does not answer within `patience`: its process is
   /// stopped or gone.
   std::optional<bootstrap::Activity> Ask(Rank whom, std::chrono::milliseconds patience);
@@ -84,18 +118,22 @@ class Control {
   void set_operation_timeout(std::chrono::milliseconds timeout) { operation_timeout_ = timeout; }
 
  private:
+  struct Carrier;
   struct Shared;
   Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
-          std::shared_ptr<Doing> doing, std::chrono::milliseconds operation_timeout);
+          std::chrono::milliseconds operation_timeout);
+  Result<std::unique_ptr<Control>> Form(bootstrap::GroupId id,
+                                        const std::vector<std::uint32_t>& ranks);
   Status Await(const std::function<bool()>& ready);
   Result<bootstrap::Table> Gather(bool barrier, Bytes payload);
-  void Command(std::function<void(bootstrap::Member&)> command);
+  void Command(std::function<void(bootstrap::Member&, bootstrap::GroupId)> command);
 
   std::shared_ptr<Process> process_;
   std::shared_ptr<Shared> shared_;
-  std::shared_ptr<Doing> doing_;  // the service thread reads it
   std::chrono::milliseconds operation_timeout_;
   bootstrap::Roster roster_;
+  Rank rank_{};
+  std::uint64_t children_ = 0;  // formed so far: all ranks count alike
 };
 
 }  // namespace ringlet::comm

@@ -12,17 +12,10 @@ namespace ringlet::comm {
 /// Makes the id of a communicator and starts its root in this process. With RINGLET_COMM_ID (or
 /// NCCL_COMM_ID) the id names that fixed address, and rank 0 starts the root when it joins.
 /// Cost  one listener per address family until the communicator is formed.
-Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process);
-
-struct Config {
-  UniqueId id = {};
-  std::uint32_t rank = 0;
-  std::uint32_t size = 0;
-  std::uint32_t device = 0;  ///< what the caller calls the rank's device
-  std::optional<std::chrono::milliseconds> init_timeout = {};  ///< else RINGLET_INIT_TIMEOUT
-  std::optional<std::chrono::milliseconds> timeout =
-      {};  ///< of one operation, else RINGLET_TIMEOUT
-};
+/// \param parent_size  0, or the size of the communicator that the id grows
+/// Errors  kUnsupported  growth at a fixed address, where the next id would be the same
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
+                                std::uint32_t parent_size = 0);
 
 /// Forms the communicator together with all other ranks of `config.id`. Blocks until all are
 /// connected, one of them fails, or the time is over; `abort` ends it early.
@@ -31,5 +24,11 @@ struct Config {
 ///         kAborted  names who aborted           kProtocol  who does not fit
 Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
                                                 const Config& config, const std::stop_token& abort);
+
+/// Makes a communicator of the ranks that `control` joins, all of them ranks of `parent`. Blocks as
+/// Establish does. See family.hpp for what calls it.
+Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
+                                                     std::unique_ptr<Control> control,
+                                                     const std::stop_token& abort);
 
 }  // namespace ringlet::comm

@@ -10,6 +10,7 @@
 
 #include "base/env_map.hpp"
 #include "base/settings.hpp"
+#include "bootstrap/roster.hpp"
 #include "os/file_tree.hpp"
 #include "os/host.hpp"
 #include "os/interface_filter.hpp"
@@ -48,6 +49,9 @@ class Process {
   /// all. Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
   Result<std::vector<Address>> ReachableAddresses() const;
 
+  /// Rosters that ranks of this process share. The service thread's.
+  const std::shared_ptr<bootstrap::RosterShelf>& shelf() const { return shelf_; }
+
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
 
@@ -70,6 +74,7 @@ class Process {
   std::uint32_t usable_cores_ = 1;
   std::mutex warned_mutex_;
   std::set<std::string> warned_;
+  const std::shared_ptr<bootstrap::RosterShelf> shelf_ = std::make_shared<bootstrap::RosterShelf>();
   transport::InprocExchange inproc_;
   std::unique_ptr<os::SocketDriver> driver_;
   std::thread service_;

@@ -17,6 +17,7 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.host = process->host().name;
   config.pid = process->host().pid;
   config.handshake_timeout = process->settings().handshake_timeout;
+  config.silence_max = process->settings().silence_max;
   os::Hosted hosted{.machine = std::make_shared<bootstrap::Root>(std::move(config)),
                     .listeners = std::move(listeners)};
   hosted.note = [process = process.get()](const Note& note) {
@@ -37,8 +38,12 @@ Result<UniqueId> UniqueIdFromCommId(const Process& process) {
 
 }  // namespace
 
-Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process) {
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
+                                std::uint32_t parent_size) {
   if (!process->settings().comm_id.empty()) {
+    if (parent_size > 0)
+      return Error{Code::kUnsupported,
+                   "a communicator cannot grow where NCCL_COMM_ID fixes the address of its root"};
     if (process->settings().secret.text.empty())
       process->WarnOnce(
           "RINGLET_SECRET is not set: whoever can reach NCCL_COMM_ID's address can join");
@@ -51,6 +56,7 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process) {
   RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses());
   RINGLET_TRY_ASSIGN(auto endpoint, transport::Endpoint::Open({.interfaces = std::move(addresses),
                                                                .unix_listener = false}));
+  invitation.parent_size = parent_size;
   invitation.roots = endpoint.tcp;
   RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint.listeners)));
   return rendezvous::Encode(invitation);

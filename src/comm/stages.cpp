@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/agreement.hpp"
+#include "base/digest.hpp"
 #include "bootstrap/root.hpp"
 #include "comm/root.hpp"
 #include "discovery/placement.hpp"
 #include "discovery/scan.hpp"
+#include "os/file.hpp"
 #include "os/random.hpp"
 #include "transport/connect.hpp"
 
 namespace ringlet::comm {
 namespace {
-
-std::chrono::milliseconds InitTimeout(const Process& process, const Config& config) {
-  return config.init_timeout.value_or(process.settings().init_timeout);
-}
 
 std::chrono::milliseconds OperationTimeout(const Process& process, const Config& config) {
   return config.timeout.value_or(process.settings().timeout);
@@ -30,7 +29,8 @@ Result<transport::Endpoint> OpenEndpoint(Process& process, bool unix_listener) {
       {.interfaces = std::move(addresses), .seed = seed, .unix_listener = unix_listener});
 }
 
-Card CardOf(const Process& process, const Config& config, const Here& here, const Doors& doors) {
+Card CardOf(const Process& process, const Config& config, const Here& here,
+            const transport::Endpoint& door) {
   return Card{.host_hash = process.host_hash(),
               .process_hash = process.process_hash(),
               .network_namespace = process.host().net_namespace,
@@ -38,8 +38,8 @@ Card CardOf(const Process& process, const Config& config, const Here& here, cons
               .settings_digest = AgreementDigest(process.settings()),
               .device = config.device,
               .numa = here.numa,
-              .tcp = doors.data.tcp,
-              .unix_socket = doors.data.unix_socket};
+              .tcp = door.tcp,
+              .unix_socket = door.unix_socket};
 }
 
 transport::Neighbour NeighbourOf(Rank rank, const Census& census, const bootstrap::Roster& roster) {
@@ -87,6 +87,10 @@ transport::Choice ChoiceOf(LinkChoice links) {
 
 }  // namespace
 
+std::chrono::milliseconds InitTimeout(const Process& process, const Config& config) {
+  return config.init_timeout.value_or(process.settings().init_timeout);
+}
+
 Status CheckArguments(const Config& config) {
   if (config.size == 0 || config.size > bootstrap::kSizeMax)
     return Error{Code::kInvalidArgument, fmt::format("world size {} is not between 1 and {}",
@@ -120,34 +124,82 @@ Result<Here> LookAround(Process& process, const Config& config) {
   return Here{std::move(scan.view), numa};
 }
 
-Result<Doors> OpenDoors(Process& process) {
+Result<transport::Endpoint> OpenDataDoor(Process& process) {
+  return OpenEndpoint(process, true);
+}
+
+// Known to those who hold the id only. The hash of a host is not part of it: the abstract names of
+// UNIX sockets are those of a network namespace, which is what ranks must share to call each other.
+Address SpeakerAddress(const Invitation& invitation) {
+  const Secret name = KeyedHash(invitation.credentials.secret, {AsView("speaker of a host")});
+  std::string text = "ringlet-";
+  for (std::size_t i = 0; i < 16; ++i)
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(name[i]));
+  return Address::Unix(std::move(text));
+}
+
+Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config) {
   Doors doors;
   RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint(process, false));
-  RINGLET_TRY_ASSIGN(doors.data, OpenEndpoint(process, true));
+  RINGLET_TRY_ASSIGN(doors.data, OpenDataDoor(process));
+  const Settings& settings = process.settings();
+  const bool together = settings.host_speaker == OnOff::kOn && config.size > 1 &&
+                        settings.bootstrap == BootstrapShape::kTree;
+  if (!together) return doors;
+  // Whoever finds the door taken is spoken for; where none can be opened each speaks for itself.
+  auto listener = os::Listen(SpeakerAddress(invitation));
+  doors.speaks = listener.ok();
+  if (listener.ok()) doors.control.listeners.push_back(std::move(*listener));
+  if (doors.speaks || listener.error().os_errno == EADDRINUSE)
+    doors.speaker = SpeakerAddress(invitation);
   return doors;
 }
 
+Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) {
+  std::vector<Invitation> invitations;
+  RINGLET_TRY_ASSIGN(Invitation first, rendezvous::Decode(config.id));
+  if (first.parent_size > 0 && !config.grows && config.rank < first.parent_size)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} is one of the {} ranks that this unique id grows: those call "
+                             "grow on their communicator, new ones take ranks from {} up",
+                             config.rank, first.parent_size, first.parent_size)};
+  invitations.push_back(std::move(first));
+  if (config.more_ids.size() >= config.size)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} unique ids for {} ranks: each root needs a rank to serve",
+                             config.more_ids.size() + 1, config.size)};
+  if (!process.settings().comm_id.empty()) return invitations;  // one root, at its fixed address
+  for (const UniqueId& id : config.more_ids) {
+    RINGLET_TRY_ASSIGN(Invitation more, rendezvous::Decode(id));
+    invitations.push_back(std::move(more));
+  }
+  return invitations;
+}
+
 Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
-                                      const Invitation& invitation, const Here& here, Doors& doors,
-                                      const std::stop_token& abort) {
+                                      const std::vector<Invitation>& invitations, const Here& here,
+                                      Doors& doors, const std::stop_token& abort) {
   const Settings& settings = process->settings();
   bootstrap::MemberConfig member;
-  member.credentials = invitation.credentials;
+  for (const Invitation& invitation : invitations)
+    member.roots.push_back({invitation.credentials, invitation.roots});
   RINGLET_TRY_ASSIGN(member.nonce_seed, os::SecureRandom());
   member.rank = Rank{config.rank};
   member.size = config.size;
-  member.roots = invitation.roots;
   member.introduction.addresses = doors.control.tcp;
   if (member.introduction.addresses.size() > bootstrap::kAddressesMax)
     member.introduction.addresses.resize(bootstrap::kAddressesMax);
   member.introduction.host = process->host().name.substr(0, bootstrap::kHostBytesMax);
   member.introduction.pid = process->host().pid;
-  member.introduction.card = Encode(CardOf(*process, config, here, doors));
+  member.introduction.card = Encode(CardOf(*process, config, here, doors.data));
   member.shape = settings.bootstrap == BootstrapShape::kRing ? bootstrap::Shape::kRing
                                                              : bootstrap::Shape::kTree;
   member.arity = static_cast<std::uint16_t>(settings.tree_arity);
+  member.speaker = doors.speaker;
+  member.speaks = doors.speaks;
   member.timeout = InitTimeout(*process, config);
   member.handshake_timeout = settings.handshake_timeout;
+  member.silence_max = settings.silence_max;
   return Control::Join(process,
                        {.member = std::move(member),
                         .listeners = std::move(doors.control.listeners),
@@ -155,18 +207,45 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
                        abort);
 }
 
-Result<std::unique_ptr<transport::Links>> Connect(Process& process, const Config& config,
-                                                  const Invitation& invitation,
+Origin ChildOf(const Origin& parent, const Control& control) {
+  Origin child = parent;
+  child.config.rank = Index(control.rank());
+  child.config.size = control.roster().size();
+  // Of its own, so that no link of the parent's can be taken for one of the child's.
+  Writer id;
+  id.U64(control.id());
+  child.credentials.secret =
+      KeyedHash(parent.credentials.secret, {AsView("child of a communicator"), id.view()});
+  child.credentials.magic = Digest().Add(parent.credentials.magic).Add(control.id()).value();
+  return child;
+}
+
+Result<std::vector<Card>> ExchangeCards(const Origin& origin, Control& control, const Here& here,
+                                        const transport::Endpoint& door) {
+  RINGLET_TRY_ASSIGN(const bootstrap::Table table,
+                     control.AllGather(Encode(CardOf(*origin.process, origin.config, here, door))));
+  std::vector<Card> cards;
+  for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
+    RINGLET_TRY_ASSIGN(Card card, DecodeCard(table.At(Rank{rank})));
+    cards.push_back(std::move(card));
+  }
+  return cards;
+}
+
+Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const Census& census, Control& control,
-                                                  Doors& doors, const std::stop_token& abort) {
+                                                  transport::Endpoint door,
+                                                  const std::stop_token& abort) {
+  Process& process = *origin.process;
+  const Rank self{origin.config.rank};
   transport::ConnectRequest request;
-  request.credentials = invitation.credentials;
+  request.credentials = origin.credentials;
   RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
-  request.self = NeighbourOf(Rank{config.rank}, census, control.roster());
-  for (const Rank rank : NeighboursIn(plan, Rank{config.rank}))
+  request.self = NeighbourOf(self, census, control.roster());
+  for (const Rank rank : NeighboursIn(plan, self))
     request.peers.push_back(NeighbourOf(rank, census, control.roster()));
-  request.deadline = os::SocketDriver::Now() + InitTimeout(process, config);
+  request.deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
   request.options.choice = ChoiceOf(process.settings().links);
   request.options.pipe_bytes = process.settings().pipe_bytes;
   request.options.waiter.spin = SpinFor(census, process.usable_cores());
@@ -175,7 +254,7 @@ Result<std::unique_ptr<transport::Links>> Connect(Process& process, const Config
   std::stop_source stop;
   const std::stop_callback told(abort, [&] { stop.request_stop(); });
   control.OnFailure([&] { stop.request_stop(); });
-  auto links = transport::Connect(std::move(request), std::move(doors.data),
+  auto links = transport::Connect(std::move(request), std::move(door),
                                   {.driver = process.driver(),
                                    .inproc = process.inproc(),
                                    .abort = stop.get_token(),
@@ -191,20 +270,37 @@ Result<std::unique_ptr<transport::Links>> Connect(Process& process, const Config
   return links;
 }
 
-std::unique_ptr<Communicator> Settle(const std::shared_ptr<Process>& process, const Config& config,
-                                     const Invitation& invitation, std::unique_ptr<Control> control,
-                                     Census census, plan::ChannelPlan plan,
+Status Report(const Origin& origin, Control& control, const Timeline& timeline) {
+  Process& process = *origin.process;
+  process.logger().Log(LogLevel::kInfo, Subsystem::kInit, origin.config.device,
+                       timeline.Line(origin.config.rank, origin.config.size));
+  const std::string& file = process.settings().trace;
+  if (file.empty()) return Ok();
+  RINGLET_TRY_ASSIGN(const bootstrap::Table all, control.AllGather(Encode(timeline)));
+  if (origin.config.rank != 0) return Ok();
+  std::vector<RankTimeline> timelines;
+  for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+    RINGLET_TRY_ASSIGN(Timeline its, DecodeTimeline(all.At(Rank{rank})));
+    timelines.push_back({control.roster().DescribeRank(Rank{rank}), std::move(its)});
+  }
+  // A trace that cannot be written is no reason to fail a communicator.
+  if (const Status written = os::WriteFile(file, TraceOf(timelines)); !written.ok())
+    process.logger().Log(LogLevel::kWarn, Subsystem::kInit, origin.config.device,
+                         "RINGLET_TRACE: " + written.error().message);
+  return Ok();
+}
+
+std::unique_ptr<Communicator> Settle(Origin origin, std::unique_ptr<Control> control, Census census,
+                                     plan::ChannelPlan plan,
                                      std::unique_ptr<transport::Links> links) {
-  const auto timeout = OperationTimeout(*process, config);
+  const Config& config = origin.config;
+  const auto timeout = OperationTimeout(*origin.process, config);
   control->set_operation_timeout(timeout);
-  process->logger().Log(
+  origin.process->logger().Log(
       LogLevel::kInfo, Subsystem::kInit, config.device,
       fmt::format("rank {} nranks {} commId {:016x} hosts {} links {} - Init COMPLETE", config.rank,
-                  config.size, invitation.credentials.magic, census.hosts.size(),
-                  links->Summary()));
-  const Identity identity{Rank{config.rank}, config.size, config.device,
-                          invitation.credentials.magic};
-  return std::make_unique<Communicator>(identity, process, std::move(control), std::move(census),
+                  config.size, origin.credentials.magic, census.hosts.size(), links->Summary()));
+  return std::make_unique<Communicator>(std::move(origin), std::move(control), std::move(census),
                                         std::move(plan), std::move(links), timeout);
 }
 

@@ -7,6 +7,7 @@
 #include "comm/communicator.hpp"
 #include "comm/control.hpp"
 #include "comm/establish.hpp"
+#include "comm/timeline.hpp"
 #include "plan/channel_plan.hpp"
 #include "rendezvous/invitation.hpp"
 #include "transport/endpoint.hpp"
@@ -18,6 +19,15 @@ using rendezvous::Invitation;
 
 /// Errors  kInvalidArgument  a size of 0 or too large, a rank that is not below it.
 Status CheckArguments(const Config& config);
+
+/// Of forming a communicator.
+std::chrono::milliseconds InitTimeout(const Process& process, const Config& config);
+
+/// The ids' contents, the first one's first.
+/// Errors  kInvalidArgument  an id that is damaged or foreign; more ids than ranks; an id that
+/// grows
+///                           a communicator in the hands of a rank that is in it
+Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config);
 
 /// Rank 0 of an id with a fixed address starts the root there; for all others, nothing.
 /// Errors  kSystem  the address is taken or not of this host.
@@ -35,23 +45,36 @@ Result<Here> LookAround(Process& process, const Config& config);
 struct Doors {
   transport::Endpoint control;
   transport::Endpoint data;
+  /// Where the rank that speaks for this host listens, and whether that is this one: the first of a
+  /// host to open the door is.
+  std::optional<Address> speaker = {};
+  bool speaks = false;
 };
-Result<Doors> OpenDoors(Process& process);
+Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config);
+Result<transport::Endpoint> OpenDataDoor(Process& process);
 
 Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
-                                      const Invitation& invitation, const Here& here, Doors& doors,
-                                      const std::stop_token& abort);
+                                      const std::vector<Invitation>& invitations, const Here& here,
+                                      Doors& doors, const std::stop_token& abort);
+
+/// What a child communicator is: its own names, secret and ranks.
+Origin ChildOf(const Origin& parent, const Control& control);
+/// The cards of all ranks of `control`, which has no roster with fresh ones.
+Result<std::vector<Card>> ExchangeCards(const Origin& origin, Control& control, const Here& here,
+                                        const transport::Endpoint& door);
 
 /// Links to every rank that `plan` makes a neighbour of this one.
-Result<std::unique_ptr<transport::Links>> Connect(Process& process, const Config& config,
-                                                  const Invitation& invitation,
+Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const Census& census, Control& control,
-                                                  Doors& doors, const std::stop_token& abort);
+                                                  transport::Endpoint door,
+                                                  const std::stop_token& abort);
 
-std::unique_ptr<Communicator> Settle(const std::shared_ptr<Process>& process, const Config& config,
-                                     const Invitation& invitation, std::unique_ptr<Control> control,
-                                     Census census, plan::ChannelPlan plan,
+/// Logs the time line; with RINGLET_TRACE rank 0 writes that of all ranks.
+Status Report(const Origin& origin, Control& control, const Timeline& timeline);
+
+std::unique_ptr<Communicator> Settle(Origin origin, std::unique_ptr<Control> control, Census census,
+                                     plan::ChannelPlan plan,
                                      std::unique_ptr<transport::Links> links);
 
 }  // namespace ringlet::comm

@@ -12,6 +12,10 @@ Instant Now() {
   return std::max(std::chrono::duration_cast<Instant>(since_boot), Instant(1));
 }
 
+Instant UnixTime() {
+  return std::chrono::duration_cast<Instant>(std::chrono::system_clock::now().time_since_epoch());
+}
+
 std::string WallTimeText() {
   const time_t now = time(nullptr);
   struct tm parts {};

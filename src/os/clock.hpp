@@ -9,6 +9,9 @@ namespace ringlet::os {
 /// Monotonic, the same for all threads, never zero.
 Instant Now();
 
+/// Wall time since 1970, for comparing hosts. Jumps when somebody sets the clock.
+Instant UnixTime();
+
 /// Local wall time as log lines show it: "2025-11-20 18:14:03".
 std::string WallTimeText();
 

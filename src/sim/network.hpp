@@ -33,6 +33,9 @@ class Network {
   /// \param start    after kOrigin; before it, dials to the node are refused
   NodeId Add(std::unique_ptr<Machine> machine, const Address& address, Instant start);
 
+  /// The node listens at one more address.
+  void Listen(NodeId node, const Address& address) { listeners_[address] = node; }
+
   /// The node's process dies: its lines close, later dials are refused.
   void Kill(NodeId node, Instant when);
   /// The node's cable is pulled: nothing reaches it and nothing leaves it, nobody is told.

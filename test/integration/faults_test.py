@@ -28,6 +28,9 @@ class FaultCase(support.Case):
     def changed_id(self, *words):
         return self.run_to_end(FAULT_RANK, *words).wait_for("^ID ").split()[1]
 
+    # Each rank on a connection of its own, where a test must see what it says to the root.
+    EACH = {"RINGLET_HOST_SPEAKER": "0"}
+
     def join(self, text, rank, size, *more, **settings):
         return self.start(FAULT_RANK, "join", text, rank, size, *more, **settings)
 
@@ -82,7 +85,7 @@ class Forming(FaultCase):
         ranks = []
         for rank in (0, 1, 2):
             proxy, rerouted = self.proxied(holder, text)
-            ranks.append(self.join(rerouted, rank, 4))
+            ranks.append(self.join(rerouted, rank, 4, **self.EACH))
             proxy.wait_for_welcome()
         since = time.monotonic()
         ranks[1].signal(signal.SIGKILL)
@@ -93,7 +96,7 @@ class Forming(FaultCase):
         ranks = []
         for rank in (0, 2):
             proxy, rerouted = self.proxied(holder, text)
-            ranks.append(self.join(rerouted, rank, 3))
+            ranks.append(self.join(rerouted, rank, 3, **self.EACH))
             proxy.wait_for_welcome()
         since = time.monotonic()
         holder.signal(signal.SIGKILL)
@@ -265,7 +268,7 @@ class Strangers(FaultCase):
         ranks, callers = [], []
         for rank in range(2):
             proxy, rerouted = self.proxied(holder, text)
-            ranks.append(self.join(rerouted, rank, 3, 3, RINGLET_LINKS="tcp", **self.SLOW))
+            ranks.append(self.join(rerouted, rank, 3, 3, RINGLET_LINKS="tcp", **self.SLOW, **self.EACH))
             proxy.wait_for_welcome()
             ports = support.listening_ports(ranks[-1].pid)
             self.assertTrue(ports)
@@ -274,7 +277,7 @@ class Strangers(FaultCase):
                     callers.append(self.call(("127.0.0.1" if host == "0.0.0.0" else host, port),
                                              garbage))
         since = time.monotonic()
-        ranks.append(self.join(text, 2, 3, 3, RINGLET_LINKS="tcp", **self.SLOW))
+        ranks.append(self.join(text, 2, 3, 3, RINGLET_LINKS="tcp", **self.SLOW, **self.EACH))
         self.check_formed_soon(ranks, since)
 
 

@@ -14,7 +14,8 @@ inline Bytes PayloadOf(std::uint32_t rank, std::uint32_t round) {
   return payload;
 }
 
-/// Runs a Member through all-gather, barrier, a message to the next rank, all-gather, and leaves.
+/// Runs a Member through all-gather, barrier, a message to the next rank, a group of every second
+/// rank with an all-gather of its own, an all-gather, and leaves.
 class ScriptedRank final : public Machine {
  public:
   ScriptedRank(bootstrap::MemberConfig config, Instant operation_timeout)
@@ -37,6 +38,8 @@ class ScriptedRank final : public Machine {
   bool Finished() const override { return member_->Finished(); }
 
   const bootstrap::Member& member() const { return *member_; }
+  bootstrap::Member& member() { return *member_; }
+  const std::optional<bootstrap::Failure>& failure() const { return failure_; }
   /// Left after having seen all that it should.
   bool succeeded() const { return step_ == Step::kDone; }
   /// What it saw that it should not have; empty when all was right.
@@ -44,26 +47,33 @@ class ScriptedRank final : public Machine {
   Instant ended() const { return ended_; }
 
  private:
-  enum class Step : std::uint8_t { kJoin, kFirst, kBarrier, kMessage, kLast, kDone };
+  enum class Step : std::uint8_t { kJoin, kFirst, kBarrier, kMessage, kGroup, kLast, kDone };
+  static constexpr bootstrap::GroupId kEven = 50, kOdd = 51;
 
   void Play(Instant now) {
     if (member_->Finished()) {
       if (ended_ == Instant(0)) ended_ = now;
+      if (!failure_) failure_ = member_->failure();
       return;
     }
     while (Advance(now)) {
+    }
+    if (Failed()) {
+      if (ended_ == Instant(0)) ended_ = now;
+      failure_ = Failed();
+      for (const bootstrap::GroupId group : {bootstrap::kWorld, kEven, kOdd}) member_->Leave(group);
     }
     if (member_->Finished()) {
       if (ended_ == Instant(0)) ended_ = now;
     } else if (operation_deadline_ && now >= *operation_deadline_) {
       member_->Abort(Code::kTimeout, "timed out " + member_->Phase());
-      ended_ = now;
+      Play(now);
     }
   }
 
   bool Advance(Instant now) {
     const std::uint32_t rank = Index(config_.rank), size = config_.size;
-    if (member_->Finished()) return false;
+    if (member_->Finished() || Failed()) return false;
     switch (step_) {
       case Step::kJoin:
         if (!member_->standing()) return false;
@@ -84,6 +94,22 @@ class ScriptedRank final : public Machine {
         const auto message = member_->TakeMessage(Rank{from}, 5);
         if (!message) return false;
         if (*message != PayloadOf(from, 2)) wrong_ = "a wrong message";
+        std::vector<std::uint32_t> ranks;  // those of the same colour, the highest first
+        for (std::uint32_t r = size; r-- > 0;)
+          if (r % 2 == rank % 2) ranks.push_back(r);
+        if (!member_->Form(MyGroup(), bootstrap::kWorld, ranks, now).ok()) wrong_ = "no group";
+        member_->Gather(false, PayloadOf(rank, 4), MyGroup());
+        return Next(Step::kGroup);
+      }
+      case Step::kGroup: {
+        const auto table = member_->TakeTable(MyGroup());
+        if (!table) return false;
+        for (std::uint32_t r = 0; r < table->size(); ++r) {
+          const View entry = table->At(Rank{r});
+          const std::uint32_t whose = rank % 2 + 2 * (table->size() - 1 - r);
+          if (Bytes(entry.begin(), entry.end()) != PayloadOf(whose, 4)) wrong_ = "a wrong group";
+        }
+        member_->Leave(MyGroup());
         member_->Gather(false, PayloadOf(rank, 3));
         return Next(Step::kLast);
       }
@@ -95,6 +121,17 @@ class ScriptedRank final : public Machine {
       case Step::kDone: return false;
     }
     return false;
+  }
+
+  bootstrap::GroupId MyGroup() const { return Index(config_.rank) % 2 == 0 ? kEven : kOdd; }
+  // With the world's rank as its origin.
+  std::optional<bootstrap::Failure> Failed() const {
+    auto failure = member_->failure(MyGroup());
+    const std::uint32_t size = member_->roster(MyGroup()).size();
+    if (!failure || size == config_.size) return member_->failure();
+    if (failure->origin < size)
+      failure->origin = Index(config_.rank) % 2 + 2 * (size - 1 - failure->origin);
+    return failure;
   }
 
   bool Next(Step step) {
@@ -124,6 +161,7 @@ class ScriptedRank final : public Machine {
   Step step_ = Step::kJoin;
   std::optional<Instant> operation_deadline_;
   std::string wrong_;
+  std::optional<bootstrap::Failure> failure_;
   Instant ended_{0};
 };
 

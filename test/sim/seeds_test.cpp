@@ -36,6 +36,9 @@ WorldConfig RandomConfig(std::uint64_t seed, Prng& prng) {
   config.conditions.latency_max = Instant(1000u << prng.Below(14));  // 1 us to 8 ms
   config.conditions.refuse = prng.Chance(0.3) ? 0.3 : 0;
   config.conditions.chunk_max = prng.Chance(0.25) ? 1 + prng.Below(4) : 1 + prng.Below(2000);
+  config.speakers = prng.Chance(0.4);
+  if (prng.Chance(0.3))
+    config.roots = static_cast<std::uint32_t>(1 + prng.Below(std::min(config.size, 5u)));
   config.start_spread = prng.Chance(0.1) ? Instant(seconds(5)) : Instant(milliseconds(50));
   return config;
 }
@@ -94,7 +97,7 @@ void Judge(World& world, const WorldConfig& config, const Fate& fate, Outcome& o
       ++out.succeeded;
     } else {
       ++out.failed;
-      const bootstrap::Failure& failure = *rank.member().failure();
+      const bootstrap::Failure& failure = *rank.failure();
       if (!fate.any()) out.problem = "no fault, yet " + who + " failed: " + failure.text;
       if (!BlamesRightly(failure, fate)) out.problem = who + " blames wrongly: " + failure.text;
     }

@@ -26,7 +26,7 @@ class Story : public testing::TestWithParam<Shape> {
     ASSERT_TRUE(world.network().Run(until));
   }
   static std::string Why(World& world, std::size_t index) {
-    const auto& failure = world.rank(index).member().failure();
+    const auto& failure = world.rank(index).failure();
     return failure ? failure->text : "(no failure)";
   }
 };
@@ -56,7 +56,7 @@ TEST_P(Story, TheRankThatNeverStartsIsNamedByEverybodyInTime) {
   Run(world);
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_THAT(Why(world, i), HasSubstr("timed out waiting for rank 3: 5 of 6 ranks checked in"));
-    EXPECT_EQ(world.rank(i).member().failure()->code, Code::kTimeout);
+    EXPECT_EQ(world.rank(i).failure()->code, Code::kTimeout);
     EXPECT_LE(world.rank(i).ended(), Network::kOrigin + seconds(10)) << "before its own deadline";
   }
 }
@@ -77,7 +77,7 @@ TEST_P(Story, ARankKilledBeforeAllHaveCheckedInIsNamedAtOnce) {
   for (const std::size_t i : {0u, 2u}) {
     EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 1 (host host0, pid 1001) was lost"),
                                      HasSubstr("before all ranks had checked in")));
-    EXPECT_EQ(world.rank(i).member().failure()->origin, 1u);
+    EXPECT_EQ(world.rank(i).failure()->origin, 1u);
     EXPECT_LE(world.rank(i).ended(), Network::kOrigin + seconds(2) + milliseconds(100));
   }
 }
@@ -93,7 +93,7 @@ TEST_P(Story, TwoProcessesWithOneRankAreBothNamed) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 2 was given to two processes"),
                                      HasSubstr("pid 77"), HasSubstr("pid 1002")));
-    EXPECT_EQ(world.rank(i).member().failure()->code, Code::kInvalidArgument);
+    EXPECT_EQ(world.rank(i).failure()->code, Code::kInvalidArgument);
   }
 }
 
@@ -126,7 +126,7 @@ TEST_P(Story, AWrongSecretIsRefusedOnItsSideAndCostsOneLineOnOurs) {
   World world(Config(2));
   world.AddRank(0, Instant(0));
   bootstrap::MemberConfig stranger = world.ConfigOf(1);
-  stranger.credentials.secret[5] ^= std::byte{1};
+  stranger.roots[0].credentials.secret[5] ^= std::byte{1};
   world.AddRank(stranger, Instant(0));
   world.AddRank(1, seconds(1));
   Run(world);
@@ -177,7 +177,7 @@ TEST_P(Story, AMemberThatLeavesEarlyIsNotMissedUntilItIsNeeded) {
   world.AddAllRanks();
   Run(world);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(world.rank(i).succeeded());
-  EXPECT_FALSE(world.rank(0).member().failure());
+  EXPECT_FALSE(world.rank(0).failure());
 }
 
 TEST(Tree, FailureReachesEveryRankInLogarithmicTime) {
@@ -194,7 +194,7 @@ TEST(Tree, FailureReachesEveryRankInLogarithmicTime) {
   for (std::size_t i = 0; i < config.size; ++i) {
     failed += !world.rank(i).succeeded();
     if (i == 250 || world.rank(i).succeeded()) continue;
-    EXPECT_EQ(world.rank(i).member().failure()->origin, 250u);
+    EXPECT_EQ(world.rank(i).failure()->origin, 250u);
     // Up the tree and down again: depth is 3 at arity 8.
     EXPECT_LE(world.rank(i).ended(), Network::kOrigin + milliseconds(18 + 2 * 4 + 1));
   }

@@ -20,6 +20,9 @@ struct WorldConfig {
   Conditions conditions;
   Instant timeout = std::chrono::seconds(10);
   Instant start_spread = std::chrono::milliseconds(50);
+  Instant silence_max = std::chrono::seconds(60);
+  bool speakers = false;  ///< the first rank of each host of four speaks for it
+  std::uint32_t roots = 1;
 };
 
 inline Secret SecretOf(std::uint64_t seed) {
@@ -34,15 +37,29 @@ class World {
   explicit World(const WorldConfig& config)
       : config_(config), network_(config.seed, config.conditions), prng_(config.seed * 2 + 1) {
     credentials_ = {config.seed, SecretOf(config.seed)};
-    bootstrap::RootConfig root;
-    root.credentials = credentials_;
-    root.nonce_seed = SecretOf(config.seed + 1000);
-    root.host = "host0";
-    root.pid = 1;
-    root_ = network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(), Instant(0));
+    for (std::uint32_t index = 0; index < config.roots; ++index) {
+      bootstrap::RootConfig root;
+      root.credentials = CredentialsOf(index);
+      root.nonce_seed = SecretOf(config.seed + 1000 + index);
+      root.host = "host" + std::to_string(index);
+      root.pid = 1;
+      root.silence_max = config.silence_max;
+      roots_.push_back(
+          network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(index), Instant(0)));
+    }
   }
 
-  static Address RootAddress() { return Address::Ipv4(10, 255, 0, 1, 1); }
+  static Address RootAddress(std::uint32_t index = 0) {
+    return Address::Ipv4(10, 255, static_cast<std::uint8_t>(index), 1, 1);
+  }
+  static Address SpeakerAddress(std::uint32_t host) {
+    return Address::Unix("host" + std::to_string(host));
+  }
+  /// Each root's id has a secret of its own.
+  Credentials CredentialsOf(std::uint32_t root) const {
+    return root == 0 ? credentials_
+                     : Credentials{config_.seed + root, SecretOf(config_.seed + 77 * root)};
+  }
   static Address RankAddress(std::uint32_t rank) {
     return Address::Ipv4(10, static_cast<std::uint8_t>(rank >> 16),
                          static_cast<std::uint8_t>(rank >> 8), static_cast<std::uint8_t>(rank), 2);
@@ -50,15 +67,20 @@ class World {
 
   bootstrap::MemberConfig ConfigOf(std::uint32_t rank) {
     bootstrap::MemberConfig member;
-    member.credentials = credentials_;
+    for (std::uint32_t root = 0; root < config_.roots; ++root)
+      member.roots.push_back({CredentialsOf(root), {RootAddress(root)}});
     member.nonce_seed = SecretOf(prng_.Next());
     member.rank = Rank{rank};
     member.size = config_.size;
-    member.roots = {RootAddress()};
     member.introduction = {{RankAddress(rank)}, "host" + std::to_string(rank / 4), 1000 + rank, {}};
     member.shape = config_.shape;
     member.arity = config_.arity;
     member.timeout = config_.timeout;
+    member.silence_max = config_.silence_max;
+    if (config_.speakers) {
+      member.speaker = SpeakerAddress(rank / 4);
+      member.speaks = rank % 4 == 0;
+    }
     return member;
   }
 
@@ -66,6 +88,7 @@ class World {
   NodeId AddRank(const bootstrap::MemberConfig& member, Instant start) {
     const NodeId node = network_.Add(std::make_unique<ScriptedRank>(member, config_.timeout),
                                      RankAddress(Index(member.rank)), start);
+    if (member.speaks) network_.Listen(node, *member.speaker);
     ranks_.push_back(node);
     return node;
   }
@@ -84,8 +107,10 @@ class World {
   }
   NodeId node(std::size_t index) const { return ranks_[index]; }
   std::size_t ranks() const { return ranks_.size(); }
-  NodeId root() const { return root_; }
-  bootstrap::Root& root_machine() { return static_cast<bootstrap::Root&>(network_.machine(root_)); }
+  NodeId root(std::uint32_t index = 0) const { return roots_[index]; }
+  bootstrap::Root& root_machine(std::uint32_t index = 0) {
+    return static_cast<bootstrap::Root&>(network_.machine(roots_[index]));
+  }
   Network& network() { return network_; }
   Prng& prng() { return prng_; }
   const Credentials& credentials() const { return credentials_; }
@@ -95,7 +120,7 @@ class World {
   Network network_;
   Prng prng_;
   Credentials credentials_;
-  NodeId root_ = 0;
+  std::vector<NodeId> roots_;
   std::vector<NodeId> ranks_;
 };
 

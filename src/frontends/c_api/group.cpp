@@ -17,17 +17,15 @@ struct Group {
 };
 thread_local Group group;
 
-Status RunInit(const std::shared_ptr<comm::Process>& process, const InitJob& job,
-               const std::stop_token& abort) {
-  RINGLET_TRY_ASSIGN(auto communicator, comm::Establish(process, job.config, abort));
-  *job.out = Export(std::move(communicator));
+Status RunInit(const InitJob& job, const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(std::shared_ptr<comm::Communicator> communicator, job.form(abort));
+  *job.out = communicator ? Export(std::move(communicator)) : nullptr;
   return Ok();
 }
 
 // Each rank joins on a thread of its own: joining blocks until all have come.
 Status RunInits(const std::vector<InitJob>& jobs) {
-  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
-  if (jobs.size() == 1) return RunInit(process, jobs.front(), {});
+  if (jobs.size() == 1) return RunInit(jobs.front(), {});
   std::stop_source abort;
   std::mutex mutex;
   std::optional<Error> first;
@@ -35,7 +33,7 @@ Status RunInits(const std::vector<InitJob>& jobs) {
   threads.reserve(jobs.size());
   for (const InitJob& job : jobs)
     threads.emplace_back([&, job] {
-      const Status status = RunInit(process, job, abort.get_token());
+      const Status status = RunInit(job, abort.get_token());
       if (status.ok()) return;
       const std::lock_guard lock(mutex);
       if (!first) first = status.error();

@@ -1,15 +1,18 @@
 // ncclGroupStart and ncclGroupEnd: what is called between them on a thread is collected and run
 // together at the outermost end.
 #pragma once
+#include <functional>
+#include <stop_token>
+
 #include "comm/establish.hpp"
 #include "comm/group.hpp"
 #include "frontends/c_api/handles.hpp"
 
 namespace ringlet::c_api {
 
-/// A communicator to be formed; the handle is stored when it has been.
+/// A communicator to be formed; the handle is stored when it has been, or null where there is none.
 struct InitJob {
-  comm::Config config;
+  std::function<Result<std::unique_ptr<comm::Communicator>>(const std::stop_token&)> form;
   ncclComm_t* out;
 };
 

@@ -5,8 +5,10 @@
 
 #include <cstring>
 #include <set>
+#include <span>
 
 #include "comm/establish.hpp"
+#include "comm/family.hpp"
 #include "frontends/c_api/group.hpp"
 #include "frontends/c_api/guard.hpp"
 
@@ -28,17 +30,27 @@ Status CheckRank(int nranks, int rank) {
   return Ok();
 }
 
-Status InitRank(ncclComm_t* comm, int nranks, const UniqueId& id, int rank) {
+Status SubmitEstablish(std::shared_ptr<comm::Process> process, comm::Config config,
+                       ncclComm_t* out) {
+  *out = nullptr;
+  return SubmitInit(
+      {[process = std::move(process), config = std::move(config)](const std::stop_token& abort) {
+         return comm::Establish(process, config, abort);
+       },
+       out});
+}
+
+Status InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids, int rank) {
   RINGLET_TRY(RequireNonNull(comm, "comm"));
-  *comm = nullptr;
   RINGLET_TRY(CheckRank(nranks, rank));
-  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  RINGLET_TRY_ASSIGN(auto process, CurrentProcess());
   comm::Config config;
-  config.id = id;
+  config.id = FromNccl(ids.front());
+  for (const ncclUniqueId& id : ids.subspan(1)) config.more_ids.push_back(FromNccl(id));
   config.rank = static_cast<std::uint32_t>(rank);
   config.size = static_cast<std::uint32_t>(nranks);
   config.device = process->settings().local_rank.value_or(0);
-  return SubmitInit({config, comm});
+  return SubmitEstablish(std::move(process), std::move(config), comm);
 }
 
 Status CheckConfig(const ncclConfig_t* config) {
@@ -68,10 +80,56 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
     config.rank = static_cast<std::uint32_t>(i);
     config.size = static_cast<std::uint32_t>(ndev);
     config.device = static_cast<std::uint32_t>(devlist ? devlist[i] : i);
-    comms[i] = nullptr;
-    RINGLET_TRY(SubmitInit({config, &comms[i]}));
+    RINGLET_TRY(SubmitEstablish(process, config, &comms[i]));
   }
   return EndGroup();
+}
+
+Status InitScalable(ncclComm_t* comm, int nranks, int rank, int ids, const ncclUniqueId* list,
+                    const ncclConfig_t* config) {
+  RINGLET_TRY(CheckConfig(config));
+  RINGLET_TRY(RequireNonNull(list, "commIds"));
+  if (ids < 1 || ids > nranks)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("nId is {}, not between 1 and nranks = {}", ids, nranks)};
+  return InitRank(comm, nranks, std::span(list, static_cast<std::size_t>(ids)), rank);
+}
+
+Status SplitOff(ncclComm_t comm, int color, int key, ncclComm_t* out, const ncclConfig_t* config) {
+  RINGLET_TRY(RequireNonNull(out, "newcomm"));
+  *out = nullptr;
+  RINGLET_TRY(CheckConfig(config));
+  RINGLET_TRY_ASSIGN(auto parent, FindActive(comm));
+  const auto chosen =
+      color == NCCL_SPLIT_NOCOLOR ? std::nullopt : std::optional<std::int32_t>(color);
+  return SubmitInit({[parent, chosen, key](const std::stop_token& abort) {
+                       return comm::Split(*parent, chosen, key, abort);
+                     },
+                     out});
+}
+
+Status ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_t* out,
+                const ncclConfig_t* config, int flags) {
+  RINGLET_TRY(RequireNonNull(out, "newcomm"));
+  *out = nullptr;
+  RINGLET_TRY(CheckConfig(config));
+  RINGLET_TRY(RequireNonNull(excluded, "excludeRanksList"));
+  if (count < 1)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("excludeRanksCount is {}: nobody would be left out", count)};
+  RINGLET_TRY_ASSIGN(auto parent, FindActive(comm));
+  std::vector<std::uint32_t> ranks;
+  for (int i = 0; i < count; ++i) {
+    if (excluded[i] < 0)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("excludeRanksList[{}] is {}, below 0", i, excluded[i])};
+    ranks.push_back(static_cast<std::uint32_t>(excluded[i]));
+  }
+  if (flags & NCCL_SHRINK_ABORT) parent->Abort("ncclCommShrink ends it for the survivors");
+  return SubmitInit({[parent, ranks](const std::stop_token& abort) {
+                       return comm::Shrink(*parent, ranks, abort);
+                     },
+                     out});
 }
 
 Status CheckTypes(ncclDataType_t type, ncclRedOp_t op) {
@@ -175,20 +233,49 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return api::GuardInGroup(
-      "ncclCommInitRank", [&] { return api::InitRank(comm, nranks, api::FromNccl(commId), rank); });
+  return api::GuardInGroup("ncclCommInitRank", [&] {
+    return api::InitRank(comm, nranks, {&commId, 1}, rank);
+  });
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config) {
   return api::GuardInGroup("ncclCommInitRankConfig", [&]() -> Status {
     RINGLET_TRY(api::CheckConfig(config));
-    return api::InitRank(comm, nranks, api::FromNccl(commId), rank);
+    return api::InitRank(comm, nranks, {&commId, 1}, rank);
   });
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
   return api::GuardInGroup("ncclCommInitAll", [&] { return api::InitAll(comm, ndev, devlist); });
+}
+
+ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
+                                      ncclUniqueId* commIds, ncclConfig_t* config) {
+  return api::GuardInGroup("ncclCommInitRankScalable", [&] {
+    return api::InitScalable(newcomm, nranks, myrank, nId, commIds, config);
+  });
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
+                           ncclConfig_t* config) {
+  return api::GuardInGroup("ncclCommSplit",
+                           [&] { return api::SplitOff(comm, color, key, newcomm, config); });
+}
+
+ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
+                            ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags) {
+  return api::GuardInGroup("ncclCommShrink", [&] {
+    return api::ShrinkTo(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags);
+  });
+}
+
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int) {
+  return api::Guard("ncclCommRevoke", [&]() -> Status {
+    RINGLET_TRY_ASSIGN(const auto communicator, api::FindActive(comm));
+    communicator->Abort("ncclCommRevoke was called");
+    return Ok();
+  });
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
@@ -272,6 +359,10 @@ RINGLET_TWIN(ncclGetUniqueId);
 RINGLET_TWIN(ncclCommInitRank);
 RINGLET_TWIN(ncclCommInitRankConfig);
 RINGLET_TWIN(ncclCommInitAll);
+RINGLET_TWIN(ncclCommInitRankScalable);
+RINGLET_TWIN(ncclCommSplit);
+RINGLET_TWIN(ncclCommShrink);
+RINGLET_TWIN(ncclCommRevoke);
 RINGLET_TWIN(ncclCommFinalize);
 RINGLET_TWIN(ncclCommDestroy);
 RINGLET_TWIN(ncclCommAbort);

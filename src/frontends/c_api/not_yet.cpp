@@ -27,10 +27,6 @@ extern "C" {
   }                                       \
   extern decltype(name) p##name __attribute__((alias(#name)))
 
-RINGLET_NOT_YET(ncclCommInitRankScalable, ncclComm_t*, int, int, int, ncclUniqueId*, ncclConfig_t*);
-RINGLET_NOT_YET(ncclCommSplit, ncclComm_t, int, int, ncclComm_t*, ncclConfig_t*);
-RINGLET_NOT_YET(ncclCommShrink, ncclComm_t, int*, int, ncclComm_t*, ncclConfig_t*, int);
-RINGLET_NOT_YET(ncclCommRevoke, ncclComm_t, int);
 RINGLET_NOT_YET(ncclMemAlloc, void**, size_t);
 RINGLET_NOT_YET(ncclMemFree, void*);
 RINGLET_NOT_YET(ncclCommRegister, const ncclComm_t, void*, size_t, void**);

@@ -1,0 +1,115 @@
+// One communicator on the control network, as one rank sees it: its collectives, its messages, its
+// failure. Several of them live on the connections of one Member: the one that was formed with it,
+// and those that were split from it or shrunk. No I/O and no connections: frames come in, frames go
+// out, by rank of the group.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bootstrap/gather.hpp"
+#include "bootstrap/mailbox.hpp"
+#include "bootstrap/protocol.hpp"
+#include "bootstrap/roster.hpp"
+
+namespace ringlet::bootstrap {
+
+/// Names a group on the connections of a member; the same on all its ranks.
+using GroupId = std::uint64_t;
+/// The group of all ranks that joined together.
+inline constexpr GroupId kWorld = 0;
+
+struct GroupConfig {
+  GroupId id = kWorld;
+  std::uint32_t self = 0;
+  std::uint32_t size = 0;
+  std::uint64_t digest = 0;  ///< of the list of its ranks
+  Shape shape = Shape::kTree;
+  TreePlace place = {};  ///< where shape is kTree
+  MailboxLimits mailbox = {};
+};
+
+class Group {
+ public:
+  explicit Group(GroupConfig config);
+
+  GroupId id() const { return config_.id; }
+  std::uint32_t self() const { return config_.self; }
+  std::uint32_t size() const { return config_.size; }
+  std::uint64_t digest() const { return config_.digest; }
+  const TreePlace& place() const { return config_.place; }
+
+  const Roster& roster() const { return roster_; }
+  void set_roster(Roster roster) { roster_ = std::move(roster); }
+
+  /// A frame for another rank. `head` goes before `body`.
+  struct Out {
+    std::uint32_t to = 0;
+    FrameType type{};
+    Bytes head = {};
+    Slice body = {};
+  };
+  /// What is to be sent; empty most of the time. Take after every call.
+  std::vector<Out> TakeOut() { return std::exchange(out_, {}); }
+
+  // ---- What arrives.
+  void OnFrame(std::uint32_t from, FrameType type, const Slice& payload);
+  /// A rank is gone: its connection broke, or it was silent for too long.
+  void OnLost(std::uint32_t rank, Code code, const std::string& why);
+
+  // ---- What its owner wants.
+  void Gather(bool barrier, Bytes payload);
+  std::optional<Table> TakeTable() { return std::exchange(table_, std::nullopt); }
+  void Post(std::uint32_t to, std::uint64_t tag, Bytes message);
+  std::optional<Bytes> TakeMessage(std::uint32_t from, std::uint64_t tag) {
+    return mailbox_.Take(Rank{from}, tag);
+  }
+  void Ask(std::uint32_t whom);
+  std::optional<Activity> TakeAnswer(std::uint32_t from);
+  /// True once for each question of another rank that waits for an answer.
+  std::optional<std::uint32_t> TakeQuestion();
+  void Answer(std::uint32_t whom, const Activity& activity);
+
+  /// Ends it for all ranks, unless it has failed already: who is told is the member's business.
+  void Fail(const Failure& failure);
+  void FailHere(Code code, const std::string& text) { Fail({code, config_.self, text}); }
+  void FailOn(std::uint32_t peer, Code code, const std::string& what);
+  const std::optional<Failure>& failure() const { return failure_; }
+
+  bool HasLeft(std::uint32_t rank) const { return left_.contains(rank); }
+  bool gathering() const { return tree_ ? tree_->running() : ring_->running(); }
+  /// "in normal operation", or in which collective and for whom it waits.
+  std::string Phase() const;
+  std::string Name(std::uint32_t rank) const { return roster_.DescribeRank(Rank{rank}); }
+  std::string Awaited() const { return tree_ ? tree_->Awaited() : ring_->Awaited(); }
+
+ private:
+  void OnGatherFrame(std::uint32_t from, FrameType type, const Slice& payload);
+  void OnMessage(std::uint32_t from, const Slice& payload);
+  void Advance(const Status& status, std::uint32_t peer);
+  bool IsNeeded(std::uint32_t rank) const;
+  void RequirePresent();
+  void Misfit(std::uint32_t from, FrameType type);
+  void Emit(std::uint32_t to, FrameType type, Bytes head, Slice body = Slice()) {
+    out_.push_back({to, type, std::move(head), std::move(body)});
+  }
+
+  GroupConfig config_;
+  Roster roster_;
+  std::optional<TreeGather> tree_;
+  std::optional<RingGather> ring_;
+  Mailbox mailbox_;
+  std::vector<Out> out_;
+  std::optional<Table> table_;
+  std::set<std::uint32_t> left_;
+  std::vector<std::uint32_t> questions_;                      // at most one of each rank
+  std::map<std::uint32_t, std::optional<Activity>> answers_;  // by rank, of those that were asked
+  std::optional<Failure> failure_;
+  std::uint32_t gathers_ = 0;
+};
+
+}  // namespace ringlet::bootstrap

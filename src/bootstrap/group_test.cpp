@@ -1,0 +1,96 @@
+#include "bootstrap/group.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bootstrap/people_for_test.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+using testing::HasSubstr;
+
+// Rank 1 of 4: 0 above, 2 below.
+Group Middle() {
+  Group group({.id = 5, .self = 1, .size = 4, .place = {0, {2}}});
+  group.set_roster(RosterOf(4));
+  return group;
+}
+
+Slice Payload(Bytes bytes) {
+  return Slice(Share(std::move(bytes)));
+}
+
+TEST(Group, GathersAlongItsTree) {
+  Group group = Middle();
+  group.Gather(false, Bytes(1, std::byte{'1'}));
+  EXPECT_TRUE(group.TakeOut().empty()) << "the child is awaited";
+  EXPECT_EQ(group.Phase(),
+            "in collective 1 of the control network, waiting for rank 2 or those below it");
+  group.OnFrame(2, FrameType::kGather, Payload(GatherPayload(1, {{2, "2"}})));
+  const auto up = group.TakeOut();
+  ASSERT_EQ(up.size(), 1u);
+  EXPECT_EQ(up[0].to, 0u);
+  EXPECT_EQ(up[0].type, FrameType::kGather);
+  group.OnFrame(0, FrameType::kTable, Payload(TablePayload(1, {"0", "1", "2", "3"})));
+  const auto down = group.TakeOut();
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_EQ(down[0].to, 2u);
+  EXPECT_EQ(AsText(group.TakeTable()->At(Rank{3})), "3");
+  EXPECT_FALSE(group.failure());
+}
+
+TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
+  for (const auto& [from, type] : {std::pair{0u, FrameType::kGather},
+                                   {3u, FrameType::kGather},
+                                   {2u, FrameType::kTable},
+                                   {2u, FrameType::kBlock},
+                                   {2u, FrameType::kAnswer},
+                                   {2u, FrameType::kMessage},
+                                   {2u, FrameType::kForm},
+                                   {2u, FrameType::kRoster}}) {
+    Group group = Middle();
+    group.OnFrame(from, type, Slice());
+    ASSERT_TRUE(group.failure()) << static_cast<int>(type);
+    EXPECT_EQ(group.failure()->origin, from);
+    EXPECT_THAT(group.failure()->text, HasSubstr("rank " + std::to_string(from) + " (host host"));
+  }
+}
+
+TEST(Group, AQuestionIsHandedToWhoCanAnswerIt) {
+  Group group = Middle();
+  group.OnFrame(3, FrameType::kAsk, Slice());
+  group.OnFrame(3, FrameType::kAsk, Slice());
+  EXPECT_EQ(group.TakeQuestion(), 3u);
+  EXPECT_FALSE(group.TakeQuestion()) << "once for each rank";
+  group.Answer(3, Activity{7, 2u});
+  const auto out = group.TakeOut();
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].type, FrameType::kAnswer);
+  EXPECT_EQ(*ParseActivity(out[0].head), (Activity{7, 2u}));
+}
+
+TEST(Group, TheFirstFailureStaysAndNothingMovesAfterIt) {
+  Group group = Middle();
+  group.FailHere(Code::kAborted, "first");
+  group.OnLost(2, Code::kPeerLost, "second");
+  EXPECT_EQ(group.failure()->text, "first");
+  group.Gather(false, {});
+  group.Post(0, 1, {});
+  group.Ask(0);
+  EXPECT_TRUE(group.TakeOut().empty());
+}
+
+TEST(Group, WhoHasLeftIsMissedOnlyWhereItIsNeeded) {
+  Group group = Middle();
+  group.OnFrame(3, FrameType::kLeave, Slice());
+  group.OnLost(3, Code::kPeerLost, "was lost");
+  group.Gather(true, {});
+  EXPECT_FALSE(group.failure()) << "rank 3 is not next to it";
+  group.OnFrame(2, FrameType::kLeave, Slice());
+  ASSERT_TRUE(group.failure());
+  EXPECT_THAT(group.failure()->text, HasSubstr("rank 2 (host host1, pid 1002) has left"));
+}
+
+}  // namespace
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,422 @@
+// Member: from the first dial to standing. See member.hpp for the story.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bootstrap/difference.hpp"
+#include "bootstrap/member.hpp"
+#include "bootstrap/root.hpp"
+#include "bootstrap/seat.hpp"
+
+namespace ringlet::bootstrap {
+
+void Member::Begin(Instant now) {
+  milestones_.started = now;
+  root_lines_.assign(roots(), 0);
+  if (config_.speaker && !config_.speaks) {
+    Connect(Role::kSpeaker, kNoOrigin, config_.roots.front().credentials, {*config_.speaker},
+            now + config_.timeout);
+    return;
+  }
+  CallRootsFor(self());
+}
+
+// ---- checking in ------------------------------------------------------------------------------
+
+void Member::CallRoot(std::uint32_t root) {
+  const bool called =
+      root_lines_[root] != 0 || std::ranges::any_of(outgoing_, [&](const Outgoing& one) {
+        return one.role == Role::kRoot && one.peer == root;
+      });
+  if (!called)
+    Connect(Role::kRoot, root, config_.roots[root].credentials, config_.roots[root].addresses,
+            milestones_.started + config_.timeout);
+}
+
+// Who brings the first rank of a root's share is that root's herald: it carries the others' records
+// to the first root, and failures between the two.
+void Member::CallRootsFor(std::uint32_t rank) {
+  const std::uint32_t root = RootOfRank(rank, config_.size, roots());
+  CallRoot(root);
+  if (RanksOfRoot({root, roots()}, config_.size).first == rank) CallRoot(0);
+}
+
+bool Member::IsHeraldOf(std::uint32_t root) const {
+  const std::uint32_t first = RanksOfRoot({root, roots()}, config_.size).first;
+  return first == self() || std::ranges::count(followers_, first, &CheckIn::rank) > 0;
+}
+
+void Member::CheckInAt(LineId id, std::uint32_t root) {
+  const Instant left = std::max(milestones_.started + config_.timeout - now_, Instant(0));
+  const auto left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+  CheckIn check_in;
+  check_in.rank = self();
+  check_in.size = config_.size;
+  check_in.shape = config_.shape;
+  check_in.arity = config_.arity;
+  check_in.timeout_ms = static_cast<std::uint32_t>(std::min<std::int64_t>(left_ms, 0xffffffff));
+  check_in.root = {root, roots()};
+  check_in.introduction = config_.introduction;
+  SendFrame(id, ToFrame(check_in));
+  checked_in_ = true;
+  if (milestones_.called == Instant(0)) milestones_.called = now_;
+}
+
+void Member::OnRootOpened(LineId id, std::uint32_t root) {
+  root_lines_[root] = id;
+  CheckInAt(id, root);
+  for (const CheckIn& follower : followers_)
+    if (follower.root.index == root) SendFollower(id, follower);
+}
+
+void Member::OnFollower(LineId id, Line& line, const Frame& frame) {
+  auto check_in = ParseCheckIn(frame.payload.bytes);
+  if (!check_in.ok()) return DropCaller(id, check_in.error().message);
+  if (!config_.speaks || state_ != State::kJoining || reported_) {
+    SendFrame(id, ToFrame(FrameType::kReject,
+                          {Code::kInvalidArgument, check_in->rank,
+                           fmt::format("{} has joined with this unique id already: make a new one "
+                                       "for each communicator",
+                                       Name(self()))}));
+    Emit(Hangup{id});
+    lines_.erase(id);
+    callers_.erase(id);
+    return;
+  }
+  Register(id, line, Role::kChild, check_in->rank);
+  line.follower = true;
+  Writer speaker = BeginFrame(static_cast<std::uint8_t>(FrameType::kSpeaker));
+  SendFrame(id, EndFrame(std::move(speaker.U32(self()))));
+  if (welcome_) SendFrame(id, ToFrame(*welcome_));
+  // What cannot be is for the root to refuse: it names both sides.
+  const bool fits = check_in->rank < config_.size && check_in->size == config_.size &&
+                    check_in->root.count == roots();
+  check_in->root.index = fits ? RootOfRank(check_in->rank, config_.size, roots()) : own_root();
+  followers_.push_back(std::move(*check_in));
+  const CheckIn& follower = followers_.back();
+  if (fits) CallRootsFor(follower.rank);
+  if (const LineId root = root_lines_[follower.root.index]; root != 0) SendFollower(root, follower);
+}
+
+void Member::SendFollower(LineId line, const CheckIn& follower) {
+  Writer own, theirs;
+  Encode(own, config_.introduction);
+  Encode(theirs, follower.introduction);
+  SendFrame(line, ToFrame(FollowerCheckIn{follower, DifferenceOf(own.view(), theirs.view())}));
+}
+
+// ---- what the root says -----------------------------------------------------------------------
+
+void Member::OnRootFrame(Line& line, const Frame& frame) {
+  const View payload = frame.payload.bytes;
+  // Who knows that all are connected needs no root; what it says now comes too late.
+  if (state_ == State::kStanding) return;
+  switch (static_cast<FrameType>(frame.type)) {
+    case FrameType::kWelcome:
+      if (auto welcome = ParseWelcome(payload); welcome.ok()) {
+        if (line.peer == own_root()) OnWelcome(*welcome);
+        return;
+      }
+      break;
+    case FrameType::kReject:
+      if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
+      break;
+    case FrameType::kRoster:
+      if (is_tree() && line.peer == 0 && upper_ == 0 && roster_.size() == 0)
+        return OnRosterPiece(frame);
+      break;
+    case FrameType::kSection:
+      if (line.peer > 0 && IsHeraldOf(line.peer)) return OnSectionPiece(line, frame);
+      break;
+    case FrameType::kNeighbour:
+      if (!is_tree() && !FindSeat(kWorld)) return OnNeighbour(frame);
+      break;
+    case FrameType::kDone:
+      if (is_tree() || reported_) return OnRootDone(line);
+      break;
+    default: break;
+  }
+  FailHere(Code::kProtocol,
+           fmt::format("the root sent a frame of type {} that does not fit", frame.type));
+}
+
+void Member::OnWelcome(const Welcome& welcome) {
+  welcome_ = welcome;
+  const SharedBytes frame = Share(ToFrame(welcome));
+  for (const auto& [id, line] : lines_)
+    if (line.follower) Emit(Send{id, Slice(frame)});
+}
+
+void Member::OnRootDone(Line& line) {
+  line.done = true;
+  if (!is_tree()) Go();
+}
+
+void Member::OnRootClosed(std::uint32_t root, const std::string& why) {
+  root_lines_[root] = 0;
+  if (state_ == State::kStanding) return;
+  const bool own = root == own_root() && welcome_;
+  const std::string where = own ? fmt::format("host {}, pid {}", welcome_->host, welcome_->pid)
+                                : ToString(config_.roots[root].addresses.front());
+  const std::string which = roots() > 1 ? fmt::format("root {} of {}", root, roots()) : "the root";
+  if (own && welcome_->hosted_rank && *welcome_->hosted_rank != self())
+    return Fail(
+        {Code::kPeerLost, *welcome_->hosted_rank,
+         fmt::format("rank {} ({}), which also runs {}, was lost while this rank was {}: {}",
+                     *welcome_->hosted_rank, where, which, Phase(), why)});
+  Fail({Code::kPeerLost, kNoOrigin,
+        fmt::format("the process that runs {} ({}) was lost while this rank was {}: {}", which,
+                    where, Phase(), why)});
+}
+
+void Member::OnSectionPiece(const Line&, const Frame& frame) {
+  const Slice piece = frame.payload.Owned();
+  if (root_lines_[0] != 0) return SendPayload(root_lines_[0], FrameType::kSection, piece);
+  const auto first = std::ranges::find_if(
+      outgoing_, [](const Outgoing& one) { return one.role == Role::kRoot && one.peer == 0; });
+  if (first == outgoing_.end()) return;  // it was lost, which has been told
+  Writer header;
+  header.U32(static_cast<std::uint32_t>(piece.bytes.size()));
+  header.U8(static_cast<std::uint8_t>(FrameType::kSection));
+  first->waiting.emplace_back(Share(header.Take()));
+  first->waiting.push_back(piece);
+}
+
+// ---- along the tree ---------------------------------------------------------------------------
+
+void Member::OnUpperFrame(LineId id, Line& line, const Frame& frame) {
+  const View payload = frame.payload.bytes;
+  const bool speaker = line.role == Role::kSpeaker;
+  switch (static_cast<FrameType>(frame.type)) {
+    case FrameType::kSpeaker:
+      if (speaker && line.peer == kNoOrigin && payload.size() == 4) {
+        line.peer = Reader(payload).U32();
+        if (line.peer < config_.size) return;
+      }
+      break;
+    case FrameType::kWelcome:
+      if (auto welcome = ParseWelcome(payload); welcome.ok() && speaker) {
+        welcome_ = std::move(*welcome);
+        return;
+      }
+      break;
+    case FrameType::kReject:
+      if (const auto failure = ParseFailure(payload); failure.ok() && speaker)
+        return Fail(*failure);
+      break;
+    case FrameType::kRoster:
+      if (line.peer == kNoOrigin || roster_.size() != 0) break;
+      upper_ = id;
+      return OnRosterPiece(frame);
+    case FrameType::kGo:
+      if (reported_ && state_ == State::kJoining) return Go();
+      break;
+    default: break;
+  }
+  FailOn(line.peer, Code::kProtocol,
+         fmt::format("sent a frame of type {} that does not fit", frame.type));
+}
+
+void Member::OnRosterPiece(const Frame& frame) {
+  const Slice piece = frame.payload.Owned();
+  if (const Status pushed = inbox_.Push(piece); !pushed.ok())
+    return FailHere(pushed.error().code, pushed.error().message);
+  for (const auto& [id, line] : lines_)
+    if (line.role == Role::kChild) SendPayload(id, FrameType::kRoster, piece);
+  if (upper_ == 0 && inbox_.speaker_count()) subtree_ = PlaceRange{0, *inbox_.speaker_count()};
+  if (subtree_ && below_.empty()) below_ = ChildrenOf(*subtree_, config_.arity);
+  if (!below_.empty()) pieces_.push_back(piece);
+  ConnectToChildren();
+  if (!Finished() && inbox_.complete()) FinishRoster();
+}
+
+Instant Member::ChildDeadline() const {
+  // Two steps below the own deadline: whoever knows which connection fails speaks before the root,
+  // which knows only that something does.
+  return milestones_.started + config_.timeout - 2 * LadderStep(config_.timeout);
+}
+
+void Member::ConnectToChildren() {
+  while (!Finished() && dialled_ < below_.size()) {
+    const auto found = inbox_.FindSpeaker(below_[dialled_].first);
+    if (!found.ok()) return FailHere(found.error().code, found.error().message);
+    if (!*found) return;
+    const auto& [rank, introduction] = **found;
+    Connect(Role::kChild, Index(rank), config_.roots.front().credentials, introduction.addresses,
+            ChildDeadline())
+        .subtree = below_[dialled_++];
+  }
+}
+
+void Member::OnChildOpened(LineId id) {
+  for (const Slice& piece : pieces_) SendPayload(id, FrameType::kRoster, piece);
+  if (++opened_ == below_.size() && roster_.size() != 0) pieces_.clear();
+}
+
+void Member::FinishRoster() {
+  auto roster = inbox_.Finish(config_.shelf.get());
+  Status fits = roster.ok() ? CheckPlace(*roster) : Status(roster.error());
+  if (!fits.ok()) return FailHere(fits.error().code, fits.error().message);
+  inbox_ = RosterInbox();
+  roster_ = std::move(*roster);
+  milestones_.roster = now_;
+  if (opened_ == below_.size()) pieces_.clear();
+  TreePlace place;
+  if (upper_ != 0) {
+    Line& upper = lines_.at(upper_);
+    Register(upper_, upper, Role::kParent, upper.peer);
+    place.parent = upper.peer;
+  }
+  for (const PlaceRange& child : below_)
+    place.children.push_back(Index(roster_.Speaker(child.first)));
+  for (const CheckIn& follower : followers_) place.children.push_back(follower.rank);
+  OpenWorld(std::move(place));
+  ReportIfReady();
+}
+
+Status Member::CheckPlace(const Roster& roster) const {
+  if (roster.first() != 0 || roster.size() != config_.size)
+    return Error{Code::kProtocol,
+                 fmt::format("the roster has {} ranks, not {}", roster.size(), config_.size)};
+  RINGLET_TRY_ASSIGN(const Rank speaker, roster.SpeakerOf(config_.rank));
+  const bool mine = subtree_ ? subtree_->first < roster.speaker_count() &&
+                                   roster.Speaker(subtree_->first) == config_.rank
+                             : Index(speaker) == lines_.at(upper_).peer;
+  if (!mine)
+    return Error{Code::kProtocol, fmt::format("the roster gives rank {} another place in the tree "
+                                              "than the one that called it",
+                                              self())};
+  return Ok();
+}
+
+void Member::OnChildReady(Line& line) {
+  line.ready = true;
+  ++ready_;
+  ReportIfReady();
+}
+
+void Member::ReportIfReady() {
+  if (reported_ || roster_.size() == 0 || ready_ < below_.size() + followers_.size()) return;
+  reported_ = true;
+  milestones_.connected = now_;
+  if (upper_ != 0) return SendFrame(upper_, ToFrame(FrameType::kReady));
+  SendFrame(root_lines_[0], ToFrame(FrameType::kReady));
+  Go();
+}
+
+void Member::Go() {
+  state_ = State::kStanding;
+  milestones_.standing = now_;
+  const SharedBytes go = Share(ToFrame(FrameType::kGo));
+  for (const auto& [id, line] : lines_)
+    if (line.role == Role::kChild) Emit(Send{id, Slice(go)});
+  // The other roots' work is done when the first one's is.
+  for (std::uint32_t root = 1; root < roots(); ++root)
+    if (root_lines_[root] != 0 && IsHeraldOf(root))
+      SendFrame(root_lines_[root], ToFrame(FrameType::kReady));
+  followers_ = {};
+  below_.shrink_to_fit();
+}
+
+// ---- around the ring --------------------------------------------------------------------------
+
+void Member::OnNeighbour(const Frame& frame) {
+  const auto next = ParseIntroduction(frame.payload.bytes);
+  if (!next.ok()) return FailHere(Code::kProtocol, "the root sent a malformed neighbour frame");
+  Writer own;
+  Encode(own, config_.introduction);
+  if (config_.size > 1)
+    Connect(Role::kNext, (self() + 1) % config_.size, config_.roots.front().credentials,
+            next->addresses, ChildDeadline());
+  OpenWorld({});
+  Seat* const world = FindSeat(kWorld);
+  world->group.Gather(false, own.Take());
+  Settle(*world);
+}
+
+void Member::FinishRingRoster() {
+  Seat& world = *FindSeat(kWorld);
+  const auto table = world.group.TakeTable();
+  if (!table) return;
+  std::vector<RankRecord> records;
+  for (std::uint32_t rank = 0; rank < table->size(); ++rank) {
+    const View record = table->At(Rank{rank});
+    if (!ParseIntroduction(record).ok())
+      return FailOn(rank, Code::kProtocol, "sent an introduction that cannot be read");
+    records.push_back({Bytes(record.begin(), record.end()), rank});
+  }
+  roster_ = Roster::Build(0, records);
+  world.group.set_roster(roster_);
+  milestones_.roster = milestones_.connected = now_;
+  reported_ = true;
+  SendFrame(root_lines_[0], ToFrame(FrameType::kReady));
+}
+
+// ---- together ---------------------------------------------------------------------------------
+
+void Member::OpenWorld(TreePlace place) {
+  auto seat = std::make_unique<Seat>(GroupConfig{.id = kWorld,
+                                                 .self = self(),
+                                                 .size = config_.size,
+                                                 .digest = 0,
+                                                 .shape = config_.shape,
+                                                 .place = std::move(place),
+                                                 .mailbox = config_.mailbox});
+  seat->group.set_roster(roster_);
+  Seat& world = *seats_.emplace(kWorld, std::move(seat)).first->second;
+  Replay(world);
+}
+
+Failure Member::FailureOf(std::uint32_t peer, Code code, const std::string& what) const {
+  return {code, peer,
+          fmt::format("{} {}; {} noticed it while {}", Name(peer), what, Name(self()), Phase())};
+}
+
+void Member::FailOn(std::uint32_t peer, Code code, const std::string& what) {
+  Fail(FailureOf(peer, code, what));
+}
+
+void Member::Fail(const Failure& failure) {
+  if (Finished()) return;
+  if (state_ == State::kStanding) {  // a protocol's breach on a line that no group could mend
+    for (const auto& [id, seat] : seats_) seat->group.Fail(failure);
+    for (const auto& [id, seat] : seats_) Settle(*seat);
+    return;
+  }
+  failure_ = failure;
+  state_ = State::kOver;
+  Writer to_members = BeginFrame(static_cast<std::uint8_t>(FrameType::kFailure));
+  to_members.U64(kWorld);
+  Encode(to_members, failure);
+  CloseAll(Share(EndFrame(std::move(to_members))), Share(ToFrame(FrameType::kFailure, failure)));
+  seats_.clear();
+}
+
+std::string Member::JoiningPhase() const {
+  if (!checked_in_) {
+    if (outgoing_.empty()) return "beginning to join";
+    const Outgoing& first = outgoing_.front();
+    return fmt::format(
+        "connecting to {} ({})",
+        first.role == Role::kSpeaker ? "the rank that speaks for this host" : "the root",
+        first.dialler.Reasons());
+  }
+  if (!is_tree() && roster_.size() == 0 && FindSeat(kWorld))
+    return fmt::format("gathering the ring's addresses, waiting for {}",
+                       FindSeat(kWorld)->group.Awaited());
+  if (inbox_.speaker_count()) return "receiving the roster";
+  if (roster_.size() == 0) return "checked in and waiting for the other ranks";
+  std::vector<std::uint32_t> missing;
+  for (const auto& [id, line] : lines_)
+    if (line.role == Role::kChild && !line.ready) missing.push_back(line.peer);
+  for (const Outgoing& one : outgoing_)
+    if (one.role == Role::kChild) missing.push_back(one.peer);
+  if (missing.empty()) return "connected and waiting for the other ranks to connect";
+  std::ranges::sort(missing);
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(missing.size(), 8); ++i)
+    names += (i == 0 ? "" : ", ") + Name(missing[i]);
+  return "connecting to the ranks below: " + names + (missing.size() > 8 ? ", ..." : "");
+}
+
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,403 @@
+#include "bootstrap/difference.hpp"
+#include "bootstrap/member_scene_for_test.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+// ---- the root ---------------------------------------------------------------------------------
+
+TEST(Member, ChecksInWithWhatItIs) {
+  Scene scene(Config(3, 8));
+  scene.hand.Pass(seconds(2));
+  FarEnd& root = scene.Answer(Address::Ipv4(10, 255, 0, 1, 1));
+  const auto frame = root.Take(FrameType::kCheckIn);
+  ASSERT_TRUE(frame);
+  const auto check_in = ParseCheckIn(frame->payload.bytes);
+  ASSERT_TRUE(check_in.ok());
+  EXPECT_EQ(check_in->rank, 3u);
+  EXPECT_EQ(check_in->size, 8u);
+  EXPECT_EQ(check_in->shape, Shape::kTree);
+  EXPECT_EQ(check_in->arity, 2);
+  EXPECT_EQ(check_in->timeout_ms, 8000u) << "what is left of its patience";
+  EXPECT_EQ(check_in->introduction, Person(3));
+  EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
+}
+
+TEST(Member, ARefusedDialIsTriedAgain) {
+  Scene scene(Config(0, 2));
+  for (int i = 0; i < 5; ++i) {
+    scene.hand.Tell(Closed{scene.hand.dials.back().line, "connection refused"});
+    EXPECT_FALSE(scene.member.Finished());
+    scene.hand.Pass(*scene.member.Deadline() - scene.hand.now);
+    ASSERT_EQ(scene.hand.dials.size(), static_cast<std::size_t>(i) + 2);
+  }
+  EXPECT_THAT(scene.member.Phase(),
+              HasSubstr("connecting to the root (10.255.0.1:1: connection refused)"));
+  const Dial last = scene.hand.dials.back();
+  FarEnd root(scene.hand, last, kCredentials);
+  EXPECT_TRUE(root.Take(FrameType::kCheckIn));
+}
+
+TEST(Member, ARootThatNeverAnswersIsATimeout) {
+  Scene scene(Config(1, 2));
+  scene.hand.Tell(Closed{scene.hand.dials.back().line, "connection refused"});
+  scene.hand.Pass(seconds(10));
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
+  EXPECT_THAT(scene.Why(),
+              AllOf(HasSubstr("rank 1 (host host0, pid 1001) timed out connecting to the root"),
+                    HasSubstr("connection refused")));
+  EXPECT_TRUE(scene.member.Finished());
+  EXPECT_FALSE(scene.member.Deadline());
+}
+
+TEST(Member, AWrongSecretFailsAtOnceAndClearly) {
+  Scene scene(Config(1, 2));
+  Credentials other = kCredentials;
+  other.secret[0] = std::byte{1};
+  scene.Answer(Address::Ipv4(10, 255, 0, 1, 1), other);
+  ASSERT_TRUE(scene.member.Finished());
+  EXPECT_EQ(scene.member.failure()->code, Code::kProtocol);
+  EXPECT_THAT(scene.Why(), AllOf(HasSubstr("the root cannot be reached by rank 1"),
+                                 HasSubstr("the secrets differ")));
+}
+
+TEST(Member, AnotherCommunicatorsRootFailsAtOnceAndClearly) {
+  Scene scene(Config(1, 2));
+  scene.Answer(Address::Ipv4(10, 255, 0, 1, 1), {78, {}});
+  EXPECT_THAT(scene.Why(), HasSubstr("this unique id is stale"));
+}
+
+TEST(Member, ARejectionIsItsFailureUnchanged) {
+  Scene scene(Config(1, 2));
+  scene.CheckIn().Say(
+      ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 0"}));
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
+  EXPECT_EQ(scene.member.failure()->origin, kNoOrigin);
+  EXPECT_EQ(scene.Why(), "timed out waiting for rank 0");
+}
+
+TEST(Member, ARootThatIsLostIsNamed) {
+  Scene scene(Config(1, 2));
+  scene.CheckIn().Close("connection reset by peer");
+  EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
+  EXPECT_EQ(
+      scene.Why(),
+      "the process that runs the root (host roothost, pid 5) was lost while this rank was checked "
+      "in and waiting for the other ranks: connection reset by peer");
+}
+
+TEST(Member, ARootThatIsARankTooIsNamedAsThat) {
+  Scene scene(Config(1, 2));
+  scene.CheckIn(0).Close();
+  EXPECT_EQ(scene.member.failure()->origin, 0u);
+  EXPECT_THAT(scene.Why(),
+              HasSubstr("rank 0 (host roothost, pid 5), which also runs the root, was lost"));
+}
+
+TEST(Member, FramesOfTheRootThatDoNotFitAreTheRootsFault) {
+  Scene wrong(Config(1, 2));
+  wrong.CheckIn().Say(FrameType::kGather);
+  EXPECT_EQ(wrong.Why(), "the root sent a frame of type 10 that does not fit");
+  Scene early(Config(1, 2, Shape::kRing));
+  early.CheckIn().Say(FrameType::kDone);
+  EXPECT_EQ(early.Why(), "the root sent a frame of type 6 that does not fit")
+      << "before all was ready";
+  Scene roster(Config(0, 2));
+  roster.CheckIn().Say(FrameType::kRoster, RosterOf(3).bytes().bytes);
+  EXPECT_EQ(roster.Why(), "the roster has 3 ranks, not 2");
+  Scene long_one(Config(1, 2));
+  Writer out;
+  out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(2);
+  long_one.CheckIn().Say(out.Take());
+  EXPECT_THAT(long_one.Why(), HasSubstr("the root sent a frame of 1073741825 bytes"));
+}
+
+// ---- tree -------------------------------------------------------------------------------------
+
+TEST(Member, InATreeItPassesTheRosterReportsAndGoes) {
+  Middle scene(false);
+  EXPECT_FALSE(scene.member.standing());
+  EXPECT_EQ(scene.member.Phase(), "connected and waiting for the other ranks to connect");
+  scene.parent->Say(FrameType::kGo);
+  EXPECT_TRUE(scene.member.standing());
+  EXPECT_TRUE(scene.child->Take(FrameType::kGo));
+  EXPECT_EQ(scene.member.roster().DescribeRank(Rank{3}), "rank 3 (host host1, pid 1003)");
+  scene.root->Say(FrameType::kDone);
+  scene.root->Close();
+  EXPECT_FALSE(scene.member.Finished()) << "the root is not needed any more";
+  EXPECT_TRUE(scene.hand.notes.empty());
+}
+
+TEST(Member, TheTopOfATreeReportsToTheRoot) {
+  Scene scene(Config(0, 2));
+  FarEnd& root = scene.CheckIn();
+  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  EXPECT_EQ(scene.member.Phase(), "connecting to the ranks below: rank 1 (host host0, pid 1001)");
+  FarEnd& child = scene.Answer(Person(1).addresses[0]);
+  const auto identify = child.Take(FrameType::kIdentify);
+  ASSERT_TRUE(identify);
+  EXPECT_EQ(Reader(identify->payload.bytes).U32(), 0u);
+  EXPECT_FALSE(root.Take(FrameType::kReady));
+  child.Say(FrameType::kReady);
+  EXPECT_TRUE(root.Take(FrameType::kReady));
+  EXPECT_TRUE(scene.member.standing());
+}
+
+TEST(Member, AloneItStandsAtOnce) {
+  for (const Shape shape : {Shape::kTree, Shape::kRing}) {
+    Scene scene(Config(0, 1, shape));
+    FarEnd& root = scene.CheckIn();
+    if (shape == Shape::kTree) {
+      root.Say(FrameType::kRoster, RosterOf(1).bytes().bytes);
+    } else {
+      Writer out;
+      Encode(out, Person(0));
+      root.Say(FrameType::kNeighbour, out.view());
+    }
+    EXPECT_TRUE(root.Take(FrameType::kReady));
+    root.Say(FrameType::kDone);
+    EXPECT_TRUE(scene.member.standing());
+    scene.member.Gather(false, Bytes(1));
+    EXPECT_TRUE(scene.member.TakeTable());
+  }
+}
+
+TEST(Member, AChildThatCannotBeReachedIsNamedBeforeTheRootGivesUp) {
+  Scene scene(Config(0, 2));
+  FarEnd& root = scene.CheckIn();
+  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  scene.hand.Tell(Closed{scene.hand.dials.back().line, "no route to host"});
+  scene.hand.Pass(seconds(10) - 2 * LadderStep(seconds(10)));
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
+  EXPECT_EQ(scene.member.failure()->origin, 1u);
+  EXPECT_EQ(scene.Why(),
+            "rank 1 (host host0, pid 1001) cannot be reached by rank 0 (host host0, pid 1000): "
+            "10.0.0.1:99: no route to host");
+  EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
+}
+
+TEST(Member, AnAllGatherGoesUpAndComesDown) {
+  Middle scene;
+  scene.member.Gather(false, Bytes(1, std::byte{'1'}));
+  scene.hand.Drain();
+  EXPECT_EQ(scene.member.Phase(),
+            "in collective 1 of the control network, waiting for rank 2 or those below it");
+  EXPECT_FALSE(scene.parent->Take(FrameType::kGather));
+  scene.child->Say(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
+  const auto up = scene.parent->Take(FrameType::kGather);
+  ASSERT_TRUE(up);
+  EXPECT_EQ(Bytes(up->payload.bytes.begin(), up->payload.bytes.end()),
+            OfGroup(GatherPayload(1, {{1, "1"}, {2, "2"}})));
+  scene.parent->Say(FrameType::kTable, OfGroup(TablePayload(1, {"0", "1", "2", "3"})));
+  EXPECT_TRUE(scene.child->Take(FrameType::kTable));
+  const auto table = scene.member.TakeTable();
+  ASSERT_TRUE(table);
+  EXPECT_EQ(AsText(table->At(Rank{3})), "3");
+  EXPECT_FALSE(scene.member.TakeTable()) << "once";
+  EXPECT_EQ(scene.member.Phase(), "in normal operation");
+}
+
+TEST(Member, AFrameThatDoesNotFitFailsAllAndNamesItsSender) {
+  Middle parent;
+  parent.parent->Say(FrameType::kTable, OfGroup(GatherPayload(1, {})));
+  EXPECT_THAT(parent.Why(), HasSubstr("rank 0 (host host0, pid 1000) does not fit"));
+  EXPECT_EQ(parent.member.failure()->origin, 0u);
+  EXPECT_EQ(parent.child->TakeFailure(FrameType::kFailure).text, parent.Why());
+  Middle child;
+  child.child->Say(FrameType::kReady);
+  EXPECT_THAT(child.Why(),
+              HasSubstr("rank 2 (host host1, pid 1002) sent a frame of type 5 that does not fit"));
+  Middle roster;
+  roster.parent->Say(FrameType::kRoster, RosterOf(4).bytes().bytes);
+  EXPECT_THAT(roster.Why(), HasSubstr("sent a frame of type 8 that does not fit"));
+  Middle long_one;
+  Writer out;
+  out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(10);
+  long_one.child->Say(out.Take());
+  EXPECT_THAT(long_one.Why(),
+              HasSubstr("rank 2 (host host1, pid 1002) sent a frame of 1073741825 bytes"));
+  Middle kind;
+  kind.child->Say(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
+  kind.member.Gather(true, {});
+  EXPECT_THAT(
+      kind.Why(),
+      HasSubstr("rank 2 is in all-gather 1 of the control network, this rank in barrier 1"));
+}
+
+// ---- ring -------------------------------------------------------------------------------------
+
+struct InRing : Scene {
+  InRing() : Scene(Config(1, 3, Shape::kRing)) {
+    root = &CheckIn();
+    Writer out;
+    Encode(out, Person(2));
+    neighbour = out.Take();
+    root->Say(FrameType::kNeighbour, neighbour);
+  }
+  Bytes BlockOf(std::uint32_t sequence, std::uint32_t origin) {
+    Writer out;
+    Encode(out.U64(kWorld), GatherHeader{sequence, false, 0});
+    Encode(out.U32(origin), Person(origin));
+    return out.Take();
+  }
+  void Stand() {
+    next = &Answer(Person(2).addresses[0]);
+    previous = &CallAs(0, Purpose::kRing);
+    previous->Say(FrameType::kBlock, BlockOf(1, 0));
+    previous->Say(FrameType::kBlock, BlockOf(1, 2));
+    EXPECT_TRUE(root->Take(FrameType::kReady));
+    root->Say(FrameType::kDone);
+  }
+  FarEnd* root;
+  FarEnd* next = nullptr;
+  FarEnd* previous = nullptr;
+  Bytes neighbour;
+};
+
+TEST(Member, InARingItGathersTheRosterFromBehind) {
+  InRing scene;
+  EXPECT_FALSE(scene.member.standing());
+  scene.Stand();
+  EXPECT_TRUE(scene.member.standing());
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(*scene.member.roster().At(Rank{rank}), Person(rank));
+  EXPECT_TRUE(scene.next->Take(FrameType::kIdentify));
+  for (const std::uint32_t origin : {1u, 0u}) {
+    const auto block = scene.next->Take();
+    ASSERT_TRUE(block);
+    Reader in(block->payload.bytes.subspan(8));
+    DecodeGatherHeader(in);
+    EXPECT_EQ(in.U32(), origin);
+  }
+  EXPECT_FALSE(scene.next->Take()) << "the next rank has its own";
+}
+
+TEST(Member, ASecondNeighbourIsTheRootsFault) {
+  InRing scene;
+  scene.root->Say(FrameType::kNeighbour, scene.neighbour);
+  EXPECT_EQ(scene.Why(), "the root sent a frame of type 4 that does not fit");
+}
+
+TEST(Member, InARingOnlyBlocksComeFromBehind) {
+  InRing scene;
+  scene.Stand();
+  scene.previous->Say(FrameType::kGather, OfGroup(GatherPayload(1, {})));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 0 (host host0, pid 1000) sent a frame of type 10"));
+}
+
+// ---- together with the ranks of the host ------------------------------------------------------
+
+MemberConfig OnHost(std::uint32_t rank, bool speaks) {
+  MemberConfig config = Config(rank, 4);
+  config.speaker = Address::Unix("speaker");
+  config.speaks = speaks;
+  return config;
+}
+
+TEST(Member, AFollowerChecksInWithTheSpeakerOfItsHost) {
+  Scene scene(OnHost(3, false));
+  FarEnd& speaker = scene.Answer(Address::Unix("speaker"));
+  ASSERT_TRUE(speaker.Take(FrameType::kCheckIn));
+  EXPECT_EQ(scene.hand.dials.size(), 1u) << "no dial to the root";
+  Writer two;
+  speaker.Say(FrameType::kSpeaker, two.U32(2).view());
+  speaker.Say(ToFrame(Welcome{"roothost", 5, 0}));
+  speaker.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  EXPECT_TRUE(speaker.Take(FrameType::kReady));
+  speaker.Say(FrameType::kGo);
+  EXPECT_TRUE(scene.member.standing());
+  EXPECT_EQ(*scene.member.roster().At(Rank{1}), Person(1));
+}
+
+TEST(Member, AFollowerOfAnotherThanTheRostersSpeakerFails) {
+  Scene scene(OnHost(3, false));
+  FarEnd& speaker = scene.Answer(Address::Unix("speaker"));
+  Writer zero;
+  speaker.Say(FrameType::kSpeaker, zero.U32(0).view());
+  speaker.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  EXPECT_THAT(scene.Why(), HasSubstr("gives rank 3 another place"));
+}
+
+TEST(Member, ASpeakerThatIsNotThereOrVanishesIsDoneWithout) {
+  Scene refused(OnHost(3, false));
+  refused.hand.Tell(Closed{refused.hand.dials.back().line, "connection refused"});
+  for (int i = 0; i < 20 && refused.hand.dials.back().to != Address::Ipv4(10, 255, 0, 1, 1); ++i) {
+    refused.hand.Pass(milliseconds(50));
+    if (refused.hand.dials.back().to.kind == Address::Kind::kUnix)
+      refused.hand.Tell(Closed{refused.hand.dials.back().line, "connection refused"});
+  }
+  EXPECT_TRUE(refused.CheckIn().open());
+  Scene vanished(OnHost(3, false));
+  vanished.Answer(Address::Unix("speaker")).Close();
+  EXPECT_TRUE(vanished.CheckIn().open());
+}
+
+TEST(Member, ASpeakerPassesItsHostOnAndIsItsParent) {
+  Scene scene(OnHost(2, true));
+  FarEnd& root = scene.CheckIn();
+  FarEnd& follower = scene.Call(Purpose::kCheckIn);
+  follower.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, Person(3)}));
+  EXPECT_EQ(Reader(follower.Take(FrameType::kSpeaker)->payload.bytes).U32(), 2u);
+  EXPECT_EQ(ParseWelcome(follower.Take(FrameType::kWelcome)->payload.bytes)->host, "roothost");
+  const auto passed = ParseFollower(root.Take(FrameType::kFollower)->payload.bytes);
+  ASSERT_TRUE(passed.ok());
+  EXPECT_EQ(passed->check_in.rank, 3u);
+  EXPECT_EQ(*ApplyDifference(RecordOf(Person(2)), passed->difference, 1000), RecordOf(Person(3)));
+
+  FarEnd& parent = scene.Call(Purpose::kTree);
+  parent.Say(bootstrap::Call(0, {1, 1}));
+  parent.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  EXPECT_TRUE(follower.Take(FrameType::kRoster));
+  EXPECT_FALSE(parent.Take(FrameType::kReady));
+  follower.Say(FrameType::kReady);
+  EXPECT_TRUE(parent.Take(FrameType::kReady));
+  parent.Say(FrameType::kGo);
+  EXPECT_TRUE(follower.Take(FrameType::kGo));
+  ASSERT_TRUE(scene.member.standing());
+  FarEnd& late = scene.Call(Purpose::kCheckIn);
+  late.Say(ToFrame(CheckIn{1, 4, Shape::kTree, 2, 10'000, {}, Person(1)}));
+  EXPECT_THAT(late.TakeFailure(FrameType::kReject).text, HasSubstr("make a new one"));
+  EXPECT_TRUE(scene.member.standing());
+}
+
+TEST(Member, ARosterInPiecesIsPassedOnAsItComes) {
+  Scene scene(Config(1, 4));
+  scene.CheckIn();
+  FarEnd& parent = scene.CallAs(0, Purpose::kTree);
+  const Roster roster = RosterOf(4);
+  const View whole = roster.bytes().bytes;
+  const std::size_t half = whole.size() - 10;
+  parent.Say(FrameType::kRoster, whole.first(half));
+  FarEnd& child = scene.Answer(Person(2).addresses[0]);
+  EXPECT_EQ(child.Take(FrameType::kRoster)->payload.bytes.size(), half) << "before it is complete";
+  EXPECT_EQ(scene.member.Phase(), "receiving the roster");
+  parent.Say(FrameType::kRoster, whole.subspan(half));
+  EXPECT_EQ(child.Take(FrameType::kRoster)->payload.bytes.size(), 10u);
+  EXPECT_EQ(scene.member.roster().size(), 4u);
+}
+
+// ---- several roots ----------------------------------------------------------------------------
+
+TEST(Member, TheHeraldOfARootCarriesWhatItCollectsToTheFirst) {
+  MemberConfig config = Config(2, 4);
+  config.roots.push_back({kCredentials, {Address::Ipv4(10, 255, 1, 1, 1)}});
+  Scene scene(config);
+  FarEnd& own = scene.Answer(Address::Ipv4(10, 255, 1, 1, 1));
+  FarEnd& first = scene.Answer(Address::Ipv4(10, 255, 0, 1, 1));
+  for (FarEnd* root : {&first, &own}) {
+    const auto check_in = ParseCheckIn(root->Take(FrameType::kCheckIn)->payload.bytes);
+    EXPECT_EQ(check_in->root, (RootShare{root == &own ? 1u : 0u, 2}));
+  }
+  const Roster section = RosterOf(2, false, 2);
+  own.Say(FrameType::kSection, section.bytes().bytes);
+  EXPECT_EQ(first.Take(FrameType::kSection)->payload.bytes.size(), section.bytes().bytes.size());
+  own.Say(ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 3"}));
+  EXPECT_EQ(first.TakeFailure(FrameType::kFailure).text, "timed out waiting for rank 3")
+      << "so that the other root's ranks hear it";
+}
+
+}  // namespace
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,102 @@
+// One member in a test, and its surroundings: a root, a tree of four, callers.
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <list>
+
+#include "bootstrap/hand_for_test.hpp"
+#include "bootstrap/member.hpp"
+#include "bootstrap/people_for_test.hpp"
+#include "bootstrap/root.hpp"
+
+namespace ringlet::bootstrap {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+inline const Credentials kCredentials{77, {}};
+
+inline MemberConfig Config(std::uint32_t rank, std::uint32_t size, Shape shape = Shape::kTree) {
+  MemberConfig config;
+  config.roots = {{kCredentials, {Address::Ipv4(10, 255, 0, 1, 1)}}};
+  config.rank = Rank{rank};
+  config.size = size;
+  config.introduction = Person(rank);
+  config.shape = shape;
+  config.arity = 2;
+  config.timeout = seconds(10);
+  config.silence_max = Instant(0);
+  config.half_open_max = 3;
+  config.strangers_noted_max = 4;
+  config.mailbox = {.messages_max = 2, .bytes_max = 1000};
+  return config;
+}
+
+// As the parent of rank 1 in a binary tree of 4 would call it, and anybody else.
+inline Bytes Call(std::uint32_t rank, PlaceRange subtree = {1, 2}) {
+  return ToFrame(Identify{rank, subtree});
+}
+
+// One member, and its surroundings played by the test.
+class Scene {
+ public:
+  explicit Scene(MemberConfig config) : member(std::move(config)), hand(member) {
+    hand.Tell(Tick{});
+  }
+
+  /// Answers the dial to `to`, which must be under way, with the right secret or another one.
+  FarEnd& Answer(const Address& to, const Credentials& credentials = kCredentials) {
+    const auto dial = std::ranges::find_if(
+        hand.dials, [&](const Dial& one) { return one.to == to && !answered.contains(one.line); });
+    if (dial == hand.dials.end()) ADD_FAILURE() << "no dial to " << ToString(to);
+    answered.insert(dial->line);
+    return far_ends.emplace_back(hand, *dial, credentials);
+  }
+  FarEnd& Call(Purpose purpose, const Credentials& credentials = kCredentials) {
+    Nonce nonce{};
+    nonce[0] = static_cast<std::byte>(next_line);
+    return far_ends.emplace_back(hand, next_line++, credentials, purpose, nonce);
+  }
+  FarEnd& CallAs(std::uint32_t rank, Purpose purpose) {
+    FarEnd& far = Call(purpose);
+    far.Say(bootstrap::Call(rank));
+    return far;
+  }
+  /// Plays the root until the member has checked in and is welcomed.
+  FarEnd& CheckIn(std::optional<std::uint32_t> hosted_rank = std::nullopt) {
+    FarEnd& root = Answer(Address::Ipv4(10, 255, 0, 1, 1));
+    EXPECT_TRUE(root.Take(FrameType::kCheckIn));
+    root.Say(ToFrame(Welcome{"roothost", 5, hosted_rank}));
+    return root;
+  }
+  std::string Why() const { return member.failure() ? member.failure()->text : "(no failure)"; }
+
+  Member member;
+  Hand hand;
+  std::set<LineId> answered;
+  LineId next_line = kFirstAcceptedLine;
+  std::list<FarEnd> far_ends;
+};
+
+// Rank 1 of 4 in a binary tree: 0 above, 2 below, 3 elsewhere.
+struct Middle : Scene {
+  explicit Middle(bool standing = true, MemberConfig config = Config(1, 4))
+      : Scene(std::move(config)) {
+    root = &CheckIn(0);
+    parent = &CallAs(0, Purpose::kTree);
+    parent->Say(FrameType::kRoster, RosterOf(4).bytes().bytes);
+    child = &Answer(Person(2).addresses[0]);
+    child->Take(FrameType::kRoster);
+    child->Say(FrameType::kReady);
+    parent->Take(FrameType::kReady);
+    if (standing) parent->Say(FrameType::kGo);
+  }
+  FarEnd* root;
+  FarEnd* parent;
+  FarEnd* child;
+};
+
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,288 @@
+// Member: the groups that live on its connections. See member.hpp for the story.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/digest.hpp"
+#include "bootstrap/member.hpp"
+#include "bootstrap/seat.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+// What may wait for groups that others have formed earlier than this rank.
+constexpr std::size_t kEarlyFramesMax = 65'536;
+constexpr std::size_t kEarlyBytesMax = std::size_t{64} << 20;
+
+Slice GroupFrame(GroupId id, FrameType type, View head, View body) {
+  Writer out = BeginFrame(static_cast<std::uint8_t>(type));
+  return Slice(Share(EndFrame(std::move(out.U64(id).Raw(head).Raw(body)))));
+}
+
+}  // namespace
+
+const std::optional<Failure>& Member::failure(GroupId group) const {
+  static const std::optional<Failure> kNone;
+  if (failure_) return failure_;
+  const Seat* seat = FindSeat(group);
+  return seat ? seat->group.failure() : kNone;
+}
+
+const Roster& Member::roster(GroupId group) const {
+  const Seat* seat = group == kWorld ? nullptr : FindSeat(group);
+  return seat ? seat->group.roster() : roster_;
+}
+
+std::string Member::Phase(GroupId group) const {
+  if (state_ == State::kJoining) return JoiningPhase();
+  const Seat* seat = FindSeat(group);
+  return seat ? seat->group.Phase() : "after having left";
+}
+
+Member::Seat* Member::FindSeat(GroupId id) {
+  const auto it = seats_.find(id);
+  return it == seats_.end() ? nullptr : it->second.get();
+}
+const Member::Seat* Member::FindSeat(GroupId id) const {
+  const auto it = seats_.find(id);
+  return it == seats_.end() ? nullptr : it->second.get();
+}
+
+// ---- what arrives -----------------------------------------------------------------------------
+
+void Member::OnGroupFrame(const Line& line, const Frame& frame) {
+  const auto type = static_cast<FrameType>(frame.type);
+  const std::uint32_t from = line.peer;
+  Reader in(frame.payload.bytes);
+  const GroupId id = in.U64();
+  if (!in.ok()) return FailOn(from, Code::kProtocol, "sent a frame of no group");
+  const Slice payload(frame.payload.bytes.subspan(8), frame.payload.owner);
+  if (type == FrameType::kFailure && state_ == State::kJoining && !FindSeat(id)) {
+    const auto failure = ParseFailure(payload.bytes);
+    return failure.ok() ? Fail(*failure) : FailOn(from, Code::kProtocol, "sent rubbish");
+  }
+  if (left_groups_.contains(id)) return;
+  Seat* const seat = FindSeat(id);
+  if (!seat) return KeepEarly(id, {from, type, payload.Owned()});
+  const auto rank = seat->FromWorld(from);
+  if (!rank) return FailOn(from, Code::kProtocol, "speaks in a group in which it is not");
+  seat->group.OnFrame(*rank, type, payload);
+  Settle(*seat);
+}
+
+void Member::KeepEarly(GroupId id, Early early) {
+  early_bytes_ += early.payload.bytes.size();
+  if (++early_frames_ > kEarlyFramesMax || early_bytes_ > kEarlyBytesMax)
+    return FailOn(early.from, Code::kProtocol,
+                  "sends more to a communicator than may wait for this rank to form it");
+  early_[id].push_back(std::move(early));
+}
+
+void Member::Replay(Seat& seat) {
+  const auto it = early_.find(seat.group.id());
+  if (it == early_.end()) return;
+  const std::vector<Early> frames = std::move(it->second);
+  early_.erase(it);
+  for (const Early& early : frames) {
+    --early_frames_;
+    early_bytes_ -= early.payload.bytes.size();
+    if (const auto rank = seat.FromWorld(early.from))
+      seat.group.OnFrame(*rank, early.type, early.payload);
+  }
+  Settle(seat);
+}
+
+void Member::OnLost(std::uint32_t peer, Code code, const std::string& why) {
+  if (state_ == State::kJoining) return FailOn(peer, code, why);
+  lost_.emplace(peer, why);
+  for (const auto& [id, seat] : seats_) {
+    const auto rank = seat->FromWorld(peer);
+    if (!rank) continue;
+    seat->group.OnLost(*rank, code, why);
+    Settle(*seat);
+  }
+}
+
+// ---- commands ---------------------------------------------------------------------------------
+
+Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks,
+                    Instant now) {
+  now_ = now;
+  const Seat* const above = FindSeat(parent);
+  if (!above || FindSeat(id) || left_groups_.contains(id))
+    return Error{Code::kInvalidArgument, "the parent was left, or this group has been formed"};
+  RINGLET_TRY_ASSIGN(Roster roster, above->group.roster().Subset(ranks));
+  if (config_.shelf) {
+    RINGLET_TRY_ASSIGN(roster, config_.shelf->Adopt(roster.bytes()));
+  }
+  GroupConfig config{.id = id, .size = roster.size(), .mailbox = config_.mailbox};
+  std::vector<std::uint32_t> world, speakers;
+  Digest digest;
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    world.push_back(above->ToWorld(ranks[rank]));
+    digest.Add(std::uint64_t{world.back()});
+    RINGLET_TRY_ASSIGN(const Rank speaker, roster.SpeakerOf(Rank{rank}));
+    speakers.push_back(Index(speaker));
+    if (world.back() == self()) config.self = rank;
+  }
+  config.digest = digest.value();
+  config.place = PlaceInGroup(config.self, speakers, config_.arity);
+  auto seat = std::make_unique<Seat>(std::move(config));
+  seat->ranks = std::move(world);
+  for (std::uint32_t rank = 0; rank < seat->ranks.size(); ++rank)
+    seat->by_peer.emplace(seat->ranks[rank], rank);
+  seat->group.set_roster(std::move(roster));
+  Seat& formed = *seats_.emplace(id, std::move(seat)).first->second;
+  for (const auto& [peer, why] : lost_)
+    if (const auto rank = formed.FromWorld(peer)) formed.group.OnLost(*rank, Code::kPeerLost, why);
+  Settle(formed);
+  // Those who were given other ranks would wait for each other in vain: whoever is near hears ours.
+  Writer digest_of_ranks;
+  digest_of_ranks.U64(formed.group.digest());
+  TellGroup(formed, FrameType::kForm, Slice(digest_of_ranks.view()));
+  Replay(formed);
+  return Ok();
+}
+
+void Member::Gather(bool barrier, Bytes payload, GroupId group) {
+  Seat* const seat = FindSeat(group);
+  if (!seat) return;
+  RINGLET_ASSERT(state_ == State::kStanding);
+  seat->group.Gather(barrier, std::move(payload));
+  Settle(*seat);
+}
+
+std::optional<Table> Member::TakeTable(GroupId group) {
+  Seat* const seat = FindSeat(group);
+  return seat ? seat->group.TakeTable() : std::nullopt;
+}
+
+void Member::Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupId group) {
+  Seat* const seat = FindSeat(group);
+  if (!seat) return;
+  now_ = now;
+  seat->group.Post(Index(to), tag, std::move(message));
+  Settle(*seat);
+}
+
+std::optional<Bytes> Member::TakeMessage(Rank from, std::uint64_t tag, GroupId group) {
+  Seat* const seat = FindSeat(group);
+  return seat ? seat->group.TakeMessage(Index(from), tag) : std::nullopt;
+}
+
+void Member::Ask(Rank whom, Instant now, GroupId group) {
+  Seat* const seat = FindSeat(group);
+  if (!seat) return;
+  now_ = now;
+  seat->group.Ask(Index(whom));
+  Settle(*seat);
+}
+
+std::optional<Activity> Member::TakeAnswer(Rank from, GroupId group) {
+  Seat* const seat = FindSeat(group);
+  return seat ? seat->group.TakeAnswer(Index(from)) : std::nullopt;
+}
+
+// ---- what goes out ----------------------------------------------------------------------------
+
+// Does what the group has decided. Called whenever it has been touched.
+void Member::Settle(Seat& seat) {
+  if (Finished()) return;
+  while (const auto asker = seat.group.TakeQuestion())
+    seat.group.Answer(*asker, config_.activity ? config_.activity(seat.group.id()) : Activity());
+  for (Group::Out& out : seat.group.TakeOut()) SendOut(seat, std::move(out));
+  if (seat.group.failure() && !seat.told) {
+    seat.told = true;
+    if (state_ == State::kJoining) return Fail(*seat.group.failure());
+    Flood(seat);
+  }
+  if (!is_tree() && roster_.size() == 0) FinishRingRoster();
+}
+
+void Member::SendOut(Seat& seat, Group::Out out) {
+  const std::uint32_t peer = seat.ToWorld(out.to);
+  const auto way = way_.find(peer);
+  constexpr std::size_t kWorthNoCopy = 4096;
+  if (way == way_.end() || out.body.bytes.size() < kWorthNoCopy)
+    return PostTo(peer, GroupFrame(seat.group.id(), out.type, out.head, out.body.bytes));
+  Writer header;
+  header.U32(static_cast<std::uint32_t>(8 + out.head.size() + out.body.bytes.size()));
+  header.U8(static_cast<std::uint8_t>(out.type)).U64(seat.group.id()).Raw(out.head);
+  SendFrame(way->second, header.Take());
+  Emit(Send{way->second, std::move(out.body)});
+}
+
+// To any rank: over the line that stands, or one that is made now and kept.
+void Member::PostTo(std::uint32_t peer, const Slice& frame) {
+  if (const auto way = way_.find(peer); way != way_.end()) {
+    Emit(Send{way->second, frame});
+    return;
+  }
+  auto it = std::ranges::find_if(outgoing_, [&](const Outgoing& one) {
+    return one.peer == peer && one.role != Role::kRoot && one.role != Role::kSpeaker;
+  });
+  if (it == outgoing_.end()) {
+    const auto introduction = roster_.size() == 0
+                                  ? Result<Introduction>(Error{Code::kProtocol, "no roster yet"})
+                                  : roster_.At(Rank{peer});
+    if (!introduction.ok())
+      return FailHere(introduction.error().code, introduction.error().message);
+    Connect(Role::kPeerOut, peer, config_.roots.front().credentials, introduction->addresses,
+            now_ + config_.timeout);
+    it = std::prev(outgoing_.end());
+  }
+  it->waiting.push_back(frame);
+}
+
+void Member::Flood(Seat& seat) {
+  Writer failure;
+  Encode(failure, *seat.group.failure());
+  const Slice payload(Share(failure.Take()));
+  TellGroup(seat, FrameType::kFailure, payload);
+  // Those next in the tree of a group that has hardly spoken may have no line yet.
+  const TreePlace& place = seat.group.place();
+  std::vector<std::uint32_t> next = place.children;
+  if (place.parent) next.push_back(*place.parent);
+  for (const std::uint32_t rank : next) {
+    const std::uint32_t peer = seat.ToWorld(rank);
+    if (!way_.contains(peer) && !lost_.contains(peer) && !seat.group.HasLeft(rank))
+      PostTo(peer, GroupFrame(seat.group.id(), FrameType::kFailure, {}, payload.bytes));
+  }
+}
+
+void Member::TellGroup(Seat& seat, FrameType type, const Slice& payload) {
+  // On the line that all else took, behind all else.
+  const Slice frame = GroupFrame(seat.group.id(), type, {}, payload.bytes);
+  for (const auto& [peer, line] : way_) {
+    const auto rank = seat.FromWorld(peer);
+    if (rank && !seat.group.HasLeft(*rank)) Emit(Send{line, frame});
+  }
+}
+
+// ---- endings ----------------------------------------------------------------------------------
+
+void Member::Abort(Code code, const std::string& why, GroupId group) {
+  if (Finished()) return;
+  if (state_ == State::kJoining) return FailHere(code, why);
+  Seat* const seat = FindSeat(group);
+  if (!seat) return;
+  seat->group.FailHere(code, why);
+  Settle(*seat);
+}
+
+void Member::Leave(GroupId group) {
+  if (Finished()) return;
+  if (state_ == State::kJoining)
+    return FailHere(Code::kAborted, fmt::format("{} gave up {}", Name(self()), Phase()));
+  const auto it = seats_.find(group);
+  if (it == seats_.end()) return;
+  TellGroup(*it->second, FrameType::kLeave, Slice());
+  seats_.erase(it);
+  left_groups_.insert(group);
+  if (!seats_.empty()) return;
+  state_ = State::kOver;
+  // A root that has not heard yet that all are connected must not take this for a loss.
+  CloseAll(nullptr, is_tree() ? Share(ToFrame(FrameType::kReady)) : nullptr);
+}
+
+}  // namespace ringlet::bootstrap

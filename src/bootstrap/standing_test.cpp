@@ -1,0 +1,319 @@
+#include "bootstrap/member_scene_for_test.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+// ---- messages ---------------------------------------------------------------------------------
+
+Bytes Message(std::uint64_t tag, std::string_view text) {
+  Writer out;
+  return out.U64(kWorld).U64(tag).Raw(AsView(text)).Take();
+}
+
+TEST(Member, PostsOverALineThatItMakesOnce) {
+  Middle scene;
+  scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'a'}), scene.hand.now);
+  scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'b'}), scene.hand.now);
+  scene.hand.Drain();
+  FarEnd& three = scene.Answer(Person(3).addresses[0]);
+  scene.member.Post(Rank{3}, 6, Bytes(1, std::byte{'c'}), scene.hand.now);
+  scene.hand.Drain();
+  EXPECT_TRUE(three.Take(FrameType::kIdentify));
+  for (const auto& [tag, text] : {std::pair(5, "a"), std::pair(5, "b"), std::pair(6, "c")}) {
+    const auto frame = three.Take(FrameType::kMessage);
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(Bytes(frame->payload.bytes.begin(), frame->payload.bytes.end()),
+              Message(static_cast<std::uint64_t>(tag), text));
+  }
+}
+
+TEST(Member, KeepsMessagesBySenderAndTag) {
+  Middle scene;
+  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
+  three.Say(FrameType::kMessage, Message(5, "first"));
+  three.Say(FrameType::kMessage, Message(5, "second"));
+  EXPECT_FALSE(scene.member.TakeMessage(Rank{3}, 6));
+  EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5));
+  EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "first");
+  EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "second");
+  scene.member.Post(Rank{1}, 9, Bytes(2, std::byte{'m'}), scene.hand.now);
+  EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{1}, 9)), "mm") << "to itself";
+}
+
+TEST(Member, AMessageThatComesBeforeTheGoIsKept) {
+  Middle scene(false);
+  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
+  three.Say(FrameType::kMessage, Message(5, "I stand already"));
+  EXPECT_FALSE(three.hung_up());
+  scene.parent->Say(FrameType::kGo);
+  ASSERT_TRUE(scene.member.standing());
+  EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "I stand already");
+}
+
+Bytes Answer(const Activity& activity) {
+  Writer out;
+  Encode(out.U64(kWorld), activity);
+  return out.Take();
+}
+
+TEST(Member, AsksAnotherWhatItIsDoing) {
+  Middle scene;
+  scene.member.Ask(Rank{3}, scene.hand.now);
+  scene.hand.Drain();
+  EXPECT_FALSE(scene.member.TakeAnswer(Rank{3}));
+  EXPECT_TRUE(scene.Answer(Person(3).addresses[0]).Take(FrameType::kAsk));
+  FarEnd& back = scene.CallAs(3, Purpose::kPeer);
+  back.Say(FrameType::kAnswer, Answer({7, 2u}));
+  EXPECT_EQ(scene.member.TakeAnswer(Rank{3}), (Activity{7, 2u}));
+  EXPECT_FALSE(scene.member.TakeAnswer(Rank{3})) << "once";
+  back.Say(FrameType::kAnswer, Answer({8, 2u}));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 (host host1, pid 1003) sent a frame of type 17"))
+      << "nobody asked";
+}
+
+TEST(Member, AnswersWhatItIsDoing) {
+  MemberConfig config = Config(0, 2);
+  config.activity = [](GroupId) { return Activity{5, 1u}; };
+  Scene scene(config);
+  FarEnd& root = scene.CheckIn();
+  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  FarEnd& child = scene.Answer(Person(1).addresses[0]);
+  child.Say(FrameType::kReady);
+  ASSERT_TRUE(scene.member.standing());
+  scene.CallAs(1, Purpose::kPeer).Say(FrameType::kAsk, OfGroup({}));
+  const auto answer = child.Take(FrameType::kAnswer);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(*ParseActivity(answer->payload.bytes.subspan(8)), (Activity{5, 1u}));
+}
+
+TEST(Member, AFullMailboxFailsInsteadOfDropping) {
+  Middle scene;
+  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
+  for (int i = 0; i < 3; ++i) three.Say(FrameType::kMessage, Message(5, "x"));
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kProtocol);
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 sends one more with tag 5"));
+}
+
+TEST(Member, AMessageWithoutATagFailsAndNamesItsSender) {
+  Middle scene;
+  scene.CallAs(3, Purpose::kPeer).Say(FrameType::kMessage, OfGroup(AsView("1234567")));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 (host host1, pid 1003) sent a frame of type 13"));
+}
+
+// ---- endings ----------------------------------------------------------------------------------
+
+TEST(Member, AFailureIsPassedOnUnchangedOverAllLines) {
+  Middle scene;
+  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
+  const Failure failure{Code::kPeerLost, 3, "rank 3 was lost"};
+  scene.parent->Say(FailureFrame(failure));
+  EXPECT_EQ(scene.Why(), failure.text);
+  for (FarEnd* far : {scene.child, &three}) {
+    const Failure heard = far->TakeFailure(FrameType::kFailure);
+    EXPECT_EQ(heard.code, failure.code);
+    EXPECT_EQ(heard.origin, failure.origin);
+    EXPECT_EQ(heard.text, failure.text);
+    EXPECT_FALSE(far->hung_up()) << "other groups may live on this line";
+  }
+  scene.member.Leave();
+  scene.hand.Drain();
+  EXPECT_TRUE(scene.member.Finished());
+  EXPECT_TRUE(three.hung_up());
+}
+
+TEST(Member, APeerThatIsLostIsNamedAtOnceWhenStanding) {
+  Middle scene;
+  scene.child->Close("connection reset by peer");
+  EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
+  EXPECT_EQ(scene.member.failure()->origin, 2u);
+  EXPECT_THAT(scene.Why(),
+              HasSubstr("rank 2 (host host1, pid 1002) was lost: connection reset by peer"));
+  EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
+}
+
+TEST(Member, WhileJoiningTheRootsStoryCountsMoreThanASuspicion) {
+  Middle scene(false);
+  scene.child->Close();
+  EXPECT_FALSE(scene.member.Finished());
+  scene.root->Say(ToFrame(FrameType::kReject, {Code::kPeerLost, 3, "rank 3 was lost"}));
+  EXPECT_EQ(scene.Why(), "rank 3 was lost");
+  Middle silent(false);
+  silent.child->Close();
+  silent.hand.Pass(*silent.member.Deadline() - silent.hand.now);
+  EXPECT_EQ(silent.member.failure()->origin, 2u);
+}
+
+TEST(Member, AbortTellsEverybodyWithItselfAsTheOrigin) {
+  Middle scene;
+  scene.member.Abort(Code::kAborted, "rank 1 was told to abort");
+  scene.hand.Drain();
+  EXPECT_EQ(scene.member.failure()->origin, 1u);
+  for (FarEnd* far : {scene.parent, scene.child})
+    EXPECT_EQ(far->TakeFailure(FrameType::kFailure).text, "rank 1 was told to abort");
+  scene.member.Abort(Code::kTimeout, "again");
+  EXPECT_EQ(scene.Why(), "rank 1 was told to abort") << "the first reason stays";
+}
+
+TEST(Member, LeavesInGoodOrder) {
+  Middle scene;
+  scene.member.Leave();
+  scene.hand.Drain();
+  EXPECT_TRUE(scene.member.Finished());
+  EXPECT_FALSE(scene.member.failure());
+  EXPECT_TRUE(scene.parent->Take(FrameType::kLeave));
+  EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
+  EXPECT_FALSE(scene.root->Take(FrameType::kLeave));
+}
+
+TEST(Member, WhoLeavesWhileJoiningFailsTheOthers) {
+  Scene scene(Config(1, 4));
+  FarEnd& root = scene.CheckIn();
+  scene.member.Leave();
+  scene.hand.Drain();
+  EXPECT_EQ(scene.member.failure()->code, Code::kAborted);
+  EXPECT_THAT(root.TakeFailure(FrameType::kFailure).text,
+              HasSubstr("rank 1 (host host0, pid 1001) gave up checked in"));
+}
+
+TEST(Member, WhoHasLeftIsNotMissedUntilItIsNeeded) {
+  for (const bool closes : {false, true}) {
+    Middle scene;
+    scene.child->Say(FrameType::kLeave, OfGroup({}));
+    if (closes) scene.child->Close();
+    EXPECT_TRUE(scene.member.standing());
+    scene.member.Gather(true, {});
+    scene.hand.Drain();
+    ASSERT_TRUE(scene.member.failure()) << (closes ? "after" : "before") << " its line has closed";
+    EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
+    EXPECT_EQ(scene.member.failure()->origin, 2u);
+    EXPECT_THAT(scene.Why(), HasSubstr("rank 2 (host host1, pid 1002) has left"));
+  }
+}
+
+TEST(Member, AfterTheEndNothingMovesIt) {
+  Middle scene;
+  scene.member.Leave();
+  scene.hand.Drain();
+  scene.hand.sent.clear();
+  scene.hand.Pass(seconds(100));
+  scene.hand.Tell(Accepted{scene.next_line, {}});
+  scene.member.Gather(false, {});
+  scene.member.Post(Rank{3}, 1, {}, scene.hand.now);
+  scene.hand.Drain();
+  EXPECT_TRUE(scene.hand.sent.empty());
+  EXPECT_FALSE(scene.member.failure());
+}
+
+// ---- groups -----------------------------------------------------------------------------------
+
+constexpr GroupId kChild = 900;
+
+TEST(Member, AGroupUsesTheLinesThatStandAndItsOwnRanks) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  scene.hand.Drain();
+  EXPECT_TRUE(scene.child->Take(FrameType::kForm)) << "rank 0 of the group";
+  EXPECT_FALSE(scene.parent->Take(FrameType::kForm)) << "not in it";
+  const std::size_t dials = scene.hand.dials.size();
+  scene.member.Post(Rank{0}, 5, Bytes(1, std::byte{'x'}), scene.hand.now, kChild);
+  scene.hand.Drain();
+  const auto message = scene.child->Take(FrameType::kMessage);
+  ASSERT_TRUE(message);
+  Reader in(message->payload.bytes);
+  EXPECT_EQ(in.U64(), kChild);
+  EXPECT_EQ(scene.hand.dials.size(), dials) << "no line but those that stand";
+  EXPECT_EQ(scene.member.roster(kChild).DescribeRank(Rank{0}), "rank 0 (host host1, pid 1002)");
+}
+
+TEST(Member, WhatComesBeforeAGroupIsFormedWaitsForIt) {
+  Middle scene;
+  Writer early;
+  early.U64(kChild).U64(5).Raw(AsView("early"));
+  scene.child->Say(FrameType::kMessage, early.view());
+  EXPECT_FALSE(scene.member.failure());
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{0}, 5, kChild)), "early");
+  EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5)) << "not the world's";
+}
+
+TEST(Member, WhoWasGivenOtherRanksIsTold) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  Writer other;
+  scene.child->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->code, Code::kInvalidArgument);
+  EXPECT_THAT(scene.member.failure(kChild)->text, HasSubstr("another list"));
+  EXPECT_FALSE(scene.member.failure()) << "the world goes on";
+}
+
+TEST(Member, TheWorldsFailureIsNotItsChilds) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  scene.parent->Close();
+  EXPECT_TRUE(scene.member.failure());
+  EXPECT_FALSE(scene.member.failure(kChild)) << "rank 0 is not in it";
+  scene.member.Leave();
+  EXPECT_FALSE(scene.member.Finished());
+  scene.child->Close();
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->origin, 0u) << "by its ranks";
+  scene.member.Leave(kChild);
+  EXPECT_TRUE(scene.member.Finished());
+}
+
+TEST(Member, AGroupWithADeadRankFailsAtOnce) {
+  Middle scene;
+  scene.child->Close();
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  EXPECT_TRUE(scene.member.failure(kChild));
+  ASSERT_TRUE(scene.member.Form(kChild + 1, kWorld, {0, 1}, scene.hand.now).ok());
+  EXPECT_FALSE(scene.member.failure(kChild + 1)) << "the survivors' group";
+  EXPECT_FALSE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok()) << "twice";
+}
+
+// ---- silence ----------------------------------------------------------------------------------
+
+struct Listening : Middle {
+  static MemberConfig Quiet() {
+    MemberConfig config = Config(1, 4);
+    config.silence_max = seconds(8);
+    return config;
+  }
+  Listening() : Middle(true, Quiet()) {}
+};
+
+TEST(Member, SaysAWordNowAndThenAndMissesWhoDoesNot) {
+  Listening scene;
+  EXPECT_EQ(*scene.member.Deadline(), scene.hand.now + seconds(2));
+  for (int i = 0; i < 3; ++i) {
+    scene.hand.Pass(seconds(2));
+    EXPECT_TRUE(scene.child->Take(FrameType::kBeat));
+    EXPECT_TRUE(scene.parent->Take(FrameType::kBeat));
+    scene.parent->Say(FrameType::kBeat);
+    scene.root->Say(FrameType::kBeat);
+  }
+  EXPECT_FALSE(scene.member.failure());
+  scene.hand.Pass(seconds(2));
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->origin, 2u);
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 2 (host host1, pid 1002) was lost: nothing was heard of "
+                                     "it for 8 s: its process is stopped, or the network"));
+  EXPECT_TRUE(scene.child->hung_up());
+  EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
+}
+
+TEST(Member, WhoWasAsleepItselfBlamesNobody) {
+  Listening scene;
+  scene.hand.Pass(seconds(60));
+  EXPECT_FALSE(scene.member.failure());
+  scene.child->Say(FrameType::kBeat);
+  scene.parent->Say(FrameType::kBeat);
+  scene.root->Say(FrameType::kBeat);
+  scene.hand.Pass(seconds(2));
+  EXPECT_FALSE(scene.member.failure());
+}
+
+}  // namespace
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,82 @@
+#include "comm/family.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "comm/root.hpp"
+#include "rendezvous/invitation.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// The one id among what all ranks of the parent gave.
+Result<UniqueId> TheId(const bootstrap::Table& table) {
+  std::vector<std::uint32_t> givers;
+  UniqueId id;
+  for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
+    const View given = table.At(Rank{rank});
+    if (given.empty()) continue;
+    if (given.size() != UniqueId::kBytes)
+      return Error{Code::kProtocol, fmt::format("rank {} gave no id but rubbish", rank)};
+    givers.push_back(rank);
+    std::ranges::copy(given, id.bytes.begin());
+  }
+  if (givers.size() == 1) return id;
+  return Error{Code::kInvalidArgument,
+               givers.empty() ? "nobody gave the id to grow with: one rank of the communicator must"
+                              : fmt::format("ranks {} all gave an id to grow with: only one may",
+                                            bootstrap::RangesText(givers))};
+}
+
+Status CheckGrowth(const Communicator& parent, std::uint32_t size, const UniqueId& id) {
+  const std::uint32_t before = parent.identity().size;
+  RINGLET_TRY_ASSIGN(const rendezvous::Invitation invitation, rendezvous::Decode(id));
+  if (invitation.parent_size != before)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("the id was not made to grow this communicator of {} ranks{}", before,
+                             invitation.parent_size == 0
+                                 ? std::string()
+                                 : fmt::format(" but one of {}", invitation.parent_size))};
+  if (size <= before)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("a communicator of {} ranks cannot grow to {}", before, size)};
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<std::int32_t> color,
+                                            std::int32_t key, const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(auto control, parent.control().Split(color, key));
+  if (!control) return std::unique_ptr<Communicator>();
+  return EstablishChild(parent, std::move(control), abort);
+}
+
+Result<std::unique_ptr<Communicator>> Shrink(const Communicator& parent,
+                                             std::vector<std::uint32_t> excluded,
+                                             const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(auto control, parent.control().Shrink(std::move(excluded)));
+  return EstablishChild(parent, std::move(control), abort);
+}
+
+Result<UniqueId> CreateGrowthId(const Communicator& parent) {
+  return CreateUniqueId(parent.origin().process, parent.identity().size);
+}
+
+Result<std::unique_ptr<Communicator>> Grow(Communicator& parent, std::uint32_t size,
+                                           const std::optional<UniqueId>& id,
+                                           const std::stop_token& abort) {
+  Bytes own;
+  if (id) own.assign(id->bytes.begin(), id->bytes.end());
+  RINGLET_TRY_ASSIGN(const bootstrap::Table given, parent.control().AllGather(std::move(own)));
+  Config config = parent.origin().config;
+  RINGLET_TRY_ASSIGN(config.id, TheId(given));
+  RINGLET_TRY(CheckGrowth(parent, size, config.id));
+  config.more_ids.clear();
+  config.size = size;
+  config.grows = true;
+  return Establish(parent.origin().process, config, abort);
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,78 @@
+#include "comm/timeline.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ringlet::comm {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+TEST(Timeline, PhasesFollowEachOther) {
+  Timeline timeline("Establish");
+  timeline.Reached(Phase::kLookAround);
+  timeline.Reached(Phase::kCensus);
+  timeline.Reached(Phase::kBarrier);
+  EXPECT_GT(timeline.at(Phase::kLookAround), Instant(0));
+  EXPECT_EQ(timeline.Took(Phase::kLookAround), timeline.at(Phase::kLookAround));
+  EXPECT_EQ(timeline.Took(Phase::kCensus),
+            timeline.at(Phase::kCensus) - timeline.at(Phase::kLookAround));
+  EXPECT_EQ(timeline.Took(Phase::kPlan), Instant(0)) << "not reached";
+  EXPECT_EQ(timeline.total(), timeline.at(Phase::kBarrier));
+  Instant sum{0};
+  for (std::size_t p = 0; p < kPhases; ++p) sum += timeline.Took(static_cast<Phase>(p));
+  EXPECT_EQ(sum, timeline.total());
+}
+
+TEST(Timeline, TakesWhatTheControlNetworkKept) {
+  Timeline timeline("Establish");
+  bootstrap::Milestones milestones;
+  milestones.called = std::chrono::hours(1000000);
+  timeline.Joined(milestones);
+  EXPECT_GT(timeline.at(Phase::kCheckIn), Instant(0));
+  EXPECT_EQ(timeline.at(Phase::kRoster), Instant(0));
+}
+
+TEST(Timeline, TheLogLineHasTheFormOfNcclsOwn) {
+  Timeline timeline("Establish");
+  timeline.Reached(Phase::kBarrier);
+  EXPECT_THAT(timeline.Line(3, 8),
+              MatchesRegex("Init timings - Establish: rank 3 nranks 8 total [0-9.]+ \\(kernels "
+                           "[0-9.]+, alloc [0-9.]+, bootstrap [0-9.]+, allgathers [0-9.]+, topo "
+                           "[0-9.]+, graphs [0-9.]+, connections [0-9.]+, rest [0-9.]+\\)"));
+}
+
+TEST(Timeline, SurvivesTheTripButForItsOwnClock) {
+  Timeline timeline("EstablishChild");
+  timeline.Reached(Phase::kPlan);
+  const Bytes bytes = Encode(timeline);
+  const auto again = DecodeTimeline(bytes);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->call(), "EstablishChild");
+  EXPECT_EQ(again->began_unix(), timeline.began_unix());
+  EXPECT_EQ(again->at(Phase::kPlan), timeline.at(Phase::kPlan));
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut)
+    EXPECT_FALSE(DecodeTimeline(View(bytes).first(cut)).ok()) << cut;
+}
+
+TEST(Trace, HasARowForEachRankAndABarForEachPhase) {
+  Timeline timeline("Establish");
+  timeline.Reached(Phase::kLookAround);
+  timeline.Reached(Phase::kBarrier);
+  const auto trace =
+      nlohmann::json::parse(TraceOf({{"rank 0 (host \"a\")", timeline}, {"rank 1", timeline}}));
+  int rows = 0, bars = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    rows += event["ph"] == "M";
+    bars += event["ph"] == "X";
+  }
+  EXPECT_EQ(rows, 2);
+  EXPECT_EQ(bars, 4);
+  EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "rank 0 (host \"a\")");
+}
+
+}  // namespace
+}  // namespace ringlet::comm
