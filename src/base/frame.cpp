@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace ringlet {
 namespace {
 
@@ -27,12 +29,28 @@ void FrameReader::Push(const Slice& data) {
     current_ = data;
     return;
   }
+  if (PushPayload(data)) return;
   partial_.insert(partial_.end(), current_.bytes.begin(), current_.bytes.end());
   partial_.insert(partial_.end(), data.bytes.begin(), data.bytes.end());
   current_ = Slice();
 }
 
+// A shared buffer is sent behind its header, not copied together with it; a driver that hands on
+// what was sent (sim::Network) gives the two apart.
+bool FrameReader::PushPayload(const Slice& data) {
+  if (whole_ || partial_.size() != kFrameHeaderBytes || !current_.bytes.empty() || !data.owner)
+    return false;
+  const std::size_t payload_bytes = LengthAt(partial_);
+  if (payload_bytes > payload_bytes_max_ || payload_bytes > data.bytes.size()) return false;
+  whole_ = Frame{std::to_integer<std::uint8_t>(partial_[4]),
+                 Slice(data.bytes.first(payload_bytes), data.owner)};
+  partial_ = Bytes();
+  current_ = Slice(data.bytes.subspan(payload_bytes), data.owner);
+  return true;
+}
+
 Result<std::optional<Frame>> FrameReader::Next() {
+  if (whole_) return std::exchange(whole_, std::nullopt);
   if (!partial_.empty()) return NextFromPartial();
   if (current_.bytes.size() >= kFrameHeaderBytes) {
     const std::size_t payload_bytes = LengthAt(current_.bytes);
