@@ -208,6 +208,34 @@ TEST(Model, DepthIsTheLongestChainOfMessages) {
   EXPECT_EQ(model.network.depth(idle), 0u);
 }
 
+TEST(Model, WhoServesManyDoesNotChainThemTogether) {
+  Model model;
+  const NodeId home = model.Add(0, Echo);
+  std::vector<NodeId> callers;
+  for (std::uint32_t i = 0; i < 10; ++i)
+    callers.push_back(
+        model.Add(1, Sends(Model::AddressOf(0, 1), {1}), std::chrono::milliseconds(i)));
+  model.Run();
+  for (const NodeId caller : callers) EXPECT_EQ(model.network.depth(caller), 4u);
+  EXPECT_EQ(model.network.depth(home), 3u);
+}
+
+TEST(Model, WhatIsSentAfterAWhileFollowsOnWhatWasHeardBefore) {
+  Model model;
+  const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
+    if (std::holds_alternative<Received>(event))
+      probe.deadline = Network::kOrigin + std::chrono::milliseconds(1);
+    if (std::holds_alternative<Tick>(event) && probe.deadline) {
+      probe.deadline.reset();
+      probe.Emit(Send{kFirstAcceptedLine, Slice(Share(Bytes(1)))});
+    }
+  });
+  const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {1}));
+  model.Run();
+  EXPECT_EQ(model.network.depth(home), 3u);
+  EXPECT_EQ(model.network.depth(caller), 4u);
+}
+
 TEST(Model, TrafficIsCounted) {
   Model model;
   const NodeId home = model.Add(0, Echo);

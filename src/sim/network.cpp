@@ -80,6 +80,7 @@ void Network::Die(NodeId node) {
   for (EndId end = nodes_[node].ends; end != kNone; end = lines_[end].older)
     lines.push_back(lines_[end].line);
   std::ranges::sort(lines);
+  cause_ = nodes_[node].depth;
   for (const LineId line : lines) DoHangup(node, line);
   nodes_[node].dead = true;
   if (const auto held = held_.extract(node))
@@ -191,11 +192,15 @@ Instant Network::CostOf(const Due& due) const {
 }
 
 void Network::Handle(const Due& due) {
-  if (!IsOfLine(due.what)) return Deliver(due.target, Tick{});
+  if (!IsOfLine(due.what)) {
+    cause_ = nodes_[due.target].depth;  // time passes at the end of all that has happened here
+    return Deliver(due.target, Tick{});
+  }
   Parcel parcel = Take(due.parcel);
   // A line that was hung up on in the meantime has nobody who would hear.
   if (!lines_.Is(parcel.end, due.target, parcel.line)) return;
   Node& node = nodes_[due.target];
+  cause_ = parcel.depth;
   node.depth = std::max(node.depth, parcel.depth);
   if (due.what == What::kClosed) lines_.Close(parcel.end, node.ends);
   const Event event = EventOf(due.what, parcel, node);
@@ -279,11 +284,10 @@ void Network::DoDial(NodeId node, const Dial& dial) {
   if (hosted && to && (Lost(node, *to) || Lost(*to, node))) return;
   const bool refused =
       !to || !nodes_[*to].started || nodes_[*to].dead || prng_.Chance(conditions_.refuse);
-  const std::uint32_t depth = nodes_[node].depth;
   if (refused) {
     Instant when = now_ + (is_unix ? conditions_.local_latency : Delay());
     if (hosted && !is_unix) when += Delay();
-    return PushTo(end, when, What::kClosed, {.depth = depth + 2, .detail = kRefused});
+    return PushTo(end, when, What::kClosed, {.depth = cause_ + 2, .detail = kRefused});
   }
   if (Lost(node, *to)) return;  // the SYN is lost; only a deadline helps
   Node& target = nodes_[*to];
@@ -295,24 +299,23 @@ void Network::DoDial(NodeId node, const Dial& dial) {
 // TCP: the one who dialled hears the SYN/ACK after two latencies, the other its ACK after three.
 void Network::Establish(EndId from, EndId to, bool is_unix) {
   const NodeId dialler = lines_[from].node;
-  const std::uint32_t depth = nodes_[dialler].depth;
   const HostId here = nodes_[dialler].host, there = nodes_[lines_[to].node].host;
   if (here == kNoHost || there == kNoHost) {
-    PushOnLine(dialler, to, What::kAccepted, {.depth = depth + 1, .detail = dialler});
-    return PushOnLine(dialler, from, What::kConnected, {.depth = depth + 1});
+    PushOnLine(dialler, to, What::kAccepted, {.depth = cause_ + 1, .detail = dialler});
+    return PushOnLine(dialler, from, What::kConnected, {.depth = cause_ + 1});
   }
   const auto latency = [&] { return here == there ? conditions_.local_latency : Delay(); };
   Instant connected = now_ + latency();
   if (is_unix) {  // connect() returns at once
-    PushTo(from, connected, What::kConnected, {.depth = depth + 1});
-    return PushTo(to, connected, What::kAccepted, {.depth = depth + 1, .detail = dialler});
+    PushTo(from, connected, What::kConnected, {.depth = cause_ + 1});
+    return PushTo(to, connected, What::kAccepted, {.depth = cause_ + 1, .detail = dialler});
   }
   connected += latency();
   if (here != there)
     for (const auto& way : {fabric_.SetsOut(here, there, now_), fabric_.SetsOut(there, here, now_)})
       connected += way.value_or(now_) - now_;
-  PushTo(from, connected, What::kConnected, {.depth = depth + 2});
-  PushTo(to, connected + latency(), What::kAccepted, {.depth = depth + 3, .detail = dialler});
+  PushTo(from, connected, What::kConnected, {.depth = cause_ + 2});
+  PushTo(to, connected + latency(), What::kAccepted, {.depth = cause_ + 3, .detail = dialler});
 }
 
 void Network::PushTo(EndId end, Instant when, What what, Parcel parcel, bool at_nic) {
@@ -351,13 +354,12 @@ void Network::DoSend(NodeId node, const Send& send) {
   if (Lost(node, lines_[to].node)) return;
   Slice data = send.data.Owned();
   if (conditions_.corrupt > 0 && prng_.Chance(conditions_.corrupt)) data = Corrupted(data);
-  const std::uint32_t depth = nodes_[node].depth + 1;
   for (std::size_t at = 0; at < data.bytes.size();) {
     std::size_t piece = data.bytes.size() - at;
     if (conditions_.chunk_max != Conditions::kUncut)
       piece = std::min<std::size_t>(piece, 1 + prng_.Below(conditions_.chunk_max));
     PushOnLine(node, to, What::kReceived,
-               {.owner = data.owner, .bytes = data.bytes.subspan(at, piece), .depth = depth});
+               {.owner = data.owner, .bytes = data.bytes.subspan(at, piece), .depth = cause_ + 1});
     at += piece;
   }
 }
@@ -375,7 +377,7 @@ void Network::DoHangup(NodeId node, LineId line) {
   const EndId to = lines_[end].peer;
   lines_.Close(end, nodes_[node].ends);
   if (to == kNone || Lost(node, lines_[to].node)) return;
-  PushOnLine(node, to, What::kClosed, {.depth = nodes_[node].depth + 1, .detail = kHungUp});
+  PushOnLine(node, to, What::kClosed, {.depth = cause_ + 1, .detail = kHungUp});
 }
 
 }  // namespace ringlet::sim

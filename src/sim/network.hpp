@@ -94,8 +94,9 @@ class Network {
 
   const Traffic& traffic(NodeId node) const { return nodes_[node].traffic; }
   const HostTraffic& host_traffic(HostId host) const { return fabric_.traffic(host); }
-  /// The longest chain of messages, each sent because of the one before, that ends at this node so
-  /// far. Setting up a connection counts as the two or three messages that it takes.
+  /// The longest chain of messages, each sent while the one before was handled, that ends at this
+  /// node so far. Setting up a connection counts as the two or three messages that it takes. What
+  /// is sent because time has passed follows on all that the node had handled.
   std::uint32_t depth(NodeId node) const { return nodes_[node].depth; }
 
   /// `observer` is called after every event that a machine has handled; it may call Halt.
@@ -163,6 +164,7 @@ class Network {
   Instant now_ = kOrigin;
   std::uint64_t events_ = 0, trace_ = 0xcbf29ce484222325u;
   bool halted_ = false;
+  std::uint32_t cause_ = 0;  // the depth of the event that is being handled
   std::vector<Node> nodes_;
   LineBook lines_;
   std::vector<Parcel> parcels_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "frontends/cli/quantity.hpp"
 
 namespace ringlet::cli {
@@ -14,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFailuresShown = 12;
 constexpr std::size_t kRangesBytesShown = 60;
+constexpr std::size_t kTextBytesShown = 300;
 
 double Milliseconds(Instant time) {
   return static_cast<double>(time.count()) / 1e6;
@@ -159,10 +161,10 @@ std::string SimFailuresText(const SimRow& row) {
       row.ranks, row.standing, row.failed, row.killed, row.absent, row.waiting);
   for (std::size_t i = 0; i < std::min(kFailuresShown, row.failures.size()); ++i) {
     const SimFailure& failure = row.failures[i];
-    text +=
-        fmt::format("#   {} x from {:.3f} to {:.3f} ms, rank{} {}: {}\n", failure.ranks.size(),
-                    Milliseconds(failure.first), Milliseconds(failure.last),
-                    failure.ranks.size() == 1 ? "" : "s", ShortRanges(failure.ranks), failure.text);
+    text += fmt::format("#   {} x from {:.3f} to {:.3f} ms, rank{} {}: {}\n", failure.ranks.size(),
+                        Milliseconds(failure.first), Milliseconds(failure.last),
+                        failure.ranks.size() == 1 ? "" : "s", ShortRanges(failure.ranks),
+                        Printable(failure.text, kTextBytesShown));
   }
   if (row.failures.size() > kFailuresShown || row.failures_unsaid > 0)
     text += fmt::format("#   and others: --json has the first {}\n", row.failures.size());
@@ -194,7 +196,9 @@ Status SimVerdict(const SimOptions& options, const SimRow& row) {
     return Error{
         Code::kProtocol,
         fmt::format("there was no fault, yet only {} of {} ranks stand{}", row.standing, row.ranks,
-                    row.failures.empty() ? "" : "; " + row.failures.front().text)};
+                    row.failures.empty()
+                        ? ""
+                        : "; " + Printable(row.failures.front().text, kTextBytesShown))};
   if (options.until == Instant(0) && row.waiting > 0)
     return Error{Code::kProtocol, fmt::format("{} of {} ranks still wait after {}", row.waiting,
                                               row.ranks, DurationText(options.Limit()))};
