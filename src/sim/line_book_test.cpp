@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace ringlet::sim {
 namespace {
 
@@ -27,6 +29,22 @@ TEST(LineBook, AnEndThatIsUsedAgainIsNotWhatItWas) {
   EXPECT_EQ(book.Open(1, 11, first), old);
   EXPECT_FALSE(book.Is(old, 1, 10));
   EXPECT_TRUE(book.Is(old, 1, 11));
+}
+
+TEST(LineBook, LinesCanBeClosedInAnyOrder) {
+  std::vector<std::size_t> order{0, 1, 2, 3};
+  do {
+    LineBook book;
+    EndId first = LineBook::kFirst;
+    std::vector<EndId> ends;
+    for (const LineId line : {5u, 6u, 7u, 8u}) ends.push_back(book.Open(3, line, first));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      book.Close(ends[order[i]], first);
+      std::size_t left = 0;
+      for (EndId end = first; end != kNone; end = book[end].older) ++left;
+      ASSERT_EQ(left, order.size() - i - 1);
+    }
+  } while (std::ranges::next_permutation(order).found);
 }
 
 TEST(LineBook, TheLinesOfANodeAreAChainWhateverIsClosed) {

@@ -197,6 +197,42 @@ TEST(Model, ASliceIsHandedOnWithoutACopy) {
   EXPECT_EQ(model.probe(last).data.bytes.data(), bytes->data());
 }
 
+TEST(Model, WhoHasHungUpHearsNoMore) {
+  Model model;
+  const NodeId home = model.Add(0, Echo);
+  const NodeId caller = model.Add(1, [&](Probe& probe, const Event& event) {
+    Sends(Model::AddressOf(0, 1), {1, 2})(probe, event);
+    if (std::holds_alternative<Connected>(event)) probe.Emit(Hangup{1});
+  });
+  model.Run();
+  EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "60 us: 1 bytes", "60 us: 2 bytes",
+                                           "60 us: connection closed by the peer"));
+  EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
+}
+
+// What was under way to a line that is gone must not reach the one that takes its place.
+TEST(Model, ANewLineHearsNothingOfTheOldOne) {
+  Model model;
+  const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
+    if (const auto* accepted = std::get_if<Accepted>(&event))
+      probe.Emit(
+          Send{accepted->line, Slice(Share(Bytes(accepted->line - kFirstAcceptedLine + 1)))});
+  });
+  const NodeId caller = model.Add(1, [](Probe& probe, const Event& event) {
+    if (std::holds_alternative<Tick>(event)) probe.Emit(Dial{1, Model::AddressOf(0, 1)});
+    if (const auto* connected = std::get_if<Connected>(&event); connected && connected->line == 1) {
+      probe.Emit(Hangup{1});
+      probe.Emit(Dial{2, Model::AddressOf(0, 1)});
+    }
+  });
+  model.Run();
+  EXPECT_THAT(
+      model.log(home),
+      ElementsAre("60 us: accepted", "60 us: connection closed by the peer", "100 us: accepted"));
+  EXPECT_THAT(model.log(caller),
+              ElementsAre("40 us: connected", "80 us: connected", "120 us: 2 bytes"));
+}
+
 TEST(Model, DepthIsTheLongestChainOfMessages) {
   Model model;
   const NodeId home = model.Add(0, Echo);

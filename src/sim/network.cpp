@@ -337,8 +337,7 @@ void Network::PushOnLine(NodeId from, EndId end, What what, Parcel parcel) {
   const Instant last = to.last_arrival;
   if (here == kNoHost || there == kNoHost)
     return PushTo(end, std::max(last + Instant(1), now_ + Delay()), what, std::move(parcel));
-  if (here == there)
-    return PushTo(end, std::max(last, now_ + conditions_.local_latency), what, std::move(parcel));
+  if (here == there) return PushTo(end, now_ + conditions_.local_latency, what, std::move(parcel));
   const Instant out = fabric_.SetsOut(here, there, now_).value_or(now_);
   const Instant there_at = fabric_.Leave(here, out, parcel.bytes.size()) + Delay();
   PushTo(end, std::max(last, there_at), what, std::move(parcel), true);
