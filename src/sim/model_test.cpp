@@ -219,18 +219,17 @@ TEST(Model, ANewLineHearsNothingOfTheOldOne) {
           Send{accepted->line, Slice(Share(Bytes(accepted->line - kFirstAcceptedLine + 1)))});
   });
   const NodeId caller = model.Add(1, [](Probe& probe, const Event& event) {
-    if (std::holds_alternative<Tick>(event)) probe.Emit(Dial{1, Model::AddressOf(0, 1)});
-    if (const auto* connected = std::get_if<Connected>(&event); connected && connected->line == 1) {
-      probe.Emit(Hangup{1});
-      probe.Emit(Dial{2, Model::AddressOf(0, 1)});
-    }
+    if (!std::holds_alternative<Tick>(event)) return;
+    if (probe.deadline) probe.Emit(Hangup{1});
+    probe.Emit(Dial{probe.deadline ? 2u : 1u, Model::AddressOf(0, 1)});
+    probe.deadline = Network::kOrigin + (probe.deadline ? kLong * 2 : microseconds(70));
   });
   model.Run();
   EXPECT_THAT(
       model.log(home),
-      ElementsAre("60 us: accepted", "60 us: connection closed by the peer", "100 us: accepted"));
+      ElementsAre("60 us: accepted", "90 us: connection closed by the peer", "130 us: accepted"));
   EXPECT_THAT(model.log(caller),
-              ElementsAre("40 us: connected", "80 us: connected", "120 us: 2 bytes"));
+              ElementsAre("40 us: connected", "110 us: connected", "150 us: 2 bytes"));
 }
 
 TEST(Model, DepthIsTheLongestChainOfMessages) {
