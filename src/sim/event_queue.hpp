@@ -12,6 +12,7 @@ enum class What : std::uint8_t {
   // of a node
   kStart,
   kTick,
+  kNudge,
   kKill,
   kSilence,
   kStop,

@@ -140,6 +140,19 @@ TEST(Model, ABusyProcessorServesOneEventAfterTheOther) {
                           "114 us: 1024 bytes", "128 us: 1024 bytes", "142 us: 1024 bytes"));
 }
 
+// Hanging up costs nothing here, the message before it does.
+TEST(Model, NothingOvertakesWhatWaitsForTheProcessor) {
+  Model model({.cpu_per_kib = microseconds(10)});
+  const NodeId home = model.Add(0);
+  model.Add(1, [](Probe& probe, const Event& event) {
+    Sends(Model::AddressOf(0, 1), {2048, 1})(probe, event);
+    if (std::holds_alternative<Connected>(event)) probe.Emit(Hangup{1});
+  });
+  model.Run();
+  EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "80 us: 2048 bytes", "80 us: 1 bytes",
+                                           "80 us: connection closed by the peer"));
+}
+
 TEST(Model, ASlowNodeHasAProcessorOfItsOwnSpeed) {
   Model model;
   const NodeId home = model.Add(0);
@@ -359,6 +372,24 @@ TEST(Model, ACutThatHealsDelaysWhatWasSentMeanwhile) {
   EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
   EXPECT_THAT(model.log(home),
               ElementsAre("60 us: accepted", "1020 us: 4 bytes", "1020 us: 5 bytes"));
+}
+
+TEST(Model, ACutDoesNotHoldUpWhatGoesElsewhere) {
+  Model model({.mb_per_s = 1000});
+  const NodeId behind = model.Add(0), beside = model.Add(2);
+  model.Add(1, [](Probe& probe, const Event& event) {
+    if (std::holds_alternative<Tick>(event) && !probe.deadline) {
+      probe.deadline = Network::kOrigin + kLong * 2;
+      probe.Emit(Dial{1, Model::AddressOf(0, 1)});
+      probe.Emit(Dial{2, Model::AddressOf(2, 2)});
+    }
+    if (const auto* connected = std::get_if<Connected>(&event))
+      probe.Emit(Send{connected->line, Slice(Share(Bytes(1000)))});
+  });
+  model.network.Cut(1, 0, microseconds(30), microseconds(1000));
+  model.Run();
+  EXPECT_THAT(model.log(behind), ElementsAre("60 us: accepted", "1021 us: 1000 bytes"));
+  EXPECT_THAT(model.log(beside), ElementsAre("60 us: accepted", "63 us: 1000 bytes"));
 }
 
 TEST(Model, AStoppedNodeHearsEverythingInOrderWhenItGoesOn) {

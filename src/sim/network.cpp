@@ -152,7 +152,7 @@ void Network::Carry(const Due& due) {
       return;
     case What::kSilenceHost: fabric_.Silence(due.target); return;
     case What::kTick:
-      if (due.admitted) break;
+      if (due.admitted) break;                             // it was looked at when it came
       if (nodes_[due.target].tick_at != due.when) return;  // overtaken by an earlier one
       nodes_[due.target].tick_at = Instant(0);
       break;
@@ -173,9 +173,13 @@ void Network::Enter(Due due) {
   Node& node = nodes_[due.target];
   if (node.dead || !node.started) return Discard(due);
   if (node.stopped) return held_[due.target].push_back(due);
-  if (due.admitted) return Handle(due);
+  if (due.admitted) {
+    --node.queued;
+    return Handle(due);
+  }
   const Instant cost = CostOf(due);
-  if (cost == Instant(0)) return Handle(due);
+  if (cost == Instant(0) && node.queued == 0) return Handle(due);
+  ++node.queued;
   due.admitted = true;
   due.when = node.busy_until = std::max(node.busy_until, now_) + cost;
   queue_.Push(due);
@@ -338,9 +342,9 @@ void Network::PushOnLine(NodeId from, EndId end, What what, Parcel parcel) {
   if (here == kNoHost || there == kNoHost)
     return PushTo(end, std::max(last + Instant(1), now_ + Delay()), what, std::move(parcel));
   if (here == there) return PushTo(end, now_ + conditions_.local_latency, what, std::move(parcel));
-  const Instant out = fabric_.SetsOut(here, there, now_).value_or(now_);
-  const Instant there_at = fabric_.Leave(here, out, parcel.bytes.size()) + Delay();
-  PushTo(end, std::max(last, there_at), what, std::move(parcel), true);
+  const Instant left = fabric_.Leave(here, now_, parcel.bytes.size());
+  const Instant arrives = fabric_.SetsOut(here, there, left).value_or(kForEver / 2) + Delay();
+  PushTo(end, std::max(last, arrives), what, std::move(parcel), true);
 }
 
 void Network::DoSend(NodeId node, const Send& send) {

@@ -118,6 +118,7 @@ class Network {
     HostId host = kNoHost;
     LineId next_accepted = kFirstAcceptedLine;
     std::uint32_t depth = 0;
+    std::uint32_t queued = 0;  // events that wait for its processor
     bool started = false, dead = false, silent = false, stopped = false, slow = false;
   };
   struct Parcel {  // what is on its way to an end

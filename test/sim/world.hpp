@@ -20,6 +20,7 @@ struct WorldConfig {
   Conditions conditions;
   Instant timeout = std::chrono::seconds(10);
   Instant start_spread = std::chrono::milliseconds(50);
+  std::uint32_t ranks_per_host = 0;  ///< 0: nobody has a host
 };
 
 inline Secret SecretOf(std::uint64_t seed) {
@@ -39,13 +40,18 @@ class World {
     root.nonce_seed = SecretOf(config.seed + 1000);
     root.host = "host0";
     root.pid = 1;
-    root_ = network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(), Instant(0));
+    root_ =
+        network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(), Instant(0), HostOf(0));
   }
 
   static Address RootAddress() { return Address::Ipv4(10, 255, 0, 1, 1); }
   static Address RankAddress(std::uint32_t rank) {
     return Address::Ipv4(10, static_cast<std::uint8_t>(rank >> 16),
                          static_cast<std::uint8_t>(rank >> 8), static_cast<std::uint8_t>(rank), 2);
+  }
+
+  HostId HostOf(std::uint32_t rank) const {
+    return config_.ranks_per_host == 0 ? kNoHost : rank / config_.ranks_per_host;
   }
 
   bootstrap::MemberConfig ConfigOf(std::uint32_t rank) {
@@ -64,8 +70,9 @@ class World {
 
   NodeId AddRank(std::uint32_t rank, Instant start) { return AddRank(ConfigOf(rank), start); }
   NodeId AddRank(const bootstrap::MemberConfig& member, Instant start) {
-    const NodeId node = network_.Add(std::make_unique<ScriptedRank>(member, config_.timeout),
-                                     RankAddress(Index(member.rank)), start);
+    const NodeId node =
+        network_.Add(std::make_unique<ScriptedRank>(member, config_.timeout),
+                     RankAddress(Index(member.rank)), start, HostOf(Index(member.rank)));
     ranks_.push_back(node);
     return node;
   }
