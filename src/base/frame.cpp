@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace ringlet {
 namespace {
@@ -25,18 +25,32 @@ Bytes EndFrame(Writer&& frame) {
 }
 
 void FrameReader::Push(const Slice& data) {
-  // A header alone, and its payload in a buffer of its own: the latter need not be copied.
-  const bool behind_header = partial_.size() == kFrameHeaderBytes && data.owner;
-  if (current_.bytes.empty() && (partial_.empty() || behind_header)) {
+  if (partial_.empty() && current_.bytes.empty()) {
     current_ = data;
     return;
   }
+  if (PushPayload(data)) return;
   partial_.insert(partial_.end(), current_.bytes.begin(), current_.bytes.end());
   partial_.insert(partial_.end(), data.bytes.begin(), data.bytes.end());
   current_ = Slice();
 }
 
+// A shared buffer is sent behind its header, not copied together with it; a driver that hands on
+// what was sent (sim::Network) gives the two apart.
+bool FrameReader::PushPayload(const Slice& data) {
+  if (whole_ || partial_.size() != kFrameHeaderBytes || !current_.bytes.empty() || !data.owner)
+    return false;
+  const std::size_t payload_bytes = LengthAt(partial_);
+  if (payload_bytes > payload_bytes_max_ || payload_bytes > data.bytes.size()) return false;
+  whole_ = Frame{std::to_integer<std::uint8_t>(partial_[4]),
+                 Slice(data.bytes.first(payload_bytes), data.owner)};
+  partial_ = Bytes();
+  current_ = Slice(data.bytes.subspan(payload_bytes), data.owner);
+  return true;
+}
+
 Result<std::optional<Frame>> FrameReader::Next() {
+  if (whole_) return std::exchange(whole_, std::nullopt);
   if (!partial_.empty()) return NextFromPartial();
   if (current_.bytes.size() >= kFrameHeaderBytes) {
     const std::size_t payload_bytes = LengthAt(current_.bytes);
@@ -64,16 +78,6 @@ std::optional<Frame> FrameReader::CutCurrent(std::size_t payload_bytes) {
 Result<std::optional<Frame>> FrameReader::NextFromPartial() {
   if (partial_.size() < kFrameHeaderBytes) return std::optional<Frame>();
   const std::size_t payload_bytes = LengthAt(partial_);
-  const bool behind_header = !current_.bytes.empty();
-  if (behind_header && payload_bytes <= std::min(payload_bytes_max_, current_.bytes.size())) {
-    Frame frame{std::to_integer<std::uint8_t>(partial_[4]),
-                Slice(current_.bytes.first(payload_bytes), current_.owner)};
-    current_.bytes = current_.bytes.subspan(payload_bytes);
-    partial_.clear();
-    return std::optional<Frame>(std::move(frame));
-  }
-  partial_.insert(partial_.end(), current_.bytes.begin(), current_.bytes.end());
-  current_ = Slice();
   if (payload_bytes > payload_bytes_max_)
     return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
                                               payload_bytes, payload_bytes_max_)};

@@ -20,7 +20,8 @@ Writer BeginFrame(std::uint8_t type);
 Bytes EndFrame(Writer&& frame);
 
 /// Turns any split of a stream back into frames. A frame that lies whole in one owned Slice is
-/// handed on without a copy. Memory grows with what has arrived, never with what a length claims.
+/// handed on without a copy, and so is a payload behind a header that came alone. Memory grows with
+/// what has arrived, never with what a length claims.
 class FrameReader {
  public:
   /// \param payload_bytes_max  longer frames are refused before their payload is read
@@ -31,15 +32,19 @@ class FrameReader {
   /// The next whole frame, or nothing yet. Error: kProtocol; the stream cannot be read on.
   Result<std::optional<Frame>> Next();
 
-  std::size_t buffered_bytes() const { return partial_.size() + current_.bytes.size(); }
+  std::size_t buffered_bytes() const {
+    return partial_.size() + current_.bytes.size() + (whole_ ? whole_->payload.bytes.size() : 0);
+  }
 
  private:
+  bool PushPayload(const Slice& data);
   std::optional<Frame> CutCurrent(std::size_t payload_bytes);
   Result<std::optional<Frame>> NextFromPartial();
 
   std::size_t payload_bytes_max_;
   Slice current_;  // the unread rest of the last Push, when nothing partial came before it
-  Bytes partial_;  // the beginning of a frame whose rest has not arrived
+  std::optional<Frame> whole_;  // comes before the other two
+  Bytes partial_;               // the beginning of a frame whose rest has not arrived
 };
 
 }  // namespace ringlet

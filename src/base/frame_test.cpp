@@ -73,6 +73,32 @@ TEST(FrameReader, HandsOnAnOwnedFrameWithoutACopy) {
   EXPECT_EQ(frame->payload.owner, whole);
 }
 
+TEST(FrameReader, HandsOnAnOwnedPayloadBehindALoneHeaderWithoutACopy) {
+  const Bytes first = FrameOf(1, Payload(1000, 3)), second = FrameOf(2, Payload(10, 4));
+  FrameReader reader(3000);
+  reader.Push(Slice(View(first).first(kFrameHeaderBytes)));
+  ASSERT_FALSE(reader.Next().value());
+  Bytes behind(first.begin() + kFrameHeaderBytes, first.end());
+  behind.insert(behind.end(), second.begin(), second.end());
+  const SharedBytes shared = Share(behind);
+  reader.Push(Slice(shared));
+  EXPECT_EQ(reader.buffered_bytes(), behind.size());
+  reader.Push(Slice(View(second)));  // before the first is taken
+  const auto frame = reader.Next().value();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->type, 1);
+  EXPECT_EQ(frame->payload.owner, shared);
+  EXPECT_EQ(BytesOf(frame->payload), Payload(1000, 3));
+  for (int i = 0; i < 2; ++i) {
+    const auto next = reader.Next().value();
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->type, 2);
+    EXPECT_EQ(BytesOf(next->payload), Payload(10, 4));
+  }
+  EXPECT_FALSE(reader.Next().value());
+  EXPECT_EQ(reader.buffered_bytes(), 0u);
+}
+
 TEST(FrameReader, AFrameCutFromParcelsOwnsItsBytes) {
   const Bytes whole = FrameOf(1, Payload(100, 1));
   FrameReader reader(1000);

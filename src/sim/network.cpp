@@ -1,18 +1,48 @@
 #include "sim/network.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "ringlet/status.hpp"
-
 namespace ringlet::sim {
+namespace {
 
-NodeId Network::Add(std::unique_ptr<Machine> machine, const Address& address, Instant start) {
+bool IsOfLine(What what) {
+  return what >= What::kConnected;
+}
+
+std::uint64_t KeyOfIpv4(const Address& address) {
+  std::uint64_t key = address.port;
+  for (std::size_t i = 0; i < 4; ++i) key = key << 8 | address.ip[i];
+  return key;
+}
+
+}  // namespace
+
+// ---- Nodes and what befalls them. -------------------------------------------------------------
+
+NodeId Network::Add(std::unique_ptr<Machine> machine, const Address& address, Instant start,
+                    HostId host) {
   const auto id = static_cast<NodeId>(nodes_.size());
   nodes_.emplace_back();
   nodes_.back().machine = std::move(machine);
-  if (address.kind != Address::Kind::kNone) listeners_[address] = id;
+  nodes_.back().host = host;
+  fabric_.Add(host);
+  if (address.kind != Address::Kind::kNone) Listen(id, address);
   Push(kOrigin + start, id, What::kStart);
   return id;
+}
+
+void Network::Listen(NodeId node, const Address& address) {
+  if (address.kind == Address::Kind::kIpv4) return ipv4_listeners_.Set(KeyOfIpv4(address), node);
+  Address key = address;
+  if (key.kind == Address::Kind::kUnix) key.scope = nodes_[node].host;
+  listeners_[key] = node;
+}
+
+Address Network::AddressOn(HostId host, std::uint16_t port) {
+  return Address::Ipv4(10, static_cast<std::uint8_t>(host >> 16),
+                       static_cast<std::uint8_t>(host >> 8), static_cast<std::uint8_t>(host), port);
 }
 
 void Network::Kill(NodeId node, Instant when) {
@@ -21,25 +51,85 @@ void Network::Kill(NodeId node, Instant when) {
 void Network::Silence(NodeId node, Instant when) {
   Push(kOrigin + when, node, What::kSilence);
 }
-void Network::Nudge(NodeId node, Instant when) {
-  Push(when, node, What::kEvent, Tick{});
+void Network::KillHost(HostId host, Instant when) {
+  Push(kOrigin + when, host, What::kKillHost);
+}
+void Network::SilenceHost(HostId host, Instant when) {
+  Push(kOrigin + when, host, What::kSilenceHost);
+}
+void Network::Stop(NodeId node, Instant from, Instant until) {
+  Push(kOrigin + from, node, What::kStop);
+  Push(kOrigin + until, node, What::kContinue);
+}
+void Network::Slow(NodeId node, Instant cpu_per_event) {
+  nodes_[node].slow = true;
+  cpu_per_event_[node] = cpu_per_event;
+}
+void Network::Cut(HostId from, HostId to, Instant begin, Instant end) {
+  fabric_.Add(std::max(from, to));
+  fabric_.Cut(from, to, kOrigin + begin, end == kForEver ? kForEver : kOrigin + end);
 }
 
+void Network::Nudge(NodeId node, Instant when) {
+  queue_.Push(
+      {.when = std::max(when, now_), .target = node, .what = What::kTick, .admitted = true});
+}
+
+void Network::Die(NodeId node) {
+  std::vector<LineId> lines;
+  for (EndId end = nodes_[node].ends; end != kNone; end = lines_[end].older)
+    lines.push_back(lines_[end].line);
+  std::ranges::sort(lines);
+  cause_ = nodes_[node].depth;
+  for (const LineId line : lines) DoHangup(node, line);
+  nodes_[node].dead = true;
+  if (const auto held = held_.extract(node))
+    for (const Due& due : held.mapped()) Discard(due);
+}
+
+void Network::Continue(NodeId node) {
+  nodes_[node].stopped = false;
+  if (const auto held = held_.extract(node))
+    for (const Due& due : held.mapped()) Enter(due);
+}
+
+// ---- The queue. -------------------------------------------------------------------------------
+
 bool Network::Run(Instant until, std::uint64_t events_max) {
-  while (!queue_.empty() && queue_.top().when <= kOrigin + until) {
+  halted_ = false;
+  while (!halted_ && queue_.Ready(kOrigin + until)) {
     if (events_max-- == 0) return false;
-    // The queue hands out const references; the item is popped at once, so moving out is sound.
-    const Item item = std::move(const_cast<Item&>(queue_.top()));
-    queue_.pop();
-    now_ = item.when;
+    const Due due = queue_.Pop();
+    now_ = due.when;
     ++events_;
-    Carry(item);
+    Carry(due);
   }
   return true;
 }
 
-void Network::Push(Instant when, NodeId node, What what, Event event, SharedBytes keep) {
-  queue_.push(Item{when, sequence_++, node, what, std::move(event), std::move(keep)});
+void Network::Push(Instant when, std::uint32_t target, What what) {
+  queue_.Push({.when = std::max(when, now_), .target = target, .what = what});
+}
+
+std::uint32_t Network::Keep(Parcel parcel) {
+  if (free_parcel_ == kNone) {
+    parcels_.push_back(std::move(parcel));
+    return static_cast<std::uint32_t>(parcels_.size() - 1);
+  }
+  const std::uint32_t index = free_parcel_;
+  free_parcel_ = parcels_[index].detail;
+  parcels_[index] = std::move(parcel);
+  return index;
+}
+
+Network::Parcel Network::Take(std::uint32_t index) {
+  Parcel parcel = std::exchange(parcels_[index], Parcel{.detail = free_parcel_});
+  free_parcel_ = index;
+  return parcel;
+}
+
+void Network::Discard(const Due& due) {
+  if (IsOfLine(due.what)) Take(due.parcel);
 }
 
 Instant Network::Delay() {
@@ -49,46 +139,114 @@ Instant Network::Delay() {
          Instant(static_cast<std::int64_t>(spread == 0 ? 0 : prng_.Below(spread + 1)));
 }
 
-void Network::Carry(const Item& item) {
-  Node& node = nodes_[item.node];
-  switch (item.what) {
-    case What::kStart: node.started = true; return Deliver(item.node, Tick{});
-    case What::kKill: return Die(item.node);
-    case What::kSilence: node.silent = true; return;
+void Network::Carry(const Due& due) {
+  switch (due.what) {
+    case What::kStart: nodes_[due.target].started = true; break;
+    case What::kKill: return Die(due.target);
+    case What::kSilence: nodes_[due.target].silent = true; return;
+    case What::kStop: nodes_[due.target].stopped = true; return;
+    case What::kContinue: return Continue(due.target);
+    case What::kKillHost:
+      for (NodeId node = 0; node < nodes_.size(); ++node)
+        if (nodes_[node].host == due.target) Die(node);
+      return;
+    case What::kSilenceHost: fabric_.Silence(due.target); return;
     case What::kTick:
-      if (node.tick_at != item.when) return;  // overtaken by an earlier one
-      node.tick_at = Instant(0);
-      return Deliver(item.node, Tick{});
-    case What::kEvent: break;
+      if (due.admitted) break;                             // it was looked at when it came
+      if (nodes_[due.target].tick_at != due.when) return;  // overtaken by an earlier one
+      nodes_[due.target].tick_at = Instant(0);
+      break;
+    default:
+      if (due.at_nic) return EnterHost(due);
   }
+  Enter(due);
+}
+
+void Network::EnterHost(Due due) {
+  due.at_nic = false;
+  due.when = fabric_.Enter(nodes_[due.target].host, now_, parcels_[due.parcel].bytes.size());
+  queue_.Push(due);
+}
+
+// The event has reached the node; its process may be stopped or busy.
+void Network::Enter(Due due) {
+  Node& node = nodes_[due.target];
+  if (node.dead || !node.started) return Discard(due);
+  if (node.stopped) return held_[due.target].push_back(due);
+  if (due.admitted) {
+    --node.queued;
+    return Handle(due);
+  }
+  const Instant cost = CostOf(due);
+  if (cost == Instant(0) && node.queued == 0) return Handle(due);
+  ++node.queued;
+  due.admitted = true;
+  due.when = node.busy_until = std::max(node.busy_until, now_) + cost;
+  queue_.Push(due);
+}
+
+Instant Network::CostOf(const Due& due) const {
+  const Node& node = nodes_[due.target];
+  if (node.host == kNoHost && !node.slow) return Instant(0);
+  Instant cost = node.slow ? cpu_per_event_.at(due.target) : conditions_.cpu_per_event;
+  if (due.what == What::kReceived && conditions_.cpu_per_kib != Instant(0))
+    cost += conditions_.cpu_per_kib * static_cast<std::int64_t>(parcels_[due.parcel].bytes.size()) /
+            1024;
+  return cost;
+}
+
+void Network::Handle(const Due& due) {
+  if (!IsOfLine(due.what)) {
+    cause_ = nodes_[due.target].depth;  // time passes at the end of all that has happened here
+    return Deliver(due.target, Tick{});
+  }
+  Parcel parcel = Take(due.parcel);
   // A line that was hung up on in the meantime has nobody who would hear.
-  const auto gone = [&](LineId line) { return !node.ends.contains(line); };
-  if (const auto* received = std::get_if<Received>(&item.event); received && gone(received->line))
-    return;
-  if (const auto* connected = std::get_if<Connected>(&item.event);
-      connected && gone(connected->line))
-    return;
-  if (const auto* closed = std::get_if<Closed>(&item.event)) {
-    if (gone(closed->line)) return;
-    node.ends.erase(closed->line);
+  if (!lines_.Is(parcel.end, due.target, parcel.line)) return;
+  Node& node = nodes_[due.target];
+  cause_ = parcel.depth;
+  node.depth = std::max(node.depth, parcel.depth);
+  if (due.what == What::kClosed) lines_.Close(parcel.end, node.ends);
+  const Event event = EventOf(due.what, parcel, node);
+  node.traffic.dialled += due.what == What::kConnected;
+  node.traffic.accepted += due.what == What::kAccepted;
+  node.traffic.messages_received += due.what == What::kReceived;
+  node.traffic.bytes_received += parcel.bytes.size();
+  Deliver(due.target, event);
+}
+
+Event Network::EventOf(What what, Parcel& parcel, const Node& node) {
+  switch (what) {
+    case What::kConnected: return Connected{parcel.line};
+    case What::kReceived:
+      return Received{parcel.line, Slice(parcel.bytes, std::move(parcel.owner)), {}};
+    case What::kClosed:
+      return Closed{parcel.line, parcel.detail == kRefused ? "connection refused"
+                                                           : "connection closed by the peer"};
+    default: break;
   }
-  Deliver(item.node, item.event);
+  const auto port = static_cast<std::uint16_t>(parcel.detail);  // an ephemeral one
+  const HostId from = nodes_[parcel.detail].host;
+  if (from == kNoHost) return Accepted{parcel.line, Address::Ipv4(192, 0, 2, 1, port)};
+  if (from != node.host) return Accepted{parcel.line, AddressOn(from, port)};
+  return Accepted{parcel.line, Address::Unix(fmt::format("node-{}", parcel.detail))};
 }
 
 void Network::Deliver(NodeId id, const Event& event) {
   Node& node = nodes_[id];
-  if (node.dead || !node.started) return;
   Note_(static_cast<std::uint64_t>(now_.count()));
   Note_(id);
   Note_(event.index());
   node.machine->Handle(event, now_);
   while (auto action = node.machine->PollAction()) Apply(id, *action);
-  const auto deadline = node.machine->Deadline();
-  if (!deadline) return;
-  const Instant when = std::max(*deadline, now_ + Instant(1));
-  if (node.tick_at != Instant(0) && node.tick_at <= when) return;
-  node.tick_at = when;
-  Push(when, id, What::kTick);
+  if (const auto deadline = node.machine->Deadline()) {
+    const Instant when = std::max(*deadline, now_ + Instant(1));
+    if (node.tick_at == Instant(0) || node.tick_at > when) {
+      node.tick_at = when;
+      Push(when, id, What::kTick);
+    }
+  }
+  if (observer_) observer_(id);
 }
 
 void Network::Apply(NodeId node, Action& action) {
@@ -102,61 +260,127 @@ void Network::Apply(NodeId node, Action& action) {
              action);
 }
 
-void Network::DoDial(NodeId node, const Dial& dial) {
-  const auto it = listeners_.find(dial.to);
-  const bool refused = it == listeners_.end() || !nodes_[it->second].started ||
-                       nodes_[it->second].dead || prng_.Chance(conditions_.refuse);
-  nodes_[node].ends[dial.line] = EndState{{node, dial.line}, Instant(0)};
-  if (refused)
-    return Push(now_ + Delay(), node, What::kEvent, Closed{dial.line, "connection refused"});
-  const NodeId to = it->second;
-  if (nodes_[to].silent || nodes_[node].silent) return;  // the SYN is lost; only a deadline helps
-  const LineId accepted = nodes_[to].next_accepted++;
-  nodes_[node].ends[dial.line].other = {to, accepted};
-  nodes_[to].ends[accepted] = EndState{{node, dial.line}, Instant(0)};
-  Address from = Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(node));
-  PushOnLine({to, accepted}, Accepted{accepted, std::move(from)});
-  PushOnLine({node, dial.line}, Connected{dial.line});
+// ---- Lines. -----------------------------------------------------------------------------------
+
+std::optional<NodeId> Network::ListenerAt(const Address& address, HostId dialled_from) const {
+  if (address.kind == Address::Kind::kIpv4) return ipv4_listeners_.Find(KeyOfIpv4(address));
+  Address key = address;
+  if (key.kind == Address::Kind::kUnix) key.scope = dialled_from;
+  const auto found = listeners_.find(key);
+  return found == listeners_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Network::PushOnLine(const End& to, Event event, SharedBytes keep) {
-  Instant& last = nodes_[to.node].ends.at(to.line).last_arrival;
-  last = std::max(last + Instant(1), now_ + Delay());
-  Push(last, to.node, What::kEvent, std::move(event), std::move(keep));
+// Whether what `from` sends now will never reach `to`.
+bool Network::Lost(NodeId from, NodeId to) const {
+  const Node& source = nodes_[from];
+  const Node& target = nodes_[to];
+  if (source.silent || target.silent) return true;
+  if (source.host == target.host || source.host == kNoHost || target.host == kNoHost) return false;
+  return !fabric_.SetsOut(source.host, target.host, now_);
+}
+
+void Network::DoDial(NodeId node, const Dial& dial) {
+  const bool is_unix = dial.to.kind == Address::Kind::kUnix;
+  const auto to = ListenerAt(dial.to, nodes_[node].host);
+  const EndId end = lines_.Open(node, dial.line, nodes_[node].ends);
+  // Behind a cable that is pulled nobody says no.
+  const bool hosted = nodes_[node].host != kNoHost;
+  if (hosted && to && (Lost(node, *to) || Lost(*to, node))) return;
+  const bool refused =
+      !to || !nodes_[*to].started || nodes_[*to].dead || prng_.Chance(conditions_.refuse);
+  if (refused) {
+    Instant when = now_ + (is_unix ? conditions_.local_latency : Delay());
+    if (hosted && !is_unix) when += Delay();
+    return PushTo(end, when, What::kClosed, {.depth = cause_ + 2, .detail = kRefused});
+  }
+  if (Lost(node, *to)) return;  // the SYN is lost; only a deadline helps
+  Node& target = nodes_[*to];
+  const EndId accepted = lines_.Open(*to, target.next_accepted++, target.ends);
+  lines_.Connect(end, accepted);
+  Establish(end, accepted, is_unix);
+}
+
+// TCP: the one who dialled hears the SYN/ACK after two latencies, the other its ACK after three.
+void Network::Establish(EndId from, EndId to, bool is_unix) {
+  const NodeId dialler = lines_[from].node;
+  const HostId here = nodes_[dialler].host, there = nodes_[lines_[to].node].host;
+  if (here == kNoHost || there == kNoHost) {
+    PushOnLine(dialler, to, What::kAccepted, {.depth = cause_ + 1, .detail = dialler});
+    return PushOnLine(dialler, from, What::kConnected, {.depth = cause_ + 1});
+  }
+  const auto latency = [&] { return here == there ? conditions_.local_latency : Delay(); };
+  Instant connected = now_ + latency();
+  if (is_unix) {  // connect() returns at once
+    PushTo(from, connected, What::kConnected, {.depth = cause_ + 1});
+    return PushTo(to, connected, What::kAccepted, {.depth = cause_ + 1, .detail = dialler});
+  }
+  connected += latency();
+  if (here != there)
+    for (const auto& way : {fabric_.SetsOut(here, there, now_), fabric_.SetsOut(there, here, now_)})
+      connected += way.value_or(now_) - now_;
+  PushTo(from, connected, What::kConnected, {.depth = cause_ + 2});
+  PushTo(to, connected + latency(), What::kAccepted, {.depth = cause_ + 3, .detail = dialler});
+}
+
+void Network::PushTo(EndId end, Instant when, What what, Parcel parcel, bool at_nic) {
+  LineEnd& to = lines_[end];
+  to.last_arrival = when;
+  parcel.end = end;
+  parcel.line = to.line;
+  const NodeId target = to.node;
+  queue_.Push({.when = when,
+               .target = target,
+               .parcel = Keep(std::move(parcel)),
+               .what = what,
+               .at_nic = at_nic});
+}
+
+void Network::PushOnLine(NodeId from, EndId end, What what, Parcel parcel) {
+  const LineEnd& to = lines_[end];
+  const HostId here = nodes_[from].host, there = nodes_[to.node].host;
+  const Instant last = to.last_arrival;
+  if (here == kNoHost || there == kNoHost)
+    return PushTo(end, std::max(last + Instant(1), now_ + Delay()), what, std::move(parcel));
+  if (here == there) return PushTo(end, now_ + conditions_.local_latency, what, std::move(parcel));
+  const Instant left = fabric_.Leave(here, now_, parcel.bytes.size());
+  const Instant arrives = fabric_.SetsOut(here, there, left).value_or(kForEver / 2) + Delay();
+  PushTo(end, std::max(last, arrives), what, std::move(parcel), true);
 }
 
 void Network::DoSend(NodeId node, const Send& send) {
-  const auto it = nodes_[node].ends.find(send.line);
-  if (it == nodes_[node].ends.end()) return;
-  const End to = it->second.other;
-  if (to.node == node && to.line == send.line) return;  // not connected
-  if (nodes_[node].silent || nodes_[to.node].silent || !nodes_[to.node].ends.contains(to.line))
-    return;
-  const Slice data = send.data.Owned();
+  const EndId end = lines_.Find(node, send.line);
+  if (end == kNone || send.data.bytes.empty()) return;
+  const EndId to = lines_[end].peer;
+  if (to == kNone) return;  // not connected
+  nodes_[node].traffic.messages_sent += 1;
+  nodes_[node].traffic.bytes_sent += send.data.bytes.size();
+  if (Lost(node, lines_[to].node)) return;
+  Slice data = send.data.Owned();
+  if (conditions_.corrupt > 0 && prng_.Chance(conditions_.corrupt)) data = Corrupted(data);
   for (std::size_t at = 0; at < data.bytes.size();) {
-    const std::size_t piece =
-        std::min<std::size_t>(data.bytes.size() - at, 1 + prng_.Below(conditions_.chunk_max));
-    PushOnLine(to, Received{to.line, Slice(data.bytes.subspan(at, piece), data.owner), {}},
-               data.owner);
+    std::size_t piece = data.bytes.size() - at;
+    if (conditions_.chunk_max != Conditions::kUncut)
+      piece = std::min<std::size_t>(piece, 1 + prng_.Below(conditions_.chunk_max));
+    PushOnLine(node, to, What::kReceived,
+               {.owner = data.owner, .bytes = data.bytes.subspan(at, piece), .depth = cause_ + 1});
     at += piece;
   }
 }
 
-void Network::DoHangup(NodeId node, LineId line) {
-  const auto it = nodes_[node].ends.find(line);
-  if (it == nodes_[node].ends.end()) return;
-  const End to = it->second.other;
-  nodes_[node].ends.erase(it);
-  if (to.node == node || nodes_[node].silent || nodes_[to.node].silent) return;
-  if (nodes_[to.node].ends.contains(to.line))
-    PushOnLine(to, Closed{to.line, "connection closed by the peer"});
+Slice Network::Corrupted(const Slice& data) {
+  Bytes bytes(data.bytes.begin(), data.bytes.end());
+  std::byte& victim = bytes[prng_.Below(bytes.size())];
+  victim ^= static_cast<std::byte>(1 + prng_.Below(255));
+  return Slice(Share(std::move(bytes)));
 }
 
-void Network::Die(NodeId node) {
-  std::vector<LineId> lines;
-  for (const auto& [line, state] : nodes_[node].ends) lines.push_back(line);
-  for (const LineId line : lines) DoHangup(node, line);
-  nodes_[node].dead = true;
+void Network::DoHangup(NodeId node, LineId line) {
+  const EndId end = lines_.Find(node, line);
+  if (end == kNone) return;
+  const EndId to = lines_[end].peer;
+  lines_.Close(end, nodes_[node].ends);
+  if (to == kNone || Lost(node, lines_[to].node)) return;
+  PushOnLine(node, to, What::kClosed, {.depth = cause_ + 1, .detail = kHungUp});
 }
 
 }  // namespace ringlet::sim

@@ -141,8 +141,10 @@ class ScriptedRank final : public Machine {
 
   void CheckRoster() {
     if (member_->roster().size() != config_.size) wrong_ = "a roster of another size";
-    for (std::uint32_t r = 0; r < member_->roster().size(); ++r)
-      if (member_->roster().At(Rank{r})->pid != 1000 + r) wrong_ = "a wrong roster";
+    for (std::uint32_t r = 0; r < member_->roster().size(); ++r) {
+      const auto introduction = member_->roster().At(Rank{r});
+      if (!introduction.ok() || introduction->pid != 1000 + r) wrong_ = "a wrong roster";
+    }
   }
 
   bool CheckTable(std::uint32_t round) {

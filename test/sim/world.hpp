@@ -23,6 +23,7 @@ struct WorldConfig {
   Instant silence_max = std::chrono::seconds(60);
   bool speakers = false;  ///< the first rank of each host of four speaks for it
   std::uint32_t roots = 1;
+  std::uint32_t ranks_per_host = 0;  ///< 0: nobody has a host
 };
 
 inline Secret SecretOf(std::uint64_t seed) {
@@ -44,8 +45,8 @@ class World {
       root.host = "host" + std::to_string(index);
       root.pid = 1;
       root.silence_max = config.silence_max;
-      roots_.push_back(
-          network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(index), Instant(0)));
+      roots_.push_back(network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(index),
+                                    Instant(0), HostOf(index)));
     }
   }
 
@@ -63,6 +64,10 @@ class World {
   static Address RankAddress(std::uint32_t rank) {
     return Address::Ipv4(10, static_cast<std::uint8_t>(rank >> 16),
                          static_cast<std::uint8_t>(rank >> 8), static_cast<std::uint8_t>(rank), 2);
+  }
+
+  HostId HostOf(std::uint32_t rank) const {
+    return config_.ranks_per_host == 0 ? kNoHost : rank / config_.ranks_per_host;
   }
 
   bootstrap::MemberConfig ConfigOf(std::uint32_t rank) {
@@ -86,8 +91,9 @@ class World {
 
   NodeId AddRank(std::uint32_t rank, Instant start) { return AddRank(ConfigOf(rank), start); }
   NodeId AddRank(const bootstrap::MemberConfig& member, Instant start) {
-    const NodeId node = network_.Add(std::make_unique<ScriptedRank>(member, config_.timeout),
-                                     RankAddress(Index(member.rank)), start);
+    const NodeId node =
+        network_.Add(std::make_unique<ScriptedRank>(member, config_.timeout),
+                     RankAddress(Index(member.rank)), start, HostOf(Index(member.rank)));
     if (member.speaks) network_.Listen(node, *member.speaker);
     ranks_.push_back(node);
     return node;

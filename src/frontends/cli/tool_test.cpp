@@ -23,14 +23,16 @@ Ran Tool(const std::vector<std::string>& arguments) {
 TEST(ToolTest, HelpNamesEveryCommand) {
   const Ran ran = Tool({"--help"});
   EXPECT_EQ(ran.status, 0);
-  EXPECT_THAT(ran.output,
-              AllOf(HasSubstr("bench"), HasSubstr("run"), HasSubstr("env"), HasSubstr("version")));
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("bench"), HasSubstr("run"), HasSubstr("sim"),
+                                HasSubstr("env"), HasSubstr("version")));
 }
 
 TEST(ToolTest, EveryCommandHasHelp) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{"bench"},
                                                   {"bench", "all_reduce"},
                                                   {"run"},
+                                                  {"sim"},
+                                                  {"sim", "init"},
                                                   {"env"},
                                                   {"version"}}) {
     std::vector<std::string> arguments = command;

@@ -1,0 +1,44 @@
+#include "sim/fabric.hpp"
+
+#include <algorithm>
+
+namespace ringlet::sim {
+
+void Fabric::Add(HostId host) {
+  if (host != kNoHost && host >= hosts_.size()) hosts_.resize(std::size_t{host} + 1);
+}
+
+Instant Fabric::TimeOf(std::size_t bytes) const {
+  // 1 MB/s is one byte in a microsecond.
+  return Instant(static_cast<std::int64_t>(mb_per_s_ == 0 ? 0 : bytes * 1000 / mb_per_s_));
+}
+
+Instant Fabric::Leave(HostId host, Instant now, std::size_t bytes) {
+  Host& from = hosts_[host];
+  from.traffic.bytes_sent += bytes;
+  return from.sends_until = std::max(from.sends_until, now) + TimeOf(bytes);
+}
+
+Instant Fabric::Enter(HostId host, Instant now, std::size_t bytes) {
+  Host& to = hosts_[host];
+  to.traffic.bytes_received += bytes;
+  return to.receives_until = std::max(to.receives_until, now) + TimeOf(bytes);
+}
+
+void Fabric::Cut(HostId from, HostId to, Instant begin, Instant end) {
+  cuts_.push_back({from, to, begin, end});
+}
+
+std::optional<Instant> Fabric::SetsOut(HostId from, HostId to, Instant now) const {
+  if (hosts_[from].silent || hosts_[to].silent) return std::nullopt;
+  for (std::size_t i = 0; i < cuts_.size();) {
+    const CutWay& cut = cuts_[i++];
+    if (cut.from != from || cut.to != to || now < cut.begin || now >= cut.end) continue;
+    if (cut.end == kForEver) return std::nullopt;
+    now = cut.end;
+    i = 0;  // another may have begun by then
+  }
+  return now;
+}
+
+}  // namespace ringlet::sim
