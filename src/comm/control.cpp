@@ -30,6 +30,7 @@ struct Control::Shared {
   mutable std::condition_variable changed;
   bool standing = false;
   bool over = false;
+  Milestones milestones;
   std::optional<bootstrap::Roster> roster;
   std::optional<Failure> failure;
   std::optional<bootstrap::Table> table;
@@ -42,7 +43,12 @@ struct Control::Shared {
     const std::lock_guard lock(mutex);
     if (over) return;
     standing = member->standing();
-    if (standing && !roster) roster = member->roster();
+    if (milestones.roster == Instant(0) && member->roster().size() > 0)
+      milestones.roster = os::SocketDriver::Now();
+    if (standing && !roster) {
+      roster = member->roster();
+      milestones.standing = os::SocketDriver::Now();
+    }
     if (auto one = member->TakeTable()) table = std::move(one);
     for (auto& [key, message] : awaited)
       if (!message) message = member->TakeMessage(key.first, key.second);
@@ -67,7 +73,12 @@ Control::Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> share
 
 Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process, Options options,
                                                const std::stop_token& abort) {
+  return Begin(std::move(process), std::move(options)).Finish(abort);
+}
+
+Control::Pending Control::Begin(std::shared_ptr<Process> process, Options options) {
   auto shared = std::make_shared<Shared>();
+  shared->milestones.begun = os::SocketDriver::Now();
   const auto join_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
   shared->rank = options.member.rank;
@@ -91,14 +102,24 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
     };
     shared->id = shared->driver->Add(std::move(hosted));
   });
+  return {std::move(control), options.operation_timeout};
+}
+
+Result<std::unique_ptr<Control>> Control::Pending::Finish(const std::stop_token& abort) {
+  const std::shared_ptr<Shared> shared = control_->shared_;
   const std::stop_callback stop(abort, [&] {
-    control->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
-                                                    Index(shared->rank))});
+    control_->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
+                                                     Index(shared->rank))});
   });
-  RINGLET_TRY(control->Await([&] { return shared->standing; }));
-  control->operation_timeout_ = options.operation_timeout;
-  control->roster_ = *shared->roster;
-  return control;
+  RINGLET_TRY(control_->Await([&] { return shared->standing; }));
+  control_->operation_timeout_ = operation_timeout_;
+  control_->roster_ = *shared->roster;
+  return std::move(control_);
+}
+
+Control::Milestones Control::milestones() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->milestones;
 }
 
 Control::~Control() {

@@ -24,6 +24,31 @@ class Control {
     std::chrono::milliseconds operation_timeout{};  ///< of each call below
   };
 
+  /// When this rank came how far, for time lines. Zero where it has not come yet.
+  struct Milestones {
+    Instant begun{0};
+    Instant roster{0};    ///< it knew who takes part
+    Instant standing{0};  ///< it knew that all are connected
+  };
+
+  /// A join that is under way on the service thread.
+  class Pending {
+   public:
+    /// Waits until all ranks are connected. Once. Errors  as Join.
+    Result<std::unique_ptr<Control>> Finish(const std::stop_token& abort);
+
+   private:
+    friend class Control;
+    Pending(std::unique_ptr<Control> control, std::chrono::milliseconds operation_timeout)
+        : control_(std::move(control)), operation_timeout_(operation_timeout) {}
+    std::unique_ptr<Control> control_;
+    std::chrono::milliseconds operation_timeout_;  // once it stands
+  };
+
+  /// Begins to join and returns at once, so that one thread can bring many ranks in. A Pending that
+  /// is dropped before it has finished fails the communicator on all ranks.
+  static Pending Begin(std::shared_ptr<Process> process, Options options);
+
   /// Checks in and waits until all ranks are connected.
   /// Errors  kTimeout   names the ranks that did not come
   ///         kPeerLost  names the rank that was lost
@@ -39,6 +64,7 @@ class Control {
 
   /// Who is in. Valid as long as this lives.
   const bootstrap::Roster& roster() const { return roster_; }
+  Milestones milestones() const;
 
   // Collective over all ranks, in the same order on all. Errors  as Join, later.
   Result<bootstrap::Table> AllGather(Bytes payload);

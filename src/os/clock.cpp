@@ -12,6 +12,12 @@ Instant Now() {
   return std::max(std::chrono::duration_cast<Instant>(since_boot), Instant(1));
 }
 
+Instant ProcessCpuTime() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
 std::string WallTimeText() {
   const time_t now = time(nullptr);
   struct tm parts {};

@@ -9,6 +9,9 @@ namespace ringlet::os {
 /// Monotonic, the same for all threads, never zero.
 Instant Now();
 
+/// What this process has computed so far, on all cores and in the kernel.
+Instant ProcessCpuTime();
+
 /// Local wall time as log lines show it: "2025-11-20 18:14:03".
 std::string WallTimeText();
 
