@@ -20,7 +20,8 @@ Writer BeginFrame(std::uint8_t type);
 Bytes EndFrame(Writer&& frame);
 
 /// Turns any split of a stream back into frames. A frame that lies whole in one owned Slice is
-/// handed on without a copy. Memory grows with what has arrived, never with what a length claims.
+/// handed on without a copy. Memory grows with what has arrived (at most four times that), never
+/// with what a length claims.
 class FrameReader {
  public:
   /// \param payload_bytes_max  longer frames are refused before their payload is read
@@ -34,6 +35,7 @@ class FrameReader {
   std::size_t buffered_bytes() const { return partial_.size() + current_.bytes.size(); }
 
  private:
+  void MakeRoom(std::size_t more);
   std::optional<Frame> CutCurrent(std::size_t payload_bytes);
   Result<std::optional<Frame>> NextFromPartial();
 
