@@ -58,7 +58,6 @@ Result<Bytes> RecordOpener::Push(View data) {
   partial_.insert(partial_.end(), data.begin(), data.end());
   View rest(partial_);
   Bytes plain;
-  plain.reserve(partial_.size());
   while (rest.size() >= kLengthBytes) {
     const std::size_t length = Reader(rest).U32();
     broken_ = length == 0 || length > kRecordBytesMax;

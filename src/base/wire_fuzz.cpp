@@ -89,7 +89,8 @@ void Play(bool encrypt, ringlet::Reader& in) {
   std::vector<Bytes> said, pieces;
   const std::size_t count = 1 + in.U8() % 6;
   for (std::size_t i = 0; i < count; ++i) {
-    said.push_back(FrameOf(static_cast<std::uint8_t>(i + 1), in.U16() * 3u));
+    const std::uint16_t size = in.U16();  // 0xfffe: a frame of two records
+    said.push_back(FrameOf(static_cast<std::uint8_t>(i + 1), size == 0xfffe ? 70'000 : size % 512));
     pieces.push_back(Copy(ends.dialled.Seal(Owned(said.back()))));
   }
   const bool untouched = Meddle(pieces, ends.accepted, in);
@@ -98,7 +99,8 @@ void Play(bool encrypt, ringlet::Reader& in) {
   std::size_t heard = 0;
   bool well = true;
   for (View rest = stream; !rest.empty() && well;) {
-    const std::size_t bytes = std::min<std::size_t>(1 + in.U16(), rest.size());
+    const std::size_t cut_bytes = in.remaining() > 0 ? 1u + in.U16() : rest.size();
+    const std::size_t bytes = std::min(cut_bytes, rest.size());
     const Bytes cut(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(bytes));
     rest = rest.subspan(bytes);
     well = ends.accepted.Push(Slice(View(cut))).ok();

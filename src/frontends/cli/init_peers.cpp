@@ -14,7 +14,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kOutputBytesMax = 64 * 1024;  // of which the last line matters
+constexpr std::size_t kOutputBytesMax = 64 * 1024;  // as much as a pipe holds; its end matters
 constexpr Instant kLook = std::chrono::milliseconds(20);
 constexpr std::uint64_t kSpareDescriptors = 256;
 
@@ -83,13 +83,15 @@ PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant pat
   const Instant give_up = os::Now() + patience;
   std::string output, errors;
   std::optional<os::ChildExit> ended;
-  while (!(ended = child->Poll()) && os::Now() < give_up) {
-    const int descriptors[] = {child->output().get(), child->errors().get()};
-    const bool closed = Take(child->output(), output) & Take(child->errors(), errors);
-    os::PollReadable(closed ? std::span<const int>() : std::span<const int>(descriptors), kLook);
+  while (!ended && os::Now() < give_up) {
+    ended = child->Poll();  // before what it wrote last is read
+    const bool output_over = Take(child->output(), output);
+    const bool errors_over = Take(child->errors(), errors);
+    std::vector<int> open;
+    if (!output_over) open.push_back(child->output().get());
+    if (!errors_over) open.push_back(child->errors().get());
+    if (!ended) os::PollReadable(open, kLook);
   }
-  while (!Take(child->output(), output) && ended && !TimeIn(output)) break;
-  Take(child->errors(), errors);
   if (ended && ended->ok()) run.total_ms = TimeIn(output);
   if (run.total_ms) return run;
   run.trouble =
