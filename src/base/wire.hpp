@@ -36,7 +36,7 @@ class Wire {
 
   /// What to send so that the other end reads `bytes`, a piece of a frame or several: on a plain
   /// line the same, uncopied; on an encrypted one sealed records, to be sent in the order of
-  /// sealing, each once. Cost  a copy and about a nanosecond a byte where it encrypts.
+  /// sealing, each once. Cost  a copy and about two nanoseconds a byte where it encrypts.
   Slice Seal(const Slice& bytes);
   bool encrypts() const { return handshake_.encrypts(); }
 
