@@ -2,15 +2,16 @@
 //
 //   ringlet_peer_gloo RANKS PROCESSES
 //
-// The ranks are threads, spread over so many processes, each with one device (one epoll thread).
-// They meet in memory, or, with several processes, in files, which is what Gloo offers for one
-// machine without a server. From the moment when all threads are ready to the last one that is
-// connected. Prints "total_ms NUMBER".
+// The ranks are threads, spread over so many processes, each with a device (an epoll thread) and a
+// loopback address of its own: Gloo opens a listener for each pair of ranks, and on one address the
+// ports run out at about a hundred ranks. They meet in memory, or, with several processes, in
+// files, which is what Gloo offers for one machine without a server. From the moment when all
+// threads are ready to the last one that is connected. Prints "total_ms NUMBER".
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/rendezvous/hash_store.h>
 #include <gloo/transport/tcp/device.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -57,9 +58,16 @@ void Keep(std::atomic<std::int64_t>& kept, std::int64_t value, bool smallest) {
   }
 }
 
-void RunRank(int rank, int size, gloo::rendezvous::Store& store,
-             std::shared_ptr<gloo::transport::Device> device, Board& board) {
+std::shared_ptr<gloo::transport::Device> DeviceOf(int rank) {
+  gloo::transport::tcp::attr attributes;
+  attributes.hostname =
+      "127.1." + std::to_string(rank / 250) + "." + std::to_string(1 + rank % 250);
+  return gloo::transport::tcp::CreateDevice(attributes);
+}
+
+void RunRank(int rank, int size, gloo::rendezvous::Store& store, Board& board) {
   try {
+    auto device = DeviceOf(rank);
     auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
     context->setTimeout(std::chrono::minutes(2));
     ++board.ready;
@@ -71,14 +79,13 @@ void RunRank(int rank, int size, gloo::rendezvous::Store& store,
     WaitFor(board.done, size, board);  // nobody hangs up on those who still connect
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
+    std::fflush(stderr);
     board.failed = true;
+    ::_exit(1);  // the others would wait for a minute
   }
 }
 
 int RunProcess(int first, int count, int size, const std::string& folder, Board& board) {
-  gloo::transport::tcp::attr attributes;
-  attributes.hostname = "127.0.0.1";
-  const auto device = gloo::transport::tcp::CreateDevice(attributes);
   std::unique_ptr<gloo::rendezvous::Store> store;
   if (folder.empty())
     store = std::make_unique<gloo::rendezvous::HashStore>();
@@ -86,7 +93,7 @@ int RunProcess(int first, int count, int size, const std::string& folder, Board&
     store = std::make_unique<gloo::rendezvous::FileStore>(folder);
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i)
-    threads.emplace_back([&, i] { RunRank(first + i, size, *store, device, board); });
+    threads.emplace_back([&, i] { RunRank(first + i, size, *store, board); });
   for (std::thread& thread : threads) thread.join();
   std::fflush(stderr);
   ::_exit(board.failed ? 1 : 0);  // its destructors take longer than all the rest
@@ -113,10 +120,13 @@ int main(int argument_count, char** arguments) {
     folder = std::string(temporary) + "/ringlet-gloo-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) return 1;
   }
+  std::vector<pid_t> children;
   int first = 0;
   for (int p = 0; p < processes; ++p) {
     const int count = size / processes + (p < size % processes ? 1 : 0);
-    if (::fork() == 0) {
+    const pid_t child = ::fork();
+    if (child > 0) children.push_back(child);
+    if (child == 0) {
       try {
         return RunProcess(first, count, size, folder, board);
       } catch (const std::exception& error) {
@@ -129,7 +139,12 @@ int main(int argument_count, char** arguments) {
   }
   int status = 0;
   bool good = true;
-  while (::wait(&status) > 0) good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  for (pid_t ended; (ended = ::wait(&status)) > 0;) {
+    std::erase(children, ended);
+    good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (!good)
+      for (const pid_t child : children) ::kill(child, SIGKILL);
+  }
   std::error_code ignored;
   if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
   if (!good) return 1;

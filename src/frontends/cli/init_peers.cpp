@@ -18,10 +18,11 @@ constexpr std::size_t kOutputBytesMax = 64 * 1024;  // as much as a pipe holds; 
 constexpr Instant kLook = std::chrono::milliseconds(20);
 constexpr std::uint64_t kSpareDescriptors = 256;
 
-// Gloo's mesh takes a descriptor for each rank that a rank knows.
+// Gloo's mesh takes a descriptor for each rank that a rank knows, and for a while a listener for
+// each pair.
 std::uint32_t GlooProcesses(const InitHead& head, std::uint64_t descriptors) {
   if (!head.threads) return head.ranks;
-  const std::uint64_t mesh = std::uint64_t{head.ranks} * head.ranks;
+  const std::uint64_t mesh = std::uint64_t{head.ranks} * head.ranks * 3 / 2;
   const std::uint64_t usable =
       std::max<std::uint64_t>(descriptors, 2 * kSpareDescriptors) - kSpareDescriptors;
   const auto needed = static_cast<std::uint32_t>((mesh + usable - 1) / usable);

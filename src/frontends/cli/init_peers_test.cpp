@@ -19,7 +19,7 @@ TEST(PeerCommandTest, GlooTakesAsManyProcessesAsItsMeshNeeds) {
     return PeerCommand("gloo", head, "/f", 20'000, {}).arguments;
   };
   EXPECT_THAT(processes({.ranks = 64}), ElementsAre("/f/ringlet_peer_gloo", "64", "1"));
-  EXPECT_THAT(processes({.ranks = 256}), ElementsAre("/f/ringlet_peer_gloo", "256", "4"));
+  EXPECT_THAT(processes({.ranks = 256}), ElementsAre("/f/ringlet_peer_gloo", "256", "5"));
   EXPECT_THAT(processes({.ranks = 64, .threads = false, .processes = 64}),
               ElementsAre("/f/ringlet_peer_gloo", "64", "64"));
 }
