@@ -86,14 +86,14 @@ void RunRank(int rank, int size, gloo::rendezvous::Store& store, Board& board) {
 }
 
 int RunProcess(int first, int count, int size, const std::string& folder, Board& board) {
-  std::unique_ptr<gloo::rendezvous::Store> store;
-  if (folder.empty())
-    store = std::make_unique<gloo::rendezvous::HashStore>();
-  else
-    store = std::make_unique<gloo::rendezvous::FileStore>(folder);
+  gloo::rendezvous::HashStore in_memory;
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i)
-    threads.emplace_back([&, i] { RunRank(first + i, size, *store, board); });
+    threads.emplace_back([&, i] {
+      if (folder.empty()) return RunRank(first + i, size, in_memory, board);
+      gloo::rendezvous::FileStore in_files(folder);  // threads may not share one
+      RunRank(first + i, size, in_files, board);
+    });
   for (std::thread& thread : threads) thread.join();
   std::fflush(stderr);
   ::_exit(board.failed ? 1 : 0);  // its destructors take longer than all the rest
