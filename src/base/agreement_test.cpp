@@ -20,6 +20,12 @@ TEST(AgreementTest, OnlySettingsThatMustAgreeCount) {
   EXPECT_NE(AgreementDigest(a), AgreementDigest(b));
 }
 
+TEST(AgreementTest, EncryptionMustAgree) {
+  Settings a, b;
+  b.encrypt = true;
+  EXPECT_NE(AgreementDigest(a), AgreementDigest(b));
+}
+
 TEST(AgreementTest, TheDifferenceIsNamed) {
   Settings mine, theirs;
   theirs.tree_arity = 4;

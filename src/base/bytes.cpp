@@ -11,8 +11,9 @@ void PutLittleEndian(Bytes& out, T value) {
 
 template <typename T>
 T GetLittleEndian(View in) {
+  if (in.size() != sizeof(T)) return 0;  // the read has failed
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < in.size(); ++i)
+  for (std::size_t i = 0; i < sizeof(T); ++i)
     value |= std::to_integer<std::uint64_t>(in[i]) << (8 * i);
   return static_cast<T>(value);
 }

@@ -34,7 +34,7 @@ void Dialler::DialTarget(std::size_t index, Instant now) {
 void Dialler::OnConnected(LineId line) {
   Attempt& attempt = attempts_.at(line);
   attempt.wire = Wire::Dialled(config_.credentials, config_.purpose, nonces_->Next(),
-                               config_.payload_bytes_max);
+                               config_.payload_bytes_max, config_.options);
   emit_(Send{line, Slice(Share(attempt.wire->TakeReply()))});
 }
 

@@ -23,6 +23,7 @@ class Dialler {
     Credentials credentials;
     Purpose purpose = Purpose::kCheckIn;
     std::size_t payload_bytes_max = 0;  ///< of the frames on the line that wins
+    LineOptions options = {};
   };
   /// How long an address may hesitate before the next one is tried beside it.
   static constexpr Instant kHesitation = std::chrono::milliseconds(100);

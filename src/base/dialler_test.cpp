@@ -17,8 +17,8 @@ const Credentials kCredentials{77, {}};
 // A dialler for `count` addresses, its clock, and what it did.
 class Bench {
  public:
-  explicit Bench(std::uint8_t count) : nonces_(Secret{}) {
-    Dialler::Config config{{}, kCredentials, Purpose::kTree, 1000};
+  explicit Bench(std::uint8_t count, bool encrypt = false) : nonces_(Secret{}) {
+    Dialler::Config config{{}, kCredentials, Purpose::kTree, 1000, {.encrypt = encrypt}};
     for (std::uint8_t i = 0; i < count; ++i)
       config.addresses.push_back(Address::Ipv4(10, i, 0, 1, 7));
     dialler.emplace(std::move(config), nonces_, next_line_, [this](Action action) {
@@ -41,10 +41,10 @@ class Bench {
     return bytes;
   }
   /// The peer at the end of `line` answers with these credentials.
-  std::optional<Dialler::Opened> Answer(LineId line, const Credentials& credentials,
-                                        View more = {}) {
+  std::optional<Dialler::Opened> Answer(LineId line, const Credentials& credentials, View more = {},
+                                        bool encrypt = false) {
     dialler->OnConnected(line);
-    Handshake peer = Handshake::Acceptor(credentials, {});
+    Handshake peer = Handshake::Acceptor(credentials, {}, {.encrypt = encrypt});
     const Bytes hello = TakeSent();
     View in(hello);
     [[maybe_unused]] const Status known = peer.Push(in);  // a stranger answers all the same
@@ -63,6 +63,17 @@ class Bench {
   NonceSource nonces_;
   LineId next_line_ = 1;
 };
+
+TEST(Dialler, WhetherToEncryptIsPartOfItsConfiguration) {
+  Bench alike(1, true);
+  const auto opened = alike.Answer(alike.dials[0].line, kCredentials, {}, true);
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_TRUE(opened->wire.encrypts());
+  Bench plain(1);
+  EXPECT_FALSE(plain.Answer(plain.dials[0].line, kCredentials, {}, true));
+  EXPECT_TRUE(plain.dialler->hopeless());
+  EXPECT_THAT(plain.dialler->Reasons(), HasSubstr("it requires encryption"));
+}
 
 TEST(Dialler, DialsTheBestFirstAndTheNextWhenItHesitates) {
   Bench bench(3);

@@ -1,6 +1,29 @@
 #include "base/digest.hpp"
 
+#include <array>
+#include <bit>
+#include <cstring>
+
 namespace ringlet {
+namespace {
+
+constexpr std::size_t kWordBytes = 8;
+constexpr std::size_t kLanes = 4;
+
+std::uint64_t LittleEndianWord(const std::byte* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, kWordBytes);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word;
+}
+
+// One to one in both arguments, so that no single change can vanish.
+std::uint64_t Mix(std::uint64_t lane, std::uint64_t word) {
+  lane = (lane ^ word) * 0x9e3779b97f4a7c15u;
+  return lane ^ (lane >> 32);
+}
+
+}  // namespace
 
 Digest& Digest::Add(View bytes) {
   for (const std::byte b : bytes)
@@ -18,6 +41,17 @@ std::uint64_t Digest::value() const {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
+}
+
+std::uint64_t BulkDigestOf(View bytes) {
+  std::array<std::uint64_t, kLanes> lanes = {1, 2, 3, 4};
+  const std::uint64_t size = bytes.size();
+  for (; bytes.size() >= kLanes * kWordBytes; bytes = bytes.subspan(kLanes * kWordBytes))
+    for (std::size_t i = 0; i < kLanes; ++i)
+      lanes[i] = Mix(lanes[i], LittleEndianWord(bytes.data() + i * kWordBytes));
+  Digest joined;
+  for (const std::uint64_t lane : lanes) joined.Add(lane);
+  return joined.Add(bytes).Add(size).value();
 }
 
 }  // namespace ringlet

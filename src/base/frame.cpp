@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace ringlet {
 namespace {
+
+// Room taken at once for what a length claims, in multiples of what has arrived.
+constexpr std::size_t kRoomAhead = 4;
 
 std::uint32_t LengthAt(View bytes) {
   return Reader(bytes).U32();
@@ -31,6 +35,7 @@ void FrameReader::Push(const Slice& data) {
   }
   if (PushPayload(data)) return;
   partial_.insert(partial_.end(), current_.bytes.begin(), current_.bytes.end());
+  MakeRoom(data.bytes.size());
   partial_.insert(partial_.end(), data.bytes.begin(), data.bytes.end());
   current_ = Slice();
 }
@@ -47,6 +52,15 @@ bool FrameReader::PushPayload(const Slice& data) {
   partial_ = Bytes();
   current_ = Slice(data.bytes.subspan(payload_bytes), data.owner);
   return true;
+}
+
+// A long frame is not moved each time that a piece of it arrives. The claim is trusted only as far
+// as bytes have come that the peer had to send.
+void FrameReader::MakeRoom(std::size_t more) {
+  const std::size_t arrived = partial_.size() + more;
+  if (partial_.size() < kFrameHeaderBytes || arrived <= partial_.capacity()) return;
+  const std::size_t claimed = kFrameHeaderBytes + LengthAt(partial_);
+  partial_.reserve(std::max(arrived, std::min(claimed, kRoomAhead * arrived)));
 }
 
 Result<std::optional<Frame>> FrameReader::Next() {

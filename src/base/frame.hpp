@@ -21,7 +21,7 @@ Bytes EndFrame(Writer&& frame);
 
 /// Turns any split of a stream back into frames. A frame that lies whole in one owned Slice is
 /// handed on without a copy, and so is a payload behind a header that came alone. Memory grows with
-/// what has arrived, never with what a length claims.
+/// what has arrived (at most four times that), never with what a length claims.
 class FrameReader {
  public:
   /// \param payload_bytes_max  longer frames are refused before their payload is read
@@ -38,6 +38,7 @@ class FrameReader {
 
  private:
   bool PushPayload(const Slice& data);
+  void MakeRoom(std::size_t more);
   std::optional<Frame> CutCurrent(std::size_t payload_bytes);
   Result<std::optional<Frame>> NextFromPartial();
 

@@ -15,10 +15,20 @@ constexpr std::size_t kHelloBytes = 48;
 constexpr std::size_t kChallengeBytes = 72;
 constexpr std::size_t kProofBytes = 32;
 
-enum class Answer : std::uint8_t { kWelcome = 0, kOtherVersion = 1, kOtherCommunicator = 2 };
+constexpr std::uint16_t kEncryptFlag = 1;
+
+enum class Answer : std::uint8_t {
+  kWelcome = 0,
+  kOtherVersion = 1,
+  kOtherCommunicator = 2,
+  kEncryptedOnly = 3,  // the dialler is plain, this side is not
+  kPlainOnly = 4,
+};
 
 constexpr std::string_view kAcceptorLabel = "ringlet acceptor proof 1";
 constexpr std::string_view kDiallerLabel = "ringlet dialler proof 1";
+constexpr std::string_view kAcceptorKeyLabel = "ringlet acceptor key 1";
+constexpr std::string_view kDiallerKeyLabel = "ringlet dialler key 1";
 
 bool SameInConstantTime(View a, View b) {
   return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
@@ -42,19 +52,28 @@ Nonce NonceSource::Next() {
   return KeyedHash(seed_, {AsView("ringlet nonce 1"), counter.view()});
 }
 
-Handshake Handshake::Dialler(const Credentials& credentials, Purpose purpose, const Nonce& nonce) {
-  Handshake handshake(credentials, nonce, State::kAwaitChallenge);
+Handshake Handshake::Dialler(const Credentials& credentials, Purpose purpose, const Nonce& nonce,
+                             const LineOptions& options) {
+  Handshake handshake(credentials, nonce, options, State::kAwaitChallenge);
   handshake.purpose_ = purpose;
   Writer hello;
-  hello.U32(kHelloTag).U8(kVersion).U8(static_cast<std::uint8_t>(purpose)).U16(0);
+  hello.U32(kHelloTag).U8(kVersion).U8(static_cast<std::uint8_t>(purpose));
+  hello.U16(options.encrypt ? kEncryptFlag : 0);
   hello.U64(credentials.magic).Raw(nonce);
   handshake.hello_ = hello.Take();
   handshake.output_ = handshake.hello_;
   return handshake;
 }
 
-Handshake Handshake::Acceptor(const Credentials& credentials, const Nonce& nonce) {
-  return Handshake(credentials, nonce, State::kAwaitHello);
+Handshake Handshake::Acceptor(const Credentials& credentials, const Nonce& nonce,
+                              const LineOptions& options) {
+  return Handshake(credentials, nonce, options, State::kAwaitHello);
+}
+
+LineKeys Handshake::Keys() const {
+  RINGLET_ASSERT(done());
+  return {KeyedHash(credentials_.secret, {AsView(kDiallerKeyLabel), hello_, challenge_}),
+          KeyedHash(credentials_.secret, {AsView(kAcceptorKeyLabel), hello_, challenge_})};
 }
 
 bool Handshake::Gather(View& in, std::size_t bytes) {
@@ -87,9 +106,13 @@ Status Handshake::OnHello() {
   const std::uint8_t purpose = in.U8();
   const std::uint16_t flags = in.U16();
   const std::uint64_t magic = in.U64();
-  const Answer answer = version != kVersion || flags != 0 ? Answer::kOtherVersion
-                        : magic != credentials_.magic     ? Answer::kOtherCommunicator
-                                                          : Answer::kWelcome;
+  const bool encrypts = (flags & kEncryptFlag) != 0;
+  const bool other_version = version != kVersion || (flags & ~kEncryptFlag) != 0;
+  const Answer answer = other_version                  ? Answer::kOtherVersion
+                        : magic != credentials_.magic  ? Answer::kOtherCommunicator
+                        : encrypts == options_.encrypt ? Answer::kWelcome
+                        : options_.encrypt             ? Answer::kEncryptedOnly
+                                                       : Answer::kPlainOnly;
   purpose_ = static_cast<Purpose>(purpose);
   Writer challenge;
   challenge.U32(kChallengeTag)
@@ -110,6 +133,15 @@ Status Handshake::OnHello() {
     return Error{Code::kProtocol,
                  fmt::format("a peer that looks for communicator {:016x}; this is {:016x}", magic,
                              credentials_.magic)};
+  if (answer == Answer::kEncryptedOnly)
+    return Error{
+        Code::kProtocol,
+        "a peer that does not encrypt, as this side requires; set RINGLET_ENCRYPT alike on "
+        "all ranks"};
+  if (answer == Answer::kPlainOnly)
+    return Error{Code::kProtocol,
+                 "a peer that encrypts, as this side does not; set RINGLET_ENCRYPT alike on all "
+                 "ranks"};
   if (purpose < 1 || purpose > 6)
     return Error{Code::kProtocol, fmt::format("a peer with unknown purpose {}", purpose)};
   state_ = State::kAwaitProof;
@@ -141,6 +173,15 @@ Status Handshake::OnChallenge() {
     return Error{Code::kProtocol,
                  "the secrets differ; the unique id is not the one that was created there "
                  "(with NCCL_COMM_ID: RINGLET_SECRET differs)"};
+  if (answer == Answer::kEncryptedOnly)
+    return Error{
+        Code::kProtocol,
+        "it requires encryption, and this side does not encrypt; set RINGLET_ENCRYPT alike "
+        "on all ranks"};
+  if (answer != Answer::kWelcome)
+    return Error{Code::kProtocol,
+                 "it does not encrypt, and this side requires it; set RINGLET_ENCRYPT alike on all "
+                 "ranks"};
   const Secret proof = KeyedHash(credentials_.secret, {AsView(kDiallerLabel), hello_, challenge_});
   output_.assign(proof.begin(), proof.end());
   state_ = State::kDone;

@@ -7,7 +7,8 @@
 // A proof is BLAKE2b keyed with the secret (libsodium's crypto_generichash). The two proofs differ
 // in their label, so that reflecting one back is useless; each covers a nonce that the verifier
 // drew for this connection, so that a recording is useless. Nothing but these fixed sizes is parsed
-// before the proof holds.
+// before the proof holds. Whether the line is to be encrypted is part of the Hello; both sides know
+// what they want, so there is nothing to negotiate and nobody on the way can talk them out of it.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -38,6 +39,17 @@ enum class Purpose : std::uint8_t {
   kMemory = 6,   ///< a UNIX socket over which shared memory is exchanged
 };
 
+/// What both ends of a line must want alike.
+struct LineOptions {
+  bool encrypt = false;  ///< what follows the handshake travels in sealed records (base/record.hpp)
+};
+
+/// Of one encrypted line, a key for each direction.
+struct LineKeys {
+  Secret from_dialler{};
+  Secret from_acceptor{};
+};
+
 /// Draws nonces that nobody without the seed can foretell. The seed comes from the system's random
 /// source (os) or from the simulator's.
 class NonceSource {
@@ -52,22 +64,30 @@ class NonceSource {
 
 class Handshake {
  public:
-  static Handshake Dialler(const Credentials& credentials, Purpose purpose, const Nonce& nonce);
-  static Handshake Acceptor(const Credentials& credentials, const Nonce& nonce);
+  static Handshake Dialler(const Credentials& credentials, Purpose purpose, const Nonce& nonce,
+                           const LineOptions& options = {});
+  static Handshake Acceptor(const Credentials& credentials, const Nonce& nonce,
+                            const LineOptions& options = {});
 
   /// Takes its share of `in` and leaves the rest. What must be sent in answer is in TakeOutput().
-  /// Errors  kProtocol  not a Ringlet peer, another version, another communicator, or a wrong
-  ///                    secret; the sentence says which. Hang up.
+  /// Errors  kProtocol  not a Ringlet peer, another version, another communicator, a wrong secret,
+  /// or
+  ///                    one side wants encryption and the other does not; the sentence says which.
+  ///                    Send the output, then hang up.
   Status Push(View& in);
 
   Bytes TakeOutput() { return std::move(output_); }
   bool done() const { return state_ == State::kDone; }
   Purpose purpose() const { return purpose_; }
+  bool encrypts() const { return options_.encrypt; }
+  /// Those of this line, once done(): hashes of the secret over both sides' nonces.
+  LineKeys Keys() const;
 
  private:
   enum class State : std::uint8_t { kAwaitHello, kAwaitChallenge, kAwaitProof, kDone };
-  Handshake(const Credentials& credentials, const Nonce& nonce, State state)
-      : credentials_(credentials), nonce_(nonce), state_(state) {}
+  Handshake(const Credentials& credentials, const Nonce& nonce, const LineOptions& options,
+            State state)
+      : credentials_(credentials), nonce_(nonce), options_(options), state_(state) {}
   bool Gather(View& in, std::size_t bytes);
   Status OnHello();
   Status OnChallenge();
@@ -75,6 +95,7 @@ class Handshake {
 
   Credentials credentials_;
   Nonce nonce_;
+  LineOptions options_;
   State state_;
   Purpose purpose_ = Purpose::kCheckIn;
   Bytes hello_, challenge_, gathered_, output_;

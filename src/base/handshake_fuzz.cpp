@@ -52,19 +52,28 @@ bool Pass(Bytes bytes, Handshake& to, std::size_t& flip, ringlet::Reader& in) {
   return true;
 }
 
+// One byte says what the line is for and who wants it encrypted: bit 6 the dialler, bit 7 the
+// acceptor.
 void Tamper(ringlet::Reader& in) {
-  const auto purpose = static_cast<ringlet::Purpose>(1 + in.U8() % 6);
+  const std::uint8_t wanted = in.U8();
+  const auto purpose = static_cast<ringlet::Purpose>(1 + wanted % 64 % 6);
+  const ringlet::LineOptions ours{.encrypt = (wanted & 64) != 0};
+  const ringlet::LineOptions theirs{.encrypt = (wanted & 128) != 0};
   constexpr std::size_t kBits = 8 * (48 + 72 + 32);
   const std::size_t at = in.U16() % (kBits + 64);  // beyond kBits: nothing is changed
   std::size_t flip = at < kBits ? at : SIZE_MAX;
-  Handshake dialler = Handshake::Dialler(Ours(), purpose, Filled(1));
-  Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
+  Handshake dialler = Handshake::Dialler(Ours(), purpose, Filled(1), ours);
+  Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), theirs);
   const bool whole = Pass(dialler.TakeOutput(), acceptor, flip, in) &&
                      Pass(acceptor.TakeOutput(), dialler, flip, in) &&
                      Pass(dialler.TakeOutput(), acceptor, flip, in);
   const bool both = dialler.done() && acceptor.done();
-  Require(both == (at >= kBits) && whole == both);
-  if (both) Require(acceptor.purpose() == purpose);
+  Require(both == (at >= kBits && ours.encrypt == theirs.encrypt) && whole == both);
+  if (!both) return;
+  Require(acceptor.purpose() == purpose);
+  const ringlet::LineKeys keys = dialler.Keys(), same = acceptor.Keys();
+  Require(keys.from_dialler == same.from_dialler && keys.from_acceptor == same.from_acceptor);
+  Require(keys.from_dialler != keys.from_acceptor);
 }
 
 }  // namespace

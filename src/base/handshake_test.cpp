@@ -170,6 +170,57 @@ TEST(Handshake, AnotherVersionOrCommunicatorIsSaidOnBothSides) {
   EXPECT_THAT(told.error().message, HasSubstr("use the same Ringlet on all ranks"));
 }
 
+// Computed as above.
+TEST(Handshake, KeysAreThoseOfTheDocumentAndOneForEachDirection) {
+  Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = true});
+  Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = true});
+  ASSERT_TRUE(PushAll(acceptor, dialler.TakeOutput()).ok());
+  ASSERT_TRUE(PushAll(dialler, acceptor.TakeOutput()).ok());
+  ASSERT_TRUE(PushAll(acceptor, dialler.TakeOutput()).ok());
+  for (const Handshake* const side : {&dialler, &acceptor}) {
+    ASSERT_TRUE(side->done());
+    EXPECT_TRUE(side->encrypts());
+    EXPECT_EQ(Hex(side->Keys().from_dialler),
+              "38c07e83fbd8f98fde396c215c3747297fdcd54508fb897d29114a4260b54389");
+    EXPECT_EQ(Hex(side->Keys().from_acceptor),
+              "61e03362e1a1a5f4925686f88e9648c5c2edf58f9be190871724a28e5978acc1");
+  }
+}
+
+TEST(Handshake, EncryptionThatOneSideDoesNotWantIsSaidOnBothSides) {
+  for (const bool dialler_encrypts : {false, true}) {
+    Handshake dialler =
+        Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = dialler_encrypts});
+    Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = !dialler_encrypts});
+    const Status theirs = PushAll(acceptor, dialler.TakeOutput());
+    ASSERT_FALSE(theirs.ok());
+    EXPECT_THAT(theirs.error().message,
+                HasSubstr(dialler_encrypts ? "a peer that encrypts" : "a peer that does not"));
+    const Status ours = PushAll(dialler, acceptor.TakeOutput());
+    ASSERT_FALSE(ours.ok());
+    EXPECT_THAT(ours.error().message,
+                HasSubstr(dialler_encrypts ? "it does not encrypt" : "it requires encryption"));
+    for (const Status& status : {theirs, ours})
+      EXPECT_THAT(status.error().message, HasSubstr("set RINGLET_ENCRYPT alike on all ranks"));
+    EXPECT_FALSE(dialler.done() || acceptor.done());
+    EXPECT_TRUE(dialler.TakeOutput().empty());
+  }
+}
+
+// Whoever stands between two that encrypt alike can end the line, not change what it is.
+TEST(Handshake, NobodyOnTheWayCanTurnEncryptionOffOrOn) {
+  for (const bool encrypt : {false, true}) {
+    Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = encrypt});
+    Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = !encrypt});
+    Bytes hello = dialler.TakeOutput();
+    hello[6] ^= std::byte{1};  // as the acceptor would like it
+    ASSERT_TRUE(PushAll(acceptor, hello).ok());
+    const Status status = PushAll(dialler, acceptor.TakeOutput());
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message, HasSubstr("the secrets differ"));
+  }
+}
+
 TEST(Handshake, StrangersAreToldNothing) {
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
   EXPECT_TRUE(PushAll(acceptor, Bytes(47, std::byte{'G'})).ok()) << "nothing is parsed too early";

@@ -31,6 +31,7 @@ struct ValueTexts {
   std::string operator()(std::chrono::milliseconds value) const {
     return SecondsText(static_cast<std::uint64_t>(value.count()));
   }
+  std::string operator()(bool value) const { return value ? "1" : "0"; }
   std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
   std::string operator()(const std::optional<std::uint32_t>& value) const {
     return value ? fmt::format("{}", *value) : "";
@@ -58,6 +59,7 @@ struct AllowedTexts {
     return fmt::format("{} from {} to {}{}", spec.power_of_two ? "a power of two" : "an integer",
                        spec.min, spec.max, unit);
   }
+  std::string operator()(bool Settings::*) const { return "0 or 1"; }
   std::string operator()(std::uint64_t Settings::*) const { return Number(); }
   std::string operator()(std::optional<std::uint32_t> Settings::*) const { return Number(); }
   std::string operator()(std::string Settings::*) const { return "text"; }

@@ -13,7 +13,7 @@ namespace ringlet {
 
 /// The member that a setting fills. Its type says how text is read.
 using SettingField =
-    std::variant<std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
+    std::variant<bool Settings::*, std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
                  std::optional<std::uint32_t> Settings::*, std::string Settings::*,
                  SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
                  LinkChoice Settings::*, BootstrapShape Settings::*, SocketFamily Settings::*,
@@ -68,6 +68,11 @@ inline constexpr std::array kSettings = {
                 .field = &Settings::secret,
                 .help = "Shared secret of the ranks that meet by COMM_ID; never shown.",
                 .has_nccl_alias = false},
+    SettingSpec{.name = "ENCRYPT",
+                .field = &Settings::encrypt,
+                .help = "Whether the control network is encrypted, and not only authenticated; "
+                        "collectives' data never is.",
+                .must_agree = true},
     SettingSpec{.name = "SOCKET_IFNAME",
                 .field = &Settings::socket_ifname,
                 .help =

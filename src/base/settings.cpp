@@ -61,6 +61,12 @@ Status Assign(const Given& given, std::chrono::milliseconds& out) {
   return Ok();
 }
 
+Status Assign(const Given& given, bool& out) {
+  if (given.text != "0" && given.text != "1") return RefuseValue(given);
+  out = given.text == "1";
+  return Ok();
+}
+
 Status Assign(const Given& given, std::uint64_t& out) {
   const std::optional<std::uint64_t> value = ParseUnsigned(given.text);
   if (!value || !InBounds(given.spec, *value)) return RefuseValue(given);

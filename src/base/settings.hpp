@@ -43,6 +43,7 @@ struct Settings {
 
   std::string comm_id;        ///< empty: none
   SecretText secret;          ///< empty: none
+  bool encrypt = false;       ///< the control network
   std::string socket_ifname;  ///< empty: chosen; see os::UsableAddresses
   SocketFamily socket_family = SocketFamily::kAny;
   std::string host_id;  ///< empty: host name and boot id

@@ -41,6 +41,7 @@ TEST(SettingsTest, EveryKindOfValueIsRead) {
                                            {"RINGLET_DEBUG", "info"},
                                            {"RINGLET_DEBUG_SUBSYS", "^INIT"},
                                            {"RINGLET_SECRET", "s3cret"},
+                                           {"RINGLET_ENCRYPT", "1"},
                                            {"RINGLET_RANK", "3"},
                                            {"RINGLET_WORLD_SIZE", "4"}})
                                 .value();
@@ -53,8 +54,17 @@ TEST(SettingsTest, EveryKindOfValueIsRead) {
   EXPECT_EQ(settings.debug, LogLevel::kInfo);
   EXPECT_EQ(settings.debug_subsystems.bits, ~0x1u);
   EXPECT_EQ(settings.secret.text, "s3cret");
+  EXPECT_TRUE(settings.encrypt);
   EXPECT_EQ(settings.rank, 3u);
   EXPECT_EQ(settings.world_size, 4u);
+}
+
+TEST(SettingsTest, ASwitchIsZeroOrOneAndNothingElse) {
+  EXPECT_FALSE(ParseSettings({})->encrypt);
+  EXPECT_FALSE(ParseSettings({{"RINGLET_ENCRYPT", "0"}})->encrypt);
+  for (const char* const text : {"yes", "2", "01", "true"})
+    EXPECT_EQ(ErrorOf({{"RINGLET_ENCRYPT", text}}),
+              "RINGLET_ENCRYPT is \"" + std::string(text) + "\", but it must be 0 or 1");
 }
 
 TEST(SettingsTest, OurNameWinsOverNcclsAndEmptyIsUnset) {

@@ -142,17 +142,22 @@ Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Co
   Doors doors;
   RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint(process, false));
   RINGLET_TRY_ASSIGN(doors.data, OpenDataDoor(process));
+  OpenSpeakerDoor(process, invitation, config, doors);
+  return doors;
+}
+
+void OpenSpeakerDoor(const Process& process, const Invitation& invitation, const Config& config,
+                     Doors& doors) {
   const Settings& settings = process.settings();
   const bool together = settings.host_speaker == OnOff::kOn && config.size > 1 &&
                         settings.bootstrap == BootstrapShape::kTree;
-  if (!together) return doors;
+  if (!together) return;
   // Whoever finds the door taken is spoken for; where none can be opened each speaks for itself.
   auto listener = os::Listen(SpeakerAddress(invitation));
   doors.speaks = listener.ok();
   if (listener.ok()) doors.control.listeners.push_back(std::move(*listener));
   if (doors.speaks || listener.error().os_errno == EADDRINUSE)
     doors.speaker = SpeakerAddress(invitation);
-  return doors;
 }
 
 Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) {
@@ -176,10 +181,10 @@ Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) 
   return invitations;
 }
 
-Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
-                                      const std::vector<Invitation>& invitations, const Here& here,
-                                      Doors& doors, const std::stop_token& abort) {
-  const Settings& settings = process->settings();
+Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Config& config,
+                                               const std::vector<Invitation>& invitations,
+                                               const Doors& doors, const Card& card) {
+  const Settings& settings = process.settings();
   bootstrap::MemberConfig member;
   for (const Invitation& invitation : invitations)
     member.roots.push_back({invitation.credentials, invitation.roots});
@@ -189,17 +194,25 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
   member.introduction.addresses = doors.control.tcp;
   if (member.introduction.addresses.size() > bootstrap::kAddressesMax)
     member.introduction.addresses.resize(bootstrap::kAddressesMax);
-  member.introduction.host = process->host().name.substr(0, bootstrap::kHostBytesMax);
-  member.introduction.pid = process->host().pid;
-  member.introduction.card = Encode(CardOf(*process, config, here, doors.data));
+  member.introduction.host = process.host().name.substr(0, bootstrap::kHostBytesMax);
+  member.introduction.pid = process.host().pid;
+  member.introduction.card = Encode(card);
   member.shape = settings.bootstrap == BootstrapShape::kRing ? bootstrap::Shape::kRing
                                                              : bootstrap::Shape::kTree;
   member.arity = static_cast<std::uint16_t>(settings.tree_arity);
   member.speaker = doors.speaker;
   member.speaks = doors.speaks;
-  member.timeout = InitTimeout(*process, config);
+  member.timeout = InitTimeout(process, config);
   member.handshake_timeout = settings.handshake_timeout;
   member.silence_max = settings.silence_max;
+  return member;
+}
+
+Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
+                                      const std::vector<Invitation>& invitations, const Here& here,
+                                      Doors& doors, const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(auto member, MemberConfigOf(*process, config, invitations, doors,
+                                                 CardOf(*process, config, here, doors.data)));
   return Control::Join(process,
                        {.member = std::move(member),
                         .listeners = std::move(doors.control.listeners),

@@ -52,6 +52,14 @@ struct Doors {
 };
 Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config);
 Result<transport::Endpoint> OpenDataDoor(Process& process);
+/// Fills `speaker` and `speaks`, and adds the listener, where the ranks of a host check in together.
+void OpenSpeakerDoor(const Process& process, const Invitation& invitation, const Config& config,
+                     Doors& doors);
+
+/// What a rank with these doors and this card is to the control network.
+Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Config& config,
+                                               const std::vector<Invitation>& invitations,
+                                               const Doors& doors, const Card& card);
 
 Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
                                       const std::vector<Invitation>& invitations, const Here& here,

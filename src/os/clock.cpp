@@ -14,6 +14,10 @@ Instant Now() {
 
 Instant UnixTime() {
   return std::chrono::duration_cast<Instant>(std::chrono::system_clock::now().time_since_epoch());
+Instant ProcessCpuTime() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 std::string WallTimeText() {

@@ -12,6 +12,9 @@ Instant Now();
 /// Wall time since 1970, for comparing hosts. Jumps when somebody sets the clock.
 Instant UnixTime();
 
+/// What this process has computed so far, on all cores and in the kernel.
+Instant ProcessCpuTime();
+
 /// Local wall time as log lines show it: "2025-11-20 18:14:03".
 std::string WallTimeText();
 

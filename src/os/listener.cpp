@@ -8,6 +8,12 @@
 #include "os/sockaddr.hpp"
 
 namespace ringlet::os {
+namespace {
+
+// The kernel cuts it to net.core.somaxconn, which may be more than the SOMAXCONN of a header.
+constexpr int kBacklog = 65'535;
+
+}  // namespace
 
 Result<Listener> Listen(const Address& at) {
   const SocketAddress wanted = ToSocketAddress(at);
@@ -20,7 +26,7 @@ Result<Listener> Listen(const Address& at) {
   if (at.port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(fd.get(), wanted.get(), wanted.bytes) != 0)
     return SystemError("cannot listen on " + ToString(at), errno);
-  if (::listen(fd.get(), SOMAXCONN) != 0)
+  if (::listen(fd.get(), kBacklog) != 0)
     return SystemError("cannot listen on " + ToString(at), errno);
   SocketAddress bound;
   bound.bytes = sizeof bound.storage;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -274,6 +276,25 @@ TEST_P(Talk, ADetachedSocketIsConnectedQuietAndOurs) {
   EXPECT_EQ(::read(fd, buffer, sizeof buffer), 16);
   detached.clear();
   Await("the end", [&] { return caller->closed.contains(1); });
+}
+
+TEST_P(Talk, AnAcceptedLineIsTunedForControl) {
+  Introduce();
+  const auto option = [](int fd, int level, int name) {
+    int value = 0;
+    socklen_t bytes = sizeof value;
+    EXPECT_EQ(::getsockopt(fd, level, name, &value, &bytes), 0);
+    return value;
+  };
+  host->Do(Detach{line});
+  driver->Nudge(host_id);
+  Await("the socket", [&] { return detached.contains(line); });
+  if (over_unix()) return;  // there is nothing to tune
+  const int fd = detached[line].get();
+  EXPECT_NE(option(fd, IPPROTO_TCP, TCP_NODELAY), 0);
+  EXPECT_NE(option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+  EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 10);
+  EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 30'000);
 }
 
 TEST_P(Talk, ADetachWaitsForWhatIsUnsent) {

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""`ringlet bench all_reduce`: right results on every kind of link, and a clear end when one dies.
+"""`ringlet bench`: right results on every kind of link, and a clear end when one dies.
 
     bench_test.py BUILD_DIR
 """
 import json
 import os
 import signal
+import time
 
 import support
 from support import TOOL
 
 BENCH = (TOOL, "bench", "all_reduce")
+INIT = (TOOL, "bench", "init")
 
 
 class Results(support.Case):
@@ -113,6 +115,57 @@ class Ends(support.Case):
         self.assertNotEqual(bench.status, 0)
         self.assertIsNotNone(bench.find("RINGLET_PIPE_BYTES", bench.error_lines), bench.text())
         self.assertEqual(bench.lines, [])
+
+
+class Init(support.Case):
+    def rows(self, *arguments):
+        bench = self.run_to_end(*INIT, "--json", *arguments)
+        self.assertEqual(bench.status, 0, bench.text())
+        return [json.loads(line) for line in bench.lines]
+
+    def check(self, row, ranks, processes):
+        self.assertEqual((row["n"], row["processes"], len(row["repetitions"])),
+                         (ranks, processes, 2))
+        for one in [row, *row["repetitions"]]:
+            self.assertGreater(one["total_ms"], 0)
+            self.assertEqual(list(one["phases_ms"]), ["check_in", "roster", "connect", "go"])
+            self.assertAlmostEqual(one["connections_per_rank"], (2 * ranks - 1) / ranks)
+        self.assertGreaterEqual(row["total_ms"], row["min_ms"])
+        self.assertLessEqual(row["total_ms"], row["max_ms"])
+
+    def test_ranks_as_processes(self):
+        (row,) = self.rows("-n", 12, "--as", "processes", "-i", 2)
+        self.check(row, 12, 12)
+        self.assertEqual(row["as"], "processes")
+
+    def test_ranks_as_threads_of_several_processes(self):
+        rows = self.rows("-n", "7,20", "--processes", 3, "-i", 2)
+        self.check(rows[0], 7, 3)
+        self.check(rows[1], 20, 3)
+
+    def test_a_peer_is_measured_or_said_to_be_missing(self):
+        (row,) = self.rows("-n", 4, "-i", 2, "--vs", "gloo,mpi")
+        self.check(row, 4, 1)
+        self.assertEqual(sorted(row["vs"]), ["gloo", "mpi"])
+        for name, peer in row["vs"].items():
+            built = os.path.exists(os.path.join(os.path.dirname(TOOL), f"ringlet_peer_{name}"))
+            with self.subTest(peer=name, built=built):
+                self.assertEqual(peer["total_ms"] is not None, built, peer)
+                self.assertEqual("was not built" in peer.get("trouble", ""), not built, peer)
+
+    def test_a_killed_process_is_named_and_ends_the_bench(self):
+        bench = self.start(*INIT, "-n", 3, "--as", "processes", "-i", 10000)
+        give_up = time.monotonic() + support.PATIENCE
+        workers = {}
+        while sorted(workers) != [0, 1, 2]:
+            self.assertLess(time.monotonic(), give_up, "the processes do not start")
+            workers = {int(variables["RINGLET_RANK"]): pid
+                       for pid, variables in self.marked().items() if "RINGLET_RANK" in variables}
+        os.kill(workers[1], signal.SIGKILL)
+        self.assertEqual(bench.wait(), 128 + signal.SIGKILL, bench.text())
+        self.assertIsNotNone(bench.find(r"process 1 was killed by signal 9 \(SIGKILL\)",
+                                        bench.error_lines), bench.text())
+        self.assertEqual(self.marked(), {})
 
 
 if __name__ == "__main__":

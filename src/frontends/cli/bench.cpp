@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "frontends/cli/bench_init.hpp"
 #include "frontends/cli/bench_options.hpp"
 #include "frontends/cli/crew.hpp"
 #include "frontends/cli/presenter.hpp"
@@ -166,7 +167,7 @@ int Run(const BenchWords& words) {
 }  // namespace
 
 void AddBench(CLI::App& tool, Action& chosen) {
-  CLI::App* bench = tool.add_subcommand("bench", "Measure and check collectives on this machine");
+  CLI::App* bench = tool.add_subcommand("bench", "Measure and check communicators on this machine");
   bench->require_subcommand(1);
   CLI::App* all_reduce =
       bench->add_subcommand("all_reduce", "The sum, maximum, ... over all ranks");
@@ -174,6 +175,7 @@ void AddBench(CLI::App& tool, Action& chosen) {
   const auto words = std::make_shared<BenchWords>();
   AddBenchOptions(*all_reduce, *words);
   all_reduce->callback([words, &chosen] { chosen = [words] { return Run(*words); }; });
+  AddBenchInit(*bench, chosen);
 }
 
 }  // namespace ringlet::cli

@@ -1,5 +1,5 @@
-// `ringlet bench`: how fast collectives are between ranks on this machine, and whether they are
-// right.
+// `ringlet bench`: how fast collectives and the forming of communicators are between ranks on this
+// machine, and whether they are right.
 #pragma once
 #include <CLI/CLI.hpp>
 

@@ -30,6 +30,7 @@ TEST(ToolTest, HelpNamesEveryCommand) {
 TEST(ToolTest, EveryCommandHasHelp) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{"bench"},
                                                   {"bench", "all_reduce"},
+                                                  {"bench", "init"},
                                                   {"run"},
                                                   {"sim"},
                                                   {"sim", "init"},
