@@ -16,8 +16,7 @@ using SettingField =
     std::variant<bool Settings::*, std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
                  std::optional<std::uint32_t> Settings::*, std::string Settings::*,
                  SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
-                 LinkChoice Settings::*, BootstrapShape Settings::*, SocketFamily Settings::*,
-                 OnOff Settings::*>;
+                 LinkChoice Settings::*, BootstrapShape Settings::*, SocketFamily Settings::*>;
 
 struct SettingSpec {
   std::string_view name;  ///< without RINGLET_
@@ -103,7 +102,6 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "HOST_SPEAKER",
                 .field = &Settings::host_speaker,
                 .help = "Whether the ranks of a host check in at the root on one connection.",
-                .choices = "0|1",
                 .must_agree = true},
     SettingSpec{.name = "HEARTBEAT_TIMEOUT",
                 .field = &Settings::silence_max,

@@ -31,8 +31,6 @@ enum class BootstrapShape : std::uint8_t { kTree, kRing };
 /// Which internet addresses are used.
 enum class SocketFamily : std::uint8_t { kAny, kIpv4, kIpv6 };
 
-enum class OnOff : std::uint8_t { kOff, kOn };
-
 /// Where the value of a setting comes from.
 enum class SettingOrigin : std::uint8_t { kDefault, kRinglet, kNccl };
 
@@ -50,7 +48,7 @@ struct Settings {
 
   BootstrapShape bootstrap = BootstrapShape::kTree;
   std::uint64_t tree_arity = 8;
-  OnOff host_speaker = OnOff::kOn;
+  bool host_speaker = true;
   std::chrono::milliseconds silence_max{60'000};
   std::string trace;  ///< empty: none
   LinkChoice links = LinkChoice::kAuto;

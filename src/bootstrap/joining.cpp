@@ -13,6 +13,7 @@ namespace ringlet::bootstrap {
 void Member::Begin(Instant now) {
   milestones_.started = now;
   root_lines_.assign(roots(), 0);
+  root_seen_.assign(roots(), false);
   if (config_.speaker && !config_.speaks) {
     Connect(Role::kSpeaker, kNoOrigin, config_.roots.front().credentials, {*config_.speaker},
             now + config_.timeout);
@@ -64,6 +65,7 @@ void Member::CheckInAt(LineId id, std::uint32_t root) {
 
 void Member::OnRootOpened(LineId id, std::uint32_t root) {
   root_lines_[root] = id;
+  root_seen_[root] = true;
   CheckInAt(id, root);
   for (const CheckIn& follower : followers_)
     if (follower.root.index == root) SendFollower(id, follower);
@@ -114,6 +116,7 @@ void Member::OnRootFrame(Line& line, const Frame& frame) {
   switch (static_cast<FrameType>(frame.type)) {
     case FrameType::kWelcome:
       if (auto welcome = ParseWelcome(payload); welcome.ok()) {
+        line.ready = true;
         if (line.peer == own_root()) OnWelcome(*welcome);
         return;
       }
@@ -143,8 +146,8 @@ void Member::OnRootFrame(Line& line, const Frame& frame) {
 void Member::OnWelcome(const Welcome& welcome) {
   welcome_ = welcome;
   const SharedBytes frame = Share(ToFrame(welcome));
-  for (const auto& [id, line] : lines_)
-    if (line.follower) Emit(Send{id, Slice(frame)});
+  for (auto& [id, line] : lines_)
+    if (line.follower) Say(id, line, Slice(frame));
 }
 
 void Member::OnRootDone(Line& line) {
@@ -308,8 +311,8 @@ void Member::Go() {
   state_ = State::kStanding;
   milestones_.standing = now_;
   const SharedBytes go = Share(ToFrame(FrameType::kGo));
-  for (const auto& [id, line] : lines_)
-    if (line.role == Role::kChild) Emit(Send{id, Slice(go)});
+  for (auto& [id, line] : lines_)
+    if (line.role == Role::kChild) Say(id, line, Slice(go));
   // The other roots' work is done when the first one's is.
   for (std::uint32_t root = 1; root < roots(); ++root)
     if (root_lines_[root] != 0 && IsHeraldOf(root))
@@ -389,7 +392,6 @@ void Member::Fail(const Failure& failure) {
   to_members.U64(kWorld);
   Encode(to_members, failure);
   CloseAll(Share(EndFrame(std::move(to_members))), Share(ToFrame(FrameType::kFailure, failure)));
-  seats_.clear();
 }
 
 std::string Member::JoiningPhase() const {

@@ -109,7 +109,7 @@ void Member::Beat(Instant now) {
     if (line.role == Role::kCaller || !line.wire.open()) continue;
     if (asleep) line.heard = now;
     if (now - line.heard >= config_.silence_max) silent.push_back(id);
-    Emit(Send{id, Slice(beat)});
+    Say(id, line, Slice(beat));
   }
   for (const LineId id : silent) {
     if (Finished() || !lines_.contains(id)) return;
@@ -130,7 +130,7 @@ void Member::OnAccepted(const Accepted& event, Instant now) {
   if (callers_.size() >= config_.half_open_max)
     DropCaller(*callers_.begin(), "too many callers that do not prove themselves");
   Line line{.wire = Wire::Accepted(config_.roots.front().credentials, nonces_.Next(),
-                                   kMemberFrameBytesMax),
+                                   kMemberFrameBytesMax, config_.lines),
             .from = event.from,
             .expires = now + config_.handshake_timeout,
             .heard = now};
@@ -144,7 +144,7 @@ void Member::OnReceived(const Received& event, Instant now) {
   it->second.heard = now;
   const Status pushed = it->second.wire.Push(event.data);
   if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
-    SendFrame(event.line, std::move(reply));
+    Emit(Send{event.line, Slice(Share(std::move(reply)))});
   if (!pushed.ok()) return DropCaller(event.line, pushed.error().message);
   Pump(event.line);
 }
@@ -179,6 +179,9 @@ void Member::OnClosed(const Closed& event, Instant now) {
   for (Outgoing& outgoing : outgoing_) {
     if (!outgoing.dialler.Owns(event.line)) continue;
     outgoing.dialler.OnClosed(event.line, event.why, now);
+    // A root that was there and had no room for its callers is called again, one that is gone not.
+    if (outgoing.role == Role::kRoot && root_seen_[outgoing.peer])
+      return OnRootClosed(outgoing.peer, event.why);
     // A UNIX socket on which nobody listens will hardly be listened on again: its queue may have
     // been full, so try a little longer.
     if (outgoing.role == Role::kSpeaker)
@@ -193,8 +196,11 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
     return;
   }
   if (line.role == Role::kRoot) {
-    if (!line.done) OnRootClosed(line.peer, why);
-    return;
+    if (line.done || state_ == State::kStanding) return;
+    if (line.ready) return OnRootClosed(line.peer, why);
+    // It hung up before it said a word: perhaps too many called at once.
+    root_lines_[line.peer] = 0;
+    return CallRoot(line.peer);
   }
   // Gone before it said who it is: speak for ourselves. If it had passed us on the root knows more.
   if (line.role == Role::kSpeaker && line.peer == kNoOrigin) return CallRootsFor(self());
@@ -226,12 +232,12 @@ Member::Outgoing& Member::Connect(Role role, std::uint32_t peer, const Credentia
   static constexpr Purpose kPurpose[] = {Purpose::kCheckIn, Purpose::kCheckIn, Purpose::kCheckIn,
                                          Purpose::kTree,    Purpose::kTree,    Purpose::kRing,
                                          Purpose::kRing,    Purpose::kPeer,    Purpose::kPeer};
-  outgoing_.push_back(Outgoing{
-      role, peer,
-      Dialler(
-          {addresses, credentials, kPurpose[static_cast<std::size_t>(role)], kMemberFrameBytesMax},
-          nonces_, next_line_, [this](Action action) { Emit(std::move(action)); }),
-      expires});
+  outgoing_.push_back(
+      Outgoing{role, peer,
+               Dialler({addresses, credentials, kPurpose[static_cast<std::size_t>(role)],
+                        kMemberFrameBytesMax, config_.lines},
+                       nonces_, next_line_, [this](Action action) { Emit(std::move(action)); }),
+               expires});
   outgoing_.back().dialler.Advance(now_);
   return outgoing_.back();
 }
@@ -253,7 +259,7 @@ void Member::OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened op
     SendFrame(id, ToFrame(Identify{self(), made.subtree}));
   }
   if (made.role == Role::kChild) OnChildOpened(id);
-  for (const Slice& frame : made.waiting) Emit(Send{id, frame});
+  for (const Slice& frame : made.waiting) Say(id, frame);
   Pump(id);
 }
 
@@ -278,7 +284,7 @@ void Member::SendPayload(LineId line, FrameType type, const Slice& payload) {
   Writer header;
   header.U32(static_cast<std::uint32_t>(payload.bytes.size())).U8(static_cast<std::uint8_t>(type));
   SendFrame(line, header.Take());
-  Emit(Send{line, payload});
+  Say(line, payload);
 }
 
 void Member::DropCaller(LineId id, const std::string& why) {
@@ -302,9 +308,9 @@ void Member::DropCaller(LineId id, const std::string& why) {
 }
 
 void Member::CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots) {
-  for (const auto& [id, line] : lines_) {
+  for (auto& [id, line] : lines_) {
     const SharedBytes& word = line.role == Role::kRoot ? to_roots : to_members;
-    if (word && line.wire.open() && line.role != Role::kCaller) Emit(Send{id, Slice(word)});
+    if (word && line.wire.open() && line.role != Role::kCaller) Say(id, line, Slice(word));
     Emit(Hangup{id});
   }
   for (Outgoing& outgoing : outgoing_) outgoing.dialler.Stop();

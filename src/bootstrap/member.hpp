@@ -50,7 +50,8 @@ struct MemberConfig {
   Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove itself
   /// Who is not heard of for so long is lost; 0: never. Every quarter of it somebody says a word.
   Instant silence_max = std::chrono::seconds(60);
-  std::size_t half_open_max = 1024;
+  LineOptions lines = {};  ///< of every connection; the same on all ranks
+  std::size_t half_open_max = 8192;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
   /// What to answer when another rank of a group asks; none: nothing.
@@ -132,7 +133,7 @@ class Member final : public Machine {
     Instant expires{0};  // kCaller
     Instant heard{0};
     bool follower = false;  // kChild: called us, and checked in through us
-    bool ready = false;     // kChild
+    bool ready = false;     // kChild: all below it are connected; kRoot: it has welcomed us
     bool done = false;      // kRoot: its work is done
   };
   struct Outgoing {  // a line that is still being made
@@ -169,7 +170,12 @@ class Member final : public Machine {
   Outgoing& Connect(Role role, std::uint32_t peer, const Credentials& credentials,
                     const std::vector<Address>& addresses, Instant expires);
   void Register(LineId id, Line& line, Role role, std::uint32_t peer);
-  void SendFrame(LineId line, Bytes frame) { Emit(Send{line, Slice(Share(std::move(frame)))}); }
+  void SendFrame(LineId line, Bytes frame) { Say(line, Slice(Share(std::move(frame)))); }
+  /// Nothing, where the line is gone: its end is being told in its own way.
+  void Say(LineId id, const Slice& frame) {
+    if (const auto it = lines_.find(id); it != lines_.end()) Say(id, it->second, frame);
+  }
+  void Say(LineId id, Line& line, const Slice& frame) { Emit(Send{id, line.wire.Seal(frame)}); }
   void SendPayload(LineId line, FrameType type, const Slice& payload);
   void CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots);
   LineId LineOf(Role role, std::uint32_t peer = 0) const;
@@ -243,6 +249,7 @@ class Member final : public Machine {
   bool reported_ = false;
   std::optional<Welcome> welcome_;  // of the own root
   std::vector<LineId> root_lines_;  // by root; 0: none
+  std::vector<bool> root_seen_;     // by root: it was connected once
   LineId upper_ = 0;                // to the parent or speaker
   std::vector<CheckIn> followers_;  // of which this rank is the speaker
   RosterInbox inbox_;

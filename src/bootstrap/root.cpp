@@ -9,6 +9,14 @@
 namespace ringlet::bootstrap {
 namespace {
 
+// It goes to every rank, and a list that long helps nobody.
+std::string Shortened(std::string ranges) {
+  constexpr std::size_t kRangesBytesMax = 512;
+  if (ranges.size() <= kRangesBytesMax) return ranges;
+  ranges.resize(ranges.rfind(',', kRangesBytesMax));
+  return ranges + ", ...";
+}
+
 std::string DescribeRecord(std::uint32_t rank, View record) {
   const auto introduction = ParseIntroduction(record);
   return introduction.ok() ? Describe(Rank{rank}, *introduction) : fmt::format("rank {}", rank);
@@ -55,9 +63,9 @@ void Root::Abort(const std::string& why) {
 void Root::OnAccepted(const Accepted& event, Instant now) {
   if (half_open_.size() >= config_.half_open_max)
     DropStranger(*half_open_.begin(), "too many callers that do not introduce themselves");
-  guests_.emplace(event.line,
-                  Guest{Wire::Accepted(config_.credentials, nonces_.Next(), kRootFrameBytesMax),
-                        event.from, now + config_.handshake_timeout, now});
+  guests_.emplace(event.line, Guest{Wire::Accepted(config_.credentials, nonces_.Next(),
+                                                   kRootFrameBytesMax, config_.lines),
+                                    event.from, now + config_.handshake_timeout, now});
   half_open_.insert(event.line);
 }
 
@@ -67,7 +75,7 @@ void Root::OnReceived(const Received& event, Instant now) {
   it->second.heard = now;
   const Status pushed = it->second.wire.Push(event.data);
   if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
-    SendFrame(event.line, std::move(reply));
+    Emit(Send{event.line, Slice(Share(std::move(reply)))});
   if (!pushed.ok()) return OnBrokenStream(event.line, it->second, pushed.error());
   while (!Finished()) {
     const auto guest = guests_.find(event.line);
@@ -123,7 +131,7 @@ void Root::Beat(Instant now) {
     if (!guest.rank) continue;
     if (asleep) guest.heard = now;
     if (now - guest.heard >= config_.silence_max) silent = line;
-    Emit(Send{line, Slice(beat)});
+    Say(line, guest, Slice(beat));
   }
   if (!silent) return;
   Emit(Hangup{*silent});
@@ -238,8 +246,8 @@ void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
   const bool news = hosted && !hosted_rank_;
   if (news) hosted_rank_ = check_in.rank;
   const SharedBytes welcome = Share(ToFrame(Welcome{config_.host, config_.pid, hosted_rank_}));
-  for (const auto& [line, guest] : guests_)
-    if (line == at->first || (news && guest.rank)) Emit(Send{line, Slice(welcome)});
+  for (auto& [line, guest] : guests_)
+    if (line == at->first || (news && guest.rank)) Say(line, guest, Slice(welcome));
 }
 
 void Root::OnFollower(GuestAt at, const Frame& frame) {
@@ -318,7 +326,7 @@ void Root::SendRoster(FrameType type, std::uint32_t to, const Roster& roster) {
     Writer header;
     header.U32(static_cast<std::uint32_t>(piece.bytes.size())).U8(static_cast<std::uint8_t>(type));
     SendFrame(line, header.Take());
-    Emit(Send{line, piece});
+    Say(line, guests_.at(line), piece);
   }
 }
 
@@ -340,8 +348,8 @@ void Root::OnReady(Guest& guest) {
 
 void Root::Finish() {
   const SharedBytes done = Share(ToFrame(FrameType::kDone));
-  for (const auto& [line, guest] : guests_) {
-    if (guest.rank) Emit(Send{line, Slice(done)});
+  for (auto& [line, guest] : guests_) {
+    if (guest.rank) Say(line, guest, Slice(done));
     Emit(Hangup{line});
   }
   if (strangers_ > config_.strangers_noted_max)
@@ -366,7 +374,7 @@ void Root::RejectAll(const Failure& failure) {
     // Who has not introduced himself yet will, and hears it then.
     const auto guest = it++;
     if (!guest->second.rank) continue;
-    Emit(Send{guest->first, Slice(reject)});
+    Say(guest->first, guest->second, Slice(reject));
     Emit(Hangup{guest->first});
     told_.insert(guest->second.ranks.begin(), guest->second.ranks.end());
     guests_.erase(guest);
@@ -428,7 +436,7 @@ std::string Root::MissingText() const {
   }
   return fmt::format(
       "rank{} {}: {} of {} ranks checked in{}, from {}", missing.size() == 1 ? "" : "s",
-      RangesText(missing), members_.size(), expected.count,
+      Shortened(RangesText(missing)), members_.size(), expected.count,
       first_.root.index == 0 ? std::string() : fmt::format(" at root {}", first_.root.index),
       hosts.empty() ? "nowhere" : hosts);
 }

@@ -28,8 +28,10 @@ struct RootConfig {
   /// A member that is not heard of for so long is lost; 0: never. Every quarter of it the root says
   /// a word itself.
   Instant silence_max = std::chrono::seconds(60);
-  /// Callers that have not checked in; with one more the oldest of them is hung up on.
-  std::size_t half_open_max = 8192;
+  LineOptions lines = {};  ///< of every connection; the same as the members'
+  /// Callers that have not checked in; with one more the oldest of them is hung up on. A member
+  /// calls again.
+  std::size_t half_open_max = 32'768;
   /// Strangers that get a log line of their own; the rest are counted.
   std::uint32_t strangers_noted_max = 32;
 };
@@ -107,7 +109,13 @@ class Root final : public Machine {
   std::string MissingText() const;
   PlaceRange Mine() const;
   PlaceRange Expected() const;
-  void SendFrame(LineId line, Bytes frame) { Emit(Send{line, Slice(Share(std::move(frame)))}); }
+  void SendFrame(LineId line, Bytes frame) {
+    if (const auto it = guests_.find(line); it != guests_.end())
+      Say(line, it->second, Slice(Share(std::move(frame))));
+  }
+  void Say(LineId line, Guest& guest, const Slice& frame) {
+    Emit(Send{line, guest.wire.Seal(frame)});
+  }
 
   RootConfig config_;
   NonceSource nonces_;

@@ -151,7 +151,7 @@ Roster Roster::Build(std::uint32_t first, const std::vector<RankRecord>& records
   rest.Raw(bodies);
   Writer whole;
   whole.U32(kTag).U32(static_cast<std::uint32_t>(kDigested + rest.size()));
-  whole.U64(DigestOf(rest.view())).Raw(rest.view());
+  whole.U64(BulkDigestOf(rest.view())).Raw(rest.view());
   Roster roster;
   roster.bytes_ = Slice(Share(whole.Take()));
   const Status read = roster.ReadHead(roster.bytes_.bytes);
@@ -180,7 +180,7 @@ Result<Roster> Roster::Parse(const Slice& bytes) {
   RINGLET_TRY(roster.ReadHead(bytes.bytes));
   if (bytes.bytes.size() != roster.total_)
     return Error{Code::kProtocol, "the roster is cut short or too long"};
-  if (DigestOf(bytes.bytes.subspan(kDigested)) != roster.digest_)
+  if (BulkDigestOf(bytes.bytes.subspan(kDigested)) != roster.digest_)
     return Error{Code::kProtocol, "the roster is damaged: its digest does not fit"};
   roster.bytes_ = bytes.Owned();
   RINGLET_TRY(roster.CheckBodies());

@@ -190,7 +190,10 @@ void Member::Settle(Seat& seat) {
   if (Finished()) return;
   while (const auto asker = seat.group.TakeQuestion())
     seat.group.Answer(*asker, config_.activity ? config_.activity(seat.group.id()) : Activity());
-  for (Group::Out& out : seat.group.TakeOut()) SendOut(seat, std::move(out));
+  for (Group::Out& out : seat.group.TakeOut()) {
+    SendOut(seat, std::move(out));
+    if (Finished()) return;
+  }
   if (seat.group.failure() && !seat.told) {
     seat.told = true;
     if (state_ == State::kJoining) return Fail(*seat.group.failure());
@@ -209,22 +212,21 @@ void Member::SendOut(Seat& seat, Group::Out out) {
   header.U32(static_cast<std::uint32_t>(8 + out.head.size() + out.body.bytes.size()));
   header.U8(static_cast<std::uint8_t>(out.type)).U64(seat.group.id()).Raw(out.head);
   SendFrame(way->second, header.Take());
-  Emit(Send{way->second, std::move(out.body)});
+  Say(way->second, out.body);
 }
 
 // To any rank: over the line that stands, or one that is made now and kept.
 void Member::PostTo(std::uint32_t peer, const Slice& frame) {
   if (const auto way = way_.find(peer); way != way_.end()) {
-    Emit(Send{way->second, frame});
+    Say(way->second, frame);
     return;
   }
   auto it = std::ranges::find_if(outgoing_, [&](const Outgoing& one) {
     return one.peer == peer && one.role != Role::kRoot && one.role != Role::kSpeaker;
   });
   if (it == outgoing_.end()) {
-    const auto introduction = roster_.size() == 0
-                                  ? Result<Introduction>(Error{Code::kProtocol, "no roster yet"})
-                                  : roster_.At(Rank{peer});
+    if (roster_.size() == 0) return;  // the next in the ring is lost: its line has been told of
+    const auto introduction = roster_.At(Rank{peer});
     if (!introduction.ok())
       return FailHere(introduction.error().code, introduction.error().message);
     Connect(Role::kPeerOut, peer, config_.roots.front().credentials, introduction->addresses,
@@ -255,7 +257,7 @@ void Member::TellGroup(Seat& seat, FrameType type, const Slice& payload) {
   const Slice frame = GroupFrame(seat.group.id(), type, {}, payload.bytes);
   for (const auto& [peer, line] : way_) {
     const auto rank = seat.FromWorld(peer);
-    if (rank && !seat.group.HasLeft(*rank)) Emit(Send{line, frame});
+    if (rank && !seat.group.HasLeft(*rank)) Say(line, frame);
   }
 }
 

@@ -13,10 +13,11 @@ using testing::HasSubstr;
 class FamilyOver : public testing::TestWithParam<const char*> {
  protected:
   EnvMap Environment() const {
+    if (GetParam() == std::string_view("encrypted")) return {{"RINGLET_ENCRYPT", "1"}};
     return {{"RINGLET_BOOTSTRAP", GetParam()}, {"RINGLET_TREE_ARITY", "2"}};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Shapes, FamilyOver, testing::Values("tree", "ring"),
+INSTANTIATE_TEST_SUITE_P(Shapes, FamilyOver, testing::Values("tree", "ring", "encrypted"),
                          [](const auto& shape) { return std::string(shape.param); });
 
 TEST_P(FamilyOver, SplitMakesACommunicatorOfEachColourInOrderOfKeys) {

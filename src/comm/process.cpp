@@ -17,9 +17,6 @@ constexpr Instant kLinger = std::chrono::seconds(5);
 
 Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment));
-  if (settings.encrypt)  // nobody shall believe that it is
-    return Error{Code::kUnsupported,
-                 "RINGLET_ENCRYPT is 1, but root and members of this version do not encrypt yet"};
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
   os::Host host = os::ReadHost(files);
   // One control connection is one descriptor: take all that the system allows.

@@ -8,12 +8,6 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(ProcessTest, EncryptionThatCannotBeHadIsRefused) {
-  const auto process = Process::Start({{"RINGLET_ENCRYPT", "1"}});
-  ASSERT_FALSE(process.ok());
-  EXPECT_EQ(process.error().code, Code::kUnsupported);
-}
-
 TEST(Process, AWrongSettingIsNamed) {
   const auto process = Process::Start({{"RINGLET_TREE_ARITY", "many"}});
   ASSERT_FALSE(process.ok());

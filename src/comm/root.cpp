@@ -18,6 +18,7 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.pid = process->host().pid;
   config.handshake_timeout = process->settings().handshake_timeout;
   config.silence_max = process->settings().silence_max;
+  config.lines.encrypt = process->settings().encrypt;
   os::Hosted hosted{.machine = std::make_shared<bootstrap::Root>(std::move(config)),
                     .listeners = std::move(listeners)};
   hosted.note = [process = process.get()](const Note& note) {

@@ -149,8 +149,8 @@ Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Co
 void OpenSpeakerDoor(const Process& process, const Invitation& invitation, const Config& config,
                      Doors& doors) {
   const Settings& settings = process.settings();
-  const bool together = settings.host_speaker == OnOff::kOn && config.size > 1 &&
-                        settings.bootstrap == BootstrapShape::kTree;
+  const bool together =
+      settings.host_speaker && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
   if (!together) return;
   // Whoever finds the door taken is spoken for; where none can be opened each speaks for itself.
   auto listener = os::Listen(SpeakerAddress(invitation));
@@ -205,6 +205,7 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   member.timeout = InitTimeout(process, config);
   member.handshake_timeout = settings.handshake_timeout;
   member.silence_max = settings.silence_max;
+  member.lines.encrypt = settings.encrypt;
   return member;
 }
 

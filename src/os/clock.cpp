@@ -14,6 +14,8 @@ Instant Now() {
 
 Instant UnixTime() {
   return std::chrono::duration_cast<Instant>(std::chrono::system_clock::now().time_since_epoch());
+}
+
 Instant ProcessCpuTime() {
   timespec used{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);

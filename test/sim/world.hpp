@@ -23,6 +23,7 @@ struct WorldConfig {
   Instant silence_max = std::chrono::seconds(60);
   bool speakers = false;  ///< the first rank of each host of four speaks for it
   std::uint32_t roots = 1;
+  bool encrypt = false;
   std::uint32_t ranks_per_host = 0;  ///< 0: nobody has a host
 };
 
@@ -45,6 +46,7 @@ class World {
       root.host = "host" + std::to_string(index);
       root.pid = 1;
       root.silence_max = config.silence_max;
+      root.lines.encrypt = config.encrypt;
       roots_.push_back(network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(index),
                                     Instant(0), HostOf(index)));
     }
@@ -82,6 +84,7 @@ class World {
     member.arity = config_.arity;
     member.timeout = config_.timeout;
     member.silence_max = config_.silence_max;
+    member.lines.encrypt = config_.encrypt;
     if (config_.speakers) {
       member.speaker = SpeakerAddress(rank / 4);
       member.speaks = rank % 4 == 0;

@@ -46,7 +46,7 @@ TEST(BenchInitTest, JsonOfARing) {
 }
 
 TEST(BenchInitTest, WhatIsNotOfferedIsAUsageError) {
-  const Ran ran = RunInit({"--leaders"});
+  const Ran ran = RunInit({"--leaders", "--each"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("--leaders"));
   EXPECT_EQ(ran.output, "");

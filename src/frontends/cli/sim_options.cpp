@@ -125,8 +125,8 @@ std::uint32_t SimOptions::RanksPerHost(std::uint32_t size) const {
 }
 
 std::uint32_t SimOptions::HostsOf(std::uint32_t size) const {
-  const std::uint32_t each = RanksPerHost(size);
-  return (size + each - 1) / each;
+  const std::uint32_t ranks = RanksPerHost(size);
+  return (size + ranks - 1) / ranks;
 }
 
 Instant SimOptions::Limit() const {
