@@ -44,7 +44,7 @@ TEST(HostTextTest, CommentsEmptyLinesAndOtherOrdersAreFine) {
 }
 
 TEST(HostTextTest, AnErrorNamesTheLine) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("1 to 1024 NUMA nodes"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("1 to 4096 NUMA nodes"));
   EXPECT_THAT(ErrorOf("host x"), HasSubstr("line 1 of the host text should be"));
   EXPECT_THAT(ErrorOf(With("gpu 0")), HasSubstr("line 3 of the host text: it starts with \"gpu\""));
   EXPECT_THAT(ErrorOf(With("net eth0 speed fast")), HasSubstr("speed is \"fast\""));
@@ -59,7 +59,7 @@ TEST(HostTextTest, AnErrorNamesTheLine) {
 }
 
 TEST(HostTextTest, WhatTheValueForbidsIsRefused) {
-  EXPECT_THAT(ErrorOf(With("numa 0")), HasSubstr("out of order"));
+  EXPECT_THAT(ErrorOf(With("numa 0")), HasSubstr("occurs twice"));
   EXPECT_THAT(ErrorOf(With("net eth0 numa 7")), HasSubstr("NUMA node 7, which the host lacks"));
 }
 
