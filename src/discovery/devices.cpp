@@ -150,7 +150,7 @@ class Devices {
     topology::PciDevice& device = view_.pci[at];
     if (!device.device_class) device.device_class = PciClass{0x030000};
     if (device.ids.vendor == 0) device.ids = facts.ids;
-    if (facts.pcie_generation != 0)
+    if (facts.pcie_generation != 0 && facts.pcie_generation != device.link_speed.generation)
       device.link_speed = topology::PcieSpeed::Of(facts.pcie_generation);
     if (facts.pcie_width != 0) device.link_width = facts.pcie_width;
     Gpu gpu{.pci = at, .dev = facts.index, .gcn = {}};
