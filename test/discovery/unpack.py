@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Unpacks the captured machines of FIXTURES into FOLDER, one folder a tarball.
+
+    unpack.py FIXTURES FOLDER
+"""
+import pathlib
+import shutil
+import sys
+import tarfile
+
+
+def unpack(archive, target):
+    """Without the archive's own top folder. Only files, folders and links: a /sys has no others."""
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            parts = pathlib.PurePosixPath(member.name).parts[1:]
+            if ".." in parts:
+                raise SystemExit(f"{archive}: {member.name} leads out of the archive")
+            path = target.joinpath(*parts)
+            if member.isdir():
+                path.mkdir(parents=True, exist_ok=True)
+            elif member.issym():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.symlink_to(member.linkname)
+            elif member.isfile():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(tar.extractfile(member).read())
+            else:
+                raise SystemExit(f"{archive}: {member.name} is no file, folder or link")
+
+
+def main():
+    fixtures, folder = map(pathlib.Path, sys.argv[1:])
+    shutil.rmtree(folder, ignore_errors=True)
+    archives = sorted(fixtures.glob("*.tar*"))
+    for archive in archives:
+        unpack(archive, folder / archive.name[:archive.name.index(".tar")])
+    print(f"{len(archives)} machines")
+    return 0 if archives else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
