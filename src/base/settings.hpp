@@ -55,11 +55,6 @@ struct Settings {
   LinkChoice links = LinkChoice::kAuto;
   std::uint64_t pipe_bytes = 262'144;
 
-  std::string topo_file;       ///< empty: discovery::kProvidedFile, if it is there
-  std::string topo_dump_file;  ///< empty: none
-  std::uint64_t topo_dump_file_rank = 0;
-  std::uint64_t ignore_cpu_affinity = 0;  ///< 1: yes
-
   /// NCCL's default is NONE. Ours is WARN, because nothing may go wrong silently.
   LogLevel debug = LogLevel::kWarn;
   SubsystemMask debug_subsystems;
