@@ -3,6 +3,7 @@
 #include "frontends/cli/topo_complete.hpp"
 #include "frontends/cli/topo_diff.hpp"
 #include "frontends/cli/topo_dump.hpp"
+#include "frontends/cli/topo_gather.hpp"
 #include "frontends/cli/topo_lint.hpp"
 #include "frontends/cli/topo_show.hpp"
 
@@ -13,6 +14,7 @@ void AddTopo(CLI::App& tool, Action& chosen) {
   topo->require_subcommand(1);
   AddTopoShow(*topo, chosen);
   AddTopoDump(*topo, chosen);
+  AddTopoGather(*topo, chosen);
   AddTopoLint(*topo, chosen);
   AddTopoDiff(*topo, chosen);
   AddTopoComplete(*topo, chosen);

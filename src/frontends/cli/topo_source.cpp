@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "discovery/nvml.hpp"
 #include "discovery/scan.hpp"
 #include "os/file_tree.hpp"
 #include "os/host.hpp"
@@ -15,7 +16,9 @@ namespace {
 Result<LoadedTopology> Scanned(const std::string& root, std::string title) {
   RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open(root));
   discovery::ScanOptions options;
+  discovery::Nvml driver;
   if (root == "/") {
+    options.gpus = &driver;
     const os::Host host = os::ReadHost(files);
     options.host_name = host.name;
     options.identity = topology::HostIdentity(host.name, host.boot_id, "");
