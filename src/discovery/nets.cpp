@@ -77,7 +77,8 @@ InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name) {
 
 bool IsLocalName(std::string_view name) {
   constexpr std::array<std::string_view, 4> kPrefixes = {"docker", "veth", "virbr", "br-"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+  return name == "lo" ||
+         std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
@@ -124,7 +125,7 @@ std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs) {
   }
   for (const std::string& name : *entries) {
     // Some entries are files of a driver, such as bonding_masters.
-    if (name == "lo" || name.size() > HostView::kNameBytesMax ||
+    if (name.size() > HostView::kNameBytesMax ||
         !sysfs.files().Exists(sysfs.Folder(fmt::format("{}/{}", kNets, name)) + "/."))
       continue;
     if (interfaces.size() == HostView::kNetsMax) {

@@ -24,14 +24,14 @@ struct InterfaceFacts {
   std::vector<std::string> members = {};   ///< what a bond, bridge or VLAN is made of
 };
 
-/// All of /sys/class/net by name, without loopback.
+/// All of /sys/class/net by name.
 std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs);
 
 /// Those that a program would use between hosts. Without a rule that picks names: hardware whose
 /// link is up, with a bond in place of its members; where there is none, as in a container, virtual
-/// ones that are up, but not the host's side of containers (docker*, veth*, virbr*, br-*): those
-/// come and go, and ranks of one host shall see one host. A rule that picks names gets what it
-/// names, of any kind, unless it is down. What is down is remembered in `sysfs`.
+/// ones that are up, but not loopback and not the host's side of containers (docker*, veth*,
+/// virbr*, br-*): those come and go, and ranks of one host shall see one host. A rule that picks
+/// names gets what it names, of any kind, unless it is down. What is down is remembered in `sysfs`.
 std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces,
                                    const os::NameRule& rule, Sysfs& sysfs);
 

@@ -115,10 +115,12 @@ TEST_F(NetsTest, ARuleThatPicksGetsAnyKindAndOneThatExcludesNarrows) {
   Add("eth1", "pci0000:00/0000:00:04.0");
   Add("docker0", "");
   Add("tun0", "", "down");
+  Add("lo", "", "unknown");
   EXPECT_THAT(Chosen(), ElementsAre("eth0", "eth1"));
   EXPECT_THAT(Chosen("^eth0"), ElementsAre("eth1"));
   EXPECT_THAT(Chosen("docker"), ElementsAre("docker0"));
   EXPECT_THAT(Chosen("=eth1,tun0"), ElementsAre("eth1"));
+  EXPECT_THAT(Chosen("=lo"), ElementsAre("lo"));
   EXPECT_THAT(Chosen("=eth"), IsEmpty());
 }
 

@@ -136,9 +136,10 @@ void PciView::Build() {
   std::vector<BusId> nowhere;
   for (const auto& [bus, element] : elements_) {
     if (element.parent) continue;
+    const std::optional<std::uint32_t> numa = element.numa;
     const std::vector<NumaNode>& nodes = view_.numa_nodes;
     const auto at = std::find_if(nodes.begin(), nodes.end(),
-                                 [&](const NumaNode& node) { return node.id == element.numa; });
+                                 [&](const NumaNode& node) { return node.id == numa; });
     if (at != nodes.end()) {
       roots[static_cast<std::uint32_t>(at - nodes.begin())].push_back(bus);
     } else {
