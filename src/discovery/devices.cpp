@@ -86,8 +86,7 @@ class Devices {
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       if (!functions_[i].device_class || functions_[i].device_class->role() != PciRole::kNic)
         continue;
-      const BusId bus = functions_[i].bus;
-      if (!pci_.Detailed(bus)->physical) pci_.Want(CardOf(bus));
+      pci_.Want(CardOf(functions_[i].bus));
     }
     for (const InterfaceFacts& facts : interfaces_)
       if (const auto card = CardOf(facts)) pci_.Want(*card);

@@ -116,6 +116,14 @@ TEST(FillTest, AnInterfaceIsKnownByItsRdmaDeviceToo) {
   EXPECT_THAT(filled.nics, SizeIs(1));
 }
 
+TEST(FillTest, AnInterfaceWithoutAPlaceGetsTheDetectedOne) {
+  HostView given = Bare();
+  given.nets = {{.name = "eth0", .speed_mbit_per_s = {}, .numa = {}}};
+  const HostView filled = Fill(given, Detected()).value();
+  ASSERT_EQ(filled.nets[0].nic, 0u);
+  EXPECT_EQ(filled.pci[filled.nics[0].parent.index].bus, BusId{0x9000});
+}
+
 TEST(FillTest, PortsOfOneCardShareItsNic) {
   HostView given = Bare();
   given.pci = {Device(PartKind::kNuma, 0, 0x9000)};

@@ -104,6 +104,13 @@ TEST_F(PciViewTest, WithoutANodeTheCpusNearbyTell) {
   EXPECT_THAT(missing_, IsEmpty());
 }
 
+TEST_F(PciViewTest, NodesThatShareCpusTellNothing) {
+  view_.numa_nodes[0].cpus = CpuSet::Of(0, 15);
+  WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "-1", .local_cpus = "0f00"});
+  Build({BusId{0x20}});
+  EXPECT_THAT(Shown(), ElementsAre("numa 2 > 0000:00:02.0  x0"));
+}
+
 TEST_F(PciViewTest, OnAHostOfOneNodeThereIsNoOther) {
   view_.numa_nodes = {{3, CpuSet::Of(0, 7), 0, {10}}};
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "-1"});

@@ -36,6 +36,7 @@ TEST(TopologyFileTest, APathIsSeenFromTheCurrentDirectory) {
   const FileTree files = FileTree::Open(tree.root()).value();
   EXPECT_TRUE(ReadTopologyFile(files, "topo.xml").value().view.has_value());
   EXPECT_TRUE(ReadTopologyFile(files, "../me/topo.xml").value().view.has_value());
+  EXPECT_TRUE(ReadTopologyFile(files, "/home/me/topo.xml").value().view.has_value());
 }
 
 TEST(TopologyFileTest, ANamedFileThatCannotBeReadIsAnError) {

@@ -128,10 +128,11 @@ TEST_F(NvmlStandInTest, EveryOtherFailureLeavesTheRest) {
   }
 }
 
-TEST_F(NvmlStandInTest, OlderQuestionsAnswerWhereNewerOnesFail) {
+TEST_F(NvmlStandInTest, TheOtherQuestionAnswersWhereOneFails) {
   EXPECT_EQ(ToText(ReadFailing(kSwitched, "nvmlDeviceGetGpuFabricInfoV", 13).value()), kSwitched);
   EXPECT_EQ(ToText(ReadFailing(kCubeMesh, "nvmlDeviceGetMaxPcieLinkGeneration", 3).value()),
             kCubeMesh);
+  EXPECT_EQ(ToText(ReadFailing(kSwitched, "nvmlDeviceGetNvLinkState", 3).value()), kSwitched);
   const GpuReport report = ReadFailing(kSwitched, "nvmlDeviceGetFieldValues", 3).value();
   EXPECT_EQ(report.gpus[0].links.size(), 2u);
 }
