@@ -44,7 +44,8 @@ class Devices {
     AddGpus();
     peer_memory_ = HasPeerMemory(sysfs_);
     for (const InterfaceFacts& facts : interfaces_) AddInterface(facts);
-    for (const RdmaPort& port : ports_) AddPort(port);
+    for (const RdmaPort& port : ports_)
+      if (!IsCovered(port, rule)) AddPort(port);
   }
 
  private:
@@ -185,16 +186,30 @@ class Devices {
     return known(told) ? told : std::nullopt;
   }
 
+  static bool RunsOver(const InterfaceFacts& facts, const RdmaPort& port) {
+    if (!port.interface.empty()) return port.interface == facts.name;
+    return facts.function && port.function == facts.function && port.port == facts.device_port + 1;
+  }
+
+  /// Whether a port that no entry has shall have none: its interface is part of a bond that is
+  /// used, or the user does not want it.
+  bool IsCovered(const RdmaPort& port, const os::NameRule& rule) const {
+    const auto own =
+        std::find_if(all_interfaces_.begin(), all_interfaces_.end(),
+                     [&](const InterfaceFacts& facts) { return RunsOver(facts, port); });
+    if (own == all_interfaces_.end()) return false;
+    return !rule.Allows(own->name) ||
+           std::any_of(interfaces_.begin(), interfaces_.end(),
+                       [&](const InterfaceFacts& used) { return used.name == own->master; });
+  }
+
   void AddInterface(const InterfaceFacts& facts) {
     const std::optional<BusId> card = CardOf(facts);
     NetInterface net{.name = facts.name, .speed_mbit_per_s = facts.speed_mbit_per_s, .numa = {}};
     net.kind = facts.kind;
     net.members = facts.members;
-    const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const RdmaPort& each) {
-      if (!each.interface.empty()) return each.interface == facts.name;
-      return facts.function && each.function == facts.function &&
-             each.port == facts.device_port + 1;
-    });
+    const auto port = std::find_if(ports_.begin(), ports_.end(),
+                                   [&](const RdmaPort& each) { return RunsOver(facts, each); });
     if (port != ports_.end()) {
       Join(net, *port);
       ports_.erase(port);

@@ -226,6 +226,29 @@ TEST_F(DevicesTest, AnRdmaPortWithoutAnInterfaceIsAnEntryOfItsOwn) {
   EXPECT_THAT(missing_, Contains(HasSubstr("mlx5_9 is not active")));
 }
 
+TEST_F(DevicesTest, AnRdmaPortGoesWithItsInterface) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteNic("0000:04:00.0", "eth1");
+  WriteRdma("0000:04:00.0", "mlx5_1", "eth1");
+  Look({}, "^eth1");
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0"));
+  // An interface that is merely down does not make its port useless.
+  tree_.Write("sys/devices/" + Path("0000:04:00.0") + "/net/eth1/operstate", "down\n");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "mlx5_1 at 0000:04:00.0"));
+}
+
+TEST_F(DevicesTest, PortsBelowABondAreNoEntriesBesideIt) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteRdma("0000:03:00.0", "mlx5_0", "eth0");
+  tree_.Write("sys/devices/virtual/net/bond0/uevent", "DEVTYPE=bond\n");
+  tree_.Directory("sys/devices/virtual/net/bond0/lower_eth0");
+  tree_.Link("sys/class/net/bond0", "../../devices/virtual/net/bond0");
+  tree_.Link("sys/devices/" + Path("0000:03:00.0") + "/net/eth0/master", "/x/bond0");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("bond0 at 0000:03:00.0"));
+}
+
 TEST_F(DevicesTest, AMachineWithoutDevicesIsNoneTheWorse) {
   Look();
   EXPECT_THAT(view_.pci, IsEmpty());
