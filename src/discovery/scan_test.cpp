@@ -58,8 +58,8 @@ TEST(ScanTest, ReadsATwoSocketMachine) {
             "Gold 6130 CPU @ 2.10GHz\"\n"
             "numa 0 cpus \"0-15\" memory 100663296000 distances \"10 21\"\n"
             "numa 1 cpus \"16-31\" memory 100663296000 distances \"21 10\"\n"
-            "net \"eth0\"\n"
-            "net \"ib0\" speed 100000 numa 1\n");
+            "net \"eth0\" kind physical dev 0\n"
+            "net \"ib0\" speed 100000 numa 1 kind physical dev 1\n");
   EXPECT_THAT(scan.missing, testing::ElementsAre(HasSubstr("/sys/class/net/eth0/speed")));
 }
 
