@@ -9,10 +9,14 @@
 #include "base/digest.hpp"
 #include "bootstrap/root.hpp"
 #include "comm/root.hpp"
+#include "discovery/fill.hpp"
+#include "discovery/nvml.hpp"
 #include "discovery/placement.hpp"
 #include "discovery/scan.hpp"
-#include "os/file.hpp"
+#include "discovery/topology_file.hpp"
 #include "os/random.hpp"
+#include "os/write_file.hpp"
+#include "topology/xml_writer.hpp"
 #include "transport/connect.hpp"
 
 namespace ringlet::comm {
@@ -85,6 +89,14 @@ transport::Choice ChoiceOf(LinkChoice links) {
   return transport::Choice::kAuto;
 }
 
+// Before anything can fail that somebody may want to look into. A dump is no reason to fail.
+void DumpTopology(Process& process, const Config& config, const topology::HostView& view) {
+  const Settings& settings = process.settings();
+  if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
+  const Status written = os::WriteFile(settings.topo_dump_file, ToXml(view));
+  if (!written.ok()) process.WarnOnce("the topology is not dumped: " + written.error().message);
+}
+
 }  // namespace
 
 std::chrono::milliseconds InitTimeout(const Process& process, const Config& config) {
@@ -111,16 +123,27 @@ Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& 
 }
 
 Result<Here> LookAround(Process& process, const Config& config) {
+  const Settings& settings = process.settings();
+  discovery::Nvml driver;
   const discovery::ScanOptions options{.host_name = process.host().name,
-                                       .identity = process.host_hash()};
+                                       .identity = process.host_hash(),
+                                       .interfaces = settings.socket_ifname,
+                                       .gpus = &driver};
   RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(process.files(), options));
   for (const std::string& missing : scan.missing)
     process.logger().Log(LogLevel::kInfo, Subsystem::kGraph, config.device, missing);
+  RINGLET_TRY_ASSIGN(const discovery::TopologyFile file,
+                     discovery::ReadTopologyFile(process.files(), settings.topo_file));
+  for (const std::string& finding : file.findings) process.WarnOnce(finding);
+  if (file.view) {
+    RINGLET_TRY_ASSIGN(scan.view, discovery::Fill(*file.view, scan.view));
+  }
   // Where it may run is not always told; then all nodes are as good.
   const auto allowed = discovery::AllowedCpus(process.files());
-  const std::uint32_t numa =
-      discovery::NumaOf(scan.view, allowed.ok() ? *allowed : topology::CpuSet(),
-                        process.settings().local_rank.value_or(config.device));
+  const bool bound = allowed.ok() && settings.ignore_cpu_affinity == 0;
+  const std::uint32_t numa = discovery::NumaOf(scan.view, bound ? *allowed : topology::CpuSet(),
+                                               settings.local_rank.value_or(config.device));
+  DumpTopology(process, config, scan.view);
   return Here{std::move(scan.view), numa};
 }
 

@@ -52,7 +52,7 @@ struct Doors {
 };
 Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config);
 Result<transport::Endpoint> OpenDataDoor(Process& process);
-/// Fills `speaker` and `speaks`, and adds the listener, where the ranks of a host check in together.
+/// Fills `speaker` and `speaks`, and adds the listener, where ranks of a host check in together.
 void OpenSpeakerDoor(const Process& process, const Invitation& invitation, const Config& config,
                      Doors& doors);
 

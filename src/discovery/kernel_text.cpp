@@ -96,4 +96,44 @@ std::optional<std::uint32_t> ParseKnown(std::string_view text) {
   return static_cast<std::uint32_t>(*number);
 }
 
+std::string_view FindAssigned(std::string_view text, std::string_view name) {
+  while (const std::optional<std::string_view> line = TakeLine(text)) {
+    const std::size_t sign = line->find('=');
+    if (sign != std::string_view::npos && line->substr(0, sign) == name)
+      return Trim(line->substr(sign + 1));
+  }
+  return {};
+}
+
+std::optional<std::uint32_t> ParseRdmaRate(std::string_view text) {
+  constexpr std::uint64_t kMbitPerGbit = 1000;
+  constexpr std::uint64_t kGbitMax = 1'000'000;
+  const std::size_t unit = text.find(" Gb/sec");
+  if (unit == std::string_view::npos) return std::nullopt;
+  const std::string_view number = text.substr(0, unit);
+  const std::size_t dot = number.find('.');
+  const auto whole = ParseDecimal(number.substr(0, dot));
+  if (!whole || *whole > kGbitMax) return std::nullopt;
+  std::uint64_t mbit = *whole * kMbitPerGbit;
+  if (dot != std::string_view::npos) {
+    const auto tenths = ParseDecimal(number.substr(dot + 1));
+    if (!tenths || *tenths > 9) return std::nullopt;  // the kernel writes one digit
+    mbit += *tenths * kMbitPerGbit / 10;
+  }
+  return mbit == 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(mbit));
+}
+
+std::optional<std::uint64_t> ParseGuid(std::string_view text) {
+  constexpr std::size_t kGroups = 4, kDigits = 4;
+  std::string hex = "0x";
+  const std::vector<std::string_view> groups = Split(Trim(text), ':');
+  if (groups.size() != kGroups) return std::nullopt;
+  for (const std::string_view group : groups) {
+    if (group.size() != kDigits) return std::nullopt;
+    hex += group;
+  }
+  const auto guid = ParseUnsigned(hex);
+  return guid && *guid != 0 ? guid : std::nullopt;
+}
+
 }  // namespace ringlet::discovery

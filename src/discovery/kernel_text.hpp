@@ -29,4 +29,14 @@ std::optional<std::uint32_t> ParseKnown(std::string_view text);
 /// The value of `key` in lines of "key : value"; of the first line that has it.
 std::optional<std::string_view> FindValue(std::string_view text, std::string_view key);
 
+/// The value of `name` in lines of "NAME=value", as a device's uevent file has them.
+std::string_view FindAssigned(std::string_view text, std::string_view name);
+
+/// Mbit/s out of the rate of an RDMA port: "100 Gb/sec (4X EDR)", "2.5 Gb/sec (1X SDR)".
+std::optional<std::uint32_t> ParseRdmaRate(std::string_view text);
+
+/// The number in four groups of four hex digits, "0011:7500:0077:d5fe"; empty for 0, which stands
+/// for none.
+std::optional<std::uint64_t> ParseGuid(std::string_view text);
+
 }  // namespace ringlet::discovery

@@ -56,5 +56,28 @@ TEST(KernelTextTest, MinusOneIsUnknown) {
   EXPECT_EQ(ParseKnown("4294967295"), std::nullopt);
 }
 
+TEST(KernelTextTest, AssignmentsOfUevent) {
+  EXPECT_EQ(FindAssigned("DEVTYPE=bond\nINTERFACE=bond0\n", "INTERFACE"), "bond0");
+  EXPECT_EQ(FindAssigned("DEVTYPE=bond\nINTERFACE=bond0\n", "DEVTYPE"), "bond");
+  EXPECT_EQ(FindAssigned("DEVTYPEX=bond", "DEVTYPE"), "");
+  EXPECT_EQ(FindAssigned("", "DEVTYPE"), "");
+}
+
+TEST(KernelTextTest, RatesOfRdmaPorts) {
+  EXPECT_EQ(ParseRdmaRate("100 Gb/sec (4X EDR)"), 100'000u);
+  EXPECT_EQ(ParseRdmaRate("2.5 Gb/sec (1X SDR)"), 2'500u);
+  EXPECT_EQ(ParseRdmaRate("400 Gb/sec"), 400'000u);
+  for (const char* text : {"", "100", "0 Gb/sec", "x Gb/sec", "2.55 Gb/sec", "2. Gb/sec",
+                           "99999999 Gb/sec", " Gb/sec"})
+    EXPECT_EQ(ParseRdmaRate(text), std::nullopt) << text;
+}
+
+TEST(KernelTextTest, Guids) {
+  EXPECT_EQ(ParseGuid("0011:7500:0077:d5fe\n"), 0x001175000077d5feu);
+  for (const char* text : {"", "0000:0000:0000:0000", "0011:7500:0077", "0011:7500:0077:d5fg",
+                           "00117500:0077:d5fe:0", "0011:7500:0077:d5fe:0000"})
+    EXPECT_EQ(ParseGuid(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace ringlet::discovery

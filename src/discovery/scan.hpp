@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "discovery/gpus.hpp"
 #include "os/file_tree.hpp"
 #include "topology/host_view.hpp"
 
@@ -13,6 +14,10 @@ namespace ringlet::discovery {
 struct ScanOptions {
   std::string host_name;
   std::uint64_t identity = 0;  ///< topology::HostIdentity
+  /// RINGLET_SOCKET_IFNAME, as os::NameRule reads it.
+  std::string interfaces = {};
+  /// The driver of the machine; null: none is asked, and only a captured tree tells of GPUs.
+  GpuSource* gpus = nullptr;
 };
 
 struct HostScan {
@@ -22,15 +27,17 @@ struct HostScan {
 };
 
 /// Reads NUMA nodes and CPUs from /sys/devices/system/node, the processor from /proc/cpuinfo,
-/// memory from /proc/meminfo where nodes do not tell, and interfaces from /sys/class/net.
+/// memory from /proc/meminfo where nodes do not tell, PCI from /sys/bus/pci/devices, interfaces
+/// from /sys/class/net, RDMA ports from /sys/class/infiniband, and GPUs from their driver or, in a
+/// captured tree, from kGpuTextPath. docs/discovery.md has the rules.
 ///
-/// Without NUMA nodes the host counts as one node with all CPUs. Interfaces are those with a device
-/// behind them; only where there are none, as in a container, the virtual ones that are up, but not
-/// loopback and not the host's side of containers (docker*, veth*, virbr*, br-*): those come and
-/// go, and ranks of one host shall see one host.
+/// Without NUMA nodes the host counts as one node with all CPUs.
 ///
 /// Errors  kInvalidArgument  the tree is none of a Linux machine: neither /proc/cpuinfo nor
-///                           /sys/devices/system; the sentence names the root
+///                           /sys/devices/system; the sentence names the root. Or
+///                           `options.interfaces` is malformed
+/// Cost    some 20 system calls for each GPU, NIC and bridge above them, three for every other PCI
+///         function
 Result<HostScan> Scan(const os::FileTree& files, const ScanOptions& options);
 
 }  // namespace ringlet::discovery

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "discovery/pci_for_test.hpp"
 #include "os/temp_tree_for_test.hpp"
 #include "topology/host_text.hpp"
 
@@ -43,6 +44,7 @@ void WriteTwoSockets(TempTree& tree) {
   tree.Write("sys/devices/virtual/net/bond0/operstate", "up\n");
   tree.Link("sys/class/net/bond0", "../../devices/virtual/net/bond0");
   tree.Write("sys/class/net/bonding_masters", "bond0\n");
+  tree.Directory("sys/bus/pci/devices");
 }
 
 TEST(ScanTest, ReadsATwoSocketMachine) {
@@ -56,8 +58,8 @@ TEST(ScanTest, ReadsATwoSocketMachine) {
             "Gold 6130 CPU @ 2.10GHz\"\n"
             "numa 0 cpus \"0-15\" memory 100663296000 distances \"10 21\"\n"
             "numa 1 cpus \"16-31\" memory 100663296000 distances \"21 10\"\n"
-            "net \"eth0\"\n"
-            "net \"ib0\" speed 100000 numa 1\n");
+            "net \"eth0\" kind physical dev 0\n"
+            "net \"ib0\" speed 100000 numa 1 kind physical dev 1\n");
   EXPECT_THAT(scan.missing, testing::ElementsAre(HasSubstr("/sys/class/net/eth0/speed")));
 }
 
@@ -115,6 +117,69 @@ TEST(ScanTest, VirtualInterfacesCountOnlyWhereThereIsNoOther) {
   EXPECT_EQ(scan.view.nets[0].name, "eth0");
 }
 
+/// A driver that says what a test wants.
+class Source : public GpuSource {
+ public:
+  explicit Source(Result<GpuReport> report) : report_(std::move(report)) {}
+  Result<GpuReport> Read() override { return report_; }
+
+ private:
+  Result<GpuReport> report_;
+};
+
+TEST(ScanTest, ADriverIsMissedOnlyWhereThereIsAGpu) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  Source none(Error{Code::kUnsupported, "cannot load the driver"});
+  const FileTree files = FileTree::Open(tree.root()).value();
+  EXPECT_THAT(Scan(files, {.host_name = "", .gpus = &none}).value().missing,
+              testing::Not(Contains(HasSubstr("driver"))));
+  WriteFunction(tree, "pci0000:00/0000:00:05.0",
+                {.device_class = "0x030200", .vendor = "0x10de", .numa = "1"});
+  const HostScan scan = Scan(files, {.host_name = "", .gpus = &none}).value();
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("cannot load the driver")));
+  EXPECT_EQ(scan.view.gpus.size(), 1u);
+}
+
+TEST(ScanTest, WhatTheDriverDoesNotKnowIsMissing) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  Source source(GpuReport{.driver = "1", .gpus = {}, .missing = {"GPU 0 is lost"}});
+  const FileTree files = FileTree::Open(tree.root()).value();
+  EXPECT_THAT(Scan(files, {.host_name = "", .gpus = &source}).value().missing,
+              Contains("GPU 0 is lost"));
+}
+
+TEST(ScanTest, ACapturedTreeTellsOfItsGpus) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  WriteFunction(tree, "pci0000:00/0000:00:05.0",
+                {.device_class = "0x030200", .vendor = "0x10de", .numa = "1"});
+  tree.Write(
+      "ringlet/gpus",
+      "ringlet-gpus 1\ngpu 3 bus 0000:00:05.0 sm 90 pcie 5 16 vendor 0x10de device 1 name x\n");
+  HostScan scan = ScanOf(tree);
+  ASSERT_EQ(scan.view.gpus.size(), 1u);
+  EXPECT_EQ(scan.view.gpus[0].dev, 3u);
+  EXPECT_EQ(scan.view.gpus[0].compute_capability, 90u);
+  tree.Write("ringlet/gpus", "nonsense");
+  scan = ScanOf(tree);
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("/ringlet/gpus: line 1")));
+  EXPECT_EQ(scan.view.gpus.size(), 1u);
+}
+
+TEST(ScanTest, InterfacesAreThoseOfTheRule) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  const FileTree files = FileTree::Open(tree.root()).value();
+  const HostScan scan = Scan(files, {.host_name = "", .interfaces = "=ib0,bond"}).value();
+  ASSERT_EQ(scan.view.nets.size(), 1u);
+  EXPECT_EQ(scan.view.nets[0].name, "ib0");
+  const auto bad = Scan(files, {.host_name = "", .interfaces = "a,,b"});
+  ASSERT_FALSE(bad.ok());
+  EXPECT_THAT(bad.error().message, HasSubstr("SOCKET_IFNAME"));
+}
+
 TEST(ScanTest, WhatIsNoMachineIsRefused) {
   TempTree tree;
   const auto scan = Scan(FileTree::Open(tree.root()).value(), {});
@@ -129,7 +194,10 @@ TEST(ScanTest, TheLiveMachineIsScannedAndAgreesWithItself) {
   EXPECT_TRUE(scan.view.Check().ok());
   const HostScan again = Scan(live, {.host_name = "live", .identity = 2}).value();
   EXPECT_EQ(again.view.digest(), scan.view.digest());
-  EXPECT_EQ(topology::ParseText(topology::ToText(scan.view)).value(), scan.view);
+  Writer out;
+  topology::Encode(out, scan.view);
+  Reader in(out.view());
+  EXPECT_EQ(topology::DecodeHostView(in), scan.view);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 // ".." cannot climb above it. So a captured /sys never shows the machine that examines it.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,14 @@ class FileTree {
     kWalk,  ///< our own walk: for tests, and for sandboxes that refuse openat2
   };
 
+  /// What was asked of a tree, whether it was there or not.
+  struct Access {
+    enum class Kind : std::uint8_t { kRead, kList, kReadLink, kExists };
+    Kind kind = Kind::kRead;
+    std::string_view path;  ///< as it was given
+  };
+  using Watcher = std::function<void(const Access&)>;
+
   /// Errors  kSystem  `root` is not a directory that can be read; the sentence names it.
   static Result<FileTree> Open(std::string root, Resolver resolver = Resolver::kBest);
 
@@ -32,8 +42,9 @@ class FileTree {
   Result<std::string> Read(std::string_view path, std::size_t bytes_max = kFileBytesMax) const;
 
   /// Names in a directory, sorted, without "." and "..".
-  /// Errors  kSystem as Read, kUnsupported  more than kEntriesMax entries
-  Result<std::vector<std::string>> List(std::string_view path) const;
+  /// Errors  kSystem as Read, kUnsupported  more than `entries_max` entries
+  Result<std::vector<std::string>> List(std::string_view path,
+                                        std::size_t entries_max = kEntriesMax) const;
 
   /// The text of a symbolic link, as it stands.
   Result<std::string> ReadLink(std::string_view path) const;
@@ -43,15 +54,20 @@ class FileTree {
 
   const std::string& root() const { return root_; }
 
+  /// `watcher` hears of every question from now on, on the thread that asks, before the answer.
+  void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
+
  private:
   FileTree(Fd fd, std::string root, Resolver resolver)
       : fd_(std::move(fd)), root_(std::move(root)), resolver_(resolver) {}
   Result<Fd> OpenAt(std::string_view path, int flags) const;
   std::string Shown(std::string_view path) const;
+  void Tell(Access::Kind kind, std::string_view path) const;
 
   Fd fd_;
   std::string root_;
   Resolver resolver_;
+  Watcher watcher_ = {};
 };
 
 }  // namespace ringlet::os

@@ -114,6 +114,29 @@ TEST_P(FileTreeTest, TheLiveMachineIsATreeToo) {
   EXPECT_THAT(live.ReadLink("/proc/self/ns/net").value(), HasSubstr("net:["));
 }
 
+TEST_P(FileTreeTest, AWatcherHearsEveryQuestion) {
+  temp_.Write("d/f", "x").Link("d/l", "f");
+  FileTree tree = Tree();
+  std::vector<std::string> heard;
+  tree.set_watcher([&](const FileTree::Access& access) {
+    heard.push_back("RLKE"[static_cast<std::size_t>(access.kind)] + std::string(access.path));
+  });
+  EXPECT_TRUE(tree.Read("d/f").ok());
+  EXPECT_TRUE(tree.List("/d").ok());
+  EXPECT_TRUE(tree.ReadLink("d/l").ok());
+  EXPECT_FALSE(tree.Exists("none"));
+  EXPECT_THAT(heard, ElementsAre("Rd/f", "L/d", "Kd/l", "Enone"));
+}
+
+TEST_P(FileTreeTest, ListingIsBounded) {
+  temp_.Write("d/a", "").Write("d/b", "");
+  EXPECT_THAT(Tree().List("d", 2).value(), ElementsAre("a", "b"));
+  const auto names = Tree().List("d", 1);
+  ASSERT_FALSE(names.ok());
+  EXPECT_EQ(names.error().code, Code::kUnsupported);
+  EXPECT_THAT(names.error().message, HasSubstr("/d has more than 1 entries"));
+}
+
 TEST(FileTreeOpenTest, ARootThatIsNoDirectoryIsNamed) {
   const Result<FileTree> none = FileTree::Open("/no/such/root");
   ASSERT_FALSE(none.ok());

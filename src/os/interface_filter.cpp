@@ -12,45 +12,6 @@ namespace {
 constexpr std::size_t kNamesMax = 16;  // NCCL's
 constexpr std::size_t kShownBytesMax = 200;
 
-/// The list of names, taken apart.
-struct NameRule {
-  bool exclude = false;
-  bool exact = false;
-  std::vector<std::string_view> names;
-
-  bool Allows(std::string_view interface) const {
-    if (names.empty()) return true;
-    const bool listed = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-      return exact ? interface == name : interface.starts_with(name);
-    });
-    return listed != exclude;
-  }
-};
-
-Result<NameRule> ParseNames(std::string_view text) {
-  NameRule rule;
-  if (text.empty()) return rule;
-  std::string_view list = text;
-  if (list.starts_with('^')) {
-    rule.exclude = true;
-    list.remove_prefix(1);
-  }
-  if (list.starts_with('=')) {
-    rule.exact = true;
-    list.remove_prefix(1);
-  }
-  rule.names = Split(list, ',');
-  const bool hole = std::any_of(rule.names.begin(), rule.names.end(),
-                                [](std::string_view name) { return name.empty(); });
-  if (hole || rule.names.size() > kNamesMax) {
-    return Error{Code::kInvalidArgument,
-                 fmt::format("SOCKET_IFNAME is \"{}\", but it must be a comma list of 1 to {} "
-                             "interface names, with ^ or = in front if wanted",
-                             Printable(text, kShownBytesMax), kNamesMax)};
-  }
-  return rule;
-}
-
 bool InFamily(const Address& address, SocketFamily family) {
   if (address.kind == Address::Kind::kIpv4) return family != SocketFamily::kIpv6;
   return address.kind == Address::Kind::kIpv6 && family != SocketFamily::kIpv4 &&
@@ -120,9 +81,41 @@ Error NothingPasses(const std::vector<Interface>& interfaces, const InterfaceFil
 
 }  // namespace
 
+Result<NameRule> NameRule::Parse(std::string_view text) {
+  NameRule rule;
+  if (text.empty()) return rule;
+  std::string_view list = text;
+  if (list.starts_with('^')) {
+    rule.exclude_ = true;
+    list.remove_prefix(1);
+  }
+  if (list.starts_with('=')) {
+    rule.exact_ = true;
+    list.remove_prefix(1);
+  }
+  for (const std::string_view name : Split(list, ',')) rule.names_.emplace_back(name);
+  const bool hole = std::any_of(rule.names_.begin(), rule.names_.end(),
+                                [](const std::string& name) { return name.empty(); });
+  if (hole || rule.names_.size() > kNamesMax) {
+    return Error{Code::kInvalidArgument,
+                 fmt::format("SOCKET_IFNAME is \"{}\", but it must be a comma list of 1 to {} "
+                             "interface names, with ^ or = in front if wanted",
+                             Printable(text, kShownBytesMax), kNamesMax)};
+  }
+  return rule;
+}
+
+bool NameRule::Allows(std::string_view interface) const {
+  if (names_.empty()) return true;
+  const bool listed = std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
+    return exact_ ? interface == name : interface.starts_with(name);
+  });
+  return listed != exclude_;
+}
+
 Result<std::vector<UsableAddress>> UsableAddresses(const std::vector<Interface>& interfaces,
                                                    const InterfaceFilter& filter) {
-  RINGLET_TRY_ASSIGN(const NameRule rule, ParseNames(filter.names));
+  RINGLET_TRY_ASSIGN(const NameRule rule, NameRule::Parse(filter.names));
   std::vector<UsableAddress> usable;
   for (const Interface& interface : interfaces) {
     if (!interface.running || !rule.Allows(interface.name)) continue;

@@ -45,6 +45,24 @@ struct UsableAddress {
   bool operator==(const UsableAddress&) const = default;
 };
 
+/// Names of interfaces as NCCL_SOCKET_IFNAME has them: a comma list of at most 16 prefixes of
+/// names,
+/// "=" in front makes them whole names, "^" in front excludes them ("^=docker0" both). Empty: all.
+class NameRule {
+ public:
+  /// Errors  kInvalidArgument  quotes the text and says what it should be
+  static Result<NameRule> Parse(std::string_view text);
+
+  bool Allows(std::string_view interface) const;
+  /// Whether it lists what is wanted, and not only what is not.
+  bool picks() const { return !names_.empty() && !exclude_; }
+
+ private:
+  bool exclude_ = false;
+  bool exact_ = false;
+  std::vector<std::string> names_;
+};
+
 /// What the user allows.
 struct InterfaceFilter {
   std::string_view names = {};  ///< RINGLET_SOCKET_IFNAME; empty: all, in the default order
@@ -54,12 +72,11 @@ struct InterfaceFilter {
 
 /// All addresses of running interfaces that `filter` lets pass, best first.
 ///
-/// `names` is NCCL's: a comma list of at most 16 prefixes of interface names, "=" in front makes
-/// them whole names, "^" in front excludes them ("^=docker0" both). Order, after NCCL's preference:
-/// by tier, then by the order of `interfaces`; of one interface IPv4, then IPv6, then link-local
-/// IPv6. Unlike NCCL, which uses the first address of the first interface only, all are returned;
-/// which of them works is found out by dialling. With `names` given, the tier orders nothing but is
-/// still told. The loopback address of IPv6 is left out, as NCCL does.
+/// `names` is read by NameRule. Order, after NCCL's preference: by tier, then by the order of
+/// `interfaces`; of one interface IPv4, then IPv6, then link-local IPv6. Unlike NCCL, which uses
+/// the first address of the first interface only, all are returned; which of them works is found
+/// out by dialling. With `names` given, the tier orders nothing but is still told. The loopback
+/// address of IPv6 is left out, as NCCL does.
 ///
 /// Errors  kInvalidArgument  `names` is malformed, or nothing passes; the sentence lists what
 /// exists

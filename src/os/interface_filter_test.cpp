@@ -106,5 +106,20 @@ TEST(InterfaceFilterTest, AMalformedListIsRefused) {
     EXPECT_THAT(Choose({.names = names}), ElementsAre(HasSubstr("comma list"))) << names;
 }
 
+TEST(NameRuleTest, AllowsAndPicks) {
+  const NameRule all = NameRule::Parse("").value();
+  EXPECT_TRUE(all.Allows("x"));
+  EXPECT_FALSE(all.picks());
+  const NameRule some = NameRule::Parse("eth,=ib0").value();
+  EXPECT_TRUE(some.picks());
+  EXPECT_TRUE(some.Allows("eth7"));
+  EXPECT_FALSE(some.Allows("ib0"));
+  const NameRule not_these = NameRule::Parse("^=eth0").value();
+  EXPECT_FALSE(not_these.picks());
+  EXPECT_TRUE(not_these.Allows("eth00"));
+  EXPECT_FALSE(not_these.Allows("eth0"));
+  EXPECT_FALSE(NameRule::Parse("^").ok());
+}
+
 }  // namespace
 }  // namespace ringlet::os

@@ -10,6 +10,7 @@
 #include "frontends/cli/env.hpp"
 #include "frontends/cli/run.hpp"
 #include "frontends/cli/sim.hpp"
+#include "frontends/cli/topo.hpp"
 #include "frontends/cli/version.hpp"
 
 namespace ringlet::cli {
@@ -36,6 +37,7 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   AddBench(tool, chosen);
   AddRun(tool, std::move(split.program), chosen);
   AddSim(tool, chosen);
+  AddTopo(tool, chosen);
   AddEnv(tool, chosen);
   AddVersion(tool, chosen);
   const bool known =

@@ -34,6 +34,9 @@ TEST(ToolTest, EveryCommandHasHelp) {
                                                   {"run"},
                                                   {"sim"},
                                                   {"sim", "init"},
+                                                  {"topo"},
+                                                  {"topo", "show"},
+                                                  {"topo", "lint"},
                                                   {"env"},
                                                   {"version"}}) {
     std::vector<std::string> arguments = command;

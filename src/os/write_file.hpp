@@ -1,4 +1,4 @@
-// Whole files written, for what the user asked to be written.
+// Writes a file as a whole.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace ringlet::os {
 
-/// Makes or replaces the file at `path` with `content`, mode 0644.
-/// Errors  kSystem  the sentence names the file and the reason
+/// Makes `path` a file with this content, in place of what was there; "/dev/stdout" works too.
+/// Errors  kSystem  names the file and the reason; what was written before stays
 Status WriteFile(const std::string& path, std::string_view content);
 
 }  // namespace ringlet::os

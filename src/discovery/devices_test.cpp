@@ -1,0 +1,261 @@
+#include "discovery/devices.hpp"
+
+#include <gmock/gmock.h>
+
+#include "discovery/pci_for_test.hpp"
+#include "os/temp_tree_for_test.hpp"
+
+namespace ringlet::discovery {
+namespace {
+
+using os::FileTree;
+using os::TempTree;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using topology::BusId;
+using topology::CpuSet;
+using topology::Fabric;
+using topology::GpuLinkKind;
+using topology::HostView;
+using topology::NetInterface;
+using topology::NetKind;
+using topology::Part;
+using topology::PartKind;
+using topology::PciClass;
+using topology::PcieSpeed;
+
+class DevicesTest : public testing::Test {
+ protected:
+  DevicesTest() { Reset(); }
+  void Reset() {
+    view_ = {};
+    view_.numa_nodes = {{0, CpuSet::Of(0, 7), 0, {10, 21}}, {1, CpuSet::Of(8, 15), 0, {21, 10}}};
+  }
+  /// A function at a root port of its own.
+  static std::string Path(const std::string& bus) { return "pci0000:00/0000:00:01.0/" + bus; }
+  void WriteGpu(const std::string& bus, const std::string& vendor = "0x10de") {
+    WriteFunction(tree_, Path(bus),
+                  {.device_class = "0x030200",
+                   .vendor = vendor,
+                   .max_speed = "32.0 GT/s PCIe",
+                   .max_width = "16",
+                   .numa = "1"});
+  }
+  void WriteNic(const std::string& bus, const std::string& interface) {
+    WriteFunction(tree_, Path(bus), {.device_class = "0x020000", .vendor = "0x15b3", .numa = "0"});
+    if (interface.empty()) return;
+    const std::string folder = "sys/devices/" + Path(bus) + "/net/" + interface;
+    tree_.Write(folder + "/speed", "25000\n").Link(folder + "/device", "../../../" + bus);
+    tree_.Link("sys/class/net/" + interface, "../../devices/" + Path(bus) + "/net/" + interface);
+  }
+  void WriteRdma(const std::string& bus, const std::string& device, const std::string& interface) {
+    const std::string folder = "sys/devices/" + Path(bus) + "/infiniband/" + device;
+    tree_.Link("sys/class/infiniband/" + device,
+               "../../devices/" + Path(bus) + "/infiniband/" + device);
+    tree_.Link(folder + "/device", "../../../" + bus);
+    tree_.Write(folder + "/sys_image_guid", "0011:7500:0077:d5fe\n");
+    tree_.Write(folder + "/ports/1/state", "4: ACTIVE\n");
+    tree_.Write(folder + "/ports/1/rate", "200 Gb/sec (4X HDR)\n");
+    if (!interface.empty()) tree_.Write(folder + "/ports/1/gid_attrs/ndevs/0", interface + "\n");
+  }
+  const HostView& Look(const std::optional<GpuReport>& gpus = {}, std::string_view rule = "") {
+    Reset();
+    missing_.clear();
+    AddDevices(sysfs_, os::NameRule::Parse(rule).value(), gpus, view_);
+    const Status good = view_.Check();
+    EXPECT_TRUE(good.ok()) << good.error().message;
+    return view_;
+  }
+  /// "eth0 at 0000:03:00.0"
+  std::vector<std::string> Nets() const {
+    std::vector<std::string> lines;
+    for (const NetInterface& net : view_.nets) {
+      std::string line = net.name;
+      if (net.nic) line += " at " + ToString(view_.pci[view_.nics[*net.nic].parent.index].bus);
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  TempTree tree_;
+  std::vector<std::string> missing_;
+  FileTree files_ = FileTree::Open(tree_.root()).value();
+  Sysfs sysfs_{files_, missing_};
+  HostView view_;
+};
+
+TEST_F(DevicesTest, ADriverTellsOfGpusWhatTheKernelDoesNot) {
+  WriteGpu("0000:07:00.0");
+  WriteGpu("0000:0f:00.0");
+  WriteFunction(tree_, Path("0000:c5:00.0"), {.device_class = "0x068000", .vendor = "0x10de"});
+  GpuFacts first{.index = 1, .bus = BusId{0x7000}, .name = "NVIDIA X MLOPart1"};
+  first.compute_capability = 100;
+  first.pcie_generation = 6;
+  first.pcie_width = 8;
+  first.links = {{GpuLinkKind::kNvLink, BusId{0xf000}, 2, {}},
+                 {GpuLinkKind::kNvLink, BusId{0xc5000}, 4, {}},
+                 {GpuLinkKind::kNvLink, BusId{0xff000}, 1, {}},
+                 {GpuLinkKind::kNvLink, {}, 3, {}}};
+  first.c2c = {{44'712, 10}};
+  first.fabric = Fabric{{1, 2}, 3};
+  GpuFacts second{.index = 0, .bus = BusId{0xf000}};
+  Look(GpuReport{.driver = "1", .gpus = {second, first}});
+  ASSERT_EQ(view_.gpus.size(), 2u);
+  const topology::Gpu& gpu = view_.gpus[0];
+  EXPECT_EQ(view_.pci[gpu.pci].bus, BusId{0x7000});
+  EXPECT_EQ(view_.pci[gpu.pci].link_speed, PcieSpeed::Of(6));
+  EXPECT_EQ(view_.pci[gpu.pci].link_width, 8);
+  EXPECT_EQ(gpu.dev, 1u);
+  EXPECT_EQ(gpu.compute_capability, 100u);
+  EXPECT_EQ(gpu.mlopart, 1u);
+  EXPECT_EQ(gpu.c2c, first.c2c);
+  EXPECT_EQ(gpu.fabric, first.fabric);
+  EXPECT_EQ(gpu.links[0].target_class, PciClass{0x030200});
+  for (const std::size_t i : {1u, 2u, 3u}) EXPECT_EQ(gpu.links[i].target_class, PciClass{0x068000});
+  EXPECT_EQ(view_.pci[view_.gpus[1].pci].link_speed, PcieSpeed::Of(5));
+  EXPECT_THAT(missing_, Not(Contains(HasSubstr("driver"))));
+}
+
+TEST_F(DevicesTest, WithoutADriverGpusAreKnownByClass) {
+  WriteGpu("0000:0f:00.0", "0x1002");
+  WriteGpu("0000:07:00.0");
+  WriteFunction(tree_, Path("0000:20:00.0"), {.device_class = "0x030000", .vendor = "0x1a03"});
+  Look();
+  ASSERT_EQ(view_.gpus.size(), 2u);
+  EXPECT_EQ(view_.gpus[0].dev, 0u);
+  EXPECT_EQ(view_.pci[view_.gpus[0].pci].bus, BusId{0x7000});
+  EXPECT_EQ(view_.gpus[1].dev, 1u);
+  EXPECT_EQ(view_.pci.size(), 2u);
+  EXPECT_THAT(missing_, Contains(HasSubstr("no driver tells about GPUs")));
+}
+
+TEST_F(DevicesTest, AGpuThatTheDriverDoesNotListIsLeftOutAndTold) {
+  WriteGpu("0000:07:00.0");
+  WriteGpu("0000:0f:00.0");
+  Look(GpuReport{.driver = "1", .gpus = {{.index = 0, .bus = BusId{0xf000}}}});
+  EXPECT_EQ(view_.gpus.size(), 1u);
+  EXPECT_THAT(missing_, Contains(HasSubstr("0000:07:00.0 is a GPU that its driver does not list")));
+}
+
+TEST_F(DevicesTest, AGpuThatOnlyTheDriverKnowsIsThere) {
+  WriteNic("0000:03:00.0", "eth0");
+  Look(GpuReport{
+      .driver = "1",
+      .gpus = {
+          {.index = 0, .bus = BusId{0x7000}, .ids = {.vendor = 0x10de}, .pcie_generation = 5}}});
+  ASSERT_EQ(view_.gpus.size(), 1u);
+  const topology::PciDevice& device = view_.pci[view_.gpus[0].pci];
+  EXPECT_EQ(device.device_class, PciClass{0x030000});
+  EXPECT_EQ(device.ids.vendor, 0x10de);
+  EXPECT_EQ(view_.numa_nodes[device.parent.index].id, topology::kUnknownNuma);
+}
+
+TEST_F(DevicesTest, FunctionsOfOneCardAreOneNic) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteNic("0000:03:00.1", "eth1");
+  WriteNic("0000:04:00.0", "");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "eth1 at 0000:03:00.0"));
+  EXPECT_EQ(view_.nics.size(), 1u);
+  EXPECT_EQ(view_.pci.size(), 2u);  // a card without an interface is there too
+  EXPECT_EQ(view_.nets[1].dev, 1u);
+  EXPECT_EQ(view_.nets[1].numa, 0u);
+  EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 25'000u);
+}
+
+TEST_F(DevicesTest, VirtualFunctionsShareThePhysicalOne) {
+  WriteNic("0000:03:00.0", "");
+  WriteNic("0000:03:02.1", "eth1");
+  WriteNic("0000:03:02.2", "");
+  for (const char* bus : {"0000:03:02.1", "0000:03:02.2"})
+    tree_.Link("sys/devices/" + Path(bus) + "/physfn", "../0000:03:00.0");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("eth1 at 0000:03:00.0"));
+  EXPECT_EQ(view_.pci.size(), 1u);
+}
+
+TEST_F(DevicesTest, ABondIsAtTheCardOfItsMembers) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteNic("0000:03:00.1", "eth1");
+  tree_.Write("sys/devices/virtual/net/bond0/uevent", "DEVTYPE=bond\n");
+  tree_.Link("sys/class/net/bond0", "../../devices/virtual/net/bond0");
+  for (const char* name : {"eth0", "eth1"}) {
+    const std::string bus = std::string(name) == "eth0" ? "0000:03:00.0" : "0000:03:00.1";
+    tree_.Link("sys/devices/" + Path(bus) + "/net/" + name + "/master", "/x/bond0");
+    tree_.Directory("sys/devices/virtual/net/bond0/lower_" + std::string(name));
+  }
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("bond0 at 0000:03:00.0"));
+  EXPECT_EQ(view_.nets[0].kind, NetKind::kBond);
+  EXPECT_THAT(view_.nets[0].members, ElementsAre("eth0", "eth1"));
+}
+
+TEST_F(DevicesTest, AnInterfaceAndItsRdmaPortAreOneEntry) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteNic("0000:03:00.1", "eth1");
+  WriteRdma("0000:03:00.0", "mlx5_0", "eth0");
+  WriteRdma("0000:03:00.1", "mlx5_1", "");
+  tree_.Write("sys/module/nvidia_peermem/version", "1\n");
+  tree_.Write("sys/devices/" + Path("0000:03:00.1") + "/net/eth1/speed", "-1\n");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "eth1 at 0000:03:00.0"));
+  EXPECT_EQ(view_.nets[0].rdma_device, "mlx5_0");
+  EXPECT_EQ(view_.nets[0].guid, 0x001175000077d5feu);
+  EXPECT_EQ(view_.nets[0].port, 1u);
+  EXPECT_EQ(view_.nets[0].gdr, true);
+  EXPECT_EQ(view_.nets[1].rdma_device, "mlx5_1");
+  EXPECT_EQ(view_.nets[1].port, 2u);  // of the card
+  EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 200'000u);
+}
+
+TEST_F(DevicesTest, AnRdmaPortWithoutAnInterfaceIsAnEntryOfItsOwn) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteFunction(tree_, Path("0000:43:00.0"), {.device_class = "0x0c0600", .numa = "1"});
+  WriteRdma("0000:43:00.0", "qib0", "");
+  WriteFunction(tree_, Path("0000:44:00.0"), {.device_class = "0x020700", .numa = "1"});
+  WriteRdma("0000:44:00.0", "mlx5_9", "");
+  tree_.Write("sys/devices/" + Path("0000:44:00.0") + "/infiniband/mlx5_9/ports/1/state",
+              "1: DOWN\n");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "qib0 at 0000:43:00.0"));
+  EXPECT_EQ(view_.nets[1].numa, 1u);
+  EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 200'000u);
+  EXPECT_EQ(view_.nets[1].gdr, std::nullopt);
+  EXPECT_THAT(missing_, Contains(HasSubstr("mlx5_9 is not active")));
+}
+
+TEST_F(DevicesTest, AnRdmaPortGoesWithItsInterface) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteNic("0000:04:00.0", "eth1");
+  WriteRdma("0000:04:00.0", "mlx5_1", "eth1");
+  Look({}, "^eth1");
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0"));
+  // An interface that is merely down does not make its port useless.
+  tree_.Write("sys/devices/" + Path("0000:04:00.0") + "/net/eth1/operstate", "down\n");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "mlx5_1 at 0000:04:00.0"));
+}
+
+TEST_F(DevicesTest, PortsBelowABondAreNoEntriesBesideIt) {
+  WriteNic("0000:03:00.0", "eth0");
+  WriteRdma("0000:03:00.0", "mlx5_0", "eth0");
+  tree_.Write("sys/devices/virtual/net/bond0/uevent", "DEVTYPE=bond\n");
+  tree_.Directory("sys/devices/virtual/net/bond0/lower_eth0");
+  tree_.Link("sys/class/net/bond0", "../../devices/virtual/net/bond0");
+  tree_.Link("sys/devices/" + Path("0000:03:00.0") + "/net/eth0/master", "/x/bond0");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("bond0 at 0000:03:00.0"));
+}
+
+TEST_F(DevicesTest, AMachineWithoutDevicesIsNoneTheWorse) {
+  Look();
+  EXPECT_THAT(view_.pci, IsEmpty());
+  EXPECT_THAT(view_.nets, IsEmpty());
+  EXPECT_EQ(view_.numa_nodes.size(), 2u);
+  EXPECT_THAT(missing_, Contains(HasSubstr("no PCI functions are known")));
+}
+
+}  // namespace
+}  // namespace ringlet::discovery

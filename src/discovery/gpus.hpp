@@ -1,0 +1,72 @@
+// What a driver tells of the GPUs of a machine, as a value, and where one gets it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringlet/status.hpp"
+#include "topology/host_view.hpp"
+
+namespace ringlet::discovery {
+
+struct GpuFacts {
+  std::uint32_t index = 0;  ///< the driver's number
+  topology::BusId bus = {};
+  std::string name = {};
+  std::uint32_t compute_capability = 0;  ///< times 10; 0: unknown
+  topology::PciIds ids = {};
+  std::uint8_t pcie_generation = 0;  ///< that card and slot can do, 1 to 7; 0: unknown
+  std::uint16_t pcie_width = 0;      ///< lanes in use; 0: unknown
+  std::vector<topology::GpuLink> links =
+      {};  ///< active ones; target_class is not the driver's to tell
+  std::vector<topology::C2cLink> c2c = {};
+  std::optional<topology::Fabric> fabric = {};
+  bool operator==(const GpuFacts&) const = default;
+};
+
+struct GpuReport {
+  std::string driver;  ///< its version, for people
+  std::vector<GpuFacts> gpus = {};
+  /// A sentence for each thing that could not be found out.
+  std::vector<std::string> missing = {};
+  bool operator==(const GpuReport&) const = default;
+};
+
+class GpuSource {
+ public:
+  virtual ~GpuSource() = default;
+  /// Asks the driver, or whoever stands for it. What is not told about one GPU is in
+  /// GpuReport::missing.
+  /// Errors  kUnsupported  there is no driver; kSystem  it does not answer
+  virtual Result<GpuReport> Read() = 0;
+};
+
+/// The generations of NVIDIA's GPUs differ in how many NVLinks they can have.
+/// Source  NCCL asks for that many: none below 6.0, 4 below 7.0, 6 below 8.0, 12 below 9.0,
+/// else 18.
+std::uint32_t NvLinksMax(std::uint32_t compute_capability);
+
+/// Which half of a GPU that is split in two, out of its name.
+/// Source  NCCL reads the number after "MLOPart".
+std::optional<std::uint32_t> MloPartOf(std::string_view name);
+
+/// The text form of a report: captured machines have one in kGpuTextPath.
+///
+///   ringlet-gpus 1
+///   driver "535.104"
+///   gpu 0 bus 0000:07:00.0 sm 80 pcie 4 16 vendor 0x10de device 0x20b0 name "NVIDIA A100"
+///   nvlink 0 count 2 target 0000:0f:00.0
+///   nvlink 0 count 2 target hidden
+///   c2c 0 count 10 mb_per_s 44712
+///   fabric 0 cluster 0x0123456789abcdef 0x0123456789abcdef clique 1
+std::string ToText(const GpuReport& report);
+
+/// Errors  kInvalidArgument  names the line and what is wrong with it
+Result<GpuReport> ParseGpuText(std::string_view text);
+
+inline constexpr std::string_view kGpuTextPath = "/ringlet/gpus";
+inline constexpr std::size_t kGpuTextBytesMax = std::size_t{1} << 20;
+inline constexpr std::size_t kGpusOfHostMax = 1024;
+
+}  // namespace ringlet::discovery

@@ -1,0 +1,199 @@
+#include "discovery/nets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/text.hpp"
+#include "discovery/kernel_text.hpp"
+
+namespace ringlet::discovery {
+namespace {
+
+using topology::BusId;
+using topology::HostView;
+using topology::NetKind;
+
+constexpr std::string_view kNets = "/sys/class/net";
+constexpr std::string_view kRdma = "/sys/class/infiniband";
+constexpr std::size_t kRdmaPortsMax = 256;  // of one device
+
+NetKind KindOf(const Sysfs& sysfs, const std::string& folder, bool has_device) {
+  const std::string uevent = sysfs.Peek(folder + "/uevent").value_or("");
+  const std::string_view type = FindAssigned(uevent, "DEVTYPE");
+  if (type == "bond" || sysfs.files().Exists(folder + "/bonding")) return NetKind::kBond;
+  if (type == "bridge" || sysfs.files().Exists(folder + "/bridge")) return NetKind::kBridge;
+  if (type == "vlan") return NetKind::kVlan;
+  return has_device ? NetKind::kPhysical : NetKind::kVirtual;
+}
+
+bool IsDown(const Sysfs& sysfs, const std::string& folder) {
+  const std::string state = sysfs.Peek(folder + "/operstate").value_or("unknown");
+  return state == "down" || state == "lowerlayerdown" || state == "notpresent";
+}
+
+/// The nearest PCI function on the way to a device.
+std::optional<BusId> FunctionOf(std::string_view path) {
+  const std::vector<BusId> functions = FunctionsIn(path);
+  return functions.empty() ? std::nullopt : std::optional(functions.front());
+}
+
+std::vector<std::string> MembersOf(const Sysfs& sysfs, const std::string& folder) {
+  constexpr std::string_view kLower = "lower_";
+  std::vector<std::string> members;
+  const auto entries = sysfs.files().List(folder);
+  if (!entries.ok()) return members;
+  for (const std::string& entry : *entries)
+    if (entry.starts_with(kLower) && members.size() < HostView::kLinksMax)
+      members.push_back(entry.substr(kLower.size()));
+  return members;
+}
+
+InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name) {
+  const std::string folder = sysfs.Folder(fmt::format("{}/{}", kNets, name));
+  InterfaceFacts facts;
+  facts.name = name;
+  const std::optional<std::string> device = sysfs.Linked(folder + "/device");
+  const bool has_device = device || sysfs.files().Exists(folder + "/device");
+  facts.kind = KindOf(sysfs, folder, has_device);
+  facts.down = IsDown(sysfs, folder);
+  // The kernel refuses to read the speed of an interface that is down, and says -1 or 0 of some.
+  facts.speed_mbit_per_s = sysfs.PeekNumber(folder + "/speed");
+  if (facts.speed_mbit_per_s == 0u) facts.speed_mbit_per_s.reset();
+  if (has_device) {
+    const std::string at = device.value_or(folder + "/device");
+    facts.function = FunctionOf(at);
+    facts.numa = sysfs.PeekNumber(at + "/numa_node");
+    facts.device_port = sysfs.PeekNumber(folder + "/dev_port").value_or(0);
+  } else {
+    facts.members = MembersOf(sysfs, folder);
+  }
+  if (const auto master = sysfs.Linked(folder + "/master"))
+    facts.master = master->substr(master->rfind('/') + 1);
+  return facts;
+}
+
+bool IsLocalName(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kPrefixes = {"docker", "veth", "virbr", "br-"};
+  return name == "lo" ||
+         std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+using ByName = std::map<std::string_view, const InterfaceFacts*>;
+
+const InterfaceFacts* FindInterface(const ByName& all, std::string_view name) {
+  const auto at = all.find(name);
+  return at == all.end() ? nullptr : at->second;
+}
+
+/// Hardware, or a bond of hardware.
+bool IsHardware(const ByName& all, const InterfaceFacts& one) {
+  if (one.kind == NetKind::kPhysical) {
+    const InterfaceFacts* const master = FindInterface(all, one.master);
+    return master == nullptr || master->kind != NetKind::kBond || master->down;
+  }
+  if (one.kind != NetKind::kBond) return false;
+  return std::any_of(one.members.begin(), one.members.end(), [&](const std::string& name) {
+    const InterfaceFacts* const member = FindInterface(all, name);
+    return member != nullptr && member->kind == NetKind::kPhysical;
+  });
+}
+
+RdmaPort ReadPort(const Sysfs& sysfs, const RdmaPort& device, const std::string& folder,
+                  std::uint32_t number) {
+  const std::string at = fmt::format("{}/ports/{}", folder, number);
+  RdmaPort port = device;
+  port.port = number;
+  port.active = sysfs.Peek(at + "/state").value_or("").find("ACTIVE") != std::string::npos;
+  port.speed_mbit_per_s = ParseRdmaRate(sysfs.Peek(at + "/rate").value_or(""));
+  const std::string interface = sysfs.Peek(at + "/gid_attrs/ndevs/0").value_or("");
+  if (interface.size() <= HostView::kNameBytesMax) port.interface = interface;
+  return port;
+}
+
+}  // namespace
+
+std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs) {
+  std::vector<InterfaceFacts> interfaces;
+  const Result<std::vector<std::string>> entries = sysfs.files().List(kNets);
+  if (!entries.ok()) {
+    sysfs.Miss(entries.error().message + "; no network interfaces are known");
+    return interfaces;
+  }
+  for (const std::string& name : *entries) {
+    // Some entries are files of a driver, such as bonding_masters.
+    if (name.size() > HostView::kNameBytesMax ||
+        !sysfs.files().Exists(sysfs.Folder(fmt::format("{}/{}", kNets, name)) + "/."))
+      continue;
+    if (interfaces.size() == HostView::kNetsMax) {
+      sysfs.Miss(fmt::format("only {} network interfaces are kept", HostView::kNetsMax));
+      break;
+    }
+    interfaces.push_back(ReadInterface(sysfs, name));
+  }
+  return interfaces;
+}
+
+std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces,
+                                   const os::NameRule& rule, Sysfs& sysfs) {
+  ByName all;
+  for (const InterfaceFacts& one : interfaces) all.emplace(one.name, &one);
+  std::vector<InterfaceFacts> wanted, hardware, virtual_ones;
+  for (const InterfaceFacts& one : interfaces) {
+    if (!rule.Allows(one.name)) continue;
+    const bool is_hardware = IsHardware(all, one);
+    if (one.down) {
+      if (is_hardware || rule.picks())
+        sysfs.Miss(fmt::format("network interface {} is down and is left out", one.name));
+      continue;
+    }
+    wanted.push_back(one);
+    if (is_hardware) hardware.push_back(one);
+    if (!IsLocalName(one.name)) virtual_ones.push_back(one);
+  }
+  std::vector<InterfaceFacts> chosen = rule.picks()       ? std::move(wanted)
+                                       : hardware.empty() ? std::move(virtual_ones)
+                                                          : std::move(hardware);
+  if (chosen.empty()) sysfs.Miss(fmt::format("{} has no network interface to other hosts", kNets));
+  return chosen;
+}
+
+std::vector<RdmaPort> ReadRdmaPorts(Sysfs& sysfs) {
+  std::vector<RdmaPort> ports;
+  const Result<std::vector<std::string>> entries = sysfs.files().List(kRdma);
+  if (!entries.ok()) return ports;
+  for (const std::string& name : *entries) {
+    const std::string folder = sysfs.Folder(fmt::format("{}/{}", kRdma, name));
+    RdmaPort device;
+    device.device = name.substr(0, HostView::kNameBytesMax);
+    device.guid = ParseGuid(sysfs.Peek(folder + "/sys_image_guid").value_or(""));
+    const std::string hardware = sysfs.Folder(folder + "/device");
+    device.function = FunctionOf(hardware);
+    device.numa = sysfs.PeekNumber(hardware + "/numa_node");
+    const auto numbers = sysfs.files().List(folder + "/ports");
+    if (!numbers.ok()) {
+      sysfs.Miss(fmt::format("RDMA device {}: {}", device.device, numbers.error().message));
+      continue;
+    }
+    for (const std::string& text : *numbers) {
+      const auto number = ParseKnown(text);
+      if (!number || *number == 0 || *number > kRdmaPortsMax) continue;
+      if (ports.size() == HostView::kNetsMax) return ports;
+      ports.push_back(ReadPort(sysfs, device, folder, *number));
+    }
+  }
+  return ports;
+}
+
+bool HasPeerMemory(const Sysfs& sysfs) {
+  constexpr std::array<std::string_view, 3> kFiles = {
+      "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
+      "/sys/module/nvidia_peermem/version"};
+  return std::any_of(kFiles.begin(), kFiles.end(),
+                     [&](std::string_view path) { return sysfs.files().Exists(path); });
+}
+
+}  // namespace ringlet::discovery

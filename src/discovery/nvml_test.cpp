@@ -1,0 +1,27 @@
+#include "discovery/nvml.hpp"
+
+#include <gmock/gmock.h>
+
+namespace ringlet::discovery {
+namespace {
+
+using testing::HasSubstr;
+
+// What the library tells is tested in test/nvml, with one of the same interface in its place.
+
+TEST(NvmlTest, WithoutTheLibraryThereIsNoDriver) {
+  const auto report = Nvml("libringlet-no-such-nvml.so.1").Read();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, Code::kUnsupported);
+  EXPECT_THAT(report.error().message, HasSubstr("libringlet-no-such-nvml.so.1"));
+}
+
+TEST(NvmlTest, AnotherLibraryIsNotTakenForIt) {
+  const auto report = Nvml("libm.so.6").Read();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, Code::kUnsupported);
+  EXPECT_THAT(report.error().message, HasSubstr("lacks functions"));
+}
+
+}  // namespace
+}  // namespace ringlet::discovery

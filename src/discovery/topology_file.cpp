@@ -1,0 +1,55 @@
+#include "discovery/topology_file.hpp"
+
+#include <algorithm>
+
+#include "discovery/sysfs.hpp"
+#include "topology/xml_reader.hpp"
+
+namespace ringlet::discovery {
+namespace {
+
+constexpr std::size_t kFindingsMax = 20;  // of a file that somebody only wants to use
+
+/// `path` as seen from "/": a tree does not know the current directory.
+std::string Absolute(const os::FileTree& files, const std::string& path) {
+  if (path.starts_with('/')) return path;
+  const Result<std::string> here = files.ReadLink("/proc/self/cwd");
+  return here.ok() ? *here + "/" + path : path;
+}
+
+Result<TopologyFile> Read(const os::FileTree& files, const std::string& path) {
+  RINGLET_TRY_ASSIGN(const std::string text,
+                     files.Read(Absolute(files, path), topology::kXmlBytesMax));
+  topology::XmlReading reading = topology::ReadXml(text, path);
+  if (!reading.view) {
+    const auto error = std::find_if(
+        reading.findings.begin(), reading.findings.end(),
+        [](const auto& finding) { return finding.severity == topology::Severity::kError; });
+    return Error{Code::kInvalidArgument,
+                 error == reading.findings.end() ? path + " is no topology" : ToText(*error)};
+  }
+  TopologyFile file{.view = std::move(reading.view), .findings = {}};
+  for (const topology::Finding& finding : reading.findings) {
+    if (finding.severity == topology::Severity::kNote) continue;
+    if (file.findings.size() == kFindingsMax) {
+      file.findings.push_back(path + " has more of this kind; see: ringlet topo lint");
+      break;
+    }
+    file.findings.push_back(ToText(finding));
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<TopologyFile> ReadTopologyFile(const os::FileTree& files, const std::string& path) {
+  if (!path.empty()) return Read(files, path);
+  Result<TopologyFile> provided = Read(files, std::string(kProvidedFile));
+  if (provided.ok()) return provided;
+  TopologyFile none;
+  if (provided.error().code == Code::kInvalidArgument)
+    none.findings.push_back(provided.error().message + "; the file is left aside");
+  return none;
+}
+
+}  // namespace ringlet::discovery

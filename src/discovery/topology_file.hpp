@@ -1,0 +1,28 @@
+// The topology file that a user names, or that a provider has put where NCCL looks for it.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "os/file_tree.hpp"
+#include "topology/host_view.hpp"
+
+namespace ringlet::discovery {
+
+/// Where NVIDIA's topology daemon leaves the file of a virtual machine.
+/// Source  NCCL tries it when NCCL_TOPO_FILE is not set.
+inline constexpr std::string_view kProvidedFile = "/var/run/nvidia-topologyd/virtualTopology.xml";
+
+struct TopologyFile {
+  std::optional<topology::HostView> view;  ///< empty: there is no file
+  std::vector<std::string> findings;       ///< a line each: file, line, what is odd, what to do
+};
+
+/// \param files  the live machine's "/"
+/// \param path   RINGLET_TOPO_FILE, absolute or from the current directory; empty: kProvidedFile,
+///               and nothing if that is not there or cannot be read
+/// Errors  kSystem           `path` cannot be read. NCCL would go on without it and hardly say so
+///         kInvalidArgument  it is no topology; the sentence names file, line and column
+Result<TopologyFile> ReadTopologyFile(const os::FileTree& files, const std::string& path);
+
+}  // namespace ringlet::discovery

@@ -1,0 +1,38 @@
+#include "os/shared_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace ringlet::os {
+
+Result<SharedLibrary> SharedLibrary::Open(const std::string& name) {
+  void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) return SharedLibrary(handle);
+  constexpr std::size_t kShownBytesMax = 400;
+  const char* const why = dlerror();
+  return Error{Code::kUnsupported,
+               fmt::format("cannot load {}: {}", Printable(name, kShownBytesMax),
+                           Printable(why == nullptr ? "no reason given" : why, kShownBytesMax))};
+}
+
+SharedLibrary::SharedLibrary(SharedLibrary&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)) {}
+
+SharedLibrary& SharedLibrary::operator=(SharedLibrary&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+SharedLibrary::~SharedLibrary() {
+  if (handle_ != nullptr) dlclose(handle_);
+}
+
+void* SharedLibrary::FindAddress(const char* symbol) const {
+  return dlsym(handle_, symbol);
+}
+
+}  // namespace ringlet::os

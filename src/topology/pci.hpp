@@ -1,0 +1,93 @@
+// The words of PCI as types: addresses, classes, speeds of links.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ringlet/status.hpp"
+
+namespace ringlet::topology {
+
+/// The address of a PCI function, domain:bus:device.function, packed as NCCL packs it: its hex
+/// digits in a row, so 0000:11:00.0 is 0x11000.
+struct BusId {
+  std::uint64_t value = 0;
+
+  static constexpr BusId Of(std::uint32_t domain, std::uint8_t bus, std::uint8_t device,
+                            std::uint8_t function) {
+    return {std::uint64_t{domain} << 20 | std::uint64_t{bus} << 12 | std::uint64_t{device} << 4 |
+            (function & 0xfu)};
+  }
+  /// Reads DDDD:BB:DD.F with 1 to 8 digits of domain, in either case.
+  /// Errors  kInvalidArgument  quotes the text
+  static Result<BusId> Parse(std::string_view text);
+
+  constexpr std::uint32_t domain() const { return static_cast<std::uint32_t>(value >> 20); }
+  constexpr std::uint8_t bus() const { return static_cast<std::uint8_t>(value >> 12); }
+  constexpr std::uint8_t device() const { return static_cast<std::uint8_t>(value >> 4); }
+  constexpr std::uint8_t function() const { return static_cast<std::uint8_t>(value & 0xf); }
+  auto operator<=>(const BusId&) const = default;
+};
+
+/// Lower case, at least four digits of domain: "0000:0b:00.0".
+std::string ToString(BusId id);
+
+/// What NCCL makes of a PCI function by its class.
+/// Source  NCCL's table of class prefixes; AMD's accelerators call themselves 0x120000.
+enum class PciRole : std::uint8_t {
+  kBridge,     ///< 0x060400, a switch; 0x080100, the "data direct" bridge of a ConnectX-8
+  kNvSwitch,   ///< 0x068000
+  kCpuBridge,  ///< 0x068001, the NVLink bridge of a POWER processor
+  kGpu,        ///< 0x03....; 0x1200.. (processing accelerator)
+  kNic,        ///< 0x02....
+  kOther,      ///< NCCL takes it for a bridge
+};
+
+/// 24 bits as /sys has them; of a text with fewer digits, such as "0x03", the lower ones are 0.
+struct PciClass {
+  std::uint32_t code = 0;
+
+  /// Errors  kInvalidArgument  quotes the text
+  static Result<PciClass> Parse(std::string_view text);
+  PciRole role() const;
+  auto operator<=>(const PciClass&) const = default;
+};
+std::string ToString(PciClass code);  ///< "0x060400"
+
+/// Names of vendor, device and of those who built the board; 0: unknown.
+struct PciIds {
+  std::uint16_t vendor = 0;
+  std::uint16_t device = 0;
+  std::uint16_t subsystem_vendor = 0;
+  std::uint16_t subsystem_device = 0;
+
+  /// NCCL's 64-bit device id, which its Broadcom rules look at.
+  constexpr std::uint64_t packed() const {
+    return std::uint64_t{vendor} << 48 | std::uint64_t{device} << 32 |
+           std::uint64_t{subsystem_vendor} << 16 | subsystem_device;
+  }
+  bool operator==(const PciIds&) const = default;
+};
+
+/// The speed of one lane: the text as the kernel or a file gives it, and the generation if it can
+/// be understood.
+struct PcieSpeed {
+  std::uint8_t generation = 0;  ///< 1 to 7; 0: unknown
+  std::string text;             ///< "16.0 GT/s PCIe"; empty: not given
+
+  /// Understands any number of GT/s that is a generation's; keeps the rest as text.
+  static PcieSpeed Parse(std::string_view text);
+  /// \param generation  1 to 7
+  static PcieSpeed Of(std::uint8_t generation);
+  bool operator==(const PcieSpeed&) const = default;
+};
+
+/// How NCCL 2.30 reads a speed: units of 100 Mbit/s a lane, or nothing for a text that is not in
+/// its dictionary and for which it takes 60, that is, generation 3.
+/// Source  NCCL's dictionary: it compares prefixes, and knows two spellings of each generation up
+///         to 5 and one of the sixth. "16.0 GT/s" without " PCIe" is not among them.
+std::optional<std::uint32_t> NcclLaneSpeed(std::string_view text);
+
+}  // namespace ringlet::topology
