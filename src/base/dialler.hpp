@@ -52,6 +52,11 @@ class Dialler {
   void Advance(Instant now);
 
   bool Owns(LineId line) const { return attempts_.contains(line); }
+  /// Somebody listens at the other end of a line that it owns.
+  bool Reached(LineId line) const {
+    const auto it = attempts_.find(line);
+    return it != attempts_.end() && it->second.wire.has_value();
+  }
   void OnConnected(LineId line);
   void OnClosed(LineId line, const std::string& why, Instant now);
   /// The winner, once. Bytes behind the handshake are already in its wire.

@@ -288,6 +288,18 @@ TEST(Member, InARingOnlyBlocksComeFromBehind) {
   EXPECT_THAT(scene.Why(), HasSubstr("rank 0 (host host0, pid 1000) sent a frame of type 10"));
 }
 
+TEST(Member, ARootThatHangsUpBeforeItsWelcomeIsCalledAgainUnlessItIsGone) {
+  Scene scene(Config(1, 2));
+  for (int i = 0; i < 3; ++i) {
+    scene.Answer(Address::Ipv4(10, 255, 0, 1, 1)).Close();
+    ASSERT_FALSE(scene.member.Finished()) << "it had too many callers";
+    if (scene.hand.dials.size() == scene.answered.size()) scene.hand.Pass(seconds(1));
+  }
+  scene.hand.Tell(Closed{scene.hand.dials.back().line, "connection refused"});
+  EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
+  EXPECT_THAT(scene.Why(), HasSubstr("the process that runs the root"));
+}
+
 // ---- together with the ranks of the host ------------------------------------------------------
 
 MemberConfig OnHost(std::uint32_t rank, bool speaks) {

@@ -178,9 +178,10 @@ void Member::OnClosed(const Closed& event, Instant now) {
   }
   for (Outgoing& outgoing : outgoing_) {
     if (!outgoing.dialler.Owns(event.line)) continue;
+    const bool reached = outgoing.dialler.Reached(event.line);
     outgoing.dialler.OnClosed(event.line, event.why, now);
     // A root that was there and had no room for its callers is called again, one that is gone not.
-    if (outgoing.role == Role::kRoot && root_seen_[outgoing.peer])
+    if (outgoing.role == Role::kRoot && root_seen_[outgoing.peer] && !reached)
       return OnRootClosed(outgoing.peer, event.why);
     // A UNIX socket on which nobody listens will hardly be listened on again: its queue may have
     // been full, so try a little longer.
@@ -214,6 +215,8 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   const std::string what = "was lost: " + why;
   const bool settled = state_ == State::kStanding && line.role != Role::kPeerOut;
   if (settled) return OnLost(line.peer, Code::kPeerLost, what);
+  // Before there is a roster a rank of this host hears of nothing but through us.
+  if (line.follower && roster_.size() == 0) return FailOn(line.peer, Code::kPeerLost, what);
   // The peer may have hung up because of a failure elsewhere before it knew us on this line. While
   // joining the root tells who really failed, later the tree does: wait a little for the true
   // story.
@@ -322,6 +325,8 @@ void Member::CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots
 
 std::string Member::Name(std::uint32_t rank) const {
   if (rank == self()) return Describe(config_.rank, config_.introduction);
+  if (const auto it = std::ranges::find(followers_, rank, &CheckIn::rank); it != followers_.end())
+    return Describe(Rank{rank}, it->introduction);
   return roster_.DescribeRank(Rank{rank});
 }
 

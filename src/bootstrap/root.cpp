@@ -190,6 +190,9 @@ std::optional<std::string> Root::WhyUnfit(const CheckIn& check_in) const {
     return fmt::format("world size {} is not between 1 and {}", check_in.size, kSizeMax);
   if (check_in.rank >= check_in.size)
     return fmt::format("rank {} is not below the world size {}", check_in.rank, check_in.size);
+  if (check_in.shape == Shape::kRing && check_in.root.count != 1)
+    return fmt::format("rank {} was given {} unique ids for a ring, which has one root",
+                       check_in.rank, check_in.root.count);
   if (check_in.root.count == 0 || check_in.root.count > check_in.size ||
       check_in.root.index >= check_in.root.count)
     return fmt::format("rank {} takes this for root {} of {}, for {} ranks", check_in.rank,

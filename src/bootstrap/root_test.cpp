@@ -5,6 +5,7 @@
 
 #include <list>
 
+#include "bootstrap/difference.hpp"
 #include "bootstrap/hand_for_test.hpp"
 #include "bootstrap/people_for_test.hpp"
 
@@ -115,6 +116,77 @@ TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
   const auto again = one.Take(FrameType::kWelcome);
   ASSERT_TRUE(again);
   EXPECT_EQ(ParseWelcome(again->payload.bytes)->hosted_rank, 0u);
+}
+
+TEST_F(RootTest, ASpeakersLineChecksInItsHost) {
+  FarEnd& two = CheckInAs(CheckInOf(2, 4));
+  const auto follow = [&](FarEnd& speaker, std::uint32_t from, std::uint32_t rank) {
+    speaker.Say(ToFrame(FollowerCheckIn{
+        CheckInOf(rank, 4), DifferenceOf(RecordOf(Person(from)), RecordOf(Person(rank)))}));
+  };
+  follow(two, 2, 3);
+  FarEnd& one = CheckInAs(CheckInOf(1, 4));
+  EXPECT_EQ(root.checked_in(), 3u);
+  follow(one, 1, 0);
+  const auto frame = one.Take(FrameType::kRoster);
+  ASSERT_TRUE(frame) << "the line on which rank 0 came";
+  const auto roster = Roster::Parse(frame->payload);
+  ASSERT_TRUE(roster.ok());
+  EXPECT_EQ(*roster->At(Rank{3}), Person(3));
+  EXPECT_EQ(*roster->SpeakerOf(Rank{3}), Rank{2});
+  EXPECT_EQ(roster->Speaker(0), Rank{1}) << "it speaks for rank 0";
+  EXPECT_FALSE(two.Take(FrameType::kRoster));
+}
+
+TEST_F(RootTest, AFollowerThatIsThereAlreadyFailsAllAndNamesBoth) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
+  zero.Say(ToFrame(
+      FollowerCheckIn{CheckInOf(0, 3), DifferenceOf(RecordOf(Person(0)), RecordOf(Person(1)))}));
+  EXPECT_EQ(WhyRejected(zero),
+            "rank 0 was given to two processes: rank 0 (host host0, pid 1001) and rank 0 (host "
+            "host0, pid 1000)");
+}
+
+TEST_F(RootTest, TheFirstOfSeveralTakesTheOthersSections) {
+  const auto at = [](std::uint32_t rank, std::uint32_t index) {
+    CheckIn check_in = CheckInOf(rank, 4);
+    check_in.root = {index, 2};
+    return check_in;
+  };
+  FarEnd& zero = CheckInAs(at(0, 0));
+  FarEnd& herald = CheckInAs(at(2, 0));
+  EXPECT_EQ(root.checked_in(), 1u) << "rank 2 is another root's";
+  CheckInAs(at(1, 0));
+  EXPECT_FALSE(zero.Take(FrameType::kRoster));
+  herald.Say(FrameType::kSection, RosterOf(2, false, 2).bytes().bytes);
+  const auto frame = zero.Take(FrameType::kRoster);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(*Roster::Parse(frame->payload)->At(Rank{3}), Person(3));
+}
+
+TEST_F(RootTest, AnotherOfSeveralGivesItsSectionToTheHerald) {
+  const auto at = [](std::uint32_t rank) {
+    CheckIn check_in = CheckInOf(rank, 4);
+    check_in.root = {1, 2};
+    return check_in;
+  };
+  FarEnd& three = CheckInAs(at(3));
+  FarEnd& two = CheckInAs(at(2));
+  const auto frame = two.Take(FrameType::kSection);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(Roster::Parse(frame->payload)->first(), 2u);
+  EXPECT_FALSE(root.Finished());
+  two.Say(FrameType::kReady);
+  EXPECT_TRUE(root.Finished());
+  EXPECT_TRUE(three.Take(FrameType::kDone));
+}
+
+TEST_F(RootTest, OtherIdsOrARingOfSeveralFailAll) {
+  CheckIn one = CheckInOf(1, 4);
+  one.root = {0, 2};
+  FarEnd& zero = CheckInAs(CheckInOf(0, 4));
+  CheckInAs(one);
+  EXPECT_THAT(WhyRejected(zero), HasSubstr("rank 1 (host host0, pid 1001) was given 2 unique ids"));
 }
 
 TEST_F(RootTest, AnotherWorldSizeFailsAllAndNamesBoth) {

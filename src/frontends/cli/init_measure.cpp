@@ -41,9 +41,8 @@ Result<comm::Control::Pending> BeginJoinAt(const std::shared_ptr<comm::Process>&
   RINGLET_TRY_ASSIGN(doors.control,
                      transport::Endpoint::Open({.interfaces = addresses, .unix_listener = false}));
   comm::OpenSpeakerDoor(*process, invitations.front(), config, doors);
-  RINGLET_TRY_ASSIGN(auto member,
-                     comm::MemberConfigOf(*process, config, invitations, doors,
-                                          CardOf(*process, doors.control, rank)));
+  RINGLET_TRY_ASSIGN(auto member, comm::MemberConfigOf(*process, config, invitations, doors,
+                                                       CardOf(*process, doors.control, rank)));
   return comm::Control::Begin(process, {.member = std::move(member),
                                         .listeners = std::move(doors.control.listeners),
                                         .operation_timeout = kTeamPatience});
@@ -126,8 +125,8 @@ Baseline ReadBaseline(comm::Process& process) {
 }
 
 Result<Joined> JoinAll(const std::shared_ptr<comm::Process>& process,
-                       const std::vector<UniqueId>& ids, const RankBlock& block,
-                       std::uint32_t size, const Baseline& before) {
+                       const std::vector<UniqueId>& ids, const RankBlock& block, std::uint32_t size,
+                       const Baseline& before) {
   Joined joined;
   joined.share.begun = os::Now();
   std::vector<comm::Invitation> invitations;

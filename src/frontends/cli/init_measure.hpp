@@ -48,8 +48,8 @@ struct Joined {
 /// Joins the ranks of `block` all at once, from this one thread.
 /// Errors  as Control::Join, of the first rank that failed.
 Result<Joined> JoinAll(const std::shared_ptr<comm::Process>& process,
-                       const std::vector<UniqueId>& ids, const RankBlock& block,
-                       std::uint32_t size, const Baseline& before);
+                       const std::vector<UniqueId>& ids, const RankBlock& block, std::uint32_t size,
+                       const Baseline& before);
 
 /// The processes that the ranks are spread over, as one of them sees it. They agree over a small
 /// communicator of their own, one rank a process; a process alone needs none.

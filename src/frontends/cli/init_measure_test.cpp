@@ -13,6 +13,7 @@ std::shared_ptr<comm::Process> ProcessFor(std::string shape) {
   auto process = comm::Process::Start({{"RINGLET_BOOTSTRAP", std::move(shape)},
                                        {"RINGLET_SOCKET_IFNAME", "=lo"},
                                        {"RINGLET_SOCKET_FAMILY", "AF_INET"},
+                                       {"RINGLET_HOST_SPEAKER", "0"},
                                        {"RINGLET_INIT_TIMEOUT", "30"},
                                        {"RINGLET_DEBUG", "NONE"}});
   EXPECT_TRUE(process.ok());
@@ -80,7 +81,7 @@ TEST(JoinAllTest, ARankThatIsMissingIsNamed) {
   ASSERT_TRUE(process.ok());
   const auto id = comm::CreateUniqueId(*process);
   ASSERT_TRUE(id.ok());
-  const auto joined = JoinAll(*process, *id, {.first = 0, .count = 3}, 4, {});
+  const auto joined = JoinAll(*process, {*id}, {.first = 0, .count = 3}, 4, {});
   ASSERT_FALSE(joined.ok());
   EXPECT_EQ(joined.error().code, Code::kTimeout);
   EXPECT_THAT(joined.error().message, testing::HasSubstr("rank 3"));

@@ -77,8 +77,12 @@ Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool t
   InitJob job;
   job.iterations = words.iterations;
   job.peers = words.peers;
-  job.head = {.ranks = ranks, .tree = tree, .threads = words.as == "threads", .processes = 1,
-              .together = words.leaders, .roots = words.roots};
+  job.head = {.ranks = ranks,
+              .tree = tree,
+              .threads = words.as == "threads",
+              .processes = 1,
+              .together = words.leaders,
+              .roots = words.roots};
   RINGLET_TRY_ASSIGN(job.head.processes, ProcessesFor(words, ranks, descriptors));
   const std::uint64_t needed = DescriptorsNeeded(ranks, job.head.processes);
   if (needed <= descriptors) return job;

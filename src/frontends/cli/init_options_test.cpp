@@ -51,7 +51,7 @@ TEST(InitOptionsTest, WhatDoesNotExistIsRefused) {
 TEST(InitOptionsTest, WhatTheBootstrapDoesNotOfferIsSaid) {
   for (const auto& [arguments, said] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
-                      {{"--each", "--leaders"}, "exclude each other"},
+           {{"--each", "--leaders"}, "exclude each other"},
            {{"--roots", "9"}, "--roots 9 is more than the 8 ranks"},
            {{"--processes", "9"}, "--processes 9 is more than the 8 ranks"}}) {
     const auto job = ParseInitJob(Words(arguments), 8, true, kMany);
@@ -118,8 +118,10 @@ TEST(InitEnvironmentTest, LoopbackUnlessTheUserHasChosen) {
   const EnvMap chosen = InitEnvironment({{"NCCL_COMM_ID", "host:1"}}, Words({"--mode", "ring"}));
   EXPECT_EQ(chosen, (EnvMap{{"RINGLET_SOCKET_IFNAME", "=lo"},
                             {"RINGLET_SOCKET_FAMILY", "AF_INET"},
-                            {"RINGLET_BOOTSTRAP", "ring"}}));
-  const EnvMap users{{"NCCL_SOCKET_IFNAME", "eth0"}, {"RINGLET_BOOTSTRAP", "ring"}};
+                            {"RINGLET_BOOTSTRAP", "ring"},
+                            {"RINGLET_HOST_SPEAKER", "0"}}));
+  const EnvMap users{
+      {"NCCL_SOCKET_IFNAME", "eth0"}, {"RINGLET_BOOTSTRAP", "ring"}, {"RINGLET_HOST_SPEAKER", "0"}};
   EXPECT_EQ(InitEnvironment(users, Words({})), users);
 }
 

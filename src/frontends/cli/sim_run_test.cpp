@@ -53,8 +53,10 @@ TEST(SimRunTest, TheTrafficOfOneRankIsCounted) {
 
 TEST(SimRunTest, ABusyRootTakesItsTime) {
   SimWords busy;
+  SimWords free;
+  busy.each = free.each = true;
   busy.cpu = "100us";
-  const SimRow row = Simulated(busy, 64), idle = Simulated({}, 64);
+  const SimRow row = Simulated(busy, 64), idle = Simulated(free, 64);
   EXPECT_EQ(row.standing, 64u);
   // Three events a rank at least: accepted, hello, proof with check-in.
   EXPECT_GT(*row.phases.checked_in, 64 * 3 * std::chrono::microseconds(100));
@@ -63,6 +65,7 @@ TEST(SimRunTest, ABusyRootTakesItsTime) {
 
 TEST(SimRunTest, AKilledRankEndsAllOthersWithItsName) {
   SimWords words;
+  words.each = true;
   words.faults = "kill:3@0.3ms";
   const SimRow row = Simulated(words, 64);
   EXPECT_EQ(row.killed, 1u);

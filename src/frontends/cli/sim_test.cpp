@@ -46,7 +46,7 @@ TEST(SimTest, JsonIsOneObjectWithTimeAndMemory) {
 }
 
 TEST(SimTest, FaultsAreNoFailureOfTheTool) {
-  const Ran ran = Sim({"-n", "16", "--faults", "kill:3@0.1ms"});
+  const Ran ran = Sim({"-n", "16", "--each", "--faults", "kill:3@0.1ms"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, AllOf(HasSubstr("# faults: kill:3@0.1ms"),
                                 HasSubstr("15 failed, 1 were killed"), HasSubstr("15 x from")));

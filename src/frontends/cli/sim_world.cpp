@@ -54,8 +54,8 @@ Bytes CardOf(std::uint32_t rank, sim::HostId host, std::uint32_t local, Prng& pr
 
 Result<SimWorld> SimWorld::Build(const SimOptions& options, std::uint32_t size) {
   if (options.roots > size)
-    return Error{Code::kInvalidArgument, fmt::format("--roots {}: there are only {} ranks to serve",
-                                                     options.roots, size)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("--roots {}: there are only {} ranks to serve", options.roots, size)};
   return SimWorld(options, size);
 }
 
