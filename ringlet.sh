@@ -30,6 +30,7 @@ libfmt-dev       formats text
 libsodium-dev    authenticates connections
 libhwy-dev       reduces with vector instructions
 libcli11-dev     reads the command line of the tool
+libpugixml-dev   reads topology files
 nlohmann-json3-dev  writes JSON
 ccache           makes the second build quick
 mold             links quickly

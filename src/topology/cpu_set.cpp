@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.hpp"
 
@@ -45,6 +46,35 @@ Result<CpuSet> CpuSet::Parse(std::string_view list) {
   return set;
 }
 
+Result<CpuSet> CpuSet::ParseMask(std::string_view mask) {
+  CpuSet set;
+  const std::string_view trimmed = Trim(mask);
+  if (trimmed.empty()) return set;
+  const Error refused{
+      Code::kInvalidArgument,
+      fmt::format("\"{}\" is no mask of CPUs such as 0000ffff,0000ffff", Printable(trimmed, 100))};
+  if (trimmed.size() > kMaskBytesMax) return refused;
+  const std::vector<std::string_view> groups = Split(trimmed, ',');
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::string_view group = groups[groups.size() - 1 - i];
+    std::uint32_t bits = 0;
+    const auto [end, error] = std::from_chars(group.data(), group.data() + group.size(), bits, 16);
+    if (error != std::errc() || end != group.data() + group.size() || group.size() > 8)
+      return refused;
+    for (std::uint32_t bit = 0; bit < 32; ++bit)
+      if ((bits >> bit & 1u) != 0) set.Append(static_cast<std::uint32_t>(32 * i + bit));
+  }
+  return set;
+}
+
+void CpuSet::Append(std::uint32_t cpu) {
+  if (!ranges_.empty() && ranges_.back().last + 1 == cpu) {
+    ranges_.back().last = cpu;
+  } else {
+    ranges_.push_back({cpu, cpu});
+  }
+}
+
 std::size_t CpuSet::Count() const {
   std::size_t count = 0;
   for (const Range& range : ranges_) count += range.last - range.first + 1;
@@ -71,6 +101,18 @@ std::size_t CpuSet::CountCommon(const CpuSet& other) const {
     }
   }
   return count;
+}
+
+std::string ToMask(const CpuSet& set) {
+  if (set.empty()) return "";
+  std::vector<std::uint32_t> groups(set.ranges().back().last / 32 + 1, 0);
+  for (const CpuSet::Range& range : set.ranges())
+    for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu)
+      groups[cpu / 32] |= std::uint32_t{1} << (cpu % 32);
+  std::string text;
+  for (std::size_t i = groups.size(); i > 0; --i)
+    text += fmt::format("{}{:08x}", text.empty() ? "" : ",", groups[i - 1]);
+  return text;
 }
 
 std::string ToString(const CpuSet& set) {

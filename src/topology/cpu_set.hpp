@@ -15,6 +15,7 @@ class CpuSet {
  public:
   static constexpr std::uint32_t kCpuMax = 65'535;  // NR_CPUS is 8192 at most today
   static constexpr std::size_t kRangesMax = 8'192;
+  static constexpr std::size_t kMaskBytesMax = 2'304;  // 8192 CPUs, nine characters for 32
 
   struct Range {
     std::uint32_t first;
@@ -28,6 +29,10 @@ class CpuSet {
   /// come in any order and overlap.
   /// Errors  kInvalidArgument  quotes the text
   static Result<CpuSet> Parse(std::string_view list);
+  /// Reads a mask as /sys/devices/system/node/node0/cpumap has it: comma-separated groups of 32
+  /// bits in hex, the highest first. An empty text is the empty set. Errors  kInvalidArgument
+  /// quotes the text
+  static Result<CpuSet> ParseMask(std::string_view mask);
   static CpuSet Of(std::uint32_t first, std::uint32_t last) {
     CpuSet set;
     set.ranges_.push_back({first, last});
@@ -44,11 +49,16 @@ class CpuSet {
   bool operator==(const CpuSet&) const = default;
 
  private:
+  void Append(std::uint32_t cpu);  // above all that are in
+
   std::vector<Range> ranges_;  // ascending, apart by at least one CPU
 };
 
 /// What Parse reads; "" for the empty set.
 std::string ToString(const CpuSet& set);
+
+/// What ParseMask reads, in groups of eight digits; "" for the empty set.
+std::string ToMask(const CpuSet& set);
 
 void Encode(Writer& out, const CpuSet& set);
 CpuSet DecodeCpuSet(Reader& in);  ///< fails `in` on ranges that are not ascending and apart

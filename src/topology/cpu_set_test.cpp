@@ -23,6 +23,20 @@ TEST(CpuSetTest, RefusesWhatIsNoList) {
     EXPECT_FALSE(CpuSet::Parse(list).ok()) << list;
 }
 
+TEST(CpuSetTest, MasksAreThoseOfTheKernel) {
+  EXPECT_EQ(ToString(CpuSet::ParseMask("55555555").value()).substr(0, 7), "0,2,4,6");
+  EXPECT_EQ(ToString(CpuSet::ParseMask("0003ff,f0003fff\n").value()), "0-13,28-41");
+  EXPECT_EQ(CpuSet::ParseMask("00000000,00000000").value(), CpuSet());
+  EXPECT_EQ(CpuSet::ParseMask("").value(), CpuSet());
+  EXPECT_EQ(ToMask(Set("0-13,28-41")), "000003ff,f0003fff");
+  EXPECT_EQ(ToMask(CpuSet()), "");
+  for (const char* list : {"0", "31", "32", "0-15,32-47", "1000"})
+    EXPECT_EQ(CpuSet::ParseMask(ToMask(Set(list))).value(), Set(list));
+  for (const char* mask : {"x", ",", "1,", "123456789", "0x1", "-1"})
+    EXPECT_FALSE(CpuSet::ParseMask(mask).ok()) << mask;
+  EXPECT_FALSE(CpuSet::ParseMask(std::string(CpuSet::kMaskBytesMax + 1, '0')).ok());
+}
+
 TEST(CpuSetTest, CountsAndCompares) {
   EXPECT_EQ(Set("").Count(), 0u);
   EXPECT_EQ(Set("0-15,32-47").Count(), 32u);
