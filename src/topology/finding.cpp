@@ -76,6 +76,16 @@ std::string ToText(const Finding& finding) {
   return text + " [" + finding.rule + "]";
 }
 
+std::string ToText(const std::vector<Finding>& findings, std::size_t of_a_rule) {
+  std::map<std::string_view, std::size_t> counts;
+  std::string text;
+  for (const Finding& finding : findings)
+    if (++counts[finding.rule] <= of_a_rule) text += ToText(finding) + "\n";
+  for (const auto& [rule, count] : counts)
+    if (count > of_a_rule) text += fmt::format("and {} more of [{}]\n", count - of_a_rule, rule);
+  return text;
+}
+
 void Positions::Set(Part part, std::string_view attribute, TextPosition at) {
   known_[part].insert_or_assign(std::string(attribute), at);
 }

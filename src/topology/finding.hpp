@@ -40,6 +40,10 @@ struct Finding {
 /// One line: "FILE:3:7: error: system/cpu[0]: reason; cure [rule]".
 std::string ToText(const Finding& finding);
 
+/// A line for each finding, in order; of a rule that has more than `of_a_rule`, only the first ones
+/// and how many there are beyond.
+std::string ToText(const std::vector<Finding>& findings, std::size_t of_a_rule);
+
 /// Where the parts of a view stand in the file they were read from.
 class Positions {
  public:

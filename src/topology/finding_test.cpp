@@ -27,6 +27,13 @@ TEST(FindingTest, OneLineSaysAll) {
             "error: no [x]");
 }
 
+TEST(FindingTest, ManyOfARuleAreCounted) {
+  const std::vector<Finding> findings(4, Sample({1, 1}));
+  const std::string line = ToText(findings[0]) + "\n";
+  EXPECT_EQ(ToText(findings, 4), line + line + line + line);
+  EXPECT_EQ(ToText(findings, 1), line + "and 3 more of [odd]\n");
+}
+
 TEST(FindingTest, AreSortedByPlaceAndBounded) {
   Findings findings;
   findings.Add(Sample({2, 1}));

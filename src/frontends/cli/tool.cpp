@@ -9,6 +9,7 @@
 #include "frontends/cli/bench.hpp"
 #include "frontends/cli/env.hpp"
 #include "frontends/cli/run.hpp"
+#include "frontends/cli/topo.hpp"
 #include "frontends/cli/version.hpp"
 
 namespace ringlet::cli {
@@ -34,6 +35,7 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   }
   AddBench(tool, chosen);
   AddRun(tool, std::move(split.program), chosen);
+  AddTopo(tool, chosen);
   AddEnv(tool, chosen);
   AddVersion(tool, chosen);
   const bool known =

@@ -31,6 +31,9 @@ TEST(ToolTest, EveryCommandHasHelp) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{"bench"},
                                                   {"bench", "all_reduce"},
                                                   {"run"},
+                                                  {"topo"},
+                                                  {"topo", "show"},
+                                                  {"topo", "lint"},
                                                   {"env"},
                                                   {"version"}}) {
     std::vector<std::string> arguments = command;

@@ -1,0 +1,21 @@
+#include "frontends/cli/topo.hpp"
+
+#include "frontends/cli/topo_complete.hpp"
+#include "frontends/cli/topo_diff.hpp"
+#include "frontends/cli/topo_dump.hpp"
+#include "frontends/cli/topo_lint.hpp"
+#include "frontends/cli/topo_show.hpp"
+
+namespace ringlet::cli {
+
+void AddTopo(CLI::App& tool, Action& chosen) {
+  CLI::App* topo = tool.add_subcommand("topo", "Show machines, and check what files say of them");
+  topo->require_subcommand(1);
+  AddTopoShow(*topo, chosen);
+  AddTopoDump(*topo, chosen);
+  AddTopoLint(*topo, chosen);
+  AddTopoDiff(*topo, chosen);
+  AddTopoComplete(*topo, chosen);
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,27 @@
+#include "frontends/cli/topo_dump.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontends/cli/topo_for_test.hpp"
+#include "topology/synthetic.hpp"
+#include "topology/xml_reader.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+TEST(TopoDumpTest, WritesWhatCanBeRead) {
+  const char* words = "2x(numa: 2 gpu h100-sxm5 switch, nic 400g)";
+  const TopoRun ran = RunTopo({"dump", "--synthetic", words});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(topology::ViewFromXml(ran.output, "").value(), topology::ParseSynthetic(words).value());
+}
+
+TEST(TopoDumpTest, WhatCannotBeReadIsAnError) {
+  const TopoRun ran = RunTopo({"dump", Fixture("topologies/graphs/hgx_h200_8x_vastai.graph.xml")});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, testing::HasSubstr("NCCL_GRAPH_FILE"));
+  EXPECT_EQ(ran.output, "");
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,79 @@
+#include "frontends/cli/topo_source.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "discovery/scan.hpp"
+#include "os/file_tree.hpp"
+#include "os/host.hpp"
+#include "topology/synthetic.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+Result<LoadedTopology> Scanned(const std::string& root, std::string title) {
+  RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open(root));
+  discovery::ScanOptions options;
+  if (root == "/") {
+    const os::Host host = os::ReadHost(files);
+    options.host_name = host.name;
+    options.identity = topology::HostIdentity(host.name, host.boot_id, "");
+  }
+  RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(files, options));
+  return LoadedTopology{.title = std::move(title),
+                        .view = std::move(scan.view),
+                        .findings = {},
+                        .positions = {},
+                        .missing = std::move(scan.missing)};
+}
+
+Result<LoadedTopology> FromFile(const std::string& path) {
+  RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(path, topology::kXmlBytesMax));
+  topology::XmlReading reading = topology::ReadXml(text, path);
+  if (!reading.view) return topology::ViewFromXml(text, path).error();
+  return LoadedTopology{.title = path,
+                        .view = *std::move(reading.view),
+                        .findings = std::move(reading.findings),
+                        .positions = std::move(reading.positions),
+                        .missing = {}};
+}
+
+}  // namespace
+
+void AddTopoSource(CLI::App& command, TopoSource& source) {
+  CLI::Option* file =
+      command.add_option("FILE", source.file, "An NCCL topology file; none: this machine");
+  CLI::Option* root =
+      command
+          .add_option("--root", source.root, "A folder that holds another machine's /sys and /proc")
+          ->excludes(file);
+  command
+      .add_option("--synthetic", source.synthetic,
+                  "A machine in words, such as \"2x(numa: 2x(switch: 2 gpu, 1 nic))\"")
+      ->excludes(file)
+      ->excludes(root);
+}
+
+Result<LoadedTopology> LoadTopology(const TopoSource& source) {
+  if (!source.file.empty()) return FromFile(source.file);
+  if (!source.root.empty()) return Scanned(source.root, source.root);
+  if (source.synthetic.empty()) return Scanned("/", "this machine");
+  RINGLET_TRY_ASSIGN(topology::HostView view, topology::ParseSynthetic(source.synthetic));
+  return LoadedTopology{.title = source.synthetic,
+                        .view = std::move(view),
+                        .findings = {},
+                        .positions = {},
+                        .missing = {}};
+}
+
+Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error)
+    return Error{Code::kSystem, fmt::format("{}: {}", path, error.message()), error.value()};
+  RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
+  return files.Read(absolute.string(), bytes_max);
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,56 @@
+#include "frontends/cli/topo_tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include "topology/synthetic.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+TEST(TopoTreeTest, ShowsEveryPartWithItsBandwidth) {
+  EXPECT_EQ(
+      TreeText(topology::ParseSynthetic("2x(numa: (switch: gpu a100-sxm4 switch, nic))").value()),
+      R"(host, x86_64, GenuineIntel family 6 model 143
+  NUMA node 0, CPUs 0-15
+    switch 0000:01:00.0, PCIe 4.0 x16, 24 GB/s
+      GPU 0000:02:00.0, a100-sxm4, PCIe 4.0 x16, 24 GB/s
+        device 0, rank 0, compute capability 8.0, GPUDirect RDMA
+          12 NVLink links to NVSwitch (not visible), 240 GB/s
+      NIC 0000:03:00.0, PCIe 4.0 x16, 24 GB/s
+        net nic0, 200000 Mbit/s, 25 GB/s, device 0, port 1, GPUDirect RDMA
+  NUMA node 1, CPUs 16-31
+    switch 0000:04:00.0, PCIe 4.0 x16, 24 GB/s
+      GPU 0000:05:00.0, a100-sxm4, PCIe 4.0 x16, 24 GB/s
+        device 1, rank 1, compute capability 8.0, GPUDirect RDMA
+          12 NVLink links to NVSwitch (not visible), 240 GB/s
+      NIC 0000:06:00.0, PCIe 4.0 x16, 24 GB/s
+        net nic1, 200000 Mbit/s, 25 GB/s, device 1, port 1, GPUDirect RDMA
+  from NUMA node 0 to each of 1 others, 22 GB/s
+  from NUMA node 1 to each of 1 others, 22 GB/s
+)");
+}
+
+TEST(TopoTreeTest, WhatIsUnknownIsSaid) {
+  topology::HostView view;
+  view.name = "box";
+  view.numa_nodes.emplace_back().id = topology::kUnknownNuma;
+  view.pci.push_back({.parent = {topology::PartKind::kNuma, 0}, .bus = {}});
+  view.gpus.push_back({.pci = 0, .gcn = ""});
+  view.nets.push_back({"eth\n0", std::nullopt, std::nullopt});
+  EXPECT_EQ(TreeText(view), R"(host box
+  NUMA node of unknown number
+    function 0000:00:00.0, PCIe link of unknown speed
+      device of unknown number
+    net eth\n0, speed not known
+)");
+}
+
+TEST(TopoTreeTest, SpeedsAreShort) {
+  EXPECT_EQ(SpeedText(250), "250 MB/s");
+  EXPECT_EQ(SpeedText(1000), "1 GB/s");
+  EXPECT_EQ(SpeedText(12'500), "12.5 GB/s");
+  EXPECT_EQ(SpeedText(370'800), "370.8 GB/s");
+}
+
+}  // namespace
+}  // namespace ringlet::cli
