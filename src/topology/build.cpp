@@ -61,12 +61,12 @@ Status CheckPlaces(std::span<const HostView> views, std::span<const RankPlace> p
 
 /// With GPUs, they may be any, but none that a GPU has.
 Status CheckPlacesBesides(std::span<const HostView> views, std::span<const RankPlace> places,
-                          const GpuRankTable& gpus) {
+                          const GpuRankTable& gpus, bool may_be_empty) {
   std::vector<Rank> taken;
   for (const auto& of_view : gpus)
     for (const std::optional<Rank>& rank : of_view)
       if (rank) taken.push_back(*rank);
-  if (taken.empty() && places.empty())
+  if (taken.empty() && places.empty() && !may_be_empty)
     return Refuse("there is no GPU with a rank, and so nothing to join");
   for (const RankPlace& place : places) {
     if (place.host >= views.size())
@@ -113,8 +113,9 @@ Result<Graph> Build(std::span<const HostView> hosts, std::span<const RankPlace> 
                     const BuildOptions& options) {
   RINGLET_TRY(CheckViews(hosts));
   RINGLET_TRY_ASSIGN(const GpuRankTable gpus, AssignRanks(hosts, options.gpus));
-  RINGLET_TRY(options.gpus == GpuRanks::kNone ? CheckPlaces(hosts, ranks)
-                                              : CheckPlacesBesides(hosts, ranks, gpus));
+  RINGLET_TRY(options.gpus == GpuRanks::kNone
+                  ? CheckPlaces(hosts, ranks)
+                  : CheckPlacesBesides(hosts, ranks, gpus, options.gpus == GpuRanks::kAll));
   Draft draft;
   std::vector<Tree> trees;
   std::map<Fabric, std::uint32_t> fabrics;

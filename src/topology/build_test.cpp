@@ -36,11 +36,12 @@ TEST(BuildTest, GpusAndHostMemoryMayBeRanksTogether) {
               HasSubstr("rank 0 is placed twice"));
 }
 
-TEST(BuildTest, AGraphOfGpusNeedsOne) {
+TEST(BuildTest, AGraphOfGivenRanksNeedsOne) {
   MachineForTest machine;
-  machine.Numa(0);
-  EXPECT_THAT(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll}).error().message,
+  machine.Numa(0).Nic(0x11, 100'000);
+  EXPECT_THAT(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kGiven}).error().message,
               HasSubstr("no GPU with a rank"));
+  EXPECT_EQ(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll})->rank_count(), 0u);
 }
 
 TEST(BuildTest, HostsOfOneRackAreOneSystem) {

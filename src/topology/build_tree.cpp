@@ -74,7 +74,8 @@ class TreeBuilder {
     const auto [it, fresh] = hosts_.emplace(identity, 0);
     if (!fresh) return it->second;
     const bool own = identity == view_.identity;
-    std::string name = own && !view_.name.empty() ? view_.name : fmt::format("{:#x}", identity);
+    std::string name = identity == 0 ? "host" : fmt::format("{:#x}", identity);
+    if (own && !view_.name.empty()) name = view_.name;
     it->second = draft_.AddHost(std::move(name), identity);
     if (!tree_.hosts.empty()) draft_.SameSystem(tree_.hosts.front(), it->second);
     return it->second;
@@ -208,7 +209,7 @@ class TreeBuilder {
       if (view_.gpus[device.gpus[i]].mlopart == gpu.mlopart) return device.halves[i];
     const std::uint64_t id = gpu.mlopart ? bus.value | 1 | *gpu.mlopart << 1 : bus.value;
     const NodeIndex node = draft_.Add(NodeKind::kDev, host_, gpu.dev.value_or(index), id);
-    draft_.Describe(node, DeviceFacts{bus, gpu.compute_capability, gpu.mlopart});
+    draft_.Describe(node, DeviceFacts{bus, gpu.compute_capability, gpu.mlopart, gpu.gcn});
     draft_.Join(node, parent, LinkKind::kPci, bandwidth);
     for (const NodeIndex other : device.halves)
       draft_.Join(node, other, LinkKind::kLocal, kSplitGpuLink);

@@ -64,7 +64,7 @@ void Draft::Describe(NodeIndex node, GpuFacts facts) {
 
 void Draft::Describe(NodeIndex node, DeviceFacts facts) {
   at(node).facts = static_cast<std::uint32_t>(graph_.devices_.size());
-  graph_.devices_.push_back(facts);
+  graph_.devices_.push_back(std::move(facts));
 }
 
 void Draft::Describe(NodeIndex node, SwitchFacts facts) {

@@ -78,6 +78,7 @@ struct DeviceFacts {
   BusId bus;
   std::uint32_t compute_capability = 0;    ///< times 10; 0: unknown
   std::optional<std::uint32_t> half = {};  ///< which, of a split GPU
+  std::string gcn = {};                    ///< of AMD's: "gfx942"
 };
 
 /// More about a kPci.
@@ -177,7 +178,7 @@ enum class Rules : std::uint8_t {
 enum class GpuRanks : std::uint8_t {
   kNone,   ///< of a communicator in host memory
   kGiven,  ///< those that the view gives a rank
-  kAll,    ///< those, and the rest get the lowest numbers that are free, in order
+  kAll,    ///< those, and the rest get the lowest numbers that are free, in order; may be none
 };
 
 struct BuildOptions {

@@ -123,9 +123,11 @@ void PathCorrection::CorrectNets() {
 Status PathCorrection::Run() {
   for (const NodeIndex gpu : paths_.Of(NodeKind::kGpu))
     if (const auto cpu = NearestCpu(paths_, gpu)) cpu_of_.emplace(Index(gpu), *cpu);
-  RINGLET_TRY(CorrectPeers());
-  CorrectC2c();
-  CorrectNets();
+  if (!options_.as_wired) {
+    RINGLET_TRY(CorrectPeers());
+    CorrectC2c();
+    CorrectNets();
+  }
   near_nets_.clear();
   for (const NodeIndex net : paths_.Of(NodeKind::kNet))
     paths_.local_gpus_.push_back(FindLocalGpu(net));

@@ -42,6 +42,15 @@ TEST(PathCorrectionTest, WhatLeavesByAnothersNicGoesToItsGpuFirst) {
   EXPECT_EQ(TypeTo(Pair(true), without, 1), PathType::kPhb);
 }
 
+TEST(PathCorrectionTest, AsWiredNothingIsCorrected) {
+  HostView view = Pair(true);
+  for (NetInterface& net : view.nets) net.gdr = false;
+  PathOptions options;
+  options.as_wired = true;
+  EXPECT_EQ(TypeTo(view, options, 0), PathType::kPix);
+  EXPECT_EQ(TypeTo(view, options, 1), PathType::kPhb);
+}
+
 TEST(PathCorrectionTest, WithoutGpuDirectAllGoesThroughTheProcessor) {
   HostView view = Pair(true);
   EXPECT_EQ(TypeTo(view, {}, 0), PathType::kPix);

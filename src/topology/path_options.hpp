@@ -63,6 +63,8 @@ struct PathOptions {
   /// access is not asked for.
   std::uint32_t ignore_disabled_p2p = 0;
   NetPolicy net_policy = {};  ///< NCCL_NETDEVS_POLICY
+  /// No variable: the best paths of the graph alone, whatever transports may use.
+  bool as_wired = false;
 
   /// Whether the driver lets two GPUs of one host access each other; empty: it does.
   std::function<bool(Rank, Rank)> peer_access = {};

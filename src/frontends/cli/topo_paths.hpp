@@ -1,0 +1,48 @@
+// What the commands of `ringlet topo` that look at paths have in common.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontends/cli/topo_source.hpp"
+#include "topology/paths.hpp"
+
+namespace ringlet::cli {
+
+struct PathRequest {
+  TopoSource source;
+  bool as_wired = false;  ///< whatever transports may use
+  bool as_nccl = false;   ///< NCCL's rules, faults included
+};
+
+/// The source, --as-wired and --as-nccl.
+/// \param request  outlives the parsing
+void AddPathRequest(CLI::App& command, PathRequest& request);
+
+/// A machine with all paths in it.
+struct PathView {
+  std::string title;
+  std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
+  topology::Paths paths;
+  std::vector<std::string> missing;  ///< what discovery looked for in vain
+};
+
+/// NCCL's variables of the environment that decide over paths are heeded.
+/// Errors  kInvalidArgument, kSystem  as LoadTopology; the machine cannot be; a variable makes no
+///                                    sense
+Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment);
+
+/// "GPU0" by rank, "NUMA0", a port by its name, "NVS0"; with the host before it ("node1/") where
+/// there are several.
+std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
+
+/// The node that somebody means: its label, NCCL's name ("GPU/0-11000"), a bus address.
+/// Errors  kInvalidArgument  nothing is called so, or several things are; lists what there is
+Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string_view name);
+
+/// "48", "370.8": GB/s.
+std::string GigabytesText(topology::Bandwidth bandwidth);
+
+}  // namespace ringlet::cli
