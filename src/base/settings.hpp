@@ -45,6 +45,11 @@ struct Settings {
   SocketFamily socket_family = SocketFamily::kAny;
   std::string host_id;  ///< empty: host name and boot id
 
+  std::string topo_file;                  ///< empty: the machine is looked at
+  std::string topo_dump_file;             ///< empty: nothing is written
+  std::uint64_t topo_dump_file_rank = 0;  ///< the rank that writes it
+  std::uint64_t ignore_cpu_affinity = 0;  ///< 1: threads may leave the CPUs that the caller has
+
   BootstrapShape bootstrap = BootstrapShape::kTree;
   std::uint64_t tree_arity = 8;
   LinkChoice links = LinkChoice::kAuto;

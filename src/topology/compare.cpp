@@ -14,8 +14,13 @@ constexpr std::size_t kShownBytesMax = 60;
 /// What is said of a part: names and values, the same names in the same order for parts of a kind.
 struct Facts {
   std::string name;
+  std::size_t number = 1;  ///< of those with the same name
   std::vector<std::pair<std::string, std::string>> values;
 };
+
+std::string ShownName(const Facts& facts) {
+  return facts.number == 1 ? facts.name : fmt::format("{} ({})", facts.name, facts.number);
+}
 
 std::string Text(const std::optional<std::uint32_t>& number) {
   return number ? fmt::format("{}", *number) : "unknown";
@@ -39,17 +44,16 @@ class Listing {
   }
 
   const std::vector<Facts>& facts() const { return facts_; }
-  const Facts* Find(const std::string& name) const {
-    const auto at = index_.find(name);
+  const Facts* FindLike(const Facts& other) const {
+    const auto at = index_.find({other.name, other.number});
     return at == index_.end() ? nullptr : &facts_[at->second];
   }
 
  private:
   void Add(std::string name, std::vector<std::pair<std::string, std::string>> values) {
-    std::string unique = name;
-    for (std::size_t n = 2; index_.contains(unique); ++n) unique = fmt::format("{} ({})", name, n);
-    index_.emplace(unique, facts_.size());
-    facts_.push_back({std::move(unique), std::move(values)});
+    const std::size_t number = ++counts_[name];
+    index_.emplace(std::pair(name, number), facts_.size());
+    facts_.push_back({std::move(name), number, std::move(values)});
   }
 
   /// "host 2, " before what is not of the first host.
@@ -139,14 +143,16 @@ class Listing {
 
   const HostView& view_;
   std::vector<Facts> facts_;
-  std::map<std::string, std::size_t> index_;
+  std::map<std::pair<std::string, std::size_t>, std::size_t> index_;
+  std::map<std::string, std::size_t> counts_;  // of each name
   std::map<std::uint64_t, std::size_t> hosts_;
 };
 
 /// Whether the parts that both have come in the same order.
 bool SameOrder(const Listing& a, const Listing& b) {
   for (std::size_t i = 0; i < a.facts().size(); ++i)
-    if (a.facts()[i].name != b.facts()[i].name) return false;
+    if (a.facts()[i].name != b.facts()[i].name || a.facts()[i].number != b.facts()[i].number)
+      return false;
   return true;
 }
 
@@ -157,21 +163,21 @@ std::vector<std::string> Compare(const HostView& first, const HostView& second) 
   const Listing b(second);
   std::vector<std::string> differences;
   for (const Facts& facts : a.facts()) {
-    const Facts* other = b.Find(facts.name);
+    const Facts* other = b.FindLike(facts);
     if (other == nullptr) {
-      differences.push_back(fmt::format("{} is only in the first", facts.name));
+      differences.push_back(ShownName(facts) + " is only in the first");
       continue;
     }
     for (std::size_t i = 0; i < facts.values.size(); ++i) {
       const auto& [what, value] = facts.values[i];
       if (value != other->values[i].second)
-        differences.push_back(fmt::format("{}: {} is {} in the first, {} in the second", facts.name,
-                                          what, value, other->values[i].second));
+        differences.push_back(fmt::format("{}: {} is {} in the first, {} in the second",
+                                          ShownName(facts), what, value, other->values[i].second));
     }
   }
   for (const Facts& facts : b.facts())
-    if (a.Find(facts.name) == nullptr)
-      differences.push_back(fmt::format("{} is only in the second", facts.name));
+    if (a.FindLike(facts) == nullptr)
+      differences.push_back(ShownName(facts) + " is only in the second");
   if (differences.empty() && !SameOrder(a, b))
     differences.push_back("the same parts come in another order, which NCCL's search looks at");
   return differences;

@@ -110,27 +110,30 @@ std::string PathOf(const HostView& view, Part part) {
 }
 
 void Findings::Add(Finding finding) {
-  if (kept_.size() < kMax) {
-    kept_.push_back(std::move(finding));
-  } else {
+  if (full(finding.severity)) {
     ++left_out_;
+  } else {
+    kept_[static_cast<std::size_t>(finding.severity)].push_back(std::move(finding));
   }
 }
 
 std::vector<Finding> Findings::Take() {
-  std::stable_sort(kept_.begin(), kept_.end(),
+  std::vector<Finding> all;
+  for (std::vector<Finding>& of_a_severity : kept_)
+    for (Finding& finding : std::exchange(of_a_severity, {})) all.push_back(std::move(finding));
+  std::stable_sort(all.begin(), all.end(),
                    [](const Finding& a, const Finding& b) { return a.at < b.at; });
   if (left_out_ > 0) {
-    kept_.push_back({.severity = Severity::kWarning,
-                     .rule = "too-many-findings",
-                     .file = kept_.front().file,
-                     .at = {},
-                     .path = "",
-                     .reason = fmt::format("{} more findings are not shown", left_out_),
-                     .cure = ""});
+    all.push_back({.severity = Severity::kWarning,
+                   .rule = "too-many-findings",
+                   .file = all.front().file,
+                   .at = {},
+                   .path = "",
+                   .reason = fmt::format("{} more findings are not shown", left_out_),
+                   .cure = ""});
   }
   left_out_ = 0;
-  return std::exchange(kept_, {});
+  return all;
 }
 
 }  // namespace ringlet::topology

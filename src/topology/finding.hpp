@@ -1,5 +1,6 @@
 // What is wrong with a topology: how bad, where, why, and what to do about it.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -61,17 +62,23 @@ class Positions {
 /// \pre view.Check() has passed and the part exists.
 std::string PathOf(const HostView& view, Part part);
 
-/// Collects findings up to a bound; says how many there were beyond.
+/// Collects findings, up to a bound for each severity; says how many there were beyond.
 class Findings {
  public:
-  static constexpr std::size_t kMax = 1000;
+  static constexpr std::size_t kMax = 500;
 
   void Add(Finding finding);
-  /// In order of place, with a last note if some were left out.
+  /// Whether one more would only be counted: then its path need not be found out.
+  bool full(Severity severity) const { return Of(severity).size() == kMax; }
+  /// In order of place, with a last warning if some were left out.
   std::vector<Finding> Take();
 
  private:
-  std::vector<Finding> kept_;
+  const std::vector<Finding>& Of(Severity severity) const {
+    return kept_[static_cast<std::size_t>(severity)];
+  }
+
+  std::array<std::vector<Finding>, 3> kept_;  // by severity
   std::size_t left_out_ = 0;
 };
 

@@ -45,6 +45,12 @@ TEST(FindingTest, AreSortedByPlaceAndBounded) {
   const std::vector<Finding> many = findings.Take();
   ASSERT_EQ(many.size(), Findings::kMax + 1);
   EXPECT_EQ(many.back().reason, "5 more findings are not shown");
+  for (std::size_t i = 0; i < Findings::kMax; ++i) findings.Add(Sample({1, 1}));
+  EXPECT_TRUE(findings.full(Severity::kWarning));
+  Finding error = Sample({2, 1});
+  error.severity = Severity::kError;
+  findings.Add(error);
+  EXPECT_EQ(findings.Take().back().severity, Severity::kError);
 }
 
 TEST(FindingTest, PositionsFallBackToTheElement) {

@@ -43,10 +43,61 @@ TEST(HostTextTest, CommentsEmptyLinesAndOtherOrdersAreFine) {
   EXPECT_EQ(view.numa_nodes[0].cpus.Count(), 2u);
 }
 
+TEST(HostTextTest, ALineForEveryPart) {
+  HostView view = ParseText(kText).value();
+  view.version = 2;
+  view.numa_nodes[1].cpu = CpuModel{"arm64", "0x41", 1, 2, "N1"};
+  view.numa_nodes[1].host = 9;
+  view.numa_nodes[1].id = kUnknownNuma;
+  view.pci.push_back({.parent = {PartKind::kNuma, 1}, .bus = BusId::Of(0x10000, 7, 0, 0)});
+  view.pci[0].device_class = PciClass{0x060400};
+  view.pci[0].ids = {1, 2, 3, 4};
+  view.pci[0].link_speed = PcieSpeed::Of(6);
+  view.pci[0].link_width = 8;
+  view.pci[0].peers = {BusId{0x11000}, BusId{0x12000}};
+  view.pci.push_back({.parent = {PartKind::kPci, 0}, .bus = BusId{0x13000}});
+  Gpu gpu{.pci = 1, .dev = 3, .compute_capability = 100, .rank = 5, .gdr = false, .gcn = "gfx942"};
+  gpu.mlopart = 1;
+  gpu.rccl_arch = 38911;
+  gpu.links = {{GpuLinkKind::kNvLink, std::nullopt, 18, PciClass{0x068000}},
+               {GpuLinkKind::kXgmi, BusId{0x11000}, 1, std::nullopt}};
+  gpu.c2c = {{44'712, 10}};
+  gpu.fabric = Fabric{{0, 2}, 3};
+  view.gpus = {gpu, gpu};
+  view.nics = {{{PartKind::kPci, 1}}, {{PartKind::kNuma, 0}}};
+  NetInterface& net = view.nets[0];
+  net.nic = 1;
+  net.kind = NetKind::kBond;
+  net.rdma_device = "mlx5_0";
+  net.members = {"a b", "c\"d"};
+  net.dev = net.latency_ns = net.port = net.max_connections = net.rail = net.plane = 7;
+  net.guid = ~std::uint64_t{0};
+  net.gdr = net.net_api = net.rma_api = true;
+  net.collective = net.gin_api = false;
+  view.unknown_attributes = {{{PartKind::kGpuLink, 1, 1}, "colour", "r\nd"}};
+  view.unknown_elements = {{{PartKind::kSystem}, "<fan a=\"1\"/>"}};
+  ASSERT_TRUE(view.Check().ok());
+  const Result<HostView> read = ParseText(ToText(view));
+  ASSERT_TRUE(read.ok()) << read.error().message << '\n' << ToText(view);
+  EXPECT_EQ(*read, view) << ToText(view);
+  EXPECT_EQ(ToText(*read), ToText(view));
+}
+
+TEST(HostTextTest, PartsThatMakeNoSenseAreNamed) {
+  EXPECT_THAT(ErrorOf(With("pci 7 below \"numa 0\"")), HasSubstr("\"7\" is not the address"));
+  EXPECT_THAT(ErrorOf(With("pci 0000:01:00.0")), HasSubstr("below names no part"));
+  EXPECT_THAT(ErrorOf(With("link nvlink count 1")), HasSubstr("after its GPU"));
+  EXPECT_THAT(ErrorOf(With("link wire")), HasSubstr("nvlink or xgmi"));
+  EXPECT_THAT(ErrorOf(With("nic \"fan 0\"")), HasSubstr("a part such as"));
+  EXPECT_THAT(ErrorOf(With("net a kind odd")), HasSubstr("kind is \"odd\""));
+  EXPECT_THAT(ErrorOf(With("net a gdr 2")), HasSubstr("no number up to 1"));
+  EXPECT_THAT(ErrorOf(With("gpu 4")), HasSubstr("at no PCI function"));
+}
+
 TEST(HostTextTest, AnErrorNamesTheLine) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("1 to 4096 NUMA nodes"));
   EXPECT_THAT(ErrorOf("host x"), HasSubstr("line 1 of the host text should be"));
-  EXPECT_THAT(ErrorOf(With("gpu 0")), HasSubstr("line 3 of the host text: it starts with \"gpu\""));
+  EXPECT_THAT(ErrorOf(With("fan 0")), HasSubstr("line 3 of the host text: it starts with \"fan\""));
   EXPECT_THAT(ErrorOf(With("net eth0 speed fast")), HasSubstr("speed is \"fast\""));
   EXPECT_THAT(ErrorOf(With("net eth0 speed")), HasSubstr("speed has no value"));
   EXPECT_THAT(ErrorOf(With("net eth0 speed 1 speed 2")), HasSubstr("speed occurs twice"));

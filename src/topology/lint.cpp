@@ -29,7 +29,10 @@ LintContext::LintContext(const HostView& view, const Positions& positions, std::
     : view_(view), positions_(positions), file_(file), gpus_of_(view.pci.size()) {
   for (std::uint32_t i = 0; i < view.pci.size(); ++i)
     pci_at_[{HostOf({PartKind::kPci, i}), view.pci[i].bus}].push_back(i);
-  for (std::uint32_t i = 0; i < view.gpus.size(); ++i) gpus_of_[view.gpus[i].pci].push_back(i);
+  for (std::uint32_t i = 0; i < view.gpus.size(); ++i) {
+    gpus_of_[view.gpus[i].pci].push_back(i);
+    gpu_at_.emplace(std::pair(HostOf({PartKind::kGpu, i}), view.pci[view.gpus[i].pci].bus), i);
+  }
 }
 
 void LintContext::Say(Severity severity, std::string_view rule, Part part,
@@ -38,7 +41,7 @@ void LintContext::Say(Severity severity, std::string_view rule, Part part,
                  .rule = std::string(rule),
                  .file = file_,
                  .at = positions_.Of(part, attribute),
-                 .path = PathOf(view_, part),
+                 .path = findings_.full(severity) ? "" : PathOf(view_, part),
                  .reason = std::move(reason),
                  .cure = std::move(cure)});
 }
@@ -57,6 +60,11 @@ const std::vector<std::uint32_t>& LintContext::PciAt(std::uint64_t host, BusId b
   static const std::vector<std::uint32_t> kNone;
   const auto at = pci_at_.find({host, bus});
   return at == pci_at_.end() ? kNone : at->second;
+}
+
+std::optional<std::uint32_t> LintContext::GpuAt(std::uint64_t host, BusId bus) const {
+  const auto at = gpu_at_.find({host, bus});
+  return at == gpu_at_.end() ? std::nullopt : std::optional(at->second);
 }
 
 void LintSystem(LintContext& context) {

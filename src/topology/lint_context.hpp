@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,8 @@ class LintContext {
   std::uint64_t HostOf(Part part) const;
   /// PCI functions of one host with an address, in order.
   const std::vector<std::uint32_t>& PciAt(std::uint64_t host, BusId bus) const;
+  /// The first GPU at an address of a host.
+  std::optional<std::uint32_t> GpuAt(std::uint64_t host, BusId bus) const;
   /// GPUs on a PCI function, in order.
   const std::vector<std::uint32_t>& GpusOf(std::uint32_t pci) const { return gpus_of_[pci]; }
 
@@ -38,6 +41,7 @@ class LintContext {
   const Positions& positions_;
   std::string file_;
   std::map<std::pair<std::uint64_t, BusId>, std::vector<std::uint32_t>> pci_at_;
+  std::map<std::pair<std::uint64_t, BusId>, std::uint32_t> gpu_at_;
   std::vector<std::vector<std::uint32_t>> gpus_of_;
   Findings findings_;
 };

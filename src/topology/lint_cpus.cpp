@@ -53,10 +53,12 @@ void LintModel(LintContext& context, std::uint32_t index) {
                 "write both, as in /proc/cpuinfo");
 }
 
-/// Nodes of the same host as `index` that come before it.
+constexpr std::size_t kNodesComparedMax = 256;  // so that n^2 comparisons stay quick
+
+/// Nodes of the same host as `index` that come before it; of very many only the first ones.
 std::vector<std::uint32_t> EarlierNodes(const HostView& view, std::uint32_t index) {
   std::vector<std::uint32_t> earlier;
-  for (std::uint32_t i = 0; i < index; ++i)
+  for (std::uint32_t i = 0; i < index && earlier.size() < kNodesComparedMax; ++i)
     if (view.HostOf(view.numa_nodes[i]) == view.HostOf(view.numa_nodes[index]))
       earlier.push_back(i);
   return earlier;

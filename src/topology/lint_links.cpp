@@ -69,12 +69,10 @@ void LintLink(LintContext& context, Part part) {
     context.Say(Severity::kError, "nvlink-count-0", part, "count",
                 fmt::format("a connection of 0 {} links has no bandwidth", NameOf(link.kind)),
                 "write how many links there are (nvidia-smi nvlink -s), or take the line out");
-  std::vector<std::uint32_t> peers;
-  if (link.target)
-    for (const std::uint32_t pci : context.PciAt(context.HostOf(part), *link.target))
-      peers.insert(peers.end(), context.GpusOf(pci).begin(), context.GpusOf(pci).end());
-  LintClass(context, part, link, !peers.empty());
-  if (peers.empty()) {
+  std::optional<std::uint32_t> peer;
+  if (link.target) peer = context.GpuAt(context.HostOf(part), *link.target);
+  LintClass(context, part, link, peer.has_value());
+  if (!peer) {
     if (link.target && link.target_class && link.target_class->role() == PciRole::kGpu)
       context.Say(Severity::kNote, "nvlink-elsewhere", part, "target",
                   fmt::format("no GPU {} is in this file; NCCL leaves the link out",
@@ -84,8 +82,7 @@ void LintLink(LintContext& context, Part part) {
   }
   // Of several ranks on one GPU only the first one's links count.
   const auto& ranks = context.GpusOf(gpu.pci);
-  if (link.count != 0 && ranks.front() == part.index)
-    LintSymmetry(context, part, link, peers.front());
+  if (link.count != 0 && ranks.front() == part.index) LintSymmetry(context, part, link, *peer);
 }
 
 /// More links than the generation has.

@@ -101,7 +101,9 @@ class ViewReader {
     if (root.next_sibling())
       SayOf(root.next_sibling(), "", Severity::kWarning, "text", "something follows </system>",
             "it is left out");
-    ForChildren(system, {"cpu"}, [&](pugi::xml_node child, auto) { ReadCpu(child); });
+    ForChildren(system, {"cpu"}, [&](pugi::xml_node child, auto) { ReadCpu(child, system); });
+    for (const std::vector<XmlElement>& elements : cpus_)
+      for (const XmlElement& cpu : elements) ReadCpuChildren(cpu);
     if (view().numa_nodes.empty()) {
       system.Say(Severity::kError, "no-cpu", "", "the system has no <cpu>",
                  "give it one for each NUMA node");
@@ -123,7 +125,9 @@ class ViewReader {
     view().version = version == 2u ? 2 : 1;
   }
 
-  void ReadCpu(pugi::xml_node node) {
+  void ReadCpu(pugi::xml_node node, const XmlElement& system) {
+    if (view().numa_nodes.size() == HostView::kNumaNodesMax)
+      return Keep(node, system, "there are too many NUMA nodes");
     const std::string path = fmt::format(
         "system/cpu[{}]", Printable(node.attribute("numaid").as_string("?"), kShownBytesMax));
     XmlElement cpu(context_, node, path, {PartKind::kNuma, Next(view().numa_nodes)});
@@ -151,16 +155,18 @@ class ViewReader {
         view().numa_nodes.begin(), view().numa_nodes.end(), [&](const NumaNode& other) {
           return other.id == numa.id && view().HostOf(other) == view().HostOf(numa);
         });
+    const auto index = static_cast<std::uint32_t>(same - view().numa_nodes.begin());
     if (same != view().numa_nodes.end()) {
       cpu.Say(Severity::kError, "numaid-twice", "numaid",
-              fmt::format("NUMA node {} occurs twice", cpu.node().attribute("numaid").value()),
+              fmt::format("NUMA node {} occurs twice",
+                          Printable(cpu.node().attribute("numaid").value(), kShownBytesMax)),
               "what is below is taken as part of the first; join them");
-      const auto index = static_cast<std::uint32_t>(same - view().numa_nodes.begin());
-      return ReadCpuChildren(cpu.As({PartKind::kNuma, index}));
+    } else {
+      cpu.KeepTheRest();
+      view().numa_nodes.push_back(std::move(numa));
+      cpus_.emplace_back();
     }
-    cpu.KeepTheRest();
-    view().numa_nodes.push_back(std::move(numa));
-    ReadCpuChildren(cpu);
+    cpus_[index].push_back(cpu.As({PartKind::kNuma, index}));
   }
 
   void ReadCpuChildren(const XmlElement& cpu) {
@@ -397,6 +403,7 @@ class ViewReader {
   }
 
   XmlContext context_;
+  std::vector<std::vector<XmlElement>> cpus_;  // of each NUMA node, in order
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ namespace ringlet::topology {
 inline constexpr std::size_t kXmlBytesMax = std::size_t{8} << 20;
 inline constexpr std::size_t kXmlElementsMax = std::size_t{1} << 17;
 inline constexpr std::size_t kXmlAttributesMax = std::size_t{1} << 20;
+inline constexpr std::size_t kXmlAttributesOfOneMax = 256;  // of one element; NCCL takes 16
 inline constexpr std::size_t kXmlDepthMax = 128;
 
 /// What NCCL writes for a neighbour that it cannot see.

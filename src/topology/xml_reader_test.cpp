@@ -154,10 +154,14 @@ TEST(XmlReaderTest, WhatIsImpossibleIsToldAndLeftOut) {
 
 TEST(XmlReaderTest, ANumaNodeThatOccursTwiceTakesBoth) {
   const XmlReading reading = ReadXml(
-      "<system version='1'><cpu numaid='0'><nic/></cpu><cpu numaid='0'><nic/></cpu></system>", "");
+      "<system version='1'><cpu numaid='0'><nic/></cpu><cpu numaid='1'><nic/></cpu>"
+      "<cpu numaid='0'><nic/></cpu></system>",
+      "");
   ASSERT_TRUE(reading.view);
-  EXPECT_EQ(reading.view->numa_nodes.size(), 1u);
-  EXPECT_EQ(reading.view->nics.size(), 2u);
+  EXPECT_EQ(reading.view->numa_nodes.size(), 2u);
+  ASSERT_EQ(reading.view->nics.size(), 3u);  // as if it were below the first
+  EXPECT_EQ(reading.view->nics[1].parent.index, 0u);
+  EXPECT_EQ(reading.view->nics[2].parent.index, 1u);
   ASSERT_EQ(reading.findings.size(), 1u);
   EXPECT_EQ(reading.findings[0].rule, "numaid-twice");
 }

@@ -44,7 +44,7 @@ XmlText::XmlText(std::string_view text)
     : buffer_(text.substr(0, kXmlBytesMax + 1)), lines_(buffer_) {
   CheckBytes(text);
   if (!refusal_) Parse();
-  if (!refusal_) CheckDepth();
+  if (!refusal_) CheckTree();
 }
 
 void XmlText::Refuse(std::string rule, std::string reason, std::string cure, std::size_t offset) {
@@ -89,7 +89,7 @@ void XmlText::Parse() {
            std::min(offset, buffer_.size() - 1));
 }
 
-void XmlText::CheckDepth() {
+void XmlText::CheckTree() {
   std::size_t depth = 1;
   std::size_t nodes = 0;
   for (pugi::xml_node node = document_.first_child(); node;) {
@@ -99,6 +99,14 @@ void XmlText::CheckDepth() {
     if (depth > kXmlDepthMax) {
       refusal_ = {"too-deep", fmt::format("elements are nested more than {} deep", kXmlDepthMax),
                   "", At(node)};
+      return;
+    }
+    const auto attributes = node.attributes();
+    if (static_cast<std::size_t>(std::distance(attributes.begin(), attributes.end())) >
+        kXmlAttributesOfOneMax) {
+      refusal_ = {"too-large",
+                  fmt::format("an element has more than {} attributes", kXmlAttributesOfOneMax), "",
+                  At(node)};
       return;
     }
     if (node.first_child()) {

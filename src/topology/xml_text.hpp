@@ -44,7 +44,7 @@ class XmlText {
  private:
   void CheckBytes(std::string_view text);
   void Parse();
-  void CheckDepth();
+  void CheckTree();
   void Refuse(std::string rule, std::string reason, std::string cure, std::size_t offset);
   TextPosition AtPointer(const char* place) const;
 

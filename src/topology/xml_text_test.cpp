@@ -58,6 +58,16 @@ TEST(XmlTextTest, BoundsHoldBeforeAnythingIsBuilt) {
   EXPECT_EQ(RuleOf(attributes + "/>"), "too-large");
 }
 
+TEST(XmlTextTest, AttributesOfAnElementAreBounded) {
+  const auto with = [](std::size_t count) {
+    std::string text = "<a>\n<b";
+    for (std::size_t i = 0; i < count; ++i) text += " c=''";
+    return text + "/></a>";
+  };
+  EXPECT_EQ(RuleOf(with(kXmlAttributesOfOneMax)), "none");
+  EXPECT_EQ(RuleOf(with(kXmlAttributesOfOneMax + 1)), "too-large");
+}
+
 TEST(XmlTextTest, DepthIsBounded) {
   const auto nested = [](std::size_t depth) {
     std::string text;

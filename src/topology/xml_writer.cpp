@@ -18,10 +18,12 @@ std::string Escaped(std::string_view text) {
       case '<': escaped += "&lt;"; break;
       case '>': escaped += "&gt;"; break;
       case '"': escaped += "&quot;"; break;
-      case '\t': escaped += "&#9;"; break;
-      case '\n': escaped += "&#10;"; break;
-      case '\r': escaped += "&#13;"; break;
-      default: escaped += c;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          escaped += fmt::format("&#{};", static_cast<unsigned>(c));
+        } else {
+          escaped += c;
+        }
     }
   }
   return escaped;

@@ -47,7 +47,7 @@ TEST(XmlWriterTest, WritesAsNcclDoes) {
 }
 
 TEST(XmlWriterTest, WhatNcclHasNoWordsForIsReadBack) {
-  HostView view{.name = "a\"<&>'\t\n",
+  HostView view{.name = "a\"<&>'\t\n\x01\xc3\xa4",
                 .identity = 5,
                 .cpu = {"x86_64", "GenuineIntel", 6, 143, ""},
                 .numa_nodes = {{4, CpuSet::Of(0, 3), 0, {10, 21}}, {0, {}, 0, {21, 10}}},

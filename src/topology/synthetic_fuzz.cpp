@@ -1,0 +1,31 @@
+// Whatever the words: they become a machine that is as a reader would find it, or an error that
+// names a column.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "topology/synthetic.hpp"
+#include "topology/xml_reader.hpp"
+#include "topology/xml_writer.hpp"
+
+namespace {
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto view = ringlet::topology::ParseSynthetic(text);
+  if (!view.ok()) {
+    Require(!view.error().message.empty());
+    return 0;
+  }
+  const std::string written = ToXml(*view);
+  if (written.size() > ringlet::topology::kXmlBytesMax) return 0;
+  const auto again = ringlet::topology::ReadXml(written, "");
+  Require(!again.view || *again.view == *view);  // it may have more elements than are read
+  return 0;
+}
