@@ -16,6 +16,17 @@ Error Refuse(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
 
+/// A kernel has 1024 at most; all pairs of them are joined.
+Status CheckNumaNodes(const HostView& view) {
+  constexpr std::size_t kOfOneHostMax = 1024;
+  std::map<std::uint64_t, std::size_t> counts;
+  for (const NumaNode& node : view.numa_nodes)
+    if (++counts[view.HostOf(node)] > kOfOneHostMax)
+      return Refuse(
+          fmt::format("host {} has more than {} NUMA nodes", Quoted(view.name), kOfOneHostMax));
+  return Ok();
+}
+
 Status CheckViews(std::span<const HostView> views) {
   if (views.empty() || views.size() > kGraphHostsMax)
     return Refuse(fmt::format("a graph has 1 to {} hosts, not {}", kGraphHostsMax, views.size()));
@@ -24,6 +35,7 @@ Status CheckViews(std::span<const HostView> views) {
     const Status status = views[i].Check();
     if (!status.ok())
       return Refuse(fmt::format("host {}: {}", Quoted(views[i].name), status.error().message));
+    RINGLET_TRY(CheckNumaNodes(views[i]));
     const std::size_t before = identities.size();
     for (const NumaNode& node : views[i].numa_nodes) {
       const std::pair identity(views[i].HostOf(node), i);

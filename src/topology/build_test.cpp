@@ -44,6 +44,13 @@ TEST(BuildTest, AGraphOfGivenRanksNeedsOne) {
   EXPECT_EQ(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll})->rank_count(), 0u);
 }
 
+TEST(BuildTest, AHostHasAsManyNumaNodesAsAKernelAllows) {
+  MachineForTest machine;
+  for (std::uint32_t numa = 0; numa < 1025; ++numa) machine.Numa(numa);
+  EXPECT_THAT(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll}).error().message,
+              HasSubstr("more than 1024 NUMA nodes"));
+}
+
 TEST(BuildTest, HostsOfOneRackAreOneSystem) {
   const std::vector<HostView> rack = RackForTest(18);
   const Graph graph = Build(rack, {}, {.gpus = GpuRanks::kGiven}).value();

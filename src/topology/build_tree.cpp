@@ -189,7 +189,7 @@ class TreeBuilder {
           "{}",
           Index(*ranks_[device.gpus.front()]), Index(rank), Quoted(view_.name), ToString(bus)));
     const NodeIndex node = HalfFor(device, index, bus, parent, bandwidth);
-    const auto links = draft_.at(node).links;
+    const std::vector<Link>& links = draft_.at(node).links;
     const auto before =
         static_cast<std::uint64_t>(std::count_if(links.begin(), links.end(), [&](const Link& link) {
           return draft_.at(link.to).kind == NodeKind::kGpu;

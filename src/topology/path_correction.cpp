@@ -1,5 +1,7 @@
 #include "topology/path_correction.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "topology/access.hpp"
@@ -72,18 +74,25 @@ void PathCorrection::CorrectC2c() {
 const NearNets& PathCorrection::NearNetsOfGpu(NodeIndex gpu) {
   const auto known = near_nets_.find(Index(gpu));
   if (known != near_nets_.end()) return known->second;
+  steps_ += paths_.Of(NodeKind::kNet).size() + paths_.Of(NodeKind::kGpu).size();
   return near_nets_.emplace(Index(gpu), NearNetsOf(paths_, gpu, options_.net_policy)).first->second;
 }
 
-std::optional<NodeIndex> PathCorrection::FindLocalGpu(NodeIndex net) {
+Result<std::optional<NodeIndex>> PathCorrection::FindLocalGpu(NodeIndex net) {
   const std::vector<NodeIndex> gpus = NearestOf(paths_, net, NodeKind::kGpu);
+  steps_ += paths_.Of(NodeKind::kGpu).size();
   for (std::uint32_t channel = 0; channel < kChannels; ++channel) {
+    steps_ += gpus.size();
     for (const NodeIndex gpu : gpus) {
+      if (steps_ > Paths::kStepsMax)
+        return Error{Code::kUnsupported,
+                     fmt::format("{} GPUs near {} NICs are too many to share them out", gpus.size(),
+                                 paths_.Of(NodeKind::kNet).size())};
       const NearNets& near = NearNetsOfGpu(gpu);
-      if (!near.nets.empty() && near.For(channel) == net) return gpu;
+      if (!near.nets.empty() && near.For(channel) == net) return std::optional(gpu);
     }
   }
-  return std::nullopt;
+  return std::optional<NodeIndex>();
 }
 
 /// PXN: what `gpu` sends by `net` goes over NVLink to the GPU near it, if that is better.
@@ -101,23 +110,30 @@ void PathCorrection::HandOver(NodeIndex net, NodeIndex gpu, NodeIndex relay) {
     record->type = static_cast<std::uint16_t>(PathType::kPxn) & 0xf;
 }
 
-void PathCorrection::CorrectNets() {
-  for (const NodeIndex net : paths_.Of(NodeKind::kNet)) {
-    const std::optional<NodeIndex> relay =
-        options_.pxn ? FindLocalGpu(net) : std::optional<NodeIndex>();
-    for (const NodeIndex gpu : paths_.Of(NodeKind::kGpu)) {
-      const Path before = paths_.From(gpu, net);
-      if (relay) HandOver(net, gpu, *relay);
-      const bool past_cpu = paths_.From(gpu, net).type < PathType::kPhb &&
-                            !MayGpuDirect(paths_, options_, gpu, net, Direction::kReceive, relay);
-      if (past_cpu && cpu_of_.contains(Index(gpu))) {
-        GoThrough(gpu, cpu_of_.at(Index(gpu)), net);
-        GoThrough(net, cpu_of_.at(Index(gpu)), gpu);
-        near_nets_.clear();  // how many GPUs are near a NIC has changed for all of them
-      }
-      if (paths_.From(gpu, net) != before) near_nets_.erase(Index(gpu));
+void PathCorrection::CorrectNet(NodeIndex net, std::optional<NodeIndex> relay) {
+  for (const NodeIndex gpu : paths_.Of(NodeKind::kGpu)) {
+    const Path before = paths_.From(gpu, net);
+    if (relay) HandOver(net, gpu, *relay);
+    const bool past_cpu = paths_.From(gpu, net).type < PathType::kPhb &&
+                          !MayGpuDirect(paths_, options_, gpu, net, Direction::kReceive, relay);
+    if (past_cpu && cpu_of_.contains(Index(gpu))) {
+      GoThrough(gpu, cpu_of_.at(Index(gpu)), net);
+      GoThrough(net, cpu_of_.at(Index(gpu)), gpu);
+      near_nets_.clear();  // how many GPUs are near a NIC has changed for all of them
     }
+    if (paths_.From(gpu, net) != before) near_nets_.erase(Index(gpu));
   }
+}
+
+Status PathCorrection::CorrectNets() {
+  for (const NodeIndex net : paths_.Of(NodeKind::kNet)) {
+    std::optional<NodeIndex> relay;
+    if (options_.pxn) {
+      RINGLET_TRY_ASSIGN(relay, FindLocalGpu(net));
+    }
+    CorrectNet(net, relay);
+  }
+  return Ok();
 }
 
 Status PathCorrection::Run() {
@@ -126,11 +142,13 @@ Status PathCorrection::Run() {
   if (!options_.as_wired) {
     RINGLET_TRY(CorrectPeers());
     CorrectC2c();
-    CorrectNets();
+    RINGLET_TRY(CorrectNets());
   }
   near_nets_.clear();
-  for (const NodeIndex net : paths_.Of(NodeKind::kNet))
-    paths_.local_gpus_.push_back(FindLocalGpu(net));
+  for (const NodeIndex net : paths_.Of(NodeKind::kNet)) {
+    RINGLET_TRY_ASSIGN(const std::optional<NodeIndex> gpu, FindLocalGpu(net));
+    paths_.local_gpus_.push_back(gpu);
+  }
   return Ok();
 }
 

@@ -119,6 +119,27 @@ std::size_t Paths::bytes() const {
   return bytes;
 }
 
+namespace {
+
+Error TooLarge(std::string_view of, std::size_t max, std::size_t have) {
+  return {Code::kUnsupported,
+          fmt::format("one system may have {} {} at most, not {}; is one file meant for several?",
+                      max, of, have)};
+}
+
+Status CheckSize(const Graph& graph, const SystemNodes& system, std::size_t ends) {
+  const std::size_t nodes = system.end - system.first;
+  if (nodes > Paths::kNodesMax) return TooLarge("nodes", Paths::kNodesMax, nodes);
+  if (ends * nodes > Paths::kPathsMax) return TooLarge("paths", Paths::kPathsMax, ends * nodes);
+  std::size_t links = 0;
+  for (std::uint32_t i = system.first; i < system.end; ++i) links += graph.nodes()[i].links.size();
+  if (ends * links > Paths::kStepsMax)
+    return TooLarge("steps of searching", Paths::kStepsMax, ends * links);
+  return Ok();
+}
+
+}  // namespace
+
 Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOptions& options) {
   if (system >= graph.systems().size())
     return Error{Code::kInvalidArgument, fmt::format("the graph has {} systems; there is no {}",
@@ -127,10 +148,6 @@ Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOpti
   paths.graph_ = &graph;
   paths.system_ = graph.systems()[system];
   const std::size_t nodes = paths.system_.end - paths.system_.first;
-  if (nodes > Paths::kNodesMax)
-    return Error{Code::kUnsupported,
-                 fmt::format("paths are limited to {} nodes in one NVLink domain, not {}",
-                             Paths::kNodesMax, nodes)};
   paths.kinds_.resize(kNodeKinds);
   std::uint32_t ends = 0;
   for (std::uint32_t i = paths.system_.first; i < paths.system_.end; ++i) {
@@ -138,6 +155,7 @@ Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOpti
     paths.kinds_[static_cast<std::size_t>(kind)].push_back(NodeIndex{i});
     paths.end_of_.push_back(IsEnd(kind) ? ends++ : kNoEnd);
   }
+  RINGLET_TRY(CheckSize(graph, paths.system_, ends));
   paths.records_.resize(std::size_t{ends} * nodes);
   RINGLET_TRY(PathSearch(paths, options.nvb).Run());
   RINGLET_TRY(PathCorrection(paths, options).Run());

@@ -43,6 +43,10 @@ class Paths {
   /// Nodes of a system that paths can tell apart.
   static constexpr std::size_t kNodesMax = 65'535;
   static constexpr std::uint32_t kHopsMax = 1023;
+  /// Paths of one system: 2 GiB. A domain of 576 GPUs has 5 million.
+  static constexpr std::size_t kPathsMax = std::size_t{1} << 28;
+  /// Steps of the search: about a minute. A domain of 576 GPUs takes 20 million.
+  static constexpr std::size_t kStepsMax = std::size_t{1} << 32;
 
   const Graph& graph() const { return *graph_; }
   const SystemNodes& system() const { return system_; }
@@ -100,7 +104,7 @@ class Paths {
 };
 
 /// \param system  index into Graph::systems
-/// Errors  kUnsupported      more than kNodesMax nodes
+/// Errors  kUnsupported      more than kNodesMax nodes, kPathsMax paths or kStepsMax steps
 ///         kInvalidArgument  an NVLink whose GPUs the driver keeps apart; names both ranks and the
 ///                           cure
 /// Cost    O(ends * links): 576 GPUs of one NVLink domain, see docs/topology-graph.md

@@ -44,6 +44,20 @@ TEST(PathsTest, ADomainOf576GpusTakes8BytesAPath) {
   }
 }
 
+TEST(PathsTest, WhatWouldTakeTooLongIsRefused) {
+  MachineForTest machine;
+  constexpr std::uint32_t kHosts = 3, kNumas = 800;
+  for (std::uint32_t numa = 0; numa < kHosts * kNumas; ++numa) {
+    machine.Numa(numa);
+    machine.view.numa_nodes.back().host = 1 + numa / kNumas;
+  }
+  machine.Gpu(0x11, 80);
+  const Graph graph = Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll}).value();
+  const Result<Paths> paths = FindPaths(graph, 0, {});
+  ASSERT_FALSE(paths.ok());
+  EXPECT_EQ(paths.error().code, Code::kUnsupported);
+}
+
 TEST(PathsTest, WhatIsOfAnotherSystemOrNoEndIsDisconnected) {
   MachineForTest a(1), b(2);
   a.Numa(0).Switch(0x10).Gpu(0x11, 80);
