@@ -1,9 +1,14 @@
 #include "frontends/cli/topo_matrix.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cctype>
+#include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "frontends/cli/topo_for_test.hpp"
@@ -48,6 +53,63 @@ TEST(TopoMatrixTest, AgreesWithNvidiaSmi) {
     const std::vector<std::string> rows = SmiRows(ran.output, gpus);
     EXPECT_EQ(rows.size(), gpus);
     EXPECT_EQ(rows, SmiRows(said, gpus)) << name;
+  }
+}
+
+/// What NCCL printed of paths: from and to, in its names without the host, to "MB/s type".
+std::map<std::string, std::string> Printed(const std::string& log) {
+  std::map<std::string, std::string> printed;
+  const std::regex line_pattern("NCCL INFO ((?:GPU|NET)/\\S+) :(GPU/.*)");
+  const std::regex path_pattern("(\\S+) \\(\\d+/([0-9.]+)/([A-Z0-9]+)\\)");
+  std::ifstream file(Fixture("topologies/statements/" + log));
+  const auto bare = [](const std::string& name) {
+    return std::regex_replace(name, std::regex("/0-"), "/");
+  };
+  for (std::string line; std::getline(file, line);) {
+    std::smatch from;
+    if (!std::regex_search(line, from, line_pattern)) continue;
+    const std::string rest = from[2];
+    for (std::sregex_iterator it(rest.begin(), rest.end(), path_pattern), end; it != end; ++it)
+      printed[bare(from[1]) + " " + bare((*it)[1])] =
+          fmt::format("{} {}", std::lround(std::stod((*it)[2]) * 1000), (*it)[3].str());
+  }
+  return printed;
+}
+
+TEST(TopoMatrixTest, AgreesWithWhatNcclPrinted) {
+  struct Case {
+    std::string file, log;
+    std::vector<std::string> options;
+    std::size_t ends;
+  };
+  for (const Case& one :
+       {Case{
+            "nvidia/3090x8_panlichen", "3090x8_panlichen.log27.rank4.txt", {"--no-peer-access"}, 9},
+        Case{"nvidia/a100pcie_nvl2_timez", "a100pcie_timez.rank0.txt", {}, 2},
+        Case{"broken/a100pcie_topo_fail_timez", "a100pcie_fault_timez.rank0.txt", {}, 2}}) {
+    std::vector<std::string> arguments = {"matrix", "--json", "--numa", "--as-nccl",
+                                          Fixture("topologies/" + one.file + ".topo.xml")};
+    arguments.insert(arguments.end(), one.options.begin(), one.options.end());
+    const TopoRun ran = RunTopo(arguments);
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const auto json = nlohmann::json::parse(ran.output);
+    const std::map<std::string, std::string> printed = Printed(one.log);
+    std::size_t compared = 0;
+    const auto name = [&](const nlohmann::json& number) {
+      std::string text = json["nodes"][number.get<std::size_t>()]["nccl"];
+      for (char& letter : text) letter = static_cast<char>(std::toupper(letter));
+      return std::regex_replace(text, std::regex("/0-"), "/");
+    };
+    for (const auto& path : json["paths"]) {
+      const auto at = printed.find(name(path[0]) + " " + name(path[1]));
+      if (at == printed.end()) continue;
+      EXPECT_EQ(fmt::format("{} {}", path[3].get<std::uint32_t>(), path[2].get<std::string>()),
+                at->second)
+          << one.file << " " << at->first;
+      ++compared;
+    }
+    EXPECT_EQ(compared, printed.size()) << one.file;
+    EXPECT_GE(compared, one.ends * one.ends - (one.ends == 9 ? 1 : 0)) << one.file;
   }
 }
 

@@ -58,11 +58,14 @@ void AddPathRequest(CLI::App& command, PathRequest& request) {
   command.add_flag("--as-wired", request.as_wired,
                    "The best paths there are, whatever transports may use");
   command.add_flag("--as-nccl", request.as_nccl, "NCCL 2.30's rules, faults included");
+  command.add_flag("--no-peer-access", request.apart,
+                   "As if the driver kept GPUs apart, as GeForce's does");
 }
 
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(topology::PathOptions options, topology::ReadPathOptions(environment));
   options.as_wired = request.as_wired;
+  if (request.apart) options.peer_access = [](Rank, Rank) { return false; };
   RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadTopology(request.source));
   const topology::BuildOptions build{
       .rules = request.as_nccl ? topology::Rules::kNccl : topology::Rules::kRinglet,

@@ -15,9 +15,10 @@ struct PathRequest {
   TopoSource source;
   bool as_wired = false;  ///< whatever transports may use
   bool as_nccl = false;   ///< NCCL's rules, faults included
+  bool apart = false;     ///< the driver keeps GPUs apart
 };
 
-/// The source, --as-wired and --as-nccl.
+/// The source, --as-wired, --as-nccl and --no-peer-access.
 /// \param request  outlives the parsing
 void AddPathRequest(CLI::App& command, PathRequest& request);
 
