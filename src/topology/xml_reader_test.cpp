@@ -190,6 +190,15 @@ TEST(XmlReaderTest, RcclsFilesAreRead) {
   EXPECT_EQ(reading.view->gpus[0].links[0].kind, GpuLinkKind::kXgmi);
 }
 
+TEST(XmlReaderTest, ASpeedOfNothingIsUnknown) {
+  const XmlReading reading = ReadXml(
+      Within("<nic><net name='a' speed='0'/><net name='b' speed=''/><net name='c'/></nic>"), "");
+  ASSERT_TRUE(reading.view);
+  EXPECT_THAT(reading.findings, ElementsAre());
+  for (const NetInterface& net : reading.view->nets)
+    EXPECT_EQ(net.speed_mbit_per_s, std::nullopt) << net.name;
+}
+
 TEST(XmlReaderTest, NvLinkDomainsAreRead) {
   const XmlReading reading =
       ReadXml(InPci("<gpu fabric_cluster='000000000000000100000000000000ff' fabric_clique='7'/>"

@@ -60,7 +60,11 @@ TEST(XmlWriterTest, WhatNcclHasNoWordsForIsReadBack) {
   view.nics = {{{PartKind::kNuma, 0}}};
   view.nets = {{"n", 25'000, 4, 0}};
   view.nets[0].latency_ns = 1'250;
-  view.nets[0].rma_api = false;
+  NetInterface& net = view.nets[0];
+  net.dev = net.port = net.max_connections = net.rail = net.plane = 7;
+  net.guid = 0x1234;
+  net.gdr = net.net_api = net.collective = net.gin_api = true;
+  net.rma_api = false;
   view.version = 2;
   view.unknown_attributes = {{{PartKind::kPciLink, 0, 1}, "colour", "r&d"}};
   view.unknown_elements = {{{PartKind::kSystem}, "<fan/>"},
