@@ -63,8 +63,10 @@ void PathCorrection::CorrectC2c() {
     const NodeIndex cpu = cpu_of_.at(Index(gpu));
     const PathType to_cpu = paths_.From(gpu, cpu).type;
     for (const NodeIndex net : NearestOf(paths_, gpu, NodeKind::kNet)) {
-      const auto [low, high] = std::minmax(to_cpu, paths_.From(net, cpu).type);
-      if (low != PathType::kC2c || high != PathType::kPhb) continue;
+      const PathType net_to_cpu = paths_.From(net, cpu).type;
+      const bool one_package = (to_cpu == PathType::kC2c && net_to_cpu == PathType::kPhb) ||
+                               (to_cpu == PathType::kPhb && net_to_cpu == PathType::kC2c);
+      if (!one_package) continue;
       LowerType(gpu, net, PathType::kP2c);
       LowerType(net, gpu, PathType::kP2c);
     }
