@@ -54,6 +54,16 @@ TEST(BuildTreeTest, NicsWithoutSlotStayOnTheirNumaNodeUnlessAsNcclDoesIt) {
   EXPECT_EQ(nics(Rules::kNccl), 1u);
 }
 
+TEST(BuildTreeTest, PortsComeInTheOrderOfTheFile) {
+  MachineForTest machine;
+  machine.Numa(0).Nic(0x11, 100'000).NicOnNuma(100'000).Nic(0x12, 100'000);
+  std::vector<std::string> names;
+  const Graph graph = BuildOne(machine.view);
+  for (const NodeIndex net : graph.NodesOf(graph.systems()[0], NodeKind::kNet))
+    names.push_back(graph.at(net).name);
+  EXPECT_EQ(names, (std::vector<std::string>{"mlx5_0", "mlx5_1", "mlx5_2"}));
+}
+
 TEST(BuildTreeTest, SeveralRanksOnOneGpuShareItsDevice) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90);

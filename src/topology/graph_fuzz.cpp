@@ -30,7 +30,7 @@ void TryRoutes(const Paths& paths) {
         Require(hop.from == at);
         at = hop.to;
       }
-      Require(path.type == PathType::kDis || at == NodeIndex{to});
+      Require(path.type >= PathType::kNet || at == NodeIndex{to});
     }
   }
 }

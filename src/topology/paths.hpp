@@ -56,7 +56,8 @@ class Paths {
 
   /// kDis for what is not of this system, or no end.
   Path From(NodeIndex from, NodeIndex to) const;
-  /// Its links in order; empty for kDis, and from a node to itself.
+  /// Its links in order; empty for kDis, from a node to itself, and for kNet where there is no
+  /// other way at all.
   std::vector<Hop> Route(NodeIndex from, NodeIndex to) const;
   /// Of a kNet: the GPU that prefers it and is near it, to whom others hand what is to leave by it.
   std::optional<NodeIndex> LocalGpu(NodeIndex net) const;
