@@ -71,31 +71,51 @@ class Completer {
     return device_class && device_class->role() == role;
   }
 
-  Status AddGpus() {
+  /// In order of first appearance.
+  std::size_t HostNumberOf(std::uint32_t pci) {
+    const std::uint32_t numa = view_.NumaIndexOf({PartKind::kPci, pci}).value_or(0);
+    return hosts_.emplace(view_.HostOf(view_.numa_nodes[numa]), hosts_.size()).first->second;
+  }
+
+  /// Functions that are GPUs by their class and have none, in the order of their numbers.
+  std::vector<std::uint32_t> PlacesForGpus() {
     std::vector<bool> has_gpu(view_.pci.size(), false);
     for (const Gpu& gpu : view_.gpus) has_gpu[gpu.pci] = true;
-    std::vector<std::uint32_t> places;
+    std::vector<std::pair<std::size_t, std::uint32_t>> places;  // host and function
     for (std::uint32_t i = 0; i < view_.pci.size(); ++i)
-      if (!has_gpu[i] && HasRole(i, PciRole::kGpu)) places.push_back(i);
-    std::stable_sort(places.begin(), places.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return view_.pci[a].bus < view_.pci[b].bus;
+      if (!has_gpu[i] && HasRole(i, PciRole::kGpu)) places.emplace_back(HostNumberOf(i), i);
+    std::stable_sort(places.begin(), places.end(), [&](const auto& a, const auto& b) {
+      return std::pair(a.first, view_.pci[a.second].bus) <
+             std::pair(b.first, view_.pci[b.second].bus);
     });
+    std::vector<std::uint32_t> functions;
+    for (const auto& [host, function] : places) functions.push_back(function);
+    return functions;
+  }
+
+  Status AddGpus() {
+    const std::vector<std::uint32_t> places = PlacesForGpus();
     const bool ranked = std::any_of(view_.gpus.begin(), view_.gpus.end(),
                                     [](const Gpu& gpu) { return gpu.rank.has_value(); });
-    auto next = static_cast<std::uint32_t>(view_.gpus.size());
+    std::map<std::size_t, std::uint32_t> next_device;  // of each host
+    for (const Gpu& gpu : view_.gpus) {
+      std::uint32_t& next = next_device[HostNumberOf(gpu.pci)];
+      next = std::max(next, gpu.dev.value_or(0) + 1);
+    }
     for (const std::uint32_t place : places) {
       const GpuModel* known = FindGpuModel(view_.pci[place].ids);
       const GpuModel* model = known != nullptr ? known : completion_.gpu;
       if (model == nullptr)
         return Refuse(fmt::format("nothing says what GPU {} is; name its model",
                                   ToString(view_.pci[place].bus)));
-      Gpu gpu{.pci = place, .dev = next, .gcn = std::string(model->gcn)};
+      const auto index = static_cast<std::uint32_t>(view_.gpus.size());
+      Gpu gpu{.pci = place, .dev = next_device[HostNumberOf(place)]++, .gcn = ""};
+      gpu.gcn = model->gcn;
       gpu.compute_capability = model->compute_capability;
-      if (!ranked) gpu.rank = next;
+      if (!ranked) gpu.rank = index;
       gpu.gdr = true;
-      ++next;
       view_.gpus.push_back(std::move(gpu));
-      models_[static_cast<std::uint32_t>(view_.gpus.size() - 1)] = model;
+      models_[index] = model;
     }
     if (!places.empty())
       notes_.push_back(fmt::format("{} GPUs were added, with GPUDirect RDMA, numbered by bus id",
@@ -150,6 +170,7 @@ class Completer {
 
   HostView view_;
   const Completion& completion_;
+  std::map<std::uint64_t, std::size_t> hosts_;
   std::map<std::uint32_t, const GpuModel*> models_;  // of GPUs that were added
   std::vector<std::string> notes_;
 };

@@ -52,6 +52,22 @@ TEST(CompleteTest, GpusAreNumberedByBusId) {
   EXPECT_EQ(completed.view.gpus[1].dev, 0u);
 }
 
+TEST(CompleteTest, EveryHostCountsItsOwnGpus) {
+  const char* words = "2x(host: 2 gpu a10g)";
+  EXPECT_EQ(Complete(Skeleton(words), {.gpu = FindGpuModel("a10g")}).value().view.gpus,
+            ParseSynthetic(words).value().gpus);
+}
+
+TEST(CompleteTest, NumbersThatAreTakenAreNotGivenAgain) {
+  HostView view = ParseSynthetic("2 gpu a10g").value();
+  view.gpus.erase(view.gpus.begin());  // device 1 stays
+  const Completed completed = Complete(view, {}).value();
+  ASSERT_EQ(completed.view.gpus.size(), 2u);
+  EXPECT_EQ(completed.view.gpus[0].dev, 2u);
+  EXPECT_EQ(completed.view.gpus[0].rank, std::nullopt);
+  EXPECT_EQ(completed.view.gpus[1].dev, 1u);
+}
+
 TEST(CompleteTest, AKnownDeviceNeedsNoModel) {
   HostView view = Skeleton("2 gpu");
   EXPECT_THAT(Complete(view, {}).error().message, HasSubstr("GPU 0000:01:00.0 is; name its model"));
