@@ -25,6 +25,7 @@ class Fuser {
 
   void Add(const HostView& from) {
     from_ = &from;
+    ++views_;
     numas_.assign(from.numa_nodes.size(), 0);
     pcis_.assign(from.pci.size(), 0);
     gpus_.assign(from.gpus.size(), 0);
@@ -163,6 +164,7 @@ class Fuser {
     if (known == gpus_of_pci_.end()) return std::nullopt;
     for (const std::uint32_t index : known->second) {
       const Gpu& one = fused_.view.gpus[index];
+      if (gpu_seen_in_[index] == views_) continue;  // another one of the same view
       if (one.mlopart == gpu.mlopart && (one.rank == gpu.rank || !one.rank || !gpu.rank))
         return index;
     }
@@ -177,9 +179,11 @@ class Fuser {
       const std::optional<std::uint32_t> known = KnownGpu(gpu, pci);
       gpus_[i] = known.value_or(static_cast<std::uint32_t>(view.gpus.size()));
       if (known) {
+        gpu_seen_in_[*known] = views_;
         SettleGpu(view.gpus[*known], gpu);
         continue;
       }
+      gpu_seen_in_.push_back(views_);
       gpus_of_pci_[pci].push_back(gpus_[i]);
       view.gpus.push_back(gpu);
       view.gpus.back().pci = pci;
@@ -225,11 +229,13 @@ class Fuser {
 
   void AddNets() {
     HostView& view = fused_.view;
+    std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> times;
     for (std::uint32_t i = 0; i < from_->nets.size(); ++i) {
       NetInterface net = from_->nets[i];
       net.nic = NicOf(net, i);
       net.numa.reset();
-      const auto [it, fresh] = known_nets_.emplace(std::pair(*net.nic, net.name),
+      const std::uint32_t which = times[{*net.nic, net.name}]++;
+      const auto [it, fresh] = known_nets_.emplace(std::tuple(*net.nic, net.name, which),
                                                    static_cast<std::uint32_t>(view.nets.size()));
       nets_[i] = it->second;
       if (fresh)
@@ -305,7 +311,9 @@ class Fuser {
   std::map<PciKey, std::uint32_t> known_pcis_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> gpus_of_pci_;
   std::map<std::pair<Part, std::uint32_t>, std::uint32_t> known_nics_;
-  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> known_nets_;
+  std::map<std::tuple<std::uint32_t, std::string, std::uint32_t>, std::uint32_t> known_nets_;
+  std::uint32_t views_ = 0;
+  std::vector<std::uint32_t> gpu_seen_in_;  // the latest view that named a GPU
 };
 
 /// What Prune keeps, and where it goes.

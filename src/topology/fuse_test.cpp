@@ -89,6 +89,17 @@ TEST(FuseTest, SeveralRanksOnOneGpuAreKept) {
   EXPECT_EQ(fused.view.gpus[0].pci, fused.view.gpus[1].pci);
 }
 
+TEST(FuseTest, WhatOneViewNamesTwiceStaysTwo) {
+  HostView view = Whole();
+  view.gpus[0].rank.reset();
+  view.gpus.push_back(view.gpus[0]);
+  view.nets.push_back(view.nets[0]);
+  const std::vector<HostView> views = {view, view};
+  const Fused fused = Fuse(views).value();
+  EXPECT_EQ(fused.view.gpus.size(), 3u);
+  EXPECT_EQ(fused.view.nets.size(), 2u);
+}
+
 TEST(FuseTest, UnknownThingsAreCarriedAlongOnce) {
   HostView view = Whole();
   view.unknown_attributes.push_back({{PartKind::kPci, 2}, "color", "blue"});

@@ -65,7 +65,11 @@ void TryView(const HostView& view) {
   Require(pruned.Check().ok());
   const std::vector<HostView> views = {view, pruned, view};
   const Result<Fused> fused = Fuse(views);
-  Require(!fused.ok() || fused->view.Check().ok());
+  if (!fused.ok()) return;
+  Require(fused->view.Check().ok());
+  Require(fused->view.pci.size() == view.pci.size());
+  Require(fused->view.gpus.size() == view.gpus.size());
+  Require(fused->view.nets.size() == view.nets.size());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "frontends/cli/topo_layout.hpp"
+#include "frontends/cli/topo_paths.hpp"
 #include "frontends/cli/topo_source.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
@@ -70,6 +71,8 @@ int Run(const DrawRequest& request) {
   const Result<LoadedTopology> loaded = LoadTopology(request.source);
   if (!loaded.ok()) return Fail("topo draw", loaded.error());
   for (const std::string& missing : loaded->missing) Tell("topo draw", missing);
+  const std::string hint = SkeletonHint(loaded->view);
+  if (!hint.empty()) Tell("topo draw", hint);
   const Result<topology::Graph> graph = topology::Build(
       {&loaded->view, 1}, {}, {.gpus = topology::GpuRanks::kAll, .unknown_net = false});
   if (!graph.ok()) return Fail("topo draw", graph.error());

@@ -40,6 +40,7 @@ struct TwoEnds {
 int Run(const TwoEnds& request) {
   const Result<PathView> view = FindPathView(request.paths, os::ReadEnvironment());
   if (!view.ok()) return Fail("topo path", view.error());
+  for (const std::string& missing : view->missing) Tell("topo path", missing);
   const Result<NodeIndex> from = NodeCalled(*view->graph, request.from);
   if (!from.ok()) return Fail("topo path", from.error());
   const Result<NodeIndex> to = NodeCalled(*view->graph, request.to);

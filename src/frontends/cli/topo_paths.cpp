@@ -74,6 +74,8 @@ Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environm
   PathView view;
   view.title = std::move(loaded.title);
   view.missing = std::move(loaded.missing);
+  if (std::string hint = SkeletonHint(loaded.view); !hint.empty())
+    view.missing.push_back(std::move(hint));
   RINGLET_TRY_ASSIGN(Graph graph, topology::Build({&loaded.view, 1}, {}, build));
   view.graph = std::make_unique<Graph>(std::move(graph));
   RINGLET_TRY_ASSIGN(view.paths, topology::FindPaths(*view.graph, 0, options));
@@ -112,6 +114,16 @@ Result<NodeIndex> NodeCalled(const Graph& graph, std::string_view name) {
                fmt::format("several things are called {}: {} and {}; name one with its host",
                            Quoted(Printable(name, kShownBytesMax)), LabelOf(graph, found[0]),
                            LabelOf(graph, found[1]))};
+}
+
+std::string SkeletonHint(const topology::HostView& view) {
+  const auto gpus = std::count_if(view.pci.begin(), view.pci.end(), [](const auto& device) {
+    return device.device_class && device.device_class->role() == topology::PciRole::kGpu;
+  });
+  if (gpus == 0 || !view.gpus.empty()) return "";
+  return fmt::format(
+      "{} GPUs are PCI functions only, and are left out; ringlet topo complete makes GPUs of them",
+      gpus);
 }
 
 std::string GigabytesText(topology::Bandwidth bandwidth) {

@@ -27,7 +27,7 @@ struct PathView {
   std::string title;
   std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
   topology::Paths paths;
-  std::vector<std::string> missing;  ///< what discovery looked for in vain
+  std::vector<std::string> missing;  ///< what discovery looked for in vain; SkeletonHint
 };
 
 /// NCCL's variables of the environment that decide over paths are heeded.
@@ -42,6 +42,10 @@ std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
 /// The node that somebody means: its label, NCCL's name ("GPU/0-11000"), a bus address.
 /// Errors  kInvalidArgument  nothing is called so, or several things are; lists what there is
 Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string_view name);
+
+/// For a view whose GPUs are but PCI functions, as in the files that cloud vendors ship: what to do
+/// about it. "" for others.
+std::string SkeletonHint(const topology::HostView& view);
 
 /// "48", "370.8": GB/s.
 std::string GigabytesText(topology::Bandwidth bandwidth);

@@ -43,6 +43,15 @@ TEST(TopoPathsTest, WhatSeveralHostsHaveNeedsTheHost) {
   EXPECT_TRUE(NodeCalled(*view.graph, "0x5001/NUMA0").ok());
 }
 
+TEST(TopoPathsTest, AFileWithoutGpusSaysHowToGetThem) {
+  PathRequest request;
+  request.source.file = Fixture("topologies/nvidia/ndv4.topo.xml");
+  EXPECT_THAT(FindPathView(request, {})->missing,
+              testing::ElementsAre(HasSubstr("8 GPUs are PCI functions only")));
+  request.source.file = Fixture("topo-vectors/nvswitch8-sm90.xml");
+  EXPECT_TRUE(FindPathView(request, {})->missing.empty());
+}
+
 TEST(TopoPathsTest, VariablesAreHeeded) {
   PathRequest request;
   request.source.file = Fixture("topo-vectors/nvswitch8-sm90.xml");
