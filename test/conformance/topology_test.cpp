@@ -222,6 +222,30 @@ INSTANTIATE_TEST_SUITE_P(Nccl, StatementTest,
                            return one.param.log.substr(0, one.param.log.find('.'));
                          });
 
+/// Whether hosts stay whole: how many nodes NCCL 2.30 made of the ranks of one and of two hosts.
+TEST(DomainTest, HostsFallApartWhereNcclsDo) {
+  const Json results = Json::parse(Contents("topologies/nccl-2.30-results.json"));
+  std::size_t compared = 0;
+  for (const auto& [name, result] : results.items()) {
+    const std::string file = "topologies/nvidia/" + name.substr(0, name.rfind('.')) + ".topo.xml";
+    const Result<HostView> view = ViewFromXml(Contents(file), file);
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    const Result<Graph> graph =
+        Build({&*view, 1}, {}, {.rules = Rules::kNccl, .gpus = GpuRanks::kGiven});
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    const Result<Paths> paths = FindPaths(*graph, 0, {});
+    ASSERT_TRUE(paths.ok()) << paths.error().message;
+    const std::vector<std::uint32_t> domains = DomainsOf(*paths);
+    EXPECT_EQ(domains.size(), result["gpus"].get<std::size_t>()) << name;
+    const std::set<std::uint32_t> distinct(domains.begin(), domains.end());
+    EXPECT_EQ(distinct.size() * result["hosts"].get<std::size_t>(),
+              result["nNodes"].get<std::size_t>())
+        << name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 20u);
+}
+
 /// A machine of which somebody has kept what `nvidia-smi topo -m` printed. `X`, `NV18`, `NODE`, ...
 class SmiTest : public testing::TestWithParam<std::string> {};
 
