@@ -76,6 +76,8 @@ int Run(const DrawRequest& request) {
   const Result<topology::Graph> graph = topology::Build(
       {&loaded->view, 1}, {}, {.gpus = topology::GpuRanks::kAll, .unknown_net = false});
   if (!graph.ok()) return Fail("topo draw", graph.error());
+  const Status drawable = CheckDrawable(*graph);
+  if (!drawable.ok()) return Fail("topo draw", drawable.error());
   const std::string title = request.title.empty() ? loaded->title : request.title;
   const std::string svg = ToSvg(LayOut(*graph, title), request.dark);
   if (request.output.empty()) {

@@ -306,11 +306,9 @@ class HostLayout {
   void DrawLinks(Drawing& drawing, const Item& parent, const Item& item, double top,
                  double bottom) const {
     std::vector<const topology::Link*> links;
-    double width = 0;
     for (const topology::Link& link : graph_.at(item.node).links) {
       if (link.to != parent.node) continue;
       links.push_back(&link);
-      width += LineWidth(link.bandwidth);
     }
     constexpr double kApart = 30;  // of two links to one parent, for the number of the first
     double x = item.x + item.width / 2 - (links.size() > 1 ? kApart / 2 : 0);
@@ -471,10 +469,10 @@ void DrawLegend(Drawing& drawing, double y, bool xgmi) {
     x += TextWidth(text, kSmall + 1) + 20;
   };
   const std::vector<Line> drawn = drawing.lines;
-  for (const auto& [paint, text] : kinds)
+  for (const auto& kind : kinds)
     if (std::any_of(drawn.begin(), drawn.end(),
-                    [&](const Line& line) { return line.paint == paint; }))
-      put(std::string(text), paint, 4);
+                    [&](const Line& line) { return line.paint == kind.first; }))
+      put(std::string(kind.second), kind.first, 4);
   x = kMargin;
   y += 24;
   for (const std::uint32_t gb : {12u, 48u, 200u, 700u})
@@ -588,6 +586,23 @@ class Layout {
 };
 
 }  // namespace
+
+Status CheckDrawable(const Graph& graph) {
+  const std::size_t nodes = graph.nodes().size();
+  if (nodes > kDrawnNodesMax)
+    return Error{Code::kUnsupported,
+                 fmt::format("{} nodes are too many to draw; {} are not", nodes, kDrawnNodesMax)};
+  std::size_t ends = 0;
+  for (const Node& node : graph.nodes())
+    for (const topology::Link& link : node.links)
+      ends += node.kind == NodeKind::kDev && link.kind == LinkKind::kNvLink &&
+              graph.at(link.to).kind == NodeKind::kDev;
+  if (ends / 2 <= kDrawnWiresMax) return Ok();
+  return Error{Code::kUnsupported,
+               fmt::format("{} NVLinks from GPU to GPU are too many to draw; {} "
+                           "are not",
+                           ends / 2, kDrawnWiresMax)};
+}
 
 Drawing LayOut(const Graph& graph, const std::string& title) {
   return Layout(graph).Run(title);

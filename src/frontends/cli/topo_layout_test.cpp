@@ -96,6 +96,20 @@ TEST(TopoLayoutTest, NothingIsDrawnTwiceAndDevicesDoNotOverlap) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(devices[i].Overlaps(devices[j]));
 }
 
+TEST(TopoLayoutTest, WhatNobodyCouldReadIsRefused) {
+  topology::MachineForTest machine;
+  machine.Numa(0);
+  for (std::uint8_t gpu = 0; gpu < 100; ++gpu) {
+    machine.Gpu(gpu, 80);
+    for (std::uint8_t other = 0; other < 100; ++other)
+      if (other != gpu) machine.NvLink(other, 1);
+  }
+  const Status drawable = CheckDrawable(GraphOf({machine.view}));
+  ASSERT_FALSE(drawable.ok());
+  EXPECT_THAT(drawable.error().message, testing::HasSubstr("4950 NVLinks from GPU to GPU"));
+  EXPECT_TRUE(CheckDrawable(GraphOf(topology::RackForTest(18))).ok());
+}
+
 TEST(TopoLayoutTest, WiderLinesAreFaster) {
   EXPECT_LT(LineWidth({12'000}), LineWidth({48'000}));
   EXPECT_LT(LineWidth({48'000}), LineWidth({721'800}));
