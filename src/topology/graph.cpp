@@ -4,171 +4,179 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/text.hpp"
 
 namespace ringlet::topology {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNodeNames = {"numa", "net", "rank"};
-constexpr std::array<std::string_view, 3> kLinkNames = {"memory", "socket", "network"};
+constexpr std::array<std::string_view, kNodeKinds> kNodeNames = {
+    "GPU", "PCI", "NVS", "CPU", "NIC", "NET", "GIN", "RMA", "DEV", "CXB", "MEM"};
+constexpr std::array<std::string_view, kNodeKinds> kNodeWords = {
+    "gpu", "switch", "nvswitch", "numa", "nic", "net", "gin", "rma", "device", "c2c", "rank"};
+constexpr std::array<std::string_view, 7> kLinkNames = {"LOC", "NVL", "C2C", "PCI",
+                                                        "MEM", "SYS", "NET"};
+constexpr std::array<std::string_view, 7> kLinkWords = {"local",  "nvlink", "c2c",    "pci",
+                                                        "memory", "socket", "network"};
+
+bool IsPort(NodeKind kind) {
+  return kind == NodeKind::kNet || kind == NodeKind::kGin || kind == NodeKind::kRma;
+}
+
+bool IsEnd(NodeKind kind) {
+  return IsPort(kind) || kind == NodeKind::kGpu || kind == NodeKind::kRank;
+}
 
 std::string NodeText(const Node& node) {
-  const std::string_view kind = kNodeNames[static_cast<std::size_t>(node.kind)];
-  if (node.kind == NodeKind::kNet) return fmt::format("{} {}", kind, Quoted(node.name));
-  return fmt::format("{} {}", kind, node.number);
+  const std::string_view word = kNodeWords[static_cast<std::size_t>(node.kind)];
+  switch (node.kind) {
+    case NodeKind::kNet:
+    case NodeKind::kGin:
+    case NodeKind::kRma: return fmt::format("{} {}", word, Quoted(node.name));
+    case NodeKind::kPci:
+    case NodeKind::kDev:
+    case NodeKind::kCxb: return fmt::format("{} {}", word, ToString(BusId{node.id}));
+    case NodeKind::kNic: return fmt::format("{} {:x}", word, node.id);
+    case NodeKind::kCpu:
+      if (node.number == kUnknownNuma) return fmt::format("{} -1", word);
+      break;
+    default: break;
+  }
+  return fmt::format("{} {}", word, node.number);
 }
 
-/// What a link between two kinds of nodes is; empty where there is none.
-std::optional<LinkKind> KindBetween(NodeKind a, NodeKind b) {
-  if (a == NodeKind::kCpu && b == NodeKind::kCpu) return LinkKind::kSocket;
-  if (a != NodeKind::kCpu && b != NodeKind::kCpu) return std::nullopt;
-  const NodeKind leaf = a == NodeKind::kCpu ? b : a;
-  return leaf == NodeKind::kRank ? LinkKind::kMemory : LinkKind::kNetwork;
+/// Whether a link of this kind may join two such nodes; `a` is not above `b` in NodeKind.
+bool MayJoin(NodeKind a, NodeKind b, LinkKind kind) {
+  using Node = NodeKind;
+  switch (kind) {
+    case LinkKind::kLocal:
+      return (a == Node::kGpu && b == Node::kDev) || (a == b && a == Node::kDev) ||
+             (a == b && a == Node::kPci);
+    case LinkKind::kNvLink:
+      return b == Node::kDev && (a == Node::kDev || a == Node::kNvs || a == Node::kCpu);
+    case LinkKind::kC2c:
+      return (a == Node::kCpu && (b == Node::kDev || b == Node::kCxb)) ||
+             (a == Node::kDev && b == Node::kCxb);
+    case LinkKind::kPci:
+      return (a == Node::kPci || a == Node::kCpu) &&
+             (b == Node::kPci || b == Node::kCpu || b == Node::kNic || b == Node::kDev) &&
+             !(a == b && a == Node::kCpu);
+    case LinkKind::kMemory: return a == Node::kCpu && b == Node::kRank;
+    case LinkKind::kSocket: return a == b && a == Node::kCpu;
+    case LinkKind::kNetwork: return (a == Node::kCpu || a == Node::kNic) && IsPort(b);
+  }
+  return false;
 }
 
-}  // namespace
+/// Files may say that NVLinks are asymmetric, and sockets may hold different processors.
+bool MayDiffer(LinkKind kind) {
+  return kind == LinkKind::kNvLink || kind == LinkKind::kSocket;
+}
 
-Status Graph::Check() const {
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    const Node& node = nodes_[i];
-    const auto refuse = [&](std::string_view why) {
-      return Error{Code::kInvalidArgument,
-                   fmt::format("graph node {} ({}): {}", i, NodeText(node), why)};
-    };
-    const HostNodes& host = hosts_[node.host];
-    if (i < host.first || i >= host.end) return refuse("lies outside its host");
-    if (node.kind != NodeKind::kCpu && node.links.size() != 1) return refuse("needs one link");
-    if (node.kind == NodeKind::kRank && NodeOf(Rank{node.number}) != NodeIndex{i})
-      return refuse("is not where its rank is looked up");
-    for (const Link& link : node.links) {
-      const std::uint32_t to = Index(link.to);
-      if (to < host.first || to >= host.end || to == i) return refuse("has a link out of its host");
-      if (KindBetween(node.kind, nodes_[to].kind) != link.kind) return refuse("has an odd link");
-      if (link.bandwidth.mb_per_s == 0) return refuse("has a link without bandwidth");
-      // Ranks and interfaces have one link each, so look from their side: CPUs may have thousands.
-      if (node.kind == NodeKind::kCpu && nodes_[to].kind != NodeKind::kCpu) continue;
-      const std::vector<Link>& back = nodes_[to].links;
-      const auto same = [&](const Link& other) {
-        return Index(other.to) == i && other.kind == link.kind && other.bandwidth == link.bandwidth;
-      };
-      if (std::count_if(back.begin(), back.end(), same) != 1)
-        return refuse("has a link without an equal one back");
+struct Edge {
+  std::uint32_t from, to;
+  LinkKind kind;
+  Bandwidth bandwidth;
+  auto operator<=>(const Edge&) const = default;
+};
+
+bool SameButForBandwidth(const Edge& a, const Edge& b) {
+  return std::tie(a.from, a.to, a.kind) == std::tie(b.from, b.to, b.kind);
+}
+
+bool HasWayBack(const std::vector<Edge>& edges, const Edge& edge) {
+  Edge back{edge.to, edge.from, edge.kind, edge.bandwidth};
+  if (!MayDiffer(edge.kind)) return std::binary_search(edges.begin(), edges.end(), back);
+  back.bandwidth = {};
+  const auto at = std::lower_bound(edges.begin(), edges.end(), back);
+  return at != edges.end() && SameButForBandwidth(*at, back);
+}
+
+/// What is wrong with one link, or "".
+std::string_view Fault(const Graph& graph, std::uint32_t from, const Link& link) {
+  const Node& node = graph.nodes()[from];
+  const std::uint32_t to = Index(link.to);
+  if (to >= graph.nodes().size() || to == from) return "has a link out of its host";
+  const Node& other = graph.nodes()[to];
+  const bool same_system = graph.hosts()[node.host].system == graph.hosts()[other.host].system;
+  if (!same_system || (link.kind != LinkKind::kNvLink && node.host != other.host))
+    return "has a link out of its host";
+  const auto [low, high] = std::minmax(node.kind, other.kind);
+  if (!MayJoin(low, high, link.kind)) return "has an odd link";
+  if (link.bandwidth.mb_per_s == 0) return "has a link without bandwidth";
+  return "";
+}
+
+Error Refuse(const Graph& graph, std::uint32_t node, std::string_view why) {
+  return {Code::kInvalidArgument,
+          fmt::format("graph node {} ({} on host {}): {}", node, NodeText(graph.nodes()[node]),
+                      Quoted(graph.hosts()[graph.nodes()[node].host].name), why)};
+}
+
+Status CheckLinks(const Graph& graph) {
+  std::vector<Edge> edges;
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    for (const Link& link : graph.nodes()[i].links) {
+      const std::string_view fault = Fault(graph, i, link);
+      if (!fault.empty()) return Refuse(graph, i, fault);
+      edges.push_back({i, Index(link.to), link.kind, link.bandwidth});
     }
+  }
+  std::sort(edges.begin(), edges.end());
+  const auto twice = std::adjacent_find(edges.begin(), edges.end(), SameButForBandwidth);
+  if (twice != edges.end()) return Refuse(graph, twice->from, "has two equal links");
+  for (const Edge& edge : edges) {
+    if (HasWayBack(edges, edge)) continue;
+    return Refuse(graph, edge.from,
+                  fmt::format("has a link ({}) without an equal one back from {}",
+                              kLinkWords[static_cast<std::size_t>(edge.kind)],
+                              NodeText(graph.nodes()[edge.to])));
   }
   return Ok();
 }
 
-class GraphBuilder {
- public:
-  Result<Graph> Run(std::span<const HostView> hosts, std::span<const RankPlace> ranks) {
-    RINGLET_TRY(CheckHosts(hosts));
-    RINGLET_TRY(CheckRanks(hosts, ranks));
-    std::vector<std::vector<RankPlace>> placed(hosts.size());
-    for (const RankPlace& place : ranks) placed[place.host].push_back(place);
-    graph_.rank_nodes_.resize(ranks.size());
-    for (std::uint32_t host = 0; host < hosts.size(); ++host) {
-      std::sort(placed[host].begin(), placed[host].end(),
-                [](const RankPlace& a, const RankPlace& b) { return a.rank < b.rank; });
-      RINGLET_TRY(AddHost(hosts[host], host, placed[host]));
-    }
-    return std::move(graph_);
+}  // namespace
+
+std::string_view NameOf(LinkKind kind) {
+  return kLinkNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view NameOf(NodeKind kind) {
+  return kNodeNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<NodeIndex> Graph::Find(Rank rank) const {
+  // Mostly, the ranks are 0 to n-1.
+  if (ringlet::Index(rank) < ranks_.size() && ranks_[ringlet::Index(rank)].first == rank)
+    return ranks_[ringlet::Index(rank)].second;
+  const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank,
+                                   [](const auto& entry, Rank key) { return entry.first < key; });
+  if (at == ranks_.end() || at->first != rank) return std::nullopt;
+  return at->second;
+}
+
+std::vector<NodeIndex> Graph::NodesOf(const SystemNodes& system, NodeKind kind) const {
+  std::vector<NodeIndex> nodes;
+  for (std::uint32_t i = system.first; i < system.end; ++i)
+    if (nodes_[i].kind == kind) nodes.push_back(NodeIndex{i});
+  return nodes;
+}
+
+Status Graph::Check() const {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    if (node.host >= hosts_.size() || i < hosts_[node.host].first || i >= hosts_[node.host].end)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("graph node {} ({}): lies outside its host", i, NodeText(node))};
+    if (IsEnd(node.kind) && node.links.size() != 1) return Refuse(*this, i, "needs one link");
+    const bool ranked = node.kind == NodeKind::kRank || node.kind == NodeKind::kGpu;
+    if (ranked && Find(Rank{node.number}) != NodeIndex{i})
+      return Refuse(*this, i, "is not where its rank is looked up");
+    if (node.kind == NodeKind::kGpu && gpu(NodeIndex{i}).device != node.links.front().to)
+      return Refuse(*this, i, "is on another device than it is joined with");
   }
-
- private:
-  static Error Refuse(std::string why) { return {Code::kInvalidArgument, std::move(why)}; }
-
-  static Status CheckHosts(std::span<const HostView> hosts) {
-    if (hosts.empty() || hosts.size() > kGraphHostsMax)
-      return Refuse(fmt::format("a graph has 1 to {} hosts, not {}", kGraphHostsMax, hosts.size()));
-    std::vector<std::pair<std::uint64_t, std::size_t>> identities;
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      const Status status = hosts[i].Check();
-      if (!status.ok())
-        return Refuse(fmt::format("host {}: {}", Quoted(hosts[i].name), status.error().message));
-      identities.emplace_back(hosts[i].identity, i);
-    }
-    std::sort(identities.begin(), identities.end());
-    const auto same = std::adjacent_find(identities.begin(), identities.end(),
-                                         [](auto& a, auto& b) { return a.first == b.first; });
-    if (same == identities.end()) return Ok();
-    return Refuse(fmt::format("hosts {} and {} have the same identity {:#018x}",
-                              Quoted(hosts[same->second].name),
-                              Quoted(hosts[std::next(same)->second].name), same->first));
-  }
-
-  static Status CheckRanks(std::span<const HostView> hosts, std::span<const RankPlace> ranks) {
-    if (ranks.empty() || ranks.size() > kGraphRanksMax)
-      return Refuse(fmt::format("a graph has 1 to {} ranks, not {}", kGraphRanksMax, ranks.size()));
-    std::vector<bool> seen(ranks.size(), false);
-    for (const RankPlace& place : ranks) {
-      const std::uint32_t rank = Index(place.rank);
-      if (place.host >= hosts.size())
-        return Refuse(fmt::format("rank {} is on host {} of {}", rank, place.host, hosts.size()));
-      if (rank < ranks.size() && seen[rank])
-        return Refuse(fmt::format("rank {} is placed twice", rank));
-      if (rank < ranks.size()) seen[rank] = true;
-    }
-    const auto missing = std::find(seen.begin(), seen.end(), false);
-    if (missing == seen.end()) return Ok();
-    return Refuse(fmt::format("rank {} of {} has no place", missing - seen.begin(), ranks.size()));
-  }
-
-  NodeIndex Add(NodeKind kind, std::uint32_t host, std::uint32_t number, std::string name = {}) {
-    const auto index = static_cast<std::uint32_t>(graph_.nodes_.size());
-    graph_.nodes_.push_back({kind, host, number, std::move(name), {}});
-    return NodeIndex{index};
-  }
-
-  void Join(NodeIndex a, NodeIndex b, LinkKind kind, Bandwidth bandwidth) {
-    graph_.nodes_[Index(a)].links.push_back({b, kind, bandwidth});
-    graph_.nodes_[Index(b)].links.push_back({a, kind, bandwidth});
-  }
-
-  Status AddHost(const HostView& view, std::uint32_t host, const std::vector<RankPlace>& ranks) {
-    const auto first = static_cast<std::uint32_t>(graph_.nodes_.size());
-    std::vector<NodeIndex> numa_nodes;
-    for (const NumaNode& numa : view.numa_nodes) {
-      numa_nodes.push_back(Add(NodeKind::kCpu, host, numa.id));
-      for (std::size_t i = 0; i + 1 < numa_nodes.size(); ++i)
-        Join(numa_nodes[i], numa_nodes.back(), LinkKind::kSocket, SocketInterconnect(view.cpu));
-    }
-    AddNets(view, host, numa_nodes);
-    for (const RankPlace& place : ranks) {
-      const auto at = std::find_if(view.numa_nodes.begin(), view.numa_nodes.end(),
-                                   [&](const NumaNode& numa) { return numa.id == place.numa; });
-      if (at == view.numa_nodes.end())
-        return Refuse(fmt::format("rank {} is at NUMA node {}, which host {} lacks",
-                                  Index(place.rank), place.numa, Quoted(view.name)));
-      const NodeIndex node = Add(NodeKind::kRank, host, Index(place.rank));
-      graph_.rank_nodes_[Index(place.rank)] = node;
-      const auto position = static_cast<std::size_t>(at - view.numa_nodes.begin());
-      Join(numa_nodes[position], node, LinkKind::kMemory, kRankMemory);
-    }
-    graph_.hosts_.push_back({view.name, first, static_cast<std::uint32_t>(graph_.nodes_.size())});
-    return Ok();
-  }
-
-  void AddNets(const HostView& view, std::uint32_t host, const std::vector<NodeIndex>& numa_nodes) {
-    std::vector<NetInterface> nets = view.nets;
-    if (nets.empty()) nets.push_back({"unknown", std::nullopt, std::nullopt});
-    for (std::uint32_t i = 0; i < nets.size(); ++i) {
-      // As NCCL does, an interface of unknown place hangs off the first NUMA node.
-      const auto at = std::find_if(view.numa_nodes.begin(), view.numa_nodes.end(),
-                                   [&](const NumaNode& numa) { return numa.id == nets[i].numa; });
-      const bool known = at != view.numa_nodes.end();
-      const auto position = known ? static_cast<std::size_t>(at - view.numa_nodes.begin()) : 0;
-      const NodeIndex net = Add(NodeKind::kNet, host, i, nets[i].name);
-      Join(numa_nodes[position], net, LinkKind::kNetwork,
-           NetworkInterface(nets[i].speed_mbit_per_s));
-    }
-  }
-
-  Graph graph_;
-};
-
-Result<Graph> Build(std::span<const HostView> hosts, std::span<const RankPlace> ranks) {
-  return GraphBuilder().Run(hosts, ranks);
+  return CheckLinks(*this);
 }
 
 std::string ToText(const Graph& graph) {
@@ -180,12 +188,18 @@ std::string ToText(const Graph& graph) {
       text += fmt::format("  {}\n", NodeText(node));
       for (const Link& link : node.links) {
         text +=
-            fmt::format("    {} {} MB/s to {}\n", kLinkNames[static_cast<std::size_t>(link.kind)],
+            fmt::format("    {} {} MB/s to {}\n", kLinkWords[static_cast<std::size_t>(link.kind)],
                         link.bandwidth.mb_per_s, NodeText(graph.at(link.to)));
       }
     }
   }
   return text;
+}
+
+std::string NcclName(const Graph& graph, NodeIndex node) {
+  const Node& one = graph.at(node);
+  const std::uint32_t first = graph.SystemOf(node).first_host;
+  return fmt::format("{}/{:x}-{:x}", NameOf(one.kind), one.host - first, one.id);
 }
 
 }  // namespace ringlet::topology

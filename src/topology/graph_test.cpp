@@ -7,7 +7,7 @@ namespace ringlet::topology {
 /// Breaks graphs on purpose.
 struct GraphTestPeer {
   static std::vector<Node>& Nodes(Graph& graph) { return graph.nodes_; }
-  static std::vector<NodeIndex>& Ranks(Graph& graph) { return graph.rank_nodes_; }
+  static auto& Ranks(Graph& graph) { return graph.ranks_; }
 };
 
 namespace {
@@ -113,13 +113,15 @@ TEST(GraphTest, CheckFindsBrokenGraphs) {
               HasSubstr("without bandwidth"));
   EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[2].links[0].bandwidth = {1}; }),
               HasSubstr("equal one back"));
-  EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[0].links[0].bandwidth = {1}; }),
+  EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[0].links.erase(Peer::Nodes(g)[0].links.begin()); }),
               HasSubstr("equal one back"));
+  EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[0].links.push_back(Peer::Nodes(g)[0].links[0]); }),
+              HasSubstr("two equal links"));
   EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[0].links[0].to = NodeIndex{7}; }),
               HasSubstr("out of its host"));
   EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[0].links[0].kind = LinkKind::kMemory; }),
               HasSubstr("odd link"));
-  EXPECT_THAT(why([](Graph& g) { std::swap(Peer::Ranks(g)[0], Peer::Ranks(g)[1]); }),
+  EXPECT_THAT(why([](Graph& g) { std::swap(Peer::Ranks(g)[0].second, Peer::Ranks(g)[1].second); }),
               HasSubstr("looked up"));
 }
 

@@ -2,9 +2,13 @@
 
 #include "frontends/cli/topo_complete.hpp"
 #include "frontends/cli/topo_diff.hpp"
+#include "frontends/cli/topo_draw.hpp"
 #include "frontends/cli/topo_dump.hpp"
+#include "frontends/cli/topo_fuse.hpp"
 #include "frontends/cli/topo_gather.hpp"
 #include "frontends/cli/topo_lint.hpp"
+#include "frontends/cli/topo_matrix.hpp"
+#include "frontends/cli/topo_path.hpp"
 #include "frontends/cli/topo_show.hpp"
 
 namespace ringlet::cli {
@@ -18,6 +22,10 @@ void AddTopo(CLI::App& tool, Action& chosen) {
   AddTopoLint(*topo, chosen);
   AddTopoDiff(*topo, chosen);
   AddTopoComplete(*topo, chosen);
+  AddTopoMatrix(*topo, chosen);
+  AddTopoPath(*topo, chosen);
+  AddTopoDraw(*topo, chosen);
+  AddTopoFuse(*topo, chosen);
 }
 
 }  // namespace ringlet::cli

@@ -12,7 +12,8 @@ using testing::HasSubstr;
 TEST(TopoTest, HelpNamesEveryCommand) {
   const TopoRun ran = RunTopo({"--help"});
   EXPECT_EQ(ran.status, 0);
-  for (const char* name : {"show", "dump", "lint", "diff", "complete"})
+  for (const char* name :
+       {"show", "dump", "lint", "diff", "complete", "matrix", "path", "draw", "fuse"})
     EXPECT_THAT(ran.output, HasSubstr(name));
 }
 
