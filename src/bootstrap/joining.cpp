@@ -318,7 +318,10 @@ void Member::Go() {
     if (root_lines_[root] != 0 && IsHeraldOf(root))
       SendFrame(root_lines_[root], ToFrame(FrameType::kReady));
   followers_ = {};
-  below_.shrink_to_fit();
+  // A root that has not been reached by now is not needed any more.
+  for (Outgoing& outgoing : outgoing_)
+    if (outgoing.role == Role::kRoot) outgoing.dialler.Stop();
+  outgoing_.remove_if([](const Outgoing& one) { return one.role == Role::kRoot; });
 }
 
 // ---- around the ring --------------------------------------------------------------------------

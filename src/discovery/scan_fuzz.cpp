@@ -36,8 +36,8 @@ void Require(bool condition) {
 
 /// Memory rather than a disk: a tree is made and removed for every input.
 std::string MakeFolder() {
-  std::string pattern = std::filesystem::exists("/dev/shm") ? "/dev/shm/ringlet_fuzz_XXXXXX"
-                                                            : "/tmp/ringlet_fuzz_XXXXXX";
+  std::string pattern =
+      std::filesystem::exists("/dev/shm") ? "/dev/shm/fuzz_scan_XXXXXX" : "/tmp/fuzz_scan_XXXXXX";
   Require(mkdtemp(pattern.data()) != nullptr);
   return pattern;
 }
