@@ -172,6 +172,53 @@ TEST_P(Story, SilentStrangersDelayNobody) {
   }
 }
 
+TEST_P(Story, AStoppedRankIsFoundByItsSilence) {
+  WorldConfig config = Config(6);
+  config.silence_max = seconds(4);
+  config.timeout = seconds(100);
+  World world(config);
+  for (std::uint32_t rank = 0; rank < 5; ++rank) world.AddRank(rank, Instant(0));
+  world.network().Stop(world.node(3), seconds(1), seconds(90));  // and rank 5 never comes
+  Run(world, seconds(20));
+  for (const std::size_t i : {0u, 1u, 2u, 4u}) {
+    EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 3 (host host0, pid 1003) was lost"),
+                                     HasSubstr("nothing was heard of it for 4 s")));
+    EXPECT_LE(world.rank(i).ended(), Network::kOrigin + seconds(1 + 4 + 2));
+  }
+}
+
+TEST_P(Story, ACutBetweenTwoIsFoundOnBothSides) {
+  WorldConfig config = Config(3);
+  config.ranks_per_host = 1;
+  config.silence_max = seconds(4);
+  config.timeout = seconds(100);
+  World world(config);
+  world.AddRank(0, Instant(0));
+  world.AddRank(1, Instant(0));
+  world.network().Cut(0, 1, seconds(1), seconds(1000));
+  world.network().Cut(1, 0, seconds(1), seconds(1000));
+  Run(world, seconds(20));
+  EXPECT_THAT(Why(world, 0), HasSubstr("rank 1 (host host0, pid 1001) was lost"));
+  EXPECT_THAT(Why(world, 1), HasSubstr("was lost"));
+}
+
+TEST_P(Story, TenThousandStrangersDelayNobody) {
+  World quiet(Config(32)), noisy(Config(32));
+  for (int i = 0; i < 10'000; ++i)
+    noisy.network().Add(
+        std::make_unique<Stranger>(Stranger::Manner::kSilent, World::RootAddress(), i), {},
+        Instant(0));
+  quiet.AddAllRanks();
+  noisy.AddAllRanks();
+  Run(quiet);
+  Run(noisy);
+  for (std::size_t i = 0; i < 32; ++i) {
+    ASSERT_TRUE(noisy.rank(i).succeeded()) << Why(noisy, i);
+    EXPECT_LE(noisy.rank(i).ended(), quiet.rank(i).ended() + milliseconds(20));
+  }
+  EXPECT_LE(noisy.network().notes().size(), 33u) << "a line each up to a bound, then a count";
+}
+
 TEST_P(Story, AMemberThatLeavesEarlyIsNotMissedUntilItIsNeeded) {
   World world(Config(5));
   world.AddAllRanks();
