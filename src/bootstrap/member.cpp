@@ -61,9 +61,9 @@ std::optional<Instant> Member::Deadline() const {
 
 void Member::OnTick(Instant now) {
   if (suspicion_ && now >= suspicion_expires_) {
-    const Failure suspicion = *std::exchange(suspicion_, std::nullopt);
-    if (state_ == State::kJoining) return Fail(suspicion);
-    OnLost(suspect_, Code::kPeerLost, suspicion.text);
+    const std::string what = *std::exchange(suspicion_, std::nullopt);
+    if (state_ == State::kJoining) return FailOn(suspect_, Code::kPeerLost, what);
+    OnLost(suspect_, Code::kPeerLost, what);
   }
   while (!callers_.empty() && now >= lines_.at(*callers_.begin()).expires)
     DropCaller(*callers_.begin(), "it did not prove itself in time");
@@ -221,8 +221,7 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   // joining the root tells who really failed, later the tree does: wait a little for the true
   // story.
   if (suspicion_) return;
-  suspicion_ = state_ == State::kStanding ? Failure{Code::kPeerLost, line.peer, what}
-                                          : FailureOf(line.peer, Code::kPeerLost, what);
+  suspicion_ = what;
   suspect_ = line.peer;
   suspicion_expires_ =
       now_ + std::min<Instant>(LadderStep(config_.timeout), std::chrono::milliseconds(500));

@@ -260,7 +260,7 @@ class Member final : public Machine {
   std::uint32_t ready_ = 0;    // children that have all below them connected
   std::vector<Slice> pieces_;  // of the roster, for children that are not connected yet
   std::optional<Failure> failure_;
-  std::optional<Failure> suspicion_;  // a line closed, and why is not yet certain
+  std::optional<std::string> suspicion_;  // of whose line closed: why is not yet certain
   std::uint32_t suspect_ = 0;
   Instant suspicion_expires_{0};
   std::uint32_t strangers_ = 0;
