@@ -292,6 +292,12 @@ void Member::SendPayload(LineId line, FrameType type, const Slice& payload) {
 void Member::DropCaller(LineId id, const std::string& why) {
   const auto it = lines_.find(id);
   if (it == lines_.end()) return;
+  if (it->second.role == Role::kRoot && state_ == State::kStanding) {  // it is not needed any more
+    root_lines_[it->second.peer] = 0;
+    Emit(Hangup{id});
+    lines_.erase(it);
+    return;
+  }
   if (it->second.role == Role::kRoot) return FailHere(Code::kProtocol, "the root sent " + why);
   if (it->second.role != Role::kCaller) {
     const std::uint32_t peer = it->second.peer;

@@ -205,6 +205,16 @@ TEST(Member, AfterTheEndNothingMovesIt) {
   EXPECT_FALSE(scene.member.failure());
 }
 
+TEST(Member, ARootThatRavesWhenItIsNotNeededIsHungUpOn) {
+  Middle scene;
+  Writer out;
+  out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(2);
+  scene.root->Say(out.Take());
+  EXPECT_TRUE(scene.root->hung_up());
+  scene.root->Say(FrameType::kBeat);
+  EXPECT_FALSE(scene.member.failure());
+}
+
 // ---- groups -----------------------------------------------------------------------------------
 
 constexpr GroupId kChild = 900;
