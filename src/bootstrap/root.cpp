@@ -101,7 +101,7 @@ void Root::OnClosed(const Closed& event) {
   if (!guest.rank) return DropStranger(event.line, "it left before it had introduced itself");
   guests_.erase(it);
   told_.insert(guest.ranks.begin(), guest.ranks.end());  // they will not come again
-  if (state_ == State::kConnecting && first_.shape == Shape::kTree && guest.ready) return;
+  if (state_ == State::kClosing) return;
   const char* phase = state_ == State::kGathering ? "before all ranks had checked in"
                                                   : "while the ranks connected to each other";
   RejectAll({Code::kPeerLost, *guest.rank,
@@ -115,6 +115,7 @@ void Root::OnTick(Instant now) {
   if (state_ == State::kEmpty) return;
   if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
   if (Finished() || now < deadline_) return;
+  if (state_ == State::kClosing) return Finish();
   if (state_ == State::kRefusing) return End();
   if (state_ == State::kGathering)
     return RejectAll({Code::kTimeout, kNoOrigin, "timed out waiting for " + MissingText()});
@@ -150,6 +151,7 @@ void Root::OnFrame(GuestAt at, const Frame& frame) {
   if (type == FrameType::kFollower) return OnFollower(at, frame);
   if (type == FrameType::kSection && state_ == State::kGathering) return OnSection(at, frame);
   if (type == FrameType::kReady && state_ == State::kConnecting) return OnReady(guest);
+  if (state_ == State::kClosing) return;  // they say goodbye to each other
   const auto failure = type == FrameType::kFailure
                            ? ParseFailure(frame.payload.bytes)
                            : Result<Failure>(Error{Code::kProtocol, "an unexpected frame"});
@@ -168,6 +170,10 @@ void Root::OnFirstFrame(GuestAt at, const Frame& frame) {
                       : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
   if (!check_in.ok()) return Reject(line, {Code::kProtocol, kNoOrigin, check_in.error().message});
   if (refusal_) return Refuse(line, check_in->rank);
+  if (state_ == State::kClosing)
+    return Reject(line, {Code::kInvalidArgument, check_in->rank,
+                         "all ranks have joined with this unique id already: make a new one for "
+                         "each communicator"});
   OnCheckIn(at, std::move(*check_in));
 }
 
@@ -345,8 +351,14 @@ void Root::OnReady(Guest& guest) {
   if (guest.ready) return;
   guest.ready = true;
   ++ready_;
-  // In a tree the top speaks for all, and a herald for its root; in a ring everybody for himself.
-  if (first_.shape == Shape::kTree || ready_ == first_.size) Finish();
+  // In a tree the top speaks for all, and a herald for its root; in a ring everybody for himself,
+  // and all wait for the root's word.
+  if (first_.shape == Shape::kRing) {
+    if (ready_ == first_.size) Finish();
+    return;
+  }
+  state_ = State::kClosing;
+  deadline_ = now_ + kCloseAfter;
 }
 
 void Root::Finish() {

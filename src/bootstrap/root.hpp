@@ -1,9 +1,11 @@
 // The root: collects one check-in from every rank, then lets the members connect to each other.
 //
 // States: empty -> gathering (after the first check-in, which defines size, shape and deadline) ->
-// connecting (the roster is out; until the members report that they are connected) -> finished.
-// Whatever goes wrong is told to every member that has checked in, on the line it already holds;
-// the root then stays for a while as refusing, so that those who come late hear the reason too.
+// connecting (the roster is out; until the members report that they are connected) -> closing (in a
+// tree, where nobody waits for its word: a moment later, so that it is in nobody's way) ->
+// finished. Whatever goes wrong is told to every member that has checked in, on the line it already
+// holds; the root then stays for a while as refusing, so that those who come late hear the reason
+// too.
 //
 // One line may check in many ranks: those of a host whose speaker holds it. Where there are several
 // roots each collects a share of the ranks, and the herald of a share (whoever checked in its first
@@ -42,6 +44,9 @@ inline constexpr std::uint32_t kSizeMax = 1u << 24;
 /// How long a root that has refused a job stays to tell latecomers, at most.
 inline constexpr Instant kRefusalMost = std::chrono::minutes(10);
 
+/// How long a root whose work is done leaves the members to themselves before it says so.
+inline constexpr Instant kCloseAfter = std::chrono::milliseconds(20);
+
 /// How much earlier than the members' own deadline the root gives up, so that it, which knows who
 /// is missing, speaks first: a twentieth of the time, between 20 ms and 2 s.
 Instant LadderStep(Instant timeout);
@@ -61,7 +66,14 @@ class Root final : public Machine {
   std::uint32_t strangers() const { return strangers_; }
 
  private:
-  enum class State : std::uint8_t { kEmpty, kGathering, kConnecting, kRefusing, kFinished };
+  enum class State : std::uint8_t {
+    kEmpty,
+    kGathering,
+    kConnecting,
+    kClosing,
+    kRefusing,
+    kFinished
+  };
   struct Guest {
     Wire wire;
     Address from;

@@ -77,12 +77,23 @@ TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
   EXPECT_FALSE(one.Take(FrameType::kRoster));
   EXPECT_FALSE(root.Finished());
   zero.Say(FrameType::kReady);
+  hand.Pass(kCloseAfter);
   EXPECT_TRUE(root.Finished());
   EXPECT_FALSE(root.Deadline());
   for (FarEnd* member : {&zero, &one, &two}) {
     EXPECT_TRUE(member->Take(FrameType::kDone));
     EXPECT_TRUE(member->hung_up());
   }
+}
+
+TEST_F(RootTest, WhoComesWhenAllHaveJoinedIsToldSo) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 1));
+  zero.Say(FrameType::kReady);
+  FarEnd& late = CheckInAs(CheckInOf(0, 1));
+  EXPECT_THAT(WhyRejected(late), HasSubstr("with this unique id already"));
+  EXPECT_FALSE(zero.hung_up());
+  hand.Pass(kCloseAfter);
+  EXPECT_TRUE(zero.Take(FrameType::kDone));
 }
 
 TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
@@ -177,6 +188,7 @@ TEST_F(RootTest, AnotherOfSeveralGivesItsSectionToTheHerald) {
   EXPECT_EQ(Roster::Parse(frame->payload)->first(), 2u);
   EXPECT_FALSE(root.Finished());
   two.Say(FrameType::kReady);
+  hand.Pass(kCloseAfter);
   EXPECT_TRUE(root.Finished());
   EXPECT_TRUE(three.Take(FrameType::kDone));
 }
@@ -237,6 +249,7 @@ TEST_F(RootTest, ATwinThatComesLateHurtsNobody) {
   EXPECT_THAT(WhyRejected(twin), HasSubstr("two processes"));
   EXPECT_FALSE(root.Finished());
   zero.Say(FrameType::kReady);
+  hand.Pass(kCloseAfter);
   EXPECT_TRUE(zero.Take(FrameType::kDone));
 }
 
@@ -474,6 +487,7 @@ TEST_F(SmallRootTest, NotesAreBoundedAndTheRestIsCounted) {
   EXPECT_EQ(hand.notes.size(), 2u);
   EXPECT_EQ(root.strangers(), 47u);
   CheckInAs(CheckInOf(0, 1)).Say(FrameType::kReady);
+  hand.Pass(kCloseAfter);
   ASSERT_TRUE(root.Finished());
   EXPECT_EQ(hand.notes.back(), "root: 48 strangers were turned away in all");
 }
