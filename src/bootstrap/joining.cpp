@@ -129,7 +129,7 @@ void Member::OnRootFrame(Line& line, const Frame& frame) {
         return OnRosterPiece(frame);
       break;
     case FrameType::kSection:
-      if (line.peer > 0 && IsHeraldOf(line.peer)) return OnSectionPiece(line, frame);
+      if (line.peer > 0 && IsHeraldOf(line.peer)) return OnSectionPiece(frame);
       break;
     case FrameType::kNeighbour:
       if (!is_tree() && !FindSeat(kWorld)) return OnNeighbour(frame);
@@ -172,7 +172,7 @@ void Member::OnRootClosed(std::uint32_t root, const std::string& why) {
                     where, Phase(), why)});
 }
 
-void Member::OnSectionPiece(const Line&, const Frame& frame) {
+void Member::OnSectionPiece(const Frame& frame) {
   const Slice piece = frame.payload.Owned();
   if (root_lines_[0] != 0) return SendPayload(root_lines_[0], FrameType::kSection, piece);
   const auto first = std::ranges::find_if(

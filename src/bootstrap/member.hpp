@@ -197,7 +197,7 @@ class Member final : public Machine {
   void OnUpperFrame(LineId id, Line& line, const Frame& frame);
   void OnChildReady(Line& line);
   void OnRosterPiece(const Frame& frame);
-  void OnSectionPiece(const Line& line, const Frame& frame);
+  void OnSectionPiece(const Frame& frame);
   void ConnectToChildren();
   void OnChildOpened(LineId id);
   void FinishRoster();

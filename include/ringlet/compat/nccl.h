@@ -294,8 +294,9 @@ RINGLET_C_API ncclResult_t pncclCommDestroy(ncclComm_t comm);
 RINGLET_C_API ncclResult_t ncclCommAbort(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommAbort(ncclComm_t comm);
 
-/* Ends what `comm` is doing but keeps it, so that ncclCommShrink or ncclCommSplit can save the
- * survivors. `revokeFlags` is NCCL_REVOKE_DEFAULT. */
+/* Ends what `comm` is doing, on all its ranks, but keeps it, so that ncclCommShrink can save the
+ * survivors; ncclCommSplit needs a communicator that works. `revokeFlags` is NCCL_REVOKE_DEFAULT.
+ */
 RINGLET_C_API ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
 RINGLET_C_API ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
