@@ -97,6 +97,10 @@ class Machine {
   /// True when this machine will neither say nor do anything any more.
   virtual bool Finished() const = 0;
 
+  /// False while it has no room for another caller: those who call wait in the queue of its
+  /// listeners until it has. Asked after every Handle.
+  virtual bool Accepting() const { return true; }
+
   /// The next thing to do. Drain after every Handle and every command.
   std::optional<Action> PollAction() {
     if (outbox_.empty()) return std::nullopt;

@@ -28,6 +28,9 @@ enum class LinkChoice : std::uint8_t { kAuto, kInproc, kShm, kTcp };
 /// The shape of the control network.
 enum class BootstrapShape : std::uint8_t { kTree, kRing };
 
+/// Which channels are planned: the best that the hardware has, or those that NCCL would take.
+enum class PlanPolicy : std::uint8_t { kBest, kCompat };
+
 /// Which internet addresses are used.
 enum class SocketFamily : std::uint8_t { kAny, kIpv4, kIpv6 };
 
@@ -49,6 +52,24 @@ struct Settings {
   std::string topo_file;                  ///< empty: the machine is looked at
   std::string topo_dump_file;             ///< empty: nothing is written
   std::uint64_t topo_dump_file_rank = 0;  ///< the rank that writes it
+  // What decides over paths; topology::ReadPathOptions makes sense of it. Texts: empty is NCCL's
+  // rule.
+  std::string p2p_level;     ///< how far apart GPUs may be and still access each other
+  bool p2p_disable = false;  ///< they never do
+  bool nvb_disable = false;  ///< NVLink through another GPU is not used
+  bool shm_disable = false;  ///< ranks of a host do not share memory
+  bool net_disable_intra = false;
+  bool pxn_disable = false;  ///< NICs near another GPU are not used through it
+  bool pxn_c2c = true;
+  std::string net_gdr_level;  ///< how far from its NIC a GPU may be for GPUDirect
+  std::optional<std::uint32_t> net_gdr_read;
+  bool net_gdr_c2c = true;
+  bool net_gdr_mlopart = false;
+  bool mnnvl_cross_clique = false;
+  std::uint64_t ignore_disabled_p2p = 0;
+  std::string netdevs_policy;
+
+  bool multi_rank_gpu = false;            ///< several ranks on one device are wanted
   std::uint64_t ignore_cpu_affinity = 0;  ///< 1: threads may leave the CPUs that the caller has
 
   BootstrapShape bootstrap = BootstrapShape::kTree;
@@ -58,6 +79,16 @@ struct Settings {
   std::string trace;  ///< empty: none
   LinkChoice links = LinkChoice::kAuto;
   std::uint64_t pipe_bytes = 262'144;
+  bool host_memory = true;  ///< collectives of one host go through memory that all its ranks share
+
+  PlanPolicy plan_policy = PlanPolicy::kBest;
+  std::string algo;       ///< empty: chosen by the model; plan::ParseTuningChoice reads it
+  std::string proto;      ///< the same
+  std::string host_algo;  ///< empty: all; collective::ParseAlgorithmChoice reads it
+  /// Bounds on channels, and the names that they had before; 0: none. See plan::ReadLimits.
+  std::uint64_t min_nchannels = 0, max_nchannels = 0;
+  std::uint64_t min_nrings = 0, max_nrings = 0;
+  std::uint64_t min_ctas = 0, max_ctas = 0;
 
   /// NCCL's default is NONE. Ours is WARN, because nothing may go wrong silently.
   LogLevel debug = LogLevel::kWarn;

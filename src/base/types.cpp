@@ -7,14 +7,15 @@ namespace ringlet {
 namespace {
 
 constexpr std::array<std::string_view, kDataTypes> kDataTypeNames = {
-    "int8", "uint8", "int32",  "uint32",   "int64",  "uint64",
-    "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"};
-constexpr std::array<std::string_view, kReduceOps> kReduceOpNames = {"sum", "prod", "max", "min",
-                                                                     "avg"};
+    "int8",  "uint8",  "int32",    "uint32", "int64",  "uint64", "half",
+    "float", "double", "bfloat16", "f8e4m3", "f8e5m2", "bool",   "int16"};
+constexpr std::array<std::string_view, kReduceOps> kReduceOpNames = {
+    "sum", "prod", "max", "min", "avg", "premulsum", "band", "bor", "bxor"};
 
 constexpr std::pair<std::string_view, DataType> kAliases[] = {{"i8", DataType::kInt8},
                                                               {"char", DataType::kInt8},
                                                               {"u8", DataType::kUint8},
+                                                              {"i16", DataType::kInt16},
                                                               {"i32", DataType::kInt32},
                                                               {"int", DataType::kInt32},
                                                               {"u32", DataType::kUint32},

@@ -9,19 +9,32 @@ namespace ringlet {
 namespace {
 
 TEST(Types, HaveNcclsNumbersAndNames) {
-  constexpr std::string_view kNames[] = {"int8", "uint8", "int32",  "uint32",   "int64",  "uint64",
-                                         "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"};
+  constexpr std::string_view kNames[] = {"int8",   "uint8",  "int32", "uint32", "int64",
+                                         "uint64", "half",   "float", "double", "bfloat16",
+                                         "f8e4m3", "f8e5m2", "bool",  "int16"};
   static_assert(std::size(kNames) == kDataTypes);
   for (std::size_t i = 0; i < kDataTypes; ++i) EXPECT_EQ(Name(static_cast<DataType>(i)), kNames[i]);
-  constexpr std::string_view kOps[] = {"sum", "prod", "max", "min", "avg"};
+  constexpr std::string_view kOps[] = {"sum",       "prod", "max", "min", "avg",
+                                       "premulsum", "band", "bor", "bxor"};
   static_assert(std::size(kOps) == kReduceOps);
   for (std::size_t i = 0; i < kReduceOps; ++i) EXPECT_EQ(Name(static_cast<ReduceOp>(i)), kOps[i]);
 }
 
 TEST(Types, HaveTheSizesOfTheirValues) {
-  constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1, 1, 2};
   for (std::size_t i = 0; i < kDataTypes; ++i)
     EXPECT_EQ(SizeOf(static_cast<DataType>(i)), kBytes[i]);
+}
+
+TEST(Types, NotEveryReductionExistsForEveryType) {
+  EXPECT_TRUE(Reduces(ReduceOp::kBxor, DataType::kInt16));
+  EXPECT_TRUE(Reduces(ReduceOp::kBand, DataType::kBool));
+  EXPECT_TRUE(Reduces(ReduceOp::kAvg, DataType::kFloat8e5m2));
+  EXPECT_TRUE(Reduces(ReduceOp::kSum, DataType::kBool));
+  EXPECT_FALSE(Reduces(ReduceOp::kBor, DataType::kFloat16));
+  EXPECT_FALSE(Reduces(ReduceOp::kBor, DataType::kFloat8e5m2));
+  EXPECT_FALSE(Reduces(ReduceOp::kAvg, DataType::kBool));
+  EXPECT_FALSE(Reduces(ReduceOp::kPreMulSum, DataType::kBool));
 }
 
 TEST(Types, EveryNameReadsBack) {

@@ -16,7 +16,10 @@ Group::Group(GroupConfig config) : config_(std::move(config)), mailbox_(config_.
 // ---- what arrives -----------------------------------------------------------------------------
 
 void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
-  if (failure_) return;
+  if (failure_) {
+    if (type == FrameType::kLeave) left_.insert(from);
+    return;
+  }
   switch (type) {
     case FrameType::kGather:
     case FrameType::kTable:

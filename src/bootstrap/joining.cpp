@@ -82,7 +82,7 @@ void Member::OnFollower(LineId id, Line& line, const Frame& frame) {
                                        Name(self()))}));
     Emit(Hangup{id});
     lines_.erase(id);
-    callers_.erase(id);
+    callers_.Remove(id);
     return;
   }
   Register(id, line, Role::kChild, check_in->rank);

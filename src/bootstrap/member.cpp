@@ -14,7 +14,10 @@ constexpr Instant kSpeakerPatience = std::chrono::milliseconds(250);
 
 }  // namespace
 
-Member::Member(MemberConfig config) : config_(std::move(config)), nonces_(config_.nonce_seed) {
+Member::Member(MemberConfig config)
+    : config_(std::move(config)),
+      nonces_(config_.nonce_seed),
+      callers_(config_.half_open_max, config_.handshake_timeout) {
   RINGLET_ASSERT(!config_.roots.empty() && Index(config_.rank) < config_.size);
   if (is_tree()) return;
   // In a ring one root knows all neighbours; and everybody must be reachable, so nobody speaks.
@@ -54,8 +57,7 @@ std::optional<Instant> Member::Deadline() const {
     include(outgoing.expires);
     if (const auto due = outgoing.dialler.Deadline()) include(*due);
   }
-  // The oldest caller expires first: all get the same time.
-  if (!callers_.empty()) include(lines_.at(*callers_.begin()).expires);
+  if (const auto due = callers_.Deadline(now_)) include(*due);
   return deadline;
 }
 
@@ -65,8 +67,8 @@ void Member::OnTick(Instant now) {
     if (state_ == State::kJoining) return FailOn(suspect_, Code::kPeerLost, what);
     OnLost(suspect_, Code::kPeerLost, what);
   }
-  while (!callers_.empty() && now >= lines_.at(*callers_.begin()).expires)
-    DropCaller(*callers_.begin(), "it did not prove itself in time");
+  while (const auto expired = callers_.Expired(now))
+    DropCaller(*expired, "it did not prove itself in time");
   ExpireOutgoing(now);
   if (Finished()) return;
   if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
@@ -127,15 +129,14 @@ void Member::OnConnected(LineId line) {
 }
 
 void Member::OnAccepted(const Accepted& event, Instant now) {
-  if (callers_.size() >= config_.half_open_max)
-    DropCaller(*callers_.begin(), "too many callers that do not prove themselves");
+  if (const auto oldest = callers_.InTheWay())
+    DropCaller(*oldest, "too many callers that do not prove themselves");
   Line line{.wire = Wire::Accepted(config_.roots.front().credentials, nonces_.Next(),
                                    kMemberFrameBytesMax, config_.lines),
             .from = event.from,
-            .expires = now + config_.handshake_timeout,
             .heard = now};
   lines_.emplace(event.line, std::move(line));
-  callers_.insert(event.line);
+  callers_.Add(event.line, now);
 }
 
 void Member::OnReceived(const Received& event, Instant now) {
@@ -146,6 +147,7 @@ void Member::OnReceived(const Received& event, Instant now) {
   if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
     Emit(Send{event.line, Slice(Share(std::move(reply)))});
   if (!pushed.ok()) return DropCaller(event.line, pushed.error().message);
+  if (it->second.wire.JustOpened()) callers_.Prove(event.line);
   Pump(event.line);
 }
 
@@ -171,7 +173,7 @@ void Member::OnClosed(const Closed& event, Instant now) {
   if (const auto it = lines_.find(event.line); it != lines_.end()) {
     const Line line = std::move(it->second);
     lines_.erase(it);
-    callers_.erase(event.line);
+    callers_.Remove(event.line);
     if (const auto way = way_.find(line.peer); way != way_.end() && way->second == event.line)
       way_.erase(way);
     return OnLineClosed(line, event.why);
@@ -183,6 +185,7 @@ void Member::OnClosed(const Closed& event, Instant now) {
     // A root that was there and had no room for its callers is called again, one that is gone not.
     if (outgoing.role == Role::kRoot && root_seen_[outgoing.peer] && !reached)
       return OnRootClosed(outgoing.peer, event.why);
+    if (outgoing.role == Role::kPeerOut && !reached) return OnUnanswered(outgoing.peer);
     // A UNIX socket on which nobody listens will hardly be listened on again: its queue may have
     // been full, so try a little longer.
     if (outgoing.role == Role::kSpeaker)
@@ -268,7 +271,7 @@ void Member::OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened op
 void Member::Register(LineId id, Line& line, Role role, std::uint32_t peer) {
   line.role = role;
   line.peer = peer;
-  callers_.erase(id);
+  callers_.Remove(id);
   if (beat_due_ == Instant(0) && config_.silence_max > Instant(0))
     beat_due_ = now_ + config_.silence_max / 4;
   if (role == Role::kRoot || role == Role::kSpeaker) return;
@@ -312,7 +315,7 @@ void Member::DropCaller(LineId id, const std::string& why) {
                                            ToString(it->second.from), why)});
   Emit(Hangup{id});
   lines_.erase(it);
-  callers_.erase(id);
+  callers_.Remove(id);
 }
 
 void Member::CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots) {
@@ -323,7 +326,7 @@ void Member::CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots
   }
   for (Outgoing& outgoing : outgoing_) outgoing.dialler.Stop();
   lines_.clear();
-  callers_.clear();
+  callers_.Clear();
   way_.clear();
   outgoing_.clear();
 }

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/callers.hpp"
 #include "base/dialler.hpp"
 #include "base/machine.hpp"
 #include "bootstrap/group.hpp"
@@ -51,7 +52,9 @@ struct MemberConfig {
   /// Who is not heard of for so long is lost; 0: never. Every quarter of it somebody says a word.
   Instant silence_max = std::chrono::seconds(60);
   LineOptions lines = {};  ///< of every connection; the same on all ranks
-  std::size_t half_open_max = 8192;
+  /// Callers that have proven nothing yet; the others wait in the listener's queue. More than a
+  /// host has ranks: all of them call its speaker at once.
+  std::size_t half_open_max = 4096;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
   /// What to answer when another rank of a group asks; none: nothing.
@@ -77,6 +80,7 @@ class Member final : public Machine {
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override;
   bool Finished() const override { return state_ == State::kOver; }
+  bool Accepting() const override { return callers_.HasRoom(now_); }
 
   // ---- What came of it.
   bool standing() const { return state_ == State::kStanding; }
@@ -130,7 +134,6 @@ class Member final : public Machine {
     std::uint32_t peer = 0;  // rank; of kRoot: which one; meaningless for kCaller
     Wire wire;
     Address from{};
-    Instant expires{0};  // kCaller
     Instant heard{0};
     bool follower = false;  // kChild: called us, and checked in through us
     bool ready = false;     // kChild: all below it are connected; kRoot: it has welcomed us
@@ -228,6 +231,7 @@ class Member final : public Machine {
   void Settle(Seat& seat);
   void SendOut(Seat& seat, Group::Out out);
   void Flood(Seat& seat);
+  void OnUnanswered(std::uint32_t peer);
   void TellGroup(Seat& seat, FrameType type, const Slice& payload);
   void PostTo(std::uint32_t peer, const Slice& frame);
 
@@ -238,7 +242,7 @@ class Member final : public Machine {
   Instant beat_due_{0};
   LineId next_line_ = 1;
   std::map<LineId, Line> lines_;
-  std::set<LineId> callers_;                       // ascending: the oldest first
+  Callers callers_;                                // the lines that are kCaller
   std::unordered_map<std::uint32_t, LineId> way_;  // to a rank: the line that is used
   std::list<Outgoing> outgoing_;
   Milestones milestones_;

@@ -40,7 +40,11 @@ TEST(Member, SilentCallersAreBoundedAndDroppedInTime) {
     scene.hand.Tell(Accepted{scene.next_line++, {}});
   }
   EXPECT_EQ(scene.hand.hung_up, (std::set<LineId>{*lines.begin(), *std::next(lines.begin())}));
-  EXPECT_EQ(*scene.member.Deadline(), scene.hand.now + seconds(10));
+  EXPECT_FALSE(scene.member.Accepting());
+  EXPECT_EQ(*scene.member.Deadline(), scene.hand.now + Callers::kHurry);
+  scene.hand.Pass(Callers::kHurry);
+  EXPECT_TRUE(scene.member.Accepting()) << "the oldest has had its time";
+  EXPECT_EQ(*scene.member.Deadline(), scene.hand.now - Callers::kHurry + seconds(10));
   scene.hand.Pass(seconds(10));
   EXPECT_EQ(scene.hand.hung_up, lines);
   EXPECT_EQ(scene.hand.notes.size(), 4u) << "the bound on notes";

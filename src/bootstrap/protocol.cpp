@@ -132,6 +132,7 @@ Result<Failure> ParseFailure(View payload) {
 
 void Encode(Writer& out, const Activity& activity) {
   out.U64(activity.operations).U8(activity.waits_for ? 1 : 0).U32(activity.waits_for.value_or(0));
+  out.Blob(View(activity.call).first(std::min(activity.call.size(), kActivityCallBytesMax)));
 }
 
 Result<Activity> ParseActivity(View payload) {
@@ -141,7 +142,9 @@ Result<Activity> ParseActivity(View payload) {
   const bool waits = in.U8() != 0;
   const std::uint32_t rank = in.U32();
   if (waits) activity.waits_for = rank;
+  const View call = in.Blob(kActivityCallBytesMax);
   if (!in.AtEnd()) return Malformed("answer");
+  activity.call.assign(call.begin(), call.end());
   return activity;
 }
 

@@ -89,8 +89,11 @@ inline constexpr std::size_t kFailureTextBytesMax = 4096;
 struct Activity {
   std::uint64_t operations = 0;                 ///< begun so far
   std::optional<std::uint32_t> waits_for = {};  ///< inside one: a rank whose data it needs next
+  /// What it called last, as the data plane writes it; empty before the first call.
+  Bytes call = {};
   bool operator==(const Activity&) const = default;
 };
+inline constexpr std::size_t kActivityCallBytesMax = 64;  // collective::Header has 32
 
 /// The largest frame that is accepted from whoever has proved to know the secret, per kind of line.
 inline constexpr std::size_t kRootFrameBytesMax = std::size_t{4} << 20;

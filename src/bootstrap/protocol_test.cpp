@@ -101,7 +101,8 @@ TEST(Failure, SurvivesTheTripAndIsCutToItsBound) {
 }
 
 TEST(Activity, SurvivesTheTrip) {
-  for (const Activity& activity : {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u}}) {
+  for (const Activity& activity : {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u},
+                                   Activity{1, 2u, Bytes(32, std::byte{3})}}) {
     Writer out;
     Encode(out, activity);
     const auto parsed = ParseActivity(out.view());

@@ -49,8 +49,7 @@ std::optional<Instant> Root::Deadline() const {
   };
   if (state_ != State::kEmpty) include(deadline_);
   if (beat_due_ != Instant(0)) include(beat_due_);
-  // The oldest half-open line expires first: all get the same time.
-  if (!half_open_.empty()) include(guests_.at(*half_open_.begin()).expires);
+  if (const auto due = callers_.Deadline(now_)) include(*due);
   return deadline;
 }
 
@@ -61,12 +60,12 @@ void Root::Abort(const std::string& why) {
 }
 
 void Root::OnAccepted(const Accepted& event, Instant now) {
-  if (half_open_.size() >= config_.half_open_max)
-    DropStranger(*half_open_.begin(), "too many callers that do not introduce themselves");
+  if (const auto oldest = callers_.InTheWay())
+    DropStranger(*oldest, "too many callers that do not introduce themselves");
   guests_.emplace(event.line, Guest{Wire::Accepted(config_.credentials, nonces_.Next(),
                                                    kRootFrameBytesMax, config_.lines),
-                                    event.from, now + config_.handshake_timeout, now});
-  half_open_.insert(event.line);
+                                    event.from, now});
+  callers_.Add(event.line, now);
 }
 
 void Root::OnReceived(const Received& event, Instant now) {
@@ -77,6 +76,7 @@ void Root::OnReceived(const Received& event, Instant now) {
   if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
     Emit(Send{event.line, Slice(Share(std::move(reply)))});
   if (!pushed.ok()) return OnBrokenStream(event.line, it->second, pushed.error());
+  if (it->second.wire.JustOpened()) callers_.Prove(event.line);
   while (!Finished()) {
     const auto guest = guests_.find(event.line);
     if (guest == guests_.end()) return;
@@ -110,8 +110,8 @@ void Root::OnClosed(const Closed& event) {
 }
 
 void Root::OnTick(Instant now) {
-  while (!half_open_.empty() && guests_.at(*half_open_.begin()).expires <= now)
-    DropStranger(*half_open_.begin(), "it did not introduce itself in time");
+  while (const auto expired = callers_.Expired(now))
+    DropStranger(*expired, "it did not introduce itself in time");
   if (state_ == State::kEmpty) return;
   if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
   if (Finished() || now < deadline_) return;
@@ -245,7 +245,7 @@ void Root::Introduce(GuestAt at, const CheckIn& check_in) {
     if (config_.silence_max > Instant(0)) beat_due_ = now_ + config_.silence_max / 4;
     state_ = State::kGathering;
   }
-  half_open_.erase(at->first);
+  callers_.Remove(at->first);
   at->second.rank = check_in.rank;
 }
 
@@ -255,8 +255,10 @@ void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
   const bool news = hosted && !hosted_rank_;
   if (news) hosted_rank_ = check_in.rank;
   const SharedBytes welcome = Share(ToFrame(Welcome{config_.host, config_.pid, hosted_rank_}));
+  Say(at->first, at->second, Slice(welcome));
+  if (!news) return;  // else those who came before learn it as well
   for (auto& [line, guest] : guests_)
-    if (line == at->first || (news && guest.rank)) Say(line, guest, Slice(welcome));
+    if (line != at->first && guest.rank) Say(line, guest, Slice(welcome));
 }
 
 void Root::OnFollower(GuestAt at, const Frame& frame) {
@@ -370,6 +372,7 @@ void Root::Finish() {
   if (strangers_ > config_.strangers_noted_max)
     Emit(Note{LogLevel::kWarn,
               fmt::format("root: {} strangers were turned away in all", strangers_)});
+  callers_.Clear();
   state_ = State::kFinished;
 }
 
@@ -379,7 +382,7 @@ void Root::Reject(LineId line, const Failure& failure) {
   SendFrame(line, ToFrame(FrameType::kReject, failure));
   Emit(Hangup{line});
   guests_.erase(line);
-  half_open_.erase(line);
+  callers_.Remove(line);
 }
 
 void Root::RejectAll(const Failure& failure) {
@@ -412,7 +415,7 @@ void Root::Refuse(LineId line, std::uint32_t rank) {
 void Root::End() {
   for (const auto& [line, guest] : guests_) Emit(Hangup{line});
   guests_.clear();
-  half_open_.clear();
+  callers_.Clear();
   state_ = State::kFinished;
 }
 
@@ -424,7 +427,7 @@ void Root::DropStranger(LineId line, const std::string& why) {
                                            ToString(it->second.from), why)});
   Emit(Hangup{line});
   guests_.erase(it);
-  half_open_.erase(line);
+  callers_.Remove(line);
 }
 
 std::string Root::DescribeMember(std::uint32_t rank) const {

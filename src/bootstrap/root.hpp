@@ -14,6 +14,7 @@
 #include <map>
 #include <set>
 
+#include "base/callers.hpp"
 #include "base/machine.hpp"
 #include "base/wire.hpp"
 #include "bootstrap/protocol.hpp"
@@ -31,8 +32,8 @@ struct RootConfig {
   /// a word itself.
   Instant silence_max = std::chrono::seconds(60);
   LineOptions lines = {};  ///< of every connection; the same as the members'
-  /// Callers that have not checked in; with one more the oldest of them is hung up on. A member
-  /// calls again.
+  /// Callers that have proven nothing yet; the others wait in the listener's queue (base/callers).
+  /// At least 1, and well below the number of descriptors that the process may hold.
   std::size_t half_open_max = 32'768;
   /// Strangers that get a log line of their own; the rest are counted.
   std::uint32_t strangers_noted_max = 32;
@@ -53,11 +54,15 @@ Instant LadderStep(Instant timeout);
 
 class Root final : public Machine {
  public:
-  explicit Root(RootConfig config) : config_(std::move(config)), nonces_(config_.nonce_seed) {}
+  explicit Root(RootConfig config)
+      : config_(std::move(config)),
+        nonces_(config_.nonce_seed),
+        callers_(config_.half_open_max, config_.handshake_timeout) {}
 
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override;
   bool Finished() const override { return state_ == State::kFinished; }
+  bool Accepting() const override { return callers_.HasRoom(now_); }
 
   /// Gives up, telling every member why. For an owner that goes away.
   void Abort(const std::string& why);
@@ -77,7 +82,6 @@ class Root final : public Machine {
   struct Guest {
     Wire wire;
     Address from;
-    Instant expires;
     Instant heard;
     std::optional<std::uint32_t> rank = {};  // of whoever holds the line, once introduced
     Bytes record = {};                       // its encoded Introduction
@@ -140,7 +144,7 @@ class Root final : public Machine {
   std::optional<Failure> refusal_;  // told to whoever comes when it has failed already
   std::set<std::uint32_t> told_;    // ranks that know
   std::map<LineId, Guest> guests_;
-  std::set<LineId> half_open_;  // ascending line ids: the oldest first
+  Callers callers_;  // whose guests have no rank yet
   std::map<std::uint32_t, MemberSeen> members_;
   std::optional<std::uint32_t> hosted_rank_;
   std::uint32_t ready_ = 0;

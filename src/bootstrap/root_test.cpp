@@ -482,6 +482,24 @@ TEST_F(SmallRootTest, HalfOpenCallersAreBoundedAndTheOldestGoes) {
   EXPECT_FALSE(member.hung_up()) << "who has checked in is not half-open";
 }
 
+TEST_F(SmallRootTest, AcceptsNobodyWhileItIsFullAndSomeMayStillProveThemselves) {
+  Stranger();
+  FarEnd& proven = Call();
+  Stranger();
+  EXPECT_TRUE(root.Accepting()) << "who has proven itself takes no room";
+  Stranger();
+  EXPECT_FALSE(root.Accepting());
+  const auto due = root.Deadline();
+  ASSERT_TRUE(due);
+  hand.Pass(*due - hand.now);
+  EXPECT_TRUE(root.Accepting()) << "strangers have had their time";
+  for (int i = 0; i < 3; ++i) Stranger();
+  EXPECT_EQ(hand.hung_up.size(), 3u);
+  EXPECT_FALSE(proven.hung_up()) << "not for a stranger's sake";
+  proven.Say(ToFrame(CheckInOf(0, 2)));
+  EXPECT_EQ(root.checked_in(), 1u);
+}
+
 TEST_F(SmallRootTest, NotesAreBoundedAndTheRestIsCounted) {
   for (int i = 0; i < 50; ++i) Stranger();
   EXPECT_EQ(hand.notes.size(), 2u);

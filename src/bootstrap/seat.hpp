@@ -1,5 +1,7 @@
 // A member's place in one group: the group, and who its ranks are on the member's connections.
 #pragma once
+#include <set>
+
 #include "bootstrap/group.hpp"
 #include "bootstrap/member.hpp"
 
@@ -20,7 +22,13 @@ struct Member::Seat {
   Group group;
   std::vector<std::uint32_t> ranks;  // empty: the world
   std::unordered_map<std::uint32_t, std::uint32_t> by_peer;
-  bool told = false;  // the others know of its failure
+
+  // Of its failure, by rank of the group:
+  bool told = false;               // those that a line stands to know
+  std::set<std::uint32_t> knows;   // who has told us
+  std::set<std::uint32_t> called;  // who has been told, or is being called
+  std::set<std::uint32_t> absent;  // who does not answer
+  std::set<std::uint32_t> passed;  // in whose place those next to it have been told
 };
 
 }  // namespace ringlet::bootstrap

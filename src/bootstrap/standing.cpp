@@ -14,9 +14,30 @@ namespace {
 constexpr std::size_t kEarlyFramesMax = 65'536;
 constexpr std::size_t kEarlyBytesMax = std::size_t{64} << 20;
 
+// In the place of how many that are gone those next to them are told of one failure: when nearly
+// all have gone there are not many left to tell, and each would call all.
+constexpr std::size_t kPassedMax = 64;
+
 Slice GroupFrame(GroupId id, FrameType type, View head, View body) {
   Writer out = BeginFrame(static_cast<std::uint8_t>(type));
   return Slice(Share(EndFrame(std::move(out.U64(id).Raw(head).Raw(body)))));
+}
+
+std::vector<std::uint32_t> AllOf(const TreePlace& place) {
+  std::vector<std::uint32_t> all = place.children;
+  if (place.parent) all.push_back(*place.parent);
+  return all;
+}
+
+// Those next to any rank in the tree of the group. Cost  O(ranks)
+std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, std::uint32_t arity) {
+  std::vector<std::uint32_t> speakers;
+  speakers.reserve(group.size());
+  for (std::uint32_t one = 0; one < group.size(); ++one) {
+    const auto speaker = group.roster().SpeakerOf(Rank{one});
+    speakers.push_back(speaker.ok() ? Index(*speaker) : one);
+  }
+  return AllOf(PlaceInGroup(rank, speakers, arity));
 }
 
 }  // namespace
@@ -61,13 +82,19 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
     const auto failure = ParseFailure(payload.bytes);
     return failure.ok() ? Fail(*failure) : FailOn(from, Code::kProtocol, "sent rubbish");
   }
-  if (left_groups_.contains(id)) return;
+  if (left_groups_.contains(id)) {
+    // Whoever counts on us to pass a failure on must know that we do not.
+    if (type == FrameType::kFailure) PostTo(from, GroupFrame(id, FrameType::kLeave, {}, {}));
+    return;
+  }
   Seat* const seat = FindSeat(id);
   if (!seat) return KeepEarly(id, {from, type, payload.Owned()});
   const auto rank = seat->FromWorld(from);
   if (!rank) return FailOn(from, Code::kProtocol, "speaks in a group in which it is not");
+  if (type == FrameType::kFailure) seat->knows.insert(*rank);
   seat->group.OnFrame(*rank, type, payload);
   Settle(*seat);
+  if (type == FrameType::kLeave && seat->told && !Finished()) Flood(*seat);
 }
 
 void Member::KeepEarly(GroupId id, Early early) {
@@ -236,19 +263,48 @@ void Member::PostTo(std::uint32_t peer, const Slice& frame) {
   it->waiting.push_back(frame);
 }
 
+// Tells those next to this rank; in the place of one that is gone and did not know, those next to
+// it, so that the parts into which the tree has fallen hear of each other. Called again when more
+// are found to be gone.
 void Member::Flood(Seat& seat) {
   Writer failure;
   Encode(failure, *seat.group.failure());
   const Slice payload(Share(failure.Take()));
-  TellGroup(seat, FrameType::kFailure, payload);
-  // Those next in the tree of a group that has hardly spoken may have no line yet.
-  const TreePlace& place = seat.group.place();
-  std::vector<std::uint32_t> next = place.children;
-  if (place.parent) next.push_back(*place.parent);
-  for (const std::uint32_t rank : next) {
+  if (seat.called.empty()) TellGroup(seat, FrameType::kFailure, payload);
+  const std::uint32_t me = seat.group.self(), size = seat.group.size();
+  const bool ring = !is_tree() && seat.group.id() == kWorld;
+  const auto next_to = [&](std::uint32_t rank) {
+    if (ring) return std::vector{(rank + 1) % size, (rank + size - 1) % size};
+    return rank == me ? AllOf(seat.group.place()) : NextInTree(seat.group, rank, config_.arity);
+  };
+  seat.called.insert(me);
+  std::vector<std::uint32_t> next = next_to(me);
+  std::set<std::uint32_t> passed_now;
+  while (!next.empty() && !Finished()) {
+    const std::uint32_t rank = next.back();
+    next.pop_back();
+    const bool left = seat.group.HasLeft(rank);
+    if (left && seat.knows.contains(rank)) continue;
+    if (left || seat.absent.contains(rank)) {
+      const bool may_pass = seat.passed.contains(rank) || seat.passed.size() < kPassedMax;
+      if (!may_pass || !passed_now.insert(rank).second) continue;
+      seat.passed.insert(rank);
+      for (const std::uint32_t beyond : next_to(rank)) next.push_back(beyond);
+      continue;
+    }
     const std::uint32_t peer = seat.ToWorld(rank);
-    if (!way_.contains(peer) && !lost_.contains(peer) && !seat.group.HasLeft(rank))
+    if (seat.called.insert(rank).second && !way_.contains(peer) && !lost_.contains(peer))
       PostTo(peer, GroupFrame(seat.group.id(), FrameType::kFailure, {}, payload.bytes));
+  }
+}
+
+// Nobody listens there (for now): it may have left, and nobody who knows that has told us.
+void Member::OnUnanswered(std::uint32_t peer) {
+  for (const auto& [id, seat] : seats_) {
+    const auto rank = seat->FromWorld(peer);
+    if (!rank || !seat->called.contains(*rank)) continue;
+    seat->absent.insert(*rank);
+    Flood(*seat);
   }
 }
 

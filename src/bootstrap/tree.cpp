@@ -24,14 +24,15 @@ std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity) {
 TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> speakers,
                        std::uint32_t arity) {
   RINGLET_ASSERT(self < speakers.size());
-  std::vector<std::uint32_t> firsts;  // rank of the first of each speaker's ranks
+  std::vector<std::uint32_t> firsts;  // below whom each speaker's ranks hang
   std::unordered_map<std::uint32_t, std::uint32_t> place;
   TreePlace out;
   for (std::uint32_t rank = 0; rank < speakers.size(); ++rank) {
-    const auto [it, fresh] =
-        place.emplace(speakers[rank], static_cast<std::uint32_t>(firsts.size()));
-    if (fresh) firsts.push_back(rank);
-    if (!fresh && firsts[it->second] == self) out.children.push_back(rank);
+    const std::uint32_t speaker = speakers[rank];
+    const auto [it, fresh] = place.emplace(speaker, static_cast<std::uint32_t>(firsts.size()));
+    const bool present = speaker < speakers.size() && speakers[speaker] == speaker;
+    if (fresh) firsts.push_back(present ? speaker : rank);
+    if (rank != self && firsts[it->second] == self) out.children.push_back(rank);
   }
   const std::uint32_t mine = place.at(speakers[self]);
   if (firsts[mine] != self) {

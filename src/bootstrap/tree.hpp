@@ -28,10 +28,10 @@ struct TreePlace {
   bool operator==(const TreePlace&) const = default;
 };
 
-/// The place of `self` in a tree in which ranks with the same speaker hang below the first of them,
-/// and these first ones form a k-ary tree in order of rank.
-/// \param speakers  by rank: equal for ranks of which one speaks for the others
-/// Cost  O(ranks)
+/// The place of `self` in a tree in which ranks with the same speaker hang below it (below the
+/// first of them where it is not one of them), and those form a k-ary tree in order of the lowest
+/// rank below each: the tree along which the ranks have joined. \param speakers  by rank: equal for
+/// ranks of which one speaks for the others Cost  O(ranks)
 TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> speakers,
                        std::uint32_t arity);
 

@@ -37,7 +37,8 @@ TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
     const std::uint64_t hosts = 1 + prng.Below(size);
     std::vector<std::uint32_t> speakers = Alone(size);
     if (prng.Chance(0.7))
-      for (std::uint32_t& one : speakers) one = static_cast<std::uint32_t>(prng.Below(hosts));
+      for (std::uint32_t& one : speakers)
+        one = size + static_cast<std::uint32_t>(prng.Below(hosts));  // none of them
     std::vector<TreePlace> places;
     for (std::uint32_t rank = 0; rank < size; ++rank)
       places.push_back(PlaceInGroup(rank, speakers, arity));
@@ -52,6 +53,14 @@ TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
     }
     EXPECT_EQ(edges, size - 1) << "seed " << seed;
   }
+}
+
+TEST(Tree, RanksHangBelowTheirSpeakerWhicheverOfThemThatIs) {
+  const std::vector<std::uint32_t> speakers = {2, 2, 2, 3, 3};
+  EXPECT_EQ(PlaceInGroup(2, speakers, 8), (TreePlace{{}, {0, 1, 3}}));
+  EXPECT_EQ(PlaceInGroup(0, speakers, 8), (TreePlace{2, {}}));
+  EXPECT_EQ(PlaceInGroup(3, speakers, 8), (TreePlace{2, {4}}));
+  EXPECT_EQ(PlaceInGroup(4, speakers, 8), (TreePlace{3, {}}));
 }
 
 TEST(Tree, IsAsDeepAsTheLogarithm) {

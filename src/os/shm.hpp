@@ -29,6 +29,8 @@ class Shm {
 
   std::span<std::byte> bytes() const { return bytes_; }
   const Fd& fd() const { return fd_; }
+  /// The mapping stays.
+  void CloseDescriptor() { fd_ = Fd(); }
 
   /// Brings the pages of [offset, offset + count) in now; a first touch later costs about 3 us a
   /// page. A hint: where the kernel cannot (before Linux 5.14), the pages come when they are

@@ -44,6 +44,7 @@ class Puppet final : public Machine {
   }
   std::optional<Instant> Deadline() const override { return deadline; }
   bool Finished() const override { return false; }
+  bool Accepting() const override { return accepting; }
 
   void Do(Action action) { Emit(std::move(action)); }
   void Say(LineId line, std::string_view text) {
@@ -61,6 +62,7 @@ class Puppet final : public Machine {
   std::map<LineId, std::string> closed;
   Descriptors descriptors;
   int ticks = 0;
+  bool accepting = true;
   std::optional<Instant> deadline;
 };
 
@@ -176,6 +178,35 @@ TEST_P(Talk, BytesGoBothWaysInOrder) {
   EXPECT_EQ(driver->counters().lines_accepted, 1u);
   EXPECT_EQ(driver->counters().bytes_sent, 2 * all.size());
   EXPECT_EQ(driver->counters().bytes_received, 2 * all.size());
+}
+
+TEST_P(Talk, CallersWaitWhileTheMachineAcceptsNobody) {
+  Introduce();
+  host->accepting = false;
+  driver->Nudge(host_id);
+  Settle();
+  const SocketAddress to = ToSocketAddress(address);
+  std::vector<Fd> callers;
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(callers.back().get(), to.get(), to.bytes), 0);
+    ASSERT_EQ(::write(callers.back().get(), "word", 4), 4);
+  }
+  Settle();
+  EXPECT_EQ(host->accepted.size(), 1u) << "they are in the kernel's queue";
+  host->on_event = [&](const Event& event) {  // has room for one
+    if (std::holds_alternative<Accepted>(event)) host->accepting = false;
+  };
+  host->accepting = true;
+  driver->Nudge(host_id);
+  Settle();
+  ASSERT_EQ(host->accepted.size(), 2u);
+  EXPECT_EQ(host->Heard(host->accepted.back()), "word");
+  host->on_event = {};
+  host->accepting = true;
+  driver->Nudge(host_id);
+  Await("the others",
+        [&] { return host->accepted.size() == 4 && host->Heard(host->accepted.back()) == "word"; });
 }
 
 TEST_P(Talk, MuchMoreThanTheKernelHoldsArrivesWhole) {

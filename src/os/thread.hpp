@@ -1,10 +1,46 @@
 // What a library owes the program in whose process it runs a thread.
 #pragma once
+#include <cstdint>
+#include <span>
+
+#include "ringlet/status.hpp"
 
 namespace ringlet::os {
+
+/// CPUs that follow each other.
+struct CpuRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;  ///< inclusive
+};
 
 /// For a thread of ours, first thing: signals go to the program's own threads, and the thread has a
 /// name in ps and gdb (at most 15 characters are kept).
 void BecomeServiceThread(const char* name);
+
+/// Has the calling thread run on these CPUs alone. For threads of ours only: where the program's
+/// own may run is the program's affair.
+/// Errors  kInvalidArgument  no CPU;  kSystem  the process may run on none of these
+Status RunOn(std::span<const CpuRange> cpus);
+
+/// While it lives, pages that the calling thread touches first come from `numa_node` where that has
+/// room. Where the kernel does not let us (a container may forbid it), or there is no such node,
+/// they come from where they always do. The policy that the thread had before is its own again
+/// after; so this may be used on threads of the program.
+class MemoryNear {
+ public:
+  explicit MemoryNear(std::uint32_t numa_node);
+  ~MemoryNear();
+  MemoryNear(const MemoryNear&) = delete;
+  MemoryNear& operator=(const MemoryNear&) = delete;
+
+  /// Whether the kernel agreed.
+  bool in_force() const { return in_force_; }
+  static constexpr std::uint32_t kNodesMax = 1024;  ///< as many as a kernel can have
+
+ private:
+  bool in_force_ = false;
+  int mode_before_ = 0;
+  std::uint64_t nodes_before_[kNodesMax / 64] = {};
+};
 
 }  // namespace ringlet::os

@@ -1,8 +1,12 @@
 #include "os/thread.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -24,6 +28,62 @@ TEST(Thread, LeavesSignalsToTheProgramButNotItsOwnFaults) {
   sigset_t ours;
   pthread_sigmask(SIG_BLOCK, nullptr, &ours);
   EXPECT_EQ(sigismember(&ours, SIGTERM), 0);
+}
+
+cpu_set_t Affinity() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  return set;
+}
+
+std::uint32_t LastCpuOf(const cpu_set_t& set) {
+  std::uint32_t last = 0;
+  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) last = cpu;
+  return last;
+}
+
+TEST(Thread, RunsOnTheCpusThatItIsGivenAndNoOtherThreadDoes) {
+  const cpu_set_t before = Affinity();
+  const std::uint32_t cpu = LastCpuOf(before);
+  std::thread([&] {
+    const CpuRange one{cpu, cpu};
+    ASSERT_TRUE(RunOn({&one, 1}).ok());
+    const cpu_set_t now = Affinity();
+    EXPECT_EQ(CPU_COUNT(&now), 1);
+    EXPECT_TRUE(CPU_ISSET(cpu, &now));
+  }).join();
+  const cpu_set_t after = Affinity();
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(Thread, CpusThatAreNotThereAreRefusedAndNothingChanges) {
+  std::thread([] {
+    const cpu_set_t before = Affinity();
+    const CpuRange none{60'000, 60'001};
+    EXPECT_EQ(RunOn({&none, 1}).error().code, Code::kSystem);
+    EXPECT_EQ(RunOn({}).error().code, Code::kInvalidArgument);
+    const cpu_set_t after = Affinity();
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  }).join();
+}
+
+int MemoryPolicy() {
+  int mode = -1;
+  syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0);
+  return mode;
+}
+
+TEST(Thread, MemoryIsNearOnlyAsLongAsAskedFor) {
+  const int before = MemoryPolicy();
+  {
+    const MemoryNear near(0);
+    EXPECT_EQ(MemoryPolicy(), near.in_force() ? MPOL_PREFERRED : before);
+    const MemoryNear nowhere(MemoryNear::kNodesMax);
+    EXPECT_FALSE(nowhere.in_force());
+  }
+  EXPECT_EQ(MemoryPolicy(), before);
 }
 
 }  // namespace

@@ -37,12 +37,14 @@ class Probe final : public Machine {
   }
   std::optional<Instant> Deadline() const override { return deadline; }
   bool Finished() const override { return false; }
+  bool Accepting() const override { return accepting; }
   using Machine::Emit;
 
   std::vector<std::string> log;  // "25 us: connected"
   Slice data;                    // received last
   Address from;                  // accepted last
   std::optional<Instant> deadline;
+  bool accepting = true;
 
  private:
   void Log(const std::string& text) {
@@ -103,6 +105,43 @@ TEST(Model, BetweenHostsADialTakesTwoLatenciesAndInsideOneLess) {
   const NodeId near = model.Add(0, Sends(Model::AddressOf(0, 1), {}), microseconds(100));
   model.Run();
   EXPECT_THAT(model.log(near), ElementsAre("110 us: connected"));
+}
+
+TEST(Model, WhoCallsAMachineThatAcceptsNobodyWaitsWithAllItSays) {
+  Model model;
+  const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
+    // Room for one at a time, until that one has said two messages.
+    if (std::holds_alternative<Accepted>(event)) probe.accepting = false;
+    if (!probe.log.empty() && probe.log.size() % 3 == 0) probe.accepting = true;
+  });
+  model.probe(home).accepting = false;
+  model.Add(1, Sends(Model::AddressOf(0, 1), {1, 2}));
+  model.Add(2, Sends(Model::AddressOf(0, 1), {3, 4}));
+  const NodeId doomed = model.Add(3, Sends(Model::AddressOf(0, 1), {5, 6}));
+  model.Run();
+  EXPECT_THAT(model.log(home), IsEmpty());
+  EXPECT_THAT(model.log(doomed), ElementsAre("40 us: connected"));
+  model.network.Kill(doomed, microseconds(500));
+  ASSERT_TRUE(model.network.Run(microseconds(900)));
+  model.probe(home).accepting = true;
+  model.network.Nudge(home, Network::kOrigin + microseconds(1000));
+  model.Run();
+  EXPECT_THAT(
+      model.log(home),
+      ElementsAre("1000 us: accepted", "1000 us: 1 bytes", "1000 us: 2 bytes", "1000 us: accepted",
+                  "1000 us: 3 bytes", "1000 us: 4 bytes", "1000 us: accepted", "1000 us: 5 bytes",
+                  "1000 us: 6 bytes", "1000 us: connection closed by the peer"));
+}
+
+TEST(Model, WhoWaitsToBeAcceptedHearsThatTheMachineDied) {
+  Model model;
+  const NodeId home = model.Add(0);
+  model.probe(home).accepting = false;
+  const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {1}));
+  model.network.Kill(home, microseconds(200));
+  model.Run();
+  EXPECT_THAT(model.log(home), IsEmpty());
+  EXPECT_EQ(model.log(caller).back(), "220 us: connection closed by the peer");
 }
 
 TEST(Model, AMessageCrossesTwoCardsAndWaitsForThoseBefore) {

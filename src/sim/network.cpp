@@ -85,6 +85,10 @@ void Network::Die(NodeId node) {
   nodes_[node].dead = true;
   if (const auto held = held_.extract(node))
     for (const Due& due : held.mapped()) Discard(due);
+  nodes_[node].crowded = false;
+  if (const auto queue = queues_.extract(node))
+    for (const auto& [end, dues] : queue.mapped().waiting)
+      for (const Due& due : dues) Discard(due);
 }
 
 void Network::Continue(NodeId node) {
@@ -198,8 +202,48 @@ Instant Network::CostOf(const Due& due) const {
 void Network::Handle(const Due& due) {
   if (!IsOfLine(due.what)) {
     cause_ = nodes_[due.target].depth;  // time passes at the end of all that has happened here
-    return Deliver(due.target, Tick{});
+    Deliver(due.target, Tick{});
+  } else if (!MustWait(due)) {
+    HandleOfLine(due);
   }
+  if (nodes_[due.target].crowded) Welcome(due.target);
+}
+
+// The kernel's part of a connection that the process has no room for: it is made, and what comes on
+// it is kept.
+bool Network::MustWait(const Due& due) {
+  Node& node = nodes_[due.target];
+  const EndId end = parcels_[due.parcel].end;
+  if (due.what == What::kAccepted && !node.machine->Accepting()) {
+    node.crowded = true;
+    Queue& queue = queues_[due.target];
+    queue.callers.push_back(end);
+    queue.waiting[end].push_back(due);
+    return true;
+  }
+  if (!node.crowded) return false;
+  Queue& queue = queues_.at(due.target);
+  const auto waiting = queue.waiting.find(end);
+  if (waiting == queue.waiting.end()) return false;
+  waiting->second.push_back(due);
+  return true;
+}
+
+void Network::Welcome(NodeId id) {
+  while (nodes_[id].crowded && nodes_[id].machine->Accepting()) {
+    Queue& queue = queues_.at(id);
+    const EndId end = queue.callers.front();
+    queue.callers.pop_front();
+    const auto node = queue.waiting.extract(end);
+    if (queue.callers.empty()) {
+      nodes_[id].crowded = false;
+      queues_.erase(id);
+    }
+    for (const Due& due : node.mapped()) HandleOfLine(due);
+  }
+}
+
+void Network::HandleOfLine(const Due& due) {
   Parcel parcel = Take(due.parcel);
   // A line that was hung up on in the meantime has nobody who would hear.
   if (!lines_.Is(parcel.end, due.target, parcel.line)) return;

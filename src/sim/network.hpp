@@ -2,6 +2,7 @@
 // from one seed. The same seed gives the same run, event for event; trace() is its fingerprint.
 // What is modelled and what is not: docs/simulation.md.
 #pragma once
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -120,6 +121,12 @@ class Network {
     std::uint32_t depth = 0;
     std::uint32_t queued = 0;  // events that wait for its processor
     bool started = false, dead = false, silent = false, stopped = false, slow = false;
+    bool crowded = false;  // some wait in its queue
+  };
+  /// Those who wait until a node accepts them, and what has come of each meanwhile.
+  struct Queue {
+    std::deque<EndId> callers;
+    std::unordered_map<EndId, std::vector<Due>> waiting;
   };
   struct Parcel {  // what is on its way to an end
     SharedBytes owner = {};
@@ -143,6 +150,9 @@ class Network {
   void Enter(Due due);
   Instant CostOf(const Due& due) const;
   void Handle(const Due& due);
+  bool MustWait(const Due& due);
+  void HandleOfLine(const Due& due);
+  void Welcome(NodeId node);
   Event EventOf(What what, Parcel& parcel, const Node& node);
   void Deliver(NodeId node, const Event& event);
   void Apply(NodeId node, Action& action);
@@ -175,6 +185,7 @@ class Network {
   std::map<Address, NodeId> listeners_;                // of other kinds
   std::map<NodeId, std::vector<Due>> held_;            // of those that are stopped
   std::unordered_map<NodeId, Instant> cpu_per_event_;  // of those that are slow
+  std::unordered_map<NodeId, Queue> queues_;           // of those that are crowded
   std::vector<std::string> notes_;
   std::function<void(NodeId)> observer_;
 };

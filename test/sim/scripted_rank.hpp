@@ -36,6 +36,7 @@ class ScriptedRank final : public Machine {
     return deadline;
   }
   bool Finished() const override { return member_->Finished(); }
+  bool Accepting() const override { return member_->Accepting(); }
 
   const bootstrap::Member& member() const { return *member_; }
   bootstrap::Member& member() { return *member_; }

@@ -219,6 +219,37 @@ TEST_P(Story, TenThousandStrangersDelayNobody) {
   EXPECT_LE(noisy.network().notes().size(), 33u) << "a line each up to a bound, then a count";
 }
 
+// A thousand members find sixteen places: nobody has to call twice.
+TEST_P(Story, MoreMembersAtOnceThanPlacesWaitTheirTurn) {
+  WorldConfig config = Config(GetParam() == Shape::kTree ? 1000 : 200);
+  config.half_open_max = 16;
+  config.start_spread = Instant(0);
+  World world(config);
+  world.AddAllRanks();
+  Run(world);
+  for (std::size_t i = 0; i < config.size; ++i)
+    ASSERT_TRUE(world.rank(i).succeeded()) << Why(world, i);
+  EXPECT_TRUE(world.network().notes().empty()) << world.network().notes().front();
+  EXPECT_EQ(world.network().traffic(world.root()).accepted, config.size);
+}
+
+// And with ten thousand silent strangers in the queue before them they wait, but not for ever.
+TEST_P(Story, StrangersThatFillEveryPlaceMakeRoomAfterAMoment) {
+  WorldConfig config = Config(32);
+  config.half_open_max = 1000;
+  World world(config);
+  for (int i = 0; i < 10'000; ++i)
+    world.network().Add(
+        std::make_unique<Stranger>(Stranger::Manner::kSilent, World::RootAddress(), i), {},
+        Instant(0));
+  world.AddAllRanks();
+  Run(world);
+  for (std::size_t i = 0; i < 32; ++i) {
+    ASSERT_TRUE(world.rank(i).succeeded()) << Why(world, i);
+    EXPECT_LE(world.rank(i).ended(), Network::kOrigin + 10 * Callers::kHurry + milliseconds(200));
+  }
+}
+
 TEST_P(Story, AMemberThatLeavesEarlyIsNotMissedUntilItIsNeeded) {
   World world(Config(5));
   world.AddAllRanks();

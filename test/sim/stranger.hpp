@@ -74,6 +74,7 @@ class Recorded final : public Machine {
   }
   std::optional<Instant> Deadline() const override { return inner_->Deadline(); }
   bool Finished() const override { return inner_->Finished(); }
+  bool Accepting() const override { return inner_->Accepting(); }
   Machine& inner() { return *inner_; }
 
  private:

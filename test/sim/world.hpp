@@ -24,7 +24,8 @@ struct WorldConfig {
   bool speakers = false;  ///< the first rank of each host of four speaks for it
   std::uint32_t roots = 1;
   bool encrypt = false;
-  std::uint32_t ranks_per_host = 0;  ///< 0: nobody has a host
+  std::uint32_t ranks_per_host = 0;    ///< 0: nobody has a host
+  std::size_t half_open_max = 32'768;  ///< of the roots
 };
 
 inline Secret SecretOf(std::uint64_t seed) {
@@ -47,6 +48,7 @@ class World {
       root.pid = 1;
       root.silence_max = config.silence_max;
       root.lines.encrypt = config.encrypt;
+      root.half_open_max = config.half_open_max;
       roots_.push_back(network_.Add(std::make_unique<bootstrap::Root>(root), RootAddress(index),
                                     Instant(0), HostOf(index)));
     }
