@@ -149,13 +149,6 @@ Error Refuse(std::size_t number, std::string_view line) {
 
 }  // namespace
 
-std::uint32_t NvLinksMax(std::uint32_t compute_capability) {
-  if (compute_capability < 60) return 0;
-  if (compute_capability < 70) return 4;
-  if (compute_capability < 80) return 6;
-  return compute_capability < 90 ? 12 : 18;
-}
-
 std::optional<std::uint32_t> MloPartOf(std::string_view name) {
   constexpr std::string_view kWord = "MLOPart";
   constexpr std::size_t kDigitsMax = 4;

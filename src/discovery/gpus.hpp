@@ -42,11 +42,6 @@ class GpuSource {
   virtual Result<GpuReport> Read() = 0;
 };
 
-/// The generations of NVIDIA's GPUs differ in how many NVLinks they can have.
-/// Source  NCCL asks for that many: none below 6.0, 4 below 7.0, 6 below 8.0, 12 below 9.0,
-/// else 18.
-std::uint32_t NvLinksMax(std::uint32_t compute_capability);
-
 /// Which half of a GPU that is split in two, out of its name.
 /// Source  NCCL reads the number after "MLOPart".
 std::optional<std::uint32_t> MloPartOf(std::string_view name);

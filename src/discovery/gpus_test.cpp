@@ -47,15 +47,6 @@ TEST(GpusTest, ABadLineIsNamed) {
   EXPECT_THAT(ParseGpuText("ringlet-gpus 1\n# nothing\n").value().gpus, IsEmpty());
 }
 
-TEST(GpusTest, LinksOfEachGeneration) {
-  EXPECT_EQ(NvLinksMax(52), 0u);
-  EXPECT_EQ(NvLinksMax(60), 4u);
-  EXPECT_EQ(NvLinksMax(70), 6u);
-  EXPECT_EQ(NvLinksMax(86), 12u);
-  EXPECT_EQ(NvLinksMax(90), 18u);
-  EXPECT_EQ(NvLinksMax(103), 18u);
-}
-
 TEST(GpusTest, HalvesAreToldByName) {
   EXPECT_EQ(MloPartOf("NVIDIA B300 MLOPart1"), 1u);
   EXPECT_EQ(MloPartOf("NVIDIA B300 MLOPart 0 x"), 0u);

@@ -8,6 +8,8 @@
 
 #include "base/text.hpp"
 #include "os/shared_library.hpp"
+#include "topology/known_devices.hpp"
+#include "topology/xml_reader.hpp"
 
 namespace ringlet::discovery {
 namespace {
@@ -16,6 +18,7 @@ using topology::BusId;
 using topology::C2cLink;
 using topology::Fabric;
 using topology::GpuLink;
+using topology::NvLinksMax;
 
 // NVML's binary interface: sizes and numbers, which never change for a name once published.
 
@@ -137,10 +140,8 @@ std::string TextIn(const std::array<char, N>& buffer) {
 
 /// The address of a neighbour; empty where the driver hides it, as from a virtual machine.
 std::optional<BusId> AddressIn(const PciInfo& info, bool old) {
-  // Drivers write 0FFFFFFF:FF:FF.0 of a switch outside a virtual machine; NCCL's files keep it.
-  constexpr std::uint32_t kHiddenDomain = 0x0fffffff;
   const Result<BusId> bus = BusId::Parse(old ? TextIn(info.bus_id_legacy) : TextIn(info.bus_id));
-  if (!bus.ok() || bus->domain() >= kHiddenDomain) return std::nullopt;
+  if (!bus.ok() || IsHidden(*bus)) return std::nullopt;
   return *bus;
 }
 

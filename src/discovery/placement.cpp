@@ -33,4 +33,30 @@ std::uint32_t NumaOf(const topology::HostView& host, const CpuSet& allowed,
   return candidates[local_rank % candidates.size()];
 }
 
+std::optional<std::uint32_t> FindGpu(const topology::HostView& host, std::uint32_t number) {
+  const auto gpu = std::find_if(host.gpus.begin(), host.gpus.end(),
+                                [&](const topology::Gpu& one) { return one.dev == number; });
+  if (gpu == host.gpus.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(gpu - host.gpus.begin());
+}
+
+std::optional<std::uint32_t> NumaOfGpu(const topology::HostView& host, std::uint32_t gpu,
+                                       const CpuSet& allowed) {
+  const auto numa = host.NumaIndexOf({topology::PartKind::kGpu, gpu});
+  if (!numa) return std::nullopt;
+  const topology::NumaNode& node = host.numa_nodes[*numa];
+  if (!allowed.empty() && node.cpus.CountCommon(allowed) == 0) return std::nullopt;
+  return node.id;
+}
+
+CpuSet CpusNear(const topology::HostView& host, std::uint32_t numa, const CpuSet& allowed) {
+  CpuSet near, all;
+  for (const topology::NumaNode& node : host.numa_nodes) {
+    all = all.JoinedWith(node.cpus);
+    if (node.id == numa) near = node.cpus;
+  }
+  if (near == all) return {};
+  return allowed.empty() ? near : near.CommonWith(allowed);
+}
+
 }  // namespace ringlet::discovery

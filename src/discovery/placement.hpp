@@ -1,6 +1,7 @@
 // On which NUMA node a rank lives.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "os/file_tree.hpp"
 #include "topology/host_view.hpp"
@@ -17,5 +18,18 @@ Result<topology::CpuSet> AllowedCpus(const os::FileTree& files);
 /// spread. `host` has passed Check.
 std::uint32_t NumaOf(const topology::HostView& host, const topology::CpuSet& allowed,
                      std::uint32_t local_rank);
+
+/// Index of the GPU that NVML numbers `number`.
+std::optional<std::uint32_t> FindGpu(const topology::HostView& host, std::uint32_t number);
+
+/// Id of the node of host.gpus[gpu]; empty where it is unknown, or has none of `allowed` while that
+/// is not empty.
+std::optional<std::uint32_t> NumaOfGpu(const topology::HostView& host, std::uint32_t gpu,
+                                       const topology::CpuSet& allowed);
+
+/// The CPUs of a node that are `allowed`, or all of them where that is empty. Empty where a thread
+/// need not be placed (there is no other node) or cannot be.
+topology::CpuSet CpusNear(const topology::HostView& host, std::uint32_t numa,
+                          const topology::CpuSet& allowed);
 
 }  // namespace ringlet::discovery

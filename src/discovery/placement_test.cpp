@@ -49,5 +49,37 @@ TEST(PlacementTest, TheMaskIsReadFromTheThreadThenTheProcess) {
   EXPECT_FALSE(AllowedCpus(FileTree::Open("/").value())->empty());
 }
 
+topology::HostView TwoNodesWithGpus() {
+  topology::HostView host;
+  host.numa_nodes = {{0, CpuSet::Of(0, 3), 0, {}}, {5, CpuSet::Of(4, 7), 0, {}}};
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    host.pci.push_back({.parent = {topology::PartKind::kNuma, i},
+                        .bus = topology::BusId::Of(0, static_cast<std::uint8_t>(i + 1), 0, 0)});
+    host.gpus.push_back({.pci = i, .dev = 1 - i, .gcn = ""});
+  }
+  return host;
+}
+
+TEST(PlacementTest, ARankOnAGpuIsAtItsNodeUnlessItMayNotRunThere) {
+  const topology::HostView host = TwoNodesWithGpus();
+  EXPECT_EQ(FindGpu(host, 0), 1u);
+  EXPECT_EQ(FindGpu(host, 1), 0u);
+  EXPECT_EQ(FindGpu(host, 2), std::nullopt);
+  EXPECT_EQ(NumaOfGpu(host, 1, {}), 5u);
+  EXPECT_EQ(NumaOfGpu(host, 0, {}), 0u);
+  EXPECT_EQ(NumaOfGpu(host, 1, CpuSet::Of(7, 9)), 5u);
+  EXPECT_EQ(NumaOfGpu(host, 1, CpuSet::Of(0, 3)), std::nullopt);
+}
+
+TEST(PlacementTest, CpusNearANodeAreThoseThatTheCallerMayUse) {
+  const topology::HostView host = TwoNodesWithGpus();
+  EXPECT_EQ(ToString(CpusNear(host, 5, {})), "4-7");
+  EXPECT_EQ(ToString(CpusNear(host, 5, CpuSet::Of(2, 5))), "4-5");
+  EXPECT_TRUE(CpusNear(host, 5, CpuSet::Of(0, 2)).empty());
+  topology::HostView flat = host;
+  flat.numa_nodes.pop_back();
+  EXPECT_TRUE(CpusNear(flat, 0, {}).empty()) << "there is nowhere else";
+}
+
 }  // namespace
 }  // namespace ringlet::discovery

@@ -21,9 +21,8 @@ std::optional<CpuSet::Range> ParseRange(std::string_view text) {
 }  // namespace
 
 Result<CpuSet> CpuSet::Parse(std::string_view list) {
-  CpuSet set;
   const std::string_view trimmed = Trim(list);
-  if (trimmed.empty()) return set;
+  if (trimmed.empty()) return CpuSet();
   std::vector<Range> ranges;
   for (const std::string_view part : Split(trimmed, ',')) {
     const std::optional<Range> range = ParseRange(Trim(part));
@@ -34,6 +33,11 @@ Result<CpuSet> CpuSet::Parse(std::string_view list) {
     }
     ranges.push_back(*range);
   }
+  return OfRanges(std::move(ranges));
+}
+
+CpuSet CpuSet::OfRanges(std::vector<Range> ranges) {
+  CpuSet set;
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.first < b.first; });
   for (const Range& range : ranges) {
@@ -87,20 +91,30 @@ bool CpuSet::Contains(std::uint32_t cpu) const {
 }
 
 std::size_t CpuSet::CountCommon(const CpuSet& other) const {
-  std::size_t count = 0;
+  return CommonWith(other).Count();
+}
+
+CpuSet CpuSet::CommonWith(const CpuSet& other) const {
+  CpuSet common;
   auto a = ranges_.begin();
   auto b = other.ranges_.begin();
   while (a != ranges_.end() && b != other.ranges_.end()) {
     const std::uint32_t first = std::max(a->first, b->first);
     const std::uint32_t last = std::min(a->last, b->last);
-    if (first <= last) count += last - first + 1;
+    if (first <= last) common.ranges_.push_back({first, last});
     if (a->last < b->last) {
       ++a;
     } else {
       ++b;
     }
   }
-  return count;
+  return common;
+}
+
+CpuSet CpuSet::JoinedWith(const CpuSet& other) const {
+  std::vector<Range> all = ranges_;
+  all.insert(all.end(), other.ranges_.begin(), other.ranges_.end());
+  return OfRanges(std::move(all));
 }
 
 std::string ToMask(const CpuSet& set) {

@@ -44,12 +44,15 @@ class CpuSet {
   bool Contains(std::uint32_t cpu) const;
   /// How many CPUs are in both.
   std::size_t CountCommon(const CpuSet& other) const;
+  CpuSet CommonWith(const CpuSet& other) const;
+  CpuSet JoinedWith(const CpuSet& other) const;
   const std::vector<Range>& ranges() const { return ranges_; }
 
   bool operator==(const CpuSet&) const = default;
 
  private:
-  void Append(std::uint32_t cpu);  // above all that are in
+  static CpuSet OfRanges(std::vector<Range> ranges);  // in any order
+  void Append(std::uint32_t cpu);                     // above all that are in
 
   std::vector<Range> ranges_;  // ascending, apart by at least one CPU
 };

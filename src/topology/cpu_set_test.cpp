@@ -46,6 +46,9 @@ TEST(CpuSetTest, CountsAndCompares) {
   EXPECT_EQ(Set("0-3").CountCommon(Set("4-7")), 0u);
   EXPECT_EQ(Set("0,2,4,6").CountCommon(Set("0-7")), 4u);
   EXPECT_EQ(CpuSet::Of(2, 5), Set("2-5"));
+  EXPECT_EQ(ToString(Set("0-15,32-47").CommonWith(Set("8-40,45"))), "8-15,32-40,45");
+  EXPECT_EQ(ToString(Set("0-15,32-47").JoinedWith(Set("8-31,50"))), "0-47,50");
+  EXPECT_EQ(ToString(Set("").JoinedWith(Set("3"))), "3");
 }
 
 TEST(CpuSetTest, CodecRoundTripsAndRefusesDisorder) {

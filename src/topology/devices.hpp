@@ -14,9 +14,10 @@ namespace ringlet::topology {
 /// What a rank says that it runs on.
 struct RankDevice {
   Rank rank{};
-  std::uint64_t host = 0;  ///< HostView::identity
-  std::string host_name;   ///< for people
-  BusId bus;
+  std::uint64_t host = 0;                  ///< HostView::identity
+  std::string host_name;                   ///< for people
+  std::uint32_t number = 0;                ///< as the caller numbers it
+  std::optional<BusId> bus = {};           ///< of a GPU that the host is known to have
   std::optional<std::uint32_t> half = {};  ///< of a split GPU: halves are devices
 };
 

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 std::vector<RankDevice> Devices(std::uint32_t hosts, std::uint32_t each) {
   std::vector<RankDevice> devices;
   for (std::uint32_t i = 0; i < hosts * each; ++i)
-    devices.push_back({Rank{i}, i / each, "node" + std::to_string(i / each),
+    devices.push_back({Rank{i}, i / each, "node" + std::to_string(i / each), i % each,
                        BusId::Of(0, static_cast<std::uint8_t>(i % each), 0, 0)});
   return devices;
 }
@@ -31,6 +31,17 @@ TEST(DevicesTest, BothRanksTheHostAndTheDeviceAreNamed) {
   EXPECT_THAT(status.error().message,
               HasSubstr("ranks 9 and 13 are both on GPU 0000:01:00.0 of host \"node1\""));
   EXPECT_TRUE(CheckDevices(devices, true).ok());
+}
+
+TEST(DevicesTest, WhereNoGpuIsKnownTheNumberCounts) {
+  std::vector<RankDevice> devices = Devices(2, 2);
+  for (RankDevice& device : devices) device.bus.reset();
+  EXPECT_TRUE(CheckDevices(devices, false).ok());
+  devices[3].number = 0;
+  EXPECT_THAT(CheckDevices(devices, false).error().message,
+              HasSubstr("ranks 2 and 3 are both on device 0 of host \"node1\""));
+  devices[2].bus = BusId{0};  // the address 0 is another thing than the number 0
+  EXPECT_TRUE(CheckDevices(devices, false).ok());
 }
 
 TEST(DevicesTest, HalvesAreDevices) {

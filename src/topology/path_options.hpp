@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/env_map.hpp"
+#include "base/settings.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 
@@ -73,6 +73,6 @@ struct PathOptions {
 };
 
 /// Errors  kInvalidArgument  names the variable, its value and what it may be
-Result<PathOptions> ReadPathOptions(const EnvMap& environment);
+Result<PathOptions> ReadPathOptions(const Settings& settings);
 
 }  // namespace ringlet::topology

@@ -19,6 +19,7 @@ constexpr std::uint32_t kCountMax = 16'384;
 constexpr std::uint32_t kNicGbit = 200;
 constexpr std::uint32_t kNicGbitMax = 100'000;
 constexpr std::uint32_t kCpusOfANode = 16;
+constexpr std::uint32_t kCpusOfAHostMax = 8192;  // as many as a mask in a file can name
 
 enum class ItemKind : std::uint8_t { kHost, kNuma, kSwitch, kGpu, kNic };
 
@@ -245,13 +246,15 @@ class SyntheticBuilder {
   }
 
   Status AddNode(const std::vector<Item>& items) {
+    if (cpus_ == kCpusOfAHostMax)
+      return Refuse(items.front().column, fmt::format("a host has at most {} NUMA nodes",
+                                                      kCpusOfAHostMax / kCpusOfANode));
     NumaNode node;
     node.id = numa_id_++;
     node.cpus = CpuSet::Of(cpus_, cpus_ + kCpusOfANode - 1);
     cpus_ += kCpusOfANode;
     if (host_ > 1) node.host = host_;
     if (host_ == 1) view_.identity = 1;
-    if (cpus_ > CpuSet::kCpuMax) return Refuse(items.front().column, "there are too many nodes");
     view_.numa_nodes.push_back(std::move(node));
     return AddItems(items, {PartKind::kNuma, Last(view_.numa_nodes)});
   }

@@ -88,5 +88,13 @@ TEST(SyntheticTest, IsBounded) {
   EXPECT_THAT(ErrorOf(deep), HasSubstr("too deep"));
 }
 
+TEST(SyntheticTest, AHostHasNoMoreNodesThanAMaskOfCpusCanName) {
+  EXPECT_EQ(ParseSynthetic("512x(numa: gpu)")->numa_nodes.size(), 512u);
+  EXPECT_EQ(ParseSynthetic("2x(host: 512x(numa: gpu))")->numa_nodes.size(), 1024u);
+  const auto many = ParseSynthetic("513x(numa: gpu)");
+  ASSERT_FALSE(many.ok());
+  EXPECT_NE(many.error().message.find("at most 512 NUMA nodes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ringlet::topology

@@ -314,6 +314,21 @@ class ViewReader {
     return std::nullopt;
   }
 
+  /// Empty where the other end is not visible.
+  std::optional<BusId> ReadTarget(XmlElement& element, std::string_view text) {
+    const Result<BusId> bus = BusId::Parse(text);
+    if (text != kNotVisible && !(bus.ok() && IsHidden(*bus))) return element.Bus("target");
+    element.LongText("target");
+    constexpr std::string_view kHidden = "fffffff:ff:ff.0";  // as dumps have it
+    if (text != kNotVisible && text != kHidden)
+      element.Say(Severity::kNote, "hidden-target", "target",
+                  fmt::format("{} is what a driver says of a neighbour that it does not show, but "
+                              "no dump spells it so",
+                              Printable(text, kShownBytesMax)),
+                  fmt::format("write {}", kHidden));
+    return std::nullopt;
+  }
+
   void ReadLink(pugi::xml_node node, const XmlElement& gpu, std::string_view name) {
     std::vector<GpuLink>& links = view().gpus[gpu.part().index].links;
     if (links.size() == HostView::kLinksMax) return Keep(node, gpu, "too many links of one GPU");
@@ -323,11 +338,7 @@ class ViewReader {
     XmlElement element(context_, node, path, {PartKind::kGpuLink, gpu.part().index, Next(links)});
     GpuLink link;
     link.kind = name == "xgmi" ? GpuLinkKind::kXgmi : GpuLinkKind::kNvLink;
-    if (target == kNotVisible) {
-      element.LongText("target");
-    } else {
-      link.target = element.Bus("target");
-    }
+    link.target = ReadTarget(element, target);
     if (!node.attribute("count"))
       element.Say(Severity::kError, "no-count", "", "count is missing",
                   "write how many links there are, or NCCL stops");

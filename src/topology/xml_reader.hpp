@@ -25,6 +25,10 @@ inline constexpr std::size_t kXmlDepthMax = 128;
 
 /// What NCCL writes for a neighbour that it cannot see.
 inline constexpr std::string_view kNotVisible = "fffffff:ffff:ff";
+/// Drivers say 0FFFFFFF:FF:FF.0 of what they do not show, such as NVSwitches in a virtual machine.
+constexpr bool IsHidden(BusId bus) {
+  return bus.domain() >= 0x0fff'ffff;
+}
 
 struct XmlReading {
   /// Empty where the text is no topology at all; `findings` then holds the error that says why.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/prng.hpp"
+
 namespace ringlet::topology {
 namespace {
 
@@ -227,6 +229,57 @@ TEST(XmlReaderTest, PciIsOnlySoDeep) {
   ASSERT_TRUE(reading.view);
   EXPECT_EQ(reading.view->pci.size(), HostView::kDepthMax);
   EXPECT_EQ(reading.view->unknown_elements.size(), 1u);
+}
+
+TEST(XmlReaderTest, NeighboursThatADriverHidesAreNotVisible) {
+  const XmlReading reading =
+      ReadXml(InPci("<gpu><nvlink target='0FFFFFFF:FF:FF.0' count='4'/>"
+                    "<nvlink target='fffffff:ffff:ff' count='4'/><nvlink target='fffffff:ff:ff.0' "
+                    "count='4'/><nvlink target='ffffffff:00:00.0' "
+                    "count='4'/><nvlink target='0000:11:00.0' count='4'/></gpu>"),
+              "");
+  ASSERT_TRUE(reading.view);
+  const std::vector<GpuLink>& links = reading.view->gpus[0].links;
+  ASSERT_EQ(links.size(), 5u);
+  for (const std::size_t hidden : {0u, 1u, 2u, 3u}) EXPECT_EQ(links[hidden].target, std::nullopt);
+  EXPECT_EQ(links[4].target, BusId::Of(0, 0x11, 0, 0));
+  ASSERT_EQ(reading.findings.size(), 2u);
+  EXPECT_EQ(reading.findings[0].rule, "hidden-target");
+  EXPECT_EQ(reading.findings[0].severity, Severity::kNote);
+}
+
+TEST(XmlReaderTest, AFileOf100MegabytesIsRefusedUnread) {
+  std::string text = "<system version='1'>";
+  text.resize(std::size_t{100} << 20, ' ');
+  const XmlReading reading = ReadXml(text, "");
+  EXPECT_FALSE(reading.view);
+  ASSERT_EQ(reading.findings.size(), 1u);
+  EXPECT_EQ(reading.findings[0].rule, "too-large");
+}
+
+TEST(XmlReaderTest, NestingTenThousandDeepIsRefused) {
+  std::string open, close;
+  for (int i = 0; i < 10'000; ++i) {
+    open += "<pci busid='0000:01:00.0'>";
+    close += "</pci>";
+  }
+  for (const auto& [text, rule] : {std::pair("<system>" + open + close + "</system>", "too-deep"),
+                                   std::pair("<system>" + open, "not-xml")}) {
+    const XmlReading reading = ReadXml(text, "");
+    EXPECT_FALSE(reading.view);
+    ASSERT_EQ(reading.findings.size(), 1u);
+    EXPECT_EQ(reading.findings[0].rule, rule);
+  }
+}
+
+TEST(XmlReaderTest, BinaryRubbishIsRefused) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Prng random(seed);
+    std::string text(std::size_t{1} << 20, '\0');
+    for (char& c : text) c = static_cast<char>(random.Next());
+    EXPECT_FALSE(ReadXml(text, "").view) << "seed " << seed;
+    EXPECT_FALSE(ReadXml("<system version='1'><cpu numaid='0'>" + text, "").view) << seed;
+  }
 }
 
 }  // namespace
