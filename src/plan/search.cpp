@@ -3,73 +3,124 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <tuple>
 
-#include "topology/paths.hpp"
+#include "plan/host_memory.hpp"
 
 namespace ringlet::plan {
 namespace {
 
 using topology::Bandwidth;
 using topology::Graph;
-using topology::NodeKind;
 
-/// Id of the NUMA node that a rank hangs off.
-std::uint32_t NumaOf(const Graph& graph, Rank rank) {
-  return graph.at(graph.at(rank).links.front().to).number;
+Error NoPath(Rank from, Rank to) {
+  return {Code::kUnsupported,
+          fmt::format("there is no path from rank {} to rank {}", Index(from), Index(to))};
 }
 
-std::vector<Rank> RingOrder(const Graph& graph) {
-  std::vector<std::uint32_t> lowest(graph.hosts().size(), graph.rank_count());
-  std::vector<Rank> ranks;
+/// Ranks of each host that has any, ascending; hosts in the order of their lowest rank.
+std::vector<std::vector<Rank>> RanksByHost(const Graph& graph) {
+  std::vector<std::uint32_t> position(graph.hosts().size(), graph.rank_count());
+  std::vector<std::vector<Rank>> hosts;
   for (std::uint32_t i = 0; i < graph.rank_count(); ++i) {
-    ranks.push_back(Rank{i});
-    std::uint32_t& of_host = lowest[graph.at(Rank{i}).host];
-    of_host = std::min(of_host, i);
+    std::uint32_t& its = position[graph.at(Rank{i}).host];
+    if (its == graph.rank_count()) {
+      its = static_cast<std::uint32_t>(hosts.size());
+      hosts.emplace_back();
+    }
+    hosts[its].push_back(Rank{i});
   }
-  const auto key = [&](Rank rank) {
-    return std::tuple(lowest[graph.at(rank).host], NumaOf(graph, rank), Index(rank));
-  };
-  std::sort(ranks.begin(), ranks.end(), [&](Rank a, Rank b) { return key(a) < key(b); });
-  return ranks;
+  return hosts;
 }
 
-/// How wide the ways from one rank are: to ranks of its host, and out of its host.
-class Reach {
+class Planner {
  public:
-  Reach(const Graph& graph, Rank rank)
-      : graph_(graph),
-        host_(graph.at(rank).host),
-        widest_(topology::WidestFrom(graph, graph.NodeOf(rank))) {}
+  Planner(const Graph& graph, const SearchLimits& limits)
+      : graph_(graph), limits_(limits), hosts_(RanksByHost(graph)) {}
 
-  Bandwidth To(Rank other) const {
-    return graph_.at(other).host == host_ ? widest_[Position(other)] : Bandwidth();
-  }
-  Bandwidth Outside() const {
-    Bandwidth best;
-    const topology::HostNodes& nodes = graph_.hosts()[host_];
-    for (std::uint32_t i = nodes.first; i < nodes.end; ++i)
-      if (graph_.nodes()[i].kind == NodeKind::kNet) best = std::max(best, widest_[i - nodes.first]);
-    return best;
+  Result<ChannelPlan> Run() {
+    for (const std::vector<Rank>& ranks : hosts_) RINGLET_TRY(Classify(ranks));
+    RINGLET_TRY(CheckWays());
+    const bool twice = !limits_.plain && limits_.channels_max > 1 && TwoCarryMore();
+    ChannelPlan::Options options;
+    options.speeds = Speeds(twice);
+    const auto base = static_cast<std::uint32_t>(options.speeds.size());
+    options.channels = std::clamp(base, limits_.channels_min,
+                                  std::max(limits_.channels_max, limits_.channels_min));
+    // With two channels each has its tree.
+    options.channels_of_a_tree = 1;
+    std::vector<NodeShape> shapes;
+    for (const HostMemory& host : kinds_) shapes.push_back(ShapeOf(host, twice));
+    ChannelPlan plan(std::move(options), std::move(shapes));
+    for (std::size_t i = 0; i < hosts_.size(); ++i) plan.AddNode(kind_of_[i], hosts_[i]);
+    plan.Finish();
+    return plan;
   }
 
  private:
-  std::size_t Position(Rank rank) const {
-    return Index(graph_.NodeOf(rank)) - graph_.hosts()[host_].first;
+  Status Classify(const std::vector<Rank>& ranks) {
+    const auto [at, is_new] =
+        known_.try_emplace(HostMemoryKey(graph_, ranks), static_cast<std::uint32_t>(kinds_.size()));
+    kind_of_.push_back(at->second);
+    if (!is_new) return Ok();
+    kinds_.push_back(LookAt(graph_, ranks, hosts_.size() > 1 && !limits_.plain));
+    if (const auto gap = kinds_.back().gap) return NoPath(ranks[gap->first], ranks[gap->second]);
+    return Ok();
+  }
+
+  // From each host to the next one there must be a way out and in.
+  Status CheckWays() const {
+    if (hosts_.size() == 1) return Ok();
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      const std::size_t next = (i + 1) % hosts_.size();
+      const HostMemory &here = Kind(i), &there = Kind(next);
+      if (here.ways.exit.mb_per_s == 0 || there.ways.entry.mb_per_s == 0)
+        return NoPath(hosts_[i][here.order.back()], hosts_[next][there.order.front()]);
+    }
+    return Ok();
+  }
+
+  const HostMemory& Kind(std::size_t host) const { return kinds_[kind_of_[host]]; }
+
+  Bandwidth Narrowest(bool twice) const {
+    std::optional<Bandwidth> narrowest;
+    for (const HostMemory& kind : kinds_) {
+      Bandwidth its = kind.inside;
+      if (hosts_.size() > 1) {
+        const Ways& ways = twice ? kind.both_ways : kind.ways;
+        its = std::min({its, ways.entry, ways.exit});
+      }
+      if (twice) its = std::min(its, Bandwidth{kind.memory.mb_per_s / 2});
+      narrowest = std::min(narrowest.value_or(its), its);
+    }
+    return narrowest.value_or(Bandwidth());
+  }
+
+  bool TwoCarryMore() const {
+    return hosts_.size() > 1 && 2ull * Narrowest(true).mb_per_s > Narrowest(false).mb_per_s;
+  }
+
+  Bandwidth TreeSpeed() const {
+    Bandwidth speed = Narrowest(false);
+    for (const HostMemory& kind : kinds_) speed = std::min(speed, kind.tree_inside);
+    return speed;
+  }
+
+  std::vector<ChannelSpeed> Speeds(bool twice) const {
+    const std::uint32_t trees = twice ? 2 : 1;
+    const ChannelSpeed one{Narrowest(twice), {TreeSpeed().mb_per_s / trees}};
+    return std::vector<ChannelSpeed>(trees, one);
   }
 
   const Graph& graph_;
-  std::uint32_t host_;
-  std::vector<Bandwidth> widest_;
+  const SearchLimits& limits_;
+  std::vector<std::vector<Rank>> hosts_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> known_;
+  std::vector<HostMemory> kinds_;
+  std::vector<std::uint32_t> kind_of_;  // of each of hosts_
 };
-
-/// The bandwidth of one hop of the ring; 0 where there is no way.
-Bandwidth Hop(const Graph& graph, Rank from, Rank to) {
-  const Reach reach(graph, from);
-  if (graph.at(from).host == graph.at(to).host) return reach.To(to);
-  return std::min(reach.Outside(), Reach(graph, to).Outside());
-}
 
 }  // namespace
 
@@ -78,20 +129,7 @@ Result<ChannelPlan> Search(const Graph& graph, const SearchLimits& limits) {
     return Error{Code::kUnsupported, fmt::format("planning is limited to {} ranks, not {}",
                                                  limits.ranks_max, graph.rank_count())};
   }
-  Channel ring{RingOrder(graph), {}};
-  std::optional<Bandwidth> narrowest;
-  for (std::size_t i = 0; i < ring.ranks.size(); ++i) {
-    const Rank from = ring.ranks[i];
-    const Rank to = ring.ranks[(i + 1) % ring.ranks.size()];
-    const Bandwidth hop = Hop(graph, from, to);
-    if (hop.mb_per_s == 0) {
-      return Error{Code::kUnsupported,
-                   fmt::format("there is no path from rank {} to rank {}", Index(from), Index(to))};
-    }
-    narrowest = std::min(narrowest.value_or(hop), hop);
-  }
-  ring.bandwidth = narrowest.value_or(Bandwidth());
-  return ChannelPlan{{std::move(ring)}};
+  return Planner(graph, limits).Run();
 }
 
 }  // namespace ringlet::plan

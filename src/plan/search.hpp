@@ -1,4 +1,4 @@
-// From a graph to a plan.
+// From a graph of host-memory ranks to a plan.
 #pragma once
 #include <cstdint>
 
@@ -7,22 +7,31 @@
 
 namespace ringlet::plan {
 
-/// Bounds on the work.
+/// Bounds on the work, and what the user wishes.
 struct SearchLimits {
   std::uint32_t ranks_max = std::uint32_t{1} << 24;
+  /// Rings as plain as can be: one channel, NUMA nodes in order.
+  bool plain = false;
+  std::uint32_t channels_min = 1;
+  std::uint32_t channels_max = kChannelsMax;
 };
 
-/// Chooses the channels that collectives will use on `graph`.
+/// Chooses the channels that collectives will use on `graph`, whose ranks are in host memory.
 ///
-/// One ring for now: hosts in the order of their lowest rank, within a host by NUMA node, then by
-/// rank. So each host is entered and left once, and each pair of NUMA nodes is crossed as little as
-/// a ring can. Between hosts a rank uses the interface to which its path is widest.
+/// Hosts come in the order of their lowest rank; within a host a ring goes from NUMA node to NUMA
+/// node, so that it enters and leaves the host where the network is near and crosses each pair of
+/// NUMA nodes as little as a ring can. Where every host has two interfaces that together carry
+/// more, a second channel goes the other way round: it enters by what the first leaves by. A tree
+/// goes from the rank nearest to the network to one rank of each NUMA node, and from these to the
+/// others of the same.
 ///
-/// \return a plan with one channel; its bandwidth is that of the narrowest hop; a single rank's is
-///         that of its own memory.
+/// \return a plan whose channels have the bandwidth of the narrowest hop; a single rank's is that
+/// of
+///         its own memory.
 /// Errors  kUnsupported  more ranks than `limits.ranks_max`, or two neighbours without a path; the
 ///                       message names them
-/// Cost    O(ranks * links of a host); no I/O, no clock, no environment.
+/// Cost    O(ranks + hosts * links of a host); ways are looked for once for hosts that are alike.
+///         No I/O, no clock, no environment.
 /// Same ranks and hosts, same plan, whatever the order in which hosts were given to Build.
 Result<ChannelPlan> Search(const topology::Graph& graph, const SearchLimits& limits);
 

@@ -1,0 +1,257 @@
+#include "plan/best_search.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "topology/bandwidth.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+using topology::PathType;
+
+constexpr std::int64_t kBudgetPattern = 48'000;  // of one pattern, and number of channels
+constexpr std::int64_t kBudgetOne = 4'096;       // of one trial
+// Behind an NVSwitch more channels are hardly any better: what they divide is NICs.
+constexpr std::uint32_t kChannelsBySwitch = 16;
+constexpr std::uint64_t kLooksPerStep = 2;  // SwitchSearch's steps are short
+constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
+constexpr std::uint32_t kLeastMbPerS = 100;
+
+constexpr int kWidenings = 8;  // halvings of what is between found and not found
+
+/// Of the most that a channel can have, in kTotalSteps.
+constexpr std::uint32_t kParts[] = {64, 62, 60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16};
+
+std::vector<Trial> TrialsOf(const Wanted& wanted, const Division& division,
+                            const SystemFacts& facts, const SearchOptions& options) {
+  Trial trial;
+  trial.id = wanted.id;
+  trial.pattern = wanted.pattern;
+  trial.intra_mb_per_s = trial.inter_mb_per_s = division.mb_per_s;
+  trial.type_intra = facts.max_intra;
+  trial.type_inter = facts.max_inter;
+  trial.min_channels = trial.max_channels = division.channels;
+  std::vector<Trial> trials;
+  std::vector<std::uint8_t> crossings = {0};
+  if (wanted.pattern != Pattern::kTree && options.beyond && options.cross_nic != 0)
+    crossings = {0, 2, 1};
+  for (const std::uint8_t cross_nic : crossings) {
+    for (const bool same : {true, false}) {
+      trial.cross_nic = cross_nic;
+      trial.same_channels = same;
+      trials.push_back(trial);
+    }
+  }
+  return trials;
+}
+
+}  // namespace
+
+std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limits,
+                                  std::uint32_t widest) {
+  std::vector<Division> list;
+  for (std::uint32_t channels = range.channels_min; channels <= range.channels_max; ++channels) {
+    const std::int64_t least = static_cast<std::int64_t>(range.floor / channels) + 1;
+    if (!limits.Allow(channels, std::max<std::int64_t>(least, kLeastMbPerS))) continue;
+    const std::int64_t most =
+        std::min<std::int64_t>({limits.MostOf(channels), range.bound / channels, widest});
+    std::int64_t last = 0;
+    for (const std::int64_t part : kParts) {
+      const std::int64_t each = most * part / kTotalSteps;
+      if (each == last || each < kLeastMbPerS || each < least) continue;
+      last = each;
+      list.push_back({channels, static_cast<std::uint32_t>(each)});
+    }
+  }
+  const auto key = [&](const Division& one) {
+    const std::uint64_t total = std::uint64_t{one.channels} * one.mb_per_s;
+    const std::uint64_t step = total * kTotalSteps / std::max(range.bound, 1u);
+    const std::uint32_t off =
+        one.channels > range.like ? one.channels - range.like : range.like - one.channels;
+    const bool all = total + range.channels_max >= range.bound;
+    return std::tuple(kTotalSteps + 1 - (all ? kTotalSteps : step), off, one.channels,
+                      topology::kLocalLink.mb_per_s - one.mb_per_s);
+  };
+  std::sort(list.begin(), list.end(),
+            [&](const Division& a, const Division& b) { return key(a) < key(b); });
+  return list;
+}
+
+namespace {
+
+/// One search for more than there is.
+class BetterSearch {
+ public:
+  BetterSearch(const PatternGraph& than, const Wanted& wanted, const WayTable& table,
+               ChannelSearch& search, SwitchSearch& by_switch, const SystemFacts& facts,
+               const SearchOptions& options, std::int64_t& budget, Story* story)
+      : result_(than),
+        wanted_(wanted),
+        table_(table),
+        search_(search),
+        by_switch_(by_switch),
+        facts_(facts),
+        options_(options),
+        all_(budget),
+        budget_(std::min(budget, kBudgetPattern)),
+        story_(story) {}
+
+  PatternGraph Find(const std::vector<Division>& divisions) {
+    for (const Division& division : divisions) {
+      if (budget_ <= 0) break;
+      if (!Lay(division)) continue;
+      Widen(NextWider(divisions));
+      result_.stopped = StopReason::kPerfect;
+      return result_;
+    }
+    if (budget_ <= 0) result_.stopped = StopReason::kBudget;
+    return result_;
+  }
+
+  /// As Find, where an NVSwitch makes laying quick: every number of channels, each by halving.
+  PatternGraph FindBySwitch(const DivisionRange& range, const Limits& limits) {
+    std::vector<std::uint32_t> counts;
+    for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
+      if (count <= std::max(kChannelsBySwitch, range.like)) counts.push_back(count);
+    const auto off = [&](std::uint32_t count) {
+      return count > range.like ? count - range.like : range.like - count;
+    };
+    std::stable_sort(counts.begin(), counts.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return off(a) < off(b); });
+    std::uint64_t best = range.floor;
+    for (const std::uint32_t count : counts) {
+      const std::uint64_t worth = best == range.floor ? best : best + best / kTotalSteps;
+      const auto least = static_cast<std::int64_t>(worth / count) + 1;
+      const std::int64_t most = std::min<std::int64_t>(
+          {limits.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
+      if (most < least || most < kLeastMbPerS) continue;
+      const auto widest = static_cast<std::uint32_t>(most);
+      if (!Lay({count, widest})) {
+        if (!Lay({count, static_cast<std::uint32_t>(least)})) continue;
+        Widen(widest);
+      }
+      best = result_.total().mb_per_s;
+      result_.stopped = StopReason::kPerfect;
+      if (best + count >= range.bound) break;
+    }
+    if (budget_ <= 0) result_.stopped = StopReason::kBudget;
+    return result_;
+  }
+
+ private:
+  /// \return whether it can be laid; then it is the result
+  bool Lay(const Division& division) {
+    for (const Trial& trial : TrialsOf(wanted_, division, facts_, options_)) {
+      if (budget_ <= 0) return false;
+      const bool any = trial.cross_nic == kCrossNicAny && options_.cross_nic == kCrossNicAny;
+      if (by_switch_.applies() &&
+          (trial.same_channels || (trial.cross_nic != kCrossNicSame && !any)))
+        continue;
+      if (Run(trial)) return true;
+    }
+    return false;
+  }
+
+  bool Run(const Trial& trial) {
+    PatternGraph found;
+    found.id = wanted_.id;
+    TrialOutcome outcome = by_switch_.applies()
+                               ? by_switch_.Lay(trial, found)
+                               : search_.Run(trial, std::min(budget_, kBudgetOne), found);
+    const std::int64_t taken =
+        static_cast<std::int64_t>(by_switch_.applies() ? outcome.steps / kLooksPerStep
+                                                       : outcome.steps) +
+        1;
+    budget_ -= taken;
+    all_ -= taken;
+    found.searches = ++result_.searches;
+    found.steps = result_.steps += outcome.steps;
+    if (story_ != nullptr) {
+      if (outcome.link) {
+        story_->links.push_back(table_.LinkText(*outcome.link));
+        outcome.link = static_cast<std::uint32_t>(story_->links.size() - 1);
+      }
+      story_->trials.push_back(outcome);
+    }
+    if (!outcome.perfect) return false;
+    found.bound = result_.bound;
+    if (!by_switch_.applies()) NameTypes(found);
+    result_ = found;
+    laid_ = trial;
+    return true;
+  }
+
+  /// The farthest types of ways that are used, which may be nearer than what was allowed.
+  void NameTypes(PatternGraph& graph) {
+    graph.type_intra = PathType::kLoc;
+    graph.type_inter = options_.beyond ? PathType::kLoc : PathType::kPix;
+    const auto intra = [&](std::uint32_t a, std::uint32_t b) {
+      graph.type_intra =
+          std::max(graph.type_intra, table_.PathOf({End::kDevice, a}, {End::kDevice, b}).type);
+    };
+    const auto inter = [&](std::uint32_t device, std::uint32_t net, bool out) {
+      const EndIndex a{End::kDevice, device}, b{End::kNet, net};
+      graph.type_inter = std::max(graph.type_inter, table_.PathOf(out ? a : b, out ? b : a).type);
+    };
+    for (const LocalChannel& channel : graph.channels) {
+      const std::vector<std::uint32_t>& order = channel.devices;
+      for (std::size_t i = 0; i + 1 < order.size(); ++i) intra(order[i], order[i + 1]);
+      const bool ring = graph.pattern == Pattern::kRing;
+      if (ring && !channel.entry && order.size() > 1) intra(order.back(), order.front());
+      if (channel.entry) inter(order.front(), *channel.entry, false);
+      if (channel.exit) inter(ring ? order.back() : order.front(), *channel.exit, true);
+      if (channel.exit && graph.pattern == Pattern::kBalancedTree && order.size() > 1)
+        inter(order[1], *channel.exit, true);
+    }
+  }
+
+  /// The next wider division of as many channels, which could not be laid.
+  std::uint32_t NextWider(const std::vector<Division>& divisions) const {
+    std::uint32_t bad = 0;
+    for (const Division& one : divisions)
+      if (one.channels == laid_.max_channels && one.mb_per_s > laid_.intra_mb_per_s &&
+          (bad == 0 || one.mb_per_s < bad))
+        bad = one.mb_per_s;
+    return bad;
+  }
+
+  /// \param bad  MB/s of a channel that could not be laid; 0: there is none
+  void Widen(std::uint32_t bad) {
+    for (int i = 0; i < kWidenings && laid_.intra_mb_per_s + 1 < bad; ++i) {
+      Trial trial = laid_;
+      const std::uint32_t middle = laid_.intra_mb_per_s + (bad - laid_.intra_mb_per_s) / 2;
+      trial.intra_mb_per_s = trial.inter_mb_per_s = middle;
+      if (!Run(trial)) bad = middle;
+    }
+  }
+
+  PatternGraph result_;
+  const Wanted& wanted_;
+  const WayTable& table_;
+  ChannelSearch& search_;
+  SwitchSearch& by_switch_;
+  const SystemFacts& facts_;
+  const SearchOptions& options_;
+  std::int64_t& all_;
+  std::int64_t budget_;
+  Story* story_;
+  Trial laid_;
+};
+
+}  // namespace
+
+PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
+                        const WayTable& table, const Limits& limits, ChannelSearch& search,
+                        SwitchSearch& by_switch, const SystemFacts& facts,
+                        const SearchOptions& options, std::int64_t& budget, Story* story) {
+  if (wanted.min_channels == 0 || floor >= than.bound.mb_per_s) return than;
+  const DivisionRange range{than.bound.mb_per_s, floor,
+                            static_cast<std::uint32_t>(than.channels.size()), wanted.min_channels,
+                            wanted.max_channels};
+  BetterSearch better(than, wanted, table, search, by_switch, facts, options, budget, story);
+  if (by_switch.applies()) return better.FindBySwitch(range, limits);
+  return better.Find(DivisionsOf(range, limits, facts.widest.mb_per_s));
+}
+
+}  // namespace ringlet::plan

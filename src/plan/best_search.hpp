@@ -1,0 +1,48 @@
+// More than NCCL's search finds, where there is more: channels of any bandwidth that leave by
+// whichever NIC.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "plan/channel_search.hpp"
+#include "plan/compat_search.hpp"
+#include "plan/limits.hpp"
+#include "plan/switch_search.hpp"
+
+namespace ringlet::plan {
+
+/// How many channels of how much.
+struct Division {
+  std::uint32_t channels = 0;
+  std::uint32_t mb_per_s = 0;  ///< of each
+  bool operator==(const Division&) const = default;
+};
+
+/// What is tried: at most `bound` together and more than `floor`.
+struct DivisionRange {
+  std::uint32_t bound = 0;  ///< MB/s of all channels together
+  std::uint64_t floor = 0;
+  std::uint32_t like = 0;  ///< preferred number of channels
+  std::uint32_t channels_min = 1;
+  std::uint32_t channels_max = 1;
+};
+
+/// Divisions that the limits allow, best first: by total bandwidth in steps of 1/64, then by how
+/// near the count is to `like`, then by fewer channels.
+/// \param widest  what one channel may have at most, MB/s
+std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limits,
+                                  std::uint32_t widest);
+
+/// Looks for a graph with more bandwidth than `than`.
+/// \param floor  MB/s of all channels together; only what is more is worth anything
+/// \param budget  steps; it is lowered by what was taken
+/// \return the first division that can be laid, widened as far as it goes; `than` if there is none
+PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
+                        const WayTable& table, const Limits& limits, ChannelSearch& search,
+                        SwitchSearch& by_switch, const SystemFacts& facts,
+                        const SearchOptions& options, std::int64_t& budget, Story* story);
+
+/// Steps for all patterns of a host together, beyond what NCCL's search takes: some milliseconds.
+inline constexpr std::int64_t kBetterBudget = 96'000;
+
+}  // namespace ringlet::plan

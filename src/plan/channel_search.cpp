@@ -1,0 +1,628 @@
+#include "plan/channel_search.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ringlet::plan {
+namespace {
+
+using topology::PathType;
+
+constexpr std::int64_t kReferenceBudget = 1024;  // NCCL's, for the order of numbers by NICs
+constexpr std::int64_t kMbPerGb = 1000;
+
+EndIndex DeviceEnd(std::uint32_t device) {
+  return {End::kDevice, device};
+}
+EndIndex NetEnd(std::uint32_t net) {
+  return {End::kNet, net};
+}
+
+std::int64_t Half(std::uint32_t mb_per_s) {
+  return (std::int64_t{mb_per_s} + 1) / 2;
+}
+
+/// NCCL compares whole GB/s.
+std::int64_t WholeGb(topology::Bandwidth bandwidth) {
+  return bandwidth.mb_per_s / kMbPerGb;
+}
+
+}  // namespace
+
+ChannelSearch::ChannelSearch(WayTable& table, NetChoice& nets, const SearchOptions& options)
+    : table_(table), nets_(nets), options_(options), residual_(table) {
+  const std::size_t devices = table.device_count();
+  ranked_.resize((table.net_count() + 1) * devices);
+  order_.resize(kSearchChannelsMax * devices);
+  used_.resize(kSearchChannelsMax * devices);
+  entry_.resize(kSearchChannelsMax);
+  exit_.resize(kSearchChannelsMax);
+  for (std::uint32_t net = 0; net < table.net_count(); ++net)
+    net_left_.push_back(table.NetMbPerS(net));
+  for (std::uint32_t net = 0; net < table.net_count(); ++net)
+    for (std::uint32_t device = 0; device < devices; ++device)
+      inter_gb_.push_back(WholeGb(table.PathOf(NetEnd(net), DeviceEnd(device)).bandwidth));
+}
+
+TrialOutcome ChannelSearch::Run(const Trial& trial, std::int64_t budget, PatternGraph& best) {
+  trial_ = trial;
+  best_ = &best;
+  outcome_ = {};
+  outcome_.trial = trial;
+  outcome_.refusal = Refusal::kNet;
+  farthest_ = 0;
+  budgets_[0] = budget;
+  channels_ = 0;
+  hops_ = 0;
+  budgets_[1] = 0;
+  StartChannel(0);
+  while (!stack_.empty())
+    if (!Advance(stack_.back())) Pop();
+  if (outcome_.perfect) outcome_.refusal = Refusal::kNone;
+  outcome_.budget_out = budgets_[0] == 0;
+  return outcome_;
+}
+
+bool ChannelSearch::IsTree() const {
+  return trial_.pattern == Pattern::kTree || trial_.pattern == Pattern::kBalancedTree ||
+         trial_.pattern == Pattern::kSplitTree;
+}
+
+void ChannelSearch::StartChannel(std::uint8_t budget) {
+  Frame frame;
+  frame.kind = Kind::kStart;
+  frame.budget = budget;
+  const auto last = static_cast<std::int32_t>(table_.device_count()) - 1;
+  if (!options_.beyond) {
+    if (trial_.pattern == Pattern::kRing) frame.close_at = last;
+  } else {
+    frame.exit_at = trial_.pattern == Pattern::kRing        ? last
+                    : trial_.pattern == Pattern::kSplitTree ? std::min(1, last)
+                                                            : 0;
+  }
+  stack_.push_back(frame);
+}
+
+/// The next step of a channel, at `device`.
+/// \return false if the budget is spent, and what was laid with it is taken back
+bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at,
+                          std::int32_t close_at, Mode mode, std::uint8_t budget) {
+  if (budgets_[budget] <= 0) {
+    Unwind(budget);
+    return false;
+  }
+  --budgets_[budget];
+  ++outcome_.steps;
+  const auto devices = static_cast<std::int32_t>(table_.device_count());
+  if (step == devices) {
+    Complete(budget);
+    return true;
+  }
+  Device(channel(), static_cast<std::uint32_t>(step)) = device;
+  Frame frame;
+  frame.mode = mode;
+  frame.budget = budget;
+  frame.step = step;
+  frame.exit_at = exit_at;
+  frame.close_at = close_at;
+  frame.device = device;
+  frame.end = 1;
+  frame.first = static_cast<std::uint32_t>(candidates_.size());
+  if (step == exit_at) {
+    frame.kind = Kind::kExit;
+    frame.end = static_cast<std::uint32_t>(nets_.Of(device, trial_.type_inter).size());
+  } else if (trial_.pattern == Pattern::kNvls) {
+    frame.kind = Kind::kHead;
+  } else if (trial_.pattern == Pattern::kCollnetDirect) {
+    frame.kind = Kind::kFan;
+  } else if (step < devices - 1) {
+    frame.kind = Kind::kNext;
+    ListCandidates(frame);
+  } else {
+    frame.kind = step == close_at ? Kind::kClose : Kind::kPass;
+  }
+  stack_.push_back(frame);
+  return true;
+}
+
+void ChannelSearch::Complete(std::uint8_t budget) {
+  ++channels_;
+  outcome_.channels = std::max(outcome_.channels, channel());
+  if (Better(*best_)) {
+    Save();
+    outcome_.improved = true;
+    if (channels_ == trial_.max_channels) {
+      budgets_[budget] = -1;
+      outcome_.perfect = true;
+    }
+  }
+  Frame frame;
+  frame.kind = Kind::kDone;
+  frame.budget = budget;
+  frame.end = channels_ < trial_.max_channels ? 1 : 0;
+  stack_.push_back(frame);
+}
+
+bool ChannelSearch::Better(const PatternGraph& best) const {
+  if (channels_ < trial_.min_channels) return false;
+  const std::uint64_t other = best.channels.size();
+  if (trial_.pattern == Pattern::kNvls) {
+    if (channels_ > other && channels_ <= table_.device_count()) return true;
+    return channels_ * trial_.inter_mb_per_s > other * best.inter.mb_per_s;
+  }
+  const std::uint64_t total = channels_ * trial_.intra_mb_per_s;
+  const std::uint64_t other_total = other * best.intra.mb_per_s;
+  if (total != other_total) return total > other_total;
+  return trial_.pattern == best.pattern && trial_.cross_nic == best.cross_nic && hops_ < best.hops;
+}
+
+void ChannelSearch::Save() {
+  PatternGraph& best = *best_;
+  best.pattern = trial_.pattern;
+  best.channels.resize(channels_);
+  const bool head_only = trial_.pattern == Pattern::kNvls;
+  const std::uint32_t visited = head_only ? 1 : table_.device_count();
+  for (std::uint32_t c = 0; c < channels_; ++c) {
+    LocalChannel& channel = best.channels[c];
+    channel.devices.assign(&Device(c, 0), &Device(c, 0) + visited);
+    if (!options_.beyond) continue;
+    channel.entry = entry_[c];
+    channel.exit = exit_[c];
+  }
+  best.intra = {trial_.intra_mb_per_s};
+  best.inter = {trial_.inter_mb_per_s};
+  best.type_intra = trial_.type_intra;
+  best.type_inter = trial_.type_inter;
+  best.same_channels = trial_.same_channels;
+  best.cross_nic = trial_.cross_nic;
+  best.latency_inter_ns = latency_ns_;
+  best.hops = static_cast<std::uint32_t>(hops_);
+}
+
+/// Notes what is in the way, if the search has not been farther.
+void ChannelSearch::Refuse(Refusal refusal, std::optional<std::uint32_t> link) {
+  const auto step = static_cast<std::uint64_t>(stack_.back().step);
+  const std::uint64_t at = channels_ * (table_.device_count() + 1) + step + 1;
+  if (at <= farthest_) return;
+  farthest_ = at;
+  outcome_.refusal = refusal;
+  outcome_.link = link;
+}
+
+bool ChannelSearch::Advance(Frame& frame) {
+  Undo(frame);
+  switch (frame.kind) {
+    case Kind::kStart: return AdvanceStart(frame);
+    case Kind::kEntry: return AdvanceEntry(frame);
+    case Kind::kExit: return AdvanceExit(frame);
+    case Kind::kNext: return AdvanceNext(frame);
+    default: return AdvanceOnce(frame);
+  }
+}
+
+bool ChannelSearch::AdvanceStart(Frame& frame) {
+  return options_.beyond ? AdvanceStartFromNet(frame) : AdvanceStartHere(frame);
+}
+
+/// First the order of numbers, or that of the channel before; then from each device.
+bool ChannelSearch::AdvanceStartHere(Frame& frame) {
+  const std::uint32_t alternative = frame.next++;
+  std::uint32_t device = alternative - 1;
+  Mode mode = Mode::kFree;
+  if (trial_.pattern == Pattern::kNvls) {
+    if (alternative > 0 || channel() >= table_.device_count()) return false;
+    device = channel();
+  } else if (alternative == 0) {
+    mode = channels_ == 0 ? Mode::kIndexOrder : Mode::kReplay;
+    device = channels_ == 0 ? 0 : Device(channel() - 1, 0);
+  } else if (device >= table_.device_count() || (trial_.same_channels && channels_ > 0)) {
+    return false;
+  }
+  frame.undo = true;
+  frame.chosen = device;
+  Used(channel(), device) ^= 1;
+  Visit(device, 0, frame.exit_at, frame.close_at, mode, frame.budget);
+  return true;
+}
+
+bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
+  const std::vector<std::uint32_t>& list = nets_.OfAll(trial_.type_inter);
+  const std::int64_t load = trial_.inter_mb_per_s / kMbPerGb * kMbPerGb;
+  const bool heads = trial_.pattern == Pattern::kNvls || trial_.pattern == Pattern::kCollnetDirect;
+  const topology::Graph& graph = table_.paths().graph();
+  while (frame.next < list.size() && !frame.headed) {
+    const std::uint32_t net = list[(channels_ + frame.next++) % list.size()];
+    const topology::NetFacts& facts = graph.net(table_.nets()[net]);
+    const bool in_network =
+        trial_.id == GraphId::kCollnetChain || trial_.id == GraphId::kCollnetDirect;
+    if (in_network && !facts.collective) continue;
+    if (net_left_[net] < load) {
+      Refuse(Refusal::kNet, std::nullopt);
+      continue;
+    }
+    if (trial_.pattern == Pattern::kRing && trial_.cross_nic == 2 && channels_ % 2 == 1 &&
+        net != exit_[channels_ - 1])
+      continue;
+    if (heads) {
+      if (channels_ >= list.size() || !nets_.Preferred(net)) continue;
+      const std::uint32_t head = nets_.DevicesNear(net).front();
+      bool taken = false;
+      for (std::uint32_t c = 0; c < channels_; ++c) taken = taken || Device(c, 0) == head;
+      if (taken) continue;
+      frame.headed = true;
+    }
+    entry_[channels_] = net;
+    latency_ns_ = facts.latency_ns;
+    LoadNet(net, load);
+    frame.undo = true;
+    frame.chosen = net;
+    Frame entry = frame;
+    entry.kind = Kind::kEntry;
+    entry.undo = false;
+    entry.net = net;
+    entry.next = 0;
+    stack_.push_back(entry);
+    return true;
+  }
+  return false;
+}
+
+bool ChannelSearch::AdvanceEntry(Frame& frame) {
+  if (budgets_[1] == -1) budgets_[0] = -1;
+  const std::vector<std::uint32_t>& near = nets_.DevicesNear(frame.net);
+  while (true) {
+    const std::uint32_t alternative = frame.next++;
+    std::uint32_t device = 0;
+    Mode mode = Mode::kFree;
+    std::uint8_t budget = frame.budget;
+    if (frame.headed) {
+      if (alternative > 0) return false;
+      device = near.front();
+    } else if (channels_ > 0 && trial_.same_channels) {
+      if (alternative > 0) return false;
+      device = Device(channel() - 1, 0);
+      mode = Mode::kReplay;
+    } else if (alternative == 0) {
+      if (channels_ > 0 || !table_.switches().empty()) continue;
+      mode = Mode::kIndexOrder;
+      budget = 1;
+      budgets_[1] = kReferenceBudget;
+    } else {
+      if (alternative > near.size()) return false;
+      device = near[alternative - 1];
+    }
+    if (!Enter(NetEnd(frame.net), device)) continue;
+    frame.undo = true;
+    frame.chosen = device;
+    Visit(device, 0, frame.exit_at, frame.close_at, mode, budget);
+    return true;
+  }
+}
+
+bool ChannelSearch::AdvanceExit(Frame& frame) {
+  const std::vector<std::uint32_t>& list = nets_.Of(frame.device, trial_.type_inter);
+  const bool balanced = trial_.pattern == Pattern::kBalancedTree;
+  const std::int64_t mb_per_s = balanced ? Half(trial_.inter_mb_per_s) : trial_.inter_mb_per_s;
+  while (frame.next < frame.end) {
+    const std::uint32_t net = list[frame.next++];
+    if (!MayLeaveBy(net, entry_[channels_], frame.step)) continue;
+    if (!TakeWay(DeviceEnd(frame.device), NetEnd(net), mb_per_s, true)) continue;
+    exit_[channels_] = net;
+    frame.undo = true;
+    frame.chosen = net;
+    const bool second = balanced && frame.step == 0 && table_.device_count() > 1;
+    Visit(frame.device, frame.step, second ? 1 : -1, frame.close_at, frame.mode, frame.budget);
+    return true;
+  }
+  return false;
+}
+
+bool ChannelSearch::AdvanceNext(Frame& frame) {
+  while (frame.next < frame.end) {
+    const std::uint32_t device = candidates_[frame.first + frame.next++];
+    if (!Enter(DeviceEnd(frame.device), device)) continue;
+    frame.undo = true;
+    frame.chosen = device;
+    Visit(device, frame.step + 1, frame.exit_at, frame.close_at, frame.mode, frame.budget);
+    return true;
+  }
+  return false;
+}
+
+bool ChannelSearch::AdvanceOnce(Frame& frame) {
+  if (frame.next >= frame.end) return false;
+  ++frame.next;
+  const auto devices = static_cast<std::int32_t>(table_.device_count());
+  frame.chosen = frame.device;
+  switch (frame.kind) {
+    case Kind::kDone: StartChannel(frame.budget); return true;
+    case Kind::kHead:
+      if (!TakeHead(frame.device)) return false;
+      break;
+    case Kind::kFan:
+      if (!TakeFan(frame.device)) return false;
+      break;
+    case Kind::kClose:
+      frame.chosen = Device(channel(), 0);
+      if (!TakeWay(DeviceEnd(frame.device), DeviceEnd(frame.chosen), trial_.intra_mb_per_s, true))
+        return false;
+      break;
+    default: break;
+  }
+  frame.undo = true;
+  Visit(frame.chosen, devices, -1, -1, frame.mode, frame.budget);
+  return true;
+}
+
+/// Takes back what the latest alternative took.
+void ChannelSearch::Undo(Frame& frame) {
+  if (!frame.undo) return;
+  frame.undo = false;
+  const bool balanced = trial_.pattern == Pattern::kBalancedTree;
+  switch (frame.kind) {
+    case Kind::kStart:
+      if (options_.beyond)
+        LoadNet(frame.chosen, -std::int64_t{trial_.inter_mb_per_s / kMbPerGb * kMbPerGb});
+      else
+        Used(channel(), frame.chosen) ^= 1;
+      break;
+    case Kind::kEntry: Leave(NetEnd(frame.net), frame.chosen); break;
+    case Kind::kExit:
+      GiveWay(DeviceEnd(frame.device), NetEnd(frame.chosen),
+              balanced ? Half(trial_.inter_mb_per_s) : trial_.inter_mb_per_s);
+      break;
+    case Kind::kNext: Leave(DeviceEnd(frame.device), frame.chosen); break;
+    case Kind::kClose:
+      GiveWay(DeviceEnd(frame.device), DeviceEnd(frame.chosen), trial_.intra_mb_per_s);
+      break;
+    case Kind::kHead: GiveHead(frame.device, 2 * table_.device_count()); break;
+    case Kind::kFan: GiveFan(frame.device, 2 * table_.device_count()); break;
+    case Kind::kPass:
+    case Kind::kDone: break;
+  }
+}
+
+/// Drops the latest frame and all that it did.
+void ChannelSearch::Pop() {
+  Frame& frame = stack_.back();
+  Undo(frame);
+  if (frame.kind == Kind::kDone) --channels_;
+  if (frame.kind == Kind::kNext) candidates_.resize(frame.first);
+  stack_.pop_back();
+}
+
+/// Back to whoever gave that budget.
+void ChannelSearch::Unwind(std::uint8_t budget) {
+  while (!stack_.empty() && (budget == 0 || stack_.back().budget == budget)) Pop();
+}
+
+bool ChannelSearch::Enter(EndIndex from, std::uint32_t device) {
+  const bool inside = from.end == End::kDevice;
+  const std::int64_t mb_per_s = inside ? trial_.intra_mb_per_s : trial_.inter_mb_per_s;
+  if (!TakeWay(from, DeviceEnd(device), mb_per_s, true)) return false;
+  Used(channel(), device) ^= 1;
+  return true;
+}
+
+void ChannelSearch::Leave(EndIndex from, std::uint32_t device) {
+  const bool inside = from.end == End::kDevice;
+  GiveWay(from, DeviceEnd(device), inside ? trial_.intra_mb_per_s : trial_.inter_mb_per_s);
+  Used(channel(), device) ^= 1;
+}
+
+/// \param checked  whether the trial's types bind
+bool ChannelSearch::TakeWay(EndIndex from, EndIndex to, std::int64_t mb_per_s, bool checked) {
+  const Way& way = table_.Find(from, to);
+  const bool inter = from.end == End::kNet || to.end == End::kNet;
+  const PathType farthest = inter ? trial_.type_inter : trial_.type_intra;
+  const bool too_far = checked && (way.type > farthest || (IsTree() && way.back_type > farthest));
+  if (way.type == PathType::kDis || too_far) {
+    Refuse(Refusal::kType, std::nullopt);
+    return false;
+  }
+  if (const std::optional<std::uint32_t> full = residual_.Take(way, mb_per_s)) {
+    Refuse(Refusal::kLink, full);
+    return false;
+  }
+  hops_ += way.hops;
+  return true;
+}
+
+void ChannelSearch::GiveWay(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
+  const Way& way = table_.Find(from, to);
+  residual_.Give(way, mb_per_s);
+  hops_ -= way.hops;
+}
+
+/// Every device and the switch exchange a share, the head two: leg 2d leads to device d, 2d + 1
+/// back.
+bool ChannelSearch::TakeHead(std::uint32_t head) {
+  const EndIndex nvs{End::kSwitch, 0};
+  for (std::uint32_t leg = 0; leg < 2 * table_.device_count(); ++leg) {
+    const std::uint32_t device = leg / 2;
+    const EndIndex end = DeviceEnd(device);
+    const std::int64_t mb_per_s = std::int64_t{trial_.intra_mb_per_s} * (device == head ? 2 : 1);
+    const bool taken = leg % 2 == 0 ? TakeWay(nvs, end, mb_per_s, device != head)
+                                    : TakeWay(end, nvs, mb_per_s, device != head);
+    if (taken) continue;
+    GiveHead(head, leg);
+    return false;
+  }
+  return true;
+}
+
+void ChannelSearch::GiveHead(std::uint32_t head, std::uint32_t legs) {
+  const EndIndex nvs{End::kSwitch, 0};
+  for (std::uint32_t leg = 0; leg < legs; ++leg) {
+    const std::uint32_t device = leg / 2;
+    const std::int64_t mb_per_s = std::int64_t{trial_.intra_mb_per_s} * (device == head ? 2 : 1);
+    if (leg % 2 == 0)
+      GiveWay(nvs, DeviceEnd(device), mb_per_s);
+    else
+      GiveWay(DeviceEnd(device), nvs, mb_per_s);
+  }
+}
+
+/// The head exchanges its share with every other device: leg 2d leads to device d, 2d + 1 back.
+bool ChannelSearch::TakeFan(std::uint32_t head) {
+  const std::uint32_t devices = table_.device_count();
+  const std::int64_t share = trial_.intra_mb_per_s / std::max(devices - 1, 1u);
+  for (std::uint32_t leg = 0; leg < 2 * devices; ++leg) {
+    const EndIndex end = DeviceEnd(leg / 2);
+    if (end.number == head) continue;
+    const bool taken = leg % 2 == 0 ? TakeWay(DeviceEnd(head), end, share, false)
+                                    : TakeWay(end, DeviceEnd(head), share, false);
+    if (taken) continue;
+    GiveFan(head, leg);
+    return false;
+  }
+  for (std::uint32_t device = 0, step = 1; device < devices; ++device)
+    if (device != head) Device(channel(), step++) = device;
+  return true;
+}
+
+void ChannelSearch::GiveFan(std::uint32_t head, std::uint32_t legs) {
+  const std::int64_t share = trial_.intra_mb_per_s / std::max(table_.device_count() - 1, 1u);
+  for (std::uint32_t leg = 0; leg < legs; ++leg) {
+    const EndIndex end = DeviceEnd(leg / 2);
+    if (end.number == head) continue;
+    if (leg % 2 == 0)
+      GiveWay(DeviceEnd(head), end, share);
+    else
+      GiveWay(end, DeviceEnd(head), share);
+  }
+}
+
+/// On all NICs that share that one's bandwidth.
+void ChannelSearch::LoadNet(std::uint32_t net, std::int64_t mb_per_s) {
+  for (std::uint32_t other = 0; other < net_left_.size(); ++other)
+    if (nets_.PortOf(other) == nets_.PortOf(net)) net_left_[other] -= mb_per_s;
+}
+
+bool ChannelSearch::MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const {
+  const topology::Graph& graph = table_.paths().graph();
+  const topology::NetFacts& out = graph.net(table_.nets()[net]);
+  const topology::NetFacts& in = graph.net(table_.nets()[entry]);
+  if (out.plane && in.plane && out.plane != in.plane) return false;
+  if (trial_.pattern == Pattern::kTree && net != entry) return false;
+  if (trial_.pattern == Pattern::kRing && trial_.cross_nic == 2) {
+    if (channels_ % 2 == 1 && net != entry_[channels_ - 1]) return false;
+  } else if (trial_.cross_nic == 0 && !SameNic(net, entry)) {
+    return false;
+  }
+  return trial_.pattern != Pattern::kBalancedTree || step == 0 || net == exit_[channels_];
+}
+
+/// Whether a ring may leave by the one where it came in by the other.
+bool ChannelSearch::SameNic(std::uint32_t a, std::uint32_t b) const {
+  const topology::Graph& graph = table_.paths().graph();
+  const topology::NodeIndex node_a = table_.nets()[a], node_b = table_.nets()[b];
+  const topology::NetFacts& one = graph.net(node_a);
+  const topology::NetFacts& other = graph.net(node_b);
+  if (one.rail && other.rail) return one.rail == other.rail;
+  if (options_.rail_per_host && graph.at(node_a).host != graph.at(node_b).host)
+    return one.slot == other.slot && one.port == other.port;
+  return nets_.PortOf(a) == nets_.PortOf(b);
+}
+
+/// Fills in which devices may come next, best first.
+void ChannelSearch::ListCandidates(Frame& frame) {
+  frame.end = 0;
+  const auto add = [&](std::uint32_t device) {
+    candidates_.push_back(device);
+    ++frame.end;
+  };
+  const auto next = static_cast<std::uint32_t>(frame.step) + 1;
+  if (frame.mode == Mode::kIndexOrder) return add(next);
+  if (frame.mode == Mode::kReplay) return add(Device(channel() - 1, next));
+  if (!table_.switches().empty()) return ListNeighbours(frame);
+  const bool by_net = frame.exit_at >= 0;
+  const std::vector<Ranked>& ranked =
+      RankedFor(by_net ? std::optional(entry_[channels_]) : std::nullopt, frame.device);
+  bool equal = true;
+  const Ranked* first = nullptr;
+  const std::uint8_t* const used = &Used(channel(), 0);
+  for (const Ranked& one : ranked) {
+    if (used[one.device] != 0) continue;
+    if (first == nullptr) first = &one;
+    equal = equal && one.intra_gb == first->intra_gb && one.hops == first->hops;
+    add(one.device);
+  }
+  if (!by_net) return;
+  SortByPci(frame);
+  if (frame.exit_at != static_cast<std::int32_t>(next) && equal)
+    std::reverse(candidates_.begin() + frame.first, candidates_.end());
+}
+
+/// Among those that the NIC reaches at equal bandwidth, the one comes first whose own link has more
+/// left.
+void ChannelSearch::SortByPci(const Frame& frame) {
+  pci_left_.clear();
+  for (std::uint32_t i = frame.first; i < candidates_.size(); ++i)
+    pci_left_.push_back(PciLeftGb(candidates_[i]));
+  std::size_t group = 0;  // the first candidate of the same bandwidth
+  const std::int64_t* const inter = &inter_gb_[entry_[channels_] * table_.device_count()];
+  std::uint32_t* const list = candidates_.data() + frame.first;
+  for (std::size_t i = 1; i < pci_left_.size(); ++i) {
+    if (inter[list[i]] != inter[list[i - 1]]) group = i;
+    for (std::size_t at = i; at > group && pci_left_[at] > pci_left_[at - 1]; --at) {
+      std::swap(pci_left_[at], pci_left_[at - 1]);
+      std::swap(list[at], list[at - 1]);
+    }
+  }
+}
+
+std::int64_t ChannelSearch::PciLeftGb(std::uint32_t device) const {
+  const auto& link = table_.PciOf(device);
+  if (!link) return -1;
+  return std::min(residual_.left(link->from), residual_.left(link->to)) / kMbPerGb;
+}
+
+/// Behind an NVSwitch all devices are alike, and those next by number are enough.
+void ChannelSearch::ListNeighbours(Frame& frame) {
+  const std::uint32_t devices = table_.device_count();
+  const std::uint32_t up = (frame.device + 1) % devices;
+  const std::uint32_t down = (frame.device + devices - 1) % devices;
+  const bool ring = trial_.pattern == Pattern::kRing;
+  const std::uint32_t first = ring ? down : up;
+  const std::uint32_t second = ring ? up : down;
+  const bool both = up != down && (ring || trial_.pattern == Pattern::kBalancedTree ||
+                                   trial_.pattern == Pattern::kSplitTree);
+  const auto offer = [&](std::uint32_t device) {
+    if (Used(channel(), device) != 0) return;
+    if (table_.PathOf(DeviceEnd(frame.device), DeviceEnd(device)).hops == 0) return;
+    candidates_.push_back(device);
+    ++frame.end;
+  };
+  offer(both ? first : up);
+  if (both) offer(second);
+}
+
+/// All devices that a device reaches, best first, as far as that does not depend on what is left.
+const std::vector<ChannelSearch::Ranked>& ChannelSearch::RankedFor(std::optional<std::uint32_t> net,
+                                                                   std::uint32_t device) {
+  const std::uint32_t devices = table_.device_count();
+  auto& list = ranked_[(net ? *net + 1 : 0) * devices + device];
+  if (list) return *list;
+  list.emplace();
+  for (std::uint32_t distance = 1; distance < devices; ++distance) {
+    const std::uint32_t other = (device + distance) % devices;
+    const topology::Path path = table_.PathOf(DeviceEnd(device), DeviceEnd(other));
+    if (path.hops == 0) continue;
+    Ranked one{other, 0, 0, WholeGb(path.bandwidth), path.hops, distance};
+    if (net) {
+      const topology::Path in = table_.PathOf(NetEnd(*net), DeviceEnd(other));
+      one.inter_gb = WholeGb(in.bandwidth);
+      one.inter_hops = in.hops;
+    }
+    list->push_back(one);
+  }
+  const auto key = [](const Ranked& one) {
+    return std::tuple(-one.inter_gb, one.inter_hops, -one.intra_gb, one.hops, one.distance);
+  };
+  std::sort(list->begin(), list->end(),
+            [&](const Ranked& a, const Ranked& b) { return key(a) < key(b); });
+  return *list;
+}
+
+}  // namespace ringlet::plan

@@ -1,0 +1,144 @@
+// One trial: lays channel after channel, device after device, and goes back where a link is full.
+//
+// The order in which devices and NICs are tried, and how a step is counted, are NCCL's, so that the
+// first solution found is the same. Where NCCL calls itself once for each device of each channel,
+// this keeps a stack of its own.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plan/host_search.hpp"
+#include "plan/net_choice.hpp"
+#include "plan/pattern_graph.hpp"
+#include "plan/trial.hpp"
+#include "plan/way_table.hpp"
+
+namespace ringlet::plan {
+
+class ChannelSearch {
+ public:
+  /// All outlive this.
+  ChannelSearch(WayTable& table, NetChoice& nets, const SearchOptions& options);
+
+  /// \param budget  steps
+  /// \param best    replaced whenever something better is found
+  TrialOutcome Run(const Trial& trial, std::int64_t budget, PatternGraph& best);
+
+  /// Steps left after the latest Run; -1: it found all channels, and that was better.
+  std::int64_t left() const { return budgets_[0]; }
+
+ private:
+  enum class Mode : std::uint8_t { kFree, kIndexOrder, kReplay };
+  enum class Kind : std::uint8_t {
+    kStart,  // of a channel: by which NIC, from which device
+    kEntry,  // of a channel, by one NIC
+    kExit,   // at a device: by which NIC
+    kNext,   // at a device: to which other
+    kClose,  // back to the first device
+    kHead,   // the NVSwitch and all devices
+    kFan,    // a device and all others
+    kPass,   // nothing more to do on this channel
+    kDone,   // a channel is complete
+  };
+  struct Frame {
+    Kind kind = Kind::kStart;
+    Mode mode = Mode::kFree;
+    std::uint8_t budget = 0;
+    bool undo = false;  // the latest alternative has to be taken back
+    bool headed = false;
+    std::int32_t step = 0;
+    std::int32_t exit_at = -1;   // at which step the channel leaves; -1: does not, or has left
+    std::int32_t close_at = -1;  // at which step it goes back to the first device
+    std::uint32_t device = 0;
+    std::uint32_t net = 0;   // of kEntry
+    std::uint32_t next = 0;  // alternative
+    std::uint32_t end = 0;
+    std::uint32_t first = 0;   // of kNext: its candidates in candidates_
+    std::uint32_t chosen = 0;  // what the latest alternative chose
+  };
+
+  /// A candidate for the next device.
+  struct Ranked {
+    std::uint32_t device = 0;
+    std::int64_t inter_gb = 0;  // from the channel's NIC
+    std::uint32_t inter_hops = 0;
+    std::int64_t intra_gb = 0;  // from the device before
+    std::uint32_t hops = 0;
+    std::uint32_t distance = 0;  // in numbers
+  };
+
+  std::uint32_t channel() const { return static_cast<std::uint32_t>(channels_); }
+  std::uint32_t& Device(std::uint32_t channel, std::uint32_t step) {
+    return order_[channel * table_.device_count() + step];
+  }
+  std::uint8_t& Used(std::uint32_t channel, std::uint32_t device) {
+    return used_[channel * table_.device_count() + device];
+  }
+
+  void StartChannel(std::uint8_t budget);
+  bool Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at, std::int32_t close_at,
+             Mode mode, std::uint8_t budget);
+  void Complete(std::uint8_t budget);
+  bool Advance(Frame& frame);
+  bool AdvanceStart(Frame& frame);
+  bool AdvanceStartHere(Frame& frame);
+  bool AdvanceStartFromNet(Frame& frame);
+  bool AdvanceEntry(Frame& frame);
+  bool AdvanceExit(Frame& frame);
+  bool AdvanceNext(Frame& frame);
+  bool AdvanceOnce(Frame& frame);
+  void Undo(Frame& frame);
+  void Pop();
+  void Unwind(std::uint8_t budget);
+
+  bool Enter(EndIndex from, std::uint32_t device);
+  void Leave(EndIndex from, std::uint32_t device);
+  bool TakeWay(EndIndex from, EndIndex to, std::int64_t mb_per_s, bool checked);
+  void GiveWay(EndIndex from, EndIndex to, std::int64_t mb_per_s);
+  bool TakeHead(std::uint32_t head);
+  void GiveHead(std::uint32_t head, std::uint32_t legs);
+  bool TakeFan(std::uint32_t head);
+  void GiveFan(std::uint32_t head, std::uint32_t legs);
+  void LoadNet(std::uint32_t net, std::int64_t mb_per_s);
+  bool MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const;
+  bool SameNic(std::uint32_t a, std::uint32_t b) const;
+  bool IsTree() const;
+
+  void ListCandidates(Frame& frame);
+  const std::vector<Ranked>& RankedFor(std::optional<std::uint32_t> net, std::uint32_t device);
+  void SortByPci(const Frame& frame);
+  std::int64_t PciLeftGb(std::uint32_t device) const;
+  void ListNeighbours(Frame& frame);
+  bool Better(const PatternGraph& best) const;
+  void Save();
+  void Refuse(Refusal refusal, std::optional<std::uint32_t> link);
+
+  WayTable& table_;
+  NetChoice& nets_;
+  const SearchOptions& options_;
+  Residual residual_;
+  std::vector<std::int64_t> net_left_;                      // by NIC
+  std::vector<std::int64_t> inter_gb_;                      // [NIC][device]
+  std::vector<std::optional<std::vector<Ranked>>> ranked_;  // [NIC + 1][device]; 0: without one
+
+  Trial trial_;
+  PatternGraph* best_ = nullptr;
+  TrialOutcome outcome_;
+  std::uint64_t farthest_ = 0;
+  std::vector<Frame> stack_;
+  std::vector<std::uint32_t> candidates_;
+  std::vector<std::int64_t> pci_left_;
+  std::vector<std::uint32_t> order_;  // [channel][step]
+  std::vector<std::uint8_t> used_;    // [channel][device]
+  std::vector<std::uint32_t> entry_, exit_;
+  std::size_t channels_ = 0;  // complete ones
+  std::int64_t hops_ = 0;
+  std::uint32_t latency_ns_ = 0;
+  std::int64_t budgets_[2] = {0, 0};  // of the trial; of the reference order
+};
+
+/// That NCCL's search has, too.
+inline constexpr std::uint32_t kSearchChannelsMax = 32;
+
+}  // namespace ringlet::plan

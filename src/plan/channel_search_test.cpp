@@ -1,0 +1,75 @@
+#include "plan/channel_search.hpp"
+
+#include <gmock/gmock.h>
+
+#include "plan/machine_for_test.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+using testing::ElementsAre;
+using topology::PathType;
+
+struct Searched {
+  TrialOutcome outcome;
+  PatternGraph best;
+  std::string link;
+};
+
+Searched SearchFor(std::string_view words, bool beyond, Trial trial, std::int64_t budget = 1000) {
+  const MachineForTest machine(words);
+  WayTable table(machine.paths());
+  SearchOptions options;
+  options.beyond = beyond;
+  NetChoice nets(table, options);
+  ChannelSearch search(table, nets, options);
+  Searched searched;
+  searched.best.pattern = trial.pattern;
+  searched.outcome = search.Run(trial, budget, searched.best);
+  if (searched.outcome.link) searched.link = table.LinkText(*searched.outcome.link);
+  return searched;
+}
+
+Trial RingOf(std::uint32_t mb_per_s, std::uint32_t channels) {
+  Trial trial;
+  trial.intra_mb_per_s = trial.inter_mb_per_s = mb_per_s;
+  trial.type_intra = trial.type_inter = PathType::kSys;
+  trial.max_channels = channels;
+  return trial;
+}
+
+TEST(ChannelSearchTest, LaysAsManyRingsAsFit) {
+  const Searched one = SearchFor("(switch: 3 gpu)", false, RingOf(20'000, 2));
+  EXPECT_EQ(one.outcome.channels, 1u);
+  EXPECT_FALSE(one.outcome.perfect);
+  EXPECT_EQ(one.outcome.refusal, Refusal::kLink);
+  EXPECT_NE(one.link.find("PCI"), std::string::npos);
+  ASSERT_EQ(one.best.channels.size(), 1u);
+  EXPECT_THAT(one.best.channels[0].devices, ElementsAre(0, 1, 2));
+  const Searched two = SearchFor("(switch: 3 gpu)", false, RingOf(12'000, 2));
+  EXPECT_TRUE(two.outcome.perfect);
+  EXPECT_EQ(two.best.channels.size(), 2u);
+}
+
+TEST(ChannelSearchTest, SaysWhenTheBudgetRanOut) {
+  EXPECT_TRUE(SearchFor("(switch: 8 gpu)", false, RingOf(20'000, 2), 5).outcome.budget_out);
+}
+
+TEST(ChannelSearchTest, ARingBeyondTheHostLeavesByTheNicItCameIn) {
+  const Searched found = SearchFor("(switch: 2 gpu, 1 nic)", true, RingOf(10'000, 1));
+  ASSERT_EQ(found.best.channels.size(), 1u);
+  EXPECT_EQ(found.best.channels[0].entry, 0u);
+  EXPECT_EQ(found.best.channels[0].exit, 0u);
+  EXPECT_EQ(SearchFor("(switch: 2 gpu, 1 nic)", true, RingOf(26'000, 1)).outcome.refusal,
+            Refusal::kNet);
+}
+
+TEST(ChannelSearchTest, TypesBind) {
+  Trial trial = RingOf(1'000, 1);
+  trial.type_intra = PathType::kPix;
+  EXPECT_EQ(SearchFor("(numa: (switch: 1 gpu), (switch: 1 gpu))", false, trial).outcome.refusal,
+            Refusal::kType);
+}
+
+}  // namespace
+}  // namespace ringlet::plan

@@ -1,0 +1,210 @@
+#include "plan/host_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "plan/best_search.hpp"
+#include "plan/bound.hpp"
+#include "plan/compat_search.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
+constexpr std::int64_t kWorth = 50;  // trees are moved to other channels for a 50th of the bound
+constexpr std::size_t kOtherNumbersMax = 3;
+
+/// What is asked for after the ring, which says how many channels trees have.
+std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
+                           const SearchOptions& options) {
+  std::vector<Wanted> wanted = {
+      {GraphId::kTree, Pattern::kBalancedTree, ring_channels, ring_channels}};
+  const std::uint32_t heads = std::min(devices, kSearchChannelsMax);
+  wanted.push_back({GraphId::kNvls, Pattern::kNvls, options.beyond ? 1 : heads, heads});
+  if (!options.collnet) return wanted;
+  wanted.push_back({GraphId::kCollnetChain, Pattern::kTree, ring_channels, ring_channels});
+  wanted.push_back(
+      {GraphId::kCollnetDirect, Pattern::kCollnetDirect, 1, std::min(devices, kCollnetDirectMax)});
+  return wanted;
+}
+
+/// Everything that searches within one system need.
+class HostSearch {
+ public:
+  HostSearch(WayTable& table, const SearchOptions& options, std::vector<Story>* stories)
+      : table_(table),
+        options_(options),
+        stories_(stories),
+        nets_(table, options),
+        facts_(FactsOf(table, options.beyond)),
+        search_(table, nets_, options),
+        by_switch_(table, nets_, options.beyond),
+        compat_(table, nets_, search_, facts_, options,
+                [this](GraphId id) -> const Limits& { return LimitsOf(id); }) {}
+
+  HostPlan Plan() {
+    HostPlan plan = Compat();
+    if (options_.policy == Policy::kBest) Improve(plan);
+    for (PatternGraph& graph : plan.graphs)
+      if (!graph.channels.empty() && graph.total() >= graph.bound &&
+          graph.stopped != StopReason::kFallback)
+        graph.stopped = StopReason::kBound;
+    return plan;
+  }
+
+ private:
+  Story* NewStory(GraphId id) {
+    return stories_ == nullptr ? nullptr : &stories_->emplace_back(Story{id, {}, {}});
+  }
+
+  PatternGraph Find(const Wanted& wanted) {
+    PatternGraph graph = compat_.Find(wanted, NewStory(wanted.id));
+    graph.bound = BoundOf(table_, LimitsOf(wanted.id), wanted.id, options_.beyond, graph.total());
+    return graph;
+  }
+
+  PatternGraph Better(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted) {
+    return FindBetter(than, floor, wanted, table_, LimitsOf(wanted.id), search_, by_switch_, facts_,
+                      options_, budget_, NewStory(wanted.id));
+  }
+
+  PatternGraph Better(const PatternGraph& than, const Wanted& wanted) {
+    const bool fallen_back = than.stopped == StopReason::kFallback;
+    return Better(than, fallen_back ? 0 : than.total().mb_per_s, wanted);
+  }
+
+  /// Those of rings, or those of everything that does not go round.
+  const Limits& LimitsOf(GraphId id) {
+    std::optional<Limits>& limits = limits_[id == GraphId::kRing ? 0 : 1];
+    if (!limits) limits.emplace(table_, nets_, id, options_.beyond);
+    return *limits;
+  }
+
+  HostPlan Compat() {
+    HostPlan plan;
+    plan.devices = table_.device_count();
+    plan.nics = table_.net_count();
+    plan.beyond = options_.beyond;
+    plan.of(GraphId::kRing) = Find({GraphId::kRing, Pattern::kRing, 1, kSearchChannelsMax});
+    const auto rings = static_cast<std::uint32_t>(plan.of(GraphId::kRing).channels.size());
+    for (const Wanted& wanted : Others(plan.devices, rings, options_))
+      plan.of(wanted.id) = Find(wanted);
+    return plan;
+  }
+
+  /// Trees have as many channels as rings, so that a better ring is taken only where its number of
+  /// channels makes no worse trees.
+  void Improve(HostPlan& plan) {
+    PatternGraph& tree = plan.of(GraphId::kTree);
+    const std::uint64_t floor = plan.of(GraphId::kRing).total().mb_per_s;
+    const PatternGraph ring =
+        Better(plan.of(GraphId::kRing), {GraphId::kRing, Pattern::kRing, 1, kSearchChannelsMax});
+    const auto rings = static_cast<std::uint32_t>(ring.channels.size());
+    if (rings == tree.channels.size()) {
+      plan.of(GraphId::kRing) = ring;
+      tree = BestTree(tree);
+    } else {
+      const std::uint64_t least = std::max(tree.total().mb_per_s, 1u) - 1;
+      PatternGraph other =
+          Better(tree, least, {GraphId::kTree, Pattern::kBalancedTree, rings, rings});
+      if (other.channels.size() != rings)
+        other = Better(tree, least, {GraphId::kTree, Pattern::kTree, rings, rings});
+      if (other.channels.size() == rings) plan.of(GraphId::kRing) = ring;
+      tree = BestTree(other);
+    }
+    Rebalance(plan, floor);
+  }
+
+  PatternGraph BestTree(const PatternGraph& than) {
+    const auto channels = static_cast<std::uint32_t>(than.channels.size());
+    PatternGraph best = than;
+    best = Better(best, {GraphId::kTree, Pattern::kBalancedTree, channels, channels});
+    // They differ in how they leave by NICs.
+    if (options_.beyond) best = Better(best, {GraphId::kTree, Pattern::kTree, channels, channels});
+    return best;
+  }
+
+  /// Numbers of channels with which trees may be better and rings as good, the most promising
+  /// first.
+  std::vector<std::uint32_t> OtherNumbers(const HostPlan& plan) {
+    const PatternGraph& ring = plan.of(GraphId::kRing);
+    const PatternGraph& tree = plan.of(GraphId::kTree);
+    const auto now = static_cast<std::uint32_t>(ring.channels.size());
+    std::vector<std::pair<std::int64_t, std::uint32_t>> list;
+    for (std::uint32_t count = 1; count <= kSearchChannelsMax; ++count) {
+      const std::int64_t each = std::max<std::int64_t>(1, ring.total().mb_per_s / count);
+      if (count == now || !LimitsOf(GraphId::kRing).Allow(count, each)) continue;
+      const std::int64_t most = std::int64_t{count} * LimitsOf(GraphId::kTree).MostOf(count);
+      const std::int64_t part =
+          (std::min<std::int64_t>(most, tree.bound.mb_per_s) * kWorth + tree.bound.mb_per_s / 2) /
+          tree.bound.mb_per_s;
+      const std::int64_t found = std::int64_t{tree.total().mb_per_s} * kWorth;
+      if (part > found / tree.bound.mb_per_s) list.emplace_back(-part, count);
+    }
+    const auto off = [&](std::uint32_t count) { return count > now ? count - now : now - count; };
+    std::sort(list.begin(), list.end(), [&](const auto& a, const auto& b) {
+      return std::tuple(a.first, off(a.second), b.second) <
+             std::tuple(b.first, off(b.second), a.second);
+    });
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [most, count] : list)
+      if (numbers.size() < kOtherNumbersMax) numbers.push_back(count);
+    return numbers;
+  }
+
+  /// Takes another number of channels where that makes trees better and rings no worse, but for
+  /// what is lost by rounding.
+  /// \param floor  of rings, MB/s
+  void Rebalance(HostPlan& plan, std::uint64_t floor) {
+    PatternGraph& ring = plan.of(GraphId::kRing);
+    PatternGraph& tree = plan.of(GraphId::kTree);
+    const bool usable = !ring.channels.empty() && !tree.channels.empty() &&
+                        ring.stopped != StopReason::kFallback && tree.bound.mb_per_s > 0;
+    if (!usable || tree.total() >= tree.bound) return;
+    if (by_switch_.applies() && options_.beyond) return;  // NICs are what limits both
+    for (const std::uint32_t count : OtherNumbers(plan)) {
+      const std::uint64_t total = ring.total().mb_per_s;
+      const std::uint64_t least = std::max(floor, total > count ? total - count : 0);
+      const PatternGraph other_ring =
+          Better(ring, least > 0 ? least - 1 : 0, {GraphId::kRing, Pattern::kRing, count, count});
+      if (other_ring.channels.size() != count) continue;
+      PatternGraph other_tree = tree;
+      for (const Pattern pattern : {Pattern::kBalancedTree, Pattern::kTree})
+        other_tree = Better(other_tree, {GraphId::kTree, pattern, count, count});
+      if (other_tree.channels.size() != count) continue;
+      ring = other_ring;
+      tree = other_tree;
+      return;
+    }
+  }
+
+  WayTable& table_;
+  const SearchOptions& options_;
+  std::vector<Story>* stories_;
+  NetChoice nets_;
+  const SystemFacts facts_;
+  ChannelSearch search_;
+  SwitchSearch by_switch_;
+  CompatSearch compat_;
+  std::array<std::optional<Limits>, 2> limits_;
+  std::int64_t budget_ = kBetterBudget;
+};
+
+}  // namespace
+
+Result<HostPlan> SearchHost(const topology::Paths& paths, const SearchOptions& options,
+                            std::vector<Story>* stories) {
+  WayTable table(paths);
+  if (table.device_count() == 0 || table.device_count() > kSearchDevicesMax)
+    return Error{Code::kUnsupported,
+                 fmt::format("a host with 1 to {} ranks can be planned, not with {}",
+                             kSearchDevicesMax, table.device_count())};
+  return HostSearch(table, options, stories).Plan();
+}
+
+}  // namespace ringlet::plan

@@ -1,0 +1,62 @@
+#include "plan/limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/machine_for_test.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+Limits Of(std::string_view words, GraphId id, bool beyond) {
+  const MachineForTest machine(words);
+  WayTable table(machine.paths());
+  const SearchOptions options;
+  const NetChoice nets(table, options);
+  return Limits(table, nets, id, beyond);
+}
+
+TEST(LimitsTest, ALinkHasRoomForWholeChannelsOnly) {
+  const Limits limits = Of("(switch: 4 gpu)", GraphId::kRing, false);
+  EXPECT_EQ(limits.MostOf(1), 24'000);
+  EXPECT_EQ(limits.MostOf(3), 8'000);
+  EXPECT_TRUE(limits.Allow(3, 8'000));
+  EXPECT_FALSE(limits.Allow(3, 8'001));
+  EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 24'000);
+}
+
+TEST(LimitsTest, ThroughIntelsProcessorsAWayCostsSixFifths) {
+  const Limits limits = Of("(numa: (switch: 2 gpu), (switch: 2 gpu))", GraphId::kRing, false);
+  EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 20'000);
+}
+
+TEST(LimitsTest, NicsThatDoNotReachGpusCostMore) {
+  topology::HostView view =
+      topology::ParseSynthetic("(numa: 2x(switch: 2 gpu h100-sxm5 switch, 1 nic 200g))").value();
+  const auto most = [&] {
+    const MachineForTest machine(view);
+    WayTable table(machine.paths());
+    const SearchOptions options;
+    const NetChoice nets(table, options);
+    return Limits(table, nets, GraphId::kRing, true).MostOfAll(32, 5'000'000);
+  };
+  const std::int64_t direct = most();
+  for (topology::NetInterface& net : view.nets) net.gdr = false;
+  EXPECT_LT(most(), direct);
+}
+
+TEST(LimitsTest, OfNDevicesAllButOneSendInATree) {
+  const Limits limits = Of("(switch: 4 gpu)", GraphId::kTree, false);
+  EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 32'000);
+  EXPECT_EQ(limits.MostOf(1), 24'000);
+  EXPECT_EQ(limits.MostOf(4), 8'000);
+}
+
+TEST(LimitsTest, NicsBoundChannels) {
+  const Limits limits = Of("(switch: 2 gpu, 2 nic 100g)", GraphId::kRing, true);
+  EXPECT_EQ(limits.MostOf(1), 12'500);
+  EXPECT_EQ(limits.MostOf(2), 12'000) << "a GPU sends 24 GB/s";
+  EXPECT_EQ(limits.MostOf(3), 6'250);
+}
+
+}  // namespace
+}  // namespace ringlet::plan

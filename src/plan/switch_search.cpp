@@ -1,0 +1,232 @@
+#include "plan/switch_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace ringlet::plan {
+namespace {
+
+using topology::PathType;
+
+constexpr std::int64_t kPriceScale = std::int64_t{1} << 32;
+constexpr std::int64_t kTooDear = std::int64_t{1} << 48;
+
+EndIndex DeviceEnd(std::uint32_t device) {
+  return {End::kDevice, device};
+}
+EndIndex NetEnd(std::uint32_t net) {
+  return {End::kNet, net};
+}
+
+}  // namespace
+
+SwitchSearch::SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond)
+    : table_(table), nets_(nets), beyond_(beyond), residual_(table) {
+  const std::uint32_t devices = table.device_count();
+  applies_ = table.switches().size() == 1 && devices > 2 && (!beyond || table.net_count() > 0);
+  for (std::uint32_t a = 0; applies_ && a < devices; ++a)
+    for (std::uint32_t b = 0; applies_ && b < devices; ++b)
+      applies_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
+}
+
+TrialOutcome SwitchSearch::Lay(const Trial& trial, PatternGraph& found) {
+  trial_ = trial;
+  outcome_ = {};
+  outcome_.trial = trial;
+  residual_.Reset();
+  price_.resize(table_.link_count());
+  for (std::uint32_t link = 0; link < price_.size(); ++link)
+    price_[link] = kPriceScale / (residual_.left(link) + 1);
+  in_left_.assign(nets_.port_count(), 0);
+  for (std::uint32_t net = 0; net < table_.net_count(); ++net)
+    in_left_[nets_.PortOf(net)] = std::max(in_left_[nets_.PortOf(net)], table_.NetMbPerS(net));
+  out_left_ = in_left_;
+  taken_.clear();
+  channels_.clear();
+  while (channels_.size() < trial.max_channels && LayChannel()) channels_.push_back(channel_);
+  outcome_.channels = static_cast<std::uint32_t>(channels_.size());
+  if (outcome_.channels < trial.max_channels) return outcome_;
+  outcome_.improved = outcome_.perfect = true;
+  outcome_.refusal = Refusal::kNone;
+  outcome_.link = std::nullopt;
+  Save(found);
+  return outcome_;
+}
+
+bool SwitchSearch::LayChannel() {
+  channel_ = {};
+  if (beyond_) return LayByNics();
+  // Chains end at another device each time.
+  const bool ring = trial_.pattern == Pattern::kRing;
+  const auto c = static_cast<std::uint32_t>(channels_.size());
+  return LayFrom(ring ? 0 : c % table_.device_count(), std::nullopt);
+}
+
+/// All devices from `first` on in the order of numbers; `other` is the last one of a ring, the
+/// second of a tree.
+bool SwitchSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
+  const std::uint32_t devices = table_.device_count();
+  const bool ring = trial_.pattern == Pattern::kRing;
+  std::vector<std::uint32_t>& order = channel_.devices;
+  order.assign(1, first);
+  const bool second = other && !ring;
+  if (second) order.push_back(*other);
+  const std::uint32_t base = second ? *other : first;
+  for (std::uint32_t i = 1; i < devices; ++i) {
+    const std::uint32_t device = (base + i) % devices;
+    if (device != first && device != other) order.push_back(device);
+  }
+  if (other && ring) order.push_back(*other);
+  for (std::uint32_t i = 0; i + 1 < devices; ++i)
+    if (!Take(DeviceEnd(order[i]), DeviceEnd(order[i + 1]), trial_.intra_mb_per_s)) return false;
+  if (!ring || beyond_) return true;
+  return Take(DeviceEnd(order.back()), DeviceEnd(first), trial_.intra_mb_per_s);
+}
+
+/// By the NIC where that costs least.
+bool SwitchSearch::LayByNics() {
+  std::optional<std::uint32_t> best;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  const std::size_t before = taken_.size();
+  for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
+    const std::optional<std::int64_t> cost = TakeEnds(net);
+    GiveBack(before);
+    if (!cost || *cost >= least) continue;
+    least = *cost;
+    best = net;
+  }
+  if (!best || !TakeEnds(*best)) return false;
+  in_left_[nets_.PortOf(*channel_.entry)] -= trial_.inter_mb_per_s;
+  out_left_[nets_.PortOf(*channel_.exit)] -= trial_.inter_mb_per_s;
+  const std::vector<std::uint32_t> ends = channel_.devices;
+  return LayFrom(ends.front(), ends.back());
+}
+
+/// The ways between a NIC and the devices next to it, which are put into channel_.
+/// \return what they cost; nothing if there is no room, but some may be taken even then
+std::optional<std::int64_t> SwitchSearch::TakeEnds(std::uint32_t net) {
+  const std::int64_t whole = trial_.inter_mb_per_s;
+  if (in_left_[nets_.PortOf(net)] < whole) return std::nullopt;
+  const std::optional<Choice> first = Nearest(net, true, whole, std::nullopt);
+  if (!first || !Take(NetEnd(net), DeviceEnd(first->number), whole)) return std::nullopt;
+  channel_.entry = net;
+  channel_.devices.assign(1, first->number);
+  if (trial_.pattern == Pattern::kRing) {
+    const std::optional<Choice> last = Nearest(net, false, whole, first->number);
+    if (!last) return std::nullopt;
+    const std::optional<Choice> exit = ExitFor(net, last->number, whole);
+    if (!exit || !Take(DeviceEnd(last->number), NetEnd(exit->number), whole)) return std::nullopt;
+    channel_.exit = exit->number;
+    channel_.devices.push_back(last->number);
+    return first->cost + exit->cost;
+  }
+  const bool balanced = trial_.pattern == Pattern::kBalancedTree;
+  const std::int64_t part = balanced ? (whole + 1) / 2 : whole;
+  if (out_left_[nets_.PortOf(net)] < whole) return std::nullopt;
+  if (!Take(DeviceEnd(first->number), NetEnd(net), part)) return std::nullopt;
+  const std::optional<Choice> second = Nearest(net, false, part, first->number);
+  if (!second) return std::nullopt;
+  if (balanced && !Take(DeviceEnd(second->number), NetEnd(net), part)) return std::nullopt;
+  channel_.exit = net;
+  channel_.devices.push_back(second->number);
+  return first->cost + second->cost;
+}
+
+/// The device to which, or from which, a NIC's way costs least.
+std::optional<SwitchSearch::Choice> SwitchSearch::Nearest(std::uint32_t net, bool inward,
+                                                          std::int64_t mb_per_s,
+                                                          std::optional<std::uint32_t> not_this) {
+  std::optional<Choice> best;
+  for (std::uint32_t device = 0; device < table_.device_count(); ++device) {
+    if (device == not_this) continue;
+    ++outcome_.steps;
+    const Way& way = inward ? table_.Find(NetEnd(net), DeviceEnd(device))
+                            : table_.Find(DeviceEnd(device), NetEnd(net));
+    if (way.type >= PathType::kNet) continue;
+    const std::int64_t cost = CostOf(way, mb_per_s);
+    if (!best || cost < best->cost) best = Choice{device, cost};
+  }
+  return best;
+}
+
+/// The NIC by which a ring leaves.
+std::optional<SwitchSearch::Choice> SwitchSearch::ExitFor(std::uint32_t entry, std::uint32_t device,
+                                                          std::int64_t mb_per_s) {
+  std::optional<Choice> best;
+  for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
+    if (trial_.cross_nic == kCrossNicSame && net != entry) continue;
+    if (out_left_[nets_.PortOf(net)] < mb_per_s) continue;
+    const Way& way = table_.Find(DeviceEnd(device), NetEnd(net));
+    if (way.type >= PathType::kNet) continue;
+    const std::int64_t cost = CostOf(way, mb_per_s);
+    if (!best || cost < best->cost) best = Choice{net, cost};
+  }
+  return best;
+}
+
+/// What a way would take of its links, dearer where less is left.
+std::int64_t SwitchSearch::CostOf(const Way& way, std::int64_t mb_per_s) const {
+  std::int64_t cost = 0;
+  for (std::uint32_t i = 0; i < way.count; ++i) {
+    const WayStep& step = table_.Steps(way)[i];
+    const std::int64_t charge = ChargeOf(step, mb_per_s).forth;
+    cost += residual_.left(step.link) < charge ? kTooDear : charge * price_[step.link];
+  }
+  return cost;
+}
+
+bool SwitchSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
+  const Way& way = table_.Find(from, to);
+  if (const std::optional<std::uint32_t> full = residual_.Take(way, mb_per_s)) {
+    outcome_.refusal = Refusal::kLink;
+    outcome_.link = full;
+    return false;
+  }
+  ++outcome_.steps;
+  Price(way);
+  taken_.push_back({from, to, mb_per_s});
+  return true;
+}
+
+/// What is left of its links has changed.
+void SwitchSearch::Price(const Way& way) {
+  for (std::uint32_t i = 0; i < way.count; ++i) {
+    const std::uint32_t link = table_.Steps(way)[i].link;
+    price_[link] = kPriceScale / (residual_.left(link) + 1);
+  }
+}
+
+void SwitchSearch::GiveBack(std::size_t until) {
+  while (taken_.size() > until) {
+    const Taken& last = taken_.back();
+    const Way& way = table_.Find(last.from, last.to);
+    residual_.Give(way, last.mb_per_s);
+    Price(way);
+    taken_.pop_back();
+  }
+}
+
+void SwitchSearch::Save(PatternGraph& found) const {
+  found.pattern = trial_.pattern;
+  found.channels = channels_;
+  found.intra = {trial_.intra_mb_per_s};
+  found.inter = {trial_.inter_mb_per_s};
+  found.cross_nic = trial_.cross_nic;
+  found.same_channels = false;
+  found.hops = 0;
+  found.type_intra = found.type_inter = PathType::kLoc;
+  for (const Taken& one : taken_) {
+    const topology::Path path = table_.PathOf(one.from, one.to);
+    const bool inter = one.from.end == End::kNet || one.to.end == End::kNet;
+    PathType& type = inter ? found.type_inter : found.type_intra;
+    type = std::max(type, path.type);
+    found.hops += path.hops;
+  }
+  const topology::Graph& graph = table_.paths().graph();
+  if (beyond_)
+    found.latency_inter_ns = graph.net(table_.nets()[*channels_.front().entry]).latency_ns;
+  else
+    found.type_inter = PathType::kPix;
+}
+
+}  // namespace ringlet::plan

@@ -1,0 +1,71 @@
+// Channels where an NVSwitch joins all devices: any order of these is as good as another, so that
+// only NICs and the devices next to them are chosen, where most is left.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plan/net_choice.hpp"
+#include "plan/pattern_graph.hpp"
+#include "plan/trial.hpp"
+#include "plan/way_table.hpp"
+
+namespace ringlet::plan {
+
+class SwitchSearch {
+ public:
+  /// All outlive this.
+  SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond);
+
+  /// Whether it can lay rings and trees in this system at all.
+  bool applies() const { return applies_; }
+
+  /// Lays trial.max_channels channels, each where it is in the way of others least.
+  /// \param trial  a ring, or a tree that is not split; kCrossNicSame or kCrossNicAny
+  /// \param found  gets them, if there is room for all
+  TrialOutcome Lay(const Trial& trial, PatternGraph& found);
+
+ private:
+  /// A way that is taken, and how much of it.
+  struct Taken {
+    EndIndex from, to;
+    std::int64_t mb_per_s = 0;
+  };
+  /// A device next to a NIC, or a NIC.
+  struct Choice {
+    std::uint32_t number = 0;
+    std::int64_t cost = 0;
+  };
+
+  bool LayChannel();
+  bool LayFrom(std::uint32_t first, std::optional<std::uint32_t> other);
+  bool LayByNics();
+  std::optional<Choice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,
+                                std::optional<std::uint32_t> not_this);
+  std::optional<Choice> ExitFor(std::uint32_t entry, std::uint32_t device, std::int64_t mb_per_s);
+  std::optional<std::int64_t> TakeEnds(std::uint32_t net);
+  std::int64_t CostOf(const Way& way, std::int64_t mb_per_s) const;
+  bool Take(EndIndex from, EndIndex to, std::int64_t mb_per_s);
+  void GiveBack(std::size_t until);
+  void Price(const Way& way);
+  void Save(PatternGraph& found) const;
+
+  WayTable& table_;
+  const NetChoice& nets_;
+  const bool beyond_;
+  bool applies_ = false;
+  Residual residual_;
+  std::vector<std::int64_t> price_;  // of 1 MB/s, by link: the dearer, the less is left
+  std::vector<std::int64_t> in_left_, out_left_;  // by port
+  std::vector<Taken> taken_;
+  Trial trial_;
+  TrialOutcome outcome_;
+  LocalChannel channel_;
+  std::vector<LocalChannel> channels_;
+};
+
+/// Trial::cross_nic, as SwitchSearch understands it.
+inline constexpr std::uint8_t kCrossNicSame = 0;
+inline constexpr std::uint8_t kCrossNicAny = 1;
+
+}  // namespace ringlet::plan

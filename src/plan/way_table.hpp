@@ -1,0 +1,158 @@
+// A system as the search sees it: links by number, and ways as lists of such numbers with what data
+// on them costs, in NCCL's accounting. The capacity that is left is not here but in Residual.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "topology/paths.hpp"
+
+namespace ringlet::plan {
+
+/// Between what a way leads. Devices are GPUs, or ranks in host memory where there are no GPUs.
+enum class End : std::uint8_t { kDevice, kNet, kSwitch };
+struct EndIndex {
+  End end = End::kDevice;
+  std::uint32_t number = 0;
+};
+
+/// How much of what passes a link also loads the way back.
+enum class Backwash : std::uint8_t {
+  kNone,
+  kEighth,  ///< into a GPU before sm 80, from a NIC: acknowledgements on PCIe
+  kFull,    ///< into a POWER processor by NVLink
+};
+
+struct WayStep {
+  std::uint32_t link = 0;
+  std::uint32_t back = 0;  ///< the link the other way
+  Backwash backwash = Backwash::kNone;
+  /// Intel's processors split what GPUs send each other in small packets: the link carries 6/5.
+  bool split_packets = false;
+};
+
+struct Way {
+  topology::PathType type = topology::PathType::kDis;
+  topology::PathType back_type = topology::PathType::kDis;  ///< of the way back
+  std::uint32_t hops = 0;
+  std::uint32_t first = 0;  ///< in WayTable's steps
+  std::uint32_t count = 0;
+  bool plain = true;  ///< no step has a backwash or split packets
+};
+
+/// What a step takes from its link, and from the link back.
+struct Charge {
+  std::int64_t forth = 0;
+  std::int64_t back = 0;
+};
+inline Charge ChargeOf(const WayStep& step, std::int64_t mb_per_s) {
+  const std::int64_t forth = step.split_packets ? (mb_per_s * 6 + 4) / 5 : mb_per_s;
+  switch (step.backwash) {
+    case Backwash::kNone: return {forth, 0};
+    case Backwash::kEighth: return {forth, (forth + 7) / 8};
+    case Backwash::kFull: return {forth, forth};
+  }
+  return {};
+}
+
+/// Ways are made when they are first asked for. The paths must outlive it.
+class WayTable {
+ public:
+  explicit WayTable(const topology::Paths& paths);
+
+  const topology::Paths& paths() const { return paths_; }
+  std::span<const topology::NodeIndex> devices() const { return ends_[0]; }
+  std::span<const topology::NodeIndex> nets() const { return ends_[1]; }
+  std::span<const topology::NodeIndex> switches() const { return ends_[2]; }
+  std::uint32_t device_count() const { return static_cast<std::uint32_t>(ends_[0].size()); }
+  std::uint32_t net_count() const { return static_cast<std::uint32_t>(ends_[1].size()); }
+
+  /// Not both kNet. The reference is good until the next call.
+  const Way& Find(EndIndex from, EndIndex to) {
+    const auto a = static_cast<std::size_t>(from.end), b = static_cast<std::size_t>(to.end);
+    std::uint32_t& way = way_of_[a][b][from.number * ends_[b].size() + to.number];
+    if (way == kNoWay) way = Make(from, to);
+    return ways_[way];
+  }
+  const WayStep* Steps(const Way& way) const { return steps_.data() + way.first; }
+  topology::Path PathOf(EndIndex from, EndIndex to) const;
+  /// What a NIC moves, each way.
+  std::int64_t NetMbPerS(std::uint32_t net) const;
+  /// A device's own PCIe link, to it and from it; nothing where it has none.
+  struct LinkPair {
+    std::uint32_t from = 0, to = 0;
+  };
+  const std::optional<LinkPair>& PciOf(std::uint32_t device) const { return pci_[device]; }
+
+  std::size_t link_count() const { return bandwidths_.size(); }
+  /// By number, MB/s.
+  const std::vector<std::int64_t>& bandwidths() const { return bandwidths_; }
+  /// "PCI/0-10000 > CPU/0-0 (PCI)", as NCCL names nodes.
+  std::string LinkText(std::uint32_t link) const;
+
+ private:
+  topology::NodeIndex NodeOf(EndIndex end) const {
+    return ends_[static_cast<std::size_t>(end.end)][end.number];
+  }
+  static constexpr std::uint32_t kNoWay = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t LinkBetween(topology::NodeIndex from, topology::NodeIndex to,
+                            topology::LinkKind kind) const;
+  void NumberLinks();
+  void FindPci();
+  std::uint32_t Make(EndIndex from, EndIndex to);
+
+  const topology::Paths& paths_;
+  std::vector<topology::NodeIndex> ends_[3];
+  std::uint32_t first_node_ = 0;
+  std::vector<std::uint32_t> first_link_;  // of each node of the system
+  std::vector<std::int64_t> bandwidths_;
+  /// Of nodes with many links: where the first link to each node of the system is.
+  std::vector<std::vector<std::uint32_t>> position_;
+  std::vector<std::optional<LinkPair>> pci_;
+  std::vector<WayStep> steps_;
+  std::vector<Way> ways_;
+  std::vector<std::uint32_t> way_of_[3][3];  // by kinds of ends, then from * count + to
+};
+
+/// What is left of the links' bandwidth while channels are laid.
+class Residual {
+ public:
+  explicit Residual(const WayTable& table) : table_(table), left_(table.bandwidths()) {}
+
+  /// Takes `mb_per_s` on all links of the way, or nothing.
+  /// \return the link that has too little, if any
+  std::optional<std::uint32_t> Take(const Way& way, std::int64_t mb_per_s) {
+    if (!way.plain) return TakeCharged(way, mb_per_s);
+    const WayStep* const steps = table_.Steps(way);
+    for (std::uint32_t i = 0; i < way.count; ++i) {
+      std::int64_t& left = left_[steps[i].link];
+      if (left < mb_per_s) {
+        const std::uint32_t full = steps[i].link;
+        while (i-- > 0) left_[steps[i].link] += mb_per_s;
+        return full;
+      }
+      left -= mb_per_s;
+    }
+    return std::nullopt;
+  }
+  void Give(const Way& way, std::int64_t mb_per_s) {
+    if (!way.plain) return GiveSteps(way, mb_per_s, way.count);
+    const WayStep* const steps = table_.Steps(way);
+    for (std::uint32_t i = 0; i < way.count; ++i) left_[steps[i].link] += mb_per_s;
+  }
+  void Reset() { left_ = table_.bandwidths(); }
+  std::int64_t left(std::uint32_t link) const { return left_[link]; }
+
+ private:
+  std::optional<std::uint32_t> TakeCharged(const Way& way, std::int64_t mb_per_s);
+  void GiveSteps(const Way& way, std::int64_t mb_per_s, std::uint32_t count);
+
+  const WayTable& table_;
+  std::vector<std::int64_t> left_;
+};
+
+}  // namespace ringlet::plan

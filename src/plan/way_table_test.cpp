@@ -1,0 +1,57 @@
+#include "plan/way_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/machine_for_test.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+constexpr EndIndex kFirst{End::kDevice, 0};
+constexpr EndIndex kSecond{End::kDevice, 1};
+
+TEST(WayTableTest, AWayIsTheLinksOfThePath) {
+  const MachineForTest machine("(switch: 2 gpu, 1 nic)");
+  WayTable table(machine.paths());
+  EXPECT_EQ(table.device_count(), 2u);
+  EXPECT_EQ(table.net_count(), 1u);
+  const Way way = table.Find(kFirst, kSecond);
+  EXPECT_EQ(way.hops, 4u);
+  EXPECT_EQ(way.count, 4u);
+  EXPECT_EQ(way.type, topology::PathType::kPix);
+  const WayStep& up = table.Steps(way)[1];
+  EXPECT_EQ(up.link, table.PciOf(0)->from);
+  EXPECT_EQ(up.back, table.PciOf(0)->to);
+  EXPECT_NE(table.LinkText(up.link).find("(PCI)"), std::string::npos);
+}
+
+TEST(WayTableTest, ThroughIntelsProcessorsPacketsAreSmall) {
+  const MachineForTest machine("(numa: (switch: 1 gpu), (switch: 1 gpu))");
+  WayTable table(machine.paths());
+  const Way way = table.Find(kFirst, kSecond);
+  ASSERT_EQ(way.type, topology::PathType::kPhb);
+  Residual residual(table);
+  const std::int64_t pci = table.bandwidths()[table.PciOf(0)->from];
+  EXPECT_TRUE(residual.Take(way, pci));
+  EXPECT_FALSE(residual.Take(way, pci / 6 * 5));
+  EXPECT_EQ(residual.left(table.PciOf(0)->from), 0);
+}
+
+TEST(ResidualTest, WhatIsRefusedTakesNothing) {
+  const MachineForTest machine("(switch: 2 gpu)");
+  WayTable table(machine.paths());
+  const Way forth = table.Find(kFirst, kSecond);
+  Residual residual(table);
+  EXPECT_FALSE(residual.Take(forth, 20'000));
+  const std::int64_t left = residual.left(table.PciOf(0)->from);
+  const auto full = residual.Take(forth, 20'000);
+  ASSERT_TRUE(full);
+  EXPECT_EQ(*full, table.PciOf(0)->from);
+  EXPECT_EQ(residual.left(table.PciOf(0)->from), left);
+  EXPECT_FALSE(residual.Take(table.Find(kSecond, kFirst), 20'000)) << "the other way is free";
+  residual.Give(forth, 20'000);
+  EXPECT_FALSE(residual.Take(table.Find(kFirst, kSecond), 24'000));
+}
+
+}  // namespace
+}  // namespace ringlet::plan

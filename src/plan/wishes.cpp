@@ -1,0 +1,34 @@
+#include "plan/wishes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ringlet::plan {
+
+Result<ChannelLimits> ReadLimits(const Settings& settings) {
+  const std::uint64_t least =
+      std::max({settings.min_nchannels, settings.min_nrings, settings.min_ctas});
+  std::uint64_t most = kChannelsMax;
+  for (const std::uint64_t one : {settings.max_nchannels, settings.max_nrings, settings.max_ctas})
+    if (one > 0) most = std::min(most, one);
+  if (least > most)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("NCCL_MIN_NCHANNELS asks for {} channels, but NCCL_MAX_NCHANNELS (or "
+                             "_NRINGS, _CTAS) allows {}",
+                             least, most)};
+  return ChannelLimits{static_cast<std::uint32_t>(std::max<std::uint64_t>(1, least)),
+                       static_cast<std::uint32_t>(most)};
+}
+
+Result<SearchLimits> ReadWishes(const Settings& settings) {
+  RINGLET_TRY(ParseTuningChoice(settings.algo, settings.proto));
+  RINGLET_TRY_ASSIGN(const ChannelLimits limits, ReadLimits(settings));
+  SearchLimits wishes;
+  wishes.plain = settings.plan_policy == PlanPolicy::kCompat;
+  wishes.channels_min = limits.min;
+  wishes.channels_max = limits.max;
+  return wishes;
+}
+
+}  // namespace ringlet::plan

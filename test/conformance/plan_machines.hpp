@@ -1,0 +1,79 @@
+// The machines whose plans are compared and listed: files of real ones, and large ones in words.
+#pragma once
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topology/merge_ports.hpp"
+#include "topology/paths.hpp"
+#include "topology/synthetic.hpp"
+#include "topology/trim.hpp"
+#include "topology/xml_reader.hpp"
+
+namespace ringlet::plan {
+
+inline std::string Contents(const std::string& name) {
+  std::ifstream file(std::string(RINGLET_FIXTURES) + "/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A machine, as NCCL sees it: what rank 0 keeps.
+struct Machine {
+  topology::Graph graph;
+
+  static Result<Machine> Of(const topology::HostView& view, const topology::BuildOptions& build,
+                            const topology::PathOptions& options) {
+    RINGLET_TRY_ASSIGN(const topology::Graph whole, topology::Build({&view, 1}, {}, build));
+    if (whole.rank_count() == 0) return Error{Code::kUnsupported, "no GPUs"};
+    RINGLET_TRY_ASSIGN(const topology::Paths all, topology::FindPaths(whole, 0, options));
+    RINGLET_TRY_ASSIGN(topology::Graph kept, topology::TrimToDomain(all, Rank{0}));
+    return Machine{std::move(kept)};
+  }
+
+  /// By NCCL's rules, faults included.
+  static Result<Machine> Read(const std::string& file, bool merge_ports,
+                              const topology::PathOptions& options) {
+    RINGLET_TRY_ASSIGN(topology::HostView view, topology::ViewFromXml(Contents(file), file));
+    if (merge_ports) view = topology::MergePorts(std::move(view));
+    return Of(
+        view,
+        {.rules = topology::Rules::kNccl, .gpus = topology::GpuRanks::kGiven, .unknown_net = false},
+        options);
+  }
+};
+
+/// The drivers of these cards do not let them access each other.
+inline topology::PathOptions OptionsFor(const std::string& file) {
+  topology::PathOptions options;
+  if (file.find("3090") != std::string::npos)
+    options.peer_access = [](Rank, Rank) { return false; };
+  return options;
+}
+
+/// All files of machines, relative to the fixtures.
+inline std::vector<std::string> Files() {
+  std::vector<std::string> files;
+  const std::filesystem::path root = RINGLET_FIXTURES;
+  for (const char* folder : {"topologies/nvidia", "topologies/amd", "topo-vectors"})
+    for (const auto& entry : std::filesystem::directory_iterator(root / folder))
+      if (entry.path().extension() == ".xml")
+        files.push_back(std::filesystem::relative(entry.path(), root));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// One NVLink domain, 4 GPUs to a host.
+inline Result<topology::HostView> LargeDomain(std::uint32_t gpus) {
+  return topology::ParseSynthetic(
+      fmt::format("{}x(host: 2x(numa: 2 gpu b200-sxm switch, 2 nic 400g))", gpus / 4));
+}
+
+}  // namespace ringlet::plan

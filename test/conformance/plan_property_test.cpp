@@ -1,0 +1,329 @@
+// Properties of plans over random machines, checked by code that shares nothing with the search:
+// links are counted from the paths themselves, and small machines are searched through.
+//
+// Every failure names the machine in words and the seed; RINGLET_PLAN_MACHINES sets how many.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plan/host_search.hpp"
+#include "topology/paths.hpp"
+#include "topology/synthetic.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+using topology::Graph;
+using topology::Hop;
+using topology::NodeIndex;
+using topology::NodeKind;
+using topology::Paths;
+using topology::PathType;
+
+constexpr std::uint64_t kSeed = 20'251'121;
+constexpr std::int64_t kUnits = 40;  // of a channel's bandwidth, to count 6/5 and 1/8
+
+std::size_t MachineCount() {
+  const char* text = std::getenv("RINGLET_PLAN_MACHINES");
+  return text == nullptr ? 100 : std::stoul(text);
+}
+
+struct Machine {
+  topology::HostView view;
+  Graph graph;
+  Paths paths;
+};
+
+std::unique_ptr<Machine> Make(const topology::HostView& view) {
+  auto machine = std::make_unique<Machine>();
+  machine->view = view;
+  machine->graph = topology::Build({&view, 1}, {}, {.gpus = topology::GpuRanks::kGiven}).value();
+  machine->paths = topology::FindPaths(machine->graph, 0, {}).value();
+  return machine;
+}
+
+constexpr int kDrawsMax = 50;
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::uint32_t Below(std::uint32_t n) { return static_cast<std::uint32_t>(engine_() % n); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// One or two NUMA nodes with switches, some GPUs and NICs; now and then NVLink.
+std::string RandomWords(Random& random, std::uint32_t gpus_max) {
+  static constexpr const char* kModels[] = {
+      "", "", "", " a100-sxm4 switch", " h100-sxm5 switch", " v100-sxm2 mesh"};
+  static constexpr const char* kSpeeds[] = {"25g", "100g", "200g", "400g"};
+  const std::string model = kModels[random.Below(std::size(kModels))];
+  std::uint32_t gpus = 2 + random.Below(gpus_max - 1);
+  std::vector<std::string> nodes;
+  const std::uint32_t numas = 1 + random.Below(2);
+  for (std::uint32_t numa = 0; numa < numas; ++numa) {
+    std::vector<std::string> places;
+    const std::uint32_t switches = 1 + random.Below(3);
+    for (std::uint32_t i = 0; i < switches; ++i) {
+      const bool last = numa + 1 == numas && i + 1 == switches;
+      const std::uint32_t here = last ? gpus : std::min(gpus, random.Below(4));
+      gpus -= here;
+      std::vector<std::string> items;
+      if (here > 0) items.push_back(fmt::format("{} gpu{}", here, model));
+      if (random.Below(2) == 0)
+        items.push_back(fmt::format("1 nic {}", kSpeeds[random.Below(std::size(kSpeeds))]));
+      if (!items.empty()) places.push_back(fmt::format("(switch: {})", fmt::join(items, ", ")));
+    }
+    if (random.Below(3) == 0) places.push_back("1 nic 100g");
+    if (!places.empty()) nodes.push_back(fmt::format("(numa: {})", fmt::join(places, ", ")));
+  }
+  return fmt::format("{}", fmt::join(nodes, ", "));
+}
+
+/// The first machine drawn that can be built: not every model has links for every layout.
+topology::HostView Draw(Random& random, std::uint32_t gpus_max, std::string& words) {
+  for (int i = 0; i < kDrawsMax; ++i) {
+    words = RandomWords(random, gpus_max);
+    const Result<topology::HostView> view = topology::ParseSynthetic(words);
+    if (!view.ok()) continue;
+    if (topology::Build({&*view, 1}, {}, {.gpus = topology::GpuRanks::kGiven}).ok()) return *view;
+  }
+  ADD_FAILURE() << "no machine can be built, the last one was " << words;
+  return topology::ParseSynthetic("2 gpu").value();
+}
+
+/// By ends of a link and its kind: what channels take, in kUnits of one channel's bandwidth.
+using Loads = std::map<std::tuple<NodeIndex, NodeIndex, topology::LinkKind>, std::int64_t>;
+
+bool OnIntel(const Graph& graph, const std::vector<Hop>& hops) {
+  return std::any_of(hops.begin(), hops.end(), [&](const Hop& hop) {
+    return graph.at(hop.to).kind == NodeKind::kCpu && graph.cpu(hop.to).vendor == "GenuineIntel";
+  });
+}
+
+/// \param part  of the channel's bandwidth, in kUnits
+void Load(const Machine& machine, NodeIndex from, NodeIndex to, std::int64_t part, Loads& loads) {
+  const Graph& graph = machine.graph;
+  const std::vector<Hop> hops = machine.paths.Route(from, to);
+  const bool gpu = graph.at(from).kind == NodeKind::kGpu;
+  const bool split =
+      gpu && machine.paths.From(from, to).type == PathType::kPhb && OnIntel(graph, hops);
+  for (const Hop& hop : hops) {
+    const std::int64_t forth = split && hop.kind == topology::LinkKind::kPci ? part * 6 / 5 : part;
+    loads[{hop.from, hop.to, hop.kind}] += forth;
+    const bool acknowledged = !gpu && graph.at(hop.to).kind == NodeKind::kDev &&
+                              graph.device(hop.to).compute_capability < 80;
+    if (acknowledged) loads[{hop.to, hop.from, hop.kind}] += forth / 8;
+  }
+}
+
+Loads LoadsOf(const Machine& machine, const PatternGraph& graph) {
+  const std::vector<NodeIndex>& gpus = machine.paths.Of(NodeKind::kGpu);
+  const std::vector<NodeIndex>& nets = machine.paths.Of(NodeKind::kNet);
+  Loads loads;
+  for (const LocalChannel& channel : graph.channels) {
+    const std::vector<std::uint32_t>& order = channel.devices;
+    for (std::size_t i = 0; i + 1 < order.size(); ++i)
+      Load(machine, gpus[order[i]], gpus[order[i + 1]], kUnits, loads);
+    const bool ring = graph.pattern == Pattern::kRing;
+    if (ring && !channel.entry && order.size() > 1)
+      Load(machine, gpus[order.back()], gpus[order.front()], kUnits, loads);
+    if (channel.entry) Load(machine, nets[*channel.entry], gpus[order.front()], kUnits, loads);
+    if (!channel.exit) continue;
+    const bool halves = graph.pattern == Pattern::kBalancedTree && order.size() > 1;
+    Load(machine, gpus[ring ? order.back() : order.front()], nets[*channel.exit],
+         halves ? kUnits / 2 : kUnits, loads);
+    if (halves) Load(machine, gpus[order[1]], nets[*channel.exit], kUnits / 2, loads);
+  }
+  return loads;
+}
+
+std::int64_t Capacity(const Graph& graph, const Loads::key_type& key) {
+  for (const topology::Link& link : graph.at(std::get<0>(key)).links)
+    if (link.to == std::get<1>(key) && link.kind == std::get<2>(key))
+      return link.bandwidth.mb_per_s;
+  return 0;
+}
+
+/// The most that each channel can have of those loads.
+std::int64_t EachOf(const Graph& graph, const Loads& loads) {
+  std::int64_t each = 5'000'000;
+  for (const auto& [key, load] : loads)
+    if (load > 0) each = std::min(each, Capacity(graph, key) * kUnits / load);
+  return each;
+}
+
+void ExpectSound(const Machine& machine, const HostPlan& plan) {
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+    const PatternGraph& graph = plan.of(id);
+    ASSERT_FALSE(graph.channels.empty());
+    for (const LocalChannel& channel : graph.channels) {
+      std::vector<std::uint32_t> sorted = channel.devices;
+      std::sort(sorted.begin(), sorted.end());
+      std::vector<std::uint32_t> all(plan.devices);
+      std::iota(all.begin(), all.end(), 0u);
+      EXPECT_EQ(sorted, all) << ToText(graph);
+    }
+    if (graph.stopped == StopReason::kFallback) continue;
+    EXPECT_LE(graph.total(), graph.bound) << ToText(graph);
+    const std::int64_t each = static_cast<std::int64_t>(graph.total().mb_per_s) /
+                              static_cast<std::int64_t>(graph.channels.size());
+    EXPECT_GE(EachOf(machine.graph, LoadsOf(machine, graph)), each) << ToText(graph);
+  }
+}
+
+HostPlan PlanOf(const Machine& machine, bool beyond, Policy policy = Policy::kBest) {
+  return SearchHost(machine.paths, {.policy = policy, .beyond = beyond}).value();
+}
+
+/// The same machine, its GPUs numbered otherwise.
+topology::HostView Relabelled(topology::HostView view, Random& random) {
+  std::vector<std::uint32_t> ranks(view.gpus.size());
+  std::iota(ranks.begin(), ranks.end(), 0u);
+  for (std::size_t i = ranks.size(); i > 1; --i)
+    std::swap(ranks[i - 1], ranks[random.Below(static_cast<std::uint32_t>(i))]);
+  for (std::size_t i = 0; i < ranks.size(); ++i) view.gpus[i].rank = ranks[i];
+  return view;
+}
+
+/// The bus addresses of a channel's devices, whatever their ranks.
+std::vector<std::uint64_t> Places(const Machine& machine, const LocalChannel& channel) {
+  std::vector<std::uint64_t> places;
+  for (const std::uint32_t device : channel.devices)
+    places.push_back(machine.graph.at(machine.paths.Of(NodeKind::kGpu)[device]).id);
+  return places;
+}
+
+TEST(PlanPropertyTest, PlansAreSoundAndFollowRelabelling) {
+  for (std::size_t i = 0; i < MachineCount(); ++i) {
+    Random random(kSeed + i);
+    std::string words;
+    const topology::HostView view = Draw(random, 8, words);
+    SCOPED_TRACE(fmt::format("seed {}: {}", kSeed + i, words));
+    const auto machine = Make(view);
+    const auto relabelled = Make(Relabelled(view, random));
+    for (const bool beyond : {false, true}) {
+      if (beyond && machine->paths.Of(NodeKind::kNet).empty()) continue;
+      const HostPlan plan = PlanOf(*machine, beyond);
+      const HostPlan compat = PlanOf(*machine, beyond, Policy::kCompat);
+      ExpectSound(*machine, plan);
+      ExpectSound(*machine, compat);
+      const HostPlan other = PlanOf(*relabelled, beyond);
+      for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+        EXPECT_GE(plan.of(id).total(), compat.of(id).total());
+        ASSERT_EQ(plan.of(id).channels.size(), other.of(id).channels.size());
+        EXPECT_EQ(plan.of(id).total(), other.of(id).total());
+        for (std::size_t c = 0; c < plan.of(id).channels.size(); ++c)
+          EXPECT_EQ(Places(*machine, plan.of(id).channels[c]),
+                    Places(*relabelled, other.of(id).channels[c]));
+      }
+    }
+  }
+}
+
+/// All rings of so many channels, by trying; the most that they have together.
+class AllRings {
+ public:
+  explicit AllRings(const Machine& machine) : machine_(machine) {
+    std::vector<std::uint32_t> order(machine.paths.Of(NodeKind::kGpu).size());
+    std::iota(order.begin(), order.end(), 0u);
+    do {
+      PatternGraph graph;
+      graph.pattern = Pattern::kRing;
+      graph.channels.push_back({order});
+      rings_.push_back(LoadsOf(machine, graph));
+    } while (std::next_permutation(order.begin() + 1, order.end()));
+  }
+
+  std::int64_t Most(std::uint32_t channels) const {
+    std::int64_t most = 0;
+    Try(0, channels, channels, {}, most);
+    return most;
+  }
+  std::size_t count() const { return rings_.size(); }
+
+ private:
+  void Try(std::size_t from, std::uint32_t more, std::uint32_t channels, const Loads& loads,
+           std::int64_t& most) const {
+    if (more == 0) {
+      most = std::max(most, EachOf(machine_.graph, loads) * channels);
+      return;
+    }
+    for (std::size_t i = from; i < rings_.size(); ++i) {
+      Loads sum = loads;
+      for (const auto& [key, load] : rings_[i]) sum[key] += load;
+      Try(i, more - 1, channels, sum, most);
+    }
+  }
+
+  const Machine& machine_;
+  std::vector<Loads> rings_;
+};
+
+TEST(PlanPropertyTest, SmallMachinesAgainstBruteForce) {
+  std::size_t optimal = 0, bounded = 0, machines = 0;
+  for (std::size_t i = 0; i < MachineCount() / 10; ++i) {
+    Random random(kSeed + i);
+    std::string words;
+    const auto machine = Make(Draw(random, 6, words));
+    SCOPED_TRACE(fmt::format("seed {}: {}", kSeed + i, words));
+    const PatternGraph ring = PlanOf(*machine, false).of(GraphId::kRing);
+    const AllRings all(*machine);
+    std::int64_t most = 0;
+    for (std::uint32_t channels = 1; channels <= (all.count() > 24 ? 1u : 2u); ++channels)
+      most = std::max(most, all.Most(channels));
+    EXPECT_LE(most, ring.bound.mb_per_s) << "the bound is wrong: " << ToText(ring);
+    ++machines;
+    if (ring.total().mb_per_s + ring.channels.size() >= static_cast<std::uint64_t>(most)) ++optimal;
+    if (ring.total() >= ring.bound) ++bounded;
+  }
+  fmt::print("of {} machines {} are as good as brute force, {} reach their bound\n", machines,
+             optimal, bounded);
+  EXPECT_GE(optimal * 100, machines * 95);
+}
+
+/// One NIC, or one switch, twice as fast.
+topology::HostView Widened(topology::HostView view, Random& random) {
+  if (view.nets.empty()) return view;
+  topology::NetInterface& net =
+      view.nets[random.Below(static_cast<std::uint32_t>(view.nets.size()))];
+  if (net.speed_mbit_per_s) *net.speed_mbit_per_s *= 2;
+  return view;
+}
+
+TEST(PlanPropertyTest, AWiderNicSeldomLowersThePlan) {
+  std::size_t machines = 0, worse = 0;
+  for (std::size_t i = 0; i < MachineCount() / 2; ++i) {
+    Random random(kSeed + i);
+    std::string words;
+    const topology::HostView view = Draw(random, 8, words);
+    SCOPED_TRACE(fmt::format("seed {}: {}", kSeed + i, words));
+    const auto machine = Make(view);
+    if (machine->paths.Of(NodeKind::kNet).empty()) continue;
+    const auto wider = Make(Widened(view, random));
+    const PatternGraph before = PlanOf(*machine, true).of(GraphId::kRing);
+    const PatternGraph after = PlanOf(*wider, true).of(GraphId::kRing);
+    ++machines;
+    if (after.total().mb_per_s + after.channels.size() >= before.total().mb_per_s) continue;
+    ++worse;
+    fmt::print("{} < {} MB/s, seed {}: {}\n", after.total().mb_per_s, before.total().mb_per_s,
+               kSeed + i, words);
+  }
+  fmt::print("of {} machines {} have less with a wider NIC\n", machines, worse);
+  // A faster NIC changes which ways are the widest, and with them which NICs a GPU prefers.
+  EXPECT_LE(worse * 20, machines);
+}
+
+}  // namespace
+}  // namespace ringlet::plan

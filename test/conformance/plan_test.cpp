@@ -1,0 +1,188 @@
+// The search within a host, compared with what NCCL finds on the same machines: the vectors in
+// test/fixtures/topo-vectors and nccl-2.30-results.json, whose READMEs say where they come from.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "plan/host_search.hpp"
+#include "plan_machines.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+using Json = nlohmann::json;
+using topology::Graph;
+using topology::NodeKind;
+using topology::Paths;
+
+std::uint32_t MbPerS(const Json& gb_per_s) {
+  return static_cast<std::uint32_t>(std::lround(gb_per_s.get<double>() * 1000));
+}
+
+Json NetName(const Graph& graph, const Paths& paths, std::optional<std::uint32_t> net) {
+  if (!net) return nullptr;
+  return topology::NcclName(graph, paths.Of(NodeKind::kNet)[*net]);
+}
+
+/// With the keys of the vectors, those that are compared.
+Json ToJson(const PatternGraph& found, const Graph& graph, const Paths& paths) {
+  Json json;
+  json["id"] = static_cast<int>(found.id);
+  json["pattern"] = static_cast<int>(found.pattern);
+  json["crossNic"] = found.cross_nic;
+  json["nChannels"] = found.channels.size();
+  json["bwIntra"] = found.intra.mb_per_s;
+  json["bwInter"] = found.inter.mb_per_s;
+  json["typeIntra"] = topology::NameOf(found.type_intra);
+  json["typeInter"] = topology::NameOf(found.type_inter);
+  json["sameChannels"] = found.same_channels ? 1 : 0;
+  json["searches"] = found.searches;
+  json["channels"] = Json::array();
+  for (const LocalChannel& channel : found.channels) {
+    Json ranks = Json::array();
+    for (const std::uint32_t device : channel.devices)
+      ranks.push_back(graph.at(paths.Of(NodeKind::kGpu)[device]).number);
+    json["channels"].push_back({{"in", NetName(graph, paths, channel.entry)},
+                                {"ranks", ranks},
+                                {"out", NetName(graph, paths, channel.exit)}});
+  }
+  return json;
+}
+
+class PlanVectorTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(PlanVectorTest, GraphsAreNccls) {
+  const Json vector = Json::parse(Contents("topo-vectors/" + GetParam()));
+  const Result<Machine> machine =
+      Machine::Read("topo-vectors/" + vector["xml"].get<std::string>(), false, {});
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
+  ASSERT_TRUE(paths.ok()) << paths.error().message;
+  const Result<HostPlan> plan =
+      SearchHost(*paths, {.policy = Policy::kCompat, .beyond = vector["inter"].get<int>() == 1});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  std::size_t compared = 0;
+  for (Json expected : vector["graphs"]) {
+    for (const char* key : {"bwIntra", "bwInter"}) expected[key] = MbPerS(expected[key]);
+    const auto id = static_cast<GraphId>(expected["id"].get<int>());
+    EXPECT_EQ(ToJson(plan->of(id), machine->graph, *paths), expected);
+    ++compared;
+  }
+  EXPECT_GE(compared, 2u);
+}
+
+std::string TestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& letter : name)
+    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nccl, PlanVectorTest,
+    testing::Values("c2c-pair.1host.json", "cubemesh8-sm70.1host.json", "cubemesh8-sm70.2host.json",
+                    "gpu2-nic2.2host.json", "gpu2-nic6.2host.json", "gpu4-nic3.2host.json",
+                    "gpu4-nic4.2host.json", "mnnvl-2x4.1host.mnnvl.json",
+                    "mnnvl-2x4.2host.mnnvl.json", "nic-on-cpu.2host.json",
+                    "nvswitch8-sm100.1host.json", "nvswitch8-sm100.2host.json",
+                    "nvswitch8-sm80-amd.1host.json", "nvswitch8-sm80-amd.2host.json",
+                    "nvswitch8-sm90.1host.json", "nvswitch8-sm90.2host.json",
+                    "pcie-gen6.2host.json", "pcie12-2persw.2host.json", "pcie16-2persw.1host.json",
+                    "pcie16-4persw.1host.json", "pcie4-1nic.1host.json", "pcie4-1nic.2host.json",
+                    "pcie8-2sockets.1host.json", "pcie8-2sockets.2host.json",
+                    "unknown-cpu-vendor.2host.json"),
+    TestName);
+
+/// Without the channels themselves, which these results do not list.
+Json Summary(const PatternGraph& found) {
+  if (found.channels.empty()) return nullptr;
+  return {{"patternName", NameOf(found.pattern)},
+          {"nChannels", found.channels.size()},
+          {"bwIntra", found.intra.mb_per_s},
+          {"bwInter", found.inter.mb_per_s},
+          {"typeIntra", topology::NameOf(found.type_intra)},
+          {"typeInter", topology::NameOf(found.type_inter)},
+          {"crossNic", found.cross_nic},
+          {"sameChannels", found.same_channels ? 1 : 0}};
+}
+
+TEST(PlanResultTest, GraphsOfRealMachinesAreNccls) {
+  const Json results = Json::parse(Contents("topologies/nccl-2.30-results.json"));
+  for (const auto& [name, result] : results.items()) {
+    const std::string file = name.substr(0, name.rfind('.'));
+    const topology::PathOptions options = OptionsFor(file);
+    const Result<Machine> machine =
+        Machine::Read("topologies/nvidia/" + file + ".topo.xml", true, options);
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    const Result<Paths> paths = topology::FindPaths(machine->graph, 0, options);
+    ASSERT_TRUE(paths.ok()) << paths.error().message;
+    const Result<HostPlan> plan =
+        SearchHost(*paths, {.policy = Policy::kCompat, .beyond = result["nNodes"].get<int>() > 1});
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    for (const auto& [key, id] : std::map<std::string, GraphId>{
+             {"ring", GraphId::kRing}, {"tree", GraphId::kTree}, {"nvls", GraphId::kNvls}}) {
+      Json expected = result[key];
+      if (!expected.is_null()) {
+        expected.erase("best_cpu_us");
+        for (const char* bw : {"bwIntra", "bwInter"}) expected[bw] = MbPerS(expected[bw]);
+      }
+      EXPECT_EQ(Summary(plan->of(id)), expected) << name << " " << key;
+    }
+  }
+  EXPECT_EQ(results.size(), 20u);
+}
+
+void CompareWithCompat(const std::string& name, const Paths& paths, bool beyond) {
+  const Result<HostPlan> compat = SearchHost(paths, {.policy = Policy::kCompat, .beyond = beyond});
+  const Result<HostPlan> best = SearchHost(paths, {.beyond = beyond});
+  ASSERT_TRUE(compat.ok() && best.ok()) << name;
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {
+    EXPECT_GE(best->of(id).total(), compat->of(id).total()) << name;
+    if (best->of(id).stopped != StopReason::kFallback) {
+      EXPECT_LE(best->of(id).total(), best->of(id).bound) << name << " " << ToText(best->of(id));
+    }
+  }
+  for (const LocalChannel& channel : best->of(GraphId::kRing).channels) {
+    std::vector<std::uint32_t> sorted = channel.devices;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::uint32_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i) << name;
+    EXPECT_EQ(sorted.size(), best->devices) << name;
+  }
+}
+
+TEST(PlanPoliciesTest, BestIsNeverWorseThanCompatAndNeverAboveTheBound) {
+  std::size_t compared = 0;
+  for (const std::string& file : Files()) {
+    const Result<topology::HostView> view = topology::ViewFromXml(Contents(file), file);
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    const Result<Machine> machine = Machine::Of(*view, {.gpus = topology::GpuRanks::kAll}, {});
+    if (!machine.ok()) continue;  // no GPUs
+    const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
+    ASSERT_TRUE(paths.ok()) << paths.error().message;
+    for (const bool beyond : {false, true}) CompareWithCompat(file, *paths, beyond);
+    ++compared;
+  }
+  EXPECT_GE(compared, 35u);
+}
+
+TEST(PlanPoliciesTest, LargeDomains) {
+  for (const std::uint32_t gpus : {72u, 144u}) {
+    const Result<topology::HostView> view = LargeDomain(gpus);
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    const Result<Machine> machine = Machine::Of(*view, {.gpus = topology::GpuRanks::kAll}, {});
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
+    ASSERT_TRUE(paths.ok()) << paths.error().message;
+    for (const bool beyond : {false, true})
+      CompareWithCompat(fmt::format("{} GPUs", gpus), *paths, beyond);
+  }
+}
+
+}  // namespace
+}  // namespace ringlet::plan
