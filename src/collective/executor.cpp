@@ -25,13 +25,14 @@ Execution::Execution(Task task, const LinkTo& links)
       element_bytes_(SizeOf(task_.fingerprint.type)),
       header_(EncodeHeader(task_.fingerprint, task_.self)),
       lanes_(task_.flow->lanes.size()),
-      done_(task_.flow->steps.size()),
-      lanes_open_(lanes_.size()) {
-  const std::size_t bytes = task_.flow->count * element_bytes_;
-  RINGLET_ASSERT(task_.input.size() == bytes && task_.output.size() == bytes);
+      done_(task_.flow->steps.size()) {
+  RINGLET_ASSERT(task_.input.size() == task_.flow->input_count * element_bytes_);
+  RINGLET_ASSERT(task_.output.size() == task_.flow->output_count * element_bytes_);
+  RINGLET_ASSERT(task_.scratch.size() >= task_.flow->scratch_count * element_bytes_);
   RINGLET_ASSERT(task_.slice_bytes > 0 && task_.slice_bytes % 8 == 0);
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = task_.flow->lanes[i];
+    if (lane.direction == Lane::Direction::kLocal) continue;
     lanes_[i].link = links(lane.peer, lane.channel);
     if (lanes_[i].link == nullptr && !error_) {
       error_ = Error{.code = Code::kInvalidArgument,
@@ -44,9 +45,8 @@ Execution::Execution(Task task, const LinkTo& links)
 Result<bool> Execution::Advance() {
   moved_ = false;
   if (error_) return *error_;
-  if (!copied_) CopyUntouched();
   bool passed = true;
-  for (int i = 0; i < kPassesMax && passed && lanes_open_ > 0; ++i) {
+  for (int i = 0; i < kPassesMax && passed && !AllDone(); ++i) {
     Result<bool> moved = Pass();
     if (!moved.ok()) {
       error_ = moved.error();
@@ -59,7 +59,7 @@ Result<bool> Execution::Advance() {
     error_ = send_failure_;
     return *error_;
   }
-  return lanes_open_ == 0;
+  return AllDone();
 }
 
 /// Gives each lane one turn. True if anything moved. Sends come first, so that peers learn what
@@ -68,14 +68,30 @@ Result<bool> Execution::Advance() {
 Result<bool> Execution::Pass() {
   const bool moved_before = std::exchange(moved_, false);
   for (std::uint32_t i = 0; i < lanes_.size() && !send_failure_; ++i) {
-    if (!task_.flow->lanes[i].sends) continue;
+    if (task_.flow->lanes[i].direction != Lane::Direction::kSend) continue;
     Status status = PumpSend(i);
     if (!status.ok()) send_failure_ = std::move(status).error();
   }
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    if (!task_.flow->lanes[i].sends) RINGLET_TRY(PumpReceive(i));
+    const Lane::Direction direction = task_.flow->lanes[i].direction;
+    if (direction == Lane::Direction::kReceive) RINGLET_TRY(PumpReceive(i));
+    if (direction == Lane::Direction::kLocal) PumpLocal(i);
   }
   return std::exchange(moved_, moved_before);
+}
+
+bool Execution::LaneDone(std::uint32_t lane) const {
+  const Lane& its = task_.flow->lanes[lane];
+  const bool greeted =
+      its.direction == Lane::Direction::kLocal || lanes_[lane].header_bytes == kHeaderBytes;
+  return greeted && lanes_[lane].step == its.steps.size();
+}
+
+bool Execution::AllDone() const {
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    if (!LaneDone(i)) return false;
+  }
+  return true;
 }
 
 const FlowStep* Execution::Current(std::uint32_t lane) const {
@@ -95,35 +111,41 @@ void Execution::Account(std::uint32_t lane, const FlowStep& step, std::size_t by
   const std::size_t done_before = state.bytes / element_bytes_;
   state.bytes += bytes;
   const std::size_t done = state.bytes / element_bytes_;
-  if (step.finishes && task_.fingerprint.op == ReduceOp::kAvg && done > done_before) {
+  if (step.step.finishes && task_.fingerprint.op == ReduceOp::kAvg && done > done_before) {
     const std::size_t new_bytes = (done - done_before) * element_bytes_;
     Divide(task_.fingerprint.type, Target(step, done_before * element_bytes_, new_bytes),
            task_.ranks);
   }
   done_[steps[state.step]] = done;
   moved_ = moved_ || bytes > 0;
-  if (done < step.range.count) return;
+  if (done < step.step.count) return;
   state.bytes = 0;
-  if (++state.step == steps.size()) --lanes_open_;
+  ++state.step;
+}
+
+const std::byte* Execution::Memory(const Place& place) const {
+  const std::byte* const buffers[] = {task_.input.data(), task_.output.data(),
+                                      task_.scratch.data()};
+  return buffers[static_cast<std::size_t>(place.buffer)] + place.begin * element_bytes_;
 }
 
 View Execution::Operand(const FlowStep& step, std::size_t offset_bytes, std::size_t bytes) const {
-  const View buffer = step.source == Source::kInput ? task_.input : View(task_.output);
-  return buffer.subspan(step.range.begin * element_bytes_ + offset_bytes, bytes);
+  return View(Memory(step.step.from) + offset_bytes, bytes);
 }
 
 std::span<std::byte> Execution::Target(const FlowStep& step, std::size_t offset_bytes,
                                        std::size_t bytes) {
-  return task_.output.subspan(step.range.begin * element_bytes_ + offset_bytes, bytes);
+  RINGLET_ASSERT(step.step.to.buffer != Buffer::kInput);
+  // Output and scratch are the task's to write.
+  return {const_cast<std::byte*>(Memory(step.step.to)) + offset_bytes, bytes};
 }
 
-void Execution::CopyUntouched() {
-  copied_ = true;
-  if (task_.input.data() == task_.output.data()) return;
-  for (const Range& range : task_.flow->untouched) {
-    std::memcpy(task_.output.data() + range.begin * element_bytes_,
-                task_.input.data() + range.begin * element_bytes_, range.count * element_bytes_);
-  }
+/// out = local op other, or the other way round.
+void Execution::Combine(const FlowStep& step, View local, View other,
+                        std::span<std::byte> out) const {
+  const Reduction what{.type = task_.fingerprint.type, .op = task_.fingerprint.op};
+  if (step.step.swapped) return Reduce(what, other, local, out);
+  Reduce(what, local, other, out);
 }
 
 // ---- Sending ------------------------------------------------------------------------------------
@@ -150,18 +172,19 @@ Status Execution::SendHeader(LaneState& state, std::uint32_t lane) {
   std::array<std::byte, kHeaderBytes + kFirstWriteBytes> first;
   const std::size_t header_bytes = kHeaderBytes - state.header_bytes;
   std::memcpy(first.data(), header_.data() + state.header_bytes, header_bytes);
-  const FlowStep& step = *Current(lane);
-  const std::size_t data_bytes = std::min(AllowedBytes(lane, step), kFirstWriteBytes);
+  const FlowStep* const step = Current(lane);
+  const std::size_t data_bytes =
+      step == nullptr ? 0 : std::min(AllowedBytes(lane, *step), kFirstWriteBytes);
   // Where nothing may be sent yet there is nothing to point at either.
   if (data_bytes > 0) {
-    std::memcpy(first.data() + header_bytes, Operand(step, 0, data_bytes).data(), data_bytes);
+    std::memcpy(first.data() + header_bytes, Operand(*step, 0, data_bytes).data(), data_bytes);
   }
   RINGLET_TRY_ASSIGN(const std::size_t written,
                      state.link->Write(View(first).first(header_bytes + data_bytes)));
   const std::size_t header_written = std::min(written, header_bytes);
   state.header_bytes += header_written;
   moved_ = moved_ || written > 0;
-  if (written > header_written) Account(lane, step, written - header_written);
+  if (written > header_written) Account(lane, *step, written - header_written);
   return Ok();
 }
 
@@ -176,7 +199,7 @@ Status Execution::PumpReceive(std::uint32_t lane) {
     if (step == nullptr) break;
     const std::size_t bytes = AllowedBytes(lane, *step);
     if (bytes == 0) break;
-    RINGLET_TRY_ASSIGN(const std::size_t received, step->kind == StepKind::kReceive
+    RINGLET_TRY_ASSIGN(const std::size_t received, step->step.kind == StepKind::kReceive
                                                        ? Receive(state, *step, bytes)
                                                        : ReceiveSum(state, *step, bytes));
     if (received == 0) break;
@@ -210,9 +233,8 @@ Result<std::size_t> Execution::ReceiveSum(LaneState& state, const FlowStep& step
   }
   std::size_t bytes = std::min(arrived.size(), bytes_max);
   bytes -= bytes % element_bytes_;
-  const Reduction what{.type = task_.fingerprint.type, .op = task_.fingerprint.op};
-  Reduce(what, Operand(step, state.bytes, bytes), arrived.first(bytes),
-         Target(step, state.bytes, bytes));
+  Combine(step, Operand(step, state.bytes, bytes), arrived.first(bytes),
+          Target(step, state.bytes, bytes));
   state.link->Consume(bytes);
   return bytes;
 }
@@ -228,10 +250,32 @@ Result<std::size_t> Execution::ReceiveCarry(LaneState& state, const FlowStep& st
   moved_ = true;
   if (state.carry_bytes < element_bytes_) return std::size_t{0};
   state.carry_bytes = 0;
-  const Reduction what{.type = task_.fingerprint.type, .op = task_.fingerprint.op};
-  Reduce(what, Operand(step, state.bytes, element_bytes_), View(state.carry).first(element_bytes_),
-         Target(step, state.bytes, element_bytes_));
+  Combine(step, Operand(step, state.bytes, element_bytes_), View(state.carry).first(element_bytes_),
+          Target(step, state.bytes, element_bytes_));
   return element_bytes_;
+}
+
+// ---- This rank's own work -----------------------------------------------------------------------
+
+void Execution::PumpLocal(std::uint32_t lane) {
+  // Packing means many small copies: all of them, up to a slice, in one turn.
+  std::size_t turn_bytes = 0;
+  while (turn_bytes < task_.slice_bytes) {
+    const FlowStep* const step = Current(lane);
+    if (step == nullptr) return;
+    const std::size_t at = lanes_[lane].bytes;
+    const std::size_t bytes = AllowedBytes(lane, *step);
+    if (bytes == 0) return;
+    const View from = Operand(*step, at, bytes);
+    const std::span<std::byte> to = Target(*step, at, bytes);
+    if (step->step.kind == StepKind::kReduce) {
+      Combine(*step, to, from, to);
+    } else if (from.data() != to.data()) {
+      std::memcpy(to.data(), from.data(), bytes);
+    }
+    Account(lane, *step, bytes);
+    turn_bytes += bytes;
+  }
 }
 
 // ---- Words --------------------------------------------------------------------------------------
@@ -251,7 +295,7 @@ std::optional<Rank> Execution::Awaits() const {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     if (!Waits(i)) continue;
     const Lane& lane = task_.flow->lanes[i];
-    if (!lane.sends) return lane.peer;
+    if (lane.direction == Lane::Direction::kReceive) return lane.peer;
     receiver = lane.peer;
   }
   return receiver;
@@ -260,23 +304,24 @@ std::optional<Rank> Execution::Awaits() const {
 /// Whether a lane waits for its peer; not where it is at its end, or waits for another lane of
 /// this rank.
 bool Execution::Waits(std::uint32_t lane) const {
+  if (task_.flow->lanes[lane].direction == Lane::Direction::kLocal) return false;
+  if (lanes_[lane].header_bytes < kHeaderBytes) return true;
   const FlowStep* step = Current(lane);
-  if (step == nullptr) return false;
-  return lanes_[lane].header_bytes < kHeaderBytes || AllowedBytes(lane, *step) > 0;
+  return step != nullptr && AllowedBytes(lane, *step) > 0;
 }
 
 std::string Execution::DescribeLane(std::uint32_t lane) const {
   if (!Waits(lane)) return {};
   const FlowStep* step = Current(lane);
   const LaneState& state = lanes_[lane];
-  const bool sends = task_.flow->lanes[lane].sends;
+  const bool sends = task_.flow->lanes[lane].direction == Lane::Direction::kSend;
   const std::uint32_t peer = Index(task_.flow->lanes[lane].peer);
   if (state.header_bytes < kHeaderBytes) {
     return fmt::format("rank {} to {}", peer, sends ? "take the first bytes" : "begin");
   }
   return fmt::format("{} rank {} ({} of {} elements of step {} have {})",
                      sends ? "room on the link to" : "data from", peer,
-                     state.bytes / element_bytes_, step->range.count, step->origin,
+                     state.bytes / element_bytes_, step->step.count, step->origin,
                      sends ? "gone" : "come");
 }
 

@@ -2,9 +2,7 @@
 //
 // The loop knows nothing of rings: it moves bytes along the lanes of a Flow as far as links and
 // data flow allow, a slice at a time, so that sending, receiving and reducing overlap. Another
-// algorithm is another Schedule. Where operands lie is known to one function, Execution::Operand;
-// scratch space, or an input that is only a part of the buffer, is a new Source there and in
-// dataflow.hpp.
+// algorithm is another Schedule. Where operands lie is known to one function, Execution::Memory.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,6 +17,7 @@
 #include "base/bytes.hpp"
 #include "collective/dataflow.hpp"
 #include "collective/fingerprint.hpp"
+#include "collective/operation.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 #include "transport/link.hpp"
@@ -36,9 +35,12 @@ using LinkTo = std::function<transport::Link*(Rank peer, std::uint16_t channel)>
 struct Task {
   /// Shared with every other execution of the same schedule.
   std::shared_ptr<const Flow> flow;
-  /// `flow->count` elements of `fingerprint.type` each. The same memory, or without overlap.
+  /// `flow->input_count` and `flow->output_count` elements of `fingerprint.type`; they overlap as
+  /// the flow was told.
   View input;
   std::span<std::byte> output;
+  /// At least `flow->scratch_count` elements, of any content; untouched between executions.
+  std::span<std::byte> scratch = {};
   /// Type and reduction are taken from here. Of all calls so far on these links the sequence number
   /// must be new, or the next call on them is not told from a late part of this one.
   Fingerprint fingerprint;
@@ -47,33 +49,21 @@ struct Task {
   std::size_t slice_bytes = kSliceBytes;  ///< a multiple of 8, above 0
 };
 
-class Execution {
+class Execution final : public Operation {
  public:
   /// \param links  asked once for each link of the flow, now
   Execution(Task task, const LinkTo& links);
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
 
-  /// Moves what can be moved now, up to a bound; never blocks. True: this rank's part is done, the
-  /// output is complete, everything is handed to the links, and the input is no longer needed.
-  ///
-  /// Leaves alone what belongs to the next operation on the same links. Call from one thread at a
-  /// time; again and again, see run.hpp. After an error every further call gives the same error,
-  /// and the links are of no further use.
+  /// Done means that everything is handed to the links. Leaves alone what belongs to the next
+  /// operation on the same links. After an error the links are of no further use.
   ///
   /// Errors  kProtocol         a peer called something else; the sentence says what both called
   ///         kPeerLost, ...    as the link says
   ///         kInvalidArgument  no link to a peer of the schedule
-  Result<bool> Advance();
-
-  /// Whether the last Advance moved anything. If not, it pays to wait for news from the links.
-  bool moved() const { return moved_; }
-
-  /// Whom this rank waits for, for the message of a deadline: "rank 1 in all_reduce of 8 float sum
-  /// as operation 17 waits for data from rank 0 (4 of 8 elements of step 1 have come) and ...".
-  std::string WaitingFor() const;
-  /// The rank whose data are awaited or, if none are, one that takes no data; empty when nobody is.
-  std::optional<Rank> Awaits() const;
+  Result<bool> Advance() override;
+  bool moved() const override { return moved_; }
+  std::string WaitingFor() const override;
+  std::optional<Rank> Awaits() const override;
 
  private:
   /// How far one direction of one link is.
@@ -90,6 +80,7 @@ class Execution {
   Result<bool> Pass();
   Status PumpSend(std::uint32_t lane);
   Status PumpReceive(std::uint32_t lane);
+  void PumpLocal(std::uint32_t lane);
   Status SendHeader(LaneState& state, std::uint32_t lane);
   Status ReceiveHeader(LaneState& state);
   Result<std::size_t> Receive(LaneState& state, const FlowStep& step, std::size_t bytes_max);
@@ -99,9 +90,12 @@ class Execution {
   const FlowStep* Current(std::uint32_t lane) const;
   std::size_t AllowedBytes(std::uint32_t lane, const FlowStep& step) const;
   void Account(std::uint32_t lane, const FlowStep& step, std::size_t bytes);
+  const std::byte* Memory(const Place& place) const;
   View Operand(const FlowStep& step, std::size_t offset_bytes, std::size_t bytes) const;
   std::span<std::byte> Target(const FlowStep& step, std::size_t offset_bytes, std::size_t bytes);
-  void CopyUntouched();
+  void Combine(const FlowStep& step, View local, View other, std::span<std::byte> out) const;
+  bool LaneDone(std::uint32_t lane) const;
+  bool AllDone() const;
   bool Waits(std::uint32_t lane) const;
   std::string DescribeLane(std::uint32_t lane) const;
 
@@ -110,11 +104,9 @@ class Execution {
   Header header_;                      // to be sent
   std::vector<LaneState> lanes_;       // by Flow::lanes
   std::vector<std::size_t> done_;      // elements, by Flow::steps
-  std::size_t lanes_open_;             // with steps left
   std::optional<Error> send_failure_;  // held back while something still arrives
   std::optional<Error> error_;
   bool moved_ = false;
-  bool copied_ = false;
 };
 
 }  // namespace ringlet::collective

@@ -7,26 +7,49 @@
 namespace ringlet::collective {
 namespace {
 
-constexpr std::uint32_t kFormat = 0x31434c52;  // "RLC1"
-constexpr std::size_t kOperations = 5;
-constexpr std::array<const char*, kOperations> kOperationNames = {
-    "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
+constexpr std::uint32_t kFormat = 0x32434c52;  // "RLC2"
+constexpr std::array<std::string_view, kCallKinds> kNames = {
+    "all_reduce",   "all_gather", "reduce_scatter", "broadcast", "reduce",      "all_to_all",
+    "all_to_all_v", "gather",     "scatter",        "barrier",   "send_receive"};
 
-bool Reduces(Operation operation) {
-  return operation != Operation::kAllGather && operation != Operation::kBroadcast;
-}
-bool HasRoot(Operation operation) {
-  return operation == Operation::kBroadcast || operation == Operation::kReduce;
+/// Says from whom to whom a message goes, and after how many collectives.
+std::string MessageText(const Fingerprint& message) {
+  return fmt::format("a message of {} {} to rank {} after {} collectives", message.count,
+                     Name(message.type), Index(message.root), message.sequence);
 }
 
 }  // namespace
 
+std::string_view Name(CallKind kind) {
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<CallKind> CallKindNamed(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<CallKind>(found - kNames.begin());
+}
+
+bool Reduces(CallKind kind) {
+  return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter ||
+         kind == CallKind::kReduce;
+}
+
+bool HasRoot(CallKind kind) {
+  return kind == CallKind::kBroadcast || kind == CallKind::kReduce || kind == CallKind::kGather ||
+         kind == CallKind::kScatter;
+}
+
 std::string ToText(const Fingerprint& fingerprint) {
-  std::string text =
-      fmt::format("{} of {} {}", kOperationNames[static_cast<std::size_t>(fingerprint.operation)],
-                  fingerprint.count, Name(fingerprint.type));
+  if (fingerprint.operation == CallKind::kSendReceive) return MessageText(fingerprint);
+  if (fingerprint.operation == CallKind::kBarrier)
+    return fmt::format("barrier as operation {}", fingerprint.sequence);
+  std::string text = fmt::format("{} of {} {}", Name(fingerprint.operation), fingerprint.count,
+                                 Name(fingerprint.type));
   if (Reduces(fingerprint.operation)) text += fmt::format(" {}", Name(fingerprint.op));
   if (HasRoot(fingerprint.operation)) text += fmt::format(" at root {}", Index(fingerprint.root));
+  if (fingerprint.operation == CallKind::kAllToAllV)
+    text += fmt::format(" for rank {}", Index(fingerprint.root));
   return text + fmt::format(" as operation {}", fingerprint.sequence);
 }
 
@@ -47,7 +70,7 @@ Header EncodeHeader(const Fingerprint& fingerprint, Rank sender) {
   return header;
 }
 
-Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Rank self) {
+std::optional<Fingerprint> DecodeHeader(const Header& header) {
   Reader reader(header);
   const std::uint32_t format = reader.U32();
   const std::uint8_t operation = reader.U8();
@@ -57,31 +80,37 @@ Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Ran
   const std::uint64_t sequence = reader.U64();
   const std::uint64_t count = reader.U64();
   const Rank root{reader.U32()};
-  const Rank sender{reader.U32()};
-  if (format != kFormat || operation >= kOperations || type >= kDataTypes || op >= kReduceOps ||
-      zero != 0) {
+  if (format != kFormat || operation >= kCallKinds || type >= kDataTypes || op >= kReduceOps ||
+      zero != 0)
+    return std::nullopt;
+  return Fingerprint{.sequence = sequence,
+                     .operation = static_cast<CallKind>(operation),
+                     .type = static_cast<DataType>(type),
+                     .op = static_cast<ReduceOp>(op),
+                     .count = count,
+                     .root = root};
+}
+
+Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Rank self) {
+  const std::optional<Fingerprint> theirs = DecodeHeader(header);
+  if (!theirs) {
     return Error{.code = Code::kProtocol,
                  .message = fmt::format(
                      "rank {} sent what is no header of an operation where this rank {} called {}: "
                      "the versions differ, or the link has lost its place",
                      Index(peer), Index(self), ToText(mine))};
   }
+  const Rank sender{Reader(View(header).last(4)).U32()};
   if (sender != peer) {
     return Error{.code = Code::kProtocol,
                  .message = fmt::format("the link of rank {} to rank {} leads to rank {}",
                                         Index(self), Index(peer), Index(sender))};
   }
-  const Fingerprint theirs{.sequence = sequence,
-                           .operation = static_cast<Operation>(operation),
-                           .type = static_cast<DataType>(type),
-                           .op = static_cast<ReduceOp>(op),
-                           .count = count,
-                           .root = root};
-  if (theirs == mine) return Ok();
+  if (*theirs == mine) return Ok();
   return Error{.code = Code::kProtocol,
                .message = fmt::format("rank {} called {}, this rank {} called {}: all ranks must "
                                       "call the same operations in the same order",
-                                      Index(peer), ToText(theirs), Index(self), ToText(mine))};
+                                      Index(peer), ToText(*theirs), Index(self), ToText(mine))};
 }
 
 }  // namespace ringlet::collective

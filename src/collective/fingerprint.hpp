@@ -3,8 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.hpp"
 #include "ringlet/status.hpp"
@@ -13,22 +15,40 @@
 namespace ringlet::collective {
 
 /// The numbers are on the wire: add, never change.
-enum class Operation : std::uint8_t {
+enum class CallKind : std::uint8_t {
   kAllReduce = 0,
   kAllGather = 1,
   kReduceScatter = 2,
   kBroadcast = 3,
   kReduce = 4,
+  kAllToAll = 5,
+  kAllToAllV = 6,  ///< count and root are those of one pair
+  kGather = 7,
+  kScatter = 8,
+  kBarrier = 9,
+  kSendReceive = 10,  ///< between two ranks
 };
+inline constexpr std::size_t kCallKinds = 11;
 
-/// One call of a collective. All ranks of a communicator must call the same, in the same order.
+/// "all_reduce", "all_to_all_v", ... Static storage.
+std::string_view Name(CallKind kind);
+/// The inverse. Empty for anything else.
+std::optional<CallKind> CallKindNamed(std::string_view name);
+/// Whether its elements are reduced, and whether one rank is its root.
+bool Reduces(CallKind kind);
+bool HasRoot(CallKind kind);
+
+/// One call. All ranks of a communicator must call the same collectives in the same order, and two
+/// ranks the same messages between the same collectives.
 struct Fingerprint {
-  std::uint64_t sequence = 0;  ///< how many operations this communicator has seen before
-  Operation operation = Operation::kAllReduce;
+  std::uint64_t sequence = 0;  ///< how many collectives this communicator has seen before
+  CallKind operation = CallKind::kAllReduce;
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  std::uint64_t count = 0;  ///< elements
-  Rank root{};              ///< of operations that have one
+  /// Elements, as NCCL counts them: of all-gather and gather those that a rank gives, of
+  /// reduce-scatter and scatter those that it gets, of all-to-all those for one peer.
+  std::uint64_t count = 0;
+  Rank root{};  ///< of operations that have one; of messages and all_to_all_v, who receives
   bool operator==(const Fingerprint&) const = default;
 };
 
@@ -37,7 +57,7 @@ std::string ToText(const Fingerprint& fingerprint);
 
 /// The first bytes of an operation in each direction of each link that it uses, little-endian:
 ///
-///   0  u32  0x31434c52, "RLC1": the format
+///   0  u32  0x32434c52, "RLC2": the format
 ///   4  u8   operation         5  u8  type         6  u8  reduction        7  u8  0
 ///   8  u64  sequence
 ///  16  u64  count
@@ -47,6 +67,8 @@ inline constexpr std::size_t kHeaderBytes = 32;
 using Header = std::array<std::byte, kHeaderBytes>;
 
 Header EncodeHeader(const Fingerprint& fingerprint, Rank sender);
+/// Empty: the bytes are no header.
+std::optional<Fingerprint> DecodeHeader(const Header& header);
 
 /// Compares what `peer` sent with what this rank called.
 /// Errors  kProtocol  they differ; the sentence says what each of the two ranks called. Or the

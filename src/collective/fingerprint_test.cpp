@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 const Fingerprint kMine{.sequence = 17,
-                        .operation = Operation::kAllReduce,
+                        .operation = CallKind::kAllReduce,
                         .type = DataType::kFloat32,
                         .op = ReduceOp::kSum,
                         .count = 9};
@@ -36,7 +36,7 @@ TEST(Fingerprint, ADifferenceIsToldInOneSentenceAboutBothRanks) {
 TEST(Fingerprint, EveryFieldCounts) {
   const std::function<void(Fingerprint&)> changes[] = {
       [](Fingerprint& it) { it.sequence = 1ull << 40; },
-      [](Fingerprint& it) { it.operation = Operation::kReduce; },
+      [](Fingerprint& it) { it.operation = CallKind::kReduce; },
       [](Fingerprint& it) { it.type = DataType::kInt32; },
       [](Fingerprint& it) { it.op = ReduceOp::kMax; },
       [](Fingerprint& it) { it.count = 1ull << 40; },
@@ -66,7 +66,7 @@ TEST(Fingerprint, TheBytesAreFixed) {
   Fingerprint call = kMine;
   call.root = Rank{2};
   const Header header = EncodeHeader(call, Rank{3});
-  const std::uint8_t expected[kHeaderBytes] = {'R', 'L', 'C', '1', 0, 7, 0, 0, 17, 0, 0,
+  const std::uint8_t expected[kHeaderBytes] = {'R', 'L', 'C', '2', 0, 7, 0, 0, 17, 0, 0,
                                                0,   0,   0,   0,   0, 9, 0, 0, 0,  0, 0,
                                                0,   0,   2,   0,   0, 0, 3, 0, 0,  0};
   for (std::size_t i = 0; i < kHeaderBytes; ++i) {
@@ -76,11 +76,30 @@ TEST(Fingerprint, TheBytesAreFixed) {
 
 TEST(Fingerprint, OnlyRootedOperationsNameARoot) {
   EXPECT_EQ(ToText(Fingerprint{.sequence = 1,
-                               .operation = Operation::kBroadcast,
+                               .operation = CallKind::kBroadcast,
                                .type = DataType::kInt8,
                                .count = 4,
                                .root = Rank{2}}),
             "broadcast of 4 int8 at root 2 as operation 1");
+}
+
+TEST(Fingerprint, MessagesNameTheirReceiverAndTheCollectivesBefore) {
+  EXPECT_EQ(ToText(Fingerprint{.sequence = 3,
+                               .operation = CallKind::kSendReceive,
+                               .type = DataType::kInt8,
+                               .count = 4,
+                               .root = Rank{2}}),
+            "a message of 4 int8 to rank 2 after 3 collectives");
+  EXPECT_EQ(ToText(Fingerprint{.sequence = 3, .operation = CallKind::kBarrier}),
+            "barrier as operation 3");
+}
+
+TEST(CallKind, NamesReadBack) {
+  for (std::size_t i = 0; i < kCallKinds; ++i) {
+    const auto kind = static_cast<CallKind>(i);
+    EXPECT_EQ(CallKindNamed(Name(kind)), kind);
+  }
+  EXPECT_EQ(CallKindNamed("all_reduces"), std::nullopt);
 }
 
 }  // namespace

@@ -1,10 +1,18 @@
 #include "collective/reduce.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <type_traits>
 
 #include "ringlet/status.hpp"
+
+#ifndef RINGLET_REDUCE_ONCE
+#define RINGLET_REDUCE_ONCE
+namespace ringlet::collective {
+inline constexpr std::size_t kStreamAlign = 64;
+}  // namespace ringlet::collective
+#endif
 
 // Highway compiles the rest of this file once for each instruction set and chooses at run time.
 // Of its two targets without vectors we take the simple one: the other is a few lines of loops for
@@ -13,6 +21,7 @@
 #define HWY_BROKEN_EMU128 1
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collective/reduce.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
@@ -21,6 +30,22 @@ namespace ringlet::collective::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Pointer = const std::byte*;
+
+// ---- What is reduced: two blocks or any number, known when compiled or not ----------------------
+
+struct Two {
+  static constexpr std::size_t kMax = 2;
+  Pointer a, b;
+  static HWY_INLINE std::size_t count() { return 2; }
+  HWY_INLINE Pointer At(std::size_t i, std::size_t at) const { return (i == 0 ? a : b) + at; }
+};
+struct Many {
+  static constexpr std::size_t kMax = kInputsMax;
+  const Pointer* inputs;
+  std::size_t inputs_count;
+  HWY_INLINE std::size_t count() const { return inputs_count; }
+  HWY_INLINE Pointer At(std::size_t i, std::size_t at) const { return inputs[i] + at; }
+};
 
 // ---- Operations on vectors of one lane type -----------------------------------------------------
 
@@ -64,6 +89,25 @@ struct Smaller {
   }
 };
 
+struct And {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::And(a, b);
+  }
+};
+struct Or {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Or(a, b);
+  }
+};
+struct Xor {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Xor(a, b);
+  }
+};
+
 /// The second operand is ignored: the divisor is the same for all elements.
 struct DivideBy {
   double divisor;
@@ -79,11 +123,12 @@ struct DivideBy {
 template <class T>
 struct Plain {
   static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(hn::ScalableTag<T>()) * sizeof(T); }
-  template <class Op>
-  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+  template <class Op, class Sources>
+  static HWY_INLINE void Step(Op op, const Sources& in, std::size_t at, std::byte* out) {
     const hn::ScalableTag<T> d;
-    const auto result = op(d, hn::LoadU(d, reinterpret_cast<const T*>(a)),
-                           hn::LoadU(d, reinterpret_cast<const T*>(b)));
+    auto result = hn::LoadU(d, reinterpret_cast<const T*>(in.At(0, at)));
+    for (std::size_t i = 1; i < in.count(); ++i)
+      result = op(d, result, hn::LoadU(d, reinterpret_cast<const T*>(in.At(i, at))));
     hn::StoreU(result, d, reinterpret_cast<T*>(out));
   }
 };
@@ -91,13 +136,17 @@ struct Plain {
 /// Pairs of bytes, to be multiplied: no instruction set multiplies single ones.
 struct BytePairs {
   static HWY_INLINE std::size_t StepBytes() { return Plain<std::uint16_t>::StepBytes(); }
-  static HWY_INLINE void Step(Prod, Pointer a, Pointer b, std::byte* out) {
+  template <class Sources>
+  static HWY_INLINE void Step(Prod, const Sources& in, std::size_t at, std::byte* out) {
     const hn::ScalableTag<std::uint16_t> d;
-    const auto x = hn::LoadU(d, reinterpret_cast<const std::uint16_t*>(a));
-    const auto y = hn::LoadU(d, reinterpret_cast<const std::uint16_t*>(b));
-    const auto low = hn::And(hn::Mul(x, y), hn::Set(d, std::uint16_t{0x00ff}));
-    const auto high = hn::ShiftLeft<8>(hn::Mul(hn::ShiftRight<8>(x), hn::ShiftRight<8>(y)));
-    hn::StoreU(hn::Or(low, high), d, reinterpret_cast<std::uint16_t*>(out));
+    auto x = hn::LoadU(d, reinterpret_cast<const std::uint16_t*>(in.At(0, at)));
+    for (std::size_t i = 1; i < in.count(); ++i) {
+      const auto y = hn::LoadU(d, reinterpret_cast<const std::uint16_t*>(in.At(i, at)));
+      const auto low = hn::And(hn::Mul(x, y), hn::Set(d, std::uint16_t{0x00ff}));
+      const auto high = hn::ShiftLeft<8>(hn::Mul(hn::ShiftRight<8>(x), hn::ShiftRight<8>(y)));
+      x = hn::Or(low, high);
+    }
+    hn::StoreU(x, d, reinterpret_cast<std::uint16_t*>(out));
   }
 };
 
@@ -109,18 +158,20 @@ struct Bfloat16 {
 
   static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(D()) * sizeof(float); }
 
-  template <class Op>
-  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+  template <class Op, class Sources>
+  static HWY_INLINE void Step(Op op, const Sources& in, std::size_t at, std::byte* out) {
     const D d;
     const DWord dw;
     const Word upper_half = hn::Set(dw, 0xffff0000u);
-    const Word x = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(a));
-    const Word y = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(b));
-    const Word high = Round(
-        op(d, hn::BitCast(d, hn::And(x, upper_half)), hn::BitCast(d, hn::And(y, upper_half))));
-    const Word low =
-        Round(op(d, hn::BitCast(d, hn::ShiftLeft<16>(x)), hn::BitCast(d, hn::ShiftLeft<16>(y))));
-    const Word both = hn::Or(hn::And(high, upper_half), hn::ShiftRight<16>(low));
+    const Word x = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(in.At(0, at)));
+    auto high = hn::BitCast(d, hn::And(x, upper_half));
+    auto low = hn::BitCast(d, hn::ShiftLeft<16>(x));
+    for (std::size_t i = 1; i < in.count(); ++i) {
+      const Word y = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(in.At(i, at)));
+      high = op(d, high, hn::BitCast(d, hn::And(y, upper_half)));
+      low = op(d, low, hn::BitCast(d, hn::ShiftLeft<16>(y)));
+    }
+    const Word both = hn::Or(hn::And(Round(high), upper_half), hn::ShiftRight<16>(Round(low)));
     hn::StoreU(both, dw, reinterpret_cast<std::uint32_t*>(out));
   }
 
@@ -166,24 +217,27 @@ struct Packed {
 
   static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(D()) * sizeof(float); }
 
-  template <class Op>
-  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+  template <class Op, class Sources>
+  static HWY_INLINE void Step(Op op, const Sources& in, std::size_t at, std::byte* out) {
     const DWord dw;
-    const Word x = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(a));
-    const Word y = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(b));
-    Word result = hn::Or(Part<0>(op, x, y), Part<kBits>(op, x, y));
+    Word result = hn::Or(Part<0>(op, in, at), Part<kBits>(op, in, at));
     if constexpr (kBits == 8) {
-      result = hn::Or(result, hn::Or(Part<16>(op, x, y), Part<24>(op, x, y)));
+      result = hn::Or(result, hn::Or(Part<16>(op, in, at), Part<24>(op, in, at)));
     }
     hn::StoreU(result, dw, reinterpret_cast<std::uint32_t*>(out));
   }
 
  private:
   /// The element that lies `kOffset` bits up in each word, reduced, at its place.
-  template <int kOffset, class Op>
-  static HWY_INLINE Word Part(Op op, Word x, Word y) {
-    const auto result =
-        op(D(), Decode(hn::ShiftRight<kOffset>(x)), Decode(hn::ShiftRight<kOffset>(y)));
+  template <int kOffset, class Op, class Sources>
+  static HWY_INLINE Word Part(Op op, const Sources& in, std::size_t at) {
+    const DWord dw;
+    const auto load = [&](std::size_t i) HWY_ATTR {
+      const Word word = hn::LoadU(dw, reinterpret_cast<const std::uint32_t*>(in.At(i, at)));
+      return Decode(hn::ShiftRight<kOffset>(word));
+    };
+    auto result = load(0);
+    for (std::size_t i = 1; i < in.count(); ++i) result = op(D(), result, load(i));
     return hn::ShiftLeft<kOffset>(Encode(result));
   }
 
@@ -246,13 +300,16 @@ struct HardwareHalf {
 
   static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(D()) * sizeof(hwy::float16_t); }
 
-  template <class Op>
-  static HWY_INLINE void Step(Op op, Pointer a, Pointer b, std::byte* out) {
+  template <class Op, class Sources>
+  static HWY_INLINE void Step(Op op, const Sources& in, std::size_t at, std::byte* out) {
     const D d;
     const DHalf dh;
-    const auto x = hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(a)));
-    const auto y = hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(b)));
-    hn::StoreU(hn::DemoteTo(dh, op(d, x, y)), dh, reinterpret_cast<hwy::float16_t*>(out));
+    const auto load = [&](std::size_t i) HWY_ATTR {
+      return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(in.At(i, at))));
+    };
+    auto result = load(0);
+    for (std::size_t i = 1; i < in.count(); ++i) result = op(d, result, load(i));
+    hn::StoreU(hn::DemoteTo(dh, result), dh, reinterpret_cast<hwy::float16_t*>(out));
   }
 };
 
@@ -267,62 +324,109 @@ using Float8e5m2 = Packed<5, 2, true>;
 
 // ---- Loops and choice ---------------------------------------------------------------------------
 
-template <class Format, class Op>
-void Loop(Op op, View a, View b, std::span<std::byte> out) {
+template <class Format, class Op, class Sources>
+void Loop(Op op, const Sources& in, std::span<std::byte> out) {
   const std::size_t step_bytes = Format::StepBytes();
   std::size_t at = 0;
-  for (; at + step_bytes <= out.size(); at += step_bytes) {
-    Format::Step(op, a.data() + at, b.data() + at, out.data() + at);
-  }
+  for (; at + step_bytes <= out.size(); at += step_bytes) Format::Step(op, in, at, out.data() + at);
   const std::size_t rest_bytes = out.size() - at;
   if (rest_bytes == 0) return;
   // The rest is moved to where a whole step may be read and written.
-  HWY_ALIGN std::byte a_rest[HWY_MAX_BYTES] = {};
-  HWY_ALIGN std::byte b_rest[HWY_MAX_BYTES] = {};
-  std::memcpy(a_rest, a.data() + at, rest_bytes);
-  std::memcpy(b_rest, b.data() + at, rest_bytes);
-  Format::Step(op, a_rest, b_rest, a_rest);
-  std::memcpy(out.data() + at, a_rest, rest_bytes);
+  HWY_ALIGN std::byte rest[Sources::kMax * HWY_MAX_BYTES];
+  Pointer rests[Sources::kMax] = {};
+  std::memset(rest, 0, in.count() * HWY_MAX_BYTES);
+  for (std::size_t i = 0; i < in.count(); ++i) {
+    rests[i] = rest + i * HWY_MAX_BYTES;
+    std::memcpy(rest + i * HWY_MAX_BYTES, in.At(i, at), rest_bytes);
+  }
+  Format::Step(op, Many{rests, in.count()}, 0, rest);
+  std::memcpy(out.data() + at, rest, rest_bytes);
 }
 
-template <class Format, class ProductFormat = Format>
-void ReduceFormat(ReduceOp op, View a, View b, std::span<std::byte> out) {
+template <class Format, class ProductFormat = Format, class Sources>
+void ReduceFormat(ReduceOp op, const Sources& in, std::span<std::byte> out) {
   switch (op) {
     case ReduceOp::kSum:
-    case ReduceOp::kAvg: return Loop<Format>(Sum(), a, b, out);
-    case ReduceOp::kProd: return Loop<ProductFormat>(Prod(), a, b, out);
-    case ReduceOp::kMax: return Loop<Format>(Extreme<Greater>(), a, b, out);
-    case ReduceOp::kMin: return Loop<Format>(Extreme<Smaller>(), a, b, out);
+    case ReduceOp::kAvg:
+    case ReduceOp::kPreMulSum: return Loop<Format>(Sum(), in, out);
+    case ReduceOp::kProd: return Loop<ProductFormat>(Prod(), in, out);
+    case ReduceOp::kMax: return Loop<Format>(Extreme<Greater>(), in, out);
+    case ReduceOp::kMin: return Loop<Format>(Extreme<Smaller>(), in, out);
+    case ReduceOp::kBand:
+    case ReduceOp::kBor:
+    case ReduceOp::kBxor: return;  // ReduceAll has done them
   }
 }
 
-void ReduceAll(Reduction what, View a, View b, std::span<std::byte> out) {
+/// Of whatever type: bits have no neighbours.
+template <class Sources>
+void ReduceBits(ReduceOp op, const Sources& in, std::span<std::byte> out) {
+  if (op == ReduceOp::kBand) return Loop<Plain<std::uint8_t>>(And(), in, out);
+  if (op == ReduceOp::kBor) return Loop<Plain<std::uint8_t>>(Or(), in, out);
+  Loop<Plain<std::uint8_t>>(Xor(), in, out);
+}
+
+template <class Sources>
+void ReduceBools(ReduceOp op, const Sources& in, std::span<std::byte> out) {
+  const bool all = op == ReduceOp::kProd || op == ReduceOp::kMin;
+  ReduceBits(all ? ReduceOp::kBand : ReduceOp::kBor, in, out);
+}
+
+template <class Sources>
+void ReduceAll(Reduction what, const Sources& in, std::span<std::byte> out) {
+  if (what.op >= ReduceOp::kBand) return ReduceBits(what.op, in, out);
   switch (what.type) {
-    case DataType::kInt8: return ReduceFormat<Plain<std::int8_t>, BytePairs>(what.op, a, b, out);
-    case DataType::kUint8: return ReduceFormat<Plain<std::uint8_t>, BytePairs>(what.op, a, b, out);
-    case DataType::kInt32: return ReduceFormat<Plain<std::int32_t>>(what.op, a, b, out);
-    case DataType::kUint32: return ReduceFormat<Plain<std::uint32_t>>(what.op, a, b, out);
-    case DataType::kInt64: return ReduceFormat<Plain<std::int64_t>>(what.op, a, b, out);
-    case DataType::kUint64: return ReduceFormat<Plain<std::uint64_t>>(what.op, a, b, out);
-    case DataType::kFloat16: return ReduceFormat<Half>(what.op, a, b, out);
-    case DataType::kFloat32: return ReduceFormat<Plain<float>>(what.op, a, b, out);
-    case DataType::kFloat64: return ReduceFormat<Plain<double>>(what.op, a, b, out);
-    case DataType::kBfloat16: return ReduceFormat<Bfloat16>(what.op, a, b, out);
-    case DataType::kFloat8e4m3: return ReduceFormat<Float8e4m3>(what.op, a, b, out);
-    case DataType::kFloat8e5m2: return ReduceFormat<Float8e5m2>(what.op, a, b, out);
+    case DataType::kInt8: return ReduceFormat<Plain<std::int8_t>, BytePairs>(what.op, in, out);
+    case DataType::kUint8: return ReduceFormat<Plain<std::uint8_t>, BytePairs>(what.op, in, out);
+    case DataType::kBool: return ReduceBools(what.op, in, out);
+    case DataType::kInt16: return ReduceFormat<Plain<std::int16_t>>(what.op, in, out);
+    case DataType::kInt32: return ReduceFormat<Plain<std::int32_t>>(what.op, in, out);
+    case DataType::kUint32: return ReduceFormat<Plain<std::uint32_t>>(what.op, in, out);
+    case DataType::kInt64: return ReduceFormat<Plain<std::int64_t>>(what.op, in, out);
+    case DataType::kUint64: return ReduceFormat<Plain<std::uint64_t>>(what.op, in, out);
+    case DataType::kFloat16: return ReduceFormat<Half>(what.op, in, out);
+    case DataType::kFloat32: return ReduceFormat<Plain<float>>(what.op, in, out);
+    case DataType::kFloat64: return ReduceFormat<Plain<double>>(what.op, in, out);
+    case DataType::kBfloat16: return ReduceFormat<Bfloat16>(what.op, in, out);
+    case DataType::kFloat8e4m3: return ReduceFormat<Float8e4m3>(what.op, in, out);
+    case DataType::kFloat8e5m2: return ReduceFormat<Float8e5m2>(what.op, in, out);
   }
+}
+
+void ReduceTwo(Reduction what, View a, View b, std::span<std::byte> out) {
+  ReduceAll(what, Two{a.data(), b.data()}, out);
+}
+
+void ReduceSome(Reduction what, std::span<const Pointer> inputs, std::span<std::byte> out) {
+  ReduceAll(what, Many{inputs.data(), inputs.size()}, out);
+}
+
+/// `out` begins and ends at multiples of kStreamAlign.
+void StreamAll(Pointer from, std::span<std::byte> out) {
+  const hn::CappedTag<std::uint8_t, kStreamAlign> d;
+  const std::size_t step = hn::Lanes(d);
+  for (std::size_t at = 0; at < out.size(); at += step) {
+    hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + at)), d,
+               reinterpret_cast<std::uint8_t*>(out.data() + at));
+  }
+  hwy::FlushStream();
 }
 
 /// For the floating-point types.
 void DivideAll(DataType type, double divisor, std::span<std::byte> elements) {
   const DivideBy op{divisor};
   switch (type) {
-    case DataType::kFloat16: return Loop<Half>(op, elements, elements, elements);
-    case DataType::kFloat32: return Loop<Plain<float>>(op, elements, elements, elements);
-    case DataType::kFloat64: return Loop<Plain<double>>(op, elements, elements, elements);
-    case DataType::kBfloat16: return Loop<Bfloat16>(op, elements, elements, elements);
-    case DataType::kFloat8e4m3: return Loop<Float8e4m3>(op, elements, elements, elements);
-    case DataType::kFloat8e5m2: return Loop<Float8e5m2>(op, elements, elements, elements);
+    case DataType::kFloat16: return Loop<Half>(op, Two{elements.data(), elements.data()}, elements);
+    case DataType::kFloat32:
+      return Loop<Plain<float>>(op, Two{elements.data(), elements.data()}, elements);
+    case DataType::kFloat64:
+      return Loop<Plain<double>>(op, Two{elements.data(), elements.data()}, elements);
+    case DataType::kBfloat16:
+      return Loop<Bfloat16>(op, Two{elements.data(), elements.data()}, elements);
+    case DataType::kFloat8e4m3:
+      return Loop<Float8e4m3>(op, Two{elements.data(), elements.data()}, elements);
+    case DataType::kFloat8e5m2:
+      return Loop<Float8e5m2>(op, Two{elements.data(), elements.data()}, elements);
     default: break;
   }
 }
@@ -334,7 +438,9 @@ HWY_AFTER_NAMESPACE();
 namespace ringlet::collective {
 namespace {
 
-HWY_EXPORT(ReduceAll);
+HWY_EXPORT(ReduceTwo);
+HWY_EXPORT(ReduceSome);
+HWY_EXPORT(StreamAll);
 HWY_EXPORT(DivideAll);
 
 template <class T>
@@ -354,7 +460,26 @@ void DivideIntegers(std::span<std::byte> elements, std::uint32_t divisor) {
 void Reduce(Reduction what, View a, View b, std::span<std::byte> out) {
   RINGLET_ASSERT(a.size() == out.size() && b.size() == out.size());
   RINGLET_ASSERT(out.size() % SizeOf(what.type) == 0);
-  HWY_DYNAMIC_DISPATCH(ReduceAll)(what, a, b, out);
+  HWY_DYNAMIC_DISPATCH(ReduceTwo)(what, a, b, out);
+}
+
+void ReduceMany(Reduction what, std::span<const std::byte* const> inputs,
+                std::span<std::byte> out) {
+  RINGLET_ASSERT(!inputs.empty() && out.size() % SizeOf(what.type) == 0);
+  if (inputs.size() == 2)
+    return HWY_DYNAMIC_DISPATCH(ReduceTwo)(what, View(inputs[0], out.size()),
+                                           View(inputs[1], out.size()), out);
+  RINGLET_ASSERT(inputs.size() <= kInputsMax);
+  HWY_DYNAMIC_DISPATCH(ReduceSome)(what, inputs, out);
+}
+
+void StreamCopy(View from, std::byte* to) {
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(to) % kStreamAlign;
+  const std::size_t head = std::min(past == 0 ? 0 : kStreamAlign - past, from.size());
+  std::memcpy(to, from.data(), head);
+  const std::size_t body = (from.size() - head) / kStreamAlign * kStreamAlign;
+  HWY_DYNAMIC_DISPATCH(StreamAll)(from.data() + head, std::span(to + head, body));
+  std::memcpy(to + head + body, from.data() + head + body, from.size() - head - body);
 }
 
 void Divide(DataType type, std::span<std::byte> elements, std::uint32_t divisor) {
@@ -362,6 +487,7 @@ void Divide(DataType type, std::span<std::byte> elements, std::uint32_t divisor)
   switch (type) {
     case DataType::kInt8: return DivideIntegers<std::int8_t>(elements, divisor);
     case DataType::kUint8: return DivideIntegers<std::uint8_t>(elements, divisor);
+    case DataType::kInt16: return DivideIntegers<std::int16_t>(elements, divisor);
     case DataType::kInt32: return DivideIntegers<std::int32_t>(elements, divisor);
     case DataType::kUint32: return DivideIntegers<std::uint32_t>(elements, divisor);
     case DataType::kInt64: return DivideIntegers<std::int64_t>(elements, divisor);

@@ -33,6 +33,17 @@ struct Reduction {
 ///   avg        here the same as sum; the last rank to add calls Divide
 void Reduce(Reduction what, View a, View b, std::span<std::byte> out);
 
+/// The same of several blocks in one pass: ((inputs[0] op inputs[1]) op inputs[2]) ..., of which
+/// the half types keep the intermediate values as floats and round once, at the end.
+///
+/// \param inputs  1 to kInputsMax blocks of out.size() bytes each; `out` may be any of them
+inline constexpr std::size_t kInputsMax = 64;
+void ReduceMany(Reduction what, std::span<const std::byte* const> inputs, std::span<std::byte> out);
+
+/// Copies past the caches: for what nobody reads soon, and more than they hold. Saves the read that
+/// a store to a line not in the cache costs. No overlap.
+void StreamCopy(View from, std::byte* to);
+
 /// Divides every element by `divisor`, the number of ranks; the end of an average.
 ///
 /// Integers are divided towards zero, after their sum may have wrapped (as NCCL does).

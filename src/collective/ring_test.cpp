@@ -37,30 +37,36 @@ TEST(RingAllReduce, SendsTheFewestElements) {
     std::size_t sent = 0;
     const Schedule schedule = RingAllReduce(Ascending(ranks), self, count);
     for (const Step& step : schedule.steps) {
-      if (step.kind == StepKind::kSend) sent += step.range.count;
+      if (step.kind == StepKind::kSend) sent += step.count;
     }
     EXPECT_EQ(sent, 2 * (ranks - 1) * count / ranks);
     EXPECT_EQ(schedule.steps.size(), 4 * (ranks - 1));
   }
 }
 
-TEST(RingAllReduce, TalksToNeighboursOnTheGivenChannelOnly) {
+TEST(Rings, TalkToNeighboursOnly) {
   const std::vector<Rank> order = {Rank{3}, Rank{0}, Rank{2}, Rank{1}};
-  for (const Step& step : RingAllReduce(order, Rank{0}, 8, 5).steps) {
-    EXPECT_EQ(step.peer, step.kind == StepKind::kSend ? Rank{2} : Rank{3});
-    EXPECT_EQ(step.channel, 5);
+  for (const Schedule& schedule :
+       {RingAllReduce(order, Rank{0}, 8), RingAllGather(order, Rank{0}, 8),
+        RingReduceScatter(order, Rank{0}, 8), RingBroadcast(order, Rank{0}, Rank{2}, 8),
+        RingReduce(order, Rank{0}, Rank{2}, 8)}) {
+    for (const Step& step : schedule.steps) {
+      if (!Talks(step.kind)) continue;
+      EXPECT_EQ(step.peer, step.kind == StepKind::kSend ? Rank{2} : Rank{3});
+    }
   }
 }
 
-TEST(RingAllReduce, EmptyChunksAreNotSent) {
-  EXPECT_TRUE(RingAllReduce(Ascending(4), Rank{0}, 0).steps.empty());
-  for (const Step& step : RingAllReduce(Ascending(4), Rank{0}, 2).steps) {
-    EXPECT_EQ(step.range.count, 1u);
-  }
+TEST(RingAllReduce, WithoutElementsNeighboursStillTalk) {
+  const Schedule schedule = RingAllReduce(Ascending(4), Rank{0}, 0);
+  EXPECT_FALSE(schedule.steps.empty());
+  for (const Step& step : schedule.steps) EXPECT_EQ(step.count, 0u);
 }
 
-TEST(RingAllReduce, AloneThereIsNothingToDo) {
-  EXPECT_TRUE(RingAllReduce(Ascending(1), Rank{0}, 100).steps.empty());
+TEST(RingAllReduce, AloneThereIsOnlyACopy) {
+  const Schedule schedule = RingAllReduce(Ascending(1), Rank{0}, 100);
+  ASSERT_EQ(schedule.steps.size(), 1u);
+  EXPECT_EQ(schedule.steps[0].kind, StepKind::kCopy);
 }
 
 }  // namespace

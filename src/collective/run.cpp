@@ -1,17 +1,18 @@
 #include "collective/run.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace ringlet::collective {
 namespace {
 
-/// The executions that are not done yet, with their waiters.
+/// The operations that are not done yet, with their waiters.
 class Group {
  public:
-  Group(std::span<Execution* const> executions, std::span<transport::Waiter* const> waiters) {
-    RINGLET_ASSERT(executions.size() == waiters.size());
-    for (std::size_t i = 0; i < executions.size(); ++i) {
-      members_.push_back({executions[i], waiters[i]});
+  Group(std::span<Operation* const> operations, std::span<transport::Waiter* const> waiters) {
+    RINGLET_ASSERT(operations.size() == waiters.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      members_.push_back({operations[i], waiters[i]});
     }
   }
 
@@ -21,8 +22,8 @@ class Group {
   Result<bool> Advance() {
     bool moved = false;
     for (std::size_t i = 0; i < members_.size();) {
-      RINGLET_TRY_ASSIGN(const bool finished, members_[i].execution->Advance());
-      moved = moved || finished || members_[i].execution->moved();
+      RINGLET_TRY_ASSIGN(const bool finished, members_[i].operation->Advance());
+      moved = moved || finished || members_[i].operation->moved();
       if (finished) {
         members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
@@ -30,6 +31,19 @@ class Group {
       }
     }
     return moved;
+  }
+
+  /// Passes a moment, the `idle`-th without news, as the least patient of them wants. False: sleep.
+  bool Linger(std::uint32_t idle) const {
+    const Member* least = nullptr;
+    const auto moments = [](const Member& member) {
+      const WaitingPlace* const place = member.operation->place();
+      return place ? std::uint64_t{place->patience.looks} + place->patience.yields : 0;
+    };
+    for (const Member& member : members_)
+      if (!least || moments(member) < moments(*least)) least = &member;
+    const WaitingPlace* const place = least ? least->operation->place() : nullptr;
+    return place && place->patience.Linger(idle);
   }
 
   /// Sleeps until one of them may have news, unless it has already.
@@ -42,7 +56,7 @@ class Group {
       descriptors.push_back(member.waiter->descriptor());
     }
     Result<bool> moved = Advance();
-    if (moved.ok() && !*moved) poll(descriptors, timeout);
+    if (moved.ok() && !*moved) poll(descriptors, std::min(timeout, LongestSleep()));
     for (const Member& member : prepared) member.waiter->Acknowledge();
     if (!moved.ok()) return std::move(moved).error();
     return Ok();
@@ -50,37 +64,62 @@ class Group {
 
  private:
   struct Member {
-    Execution* execution;
+    Operation* operation;
     transport::Waiter* waiter;
   };
+  // News in a place of its own has no descriptor: it is looked for.
+  std::chrono::nanoseconds LongestSleep() const {
+    constexpr std::chrono::milliseconds kLookPeriod(1);
+    const bool has_places = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+      return member.operation->place() != nullptr;
+    });
+    return has_places ? std::chrono::nanoseconds(kLookPeriod) : std::chrono::nanoseconds::max();
+  }
+
   std::vector<Member> members_;
 };
 
 }  // namespace
 
-Status RunToEnd(Execution& execution, transport::Waiter& waiter, const RunPolicy& policy) {
+Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy& policy) {
+  std::uint32_t idle = 0;
   for (;;) {
-    RINGLET_TRY_ASSIGN(bool done, execution.Advance());
+    RINGLET_TRY_ASSIGN(bool done, operation.Advance());
     if (done) return Ok();
-    RINGLET_TRY(policy.check());
-    if (execution.moved()) continue;
+    const WaitingPlace* const place = operation.place();
+    if (!place) RINGLET_TRY(policy.check());
+    if (operation.moved()) {
+      idle = 0;
+      continue;
+    }
+    if (place && place->patience.Linger(idle++)) continue;
+    idle = 0;
+    if (place) RINGLET_TRY(policy.check());
     // Only now: as long as the ticket is out, peers pay for telling us of their news.
+    transport::Waiter& waiter = place ? *place->waiter : links;
     const transport::Waiter::Ticket ticket = waiter.Prepare();
-    RINGLET_TRY_ASSIGN(done, execution.Advance());
+    RINGLET_TRY_ASSIGN(done, operation.Advance());
     if (done) return Ok();
-    if (!execution.moved()) waiter.Wait(ticket, policy.sleep_max);
+    if (!operation.moved()) waiter.Wait(ticket, policy.sleep_max);
   }
 }
 
-Status RunAllToEnd(std::span<Execution* const> executions,
+Status RunAllToEnd(std::span<Operation* const> operations,
                    std::span<transport::Waiter* const> waiters, const PollReadable& poll,
                    const RunPolicy& policy) {
-  Group group(executions, waiters);
+  if (operations.size() == 1) return RunToEnd(*operations.front(), *waiters.front(), policy);
+  Group group(operations, waiters);
+  std::uint32_t idle = 0;
   while (!group.done()) {
     RINGLET_TRY_ASSIGN(const bool moved, group.Advance());
     if (group.done()) return Ok();
     RINGLET_TRY(policy.check());
-    if (!moved) RINGLET_TRY(group.Sleep(poll, policy.sleep_max));
+    if (moved || group.Linger(idle)) {
+      idle = moved ? 0 : idle + 1;
+      continue;
+    }
+    idle = 0;
+    RINGLET_TRY(group.Sleep(poll, policy.sleep_max));
   }
   return Ok();
 }

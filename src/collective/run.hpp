@@ -1,10 +1,10 @@
-// Runs executions to their end on the calling thread: works while there is work, sleeps when not.
+// Runs operations to their end on the calling thread: works while there is work, sleeps when not.
 #pragma once
 #include <chrono>
 #include <functional>
 #include <span>
 
-#include "collective/executor.hpp"
+#include "collective/operation.hpp"
 #include "ringlet/status.hpp"
 #include "transport/link.hpp"
 
@@ -18,19 +18,21 @@ struct RunPolicy {
   std::chrono::nanoseconds sleep_max = std::chrono::milliseconds(100);
 };
 
-/// Advances `execution` until it is done, `policy.check` objects, or a link fails.
+/// Advances `operation` until it is done, `policy.check` objects, or a link fails.
 ///
-/// \param waiter  of this rank. Waiter::Wake makes the run look at `check` at once.
-Status RunToEnd(Execution& execution, transport::Waiter& waiter, const RunPolicy& policy);
+/// \param links  of this rank: where it waits, unless the operation has a place of its own.
+///               Waiter::Wake, where it sleeps, makes the run look at `check` at once.
+Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy& policy);
 
 /// Waits until one of the descriptors is readable, or for `timeout`, or returns without reason.
 /// os::PollReadable does it; passed in since this layer stands beside the operating system.
 using PollReadable =
     std::function<void(std::span<const int> descriptors, std::chrono::nanoseconds timeout)>;
 
-/// The same for several ranks of one process on one thread: executions[i] belongs to the rank of
-/// waiters[i]. Ends with the first error of any of them.
-Status RunAllToEnd(std::span<Execution* const> executions,
+/// The same for several ranks of one process on one thread: operations[i] belongs to the rank of
+/// waiters[i]. Ends with the first error of any of them. What is awaited in places of its own has
+/// no descriptor: of several operations together, it is looked for each millisecond.
+Status RunAllToEnd(std::span<Operation* const> operations,
                    std::span<transport::Waiter* const> waiters, const PollReadable& poll,
                    const RunPolicy& policy);
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "collective/executor.hpp"
 #include "collective/fake_link_for_test.hpp"
 #include "collective/ring.hpp"
 
@@ -55,7 +56,8 @@ class RunTest : public testing::Test {
     for (std::uint32_t i = 0; i < ranks; ++i) {
       buffers_[i].assign(count, i + 1);
       const auto bytes = std::as_writable_bytes(std::span(buffers_[i]));
-      Task task{.flow = std::make_shared<const Flow>(Derive(RingAllReduce(order, Rank{i}, count))),
+      const Schedule schedule = RingAllReduce(order, Rank{i}, count);
+      Task task{.flow = std::make_shared<const Flow>(Derive(schedule, Overlap(0))),
                 .input = bytes,
                 .output = bytes,
                 .fingerprint = {.type = DataType::kUint32, .count = count},
@@ -65,8 +67,8 @@ class RunTest : public testing::Test {
     }
   }
 
-  std::vector<Execution*> Executions(std::size_t count) {
-    std::vector<Execution*> pointers;
+  std::vector<Operation*> Executions(std::size_t count) {
+    std::vector<Operation*> pointers;
     for (std::size_t i = 0; i < count; ++i) pointers.push_back(executions_[i].get());
     return pointers;
   }

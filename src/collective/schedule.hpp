@@ -14,40 +14,92 @@
 
 namespace ringlet::collective {
 
-/// Elements [begin, begin + count) of the collective's buffer on this rank.
+/// Elements [begin, begin + count) of a buffer.
 struct Range {
   std::size_t begin = 0;
   std::size_t count = 0;
   std::size_t end() const { return begin + count; }
-  bool Overlaps(const Range& other) const { return begin < other.end() && other.begin < end(); }
   bool operator==(const Range&) const = default;
 };
 
+/// What a rank has at hand. The input is never written, unless the caller gave the same memory as
+/// output; output and scratch hold nothing of use before they are written.
+enum class Buffer : std::uint8_t { kInput, kOutput, kScratch };
+
+/// Where elements lie: from `begin` of `buffer` on.
+struct Place {
+  Buffer buffer = Buffer::kInput;
+  std::size_t begin = 0;
+  bool operator==(const Place&) const = default;
+};
+
 enum class StepKind : std::uint8_t {
-  kSend,        ///< `range` to `peer`
-  kReceive,     ///< from `peer` into `range`
-  kReceiveSum,  ///< from `peer`, reduced into `range` with the collective's operation
+  kSend,           ///< `from` to `peer`
+  kReceive,        ///< from `peer` into `to`
+  kReceiveReduce,  ///< to = from op what comes from `peer`
+  kCopy,           ///< to = from
+  kReduce,         ///< to = to op from
 };
 
 struct Step {
-  StepKind kind;
+  StepKind kind = StepKind::kSend;
   std::uint16_t channel = 0;
-  Rank peer{};
-  Range range;
-  /// The elements of `range` are complete after this step; averages divide here, once. Only steps
-  /// that receive finish. What is sent on afterwards is already divided.
+  Rank peer{};            ///< of steps that talk
+  std::size_t count = 0;  ///< elements; with 0 a step that talks still says what was called
+  Place from = {};        ///< what is read: all but kReceive
+  Place to = {};          ///< what is written: all but kSend
+  /// Of steps that reduce: the operands change places. Where several ranks compute the same sum,
+  /// all of them must do it in the same order, or NaNs and zeros differ.
+  bool swapped = false;
+  /// The elements of `to` are complete after this step; averages divide here, once. Only steps that
+  /// write finish. What is sent on afterwards is already divided.
   bool finishes = false;
   bool operator==(const Step&) const = default;
 };
 
-/// What one rank does. The buffer starts as a copy of the rank's input.
+constexpr bool Talks(StepKind kind) {
+  return kind <= StepKind::kReceiveReduce;
+}
+constexpr bool Reads(StepKind kind) {
+  return kind != StepKind::kReceive;
+}
+constexpr bool Writes(StepKind kind) {
+  return kind != StepKind::kSend;
+}
+
+/// What one rank does.
 struct Schedule {
-  std::size_t count = 0;  ///< elements of the buffer
-  std::vector<Step> steps;
+  std::size_t input_count = 0;  ///< elements of the buffers
+  std::size_t output_count = 0;
+  std::size_t scratch_count = 0;
+  std::vector<Step> steps = {};
   bool operator==(const Schedule&) const = default;
+
+  std::size_t CountOf(Buffer buffer) const {
+    return buffer == Buffer::kInput    ? input_count
+           : buffer == Buffer::kOutput ? output_count
+                                       : scratch_count;
+  }
+
+  // Appends a step.
+  Step& Send(Rank peer, Place from, std::size_t count);
+  Step& Receive(Rank peer, Place to, std::size_t count);
+  Step& ReceiveReduce(Rank peer, Place from, Place to, std::size_t count);
+  Step& Copy(Place from, Place to, std::size_t count);
+  Step& Reduce(Place from, Place to, std::size_t count);
 };
 
-/// "receive-sum 16 elements at 32 from rank 3 on channel 0, finishes".
+constexpr Place Input(std::size_t begin = 0) {
+  return {Buffer::kInput, begin};
+}
+constexpr Place Output(std::size_t begin = 0) {
+  return {Buffer::kOutput, begin};
+}
+constexpr Place Scratch(std::size_t begin = 0) {
+  return {Buffer::kScratch, begin};
+}
+
+/// "receive 16 elements from rank 3 on channel 0, reduced with input 32 into output 32, finishes".
 std::string ToText(const Step& step);
 
 /// One step a line, for `ringlet explain` and for test failures.

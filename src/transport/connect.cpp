@@ -1,9 +1,11 @@
 #include "transport/connect.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
 #include "os/sockaddr.hpp"
@@ -47,22 +49,39 @@ Result<Choice> Resolve(Choice choice, const Neighbour& self, const Neighbour& pe
   return choice;
 }
 
-// ---- one call of Connect ------------------------------------------------------------------------
+// The door stays open for later callers while a session listens at a copy of it.
+Result<std::vector<os::Listener>> Copies(const std::vector<os::Listener>& listeners) {
+  std::vector<os::Listener> copies;
+  for (const os::Listener& listener : listeners) {
+    os::Fd fd(::fcntl(listener.fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (!fd.valid()) return os::SystemError("cannot duplicate a listener", errno);
+    copies.push_back({std::move(fd), listener.address});
+  }
+  return copies;
+}
+
+}  // namespace
+
+// ---- one call of Connect, or one Extension ------------------------------------------------------
 
 class Connector {
  public:
-  Connector(ConnectRequest request, const ConnectTools& tools)
-      : request_(std::move(request)), tools_(tools) {}
+  Connector(ConnectRequest request, ConnectTools tools)
+      : request_(std::move(request)), tools_(std::move(tools)) {}
   ~Connector();
+  Connector(const Connector&) = delete;
+  Connector& operator=(const Connector&) = delete;
 
-  Status ChooseWays();
+  // In this order. Of the rank's thread but for Meet.
+  Status ChooseWays(std::uint32_t pipes_taken);
   Status MakeBell();
-  void ArriveInproc();
-  Status MeetOthers(std::vector<os::Listener> listeners);
-  Status AwaitInproc();
-  std::unique_ptr<Links> Take() {
-    return std::make_unique<Links>(std::move(bell_), std::move(links_));
-  }
+  Status UseReserveOf(Links& links);
+  Status Arrive(const std::vector<os::Listener>& listeners);
+  Status Meet();
+  Status MakeLinks();
+
+  std::unique_ptr<Links> Take(std::vector<os::Listener> listeners);
+  void AddTo(Links& links);
 
  private:
   struct Way {
@@ -74,15 +93,20 @@ class Connector {
   InprocExchange::Pair PairWith(const Neighbour& peer) const {
     return {request_.credentials.magic, request_.self.rank, peer.rank};
   }
+  std::uint32_t PipesForLater() const;
   Result<MeetingPeer> Invite(const Way& way) const;
   Status AddLink(const Way& way, MetLine line);
   Status AddShmLink(const Way& way, MetLine line);
   Status AddTcpLink(const Way& way, MetLine line);
 
   ConnectRequest request_;
-  const ConnectTools& tools_;
+  const ConnectTools tools_;
   std::vector<Way> ways_;
-  std::shared_ptr<Segment> segment_;  // null without shm peers
+  std::uint32_t pipes_taken_ = 0;
+  std::optional<SessionParts> session_;                   // empty without peers to meet
+  std::vector<MetLine> lines_;                            // by those ways that are not inproc
+  std::vector<std::shared_ptr<InprocChannel>> channels_;  // by those that are
+  std::shared_ptr<Segment> segment_;                      // null without shm peers
   std::shared_ptr<RankBell> bell_;
   std::vector<std::unique_ptr<Link>> links_;
 };
@@ -94,7 +118,7 @@ Connector::~Connector() {
     if (way.choice == Choice::kInproc) tools_.inproc.Withdraw(PairWith(*way.peer));
 }
 
-Status Connector::ChooseWays() {
+Status Connector::ChooseWays(std::uint32_t pipes_taken) {
   const ConnectOptions& options = request_.options;
   if (!IsPipeSize(options.pipe_bytes))
     return Error{Code::kInvalidArgument,
@@ -102,7 +126,7 @@ Status Connector::ChooseWays() {
                              options.pipe_bytes, kPipeBytesMin, kPipeBytesMax)};
   std::set<Rank> seen = {request_.self.rank};
   std::vector<Way> ways;
-  std::uint32_t pipes = 0;
+  std::uint32_t pipes = pipes_taken;
   for (const Neighbour& peer : request_.peers) {
     if (!seen.insert(peer.rank).second)
       return Error{Code::kInvalidArgument,
@@ -116,7 +140,22 @@ Status Connector::ChooseWays() {
                  fmt::format("{} peers over shared memory; at most {} are possible", pipes,
                              SegmentShape::kPipesMax)};
   ways_ = std::move(ways);
+  pipes_taken_ = pipes;
   return Ok();
+}
+
+// Room in the segment for ranks of this host that may be wanted later. Memory that is not touched
+// costs nothing but addresses.
+std::uint32_t Connector::PipesForLater() const {
+  std::set<Rank> counted = {request_.self.rank};
+  for (const Neighbour& peer : request_.peers) counted.insert(peer.rank);
+  std::uint32_t pipes = 0;
+  for (const Neighbour& peer : request_.later) {
+    const auto choice = Resolve(request_.options.choice, request_.self, peer);
+    const bool shm = choice.ok() && *choice == Choice::kShm;
+    if (shm && counted.insert(peer.rank).second) ++pipes;
+  }
+  return std::min(pipes, SegmentShape::kPipesMax - pipes_taken_);
 }
 
 std::uint32_t Connector::Count(Choice choice) const {
@@ -127,7 +166,7 @@ std::uint32_t Connector::Count(Choice choice) const {
 Status Connector::MakeBell() {
   bell_ = std::make_shared<RankBell>();
   DoorbellWord* word = nullptr;
-  if (const std::uint32_t pipes = Count(Choice::kShm); pipes > 0) {
+  if (const std::uint32_t pipes = pipes_taken_ + PipesForLater(); pipes > 0) {
     RINGLET_TRY_ASSIGN(segment_, Segment::Create(SegmentShape{pipes, request_.options.pipe_bytes}));
     word = &segment_->word();
     bell_->memory = segment_;
@@ -140,19 +179,37 @@ Status Connector::MakeBell() {
   return Ok();
 }
 
-void Connector::ArriveInproc() {
+Status Connector::UseReserveOf(Links& links) {
+  Links::Reserve& reserve = links.reserve();
+  const std::uint32_t room = reserve.segment ? reserve.segment->shape().pipes : 0;
+  if (pipes_taken_ > room)
+    return Error{Code::kUnsupported,
+                 fmt::format("rank {} needs {} pipes of shared memory and has room for {}",
+                             Index(request_.self.rank), pipes_taken_, room)};
+  bell_ = links.bell();
+  segment_ = reserve.segment;
+  reserve.pipes_taken = pipes_taken_;
+  return Ok();
+}
+
+Status Connector::Arrive(const std::vector<os::Listener>& listeners) {
   for (const Way& way : ways_)
     if (way.choice == Choice::kInproc)
       tools_.inproc.Arrive(PairWith(*way.peer), bell_, request_.options.pipe_bytes);
-}
-
-Status Connector::AwaitInproc() {
+  if (ways_.size() == Count(Choice::kInproc)) return Ok();
+  RINGLET_TRY_ASSIGN(auto copies, Copies(listeners));
+  session_ = SessionParts{.meeting = {.self = request_.self.rank,
+                                      .credentials = request_.credentials,
+                                      .nonce_seed = request_.nonce_seed,
+                                      .peers = {},
+                                      .deadline = request_.deadline,
+                                      .limits = request_.options.meeting},
+                          .listeners = std::move(copies),
+                          .note = tools_.note};
   for (const Way& way : ways_) {
-    if (way.choice != Choice::kInproc) continue;
-    RINGLET_TRY_ASSIGN(auto channel,
-                       tools_.inproc.Await(PairWith(*way.peer), request_.deadline, tools_.abort));
-    links_.push_back(
-        MakeInprocLink(std::move(channel), request_.self.rank, way.peer->rank, way.peer->host));
+    if (way.choice == Choice::kInproc) continue;
+    RINGLET_TRY_ASSIGN(MeetingPeer invited, Invite(way));
+    session_->meeting.peers.push_back(std::move(invited));
   }
   return Ok();
 }
@@ -176,27 +233,41 @@ Result<MeetingPeer> Connector::Invite(const Way& way) const {
   return invited;
 }
 
-Status Connector::MeetOthers(std::vector<os::Listener> listeners) {
-  if (ways_.size() == Count(Choice::kInproc)) return Ok();
-  std::vector<const Way*> met_ways;
-  SessionParts parts{.meeting = {.self = request_.self.rank,
-                                 .credentials = request_.credentials,
-                                 .nonce_seed = request_.nonce_seed,
-                                 .peers = {},
-                                 .deadline = request_.deadline,
-                                 .limits = request_.options.meeting},
-                     .listeners = std::move(listeners),
-                     .note = tools_.note};
-  for (const Way& way : ways_) {
-    if (way.choice == Choice::kInproc) continue;
-    RINGLET_TRY_ASSIGN(MeetingPeer invited, Invite(way));
-    parts.meeting.peers.push_back(std::move(invited));
-    met_ways.push_back(&way);
+Status Connector::Meet() {
+  if (session_) {
+    RINGLET_TRY_ASSIGN(lines_, RunSession(std::move(*session_), tools_.driver, tools_.abort));
   }
-  RINGLET_TRY_ASSIGN(auto lines, RunSession(std::move(parts), tools_.driver, tools_.abort));
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    RINGLET_TRY(AddLink(*met_ways[i], std::move(lines[i])));
+  for (const Way& way : ways_) {
+    if (way.choice != Choice::kInproc) continue;
+    RINGLET_TRY_ASSIGN(auto channel,
+                       tools_.inproc.Await(PairWith(*way.peer), request_.deadline, tools_.abort));
+    channels_.push_back(std::move(channel));
+  }
   return Ok();
+}
+
+Status Connector::MakeLinks() {
+  auto line = lines_.begin();
+  auto channel = channels_.begin();
+  for (const Way& way : ways_) {
+    if (way.choice != Choice::kInproc) {
+      RINGLET_TRY(AddLink(way, std::move(*line++)));
+      continue;
+    }
+    links_.push_back(
+        MakeInprocLink(std::move(*channel++), request_.self.rank, way.peer->rank, way.peer->host));
+  }
+  return Ok();
+}
+
+std::unique_ptr<Links> Connector::Take(std::vector<os::Listener> listeners) {
+  auto links = std::make_unique<Links>(bell_, std::move(links_));
+  links->reserve() = {segment_, pipes_taken_, std::move(listeners)};
+  return links;
+}
+
+void Connector::AddTo(Links& links) {
+  links.Add(std::move(links_));
 }
 
 Status Connector::AddLink(const Way& way, MetLine line) {
@@ -235,8 +306,6 @@ Status Connector::AddTcpLink(const Way& way, MetLine line) {
   return Ok();
 }
 
-}  // namespace
-
 std::optional<Choice> ChoiceNamed(std::string_view name) {
   if (name == "auto") return Choice::kAuto;
   if (name == "inproc") return Choice::kInproc;
@@ -248,12 +317,35 @@ std::optional<Choice> ChoiceNamed(std::string_view name) {
 Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint,
                                        const ConnectTools& tools) {
   Connector connector(std::move(request), tools);
-  RINGLET_TRY(connector.ChooseWays());
+  RINGLET_TRY(connector.ChooseWays(0));
   RINGLET_TRY(connector.MakeBell());
-  connector.ArriveInproc();
-  RINGLET_TRY(connector.MeetOthers(std::move(endpoint.listeners)));
-  RINGLET_TRY(connector.AwaitInproc());
-  return connector.Take();
+  RINGLET_TRY(connector.Arrive(endpoint.listeners));
+  RINGLET_TRY(connector.Meet());
+  RINGLET_TRY(connector.MakeLinks());
+  return connector.Take(std::move(endpoint.listeners));
+}
+
+Extension::Extension(std::unique_ptr<Connector> connector, Links& links)
+    : connector_(std::move(connector)), links_(links) {}
+Extension::~Extension() = default;
+
+Result<std::unique_ptr<Extension>> Extension::Begin(ConnectRequest request, Links& links,
+                                                    const ConnectTools& tools) {
+  auto connector = std::make_unique<Connector>(std::move(request), tools);
+  RINGLET_TRY(connector->ChooseWays(links.reserve().pipes_taken));
+  RINGLET_TRY(connector->UseReserveOf(links));
+  RINGLET_TRY(connector->Arrive(links.reserve().listeners));
+  return std::unique_ptr<Extension>(new Extension(std::move(connector), links));
+}
+
+Status Extension::Meet() {
+  return connector_->Meet();
+}
+
+Status Extension::Finish() {
+  RINGLET_TRY(connector_->MakeLinks());
+  connector_->AddTo(links_);
+  return Ok();
 }
 
 }  // namespace ringlet::transport

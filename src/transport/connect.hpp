@@ -51,7 +51,10 @@ struct ConnectRequest {
   Secret nonce_seed{};  ///< fresh from the system's random source
   Neighbour self;
   std::vector<Neighbour> peers;  ///< each rank once; the links to make
-  Instant deadline{};            ///< of os::SocketDriver::Now
+  /// Ranks to which links may be wanted later; only their number and place matter now. May contain
+  /// `peers` and `self`.
+  std::vector<Neighbour> later = {};
+  Instant deadline{};  ///< of os::SocketDriver::Now
   ConnectOptions options = {};
 };
 
@@ -73,5 +76,28 @@ struct ConnectTools {
 ///         kPeerLost, kProtocol, kSystem  as they say
 Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint,
                                        const ConnectTools& tools);
+
+class Connector;
+
+/// More links for a rank that has some. Both ranks of a pair must do it; whoever comes first waits.
+/// The peers' lists need not be the same: of two ranks, each pair is met by itself.
+class Extension {
+ public:
+  /// \param links  outlives this. Calls on it, and this, belong to its rank's thread, but for Meet.
+  /// Errors  as Connect, before anything was tried
+  static Result<std::unique_ptr<Extension>> Begin(ConnectRequest request, Links& links,
+                                                  const ConnectTools& tools);
+  ~Extension();
+
+  /// Blocks until all have come. On any thread. Errors  as Connect
+  Status Meet();
+  /// After Meet has succeeded: the links are there.
+  Status Finish();
+
+ private:
+  Extension(std::unique_ptr<Connector> connector, Links& links);
+  std::unique_ptr<Connector> connector_;
+  Links& links_;
+};
 
 }  // namespace ringlet::transport

@@ -8,7 +8,12 @@
 namespace ringlet::transport {
 
 Links::Links(std::shared_ptr<RankBell> bell, std::vector<std::unique_ptr<Link>> links)
-    : bell_(std::move(bell)), links_(std::move(links)) {
+    : bell_(std::move(bell)) {
+  Add(std::move(links));
+}
+
+void Links::Add(std::vector<std::unique_ptr<Link>> links) {
+  for (auto& link : links) links_.push_back(std::move(link));
   std::sort(links_.begin(), links_.end(),
             [](const auto& a, const auto& b) { return a->peer() < b->peer(); });
 }

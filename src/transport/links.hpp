@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "os/listener.hpp"
 #include "transport/doorbell_waiter.hpp"
 #include "transport/link.hpp"
+#include "transport/shm/segment.hpp"
 
 namespace ringlet::transport {
 
@@ -15,7 +17,18 @@ class Links {
   /// \param bell  the rank's own; kept as long as the links
   Links(std::shared_ptr<RankBell> bell, std::vector<std::unique_ptr<Link>> links);
 
-  /// The link to `peer`; null when Connect was not asked for one. Valid as long as this lives.
+  /// What it takes to make more links, for Connect and Extension alone.
+  struct Reserve {
+    std::shared_ptr<Segment> segment = {};  ///< null where nobody can be reached by shm
+    std::uint32_t pipes_taken = 0;          ///< of the segment
+    std::vector<os::Listener> listeners = {};
+  };
+  Reserve& reserve() { return reserve_; }
+  const std::shared_ptr<RankBell>& bell() const { return bell_; }
+  /// Adds links to peers that had none.
+  void Add(std::vector<std::unique_ptr<Link>> links);
+
+  /// The link to `peer`; null while there is none. Valid as long as this lives.
   /// O(log n): look once, keep the pointer.
   Link* Find(Rank peer) const;
   Waiter& waiter() const { return *bell_->waiter; }
@@ -27,6 +40,7 @@ class Links {
  private:
   std::shared_ptr<RankBell> bell_;            // first, so that it goes last
   std::vector<std::unique_ptr<Link>> links_;  // by rank
+  Reserve reserve_;
 };
 
 }  // namespace ringlet::transport

@@ -1,0 +1,149 @@
+// How long collectives among processes of one host take, through the shared arena alone.
+//
+//   ringlet_host_bench OPERATION RANKS BYTES...
+//
+// The processes are forked after the arena was made. For each size: some unmeasured turns, then
+// batches; prints "BYTES MICROSECONDS", the median over batches of the time per operation on rank
+// 0. Elements are floats; BYTES is what one rank contributes (all_reduce, broadcast, all_gather) or
+// gets (reduce_scatter) or gives another one (all_to_all). Results are checked once for each size.
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "collective/host_engine.hpp"
+#include "collective/run.hpp"
+
+namespace {
+
+using namespace std::literals;
+using ringlet::collective::CallKind;
+using ringlet::collective::HostCall;
+using ringlet::collective::HostEngine;
+
+double NowUs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
+std::size_t FromEnvironment(const char* name, std::size_t otherwise) {
+  const char* const text = ::getenv(name);
+  return text ? static_cast<std::size_t>(::atoll(text)) : otherwise;
+}
+
+CallKind OperationNamed(const std::string& name) {
+  if (const auto kind = ringlet::collective::CallKindNamed(name)) return *kind;
+  std::fprintf(stderr, "no operation is called %s\n", name.c_str());
+  std::exit(2);
+}
+
+struct Bench {
+  std::shared_ptr<ringlet::transport::Arena> arena;
+  CallKind operation;
+  std::uint32_t ranks, self;
+  std::vector<std::size_t> sizes;
+};
+
+void Run(HostEngine& engine, const HostCall& call) {
+  const static ringlet::collective::RunPolicy policy{.check = [] { return ringlet::Ok(); }};
+  engine.Start(call);
+  const auto status = RunToEnd(engine, *engine.place()->waiter, policy);
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  std::_Exit(1);
+}
+
+// A core for each rank where there are enough, as mpirun does: the comparison is not about where
+// the kernel puts forked processes in their first milliseconds.
+void Pin(const Bench& bench, std::uint32_t cores) {
+  if (bench.ranks > cores) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(bench.self, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+int RunRank(const Bench& bench) {
+  const auto cores = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+  Pin(bench, cores);
+  ringlet::collective::HostTuning tuning;
+  tuning.one_shot_bytes_max = FromEnvironment("ONE_SHOT", tuning.one_shot_bytes_max);
+  tuning.stream_bytes_min = FromEnvironment("STREAM", tuning.stream_bytes_min);
+  auto patience = ringlet::collective::Patience::For(bench.ranks, cores);
+  patience.looks = static_cast<std::uint32_t>(FromEnvironment("LOOKS", patience.looks));
+  patience.yields = static_cast<std::uint32_t>(FromEnvironment("YIELDS", patience.yields));
+  HostEngine engine(bench.arena, bench.self, patience, tuning);
+  bench.arena->PrefaultPosts(bench.self);
+  for (const std::size_t bytes : bench.sizes) {
+    HostCall call{
+        .operation = bench.operation, .type = ringlet::DataType::kFloat32, .count = bytes / 4};
+    if (call.operation == CallKind::kBarrier) call.count = 0;
+    const auto sizes = SizesOf(call, bench.self, bench.ranks);
+    std::vector<float> input(sizes.input / 4 + 1, 1.0f + static_cast<float>(bench.self));
+    std::vector<float> output(sizes.output / 4 + 1);
+    call.input = reinterpret_cast<const std::byte*>(input.data());
+    call.output = reinterpret_cast<std::byte*>(output.data());
+    const std::size_t batch = std::clamp<std::size_t>((256 << 10) / (bytes + 64), 1, 200);
+    const std::size_t batches = bytes >= (16u << 20) ? 7 : 41;
+    std::vector<double> times;
+    for (std::size_t b = 0; b < batches + 3; ++b) {
+      Run(engine, {.operation = CallKind::kBarrier});
+      const double begin = NowUs();
+      for (std::size_t i = 0; i < batch; ++i) Run(engine, call);
+      if (b >= 3) times.push_back((NowUs() - begin) / static_cast<double>(batch));
+    }
+    const auto all = static_cast<float>(bench.ranks * (bench.ranks + 1) / 2);
+    if (bench.operation == CallKind::kAllReduce)
+      for (std::size_t i = 0; i < bytes / 4; ++i)
+        if (output[i] != all) {
+          std::fprintf(stderr, "wrong: %zu bytes, element %zu is %g\n", bytes, i,
+                       static_cast<double>(output[i]));
+          return 1;
+        }
+    std::sort(times.begin(), times.end());
+    if (bench.self == 0) std::printf("%zu %.3f\n", bytes, times[times.size() / 2]);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  if (argument_count < 4) return 2;
+  Bench bench{.arena = {},
+              .operation = OperationNamed(arguments[1]),
+              .ranks = static_cast<std::uint32_t>(::atoi(arguments[2])),
+              .self = 0,
+              .sizes = {}};
+  for (int i = 3; i < argument_count; ++i)
+    bench.sizes.push_back(static_cast<std::size_t>(::atoll(arguments[i])));
+  auto arena = ringlet::transport::Arena::Create(
+      {.ranks = bench.ranks, .stage_bytes = FromEnvironment("STAGE", 256 << 10)});
+  if (!arena.ok()) return 1;
+  bench.arena = *arena;
+  std::vector<pid_t> children;
+  for (std::uint32_t rank = 1; rank < bench.ranks; ++rank) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      bench.self = rank;
+      std::_Exit(RunRank(bench));
+    }
+    children.push_back(child);
+  }
+  int failed = RunRank(bench);
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    failed |= status;
+  }
+  return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,146 @@
+#include "collective/algorithm.hpp"
+
+#include <array>
+#include <bit>
+
+#include "base/text.hpp"
+#include "collective/bruck.hpp"
+#include "collective/direct.hpp"
+#include "collective/doubling.hpp"
+#include "collective/hierarchy.hpp"
+#include "collective/ring.hpp"
+#include "collective/tree.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+constexpr std::array<std::string_view, kAlgorithms> kNames = {
+    "ring",  "doubling",      "halving", "binomial",     "double_tree",
+    "bruck", "dissemination", "direct",  "hierarchical", "hierarchical_doubling"};
+
+Between BetweenOf(Algorithm algorithm) {
+  return algorithm == Algorithm::kHierarchical ? Between::kRing : Between::kDoubling;
+}
+
+Schedule BuildAllReduce(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  switch (algorithm) {
+    case Algorithm::kDoubling: return DoublingAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kHalving: return HalvingAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kDoubleTree: return DoubleTreeAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kHierarchical:
+    case Algorithm::kHierarchicalDoubling:
+      return HierarchicalAllReduce(layout.groups, BetweenOf(algorithm), shape.self, shape.count);
+    default: return RingAllReduce(layout.order, shape.self, shape.count);
+  }
+}
+
+Schedule BuildAllGather(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const Seat seat{shape.self, shape.ranks};
+  switch (algorithm) {
+    case Algorithm::kDoubling: return DoublingAllGather(seat, shape.count);
+    case Algorithm::kBruck: return BruckAllGather(seat, shape.count);
+    case Algorithm::kDirect: return DirectAllGather(seat, shape.count);
+    case Algorithm::kHierarchical:
+      return HierarchicalAllGather(layout.groups, shape.self, shape.count);
+    default: return RingAllGather(layout.order, shape.self, shape.count);
+  }
+}
+
+Schedule BuildReduceScatter(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const Seat seat{shape.self, shape.ranks};
+  switch (algorithm) {
+    case Algorithm::kHalving: return HalvingReduceScatter(seat, shape.count);
+    case Algorithm::kDirect: return DirectReduceScatter(seat, shape.count);
+    case Algorithm::kHierarchical:
+      return HierarchicalReduceScatter(layout.groups, shape.self, shape.count);
+    default: return RingReduceScatter(layout.order, shape.self, shape.count);
+  }
+}
+
+Schedule BuildBroadcast(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const auto flat = [&](auto build) {
+    return build(layout.order, shape.self, shape.root, shape.count);
+  };
+  switch (algorithm) {
+    case Algorithm::kBinomial: return flat(BinomialBroadcast);
+    case Algorithm::kDoubleTree: return flat(DoubleTreeBroadcast);
+    case Algorithm::kHierarchical:
+    case Algorithm::kHierarchicalDoubling:
+      return HierarchicalBroadcast(layout.groups, BetweenOf(algorithm), shape.self, shape.root,
+                                   shape.count);
+    default: return flat(RingBroadcast);
+  }
+}
+
+Schedule BuildReduce(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const auto flat = [&](auto build) {
+    return build(layout.order, shape.self, shape.root, shape.count);
+  };
+  switch (algorithm) {
+    case Algorithm::kBinomial: return flat(BinomialReduce);
+    case Algorithm::kDoubleTree: return flat(DoubleTreeReduce);
+    default: return flat(RingReduce);
+  }
+}
+
+}  // namespace
+
+std::string_view Name(Algorithm algorithm) {
+  return kNames[static_cast<std::size_t>(algorithm)];
+}
+
+std::optional<Algorithm> AlgorithmNamed(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (EqualIgnoringCase(name, kNames[i])) return static_cast<Algorithm>(i);
+  return std::nullopt;
+}
+
+std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
+  using enum Algorithm;
+  std::vector<Algorithm> algorithms;
+  switch (kind) {
+    case CallKind::kAllReduce: algorithms = {kRing, kDoubling, kHalving, kDoubleTree}; break;
+    case CallKind::kReduce: return {kRing, kBinomial, kDoubleTree};
+    case CallKind::kBroadcast: algorithms = {kRing, kBinomial, kDoubleTree}; break;
+    case CallKind::kReduceScatter: algorithms = {kRing, kHalving, kDirect}; break;
+    case CallKind::kAllToAll: return {kBruck, kDirect};
+    case CallKind::kGather:
+    case CallKind::kScatter: return {kDirect};
+    case CallKind::kBarrier: return {kDissemination};
+    case CallKind::kAllGather:
+      algorithms = {kRing};
+      if (std::has_single_bit(layout.order.size())) algorithms.push_back(kDoubling);
+      algorithms.insert(algorithms.end(), {kBruck, kDirect});
+      break;
+    case CallKind::kAllToAllV:
+    case CallKind::kSendReceive: return {};
+  }
+  if (layout.groups.size() > 1 && LargestOf(layout.groups) > 1) {
+    algorithms.push_back(kHierarchical);
+    if (kind == CallKind::kAllReduce || kind == CallKind::kBroadcast)
+      algorithms.push_back(kHierarchicalDoubling);
+  }
+  return algorithms;
+}
+
+Schedule Build(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const Seat seat{shape.self, shape.ranks};
+  switch (shape.kind) {
+    case CallKind::kAllReduce: return BuildAllReduce(algorithm, shape, layout);
+    case CallKind::kAllGather: return BuildAllGather(algorithm, shape, layout);
+    case CallKind::kReduceScatter: return BuildReduceScatter(algorithm, shape, layout);
+    case CallKind::kBroadcast: return BuildBroadcast(algorithm, shape, layout);
+    case CallKind::kReduce: return BuildReduce(algorithm, shape, layout);
+    case CallKind::kAllToAll:
+      return algorithm == Algorithm::kBruck ? BruckAllToAll(seat, shape.count)
+                                            : DirectAllToAll(seat, shape.count);
+    case CallKind::kGather: return DirectGather(seat, shape.root, shape.count);
+    case CallKind::kScatter: return DirectScatter(seat, shape.root, shape.count);
+    case CallKind::kBarrier: return DisseminationBarrier(seat, shape.count);
+    case CallKind::kAllToAllV:
+    case CallKind::kSendReceive: break;
+  }
+  return {};
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,35 @@
+#include "collective/choose.hpp"
+
+#include <algorithm>
+
+#include "ringlet/status.hpp"
+
+namespace ringlet::collective {
+
+std::vector<Candidate> CandidatesFor(const CallShape& shape, std::size_t element_bytes,
+                                     const Layout& layout, const Tuner& tuner) {
+  std::vector<Candidate> candidates;
+  for (const Algorithm algorithm : AlgorithmsFor(shape.kind, layout)) {
+    candidates.push_back({.algorithm = algorithm,
+                          .time_ns = TimeNs(algorithm, shape, element_bytes, layout, tuner.model),
+                          .allowed = tuner.choice.Allows(shape.kind, algorithm)});
+  }
+  const auto allowed = [](const Candidate& candidate) { return candidate.allowed; };
+  if (std::none_of(candidates.begin(), candidates.end(), allowed))
+    for (Candidate& candidate : candidates) candidate.allowed = true;
+  return candidates;
+}
+
+Algorithm Choose(const CallShape& shape, std::size_t element_bytes, const Layout& layout,
+                 const Tuner& tuner) {
+  const Candidate* best = nullptr;
+  const auto candidates = CandidatesFor(shape, element_bytes, layout, tuner);
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.allowed) continue;
+    if (best == nullptr || candidate.time_ns < best->time_ns) best = &candidate;
+  }
+  RINGLET_ASSERT(best != nullptr);
+  return best->algorithm;
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,38 @@
+// The one place where an algorithm is chosen for a call over links.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collective/algorithm.hpp"
+#include "collective/algorithm_choice.hpp"
+#include "collective/cost.hpp"
+#include "collective/shape.hpp"
+
+namespace ringlet::collective {
+
+/// By what algorithms are chosen. The same value on all ranks of a communicator.
+struct Tuner {
+  CostModel model = {};
+  AlgorithmChoice choice = {};
+};
+
+/// An algorithm that could do a call.
+struct Candidate {
+  Algorithm algorithm = Algorithm::kRing;
+  std::uint64_t time_ns = 0;
+  bool allowed = true;  ///< by the user
+  bool operator==(const Candidate&) const = default;
+};
+
+/// Those that can, in the order of the enumerators. Where the user allows none of them, all are
+/// allowed: what he allows may need more hosts than there are.
+std::vector<Candidate> CandidatesFor(const CallShape& shape, std::size_t element_bytes,
+                                     const Layout& layout, const Tuner& tuner);
+
+/// The allowed one that takes the least time; of equals the first. Every rank chooses alone, from
+/// values that are the same on all, so that they agree. Pure.
+/// \pre  the call is no message
+Algorithm Choose(const CallShape& shape, std::size_t element_bytes, const Layout& layout,
+                 const Tuner& tuner);
+
+}  // namespace ringlet::collective

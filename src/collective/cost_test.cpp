@@ -1,0 +1,37 @@
+#include "collective/cost.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ringlet::collective {
+namespace {
+
+constexpr CostModel kModel{.local = {.latency_ns = 1000, .overhead_ns = 100, .mb_per_s = 1000},
+                           .remote = {.latency_ns = 9000, .overhead_ns = 1000, .mb_per_s = 100},
+                           .reduce_mb_per_s = 1000};
+
+std::uint64_t TimeOf(Algorithm algorithm, CallKind kind, std::size_t bytes, std::uint32_t ranks,
+                     std::uint32_t hosts) {
+  const Groups groups = EvenGroups(ranks, hosts);
+  return TimeNs(algorithm, {.kind = kind, .count = bytes, .ranks = ranks}, 1,
+                {.order = InOrder(groups), .groups = groups}, kModel);
+}
+
+TEST(Cost, IsRoundsAndBytes) {
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 1), 6u * 1100);
+  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 1), 2u * 1100);
+  // Of 4000 bytes 1000 ns a share: 6 rounds, in 3 of them also added up.
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 4, 1), 6u * 2100 + 3 * 1000);
+  EXPECT_EQ(TimeOf(Algorithm::kBinomial, CallKind::kBroadcast, 0, 8, 1), 3u * 1100);
+}
+
+TEST(Cost, BetweenHostsItIsTheLinksBetween) {
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 2), 6u * 10000);
+  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 2), 1100u + 10000);
+}
+
+TEST(Cost, ARankAloneIsDoneAtOnce) {
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 1, 1), 0u);
+}
+
+}  // namespace
+}  // namespace ringlet::collective

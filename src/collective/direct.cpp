@@ -1,0 +1,83 @@
+#include "collective/direct.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+/// `distance` ranks on, and as many back.
+Rank Ahead(Seat seat, std::uint32_t distance) {
+  return Rank{(Index(seat.self) + distance) % seat.ranks};
+}
+Rank Behind(Seat seat, std::uint32_t distance) {
+  return Rank{(Index(seat.self) + seat.ranks - distance) % seat.ranks};
+}
+
+}  // namespace
+
+Schedule DirectAllToAll(Seat seat, std::size_t count) {
+  const std::size_t all = count * seat.ranks;
+  Schedule schedule{.input_count = all, .output_count = all};
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Ahead(seat, distance), from = Behind(seat, distance);
+    schedule.Send(to, Input(Index(to) * count), count);
+    schedule.Receive(from, Output(Index(from) * count), count);
+  }
+  const std::size_t own = Index(seat.self) * count;
+  schedule.Copy(Input(own), Output(own), count);
+  return schedule;
+}
+
+Schedule DirectGather(Seat seat, Rank root, std::size_t count) {
+  Schedule schedule{.input_count = count};
+  if (seat.self != root) {
+    schedule.Send(root, Input(), count);
+    return schedule;
+  }
+  schedule.output_count = count * seat.ranks;
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank from = Ahead(seat, distance);
+    schedule.Receive(from, Output(Index(from) * count), count);
+  }
+  schedule.Copy(Input(), Output(Index(root) * count), count);
+  return schedule;
+}
+
+Schedule DirectScatter(Seat seat, Rank root, std::size_t count) {
+  Schedule schedule{.output_count = count};
+  if (seat.self != root) {
+    schedule.Receive(root, Output(), count);
+    return schedule;
+  }
+  schedule.input_count = count * seat.ranks;
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Ahead(seat, distance);
+    schedule.Send(to, Input(Index(to) * count), count);
+  }
+  schedule.Copy(Input(Index(root) * count), Output(), count);
+  return schedule;
+}
+
+Schedule DirectAllGather(Seat seat, std::size_t count) {
+  Schedule schedule{.input_count = count, .output_count = count * seat.ranks};
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Ahead(seat, distance), from = Behind(seat, distance);
+    schedule.Send(to, Input(), count);
+    schedule.Receive(from, Output(Index(from) * count), count);
+  }
+  schedule.Copy(Input(), Output(Index(seat.self) * count), count);
+  return schedule;
+}
+
+Schedule DirectReduceScatter(Seat seat, std::size_t count) {
+  Schedule schedule{.input_count = count * seat.ranks, .output_count = count};
+  Place sum = Input(Index(seat.self) * count);
+  if (seat.ranks == 1) schedule.Copy(sum, Output(), count).finishes = true;
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Behind(seat, distance), from = Ahead(seat, distance);
+    schedule.Send(to, Input(Index(to) * count), count);
+    schedule.ReceiveReduce(from, sum, Output(), count).finishes = distance + 1 == seat.ranks;
+    sum = Output();
+  }
+  return schedule;
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,31 @@
+// Schedules in which every rank talks to every rank that has, or wants, its elements: the fewest
+// steps, the most links.
+//
+// Blocks lie in the order of ranks. Pure. Peers are visited in the order of their distance, so that
+// not everybody talks to rank 0 first. Sums are added up from the rank on
+// that they are for.
+#pragma once
+#include <cstddef>
+
+#include "collective/schedule.hpp"
+
+namespace ringlet::collective {
+
+/// This rank of so many.
+struct Seat {
+  Rank self{};
+  std::uint32_t ranks = 1;
+};
+
+/// `count` elements from each rank to each; n-1 messages. Not in place.
+Schedule DirectAllToAll(Seat seat, std::size_t count);
+/// `count` elements from each rank to the root.
+Schedule DirectGather(Seat seat, Rank root, std::size_t count);
+/// `count` elements from the root to each rank.
+Schedule DirectScatter(Seat seat, Rank root, std::size_t count);
+/// `count` elements from each rank to all.
+Schedule DirectAllGather(Seat seat, std::size_t count);
+/// Each rank gets its `count` elements from all, and adds them up.
+Schedule DirectReduceScatter(Seat seat, std::size_t count);
+
+}  // namespace ringlet::collective

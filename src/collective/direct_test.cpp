@@ -1,0 +1,44 @@
+// That the schedules are right is proven in choose_test.cpp; here, whom they talk to.
+#include "collective/direct.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "collective/interpreter.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+TEST(DirectAllToAll, SendsOnceToEachAndStartsWithTheNextRank) {
+  const Schedule schedule = DirectAllToAll({Rank{2}, 5}, 3);
+  std::vector<std::uint32_t> sent;
+  for (const Step& step : schedule.steps) {
+    if (step.kind == StepKind::kSend) sent.push_back(Index(step.peer));
+  }
+  EXPECT_EQ(sent, (std::vector<std::uint32_t>{3, 4, 0, 1}));
+}
+
+TEST(DirectGather, OnlyTheRootReceives) {
+  EXPECT_EQ(DirectGather({Rank{1}, 4}, Rank{1}, 2).steps.size(), 4u);
+  EXPECT_EQ(DirectGather({Rank{0}, 4}, Rank{1}, 2).steps.size(), 1u);
+  EXPECT_EQ(DirectScatter({Rank{0}, 4}, Rank{1}, 2).steps.size(), 1u);
+}
+
+TEST(DirectAllGather, IsProven) {
+  for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
+    std::vector<Schedule> schedules;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      schedules.push_back(DirectAllGather({Rank{rank}, ranks}, 3));
+    }
+    for (const bool in_place : {false, true}) {
+      const Status status = Prove({.kind = CallKind::kAllGather, .count = 3}, schedules,
+                                  {.seed = ranks, .in_place = in_place});
+      ASSERT_TRUE(status.ok()) << ranks << ": " << status.error().message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ringlet::collective

@@ -1,0 +1,38 @@
+// Schedules in two levels: within hosts, where talk is cheap, and between them.
+//
+// Every byte crosses between two hosts as often as it must, and all ranks of a host share that
+// work: the l-th rank of each host talks to the l-th ranks of the others (a rail). Hosts may have
+// different numbers of ranks. Pure.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "collective/groups.hpp"
+#include "collective/schedule.hpp"
+
+namespace ringlet::collective {
+
+/// How the ranks of one rail talk.
+enum class Between : std::uint8_t {
+  kRing,      ///< for much
+  kDoubling,  ///< for little
+};
+
+/// Each rank adds up one shard of its host's data, the rail all-reduces it, and it goes to the
+/// host's other ranks. There are as many shards as the smallest host has ranks. Within a host
+/// everybody talks to everybody: one round each way.
+Schedule HierarchicalAllReduce(const Groups& groups, Between between, Rank self, std::size_t count);
+
+/// From the root to one rank of each host, from there to the rest of the host.
+/// kRing: both by pipelines; kDoubling: both by binomial trees.
+Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self, Rank root,
+                               std::size_t count);
+
+/// Each block goes to one rank of every other host, from there to the rest of the host; blocks of a
+/// host come to its ranks by turns.
+Schedule HierarchicalAllGather(const Groups& groups, Rank self, std::size_t count);
+
+/// The same backwards: each block is added up within each host first.
+Schedule HierarchicalReduceScatter(const Groups& groups, Rank self, std::size_t count);
+
+}  // namespace ringlet::collective

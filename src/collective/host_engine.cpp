@@ -1,0 +1,447 @@
+#include "collective/host_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "collective/reduce.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using transport::ArenaPost;
+using transport::ArenaShape;
+
+// Reduced at a time: what is then divided or copied is still in the first-level cache.
+constexpr std::size_t kBlockBytes = 16 << 10;
+// Slices in one Advance: after some milliseconds whoever drives the operation has its turn, and
+// whether a rank has given up is looked at.
+constexpr int kSlicesAtOnce = 16;
+
+// ArenaHeader::failed: who gave up first below, whom it blames above.
+constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
+
+std::uint64_t CallWord(const HostCall& call) {
+  return static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.type) << 8 |
+         static_cast<std::uint64_t>(call.op) << 16 | std::uint64_t{Index(call.root)} << 32;
+}
+
+HostCall CallOf(std::uint64_t word, std::uint64_t count) {
+  return {.operation = static_cast<CallKind>(word & 0xff),
+          .type = static_cast<DataType>(word >> 8 & 0xff),
+          .op = static_cast<ReduceOp>(word >> 16 & 0xff),
+          .count = count,
+          .root = Rank{static_cast<std::uint32_t>(word >> 32)}};
+}
+
+bool Readable(const HostCall& call) {
+  return static_cast<std::size_t>(call.operation) < kCallKinds &&
+         static_cast<std::size_t>(call.type) < kDataTypes &&
+         static_cast<std::size_t>(call.op) < kReduceOps;
+}
+
+// Not cryptographic: it finds mistakes, not malice.
+std::uint64_t Mix(std::uint64_t history, std::uint64_t word, std::uint64_t count) {
+  const std::uint64_t mixed = (history ^ word) * 0x9e3779b97f4a7c15 + count;
+  return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9;
+}
+
+}  // namespace
+
+HostEngine::HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
+                       Patience patience, HostTuning tuning)
+    : arena_(std::move(arena)),
+      self_(self),
+      ranks_(arena_->shape().ranks),
+      waiter_(arena_->rank(self).bell),
+      place_{.waiter = &waiter_, .patience = patience},
+      tuning_(tuning),
+      posted_(ranks_, 0),
+      sources_(ranks_, nullptr) {
+  RINGLET_ASSERT(self_ < ranks_ && arena_->shape().stage_bytes >= std::size_t{64} * ranks_);
+  tuning_.one_shot_bytes_max =
+      std::min<std::size_t>(tuning_.one_shot_bytes_max, arena_->shape().slot_bytes);
+}
+
+void HostEngine::Start(const HostCall& call) {
+  RINGLET_ASSERT(phase_ == Phase::kIdle);
+  call_ = call;
+  call_word_ = CallWord(call);
+  ++sequence_;
+  gone_ = 0;
+  phase_ = Phase::kPost;
+
+  put_bytes_ = PieceEach(call.operation) ? ranks_ * BlockBytes(call_) : BlockBytes(call_);
+  one_shot_ = put_bytes_ <= tuning_.one_shot_bytes_max;
+  meets_ = call.operation == CallKind::kBarrier || call.operation == CallKind::kAllToAllV;
+  shared_ = false;
+  if (one_shot_) return;
+  if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
+  shared_ = call.operation == CallKind::kAllReduce || call.operation == CallKind::kReduce;
+  slicing_ = SlicingOf(call, ranks_, arena_->shape().stage_bytes);
+  stream_ = SizesOf(call, self_, ranks_).output * ranks_ >= tuning_.stream_bytes_min;
+  put_ = reduced_ = got_ = 0;
+  met_ = false;
+}
+
+Result<bool> HostEngine::Advance() {
+  moved_ = false;
+  if (error_) return *error_;
+  if (phase_ == Phase::kPost) {
+    if (!MayPost()) return Wait();
+    Post();
+    moved_ = true;
+    phase_ = one_shot_ ? Phase::kMeet : Phase::kSlices;
+  }
+  bool done = false;
+  if (phase_ == Phase::kMeet) {
+    RINGLET_TRY_ASSIGN(done, Meet());
+    if (done) FinishOneShot();
+  } else {
+    RINGLET_TRY_ASSIGN(done, AdvanceSlices());
+  }
+  if (!done) return Wait();
+  history_ = Mix(history_, call_word_, call_.count);
+  phase_ = Phase::kIdle;
+  moved_ = true;
+  return true;
+}
+
+// Not done: is there somebody to wait for?
+Result<bool> HostEngine::Wait() {
+  if (arena_->header().failed.load(std::memory_order_relaxed) != 0)
+    return Fail({Code::kPeerLost, ""});
+  const bool left = awaited_ < ranks_ && awaited_ != self_ &&
+                    arena_->rank(awaited_).left.load(std::memory_order_seq_cst) != 0;
+  if (!left || moved_) return false;
+  if (gone_ != awaited_ + 1) {
+    // It may have done what is awaited before it left: look once more.
+    gone_ = awaited_ + 1;
+    moved_ = true;
+    return false;
+  }
+  blamed_ = awaited_ + 1;
+  return Fail({Code::kPeerLost,
+               fmt::format("rank {} has left the communicator, but {}", awaited_, WaitingFor())});
+}
+
+// ---- posts --------------------------------------------------------------------------------------
+
+// The slot is free once every peer has finished the operation that used it: it has then posted the
+// next one.
+bool HostEngine::MayPost() {
+  if (sequence_ <= ArenaShape::kSlots) return true;
+  const std::uint64_t needed = sequence_ - ArenaShape::kSlots + 1;
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_ || posted_[peer] >= needed) continue;
+    const std::uint64_t seen = arena_->post(peer, needed).sequence.load(std::memory_order_seq_cst);
+    if (seen < needed) {
+      awaited_ = peer;
+      return false;
+    }
+    posted_[peer] = seen;
+  }
+  return true;
+}
+
+void HostEngine::Post() {
+  ArenaPost& post = arena_->post(self_, sequence_);
+  post.call = call_word_;
+  post.count = call_.count;
+  post.history = history_;
+  const bool carries = one_shot_ && put_bytes_ > 0 &&
+                       (!HasRoot(call_.operation) || call_.operation == CallKind::kReduce ||
+                        call_.operation == CallKind::kGather || Index(call_.root) == self_);
+  if (carries) {
+    std::byte* const to = put_bytes_ <= ArenaPost::kInlineBytes ? post.inline_payload
+                                                                : arena_->payload(self_, sequence_);
+    std::memcpy(to, call_.input, put_bytes_);
+  }
+  post.sequence.store(sequence_, std::memory_order_seq_cst);
+  RingAll();
+  awaited_ = 0;
+}
+
+void HostEngine::RingAll() const {
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer)
+    if (peer != self_) transport::DoorbellButton(arena_->rank(peer).bell, -1).Ring();
+}
+
+// Whoever gives me data must have called; of the others I look at what is there.
+Result<bool> HostEngine::Meet() {
+  for (; awaited_ < ranks_; ++awaited_) {
+    if (awaited_ == self_) continue;
+    const std::uint64_t seen =
+        arena_->post(awaited_, sequence_).sequence.load(std::memory_order_seq_cst);
+    if (seen != sequence_) {
+      const bool needed = meets_ || shared_ || Gives(call_, awaited_, self_);
+      if (needed) return false;
+      continue;
+    }
+    posted_[awaited_] = seen;
+    RINGLET_TRY(Compare(awaited_));
+  }
+  return true;
+}
+
+Status HostEngine::Compare(std::uint32_t peer) {
+  const ArenaPost& post = arena_->post(peer, sequence_);
+  const std::uint64_t word = post.call, count = post.count, history = post.history;
+  if (word == call_word_ && count == call_.count && history == history_) [[likely]]
+    return Ok();
+  const HostCall theirs = CallOf(word, count);
+  const bool same = word == call_word_ && count == call_.count;
+  return Fail(
+      {Code::kProtocol,
+       same ? fmt::format("rank {} and this rank {} called different operations before operation "
+                          "{}: all ranks must call the same operations in the same order",
+                          peer, self_, sequence_ - 1)
+            : fmt::format("rank {} called {}, this rank {} called {}, as operation {}: all ranks "
+                          "must call the same operations in the same order",
+                          peer, Readable(theirs) ? ToText(theirs) : "what cannot be read", self_,
+                          ToText(call_), sequence_ - 1)});
+}
+
+const std::byte* HostEngine::Payload(std::uint32_t rank) const {
+  return put_bytes_ <= ArenaPost::kInlineBytes ? arena_->post(rank, sequence_).inline_payload
+                                               : arena_->payload(rank, sequence_);
+}
+
+void HostEngine::FinishOneShot() {
+  const std::size_t block = BlockBytes(call_);
+  if (block == 0) return;
+  const std::size_t mine = PieceEach(call_.operation) ? self_ * block : 0;
+  if (Reduces(call_.operation)) {
+    if (call_.operation == CallKind::kReduce && Index(call_.root) != self_) return;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+      sources_[rank] = (rank == self_ ? call_.input : Payload(rank)) + mine;
+    return ReduceInto(call_.output, block, nullptr);
+  }
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (!Gives(call_, rank, self_)) continue;
+    std::byte* const to = call_.output + OutputOffset(call_, rank, self_);
+    const std::byte* const from = (rank == self_ ? call_.input : Payload(rank)) + mine;
+    if (from != to) std::memcpy(to, from, block);
+  }
+}
+
+// ---- slices -------------------------------------------------------------------------------------
+
+Result<bool> HostEngine::AdvanceSlices() {
+  transport::ArenaProgress& mine = arena_->rank(self_).progress;
+  const std::uint64_t slices = slicing_.slices;
+  bool again = true;
+  for (int turn = 0; again && turn < kSlicesAtOnce; ++turn) {
+    again = false;
+    if (put_ < slices && MayPut()) {
+      Put(put_);
+      mine.put.store(base_ + ++put_, std::memory_order_seq_cst);
+      RingAll();
+      again = true;
+    }
+    if (!met_) {
+      RINGLET_TRY_ASSIGN(met_, Meet());
+      if (!met_) return false;
+    }
+    if (shared_ && reduced_ < put_ && MayReduce()) {
+      ReduceShare(reduced_);
+      mine.reduced.store(base_ + ++reduced_, std::memory_order_seq_cst);
+      RingAll();
+      again = true;
+    }
+    if (got_ < (shared_ ? reduced_ : put_) && MayGet()) {
+      Get(got_);
+      mine.got.store(base_ + ++got_, std::memory_order_seq_cst);
+      RingAll();
+      again = true;
+    }
+    moved_ = moved_ || again;
+  }
+  if (got_ < slices) return false;
+  base_ += slices;
+  return true;
+}
+
+// The stage of a slice is free once everybody has what was in it.
+bool HostEngine::MayPut() {
+  const std::uint64_t slice = base_ + put_;
+  if (slice < ArenaShape::kStages) return true;
+  const std::uint64_t needed = slice - ArenaShape::kStages + 1;
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_) continue;
+    if (arena_->rank(peer).progress.got.load(std::memory_order_seq_cst) >= needed) continue;
+    awaited_ = met_ ? peer : awaited_;
+    return false;
+  }
+  return true;
+}
+
+bool HostEngine::MayReduce() {
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_) continue;
+    if (arena_->rank(peer).progress.put.load(std::memory_order_seq_cst) > base_ + reduced_)
+      continue;
+    awaited_ = peer;
+    return false;
+  }
+  return true;
+}
+
+bool HostEngine::MayGet() {
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_ || !(shared_ || Gives(call_, peer, self_))) continue;
+    const transport::ArenaProgress& theirs = arena_->rank(peer).progress;
+    const auto& counter = shared_ ? theirs.reduced : theirs.put;
+    if (counter.load(std::memory_order_seq_cst) > base_ + got_) continue;
+    awaited_ = peer;
+    return false;
+  }
+  return true;
+}
+
+void HostEngine::Copy(const std::byte* from, std::byte* to, std::size_t bytes) const {
+  if (stream_) return StreamCopy(View(from, bytes), to);
+  std::memcpy(to, from, bytes);
+}
+
+void HostEngine::Put(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  std::byte* const stage = arena_->stage(self_, base_ + slice);
+  if (!shared_ && !PieceEach(call_.operation)) {
+    const bool gives = !HasRoot(call_.operation) ||
+                       (call_.operation == CallKind::kGather) != (Index(call_.root) == self_);
+    if (gives) std::memcpy(stage, call_.input + range.begin, range.bytes);
+    return;
+  }
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_) continue;
+    if (shared_) {
+      const Piece share = ShareOf(range.bytes, peer, ranks_);
+      std::memcpy(stage + share.begin, call_.input + range.begin + share.begin, share.bytes);
+    } else if (Gives(call_, self_, peer)) {
+      std::memcpy(stage + peer * slicing_.slice_bytes,
+                  call_.input + InputOffset(call_, self_, peer) + range.begin, range.bytes);
+    }
+  }
+}
+
+// Reduces `bytes` of sources_ into `out`, and from there into `copy`, if there is one.
+void HostEngine::ReduceInto(std::byte* out, std::size_t bytes, std::byte* copy) {
+  const Reduction what{call_.type, call_.op};
+  for (std::size_t at = 0; at < bytes; at += kBlockBytes) {
+    const std::span<std::byte> block(out + at, std::min(kBlockBytes, bytes - at));
+    ReduceMany(what, sources_, block);
+    if (call_.op == ReduceOp::kAvg) Divide(call_.type, block, ranks_);
+    if (copy) Copy(block.data(), copy + at, block.size());
+    for (const std::byte*& source : sources_) source += block.size();
+  }
+}
+
+void HostEngine::ReduceShare(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  const Piece share = ShareOf(range.bytes, self_, ranks_);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+    sources_[rank] =
+        (rank == self_ ? call_.input + range.begin : arena_->stage(rank, base_ + slice)) +
+        share.begin;
+  const bool keeps = call_.operation == CallKind::kAllReduce || Index(call_.root) == self_;
+  ReduceInto(arena_->stage(self_, base_ + slice) + share.begin, share.bytes,
+             keeps ? call_.output + range.begin + share.begin : nullptr);
+}
+
+void HostEngine::Get(std::uint64_t slice) {
+  if (call_.operation == CallKind::kReduceScatter) return GetReduced(slice);
+  if (!shared_) return GetGiven(slice);
+  if (call_.operation == CallKind::kReduce && Index(call_.root) != self_) return;
+  const Piece range = slicing_.At(slice);
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_) continue;
+    const Piece share = ShareOf(range.bytes, peer, ranks_);
+    Copy(arena_->stage(peer, base_ + slice) + share.begin, call_.output + range.begin + share.begin,
+         share.bytes);
+  }
+}
+
+void HostEngine::GetReduced(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  const std::size_t piece = self_ * slicing_.slice_bytes;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+    sources_[rank] = rank == self_ ? call_.input + InputOffset(call_, rank, self_) + range.begin
+                                   : arena_->stage(rank, base_ + slice) + piece;
+  ReduceInto(call_.output + range.begin, range.bytes, nullptr);
+}
+
+void HostEngine::GetGiven(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  const std::size_t piece = PieceEach(call_.operation) ? self_ * slicing_.slice_bytes : 0;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (!Gives(call_, rank, self_)) continue;
+    std::byte* const to = call_.output + OutputOffset(call_, rank, self_) + range.begin;
+    const std::byte* const from = rank == self_
+                                      ? call_.input + InputOffset(call_, rank, self_) + range.begin
+                                      : arena_->stage(rank, base_ + slice) + piece;
+    if (from != to) Copy(from, to, range.bytes);
+  }
+}
+
+// ---- what goes wrong ----------------------------------------------------------------------------
+
+void HostEngine::Leave() {
+  arena_->rank(self_).left.store(1, std::memory_order_seq_cst);
+  RingAll();
+}
+
+void HostEngine::GiveUp() {
+  std::uint32_t none = 0;
+  arena_->header().failed.compare_exchange_strong(none, (self_ + 1) | blamed_ << kBlamedShift);
+  RingAll();
+  waiter_.Wake();
+}
+
+// With an empty sentence: some rank has given up. If that is because it called something else, this
+// rank has seen it or sees it now.
+Error HostEngine::Fail(Error error) {
+  if (error.message.empty()) {
+    for (std::uint32_t peer = 0; peer < ranks_ && phase_ != Phase::kPost; ++peer) {
+      if (peer == self_ ||
+          arena_->post(peer, sequence_).sequence.load(std::memory_order_seq_cst) != sequence_)
+        continue;
+      if (const Status same = Compare(peer); !same.ok()) return same.error();
+    }
+    error.message = fmt::format("{} while this rank {} was in {} as operation {}", WhoGaveUp(),
+                                self_, ToText(call_), sequence_ - 1);
+  }
+  error_ = error;
+  GiveUp();
+  return error;
+}
+
+std::string HostEngine::WhoGaveUp() const {
+  const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
+  const std::uint32_t rank = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
+  if (blamed == 0) return fmt::format("rank {} has given up", rank);
+  return fmt::format("rank {} has given up, because rank {} has left the communicator,", rank,
+                     blamed - 1);
+}
+
+std::optional<Rank> HostEngine::Awaits() const {
+  if (phase_ == Phase::kIdle || awaited_ >= ranks_) return std::nullopt;
+  return Rank{awaited_};
+}
+
+std::string HostEngine::WaitingFor() const {
+  const std::string what =
+      fmt::format("rank {} in {} as operation {}", self_, ToText(call_), sequence_ - 1);
+  if (phase_ == Phase::kIdle) return what + " waits for nobody";
+  if (phase_ == Phase::kPost)
+    return fmt::format("{} waits for rank {} to finish operation {}", what, awaited_,
+                       sequence_ - 1 - ArenaShape::kSlots);
+  if (one_shot_ || !met_) return fmt::format("{} waits for rank {} to call it", what, awaited_);
+  return fmt::format("{} waits for rank {}; put {}, reduced {} and got {} of {} slices", what,
+                     awaited_, put_, reduced_, got_, slicing_.slices);
+}
+
+}  // namespace ringlet::collective

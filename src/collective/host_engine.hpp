@@ -1,0 +1,124 @@
+// Collectives among the ranks of one host, through the memory that they share.
+//
+// Every operation begins with a post: what this rank called, so that ranks which disagree find out.
+// Small operations are one-shot: the data are in the post, everybody reads everybody's. Large ones
+// are cut into slices that stay in the caches, each of which goes through a stage:
+//
+//   put      copy what the others need of my input into my stage
+//   reduce   (reductions) my share of the slice, of all inputs, into my stage
+//   get      copy what I need from the others' stages into my output
+//
+// Three counters a rank say how far it is; they never return to zero, so nothing needs to be
+// cleared between operations. Sums run over the ranks in rank order, whoever computes them, so the
+// result is the same on all ranks, bit for bit.
+//
+// What peers write is outside input: this rank computes all places and lengths from its own call,
+// and takes from the others only counters, which it compares, and data.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collective/host_call.hpp"
+#include "collective/operation.hpp"
+#include "ringlet/status.hpp"
+#include "transport/shm/arena.hpp"
+#include "transport/shm/bell_waiter.hpp"
+
+namespace ringlet::collective {
+
+struct HostTuning {
+  /// The most that a rank lays out in one-shot operations; at most the arena's slots.
+  std::size_t one_shot_bytes_max = 16 << 10;
+  /// From this much output on it is written past the caches: more than they hold.
+  std::size_t stream_bytes_min = 6 << 20;
+};
+
+/// One operation after the other, each of which is driven as an Operation from Start on.
+class HostEngine final : public Operation {
+ public:
+  /// \param arena  has at least 64 bytes of stage for each rank
+  /// \param self   below the arena's ranks
+  HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t self, Patience patience = {},
+             HostTuning tuning = {});
+
+  /// Begins an operation; the last one is done. Does not block. Allocates nothing.
+  /// A count of 0 for those without data.
+  void Start(const HostCall& call);
+
+  /// Does what can be done now; never blocks. True: this rank's part is done and its buffers are
+  /// the caller's again. After an error every further call gives the same one.
+  /// Errors  kProtocol  a rank called something else; the sentence names both and their calls
+  ///         kPeerLost  a rank has given up
+  Result<bool> Advance() override;
+  bool moved() const override { return moved_; }
+  std::optional<Rank> Awaits() const override;
+  /// "rank 1 in all_reduce of 8 float sum as operation 17 waits for rank 0 to call it".
+  std::string WaitingFor() const override;
+
+  /// On the bell of this rank in the arena.
+  const WaitingPlace* place() const override { return &place_; }
+
+  /// Lets all ranks of the arena know that this one, which is in no operation, calls no more:
+  /// whoever awaits it then fails.
+  void Leave();
+  /// Lets all ranks of the arena know that this one is out, and wakes it. Any thread.
+  void GiveUp();
+
+  transport::Arena& arena() const { return *arena_; }
+  std::uint32_t self() const { return self_; }
+
+ private:
+  enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kSlices };
+
+  bool MayPost();
+  void Post();
+  Result<bool> Wait();
+  Result<bool> Meet();
+  Status Compare(std::uint32_t peer);
+  void FinishOneShot();
+  Result<bool> AdvanceSlices();
+  bool MayPut();
+  bool MayReduce();
+  bool MayGet();
+  void Put(std::uint64_t slice);
+  void ReduceShare(std::uint64_t slice);
+  void Get(std::uint64_t slice);
+  void GetReduced(std::uint64_t slice);
+  void GetGiven(std::uint64_t slice);
+  void ReduceInto(std::byte* out, std::size_t bytes, std::byte* copy);
+  void Copy(const std::byte* from, std::byte* to, std::size_t bytes) const;
+  void RingAll() const;
+  Error Fail(Error error);
+  std::string WhoGaveUp() const;
+  const std::byte* Payload(std::uint32_t rank) const;
+
+  std::shared_ptr<transport::Arena> arena_;
+  std::uint32_t self_, ranks_;
+  transport::BellWaiter waiter_;
+  WaitingPlace place_;
+  HostTuning tuning_;
+
+  HostCall call_;
+  Phase phase_ = Phase::kIdle;
+  bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
+  bool met_ = false, touched_ = false;
+  std::uint64_t sequence_ = 0;  // of the operation; the first is 1
+  std::uint64_t call_word_ = 0;
+  std::uint64_t history_ = 0;      // digest of all calls before this one
+  std::uint64_t old_history_ = 0;  // and of those before the last
+  std::size_t put_bytes_ = 0;
+  std::uint32_t gone_ = 0;     // 1 + the awaited peer, once it was seen to have left
+  std::uint32_t blamed_ = 0;   // 1 + the peer that has left, if this rank gives up for that
+  std::uint32_t awaited_ = 0;  // the peer that was not ready when last looked
+  Slicing slicing_;
+  std::uint64_t base_ = 0;  // slices before this operation
+  std::uint64_t put_ = 0, reduced_ = 0, got_ = 0;
+  std::vector<std::uint64_t> posted_;  // the last post seen of each rank
+  std::vector<const std::byte*> sources_;
+  std::optional<Error> error_;
+};
+
+}  // namespace ringlet::collective

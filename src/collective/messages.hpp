@@ -1,0 +1,72 @@
+// Messages between this rank and others: sends and receives that run together, in whatever order
+// their peers come to them. An all-to-all with counts of its own for each pair is one of these too.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "collective/executor.hpp"
+#include "collective/fingerprint.hpp"
+#include "collective/operation.hpp"
+
+namespace ringlet::collective {
+
+/// One message, at one of its ends. What is sent and what is received must have the same
+/// fingerprint; its count may be 0.
+struct Message {
+  Rank peer{};
+  bool sends = false;
+  Fingerprint fingerprint;       ///< its root is who receives
+  View from = {};                ///< what is sent
+  std::span<std::byte> to = {};  ///< where what is received goes
+};
+
+/// Messages to the same peer arrive in their order, and are matched with its receives in theirs;
+/// those of different peers and directions do not wait for each other. A rank may send to itself.
+class Messages final : public Operation {
+ public:
+  /// \param links  asked once for each peer other than `self`, now
+  Messages(std::vector<Message> messages, Rank self, const LinkTo& links);
+
+  /// Errors  kProtocol         a peer called something else; the sentence says what both called
+  ///         kPeerLost, ...    as the link says
+  ///         kInvalidArgument  no link to a peer; a message to this rank itself that it does not
+  ///                           receive, or the other way round
+  Result<bool> Advance() override;
+  bool moved() const override { return moved_; }
+  std::string WaitingFor() const override;
+  std::optional<Rank> Awaits() const override;
+
+ private:
+  /// One direction to one peer. Its messages go one after the other.
+  struct Lane {
+    Rank peer{};
+    bool sends = false;
+    transport::Link* link = nullptr;
+    std::vector<std::size_t> messages = {};
+    std::size_t current = 0;
+    Header header = {};
+    std::size_t header_bytes = 0;
+    std::size_t bytes = 0;  // of the current message's data
+  };
+
+  void Enqueue(std::size_t message, const LinkTo& links);
+  Status CopyOwn();
+  Status Pump(Lane& lane);
+  Result<std::size_t> PumpSend(Lane& lane, const Message& message);
+  Result<std::size_t> PumpReceive(Lane& lane, const Message& message);
+  std::string Describe(const Lane& lane) const;
+
+  std::vector<Message> messages_;
+  Rank self_;
+  std::vector<Lane> lanes_;
+  std::optional<Error> error_;
+  bool started_ = false;
+  bool moved_ = false;
+};
+
+}  // namespace ringlet::collective

@@ -1,0 +1,108 @@
+#include "collective/messages.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/prng.hpp"
+#include "collective/fake_link_for_test.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using testing::HasSubstr;
+
+Fingerprint About(std::size_t count, Rank receiver) {
+  return {.operation = CallKind::kSendReceive,
+          .type = DataType::kUint8,
+          .count = count,
+          .root = receiver};
+}
+Message SendTo(Rank peer, View data) {
+  return {.peer = peer, .sends = true, .fingerprint = About(data.size(), peer), .from = data};
+}
+Message ReceiveFrom(Rank peer, Rank self, std::span<std::byte> data) {
+  return {.peer = peer, .fingerprint = About(data.size(), self), .to = data};
+}
+
+Bytes Pattern(std::size_t bytes, std::uint8_t first) {
+  Bytes pattern(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<std::byte>(first + i * 7);
+  return pattern;
+}
+
+/// Gives both ranks turns until both are done. The first error ends it.
+Status RunBoth(Messages& a, Messages& b) {
+  for (int turn = 0; turn < 1'000'000; ++turn) {
+    RINGLET_TRY_ASSIGN(const bool a_done, a.Advance());
+    RINGLET_TRY_ASSIGN(const bool b_done, b.Advance());
+    if (a_done && b_done) return Ok();
+  }
+  return Error{Code::kTimeout, a.WaitingFor() + "; " + b.WaitingFor()};
+}
+
+TEST(Messages, CrossEachOtherWhateverTheLinkHolds) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    FakeNetwork network(1 + seed * 37 % 300, seed);
+    const Bytes first = Pattern(5000, 1), second = Pattern(0, 2), third = Pattern(33, 3);
+    Bytes got_first(5000), got_second, got_third(33);
+    // Rank 0 sends two and then receives; rank 1 has it the other way round.
+    Messages zero(
+        {SendTo(Rank{1}, first), SendTo(Rank{1}, second), ReceiveFrom(Rank{1}, Rank{0}, got_third)},
+        Rank{0}, network.LinksOf(Rank{0}));
+    Messages one({SendTo(Rank{0}, third), ReceiveFrom(Rank{0}, Rank{1}, got_first),
+                  ReceiveFrom(Rank{0}, Rank{1}, got_second)},
+                 Rank{1}, network.LinksOf(Rank{1}));
+    const Status status = RunBoth(zero, one);
+    ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.error().message;
+    EXPECT_EQ(got_first, first);
+    EXPECT_EQ(got_third, third);
+    EXPECT_EQ(network.held_bytes(), 0u);
+  }
+}
+
+TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
+  const Bytes a = Pattern(3, 1), b = Pattern(4, 9);
+  Bytes got_a(3), got_b(4);
+  const LinkTo none = [](Rank, std::uint16_t) { return nullptr; };
+  Messages both({ReceiveFrom(Rank{0}, Rank{0}, got_a), SendTo(Rank{0}, a), SendTo(Rank{0}, b),
+                 ReceiveFrom(Rank{0}, Rank{0}, got_b)},
+                Rank{0}, none);
+  ASSERT_TRUE(both.Advance().value());
+  EXPECT_EQ(got_a, a);
+  EXPECT_EQ(got_b, b);
+
+  Messages lonely({SendTo(Rank{0}, a)}, Rank{0}, none);
+  EXPECT_THAT(lonely.Advance().error().message, HasSubstr("does not receive it in the same group"));
+  Messages unequal({SendTo(Rank{0}, a), ReceiveFrom(Rank{0}, Rank{0}, got_b)}, Rank{0}, none);
+  EXPECT_THAT(unequal.Advance().error().message, HasSubstr("a message of 4 uint8 to rank 0"));
+}
+
+TEST(Messages, AnotherCountIsToldByWhoReceives) {
+  FakeNetwork network(4096, 1);
+  const Bytes data = Pattern(8, 1);
+  Bytes got(9);
+  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
+  const Status status = RunBoth(zero, one);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::kProtocol);
+  EXPECT_THAT(status.error().message, HasSubstr("rank 0 called a message of 8 uint8 to rank 1"));
+  EXPECT_FALSE(one.Advance().ok()) << "it stays failed";
+}
+
+TEST(Messages, NameWhomTheyWaitFor) {
+  FakeNetwork network(4096, 1);
+  Bytes got(9);
+  Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
+  ASSERT_FALSE(one.Advance().value());
+  EXPECT_FALSE(one.moved());
+  EXPECT_EQ(one.Awaits(), Rank{0});
+  EXPECT_THAT(one.WaitingFor(), HasSubstr("rank 1 waits for rank 0 to send a message of 9 uint8"));
+}
+
+}  // namespace
+}  // namespace ringlet::collective

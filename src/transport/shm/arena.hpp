@@ -1,0 +1,128 @@
+// The memory that all ranks of a communicator on one host share: where each posts its calls, lays
+// out its data for the others and says how far it is.
+//
+//   ArenaHeader                what it is and how large; who has failed
+//   for each rank, from a page boundary on:
+//     ArenaRank                its doorbell, its progress, its registered buffers
+//     kSlots posts             a header and up to `slot_bytes` of data: small operations, whole
+//     kStages stages           `stage_bytes` each: slices of large ones
+//
+// Each rank writes in its own part only, except that anybody may ring a doorbell or report a
+// failure. The parts begin on pages so that each rank's lie in memory near it (it touches them
+// first). What a peer has written is outside input: nobody takes a length or a place from it
+// without holding it against its own.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "os/shm.hpp"
+#include "transport/doorbell.hpp"
+
+namespace ringlet::transport {
+
+struct ArenaShape {
+  std::uint32_t ranks = 0;
+  std::uint64_t slot_bytes = 32 << 10;
+  std::uint64_t stage_bytes = 256 << 10;
+
+  static constexpr std::uint32_t kRanksMax = 64;  // that one pass of a reduction takes
+  static constexpr std::uint32_t kSlots = 4;      // a rank may be this many operations ahead
+  static constexpr std::uint32_t kStages = 2;     // and this many slices
+  static constexpr std::uint64_t kPartBytesMax = 64 << 20;
+
+  /// False for what no honest rank makes: sizes are multiples of 64 and bounded.
+  bool Valid() const;
+  std::size_t RankOffset(std::uint32_t rank) const;
+  std::size_t TotalBytes() const { return RankOffset(ranks); }
+  bool operator==(const ArenaShape&) const = default;
+};
+
+struct ArenaHeader {
+  std::uint64_t magic = 0;
+  std::uint32_t version = 0;
+  std::uint32_t ranks = 0;
+  std::uint64_t slot_bytes = 0;
+  std::uint64_t stage_bytes = 0;
+  /// 1 + the first rank that gave up, and 65,536 times 1 + the rank that it blames for that, if one
+  /// has left; 0 as long as all is well.
+  alignas(64) std::atomic<std::uint32_t> failed{0};
+};
+
+/// How far a rank is, in slices since the arena was made. Written by that rank alone.
+struct ArenaProgress {
+  alignas(64) std::atomic<std::uint64_t> put{0};  ///< its input lies in its stage
+  std::atomic<std::uint64_t> reduced{0};          ///< so does its share of the result
+  std::atomic<std::uint64_t> got{0};              ///< it needs the others' stages no more
+};
+
+/// What a rank called. Written by that rank alone, before `sequence`.
+struct ArenaPost {
+  alignas(64) std::atomic<std::uint64_t> sequence{0};
+  std::uint64_t call = 0;     ///< operation, type, reduction, ways offered, root
+  std::uint64_t count = 0;    ///< elements
+  std::uint64_t history = 0;  ///< digest of all calls before
+
+  static constexpr std::size_t kInlineBytes = 32;
+  std::byte inline_payload[kInlineBytes] = {};  ///< as much as needs no further cache line
+};
+static_assert(sizeof(ArenaPost) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// A buffer that its owner lets its peers map.
+struct ArenaBuffer {
+  std::atomic<std::uint64_t> bytes{0};  ///< 0: none; stored last
+  std::uint64_t device = 0, inode = 0;  ///< of the file, so that no other is taken for it
+  std::int32_t pid = 0;
+  std::int32_t descriptor = -1;
+  std::atomic<std::uint32_t> mapped{0};  ///< how many peers have mapped it
+};
+
+struct ArenaRank {
+  DoorbellWord bell;
+  ArenaProgress progress;
+  alignas(64) std::atomic<std::uint32_t> left{0};  ///< 1: it will not do anything any more
+  static constexpr std::size_t kBuffers = 32;
+  alignas(64) ArenaBuffer buffers[kBuffers];
+};
+
+/// One mapping of an arena. Shared by the engines of threads in one process, or one each.
+class Arena {
+ public:
+  /// \param shape  valid
+  /// Errors  kSystem  no memory or descriptors left
+  static Result<std::shared_ptr<Arena>> Create(const ArenaShape& shape);
+
+  /// Maps what the rank that created it has sent. The descriptor is closed either way.
+  /// Errors  kProtocol  it is no arena of this shape
+  static Result<std::shared_ptr<Arena>> Map(os::Fd received, const ArenaShape& shape);
+
+  const ArenaShape& shape() const { return shape_; }
+  const os::Fd& fd() const { return shm_.fd(); }
+  ArenaHeader& header() const { return *reinterpret_cast<ArenaHeader*>(shm_.bytes().data()); }
+  /// \param rank  below shape().ranks, here and below
+  ArenaRank& rank(std::uint32_t rank) const;
+  ArenaPost& post(std::uint32_t rank, std::uint64_t sequence) const;
+  /// shape().slot_bytes of data that go with a post.
+  std::byte* payload(std::uint32_t rank, std::uint64_t sequence) const;
+  /// shape().stage_bytes.
+  std::byte* stage(std::uint32_t rank, std::uint64_t slice) const;
+
+  /// Brings the part of `rank` into memory, near the calling thread: what every operation needs,
+  /// and the stages, which only large ones do.
+  void PrefaultPosts(std::uint32_t rank) const;
+  void PrefaultStages(std::uint32_t rank) const;
+
+  /// Nobody will be given it any more. fd() is invalid then.
+  void CloseDescriptor() { shm_.CloseDescriptor(); }
+
+ private:
+  Arena(os::Shm shm, const ArenaShape& shape);
+
+  os::Shm shm_;
+  ArenaShape shape_;
+  std::size_t rank_bytes_;
+};
+
+}  // namespace ringlet::transport
