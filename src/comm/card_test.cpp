@@ -11,9 +11,12 @@ Card Example() {
   Card card{.host_hash = 1,
             .process_hash = 2,
             .network_namespace = 3,
-            .host_view_digest = 4,
+            .host_shape_digest = 4,
             .settings_digest = 5,
             .device = 6,
+            .names_device = true,
+            .gpu = topology::BusId::Of(1, 2, 3, 4),
+            .half = 1,
             .numa = 7,
             .tcp = {},
             .unix_socket = {}};
@@ -24,6 +27,13 @@ Card Example() {
 
 TEST(Card, SurvivesTheTrip) {
   EXPECT_EQ(*DecodeCard(Encode(Example())), Example());
+  Card card = Example();
+  card.half.reset();
+  EXPECT_EQ(*DecodeCard(Encode(card)), card);
+  card.gpu.reset();
+  EXPECT_EQ(*DecodeCard(Encode(card)), card);
+  card.names_device = false;
+  EXPECT_EQ(*DecodeCard(Encode(card)), card);
 }
 
 TEST(Card, FitsTheRosterWhateverItHolds) {
@@ -41,6 +51,13 @@ TEST(Card, RefusesWhatIsCutOrTooLong) {
     EXPECT_FALSE(DecodeCard(View(bytes).first(i)).ok());
   bytes.push_back(std::byte{0});
   EXPECT_FALSE(DecodeCard(bytes).ok());
+  constexpr std::size_t kFlags = 5 * 8 + 2 * 4;
+  for (const std::uint8_t flags : {std::uint8_t{4}, std::uint8_t{8}}) {
+    Bytes odd = Encode(Card());
+    odd[kFlags] = std::byte{flags};
+    odd.insert(odd.end(), 9, std::byte{0});
+    EXPECT_FALSE(DecodeCard(odd).ok());
+  }
 }
 
 }  // namespace

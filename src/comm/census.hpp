@@ -10,17 +10,21 @@
 namespace ringlet::comm {
 
 struct Census {
-  std::vector<Card> cards;                  ///< by rank
-  std::vector<topology::HostView> hosts;    ///< in order of their lowest rank
+  std::vector<Card> cards;  ///< by rank
+  /// In order of their lowest rank, which is the one whose view counts. A GPU that a rank is on has
+  /// that rank, so that Build can join what is one NVLink domain.
+  std::vector<topology::HostView> hosts;
   std::vector<topology::RankPlace> places;  ///< by rank
   std::uint32_t ranks_on_host = 0;          ///< of this rank's host
 };
 
 /// \param cards  by rank
-/// Checks that settings agree, and exchanges host views: one rank of each host
-/// sends its own, whatever the number of ranks there.
-/// Errors  kInvalidArgument  a setting that must agree does not; names setting, values and ranks
+/// Checks that settings agree and devices do not, and exchanges host views: one rank for each shape
+/// of a host sends it, whatever the number of hosts and ranks.
+/// Errors  kInvalidArgument  a setting that must agree does not, names setting, values and ranks; a
+///                           device that two ranks name, names both, host and device
 ///         and as Control::AllGather.
+/// Cost    one all-gather of the shapes that differ; O(ranks + hosts * view)
 Result<Census> TakeCensus(Control& control, std::vector<Card> cards, const Settings& settings,
                           const topology::HostView& here);
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "collective/ring.hpp"
+#include <algorithm>
+
 #include "collective/run.hpp"
+#include "comm/tuning.hpp"
 #include "os/clock.hpp"
 
 namespace ringlet::comm {
@@ -14,6 +16,16 @@ constexpr std::chrono::milliseconds kExplanation(500);
 // For finding out who is missing when an operation has timed out.
 constexpr std::chrono::milliseconds kAnswer(1000);
 constexpr std::uint32_t kHopsMax = 256;
+// Who waits so long asks what the others called, then after twice the time, and so on: over links
+// that only one of two ranks uses neither learns what the other called.
+constexpr std::chrono::milliseconds kFirstInquiry(1000);
+constexpr std::uint32_t kInquiriesMax = 12;  // the last after more than an hour
+// The operation stands still meanwhile.
+constexpr std::chrono::milliseconds kInquiryAnswer(200);
+
+bool IsMessage(collective::CallKind kind) {
+  return kind == collective::CallKind::kSendReceive;
+}
 
 }  // namespace
 
@@ -26,54 +38,23 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       control_(std::move(control)),
       census_(std::move(census)),
       plan_(std::move(plan)),
+      layout_(LayoutOf(plan_, census_)),
+      tuner_(TunerFor(origin_.process->settings())),
       links_(std::move(links)),
+      host_(origin_, census_),
       timeout_(timeout) {
-  control_->OnFailure([this] { links_->waiter().Wake(); });
+  control_->OnFailure([this] {
+    links_->waiter().Wake();
+    host_.GiveUp();
+  });
 }
 
 Communicator::~Communicator() {
+  host_.Leave();
   control_->Leave();
 }
 
-std::shared_ptr<const collective::Flow> Communicator::FlowFor(std::size_t count) {
-  const auto it = flows_.find(count);
-  if (it != flows_.end()) return it->second;
-  if (flows_.size() >= kFlowsMax) flows_.clear();
-  const auto schedule =
-      collective::RingAllReduce(plan_.channels.front().ranks, identity_.rank, count);
-  auto flow = std::make_shared<const collective::Flow>(collective::Derive(schedule));
-  flows_.emplace(count, flow);
-  return flow;
-}
-
-Result<std::unique_ptr<collective::Execution>> Communicator::Prepare(const Call& call) {
-  if (const auto failed = failure()) return *failed;
-  const std::size_t bytes = call.count * SizeOf(call.type);
-  if (call.count > SIZE_MAX / 8 || call.input.size() != bytes || call.output.size() != bytes)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("{} elements of {} are not {} bytes of input and {} of output",
-                             call.count, Name(call.type), call.input.size(), call.output.size())};
-  const bool same = call.input.data() == call.output.data();
-  const bool apart = call.input.data() + bytes <= call.output.data() ||
-                     call.output.data() + bytes <= call.input.data();
-  if (!same && !apart)
-    return Error{Code::kInvalidArgument, "input and output overlap without being the same"};
-  collective::Task task{.flow = FlowFor(call.count),
-                        .input = call.input,
-                        .output = call.output,
-                        .fingerprint = {.sequence = sequence_++,
-                                        .operation = collective::Operation::kAllReduce,
-                                        .type = call.type,
-                                        .op = call.op,
-                                        .count = call.count},
-                        .self = identity_.rank,
-                        .ranks = identity_.size};
-  control_->doing().operations = sequence_;
-  return std::make_unique<collective::Execution>(
-      std::move(task), [this](Rank peer, std::uint16_t) { return links_->Find(peer); });
-}
-
-std::string Communicator::WhoIsMissing(const collective::Execution& running) {
+std::string Communicator::WhoIsMissing(const Operation& running) {
   std::optional<Rank> suspect = running.Awaits();
   const std::uint64_t mine = control_->doing().operations;
   // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
@@ -82,21 +63,49 @@ std::string Communicator::WhoIsMissing(const collective::Execution& running) {
     const std::string name = control_->roster().DescribeRank(*suspect);
     const auto activity = control_->Ask(*suspect, kAnswer);
     if (!activity) return name + " does not answer: its process is stopped or gone";
-    if (activity->operations < mine)
+    if (!activity->waits_for && activity->operations >= mine)
+      return name + " has finished its part; the link between is stuck";
+    if (!activity->waits_for)
       return fmt::format("{} has not called it: it has begun {} operations, this rank {}", name,
                          activity->operations, mine);
-    if (!activity->waits_for) return name + " has finished its part; the link between is stuck";
     if (*activity->waits_for >= identity_.size) break;
     suspect = Rank{*activity->waits_for};
   }
   return "";
 }
 
-Status Communicator::AllReduce(const Call& call) {
-  RINGLET_TRY_ASSIGN(const auto execution, Prepare(call));
+void Communicator::Calls(const collective::Fingerprint& call) {
+  call_ = call;
+  inquiries_ = 0;
+  control_->doing().Calls(collective::EncodeHeader(call, identity_.rank));
+}
+
+Status Communicator::CompareCalls(const Operation& running, bool given_up) {
+  std::optional<Rank> suspect = running.Awaits();
+  for (std::uint32_t hop = 0; suspect && hop < kHopsMax && *suspect != identity_.rank; ++hop) {
+    const auto activity = control_->Ask(*suspect, kInquiryAnswer);
+    if (!activity || !activity->waits_for || *activity->waits_for >= identity_.size) return Ok();
+    collective::Header header{};
+    if (activity->call.size() != header.size()) return Ok();
+    std::copy(activity->call.begin(), activity->call.end(), header.begin());
+    const auto theirs = collective::DecodeHeader(header);
+    // Messages go by pairs: another one, or a collective, is wrong only if it never ends.
+    const bool alike = theirs && theirs->sequence == call_.sequence;
+    const bool collectives = alike && !IsMessage(theirs->operation) && !IsMessage(call_.operation);
+    const bool mixed = alike && IsMessage(theirs->operation) != IsMessage(call_.operation);
+    if (collectives || (given_up && mixed))
+      RINGLET_TRY(collective::CheckHeader(header, *suspect, call_, identity_.rank));
+    suspect = Rank{*activity->waits_for};
+  }
+  return Ok();
+}
+
+Status Communicator::Run(const Work& work) {
+  RINGLET_TRY(Validate(work));
+  RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
   const Instant deadline = os::Now() + timeout_;
-  const collective::RunPolicy policy{.check = [&] { return Check(deadline, *execution); }};
-  const Status status = collective::RunToEnd(*execution, links_->waiter(), policy);
+  const collective::RunPolicy policy{.check = [&] { return Check(deadline, *operation); }};
+  const Status status = collective::RunToEnd(*operation, links_->waiter(), policy);
   if (!status.ok()) return Conclude(status.error());
   Finished();
   return Ok();
@@ -106,11 +115,18 @@ void Communicator::Finished() {
   control_->doing().waits_for = -1;
 }
 
-Status Communicator::Check(Instant deadline, const collective::Execution& running) {
+Status Communicator::Check(Instant deadline, const Operation& running) {
   if (auto failed = failure()) return *failed;
   const auto awaits = running.Awaits();
   control_->doing().waits_for = awaits ? static_cast<std::int64_t>(Index(*awaits)) : -1;
-  if (os::Now() < deadline) return Ok();
+  const Instant now = os::Now();
+  if (now < deadline) {
+    const Instant waited = now - (deadline - timeout_);
+    if (inquiries_ >= kInquiriesMax || waited < kFirstInquiry * (1 << inquiries_)) return Ok();
+    ++inquiries_;
+    return CompareCalls(running, false);
+  }
+  RINGLET_TRY(CompareCalls(running, true));
   const std::string missing = WhoIsMissing(running);
   if (auto failed = failure()) return *failed;
   return Error{Code::kTimeout,

@@ -2,15 +2,24 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <tuple>
+#include <vector>
 
+#include "collective/choose.hpp"
 #include "collective/executor.hpp"
+#include "collective/operation.hpp"
+#include "collective/shape.hpp"
+#include "comm/call.hpp"
 #include "comm/census.hpp"
 #include "comm/config.hpp"
 #include "comm/control.hpp"
+#include "comm/host_memory.hpp"
 #include "plan/channel_plan.hpp"
 #include "transport/links.hpp"
 
@@ -21,15 +30,6 @@ struct Identity {
   std::uint32_t size = 0;
   std::uint32_t device = 0;
   std::uint64_t magic = 0;  ///< public name of the communicator, the same on all ranks
-};
-
-/// One call of a collective, before it runs.
-struct Call {
-  View input;
-  std::span<std::byte> output;
-  std::size_t count = 0;
-  DataType type = DataType::kFloat32;
-  ReduceOp op = ReduceOp::kSum;
 };
 
 class Communicator {
@@ -48,18 +48,62 @@ class Communicator {
   const Census& census() const { return census_; }
   Control& control() const { return *control_; }
   transport::Links& links() { return *links_; }
+  const HostMemory& host_memory() const { return host_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
+  /// Of the operations that follow. By the thread that calls them.
+  void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
-  /// Reduces over all ranks; blocks until this rank's output is complete. `count` elements each;
-  /// input and output are the same memory or do not overlap. One thread at a time.
-  /// Errors  kInvalidArgument  nothing happened; else the communicator has failed on all ranks.
-  Status AllReduce(const Call& call);
+  // Operations. Each blocks until this rank's part is done: its output is complete and its input no
+  // longer needed. One thread at a time. How buffers lie and what may be in place: call.hpp.
+  // Errors of all of them:
+  //   kInvalidArgument  the call makes no sense; nothing happened
+  //   kProtocol         a rank called something else; names the ranks and both calls
+  //   kTimeout          names who is awaited; kPeerLost  who is gone; kAborted  who aborted and why
+  // After any but the first the communicator has failed on all ranks, and stays so.
 
-  // What AllReduce is made of, for several ranks on one thread (group.hpp).
-  /// The call made ready to run, as this communicator's next operation.
-  Result<std::unique_ptr<collective::Execution>> Prepare(const Call& call);
+  /// Every rank gets the reduction over all.
+  Status AllReduce(Call call) { return RunAs(CallKind::kAllReduce, std::move(call)); }
+  /// The root gets it.
+  Status Reduce(Call call) { return RunAs(CallKind::kReduce, std::move(call)); }
+  /// Rank r gets the r-th block of it.
+  Status ReduceScatter(Call call) { return RunAs(CallKind::kReduceScatter, std::move(call)); }
+  /// Every rank gets the root's input.
+  Status Broadcast(Call call) { return RunAs(CallKind::kBroadcast, std::move(call)); }
+  /// Every rank gets the inputs of all, in the order of their ranks.
+  Status AllGather(Call call) { return RunAs(CallKind::kAllGather, std::move(call)); }
+  /// The root gets them.
+  Status Gather(Call call) { return RunAs(CallKind::kGather, std::move(call)); }
+  /// Rank r gets the r-th block of the root's input.
+  Status Scatter(Call call) { return RunAs(CallKind::kScatter, std::move(call)); }
+  /// Rank r gets the r-th block of every rank's input, in the order of the ranks.
+  Status AllToAll(Call call) { return RunAs(CallKind::kAllToAll, std::move(call)); }
+  Status AllToAllV(AllToAllVCall call) { return Run(std::move(call)); }
+  /// Returns when all ranks have called it.
+  Status Barrier() { return RunAs(CallKind::kBarrier, {}); }
+  /// Returns when the data may be overwritten, which may be before `to` has received them.
+  Status Send(Rank to, View data, std::size_t count, DataType type) {
+    return Run(Transfer{.peer = to, .sends = true, .from = data, .count = count, .type = type});
+  }
+  Status Receive(Rank from, std::span<std::byte> data, std::size_t count, DataType type) {
+    return Run(Transfer{.peer = from, .to = data, .count = count, .type = type});
+  }
+
+  /// Elements of this rank's buffers in a call; 0 where only the root has them.
+  std::size_t InputCount(const Call& call) const;
+  std::size_t OutputCount(const Call& call) const;
+
+  /// Any of the above.
+  Status Run(const Work& work);
+
+  // What they are made of, for several ranks and calls on one thread (group.hpp).
+  /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
+  Status Validate(const Work& work) const;
+  /// The call made ready to run, as this communicator's next operation. Those before must be done.
+  Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
+  /// Sends and receives that run together.
+  Result<std::unique_ptr<collective::Operation>> Prepare(const std::vector<Transfer>& transfers);
   /// Ok while it is worth going on: not failed, not aborted, in time.
-  Status Check(Instant deadline, const collective::Execution& running);
+  Status Check(Instant deadline, const collective::Operation& running);
   /// The run has come to its end.
   void Finished();
   /// Makes of a failed run the communicator's failure, on all ranks, and gives its best reason.
@@ -71,19 +115,59 @@ class Communicator {
   std::optional<Error> failure() const { return control_->failure(); }
 
  private:
-  std::string WhoIsMissing(const collective::Execution& running);
-  std::shared_ptr<const collective::Flow> FlowFor(std::size_t count);
+  using Operation = collective::Operation;
+  /// What a flow depends on, beside what never changes.
+  using FlowKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
+
+  Status RunAs(CallKind kind, Call call) {
+    call.kind = kind;
+    return Run(std::move(call));
+  }
+  collective::CallShape ShapeOf(const Call& call) const;
+  Status ValidateCall(const Call& call) const;
+  Status ValidatePortions(const AllToAllVCall& call) const;
+  Status ValidateTransfer(const Transfer& transfer) const;
+  Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
+  Result<std::unique_ptr<Operation>> OnHost(const collective::Task& task);
+  Result<std::unique_ptr<Operation>> OverLinks(collective::Task task);
+  /// Makes the arena of the host, and then what `then` says.
+  std::unique_ptr<Operation> WithHostMemory(
+      std::string purpose, std::function<Result<std::unique_ptr<Operation>>()> then);
+  Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
+  /// Runs `then` at once if there are links to all of `peers`, else makes them first.
+  Result<std::unique_ptr<Operation>> WithLinks(
+      std::vector<Rank> peers, std::string purpose,
+      std::function<Result<std::unique_ptr<Operation>>()> then);
+  View Staged(const Call& call);
+  collective::LinkTo LinkTo() const;
+  /// Writes down what this rank calls, for those who ask.
+  void Calls(const collective::Fingerprint& call);
+  std::string WhoIsMissing(const Operation& running);
+  /// Asks those who are waited for what they called. Ok: nothing that contradicts this rank's call
+  /// was found.
+  /// \param given_up  the operation has failed anyway, so that what is only likely counts too
+  Status CompareCalls(const Operation& running, bool given_up);
+  std::shared_ptr<const collective::Flow> FlowFor(const collective::CallShape& shape,
+                                                  std::size_t element_bytes,
+                                                  const collective::Overlap& overlap);
 
   Origin origin_;  // its process's service thread serves the rest: it goes last
   Identity identity_;
   std::unique_ptr<Control> control_;
   Census census_;
   plan::ChannelPlan plan_;
+  collective::Layout layout_;
+  collective::Tuner tuner_;
   std::unique_ptr<transport::Links> links_;
+  HostMemory host_;
   std::chrono::milliseconds timeout_;
-  std::uint64_t sequence_ = 0;
+  std::uint64_t sequence_ = 0;    // collectives begun
+  collective::Fingerprint call_;  // the one that runs
+  std::uint32_t inquiries_ = 0;   // made while it runs
   static constexpr std::size_t kFlowsMax = 64;
-  std::map<std::size_t, std::shared_ptr<const collective::Flow>> flows_;  // by count
+  std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
+  Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old
+  Bytes staging_;  // a copy of its input, where one is needed
 };
 
 }  // namespace ringlet::comm

@@ -33,6 +33,43 @@ TEST(Communicator, WhoCallsSomethingElseIsNamedToAll) {
   });
 }
 
+TEST(Communicator, CallsThatShareNoLinkAreToldFromEachOtherLongBeforeTheDeadline) {
+  // Rank 2 waits for rank 0 to scatter, while the others reduce to rank 1, and rank 0 only sends.
+  RunRanks(3, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    std::vector<std::byte> in(96), out(96);
+    const Call call{.input = View(in).first(32),
+                    .output = std::span(out).first(rank == 0 ? 96 : 32),
+                    .count = 8,
+                    .root = Rank{rank == 2 ? 0u : 1u}};
+    const Status status =
+        rank == 2 ? (*communicator)->Scatter(call) : (*communicator)->Reduce(call);
+    std::optional<Error> failure;
+    if (!status.ok()) failure = status.error();
+    // Who only sends may be done before anybody finds out.
+    if (!failure) failure = (*communicator)->control().AwaitFailure(std::chrono::seconds(20));
+    ASSERT_TRUE(failure.has_value());
+    EXPECT_EQ(failure->code, Code::kProtocol) << failure->message;
+    EXPECT_THAT(failure->message,
+                AllOf(HasSubstr("rank 2 called scatter"), HasSubstr("called reduce of 8 float")));
+  });
+}
+
+TEST(Communicator, AMessageAgainstACollectiveIsNamedAtTheDeadline) {
+  // Small all-reduces among 4 ranks use no link between the ranks 0 and 3.
+  RunRanks(4, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.3"}},
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+             std::vector<std::byte> data(32);
+             const Status status =
+                 rank == 3 ? (*communicator)->Receive(Rank{0}, data, 8, DataType::kFloat32)
+                           : SumOfRanks(**communicator, 8);
+             ASSERT_FALSE(status.ok());
+             EXPECT_THAT(status.error().message, AllOf(HasSubstr("a message of 8 float to rank 3"),
+                                                       HasSubstr("all_reduce of 8 float")));
+           });
+}
+
 TEST(Communicator, RefusesBuffersThatDoNotFitAndStaysUsable) {
   RunRanks(1, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());

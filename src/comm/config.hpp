@@ -19,6 +19,9 @@ struct Config {
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
   std::uint32_t device = 0;  ///< what the caller calls the rank's device
+  /// The caller chose `device`, and did not only leave it at what it is: the rank lives near it,
+  /// and no other rank of the host may name it, unless RINGLET_MULTI_RANK_GPU_ENABLE is 1.
+  bool names_device = false;
   std::optional<std::chrono::milliseconds> init_timeout = {};  ///< else RINGLET_INIT_TIMEOUT
   std::optional<std::chrono::milliseconds> timeout =
       {};              ///< of one operation, else RINGLET_TIMEOUT

@@ -1,10 +1,12 @@
 #include "comm/control.hpp"
 
 #include <fmt/format.h>
+#include <cstring>
 
 #include <algorithm>
 #include <future>
 #include <map>
+#include <utility>
 
 #include "base/digest.hpp"
 
@@ -54,20 +56,31 @@ struct Control::Shared {
   void Look(Member& member) {
     const std::lock_guard lock(mutex);
     if (left) return;
-    standing = member.standing();
+    bool news = false;  // something that a waiting thread looks at: waking it for less is dear
+    news |= !std::exchange(standing, member.standing()) && standing;
     milestones = member.milestones();
     if (standing && !roster) roster = member.roster(group);
-    if (auto one = member.TakeTable(group)) table = std::move(one);
-    for (auto& [key, message] : awaited)
-      if (!message) message = member.TakeMessage(key.first, key.second, group);
-    if (asked)
-      if (auto one = member.TakeAnswer(*asked, group)) answer = one;
+    if (auto one = member.TakeTable(group)) {
+      table = std::move(one);
+      news = true;
+    }
+    for (auto& [key, message] : awaited) {
+      if (message) continue;
+      message = member.TakeMessage(key.first, key.second, group);
+      news |= message.has_value();
+    }
+    if (asked) {
+      if (auto one = member.TakeAnswer(*asked, group)) {
+        answer = one;
+        news = true;
+      }
+    }
     if (!failure && member.failure(group)) {
       failure = member.failure(group);
       if (on_failure) on_failure();
     }
-    over = failure || member.Finished();
-    changed.notify_all();
+    news |= !std::exchange(over, failure || member.Finished()) && over;
+    if (news) changed.notify_all();
   }
 
   void MarkLeft() {
@@ -119,6 +132,8 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
     activity.operations = it->second->doing.operations;
     if (const std::int64_t rank = it->second->doing.waits_for; rank >= 0)
       activity.waits_for = static_cast<std::uint32_t>(rank);
+    if (const auto call = it->second->doing.call())
+      activity.call.assign(call->begin(), call->end());
     return activity;
   };
   std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
@@ -166,12 +181,14 @@ void Control::Command(std::function<void(Member&, GroupId)> command) {
   });
 }
 
-Status Control::Await(const std::function<bool()>& ready) {
+Status Control::Await(const std::function<bool()>& ready,
+                      std::optional<std::chrono::milliseconds> timeout) {
+  const auto patience = timeout.value_or(operation_timeout_);
   std::unique_lock lock(shared_->mutex);
   const auto done = [&] { return shared_->over || ready(); };
-  if (!shared_->changed.wait_for(lock, operation_timeout_, done)) {
+  if (!shared_->changed.wait_for(lock, patience, done)) {
     const std::string why =
-        fmt::format("rank {} timed out after {} ms ", Index(rank_), operation_timeout_.count());
+        fmt::format("rank {} timed out after {} ms ", Index(rank_), patience.count());
     lock.unlock();
     Command([why](Member& member, GroupId group) {
       member.Abort(Code::kTimeout, why + member.Phase(group), group);
@@ -186,18 +203,20 @@ Status Control::Await(const std::function<bool()>& ready) {
                fmt::format("rank {} has left this communicator", Index(rank_))};
 }
 
-Result<bootstrap::Table> Control::Gather(bool barrier, Bytes payload) {
+Result<bootstrap::Table> Control::Gather(bool barrier, Bytes payload,
+                                         std::optional<std::chrono::milliseconds> timeout) {
   auto shared_payload = std::make_shared<Bytes>(std::move(payload));
   Command([barrier, shared_payload](Member& member, GroupId group) {
     member.Gather(barrier, std::move(*shared_payload), group);
   });
-  RINGLET_TRY(Await([&] { return shared_->table.has_value(); }));
+  RINGLET_TRY(Await([&] { return shared_->table.has_value(); }, timeout));
   const std::lock_guard lock(shared_->mutex);
   return *std::exchange(shared_->table, std::nullopt);
 }
 
-Result<bootstrap::Table> Control::AllGather(Bytes payload) {
-  return Gather(false, std::move(payload));
+Result<bootstrap::Table> Control::AllGather(Bytes payload,
+                                            std::optional<std::chrono::milliseconds> timeout) {
+  return Gather(false, std::move(payload), timeout);
 }
 
 Status Control::Barrier() {
@@ -245,6 +264,28 @@ Result<Bytes> Control::Receive(Rank from, std::uint64_t tag) {
   shared_->awaited.erase(key);
   RINGLET_TRY(arrived);
   return *message;
+}
+
+void Control::Doing::Calls(const collective::Header& header) {
+  changes_.fetch_add(1, std::memory_order_acq_rel);
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, header.data() + i * sizeof word, sizeof word);
+    words_[i].store(word, std::memory_order_release);
+  }
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+std::optional<collective::Header> Control::Doing::call() const {
+  const std::uint32_t before = changes_.load(std::memory_order_acquire);
+  if (before == 0 || before % 2 != 0) return std::nullopt;
+  collective::Header header;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    const std::uint64_t word = words_[i].load(std::memory_order_acquire);
+    std::memcpy(header.data() + i * sizeof word, &word, sizeof word);
+  }
+  if (changes_.load(std::memory_order_acquire) != before) return std::nullopt;
+  return header;
 }
 
 std::optional<bootstrap::Activity> Control::Ask(Rank whom, std::chrono::milliseconds patience) {

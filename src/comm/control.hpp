@@ -3,6 +3,7 @@
 // why. Several Controls may live on the connections of one Member: what was split or shrunk from a
 // communicator keeps them, also after that one is gone.
 #pragma once
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <stop_token>
 
 #include "bootstrap/member.hpp"
+#include "collective/fingerprint.hpp"
 #include "comm/process.hpp"
 
 namespace ringlet::comm {
@@ -75,7 +77,9 @@ class Control {
   Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
 
   // Collective over all ranks, in the same order on all. Errors  as Join, later.
-  Result<bootstrap::Table> AllGather(Bytes payload);
+  /// \param timeout  of this call, else that of each
+  Result<bootstrap::Table> AllGather(Bytes payload,
+                                     std::optional<std::chrono::milliseconds> timeout = {});
   Status Barrier();
   /// Errors  kProtocol  names the ranks whose value differs. On all ranks or on none.
   Status RequireEqual(std::uint64_t value, std::string_view what);
@@ -96,6 +100,15 @@ class Control {
   struct Doing {
     std::atomic<std::uint64_t> operations{0};  ///< begun so far
     std::atomic<std::int64_t> waits_for{-1};   ///< inside one: a rank; else -1
+    /// The call that this rank is in or was in last.
+    void Calls(const collective::Header& header);
+    /// Any thread. Empty before the first, or while it changes.
+    std::optional<collective::Header> call() const;
+
+   private:
+    // Written at every operation and read hardly ever: no lock, but a count that is odd meanwhile.
+    std::atomic<std::uint32_t> changes_{0};
+    std::array<std::atomic<std::uint64_t>, collective::kHeaderBytes / 8> words_{};
   };
   Doing& doing();
   /// Asks `whom` what it does. Empty when it does not answer within `patience`: its process is
@@ -124,8 +137,10 @@ class Control {
           std::chrono::milliseconds operation_timeout);
   Result<std::unique_ptr<Control>> Form(bootstrap::GroupId id,
                                         const std::vector<std::uint32_t>& ranks);
-  Status Await(const std::function<bool()>& ready);
-  Result<bootstrap::Table> Gather(bool barrier, Bytes payload);
+  Status Await(const std::function<bool()>& ready,
+               std::optional<std::chrono::milliseconds> timeout = {});
+  Result<bootstrap::Table> Gather(bool barrier, Bytes payload,
+                                  std::optional<std::chrono::milliseconds> timeout = {});
   void Command(std::function<void(bootstrap::Member&, bootstrap::GroupId)> command);
 
   std::shared_ptr<Process> process_;

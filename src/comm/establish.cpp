@@ -2,6 +2,7 @@
 
 #include "comm/stages.hpp"
 #include "plan/search.hpp"
+#include "plan/wishes.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -20,7 +21,9 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   RINGLET_TRY_ASSIGN(const topology::Graph graph,
                      control->Share(topology::Build(census.hosts, census.places)));
   timeline.Reached(Phase::kTopology);
-  RINGLET_TRY_ASSIGN(plan::ChannelPlan plan, control->Share(plan::Search(graph, {})));
+  RINGLET_TRY_ASSIGN(const plan::SearchLimits wishes,
+                     control->Share(plan::ReadWishes(origin.process->settings())));
+  RINGLET_TRY_ASSIGN(plan::ChannelPlan plan, control->Share(plan::Search(graph, wishes)));
   timeline.Reached(Phase::kPlan);
   RINGLET_TRY(control->Share(control->RequireEqual(plan.digest(), "channel plan")));
 
@@ -47,6 +50,7 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
 
   // What this rank has and where it can be reached: reads the machine.
   RINGLET_TRY_ASSIGN(const Here here, LookAround(*process, config));
+  process->ServeNear(here.cpus, here.numa);
   RINGLET_TRY_ASSIGN(Doors doors, OpenDoors(*process, invitations.front(), config));
   timeline.Reached(Phase::kLookAround);
 

@@ -1,7 +1,7 @@
 #include "comm/group.hpp"
 
 #include <algorithm>
-#include <map>
+#include <deque>
 
 #include "collective/run.hpp"
 #include "os/clock.hpp"
@@ -10,53 +10,116 @@
 namespace ringlet::comm {
 namespace {
 
-struct Running {
-  Communicator* communicator;
-  std::unique_ptr<collective::Execution> execution;
+/// What a group asks of one communicator, one operation after the other.
+class Agenda final : public collective::Operation {
+ public:
+  explicit Agenda(std::shared_ptr<Communicator> communicator)
+      : communicator_(std::move(communicator)) {}
+
+  Communicator& communicator() const { return *communicator_; }
+  void Add(const Work& work) {
+    if (const auto* transfer = std::get_if<Transfer>(&work)) {
+      transfers_.push_back(*transfer);
+    } else {
+      calls_.push_back(work);
+    }
+  }
+  bool done() const { return done_; }
+
+  Result<bool> Advance() override {
+    moved_ = false;
+    while (!done_) {
+      if (!current_) RINGLET_TRY(TakeNext());
+      if (!current_) break;
+      RINGLET_TRY_ASSIGN(const bool finished, current_->Advance());
+      moved_ = moved_ || current_->moved();
+      if (!finished) return false;
+      moved_ = true;
+      current_.reset();
+      communicator_->Finished();
+    }
+    done_ = true;
+    return true;
+  }
+  bool moved() const override { return moved_; }
+  std::string WaitingFor() const override { return current_ ? current_->WaitingFor() : ""; }
+  std::optional<Rank> Awaits() const override {
+    return current_ ? current_->Awaits() : std::nullopt;
+  }
+  const collective::WaitingPlace* place() const override {
+    return current_ ? current_->place() : nullptr;
+  }
+
+ private:
+  /// Nothing left: `current_` stays empty.
+  Status TakeNext() {
+    if (!calls_.empty()) {
+      const Work next = std::move(calls_.front());
+      calls_.pop_front();
+      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(next));
+    } else if (!transfers_.empty()) {
+      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(transfers_));
+      transfers_.clear();
+    }
+    return Ok();
+  }
+
+  std::shared_ptr<Communicator> communicator_;
+  std::deque<Work> calls_;
+  std::vector<Transfer> transfers_;
+  std::unique_ptr<collective::Operation> current_;
+  bool moved_ = false;
+  bool done_ = false;
 };
 
-Status RunWave(const std::vector<Running>& wave) {
-  std::vector<collective::Execution*> executions;
+using Agendas = std::vector<std::unique_ptr<Agenda>>;
+
+Agenda& AgendaOf(const std::shared_ptr<Communicator>& communicator, Agendas& agendas) {
+  const auto same = [&](const auto& agenda) {
+    return &agenda->communicator() == communicator.get();
+  };
+  const auto found = std::find_if(agendas.begin(), agendas.end(), same);
+  if (found != agendas.end()) return **found;
+  return *agendas.emplace_back(std::make_unique<Agenda>(communicator));
+}
+
+Status Run(const Agendas& agendas) {
+  std::vector<collective::Operation*> operations;
   std::vector<transport::Waiter*> waiters;
-  for (const Running& one : wave) {
-    executions.push_back(one.execution.get());
-    waiters.push_back(&one.communicator->links().waiter());
-  }
   std::chrono::milliseconds timeout = std::chrono::milliseconds::max();
-  for (const Running& one : wave) timeout = std::min(timeout, one.communicator->timeout());
+  for (const auto& agenda : agendas) {
+    operations.push_back(agenda.get());
+    waiters.push_back(&agenda->communicator().links().waiter());
+    timeout = std::min(timeout, agenda->communicator().timeout());
+  }
   const Instant deadline = os::Now() + timeout;
   collective::RunPolicy policy;
   policy.check = [&]() -> Status {
-    for (const Running& one : wave) RINGLET_TRY(one.communicator->Check(deadline, *one.execution));
+    for (const auto& agenda : agendas) {
+      if (agenda->done()) continue;
+      RINGLET_TRY(agenda->communicator().Check(deadline, *agenda));
+    }
     return Ok();
   };
-  const Status status = collective::RunAllToEnd(executions, waiters, &os::PollReadable, policy);
-  for (const Running& one : wave) one.communicator->Finished();
-  if (status.ok()) return Ok();
-  Error reason = status.error();
-  for (const Running& one : wave) reason = one.communicator->Conclude(reason);
-  return reason;
+  return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
 }
 
 }  // namespace
 
 Status RunGroup(const std::vector<GroupedCall>& calls) {
-  std::vector<bool> taken(calls.size(), false);
-  for (std::size_t left = calls.size(); left > 0;) {
-    // A wave takes the next call of every communicator.
-    std::vector<Running> wave;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      Communicator* communicator = calls[i].communicator.get();
-      const bool has = std::ranges::find(wave, communicator, &Running::communicator) != wave.end();
-      if (taken[i] || has) continue;
-      taken[i] = true;
-      --left;
-      RINGLET_TRY_ASSIGN(auto execution, communicator->Prepare(calls[i].call));
-      wave.push_back({communicator, std::move(execution)});
-    }
-    RINGLET_TRY(RunWave(wave));
+  Agendas agendas;
+  for (const GroupedCall& call : calls) {
+    RINGLET_TRY(call.communicator->Validate(call.work));
+    AgendaOf(call.communicator, agendas).Add(call.work);
   }
-  return Ok();
+  const Status status = Run(agendas);
+  if (status.ok()) return Ok();
+  Error reason = status.error();
+  for (const auto& agenda : agendas) {
+    agenda->communicator().Finished();
+    if (!agenda->done()) reason = agenda->communicator().Conclude(reason);
+  }
+  return reason;
 }
 
 }  // namespace ringlet::comm

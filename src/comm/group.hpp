@@ -1,4 +1,4 @@
-// Several ranks of one process, driven by one thread.
+// Several calls, of one or several ranks of this process, driven by one thread.
 #pragma once
 #include <memory>
 #include <vector>
@@ -9,12 +9,16 @@ namespace ringlet::comm {
 
 struct GroupedCall {
   std::shared_ptr<Communicator> communicator;
-  Call call;
+  Work work;
 };
 
-/// Runs all calls to their end; those of one communicator in their order, those of different ones
-/// at the same time. A failure fails the communicators that had not finished, on all their ranks.
-/// Errors  the first that occurred; calls of communicators that are not concerned are completed.
+/// Runs all calls to their end, as NCCL does between ncclGroupStart and ncclGroupEnd: those of
+/// different communicators at the same time; of each communicator first its collectives in their
+/// order, then all its messages at once, so that their order does not matter. Blocks.
+///
+/// A call that makes no sense is refused before anything runs. A failure fails the communicators
+/// that had not finished, on all their ranks.
+/// Errors  the first that occurred; as Communicator's
 Status RunGroup(const std::vector<GroupedCall>& calls);
 
 }  // namespace ringlet::comm

@@ -34,11 +34,10 @@ TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
       auto& mine = data[round * kSize + rank];
       for (std::size_t i = 0; i < kCount; ++i)
         mine[i] = static_cast<std::int32_t>(rank + i + round);
-      calls.push_back({all[rank],
-                       {.input = std::as_bytes(std::span(mine)),
-                        .output = std::as_writable_bytes(std::span(mine)),
-                        .count = kCount,
-                        .type = DataType::kInt32}});
+      calls.push_back({all[rank], Call{.input = std::as_bytes(std::span(mine)),
+                                       .output = std::as_writable_bytes(std::span(mine)),
+                                       .count = kCount,
+                                       .type = DataType::kInt32}});
     }
   const Status status = RunGroup(calls);
   ASSERT_TRUE(status.ok()) << status.error().message;
@@ -51,14 +50,13 @@ TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
 TEST(Group, AMismatchFailsTheCommunicator) {
   const auto all = AllOf(2, {{"RINGLET_LINKS", "inproc"}});
   std::vector<float> a(10), b(10);
-  const Status status = RunGroup({{all[0],
-                                   {.input = std::as_bytes(std::span(a)),
-                                    .output = std::as_writable_bytes(std::span(a)),
-                                    .count = 10}},
-                                  {all[1],
-                                   {.input = std::as_bytes(std::span(b)).first(36),
-                                    .output = std::as_writable_bytes(std::span(b)).first(36),
-                                    .count = 9}}});
+  const Status status =
+      RunGroup({{all[0], Call{.input = std::as_bytes(std::span(a)),
+                              .output = std::as_writable_bytes(std::span(a)),
+                              .count = 10}},
+                {all[1], Call{.input = std::as_bytes(std::span(b)).first(36),
+                              .output = std::as_writable_bytes(std::span(b)).first(36),
+                              .count = 9}}});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, testing::HasSubstr("all_reduce of"));
   EXPECT_TRUE(all[0]->failure() && all[1]->failure());

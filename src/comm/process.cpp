@@ -1,11 +1,15 @@
 #include "comm/process.hpp"
 
+#include <algorithm>
+
+#include "collective/algorithm_choice.hpp"
 #include "os/env.hpp"
 #include "os/interfaces.hpp"
 #include "os/limits.hpp"
 #include "os/random.hpp"
 #include "os/thread.hpp"
 #include "topology/host_view.hpp"
+#include "topology/path_options.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -17,16 +21,20 @@ constexpr Instant kLinger = std::chrono::seconds(5);
 
 Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment));
+  if (auto paths = topology::ReadPathOptions(settings); !paths.ok()) return paths.error();
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
   os::Host host = os::ReadHost(files);
   // One control connection is one descriptor: take all that the system allows.
-  os::RaiseDescriptorLimit();
+  // What communicators will need of it: wrong here is wrong for all of them.
+  RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
+  const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
   // Random rather than made of pid and start time: pids repeat over containers of one host.
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
   RINGLET_TRY_ASSIGN(auto driver, os::SocketDriver::Create());
   std::shared_ptr<Process> process(new Process(std::move(settings), std::move(host),
                                                std::move(files), std::move(driver),
                                                Reader(identity).U64()));
+  process->descriptors_max_ = descriptors_max;
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
   return process;
@@ -49,12 +57,18 @@ Process::Process(Settings settings, os::Host host, os::FileTree files,
   service_ = std::thread([this] {
     os::BecomeServiceThread("ringlet");
     driver_->Run();
+    near_memory_.reset();
   });
 }
 
 Process::~Process() {
   driver_->Post([this] { driver_->Stop(); });
   service_.join();
+}
+
+std::size_t Process::HalfOpenMax(std::size_t wanted) const {
+  constexpr std::size_t kShare = 8;  // of the descriptors that the process may have
+  return std::clamp<std::size_t>(descriptors_max_ / kShare, 1, wanted);
 }
 
 Result<std::vector<Address>> Process::ReachableAddresses() const {
@@ -66,6 +80,25 @@ Result<std::vector<Address>> Process::ReachableAddresses() const {
   for (const os::UsableAddress& one : usable)
     (one.host_local() ? local : reachable).push_back(one.address);
   return reachable.empty() ? local : reachable;
+}
+
+void Process::ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
+  if (cpus.empty()) return;
+  driver_->Post([this, cpus, numa_node] {
+    const bool first = near_.empty();
+    near_ = near_.JoinedWith(cpus);
+    std::vector<os::CpuRange> ranges;
+    for (const topology::CpuSet::Range& range : near_.ranges())
+      ranges.push_back({range.first, range.last});
+    const Status moved = os::RunOn(ranges);
+    if (!moved.ok())
+      logger_.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt, moved.error().message);
+    // What several ranks share lies where it is used first.
+    if (first) near_node_ = numa_node;
+    if (near_node_ != numa_node) near_node_.reset();
+    if (!near_node_) near_memory_.reset();
+    if (near_node_ && !near_memory_) near_memory_.emplace(*near_node_);
+  });
 }
 
 void Process::WarnOnce(const std::string& text) {

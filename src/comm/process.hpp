@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +17,8 @@
 #include "os/interface_filter.hpp"
 #include "os/log_sink.hpp"
 #include "os/socket_driver.hpp"
+#include "os/thread.hpp"
+#include "topology/cpu_set.hpp"
 #include "transport/inproc/inproc.hpp"
 
 namespace ringlet::comm {
@@ -55,6 +58,14 @@ class Process {
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
 
+  /// Has the service thread run near a rank that lives at `numa_node`: on `cpus`, and on those that
+  /// it was told of for other ranks. No other thread is moved. Does nothing where `cpus` is empty.
+  void ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
+
+  /// How many callers that have proven nothing one machine may hold: at most `wanted`, and so few
+  /// that they leave descriptors for the others.
+  std::size_t HalfOpenMax(std::size_t wanted) const;
+
   /// Logs a warning the first time that it is given.
   void WarnOnce(const std::string& text);
 
@@ -72,6 +83,10 @@ class Process {
   const std::uint64_t host_hash_;
   const std::uint64_t process_hash_;
   std::uint32_t usable_cores_ = 1;
+  topology::CpuSet near_;                   // the service thread's, as are the next two
+  std::optional<std::uint32_t> near_node_;  // if all ranks live there
+  std::optional<os::MemoryNear> near_memory_;
+  std::uint64_t descriptors_max_ = 0;
   std::mutex warned_mutex_;
   std::set<std::string> warned_;
   const std::shared_ptr<bootstrap::RosterShelf> shelf_ = std::make_shared<bootstrap::RosterShelf>();

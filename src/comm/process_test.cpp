@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
+
+#include "discovery/placement.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -46,6 +49,43 @@ TEST(Process, TheServiceThreadRunsWhatIsPosted) {
   std::promise<std::thread::id> where;
   process->driver().Post([&] { where.set_value(std::this_thread::get_id()); });
   EXPECT_NE(where.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(Process, APathSettingThatMakesNoSenseIsNamedAtOnce) {
+  const auto process = Process::Start({{"NCCL_P2P_LEVEL", "near"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_THAT(process.error().message,
+              testing::AllOf(testing::HasSubstr("P2P_LEVEL"), testing::HasSubstr("near")));
+}
+
+/// Runs `ask` on the service thread.
+template <typename T>
+T OnServiceThread(Process& process, const std::function<T()>& ask) {
+  std::promise<T> answer;
+  process.driver().Post([&] { answer.set_value(ask()); });
+  return answer.get_future().get();
+}
+
+TEST(Process, TheServiceThreadMovesNearItsRanksAndTheCallerStays) {
+  const auto process = *Process::Start({});
+  const std::function<topology::CpuSet()> allowed = [&] {
+    return discovery::AllowedCpus(process->files()).value();
+  };
+  const topology::CpuSet before = allowed();
+  ASSERT_FALSE(before.empty());
+  const std::uint32_t first = before.ranges().front().first;
+  const std::uint32_t last = before.ranges().back().last;
+  EXPECT_EQ(OnServiceThread(*process, allowed), before);
+  process->ServeNear({}, 0);
+  EXPECT_EQ(OnServiceThread(*process, allowed), before) << "nowhere to go";
+  const topology::CpuSet one = topology::CpuSet::Of(first, first);
+  process->ServeNear(one, 0);
+  EXPECT_EQ(OnServiceThread(*process, allowed), one);
+  EXPECT_EQ(allowed(), before);
+  const topology::CpuSet other = topology::CpuSet::Of(last, last);
+  process->ServeNear(other, 0);
+  EXPECT_EQ(OnServiceThread(*process, allowed), one.JoinedWith(other)) << "of both ranks";
+  EXPECT_EQ(allowed(), before);
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ inline std::shared_ptr<Process> ProcessWith(EnvMap environment) {
 using RankBody = std::function<void(std::uint32_t rank, Result<std::unique_ptr<Communicator>>)>;
 
 /// Forms a communicator of `size` ranks, each on a thread, and runs `body` on each.
+/// \param as  what all ranks say besides; with names_device all name `as.device`
 inline void RunRanks(std::uint32_t size,
                      const std::function<std::shared_ptr<Process>(std::uint32_t)>& process_of,
-                     const RankBody& body) {
+                     const RankBody& body, const Config& as = {}) {
   const auto first = process_of(0);
   const Result<UniqueId> id = CreateUniqueId(first);
   ASSERT_TRUE(id.ok()) << id.error().message;
@@ -34,7 +35,12 @@ inline void RunRanks(std::uint32_t size,
   for (std::uint32_t rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       const auto process = rank == 0 ? first : process_of(rank);
-      body(rank, Establish(process, {.id = *id, .rank = rank, .size = size, .device = rank}, {}));
+      Config config = as;
+      config.id = *id;
+      config.rank = rank;
+      config.size = size;
+      if (!as.names_device) config.device = rank;
+      body(rank, Establish(process, config, {}));
     });
   for (std::thread& thread : threads) thread.join();
 }

@@ -19,6 +19,7 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.handshake_timeout = process->settings().handshake_timeout;
   config.silence_max = process->settings().silence_max;
   config.lines.encrypt = process->settings().encrypt;
+  config.half_open_max = process->HalfOpenMax(config.half_open_max);
   os::Hosted hosted{.machine = std::make_shared<bootstrap::Root>(std::move(config)),
                     .listeners = std::move(listeners)};
   hosted.note = [process = process.get()](const Note& note) {

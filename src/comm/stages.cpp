@@ -15,7 +15,9 @@
 #include "discovery/scan.hpp"
 #include "discovery/topology_file.hpp"
 #include "os/random.hpp"
+#include "os/thread.hpp"
 #include "os/write_file.hpp"
+#include "topology/host_shape.hpp"
 #include "topology/xml_writer.hpp"
 #include "transport/connect.hpp"
 
@@ -35,15 +37,22 @@ Result<transport::Endpoint> OpenEndpoint(Process& process, bool unix_listener) {
 
 Card CardOf(const Process& process, const Config& config, const Here& here,
             const transport::Endpoint& door) {
-  return Card{.host_hash = process.host_hash(),
-              .process_hash = process.process_hash(),
-              .network_namespace = process.host().net_namespace,
-              .host_view_digest = here.view.digest(),
-              .settings_digest = AgreementDigest(process.settings()),
-              .device = config.device,
-              .numa = here.numa,
-              .tcp = door.tcp,
-              .unix_socket = door.unix_socket};
+  Card card{.host_hash = process.host_hash(),
+            .process_hash = process.process_hash(),
+            .network_namespace = process.host().net_namespace,
+            .host_shape_digest = topology::ShapeOf(here.view).digest(),
+            .settings_digest = AgreementDigest(process.settings()),
+            .device = config.device,
+            .names_device = config.names_device,
+            .numa = here.numa,
+            .tcp = door.tcp,
+            .unix_socket = door.unix_socket};
+  if (here.gpu) {
+    const topology::Gpu& gpu = here.view.gpus[*here.gpu];
+    card.gpu = here.view.pci[gpu.pci].bus;
+    if (gpu.mlopart) card.half = static_cast<std::uint8_t>(*gpu.mlopart);
+  }
+  return card;
 }
 
 transport::Neighbour NeighbourOf(Rank rank, const Census& census, const bootstrap::Roster& roster) {
@@ -58,19 +67,8 @@ transport::Neighbour NeighbourOf(Rank rank, const Census& census, const bootstra
           .unix_socket = card.unix_socket};
 }
 
-// Those next to this rank on any channel, each once.
-std::vector<Rank> NeighboursIn(const plan::ChannelPlan& plan, Rank self) {
-  std::vector<Rank> neighbours;
-  for (const plan::Channel& channel : plan.channels) {
-    const std::vector<Rank>& order = channel.ranks;
-    const auto at = static_cast<std::size_t>(std::ranges::find(order, self) - order.begin());
-    neighbours.push_back(order[(at + 1) % order.size()]);
-    neighbours.push_back(order[(at + order.size() - 1) % order.size()]);
-  }
-  std::ranges::sort(neighbours);
-  neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
-  std::erase(neighbours, self);
-  return neighbours;
+bool SameHost(const Census& census, std::uint32_t a, std::uint32_t b) {
+  return census.cards[a].host_hash == census.cards[b].host_hash;
 }
 
 // A spinning rank takes the core that another needs: only where each has one.
@@ -79,9 +77,10 @@ std::chrono::nanoseconds SpinFor(const Census& census, std::uint32_t cores) {
                                        : std::chrono::nanoseconds(0);
 }
 
-transport::Choice ChoiceOf(LinkChoice links) {
-  switch (links) {
-    case LinkChoice::kAuto: return transport::Choice::kAuto;
+transport::Choice ChoiceOf(const Settings& settings) {
+  switch (settings.links) {
+    case LinkChoice::kAuto:
+      return settings.shm_disable ? transport::Choice::kTcp : transport::Choice::kAuto;
     case LinkChoice::kInproc: return transport::Choice::kInproc;
     case LinkChoice::kShm: return transport::Choice::kShm;
     case LinkChoice::kTcp: return transport::Choice::kTcp;
@@ -95,6 +94,26 @@ void DumpTopology(Process& process, const Config& config, const topology::HostVi
   if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
   const Status written = os::WriteFile(settings.topo_dump_file, ToXml(view));
   if (!written.ok()) process.WarnOnce("the topology is not dumped: " + written.error().message);
+}
+
+// Where on its host the rank lives: at the device that its caller named, or where the caller runs.
+Here Settled(const Process& process, const Config& config, topology::HostView view) {
+  const Settings& settings = process.settings();
+  // Where it may run is not always told; then all nodes are as good.
+  const auto told = discovery::AllowedCpus(process.files());
+  const bool bound = told.ok() && settings.ignore_cpu_affinity == 0;
+  const topology::CpuSet allowed = bound ? *told : topology::CpuSet();
+  Here here{.view = std::move(view)};
+  std::optional<std::uint32_t> numa;
+  if (config.names_device) {
+    here.gpu = discovery::FindGpu(here.view, config.device);
+    if (here.gpu) numa = discovery::NumaOfGpu(here.view, *here.gpu, allowed);
+  }
+  here.numa =
+      numa ? *numa
+           : discovery::NumaOf(here.view, allowed, settings.local_rank.value_or(config.device));
+  here.cpus = discovery::CpusNear(here.view, here.numa, allowed);
+  return here;
 }
 
 }  // namespace
@@ -138,13 +157,8 @@ Result<Here> LookAround(Process& process, const Config& config) {
   if (file.view) {
     RINGLET_TRY_ASSIGN(scan.view, discovery::Fill(*file.view, scan.view));
   }
-  // Where it may run is not always told; then all nodes are as good.
-  const auto allowed = discovery::AllowedCpus(process.files());
-  const bool bound = allowed.ok() && settings.ignore_cpu_affinity == 0;
-  const std::uint32_t numa = discovery::NumaOf(scan.view, bound ? *allowed : topology::CpuSet(),
-                                               settings.local_rank.value_or(config.device));
   DumpTopology(process, config, scan.view);
-  return Here{std::move(scan.view), numa};
+  return Settled(process, config, std::move(scan.view));
 }
 
 Result<transport::Endpoint> OpenDataDoor(Process& process) {
@@ -229,6 +243,7 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   member.handshake_timeout = settings.handshake_timeout;
   member.silence_max = settings.silence_max;
   member.lines.encrypt = settings.encrypt;
+  member.half_open_max = process.HalfOpenMax(member.half_open_max);
   return member;
 }
 
@@ -269,36 +284,51 @@ Result<std::vector<Card>> ExchangeCards(const Origin& origin, Control& control, 
   return cards;
 }
 
+Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
+                                             const Census& census, const Control& control,
+                                             Instant deadline) {
+  const Process& process = *origin.process;
+  transport::ConnectRequest request;
+  request.credentials = origin.credentials;
+  RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
+  request.self = NeighbourOf(Rank{origin.config.rank}, census, control.roster());
+  for (const Rank rank : peers)
+    request.peers.push_back(NeighbourOf(rank, census, control.roster()));
+  request.deadline = deadline;
+  request.options.choice = ChoiceOf(process.settings());
+  request.options.pipe_bytes = process.settings().pipe_bytes;
+  request.options.waiter.spin = SpinFor(census, process.usable_cores());
+  return request;
+}
+
+transport::ConnectTools ToolsOf(Process& process) {
+  return {
+      .driver = process.driver(), .inproc = process.inproc(), .note = [&process](const Note& note) {
+        process.logger().Log(note.level, Subsystem::kNet, std::nullopt, note.text);
+      }};
+}
+
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const Census& census, Control& control,
                                                   transport::Endpoint door,
                                                   const std::stop_token& abort) {
   Process& process = *origin.process;
-  const Rank self{origin.config.rank};
-  transport::ConnectRequest request;
-  request.credentials = origin.credentials;
-  RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
-  request.self = NeighbourOf(self, census, control.roster());
-  for (const Rank rank : NeighboursIn(plan, self))
-    request.peers.push_back(NeighbourOf(rank, census, control.roster()));
-  request.deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
-  request.options.choice = ChoiceOf(process.settings().links);
-  request.options.pipe_bytes = process.settings().pipe_bytes;
-  request.options.waiter.spin = SpinFor(census, process.usable_cores());
+  const Instant deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
+  RINGLET_TRY_ASSIGN(auto request,
+                     RequestFor(origin, plan.RingNeighboursOf(Rank{origin.config.rank}), census,
+                                control, deadline));
+  for (std::uint32_t rank = 0; rank < origin.config.size; ++rank)
+    if (SameHost(census, origin.config.rank, rank))
+      request.later.push_back(NeighbourOf(Rank{rank}, census, control.roster()));
 
   // Who waits for a peer that has died must hear of it, as must who is told to abort.
   std::stop_source stop;
   const std::stop_callback told(abort, [&] { stop.request_stop(); });
   control.OnFailure([&] { stop.request_stop(); });
-  auto links = transport::Connect(std::move(request), std::move(door),
-                                  {.driver = process.driver(),
-                                   .inproc = process.inproc(),
-                                   .abort = stop.get_token(),
-                                   .note = [&process](const Note& note) {
-                                     process.logger().Log(note.level, Subsystem::kNet, std::nullopt,
-                                                          note.text);
-                                   }});
+  transport::ConnectTools tools = ToolsOf(process);
+  tools.abort = stop.get_token();
+  auto links = transport::Connect(std::move(request), std::move(door), tools);
   control.OnFailure(nullptr);
   if (!links.ok())
     if (auto better = control.AwaitFailure(

@@ -10,6 +10,7 @@
 #include "comm/timeline.hpp"
 #include "plan/channel_plan.hpp"
 #include "rendezvous/invitation.hpp"
+#include "transport/connect.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/links.hpp"
 
@@ -37,7 +38,10 @@ Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& 
 /// What this rank has around it.
 struct Here {
   topology::HostView view;
-  std::uint32_t numa = 0;  ///< id of the NUMA node that the calling thread belongs to
+  std::uint32_t numa = 0;  ///< id of the NUMA node that the rank lives at
+  /// Where the service thread may run to be near; empty: anywhere.
+  topology::CpuSet cpus = {};
+  std::optional<std::uint32_t> gpu = {};  ///< index of the one that the caller named
 };
 Result<Here> LookAround(Process& process, const Config& config);
 
@@ -70,6 +74,13 @@ Origin ChildOf(const Origin& parent, const Control& control);
 /// The cards of all ranks of `control`, which has no roster with fresh ones.
 Result<std::vector<Card>> ExchangeCards(const Origin& origin, Control& control, const Here& here,
                                         const transport::Endpoint& door);
+
+/// What it takes to make links to `peers`, now or later.
+Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
+                                             const Census& census, const Control& control,
+                                             Instant deadline);
+/// \return  without an `abort`
+transport::ConnectTools ToolsOf(Process& process);
 
 /// Links to every rank that `plan` makes a neighbour of this one.
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,

@@ -1,0 +1,244 @@
+// Collectives of one host through shared memory, as communicators use it: made by the first
+// collective, agreed on by all, given up together.
+#include "comm/host_memory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "comm/family.hpp"
+#include "comm/group.hpp"
+#include "comm/ranks_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using testing::HasSubstr;
+using State = HostMemory::State;
+using Formed = Result<std::unique_ptr<Communicator>>;
+
+TEST(HostMemory, IsMadeByTheFirstCollectiveAndNotBefore) {
+  RunRanks(4, EnvMap{}, [](std::uint32_t, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    Communicator& mine = **formed;
+    EXPECT_EQ(mine.host_memory().state(), State::kUnmade);
+    for (const std::size_t count : {3u, 100'000u}) {
+      const Status sum = SumOfRanks(mine, count);
+      ASSERT_TRUE(sum.ok()) << sum.error().message;
+    }
+    EXPECT_EQ(mine.host_memory().state(), State::kHere);
+    EXPECT_EQ(mine.links().size(), 2u) << "no link was needed beside the neighbours'";
+  });
+}
+
+TEST(HostMemory, IsLeftAloneWhereSettingsSaySo) {
+  for (const EnvMap& settings :
+       {EnvMap{{"RINGLET_HOST_MEMORY", "0"}}, EnvMap{{"RINGLET_LINKS", "shm"}},
+        EnvMap{{"RINGLET_SHM_DISABLE", "1"}}})
+    RunRanks(2, settings, [](std::uint32_t, Formed formed) {
+      ASSERT_TRUE(formed.ok()) << formed.error().message;
+      EXPECT_EQ((*formed)->host_memory().state(), State::kNever);
+      EXPECT_TRUE(SumOfRanks(**formed, 5).ok());
+    });
+}
+
+TEST(HostMemory, IsLeftAloneBetweenHostsAndByOneRank) {
+  const auto here = ProcessWith({{"RINGLET_HOSTID", "here"}});
+  const auto there = ProcessWith({{"RINGLET_HOSTID", "there"}});
+  RunRanks(
+      2, [&](std::uint32_t rank) { return rank == 0 ? here : there; },
+      [](std::uint32_t, Formed formed) {
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        EXPECT_EQ((*formed)->host_memory().state(), State::kNever);
+      });
+  RunRanks(1, EnvMap{}, [](std::uint32_t, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    EXPECT_EQ((*formed)->host_memory().state(), State::kNever);
+  });
+}
+
+TEST(HostMemory, ChildrenHaveTheirOwn) {
+  RunRanks(4, EnvMap{}, [](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    ASSERT_TRUE(SumOfRanks(**formed, 5).ok());
+    auto child = Split(**formed, static_cast<std::int32_t>(rank % 2), 0, {});
+    ASSERT_TRUE(child.ok()) << child.error().message;
+    EXPECT_EQ((*child)->host_memory().state(), State::kUnmade);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(SumOfRanks(**child, 5).ok());
+      ASSERT_TRUE(SumOfRanks(**formed, 50'000).ok());
+    }
+    EXPECT_EQ((*child)->host_memory().state(), State::kHere);
+  });
+}
+
+// One thread that serves both ranks, which ncclGroupStart is for.
+TEST(HostMemory, OneThreadDrivesAllRanksOfAGroup) {
+  std::vector<std::shared_ptr<Communicator>> all(3);
+  RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    all[rank] = std::move(formed).value();
+  });
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::vector<std::int32_t>> data(3, std::vector<std::int32_t>(40'000, 1));
+    std::vector<GroupedCall> calls;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const auto bytes = std::as_writable_bytes(std::span(data[rank]));
+      for (int twice = 0; twice < 2; ++twice)
+        calls.push_back({all[rank], Call{.kind = CallKind::kAllReduce,
+                                         .input = bytes,
+                                         .output = bytes,
+                                         .count = data[rank].size(),
+                                         .type = DataType::kInt32}});
+    }
+    const Status status = RunGroup(calls);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    for (const auto& values : data) EXPECT_EQ(std::count(values.begin(), values.end(), 9), 40'000);
+  }
+}
+
+// Two groups of two ranks each, on two threads: each waits for what the other one does.
+TEST(HostMemory, GroupsOnSeveralThreadsWaitForEachOther) {
+  std::vector<std::shared_ptr<Communicator>> all(4);
+  RunRanks(4, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    all[rank] = std::move(formed).value();
+  });
+  const auto half = [&](std::size_t first) {
+    for (int round = 0; round < 20; ++round) {
+      std::int32_t data[2] = {1, 1};
+      std::vector<GroupedCall> calls;
+      for (std::size_t i = 0; i < 2; ++i) {
+        const auto bytes = std::as_writable_bytes(std::span(data + i, 1));
+        calls.push_back({all[first + i], Call{.kind = CallKind::kAllReduce,
+                                              .input = bytes,
+                                              .output = bytes,
+                                              .count = 1,
+                                              .type = DataType::kInt32}});
+      }
+      const Status status = RunGroup(calls);
+      ASSERT_TRUE(status.ok()) << status.error().message;
+      EXPECT_EQ(data[0], 4);
+      EXPECT_EQ(data[1], 4);
+    }
+  };
+  std::thread other([&] { half(2); });
+  half(0);
+  other.join();
+}
+
+TEST(HostMemory, AnotherCallIsNamedOnAllRanksWithBothCalls) {
+  RunRanks(3, EnvMap{}, [](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    ASSERT_TRUE(SumOfRanks(**formed, 5).ok());
+    Status status = Ok();
+    if (rank == 1) {
+      const Portions nothing{.counts = {0, 0, 0}, .displacements = {0, 0, 0}};
+      status = (*formed)->AllToAllV({.sent = nothing, .received = nothing});
+    } else {
+      status = SumOfRanks(**formed, 8);
+    }
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, Code::kProtocol);
+    EXPECT_THAT(status.error().message, HasSubstr("rank 1"));
+    EXPECT_THAT(status.error().message, HasSubstr("all_to_all_v"));
+    EXPECT_THAT(status.error().message, HasSubstr("all_reduce of 8 float sum"));
+    EXPECT_FALSE((*formed)->Barrier().ok()) << "it stays failed";
+  });
+}
+
+TEST(HostMemory, AbortFreesWhoWaitsInIt) {
+  for (const bool made : {false, true}) {
+    RunRanks(2, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
+      ASSERT_TRUE(formed.ok()) << formed.error().message;
+      Communicator& mine = **formed;
+      if (made) {
+        ASSERT_TRUE(SumOfRanks(mine, 5).ok());
+      }
+      if (rank == 1) {
+        mine.control().AwaitFailure(std::chrono::seconds(60));
+        return;
+      }
+      std::thread other([&] { mine.Abort("enough"); });
+      const Status status = mine.Barrier();
+      other.join();
+      ASSERT_FALSE(status.ok());
+      EXPECT_EQ(status.error().code, Code::kAborted);
+      EXPECT_THAT(status.error().message, HasSubstr("enough"));
+    });
+  }
+}
+
+TEST(HostMemory, WhoIsMissingIsNamed) {
+  for (const bool made : {false, true}) {
+    RunRanks(4, {{"RINGLET_TIMEOUT", "0.3"}}, [&](std::uint32_t rank, Formed formed) {
+      ASSERT_TRUE(formed.ok()) << formed.error().message;
+      Communicator& mine = **formed;
+      if (made) {
+        ASSERT_TRUE(SumOfRanks(mine, 5).ok());
+      }
+      if (rank == 2) {
+        mine.control().AwaitFailure(std::chrono::seconds(60));
+        return;
+      }
+      const Status status = mine.Barrier();
+      ASSERT_FALSE(status.ok());
+      EXPECT_EQ(status.error().code, Code::kTimeout);
+      EXPECT_THAT(status.error().message, HasSubstr("rank 2"));
+      EXPECT_THAT(status.error().message, HasSubstr("has not called it"));
+    });
+  }
+}
+
+std::size_t OpenDescriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
+  return count;
+}
+
+TEST(HostMemory, KeepsNoDescriptorAndLeavesNoMemory) {
+  RunRanks(2, EnvMap{}, [](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    ASSERT_TRUE((*formed)->control().Barrier().ok());
+    const std::size_t before = OpenDescriptors();
+    ASSERT_TRUE((*formed)->control().Barrier().ok());
+    ASSERT_TRUE(SumOfRanks(**formed, 5).ok());
+    ASSERT_TRUE((*formed)->control().Barrier().ok());
+    if (rank == 0) {
+      EXPECT_LE(OpenDescriptors(), before);
+    }
+    ASSERT_TRUE((*formed)->control().Barrier().ok());
+  });
+}
+
+// No memory to be had: files may not grow.
+TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, SIG_IGN);
+  RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    Communicator& mine = **formed;
+    ASSERT_TRUE(mine.control().Barrier().ok());
+    const rlimit none{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+    if (rank == 0) {
+      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+    }
+    ASSERT_TRUE(mine.control().Barrier().ok());
+    for (int i = 0; i < 2; ++i) {
+      const Status sum = SumOfRanks(mine, 1000);
+      EXPECT_TRUE(sum.ok()) << sum.error().message;
+    }
+    EXPECT_EQ(mine.host_memory().state(), State::kNever);
+    if (rank == 0) {
+      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace ringlet::comm

@@ -1,0 +1,396 @@
+// What becomes of a call: checked, then made an operation through the memory of the host or over
+// links. The rest of Communicator is in communicator.cpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "collective/choose.hpp"
+#include "collective/messages.hpp"
+#include "collective/reduce.hpp"
+#include "comm/communicator.hpp"
+#include "comm/errand.hpp"
+#include "comm/sequel.hpp"
+#include "comm/stages.hpp"
+#include "os/clock.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using collective::CallShape;
+using collective::Fingerprint;
+using collective::Overlap;
+
+/// A barrier moves something, since it must wait for everybody.
+constexpr std::size_t kBarrierBytes = 1;
+
+/// Who runs the operation knows more about a missing rank than the meeting does, and speaks first.
+constexpr std::chrono::seconds kMeetingGrace(10);
+
+Error Refused(std::string why) {
+  return {.code = Code::kInvalidArgument, .message = std::move(why)};
+}
+
+bool Multiplies(std::size_t a, std::size_t b) {
+  return a == 0 || b <= SIZE_MAX / 2 / a;
+}
+
+Status CheckBytes(const char* what, std::size_t count, DataType type, std::size_t bytes) {
+  if (bytes == count * SizeOf(type)) return Ok();
+  return Refused(
+      fmt::format("{} elements of {} are not {} bytes of {}", count, Name(type), bytes, what));
+}
+
+bool Overlapping(View a, View b) {
+  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() &&
+         b.data() < a.data() + a.size();
+}
+
+/// Whether portions lie within `bytes` of memory.
+Status CheckPortions(const Portions& portions, std::uint32_t ranks, DataType type,
+                     std::size_t bytes, const char* what) {
+  if (portions.counts.size() != ranks || portions.displacements.size() != ranks)
+    return Refused(fmt::format("all_to_all_v {} {} counts and {} displacements among {} ranks",
+                               what, portions.counts.size(), portions.displacements.size(), ranks));
+  const std::size_t elements = bytes / SizeOf(type);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const std::size_t begin = portions.displacements[rank], count = portions.counts[rank];
+    if (begin <= elements && count <= elements - begin) continue;
+    return Refused(
+        fmt::format("all_to_all_v {} {} elements at {} for rank {}, beyond the {} there are", what,
+                    count, begin, rank, elements));
+  }
+  return Ok();
+}
+
+/// The memory of a portion.
+template <typename Span>
+Span PortionOf(Span all, const Portions& portions, std::uint32_t rank, DataType type) {
+  return all.subspan(portions.displacements[rank] * SizeOf(type),
+                     portions.counts[rank] * SizeOf(type));
+}
+
+/// out = input times a scalar. `scalar` is one element.
+void Scale(DataType type, View input, View scalar, std::span<std::byte> out) {
+  constexpr std::size_t kBlockBytes = 4096;
+  std::array<std::byte, kBlockBytes> block;
+  for (std::size_t at = 0; at < kBlockBytes; at += scalar.size())
+    std::memcpy(block.data() + at, scalar.data(), scalar.size());
+  for (std::size_t at = 0; at < input.size(); at += kBlockBytes) {
+    const std::size_t bytes = std::min(kBlockBytes, input.size() - at);
+    collective::Reduce({.type = type, .op = ReduceOp::kProd}, input.subspan(at, bytes),
+                       View(block).first(bytes), out.subspan(at, bytes));
+  }
+}
+
+std::vector<Rank> PeersOf(const collective::Flow& flow) {
+  std::vector<Rank> peers;
+  for (const collective::Lane& lane : flow.lanes)
+    if (lane.direction != collective::Lane::Direction::kLocal) peers.push_back(lane.peer);
+  return peers;
+}
+
+}  // namespace
+
+// ---- Is it a call? ------------------------------------------------------------------------------
+
+Status Communicator::Validate(const Work& work) const {
+  if (const auto failed = failure()) return *failed;
+  if (const auto* call = std::get_if<Call>(&work)) return ValidateCall(*call);
+  if (const auto* call = std::get_if<AllToAllVCall>(&work)) return ValidatePortions(*call);
+  return ValidateTransfer(std::get<Transfer>(work));
+}
+
+CallShape Communicator::ShapeOf(const Call& call) const {
+  return {.kind = call.kind,
+          .count = call.kind == CallKind::kBarrier ? kBarrierBytes : call.count,
+          .root = call.root,
+          .self = identity_.rank,
+          .ranks = identity_.size};
+}
+
+std::size_t Communicator::InputCount(const Call& call) const {
+  return collective::InputCount(ShapeOf(call));
+}
+
+std::size_t Communicator::OutputCount(const Call& call) const {
+  return collective::OutputCount(ShapeOf(call));
+}
+
+Status Communicator::ValidateCall(const Call& call) const {
+  if (call.kind == CallKind::kBarrier) return Ok();
+  const std::size_t size = SizeOf(call.type);
+  if (!Multiplies(call.count, size * identity_.size))
+    return Refused(fmt::format("a count of {} is larger than any memory", call.count));
+  if (HasRoot(call.kind) && Index(call.root) >= identity_.size)
+    return Refused(fmt::format("root {} of {} is not below the number of ranks, {}",
+                               Index(call.root), Name(call.kind), identity_.size));
+  if (Reduces(call.kind) && !Reduces(call.op, call.type))
+    return Refused(fmt::format("{} of {} does not exist", Name(call.op), Name(call.type)));
+  if (Reduces(call.kind) && call.op == ReduceOp::kPreMulSum && call.scalar.size() != size)
+    return Refused(fmt::format("{} wants a scalar of {} bytes, not {}", Name(call.op), size,
+                               call.scalar.size()));
+  const CallShape shape = ShapeOf(call);
+  const std::size_t in = InputCount(call), out = OutputCount(call);
+  if (in > 0) RINGLET_TRY(CheckBytes("input", in, call.type, call.input.size()));
+  if (out > 0) RINGLET_TRY(CheckBytes("output", out, call.type, call.output.size()));
+  RINGLET_TRY(collective::OverlapOf(shape, size, call.input.first(in * size),
+                                    View(call.output).first(out * size)));
+  return Ok();
+}
+
+Status Communicator::ValidatePortions(const AllToAllVCall& call) const {
+  RINGLET_TRY(CheckPortions(call.sent, identity_.size, call.type, call.input.size(), "sends"));
+  RINGLET_TRY(
+      CheckPortions(call.received, identity_.size, call.type, call.output.size(), "receives"));
+  if (Overlapping(call.input, call.output))
+    return Refused("input and output of all_to_all_v overlap");
+  return Ok();
+}
+
+Status Communicator::ValidateTransfer(const Transfer& transfer) const {
+  if (Index(transfer.peer) >= identity_.size)
+    return Refused(fmt::format("a message {} rank {}, which is not below the number of ranks, {}",
+                               transfer.sends ? "to" : "from", Index(transfer.peer),
+                               identity_.size));
+  if (!Multiplies(transfer.count, SizeOf(transfer.type)))
+    return Refused(fmt::format("a count of {} is larger than any memory", transfer.count));
+  return CheckBytes("message", transfer.count, transfer.type,
+                    transfer.sends ? transfer.from.size() : transfer.to.size());
+}
+
+// ---- What runs ----------------------------------------------------------------------------------
+
+Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work& work) {
+  if (const auto* call = std::get_if<Call>(&work)) return PrepareCall(*call);
+  if (const auto* call = std::get_if<AllToAllVCall>(&work)) return PreparePortions(*call);
+  return Prepare(std::vector<Transfer>{std::get<Transfer>(work)});
+}
+
+std::shared_ptr<const collective::Flow> Communicator::FlowFor(const CallShape& shape,
+                                                              std::size_t element_bytes,
+                                                              const Overlap& overlap) {
+  const FlowKey key{shape.kind, shape.count, element_bytes, shape.root, overlap};
+  const auto it = flows_.find(key);
+  if (it != flows_.end()) return it->second;
+  if (flows_.size() >= kFlowsMax) flows_.clear();
+  const auto algorithm = collective::Choose(shape, element_bytes, layout_, tuner_);
+  auto flow = std::make_shared<const collective::Flow>(
+      collective::Derive(collective::Build(algorithm, shape, layout_), overlap));
+  flows_.emplace(key, flow);
+  return flow;
+}
+
+/// The call's input, or a copy of it where the operation needs one: multiplied, or out of the way.
+View Communicator::Staged(const Call& call) {
+  const View input = call.input.first(InputCount(call) * SizeOf(call.type));
+  const bool multiplies = Reduces(call.kind) && call.op == ReduceOp::kPreMulSum;
+  const bool moves = call.kind == CallKind::kAllToAll && Overlapping(input, call.output);
+  if (input.empty() || (!multiplies && !moves)) return input;
+  if (staging_.size() < input.size()) staging_.resize(input.size());
+  const std::span<std::byte> copy = std::span(staging_).first(input.size());
+  if (multiplies) {
+    Scale(call.type, input, call.scalar, copy);
+  } else {
+    std::memcpy(copy.data(), input.data(), input.size());
+  }
+  return copy;
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
+  const bool barrier = call.kind == CallKind::kBarrier;
+  const CallShape shape = ShapeOf(call);
+  const DataType type = barrier ? DataType::kUint8 : call.type;
+  const std::size_t size = SizeOf(type);
+  collective::Task task{.flow = nullptr,
+                        .input = {},
+                        .output = {},
+                        .fingerprint = {.sequence = sequence_++,
+                                        .operation = call.kind,
+                                        .type = type,
+                                        .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
+                                        .count = shape.count,
+                                        .root = HasRoot(call.kind) ? call.root : Rank{}},
+                        .self = identity_.rank,
+                        .ranks = identity_.size};
+  control_->doing().operations = sequence_;
+  Calls(task.fingerprint);
+  if (barrier) {
+    staging_.resize(std::max(staging_.size(), kBarrierBytes));
+    task.output = std::span(staging_).first(kBarrierBytes);
+    task.input = task.output;
+  } else {
+    task.input = Staged(call);
+    task.output = call.output.first(OutputCount(call) * size);
+  }
+  // The one place where it is chosen how a collective runs.
+  switch (host_.state()) {
+    case HostMemory::State::kHere: return OnHost(task);
+    case HostMemory::State::kNever: return OverLinks(task);
+    case HostMemory::State::kUnmade: break;
+  }
+  return WithHostMemory(ToText(task.fingerprint), [this, task] {
+    return host_.state() == HostMemory::State::kHere ? OnHost(task) : OverLinks(task);
+  });
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const collective::Task& task) {
+  const CallKind kind = task.fingerprint.operation;
+  host_.engine().Start({.operation = kind,
+                        .type = task.fingerprint.type,
+                        .op = task.fingerprint.op,
+                        .count = kind == CallKind::kBarrier ? 0 : task.fingerprint.count,
+                        .root = task.fingerprint.root,
+                        .input = task.input.data(),
+                        .output = task.output.data()});
+  return std::unique_ptr<Operation>(std::make_unique<HostRun>(host_.engine()));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(collective::Task task) {
+  const Fingerprint& fingerprint = task.fingerprint;
+  const std::size_t size = SizeOf(fingerprint.type);
+  const CallShape shape{.kind = fingerprint.operation,
+                        .count = static_cast<std::size_t>(fingerprint.count),
+                        .root = fingerprint.root,
+                        .self = identity_.rank,
+                        .ranks = identity_.size};
+  RINGLET_TRY_ASSIGN(const Overlap overlap,
+                     collective::OverlapOf(shape, size, task.input, task.output));
+  task.flow = FlowFor(shape, size, overlap);
+  const std::size_t scratch_bytes = task.flow->scratch_count * size;
+  if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
+  task.scratch = std::span(scratch_).first(scratch_bytes);
+  return WithLinks(
+      PeersOf(*task.flow), ToText(task.fingerprint),
+      [this, task]() -> Result<std::unique_ptr<Operation>> {
+        return std::unique_ptr<Operation>(std::make_unique<collective::Execution>(task, LinkTo()));
+      });
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
+    const AllToAllVCall& call) {
+  const std::uint64_t sequence = sequence_++;
+  control_->doing().operations = sequence_;
+  // What is the same on all ranks: each pair has its own count.
+  Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
+  std::vector<collective::Message> messages;
+  std::vector<Rank> peers;
+  for (std::uint32_t distance = 0; distance < identity_.size; ++distance) {
+    const Rank to{(Index(identity_.rank) + distance) % identity_.size};
+    const Rank from{(Index(identity_.rank) + identity_.size - distance) % identity_.size};
+    const auto fingerprint = [&](const Portions& portions, Rank peer, Rank receiver) {
+      return Fingerprint{.sequence = sequence,
+                         .operation = CallKind::kAllToAllV,
+                         .type = call.type,
+                         .count = portions.counts[Index(peer)],
+                         .root = receiver};
+    };
+    messages.push_back({.peer = to,
+                        .sends = true,
+                        .fingerprint = fingerprint(call.sent, to, to),
+                        .from = PortionOf(call.input, call.sent, Index(to), call.type)});
+    messages.push_back({.peer = from,
+                        .fingerprint = fingerprint(call.received, from, identity_.rank),
+                        .to = PortionOf(call.output, call.received, Index(from), call.type)});
+    peers.push_back(to);
+    peers.push_back(from);
+  }
+  const std::string purpose = fmt::format("all_to_all_v as operation {}", sequence);
+  const auto exchange = [this, purpose, peers = std::move(peers), messages = std::move(messages)] {
+    return WithLinks(peers, purpose, [this, messages]() -> Result<std::unique_ptr<Operation>> {
+      return std::unique_ptr<Operation>(
+          std::make_unique<collective::Messages>(messages, identity_.rank, LinkTo()));
+    });
+  };
+  // Where collectives go through memory, whoever calls another one is there and not on the links.
+  const auto meet = [this, exchange]() -> Result<std::unique_ptr<Operation>> {
+    if (host_.state() == HostMemory::State::kNever) return exchange();
+    host_.engine().Start({.operation = CallKind::kAllToAllV});
+    return std::unique_ptr<Operation>(
+        std::make_unique<Sequel>(std::make_unique<HostRun>(host_.engine()), exchange));
+  };
+  if (host_.state() == HostMemory::State::kUnmade) return WithHostMemory(purpose, meet);
+  return meet();
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
+    const std::vector<Transfer>& transfers) {
+  std::vector<collective::Message> messages;
+  std::vector<Rank> peers;
+  for (const Transfer& transfer : transfers) {
+    messages.push_back({.peer = transfer.peer,
+                        .sends = transfer.sends,
+                        .fingerprint = {.sequence = sequence_,
+                                        .operation = CallKind::kSendReceive,
+                                        .type = transfer.type,
+                                        .count = transfer.count,
+                                        .root = transfer.sends ? transfer.peer : identity_.rank},
+                        .from = transfer.from,
+                        .to = transfer.to});
+    peers.push_back(transfer.peer);
+  }
+  if (!messages.empty()) Calls(messages.front().fingerprint);
+  return WithLinks(std::move(peers), fmt::format("a message after {} collectives", sequence_),
+                   [this, messages = std::move(messages)]() -> Result<std::unique_ptr<Operation>> {
+                     return std::unique_ptr<Operation>(std::make_unique<collective::Messages>(
+                         messages, identity_.rank, LinkTo()));
+                   });
+}
+
+collective::LinkTo Communicator::LinkTo() const {
+  return [this](Rank peer, std::uint16_t) { return links_->Find(peer); };
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
+    std::vector<Rank> peers, std::string purpose,
+    std::function<Result<std::unique_ptr<Operation>>()> then) {
+  std::erase_if(peers,
+                [&](Rank peer) { return peer == identity_.rank || links_->Find(peer) != nullptr; });
+  if (peers.empty()) return then();
+  std::sort(peers.begin(), peers.end());
+  peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+  RINGLET_TRY_ASSIGN(auto request, RequestFor(origin_, peers, census_, *control_,
+                                              os::Now() + timeout_ + kMeetingGrace));
+  std::stop_source stop;
+  transport::ConnectTools tools = ToolsOf(*origin_.process);
+  tools.abort = stop.get_token();
+  RINGLET_TRY_ASSIGN(auto begun, transport::Extension::Begin(std::move(request), *links_, tools));
+  const std::shared_ptr<transport::Extension> extension = std::move(begun);  // of both functions
+  return std::unique_ptr<Operation>(std::make_unique<Sequel>(
+      std::make_unique<Errand>(Errand::Parts{.run = [extension] { return extension->Meet(); },
+                                             .stop = stop,
+                                             .finish = [extension] { return extension->Finish(); },
+                                             .waiter = links_->waiter(),
+                                             .self = identity_.rank,
+                                             .peers = std::move(peers),
+                                             .purpose = std::move(purpose)}),
+      std::move(then)));
+}
+
+std::unique_ptr<collective::Operation> Communicator::WithHostMemory(
+    std::string purpose, std::function<Result<std::unique_ptr<Operation>>()> then) {
+  const std::stop_source stop;
+  // In a ring: whoever follows who waits for whom comes by the one that is missing.
+  std::vector<Rank> others;
+  for (std::uint32_t i = 1; i < identity_.size; ++i)
+    others.push_back(Rank{(Index(identity_.rank) + i) % identity_.size});
+  const auto make = [this, stop] {
+    return host_.Make(origin_, *control_, timeout_ + kMeetingGrace, stop.get_token());
+  };
+  const auto take = [this] {
+    host_.Take();
+    return Ok();
+  };
+  return std::make_unique<Sequel>(
+      std::make_unique<Errand>(Errand::Parts{.run = make,
+                                             .stop = stop,
+                                             .finish = take,
+                                             .waiter = links_->waiter(),
+                                             .self = identity_.rank,
+                                             .peers = std::move(others),
+                                             .purpose = std::move(purpose)}),
+      std::move(then));
+}
+
+}  // namespace ringlet::comm
