@@ -1,0 +1,73 @@
+"""Operations on Ringlet and on Gloo, in the same processes, in turn; medians of a call's time.
+
+    torchrun --nproc-per-node 2 bench/torch_operations.py [--largest BYTES]
+
+Time is rank 0's, of a call that is waited for, with a barrier-like all-reduce before each series.
+"""
+
+import argparse
+import statistics
+import time
+
+import torch
+import torch.distributed as dist
+
+
+def calls(count, size, group):
+    """A call of each operation with `count` floats as the larger of its tensors."""
+    whole, part = torch.ones(count), torch.ones(max(count // size, 1))
+    other = torch.ones(part.numel() * size)
+    return {
+        "all_reduce": lambda: dist.all_reduce(whole, group=group),
+        "all_gather": lambda: dist.all_gather_into_tensor(other, part, group=group),
+        "reduce_scatter": lambda: dist.reduce_scatter_tensor(part, other, group=group),
+        "all_to_all": lambda: dist.all_to_all_single(torch.empty_like(other), other, group=group),
+        "broadcast": lambda: dist.broadcast(whole, 0, group=group),
+    }
+
+
+def measure(call, seconds, group):
+    call()
+    begin = time.perf_counter()
+    call()
+    once = torch.tensor([time.perf_counter() - begin])
+    dist.all_reduce(once, dist.ReduceOp.MAX, group=group)
+    times = []
+    for _ in range(max(5, min(1000, int(seconds / once.item())))):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--largest", type=int, default=64 << 20)
+    parser.add_argument("--seconds", type=float, default=0.02, help="of each series")
+    parser.add_argument("--series", type=int, default=3)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    size = dist.get_world_size()
+    groups = {"ringlet": dist.new_group(backend="ringlet"), "gloo": dist.group.WORLD}
+    if dist.get_rank() == 0:
+        print(f"{size} processes; us a call, ringlet / gloo")
+    bytes_ = 8
+    while bytes_ <= options.largest:
+        cells = []
+        for name in calls(2, size, None):
+            times = {backend: [] for backend in groups}
+            for _ in range(options.series):
+                for backend, group in groups.items():
+                    call = calls(bytes_ // 4, size, group)[name]
+                    times[backend].append(measure(call, options.seconds, group))
+            ours, theirs = (statistics.median(times[b]) * 1e6 for b in ("ringlet", "gloo"))
+            cells.append(f"{name} {ours:.0f}/{theirs:.0f}")
+        if dist.get_rank() == 0:
+            print(f"{bytes_:>9}  " + "  ".join(cells), flush=True)
+        bytes_ *= 8 if bytes_ < 64 << 10 else 32
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+from datetime import timedelta
+from typing import Optional
+
+import torch.distributed as dist
+
+__version__: str
+
+class Options(dist.Backend.Options):
+    """What a Ringlet process group can be told; give it as `pg_options`.
+
+    init_timeout: of forming a communicator, by the first operation; 0 means as `timeout`.
+    ranks_per_root: one root serves so many ranks while the communicator forms.
+    """
+
+    init_timeout: timedelta
+    ranks_per_root: int
+    def __init__(
+        self,
+        *,
+        timeout: timedelta = ...,
+        init_timeout: timedelta = ...,
+        ranks_per_root: int = ...,
+    ) -> None: ...
+
+class ProcessGroupRinglet(dist.Backend):
+    """The backend of a process group on Ringlet's communicators."""
+
+    def __init__(
+        self,
+        store: dist.Store,
+        rank: int,
+        size: int,
+        timeout: timedelta = ...,
+        name: str = ...,
+    ) -> None: ...
+    def monitored_barrier(
+        self, timeout: timedelta = ..., wait_all_ranks: bool = ...
+    ) -> None: ...
+
+def monitored_barrier(
+    group: Optional[dist.ProcessGroup] = ...,
+    timeout: Optional[timedelta] = ...,
+    wait_all_ranks: bool = ...,
+) -> None: ...

@@ -1,0 +1,620 @@
+// The process group of PyTorch. Included by module.cpp only.
+//
+// An operation checks its tensors on the caller's thread, becomes a job of the group's turnstile,
+// and gives a Work. A caller that will wait anyway runs the job itself; only asynchronous
+// operations cost a change of thread.
+#pragma once
+#include <ATen/ThreadLocalState.h>
+#include <torch/extension.h>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+#include "frontends/torch/calls.hpp"
+#include "frontends/torch/group.hpp"
+#include "frontends/torch/mail.hpp"
+#include "frontends/torch/monitor.hpp"
+#include "frontends/torch/store.hpp"
+#include "frontends/torch/tensors.hpp"
+#include "frontends/torch/work.hpp"
+
+namespace ringlet::torch_api {
+
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+class BackendOptions : public c10d::Backend::Options {
+ public:
+  explicit BackendOptions(std::chrono::milliseconds operation_timeout = kBackendDefaultTimeout)
+      : Options("ringlet", operation_timeout) {}
+
+  std::chrono::milliseconds init_timeout{0};  ///< of forming a communicator; 0: as operations
+  std::int64_t ranks_per_root = 128;
+};
+
+class RingletBackend final : public c10d::Backend {
+ public:
+  RingletBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                 c10::intrusive_ptr<BackendOptions> options, std::string name = "ringlet")
+
+      : Backend(rank, size), store_(store), options_(std::move(options)), name_(std::move(name)) {
+    TORCH_CHECK_VALUE(size >= 1 && rank >= 0 && rank < size, "ringlet: rank ", rank,
+                      " is not between 0 and size - 1 = ", size - 1);
+    TORCH_CHECK_VALUE(options_->ranks_per_root >= 1, "ringlet: ranks_per_root is below 1");
+    const auto init =
+        options_->init_timeout.count() > 0 ? options_->init_timeout : options_->timeout;
+    group_ = std::make_unique<Group>(
+        Group::Options{.rank = static_cast<std::uint32_t>(rank),
+                       .size = static_cast<std::uint32_t>(size),
+                       .name = options_->group_name.empty() ? name_ : options_->group_name,
+                       .timeout = options_->timeout,
+                       .init_timeout = init,
+                       .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root)},
+        std::make_shared<TorchStore>(store));
+    mail_ = std::make_unique<Mail>(*group_, LinesWithin(init));
+    Living::Add(this);
+  }
+
+  ~RingletBackend() override {
+    Living::Remove(this);
+    End(false);
+  }
+
+  const std::string getBackendName() const override { return name_; }
+  c10::intrusive_ptr<Backend::Options> getBackendOptions() override { return options_; }
+  const c10::intrusive_ptr<BackendOptions>& options() const { return options_; }
+  bool supportsSplitting() const override { return true; }
+  bool supportsCoalescing() const override { return true; }
+  void setTimeout(std::chrono::milliseconds timeout) override {
+    options_->timeout = timeout;
+    Alive().set_timeout(timeout);
+  }
+  void setSequenceNumberForGroup() override {}
+  std::uint64_t getSequenceNumberForGroup() override { return sequence_; }
+  c10d::ErrorType getError() override { return last_error_; }
+
+  void abort() override {
+    if (!group_ || !group_->birthplace().IsHere()) return;
+    const std::string why = fmt::format("rank {} of the process group aborted it", rank_);
+    group_->Abort(why);
+    mail_->Abort(why);
+  }
+  void shutdown() override { End(false); }
+
+  /// Ends the threads and leaves the communicators; later operations are refused. Python's lock is
+  /// given up meanwhile, for those who need it to come to their end.
+  /// \param at_exit  do not wait for others: cut off what has not ended
+  void End(bool at_exit) {
+    if (!group_) return;
+    if (!group_->birthplace().IsHere()) {
+      // The child of a fork has copies of our objects, but not their threads: it leaves them alone.
+      static_cast<void>(mail_.release());
+      static_cast<void>(group_.release());
+      return;
+    }
+    std::optional<py::gil_scoped_release> no_gil;
+    if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
+    if (at_exit && group_->turnstile().IsBusy()) abort();
+    mail_ = nullptr;
+    group_ = nullptr;
+  }
+
+  WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
+    TORCH_CHECK(tensors.size() == 1, "ringlet: all_reduce takes one tensor, not ", tensors.size());
+    if (tensors.front().layout() == at::kSparse) return allreduce_sparse(tensors, opts);
+    return ReduceAll(OnlyOne(tensors, "all_reduce"), opts, c10d::OpType::ALLREDUCE);
+  }
+
+  WorkPointer allreduce_coalesced(Tensors& tensors,
+                                  const c10d::AllreduceCoalescedOptions& opts) override {
+    TORCH_CHECK(!tensors.empty(), "ringlet: all_reduce_coalesced takes at least one tensor");
+    CheckAlike(tensors, tensors.front(), "all_reduce_coalesced");
+    const Reduction reduction(tensors.front(), opts.reduceOp);
+    return Launch(Named(c10d::OpType::ALLREDUCE_COALESCED, "all_reduce", opts, tensors, tensors),
+                  [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+                    const at::Tensor joint = Joined(tensors);
+                    RINGLET_TRY(AllReduce(communicator, joint, joint, reduction, timeout));
+                    Share(joint, tensors);
+                    return Ok();
+                  });
+  }
+
+  WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
+    TORCH_CHECK(tensors.size() == 1 && tensors.front().layout() == at::kSparse,
+                "ringlet: all_reduce of sparse tensors takes one of them");
+    TORCH_CHECK(opts.reduceOp == c10d::ReduceOp::SUM,
+                "ringlet: sparse tensors are reduced by SUM only");
+    return Launch(
+        Named(c10d::OpType::_ALLREDUCE_SPARSE, "sparse_all_reduce", opts, tensors, tensors),
+        [tensor = tensors.front(), size = size_](comm::Communicator& communicator,
+                                                 Milliseconds timeout) mutable -> Status {
+          return SumSparse(communicator, tensor, size, timeout);
+        });
+  }
+
+  WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override {
+    const at::Tensor tensor = OnlyOne(tensors, "broadcast");
+    CheckRank(opts.rootRank, "broadcast");
+    return Launch(Named(c10d::OpType::BROADCAST, "broadcast", opts, tensors, tensors),
+                  [=, root = opts.rootRank](comm::Communicator& communicator,
+                                            Milliseconds timeout) -> Status {
+                    const at::Tensor dense = Dense(tensor);
+                    RINGLET_TRY(Broadcast(communicator, dense, root, timeout));
+                    Deliver(dense, tensor);
+                    return Ok();
+                  });
+  }
+
+  WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override {
+    const at::Tensor tensor = OnlyOne(tensors, "reduce");
+    CheckRank(opts.rootRank, "reduce");
+    const Reduction reduction(tensor, opts.reduceOp);
+    return Launch(Named(c10d::OpType::REDUCE, "reduce", opts, tensors, tensors),
+                  [=, rank = rank_, root = opts.rootRank](comm::Communicator& communicator,
+                                                          Milliseconds timeout) -> Status {
+                    const at::Tensor dense = Dense(tensor);
+                    RINGLET_TRY(Reduce(communicator, dense, reduction, root, timeout));
+                    if (rank == root) Deliver(dense, tensor);
+                    return Ok();
+                  });
+  }
+
+  WorkPointer allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                        const c10d::AllgatherOptions& opts) override {
+    const at::Tensor input = OnlyOne(inputs, "all_gather");
+    const Tensors targets = ListOfAll(outputs, input, "all_gather");
+    return Launch(Named(c10d::OpType::ALLGATHER, "all_gather", opts, inputs, targets),
+                  [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+                    return GatherToLists(communicator, input, targets, timeout);
+                  });
+  }
+
+  WorkPointer _allgather_base(at::Tensor& output, at::Tensor& input,
+                              const c10d::AllgatherOptions& opts) override {
+    CheckTensor(output, "all_gather_into_tensor");
+    CheckAlike({input}, output, "all_gather_into_tensor");
+    CheckTimes(output, input, "all_gather_into_tensor");
+    return Launch(
+        Named(c10d::OpType::_ALLGATHER_BASE, "_all_gather_base", opts, {input}, {output}),
+        [output, input](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+          return GatherInto(communicator, input, output, timeout);
+        });
+  }
+
+  WorkPointer allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
+                                  const c10d::AllgatherOptions& opts) override {
+    TORCH_CHECK(outputs.size() == static_cast<std::size_t>(size_),
+                "ringlet: all_gather_coalesced needs a list of outputs for each of the ", size_,
+                " ranks");
+    Tensors all;
+    for (const Tensors& list : outputs) {
+      TORCH_CHECK(list.size() == inputs.size(),
+                  "ringlet: all_gather_coalesced needs as many outputs for each rank as inputs");
+      all.insert(all.end(), list.begin(), list.end());
+    }
+    return Launch(
+        Named(c10d::OpType::ALLGATHER_COALESCED, "all_gather", opts, inputs, all),
+        [outputs, inputs](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+          for (std::size_t i = 0; i < inputs.size(); ++i) {
+            Tensors targets;
+            for (const Tensors& list : outputs) targets.push_back(list[i]);
+            RINGLET_TRY(GatherToLists(communicator, inputs[i], targets, timeout));
+          }
+          return Ok();
+        });
+  }
+
+  WorkPointer allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                              const c10d::AllgatherOptions& opts) override {
+    CheckPairs(outputs, inputs, "all_gather_into_tensor_coalesced");
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      CheckTimes(outputs[i], inputs[i], "all_gather_into_tensor_coalesced");
+    return Launch(
+        Named(c10d::OpType::COALESCED, "all_gather", opts, inputs, outputs),
+        [outputs, inputs](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+          for (std::size_t i = 0; i < inputs.size(); ++i)
+            RINGLET_TRY(GatherInto(communicator, inputs[i], outputs[i], timeout));
+          return Ok();
+        });
+  }
+
+  WorkPointer gather(std::vector<Tensors>& outputs, Tensors& inputs,
+                     const c10d::GatherOptions& opts) override {
+    const at::Tensor input = OnlyOne(inputs, "gather");
+    CheckRank(opts.rootRank, "gather");
+    const bool is_root = rank_ == opts.rootRank;
+    TORCH_CHECK(is_root || outputs.empty() || outputs.front().empty(),
+                "ringlet: only the root of gather has outputs");
+    const Tensors targets = is_root ? ListOfAll(outputs, input, "gather") : Tensors();
+    if (is_root) CheckSame(targets, input, "gather");
+    return Launch(Named(c10d::OpType::GATHER, "gather", opts, inputs, targets),
+                  [=, root = opts.rootRank](comm::Communicator& communicator,
+                                            Milliseconds timeout) -> Status {
+                    const at::Tensor room = targets.empty() ? at::Tensor() : JointRoom(targets);
+                    RINGLET_TRY(Gather(communicator, Dense(input), room, root, timeout));
+                    if (room.defined()) Share(room, targets);
+                    return Ok();
+                  });
+  }
+
+  WorkPointer scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                      const c10d::ScatterOptions& opts) override {
+    const at::Tensor output = OnlyOne(outputs, "scatter");
+    CheckRank(opts.rootRank, "scatter");
+    const bool is_root = rank_ == opts.rootRank;
+    TORCH_CHECK(is_root || inputs.empty() || inputs.front().empty(),
+                "ringlet: only the root of scatter has inputs");
+    const Tensors sources = is_root ? ListOfAll(inputs, output, "scatter") : Tensors();
+    if (is_root) CheckSame(sources, output, "scatter");
+    return Launch(Named(c10d::OpType::SCATTER, "scatter", opts, sources, outputs),
+                  [=, root = opts.rootRank](comm::Communicator& communicator,
+                                            Milliseconds timeout) -> Status {
+                    const at::Tensor joint = sources.empty() ? at::Tensor() : Joined(sources);
+                    const at::Tensor room = Room(output);
+                    RINGLET_TRY(Scatter(communicator, joint, room, root, timeout));
+                    Deliver(room, output);
+                    return Ok();
+                  });
+  }
+
+  WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                             const c10d::ReduceScatterOptions& opts) override {
+    const at::Tensor output = OnlyOne(outputs, "reduce_scatter");
+    const Tensors sources = ListOfAll(inputs, output, "reduce_scatter");
+    const Reduction reduction(output, opts.reduceOp);
+    return Launch(
+        Named(c10d::OpType::REDUCE_SCATTER, "reduce_scatter", opts, sources, outputs),
+        [=, rank = rank_](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+          return ReduceLists(communicator, sources, output, rank, reduction, timeout);
+        });
+  }
+
+  WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                   const c10d::ReduceScatterOptions& opts) override {
+    CheckTensor(output, "reduce_scatter_tensor");
+    CheckAlike({input}, output, "reduce_scatter_tensor");
+    CheckTimes(input, output, "reduce_scatter_tensor");
+    const Reduction reduction(output, opts.reduceOp);
+    return Launch(
+        Named(c10d::OpType::_REDUCE_SCATTER_BASE, "_reduce_scatter_base", opts, {input}, {output}),
+        [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+          return ReduceInto(communicator, input, output, reduction, timeout);
+        });
+  }
+
+  WorkPointer reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                              const c10d::ReduceScatterOptions& opts) override {
+    CheckPairs(outputs, inputs, "reduce_scatter_tensor_coalesced");
+    std::vector<Reduction> reductions;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      CheckTimes(inputs[i], outputs[i], "reduce_scatter_tensor_coalesced");
+      reductions.emplace_back(outputs[i], opts.reduceOp);
+    }
+    return Launch(
+        Named(c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED, "reduce_scatter", opts, inputs,
+              outputs),
+        [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+          for (std::size_t i = 0; i < inputs.size(); ++i)
+            RINGLET_TRY(ReduceInto(communicator, inputs[i], outputs[i], reductions[i], timeout));
+          return Ok();
+        });
+  }
+
+  WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input,
+                            std::vector<std::int64_t>& output_splits,
+                            std::vector<std::int64_t>& input_splits,
+                            const c10d::AllToAllOptions& opts) override {
+    CheckTensor(output, "all_to_all_single");
+    CheckAlike({input}, output, "all_to_all_single");
+    c10d::checkSplitSizes(input_splits, input, size_);
+    c10d::checkSplitSizes(output_splits, output, size_);
+    const Splits sends(input, input_splits, size_), receives(output, output_splits, size_);
+    return Launch(
+        Named(c10d::OpType::ALLTOALL_BASE, "all_to_all", opts, {input}, {output}),
+        [input, output, sends, receives](comm::Communicator& communicator,
+                                         Milliseconds timeout) -> Status {
+          const at::Tensor room = Room(output);
+          RINGLET_TRY(AllToAll(communicator, Dense(input), sends, room, receives, timeout));
+          Deliver(room, output);
+          return Ok();
+        });
+  }
+
+  WorkPointer alltoall(Tensors& outputs, Tensors& inputs,
+                       const c10d::AllToAllOptions& opts) override {
+    TORCH_CHECK(
+        outputs.size() == static_cast<std::size_t>(size_) && inputs.size() == outputs.size(),
+        "ringlet: all_to_all takes an input and an output for each of the ", size_, " ranks, not ",
+        inputs.size(), " and ", outputs.size());
+    CheckAlike(inputs, inputs.front(), "all_to_all");
+    CheckAlike(outputs, inputs.front(), "all_to_all");
+    return Launch(
+        Named(c10d::OpType::ALLTOALL, "all_to_all", opts, inputs, outputs),
+        [inputs, outputs](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+          const at::Tensor room = JointRoom(outputs);
+          RINGLET_TRY(AllToAll(communicator, Joined(inputs), Splits(inputs), room, Splits(outputs),
+                               timeout));
+          Share(room, outputs);
+          return Ok();
+        });
+  }
+
+  WorkPointer barrier(const c10d::BarrierOptions& opts) override {
+    return Launch(Named(c10d::OpType::BARRIER, "barrier", opts, {}, {}),
+                  [](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+                    return Barrier(communicator, timeout);
+                  });
+  }
+
+  WorkPointer send(Tensors& tensors, int to, int tag) override {
+    const at::Tensor dense = Dense(OnlyOne(tensors, "send"));
+    CheckPeer(to, "send");
+    Alive();
+    auto work = MakeWork(Named(c10d::OpType::SEND, "send", NoOptions(), tensors, {}));
+    mail_->Send(static_cast<std::uint32_t>(to), tag, BytesOf(dense),
+                [this, work, dense](Status status) { EndWork(*work, "send", status); });
+    return Coalesce(work);
+  }
+
+  WorkPointer recv(Tensors& tensors, int from, int tag) override {
+    CheckPeer(from, "recv");
+    return ReceiveFrom(tensors, static_cast<std::uint32_t>(from), tag, c10d::OpType::RECV);
+  }
+
+  WorkPointer recvAnysource(Tensors& tensors, int tag) override {
+    return ReceiveFrom(tensors, std::nullopt, tag, c10d::OpType::RECVANYSOURCE);
+  }
+
+  void startCoalescing() override {
+    TORCH_CHECK(!coalescing_, "ringlet: coalescing has begun already");
+    coalescing_.emplace();
+  }
+  WorkPointer endCoalescing() override {
+    TORCH_CHECK(coalescing_, "ringlet: coalescing ends that has not begun");
+    auto parts = std::move(*coalescing_);
+    coalescing_.reset();
+    return c10::make_intrusive<JointWork>(rank_, std::move(parts));
+  }
+
+  /// Through the store alone: it says who is missing even when the communicator does not work.
+  void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override {
+    Group& group = Alive();
+    const Muster muster{
+        .rank = static_cast<std::uint32_t>(rank_),
+        .size = static_cast<std::uint32_t>(size_),
+        .number = barriers_++,
+        .timeout = opts.timeout == c10d::kUnsetTimeout ? group.timeout() : opts.timeout,
+        .wait_for_all = wait_all_ranks};
+    const Status status = HoldMuster(group.store(), muster, group.ending());
+    TORCH_CHECK_WITH(DistBackendError, status.ok(), "ringlet: ", status.error().message);
+  }
+
+  /// A group of some ranks, called by those. Where this one has a communicator, the new one comes
+  /// from its connections, else from the store when it is needed.
+  c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
+                                    const std::vector<int>& ranks,
+                                    const c10::intrusive_ptr<Backend::Options>& opts) override {
+    const auto mine = std::ranges::find(ranks, rank_);
+    if (mine == ranks.end()) return nullptr;
+    auto options = c10::make_intrusive<BackendOptions>(opts ? opts->timeout : options_->timeout);
+    options->init_timeout = options_->init_timeout;
+    options->ranks_per_root = options_->ranks_per_root;
+    if (opts) {
+      options->group_name = opts->group_name;
+      options->group_desc = opts->group_desc;
+      options->global_ranks_in_group = opts->global_ranks_in_group;
+    }
+    auto child =
+        c10::make_intrusive<RingletBackend>(store, static_cast<int>(mine - ranks.begin()),
+                                            static_cast<int>(ranks.size()), options, name_);
+    if (Alive().is_formed() && std::ranges::is_sorted(ranks)) {
+      const Status status =
+          group_->Beget(*child->group_, std::vector<std::uint32_t>(ranks.begin(), ranks.end()));
+      TORCH_CHECK_WITH(DistBackendError, status.ok(),
+                       "ringlet: splitting the process group: ", status.error().message);
+    }
+    return child;
+  }
+
+  /// A group of those who are left, called by them; the others may be gone.
+  c10::intrusive_ptr<Backend> shrink(const std::vector<std::int64_t>& excluded, int /*flags*/,
+                                     const c10::intrusive_ptr<Backend::Options>& opts) override {
+    std::vector<int> left;
+    for (int rank = 0; rank < size_; ++rank)
+      if (std::ranges::find(excluded, rank) == excluded.end()) left.push_back(rank);
+    TORCH_CHECK(std::ranges::find(left, rank_) != left.end(),
+                "ringlet: the rank that calls shrink cannot be left out itself");
+    const auto store =
+        c10::make_intrusive<c10d::PrefixStore>(fmt::format("shrink{}/", shrinks_++), store_);
+    return split(store, left, opts);
+  }
+  bool supportsShrinking() const override { return true; }
+
+  /// All backends of this process that have not been destroyed.
+  struct Living {
+    std::mutex mutex;
+    std::set<RingletBackend*> backends;
+
+    static Living& The() {
+      static Living& living = *new Living;  // never destroyed: backends may outlive main's statics
+      return living;
+    }
+    static void Add(RingletBackend* backend) {
+      const std::lock_guard lock(The().mutex);
+      The().backends.insert(backend);
+    }
+    static void Remove(RingletBackend* backend) {
+      const std::lock_guard lock(The().mutex);
+      The().backends.erase(backend);
+    }
+  };
+
+ private:
+  using Run = std::function<Status(comm::Communicator&, Milliseconds timeout)>;
+  struct NoOptions {
+    Milliseconds timeout = c10d::kUnsetTimeout;
+  };
+  struct Name {
+    c10d::OpType type;
+    const char* name;
+    Tensors inputs;
+    Tensors outputs;
+    Milliseconds timeout;
+    bool async;
+  };
+
+  /// The group, as long as it may be used.
+  Group& Alive() const {
+    TORCH_CHECK_WITH(DistBackendError, group_, "ringlet: the process group ", name_,
+                     " was shut down: Connection closed by this rank");
+    TORCH_CHECK_WITH(DistBackendError, group_->birthplace().IsHere(),
+                     "ringlet: this process was forked from the one that made the process group, "
+                     "and cannot use it; make the group in the child");
+    return *group_;
+  }
+
+  template <typename Opts>
+  Name Named(c10d::OpType type, const char* name, const Opts& opts, Tensors inputs,
+             Tensors outputs) const {
+    bool async = true;
+    if constexpr (requires { opts.asyncOp; }) async = opts.asyncOp;
+    const auto timeout = opts.timeout == c10d::kUnsetTimeout ? Alive().timeout() : opts.timeout;
+    return {type, name, std::move(inputs), std::move(outputs), timeout, async};
+  }
+
+  c10::intrusive_ptr<GroupWork> MakeWork(Name name) {
+    return c10::make_intrusive<GroupWork>(
+        GroupWork::What{.rank = rank_,
+                        .type = name.type,
+                        .title = fmt::format("{}:{}", name_, name.name),
+                        .inputs = std::move(name.inputs),
+                        .outputs = std::move(name.outputs),
+                        .sequence = sequence_++,
+                        .timeout = name.timeout});
+  }
+
+  WorkPointer Coalesce(WorkPointer work) {
+    if (coalescing_) coalescing_->push_back(work);
+    return work;
+  }
+
+  WorkPointer Launch(Name name, Run run) {
+    Group& group = Alive();
+    const bool async = name.async || coalescing_;
+    const auto timeout = name.timeout;
+    const char* operation = name.name;
+    auto work = MakeWork(std::move(name));
+    if (!async) {
+      group.turnstile().RunHere([&] { Carry(group, *work, operation, run, timeout); });
+      return work;
+    }
+    group.turnstile().Submit([this, &group, work, operation, run = std::move(run), timeout,
+                              state = at::ThreadLocalState()]() mutable {
+      const at::ThreadLocalStateGuard as_caller(state);
+      Carry(group, *work, operation, run, timeout);
+    });
+    return Coalesce(work);
+  }
+
+  /// Carries out one operation in its turn, and ends its work.
+  /// \param group  ours, which may be on its way out: group_ does not point to it any more then
+  void Carry(Group& group, GroupWork& work, const char* operation, const Run& run,
+             Milliseconds timeout) {
+    const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
+    auto main = group.Main();
+    if (!main.ok()) return EndWork(work, operation, main.error());
+    try {
+      EndWork(work, operation, run(**main, timeout));
+    } catch (const std::exception& exception) {
+      // The others cannot know that this rank will not go on.
+      (*main)->Abort(fmt::format("{} failed: {}", operation, exception.what()));
+      work.Complete(std::current_exception());
+    }
+  }
+
+  void EndWork(GroupWork& work, const char* operation, const Status& status) {
+    if (status.ok()) return work.Complete(nullptr);
+    last_error_ = status.error().code == Code::kTimeout ? c10d::ErrorType::TIMEOUT
+                                                        : c10d::ErrorType::COMM_ERROR;
+    work.Complete(ToException(status.error(),
+                              fmt::format("ringlet: rank {} of {}: {}", rank_, size_, operation)));
+  }
+
+  WorkPointer ReduceAll(const at::Tensor& tensor, const c10d::AllreduceOptions& opts,
+                        c10d::OpType type) {
+    const Reduction reduction(tensor, opts.reduceOp);
+    return Launch(Named(type, "all_reduce", opts, {tensor}, {tensor}),
+                  [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
+                    const at::Tensor dense = Dense(tensor);
+                    RINGLET_TRY(AllReduce(communicator, dense, dense, reduction, timeout));
+                    Deliver(dense, tensor);
+                    return Ok();
+                  });
+  }
+
+  WorkPointer ReceiveFrom(Tensors& tensors, std::optional<std::uint32_t> from, int tag,
+                          c10d::OpType type) {
+    const at::Tensor tensor = OnlyOne(tensors, "recv");
+    const at::Tensor room = Room(tensor);
+    Alive();
+    const char* name = from ? "recv" : "recvAnySource";
+    auto work = MakeWork(Named(type, name, NoOptions(), tensors, tensors));
+    const auto done = [this, work, room, tensor, name](Status status, std::uint32_t sender) {
+      const at::NoGradGuard no_gradients;
+      if (status.ok()) Deliver(room, tensor);
+      work->set_source(static_cast<int>(sender));
+      EndWork(*work, name, status);
+    };
+    const std::uint64_t number =
+        mail_->Receive({.from = from, .tag = tag, .room = RoomOf(room), .done = done});
+    work->set_withdrawal([this, number] { return mail_ && mail_->Withdraw(number); });
+    return Coalesce(work);
+  }
+
+  void CheckRank(std::int64_t rank, const char* operation) const {
+    TORCH_CHECK(rank >= 0 && rank < size_, "ringlet: ", operation, ": the root rank ", rank,
+                " is not between 0 and ", size_ - 1);
+  }
+  void CheckPeer(int peer, const char* operation) const {
+    TORCH_CHECK(peer >= 0 && peer < size_ && peer != rank_, "ringlet: ", operation, ": rank ", peer,
+                " is not another rank of this group of ", size_);
+  }
+  Tensors ListOfAll(const std::vector<Tensors>& lists, const at::Tensor& model,
+                    const char* operation) const {
+    TORCH_CHECK(lists.size() == 1 && lists.front().size() == static_cast<std::size_t>(size_),
+                "ringlet: ", operation, " takes one list with a tensor for each of the ", size_,
+                " ranks");
+    CheckAlike(lists.front(), model, operation);
+    return lists.front();
+  }
+  static void CheckSame(const Tensors& tensors, const at::Tensor& model, const char* operation) {
+    for (const at::Tensor& tensor : tensors)
+      TORCH_CHECK(tensor.numel() == model.numel(), "ringlet: ", operation,
+                  " takes tensors of one size, not of ", tensor.numel(), " and ", model.numel(),
+                  " elements");
+  }
+  void CheckTimes(const at::Tensor& large, const at::Tensor& small, const char* operation) const {
+    TORCH_CHECK(large.numel() == small.numel() * size_, "ringlet: ", operation, ": ", large.numel(),
+                " elements are not ", size_, " times ", small.numel());
+  }
+  static void CheckPairs(const Tensors& outputs, const Tensors& inputs, const char* operation) {
+    TORCH_CHECK(outputs.size() == inputs.size() && !inputs.empty(), "ringlet: ", operation,
+                " takes as many outputs as inputs, not ", outputs.size(), " and ", inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      CheckTensor(outputs[i], operation);
+      CheckAlike({inputs[i]}, outputs[i], operation);
+    }
+  }
+
+  const c10::intrusive_ptr<c10d::Store> store_;
+  const c10::intrusive_ptr<BackendOptions> options_;
+  const std::string name_;
+  std::unique_ptr<Group> group_;  // null after its end
+  std::unique_ptr<Mail> mail_;
+  std::atomic<std::uint64_t> sequence_{0};
+  std::atomic<c10d::ErrorType> last_error_{c10d::ErrorType::SUCCESS};
+  std::optional<std::vector<WorkPointer>> coalescing_;
+  std::uint64_t barriers_ = 0;
+  std::uint64_t shrinks_ = 0;
+};
+
+}  // namespace ringlet::torch_api

@@ -1,0 +1,70 @@
+// What a process group is, apart from tensors: its seat, its communicator, its turn-taking, its
+// end.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "frontends/torch/formation.hpp"
+#include "frontends/torch/process.hpp"
+#include "frontends/torch/turnstile.hpp"
+
+namespace ringlet::torch_api {
+
+class Group {
+ public:
+  struct Options {
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    std::string name;                          ///< for messages
+    std::chrono::milliseconds timeout{};       ///< of operations that give none
+    std::chrono::milliseconds init_timeout{};  ///< of forming a communicator
+    std::uint32_t ranks_per_root = 128;
+  };
+
+  Group(Options options, std::shared_ptr<KeyStore> store);
+  /// Ends in good order: what was submitted runs to its end first.
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  const Options& options() const { return options_; }
+  KeyStore& store() { return *store_; }
+  Turnstile& turnstile() { return turnstile_; }
+  std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
+  void set_timeout(std::chrono::milliseconds timeout) { timeout_ms_ = timeout.count(); }
+  const Birthplace& birthplace() const { return birthplace_; }
+  std::stop_token ending() const { return ending_.get_token(); }
+
+  /// The communicator of all ranks, formed by the first operation. Only from inside a turn.
+  /// Errors  as Form; then the same error again and again
+  Result<comm::Communicator*> Main();
+  /// Whether an operation has asked for it on this rank. Any thread.
+  bool is_formed() const { return formed_; }
+
+  /// Makes `child` a group of some of this one's ranks whose communicator comes from this one's
+  /// connections, without the store. Called by the ranks of the child, in the same order. Blocks.
+  /// \param ranks  of this group, ascending
+  Status Beget(Group& child, const std::vector<std::uint32_t>& ranks);
+
+  /// Fails what is under way, on all ranks. Any thread.
+  void Abort(const std::string& why);
+
+ private:
+  const Options options_;
+  const std::shared_ptr<KeyStore> store_;  // shared with the pairs' threads
+  const Birthplace birthplace_;
+  std::atomic<std::int64_t> timeout_ms_;
+  std::atomic<bool> formed_{false};
+  std::stop_source ending_;
+  std::mutex mutex_;  // of the two below, which Abort reads
+  std::unique_ptr<comm::Communicator> main_;
+  std::optional<Error> failure_;
+  Turnstile turnstile_;  // its worker uses the rest: it ends first
+};
+
+}  // namespace ringlet::torch_api

@@ -1,0 +1,81 @@
+#include "frontends/torch/group.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "comm/ranks_for_test.hpp"
+#include "frontends/torch/store_for_test.hpp"
+
+namespace ringlet::torch_api {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+Group::Options At(std::uint32_t rank, std::uint32_t size) {
+  return {.rank = rank,
+          .size = size,
+          .name = "test",
+          .timeout = seconds(30),
+          .init_timeout = seconds(30)};
+}
+
+void OnRanks(std::uint32_t size, const std::function<void(Group&)>& body) {
+  const auto store = std::make_shared<MemoryStore>();
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      Group group(At(rank, size), store);
+      body(group);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+Status Sum(Group& group) {
+  Status status = Ok();
+  group.turnstile().RunHere([&] {
+    auto main = group.Main();
+    status = main.ok() ? comm::SumOfRanks(**main, 3) : Status(main.error());
+  });
+  return status;
+}
+
+TEST(Group, FormsWhenItIsFirstNeeded) {
+  OnRanks(2, [](Group& group) {
+    EXPECT_FALSE(group.is_formed());
+    EXPECT_TRUE(Sum(group).ok());
+    EXPECT_TRUE(Sum(group).ok());
+    EXPECT_TRUE(group.is_formed());
+  });
+}
+
+TEST(Group, ChildrenNeedNoStore) {
+  OnRanks(4, [](Group& group) {
+    ASSERT_TRUE(Sum(group).ok());
+    const std::uint32_t rank = group.options().rank;
+    if (rank == 1) return;
+    Group child(At(rank == 0 ? 0 : rank - 1, 3), std::make_shared<MemoryStore>());
+    const Status made = group.Beget(child, {0, 2, 3});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_TRUE(Sum(child).ok());
+  });
+}
+
+TEST(Group, AnAbortedGroupSaysSo) {
+  Group group(At(0, 2), std::make_shared<MemoryStore>());
+  group.Abort("the test wants it");
+  EXPECT_THAT(Sum(group).error().message, HasSubstr("the test wants it"));
+}
+
+TEST(Group, WhatFailedOnceFailsAgainAtOnce) {
+  Group::Options options = At(1, 2);
+  options.init_timeout = std::chrono::milliseconds(1);
+  Group group(options, std::make_shared<MemoryStore>());
+  EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
+  EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
+}
+
+}  // namespace
+}  // namespace ringlet::torch_api

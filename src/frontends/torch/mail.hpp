@@ -1,0 +1,132 @@
+// Messages between two ranks, with tags, received in whatever order and from whomever.
+//
+// Collectives and messages of a group need not come in one order on both sides, so messages have
+// communicators of their own: one of two ranks for each sender and receiver, made when the first
+// message is sent. The sender announces it in the store at the receiver's counter, so that a
+// receiver watches one key, however many ranks may send to it.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "frontends/torch/group.hpp"
+
+namespace ringlet::torch_api {
+
+/// A message that somebody waits for.
+struct Posted {
+  std::optional<std::uint32_t> from;  ///< else from anybody
+  std::int32_t tag = 0;
+  std::span<std::byte> room;  ///< lives until `done`; a message must fill it
+  /// Called once, on a thread of the mail's, with the sender.
+  std::function<void(Status, std::uint32_t from)> done;
+};
+
+/// A communicator of two: the sender's seat is 0, the receiver's 1.
+class Line {
+ public:
+  virtual ~Line() = default;
+  /// Blocks until the bytes may be overwritten.
+  virtual Status Write(View bytes) = 0;
+  /// Blocks until the room is full.
+  virtual Status Read(std::span<std::byte> room) = 0;
+  /// Ends a Write or Read that is under way, at both ends. Any thread.
+  virtual void Abort(const std::string& why) = 0;
+};
+
+/// Forms a line together with the other end. Blocks.
+using MakeLine = std::function<Result<std::shared_ptr<Line>>(
+    const UniqueId& id, std::uint32_t seat, std::chrono::milliseconds operation_timeout,
+    const std::stop_token& abort)>;
+
+/// The messages of one group on one rank. One thread for each peer that it sends to or receives
+/// from.
+class Mail {
+ public:
+  Mail(Group& group, MakeLine make_line);
+  /// Cuts off what is under way.
+  ~Mail();
+  Mail(const Mail&) = delete;
+  Mail& operator=(const Mail&) = delete;
+
+  /// Sends in the background; to one receiver in the order of the calls. `done` is called once,
+  /// when the bytes are no longer needed.
+  void Send(std::uint32_t to, std::int32_t tag, View bytes, std::function<void(Status)> done);
+
+  /// Receives in the background. Messages of one sender and tag are matched in their order.
+  /// The number is for Withdraw.
+  std::uint64_t Receive(Posted posted);
+  /// Takes back what nobody has begun to fill: its `done` will not be called. False: too late.
+  bool Withdraw(std::uint64_t number);
+
+  /// Fails everything that is under way or comes later.
+  void Abort(const std::string& why);
+
+ private:
+  struct Letter {
+    std::int32_t tag = 0;
+    View bytes;
+    std::function<void(Status)> done;
+  };
+  struct Outbox {
+    std::deque<Letter> letters;
+    bool sending = false;  // one that is no longer among them
+    std::shared_ptr<Line> line;
+    std::thread thread;
+  };
+  struct Early {
+    std::int32_t tag = 0;
+    Bytes bytes;
+  };
+  struct Inbox {
+    std::deque<Early> early;  // came before anybody asked for them
+    std::size_t early_bytes = 0;
+    std::shared_ptr<Line> line;
+    bool reading = false;         // a message, or the wait for one
+    std::optional<Error> broken;  // and what is not early will not come
+    std::thread thread;
+  };
+  using PostedList = std::list<std::pair<std::uint64_t, Posted>>;
+  using Lock = std::unique_lock<std::mutex>;
+
+  void RunOutbox(std::uint32_t to);
+  Status SendLetter(std::uint32_t to, const Letter& letter);
+  Result<std::shared_ptr<Line>> Connect(std::uint32_t to);
+
+  void RunReception();
+  bool IsReceptionNeeded() const;
+  Result<bool> ReceiveGuest(std::uint64_t number);
+
+  void RunInbox(std::uint32_t from, const UniqueId& id);
+  bool IsAwaited(std::uint32_t from) const;
+  PostedList::iterator Match(std::uint32_t from, std::int32_t tag);
+  void DeliverEarly(Lock& lock, std::uint32_t from);
+  Status TakeMessage(Lock& lock, std::uint32_t from);
+  /// Whether somebody may send it yet, or has sent it and it lies here.
+  bool MayStillCome(const Posted& posted) const;
+  void Break(Lock& lock, std::uint32_t from, const Error& error);
+  Posted Take(PostedList::iterator it);
+
+  Group& group_;
+  const MakeLine make_line_;
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::stop_source stop_;
+  std::optional<Error> failure_;
+  std::uint64_t next_number_ = 0;
+  PostedList posted_;
+  std::map<std::uint32_t, Outbox> outboxes_;
+  std::map<std::uint32_t, Inbox> inboxes_;
+  std::thread reception_;
+};
+
+}  // namespace ringlet::torch_api

@@ -1,0 +1,86 @@
+// The extension ringlet._C: the one source that includes PyTorch's headers.
+#include <pybind11/chrono.h>
+
+#include "frontends/torch/backend.hpp"
+
+namespace ringlet::torch_api {
+namespace {
+
+Milliseconds Whole(std::chrono::duration<float> seconds) {
+  return std::chrono::ceil<Milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+/// What PyTorch calls for init_process_group and new_group.
+c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& torch_options,
+                                         const py::object& given) {
+  auto options = given.is_none() || !py::isinstance<BackendOptions>(given)
+                     ? c10::make_intrusive<BackendOptions>()
+                     : c10::make_intrusive<BackendOptions>(given.cast<const BackendOptions&>());
+  options->timeout = Whole(torch_options.timeout);
+  options->group_name = torch_options.group_id;
+  options->global_ranks_in_group.assign(torch_options.global_ranks_in_group.begin(),
+                                        torch_options.global_ranks_in_group.end());
+  return c10::make_intrusive<RingletBackend>(torch_options.store, torch_options.group_rank,
+                                             torch_options.group_size, std::move(options));
+}
+
+/// At the end of the program: the groups that nobody destroyed.
+void EndAll() {
+  std::set<RingletBackend*> backends;
+  {
+    const std::lock_guard lock(RingletBackend::Living::The().mutex);
+    backends = RingletBackend::Living::The().backends;
+  }
+  for (RingletBackend* backend : backends) backend->End(true);
+}
+
+c10::intrusive_ptr<BackendOptions> MakeOptions(Milliseconds timeout, Milliseconds init_timeout,
+                                               std::int64_t ranks_per_root) {
+  auto options = c10::make_intrusive<BackendOptions>(timeout);
+  options->init_timeout = init_timeout;
+  options->ranks_per_root = ranks_per_root;
+  return options;
+}
+
+}  // namespace
+}  // namespace ringlet::torch_api
+
+PYBIND11_MODULE(_C, module) {
+  namespace api = ringlet::torch_api;
+  py::module_::import("torch.distributed");
+  const py::object torch_backend =
+      py::module_::import("torch._C._distributed_c10d").attr("Backend");
+
+  py::class_<api::BackendOptions, c10d::Backend::Options, c10::intrusive_ptr<api::BackendOptions>>(
+      module, "Options", "What a Ringlet process group can be told.")
+      .def(py::init(&api::MakeOptions), py::kw_only(), py::arg("timeout") = kBackendDefaultTimeout,
+           py::arg("init_timeout") = api::Milliseconds(0), py::arg("ranks_per_root") = 128)
+      .def_readwrite("init_timeout", &api::BackendOptions::init_timeout)
+      .def_readwrite("ranks_per_root", &api::BackendOptions::ranks_per_root);
+
+  py::class_<api::RingletBackend, c10d::Backend, c10::intrusive_ptr<api::RingletBackend>>(
+      module, "ProcessGroupRinglet", "The backend of a process group on Ringlet's communicators.")
+      .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                       api::Milliseconds timeout, std::string name) {
+             return c10::make_intrusive<api::RingletBackend>(
+                 store, rank, size, c10::make_intrusive<api::BackendOptions>(timeout),
+                 std::move(name));
+           }),
+           py::arg("store"), py::arg("rank"), py::arg("size"),
+           py::arg("timeout") = kBackendDefaultTimeout, py::arg("name") = "ringlet",
+           py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("options",
+                             [](api::RingletBackend& backend) { return backend.options(); })
+      .def(
+          "monitored_barrier",
+          [](api::RingletBackend& backend, api::Milliseconds timeout, bool wait_all_ranks) {
+            c10d::BarrierOptions options;
+            options.timeout = timeout;
+            backend.monitoredBarrier(options, wait_all_ranks);
+          },
+          py::arg("timeout") = c10d::kUnsetTimeout, py::arg("wait_all_ranks") = false,
+          py::call_guard<py::gil_scoped_release>());
+
+  module.def("create", &api::Create, "What PyTorch calls to make a process group.");
+  module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
+}

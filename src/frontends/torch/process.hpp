@@ -1,0 +1,25 @@
+// The process that all groups of this program share.
+#pragma once
+#include <memory>
+
+#include "comm/process.hpp"
+
+namespace ringlet::torch_api {
+
+/// The process behind all groups: made with the first of them, gone with the last, made anew in the
+/// child of a fork. PyTorch has no object that could hold it, so this is a global, as in the C API.
+Result<std::shared_ptr<comm::Process>> SharedProcess();
+
+/// Remembers in which process it was made: the child of a fork has copies of our objects, but not
+/// the threads that serve them, and must leave them alone.
+class Birthplace {
+ public:
+  Birthplace();
+  /// Whether this is still the process where the object was made. Cost  one system call.
+  bool IsHere() const;
+
+ private:
+  int pid_;
+};
+
+}  // namespace ringlet::torch_api

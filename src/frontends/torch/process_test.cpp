@@ -1,0 +1,33 @@
+#include "frontends/torch/process.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ringlet::torch_api {
+namespace {
+
+TEST(SharedProcess, IsOneForAllAndGoesWithTheLast) {
+  auto first = SharedProcess();
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  auto second = SharedProcess();
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(*first, *second);
+  const std::weak_ptr<comm::Process> seen = *first;
+  *first = nullptr;
+  *second = nullptr;
+  EXPECT_TRUE(seen.expired());
+}
+
+TEST(Birthplace, IsElsewhereInTheChildOfAFork) {
+  const Birthplace birthplace;
+  EXPECT_TRUE(birthplace.IsHere());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(birthplace.IsHere() ? 1 : 0);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace ringlet::torch_api

@@ -1,0 +1,155 @@
+// Tensors as the memory that communicators move and reduce. Included by module.cpp only.
+#pragma once
+#include <fmt/format.h>
+#include <torch/extension.h>
+
+#include <torch/csrc/distributed/c10d/Types.hpp>
+
+#include "base/bytes.hpp"
+#include "ringlet/types.hpp"
+
+namespace ringlet::torch_api {
+
+using Tensors = std::vector<at::Tensor>;
+
+/// The tensor with its elements one after the other in memory: itself, if it is so already.
+inline at::Tensor Dense(const at::Tensor& tensor) {
+  if (tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg()) return tensor;
+  return tensor.resolve_conj().resolve_neg().contiguous();
+}
+
+/// Room for the elements of `tensor`, one after the other: itself, if it is so already.
+inline at::Tensor Room(const at::Tensor& tensor) {
+  if (tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg()) return tensor;
+  return at::empty(tensor.sizes(), tensor.options(), at::MemoryFormat::Contiguous);
+}
+
+/// Puts the elements of `from` into `to`, unless they are there.
+inline void Deliver(const at::Tensor& from, const at::Tensor& to) {
+  if (!from.is_same(to)) to.copy_(from.view_as(to));
+}
+
+inline View BytesOf(const at::Tensor& dense) {
+  return View(static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes());
+}
+
+inline std::span<std::byte> RoomOf(const at::Tensor& dense) {
+  return std::span(static_cast<std::byte*>(dense.data_ptr()), dense.nbytes());
+}
+
+/// One tensor for all, where they lie one behind the other in memory: no copies are needed then.
+inline std::optional<at::Tensor> AsOne(const Tensors& tensors) {
+  const at::Tensor& first = tensors.front();
+  std::int64_t elements = 0;
+  for (const at::Tensor& tensor : tensors) {
+    const auto offset = first.storage_offset() + elements;
+    if (!tensor.is_contiguous() || !tensor.is_alias_of(first) || tensor.is_conj() ||
+        tensor.is_neg() || tensor.storage_offset() != offset)
+      return std::nullopt;
+    elements += tensor.numel();
+  }
+  return first.as_strided({elements}, {1}, first.storage_offset());
+}
+
+/// The elements of all tensors, one after the other.
+inline at::Tensor Joined(const Tensors& tensors) {
+  if (auto one = AsOne(tensors)) return *one;
+  Tensors flat;
+  for (const at::Tensor& tensor : tensors) flat.push_back(Dense(tensor).reshape({-1}));
+  return at::cat(flat);
+}
+
+/// Room for the elements of all tensors, one after the other.
+inline at::Tensor JointRoom(const Tensors& tensors) {
+  if (auto one = AsOne(tensors)) return *one;
+  std::int64_t elements = 0;
+  for (const at::Tensor& tensor : tensors) elements += tensor.numel();
+  return at::empty({elements}, tensors.front().options());
+}
+
+/// Hands the elements of `joint` to the tensors, in their order.
+inline void Share(const at::Tensor& joint, const Tensors& tensors) {
+  if (tensors.empty() || joint.is_alias_of(tensors.front())) return;
+  std::int64_t offset = 0;
+  for (const at::Tensor& tensor : tensors) {
+    tensor.copy_(joint.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
+    offset += tensor.numel();
+  }
+}
+
+/// What Ringlet calls the elements; empty where it can only move them, as bytes.
+inline std::optional<DataType> KnownType(at::ScalarType type) {
+  switch (type) {
+    case at::kBool: return DataType::kBool;
+    case at::kChar: return DataType::kInt8;
+    case at::kByte: return DataType::kUint8;
+    case at::kShort: return DataType::kInt16;
+    case at::kInt: return DataType::kInt32;
+    case at::kUInt32: return DataType::kUint32;
+    case at::kLong: return DataType::kInt64;
+    case at::kUInt64: return DataType::kUint64;
+    case at::kHalf: return DataType::kFloat16;
+    case at::kBFloat16: return DataType::kBfloat16;
+    case at::kFloat: return DataType::kFloat32;
+    case at::kDouble: return DataType::kFloat64;
+    case at::kFloat8_e4m3fn: return DataType::kFloat8e4m3;
+    case at::kFloat8_e5m2: return DataType::kFloat8e5m2;
+    default: return std::nullopt;
+  }
+}
+
+/// What the elements are for a reduction.
+inline DataType TypeOf(at::ScalarType type) {
+  const auto known = KnownType(type);
+  TORCH_CHECK(known, "ringlet: tensors of ", type,
+              " can be moved but not reduced; convert them first");
+  return *known;
+}
+
+inline ReduceOp OpOf(const c10d::ReduceOp& op) {
+  switch (op.op_) {
+    case c10d::ReduceOp::SUM: return ReduceOp::kSum;
+    case c10d::ReduceOp::AVG: return ReduceOp::kAvg;
+    case c10d::ReduceOp::PRODUCT: return ReduceOp::kProd;
+    case c10d::ReduceOp::MIN: return ReduceOp::kMin;
+    case c10d::ReduceOp::MAX: return ReduceOp::kMax;
+    case c10d::ReduceOp::BAND: return ReduceOp::kBand;
+    case c10d::ReduceOp::BOR: return ReduceOp::kBor;
+    case c10d::ReduceOp::BXOR: return ReduceOp::kBxor;
+    case c10d::ReduceOp::PREMUL_SUM: return ReduceOp::kPreMulSum;
+    default: TORCH_CHECK(false, "ringlet: reduction ", static_cast<int>(op.op_), " does not exist");
+  }
+}
+
+/// The factor of PREMUL_SUM.
+inline double FactorOf(const c10d::ReduceOp& op) {
+  if (op.op_ != c10d::ReduceOp::PREMUL_SUM) return 1;
+  const auto* supplement = dynamic_cast<const c10d::PreMulSumSupplement*>(op.supplement_.get());
+  TORCH_CHECK(supplement, "ringlet: PREMUL_SUM comes without its factor");
+  if (!supplement->tensor_factor.defined()) return supplement->double_factor;
+  return supplement->tensor_factor.item<double>();
+}
+
+inline void CheckTensor(const at::Tensor& tensor, const char* operation) {
+  TORCH_CHECK(tensor.device().is_cpu(), "ringlet: ", operation, " takes CPU tensors, not one on ",
+              tensor.device());
+  TORCH_CHECK(tensor.layout() == at::kStrided, "ringlet: ", operation,
+              " takes dense tensors, not one of layout ", tensor.layout());
+}
+
+inline const at::Tensor& OnlyOne(const Tensors& tensors, const char* operation) {
+  TORCH_CHECK(tensors.size() == 1, "ringlet: ", operation, " takes one tensor, not ",
+              tensors.size());
+  CheckTensor(tensors.front(), operation);
+  return tensors.front();
+}
+
+inline void CheckAlike(const Tensors& tensors, const at::Tensor& model, const char* operation) {
+  for (const at::Tensor& tensor : tensors) {
+    CheckTensor(tensor, operation);
+    TORCH_CHECK(tensor.scalar_type() == model.scalar_type(), "ringlet: ", operation,
+                " was given tensors of ", tensor.scalar_type(), " and of ", model.scalar_type());
+  }
+}
+
+}  // namespace ringlet::torch_api

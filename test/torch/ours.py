@@ -1,0 +1,445 @@
+"""What PyTorch's suite does not touch: types, layouts, splits, tags, errors, ends, forks.
+
+    python ours.py [-v] [Ranks.test_name ...]
+
+Each test runs on some ranks, forked from this process, and fails if one of them does.
+"""
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+import traceback
+import unittest
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+import ringlet
+
+TYPES = [
+    torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
+    torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128,
+    torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz,
+    torch.uint16, torch.uint32, torch.uint64,
+]
+
+
+def _child(body, rank, size, file, timeout, pipe):
+    try:
+        torch.set_num_threads(1)
+        dist.init_process_group(
+            "ringlet", init_method=f"file://{file}", rank=rank, world_size=size, timeout=timeout
+        )
+        body(rank, size)
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        pipe.send(None)
+    except BaseException:
+        pipe.send(traceback.format_exc())
+    finally:
+        pipe.close()
+
+
+def on_ranks(size, body, timeout=timedelta(seconds=60), may_die=()):
+    context = multiprocessing.get_context("fork")
+    with tempfile.TemporaryDirectory() as folder:
+        children = []
+        for rank in range(size):
+            ours, theirs = context.Pipe(duplex=False)
+            child = context.Process(
+                target=_child, args=(body, rank, size, folder + "/store", timeout, theirs)
+            )
+            child.start()
+            theirs.close()
+            children.append((child, ours))
+        failures = []
+        for rank, (child, pipe) in enumerate(children):
+            try:
+                failure = pipe.recv() if pipe.poll(100) else "no answer after 100 s"
+            except EOFError:
+                failure = None if rank in may_die else "died"
+            if failure:
+                failures.append(f"rank {rank}: {failure}")
+            child.join(20 if not failure else 1)
+            if child.is_alive():
+                failures.append(f"rank {rank} does not end")
+                child.kill()
+        if failures:
+            raise AssertionError("\n".join(failures))
+
+
+def values(type_, count, seed):
+    """Elements of any type, reproducible."""
+    generator = torch.Generator().manual_seed(seed)
+    small = torch.randint(0, 2 if type_ == torch.bool else 100, (count,), generator=generator)
+    if type_ in (torch.uint16, torch.uint32, torch.uint64) or "float8" in str(type_):
+        return small.to(torch.uint8).repeat_interleave(type_.itemsize).view(type_)
+    return small.to(type_)
+
+
+def same(a, b):
+    return a.shape == b.shape and torch.equal(
+        a.contiguous().view(-1).view(torch.uint8), b.contiguous().view(-1).view(torch.uint8)
+    )
+
+
+class Ranks(unittest.TestCase):
+    def test_every_type_moves(self):
+        def body(rank, size):
+            for type_ in TYPES:
+                mine = [values(type_, 7, 10 * r + 1) for r in range(size)]
+                got = mine[rank].clone()
+                dist.broadcast(got, 1)
+                assert same(got, mine[1]), f"broadcast of {type_}"
+                into = torch.empty(7 * size, dtype=type_)
+                dist.all_gather_into_tensor(into, mine[rank])
+                assert all(same(into[7 * r:7 * r + 7], mine[r]) for r in range(size)), type_
+                lists = [torch.empty(7, dtype=type_) for _ in range(size)]
+                dist.all_gather(lists, mine[rank])
+                assert all(same(a, b) for a, b in zip(lists, mine)), f"all_gather of {type_}"
+                dist.gather(mine[rank], lists if rank == 0 else None, 0)
+                got = torch.empty(7, dtype=type_)
+                dist.scatter(got, mine if rank == 2 else None, 2)
+                assert same(got, mine[rank]), f"scatter of {type_}"
+                dist.all_to_all(lists, [mine[rank]] * size)
+                assert all(same(a, b) for a, b in zip(lists, mine)), f"all_to_all of {type_}"
+                if rank == 0:
+                    dist.send(mine[0], 1)
+                elif rank == 1:
+                    dist.recv(got, 0)
+                    assert same(got, mine[0]), f"send of {type_}"
+
+        on_ranks(3, body)
+
+    def test_every_reduction_of_every_type(self):
+        ops = dist.ReduceOp
+        floats = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+        integers = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+
+        def body(rank, size):
+            for type_ in floats + integers:
+                mine = [(values(type_, 33, 5 + r) % 4).to(type_) for r in range(size)]
+                for op, want in (
+                    (ops.SUM, mine[0] + mine[1] + mine[2]),
+                    (ops.PRODUCT, mine[0] * mine[1] * mine[2]),
+                    (ops.MIN, torch.minimum(torch.minimum(mine[0], mine[1]), mine[2])),
+                    (ops.MAX, torch.maximum(torch.maximum(mine[0], mine[1]), mine[2])),
+                ):
+                    got = mine[rank].clone()
+                    dist.all_reduce(got, op)
+                    torch.testing.assert_close(got, want.to(type_), msg=f"{op} of {type_}")
+                if type_ in integers:
+                    for op, want in (
+                        (ops.BAND, mine[0] & mine[1] & mine[2]),
+                        (ops.BOR, mine[0] | mine[1] | mine[2]),
+                        (ops.BXOR, mine[0] ^ mine[1] ^ mine[2]),
+                    ):
+                        got = mine[rank].clone()
+                        dist.all_reduce(got, op)
+                        assert torch.equal(got, want), f"{op} of {type_}"
+                else:
+                    got = mine[rank].clone()
+                    dist.all_reduce(got, ops.AVG)
+                    want = (mine[0].double() + mine[1].double() + mine[2].double()) / 3
+                    torch.testing.assert_close(got, want.to(type_), rtol=1e-2, atol=1e-2)
+            yes_no = [torch.tensor([True, False, r == 1]) for r in range(size)]
+            for op, want in ((ops.SUM, [True, False, True]), (ops.PRODUCT, [True, False, False]),
+                             (ops.BAND, [True, False, False]), (ops.BOR, [True, False, True])):
+                got = yes_no[rank].clone()
+                dist.all_reduce(got, op)
+                assert got.tolist() == want, f"{op} of bool: {got}"
+            got = torch.full((5,), complex(rank, 1))
+            dist.all_reduce(got)
+            assert torch.equal(got, torch.full((5,), complex(3, 3)))
+
+        on_ranks(3, body)
+
+    def test_what_does_not_exist_is_refused_and_nothing_breaks(self):
+        def body(rank, size):
+            for tensor, op in (
+                (torch.zeros(3), dist.ReduceOp.BAND),
+                (torch.zeros(3, dtype=torch.complex64), dist.ReduceOp.MAX),
+                (torch.zeros(3, dtype=torch.float8_e5m2fnuz), dist.ReduceOp.SUM),
+            ):
+                try:
+                    dist.all_reduce(tensor, op)
+                except (RuntimeError, ValueError):
+                    continue
+                raise AssertionError(f"{op} of {tensor.dtype} was done")
+            one = torch.ones(1)
+            dist.all_reduce(one)
+            assert one.item() == size
+
+        on_ranks(2, body)
+
+    def test_layouts_and_nothing_at_all(self):
+        def body(rank, size):
+            whole = torch.zeros(4, 6)
+            column = whole[:, 1]
+            column += rank + 1
+            dist.all_reduce(column)
+            assert column.tolist() == [3.0] * 4 and whole.sum() == 12
+            turned = torch.arange(6.0).view(2, 3).t()
+            dist.broadcast(turned, 0)
+            assert torch.equal(turned, torch.arange(6.0).view(2, 3).t())
+            empty = torch.empty(0, 3)
+            dist.all_reduce(empty)
+            into = torch.empty(0)
+            dist.all_gather_into_tensor(into, torch.empty(0))
+            dist.all_to_all_single(torch.empty(0), torch.empty(0))
+            if rank == 0:
+                dist.send(torch.empty(0), 1)
+            else:
+                dist.recv(torch.empty(0), 0)
+            parameter = torch.nn.Parameter(torch.ones(3, 2).t())
+            dist.all_reduce(parameter.data)
+            in_place = torch.full((2 * size,), -1.0)
+            part = in_place[2 * rank:2 * rank + 2]
+            part.fill_(rank)
+            dist.all_gather_into_tensor(in_place, part)
+            assert in_place.tolist() == [0, 0, 1, 1]
+
+        on_ranks(2, body)
+
+    def test_unequal_parts(self):
+        def body(rank, size):
+            lists = [torch.empty(r + 1) for r in range(size)]
+            dist.all_gather(lists, torch.full((rank + 1,), float(rank)))
+            assert all(torch.equal(t, torch.full((r + 1,), float(r))) for r, t in enumerate(lists))
+            mine = torch.empty(rank + 1)
+            dist.reduce_scatter(mine, [torch.ones(r + 1) for r in range(size)])
+            assert torch.equal(mine, torch.full((rank + 1,), float(size)))
+            # rank r sends s + 1 rows to rank s
+            sends = torch.full((6, 2), float(rank))
+            got = torch.empty((rank + 1) * 3, 2)
+            dist.all_to_all_single(got, sends, [rank + 1] * 3, [1, 2, 3])
+            want = torch.arange(3.0).repeat_interleave(rank + 1).view(-1, 1).expand(-1, 2)
+            assert torch.equal(got, want)
+
+        on_ranks(3, body)
+
+    def test_tags_and_anybody(self):
+        def body(rank, size):
+            if rank > 0:
+                works = [dist.isend(torch.tensor([rank * 10.0 + t]), 0, tag=t) for t in range(3)]
+                for work in works:
+                    work.wait()
+                return
+            for tag in (2, 0, 1):
+                seen = set()
+                for _ in range(size - 1):
+                    got = torch.zeros(1)
+                    source = dist.recv(got, tag=tag)
+                    assert got.item() == source * 10 + tag
+                    seen.add(source)
+                assert seen == {1, 2, 3}
+
+        on_ranks(4, body)
+
+    def test_messages_and_collectives_need_no_common_order(self):
+        def body(rank, size):
+            if rank == 0:
+                dist.all_reduce(torch.ones(4))
+                dist.send(torch.tensor([7.0]), 1)
+            else:
+                got = torch.zeros(1)
+                message = dist.irecv(got, 0)
+                dist.all_reduce(torch.ones(4))
+                message.wait()
+                assert got.item() == 7
+
+        on_ranks(2, body)
+
+    def test_a_sent_message_survives_its_sender(self):
+        def body(rank, size):
+            if rank == 0:
+                dist.send(torch.arange(1000.0), 1)
+            else:
+                time.sleep(1)
+                got = torch.empty(1000)
+                dist.recv(got, 0)
+                assert torch.equal(got, torch.arange(1000.0))
+
+        on_ranks(2, body)
+
+    def test_many_at_once(self):
+        def body(rank, size):
+            tensors = [torch.full((n,), float(rank)) for n in (1, 100, 10000, 5)] * 10
+            works = [dist.all_reduce(t, async_op=True) for t in tensors]
+            now = torch.ones(1)
+            dist.all_reduce(now)
+            assert now.item() == size and all(w.is_completed() for w in works), "in their order"
+            futures = [w.get_future() for w in works]
+            assert all(f.wait()[0].sum() == t.sum() for f, t in zip(futures, tensors))
+            later = dist.all_reduce(torch.ones(2), async_op=True).get_future()
+            assert later.then(lambda f: f.value()[0].sum().item()).wait() == 2 * size
+
+        on_ranks(2, body)
+
+    def test_batches_of_messages_and_coalesced(self):
+        def body(rank, size):
+            right, left = (rank + 1) % size, (rank - 1) % size
+            got = torch.zeros(3)
+            ops = [dist.P2POp(dist.isend, torch.full((3,), float(rank)), right),
+                   dist.P2POp(dist.irecv, got, left)]
+            for work in dist.batch_isend_irecv(ops):
+                work.wait()
+            assert torch.equal(got, torch.full((3,), float(left)))
+            a, b = torch.ones(3), torch.ones(2)
+            with dist._coalescing_manager():
+                dist.all_reduce(a)
+                dist.all_reduce(b)
+            assert a.tolist() == [size] * 3 and b.tolist() == [size] * 2
+
+        on_ranks(3, body)
+
+    def test_who_is_gone_is_named(self):
+        def body(rank, size):
+            dist.all_reduce(torch.ones(1))
+            if rank == 1:
+                os._exit(3)
+            try:
+                dist.all_reduce(torch.ones(1 << 20))
+            except RuntimeError as error:
+                assert "rank 1" in str(error), error
+            else:
+                raise AssertionError("an all_reduce without rank 1 succeeded")
+
+        on_ranks(3, body, may_die=(1,))
+
+    def test_deadlines(self):
+        def body(rank, size):
+            dist.all_reduce(torch.ones(1))
+            if rank == 0:
+                got = torch.zeros(1)
+                begin = time.monotonic()
+                try:
+                    dist.irecv(got, 1).wait(timedelta(milliseconds=200))
+                except RuntimeError as error:
+                    assert "Timed out" in str(error), error
+                else:
+                    raise AssertionError("nobody sent")
+                assert time.monotonic() - begin < 30
+                try:
+                    dist.barrier(timeout=timedelta(milliseconds=200))
+                except RuntimeError as error:
+                    assert "Timed out" in str(error) and "rank 1" in str(error), error
+                else:
+                    raise AssertionError("a barrier of one")
+            else:
+                time.sleep(1.5)
+
+        on_ranks(2, body)
+
+    def test_monitored_barrier_names_the_missing(self):
+        def body(rank, size):
+            ringlet.monitored_barrier(timeout=timedelta(seconds=30))
+            if rank == 2:
+                return
+            try:
+                ringlet.monitored_barrier(timeout=timedelta(milliseconds=300))
+            except RuntimeError as error:
+                assert "Rank 2 failed to pass monitoredBarrier" in str(error), error
+            else:
+                raise AssertionError("rank 2 was there?")
+
+        on_ranks(3, body)
+
+    def test_groups(self):
+        def body(rank, size):
+            evens, odds = dist.new_group([0, 2]), dist.new_group([1, 3])
+            mine = evens if rank % 2 == 0 else odds
+            got = torch.tensor([float(rank)])
+            dist.all_reduce(got, group=mine)
+            assert got.item() == (2 if rank % 2 == 0 else 4)
+            backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+            assert backend.name() == "ringlet"
+            dist.all_reduce(torch.ones(1))
+            # dist.split_group asks for an accelerator; what it calls does not.
+            ranks = [0, 1] if rank < 2 else [2, 3]
+            half = dist.group.WORLD.split_group(ranks, timedelta(seconds=30), None, f"half{ranks}")
+            got = torch.tensor([float(rank)])
+            half.allreduce([got]).wait()
+            assert got.item() == (1 if rank < 2 else 5)
+
+        on_ranks(4, body)
+
+    def test_options(self):
+        def body(rank, size):
+            options = ringlet.Options(init_timeout=timedelta(seconds=9), ranks_per_root=1)
+            group = dist.new_group([0, 1, 2], pg_options=options)
+            dist.all_reduce(torch.ones(1), group=group)
+            assert options.ranks_per_root == 1
+            assert dist.group.WORLD._get_backend(torch.device("cpu")).options.backend == "ringlet"
+
+        on_ranks(3, body)
+
+    def test_sparse(self):
+        def body(rank, size):
+            mine = torch.sparse_coo_tensor([[0, rank + 1]], [[1.0, 2.0]] * 2, (4, 2))
+            dist.all_reduce(mine)
+            want = torch.zeros(4, 2)
+            want[0] += torch.tensor([2.0, 4.0])
+            want[1] += torch.tensor([1.0, 2.0])
+            want[2] += torch.tensor([1.0, 2.0])
+            assert torch.equal(mine.to_dense(), want), mine
+
+        on_ranks(2, body)
+
+    def test_children_of_a_fork_do_no_harm(self):
+        def body(rank, size):
+            dist.all_reduce(torch.ones(1))
+            data = torch.utils.data.TensorDataset(torch.arange(8.0))
+            for _ in range(2):
+                loader = torch.utils.data.DataLoader(data, num_workers=2)
+                assert sum(x.item() for x, in loader) == 28
+                dist.all_reduce(torch.ones(1))
+            child = os.fork()
+            if child == 0:
+                try:
+                    dist.all_reduce(torch.ones(1))
+                except RuntimeError as error:
+                    os._exit(0 if "forked" in str(error) else 2)
+                os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+            dist.all_reduce(torch.ones(1))
+
+        on_ranks(2, body)
+
+    def test_ends_in_any_order(self):
+        program = (
+            "import os, sys, torch, torch.distributed as dist\n"
+            "dist.init_process_group('ringlet', init_method='file://' + sys.argv[1],"
+            " rank=int(sys.argv[2]), world_size=2)\n"
+            "t = torch.ones(1); dist.all_reduce(t)\n"
+            "if sys.argv[3] == 'pending' and sys.argv[2] == '0':\n"
+            "    w = dist.all_reduce(t, async_op=True)\n"
+            "print('end')\n"
+        )
+        import subprocess
+
+        for how in ("quiet", "pending"):
+            with tempfile.TemporaryDirectory() as folder:
+                children = [
+                    subprocess.Popen([sys.executable, "-c", program, folder + "/store", str(r), how],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                    for r in range(2)
+                ]
+                for child in children:
+                    out, err = child.communicate(timeout=60)
+                    self.assertEqual((child.returncode, out), (0, "end\n"), err)
+
+    def test_profiler(self):
+        def body(rank, size):
+            with torch.autograd.profiler.profile(record_shapes=True) as profile:
+                dist.all_reduce(torch.ones(3, 4))
+            events = [e for e in profile.function_events if e.name == "ringlet:all_reduce"]
+            assert len(events) == 1 and events[0].input_shapes == [[3, 4]], events
+
+        on_ranks(2, body)
+
+
+if __name__ == "__main__":
+    unittest.main()
