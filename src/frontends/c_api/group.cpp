@@ -53,7 +53,7 @@ Status SubmitInit(InitJob job) {
 }
 
 Status SubmitCall(comm::GroupedCall call) {
-  if (group.depth == 0) return call.communicator->AllReduce(call.call);
+  if (group.depth == 0) return call.communicator->Run(call.work);
   group.calls.push_back(std::move(call));
   return Ok();
 }

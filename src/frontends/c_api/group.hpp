@@ -6,6 +6,7 @@
 
 #include "comm/establish.hpp"
 #include "comm/group.hpp"
+#include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/handles.hpp"
 
 namespace ringlet::c_api {
@@ -27,5 +28,15 @@ void StartGroup();
 Status EndGroup();
 /// A call inside the open group was refused: the group will not run.
 void SpoilGroup(const Error& error);
+
+/// A call that is refused inside a group must keep the group from running without it.
+template <typename Body>
+ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
+  return Guard(function, [&]() -> Status {
+    Status status = body();
+    if (!status.ok()) SpoilGroup(status.error());
+    return status;
+  });
+}
 
 }  // namespace ringlet::c_api

@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "frontends/c_api/red_op.hpp"
+
 namespace ringlet::c_api {
 namespace {
 
@@ -99,6 +101,7 @@ Result<std::shared_ptr<comm::Communicator>> Take(ncclComm_t handle) {
   if (it == registry.entries.end()) return Unknown(handle);
   std::shared_ptr<comm::Communicator> communicator = std::move(it->second.communicator);
   registry.entries.erase(it);
+  ForgetRedOps(*communicator);
   return communicator;
 }
 

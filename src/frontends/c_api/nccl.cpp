@@ -80,6 +80,7 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
     config.rank = static_cast<std::uint32_t>(i);
     config.size = static_cast<std::uint32_t>(ndev);
     config.device = static_cast<std::uint32_t>(devlist ? devlist[i] : i);
+    config.names_device = true;
     RINGLET_TRY(SubmitEstablish(process, config, &comms[i]));
   }
   return EndGroup();
@@ -130,51 +131,6 @@ Status ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_t* out
                        return comm::Shrink(*parent, ranks, abort);
                      },
                      out});
-}
-
-Status CheckTypes(ncclDataType_t type, ncclRedOp_t op) {
-  const int type_number = static_cast<int>(type), op_number = static_cast<int>(op);
-  if (type_number < 0 || type_number >= static_cast<int>(kDataTypes))
-    return Error{Code::kInvalidArgument, fmt::format("data type {} does not exist", type_number)};
-  if (op_number < 0 || op_number >= static_cast<int>(kReduceOps))
-    return Error{Code::kInvalidArgument, fmt::format("reduction {} does not exist", op_number)};
-  return Ok();
-}
-
-Status RequireNullStream(cudaStream_t stream) {
-  if (!stream) return Ok();
-  return Error{Code::kUnsupported,
-               "streams are not implemented yet: pass NULL, the call completes before it returns"};
-}
-
-Status AllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                 ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  RINGLET_TRY_ASSIGN(auto communicator, FindActive(comm));
-  RINGLET_TRY(CheckTypes(type, op));
-  RINGLET_TRY(RequireNullStream(stream));
-  if (count > 0) RINGLET_TRY(RequireNonNull(send, "sendbuff"));
-  if (count > 0) RINGLET_TRY(RequireNonNull(receive, "recvbuff"));
-  comm::Call call;
-  call.type = static_cast<DataType>(type);
-  call.op = static_cast<ReduceOp>(op);
-  call.count = count;
-  if (count > SIZE_MAX / 2 / SizeOf(call.type))
-    return Error{Code::kInvalidArgument,
-                 fmt::format("a count of {} is larger than any memory", count)};
-  const std::size_t bytes = count * SizeOf(call.type);
-  call.input = View(static_cast<const std::byte*>(send), bytes);
-  call.output = std::span(static_cast<std::byte*>(receive), bytes);
-  return SubmitCall({std::move(communicator), call});
-}
-
-// A call that is refused inside a group must keep the group from running without it.
-template <typename Body>
-ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
-  return Guard(function, [&]() -> Status {
-    Status status = body();
-    if (!status.ok()) SpoilGroup(status.error());
-    return status;
-  });
 }
 
 template <typename T, typename Get>
@@ -332,14 +288,6 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   });
 }
 
-ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
-                           ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
-                           cudaStream_t stream) {
-  return api::GuardInGroup("ncclAllReduce", [&] {
-    return api::AllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream);
-  });
-}
-
 ncclResult_t ncclGroupStart(void) {
   api::StartGroup();
   return ncclSuccess;
@@ -370,7 +318,6 @@ RINGLET_TWIN(ncclCommGetAsyncError);
 RINGLET_TWIN(ncclCommCount);
 RINGLET_TWIN(ncclCommCuDevice);
 RINGLET_TWIN(ncclCommUserRank);
-RINGLET_TWIN(ncclAllReduce);
 RINGLET_TWIN(ncclGroupStart);
 RINGLET_TWIN(ncclGroupEnd);
 #undef RINGLET_TWIN

@@ -276,9 +276,8 @@ TEST(Nccl, TheProfilingTwinsAreTheSameFunctions) {
 
 TEST(Nccl, WhatIsNotThereYetSaysSo) {
   const auto comms = InitAll(1);
-  float data = 1;
-  EXPECT_EQ(ncclBroadcast(&data, &data, 1, ncclFloat, 0, comms[0], nullptr), ncclInvalidUsage);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ncclBroadcast is not implemented yet"));
+  EXPECT_EQ(ncclGroupSimulateEnd(nullptr), ncclInvalidUsage);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ncclGroupSimulateEnd is not implemented yet"));
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   ncclUniqueId id;
@@ -291,6 +290,107 @@ TEST(Nccl, WhatIsNotThereYetSaysSo) {
   EXPECT_EQ(ncclCommInitRankConfig(&other, 1, id, 0, &config), ncclSuccess);
   EXPECT_EQ(ncclCommDestroy(other), ncclSuccess);
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+// ---- The other collectives, by one thread that has all ranks
+// -------------------------------------
+
+class Collectives : public testing::Test {
+ protected:
+  static constexpr int kRanks = 3;
+  using Numbers = std::vector<std::int32_t>;
+
+  void TearDown() override {
+    for (ncclComm_t comm : comms_) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  }
+
+  /// Calls `call` for each rank in one group, between `in_` and `out_`.
+  template <typename Call>
+  void OnEach(Call call) {
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const auto i = static_cast<std::size_t>(rank);
+      EXPECT_EQ(call(in_[i].data(), out_[i].data(), comms_[i]), ncclSuccess)
+          << ncclGetLastError(nullptr);
+    }
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  }
+
+  std::vector<ncclComm_t> comms_ = InitAll(kRanks);
+  // Two elements for each rank: rank r has 10 r, 10 r + 1, ...
+  std::vector<Numbers> in_{{0, 1, 2, 3, 4, 5}, {10, 11, 12, 13, 14, 15}, {20, 21, 22, 23, 24, 25}};
+  std::vector<Numbers> out_{kRanks, Numbers(6, -1)};
+};
+
+TEST_F(Collectives, MoveAndReduceWhatNcclSays) {
+  OnEach([](auto* in, auto* out, ncclComm_t comm) {
+    return ncclReduce(in, out, 2, ncclInt32, ncclSum, 1, comm, nullptr);
+  });
+  EXPECT_EQ(out_[1], (Numbers{30, 33, -1, -1, -1, -1}));
+  EXPECT_EQ(out_[0], Numbers(6, -1));
+  OnEach([](auto* in, auto* out, ncclComm_t comm) {
+    return ncclBroadcast(in, out, 2, ncclInt32, 2, comm, nullptr);
+  });
+  EXPECT_EQ(out_[0], (Numbers{20, 21, -1, -1, -1, -1}));
+  OnEach([](auto*, auto* out, ncclComm_t comm) {
+    return ncclBcast(out, 6, ncclInt32, 0, comm, nullptr);
+  });
+  EXPECT_EQ(out_[2], (Numbers{20, 21, -1, -1, -1, -1}));
+  OnEach([](auto* in, auto* out, ncclComm_t comm) {
+    return ncclAllGather(in, out, 2, ncclInt32, comm, nullptr);
+  });
+  for (const Numbers& out : out_) EXPECT_EQ(out, (Numbers{0, 1, 10, 11, 20, 21}));
+  OnEach([](auto* in, auto* out, ncclComm_t comm) {
+    return ncclReduceScatter(in, out, 2, ncclInt32, ncclMax, comm, nullptr);
+  });
+  EXPECT_EQ(out_[1], (Numbers{22, 23, 10, 11, 20, 21}));
+  OnEach([](auto* in, auto* out, ncclComm_t comm) {
+    return ncclAlltoAll(in, out, 2, ncclInt32, comm, nullptr);
+  });
+  EXPECT_EQ(out_[1], (Numbers{2, 3, 12, 13, 22, 23}));
+  OnEach([](auto* in, auto* out, ncclComm_t comm) {
+    return ncclScatter(in, out, 2, ncclInt32, 2, comm, nullptr);
+  });
+  EXPECT_EQ(out_[1], (Numbers{22, 23, 12, 13, 22, 23}));
+  OnEach([](auto* in, auto* out, ncclComm_t comm) {
+    return ncclGather(in, out, 2, ncclInt32, 0, comm, nullptr);
+  });
+  EXPECT_EQ(out_[0], (Numbers{0, 1, 10, 11, 20, 21}));
+}
+
+TEST_F(Collectives, SendsAndReceivesOfAGroupFindEachOther) {
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    const int next = (rank + 1) % kRanks, previous = (rank + 2) % kRanks;
+    EXPECT_EQ(ncclRecv(out_[i].data(), 6, ncclInt32, previous, comms_[i], nullptr), ncclSuccess);
+    EXPECT_EQ(ncclSend(in_[i].data(), 6, ncclInt32, next, comms_[i], nullptr), ncclSuccess);
+  }
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  EXPECT_EQ(out_[0], in_[2]);
+  EXPECT_EQ(out_[1], in_[0]);
+}
+
+TEST_F(Collectives, PreMultipliedSumsHaveAScalarForEachRank) {
+  ncclRedOp_t ops[kRanks];
+  for (int rank = 0; rank < kRanks; ++rank) {
+    std::int32_t scalar = rank + 1;
+    ASSERT_EQ(ncclRedOpCreatePreMulSum(&ops[rank], &scalar, ncclInt32, ncclScalarHostImmediate,
+                                       comms_[static_cast<std::size_t>(rank)]),
+              ncclSuccess);
+  }
+  int next = 0;
+  OnEach([&](auto* in, auto* out, ncclComm_t comm) {
+    return ncclAllReduce(in, out, 2, ncclInt32, ops[next++], comm, nullptr);
+  });
+  EXPECT_EQ(out_[0], (Numbers{80, 86, -1, -1, -1, -1}));
+  float number = 0;
+  EXPECT_EQ(ncclAllReduce(&number, &number, 1, ncclFloat, ops[0], comms_[0], nullptr),
+            ncclInvalidArgument);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("elements of int32, not float"));
+  EXPECT_EQ(ncclRedOpDestroy(ops[0], comms_[0]), ncclSuccess);
+  EXPECT_EQ(ncclRedOpDestroy(ops[0], comms_[0]), ncclInvalidArgument);
+  EXPECT_EQ(ncclRedOpDestroy(ncclSum, comms_[0]), ncclInvalidArgument);
 }
 
 }  // namespace

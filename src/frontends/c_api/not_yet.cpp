@@ -33,25 +33,6 @@ RINGLET_NOT_YET(ncclCommRegister, const ncclComm_t, void*, size_t, void**);
 RINGLET_NOT_YET(ncclCommDeregister, const ncclComm_t, void*);
 RINGLET_NOT_YET(ncclCommWindowRegister, ncclComm_t, void*, size_t, ncclWindow_t*, int);
 RINGLET_NOT_YET(ncclCommWindowDeregister, ncclComm_t, ncclWindow_t);
-RINGLET_NOT_YET(ncclRedOpCreatePreMulSum, ncclRedOp_t*, void*, ncclDataType_t,
-                ncclScalarResidence_t, ncclComm_t);
-RINGLET_NOT_YET(ncclRedOpDestroy, ncclRedOp_t, ncclComm_t);
-RINGLET_NOT_YET(ncclReduce, const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int,
-                ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclBcast, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclBroadcast, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
-                cudaStream_t);
-RINGLET_NOT_YET(ncclReduceScatter, const void*, void*, size_t, ncclDataType_t, ncclRedOp_t,
-                ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclAllGather, const void*, void*, size_t, ncclDataType_t, ncclComm_t,
-                cudaStream_t);
-RINGLET_NOT_YET(ncclAlltoAll, const void*, void*, size_t, ncclDataType_t, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclGather, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
-                cudaStream_t);
-RINGLET_NOT_YET(ncclScatter, const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
-                cudaStream_t);
-RINGLET_NOT_YET(ncclSend, const void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
-RINGLET_NOT_YET(ncclRecv, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
 RINGLET_NOT_YET(ncclGroupSimulateEnd, ncclSimInfo_t*);
 
 #undef RINGLET_NOT_YET

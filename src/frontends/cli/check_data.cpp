@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kValueMax = 100;
 
 bool IsUnsigned(DataType type) {
-  return type == DataType::kUint8 || type == DataType::kUint32 || type == DataType::kUint64;
+  return type == DataType::kBool || type == DataType::kUint8 || type == DataType::kUint32 ||
+         type == DataType::kUint64;
 }
 
 // A number that differs between ranks and elements in no simple way.
@@ -62,10 +63,14 @@ Total Expected(const CheckShape& shape, std::size_t index) {
     const std::int64_t value = InputValue(shape, Rank{rank}, index);
     switch (shape.op) {
       case ReduceOp::kSum:
-      case ReduceOp::kAvg: total += value; break;
+      case ReduceOp::kAvg:
+      case ReduceOp::kPreMulSum: total += value; break;
       case ReduceOp::kProd: total *= value; break;
       case ReduceOp::kMax: total = std::max(total, value); break;
       case ReduceOp::kMin: total = std::min(total, value); break;
+      case ReduceOp::kBand: total &= value; break;
+      case ReduceOp::kBor: total |= value; break;
+      case ReduceOp::kBxor: total ^= value; break;
     }
   }
   return {total, shape.op == ReduceOp::kAvg ? shape.ranks : 1};
@@ -83,6 +88,8 @@ void Store(DataType type, Total total, std::byte* out) {
   switch (type) {
     case DataType::kInt8: return Store(static_cast<std::int8_t>(whole), out);
     case DataType::kUint8: return Store(static_cast<std::uint8_t>(whole), out);
+    case DataType::kBool: return Store(static_cast<std::uint8_t>(whole != 0), out);
+    case DataType::kInt16: return Store(static_cast<std::int16_t>(whole), out);
     case DataType::kInt32: return Store(static_cast<std::int32_t>(whole), out);
     case DataType::kUint32: return Store(static_cast<std::uint32_t>(whole), out);
     case DataType::kInt64: return Store(whole, out);
@@ -128,7 +135,9 @@ std::uint64_t CountDifferent(DataType type, View period, View data) {
 
 std::int64_t LargestExact(DataType type) {
   switch (type) {
+    case DataType::kBool: return 1;
     case DataType::kInt8: return 127;
+    case DataType::kInt16: return 32767;
     case DataType::kUint8: return 255;
     case DataType::kFloat16: return 1 << 11;
     case DataType::kBfloat16: return 1 << 8;
@@ -142,10 +151,14 @@ std::int64_t LargestExact(DataType type) {
 std::int64_t InputValue(const CheckShape& shape, Rank rank, std::size_t index) {
   switch (shape.op) {
     case ReduceOp::kSum:
-    case ReduceOp::kAvg: return Summand(shape, rank, index);
+    case ReduceOp::kAvg:
+    case ReduceOp::kPreMulSum: return Summand(shape, rank, index);
     case ReduceOp::kProd: return Factor(shape, rank, index);
     case ReduceOp::kMax:
-    case ReduceOp::kMin: return Contestant(shape, rank, index);
+    case ReduceOp::kMin:
+    case ReduceOp::kBand:
+    case ReduceOp::kBor:
+    case ReduceOp::kBxor: return Contestant(shape, rank, index);
   }
   return 0;
 }

@@ -1,5 +1,7 @@
 // A picture as a value: boxes, lines and words; and the same as SVG. Pure.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,8 @@ enum class Paint {
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
   Paint paint = Paint::kHost;
-  std::string title = {};  ///< shown when the pointer rests on it
+  std::string title = {};                  ///< shown when the pointer rests on it
+  std::optional<std::uint32_t> node = {};  ///< of a graph: what it stands for
 };
 
 /// Through all points, with round corners.
@@ -33,6 +36,7 @@ struct Line {
   double width = 1;
   Paint paint = Paint::kPciLine;
   std::string title = {};
+  std::string color = {};  ///< "#0072B2", in place of the theme's
 };
 
 enum class Anchor { kStart, kMiddle, kEnd };

@@ -8,8 +8,11 @@
 
 #include "frontends/cli/bench.hpp"
 #include "frontends/cli/env.hpp"
+#include "frontends/cli/explain.hpp"
+#include "frontends/cli/plan.hpp"
 #include "frontends/cli/run.hpp"
 #include "frontends/cli/sim.hpp"
+#include "frontends/cli/simulate.hpp"
 #include "frontends/cli/topo.hpp"
 #include "frontends/cli/version.hpp"
 
@@ -38,6 +41,9 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   AddRun(tool, std::move(split.program), chosen);
   AddSim(tool, chosen);
   AddTopo(tool, chosen);
+  AddPlan(tool, chosen);
+  AddExplain(tool, chosen);
+  AddSimulate(tool, chosen);
   AddEnv(tool, chosen);
   AddVersion(tool, chosen);
   const bool known =

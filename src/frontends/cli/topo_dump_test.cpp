@@ -16,6 +16,19 @@ TEST(TopoDumpTest, WritesWhatCanBeRead) {
   EXPECT_EQ(topology::ViewFromXml(ran.output, "").value(), topology::ParseSynthetic(words).value());
 }
 
+TEST(TopoDumpTest, NicsAreMergedAsAPluginWould) {
+  const char* words = "2x(switch: gpu, 2 nic 200g)";
+  const TopoRun ran = RunTopo({"dump", "--synthetic", words, "--merge-nics", "pix"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, testing::HasSubstr("name=\"nic0+nic1\""));
+  EXPECT_THAT(ran.output, testing::HasSubstr("name=\"nic2+nic3\""));
+  EXPECT_THAT(RunTopo({"dump", "--synthetic", words, "--force-merge", "nic1,nic2"}).output,
+              testing::HasSubstr("name=\"nic1+nic2\""));
+  const TopoRun odd = RunTopo({"dump", "--synthetic", words, "--merge-nics", "near"});
+  EXPECT_EQ(odd.status, 2);
+  EXPECT_THAT(odd.errors, testing::HasSubstr("near"));
+}
+
 TEST(TopoDumpTest, WhatCannotBeReadIsAnError) {
   const TopoRun ran = RunTopo({"dump", Fixture("topologies/graphs/hgx_h200_8x_vastai.graph.xml")});
   EXPECT_EQ(ran.status, 2);

@@ -331,8 +331,8 @@ class HostLayout {
     const std::vector<std::string> lines = gpu ? GpuLines(item.node) : NicLines(item.node);
     std::string title;
     for (const std::string& line : lines) title += (title.empty() ? "" : ", ") + line;
-    drawing.boxes.push_back(
-        {item.x, y, kLeafWidth, kLeafHeight, gpu ? Paint::kGpu : Paint::kNic, title});
+    drawing.boxes.push_back({item.x, y, kLeafWidth, kLeafHeight, gpu ? Paint::kGpu : Paint::kNic,
+                             title, Index(item.node)});
     constexpr double kStep = 14;
     constexpr std::size_t kLinesMax = 3;
     const std::size_t shown = std::min(lines.size(), kLinesMax);

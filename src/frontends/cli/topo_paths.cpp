@@ -63,7 +63,8 @@ void AddPathRequest(CLI::App& command, PathRequest& request) {
 }
 
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment) {
-  RINGLET_TRY_ASSIGN(topology::PathOptions options, topology::ReadPathOptions(environment));
+  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
+  RINGLET_TRY_ASSIGN(topology::PathOptions options, topology::ReadPathOptions(settings));
   options.as_wired = request.as_wired;
   if (request.apart) options.peer_access = [](Rank, Rank) { return false; };
   RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadTopology(request.source));

@@ -1,0 +1,249 @@
+// The collectives, messages and reductions of NCCL's C API: check, call comm, translate.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontends/c_api/group.hpp"
+#include "frontends/c_api/red_op.hpp"
+
+namespace ringlet::c_api {
+namespace {
+
+/// What every function of this file gets from its caller.
+struct Arguments {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclInt8;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+};
+
+Result<DataType> TypeOf(ncclDataType_t type) {
+  const int number = static_cast<int>(type);
+  if (number >= 0 && number < static_cast<int>(kNcclDataTypes))
+    return static_cast<DataType>(number);
+  return Error{Code::kInvalidArgument, fmt::format("data type {} does not exist", number)};
+}
+
+Status RequireNullStream(cudaStream_t stream) {
+  if (!stream) return Ok();
+  return Error{Code::kUnsupported,
+               "streams are not implemented yet: pass NULL, the call completes before it returns"};
+}
+
+Result<Rank> RankOf(int number, const char* name, const comm::Communicator& communicator) {
+  if (number >= 0 && static_cast<std::uint32_t>(number) < communicator.identity().size)
+    return Rank{static_cast<std::uint32_t>(number)};
+  return Error{Code::kInvalidArgument, fmt::format("{} is {}, not between 0 and {}", name, number,
+                                                   communicator.identity().size - 1)};
+}
+
+/// Bytes of `elements`, if there are that many in the world.
+Result<std::size_t> BytesOf(std::size_t elements, DataType type, std::uint32_t ranks) {
+  if (elements > SIZE_MAX / 2 / SizeOf(type) / ranks)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("a count of {} is larger than any memory", elements)};
+  return elements * SizeOf(type);
+}
+
+struct Submission {
+  std::shared_ptr<comm::Communicator> communicator = {};
+  comm::Call call = {};
+};
+
+Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root) {
+  Submission submission;
+  RINGLET_TRY_ASSIGN(submission.communicator, FindActive(given.comm));
+  comm::Call& call = submission.call;
+  call.kind = kind;
+  call.count = given.count;
+  RINGLET_TRY_ASSIGN(call.type, TypeOf(given.type));
+  RINGLET_TRY(RequireNullStream(given.stream));
+  const comm::Identity& identity = submission.communicator->identity();
+  if (root) {
+    RINGLET_TRY_ASSIGN(call.root, RankOf(*root, "root", *submission.communicator));
+  }
+  RINGLET_TRY(BytesOf(given.count, call.type, identity.size));
+  const std::size_t in = submission.communicator->InputCount(call);
+  const std::size_t out = submission.communicator->OutputCount(call);
+  if (in > 0) RINGLET_TRY(RequireNonNull(given.send, "sendbuff"));
+  if (out > 0) RINGLET_TRY(RequireNonNull(given.receive, "recvbuff"));
+  const std::size_t size = SizeOf(call.type);
+  call.input = View(static_cast<const std::byte*>(given.send), in * size);
+  call.output = std::span(static_cast<std::byte*>(given.receive), out * size);
+  return submission;
+}
+
+Status Collective(comm::CallKind kind, const Arguments& given,
+                  std::optional<int> root = std::nullopt) {
+  RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
+  return SubmitCall({std::move(submission.communicator), submission.call});
+}
+
+Status Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t op,
+                 std::optional<int> root = std::nullopt) {
+  RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
+  RINGLET_TRY_ASSIGN(RedOp its, FindRedOp(*submission.communicator, op, submission.call.type));
+  submission.call.op = its.op;
+  submission.call.scalar = std::move(its.scalar);
+  return SubmitCall({std::move(submission.communicator), std::move(submission.call)});
+}
+
+Status Message(bool sends, const Arguments& given, int peer) {
+  RINGLET_TRY_ASSIGN(auto communicator, FindActive(given.comm));
+  RINGLET_TRY_ASSIGN(const DataType type, TypeOf(given.type));
+  RINGLET_TRY(RequireNullStream(given.stream));
+  RINGLET_TRY_ASSIGN(const Rank rank, RankOf(peer, "peer", *communicator));
+  RINGLET_TRY_ASSIGN(const std::size_t bytes, BytesOf(given.count, type, 1));
+  if (bytes > 0) {
+    RINGLET_TRY(sends ? RequireNonNull(given.send, "sendbuff")
+                      : RequireNonNull(given.receive, "recvbuff"));
+  }
+  comm::Transfer transfer{.peer = rank, .sends = sends, .count = given.count, .type = type};
+  if (sends) transfer.from = View(static_cast<const std::byte*>(given.send), bytes);
+  if (!sends) transfer.to = std::span(static_cast<std::byte*>(given.receive), bytes);
+  return SubmitCall({std::move(communicator), transfer});
+}
+
+Status MakePreMulSum(ncclRedOp_t* op, const void* scalar, ncclDataType_t datatype,
+                     ncclScalarResidence_t residence, ncclComm_t comm) {
+  RINGLET_TRY(RequireNonNull(op, "op"));
+  RINGLET_TRY(RequireNonNull(scalar, "scalar"));
+  RINGLET_TRY_ASSIGN(const auto communicator, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const DataType type, TypeOf(datatype));
+  if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate)
+    return Error{Code::kInvalidArgument, "residence is neither device nor host immediate"};
+  RINGLET_TRY_ASSIGN(*op,
+                     CreatePreMulSum(*communicator, scalar, type, residence == ncclScalarDevice));
+  return Ok();
+}
+
+}  // namespace
+}  // namespace ringlet::c_api
+
+namespace api = ringlet::c_api;
+using ringlet::comm::CallKind;
+
+extern "C" {
+
+ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
+                           ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return api::GuardInGroup("ncclAllReduce", [&] {
+    return api::Reduction(CallKind::kAllReduce, {sendbuff, recvbuff, count, datatype, comm, stream},
+                          op);
+  });
+}
+
+ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardInGroup("ncclReduce", [&] {
+    return api::Reduction(CallKind::kReduce, {sendbuff, recvbuff, count, datatype, comm, stream},
+                          op, root);
+  });
+}
+
+ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                               ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream) {
+  return api::GuardInGroup("ncclReduceScatter", [&] {
+    return api::Reduction(CallKind::kReduceScatter,
+                          {sendbuff, recvbuff, recvcount, datatype, comm, stream}, op);
+  });
+}
+
+ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
+                           ncclDataType_t datatype, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return api::GuardInGroup("ncclBroadcast", [&] {
+    return api::Collective(CallKind::kBroadcast,
+                           {sendbuff, recvbuff, count, datatype, comm, stream}, root);
+  });
+}
+
+ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
+                       cudaStream_t stream) {
+  return api::GuardInGroup("ncclBcast", [&] {
+    return api::Collective(CallKind::kBroadcast, {buff, buff, count, datatype, comm, stream}, root);
+  });
+}
+
+ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
+                           ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardInGroup("ncclAllGather", [&] {
+    return api::Collective(CallKind::kAllGather,
+                           {sendbuff, recvbuff, sendcount, datatype, comm, stream});
+  });
+}
+
+ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
+                          ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardInGroup("ncclAlltoAll", [&] {
+    return api::Collective(CallKind::kAllToAll,
+                           {sendbuff, recvbuff, count, datatype, comm, stream});
+  });
+}
+
+ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                        int root, ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardInGroup("ncclGather", [&] {
+    return api::Collective(CallKind::kGather, {sendbuff, recvbuff, count, datatype, comm, stream},
+                           root);
+  });
+}
+
+ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count,
+                         ncclDataType_t datatype, int root, ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardInGroup("ncclScatter", [&] {
+    return api::Collective(CallKind::kScatter, {sendbuff, recvbuff, count, datatype, comm, stream},
+                           root);
+  });
+}
+
+ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardInGroup("ncclSend", [&] {
+    return api::Message(true, {sendbuff, nullptr, count, datatype, comm, stream}, peer);
+  });
+}
+
+ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardInGroup("ncclRecv", [&] {
+    return api::Message(false, {nullptr, recvbuff, count, datatype, comm, stream}, peer);
+  });
+}
+
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
+                                      ncclScalarResidence_t residence, ncclComm_t comm) {
+  return api::GuardInGroup("ncclRedOpCreatePreMulSum", [&] {
+    return api::MakePreMulSum(op, scalar, datatype, residence, comm);
+  });
+}
+
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+  return api::GuardInGroup("ncclRedOpDestroy", [&]() -> ringlet::Status {
+    RINGLET_TRY_ASSIGN(const auto communicator, api::Find(comm));
+    return api::DestroyRedOp(*communicator, op);
+  });
+}
+
+// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+#define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
+RINGLET_TWIN(ncclAllReduce);
+RINGLET_TWIN(ncclReduce);
+RINGLET_TWIN(ncclReduceScatter);
+RINGLET_TWIN(ncclBroadcast);
+RINGLET_TWIN(ncclBcast);
+RINGLET_TWIN(ncclAllGather);
+RINGLET_TWIN(ncclAlltoAll);
+RINGLET_TWIN(ncclGather);
+RINGLET_TWIN(ncclScatter);
+RINGLET_TWIN(ncclSend);
+RINGLET_TWIN(ncclRecv);
+RINGLET_TWIN(ncclRedOpCreatePreMulSum);
+RINGLET_TWIN(ncclRedOpDestroy);
+#undef RINGLET_TWIN
+
+}  // extern "C"

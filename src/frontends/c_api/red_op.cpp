@@ -1,0 +1,93 @@
+#include "frontends/c_api/red_op.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace ringlet::c_api {
+namespace {
+
+/// More than any program makes, and a leak is found before memory ends.
+constexpr std::size_t kRedOpsMax = 1 << 16;
+
+struct Made {
+  DataType type = DataType::kFloat32;
+  Bytes scalar = {};                 // read when it was made
+  const void* read_later = nullptr;  // or this, when it is used
+};
+
+// Like the handles of communicators, these belong to no object of the C API.
+struct Registry {
+  std::mutex mutex;
+  std::map<std::pair<const comm::Communicator*, int>, Made> made;
+  int next = ncclNumOps;
+};
+Registry& TheRegistry() {
+  static Registry registry;
+  return registry;
+}
+
+Bytes Copy(const void* scalar, DataType type) {
+  const auto* bytes = static_cast<const std::byte*>(scalar);
+  return Bytes(bytes, bytes + SizeOf(type));
+}
+
+Error NoSuch(int op) {
+  return {.code = Code::kInvalidArgument,
+          .message = fmt::format("reduction {} does not exist", op)};
+}
+
+}  // namespace
+
+Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, const void* scalar,
+                                    DataType type, bool read_later) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  if (registry.made.size() >= kRedOpsMax)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} reductions exist; ncclRedOpDestroy frees one", kRedOpsMax)};
+  while (registry.made.contains({&communicator, registry.next})) ++registry.next;
+  const int number = registry.next;
+  registry.next = number == ncclMaxRedOp ? static_cast<int>(ncclNumOps) : number + 1;
+  registry.made[{&communicator, number}] = {.type = type,
+                                            .scalar = read_later ? Bytes() : Copy(scalar, type),
+                                            .read_later = read_later ? scalar : nullptr};
+  return static_cast<ncclRedOp_t>(number);
+}
+
+Status DestroyRedOp(const comm::Communicator& communicator, ncclRedOp_t op) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  if (registry.made.erase({&communicator, static_cast<int>(op)}) == 0)
+    return NoSuch(static_cast<int>(op));
+  return Ok();
+}
+
+Result<RedOp> FindRedOp(const comm::Communicator& communicator, ncclRedOp_t op, DataType type) {
+  const int number = static_cast<int>(op);
+  if (number >= 0 && number < static_cast<int>(kNcclReduceOps))
+    return RedOp{.op = static_cast<ReduceOp>(number)};
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  const auto found = registry.made.find({&communicator, number});
+  if (found == registry.made.end()) return NoSuch(number);
+  const Made& made = found->second;
+  if (made.type != type)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("reduction {} was made for elements of {}, not {}", number,
+                             Name(made.type), Name(type))};
+  return RedOp{.op = ReduceOp::kPreMulSum,
+               .scalar = made.read_later ? Copy(made.read_later, type) : made.scalar};
+}
+
+void ForgetRedOps(const comm::Communicator& communicator) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  std::erase_if(registry.made,
+                [&](const auto& entry) { return entry.first.first == &communicator; });
+}
+
+}  // namespace ringlet::c_api

@@ -1,0 +1,23 @@
+// Where a drawing goes: standard output, or a file as SVG or PNG.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "ringlet/status.hpp"
+
+namespace ringlet::cli {
+
+struct PictureRequest {
+  std::string output;  ///< empty: standard output
+  bool dark = false;
+};
+
+/// -o and --dark.
+/// \param request  outlives the parsing
+void AddPicture(CLI::App& command, PictureRequest& request);
+
+/// Errors  kSystem       it cannot be written
+///         kUnsupported  a PNG, and no converter is there; the SVG then lies beside
+Status ShowPicture(const std::string& svg, const PictureRequest& request);
+
+}  // namespace ringlet::cli

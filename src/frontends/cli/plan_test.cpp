@@ -1,0 +1,84 @@
+#include "frontends/cli/plan.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/plan_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PlanTest, TextSaysChannelsBoundAndWhyItStopped) {
+  const TopoRun ran = RunPlan({"plan", Fixture("topo-vectors/nvswitch8-sm90.xml"), "--hosts", "2"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("2 hosts, 2 nodes, 16 ranks, policy best"));
+  EXPECT_THAT(ran.output, HasSubstr("ring (RING): "));
+  EXPECT_THAT(ran.output, HasSubstr("the search stopped after"));
+  EXPECT_THAT(ran.output, HasSubstr("joined over 2 nodes"));
+}
+
+TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
+  const TopoRun ran = RunPlan({"plan", "--json", "--policy", "compat", "--hosts", "2",
+                               Fixture("topo-vectors/nvswitch8-sm90.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json["gpus"], 8);
+  EXPECT_EQ(json["nNodes"], 2);
+  EXPECT_EQ(json["finalChannels"], 16);
+  const auto& ring = json["ring"];
+  EXPECT_EQ(ring["patternName"], "RING");
+  EXPECT_EQ(ring["nChannels"], 8);
+  EXPECT_EQ(ring["bwIntra"], 48.0);
+  EXPECT_EQ(ring["crossNic"], 2);
+  for (const char* key : {"bound", "fraction", "steps", "stopped_because"})
+    EXPECT_TRUE(ring.contains(key)) << key;
+  EXPECT_EQ(ring["channels"].size(), 8u);
+  EXPECT_EQ(ring["channels"][0]["order"].size(), 8u);
+}
+
+TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
+  const TopoRun ran = RunPlan({"plan", Fixture("topo-vectors/pcie16-4persw.xml")});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("it counts as 2 nodes"));
+  EXPECT_THAT(ran.output, HasSubstr("node 1 of each host, 8 GPUs"));
+}
+
+TEST(PlanTest, WhatIsDumpedCanBeReadBack) {
+  const std::string path = testing::TempDir() + "ringlet_plan_test.graph.xml";
+  const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
+  const TopoRun planned =
+      RunPlan({"plan", "--json", machine, "--hosts", "2", "--dump-graph", path});
+  ASSERT_EQ(planned.status, 0) << planned.errors;
+  const TopoRun read = RunPlan({"plan", "--json", machine, "--hosts", "2", "--graph-file", path});
+  ASSERT_EQ(read.status, 0) << read.errors;
+  const auto one = nlohmann::json::parse(planned.output),
+             other = nlohmann::json::parse(read.output);
+  EXPECT_EQ(one["digest"], other["digest"]);
+  EXPECT_EQ(one["ring"]["channels"], other["ring"]["channels"]);
+  std::filesystem::remove(path);
+}
+
+TEST(PlanTest, NcclsOwnDumpReplacesTheSearch) {
+  const TopoRun ran = RunPlan({"plan", "--json", "--hosts", "2", "--graph-file",
+                               Fixture("topologies/graphs/3090x8_panlichen.graph.xml"),
+                               Fixture("topologies/nvidia/3090x8_panlichen.topo.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(nlohmann::json::parse(ran.output)["ring"]["bwIntra"], 4.0);
+}
+
+TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
+  const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
+  const TopoRun wrong = RunPlan({"plan", machine, "--graph-file", machine});
+  EXPECT_EQ(wrong.status, kExitUsage);
+  EXPECT_THAT(wrong.errors, HasSubstr("pcie4-1nic.xml:"));
+  EXPECT_EQ(RunPlan({"plan", "--synthetic", "(numa: nic)"}).status, kExitUsage);
+  EXPECT_EQ(RunPlan({"plan", machine, "--hosts", "0"}).status, kExitUsage);
+  EXPECT_EQ(RunPlan({"plan", machine, "--policy", "worst"}).status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace ringlet::cli

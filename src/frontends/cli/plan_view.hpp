@@ -1,0 +1,61 @@
+// What the commands that show plans have in common: a machine, how many there are of it, and the
+// plan for all of them.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontends/cli/topo_paths.hpp"
+#include "plan/host_search.hpp"
+#include "plan/join.hpp"
+#include "plan/tuning.hpp"
+
+namespace ringlet::cli {
+
+struct PlanRequest {
+  PathRequest machine;
+  std::uint32_t hosts = 1;
+  plan::Policy policy = plan::Policy::kBest;
+  std::string graph_file;  ///< empty: NCCL_GRAPH_FILE, else the search
+  std::string graph_dump;  ///< empty: NCCL_GRAPH_DUMP_FILE, else none is written
+};
+
+inline constexpr std::uint32_t kPlannedHostsMax = 1'000'000;
+
+/// The source, --hosts, --policy, --graph-file and --dump-graph, and those of AddPathRequest.
+/// \param request  outlives the parsing
+void AddPlanRequest(CLI::App& command, PlanRequest& request);
+
+/// One node of a host: what GPUs reach each other in without the network.
+struct NodeView {
+  std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
+  topology::Paths paths;
+  std::vector<plan::Story> stories;
+  std::vector<std::string> gpus, nets;  ///< labels, by the numbers of the plan
+  std::chrono::nanoseconds search_time{0};
+};
+
+struct PlanView {
+  std::string title;
+  std::vector<std::string> missing;  ///< what discovery looked for in vain; hints
+  std::uint32_t hosts = 1;
+  plan::Policy policy = plan::Policy::kBest;
+  std::vector<NodeView> nodes;           ///< those of one host
+  std::vector<plan::NodeClass> classes;  ///< one for each of `nodes`
+  plan::Joined joined;
+  std::chrono::nanoseconds join_time{0};
+
+  std::uint32_t ranks() const { return joined.plan.rank_count(); }
+};
+
+/// Errors  kInvalidArgument, kSystem, kUnsupported  as FindPathView, SearchHost and Join; a graph
+///         file makes no sense, or stands for a host that is several nodes
+Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environment);
+
+/// For the model of times.
+/// Errors  kInvalidArgument  a word of NCCL_ALGO or NCCL_PROTO makes no sense
+Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,47 @@
+#include "frontends/cli/plan_view.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontends/cli/plan_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+PlanRequest For(const std::string& file, std::uint32_t hosts) {
+  PlanRequest request;
+  request.machine.source.file = Fixture(file);
+  request.hosts = hosts;
+  return request;
+}
+
+TEST(PlanViewTest, TwelveThousandHostsCostOneSearch) {
+  const PlanView view = MakePlanView(For("topo-vectors/nvswitch8-sm90.xml", 12'500), {}).value();
+  EXPECT_EQ(view.classes.size(), 1u);
+  EXPECT_EQ(view.ranks(), 100'000u);
+  EXPECT_LT(view.joined.plan.bytes(), 20'000u);
+  EXPECT_TRUE(view.joined.plan.Check().ok());
+}
+
+TEST(PlanViewTest, VariablesAreHeeded) {
+  const PlanRequest request = For("topo-vectors/nvswitch8-sm90.xml", 2);
+  EXPECT_EQ(MakePlanView(request, {{"NCCL_MAX_NCHANNELS", "3"}})->joined.plan.channel_count(), 3u);
+  EXPECT_THAT(MakePlanView(request, {{"NCCL_MIN_NCHANNELS", "65"}}).error().message,
+              HasSubstr("NCCL_MIN_NCHANNELS"));
+  const PlanView view = MakePlanView(request, {}).value();
+  EXPECT_THAT(TuningInputOf(view, {{"NCCL_ALGO", "wheel"}}).error().message,
+              HasSubstr("\"wheel\""));
+}
+
+TEST(PlanViewTest, TheModelSeesTheMachine) {
+  const PlanView view = MakePlanView(For("topo-vectors/nvswitch8-sm80-amd.xml", 2), {}).value();
+  const plan::TuningInput input = TuningInputOf(view, {}).value();
+  EXPECT_EQ(input.ranks, 16u);
+  EXPECT_EQ(input.nodes, 2u);
+  EXPECT_EQ(input.capability_min, 80u);
+  EXPECT_TRUE(input.amd && input.amd_or_mixed && input.nvswitch);
+}
+
+}  // namespace
+}  // namespace ringlet::cli

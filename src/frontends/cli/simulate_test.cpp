@@ -1,0 +1,40 @@
+#include "frontends/cli/simulate.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/plan_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// Source  NCCL 2.30's model of this machine: NVLSTree, 66.8 us and 246.2 GB/s.
+TEST(SimulateTest, TimeAndBandwidthAreThoseOfTheModel) {
+  const TopoRun ran =
+      RunPlan({"simulate", "all_reduce", "--topo", Fixture("topo-vectors/nvswitch8-sm90.xml"),
+               "--hosts", "2", "-b", "64M", "--policy", "compat", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json["algorithm"], "NVLSTree");
+  EXPECT_NEAR(json["time_us"], 66.8 + (64 << 20) / 246.2e3, 1);
+  EXPECT_NEAR(json["busbw"].get<double>(), json["algbw"].get<double>() * 30 / 16, 0.01);
+}
+
+TEST(SimulateTest, TextNamesTheChoiceAndTheOthers) {
+  const TopoRun ran = RunPlan({"simulate", "all_gather", Fixture("topo-vectors/pcie4-1nic.xml")});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("all_gather of 1048576 bytes on 4 ranks of 1 hosts: Ring"));
+  EXPECT_THAT(ran.output, HasSubstr("on the bus of each rank"));
+}
+
+TEST(SimulateTest, NonsenseIsNamed) {
+  const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
+  EXPECT_THAT(RunPlan({"simulate", "all_reverse", file}).errors, HasSubstr("\"all_reverse\""));
+  EXPECT_EQ(RunPlan({"simulate", "all_reduce", file, "-b", "much"}).status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace ringlet::cli
