@@ -7,8 +7,10 @@ usage() {
   cat <<'TEXT'
 usage: ./ringlet.sh COMMAND
 
-  demo               build the tool and run a checked all-reduce of four ranks on this machine
-  test               build everything and run all tests but the long ones
+  demo               build the tool and run a checked all-reduce of four ranks on this machine; then
+                     train with PyTorch's DistributedDataParallel on Ringlet and on Gloo
+  test               build everything and run all tests but the long ones; those of the PyTorch
+                     backend where PyTorch can be had
        --long        the long ones too
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
   build              build the tool: build/bin/ringlet
@@ -43,6 +45,11 @@ python3          checks of the source tree
 clang-14         the second compiler
 clang-format-14  checks of the source tree
 libclang-rt-14-dev  sanitizers and fuzzers of the second compiler
+'
+
+torch_packages='
+python3-venv     an environment of its own for PyTorch
+python3-dev      headers for the PyTorch backend
 '
 
 heading() { printf '\n== %s\n' "$*"; }
@@ -118,14 +125,49 @@ build_tool() {
   echo 'The tool is build/bin/ringlet; --help says what it can do.'
 }
 
+# Makes build/venv with PyTorch and the package `ringlet` in it, unless they are there and new. Fails,
+# after saying why, where PyTorch cannot be had; whoever calls goes on without it.
+torch_version=2.13.0
+venv=build/venv
+have_torch() {
+  local python=$venv/bin/python
+  need "$torch_packages"
+  [ -x "$python" ] || python3 -m venv "$venv" || {
+    echo "An environment for PyTorch cannot be made: python3 -m venv failed, see above."
+    return 1
+  }
+  if ! "$python" -c "import torch; assert torch.__version__.startswith('$torch_version')" 2>/dev/null
+  then
+    echo "\$ pip install torch==$torch_version numpy expecttest"
+    "$venv/bin/pip" install -q "torch==$torch_version" numpy expecttest || {
+      echo "PyTorch $torch_version cannot be had: pip install failed, see above."
+      return 1
+    }
+  fi
+  echo '$ pip install .'
+  CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$venv/bin/pip" install -q . ||
+    fail 'the Python package cannot be built; see above.'
+}
+
+# The table of one program on both backends, each run several times in turn; medians.
+demo_torch() {
+  heading 'PyTorch'
+  if ! have_torch; then
+    echo 'So the part of the demonstration that trains with PyTorch is left out.'
+    return
+  fi
+  echo '$ torchrun --nproc-per-node 2 examples/pytorch/ddp.py --backend ringlet   # and gloo'
+  "$venv/bin/python" examples/pytorch/compare.py --processes 2 examples/pytorch/ddp.py ||
+    fail 'training with PyTorch failed; the lines above say how.'
+}
+
 demo() {
   build_tool
   heading 'Four ranks on this machine sum their buffers; every element of every result is checked'
   echo '$ build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check'
   build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check ||
     fail 'the demonstration failed; the lines above say how.'
-  heading 'PyTorch'
-  echo 'Not there yet: training with DistributedDataParallel comes with the PyTorch backend.'
+  demo_torch
   heading 'The demonstration succeeded'
 }
 
@@ -163,6 +205,8 @@ run_tests() {
     esac
   done
   need "$build_packages$test_packages"
+  heading 'PyTorch'
+  have_torch || echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
   test_preset release build "$long"
   if [ "$sanitize" = yes ]; then
     test_preset asan build-asan "$long"

@@ -2,7 +2,7 @@
 #
 # Makes the static library ringlet_NAME of the sources beside the caller (one folder below included),
 # and one test program NAME_test of its *_test.cpp. Fuzzers and benchmarks are *_fuzz.cpp, *_bench.cpp.
-# A main.cpp is left to an executable of the caller's.
+# A main.cpp or module.cpp is left to an executable or extension of the caller's.
 # Who may depend on whom is law in tools/tidy.py; DEPENDS only says what to link.
 function(ringlet_layer name)
   cmake_parse_arguments(LAYER "" "" "DEPENDS;LINK" ${ARGN})
@@ -10,7 +10,7 @@ function(ringlet_layer name)
   set(tests ${sources})
   set(fuzzers ${sources})
   set(benchmarks ${sources})
-  list(FILTER sources EXCLUDE REGEX "(_(test|fuzz|bench)|/main)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_(test|fuzz|bench)|/main|/module)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
   list(FILTER benchmarks INCLUDE REGEX "_bench\\.cpp$")

@@ -4,8 +4,9 @@
 //                                     -> ID text, ADDRESS host:port (each), WAITING
 //   fault_rank spoil ID               the same id with another secret           -> ID text
 //   fault_rank reroute ID ADDRESS     the same id with another root             -> ID text
-//   fault_rank join ID RANK SIZE [OPERATIONS [COUNT]]
-//       forms the communicator, reduces, leaves -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
+//   fault_rank join ID RANK SIZE [OPERATIONS [COUNT [KIND]]]
+//       forms the communicator, reduces (or what KIND says, as all_gather), leaves
+//                                               -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
 //       or, when something fails                -> ERROR code: message, GONE
 //       and then waits until standard input ends
 //
@@ -74,14 +75,22 @@ struct Part {
   std::uint32_t size = 0;
   std::uint64_t operations = 0;
   std::uint64_t count = 0;
+  comm::CallKind kind = comm::CallKind::kAllReduce;
 };
 
-Status Reduce(comm::Communicator& communicator, std::vector<float>& data) {
-  return communicator.AllReduce({.input = std::as_bytes(std::span(data)),
-                                 .output = std::as_writable_bytes(std::span(data)),
-                                 .count = data.size(),
-                                 .type = DataType::kFloat32,
-                                 .op = ReduceOp::kMax});
+/// Roots take turns, so that nobody only sends.
+comm::Call CallOf(const comm::Communicator& communicator, const Part& part, std::uint64_t operation,
+                  std::vector<float>& input, std::vector<float>& output) {
+  comm::Call call{.kind = part.kind,
+                  .count = part.count,
+                  .op = ReduceOp::kMax,
+                  .root = Rank{static_cast<std::uint32_t>(operation % part.size)}};
+  if (part.kind == comm::CallKind::kBarrier) return call;
+  input.resize(communicator.InputCount(call), static_cast<float>(part.rank));
+  output.resize(communicator.OutputCount(call));
+  call.input = std::as_bytes(std::span(input));
+  call.output = std::as_writable_bytes(std::span(output));
+  return call;
 }
 
 Status TakePart(const std::shared_ptr<comm::Process>& process, const Part& part) {
@@ -94,9 +103,9 @@ Status TakePart(const std::shared_ptr<comm::Process>& process, const Part& part)
                             .timeout = {}};
   RINGLET_TRY_ASSIGN(const auto communicator, comm::Establish(process, config, {}));
   Say("JOINED " + communicator->links().Summary());
-  std::vector<float> data(part.count, static_cast<float>(part.rank));
+  std::vector<float> input, output;
   for (std::uint64_t operation = 1; operation <= part.operations; ++operation) {
-    RINGLET_TRY(Reduce(*communicator, data));
+    RINGLET_TRY(communicator->Run(CallOf(*communicator, part, operation, input, output)));
     if (operation <= kOperationsShown) Say(fmt::format("OP {}", operation));
   }
   Say("DONE");
@@ -111,7 +120,9 @@ Status Join(const std::vector<std::string>& words) {
                   .rank = static_cast<std::uint32_t>(number(2, 0)),
                   .size = static_cast<std::uint32_t>(number(3, 0)),
                   .operations = number(4, 0),
-                  .count = number(5, 1024)};
+                  .count = number(5, 1024),
+                  .kind = collective::CallKindNamed(words.size() > 6 ? words[6] : "all_reduce")
+                              .value_or(comm::CallKind::kAllReduce)};
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(os::ReadEnvironment()));
   const Status status = TakePart(process, part);
   if (!status.ok())

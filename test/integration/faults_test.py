@@ -144,14 +144,17 @@ class Forming(FaultCase):
 
 
 class Running(FaultCase):
+    # What processes of one host are linked with; their collectives then go through the arena.
+    LINKED_BY = {"auto": "shm"}
+
     def check_killed_rank(self, links, count, victim, **settings):
         holder, text = self.make_id()
         ranks = [self.join(text, rank, 4, FOREVER, count, RINGLET_LINKS=links, **settings)
                  for rank in range(4)]
         for rank in ranks:
-            self.assertIn(links, rank.wait_for("^JOINED"))
+            self.assertIn(self.LINKED_BY.get(links, links), rank.wait_for("^JOINED"))
             rank.wait_for("^OP 3")
-        if links == "shm":
+        if links != "tcp":
             self.assertTrue(support.maps_memory(ranks[0].pid))
         since = time.monotonic()
         ranks[victim].signal(signal.SIGKILL)
@@ -164,6 +167,12 @@ class Running(FaultCase):
                 with self.subTest(count=count, victim=victim):
                     self.check_killed_rank("shm", count, victim)
 
+    def test_a_rank_killed_in_the_memory_of_the_host_is_named(self):
+        for count in (1, 1000, 10_000_000):
+            for victim in (0, 2):
+                with self.subTest(count=count, victim=victim):
+                    self.check_killed_rank("auto", count, victim)
+
     def test_a_rank_killed_over_tcp_is_named(self):
         for count in (1, 1000000):
             for victim in (0, 3):
@@ -171,12 +180,12 @@ class Running(FaultCase):
                     self.check_killed_rank("tcp", count, victim)
 
     def test_a_rank_killed_in_a_ring_of_control_connections_is_named(self):
-        for links in ("shm", "tcp"):
+        for links in ("auto", "shm", "tcp"):
             with self.subTest(links=links):
                 self.check_killed_rank(links, 1000, 2, RINGLET_BOOTSTRAP="ring")
 
     def test_a_rank_that_stands_still_times_out(self):
-        for links in ("shm", "tcp"):
+        for links in ("auto", "shm", "tcp"):
             with self.subTest(links=links):
                 _, text = self.make_id()
                 ranks = [self.join(text, rank, 3, FOREVER, 1000, RINGLET_LINKS=links,
@@ -186,6 +195,23 @@ class Running(FaultCase):
                 since = time.monotonic()
                 ranks[1].signal(signal.SIGSTOP)
                 self.expect_errors([ranks[0], ranks[2]], r"timeout: .*timed out after", since)
+
+    CALLS = ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all",
+             "gather", "scatter", "barrier")
+
+    def test_every_collective_ends_when_a_rank_is_killed_or_stopped(self):
+        for kind in self.CALLS:
+            for what, pattern in ((signal.SIGKILL, r"rank 1\b"),
+                                  (signal.SIGSTOP, r"timeout: .*rank 1\b")):
+                with self.subTest(kind=kind, what=what.name):
+                    _, text = self.make_id()
+                    ranks = [self.join(text, rank, 3, FOREVER, 3000, kind, RINGLET_TIMEOUT="1")
+                             for rank in range(3)]
+                    for rank in ranks:
+                        rank.wait_for("^OP 3")
+                    since = time.monotonic()
+                    ranks[1].signal(what)
+                    self.expect_errors([ranks[0], ranks[2]], pattern, since)
 
     def test_a_rank_that_leaves_early_is_named(self):
         _, text = self.make_id()

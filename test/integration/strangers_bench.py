@@ -1,0 +1,110 @@
+"""How much ten thousand strangers delay a job: python3 strangers_bench.py BUILD [--strangers N]
+[--ranks N] [--rounds N] [--manner silent|rubbish|hangup]
+
+A process of its own holds the root. Another calls it over loopback so many times and says nothing,
+says rubbish, or hangs up at once; it begins together with the ranks, and never calls more often than
+asked. A time is that from the start of the first rank's process until all have joined and reduced once.
+
+The caller takes a processor too, which it would not on a machine of its own. So three kinds of rounds
+take turns: without strangers; with strangers that call listeners nobody serves ("elsewhere"), which
+costs what calling costs; and with strangers that call the root. Prints each time with the processor
+time of the caller, the three medians, and both delays: what the root has to do with strangers is in the
+difference of the last two.
+"""
+import argparse
+import multiprocessing
+import socket
+import statistics
+import time
+
+import support
+
+HOLD_SECONDS_MAX = 60
+CALLS_A_LISTENER = 4000  # net.core.somaxconn is 4096: whoever finds a full queue waits
+
+
+def pester(addresses, count, manner, ready, finished, calls, processor_seconds):
+    """Calls `count` times, as fast as it can, and holds what may be held."""
+    held = []
+    ready.wait()
+    begun = time.process_time()
+    while calls.value < count and not finished.is_set():
+        calls.value += 1
+        caller = socket.socket()
+        try:
+            caller.settimeout(1)
+            caller.connect(addresses[calls.value // CALLS_A_LISTENER % len(addresses)])
+            if manner == "rubbish":
+                caller.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + bytes(64))
+        except OSError:  # hung up on already, or the root has gone
+            caller.close()
+            continue
+        if manner == "hangup":
+            caller.close()
+        else:
+            held.append(caller)
+    processor_seconds.value = time.process_time() - begun
+    finished.wait(HOLD_SECONDS_MAX)
+
+
+def form(ranks, strangers, manner, elsewhere):
+    """Seconds until `ranks` ranks have joined, how many strangers called meanwhile, and the processor
+    seconds that these calls took on the caller's side. `elsewhere`: they call unserved listeners."""
+    environment = support.clean_environment(RINGLET_DEBUG="NONE", RINGLET_SOCKET_IFNAME="=lo",
+                                            RINGLET_SOCKET_FAMILY="AF_INET")
+    holder = support.Program(support.FAULT_RANK, "id", environment=environment)
+    holder.wait_for("^WAITING")
+    text = holder.find("^ID ").split()[1]
+    host, port = holder.find("^ADDRESS ").split()[1].rsplit(":", 1)
+    listeners = []
+    for _ in range(-(-strangers // CALLS_A_LISTENER) if elsewhere else 0):
+        listeners.append(socket.create_server(("127.0.0.1", 0), backlog=65535))
+    addresses = [listener.getsockname() for listener in listeners] or [(host, int(port))]
+    ready, finished = multiprocessing.Event(), multiprocessing.Event()
+    calls = multiprocessing.Value("I", 0, lock=False)
+    processor_seconds = multiprocessing.Value("d", 0, lock=False)
+    pest = multiprocessing.Process(target=pester, daemon=True,
+                                   args=(addresses, strangers, manner, ready, finished, calls,
+                                         processor_seconds))
+    pest.start()
+    begun = time.monotonic()
+    ready.set()
+    programs = [support.Program(support.FAULT_RANK, "join", text, rank, ranks, 1,
+                                environment=environment) for rank in range(ranks)]
+    for program in programs:
+        program.wait_for("^DONE")
+    seconds = time.monotonic() - begun
+    finished.set()
+    pest.join()
+    for program in [*programs, holder]:
+        program.process.stdin.close()
+        program.process.wait(support.PATIENCE)
+    for listener in listeners:
+        listener.close()
+    return seconds, calls.value, processor_seconds.value
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--strangers", type=int, default=10_000)
+    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--manner", choices=("silent", "rubbish", "hangup"), default="silent")
+    words = parser.parse_args()
+    rounds = {"none": (0, False), "elsewhere": (words.strangers, True),
+              "at the root": (words.strangers, False)}
+    times = {where: [] for where in rounds}
+    for _ in range(words.rounds):
+        for where, (strangers, elsewhere) in rounds.items():
+            took, calls, processor_seconds = form(words.ranks, strangers, words.manner, elsewhere)
+            times[where].append(took)
+            print(f"{words.manner:8} {where:12} {calls:6} calls, {processor_seconds * 1000:7.1f} ms of "
+                  f"the caller's processor  {took * 1000:8.1f} ms", flush=True)
+    none, away, here = (statistics.median(seconds) * 1000 for seconds in times.values())
+    print(f"{words.manner}: median {none:.1f} ms without, {away:.1f} ms with {words.strangers} strangers "
+          f"elsewhere ({100 * (away / none - 1):+.0f} %), {here:.1f} ms with them at the root "
+          f"({100 * (here / none - 1):+.0f} %): the root's part {100 * (here / away - 1):+.0f} %")
+
+
+if __name__ == "__main__":
+    main()
