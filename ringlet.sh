@@ -222,7 +222,7 @@ case ${1:-} in
   demo) none_after "$@"; demo ;;
   test) shift; run_tests "$@" ;;
   build) none_after "$@"; build_tool ;;
-  clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz ;;
+  clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz build-python* ;;
   -h | --help | help) usage ;;
   '') usage >&2; exit 2 ;;
   *) usage >&2; fail "there is no command '$1'" ;;
