@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -23,7 +24,8 @@ inline std::shared_ptr<Process> ProcessWith(EnvMap environment) {
 
 using RankBody = std::function<void(std::uint32_t rank, Result<std::unique_ptr<Communicator>>)>;
 
-/// Forms a communicator of `size` ranks, each on a thread, and runs `body` on each.
+/// Forms a communicator of `size` ranks, each on a thread, and runs `body` on each when all have
+/// formed theirs: a rank that dies or leaves before that fails those who still form.
 /// \param as  what all ranks say besides; with names_device all name `as.device`
 inline void RunRanks(std::uint32_t size,
                      const std::function<std::shared_ptr<Process>(std::uint32_t)>& process_of,
@@ -31,6 +33,7 @@ inline void RunRanks(std::uint32_t size,
   const auto first = process_of(0);
   const Result<UniqueId> id = CreateUniqueId(first);
   ASSERT_TRUE(id.ok()) << id.error().message;
+  std::latch formed(size);
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
@@ -40,7 +43,9 @@ inline void RunRanks(std::uint32_t size,
       config.rank = rank;
       config.size = size;
       if (!as.names_device) config.device = rank;
-      body(rank, Establish(process, config, {}));
+      auto communicator = Establish(process, config, {});
+      formed.arrive_and_wait();
+      body(rank, std::move(communicator));
     });
   for (std::thread& thread : threads) thread.join();
 }
