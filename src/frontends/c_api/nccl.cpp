@@ -63,15 +63,27 @@ Status CheckConfig(const ncclConfig_t* config) {
   return Ok();
 }
 
+Status CheckDeviceList(std::span<const int> devices, bool may_share) {
+  std::set<int> seen;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] < 0)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("devlist[{}] = {} is negative", i, devices[i])};
+    if (!seen.insert(devices[i]).second && !may_share)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("devlist[{}] = {} is there twice: give each rank a device of its "
+                               "own, or set RINGLET_MULTI_RANK_GPU_ENABLE=1",
+                               i, devices[i])};
+  }
+  return Ok();
+}
+
 Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
   RINGLET_TRY(RequireNonNull(comms, "comm"));
   if (ndev < 1) return Error{Code::kInvalidArgument, fmt::format("ndev is {}, below 1", ndev)};
-  std::set<int> seen;
-  for (int i = 0; devlist && i < ndev; ++i)
-    if (devlist[i] < 0 || !seen.insert(devlist[i]).second)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("devlist[{}] = {} is negative or there twice", i, devlist[i])};
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  RINGLET_TRY(CheckDeviceList({devlist, devlist ? static_cast<std::size_t>(ndev) : 0},
+                              process->settings().multi_rank_gpu));
   RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
   StartGroup();
   for (int i = 0; i < ndev; ++i) {

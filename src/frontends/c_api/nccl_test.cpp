@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -249,24 +250,40 @@ TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
   EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
 }
 
+// What `body` says in a child of fork, which starts with settings of its own.
+bool HoldsInAChild(const std::function<bool()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body() ? 0 : 1);
+  int status = -1;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
 TEST(Nccl, AChildOfAForkStartsAfresh) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer cannot start threads in the child of a process with threads";
 #endif
   const auto comms = InitAll(1);
-  const pid_t child = fork();
-  if (child == 0) {
+  EXPECT_TRUE(HoldsInAChild([&] {
     ncclComm_t own;
     int count = 0;
-    const bool fine = ncclCommInitAll(&own, 1, nullptr) == ncclSuccess &&
-                      ncclCommCount(comms[0], &count) == ncclInvalidArgument &&
-                      ncclCommDestroy(own) == ncclSuccess;
-    _exit(fine ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return ncclCommInitAll(&own, 1, nullptr) == ncclSuccess &&
+           ncclCommCount(comms[0], &count) == ncclInvalidArgument &&
+           ncclCommDestroy(own) == ncclSuccess;
+  }));
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+TEST(Nccl, RanksShareADeviceWhereThatIsSet) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer cannot start threads in the child of a process with threads";
+#endif
+  EXPECT_TRUE(HoldsInAChild([] {
+    setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+    const int twice[] = {1, 1};
+    ncclComm_t two[2];
+    return ncclCommInitAll(two, 2, twice) == ncclSuccess &&
+           ncclCommDestroy(two[0]) == ncclSuccess && ncclCommDestroy(two[1]) == ncclSuccess;
+  }));
 }
 
 TEST(Nccl, TheProfilingTwinsAreTheSameFunctions) {
