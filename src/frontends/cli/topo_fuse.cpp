@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "frontends/cli/topo_source.hpp"
@@ -27,17 +29,26 @@ bool IsOneHost(const HostView& view) {
 
 /// Files that name no host, or all if that is wanted, become hosts of their own.
 void TellApart(std::vector<HostView>& views, bool distinct) {
+  std::set<std::uint64_t> taken;
+  for (const HostView& view : views)
+    for (const auto& node : view.numa_nodes) taken.insert(view.HostOf(node));
   std::uint64_t next = 1;
-  const auto taken = [&](std::uint64_t identity) {
-    return std::any_of(views.begin(), views.end(), [&](const HostView& view) {
-      return std::any_of(view.numa_nodes.begin(), view.numa_nodes.end(),
-                         [&](const auto& node) { return view.HostOf(node) == identity; });
-    });
+  const auto fresh = [&] {
+    while (!taken.insert(next).second) ++next;
+    return next;
   };
   for (HostView& view : views) {
-    if (!IsOneHost(view) || (view.identity != 0 && !distinct)) continue;
-    while (taken(next)) ++next;
-    view.identity = next++;
+    if (IsOneHost(view)) {
+      if (view.identity == 0 || distinct) view.identity = fresh();
+      continue;
+    }
+    std::map<std::uint64_t, std::uint64_t> renamed;
+    for (topology::NumaNode& node : view.numa_nodes) {
+      if (!distinct) continue;
+      const auto [it, is_new] = renamed.try_emplace(view.HostOf(node), 0);
+      if (is_new) it->second = fresh();
+      node.host = it->second;
+    }
   }
 }
 
@@ -65,7 +76,7 @@ void AddTopoFuse(CLI::App& topo, Action& chosen) {
   const auto request = std::make_shared<FuseRequest>();
   fuse->add_option("FILE", request->files, "NCCL topology files; equal host_hash is one host")
       ->required();
-  fuse->add_flag("--distinct", request->distinct, "Every file is a host of its own");
+  fuse->add_flag("--distinct", request->distinct, "No two files show the same host");
   fuse->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 

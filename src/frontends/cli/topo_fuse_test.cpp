@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "frontends/cli/topo_for_test.hpp"
 #include "topology/xml_reader.hpp"
 
@@ -29,6 +31,16 @@ TEST(TopoFuseTest, EqualHostsAreOneUnlessAskedFor) {
   const std::string file = Fixture("topologies/nvidia/a100pcie_nvl2_timez.topo.xml");
   EXPECT_EQ(ViewOf(RunTopo({"fuse", file, file})).gpus.size(), 2u);
   EXPECT_EQ(ViewOf(RunTopo({"fuse", "--distinct", file, file})).gpus.size(), 4u);
+}
+
+TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
+  const std::string file = Fixture("topo-vectors/mnnvl-2x4.xml");
+  EXPECT_EQ(ViewOf(RunTopo({"fuse", file, file})).gpus.size(), 8u);
+  const topology::HostView view = ViewOf(RunTopo({"fuse", "--distinct", file, file, file}));
+  EXPECT_EQ(view.gpus.size(), 24u);
+  std::set<std::uint64_t> hosts;
+  for (const auto& node : view.numa_nodes) hosts.insert(view.HostOf(node));
+  EXPECT_EQ(hosts.size(), 6u);
 }
 
 TEST(TopoFuseTest, BadFilesAreNamed) {
