@@ -71,6 +71,7 @@ struct Line {
   std::size_t unsent_bytes = 0;
   std::size_t sent_of_first = 0;
   std::uint32_t watched = 0;
+  std::optional<Instant> lingers_until;
 };
 
 struct Door {  // a listener
@@ -136,6 +137,7 @@ class SocketDriver::Impl {
   void HandOver(Token token);
   Token AddLine(Id id, LineId line_id, Fd fd, bool is_unix, bool connecting);
   void WatchLine(Token token, Line& line);
+  void Linger(Token token, Line& line, Instant patience);
   void WatchDoors(Entry& entry, bool accepting);
   void Watch(int fd, Token token, std::uint32_t events, int operation);
   Line* FindLine(Token token);
@@ -196,7 +198,7 @@ void SocketDriver::Impl::Remove(Id id, Instant linger) {
     if (line->unsent.empty() || line->connecting || linger <= Instant(0)) {
       Drop(token);
     } else {
-      lingering_.emplace(Now() + linger, token);
+      Linger(token, *line, linger);
       WatchLine(token, *line);
     }
   }
@@ -291,7 +293,7 @@ void SocketDriver::Impl::DoHangup(Id id, LineId line_id) {
   line->dying = true;
   if (line->connecting) return Drop(token);
   if (line->unsent.empty()) return Part(token);
-  lingering_.emplace(Now() + kLastWords, token);
+  Linger(token, *line, kLastWords);
   WatchLine(token, *line);
 }
 
@@ -340,6 +342,13 @@ void SocketDriver::Impl::WatchLine(Token token, Line& line) {
   Watch(line.fd.get(), token, wanted, EPOLL_CTL_MOD);
 }
 
+// Until then its peer may take what is left, and no longer.
+void SocketDriver::Impl::Linger(Token token, Line& line, Instant patience) {
+  if (line.lingers_until) lingering_.erase({*line.lingers_until, token});
+  line.lingers_until = Now() + patience;
+  lingering_.emplace(*line.lingers_until, token);
+}
+
 void SocketDriver::Impl::Watch(int fd, Token token, std::uint32_t events, int operation) {
   epoll_event event{};
   event.events = events;
@@ -369,6 +378,7 @@ void SocketDriver::Impl::Drop(Token token) {
     if (line != entry->second.lines.end() && line->second == token) entry->second.lines.erase(line);
   }
   if (it->second.parting) --parting_;
+  if (it->second.lingers_until) lingering_.erase({*it->second.lingers_until, token});
   lines_.erase(it);
   ++counters.system_calls;
 }
@@ -512,7 +522,7 @@ void SocketDriver::Impl::Part(Token token) {
   ++counters.system_calls;
   line.parting = true;
   ++parting_;
-  lingering_.emplace(Now() + kLastWords, token);
+  Linger(token, line, kLastWords);
   WatchLine(token, line);
 }
 
@@ -702,6 +712,14 @@ void SocketDriver::Stop() {
 }
 void SocketDriver::Run() {
   while (!impl_->stopped) impl_->Step(std::chrono::seconds(60));
+}
+SocketDriver::Counters& SocketDriver::Counters::operator+=(const Counters& other) {
+  bytes_sent += other.bytes_sent;
+  bytes_received += other.bytes_received;
+  lines_dialled += other.lines_dialled;
+  lines_accepted += other.lines_accepted;
+  system_calls += other.system_calls;
+  return *this;
 }
 const SocketDriver::Counters& SocketDriver::counters() const {
   return impl_->counters;

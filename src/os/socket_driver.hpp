@@ -58,6 +58,7 @@ class SocketDriver {
     std::uint64_t bytes_sent = 0, bytes_received = 0;
     std::uint64_t lines_dialled = 0, lines_accepted = 0;
     std::uint64_t system_calls = 0;
+    Counters& operator+=(const Counters& other);
   };
   const Counters& counters() const;
 
