@@ -66,15 +66,11 @@ TEST_P(FamilyOver, ManySplitsOfOneParentDoNotMix) {
 TEST_P(FamilyOver, ShrinkGoesOnWithoutTheDead) {
   RunRanks(6, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
-    Control& control = (*parent)->control();
-    // Not before all have come out of forming the communicator.
-    ASSERT_TRUE(control.Send(Rank{2}, 1, {}).ok());
     if (rank == 2) {
-      for (std::uint32_t r = 0; r < 6; ++r) ASSERT_TRUE(control.Receive(Rank{r}, 1).ok());
       (*parent)->Abort("it dies");
       return;
     }
-    ASSERT_TRUE(control.AwaitFailure(std::chrono::seconds(20)));
+    ASSERT_TRUE((*parent)->control().AwaitFailure(std::chrono::seconds(20)));
     EXPECT_FALSE(SumOfRanks(**parent, 10).ok()) << "the parent has failed";
     auto rest = Shrink(**parent, {2}, {});
     ASSERT_TRUE(rest.ok()) << rest.error().message;
