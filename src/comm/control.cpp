@@ -23,10 +23,13 @@ constexpr std::chrono::seconds kLastLadderStep(2);
 
 }  // namespace
 
-// The member and those who use it. Touched by the service thread only.
+// The member and those who use it. Touched by the service thread of its seat only.
 struct Control::Carrier {
+  explicit Carrier(Process::Seat where) : seat(std::move(where)), driver(&seat.service.driver()) {}
+
+  Process::Seat seat;
+  os::SocketDriver* const driver;
   std::shared_ptr<Member> member;
-  os::SocketDriver* driver = nullptr;
   os::SocketDriver::Id id = 0;
   std::map<GroupId, std::shared_ptr<Shared>> users;
 
@@ -117,14 +120,13 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
 }
 
 Control::Pending Control::Begin(std::shared_ptr<Process> process, Options options) {
-  auto carrier = std::make_shared<Carrier>();
+  auto carrier = std::make_shared<Carrier>(process->TakeSeat());
   auto shared = std::make_shared<Shared>();
   shared->carrier = carrier;
-  carrier->driver = &process->driver();
   carrier->users.emplace(bootstrap::kWorld, shared);
   const auto join_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
-  options.member.shelf = process->shelf();
+  options.member.shelf = carrier->seat.service.shelf();
   options.member.activity = [users = &carrier->users](GroupId group) {
     bootstrap::Activity activity;
     const auto it = users->find(group);
@@ -140,8 +142,10 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
   control->rank_ = options.member.rank;
   carrier->member = std::make_shared<Member>(std::move(options.member));
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
-  process->driver().Post([process = process.get(), carrier, listeners] {
-    os::Hosted hosted{.machine = carrier->member, .listeners = std::move(*listeners)};
+  carrier->driver->Post([process = process.get(), carrier, listeners] {
+    os::Hosted hosted{.machine = carrier->member,
+                      .listeners = std::move(*listeners),
+                      .callers_speak = true};
     hosted.changed = [carrier] { carrier->Look(); };
     hosted.note = [process](const Note& note) {
       process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
@@ -173,7 +177,7 @@ Control::~Control() {
 }
 
 void Control::Command(std::function<void(Member&, GroupId)> command) {
-  process_->driver().Post([shared = shared_, command = std::move(command)] {
+  shared_->carrier->driver->Post([shared = shared_, command = std::move(command)] {
     Carrier& carrier = *shared->carrier;
     if (carrier.member->Finished()) return shared->MarkLeft();
     command(*carrier.member, shared->group);
@@ -399,7 +403,7 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
   child->carrier = shared_->carrier;
   child->group = id;
   auto formed = std::make_shared<std::promise<Status>>();
-  process_->driver().Post([parent = shared_->group, child, ranks, formed] {
+  child->carrier->driver->Post([parent = shared_->group, child, ranks, formed] {
     Carrier& carrier = *child->carrier;
     Status status =
         carrier.member->Finished()

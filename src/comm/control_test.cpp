@@ -101,5 +101,34 @@ TEST_P(ControlOver, WhoDoesNotComeToABarrierIsNamed) {
            });
 }
 
+// Six ranks of which three are served by another thread, where there are cores for one.
+TEST_P(ControlOver, RanksOnSeveralServiceThreadsAreOneCommunicator) {
+  constexpr std::uint32_t kSize = 6;
+  const auto process = ProcessWith(Environment());
+  std::vector<Process::Seat> others;
+  while (others.size() + kSize / 2 < kRanksOfAThread) others.push_back(process->TakeSeat());
+  RunRanks(
+      kSize, [&](std::uint32_t) { return process; },
+      [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+        ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+        Control& control = (*communicator)->control();
+        const auto half = control.Split(rank % 2, 0);
+        ASSERT_TRUE(half.ok()) << half.error().message;
+        for (std::uint32_t round = 0; round < 10; ++round) {
+          ASSERT_TRUE((*half)->Barrier().ok());
+          ASSERT_TRUE(control.Send(Rank{(rank + 1) % kSize}, round, Of(rank)).ok());
+          const Rank before{(rank + kSize - 1) % kSize};
+          const auto message = control.Receive(before, round);
+          ASSERT_TRUE(message.ok()) << message.error().message;
+          EXPECT_EQ(Reader(*message).U32(), Index(before));
+        }
+        ASSERT_TRUE((*communicator)->Barrier().ok());
+        if (rank == 4) control.Fail(Error{Code::kSystem, "rank 4 has no memory left"});
+        const auto failure = control.AwaitFailure(std::chrono::seconds(20));
+        ASSERT_TRUE(failure.has_value());
+        EXPECT_EQ(failure->message, "rank 4 has no memory left");
+      });
+}
+
 }  // namespace
 }  // namespace ringlet::comm

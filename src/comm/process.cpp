@@ -1,13 +1,13 @@
 #include "comm/process.hpp"
 
 #include <algorithm>
+#include <future>
 
 #include "collective/algorithm_choice.hpp"
 #include "os/env.hpp"
 #include "os/interfaces.hpp"
 #include "os/limits.hpp"
 #include "os/random.hpp"
-#include "os/thread.hpp"
 #include "topology/host_view.hpp"
 #include "topology/path_options.hpp"
 
@@ -16,6 +16,8 @@ namespace {
 
 // How long what was said last may take to leave when a machine has finished.
 constexpr Instant kLinger = std::chrono::seconds(5);
+// More than the kernel's part of loopback can use; and other programs want cores too.
+constexpr std::size_t kServicesMax = 4;
 
 }  // namespace
 
@@ -30,10 +32,10 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
   // Random rather than made of pid and start time: pids repeat over containers of one host.
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
-  RINGLET_TRY_ASSIGN(auto driver, os::SocketDriver::Create());
-  std::shared_ptr<Process> process(new Process(std::move(settings), std::move(host),
-                                               std::move(files), std::move(driver),
-                                               Reader(identity).U64()));
+  std::shared_ptr<Process> process(
+      new Process(std::move(settings), std::move(host), std::move(files), Reader(identity).U64()));
+  RINGLET_TRY(process->AddService());
+  process->first_ = process->services_.front().get();
   process->descriptors_max_ = descriptors_max;
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
@@ -44,26 +46,47 @@ Result<std::shared_ptr<Process>> Process::StartHere() {
   return Start(os::ReadEnvironment());
 }
 
-Process::Process(Settings settings, os::Host host, os::FileTree files,
-                 std::unique_ptr<os::SocketDriver> driver, std::uint64_t process_hash)
+Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash)
     : settings_(std::move(settings)),
       host_(std::move(host)),
       files_(std::move(files)),
       logger_(settings_, host_.name, host_.pid),
       host_hash_(topology::HostIdentity(host_.name, host_.boot_id, settings_.host_id)),
       process_hash_(process_hash),
-      driver_(std::move(driver)) {
-  usable_cores_ = os::UsableCores();
-  service_ = std::thread([this] {
-    os::BecomeServiceThread("ringlet");
-    driver_->Run();
-    near_memory_.reset();
-  });
+      usable_cores_(os::UsableCores()) {}
+
+Process::~Process() = default;
+
+Status Process::AddService() {
+  const std::string number = services_.empty() ? "" : "-" + std::to_string(services_.size());
+  RINGLET_TRY_ASSIGN(auto service, Service::Start("ringlet" + number, logger_));
+  for (const Neighbourhood& one : near_) service->RunNear(one.cpus, one.numa_node);
+  services_.push_back(std::move(service));
+  return Ok();
 }
 
-Process::~Process() {
-  driver_->Post([this] { driver_->Stop(); });
-  service_.join();
+Process::Seat Process::TakeSeat() {
+  const std::lock_guard lock(services_mutex_);
+  std::vector<std::uint32_t> ranks;
+  for (const auto& service : services_) ranks.push_back(service->ranks());
+  const std::size_t most = std::clamp<std::size_t>(usable_cores_, 1, kServicesMax);
+  std::size_t index = ThreadForNextRank(ranks, most);
+  // Without another thread those that run serve it as well, only later.
+  if (index == services_.size() && !AddService().ok())
+    index = ThreadForNextRank(ranks, services_.size());
+  Service& service = *services_[index];
+  return {service, service.TakeSeat()};
+}
+
+os::SocketDriver::Counters Process::ReadCounters() {
+  const std::lock_guard lock(services_mutex_);
+  os::SocketDriver::Counters sum;
+  for (const auto& service : services_) {
+    std::promise<os::SocketDriver::Counters> promise;  // they belong to the service's thread
+    service->driver().Post([&] { promise.set_value(service->driver().counters()); });
+    sum += promise.get_future().get();
+  }
+  return sum;
 }
 
 std::size_t Process::HalfOpenMax(std::size_t wanted) const {
@@ -84,21 +107,11 @@ Result<std::vector<Address>> Process::ReachableAddresses() const {
 
 void Process::ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
   if (cpus.empty()) return;
-  driver_->Post([this, cpus, numa_node] {
-    const bool first = near_.empty();
-    near_ = near_.JoinedWith(cpus);
-    std::vector<os::CpuRange> ranges;
-    for (const topology::CpuSet::Range& range : near_.ranges())
-      ranges.push_back({range.first, range.last});
-    const Status moved = os::RunOn(ranges);
-    if (!moved.ok())
-      logger_.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt, moved.error().message);
-    // What several ranks share lies where it is used first.
-    if (first) near_node_ = numa_node;
-    if (near_node_ != numa_node) near_node_.reset();
-    if (!near_node_) near_memory_.reset();
-    if (near_node_ && !near_memory_) near_memory_.emplace(*near_node_);
-  });
+  const std::lock_guard lock(services_mutex_);
+  const Neighbourhood here{cpus, numa_node};
+  if (std::ranges::find(near_, here) != near_.end()) return;
+  near_.push_back(here);
+  for (const auto& service : services_) service->RunNear(cpus, numa_node);
 }
 
 void Process::WarnOnce(const std::string& text) {
@@ -108,15 +121,16 @@ void Process::WarnOnce(const std::string& text) {
 }
 
 void Process::Host(os::Hosted hosted) {
-  driver_->Post([this, shared = std::make_shared<os::Hosted>(std::move(hosted))] {
+  os::SocketDriver* const first = &driver();
+  first->Post([first, shared = std::make_shared<os::Hosted>(std::move(hosted))] {
     const std::shared_ptr<Machine> machine = shared->machine;
     const auto changed = std::move(shared->changed);
     const auto id = std::make_shared<os::SocketDriver::Id>(0);
-    shared->changed = [this, machine, changed, id] {
+    shared->changed = [first, machine, changed, id] {
       if (changed) changed();
-      if (machine->Finished()) driver_->Remove(*id, kLinger);
+      if (machine->Finished()) first->Remove(*id, kLinger);
     };
-    *id = driver_->Add(std::move(*shared));
+    *id = first->Add(std::move(*shared));
   });
 }
 

@@ -1,5 +1,5 @@
-// What the ranks of one process share: settings, log, the machine they run on, and one service
-// thread that drives all control connections. Made at the edge and passed down; never a global.
+// What the ranks of one process share: settings, log, the machine they run on, and the service
+// threads that drive all control connections. Made at the edge and passed down; never a global.
 #pragma once
 #include <functional>
 #include <memory>
@@ -7,17 +7,16 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "base/env_map.hpp"
 #include "base/settings.hpp"
-#include "bootstrap/roster.hpp"
+#include "comm/service.hpp"
 #include "os/file_tree.hpp"
 #include "os/host.hpp"
 #include "os/interface_filter.hpp"
 #include "os/log_sink.hpp"
 #include "os/socket_driver.hpp"
-#include "os/thread.hpp"
 #include "topology/cpu_set.hpp"
 #include "transport/inproc/inproc.hpp"
 
@@ -30,7 +29,7 @@ class Process {
   static Result<std::shared_ptr<Process>> Start(const EnvMap& environment);
   /// The same with this process's own environment, read now.
   static Result<std::shared_ptr<Process>> StartHere();
-  /// Stops the service thread; communicators and unused ids must be gone or are cut off.
+  /// Stops the service threads; communicators and unused ids must be gone or are cut off.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -39,7 +38,8 @@ class Process {
   const os::Host& host() const { return host_; }
   const os::FileTree& files() const { return files_; }
   os::Logger& logger() { return logger_; }
-  os::SocketDriver& driver() { return *driver_; }
+  /// Of the first service thread, which there always is.
+  os::SocketDriver& driver() { return first_->driver(); }
   transport::InprocExchange& inproc() { return inproc_; }
 
   /// The same on two ranks when they run on the same host. RINGLET_HOSTID stands in for name and
@@ -52,14 +52,23 @@ class Process {
   /// all. Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
   Result<std::vector<Address>> ReachableAddresses() const;
 
-  /// Rosters that ranks of this process share. The service thread's.
-  const std::shared_ptr<bootstrap::RosterShelf>& shelf() const { return shelf_; }
+  /// Where a rank of this process is served.
+  struct Seat {
+    Service& service;
+    std::shared_ptr<const void> taken;  ///< to be held as long as the rank is served there
+  };
+  /// A place for one more rank. Starts another service thread where those that run have many ranks
+  /// each and there are cores for more; a process with one rank has one.
+  Seat TakeSeat();
+  /// Counts of all service threads together. Waits for each of them.
+  os::SocketDriver::Counters ReadCounters();
 
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
 
-  /// Has the service thread run near a rank that lives at `numa_node`: on `cpus`, and on those that
-  /// it was told of for other ranks. No other thread is moved. Does nothing where `cpus` is empty.
+  /// Has the service threads run near a rank that lives at `numa_node`: on `cpus`, and on those
+  /// that they were told of for other ranks. No other thread is moved. Does nothing where `cpus` is
+  /// empty.
   void ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
 
   /// How many callers that have proven nothing one machine may hold: at most `wanted`, and so few
@@ -69,12 +78,12 @@ class Process {
   /// Logs a warning the first time that it is given.
   void WarnOnce(const std::string& text);
 
-  /// Runs a machine on the service thread until it has finished, and forgets it then.
+  /// Runs a machine on the first service thread until it has finished, and forgets it then.
   void Host(os::Hosted hosted);
 
  private:
-  Process(Settings settings, os::Host host, os::FileTree files,
-          std::unique_ptr<os::SocketDriver> driver, std::uint64_t process_hash);
+  Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);
+  Status AddService();
 
   const Settings settings_;
   const os::Host host_;
@@ -83,16 +92,19 @@ class Process {
   const std::uint64_t host_hash_;
   const std::uint64_t process_hash_;
   std::uint32_t usable_cores_ = 1;
-  topology::CpuSet near_;                   // the service thread's, as are the next two
-  std::optional<std::uint32_t> near_node_;  // if all ranks live there
-  std::optional<os::MemoryNear> near_memory_;
   std::uint64_t descriptors_max_ = 0;
   std::mutex warned_mutex_;
   std::set<std::string> warned_;
-  const std::shared_ptr<bootstrap::RosterShelf> shelf_ = std::make_shared<bootstrap::RosterShelf>();
   transport::InprocExchange inproc_;
-  std::unique_ptr<os::SocketDriver> driver_;
-  std::thread service_;
+  struct Neighbourhood {
+    topology::CpuSet cpus;
+    std::uint32_t numa_node = 0;
+    bool operator==(const Neighbourhood&) const = default;
+  };
+  std::mutex services_mutex_;        // of the next two
+  std::vector<Neighbourhood> near_;  // where ranks live; each place once
+  std::vector<std::unique_ptr<Service>> services_;
+  Service* first_ = nullptr;
 };
 
 }  // namespace ringlet::comm

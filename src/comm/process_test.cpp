@@ -88,5 +88,41 @@ TEST(Process, TheServiceThreadMovesNearItsRanksAndTheCallerStays) {
   EXPECT_EQ(allowed(), before);
 }
 
+std::vector<Process::Seat> TakeSeats(Process& process, std::uint32_t count) {
+  std::vector<Process::Seat> seats;
+  for (std::uint32_t i = 0; i < count; ++i) seats.push_back(process.TakeSeat());
+  return seats;
+}
+
+TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {
+  const auto process = *Process::Start({});
+  if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
+  const std::uint32_t cpu = discovery::AllowedCpus(process->files())->ranges().front().first;
+  process->ServeNear(topology::CpuSet::Of(cpu, cpu), 0);
+  auto seats = TakeSeats(*process, kRanksOfAThread);
+  EXPECT_EQ(&seats.back().service.driver(), &process->driver());
+  const Process::Seat other = process->TakeSeat();
+  ASSERT_NE(&other.service.driver(), &process->driver());
+  std::promise<topology::CpuSet> where;
+  other.service.driver().Post(
+      [&] { where.set_value(discovery::AllowedCpus(process->files()).value()); });
+  EXPECT_EQ(where.get_future().get(), topology::CpuSet::Of(cpu, cpu))
+      << "told of it before it came";
+  seats.clear();
+  EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver()) << "there is room again";
+}
+
+TEST(Process, CountersAreThoseOfAllServiceThreads) {
+  const auto process = *Process::Start({});
+  const auto before = process->ReadCounters();
+  const auto seats = TakeSeats(*process, kRanksOfAThread + 1);
+  const auto one = process->ReadCounters();
+  const auto two = process->ReadCounters();
+  EXPECT_GT(one.system_calls, before.system_calls);
+  // Reading wakes each thread, which costs it the same number of calls each time.
+  const std::uint64_t threads = process->usable_cores() < 2 ? 1 : 2;
+  EXPECT_GE(two.system_calls - one.system_calls, threads);
+}
+
 }  // namespace
 }  // namespace ringlet::comm

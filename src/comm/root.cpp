@@ -21,7 +21,8 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.lines.encrypt = process->settings().encrypt;
   config.half_open_max = process->HalfOpenMax(config.half_open_max);
   os::Hosted hosted{.machine = std::make_shared<bootstrap::Root>(std::move(config)),
-                    .listeners = std::move(listeners)};
+                    .listeners = std::move(listeners),
+                    .callers_speak = true};
   hosted.note = [process = process.get()](const Note& note) {
     process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
   };

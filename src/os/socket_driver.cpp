@@ -53,6 +53,13 @@ std::uint64_t Tune(int fd) {
   return 6;
 }
 
+std::uint64_t TuneListener(int fd, bool callers_speak) {
+  if (!callers_speak) return Tune(fd);
+  const int silent_s = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_s, sizeof silent_s);
+  return 1 + Tune(fd);
+}
+
 struct Unsent {
   Slice data;
   Descriptors descriptors;
@@ -71,6 +78,8 @@ struct Line {
   std::size_t unsent_bytes = 0;
   std::size_t sent_of_first = 0;
   std::uint32_t watched = 0;
+  bool in_epoll = false;
+  std::optional<Instant> lingers_until;
 };
 
 struct Door {  // a listener
@@ -136,6 +145,7 @@ class SocketDriver::Impl {
   void HandOver(Token token);
   Token AddLine(Id id, LineId line_id, Fd fd, bool is_unix, bool connecting);
   void WatchLine(Token token, Line& line);
+  void Linger(Token token, Line& line, Instant patience);
   void WatchDoors(Entry& entry, bool accepting);
   void Watch(int fd, Token token, std::uint32_t events, int operation);
   Line* FindLine(Token token);
@@ -167,7 +177,7 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
   for (Listener& listener : entry.hosted.listeners) {
     const Token token = next_token_++;
     if (listener.address.kind != Address::Kind::kUnix)
-      counters.system_calls += Tune(listener.fd.get());
+      counters.system_calls += TuneListener(listener.fd.get(), entry.hosted.callers_speak);
     Watch(listener.fd.get(), token, EPOLLIN, EPOLL_CTL_ADD);
     doors_.emplace(token, Door{std::move(listener), id});
     entry.doors.push_back(token);
@@ -196,7 +206,7 @@ void SocketDriver::Impl::Remove(Id id, Instant linger) {
     if (line->unsent.empty() || line->connecting || linger <= Instant(0)) {
       Drop(token);
     } else {
-      lingering_.emplace(Now() + linger, token);
+      Linger(token, *line, linger);
       WatchLine(token, *line);
     }
   }
@@ -268,7 +278,8 @@ void SocketDriver::Impl::DoDial(Id id, const Dial& dial) {
     if (result != 0 && errno != EALREADY) return Defer(id, Closed{dial.line, ErrnoText(errno)});
   }
   const bool is_unix = dial.to.kind == Address::Kind::kUnix;
-  AddLine(id, dial.line, std::move(fd), is_unix, result != 0);
+  const Token token = AddLine(id, dial.line, std::move(fd), is_unix, result != 0);
+  WatchLine(token, lines_.at(token));
   if (result == 0) Defer(id, Connected{dial.line});
 }
 
@@ -291,7 +302,7 @@ void SocketDriver::Impl::DoHangup(Id id, LineId line_id) {
   line->dying = true;
   if (line->connecting) return Drop(token);
   if (line->unsent.empty()) return Part(token);
-  lingering_.emplace(Now() + kLastWords, token);
+  Linger(token, *line, kLastWords);
   WatchLine(token, *line);
 }
 
@@ -325,8 +336,6 @@ Token SocketDriver::Impl::AddLine(Id id, LineId line_id, Fd fd, bool is_unix, bo
   line.id = line_id;
   line.is_unix = is_unix;
   line.connecting = connecting;
-  line.watched = connecting ? EPOLLOUT : EPOLLIN;
-  Watch(line.fd.get(), token, line.watched, EPOLL_CTL_ADD);
   entries_.at(id).lines[line_id] = token;
   return token;
 }
@@ -335,9 +344,17 @@ void SocketDriver::Impl::WatchLine(Token token, Line& line) {
   const bool deaf = (line.dying && !line.parting) || line.detaching;
   std::uint32_t wanted = deaf ? 0u : std::uint32_t{EPOLLIN};
   if (line.connecting || !line.unsent.empty()) wanted |= EPOLLOUT;
-  if (wanted == line.watched) return;
+  if (line.in_epoll && wanted == line.watched) return;
+  Watch(line.fd.get(), token, wanted, line.in_epoll ? EPOLL_CTL_MOD : EPOLL_CTL_ADD);
   line.watched = wanted;
-  Watch(line.fd.get(), token, wanted, EPOLL_CTL_MOD);
+  line.in_epoll = true;
+}
+
+// Until then its peer may take what is left, and no longer.
+void SocketDriver::Impl::Linger(Token token, Line& line, Instant patience) {
+  if (line.lingers_until) lingering_.erase({*line.lingers_until, token});
+  line.lingers_until = Now() + patience;
+  lingering_.emplace(*line.lingers_until, token);
 }
 
 void SocketDriver::Impl::Watch(int fd, Token token, std::uint32_t events, int operation) {
@@ -369,6 +386,7 @@ void SocketDriver::Impl::Drop(Token token) {
     if (line != entry->second.lines.end() && line->second == token) entry->second.lines.erase(line);
   }
   if (it->second.parting) --parting_;
+  if (it->second.lingers_until) lingering_.erase({*it->second.lingers_until, token});
   lines_.erase(it);
   ++counters.system_calls;
 }
@@ -408,8 +426,11 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (!fd.valid()) return;
     ++counters.lines_accepted;
     const LineId id = entries_.at(owner).next_accepted++;
-    AddLine(owner, id, std::move(fd), is_unix, false);
+    const Token caller = AddLine(owner, id, std::move(fd), is_unix, false);
     Deliver(owner, Accepted{id, FromSocketAddress(from)});
+    // What it has to say is mostly here already: whoever is hung up on for it was never watched.
+    ReadFrom(caller);
+    if (Line* line = FindLine(caller)) WatchLine(caller, *line);
   }
 }
 
@@ -512,7 +533,7 @@ void SocketDriver::Impl::Part(Token token) {
   ++counters.system_calls;
   line.parting = true;
   ++parting_;
-  lingering_.emplace(Now() + kLastWords, token);
+  Linger(token, line, kLastWords);
   WatchLine(token, line);
 }
 
@@ -702,6 +723,14 @@ void SocketDriver::Stop() {
 }
 void SocketDriver::Run() {
   while (!impl_->stopped) impl_->Step(std::chrono::seconds(60));
+}
+SocketDriver::Counters& SocketDriver::Counters::operator+=(const Counters& other) {
+  bytes_sent += other.bytes_sent;
+  bytes_received += other.bytes_received;
+  lines_dialled += other.lines_dialled;
+  lines_accepted += other.lines_accepted;
+  system_calls += other.system_calls;
+  return *this;
 }
 const SocketDriver::Counters& SocketDriver::counters() const {
   return impl_->counters;

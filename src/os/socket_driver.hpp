@@ -20,6 +20,9 @@ namespace ringlet::os {
 struct Hosted {
   std::shared_ptr<Machine> machine;
   std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted lines
+  /// Whoever belongs to us says something at once: callers over TCP that do not are left to the
+  /// kernel, for whom they are a small entry, and are accepted after a second at the soonest.
+  bool callers_speak = false;
   /// After every batch of events that the machine handled: look at its results, wake who waits.
   std::function<void()> changed = {};
   /// The socket of a line that the machine detached: connected, non-blocking, yours.
@@ -58,6 +61,7 @@ class SocketDriver {
     std::uint64_t bytes_sent = 0, bytes_received = 0;
     std::uint64_t lines_dialled = 0, lines_accepted = 0;
     std::uint64_t system_calls = 0;
+    Counters& operator+=(const Counters& other);
   };
   const Counters& counters() const;
 

@@ -591,5 +591,36 @@ TEST_F(Driven, ACallerForWhomThereIsNoDescriptorIsTurnedAway) {
   Await("the next caller", [&] { return host->accepted.size() == 1; });
 }
 
+int DeferredBy(const Fd& listener) {
+  int seconds_max = 0;
+  socklen_t bytes = sizeof seconds_max;
+  EXPECT_EQ(
+      ::getsockopt(listener.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds_max, &bytes), 0);
+  return seconds_max;
+}
+
+TEST_F(Driven, CallersWhoOughtToSpeakAreAcceptedWhenTheyDo) {
+  for (const bool callers_speak : {false, true}) {
+    const auto host = std::make_shared<Puppet>();
+    std::vector<Listener> listeners;
+    listeners.push_back(*Listen(Address::Ipv4(127, 0, 0, 1, 0)));
+    const SocketAddress to = ToSocketAddress(listeners.front().address);
+    const Fd copy(::dup(listeners.front().fd.get()));
+    driver->Add({.machine = host,
+                 .listeners = std::move(listeners),
+                 .callers_speak = callers_speak});
+    EXPECT_EQ(DeferredBy(copy) > 0, callers_speak);
+    const Fd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(caller.get(), to.get(), to.bytes), 0);
+    ASSERT_EQ(::write(caller.get(), "hello", 5), 5);
+    Await("the word", [&] { return !host->heard.empty(); });
+    EXPECT_EQ(host->accepted.size(), 1u);
+    EXPECT_EQ(host->heard.begin()->second.size(), 5u);
+    // It is watched from now on.
+    ASSERT_EQ(::write(caller.get(), "again", 5), 5);
+    Await("another", [&] { return host->heard.begin()->second.size() == 10; });
+  }
+}
+
 }  // namespace
 }  // namespace ringlet::os

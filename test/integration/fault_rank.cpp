@@ -4,6 +4,12 @@
 //                                     -> ID text, ADDRESS host:port (each), WAITING
 //   fault_rank spoil ID               the same id with another secret           -> ID text
 //   fault_rank reroute ID ADDRESS     the same id with another root             -> ID text
+//   fault_rank storm MICROSECONDS ... as without it, but a signal with a handler that restarts
+//                                     nothing comes so often     -> SIGNALS number, at the end
+//   fault_rank many ID RANK SIZE COUNT ALIVE
+//       forms COUNT communicators one after the other, each with an id of its own, reduces on each
+//       and holds the last ALIVE of them     -> HOLDING descriptors, LEFT what is left of them,
+//       DONE
 //   fault_rank join ID RANK SIZE [OPERATIONS [COUNT [KIND]]]
 //       forms the communicator, reduces (or what KIND says, as all_gather), leaves
 //                                               -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
@@ -12,9 +18,18 @@
 //
 // Settings come from the environment, as for everybody. Exits with 0 unless there was an error.
 #include <fmt/format.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -28,6 +43,8 @@ namespace {
 
 constexpr std::uint64_t kOperationsShown = 3;
 
+std::atomic<std::uint64_t> signals_seen{0};
+
 void Say(const std::string& line) {
   fmt::print("{}\n", line);
   std::fflush(stdout);
@@ -35,7 +52,9 @@ void Say(const std::string& line) {
 
 void AwaitEndOfInput() {
   char byte = 0;
-  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
+    if (got == 0 || (got < 0 && errno != EINTR)) return;
   }
 }
 
@@ -127,12 +146,140 @@ Status Join(const std::vector<std::string>& words) {
   const Status status = TakePart(process, part);
   if (!status.ok())
     Say(fmt::format("ERROR {}: {}", CodeName(status.error().code), status.error().message));
+  if (signals_seen > 0) Say(fmt::format("SIGNALS {}", signals_seen.load()));
   Say("GONE");
   AwaitEndOfInput();
   return status;
 }
 
+// ---- many communicators -----------------------------------------------------------------------
+
+/// What a communicator could leave behind in its process.
+struct Held {
+  std::int64_t descriptors = 0, mappings = 0, heap_bytes = 0;
+};
+
+Held HeldNow() {
+  Held held;
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd"), end;
+  held.descriptors = std::distance(descriptors, end) - 1;  // less that of the iterator
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    held.mappings +=
+        line.find("ringlet") != std::string::npos && line.find("memfd") != std::string::npos;
+  const struct mallinfo2 heap = ::mallinfo2();
+  held.heap_bytes = static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
+  return held;
+}
+
+using Communicators = std::deque<std::unique_ptr<comm::Communicator>>;
+
+/// A new id of rank 0's, told to all over `first`; a communicator of it, and one sum.
+Result<std::unique_ptr<comm::Communicator>> FormAnother(
+    const std::shared_ptr<comm::Process>& process, comm::Communicator& first) {
+  const comm::Identity& self = first.identity();
+  UniqueId id;
+  if (self.rank == Rank{0}) {
+    RINGLET_TRY_ASSIGN(id, comm::CreateUniqueId(process));
+  }
+  const auto bytes = std::as_writable_bytes(std::span(id.bytes));
+  RINGLET_TRY(first.Broadcast(
+      {.input = bytes, .output = bytes, .count = bytes.size(), .type = DataType::kUint8}));
+  const comm::Config config{.id = id,
+                            .rank = Index(self.rank),
+                            .size = self.size,
+                            .device = Index(self.rank),
+                            .init_timeout = {},
+                            .timeout = {}};
+  RINGLET_TRY_ASSIGN(auto another, comm::Establish(process, config, {}));
+  std::vector<float> in(1000, static_cast<float>(Index(self.rank) + 1)), out(in.size());
+  RINGLET_TRY(another->AllReduce({.input = std::as_bytes(std::span(in)),
+                                  .output = std::as_writable_bytes(std::span(out)),
+                                  .count = in.size()}));
+  if (out.back() != static_cast<float>(self.size * (self.size + 1) / 2))
+    return Error{Code::kProtocol, "a wrong sum"};
+  return another;
+}
+
+Status FormMany(const std::shared_ptr<comm::Process>& process, comm::Communicator& first,
+                std::uint64_t count, std::uint64_t alive_max, Communicators& alive) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (alive.size() == alive_max) alive.pop_front();
+    RINGLET_TRY_ASSIGN(auto another, FormAnother(process, first));
+    alive.push_back(std::move(another));
+  }
+  return Ok();
+}
+
+/// Turns of the service thread until no more descriptors are held than `before`, or for so long
+/// that they never will be: a root says goodbye a moment after all have joined.
+Held HeldAtRest(const std::shared_ptr<comm::Process>& process, std::int64_t descriptors) {
+  const Instant give_up = os::SocketDriver::Now() + std::chrono::seconds(20);
+  for (;;) {
+    const Held held = HeldNow();
+    if (held.descriptors <= descriptors || os::SocketDriver::Now() > give_up) return held;
+    std::promise<void> turn;
+    process->driver().Post([&] { turn.set_value(); });
+    turn.get_future().wait();
+  }
+}
+
+Status Many(const std::vector<std::string>& words) {
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 2; i < 6; ++i) numbers.push_back(ParseDecimal(words[i]).value_or(0));
+  RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(os::ReadEnvironment()));
+  RINGLET_TRY_ASSIGN(const UniqueId id, rendezvous::FromText(words[1]));
+  const auto rank = static_cast<std::uint32_t>(numbers[0]);
+  const comm::Config config{.id = id,
+                            .rank = rank,
+                            .size = static_cast<std::uint32_t>(numbers[1]),
+                            .device = rank,
+                            .init_timeout = {},
+                            .timeout = {}};
+  RINGLET_TRY_ASSIGN(const auto first, comm::Establish(process, config, {}));
+  RINGLET_TRY(first->Barrier());  // it has made all that it will
+  const std::int64_t descriptors = HeldNow().descriptors;
+  // What the first others leave is kept for good: tables, caches of the allocator.
+  constexpr std::uint64_t kWarm = 20;
+  Communicators alive;
+  RINGLET_TRY(FormMany(process, *first, kWarm + numbers[3], numbers[3], alive));
+  alive.clear();
+  const Held before = HeldAtRest(process, descriptors);
+  RINGLET_TRY(FormMany(process, *first, numbers[2], numbers[3], alive));
+  const Held holding = HeldNow();
+  Say(fmt::format("HOLDING {} communicators, {} descriptors, {} mappings, {} bytes", alive.size(),
+                  holding.descriptors, holding.mappings, holding.heap_bytes));
+  alive.clear();
+  const Held after = HeldAtRest(process, before.descriptors);
+  Say(fmt::format("LEFT {} descriptors, {} mappings, {} bytes",
+                  after.descriptors - before.descriptors, after.mappings - before.mappings,
+                  after.heap_bytes - before.heap_bytes));
+  RINGLET_TRY(first->Barrier());
+  Say("DONE");
+  AwaitEndOfInput();
+  return Ok();
+}
+
+// ---- signals ----------------------------------------------------------------------------------
+
+Status Run(const std::vector<std::string>& words);
+
+Status Storm(const std::vector<std::string>& words) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { signals_seen.fetch_add(1); };  // and no SA_RESTART
+  ::sigaction(SIGALRM, &action, nullptr);
+  const auto interval_us = static_cast<suseconds_t>(ParseDecimal(words[1]).value_or(1000));
+  const itimerval often{.it_interval = {0, interval_us}, .it_value = {0, interval_us}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  const Status status = Run({words.begin() + 2, words.end()});
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  return status;
+}
+
 Status Run(const std::vector<std::string>& words) {
+  if (words.size() > 2 && words[0] == "storm") return Storm(words);
+  if (words.size() == 6 && words[0] == "many") return Many(words);
   if (words.size() == 1 && words[0] == "id") return HostId();
   if (words.size() == 2 && words[0] == "spoil") return Spoil(words[1]);
   if (words.size() == 3 && words[0] == "reroute") return Reroute(words[1], words[2]);

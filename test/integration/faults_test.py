@@ -222,6 +222,26 @@ class Running(FaultCase):
         self.expect_errors([ranks[0], ranks[2]], r"rank 1\b", time.monotonic())
 
 
+class Storm(FaultCase):
+    """Signals with a handler that restarts no call, thousands a second, at every rank."""
+
+    EVERY_US = 200
+
+    def test_calls_that_are_interrupted_all_the_time_still_end(self):
+        for links, shape in (("auto", "tree"), ("shm", "ring"), ("tcp", "tree")):
+            for count, operations in ((1000, 2000), (300_000, 200)):
+                with self.subTest(links=links, shape=shape, count=count):
+                    _, text = self.make_id()
+                    ranks = [self.start(FAULT_RANK, "storm", self.EVERY_US, "join", text, rank, 3,
+                                        operations, count, RINGLET_LINKS=links,
+                                        RINGLET_BOOTSTRAP=shape)
+                             for rank in range(3)]
+                    self.expect_success(ranks)
+                    seen = [int(rank.wait_for("^SIGNALS").split()[1]) for rank in ranks]
+                    print(f"{links}, {count} floats: {seen} signals", flush=True)
+                    self.assertGreater(min(seen), 20)
+
+
 class Strangers(FaultCase):
     """Callers who do not know the secret. With a handshake timeout beyond every bound here, a job
     that forms shows that nobody waited for them."""

@@ -1,7 +1,6 @@
 #include "frontends/cli/init_measure.hpp"
 
 #include <algorithm>
-#include <future>
 
 #include "base/agreement.hpp"
 #include "comm/stages.hpp"
@@ -119,9 +118,7 @@ Result<comm::Control::Pending> BeginJoin(const std::shared_ptr<comm::Process>& p
 }
 
 Baseline ReadBaseline(comm::Process& process) {
-  std::promise<os::SocketDriver::Counters> promise;  // they belong to the service thread
-  process.driver().Post([&] { promise.set_value(process.driver().counters()); });
-  return {.counters = promise.get_future().get(), .cpu = os::ProcessCpuTime()};
+  return {.counters = process.ReadCounters(), .cpu = os::ProcessCpuTime()};
 }
 
 Result<Joined> JoinAll(const std::shared_ptr<comm::Process>& process,

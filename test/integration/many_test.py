@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""A thousand communicators one after the other, and two hundred at once, in the same processes: what
+they held is given back.
+
+    many_test.py BUILD_DIR
+"""
+import re
+
+import support
+from support import FAULT_RANK
+
+# Bytes of the heap that may differ from one rest to another, however many communicators there were
+# between: what the allocator's caches hold. A thousand that left 64 bytes each would show.
+HEAP_BYTES_MAX = 64 * 1024
+
+
+class Many(support.Case):
+    def check(self, count, alive, size, **settings):
+        holder = self.start(FAULT_RANK, "id")
+        text = holder.wait_for("^ID ").split()[1]
+        ranks = [self.start(FAULT_RANK, "many", text, rank, size, count, alive, **settings)
+                 for rank in range(size)]
+        for rank in ranks:
+            left = rank.wait_for("^LEFT")
+            print(f"{count} formed, {alive} at once: {rank.wait_for('^HOLDING')}; {left}", flush=True)
+            descriptors, mappings, heap_bytes = map(int, re.findall(r"-?\d+", left))
+            self.assertLessEqual(descriptors, 0)
+            self.assertLessEqual(mappings, 0)
+            self.assertLess(heap_bytes, HEAP_BYTES_MAX)
+            rank.wait_for("^DONE")
+        for rank in ranks:
+            self.assertEqual(rank.finish(), 0, rank.text())
+
+    def test_a_thousand_one_after_the_other(self):
+        self.check(1000, 1, 2)
+
+    def test_two_hundred_at_once(self):
+        self.check(200, 200, 2)
+
+    def test_over_links(self):
+        for links in ("shm", "tcp"):
+            with self.subTest(links=links):
+                self.check(100, 3, 3, RINGLET_LINKS=links)
+
+
+if __name__ == "__main__":
+    support.main()
