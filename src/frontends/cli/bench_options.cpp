@@ -74,6 +74,8 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
   command.add_flag("--json", words.json, "One JSON object on standard output, in place of a table");
   command.add_flag("--threads", words.threads,
                    "Ranks are threads of one process; --links inproc implies it");
+  command.add_flag("--unbound", words.unbound,
+                   "Ranks run on any core; else each has one of its own where there are enough");
   command
       .add_option("-w,--warmup", words.warmup, "Runs before measuring; else adapted to the size")
       ->check(CLI::Range(0u, kRepeatsMax));
@@ -107,6 +109,7 @@ std::vector<std::string> WorkerArguments(const BenchWords& words) {
   if (collective::HasRoot(operation->kind)) add({"--root", std::to_string(words.root)});
   if (words.in_place) add({"--in-place"});
   if (words.out_of_place) add({"--out-of-place"});
+  if (words.unbound) add({"--unbound"});
   if (!words.links.empty()) add({"--links", words.links});
   if (words.warmup) add({"-w", std::to_string(*words.warmup)});
   if (words.iterations) add({"-i", std::to_string(*words.iterations)});
@@ -137,6 +140,7 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   options.measure.placement = PlacementOf(words);
   options.measure.root = Rank{words.root};
   options.measure.threads = options.threads;
+  options.measure.bound = !words.unbound;
   options.measure.type = *type;
   options.measure.op = *op;
   options.measure.check = words.check;

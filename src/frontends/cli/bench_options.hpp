@@ -29,6 +29,7 @@ struct BenchWords {
   bool check = false;
   bool json = false;
   bool threads = false;
+  bool unbound = false;
   std::optional<std::uint32_t> warmup = std::nullopt;
   std::optional<std::uint32_t> iterations = std::nullopt;
   bool worker = false;  ///< this process is one rank and reports to its launcher

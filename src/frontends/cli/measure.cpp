@@ -13,6 +13,8 @@
 #include "frontends/cli/check_data.hpp"
 #include "frontends/cli/sweep.hpp"
 #include "os/clock.hpp"
+#include "os/limits.hpp"
+#include "os/thread.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -258,6 +260,14 @@ Result<std::string> LinksOfAll(comm::Communicator& communicator) {
   return text;
 }
 
+// Only the thread that measures: what the process may use is asked before, and stays as it is.
+void BindRank(const comm::Config& config) {
+  const std::vector<std::uint32_t> cpus = os::UsableCpus();
+  if (config.size > cpus.size()) return;
+  const os::CpuRange own{cpus[config.rank], cpus[config.rank]};
+  static_cast<void>(os::RunOn({&own, 1}));  // it measures elsewhere then
+}
+
 Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
                   const MeasureOptions& options, const OnMessage& on_message) {
   const bool reports = communicator->identity().rank == Rank{0};
@@ -279,6 +289,7 @@ Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
 Status MeasureRank(const std::shared_ptr<comm::Process>& process, const comm::Config& config,
                    const MeasureOptions& options, const OnMessage& on_message,
                    const std::stop_token& abort) {
+  if (options.bound) BindRank(config);
   RINGLET_TRY_ASSIGN(std::shared_ptr<comm::Communicator> communicator,
                      comm::Establish(process, config, abort));
   const Status status = MeasureAll(communicator, options, on_message);

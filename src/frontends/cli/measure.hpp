@@ -17,6 +17,7 @@ struct MeasureOptions {
   Placement placement = Placement::kBoth;  ///< out of place for operations that know no other
   Rank root{};                             ///< of operations that have one
   bool threads = false;                    ///< the ranks share one process
+  bool bound = true;  ///< each rank on a core of its own, where there are enough, as mpirun does
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
   std::vector<std::size_t> counts;  ///< of the calls, in the order in which they are run

@@ -7,12 +7,21 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "os/limits.hpp"
 
 namespace ringlet::cli {
 namespace {
 
 std::string ProgramOf(const std::string& peer, const std::string& folder) {
   return folder + "/ringlet_bench_" + peer;
+}
+
+// Bound as ours are. Gloo's ranks never are: the thread that does their work would share the core.
+std::string BindingOption(std::string_view peer) {
+  return peer == "openmpi" ? "--bind-to" : "-bind-to";
+}
+std::string BindingOf(const BenchOptions& options) {
+  return options.measure.bound && options.ranks <= os::UsableCores() ? "core" : "none";
 }
 
 std::string_view PackageOf(std::string_view peer) {
@@ -38,7 +47,8 @@ os::Command PeerBenchCommand(const std::string& peer, const BenchOptions& option
   if (peer == "gloo")
     arguments = {ProgramOf(peer, folder), ranks};
   else
-    arguments = {"mpirun." + peer, "-n", ranks, ProgramOf(peer, folder)};
+    arguments = {"mpirun." + peer,       BindingOption(peer), BindingOf(options), "-n", ranks,
+                 ProgramOf(peer, folder)};
   // Open MPI refuses more ranks than cores, and root, unless it is told not to.
   environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
   environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1";

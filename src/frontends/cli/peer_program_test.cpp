@@ -14,6 +14,7 @@ BenchOptions Options() {
   options.measure = {.kind = CallKind::kReduce,
                      .placement = Placement::kInPlace,
                      .root = Rank{2},
+                     .bound = false,
                      .counts = {2, 64},
                      .iterations = 9};
   return options;
@@ -25,8 +26,8 @@ TEST(PeerProgramTest, APeerIsAskedForTheSame) {
                           "adapted", "9", "2", "64"));
   const auto command = PeerBenchCommand("mpich", Options(), "/bin", {{"PATH", "/x"}});
   EXPECT_THAT(command.arguments,
-              ElementsAre("mpirun.mpich", "-n", "3", "/bin/ringlet_bench_mpich", "reduce", "float",
-                          "sum", "2", "in", "adapted", "9", "2", "64"));
+              ElementsAre("mpirun.mpich", "-bind-to", "none", "-n", "3", "/bin/ringlet_bench_mpich",
+                          "reduce", "float", "sum", "2", "in", "adapted", "9", "2", "64"));
   EXPECT_EQ(command.environment.at("PATH"), "/x");
 }
 
