@@ -26,4 +26,14 @@ std::uint32_t UsableCores() {
   return online > 0 ? static_cast<std::uint32_t>(online) : 1;
 }
 
+std::vector<std::uint32_t> UsableCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<std::uint32_t> cpus;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
+}
+
 }  // namespace ringlet::os

@@ -1,6 +1,7 @@
 // Limits of this process.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 namespace ringlet::os {
 
@@ -10,5 +11,7 @@ std::uint64_t RaiseDescriptorLimit();
 
 /// Cores that this process may run on; at least 1.
 std::uint32_t UsableCores();
+/// Their numbers, ascending; empty where there are more CPUs than the C library knows.
+std::vector<std::uint32_t> UsableCpus();
 
 }  // namespace ringlet::os

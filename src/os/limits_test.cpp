@@ -33,6 +33,7 @@ TEST(Limits, UsableCoresFollowTheAffinity) {
   CPU_SET(first, &one);
   ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
   EXPECT_EQ(UsableCores(), 1u);
+  EXPECT_EQ(UsableCpus(), std::vector{static_cast<std::uint32_t>(first)});
   ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
 

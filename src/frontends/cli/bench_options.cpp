@@ -2,19 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "frontends/cli/bench_operation.hpp"
+
 namespace ringlet::cli {
 namespace {
 
 // One process or thread a rank, all on this machine.
 constexpr std::uint32_t kRanksMax = 4096;
 constexpr std::uint32_t kRepeatsMax = 1'000'000;
+constexpr std::uint32_t kRoundsMax = 100;
 
-}  // namespace
-
-void AddBenchOptions(CLI::App& command, BenchWords& words) {
-  command.add_option("-n,--ranks", words.ranks, "Number of ranks, all on this machine")
-      ->check(CLI::Range(1u, kRanksMax))
-      ->capture_default_str();
+void AddDataOptions(CLI::App& command, BenchWords& words) {
+  const BenchOperation& operation = *BenchOperationNamed(words.operation);
   command.add_option("-b,--min-bytes", words.min_bytes, "Smallest size; K, M and G are 1024-based")
       ->capture_default_str();
   command.add_option("-e,--max-bytes", words.max_bytes, "Largest size")->capture_default_str();
@@ -25,32 +26,93 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
                   "int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, "
                   "f8e4m3, f8e5m2")
       ->capture_default_str();
-  command.add_option("-o,--op", words.op, "sum, prod, max, min, avg")->capture_default_str();
+  if (collective::Reduces(operation.kind))
+    command.add_option("-o,--op", words.op, "sum, prod, max, min, avg")->capture_default_str();
+  if (collective::HasRoot(operation.kind))
+    command.add_option("--root", words.root, "The rank that has, or gets, all")
+        ->capture_default_str();
+  command.add_flag("--check", words.check, "Verify every element; any wrong one is a failure");
+  if (!operation.in_place) return;
+  auto* const in_place = command.add_flag("--in-place", words.in_place, "Only in place");
+  command.add_flag("--out-of-place", words.out_of_place, "Only out of place")->excludes(in_place);
+}
+
+/// Without peers both placements, or that which was named; beside peers one.
+Placement PlacementOf(const BenchWords& words) {
+  if (words.in_place) return Placement::kInPlace;
+  return words.out_of_place || !words.peers.empty() ? Placement::kOutOfPlace : Placement::kBoth;
+}
+
+Result<std::vector<std::size_t>> CallCounts(const SweepRange& range,
+                                            const BenchOperation& operation, DataType type,
+                                            std::uint32_t ranks) {
+  RINGLET_TRY_ASSIGN(std::vector<std::size_t> counts, Counts(range, type));
+  for (std::size_t& count : counts) count = CallCount(operation, count, ranks);
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+Status CheckTogether(const BenchWords& words, const BenchOptions& options) {
+  if (words.root >= words.ranks)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("--root {} is none of the {} ranks", words.root, words.ranks)};
+  if (!words.peers.empty() && options.threads)
+    return Error{Code::kInvalidArgument,
+                 "--vs measures ranks that are processes; --threads, or links inproc, exclude it"};
+  return Ok();
+}
+
+}  // namespace
+
+void AddBenchOptions(CLI::App& command, BenchWords& words) {
+  command.add_option("-n,--ranks", words.ranks, "Number of ranks, all on this machine")
+      ->check(CLI::Range(1u, kRanksMax))
+      ->capture_default_str();
+  if (words.operation != "barrier") AddDataOptions(command, words);
   command.add_option("--links", words.links, "How ranks are linked, in place of RINGLET_LINKS")
       ->check(CLI::IsMember({"auto", "shm", "tcp", "inproc"}));
-  command.add_flag("--check", words.check, "Verify every element; any wrong one is a failure");
   command.add_flag("--json", words.json, "One JSON object on standard output, in place of a table");
   command.add_flag("--threads", words.threads,
                    "Ranks are threads of one process; --links inproc implies it");
+  command.add_flag("--unbound", words.unbound,
+                   "Ranks run on any core; else each has one of its own where there are enough");
   command
       .add_option("-w,--warmup", words.warmup, "Runs before measuring; else adapted to the size")
       ->check(CLI::Range(0u, kRepeatsMax));
   command
       .add_option("-i,--iterations", words.iterations, "Runs measured; else adapted to the size")
       ->check(CLI::Range(1u, kRepeatsMax));
+  command
+      .add_option("--vs", words.peers,
+                  "Others beside it, in turn: gloo, openmpi, mpich; those that are installed")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"gloo", "openmpi", "mpich"}));
+  command.add_option("--rounds", words.rounds, "Turns that each takes with --vs")
+      ->check(CLI::Range(1u, kRoundsMax))
+      ->capture_default_str();
   command.add_flag("--worker", words.worker)->group("");  // not shown: only we use it
 }
 
 std::vector<std::string> WorkerArguments(const BenchWords& words) {
-  std::vector<std::string> arguments{
-      "bench", "all_reduce",    "-n",      std::to_string(words.ranks),  "-b", words.min_bytes,
-      "-e",    words.max_bytes, "-f",      std::to_string(words.factor), "-d", words.type,
-      "-o",    words.op,        "--worker"};
-  if (!words.links.empty()) arguments.insert(arguments.end(), {"--links", words.links});
-  if (words.check) arguments.push_back("--check");
-  if (words.warmup) arguments.insert(arguments.end(), {"-w", std::to_string(*words.warmup)});
-  if (words.iterations)
-    arguments.insert(arguments.end(), {"-i", std::to_string(*words.iterations)});
+  std::vector<std::string> arguments{"bench", words.operation, "-n", std::to_string(words.ranks),
+                                     "--worker"};
+  const auto add = [&](std::initializer_list<std::string> more) {
+    arguments.insert(arguments.end(), more);
+  };
+  if (words.operation != "barrier") {
+    add({"-b", words.min_bytes, "-e", words.max_bytes, "-f", std::to_string(words.factor), "-d",
+         words.type});
+    if (words.check) add({"--check"});
+  }
+  const BenchOperation* const operation = BenchOperationNamed(words.operation);
+  if (collective::Reduces(operation->kind)) add({"-o", words.op});
+  if (collective::HasRoot(operation->kind)) add({"--root", std::to_string(words.root)});
+  if (words.in_place) add({"--in-place"});
+  if (words.out_of_place) add({"--out-of-place"});
+  if (words.unbound) add({"--unbound"});
+  if (!words.links.empty()) add({"--links", words.links});
+  if (words.warmup) add({"-w", std::to_string(*words.warmup)});
+  if (words.iterations) add({"-i", std::to_string(*words.iterations)});
   return arguments;
 }
 
@@ -71,12 +133,22 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   RINGLET_TRY_ASSIGN(options.range.min_bytes, ParseSize(words.min_bytes));
   RINGLET_TRY_ASSIGN(options.range.max_bytes, ParseSize(words.max_bytes));
   options.range.factor = words.factor;
-  RINGLET_TRY_ASSIGN(options.measure.counts, Counts(options.range, *type));
+  const BenchOperation& operation = *BenchOperationNamed(words.operation);
+  RINGLET_TRY_ASSIGN(options.measure.counts,
+                     CallCounts(options.range, operation, *type, words.ranks));
+  options.measure.kind = operation.kind;
+  options.measure.placement = PlacementOf(words);
+  options.measure.root = Rank{words.root};
+  options.measure.threads = options.threads;
+  options.measure.bound = !words.unbound;
   options.measure.type = *type;
   options.measure.op = *op;
   options.measure.check = words.check;
   options.measure.warmup = words.warmup;
   options.measure.iterations = words.iterations;
+  options.peers = words.peers;
+  options.rounds = words.peers.empty() ? 1 : words.rounds;
+  RINGLET_TRY(CheckTogether(words, options));
   return options;
 }
 

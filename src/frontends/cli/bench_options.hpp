@@ -1,4 +1,4 @@
-// The options of `ringlet bench all_reduce`: from the command line, and back, for its workers.
+// The options of `ringlet bench OPERATION`: from the command line, and back, for its workers.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -13,6 +13,7 @@ namespace ringlet::cli {
 
 /// As typed.
 struct BenchWords {
+  std::string operation = "all_reduce";
   std::uint32_t ranks = 4;
   std::string min_bytes = "8";
   std::string max_bytes = "64M";
@@ -20,15 +21,21 @@ struct BenchWords {
   std::string type = "float";
   std::string op = "sum";
   std::string links;  ///< empty: RINGLET_LINKS decides
+  std::uint32_t root = 0;
+  bool in_place = false;      ///< that alone
+  bool out_of_place = false;  ///< that alone
+  std::vector<std::string> peers = {};
+  std::uint32_t rounds = 3;
   bool check = false;
   bool json = false;
   bool threads = false;
+  bool unbound = false;
   std::optional<std::uint32_t> warmup = std::nullopt;
   std::optional<std::uint32_t> iterations = std::nullopt;
   bool worker = false;  ///< this process is one rank and reports to its launcher
 };
 
-/// Adds the options to `command`; parsing fills `words`, which outlives it.
+/// Adds the options that the operation has to `command`; parsing fills `words`, which outlives it.
 void AddBenchOptions(CLI::App& command, BenchWords& words);
 
 /// The arguments, from "bench" on, that make the tool a worker of the bench that `words` asked for.
@@ -38,6 +45,8 @@ struct BenchOptions {
   std::uint32_t ranks = 0;
   SweepRange range;
   MeasureOptions measure;
+  std::vector<std::string> peers;  ///< measured beside, in turn
+  std::uint32_t rounds = 1;        ///< of turns
   bool json = false;
   bool threads = false;
 };

@@ -8,9 +8,11 @@ namespace {
 using testing::HasSubstr;
 
 // The words that a command line leaves, or none where it is refused.
-std::optional<BenchWords> Read(std::vector<std::string> arguments) {
+std::optional<BenchWords> Read(std::vector<std::string> arguments,
+                               const std::string& operation = "all_reduce") {
   CLI::App app("bench");
   BenchWords words;
+  words.operation = operation;
   AddBenchOptions(app, words);
   std::reverse(arguments.begin(), arguments.end());  // what CLI11 wants
   try {
@@ -92,6 +94,60 @@ TEST(BenchOptionsTest, AWorkerMeasuresTheSame) {
   EXPECT_TRUE(options.measure.check);
   EXPECT_EQ(options.measure.warmup, 2u);
   EXPECT_EQ(options.measure.iterations, 7u);
+}
+
+TEST(BenchOptionsTest, OperationsHaveTheOptionsThatTheyNeed) {
+  EXPECT_TRUE(Read({"--root", "1"}, "broadcast").has_value());
+  EXPECT_FALSE(Read({"--root", "1"}).has_value());
+  EXPECT_FALSE(Read({"-o", "max"}, "alltoall").has_value());
+  EXPECT_FALSE(Read({"--in-place"}, "sendrecv").has_value());
+  EXPECT_FALSE(Read({"-b", "8"}, "barrier").has_value());
+  EXPECT_FALSE(Read({"--in-place", "--out-of-place"}).has_value());
+}
+
+TEST(BenchOptionsTest, ASizeIsSharedWhereRanksShareIt) {
+  const auto words = Read({"-n", "4", "-b", "4", "-e", "64"}, "all_gather");
+  const BenchOptions options = ParseBenchOptions(*words, LinkChoice::kAuto).value();
+  EXPECT_THAT(options.measure.counts, testing::ElementsAre(1, 2, 4));
+  EXPECT_EQ(options.measure.kind, CallKind::kAllGather);
+  const auto barrier = ParseBenchOptions(*Read({}, "barrier"), LinkChoice::kAuto).value();
+  EXPECT_THAT(barrier.measure.counts, testing::ElementsAre(0));
+}
+
+TEST(BenchOptionsTest, BesideOthersOnePlacementInSeveralRounds) {
+  const BenchOptions options = Parse({"--vs", "gloo,mpich", "--rounds", "5"});
+  EXPECT_THAT(options.peers, testing::ElementsAre("gloo", "mpich"));
+  EXPECT_EQ(options.rounds, 5u);
+  EXPECT_EQ(options.measure.placement, Placement::kOutOfPlace);
+  EXPECT_EQ(Parse({"--vs", "gloo", "--in-place"}).measure.placement, Placement::kInPlace);
+  EXPECT_EQ(Parse({}).measure.placement, Placement::kBoth);
+  EXPECT_EQ(Parse({}).rounds, 1u);
+  EXPECT_FALSE(Read({"--vs", "nccl"}).has_value());
+  EXPECT_THAT(ErrorOf({"--vs", "gloo", "--threads"}), HasSubstr("--threads"));
+}
+
+TEST(BenchOptionsTest, ARootThatDoesNotExistIsNamed) {
+  const auto options =
+      ParseBenchOptions(*Read({"-n", "2", "--root", "2"}, "reduce"), LinkChoice::kAuto);
+  ASSERT_FALSE(options.ok());
+  EXPECT_THAT(options.error().message, HasSubstr("--root 2"));
+}
+
+TEST(BenchOptionsTest, AWorkerOfEveryOperationReadsWhatItIsGiven) {
+  for (const BenchOperation& operation : BenchOperations()) {
+    std::vector<std::string> typed{"-n", "3", "--json"};
+    if (collective::HasRoot(operation.kind)) typed.insert(typed.end(), {"--root", "2"});
+    if (operation.in_place) typed.emplace_back("--in-place");
+    const auto words = Read(typed, std::string(operation.name)).value();
+    std::vector<std::string> arguments = WorkerArguments(words);
+    EXPECT_EQ(arguments.at(1), operation.name);
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+    const auto worker = Read(arguments, std::string(operation.name));
+    ASSERT_TRUE(worker.has_value()) << operation.name;
+    const auto options = ParseBenchOptions(*worker, LinkChoice::kAuto).value();
+    EXPECT_EQ(options.measure.root, Rank{collective::HasRoot(operation.kind) ? 2u : 0u});
+    EXPECT_EQ(options.measure.placement == Placement::kInPlace, operation.in_place);
+  }
 }
 
 }  // namespace

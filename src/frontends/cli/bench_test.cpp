@@ -15,11 +15,11 @@ struct Ran {
   std::string output, errors;
 };
 
-Ran RunBench(std::vector<std::string> arguments) {
+Ran RunBench(std::vector<std::string> arguments, const std::string& operation = "all_reduce") {
   CLI::App tool("ringlet");
   Action chosen;
   AddBench(tool, chosen);
-  arguments.insert(arguments.begin(), {"bench", "all_reduce"});
+  arguments.insert(arguments.begin(), {"bench", operation});
   std::reverse(arguments.begin(), arguments.end());  // what CLI11 wants
   tool.parse(arguments);
   testing::internal::CaptureStdout();
@@ -48,6 +48,18 @@ TEST(BenchTest, AWrongOptionIsAUsageError) {
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("float128"));
   EXPECT_EQ(ran.output, "");
+}
+
+TEST(BenchTest, EveryOperationHasItsCommand) {
+  for (const char* operation : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+                                "alltoall", "gather", "scatter", "sendrecv", "barrier"}) {
+    std::vector<std::string> arguments{"-n", "2", "--threads", "-i", "2"};
+    if (std::string(operation) != "barrier")
+      arguments.insert(arguments.end(), {"-e", "64", "--check"});
+    const Ran ran = RunBench(arguments, operation);
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    EXPECT_THAT(ran.output, HasSubstr(std::string("ringlet bench ") + operation));
+  }
 }
 
 }  // namespace

@@ -119,14 +119,19 @@ Bytes InputPeriod(const CheckShape& shape, Rank rank) {
   return OnePeriod(shape, [&](std::size_t index) { return Total{InputValue(shape, rank, index)}; });
 }
 
-std::uint64_t CountDifferent(DataType type, View period, View data) {
+// `data` begins somewhere in a period.
+std::uint64_t CountDifferent(DataType type, View period, View data, std::size_t first) {
   const std::size_t size = SizeOf(type);
+  std::size_t phase = first % kCheckPeriod * size;
   std::uint64_t wrong = 0;
-  for (std::size_t at = 0; at < data.size(); at += period.size()) {
-    const std::size_t bytes = std::min(period.size(), data.size() - at);
-    if (std::memcmp(data.data() + at, period.data(), bytes) == 0) continue;
-    for (std::size_t i = 0; i < bytes; i += size)
-      if (std::memcmp(data.data() + at + i, period.data() + i, size) != 0) ++wrong;
+  for (std::size_t at = 0; at < data.size();) {
+    const std::size_t bytes = std::min(period.size() - phase, data.size() - at);
+    const std::byte* const expected = period.data() + phase;
+    if (std::memcmp(data.data() + at, expected, bytes) != 0)
+      for (std::size_t i = 0; i < bytes; i += size)
+        if (std::memcmp(data.data() + at + i, expected + i, size) != 0) ++wrong;
+    at += bytes;
+    phase = 0;
   }
   return wrong;
 }
@@ -169,13 +174,41 @@ void FillInput(const CheckShape& shape, Rank rank, std::span<std::byte> out) {
     std::memcpy(out.data() + at, period.data(), std::min(period.size(), out.size() - at));
 }
 
-std::uint64_t CountWrongOutput(const CheckShape& shape, View output) {
+std::uint64_t CountWrongOutput(const CheckShape& shape, View output, std::size_t first) {
   const Bytes period = OnePeriod(shape, [&](std::size_t index) { return Expected(shape, index); });
-  return CountDifferent(shape.type, period, output);
+  return CountDifferent(shape.type, period, output, first);
 }
 
-std::uint64_t CountWrongInput(const CheckShape& shape, Rank rank, View input) {
-  return CountDifferent(shape.type, InputPeriod(shape, rank), input);
+std::uint64_t CountWrongInput(const CheckShape& shape, Rank rank, View input, std::size_t first) {
+  return CountDifferent(shape.type, InputPeriod(shape, rank), input, first);
+}
+
+std::uint64_t CountWrong(const CheckShape& shape, const collective::CallShape& call, View output) {
+  using collective::CallKind;
+  if (output.empty()) return 0;
+  const std::size_t own_block = call.count * Index(call.self);
+  const auto from_each = [&](std::size_t first) {
+    const std::size_t bytes = call.count * SizeOf(shape.type);
+    std::uint64_t wrong = 0;
+    for (std::uint32_t rank = 0; rank < call.ranks; ++rank)
+      wrong += CountWrongInput(shape, Rank{rank}, output.subspan(rank * bytes, bytes), first);
+    return wrong;
+  };
+  switch (call.kind) {
+    case CallKind::kAllReduce:
+    case CallKind::kReduce: return CountWrongOutput(shape, output);
+    case CallKind::kReduceScatter: return CountWrongOutput(shape, output, own_block);
+    case CallKind::kBroadcast: return CountWrongInput(shape, call.root, output);
+    case CallKind::kScatter: return CountWrongInput(shape, call.root, output, own_block);
+    case CallKind::kAllGather:
+    case CallKind::kGather: return from_each(0);
+    case CallKind::kAllToAll: return from_each(own_block);
+    case CallKind::kSendReceive:
+      return CountWrongInput(shape, Rank{(Index(call.self) + call.ranks - 1) % call.ranks}, output);
+    case CallKind::kAllToAllV:
+    case CallKind::kBarrier: break;
+  }
+  return 0;
 }
 
 }  // namespace ringlet::cli

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/bytes.hpp"
+#include "collective/shape.hpp"
 #include "ringlet/types.hpp"
 
 namespace ringlet::cli {
@@ -32,9 +33,17 @@ std::int64_t InputValue(const CheckShape& shape, Rank rank, std::size_t index);
 void FillInput(const CheckShape& shape, Rank rank, std::span<std::byte> out);
 
 /// Elements of `output` that are not the reduction of all inputs, compared bit for bit.
-std::uint64_t CountWrongOutput(const CheckShape& shape, View output);
+/// \param first  the index of its first element in the inputs
+std::uint64_t CountWrongOutput(const CheckShape& shape, View output, std::size_t first = 0);
 
-/// Elements of `input` that are no longer what FillInput wrote.
-std::uint64_t CountWrongInput(const CheckShape& shape, Rank rank, View input);
+/// Elements of `input` that are not what FillInput wrote for `rank`.
+std::uint64_t CountWrongInput(const CheckShape& shape, Rank rank, View input,
+                              std::size_t first = 0);
+
+/// Elements of the output that a call left on one rank and that are not what it must give.
+/// \param call    as that rank made it; of messages: sent to the next rank, received from the one
+///                before
+/// \param output  as long as the call's
+std::uint64_t CountWrong(const CheckShape& shape, const collective::CallShape& call, View output);
 
 }  // namespace ringlet::cli

@@ -157,5 +157,55 @@ TEST(CheckDataTest, AMissingOrRepeatedRankIsNoticed) {
     }
 }
 
+// What a call must leave, put together from the inputs by hand.
+Bytes Part(const CheckShape& shape, Rank rank, std::size_t first, std::size_t count) {
+  Bytes input((first + count) * SizeOf(shape.type));
+  FillInput(shape, rank, input);
+  return {input.begin() + static_cast<std::ptrdiff_t>(first * SizeOf(shape.type)), input.end()};
+}
+
+void ExpectExactly(const CheckShape& shape, const collective::CallShape& call, Bytes output) {
+  EXPECT_EQ(CountWrong(shape, call, output), 0u) << Name(call.kind);
+  output.back() ^= std::byte{1};
+  EXPECT_EQ(CountWrong(shape, call, output), 1u) << Name(call.kind);
+}
+
+TEST(CheckDataTest, CopiesAreComparedWithWhomTheyComeFrom) {
+  using collective::CallKind;
+  constexpr std::size_t kCount = kCheckPeriod + 7;
+  const CheckShape shape{DataType::kInt32, ReduceOp::kSum, 3};
+  const auto call = [&](CallKind kind, std::uint32_t root = 1) {
+    return collective::CallShape{
+        .kind = kind, .count = kCount, .root = Rank{root}, .self = Rank{2}, .ranks = 3};
+  };
+  Bytes gathered, exchanged;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const Bytes begin = Part(shape, Rank{rank}, 0, kCount);
+    const Bytes block = Part(shape, Rank{rank}, 2 * kCount, kCount);
+    gathered.insert(gathered.end(), begin.begin(), begin.end());
+    exchanged.insert(exchanged.end(), block.begin(), block.end());
+  }
+  ExpectExactly(shape, call(CallKind::kBroadcast), Part(shape, Rank{1}, 0, kCount));
+  ExpectExactly(shape, call(CallKind::kScatter), Part(shape, Rank{1}, 2 * kCount, kCount));
+  ExpectExactly(shape, call(CallKind::kSendReceive), Part(shape, Rank{1}, 0, kCount));
+  ExpectExactly(shape, call(CallKind::kAllGather), gathered);
+  ExpectExactly(shape, call(CallKind::kGather, 2), gathered);
+  ExpectExactly(shape, call(CallKind::kAllToAll), exchanged);
+}
+
+TEST(CheckDataTest, ABlockOfAReductionIsThatOfItsRank) {
+  constexpr std::size_t kCount = kCheckPeriod - 5;
+  const CheckShape shape{DataType::kInt32, ReduceOp::kSum, 3};
+  const Bytes whole = Reduced(shape, 3 * kCount, 7);
+  const auto block = [&](std::size_t rank) {
+    const auto at = whole.begin() + static_cast<std::ptrdiff_t>(rank * kCount * 4);
+    return Bytes(at, at + kCount * 4);
+  };
+  const collective::CallShape call{
+      .kind = collective::CallKind::kReduceScatter, .count = kCount, .self = Rank{1}, .ranks = 3};
+  ExpectExactly(shape, call, block(1));
+  EXPECT_GT(CountWrong(shape, call, block(2)), kCount / 2);
+}
+
 }  // namespace
 }  // namespace ringlet::cli

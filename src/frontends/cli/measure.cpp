@@ -9,9 +9,12 @@
 #include <new>
 
 #include "base/digest.hpp"
+#include "comm/group.hpp"
 #include "frontends/cli/check_data.hpp"
 #include "frontends/cli/sweep.hpp"
 #include "os/clock.hpp"
+#include "os/limits.hpp"
+#include "os/thread.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -38,76 +41,135 @@ class Buffer {
   std::unique_ptr<std::byte[]> memory_;
 };
 
+// Where the input and the output of one call lie.
+struct Places {
+  std::span<std::byte> input, output;
+  bool in_place = false;
+};
+
 class Bench {
  public:
-  Bench(comm::Communicator& communicator, const MeasureOptions& options, Buffer input,
-        Buffer output)
+  Bench(const std::shared_ptr<comm::Communicator>& communicator, const MeasureOptions& options,
+        Buffer input, Buffer output)
       : communicator_(communicator),
         options_(options),
-        shape_{options.type, options.op, communicator.identity().size},
-        rank_(communicator.identity().rank),
+        operation_(BenchOperationOf(options.kind)),
+        data_{options.type, options.op, communicator->identity().size},
+        rank_(communicator->identity().rank),
         input_(std::move(input)),
         output_(std::move(output)) {}
 
   Result<Row> MeasureSize(std::size_t count) {
-    Row row{
-        .bytes = count * SizeOf(options_.type), .count = count, .out_of_place = {}, .in_place = {}};
-    const std::span<std::byte> input = input_.First(row.bytes), output = output_.First(row.bytes);
-    RINGLET_TRY_ASSIGN(row.out_of_place, Measure(input, output));
-    RINGLET_TRY_ASSIGN(row.in_place, Measure(output, output));
+    shape_ = {.kind = options_.kind,
+              .count = count,
+              .root = options_.root,
+              .self = rank_,
+              .ranks = data_.ranks};
+    Row row{.bytes = SizeElements(operation_, count, data_.ranks) * SizeOf(options_.type),
+            .count = count};
+    const bool in_place = operation_.in_place && options_.placement != Placement::kOutOfPlace;
+    if (!in_place || options_.placement == Placement::kBoth) {
+      RINGLET_TRY_ASSIGN(row.out_of_place, Measure(OutOfPlace()));
+    }
+    if (in_place) {
+      RINGLET_TRY_ASSIGN(row.in_place, Measure(InPlace()));
+    }
     return row;
   }
 
  private:
-  using Area = std::span<std::byte>;
+  struct Repeats {
+    std::uint32_t iterations = 1, batch = 1;
+  };
 
-  Result<Measurement> Measure(Area input, Area output) {
-    FillInput(shape_, rank_, input);
-    RINGLET_TRY_ASSIGN(const std::uint32_t iterations, WarmUp(input, output));
-    RINGLET_TRY(communicator_.control().Barrier());
-    std::vector<Instant> times(iterations);
+  std::size_t InputBytes() const { return InputCount(shape_) * SizeOf(options_.type); }
+  std::size_t OutputBytes() const { return OutputCount(shape_) * SizeOf(options_.type); }
+
+  Places OutOfPlace() { return {input_.First(InputBytes()), output_.First(OutputBytes()), false}; }
+  // NCCL's places: the smaller of the two lies somewhere in the other.
+  Places InPlace() {
+    const std::ptrdiff_t offset =
+        InPlaceOffset(shape_) * static_cast<std::ptrdiff_t>(SizeOf(options_.type));
+    std::byte* const memory = output_.First(1).data();
+    std::byte* const input = offset < 0 && OutputBytes() > 0 ? memory - offset : memory;
+    std::byte* const output = offset > 0 && InputBytes() > 0 ? memory + offset : memory;
+    return {{input, InputBytes()}, {output, OutputBytes()}, true};
+  }
+
+  Result<Measurement> Measure(const Places& places) {
+    FillInput(data_, rank_, places.input);
+    RINGLET_TRY_ASSIGN(const Repeats repeats, WarmUp(places));
+    RINGLET_TRY(communicator_->control().Barrier());
+    std::vector<Instant> times(repeats.iterations);
+    const Instant computed_before = os::ProcessCpuTime();
     for (Instant& time : times) {
-      RINGLET_TRY_ASSIGN(time, RunOnce(input, output));
+      RINGLET_TRY_ASSIGN(time, RunTimes(repeats.batch, places));
     }
+    const Instant computed = os::ProcessCpuTime() - computed_before;
     RINGLET_TRY_ASSIGN(const auto by_rank, GatherTimes(times));
     const Timing timing = Summarize(by_rank);
-    Measurement measured{timing.median_us, timing.p99_us, std::nullopt};
+    RINGLET_TRY_ASSIGN(const Instant computed_by_all, SumOfProcesses(computed));
+    const double once = 1.0 / repeats.batch;
+    Measurement measured{
+        .time_us = timing.median_us * once,
+        .p99_us = timing.p99_us * once,
+        .cpu_us = std::chrono::duration<double, std::micro>(computed_by_all).count() * once /
+                  repeats.iterations};
     if (options_.check) {
-      RINGLET_TRY_ASSIGN(measured.wrong, Check(input, output));
+      RINGLET_TRY_ASSIGN(measured.wrong, Check(places));
     }
     return measured;
   }
 
-  Result<Instant> RunOnce(Area input, Area output) {
+  Result<Instant> RunTimes(std::uint32_t times, const Places& places) {
     const Instant begin = os::Now();
-    RINGLET_TRY(communicator_.AllReduce({.input = input,
-                                         .output = output,
-                                         .count = input.size() / SizeOf(options_.type),
-                                         .type = options_.type,
-                                         .op = options_.op}));
+    for (std::uint32_t i = 0; i < times; ++i) {
+      RINGLET_TRY(RunOnce(places));
+    }
     return os::Now() - begin;
   }
 
-  // Runs until caches, pages and connections are warm; decides how many iterations follow. Both
-  // numbers come from the slowest rank's time, so that they are the same on all ranks.
-  Result<std::uint32_t> WarmUp(Area input, Area output) {
-    Instant latest{0};
-    const auto run = [&](std::uint32_t times) -> Status {
-      for (std::uint32_t i = 0; i < times; ++i) {
-        RINGLET_TRY_ASSIGN(latest, RunOnce(input, output));
-      }
-      return Ok();
-    };
-    if (options_.warmup) {
-      RINGLET_TRY(run(*options_.warmup));
-    } else {
-      RINGLET_TRY(run(1));
+  Status RunOnce(const Places& places) {
+    if (options_.kind == CallKind::kSendReceive) return PassOn(places);
+    return communicator_->Run(comm::Call{.kind = options_.kind,
+                                         .input = places.input,
+                                         .output = places.output,
+                                         .count = shape_.count,
+                                         .type = options_.type,
+                                         .op = options_.op,
+                                         .root = options_.root});
+  }
+
+  Status PassOn(const Places& places) {
+    const std::uint32_t ranks = data_.ranks, self = Index(rank_);
+    const comm::Transfer sent{.peer = Rank{(self + 1) % ranks},
+                              .sends = true,
+                              .from = places.input,
+                              .count = shape_.count,
+                              .type = options_.type};
+    const comm::Transfer received{.peer = Rank{(self + ranks - 1) % ranks},
+                                  .to = places.output,
+                                  .count = shape_.count,
+                                  .type = options_.type};
+    return comm::RunGroup({{communicator_, sent}, {communicator_, received}});
+  }
+
+  // Runs until caches, pages and connections are warm; decides how much follows. All numbers come
+  // from the slowest rank's time, so that they are the same on all ranks. The programs of
+  // bench/peers do the same (loop.h).
+  Result<Repeats> WarmUp(const Places& places) {
+    std::uint32_t warmups = options_.warmup.value_or(1);
+    RINGLET_TRY_ASSIGN(Instant latest, RunTimes(warmups, places));
+    if (!options_.warmup) {
       RINGLET_TRY_ASSIGN(const Instant first, Slowest(latest));
-      RINGLET_TRY(run(std::min(RepeatsFor(first, kWarmupBudget), kWarmupsMax)));
+      warmups = std::min(RepeatsFor(first, kWarmupBudget), kWarmupsMax);
+      RINGLET_TRY_ASSIGN(latest, RunTimes(warmups, places));
     }
-    if (options_.iterations) return *options_.iterations;
-    RINGLET_TRY_ASSIGN(const Instant once, Slowest(latest));
-    return RepeatsFor(once, kBudget);
+    RINGLET_TRY_ASSIGN(const Instant all, Slowest(latest));
+    const Instant once = all / std::max(warmups, 1u);
+    if (options_.iterations) return Repeats{.iterations = *options_.iterations};
+    const std::uint32_t batch = warmups == 0 ? 1 : BatchFor(once);
+    return Repeats{.iterations = RepeatsFor(once * batch, kBudget), .batch = batch};
   }
 
   Result<Instant> Slowest(Instant mine) {
@@ -115,13 +177,21 @@ class Bench {
     return std::ranges::max(by_rank).front();
   }
 
+  Result<Instant> SumOfProcesses(Instant mine) {
+    RINGLET_TRY_ASSIGN(const auto by_rank, GatherTimes({mine}));
+    if (options_.threads) return by_rank.front().front();  // each has the same process's
+    Instant sum{0};
+    for (const auto& one : by_rank) sum += one.front();
+    return sum;
+  }
+
   // By the control network: what is measured must not carry its own measurement.
   Result<std::vector<std::vector<Instant>>> GatherTimes(const std::vector<Instant>& mine) {
     Writer out;
     for (const Instant time : mine) out.U64(static_cast<std::uint64_t>(time.count()));
-    RINGLET_TRY_ASSIGN(const auto table, communicator_.control().AllGather(out.Take()));
-    std::vector<std::vector<Instant>> by_rank(shape_.ranks, std::vector<Instant>(mine.size()));
-    for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
+    RINGLET_TRY_ASSIGN(const auto table, communicator_->control().AllGather(out.Take()));
+    std::vector<std::vector<Instant>> by_rank(data_.ranks, std::vector<Instant>(mine.size()));
+    for (std::uint32_t rank = 0; rank < data_.ranks; ++rank) {
       Reader in(table.At(Rank{rank}));
       for (Instant& time : by_rank[rank]) time = Instant(in.U64());
       if (!in.AtEnd())
@@ -133,34 +203,46 @@ class Bench {
     return by_rank;
   }
 
-  // One more run on fresh data. Gives the wrong elements of all ranks; where ranks disagree
-  // although each finds its own right, it is this check that is broken, and that counts as well.
-  Result<std::uint64_t> Check(Area input, Area output) {
-    const bool in_place = input.data() == output.data();
-    if (!in_place) std::memset(output.data(), std::to_integer<int>(kUntouched), output.size());
-    FillInput(shape_, rank_, input);
-    RINGLET_TRY(RunOnce(input, output));
-    std::uint64_t wrong = CountWrongOutput(shape_, output);
-    if (!in_place) wrong += CountWrongInput(shape_, rank_, input);
+  // One more run on fresh data. Gives the wrong elements of all ranks; where ranks that must have
+  // the same disagree although each finds its own right, it is this check that is broken, and that
+  // counts as well.
+  Result<std::uint64_t> Check(const Places& places) {
+    std::memset(places.output.data(), std::to_integer<int>(kUntouched), places.output.size());
+    FillInput(data_, rank_, places.input);
+    RINGLET_TRY(RunOnce(places));
+    std::uint64_t wrong = CountWrong(data_, shape_, places.output);
+    if (!places.in_place) wrong += CountWrongInput(data_, rank_, places.input);
     Writer out;
-    out.U64(wrong).U64(DigestOf(output));
-    RINGLET_TRY_ASSIGN(const auto table, communicator_.control().AllGather(out.Take()));
+    out.U64(wrong).U64(DigestOf(places.output));
+    RINGLET_TRY_ASSIGN(const auto table, communicator_->control().AllGather(out.Take()));
     std::uint64_t total = 0;
     std::map<std::uint64_t, std::uint32_t> digests;
-    for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
+    for (std::uint32_t rank = 0; rank < data_.ranks; ++rank) {
       Reader in(table.At(Rank{rank}));
       total += in.U64();
       ++digests[in.U64()];
     }
-    return std::max<std::uint64_t>(total, digests.size() - 1);
+    const bool same_on_all = options_.kind == CallKind::kAllReduce ||
+                             options_.kind == CallKind::kBroadcast ||
+                             options_.kind == CallKind::kAllGather;
+    return same_on_all ? std::max<std::uint64_t>(total, digests.size() - 1) : total;
   }
 
-  comm::Communicator& communicator_;
+  std::shared_ptr<comm::Communicator> communicator_;  // groups want to share it
   const MeasureOptions& options_;
-  CheckShape shape_;
+  const BenchOperation& operation_;
+  CheckShape data_;
+  collective::CallShape shape_;
   Rank rank_;
   Buffer input_, output_;
 };
+
+// Bytes that hold the input, and the output, of a call of any rank.
+std::size_t BytesFor(const MeasureOptions& options, std::uint32_t ranks) {
+  const std::size_t count = std::ranges::max(options.counts);
+  const std::size_t elements = SizeElements(BenchOperationOf(options.kind), count, ranks);
+  return std::max<std::size_t>(elements * SizeOf(options.type), 1);
+}
 
 // "2 shm", or where ranks differ "rank 0,2: 2 shm; rank 1: 1 shm, 1 tcp".
 Result<std::string> LinksOfAll(comm::Communicator& communicator) {
@@ -178,12 +260,20 @@ Result<std::string> LinksOfAll(comm::Communicator& communicator) {
   return text;
 }
 
-Status MeasureAll(comm::Communicator& communicator, const MeasureOptions& options,
-                  const OnMessage& on_message) {
-  const bool reports = communicator.identity().rank == Rank{0};
-  RINGLET_TRY_ASSIGN(std::string links, LinksOfAll(communicator));
+// Only the thread that measures: what the process may use is asked before, and stays as it is.
+void BindRank(const comm::Config& config) {
+  const std::vector<std::uint32_t> cpus = os::UsableCpus();
+  if (config.size > cpus.size()) return;
+  const os::CpuRange own{cpus[config.rank], cpus[config.rank]};
+  static_cast<void>(os::RunOn({&own, 1}));  // it measures elsewhere then
+}
+
+Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
+                  const MeasureOptions& options, const OnMessage& on_message) {
+  const bool reports = communicator->identity().rank == Rank{0};
+  RINGLET_TRY_ASSIGN(std::string links, LinksOfAll(*communicator));
   if (reports) on_message(Formed{std::move(links)});
-  const std::size_t bytes = std::ranges::max(options.counts) * SizeOf(options.type);
+  const std::size_t bytes = BytesFor(options, communicator->identity().size);
   RINGLET_TRY_ASSIGN(Buffer input, Buffer::Allocate(bytes));
   RINGLET_TRY_ASSIGN(Buffer output, Buffer::Allocate(bytes));
   Bench bench(communicator, options, std::move(input), std::move(output));
@@ -191,7 +281,7 @@ Status MeasureAll(comm::Communicator& communicator, const MeasureOptions& option
     RINGLET_TRY_ASSIGN(const Row row, bench.MeasureSize(count));
     if (reports) on_message(row);
   }
-  return communicator.control().Barrier();  // nobody leaves while another still works
+  return communicator->control().Barrier();  // nobody leaves while another still works
 }
 
 }  // namespace
@@ -199,8 +289,10 @@ Status MeasureAll(comm::Communicator& communicator, const MeasureOptions& option
 Status MeasureRank(const std::shared_ptr<comm::Process>& process, const comm::Config& config,
                    const MeasureOptions& options, const OnMessage& on_message,
                    const std::stop_token& abort) {
-  RINGLET_TRY_ASSIGN(const auto communicator, comm::Establish(process, config, abort));
-  const Status status = MeasureAll(*communicator, options, on_message);
+  if (options.bound) BindRank(config);
+  RINGLET_TRY_ASSIGN(std::shared_ptr<comm::Communicator> communicator,
+                     comm::Establish(process, config, abort));
+  const Status status = MeasureAll(communicator, options, on_message);
   if (!status.ok()) communicator->Abort(status.error().message);
   return status;
 }

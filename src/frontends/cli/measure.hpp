@@ -10,10 +10,17 @@
 
 namespace ringlet::cli {
 
+enum class Placement { kBoth, kOutOfPlace, kInPlace };
+
 struct MeasureOptions {
+  CallKind kind = CallKind::kAllReduce;
+  Placement placement = Placement::kBoth;  ///< out of place for operations that know no other
+  Rank root{};                             ///< of operations that have one
+  bool threads = false;                    ///< the ranks share one process
+  bool bound = true;  ///< each rank on a core of its own, where there are enough, as mpirun does
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  std::vector<std::size_t> counts;  ///< elements, in the order in which they are run
+  std::vector<std::size_t> counts;  ///< of the calls, in the order in which they are run
   bool check = false;
   std::optional<std::uint32_t> warmup = std::nullopt;  ///< else as many as take a moment
   std::optional<std::uint32_t> iterations =
@@ -25,8 +32,8 @@ using OnMessage = std::function<void(const WorkerMessage&)>;
 
 /// Blocks until all is measured. Wrong elements are a result, not an error.
 /// \param abort  ends it early while the communicator is being formed
-/// Errors  kSystem  no memory; and as comm::Establish and comm::Communicator::AllReduce. The
-///         communicator has failed on all ranks then.
+/// Errors  kSystem  no memory; and as comm::Establish and the operations of comm::Communicator.
+///         The communicator has failed on all ranks then.
 Status MeasureRank(const std::shared_ptr<comm::Process>& process, const comm::Config& config,
                    const MeasureOptions& options, const OnMessage& on_message,
                    const std::stop_token& abort);

@@ -40,14 +40,51 @@ TEST(MeasureTest, RanksReportFormedAndThenEverySize) {
   const Row& row = std::get<Row>(outcome.messages[2]);
   EXPECT_EQ(row.bytes, 4000u);
   EXPECT_EQ(row.count, 1000u);
-  EXPECT_EQ(row.out_of_place.wrong, 0u);
-  EXPECT_EQ(row.in_place.wrong, 0u);
-  EXPECT_GT(row.out_of_place.time_us, 0);
+  EXPECT_EQ(row.out_of_place->wrong, 0u);
+  EXPECT_EQ(row.in_place->wrong, 0u);
+  EXPECT_GT(row.out_of_place->time_us, 0);
+}
+
+TEST(MeasureTest, EveryOperationIsRight) {
+  for (const BenchOperation& operation : BenchOperations()) {
+    const bool barrier = operation.kind == CallKind::kBarrier;
+    const Outcome outcome = MeasureWith(
+        3, {.kind = operation.kind,
+            .root = Rank{1},
+            .threads = true,
+            .counts = barrier ? std::vector<std::size_t>{0} : std::vector<std::size_t>{1, 5000},
+            .check = true,
+            .warmup = 1,
+            .iterations = 2});
+    for (const Status& status : outcome.status)
+      EXPECT_TRUE(status.ok()) << operation.name << ": " << status.error().message;
+    ASSERT_EQ(outcome.messages.size(), barrier ? 2u : 3u) << operation.name;
+    const Row& row = std::get<Row>(outcome.messages.back());
+    EXPECT_EQ(row.bytes, barrier ? 0u : operation.divided ? 60'000u : 20'000u) << operation.name;
+    ASSERT_TRUE(row.out_of_place.has_value()) << operation.name;
+    EXPECT_EQ(row.out_of_place->wrong, 0u) << operation.name;
+    EXPECT_EQ(row.in_place.has_value(), operation.in_place) << operation.name;
+    if (row.in_place) {
+      EXPECT_EQ(row.in_place->wrong, 0u) << operation.name;
+    }
+    EXPECT_GT(row.out_of_place->cpu_us, 0) << operation.name;
+  }
+}
+
+TEST(MeasureTest, OnlyThePlacementThatWasAskedFor) {
+  const auto row = [](Placement placement) {
+    const Outcome outcome = MeasureWith(
+        2, {.placement = placement, .threads = true, .counts = {8}, .warmup = 0, .iterations = 1});
+    return std::get<Row>(outcome.messages.at(1));
+  };
+  EXPECT_FALSE(row(Placement::kInPlace).out_of_place.has_value());
+  EXPECT_TRUE(row(Placement::kInPlace).in_place.has_value());
+  EXPECT_FALSE(row(Placement::kOutOfPlace).in_place.has_value());
 }
 
 TEST(MeasureTest, WithoutCheckNobodyCounts) {
   const Outcome outcome = MeasureWith(1, {.counts = {8}, .warmup = 0, .iterations = 1});
-  EXPECT_EQ(std::get<Row>(outcome.messages.at(1)).in_place.wrong, std::nullopt);
+  EXPECT_EQ(std::get<Row>(outcome.messages.at(1)).in_place->wrong, std::nullopt);
 }
 
 TEST(MeasureTest, AFailureToFormIsTheResult) {

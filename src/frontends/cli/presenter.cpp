@@ -16,11 +16,17 @@ Presenter::Presenter(Options options)
 void Presenter::OnMessage(const WorkerMessage& message) {
   if (const auto* formed = std::get_if<Formed>(&message)) {
     options_.report.links = options_.head.links = formed->links;
-    if (!options_.json) fmt::print(options_.output, "{}", HeadText(options_.head));
+    if (options_.json) return;
+    const std::vector<std::string>& peers = options_.report.peers;
+    fmt::print(options_.output, "{}",
+               peers.empty() ? HeadText(options_.head) : VersusHeadText(options_.head, peers));
   } else {
     options_.report.rows.push_back(std::get<Row>(message));
-    if (!options_.json)
-      fmt::print(options_.output, "{}", RowText(options_.report.rows.back(), options_.report));
+    if (options_.json) return;
+    const BenchReport& report = options_.report;
+    fmt::print(options_.output, "{}",
+               report.peers.empty() ? RowText(report.rows.back(), report)
+                                    : VersusRowText(report.rows.back(), report));
   }
   std::fflush(options_.output);
 }

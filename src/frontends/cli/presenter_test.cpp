@@ -9,7 +9,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 constexpr Instant kStart = std::chrono::hours(1);
-const Row kRow{.bytes = 8, .count = 2, .out_of_place = {.time_us = 1, .wrong = 0}, .in_place = {}};
+const Row kRow{.bytes = 8, .count = 2, .out_of_place = Measurement{.time_us = 1, .wrong = 0}};
 
 // A presenter whose two streams are kept in memory.
 class PresenterTest : public testing::TestWithParam<bool> {

@@ -1,11 +1,13 @@
 // What a benchmark found, as values and as JSON: for the user, and from a worker to its launcher.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "frontends/cli/bench_operation.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 
@@ -15,6 +17,7 @@ namespace ringlet::cli {
 struct Measurement {
   double time_us = 0;  ///< median over iterations of the slowest rank
   double p99_us = 0;
+  double cpu_us = 0;  ///< what all ranks together computed for one operation
   std::optional<std::uint64_t> wrong =
       std::nullopt;  ///< elements on all ranks; empty where nobody checked
   bool operator==(const Measurement&) const = default;
@@ -22,9 +25,13 @@ struct Measurement {
 
 struct Row {
   std::size_t bytes = 0;
-  std::size_t count = 0;
-  Measurement out_of_place;
-  Measurement in_place;
+  std::size_t count = 0;  ///< of the call
+  std::optional<Measurement> out_of_place = std::nullopt;
+  std::optional<Measurement> in_place = std::nullopt;
+  /// What others took for the same, by name.
+  std::map<std::string, Measurement> peers = {};
+  /// That which is compared with others.
+  const Measurement& first() const { return out_of_place ? *out_of_place : in_place.value(); }
   bool operator==(const Row&) const = default;
 };
 
@@ -35,21 +42,27 @@ struct Formed {
 };
 
 struct BenchReport {
+  CallKind kind = CallKind::kAllReduce;
   std::uint32_t ranks = 0;
   std::string links = {};
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
+  std::uint32_t root = 0;               ///< of operations that have one
+  std::vector<std::string> peers = {};  ///< that were measured beside
   std::vector<Row> rows = {};
 };
 
 /// Bytes over time, in GB/s (10^9).
 double AlgorithmBandwidth(std::size_t bytes, const Measurement& measured);
-/// The same, times what each link carries of it in an all-reduce: 2 (n-1) / n.
-double BusBandwidth(std::size_t bytes, const Measurement& measured, std::uint32_t ranks);
-/// Over all sizes and both placements; 0 without any.
+/// The same, times BusFactor.
+double BusBandwidth(const BenchReport& report, std::size_t bytes, const Measurement& measured);
+/// Over all sizes and placements; 0 without any.
 double MeanBusBandwidth(const BenchReport& report);
-/// Over all sizes and both placements.
+/// Over all sizes and placements.
 std::uint64_t WrongElements(const BenchReport& report);
+
+/// Errors  kProtocol  rank 0 has reported fewer sizes than it should
+Status CheckComplete(std::size_t reported, std::size_t sizes);
 
 /// Whether the benchmark was what it should be.
 /// \param sizes  how many rows there must be

@@ -11,8 +11,8 @@ using testing::DoubleEq;
 
 const Row kRow{.bytes = 1'000'000,
                .count = 250'000,
-               .out_of_place = {.time_us = 500, .p99_us = 800, .wrong = 3},
-               .in_place = {.time_us = 1000, .p99_us = 1600, .wrong = {}}};
+               .out_of_place = Measurement{.time_us = 500, .p99_us = 800, .cpu_us = 70, .wrong = 3},
+               .in_place = Measurement{.time_us = 1000, .p99_us = 1600, .wrong = {}}};
 
 BenchReport Report() {
   return {.ranks = 4,
@@ -23,9 +23,8 @@ BenchReport Report() {
 }
 
 TEST(ReportTest, BandwidthsAreThoseOfNcclTests) {
-  EXPECT_THAT(AlgorithmBandwidth(kRow.bytes, kRow.out_of_place), DoubleEq(2));
-  EXPECT_THAT(BusBandwidth(kRow.bytes, kRow.out_of_place, 4), DoubleEq(3));
-  EXPECT_THAT(BusBandwidth(kRow.bytes, kRow.out_of_place, 1), DoubleEq(0));
+  EXPECT_THAT(AlgorithmBandwidth(kRow.bytes, kRow.first()), DoubleEq(2));
+  EXPECT_THAT(BusBandwidth(Report(), kRow.bytes, kRow.first()), DoubleEq(3));
   EXPECT_THAT(MeanBusBandwidth(Report()), DoubleEq(2.25));
   EXPECT_THAT(MeanBusBandwidth({}), DoubleEq(0));
 }
@@ -33,7 +32,7 @@ TEST(ReportTest, BandwidthsAreThoseOfNcclTests) {
 TEST(ReportTest, WrongElementsOfAllRowsCount) {
   BenchReport report = Report();
   report.rows.push_back(kRow);
-  report.rows[1].in_place.wrong = 4;
+  report.rows[1].in_place->wrong = 4;
   EXPECT_EQ(WrongElements(report), 10u);
 }
 
@@ -41,7 +40,7 @@ TEST(ReportTest, WrongElementsAndMissingSizesAreFailures) {
   EXPECT_THAT(Verdict(Report(), 1).error().message, testing::HasSubstr("3 elements are wrong"));
   EXPECT_THAT(Verdict(Report(), 2).error().message, testing::HasSubstr("1 of 2 sizes"));
   BenchReport right = Report();
-  right.rows[0].out_of_place.wrong = 0;
+  right.rows[0].out_of_place->wrong = 0;
   EXPECT_TRUE(Verdict(right, 1).ok());
 }
 
@@ -59,9 +58,39 @@ TEST(ReportTest, JsonHasWhatProgramsLookFor) {
   EXPECT_EQ(row.at("p99_us"), 800.0);
   EXPECT_EQ(row.at("algbw_gb_s"), 2.0);
   EXPECT_EQ(row.at("busbw_gb_s"), 3.0);
+  EXPECT_EQ(row.at("cpu_us"), 70.0);
   EXPECT_EQ(row.at("wrong"), 3);
   EXPECT_EQ(row.at("in_place").at("busbw_gb_s"), 1.5);
   EXPECT_TRUE(row.at("in_place").at("wrong").is_null());
+}
+
+TEST(ReportTest, OnePlacementIsEnough) {
+  BenchReport report = Report();
+  report.rows[0].out_of_place = std::nullopt;
+  EXPECT_THAT(MeanBusBandwidth(report), DoubleEq(1.5));
+  EXPECT_EQ(WrongElements(report), 0u);
+  EXPECT_FALSE(nlohmann::json::parse(ToJson(report)).at("rows").at(0).contains("time_us"));
+  EXPECT_EQ(ParseLine(ToLine(report.rows[0])).value(), WorkerMessage(report.rows[0]));
+}
+
+TEST(ReportTest, PeersStandBesideWithHowManyTimesLonger) {
+  BenchReport report = Report();
+  report.peers = {"gloo"};
+  report.rows[0].peers["gloo"] = {.time_us = 1500};
+  const auto json = nlohmann::json::parse(ToJson(report));
+  EXPECT_EQ(json.at("peers").at(0), "gloo");
+  EXPECT_EQ(json.at("rows").at(0).at("peers").at("gloo").at("ratio"), 3.0);
+}
+
+TEST(ReportTest, RootAndReductionStandWhereThereIsOne) {
+  BenchReport report = Report();
+  EXPECT_FALSE(nlohmann::json::parse(ToJson(report)).contains("root"));
+  report.kind = CallKind::kBroadcast;
+  report.root = 2;
+  const auto json = nlohmann::json::parse(ToJson(report));
+  EXPECT_EQ(json.at("op"), "broadcast");
+  EXPECT_EQ(json.at("root"), 2);
+  EXPECT_FALSE(json.contains("redop"));
 }
 
 TEST(ReportTest, AWorkersLineComesBackAsItWas) {

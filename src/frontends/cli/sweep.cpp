@@ -14,6 +14,9 @@ constexpr std::size_t kSizeMax = std::size_t{1} << 40;  // more than any machine
 // The 99th percentile of fewer is the maximum; more would make large sizes take minutes.
 constexpr std::uint32_t kRepeatsMin = 5;
 constexpr std::uint32_t kRepeatsMax = 2000;
+// Reading the clock takes some 30 ns: a hundredth of this.
+constexpr Instant kIterationMin = std::chrono::microseconds(3);
+constexpr std::uint32_t kBatchMax = 100;
 
 std::size_t UnitOf(char letter) {
   switch (letter) {
@@ -57,6 +60,11 @@ Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type) 
 std::uint32_t RepeatsFor(Instant once, Instant budget) {
   const auto fitting = static_cast<std::uint64_t>(budget / std::max(once, Instant(1)));
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, kRepeatsMin, kRepeatsMax));
+}
+
+std::uint32_t BatchFor(Instant once) {
+  const auto fitting = static_cast<std::uint64_t>(kIterationMin / std::max(once, Instant(1)));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, kBatchMax));
 }
 
 Timing Summarize(const std::vector<std::vector<Instant>>& by_rank) {

@@ -28,6 +28,10 @@ Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type);
 /// stays short: for about `budget`, within fixed limits.
 std::uint32_t RepeatsFor(Instant once, Instant budget);
 
+/// How many operations one iteration is: one, or, where it is so short that reading the clock would
+/// count, as many as take some microseconds.
+std::uint32_t BatchFor(Instant once);
+
 /// What the iterations of one size took.
 struct Timing {
   double median_us = 0;

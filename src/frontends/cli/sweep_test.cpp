@@ -66,5 +66,13 @@ TEST(SummarizeTest, PercentilesOfMany) {
   EXPECT_DOUBLE_EQ(Summarize({{microseconds(7)}}).median_us, 7);
 }
 
+TEST(BatchForTest, OnlyWhatIsShortIsRunSeveralTimes) {
+  EXPECT_EQ(BatchFor(Instant(0)), 100u);
+  EXPECT_EQ(BatchFor(Instant(100)), 30u);
+  EXPECT_EQ(BatchFor(Instant(1500)), 2u);
+  EXPECT_EQ(BatchFor(microseconds(3)), 1u);
+  EXPECT_EQ(BatchFor(milliseconds(3)), 1u);
+}
+
 }  // namespace
 }  // namespace ringlet::cli

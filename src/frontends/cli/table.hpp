@@ -8,6 +8,7 @@ namespace ringlet::cli {
 
 /// What stands above the rows.
 struct TableHead {
+  CallKind kind = CallKind::kAllReduce;
   std::uint32_t ranks = 0;
   bool threads = false;  ///< the ranks are threads of one process
   std::string links = {};
@@ -21,5 +22,9 @@ struct TableHead {
 std::string HeadText(const TableHead& head);
 std::string RowText(const Row& row, const BenchReport& report);
 std::string FootText(const BenchReport& report);
+
+/// The same beside others: a column a peer, and how many times longer than Ringlet it takes.
+std::string VersusHeadText(const TableHead& head, const std::vector<std::string>& peers);
+std::string VersusRowText(const Row& row, const BenchReport& report);
 
 }  // namespace ringlet::cli

@@ -1,0 +1,109 @@
+/* How the programs of this folder measure an operation: as src/frontends/cli/measure.cpp does, with
+ * its numbers, so that a comparison is one.
+ *
+ * An iteration is one operation, or as many as take some microseconds; it takes as long as on its
+ * slowest rank. */
+#ifndef RINGLET_PEERS_LOOP_H
+#define RINGLET_PEERS_LOOP_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { kRepeatsMin = 5, kRepeatsMax = 2000, kWarmupsMax = 20, kBatchMax = 100 };
+static const double kWarmupBudgetUs = 20e3, kBudgetUs = 120e3, kIterationMinUs = 3;
+
+/* What a library must offer. */
+struct Library {
+  void* context;
+  void (*run)(void* context); /* the operation, once */
+  void (*barrier)(void* context);
+  void (*largest)(void* context, double* numbers, int count); /* over the ranks, on all of them */
+  double (*sum)(void* context, double number);                /* likewise */
+};
+
+/* From the command line; negative: adapted to the size. */
+struct Wishes {
+  int warmups, iterations;
+};
+
+struct Measured {
+  double median_us, p99_us, cpu_us;
+};
+
+static double ClockUs(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static int Compare(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static int Fitting(double budget_us, double once_us, int least, int most) {
+  const double fitting = budget_us / (once_us > 1e-3 ? once_us : 1e-3);
+  return fitting < least ? least : fitting > most ? most : (int)fitting;
+}
+
+static double RunTimes(const struct Library* library, int times) {
+  const double begin = ClockUs(CLOCK_MONOTONIC);
+  int i;
+  for (i = 0; i < times; ++i) library->run(library->context);
+  return ClockUs(CLOCK_MONOTONIC) - begin;
+}
+
+/* Called by all ranks together; the same on all. */
+static struct Measured Measure(const struct Library* library, struct Wishes wishes) {
+  struct Measured measured;
+  double *times, latest, begin, computed;
+  int i, warmups = wishes.warmups >= 0 ? wishes.warmups : 1, batch = 1, iterations;
+  latest = RunTimes(library, warmups);
+  if (wishes.warmups < 0) {
+    library->largest(library->context, &latest, 1);
+    warmups = Fitting(kWarmupBudgetUs, latest, kRepeatsMin, kRepeatsMax);
+    if (warmups > kWarmupsMax) warmups = kWarmupsMax;
+    latest = RunTimes(library, warmups);
+  }
+  library->largest(library->context, &latest, 1);
+  if (wishes.iterations >= 0) {
+    iterations = wishes.iterations;
+  } else {
+    const double once = latest / (warmups > 1 ? warmups : 1);
+    if (warmups > 0) batch = Fitting(kIterationMinUs, once, 1, kBatchMax);
+    iterations = Fitting(kBudgetUs, once * batch, kRepeatsMin, kRepeatsMax);
+  }
+  times = (double*)malloc((size_t)iterations * sizeof *times);
+  memset(times, 0, (size_t)iterations * sizeof *times);
+  library->barrier(library->context);
+  begin = ClockUs(CLOCK_PROCESS_CPUTIME_ID);
+  for (i = 0; i < iterations; ++i) times[i] = RunTimes(library, batch) / batch;
+  computed = ClockUs(CLOCK_PROCESS_CPUTIME_ID) - begin;
+  library->largest(library->context, times, iterations);
+  qsort(times, (size_t)iterations, sizeof *times, Compare);
+  measured.median_us = times[(50 * iterations + 99) / 100 - 1];
+  measured.p99_us = times[(99 * iterations + 99) / 100 - 1];
+  measured.cpu_us = library->sum(library->context, computed) / iterations / batch;
+  free(times);
+  return measured;
+}
+
+static void Print(size_t count, struct Measured measured) {
+  printf("%zu %.4f %.4f %.4f\n", count, measured.median_us, measured.p99_us, measured.cpu_us);
+  fflush(stdout);
+}
+
+static int WishOf(const char* text) {
+  return strcmp(text, "adapted") == 0 ? -1 : atoi(text);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

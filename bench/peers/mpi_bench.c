@@ -1,0 +1,193 @@
+/* Collective operations of MPI, as `ringlet bench OPERATION --vs openmpi,mpich` asks for them:
+ *
+ *   mpirun -n RANKS ringlet_bench_X OPERATION TYPE REDUCTION ROOT in|out WARMUPS ITERATIONS
+ * COUNT...
+ *
+ * COUNT is that of the call (of all_gather what a rank gives, of reduce_scatter what it gets).
+ * WARMUPS and ITERATIONS are numbers or "adapted". Prints a line a count: "COUNT MEDIAN P99 CPU",
+ * microseconds; CPU is of all ranks, of one operation. */
+#include <mpi.h>
+
+#include "loop.h"
+
+struct Named {
+  const char* name;
+  MPI_Datatype type;
+  size_t bytes;
+};
+
+struct Call {
+  const char* operation;
+  char *input, *output; /* the same memory in place */
+  int count, root, rank, ranks, in_place;
+  struct Named type;
+  MPI_Op op;
+};
+
+static void Fail(const char* what, const char* name) {
+  fprintf(stderr, "MPI has no %s %s\n", what, name);
+  MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static struct Named TypeNamed(const char* name) {
+  const struct Named types[] = {{"int8", MPI_INT8_T, 1},   {"uint8", MPI_UINT8_T, 1},
+                                {"int32", MPI_INT32_T, 4}, {"uint32", MPI_UINT32_T, 4},
+                                {"int64", MPI_INT64_T, 8}, {"uint64", MPI_UINT64_T, 8},
+                                {"float", MPI_FLOAT, 4},   {"double", MPI_DOUBLE, 8}};
+  size_t i;
+  for (i = 0; i < sizeof types / sizeof types[0]; ++i)
+    if (!strcmp(types[i].name, name)) return types[i];
+  Fail("type", name);
+  return types[0];
+}
+
+static MPI_Op OpNamed(const char* name) {
+  if (!strcmp(name, "sum")) return MPI_SUM;
+  if (!strcmp(name, "prod")) return MPI_PROD;
+  if (!strcmp(name, "min")) return MPI_MIN;
+  if (!strcmp(name, "max")) return MPI_MAX;
+  Fail("reduction", name);
+  return MPI_SUM;
+}
+
+static void AllReduce(const struct Call* c) {
+  MPI_Allreduce(c->in_place ? MPI_IN_PLACE : c->input, c->output, c->count, c->type.type, c->op,
+                MPI_COMM_WORLD);
+}
+
+static void AllGather(const struct Call* c) {
+  MPI_Allgather(c->in_place ? MPI_IN_PLACE : c->input, c->count, c->type.type, c->output, c->count,
+                c->type.type, MPI_COMM_WORLD);
+}
+
+static void ReduceScatter(const struct Call* c) {
+  MPI_Reduce_scatter_block(c->in_place ? MPI_IN_PLACE : c->input, c->output, c->count, c->type.type,
+                           c->op, MPI_COMM_WORLD);
+}
+
+/* NCCL's gives an output of its own to the root too; MPI's has one buffer. */
+static void Broadcast(const struct Call* c) {
+  const int is_root = c->rank == c->root;
+  MPI_Bcast(is_root ? c->input : c->output, c->count, c->type.type, c->root, MPI_COMM_WORLD);
+  if (is_root && !c->in_place) memcpy(c->output, c->input, (size_t)c->count * c->type.bytes);
+}
+
+static void Reduce(const struct Call* c) {
+  MPI_Reduce(c->in_place && c->rank == c->root ? MPI_IN_PLACE : c->input, c->output, c->count,
+             c->type.type, c->op, c->root, MPI_COMM_WORLD);
+}
+
+static void AllToAll(const struct Call* c) {
+  MPI_Alltoall(c->in_place ? MPI_IN_PLACE : c->input, c->count, c->type.type, c->output, c->count,
+               c->type.type, MPI_COMM_WORLD);
+}
+
+static void Gather(const struct Call* c) {
+  MPI_Gather(c->in_place && c->rank == c->root ? MPI_IN_PLACE : c->input, c->count, c->type.type,
+             c->output, c->count, c->type.type, c->root, MPI_COMM_WORLD);
+}
+
+static void Scatter(const struct Call* c) {
+  MPI_Scatter(c->input, c->count, c->type.type,
+              c->in_place && c->rank == c->root ? MPI_IN_PLACE : c->output, c->count, c->type.type,
+              c->root, MPI_COMM_WORLD);
+}
+
+static void SendReceive(const struct Call* c) {
+  MPI_Sendrecv(c->input, c->count, c->type.type, (c->rank + 1) % c->ranks, 0, c->output, c->count,
+               c->type.type, (c->rank + c->ranks - 1) % c->ranks, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+}
+
+static void Barrier(const struct Call* c) {
+  (void)c;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+typedef void (*Operation)(const struct Call*);
+
+static Operation OperationNamed(const char* name) {
+  static const struct {
+    const char* name;
+    Operation run;
+  } operations[] = {
+      {"all_reduce", AllReduce}, {"all_gather", AllGather}, {"reduce_scatter", ReduceScatter},
+      {"broadcast", Broadcast},  {"reduce", Reduce},        {"alltoall", AllToAll},
+      {"gather", Gather},        {"scatter", Scatter},      {"sendrecv", SendReceive},
+      {"barrier", Barrier}};
+  size_t i;
+  for (i = 0; i < sizeof operations / sizeof operations[0]; ++i)
+    if (!strcmp(operations[i].name, name)) return operations[i].run;
+  Fail("operation", name);
+  return NULL;
+}
+
+struct Context {
+  struct Call call;
+  Operation operation;
+};
+
+static void Run(void* context) {
+  const struct Context* c = (const struct Context*)context;
+  c->operation(&c->call);
+}
+
+static void WaitForAll(void* context) {
+  (void)context;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void Largest(void* context, double* numbers, int count) {
+  (void)context;
+  MPI_Allreduce(MPI_IN_PLACE, numbers, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static double Sum(void* context, double number) {
+  (void)context;
+  MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return number;
+}
+
+/* Operations with a block of each rank want room for all of them. */
+static char* Allocate(const struct Call* call) {
+  static const char divided[] = " all_gather reduce_scatter alltoall gather scatter ";
+  const size_t blocks = strstr(divided, call->operation) ? (size_t)call->ranks : 1;
+  const size_t bytes = ((size_t)call->count * blocks + 1) * call->type.bytes;
+  char* const memory = (char*)malloc(bytes);
+  if (memory == NULL) Fail("memory", "");
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+int main(int argument_count, char** arguments) {
+  struct Context context;
+  struct Wishes wishes;
+  struct Library library = {NULL, Run, WaitForAll, Largest, Sum};
+  int a;
+  MPI_Init(&argument_count, &arguments);
+  if (argument_count < 9) Fail("call without", "nine arguments");
+  memset(&context, 0, sizeof context);
+  MPI_Comm_rank(MPI_COMM_WORLD, &context.call.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &context.call.ranks);
+  context.call.operation = arguments[1];
+  context.operation = OperationNamed(arguments[1]);
+  context.call.type = TypeNamed(arguments[2]);
+  context.call.op = OpNamed(arguments[3]);
+  context.call.root = atoi(arguments[4]);
+  context.call.in_place = !strcmp(arguments[5], "in");
+  wishes.warmups = WishOf(arguments[6]);
+  wishes.iterations = WishOf(arguments[7]);
+  library.context = &context;
+  for (a = 8; a < argument_count; ++a) {
+    struct Measured measured;
+    context.call.count = atoi(arguments[a]);
+    context.call.output = Allocate(&context.call);
+    context.call.input = context.call.in_place ? context.call.output : Allocate(&context.call);
+    measured = Measure(&library, wishes);
+    if (context.call.rank == 0) Print((size_t)context.call.count, measured);
+    free(context.call.output);
+    if (!context.call.in_place) free(context.call.input);
+  }
+  MPI_Finalize();
+  return 0;
+}

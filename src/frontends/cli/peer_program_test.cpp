@@ -1,0 +1,52 @@
+#include "frontends/cli/peer_program.hpp"
+
+#include <gmock/gmock.h>
+
+namespace ringlet::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+BenchOptions Options() {
+  BenchOptions options;
+  options.ranks = 3;
+  options.measure = {.kind = CallKind::kReduce,
+                     .placement = Placement::kInPlace,
+                     .root = Rank{2},
+                     .bound = false,
+                     .counts = {2, 64},
+                     .iterations = 9};
+  return options;
+}
+
+TEST(PeerProgramTest, APeerIsAskedForTheSame) {
+  EXPECT_THAT(PeerBenchCommand("gloo", Options(), "/bin", {}).arguments,
+              ElementsAre("/bin/ringlet_bench_gloo", "3", "reduce", "float", "sum", "2", "in",
+                          "adapted", "9", "2", "64"));
+  const auto command = PeerBenchCommand("mpich", Options(), "/bin", {{"PATH", "/x"}});
+  EXPECT_THAT(command.arguments,
+              ElementsAre("mpirun.mpich", "-bind-to", "none", "-n", "3", "/bin/ringlet_bench_mpich",
+                          "reduce", "float", "sum", "2", "in", "adapted", "9", "2", "64"));
+  EXPECT_EQ(command.environment.at("PATH"), "/x");
+}
+
+TEST(PeerProgramTest, AMissingProgramIsNamedWithItsPackage) {
+  const Status status = CheckPeerProgram("openmpi", "/nowhere");
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("/nowhere/ringlet_bench_openmpi"));
+  EXPECT_THAT(status.error().message, HasSubstr("libopenmpi-dev"));
+}
+
+TEST(PeerProgramTest, OnlyLinesOfFourNumbersAreResults) {
+  const auto line = ParsePeerLine("64 1.5 2.25 3");
+  ASSERT_TRUE(line.has_value());
+  EXPECT_EQ(line->count, 64u);
+  EXPECT_EQ(line->measured, (Measurement{.time_us = 1.5, .p99_us = 2.25, .cpu_us = 3}));
+  for (const char* other : {"", "64 1.5 2.25", "64 1.5 2.25 3 4", "x 1 2 3", "64 1.5 2.25 -3",
+                            "64 nan 2 3", "64 1. 2 3x"})
+    EXPECT_FALSE(ParsePeerLine(other).has_value()) << other;
+}
+
+}  // namespace
+}  // namespace ringlet::cli
