@@ -200,10 +200,16 @@ std::int64_t TreeBound(const WayTable& table, FlowNetwork& network, bool beyond,
                        std::int64_t bound) {
   const auto devices = table.devices();
   const Graph& graph = table.paths().graph();
-  std::int64_t out = 0;
-  for (const NodeIndex device : devices) out += network.OutOf(HardwareOf(graph, device), graph);
-  if (devices.size() > 1 && !beyond)
-    bound = std::min(bound, out / static_cast<std::int64_t>(devices.size() - 1));
+  std::int64_t out = 0, count = 0;
+  std::optional<NodeIndex> last;
+  for (const NodeIndex device : devices) {
+    const NodeIndex hardware = HardwareOf(graph, device);
+    if (hardware == last) continue;  // several ranks of one device
+    last = hardware;
+    ++count;
+    out += network.OutOf(hardware, graph);
+  }
+  if (count > 1 && !beyond) bound = std::min(bound, out / (count - 1));
   HubFlows flows(table, network,
                  beyond ? network.outside() : network.At(HardwareOf(graph, devices.front())),
                  bound);
@@ -234,24 +240,29 @@ std::int64_t NvlsBound(const WayTable& table, bool beyond) {
 
 }  // namespace
 
-Bandwidth BoundOf(WayTable& table, const Limits& limits, GraphId id, bool beyond, Bandwidth found) {
+Bandwidth BoundOfLimits(const WayTable& table, const Limits& limits, GraphId id, bool beyond) {
   std::int64_t bound = 0;
-  if (id == GraphId::kNvls) {
+  if (id == GraphId::kNvls)
     bound = NvlsBound(table, beyond);
-  } else if (id == GraphId::kCollnetDirect) {
+  else if (id == GraphId::kCollnetDirect)
     bound = NicBound(table);
-  } else {
+  else
     bound = limits.MostOfAll(kSearchChannelsMax, kUnlimited);
-    if (bound > found.mb_per_s) {
-      const std::optional<std::vector<bool>> used = UsedLinks(table, beyond);
-      if (!used) return {static_cast<std::uint32_t>(bound)};
-      FlowNetwork network(table, *used);
-      const std::int64_t flow = id == GraphId::kRing ? RingBound(table, network, beyond, bound)
-                                                     : TreeBound(table, network, beyond, bound);
-      if (flow < bound) bound = limits.MostOfAll(kSearchChannelsMax, flow);
-    }
-  }
   return {static_cast<std::uint32_t>(bound)};
+}
+
+Bandwidth BoundOf(WayTable& table, const Limits& limits, GraphId id, bool beyond, Bandwidth found) {
+  const Bandwidth bound = BoundOfLimits(table, limits, id, beyond);
+  const bool chains = id != GraphId::kNvls && id != GraphId::kCollnetDirect;
+  if (!chains || bound <= found) return bound;
+  const std::optional<std::vector<bool>> used = UsedLinks(table, beyond);
+  if (!used) return bound;
+  FlowNetwork network(table, *used);
+  const std::int64_t flow = id == GraphId::kRing
+                                ? RingBound(table, network, beyond, bound.mb_per_s)
+                                : TreeBound(table, network, beyond, bound.mb_per_s);
+  if (flow >= bound.mb_per_s) return bound;
+  return {static_cast<std::uint32_t>(limits.MostOfAll(kSearchChannelsMax, flow))};
 }
 
 }  // namespace ringlet::plan

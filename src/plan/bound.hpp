@@ -25,4 +25,8 @@ namespace ringlet::plan {
 topology::Bandwidth BoundOf(WayTable& table, const Limits& limits, GraphId id, bool beyond,
                             topology::Bandwidth found = {});
 
+/// What the limits alone say: never lower than BoundOf, and found without flows.
+topology::Bandwidth BoundOfLimits(const WayTable& table, const Limits& limits, GraphId id,
+                                  bool beyond);
+
 }  // namespace ringlet::plan

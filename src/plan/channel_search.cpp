@@ -69,7 +69,7 @@ bool ChannelSearch::IsTree() const {
 }
 
 void ChannelSearch::StartChannel(std::uint8_t budget) {
-  Frame frame;
+  Frame& frame = stack_.emplace_back();
   frame.kind = Kind::kStart;
   frame.budget = budget;
   const auto last = static_cast<std::int32_t>(table_.device_count()) - 1;
@@ -80,7 +80,6 @@ void ChannelSearch::StartChannel(std::uint8_t budget) {
                     : trial_.pattern == Pattern::kSplitTree ? std::min(1, last)
                                                             : 0;
   }
-  stack_.push_back(frame);
 }
 
 /// The next step of a channel, at `device`.
@@ -99,7 +98,7 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
     return true;
   }
   Device(channel(), static_cast<std::uint32_t>(step)) = device;
-  Frame frame;
+  Frame& frame = stack_.emplace_back();  // in place: copying what was just written is slow
   frame.mode = mode;
   frame.budget = budget;
   frame.step = step;
@@ -121,7 +120,6 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
   } else {
     frame.kind = step == close_at ? Kind::kClose : Kind::kPass;
   }
-  stack_.push_back(frame);
   return true;
 }
 
@@ -136,11 +134,10 @@ void ChannelSearch::Complete(std::uint8_t budget) {
       outcome_.perfect = true;
     }
   }
-  Frame frame;
+  Frame& frame = stack_.emplace_back();
   frame.kind = Kind::kDone;
   frame.budget = budget;
   frame.end = channels_ < trial_.max_channels ? 1 : 0;
-  stack_.push_back(frame);
 }
 
 bool ChannelSearch::Better(const PatternGraph& best) const {
@@ -590,7 +587,7 @@ void ChannelSearch::ListNeighbours(Frame& frame) {
                                    trial_.pattern == Pattern::kSplitTree);
   const auto offer = [&](std::uint32_t device) {
     if (Used(channel(), device) != 0) return;
-    if (table_.PathOf(DeviceEnd(frame.device), DeviceEnd(device)).hops == 0) return;
+    if (table_.Find(DeviceEnd(frame.device), DeviceEnd(device)).hops == 0) return;
     candidates_.push_back(device);
     ++frame.end;
   };

@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
 constexpr std::int64_t kWorth = 50;  // trees are moved to other channels for a 50th of the bound
 constexpr std::size_t kOtherNumbersMax = 3;
+constexpr std::int64_t kQuickBudget = 2'000;  // of steps, before all limits are found
 
 /// What is asked for after the ring, which says how many channels trees have.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
@@ -48,8 +49,14 @@ class HostSearch {
                 [this](GraphId id) -> const Limits& { return LimitsOf(id); }) {}
 
   HostPlan Plan() {
-    HostPlan plan = Compat();
-    if (options_.policy == Policy::kBest) Improve(plan);
+    const HostPlan compat = Compat();
+    HostPlan plan = compat;
+    if (options_.policy == Policy::kBest && by_switch_.applies() && !AtBound(plan)) {
+      budget_ = kQuickBudget;
+      Improve(plan);
+      budget_ = kBetterBudget;
+    }
+    if (!AtBound(plan)) plan = Thorough(compat);
     for (PatternGraph& graph : plan.graphs)
       if (!graph.channels.empty() && graph.total() >= graph.bound &&
           graph.stopped != StopReason::kFallback)
@@ -62,15 +69,35 @@ class HostSearch {
     return stories_ == nullptr ? nullptr : &stories_->emplace_back(Story{id, {}, {}});
   }
 
+  /// Whether rings and trees are as good as the bounds, but for what is lost by rounding.
+  static bool AtBound(const HostPlan& plan) {
+    const auto at_bound = [](const PatternGraph& graph) {
+      return !graph.channels.empty() && graph.stopped != StopReason::kFallback &&
+             graph.total().mb_per_s + graph.channels.size() > graph.bound.mb_per_s;
+    };
+    return at_bound(plan.of(GraphId::kRing)) && at_bound(plan.of(GraphId::kTree));
+  }
+
+  /// With all that limits a host.
+  HostPlan Thorough(HostPlan plan) {
+    thorough_ = true;
+    for (PatternGraph& graph : plan.graphs)
+      if (!graph.channels.empty())
+        graph.bound = BoundOf(table_, LimitsOf(graph.id), graph.id, options_.beyond, graph.total());
+    if (options_.policy == Policy::kBest) Improve(plan);
+    return plan;
+  }
+
+  /// The bound is that of NICs and devices alone, which many plans reach.
   PatternGraph Find(const Wanted& wanted) {
     PatternGraph graph = compat_.Find(wanted, NewStory(wanted.id));
-    graph.bound = BoundOf(table_, LimitsOf(wanted.id), wanted.id, options_.beyond, graph.total());
+    graph.bound = BoundOfLimits(table_, EndsOf(wanted.id), wanted.id, options_.beyond);
     return graph;
   }
 
   PatternGraph Better(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted) {
-    return FindBetter(than, floor, wanted, table_, LimitsOf(wanted.id), search_, by_switch_, facts_,
-                      options_, budget_, NewStory(wanted.id));
+    return FindBetter(than, floor, wanted, table_, LimitsNow(wanted.id), search_, by_switch_,
+                      facts_, options_, budget_, NewStory(wanted.id));
   }
 
   PatternGraph Better(const PatternGraph& than, const Wanted& wanted) {
@@ -79,9 +106,14 @@ class HostSearch {
   }
 
   /// Those of rings, or those of everything that does not go round.
-  const Limits& LimitsOf(GraphId id) {
-    std::optional<Limits>& limits = limits_[id == GraphId::kRing ? 0 : 1];
-    if (!limits) limits.emplace(table_, nets_, id, options_.beyond);
+  const Limits& LimitsOf(GraphId id) { return Made(limits_, id, Limits::Detail::kLinks); }
+  const Limits& EndsOf(GraphId id) { return Made(ends_, id, Limits::Detail::kEnds); }
+  const Limits& LimitsNow(GraphId id) { return thorough_ ? LimitsOf(id) : EndsOf(id); }
+
+  using TwoLimits = std::array<std::optional<Limits>, 2>;
+  const Limits& Made(TwoLimits& made, GraphId id, Limits::Detail detail) {
+    std::optional<Limits>& limits = made[id == GraphId::kRing ? 0 : 1];
+    if (!limits) limits.emplace(table_, nets_, id, options_.beyond, detail);
     return *limits;
   }
 
@@ -138,8 +170,8 @@ class HostSearch {
     std::vector<std::pair<std::int64_t, std::uint32_t>> list;
     for (std::uint32_t count = 1; count <= kSearchChannelsMax; ++count) {
       const std::int64_t each = std::max<std::int64_t>(1, ring.total().mb_per_s / count);
-      if (count == now || !LimitsOf(GraphId::kRing).Allow(count, each)) continue;
-      const std::int64_t most = std::int64_t{count} * LimitsOf(GraphId::kTree).MostOf(count);
+      if (count == now || !LimitsNow(GraphId::kRing).Allow(count, each)) continue;
+      const std::int64_t most = std::int64_t{count} * LimitsNow(GraphId::kTree).MostOf(count);
       const std::int64_t part =
           (std::min<std::int64_t>(most, tree.bound.mb_per_s) * kWorth + tree.bound.mb_per_s / 2) /
           tree.bound.mb_per_s;
@@ -191,7 +223,8 @@ class HostSearch {
   ChannelSearch search_;
   SwitchSearch by_switch_;
   CompatSearch compat_;
-  std::array<std::optional<Limits>, 2> limits_;
+  TwoLimits limits_, ends_;
+  bool thorough_ = false;
   std::int64_t budget_ = kBetterBudget;
 };
 

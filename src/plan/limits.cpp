@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -82,10 +83,11 @@ class LimitFinder {
   LimitFinder(WayTable& table, const NetChoice& nets, GraphId id, bool beyond)
       : table_(table), nets_(nets), ring_(id == GraphId::kRing), beyond_(beyond) {}
 
-  void Find(Limits& limits) {
+  void Find(Limits& limits, Limits::Detail detail) {
     list_ = &limits.list_;
     AddNics();
     AddDevices(limits.widest_);
+    if (detail == Limits::Detail::kEnds) return;
     const std::uint32_t devices = table_.device_count();
     if (devices > kLimitsEndsMax || table_.net_count() > kLimitsEndsMax) return;
     if (devices < 2 && !beyond_) return;
@@ -117,36 +119,54 @@ class LimitFinder {
     if (beyond_) Add({ports_, kCostUnits, {kCostUnits}, {1}});
   }
 
-  /// Devices that reach each other through the network only, of which no link is known.
-  bool SomeWayIsFree() const {
+  /// The types of ways from device to device: the farthest but through the network, of which no
+  /// link is known.
+  struct TypesAmong {
+    topology::PathType farthest = topology::PathType::kLoc;
+    bool network = false;
+  };
+  TypesAmong TypesOfWays() const {
+    TypesAmong types;
     for (std::uint32_t a = 0; a < table_.device_count(); ++a)
       for (std::uint32_t b = 0; b < table_.device_count(); ++b) {
-        const topology::Path path = table_.PathOf(Device(a), Device(b));
-        if (a != b && path.type == topology::PathType::kNet) return true;
+        const topology::PathType type = table_.PathOf(Device(a), Device(b)).type;
+        types.network = types.network || (a != b && type == topology::PathType::kNet);
+        types.farthest = std::max(types.farthest, type);
       }
-    return false;
+    return types;
   }
 
-  /// Rings enter and leave every device; of a tree that leaves the host, one device sends one and a
-  /// half times its bandwidth at least.
+  /// Rings enter and leave every device; of a chain all devices but one send; of a tree that leaves
+  /// the host, one device sends one and a half times its bandwidth at least.
   void AddDevices(std::int64_t& widest) {
-    if (SomeWayIsFree()) return;
+    const TypesAmong types = TypesOfWays();
+    if (types.network) return;
+    const bool nvlink_alone = !beyond_ && types.farthest <= topology::PathType::kNvl;
     const Graph& graph = table_.paths().graph();
     std::int64_t most_out = 0;
+    Limit all;
+    std::optional<NodeIndex> last;
     for (const NodeIndex end : table_.devices()) {
-      const bool gpu = graph.at(end).kind == NodeKind::kGpu;
+      const NodeIndex device = graph.at(end).kind == NodeKind::kGpu ? graph.gpu(end).device : end;
+      if (device == last) continue;  // several ranks of one device
+      last = device;
       Limit out;
-      for (const topology::Link& link : graph.at(gpu ? graph.gpu(end).device : end).links) {
+      for (const topology::Link& link : graph.at(device).links) {
         if (link.kind == LinkKind::kLocal) continue;
+        if (nvlink_alone && link.kind != LinkKind::kNvLink) continue;
         out.mb_per_s.push_back(link.bandwidth.mb_per_s);
       }
       std::int64_t sum = 0;
       for (const std::int64_t one : out.mb_per_s) sum += one;
+      all.mb_per_s.push_back(sum);
       most_out = std::max(most_out, sum);
       out.load.each = kCostUnits;
       out.passages.each = 1;
       if (ring_ && (beyond_ || table_.device_count() > 1)) Add(std::move(out));
     }
+    all.passages.each = static_cast<std::int64_t>(all.mb_per_s.size()) - 1;
+    all.load.each = kCostUnits * all.passages.each;
+    if (!ring_ && all.load.each > 0) Add(std::move(all));
     if (!ring_ && beyond_ && table_.device_count() > 1) widest = std::min(widest, most_out * 2 / 3);
   }
 
@@ -353,9 +373,9 @@ class LimitFinder {
   std::vector<std::int64_t> ports_;    // MB/s
 };
 
-Limits::Limits(WayTable& table, const NetChoice& nets, GraphId id, bool beyond)
+Limits::Limits(WayTable& table, const NetChoice& nets, GraphId id, bool beyond, Detail detail)
     : widest_(topology::kLocalLink.mb_per_s) {
-  LimitFinder(table, nets, id, beyond).Find(*this);
+  LimitFinder(table, nets, id, beyond).Find(*this, detail);
 }
 
 bool Limits::Allow(std::uint32_t channels, std::int64_t mb_per_s) const {
@@ -374,7 +394,11 @@ std::int64_t Limits::MostOf(std::uint32_t channels, std::int64_t good, std::int6
 }
 
 std::int64_t Limits::MostOf(std::uint32_t channels) const {
-  return MostOf(channels, 0, widest_ + 1);
+  std::int64_t most = widest_;  // were bandwidth divided at will, and ports of no account
+  for (const Limit& limit : list_)
+    if (limit.load.each > 0)
+      most = std::min(most, CapacityOf(limit) / (limit.load.each * std::int64_t{channels}));
+  return Allow(channels, most) ? most : MostOf(channels, 0, most);
 }
 
 /// As if bandwidth could be divided at will.

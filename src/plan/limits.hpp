@@ -41,10 +41,14 @@ struct Limit {
 
 class Limits {
  public:
-  /// Sets of single links and of links of one kind are found where there are at most
-  /// kLimitsEndsMax devices and as many NICs; of larger systems only devices and NICs.
-  /// Cost  O(ways * links on a way)
-  Limits(WayTable& table, const NetChoice& nets, GraphId id, bool beyond);
+  enum class Detail : std::uint8_t {
+    kEnds,   ///< NICs and devices only, which are known at once: O(links of devices)
+    kLinks,  ///< sets of single links, and links of one kind, too: O(ways * links on a way)
+  };
+
+  /// Of systems with more than kLimitsEndsMax devices or NICs only the ends are looked at.
+  Limits(WayTable& table, const NetChoice& nets, GraphId id, bool beyond,
+         Detail detail = Detail::kLinks);
 
   /// Whether nothing here speaks against that many channels of that bandwidth.
   bool Allow(std::uint32_t channels, std::int64_t mb_per_s) const;

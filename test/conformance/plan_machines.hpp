@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,13 +14,11 @@
 #include "topology/synthetic.hpp"
 #include "topology/trim.hpp"
 #include "topology/xml_reader.hpp"
+#include "vectors.hpp"
 
 namespace ringlet::plan {
 
-inline std::string Contents(const std::string& name) {
-  std::ifstream file(std::string(RINGLET_FIXTURES) + "/" + name);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using test::Contents;
 
 /// A machine, as NCCL sees it: what rank 0 keeps.
 struct Machine {

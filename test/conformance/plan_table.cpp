@@ -117,7 +117,7 @@ void PrintMachine(const std::string& name, const topology::HostView& view,
 }
 
 void PrintTable(std::string_view part) {
-  const auto results = nlohmann::json::parse(Contents("topologies/nccl-2.30-results.json"));
+  const auto results = test::ReadResults();
   PrintHead();
   for (const std::string& file : Files()) {
     if (file.find(part) == std::string::npos) continue;

@@ -12,18 +12,17 @@
 
 #include "plan/host_search.hpp"
 #include "plan_machines.hpp"
+#include "vectors.hpp"
 
 namespace ringlet::plan {
 namespace {
 
 using Json = nlohmann::json;
+using test::Contents;
+using test::MbPerS;
 using topology::Graph;
 using topology::NodeKind;
 using topology::Paths;
-
-std::uint32_t MbPerS(const Json& gb_per_s) {
-  return static_cast<std::uint32_t>(std::lround(gb_per_s.get<double>() * 1000));
-}
 
 Json NetName(const Graph& graph, const Paths& paths, std::optional<std::uint32_t> net) {
   if (!net) return nullptr;
@@ -58,7 +57,7 @@ Json ToJson(const PatternGraph& found, const Graph& graph, const Paths& paths) {
 class PlanVectorTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(PlanVectorTest, GraphsAreNccls) {
-  const Json vector = Json::parse(Contents("topo-vectors/" + GetParam()));
+  const Json vector = test::ReadVector(GetParam());
   const Result<Machine> machine =
       Machine::Read("topo-vectors/" + vector["xml"].get<std::string>(), false, {});
   ASSERT_TRUE(machine.ok()) << machine.error().message;
@@ -77,27 +76,8 @@ TEST_P(PlanVectorTest, GraphsAreNccls) {
   EXPECT_GE(compared, 2u);
 }
 
-std::string TestName(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  for (char& letter : name)
-    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Nccl, PlanVectorTest,
-    testing::Values("c2c-pair.1host.json", "cubemesh8-sm70.1host.json", "cubemesh8-sm70.2host.json",
-                    "gpu2-nic2.2host.json", "gpu2-nic6.2host.json", "gpu4-nic3.2host.json",
-                    "gpu4-nic4.2host.json", "mnnvl-2x4.1host.mnnvl.json",
-                    "mnnvl-2x4.2host.mnnvl.json", "nic-on-cpu.2host.json",
-                    "nvswitch8-sm100.1host.json", "nvswitch8-sm100.2host.json",
-                    "nvswitch8-sm80-amd.1host.json", "nvswitch8-sm80-amd.2host.json",
-                    "nvswitch8-sm90.1host.json", "nvswitch8-sm90.2host.json",
-                    "pcie-gen6.2host.json", "pcie12-2persw.2host.json", "pcie16-2persw.1host.json",
-                    "pcie16-4persw.1host.json", "pcie4-1nic.1host.json", "pcie4-1nic.2host.json",
-                    "pcie8-2sockets.1host.json", "pcie8-2sockets.2host.json",
-                    "unknown-cpu-vendor.2host.json"),
-    TestName);
+INSTANTIATE_TEST_SUITE_P(Nccl, PlanVectorTest, testing::ValuesIn(test::Vectors()),
+                         test::VectorName<testing::TestParamInfo<std::string>>);
 
 /// Without the channels themselves, which these results do not list.
 Json Summary(const PatternGraph& found) {
@@ -113,7 +93,7 @@ Json Summary(const PatternGraph& found) {
 }
 
 TEST(PlanResultTest, GraphsOfRealMachinesAreNccls) {
-  const Json results = Json::parse(Contents("topologies/nccl-2.30-results.json"));
+  const Json results = test::ReadResults();
   for (const auto& [name, result] : results.items()) {
     const std::string file = name.substr(0, name.rfind('.'));
     const topology::PathOptions options = OptionsFor(file);

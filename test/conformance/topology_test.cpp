@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -18,21 +16,14 @@
 #include "topology/locality.hpp"
 #include "topology/trim.hpp"
 #include "topology/xml_reader.hpp"
+#include "vectors.hpp"
 
 namespace ringlet::topology {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string Contents(const std::string& name) {
-  std::ifstream file(std::string(RINGLET_FIXTURES) + "/" + name);
-  EXPECT_TRUE(file.good()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::uint32_t MbPerS(const Json& gb_per_s) {
-  return static_cast<std::uint32_t>(std::lround(gb_per_s.get<double>() * 1000));
-}
+using test::Contents;
+using test::MbPerS;
 
 /// What rank 0 keeps after trimming.
 Result<Graph> Kept(const HostView& view) {
@@ -47,7 +38,7 @@ Result<Graph> Kept(const HostView& view) {
 class VectorTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    json_ = Json::parse(Contents("topo-vectors/" + GetParam()));
+    json_ = test::ReadVector(GetParam());
     const std::string file = json_["xml"];
     Result<HostView> view = ViewFromXml(Contents("topo-vectors/" + file), file);
     ASSERT_TRUE(view.ok()) << view.error().message;
@@ -133,27 +124,8 @@ TEST_P(VectorTest, LimitsOfTheSystemAreEqual) {
   EXPECT_EQ(limits.total.mb_per_s, MbPerS(json_["totalBw"]));
 }
 
-std::string TestName(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  for (char& letter : name)
-    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Nccl, VectorTest,
-    testing::Values("c2c-pair.1host.json", "cubemesh8-sm70.1host.json", "cubemesh8-sm70.2host.json",
-                    "gpu2-nic2.2host.json", "gpu2-nic6.2host.json", "gpu4-nic3.2host.json",
-                    "gpu4-nic4.2host.json", "mnnvl-2x4.1host.mnnvl.json",
-                    "mnnvl-2x4.2host.mnnvl.json", "nic-on-cpu.2host.json",
-                    "nvswitch8-sm100.1host.json", "nvswitch8-sm100.2host.json",
-                    "nvswitch8-sm80-amd.1host.json", "nvswitch8-sm80-amd.2host.json",
-                    "nvswitch8-sm90.1host.json", "nvswitch8-sm90.2host.json",
-                    "pcie-gen6.2host.json", "pcie12-2persw.2host.json", "pcie16-2persw.1host.json",
-                    "pcie16-4persw.1host.json", "pcie4-1nic.1host.json", "pcie4-1nic.2host.json",
-                    "pcie8-2sockets.1host.json", "pcie8-2sockets.2host.json",
-                    "unknown-cpu-vendor.2host.json"),
-    TestName);
+INSTANTIATE_TEST_SUITE_P(Nccl, VectorTest, testing::ValuesIn(test::Vectors()),
+                         test::VectorName<testing::TestParamInfo<std::string>>);
 
 /// A machine of which somebody has kept what NCCL printed.
 struct Statement {
@@ -224,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Nccl, StatementTest,
 
 /// Whether hosts stay whole: how many nodes NCCL 2.30 made of the ranks of one and of two hosts.
 TEST(DomainTest, HostsFallApartWhereNcclsDo) {
-  const Json results = Json::parse(Contents("topologies/nccl-2.30-results.json"));
+  const Json results = test::ReadResults();
   std::size_t compared = 0;
   for (const auto& [name, result] : results.items()) {
     const std::string file = "topologies/nvidia/" + name.substr(0, name.rfind('.')) + ".topo.xml";
