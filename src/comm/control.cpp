@@ -145,7 +145,7 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
   carrier->driver->Post([process = process.get(), carrier, listeners] {
     os::Hosted hosted{.machine = carrier->member,
                       .listeners = std::move(*listeners),
-                      .callers_speak = true};
+                      .greeting = kGreeting};
     hosted.changed = [carrier] { carrier->Look(); };
     hosted.note = [process](const Note& note) {
       process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
