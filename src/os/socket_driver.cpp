@@ -461,10 +461,11 @@ void SocketDriver::Impl::OnStranger(Token token) {
   door->second.strangers = 0;
   counters.system_calls += 1;
   if (door->second.guarded && hosted.note)
-    hosted.note(Note{LogLevel::kWarn,
-                     fmt::format("{} callers at {} did not begin as ranks do: the kernel drops what "
-                                 "such callers send from now on",
-                                 kStrangersMax, ToString(door->second.listener.address))});
+    hosted.note(
+        Note{LogLevel::kWarn,
+             fmt::format("{} callers at {} did not begin as ranks do: the kernel drops what "
+                         "such callers send from now on",
+                         kStrangersMax, ToString(door->second.listener.address))});
 }
 
 void SocketDriver::Impl::OnLine(Token token, std::uint32_t events) {
