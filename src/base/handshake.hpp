@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.hpp"
 #include "ringlet/status.hpp"
@@ -22,6 +23,9 @@ namespace ringlet {
 
 using Secret = std::array<std::byte, 32>;
 using Nonce = std::array<std::byte, 32>;
+
+/// How every dialler's Hello begins, in every version and for every purpose.
+inline constexpr std::string_view kGreeting = "RLH1";
 
 /// What a member must know to take part: which communicator, and its secret.
 struct Credentials {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace ringlet {
@@ -43,6 +44,7 @@ struct Pair {
 TEST(Handshake, IsByteForByteWhatTheDocumentSays) {
   Pair pair;
   const Bytes hello = pair.dialler.TakeOutput();
+  EXPECT_TRUE(std::ranges::equal(View(hello).first(4), AsView(kGreeting)));
   EXPECT_EQ(
       Hex(hello),
       "524c48310102000088776655443322110101010101010101010101010101010101010101010101010101010101"

@@ -143,9 +143,8 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
   carrier->member = std::make_shared<Member>(std::move(options.member));
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
   carrier->driver->Post([process = process.get(), carrier, listeners] {
-    os::Hosted hosted{.machine = carrier->member,
-                      .listeners = std::move(*listeners),
-                      .callers_speak = true};
+    os::Hosted hosted{
+        .machine = carrier->member, .listeners = std::move(*listeners), .greeting = kGreeting};
     hosted.changed = [carrier] { carrier->Look(); };
     hosted.note = [process](const Note& note) {
       process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);

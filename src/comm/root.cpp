@@ -22,7 +22,7 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.half_open_max = process->HalfOpenMax(config.half_open_max);
   os::Hosted hosted{.machine = std::make_shared<bootstrap::Root>(std::move(config)),
                     .listeners = std::move(listeners),
-                    .callers_speak = true};
+                    .greeting = kGreeting};
   hosted.note = [process = process.get()](const Note& note) {
     process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
   };

@@ -1,6 +1,7 @@
 #include "os/socket_driver.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,6 +22,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "os/caller_filter.hpp"
 #include "os/sockaddr.hpp"
 
 namespace ringlet::os {
@@ -35,6 +37,7 @@ constexpr std::size_t kGatherMax = 64;  // buffers in one sendmsg
 constexpr std::size_t kDescriptorsMax = 16;
 constexpr Token kWakeToken = 0;
 constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing loses them
+constexpr std::uint32_t kStrangersMax = 32;
 constexpr std::size_t kPartingMax = 1024;  // lines; with more, strangers could use up descriptors
 
 /// Options of a control connection: small messages leave at once, a dead host is noticed. Those of
@@ -53,11 +56,9 @@ std::uint64_t Tune(int fd) {
   return 6;
 }
 
-std::uint64_t TuneListener(int fd, bool callers_speak) {
-  if (!callers_speak) return Tune(fd);
-  const int silent_s = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_s, sizeof silent_s);
-  return 1 + Tune(fd);
+bool BeginsWith(View bytes, std::string_view beginning) {
+  return bytes.size() >= beginning.size() &&
+         std::memcmp(bytes.data(), beginning.data(), beginning.size()) == 0;
 }
 
 struct Unsent {
@@ -85,6 +86,8 @@ struct Line {
 struct Door {  // a listener
   Listener listener;
   SocketDriver::Id owner = 0;
+  std::uint32_t strangers = 0;  // who began as nobody of ours does
+  bool guarded = false;         // by a filter, because of them
 };
 
 struct Entry {
@@ -132,6 +135,8 @@ class SocketDriver::Impl {
   void DoHangup(Id id, LineId line);
   void DoDetach(Id id, LineId line);
   void OnDoor(Token token, Door& door);
+  bool GreetedBy(const Hosted& hosted) const;
+  void OnStranger(Token token);
   void OnLine(Token token, std::uint32_t events);
   void OnConnecting(Token token, Line& line);
   void ReadFrom(Token token);
@@ -153,6 +158,8 @@ class SocketDriver::Impl {
 
   Fd epoll_, wake_, spare_;
   Bytes buffer_;
+  const bool holds_callers_ = KernelHoldsCallers();
+  bool greeted_ = false;  // something read of late began with its machine's greeting
   Id next_id_ = 1;
   Token next_token_ = 1;
   std::unordered_map<Id, Entry> entries_;
@@ -176,8 +183,10 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
   entry.hosted = std::move(hosted);
   for (Listener& listener : entry.hosted.listeners) {
     const Token token = next_token_++;
-    if (listener.address.kind != Address::Kind::kUnix)
-      counters.system_calls += TuneListener(listener.fd.get(), entry.hosted.callers_speak);
+    if (listener.address.kind != Address::Kind::kUnix) {
+      counters.system_calls += Tune(listener.fd.get());
+      if (GreetedBy(entry.hosted)) DeferSilentCallers(listener.fd.get());
+    }
     Watch(listener.fd.get(), token, EPOLLIN, EPOLL_CTL_ADD);
     doors_.emplace(token, Door{std::move(listener), id});
     entry.doors.push_back(token);
@@ -426,12 +435,37 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (!fd.valid()) return;
     ++counters.lines_accepted;
     const LineId id = entries_.at(owner).next_accepted++;
+    if (again->second.guarded) AdmitAll(fd.get());
     const Token caller = AddLine(owner, id, std::move(fd), is_unix, false);
     Deliver(owner, Accepted{id, FromSocketAddress(from)});
     // What it has to say is mostly here already: whoever is hung up on for it was never watched.
+    greeted_ = false;
     ReadFrom(caller);
     if (Line* line = FindLine(caller)) WatchLine(caller, *line);
+    if (!is_unix && !greeted_) OnStranger(token);
   }
+}
+
+bool SocketDriver::Impl::GreetedBy(const Hosted& hosted) const {
+  return holds_callers_ && hosted.greeting.size() == kGreetingBytes;
+}
+
+// The first ones are left to the machine, which says in the log who they are. Of very many the
+// kernel keeps the others away, for calling is cheaper than accepting.
+void SocketDriver::Impl::OnStranger(Token token) {
+  const auto door = doors_.find(token);
+  if (door == doors_.end() || door->second.guarded) return;
+  const Hosted& hosted = entries_.at(door->second.owner).hosted;
+  if (!GreetedBy(hosted) || ++door->second.strangers < kStrangersMax) return;
+  door->second.guarded = AdmitOnly(door->second.listener.fd.get(), hosted.greeting);
+  door->second.strangers = 0;
+  counters.system_calls += 1;
+  if (door->second.guarded && hosted.note)
+    hosted.note(
+        Note{LogLevel::kWarn,
+             fmt::format("{} callers at {} did not begin as ranks do: the kernel drops what "
+                         "such callers send from now on",
+                         kStrangersMax, ToString(door->second.listener.address))});
 }
 
 void SocketDriver::Impl::OnLine(Token token, std::uint32_t events) {
@@ -499,6 +533,7 @@ bool SocketDriver::Impl::ReadOnce(Token token, Line& line) {
     }
   }
   counters.bytes_received += static_cast<std::uint64_t>(bytes);
+  greeted_ = greeted_ || BeginsWith(received.data.bytes, entries_.at(line.owner).hosted.greeting);
   const bool full = static_cast<std::size_t>(bytes) == buffer_.size();
   Deliver(line.owner, received);
   return full;

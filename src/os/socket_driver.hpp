@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/machine.hpp"
@@ -20,9 +21,10 @@ namespace ringlet::os {
 struct Hosted {
   std::shared_ptr<Machine> machine;
   std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted lines
-  /// Whoever belongs to us says something at once: callers over TCP that do not are left to the
-  /// kernel, for whom they are a small entry, and are accepted after a second at the soonest.
-  bool callers_speak = false;
+  /// The four bytes with which whoever belongs to us begins, at once; empty where they do not, or
+  /// not alike. Callers over TCP that say nothing are left to the kernel for a second then. When
+  /// many have begun otherwise it drops what such callers send, and a note says so.
+  std::string_view greeting = {};
   /// After every batch of events that the machine handled: look at its results, wake who waits.
   std::function<void()> changed = {};
   /// The socket of a line that the machine detached: connected, non-blocking, yours.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <thread>
@@ -591,35 +592,76 @@ TEST_F(Driven, ACallerForWhomThereIsNoDescriptorIsTurnedAway) {
   Await("the next caller", [&] { return host->accepted.size() == 1; });
 }
 
-int DeferredBy(const Fd& listener) {
-  int seconds_max = 0;
-  socklen_t bytes = sizeof seconds_max;
-  EXPECT_EQ(
-      ::getsockopt(listener.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds_max, &bytes), 0);
-  return seconds_max;
-}
-
-TEST_F(Driven, CallersWhoOughtToSpeakAreAcceptedWhenTheyDo) {
-  for (const bool callers_speak : {false, true}) {
-    const auto host = std::make_shared<Puppet>();
+// A TCP listener whose callers begin with "ping", and who calls there.
+class Greeted : public Driven {
+ protected:
+  Greeted() {
     std::vector<Listener> listeners;
     listeners.push_back(*Listen(Address::Ipv4(127, 0, 0, 1, 0)));
-    const SocketAddress to = ToSocketAddress(listeners.front().address);
-    const Fd copy(::dup(listeners.front().fd.get()));
+    to = ToSocketAddress(listeners.front().address);
+    copy = Fd(::dup(listeners.front().fd.get()));
     driver->Add({.machine = host,
                  .listeners = std::move(listeners),
-                 .callers_speak = callers_speak});
-    EXPECT_EQ(DeferredBy(copy) > 0, callers_speak);
-    const Fd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(::connect(caller.get(), to.get(), to.bytes), 0);
-    ASSERT_EQ(::write(caller.get(), "hello", 5), 5);
-    Await("the word", [&] { return !host->heard.empty(); });
-    EXPECT_EQ(host->accepted.size(), 1u);
-    EXPECT_EQ(host->heard.begin()->second.size(), 5u);
-    // It is watched from now on.
-    ASSERT_EQ(::write(caller.get(), "again", 5), 5);
-    Await("another", [&] { return host->heard.begin()->second.size() == 10; });
+                 .greeting = "ping",
+                 .note = [this](const Note& note) { notes.push_back(note.text); }});
   }
+  const Fd& Call(std::string_view words) {
+    const Fd& caller = callers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(caller.get(), to.get(), to.bytes), 0);
+    Say(caller, words);
+    return caller;
+  }
+  void Say(const Fd& caller, std::string_view words) {
+    EXPECT_EQ(::write(caller.get(), words.data(), words.size()),
+              static_cast<ssize_t>(words.size()));
+  }
+  // Serves until the last caller that was accepted has said so much.
+  void AwaitBytes(std::size_t bytes) {
+    Await("words", [&] {
+      return !host->accepted.empty() && host->heard[host->accepted.back()].size() == bytes;
+    });
+  }
+
+  std::shared_ptr<Puppet> host = std::make_shared<Puppet>();
+  SocketAddress to;
+  Fd copy;
+  std::deque<Fd> callers;
+  std::vector<std::string> notes;
+};
+
+TEST_F(Greeted, WhoSaysNothingIsLeftToTheKernel) {
+  int seconds_max = 0;
+  socklen_t bytes = sizeof seconds_max;
+  EXPECT_EQ(::getsockopt(copy.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds_max, &bytes), 0);
+  EXPECT_GT(seconds_max, 0);
+  const Fd& caller = Call("ping");
+  AwaitBytes(4);
+  Say(caller, "and more");  // it is watched from now on
+  AwaitBytes(12);
+  EXPECT_EQ(host->accepted.size(), 1u);
+}
+
+TEST_F(Greeted, OfVeryManyStrangersTheKernelKeepsTheRestAway) {
+  for (int i = 0; i < 40; ++i) Call("GET /");
+  Await("a note", [&] { return !notes.empty(); });
+  EXPECT_THAT(notes.front(), HasSubstr("did not begin as ranks do"));
+  Settle();
+  const std::size_t strangers = host->accepted.size();
+  Call("GET /");
+  Call("pin");
+  Call("ping");  // behind the two, in one queue
+  AwaitBytes(4);
+  EXPECT_EQ(host->accepted.size(), strangers + 1);
+  Say(callers.back(), "and more");  // it is heard as anybody is
+  AwaitBytes(12);
+  EXPECT_EQ(host->accepted.size(), strangers + 1);
+  EXPECT_EQ(notes.size(), 1u);
+}
+
+TEST_F(Greeted, AFewStrangersAreTheMachinesAffair) {
+  for (int i = 0; i < 10; ++i) Call("GET /");
+  Await("the callers", [&] { return host->heard.size() == 10; });
+  EXPECT_TRUE(notes.empty());
 }
 
 }  // namespace

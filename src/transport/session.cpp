@@ -34,7 +34,7 @@ struct Session {
 os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& session) {
   auto meeting = std::make_shared<Meeting>(std::move(parts.meeting));
   os::Hosted hosted;
-  hosted.callers_speak = true;
+  hosted.greeting = kGreeting;
   hosted.machine = meeting;
   hosted.listeners = std::move(parts.listeners);
   hosted.note = std::move(parts.note);
