@@ -12,6 +12,7 @@
 #include "base/env_map.hpp"
 #include "base/settings.hpp"
 #include "bootstrap/roster.hpp"
+#include "collective/tuning_table.hpp"
 #include "os/file_tree.hpp"
 #include "os/host.hpp"
 #include "os/interface_filter.hpp"
@@ -57,6 +58,8 @@ class Process {
 
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
+  /// What RINGLET_TUNE_FILE holds.
+  const collective::TuningTable& measured_choices() const { return measured_choices_; }
 
   /// Has the service thread run near a rank that lives at `numa_node`: on `cpus`, and on those that
   /// it was told of for other ranks. No other thread is moved. Does nothing where `cpus` is empty.
@@ -83,6 +86,7 @@ class Process {
   const std::uint64_t host_hash_;
   const std::uint64_t process_hash_;
   std::uint32_t usable_cores_ = 1;
+  collective::TuningTable measured_choices_;
   topology::CpuSet near_;                   // the service thread's, as are the next two
   std::optional<std::uint32_t> near_node_;  // if all ranks live there
   std::optional<os::MemoryNear> near_memory_;
