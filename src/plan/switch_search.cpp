@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/limits.hpp"
+
 namespace ringlet::plan {
 namespace {
 
@@ -23,7 +25,8 @@ EndIndex NetEnd(std::uint32_t net) {
 SwitchSearch::SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond)
     : table_(table), nets_(nets), beyond_(beyond), residual_(table) {
   const std::uint32_t devices = table.device_count();
-  applies_ = table.switches().size() == 1 && devices > 2 && (!beyond || table.net_count() > 0);
+  lays_ = devices > 1 && (!beyond || table.net_count() > 0);
+  applies_ = lays_ && table.switches().size() == 1 && devices > 2;
   for (std::uint32_t a = 0; applies_ && a < devices; ++a)
     for (std::uint32_t b = 0; applies_ && b < devices; ++b)
       applies_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
@@ -33,6 +36,19 @@ TrialOutcome SwitchSearch::Lay(const Trial& trial, PatternGraph& found) {
   trial_ = trial;
   outcome_ = {};
   outcome_.trial = trial;
+  Clear();
+  while (channels_.size() < trial.max_channels && LayChannel()) channels_.push_back(channel_);
+  outcome_.channels = static_cast<std::uint32_t>(channels_.size());
+  if (outcome_.channels < trial.max_channels) return outcome_;
+  outcome_.improved = outcome_.perfect = true;
+  outcome_.refusal = Refusal::kNone;
+  outcome_.link = std::nullopt;
+  Save(found);
+  return outcome_;
+}
+
+/// Nothing is laid.
+void SwitchSearch::Clear() {
   residual_.Reset();
   price_.resize(table_.link_count());
   for (std::uint32_t link = 0; link < price_.size(); ++link)
@@ -43,14 +59,6 @@ TrialOutcome SwitchSearch::Lay(const Trial& trial, PatternGraph& found) {
   out_left_ = in_left_;
   taken_.clear();
   channels_.clear();
-  while (channels_.size() < trial.max_channels && LayChannel()) channels_.push_back(channel_);
-  outcome_.channels = static_cast<std::uint32_t>(channels_.size());
-  if (outcome_.channels < trial.max_channels) return outcome_;
-  outcome_.improved = outcome_.perfect = true;
-  outcome_.refusal = Refusal::kNone;
-  outcome_.link = std::nullopt;
-  Save(found);
-  return outcome_;
 }
 
 bool SwitchSearch::LayChannel() {
@@ -65,6 +73,7 @@ bool SwitchSearch::LayChannel() {
 /// All devices from `first` on in the order of numbers; `other` is the last one of a ring, the
 /// second of a tree.
 bool SwitchSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
+  if (!applies_) return LayAlong(first, other);
   const std::uint32_t devices = table_.device_count();
   const bool ring = trial_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
@@ -81,6 +90,44 @@ bool SwitchSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> oth
     if (!Take(DeviceEnd(order[i]), DeviceEnd(order[i + 1]), trial_.intra_mb_per_s)) return false;
   if (!ring || beyond_) return true;
   return Take(DeviceEnd(order.back()), DeviceEnd(first), trial_.intra_mb_per_s);
+}
+
+/// As LayFrom, but next comes the device that costs least.
+bool SwitchSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> other) {
+  const std::uint32_t devices = table_.device_count();
+  const bool ring = trial_.pattern == Pattern::kRing;
+  std::vector<std::uint32_t>& order = channel_.devices;
+  order.assign(1, first);
+  visited_.assign(devices, false);
+  visited_[first] = true;
+  const bool last_known = other && ring && *other != first;
+  if (last_known) visited_[*other] = true;
+  while (order.size() + (last_known ? 1 : 0) < devices) {
+    const std::uint32_t from = order.back();
+    std::optional<Choice> next;
+    if (order.size() == 1 && other && trial_.pattern == Pattern::kBalancedTree) {
+      next = Choice{*other, 0};
+    } else {
+      for (std::uint32_t distance = 1; distance < devices; ++distance) {
+        const std::uint32_t device = (from + distance) % devices;
+        if (visited_[device]) continue;
+        ++outcome_.steps;
+        const Way& way = table_.Find(DeviceEnd(from), DeviceEnd(device));
+        if (way.type >= PathType::kNet) continue;
+        const std::int64_t cost = CostOf(way, trial_.intra_mb_per_s);
+        if (!next || cost < next->cost) next = Choice{device, cost};
+      }
+    }
+    if (!next || !Take(DeviceEnd(from), DeviceEnd(next->number), trial_.intra_mb_per_s))
+      return false;
+    visited_[next->number] = true;
+    order.push_back(next->number);
+  }
+  if (last_known) {
+    if (!Take(DeviceEnd(order.back()), DeviceEnd(*other), trial_.intra_mb_per_s)) return false;
+    order.push_back(*other);
+  }
+  return !ring || beyond_ || Take(DeviceEnd(order.back()), DeviceEnd(first), trial_.intra_mb_per_s);
 }
 
 /// By the NIC where that costs least.
@@ -204,6 +251,72 @@ void SwitchSearch::GiveBack(std::size_t until) {
     Price(way);
     taken_.pop_back();
   }
+}
+
+std::uint32_t SwitchSearch::WidthOf(const PatternGraph& graph, std::uint32_t most) {
+  trial_.pattern = graph.pattern;
+  load_.assign(table_.link_count(), 0);
+  in_load_.assign(nets_.port_count(), 0);
+  out_load_ = in_load_;
+  for (const LocalChannel& channel : graph.channels) AddLoad(channel);
+  Clear();
+  std::int64_t width = most;
+  for (std::uint32_t link = 0; link < load_.size(); ++link)
+    if (load_[link] > 0) width = std::min(width, residual_.left(link) * kCostUnits / load_[link]);
+  for (std::uint32_t port = 0; port < in_left_.size(); ++port) {
+    if (in_load_[port] > 0) width = std::min(width, in_left_[port] / in_load_[port]);
+    if (out_load_[port] > 0) width = std::min(width, out_left_[port] / out_load_[port]);
+  }
+  // What is charged is rounded up, a MB/s a step.
+  const std::int64_t now = std::min(graph.intra, graph.inter).mb_per_s;
+  while (width > now && !HasRoomFor(graph, width)) --width;
+  return static_cast<std::uint32_t>(std::max(width, now));
+}
+
+/// What a channel takes of links, in kCostUnits, and of ports.
+void SwitchSearch::AddLoad(const LocalChannel& channel) {
+  ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
+    const Way& way = table_.Find(from, to);
+    for (std::uint32_t i = 0; i < way.count; ++i) {
+      const WayStep& step = table_.Steps(way)[i];
+      const Charge charge = ChargeOf(step, half ? kCostUnits / 2 : kCostUnits);
+      load_[step.link] += charge.forth;
+      load_[step.back] += charge.back;
+    }
+    return true;
+  });
+  if (channel.entry) ++in_load_[nets_.PortOf(*channel.entry)];
+  if (channel.exit) ++out_load_[nets_.PortOf(*channel.exit)];
+}
+
+bool SwitchSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) {
+  residual_.Reset();
+  for (const LocalChannel& channel : graph.channels) {
+    const bool fits = ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
+      return !residual_.Take(table_.Find(from, to), half ? (mb_per_s + 1) / 2 : mb_per_s);
+    });
+    if (!fits) return false;
+  }
+  return true;
+}
+
+/// The ways of a channel, until `what` returns false.
+/// \param what  gets both ends, and whether half the bandwidth goes there
+template <typename What>
+bool SwitchSearch::ForEachWay(const LocalChannel& channel, const What& what) const {
+  const std::vector<std::uint32_t>& order = channel.devices;
+  const bool ring = trial_.pattern == Pattern::kRing;
+  const bool several = order.size() > 1;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i)
+    if (!what(DeviceEnd(order[i]), DeviceEnd(order[i + 1]), false)) return false;
+  if (!channel.entry || !channel.exit)
+    return !ring || !several || what(DeviceEnd(order.back()), DeviceEnd(order.front()), false);
+  if (!what(NetEnd(*channel.entry), DeviceEnd(order.front()), false)) return false;
+  const bool halves = trial_.pattern == Pattern::kBalancedTree && several;
+  const bool split = trial_.pattern == Pattern::kSplitTree && several;
+  const std::uint32_t leaving = ring ? order.back() : order[split ? 1 : 0];
+  if (!what(DeviceEnd(leaving), NetEnd(*channel.exit), halves)) return false;
+  return !halves || what(DeviceEnd(order[1]), NetEnd(*channel.exit), true);
 }
 
 void SwitchSearch::Save(PatternGraph& found) const {

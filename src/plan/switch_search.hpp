@@ -1,5 +1,7 @@
-// Channels where an NVSwitch joins all devices: any order of these is as good as another, so that
-// only NICs and the devices next to them are chosen, where most is left.
+// Channels without going back: each NIC, and each device after another, where most is left.
+//
+// Where an NVSwitch joins all devices any order of these is as good as another, so that only NICs
+// and the devices next to them are chosen. Elsewhere the next device is the one that costs least.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,8 +19,14 @@ class SwitchSearch {
   /// All outlive this.
   SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond);
 
-  /// Whether it can lay rings and trees in this system at all.
+  /// Whether an NVSwitch joins all devices: then nothing else need be searched.
   bool applies() const { return applies_; }
+  /// Whether it can lay rings and trees in this system at all.
+  bool lays() const { return lays_; }
+
+  /// The most that those channels can have each, where they are. MB/s
+  /// \param graph  a ring or a tree
+  std::uint32_t WidthOf(const PatternGraph& graph, std::uint32_t most);
 
   /// Lays trial.max_channels channels, each where it is in the way of others least.
   /// \param trial  a ring, or a tree that is not split; kCrossNicSame or kCrossNicAny
@@ -38,7 +46,13 @@ class SwitchSearch {
   };
 
   bool LayChannel();
+  void Clear();
   bool LayFrom(std::uint32_t first, std::optional<std::uint32_t> other);
+  bool LayAlong(std::uint32_t first, std::optional<std::uint32_t> other);
+  void AddLoad(const LocalChannel& channel);
+  bool HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s);
+  template <typename What>
+  bool ForEachWay(const LocalChannel& channel, const What& what) const;
   bool LayByNics();
   std::optional<Choice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,
                                 std::optional<std::uint32_t> not_this);
@@ -54,6 +68,7 @@ class SwitchSearch {
   const NetChoice& nets_;
   const bool beyond_;
   bool applies_ = false;
+  bool lays_ = false;
   Residual residual_;
   std::vector<std::int64_t> price_;  // of 1 MB/s, by link: the dearer, the less is left
   std::vector<std::int64_t> in_left_, out_left_;  // by port
@@ -61,6 +76,9 @@ class SwitchSearch {
   Trial trial_;
   TrialOutcome outcome_;
   LocalChannel channel_;
+  std::vector<bool> visited_;
+  std::vector<std::int64_t> load_;                // by link
+  std::vector<std::int64_t> in_load_, out_load_;  // by port, in channels
   std::vector<LocalChannel> channels_;
 };
 
