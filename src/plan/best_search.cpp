@@ -105,9 +105,14 @@ class BetterSearch {
     if (by_switch_.lays()) {
       if (!by_switch_.applies()) budget_ = kBudgetDirect;
       direct_ = true;
-      FindDirectly(range, limits);
+      for (const Pricing pricing : kPricings) {
+        pricing_ = pricing;
+        const bool one_order = by_switch_.applies() && !options_.beyond;
+        if (range.floor >= range.bound || (one_order && pricing != kPricings[0])) break;
+        FindDirectly(range, limits);
+        Widen(range);
+      }
       direct_ = false;
-      Widen(range);
     }
     if (!by_switch_.applies()) {
       budget_ = std::min(all_, kBudgetPattern);
@@ -174,17 +179,25 @@ class BetterSearch {
   bool Lay(const Division& division) {
     for (const Trial& trial : TrialsOf(wanted_, division, facts_, options_)) {
       if (budget_ <= 0) return false;
-      const bool any = trial.cross_nic == kCrossNicAny && options_.cross_nic == kCrossNicAny;
-      if (direct_ && (trial.same_channels || (trial.cross_nic != kCrossNicSame && !any))) continue;
+      if (direct_ && !Direct(trial)) continue;
       if (Run(trial)) return true;
     }
     return false;
   }
 
+  /// Whether to lay it without going back.
+  bool Direct(const Trial& trial) const {
+    if (trial.same_channels) return false;
+    const bool pairs = trial.cross_nic == kCrossNicPairs && trial.pattern == Pattern::kRing &&
+                       trial.max_channels % 2 == 0;
+    return trial.cross_nic == kCrossNicSame || pairs ||
+           (trial.cross_nic == kCrossNicAny && options_.cross_nic == kCrossNicAny);
+  }
+
   bool Run(const Trial& trial) {
     PatternGraph found;
     found.id = wanted_.id;
-    TrialOutcome outcome = direct_ ? by_switch_.Lay(trial, found)
+    TrialOutcome outcome = direct_ ? by_switch_.Lay(trial, pricing_, found)
                                    : search_.Run(trial, std::min(budget_, kBudgetOne), found);
     const std::int64_t taken =
         static_cast<std::int64_t>(direct_ ? outcome.steps / kLooksPerStep : outcome.steps) + 1;
@@ -263,6 +276,7 @@ class BetterSearch {
   Story* story_;
   Trial laid_;
   bool direct_ = false;  // without going back
+  Pricing pricing_ = Pricing::kScarce;
 };
 
 }  // namespace

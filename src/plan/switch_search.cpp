@@ -11,6 +11,8 @@ namespace {
 using topology::PathType;
 
 constexpr std::int64_t kPriceScale = std::int64_t{1} << 32;
+constexpr std::int64_t kSteepness = 1'000;  // of kScarcer, in MB/s
+constexpr std::int64_t kEvenPrice = 1'000;
 constexpr std::int64_t kTooDear = std::int64_t{1} << 48;
 
 EndIndex DeviceEnd(std::uint32_t device) {
@@ -32,8 +34,9 @@ SwitchSearch::SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond)
       applies_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
 }
 
-TrialOutcome SwitchSearch::Lay(const Trial& trial, PatternGraph& found) {
+TrialOutcome SwitchSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph& found) {
   trial_ = trial;
+  pricing_ = pricing;
   outcome_ = {};
   outcome_.trial = trial;
   Clear();
@@ -51,8 +54,7 @@ TrialOutcome SwitchSearch::Lay(const Trial& trial, PatternGraph& found) {
 void SwitchSearch::Clear() {
   residual_.Reset();
   price_.resize(table_.link_count());
-  for (std::uint32_t link = 0; link < price_.size(); ++link)
-    price_[link] = kPriceScale / (residual_.left(link) + 1);
+  for (std::uint32_t link = 0; link < price_.size(); ++link) price_[link] = PriceOf(link);
   in_left_.assign(nets_.port_count(), 0);
   for (std::uint32_t net = 0; net < table_.net_count(); ++net)
     in_left_[nets_.PortOf(net)] = std::max(in_left_[nets_.PortOf(net)], table_.NetMbPerS(net));
@@ -130,12 +132,19 @@ bool SwitchSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> ot
   return !ring || beyond_ || Take(DeviceEnd(order.back()), DeviceEnd(first), trial_.intra_mb_per_s);
 }
 
+/// Whether the channel takes the NICs of the one before, the other way round.
+bool SwitchSearch::Returns() const {
+  return trial_.pattern == Pattern::kRing && trial_.cross_nic == kCrossNicPairs &&
+         channels_.size() % 2 == 1;
+}
+
 /// By the NIC where that costs least.
 bool SwitchSearch::LayByNics() {
   std::optional<std::uint32_t> best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   const std::size_t before = taken_.size();
   for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
+    if (Returns() && net != channels_.back().exit) continue;
     const std::optional<std::int64_t> cost = TakeEnds(net);
     GiveBack(before);
     if (!cost || *cost >= least) continue;
@@ -202,6 +211,7 @@ std::optional<SwitchSearch::Choice> SwitchSearch::ExitFor(std::uint32_t entry, s
   std::optional<Choice> best;
   for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
     if (trial_.cross_nic == kCrossNicSame && net != entry) continue;
+    if (Returns() && net != channels_.back().entry) continue;
     if (out_left_[nets_.PortOf(net)] < mb_per_s) continue;
     const Way& way = table_.Find(DeviceEnd(device), NetEnd(net));
     if (way.type >= PathType::kNet) continue;
@@ -235,11 +245,22 @@ bool SwitchSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
   return true;
 }
 
+/// Of 1 MB/s.
+std::int64_t SwitchSearch::PriceOf(std::uint32_t link) const {
+  const std::int64_t left = residual_.left(link) + 1;
+  switch (pricing_) {
+    case Pricing::kScarce: return kPriceScale / left;
+    case Pricing::kScarcer: return kPriceScale / left * kSteepness / left;
+    case Pricing::kEven: return kEvenPrice;
+  }
+  return 0;
+}
+
 /// What is left of its links has changed.
 void SwitchSearch::Price(const Way& way) {
   for (std::uint32_t i = 0; i < way.count; ++i) {
     const std::uint32_t link = table_.Steps(way)[i].link;
-    price_[link] = kPriceScale / (residual_.left(link) + 1);
+    price_[link] = PriceOf(link);
   }
 }
 

@@ -14,6 +14,14 @@
 
 namespace ringlet::plan {
 
+/// What is dear while channels are laid.
+enum class Pricing : std::uint8_t {
+  kScarce,   ///< a link costs more the less it has left
+  kScarcer,  ///< and much more
+  kEven,     ///< all links cost the same
+};
+inline constexpr Pricing kPricings[] = {Pricing::kScarce, Pricing::kScarcer, Pricing::kEven};
+
 class SwitchSearch {
  public:
   /// All outlive this.
@@ -29,9 +37,9 @@ class SwitchSearch {
   std::uint32_t WidthOf(const PatternGraph& graph, std::uint32_t most);
 
   /// Lays trial.max_channels channels, each where it is in the way of others least.
-  /// \param trial  a ring, or a tree that is not split; kCrossNicSame or kCrossNicAny
+  /// \param trial  a ring, or a tree that is not split
   /// \param found  gets them, if there is room for all
-  TrialOutcome Lay(const Trial& trial, PatternGraph& found);
+  TrialOutcome Lay(const Trial& trial, Pricing pricing, PatternGraph& found);
 
  private:
   /// A way that is taken, and how much of it.
@@ -54,6 +62,7 @@ class SwitchSearch {
   template <typename What>
   bool ForEachWay(const LocalChannel& channel, const What& what) const;
   bool LayByNics();
+  bool Returns() const;
   std::optional<Choice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,
                                 std::optional<std::uint32_t> not_this);
   std::optional<Choice> ExitFor(std::uint32_t entry, std::uint32_t device, std::int64_t mb_per_s);
@@ -62,6 +71,7 @@ class SwitchSearch {
   bool Take(EndIndex from, EndIndex to, std::int64_t mb_per_s);
   void GiveBack(std::size_t until);
   void Price(const Way& way);
+  std::int64_t PriceOf(std::uint32_t link) const;
   void Save(PatternGraph& found) const;
 
   WayTable& table_;
@@ -74,6 +84,7 @@ class SwitchSearch {
   std::vector<std::int64_t> in_left_, out_left_;  // by port
   std::vector<Taken> taken_;
   Trial trial_;
+  Pricing pricing_ = Pricing::kScarce;
   TrialOutcome outcome_;
   LocalChannel channel_;
   std::vector<bool> visited_;
@@ -85,5 +96,6 @@ class SwitchSearch {
 /// Trial::cross_nic, as SwitchSearch understands it.
 inline constexpr std::uint8_t kCrossNicSame = 0;
 inline constexpr std::uint8_t kCrossNicAny = 1;
+inline constexpr std::uint8_t kCrossNicPairs = 2;
 
 }  // namespace ringlet::plan
