@@ -12,6 +12,7 @@ using topology::PathType;
 
 constexpr std::int64_t kBudgetPattern = 48'000;  // of one pattern, and number of channels
 constexpr std::int64_t kBudgetOne = 4'096;       // of one trial
+constexpr std::int64_t kBudgetDirect = 8'000;    // without going back, where there is no NVSwitch
 // Behind an NVSwitch more channels are hardly any better: what they divide is NICs.
 constexpr std::uint32_t kChannelsBySwitch = 16;
 constexpr std::uint64_t kLooksPerStep = 2;  // SwitchSearch's steps are short
@@ -97,20 +98,56 @@ class BetterSearch {
         budget_(std::min(budget, kBudgetPattern)),
         story_(story) {}
 
-  PatternGraph Find(const std::vector<Division>& divisions) {
-    for (const Division& division : divisions) {
-      if (budget_ <= 0) break;
-      if (!Lay(division)) continue;
-      Widen(NextWider(divisions));
-      result_.stopped = StopReason::kPerfect;
-      return result_;
+  /// First without going back, then for what is more.
+  PatternGraph Find(DivisionRange range, const Limits& limits) {
+    Widen(range);
+    if (range.floor >= range.bound) return result_;
+    if (by_switch_.lays()) {
+      if (!by_switch_.applies()) budget_ = kBudgetDirect;
+      direct_ = true;
+      for (const Pricing pricing : kPricings) {
+        pricing_ = pricing;
+        const bool one_order = by_switch_.applies() && !options_.beyond;
+        if (range.floor >= range.bound || (one_order && pricing != kPricings[0])) break;
+        FindDirectly(range, limits);
+        Widen(range);
+      }
+      direct_ = false;
+    }
+    if (!by_switch_.applies()) {
+      budget_ = std::min(all_, kBudgetPattern);
+      FindBySearch(DivisionsOf(range, limits, facts_.widest.mb_per_s));
+      Widen(range);
     }
     if (budget_ <= 0) result_.stopped = StopReason::kBudget;
     return result_;
   }
 
-  /// As Find, where an NVSwitch makes laying quick: every number of channels, each by halving.
-  PatternGraph FindBySwitch(const DivisionRange& range, const Limits& limits) {
+ private:
+  /// Gives the channels that there are what their links have left.
+  void Widen(DivisionRange& range) {
+    const auto count = static_cast<std::uint32_t>(result_.channels.size());
+    const bool asked = count >= range.channels_min && count <= range.channels_max;
+    if (!asked || result_.stopped == StopReason::kFallback || !by_switch_.lays()) return;
+    const std::uint32_t most = std::min(range.bound / count, facts_.widest.mb_per_s);
+    const std::uint32_t width = by_switch_.WidthOf(result_, most);
+    if (std::uint64_t{width} * count > result_.total().mb_per_s)
+      result_.intra = result_.inter = {width};
+    range.floor = std::max<std::uint64_t>(range.floor, result_.total().mb_per_s);
+  }
+
+  void FindBySearch(const std::vector<Division>& divisions) {
+    for (const Division& division : divisions) {
+      if (budget_ <= 0) break;
+      if (!Lay(division)) continue;
+      Halve(NextWider(divisions));
+      result_.stopped = StopReason::kPerfect;
+      return;
+    }
+  }
+
+  /// Every number of channels, each by halving, as laying is quick.
+  void FindDirectly(const DivisionRange& range, const Limits& limits) {
     std::vector<std::uint32_t> counts;
     for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
       if (count <= std::max(kChannelsBySwitch, range.like)) counts.push_back(count);
@@ -121,7 +158,8 @@ class BetterSearch {
                      [&](std::uint32_t a, std::uint32_t b) { return off(a) < off(b); });
     std::uint64_t best = range.floor;
     for (const std::uint32_t count : counts) {
-      const std::uint64_t worth = best == range.floor ? best : best + best / kTotalSteps;
+      const bool first = best == range.floor && (count == range.like || by_switch_.applies());
+      const std::uint64_t worth = first ? best : best + best / kTotalSteps;
       const auto least = static_cast<std::int64_t>(worth / count) + 1;
       const std::int64_t most = std::min<std::int64_t>(
           {limits.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
@@ -129,42 +167,42 @@ class BetterSearch {
       const auto widest = static_cast<std::uint32_t>(most);
       if (!Lay({count, widest})) {
         if (!Lay({count, static_cast<std::uint32_t>(least)})) continue;
-        Widen(widest);
+        Halve(widest);
       }
       best = result_.total().mb_per_s;
       result_.stopped = StopReason::kPerfect;
       if (best + count >= range.bound) break;
     }
-    if (budget_ <= 0) result_.stopped = StopReason::kBudget;
-    return result_;
   }
 
- private:
   /// \return whether it can be laid; then it is the result
   bool Lay(const Division& division) {
     for (const Trial& trial : TrialsOf(wanted_, division, facts_, options_)) {
       if (budget_ <= 0) return false;
-      const bool any = trial.cross_nic == kCrossNicAny && options_.cross_nic == kCrossNicAny;
-      if (by_switch_.applies() &&
-          (trial.same_channels || (trial.cross_nic != kCrossNicSame && !any)))
-        continue;
+      if (direct_ && !Direct(trial)) continue;
       if (Run(trial)) return true;
     }
     return false;
   }
 
+  /// Whether to lay it without going back.
+  bool Direct(const Trial& trial) const {
+    if (trial.same_channels) return false;
+    const bool pairs = trial.cross_nic == kCrossNicPairs && trial.pattern == Pattern::kRing &&
+                       trial.max_channels % 2 == 0;
+    return trial.cross_nic == kCrossNicSame || pairs ||
+           (trial.cross_nic == kCrossNicAny && options_.cross_nic == kCrossNicAny);
+  }
+
   bool Run(const Trial& trial) {
     PatternGraph found;
     found.id = wanted_.id;
-    TrialOutcome outcome = by_switch_.applies()
-                               ? by_switch_.Lay(trial, found)
-                               : search_.Run(trial, std::min(budget_, kBudgetOne), found);
+    TrialOutcome outcome = direct_ ? by_switch_.Lay(trial, pricing_, found)
+                                   : search_.Run(trial, std::min(budget_, kBudgetOne), found);
     const std::int64_t taken =
-        static_cast<std::int64_t>(by_switch_.applies() ? outcome.steps / kLooksPerStep
-                                                       : outcome.steps) +
-        1;
+        static_cast<std::int64_t>(direct_ ? outcome.steps / kLooksPerStep : outcome.steps) + 1;
     budget_ -= taken;
-    all_ -= taken;
+    if (!direct_ || by_switch_.applies()) all_ -= taken;
     found.searches = ++result_.searches;
     found.steps = result_.steps += outcome.steps;
     if (story_ != nullptr) {
@@ -176,7 +214,7 @@ class BetterSearch {
     }
     if (!outcome.perfect) return false;
     found.bound = result_.bound;
-    if (!by_switch_.applies()) NameTypes(found);
+    if (!direct_) NameTypes(found);
     result_ = found;
     laid_ = trial;
     return true;
@@ -217,7 +255,7 @@ class BetterSearch {
   }
 
   /// \param bad  MB/s of a channel that could not be laid; 0: there is none
-  void Widen(std::uint32_t bad) {
+  void Halve(std::uint32_t bad) {
     for (int i = 0; i < kWidenings && laid_.intra_mb_per_s + 1 < bad; ++i) {
       Trial trial = laid_;
       const std::uint32_t middle = laid_.intra_mb_per_s + (bad - laid_.intra_mb_per_s) / 2;
@@ -237,6 +275,8 @@ class BetterSearch {
   std::int64_t budget_;
   Story* story_;
   Trial laid_;
+  bool direct_ = false;  // without going back
+  Pricing pricing_ = Pricing::kScarce;
 };
 
 }  // namespace
@@ -250,8 +290,7 @@ PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wan
                             static_cast<std::uint32_t>(than.channels.size()), wanted.min_channels,
                             wanted.max_channels};
   BetterSearch better(than, wanted, table, search, by_switch, facts, options, budget, story);
-  if (by_switch.applies()) return better.FindBySwitch(range, limits);
-  return better.Find(DivisionsOf(range, limits, facts.widest.mb_per_s));
+  return better.Find(range, limits);
 }
 
 }  // namespace ringlet::plan

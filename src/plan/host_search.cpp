@@ -146,7 +146,12 @@ class HostSearch {
           Better(tree, least, {GraphId::kTree, Pattern::kBalancedTree, rings, rings});
       if (other.channels.size() != rings)
         other = Better(tree, least, {GraphId::kTree, Pattern::kTree, rings, rings});
-      if (other.channels.size() == rings) plan.of(GraphId::kRing) = ring;
+      const auto trees = static_cast<std::uint32_t>(other.channels.size());
+      if (trees == rings)
+        plan.of(GraphId::kRing) = ring;
+      else
+        plan.of(GraphId::kRing) =
+            Better(plan.of(GraphId::kRing), {GraphId::kRing, Pattern::kRing, trees, trees});
       tree = BestTree(other);
     }
     Rebalance(plan, floor);

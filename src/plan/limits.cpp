@@ -93,6 +93,7 @@ class LimitFinder {
     if (devices < 2 && !beyond_) return;
     Classify();
     number_.assign(table_.link_count(), 0);
+    loaded_.assign(table_.link_count(), false);
     LookAtWays();
     AddClasses();
     for (std::uint32_t link = 0; link < table_.link_count(); ++link)
@@ -199,6 +200,9 @@ class LimitFinder {
       cost.load += charge.forth;
       ++cost.passages;
       costs_[class_of_[step.back]].load += charge.back;
+      loaded_[step.link] = true;
+      // Also where no way leads along it: GPUs may be entered by it and left by another's NIC.
+      if (charge.back > 0) loaded_[step.back] = true;
       std::int64_t& least = cost_of_[class_of_[step.link]];
       least = std::min(least, charge.forth);
       Passing& passing = PassingOf(step.link);
@@ -295,7 +299,7 @@ class LimitFinder {
       limit.passages = TollOf(one, &ClassCost::passages, ring_);
       if (limit.load == Toll{} && limit.passages == Toll{}) continue;
       for (std::uint32_t link = 0; link < table_.link_count(); ++link)
-        if (class_of_[link] == one && number_[link] != 0)
+        if (class_of_[link] == one && loaded_[link])
           limit.mb_per_s.push_back(table_.bandwidths()[link]);
       Add(std::move(limit));
     }
@@ -370,6 +374,7 @@ class LimitFinder {
   std::vector<Least> in_, out_;            // by port
   std::vector<Passing> passing_;
   std::vector<std::uint32_t> number_;  // of a link among passing_, from 1
+  std::vector<bool> loaded_;           // by ways at all, by link
   std::vector<std::int64_t> ports_;    // MB/s
 };
 

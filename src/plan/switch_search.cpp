@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/limits.hpp"
+
 namespace ringlet::plan {
 namespace {
 
 using topology::PathType;
 
 constexpr std::int64_t kPriceScale = std::int64_t{1} << 32;
+constexpr std::int64_t kSteepness = 1'000;  // of kScarcer, in MB/s
+constexpr std::int64_t kEvenPrice = 1'000;
 constexpr std::int64_t kTooDear = std::int64_t{1} << 48;
 
 EndIndex DeviceEnd(std::uint32_t device) {
@@ -23,26 +27,19 @@ EndIndex NetEnd(std::uint32_t net) {
 SwitchSearch::SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond)
     : table_(table), nets_(nets), beyond_(beyond), residual_(table) {
   const std::uint32_t devices = table.device_count();
-  applies_ = table.switches().size() == 1 && devices > 2 && (!beyond || table.net_count() > 0);
+  lays_ = devices > 1 && (!beyond || table.net_count() > 0);
+  applies_ = lays_ && table.switches().size() == 1 && devices > 2;
   for (std::uint32_t a = 0; applies_ && a < devices; ++a)
     for (std::uint32_t b = 0; applies_ && b < devices; ++b)
       applies_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
 }
 
-TrialOutcome SwitchSearch::Lay(const Trial& trial, PatternGraph& found) {
+TrialOutcome SwitchSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph& found) {
   trial_ = trial;
+  pricing_ = pricing;
   outcome_ = {};
   outcome_.trial = trial;
-  residual_.Reset();
-  price_.resize(table_.link_count());
-  for (std::uint32_t link = 0; link < price_.size(); ++link)
-    price_[link] = kPriceScale / (residual_.left(link) + 1);
-  in_left_.assign(nets_.port_count(), 0);
-  for (std::uint32_t net = 0; net < table_.net_count(); ++net)
-    in_left_[nets_.PortOf(net)] = std::max(in_left_[nets_.PortOf(net)], table_.NetMbPerS(net));
-  out_left_ = in_left_;
-  taken_.clear();
-  channels_.clear();
+  Clear();
   while (channels_.size() < trial.max_channels && LayChannel()) channels_.push_back(channel_);
   outcome_.channels = static_cast<std::uint32_t>(channels_.size());
   if (outcome_.channels < trial.max_channels) return outcome_;
@@ -51,6 +48,19 @@ TrialOutcome SwitchSearch::Lay(const Trial& trial, PatternGraph& found) {
   outcome_.link = std::nullopt;
   Save(found);
   return outcome_;
+}
+
+/// Nothing is laid.
+void SwitchSearch::Clear() {
+  residual_.Reset();
+  price_.resize(table_.link_count());
+  for (std::uint32_t link = 0; link < price_.size(); ++link) price_[link] = PriceOf(link);
+  in_left_.assign(nets_.port_count(), 0);
+  for (std::uint32_t net = 0; net < table_.net_count(); ++net)
+    in_left_[nets_.PortOf(net)] = std::max(in_left_[nets_.PortOf(net)], table_.NetMbPerS(net));
+  out_left_ = in_left_;
+  taken_.clear();
+  channels_.clear();
 }
 
 bool SwitchSearch::LayChannel() {
@@ -65,6 +75,7 @@ bool SwitchSearch::LayChannel() {
 /// All devices from `first` on in the order of numbers; `other` is the last one of a ring, the
 /// second of a tree.
 bool SwitchSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
+  if (!applies_) return LayAlong(first, other);
   const std::uint32_t devices = table_.device_count();
   const bool ring = trial_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
@@ -83,12 +94,57 @@ bool SwitchSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> oth
   return Take(DeviceEnd(order.back()), DeviceEnd(first), trial_.intra_mb_per_s);
 }
 
+/// As LayFrom, but next comes the device that costs least.
+bool SwitchSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> other) {
+  const std::uint32_t devices = table_.device_count();
+  const bool ring = trial_.pattern == Pattern::kRing;
+  std::vector<std::uint32_t>& order = channel_.devices;
+  order.assign(1, first);
+  visited_.assign(devices, false);
+  visited_[first] = true;
+  const bool last_known = other && ring && *other != first;
+  if (last_known) visited_[*other] = true;
+  while (order.size() + (last_known ? 1 : 0) < devices) {
+    const std::uint32_t from = order.back();
+    std::optional<Choice> next;
+    if (order.size() == 1 && other && trial_.pattern == Pattern::kBalancedTree) {
+      next = Choice{*other, 0};
+    } else {
+      for (std::uint32_t distance = 1; distance < devices; ++distance) {
+        const std::uint32_t device = (from + distance) % devices;
+        if (visited_[device]) continue;
+        ++outcome_.steps;
+        const Way& way = table_.Find(DeviceEnd(from), DeviceEnd(device));
+        if (way.type >= PathType::kNet) continue;
+        const std::int64_t cost = CostOf(way, trial_.intra_mb_per_s);
+        if (!next || cost < next->cost) next = Choice{device, cost};
+      }
+    }
+    if (!next || !Take(DeviceEnd(from), DeviceEnd(next->number), trial_.intra_mb_per_s))
+      return false;
+    visited_[next->number] = true;
+    order.push_back(next->number);
+  }
+  if (last_known) {
+    if (!Take(DeviceEnd(order.back()), DeviceEnd(*other), trial_.intra_mb_per_s)) return false;
+    order.push_back(*other);
+  }
+  return !ring || beyond_ || Take(DeviceEnd(order.back()), DeviceEnd(first), trial_.intra_mb_per_s);
+}
+
+/// Whether the channel takes the NICs of the one before, the other way round.
+bool SwitchSearch::Returns() const {
+  return trial_.pattern == Pattern::kRing && trial_.cross_nic == kCrossNicPairs &&
+         channels_.size() % 2 == 1;
+}
+
 /// By the NIC where that costs least.
 bool SwitchSearch::LayByNics() {
   std::optional<std::uint32_t> best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   const std::size_t before = taken_.size();
   for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
+    if (Returns() && net != channels_.back().exit) continue;
     const std::optional<std::int64_t> cost = TakeEnds(net);
     GiveBack(before);
     if (!cost || *cost >= least) continue;
@@ -155,6 +211,7 @@ std::optional<SwitchSearch::Choice> SwitchSearch::ExitFor(std::uint32_t entry, s
   std::optional<Choice> best;
   for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
     if (trial_.cross_nic == kCrossNicSame && net != entry) continue;
+    if (Returns() && net != channels_.back().entry) continue;
     if (out_left_[nets_.PortOf(net)] < mb_per_s) continue;
     const Way& way = table_.Find(DeviceEnd(device), NetEnd(net));
     if (way.type >= PathType::kNet) continue;
@@ -188,11 +245,22 @@ bool SwitchSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
   return true;
 }
 
+/// Of 1 MB/s.
+std::int64_t SwitchSearch::PriceOf(std::uint32_t link) const {
+  const std::int64_t left = residual_.left(link) + 1;
+  switch (pricing_) {
+    case Pricing::kScarce: return kPriceScale / left;
+    case Pricing::kScarcer: return kPriceScale / left * kSteepness / left;
+    case Pricing::kEven: return kEvenPrice;
+  }
+  return 0;
+}
+
 /// What is left of its links has changed.
 void SwitchSearch::Price(const Way& way) {
   for (std::uint32_t i = 0; i < way.count; ++i) {
     const std::uint32_t link = table_.Steps(way)[i].link;
-    price_[link] = kPriceScale / (residual_.left(link) + 1);
+    price_[link] = PriceOf(link);
   }
 }
 
@@ -204,6 +272,72 @@ void SwitchSearch::GiveBack(std::size_t until) {
     Price(way);
     taken_.pop_back();
   }
+}
+
+std::uint32_t SwitchSearch::WidthOf(const PatternGraph& graph, std::uint32_t most) {
+  trial_.pattern = graph.pattern;
+  load_.assign(table_.link_count(), 0);
+  in_load_.assign(nets_.port_count(), 0);
+  out_load_ = in_load_;
+  for (const LocalChannel& channel : graph.channels) AddLoad(channel);
+  Clear();
+  std::int64_t width = most;
+  for (std::uint32_t link = 0; link < load_.size(); ++link)
+    if (load_[link] > 0) width = std::min(width, residual_.left(link) * kCostUnits / load_[link]);
+  for (std::uint32_t port = 0; port < in_left_.size(); ++port) {
+    if (in_load_[port] > 0) width = std::min(width, in_left_[port] / in_load_[port]);
+    if (out_load_[port] > 0) width = std::min(width, out_left_[port] / out_load_[port]);
+  }
+  // What is charged is rounded up, a MB/s a step.
+  const std::int64_t now = std::min(graph.intra, graph.inter).mb_per_s;
+  while (width > now && !HasRoomFor(graph, width)) --width;
+  return static_cast<std::uint32_t>(std::max(width, now));
+}
+
+/// What a channel takes of links, in kCostUnits, and of ports.
+void SwitchSearch::AddLoad(const LocalChannel& channel) {
+  ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
+    const Way& way = table_.Find(from, to);
+    for (std::uint32_t i = 0; i < way.count; ++i) {
+      const WayStep& step = table_.Steps(way)[i];
+      const Charge charge = ChargeOf(step, half ? kCostUnits / 2 : kCostUnits);
+      load_[step.link] += charge.forth;
+      load_[step.back] += charge.back;
+    }
+    return true;
+  });
+  if (channel.entry) ++in_load_[nets_.PortOf(*channel.entry)];
+  if (channel.exit) ++out_load_[nets_.PortOf(*channel.exit)];
+}
+
+bool SwitchSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) {
+  residual_.Reset();
+  for (const LocalChannel& channel : graph.channels) {
+    const bool fits = ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
+      return !residual_.Take(table_.Find(from, to), half ? (mb_per_s + 1) / 2 : mb_per_s);
+    });
+    if (!fits) return false;
+  }
+  return true;
+}
+
+/// The ways of a channel, until `what` returns false.
+/// \param what  gets both ends, and whether half the bandwidth goes there
+template <typename What>
+bool SwitchSearch::ForEachWay(const LocalChannel& channel, const What& what) const {
+  const std::vector<std::uint32_t>& order = channel.devices;
+  const bool ring = trial_.pattern == Pattern::kRing;
+  const bool several = order.size() > 1;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i)
+    if (!what(DeviceEnd(order[i]), DeviceEnd(order[i + 1]), false)) return false;
+  if (!channel.entry || !channel.exit)
+    return !ring || !several || what(DeviceEnd(order.back()), DeviceEnd(order.front()), false);
+  if (!what(NetEnd(*channel.entry), DeviceEnd(order.front()), false)) return false;
+  const bool halves = trial_.pattern == Pattern::kBalancedTree && several;
+  const bool split = trial_.pattern == Pattern::kSplitTree && several;
+  const std::uint32_t leaving = ring ? order.back() : order[split ? 1 : 0];
+  if (!what(DeviceEnd(leaving), NetEnd(*channel.exit), halves)) return false;
+  return !halves || what(DeviceEnd(order[1]), NetEnd(*channel.exit), true);
 }
 
 void SwitchSearch::Save(PatternGraph& found) const {

@@ -1,5 +1,7 @@
-// Channels where an NVSwitch joins all devices: any order of these is as good as another, so that
-// only NICs and the devices next to them are chosen, where most is left.
+// Channels without going back: each NIC, and each device after another, where most is left.
+//
+// Where an NVSwitch joins all devices any order of these is as good as another, so that only NICs
+// and the devices next to them are chosen. Elsewhere the next device is the one that costs least.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,18 +14,32 @@
 
 namespace ringlet::plan {
 
+/// What is dear while channels are laid.
+enum class Pricing : std::uint8_t {
+  kScarce,   ///< a link costs more the less it has left
+  kScarcer,  ///< and much more
+  kEven,     ///< all links cost the same
+};
+inline constexpr Pricing kPricings[] = {Pricing::kScarce, Pricing::kScarcer, Pricing::kEven};
+
 class SwitchSearch {
  public:
   /// All outlive this.
   SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond);
 
-  /// Whether it can lay rings and trees in this system at all.
+  /// Whether an NVSwitch joins all devices: then nothing else need be searched.
   bool applies() const { return applies_; }
+  /// Whether it can lay rings and trees in this system at all.
+  bool lays() const { return lays_; }
+
+  /// The most that those channels can have each, where they are. MB/s
+  /// \param graph  a ring or a tree
+  std::uint32_t WidthOf(const PatternGraph& graph, std::uint32_t most);
 
   /// Lays trial.max_channels channels, each where it is in the way of others least.
-  /// \param trial  a ring, or a tree that is not split; kCrossNicSame or kCrossNicAny
+  /// \param trial  a ring, or a tree that is not split
   /// \param found  gets them, if there is room for all
-  TrialOutcome Lay(const Trial& trial, PatternGraph& found);
+  TrialOutcome Lay(const Trial& trial, Pricing pricing, PatternGraph& found);
 
  private:
   /// A way that is taken, and how much of it.
@@ -38,8 +54,15 @@ class SwitchSearch {
   };
 
   bool LayChannel();
+  void Clear();
   bool LayFrom(std::uint32_t first, std::optional<std::uint32_t> other);
+  bool LayAlong(std::uint32_t first, std::optional<std::uint32_t> other);
+  void AddLoad(const LocalChannel& channel);
+  bool HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s);
+  template <typename What>
+  bool ForEachWay(const LocalChannel& channel, const What& what) const;
   bool LayByNics();
+  bool Returns() const;
   std::optional<Choice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,
                                 std::optional<std::uint32_t> not_this);
   std::optional<Choice> ExitFor(std::uint32_t entry, std::uint32_t device, std::int64_t mb_per_s);
@@ -48,24 +71,31 @@ class SwitchSearch {
   bool Take(EndIndex from, EndIndex to, std::int64_t mb_per_s);
   void GiveBack(std::size_t until);
   void Price(const Way& way);
+  std::int64_t PriceOf(std::uint32_t link) const;
   void Save(PatternGraph& found) const;
 
   WayTable& table_;
   const NetChoice& nets_;
   const bool beyond_;
   bool applies_ = false;
+  bool lays_ = false;
   Residual residual_;
   std::vector<std::int64_t> price_;  // of 1 MB/s, by link: the dearer, the less is left
   std::vector<std::int64_t> in_left_, out_left_;  // by port
   std::vector<Taken> taken_;
   Trial trial_;
+  Pricing pricing_ = Pricing::kScarce;
   TrialOutcome outcome_;
   LocalChannel channel_;
+  std::vector<bool> visited_;
+  std::vector<std::int64_t> load_;                // by link
+  std::vector<std::int64_t> in_load_, out_load_;  // by port, in channels
   std::vector<LocalChannel> channels_;
 };
 
 /// Trial::cross_nic, as SwitchSearch understands it.
 inline constexpr std::uint8_t kCrossNicSame = 0;
 inline constexpr std::uint8_t kCrossNicAny = 1;
+inline constexpr std::uint8_t kCrossNicPairs = 2;
 
 }  // namespace ringlet::plan

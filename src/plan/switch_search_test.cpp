@@ -30,7 +30,7 @@ Laid Lay(std::string_view words, bool beyond, Pattern pattern, std::uint32_t cha
   trial.pattern = pattern;
   trial.intra_mb_per_s = trial.inter_mb_per_s = mb_per_s;
   trial.min_channels = trial.max_channels = channels;
-  laid.outcome = search.Lay(trial, laid.graph);
+  laid.outcome = search.Lay(trial, Pricing::kScarce, laid.graph);
   return laid;
 }
 

@@ -21,6 +21,7 @@ using topology::NodeIndex;
 using topology::NodeKind;
 
 constexpr std::size_t kTrialsToldMax = 12;  // of a pattern; the rest is counted
+constexpr std::size_t kOwnTrialsToldMax = 5;
 
 /// "28 of 40 GB/s NVL, 6 of 12 GB/s PHB": how often which path is found.
 std::string PathsText(const topology::Paths& paths, NodeKind from, NodeKind to) {
@@ -33,6 +34,34 @@ std::string PathsText(const topology::Paths& paths, NodeKind from, NodeKind to) 
     text += fmt::format("{}{} of type {} with {} GB/s", text.empty() ? "" : ", ", count,
                         NameOf(way.first), GigabytesText(way.second));
   return text;
+}
+
+std::string WhyText(plan::StopReason reason) {
+  switch (reason) {
+    case plan::StopReason::kPerfect: return "all channels that were asked for fit";
+    case plan::StopReason::kSaturated: return "the channels together are as fast as a GPU";
+    case plan::StopReason::kBound: return "nothing more is possible";
+    case plan::StopReason::kExhausted: return "everything on the list was tried";
+    case plan::StopReason::kBudget:
+      return "the budget of steps was spent; this is the best until then";
+    case plan::StopReason::kFallback: return "nothing fits, and one channel there must be";
+    case plan::StopReason::kNotThere: return "the machine has not what it needs";
+  }
+  return "";
+}
+
+/// What NICs cost that do not reach GPUs themselves.
+std::string DirectText(const NodeView& node) {
+  const std::vector<NodeIndex>& nets = node.paths.Of(NodeKind::kNet);
+  const auto indirect = std::count_if(nets.begin(), nets.end(),
+                                      [&](NodeIndex net) { return !node.graph->net(net).gdr; });
+  if (indirect == 0) return "";
+  return fmt::format(
+      "{} of {} network ports have no GPUDirect: what comes in goes to the memory of the "
+      "processor\n"
+      "first, and from there to a GPU. If both are below one PCIe switch, each byte passes the\n"
+      "switch's link to the processor twice, there and back: half of it is left for channels.\n",
+      indirect, nets.size());
 }
 
 std::string MachineText(const PlanView& view, const NodeView& node) {
@@ -49,46 +78,96 @@ std::string MachineText(const PlanView& view, const NodeView& node) {
   text += "  GPU to GPU: " + PathsText(paths, NodeKind::kGpu, NodeKind::kGpu) + "\n";
   if (!node.nets.empty())
     text += "  GPU to NIC: " + PathsText(paths, NodeKind::kGpu, NodeKind::kNet) + "\n";
+  if (view.hosts > 1) text += DirectText(node);
   return text;
 }
 
-std::string TrialText(const TrialOutcome& outcome, const plan::Story& story, bool nics) {
-  const plan::Trial& trial = outcome.trial;
-  std::string text = fmt::format("  {} GB/s", GigabytesText({trial.intra_mb_per_s}));
-  if (nics) text += fmt::format(" within, {} between", GigabytesText({trial.inter_mb_per_s}));
-  text += fmt::format(", paths up to {}", NameOf(trial.type_intra));
-  if (nics) text += fmt::format(" and {} to NICs", NameOf(trial.type_inter));
+/// "24 GB/s", or "45 GB/s within a host and 22 between hosts".
+std::string SpeedText(const plan::Trial& trial, bool nics) {
+  if (!nics || trial.intra_mb_per_s == trial.inter_mb_per_s)
+    return fmt::format("{} GB/s", GigabytesText({trial.intra_mb_per_s}));
+  return fmt::format("{} GB/s within a host and {} between hosts",
+                     GigabytesText({trial.intra_mb_per_s}), GigabytesText({trial.inter_mb_per_s}));
+}
+
+/// What was in the way of the next channel.
+std::string RefusalText(const TrialOutcome& outcome, const plan::Story& story) {
+  const char* const whom = outcome.channels == 0 ? "" : "for another, ";
+  switch (outcome.refusal) {
+    case plan::Refusal::kNone: return "";
+    case plan::Refusal::kType: return fmt::format("; {}the way is farther than allowed", whom);
+    case plan::Refusal::kNet: return fmt::format("; {}NICs have too little left", whom);
+    case plan::Refusal::kLink:
+      return outcome.link && *outcome.link < story.links.size()
+                 ? fmt::format("; {}{} is too full", whom, story.links[*outcome.link])
+                 : fmt::format("; {}a link is too full", whom);
+  }
+  return "";
+}
+
+/// With what freedom: how far, by which NICs, in which order.
+std::string FreedomText(const plan::Trial& trial, bool nics) {
+  std::string text = fmt::format("paths up to {}", NameOf(trial.type_intra));
+  if (nics) text += fmt::format(", and {} to NICs", NameOf(trial.type_inter));
   if (trial.cross_nic != 0) text += ", out by another NIC than in";
   if (!trial.same_channels) text += ", each channel in its own order";
-  text += outcome.channels == 0
-              ? std::string(": none")
-              : fmt::format(": {} channel{}", outcome.channels, outcome.channels == 1 ? "" : "s");
+  return text;
+}
+
+/// Several in a row that asked for as much and got as little.
+struct Told {
+  const TrialOutcome* first = nullptr;
+  std::size_t count = 1;
+};
+
+bool Alike(const TrialOutcome& a, const TrialOutcome& b) {
+  return !a.improved && !b.improved && a.channels == b.channels &&
+         a.trial.intra_mb_per_s == b.trial.intra_mb_per_s &&
+         a.trial.inter_mb_per_s == b.trial.inter_mb_per_s &&
+         a.trial.max_channels == b.trial.max_channels;
+}
+
+/// \param own  Ringlet's part asks for a number of channels; NCCL's for as many as there can be
+std::string TrialText(const Told& told, const plan::Story& story, bool nics, bool own) {
+  const TrialOutcome& outcome = *told.first;
+  std::string text = own ? fmt::format("  {} of ", outcome.trial.max_channels) : std::string("  ");
+  text += SpeedText(outcome.trial, nics);
+  if (own && outcome.perfect)
+    text += ": all fit";
+  else
+    text += outcome.channels == 0
+                ? std::string(": none fits")
+                : fmt::format(": {} fit{}", outcome.channels, outcome.channels == 1 ? "s" : "");
   if (outcome.improved) text += ", the best so far";
+  if (told.count > 1)
+    text += fmt::format(", in {} settings", told.count);
+  else if (!own)
+    text += fmt::format(" ({})", FreedomText(outcome.trial, nics));
   if (outcome.budget_out) text += ", and the steps ran out";
-  switch (outcome.refusal) {
-    case plan::Refusal::kNone: break;
-    case plan::Refusal::kType: text += "; a way is farther than allowed"; break;
-    case plan::Refusal::kNet: text += "; NICs have too little left"; break;
-    case plan::Refusal::kLink:
-      text += outcome.link && *outcome.link < story.links.size()
-                  ? fmt::format("; {} is full", story.links[*outcome.link])
-                  : std::string("; a link is full");
-      break;
-  }
+  if (!outcome.perfect) text += RefusalText(outcome, story);
   return text + "\n";
 }
 
-std::string TrialsText(const plan::Story& story, const PatternGraph& graph) {
+/// \param own  as above
+std::string TrialsText(const plan::Story& story, const PatternGraph& graph, bool own) {
   const bool nics = !graph.channels.empty() && graph.channels.front().entry.has_value();
-  std::string text;
-  std::size_t told = 0, untold = 0, repeated = 0;
+  std::vector<Told> list;
+  std::size_t repeated = 0;
   for (const TrialOutcome& outcome : story.trials) {
-    if (outcome.repeated) {
+    if (outcome.repeated)
       ++repeated;
-    } else if (told >= kTrialsToldMax && !outcome.improved) {
-      ++untold;  // what is the best so far is always told
+    else if (!list.empty() && Alike(*list.back().first, outcome))
+      ++list.back().count;
+    else
+      list.push_back({&outcome});
+  }
+  std::string text;
+  std::size_t told = 0, untold = 0;
+  for (const Told& one : list) {
+    if (told >= (own ? kOwnTrialsToldMax : kTrialsToldMax) && !one.first->improved) {
+      untold += one.count;  // what is the best so far is always told
     } else {
-      text += TrialText(outcome, story, nics);
+      text += TrialText(one, story, nics, own);
       ++told;
     }
   }
@@ -96,6 +175,29 @@ std::string TrialsText(const plan::Story& story, const PatternGraph& graph) {
   if (repeated > 0)
     text += fmt::format("  {} would have gone the same way as one before, and were left out\n",
                         repeated);
+  return text;
+}
+
+/// NCCL's trials, and what Ringlet tries beyond them; of the latter only where something came of
+/// it.
+std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
+  std::string text;
+  std::size_t parts = 0, in_vain = 0;
+  for (const plan::Story& story : node.stories) {
+    if (story.id != graph.id) continue;
+    const bool own = parts++ > 0;
+    const bool better = std::any_of(story.trials.begin(), story.trials.end(),
+                                    [](const TrialOutcome& one) { return one.improved; });
+    if (own && !better) {
+      in_vain += story.trials.size();
+      continue;
+    }
+    if (own) text += "Then as many channels, each as wide, as the bound leaves room for:\n";
+    text += TrialsText(story, graph, own);
+  }
+  if (in_vain > 0)
+    text +=
+        fmt::format("{} other numbers and widths of channels led to nothing better.\n", in_vain);
   return text;
 }
 
@@ -109,12 +211,11 @@ std::string SearchText(const NodeView& node, const plan::HostPlan& planned) {
   for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {
     const PatternGraph& graph = planned.of(id);
     if (graph.channels.empty()) continue;
-    text += fmt::format("\n{}, tried in this order:\n", NameOf(graph.pattern));
-    for (const plan::Story& story : node.stories)
-      if (story.id == id) text += TrialsText(story, graph);
+    text += fmt::format("\n{}. First what NCCL tries, in its order:\n", NameOf(graph.pattern));
+    text += StoriesText(node, graph);
     text +=
         fmt::format("It ended because: {}. {} channels of {} GB/s, {} GB/s together",
-                    NameOf(graph.stopped), graph.channels.size(),
+                    WhyText(graph.stopped), graph.channels.size(),
                     GigabytesText(graph.channels.front().entry ? std::min(graph.intra, graph.inter)
                                                                : graph.intra),
                     GigabytesText(graph.total()));
@@ -181,10 +282,10 @@ std::string CompareText(const PlanView& mine, const PlanView& nccl) {
       const auto last = std::find_if(story.trials.rbegin(), story.trials.rend(),
                                      [](const TrialOutcome& outcome) { return outcome.improved; });
       if (last != story.trials.rend())
-        text += "  NCCL's rules stop there because its best trial went:\n  " +
-                TrialText(*last, story, own.channels.front().entry.has_value());
+        text += "  NCCL's best trial went:\n  " +
+                TrialText({&*last}, story, own.channels.front().entry.has_value(), false);
     }
-    text += fmt::format("  It ended because: {}.\n", NameOf(its.stopped));
+    text += fmt::format("  It ended because: {}.\n", WhyText(its.stopped));
   }
   return text;
 }

@@ -162,12 +162,16 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
       ->check(CLI::Range(1u, kPlannedHostsMax))
       ->capture_default_str();
   command
-      .add_option("--policy", request.policy,
-                  "best: as good as the machine allows; compat: what NCCL 2.30 takes")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, plan::Policy>{{"best", plan::Policy::kBest},
-                                              {"compat", plan::Policy::kCompat}},
-          CLI::ignore_case))
+      .add_option_function<std::string>(
+          "--policy",
+          [&request](const std::string& word) {
+            request.policy = word == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
+          },
+          "best: as good as the machine allows; compat: what NCCL 2.30 takes")
+      ->check([](const std::string& word) {
+        const bool known = word == "best" || word == "compat";
+        return known ? std::string() : fmt::format("'{}' is neither best nor compat", word);
+      })
       ->option_text("best|compat");
   command.add_option("--graph-file", request.graph_file,
                      "Channels from an NCCL graph file in place of the search");
