@@ -2,10 +2,11 @@
 //
 //   ringlet_bench_gloo RANKS OPERATION TYPE REDUCTION ROOT in|out WARMUPS ITERATIONS COUNT...
 //
-// The ranks are processes, forked, over loopback. COUNT is that of the call (of all_gather what a
-// rank gives, of reduce_scatter what it gets). WARMUPS and ITERATIONS are numbers or "adapted".
-// Prints a line a count: "COUNT MEDIAN P99 CPU", microseconds; CPU is of all ranks, of one
-// operation. Of all_reduce's algorithms the fastest for that count.
+// The ranks are processes, forked, over loopback. With RANK,RANKS,ADDRESS,FOLDER in place of RANKS
+// this is one of them, at that address, and they meet in the folder. COUNT is that of the call (of
+// all_gather what a rank gives, of reduce_scatter what it gets). WARMUPS and ITERATIONS are numbers
+// or "adapted". Prints a line a count: "COUNT MEDIAN P99 CPU", microseconds; CPU is of all ranks,
+// of one operation. Of all_reduce's algorithms the fastest for that count.
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
@@ -230,8 +231,7 @@ Running& RunningIn(void* context) {
   return *static_cast<Running*>(context);
 }
 
-void Combine(const ContextPtr& context, double* numbers, int count,
-             Function function) {
+void Combine(const ContextPtr& context, double* numbers, int count, Function function) {
   gloo::AllreduceOptions options(context);
   options.setOutput(numbers, static_cast<std::size_t>(count));
   options.setReduceFunction(function);
@@ -280,14 +280,19 @@ void MeasureType(const ContextPtr& context, const Request& request) {
 
 // ---- Processes.
 
-int RunRank(int rank, int size, const std::string& folder, const Request& request) {
+struct Seat {
+  int rank = 0, size = 1;
+  std::string address, folder;
+};
+
+int RunRank(const Seat& seat, const Request& request) {
   try {
     gloo::transport::tcp::attr attributes;
-    attributes.hostname = "127.0.0.1";
+    attributes.hostname = seat.address;
     auto device = gloo::transport::tcp::CreateDevice(attributes);
-    auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
+    auto context = std::make_shared<gloo::rendezvous::Context>(seat.rank, seat.size);
     context->setTimeout(std::chrono::minutes(2));
-    gloo::rendezvous::FileStore store(folder);
+    gloo::rendezvous::FileStore store(seat.folder);
     context->connectFullMesh(store, device);
     const auto barrier = [&] {
       gloo::BarrierOptions options(context);
@@ -295,7 +300,7 @@ int RunRank(int rank, int size, const std::string& folder, const Request& reques
     };
     barrier();
     std::error_code ignored;  // what follows may be ended at any time
-    if (rank == 0) std::filesystem::remove_all(folder, ignored);
+    if (seat.rank == 0) std::filesystem::remove_all(seat.folder, ignored);
     MeasureType(context, request);
     barrier();  // nobody hangs up on those who still work
     return 0;
@@ -318,6 +323,17 @@ Request RequestOf(int count, char** arguments) {
   return request;
 }
 
+std::optional<Seat> SeatNamed(const std::string& text) {
+  const std::size_t size = text.find(','), address = text.find(',', size + 1),
+                    folder = text.find(',', address + 1);
+  if (size == std::string::npos) return std::nullopt;
+  Seat seat{std::atoi(text.c_str()), std::atoi(text.c_str() + size + 1),
+            text.substr(address + 1, folder - address - 1), text.substr(folder + 1)};
+  std::error_code ignored;
+  std::filesystem::create_directories(seat.folder, ignored);
+  return seat;
+}
+
 bool AwaitAll(std::vector<pid_t> children) {
   bool good = true;
   int status = 0;
@@ -333,9 +349,11 @@ bool AwaitAll(std::vector<pid_t> children) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const int size = argument_count > 9 ? std::atoi(arguments[1]) : 0;
-  if (size < 1) return 2;
+  if (argument_count < 10) return 2;
   const Request request = RequestOf(argument_count, arguments);
+  if (const auto seat = SeatNamed(arguments[1])) ::_exit(RunRank(*seat, request));
+  const int size = std::atoi(arguments[1]);
+  if (size < 1) return 2;
   std::string folder = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : "/tmp/";
   folder += "ringlet-gloo-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) return 1;
@@ -343,7 +361,7 @@ int main(int argument_count, char** arguments) {
   for (int rank = 0; rank < size; ++rank) {
     const pid_t child = ::fork();
     // Its destructors take longer than all the rest.
-    if (child == 0) ::_exit(RunRank(rank, size, folder, request));
+    if (child == 0) ::_exit(RunRank({rank, size, "127.0.0.1", folder}, request));
     children.push_back(child);
   }
   const bool good = AwaitAll(std::move(children));

@@ -261,6 +261,12 @@ inline constexpr std::array kSettings = {
                         "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
                         "direct, hierarchical, hierarchical_doubling.",
                 .must_agree = true},
+    SettingSpec{.name = "TUNE_FILE",
+                .field = &Settings::tune_file,
+                .help = "File of measured choices of algorithms, which `ringlet bench --tune` has "
+                        "written; they go before what the model computes. Its content must be the "
+                        "same on all ranks.",
+                .must_agree = true},
     SettingSpec{.name = "PROTO",
                 .field = &Settings::proto,
                 .help = "Protocols that may be used, written as ALGO: LL, LL128, Simple.",

@@ -82,8 +82,11 @@ struct Settings {
   bool host_memory = true;  ///< collectives of one host go through memory that all its ranks share
 
   PlanPolicy plan_policy = PlanPolicy::kBest;
-  std::string algo;       ///< empty: chosen by the model; plan::ParseTuningChoice reads it
-  std::string proto;      ///< the same
+  std::string algo;   ///< empty: chosen by the model; plan::ParseTuningChoice reads it
+  std::string proto;  ///< the same
+  /// Once a process has read it with `comm::ReadTuning`: its path and the digest of its content, so
+  /// that ranks with other contents disagree.
+  std::string tune_file;
   std::string host_algo;  ///< empty: all; collective::ParseAlgorithmChoice reads it
   /// Bounds on channels, and the names that they had before; 0: none. See plan::ReadLimits.
   std::uint64_t min_nchannels = 0, max_nchannels = 0;

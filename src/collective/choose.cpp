@@ -20,8 +20,19 @@ std::vector<Candidate> CandidatesFor(const CallShape& shape, std::size_t element
   return candidates;
 }
 
+std::optional<Algorithm> MeasuredFor(const CallShape& shape, std::size_t element_bytes,
+                                     const Layout& layout, const Tuner& tuner) {
+  const auto fastest =
+      tuner.measured.For(shape.kind, shape.ranks, static_cast<std::uint32_t>(layout.groups.size()),
+                         shape.count * element_bytes);
+  if (!fastest || !tuner.choice.Allows(shape.kind, *fastest)) return std::nullopt;
+  const auto possible = AlgorithmsFor(shape.kind, layout);
+  return std::ranges::find(possible, *fastest) == possible.end() ? std::nullopt : fastest;
+}
+
 Algorithm Choose(const CallShape& shape, std::size_t element_bytes, const Layout& layout,
                  const Tuner& tuner) {
+  if (const auto measured = MeasuredFor(shape, element_bytes, layout, tuner)) return *measured;
   const Candidate* best = nullptr;
   const auto candidates = CandidatesFor(shape, element_bytes, layout, tuner);
   for (const Candidate& candidate : candidates) {

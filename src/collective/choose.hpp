@@ -1,12 +1,14 @@
 // The one place where an algorithm is chosen for a call over links.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "collective/algorithm.hpp"
 #include "collective/algorithm_choice.hpp"
 #include "collective/cost.hpp"
 #include "collective/shape.hpp"
+#include "collective/tuning_table.hpp"
 
 namespace ringlet::collective {
 
@@ -14,6 +16,7 @@ namespace ringlet::collective {
 struct Tuner {
   CostModel model = {};
   AlgorithmChoice choice = {};
+  TuningTable measured = {};  ///< goes before the model
 };
 
 /// An algorithm that could do a call.
@@ -29,9 +32,14 @@ struct Candidate {
 std::vector<Candidate> CandidatesFor(const CallShape& shape, std::size_t element_bytes,
                                      const Layout& layout, const Tuner& tuner);
 
-/// The allowed one that takes the least time; of equals the first. Every rank chooses alone, from
-/// values that are the same on all, so that they agree. Pure.
-/// \pre  the call is no message
+/// Empty where nothing that is allowed here was measured.
+std::optional<Algorithm> MeasuredFor(const CallShape& shape, std::size_t element_bytes,
+                                     const Layout& layout, const Tuner& tuner);
+
+/// The one that was measured to be the fastest, where it can do the call here and is allowed. Else
+/// the allowed one that takes the least time by the model; of equals the first. Every rank chooses
+/// alone, from values that are the same on all, so that they agree. Pure. \pre  the call is no
+/// message
 Algorithm Choose(const CallShape& shape, std::size_t element_bytes, const Layout& layout,
                  const Tuner& tuner);
 

@@ -43,6 +43,21 @@ TEST(Choose, OnlyWhatIsAllowed) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 2, tuner), Algorithm::kHierarchical);
 }
 
+TEST(Choose, WhatWasMeasuredGoesBeforeTheModelWhereItCanBeDone) {
+  Tuner tuner;
+  tuner.measured = TuningTable({{CallKind::kAllReduce, 8, 1, 4096, Algorithm::kRing},
+                                {CallKind::kAllGather, 6, 1, kAnyBytes, Algorithm::kDoubling}});
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 4096, 8, 1, tuner), Algorithm::kRing);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 4097, 8, 1, tuner),
+            ChosenFor(CallKind::kAllReduce, 4097, 8, 1));
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 1, tuner), Algorithm::kDoubling);
+  // Six ranks cannot double.
+  EXPECT_EQ(ChosenFor(CallKind::kAllGather, 8, 6, 1, tuner),
+            ChosenFor(CallKind::kAllGather, 8, 6, 1));
+  tuner.choice = ParseAlgorithmChoice("all_reduce:halving").value();
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kHalving);
+}
+
 TEST(Choose, EveryCallHasSomething) {
   for (std::size_t kind = 0; kind < kCallKinds; ++kind) {
     if (CallKind(kind) == CallKind::kAllToAllV || CallKind(kind) == CallKind::kSendReceive)

@@ -39,7 +39,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       census_(std::move(census)),
       plan_(std::move(plan)),
       layout_(LayoutOf(plan_, census_)),
-      tuner_(TunerFor(origin_.process->settings())),
+      tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),
       links_(std::move(links)),
       host_(origin_, census_),
       timeout_(timeout) {

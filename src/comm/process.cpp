@@ -4,6 +4,7 @@
 #include <future>
 
 #include "collective/algorithm_choice.hpp"
+#include "comm/tuning.hpp"
 #include "os/env.hpp"
 #include "os/interfaces.hpp"
 #include "os/limits.hpp"
@@ -29,6 +30,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   // One control connection is one descriptor: take all that the system allows.
   // What communicators will need of it: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
+  RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
   // Random rather than made of pid and start time: pids repeat over containers of one host.
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
@@ -37,6 +39,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   RINGLET_TRY(process->AddService());
   process->first_ = process->services_.front().get();
   process->descriptors_max_ = descriptors_max;
+  process->measured_choices_ = std::move(measured);
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
   return process;

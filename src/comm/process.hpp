@@ -11,6 +11,7 @@
 
 #include "base/env_map.hpp"
 #include "base/settings.hpp"
+#include "collective/tuning_table.hpp"
 #include "comm/service.hpp"
 #include "os/file_tree.hpp"
 #include "os/host.hpp"
@@ -65,6 +66,8 @@ class Process {
 
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
+  /// What RINGLET_TUNE_FILE holds.
+  const collective::TuningTable& measured_choices() const { return measured_choices_; }
 
   /// Has the service threads run near a rank that lives at `numa_node`: on `cpus`, and on those
   /// that they were told of for other ranks. No other thread is moved. Does nothing where `cpus` is
@@ -92,6 +95,7 @@ class Process {
   const std::uint64_t host_hash_;
   const std::uint64_t process_hash_;
   std::uint32_t usable_cores_ = 1;
+  collective::TuningTable measured_choices_;
   std::uint64_t descriptors_max_ = 0;
   std::mutex warned_mutex_;
   std::set<std::string> warned_;

@@ -11,7 +11,13 @@ namespace ringlet::comm {
 /// Ranks in the order of the plan's first ring, and by host.
 collective::Layout LayoutOf(const plan::ChannelPlan& plan, const Census& census);
 
+/// \param measured  what RINGLET_TUNE_FILE holds
 /// \pre  Process::Start has accepted the settings
-collective::Tuner TunerFor(const Settings& settings);
+collective::Tuner TunerFor(const Settings& settings, collective::TuningTable measured);
+
+/// Reads the file that RINGLET_TUNE_FILE names, and makes its content part of what ranks must agree
+/// about: settings.tune_file. Without that setting nothing happens.
+/// Errors  kSystem  it cannot be read; kInvalidArgument  as TuningTable::Parse
+Result<collective::TuningTable> ReadTuning(Settings& settings);
 
 }  // namespace ringlet::comm

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/agreement.hpp"
 #include "comm/ranks_for_test.hpp"
+#include "os/write_file.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -27,15 +29,55 @@ TEST(Tuning, RanksLieByHost) {
 
 TEST(Tuning, WithoutSharedMemoryAHostIsSlow) {
   Settings settings;
-  const auto fast = TunerFor(settings).model.local;
+  const auto fast = TunerFor(settings, {}).model.local;
   settings.links = LinkChoice::kTcp;
-  EXPECT_GT(TunerFor(settings).model.local.latency_ns, fast.latency_ns);
+  EXPECT_GT(TunerFor(settings, {}).model.local.latency_ns, fast.latency_ns);
 }
 
 TEST(Tuning, AnAlgorithmThatDoesNotExistIsRefusedAtTheStart) {
   const auto process = Process::Start({{"RINGLET_HOST_ALGO", "fastest"}});
   ASSERT_FALSE(process.ok());
   EXPECT_THAT(process.error().message, HasSubstr("must be one of ring, doubling"));
+}
+
+class TuneFile : public testing::Test {
+ protected:
+  std::string Write(const std::string& name, const std::string& text) {
+    const std::string path = testing::TempDir() + "ringlet-" + name;
+    EXPECT_TRUE(os::WriteFile(path, text).ok());
+    return path;
+  }
+};
+
+TEST_F(TuneFile, IsReadAndChosenFrom) {
+  const std::string path =
+      Write("tuned", "ringlet-tuning 1\nall_reduce ranks 4 hosts 1 bytes any ring\n");
+  const auto process = Process::Start({{"RINGLET_TUNE_FILE", path}});
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  const auto tuner = TunerFor((*process)->settings(), (*process)->measured_choices());
+  EXPECT_EQ(tuner.measured.For(CallKind::kAllReduce, 4, 1, 8), collective::Algorithm::kRing);
+}
+
+TEST_F(TuneFile, AMistakeIsNamedWithFileAndLine) {
+  const std::string path = Write("bad", "ringlet-tuning 1\nall_reduce ranks four\n");
+  const auto process = Process::Start({{"RINGLET_TUNE_FILE", path}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_THAT(process.error().message, HasSubstr(path + ", line 2"));
+  const auto missing = Process::Start({{"RINGLET_TUNE_FILE", path + "-not-there"}});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().message, HasSubstr("RINGLET_TUNE_FILE"));
+}
+
+TEST_F(TuneFile, RanksWithOtherContentsDisagree) {
+  Settings one, same, other;
+  const std::string line = "ringlet-tuning 1\nall_reduce ranks 4 hosts 1 bytes any ";
+  one.tune_file = same.tune_file = Write("agreed", line + "ring\n");
+  ASSERT_TRUE(ReadTuning(one).ok());
+  ASSERT_TRUE(ReadTuning(same).ok());
+  EXPECT_EQ(AgreementDigest(one), AgreementDigest(same));
+  other.tune_file = Write("agreed", line + "halving\n");
+  ASSERT_TRUE(ReadTuning(other).ok());
+  EXPECT_NE(AgreementDigest(one), AgreementDigest(other));
 }
 
 }  // namespace

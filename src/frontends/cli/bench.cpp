@@ -5,8 +5,12 @@
 #include <mutex>
 #include <thread>
 
+#include "frontends/cli/bench_enter.hpp"
 #include "frontends/cli/bench_init.hpp"
 #include "frontends/cli/bench_options.hpp"
+#include "frontends/cli/bench_plot.hpp"
+#include "frontends/cli/bench_run.hpp"
+#include "frontends/cli/bench_tune.hpp"
 #include "frontends/cli/crew.hpp"
 #include "frontends/cli/init_peers.hpp"
 #include "frontends/cli/peer_program.hpp"
@@ -20,20 +24,6 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::string_view kBench = "bench";
-
-struct Job {
-  BenchWords words;
-  BenchOptions options;
-  EnvMap environment;  ///< with --links in it
-};
-
-Result<Job> Prepare(const BenchWords& words) {
-  EnvMap environment = WithLogOnErrors(os::ReadEnvironment());
-  if (!words.links.empty()) environment["RINGLET_LINKS"] = words.links;
-  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
-  RINGLET_TRY_ASSIGN(BenchOptions options, ParseBenchOptions(words, settings.links));
-  return Job{words, std::move(options), std::move(environment)};
-}
 
 Presenter PresenterFor(const BenchOptions& options) {
   return Presenter({.report = {.kind = options.measure.kind,
@@ -64,7 +54,7 @@ int Conclude(Presenter& presenter, const BenchOptions& options) {
 // ---- Ranks as threads of this process.
 // -----------------------------------------------------------
 
-int BenchThreads(const Job& job) {
+int BenchThreads(const BenchJob& job) {
   const auto process = comm::Process::Start(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
   const auto id = comm::CreateUniqueId(*process);
@@ -97,60 +87,13 @@ int BenchThreads(const Job& job) {
   return first ? Fail(kBench, *first) : Conclude(presenter, job.options);
 }
 
-// ---- Ranks as processes: this tool again, as workers.
-// --------------------------------------------
+// ---- Ranks as processes.
+// ------------------------------------------------------------------------------------------
 
-os::Command WorkerCommand(const Job& job, const UniqueId& id, std::uint32_t rank) {
-  os::Command command{{"/proc/self/exe"}, job.environment};
-  for (std::string& argument : WorkerArguments(job.words))
-    command.arguments.push_back(std::move(argument));
-  command.environment["RINGLET_UNIQUE_ID"] = rendezvous::ToText(id);
-  command.environment["RINGLET_RANK"] = command.environment["RINGLET_LOCAL_RANK"] =
-      std::to_string(rank);
-  command.environment["RINGLET_WORLD_SIZE"] = std::to_string(job.options.ranks);
-  return command;
-}
-
-/// Who is measured ends like this: a sentence for the user has been told.
-struct Ended {
-  int status = 0;
-  bool by_user = false;
-};
-
-Result<Ended> RunAll(os::SignalQueue& signals, CrewOptions crew, std::string_view what) {
-  crew.on_failure = [&](const RankEnd& end) {
-    Tell(kBench,
-         fmt::format("{} {} {}; ending the others", what, Index(end.rank), ToString(end.how)));
-  };
-  RINGLET_TRY_ASSIGN(const CrewOutcome outcome, RunCrew(signals, crew));
-  if (outcome.user_signal)
-    Tell(kBench, fmt::format("ended by {}", os::SignalName(*outcome.user_signal)));
-  return Ended{outcome.ExitStatus(), outcome.user_signal.has_value()};
-}
-
-/// One run of all ranks, each a process. Gives what rank 0 says to `on_message`.
-Result<Ended> RunRanks(os::SignalQueue& signals, const Job& job,
-                       const std::shared_ptr<comm::Process>& process, const OnMessage& on_message,
-                       std::function<void(Instant)> on_second) {
-  RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
-  CrewOptions crew;
-  for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank)
-    crew.commands.push_back(WorkerCommand(job, id, rank));
-  crew.on_line = [&](Rank rank, Stream stream, std::string_view line) {
-    if (rank == Rank{0} && stream == Stream::kOutput) {
-      const auto message = ParseLine(line);
-      if (message.ok() && *message) return on_message(**message);
-    }
-    // Logs and complaints. Standard output is for the result alone.
-    fmt::print(stderr, "[{}] {}\n", Index(rank), line);
-  };
-  crew.on_second = std::move(on_second);
-  return RunAll(signals, std::move(crew), "rank");
-}
-
-int BenchProcesses(const Job& job) {
+int BenchProcesses(BenchJob job) {
   const auto signals = TakeSignals();  // before there are threads
   if (!signals.ok()) return Fail(kBench, signals.error());
+  if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
   const auto process = comm::Process::Start(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
   Presenter presenter = PresenterFor(job.options);
@@ -166,10 +109,10 @@ int BenchProcesses(const Job& job) {
 // ------------------------------------------------------------------------------------------
 
 /// One turn of a peer. A peer that fails is told of and gives nothing.
-Result<Ended> RunPeerTurn(os::SignalQueue& signals, const Job& job, const std::string& peer,
+Result<Ended> RunPeerTurn(os::SignalQueue& signals, const BenchJob& job, const std::string& peer,
                           std::map<std::size_t, Measurement>& measured) {
   CrewOptions crew;
-  crew.commands = {PeerBenchCommand(peer, job.options, ToolFolder(), job.environment)};
+  crew.commands = PeerBenchCommands(peer, job, ToolFolder());
   crew.on_line = [&](Rank, Stream stream, std::string_view line) {
     if (stream == Stream::kOutput)
       if (const auto result = ParsePeerLine(line)) {
@@ -178,11 +121,11 @@ Result<Ended> RunPeerTurn(os::SignalQueue& signals, const Job& job, const std::s
       }
     fmt::print(stderr, "[{}] {}\n", peer, line);
   };
-  return RunAll(signals, std::move(crew), peer + " as process");
+  return RunBenchCrew(signals, std::move(crew), peer + " as process");
 }
 
 /// Whether all went on; else `status` is that of the tool.
-Result<Ended> RunTurns(os::SignalQueue& signals, Job& job,
+Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
                        const std::shared_ptr<comm::Process>& process, Presenter& presenter,
                        Turns& turns) {
   std::vector<std::string>& peers = job.options.peers;
@@ -209,14 +152,15 @@ Result<Ended> RunTurns(os::SignalQueue& signals, Job& job,
   return Ended{};
 }
 
-int BenchBeside(Job job) {
-  std::erase_if(job.options.peers, [](const std::string& peer) {
-    const Status there = CheckPeerProgram(peer, ToolFolder());
+int BenchBeside(BenchJob job) {
+  std::erase_if(job.options.peers, [&](const std::string& peer) {
+    const Status there = CheckPeer(peer, ToolFolder(), job.options.net.hosts);
     if (!there.ok()) Tell(kBench, there.error().message);
     return !there.ok();
   });
   const auto signals = TakeSignals();  // before there are threads
   if (!signals.ok()) return Fail(kBench, signals.error());
+  if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
   const auto process = comm::Process::Start(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
   Presenter presenter = PresenterFor(job.options);
@@ -228,30 +172,10 @@ int BenchBeside(Job job) {
   return Conclude(presenter, job.options);
 }
 
-int Work(const Job& job) {
-  const auto process = comm::Process::Start(job.environment);
-  if (!process.ok()) return Fail(kBench, process.error());
-  const Settings& settings = (*process)->settings();
-  const auto id = rendezvous::FromText(settings.unique_id.text);
-  if (!id.ok()) return Fail(kBench, id.error());
-  const comm::Config config{.id = *id,
-                            .rank = settings.rank.value_or(0),
-                            .size = job.options.ranks,
-                            .device = settings.local_rank.value_or(0),
-                            .init_timeout = {},
-                            .timeout = {}};
-  const auto on_message = [](const WorkerMessage& message) {
-    fmt::print("{}\n", ToLine(message));
-    std::fflush(stdout);
-  };
-  const Status status = MeasureRank(*process, config, job.options.measure, on_message, {});
-  return status.ok() ? 0 : Fail(kBench, status.error());
-}
-
 int Run(const BenchWords& words) {
-  const auto job = Prepare(words);
+  const auto job = PrepareBench(words);
   if (!job.ok()) return Fail(kBench, job.error());
-  if (words.worker) return Work(*job);
+  if (words.worker) return WorkAsRank(*job);
   if (!job->options.peers.empty()) return BenchBeside(*job);
   return job->options.threads ? BenchThreads(*job) : BenchProcesses(*job);
 }
@@ -260,7 +184,7 @@ int Run(const BenchWords& words) {
 
 void AddBench(CLI::App& tool, Action& chosen) {
   CLI::App* bench = tool.add_subcommand("bench", "Measure and check communicators on this machine");
-  bench->require_subcommand(1);
+  bench->require_subcommand(0, 1);
   for (const BenchOperation& operation : BenchOperations()) {
     CLI::App* command =
         bench->add_subcommand(std::string(operation.name), std::string(operation.purpose));
@@ -271,6 +195,9 @@ void AddBench(CLI::App& tool, Action& chosen) {
     command->callback([words, &chosen] { chosen = [words] { return Run(*words); }; });
   }
   AddBenchInit(*bench, chosen);
+  AddBenchPlot(*bench, chosen);
+  AddBenchTune(*bench, chosen);
+  AddBenchEnter(*bench, chosen);
 }
 
 }  // namespace ringlet::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontends/cli/bench_operation.hpp"
+#include "frontends/cli/quantity.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -13,14 +14,39 @@ namespace {
 constexpr std::uint32_t kRanksMax = 4096;
 constexpr std::uint32_t kRepeatsMax = 1'000'000;
 constexpr std::uint32_t kRoundsMax = 100;
+constexpr std::uint32_t kHostsMax = 64;
+
+std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
+  return {
+      command.add_option("-n,--ranks", words.ranks, "Number of ranks, all on this machine")
+          ->check(CLI::Range(1u, kRanksMax))
+          ->capture_default_str(),
+      command.add_option("--links", words.links, "How ranks are linked, in place of RINGLET_LINKS")
+          ->check(CLI::IsMember({"auto", "shm", "tcp", "inproc"})),
+      command
+          .add_option("--hosts", words.hosts,
+                      "Network namespaces that share the ranks evenly, joined by a switch; "
+                      "needs root")
+          ->check(CLI::Range(1u, kHostsMax)),
+      command.add_option("--rate", words.rate, "Of each host's link to the switch, each way")
+          ->capture_default_str(),
+      command.add_option("--delay", words.delay, "From one host to another, one way")
+          ->capture_default_str()};
+}
+
+std::vector<CLI::Option*> AddSizeOptions(CLI::App& command, BenchWords& words) {
+  return {
+      command
+          .add_option("-b,--min-bytes", words.min_bytes, "Smallest size; K, M and G are 1024-based")
+          ->capture_default_str(),
+      command.add_option("-e,--max-bytes", words.max_bytes, "Largest size")->capture_default_str(),
+      command.add_option("-f,--factor", words.factor, "Each size is the last times this")
+          ->capture_default_str()};
+}
 
 void AddDataOptions(CLI::App& command, BenchWords& words) {
   const BenchOperation& operation = *BenchOperationNamed(words.operation);
-  command.add_option("-b,--min-bytes", words.min_bytes, "Smallest size; K, M and G are 1024-based")
-      ->capture_default_str();
-  command.add_option("-e,--max-bytes", words.max_bytes, "Largest size")->capture_default_str();
-  command.add_option("-f,--factor", words.factor, "Each size is the last times this")
-      ->capture_default_str();
+  AddSizeOptions(command, words);
   command
       .add_option("-d,--type", words.type,
                   "int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, "
@@ -59,18 +85,27 @@ Status CheckTogether(const BenchWords& words, const BenchOptions& options) {
   if (!words.peers.empty() && options.threads)
     return Error{Code::kInvalidArgument,
                  "--vs measures ranks that are processes; --threads, or links inproc, exclude it"};
+  if (words.hosts > words.ranks)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} ranks are too few for {} hosts", words.ranks, words.hosts)};
+  if (words.hosts > 1 && options.threads)
+    return Error{Code::kInvalidArgument,
+                 "--hosts wants ranks that are processes; --threads, or links inproc, exclude it"};
   return Ok();
 }
 
 }  // namespace
 
+std::vector<CLI::Option*> AddTuneOptions(CLI::App& command, BenchWords& words) {
+  std::vector<CLI::Option*> options = AddRankOptions(command, words);
+  const auto sizes = AddSizeOptions(command, words);
+  options.insert(options.end(), sizes.begin(), sizes.end());
+  return options;
+}
+
 void AddBenchOptions(CLI::App& command, BenchWords& words) {
-  command.add_option("-n,--ranks", words.ranks, "Number of ranks, all on this machine")
-      ->check(CLI::Range(1u, kRanksMax))
-      ->capture_default_str();
+  AddRankOptions(command, words);
   if (words.operation != "barrier") AddDataOptions(command, words);
-  command.add_option("--links", words.links, "How ranks are linked, in place of RINGLET_LINKS")
-      ->check(CLI::IsMember({"auto", "shm", "tcp", "inproc"}));
   command.add_flag("--json", words.json, "One JSON object on standard output, in place of a table");
   command.add_flag("--threads", words.threads,
                    "Ranks are threads of one process; --links inproc implies it");
@@ -148,6 +183,9 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   options.measure.iterations = words.iterations;
   options.peers = words.peers;
   options.rounds = words.peers.empty() ? 1 : words.rounds;
+  options.net.hosts = words.hosts;
+  RINGLET_TRY_ASSIGN(options.net.mb_per_s, ParseBandwidth(words.rate));
+  RINGLET_TRY_ASSIGN(options.net.delay, ParseDuration(words.delay));
   RINGLET_TRY(CheckTogether(words, options));
   return options;
 }

@@ -7,6 +7,7 @@
 
 #include "base/settings.hpp"
 #include "frontends/cli/measure.hpp"
+#include "frontends/cli/net_hosts.hpp"
 #include "frontends/cli/sweep.hpp"
 
 namespace ringlet::cli {
@@ -20,6 +21,9 @@ struct BenchWords {
   std::uint32_t factor = 2;
   std::string type = "float";
   std::string op = "sum";
+  std::uint32_t hosts = 1;  ///< network namespaces that share the ranks
+  std::string rate = "1Gb/s";
+  std::string delay = "100us";
   std::string links;  ///< empty: RINGLET_LINKS decides
   std::uint32_t root = 0;
   bool in_place = false;      ///< that alone
@@ -38,6 +42,9 @@ struct BenchWords {
 /// Adds the options that the operation has to `command`; parsing fills `words`, which outlives it.
 void AddBenchOptions(CLI::App& command, BenchWords& words);
 
+/// Those that --tune has.
+std::vector<CLI::Option*> AddTuneOptions(CLI::App& command, BenchWords& words);
+
 /// The arguments, from "bench" on, that make the tool a worker of the bench that `words` asked for.
 std::vector<std::string> WorkerArguments(const BenchWords& words);
 
@@ -47,6 +54,7 @@ struct BenchOptions {
   MeasureOptions measure;
   std::vector<std::string> peers;  ///< measured beside, in turn
   std::uint32_t rounds = 1;        ///< of turns
+  NetHostsOptions net = {.hosts = 1};
   bool json = false;
   bool threads = false;
 };

@@ -41,14 +41,16 @@ std::string CostText(const char* name, const collective::LinkCost& link) {
                      static_cast<double>(link.overhead_ns) / 1e3, link.mb_per_s);
 }
 
-std::string CandidatesText(std::vector<Candidate> candidates, collective::Algorithm chosen) {
+std::string CandidatesText(std::vector<Candidate> candidates, collective::Algorithm chosen,
+                           bool measured) {
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.time_ns < b.time_ns; });
   std::string text = "  algorithm               predicted\n";
   for (const Candidate& candidate : candidates) {
-    const char* note = candidate.algorithm == chosen ? "  chosen"
-                       : candidate.allowed           ? ""
-                                                     : "  not allowed by RINGLET_HOST_ALGO";
+    const char* note = candidate.algorithm == chosen
+                           ? measured ? "  chosen: it was measured to be the fastest" : "  chosen"
+                       : candidate.allowed ? ""
+                                           : "  not allowed by RINGLET_HOST_ALGO";
     text += fmt::format("  {:<22} {:>8.1f} us{}\n", Name(candidate.algorithm),
                         static_cast<double>(candidate.time_ns) / 1e3, note);
   }
@@ -57,10 +59,12 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
 
 int Run(const Words& words) {
   CollectiveQuestion question = words.question;
-  const auto settings = ParseSettings(os::ReadEnvironment());
+  auto settings = ParseSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail(kExplain, settings.error());
   const auto choice = collective::ParseAlgorithmChoice(settings->host_algo);
   if (!choice.ok()) return Fail(kExplain, choice.error());
+  auto measured = comm::ReadTuning(*settings);
+  if (!measured.ok()) return Fail(kExplain, measured.error());
   const auto bytes = ParseSize(words.bytes);
   if (!bytes.ok()) return Fail(kExplain, bytes.error());
   question.bytes = *bytes;
@@ -73,7 +77,7 @@ int Run(const Words& words) {
         fmt::format("{} ranks are too few for {} hosts", question.ranks, question.hosts));
   if (std::max(question.root, question.rank.value_or(0)) >= question.ranks)
     return refused(fmt::format("ranks and roots are numbers from 0 to {}", question.ranks - 1));
-  fmt::print("{}", CollectiveText(question, comm::TunerFor(*settings)));
+  fmt::print("{}", CollectiveText(question, comm::TunerFor(*settings, *std::move(measured))));
   return 0;
 }
 
@@ -94,7 +98,9 @@ std::string CollectiveText(const CollectiveQuestion& question, const collective:
   text += CostText("within a host", tuner.model.local);
   if (question.hosts > 1) text += CostText("between hosts", tuner.model.remote);
   text += "\nso that the last rank is done after\n";
-  text += CandidatesText(collective::CandidatesFor(shape, kElementBytes, layout, tuner), chosen);
+  const bool measured = MeasuredFor(shape, kElementBytes, layout, tuner).has_value();
+  text += CandidatesText(collective::CandidatesFor(shape, kElementBytes, layout, tuner), chosen,
+                         measured);
   for (std::uint32_t rank = 0; rank < question.ranks; ++rank) {
     if (question.rank.value_or(rank) != rank) continue;
     shape.self = Rank{rank};

@@ -38,5 +38,14 @@ TEST(ExplainCollective, SaysWhatIsNotAllowed) {
               HasSubstr("not allowed by RINGLET_HOST_ALGO"));
 }
 
+TEST(ExplainCollective, SaysWhatWasMeasured) {
+  collective::Tuner tuner;
+  tuner.measured =
+      collective::TuningTable({{collective::CallKind::kAllReduce, 6, 1, collective::kAnyBytes,
+                                collective::Algorithm::kDoubleTree}});
+  EXPECT_THAT(CollectiveText({.ranks = 6, .bytes = 64}, tuner),
+              testing::ContainsRegex("double_tree .* chosen: it was measured"));
+}
+
 }  // namespace
 }  // namespace ringlet::cli

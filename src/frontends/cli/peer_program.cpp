@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "frontends/cli/bench_enter.hpp"
+#include "os/clock.hpp"
 #include "os/limits.hpp"
 
 namespace ringlet::cli {
@@ -29,6 +31,22 @@ std::string_view PackageOf(std::string_view peer) {
   return peer == "openmpi" ? "libopenmpi-dev and openmpi-bin" : "libmpich-dev and mpich";
 }
 
+std::vector<std::string> CallArguments(const MeasureOptions& measure) {
+  const auto or_adapted = [](std::optional<std::uint32_t> number) {
+    return number ? std::to_string(*number) : std::string("adapted");
+  };
+  std::vector<std::string> arguments = {
+      std::string(BenchOperationOf(measure.kind).name),
+      std::string(Name(measure.type)),
+      std::string(Name(measure.op)),
+      std::to_string(Index(measure.root)),
+      std::string(measure.placement == Placement::kInPlace ? "in" : "out"),
+      or_adapted(measure.warmup),
+      or_adapted(measure.iterations)};
+  for (const std::size_t count : measure.counts) arguments.push_back(std::to_string(count));
+  return arguments;
+}
+
 std::optional<double> Number(std::string_view text) {
   double number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -39,33 +57,39 @@ std::optional<double> Number(std::string_view text) {
 
 }  // namespace
 
-os::Command PeerBenchCommand(const std::string& peer, const BenchOptions& options,
-                             const std::string& folder, EnvMap environment) {
-  const MeasureOptions& measure = options.measure;
-  const std::string ranks = std::to_string(options.ranks);
-  std::vector<std::string> arguments;
-  if (peer == "gloo")
-    arguments = {ProgramOf(peer, folder), ranks};
-  else
-    arguments = {"mpirun." + peer,       BindingOption(peer), BindingOf(options), "-n", ranks,
-                 ProgramOf(peer, folder)};
-  // Open MPI refuses more ranks than cores, and root, unless it is told not to.
-  environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
-  environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
-  const auto or_adapted = [](std::optional<std::uint32_t> number) {
-    return number ? std::to_string(*number) : std::string("adapted");
+std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJob& job,
+                                           const std::string& folder) {
+  const std::string ranks = std::to_string(job.options.ranks);
+  const std::string program = ProgramOf(peer, folder);
+  const auto command = [&](std::vector<std::string> arguments) {
+    for (std::string& argument : CallArguments(job.options.measure))
+      arguments.push_back(std::move(argument));
+    os::Command made{std::move(arguments), job.environment};
+    // Open MPI refuses more ranks than cores, and root, unless it is told not to.
+    made.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
+    made.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+    made.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
+    return made;
   };
-  for (std::string argument :
-       {std::string(BenchOperationOf(measure.kind).name), std::string(Name(measure.type)),
-        std::string(Name(measure.op)), std::to_string(Index(measure.root)),
-        std::string(measure.placement == Placement::kInPlace ? "in" : "out"),
-        or_adapted(measure.warmup), or_adapted(measure.iterations)})
-    arguments.push_back(std::move(argument));
-  for (const std::size_t count : measure.counts) arguments.push_back(std::to_string(count));
-  return {std::move(arguments), std::move(environment)};
+  if (peer != "gloo")
+    return {command(
+        {"mpirun." + peer, BindingOption(peer), BindingOf(job.options), "-n", ranks, program})};
+  if (!job.hosts) return {command({program, ranks})};
+  std::vector<os::Command> commands;
+  const std::string meeting = fmt::format("/dev/shm/ringlet-gloo-{}", os::Now().count());
+  for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank) {
+    const std::uint32_t host = HostOf(job.options, rank);
+    commands.push_back(command(Entered(
+        job.hosts->SpacePath(host),
+        {program, fmt::format("{},{},{},{}", rank, ranks, NetHosts::AddressOf(host), meeting)})));
+  }
+  return commands;
 }
 
-Status CheckPeerProgram(const std::string& peer, const std::string& folder) {
+Status CheckPeer(const std::string& peer, const std::string& folder, std::uint32_t hosts) {
+  if (hosts > 1 && peer != "gloo")
+    return Error{Code::kUnsupported,
+                 fmt::format("{} is not measured: mpirun starts no ranks in namespaces", peer)};
   std::error_code ignored;
   const std::string program = ProgramOf(peer, folder);
   if (std::filesystem::exists(program, ignored)) return Ok();

@@ -5,19 +5,20 @@
 #include <string>
 #include <string_view>
 
-#include "frontends/cli/bench_options.hpp"
-#include "os/child.hpp"
+#include "frontends/cli/bench_run.hpp"
 
 namespace ringlet::cli {
 
-/// What measures the operation of `options` with `peer` ("gloo", "openmpi", "mpich").
+/// What measures the operation of `job` with `peer` ("gloo", "openmpi", "mpich"): commands to run
+/// together.
 /// \param folder  where the programs of bench/peers are
-os::Command PeerBenchCommand(const std::string& peer, const BenchOptions& options,
-                             const std::string& folder, EnvMap environment);
+std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJob& job,
+                                           const std::string& folder);
 
-/// The program of bench/peers among the arguments of such a command.
-/// Errors  kUnsupported  it was not built; says which package it needs
-Status CheckPeerProgram(const std::string& peer, const std::string& folder);
+/// Whether it can be measured.
+/// Errors  kUnsupported  its program of bench/peers was not built; says which package it needs; or
+///                       it does not go over namespaces
+Status CheckPeer(const std::string& peer, const std::string& folder, std::uint32_t hosts);
 
 /// A line of such a program: "COUNT MEDIAN_US P99_US CPU_US". Empty for anything else.
 struct PeerLine {

@@ -8,7 +8,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-BenchOptions Options() {
+BenchJob Job() {
   BenchOptions options;
   options.ranks = 3;
   options.measure = {.kind = CallKind::kReduce,
@@ -17,14 +17,14 @@ BenchOptions Options() {
                      .bound = false,
                      .counts = {2, 64},
                      .iterations = 9};
-  return options;
+  return {.words = {}, .options = options, .environment = {{"PATH", "/x"}}};
 }
 
 TEST(PeerProgramTest, APeerIsAskedForTheSame) {
-  EXPECT_THAT(PeerBenchCommand("gloo", Options(), "/bin", {}).arguments,
+  EXPECT_THAT(PeerBenchCommands("gloo", Job(), "/bin").at(0).arguments,
               ElementsAre("/bin/ringlet_bench_gloo", "3", "reduce", "float", "sum", "2", "in",
                           "adapted", "9", "2", "64"));
-  const auto command = PeerBenchCommand("mpich", Options(), "/bin", {{"PATH", "/x"}});
+  const auto command = PeerBenchCommands("mpich", Job(), "/bin").at(0);
   EXPECT_THAT(command.arguments,
               ElementsAre("mpirun.mpich", "-bind-to", "none", "-n", "3", "/bin/ringlet_bench_mpich",
                           "reduce", "float", "sum", "2", "in", "adapted", "9", "2", "64"));
@@ -32,10 +32,11 @@ TEST(PeerProgramTest, APeerIsAskedForTheSame) {
 }
 
 TEST(PeerProgramTest, AMissingProgramIsNamedWithItsPackage) {
-  const Status status = CheckPeerProgram("openmpi", "/nowhere");
+  const Status status = CheckPeer("openmpi", "/nowhere", 1);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("/nowhere/ringlet_bench_openmpi"));
   EXPECT_THAT(status.error().message, HasSubstr("libopenmpi-dev"));
+  EXPECT_THAT(CheckPeer("openmpi", "/nowhere", 2).error().message, HasSubstr("namespaces"));
 }
 
 TEST(PeerProgramTest, OnlyLinesOfFourNumbersAreResults) {

@@ -20,7 +20,8 @@ constexpr std::array kTimes{Unit{"ns", 1}, Unit{"us", 1000}, Unit{"ms", 1'000'00
 constexpr std::uint64_t kTimeMax = std::uint64_t{1000} * 3600 * 1'000'000'000;
 
 // In bytes a second.
-constexpr std::array kBandwidths{Unit{"Mb/s", 125'000}, Unit{"Gb/s", 125'000'000},
+constexpr std::array kBandwidths{Unit{"Mb/s", 125'000},   Unit{"Gb/s", 125'000'000},
+                                 Unit{"Mbit", 125'000},   Unit{"Gbit", 125'000'000},
                                  Unit{"MB/s", 1'000'000}, Unit{"GB/s", 1'000'000'000}};
 constexpr std::uint64_t kBandwidthMax = 1'000'000'000'000;
 

@@ -13,8 +13,8 @@ namespace ringlet::cli {
 /// Errors  kInvalidArgument  quotes the text.
 Result<Instant> ParseDuration(std::string_view text);
 
-/// "10Gb/s" (bits), "1250MB/s" (bytes), "400Gb/s", "0" for unlimited; in MB/s, of a million bytes.
-/// Errors  kInvalidArgument  quotes the text; less than 1 MB/s or more than 1 TB/s.
+/// "10Gb/s" or "10Gbit" (bits), "1250MB/s" (bytes), "400Gb/s", "0" for unlimited; in MB/s, of a
+/// million bytes. Errors  kInvalidArgument  quotes the text; less than 1 MB/s or more than 1 TB/s.
 Result<std::uint64_t> ParseBandwidth(std::string_view text);
 
 /// "0.25", at most 1. Errors  kInvalidArgument  quotes the text.

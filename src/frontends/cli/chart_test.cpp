@@ -1,0 +1,72 @@
+#include "frontends/cli/chart.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace ringlet::cli {
+namespace {
+
+using testing::Contains;
+
+std::vector<std::string> WordsOf(const Drawing& drawing) {
+  std::vector<std::string> words;
+  for (const Words& one : drawing.words) words.push_back(one.text);
+  return words;
+}
+
+const Line& Thickest(const Drawing& drawing, std::size_t points) {
+  return *std::ranges::find_if(drawing.lines, [&](const Line& line) {
+    return line.points.size() == points && line.width == 2;
+  });
+}
+
+TEST(ChartTest, BothAxesAreLogarithmicWithUnitsAndALegend) {
+  const Drawing drawing =
+      DrawChart({"all_reduce, 4 ranks",
+                 {{"ringlet", {{8, 1}, {1024, 10}, {131'072, 100}}}, {"gloo", {{8, 1000}}}}});
+  for (const char* word : {"all_reduce, 4 ranks", "ringlet", "gloo", "8 B", "1 us", "1 ms"})
+    EXPECT_THAT(WordsOf(drawing), Contains(word));
+  const Line& curve = Thickest(drawing, 3);
+  const auto& points = curve.points;
+  EXPECT_NEAR(points[1].first - points[0].first, points[2].first - points[1].first, 1e-6);
+  EXPECT_NEAR(points[0].second - points[1].second, points[1].second - points[2].second, 1e-6);
+  EXPECT_GT(points[0].second, points[1].second) << "more time is higher up";
+}
+
+TEST(ChartTest, NothingLiesOutside) {
+  const Drawing drawing = DrawChart({"t", {{"a", {{3, 0.07}, {5e9, 9e7}}}, {"b", {{40, 5}}}}});
+  for (const Line& line : drawing.lines)
+    for (const auto& [x, y] : line.points) {
+      EXPECT_TRUE(x >= 0 && x <= drawing.width) << x;
+      EXPECT_TRUE(y >= 0 && y <= drawing.height) << y;
+    }
+  for (const Words& words : drawing.words) {
+    const Extent extent = ExtentOf(words);
+    EXPECT_TRUE(extent.left >= 0 && extent.right <= drawing.width) << words.text;
+  }
+}
+
+TEST(ChartTest, LabelsOfAnAxisDoNotOverlap) {
+  const Drawing drawing = DrawChart({"t", {{"a", {{1, 0.01}, {1099511627776.0, 1e8}}}}});
+  for (std::size_t i = 0; i < drawing.words.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(ExtentOf(drawing.words[i]).Overlaps(ExtentOf(drawing.words[j])))
+          << drawing.words[i].text << " and " << drawing.words[j].text;
+}
+
+TEST(ChartTest, OnePointIsAChart) {
+  EXPECT_FALSE(DrawChart({"t", {{"a", {{8, 1}}}}}).lines.empty());
+}
+
+TEST(ChartTest, NumbersHaveUnits) {
+  EXPECT_EQ(BytesText(8), "8 B");
+  EXPECT_EQ(BytesText(65'536), "64 KiB");
+  EXPECT_EQ(BytesText(1.5 * 1024 * 1024), "1.5 MiB");
+  EXPECT_EQ(MicrosecondsText(0.126), "0.126 us");
+  EXPECT_EQ(MicrosecondsText(12'345), "12.3 ms");
+  EXPECT_EQ(MicrosecondsText(2e6), "2 s");
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,67 @@
+#include "frontends/cli/net_hosts.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "os/clock.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+// How long the end of the carrier may be waited for.
+constexpr Instant kLook = std::chrono::milliseconds(20);
+constexpr std::size_t kFramesAtOnce = 64;  // of one host, before the others are looked at
+
+}  // namespace
+
+NetHosts::NetHosts(const NetHostsOptions& options)
+    : switch_({.ports = options.hosts,
+               .bytes_per_s = options.mb_per_s * 1'000'000,
+               .delay = options.delay}) {}
+
+Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options) {
+  std::unique_ptr<NetHosts> hosts(new NetHosts(options));
+  constexpr std::uint64_t kFastest = 800'000;
+  for (std::uint32_t host = 0; host < options.hosts; ++host) {
+    RINGLET_TRY_ASSIGN(
+        os::NetSpace space,
+        os::MakeNetSpace({.number = static_cast<std::uint8_t>(host + 1),
+                          .mbit_per_s = static_cast<std::uint32_t>(
+                              options.mb_per_s == 0 ? kFastest : options.mb_per_s * 8)}));
+    hosts->spaces_.push_back(std::move(space));
+  }
+  hosts->carrier_ = std::jthread([raw = hosts.get()](std::stop_token stop) { raw->Carry(stop); });
+  return hosts;
+}
+
+NetHosts::~NetHosts() = default;  // the thread ends first: it was made last
+
+std::string NetHosts::SpacePath(std::uint32_t host) const {
+  return fmt::format("/proc/{}/fd/{}", ::getpid(), spaces_.at(host).space.get());
+}
+
+std::string NetHosts::AddressOf(std::uint32_t host) {
+  return fmt::format("10.213.0.{}", host + 1);
+}
+
+void NetHosts::Carry(const std::stop_token& stop) {
+  os::BecomeTimely();
+  std::vector<const os::Fd*> wires;
+  for (const os::NetSpace& space : spaces_) wires.push_back(&space.wire);
+  while (!stop.stop_requested()) {
+    for (std::uint32_t port = 0; port < wires.size(); ++port)
+      for (std::size_t i = 0; i < kFramesAtOnce; ++i) {
+        auto frame = os::ReadFrame(*wires[port]);
+        if (!frame) break;
+        switch_.Arrive(port, *std::move(frame), os::Now());
+      }
+    while (const auto frame = switch_.TakeDue(os::Now()))
+      os::WriteFrame(*wires[frame->port], frame->bytes);
+    const auto due = switch_.NextDue();
+    os::AwaitFrame(wires, due ? std::clamp(*due - os::Now(), Instant(0), kLook) : kLook);
+  }
+}
+
+}  // namespace ringlet::cli

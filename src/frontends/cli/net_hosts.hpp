@@ -1,0 +1,41 @@
+// Hosts on one machine: network namespaces, joined by a switch of given rate and delay that a
+// thread of this process is. They end with this process, however it ends.
+#pragma once
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "frontends/cli/frame_switch.hpp"
+#include "os/net_space.hpp"
+
+namespace ringlet::cli {
+
+struct NetHostsOptions {
+  std::uint32_t hosts = 2;       ///< at most 64
+  std::uint64_t mb_per_s = 125;  ///< of each link, each way; 0: unlimited
+  Instant delay{0};              ///< one way, from host to host
+};
+
+class NetHosts {
+ public:
+  /// Errors  kUnsupported  this process may not, or the kernel cannot: says what it takes
+  static Result<std::unique_ptr<NetHosts>> Make(const NetHostsOptions& options);
+  ~NetHosts();
+  NetHosts(const NetHosts&) = delete;
+  NetHosts& operator=(const NetHosts&) = delete;
+
+  /// What os::EnterNetSpace takes, from any process, as long as this one lives.
+  std::string SpacePath(std::uint32_t host) const;
+  static std::string AddressOf(std::uint32_t host);
+
+ private:
+  explicit NetHosts(const NetHostsOptions& options);
+  void Carry(const std::stop_token& stop);
+
+  std::vector<os::NetSpace> spaces_;
+  FrameSwitch switch_;
+  std::jthread carrier_;
+};
+
+}  // namespace ringlet::cli

@@ -1,0 +1,172 @@
+#include "os/net_space.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/ethtool.h>
+#include <linux/if_tun.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace ringlet::os {
+namespace {
+
+constexpr char kInterface[] = "eth0";
+// Linux makes frames of at most 64 KiB of many packets; with the headers before them.
+constexpr std::size_t kFrameBytesMax = (std::size_t{64} << 10) + 512;
+
+Error Failed(const char* what) {
+  return {Code::kUnsupported,
+          fmt::format("cannot make a network namespace with a virtual interface: {}: {}; it takes "
+                      "root, or CAP_SYS_ADMIN and CAP_NET_ADMIN, and /dev/net/tun",
+                      what, std::strerror(errno)),
+          errno};
+}
+
+ifreq RequestFor(const char* interface) {
+  ifreq request{};
+  std::memcpy(request.ifr_name, interface, std::strlen(interface) + 1);
+  return request;
+}
+
+Status BringUp(const Fd& socket, const char* interface) {
+  ifreq request = RequestFor(interface);
+  if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) return Failed("SIOCGIFFLAGS");
+  request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP | IFF_RUNNING);
+  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return Failed("SIOCSIFFLAGS");
+  return Ok();
+}
+
+Result<Fd> OpenWire() {
+  Fd wire(::open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (!wire.valid()) return Failed("/dev/net/tun");
+  ifreq request = RequestFor(kInterface);
+  request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
+  if (::ioctl(wire.get(), TUNSETIFF, &request) != 0) return Failed("TUNSETIFF");
+  // Frames of many packets and no checksums: the cable loses nothing, and it saves most of the
+  // work.
+  if (::ioctl(wire.get(), TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
+    return Failed("TUNSETOFFLOAD");
+  return wire;
+}
+
+Status GiveAddresses(const Fd& socket, std::uint8_t number) {
+  ifreq request = RequestFor(kInterface);
+  request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+  request.ifr_hwaddr.sa_data[0] = 2;  // of nobody's make
+  request.ifr_hwaddr.sa_data[5] = static_cast<char>(number);
+  if (::ioctl(socket.get(), SIOCSIFHWADDR, &request) != 0) return Failed("SIOCSIFHWADDR");
+  const auto give = [&](unsigned long what, std::uint32_t address) {
+    ifreq with = RequestFor(kInterface);
+    sockaddr_in value{};
+    value.sin_family = AF_INET;
+    value.sin_addr.s_addr = htonl(address);
+    std::memcpy(&with.ifr_addr, &value, sizeof value);
+    return ::ioctl(socket.get(), what, &with) == 0;
+  };
+  constexpr std::uint32_t kNetwork = 10u << 24 | 213u << 16;
+  if (!give(SIOCSIFADDR, kNetwork | number)) return Failed("SIOCSIFADDR");
+  if (!give(SIOCSIFNETMASK, 0xffffff00u)) return Failed("SIOCSIFNETMASK");
+  return Ok();
+}
+
+// It says 10 Mb/s otherwise, and who chooses by speed would believe it.
+void TellSpeed(const Fd& socket, std::uint32_t mbit_per_s) {
+  ethtool_cmd command{};
+  command.cmd = ETHTOOL_SSET;
+  command.duplex = DUPLEX_FULL;
+  command.port = PORT_TP;
+  ethtool_cmd_speed_set(&command, mbit_per_s);
+  ifreq request = RequestFor(kInterface);
+  request.ifr_data = reinterpret_cast<char*>(&command);
+  static_cast<void>(::ioctl(socket.get(), SIOCETHTOOL, &request));
+}
+
+// On a thread of its own, which is in the new namespace until it ends.
+Result<NetSpace> MakeHere(const NetSpaceOptions& options) {
+  if (::unshare(CLONE_NEWNET) != 0) return Failed("unshare");
+  Fd space(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!space.valid()) return Failed("/proc/thread-self/ns/net");
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return Failed("socket");
+  RINGLET_TRY(BringUp(socket, "lo"));
+  RINGLET_TRY_ASSIGN(Fd wire, OpenWire());
+  RINGLET_TRY(GiveAddresses(socket, options.number));
+  TellSpeed(socket, options.mbit_per_s);
+  RINGLET_TRY(BringUp(socket, kInterface));
+  return NetSpace{std::move(space), std::move(wire)};
+}
+
+Error SystemFailure(std::string what) {
+  return {Code::kSystem, fmt::format("{}: {}", what, std::strerror(errno)), errno};
+}
+
+}  // namespace
+
+Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options) {
+  std::optional<Result<NetSpace>> made;
+  std::thread([&] { made.emplace(MakeHere(options)); }).join();
+  return *std::move(made);
+}
+
+Status EnterNetSpace(const std::string& path) {
+  const Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!space.valid()) return SystemFailure(path);
+  if (::setns(space.get(), CLONE_NEWNET) != 0) return SystemFailure("setns " + path);
+  // /sys shows the network of whoever mounted it; ours is for us alone.
+  if (::unshare(CLONE_NEWNS) != 0) return SystemFailure("unshare");
+  if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
+      ::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0)
+    return SystemFailure("a /sys of its own");
+  return Ok();
+}
+
+Error BecomeProgram(std::vector<std::string> arguments) {
+  RINGLET_ASSERT(!arguments.empty());
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers[0], pointers.data());
+  return SystemFailure(fmt::format("cannot run \"{}\"", arguments[0]));
+}
+
+std::optional<Bytes> ReadFrame(const Fd& wire) {
+  Bytes frame(kFrameBytesMax);
+  const ssize_t got = ::read(wire.get(), frame.data(), frame.size());
+  if (got <= 0) return std::nullopt;
+  frame.resize(static_cast<std::size_t>(got));
+  return frame;
+}
+
+void WriteFrame(const Fd& wire, View frame) {
+  static_cast<void>(!::write(wire.get(), frame.data(), frame.size()));
+}
+
+void AwaitFrame(std::span<const Fd* const> wires, std::chrono::nanoseconds timeout) {
+  std::vector<pollfd> entries;
+  for (const Fd* wire : wires)
+    entries.push_back({.fd = wire->get(), .events = POLLIN, .revents = 0});
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  const timespec patience{.tv_sec = seconds.count(), .tv_nsec = (timeout - seconds).count()};
+  static_cast<void>(::ppoll(entries.data(), entries.size(), &patience, nullptr));
+}
+
+void BecomeTimely() {
+  ::prctl(PR_SET_TIMERSLACK, 1);
+  const sched_param lowest{.sched_priority = 1};
+  static_cast<void>(::sched_setscheduler(0, SCHED_FIFO, &lowest));
+}
+
+}  // namespace ringlet::os

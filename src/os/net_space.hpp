@@ -1,0 +1,51 @@
+// Networks of their own (Linux network namespaces), each with one Ethernet interface whose other
+// end this process holds: what is sent there can be read here, and the other way round. Nothing of
+// them has a name, so that they are gone, whatever happens, when nobody holds them any more.
+#pragma once
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "os/fd.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::os {
+
+struct NetSpace {
+  Fd space;  ///< holds the namespace
+  Fd wire;   ///< the other end of its interface eth0; not blocking
+};
+
+struct NetSpaceOptions {
+  std::uint8_t number = 1;       ///< its address is 10.213.0.NUMBER/24, its MAC ends with it
+  std::uint32_t mbit_per_s = 0;  ///< what the interface says of its speed; nothing enforces it
+};
+
+/// Makes one, with its loopback and its interface up.
+/// Errors  kUnsupported  this process may not, or the kernel cannot: says what it takes
+Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options);
+
+/// Moves this process into the namespace that `path` names, with a /sys that shows it. Before it
+/// has threads. Errors  kSystem
+Status EnterNetSpace(const std::string& path);
+
+/// Becomes another program, found by PATH. Returns only where that fails. Errors  kSystem
+Error BecomeProgram(std::vector<std::string> arguments);
+
+/// One frame, as Linux's virtio header and what is on the cable; it may be as long as many packets.
+/// Empty where there is none. Errors count as none.
+std::optional<Bytes> ReadFrame(const Fd& wire);
+/// A frame that does not fit is lost, as on a cable.
+void WriteFrame(const Fd& wire, View frame);
+
+/// Until one of the wires has a frame, or the time is over; to the microsecond.
+void AwaitFrame(std::span<const Fd* const> wires, std::chrono::nanoseconds timeout);
+
+/// For the thread that carries frames: it runs when it wants to, where that is allowed, and is
+/// woken in time. Elsewhere delays are longer by what the machine is busy with.
+void BecomeTimely();
+
+}  // namespace ringlet::os

@@ -1,0 +1,71 @@
+#include "os/net_space.hpp"
+
+#include <gmock/gmock.h>
+
+#include "os/child.hpp"
+#include "os/clock.hpp"
+#include "os/env.hpp"
+
+namespace ringlet::os {
+namespace {
+
+using namespace std::chrono_literals;
+
+class NetSpaceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = MakeNetSpace({.number = 7, .mbit_per_s = 1000});
+    if (!made.ok()) {
+      EXPECT_EQ(made.error().code, Code::kUnsupported);
+      EXPECT_THAT(made.error().message, testing::HasSubstr("root"));
+      GTEST_SKIP() << made.error().message;
+    }
+    space_ = *std::move(made);
+  }
+  NetSpace space_;
+};
+
+TEST_F(NetSpaceTest, AFrameThatIsWrittenIsAnswered) {
+  // Who has 10.213.0.7? Tell 10.213.0.9, whose MAC is 02:00:00:00:00:09.
+  constexpr std::size_t kHeader = 10, kFrame = 42;
+  Bytes question(kHeader + kFrame);
+  const auto put = [&](std::size_t at, std::initializer_list<unsigned> values) {
+    for (const unsigned value : values) question[kHeader + at++] = static_cast<std::byte>(value);
+  };
+  put(0, {255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 9, 8, 6});
+  put(14, {0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 9, 10, 213, 0, 9, 0, 0, 0, 0, 0, 0});
+  put(38, {10, 213, 0, 7});
+  WriteFrame(space_.wire, question);
+  const Fd* const wires[] = {&space_.wire};
+  const Instant give_up = Now() + 10s;
+  while (Now() < give_up) {
+    AwaitFrame(wires, 100ms);
+    const auto frame = ReadFrame(space_.wire);
+    if (!frame || frame->size() < kHeader + kFrame) continue;
+    if ((*frame)[kHeader + 12] != std::byte{8} || (*frame)[kHeader + 13] != std::byte{6}) continue;
+    EXPECT_EQ((*frame)[kHeader + 5], std::byte{9}) << "to who asked";
+    EXPECT_EQ((*frame)[kHeader + 11], std::byte{7}) << "from its own MAC";
+    return;
+  }
+  FAIL() << "nobody answered";
+}
+
+TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
+  while (ReadFrame(space_.wire)) {
+  }
+  const Fd* const wires[] = {&space_.wire};
+  AwaitFrame(wires, 100us);
+}
+
+TEST(NetSpace, WhatCannotBeEnteredIsNamed) {
+  const Status status = EnterNetSpace("/nowhere");
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, testing::HasSubstr("/nowhere"));
+}
+
+TEST(NetSpace, AProgramThatDoesNotExistIsNamed) {
+  EXPECT_THAT(BecomeProgram({"/no/program"}).message, testing::HasSubstr("/no/program"));
+}
+
+}  // namespace
+}  // namespace ringlet::os
