@@ -6,6 +6,7 @@
 import json
 import os
 import signal
+import tempfile
 import time
 
 import support
@@ -76,6 +77,83 @@ class Results(support.Case):
         self.assertEqual(json.loads("\n".join(bench.lines))["ranks"], 2)
         for said in ("Init COMPLETE", "RINGLET_DEBUGG"):
             self.assertIsNotNone(bench.find(said, bench.error_lines), bench.text())
+
+
+class Operations(support.Case):
+    """Every operation among processes, beside others, over namespaces; and what is made of it."""
+
+    NAMES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
+             "gather", "scatter", "sendrecv")
+
+    def result(self, operation, *arguments, **settings):
+        bench = self.run_to_end(TOOL, "bench", operation, "--json", *arguments, **settings)
+        self.assertEqual(bench.status, 0, bench.text())
+        return json.loads("\n".join(bench.lines)), bench
+
+    def test_every_operation_is_right(self):
+        for operation in self.NAMES:
+            with self.subTest(operation=operation):
+                result, bench = self.result(operation, "-n", 3, "-b", 12, "-e", "300K", "-f", 160,
+                                            "-i", 2, "-w", 1, "--check")
+                self.assertEqual(result["op"], operation)
+                for row in result["rows"]:
+                    for placement in (row, row.get("in_place", row)):
+                        self.assertEqual(placement["wrong"], 0, bench.text())
+
+    def test_a_barrier_has_one_row_without_bytes(self):
+        result, _ = self.result("barrier", "-n", 3, "-i", 5)
+        (row,) = result["rows"]
+        self.assertEqual(row["size"], 0)
+        self.assertGreater(row["time_us"], 0)
+
+    def test_others_are_measured_or_said_to_be_missing(self):
+        for operation in ("all_reduce", "reduce_scatter", "sendrecv"):
+            with self.subTest(operation=operation):
+                result, bench = self.result(operation, "-n", 2, "-b", 64, "-e", 1024, "-f", 16, "-i",
+                                            3, "--rounds", 2, "--vs", "gloo,openmpi,mpich")
+                for peer in ("gloo", "openmpi", "mpich"):
+                    if bench.find(f"{peer} is not measured", bench.error_lines):
+                        self.assertNotIn(peer, result.get("peers", []))
+                        continue
+                    self.assertEqual(len(result["rows"]), 2)
+                    for row in result["rows"]:
+                        self.assertGreater(row["peers"][peer]["time_us"], 0, bench.text())
+                    self.assertIsNotNone(bench.find(f"round 2 of 2: {peer}", bench.error_lines))
+
+    def test_hosts_are_namespaces(self):
+        bench = self.run_to_end(TOOL, "bench", "all_reduce", "--json", "-n", 4, "--hosts", 2, "-b",
+                                8, "-e", "64K", "-f", 64, "-i", 3, "--check", "--delay", "2ms")
+        if bench.find("cannot make a network namespace", bench.error_lines):
+            self.skipTest("no right to make network namespaces here")
+        self.assertEqual(bench.status, 0, bench.text())
+        result = json.loads("\n".join(bench.lines))
+        self.assertIn("tcp", result["links"])
+        for row in result["rows"]:
+            self.assertEqual(row["wrong"], 0)
+            self.assertGreater(row["time_us"], 2000)  # one way at least: that is no speed of ours
+        self.assertEqual(self.marked(), {})
+
+    def test_what_was_measured_is_drawn(self):
+        _, bench = self.result("all_gather", "-n", 2, "-b", 64, "-e", 1024, "-i", 2)
+        with tempfile.TemporaryDirectory() as folder:
+            measured, picture = f"{folder}/a.json", f"{folder}/a.svg"
+            with open(measured, "w", encoding="ascii") as file:
+                file.write("\n".join(bench.lines))
+            plot = self.run_to_end(TOOL, "bench", "plot", measured, "-o", picture)
+            self.assertEqual(plot.status, 0, plot.text())
+            with open(picture, encoding="ascii") as file:
+                self.assertIn("all_gather, 2 ranks", file.read())
+
+    def test_measured_choices_are_read_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tuned = f"{folder}/tuned"
+            tune = self.run_to_end(TOOL, "bench", "--tune", tuned, "-n", 2, "-b", 64, "-e", 64)
+            self.assertEqual(tune.status, 0, tune.text())
+            self.result("all_reduce", "-n", 2, "-e", 64, "-i", 2, "--check",
+                        RINGLET_TUNE_FILE=tuned, RINGLET_HOST_MEMORY="0")
+            explain = self.run_to_end(TOOL, "explain", "all_reduce", "-n", 2, "-b", 64,
+                                      RINGLET_TUNE_FILE=tuned)
+            self.assertIsNotNone(explain.find("it was measured to be the fastest"), explain.text())
 
 
 class Ends(support.Case):

@@ -143,7 +143,7 @@ std::vector<std::string> WorkerArguments(const BenchWords& words) {
   if (collective::Reduces(operation->kind)) add({"-o", words.op});
   if (collective::HasRoot(operation->kind)) add({"--root", std::to_string(words.root)});
   if (words.in_place) add({"--in-place"});
-  if (words.out_of_place) add({"--out-of-place"});
+  if (operation->in_place && PlacementOf(words) == Placement::kOutOfPlace) add({"--out-of-place"});
   if (words.unbound) add({"--unbound"});
   if (!words.links.empty()) add({"--links", words.links});
   if (words.warmup) add({"-w", std::to_string(*words.warmup)});

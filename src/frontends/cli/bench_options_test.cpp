@@ -126,6 +126,24 @@ TEST(BenchOptionsTest, BesideOthersOnePlacementInSeveralRounds) {
   EXPECT_THAT(ErrorOf({"--vs", "gloo", "--threads"}), HasSubstr("--threads"));
 }
 
+TEST(BenchOptionsTest, BesideOthersAWorkerMeasuresOnePlacementToo) {
+  std::vector<std::string> arguments = WorkerArguments(Read({"--vs", "gloo"}).value());
+  arguments.erase(arguments.begin(), arguments.begin() + 2);
+  EXPECT_EQ(Parse(arguments).measure.placement, Placement::kOutOfPlace);
+}
+
+TEST(BenchOptionsTest, HostsShareTheRanks) {
+  const BenchOptions options =
+      Parse({"-n", "4", "--hosts", "2", "--rate", "5Gbit", "--delay", "5ms"});
+  EXPECT_EQ(options.net.hosts, 2u);
+  EXPECT_EQ(options.net.mb_per_s, 625u);
+  EXPECT_EQ(options.net.delay, std::chrono::milliseconds(5));
+  EXPECT_EQ(Parse({}).net.hosts, 1u);
+  EXPECT_THAT(ErrorOf({"-n", "2", "--hosts", "3"}), HasSubstr("too few"));
+  EXPECT_THAT(ErrorOf({"--hosts", "2", "--threads"}), HasSubstr("--threads"));
+  EXPECT_THAT(ErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
+}
+
 TEST(BenchOptionsTest, ARootThatDoesNotExistIsNamed) {
   const auto options =
       ParseBenchOptions(*Read({"-n", "2", "--root", "2"}, "reduce"), LinkChoice::kAuto);

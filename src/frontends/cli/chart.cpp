@@ -93,9 +93,10 @@ void DrawTimeAxis(Drawing& drawing, const Axes& axes) {
       {.x = kLeft, .y = kTop - 10, .text = "time of one operation, median", .size = kSmall});
 }
 
-void DrawCurve(Drawing& drawing, const Axes& axes, const Curve& curve, const std::string& color) {
+void DrawCurve(Drawing& drawing, const Axes& axes, const Curve& curve, const Line& style) {
   constexpr double kMark = 2.5;
-  Line line{.points = {}, .width = 2, .color = color};
+  Line line = style;
+  line.width = 2;
   for (const auto& [bytes, us] : curve.points) line.points.emplace_back(axes.X(bytes), axes.Y(us));
   for (std::size_t i = 0; i < line.points.size(); ++i) {
     const auto [x, y] = line.points[i];
@@ -104,7 +105,7 @@ void DrawCurve(Drawing& drawing, const Axes& axes, const Curve& curve, const std
         {.points = {{x - kMark, y}, {x + kMark, y}},
          .width = 2 * kMark,
          .title = fmt::format("{}, {}: {}", curve.name, BytesText(bytes), MicrosecondsText(us)),
-         .color = color});
+         .color = style.color});
   }
   drawing.lines.push_back(std::move(line));
 }
@@ -137,11 +138,14 @@ Drawing DrawChart(const Chart& chart) {
   DrawBytesAxis(drawing, axes);
   DrawTimeAxis(drawing, axes);
   for (std::size_t i = 0; i < chart.curves.size(); ++i) {
-    const std::string color(kColors[i % kColors.size()]);
-    DrawCurve(drawing, axes, chart.curves[i], color);
+    Line style{.points = {},
+               .width = 3,
+               .color = std::string(kColors[i % kColors.size()]),
+               .dashed = i / kColors.size() % 2 == 1};
+    DrawCurve(drawing, axes, chart.curves[i], style);
     const double y = kTop + 10 + kLegendLine * static_cast<double>(i);
-    drawing.lines.push_back(
-        {.points = {{legend, y}, {legend + kLegendLine, y}}, .width = 3, .color = color});
+    style.points = {{legend, y}, {legend + kLegendLine, y}};
+    drawing.lines.push_back(std::move(style));
     drawing.words.push_back(
         {.x = legend + kLegendLine + 6, .y = y + 4, .text = chart.curves[i].name, .size = kSmall});
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 
 namespace ringlet::cli {
 namespace {
@@ -53,6 +54,14 @@ TEST(ChartTest, LabelsOfAnAxisDoNotOverlap) {
     for (std::size_t j = 0; j < i; ++j)
       EXPECT_FALSE(ExtentOf(drawing.words[i]).Overlaps(ExtentOf(drawing.words[j])))
           << drawing.words[i].text << " and " << drawing.words[j].text;
+}
+
+TEST(ChartTest, ManyCurvesAreToldApartByColorAndDashes) {
+  Chart chart{"t", std::vector<Curve>(14, {"a", {{8, 1}, {64, 2}}})};
+  std::set<std::pair<std::string, bool>> looks;
+  for (const Line& line : DrawChart(chart).lines)
+    if (line.width == 3) looks.emplace(line.color, line.dashed);  // the legend
+  EXPECT_EQ(looks.size(), 14u);
 }
 
 TEST(ChartTest, OnePointIsAChart) {

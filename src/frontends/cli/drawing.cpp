@@ -125,10 +125,11 @@ std::string PathOf(const std::vector<std::pair<double, double>>& points) {
 }
 
 std::string LineSvg(const Line& line, const Theme& theme) {
-  return fmt::format(
-      "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{}{}", PathOf(line.points),
-      line.color.empty() ? ColorsOf(theme, line.paint).stroke : line.color, Number(line.width),
-      TitleOf(line.title), line.title.empty() ? "" : "</path>\n");
+  return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{}{}{}",
+                     PathOf(line.points),
+                     line.color.empty() ? ColorsOf(theme, line.paint).stroke : line.color,
+                     Number(line.width), line.dashed ? " stroke-dasharray=\"7 4\"" : "",
+                     TitleOf(line.title), line.title.empty() ? "" : "</path>\n");
 }
 
 std::string WordsSvg(const Words& words, const Theme& theme) {

@@ -37,6 +37,7 @@ struct Line {
   Paint paint = Paint::kPciLine;
   std::string title = {};
   std::string color = {};  ///< "#0072B2", in place of the theme's
+  bool dashed = false;
 };
 
 enum class Anchor { kStart, kMiddle, kEnd };
