@@ -316,6 +316,7 @@ Status RosterInbox::Push(const Slice& piece) {
     RINGLET_TRY(partial_.ReadHead(so_far_));
     head_ = true;
     if (copied_) copied_->reserve(partial_.total_);
+    if (copied_) so_far_ = *copied_;  // it may have moved
   }
   if (head_ && so_far_.size() > partial_.total_)
     return Error{Code::kProtocol, "more of the roster than it has"};
