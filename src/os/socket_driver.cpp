@@ -546,6 +546,7 @@ void SocketDriver::Impl::Flush(Token token) {
     int error = 0;
     if (SendSome(*line, error)) continue;
     if (error == EAGAIN || error == EINTR) break;
+    ReadFrom(token);  // whoever has hung up may have said why
     return Lose(token, ErrnoText(error));
   }
   if (line->unsent.empty()) {

@@ -247,6 +247,22 @@ TEST_P(Talk, LastWordsArriveAlthoughThePeerWasSpeaking) {
   EXPECT_EQ(caller->Heard(1), "");
 }
 
+// The peer speaks and hangs up after the driver has looked, and before it sends what we have to
+// say.
+TEST_P(Talk, LastWordsAreHeardByWhoWasAboutToSpeak) {
+  Introduce();
+  Fd raw = Raw();
+  const LineId to_raw = host->accepted.back();
+  driver->Post([&] {
+    ASSERT_EQ(::write(raw.get(), "because", 7), 7);
+    raw.Close();
+    host->Say(to_raw, "why?");
+    driver->Nudge(host_id);
+  });
+  Await("the end of the line", [&] { return host->closed.contains(to_raw); });
+  EXPECT_EQ(AsText(host->heard[to_raw]), "because") << host->closed[to_raw];
+}
+
 TEST_P(Talk, WhoHasHungUpIsNotToldThatTheLineBroke) {
   Introduce();
   Fd raw = Raw();  // reads nothing
