@@ -103,7 +103,7 @@ class Run(support.Case):
 class CommandLine(support.Case):
     def test_unknown_words_are_told_on_standard_error(self):
         for words in (["dance"], ["--odd"], ["env", "--odd"], ["run", "-n", "2", "--odd", "true"],
-                      ["bench", "all_gather"], [], ["bench"]):
+                      ["bench", "all_scan"], [], ["bench"]):
             with self.subTest(words=words):
                 tool = self.run_to_end(TOOL, *words)
                 self.assertEqual(tool.status, 2, tool.text())
