@@ -75,7 +75,7 @@ std::string MachineText(const PlanView& view, const NodeView& node) {
       "PIX within a PCIe switch, PXB over several, PXN to a NIC by way of another GPU, PHB "
       "through\n"
       "the processor, SYS from processor to processor.\n\n",
-      view.title, node.gpus.size(), node.nets.size(), paths.Of(NodeKind::kCpu).size(),
+      view.kinds.front().title, node.gpus.size(), node.nets.size(), paths.Of(NodeKind::kCpu).size(),
       paths.Of(NodeKind::kNvs).empty() ? "" : ", and its GPUs share NVSwitches");
   text += "  GPU to GPU: " + PathsText(paths, NodeKind::kGpu, NodeKind::kGpu) + "\n";
   if (!node.nets.empty())
@@ -310,9 +310,11 @@ plan::P2pChannels P2pChannelsOf(const PlanView& view) {
 std::string RoundsText(const PlanView& view) {
   constexpr std::uint32_t kRoundsTold = 10;
   std::vector<std::uint32_t> node_ranks;
-  for (std::uint32_t host = 0; host < view.hosts; ++host)
-    for (const NodeView& node : view.nodes)
-      node_ranks.push_back(static_cast<std::uint32_t>(node.gpus.size()));
+  for (const HostKind& kind : view.kinds)
+    for (std::uint32_t host = 0; host < kind.hosts; ++host)
+      for (std::size_t i = 0; i < kind.node_count; ++i)
+        node_ranks.push_back(
+            static_cast<std::uint32_t>(view.nodes[kind.first_node + i].gpus.size()));
   const plan::P2pSchedule schedule(node_ranks, P2pChannelsOf(view));
   std::string text = fmt::format(
       "Sends and receives have {} channels, {} of them for each peer. If all ranks send to all, "
@@ -356,11 +358,14 @@ int Run(const PlanRequest& request) {
   for (const std::string& missing : view->missing) Tell("explain", missing);
   const NodeView& node = view->nodes.front();
   std::string text = MachineText(*view, node);
-  if (view->nodes.size() > 1)
+  if (view->kinds.front().node_count > 1)
     text += fmt::format(
         "\nThe GPUs do not all reach each other without the network: a host counts\n"
         "as {} nodes, and this is the first of them.\n",
-        view->nodes.size());
+        view->kinds.front().node_count);
+  if (view->kinds.size() > 1)
+    text += fmt::format("\nThere are {} kinds of hosts; this is the first of them.\n",
+                        view->kinds.size());
   text += SearchText(node, view->classes.front().plan) + JoinText(*view) + RoundsText(*view);
   if (request.policy == plan::Policy::kBest && request.graph_file.empty()) {
     PlanRequest compat = request;
