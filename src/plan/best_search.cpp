@@ -15,7 +15,7 @@ constexpr std::int64_t kBudgetOne = 4'096;       // of one trial
 constexpr std::int64_t kBudgetDirect = 8'000;    // without going back, where there is no NVSwitch
 // Behind an NVSwitch more channels are hardly any better: what they divide is NICs.
 constexpr std::uint32_t kChannelsBySwitch = 16;
-constexpr std::uint64_t kLooksPerStep = 2;  // SwitchSearch's steps are short
+constexpr std::uint64_t kLooksPerStep = 2;  // DirectSearch's steps are short
 constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
 constexpr std::uint32_t kLeastMbPerS = 100;
 
@@ -85,13 +85,13 @@ namespace {
 class BetterSearch {
  public:
   BetterSearch(const PatternGraph& than, const Wanted& wanted, const WayTable& table,
-               ChannelSearch& search, SwitchSearch& by_switch, const SystemFacts& facts,
+               ChannelSearch& search, DirectSearch& direct_search, const SystemFacts& facts,
                const SearchOptions& options, std::int64_t& budget, Story* story)
       : result_(than),
         wanted_(wanted),
         table_(table),
         search_(search),
-        by_switch_(by_switch),
+        direct_search_(direct_search),
         facts_(facts),
         options_(options),
         all_(budget),
@@ -102,19 +102,19 @@ class BetterSearch {
   PatternGraph Find(DivisionRange range, const Limits& limits) {
     Widen(range);
     if (range.floor >= range.bound) return result_;
-    if (by_switch_.lays()) {
-      if (!by_switch_.applies()) budget_ = kBudgetDirect;
+    if (direct_search_.lays()) {
+      if (!direct_search_.any_order()) budget_ = kBudgetDirect;
       direct_ = true;
       for (const Pricing pricing : kPricings) {
         pricing_ = pricing;
-        const bool one_order = by_switch_.applies() && !options_.beyond;
+        const bool one_order = direct_search_.any_order() && !options_.beyond;
         if (range.floor >= range.bound || (one_order && pricing != kPricings[0])) break;
         FindDirectly(range, limits);
         Widen(range);
       }
       direct_ = false;
     }
-    if (!by_switch_.applies()) {
+    if (!direct_search_.any_order()) {
       budget_ = std::min(all_, kBudgetPattern);
       FindBySearch(DivisionsOf(range, limits, facts_.widest.mb_per_s));
       Widen(range);
@@ -128,9 +128,9 @@ class BetterSearch {
   void Widen(DivisionRange& range) {
     const auto count = static_cast<std::uint32_t>(result_.channels.size());
     const bool asked = count >= range.channels_min && count <= range.channels_max;
-    if (!asked || result_.stopped == StopReason::kFallback || !by_switch_.lays()) return;
+    if (!asked || result_.stopped == StopReason::kFallback || !direct_search_.lays()) return;
     const std::uint32_t most = std::min(range.bound / count, facts_.widest.mb_per_s);
-    const std::uint32_t width = by_switch_.WidthOf(result_, most);
+    const std::uint32_t width = direct_search_.WidthOf(result_, most);
     if (std::uint64_t{width} * count > result_.total().mb_per_s)
       result_.intra = result_.inter = {width};
     range.floor = std::max<std::uint64_t>(range.floor, result_.total().mb_per_s);
@@ -158,7 +158,7 @@ class BetterSearch {
                      [&](std::uint32_t a, std::uint32_t b) { return off(a) < off(b); });
     std::uint64_t best = range.floor;
     for (const std::uint32_t count : counts) {
-      const bool first = best == range.floor && (count == range.like || by_switch_.applies());
+      const bool first = best == range.floor && (count == range.like || direct_search_.any_order());
       const std::uint64_t worth = first ? best : best + best / kTotalSteps;
       const auto least = static_cast<std::int64_t>(worth / count) + 1;
       const std::int64_t most = std::min<std::int64_t>(
@@ -197,12 +197,12 @@ class BetterSearch {
   bool Run(const Trial& trial) {
     PatternGraph found;
     found.id = wanted_.id;
-    TrialOutcome outcome = direct_ ? by_switch_.Lay(trial, pricing_, found)
+    TrialOutcome outcome = direct_ ? direct_search_.Lay(trial, pricing_, found)
                                    : search_.Run(trial, std::min(budget_, kBudgetOne), found);
     const std::int64_t taken =
         static_cast<std::int64_t>(direct_ ? outcome.steps / kLooksPerStep : outcome.steps) + 1;
     budget_ -= taken;
-    if (!direct_ || by_switch_.applies()) all_ -= taken;
+    if (!direct_ || direct_search_.any_order()) all_ -= taken;
     found.searches = ++result_.searches;
     found.steps = result_.steps += outcome.steps;
     if (story_ != nullptr) {
@@ -268,7 +268,7 @@ class BetterSearch {
   const Wanted& wanted_;
   const WayTable& table_;
   ChannelSearch& search_;
-  SwitchSearch& by_switch_;
+  DirectSearch& direct_search_;
   const SystemFacts& facts_;
   const SearchOptions& options_;
   std::int64_t& all_;
@@ -283,13 +283,13 @@ class BetterSearch {
 
 PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
                         const WayTable& table, const Limits& limits, ChannelSearch& search,
-                        SwitchSearch& by_switch, const SystemFacts& facts,
+                        DirectSearch& direct_search, const SystemFacts& facts,
                         const SearchOptions& options, std::int64_t& budget, Story* story) {
   if (wanted.min_channels == 0 || floor >= than.bound.mb_per_s) return than;
   const DivisionRange range{than.bound.mb_per_s, floor,
                             static_cast<std::uint32_t>(than.channels.size()), wanted.min_channels,
                             wanted.max_channels};
-  BetterSearch better(than, wanted, table, search, by_switch, facts, options, budget, story);
+  BetterSearch better(than, wanted, table, search, direct_search, facts, options, budget, story);
   return better.Find(range, limits);
 }
 

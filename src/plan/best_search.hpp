@@ -6,8 +6,8 @@
 
 #include "plan/channel_search.hpp"
 #include "plan/compat_search.hpp"
+#include "plan/direct_search.hpp"
 #include "plan/limits.hpp"
-#include "plan/switch_search.hpp"
 
 namespace ringlet::plan {
 
@@ -39,7 +39,7 @@ std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limi
 /// \return the first division that can be laid, widened as far as it goes; `than` if there is none
 PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
                         const WayTable& table, const Limits& limits, ChannelSearch& search,
-                        SwitchSearch& by_switch, const SystemFacts& facts,
+                        DirectSearch& direct_search, const SystemFacts& facts,
                         const SearchOptions& options, std::int64_t& budget, Story* story);
 
 /// Steps for all patterns of a host together, beyond what NCCL's search takes: some milliseconds.

@@ -44,14 +44,14 @@ class HostSearch {
         nets_(table, options),
         facts_(FactsOf(table, options.beyond)),
         search_(table, nets_, options),
-        by_switch_(table, nets_, options.beyond),
+        direct_search_(table, nets_, options.beyond),
         compat_(table, nets_, search_, facts_, options,
                 [this](GraphId id) -> const Limits& { return LimitsOf(id); }) {}
 
   HostPlan Plan() {
     const HostPlan compat = Compat();
     HostPlan plan = compat;
-    if (options_.policy == Policy::kBest && by_switch_.applies() && !AtBound(plan)) {
+    if (options_.policy == Policy::kBest && direct_search_.any_order() && !AtBound(plan)) {
       budget_ = kQuickBudget;
       Improve(plan);
       budget_ = kBetterBudget;
@@ -96,7 +96,7 @@ class HostSearch {
   }
 
   PatternGraph Better(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted) {
-    return FindBetter(than, floor, wanted, table_, LimitsNow(wanted.id), search_, by_switch_,
+    return FindBetter(than, floor, wanted, table_, LimitsNow(wanted.id), search_, direct_search_,
                       facts_, options_, budget_, NewStory(wanted.id));
   }
 
@@ -203,7 +203,7 @@ class HostSearch {
     const bool usable = !ring.channels.empty() && !tree.channels.empty() &&
                         ring.stopped != StopReason::kFallback && tree.bound.mb_per_s > 0;
     if (!usable || tree.total() >= tree.bound) return;
-    if (by_switch_.applies() && options_.beyond) return;  // NICs are what limits both
+    if (direct_search_.any_order() && options_.beyond) return;  // NICs are what limits both
     for (const std::uint32_t count : OtherNumbers(plan)) {
       const std::uint64_t total = ring.total().mb_per_s;
       const std::uint64_t least = std::max(floor, total > count ? total - count : 0);
@@ -226,7 +226,7 @@ class HostSearch {
   NetChoice nets_;
   const SystemFacts facts_;
   ChannelSearch search_;
-  SwitchSearch by_switch_;
+  DirectSearch direct_search_;
   CompatSearch compat_;
   TwoLimits limits_, ends_;
   bool thorough_ = false;

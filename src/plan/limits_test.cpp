@@ -51,6 +51,27 @@ TEST(LimitsTest, OfNDevicesAllButOneSendInATree) {
   EXPECT_EQ(limits.MostOf(4), 8'000);
 }
 
+TEST(LimitsTest, LinksOfAcknowledgementsCount) {
+  // GPUs are entered by PCIe, but left by NVLink and another GPU's NIC.
+  const Limits limits = Of(
+      "(numa: (switch: 2 gpu v100-sxm2 mesh)), (numa: (switch: 1 gpu v100-sxm2 mesh, 1 nic 100g))",
+      GraphId::kRing, true);
+  EXPECT_GE(limits.MostOf(1), 12'000);
+}
+
+TEST(LimitsTest, NicsAndDevicesAloneAreNeverStricter) {
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree})
+    for (const bool beyond : {false, true}) {
+      const MachineForTest machine("2x(numa: (switch: 2 gpu a100-sxm4 switch, 1 nic 200g))");
+      WayTable table(machine.paths());
+      const SearchOptions options;
+      const NetChoice nets(table, options);
+      const Limits ends(table, nets, id, beyond, Limits::Detail::kEnds);
+      const Limits links(table, nets, id, beyond);
+      EXPECT_GE(ends.MostOfAll(32, 5'000'000), links.MostOfAll(32, 5'000'000));
+    }
+}
+
 TEST(LimitsTest, NicsBoundChannels) {
   const Limits limits = Of("(switch: 2 gpu, 2 nic 100g)", GraphId::kRing, true);
   EXPECT_EQ(limits.MostOf(1), 12'500);

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <fstream>
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/host_search.hpp"
 #include "plan_machines.hpp"
@@ -37,19 +38,21 @@ struct Measured {
   std::int64_t peak_kib = 0;  ///< more than there was before
 };
 
-/// The fastest of several runs, and the most memory of the first.
+/// The median of several runs, and the most memory of the first.
 Measured Measure(const std::function<void()>& what) {
   malloc_trim(0);
   std::ofstream("/proc/self/clear_refs") << "5";
   const std::int64_t before = StatusKib("VmRSS");
-  Measured measured{std::numeric_limits<std::int64_t>::max(), 0};
-  for (int i = 0; i < 5; ++i) {
+  Measured measured;
+  std::vector<std::int64_t> runs;
+  for (int i = 0; i < 9; ++i) {
     const std::int64_t start = CpuMicroseconds();
     what();
-    measured.microseconds = std::min(measured.microseconds, CpuMicroseconds() - start);
+    runs.push_back(CpuMicroseconds() - start);
     if (i == 0) measured.peak_kib = std::max<std::int64_t>(0, StatusKib("VmHWM") - before);
-    if (measured.microseconds > 500'000) break;
   }
+  std::sort(runs.begin(), runs.end());
+  measured.microseconds = runs[runs.size() / 2];
   return measured;
 }
 

@@ -151,6 +151,18 @@ TEST(PlanPoliciesTest, BestIsNeverWorseThanCompatAndNeverAboveTheBound) {
   EXPECT_GE(compared, 35u);
 }
 
+TEST(PlanPoliciesTest, TreesOfAMeshReachTheBound) {
+  const Result<Machine> machine =
+      Machine::Read("topologies/nvidia/perlmutter_a100_nid001056.topo.xml", true, {});
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
+  ASSERT_TRUE(paths.ok()) << paths.error().message;
+  const Result<HostPlan> plan = SearchHost(*paths, {});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const PatternGraph& tree = plan->of(GraphId::kTree);
+  EXPECT_GE(tree.total().mb_per_s + tree.channels.size(), tree.bound.mb_per_s) << ToText(tree);
+}
+
 TEST(PlanPoliciesTest, LargeDomains) {
   for (const std::uint32_t gpus : {72u, 144u}) {
     const Result<topology::HostView> view = LargeDomain(gpus);

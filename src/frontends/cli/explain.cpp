@@ -10,6 +10,8 @@
 #include "frontends/cli/plan_report.hpp"
 #include "frontends/cli/plan_view.hpp"
 #include "os/env.hpp"
+#include "plan/p2p_schedule.hpp"
+#include "topology/locality.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -73,7 +75,7 @@ std::string MachineText(const PlanView& view, const NodeView& node) {
       "PIX within a PCIe switch, PXB over several, PXN to a NIC by way of another GPU, PHB "
       "through\n"
       "the processor, SYS from processor to processor.\n\n",
-      view.title, node.gpus.size(), node.nets.size(), paths.Of(NodeKind::kCpu).size(),
+      view.kinds.front().title, node.gpus.size(), node.nets.size(), paths.Of(NodeKind::kCpu).size(),
       paths.Of(NodeKind::kNvs).empty() ? "" : ", and its GPUs share NVSwitches");
   text += "  GPU to GPU: " + PathsText(paths, NodeKind::kGpu, NodeKind::kGpu) + "\n";
   if (!node.nets.empty())
@@ -265,6 +267,65 @@ std::string JoinText(const PlanView& view) {
   return text;
 }
 
+/// What one GPU has for sends and receives.
+/// \param pairs  of GPUs of its node, as P2pGround has them
+plan::P2pGround GroundOf(const topology::Paths& paths, NodeIndex gpu,
+                         const std::vector<std::optional<topology::Bandwidth>>& pairs) {
+  const topology::Graph& graph = paths.graph();
+  plan::P2pGround ground;
+  ground.paths = pairs;
+  ground.nvlink = topology::NvLink(graph.device(graph.gpu(gpu).device).compute_capability);
+  const topology::NearNets near = topology::NearNetsOf(paths, gpu, {});
+  const std::optional<NodeIndex> cpu = topology::NearestCpu(paths, gpu);
+  const topology::Bandwidth needed = cpu ? paths.From(gpu, *cpu).bandwidth : topology::Bandwidth{};
+  while (ground.nics < near.nets.size() && (ground.nics == 0 || ground.nics_width < needed)) {
+    ground.nics_width.mb_per_s += paths.From(gpu, near.For(ground.nics)).bandwidth.mb_per_s;
+    ++ground.nics;
+  }
+  return ground;
+}
+
+plan::P2pChannels P2pChannelsOf(const PlanView& view) {
+  std::vector<std::vector<std::optional<topology::Bandwidth>>> pairs(view.nodes.size());
+  std::vector<plan::P2pGround> grounds;
+  std::uint32_t peers_max = 0;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const topology::Paths& paths = view.nodes[i].paths;
+    const std::vector<NodeIndex>& gpus = paths.Of(NodeKind::kGpu);
+    peers_max = std::max(peers_max, static_cast<std::uint32_t>(gpus.size()));
+    for (const NodeIndex a : gpus)
+      for (const NodeIndex b : gpus) {
+        if (a == b) continue;
+        const topology::Path path = paths.From(a, b);
+        const bool nvlink = path.type <= topology::PathType::kNvb;
+        pairs[i].push_back(nvlink ? std::optional(path.bandwidth) : std::nullopt);
+      }
+    for (const NodeIndex gpu : gpus) grounds.push_back(GroundOf(paths, gpu, pairs[i]));
+  }
+  return plan::CountP2pChannels(grounds, view.joined.plan.node_count(), peers_max,
+                                view.joined.plan.channel_count(), {});
+}
+
+/// Sends and receives between two ranks.
+std::string RoundsText(const PlanView& view) {
+  constexpr std::uint32_t kRoundsTold = 10;
+  std::vector<std::uint32_t> node_ranks;
+  for (const HostKind& kind : view.kinds)
+    for (std::uint32_t host = 0; host < kind.hosts; ++host)
+      for (std::size_t i = 0; i < kind.node_count; ++i)
+        node_ranks.push_back(
+            static_cast<std::uint32_t>(view.nodes[kind.first_node + i].gpus.size()));
+  const plan::P2pSchedule schedule(node_ranks, P2pChannelsOf(view));
+  std::string text = fmt::format(
+      "Sends and receives have {} channels, {} of them for each peer. If all ranks send to all, "
+      "they\n"
+      "take turns: in each round everybody sends to one and receives from one. Rank 0 sends to",
+      schedule.channels().total, schedule.channels().of_a_peer);
+  for (std::uint32_t round = 0; round < std::min(schedule.round_count(), kRoundsTold); ++round)
+    text += fmt::format(" {}", Index(schedule.At(round, Rank{0}).to));
+  return text + (schedule.round_count() > kRoundsTold ? " ...\n" : ".\n");
+}
+
 // What NCCL would have done with the same machine.
 std::string CompareText(const PlanView& mine, const PlanView& nccl) {
   std::string text = "\n4. And NCCL?\n\n";
@@ -297,12 +358,15 @@ int Run(const PlanRequest& request) {
   for (const std::string& missing : view->missing) Tell("explain", missing);
   const NodeView& node = view->nodes.front();
   std::string text = MachineText(*view, node);
-  if (view->nodes.size() > 1)
+  if (view->kinds.front().node_count > 1)
     text += fmt::format(
         "\nThe GPUs do not all reach each other without the network: a host counts\n"
         "as {} nodes, and this is the first of them.\n",
-        view->nodes.size());
-  text += SearchText(node, view->classes.front().plan) + JoinText(*view);
+        view->kinds.front().node_count);
+  if (view->kinds.size() > 1)
+    text += fmt::format("\nThere are {} kinds of hosts; this is the first of them.\n",
+                        view->kinds.size());
+  text += SearchText(node, view->classes.front().plan) + JoinText(*view) + RoundsText(*view);
   if (request.policy == plan::Policy::kBest && request.graph_file.empty()) {
     PlanRequest compat = request;
     compat.policy = plan::Policy::kCompat;

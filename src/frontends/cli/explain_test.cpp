@@ -16,6 +16,8 @@ TEST(ExplainTest, TellsTheStoryFromTheMachineToTheRings) {
   for (const char* part : {"1. The machine", "2. The search within a host", "3. All hosts",
                            "4. And NCCL?", "GPU to NIC", "It ended because", "ring of channel 0:"})
     EXPECT_THAT(ran.output, HasSubstr(part));
+  EXPECT_THAT(ran.output, HasSubstr("have no GPUDirect"));
+  EXPECT_THAT(ran.output, HasSubstr("Rank 0 sends to 0 1 2 3 4 5 6 7 8"));
   EXPECT_THAT(ran.output, HasSubstr("ring: NCCL 2.30 takes 2 channels, 44 GB/s together"));
 }
 

@@ -41,10 +41,10 @@ int Run(const ShowRequest& request) {
   }
   if (!view.ok()) return Fail("plan", view.error());
   for (const std::string& missing : view->missing) Tell("plan", missing);
-  if (view->nodes.size() > 1)
-    Tell("plan",
-         fmt::format("the GPUs of a host do not all reach each other: it counts as {} nodes",
-                     view->nodes.size()));
+  for (const HostKind& kind : view->kinds)
+    if (kind.node_count > 1)
+      Tell("plan", fmt::format("the GPUs of {} do not all reach each other: it counts as {} nodes",
+                               kind.title, kind.node_count));
   fmt::print("{}", request.json ? PlanJson(*view) : PlanText(*view));
   return 0;
 }

@@ -89,6 +89,21 @@ std::string ChannelText(const NodeView& node, const plan::LocalChannel& channel)
   return text;
 }
 
+/// Which part of which hosts a node is.
+std::string NodeTitle(const PlanView& view, std::size_t number) {
+  for (const HostKind& kind : view.kinds) {
+    if (number >= kind.first_node + kind.node_count) continue;
+    const std::string of =
+        view.kinds.size() == 1
+            ? std::string("each host")
+            : fmt::format("{} host{} like {}", kind.hosts, kind.hosts == 1 ? "" : "s", kind.title);
+    const std::size_t gpus = view.nodes[number].gpus.size();
+    if (kind.node_count == 1) return fmt::format("\n{}, {} GPUs each\n", of, gpus);
+    return fmt::format("\nnode {} of {}, {} GPUs\n", number - kind.first_node, of, gpus);
+  }
+  return "";
+}
+
 std::string PlanText(const PlanView& view) {
   const plan::ChannelPlan& plan = view.joined.plan;
   std::string text =
@@ -96,8 +111,7 @@ std::string PlanText(const PlanView& view) {
                   view.hosts == 1 ? "" : "s", plan.node_count(), plan.node_count() == 1 ? "" : "s",
                   view.ranks(), NameOf(view.policy));
   for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    if (view.nodes.size() > 1)
-      text += fmt::format("\nnode {} of each host, {} GPUs\n", i, view.nodes[i].gpus.size());
+    if (view.nodes.size() > 1) text += NodeTitle(view, i);
     for (const PatternGraph& graph : view.classes[i].plan.graphs)
       if (std::string one = GraphText(view.nodes[i], graph); !one.empty()) text += "\n" + one;
     text += fmt::format("\nplanned in {:.2f} ms\n", Milliseconds(view.nodes[i].search_time));
@@ -118,11 +132,18 @@ std::string PlanJson(const PlanView& view) {
                {"nNodes", view.joined.plan.node_count()},
                {"policy", NameOf(view.policy)}};
   std::size_t gpus = 0;
-  for (const NodeView& one : view.nodes) gpus += one.gpus.size();
+  for (std::size_t i = 0; i < view.kinds.front().node_count; ++i) gpus += view.nodes[i].gpus.size();
   json["gpus"] = gpus;
   json["ring"] = GraphJson(node, plan.of(GraphId::kRing));
   json["tree"] = GraphJson(node, plan.of(GraphId::kTree));
   json["nvls"] = GraphJson(node, plan.of(GraphId::kNvls));
+  for (std::size_t i = 1; i < view.nodes.size(); ++i) {
+    const HostPlan& other = view.classes[i].plan;
+    json["otherNodes"].push_back({{"gpus", view.nodes[i].gpus.size()},
+                                  {"ring", GraphJson(view.nodes[i], other.of(GraphId::kRing))},
+                                  {"tree", GraphJson(view.nodes[i], other.of(GraphId::kTree))},
+                                  {"nvls", GraphJson(view.nodes[i], other.of(GraphId::kNvls))}});
+  }
   json["finalChannels"] = view.joined.plan.channel_count();
   json["plan_ms"] = Milliseconds(node.search_time);
   json["join_ms"] = Milliseconds(view.join_time);

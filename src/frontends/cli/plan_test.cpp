@@ -80,5 +80,26 @@ TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
   EXPECT_EQ(RunPlan({"plan", machine, "--policy", "worst"}).status, kExitUsage);
 }
 
+TEST(PlanTest, HostsOfSeveralKinds) {
+  const std::string a100 = Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml");
+  const std::string mesh = Fixture("topologies/nvidia/perlmutter_a100_nid001056.topo.xml");
+  const TopoRun ran = RunPlan({"plan", a100, "--hosts", "2", "--and", mesh + "*3"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("5 hosts, 5 nodes, 28 ranks, policy best"));
+  EXPECT_THAT(ran.output, HasSubstr("3 hosts like " + mesh + ", 4 GPUs each"));
+  EXPECT_THAT(ran.output, HasSubstr("all get"));  // the weaker hosts decide
+  const TopoRun explained = RunPlan({"explain", "--topo", a100, "--and", mesh});
+  ASSERT_EQ(explained.status, 0) << explained.errors;
+  EXPECT_THAT(explained.output, HasSubstr("2 kinds of hosts"));
+  EXPECT_NE(RunPlan({"plan", a100, "--and", mesh + "*none"}).status, 0);
+  EXPECT_NE(RunPlan({"plan", a100, "--and", "no/such.xml"}).status, 0);
+}
+
+TEST(PlanTest, AnUnknownPolicyIsNamedWithThoseThereAre) {
+  const TopoRun ran = RunPlan({"plan", "--policy", "worst"});
+  EXPECT_EQ(ran.status, kExitUsage);
+  EXPECT_THAT(ran.errors, HasSubstr("'worst' is neither best nor compat"));
+}
+
 }  // namespace
 }  // namespace ringlet::cli

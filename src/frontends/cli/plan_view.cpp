@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 
 #include "base/settings.hpp"
@@ -50,14 +51,19 @@ class Viewer {
     RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment_));
     RINGLET_TRY_ASSIGN(const plan::ChannelLimits limits, plan::ReadLimits(settings));
     RINGLET_TRY_ASSIGN(options_, topology::ReadPathOptions(settings));
-    RINGLET_TRY_ASSIGN(const PathView whole, FindPathView(request_.machine, environment_));
     options_.as_wired = request_.machine.as_wired;
     if (request_.machine.apart) options_.peer_access = [](Rank, Rank) { return false; };
-    view_.title = whole.title;
-    view_.missing = whole.missing;
-    view_.hosts = request_.hosts;
     view_.policy = request_.policy;
-    RINGLET_TRY(Split(whole));
+    view_.hosts = 0;
+    RINGLET_TRY(Add(request_.machine, request_.hosts));
+    for (const std::string& words : request_.others) {
+      RINGLET_TRY_ASSIGN(const Other other, ReadOther(words));
+      PathRequest machine = request_.machine;
+      machine.source = {.file = other.file, .root = {}, .synthetic = {}};
+      RINGLET_TRY(Add(machine, other.hosts));
+    }
+    for (const HostKind& kind : view_.kinds)
+      view_.title += (view_.title.empty() ? "" : " and ") + kind.title;
     for (NodeView& node : view_.nodes) RINGLET_TRY(Plan(node));
     RINGLET_TRY(Dump());
     const Instant start = os::Now();
@@ -67,13 +73,43 @@ class Viewer {
   }
 
  private:
+  struct Other {
+    std::string file;
+    std::uint32_t hosts = 1;
+  };
+
+  /// "FILE" or "FILE*3".
+  static Result<Other> ReadOther(const std::string& words) {
+    const std::size_t star = words.rfind('*');
+    if (star == std::string::npos) return Other{words, 1};
+    std::uint32_t hosts = 0;
+    const char* const end = words.data() + words.size();
+    const auto [rest, error] = std::from_chars(words.data() + star + 1, end, hosts);
+    if (error != std::errc() || rest != end || hosts == 0 || hosts > kPlannedHostsMax)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("--and {}: after * comes how many such hosts there are, 1 to {}",
+                               words, kPlannedHostsMax)};
+    return Other{words.substr(0, star), hosts};
+  }
+
+  Status Add(const PathRequest& machine, std::uint32_t hosts) {
+    RINGLET_TRY_ASSIGN(const PathView whole, FindPathView(machine, environment_));
+    HostKind kind{whole.title, hosts, view_.nodes.size(), 0};
+    view_.missing.insert(view_.missing.end(), whole.missing.begin(), whole.missing.end());
+    RINGLET_TRY(Split(whole));
+    kind.node_count = view_.nodes.size() - kind.first_node;
+    view_.hosts += hosts;
+    view_.kinds.push_back(std::move(kind));
+    return Ok();
+  }
+
   // What GPUs reach each other in without the network is a node of its own.
   Status Split(const PathView& whole) {
     const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
     if (gpus.empty())
       return Error{Code::kInvalidArgument,
                    fmt::format("{} has no GPUs to plan for; --ranks plans for ranks in host memory",
-                               view_.title)};
+                               whole.title)};
     const std::vector<std::uint32_t> domains = topology::DomainsOf(whole.paths);
     for (std::uint32_t i = 0; i < gpus.size(); ++i) {
       if (domains[i] != i) continue;
@@ -95,7 +131,7 @@ class Viewer {
   Status Plan(NodeView& node) {
     plan::SearchOptions options;
     options.policy = request_.policy;
-    options.beyond = request_.hosts > 1 || view_.nodes.size() > 1;
+    options.beyond = view_.hosts > 1 || view_.nodes.size() > 1;
     options.net_policy = options_.net_policy;
     plan::NodeClass planned{.plan = {},
                             .locals = LocalsOf(node.paths),
@@ -116,8 +152,9 @@ class Viewer {
 
   Result<plan::HostPlan> Read(const std::string& file, const NodeView& node) const {
     if (view_.nodes.size() > 1)
-      return Error{Code::kInvalidArgument, fmt::format("{} is for one node, but this host is {}",
-                                                       file, view_.nodes.size())};
+      return Error{
+          Code::kInvalidArgument,
+          fmt::format("{} is for one kind of node, but here are {}", file, view_.nodes.size())};
     RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(file, topology::kXmlBytesMax));
     return plan::ReadGraphs(text, file, plan::NamesOf(node.paths));
   }
@@ -136,14 +173,21 @@ class Viewer {
 
   // Host after host; nodes of one kind in one block where there is one a host.
   std::vector<plan::NodeBlock> Blocks() const {
-    if (view_.classes.size() == 1) return {{0, request_.hosts, Rank{0}}};
     std::vector<plan::NodeBlock> blocks;
     std::uint32_t rank = 0;
-    for (std::uint32_t host = 0; host < request_.hosts; ++host)
-      for (std::uint32_t i = 0; i < view_.classes.size(); ++i) {
-        blocks.push_back({i, 1, Rank{rank}});
-        rank += view_.classes[i].plan.devices;
+    for (const HostKind& kind : view_.kinds) {
+      const auto first = static_cast<std::uint32_t>(kind.first_node);
+      if (kind.node_count == 1) {
+        blocks.push_back({first, kind.hosts, Rank{rank}});
+        rank += kind.hosts * view_.classes[first].plan.devices;
+        continue;
       }
+      for (std::uint32_t host = 0; host < kind.hosts; ++host)
+        for (std::uint32_t i = first; i < first + kind.node_count; ++i) {
+          blocks.push_back({i, 1, Rank{rank}});
+          rank += view_.classes[i].plan.devices;
+        }
+    }
     return blocks;
   }
 
@@ -161,6 +205,8 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
   command.add_option("--hosts", request.hosts, "How many such hosts there are")
       ->check(CLI::Range(1u, kPlannedHostsMax))
       ->capture_default_str();
+  command.add_option("--and", request.others,
+                     "Hosts of another kind: FILE, or FILE*3 for three of them; may be repeated");
   command
       .add_option_function<std::string>(
           "--policy",

@@ -17,6 +17,7 @@ namespace ringlet::cli {
 struct PlanRequest {
   PathRequest machine;
   std::uint32_t hosts = 1;
+  std::vector<std::string> others;  ///< hosts of other kinds: "FILE", or "FILE*3" for three
   plan::Policy policy = plan::Policy::kBest;
   std::string graph_file;  ///< empty: NCCL_GRAPH_FILE, else the search
   std::string graph_dump;  ///< empty: NCCL_GRAPH_DUMP_FILE, else none is written
@@ -24,8 +25,8 @@ struct PlanRequest {
 
 inline constexpr std::uint32_t kPlannedHostsMax = 1'000'000;
 
-/// The source, --hosts, --policy, --graph-file and --dump-graph, and those of AddPathRequest.
-/// \param request  outlives the parsing
+/// The source, --hosts, --and, --policy, --graph-file and --dump-graph, and those of
+/// AddPathRequest. \param request  outlives the parsing
 void AddPlanRequest(CLI::App& command, PlanRequest& request);
 
 /// One node of a host: what GPUs reach each other in without the network.
@@ -37,12 +38,20 @@ struct NodeView {
   std::chrono::nanoseconds search_time{0};
 };
 
+/// Hosts that are alike. Ranks go through kinds in order, and through hosts of each.
+struct HostKind {
+  std::string title;
+  std::uint32_t hosts = 1;
+  std::size_t first_node = 0, node_count = 0;  ///< in PlanView::nodes
+};
+
 struct PlanView {
   std::string title;
   std::vector<std::string> missing;  ///< what discovery looked for in vain; hints
-  std::uint32_t hosts = 1;
+  std::uint32_t hosts = 1;           ///< of all kinds
   plan::Policy policy = plan::Policy::kBest;
-  std::vector<NodeView> nodes;           ///< those of one host
+  std::vector<HostKind> kinds;
+  std::vector<NodeView> nodes;           ///< those of one host of each kind
   std::vector<plan::NodeClass> classes;  ///< one for each of `nodes`
   plan::Joined joined;
   std::chrono::nanoseconds join_time{0};

@@ -22,13 +22,13 @@ enum class Pricing : std::uint8_t {
 };
 inline constexpr Pricing kPricings[] = {Pricing::kScarce, Pricing::kScarcer, Pricing::kEven};
 
-class SwitchSearch {
+class DirectSearch {
  public:
   /// All outlive this.
-  SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond);
+  DirectSearch(WayTable& table, const NetChoice& nets, bool beyond);
 
   /// Whether an NVSwitch joins all devices: then nothing else need be searched.
-  bool applies() const { return applies_; }
+  bool any_order() const { return any_order_; }
   /// Whether it can lay rings and trees in this system at all.
   bool lays() const { return lays_; }
 
@@ -77,7 +77,7 @@ class SwitchSearch {
   WayTable& table_;
   const NetChoice& nets_;
   const bool beyond_;
-  bool applies_ = false;
+  bool any_order_ = false;
   bool lays_ = false;
   Residual residual_;
   std::vector<std::int64_t> price_;  // of 1 MB/s, by link: the dearer, the less is left
@@ -93,7 +93,7 @@ class SwitchSearch {
   std::vector<LocalChannel> channels_;
 };
 
-/// Trial::cross_nic, as SwitchSearch understands it.
+/// Trial::cross_nic, as DirectSearch understands it.
 inline constexpr std::uint8_t kCrossNicSame = 0;
 inline constexpr std::uint8_t kCrossNicAny = 1;
 inline constexpr std::uint8_t kCrossNicPairs = 2;

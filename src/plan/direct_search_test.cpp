@@ -1,4 +1,4 @@
-#include "plan/switch_search.hpp"
+#include "plan/direct_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,18 +17,19 @@ struct Laid {
 };
 
 Laid Lay(std::string_view words, bool beyond, Pattern pattern, std::uint32_t channels,
-         std::uint32_t mb_per_s) {
+         std::uint32_t mb_per_s, std::uint8_t cross_nic = kCrossNicSame) {
   const MachineForTest machine(words);
   WayTable table(machine.paths());
   const SearchOptions options;
   const NetChoice nets(table, options);
-  SwitchSearch search(table, nets, beyond);
+  DirectSearch search(table, nets, beyond);
   Laid laid;
-  laid.applies = search.applies();
-  if (!laid.applies) return laid;
+  laid.applies = search.any_order();
+  if (!search.lays()) return laid;
   Trial trial;
   trial.pattern = pattern;
   trial.intra_mb_per_s = trial.inter_mb_per_s = mb_per_s;
+  trial.cross_nic = cross_nic;
   trial.min_channels = trial.max_channels = channels;
   laid.outcome = search.Lay(trial, Pricing::kScarce, laid.graph);
   return laid;
@@ -36,12 +37,12 @@ Laid Lay(std::string_view words, bool beyond, Pattern pattern, std::uint32_t cha
 
 constexpr std::string_view kEight = "2x(numa: 2x(switch: 2 gpu h100-sxm5 switch, 1 nic 400g))";
 
-TEST(SwitchSearchTest, AppliesWhereASwitchJoinsAllDevices) {
+TEST(DirectSearchTest, AppliesWhereASwitchJoinsAllDevices) {
   EXPECT_FALSE(Lay("(switch: 4 gpu)", false, Pattern::kRing, 1, 1).applies);
   EXPECT_TRUE(Lay(kEight, false, Pattern::kRing, 1, 1).applies);
 }
 
-TEST(SwitchSearchTest, ChainsEndAtEachDeviceInTurn) {
+TEST(DirectSearchTest, ChainsEndAtEachDeviceInTurn) {
   const Laid laid = Lay(kEight, false, Pattern::kBalancedTree, 8, 370'800 / 7);
   ASSERT_TRUE(laid.outcome.perfect);
   std::set<std::uint32_t> ends;
@@ -50,7 +51,7 @@ TEST(SwitchSearchTest, ChainsEndAtEachDeviceInTurn) {
   EXPECT_FALSE(Lay(kEight, false, Pattern::kBalancedTree, 8, 370'800 / 7 + 1).outcome.perfect);
 }
 
-TEST(SwitchSearchTest, RingsUseEveryNicAndLeaveByTheOneTheyCameIn) {
+TEST(DirectSearchTest, RingsUseEveryNicAndLeaveByTheOneTheyCameIn) {
   const Laid laid = Lay(kEight, true, Pattern::kRing, 4, 40'000);
   ASSERT_TRUE(laid.outcome.perfect);
   std::set<std::uint32_t> nets;
@@ -64,14 +65,37 @@ TEST(SwitchSearchTest, RingsUseEveryNicAndLeaveByTheOneTheyCameIn) {
   EXPECT_EQ(nets.size(), 4u);
 }
 
-TEST(SwitchSearchTest, NamesTheLinkThatIsFull) {
+TEST(DirectSearchTest, NamesTheLinkThatIsFull) {
   const Laid laid = Lay(kEight, true, Pattern::kRing, 5, 40'000);
   EXPECT_FALSE(laid.outcome.perfect);
   EXPECT_EQ(laid.outcome.channels, 4u);
   EXPECT_TRUE(laid.graph.channels.empty());
 }
 
-TEST(SwitchSearchTest, HalfOfABalancedTreeLeavesFromTheSecondDevice) {
+TEST(DirectSearchTest, OfAPairOfChannelsTheSecondGoesTheOtherWay) {
+  const Laid laid =
+      Lay("2x(numa: (switch: 2 gpu, 1 nic 100g))", true, Pattern::kRing, 2, 5'000, kCrossNicPairs);
+  ASSERT_TRUE(laid.outcome.perfect);
+  EXPECT_EQ(laid.graph.channels[0].entry, laid.graph.channels[1].exit);
+  EXPECT_EQ(laid.graph.channels[0].exit, laid.graph.channels[1].entry);
+}
+
+TEST(DirectSearchTest, ChannelsAreWidenedAsFarAsTheirLinksGo) {
+  const MachineForTest machine("(switch: 4 gpu)");
+  WayTable table(machine.paths());
+  const SearchOptions options;
+  const NetChoice nets(table, options);
+  DirectSearch search(table, nets, false);
+  PatternGraph graph;
+  graph.channels = {{{0, 1, 2, 3}}, {{0, 1, 2, 3}}};
+  graph.intra = graph.inter = {1'000};
+  EXPECT_EQ(search.WidthOf(graph, 100'000), 12'000u);
+  EXPECT_EQ(search.WidthOf(graph, 9'000), 9'000u);
+  graph.intra = graph.inter = {13'000};
+  EXPECT_EQ(search.WidthOf(graph, 100'000), 13'000u) << "never less than there is";
+}
+
+TEST(DirectSearchTest, HalfOfABalancedTreeLeavesFromTheSecondDevice) {
   const Laid laid = Lay(kEight, true, Pattern::kBalancedTree, 4, 30'000);
   ASSERT_TRUE(laid.outcome.perfect);
   for (const LocalChannel& channel : laid.graph.channels) {

@@ -1,4 +1,4 @@
-#include "plan/switch_search.hpp"
+#include "plan/direct_search.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -24,17 +24,17 @@ EndIndex NetEnd(std::uint32_t net) {
 
 }  // namespace
 
-SwitchSearch::SwitchSearch(WayTable& table, const NetChoice& nets, bool beyond)
+DirectSearch::DirectSearch(WayTable& table, const NetChoice& nets, bool beyond)
     : table_(table), nets_(nets), beyond_(beyond), residual_(table) {
   const std::uint32_t devices = table.device_count();
   lays_ = devices > 1 && (!beyond || table.net_count() > 0);
-  applies_ = lays_ && table.switches().size() == 1 && devices > 2;
-  for (std::uint32_t a = 0; applies_ && a < devices; ++a)
-    for (std::uint32_t b = 0; applies_ && b < devices; ++b)
-      applies_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
+  any_order_ = lays_ && table.switches().size() == 1 && devices > 2;
+  for (std::uint32_t a = 0; any_order_ && a < devices; ++a)
+    for (std::uint32_t b = 0; any_order_ && b < devices; ++b)
+      any_order_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
 }
 
-TrialOutcome SwitchSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph& found) {
+TrialOutcome DirectSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph& found) {
   trial_ = trial;
   pricing_ = pricing;
   outcome_ = {};
@@ -51,7 +51,7 @@ TrialOutcome SwitchSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph
 }
 
 /// Nothing is laid.
-void SwitchSearch::Clear() {
+void DirectSearch::Clear() {
   residual_.Reset();
   price_.resize(table_.link_count());
   for (std::uint32_t link = 0; link < price_.size(); ++link) price_[link] = PriceOf(link);
@@ -63,7 +63,7 @@ void SwitchSearch::Clear() {
   channels_.clear();
 }
 
-bool SwitchSearch::LayChannel() {
+bool DirectSearch::LayChannel() {
   channel_ = {};
   if (beyond_) return LayByNics();
   // Chains end at another device each time.
@@ -74,8 +74,8 @@ bool SwitchSearch::LayChannel() {
 
 /// All devices from `first` on in the order of numbers; `other` is the last one of a ring, the
 /// second of a tree.
-bool SwitchSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
-  if (!applies_) return LayAlong(first, other);
+bool DirectSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
+  if (!any_order_) return LayAlong(first, other);
   const std::uint32_t devices = table_.device_count();
   const bool ring = trial_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
@@ -95,7 +95,7 @@ bool SwitchSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> oth
 }
 
 /// As LayFrom, but next comes the device that costs least.
-bool SwitchSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> other) {
+bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> other) {
   const std::uint32_t devices = table_.device_count();
   const bool ring = trial_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
@@ -133,13 +133,13 @@ bool SwitchSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> ot
 }
 
 /// Whether the channel takes the NICs of the one before, the other way round.
-bool SwitchSearch::Returns() const {
+bool DirectSearch::Returns() const {
   return trial_.pattern == Pattern::kRing && trial_.cross_nic == kCrossNicPairs &&
          channels_.size() % 2 == 1;
 }
 
 /// By the NIC where that costs least.
-bool SwitchSearch::LayByNics() {
+bool DirectSearch::LayByNics() {
   std::optional<std::uint32_t> best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   const std::size_t before = taken_.size();
@@ -160,7 +160,7 @@ bool SwitchSearch::LayByNics() {
 
 /// The ways between a NIC and the devices next to it, which are put into channel_.
 /// \return what they cost; nothing if there is no room, but some may be taken even then
-std::optional<std::int64_t> SwitchSearch::TakeEnds(std::uint32_t net) {
+std::optional<std::int64_t> DirectSearch::TakeEnds(std::uint32_t net) {
   const std::int64_t whole = trial_.inter_mb_per_s;
   if (in_left_[nets_.PortOf(net)] < whole) return std::nullopt;
   const std::optional<Choice> first = Nearest(net, true, whole, std::nullopt);
@@ -189,7 +189,7 @@ std::optional<std::int64_t> SwitchSearch::TakeEnds(std::uint32_t net) {
 }
 
 /// The device to which, or from which, a NIC's way costs least.
-std::optional<SwitchSearch::Choice> SwitchSearch::Nearest(std::uint32_t net, bool inward,
+std::optional<DirectSearch::Choice> DirectSearch::Nearest(std::uint32_t net, bool inward,
                                                           std::int64_t mb_per_s,
                                                           std::optional<std::uint32_t> not_this) {
   std::optional<Choice> best;
@@ -206,7 +206,7 @@ std::optional<SwitchSearch::Choice> SwitchSearch::Nearest(std::uint32_t net, boo
 }
 
 /// The NIC by which a ring leaves.
-std::optional<SwitchSearch::Choice> SwitchSearch::ExitFor(std::uint32_t entry, std::uint32_t device,
+std::optional<DirectSearch::Choice> DirectSearch::ExitFor(std::uint32_t entry, std::uint32_t device,
                                                           std::int64_t mb_per_s) {
   std::optional<Choice> best;
   for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
@@ -222,7 +222,7 @@ std::optional<SwitchSearch::Choice> SwitchSearch::ExitFor(std::uint32_t entry, s
 }
 
 /// What a way would take of its links, dearer where less is left.
-std::int64_t SwitchSearch::CostOf(const Way& way, std::int64_t mb_per_s) const {
+std::int64_t DirectSearch::CostOf(const Way& way, std::int64_t mb_per_s) const {
   std::int64_t cost = 0;
   for (std::uint32_t i = 0; i < way.count; ++i) {
     const WayStep& step = table_.Steps(way)[i];
@@ -232,7 +232,7 @@ std::int64_t SwitchSearch::CostOf(const Way& way, std::int64_t mb_per_s) const {
   return cost;
 }
 
-bool SwitchSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
+bool DirectSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
   const Way& way = table_.Find(from, to);
   if (const std::optional<std::uint32_t> full = residual_.Take(way, mb_per_s)) {
     outcome_.refusal = Refusal::kLink;
@@ -246,7 +246,7 @@ bool SwitchSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
 }
 
 /// Of 1 MB/s.
-std::int64_t SwitchSearch::PriceOf(std::uint32_t link) const {
+std::int64_t DirectSearch::PriceOf(std::uint32_t link) const {
   const std::int64_t left = residual_.left(link) + 1;
   switch (pricing_) {
     case Pricing::kScarce: return kPriceScale / left;
@@ -257,14 +257,14 @@ std::int64_t SwitchSearch::PriceOf(std::uint32_t link) const {
 }
 
 /// What is left of its links has changed.
-void SwitchSearch::Price(const Way& way) {
+void DirectSearch::Price(const Way& way) {
   for (std::uint32_t i = 0; i < way.count; ++i) {
     const std::uint32_t link = table_.Steps(way)[i].link;
     price_[link] = PriceOf(link);
   }
 }
 
-void SwitchSearch::GiveBack(std::size_t until) {
+void DirectSearch::GiveBack(std::size_t until) {
   while (taken_.size() > until) {
     const Taken& last = taken_.back();
     const Way& way = table_.Find(last.from, last.to);
@@ -274,7 +274,7 @@ void SwitchSearch::GiveBack(std::size_t until) {
   }
 }
 
-std::uint32_t SwitchSearch::WidthOf(const PatternGraph& graph, std::uint32_t most) {
+std::uint32_t DirectSearch::WidthOf(const PatternGraph& graph, std::uint32_t most) {
   trial_.pattern = graph.pattern;
   load_.assign(table_.link_count(), 0);
   in_load_.assign(nets_.port_count(), 0);
@@ -295,7 +295,7 @@ std::uint32_t SwitchSearch::WidthOf(const PatternGraph& graph, std::uint32_t mos
 }
 
 /// What a channel takes of links, in kCostUnits, and of ports.
-void SwitchSearch::AddLoad(const LocalChannel& channel) {
+void DirectSearch::AddLoad(const LocalChannel& channel) {
   ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
     const Way& way = table_.Find(from, to);
     for (std::uint32_t i = 0; i < way.count; ++i) {
@@ -310,7 +310,7 @@ void SwitchSearch::AddLoad(const LocalChannel& channel) {
   if (channel.exit) ++out_load_[nets_.PortOf(*channel.exit)];
 }
 
-bool SwitchSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) {
+bool DirectSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) {
   residual_.Reset();
   for (const LocalChannel& channel : graph.channels) {
     const bool fits = ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
@@ -324,7 +324,7 @@ bool SwitchSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) 
 /// The ways of a channel, until `what` returns false.
 /// \param what  gets both ends, and whether half the bandwidth goes there
 template <typename What>
-bool SwitchSearch::ForEachWay(const LocalChannel& channel, const What& what) const {
+bool DirectSearch::ForEachWay(const LocalChannel& channel, const What& what) const {
   const std::vector<std::uint32_t>& order = channel.devices;
   const bool ring = trial_.pattern == Pattern::kRing;
   const bool several = order.size() > 1;
@@ -340,7 +340,7 @@ bool SwitchSearch::ForEachWay(const LocalChannel& channel, const What& what) con
   return !halves || what(DeviceEnd(order[1]), NetEnd(*channel.exit), true);
 }
 
-void SwitchSearch::Save(PatternGraph& found) const {
+void DirectSearch::Save(PatternGraph& found) const {
   found.pattern = trial_.pattern;
   found.channels = channels_;
   found.intra = {trial_.intra_mb_per_s};
