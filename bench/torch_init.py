@@ -2,13 +2,13 @@
 
     python bench/torch_init.py [--processes 2,8,16,32]
 
-All processes are forked from one that has torch, begin together, and meet through a TCPStore. The time
-is the slowest rank's; medians of the runs.
+All processes are forked from one that has torch and holds the store's server, and begin together when
+all are connected to it: a connection that is not answered at once is tried again after seconds, whatever
+the backend. The time is the slowest rank's; medians of the runs.
 """
 
 import argparse
 import multiprocessing
-import socket
 import statistics
 import time
 
@@ -22,11 +22,10 @@ ringlet.Options  # the extension is loaded before the forks, as Gloo is
 
 def member(backend, rank, size, port, barrier, times):
     torch.set_num_threads(1)
+    store = dist.TCPStore("127.0.0.1", port, wait_for_workers=False)
     barrier.wait()
     begin = time.perf_counter()
-    dist.init_process_group(
-        backend, init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size
-    )
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size)
     one = torch.ones(1)
     dist.all_reduce(one)
     times[rank] = time.perf_counter() - begin
@@ -37,12 +36,10 @@ def member(backend, rank, size, port, barrier, times):
 
 def run(backend, size):
     context = multiprocessing.get_context("fork")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     barrier, times = context.Barrier(size), context.Array("d", size)
     members = [
-        context.Process(target=member, args=(backend, rank, size, port, barrier, times))
+        context.Process(target=member, args=(backend, rank, size, server.port, barrier, times))
         for rank in range(size)
     ]
     for process in members:
