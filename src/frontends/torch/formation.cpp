@@ -31,7 +31,7 @@ Error Aborted(const std::string& key) {
 
 std::chrono::microseconds Patience::Next() {
   const auto now = next_;
-  next_ = std::min(next_ * 3 / 2, kLongestPause);
+  next_ = std::min(next_ * 6 / 5, kLongestPause);
   return now;
 }
 

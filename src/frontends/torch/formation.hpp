@@ -51,7 +51,7 @@ class Patience {
   std::chrono::microseconds Next();
 
  private:
-  std::chrono::microseconds next_{100};
+  std::chrono::microseconds next_{50};
 };
 
 }  // namespace ringlet::torch_api
