@@ -8,6 +8,7 @@ Time is rank 0's, of a call that is waited for, with a barrier-like all-reduce b
 import argparse
 import statistics
 import time
+import warnings
 
 import torch
 import torch.distributed as dist
@@ -40,6 +41,14 @@ def measure(call, seconds, group):
     return statistics.median(times)
 
 
+def sizes(largest):
+    bytes_ = 8
+    while bytes_ < largest:
+        yield bytes_
+        bytes_ *= 8
+    yield largest
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=64 << 20)
@@ -47,13 +56,13 @@ def main():
     parser.add_argument("--series", type=int, default=3)
     options = parser.parse_args()
     torch.set_num_threads(1)
+    warnings.simplefilter("ignore", FutureWarning)  # the old names are those of all versions
     dist.init_process_group("gloo")
     size = dist.get_world_size()
     groups = {"ringlet": dist.new_group(backend="ringlet"), "gloo": dist.group.WORLD}
     if dist.get_rank() == 0:
         print(f"{size} processes; us a call, ringlet / gloo")
-    bytes_ = 8
-    while bytes_ <= options.largest:
+    for bytes_ in sizes(options.largest):
         cells = []
         for name in calls(2, size, None):
             times = {backend: [] for backend in groups}
@@ -62,10 +71,9 @@ def main():
                     call = calls(bytes_ // 4, size, group)[name]
                     times[backend].append(measure(call, options.seconds, group))
             ours, theirs = (statistics.median(times[b]) * 1e6 for b in ("ringlet", "gloo"))
-            cells.append(f"{name} {ours:.0f}/{theirs:.0f}")
+            cells.append(f"{name} {ours:.1f}/{theirs:.0f}")
         if dist.get_rank() == 0:
             print(f"{bytes_:>9}  " + "  ".join(cells), flush=True)
-        bytes_ *= 8 if bytes_ < 64 << 10 else 32
     dist.destroy_process_group()
 
 
