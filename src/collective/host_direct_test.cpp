@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <thread>
 
 #include "base/prng.hpp"
 #include "collective/host_engine.hpp"
@@ -223,24 +222,6 @@ TEST(HostDirect, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
       ASSERT_FALSE(host.engine(rank).Advance().value());
   EXPECT_EQ(host.engine(1).Awaits(), Rank{0});
   for (int i = 0; i < 4000; ++i) ASSERT_EQ(calls[0].output[i], std::byte{7});
-}
-
-TEST(NearBuffers, CloseWaitsForThoseWithin) {
-  NearBuffers buffers(2);
-  buffers.Open(0, {});
-  std::atomic<bool> inside{false}, left{false};
-  std::thread visitor([&] {
-    const NearBuffers::Visit visit(buffers, {0});
-    EXPECT_TRUE(visit.granted());
-    inside = true;
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
-    left = true;
-  });
-  while (!inside) std::this_thread::yield();
-  buffers.Close(0);
-  EXPECT_TRUE(left);
-  visitor.join();
-  EXPECT_FALSE(NearBuffers::Visit(buffers, {0}).granted());
 }
 
 }  // namespace
