@@ -35,9 +35,9 @@ struct HostTuning {
   std::size_t one_shot_bytes_max = 16 << 10;
   /// From this much output on it is written past the caches: more than they hold.
   std::size_t stream_bytes_min = 6 << 20;
-  /// From this much that a rank lays out on, memory that all can reach is not laid out at all;
-  /// more than one_shot_bytes_max.
-  std::size_t direct_bytes_min = 64 << 10;
+  /// From this much that a rank lays out on, what is not one-shot is not laid out at all where all
+  /// can reach the memory itself.
+  std::size_t direct_bytes_min = 16 << 10;
 };
 
 /// One operation after the other, each of which is driven as an Operation from Start on.
