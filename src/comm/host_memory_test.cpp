@@ -330,6 +330,27 @@ TEST(HostMemory, AbortGivesTheBuffersOfThreadsBack) {
     });
 }
 
+TEST(HostRun, ItsEndGivesTheBuffersBack) {
+  const auto arena = transport::Arena::Create({.ranks = 2}).value();
+  const auto near = std::make_shared<collective::NearBuffers>(2);
+  const auto shared = std::make_shared<transport::SharedBuffers>();
+  shared->Publish(arena, 0);
+  collective::HostEngine engine(arena, 0, {}, {},
+                                {.shared = shared, .near = near, .is_near = {true, true}});
+  Bytes data(400'000);
+  engine.Start({.operation = collective::CallKind::kAllReduce,
+                .type = DataType::kFloat32,
+                .count = 100'000,
+                .input = data.data(),
+                .output = data.data()});
+  {
+    HostRun run(engine);
+    ASSERT_FALSE(run.Advance().value());
+    EXPECT_TRUE(collective::NearBuffers::Visit(*near, {0}).granted());
+  }
+  EXPECT_FALSE(collective::NearBuffers::Visit(*near, {0}).granted());
+}
+
 // No memory to be had: files may not grow.
 TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
   rlimit before{};
