@@ -6,6 +6,7 @@
 // batches; prints "BYTES MICROSECONDS", the median over batches of the time per operation on rank
 // 0. Elements are floats; BYTES is what one rank contributes (all_reduce, broadcast, all_gather) or
 // gets (reduce_scatter) or gives another one (all_to_all). Results are checked once for each size.
+// With REGISTERED=1 in the environment the buffers are registered, with 2 the output is the input.
 #include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -80,17 +81,35 @@ int RunRank(const Bench& bench) {
   auto patience = ringlet::collective::Patience::For(bench.ranks, cores);
   patience.looks = static_cast<std::uint32_t>(FromEnvironment("LOOKS", patience.looks));
   patience.yields = static_cast<std::uint32_t>(FromEnvironment("YIELDS", patience.yields));
-  HostEngine engine(bench.arena, bench.self, patience, tuning);
+  tuning.direct_bytes_min = FromEnvironment("DIRECT", tuning.direct_bytes_min);
+  const std::size_t registered = FromEnvironment("REGISTERED", 0);
+  const ringlet::collective::HostReach reach{
+      .shared = std::make_shared<ringlet::transport::SharedBuffers>(),
+      .near = std::make_shared<ringlet::collective::NearBuffers>(bench.ranks),
+      .is_near = std::vector<bool>(bench.ranks, false)};
+  reach.shared->Publish(bench.arena, bench.self);
+  HostEngine engine(bench.arena, bench.self, patience, tuning, reach);
   bench.arena->PrefaultPosts(bench.self);
   for (const std::size_t bytes : bench.sizes) {
     HostCall call{
         .operation = bench.operation, .type = ringlet::DataType::kFloat32, .count = bytes / 4};
     if (call.operation == CallKind::kBarrier) call.count = 0;
     const auto sizes = SizesOf(call, bench.self, bench.ranks);
-    std::vector<float> input(sizes.input / 4 + 1, 1.0f + static_cast<float>(bench.self));
-    std::vector<float> output(sizes.output / 4 + 1);
-    call.input = reinterpret_cast<const std::byte*>(input.data());
-    call.output = reinterpret_cast<std::byte*>(output.data());
+    std::vector<float> unregistered((sizes.input + sizes.output) / 4 + 1);
+    float* input = unregistered.data();
+    std::shared_ptr<const ringlet::os::Shm> memory;
+    std::uint64_t handle = 0;
+    if (registered > 0) {
+      auto shm = ringlet::os::Shm::Create(sizes.input + sizes.output + 4);
+      if (!shm.ok() || !shm->Fill().ok()) return 1;
+      memory = std::make_shared<ringlet::os::Shm>(std::move(shm).value());
+      handle = reach.shared->Register(memory->bytes(), memory).value();
+      input = reinterpret_cast<float*>(memory->bytes().data());
+    }
+    float* const output = registered == 2 ? input : input + sizes.input / 4;
+    std::fill(input, input + sizes.input / 4, 1.0f + static_cast<float>(bench.self));
+    call.input = reinterpret_cast<const std::byte*>(input);
+    call.output = reinterpret_cast<std::byte*>(output);
     const std::size_t batch = std::clamp<std::size_t>((256 << 10) / (bytes + 64), 1, 200);
     const std::size_t batches = bytes >= (16u << 20) ? 7 : 41;
     std::vector<double> times;
@@ -101,13 +120,14 @@ int RunRank(const Bench& bench) {
       if (b >= 3) times.push_back((NowUs() - begin) / static_cast<double>(batch));
     }
     const auto all = static_cast<float>(bench.ranks * (bench.ranks + 1) / 2);
-    if (bench.operation == CallKind::kAllReduce)
+    if (bench.operation == CallKind::kAllReduce && registered != 2)
       for (std::size_t i = 0; i < bytes / 4; ++i)
         if (output[i] != all) {
           std::fprintf(stderr, "wrong: %zu bytes, element %zu is %g\n", bytes, i,
                        static_cast<double>(output[i]));
           return 1;
         }
+    if (registered > 0 && !reach.shared->Deregister(handle).ok()) return 1;
     std::sort(times.begin(), times.end());
     if (bench.self == 0) std::printf("%zu %.3f\n", bytes, times[times.size() / 2]);
     std::fflush(stdout);

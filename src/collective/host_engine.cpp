@@ -52,7 +52,7 @@ std::uint64_t Mix(std::uint64_t history, std::uint64_t word, std::uint64_t count
 }  // namespace
 
 HostEngine::HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
-                       Patience patience, HostTuning tuning)
+                       Patience patience, HostTuning tuning, HostReach reach)
     : arena_(std::move(arena)),
       self_(self),
       ranks_(arena_->shape().ranks),
@@ -64,6 +64,7 @@ HostEngine::HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t se
   RINGLET_ASSERT(self_ < ranks_ && arena_->shape().stage_bytes >= std::size_t{64} * ranks_);
   tuning_.one_shot_bytes_max =
       std::min<std::size_t>(tuning_.one_shot_bytes_max, arena_->shape().slot_bytes);
+  if (reach.shared) direct_.emplace(arena_, self_, std::move(reach));
 }
 
 void HostEngine::Start(const HostCall& call) {
@@ -77,9 +78,8 @@ void HostEngine::Start(const HostCall& call) {
   put_bytes_ = PieceEach(call.operation) ? ranks_ * BlockBytes(call_) : BlockBytes(call_);
   one_shot_ = put_bytes_ <= tuning_.one_shot_bytes_max;
   meets_ = call.operation == CallKind::kBarrier || call.operation == CallKind::kAllToAllV;
-  shared_ = false;
+  shared_ = offers_ = false;
   if (one_shot_) return;
-  if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
   shared_ = call.operation == CallKind::kAllReduce || call.operation == CallKind::kReduce;
   slicing_ = SlicingOf(call, ranks_, arena_->shape().stage_bytes);
   stream_ = SizesOf(call, self_, ranks_).output * ranks_ >= tuning_.stream_bytes_min;
@@ -94,12 +94,14 @@ Result<bool> HostEngine::Advance() {
     if (!MayPost()) return Wait();
     Post();
     moved_ = true;
-    phase_ = one_shot_ ? Phase::kMeet : Phase::kSlices;
+    phase_ = one_shot_ ? Phase::kMeet : offers_ ? Phase::kDirect : Phase::kSlices;
   }
   bool done = false;
   if (phase_ == Phase::kMeet) {
     RINGLET_TRY_ASSIGN(done, Meet());
     if (done) FinishOneShot();
+  } else if (phase_ == Phase::kDirect) {
+    RINGLET_TRY_ASSIGN(done, AdvanceDirect());
   } else {
     RINGLET_TRY_ASSIGN(done, AdvanceSlices());
   }
@@ -160,9 +162,18 @@ void HostEngine::Post() {
                                                                 : arena_->payload(self_, sequence_);
     std::memcpy(to, call_.input, put_bytes_);
   }
+  if (!one_shot_) Offer(post);
   post.sequence.store(sequence_, std::memory_order_seq_cst);
   RingAll();
   awaited_ = 0;
+}
+
+void HostEngine::Offer(ArenaPost& post) {
+  transport::ArenaPlaces places;
+  if (direct_ && put_bytes_ >= tuning_.direct_bytes_min)
+    places = direct_->Begin(call_, sequence_, stream_);
+  offers_ = places.offered != 0;
+  std::memcpy(post.inline_payload, &places, sizeof places);
 }
 
 void HostEngine::RingAll() const {
@@ -177,7 +188,7 @@ Result<bool> HostEngine::Meet() {
     const std::uint64_t seen =
         arena_->post(awaited_, sequence_).sequence.load(std::memory_order_seq_cst);
     if (seen != sequence_) {
-      const bool needed = meets_ || shared_ || Gives(call_, awaited_, self_);
+      const bool needed = meets_ || shared_ || offers_ || Gives(call_, awaited_, self_);
       if (needed) return false;
       continue;
     }
@@ -228,9 +239,33 @@ void HostEngine::FinishOneShot() {
   }
 }
 
+// ---- on the ranks' own memory -------------------------------------------------------------------
+
+Result<bool> HostEngine::AdvanceDirect() {
+  if (!met_) {
+    RINGLET_TRY_ASSIGN(met_, Meet());
+    if (!met_) return false;
+  }
+  const auto step = direct_->Advance(base_ + 1, awaited_);
+  moved_ = moved_ || step != HostDirect::Step::kWaits;
+  if (step == HostDirect::Step::kRefused) {
+    direct_->End();
+    phase_ = Phase::kSlices;
+  }
+  if (step != HostDirect::Step::kDone) return false;
+  direct_->End();
+  ++base_;  // as if it had been one slice
+  return true;
+}
+
+void HostEngine::Withdraw() {
+  if (direct_) direct_->End();
+}
+
 // ---- slices -------------------------------------------------------------------------------------
 
 Result<bool> HostEngine::AdvanceSlices() {
+  if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
   transport::ArenaProgress& mine = arena_->rank(self_).progress;
   const std::uint64_t slices = slicing_.slices;
   bool again = true;
@@ -440,6 +475,8 @@ std::string HostEngine::WaitingFor() const {
     return fmt::format("{} waits for rank {} to finish operation {}", what, awaited_,
                        sequence_ - 1 - ArenaShape::kSlots);
   if (one_shot_ || !met_) return fmt::format("{} waits for rank {} to call it", what, awaited_);
+  if (phase_ == Phase::kDirect)
+    return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited_);
   return fmt::format("{} waits for rank {}; put {}, reduced {} and got {} of {} slices", what,
                      awaited_, put_, reduced_, got_, slicing_.slices);
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "collective/host_call.hpp"
+#include "collective/host_direct.hpp"
 #include "collective/operation.hpp"
 #include "ringlet/status.hpp"
 #include "transport/shm/arena.hpp"
@@ -34,6 +35,9 @@ struct HostTuning {
   std::size_t one_shot_bytes_max = 16 << 10;
   /// From this much output on it is written past the caches: more than they hold.
   std::size_t stream_bytes_min = 6 << 20;
+  /// From this much that a rank lays out on, what is not one-shot is not laid out at all where all
+  /// can reach the memory itself.
+  std::size_t direct_bytes_min = 16 << 10;
 };
 
 /// One operation after the other, each of which is driven as an Operation from Start on.
@@ -41,8 +45,9 @@ class HostEngine final : public Operation {
  public:
   /// \param arena  has at least 64 bytes of stage for each rank
   /// \param self   below the arena's ranks
+  /// \param reach  of the memory of the others; without its pointers all is laid out
   HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t self, Patience patience = {},
-             HostTuning tuning = {});
+             HostTuning tuning = {}, HostReach reach = {});
 
   /// Begins an operation; the last one is done. Does not block. Allocates nothing.
   /// A count of 0 for those without data.
@@ -61,6 +66,9 @@ class HostEngine final : public Operation {
   /// On the bell of this rank in the arena.
   const WaitingPlace* place() const override { return &place_; }
 
+  /// Takes the buffers of an operation that has not ended back from other threads. It cannot go on.
+  void Withdraw();
+
   /// Lets all ranks of the arena know that this one, which is in no operation, calls no more:
   /// whoever awaits it then fails.
   void Leave();
@@ -71,14 +79,16 @@ class HostEngine final : public Operation {
   std::uint32_t self() const { return self_; }
 
  private:
-  enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kSlices };
+  enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kDirect, kSlices };
 
   bool MayPost();
   void Post();
+  void Offer(transport::ArenaPost& post);
   Result<bool> Wait();
   Result<bool> Meet();
   Status Compare(std::uint32_t peer);
   void FinishOneShot();
+  Result<bool> AdvanceDirect();
   Result<bool> AdvanceSlices();
   bool MayPut();
   bool MayReduce();
@@ -118,6 +128,8 @@ class HostEngine final : public Operation {
   std::uint64_t put_ = 0, reduced_ = 0, got_ = 0;
   std::vector<std::uint64_t> posted_;  // the last post seen of each rank
   std::vector<const std::byte*> sources_;
+  std::optional<HostDirect> direct_;
+  bool offers_ = false;  // its memory, in this operation
   std::optional<Error> error_;
 };
 

@@ -100,6 +100,12 @@ Status Communicator::CompareCalls(const Operation& running, bool given_up) {
   return Ok();
 }
 
+Result<std::uint64_t> Communicator::Register(View memory) {
+  if (const auto failed = failure()) return *failed;
+  if (memory.empty()) return Error{Code::kInvalidArgument, "0 bytes cannot be registered"};
+  return host_.buffers().Register(memory, origin_.process->heap().Find(memory));
+}
+
 Status Communicator::Run(const Work& work) {
   RINGLET_TRY(Validate(work));
   RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));

@@ -70,7 +70,13 @@ Status StatusOf(const Result<T>& result) {
 HostMemory::HostMemory(const Origin& origin, const Census& census)
     : self_(origin.config.rank),
       ranks_(origin.config.size),
-      cores_(origin.process->usable_cores()) {
+      cores_(origin.process->usable_cores()),
+      buffers_(std::make_shared<transport::SharedBuffers>()),
+      reach_{.shared = buffers_,
+             .near = origin.process->NearBuffersOf(origin.credentials.secret, ranks_),
+             .is_near = {}} {
+  const std::uint64_t here = origin.process->process_hash();
+  for (const Card& card : census.cards) reach_.is_near.push_back(card.process_hash == here);
   const bool fits = ranks_ > 1 && ranks_ <= ArenaShape::kRanksMax;
   if (fits && Wanted(origin.process->settings()) && OnOneHost(census)) state_ = State::kUnmade;
 }
@@ -102,8 +108,10 @@ void HostMemory::Take() {
     state_ = State::kNever;
     return;
   }
-  auto engine = std::make_unique<collective::HostEngine>(std::move(made_), self_,
-                                                         collective::Patience::For(ranks_, cores_));
+  buffers_->Publish(made_, self_);
+  auto engine = std::make_unique<collective::HostEngine>(
+      std::move(made_), self_, collective::Patience::For(ranks_, cores_), collective::HostTuning{},
+      std::move(reach_));
   const std::lock_guard lock(mutex_);
   engine_ = std::move(engine);
   state_ = State::kHere;

@@ -33,6 +33,9 @@ class HostMemory {
   /// With kHere. The rank's thread's.
   collective::HostEngine& engine() { return *engine_; }
 
+  /// Where this rank's registered memory is, whatever the state. Any thread.
+  transport::SharedBuffers& buffers() { return *buffers_; }
+
   /// Makes the arena and hands it to all, or finds out together that it cannot be. Blocks; called
   /// by all ranks, on a thread of its own. Rank 0 warns when it cannot be. Errors  those of the
   /// control network: the communicator has failed
@@ -52,6 +55,8 @@ class HostMemory {
   std::uint32_t self_ = 0, ranks_ = 0, cores_ = 1;
   std::shared_ptr<transport::Arena> made_;  // by Make, for Take
   std::mutex mutex_;                        // of the pointer `engine_`, which is written once
+  std::shared_ptr<transport::SharedBuffers> buffers_;
+  collective::HostReach reach_;  // for the engine
   std::unique_ptr<collective::HostEngine> engine_;
 };
 
@@ -59,6 +64,8 @@ class HostMemory {
 class HostRun final : public collective::Operation {
  public:
   explicit HostRun(collective::HostEngine& engine) : engine_(engine) {}
+  /// The buffers are the caller's again, also when the operation has not come to its end.
+  ~HostRun() override { engine_.Withdraw(); }
   Result<bool> Advance() override { return engine_.Advance(); }
   bool moved() const override { return engine_.moved(); }
   std::string WaitingFor() const override { return engine_.WaitingFor(); }

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include "comm/family.hpp"
 #include "comm/group.hpp"
@@ -213,6 +215,140 @@ TEST(HostMemory, KeepsNoDescriptorAndLeavesNoMemory) {
     }
     ASSERT_TRUE((*formed)->control().Barrier().ok());
   });
+}
+
+// ---- registered memory --------------------------------------------------------------------------
+
+/// Memory of a process's heap, freed at the end.
+class Owned {
+ public:
+  Owned(Process& process, std::size_t floats)
+      : process_(process), at_(process.heap().Allocate(floats * 4).value()), floats_(floats) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    const Status freed = process_.heap().Free(at_);
+    EXPECT_TRUE(freed.ok()) << freed.error().message;
+  }
+  std::span<float> floats() { return {reinterpret_cast<float*>(at_), floats_}; }
+  std::span<std::byte> bytes() { return {at_, floats_ * 4}; }
+
+ private:
+  Process& process_;
+  std::byte* at_;
+  std::size_t floats_;
+};
+
+std::size_t MappedMemory() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:ringlet") != std::string::npos) ++count;
+  return count;
+}
+
+/// In place in registered memory of this rank. Gives the first error.
+Status SumInPlace(Communicator& mine, Owned& memory) {
+  const std::uint32_t size = mine.identity().size;
+  std::ranges::fill(memory.floats(), static_cast<float>(Index(mine.identity().rank) + 1));
+  RINGLET_TRY(mine.AllReduce(
+      {.input = memory.bytes(), .output = memory.bytes(), .count = memory.floats().size()}));
+  const auto right = static_cast<float>(size * (size + 1) / 2);
+  if (std::ranges::count(memory.floats(), right) == std::ssize(memory.floats())) return Ok();
+  return Error{Code::kProtocol, "a wrong sum"};
+}
+
+constexpr std::size_t kManyFloats = 300'000;
+
+// Each rank has a process of its own here, so that pointers are of no use to the others.
+TEST(HostMemory, RegisteredMemoryIsMappedByPeersAndGivenBack) {
+  const std::size_t before = MappedMemory();
+  std::vector<std::shared_ptr<Process>> processes;
+  for (int i = 0; i < 3; ++i) processes.push_back(ProcessWith({}));
+  RunRanks(
+      3, [&](std::uint32_t rank) { return processes[rank]; },
+      [&](std::uint32_t rank, Formed formed) {
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        Communicator& mine = **formed;
+        Owned memory(*processes[rank], kManyFloats);
+        const auto agree = [&] { ASSERT_TRUE(mine.control().Barrier().ok()); };
+        EXPECT_TRUE(SumInPlace(mine, memory).ok());
+        agree();
+        const std::size_t unregistered = MappedMemory();
+        agree();
+        const auto handle = mine.Register(memory.bytes());
+        ASSERT_TRUE(handle.ok()) << handle.error().message;
+        EXPECT_EQ(mine.Register(memory.bytes()).error().code, Code::kInvalidArgument);
+        for (int i = 0; i < 2; ++i) EXPECT_TRUE(SumInPlace(mine, memory).ok());
+        agree();
+        EXPECT_EQ(MappedMemory(), unregistered + 3 * 2) << "each maps the others', once";
+        agree();
+        EXPECT_THAT(processes[rank]->heap().Free(memory.bytes().data()).error().message,
+                    HasSubstr("still registered"));
+        EXPECT_TRUE(mine.Deregister(*handle).ok());
+        EXPECT_EQ(mine.Deregister(*handle).error().code, Code::kInvalidArgument);
+        EXPECT_TRUE(SumInPlace(mine, memory).ok());
+        agree();
+        formed->reset();
+      });
+  EXPECT_EQ(MappedMemory(), before);
+}
+
+TEST(HostMemory, OtherMemoryMayBeRegisteredToo) {
+  RunRanks(2, EnvMap{}, [](std::uint32_t, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const Bytes own(100);
+    EXPECT_EQ((*formed)->Register(View(own).first(0)).error().code, Code::kInvalidArgument);
+    const auto handle = (*formed)->Register(own);
+    ASSERT_TRUE(handle.ok());
+    EXPECT_TRUE(SumOfRanks(**formed, kManyFloats).ok());
+    EXPECT_TRUE((*formed)->Deregister(*handle).ok());
+  });
+}
+
+// Threads of one process work on each other's buffers; one that is freed has its own back at once.
+TEST(HostMemory, AbortGivesTheBuffersOfThreadsBack) {
+  for (int round = 0; round < 20; ++round)
+    RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
+      ASSERT_TRUE(formed.ok()) << formed.error().message;
+      Communicator& mine = **formed;
+      std::thread other;
+      if (rank == 0) {
+        ASSERT_TRUE(mine.Barrier().ok());
+        other = std::thread([&] { mine.Abort("enough"); });
+      } else {
+        ASSERT_TRUE(mine.Barrier().ok());
+      }
+      Status status = Ok();
+      while (status.ok()) {
+        auto data = std::make_unique<std::vector<float>>(1 << 20, 1.0f);  // gone right after
+        const auto bytes = std::as_writable_bytes(std::span(*data));
+        status = mine.AllReduce({.input = bytes, .output = bytes, .count = data->size()});
+      }
+      EXPECT_EQ(status.error().code, Code::kAborted) << status.error().message;
+      if (other.joinable()) other.join();
+    });
+}
+
+TEST(HostRun, ItsEndGivesTheBuffersBack) {
+  const auto arena = transport::Arena::Create({.ranks = 2}).value();
+  const auto near = std::make_shared<collective::NearBuffers>(2);
+  const auto shared = std::make_shared<transport::SharedBuffers>();
+  shared->Publish(arena, 0);
+  collective::HostEngine engine(arena, 0, {}, {},
+                                {.shared = shared, .near = near, .is_near = {true, true}});
+  Bytes data(400'000);
+  engine.Start({.operation = collective::CallKind::kAllReduce,
+                .type = DataType::kFloat32,
+                .count = 100'000,
+                .input = data.data(),
+                .output = data.data()});
+  {
+    HostRun run(engine);
+    ASSERT_FALSE(run.Advance().value());
+    EXPECT_TRUE(collective::NearBuffers::Visit(*near, {0}).granted());
+  }
+  EXPECT_FALSE(collective::NearBuffers::Visit(*near, {0}).granted());
 }
 
 // No memory to be had: files may not grow.

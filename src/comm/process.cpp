@@ -117,6 +117,16 @@ void Process::ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
   for (const auto& service : services_) service->RunNear(cpus, numa_node);
 }
 
+std::shared_ptr<collective::NearBuffers> Process::NearBuffersOf(const Secret& secret,
+                                                                std::uint32_t ranks) {
+  const std::lock_guard lock(near_buffers_mutex_);
+  std::erase_if(near_buffers_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<collective::NearBuffers>& known = near_buffers_[secret];
+  auto buffers = known.lock();
+  if (!buffers) known = buffers = std::make_shared<collective::NearBuffers>(ranks);
+  return buffers;
+}
+
 void Process::WarnOnce(const std::string& text) {
   const std::lock_guard lock(warned_mutex_);
   if (warned_.insert(text).second)

@@ -2,6 +2,7 @@
 // threads that drive all control connections. Made at the edge and passed down; never a global.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,9 +11,12 @@
 #include <vector>
 
 #include "base/env_map.hpp"
+#include "base/handshake.hpp"
 #include "base/settings.hpp"
+#include "collective/near_buffers.hpp"
 #include "collective/tuning_table.hpp"
 #include "comm/service.hpp"
+#include "comm/shared_heap.hpp"
 #include "os/file_tree.hpp"
 #include "os/host.hpp"
 #include "os/interface_filter.hpp"
@@ -42,6 +46,10 @@ class Process {
   /// Of the first service thread, which there always is.
   os::SocketDriver& driver() { return first_->driver(); }
   transport::InprocExchange& inproc() { return inproc_; }
+  SharedHeap& heap() { return heap_; }
+  /// Where the ranks of a communicator in this process find each other's buffers; the same for all
+  /// of them. \param secret  of the communicator
+  std::shared_ptr<collective::NearBuffers> NearBuffersOf(const Secret& secret, std::uint32_t ranks);
 
   /// The same on two ranks when they run on the same host. RINGLET_HOSTID stands in for name and
   /// boot id where it is set.
@@ -100,6 +108,9 @@ class Process {
   std::mutex warned_mutex_;
   std::set<std::string> warned_;
   transport::InprocExchange inproc_;
+  SharedHeap heap_;
+  std::mutex near_buffers_mutex_;
+  std::map<Secret, std::weak_ptr<collective::NearBuffers>> near_buffers_;
   struct Neighbourhood {
     topology::CpuSet cpus;
     std::uint32_t numa_node = 0;

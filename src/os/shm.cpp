@@ -17,6 +17,12 @@ namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
+Result<Shm::Identity> IdentityOf(const Fd& fd) {
+  struct stat about {};
+  if (::fstat(fd.get(), &about) != 0) return SystemError("cannot examine shared memory", errno);
+  return Shm::Identity{about.st_dev, about.st_ino};
+}
+
 }  // namespace
 
 Result<std::span<std::byte>> Shm::MapWhole(int fd, std::size_t bytes) {
@@ -55,6 +61,21 @@ Result<Shm> Shm::Map(Fd received, std::size_t bytes_expected) {
   return Shm(Fd(), mapped);
 }
 
+Result<Shm> Shm::MapOf(std::int32_t pid, std::int32_t descriptor, std::uint64_t device,
+                       std::uint64_t inode, std::size_t bytes_expected) {
+  const std::string place = fmt::format("/proc/{}/fd/{}", pid, descriptor);
+  Fd found(::open(place.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!found.valid()) return SystemError("cannot open " + place, errno);
+  RINGLET_TRY_ASSIGN(const Identity its, IdentityOf(found));
+  if (its.device != device || its.inode != inode)
+    return Error{Code::kProtocol, place + " is not the memory that was promised"};
+  return Map(std::move(found), bytes_expected);
+}
+
+Result<Shm::Identity> Shm::identity() const {
+  return IdentityOf(fd_);
+}
+
 Shm::Shm(Shm&& other) noexcept
     : fd_(std::move(other.fd_)), bytes_(std::exchange(other.bytes_, {})) {}
 
@@ -76,6 +97,18 @@ void Shm::Prefault(std::size_t offset, std::size_t count) const {
   // EINVAL from an old kernel is fine: see the header.
   [[maybe_unused]] const int result =
       ::madvise(bytes_.data() + begin, end - begin, MADV_POPULATE_WRITE);
+}
+
+Status Shm::Fill() const {
+  ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);  // EINVAL: there are none
+  if (::madvise(bytes_.data(), bytes_.size(), MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
+    return Ok();
+  return SystemError(fmt::format("cannot have {} bytes of shared memory", bytes_.size()), errno);
+}
+
+void Shm::Discard() const {
+  ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+              static_cast<off_t>(bytes_.size()));
 }
 
 }  // namespace ringlet::os

@@ -1,6 +1,7 @@
 // Memory that two processes share: an anonymous file whose size nobody can change any more.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "os/fd.hpp"
@@ -23,6 +24,20 @@ class Shm {
   ///         kSystem    no address space left
   static Result<Shm> Map(Fd received, std::size_t bytes_expected);
 
+  /// What `Map` wants, of memory that another process of this PID namespace holds open; `device`
+  /// and `inode` are of its Identity. Nobody has to send it, and the other process does nothing.
+  /// Errors  kSystem    the process is gone, of another user, or in another PID namespace
+  ///         kProtocol  its descriptor is other memory; and as Map
+  static Result<Shm> MapOf(std::int32_t pid, std::int32_t descriptor, std::uint64_t device,
+                           std::uint64_t inode, std::size_t bytes_expected);
+
+  /// Which file it is. Two files of one running system never have both numbers in common.
+  struct Identity {
+    std::uint64_t device = 0, inode = 0;
+  };
+  /// Errors  kSystem  the descriptor was closed
+  Result<Identity> identity() const;
+
   Shm(Shm&& other) noexcept;
   Shm& operator=(Shm&& other) noexcept;
   ~Shm();
@@ -36,6 +51,13 @@ class Shm {
   /// page. A hint: where the kernel cannot (before Linux 5.14), the pages come when they are
   /// touched.
   void Prefault(std::size_t offset, std::size_t count) const;
+
+  /// Brings all of it in, in huge pages where the system gives them for the asking.
+  /// Errors  kSystem  there is not that much memory
+  Status Fill() const;
+  /// Gives all pages back to the system, whoever has them mapped: what is read then is zero. fd()
+  /// must be valid.
+  void Discard() const;
 
  private:
   Shm(Fd fd, std::span<std::byte> bytes) : fd_(std::move(fd)), bytes_(bytes) {}

@@ -59,6 +59,38 @@ TEST(Shm, RefusesWhatAPeerMustNotSend) {
   EXPECT_EQ(Shm::Create(0).error().code, Code::kInvalidArgument);
 }
 
+TEST(Shm, MapsWhatAnotherProcessHoldsOpen) {
+  auto mine = Shm::Create(4096);
+  ASSERT_TRUE(mine.ok());
+  const Shm::Identity its = mine->identity().value();
+  const auto map = [&](pid_t pid, int descriptor, std::uint64_t inode, std::size_t bytes) {
+    return Shm::MapOf(pid, descriptor, its.device, inode, bytes);
+  };
+  const int descriptor = mine->fd().get();
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto theirs = map(parent, descriptor, its.inode, 4096);
+    if (theirs.ok()) theirs->bytes()[0] = std::byte{7};
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(mine->bytes()[0], std::byte{7});
+  EXPECT_EQ(map(parent, descriptor, its.inode + 1, 4096).error().code, Code::kProtocol);
+  EXPECT_EQ(map(parent, descriptor, its.inode, 8192).error().code, Code::kProtocol);
+  EXPECT_EQ(map(-1, descriptor, its.inode, 4096).error().code, Code::kSystem);
+}
+
+TEST(Shm, WhatIsDiscardedIsZero) {
+  auto shm = Shm::Create(3 << 20);
+  ASSERT_TRUE(shm.ok());
+  ASSERT_TRUE(shm->Fill().ok());
+  shm->bytes()[5000] = std::byte{1};
+  shm->Discard();
+  EXPECT_EQ(shm->bytes()[5000], std::byte{0});
+}
+
 TEST(Shm, MovesAndPrefaultsWithinBounds) {
   auto made = Shm::Create(10'000);
   ASSERT_TRUE(made.ok());

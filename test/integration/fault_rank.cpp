@@ -10,8 +10,9 @@
 //       forms COUNT communicators one after the other, each with an id of its own, reduces on each
 //       and holds the last ALIVE of them     -> HOLDING descriptors, LEFT what is left of them,
 //       DONE
-//   fault_rank join ID RANK SIZE [OPERATIONS [COUNT [KIND]]]
-//       forms the communicator, reduces (or what KIND says, as all_gather), leaves
+//   fault_rank join ID RANK SIZE [OPERATIONS [COUNT [KIND [registered]]]]
+//       forms the communicator, reduces (or what KIND says, as all_gather) between buffers of its
+//       own or in memory that it registers, leaves
 //                                               -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
 //       or, when something fails                -> ERROR code: message, GONE
 //       and then waits until standard input ends
@@ -95,21 +96,40 @@ struct Part {
   std::uint64_t operations = 0;
   std::uint64_t count = 0;
   comm::CallKind kind = comm::CallKind::kAllReduce;
+  bool registered = false;
+};
+
+/// Where a rank's data lie.
+struct Buffers {
+  std::vector<float> own;
+  std::span<float> all;  // `own`, or registered
 };
 
 /// Roots take turns, so that nobody only sends.
 comm::Call CallOf(const comm::Communicator& communicator, const Part& part, std::uint64_t operation,
-                  std::vector<float>& input, std::vector<float>& output) {
+                  Buffers& buffers) {
   comm::Call call{.kind = part.kind,
                   .count = part.count,
                   .op = ReduceOp::kMax,
                   .root = Rank{static_cast<std::uint32_t>(operation % part.size)}};
   if (part.kind == comm::CallKind::kBarrier) return call;
-  input.resize(communicator.InputCount(call), static_cast<float>(part.rank));
-  output.resize(communicator.OutputCount(call));
-  call.input = std::as_bytes(std::span(input));
-  call.output = std::as_writable_bytes(std::span(output));
+  const std::size_t in = communicator.InputCount(call), out = communicator.OutputCount(call);
+  if (buffers.all.size() < in + out) {
+    buffers.own.resize(in + out, static_cast<float>(part.rank));
+    buffers.all = buffers.own;
+  }
+  call.input = std::as_bytes(buffers.all.first(in));
+  call.output = std::as_writable_bytes(buffers.all.subspan(in, out));
   return call;
+}
+
+Status Operate(comm::Communicator& communicator, const Part& part, Buffers& buffers) {
+  for (std::uint64_t operation = 1; operation <= part.operations; ++operation) {
+    RINGLET_TRY(communicator.Run(CallOf(communicator, part, operation, buffers)));
+    if (operation <= kOperationsShown) Say(fmt::format("OP {}", operation));
+  }
+  Say("DONE");
+  return Ok();
 }
 
 Status TakePart(const std::shared_ptr<comm::Process>& process, const Part& part) {
@@ -120,15 +140,21 @@ Status TakePart(const std::shared_ptr<comm::Process>& process, const Part& part)
                             .device = part.rank,
                             .init_timeout = {},
                             .timeout = {}};
-  RINGLET_TRY_ASSIGN(const auto communicator, comm::Establish(process, config, {}));
+  RINGLET_TRY_ASSIGN(auto communicator, comm::Establish(process, config, {}));
   Say("JOINED " + communicator->links().Summary());
-  std::vector<float> input, output;
-  for (std::uint64_t operation = 1; operation <= part.operations; ++operation) {
-    RINGLET_TRY(communicator->Run(CallOf(*communicator, part, operation, input, output)));
-    if (operation <= kOperationsShown) Say(fmt::format("OP {}", operation));
+  Buffers buffers;
+  if (part.registered) {
+    const std::size_t bytes = 2 * part.size * part.count * sizeof(float);
+    RINGLET_TRY_ASSIGN(std::byte* const memory, process->heap().Allocate(bytes));
+    RINGLET_TRY(communicator->Register({memory, bytes}));
+    buffers.all = {reinterpret_cast<float*>(memory), bytes / sizeof(float)};
   }
-  Say("DONE");
-  return Ok();
+  const Status status = Operate(*communicator, part, buffers);
+  communicator.reset();
+  if (part.registered) {
+    RINGLET_TRY(process->heap().Free(buffers.all.data()));
+  }
+  return status;
 }
 
 Status Join(const std::vector<std::string>& words) {
@@ -141,7 +167,8 @@ Status Join(const std::vector<std::string>& words) {
                   .operations = number(4, 0),
                   .count = number(5, 1024),
                   .kind = collective::CallKindNamed(words.size() > 6 ? words[6] : "all_reduce")
-                              .value_or(comm::CallKind::kAllReduce)};
+                              .value_or(comm::CallKind::kAllReduce),
+                  .registered = words.size() > 7 && words[7] == "registered"};
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(os::ReadEnvironment()));
   const Status status = TakePart(process, part);
   if (!status.ok())

@@ -321,16 +321,22 @@ RINGLET_C_API ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank);
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Allocates host memory that collectives can use without copying. Free it with ncclMemFree. */
+/* Allocates `size` bytes of host memory, zero, which collectives of one host can use without
+ * copying once it is registered. All of it is there at once. 0 bytes give a null pointer. Free it
+ * with ncclMemFree. */
 RINGLET_C_API ncclResult_t ncclMemAlloc(void** ptr, size_t size);
 RINGLET_C_API ncclResult_t pncclMemAlloc(void** ptr, size_t size);
 
-/* Frees what ncclMemAlloc gave. Null is allowed. */
+/* Frees what ncclMemAlloc gave. Null is allowed. ncclInvalidArgument: it is something else, was
+ * freed already or is still registered; nothing has happened then. */
 RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
 RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 
 /* Announces that `buff` will be used often, so that `comm` may prepare it. Local to this rank.
- * The memory must live until ncclCommDeregister. */
+ * The memory must live until ncclCommDeregister or the end of `comm`. What ncclMemAlloc gave is
+ * then used without a copy where all ranks have registered theirs; all else is accepted and copied.
+ * The same memory twice is an error. When an operation has failed while a rank was stopped, not
+ * dead, that rank may still write up to 256 KiB into an output here once it goes on. */
 RINGLET_C_API ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
                                             void** handle);
 RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
@@ -340,7 +346,8 @@ RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, 
 RINGLET_C_API ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 RINGLET_C_API ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle);
 
-/* Registers a buffer of every rank as one window. Collective. `winFlags` is a sum of NCCL_WIN_
+/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for nobody.
+ * Collective. `winFlags` is a sum of NCCL_WIN_
  * flags; the address is a multiple of NCCL_WIN_REQUIRED_ALIGNMENT. */
 RINGLET_C_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
                                                   ncclWindow_t* win, int winFlags);

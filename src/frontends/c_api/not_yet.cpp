@@ -27,12 +27,6 @@ extern "C" {
   }                                       \
   extern decltype(name) p##name __attribute__((alias(#name)))
 
-RINGLET_NOT_YET(ncclMemAlloc, void**, size_t);
-RINGLET_NOT_YET(ncclMemFree, void*);
-RINGLET_NOT_YET(ncclCommRegister, const ncclComm_t, void*, size_t, void**);
-RINGLET_NOT_YET(ncclCommDeregister, const ncclComm_t, void*);
-RINGLET_NOT_YET(ncclCommWindowRegister, ncclComm_t, void*, size_t, ncclWindow_t*, int);
-RINGLET_NOT_YET(ncclCommWindowDeregister, ncclComm_t, ncclWindow_t);
 RINGLET_NOT_YET(ncclGroupSimulateEnd, ncclSimInfo_t*);
 
 #undef RINGLET_NOT_YET

@@ -109,6 +109,8 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
   command.add_flag("--json", words.json, "One JSON object on standard output, in place of a table");
   command.add_flag("--threads", words.threads,
                    "Ranks are threads of one process; --links inproc implies it");
+  command.add_flag("--registered", words.registered,
+                   "Buffers are registered memory, which ranks of one host do not copy");
   command.add_flag("--unbound", words.unbound,
                    "Ranks run on any core; else each has one of its own where there are enough");
   command
@@ -145,6 +147,7 @@ std::vector<std::string> WorkerArguments(const BenchWords& words) {
   if (words.in_place) add({"--in-place"});
   if (operation->in_place && PlacementOf(words) == Placement::kOutOfPlace) add({"--out-of-place"});
   if (words.unbound) add({"--unbound"});
+  if (words.registered) add({"--registered"});
   if (!words.links.empty()) add({"--links", words.links});
   if (words.warmup) add({"-w", std::to_string(*words.warmup)});
   if (words.iterations) add({"-i", std::to_string(*words.iterations)});
@@ -176,6 +179,7 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   options.measure.root = Rank{words.root};
   options.measure.threads = options.threads;
   options.measure.bound = !words.unbound;
+  options.measure.registered = words.registered;
   options.measure.type = *type;
   options.measure.op = *op;
   options.measure.check = words.check;

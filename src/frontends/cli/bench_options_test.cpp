@@ -76,10 +76,10 @@ TEST(BenchOptionsTest, MistakesAreNamed) {
 }
 
 TEST(BenchOptionsTest, AWorkerMeasuresTheSame) {
-  const auto words =
-      Read({"-n", "3",    "-b",      "1K",     "-e",      "4K",  "-f", "4", "-d", "half",
-            "-o", "prod", "--check", "--json", "--links", "tcp", "-w", "2", "-i", "7"})
-          .value();
+  const auto words = Read({"-n",      "3",   "-b",   "1K", "-e",   "4K",      "-f",
+                           "4",       "-d",  "half", "-o", "prod", "--check", "--json",
+                           "--links", "tcp", "-w",   "2",  "-i",   "7",       "--registered"})
+                         .value();
   std::vector<std::string> arguments = WorkerArguments(words);
   EXPECT_EQ(arguments.at(0), "bench");
   EXPECT_EQ(arguments.at(1), "all_reduce");
@@ -92,6 +92,7 @@ TEST(BenchOptionsTest, AWorkerMeasuresTheSame) {
   EXPECT_THAT(options.measure.counts, testing::ElementsAre(512, 2048));
   EXPECT_EQ(options.measure.op, ReduceOp::kProd);
   EXPECT_TRUE(options.measure.check);
+  EXPECT_TRUE(options.measure.registered);
   EXPECT_EQ(options.measure.warmup, 2u);
   EXPECT_EQ(options.measure.iterations, 7u);
 }

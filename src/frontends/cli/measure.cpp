@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <new>
 
@@ -28,17 +29,29 @@ constexpr std::byte kUntouched{0xa5};  // no expected result consists of these
 class Buffer {
  public:
   static Result<Buffer> Allocate(std::size_t bytes) {
-    std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
+    Memory memory(new (std::nothrow) std::byte[bytes], std::default_delete<std::byte[]>());
     if (!memory)
       return Error{Code::kSystem, fmt::format("there is no memory for a buffer of {} bytes", bytes),
                    ENOMEM};
     return Buffer(std::move(memory));
   }
+  /// The same, registered for as long as it is there.
+  static Result<Buffer> Register(const std::shared_ptr<comm::Communicator>& communicator,
+                                 std::size_t bytes) {
+    const std::shared_ptr<comm::Process> process = communicator->origin().process;
+    RINGLET_TRY_ASSIGN(std::byte* const begin, process->heap().Allocate(bytes));
+    RINGLET_TRY_ASSIGN(const std::uint64_t handle, communicator->Register({begin, bytes}));
+    return Buffer(Memory(begin, [process, communicator, handle](std::byte* memory) {
+      static_cast<void>(communicator->Deregister(handle));
+      static_cast<void>(process->heap().Free(memory));
+    }));
+  }
   std::span<std::byte> First(std::size_t bytes) { return {memory_.get(), bytes}; }
 
  private:
-  explicit Buffer(std::unique_ptr<std::byte[]> memory) : memory_(std::move(memory)) {}
-  std::unique_ptr<std::byte[]> memory_;
+  using Memory = std::unique_ptr<std::byte[], std::function<void(std::byte*)>>;
+  explicit Buffer(Memory memory) : memory_(std::move(memory)) {}
+  Memory memory_;
 };
 
 // Where the input and the output of one call lie.
@@ -274,8 +287,11 @@ Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
   RINGLET_TRY_ASSIGN(std::string links, LinksOfAll(*communicator));
   if (reports) on_message(Formed{std::move(links)});
   const std::size_t bytes = BytesFor(options, communicator->identity().size);
-  RINGLET_TRY_ASSIGN(Buffer input, Buffer::Allocate(bytes));
-  RINGLET_TRY_ASSIGN(Buffer output, Buffer::Allocate(bytes));
+  const auto allocate = [&] {
+    return options.registered ? Buffer::Register(communicator, bytes) : Buffer::Allocate(bytes);
+  };
+  RINGLET_TRY_ASSIGN(Buffer input, allocate());
+  RINGLET_TRY_ASSIGN(Buffer output, allocate());
   Bench bench(communicator, options, std::move(input), std::move(output));
   for (const std::size_t count : options.counts) {
     RINGLET_TRY_ASSIGN(const Row row, bench.MeasureSize(count));

@@ -21,6 +21,7 @@ struct MeasureOptions {
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
   std::vector<std::size_t> counts;  ///< of the calls, in the order in which they are run
+  bool registered = false;          ///< buffers of the process's SharedHeap, registered
   bool check = false;
   std::optional<std::uint32_t> warmup = std::nullopt;  ///< else as many as take a moment
   std::optional<std::uint32_t> iterations =

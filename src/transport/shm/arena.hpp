@@ -70,20 +70,31 @@ struct ArenaPost {
 };
 static_assert(sizeof(ArenaPost) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// A buffer that its owner lets its peers map.
+/// Memory that its owner lets its peers map. Written by the owner alone, `generation` last.
 struct ArenaBuffer {
-  std::atomic<std::uint64_t> bytes{0};  ///< 0: none; stored last
-  std::uint64_t device = 0, inode = 0;  ///< of the file, so that no other is taken for it
+  std::atomic<std::uint32_t> generation{0};  ///< another one for each that has this place
   std::int32_t pid = 0;
   std::int32_t descriptor = -1;
-  std::atomic<std::uint32_t> mapped{0};  ///< how many peers have mapped it
+  std::uint64_t device = 0, inode = 0;  ///< of the file, so that no other is taken for it
+  std::uint64_t bytes = 0;
 };
+
+/// What is posted, in place of a payload, for an operation that does not fit in a slot: whether
+/// peers may work on this rank's memory itself, and where that is. 0: nowhere.
+struct ArenaPlaces {
+  std::uint32_t input = 0, output = 0;  ///< see shared_buffers.hpp
+  std::uint64_t input_offset = 0, output_offset = 0;
+  std::uint64_t offered = 0;  ///< 1: this rank's memory can be reached by all that need it
+};
+static_assert(sizeof(ArenaPlaces) <= ArenaPost::kInlineBytes);
 
 struct ArenaRank {
   DoorbellWord bell;
   ArenaProgress progress;
   alignas(64) std::atomic<std::uint32_t> left{0};  ///< 1: it will not do anything any more
-  static constexpr std::size_t kBuffers = 32;
+  /// Twice the last operation in which all offered their memory; plus 1: this rank reaches it.
+  std::atomic<std::uint64_t> vote{0};
+  static constexpr std::size_t kBuffers = 64;
   alignas(64) ArenaBuffer buffers[kBuffers];
 };
 

@@ -1,0 +1,249 @@
+#include "collective/host_direct.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "collective/reduce.hpp"
+#include "transport/doorbell.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using transport::ArenaPlaces;
+using transport::BufferPlace;
+
+// Reduced at a time: what is then divided or copied is still in the first-level cache.
+constexpr std::size_t kBlockBytes = 16 << 10;
+// Between looks at whether somebody has given up or wants its memory back.
+constexpr std::size_t kChunkBytes = 256 << 10;
+constexpr int kChunksAtOnce = 16;
+
+}  // namespace
+
+HostDirect::HostDirect(std::shared_ptr<transport::Arena> arena, std::uint32_t self, HostReach reach)
+    : arena_(std::move(arena)),
+      self_(self),
+      ranks_(arena_->shape().ranks),
+      reach_(std::move(reach)),
+      inputs_(ranks_, nullptr),
+      outputs_(ranks_, nullptr),
+      scratch_(kBlockBytes) {
+  RINGLET_ASSERT(reach_.shared && reach_.near && reach_.is_near.size() == ranks_);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+    if (rank != self_ && reach_.is_near[rank]) near_peers_.push_back(rank);
+  all_near_ = near_peers_.size() + 1 == ranks_;
+}
+
+// ---- offers and votes ---------------------------------------------------------------------------
+
+// Whether all ranks write into the output of `rank`.
+bool HostDirect::WritesTo(std::uint32_t rank) const {
+  return call_.operation == CallKind::kAllReduce ||
+         (call_.operation == CallKind::kReduce && Index(call_.root) == rank);
+}
+
+ArenaPlaces HostDirect::Begin(const HostCall& call, std::uint64_t sequence, bool stream) {
+  call_ = call;
+  sequence_ = sequence;
+  stream_ = stream;
+  phase_ = Phase::kOffers;
+  ArenaPlaces places;
+  if (!Offers(call, places)) return {};
+  places.offered = 1;
+  open_ = !near_peers_.empty();
+  if (open_) reach_.near->Open(self_, {call.input, call.output});
+  return places;
+}
+
+bool HostDirect::Offers(const HostCall& call, ArenaPlaces& places) const {
+  if (all_near_) return true;
+  const HostSizes sizes = SizesOf(call, self_, ranks_);
+  if (sizes.input > 0) {
+    const auto place = reach_.shared->Find(call.input, sizes.input);
+    if (!place) return false;
+    places.input = place->name;
+    places.input_offset = place->offset;
+  }
+  if (WritesTo(self_)) {
+    const auto place = reach_.shared->Find(call.output, sizes.output);
+    if (!place) return false;
+    places.output = place->name;
+    places.output_offset = place->offset;
+  }
+  return true;
+}
+
+HostDirect::Step HostDirect::Advance(std::uint64_t finished, std::uint32_t& awaited) {
+  switch (phase_) {
+    case Phase::kOffers: return CountOffers();
+    case Phase::kVotes: return CountVotes(awaited);
+    case Phase::kWork: return Work(finished, awaited);
+    case Phase::kLeaves: break;
+  }
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_ ||
+        arena_->rank(peer).progress.got.load(std::memory_order_seq_cst) >= finished)
+      continue;
+    awaited = peer;
+    return Step::kWaits;
+  }
+  return Step::kDone;
+}
+
+HostDirect::Step HostDirect::CountOffers() {
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    ArenaPlaces places;
+    std::memcpy(&places, arena_->post(rank, sequence_).inline_payload, sizeof places);
+    if (places.offered != 1) return Step::kRefused;
+  }
+  const bool reaches = Reaches();
+  arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
+  RingAll();
+  phase_ = Phase::kVotes;
+  return Step::kMoved;
+}
+
+bool HostDirect::Reaches() {
+  inputs_[self_] = call_.input;
+  outputs_[self_] = call_.output;
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_) continue;
+    if (!(reach_.is_near[peer] ? ReachesNear(peer) : ReachesShared(peer))) return false;
+  }
+  return true;
+}
+
+bool HostDirect::ReachesNear(std::uint32_t peer) {
+  const NearBuffers::Visit visit(*reach_.near, {peer});
+  if (!visit.granted()) return false;
+  inputs_[peer] = reach_.near->pair(peer).input;
+  outputs_[peer] = reach_.near->pair(peer).output;
+  return true;
+}
+
+bool HostDirect::ReachesShared(std::uint32_t peer) {
+  ArenaPlaces places;
+  std::memcpy(&places, arena_->post(peer, sequence_).inline_payload, sizeof places);
+  const HostSizes sizes = SizesOf(call_, peer, ranks_);
+  const auto reach = [&](std::uint32_t name, std::uint64_t offset, std::size_t bytes) {
+    return reach_.shared->Reach(peer, BufferPlace{.name = name, .offset = offset}, bytes);
+  };
+  const bool reads = Reduces(call_.operation) || Gives(call_, peer, self_);
+  if (reads && !(inputs_[peer] = reach(places.input, places.input_offset, sizes.input)))
+    return false;
+  if (!WritesTo(peer)) return true;
+  outputs_[peer] = reach(places.output, places.output_offset, sizes.output);
+  return outputs_[peer] != nullptr;
+}
+
+HostDirect::Step HostDirect::CountVotes(std::uint32_t& awaited) {
+  bool all = true;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    const std::uint64_t vote = arena_->rank(rank).vote.load(std::memory_order_seq_cst);
+    if (vote / 2 != sequence_) {
+      awaited = rank;
+      return Step::kWaits;
+    }
+    all = all && vote % 2 == 1;
+  }
+  if (!all) return Step::kRefused;
+  PlanWork();
+  phase_ = Phase::kWork;
+  return Step::kMoved;
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+void HostDirect::PlanWork() {
+  copies_.clear();
+  sources_.clear();
+  targets_.clear();
+  copy_ = at_ = 0;
+  work_bytes_ = BlockBytes(call_);
+  if (!Reduces(call_.operation)) {
+    // Each begins with another one, so that they do not all read the same memory.
+    for (std::uint32_t i = 0; i < ranks_; ++i) {
+      const std::uint32_t from = (self_ + i) % ranks_;
+      if (!Gives(call_, from, self_)) continue;
+      const Transfer copy{inputs_[from] + InputOffset(call_, from, self_),
+                          call_.output + OutputOffset(call_, from, self_)};
+      if (copy.from != copy.to) copies_.push_back(copy);
+    }
+    return;
+  }
+  std::size_t begin = InputOffset(call_, self_, self_);
+  if (call_.operation == CallKind::kReduceScatter) {
+    targets_.push_back(call_.output);
+  } else {
+    const Piece share = ShareOf(work_bytes_, self_, ranks_);
+    begin = share.begin;
+    work_bytes_ = share.bytes;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+      if (WritesTo(rank)) targets_.push_back(outputs_[rank] + begin);
+  }
+  for (const std::byte* const input : inputs_) sources_.push_back(input + begin);
+  copies_.resize(1);  // one turn over work_bytes_
+}
+
+HostDirect::Step HostDirect::Work(std::uint64_t finished, std::uint32_t& awaited) {
+  for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
+    // Others may have given up and taken their memory back while this rank stood still.
+    if (arena_->header().failed.load(std::memory_order_acquire) != 0) return Step::kWaits;
+    const NearBuffers::Visit visit(*reach_.near, near_peers_);
+    if (!visit.granted()) {  // it has given up, of which this rank is about to hear
+      awaited = visit.closed();
+      return Step::kWaits;
+    }
+    DoChunk();
+  }
+  if (copy_ < copies_.size()) return Step::kMoved;
+  transport::ArenaProgress& mine = arena_->rank(self_).progress;
+  mine.put.store(finished, std::memory_order_seq_cst);
+  mine.reduced.store(finished, std::memory_order_seq_cst);
+  mine.got.store(finished, std::memory_order_seq_cst);
+  RingAll();
+  phase_ = Phase::kLeaves;
+  return Step::kMoved;
+}
+
+void HostDirect::DoChunk() {
+  const std::size_t bytes = std::min(kChunkBytes, work_bytes_ - at_);
+  if (sources_.empty())
+    Write(copies_[copy_].from + at_, copies_[copy_].to + at_, bytes);
+  else
+    ReduceChunk(at_, bytes);
+  at_ += bytes;
+  if (at_ < work_bytes_) return;
+  at_ = 0;
+  ++copy_;
+}
+
+void HostDirect::ReduceChunk(std::size_t begin, std::size_t bytes) {
+  const Reduction what{call_.type, call_.op};
+  block_sources_.resize(ranks_);
+  for (std::size_t at = begin; at < begin + bytes; at += kBlockBytes) {
+    const std::size_t size = std::min(kBlockBytes, begin + bytes - at);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) block_sources_[rank] = sources_[rank] + at;
+    const std::span<std::byte> block(stream_ ? scratch_.data() : targets_.front() + at, size);
+    ReduceMany(what, block_sources_, block);
+    if (call_.op == ReduceOp::kAvg) Divide(call_.type, block, ranks_);
+    for (std::byte* const target : targets_)
+      if (target + at != block.data()) Write(block.data(), target + at, size);
+  }
+}
+
+void HostDirect::Write(const std::byte* from, std::byte* to, std::size_t bytes) const {
+  if (stream_) return StreamCopy(View(from, bytes), to);
+  std::memcpy(to, from, bytes);
+}
+
+void HostDirect::End() {
+  if (std::exchange(open_, false)) reach_.near->Close(self_);
+}
+
+void HostDirect::RingAll() const {
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer)
+    if (peer != self_) transport::DoorbellButton(arena_->rank(peer).bell, -1).Ring();
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,104 @@
+// Memory of NCCL's C API: allocation, registration, windows.
+#include <fmt/format.h>
+
+#include "frontends/c_api/guard.hpp"
+#include "frontends/c_api/handles.hpp"
+
+namespace ringlet::c_api {
+namespace {
+
+// Handles are numbers that are never used twice within a communicator. They look like pointers
+// because NCCL's types are; nobody follows them.
+constexpr std::uintptr_t kHandleStep = 16;
+
+template <typename Handle>
+Status Register(ncclComm_t comm, const void* buffer, std::size_t size, Handle* handle) {
+  RINGLET_TRY(RequireNonNull(buffer, "buff"));
+  RINGLET_TRY(RequireNonNull(handle, "the place for the handle"));
+  RINGLET_TRY_ASSIGN(const auto communicator, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const std::uint64_t number,
+                     communicator->Register(View(static_cast<const std::byte*>(buffer), size)));
+  *handle = reinterpret_cast<Handle>(number * kHandleStep);  // NOLINT
+  return Ok();
+}
+
+// Also of a finalized or failed communicator.
+Status Deregister(ncclComm_t comm, const void* handle) {
+  RINGLET_TRY(RequireNonNull(handle, "the handle"));
+  RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
+  const auto number = reinterpret_cast<std::uintptr_t>(handle);
+  if (number % kHandleStep != 0)
+    return Error{Code::kInvalidArgument, "this is no handle of a registration"};
+  return communicator->Deregister(number / kHandleStep);
+}
+
+Status Allocate(void** memory, std::size_t size) {
+  RINGLET_TRY(RequireNonNull(memory, "ptr"));
+  *memory = nullptr;
+  if (size == 0) return Ok();
+  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  RINGLET_TRY_ASSIGN(*memory, process->heap().Allocate(size));
+  return Ok();
+}
+
+Status Free(void* memory) {
+  if (!memory) return Ok();
+  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  return process->heap().Free(memory);
+}
+
+Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindow_t* window,
+                      int flags) {
+  if ((flags & ~NCCL_WIN_COLL_SYMMETRIC) != 0)
+    return Error{Code::kInvalidArgument, fmt::format("winFlags {} has unknown bits", flags)};
+  if (reinterpret_cast<std::uintptr_t>(buffer) % NCCL_WIN_REQUIRED_ALIGNMENT != 0)
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("a window must begin on a multiple of {} bytes", NCCL_WIN_REQUIRED_ALIGNMENT)};
+  return Register(comm, buffer, size, window);
+}
+
+}  // namespace
+}  // namespace ringlet::c_api
+
+namespace api = ringlet::c_api;
+
+extern "C" {
+
+ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
+  return api::Guard("ncclMemAlloc", [&] { return api::Allocate(ptr, size); });
+}
+
+ncclResult_t ncclMemFree(void* ptr) {
+  return api::Guard("ncclMemFree", [&] { return api::Free(ptr); });
+}
+
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size, void** handle) {
+  return api::Guard("ncclCommRegister", [&] { return api::Register(comm, buff, size, handle); });
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle) {
+  return api::Guard("ncclCommDeregister", [&] { return api::Deregister(comm, handle); });
+}
+
+ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, ncclWindow_t* win,
+                                    int winFlags) {
+  return api::Guard("ncclCommWindowRegister",
+                    [&] { return api::RegisterWindow(comm, buff, size, win, winFlags); });
+}
+
+ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win) {
+  return api::Guard("ncclCommWindowDeregister", [&] { return api::Deregister(comm, win); });
+}
+
+// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+#define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
+RINGLET_TWIN(ncclMemAlloc);
+RINGLET_TWIN(ncclMemFree);
+RINGLET_TWIN(ncclCommRegister);
+RINGLET_TWIN(ncclCommDeregister);
+RINGLET_TWIN(ncclCommWindowRegister);
+RINGLET_TWIN(ncclCommWindowDeregister);
+#undef RINGLET_TWIN
+
+}  // extern "C"

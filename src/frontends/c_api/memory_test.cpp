@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ringlet/compat/nccl.h"
+
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<ncclComm_t> InitAll(int ranks) {
+  std::vector<ncclComm_t> comms(static_cast<std::size_t>(ranks));
+  EXPECT_EQ(ncclCommInitAll(comms.data(), ranks, nullptr), ncclSuccess)
+      << ncclGetLastError(nullptr);
+  return comms;
+}
+
+TEST(NcclMemory, MemoryIsAllocatedRegisteredUsedAndGivenBack) {
+  const auto comms = InitAll(2);
+  constexpr std::size_t kCount = 100'000;
+  void* buffers[2] = {};
+  void* handles[2] = {};
+  ncclWindow_t windows[2] = {};
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(ncclMemAlloc(&buffers[i], kCount * 8), ncclSuccess) << ncclGetLastError(nullptr);
+    ASSERT_EQ(ncclCommRegister(comms[i], buffers[i], kCount * 4, &handles[i]), ncclSuccess);
+    ASSERT_EQ(ncclCommWindowRegister(comms[i], buffers[i], kCount * 8, &windows[i],
+                                     NCCL_WIN_COLL_SYMMETRIC),
+              ncclSuccess)
+        << ncclGetLastError(nullptr);
+    std::fill_n(static_cast<std::int32_t*>(buffers[i]), kCount, static_cast<std::int32_t>(i + 1));
+  }
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t i = 0; i < 2; ++i)
+    ASSERT_EQ(ncclAllReduce(buffers[i], buffers[i], kCount, ncclInt32, ncclSum, comms[i], nullptr),
+              ncclSuccess);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto* const values = static_cast<std::int32_t*>(buffers[i]);
+    EXPECT_EQ(std::count(values, values + kCount, 3), static_cast<std::ptrdiff_t>(kCount));
+    EXPECT_EQ(ncclMemFree(buffers[i]), ncclInvalidArgument);
+    EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("still registered"));
+    EXPECT_EQ(ncclCommDeregister(comms[i], handles[i]), ncclSuccess);
+    EXPECT_EQ(ncclCommDeregister(comms[i], handles[i]), ncclInvalidArgument);
+    EXPECT_EQ(ncclCommFinalize(comms[i]), ncclSuccess);
+    EXPECT_EQ(ncclCommWindowDeregister(comms[i], windows[i]), ncclSuccess);
+    EXPECT_EQ(ncclCommDestroy(comms[i]), ncclSuccess);
+    EXPECT_EQ(ncclMemFree(buffers[i]), ncclSuccess) << ncclGetLastError(nullptr);
+    EXPECT_EQ(ncclMemFree(buffers[i]), ncclInvalidArgument);
+  }
+}
+
+TEST(NcclMemory, DestroyingACommunicatorEndsItsRegistrations) {
+  const auto comms = InitAll(1);
+  void* buffer = nullptr;
+  void* handle = nullptr;
+  ASSERT_EQ(ncclMemAlloc(&buffer, 100), ncclSuccess);
+  ASSERT_EQ(ncclCommRegister(comms[0], buffer, 100, &handle), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+  EXPECT_EQ(ncclCommDeregister(comms[0], handle), ncclInvalidArgument);
+  EXPECT_EQ(ncclMemFree(buffer), ncclSuccess) << ncclGetLastError(nullptr);
+}
+
+TEST(NcclMemory, WrongUseOfMemoryIsRefused) {
+  const auto comms = InitAll(1);
+  void* memory = &memory;
+  EXPECT_EQ(ncclMemAlloc(nullptr, 1), ncclInvalidArgument);
+  EXPECT_EQ(ncclMemAlloc(&memory, 0), ncclSuccess);
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_EQ(ncclMemFree(nullptr), ncclSuccess);
+  int local = 0;
+  EXPECT_EQ(ncclMemFree(&local), ncclInvalidArgument);
+  EXPECT_EQ(ncclMemAlloc(&memory, std::size_t{1} << 62), ncclSystemError);
+  void* handle = nullptr;
+  EXPECT_EQ(ncclCommRegister(comms[0], nullptr, 4, &handle), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommRegister(comms[0], &local, 4, nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommRegister(comms[0], &local, 0, &handle), ncclInvalidArgument);
+  ASSERT_EQ(ncclCommRegister(comms[0], &local, 4, &handle), ncclSuccess);
+  EXPECT_EQ(ncclCommRegister(comms[0], &local, 4, &handle), ncclInvalidArgument);
+  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("registered already"));
+  EXPECT_EQ(ncclCommDeregister(comms[0], nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommDeregister(comms[0], &local), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommDeregister(comms[0], handle), ncclSuccess);
+  ncclWindow_t window = nullptr;
+  alignas(NCCL_WIN_REQUIRED_ALIGNMENT) static char aligned[NCCL_WIN_REQUIRED_ALIGNMENT];
+  EXPECT_EQ(ncclCommWindowRegister(comms[0], aligned + 8, 8, &window, 0), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommWindowRegister(comms[0], aligned, 8, &window, 64), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommWindowRegister(comms[0], aligned, 8, &window, NCCL_WIN_DEFAULT), ncclSuccess);
+  EXPECT_EQ(ncclCommWindowDeregister(comms[0], window), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+}  // namespace
