@@ -67,10 +67,8 @@ Status StatusOf(const Result<T>& result) {
 
 }  // namespace
 
-HostMemory::HostMemory(const Origin& origin, const Census& census)
-    : self_(origin.config.rank),
-      ranks_(origin.config.size),
-      cores_(origin.process->usable_cores()) {
+HostMemory::HostMemory(const Origin& origin, const Census& census, collective::Patience patience)
+    : self_(origin.config.rank), ranks_(origin.config.size), patience_(patience) {
   const bool fits = ranks_ > 1 && ranks_ <= ArenaShape::kRanksMax;
   if (fits && Wanted(origin.process->settings()) && OnOneHost(census)) state_ = State::kUnmade;
 }
@@ -102,8 +100,7 @@ void HostMemory::Take() {
     state_ = State::kNever;
     return;
   }
-  auto engine = std::make_unique<collective::HostEngine>(std::move(made_), self_,
-                                                         collective::Patience::For(ranks_, cores_));
+  auto engine = std::make_unique<collective::HostEngine>(std::move(made_), self_, patience_);
   const std::lock_guard lock(mutex_);
   engine_ = std::move(engine);
   state_ = State::kHere;
