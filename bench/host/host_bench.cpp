@@ -78,7 +78,8 @@ int RunRank(const Bench& bench) {
   ringlet::collective::HostTuning tuning;
   tuning.one_shot_bytes_max = FromEnvironment("ONE_SHOT", tuning.one_shot_bytes_max);
   tuning.stream_bytes_min = FromEnvironment("STREAM", tuning.stream_bytes_min);
-  auto patience = ringlet::collective::Patience::For(bench.ranks, cores);
+  using ringlet::collective::Patience;
+  Patience patience = bench.ranks <= cores ? Patience::WithCores() : Patience::Sharing();
   patience.looks = static_cast<std::uint32_t>(FromEnvironment("LOOKS", patience.looks));
   patience.yields = static_cast<std::uint32_t>(FromEnvironment("YIELDS", patience.yields));
   tuning.direct_bytes_min = FromEnvironment("DIRECT", tuning.direct_bytes_min);

@@ -17,7 +17,7 @@ using SettingField =
                  std::optional<std::uint32_t> Settings::*, std::string Settings::*,
                  SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
                  LinkChoice Settings::*, BootstrapShape Settings::*, PlanPolicy Settings::*,
-                 SocketFamily Settings::*>;
+                 SocketFamily Settings::*, WaitChoice Settings::*>;
 
 struct SettingSpec {
   std::string_view name;  ///< without RINGLET_
@@ -319,6 +319,12 @@ inline constexpr std::array kSettings = {
                 .help = "Whether collectives among ranks of one host go through memory that all "
                         "of them share, where LINKS is auto; else over links.",
                 .must_agree = true},
+    SettingSpec{.name = "WAIT",
+                .field = &Settings::wait,
+                .help = "How a rank waits for others of its host: spin looks before it yields its "
+                        "core, yield does so at once, sleep does neither; auto is spin where each "
+                        "of them can have a core of its own, else yield.",
+                .choices = "auto|spin|yield|sleep"},
     SettingSpec{
         .name = "DEBUG",
         .field = &Settings::debug,

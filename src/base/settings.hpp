@@ -31,6 +31,9 @@ enum class BootstrapShape : std::uint8_t { kTree, kRing };
 /// Which channels are planned: the best that the hardware has, or those that NCCL would take.
 enum class PlanPolicy : std::uint8_t { kBest, kCompat };
 
+/// How a rank waits for others of its host: looks, gives up its core, or sleeps at once.
+enum class WaitChoice : std::uint8_t { kAuto, kSpin, kYield, kSleep };
+
 /// Which internet addresses are used.
 enum class SocketFamily : std::uint8_t { kAny, kIpv4, kIpv6 };
 
@@ -79,6 +82,7 @@ struct Settings {
   std::string trace;  ///< empty: none
   LinkChoice links = LinkChoice::kAuto;
   std::uint64_t pipe_bytes = 262'144;
+  WaitChoice wait = WaitChoice::kAuto;
   bool host_memory = true;  ///< collectives of one host go through memory that all its ranks share
 
   PlanPolicy plan_policy = PlanPolicy::kBest;

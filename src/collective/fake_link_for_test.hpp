@@ -86,6 +86,7 @@ class FakeLink final : public transport::Link {
   void Consume(std::size_t bytes) override { in_.Consume(bytes); }
   Rank peer() const override { return peer_; }
   std::string_view kind() const override { return "fake"; }
+  bool in_memory() const override { return true; }
 
  private:
   static Error Lost(const std::string& why) { return {.code = Code::kPeerLost, .message = why}; }

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "collective/reduce.hpp"
+
 namespace ringlet::collective {
 namespace {
 
@@ -16,6 +18,22 @@ constexpr std::size_t kTurnBytes = 4 * kSliceBytes;
 /// Data that fits behind the header goes out in one write with it: a small message is one packet.
 constexpr std::size_t kFirstWriteBytes = 1024;
 
+/// Lanes that a group usually has at most.
+constexpr std::size_t kLanesReserved = 128;
+
+/// Messages of this size are written past the caches, which do not hold them.
+constexpr std::size_t kStreamBytesMin = 6 << 20;
+
+/// One piece of what has arrived, so that the sender has room soon.
+Result<std::size_t> Stream(transport::Link& link, std::span<std::byte> to) {
+  constexpr std::size_t kPieceBytes = 32 << 10;
+  RINGLET_TRY_ASSIGN(const View arrived, link.Peek());
+  const View piece = arrived.first(std::min({arrived.size(), to.size(), kPieceBytes}));
+  StreamCopy(piece, to.data());
+  link.Consume(piece.size());
+  return piece.size();
+}
+
 std::size_t BytesOf(const Message& message) {
   return message.fingerprint.count * SizeOf(message.fingerprint.type);
 }
@@ -23,7 +41,8 @@ std::size_t BytesOf(const Message& message) {
 }  // namespace
 
 Messages::Messages(std::vector<Message> messages, Rank self, const LinkTo& links)
-    : messages_(std::move(messages)), self_(self) {
+    : messages_(std::move(messages)), next_(messages_.size(), kNone), self_(self) {
+  lanes_.reserve(std::min(messages_.size(), kLanesReserved));
   for (std::size_t i = 0; i < messages_.size(); ++i) {
     const Message& message = messages_[i];
     RINGLET_ASSERT((message.sends ? message.from.size() : message.to.size()) == BytesOf(message));
@@ -45,7 +64,8 @@ void Messages::Enqueue(std::size_t message, const LinkTo& links) {
           .message = fmt::format("rank {} has no link to rank {}", Index(self_), Index(peer))};
     }
   }
-  lane->messages.push_back(message);
+  (lane->last == kNone ? lane->current : next_[lane->last]) = message;
+  lane->last = message;
 }
 
 Result<bool> Messages::Advance() {
@@ -60,7 +80,7 @@ Result<bool> Messages::Advance() {
     const Status pumped = Pump(lane);
     const bool explains = !pumped.ok() && pumped.error().code == Code::kProtocol;
     if (!pumped.ok() && (!error_ || explains)) error_ = pumped.error();
-    open = open || lane.current < lane.messages.size();
+    open = open || lane.current != kNone;
   }
   if (error_) return *error_;
   return !open;
@@ -94,13 +114,13 @@ Status Messages::CopyOwn() {
 
 Status Messages::Pump(Lane& lane) {
   for (std::size_t turn_bytes = 0; turn_bytes < kTurnBytes;) {
-    if (lane.current == lane.messages.size()) return Ok();
-    const Message& message = messages_[lane.messages[lane.current]];
+    if (lane.current == kNone) return Ok();
+    const Message& message = messages_[lane.current];
     RINGLET_TRY_ASSIGN(const std::size_t bytes,
                        lane.sends ? PumpSend(lane, message) : PumpReceive(lane, message));
     const bool done = lane.header_bytes == kHeaderBytes && lane.bytes == BytesOf(message);
     if (done) {
-      ++lane.current;
+      lane.current = next_[lane.current];
       lane.header_bytes = lane.bytes = 0;
     }
     if (bytes == 0 && !done) return Ok();
@@ -144,14 +164,16 @@ Result<std::size_t> Messages::PumpReceive(Lane& lane, const Message& message) {
   }
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
   if (rest.empty()) return std::size_t{0};
+  const bool streams = BytesOf(message) >= kStreamBytesMin && lane.link->in_memory();
   RINGLET_TRY_ASSIGN(const std::size_t received,
-                     lane.link->Read(rest.first(std::min(rest.size(), kTurnBytes))));
+                     streams ? Stream(*lane.link, rest)
+                             : lane.link->Read(rest.first(std::min(rest.size(), kTurnBytes))));
   lane.bytes += received;
   return received;
 }
 
 std::string Messages::Describe(const Lane& lane) const {
-  const Message& message = messages_[lane.messages[lane.current]];
+  const Message& message = messages_[lane.current];
   return fmt::format("rank {} to {} {} ({} of {} bytes have {})", Index(lane.peer),
                      lane.sends ? "take" : "send", ToText(message.fingerprint), lane.bytes,
                      BytesOf(message), lane.sends ? "gone" : "come");
@@ -160,7 +182,7 @@ std::string Messages::Describe(const Lane& lane) const {
 std::string Messages::WaitingFor() const {
   std::string who;
   for (const Lane& lane : lanes_) {
-    if (lane.current == lane.messages.size()) continue;
+    if (lane.current == kNone) continue;
     who += (who.empty() ? "" : " and ") + Describe(lane);
   }
   return fmt::format("rank {} {}", Index(self_),
@@ -170,7 +192,7 @@ std::string Messages::WaitingFor() const {
 std::optional<Rank> Messages::Awaits() const {
   std::optional<Rank> receiver;
   for (const Lane& lane : lanes_) {
-    if (lane.current == lane.messages.size()) continue;
+    if (lane.current == kNone) continue;
     if (!lane.sends) return lane.peer;
     receiver = lane.peer;
   }

@@ -42,13 +42,14 @@ class Messages final : public Operation {
   std::optional<Rank> Awaits() const override;
 
  private:
-  /// One direction to one peer. Its messages go one after the other.
+  static constexpr std::size_t kNone = SIZE_MAX;
+  /// One direction to one peer. Its messages go one after the other: `next_` says which.
   struct Lane {
     Rank peer{};
     bool sends = false;
     transport::Link* link = nullptr;
-    std::vector<std::size_t> messages = {};
-    std::size_t current = 0;
+    std::size_t current = kNone;  // the message that goes
+    std::size_t last = kNone;
     Header header = {};
     std::size_t header_bytes = 0;
     std::size_t bytes = 0;  // of the current message's data
@@ -62,6 +63,7 @@ class Messages final : public Operation {
   std::string Describe(const Lane& lane) const;
 
   std::vector<Message> messages_;
+  std::vector<std::size_t> next_;  // of the same lane
   Rank self_;
   std::vector<Lane> lanes_;
   std::optional<Error> error_;

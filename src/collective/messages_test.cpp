@@ -64,6 +64,23 @@ TEST(Messages, CrossEachOtherWhateverTheLinkHolds) {
   }
 }
 
+TEST(Messages, ThatNoCacheHoldsArriveWhole) {
+  constexpr std::size_t kBytes = (6 << 20) + 13;
+  FakeNetwork network(100'000, 7);
+  const Bytes large = Pattern(kBytes, 1), small = Pattern(5, 2);
+  Bytes got_large(kBytes + 1), got_small(5);
+  const std::span<std::byte> odd = std::span(got_large).subspan(1);  // no whole cache lines
+  Messages zero({SendTo(Rank{1}, large), SendTo(Rank{1}, small)}, Rank{0},
+                network.LinksOf(Rank{0}));
+  Messages one({ReceiveFrom(Rank{0}, Rank{1}, odd), ReceiveFrom(Rank{0}, Rank{1}, got_small)},
+               Rank{1}, network.LinksOf(Rank{1}));
+  const Status status = RunBoth(zero, one);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_TRUE(std::equal(odd.begin(), odd.end(), large.begin(), large.end()));
+  EXPECT_EQ(got_small, small);
+  EXPECT_EQ(network.held_bytes(), 0u);
+}
+
 TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
   const Bytes a = Pattern(3, 1), b = Pattern(4, 9);
   Bytes got_a(3), got_b(4);

@@ -15,14 +15,18 @@ void Pause() {
 
 }  // namespace
 
-Patience Patience::For(std::uint32_t ranks, std::uint32_t cores) {
+Patience Patience::WithCores() {
   // Even with a core for each, two ranks may have been put on the same one: after some 5 us it is
   // worth asking. Who then sleeps soon is woken on that core again and stays there (70 us for an
   // operation of 0.1 us); the kernel moves only what is runnable when it looks, each millisecond.
   constexpr std::uint32_t kLooks = 200;
-  constexpr std::uint32_t kYieldsAlone = 4000;  // about a millisecond
-  constexpr std::uint32_t kYieldsShared = 100;
-  return ranks <= cores ? Patience{kLooks, kYieldsAlone} : Patience{0, kYieldsShared};
+  constexpr std::uint32_t kYields = 4000;  // about a millisecond
+  return {.looks = kLooks, .yields = kYields};
+}
+
+Patience Patience::Sharing() {
+  constexpr std::uint32_t kYields = 100;
+  return {.looks = 0, .yields = kYields};
 }
 
 bool Patience::Linger(std::uint32_t idle) const {

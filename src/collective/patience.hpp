@@ -11,8 +11,10 @@ struct Patience {
   std::uint32_t looks = 0;
   std::uint32_t yields = 0;
 
-  /// With a core for each rank, look; else give the core to the rank that is awaited.
-  static Patience For(std::uint32_t ranks, std::uint32_t cores);
+  /// Of ranks that have a core each: they look.
+  static Patience WithCores();
+  /// Of ranks that share cores: they give the core to the rank that is awaited.
+  static Patience Sharing();
 
   /// Passes a moment, the `idle`-th without news. False: time to sleep.
   bool Linger(std::uint32_t idle) const;

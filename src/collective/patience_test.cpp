@@ -59,9 +59,10 @@ TEST(Patience, ThreadsThatLook) {
   RunThreads(2, {.looks = 200, .yields = 100});
 }
 
-TEST(Patience, RanksThatOutnumberCoresDoNotSpin) {
-  EXPECT_EQ(Patience::For(3, 2).looks, 0u);
-  EXPECT_GT(Patience::For(2, 2).looks, 0u);
+TEST(Patience, RanksThatShareCoresDoNotSpin) {
+  EXPECT_EQ(Patience::Sharing().looks, 0u);
+  EXPECT_GT(Patience::Sharing().yields, 0u);
+  EXPECT_GT(Patience::WithCores().looks, 0u);
 }
 
 TEST(Patience, LooksThenYieldsThenHasEnough) {

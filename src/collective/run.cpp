@@ -82,19 +82,23 @@ class Group {
 }  // namespace
 
 Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy& policy) {
+  constexpr std::uint32_t kTurnsPerCheck = 64;  // it reads the clock
   std::uint32_t idle = 0;
-  for (;;) {
+  for (std::uint32_t turn = 1;; ++turn) {
     RINGLET_TRY_ASSIGN(bool done, operation.Advance());
     if (done) return Ok();
     const WaitingPlace* const place = operation.place();
-    if (!place) RINGLET_TRY(policy.check());
+    if (!place && turn % kTurnsPerCheck == 0) RINGLET_TRY(policy.check());
     if (operation.moved()) {
       idle = 0;
       continue;
     }
-    if (place && place->patience.Linger(idle++)) continue;
+    const Patience patience = place               ? place->patience
+                              : links.in_memory() ? policy.patience
+                                                  : Patience();
+    if (patience.Linger(idle++)) continue;
     idle = 0;
-    if (place) RINGLET_TRY(policy.check());
+    RINGLET_TRY(policy.check());
     // Only now: as long as the ticket is out, peers pay for telling us of their news.
     transport::Waiter& waiter = place ? *place->waiter : links;
     const transport::Waiter::Ticket ticket = waiter.Prepare();

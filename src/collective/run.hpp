@@ -11,11 +11,13 @@
 namespace ringlet::collective {
 
 struct RunPolicy {
-  /// Asked each time before sleeping and at least every some megabytes in between: has the deadline
+  /// Asked each time before sleeping and at least every some turns in between: has the deadline
   /// passed, was the communicator aborted, has a peer failed? Its error ends the run.
   std::function<Status()> check;
   /// The longest sleep, after which `check` is asked again even without news.
   std::chrono::nanoseconds sleep_max = std::chrono::milliseconds(100);
+  /// Before sleeping at links whose news is in memory.
+  Patience patience = {};
 };
 
 /// Advances `operation` until it is done, `policy.check` objects, or a link fails.

@@ -26,6 +26,7 @@ class FakeWaiter final : public transport::Waiter {
     if (on_wait) on_wait();
   }
   void Wake() override {}
+  bool in_memory() const override { return memory; }
   int descriptor() const override { return 42; }
   void PrepareDescriptor() override {
     prepared = true;
@@ -39,6 +40,7 @@ class FakeWaiter final : public transport::Waiter {
   std::function<void()> on_prepare;
   std::function<void()> on_wait;
   int waits = 0;
+  bool memory = false;
   bool prepared = false;
 
  private:
@@ -96,6 +98,46 @@ TEST_F(RunTest, SleepsWhileThePeerWorks) {
   ASSERT_TRUE(RunToEnd(*executions_[0], waiters_[0], patient_).ok());
   EXPECT_GT(waiters_[0].waits, 0);
   EXPECT_EQ(buffers_[0], std::vector<std::uint32_t>(100, 3));
+}
+
+/// Comes to its end at a certain turn, without a move before.
+class Late final : public Operation {
+ public:
+  explicit Late(int turn) : left_(turn) {}
+  Result<bool> Advance() override { return --left_ <= 0; }
+  bool moved() const override { return false; }
+  std::string WaitingFor() const override { return "a turn"; }
+  std::optional<Rank> Awaits() const override { return std::nullopt; }
+
+ private:
+  int left_;
+};
+
+TEST_F(RunTest, LooksAtLinksInMemoryForAWhileAndAtOthersNot) {
+  const RunPolicy policy{.check = [] { return Ok(); }, .patience = {.looks = 5, .yields = 5}};
+  Late soon(9), late(13), unseen(9);
+  FakeWaiter memory, sockets;
+  memory.memory = true;
+  ASSERT_TRUE(RunToEnd(soon, memory, policy).ok());
+  EXPECT_EQ(memory.waits, 0);
+  ASSERT_TRUE(RunToEnd(late, memory, policy).ok());
+  EXPECT_EQ(memory.waits, 1);
+  ASSERT_TRUE(RunToEnd(unseen, sockets, policy).ok());
+  EXPECT_EQ(sockets.waits, 4);
+}
+
+TEST_F(RunTest, ChecksAlsoWhileItLooks) {
+  int asked = 0;
+  const RunPolicy policy{.check = [&]() -> Status {
+                           if (++asked < 3) return Ok();
+                           return Error{.code = Code::kTimeout, .message = "too late"};
+                         },
+                         .patience = {.looks = 1'000'000, .yields = 0}};
+  Late never(1'000'000);
+  FakeWaiter memory;
+  memory.memory = true;
+  EXPECT_FALSE(RunToEnd(never, memory, policy).ok());
+  EXPECT_EQ(memory.waits, 0);
 }
 
 TEST_F(RunTest, DoesNotSleepWhenEverythingIsThere) {

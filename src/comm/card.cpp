@@ -23,6 +23,13 @@ void DecodeDevice(Reader& in, Card& card) {
   if ((flags & kOnHalf) != 0) card.half = in.U8();
 }
 
+topology::CpuSet FirstRanges(const topology::CpuSet& cpus) {
+  topology::CpuSet first;
+  for (std::size_t i = 0; i < std::min(cpus.ranges().size(), kCardCpuRangesMax); ++i)
+    first = first.JoinedWith(topology::CpuSet::Of(cpus.ranges()[i].first, cpus.ranges()[i].last));
+  return first;
+}
+
 }  // namespace
 
 Bytes Encode(const Card& card) {
@@ -30,6 +37,7 @@ Bytes Encode(const Card& card) {
   out.U64(card.host_hash).U64(card.process_hash).U64(card.network_namespace);
   out.U64(card.host_shape_digest).U64(card.settings_digest).U32(card.device).U32(card.numa);
   EncodeDevice(out, card);
+  Encode(out, FirstRanges(card.cpus));
   const std::size_t count = std::min(card.tcp.size(), kCardAddressesMax);
   out.U8(static_cast<std::uint8_t>(count));
   for (std::size_t i = 0; i < count; ++i) ringlet::Encode(out, card.tcp[i]);
@@ -48,6 +56,8 @@ Result<Card> DecodeCard(View bytes) {
   card.device = in.U32();
   card.numa = in.U32();
   DecodeDevice(in, card);
+  card.cpus = topology::DecodeCpuSet(in);
+  if (card.cpus.ranges().size() > kCardCpuRangesMax) in.Fail();
   const std::size_t count = in.U8();
   if (count > kCardAddressesMax) in.Fail();
   for (std::size_t i = 0; i < count && in.ok(); ++i) card.tcp.push_back(DecodeAddress(in));

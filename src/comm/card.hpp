@@ -6,6 +6,7 @@
 #include "base/address.hpp"
 #include "base/bytes.hpp"
 #include "ringlet/status.hpp"
+#include "topology/cpu_set.hpp"
 #include "topology/pci.hpp"
 
 namespace ringlet::comm {
@@ -21,6 +22,7 @@ struct Card {
   std::optional<topology::BusId> gpu = {};  ///< that device, where the host is known to have it
   std::optional<std::uint8_t> half = {};    ///< of a split GPU; only with `gpu`
   std::uint32_t numa = 0;                   ///< NUMA node of the rank's memory
+  topology::CpuSet cpus = {};               ///< on which the rank may run; empty: unknown
   std::vector<Address> tcp;                 ///< where its TCP links are accepted, best first
   Address unix_socket;                      ///< where its shared memory is exchanged
 
@@ -29,6 +31,8 @@ struct Card {
 
 /// At most bootstrap's kCardBytesMax, with kCardAddressesMax addresses; further ones are left out.
 inline constexpr std::size_t kCardAddressesMax = 16;
+/// The CPUs beyond are left out as well: who has so many ranges knows of enough cores.
+inline constexpr std::size_t kCardCpuRangesMax = 128;
 Bytes Encode(const Card& card);
 /// Errors  kProtocol  not a card.
 Result<Card> DecodeCard(View bytes);

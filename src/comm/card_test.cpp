@@ -18,6 +18,7 @@ Card Example() {
             .gpu = topology::BusId::Of(1, 2, 3, 4),
             .half = 1,
             .numa = 7,
+            .cpus = topology::CpuSet::Of(8, 9),
             .tcp = {},
             .unix_socket = {}};
   card.tcp = {Address::Ipv4(10, 0, 0, 1, 80), *ParseAddress("[fd00::1]:81")};
@@ -40,9 +41,12 @@ TEST(Card, FitsTheRosterWhateverItHolds) {
   Card card = Example();
   card.tcp.assign(100, *ParseAddress("[fd00::1%7]:81"));
   card.unix_socket = Address::Unix(std::string(kUnixPathBytesMax, 'x'));
+  for (std::uint32_t cpu = 0; cpu < 1000; cpu += 2)
+    card.cpus = card.cpus.JoinedWith(topology::CpuSet::Of(cpu, cpu));
   const Bytes bytes = Encode(card);
   EXPECT_LE(bytes.size(), bootstrap::kCardBytesMax);
   EXPECT_EQ(DecodeCard(bytes)->tcp.size(), kCardAddressesMax);
+  EXPECT_EQ(DecodeCard(bytes)->cpus.ranges().size(), kCardCpuRangesMax);
 }
 
 TEST(Card, RefusesWhatIsCutOrTooLong) {

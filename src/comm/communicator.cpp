@@ -6,6 +6,7 @@
 
 #include "collective/run.hpp"
 #include "comm/tuning.hpp"
+#include "comm/waiting.hpp"
 #include "os/clock.hpp"
 
 namespace ringlet::comm {
@@ -41,7 +42,8 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       layout_(LayoutOf(plan_, census_)),
       tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),
       links_(std::move(links)),
-      host_(origin_, census_),
+      patience_(PatienceOf(census_, identity_.rank, origin_.process->settings().wait)),
+      host_(origin_, census_, patience_),
       timeout_(timeout) {
   control_->OnFailure([this] {
     links_->waiter().Wake();
@@ -108,17 +110,32 @@ Result<std::uint64_t> Communicator::Register(View memory) {
 
 Status Communicator::Run(const Work& work) {
   RINGLET_TRY(Validate(work));
+  const auto* const call = std::get_if<Call>(&work);
+  if (call && host_.state() == HostMemory::State::kHere) {
+    StartOnHost(TaskOf(*call));
+    return RunPrepared(host_.engine());
+  }
   RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
-  const Instant deadline = os::Now() + timeout_;
-  const collective::RunPolicy policy{.check = [&] { return Check(deadline, *operation); }};
-  const Status status = collective::RunToEnd(*operation, links_->waiter(), policy);
+  return RunPrepared(*operation);
+}
+
+Status Communicator::RunPrepared(Operation& operation) {
+  // Most operations are over before anybody asks for the time.
+  std::optional<Instant> deadline;
+  const auto check = [&]() -> Status {
+    if (!deadline) deadline = os::Now() + timeout_;
+    return Check(*deadline, operation);
+  };
+  const collective::RunPolicy policy{.check = std::cref(check), .patience = patience_};
+  const Status status = collective::RunToEnd(operation, links_->waiter(), policy);
   if (!status.ok()) return Conclude(status.error());
   Finished();
   return Ok();
 }
 
 void Communicator::Finished() {
-  control_->doing().waits_for = -1;
+  // Not before others see what was posted last, which would take as long as the operation.
+  control_->doing().waits_for.store(-1, std::memory_order_relaxed);
 }
 
 Status Communicator::Check(Instant deadline, const Operation& running) {

@@ -49,6 +49,8 @@ class Communicator {
   Control& control() const { return *control_; }
   transport::Links& links() { return *links_; }
   const HostMemory& host_memory() const { return host_; }
+  /// How this rank waits for others of its host before it sleeps.
+  const collective::Patience& patience() const { return patience_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Of the operations that follow. By the thread that calls them.
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
@@ -137,6 +139,10 @@ class Communicator {
   Status ValidatePortions(const AllToAllVCall& call) const;
   Status ValidateTransfer(const Transfer& transfer) const;
   Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
+  /// What is to be run, as the next operation.
+  collective::Task TaskOf(const Call& call);
+  Status RunPrepared(Operation& operation);
+  void StartOnHost(const collective::Task& task);
   Result<std::unique_ptr<Operation>> OnHost(const collective::Task& task);
   Result<std::unique_ptr<Operation>> OverLinks(collective::Task task);
   /// Makes the arena of the host, and then what `then` says.
@@ -168,6 +174,7 @@ class Communicator {
   collective::Layout layout_;
   collective::Tuner tuner_;
   std::unique_ptr<transport::Links> links_;
+  const collective::Patience patience_;
   HostMemory host_;
   std::chrono::milliseconds timeout_;
   std::uint64_t sequence_ = 0;    // collectives begun

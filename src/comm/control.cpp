@@ -50,6 +50,7 @@ struct Control::Shared {
   bootstrap::Milestones milestones;
   std::optional<bootstrap::Roster> roster;
   std::optional<Failure> failure;
+  std::atomic<bool> failed{false};  // that there is one: asked at each operation, without the lock
   std::optional<bootstrap::Table> table;
   std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
   std::function<void()> on_failure;
@@ -80,6 +81,7 @@ struct Control::Shared {
     }
     if (!failure && member.failure(group)) {
       failure = member.failure(group);
+      failed.store(true, std::memory_order_release);
       if (on_failure) on_failure();
     }
     news |= !std::exchange(over, failure || member.Finished()) && over;
@@ -270,13 +272,15 @@ Result<Bytes> Control::Receive(Rank from, std::uint64_t tag) {
 }
 
 void Control::Doing::Calls(const collective::Header& header) {
-  changes_.fetch_add(1, std::memory_order_acq_rel);
+  // One thread writes: plain stores, in this order, do.
+  const std::uint32_t changes = changes_.load(std::memory_order_relaxed);
+  changes_.store(changes + 1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < words_.size(); ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, header.data() + i * sizeof word, sizeof word);
     words_[i].store(word, std::memory_order_release);
   }
-  changes_.fetch_add(1, std::memory_order_release);
+  changes_.store(changes + 2, std::memory_order_release);
 }
 
 std::optional<collective::Header> Control::Doing::call() const {
@@ -308,6 +312,7 @@ void Control::Fail(const Error& error) {
 }
 
 std::optional<Error> Control::failure() const {
+  if (!shared_->failed.load(std::memory_order_acquire)) return std::nullopt;
   const std::lock_guard lock(shared_->mutex);
   if (!shared_->failure) return std::nullopt;
   return Error{shared_->failure->code, shared_->failure->text};

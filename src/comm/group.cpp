@@ -1,7 +1,8 @@
 #include "comm/group.hpp"
 
 #include <algorithm>
-#include <deque>
+#include <functional>
+#include <optional>
 
 #include "collective/run.hpp"
 #include "os/clock.hpp"
@@ -53,10 +54,8 @@ class Agenda final : public collective::Operation {
  private:
   /// Nothing left: `current_` stays empty.
   Status TakeNext() {
-    if (!calls_.empty()) {
-      const Work next = std::move(calls_.front());
-      calls_.pop_front();
-      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(next));
+    if (begun_ < calls_.size()) {
+      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(calls_[begun_++]));
     } else if (!transfers_.empty()) {
       RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(transfers_));
       transfers_.clear();
@@ -65,7 +64,8 @@ class Agenda final : public collective::Operation {
   }
 
   std::shared_ptr<Communicator> communicator_;
-  std::deque<Work> calls_;
+  std::vector<Work> calls_;
+  std::size_t begun_ = 0;  // of the calls
   std::vector<Transfer> transfers_;
   std::unique_ptr<collective::Operation> current_;
   bool moved_ = false;
@@ -92,15 +92,18 @@ Status Run(const Agendas& agendas) {
     waiters.push_back(&agenda->communicator().links().waiter());
     timeout = std::min(timeout, agenda->communicator().timeout());
   }
-  const Instant deadline = os::Now() + timeout;
-  collective::RunPolicy policy;
-  policy.check = [&]() -> Status {
+  std::optional<Instant> deadline;  // most groups are over before anybody asks for the time
+  const auto check = [&]() -> Status {
+    if (!deadline) deadline = os::Now() + timeout;
     for (const auto& agenda : agendas) {
       if (agenda->done()) continue;
-      RINGLET_TRY(agenda->communicator().Check(deadline, *agenda));
+      RINGLET_TRY(agenda->communicator().Check(*deadline, *agenda));
     }
     return Ok();
   };
+  collective::RunPolicy policy;
+  policy.check = std::cref(check);
+  policy.patience = agendas.front()->communicator().patience();  // a run of one alone uses it
   return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
 }
 

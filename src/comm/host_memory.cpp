@@ -67,10 +67,10 @@ Status StatusOf(const Result<T>& result) {
 
 }  // namespace
 
-HostMemory::HostMemory(const Origin& origin, const Census& census)
+HostMemory::HostMemory(const Origin& origin, const Census& census, collective::Patience patience)
     : self_(origin.config.rank),
       ranks_(origin.config.size),
-      cores_(origin.process->usable_cores()),
+      patience_(patience),
       buffers_(std::make_shared<transport::SharedBuffers>()),
       reach_{.shared = buffers_,
              .near = origin.process->NearBuffersOf(origin.credentials.secret, ranks_),
@@ -110,8 +110,7 @@ void HostMemory::Take() {
   }
   buffers_->Publish(made_, self_);
   auto engine = std::make_unique<collective::HostEngine>(
-      std::move(made_), self_, collective::Patience::For(ranks_, cores_), collective::HostTuning{},
-      std::move(reach_));
+      std::move(made_), self_, patience_, collective::HostTuning{}, std::move(reach_));
   const std::lock_guard lock(mutex_);
   engine_ = std::move(engine);
   state_ = State::kHere;

@@ -27,7 +27,8 @@ class HostMemory {
 
   /// Pure: kUnmade where the ranks of `census` are on one host, meet in one network namespace, and
   /// no setting has them do without.
-  HostMemory(const Origin& origin, const Census& census);
+  /// \param patience  how this rank waits for the others
+  HostMemory(const Origin& origin, const Census& census, collective::Patience patience);
 
   State state() const { return state_; }
   /// With kHere. The rank's thread's.
@@ -52,7 +53,8 @@ class HostMemory {
 
  private:
   State state_ = State::kNever;
-  std::uint32_t self_ = 0, ranks_ = 0, cores_ = 1;
+  std::uint32_t self_ = 0, ranks_ = 0;
+  collective::Patience patience_;
   std::shared_ptr<transport::Arena> made_;  // by Make, for Take
   std::mutex mutex_;                        // of the pointer `engine_`, which is written once
   std::shared_ptr<transport::SharedBuffers> buffers_;

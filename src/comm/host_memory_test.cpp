@@ -36,6 +36,19 @@ TEST(HostMemory, IsMadeByTheFirstCollectiveAndNotBefore) {
   });
 }
 
+TEST(HostMemory, IsWaitedAtAsTheSettingSays) {
+  for (const char* wait : {"spin", "yield", "sleep", "auto"})
+    RunRanks(3, EnvMap{{"RINGLET_WAIT", wait}}, [&](std::uint32_t, Formed formed) {
+      ASSERT_TRUE(formed.ok()) << formed.error().message;
+      Communicator& mine = **formed;
+      for (const Card& card : mine.census().cards) EXPECT_FALSE(card.cpus.empty());
+      const bool spins = wait == std::string("spin"), sleeps = wait == std::string("sleep");
+      EXPECT_TRUE(!spins || mine.patience().looks > 0);
+      EXPECT_EQ(sleeps, mine.patience().yields == 0);
+      for (const std::size_t count : {3u, 100'000u}) EXPECT_TRUE(SumOfRanks(mine, count).ok());
+    });
+}
+
 TEST(HostMemory, IsLeftAloneWhereSettingsSaySo) {
   for (const EnvMap& settings :
        {EnvMap{{"RINGLET_HOST_MEMORY", "0"}}, EnvMap{{"RINGLET_LINKS", "shm"}},

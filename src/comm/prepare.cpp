@@ -198,7 +198,7 @@ View Communicator::Staged(const Call& call) {
   return copy;
 }
 
-Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
+collective::Task Communicator::TaskOf(const Call& call) {
   const bool barrier = call.kind == CallKind::kBarrier;
   const CallShape shape = ShapeOf(call);
   const DataType type = barrier ? DataType::kUint8 : call.type;
@@ -214,7 +214,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const C
                                         .root = HasRoot(call.kind) ? call.root : Rank{}},
                         .self = identity_.rank,
                         .ranks = identity_.size};
-  control_->doing().operations = sequence_;
+  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
   Calls(task.fingerprint);
   if (barrier) {
     staging_.resize(std::max(staging_.size(), kBarrierBytes));
@@ -224,6 +224,11 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const C
     task.input = Staged(call);
     task.output = call.output.first(OutputCount(call) * size);
   }
+  return task;
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
+  const collective::Task task = TaskOf(call);
   // The one place where it is chosen how a collective runs.
   switch (host_.state()) {
     case HostMemory::State::kHere: return OnHost(task);
@@ -235,7 +240,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const C
   });
 }
 
-Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const collective::Task& task) {
+void Communicator::StartOnHost(const collective::Task& task) {
   const CallKind kind = task.fingerprint.operation;
   host_.engine().Start({.operation = kind,
                         .type = task.fingerprint.type,
@@ -244,6 +249,10 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const collec
                         .root = task.fingerprint.root,
                         .input = task.input.data(),
                         .output = task.output.data()});
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const collective::Task& task) {
+  StartOnHost(task);
   return std::unique_ptr<Operation>(std::make_unique<HostRun>(host_.engine()));
 }
 
@@ -271,7 +280,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(collectiv
 Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     const AllToAllVCall& call) {
   const std::uint64_t sequence = sequence_++;
-  control_->doing().operations = sequence_;
+  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
   // What is the same on all ranks: each pair has its own count.
   Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
   std::vector<collective::Message> messages;
@@ -318,6 +327,8 @@ Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
     const std::vector<Transfer>& transfers) {
   std::vector<collective::Message> messages;
   std::vector<Rank> peers;
+  messages.reserve(transfers.size());
+  peers.reserve(transfers.size());
   for (const Transfer& transfer : transfers) {
     messages.push_back({.peer = transfer.peer,
                         .sends = transfer.sends,
@@ -331,6 +342,12 @@ Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
     peers.push_back(transfer.peer);
   }
   if (!messages.empty()) Calls(messages.front().fingerprint);
+  const auto linked = [this](Rank peer) {
+    return peer == identity_.rank || links_->Find(peer) != nullptr;
+  };
+  if (std::all_of(peers.begin(), peers.end(), linked))
+    return std::unique_ptr<Operation>(
+        std::make_unique<collective::Messages>(std::move(messages), identity_.rank, LinkTo()));
   return WithLinks(std::move(peers), fmt::format("a message after {} collectives", sequence_),
                    [this, messages = std::move(messages)]() -> Result<std::unique_ptr<Operation>> {
                      return std::unique_ptr<Operation>(std::make_unique<collective::Messages>(

@@ -9,6 +9,7 @@
 #include "base/digest.hpp"
 #include "bootstrap/root.hpp"
 #include "comm/root.hpp"
+#include "comm/waiting.hpp"
 #include "discovery/fill.hpp"
 #include "discovery/nvml.hpp"
 #include "discovery/placement.hpp"
@@ -45,6 +46,7 @@ Card CardOf(const Process& process, const Config& config, const Here& here,
             .device = config.device,
             .names_device = config.names_device,
             .numa = here.numa,
+            .cpus = here.allowed,
             .tcp = door.tcp,
             .unix_socket = door.unix_socket};
   if (here.gpu) {
@@ -72,9 +74,8 @@ bool SameHost(const Census& census, std::uint32_t a, std::uint32_t b) {
 }
 
 // A spinning rank takes the core that another needs: only where each has one.
-std::chrono::nanoseconds SpinFor(const Census& census, std::uint32_t cores) {
-  return census.ranks_on_host <= cores ? std::chrono::microseconds(50)
-                                       : std::chrono::nanoseconds(0);
+std::chrono::nanoseconds SpinFor(const collective::Patience& patience) {
+  return patience.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
 }
 
 transport::Choice ChoiceOf(const Settings& settings) {
@@ -104,6 +105,7 @@ Here Settled(const Process& process, const Config& config, topology::HostView vi
   const bool bound = told.ok() && settings.ignore_cpu_affinity == 0;
   const topology::CpuSet allowed = bound ? *told : topology::CpuSet();
   Here here{.view = std::move(view)};
+  if (told.ok()) here.allowed = *told;
   std::optional<std::uint32_t> numa;
   if (config.names_device) {
     here.gpu = discovery::FindGpu(here.view, config.device);
@@ -297,7 +299,8 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
   request.deadline = deadline;
   request.options.choice = ChoiceOf(process.settings());
   request.options.pipe_bytes = process.settings().pipe_bytes;
-  request.options.waiter.spin = SpinFor(census, process.usable_cores());
+  request.options.waiter.spin =
+      SpinFor(PatienceOf(census, Rank{origin.config.rank}, process.settings().wait));
   return request;
 }
 

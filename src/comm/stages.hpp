@@ -41,6 +41,8 @@ struct Here {
   std::uint32_t numa = 0;  ///< id of the NUMA node that the rank lives at
   /// Where the service thread may run to be near; empty: anywhere.
   topology::CpuSet cpus = {};
+  /// Where the rank itself may run; empty: unknown.
+  topology::CpuSet allowed = {};
   std::optional<std::uint32_t> gpu = {};  ///< index of the one that the caller named
 };
 Result<Here> LookAround(Process& process, const Config& config);

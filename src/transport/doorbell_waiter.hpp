@@ -50,6 +50,7 @@ class DoorbellWaiter final : public Waiter {
   Ticket Prepare() override { return doorbell_.Arm(); }
   void Wait(Ticket ticket, std::chrono::nanoseconds timeout) override;
   void Wake() override { button().Ring(); }
+  bool in_memory() const override { return !has_sockets_; }
   int descriptor() const override { return epoll_.get(); }
   void PrepareDescriptor() override;
   void Acknowledge() override;

@@ -40,6 +40,8 @@ class Link {
 
   virtual Rank peer() const = 0;
   virtual std::string_view kind() const = 0;  ///< "inproc", "shm" or "tcp"
+  /// Whether Peek shows memory that the peer wrote, so that Read copies what need not be copied.
+  virtual bool in_memory() const { return false; }
 };
 
 /// Where the thread of one rank sleeps until a link of the rank has news or somebody calls Wake.
@@ -60,6 +62,9 @@ class Waiter {
   /// Returns after news since `ticket`, after Wake, at the latest after `timeout`, or spuriously.
   virtual void Wait(Ticket ticket, std::chrono::nanoseconds timeout) = 0;
   virtual void Wake() = 0;
+
+  /// Whether all news is in memory, so that looking for it asks nothing of the kernel.
+  virtual bool in_memory() const = 0;
 
   /// A descriptor that becomes readable with news, for a thread that serves several ranks; the
   /// thread calls PrepareDescriptor on each, looks once more, polls them, then calls Acknowledge.

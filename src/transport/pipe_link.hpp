@@ -32,6 +32,7 @@ class PipeLink final : public Link {
   Result<View> Peek() override;
   void Consume(std::size_t bytes) override { parts_.in.Consume(bytes); }
   Rank peer() const override { return parts_.peer; }
+  bool in_memory() const override { return true; }
   std::string_view kind() const override { return parts_.kind; }
 
  private:

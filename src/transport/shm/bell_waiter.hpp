@@ -14,6 +14,7 @@ class BellWaiter final : public Waiter {
   Ticket Prepare() override { return doorbell_.Arm(); }
   void Wait(Ticket ticket, std::chrono::nanoseconds timeout) override;
   void Wake() override;
+  bool in_memory() const override { return true; }
   int descriptor() const override { return -1; }
   void PrepareDescriptor() override {}
   void Acknowledge() override {}
