@@ -55,6 +55,10 @@ struct Settings {
   std::string topo_file;                  ///< empty: the machine is looked at
   std::string topo_dump_file;             ///< empty: nothing is written
   std::uint64_t topo_dump_file_rank = 0;  ///< the rank that writes it
+  /// Once a process has read it with `comm::ReadGraphFile`: its path and the digest of its content.
+  std::string graph_file;                  ///< empty: channels are searched for
+  std::string graph_dump_file;             ///< empty: nothing is written
+  std::uint64_t graph_dump_file_rank = 0;  ///< the rank that writes it
   // What decides over paths; topology::ReadPathOptions makes sense of it. Texts: empty is NCCL's
   // rule.
   std::string p2p_level;     ///< how far apart GPUs may be and still access each other

@@ -21,11 +21,13 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   RINGLET_TRY_ASSIGN(const topology::Graph graph,
                      control->Share(topology::Build(census.hosts, census.places)));
   timeline.Reached(Phase::kTopology);
-  RINGLET_TRY_ASSIGN(const plan::SearchLimits wishes,
-                     control->Share(plan::ReadWishes(origin.process->settings())));
+  RINGLET_TRY_ASSIGN(
+      const plan::SearchLimits wishes,
+      control->Share(plan::ReadWishes(origin.process->settings(), origin.process->graphs())));
   RINGLET_TRY_ASSIGN(plan::ChannelPlan plan, control->Share(plan::Search(graph, wishes)));
   timeline.Reached(Phase::kPlan);
   RINGLET_TRY(control->Share(control->RequireEqual(plan.digest(), "channel plan")));
+  DumpGraphs(origin, plan);
 
   // The data plane, then everybody at once.
   RINGLET_TRY_ASSIGN(

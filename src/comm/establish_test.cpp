@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "comm/ranks_for_test.hpp"
+#include "os/temp_tree_for_test.hpp"
 #include "rendezvous/invitation.hpp"
 
 namespace ringlet::comm {
@@ -120,6 +121,80 @@ TEST(Establish, SettingsThatMustAgreeAreNamedWhenTheyDoNot) {
         EXPECT_THAT(communicator.error().message, HasSubstr("8192"));
         EXPECT_THAT(communicator.error().message, HasSubstr("65536"));
       });
+}
+
+std::string RingFile(const std::string& gpus) {
+  return "<graphs version=\"1\">\n<graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"1\" "
+         "speedintra=\"5\" speedinter=\"5\" typeintra=\"SYS\" typeinter=\"SYS\">\n<channel>" +
+         gpus + "</channel></graph></graphs>\n";
+}
+
+TEST(Establish, AGraphFileGivesTheChannelsAndADumpHasThem) {
+  os::TempTree tree;
+  tree.Write("g.xml", RingFile("<gpu dev=\"2\"/><gpu dev=\"0\"/><gpu dev=\"1\"/>"));
+  for (const char* dump_rank : {"1", "7"})
+    RunRanks(3,
+             {{"NCCL_GRAPH_FILE", tree.At("g.xml")},
+              {"NCCL_GRAPH_DUMP_FILE", tree.At(std::string("dump") + dump_rank)},
+              {"NCCL_GRAPH_DUMP_FILE_RANK", dump_rank}},
+             [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+               ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+               EXPECT_EQ((*communicator)->plan().Ring(0),
+                         (std::vector<Rank>{Rank{2}, Rank{0}, Rank{1}}));
+               EXPECT_TRUE(SumOfRanks(**communicator, 5000).ok());
+             });
+  const os::FileTree files = os::FileTree::Open(tree.root()).value();
+  EXPECT_FALSE(files.Exists("dump7")) << "there is no such rank";
+  const std::string dump = files.Read("dump1").value();
+  EXPECT_THAT(dump,
+              HasSubstr("<gpu dev=\"0x2\" rank=\"2\"/>\n      <gpu dev=\"0x0\" rank=\"0\"/>"));
+}
+
+TEST(Establish, AGraphFileThatDoesNotFitFailsOnEveryRankAndSaysWhy) {
+  os::TempTree tree;
+  tree.Write("g.xml", RingFile("<gpu dev=\"1\"/><gpu dev=\"0\"/>"));
+  RunRanks(3, {{"RINGLET_GRAPH_FILE", tree.At("g.xml")}},
+           [&](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_FALSE(communicator.ok());
+             EXPECT_THAT(communicator.error().message, HasSubstr(tree.At("g.xml") + ":3:2: this"));
+             EXPECT_THAT(communicator.error().message, HasSubstr("has 2 GPUs; it must have 3"));
+           });
+  const auto none = Process::Start({{"RINGLET_GRAPH_FILE", tree.At("none.xml")}});
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, HasSubstr("RINGLET_GRAPH_FILE"));
+  EXPECT_THAT(none.error().message, HasSubstr("none.xml"));
+}
+
+TEST(Establish, GraphFilesWithOtherContentsAreNamed) {
+  os::TempTree tree;
+  const std::string there = RingFile("<gpu dev=\"1\"/><gpu dev=\"0\"/>");
+  tree.Write("a/g.xml", there);
+  tree.Write("b/g.xml", there + "\n");
+  RunRanks(
+      2,
+      [&](std::uint32_t rank) {
+        return ProcessWith({{"RINGLET_GRAPH_FILE", tree.At(rank == 0 ? "a/g.xml" : "b/g.xml")}});
+      },
+      [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+        ASSERT_FALSE(communicator.ok());
+        EXPECT_THAT(communicator.error().message, HasSubstr("RINGLET_GRAPH_FILE"));
+        EXPECT_THAT(communicator.error().message, HasSubstr("content"));
+      });
+}
+
+TEST(Establish, ChannelsThatCannotBeDumpedAreAWarningThatNamesTheFile) {
+  os::TempTree tree;
+  const auto process = ProcessWith({{"RINGLET_GRAPH_DUMP_FILE", "/no/such/folder/dump.xml"},
+                                    {"RINGLET_DEBUG", "WARN"},
+                                    {"RINGLET_DEBUG_FILE", tree.At("log")}});
+  RunRanks(
+      2, [&](std::uint32_t) { return process; },
+      [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+        EXPECT_TRUE(communicator.ok()) << communicator.error().message;
+      });
+  const os::FileTree files = os::FileTree::Open(tree.root()).value();
+  EXPECT_THAT(files.Read("log").value(), testing::AllOf(HasSubstr("the channels are not dumped"),
+                                                        HasSubstr("/no/such/folder/dump.xml")));
 }
 
 }  // namespace

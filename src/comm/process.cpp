@@ -31,6 +31,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   // What communicators will need of it: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
+  RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
   // Random rather than made of pid and start time: pids repeat over containers of one host.
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
@@ -40,6 +41,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   process->first_ = process->services_.front().get();
   process->descriptors_max_ = descriptors_max;
   process->measured_choices_ = std::move(measured);
+  process->graphs_ = std::move(graphs);
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
   return process;

@@ -22,6 +22,7 @@
 #include "os/interface_filter.hpp"
 #include "os/log_sink.hpp"
 #include "os/socket_driver.hpp"
+#include "plan/given_graphs.hpp"
 #include "topology/cpu_set.hpp"
 #include "transport/inproc/inproc.hpp"
 
@@ -76,6 +77,8 @@ class Process {
   std::uint32_t usable_cores() const { return usable_cores_; }
   /// What RINGLET_TUNE_FILE holds.
   const collective::TuningTable& measured_choices() const { return measured_choices_; }
+  /// What RINGLET_GRAPH_FILE holds.
+  const plan::GraphText& graphs() const { return graphs_; }
 
   /// Has the service threads run near a rank that lives at `numa_node`: on `cpus`, and on those
   /// that they were told of for other ranks. No other thread is moved. Does nothing where `cpus` is
@@ -104,6 +107,7 @@ class Process {
   const std::uint64_t process_hash_;
   std::uint32_t usable_cores_ = 1;
   collective::TuningTable measured_choices_;
+  plan::GraphText graphs_;
   std::uint64_t descriptors_max_ = 0;
   std::mutex warned_mutex_;
   std::set<std::string> warned_;

@@ -311,6 +311,15 @@ transport::ConnectTools ToolsOf(Process& process) {
       }};
 }
 
+void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan) {
+  const Settings& settings = origin.process->settings();
+  const std::uint32_t rank = origin.config.rank;
+  if (settings.graph_dump_file.empty() || rank != settings.graph_dump_file_rank) return;
+  const Status written = os::WriteFile(settings.graph_dump_file, plan::GraphsOf(plan, Rank{rank}));
+  if (!written.ok())
+    origin.process->WarnOnce("the channels are not dumped: " + written.error().message);
+}
+
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const Census& census, Control& control,

@@ -84,6 +84,10 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
 /// \return  without an `abort`
 transport::ConnectTools ToolsOf(Process& process);
 
+/// The rank of GRAPH_DUMP_FILE_RANK writes the channels of its host. A file that cannot be written
+/// is a warning that names it, no reason to fail.
+void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan);
+
 /// Links to every rank that `plan` makes a neighbour of this one.
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,

@@ -7,8 +7,25 @@
 
 #include "base/digest.hpp"
 #include "os/file_tree.hpp"
+#include "topology/xml_reader.hpp"
 
 namespace ringlet::comm {
+namespace {
+
+/// The content of the file that `setting` names, whose digest is added to it: ranks with other
+/// contents disagree.
+Result<std::string> ReadAgreed(std::string_view name, std::string& setting, std::size_t bytes_max) {
+  const std::filesystem::path path(setting);
+  RINGLET_TRY_ASSIGN(const os::FileTree folder,
+                     os::FileTree::Open(path.has_parent_path() ? path.parent_path() : "."));
+  auto text = folder.Read(path.filename().string(), bytes_max);
+  if (!text.ok())
+    return Error{text.error().code, fmt::format("{}: {}", name, text.error().message)};
+  setting += fmt::format(" (content {:016x})", DigestOf(AsView(*text)));
+  return text;
+}
+
+}  // namespace
 
 collective::Layout LayoutOf(const plan::ChannelPlan& plan, const Census& census) {
   collective::Layout layout{.order = plan.Ring(0), .groups = {}};
@@ -32,14 +49,18 @@ collective::Tuner TunerFor(const Settings& settings, collective::TuningTable mea
 Result<collective::TuningTable> ReadTuning(Settings& settings) {
   if (settings.tune_file.empty()) return collective::TuningTable();
   constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
-  const std::filesystem::path path(settings.tune_file);
-  RINGLET_TRY_ASSIGN(const os::FileTree folder,
-                     os::FileTree::Open(path.has_parent_path() ? path.parent_path() : "."));
-  auto text = folder.Read(path.filename().string(), kFileBytesMax);
-  if (!text.ok()) return Error{text.error().code, "RINGLET_TUNE_FILE: " + text.error().message};
-  RINGLET_TRY_ASSIGN(auto table, collective::TuningTable::Parse(*text, settings.tune_file));
-  settings.tune_file += fmt::format(" (content {:016x})", DigestOf(AsView(*text)));
-  return table;
+  const std::string file = settings.tune_file;
+  RINGLET_TRY_ASSIGN(const std::string text,
+                     ReadAgreed("RINGLET_TUNE_FILE", settings.tune_file, kFileBytesMax));
+  return collective::TuningTable::Parse(text, file);
+}
+
+Result<plan::GraphText> ReadGraphFile(Settings& settings) {
+  if (settings.graph_file.empty()) return plan::GraphText();
+  plan::GraphText given{settings.graph_file, ""};
+  RINGLET_TRY_ASSIGN(given.text,
+                     ReadAgreed("RINGLET_GRAPH_FILE", settings.graph_file, topology::kXmlBytesMax));
+  return given;
 }
 
 }  // namespace ringlet::comm

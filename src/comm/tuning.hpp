@@ -5,6 +5,7 @@
 #include "collective/choose.hpp"
 #include "comm/census.hpp"
 #include "plan/channel_plan.hpp"
+#include "plan/given_graphs.hpp"
 
 namespace ringlet::comm {
 
@@ -19,5 +20,9 @@ collective::Tuner TunerFor(const Settings& settings, collective::TuningTable mea
 /// about: settings.tune_file. Without that setting nothing happens.
 /// Errors  kSystem  it cannot be read; kInvalidArgument  as TuningTable::Parse
 Result<collective::TuningTable> ReadTuning(Settings& settings);
+
+/// The same for the file of settings.graph_file. Whether it fits is seen when a communicator plans.
+/// Errors  kSystem  it cannot be read
+Result<plan::GraphText> ReadGraphFile(Settings& settings);
 
 }  // namespace ringlet::comm

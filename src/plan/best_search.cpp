@@ -13,8 +13,8 @@ using topology::PathType;
 constexpr std::int64_t kBudgetPattern = 48'000;  // of one pattern, and number of channels
 constexpr std::int64_t kBudgetOne = 4'096;       // of one trial
 constexpr std::int64_t kBudgetDirect = 8'000;    // without going back, where there is no NVSwitch
-// Behind an NVSwitch more channels are hardly any better: what they divide is NICs.
-constexpr std::uint32_t kChannelsBySwitch = 16;
+// More channels are hardly any better: what they divide is NICs.
+constexpr std::uint32_t kDirectChannelsMax = 16;
 constexpr std::uint64_t kLooksPerStep = 2;  // DirectSearch's steps are short
 constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
 constexpr std::uint32_t kLeastMbPerS = 100;
@@ -150,7 +150,7 @@ class BetterSearch {
   void FindDirectly(const DivisionRange& range, const Limits& limits) {
     std::vector<std::uint32_t> counts;
     for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
-      if (count <= std::max(kChannelsBySwitch, range.like)) counts.push_back(count);
+      if (count <= std::max(kDirectChannelsMax, range.like)) counts.push_back(count);
     const auto off = [&](std::uint32_t count) {
       return count > range.like ? count - range.like : range.like - count;
     };

@@ -251,4 +251,17 @@ Result<HostPlan> ReadGraphs(std::string_view text, std::string_view file, const 
   return Reading(text, file, names).Run();
 }
 
+std::optional<std::uint32_t> FirstRankIn(std::string_view text) {
+  const topology::XmlText xml(text);
+  if (xml.refusal()) return std::nullopt;
+  for (const pugi::xml_node graph : xml.root().children("graph"))
+    for (const pugi::xml_node channel : graph.children("channel"))
+      for (const pugi::xml_node gpu : channel.children("gpu")) {
+        const auto rank = ParseUnsigned(gpu.attribute("rank").value());
+        if (rank && *rank <= std::numeric_limits<std::uint32_t>::max())
+          return static_cast<std::uint32_t>(*rank);
+      }
+  return std::nullopt;
+}
+
 }  // namespace ringlet::plan

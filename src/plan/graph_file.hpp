@@ -2,6 +2,7 @@
 // reads it. NCCL takes such a file without any check; here every channel is looked at.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +32,9 @@ std::string WriteGraphs(const HostPlan& plan, const GraphNames& names);
 ///                           NIC that the machine lacks, a GPU that a channel visits twice or not
 /// Cost    O(bytes + channels * devices)
 Result<HostPlan> ReadGraphs(std::string_view text, std::string_view file, const GraphNames& names);
+
+/// The first `rank` of a GPU in a file, which says whose host it is of; nothing where there is
+/// none, or no file that can be read.
+std::optional<std::uint32_t> FirstRankIn(std::string_view text);
 
 }  // namespace ringlet::plan

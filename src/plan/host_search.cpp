@@ -50,6 +50,7 @@ class HostSearch {
 
   HostPlan Plan() {
     const HostPlan compat = Compat();
+    if (options_.policy == Policy::kCompat && !options_.bounds) return compat;
     HostPlan plan = compat;
     if (options_.policy == Policy::kBest && direct_search_.any_order() && !AtBound(plan)) {
       budget_ = kQuickBudget;
@@ -88,10 +89,11 @@ class HostSearch {
     return plan;
   }
 
-  /// The bound is that of NICs and devices alone, which many plans reach.
+  /// The bound, where one is wanted, is that of NICs and devices alone, which many plans reach.
   PatternGraph Find(const Wanted& wanted) {
     PatternGraph graph = compat_.Find(wanted, NewStory(wanted.id));
-    graph.bound = BoundOfLimits(table_, EndsOf(wanted.id), wanted.id, options_.beyond);
+    if (options_.bounds || options_.policy == Policy::kBest)
+      graph.bound = BoundOfLimits(table_, EndsOf(wanted.id), wanted.id, options_.beyond);
     return graph;
   }
 

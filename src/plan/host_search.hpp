@@ -27,6 +27,8 @@ struct SearchOptions {
   bool scatter_nets = true;             ///< NCCL_MNNVL_SCATTER_NETS_ENABLE
   bool rail_per_host = false;           ///< NCCL_MNNVL_RAIL_PER_HOST
   bool collnet = false;                 ///< look for CollNet's graphs, too
+  /// Find PatternGraph::bound, for those who report it. kBest does so always, as it steers by it.
+  bool bounds = false;
 };
 
 /// Plans one system: a host, or the hosts of an NVLink domain.

@@ -97,5 +97,22 @@ TEST(HostSearchTest, RingsInHostMemoryStayOnANodeAsLongAsTheyCan) {
   }
 }
 
+TEST(HostSearchTest, TheBoundOfCompatIsFoundWhereItIsAskedFor) {
+  const MachineForTest machine("2x(numa: 1x(switch: 2 gpu, 1 nic 10g))");
+  for (const bool beyond : {false, true}) {
+    const SearchOptions plain{.policy = Policy::kCompat, .beyond = beyond};
+    SearchOptions reported = plain;
+    reported.bounds = true;
+    const HostPlan without = SearchHost(machine.paths(), plain).value();
+    const HostPlan with = SearchHost(machine.paths(), reported).value();
+    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+      EXPECT_EQ(without.of(id).bound.mb_per_s, 0u);
+      EXPECT_GT(with.of(id).bound.mb_per_s, 0u);
+      EXPECT_EQ(without.of(id).channels, with.of(id).channels);
+      EXPECT_EQ(without.of(id).total(), with.of(id).total());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ringlet::plan

@@ -182,13 +182,9 @@ class Joiner {
     NodeShape shape{node_class.plan.devices, {}, {}};
     const PatternGraph& ring = node_class.plan.of(GraphId::kRing);
     const PatternGraph& tree = node_class.plan.of(GraphId::kTree);
-    const std::uint32_t second = shape.ranks > 1 ? 1 : 0;
     for (std::size_t i = 0; i < base; ++i) {
       shape.rings.push_back(Local(node_class, ring.channels[i].devices));
-      LocalTree local{.order = Local(node_class, tree.channels[i].devices)};
-      local.to_children[0] = tree.pattern == Pattern::kTree ? 0 : second;
-      local.to_children[1] = tree.pattern == Pattern::kSplitTree ? second : 0;
-      shape.trees.push_back(std::move(local));
+      shape.trees.push_back(ChainOf(Local(node_class, tree.channels[i].devices), tree.pattern));
     }
     shape.leader = shape.rings.front().front();
     return shape;
@@ -251,6 +247,14 @@ const std::vector<std::uint32_t>& HeadsAt(const Joined& joined, const Heads& hea
 }
 
 }  // namespace
+
+LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern) {
+  const std::uint32_t second = order.size() > 1 ? 1 : 0;
+  LocalTree tree{.order = std::move(order)};
+  tree.to_children[0] = pattern == Pattern::kTree ? 0 : second;
+  tree.to_children[1] = pattern == Pattern::kSplitTree ? second : 0;
+  return tree;
+}
 
 std::string ToText(const Shortfall& shortfall) {
   return fmt::format("{}: all get {} {} instead of {}, because of node {} ({} node{} like it)",

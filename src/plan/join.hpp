@@ -82,6 +82,9 @@ struct Joined {
   const Common& of(GraphId id) const { return common[static_cast<std::size_t>(id)]; }
 };
 
+/// A tree within a node as NCCL's patterns have it: each rank passes on to the next of `order`.
+LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern);
+
 /// \param blocks  in order of ranks; every rank from 0 on once
 /// Errors  kInvalidArgument  no node, ranks that do not follow one another, a class without a ring,
 ///                           or limits that leave nothing; the sentence names node or class

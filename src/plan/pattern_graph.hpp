@@ -80,7 +80,8 @@ struct PatternGraph {
   std::uint64_t steps = 0;     ///< devices that the search looked at
   std::uint32_t searches = 0;  ///< settings (bandwidth, types, ...) that it tried
   StopReason stopped = StopReason::kNotThere;
-  /// No plan of this pattern on this host moves more than this, all channels together.
+  /// No plan of this pattern on this host moves more than this, all channels together; 0: nobody
+  /// asked (SearchOptions::bounds).
   topology::Bandwidth bound = {};
 
   /// All channels together: by the narrower of intra and inter where NICs are used.

@@ -129,7 +129,9 @@ Result<ChannelPlan> Search(const Graph& graph, const SearchLimits& limits) {
     return Error{Code::kUnsupported, fmt::format("planning is limited to {} ranks, not {}",
                                                  limits.ranks_max, graph.rank_count())};
   }
-  return Planner(graph, limits).Run();
+  RINGLET_TRY_ASSIGN(ChannelPlan found, Planner(graph, limits).Run());
+  if (limits.given.file.empty()) return found;
+  return FollowGraphs(limits.given, found, graph, {limits.channels_min, limits.channels_max});
 }
 
 }  // namespace ringlet::plan

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "plan/channel_plan.hpp"
+#include "plan/given_graphs.hpp"
 #include "topology/graph.hpp"
 
 namespace ringlet::plan {
@@ -14,6 +15,7 @@ struct SearchLimits {
   bool plain = false;
   std::uint32_t channels_min = 1;
   std::uint32_t channels_max = kChannelsMax;
+  GraphText given = {};  ///< channels that are not searched for
 };
 
 /// Chooses the channels that collectives will use on `graph`, whose ranks are in host memory.
@@ -30,6 +32,7 @@ struct SearchLimits {
 ///         its own memory.
 /// Errors  kUnsupported  more ranks than `limits.ranks_max`, or two neighbours without a path; the
 ///                       message names them
+///         and as FollowGraphs, where channels are given
 /// Cost    O(ranks + hosts * links of a host); ways are looked for once for hosts that are alike.
 ///         No I/O, no clock, no environment.
 /// Same ranks and hosts, same plan, whatever the order in which hosts were given to Build.

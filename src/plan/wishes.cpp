@@ -21,13 +21,14 @@ Result<ChannelLimits> ReadLimits(const Settings& settings) {
                        static_cast<std::uint32_t>(most)};
 }
 
-Result<SearchLimits> ReadWishes(const Settings& settings) {
+Result<SearchLimits> ReadWishes(const Settings& settings, GraphText given) {
   RINGLET_TRY(ParseTuningChoice(settings.algo, settings.proto));
   RINGLET_TRY_ASSIGN(const ChannelLimits limits, ReadLimits(settings));
   SearchLimits wishes;
   wishes.plain = settings.plan_policy == PlanPolicy::kCompat;
   wishes.channels_min = limits.min;
   wishes.channels_max = limits.max;
+  wishes.given = std::move(given);
   return wishes;
 }
 

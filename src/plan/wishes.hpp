@@ -12,7 +12,8 @@ namespace ringlet::plan {
 Result<ChannelLimits> ReadLimits(const Settings& settings);
 
 /// For Search.
+/// \param given  what GRAPH_FILE holds
 /// Errors  kInvalidArgument  as ReadLimits; a word of ALGO or PROTO makes no sense
-Result<SearchLimits> ReadWishes(const Settings& settings);
+Result<SearchLimits> ReadWishes(const Settings& settings, GraphText given = {});
 
 }  // namespace ringlet::plan

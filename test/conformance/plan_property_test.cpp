@@ -185,7 +185,7 @@ void ExpectSound(const Machine& machine, const HostPlan& plan) {
 }
 
 HostPlan PlanOf(const Machine& machine, bool beyond, Policy policy = Policy::kBest) {
-  return SearchHost(machine.paths, {.policy = policy, .beyond = beyond}).value();
+  return SearchHost(machine.paths, {.policy = policy, .beyond = beyond, .bounds = true}).value();
 }
 
 /// The same machine, its GPUs numbered otherwise.

@@ -131,6 +131,7 @@ class Viewer {
   Status Plan(NodeView& node) {
     plan::SearchOptions options;
     options.policy = request_.policy;
+    options.bounds = true;
     options.beyond = view_.hosts > 1 || view_.nodes.size() > 1;
     options.net_policy = options_.net_policy;
     plan::NodeClass planned{.plan = {},
