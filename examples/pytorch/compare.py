@@ -17,9 +17,12 @@ def run(backend, options):
         options.program, "--backend", backend, "--json", *options.options,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
+    result = next((line for line in done.stdout.splitlines() if line.startswith("{")), None)
+    if done.returncode != 0 and backend == "gloo" and result:
+        print("a process of Gloo's ended badly after it had printed its result, which counts")
+    elif done.returncode != 0:
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    return json.loads(result)
 
 
 def main():

@@ -99,6 +99,7 @@ def main():
                 f"{options.backend}, {dist.get_world_size()} ranks: {median * 1e6:.0f} us a token, "
                 f"{2 * options.layers} all-reduces of {options.width * 4} bytes each"
             )
+    dist.barrier()  # together: on Gloo a process whose peer has gone first sometimes aborts
     dist.destroy_process_group()
 
 
