@@ -56,7 +56,7 @@ Result<Bytes> ApplyDifference(View base, View difference, std::size_t bytes_max)
   for (std::size_t at = 0; in.remaining() > 0;) {
     at += in.U8();
     const View run = in.Raw(in.U8());
-    if (!in.ok() || run.size() > size - std::min(at, size))
+    if (!in.ok() || at > size || run.size() > size - at)
       return Error{Code::kProtocol, "a record whose differences do not fit"};
     std::ranges::copy(run, bytes.begin() + static_cast<std::ptrdiff_t>(at));
     at += run.size();

@@ -52,6 +52,7 @@ TEST(Difference, RefusesWhatIsNone) {
   EXPECT_TRUE(bad({5, 0, 0, 2, 1})) << "cut short";
   EXPECT_TRUE(bad({5, 0, 4, 2, 1, 1})) << "beyond the end";
   EXPECT_TRUE(bad({5, 0, 9, 1, 1})) << "starts beyond the end";
+  EXPECT_TRUE(bad({5, 0, 9, 0})) << "an empty run beyond the end";
   EXPECT_FALSE(bad({5, 0, 3, 2, 1, 1}));
 }
 
