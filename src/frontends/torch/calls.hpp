@@ -185,9 +185,6 @@ class Splits {
     for (const at::Tensor& tensor : tensors) elements_.push_back(tensor.numel());
   }
 
-  bool AreEqual() const {
-    return std::ranges::all_of(elements_, [&](auto count) { return count == elements_.front(); });
-  }
   comm::Portions Portions(const Moved& moved) const {
     comm::Portions portions;
     std::size_t offset = 0;
