@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "topology/bandwidth.hpp"
 
@@ -17,6 +18,8 @@ constexpr std::int64_t kBudgetDirect = 8'000;    // without going back, where th
 constexpr std::uint32_t kDirectChannelsMax = 16;
 constexpr std::uint64_t kLooksPerStep = 2;  // DirectSearch's steps are short
 constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
+constexpr std::uint32_t kNearBound = 1024;  // of packings: totals this near are equal
+constexpr std::size_t kLaidAnewMax = 6;     // numbers of channels that are looked at closely
 constexpr std::uint32_t kLeastMbPerS = 100;
 
 constexpr int kWidenings = 8;  // halvings of what is between found and not found
@@ -85,23 +88,27 @@ namespace {
 class BetterSearch {
  public:
   BetterSearch(const PatternGraph& than, const Wanted& wanted, const WayTable& table,
-               ChannelSearch& search, DirectSearch& direct_search, const SystemFacts& facts,
-               const SearchOptions& options, std::int64_t& budget, Story* story)
+               ChannelSearch& search, DirectSearch& direct_search, Packings& packings,
+               const SystemFacts& facts, const SearchOptions& options, std::int64_t& budget,
+               Story* story)
       : result_(than),
         wanted_(wanted),
         table_(table),
         search_(search),
         direct_search_(direct_search),
+        packings_(packings),
         facts_(facts),
         options_(options),
         all_(budget),
+        pack_(packings.usable() && budget > kQuickBudget),
         budget_(std::min(budget, kBudgetPattern)),
         story_(story) {}
 
-  /// First without going back, then for what is more.
+  /// By packing; else first without going back, then for what is more.
   PatternGraph Find(DivisionRange range, const Limits& limits) {
     Widen(range);
     if (range.floor >= range.bound) return result_;
+    if (pack_ && FindByPacking(range, limits)) return result_;
     if (direct_search_.lays()) {
       if (!direct_search_.any_order()) budget_ = kBudgetDirect;
       direct_ = true;
@@ -114,7 +121,7 @@ class BetterSearch {
       }
       direct_ = false;
     }
-    if (!direct_search_.any_order()) {
+    if (!direct_search_.any_order() && !pack_) {
       budget_ = std::min(all_, kBudgetPattern);
       FindBySearch(DivisionsOf(range, limits, facts_.widest.mb_per_s));
       Widen(range);
@@ -134,6 +141,104 @@ class BetterSearch {
     if (std::uint64_t{width} * count > result_.total().mb_per_s)
       result_.intra = result_.inter = {width};
     range.floor = std::max<std::uint64_t>(range.floor, result_.total().mb_per_s);
+  }
+
+  /// \return whether there is more than before
+  bool FindByPacking(DivisionRange& range, const Limits& limits) {
+    std::vector<Crossing> crossings = {Crossing::kSame};
+    if (options_.beyond && options_.cross_nic != 0) {
+      if (wanted_.pattern == Pattern::kRing) crossings.push_back(Crossing::kPairs);
+      if (wanted_.pattern != Pattern::kTree) crossings.push_back(Crossing::kAny);
+    }
+    const std::uint64_t before = range.floor;
+    for (const Crossing crossing : crossings) {
+      Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
+      result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));
+      ++result_.searches;
+      DividePacking(packing, range, limits);
+      if (range.floor > before && NearBound(range)) break;
+    }
+    return range.floor > before;
+  }
+
+  static bool NearBound(const DivisionRange& range) {
+    return range.floor + range.bound / kNearBound >= range.bound;
+  }
+
+  /// A number of channels, and how much of the bound a packing has with it, in parts of kNearBound.
+  struct Rated {
+    std::int64_t part = 0;
+    std::uint32_t count = 0;
+  };
+
+  /// What is taken is nearly the best, with the fewest channels.
+  void DividePacking(Packing& packing, DivisionRange& range, const Limits& limits) {
+    const auto floor = static_cast<std::int64_t>(range.floor);
+    if (packing.bound() <= floor) return;
+    std::vector<Rated> list;
+    for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
+      if (MostOf(count, range, limits) * count > floor) list.push_back({0, count});
+    for (const auto& [care, numbers] :
+         {std::pair(Care::kSome, list.size()), std::pair(Care::kMuch, kLaidAnewMax)}) {
+      list.resize(std::min(list.size(), numbers));
+      for (Rated& one : list) one.part = Rate(packing.Divide(one.count, care), range, limits);
+      std::stable_sort(list.begin(), list.end(),
+                       [](const Rated& a, const Rated& b) { return a.part > b.part; });
+    }
+    for (const Rated& one : list) {
+      if (range.floor > static_cast<std::uint64_t>(floor) && NearBound(range)) return;
+      TakeDivided(packing, one.count, range, limits);
+    }
+  }
+
+  std::int64_t Rate(const Packing::Divided& divided, const DivisionRange& range,
+                    const Limits& limits) const {
+    const auto count = static_cast<std::uint32_t>(divided.channels.size());
+    if (count == 0) return 0;
+    return std::min(divided.mb_per_s, MostOf(count, range, limits)) * count * kNearBound /
+           range.bound;
+  }
+
+  /// The most that each of so many channels can have.
+  std::int64_t MostOf(std::uint32_t count, const DivisionRange& range, const Limits& limits) const {
+    return std::min<std::int64_t>(
+        {limits.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
+  }
+
+  /// If that is more than there is.
+  void TakeDivided(Packing& packing, std::uint32_t count, DivisionRange& range,
+                   const Limits& limits) {
+    const Packing::Divided& divided = packing.Divide(count, Care::kMuch);
+    const std::int64_t each = std::min(divided.mb_per_s, MostOf(count, range, limits));
+    if (divided.channels.empty() || each * count <= static_cast<std::int64_t>(range.floor)) return;
+    PatternGraph found = result_;
+    found.channels = divided.channels;
+    found.pattern = wanted_.pattern;
+    found.cross_nic = static_cast<std::uint8_t>(packing.crossing());
+    found.same_channels = false;
+    found.intra = found.inter = {1};
+    const std::uint32_t width = direct_search_.WidthOf(found, static_cast<std::uint32_t>(each));
+    if (std::uint64_t{width} * count <= range.floor) return;
+    found.intra = found.inter = {width};
+    found.stopped = StopReason::kDivided;
+    NameTypes(found);
+    result_ = found;
+    range.floor = result_.total().mb_per_s;
+    TellDivided(packing);
+  }
+
+  void TellDivided(const Packing& packing) {
+    if (story_ == nullptr) return;
+    TrialOutcome outcome;
+    outcome.trial.id = wanted_.id;
+    outcome.trial.pattern = wanted_.pattern;
+    outcome.trial.intra_mb_per_s = outcome.trial.inter_mb_per_s = result_.intra.mb_per_s;
+    outcome.trial.cross_nic = result_.cross_nic;
+    outcome.channels = outcome.trial.max_channels =
+        static_cast<std::uint32_t>(result_.channels.size());
+    outcome.improved = outcome.perfect = true;
+    outcome.divided_of = {static_cast<std::uint32_t>(packing.bound())};
+    story_->trials.push_back(outcome);
   }
 
   void FindBySearch(const std::vector<Division>& divisions) {
@@ -269,9 +374,11 @@ class BetterSearch {
   const WayTable& table_;
   ChannelSearch& search_;
   DirectSearch& direct_search_;
+  Packings& packings_;
   const SystemFacts& facts_;
   const SearchOptions& options_;
   std::int64_t& all_;
+  const bool pack_;  // few devices, and all limits are known
   std::int64_t budget_;
   Story* story_;
   Trial laid_;
@@ -283,13 +390,14 @@ class BetterSearch {
 
 PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
                         const WayTable& table, const Limits& limits, ChannelSearch& search,
-                        DirectSearch& direct_search, const SystemFacts& facts,
+                        DirectSearch& direct_search, Packings& packings, const SystemFacts& facts,
                         const SearchOptions& options, std::int64_t& budget, Story* story) {
   if (wanted.min_channels == 0 || floor >= than.bound.mb_per_s) return than;
   const DivisionRange range{than.bound.mb_per_s, floor,
                             static_cast<std::uint32_t>(than.channels.size()), wanted.min_channels,
                             wanted.max_channels};
-  BetterSearch better(than, wanted, table, search, direct_search, facts, options, budget, story);
+  BetterSearch better(than, wanted, table, search, direct_search, packings, facts, options, budget,
+                      story);
   return better.Find(range, limits);
 }
 

@@ -8,6 +8,7 @@
 #include "plan/compat_search.hpp"
 #include "plan/direct_search.hpp"
 #include "plan/limits.hpp"
+#include "plan/packing.hpp"
 
 namespace ringlet::plan {
 
@@ -39,10 +40,11 @@ std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limi
 /// \return the first division that can be laid, widened as far as it goes; `than` if there is none
 PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
                         const WayTable& table, const Limits& limits, ChannelSearch& search,
-                        DirectSearch& direct_search, const SystemFacts& facts,
+                        DirectSearch& direct_search, Packings& packings, const SystemFacts& facts,
                         const SearchOptions& options, std::int64_t& budget, Story* story);
 
 /// Steps for all patterns of a host together, beyond what NCCL's search takes: some milliseconds.
 inline constexpr std::int64_t kBetterBudget = 96'000;
+inline constexpr std::int64_t kQuickBudget = 2'000;  // of steps, before all limits are found
 
 }  // namespace ringlet::plan

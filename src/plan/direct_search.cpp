@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/channel_ways.hpp"
 #include "plan/limits.hpp"
 
 namespace ringlet::plan {
@@ -296,7 +297,7 @@ std::uint32_t DirectSearch::WidthOf(const PatternGraph& graph, std::uint32_t mos
 
 /// What a channel takes of links, in kCostUnits, and of ports.
 void DirectSearch::AddLoad(const LocalChannel& channel) {
-  ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
+  ForEachWay(trial_.pattern, channel, [&](EndIndex from, EndIndex to, bool half) {
     const Way& way = table_.Find(from, to);
     for (std::uint32_t i = 0; i < way.count; ++i) {
       const WayStep& step = table_.Steps(way)[i];
@@ -313,31 +314,13 @@ void DirectSearch::AddLoad(const LocalChannel& channel) {
 bool DirectSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) {
   residual_.Reset();
   for (const LocalChannel& channel : graph.channels) {
-    const bool fits = ForEachWay(channel, [&](EndIndex from, EndIndex to, bool half) {
-      return !residual_.Take(table_.Find(from, to), half ? (mb_per_s + 1) / 2 : mb_per_s);
-    });
+    const bool fits =
+        ForEachWay(trial_.pattern, channel, [&](EndIndex from, EndIndex to, bool half) {
+          return !residual_.Take(table_.Find(from, to), half ? (mb_per_s + 1) / 2 : mb_per_s);
+        });
     if (!fits) return false;
   }
   return true;
-}
-
-/// The ways of a channel, until `what` returns false.
-/// \param what  gets both ends, and whether half the bandwidth goes there
-template <typename What>
-bool DirectSearch::ForEachWay(const LocalChannel& channel, const What& what) const {
-  const std::vector<std::uint32_t>& order = channel.devices;
-  const bool ring = trial_.pattern == Pattern::kRing;
-  const bool several = order.size() > 1;
-  for (std::size_t i = 0; i + 1 < order.size(); ++i)
-    if (!what(DeviceEnd(order[i]), DeviceEnd(order[i + 1]), false)) return false;
-  if (!channel.entry || !channel.exit)
-    return !ring || !several || what(DeviceEnd(order.back()), DeviceEnd(order.front()), false);
-  if (!what(NetEnd(*channel.entry), DeviceEnd(order.front()), false)) return false;
-  const bool halves = trial_.pattern == Pattern::kBalancedTree && several;
-  const bool split = trial_.pattern == Pattern::kSplitTree && several;
-  const std::uint32_t leaving = ring ? order.back() : order[split ? 1 : 0];
-  if (!what(DeviceEnd(leaving), NetEnd(*channel.exit), halves)) return false;
-  return !halves || what(DeviceEnd(order[1]), NetEnd(*channel.exit), true);
 }
 
 void DirectSearch::Save(PatternGraph& found) const {

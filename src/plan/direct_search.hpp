@@ -59,8 +59,6 @@ class DirectSearch {
   bool LayAlong(std::uint32_t first, std::optional<std::uint32_t> other);
   void AddLoad(const LocalChannel& channel);
   bool HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s);
-  template <typename What>
-  bool ForEachWay(const LocalChannel& channel, const What& what) const;
   bool LayByNics();
   bool Returns() const;
   std::optional<Choice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,

@@ -18,7 +18,6 @@ namespace {
 constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
 constexpr std::int64_t kWorth = 50;  // trees are moved to other channels for a 50th of the bound
 constexpr std::size_t kOtherNumbersMax = 3;
-constexpr std::int64_t kQuickBudget = 2'000;  // of steps, before all limits are found
 
 /// What is asked for after the ring, which says how many channels trees have.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
@@ -45,6 +44,7 @@ class HostSearch {
         facts_(FactsOf(table, options.beyond)),
         search_(table, nets_, options),
         direct_search_(table, nets_, options.beyond),
+        packings_(table, nets_, options.beyond),
         compat_(table, nets_, search_, facts_, options,
                 [this](GraphId id) -> const Limits& { return LimitsOf(id); }) {}
 
@@ -85,8 +85,21 @@ class HostSearch {
     for (PatternGraph& graph : plan.graphs)
       if (!graph.channels.empty())
         graph.bound = BoundOf(table_, LimitsOf(graph.id), graph.id, options_.beyond, graph.total());
+    LowerBounds(plan);
     if (options_.policy == Policy::kBest) Improve(plan);
     return plan;
+  }
+
+  /// By what links are worth, where that is known.
+  void LowerBounds(HostPlan& plan) {
+    if (!packings_.usable()) return;
+    for (PatternGraph& graph : plan.graphs) {
+      if (graph.channels.empty() || graph.total() >= graph.bound) continue;
+      if (graph.id != GraphId::kRing && graph.id != GraphId::kTree) continue;
+      const std::int64_t bound =
+          packings_.BoundOf(graph.id, graph.total().mb_per_s, graph.bound.mb_per_s);
+      graph.bound = {static_cast<std::uint32_t>(bound)};
+    }
   }
 
   /// The bound, where one is wanted, is that of NICs and devices alone, which many plans reach.
@@ -99,7 +112,7 @@ class HostSearch {
 
   PatternGraph Better(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted) {
     return FindBetter(than, floor, wanted, table_, LimitsNow(wanted.id), search_, direct_search_,
-                      facts_, options_, budget_, NewStory(wanted.id));
+                      packings_, facts_, options_, budget_, NewStory(wanted.id));
   }
 
   PatternGraph Better(const PatternGraph& than, const Wanted& wanted) {
@@ -142,21 +155,43 @@ class HostSearch {
     if (rings == tree.channels.size()) {
       plan.of(GraphId::kRing) = ring;
       tree = BestTree(tree);
-    } else {
-      const std::uint64_t least = std::max(tree.total().mb_per_s, 1u) - 1;
-      PatternGraph other =
-          Better(tree, least, {GraphId::kTree, Pattern::kBalancedTree, rings, rings});
-      if (other.channels.size() != rings)
-        other = Better(tree, least, {GraphId::kTree, Pattern::kTree, rings, rings});
-      const auto trees = static_cast<std::uint32_t>(other.channels.size());
-      if (trees == rings)
-        plan.of(GraphId::kRing) = ring;
-      else
-        plan.of(GraphId::kRing) =
-            Better(plan.of(GraphId::kRing), {GraphId::kRing, Pattern::kRing, trees, trees});
+    } else if (const PatternGraph other = TreeOf(rings, tree); other.channels.size() == rings) {
+      plan.of(GraphId::kRing) = ring;
       tree = BestTree(other);
+    } else {
+      ImproveTogether(plan);
     }
     Rebalance(plan, floor);
+  }
+
+  /// A tree of so many channels that is no worse, or the same as before.
+  PatternGraph TreeOf(std::uint32_t channels, const PatternGraph& than) {
+    const std::uint64_t least = std::max(than.total().mb_per_s, 1u) - 1;
+    PatternGraph other =
+        Better(than, least, {GraphId::kTree, Pattern::kBalancedTree, channels, channels});
+    if (other.channels.size() != channels)
+      other = Better(than, least, {GraphId::kTree, Pattern::kTree, channels, channels});
+    return other;
+  }
+
+  /// Where trees have less with as many channels as the best rings: of the numbers of channels with
+  /// which trees have no less, the one with which rings have most.
+  void ImproveTogether(HostPlan& plan) {
+    PatternGraph ring = plan.of(GraphId::kRing);
+    PatternGraph tree = plan.of(GraphId::kTree);
+    const auto trees = static_cast<std::uint32_t>(tree.channels.size());
+    ring = Better(ring, {GraphId::kRing, Pattern::kRing, trees, trees});
+    for (std::uint32_t count = 1; count <= kSearchChannelsMax && packings_.usable(); ++count) {
+      if (count == trees) continue;
+      const PatternGraph other = Better(ring, {GraphId::kRing, Pattern::kRing, count, count});
+      if (other.channels.size() != count) continue;
+      const PatternGraph its = TreeOf(count, plan.of(GraphId::kTree));
+      if (its.channels.size() != count) continue;
+      ring = other;
+      tree = its;
+    }
+    plan.of(GraphId::kRing) = ring;
+    plan.of(GraphId::kTree) = BestTree(tree);
   }
 
   PatternGraph BestTree(const PatternGraph& than) {
@@ -229,6 +264,7 @@ class HostSearch {
   const SystemFacts facts_;
   ChannelSearch search_;
   DirectSearch direct_search_;
+  Packings packings_;
   CompatSearch compat_;
   TwoLimits limits_, ends_;
   bool thorough_ = false;

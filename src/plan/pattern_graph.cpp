@@ -35,6 +35,7 @@ std::string_view NameOf(StopReason reason) {
     case StopReason::kPerfect: return "perfect";
     case StopReason::kSaturated: return "saturated";
     case StopReason::kBound: return "bound";
+    case StopReason::kDivided: return "divided";
     case StopReason::kExhausted: return "exhausted";
     case StopReason::kBudget: return "budget";
     case StopReason::kFallback: return "fallback";

@@ -43,6 +43,7 @@ enum class StopReason : std::uint8_t {
   kPerfect,    ///< all channels that were asked for, each as fast as a link can be
   kSaturated,  ///< the channels together are as fast as a device
   kBound,      ///< the upper bound is reached
+  kDivided,    ///< equal channels come no nearer to the bound, which fractions of them reach
   kExhausted,  ///< every candidate was looked at
   kBudget,     ///< the budget of steps ran out; this is the best until then
   kFallback,   ///< nothing fits; one channel in the order of devices, so that there is one

@@ -40,6 +40,8 @@ struct TrialOutcome {
   bool budget_out = false;
   bool repeated = false;  ///< not run: equal to an earlier one in all that matters
   bool hopeless = false;  ///< not run: the limits allow nothing better
+  /// The channels are those of a packing, divided: what this can have at most. 0: they were laid.
+  topology::Bandwidth divided_of = {};
   std::uint64_t steps = 0;
   Refusal refusal = Refusal::kNone;        ///< where it came farthest
   std::optional<std::uint32_t> link = {};  ///< of kLink; as in Story::links

@@ -43,6 +43,7 @@ std::string WhyText(plan::StopReason reason) {
     case plan::StopReason::kPerfect: return "all channels that were asked for fit";
     case plan::StopReason::kSaturated: return "the channels together are as fast as a GPU";
     case plan::StopReason::kBound: return "nothing more is possible";
+    case plan::StopReason::kDivided: return "that is how near equal channels came to the bound";
     case plan::StopReason::kExhausted: return "everything on the list was tried";
     case plan::StopReason::kBudget:
       return "the budget of steps was spent; this is the best until then";
@@ -132,6 +133,12 @@ bool Alike(const TrialOutcome& a, const TrialOutcome& b) {
 /// \param own  Ringlet's part asks for a number of channels; NCCL's for as many as there can be
 std::string TrialText(const Told& told, const plan::Story& story, bool nics, bool own) {
   const TrialOutcome& outcome = *told.first;
+  if (outcome.divided_of.mb_per_s > 0)
+    return fmt::format(
+        "  {} channels of {}{}, where {} GB/s is the most together: the best so far\n",
+        outcome.channels, SpeedText(outcome.trial, nics),
+        outcome.trial.cross_nic != 0 ? ", out by another NIC than in" : "",
+        GigabytesText(outcome.divided_of));
   std::string text = own ? fmt::format("  {} of ", outcome.trial.max_channels) : std::string("  ");
   text += SpeedText(outcome.trial, nics);
   if (own && outcome.perfect)
@@ -194,7 +201,15 @@ std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
       in_vain += story.trials.size();
       continue;
     }
-    if (own) text += "Then as many channels, each as wide, as the bound leaves room for:\n";
+    const bool divided = std::any_of(story.trials.begin(), story.trials.end(),
+                                     [](const auto& one) { return one.divided_of.mb_per_s > 0; });
+    if (divided)
+      text +=
+          "Then by prices: links that are full cost the more, and the channel that costs least is\n"
+          "taken in, until all cost as much; what is used of each is divided into equal "
+          "channels:\n";
+    else if (own)
+      text += "Then as many channels, each as wide, as the bound leaves room for:\n";
     text += TrialsText(story, graph, own);
   }
   if (in_vain > 0)

@@ -1,0 +1,114 @@
+#include "plan/cheapest_channel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "plan/channel_ways.hpp"
+#include "plan/limits.hpp"
+#include "plan/machine_for_test.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+constexpr std::uint64_t kSeed = 20'251'122;
+
+/// A machine, and prices that differ from link to link.
+struct Priced {
+  Priced(std::string_view words, bool beyond_host)
+      : machine(words),
+        table(machine.paths()),
+        nets(table, options),
+        beyond(beyond_host),
+        cheapest(table, nets, beyond_host) {
+    std::mt19937_64 random(kSeed);
+    const auto draw = [&](std::size_t count) {
+      std::vector<std::int64_t> list(count);
+      for (std::int64_t& one : list) one = static_cast<std::int64_t>(random() % 1'000);
+      return list;
+    };
+    prices = {draw(table.link_count()), draw(nets.port_count()), draw(nets.port_count())};
+  }
+
+  std::int64_t CostOf(Pattern pattern, const LocalChannel& channel) {
+    std::int64_t cost = 0;
+    ForEachWay(pattern, channel, [&](EndIndex from, EndIndex to, bool half) {
+      const Way& way = table.Find(from, to);
+      for (std::uint32_t i = 0; i < way.count; ++i) {
+        const WayStep& step = table.Steps(way)[i];
+        const Charge charge = ChargeOf(step, half ? kCostUnits / 2 : kCostUnits);
+        cost += charge.forth * prices.links[step.link] + charge.back * prices.links[step.back];
+      }
+      return true;
+    });
+    if (channel.entry) cost += kCostUnits * prices.in[nets.PortOf(*channel.entry)];
+    if (channel.exit) cost += kCostUnits * prices.out[nets.PortOf(*channel.exit)];
+    return cost;
+  }
+
+  /// By trying all orders and NICs.
+  std::int64_t Least(Pattern pattern, Crossing crossing) {
+    LocalChannel channel;
+    channel.devices.resize(table.device_count());
+    std::iota(channel.devices.begin(), channel.devices.end(), 0u);
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    do {
+      for (std::uint32_t in = 0; in < std::max(1u, beyond ? table.net_count() : 1); ++in) {
+        for (std::uint32_t out = 0; out < std::max(1u, beyond ? table.net_count() : 1); ++out) {
+          if (crossing == Crossing::kSame && in != out) continue;
+          if (beyond) channel.entry = in, channel.exit = out;
+          least = std::min(least, CostOf(pattern, channel));
+        }
+      }
+    } while (std::next_permutation(channel.devices.begin(), channel.devices.end()));
+    return least;
+  }
+
+  SearchOptions options;
+  MachineForTest machine;
+  WayTable table;
+  NetChoice nets;
+  bool beyond;
+  CheapestChannel cheapest;
+  Prices prices;
+};
+
+constexpr std::string_view kWords =
+    "(numa: (switch: 2 gpu, 1 nic 100g), (switch: 1 gpu)), (numa: (switch: 2 gpu, 1 nic 200g))";
+
+TEST(CheapestChannelTest, NoOrderIsCheaper) {
+  for (const bool beyond : {false, true}) {
+    for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
+      for (const Crossing crossing : {Crossing::kSame, Crossing::kAny}) {
+        if (pattern == Pattern::kTree && crossing == Crossing::kAny) continue;
+        Priced one(kWords, beyond);
+        const auto found = one.cheapest.Find(pattern, crossing, one.prices);
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->cost, one.Least(pattern, crossing));
+        EXPECT_EQ(found->cost, one.CostOf(pattern, found->channels.front()));
+      }
+    }
+  }
+}
+
+TEST(CheapestChannelTest, PairsGoBothWays) {
+  Priced one(kWords, true);
+  const auto found = one.cheapest.Find(Pattern::kRing, Crossing::kPairs, one.prices);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->channels.size(), 2u);
+  EXPECT_EQ(found->channels[0].entry, found->channels[1].exit);
+  EXPECT_EQ(found->channels[1].entry, found->channels[0].exit);
+  EXPECT_EQ(found->cost, one.CostOf(Pattern::kRing, found->channels[0]) +
+                             one.CostOf(Pattern::kRing, found->channels[1]));
+  EXPECT_LE(found->cost, 2 * one.Least(Pattern::kRing, Crossing::kSame));
+}
+
+TEST(CheapestChannelTest, ManyDevicesAreTooMany) {
+  EXPECT_FALSE(Priced("12 gpu", false).cheapest.usable());
+  EXPECT_FALSE(Priced("1 gpu", false).cheapest.usable());
+}
+
+}  // namespace
+}  // namespace ringlet::plan

@@ -1,0 +1,75 @@
+#include "plan/packing.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/machine_for_test.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+struct Packed {
+  Packed(std::string_view words, bool beyond)
+      : machine(words),
+        table(machine.paths()),
+        nets(table, options),
+        packings(table, nets, beyond) {}
+
+  SearchOptions options;
+  MachineForTest machine;
+  WayTable table;
+  NetChoice nets;
+  Packings packings;
+};
+
+TEST(PackingTest, ARingOfOneSwitchIsAsWideAsItsLinks) {
+  Packed one("(switch: 4 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  EXPECT_EQ(packing.bound(), 24'000);
+  const Packing::Divided& divided = packing.Divide(3, Care::kMuch);
+  EXPECT_EQ(divided.channels.size(), 3u);
+  EXPECT_EQ(divided.mb_per_s, 8'000);
+}
+
+TEST(PackingTest, SharesOfNicsFollowTheirBandwidth) {
+  Packed one("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 200g)", true);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  for (const std::uint32_t channels : {2u, 3u, 7u}) {
+    const Packing::Divided& divided = packing.Divide(channels, Care::kMuch);
+    EXPECT_EQ(divided.channels.size(), channels);
+    EXPECT_GT(divided.mb_per_s, 0);
+    EXPECT_LE(divided.mb_per_s * channels, packing.bound());
+    for (const LocalChannel& channel : divided.channels) EXPECT_EQ(channel.entry, channel.exit);
+  }
+}
+
+TEST(PackingTest, NothingIsLookedForOnceTheBoundIsLowEnough) {
+  Packed one("(switch: 4 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  EXPECT_EQ(packing.Solve(24'000), 0u);
+  EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 30'000), 24'000);
+  EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 20'000), 20'000) << "what is known is kept";
+}
+
+TEST(PackingTest, PairsComeInTwos) {
+  Packed one("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 200g)", true);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kPairs, 48'000);
+  packing.Solve(0);
+  EXPECT_TRUE(packing.Divide(3, Care::kMuch).channels.empty());
+  const std::vector<LocalChannel>& channels = packing.Divide(4, Care::kMuch).channels;
+  ASSERT_EQ(channels.size(), 4u);
+  EXPECT_EQ(channels[0].entry, channels[1].exit);
+  EXPECT_EQ(channels[2].entry, channels[3].exit);
+}
+
+TEST(PackingTest, TreesAreBoundByTheBestOfTheirPatterns) {
+  Packed one("(numa: (switch: 2 gpu, 1 nic 100g)), (numa: (switch: 2 gpu, 1 nic 100g))", true);
+  const std::int64_t bound = one.packings.BoundOf(GraphId::kTree, 0, 1'000'000);
+  EXPECT_LE(bound, 25'000);
+  EXPECT_GT(bound, 0);
+}
+
+}  // namespace
+}  // namespace ringlet::plan
