@@ -9,9 +9,10 @@ namespace ringlet::collective {
 std::vector<Candidate> CandidatesFor(const CallShape& shape, std::size_t element_bytes,
                                      const Layout& layout, const Tuner& tuner) {
   std::vector<Candidate> candidates;
+  const CostModel model = tuner.measured.Over(tuner.model);
   for (const Algorithm algorithm : AlgorithmsFor(shape.kind, layout)) {
     candidates.push_back({.algorithm = algorithm,
-                          .time_ns = TimeNs(algorithm, shape, element_bytes, layout, tuner.model),
+                          .time_ns = TimeNs(algorithm, shape, element_bytes, layout, model),
                           .allowed = tuner.choice.Allows(shape.kind, algorithm)});
   }
   const auto allowed = [](const Candidate& candidate) { return candidate.allowed; };

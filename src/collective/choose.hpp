@@ -16,7 +16,7 @@ namespace ringlet::collective {
 struct Tuner {
   CostModel model = {};
   AlgorithmChoice choice = {};
-  TuningTable measured = {};  ///< goes before the model
+  TuningTable measured = {};  ///< its choices go before the model, its links into it
 };
 
 /// An algorithm that could do a call.

@@ -58,6 +58,15 @@ TEST(Choose, WhatWasMeasuredGoesBeforeTheModelWhereItCanBeDone) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kHalving);
 }
 
+/// Where messages cost next to nothing, many at once are better than few rounds of large ones.
+TEST(Choose, MeasuredLinksCountWhereNoChoiceWasMeasured) {
+  Tuner tuner;
+  tuner.measured = TuningTable(
+      {}, {.local = LinkCost{.latency_ns = 1'000, .overhead_ns = 1, .mb_per_s = 5}, .remote = {}});
+  EXPECT_EQ(ChosenFor(CallKind::kAllToAll, 8, 64, 1), Algorithm::kBruck);
+  EXPECT_EQ(ChosenFor(CallKind::kAllToAll, 8, 64, 1, tuner), Algorithm::kDirect);
+}
+
 TEST(Choose, EveryCallHasSomething) {
   for (std::size_t kind = 0; kind < kCallKinds; ++kind) {
     if (CallKind(kind) == CallKind::kAllToAllV || CallKind(kind) == CallKind::kSendReceive)

@@ -78,14 +78,50 @@ Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const L
   return choice;
 }
 
+constexpr std::uint64_t kNanosecondsMax = 1'000'000'000;
+constexpr std::uint64_t kMbPerSMax = 10'000'000;
+
+/// A line "link local|remote latency_ns N overhead_ns N mb_per_s N".
+Status ReadLink(const std::vector<std::string_view>& words, const Line& here,
+                MeasuredLinks& links) {
+  constexpr std::size_t kWords = 8;
+  const bool remote = words.size() > 1 && words[1] == "remote";
+  if (words.size() != kWords || !(remote || words[1] == "local") || words[2] != "latency_ns" ||
+      words[4] != "overhead_ns" || words[6] != "mb_per_s")
+    return here.Bad("a link is link local|remote latency_ns N overhead_ns N mb_per_s N");
+  std::optional<LinkCost>& link = remote ? links.remote : links.local;
+  if (link) return here.Bad(fmt::format("{} links are described twice", words[1]));
+  const auto number = [&](std::size_t at, std::uint64_t most) -> Result<std::uint64_t> {
+    const auto value = ParseDecimal(words[at]);
+    if (!value || *value == 0 || *value > most)
+      return here.BadWord(words[at], fmt::format("{} from 1 to {}", words[at - 1], most));
+    return *value;
+  };
+  LinkCost read;
+  RINGLET_TRY_ASSIGN(read.latency_ns, number(3, kNanosecondsMax));
+  RINGLET_TRY_ASSIGN(read.overhead_ns, number(5, kNanosecondsMax));
+  RINGLET_TRY_ASSIGN(const std::uint64_t mb_per_s, number(7, kMbPerSMax));
+  read.mb_per_s = static_cast<std::uint32_t>(mb_per_s);
+  link = read;
+  return Ok();
+}
+
+std::string LinkText(std::string_view name, const std::optional<LinkCost>& link) {
+  if (!link) return "";
+  return fmt::format("link {} latency_ns {} overhead_ns {} mb_per_s {}\n", name, link->latency_ns,
+                     link->overhead_ns, link->mb_per_s);
+}
+
 }  // namespace
 
-TuningTable::TuningTable(std::vector<TunedChoice> choices) : choices_(std::move(choices)) {
+TuningTable::TuningTable(std::vector<TunedChoice> choices, MeasuredLinks links)
+    : choices_(std::move(choices)), links_(links) {
   std::ranges::sort(choices_, Earlier);
 }
 
 Result<TuningTable> TuningTable::Parse(std::string_view text, std::string_view path) {
   std::vector<TunedChoice> choices;
+  MeasuredLinks links;
   Line here{path, 0};
   for (std::string_view line : Split(text, '\n')) {
     ++here.number;
@@ -96,11 +132,16 @@ Result<TuningTable> TuningTable::Parse(std::string_view text, std::string_view p
     }
     line = Trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    RINGLET_TRY_ASSIGN(const TunedChoice choice, ReadLine(WordsOf(line), here));
+    const std::vector<std::string_view> words = WordsOf(line);
+    if (words.front() == "link") {
+      RINGLET_TRY(ReadLink(words, here, links));
+      continue;
+    }
+    RINGLET_TRY_ASSIGN(const TunedChoice choice, ReadLine(words, here));
     if (choices.size() == kChoicesMax) return here.Bad("there are too many lines");
     choices.push_back(choice);
   }
-  TuningTable table(std::move(choices));
+  TuningTable table(std::move(choices), links);
   const auto twice = std::ranges::adjacent_find(
       table.choices_, [](const auto& a, const auto& b) { return KeyOf(a) == KeyOf(b); });
   if (twice != table.choices_.end())
@@ -121,6 +162,12 @@ std::optional<Algorithm> TuningTable::For(CallKind kind, std::uint32_t ranks, st
   return found->algorithm;
 }
 
+CostModel TuningTable::Over(CostModel model) const {
+  model.local = links_.local.value_or(model.local);
+  model.remote = links_.remote.value_or(model.remote);
+  return model;
+}
+
 std::string TuningTable::ToText(std::string_view comment) const {
   std::string text = fmt::format("{}\n", kFirstLine);
   if (!comment.empty()) text += fmt::format("# {}\n", comment);
@@ -129,7 +176,7 @@ std::string TuningTable::ToText(std::string_view comment) const {
         "{} ranks {} hosts {} bytes {} {}\n", Name(choice.kind), choice.ranks, choice.hosts,
         choice.bytes_max == kAnyBytes ? std::string("any") : std::to_string(choice.bytes_max),
         Name(choice.algorithm));
-  return text;
+  return text + LinkText("local", links_.local) + LinkText("remote", links_.remote);
 }
 
 }  // namespace ringlet::collective

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collective/algorithm.hpp"
+#include "collective/cost.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::collective {
@@ -25,16 +26,24 @@ struct TunedChoice {
 /// For all that is larger than the others.
 inline constexpr std::size_t kAnyBytes = SIZE_MAX;
 
+/// Links whose latency, cost of messages and bandwidth were measured, in place of CostModel's.
+struct MeasuredLinks {
+  std::optional<LinkCost> local = {};
+  std::optional<LinkCost> remote = {};
+  bool operator==(const MeasuredLinks&) const = default;
+};
+
 class TuningTable {
  public:
   TuningTable() = default;
   /// \pre  no two choices are for the same operation, ranks, hosts and bytes
-  explicit TuningTable(std::vector<TunedChoice> choices);
+  explicit TuningTable(std::vector<TunedChoice> choices, MeasuredLinks links = {});
 
   /// Lines of
   ///
   ///   all_reduce ranks 8 hosts 4 bytes 65536 hierarchical_doubling
   ///   all_reduce ranks 8 hosts 4 bytes any ring
+  ///   link remote latency_ns 25000 overhead_ns 5000 mb_per_s 1200
   ///
   /// in any order; "#" begins a comment. The first line is "ringlet-tuning 1".
   /// \param path  for errors
@@ -45,13 +54,17 @@ class TuningTable {
   std::optional<Algorithm> For(CallKind kind, std::uint32_t ranks, std::uint32_t hosts,
                                std::size_t bytes) const;
 
+  /// The model that counts where no choice was measured: `model` with the links that were.
+  CostModel Over(CostModel model) const;
+
   /// What Parse reads. \param comment  one line that stands above, without "#"; may be empty
   std::string ToText(std::string_view comment) const;
-  bool empty() const { return choices_.empty(); }
+  bool empty() const { return *this == TuningTable(); }
   bool operator==(const TuningTable&) const = default;
 
  private:
   std::vector<TunedChoice> choices_;  // sorted
+  MeasuredLinks links_;
 };
 
 }  // namespace ringlet::collective

@@ -39,6 +39,34 @@ TEST(TuningTableTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(TuningTable::Parse(TuningTable().ToText(""), "x").value(), TuningTable());
 }
 
+TEST(TuningTableTest, MeasuredLinksGoIntoTheModel) {
+  const CostModel model;
+  EXPECT_EQ(kTable.Over(model), model);
+  const LinkCost slow{.latency_ns = 7, .overhead_ns = 8, .mb_per_s = 9};
+  const TuningTable table({}, {.local = {}, .remote = slow});
+  EXPECT_FALSE(table.empty());
+  EXPECT_EQ(table.Over(model).remote, slow);
+  EXPECT_EQ(table.Over(model).local, model.local);
+  EXPECT_EQ(TuningTable::Parse(table.ToText(""), "x").value(), table);
+  EXPECT_EQ(
+      TuningTable::Parse("ringlet-tuning 1\nlink local latency_ns 1 overhead_ns 2 mb_per_s 3", "x")
+          ->Over(model)
+          .local,
+      (LinkCost{1, 2, 3}));
+}
+
+TEST(TuningTableTest, MistakesInLinksAreNamed) {
+  EXPECT_THAT(ErrorOf("link local"), HasSubstr("line 2: a link is link local|remote"));
+  EXPECT_THAT(ErrorOf("link near latency_ns 1 overhead_ns 1 mb_per_s 1"), HasSubstr("a link is"));
+  EXPECT_THAT(ErrorOf("link local latency_ns 0 overhead_ns 1 mb_per_s 1"),
+              HasSubstr("\"0\" is no latency_ns from 1 to"));
+  EXPECT_THAT(ErrorOf("link local latency_ns 1 overhead_ns 1 mb_per_s 99999999"),
+              HasSubstr("is no mb_per_s"));
+  EXPECT_THAT(ErrorOf("link local latency_ns 1 overhead_ns 1 mb_per_s 1\n"
+                      "link local latency_ns 1 overhead_ns 1 mb_per_s 1"),
+              HasSubstr("line 3: local links are described twice"));
+}
+
 TEST(TuningTableTest, MistakesAreNamedWithFileAndLine) {
   EXPECT_EQ(ErrorOf("# nothing\n\n"), "no error");
   EXPECT_THAT(ErrorOf("\nall_reduce ranks 4"), HasSubstr("/x/tuned, line 3: a line is OPERATION"));

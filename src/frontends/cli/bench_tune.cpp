@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -80,7 +81,8 @@ Result<int> Tune(const TuneRequest& request) {
     RINGLET_TRY_ASSIGN(const Ended ended, Measure(*signals, request, first, trials[i]));
     if (ended.status != 0) return ended.status;
   }
-  const collective::TuningTable table(FastestOf(trials, ranks, hosts));
+  const collective::TuningTable table(FastestOf(trials, ranks, hosts),
+                                      LinksOf(trials, ranks, hosts));
   const std::string comment =
       fmt::format("ringlet bench --tune: {} ranks, {} host(s), links {}", ranks, hosts,
                   request.words.links.empty() ? "auto" : request.words.links);
@@ -119,6 +121,42 @@ std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>
                          .algorithm = size->second.algorithm});
     }
   return choices;
+}
+
+collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std::uint32_t ranks,
+                                  std::uint32_t hosts) {
+  const auto find = [&](collective::CallKind kind, Algorithm algorithm) -> const AlgorithmTimes* {
+    for (const AlgorithmTimes& one : times)
+      if (one.kind == kind && one.algorithm == algorithm && !one.us_by_bytes.empty()) return &one;
+    return nullptr;
+  };
+  const AlgorithmTimes* const ring = find(collective::CallKind::kAllReduce, Algorithm::kRing);
+  if (ring == nullptr || ranks < 2) return {};
+  const auto [least, most] =
+      std::minmax_element(ring->us_by_bytes.begin(), ring->us_by_bytes.end());
+  if (least->first == most->first || most->second <= least->second) return {};
+  const collective::CostModel known;
+  const double hops = 2.0 * (ranks - 1);
+  // Of a byte of the call, hops / ranks pass each link, and half as many are added up.
+  const double us_per_byte = (most->second - least->second) /
+                             static_cast<double>(most->first - least->first) * ranks / hops;
+  const double moving = std::max(us_per_byte - 0.5 / known.reduce_mb_per_s, us_per_byte / 2);
+  const double share = static_cast<double>(least->first) / ranks;
+  const double hop = std::max(least->second / hops - share * us_per_byte, 0.01) * 1'000;
+  // One after the other: what a processor does for each message to all others at once.
+  const std::uint32_t beside = hosts > 1 ? ranks - (ranks + hosts - 1) / hosts : ranks - 1;
+  double overhead = hop / 4;
+  if (const auto* direct = find(collective::CallKind::kAllToAll, Algorithm::kDirect);
+      direct != nullptr && beside > 1) {
+    const auto smallest = *std::min_element(direct->us_by_bytes.begin(), direct->us_by_bytes.end());
+    overhead = (smallest.second * 1'000 - hop) / (beside - 1);
+  }
+  overhead = std::clamp(overhead, hop / 20, hop / 2);
+  const auto whole = [](double value) { return std::max<std::int64_t>(1, std::llround(value)); };
+  const collective::LinkCost link{.latency_ns = static_cast<std::uint64_t>(whole(hop - overhead)),
+                                  .overhead_ns = static_cast<std::uint64_t>(whole(overhead)),
+                                  .mb_per_s = static_cast<std::uint32_t>(whole(1 / moving))};
+  return hosts > 1 ? collective::MeasuredLinks{{}, link} : collective::MeasuredLinks{link, {}};
 }
 
 void AddBenchTune(CLI::App& bench, Action& chosen) {

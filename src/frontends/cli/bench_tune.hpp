@@ -27,4 +27,11 @@ struct AlgorithmTimes {
 std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>& times,
                                                std::uint32_t ranks, std::uint32_t hosts);
 
+/// The numbers of CostModel's links, worked out from what rings (and direct exchanges, for what
+/// each message costs a processor) took for the smallest and the largest calls: those within a host
+/// where there is one, those between hosts where there are several. Nothing where times do not
+/// grow.
+collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std::uint32_t ranks,
+                                  std::uint32_t hosts);
+
 }  // namespace ringlet::cli

@@ -24,6 +24,45 @@ TEST(BenchTuneTest, TheFastestOfEachSizeIsChosenAndEqualNeighboursAreOne) {
           TunedChoice{CallKind::kBroadcast, 8, 2, collective::kAnyBytes, Algorithm::kBinomial}));
 }
 
+/// What the model says of a call, as if it had been measured.
+AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
+                        std::uint32_t hosts, const collective::CostModel& model) {
+  const collective::Groups groups = collective::EvenGroups(ranks, hosts);
+  const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  AlgorithmTimes times{kind, algorithm, {}};
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 24}) {
+    const collective::CallShape shape{.kind = kind, .count = bytes, .ranks = ranks};
+    const auto ns = collective::TimeNs(algorithm, shape, 1, layout, model);
+    times.us_by_bytes.emplace_back(bytes, static_cast<double>(ns) / 1'000);
+  }
+  return times;
+}
+
+TEST(BenchTuneTest, TheNumbersOfLinksComeBackFromTimes) {
+  const collective::LinkCost link{.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
+  for (const std::uint32_t hosts : {1u, 4u}) {
+    collective::CostModel model;
+    (hosts == 1 ? model.local : model.remote) = link;
+    const collective::MeasuredLinks links =
+        LinksOf({Modelled(CallKind::kAllReduce, Algorithm::kRing, 4, hosts, model),
+                 Modelled(CallKind::kAllToAll, Algorithm::kDirect, 4, hosts, model)},
+                4, hosts);
+    EXPECT_EQ(links.local.has_value(), hosts == 1);
+    EXPECT_EQ(links.remote.has_value(), hosts > 1);
+    const collective::LinkCost found = hosts == 1 ? *links.local : *links.remote;
+    EXPECT_NEAR(static_cast<double>(found.latency_ns), 3'000, 150);
+    EXPECT_NEAR(static_cast<double>(found.overhead_ns), 700, 100);
+    EXPECT_NEAR(found.mb_per_s, 2'500, 50);
+  }
+}
+
+TEST(BenchTuneTest, NothingIsMadeUpWhereTimesDoNotGrow) {
+  const std::vector<AlgorithmTimes> flat = {
+      {CallKind::kAllReduce, Algorithm::kRing, {{16, 9}, {64, 9}}}};
+  EXPECT_EQ(LinksOf(flat, 4, 1), collective::MeasuredLinks());
+  EXPECT_EQ(LinksOf({}, 4, 1), collective::MeasuredLinks());
+}
+
 TEST(BenchTuneTest, WithoutATaskTheToolSaysWhatThereIs) {
   CLI::App tool("ringlet");
   Action chosen;
