@@ -1,6 +1,7 @@
 #include "comm/group.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -107,9 +108,28 @@ Status Run(const Agendas& agendas) {
   return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
 }
 
+/// Messages of one communicator, which most groups are, and not many.
+constexpr std::size_t kFewMessages = 16;
+
+bool AreFewMessages(const std::vector<GroupedCall>& calls) {
+  return !calls.empty() && calls.size() <= kFewMessages &&
+         std::all_of(calls.begin(), calls.end(), [&](const GroupedCall& call) {
+           return call.communicator == calls.front().communicator &&
+                  std::holds_alternative<Transfer>(call.work);
+         });
+}
+
+Status RunFewMessages(const std::vector<GroupedCall>& calls) {
+  std::array<Transfer, kFewMessages> transfers;
+  std::transform(calls.begin(), calls.end(), transfers.begin(),
+                 [](const GroupedCall& call) { return std::get<Transfer>(call.work); });
+  return calls.front().communicator->Run(std::span<const Transfer>(transfers).first(calls.size()));
+}
+
 }  // namespace
 
 Status RunGroup(const std::vector<GroupedCall>& calls) {
+  if (AreFewMessages(calls)) return RunFewMessages(calls);
   Agendas agendas;
   for (const GroupedCall& call : calls) {
     RINGLET_TRY(call.communicator->Validate(call.work));
