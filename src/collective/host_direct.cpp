@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "collective/reduce.hpp"
 #include "transport/doorbell.hpp"
@@ -17,6 +18,8 @@ constexpr std::size_t kBlockBytes = 16 << 10;
 // Between looks at whether somebody has given up or wants its memory back.
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
+// Fetched at a time.
+constexpr std::size_t kFetchBytes = 4 << 20;
 
 // ArenaPlaces::offered
 constexpr std::uint64_t kRegistered = 1, kAddress = 2;
@@ -57,6 +60,7 @@ ArenaPlaces HostDirect::Begin(const HostCall& call, std::uint64_t sequence, bool
   ArenaPlaces places;
   if (!Offers(call, places)) return {};
   lets_read_ = places.offered == kAddress;
+  stream_ = stream && !lets_read_;  // the caches hold what is fetched
   open_ = !near_peers_.empty();
   if (open_) reach_.near->Open(self_, {call.input, call.output});
   return places;
@@ -84,12 +88,13 @@ bool HostDirect::OffersRegistered(const HostCall& call, ArenaPlaces& places) con
   return true;
 }
 
-// Of operations in which everybody gives, since a root would have to wait until all have read.
+// Only where everybody gives: a root would have to wait until all have read.
 bool HostDirect::OffersAddress(const HostCall& call, ArenaPlaces& places) const {
   const std::size_t bytes = BlockBytes(call);
-  if (Reduces(call.operation) || HasRoot(call.operation) || bytes < fetch_bytes_.min ||
-      bytes > fetch_bytes_.max)
-    return false;
+  const bool fetched =
+      (call.operation == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
+      (call.operation == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min);
+  if (!fetched || bytes > fetch_bytes_.max) return false;
   places = {.input_offset = reinterpret_cast<std::uintptr_t>(call.input), .offered = kAddress};
   return true;
 }
@@ -193,10 +198,13 @@ void HostDirect::PlanWork() {
   sources_.clear();
   targets_.clear();
   copy_ = at_ = 0;
+  published_ = false;
   work_bytes_ = BlockBytes(call_);
   if (!Reduces(call_.operation)) {
-    // Each begins with another one, so that they do not all read the same memory.
-    for (std::uint32_t i = 0; i < ranks_; ++i) {
+    // Each begins with another one, so that they do not all read the same memory, and ends with
+    // itself, since nobody waits for that.
+    for (std::uint32_t i = 1; i <= ranks_; ++i) {
+      if (i == ranks_) others_copies_ = copies_.size();
       const std::uint32_t from = (self_ + i) % ranks_;
       if (!Gives(call_, from, self_)) continue;
       const Transfer copy{inputs_[from] + InputOffset(call_, from, self_),
@@ -218,12 +226,14 @@ void HostDirect::PlanWork() {
   }
   for (const std::byte* const input : inputs_) sources_.push_back(input + begin);
   copies_.resize(1);  // one turn over work_bytes_
+  others_copies_ = 1;
 }
 
 HostDirect::Step HostDirect::Work(std::uint64_t finished, std::uint32_t& awaited) {
   for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
     // Others may have given up and taken their memory back while this rank stood still.
     if (arena_->header().failed.load(std::memory_order_acquire) != 0) return Step::kWaits;
+    if (copy_ == others_copies_ && !Publish(finished)) return Step::kWaits;
     const NearBuffers::Visit visit(*reach_.near, near_peers_);
     if (!visit.granted()) {  // it has given up, of which this rank is about to hear
       awaited = visit.closed();
@@ -232,23 +242,31 @@ HostDirect::Step HostDirect::Work(std::uint64_t finished, std::uint32_t& awaited
     if (!DoChunk(awaited)) return Step::kLost;
   }
   if (copy_ < copies_.size()) return Step::kMoved;
-  // What was read last may have been somebody's who had given up already.
-  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0) return Step::kWaits;
+  if (!Publish(finished)) return Step::kWaits;
+  phase_ = Phase::kLeaves;
+  return Step::kMoved;
+}
+
+// This rank needs the memory of the others no more. False: what was read last may have been
+// somebody's who had given up already.
+bool HostDirect::Publish(std::uint64_t finished) {
+  if (std::exchange(published_, true)) return true;
+  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0) return false;
   transport::ArenaProgress& mine = arena_->rank(self_).progress;
   mine.put.store(finished, std::memory_order_seq_cst);
   mine.reduced.store(finished, std::memory_order_seq_cst);
   mine.got.store(finished, std::memory_order_seq_cst);
   RingAll();
-  phase_ = Phase::kLeaves;
-  return Step::kMoved;
+  return true;
 }
 
 bool HostDirect::DoChunk(std::uint32_t& awaited) {
-  const std::size_t bytes = std::min(kChunkBytes, work_bytes_ - at_);
   const Transfer& copy = copies_[copy_];
+  const bool far = sources_.empty() && copy.far_rank != kHere;
+  const std::size_t bytes = std::min(far ? kFetchBytes : kChunkBytes, work_bytes_ - at_);
   if (!sources_.empty()) {
     ReduceChunk(at_, bytes);
-  } else if (copy.far_rank == kHere) {
+  } else if (!far) {
     Write(copy.from + at_, copy.to + at_, bytes);
   } else if (!reach_.shared->Fetch(copy.far_rank, reinterpret_cast<std::uintptr_t>(copy.from) + at_,
                                    {copy.to + at_, bytes})) {

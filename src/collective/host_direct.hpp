@@ -29,10 +29,16 @@ struct HostReach {
   std::vector<bool> is_near = {};                         ///< of each rank: in this process
 };
 
-/// Blocks that are fetched from the memory of other processes, bytes.
+/// Blocks that are fetched from the memory of other processes, bytes. By default none.
 struct FetchSizes {
-  std::size_t min = SIZE_MAX;
+  std::size_t all_to_all_min = SIZE_MAX;
+  std::size_t all_gather_min = SIZE_MAX;
   std::size_t max = 0;
+
+  /// Of ranks that have a core each. (docs/decisions/0037)
+  static constexpr FetchSizes WithCores() {
+    return {.all_to_all_min = 128 << 10, .all_gather_min = 2 << 20, .max = 4 << 20};
+  }
 };
 
 class HostDirect {
@@ -83,6 +89,7 @@ class HostDirect {
   Step CountVotes(std::uint32_t& awaited);
   void PlanWork();
   Step Work(std::uint64_t finished, std::uint32_t& awaited);
+  bool Publish(std::uint64_t finished);
   bool DoChunk(std::uint32_t& awaited);
   void ReduceChunk(std::size_t begin, std::size_t bytes);
   void Write(const std::byte* from, std::byte* to, std::size_t bytes) const;
@@ -115,6 +122,8 @@ class HostDirect {
   std::vector<std::byte> scratch_;
   std::size_t work_bytes_ = 0;  // of the reduction, or of each copy
   std::size_t copy_ = 0, at_ = 0;
+  std::size_t others_copies_ = 0;  // the copies from others, which come first
+  bool published_ = false;         // that they are done
 };
 
 }  // namespace ringlet::collective

@@ -21,10 +21,11 @@ using transport::SharedBuffers;
 
 constexpr std::uint32_t kRanks = 4;
 constexpr std::size_t kRankBytes = 1 << 20;  // of memory, of which calls take parts
-constexpr HostTuning kTuning{.one_shot_bytes_max = 256,
-                             .stream_bytes_min = 64 << 10,
-                             .direct_bytes_min = 1024,
-                             .fetch_bytes = {.min = 256, .max = 1 << 20}};
+constexpr HostTuning kTuning{
+    .one_shot_bytes_max = 256,
+    .stream_bytes_min = 64 << 10,
+    .direct_bytes_min = 1024,
+    .fetch_bytes = {.all_to_all_min = 256, .all_gather_min = 256, .max = 1 << 20}};
 
 enum class Way {
   kStages,

@@ -40,7 +40,7 @@ struct HostTuning {
   /// can reach the memory itself.
   std::size_t direct_bytes_min = 16 << 10;
   /// Blocks that are fetched from the memory of the other processes where it is not registered.
-  FetchSizes fetch_bytes = {.min = 64 << 10, .max = 4 << 20};
+  FetchSizes fetch_bytes = {};
 };
 
 /// One operation after the other, each of which is driven as an Operation from Start on.

@@ -68,11 +68,15 @@ bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
   lanes_.clear();
   lanes_.reserve(std::min(messages_.size(), kLanesReserved));
   error_.reset();
-  started_ = moved_ = false;
+  own_left_ = moved_ = false;
   for (std::size_t i = 0; i < messages_.size(); ++i) {
     const Message& message = messages_[i];
     RINGLET_ASSERT((message.sends ? message.from.size() : message.to.size()) == BytesOf(message));
-    if (message.peer != self_) Enqueue(i, links);
+    if (message.peer != self_) {
+      Enqueue(i, links);
+    } else {
+      own_left_ = true;
+    }
   }
   return !error_;
 }
@@ -99,7 +103,7 @@ Result<bool> Messages::Advance() {
   moved_ = false;
   if (error_) return *error_;
   bool open = false;
-  if (!std::exchange(started_, true)) {
+  if (std::exchange(own_left_, false)) {
     if (const Status copied = CopyOwn(); !copied.ok()) error_ = copied.error();
   }
   // All may fail at once when a peer dies; those that say that it called something else know best.

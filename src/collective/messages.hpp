@@ -92,7 +92,7 @@ class Messages final : public Operation {
   Rank self_;
   std::vector<Lane> lanes_;
   std::optional<Error> error_;
-  bool started_ = false;
+  bool own_left_ = false;  // messages to itself
   bool moved_ = false;
 };
 

@@ -1,7 +1,6 @@
 #include "comm/group.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <optional>
 
@@ -108,28 +107,25 @@ Status Run(const Agendas& agendas) {
   return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
 }
 
-/// Messages of one communicator, which most groups are, and not many.
-constexpr std::size_t kFewMessages = 16;
-
-bool AreFewMessages(const std::vector<GroupedCall>& calls) {
-  return !calls.empty() && calls.size() <= kFewMessages &&
-         std::all_of(calls.begin(), calls.end(), [&](const GroupedCall& call) {
-           return call.communicator == calls.front().communicator &&
-                  std::holds_alternative<Transfer>(call.work);
-         });
+/// Messages of one communicator, which most groups are.
+bool AreMessagesOfOne(const std::vector<GroupedCall>& calls) {
+  return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const GroupedCall& call) {
+    return call.communicator == calls.front().communicator &&
+           std::holds_alternative<Transfer>(call.work);
+  });
 }
 
-Status RunFewMessages(const std::vector<GroupedCall>& calls) {
-  std::array<Transfer, kFewMessages> transfers;
-  std::transform(calls.begin(), calls.end(), transfers.begin(),
-                 [](const GroupedCall& call) { return std::get<Transfer>(call.work); });
-  return calls.front().communicator->Run(std::span<const Transfer>(transfers).first(calls.size()));
+Status RunMessages(const std::vector<GroupedCall>& calls) {
+  thread_local std::vector<Transfer> transfers;  // kept: new memory costs as much as a message
+  transfers.clear();
+  for (const GroupedCall& call : calls) transfers.push_back(std::get<Transfer>(call.work));
+  return calls.front().communicator->Run(transfers);
 }
 
 }  // namespace
 
 Status RunGroup(const std::vector<GroupedCall>& calls) {
-  if (AreFewMessages(calls)) return RunFewMessages(calls);
+  if (AreMessagesOfOne(calls)) return RunMessages(calls);
   Agendas agendas;
   for (const GroupedCall& call : calls) {
     RINGLET_TRY(call.communicator->Validate(call.work));

@@ -112,8 +112,10 @@ void HostMemory::Take() {
   }
   buffers_->Publish(made_, self_);
   buffers_->KnowProcesses(std::move(processes_));
-  auto engine = std::make_unique<collective::HostEngine>(
-      std::move(made_), self_, patience_, collective::HostTuning{}, std::move(reach_));
+  collective::HostTuning tuning;
+  if (patience_.looks > 0) tuning.fetch_bytes = collective::FetchSizes::WithCores();
+  auto engine = std::make_unique<collective::HostEngine>(std::move(made_), self_, patience_, tuning,
+                                                         std::move(reach_));
   const std::lock_guard lock(mutex_);
   engine_ = std::move(engine);
   state_ = State::kHere;
