@@ -25,7 +25,7 @@ constexpr HostTuning kTuning{
     .one_shot_bytes_max = 256,
     .stream_bytes_min = 64 << 10,
     .direct_bytes_min = 1024,
-    .fetch_bytes = {.all_to_all_min = 256, .all_gather_min = 256, .max = 1 << 20}};
+    .fetch_bytes = {.all_to_all_min = 256, .all_gather_min = 256, .max = 64 << 10}};
 
 enum class Way {
   kStages,
@@ -210,6 +210,11 @@ TEST(HostDirect, IsFetchedWhereAllCanAndEverybodyGives) {
       EXPECT_EQ(SlicesOf(host, 0) == 1, fetched)
           << "way " << static_cast<int>(way) << ", " << Name(kind);
     }
+    Host host(way, 1);
+    const HostCall large{
+        .operation = CallKind::kAllGather, .type = DataType::kFloat32, .count = 20'000};
+    ASSERT_TRUE(host.Run(CallsOn(host, large, false, 1)).ok());
+    EXPECT_GT(SlicesOf(host, 0), 1u) << "more than is fetched";
   }
 }
 
