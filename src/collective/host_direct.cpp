@@ -95,6 +95,9 @@ bool HostDirect::OffersAddress(const HostCall& call, ArenaPlaces& places) const 
       (call.operation == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
       (call.operation == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min);
   if (!fetched || bytes > fetch_bytes_.max) return false;
+  // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer)
+    if (peer != self_ && !reach_.shared->CanFetch(peer)) return false;
   places = {.input_offset = reinterpret_cast<std::uintptr_t>(call.input), .offered = kAddress};
   return true;
 }

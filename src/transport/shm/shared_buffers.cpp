@@ -133,8 +133,7 @@ std::optional<os::Shm> SharedBuffers::Map(std::uint32_t peer, std::size_t slot,
 
 bool SharedBuffers::Fetch(std::uint32_t peer, std::uint64_t address,
                           std::span<std::byte> to) const {
-  return peer < processes_.size() && processes_[peer] != 0 &&
-         os::ReadMemoryOf(processes_[peer], address, to);
+  return CanFetch(peer) && os::ReadMemoryOf(processes_[peer], address, to);
 }
 
 }  // namespace ringlet::transport
