@@ -49,6 +49,9 @@ class FakePipe {
   std::size_t held() const { return held_; }
 
   std::optional<std::string> failure;
+  View offered = {};               // what the reader may fetch
+  std::optional<bool> taken = {};  // its answer
+  bool withdrawn = false;
 
  private:
   /// Any number up to `most`, often all of it, and not 0 unless there is nothing.
@@ -66,7 +69,11 @@ class FakePipe {
 /// One end.
 class FakeLink final : public transport::Link {
  public:
-  FakeLink(Rank peer, FakePipe& out, FakePipe& in) : peer_(peer), out_(out), in_(in) {}
+  /// What becomes of offers.
+  enum class Offers { kUnknown, kTaken, kRefused };
+
+  FakeLink(Rank peer, FakePipe& out, FakePipe& in, Offers offers)
+      : peer_(peer), out_(out), in_(in), offers_(offers) {}
 
   Result<std::size_t> Write(View data) override {
     if (out_.failure) return Lost(*out_.failure);
@@ -88,25 +95,51 @@ class FakeLink final : public transport::Link {
   std::string_view kind() const override { return "fake"; }
   bool in_memory() const override { return true; }
 
+  bool fetches() const override { return offers_ != Offers::kUnknown; }
+  std::uint64_t Offer(View data) override {
+    RINGLET_ASSERT(out_.offered.empty() && !out_.withdrawn);
+    if (refused_) return 0;
+    out_.offered = data;
+    return 17;
+  }
+  Result<std::optional<bool>> Answer() override {
+    if (!out_.taken && out_.failure) return Lost(*out_.failure);
+    const std::optional<bool> answer = std::exchange(out_.taken, std::nullopt);
+    if (answer) out_.offered = {};
+    refused_ = answer == false;
+    return answer;
+  }
+  void Withdraw() override { out_.withdrawn = true; }
+  Result<bool> Fetch(std::uint64_t offer, std::span<std::byte> to) override {
+    RINGLET_ASSERT(offer == 17 && in_.offered.size() == to.size());
+    if (in_.withdrawn) return Lost("the peer has given up");
+    in_.taken = offers_ == Offers::kTaken;
+    if (*in_.taken) std::copy(in_.offered.begin(), in_.offered.end(), to.begin());
+    return *in_.taken;
+  }
+
  private:
   static Error Lost(const std::string& why) { return {.code = Code::kPeerLost, .message = why}; }
 
   Rank peer_;
   FakePipe& out_;
   FakePipe& in_;
+  Offers offers_;
+  bool refused_ = false;
 };
 
 /// Links between all ranks, made when first asked for.
 class FakeNetwork {
  public:
-  FakeNetwork(std::size_t capacity_bytes, std::uint64_t seed)
-      : capacity_bytes_(capacity_bytes), prng_(seed) {}
+  FakeNetwork(std::size_t capacity_bytes, std::uint64_t seed,
+              FakeLink::Offers offers = FakeLink::Offers::kUnknown)
+      : capacity_bytes_(capacity_bytes), prng_(seed), offers_(offers) {}
 
   FakeLink* Link(Rank from, Rank to, std::uint16_t channel) {
     std::unique_ptr<FakeLink>& link = links_[{from, to, channel}];
     if (!link) {
       FakePipe& out = Pipe(from, to, channel);
-      link = std::make_unique<FakeLink>(to, out, Pipe(to, from, channel));
+      link = std::make_unique<FakeLink>(to, out, Pipe(to, from, channel), offers_);
     }
     return link.get();
   }
@@ -135,6 +168,7 @@ class FakeNetwork {
   using Key = std::tuple<Rank, Rank, std::uint16_t>;
   std::size_t capacity_bytes_;
   Prng prng_;
+  FakeLink::Offers offers_;
   std::map<Key, std::unique_ptr<FakePipe>> pipes_;
   std::map<Key, std::unique_ptr<FakeLink>> links_;
 };

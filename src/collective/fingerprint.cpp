@@ -53,24 +53,18 @@ std::string ToText(const Fingerprint& fingerprint) {
   return text + fmt::format(" as operation {}", fingerprint.sequence);
 }
 
-// As Writer would write it, but for every operation: without memory of its own.
+// As Writer would write it, but for every operation: without memory of its own, in whole words.
 Header EncodeHeader(const Fingerprint& fingerprint, Rank sender) {
+  const std::array<std::uint64_t, kHeaderBytes / 8> words = {
+      kFormat | static_cast<std::uint64_t>(fingerprint.operation) << 32 |
+          static_cast<std::uint64_t>(fingerprint.type) << 40 |
+          static_cast<std::uint64_t>(fingerprint.op) << 48,
+      fingerprint.sequence, fingerprint.count,
+      Index(fingerprint.root) | std::uint64_t{Index(sender)} << 32};
   Header header;
-  std::size_t at = 0;
-  const auto put = [&](auto value) {
-    for (std::size_t i = 0; i < sizeof value; ++i)
-      header[at++] = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * i));
-  };
-  put(kFormat);
-  put(static_cast<std::uint8_t>(fingerprint.operation));
-  put(static_cast<std::uint8_t>(fingerprint.type));
-  put(static_cast<std::uint8_t>(fingerprint.op));
-  put(std::uint8_t{0});
-  put(std::uint64_t{fingerprint.sequence});
-  put(std::uint64_t{fingerprint.count});
-  put(Index(fingerprint.root));
-  put(Index(sender));
-  RINGLET_ASSERT(at == kHeaderBytes);
+  for (std::size_t word = 0; word < words.size(); ++word)
+    for (std::size_t i = 0; i < 8; ++i)
+      header[word * 8 + i] = static_cast<std::byte>(words[word] >> (8 * i));
   return header;
 }
 

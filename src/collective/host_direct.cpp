@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "collective/reduce.hpp"
 #include "transport/doorbell.hpp"
@@ -17,15 +18,23 @@ constexpr std::size_t kBlockBytes = 16 << 10;
 // Between looks at whether somebody has given up or wants its memory back.
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
+// Fetched at a time.
+constexpr std::size_t kFetchBytes = 4 << 20;
+
+// ArenaPlaces::offered
+constexpr std::uint64_t kRegistered = 1, kAddress = 2;
 
 }  // namespace
 
-HostDirect::HostDirect(std::shared_ptr<transport::Arena> arena, std::uint32_t self, HostReach reach)
+HostDirect::HostDirect(std::shared_ptr<transport::Arena> arena, std::uint32_t self, HostReach reach,
+                       FetchSizes fetch_bytes)
     : arena_(std::move(arena)),
       self_(self),
       ranks_(arena_->shape().ranks),
       reach_(std::move(reach)),
+      fetch_bytes_(fetch_bytes),
       inputs_(ranks_, nullptr),
+      far_(ranks_, false),
       outputs_(ranks_, nullptr),
       scratch_(kBlockBytes) {
   RINGLET_ASSERT(reach_.shared && reach_.near && reach_.is_near.size() == ranks_);
@@ -47,16 +56,22 @@ ArenaPlaces HostDirect::Begin(const HostCall& call, std::uint64_t sequence, bool
   sequence_ = sequence;
   stream_ = stream;
   phase_ = Phase::kOffers;
+  lets_read_ = false;
   ArenaPlaces places;
   if (!Offers(call, places)) return {};
-  places.offered = 1;
+  lets_read_ = places.offered == kAddress;
+  stream_ = stream && !lets_read_;  // the caches hold what is fetched
   open_ = !near_peers_.empty();
   if (open_) reach_.near->Open(self_, {call.input, call.output});
   return places;
 }
 
 bool HostDirect::Offers(const HostCall& call, ArenaPlaces& places) const {
-  if (all_near_) return true;
+  places.offered = kRegistered;
+  return all_near_ || OffersRegistered(call, places) || OffersAddress(call, places);
+}
+
+bool HostDirect::OffersRegistered(const HostCall& call, ArenaPlaces& places) const {
   const HostSizes sizes = SizesOf(call, self_, ranks_);
   if (sizes.input > 0) {
     const auto place = reach_.shared->Find(call.input, sizes.input);
@@ -70,6 +85,20 @@ bool HostDirect::Offers(const HostCall& call, ArenaPlaces& places) const {
     places.output = place->name;
     places.output_offset = place->offset;
   }
+  return true;
+}
+
+// Only where everybody gives: a root would have to wait until all have read.
+bool HostDirect::OffersAddress(const HostCall& call, ArenaPlaces& places) const {
+  const std::size_t bytes = BlockBytes(call);
+  const bool fetched =
+      (call.operation == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
+      (call.operation == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min);
+  if (!fetched || bytes > fetch_bytes_.max) return false;
+  // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer)
+    if (peer != self_ && !reach_.shared->CanFetch(peer)) return false;
+  places = {.input_offset = reinterpret_cast<std::uintptr_t>(call.input), .offered = kAddress};
   return true;
 }
 
@@ -94,7 +123,7 @@ HostDirect::Step HostDirect::CountOffers() {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     ArenaPlaces places;
     std::memcpy(&places, arena_->post(rank, sequence_).inline_payload, sizeof places);
-    if (places.offered != 1) return Step::kRefused;
+    if (places.offered != kRegistered && places.offered != kAddress) return Step::kRefused;
   }
   const bool reaches = Reaches();
   arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
@@ -106,6 +135,7 @@ HostDirect::Step HostDirect::CountOffers() {
 bool HostDirect::Reaches() {
   inputs_[self_] = call_.input;
   outputs_[self_] = call_.output;
+  far_.assign(ranks_, false);
   for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
     if (peer == self_) continue;
     if (!(reach_.is_near[peer] ? ReachesNear(peer) : ReachesShared(peer))) return false;
@@ -125,6 +155,7 @@ bool HostDirect::ReachesShared(std::uint32_t peer) {
   ArenaPlaces places;
   std::memcpy(&places, arena_->post(peer, sequence_).inline_payload, sizeof places);
   const HostSizes sizes = SizesOf(call_, peer, ranks_);
+  if (places.offered == kAddress) return ReachesProcess(peer, places.input_offset, sizes.input);
   const auto reach = [&](std::uint32_t name, std::uint64_t offset, std::size_t bytes) {
     return reach_.shared->Reach(peer, BufferPlace{.name = name, .offset = offset}, bytes);
   };
@@ -134,6 +165,17 @@ bool HostDirect::ReachesShared(std::uint32_t peer) {
   if (!WritesTo(peer)) return true;
   outputs_[peer] = reach(places.output, places.output_offset, sizes.output);
   return outputs_[peer] != nullptr;
+}
+
+// Both ends are tried, so that what cannot be read is found before anything is written.
+bool HostDirect::ReachesProcess(std::uint32_t peer, std::uint64_t address, std::size_t bytes) {
+  std::byte probe{};
+  if (Reduces(call_.operation) || bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
+      !reach_.shared->Fetch(peer, address + bytes - 1, {&probe, 1}))
+    return false;
+  inputs_[peer] = reinterpret_cast<const std::byte*>(address);
+  far_[peer] = true;
+  return true;
 }
 
 HostDirect::Step HostDirect::CountVotes(std::uint32_t& awaited) {
@@ -159,14 +201,18 @@ void HostDirect::PlanWork() {
   sources_.clear();
   targets_.clear();
   copy_ = at_ = 0;
+  published_ = false;
   work_bytes_ = BlockBytes(call_);
   if (!Reduces(call_.operation)) {
-    // Each begins with another one, so that they do not all read the same memory.
-    for (std::uint32_t i = 0; i < ranks_; ++i) {
+    // Each begins with another one, so that they do not all read the same memory, and ends with
+    // itself, since nobody waits for that.
+    for (std::uint32_t i = 1; i <= ranks_; ++i) {
+      if (i == ranks_) others_copies_ = copies_.size();
       const std::uint32_t from = (self_ + i) % ranks_;
       if (!Gives(call_, from, self_)) continue;
       const Transfer copy{inputs_[from] + InputOffset(call_, from, self_),
-                          call_.output + OutputOffset(call_, from, self_)};
+                          call_.output + OutputOffset(call_, from, self_),
+                          far_[from] ? from : kHere};
       if (copy.from != copy.to) copies_.push_back(copy);
     }
     return;
@@ -183,39 +229,58 @@ void HostDirect::PlanWork() {
   }
   for (const std::byte* const input : inputs_) sources_.push_back(input + begin);
   copies_.resize(1);  // one turn over work_bytes_
+  others_copies_ = 1;
 }
 
 HostDirect::Step HostDirect::Work(std::uint64_t finished, std::uint32_t& awaited) {
   for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
     // Others may have given up and taken their memory back while this rank stood still.
     if (arena_->header().failed.load(std::memory_order_acquire) != 0) return Step::kWaits;
+    if (copy_ == others_copies_ && !Publish(finished)) return Step::kWaits;
     const NearBuffers::Visit visit(*reach_.near, near_peers_);
     if (!visit.granted()) {  // it has given up, of which this rank is about to hear
       awaited = visit.closed();
       return Step::kWaits;
     }
-    DoChunk();
+    if (!DoChunk(awaited)) return Step::kLost;
   }
   if (copy_ < copies_.size()) return Step::kMoved;
+  if (!Publish(finished)) return Step::kWaits;
+  phase_ = Phase::kLeaves;
+  return Step::kMoved;
+}
+
+// This rank needs the memory of the others no more. False: what was read last may have been
+// somebody's who had given up already.
+bool HostDirect::Publish(std::uint64_t finished) {
+  if (std::exchange(published_, true)) return true;
+  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0) return false;
   transport::ArenaProgress& mine = arena_->rank(self_).progress;
   mine.put.store(finished, std::memory_order_seq_cst);
   mine.reduced.store(finished, std::memory_order_seq_cst);
   mine.got.store(finished, std::memory_order_seq_cst);
   RingAll();
-  phase_ = Phase::kLeaves;
-  return Step::kMoved;
+  return true;
 }
 
-void HostDirect::DoChunk() {
-  const std::size_t bytes = std::min(kChunkBytes, work_bytes_ - at_);
-  if (sources_.empty())
-    Write(copies_[copy_].from + at_, copies_[copy_].to + at_, bytes);
-  else
+bool HostDirect::DoChunk(std::uint32_t& awaited) {
+  const Transfer& copy = copies_[copy_];
+  const bool far = sources_.empty() && copy.far_rank != kHere;
+  const std::size_t bytes = std::min(far ? kFetchBytes : kChunkBytes, work_bytes_ - at_);
+  if (!sources_.empty()) {
     ReduceChunk(at_, bytes);
+  } else if (!far) {
+    Write(copy.from + at_, copy.to + at_, bytes);
+  } else if (!reach_.shared->Fetch(copy.far_rank, reinterpret_cast<std::uintptr_t>(copy.from) + at_,
+                                   {copy.to + at_, bytes})) {
+    awaited = copy.far_rank;
+    return false;
+  }
   at_ += bytes;
-  if (at_ < work_bytes_) return;
+  if (at_ < work_bytes_) return true;
   at_ = 0;
   ++copy_;
+  return true;
 }
 
 void HostDirect::ReduceChunk(std::size_t begin, std::size_t bytes) {

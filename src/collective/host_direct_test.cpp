@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "base/prng.hpp"
@@ -20,15 +22,31 @@ using transport::SharedBuffers;
 constexpr std::uint32_t kRanks = 4;
 constexpr std::size_t kRankBytes = 1 << 20;  // of memory, of which calls take parts
 constexpr HostTuning kTuning{
-    .one_shot_bytes_max = 256, .stream_bytes_min = 64 << 10, .direct_bytes_min = 1024};
+    .one_shot_bytes_max = 256,
+    .stream_bytes_min = 64 << 10,
+    .direct_bytes_min = 1024,
+    .fetch_bytes = {.all_to_all_min = 256, .all_gather_min = 256, .max = 64 << 10}};
 
-enum class Way { kStages, kRegistered, kThreads, kMixed, kOneHasNot, kOneCannot };
-constexpr Way kWays[] = {Way::kStages, Way::kRegistered, Way::kThreads,
-                         Way::kMixed,  Way::kOneHasNot,  Way::kOneCannot};
+enum class Way {
+  kStages,
+  kRegistered,
+  kThreads,
+  kMixed,
+  kOneHasNot,
+  kOneCannot,
+  kFetched,
+  kFetchedMixed,
+  kOneIsNotRead
+};
+constexpr Way kWays[] = {Way::kStages,  Way::kRegistered,   Way::kThreads,
+                         Way::kMixed,   Way::kOneHasNot,    Way::kOneCannot,
+                         Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead};
 
 // Ranks that reach each other's memory in the way that is named: ranks 0 and 1 are threads of one
 // process in kMixed, rank 2 has registered nothing in kOneHasNot, and what rank 2 has registered
-// cannot be opened in kOneCannot.
+// cannot be opened in kOneCannot. Nobody has registered anything in kFetched, where all can read
+// each other's memory; only rank 2 has in kFetchedMixed; and rank 0 cannot read that of rank 2 in
+// kOneIsNotRead.
 class Host {
  public:
   Host(Way way, std::uint64_t seed) : prng_(seed) {
@@ -42,8 +60,14 @@ class Host {
       memory_.push_back(std::make_shared<os::Shm>(std::move(memory).value()));
       auto shared = std::make_shared<SharedBuffers>();
       shared_.push_back(shared);
-      const bool registers =
-          way != Way::kStages && way != Way::kThreads && !(way == Way::kOneHasNot && rank == 2);
+      const bool fetched =
+          way == Way::kFetched || way == Way::kFetchedMixed || way == Way::kOneIsNotRead;
+      const bool registers = fetched ? way == Way::kFetchedMixed && rank == 2
+                                     : way != Way::kStages && way != Way::kThreads &&
+                                           !(way == Way::kOneHasNot && rank == 2);
+      std::vector<std::int32_t> processes(kRanks, fetched ? ::getpid() : 0);
+      if (way == Way::kOneIsNotRead && rank == 0) processes[2] = 0;
+      shared->KnowProcesses(std::move(processes));
       if (registers)
         handles_.push_back(shared->Register(memory_.back()->bytes(), memory_.back()).value());
       shared->Publish(arena_, rank);
@@ -174,6 +198,59 @@ TEST(HostDirect, IsTakenWhereAllCanAndOnlyThere) {
     const bool direct = way == Way::kRegistered || way == Way::kThreads || way == Way::kMixed;
     EXPECT_EQ(SlicesOf(host, 0) == 1, direct) << "way " << static_cast<int>(way);
   }
+}
+
+TEST(HostDirect, IsFetchedWhereAllCanAndEverybodyGives) {
+  for (const Way way : {Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead}) {
+    for (const CallKind kind : {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast}) {
+      Host host(way, 1);
+      const HostCall call{.operation = kind, .type = DataType::kFloat32, .count = 4000};
+      ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
+      const bool fetched = way != Way::kOneIsNotRead && kind != CallKind::kBroadcast;
+      EXPECT_EQ(SlicesOf(host, 0) == 1, fetched)
+          << "way " << static_cast<int>(way) << ", " << Name(kind);
+    }
+    Host host(way, 1);
+    const HostCall large{
+        .operation = CallKind::kAllGather, .type = DataType::kFloat32, .count = 20'000};
+    ASSERT_TRUE(host.Run(CallsOn(host, large, false, 1)).ok());
+    EXPECT_GT(SlicesOf(host, 0), 1u) << "more than is fetched";
+  }
+}
+
+/// An all-gather in which all have voted that they can fetch.
+void VoteToFetch(Host& host) {
+  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  const auto calls = CallsOn(host, call, false, 1);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) host.engine(rank).Start(calls[rank]);
+  for (int round = 0; round < 2; ++round)
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      ASSERT_FALSE(host.engine(rank).Advance().value());
+  ASSERT_EQ(host.arena().rank(0).vote.load(), 3u) << "all can";
+}
+
+TEST(HostDirect, WhoWithdrawsIsNotReadForData) {
+  Host host(Way::kFetched, 1);
+  VoteToFetch(host);
+  host.engine(0).Withdraw();
+  for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
+    Result<bool> done = false;
+    for (int turn = 0; done.ok() && !*done && turn < 100; ++turn)
+      done = host.engine(rank).Advance();
+    ASSERT_FALSE(done.ok()) << "rank " << rank;
+    EXPECT_THAT(done.error().message, HasSubstr("rank 0 has given up"));
+  }
+}
+
+TEST(HostDirect, MemoryThatCannotBeReadAnyMoreIsALoss) {
+  Host host(Way::kFetched, 1);
+  VoteToFetch(host);
+  host.shared(1).KnowProcesses({});
+  Result<bool> done = false;
+  for (int turn = 0; done.ok() && !*done && turn < 100; ++turn) done = host.engine(1).Advance();
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, Code::kPeerLost);
+  EXPECT_THAT(done.error().message, HasSubstr("cannot be read any more"));
 }
 
 TEST(HostDirect, DeregisteredMemoryIsCopiedAgain) {

@@ -21,6 +21,10 @@ constexpr std::size_t kBlockBytes = 16 << 10;
 // whether a rank has given up is looked at.
 constexpr int kSlicesAtOnce = 16;
 
+// How far beyond the post that it needs a rank looks first: who is far ahead of the others looks
+// rarely.
+constexpr std::uint64_t kPostsAhead = ArenaShape::kPosts / 2;
+
 // ArenaHeader::failed: who gave up first below, whom it blames above.
 constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
 
@@ -59,12 +63,13 @@ HostEngine::HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t se
       waiter_(arena_->rank(self).bell),
       place_{.waiter = &waiter_, .patience = patience},
       tuning_(tuning),
+      ring_(arena_->shape().PayloadBytes()),
       posted_(ranks_, 0),
       sources_(ranks_, nullptr) {
   RINGLET_ASSERT(self_ < ranks_ && arena_->shape().stage_bytes >= std::size_t{64} * ranks_);
   tuning_.one_shot_bytes_max =
       std::min<std::size_t>(tuning_.one_shot_bytes_max, arena_->shape().slot_bytes);
-  if (reach.shared) direct_.emplace(arena_, self_, std::move(reach));
+  if (reach.shared) direct_.emplace(arena_, self_, std::move(reach), tuning_.fetch_bytes);
 }
 
 void HostEngine::Start(const HostCall& call) {
@@ -77,6 +82,7 @@ void HostEngine::Start(const HostCall& call) {
 
   put_bytes_ = PieceEach(call.operation) ? ranks_ * BlockBytes(call_) : BlockBytes(call_);
   one_shot_ = put_bytes_ <= tuning_.one_shot_bytes_max;
+  post_place_ = ring_.Next(one_shot_ && put_bytes_ > ArenaPost::kInlineBytes ? put_bytes_ : 0);
   meets_ = call.operation == CallKind::kBarrier || call.operation == CallKind::kAllToAllV;
   shared_ = offers_ = false;
   if (one_shot_) return;
@@ -132,20 +138,24 @@ Result<bool> HostEngine::Wait() {
 
 // ---- posts --------------------------------------------------------------------------------------
 
-// The slot is free once every peer has finished the operation that used it: it has then posted the
-// next one.
+// An operation is over for a rank that has posted the next one.
 bool HostEngine::MayPost() {
-  if (sequence_ <= ArenaShape::kSlots) return true;
-  const std::uint64_t needed = sequence_ - ArenaShape::kSlots + 1;
+  if (post_place_.after == 0) return true;
+  const std::uint64_t needed = post_place_.after + 1;
   for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
-    if (peer == self_ || posted_[peer] >= needed) continue;
-    const std::uint64_t seen = arena_->post(peer, needed).sequence.load(std::memory_order_seq_cst);
-    if (seen < needed) {
-      awaited_ = peer;
-      return false;
-    }
-    posted_[peer] = seen;
+    if (peer == self_ || posted_[peer] >= needed || HasPosted(peer, needed + kPostsAhead) ||
+        HasPosted(peer, needed))
+      continue;
+    awaited_ = peer;
+    return false;
   }
+  return true;
+}
+
+bool HostEngine::HasPosted(std::uint32_t peer, std::uint64_t sequence) {
+  const std::uint64_t seen = arena_->post(peer, sequence).sequence.load(std::memory_order_seq_cst);
+  if (seen < sequence) return false;
+  posted_[peer] = seen;
   return true;
 }
 
@@ -158,8 +168,8 @@ void HostEngine::Post() {
                        (!HasRoot(call_.operation) || call_.operation == CallKind::kReduce ||
                         call_.operation == CallKind::kGather || Index(call_.root) == self_);
   if (carries) {
-    std::byte* const to = put_bytes_ <= ArenaPost::kInlineBytes ? post.inline_payload
-                                                                : arena_->payload(self_, sequence_);
+    std::byte* const to =
+        put_bytes_ <= ArenaPost::kInlineBytes ? post.inline_payload : PayloadAt(self_);
     std::memcpy(to, call_.input, put_bytes_);
   }
   if (!one_shot_) Offer(post);
@@ -181,14 +191,16 @@ void HostEngine::RingAll() const {
     if (peer != self_) transport::DoorbellButton(arena_->rank(peer).bell, -1).Ring();
 }
 
-// Whoever gives me data must have called; of the others I look at what is there.
+// Whoever gives me data must have called. Where that is nobody, or not all, the root looks at what
+// the others have called so far, and they at the root: of two that differ one finds out.
 Result<bool> HostEngine::Meet() {
   for (; awaited_ < ranks_; ++awaited_) {
     if (awaited_ == self_) continue;
+    const bool needed = meets_ || shared_ || offers_ || Gives(call_, awaited_, self_);
+    if (!needed && Index(call_.root) != self_ && Index(call_.root) != awaited_) continue;
     const std::uint64_t seen =
         arena_->post(awaited_, sequence_).sequence.load(std::memory_order_seq_cst);
     if (seen != sequence_) {
-      const bool needed = meets_ || shared_ || offers_ || Gives(call_, awaited_, self_);
       if (needed) return false;
       continue;
     }
@@ -218,7 +230,7 @@ Status HostEngine::Compare(std::uint32_t peer) {
 
 const std::byte* HostEngine::Payload(std::uint32_t rank) const {
   return put_bytes_ <= ArenaPost::kInlineBytes ? arena_->post(rank, sequence_).inline_payload
-                                               : arena_->payload(rank, sequence_);
+                                               : PayloadAt(rank);
 }
 
 void HostEngine::FinishOneShot() {
@@ -248,6 +260,12 @@ Result<bool> HostEngine::AdvanceDirect() {
   }
   const auto step = direct_->Advance(base_ + 1, awaited_);
   moved_ = moved_ || step != HostDirect::Step::kWaits;
+  if (step == HostDirect::Step::kLost)
+    return Fail(
+        {Code::kPeerLost,
+         fmt::format("the memory of rank {} cannot be read any more: its process has ended, "
+                     "or has returned what it gave to {}",
+                     awaited_, ToText(call_))});
   if (step == HostDirect::Step::kRefused) {
     direct_->End();
     phase_ = Phase::kSlices;
@@ -258,7 +276,9 @@ Result<bool> HostEngine::AdvanceDirect() {
   return true;
 }
 
+// Peers in other processes look whether somebody has given up after they have read.
 void HostEngine::Withdraw() {
+  if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUp();
   if (direct_) direct_->End();
 }
 
@@ -473,7 +493,7 @@ std::string HostEngine::WaitingFor() const {
   if (phase_ == Phase::kIdle) return what + " waits for nobody";
   if (phase_ == Phase::kPost)
     return fmt::format("{} waits for rank {} to finish operation {}", what, awaited_,
-                       sequence_ - 1 - ArenaShape::kSlots);
+                       post_place_.after - 1);
   if (one_shot_ || !met_) return fmt::format("{} waits for rank {} to call it", what, awaited_);
   if (phase_ == Phase::kDirect)
     return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited_);

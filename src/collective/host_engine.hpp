@@ -24,6 +24,7 @@
 #include "collective/host_call.hpp"
 #include "collective/host_direct.hpp"
 #include "collective/operation.hpp"
+#include "collective/post_ring.hpp"
 #include "ringlet/status.hpp"
 #include "transport/shm/arena.hpp"
 #include "transport/shm/bell_waiter.hpp"
@@ -38,6 +39,8 @@ struct HostTuning {
   /// From this much that a rank lays out on, what is not one-shot is not laid out at all where all
   /// can reach the memory itself.
   std::size_t direct_bytes_min = 16 << 10;
+  /// Blocks that are fetched from the memory of the other processes where it is not registered.
+  FetchSizes fetch_bytes = {};
 };
 
 /// One operation after the other, each of which is driven as an Operation from Start on.
@@ -66,8 +69,7 @@ class HostEngine final : public Operation {
   /// On the bell of this rank in the arena.
   const WaitingPlace* place() const override { return &place_; }
 
-  /// Takes the buffers of an operation that has not ended back from other threads. It cannot go on.
-  void Withdraw();
+  void Withdraw() override;
 
   /// Lets all ranks of the arena know that this one, which is in no operation, calls no more:
   /// whoever awaits it then fails.
@@ -82,6 +84,10 @@ class HostEngine final : public Operation {
   enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kDirect, kSlices };
 
   bool MayPost();
+  bool HasPosted(std::uint32_t peer, std::uint64_t sequence);
+  std::byte* PayloadAt(std::uint32_t rank) const {
+    return arena_->payload(rank, post_place_.offset);
+  }
   void Post();
   void Offer(transport::ArenaPost& post);
   Result<bool> Wait();
@@ -126,6 +132,8 @@ class HostEngine final : public Operation {
   Slicing slicing_;
   std::uint64_t base_ = 0;  // slices before this operation
   std::uint64_t put_ = 0, reduced_ = 0, got_ = 0;
+  PostRing ring_;
+  PostRing::Place post_place_;         // of this operation
   std::vector<std::uint64_t> posted_;  // the last post seen of each rank
   std::vector<const std::byte*> sources_;
   std::optional<HostDirect> direct_;

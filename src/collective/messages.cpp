@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collective/reduce.hpp"
+#include "transport/pipe.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -17,6 +18,15 @@ constexpr std::size_t kTurnBytes = 4 * kSliceBytes;
 
 /// Data that fits behind the header goes out in one write with it: a small message is one packet.
 constexpr std::size_t kFirstWriteBytes = 1024;
+
+/// Messages of these sizes the receiver fetches from the sender's memory, where it may: below, two
+/// copies that stay in the caches cost less than asking the kernel; above, than its copy, which
+/// does not go past the caches. (docs/decisions/0036)
+constexpr std::size_t kFetchBytesMin = 128 << 10;
+constexpr std::size_t kFetchBytesMax = 4 << 20;
+
+/// Data that are taken together with the header. More go in pieces: the sender has room soon.
+constexpr std::size_t kAtOnceBytes = 16 << 10;
 
 /// Lanes that a group usually has at most.
 constexpr std::size_t kLanesReserved = 128;
@@ -38,16 +48,37 @@ std::size_t BytesOf(const Message& message) {
   return message.fingerprint.count * SizeOf(message.fingerprint.type);
 }
 
+template <typename Prefix>
+Header HeaderOf(const Prefix& prefix) {
+  Header header;
+  std::copy_n(prefix.begin(), header.size(), header.begin());
+  return header;
+}
+
 }  // namespace
 
-Messages::Messages(std::vector<Message> messages, Rank self, const LinkTo& links)
-    : messages_(std::move(messages)), next_(messages_.size(), kNone), self_(self) {
+Messages::Messages(std::span<const Message> messages, Rank self, const LinkTo& links)
+    : self_(self) {
+  Start(messages, links);
+}
+
+bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
+  messages_.assign(messages.begin(), messages.end());
+  next_.assign(messages_.size(), kNone);
+  lanes_.clear();
   lanes_.reserve(std::min(messages_.size(), kLanesReserved));
+  error_.reset();
+  own_left_ = moved_ = false;
   for (std::size_t i = 0; i < messages_.size(); ++i) {
     const Message& message = messages_[i];
     RINGLET_ASSERT((message.sends ? message.from.size() : message.to.size()) == BytesOf(message));
-    if (message.peer != self_) Enqueue(i, links);
+    if (message.peer != self_) {
+      Enqueue(i, links);
+    } else {
+      own_left_ = true;
+    }
   }
+  return !error_;
 }
 
 void Messages::Enqueue(std::size_t message, const LinkTo& links) {
@@ -72,7 +103,7 @@ Result<bool> Messages::Advance() {
   moved_ = false;
   if (error_) return *error_;
   bool open = false;
-  if (!std::exchange(started_, true)) {
+  if (std::exchange(own_left_, false)) {
     if (const Status copied = CopyOwn(); !copied.ok()) error_ = copied.error();
   }
   // All may fail at once when a peer dies; those that say that it called something else know best.
@@ -118,10 +149,11 @@ Status Messages::Pump(Lane& lane) {
     const Message& message = messages_[lane.current];
     RINGLET_TRY_ASSIGN(const std::size_t bytes,
                        lane.sends ? PumpSend(lane, message) : PumpReceive(lane, message));
-    const bool done = lane.header_bytes == kHeaderBytes && lane.bytes == BytesOf(message);
+    const bool done =
+        lane.prefix_bytes == PrefixBytes(lane, message) && lane.bytes == BytesOf(message);
     if (done) {
       lane.current = next_[lane.current];
-      lane.header_bytes = lane.bytes = 0;
+      lane.prefix_bytes = lane.bytes = 0;
     }
     if (bytes == 0 && !done) return Ok();
     moved_ = true;
@@ -130,38 +162,57 @@ Status Messages::Pump(Lane& lane) {
   return Ok();
 }
 
+/// The same on both sides.
+std::size_t Messages::PrefixBytes(const Lane& lane, const Message& message) {
+  const std::size_t bytes = BytesOf(message);
+  const bool fetched = bytes >= kFetchBytesMin && bytes <= kFetchBytesMax && lane.link->fetches();
+  return kHeaderBytes + (fetched ? kOfferBytes : 0);
+}
+
+void Messages::BeginSend(Lane& lane, const Message& message) {
+  const Header header = EncodeHeader(message.fingerprint, self_);
+  std::copy(header.begin(), header.end(), lane.prefix.begin());
+  if (PrefixBytes(lane, message) == kHeaderBytes) return;
+  const std::uint64_t offer = lane.link->Offer(message.from);
+  for (std::size_t i = 0; i < kOfferBytes; ++i)
+    lane.prefix[kHeaderBytes + i] = static_cast<std::byte>(offer >> (8 * i));
+  lane.offered = offer != 0;
+}
+
 Result<std::size_t> Messages::PumpSend(Lane& lane, const Message& message) {
-  if (lane.header_bytes == 0) lane.header = EncodeHeader(message.fingerprint, self_);
-  const View header = View(lane.header).subspan(lane.header_bytes);
-  const View data = message.from.subspan(lane.bytes);
-  if (header.empty()) {
+  if (lane.prefix_bytes == 0 && !lane.offered) BeginSend(lane, message);
+  const View prefix =
+      View(lane.prefix).first(PrefixBytes(lane, message)).subspan(lane.prefix_bytes);
+  if (lane.offered && prefix.empty()) return AwaitAnswer(lane, message);
+  const View data = lane.offered ? View() : message.from.subspan(lane.bytes);
+  if (prefix.empty()) {
     RINGLET_TRY_ASSIGN(const std::size_t written,
                        lane.link->Write(data.first(std::min(data.size(), kTurnBytes))));
     lane.bytes += written;
     return written;
   }
-  std::array<std::byte, kHeaderBytes + kFirstWriteBytes> first;
+  std::array<std::byte, std::tuple_size_v<Prefix> + kFirstWriteBytes> first;
   const std::size_t data_bytes = std::min(data.size(), kFirstWriteBytes);
-  std::copy(header.begin(), header.end(), first.begin());
-  if (data_bytes > 0) std::memcpy(first.data() + header.size(), data.data(), data_bytes);
+  std::memcpy(first.data(), prefix.data(), prefix.size());
+  if (data_bytes > 0) std::memcpy(first.data() + prefix.size(), data.data(), data_bytes);
   RINGLET_TRY_ASSIGN(const std::size_t written,
-                     lane.link->Write(View(first).first(header.size() + data_bytes)));
-  const std::size_t header_written = std::min(written, header.size());
-  lane.header_bytes += header_written;
-  lane.bytes += written - header_written;
+                     lane.link->Write(View(first).first(prefix.size() + data_bytes)));
+  const std::size_t prefix_written = std::min(written, prefix.size());
+  lane.prefix_bytes += prefix_written;
+  lane.bytes += written - prefix_written;
   return written;
 }
 
+Result<std::size_t> Messages::AwaitAnswer(Lane& lane, const Message& message) {
+  RINGLET_TRY_ASSIGN(const std::optional<bool> fetched, lane.link->Answer());
+  if (!fetched) return std::size_t{0};
+  lane.offered = false;
+  if (*fetched) lane.bytes = BytesOf(message);
+  return std::size_t{1};  // it goes on, one way or the other
+}
+
 Result<std::size_t> Messages::PumpReceive(Lane& lane, const Message& message) {
-  if (lane.header_bytes < kHeaderBytes) {
-    RINGLET_TRY_ASSIGN(const std::size_t received,
-                       lane.link->Read(std::span(lane.header).subspan(lane.header_bytes)));
-    lane.header_bytes += received;
-    if (received > 0 && lane.header_bytes == kHeaderBytes) {
-      RINGLET_TRY(CheckHeader(lane.header, lane.peer, message.fingerprint, self_));
-    }
-    return received;
-  }
+  if (lane.prefix_bytes < PrefixBytes(lane, message)) return ReceivePrefix(lane, message);
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
   if (rest.empty()) return std::size_t{0};
   const bool streams = BytesOf(message) >= kStreamBytesMin && lane.link->in_memory();
@@ -170,6 +221,67 @@ Result<std::size_t> Messages::PumpReceive(Lane& lane, const Message& message) {
                              : lane.link->Read(rest.first(std::min(rest.size(), kTurnBytes))));
   lane.bytes += received;
   return received;
+}
+
+Result<std::size_t> Messages::ReceivePrefix(Lane& lane, const Message& message) {
+  const std::size_t prefix_bytes = PrefixBytes(lane, message);
+  const bool fetchable = prefix_bytes > kHeaderBytes;
+  if (lane.prefix_bytes == 0 && !fetchable && lane.link->in_memory())
+    return kHeaderBytes + message.to.size() <= transport::kPipeRecentBytes
+               ? ReceiveSmall(lane, message)
+               : ReceiveAtOnce(lane, message);
+  // The header first: with another call's the rest would be other bytes.
+  const std::size_t part_bytes = lane.prefix_bytes < kHeaderBytes ? kHeaderBytes : prefix_bytes;
+  const std::size_t rest_bytes = part_bytes - lane.prefix_bytes;
+  RINGLET_TRY_ASSIGN(
+      const std::size_t received,
+      lane.link->Read(std::span(lane.prefix).subspan(lane.prefix_bytes, rest_bytes)));
+  lane.prefix_bytes += received;
+  if (received < rest_bytes) return received;
+  if (part_bytes == kHeaderBytes)
+    RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
+  if (part_bytes < prefix_bytes || !fetchable) return received;
+  const std::uint64_t offer = Reader(View(lane.prefix).subspan(kHeaderBytes)).U64();
+  if (offer == 0) return received;
+  RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Fetch(offer, message.to));
+  if (fetched) lane.bytes = BytesOf(message);
+  return received;
+}
+
+/// Both together, where they lie beside the pipe's count.
+Result<std::size_t> Messages::ReceiveSmall(Lane& lane, const Message& message) {
+  std::array<std::byte, transport::kPipeRecentBytes> whole;
+  RINGLET_TRY_ASSIGN(const std::size_t received,
+                     lane.link->Read(std::span(whole).first(kHeaderBytes + message.to.size())));
+  if (received == 0) return received;
+  lane.prefix_bytes = std::min(received, kHeaderBytes);
+  lane.bytes = received - lane.prefix_bytes;
+  std::memcpy(lane.prefix.data(), whole.data(), lane.prefix_bytes);
+  if (lane.prefix_bytes == kHeaderBytes)
+    RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
+  if (lane.bytes > 0) std::memcpy(message.to.data(), whole.data() + kHeaderBytes, lane.bytes);
+  return received;
+}
+
+/// A header and what data lie behind it, as far as they have arrived in one piece: most messages.
+Result<std::size_t> Messages::ReceiveAtOnce(Lane& lane, const Message& message) {
+  RINGLET_TRY_ASSIGN(const View arrived, lane.link->Peek());
+  if (arrived.empty()) return std::size_t{0};
+  lane.prefix_bytes = std::min(arrived.size(), kHeaderBytes);
+  std::memcpy(lane.prefix.data(), arrived.data(), lane.prefix_bytes);
+  if (lane.prefix_bytes == kHeaderBytes)
+    RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
+  const View data = arrived.subspan(lane.prefix_bytes);
+  lane.bytes = std::min({data.size(), message.to.size(), kAtOnceBytes});
+  if (lane.bytes > 0) std::memcpy(message.to.data(), data.data(), lane.bytes);
+  const std::size_t bytes = lane.prefix_bytes + lane.bytes;
+  lane.link->Consume(bytes);
+  return bytes;
+}
+
+void Messages::Withdraw() {
+  for (Lane& lane : lanes_)
+    if (std::exchange(lane.offered, false)) lane.link->Withdraw();
 }
 
 std::string Messages::Describe(const Lane& lane) const {

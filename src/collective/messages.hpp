@@ -1,7 +1,9 @@
 // Messages between this rank and others: sends and receives that run together, in whatever order
 // their peers come to them. An all-to-all with counts of its own for each pair is one of these too.
 #pragma once
+#include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,8 +31,19 @@ struct Message {
 /// those of different peers and directions do not wait for each other. A rank may send to itself.
 class Messages final : public Operation {
  public:
-  /// \param links  asked once for each peer other than `self`, now
-  Messages(std::vector<Message> messages, Rank self, const LinkTo& links);
+  /// \param links  as Start says
+  Messages(std::span<const Message> messages, Rank self, const LinkTo& links);
+  Messages(std::initializer_list<Message> messages, Rank self, const LinkTo& links)
+      : Messages(std::span(messages.begin(), messages.size()), self, links) {}
+  ~Messages() override { Withdraw(); }
+  /// Nothing to do yet.
+  explicit Messages(Rank self) : self_(self) {}
+
+  /// Begins anew; what was begun before is done or has failed. Takes no memory that it has not had
+  /// before, as long as there are no more messages and peers than there ever were.
+  /// False: there is no link to one of the peers; nothing will be sent.
+  /// \param links  asked once for each peer other than this rank and each direction, now
+  bool Start(std::span<const Message> messages, const LinkTo& links);
 
   /// Errors  kProtocol         a peer called something else; the sentence says what both called
   ///         kPeerLost, ...    as the link says
@@ -40,9 +53,14 @@ class Messages final : public Operation {
   bool moved() const override { return moved_; }
   std::string WaitingFor() const override;
   std::optional<Rank> Awaits() const override;
+  void Withdraw() override;
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
+  /// What goes before the data: the header, and behind it, of messages that may be fetched, the
+  /// link's name of the offer, u64 little-endian; 0: the data follow.
+  static constexpr std::size_t kOfferBytes = 8;
+  using Prefix = std::array<std::byte, kHeaderBytes + kOfferBytes>;
   /// One direction to one peer. Its messages go one after the other: `next_` says which.
   struct Lane {
     Rank peer{};
@@ -50,16 +68,23 @@ class Messages final : public Operation {
     transport::Link* link = nullptr;
     std::size_t current = kNone;  // the message that goes
     std::size_t last = kNone;
-    Header header = {};
-    std::size_t header_bytes = 0;
-    std::size_t bytes = 0;  // of the current message's data
+    Prefix prefix = {};
+    std::size_t prefix_bytes = 0;  // that have gone or come
+    std::size_t bytes = 0;         // of the current message's data
+    bool offered = false;          // the current message's data, and the peer has not answered
   };
 
   void Enqueue(std::size_t message, const LinkTo& links);
   Status CopyOwn();
   Status Pump(Lane& lane);
+  static std::size_t PrefixBytes(const Lane& lane, const Message& message);
+  void BeginSend(Lane& lane, const Message& message);
   Result<std::size_t> PumpSend(Lane& lane, const Message& message);
+  Result<std::size_t> AwaitAnswer(Lane& lane, const Message& message);
   Result<std::size_t> PumpReceive(Lane& lane, const Message& message);
+  Result<std::size_t> ReceivePrefix(Lane& lane, const Message& message);
+  Result<std::size_t> ReceiveSmall(Lane& lane, const Message& message);
+  Result<std::size_t> ReceiveAtOnce(Lane& lane, const Message& message);
   std::string Describe(const Lane& lane) const;
 
   std::vector<Message> messages_;
@@ -67,7 +92,7 @@ class Messages final : public Operation {
   Rank self_;
   std::vector<Lane> lanes_;
   std::optional<Error> error_;
-  bool started_ = false;
+  bool own_left_ = false;  // messages to itself
   bool moved_ = false;
 };
 

@@ -81,6 +81,66 @@ TEST(Messages, ThatNoCacheHoldsArriveWhole) {
   EXPECT_EQ(network.held_bytes(), 0u);
 }
 
+constexpr std::size_t kFetched = 1 << 20;  // of a size that the receiver fetches where it may
+
+TEST(Messages, AreFetchedOrWrittenAmongOthers) {
+  for (const auto offers : {FakeLink::Offers::kTaken, FakeLink::Offers::kRefused}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      FakeNetwork network(1 + seed * 37 % 300, seed, offers);
+      const Bytes small = Pattern(77, 1), first = Pattern(kFetched, 2), last = Pattern(kFetched, 3);
+      Bytes got_small(77), got_first(kFetched), got_last(kFetched), got_back(kFetched);
+      Messages zero({SendTo(Rank{1}, first), SendTo(Rank{1}, small), SendTo(Rank{1}, last),
+                     ReceiveFrom(Rank{1}, Rank{0}, got_back)},
+                    Rank{0}, network.LinksOf(Rank{0}));
+      Messages one(
+          {SendTo(Rank{0}, last), ReceiveFrom(Rank{0}, Rank{1}, got_first),
+           ReceiveFrom(Rank{0}, Rank{1}, got_small), ReceiveFrom(Rank{0}, Rank{1}, got_last)},
+          Rank{1}, network.LinksOf(Rank{1}));
+      const Status status = RunBoth(zero, one);
+      ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status.error().message;
+      EXPECT_EQ(got_small, small);
+      EXPECT_EQ(got_first, first);
+      EXPECT_EQ(got_last, last);
+      EXPECT_EQ(got_back, last);
+      EXPECT_EQ(network.held_bytes(), 0u);
+    }
+  }
+}
+
+TEST(Messages, ThatAreGivenUpAreNotFetched) {
+  FakeNetwork network(4096, 1, FakeLink::Offers::kTaken);
+  const Bytes data = Pattern(kFetched, 1);
+  Bytes got(kFetched);
+  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
+  while (zero.Advance().value() || zero.moved()) {
+  }
+  EXPECT_EQ(network.Pipe(Rank{0}, Rank{1}, 0).offered.size(), kFetched);
+  zero.Withdraw();
+  Result<bool> done = false;
+  for (int turn = 0; done.ok() && turn < 100; ++turn) done = one.Advance();
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, Code::kPeerLost);
+}
+
+TEST(Messages, BeginAnewWithWhatTheyHave) {
+  FakeNetwork network(300, 3);
+  const Bytes first = Pattern(500, 1), second = Pattern(40, 2);
+  Bytes got_first(500), got_second(40);
+  Messages zero(Rank{0}), one(Rank{1});
+  const auto pass = [&](const Bytes& data, Bytes& got) {
+    zero.Start(std::vector{SendTo(Rank{1}, data)}, network.LinksOf(Rank{0}));
+    one.Start(std::vector{ReceiveFrom(Rank{0}, Rank{1}, got)}, network.LinksOf(Rank{1}));
+    return RunBoth(zero, one);
+  };
+  ASSERT_TRUE(pass(first, got_first).ok());
+  ASSERT_TRUE(pass(second, got_second).ok());
+  EXPECT_EQ(got_first, first);
+  EXPECT_EQ(got_second, second);
+  Bytes wrong(39);
+  EXPECT_FALSE(pass(second, wrong).ok());
+}
+
 TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
   const Bytes a = Pattern(3, 1), b = Pattern(4, 9);
   Bytes got_a(3), got_b(4);

@@ -41,6 +41,10 @@ class Operation {
   /// The rank whose data are awaited or, if none are, one that takes no data; empty when nobody is.
   virtual std::optional<Rank> Awaits() const = 0;
 
+  /// It has failed or will not go on: takes its buffers back from whoever else is at them, peers or
+  /// their threads. They are the caller's again.
+  virtual void Withdraw() {}
+
   /// Where to wait for its news at present; null: at the links of the rank. Who waits there is told
   /// through Advance of what `RunPolicy::check` says, and is asked for it before sleeping only.
   virtual const WaitingPlace* place() const { return nullptr; }

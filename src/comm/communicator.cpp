@@ -44,7 +44,8 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       links_(std::move(links)),
       patience_(PatienceOf(census_, identity_.rank, origin_.process->settings().wait)),
       host_(origin_, census_, patience_),
-      timeout_(timeout) {
+      timeout_(timeout),
+      messages_(identity_.rank) {
   control_->OnFailure([this] {
     links_->waiter().Wake();
     host_.GiveUp();
@@ -109,6 +110,7 @@ Result<std::uint64_t> Communicator::Register(View memory) {
 }
 
 Status Communicator::Run(const Work& work) {
+  if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
   RINGLET_TRY(Validate(work));
   const auto* const call = std::get_if<Call>(&work);
   if (call && host_.state() == HostMemory::State::kHere) {
@@ -128,7 +130,10 @@ Status Communicator::RunPrepared(Operation& operation) {
   };
   const collective::RunPolicy policy{.check = std::cref(check), .patience = patience_};
   const Status status = collective::RunToEnd(operation, links_->waiter(), policy);
-  if (!status.ok()) return Conclude(status.error());
+  if (!status.ok()) {
+    operation.Withdraw();
+    return Conclude(status.error());
+  }
   Finished();
   return Ok();
 }

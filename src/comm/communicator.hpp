@@ -13,6 +13,7 @@
 
 #include "collective/choose.hpp"
 #include "collective/executor.hpp"
+#include "collective/messages.hpp"
 #include "collective/operation.hpp"
 #include "collective/shape.hpp"
 #include "comm/call.hpp"
@@ -105,6 +106,9 @@ class Communicator {
 
   /// Any of the above.
   Status Run(const Work& work);
+  /// Sends and receives that run together, in whatever order their peers come to them. Where they
+  /// all have links already, it takes no memory.
+  Status Run(std::span<const Transfer> transfers);
 
   // What they are made of, for several ranks and calls on one thread (group.hpp).
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
@@ -112,7 +116,7 @@ class Communicator {
   /// The call made ready to run, as this communicator's next operation. Those before must be done.
   Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
   /// Sends and receives that run together.
-  Result<std::unique_ptr<collective::Operation>> Prepare(const std::vector<Transfer>& transfers);
+  Result<std::unique_ptr<collective::Operation>> Prepare(std::span<const Transfer> transfers);
   /// Ok while it is worth going on: not failed, not aborted, in time.
   Status Check(Instant deadline, const collective::Operation& running);
   /// The run has come to its end.
@@ -153,6 +157,8 @@ class Communicator {
   Result<std::unique_ptr<Operation>> WithLinks(
       std::vector<Rank> peers, std::string purpose,
       std::function<Result<std::unique_ptr<Operation>>()> then);
+  /// Fills `transfers_`, and writes down that they are called.
+  void CollectMessages(std::span<const Transfer> transfers);
   View Staged(const Call& call);
   collective::LinkTo LinkTo() const;
   /// Writes down what this rank calls, for those who ask.
@@ -182,6 +188,8 @@ class Communicator {
   std::uint32_t inquiries_ = 0;   // made while it runs
   static constexpr std::size_t kFlowsMax = 64;
   std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
+  std::vector<collective::Message> transfers_;  // of the messages that run
+  collective::Messages messages_;               // and they themselves, where links were there
   Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old
   Bytes staging_;  // a copy of its input, where one is needed
 };

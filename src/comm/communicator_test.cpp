@@ -99,6 +99,20 @@ TEST(Communicator, AbortWakesTheRankThatWaitsInAnOperation) {
   });
 }
 
+// Of a size that the receiver would fetch from the sender's memory, and of one that it would not.
+TEST(Communicator, AbortEndsASendThatNobodyTakes) {
+  for (const std::size_t count : {std::size_t{1} << 20, std::size_t{8} << 20})
+    RunRanks(2, kShm, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+      ASSERT_TRUE(communicator.ok());
+      if (rank == 1) return (*communicator)->Abort("the test wants it");
+      const Bytes data(count);
+      const Status status = (*communicator)->Send(Rank{1}, data, count, DataType::kUint8);
+      ASSERT_FALSE(status.ok());
+      EXPECT_EQ(status.error().code, Code::kAborted);
+      EXPECT_THAT(status.error().message, HasSubstr("the test wants it"));
+    });
+}
+
 TEST(Communicator, ARankThatDoesNotCallIsNamedAtTheDeadline) {
   RunRanks(2, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {

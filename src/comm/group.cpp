@@ -107,9 +107,25 @@ Status Run(const Agendas& agendas) {
   return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
 }
 
+/// Messages of one communicator, which most groups are.
+bool AreMessagesOfOne(const std::vector<GroupedCall>& calls) {
+  return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const GroupedCall& call) {
+    return call.communicator == calls.front().communicator &&
+           std::holds_alternative<Transfer>(call.work);
+  });
+}
+
+Status RunMessages(const std::vector<GroupedCall>& calls) {
+  thread_local std::vector<Transfer> transfers;  // kept: new memory costs as much as a message
+  transfers.clear();
+  for (const GroupedCall& call : calls) transfers.push_back(std::get<Transfer>(call.work));
+  return calls.front().communicator->Run(transfers);
+}
+
 }  // namespace
 
 Status RunGroup(const std::vector<GroupedCall>& calls) {
+  if (AreMessagesOfOne(calls)) return RunMessages(calls);
   Agendas agendas;
   for (const GroupedCall& call : calls) {
     RINGLET_TRY(call.communicator->Validate(call.work));

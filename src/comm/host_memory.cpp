@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "comm/process_proof.hpp"
 #include "comm/stages.hpp"
 #include "os/clock.hpp"
 #include "os/random.hpp"
@@ -99,6 +100,7 @@ Status HostMemory::Make(const Origin& origin, Control& control, std::chrono::mil
   if (!arena.ok() && arena.error().code == Code::kAborted) return arena.error();
   RINGLET_TRY_ASSIGN(wrong, WhatIsWrong(control, StatusOf(arena), timeout));
   if (wrong) return refuse(*wrong);
+  RINGLET_TRY_ASSIGN(processes_, ProveProcesses(control, Rank{self_}, timeout));
   made_ = std::move(arena).value();
   return Ok();
 }
@@ -109,8 +111,11 @@ void HostMemory::Take() {
     return;
   }
   buffers_->Publish(made_, self_);
-  auto engine = std::make_unique<collective::HostEngine>(
-      std::move(made_), self_, patience_, collective::HostTuning{}, std::move(reach_));
+  buffers_->KnowProcesses(std::move(processes_));
+  collective::HostTuning tuning;
+  if (patience_.looks > 0) tuning.fetch_bytes = collective::FetchSizes::WithCores();
+  auto engine = std::make_unique<collective::HostEngine>(std::move(made_), self_, patience_, tuning,
+                                                         std::move(reach_));
   const std::lock_guard lock(mutex_);
   engine_ = std::move(engine);
   state_ = State::kHere;

@@ -55,7 +55,8 @@ class HostMemory {
   State state_ = State::kNever;
   std::uint32_t self_ = 0, ranks_ = 0;
   collective::Patience patience_;
-  std::shared_ptr<transport::Arena> made_;  // by Make, for Take
+  std::shared_ptr<transport::Arena> made_;  // by Make, for Take, as are
+  std::vector<std::int32_t> processes_;     // those whose memory can be read
   std::mutex mutex_;                        // of the pointer `engine_`, which is written once
   std::shared_ptr<transport::SharedBuffers> buffers_;
   collective::HostReach reach_;  // for the engine

@@ -165,7 +165,7 @@ Status Communicator::ValidateTransfer(const Transfer& transfer) const {
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work& work) {
   if (const auto* call = std::get_if<Call>(&work)) return PrepareCall(*call);
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return PreparePortions(*call);
-  return Prepare(std::vector<Transfer>{std::get<Transfer>(work)});
+  return Prepare(std::span(&std::get<Transfer>(work), 1));
 }
 
 std::shared_ptr<const collective::Flow> Communicator::FlowFor(const CallShape& shape,
@@ -323,36 +323,40 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
   return meet();
 }
 
+void Communicator::CollectMessages(std::span<const Transfer> transfers) {
+  transfers_.clear();
+  for (const Transfer& transfer : transfers)
+    transfers_.push_back({.peer = transfer.peer,
+                          .sends = transfer.sends,
+                          .fingerprint = {.sequence = sequence_,
+                                          .operation = CallKind::kSendReceive,
+                                          .type = transfer.type,
+                                          .count = transfer.count,
+                                          .root = transfer.sends ? transfer.peer : identity_.rank},
+                          .from = transfer.from,
+                          .to = transfer.to});
+  if (!transfers_.empty()) Calls(transfers_.front().fingerprint);
+}
+
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
-    const std::vector<Transfer>& transfers) {
-  std::vector<collective::Message> messages;
+    std::span<const Transfer> transfers) {
+  CollectMessages(transfers);
   std::vector<Rank> peers;
-  messages.reserve(transfers.size());
-  peers.reserve(transfers.size());
-  for (const Transfer& transfer : transfers) {
-    messages.push_back({.peer = transfer.peer,
-                        .sends = transfer.sends,
-                        .fingerprint = {.sequence = sequence_,
-                                        .operation = CallKind::kSendReceive,
-                                        .type = transfer.type,
-                                        .count = transfer.count,
-                                        .root = transfer.sends ? transfer.peer : identity_.rank},
-                        .from = transfer.from,
-                        .to = transfer.to});
-    peers.push_back(transfer.peer);
-  }
-  if (!messages.empty()) Calls(messages.front().fingerprint);
-  const auto linked = [this](Rank peer) {
-    return peer == identity_.rank || links_->Find(peer) != nullptr;
-  };
-  if (std::all_of(peers.begin(), peers.end(), linked))
-    return std::unique_ptr<Operation>(
-        std::make_unique<collective::Messages>(std::move(messages), identity_.rank, LinkTo()));
+  for (const Transfer& transfer : transfers) peers.push_back(transfer.peer);
   return WithLinks(std::move(peers), fmt::format("a message after {} collectives", sequence_),
-                   [this, messages = std::move(messages)]() -> Result<std::unique_ptr<Operation>> {
+                   [this, messages = transfers_]() -> Result<std::unique_ptr<Operation>> {
                      return std::unique_ptr<Operation>(std::make_unique<collective::Messages>(
                          messages, identity_.rank, LinkTo()));
                    });
+}
+
+Status Communicator::Run(std::span<const Transfer> transfers) {
+  if (const auto failed = failure()) return *failed;
+  for (const Transfer& transfer : transfers) RINGLET_TRY(ValidateTransfer(transfer));
+  CollectMessages(transfers);
+  if (messages_.Start(transfers_, LinkTo())) return RunPrepared(messages_);
+  RINGLET_TRY_ASSIGN(const auto operation, Prepare(transfers));
+  return RunPrepared(*operation);
 }
 
 collective::LinkTo Communicator::LinkTo() const {

@@ -6,6 +6,8 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -42,6 +44,26 @@ class Link {
   virtual std::string_view kind() const = 0;  ///< "inproc", "shm" or "tcp"
   /// Whether Peek shows memory that the peer wrote, so that Read copies what need not be copied.
   virtual bool in_memory() const { return false; }
+
+  // Data that the receiver fetches from the sender's memory itself: one copy instead of two. Beside
+  // the stream of bytes, in which the sender tells what it offers. One offer at a time.
+
+  /// Whether this kind of link knows of offers; both ends say the same. What becomes of one is
+  /// another question: the kernel may forbid it.
+  virtual bool fetches() const { return false; }
+  /// Sender: `data` may be fetched until the peer has answered or Withdraw is called. What to tell
+  /// the peer; 0: offers are refused on this link, write the data.
+  virtual std::uint64_t Offer(View /*data*/) { return 0; }
+  /// Sender: true when the peer has fetched what was offered last, false when it wants it written,
+  /// empty when it has not said so yet. Errors  as Write
+  virtual Result<std::optional<bool>> Answer() { return std::optional<bool>(false); }
+  /// Sender: gives up. What the peer fetches from now on, or is just fetching, it will not take for
+  /// data; no further offer is good.
+  virtual void Withdraw() {}
+  /// Receiver: fetches what the peer offered, and answers. False: it has to be written.
+  /// \param offer  what the peer told; outside input
+  /// Errors  kPeerLost  the peer has given up meanwhile
+  virtual Result<bool> Fetch(std::uint64_t /*offer*/, std::span<std::byte> /*to*/) { return false; }
 };
 
 /// Where the thread of one rank sleeps until a link of the rank has news or somebody calls Wake.

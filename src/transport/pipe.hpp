@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/bytes.hpp"
@@ -20,13 +21,23 @@
 
 namespace ringlet::transport {
 
+/// What was written last, if it was this little, lies beside the writer's count as well: whoever
+/// looks at that then has it, without fetching another line.
+inline constexpr std::size_t kPipeRecentBytes = 40;
+
 /// The shared part, followed by the ring itself. All zero is an empty, open pipe.
 struct PipeHeader {
-  alignas(64) std::atomic<std::uint64_t> written_bytes{0};  // by the writer alone
-  std::atomic<std::uint32_t> writer_closed{0};
+  alignas(64) std::atomic<std::uint64_t> written_bytes{0};  // by the writer alone, as
+  std::atomic<std::uint64_t> recent_end{0};    // written_bytes behind what follows; 0: it changes
+  std::atomic<std::uint64_t> recent_bytes{0};  // how many of it
+  std::atomic<std::uint64_t> recent[kPipeRecentBytes / 8] = {};
   alignas(64) std::atomic<std::uint64_t> read_bytes{0};  // by the reader alone
-  std::atomic<std::uint32_t> reader_closed{0};
+  // What either looks at each time, and hardly ever changes.
   alignas(64) std::atomic<std::uint32_t> room_wanted_bytes{0};  // 0: the writer does not wait
+  std::atomic<std::uint32_t> writer_closed{0};
+  std::atomic<std::uint32_t> withdrawn{0};  // 1: the writer's offers do not hold
+  std::atomic<std::uint32_t> reader_closed{0};
+  std::atomic<std::uint32_t> answers{0};  // twice the offers answered; plus 1: the last was taken
 };
 static_assert(sizeof(PipeHeader) == 192 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -63,6 +74,13 @@ class PipeWriter {
   /// Errors  kProtocol  the reader's counter is impossible
   Result<std::size_t> Write(View data);
 
+  /// The reader will be told of one more offer (see Link::Offer), whose answer is awaited.
+  void CountOffer() { ++offers_; }
+  /// Whether the reader has taken the last one; empty: it has not answered.
+  std::optional<bool> Answer() const;
+  /// No offer holds any more.
+  void Withdraw() { place_.header->withdrawn.store(1); }
+
   /// No more will be written.
   void Close();
   /// True when the reader has closed.
@@ -70,12 +88,14 @@ class PipeWriter {
 
  private:
   Result<std::size_t> Push(View data);
+  void ShowRecent(View piece);
   void Wish(std::size_t bytes);
 
   PipePlace place_;
   DoorbellButton reader_;
   std::uint64_t written_bytes_ = 0;
   std::uint64_t read_bytes_seen_ = 0;
+  std::uint32_t offers_ = 0;
 };
 
 class PipeReader {
@@ -91,6 +111,11 @@ class PipeReader {
   /// \param bytes  at most what the last Peek gave
   void Consume(std::size_t bytes);
 
+  /// Answers the next offer of the writer.
+  void AnswerOffer(bool taken);
+  /// True when what was offered may have changed already.
+  bool withdrawn() const { return place_.header->withdrawn.load() != 0; }
+
   /// No more will be read.
   void Close();
   /// True when the writer has closed; what it wrote before is then all visible.
@@ -99,11 +124,13 @@ class PipeReader {
  private:
   Status Look();
   View Front() const;
+  bool ReadRecent(std::span<std::byte> out) const;
 
   PipePlace place_;
   DoorbellButton writer_;
   std::uint64_t read_bytes_ = 0;
   std::uint64_t written_bytes_seen_ = 0;
+  std::uint32_t offers_ = 0;
 };
 
 }  // namespace ringlet::transport

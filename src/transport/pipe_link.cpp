@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "os/process_memory.hpp"
+
 namespace ringlet::transport {
 
 PipeLink::~PipeLink() {
@@ -52,6 +54,28 @@ Result<View> PipeLink::Peek() {
   }
   if (view->empty() && left) return Lost();
   return view;
+}
+
+std::uint64_t PipeLink::Offer(View data) {
+  if (refused_) return 0;
+  parts_.out.CountOffer();
+  return reinterpret_cast<std::uintptr_t>(data.data());
+}
+
+Result<std::optional<bool>> PipeLink::Answer() {
+  const bool left = parts_.out.reader_closed() || Gone();  // before the look, as in Read
+  const std::optional<bool> answer = parts_.out.Answer();
+  if (!answer && left) return Lost();
+  refused_ = answer == false;
+  return answer;
+}
+
+Result<bool> PipeLink::Fetch(std::uint64_t offer, std::span<std::byte> to) {
+  const bool fetched = parts_.peer_pid != 0 && os::ReadMemoryOf(parts_.peer_pid, offer, to);
+  // Asked after the data: the peer changes them only once it has withdrawn the offer.
+  if (fetched && (parts_.in.withdrawn() || Gone())) return Lost();
+  parts_.in.AnswerOffer(fetched);
+  return fetched;
 }
 
 }  // namespace ringlet::transport

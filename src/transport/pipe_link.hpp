@@ -19,6 +19,8 @@ struct PipeLinkParts {
   std::shared_ptr<void> memory;  ///< keeps alive what `out` and `in` point into
   /// Set by the waiter when the peer's process is known to be gone; empty within one process.
   std::shared_ptr<const std::atomic<bool>> gone = {};
+  /// Whose memory is fetched from, as the kernel says; 0: nobody's.
+  std::int32_t peer_pid = 0;
 };
 
 class PipeLink final : public Link {
@@ -35,6 +37,12 @@ class PipeLink final : public Link {
   bool in_memory() const override { return true; }
   std::string_view kind() const override { return parts_.kind; }
 
+  bool fetches() const override { return true; }
+  std::uint64_t Offer(View data) override;
+  Result<std::optional<bool>> Answer() override;
+  void Withdraw() override { parts_.out.Withdraw(); }
+  Result<bool> Fetch(std::uint64_t offer, std::span<std::byte> to) override;
+
  private:
   bool Gone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
   bool WriterLeft() const { return parts_.in.writer_closed() || Gone(); }
@@ -42,6 +50,7 @@ class PipeLink final : public Link {
   Error Named(Error error) const;
 
   PipeLinkParts parts_;
+  bool refused_ = false;         // an offer, by the peer: it will refuse the next too
   std::optional<Error> broken_;  // sticky; what was read before it stays read
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "os/fd.hpp"
 
@@ -28,9 +29,9 @@ struct Memory {
 struct Rig {
   std::shared_ptr<Memory> memory = std::make_shared<Memory>();
   std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<PipeLink> ends[2] = {Make(0), Make(1)};
+  std::unique_ptr<PipeLink> ends[2] = {Make(0, 0), Make(1, ::getpid())};
 
-  std::unique_ptr<PipeLink> Make(std::size_t side) {
+  std::unique_ptr<PipeLink> Make(std::size_t side, std::int32_t peer_pid) {
     const DoorbellButton bell(memory->words[1 - side], memory->event.get());
     return std::make_unique<PipeLink>(
         PipeLinkParts{.peer = static_cast<Rank>(1 - side),
@@ -39,7 +40,8 @@ struct Rig {
                       .out = PipeWriter(memory->Place(side), bell),
                       .in = PipeReader(memory->Place(1 - side), bell),
                       .memory = memory,
-                      .gone = side == 0 ? gone : nullptr});
+                      .gone = side == 0 ? gone : nullptr,
+                      .peer_pid = peer_pid});
   }
 };
 
@@ -78,6 +80,49 @@ TEST(PipeLink, ADeadProcessIsALoss) {
   EXPECT_EQ(rig.ends[0]->Read(out).value(), 10u);
   EXPECT_THAT(rig.ends[0]->Read(out).error().message, HasSubstr("its process has ended"));
   EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
+}
+
+TEST(PipeLink, WhatIsOfferedIsFetched) {
+  Rig rig;
+  ASSERT_TRUE(rig.ends[0]->fetches());
+  const std::string_view text = "in the sender's memory";
+  Bytes out(text.size());
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t offer = rig.ends[0]->Offer(AsView(text));
+    ASSERT_NE(offer, 0u);
+    EXPECT_EQ(rig.ends[0]->Answer().value(), std::nullopt);
+    EXPECT_TRUE(rig.ends[1]->Fetch(offer, out).value());
+    EXPECT_EQ(AsText(out), text);
+    EXPECT_EQ(rig.ends[0]->Answer().value(), true);
+  }
+}
+
+TEST(PipeLink, WhoCannotFetchIsNotAskedAgain) {
+  Rig rig;  // end 0 does not know which process end 1 is
+  Bytes out(4);
+  const std::uint64_t offer = rig.ends[1]->Offer(AsView("text"));
+  EXPECT_FALSE(rig.ends[0]->Fetch(offer, out).value());
+  EXPECT_EQ(rig.ends[1]->Answer().value(), false);
+  EXPECT_EQ(rig.ends[1]->Offer(AsView("text")), 0u);
+  // An address that is not the sender's is refused as well.
+  rig.ends[0]->Offer(AsView("text"));
+  EXPECT_FALSE(rig.ends[1]->Fetch(1, out).value());
+  EXPECT_EQ(rig.ends[0]->Answer().value(), false);
+}
+
+TEST(PipeLink, WhatWasWithdrawnIsNotTaken) {
+  Rig rig;
+  Bytes out(4);
+  const std::uint64_t offer = rig.ends[0]->Offer(AsView("text"));
+  rig.ends[0]->Withdraw();
+  EXPECT_EQ(rig.ends[1]->Fetch(offer, out).error().code, Code::kPeerLost);
+}
+
+TEST(PipeLink, AnOfferToTheDeadIsALoss) {
+  Rig rig;
+  rig.ends[0]->Offer(AsView("text"));
+  rig.gone->store(true);
+  EXPECT_EQ(rig.ends[0]->Answer().error().code, Code::kPeerLost);
 }
 
 TEST(PipeLink, NonsenseIsSticky) {

@@ -49,6 +49,28 @@ TEST(Pipe, GivesBackWhatWasWritten) {
   EXPECT_EQ(rig.reader.Read(out).value(), 0u);
 }
 
+// The last few bytes are read beside the count; the ring has them too, for whoever comes too late
+// or wants less.
+TEST(Pipe, FewBytesLieBesideTheCount) {
+  Rig rig(256);
+  const Bytes data = Pattern(1, kPipeRecentBytes);
+  Bytes out(kPipeRecentBytes);
+  ASSERT_EQ(Written(rig.writer, data), data.size());
+  rig.place.ring[3] ^= std::byte{1};
+  EXPECT_EQ(rig.reader.Read(out).value(), data.size());
+  EXPECT_EQ(out, data);
+  for (const bool changes : {false, true}) {
+    ASSERT_EQ(Written(rig.writer, data), data.size());
+    if (changes) rig.place.header->recent_end.store(0);
+    for (auto& word : rig.place.header->recent) word.store(0);
+    const std::size_t first = changes ? data.size() : 7;
+    EXPECT_EQ(rig.reader.Read(std::span(out).first(first)).value(), first);
+    const std::span<std::byte> rest = std::span(out).subspan(first);
+    EXPECT_EQ(rig.reader.Read(rest).value(), rest.size());
+    EXPECT_EQ(out, data);
+  }
+}
+
 TEST(Pipe, TakesWhatFitsAndNoMore) {
   Rig rig(64);
   EXPECT_EQ(Written(rig.writer, Pattern(1, 100)), 64u);

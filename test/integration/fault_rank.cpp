@@ -11,8 +11,8 @@
 //       and holds the last ALIVE of them     -> HOLDING descriptors, LEFT what is left of them,
 //       DONE
 //   fault_rank join ID RANK SIZE [OPERATIONS [COUNT [KIND [registered]]]]
-//       forms the communicator, reduces (or what KIND says, as all_gather) between buffers of its
-//       own or in memory that it registers, leaves
+//       forms the communicator, reduces (or what KIND says, as all_gather; send_receive: in a ring)
+//       between buffers of its own or in memory that it registers, leaves
 //                                               -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
 //       or, when something fails                -> ERROR code: message, GONE
 //       and then waits until standard input ends
@@ -24,6 +24,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -123,9 +124,27 @@ comm::Call CallOf(const comm::Communicator& communicator, const Part& part, std:
   return call;
 }
 
+/// To the next rank, and from the one before.
+Status PassOn(comm::Communicator& communicator, const Part& part, Buffers& buffers) {
+  buffers.own.resize(2 * part.count);
+  const std::span<float> sent = std::span(buffers.own).first(part.count);
+  const std::span<float> received = std::span(buffers.own).subspan(part.count);
+  const std::array<comm::Transfer, 2> both = {
+      comm::Transfer{.peer = Rank{(part.rank + 1) % part.size},
+                     .sends = true,
+                     .from = std::as_bytes(sent),
+                     .count = part.count},
+      comm::Transfer{.peer = Rank{(part.rank + part.size - 1) % part.size},
+                     .to = std::as_writable_bytes(received),
+                     .count = part.count}};
+  return communicator.Run(both);
+}
+
 Status Operate(comm::Communicator& communicator, const Part& part, Buffers& buffers) {
   for (std::uint64_t operation = 1; operation <= part.operations; ++operation) {
-    RINGLET_TRY(communicator.Run(CallOf(communicator, part, operation, buffers)));
+    RINGLET_TRY(part.kind == comm::CallKind::kSendReceive
+                    ? PassOn(communicator, part, buffers)
+                    : communicator.Run(CallOf(communicator, part, operation, buffers)));
     if (operation <= kOperationsShown) Say(fmt::format("OP {}", operation));
   }
   Say("DONE");

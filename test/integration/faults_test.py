@@ -227,6 +227,20 @@ class Running(FaultCase):
                     ranks[1].signal(what)
                     self.expect_errors([ranks[0], ranks[2]], pattern, since)
 
+    def test_what_is_fetched_from_a_rank_ends_when_it_is_killed_or_stopped(self):
+        for kind in ("send_receive", "all_to_all"):
+            for what, pattern in ((signal.SIGKILL, r"rank 1\b"),
+                                  (signal.SIGSTOP, r"timeout: .*rank 1\b")):
+                with self.subTest(kind=kind, what=what.name):
+                    _, text = self.make_id()
+                    ranks = [self.join(text, rank, 3, FOREVER, 200_000, kind, RINGLET_TIMEOUT="1",
+                                       RINGLET_WAIT="spin") for rank in range(3)]
+                    for rank in ranks:
+                        rank.wait_for("^OP 3")
+                    since = time.monotonic()
+                    ranks[1].signal(what)
+                    self.expect_errors([ranks[0], ranks[2]], pattern, since)
+
     def test_a_rank_that_leaves_early_is_named(self):
         _, text = self.make_id()
         # Rank 0 is the top then: where the top itself leaves, the others have no way to each other.

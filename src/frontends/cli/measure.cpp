@@ -164,7 +164,10 @@ class Bench {
                                   .to = places.output,
                                   .count = shape_.count,
                                   .type = options_.type};
-    return comm::RunGroup({{communicator_, sent}, {communicator_, received}});
+    passes_.clear();
+    passes_.push_back({communicator_, sent});
+    passes_.push_back({communicator_, received});
+    return comm::RunGroup(passes_);
   }
 
   // Runs until caches, pages and connections are warm; decides how much follows. All numbers come
@@ -242,6 +245,7 @@ class Bench {
   }
 
   std::shared_ptr<comm::Communicator> communicator_;  // groups want to share it
+  std::vector<comm::GroupedCall> passes_;  // of one turn of sendrecv; kept, as a caller would
   const MeasureOptions& options_;
   const BenchOperation& operation_;
   CheckShape data_;

@@ -1,7 +1,7 @@
 #include "transport/inproc/inproc.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -96,7 +96,8 @@ std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Ran
                     .kind = "inproc",
                     .out = PipeWriter(channel->pipes[side], bell),
                     .in = PipeReader(channel->pipes[1 - side], bell),
-                    .memory = std::move(channel)});
+                    .memory = std::move(channel),
+                    .peer_pid = ::getpid()});
 }
 
 }  // namespace ringlet::transport

@@ -8,7 +8,7 @@ namespace ringlet::transport {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31414e4552414c52;  // "RLARENA1"
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kPageBytes = 4096;
 
 constexpr std::size_t Paged(std::size_t bytes) {
@@ -16,11 +16,10 @@ constexpr std::size_t Paged(std::size_t bytes) {
 }
 constexpr std::size_t kPostsAt = sizeof(ArenaRank);
 
-constexpr std::size_t PostBytes(const ArenaShape& shape) {
-  return sizeof(ArenaPost) + shape.slot_bytes;
-}
+constexpr std::size_t kPayloadsAt = kPostsAt + ArenaShape::kPosts * sizeof(ArenaPost);
+
 constexpr std::size_t StagesAt(const ArenaShape& shape) {
-  return Paged(kPostsAt + ArenaShape::kSlots * PostBytes(shape));
+  return Paged(kPayloadsAt + shape.PayloadBytes());
 }
 constexpr std::size_t RankBytes(const ArenaShape& shape) {
   return Paged(StagesAt(shape) + ArenaShape::kStages * shape.stage_bytes);
@@ -78,11 +77,11 @@ ArenaRank& Arena::rank(std::uint32_t rank) const {
 ArenaPost& Arena::post(std::uint32_t rank, std::uint64_t sequence) const {
   std::byte* const part = reinterpret_cast<std::byte*>(&this->rank(rank));
   return *reinterpret_cast<ArenaPost*>(part + kPostsAt +
-                                       sequence % ArenaShape::kSlots * PostBytes(shape_));
+                                       sequence % ArenaShape::kPosts * sizeof(ArenaPost));
 }
 
-std::byte* Arena::payload(std::uint32_t rank, std::uint64_t sequence) const {
-  return reinterpret_cast<std::byte*>(&post(rank, sequence)) + sizeof(ArenaPost);
+std::byte* Arena::payload(std::uint32_t rank, std::size_t offset) const {
+  return reinterpret_cast<std::byte*>(&this->rank(rank)) + kPayloadsAt + offset;
 }
 
 std::byte* Arena::stage(std::uint32_t rank, std::uint64_t slice) const {
@@ -93,9 +92,7 @@ std::byte* Arena::stage(std::uint32_t rank, std::uint64_t slice) const {
 void Arena::PrefaultPosts(std::uint32_t rank) const {
   const std::size_t part = shape_.RankOffset(rank);
   shm_.Prefault(0, sizeof(ArenaHeader));
-  shm_.Prefault(part, sizeof(ArenaRank));
-  for (std::uint32_t slot = 0; slot < ArenaShape::kSlots; ++slot)
-    shm_.Prefault(part + kPostsAt + slot * PostBytes(shape_), sizeof(ArenaPost));
+  shm_.Prefault(part, kPayloadsAt);
 }
 
 void Arena::PrefaultStages(std::uint32_t rank) const {

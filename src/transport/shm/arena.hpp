@@ -4,7 +4,8 @@
 //   ArenaHeader                what it is and how large; who has failed
 //   for each rank, from a page boundary on:
 //     ArenaRank                its doorbell, its progress, its registered buffers
-//     kSlots posts             a header and up to `slot_bytes` of data: small operations, whole
+//     kPosts posts             what it called, with data that fit in
+//     payloads                 a ring of kSlots times `slot_bytes`: small operations, whole
 //     kStages stages           `stage_bytes` each: slices of large ones
 //
 // Each rank writes in its own part only, except that anybody may ring a doorbell or report a
@@ -29,12 +30,16 @@ struct ArenaShape {
   std::uint64_t stage_bytes = 256 << 10;
 
   static constexpr std::uint32_t kRanksMax = 64;  // that one pass of a reduction takes
-  static constexpr std::uint32_t kSlots = 4;      // a rank may be this many operations ahead
+  static constexpr std::uint32_t kPosts = 64;     // a rank may be this many operations ahead
+  static constexpr std::uint32_t kSlots = 4;      // of those with the largest payloads, this many
   static constexpr std::uint32_t kStages = 2;     // and this many slices
   static constexpr std::uint64_t kPartBytesMax = 64 << 20;
 
   /// False for what no honest rank makes: sizes are multiples of 64 and bounded.
   bool Valid() const;
+  constexpr std::size_t PayloadBytes() const {
+    return kSlots * static_cast<std::size_t>(slot_bytes);
+  }
   std::size_t RankOffset(std::uint32_t rank) const;
   std::size_t TotalBytes() const { return RankOffset(ranks); }
   bool operator==(const ArenaShape&) const = default;
@@ -115,8 +120,8 @@ class Arena {
   /// \param rank  below shape().ranks, here and below
   ArenaRank& rank(std::uint32_t rank) const;
   ArenaPost& post(std::uint32_t rank, std::uint64_t sequence) const;
-  /// shape().slot_bytes of data that go with a post.
-  std::byte* payload(std::uint32_t rank, std::uint64_t sequence) const;
+  /// Data that go with a post. \param offset  below shape().PayloadBytes()
+  std::byte* payload(std::uint32_t rank, std::size_t offset) const;
   /// shape().stage_bytes.
   std::byte* stage(std::uint32_t rank, std::uint64_t slice) const;
 

@@ -37,11 +37,11 @@ TEST(Arena, PartsDoNotOverlapAndAreAligned) {
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&(*arena)->rank(rank)) % 4096, 0u);
     add(&(*arena)->rank(rank), sizeof(ArenaRank));
-    for (std::uint64_t slot = 0; slot < ArenaShape::kSlots; ++slot) {
-      add(&(*arena)->post(rank, slot), sizeof(ArenaPost));
-      add((*arena)->payload(rank, slot), shape.slot_bytes);
-      EXPECT_EQ(&(*arena)->post(rank, slot), &(*arena)->post(rank, slot + ArenaShape::kSlots));
+    for (std::uint64_t post = 0; post < ArenaShape::kPosts; ++post) {
+      add(&(*arena)->post(rank, post), sizeof(ArenaPost));
+      EXPECT_EQ(&(*arena)->post(rank, post), &(*arena)->post(rank, post + ArenaShape::kPosts));
     }
+    add((*arena)->payload(rank, 0), shape.PayloadBytes());
     for (std::uint64_t stage = 0; stage < ArenaShape::kStages; ++stage)
       add((*arena)->stage(rank, stage), shape.stage_bytes);
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "os/process_memory.hpp"
+
 namespace ringlet::transport {
 namespace {
 
@@ -127,6 +129,11 @@ std::optional<os::Shm> SharedBuffers::Map(std::uint32_t peer, std::size_t slot,
   auto mapped = os::Shm::MapOf(shown.pid, shown.descriptor, shown.device, shown.inode, shown.bytes);
   if (!mapped.ok()) return std::nullopt;
   return std::move(mapped).value();
+}
+
+bool SharedBuffers::Fetch(std::uint32_t peer, std::uint64_t address,
+                          std::span<std::byte> to) const {
+  return CanFetch(peer) && os::ReadMemoryOf(processes_[peer], address, to);
 }
 
 }  // namespace ringlet::transport

@@ -52,6 +52,15 @@ class SharedBuffers {
   /// Null: this rank cannot reach it.
   std::byte* Reach(std::uint32_t peer, const BufferPlace& place, std::size_t bytes);
 
+  /// By rank the process whose memory may be read, proven to be the rank's; 0: nobody's. Before the
+  /// first Fetch, which else gives false.
+  void KnowProcesses(std::vector<std::int32_t> processes) { processes_ = std::move(processes); }
+  bool CanFetch(std::uint32_t peer) const {
+    return peer < processes_.size() && processes_[peer] != 0;
+  }
+  /// Reads memory that is not registered, where it is. False: it cannot be read, or not whole.
+  bool Fetch(std::uint32_t peer, std::uint64_t address, std::span<std::byte> to) const;
+
  private:
   struct Registered {
     View memory;
@@ -80,6 +89,7 @@ class SharedBuffers {
   std::uint32_t self_ = 0;
 
   std::vector<std::array<Mapped, ArenaRank::kBuffers>> mapped_;  // of each rank
+  std::vector<std::int32_t> processes_;
 };
 
 }  // namespace ringlet::transport

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
 
 namespace ringlet::transport {
 namespace {
@@ -105,6 +108,19 @@ TEST(SharedBuffers, MoreThanThereArePlacesForAreNotFound) {
   EXPECT_TRUE(two.first.Find(memory.front()->bytes().data(), 64));
   EXPECT_FALSE(two.first.Find(memory.back()->bytes().data(), 64));
   for (const auto handle : handles) EXPECT_TRUE(two.first.Deregister(handle).ok());
+}
+
+TEST(SharedBuffers, OnlyProvenProcessesAreReadFrom) {
+  Two two;
+  const std::array<std::byte, 4> data = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  const auto address = reinterpret_cast<std::uintptr_t>(data.data());
+  std::array<std::byte, 4> copy{};
+  EXPECT_FALSE(two.second.CanFetch(0) || two.second.Fetch(0, address, copy));
+  two.second.KnowProcesses({::getpid(), 0});
+  EXPECT_TRUE(two.second.CanFetch(0) && two.second.Fetch(0, address, copy));
+  EXPECT_EQ(copy, data);
+  EXPECT_FALSE(two.second.CanFetch(1) || two.second.Fetch(1, address, copy));
+  EXPECT_FALSE(two.second.CanFetch(2) || two.second.Fetch(2, address, copy));
 }
 
 TEST(SharedBuffers, ALieAboutWhereItLiesMapsNothing) {

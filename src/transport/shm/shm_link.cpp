@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -12,7 +13,7 @@
 namespace ringlet::transport {
 namespace {
 
-constexpr std::uint8_t kOfferVersion = 1;
+constexpr std::uint8_t kOfferVersion = 2;
 
 // All that the two pipes of a link point into.
 struct LinkMemory {
@@ -57,6 +58,15 @@ Status RequireEventFd(int fd) {
   return Ok();
 }
 
+// Who holds the other end of `line`, as the kernel says and not the peer; 0: nobody of this PID
+// namespace.
+std::int32_t ProcessAt(const os::Fd& line) {
+  ucred about{};
+  socklen_t bytes = sizeof about;
+  if (::getsockopt(line.get(), SOL_SOCKET, SO_PEERCRED, &about, &bytes) != 0) return 0;
+  return about.pid;
+}
+
 }  // namespace
 
 Result<ShmOffer> MakeShmOffer(const Segment& own, std::uint32_t pipe, const os::Fd& event_fd) {
@@ -87,6 +97,7 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
 
   auto gone = std::make_shared<std::atomic<bool>>(false);
   RINGLET_TRY(waiter.WatchLiveness(parts.line.get(), gone));
+  const std::int32_t peer_pid = ProcessAt(parts.line);
   auto memory = std::make_shared<LinkMemory>(LinkMemory{
       parts.own, std::move(theirs).value(), parts.descriptors[1], std::move(parts.line)});
   const DoorbellButton bell(memory->theirs->word(), memory->their_event.value);
@@ -97,7 +108,8 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
                     .out = PipeWriter(memory->theirs->Pipe(offer->pipe), bell),
                     .in = PipeReader(memory->own->Pipe(parts.pipe), bell),
                     .memory = memory,
-                    .gone = std::move(gone)}));
+                    .gone = std::move(gone),
+                    .peer_pid = peer_pid}));
 }
 
 }  // namespace ringlet::transport

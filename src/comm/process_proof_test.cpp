@@ -1,0 +1,46 @@
+#include "comm/process_proof.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "comm/ranks_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout(30'000);
+
+TEST(ProcessProof, EachFindsTheOthers) {
+  RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const auto found = ProveProcesses((*formed)->control(), Rank{rank}, kTimeout);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    for (std::uint32_t other = 0; other < 3; ++other)
+      EXPECT_EQ((*found)[other], other == rank ? 0 : ::getpid());
+  });
+}
+
+// Rank 1 names a process that exists, and memory there that can be read and proves nothing.
+TEST(ProcessProof, ANumberAloneIsNotBelieved) {
+  RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    Control& control = (*formed)->control();
+    if (rank == 1) {
+      const std::vector<std::byte> nothing(1024);
+      Writer claim;
+      claim.U32(static_cast<std::uint32_t>(::getpid()))
+          .U64(reinterpret_cast<std::uintptr_t>(nothing.data()));
+      EXPECT_TRUE(control.AllGather(Bytes(32), kTimeout).ok());
+      EXPECT_TRUE(control.AllGather(claim.Take(), kTimeout).ok());
+      EXPECT_TRUE(control.AllGather({}, kTimeout).ok());
+      return;
+    }
+    const auto found = ProveProcesses(control, Rank{rank}, kTimeout);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ((*found)[1], 0);
+    EXPECT_EQ((*found)[2 - rank], ::getpid());
+  });
+}
+
+}  // namespace
+}  // namespace ringlet::comm
