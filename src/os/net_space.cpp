@@ -18,14 +18,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 namespace ringlet::os {
 namespace {
 
 constexpr char kInterface[] = "eth0";
-// Linux makes frames of at most 64 KiB of many packets; with the headers before them.
-constexpr std::size_t kFrameBytesMax = (std::size_t{64} << 10) + 512;
 
 Error Failed(const char* what) {
   return {Code::kUnsupported,
@@ -142,12 +141,9 @@ Error BecomeProgram(std::vector<std::string> arguments) {
   return SystemFailure(fmt::format("cannot run \"{}\"", arguments[0]));
 }
 
-std::optional<Bytes> ReadFrame(const Fd& wire) {
-  Bytes frame(kFrameBytesMax);
-  const ssize_t got = ::read(wire.get(), frame.data(), frame.size());
-  if (got <= 0) return std::nullopt;
-  frame.resize(static_cast<std::size_t>(got));
-  return frame;
+std::size_t ReadFrame(const Fd& wire, std::span<std::byte> into) {
+  const ssize_t got = ::read(wire.get(), into.data(), into.size());
+  return got <= 0 ? 0 : static_cast<std::size_t>(got);
 }
 
 void WriteFrame(const Fd& wire, View frame) {

@@ -3,7 +3,6 @@
 // them has a name, so that they are gone, whatever happens, when nobody holds them any more.
 #pragma once
 #include <chrono>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,9 +34,11 @@ Status EnterNetSpace(const std::string& path);
 /// Becomes another program, found by PATH. Returns only where that fails. Errors  kSystem
 Error BecomeProgram(std::vector<std::string> arguments);
 
+/// What a frame takes: Linux makes frames of at most 64 KiB of many packets; and the headers.
+inline constexpr std::size_t kFrameBytesMax = (std::size_t{64} << 10) + 512;
 /// One frame, as Linux's virtio header and what is on the cable; it may be as long as many packets.
-/// Empty where there is none. Errors count as none.
-std::optional<Bytes> ReadFrame(const Fd& wire);
+/// Its bytes; 0 where there is none. Errors count as none. \param into  kFrameBytesMax
+std::size_t ReadFrame(const Fd& wire, std::span<std::byte> into);
 /// A frame that does not fit is lost, as on a cable.
 void WriteFrame(const Fd& wire, View frame);
 

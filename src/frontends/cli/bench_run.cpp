@@ -6,6 +6,7 @@
 #include "frontends/cli/bench_enter.hpp"
 #include "frontends/cli/command.hpp"
 #include "os/env.hpp"
+#include "os/limits.hpp"
 #include "os/random.hpp"
 #include "rendezvous/invitation.hpp"
 
@@ -47,6 +48,9 @@ Status MakeHosts(BenchJob& job) {
   RINGLET_TRY_ASSIGN(const Secret random, os::SecureRandom());
   job.environment.try_emplace(
       "RINGLET_SECRET", fmt::format("{:016x}{:016x}", Reader(random).U64(), DigestOf(random)));
+  // The ranks of one host may well find a core each, but all hosts have the same ones.
+  if (job.options.ranks > os::UsableCpus().size())
+    job.environment.try_emplace("RINGLET_WAIT", "yield");
   RINGLET_TRY_ASSIGN(job.hosts, NetHosts::Make(job.options.net));
   return Ok();
 }

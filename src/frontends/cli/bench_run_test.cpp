@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "os/limits.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -28,6 +30,27 @@ TEST(BenchRunTest, TheEndOfACommandIsThatOfTheRun) {
   EXPECT_EQ(ended->status, 3);
   EXPECT_FALSE(ended->by_user);
   EXPECT_THAT(lines, testing::ElementsAre("hello"));
+}
+
+/// What `ranks` ranks on two hosts are told of waiting; empty: nothing. Nothing where hosts cannot
+/// be made.
+std::optional<std::string> ToldToWait(std::uint32_t ranks, const EnvMap& user) {
+  BenchJob job;
+  job.options.ranks = ranks;
+  job.options.net = {.hosts = 2};
+  job.environment = user;
+  if (!MakeHosts(job).ok()) return std::nullopt;
+  const auto found = job.environment.find("RINGLET_WAIT");
+  return found == job.environment.end() ? "" : found->second;
+}
+
+TEST(BenchRunTest, HostsThatShareCoresAreToldSo) {
+  const auto cpus = static_cast<std::uint32_t>(os::UsableCpus().size());
+  const auto many = ToldToWait(cpus + 1, {});
+  if (!many) GTEST_SKIP() << "network namespaces cannot be made here";
+  EXPECT_EQ(*many, "yield");
+  EXPECT_EQ(ToldToWait(cpus, {}), "") << "each has a core";
+  EXPECT_EQ(ToldToWait(cpus + 1, {{"RINGLET_WAIT", "sleep"}}), "sleep") << "the user's word";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ringlet/status.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -31,19 +33,41 @@ std::optional<std::uint32_t> PortOf(View frame) {
   return std::to_integer<std::uint32_t>(frame[kVirtioHeader + 5]) - 1;
 }
 
+constexpr std::uint64_t kPacketBytes = 1514;  // the longest of Ethernet
+constexpr std::size_t kFlowsMax = 256;        // of a link, before those that are over are forgotten
+
+// Frames of one flow have the same number: what follows in order has, of TCP over IPv4 the ports
+// and addresses. Other numbers may meet by chance.
+std::uint64_t FlowOf(View frame) {
+  constexpr std::size_t kIp = kVirtioHeader + kEthernetHeader, kIpBytes = 20, kPortsBytes = 4;
+  std::uint64_t flow = U16At(frame, kIp - 2);
+  if (frame.size() < kIp + kIpBytes + kPortsBytes) return flow;
+  const std::size_t header = (std::to_integer<std::size_t>(frame[kIp]) & 15) * 4;
+  const auto mix = [&](View bytes) {
+    for (const std::byte byte : bytes)
+      flow = (flow ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;  // FNV's prime
+  };
+  mix(frame.subspan(kIp + 9, 1));   // the protocol
+  mix(frame.subspan(kIp + 12, 8));  // the addresses
+  if (frame.size() >= kIp + header + kPortsBytes) mix(frame.subspan(kIp + header, kPortsBytes));
+  return flow;
+}
+
 }  // namespace
 
 FrameSwitch::FrameSwitch(const FrameSwitchOptions& options)
-    : options_(options), up_free_(options.ports), down_free_(options.ports) {}
+    : options_(options), up_(options.ports), down_free_(options.ports) {}
 
-void FrameSwitch::Arrive(std::uint32_t port, Bytes frame, Instant now) {
-  if (frame.size() < kVirtioHeader + kEthernetHeader) return;
+void FrameSwitch::Arrive(std::uint32_t port, Bytes memory, std::size_t size, Instant now) {
+  RINGLET_ASSERT(size <= memory.size());
+  if (size < kVirtioHeader + kEthernetHeader) return;
+  const View frame = View(memory).first(size);
   if (const auto to = PortOf(frame)) {
-    if (*to < options_.ports && *to != port) Send(port, *to, std::move(frame), now);
+    if (*to < options_.ports && *to != port) Send(port, {*to, std::move(memory), size}, now);
     return;
   }
   for (std::uint32_t to = 0; to < options_.ports; ++to)
-    if (to != port) Send(port, to, frame, now);
+    if (to != port) Send(port, {to, Bytes(frame.begin(), frame.end()), size}, now);
 }
 
 Instant FrameSwitch::TimeFor(std::uint64_t bytes) const {
@@ -51,28 +75,65 @@ Instant FrameSwitch::TimeFor(std::uint64_t bytes) const {
   return Instant(bytes * 1'000'000'000 / options_.bytes_per_s);
 }
 
-void FrameSwitch::Send(std::uint32_t from, std::uint32_t to, Bytes frame, Instant now) {
-  const Instant takes = TimeFor(CableBytes(frame));
-  const Instant patience = TimeFor(kBacklogBytesMax);
-  const Instant leaves = std::max(now, up_free_[from]);
-  const Instant arrives = std::max(leaves + options_.delay, down_free_[to]);
-  if (leaves - now > patience || arrives - leaves - options_.delay > patience) {
+void FrameSwitch::Send(std::uint32_t from, Frame frame, Instant now) {
+  const std::uint64_t bytes = CableBytes(frame.bytes());
+  const Instant leaves = Leave(up_[from], FlowOf(frame.bytes()), bytes, now);
+  if (leaves - now > TimeFor(kBacklogBytesMax)) {
     ++dropped_;
     return;
   }
-  up_free_[from] = leaves + takes;
-  down_free_[to] = arrives + takes;
-  waiting_.push({arrives + takes, order_++, {to, std::move(frame)}});
+  crossing_.push({leaves + options_.delay, order_++, std::move(frame), TimeFor(bytes)});
+}
+
+// When the frame begins to leave its host, or would: what is to be dropped takes no time.
+Instant FrameSwitch::Leave(Uplink& link, std::uint64_t flow, std::uint64_t bytes,
+                           Instant now) const {
+  const Instant takes = TimeFor(bytes);
+  if (link.bulk.size() > kFlowsMax)
+    std::erase_if(link.bulk, [&](const auto& entry) { return entry.second <= now; });
+  const auto large = link.bulk.find(flow);
+  const bool waits = large != link.bulk.end() && large->second > now;
+  if (bytes <= kPacketBytes && !waits) {
+    const Instant on_the_cable = std::min(link.free, now + TimeFor(kPacketBytes));
+    const Instant leaves = std::max({now, on_the_cable, link.thin_free});
+    link.thin_free = leaves + takes;
+    link.free = std::max(link.free + takes, link.thin_free);
+    return leaves;
+  }
+  const Instant leaves = std::max(now, link.free);
+  if (leaves - now > TimeFor(kBacklogBytesMax)) return leaves;
+  link.free = leaves + takes;
+  link.bulk[flow] = link.free;
+  return leaves;
+}
+
+// The first bit is at the link of the receiver.
+void FrameSwitch::Land(Waiting crossing) {
+  Instant& free = down_free_[crossing.frame.port];
+  const Instant arrives = std::max(crossing.due, free);
+  if (arrives - crossing.due > TimeFor(kBacklogBytesMax)) {
+    ++dropped_;
+    return;
+  }
+  free = arrives + crossing.takes;
+  waiting_.push({free, order_++, std::move(crossing.frame)});
 }
 
 std::optional<Instant> FrameSwitch::NextDue() const {
-  if (waiting_.empty()) return std::nullopt;
-  return waiting_.top().due;
+  if (waiting_.empty() && crossing_.empty()) return std::nullopt;
+  if (waiting_.empty()) return crossing_.top().due;
+  if (crossing_.empty()) return waiting_.top().due;
+  return std::min(waiting_.top().due, crossing_.top().due);
 }
 
 std::optional<Frame> FrameSwitch::TakeDue(Instant now) {
+  // Queues show their first element as const; it goes at once.
+  while (!crossing_.empty() && crossing_.top().due <= now) {
+    Waiting next = std::move(const_cast<Waiting&>(crossing_.top()));
+    crossing_.pop();
+    Land(std::move(next));
+  }
   if (waiting_.empty() || waiting_.top().due > now) return std::nullopt;
-  // The queue shows its first element as const; it goes at once.
   Frame frame = std::move(const_cast<Waiting&>(waiting_.top()).frame);
   waiting_.pop();
   return frame;

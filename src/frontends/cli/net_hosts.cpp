@@ -13,6 +13,7 @@ namespace {
 // How long the end of the carrier may be waited for.
 constexpr Instant kLook = std::chrono::milliseconds(20);
 constexpr std::size_t kFramesAtOnce = 64;  // of one host, before the others are looked at
+constexpr std::size_t kSpareMax = 512;     // frames whose memory is kept
 
 }  // namespace
 
@@ -50,15 +51,21 @@ void NetHosts::Carry(const std::stop_token& stop) {
   os::BecomeTimely();
   std::vector<const os::Fd*> wires;
   for (const os::NetSpace& space : spaces_) wires.push_back(&space.wire);
+  std::vector<Bytes> spare;  // the last that was used first: it is still in the caches
   while (!stop.stop_requested()) {
     for (std::uint32_t port = 0; port < wires.size(); ++port)
       for (std::size_t i = 0; i < kFramesAtOnce; ++i) {
-        auto frame = os::ReadFrame(*wires[port]);
-        if (!frame) break;
-        switch_.Arrive(port, *std::move(frame), os::Now());
+        if (spare.empty()) spare.emplace_back(os::kFrameBytesMax);
+        const std::size_t size = os::ReadFrame(*wires[port], spare.back());
+        if (size == 0) break;
+        switch_.Arrive(port, std::move(spare.back()), size, os::Now());
+        spare.pop_back();
       }
-    while (const auto frame = switch_.TakeDue(os::Now()))
-      os::WriteFrame(*wires[frame->port], frame->bytes);
+    while (auto frame = switch_.TakeDue(os::Now())) {
+      os::WriteFrame(*wires[frame->port], frame->bytes());
+      if (frame->memory.size() == os::kFrameBytesMax && spare.size() < kSpareMax)
+        spare.push_back(std::move(frame->memory));
+    }
     const auto due = switch_.NextDue();
     os::AwaitFrame(wires, due ? std::clamp(*due - os::Now(), Instant(0), kLook) : kLook);
   }
