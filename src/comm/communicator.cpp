@@ -32,7 +32,7 @@ bool IsMessage(collective::CallKind kind) {
 
 Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Census census,
                            plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
-                           std::chrono::milliseconds timeout)
+                           HostMemoryParts memory, std::chrono::milliseconds timeout)
     : origin_(std::move(origin)),
       identity_{Rank{origin_.config.rank}, origin_.config.size, origin_.config.device,
                 origin_.credentials.magic},
@@ -43,7 +43,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),
       links_(std::move(links)),
       patience_(PatienceOf(census_, identity_.rank, origin_.process->settings().wait)),
-      host_(origin_, census_, patience_),
+      host_(origin_, census_, patience_, std::move(memory)),
       timeout_(timeout),
       messages_(identity_.rank) {
   control_->OnFailure([this] {
@@ -113,7 +113,7 @@ Status Communicator::Run(const Work& work) {
   if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
   RINGLET_TRY(Validate(work));
   const auto* const call = std::get_if<Call>(&work);
-  if (call && host_.state() == HostMemory::State::kHere) {
+  if (call && host_.IsHere()) {
     StartOnHost(TaskOf(*call));
     return RunPrepared(host_.engine());
   }

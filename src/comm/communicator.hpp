@@ -37,7 +37,7 @@ class Communicator {
  public:
   Communicator(Origin origin, std::unique_ptr<Control> control, Census census,
                plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
-               std::chrono::milliseconds timeout);
+               HostMemoryParts memory, std::chrono::milliseconds timeout);
   /// Leaves in good order, unless it has failed or was aborted.
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -149,9 +149,6 @@ class Communicator {
   void StartOnHost(const collective::Task& task);
   Result<std::unique_ptr<Operation>> OnHost(const collective::Task& task);
   Result<std::unique_ptr<Operation>> OverLinks(collective::Task task);
-  /// Makes the arena of the host, and then what `then` says.
-  std::unique_ptr<Operation> WithHostMemory(
-      std::string purpose, std::function<Result<std::unique_ptr<Operation>>()> then);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
   /// Runs `then` at once if there are links to all of `peers`, else makes them first.
   Result<std::unique_ptr<Operation>> WithLinks(

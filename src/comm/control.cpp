@@ -325,6 +325,10 @@ std::optional<Error> Control::AwaitFailure(std::chrono::milliseconds patience) c
   return Error{shared_->failure->code, shared_->failure->text};
 }
 
+std::optional<Error> Control::Explain(const Error& error) const {
+  return AwaitFailure(std::chrono::milliseconds(error.code == Code::kAborted ? 1000 : 200));
+}
+
 void Control::OnFailure(std::function<void()> callback) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->failure && callback) return callback();

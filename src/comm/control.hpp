@@ -96,6 +96,21 @@ class Control {
     return result;
   }
 
+  /// Runs `wait`, which takes a token and gives a Result, such that it ends when this communicator
+  /// fails or `abort` is requested. An error is explained by what the control network knows of it.
+  template <typename Wait>
+  auto WhileStanding(const std::stop_token& abort, Wait&& wait)
+      -> decltype(wait(std::stop_token())) {
+    std::stop_source stop;
+    const std::stop_callback told(abort, [&] { stop.request_stop(); });
+    OnFailure([&] { stop.request_stop(); });
+    auto result = wait(stop.get_token());
+    OnFailure(nullptr);
+    if (!result.ok())
+      if (auto better = Explain(result.error())) return *better;
+    return result;
+  }
+
   /// What this rank answers when another asks what it does; written by the rank's thread.
   struct Doing {
     std::atomic<std::uint64_t> operations{0};  ///< begun so far
@@ -125,6 +140,8 @@ class Control {
   /// Waits at most `patience` for a failure: a broken link is explained by the control network
   /// soon.
   std::optional<Error> AwaitFailure(std::chrono::milliseconds patience) const;
+  /// Of an error that may come of the communicator's failure: waits a moment for that.
+  std::optional<Error> Explain(const Error& error) const;
 
   void Leave();
 

@@ -1,5 +1,6 @@
 #include "comm/establish.hpp"
 
+#include "comm/host_memory.hpp"
 #include "comm/stages.hpp"
 #include "plan/search.hpp"
 #include "plan/wishes.hpp"
@@ -26,18 +27,22 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
       control->Share(plan::ReadWishes(origin.process->settings(), origin.process->graphs())));
   RINGLET_TRY_ASSIGN(plan::ChannelPlan plan, control->Share(plan::Search(graph, wishes)));
   timeline.Reached(Phase::kPlan);
+  RINGLET_TRY_ASSIGN(auto offer, control->Share(OfferHostMemory(origin, census)));
   RINGLET_TRY(control->Share(control->RequireEqual(plan.digest(), "channel plan")));
   DumpGraphs(origin, plan);
 
   // The data plane, then everybody at once.
+  RINGLET_TRY_ASSIGN(auto share, control->Share(FetchHostMemory(origin, census, std::move(offer),
+                                                                *control, abort)));
   RINGLET_TRY_ASSIGN(
       auto links, control->Share(Connect(origin, plan, census, *control, std::move(door), abort)));
   timeline.Reached(Phase::kConnect);
-  RINGLET_TRY(control->Share(control->Barrier()));
+  RINGLET_TRY_ASSIGN(auto memory,
+                     control->Share(AgreeOnHostMemory(origin, census, *control, std::move(share))));
   timeline.Reached(Phase::kBarrier);
   RINGLET_TRY(control->Share(Report(origin, *control, timeline)));
   return Settle(std::move(origin), std::move(control), std::move(census), std::move(plan),
-                std::move(links));
+                std::move(links), std::move(memory));
 }
 
 }  // namespace

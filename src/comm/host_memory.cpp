@@ -9,7 +9,6 @@
 #include "comm/stages.hpp"
 #include "os/clock.hpp"
 #include "os/random.hpp"
-#include "transport/shm/arena_meeting.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -31,94 +30,121 @@ bool Wanted(const Settings& settings) {
   return settings.host_memory && !settings.shm_disable && settings.links == LinkChoice::kAuto;
 }
 
-Result<ArenaRequest> RequestFor(const Origin& origin, std::uint32_t ranks, Instant deadline) {
+Result<ArenaRequest> RequestFor(const Origin& origin) {
+  const std::uint32_t ranks = origin.config.size;
   ArenaRequest request{.credentials = origin.credentials,
                        .nonce_seed = {},
                        .host = origin.process->host().name,
                        .members = {},
                        .self = origin.config.rank,
                        .shape = {.ranks = ranks},
-                       .deadline = deadline};
+                       .deadline = os::Now() + InitTimeout(*origin.process, origin.config)};
   RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
   for (std::uint32_t rank = 0; rank < ranks; ++rank) request.members.push_back(Rank{rank});
   return request;
 }
 
-// Tells all whether this rank is fine. The first of those that are not, and why; empty: all are.
-Result<std::optional<std::string>> WhatIsWrong(Control& control, const Status& mine,
-                                               std::chrono::milliseconds timeout) {
-  std::string why = mine.ok() ? "" : mine.error().message.substr(0, kReasonBytesMax);
-  if (!mine.ok() && why.empty()) why = "no reason";
-  const View text = AsView(why);
-  RINGLET_TRY_ASSIGN(const bootstrap::Table all,
-                     control.AllGather(Bytes(text.begin(), text.end()), timeout));
-  for (std::uint32_t rank = 0; rank < all.size(); ++rank)
-    if (const View said = all.At(Rank{rank}); !said.empty())
-      return std::optional(fmt::format(
-          "{}: {}", control.roster().DescribeRank(Rank{rank}),
-          Printable({reinterpret_cast<const char*>(said.data()), said.size()}, kReasonBytesMax)));
-  return std::optional<std::string>();
+// What each rank tells the others: its nonce, and why it has no arena; nothing more if it has one.
+Bytes Told(const HostMemoryShare& share, const Secret& nonce) {
+  std::string why = share.why_not.substr(0, kReasonBytesMax);
+  if (!share.arena && why.empty()) why = "no reason";
+  Bytes told;
+  told.reserve(nonce.size() + why.size());
+  for (const std::byte byte : nonce) told.push_back(byte);
+  for (const std::byte byte : AsView(why)) told.push_back(byte);
+  return told;
 }
 
-template <typename T>
-Status StatusOf(const Result<T>& result) {
-  if (result.ok()) return Ok();
-  return result.error();
+// The first of those that have none, and why; empty: all have it.
+std::optional<std::string> WhoHasNone(const bootstrap::Table& told, const Control& control) {
+  for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
+    const View said = told.At(Rank{rank});
+    if (said.size() == sizeof(Secret)) continue;
+    const View why = said.subspan(std::min(said.size(), sizeof(Secret)));
+    return fmt::format(
+        "{}: {}", control.roster().DescribeRank(Rank{rank}),
+        Printable({reinterpret_cast<const char*>(why.data()), why.size()}, kReasonBytesMax));
+  }
+  return std::nullopt;
+}
+
+std::vector<View> NoncesIn(const bootstrap::Table& told) {
+  std::vector<View> nonces;
+  for (std::uint32_t rank = 0; rank < told.size(); ++rank)
+    nonces.push_back(told.At(Rank{rank}).first(sizeof(Secret)));
+  return nonces;
 }
 
 }  // namespace
 
-HostMemory::HostMemory(const Origin& origin, const Census& census, collective::Patience patience)
-    : self_(origin.config.rank),
-      ranks_(origin.config.size),
-      patience_(patience),
-      buffers_(std::make_shared<transport::SharedBuffers>()),
-      reach_{.shared = buffers_,
-             .near = origin.process->NearBuffersOf(origin.credentials.secret, ranks_),
-             .is_near = {}} {
-  const std::uint64_t here = origin.process->process_hash();
-  for (const Card& card : census.cards) reach_.is_near.push_back(card.process_hash == here);
-  const bool fits = ranks_ > 1 && ranks_ <= ArenaShape::kRanksMax;
-  if (fits && Wanted(origin.process->settings()) && OnOneHost(census)) state_ = State::kUnmade;
+bool UsesHostMemory(const Origin& origin, const Census& census) {
+  const std::uint32_t ranks = origin.config.size;
+  const bool fits = ranks > 1 && ranks <= ArenaShape::kRanksMax;
+  return fits && Wanted(origin.process->settings()) && OnOneHost(census);
 }
 
-Status HostMemory::Make(const Origin& origin, Control& control, std::chrono::milliseconds timeout,
-                        const std::stop_token& stop) {
-  Process& process = *origin.process;
-  const auto refuse = [&](const std::string& why) {
-    if (origin.config.rank == 0)
-      process.WarnOnce("collectives of one host go over links, for want of shared memory: " + why);
-    return Ok();
-  };
-  RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin, ranks_, os::Now() + timeout));
-  Result<ArenaOffer> offer = transport::OfferArena(request);
-  RINGLET_TRY_ASSIGN(auto wrong, WhatIsWrong(control, StatusOf(offer), timeout));
-  if (wrong) return refuse(*wrong);
-  const transport::ArenaTools tools{
-      .driver = process.driver(), .abort = stop, .note = ToolsOf(process).note};
-  auto arena = transport::ShareArena(request, std::move(offer).value(), tools);
-  if (!arena.ok() && arena.error().code == Code::kAborted) return arena.error();
-  RINGLET_TRY_ASSIGN(wrong, WhatIsWrong(control, StatusOf(arena), timeout));
-  if (wrong) return refuse(*wrong);
-  RINGLET_TRY_ASSIGN(processes_, ProveProcesses(control, Rank{self_}, timeout));
-  made_ = std::move(arena).value();
-  return Ok();
+Result<ArenaOffer> OfferHostMemory(const Origin& origin, const Census& census) {
+  if (!UsesHostMemory(origin, census)) return ArenaOffer{};
+  RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin));
+  return transport::OfferArena(request);
 }
 
-void HostMemory::Take() {
-  if (!made_) {
-    state_ = State::kNever;
-    return;
+Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const Census& census,
+                                        ArenaOffer offer, Control& control,
+                                        const std::stop_token& abort) {
+  HostMemoryShare share;
+  if (!UsesHostMemory(origin, census)) return share;
+  RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin));
+  auto arena = control.WhileStanding(abort, [&](const std::stop_token& stop) {
+    const transport::ArenaTools tools{
+        .driver = origin.process->driver(), .abort = stop, .note = ToolsOf(*origin.process).note};
+    return transport::ShareArena(request, std::move(offer), tools);
+  });
+  if (arena.ok()) {
+    share.arena = std::move(*arena);
+    return share;
   }
-  buffers_->Publish(made_, self_);
-  buffers_->KnowProcesses(std::move(processes_));
+  if (arena.error().code == Code::kAborted || arena.error().code == Code::kTimeout)
+    return arena.error();
+  share.why_not = arena.error().message;
+  return share;
+}
+
+Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const Census& census,
+                                          Control& control, HostMemoryShare share) {
+  if (!UsesHostMemory(origin, census)) {
+    RINGLET_TRY(control.Barrier());
+    return HostMemoryParts{};
+  }
+  RINGLET_TRY_ASSIGN(ProcessProof proof, ProcessProof::Draw());
+  RINGLET_TRY_ASSIGN(const bootstrap::Table told, control.AllGather(Told(share, proof.nonce())));
+  if (const auto lacking = WhoHasNone(told, control)) {
+    if (origin.config.rank == 0)
+      origin.process->WarnOnce(
+          "collectives of one host go over links, for want of shared memory: " + *lacking);
+    return HostMemoryParts{};
+  }
+  RINGLET_TRY_ASSIGN(auto processes, proof.Exchange(control, NoncesIn(told)));
+  return HostMemoryParts{std::move(share.arena), std::move(processes), std::move(proof)};
+}
+
+HostMemory::HostMemory(const Origin& origin, const Census& census, collective::Patience patience,
+                       HostMemoryParts parts)
+    : proof_(std::move(parts.proof)), buffers_(std::make_shared<transport::SharedBuffers>()) {
+  if (!parts.arena) return;
+  const std::uint32_t self = origin.config.rank;
+  const std::uint64_t here = origin.process->process_hash();
+  collective::HostReach reach{
+      .shared = buffers_,
+      .near = origin.process->NearBuffersOf(origin.credentials.secret, origin.config.size),
+      .is_near = {}};
+  for (const Card& card : census.cards) reach.is_near.push_back(card.process_hash == here);
+  buffers_->Publish(parts.arena, self);
+  buffers_->KnowProcesses(std::move(parts.processes));
   collective::HostTuning tuning;
-  if (patience_.looks > 0) tuning.fetch_bytes = collective::FetchSizes::WithCores();
-  auto engine = std::make_unique<collective::HostEngine>(std::move(made_), self_, patience_, tuning,
-                                                         std::move(reach_));
-  const std::lock_guard lock(mutex_);
-  engine_ = std::move(engine);
-  state_ = State::kHere;
+  if (patience.looks > 0) tuning.fetch_bytes = collective::FetchSizes::WithCores();
+  engine_ = std::make_unique<collective::HostEngine>(std::move(parts.arena), self, patience, tuning,
+                                                     std::move(reach));
 }
 
 void HostMemory::Leave() {
@@ -126,7 +152,6 @@ void HostMemory::Leave() {
 }
 
 void HostMemory::GiveUp() {
-  const std::lock_guard lock(mutex_);
   if (engine_) engine_->GiveUp();
 }
 

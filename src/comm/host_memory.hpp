@@ -1,50 +1,72 @@
-// What the ranks of a communicator that all run on one host share: an arena, made by their first
-// collective, and the engine that runs collectives through it.
+// What the ranks of a communicator that all run on one host share: an arena, made while it forms,
+// and the engine that runs collectives through it.
 //
-//   kNever   they do not all run on one host, or do not want to, or somebody could not: over links
-//   kUnmade  nobody has called a collective yet
-//   kHere    the arena is there, on all ranks
-//
-// Whether it is made and whether that worked is decided by all ranks together, so that never one
-// uses the arena while another uses links.
+// Whether it is there is decided by all ranks together, so that never one uses the arena while
+// another uses links.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "collective/host_engine.hpp"
 #include "comm/census.hpp"
 #include "comm/config.hpp"
 #include "comm/control.hpp"
+#include "comm/process_proof.hpp"
+#include "transport/shm/arena_meeting.hpp"
 
 namespace ringlet::comm {
 
+/// Pure: the ranks of `census` are on one host, meet in one network namespace, and no setting has
+/// them do without. The same on all of them.
+bool UsesHostMemory(const Origin& origin, const Census& census);
+
+/// What the first rank has for the others: made before it tells them anything more, so that whoever
+/// comes finds it. Empty on other ranks, and where there is to be none. Does not block.
+/// Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
+Result<transport::ArenaOffer> OfferHostMemory(const Origin& origin, const Census& census);
+
+/// What came of an offer on this rank.
+struct HostMemoryShare {
+  std::shared_ptr<transport::Arena> arena;  ///< null: it has none
+  std::string why_not;
+};
+
+/// Blocks until this rank has its share of the arena or knows that it cannot have it. Called by all
+/// ranks, once the offer stands. Errors  kAborted, kTimeout
+Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const Census& census,
+                                        transport::ArenaOffer offer, Control& control,
+                                        const std::stop_token& abort);
+
+/// What all ranks of a communicator have, or none.
+struct HostMemoryParts {
+  std::shared_ptr<transport::Arena> arena;  ///< null: collectives go over links
+  std::vector<std::int32_t> processes;      ///< see ProcessProof
+  std::optional<ProcessProof> proof;        ///< kept, for who has not read it yet
+};
+
+/// Ends when all ranks have called it. With an arena if all of them have it; without, and with a
+/// warning of rank 0, if one has not. Errors  those of the control network; kSystem  no random
+/// source
+Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const Census& census,
+                                          Control& control, HostMemoryShare share);
+
 class HostMemory {
  public:
-  enum class State { kNever, kUnmade, kHere };
-
-  /// Pure: kUnmade where the ranks of `census` are on one host, meet in one network namespace, and
-  /// no setting has them do without.
+  /// Pure.
   /// \param patience  how this rank waits for the others
-  HostMemory(const Origin& origin, const Census& census, collective::Patience patience);
+  HostMemory(const Origin& origin, const Census& census, collective::Patience patience,
+             HostMemoryParts parts);
 
-  State state() const { return state_; }
-  /// With kHere. The rank's thread's.
+  /// Whether collectives go through it; else over links.
+  bool IsHere() const { return engine_ != nullptr; }
+  /// Where it is here. The rank's thread's.
   collective::HostEngine& engine() { return *engine_; }
 
-  /// Where this rank's registered memory is, whatever the state. Any thread.
+  /// Where this rank's registered memory is, whether it is here or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
-
-  /// Makes the arena and hands it to all, or finds out together that it cannot be. Blocks; called
-  /// by all ranks, on a thread of its own. Rank 0 warns when it cannot be. Errors  those of the
-  /// control network: the communicator has failed
-  /// \param timeout  of each of its steps: longer than that of the operation, which knows more
-  Status Make(const Origin& origin, Control& control, std::chrono::milliseconds timeout,
-              const std::stop_token& stop);
-  /// On the rank's thread, after Make has succeeded: the state is kHere or kNever.
-  void Take();
 
   /// Lets the others know that this rank calls no more.
   void Leave();
@@ -52,14 +74,8 @@ class HostMemory {
   void GiveUp();
 
  private:
-  State state_ = State::kNever;
-  std::uint32_t self_ = 0, ranks_ = 0;
-  collective::Patience patience_;
-  std::shared_ptr<transport::Arena> made_;  // by Make, for Take, as are
-  std::vector<std::int32_t> processes_;     // those whose memory can be read
-  std::mutex mutex_;                        // of the pointer `engine_`, which is written once
+  std::optional<ProcessProof> proof_;
   std::shared_ptr<transport::SharedBuffers> buffers_;
-  collective::HostReach reach_;  // for the engine
   std::unique_ptr<collective::HostEngine> engine_;
 };
 

@@ -1,5 +1,5 @@
-// Collectives of one host through shared memory, as communicators use it: made by the first
-// collective, agreed on by all, given up together.
+// Collectives of one host through shared memory, as communicators use it: made while they form,
+// agreed on by all, given up together.
 #include "comm/host_memory.hpp"
 
 #include <gmock/gmock.h>
@@ -19,20 +19,18 @@ namespace ringlet::comm {
 namespace {
 
 using testing::HasSubstr;
-using State = HostMemory::State;
 using Formed = Result<std::unique_ptr<Communicator>>;
 
-TEST(HostMemory, IsMadeByTheFirstCollectiveAndNotBefore) {
+TEST(HostMemory, IsThereFromTheStartAndNoLinkIs) {
   RunRanks(4, EnvMap{}, [](std::uint32_t, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& mine = **formed;
-    EXPECT_EQ(mine.host_memory().state(), State::kUnmade);
+    EXPECT_TRUE(mine.host_memory().IsHere());
     for (const std::size_t count : {3u, 100'000u}) {
       const Status sum = SumOfRanks(mine, count);
       ASSERT_TRUE(sum.ok()) << sum.error().message;
     }
-    EXPECT_EQ(mine.host_memory().state(), State::kHere);
-    EXPECT_EQ(mine.links().size(), 2u) << "no link was needed beside the neighbours'";
+    EXPECT_EQ(mine.links().size(), 0u) << "no link was needed";
   });
 }
 
@@ -55,7 +53,7 @@ TEST(HostMemory, IsLeftAloneWhereSettingsSaySo) {
         EnvMap{{"RINGLET_SHM_DISABLE", "1"}}})
     RunRanks(2, settings, [](std::uint32_t, Formed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
-      EXPECT_EQ((*formed)->host_memory().state(), State::kNever);
+      EXPECT_FALSE((*formed)->host_memory().IsHere());
       EXPECT_TRUE(SumOfRanks(**formed, 5).ok());
     });
 }
@@ -67,11 +65,11 @@ TEST(HostMemory, IsLeftAloneBetweenHostsAndByOneRank) {
       2, [&](std::uint32_t rank) { return rank == 0 ? here : there; },
       [](std::uint32_t, Formed formed) {
         ASSERT_TRUE(formed.ok()) << formed.error().message;
-        EXPECT_EQ((*formed)->host_memory().state(), State::kNever);
+        EXPECT_FALSE((*formed)->host_memory().IsHere());
       });
   RunRanks(1, EnvMap{}, [](std::uint32_t, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
-    EXPECT_EQ((*formed)->host_memory().state(), State::kNever);
+    EXPECT_FALSE((*formed)->host_memory().IsHere());
   });
 }
 
@@ -81,12 +79,11 @@ TEST(HostMemory, ChildrenHaveTheirOwn) {
     ASSERT_TRUE(SumOfRanks(**formed, 5).ok());
     auto child = Split(**formed, static_cast<std::int32_t>(rank % 2), 0, {});
     ASSERT_TRUE(child.ok()) << child.error().message;
-    EXPECT_EQ((*child)->host_memory().state(), State::kUnmade);
     for (int i = 0; i < 3; ++i) {
       ASSERT_TRUE(SumOfRanks(**child, 5).ok());
       ASSERT_TRUE(SumOfRanks(**formed, 50'000).ok());
     }
-    EXPECT_EQ((*child)->host_memory().state(), State::kHere);
+    EXPECT_TRUE((*child)->host_memory().IsHere());
   });
 }
 
@@ -369,24 +366,18 @@ TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   ::signal(SIGXFSZ, SIG_IGN);
-  RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
+  const rlimit none{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  RunRanks(3, EnvMap{}, [&](std::uint32_t, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& mine = **formed;
-    ASSERT_TRUE(mine.control().Barrier().ok());
-    const rlimit none{.rlim_cur = 4096, .rlim_max = before.rlim_max};
-    if (rank == 0) {
-      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
-    }
-    ASSERT_TRUE(mine.control().Barrier().ok());
     for (int i = 0; i < 2; ++i) {
       const Status sum = SumOfRanks(mine, 1000);
       EXPECT_TRUE(sum.ok()) << sum.error().message;
     }
-    EXPECT_EQ(mine.host_memory().state(), State::kNever);
-    if (rank == 0) {
-      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-    }
+    EXPECT_FALSE(mine.host_memory().IsHere());
   });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 }  // namespace

@@ -230,14 +230,7 @@ collective::Task Communicator::TaskOf(const Call& call) {
 Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
   const collective::Task task = TaskOf(call);
   // The one place where it is chosen how a collective runs.
-  switch (host_.state()) {
-    case HostMemory::State::kHere: return OnHost(task);
-    case HostMemory::State::kNever: return OverLinks(task);
-    case HostMemory::State::kUnmade: break;
-  }
-  return WithHostMemory(ToText(task.fingerprint), [this, task] {
-    return host_.state() == HostMemory::State::kHere ? OnHost(task) : OverLinks(task);
-  });
+  return host_.IsHere() ? OnHost(task) : OverLinks(task);
 }
 
 void Communicator::StartOnHost(const collective::Task& task) {
@@ -312,15 +305,11 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
           std::make_unique<collective::Messages>(messages, identity_.rank, LinkTo()));
     });
   };
+  if (!host_.IsHere()) return exchange();
   // Where collectives go through memory, whoever calls another one is there and not on the links.
-  const auto meet = [this, exchange]() -> Result<std::unique_ptr<Operation>> {
-    if (host_.state() == HostMemory::State::kNever) return exchange();
-    host_.engine().Start({.operation = CallKind::kAllToAllV});
-    return std::unique_ptr<Operation>(
-        std::make_unique<Sequel>(std::make_unique<HostRun>(host_.engine()), exchange));
-  };
-  if (host_.state() == HostMemory::State::kUnmade) return WithHostMemory(purpose, meet);
-  return meet();
+  host_.engine().Start({.operation = CallKind::kAllToAllV});
+  return std::unique_ptr<Operation>(
+      std::make_unique<Sequel>(std::make_unique<HostRun>(host_.engine()), exchange));
 }
 
 void Communicator::CollectMessages(std::span<const Transfer> transfers) {
@@ -387,31 +376,6 @@ Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
                                              .peers = std::move(peers),
                                              .purpose = std::move(purpose)}),
       std::move(then)));
-}
-
-std::unique_ptr<collective::Operation> Communicator::WithHostMemory(
-    std::string purpose, std::function<Result<std::unique_ptr<Operation>>()> then) {
-  const std::stop_source stop;
-  // In a ring: whoever follows who waits for whom comes by the one that is missing.
-  std::vector<Rank> others;
-  for (std::uint32_t i = 1; i < identity_.size; ++i)
-    others.push_back(Rank{(Index(identity_.rank) + i) % identity_.size});
-  const auto make = [this, stop] {
-    return host_.Make(origin_, *control_, timeout_ + kMeetingGrace, stop.get_token());
-  };
-  const auto take = [this] {
-    host_.Take();
-    return Ok();
-  };
-  return std::make_unique<Sequel>(
-      std::make_unique<Errand>(Errand::Parts{.run = make,
-                                             .stop = stop,
-                                             .finish = take,
-                                             .waiter = links_->waiter(),
-                                             .self = identity_.rank,
-                                             .peers = std::move(others),
-                                             .purpose = std::move(purpose)}),
-      std::move(then));
 }
 
 }  // namespace ringlet::comm

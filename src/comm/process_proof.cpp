@@ -31,19 +31,19 @@ Claim ClaimIn(View bytes) {
 
 }  // namespace
 
-Result<std::vector<std::int32_t>> ProveProcesses(Control& control, Rank self,
-                                                 std::chrono::milliseconds timeout) {
+Result<ProcessProof> ProcessProof::Draw() {
   RINGLET_TRY_ASSIGN(const Secret nonce, os::SecureRandom());
-  RINGLET_TRY_ASSIGN(const bootstrap::Table nonces,
-                     control.AllGather(Bytes(nonce.begin(), nonce.end()), timeout));
-  std::vector<Secret> proofs;
-  for (std::uint32_t rank = 0; rank < nonces.size(); ++rank)
-    proofs.push_back(ProofOf(nonces.At(Rank{rank}), self));
+  return ProcessProof(nonce);
+}
 
+Result<std::vector<std::int32_t>> ProcessProof::Exchange(Control& control,
+                                                         const std::vector<View>& nonces) {
+  const Rank self = control.rank();
+  for (const View nonce : nonces) shown_.push_back(ProofOf(nonce, self));
   Writer claim;
   claim.U32(static_cast<std::uint32_t>(::getpid()))
-      .U64(reinterpret_cast<std::uintptr_t>(proofs.data()));
-  RINGLET_TRY_ASSIGN(const bootstrap::Table claims, control.AllGather(claim.Take(), timeout));
+      .U64(reinterpret_cast<std::uintptr_t>(shown_.data()));
+  RINGLET_TRY_ASSIGN(const bootstrap::Table claims, control.AllGather(claim.Take()));
   std::vector<std::int32_t> processes(claims.size(), 0);
   for (std::uint32_t rank = 0; rank < claims.size(); ++rank) {
     const Claim said = ClaimIn(claims.At(Rank{rank}));
@@ -51,11 +51,9 @@ Result<std::vector<std::int32_t>> ProveProcesses(Control& control, Rank self,
     const std::uint64_t mine = said.address + Index(self) * sizeof(Secret);
     if (rank != Index(self) && said.pid > 0 &&
         os::ReadMemoryOf(said.pid, mine, std::as_writable_bytes(std::span(shown))) &&
-        shown == ProofOf(nonce, Rank{rank}))
+        shown == ProofOf(nonce_, Rank{rank}))
       processes[rank] = said.pid;
   }
-  // The proofs stay until all have read them.
-  RINGLET_TRY(control.AllGather({}, timeout));
   return processes;
 }
 

@@ -3,7 +3,6 @@
 // its place. So each rank draws a nonce; each puts what only it is asked for, a hash of every nonce
 // and of its own rank, into its memory and says where; and each reads its own there.
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -11,10 +10,26 @@
 
 namespace ringlet::comm {
 
-/// The process of each rank whose memory this one can read; 0 for the others and this one. All
-/// ranks call it; two all-gathers and a barrier.
-/// Errors  those of the control network; kSystem  no random source
-Result<std::vector<std::int32_t>> ProveProcesses(Control& control, Rank self,
-                                                 std::chrono::milliseconds timeout);
+/// What this rank shows the others. They read it where it lies.
+class ProcessProof {
+ public:
+  /// Errors  kSystem  no random source
+  static Result<ProcessProof> Draw();
+
+  /// To be told to all ranks first.
+  const Secret& nonce() const { return nonce_; }
+
+  /// The process of each rank whose memory this one can read; 0 for the others and this one. All
+  /// ranks call it; one all-gather. Others read this object until they have done so, too: whoever
+  /// finds it gone reads from this rank's memory no more.
+  /// \param nonces  of all ranks, by rank
+  /// Errors  those of the control network
+  Result<std::vector<std::int32_t>> Exchange(Control& control, const std::vector<View>& nonces);
+
+ private:
+  explicit ProcessProof(const Secret& nonce) : nonce_(nonce) {}
+  Secret nonce_;
+  std::vector<Secret> shown_;  // by rank
+};
 
 }  // namespace ringlet::comm

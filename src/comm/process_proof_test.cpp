@@ -8,12 +8,24 @@
 namespace ringlet::comm {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout(30'000);
+Result<std::vector<std::int32_t>> Prove(Control& control, ProcessProof& proof) {
+  const Secret& nonce = proof.nonce();
+  RINGLET_TRY_ASSIGN(const bootstrap::Table told,
+                     control.AllGather(Bytes(nonce.begin(), nonce.end())));
+  std::vector<View> nonces;
+  for (std::uint32_t rank = 0; rank < told.size(); ++rank) nonces.push_back(told.At(Rank{rank}));
+  auto found = proof.Exchange(control, nonces);
+  // Until all have read it.
+  RINGLET_TRY(control.Barrier());
+  return found;
+}
 
 TEST(ProcessProof, EachFindsTheOthers) {
   RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
-    const auto found = ProveProcesses((*formed)->control(), Rank{rank}, kTimeout);
+    auto proof = ProcessProof::Draw();
+    ASSERT_TRUE(proof.ok());
+    const auto found = Prove((*formed)->control(), *proof);
     ASSERT_TRUE(found.ok()) << found.error().message;
     for (std::uint32_t other = 0; other < 3; ++other)
       EXPECT_EQ((*found)[other], other == rank ? 0 : ::getpid());
@@ -30,12 +42,14 @@ TEST(ProcessProof, ANumberAloneIsNotBelieved) {
       Writer claim;
       claim.U32(static_cast<std::uint32_t>(::getpid()))
           .U64(reinterpret_cast<std::uintptr_t>(nothing.data()));
-      EXPECT_TRUE(control.AllGather(Bytes(32), kTimeout).ok());
-      EXPECT_TRUE(control.AllGather(claim.Take(), kTimeout).ok());
-      EXPECT_TRUE(control.AllGather({}, kTimeout).ok());
+      EXPECT_TRUE(control.AllGather(Bytes(32)).ok());
+      EXPECT_TRUE(control.AllGather(claim.Take()).ok());
+      EXPECT_TRUE(control.Barrier().ok());
       return;
     }
-    const auto found = ProveProcesses(control, Rank{rank}, kTimeout);
+    auto proof = ProcessProof::Draw();
+    ASSERT_TRUE(proof.ok());
+    const auto found = Prove(control, *proof);
     ASSERT_TRUE(found.ok()) << found.error().message;
     EXPECT_EQ((*found)[1], 0);
     EXPECT_EQ((*found)[2 - rank], ::getpid());

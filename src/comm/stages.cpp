@@ -327,26 +327,20 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const std::stop_token& abort) {
   Process& process = *origin.process;
   const Instant deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
-  RINGLET_TRY_ASSIGN(auto request,
-                     RequestFor(origin, plan.RingNeighboursOf(Rank{origin.config.rank}), census,
-                                control, deadline));
+  // Those who have their host's memory make links when they first want one.
+  const std::vector<Rank> peers = UsesHostMemory(origin, census)
+                                      ? std::vector<Rank>()
+                                      : plan.RingNeighboursOf(Rank{origin.config.rank});
+  RINGLET_TRY_ASSIGN(auto request, RequestFor(origin, peers, census, control, deadline));
   for (std::uint32_t rank = 0; rank < origin.config.size; ++rank)
     if (SameHost(census, origin.config.rank, rank))
       request.later.push_back(NeighbourOf(Rank{rank}, census, control.roster()));
 
-  // Who waits for a peer that has died must hear of it, as must who is told to abort.
-  std::stop_source stop;
-  const std::stop_callback told(abort, [&] { stop.request_stop(); });
-  control.OnFailure([&] { stop.request_stop(); });
-  transport::ConnectTools tools = ToolsOf(process);
-  tools.abort = stop.get_token();
-  auto links = transport::Connect(std::move(request), std::move(door), tools);
-  control.OnFailure(nullptr);
-  if (!links.ok())
-    if (auto better = control.AwaitFailure(
-            std::chrono::milliseconds(links.error().code == Code::kAborted ? 1000 : 200)))
-      return *better;
-  return links;
+  return control.WhileStanding(abort, [&](const std::stop_token& stop) {
+    transport::ConnectTools tools = ToolsOf(process);
+    tools.abort = stop;
+    return transport::Connect(std::move(request), std::move(door), tools);
+  });
 }
 
 Status Report(const Origin& origin, Control& control, const Timeline& timeline) {
@@ -371,16 +365,19 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline) 
 
 std::unique_ptr<Communicator> Settle(Origin origin, std::unique_ptr<Control> control, Census census,
                                      plan::ChannelPlan plan,
-                                     std::unique_ptr<transport::Links> links) {
+                                     std::unique_ptr<transport::Links> links,
+                                     HostMemoryParts memory) {
   const Config& config = origin.config;
   const auto timeout = OperationTimeout(*origin.process, config);
   control->set_operation_timeout(timeout);
   origin.process->logger().Log(
       LogLevel::kInfo, Subsystem::kInit, config.device,
       fmt::format("rank {} nranks {} commId {:016x} hosts {} links {} - Init COMPLETE", config.rank,
-                  config.size, origin.credentials.magic, census.hosts.size(), links->Summary()));
+                  config.size, origin.credentials.magic, census.hosts.size(),
+                  memory.arena ? "host memory" : links->Summary()));
   return std::make_unique<Communicator>(std::move(origin), std::move(control), std::move(census),
-                                        std::move(plan), std::move(links), timeout);
+                                        std::move(plan), std::move(links), std::move(memory),
+                                        timeout);
 }
 
 }  // namespace ringlet::comm

@@ -7,6 +7,7 @@
 #include "comm/communicator.hpp"
 #include "comm/control.hpp"
 #include "comm/establish.hpp"
+#include "comm/host_memory.hpp"
 #include "comm/timeline.hpp"
 #include "plan/channel_plan.hpp"
 #include "rendezvous/invitation.hpp"
@@ -88,7 +89,8 @@ transport::ConnectTools ToolsOf(Process& process);
 /// is a warning that names it, no reason to fail.
 void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan);
 
-/// Links to every rank that `plan` makes a neighbour of this one.
+/// Links to every rank that `plan` makes a neighbour of this one; none yet where the ranks use the
+/// memory of their host.
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const Census& census, Control& control,
@@ -100,6 +102,7 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline);
 
 std::unique_ptr<Communicator> Settle(Origin origin, std::unique_ptr<Control> control, Census census,
                                      plan::ChannelPlan plan,
-                                     std::unique_ptr<transport::Links> links);
+                                     std::unique_ptr<transport::Links> links,
+                                     HostMemoryParts memory);
 
 }  // namespace ringlet::comm

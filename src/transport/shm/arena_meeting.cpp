@@ -44,11 +44,14 @@ Result<std::shared_ptr<Arena>> HandOut(const ArenaRequest& request, ArenaOffer o
   parts.listeners = std::move(offer.listeners);
   for (std::size_t i = 1; i < request.members.size(); ++i) {
     MeetingPeer peer = PeerOf(request, request.members[i], MeetingPeer::Role::kAccept);
-    RINGLET_TRY_ASSIGN(os::Fd memory, Duplicate(offer.arena->fd().get()));
-    peer.descriptors = {os::Keep(std::move(memory))};
+    if (offer.arena) {
+      RINGLET_TRY_ASSIGN(os::Fd memory, Duplicate(offer.arena->fd().get()));
+      peer.descriptors = {os::Keep(std::move(memory))};
+    }
     parts.meeting.peers.push_back(std::move(peer));
   }
   RINGLET_TRY(RunSession(std::move(parts), tools.driver, tools.abort));
+  if (!offer.arena) return *offer.why_not;
   offer.arena->CloseDescriptor();
   return std::move(offer.arena);
 }
@@ -89,7 +92,12 @@ Result<ArenaOffer> OfferArena(const ArenaRequest& request) {
                  request.self < request.members.size());
   ArenaOffer offer;
   if (request.self != 0) return offer;
-  RINGLET_TRY_ASSIGN(offer.arena, Arena::Create(request.shape));
+  auto arena = Arena::Create(request.shape);
+  if (arena.ok()) {
+    offer.arena = std::move(*arena);
+  } else {
+    offer.why_not = arena.error();
+  }
   if (request.members.size() == 1) return offer;
   RINGLET_TRY_ASSIGN(os::Listener listener,
                      os::Listen(ArenaAddress(request.credentials, request.members.front())));
@@ -99,7 +107,10 @@ Result<ArenaOffer> OfferArena(const ArenaRequest& request) {
 
 Result<std::shared_ptr<Arena>> ShareArena(const ArenaRequest& request, ArenaOffer offer,
                                           const ArenaTools& tools) {
-  if (request.members.size() == 1) return std::move(offer.arena);
+  if (request.members.size() == 1) {
+    if (!offer.arena) return *offer.why_not;
+    return std::move(offer.arena);
+  }
   auto arena =
       request.self == 0 ? HandOut(request, std::move(offer), tools) : Fetch(request, tools);
   if (arena.ok()) (*arena)->PrefaultPosts(request.self);

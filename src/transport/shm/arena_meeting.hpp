@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct ArenaTools {
 /// What the first member has for the others; of these, nothing.
 struct ArenaOffer {
   std::shared_ptr<Arena> arena;
+  std::optional<Error> why_not;         // of the first, without an arena: the others come in vain
   std::vector<os::Listener> listeners;  ///< where it hands it out
 };
 
@@ -40,8 +42,9 @@ struct ArenaOffer {
 /// secret only.
 Address ArenaAddress(const Credentials& credentials, Rank first);
 
-/// Does not block. The members may tell each other what came of it before they meet.
-/// Errors  kSystem  no memory or descriptors left, or its address is taken
+/// Does not block. Without memory for an arena there is an offer all the same, of nothing: the
+/// others must not wait.
+/// Errors  kSystem  no descriptors left, or its address is taken
 Result<ArenaOffer> OfferArena(const ArenaRequest& request);
 
 /// Blocks until the arena is there, with the posts of this rank in memory. All members call it.
