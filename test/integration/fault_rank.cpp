@@ -160,7 +160,8 @@ Status TakePart(const std::shared_ptr<comm::Process>& process, const Part& part)
                             .init_timeout = {},
                             .timeout = {}};
   RINGLET_TRY_ASSIGN(auto communicator, comm::Establish(process, config, {}));
-  Say("JOINED " + communicator->links().Summary());
+  Say("JOINED " +
+      (communicator->host_memory().IsHere() ? "memory" : communicator->links().Summary()));
   Buffers buffers;
   if (part.registered) {
     const std::size_t bytes = 2 * part.size * part.count * sizeof(float);

@@ -145,7 +145,7 @@ class Forming(FaultCase):
 
 class Running(FaultCase):
     # What processes of one host are linked with; their collectives then go through the arena.
-    LINKED_BY = {"auto": "shm"}
+    LINKED_BY = {"auto": "memory"}
 
     def check_killed_rank(self, links, count, victim, **settings):
         holder, text = self.make_id()
