@@ -402,7 +402,8 @@ Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excl
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < roster_.size(); ++rank)
     if (!is_excluded(rank)) ranks.push_back(rank);
-  return Form(ChildId(shared_->group, "shrink", ++children_, 0), ranks);
+  // Several parts of a communicator may each shrink it to themselves at the same time.
+  return Form(ChildId(shared_->group, "shrink", ++children_, ranks.front()), ranks);
 }
 
 Result<std::unique_ptr<Control>> Control::Form(GroupId id,

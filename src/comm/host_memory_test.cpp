@@ -380,5 +380,20 @@ TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
+// Two halves that shrink the same communicator to themselves at the same time are strangers.
+TEST(HostMemory, HalvesThatShrinkAtOnceHaveTheirOwn) {
+  RunRanks(4, EnvMap{}, [](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const bool low = rank < 2;
+    auto half = Shrink(**formed, low ? std::vector<std::uint32_t>{2, 3} : std::vector{0u, 1u}, {});
+    ASSERT_TRUE(half.ok()) << half.error().message;
+    EXPECT_TRUE((*half)->host_memory().IsHere());
+    for (int i = 0; i < 20; ++i) {
+      const Status sum = SumOfRanks(**half, 1000);
+      ASSERT_TRUE(sum.ok()) << sum.error().message;
+    }
+  });
+}
+
 }  // namespace
 }  // namespace ringlet::comm
