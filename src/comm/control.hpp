@@ -72,7 +72,8 @@ class Control {
   /// Errors  as AllGather
   Result<std::unique_ptr<Control>> Split(std::optional<std::int32_t> color, std::int32_t key);
   /// All but `excluded`, in order of rank. Only those who stay call it; this communicator may have
-  /// failed. No exchange: that all named the same ranks is found at the first collective.
+  /// failed. No exchange: that all named the same ranks is found at the first collective; who stays
+  /// with another first rank than its peers waits for them in vain, and its time-out says for whom.
   /// Errors  kInvalidArgument  a rank that does not exist, or this one
   Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
 
