@@ -186,14 +186,12 @@ void Control::Command(std::function<void(Member&, GroupId)> command) {
   });
 }
 
-Status Control::Await(const std::function<bool()>& ready,
-                      std::optional<std::chrono::milliseconds> timeout) {
-  const auto patience = timeout.value_or(operation_timeout_);
+Status Control::Await(const std::function<bool()>& ready) {
   std::unique_lock lock(shared_->mutex);
   const auto done = [&] { return shared_->over || ready(); };
-  if (!shared_->changed.wait_for(lock, patience, done)) {
+  if (!shared_->changed.wait_for(lock, operation_timeout_, done)) {
     const std::string why =
-        fmt::format("rank {} timed out after {} ms ", Index(rank_), patience.count());
+        fmt::format("rank {} timed out after {} ms ", Index(rank_), operation_timeout_.count());
     lock.unlock();
     Command([why](Member& member, GroupId group) {
       member.Abort(Code::kTimeout, why + member.Phase(group), group);
@@ -208,20 +206,18 @@ Status Control::Await(const std::function<bool()>& ready,
                fmt::format("rank {} has left this communicator", Index(rank_))};
 }
 
-Result<bootstrap::Table> Control::Gather(bool barrier, Bytes payload,
-                                         std::optional<std::chrono::milliseconds> timeout) {
+Result<bootstrap::Table> Control::Gather(bool barrier, Bytes payload) {
   auto shared_payload = std::make_shared<Bytes>(std::move(payload));
   Command([barrier, shared_payload](Member& member, GroupId group) {
     member.Gather(barrier, std::move(*shared_payload), group);
   });
-  RINGLET_TRY(Await([&] { return shared_->table.has_value(); }, timeout));
+  RINGLET_TRY(Await([&] { return shared_->table.has_value(); }));
   const std::lock_guard lock(shared_->mutex);
   return *std::exchange(shared_->table, std::nullopt);
 }
 
-Result<bootstrap::Table> Control::AllGather(Bytes payload,
-                                            std::optional<std::chrono::milliseconds> timeout) {
-  return Gather(false, std::move(payload), timeout);
+Result<bootstrap::Table> Control::AllGather(Bytes payload) {
+  return Gather(false, std::move(payload));
 }
 
 Status Control::Barrier() {

@@ -78,9 +78,7 @@ class Control {
   Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
 
   // Collective over all ranks, in the same order on all. Errors  as Join, later.
-  /// \param timeout  of this call, else that of each
-  Result<bootstrap::Table> AllGather(Bytes payload,
-                                     std::optional<std::chrono::milliseconds> timeout = {});
+  Result<bootstrap::Table> AllGather(Bytes payload);
   Status Barrier();
   /// Errors  kProtocol  names the ranks whose value differs. On all ranks or on none.
   Status RequireEqual(std::uint64_t value, std::string_view what);
@@ -155,10 +153,8 @@ class Control {
           std::chrono::milliseconds operation_timeout);
   Result<std::unique_ptr<Control>> Form(bootstrap::GroupId id,
                                         const std::vector<std::uint32_t>& ranks);
-  Status Await(const std::function<bool()>& ready,
-               std::optional<std::chrono::milliseconds> timeout = {});
-  Result<bootstrap::Table> Gather(bool barrier, Bytes payload,
-                                  std::optional<std::chrono::milliseconds> timeout = {});
+  Status Await(const std::function<bool()>& ready);
+  Result<bootstrap::Table> Gather(bool barrier, Bytes payload);
   void Command(std::function<void(bootstrap::Member&, bootstrap::GroupId)> command);
 
   std::shared_ptr<Process> process_;

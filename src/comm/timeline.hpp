@@ -20,7 +20,7 @@ enum class Phase : std::uint8_t {
   kCensus,      ///< it knew everybody's host
   kTopology,
   kPlan,
-  kConnect,  ///< its links stood
+  kConnect,  ///< its links, or the memory of its host, stood
   kBarrier,  ///< everybody's did
 };
 inline constexpr std::size_t kPhases = 10;

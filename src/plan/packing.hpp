@@ -36,8 +36,9 @@ class Packing {
           Crossing crossing, std::uint32_t scale, std::int64_t& budget);
 
   /// Looks for channels until what they have is as good as the bound, but for a 512th, or the
-  /// budget is spent. \param enough  MB/s: nothing is looked for once the bound is as low \return
-  /// channels looked for
+  /// budget is spent.
+  /// \param enough  MB/s: nothing is looked for once the bound is as low
+  /// \return  channels looked for
   std::uint32_t Solve(std::int64_t enough);
 
   /// MB/s that no channels of this pattern exceed together.

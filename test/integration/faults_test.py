@@ -213,33 +213,27 @@ class Running(FaultCase):
                     ranks[1].signal(what)
                     self.expect_errors([ranks[0], ranks[2]], pattern, since)
 
+    def check_killed_or_stopped(self, elements, kind, *words, **settings):
+        for what, pattern in ((signal.SIGKILL, r"rank 1\b"),
+                              (signal.SIGSTOP, r"timeout: .*rank 1\b")):
+            with self.subTest(kind=kind, what=what.name):
+                _, text = self.make_id()
+                ranks = [self.join(text, rank, 3, FOREVER, elements, kind, *words,
+                                   RINGLET_TIMEOUT="1", **settings)
+                         for rank in range(3)]
+                for rank in ranks:
+                    rank.wait_for("^OP 3")
+                since = time.monotonic()
+                ranks[1].signal(what)
+                self.expect_errors([ranks[0], ranks[2]], pattern, since)
+
     def test_registered_memory_ends_as_well_when_a_rank_is_killed_or_stopped(self):
         for kind in ("all_reduce", "all_gather", "broadcast"):
-            for what, pattern in ((signal.SIGKILL, r"rank 1\b"),
-                                  (signal.SIGSTOP, r"timeout: .*rank 1\b")):
-                with self.subTest(kind=kind, what=what.name):
-                    _, text = self.make_id()
-                    ranks = [self.join(text, rank, 3, FOREVER, 1_000_000, kind, "registered",
-                                       RINGLET_TIMEOUT="1") for rank in range(3)]
-                    for rank in ranks:
-                        rank.wait_for("^OP 3")
-                    since = time.monotonic()
-                    ranks[1].signal(what)
-                    self.expect_errors([ranks[0], ranks[2]], pattern, since)
+            self.check_killed_or_stopped(1_000_000, kind, "registered")
 
     def test_what_is_fetched_from_a_rank_ends_when_it_is_killed_or_stopped(self):
         for kind in ("send_receive", "all_to_all"):
-            for what, pattern in ((signal.SIGKILL, r"rank 1\b"),
-                                  (signal.SIGSTOP, r"timeout: .*rank 1\b")):
-                with self.subTest(kind=kind, what=what.name):
-                    _, text = self.make_id()
-                    ranks = [self.join(text, rank, 3, FOREVER, 200_000, kind, RINGLET_TIMEOUT="1",
-                                       RINGLET_WAIT="spin") for rank in range(3)]
-                    for rank in ranks:
-                        rank.wait_for("^OP 3")
-                    since = time.monotonic()
-                    ranks[1].signal(what)
-                    self.expect_errors([ranks[0], ranks[2]], pattern, since)
+            self.check_killed_or_stopped(200_000, kind, RINGLET_WAIT="spin")
 
     def test_a_rank_that_leaves_early_is_named(self):
         _, text = self.make_id()
