@@ -29,8 +29,7 @@ std::chrono::milliseconds OperationTimeout(const Process& process, const Config&
   return config.timeout.value_or(process.settings().timeout);
 }
 
-Result<transport::Endpoint> OpenEndpoint(Process& process, bool unix_listener) {
-  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
+Result<transport::Endpoint> OpenEndpoint(std::vector<Address> addresses, bool unix_listener) {
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   return transport::Endpoint::Open(
       {.interfaces = std::move(addresses), .seed = seed, .unix_listener = unix_listener});
@@ -164,7 +163,8 @@ Result<Here> LookAround(Process& process, const Config& config) {
 }
 
 Result<transport::Endpoint> OpenDataDoor(Process& process) {
-  return OpenEndpoint(process, true);
+  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
+  return OpenEndpoint(std::move(addresses), true);
 }
 
 // Known to those who hold the id only. The hash of a host is not part of it: the abstract names of
@@ -179,8 +179,9 @@ Address SpeakerAddress(const Invitation& invitation) {
 
 Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config) {
   Doors doors;
-  RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint(process, false));
-  RINGLET_TRY_ASSIGN(doors.data, OpenDataDoor(process));
+  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
+  RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint(addresses, false));
+  RINGLET_TRY_ASSIGN(doors.data, OpenEndpoint(std::move(addresses), true));
   OpenSpeakerDoor(process, invitation, config, doors);
   return doors;
 }

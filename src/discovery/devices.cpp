@@ -27,11 +27,12 @@ constexpr PciClass kNvSwitch{0x068000};
 
 class Devices {
  public:
-  Devices(Sysfs& sysfs, const std::optional<GpuReport>& report, HostView& view)
+  Devices(Sysfs& sysfs, std::vector<PciFunction> functions, const std::optional<GpuReport>& report,
+          HostView& view)
       : sysfs_(sysfs),
         report_(report),
         view_(view),
-        functions_(ListPci(sysfs)),
+        functions_(std::move(functions)),
         pci_(sysfs, functions_, view) {}
 
   void Run(const os::NameRule& rule) {
@@ -265,9 +266,9 @@ class Devices {
 
 }  // namespace
 
-void AddDevices(Sysfs& sysfs, const os::NameRule& rule, const std::optional<GpuReport>& gpus,
-                HostView& view) {
-  Devices(sysfs, gpus, view).Run(rule);
+void AddDevices(Sysfs& sysfs, const os::NameRule& rule, std::vector<PciFunction> functions,
+                const std::optional<GpuReport>& gpus, HostView& view) {
+  Devices(sysfs, std::move(functions), gpus, view).Run(rule);
 }
 
 }  // namespace ringlet::discovery

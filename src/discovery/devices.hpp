@@ -1,8 +1,10 @@
 // Puts a machine's GPUs, NICs, network interfaces and RDMA ports into a view.
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "discovery/gpus.hpp"
+#include "discovery/pci_tree.hpp"
 #include "discovery/sysfs.hpp"
 #include "os/interface_filter.hpp"
 #include "topology/host_view.hpp"
@@ -16,7 +18,8 @@ namespace ringlet::discovery {
 /// those with an interface or an active RDMA port; of a device with several functions the first
 /// counts, and of virtual functions the physical one, because they share its link. An interface and
 /// the RDMA port that it runs over are one entry; RDMA ports without an interface come last.
-void AddDevices(Sysfs& sysfs, const os::NameRule& rule, const std::optional<GpuReport>& gpus,
-                topology::HostView& view);
+/// \param functions  as ListPci gives them
+void AddDevices(Sysfs& sysfs, const os::NameRule& rule, std::vector<PciFunction> functions,
+                const std::optional<GpuReport>& gpus, topology::HostView& view);
 
 }  // namespace ringlet::discovery

@@ -63,7 +63,7 @@ class DevicesTest : public testing::Test {
   const HostView& Look(const std::optional<GpuReport>& gpus = {}, std::string_view rule = "") {
     Reset();
     missing_.clear();
-    AddDevices(sysfs_, os::NameRule::Parse(rule).value(), gpus, view_);
+    AddDevices(sysfs_, os::NameRule::Parse(rule).value(), ListPci(sysfs_), gpus, view_);
     const Status good = view_.Check();
     EXPECT_TRUE(good.ok()) << good.error().message;
     return view_;

@@ -21,12 +21,22 @@ constexpr std::string_view kRdma = "/sys/class/infiniband";
 constexpr std::size_t kRdmaPortsMax = 256;  // of one device
 
 NetKind KindOf(const Sysfs& sysfs, const std::string& folder, bool has_device) {
-  const std::string uevent = sysfs.Peek(folder + "/uevent").value_or("");
-  const std::string_view type = FindAssigned(uevent, "DEVTYPE");
-  if (type == "bond" || sysfs.files().Exists(folder + "/bonding")) return NetKind::kBond;
-  if (type == "bridge" || sysfs.files().Exists(folder + "/bridge")) return NetKind::kBridge;
+  if (has_device) return NetKind::kPhysical;
+  const std::optional<std::string> uevent = sysfs.Peek(folder + "/uevent");
+  const std::string_view type = uevent ? FindAssigned(*uevent, "DEVTYPE") : std::string_view();
+  // Trees made by hand have the folders and not the file.
+  const auto has = [&](std::string_view what) {
+    return !uevent && sysfs.files().Exists(fmt::format("{}/{}", folder, what));
+  };
+  if (type == "bond" || has("bonding")) return NetKind::kBond;
+  if (type == "bridge" || has("bridge")) return NetKind::kBridge;
   if (type == "vlan") return NetKind::kVlan;
-  return has_device ? NetKind::kPhysical : NetKind::kVirtual;
+  return NetKind::kVirtual;
+}
+
+/// Whether the kernel keeps it among what no hardware stands behind.
+bool IsVirtual(const std::string& folder) {
+  return folder.starts_with("/sys/devices/virtual/");
 }
 
 bool IsDown(const Sysfs& sysfs, const std::string& folder) {
@@ -51,16 +61,18 @@ std::vector<std::string> MembersOf(const Sysfs& sysfs, const std::string& folder
   return members;
 }
 
-InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name) {
-  const std::string folder = sysfs.Folder(fmt::format("{}/{}", kNets, name));
+InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name,
+                             const std::string& folder) {
   InterfaceFacts facts;
   facts.name = name;
-  const std::optional<std::string> device = sysfs.Linked(folder + "/device");
-  const bool has_device = device || sysfs.files().Exists(folder + "/device");
+  const std::optional<std::string> device =
+      IsVirtual(folder) ? std::nullopt : sysfs.Linked(folder + "/device");
+  const bool has_device =
+      device || (!IsVirtual(folder) && sysfs.files().Exists(folder + "/device"));
   facts.kind = KindOf(sysfs, folder, has_device);
   facts.down = IsDown(sysfs, folder);
   // The kernel refuses to read the speed of an interface that is down, and says -1 or 0 of some.
-  facts.speed_mbit_per_s = sysfs.PeekNumber(folder + "/speed");
+  if (!facts.down) facts.speed_mbit_per_s = sysfs.PeekNumber(folder + "/speed");
   if (facts.speed_mbit_per_s == 0u) facts.speed_mbit_per_s.reset();
   if (has_device) {
     const std::string at = device.value_or(folder + "/device");
@@ -124,15 +136,15 @@ std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs) {
     return interfaces;
   }
   for (const std::string& name : *entries) {
+    if (name.size() > HostView::kNameBytesMax) continue;
     // Some entries are files of a driver, such as bonding_masters.
-    if (name.size() > HostView::kNameBytesMax ||
-        !sysfs.files().Exists(sysfs.Folder(fmt::format("{}/{}", kNets, name)) + "/."))
-      continue;
+    const std::string folder = sysfs.Folder(fmt::format("{}/{}", kNets, name));
+    if (!sysfs.files().Exists(folder + "/.")) continue;
     if (interfaces.size() == HostView::kNetsMax) {
       sysfs.Miss(fmt::format("only {} network interfaces are kept", HostView::kNetsMax));
       break;
     }
-    interfaces.push_back(ReadInterface(sysfs, name));
+    interfaces.push_back(ReadInterface(sysfs, name, folder));
   }
   return interfaces;
 }

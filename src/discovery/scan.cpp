@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "discovery/devices.hpp"
 #include "discovery/kernel_text.hpp"
+#include "discovery/pci_tree.hpp"
 
 namespace ringlet::discovery {
 namespace {
@@ -16,6 +17,10 @@ using topology::HostView;
 using topology::NumaNode;
 
 constexpr std::string_view kNodes = "/sys/devices/system/node";
+
+bool IsOfGpuClass(const PciFunction& function) {
+  return function.device_class && function.device_class->role() == topology::PciRole::kGpu;
+}
 
 class Scanner {
  public:
@@ -41,7 +46,9 @@ class Scanner {
     ReadNodes();
     if (scan_.view.numa_nodes.empty())
       scan_.view.numa_nodes.push_back(WholeHost(cpuinfo.ok() ? CountCpus(*cpuinfo) : 0));
-    AddDevices(sysfs_, rule, ReadGpus(options.gpus), scan_.view);
+    std::vector<PciFunction> functions = ListPci(sysfs_);
+    const std::optional<GpuReport> gpus = ReadGpus(options.gpus, functions);
+    AddDevices(sysfs_, rule, std::move(functions), gpus, scan_.view);
     RINGLET_TRY(scan_.view.Check());
     return std::move(scan_);
   }
@@ -98,12 +105,13 @@ class Scanner {
   }
 
   /// What the driver says of GPUs, or the text in its place; empty where nobody tells.
-  std::optional<GpuReport> ReadGpus(GpuSource* source) {
+  std::optional<GpuReport> ReadGpus(GpuSource* source, const std::vector<PciFunction>& functions) {
     if (source != nullptr) {
+      if (!MayHaveGpus(functions)) return std::nullopt;
       Result<GpuReport> report = source->Read();
       if (report.ok()) return Take(*std::move(report));
       // On a machine without GPUs of this maker nothing is missing.
-      if (HasNvidia()) sysfs_.Miss(report.error().message);
+      if (HasNvidia(functions)) sysfs_.Miss(report.error().message);
       return std::nullopt;
     }
     const Result<std::string> text = sysfs_.files().Read(kGpuTextPath, kGpuTextBytesMax);
@@ -119,14 +127,17 @@ class Scanner {
     return report;
   }
 
-  bool HasNvidia() {
+  /// Whether to ask a driver: to look for one takes longer than to read what is here.
+  bool MayHaveGpus(const std::vector<PciFunction>& functions) const {
+    return functions.empty() || std::ranges::any_of(functions, IsOfGpuClass) ||
+           sysfs_.files().Exists("/dev/nvidiactl");  // GPUs that are not on a PCI bus
+  }
+
+  bool HasNvidia(const std::vector<PciFunction>& functions) const {
     constexpr std::uint32_t kNvidia = 0x10de;
-    const auto entries = sysfs_.files().List("/sys/bus/pci/devices");
-    return entries.ok() &&
-           std::any_of(entries->begin(), entries->end(), [&](const std::string& entry) {
-             const std::string folder = sysfs_.Folder("/sys/bus/pci/devices/" + entry);
-             return sysfs_.PeekHex(folder + "/vendor", 0xffff) == kNvidia;
-           });
+    return std::ranges::any_of(functions, [&](const PciFunction& function) {
+      return IsOfGpuClass(function) && sysfs_.PeekHex(function.path + "/vendor", 0xffff) == kNvidia;
+    });
   }
 
   HostScan scan_;

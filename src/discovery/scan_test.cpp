@@ -121,11 +121,37 @@ TEST(ScanTest, VirtualInterfacesCountOnlyWhereThereIsNoOther) {
 class Source : public GpuSource {
  public:
   explicit Source(Result<GpuReport> report) : report_(std::move(report)) {}
-  Result<GpuReport> Read() override { return report_; }
+  Result<GpuReport> Read() override {
+    ++asked_;
+    return report_;
+  }
+  int asked() const { return asked_; }
 
  private:
   Result<GpuReport> report_;
+  int asked_ = 0;
 };
+
+TEST(ScanTest, ADriverIsAskedOnlyWhereThereMayBeAGpu) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  Source none(Error{Code::kUnsupported, "cannot load the driver"});
+  const FileTree files = FileTree::Open(tree.root()).value();
+  WriteFunction(tree, "pci0000:00/0000:00:05.0", {.device_class = "0x020000"});
+  ASSERT_TRUE(Scan(files, {.host_name = "", .gpus = &none}).ok());
+  EXPECT_EQ(none.asked(), 0);
+  tree.Write("dev/nvidiactl", "");
+  ASSERT_TRUE(Scan(files, {.host_name = "", .gpus = &none}).ok());
+  EXPECT_EQ(none.asked(), 1);
+}
+
+TEST(ScanTest, ADriverIsAskedWhereNoPciIsShown) {
+  TempTree tree;
+  tree.Write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\n");
+  Source none(Error{Code::kUnsupported, "cannot load the driver"});
+  ASSERT_TRUE(Scan(FileTree::Open(tree.root()).value(), {.host_name = "", .gpus = &none}).ok());
+  EXPECT_EQ(none.asked(), 1);
+}
 
 TEST(ScanTest, ADriverIsMissedOnlyWhereThereIsAGpu) {
   TempTree tree;

@@ -105,10 +105,7 @@ struct Entry {
 class SocketDriver::Impl {
  public:
   Impl(Fd epoll, Fd wake, Fd spare)
-      : epoll_(std::move(epoll)),
-        wake_(std::move(wake)),
-        spare_(std::move(spare)),
-        buffer_(kReadBytes) {
+      : epoll_(std::move(epoll)), wake_(std::move(wake)), spare_(std::move(spare)) {
     Watch(wake_.get(), kWakeToken, EPOLLIN, EPOLL_CTL_ADD);
   }
 
@@ -157,7 +154,9 @@ class SocketDriver::Impl {
   Token TokenOf(Id id, LineId line);
 
   Fd epoll_, wake_, spare_;
-  Bytes buffer_;
+  // Not cleared: most of its pages are never touched.
+  const std::unique_ptr<std::byte[]> buffer_ =
+      std::make_unique_for_overwrite<std::byte[]>(kReadBytes);
   const bool holds_callers_ = KernelHoldsCallers();
   bool greeted_ = false;  // something read of late began with its machine's greeting
   Id next_id_ = 1;
@@ -507,7 +506,7 @@ void SocketDriver::Impl::ReadFrom(Token token) {
 // True when there may be more to read.
 bool SocketDriver::Impl::ReadOnce(Token token, Line& line) {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control;
-  iovec piece{buffer_.data(), buffer_.size()};
+  iovec piece{buffer_.get(), kReadBytes};
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
@@ -522,7 +521,7 @@ bool SocketDriver::Impl::ReadOnce(Token token, Line& line) {
     Lose(token, bytes == 0 ? "connection closed by the peer" : ErrnoText(errno));
     return false;
   }
-  Received received{line.id, Slice(View(buffer_).first(static_cast<std::size_t>(bytes))), {}};
+  Received received{line.id, Slice(View(buffer_.get(), static_cast<std::size_t>(bytes))), {}};
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c && line.is_unix; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -534,7 +533,7 @@ bool SocketDriver::Impl::ReadOnce(Token token, Line& line) {
   }
   counters.bytes_received += static_cast<std::uint64_t>(bytes);
   greeted_ = greeted_ || BeginsWith(received.data.bytes, entries_.at(line.owner).hosted.greeting);
-  const bool full = static_cast<std::size_t>(bytes) == buffer_.size();
+  const bool full = static_cast<std::size_t>(bytes) == kReadBytes;
   Deliver(line.owner, received);
   return full;
 }
@@ -576,7 +575,7 @@ void SocketDriver::Impl::Part(Token token) {
 void SocketDriver::Impl::Discard(Token token) {
   const Line* line = FindLine(token);
   for (int i = 0; i < kReadsPerTurn; ++i) {
-    const ssize_t bytes = ::recv(line->fd.get(), buffer_.data(), buffer_.size(), 0);
+    const ssize_t bytes = ::recv(line->fd.get(), buffer_.get(), kReadBytes, 0);
     ++counters.system_calls;
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (bytes <= 0) return Drop(token);
