@@ -1,6 +1,7 @@
 from datetime import timedelta
-from typing import Optional
+from typing import Optional, Sequence, Union
 
+import torch
 import torch.distributed as dist
 
 __version__: str
@@ -37,6 +38,10 @@ class ProcessGroupRinglet(dist.Backend):
         self, timeout: timedelta = ..., wait_all_ranks: bool = ...
     ) -> None: ...
 
+def empty(
+    *size: Union[int, Sequence[int]], dtype: Optional[torch.dtype] = ...
+) -> torch.Tensor: ...
+def from_launcher() -> None: ...
 def monitored_barrier(
     group: Optional[dist.ProcessGroup] = ...,
     timeout: Optional[timedelta] = ...,

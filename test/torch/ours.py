@@ -6,6 +6,9 @@ Each test runs on some ranks, forked from this process, and fails if one of them
 """
 import multiprocessing
 import os
+import shutil
+import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,6 +20,7 @@ import torch
 import torch.distributed as dist
 
 import ringlet
+from ringlet.launchers import rank_variables
 
 TYPES = [
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
@@ -220,6 +224,64 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
+    def test_tensors_in_memory_that_ranks_share(self):
+        def body(rank, size):
+            count = 300_000
+            for again in range(3):  # the second and third time in what the first gave back
+                whole = ringlet.empty(count)
+                assert whole.shape == (count,) and whole.dtype == torch.float32
+                whole.fill_(rank + 1)
+                dist.all_reduce(whole)
+                assert whole.eq(sum(range(1, size + 1))).all()
+                every = ringlet.empty(size, count // 2, dtype=torch.int16)
+                every[rank].fill_(rank + again)
+                dist.all_gather_into_tensor(every, every[rank])
+                for other in range(size):
+                    assert every[other].eq(other + again).all(), other
+                part = ringlet.empty((count // 4, 2), dtype=torch.float64)
+                parts = ringlet.empty((size * part.shape[0], 2), dtype=torch.float64).fill_(rank)
+                dist.reduce_scatter_tensor(part, parts)
+                assert part.eq(sum(range(size))).all()
+                inner = whole[100:1100].fill_(7.0 * (rank == 1))
+                work = dist.broadcast(inner, 1, async_op=True)
+                work.wait()
+                assert inner.eq(7).all() and whole[99] != 7 and whole[1100] != 7
+            ordinary = torch.ones(count) if rank else ringlet.empty(count).fill_(1)
+            dist.all_reduce(ordinary)  # not all ranks' tensors can be reached: it is copied
+            assert ordinary.eq(size).all()
+            assert ringlet.empty(0).shape == (0,) and ringlet.empty(()).shape == ()
+            self.assertRaisesRegex(RuntimeError, "no memory", ringlet.empty, 1 << 60)
+            self.assertRaises((RuntimeError, ValueError), ringlet.empty, -1)
+
+        on_ranks(3, body)
+
+    def test_memory_that_outlives_its_group(self):
+        def body(rank, size):
+            kept = ringlet.empty(100_000).fill_(rank)
+            for _ in range(2):
+                group = dist.new_group()
+                dist.all_reduce(kept, group=group)
+                dist.destroy_process_group(group)
+            assert kept.eq(sum(range(size)) * size).all()
+
+        on_ranks(2, body)
+
+    def test_gradients_of_ddp_lie_in_it(self):
+        def body(rank, size):
+            backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+            assert backend.supports_tensor_alloc(torch.device("cpu"))
+            made = backend.allocate_tensor(10, dtype=torch.bfloat16, device=torch.device("cpu"))
+            assert made.shape == (10,) and made.dtype == torch.bfloat16
+            model = torch.nn.Linear(300, 300)
+            with torch.no_grad():
+                model.weight.fill_(0.5)
+            parallel = torch.nn.parallel.DistributedDataParallel(
+                model, gradient_as_bucket_view=True)
+            parallel(torch.full((1, 300), float(rank))).sum().backward()
+            assert model.weight.grad.eq(sum(range(size)) / size).all()
+
+        on_ranks(2, body)
+
     def test_tags_and_anybody(self):
         def body(rank, size):
             if rank > 0:
@@ -418,8 +480,6 @@ class Ranks(unittest.TestCase):
             "    w = dist.all_reduce(t, async_op=True)\n"
             "print('end')\n"
         )
-        import subprocess
-
         for how in ("quiet", "pending"):
             with tempfile.TemporaryDirectory() as folder:
                 children = [
@@ -431,6 +491,13 @@ class Ranks(unittest.TestCase):
                     out, err = child.communicate(timeout=60)
                     self.assertEqual((child.returncode, out), (0, "end\n"), err)
 
+    def test_either_import_comes_first(self):
+        for program in ("import ringlet, torch", "import torch, ringlet", "import ringlet"):
+            ran = subprocess.run(
+                [sys.executable, "-c", program + "; ringlet.Options; print('fine')"],
+                capture_output=True, text=True, timeout=100)
+            self.assertEqual((ran.returncode, ran.stdout), (0, "fine\n"), ran.stderr)
+
     def test_profiler(self):
         def body(rank, size):
             with torch.autograd.profiler.profile(record_shapes=True) as profile:
@@ -439,6 +506,69 @@ class Ranks(unittest.TestCase):
             assert len(events) == 1 and events[0].input_shapes == [[3, 4]], events
 
         on_ranks(2, body)
+
+
+class Launchers(unittest.TestCase):
+    def test_what_they_say(self):
+        open_mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2",
+                    "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
+        mpich = {"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "4"}
+        slurm = {"SLURM_PROCID": "17", "SLURM_NTASKS": "32", "SLURM_LOCALID": "1",
+                 "SLURM_STEP_NODELIST": "gpu[08-11,20],login1", "SLURM_JOB_ID": "123456"}
+        self.assertEqual(rank_variables(open_mpi), {
+            "RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": "29500"})
+        self.assertEqual(rank_variables(mpich)["WORLD_SIZE"], "4")
+        self.assertEqual(rank_variables(slurm), {
+            "RANK": "17", "WORLD_SIZE": "32", "LOCAL_RANK": "1", "MASTER_ADDR": "gpu08",
+            "MASTER_PORT": "32956"})
+        for nodes, first in (("a", "a"), ("a,b", "a"), ("n[1-2]-ib,m", "n1-ib"), ("x[3]", "x3")):
+            self.assertEqual(
+                rank_variables(slurm | {"SLURM_STEP_NODELIST": nodes})["MASTER_ADDR"], first)
+
+    def test_what_is_set_stays(self):
+        self.assertEqual(rank_variables({"RANK": "0", "WORLD_SIZE": "1", "PMI_RANK": "3"}), {})
+        said = rank_variables({"PMI_RANK": "1", "PMI_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "5"})
+        self.assertEqual(said, {"RANK": "1", "WORLD_SIZE": "2"})
+
+    def test_nonsense_is_named(self):
+        for environment, what in (
+            ({}, "torchrun, mpirun or srun"),
+            ({"PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK.*'x'"),
+            ({"PMI_RANK": "2", "PMI_SIZE": "2"}, "rank 2 of 2"),
+            ({"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"}, "MASTER_ADDR"),
+        ):
+            self.assertRaisesRegex(RuntimeError, what, rank_variables, environment)
+
+    def test_mpirun(self):
+        there = [name for name in ("mpirun.openmpi", "mpirun.mpich", "mpirun") if shutil.which(name)]
+        if not there:
+            self.skipTest("there is no mpirun here")
+        for name in there:
+            with self.subTest(name):
+                self.run_with(name)
+
+    def run_with(self, mpirun):
+        program = (
+            "import os, sys, ringlet, torch, torch.distributed as dist\n"
+            "ringlet.from_launcher()\n"
+            "dist.init_process_group('ringlet')\n"
+            "t = torch.ones(1); dist.all_reduce(t)\n"
+            "open(os.path.join(sys.argv[1], os.environ['RANK']), 'w').write(str(t.item()))\n"
+        )
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            port = str(unused.getsockname()[1])
+        plain = {name: text for name, text in os.environ.items()
+                 if not name.startswith(("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_"))}
+        plain |= {"MASTER_PORT": port, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                  "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        with tempfile.TemporaryDirectory() as folder:
+            ran = subprocess.run(
+                [mpirun, "-n", "2", sys.executable, "-c", program, folder], env=plain,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+            said = {name: open(os.path.join(folder, name)).read() for name in os.listdir(folder)}
+        self.assertEqual((ran.returncode, said), (0, {"0": "2.0", "1": "2.0"}), ran.stderr)
 
 
 if __name__ == "__main__":

@@ -68,6 +68,12 @@ class RingletBackend final : public c10d::Backend {
     options_->timeout = timeout;
     Alive().set_timeout(timeout);
   }
+  /// Of memory that the other ranks of the host can reach: DDP's gradients lie in it, and FSDP2's
+  /// parameters if it is asked to.
+  at::Tensor allocateTensor(long size, at::TensorOptions options) override {
+    return ReachableTensor(size, options);
+  }
+  bool supportsTensorAlloc(c10::DeviceIndex /*device*/) override { return true; }
   void setSequenceNumberForGroup() override {}
   std::uint64_t getSequenceNumberForGroup() override { return sequence_; }
   c10d::ErrorType getError() override { return last_error_; }
@@ -502,26 +508,41 @@ class RingletBackend final : public c10d::Backend {
     const bool async = name.async || coalescing_;
     const auto timeout = name.timeout;
     const char* operation = name.name;
+    const std::vector<View> reachable = ReachableAmong(name);
     auto work = MakeWork(std::move(name));
     if (!async) {
-      group.turnstile().RunHere([&] { Carry(group, *work, operation, run, timeout); });
+      group.turnstile().RunHere([&] { Carry(group, *work, operation, run, reachable, timeout); });
       return work;
     }
-    group.turnstile().Submit([this, &group, work, operation, run = std::move(run), timeout,
-                              state = at::ThreadLocalState()]() mutable {
+    group.turnstile().Submit([this, &group, work, operation, run = std::move(run), reachable,
+                              timeout, state = at::ThreadLocalState()]() mutable {
       const at::ThreadLocalStateGuard as_caller(state);
-      Carry(group, *work, operation, run, timeout);
+      Carry(group, *work, operation, run, reachable, timeout);
     });
     return Coalesce(work);
   }
 
+  /// Where the tensors lie that other ranks may reach; mostly none.
+  static std::vector<View> ReachableAmong(const Name& name) {
+    std::vector<View> reachable;
+    for (const Tensors* list : {&name.inputs, &name.outputs}) {
+      for (const at::Tensor& tensor : *list) {
+        if (tensor.layout() != at::kStrided || !tensor.is_contiguous()) continue;
+        if (TensorMemory::The().Has(BytesOf(tensor))) reachable.push_back(BytesOf(tensor));
+      }
+    }
+    return reachable;
+  }
+
   /// Carries out one operation in its turn, and ends its work.
   /// \param group  ours, which may be on its way out: group_ does not point to it any more then
+  /// \param reachable  of its tensors' memory
   void Carry(Group& group, GroupWork& work, const char* operation, const Run& run,
-             Milliseconds timeout) {
+             const std::vector<View>& reachable, Milliseconds timeout) {
     const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
     auto main = group.Main();
     if (!main.ok()) return EndWork(work, operation, main.error());
+    for (const View memory : reachable) group.Announce(memory);
     try {
       EndWork(work, operation, run(**main, timeout));
     } catch (const std::exception& exception) {

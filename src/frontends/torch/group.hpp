@@ -11,6 +11,7 @@
 
 #include "frontends/torch/formation.hpp"
 #include "frontends/torch/process.hpp"
+#include "frontends/torch/tensor_memory.hpp"
 #include "frontends/torch/turnstile.hpp"
 
 namespace ringlet::torch_api {
@@ -46,6 +47,10 @@ class Group {
   /// Whether an operation has asked for it on this rank. Any thread.
   bool is_formed() const { return formed_; }
 
+  /// Lets operations use `memory` where it lies, if it is of TensorMemory. Only from inside a turn,
+  /// after Main.
+  void Announce(View memory) { announcements_.Cover(*main_, memory); }
+
   /// Makes `child` a group of some of this one's ranks whose communicator comes from this one's
   /// connections, without the store. Called by the ranks of the child, in the same order. Blocks.
   /// \param ranks  of this group, ascending
@@ -64,7 +69,8 @@ class Group {
   std::mutex mutex_;  // of the two below, which Abort reads
   std::unique_ptr<comm::Communicator> main_;
   std::optional<Error> failure_;
-  Turnstile turnstile_;  // its worker uses the rest: it ends first
+  Announcements announcements_;  // to the communicator, which outlives it
+  Turnstile turnstile_;          // its worker uses the rest: it ends first
 };
 
 }  // namespace ringlet::torch_api

@@ -32,6 +32,7 @@ void EndAll() {
     backends = RingletBackend::Living::The().backends;
   }
   for (RingletBackend* backend : backends) backend->End(true);
+  TensorMemory::The().Trim();
 }
 
 c10::intrusive_ptr<BackendOptions> MakeOptions(Milliseconds timeout, Milliseconds init_timeout,
@@ -81,6 +82,9 @@ PYBIND11_MODULE(_C, module) {
           py::arg("timeout") = c10d::kUnsetTimeout, py::arg("wait_all_ranks") = false,
           py::call_guard<py::gil_scoped_release>());
 
+  module.def(
+      "allocate", [](std::int64_t bytes) { return api::ReachableTensor(bytes, at::kByte); },
+      py::arg("bytes"), "A tensor of bytes in memory that the other ranks of the host can reach.");
   module.def("create", &api::Create, "What PyTorch calls to make a process group.");
   module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
 }

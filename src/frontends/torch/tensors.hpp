@@ -6,6 +6,7 @@
 #include <torch/csrc/distributed/c10d/Types.hpp>
 
 #include "base/bytes.hpp"
+#include "frontends/torch/tensor_memory.hpp"
 #include "ringlet/types.hpp"
 
 namespace ringlet::torch_api {
@@ -35,6 +36,26 @@ inline View BytesOf(const at::Tensor& dense) {
 
 inline std::span<std::byte> RoomOf(const at::Tensor& dense) {
   return std::span(static_cast<std::byte*>(dense.data_ptr()), dense.nbytes());
+}
+
+/// A tensor of one dimension in memory that the other ranks of the host can reach. Throws where
+/// there is not that much memory, or no descriptor left.
+inline at::Tensor ReachableTensor(std::int64_t elements, const at::TensorOptions& options) {
+  TORCH_CHECK_VALUE(elements >= 0, "ringlet: a tensor cannot have ", elements, " elements");
+  TORCH_CHECK_VALUE(options.device().is_cpu(), "ringlet: tensors are made on CPUs, not on ",
+                    options.device());
+  const auto each = static_cast<std::size_t>(options.dtype().itemsize());
+  const auto count = static_cast<std::size_t>(elements);
+  if (count == 0) return at::empty({0}, options);
+  TORCH_CHECK_VALUE(count <= SIZE_MAX / each, "ringlet: ", elements, " elements of ", each,
+                    " bytes are more than there can be");
+  auto memory = TensorMemory::The().Allocate(count * each);
+  TORCH_CHECK(memory.ok(), "ringlet: no memory for a tensor of ", count * each,
+              " bytes: ", memory.error().message);
+  const auto give_back = [](void* begin) {
+    TensorMemory::The().Free(static_cast<const std::byte*>(begin));
+  };
+  return at::from_blob(*memory, {elements}, give_back, options);
 }
 
 /// One tensor for all, where they lie one behind the other in memory: no copies are needed then.
