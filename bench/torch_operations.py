@@ -3,6 +3,8 @@
     torchrun --nproc-per-node 2 bench/torch_operations.py [--largest BYTES]
 
 Time is rank 0's, of a call that is waited for, with a barrier-like all-reduce before each series.
+"Shared" is Ringlet with tensors from ringlet.empty. What PyTorch itself takes for a call is measured
+on its backend "fake", which does nothing.
 """
 
 import argparse
@@ -12,17 +14,21 @@ import warnings
 
 import torch
 import torch.distributed as dist
+import torch.testing._internal.distributed.fake_pg  # noqa: F401  registers "fake"
+
+import ringlet
 
 
-def calls(count, size, group):
+def calls(count, size, group, empty=torch.empty):
     """A call of each operation with `count` floats as the larger of its tensors."""
-    whole, part = torch.ones(count), torch.ones(max(count // size, 1))
-    other = torch.ones(part.numel() * size)
+    whole, part = empty(count).fill_(1), empty(max(count // size, 1)).fill_(1)
+    other = empty(part.numel() * size).fill_(1)
+    received = empty(other.numel())
     return {
         "all_reduce": lambda: dist.all_reduce(whole, group=group),
         "all_gather": lambda: dist.all_gather_into_tensor(other, part, group=group),
         "reduce_scatter": lambda: dist.reduce_scatter_tensor(part, other, group=group),
-        "all_to_all": lambda: dist.all_to_all_single(torch.empty_like(other), other, group=group),
+        "all_to_all": lambda: dist.all_to_all_single(received, other, group=group),
         "broadcast": lambda: dist.broadcast(whole, 0, group=group),
     }
 
@@ -59,19 +65,28 @@ def main():
     warnings.simplefilter("ignore", FutureWarning)  # the old names are those of all versions
     dist.init_process_group("gloo")
     size = dist.get_world_size()
-    groups = {"ringlet": dist.new_group(backend="ringlet"), "gloo": dist.group.WORLD}
+    ours = dist.new_group(backend="ringlet")
+    ways = {
+        "ringlet": (ours, torch.empty),
+        "shared": (ours, ringlet.empty),
+        "gloo": (dist.group.WORLD, torch.empty),
+    }
+    fake = dist.new_group(backend="fake")
+    idle = {name: measure(call, options.seconds, None) * 1e6
+            for name, call in calls(2, size, fake).items()}
     if dist.get_rank() == 0:
-        print(f"{size} processes; us a call, ringlet / gloo")
+        print("PyTorch itself, us a call: " + "  ".join(f"{n} {t:.1f}" for n, t in idle.items()))
+        print(f"{size} processes; us a call, ringlet / shared / gloo")
     for bytes_ in sizes(options.largest):
         cells = []
-        for name in calls(2, size, None):
-            times = {backend: [] for backend in groups}
+        for name in idle:
+            times = {way: [] for way in ways}
             for _ in range(options.series):
-                for backend, group in groups.items():
-                    call = calls(bytes_ // 4, size, group)[name]
-                    times[backend].append(measure(call, options.seconds, group))
-            ours, theirs = (statistics.median(times[b]) * 1e6 for b in ("ringlet", "gloo"))
-            cells.append(f"{name} {ours:.1f}/{theirs:.0f}")
+                for way, (group, empty) in ways.items():
+                    call = calls(bytes_ // 4, size, group, empty)[name]
+                    times[way].append(measure(call, options.seconds, group))
+            medians = {way: statistics.median(each) * 1e6 for way, each in times.items()}
+            cells.append(f"{name} {medians['ringlet']:.1f}/{medians['shared']:.1f}/{medians['gloo']:.0f}")
         if dist.get_rank() == 0:
             print(f"{bytes_:>9}  " + "  ".join(cells), flush=True)
     dist.destroy_process_group()
