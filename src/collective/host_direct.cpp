@@ -236,8 +236,10 @@ HostDirect::Step HostDirect::Work(std::uint64_t finished, std::uint32_t& awaited
   for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
     // Others may have given up and taken their memory back while this rank stood still.
     if (arena_->header().failed.load(std::memory_order_acquire) != 0) return Step::kWaits;
-    if (copy_ == others_copies_ && !Publish(finished)) return Step::kWaits;
-    const NearBuffers::Visit visit(*reach_.near, near_peers_);
+    const bool own = copy_ >= others_copies_;
+    if (own && !Publish(finished)) return Step::kWaits;
+    // From then on the others may have ended and closed theirs.
+    const NearBuffers::Visit visit(*reach_.near, own ? nobody_ : near_peers_);
     if (!visit.granted()) {  // it has given up, of which this rank is about to hear
       awaited = visit.closed();
       return Step::kWaits;

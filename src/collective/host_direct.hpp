@@ -101,6 +101,7 @@ class HostDirect {
   FetchSizes fetch_bytes_;
   bool all_near_ = false;
   std::vector<std::uint32_t> near_peers_;
+  const std::vector<std::uint32_t> nobody_;
 
   HostCall call_;
   std::uint64_t sequence_ = 0;

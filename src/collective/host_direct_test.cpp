@@ -20,7 +20,7 @@ using transport::Arena;
 using transport::SharedBuffers;
 
 constexpr std::uint32_t kRanks = 4;
-constexpr std::size_t kRankBytes = 1 << 20;  // of memory, of which calls take parts
+constexpr std::size_t kRankBytes = 8 << 20;  // of memory, of which calls take parts
 constexpr HostTuning kTuning{
     .one_shot_bytes_max = 256,
     .stream_bytes_min = 64 << 10,
@@ -182,6 +182,23 @@ TEST(HostDirect, GivesTheSameBitsAsStagesInEveryWay) {
           }
         }
       }
+}
+
+// What a rank copies to itself comes last, when the others may have ended and closed their buffers.
+// Five chunks a block: of the first sixteen, after which the others have their turn, one is its
+// own.
+TEST(HostDirect, OnesOwnBlockNeedsNobody) {
+  for (const Way way : {Way::kThreads, Way::kMixed, Way::kRegistered, Way::kFetched}) {
+    SCOPED_TRACE(testing::Message() << "way " << static_cast<int>(way));
+    Host host(way, 1);
+    const HostCall call{
+        .operation = CallKind::kAllGather, .type = DataType::kFloat32, .count = 320'000};
+    const auto calls = CallsOn(host, call, false, 1);
+    const Status status = host.Run(calls);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    for (std::uint32_t rank = 1; rank < kRanks; ++rank)
+      EXPECT_EQ(host.outputs()[rank], host.outputs()[0]);
+  }
 }
 
 /// Slices that `rank` has begun so far; an operation on the memory itself counts as one.
