@@ -16,6 +16,7 @@
 #include "frontends/torch/monitor.hpp"
 #include "frontends/torch/store.hpp"
 #include "frontends/torch/tensors.hpp"
+#include "frontends/torch/versions.hpp"
 #include "frontends/torch/work.hpp"
 
 namespace ringlet::torch_api {
@@ -42,10 +43,11 @@ class RingletBackend final : public c10d::Backend {
     TORCH_CHECK_VALUE(options_->ranks_per_root >= 1, "ringlet: ranks_per_root is below 1");
     const auto init =
         options_->init_timeout.count() > 0 ? options_->init_timeout : options_->timeout;
+    const std::string given = GroupNameOf(*options_);
     group_ = std::make_unique<Group>(
         Group::Options{.rank = static_cast<std::uint32_t>(rank),
                        .size = static_cast<std::uint32_t>(size),
-                       .name = options_->group_name.empty() ? name_ : options_->group_name,
+                       .name = given.empty() ? name_ : given,
                        .timeout = options_->timeout,
                        .init_timeout = init,
                        .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root)},
@@ -60,11 +62,13 @@ class RingletBackend final : public c10d::Backend {
   }
 
   const std::string getBackendName() const override { return name_; }
-  c10::intrusive_ptr<Backend::Options> getBackendOptions() override { return options_; }
+  c10::intrusive_ptr<Backend::Options> getBackendOptions() RINGLET_OVERRIDE_SINCE_2_9 {
+    return options_;
+  }
   const c10::intrusive_ptr<BackendOptions>& options() const { return options_; }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return true; }
-  void setTimeout(std::chrono::milliseconds timeout) override {
+  void setTimeout(std::chrono::milliseconds timeout) RINGLET_OVERRIDE_SINCE_2_9 {
     options_->timeout = timeout;
     Alive().set_timeout(timeout);
   }
@@ -296,8 +300,7 @@ class RingletBackend final : public c10d::Backend {
       reductions.emplace_back(outputs[i], opts.reduceOp);
     }
     return Launch(
-        Named(c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED, "reduce_scatter", opts, inputs,
-              outputs),
+        Named(ReduceScatterCoalesced(), "reduce_scatter", opts, inputs, outputs),
         [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
           for (std::size_t i = 0; i < inputs.size(); ++i)
             RINGLET_TRY(ReduceInto(communicator, inputs[i], outputs[i], reductions[i], timeout));
@@ -396,18 +399,16 @@ class RingletBackend final : public c10d::Backend {
 
   /// A group of some ranks, called by those. Where this one has a communicator, the new one comes
   /// from its connections, else from the store when it is needed.
-  c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
-                                    const std::vector<int>& ranks,
-                                    const c10::intrusive_ptr<Backend::Options>& opts) override {
+  c10::intrusive_ptr<Backend> split(
+      const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+      const c10::intrusive_ptr<Backend::Options>& opts) RINGLET_OVERRIDE_SINCE_2_9 {
     const auto mine = std::ranges::find(ranks, rank_);
     if (mine == ranks.end()) return nullptr;
     auto options = c10::make_intrusive<BackendOptions>(opts ? opts->timeout : options_->timeout);
     options->init_timeout = options_->init_timeout;
     options->ranks_per_root = options_->ranks_per_root;
     if (opts) {
-      options->group_name = opts->group_name;
-      options->group_desc = opts->group_desc;
-      options->global_ranks_in_group = opts->global_ranks_in_group;
+      CopyGroup<Backend::Options>(*opts, *options);
     }
     auto child =
         c10::make_intrusive<RingletBackend>(store, static_cast<int>(mine - ranks.begin()),
@@ -423,7 +424,8 @@ class RingletBackend final : public c10d::Backend {
 
   /// A group of those who are left, called by them; the others may be gone.
   c10::intrusive_ptr<Backend> shrink(const std::vector<std::int64_t>& excluded, int /*flags*/,
-                                     const c10::intrusive_ptr<Backend::Options>& opts) override {
+                                     const c10::intrusive_ptr<Backend::Options>& opts)
+      RINGLET_OVERRIDE_SINCE_2_9 {
     std::vector<int> left;
     for (int rank = 0; rank < size_; ++rank)
       if (std::ranges::find(excluded, rank) == excluded.end()) left.push_back(rank);
@@ -433,7 +435,7 @@ class RingletBackend final : public c10d::Backend {
         c10::make_intrusive<c10d::PrefixStore>(fmt::format("shrink{}/", shrinks_++), store_);
     return split(store, left, opts);
   }
-  bool supportsShrinking() const override { return true; }
+  bool supportsShrinking() const RINGLET_OVERRIDE_SINCE_2_9 { return true; }
 
   /// All backends of this process that have not been destroyed.
   struct Living {

@@ -51,7 +51,8 @@ struct Reduction {
       : type(TypeOf(tensor.is_complex() ? c10::toRealValueType(tensor.scalar_type())
                                         : tensor.scalar_type())),
         op(OpOf(torch_op)) {
-    TORCH_CHECK(!tensor.is_complex() || c10d::isComplexViewAsRealAllowed(torch_op),
+    TORCH_CHECK(!tensor.is_complex() || op == ReduceOp::kSum || op == ReduceOp::kAvg ||
+                    op == ReduceOp::kPreMulSum,
                 "ringlet: of complex numbers only SUM, AVG and PREMUL_SUM exist");
     TORCH_CHECK(Reduces(op, type), "ringlet: ", std::string(Name(op)), " does not exist for ",
                 tensor.scalar_type());

@@ -17,9 +17,9 @@ c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& 
                      ? c10::make_intrusive<BackendOptions>()
                      : c10::make_intrusive<BackendOptions>(given.cast<const BackendOptions&>());
   options->timeout = Whole(torch_options.timeout);
-  options->group_name = torch_options.group_id;
-  options->global_ranks_in_group.assign(torch_options.global_ranks_in_group.begin(),
-                                        torch_options.global_ranks_in_group.end());
+  SetGroup<c10d::Backend::Options>(
+      *options, torch_options.group_id,
+      {torch_options.global_ranks_in_group.begin(), torch_options.global_ranks_in_group.end()});
   return c10::make_intrusive<RingletBackend>(torch_options.store, torch_options.group_rank,
                                              torch_options.group_size, std::move(options));
 }

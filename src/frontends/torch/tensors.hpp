@@ -145,7 +145,8 @@ inline ReduceOp OpOf(const c10d::ReduceOp& op) {
 /// The factor of PREMUL_SUM.
 inline double FactorOf(const c10d::ReduceOp& op) {
   if (op.op_ != c10d::ReduceOp::PREMUL_SUM) return 1;
-  const auto* supplement = dynamic_cast<const c10d::PreMulSumSupplement*>(op.supplement_.get());
+  // Newer versions have another name for it, and this one still.
+  const auto* supplement = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
   TORCH_CHECK(supplement, "ringlet: PREMUL_SUM comes without its factor");
   if (!supplement->tensor_factor.defined()) return supplement->double_factor;
   return supplement->tensor_factor.item<double>();

@@ -1,0 +1,50 @@
+// Where versions of PyTorch differ, from 2.7 on. Included by module.cpp only.
+#pragma once
+#include <torch/version.h>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+// Functions that c10d::Backend has since a version.
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
+#define RINGLET_OVERRIDE_SINCE_2_9 override
+#else
+#define RINGLET_OVERRIDE_SINCE_2_9
+#endif
+
+namespace ringlet::torch_api {
+
+template <typename Type = c10d::OpType>
+constexpr Type ReduceScatterCoalesced() {
+  if constexpr (requires { Type::REDUCE_SCATTER_TENSOR_COALESCED; }) {
+    return Type::REDUCE_SCATTER_TENSOR_COALESCED;
+  } else {
+    return Type::COALESCED;
+  }
+}
+
+/// What the options of all backends tell of their group, where PyTorch has it.
+template <typename Options>
+std::string GroupNameOf(const Options& options) {
+  if constexpr (requires { options.group_name; }) {
+    return options.group_name;
+  } else {
+    return "";
+  }
+}
+
+template <typename Options>
+void SetGroup(Options& options, const std::string& name, const std::vector<std::uint64_t>& ranks) {
+  if constexpr (requires { options.group_name; }) {
+    options.group_name = name;
+    options.global_ranks_in_group = ranks;
+  }
+}
+
+template <typename Options>
+void CopyGroup(const Options& from, Options& to) {
+  if constexpr (requires { from.group_name; })
+    SetGroup(to, from.group_name, from.global_ranks_in_group);
+  if constexpr (requires { from.group_desc; }) to.group_desc = from.group_desc;
+}
+
+}  // namespace ringlet::torch_api
