@@ -87,28 +87,26 @@ namespace {
 /// One search for more than there is.
 class BetterSearch {
  public:
-  BetterSearch(const PatternGraph& than, const Wanted& wanted, const WayTable& table,
-               ChannelSearch& search, DirectSearch& direct_search, Packings& packings,
-               const SystemFacts& facts, const SearchOptions& options, std::int64_t& budget,
-               Story* story)
-      : result_(than),
-        wanted_(wanted),
-        table_(table),
-        search_(search),
-        direct_search_(direct_search),
-        packings_(packings),
-        facts_(facts),
-        options_(options),
+  BetterSearch(const HostTools& tools, const BetterThan& than, std::int64_t& budget, Story* story)
+      : result_(than.graph),
+        wanted_(than.wanted),
+        limits_(than.limits),
+        table_(tools.table),
+        search_(tools.search),
+        direct_search_(tools.direct_search),
+        packings_(tools.packings),
+        facts_(tools.facts),
+        options_(tools.options),
         all_(budget),
-        pack_(packings.usable() && budget > kQuickBudget),
+        pack_(packings_.usable() && budget > kQuickBudget),
         budget_(std::min(budget, kBudgetPattern)),
         story_(story) {}
 
   /// By packing; else first without going back, then for what is more.
-  PatternGraph Find(DivisionRange range, const Limits& limits) {
+  PatternGraph Find(DivisionRange range) {
     Widen(range);
     if (range.floor >= range.bound) return result_;
-    if (pack_ && FindByPacking(range, limits)) return result_;
+    if (pack_ && FindByPacking(range)) return result_;
     if (direct_search_.lays()) {
       if (!direct_search_.any_order()) budget_ = kBudgetDirect;
       direct_ = true;
@@ -116,14 +114,14 @@ class BetterSearch {
         pricing_ = pricing;
         const bool one_order = direct_search_.any_order() && !options_.beyond;
         if (range.floor >= range.bound || (one_order && pricing != kPricings[0])) break;
-        FindDirectly(range, limits);
+        FindDirectly(range);
         Widen(range);
       }
       direct_ = false;
     }
     if (!direct_search_.any_order() && !pack_) {
       budget_ = std::min(all_, kBudgetPattern);
-      FindBySearch(DivisionsOf(range, limits, facts_.widest.mb_per_s));
+      FindBySearch(DivisionsOf(range, limits_, facts_.widest.mb_per_s));
       Widen(range);
     }
     if (budget_ <= 0) result_.stopped = StopReason::kBudget;
@@ -144,7 +142,7 @@ class BetterSearch {
   }
 
   /// \return whether there is more than before
-  bool FindByPacking(DivisionRange& range, const Limits& limits) {
+  bool FindByPacking(DivisionRange& range) {
     std::vector<Crossing> crossings = {Crossing::kSame};
     if (options_.beyond && options_.cross_nic != 0) {
       if (wanted_.pattern == Pattern::kRing) crossings.push_back(Crossing::kPairs);
@@ -155,7 +153,7 @@ class BetterSearch {
       Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
       result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));
       ++result_.searches;
-      DividePacking(packing, range, limits);
+      DividePacking(packing, range);
       if (range.floor > before && NearBound(range)) break;
     }
     return range.floor > before;
@@ -172,44 +170,41 @@ class BetterSearch {
   };
 
   /// What is taken is nearly the best, with the fewest channels.
-  void DividePacking(Packing& packing, DivisionRange& range, const Limits& limits) {
+  void DividePacking(Packing& packing, DivisionRange& range) {
     const auto floor = static_cast<std::int64_t>(range.floor);
     if (packing.bound() <= floor) return;
     std::vector<Rated> list;
     for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
-      if (MostOf(count, range, limits) * count > floor) list.push_back({0, count});
+      if (MostOf(count, range) * count > floor) list.push_back({0, count});
     for (const auto& [care, numbers] :
          {std::pair(Care::kSome, list.size()), std::pair(Care::kMuch, kLaidAnewMax)}) {
       list.resize(std::min(list.size(), numbers));
-      for (Rated& one : list) one.part = Rate(packing.Divide(one.count, care), range, limits);
+      for (Rated& one : list) one.part = Rate(packing.Divide(one.count, care), range);
       std::stable_sort(list.begin(), list.end(),
                        [](const Rated& a, const Rated& b) { return a.part > b.part; });
     }
     for (const Rated& one : list) {
       if (range.floor > static_cast<std::uint64_t>(floor) && NearBound(range)) return;
-      TakeDivided(packing, one.count, range, limits);
+      TakeDivided(packing, one.count, range);
     }
   }
 
-  std::int64_t Rate(const Packing::Divided& divided, const DivisionRange& range,
-                    const Limits& limits) const {
+  std::int64_t Rate(const Packing::Divided& divided, const DivisionRange& range) const {
     const auto count = static_cast<std::uint32_t>(divided.channels.size());
     if (count == 0) return 0;
-    return std::min(divided.mb_per_s, MostOf(count, range, limits)) * count * kNearBound /
-           range.bound;
+    return std::min(divided.mb_per_s, MostOf(count, range)) * count * kNearBound / range.bound;
   }
 
   /// The most that each of so many channels can have.
-  std::int64_t MostOf(std::uint32_t count, const DivisionRange& range, const Limits& limits) const {
+  std::int64_t MostOf(std::uint32_t count, const DivisionRange& range) const {
     return std::min<std::int64_t>(
-        {limits.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
+        {limits_.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
   }
 
   /// If that is more than there is.
-  void TakeDivided(Packing& packing, std::uint32_t count, DivisionRange& range,
-                   const Limits& limits) {
+  void TakeDivided(Packing& packing, std::uint32_t count, DivisionRange& range) {
     const Packing::Divided& divided = packing.Divide(count, Care::kMuch);
-    const std::int64_t each = std::min(divided.mb_per_s, MostOf(count, range, limits));
+    const std::int64_t each = std::min(divided.mb_per_s, MostOf(count, range));
     if (divided.channels.empty() || each * count <= static_cast<std::int64_t>(range.floor)) return;
     PatternGraph found = result_;
     found.channels = divided.channels;
@@ -252,7 +247,7 @@ class BetterSearch {
   }
 
   /// Every number of channels, each by halving, as laying is quick.
-  void FindDirectly(const DivisionRange& range, const Limits& limits) {
+  void FindDirectly(const DivisionRange& range) {
     std::vector<std::uint32_t> counts;
     for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
       if (count <= std::max(kDirectChannelsMax, range.like)) counts.push_back(count);
@@ -267,7 +262,7 @@ class BetterSearch {
       const std::uint64_t worth = first ? best : best + best / kTotalSteps;
       const auto least = static_cast<std::int64_t>(worth / count) + 1;
       const std::int64_t most = std::min<std::int64_t>(
-          {limits.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
+          {limits_.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
       if (most < least || most < kLeastMbPerS) continue;
       const auto widest = static_cast<std::uint32_t>(most);
       if (!Lay({count, widest})) {
@@ -371,6 +366,7 @@ class BetterSearch {
 
   PatternGraph result_;
   const Wanted& wanted_;
+  const Limits& limits_;
   const WayTable& table_;
   ChannelSearch& search_;
   DirectSearch& direct_search_;
@@ -388,17 +384,15 @@ class BetterSearch {
 
 }  // namespace
 
-PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
-                        const WayTable& table, const Limits& limits, ChannelSearch& search,
-                        DirectSearch& direct_search, Packings& packings, const SystemFacts& facts,
-                        const SearchOptions& options, std::int64_t& budget, Story* story) {
-  if (wanted.min_channels == 0 || floor >= than.bound.mb_per_s) return than;
-  const DivisionRange range{than.bound.mb_per_s, floor,
-                            static_cast<std::uint32_t>(than.channels.size()), wanted.min_channels,
+PatternGraph FindBetter(const HostTools& tools, const BetterThan& than, std::int64_t& budget,
+                        Story* story) {
+  const PatternGraph& graph = than.graph;
+  const Wanted& wanted = than.wanted;
+  if (wanted.min_channels == 0 || than.floor >= graph.bound.mb_per_s) return graph;
+  const DivisionRange range{graph.bound.mb_per_s, than.floor,
+                            static_cast<std::uint32_t>(graph.channels.size()), wanted.min_channels,
                             wanted.max_channels};
-  BetterSearch better(than, wanted, table, search, direct_search, packings, facts, options, budget,
-                      story);
-  return better.Find(range, limits);
+  return BetterSearch(tools, than, budget, story).Find(range);
 }
 
 }  // namespace ringlet::plan

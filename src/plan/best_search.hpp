@@ -34,14 +34,31 @@ struct DivisionRange {
 std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limits,
                                   std::uint32_t widest);
 
-/// Looks for a graph with more bandwidth than `than`.
-/// \param floor  MB/s of all channels together; only what is more is worth anything
+/// With what channels of one host are looked for. All outlive it.
+struct HostTools {
+  const WayTable& table;
+  ChannelSearch& search;
+  DirectSearch& direct_search;
+  Packings& packings;
+  const SystemFacts& facts;
+  const SearchOptions& options;
+};
+
+/// What is to be better, and how.
+struct BetterThan {
+  const PatternGraph& graph;  ///< as good as is known; its bound is that of the pattern
+  std::uint64_t floor = 0;  ///< MB/s of all channels together; only what is more is worth anything
+  const Wanted& wanted;
+  const Limits& limits;  ///< of the pattern
+};
+
+/// Looks for a graph with more bandwidth.
 /// \param budget  steps; it is lowered by what was taken
-/// \return the first division that can be laid, widened as far as it goes; `than` if there is none
-PatternGraph FindBetter(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted,
-                        const WayTable& table, const Limits& limits, ChannelSearch& search,
-                        DirectSearch& direct_search, Packings& packings, const SystemFacts& facts,
-                        const SearchOptions& options, std::int64_t& budget, Story* story);
+/// \param story  if not null, what was tried is added
+/// \return the first division that can be laid, widened as far as it goes; `than.graph` if there is
+/// none
+PatternGraph FindBetter(const HostTools& tools, const BetterThan& than, std::int64_t& budget,
+                        Story* story);
 
 /// Steps for all patterns of a host together, beyond what NCCL's search takes: some milliseconds.
 inline constexpr std::int64_t kBetterBudget = 96'000;

@@ -218,16 +218,6 @@ std::vector<Rank> ChannelPlan::Ring(std::uint32_t channel) const {
   return ring;
 }
 
-std::vector<std::optional<Rank>> ChannelPlan::TreeParents(std::uint32_t channel) const {
-  std::vector<std::optional<Rank>> parents(rank_count_);
-  for (std::uint32_t node = 0; node < node_count_; ++node) {
-    const LocalTree& tree = TreeOf(node, channel);
-    for (std::uint32_t position = 0; position < tree.order.size(); ++position)
-      parents[Index(RankAt({node, tree.order[position]}))] = ParentIn(node, position, channel);
-  }
-  return parents;
-}
-
 std::vector<Rank> ChannelPlan::RingNeighboursOf(Rank rank) const {
   std::vector<Rank> all;
   // Channels beyond the base ones repeat them.
@@ -237,17 +227,6 @@ std::vector<Rank> ChannelPlan::RingNeighboursOf(Rank rank) const {
     const Neighbours one = At(rank, channel);
     all.push_back(one.previous);
     all.push_back(one.next);
-  }
-  return EachOnce(std::move(all), rank);
-}
-
-std::vector<Rank> ChannelPlan::NeighboursOf(Rank rank) const {
-  std::vector<Rank> all = RingNeighboursOf(rank);
-  for (std::uint32_t channel = 0; channel < options_.channels; ++channel) {
-    const Neighbours one = At(rank, channel);
-    if (one.up) all.push_back(*one.up);
-    for (const std::optional<Rank>& down : one.down)
-      if (down) all.push_back(*down);
   }
   return EachOnce(std::move(all), rank);
 }
@@ -326,13 +305,6 @@ Leaders LeadersOf(const ChannelPlan& plan, Rank rank) {
     std::vector<Rank>& ranks = leaders.groups.emplace_back();
     for (const std::uint32_t local : group) ranks.push_back(leaders.ranks[local]);
   }
-  return leaders;
-}
-
-std::vector<Rank> HostLeaders(const ChannelPlan& plan) {
-  std::vector<Rank> leaders;
-  for (std::uint32_t node = 0; node < plan.node_count(); ++node)
-    leaders.push_back(plan.RankAt({node, plan.ShapeOf(node).leader}));
   return leaders;
 }
 

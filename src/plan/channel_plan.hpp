@@ -114,11 +114,7 @@ class ChannelPlan {
   Neighbours At(Rank rank, std::uint32_t channel) const;
   /// Every rank once, from node 0 on; the last passes on to the first.
   std::vector<Rank> Ring(std::uint32_t channel) const;
-  /// The parent of each rank; nothing for the root. Cost  O(ranks)
-  std::vector<std::optional<Rank>> TreeParents(std::uint32_t channel) const;
-  /// Those next to a rank on any channel, in rings and trees, each once, ascending.
-  std::vector<Rank> NeighboursOf(Rank rank) const;
-  /// The same in the rings alone.
+  /// Those next to a rank in the ring of any channel, each once, ascending.
   std::vector<Rank> RingNeighboursOf(Rank rank) const;
 
   /// Equal for equal plans, on every machine. Ranks compare these 8 bytes in place of plans.
@@ -177,8 +173,6 @@ struct Leaders {
 };
 /// \pre the plan has the rank
 Leaders LeadersOf(const ChannelPlan& plan, Rank rank);
-/// The leader of each node, by node. Cost  O(nodes)
-std::vector<Rank> HostLeaders(const ChannelPlan& plan);
 
 /// A line a channel: "channel 0: 17000 MB/s, ring 0 1 2 3"; O(channels * ranks).
 std::string ToText(const ChannelPlan& plan);

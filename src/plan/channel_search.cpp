@@ -46,6 +46,8 @@ ChannelSearch::ChannelSearch(WayTable& table, NetChoice& nets, const SearchOptio
 
 TrialOutcome ChannelSearch::Run(const Trial& trial, std::int64_t budget, PatternGraph& best) {
   trial_ = trial;
+  is_tree_ = trial.pattern == Pattern::kTree || trial.pattern == Pattern::kBalancedTree ||
+             trial.pattern == Pattern::kSplitTree;
   best_ = &best;
   outcome_ = {};
   outcome_.trial = trial;
@@ -55,17 +57,16 @@ TrialOutcome ChannelSearch::Run(const Trial& trial, std::int64_t budget, Pattern
   channels_ = 0;
   hops_ = 0;
   budgets_[1] = 0;
+  dead_ends_.Clear();
   StartChannel(0);
-  while (!stack_.empty())
-    if (!Advance(stack_.back())) Pop();
+  while (!stack_.empty()) {
+    if (Advance(stack_.back())) continue;
+    if (stack_.back().crossroads) Remember();
+    Pop();
+  }
   if (outcome_.perfect) outcome_.refusal = Refusal::kNone;
   outcome_.budget_out = budgets_[0] == 0;
   return outcome_;
-}
-
-bool ChannelSearch::IsTree() const {
-  return trial_.pattern == Pattern::kTree || trial_.pattern == Pattern::kBalancedTree ||
-         trial_.pattern == Pattern::kSplitTree;
 }
 
 void ChannelSearch::StartChannel(std::uint8_t budget) {
@@ -116,6 +117,8 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
     frame.kind = Kind::kFan;
   } else if (step < devices - 1) {
     frame.kind = Kind::kNext;
+    if (dead_ends_.pays() && Remembers(mode))
+      if (const DeadEnds::End* const end = KnownEnd(device)) return Skip(*end, budget);
     ListCandidates(frame);
   } else {
     frame.kind = step == close_at ? Kind::kClose : Kind::kPass;
@@ -125,10 +128,12 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
 
 void ChannelSearch::Complete(std::uint8_t budget) {
   ++channels_;
+  ++completions_;
   outcome_.channels = std::max(outcome_.channels, channel());
   if (Better(*best_)) {
     Save();
     outcome_.improved = true;
+    ++gains_;
     if (channels_ == trial_.max_channels) {
       budgets_[budget] = -1;
       outcome_.perfect = true;
@@ -176,14 +181,20 @@ void ChannelSearch::Save() {
   best.hops = static_cast<std::uint32_t>(hops_);
 }
 
+/// How far the search has come.
+std::uint64_t ChannelSearch::Place(const Frame& frame) const {
+  const auto step = static_cast<std::uint64_t>(frame.step);
+  return channels_ * (table_.device_count() + 1) + step + 1;
+}
+
 /// Notes what is in the way, if the search has not been farther.
-void ChannelSearch::Refuse(Refusal refusal, std::optional<std::uint32_t> link) {
-  const auto step = static_cast<std::uint64_t>(stack_.back().step);
-  const std::uint64_t at = channels_ * (table_.device_count() + 1) + step + 1;
+/// \param way  of kLink: the one that has a link with too little
+void ChannelSearch::Refuse(Refusal refusal, const Way* way, std::int64_t mb_per_s) {
+  const std::uint64_t at = Place(stack_.back());
   if (at <= farthest_) return;
   farthest_ = at;
   outcome_.refusal = refusal;
-  outcome_.link = link;
+  outcome_.link = way == nullptr ? std::nullopt : residual_.FullOf(*way, mb_per_s);
 }
 
 bool ChannelSearch::Advance(Frame& frame) {
@@ -217,7 +228,7 @@ bool ChannelSearch::AdvanceStartHere(Frame& frame) {
   }
   frame.undo = true;
   frame.chosen = device;
-  Used(channel(), device) ^= 1;
+  ToggleUsed(device);
   Visit(device, 0, frame.exit_at, frame.close_at, mode, frame.budget);
   return true;
 }
@@ -234,7 +245,7 @@ bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
         trial_.id == GraphId::kCollnetChain || trial_.id == GraphId::kCollnetDirect;
     if (in_network && !facts.collective) continue;
     if (net_left_[net] < load) {
-      Refuse(Refusal::kNet, std::nullopt);
+      Refuse(Refusal::kNet, nullptr, 0);
       continue;
     }
     if (trial_.pattern == Pattern::kRing && trial_.cross_nic == 2 && channels_ % 2 == 1 &&
@@ -255,7 +266,7 @@ bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
     frame.chosen = net;
     Frame entry = frame;
     entry.kind = Kind::kEntry;
-    entry.undo = false;
+    entry.undo = entry.crossroads = false;
     entry.net = net;
     entry.next = 0;
     stack_.push_back(entry);
@@ -317,7 +328,12 @@ bool ChannelSearch::AdvanceExit(Frame& frame) {
 bool ChannelSearch::AdvanceNext(Frame& frame) {
   while (frame.next < frame.end) {
     const std::uint32_t device = candidates_[frame.first + frame.next++];
-    if (!Enter(DeviceEnd(frame.device), device)) continue;
+    if (frame.sure) {
+      Lay(table_.Find(DeviceEnd(frame.device), DeviceEnd(device)), trial_.intra_mb_per_s);
+      ToggleUsed(device);
+    } else if (!Enter(DeviceEnd(frame.device), device)) {
+      continue;
+    }
     frame.undo = true;
     frame.chosen = device;
     Visit(device, frame.step + 1, frame.exit_at, frame.close_at, frame.mode, frame.budget);
@@ -332,7 +348,7 @@ bool ChannelSearch::AdvanceOnce(Frame& frame) {
   const auto devices = static_cast<std::int32_t>(table_.device_count());
   frame.chosen = frame.device;
   switch (frame.kind) {
-    case Kind::kDone: StartChannel(frame.budget); return true;
+    case Kind::kDone: StartNext(frame.budget); return true;
     case Kind::kHead:
       if (!TakeHead(frame.device)) return false;
       break;
@@ -361,7 +377,7 @@ void ChannelSearch::Undo(Frame& frame) {
       if (options_.beyond)
         LoadNet(frame.chosen, -std::int64_t{trial_.inter_mb_per_s / kMbPerGb * kMbPerGb});
       else
-        Used(channel(), frame.chosen) ^= 1;
+        ToggleUsed(frame.chosen);
       break;
     case Kind::kEntry: Leave(NetEnd(frame.net), frame.chosen); break;
     case Kind::kExit:
@@ -385,7 +401,71 @@ void ChannelSearch::Pop() {
   Undo(frame);
   if (frame.kind == Kind::kDone) --channels_;
   if (frame.kind == Kind::kNext) candidates_.resize(frame.first);
+  if (frame.crossroads) crossroads_.pop_back();
   stack_.pop_back();
+}
+
+/// What the rest of a channel, and those after it, depend on, but for hops: what links and NICs
+/// have left, where the channel is and has been, and by which NICs it must leave. \param device
+/// that was reached; nothing: the channel begins
+std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
+  std::uint64_t at = channels_ << 32 | device.value_or(table_.device_count());
+  std::uint64_t ends = 0;
+  if (options_.beyond) {
+    const bool leaves_later = trial_.pattern == Pattern::kRing;
+    if (device) ends = entry_[channels_] + 1;
+    if (device && !leaves_later) ends |= (std::uint64_t{exit_[channels_]} + 1) << 16;
+    if (leaves_later && trial_.cross_nic == 2 && channels_ % 2 == 1) {
+      ends |= (std::uint64_t{entry_[channels_ - 1]} + 1) << 32;
+      if (!device) ends |= (std::uint64_t{exit_[channels_ - 1]} + 1) << 48;
+    }
+  }
+  return Scatter(laid_state_ + used_state_ + nets_state_ + Scatter(at) + Scatter(~ends));
+}
+
+/// Whether State says all that matters.
+bool ChannelSearch::Remembers(Mode mode) const {
+  const bool chains = is_tree_ || trial_.pattern == Pattern::kRing;
+  return mode == Mode::kFree && chains && !trial_.same_channels;
+}
+
+/// How the search comes back from the latest frame, if it is known to come back with nothing.
+const DeadEnds::End* ChannelSearch::KnownEnd(std::optional<std::uint32_t> device) {
+  const std::uint64_t state = State(device);
+  const DeadEnds::End* const end = dead_ends_.Find(state);
+  // With fewer hops a plan of the same bandwidth would be better.
+  if (end != nullptr && end->hops <= hops_) return end;
+  stack_.back().crossroads = true;
+  crossroads_.push_back({state, outcome_.steps, gains_, completions_});
+  return nullptr;
+}
+
+/// Another channel after a complete one, unless it is known what comes of it.
+void ChannelSearch::StartNext(std::uint8_t budget) {
+  StartChannel(budget);
+  // Within the host it begins in the order of the one before.
+  if (!options_.beyond || !Remembers(Mode::kFree)) return;
+  if (const DeadEnds::End* const end = KnownEnd(std::nullopt)) Skip(*end, budget);
+}
+
+/// As if the search had gone there, and come back.
+/// \return as Visit
+bool ChannelSearch::Skip(const DeadEnds::End& end, std::uint8_t budget) {
+  stack_.pop_back();
+  const std::int64_t steps = std::min(end.steps, budgets_[budget]);
+  budgets_[budget] -= steps;
+  outcome_.steps += static_cast<std::uint64_t>(steps);
+  if (steps == end.steps) return true;
+  Unwind(budget);
+  return false;
+}
+
+/// The search came back to the crossroads. Channels that begin in the order of this one depend on
+/// more than its state.
+void ChannelSearch::Remember() {
+  const Crossroads& here = crossroads_.back();
+  if (gains_ != here.gains || (!options_.beyond && completions_ != here.completions)) return;
+  dead_ends_.Add(here.state, {static_cast<std::int64_t>(outcome_.steps - here.steps), hops_});
 }
 
 /// Back to whoever gave that budget.
@@ -397,38 +477,60 @@ bool ChannelSearch::Enter(EndIndex from, std::uint32_t device) {
   const bool inside = from.end == End::kDevice;
   const std::int64_t mb_per_s = inside ? trial_.intra_mb_per_s : trial_.inter_mb_per_s;
   if (!TakeWay(from, DeviceEnd(device), mb_per_s, true)) return false;
-  Used(channel(), device) ^= 1;
+  ToggleUsed(device);
   return true;
 }
 
 void ChannelSearch::Leave(EndIndex from, std::uint32_t device) {
   const bool inside = from.end == End::kDevice;
   GiveWay(from, DeviceEnd(device), inside ? trial_.intra_mb_per_s : trial_.inter_mb_per_s);
-  Used(channel(), device) ^= 1;
+  ToggleUsed(device);
+}
+
+/// By the trial's types.
+bool ChannelSearch::MayTake(const Way& way, bool inter, bool checked) const {
+  const PathType farthest = inter ? trial_.type_inter : trial_.type_intra;
+  const bool too_far = checked && (way.type > farthest || (is_tree_ && way.back_type > farthest));
+  return way.type != PathType::kDis && !too_far;
+}
+
+bool ChannelSearch::MayGo(std::uint32_t from, std::uint32_t to) {
+  const Way& way = table_.Find(DeviceEnd(from), DeviceEnd(to));
+  return MayTake(way, false, true) && residual_.HasRoom(way, trial_.intra_mb_per_s);
 }
 
 /// \param checked  whether the trial's types bind
 bool ChannelSearch::TakeWay(EndIndex from, EndIndex to, std::int64_t mb_per_s, bool checked) {
   const Way& way = table_.Find(from, to);
-  const bool inter = from.end == End::kNet || to.end == End::kNet;
-  const PathType farthest = inter ? trial_.type_inter : trial_.type_intra;
-  const bool too_far = checked && (way.type > farthest || (IsTree() && way.back_type > farthest));
-  if (way.type == PathType::kDis || too_far) {
-    Refuse(Refusal::kType, std::nullopt);
+  if (!MayTake(way, from.end == End::kNet || to.end == End::kNet, checked)) {
+    Refuse(Refusal::kType, nullptr, 0);
     return false;
   }
-  if (const std::optional<std::uint32_t> full = residual_.Take(way, mb_per_s)) {
-    Refuse(Refusal::kLink, full);
+  if (!residual_.HasRoom(way, mb_per_s)) {
+    Refuse(Refusal::kLink, &way, mb_per_s);
     return false;
   }
-  hops_ += way.hops;
+  Lay(way, mb_per_s);
   return true;
+}
+
+void ChannelSearch::Lay(const Way& way, std::int64_t mb_per_s) {
+  residual_.TakeRoom(way, mb_per_s);
+  laid_state_ += way.mark * MarkOf(mb_per_s);
+  hops_ += way.hops;
 }
 
 void ChannelSearch::GiveWay(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
   const Way& way = table_.Find(from, to);
   residual_.Give(way, mb_per_s);
+  laid_state_ -= way.mark * MarkOf(mb_per_s);
   hops_ -= way.hops;
+}
+
+/// One for each bandwidth of the trial: what is rounded up of one is not of another.
+std::uint64_t ChannelSearch::MarkOf(std::int64_t mb_per_s) const {
+  if (mb_per_s == trial_.intra_mb_per_s) return 1;
+  return mb_per_s == trial_.inter_mb_per_s ? Scatter(1) : Scatter(2);
 }
 
 /// Every device and the switch exchange a share, the head two: leg 2d leads to device d, 2d + 1
@@ -494,6 +596,7 @@ void ChannelSearch::GiveFan(std::uint32_t head, std::uint32_t legs) {
 void ChannelSearch::LoadNet(std::uint32_t net, std::int64_t mb_per_s) {
   for (std::uint32_t other = 0; other < net_left_.size(); ++other)
     if (nets_.PortOf(other) == nets_.PortOf(net)) net_left_[other] -= mb_per_s;
+  nets_state_ += Scatter(~std::uint64_t{nets_.PortOf(net)}) * static_cast<std::uint64_t>(mb_per_s);
 }
 
 bool ChannelSearch::MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const {
@@ -534,18 +637,21 @@ void ChannelSearch::ListCandidates(Frame& frame) {
   if (frame.mode == Mode::kReplay) return add(Device(channel() - 1, next));
   if (!table_.switches().empty()) return ListNeighbours(frame);
   const bool by_net = frame.exit_at >= 0;
-  const std::vector<Ranked>& ranked =
-      RankedFor(by_net ? std::optional(entry_[channels_]) : std::nullopt, frame.device);
+  const std::optional<std::uint32_t> net = by_net ? std::optional(entry_[channels_]) : std::nullopt;
+  auto& ranked = ranked_[(net ? *net + 1 : 0) * table_.device_count() + frame.device];
+  if (!ranked) ranked = Rank(net, frame.device);
   bool equal = true;
   const Ranked* first = nullptr;
   const std::uint8_t* const used = &Used(channel(), 0);
-  for (const Ranked& one : ranked) {
+  // Farther than ever, those that cannot be entered are listed, too: what is in the way is told.
+  frame.sure = Place(frame) <= farthest_;
+  for (const Ranked& one : *ranked) {
     if (used[one.device] != 0) continue;
     if (first == nullptr) first = &one;
     equal = equal && one.intra_gb == first->intra_gb && one.hops == first->hops;
-    add(one.device);
+    if (!frame.sure || MayGo(frame.device, one.device)) add(one.device);
   }
-  if (!by_net) return;
+  if (!by_net || frame.end < 2) return;
   SortByPci(frame);
   if (frame.exit_at != static_cast<std::int32_t>(next) && equal)
     std::reverse(candidates_.begin() + frame.first, candidates_.end());
@@ -596,12 +702,10 @@ void ChannelSearch::ListNeighbours(Frame& frame) {
 }
 
 /// All devices that a device reaches, best first, as far as that does not depend on what is left.
-const std::vector<ChannelSearch::Ranked>& ChannelSearch::RankedFor(std::optional<std::uint32_t> net,
-                                                                   std::uint32_t device) {
+std::vector<ChannelSearch::Ranked> ChannelSearch::Rank(std::optional<std::uint32_t> net,
+                                                       std::uint32_t device) const {
   const std::uint32_t devices = table_.device_count();
-  auto& list = ranked_[(net ? *net + 1 : 0) * devices + device];
-  if (list) return *list;
-  list.emplace();
+  std::vector<Ranked> list;
   for (std::uint32_t distance = 1; distance < devices; ++distance) {
     const std::uint32_t other = (device + distance) % devices;
     const topology::Path path = table_.PathOf(DeviceEnd(device), DeviceEnd(other));
@@ -612,14 +716,14 @@ const std::vector<ChannelSearch::Ranked>& ChannelSearch::RankedFor(std::optional
       one.inter_gb = WholeGb(in.bandwidth);
       one.inter_hops = in.hops;
     }
-    list->push_back(one);
+    list.push_back(one);
   }
   const auto key = [](const Ranked& one) {
     return std::tuple(-one.inter_gb, one.inter_hops, -one.intra_gb, one.hops, one.distance);
   };
-  std::sort(list->begin(), list->end(),
+  std::sort(list.begin(), list.end(),
             [&](const Ranked& a, const Ranked& b) { return key(a) < key(b); });
-  return *list;
+  return list;
 }
 
 }  // namespace ringlet::plan

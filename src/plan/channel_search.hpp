@@ -2,12 +2,14 @@
 //
 // The order in which devices and NICs are tried, and how a step is counted, are NCCL's, so that the
 // first solution found is the same. Where NCCL calls itself once for each device of each channel,
-// this keeps a stack of its own.
+// this keeps a stack of its own. Where it would look once more at what has come to nothing, with
+// the same left of everything, this counts the steps and goes on.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "plan/dead_ends.hpp"
 #include "plan/host_search.hpp"
 #include "plan/net_choice.hpp"
 #include "plan/pattern_graph.hpp"
@@ -47,6 +49,8 @@ class ChannelSearch {
     std::uint8_t budget = 0;
     bool undo = false;  // the latest alternative has to be taken back
     bool headed = false;
+    bool crossroads = false;  // it has an entry in crossroads_
+    bool sure = false;        // of kNext: there is room on the ways to all candidates
     std::int32_t step = 0;
     std::int32_t exit_at = -1;   // at which step the channel leaves; -1: does not, or has left
     std::int32_t close_at = -1;  // at which step it goes back to the first device
@@ -56,6 +60,12 @@ class ChannelSearch {
     std::uint32_t end = 0;
     std::uint32_t first = 0;   // of kNext: its candidates in candidates_
     std::uint32_t chosen = 0;  // what the latest alternative chose
+  };
+
+  /// Of a frame to whose state the search may come again by another way.
+  struct Crossroads {
+    std::uint64_t state = 0;
+    std::uint64_t steps = 0, gains = 0, completions = 0;  // until then
   };
 
   /// A candidate for the next device.
@@ -75,8 +85,13 @@ class ChannelSearch {
   std::uint8_t& Used(std::uint32_t channel, std::uint32_t device) {
     return used_[channel * table_.device_count() + device];
   }
+  void ToggleUsed(std::uint32_t device) {
+    Used(channel(), device) ^= 1;
+    used_state_ ^= Scatter(device);
+  }
 
   void StartChannel(std::uint8_t budget);
+  void StartNext(std::uint8_t budget);
   bool Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at, std::int32_t close_at,
              Mode mode, std::uint8_t budget);
   void Complete(std::uint8_t budget);
@@ -90,10 +105,19 @@ class ChannelSearch {
   bool AdvanceOnce(Frame& frame);
   void Undo(Frame& frame);
   void Pop();
+  std::uint64_t State(std::optional<std::uint32_t> device) const;
+  bool Remembers(Mode mode) const;
+  const DeadEnds::End* KnownEnd(std::optional<std::uint32_t> device);
+  bool Skip(const DeadEnds::End& end, std::uint8_t budget);
+  void Remember();
   void Unwind(std::uint8_t budget);
 
   bool Enter(EndIndex from, std::uint32_t device);
   void Leave(EndIndex from, std::uint32_t device);
+  bool MayTake(const Way& way, bool inter, bool checked) const;
+  void Lay(const Way& way, std::int64_t mb_per_s);
+  std::uint64_t MarkOf(std::int64_t mb_per_s) const;
+  bool MayGo(std::uint32_t from, std::uint32_t to);
   bool TakeWay(EndIndex from, EndIndex to, std::int64_t mb_per_s, bool checked);
   void GiveWay(EndIndex from, EndIndex to, std::int64_t mb_per_s);
   bool TakeHead(std::uint32_t head);
@@ -103,16 +127,16 @@ class ChannelSearch {
   void LoadNet(std::uint32_t net, std::int64_t mb_per_s);
   bool MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const;
   bool SameNic(std::uint32_t a, std::uint32_t b) const;
-  bool IsTree() const;
 
   void ListCandidates(Frame& frame);
-  const std::vector<Ranked>& RankedFor(std::optional<std::uint32_t> net, std::uint32_t device);
+  std::vector<Ranked> Rank(std::optional<std::uint32_t> net, std::uint32_t device) const;
   void SortByPci(const Frame& frame);
   std::int64_t PciLeftGb(std::uint32_t device) const;
   void ListNeighbours(Frame& frame);
   bool Better(const PatternGraph& best) const;
   void Save();
-  void Refuse(Refusal refusal, std::optional<std::uint32_t> link);
+  std::uint64_t Place(const Frame& frame) const;
+  void Refuse(Refusal refusal, const Way* way, std::int64_t mb_per_s);
 
   WayTable& table_;
   NetChoice& nets_;
@@ -123,10 +147,16 @@ class ChannelSearch {
   std::vector<std::optional<std::vector<Ranked>>> ranked_;  // [NIC + 1][device]; 0: without one
 
   Trial trial_;
+  bool is_tree_ = false;  // the trial's pattern
   PatternGraph* best_ = nullptr;
   TrialOutcome outcome_;
   std::uint64_t farthest_ = 0;
   std::vector<Frame> stack_;
+  DeadEnds dead_ends_;
+  std::vector<Crossroads> crossroads_;
+  // Sums of marks: of ways that are taken, of devices that are visited, of NICs that are used.
+  std::uint64_t laid_state_ = 0, used_state_ = 0, nets_state_ = 0;
+  std::uint64_t gains_ = 0, completions_ = 0;  // so many times better, so many channels complete
   std::vector<std::uint32_t> candidates_;
   std::vector<std::int64_t> pci_left_;
   std::vector<std::uint32_t> order_;  // [channel][step]

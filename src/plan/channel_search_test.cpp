@@ -64,6 +64,25 @@ TEST(ChannelSearchTest, ARingBeyondTheHostLeavesByTheNicItCameIn) {
             Refusal::kNet);
 }
 
+/// NCCL's budgets are of steps, so that those count which are not taken again. The numbers are
+/// those of a search that takes every step.
+TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
+  const char* const words = "(numa: (switch: 3 gpu, 1 nic 200g), (switch: 2 gpu, 1 nic 100g))";
+  Trial trial = RingOf(7'000, 5);
+  trial.same_channels = false;
+  trial.cross_nic = 2;
+  const Searched ring = SearchFor(words, true, trial, 1'000'000);
+  EXPECT_EQ(ring.outcome.steps, 142'661u);
+  EXPECT_EQ(ring.outcome.channels, 3u);
+  EXPECT_EQ(ring.best.hops, 80u);
+  trial.pattern = Pattern::kBalancedTree;
+  const Searched tree = SearchFor(words, true, trial, 1'000'000);
+  EXPECT_EQ(tree.outcome.steps, 165'692u);
+  EXPECT_EQ(tree.outcome.channels, 2u);
+  EXPECT_EQ(tree.best.hops, 60u);
+  EXPECT_TRUE(SearchFor(words, true, trial, 100'000).outcome.budget_out);
+}
+
 TEST(ChannelSearchTest, TypesBind) {
   Trial trial = RingOf(1'000, 1);
   trial.type_intra = PathType::kPix;

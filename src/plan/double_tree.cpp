@@ -50,8 +50,4 @@ TreePlace PlaceInTree(std::uint32_t node, std::uint32_t nodes, std::uint32_t tre
   return Mapped(shifted, [&](std::uint32_t x) { return (x + 1) % nodes; });
 }
 
-std::uint32_t TreeDepth(std::uint32_t nodes) {
-  return nodes > 1 ? static_cast<std::uint32_t>(std::bit_width(nodes)) - 1 : 0;
-}
-
 }  // namespace ringlet::plan

@@ -26,7 +26,4 @@ struct TreePlace {
 /// one Cost  O(log nodes)
 TreePlace PlaceInTree(std::uint32_t node, std::uint32_t nodes, std::uint32_t tree);
 
-/// From a leaf to the root, in steps.
-std::uint32_t TreeDepth(std::uint32_t nodes);
-
 }  // namespace ringlet::plan

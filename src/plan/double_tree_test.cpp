@@ -41,7 +41,7 @@ void ExpectTree(std::uint32_t nodes, std::uint32_t tree) {
     }
     std::uint32_t depth = 0;
     for (auto at = place.parent; at; at = PlaceInTree(*at, nodes, tree).parent)
-      ASSERT_LE(++depth, TreeDepth(nodes) + 1) << nodes << " " << node;
+      ASSERT_LE(++depth, static_cast<std::uint32_t>(std::bit_width(nodes))) << nodes << " " << node;
   }
   ASSERT_EQ(roots, 1u) << nodes;
 }
@@ -64,13 +64,6 @@ TEST(DoubleTreeTest, EveryNodeIsALeafOfOneOfTheTwo) {
     EXPECT_LE(never, nodes % 2) << nodes;
     EXPECT_EQ(twice, 0u) << nodes;
   }
-}
-
-TEST(DoubleTreeTest, DepthIsTheLogarithm) {
-  EXPECT_EQ(TreeDepth(1), 0u);
-  EXPECT_EQ(TreeDepth(2), 1u);
-  EXPECT_EQ(TreeDepth(9), 3u);
-  EXPECT_EQ(TreeDepth(12'500), 13u);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "plan/search.hpp"
+#include "plan/tree_parents_for_test.hpp"
 
 namespace ringlet::plan {
 namespace {
@@ -81,7 +82,8 @@ TEST(GivenGraphsTest, RanksOfAnyHostNameTheHost) {
   const auto plan = Given(graph, GraphXml(0, 4, {Gpus("rank", {3, 2})}));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_THAT(Numbers(plan->Ring(0)), ElementsAre(1, 0, 3, 2, 5, 4));
-  EXPECT_EQ(plan->TreeParents(0), Search(graph, {})->TreeParents(0)) << "not in the file: as found";
+  EXPECT_EQ(TreeParents(*plan, 0), TreeParents(*Search(graph, {}), 0))
+      << "not in the file: as found";
   const auto two = Given(graph, GraphXml(0, 4, {Gpus("rank", {1, 2})}));
   EXPECT_THAT(two.error().message, HasSubstr("g.xml:3:"));
   EXPECT_THAT(two.error().message, HasSubstr("rank is \"2\""));
@@ -127,7 +129,7 @@ TEST(GivenGraphsTest, WhatIsWrittenIsReadBack) {
     ASSERT_TRUE(again.ok()) << again.error().message << GraphsOf(plan, last);
     EXPECT_EQ(ToText(*again), ToText(plan));
     for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel)
-      EXPECT_EQ(again->TreeParents(channel), plan.TreeParents(channel));
+      EXPECT_EQ(TreeParents(*again, channel), TreeParents(plan, channel));
   }
   // A tree that branches has no words in the file; one that does not has.
   EXPECT_THAT(GraphsOf(Search(Hosts({5}), {}).value(), Rank{0}),

@@ -45,6 +45,7 @@ class HostSearch {
         search_(table, nets_, options),
         direct_search_(table, nets_, options.beyond),
         packings_(table, nets_, options.beyond),
+        tools_{table, search_, direct_search_, packings_, facts_, options},
         compat_(table, nets_, search_, facts_, options,
                 [this](GraphId id) -> const Limits& { return LimitsOf(id); }) {}
 
@@ -111,8 +112,8 @@ class HostSearch {
   }
 
   PatternGraph Better(const PatternGraph& than, std::uint64_t floor, const Wanted& wanted) {
-    return FindBetter(than, floor, wanted, table_, LimitsNow(wanted.id), search_, direct_search_,
-                      packings_, facts_, options_, budget_, NewStory(wanted.id));
+    return FindBetter(tools_, {than, floor, wanted, LimitsNow(wanted.id)}, budget_,
+                      NewStory(wanted.id));
   }
 
   PatternGraph Better(const PatternGraph& than, const Wanted& wanted) {
@@ -265,6 +266,7 @@ class HostSearch {
   ChannelSearch search_;
   DirectSearch direct_search_;
   Packings packings_;
+  const HostTools tools_;
   CompatSearch compat_;
   TwoLimits limits_, ends_;
   bool thorough_ = false;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "plan/double_tree.hpp"
-
 namespace ringlet::plan {
 namespace {
 
@@ -197,7 +195,6 @@ class Joiner {
     for (std::uint32_t i = 0; i < classes_.size(); ++i) {
       if (present_[i].nodes == 0) continue;
       shape_of[i] = static_cast<std::uint32_t>(shapes.size());
-      joined_.class_of_shape.push_back(i);
       shapes.push_back(ShapeOf(classes_[i], base));
     }
     joined_.plan = ChannelPlan(std::move(options), std::move(shapes));
@@ -239,13 +236,6 @@ class Joiner {
   Joined joined_;
 };
 
-const std::vector<std::uint32_t>& HeadsAt(const Joined& joined, const Heads& heads,
-                                          std::uint32_t node) {
-  const NodeShape* shape = &joined.plan.ShapeOf(node);
-  return heads
-      .locals[joined.class_of_shape[static_cast<std::size_t>(shape - joined.plan.shapes().data())]];
-}
-
 }  // namespace
 
 LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern) {
@@ -265,44 +255,6 @@ std::string ToText(const Shortfall& shortfall) {
 Result<Joined> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
                     const ChannelLimits& limits) {
   return Joiner(classes, blocks, limits).Run();
-}
-
-NvlsPlace NvlsAt(const Joined& joined, Rank rank, std::uint32_t channel) {
-  const NodePlace place = joined.plan.PlaceOf(rank);
-  const auto& own = HeadsAt(joined, *joined.nvls, place.node);
-  const auto found = std::ranges::find(own, place.local);
-  NvlsPlace result;
-  const auto head = static_cast<std::uint32_t>(found - own.begin());
-  if (head >= joined.nvls->count) return result;
-  result.head = head;
-  const TreePlace tree = PlaceInTree(place.node, joined.plan.node_count(), channel % 2);
-  const auto at = [&](std::uint32_t node) {
-    return joined.plan.RankAt({node, HeadsAt(joined, *joined.nvls, node)[head]});
-  };
-  if (tree.parent) result.up = at(*tree.parent);
-  for (std::size_t side = 0; side < 2; ++side)
-    if (tree.children[side]) result.down[side] = at(*tree.children[side]);
-  return result;
-}
-
-CollnetPlace CollnetAt(const Joined& joined, Rank rank) {
-  const NodePlace place = joined.plan.PlaceOf(rank);
-  const auto& heads = HeadsAt(joined, *joined.collnet_direct, place.node);
-  const std::uint32_t count = joined.collnet_direct->count;
-  const std::uint32_t ranks = joined.plan.ShapeOf(place.node).ranks;
-  CollnetPlace result{{}, {}, place.local % count};
-  const auto own =
-      static_cast<std::uint32_t>(std::ranges::find(heads, place.local) - heads.begin());
-  // A head begins behind itself, so that not all begin with the same.
-  const std::uint32_t from = own < count ? own + 1 : 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t head = (from + i) % count;
-    if (head != own) result.up.push_back(joined.plan.RankAt({place.node, heads[head]}));
-  }
-  if (own < count)
-    for (std::uint32_t local = 0; local < ranks; ++local)
-      if (local != place.local) result.down.push_back(joined.plan.RankAt({place.node, local}));
-  return result;
 }
 
 }  // namespace ringlet::plan

@@ -73,7 +73,6 @@ struct Heads {
 
 struct Joined {
   ChannelPlan plan;
-  std::vector<std::uint32_t> class_of_shape;  ///< of the plan's shapes
   std::array<Common, kGraphIds> common = {};
   std::vector<Shortfall> shortfalls;
   std::optional<Heads> nvls;            ///< where all nodes have it
@@ -91,23 +90,5 @@ LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern);
 /// Cost    O(classes * channels * devices + blocks): not of nodes or ranks
 Result<Joined> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
                     const ChannelLimits& limits);
-
-/// Whom a rank meets for NVLS on one channel.
-struct NvlsPlace {
-  std::optional<std::uint32_t> head;        ///< which of the heads it is
-  std::optional<Rank> up;                   ///< the same head of the parent node
-  std::array<std::optional<Rank>, 2> down;  ///< and of the child nodes
-};
-/// \pre joined.nvls
-NvlsPlace NvlsAt(const Joined& joined, Rank rank, std::uint32_t channel);
-
-/// Whom a rank meets for CollNet direct.
-struct CollnetPlace {
-  std::vector<Rank> up;    ///< the heads of its node but itself; whose turn is first differs
-  std::vector<Rank> down;  ///< of a head: all others of its node
-  std::uint32_t shift = 0;
-};
-/// \pre joined.collnet_direct
-CollnetPlace CollnetAt(const Joined& joined, Rank rank);
 
 }  // namespace ringlet::plan

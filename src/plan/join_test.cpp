@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "plan/double_tree.hpp"
+#include "plan/tree_parents_for_test.hpp"
 
 namespace ringlet::plan {
 namespace {
@@ -119,7 +119,7 @@ void ExpectSound(const Joined& joined) {
     const auto ring = Numbers(plan.Ring(channel));
     const std::set<std::uint32_t> once(ring.begin(), ring.end());
     EXPECT_EQ(once.size(), plan.rank_count());
-    const auto parents = plan.TreeParents(channel);
+    const auto parents = TreeParents(plan, channel);
     for (std::uint32_t i = 0; i < plan.rank_count(); ++i) {
       std::uint32_t at = i, steps = 0;
       while (parents[at] && steps <= plan.rank_count()) at = Index(*parents[at]), ++steps;
@@ -190,29 +190,24 @@ TEST(JoinTest, WhatCannotBeJoinedIsNamed) {
   EXPECT_THAT(why({broken}, {{0, 1, Rank{0}}}), HasSubstr("without any ring"));
 }
 
-TEST(JoinTest, NvlsHeadsMeetTheirLikeOnOtherNodes) {
+TEST(JoinTest, NvlsHasAHeadForEachDevice) {
   const Joined joined = JoinedOf({Switched()}, {{0, 5, Rank{0}}});
   ASSERT_TRUE(joined.nvls);
   EXPECT_EQ(joined.nvls->count, 8u);
   EXPECT_EQ(joined.nvls->channels, 16u);
-  const NvlsPlace place = NvlsAt(joined, Rank{2 * 8 + 3}, 0);
-  EXPECT_EQ(place.head, 3u);
-  EXPECT_EQ(place.up, Rank{4 * 8 + 3});
-  EXPECT_EQ(place.down[0], Rank{1 * 8 + 3});
-  EXPECT_EQ(place.down[1], Rank{3 * 8 + 3});
+  EXPECT_EQ(joined.nvls->locals,
+            (std::vector<std::vector<std::uint32_t>>{{0, 1, 2, 3, 4, 5, 6, 7}}));
   EXPECT_FALSE(JoinedOf({Pcie()}, {{0, 2, Rank{0}}}).nvls);
 }
 
-TEST(JoinTest, CollnetHeadsTakeTurns) {
+TEST(JoinTest, CollnetHasTheHeadsThatWereFound) {
   NodeClass one = Pcie();
   PatternGraph& graph = one.plan.of(GraphId::kCollnetDirect);
   graph = Graph(GraphId::kCollnetDirect, Pattern::kCollnetDirect, 10'000, 10'000);
   graph.channels = {{{1, 0, 2, 3}, 0, 0}, {{2, 0, 1, 3}, 0, 0}};
   const Joined joined = JoinedOf({one}, {{0, 2, Rank{0}}});
   ASSERT_TRUE(joined.collnet_direct);
-  EXPECT_EQ(Numbers(CollnetAt(joined, Rank{5}).up), std::vector<std::uint32_t>{6});
-  EXPECT_EQ(Numbers(CollnetAt(joined, Rank{5}).down), (std::vector<std::uint32_t>{4, 6, 7}));
-  EXPECT_EQ(Numbers(CollnetAt(joined, Rank{4}).up), (std::vector<std::uint32_t>{5, 6}));
+  EXPECT_EQ(joined.collnet_direct->locals, (std::vector<std::vector<std::uint32_t>>{{1, 2}}));
   EXPECT_FALSE(JoinedOf({one}, {{0, 1, Rank{0}}}).collnet_direct);
 }
 

@@ -184,14 +184,15 @@ class Packing::Choice {
 
   void Put(std::uint32_t column, std::int64_t times) {
     counts_[column] = static_cast<std::uint32_t>(counts_[column] + times);
-    for (const FluidPacking::Need& need : packing_.columns_[column].needs)
+    for (const FluidPacking::Need& need : packing_.columns_[column].needs) {
       loads_[need.row] += times * need.amount;
+      parts_[need.row] = PartOf(need.row, loads_[need.row]);
+    }
   }
 
   Crowding Now() const {
     Crowding crowding;
-    for (std::size_t row = 0; row < loads_.size(); ++row) {
-      const std::int64_t part = PartOf(row, loads_[row]);
+    for (const std::int64_t part : parts_) {
       crowding.fullest = std::max(crowding.fullest, part);
       crowding.all += Square(part);
     }
@@ -199,11 +200,13 @@ class Packing::Choice {
   }
 
   /// \param now  Now()
-  Crowding With(std::uint32_t column, Crowding now) const {
+  /// \param most  if a row would be fuller, kWorst
+  Crowding With(std::uint32_t column, Crowding now, std::int64_t most = kCrowdingMax) const {
     for (const FluidPacking::Need& need : packing_.columns_[column].needs) {
       const std::int64_t part = PartOf(need.row, loads_[need.row] + need.amount);
+      if (part > most) return kWorst;
       now.fullest = std::max(now.fullest, part);
-      now.all += Square(part) - Square(PartOf(need.row, loads_[need.row]));
+      now.all += Square(part) - Square(parts_[need.row]);
     }
     return now;
   }
@@ -217,6 +220,7 @@ class Packing::Choice {
   void Grow() {
     counts_.resize(packing_.columns_.size(), 0);
     loads_.resize(packing_.resource_of_.size(), 0);
+    parts_.resize(loads_.size(), 0);
     for (std::size_t row = inverse_.size(); row < loads_.size(); ++row)
       inverse_.push_back(packing_.InverseOf(packing_.resource_of_[row]));
   }
@@ -261,7 +265,7 @@ class Packing::Choice {
     std::uint32_t best = kNoRow;
     for (std::uint32_t column = 0; column < counts_.size(); ++column) {
       if (column == except) continue;
-      const Crowding here = With(column, now);
+      const Crowding here = With(column, now, least.fullest);
       if (here >= least) continue;
       least = here;
       best = column;
@@ -273,6 +277,7 @@ class Packing::Choice {
   Packing& packing_;
   std::vector<std::uint32_t> counts_;  // by column
   std::vector<std::int64_t> loads_;    // by row
+  std::vector<std::int64_t> parts_;    // by row: how full it is
   std::vector<std::int64_t> inverse_;  // of what a row has
 };
 

@@ -9,7 +9,9 @@ namespace {
 
 struct Packed {
   Packed(std::string_view words, bool beyond)
-      : machine(words),
+      : Packed(topology::ParseSynthetic(words).value(), beyond) {}
+  Packed(const topology::HostView& view, bool beyond)
+      : machine(view),
         table(machine.paths()),
         nets(table, options),
         packings(table, nets, beyond) {}
@@ -62,6 +64,27 @@ TEST(PackingTest, PairsComeInTwos) {
   ASSERT_EQ(channels.size(), 4u);
   EXPECT_EQ(channels[0].entry, channels[1].exit);
   EXPECT_EQ(channels[2].entry, channels[3].exit);
+}
+
+/// Each has links of its own, as wide as the port.
+TEST(PackingTest, InterfacesOfOnePortShareIt) {
+  topology::HostView view =
+      topology::ParseSynthetic("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 100g)").value();
+  for (const bool shared : {false, true}) {
+    for (topology::NetInterface& net : view.nets) {
+      net.port = 1;
+      if (shared) net.guid = 7;
+    }
+    Packed one(view, true);
+    ASSERT_EQ(one.nets.port_count(), shared ? 1u : 2u);
+    Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kAny, 24'000);
+    packing.Solve(0);
+    const Packing::Divided& divided = packing.Divide(2, Care::kMuch);
+    ASSERT_EQ(divided.channels.size(), 2u);
+    const std::int64_t all = packing.bound(), each = divided.mb_per_s;
+    EXPECT_TRUE(shared ? all == 12'500 && each == 6'250 : all > 12'500 && each > 6'250)
+        << shared << " " << all << " " << each;
+  }
 }
 
 TEST(PackingTest, TreesAreBoundByTheBestOfTheirPatterns) {

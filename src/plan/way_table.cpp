@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/dead_ends.hpp"
+
 namespace ringlet::plan {
 namespace {
 
@@ -33,6 +35,22 @@ Backwash BackwashOf(const Graph& graph, NodeKind start, const Hop& hop) {
       graph.cpu(hop.to).arch == "ppc64")
     return Backwash::kFull;
   return Backwash::kNone;
+}
+
+bool IsPlain(const WayStep& step) {
+  return !step.split_packets && step.backwash == Backwash::kNone;
+}
+
+/// A number that stands for the step's link, and how it is charged.
+std::uint64_t MarkOf(const WayStep& step) {
+  const auto how = static_cast<std::uint64_t>(step.backwash) << 1 | (step.split_packets ? 1 : 0);
+  return Scatter(std::uint64_t{step.link} << 3 | how);
+}
+
+bool LoadSameLink(const WayStep& a, const WayStep& b) {
+  const bool a_back = a.backwash != Backwash::kNone, b_back = b.backwash != Backwash::kNone;
+  return a.link == b.link || (a_back && a.back == b.link) || (b_back && b.back == a.link) ||
+         (a_back && b_back && a.back == b.back);
 }
 
 }  // namespace
@@ -112,8 +130,10 @@ std::uint32_t WayTable::Make(EndIndex from, EndIndex to) {
     steps_.push_back({LinkBetween(hop.from, hop.to, hop.kind),
                       LinkBetween(hop.to, hop.from, hop.kind), BackwashOf(graph, start, hop),
                       split && hop.kind == LinkKind::kPci});
-    way.plain =
-        way.plain && !steps_.back().split_packets && steps_.back().backwash == Backwash::kNone;
+    way.mark += MarkOf(steps_.back());
+    for (std::size_t other = way.first; other + 1 < steps_.size(); ++other)
+      way.plain = way.plain && !LoadSameLink(steps_[other], steps_.back());
+    way.plain = way.plain && IsPlain(steps_.back());
   }
   way.hops = path.hops;
   way.count = static_cast<std::uint32_t>(steps_.size()) - way.first;
@@ -130,29 +150,65 @@ std::string WayTable::LinkText(std::uint32_t link) const {
                      NcclName(paths_.graph(), one.to), topology::NameOf(one.kind));
 }
 
-std::optional<std::uint32_t> Residual::TakeCharged(const Way& way, std::int64_t mb_per_s) {
-  const WayStep* steps = table_.Steps(way);
+void Residual::FindFares(const Way& way, Fares& fares) {
+  Fare* const list = &fares_list_[2 * std::size_t{way.first}];
+  fares.count = 0;
+  const auto add = [&](std::uint32_t link, std::int64_t mb_per_s) {
+    if (mb_per_s == 0) return;
+    std::uint32_t at = 0;
+    while (at < fares.count && list[at].link != link) ++at;
+    if (at == fares.count) list[fares.count++] = {link, 0};
+    list[at].mb_per_s += mb_per_s;
+  };
   for (std::uint32_t i = 0; i < way.count; ++i) {
-    const WayStep& step = steps[i];
-    const Charge charge = ChargeOf(step, mb_per_s);
-    const bool back_full = charge.back > 0 && left_[step.back] < charge.back;
-    if (left_[step.link] < charge.forth || back_full) {
-      GiveSteps(way, mb_per_s, i);
-      return back_full ? step.back : step.link;
+    const WayStep& step = table_.Steps(way)[i];
+    const Charge charge = ChargeOf(step, fares.mb_per_s);
+    add(step.link, charge.forth);
+    add(step.back, charge.back);
+  }
+}
+
+std::span<const Residual::Fare> Residual::FaresOf(const Way& way, std::int64_t mb_per_s) {
+  if (fares_.size() < table_.step_count()) {
+    fares_.resize(table_.step_count());
+    fares_list_.resize(2 * table_.step_count());
+  }
+  Fares& fares = fares_[way.first];
+  if (fares.mb_per_s != mb_per_s) {
+    fares.mb_per_s = mb_per_s;
+    FindFares(way, fares);
+  }
+  return {&fares_list_[2 * std::size_t{way.first}], fares.count};
+}
+
+bool Residual::HasRoomCharged(const Way& way, std::int64_t mb_per_s) {
+  for (const Fare& fare : FaresOf(way, mb_per_s))
+    if (left_[fare.link] < fare.mb_per_s) return false;
+  return true;
+}
+
+std::optional<std::uint32_t> Residual::FullOf(const Way& way, std::int64_t mb_per_s) const {
+  const WayStep* const steps = table_.Steps(way);
+  for (std::uint32_t i = 0; i < way.count; ++i) {
+    const Charge charge = ChargeOf(steps[i], mb_per_s);
+    std::int64_t left = left_[steps[i].link], left_back = left_[steps[i].back];
+    for (std::uint32_t before = 0; before < i; ++before) {
+      const Charge other = ChargeOf(steps[before], mb_per_s);
+      for (const auto& [link, taken] : {std::pair(steps[before].link, other.forth),
+                                        std::pair(steps[before].back, other.back)}) {
+        if (link == steps[i].link) left -= taken;
+        if (link == steps[i].back) left_back -= taken;
+      }
     }
-    left_[step.link] -= charge.forth;
-    left_[step.back] -= charge.back;
+    if (charge.back > 0 && left_back < charge.back) return steps[i].back;
+    if (left < charge.forth) return steps[i].link;
   }
   return std::nullopt;
 }
 
-void Residual::GiveSteps(const Way& way, std::int64_t mb_per_s, std::uint32_t count) {
-  const WayStep* steps = table_.Steps(way);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Charge charge = ChargeOf(steps[i], mb_per_s);
-    left_[steps[i].link] += charge.forth;
-    left_[steps[i].back] += charge.back;
-  }
+void Residual::MoveCharged(const Way& way, std::int64_t mb_per_s) {
+  const std::int64_t sign = mb_per_s < 0 ? -1 : 1;
+  for (const Fare& fare : FaresOf(way, sign * mb_per_s)) left_[fare.link] += sign * fare.mb_per_s;
 }
 
 }  // namespace ringlet::plan

@@ -40,7 +40,9 @@ struct Way {
   std::uint32_t hops = 0;
   std::uint32_t first = 0;  ///< in WayTable's steps
   std::uint32_t count = 0;
-  bool plain = true;  ///< no step has a backwash or split packets
+  bool plain = true;  ///< no step has a backwash or split packets, and no link comes twice
+  /// Ways that charge the same links equally have the same; sums of others hardly ever.
+  std::uint64_t mark = 0;
 };
 
 /// What a step takes from its link, and from the link back.
@@ -78,6 +80,7 @@ class WayTable {
     return ways_[way];
   }
   const WayStep* Steps(const Way& way) const { return steps_.data() + way.first; }
+  std::size_t step_count() const { return steps_.size(); }
   topology::Path PathOf(EndIndex from, EndIndex to) const;
   /// What a NIC moves, each way.
   std::int64_t NetMbPerS(std::uint32_t net) const;
@@ -123,36 +126,55 @@ class Residual {
  public:
   explicit Residual(const WayTable& table) : table_(table), left_(table.bandwidths()) {}
 
+  /// Whether all links of the way have so much.
+  bool HasRoom(const Way& way, std::int64_t mb_per_s) {
+    if (!way.plain) return HasRoomCharged(way, mb_per_s);
+    const WayStep* const steps = table_.Steps(way);
+    for (std::uint32_t i = 0; i < way.count; ++i)
+      if (left_[steps[i].link] < mb_per_s) return false;
+    return true;
+  }
+  /// The first link on the way that has too little, what is taken before it counted in.
+  std::optional<std::uint32_t> FullOf(const Way& way, std::int64_t mb_per_s) const;
   /// Takes `mb_per_s` on all links of the way, or nothing.
   /// \return the link that has too little, if any
   std::optional<std::uint32_t> Take(const Way& way, std::int64_t mb_per_s) {
-    if (!way.plain) return TakeCharged(way, mb_per_s);
-    const WayStep* const steps = table_.Steps(way);
-    for (std::uint32_t i = 0; i < way.count; ++i) {
-      std::int64_t& left = left_[steps[i].link];
-      if (left < mb_per_s) {
-        const std::uint32_t full = steps[i].link;
-        while (i-- > 0) left_[steps[i].link] += mb_per_s;
-        return full;
-      }
-      left -= mb_per_s;
-    }
+    if (!HasRoom(way, mb_per_s)) return FullOf(way, mb_per_s);
+    TakeRoom(way, mb_per_s);
     return std::nullopt;
   }
-  void Give(const Way& way, std::int64_t mb_per_s) {
-    if (!way.plain) return GiveSteps(way, mb_per_s, way.count);
-    const WayStep* const steps = table_.Steps(way);
-    for (std::uint32_t i = 0; i < way.count; ++i) left_[steps[i].link] += mb_per_s;
-  }
+  /// \pre HasRoom
+  void TakeRoom(const Way& way, std::int64_t mb_per_s) { Move(way, -mb_per_s); }
+  void Give(const Way& way, std::int64_t mb_per_s) { Move(way, mb_per_s); }
   void Reset() { left_ = table_.bandwidths(); }
   std::int64_t left(std::uint32_t link) const { return left_[link]; }
 
  private:
-  std::optional<std::uint32_t> TakeCharged(const Way& way, std::int64_t mb_per_s);
-  void GiveSteps(const Way& way, std::int64_t mb_per_s, std::uint32_t count);
+  /// What a way takes of a link altogether.
+  struct Fare {
+    std::uint32_t link = 0;
+    std::int64_t mb_per_s = 0;
+  };
+  /// Those of a way that is not plain, at the bandwidth that was last asked for.
+  struct Fares {
+    std::int64_t mb_per_s = 0;
+    std::uint32_t count = 0;
+  };
+
+  std::span<const Fare> FaresOf(const Way& way, std::int64_t mb_per_s);
+  void FindFares(const Way& way, Fares& fares);
+  bool HasRoomCharged(const Way& way, std::int64_t mb_per_s);
+  void MoveCharged(const Way& way, std::int64_t mb_per_s);
+  void Move(const Way& way, std::int64_t mb_per_s) {
+    if (!way.plain) return MoveCharged(way, mb_per_s);
+    const WayStep* const steps = table_.Steps(way);
+    for (std::uint32_t i = 0; i < way.count; ++i) left_[steps[i].link] += mb_per_s;
+  }
 
   const WayTable& table_;
   std::vector<std::int64_t> left_;
+  std::vector<Fares> fares_;      // by a way's first step
+  std::vector<Fare> fares_list_;  // two places for each step of each way
 };
 
 }  // namespace ringlet::plan

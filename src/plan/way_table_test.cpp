@@ -37,6 +37,24 @@ TEST(WayTableTest, ThroughIntelsProcessorsPacketsAreSmall) {
   EXPECT_EQ(residual.left(table.PciOf(0)->from), 0);
 }
 
+TEST(ResidualTest, ChargesFollowTheBandwidth) {
+  const MachineForTest machine("(numa: (switch: 1 gpu), (switch: 1 gpu))");
+  WayTable table(machine.paths());
+  const Way way = table.Find(kFirst, kSecond);
+  Residual residual(table);
+  const std::uint32_t link = table.PciOf(0)->from;
+  const std::int64_t all = residual.left(link);
+  EXPECT_FALSE(residual.Take(way, 5'000));
+  EXPECT_FALSE(residual.Take(way, 2'500));
+  EXPECT_EQ(all - residual.left(link), 9'000) << "6/5 of each";
+  residual.Give(way, 5'000);
+  EXPECT_EQ(all - residual.left(link), 3'000);
+  residual.Give(way, 2'500);
+  EXPECT_EQ(residual.left(link), all);
+  EXPECT_FALSE(residual.HasRoom(way, all));
+  EXPECT_EQ(residual.FullOf(way, all), link);
+}
+
 TEST(ResidualTest, WhatIsRefusedTakesNothing) {
   const MachineForTest machine("(switch: 2 gpu)");
   WayTable table(machine.paths());

@@ -13,6 +13,7 @@
 
 #include "plan/host_search.hpp"
 #include "plan/join.hpp"
+#include "plan/tree_parents_for_test.hpp"
 #include "topology/trim.hpp"
 #include "topology/xml_reader.hpp"
 
@@ -80,7 +81,7 @@ std::string OverfullByRings(const Paths& paths, const PatternGraph& ring) {
 
 void ExpectTreesSpan(const ChannelPlan& plan) {
   for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel) {
-    const auto parents = plan.TreeParents(channel);
+    const auto parents = TreeParents(plan, channel);
     EXPECT_EQ(std::count(parents.begin(), parents.end(), std::nullopt), 1);
     for (std::uint32_t rank = 0; rank < plan.rank_count(); ++rank) {
       std::uint32_t steps = 0;

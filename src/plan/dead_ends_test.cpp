@@ -1,0 +1,46 @@
+#include "plan/dead_ends.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ringlet::plan {
+namespace {
+
+TEST(DeadEndsTest, KnowsWhatWasAddedUntilCleared) {
+  DeadEnds ends;
+  EXPECT_EQ(ends.Find(7), nullptr);
+  ends.Add(7, {3, 5});
+  ASSERT_NE(ends.Find(7), nullptr);
+  EXPECT_EQ(ends.Find(7)->steps, 3);
+  EXPECT_EQ(ends.Find(7)->hops, 5);
+  EXPECT_EQ(ends.Find(8), nullptr);
+  ends.Clear();
+  EXPECT_EQ(ends.Find(7), nullptr);
+}
+
+TEST(DeadEndsTest, OfTwoInOnePlaceTheLaterStays) {
+  DeadEnds ends;
+  const std::uint64_t other = 7 + (std::uint64_t{1} << 32);
+  ends.Add(7, {1, 1});
+  ends.Add(other, {2, 2});
+  EXPECT_EQ(ends.Find(7), nullptr);
+  EXPECT_NE(ends.Find(other), nullptr);
+}
+
+TEST(DeadEndsTest, DoesNotPayWhereNothingIsKnown) {
+  DeadEnds ends;
+  for (std::uint64_t state = 1; state <= 1'000; ++state) ends.Find(state);
+  EXPECT_FALSE(ends.pays());
+  ends.Clear();
+  EXPECT_TRUE(ends.pays());
+  ends.Add(7, {});
+  for (int i = 0; i < 1'000; ++i) ends.Find(7);
+  EXPECT_TRUE(ends.pays());
+}
+
+TEST(DeadEndsTest, ScatteredSumsDiffer) {
+  EXPECT_NE(Scatter(1) + Scatter(4), Scatter(2) + Scatter(3));
+  EXPECT_NE(Scatter(0), 0u);
+}
+
+}  // namespace
+}  // namespace ringlet::plan
