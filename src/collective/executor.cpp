@@ -18,6 +18,11 @@ constexpr int kPassesMax = 32;
 /// Data that fits behind the header goes out in one write with it: a small message is one packet.
 constexpr std::size_t kFirstWriteBytes = 1024;
 
+/// Headers wait for the data that go behind them, since each packet costs as much as the data of a
+/// small operation. But who has looked in vain this often sends them alone: peers that called
+/// something else may wait for them. Asleep, a rank looks twice in RunPolicy::sleep_max.
+constexpr std::uint32_t kTurnsInVain = 8;
+
 }  // namespace
 
 Execution::Execution(Task task, const LinkTo& links)
@@ -55,6 +60,7 @@ Result<bool> Execution::Advance() {
     passed = *moved;
     moved_ = moved_ || passed;
   }
+  in_vain_ = moved_ ? 0 : in_vain_ + 1;
   if (send_failure_ && !passed) {
     error_ = send_failure_;
     return *error_;
@@ -63,8 +69,9 @@ Result<bool> Execution::Advance() {
 }
 
 /// Gives each lane one turn. True if anything moved. Sends come first, so that peers learn what
-/// this rank called even if it is about to fail. When a send fails, what has arrived is read
-/// nevertheless: that a peer called something else explains more than that its link broke.
+/// this rank called even if it is about to fail, where it has data for them. When a send fails,
+/// what has arrived is read nevertheless: that a peer called something else explains more than that
+/// its link broke.
 Result<bool> Execution::Pass() {
   const bool moved_before = std::exchange(moved_, false);
   for (std::uint32_t i = 0; i < lanes_.size() && !send_failure_; ++i) {
@@ -175,6 +182,7 @@ Status Execution::SendHeader(LaneState& state, std::uint32_t lane) {
   const FlowStep* const step = Current(lane);
   const std::size_t data_bytes =
       step == nullptr ? 0 : std::min(AllowedBytes(lane, *step), kFirstWriteBytes);
+  if (step != nullptr && data_bytes == 0 && in_vain_ < kTurnsInVain) return Ok();
   // Where nothing may be sent yet there is nothing to point at either.
   if (data_bytes > 0) {
     std::memcpy(first.data() + header_bytes, Operand(*step, 0, data_bytes).data(), data_bytes);
