@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "collective/reduce.hpp"
@@ -298,23 +299,31 @@ std::string Execution::WaitingFor() const {
                      who.empty() ? "waits for nobody" : "waits for " + who);
 }
 
+// Of several the one whose step comes first in the schedule. Schedules end when every rank takes
+// its steps in order; who follows first steps from rank to rank so never comes back to where it
+// was, but to the one that stands still.
 std::optional<Rank> Execution::Awaits() const {
-  std::optional<Rank> receiver;
+  std::optional<Rank> awaited;
+  std::uint32_t first = 0;
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     if (!Waits(i)) continue;
-    const Lane& lane = task_.flow->lanes[i];
-    if (lane.direction == Lane::Direction::kReceive) return lane.peer;
-    receiver = lane.peer;
+    const FlowStep* const step = Current(i);
+    const std::uint32_t origin = step ? step->origin : std::numeric_limits<std::uint32_t>::max();
+    if (awaited && origin >= first) continue;
+    awaited = task_.flow->lanes[i].peer;
+    first = origin;
   }
-  return receiver;
+  return awaited;
 }
 
 /// Whether a lane waits for its peer; not where it is at its end, or waits for another lane of
 /// this rank.
 bool Execution::Waits(std::uint32_t lane) const {
-  if (task_.flow->lanes[lane].direction == Lane::Direction::kLocal) return false;
-  if (lanes_[lane].header_bytes < kHeaderBytes) return true;
+  const Lane::Direction direction = task_.flow->lanes[lane].direction;
+  if (direction == Lane::Direction::kLocal) return false;
   const FlowStep* step = Current(lane);
+  const bool greeted = lanes_[lane].header_bytes == kHeaderBytes;
+  if (!greeted && (direction == Lane::Direction::kReceive || step == nullptr)) return true;
   return step != nullptr && AllowedBytes(lane, *step) > 0;
 }
 
