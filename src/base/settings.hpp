@@ -50,7 +50,8 @@ struct Settings {
   bool encrypt = false;       ///< the control network
   std::string socket_ifname;  ///< empty: chosen; see os::UsableAddresses
   SocketFamily socket_family = SocketFamily::kAny;
-  std::string host_id;  ///< empty: host name and boot id
+  std::string tcp_congestion;  ///< of links; empty: what the kernel gives
+  std::string host_id;         ///< empty: host name and boot id
 
   std::string topo_file;                  ///< empty: the machine is looked at
   std::string topo_dump_file;             ///< empty: nothing is written

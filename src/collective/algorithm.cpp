@@ -29,7 +29,9 @@ Schedule BuildAllReduce(Algorithm algorithm, const CallShape& shape, const Layou
     case Algorithm::kDoubleTree: return DoubleTreeAllReduce(layout.order, shape.self, shape.count);
     case Algorithm::kHierarchical:
     case Algorithm::kHierarchicalDoubling:
-      return HierarchicalAllReduce(layout.groups, BetweenOf(algorithm), shape.self, shape.count);
+      return HierarchicalAllReduce(layout.groups,
+                                   ShardsOf(layout.groups, shape.count, layout.shard_elements_min),
+                                   BetweenOf(algorithm), shape.self, shape.count);
     default: return RingAllReduce(layout.order, shape.self, shape.count);
   }
 }

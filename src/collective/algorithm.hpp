@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collective/groups.hpp"
+#include "collective/hierarchy.hpp"
 #include "collective/schedule.hpp"
 #include "collective/shape.hpp"
 
@@ -35,6 +36,8 @@ std::optional<Algorithm> AlgorithmNamed(std::string_view name);
 struct Layout {
   std::vector<Rank> order;  ///< of the ring: every rank once
   Groups groups;            ///< by host
+  /// Of hierarchical all-reduces.
+  std::size_t shard_elements_min = kShardElementsMin;
 };
 
 /// What can do a call of this kind, in the order of the enumerators; at least one, but none for

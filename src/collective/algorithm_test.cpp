@@ -54,11 +54,12 @@ Status ProveOne(Algorithm algorithm, CallShape call, const Layout& layout, std::
 
 /// Everything for one number of ranks. `stride` of the roots.
 void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride) {
-  const Layout layout = AnyLayout(ranks, ranks);
+  Layout layout = AnyLayout(ranks, ranks);
   for (const Algorithm algorithm : AlgorithmsFor(kind, layout)) {
     const std::uint32_t roots = HasRoot(kind) ? ranks : 1;
     for (std::uint32_t root = 0; root < roots; root += stride) {
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
+        layout.shard_elements_min = 1 + ranks % 4;  // one shard, or several
         const std::uint64_t seed = ranks * 1000 + root * 10 + count;
         const Status status =
             ProveOne(algorithm, {.kind = kind, .count = count, .root = Rank{root}, .ranks = ranks},

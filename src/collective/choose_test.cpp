@@ -30,6 +30,7 @@ TEST(Choose, LittleTakesFewRoundsAndMuchTakesFewBytes) {
 TEST(Choose, SeveralHostsShareTheWayOut) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 20, 32, 4), Algorithm::kHierarchical);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 10, 32, 4), Algorithm::kHierarchicalDoubling);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 4), Algorithm::kHierarchicalDoubling);
 }
 
 TEST(Choose, OnlyWhatIsAllowed) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "collective/hierarchy.hpp"
+
 namespace ringlet::collective {
 namespace {
 
@@ -13,11 +15,14 @@ std::uint64_t Rounds(std::uint64_t ranks) {
 /// One call among so many ranks on so many hosts.
 class Pricer {
  public:
-  Pricer(std::uint64_t bytes, const Layout& layout, const CostModel& model)
+  Pricer(std::uint64_t bytes, const CallShape& shape, const Layout& layout, const CostModel& model)
       : bytes_(bytes),
         ranks_(layout.order.size()),
         hosts_(layout.groups.empty() ? 1 : layout.groups.size()),
         mates_(layout.groups.empty() ? ranks_ : LargestOf(layout.groups)),
+        rails_(layout.groups.empty()
+                   ? 1
+                   : ShardsOf(layout.groups, shape.count, layout.shard_elements_min)),
         model_(model) {}
 
   std::uint64_t AllReduce(Algorithm algorithm) const {
@@ -39,15 +44,17 @@ class Pricer {
         return 2 * TreeHops() + Moving(slowest(), 2 * bytes_) + Reducing(bytes_);
       case Algorithm::kHierarchical:
       case Algorithm::kHierarchicalDoubling: {
-        const std::uint64_t shards = bytes_ - bytes_ / mates_;
+        // The ranks that have a shard talk with all mates, and at once with other hosts.
+        const std::uint64_t shard = bytes_ / rails_;
+        const std::uint64_t near = std::max((mates_ - 1) * shard, bytes_ - shard);
         std::uint64_t between = 0;
         if (algorithm == Algorithm::kHierarchical) {
-          between = 2 * (hosts_ - 1) * Hop(model_.remote) +
+          between = 2 * (hosts_ - 1) * Together(rails_, 0) +
                     Moving(model_.remote, 2 * (bytes_ - bytes_ / hosts_));
         } else {
-          between = Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_));
+          between = Rounds(hosts_) * Together(rails_, bytes_);
         }
-        return 2 * Burst(model_.local, mates_ - 1, shards) + Reducing(shards) + between;
+        return 2 * Burst(model_.local, mates_ - 1, near) + Reducing((mates_ - 1) * shard) + between;
       }
       default:
         return 2 * (ranks_ - 1) * (Hop(slowest()) + Moving(slowest(), share)) +
@@ -130,8 +137,14 @@ class Pricer {
   }
   /// Everybody exchanges with somebody `distance` away; beyond the host they share what leads out.
   std::uint64_t Round(std::uint64_t distance, std::uint64_t bytes) const {
-    const LinkCost& link = LinkAt(distance);
-    return Hop(link) + Moving(link, Crosses(distance) ? bytes * mates_ : bytes);
+    if (Crosses(distance)) return Together(mates_, mates_ * bytes);
+    return Hop(model_.local) + Moving(model_.local, bytes);
+  }
+  /// So many ranks of a host send a message to another one each, of `bytes` together. Each has a
+  /// processor for it, but they take turns at the host's card: a fifth of the share is a guess.
+  std::uint64_t Together(std::uint64_t ranks, std::uint64_t bytes) const {
+    return Hop(model_.remote) + (ranks - 1) * (model_.remote.overhead_ns / 5) +
+           Moving(model_.remote, bytes);
   }
   /// Messages at once.
   static std::uint64_t Burst(const LinkCost& link, std::uint64_t messages, std::uint64_t bytes) {
@@ -159,6 +172,7 @@ class Pricer {
   std::uint64_t ranks_;
   std::uint64_t hosts_;
   std::uint64_t mates_;  // ranks of a host
+  std::uint64_t rails_;  // of them, those that talk to other hosts in hierarchical all-reduces
   CostModel model_;
 };
 
@@ -170,7 +184,7 @@ std::uint64_t TimeNs(Algorithm algorithm, const CallShape& shape, std::size_t el
   // No time is longer than that of so many bytes, and the sums above stay within 64 bits.
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
   const std::uint64_t bytes = std::min<std::uint64_t>(shape.count * element_bytes, kBytesMax);
-  const Pricer pricer(bytes, layout, model);
+  const Pricer pricer(bytes, shape, layout, model);
   switch (shape.kind) {
     case CallKind::kAllReduce: return pricer.AllReduce(algorithm);
     case CallKind::kBroadcast: return pricer.Broadcast(algorithm, false);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "collective/hierarchy.hpp"
+
 namespace ringlet::collective {
 namespace {
 
@@ -26,7 +28,17 @@ TEST(Cost, IsRoundsAndBytes) {
 
 TEST(Cost, BetweenHostsItIsTheLinksBetween) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 2), 6u * 10000);
-  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 2), 1100u + 10000);
+  // Both ranks of a host have a message for the other one: a fifth of a share more.
+  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 2), 1100u + 10000 + 200);
+}
+
+TEST(Cost, OneRankOfAHostSpeaksForLittle) {
+  // In, between, out; all else takes turns at the card.
+  const auto time = [](std::size_t bytes) {
+    return TimeOf(Algorithm::kHierarchicalDoubling, CallKind::kAllReduce, bytes, 8, 2);
+  };
+  EXPECT_EQ(time(0), 2u * (1000 + 3 * 100) + 10000);
+  EXPECT_GT(time(4 * kShardElementsMin), 2u * (1000 + 3 * 100) + 10000 + 3 * 200);
 }
 
 TEST(Cost, ARankAloneIsDoneAtOnce) {

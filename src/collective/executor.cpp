@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "collective/reduce.hpp"
@@ -17,6 +18,11 @@ constexpr int kPassesMax = 32;
 
 /// Data that fits behind the header goes out in one write with it: a small message is one packet.
 constexpr std::size_t kFirstWriteBytes = 1024;
+
+/// Headers wait for the data that go behind them, since each packet costs as much as the data of a
+/// small operation. But who has looked in vain this often sends them alone: peers that called
+/// something else may wait for them. Asleep, a rank looks twice in RunPolicy::sleep_max.
+constexpr std::uint32_t kTurnsInVain = 8;
 
 }  // namespace
 
@@ -55,6 +61,7 @@ Result<bool> Execution::Advance() {
     passed = *moved;
     moved_ = moved_ || passed;
   }
+  in_vain_ = moved_ ? 0 : in_vain_ + 1;
   if (send_failure_ && !passed) {
     error_ = send_failure_;
     return *error_;
@@ -63,8 +70,9 @@ Result<bool> Execution::Advance() {
 }
 
 /// Gives each lane one turn. True if anything moved. Sends come first, so that peers learn what
-/// this rank called even if it is about to fail. When a send fails, what has arrived is read
-/// nevertheless: that a peer called something else explains more than that its link broke.
+/// this rank called even if it is about to fail, where it has data for them. When a send fails,
+/// what has arrived is read nevertheless: that a peer called something else explains more than that
+/// its link broke.
 Result<bool> Execution::Pass() {
   const bool moved_before = std::exchange(moved_, false);
   for (std::uint32_t i = 0; i < lanes_.size() && !send_failure_; ++i) {
@@ -175,6 +183,7 @@ Status Execution::SendHeader(LaneState& state, std::uint32_t lane) {
   const FlowStep* const step = Current(lane);
   const std::size_t data_bytes =
       step == nullptr ? 0 : std::min(AllowedBytes(lane, *step), kFirstWriteBytes);
+  if (step != nullptr && data_bytes == 0 && in_vain_ < kTurnsInVain) return Ok();
   // Where nothing may be sent yet there is nothing to point at either.
   if (data_bytes > 0) {
     std::memcpy(first.data() + header_bytes, Operand(*step, 0, data_bytes).data(), data_bytes);
@@ -290,23 +299,31 @@ std::string Execution::WaitingFor() const {
                      who.empty() ? "waits for nobody" : "waits for " + who);
 }
 
+// Of several the one whose step comes first in the schedule. Schedules end when every rank takes
+// its steps in order; who follows first steps from rank to rank so never comes back to where it
+// was, but to the one that stands still.
 std::optional<Rank> Execution::Awaits() const {
-  std::optional<Rank> receiver;
+  std::optional<Rank> awaited;
+  std::uint32_t first = 0;
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     if (!Waits(i)) continue;
-    const Lane& lane = task_.flow->lanes[i];
-    if (lane.direction == Lane::Direction::kReceive) return lane.peer;
-    receiver = lane.peer;
+    const FlowStep* const step = Current(i);
+    const std::uint32_t origin = step ? step->origin : std::numeric_limits<std::uint32_t>::max();
+    if (awaited && origin >= first) continue;
+    awaited = task_.flow->lanes[i].peer;
+    first = origin;
   }
-  return receiver;
+  return awaited;
 }
 
 /// Whether a lane waits for its peer; not where it is at its end, or waits for another lane of
 /// this rank.
 bool Execution::Waits(std::uint32_t lane) const {
-  if (task_.flow->lanes[lane].direction == Lane::Direction::kLocal) return false;
-  if (lanes_[lane].header_bytes < kHeaderBytes) return true;
+  const Lane::Direction direction = task_.flow->lanes[lane].direction;
+  if (direction == Lane::Direction::kLocal) return false;
   const FlowStep* step = Current(lane);
+  const bool greeted = lanes_[lane].header_bytes == kHeaderBytes;
+  if (!greeted && (direction == Lane::Direction::kReceive || step == nullptr)) return true;
   return step != nullptr && AllowedBytes(lane, *step) > 0;
 }
 

@@ -106,6 +106,7 @@ class Execution final : public Operation {
   std::vector<std::size_t> done_;      // elements, by Flow::steps
   std::optional<Error> send_failure_;  // held back while something still arrives
   std::optional<Error> error_;
+  std::uint32_t in_vain_ = 0;  // calls of Advance since something moved
   bool moved_ = false;
 };
 

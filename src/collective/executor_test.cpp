@@ -390,6 +390,78 @@ TEST(Failure, ADifferentCallExplainsABrokenLink) {
   }
 }
 
+/// Rank 1, which hands on what comes from rank 0 to rank 2.
+struct Relay {
+  FakeNetwork network{400, 7};
+  Bytes output = Bytes(16);
+  Fingerprint call{.sequence = 3, .operation = CallKind::kBroadcast, .count = 4};
+  std::unique_ptr<Execution> execution;
+
+  Relay() {
+    Schedule schedule{.output_count = 4};
+    schedule.Receive(Rank{0}, Output(), 4);
+    schedule.Send(Rank{2}, Output(), 4);
+    execution = std::make_unique<Execution>(
+        Task{.flow = std::make_shared<const Flow>(Derive(schedule, std::nullopt)),
+             .input = {},
+             .output = output,
+             .fingerprint = call,
+             .self = Rank{1},
+             .ranks = 3},
+        network.LinksOf(Rank{1}));
+  }
+  std::size_t said() { return network.Pipe(Rank{1}, Rank{2}, 0).held(); }
+};
+
+TEST(Header, GoesWithTheDataThatItIsFor) {
+  Relay relay;
+  ASSERT_FALSE(relay.execution->Advance().value());
+  EXPECT_EQ(relay.said(), 0u) << "a packet for nothing";
+  const Header header = EncodeHeader(relay.call, Rank{0});
+  Bytes all(header.begin(), header.end());
+  all.resize(kHeaderBytes + 16);
+  transport::Link& link = *relay.network.Link(Rank{0}, Rank{1}, 0);
+  for (std::size_t sent = 0; sent < all.size();)
+    sent += link.Write(View(all).subspan(sent)).value();
+  bool done = false;
+  for (int i = 0; i < 100 && !done; ++i) done = relay.execution->Advance().value();
+  EXPECT_TRUE(done);
+  EXPECT_EQ(relay.said(), kHeaderBytes + 16);
+}
+
+TEST(Header, GoesAloneWhereTheDataDoNotCome) {
+  Relay relay;
+  for (int i = 0; i < 50; ++i) ASSERT_FALSE(relay.execution->Advance().value());
+  EXPECT_EQ(relay.said(), kHeaderBytes) << "rank 2 may have called something else";
+}
+
+TEST(Awaited, IsWhoseStepComesFirst) {
+  // Of rank 1 the first element is here and its second is awaited, but rank 2's comes before.
+  Schedule schedule{.output_count = 3};
+  schedule.Receive(Rank{1}, Output(0), 1);
+  schedule.Receive(Rank{2}, Output(1), 1);
+  schedule.Receive(Rank{1}, Output(2), 1);
+  FakeNetwork network(400, 7);
+  Bytes output(12);
+  const Fingerprint call{.sequence = 3, .operation = CallKind::kBroadcast, .count = 3};
+  Execution execution(Task{.flow = std::make_shared<const Flow>(Derive(schedule, std::nullopt)),
+                           .input = {},
+                           .output = output,
+                           .fingerprint = call,
+                           .self = Rank{0},
+                           .ranks = 3},
+                      network.LinksOf(Rank{0}));
+  ASSERT_FALSE(execution.Advance().value());
+  EXPECT_EQ(execution.Awaits(), Rank{1});
+  const Header header = EncodeHeader(call, Rank{1});
+  Bytes all(header.begin(), header.end());
+  all.resize(kHeaderBytes + 4);
+  for (std::size_t sent = 0; sent < all.size();)
+    sent += network.Link(Rank{1}, Rank{0}, 0)->Write(View(all).subspan(sent)).value();
+  for (int i = 0; i < 100; ++i) ASSERT_FALSE(execution.Advance().value());
+  EXPECT_EQ(execution.Awaits(), Rank{2});
+}
+
 TEST(Failure, AMissingLinkIsNamed) {
   World world({.ranks = 2, .count = 6});
   Execution execution(world.TaskOf(Rank{0}), [](Rank, std::uint16_t) { return nullptr; });

@@ -66,10 +66,13 @@ Rank StandIn(const Groups& groups, std::size_t group, std::size_t local) {
 
 }  // namespace
 
-Schedule HierarchicalAllReduce(const Groups& groups, Between between, Rank self,
+std::size_t ShardsOf(const Groups& groups, std::size_t count, std::size_t shard_elements_min) {
+  return std::clamp<std::size_t>(count / shard_elements_min, 1, SmallestOf(groups));
+}
+
+Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between between, Rank self,
                                std::size_t count) {
   const Here here(groups, self);
-  const std::size_t shards = SmallestOf(groups);
   Schedule schedule{.input_count = count, .output_count = count};
   const auto shard = [&](std::size_t index) { return EvenChunk(count, shards, index); };
   here.ForEachMate([&](std::size_t mate) {

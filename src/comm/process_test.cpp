@@ -19,6 +19,14 @@ TEST(Process, AWrongSettingIsNamed) {
               testing::AllOf(testing::HasSubstr("RINGLET_TREE_ARITY"), testing::HasSubstr("many")));
 }
 
+TEST(Process, ACongestionControlThatTheKernelHasNotIsNamedAtOnce) {
+  const auto process = Process::Start({{"RINGLET_TCP_CONGESTION", "no_such"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_EQ(process.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(process.error().message, testing::AllOf(testing::HasSubstr("RINGLET_TCP_CONGESTION"),
+                                                      testing::HasSubstr("no_such")));
+}
+
 TEST(Process, HostIdStandsInForTheHost) {
   const auto a = *Process::Start({{"NCCL_HOSTID", "rack1"}});
   const auto b = *Process::Start({{"RINGLET_HOSTID", "rack1"}});

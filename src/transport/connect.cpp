@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <set>
 
+#include "os/congestion.hpp"
 #include "os/sockaddr.hpp"
 #include "transport/session.hpp"
 #include "transport/shm/shm_link.hpp"
@@ -295,6 +296,8 @@ Status Connector::AddTcpLink(const Way& way, MetLine line) {
   std::string name = Named(*way.peer);
   if (::getpeername(line.socket.get(), remote.get(), &remote.bytes) == 0)
     name += " at " + ToString(os::FromSocketAddress(remote));
+  if (const std::string& congestion = request_.options.congestion; !congestion.empty())
+    RINGLET_TRY(os::SetCongestionControl(line.socket, congestion));
   auto gone = std::make_shared<std::atomic<bool>>(false);
   RINGLET_TRY(bell_->waiter->WatchSocket(line.socket.get(), gone));
   links_.push_back(std::make_unique<TcpLink>(TcpLink::Parts{.peer = way.peer->rank,

@@ -41,6 +41,7 @@ struct ConnectOptions {
   Choice choice = Choice::kAuto;               ///< the same on all ranks
   std::size_t pipe_bytes = kPipeBytesDefault;  ///< of each direction; see IsPipeSize
   TcpOptions tcp = {};
+  std::string congestion = {};  ///< of TCP links, such as "cubic"; empty: the kernel's default
   DoorbellWaiterOptions waiter = {};
   bool prefault = true;  ///< bring shared pipes into memory now rather than with the first messages
   MeetingLimits meeting = {};

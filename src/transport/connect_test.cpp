@@ -116,6 +116,20 @@ TEST(Connect, AutoTakesTheNearestWay) {
     }
 }
 
+TEST(Connect, TcpLinksTakeTheCongestionControlThatIsAskedFor) {
+  World world;
+  std::vector<TestRank> ranks;
+  for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
+  ConnectOptions options;
+  options.choice = Choice::kTcp;
+  options.congestion = "no_such";
+  for (const auto& links : ConnectAll(ranks, world.tools, options)) {
+    ASSERT_FALSE(links.ok());
+    EXPECT_EQ(links.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(links.error().message, testing::HasSubstr("no_such"));
+  }
+}
+
 TEST(Connect, WhoFailsLetsItsNeighboursOfTheProcessKnow) {
   World world;
   std::vector<TestRank> ranks;

@@ -235,6 +235,32 @@ class Running(FaultCase):
         for kind in ("send_receive", "all_to_all"):
             self.check_killed_or_stopped(200_000, kind, RINGLET_WAIT="spin")
 
+    def check_hierarchy(self, algorithm, kind, count, victim):
+        """Six ranks on three hosts: ranks 2 and 3 are one, of which 2 speaks where one does."""
+        for what, pattern in ((signal.SIGKILL, rf"rank {victim}\b"),
+                              (signal.SIGSTOP, rf"timeout: .*rank {victim}\b")):
+            with self.subTest(algorithm=algorithm, kind=kind, count=count, victim=victim,
+                              what=what.name):
+                _, text = self.make_id()
+                ranks = [self.join(text, rank, 6, FOREVER, count, kind, RINGLET_TIMEOUT="1",
+                                   RINGLET_HOSTID=f"host-{rank // 2}", RINGLET_HOST_ALGO=algorithm,
+                                   **self.EACH) for rank in range(6)]
+                for rank in ranks:
+                    self.assertIn("tcp", rank.wait_for("^JOINED"))
+                    rank.wait_for("^OP 3")
+                since = time.monotonic()
+                ranks[victim].signal(what)
+                others = [rank for i, rank in enumerate(ranks) if i != victim]
+                self.expect_errors(others, pattern, since)
+
+    def test_a_hierarchy_of_hosts_ends_when_a_rank_is_killed_or_stopped(self):
+        for algorithm, count in (("hierarchical_doubling", 3), ("hierarchical_doubling", 3000),
+                                 ("hierarchical", 1_000_000)):
+            for victim in (2, 3):
+                self.check_hierarchy(algorithm, "all_reduce", count, victim)
+        for kind in ("broadcast", "all_gather", "reduce_scatter"):
+            self.check_hierarchy("hierarchical", kind, 3000, 3)
+
     def test_a_rank_that_leaves_early_is_named(self):
         _, text = self.make_id()
         # Rank 0 is the top then: where the top itself leaves, the others have no way to each other.
