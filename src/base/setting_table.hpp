@@ -89,8 +89,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "TCP_CONGESTION",
                 .field = &Settings::tcp_congestion,
                 .help = "Congestion control of the links between hosts, such as cubic or bbr, one "
-                        "of those that the kernel has and permits. Unset: the kernel's default, "
-                        "or cubic, else reno, where that is bbr."},
+                        "of those that the kernel has and permits; unset: the kernel's default."},
     SettingSpec{.name = "HOSTID",
                 .field = &Settings::host_id,
                 .help = "Identity of this host, in place of its name and boot id; ranks with the "

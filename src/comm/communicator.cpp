@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "collective/run.hpp"
 #include "comm/tuning.hpp"
@@ -17,10 +19,11 @@ constexpr std::chrono::milliseconds kExplanation(500);
 // For finding out who is missing when an operation has timed out.
 constexpr std::chrono::milliseconds kAnswer(1000);
 constexpr std::uint32_t kHopsMax = 256;
-// Who waits so long asks what the others called, then after twice the time, and so on: over links
-// that only one of two ranks uses neither learns what the other called.
-constexpr std::chrono::milliseconds kFirstInquiry(1000);
-constexpr std::uint32_t kInquiriesMax = 12;  // the last after more than an hour
+// Who waits so long looks what for, and after twice the time, and so on; and asks what the others
+// called if it is still the same: over links that only one of two ranks uses neither learns what
+// the other called.
+constexpr std::chrono::milliseconds kFirstLook(500);
+constexpr std::uint32_t kLooksMax = 13;  // the last after more than an hour
 // The operation stands still meanwhile.
 constexpr std::chrono::milliseconds kInquiryAnswer(200);
 
@@ -62,7 +65,8 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
   const std::uint64_t mine = control_->doing().operations;
   // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
   // long, so its length is bounded; whoever is asked answers from its service thread.
-  for (std::uint32_t hop = 0; suspect && hop < kHopsMax && *suspect != identity_.rank; ++hop) {
+  std::set<Rank> asked = {identity_.rank};
+  while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const std::string name = control_->roster().DescribeRank(*suspect);
     const auto activity = control_->Ask(*suspect, kAnswer);
     if (!activity) return name + " does not answer: its process is stopped or gone";
@@ -79,13 +83,15 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
 
 void Communicator::Calls(const collective::Fingerprint& call) {
   call_ = call;
-  inquiries_ = 0;
+  looks_ = 0;
+  seen_waiting_for_.clear();
   control_->doing().Calls(collective::EncodeHeader(call, identity_.rank));
 }
 
 Status Communicator::CompareCalls(const Operation& running, bool given_up) {
   std::optional<Rank> suspect = running.Awaits();
-  for (std::uint32_t hop = 0; suspect && hop < kHopsMax && *suspect != identity_.rank; ++hop) {
+  std::set<Rank> asked = {identity_.rank};
+  while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const auto activity = control_->Ask(*suspect, kInquiryAnswer);
     if (!activity || !activity->waits_for || *activity->waits_for >= identity_.size) return Ok();
     collective::Header header{};
@@ -150,8 +156,11 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
   const Instant now = os::Now();
   if (now < deadline) {
     const Instant waited = now - (deadline - timeout_);
-    if (inquiries_ >= kInquiriesMax || waited < kFirstInquiry * (1 << inquiries_)) return Ok();
-    ++inquiries_;
+    if (looks_ >= kLooksMax || waited < kFirstLook * (1 << looks_)) return Ok();
+    ++looks_;
+    // What takes long but moves is not held up.
+    std::string waiting_for = running.WaitingFor();
+    if (std::exchange(seen_waiting_for_, waiting_for) != waiting_for) return Ok();
     return CompareCalls(running, false);
   }
   RINGLET_TRY(CompareCalls(running, true));

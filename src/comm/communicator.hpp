@@ -182,7 +182,8 @@ class Communicator {
   std::chrono::milliseconds timeout_;
   std::uint64_t sequence_ = 0;    // collectives begun
   collective::Fingerprint call_;  // the one that runs
-  std::uint32_t inquiries_ = 0;   // made while it runs
+  std::uint32_t looks_ = 0;       // at whether it stands still
+  std::string seen_waiting_for_;  // by the last of them
   static constexpr std::size_t kFlowsMax = 64;
   std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
   std::vector<collective::Message> transfers_;  // of the messages that run

@@ -21,10 +21,11 @@ constexpr Instant kLinger = std::chrono::seconds(5);
 // More than the kernel's part of loopback can use; and other programs want cores too.
 constexpr std::size_t kServicesMax = 4;
 
-Result<std::string> CongestionFor(const Settings& settings) {
-  auto chosen = os::LinkCongestionControl(settings.tcp_congestion);
-  if (chosen.ok() || settings.tcp_congestion.empty()) return chosen;
-  Error error = std::move(chosen).error();
+Status CheckSockets(const Settings& settings) {
+  if (settings.tcp_congestion.empty()) return Ok();
+  Status status = os::CheckCongestionControl(settings.tcp_congestion);
+  if (status.ok()) return status;
+  Error error = std::move(status).error();
   error.message = "RINGLET_TCP_CONGESTION: " + error.message;
   return error;
 }
@@ -39,7 +40,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   // One control connection is one descriptor: take all that the system allows.
   // What communicators will need of it: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
-  RINGLET_TRY_ASSIGN(std::string congestion, CongestionFor(settings));
+  RINGLET_TRY(CheckSockets(settings));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
@@ -52,7 +53,6 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   process->descriptors_max_ = descriptors_max;
   process->measured_choices_ = std::move(measured);
   process->graphs_ = std::move(graphs);
-  process->congestion_ = std::move(congestion);
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
   return process;

@@ -79,8 +79,6 @@ class Process {
   const collective::TuningTable& measured_choices() const { return measured_choices_; }
   /// What RINGLET_GRAPH_FILE holds.
   const plan::GraphText& graphs() const { return graphs_; }
-  /// The congestion control of TCP links; empty: the kernel's default.
-  const std::string& congestion() const { return congestion_; }
 
   /// Has the service threads run near a rank that lives at `numa_node`: on `cpus`, and on those
   /// that they were told of for other ranks. No other thread is moved. Does nothing where `cpus` is
@@ -110,7 +108,6 @@ class Process {
   std::uint32_t usable_cores_ = 1;
   collective::TuningTable measured_choices_;
   plan::GraphText graphs_;
-  std::string congestion_;
   std::uint64_t descriptors_max_ = 0;
   std::mutex warned_mutex_;
   std::set<std::string> warned_;

@@ -300,7 +300,7 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
   request.deadline = deadline;
   request.options.choice = ChoiceOf(process.settings());
   request.options.pipe_bytes = process.settings().pipe_bytes;
-  request.options.congestion = process.congestion();
+  request.options.congestion = process.settings().tcp_congestion;
   request.options.waiter.spin =
       SpinFor(PatienceOf(census, Rank{origin.config.rank}, process.settings().wait));
   return request;

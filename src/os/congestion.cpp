@@ -52,25 +52,11 @@ Status SetCongestionControl(const Fd& socket, const std::string& name) {
   return Error{Code::kInvalidArgument, WhyNotCongestion(name, os_errno, KnownHere()), os_errno};
 }
 
-Result<std::string> PickCongestion(const std::string& wanted, std::string_view kernels_own,
-                                   const std::function<Status(const std::string&)>& may_choose) {
-  if (!wanted.empty()) {
-    RINGLET_TRY(may_choose(wanted));
-    return wanted;
-  }
-  if (kernels_own != "bbr") return std::string();
-  for (const char* const instead : {"cubic", "reno"})
-    if (may_choose(instead).ok()) return std::string(instead);
-  return std::string();
-}
-
-Result<std::string> LinkCongestionControl(const std::string& wanted) {
+Status CheckCongestionControl(const std::string& name) {
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) socket = Fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return SystemError("cannot create a socket", errno);
-  return PickCongestion(wanted, CongestionControlOf(socket), [&](const std::string& name) {
-    return SetCongestionControl(socket, name);
-  });
+  return SetCongestionControl(socket, name);
 }
 
 std::string CongestionControlOf(const Fd& socket) {
