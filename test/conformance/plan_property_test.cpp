@@ -386,7 +386,7 @@ class Additions {
     ++worse_;
     most_lost_ = std::max(most_lost_, (had - has) * 1'000 / had);
     // Equal channels share links as fractions of them do, but for this.
-    EXPECT_GE(has + had / 20, had) << ToText(before) << ToText(after);
+    EXPECT_GE(has + had / 25, had) << ToText(before) << ToText(after);
   }
 
   void Tell(std::string_view what) const {
