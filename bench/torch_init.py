@@ -20,9 +20,10 @@ import ringlet
 ringlet.Options  # the extension is loaded before the forks, as Gloo is
 
 
-def member(backend, rank, size, port, barrier, times):
+def member(backend, rank, size, port, served, barrier, times):
     torch.set_num_threads(1)
-    store = dist.TCPStore("127.0.0.1", port, wait_for_workers=False)
+    served.wait()
+    store = dist.TCPStore("127.0.0.1", port.value, wait_for_workers=False)
     barrier.wait()
     begin = time.perf_counter()
     dist.init_process_group(backend, store=store, rank=rank, world_size=size)
@@ -36,14 +37,19 @@ def member(backend, rank, size, port, barrier, times):
 
 def run(backend, size):
     context = multiprocessing.get_context("fork")
-    server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    port, served = context.Value("i", 0), context.Event()
     barrier, times = context.Barrier(size), context.Array("d", size)
     members = [
-        context.Process(target=member, args=(backend, rank, size, server.port, barrier, times))
+        context.Process(
+            target=member, args=(backend, rank, size, port, served, barrier, times))
         for rank in range(size)
     ]
     for process in members:
         process.start()
+    # After the forks: its thread could hold a lock of the C library that the children then have.
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    port.value = server.port
+    served.set()
     for process in members:
         process.join()
         assert process.exitcode == 0, f"a process of {backend} failed"
