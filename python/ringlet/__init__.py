@@ -64,8 +64,8 @@ def _register():
 def empty(*size, dtype=None):
     """As torch.empty, in memory that the other ranks of the host can reach.
 
-    Collectives of one host do not copy it on their way: an all-reduce takes a half to two thirds of
-    the time. Views of it and slices count as well. Each allocation is a file descriptor and at least
+    Collectives of one host do not copy it on their way: an all-reduce of megabytes takes a third to
+    three quarters of the time. Views of it and slices count as well. Each allocation is a file descriptor and at least
     64 KiB, so a few large ones are better than many small; memory that was freed is kept for the next
     of its size. A process that was forked from this one shares the memory: it sees what is written
     here, and the other way round. Raises RuntimeError where there is no memory.

@@ -6,13 +6,13 @@ _DEFAULT_PORT = 29500
 
 
 class _Launcher:
-    """Names of the variables in which a launcher says it. The first that is set counts."""
+    """Names of the variables in which a launcher says it."""
 
-    def __init__(self, name, rank, size, local_rank, local_size, job=()):
+    def __init__(self, name, rank, size, local_rank, local_size, hosts=()):
         self.name = name
         self.rank, self.size = rank, size
         self.local_rank, self.local_size = local_rank, local_size
-        self.job = job
+        self.hosts = hosts  # lists of them, rank 0's first
 
 
 # In this order: srun may start mpirun, and what is started last knows best.
@@ -21,7 +21,7 @@ _LAUNCHERS = (
               "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     _Launcher("MPICH's mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
     _Launcher("srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE",
-              job=("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST")),
+              hosts=("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST")),
 )
 
 
@@ -40,7 +40,7 @@ def _first_host(nodes):
 
 def _address(environment, launcher, size):
     """Where rank 0 listens, for those who do not say MASTER_ADDR."""
-    for name in launcher.job:
+    for name in launcher.hosts:
         if environment.get(name):
             return _first_host(environment[name])
     if environment.get(launcher.local_size, "") == str(size):

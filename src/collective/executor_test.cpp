@@ -390,6 +390,19 @@ TEST(Failure, ADifferentCallExplainsABrokenLink) {
   }
 }
 
+/// What a rank of three does of a call that has no input.
+std::unique_ptr<Execution> OneOfThree(const Schedule& schedule, const Fingerprint& call, Rank self,
+                                      std::span<std::byte> output, FakeNetwork& network) {
+  return std::make_unique<Execution>(
+      Task{.flow = std::make_shared<const Flow>(Derive(schedule, std::nullopt)),
+           .input = {},
+           .output = output,
+           .fingerprint = call,
+           .self = self,
+           .ranks = 3},
+      network.LinksOf(self));
+}
+
 /// Rank 1, which hands on what comes from rank 0 to rank 2.
 struct Relay {
   FakeNetwork network{400, 7};
@@ -401,14 +414,7 @@ struct Relay {
     Schedule schedule{.output_count = 4};
     schedule.Receive(Rank{0}, Output(), 4);
     schedule.Send(Rank{2}, Output(), 4);
-    execution = std::make_unique<Execution>(
-        Task{.flow = std::make_shared<const Flow>(Derive(schedule, std::nullopt)),
-             .input = {},
-             .output = output,
-             .fingerprint = call,
-             .self = Rank{1},
-             .ranks = 3},
-        network.LinksOf(Rank{1}));
+    execution = OneOfThree(schedule, call, Rank{1}, output, network);
   }
   std::size_t said() { return network.Pipe(Rank{1}, Rank{2}, 0).held(); }
 };
@@ -444,22 +450,16 @@ TEST(Awaited, IsWhoseStepComesFirst) {
   FakeNetwork network(400, 7);
   Bytes output(12);
   const Fingerprint call{.sequence = 3, .operation = CallKind::kBroadcast, .count = 3};
-  Execution execution(Task{.flow = std::make_shared<const Flow>(Derive(schedule, std::nullopt)),
-                           .input = {},
-                           .output = output,
-                           .fingerprint = call,
-                           .self = Rank{0},
-                           .ranks = 3},
-                      network.LinksOf(Rank{0}));
-  ASSERT_FALSE(execution.Advance().value());
-  EXPECT_EQ(execution.Awaits(), Rank{1});
+  const auto execution = OneOfThree(schedule, call, Rank{0}, output, network);
+  ASSERT_FALSE(execution->Advance().value());
+  EXPECT_EQ(execution->Awaits(), Rank{1});
   const Header header = EncodeHeader(call, Rank{1});
   Bytes all(header.begin(), header.end());
   all.resize(kHeaderBytes + 4);
   for (std::size_t sent = 0; sent < all.size();)
     sent += network.Link(Rank{1}, Rank{0}, 0)->Write(View(all).subspan(sent)).value();
-  for (int i = 0; i < 100; ++i) ASSERT_FALSE(execution.Advance().value());
-  EXPECT_EQ(execution.Awaits(), Rank{2});
+  for (int i = 0; i < 100; ++i) ASSERT_FALSE(execution->Advance().value());
+  EXPECT_EQ(execution->Awaits(), Rank{2});
 }
 
 TEST(Failure, AMissingLinkIsNamed) {

@@ -65,10 +65,12 @@ InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name,
                              const std::string& folder) {
   InterfaceFacts facts;
   facts.name = name;
-  const std::optional<std::string> device =
-      IsVirtual(folder) ? std::nullopt : sysfs.Linked(folder + "/device");
-  const bool has_device =
-      device || (!IsVirtual(folder) && sysfs.files().Exists(folder + "/device"));
+  std::optional<std::string> device;
+  bool has_device = false;
+  if (!IsVirtual(folder)) {
+    device = sysfs.Linked(folder + "/device");
+    has_device = device || sysfs.files().Exists(folder + "/device");
+  }
   facts.kind = KindOf(sysfs, folder, has_device);
   facts.down = IsDown(sysfs, folder);
   // The kernel refuses to read the speed of an interface that is down, and says -1 or 0 of some.

@@ -199,20 +199,6 @@ class Running(FaultCase):
     CALLS = ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all",
              "gather", "scatter", "barrier")
 
-    def test_every_collective_ends_when_a_rank_is_killed_or_stopped(self):
-        for kind in self.CALLS:
-            for what, pattern in ((signal.SIGKILL, r"rank 1\b"),
-                                  (signal.SIGSTOP, r"timeout: .*rank 1\b")):
-                with self.subTest(kind=kind, what=what.name):
-                    _, text = self.make_id()
-                    ranks = [self.join(text, rank, 3, FOREVER, 3000, kind, RINGLET_TIMEOUT="1")
-                             for rank in range(3)]
-                    for rank in ranks:
-                        rank.wait_for("^OP 3")
-                    since = time.monotonic()
-                    ranks[1].signal(what)
-                    self.expect_errors([ranks[0], ranks[2]], pattern, since)
-
     def check_killed_or_stopped(self, elements, kind, *words, **settings):
         for what, pattern in ((signal.SIGKILL, r"rank 1\b"),
                               (signal.SIGSTOP, r"timeout: .*rank 1\b")):
@@ -226,6 +212,10 @@ class Running(FaultCase):
                 since = time.monotonic()
                 ranks[1].signal(what)
                 self.expect_errors([ranks[0], ranks[2]], pattern, since)
+
+    def test_every_collective_ends_when_a_rank_is_killed_or_stopped(self):
+        for kind in self.CALLS:
+            self.check_killed_or_stopped(3000, kind)
 
     def test_registered_memory_ends_as_well_when_a_rank_is_killed_or_stopped(self):
         for kind in ("all_reduce", "all_gather", "broadcast"):

@@ -30,20 +30,25 @@ TensorMemory& TensorMemory::The() {
 Result<std::byte*> TensorMemory::Allocate(std::size_t bytes) {
   RINGLET_TRY_ASSIGN(auto process, SharedProcess());
   const std::size_t whole = Rounded(bytes);
+  if (std::byte* const kept = TakeKept(whole, *process)) return kept;
+  // Without the lock: it takes long, and operations of other groups ask what there is.
+  RINGLET_TRY_ASSIGN(std::byte* const begin, process->heap().Allocate(whole));
+  const std::lock_guard lock(mutex_);
+  allocations_.emplace(begin, Allocation{begin, whole, std::move(process)});
+  count_ = allocations_.size();
+  return begin;
+}
+
+std::byte* TensorMemory::TakeKept(std::size_t bytes, const comm::Process& process) {
   const std::lock_guard lock(mutex_);
   const auto kept = std::ranges::find_if(kept_, [&](const std::byte* begin) {
     const Allocation& allocation = allocations_.at(begin);
-    return allocation.bytes == whole && allocation.process == process;
+    return allocation.bytes == bytes && allocation.process.get() == &process;
   });
-  if (kept != kept_.end()) {
-    const std::byte* const begin = *kept;
-    kept_.erase(kept);
-    kept_bytes_ -= whole;
-    return const_cast<std::byte*>(begin);
-  }
-  RINGLET_TRY_ASSIGN(std::byte* const begin, process->heap().Allocate(whole));
-  allocations_.emplace(begin, Allocation{whole, std::move(process)});
-  count_ = allocations_.size();
+  if (kept == kept_.end()) return nullptr;
+  std::byte* const begin = allocations_.at(*kept).begin;
+  kept_.erase(kept);
+  kept_bytes_ -= bytes;
   return begin;
 }
 

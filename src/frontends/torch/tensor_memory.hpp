@@ -45,11 +45,14 @@ class TensorMemory {
  private:
   friend class Announcements;
   struct Allocation {
+    std::byte* begin = nullptr;
     std::size_t bytes = 0;
     std::shared_ptr<comm::Process> process;
   };
 
-  /// Null: none has all of it.
+  /// One of those that are kept; null: none of that size.
+  std::byte* TakeKept(std::size_t bytes, const comm::Process& process);
+  /// The end: none has all of it.
   std::map<const std::byte*, Allocation>::const_iterator Find(View memory) const;
   void Drop(const std::byte* begin);
   void DropOldest();
