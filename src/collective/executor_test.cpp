@@ -441,25 +441,30 @@ TEST(Header, GoesAloneWhereTheDataDoNotCome) {
   EXPECT_EQ(relay.said(), kHeaderBytes) << "rank 2 may have called something else";
 }
 
-TEST(Awaited, IsWhoseStepComesFirst) {
-  // Of rank 1 the first element is here and its second is awaited, but rank 2's comes before.
+// Of `earlier` the first element is here and its second is awaited, but `later`'s comes before.
+void ExpectWhoseStepComesFirst(Rank earlier, Rank later) {
   Schedule schedule{.output_count = 3};
-  schedule.Receive(Rank{1}, Output(0), 1);
-  schedule.Receive(Rank{2}, Output(1), 1);
-  schedule.Receive(Rank{1}, Output(2), 1);
+  schedule.Receive(earlier, Output(0), 1);
+  schedule.Receive(later, Output(1), 1);
+  schedule.Receive(earlier, Output(2), 1);
   FakeNetwork network(400, 7);
   Bytes output(12);
   const Fingerprint call{.sequence = 3, .operation = CallKind::kBroadcast, .count = 3};
   const auto execution = OneOfThree(schedule, call, Rank{0}, output, network);
   ASSERT_FALSE(execution->Advance().value());
-  EXPECT_EQ(execution->Awaits(), Rank{1});
-  const Header header = EncodeHeader(call, Rank{1});
+  EXPECT_EQ(execution->Awaits(), earlier);
+  const Header header = EncodeHeader(call, earlier);
   Bytes all(header.begin(), header.end());
   all.resize(kHeaderBytes + 4);
   for (std::size_t sent = 0; sent < all.size();)
-    sent += network.Link(Rank{1}, Rank{0}, 0)->Write(View(all).subspan(sent)).value();
+    sent += network.Link(earlier, Rank{0}, 0)->Write(View(all).subspan(sent)).value();
   for (int i = 0; i < 100; ++i) ASSERT_FALSE(execution->Advance().value());
-  EXPECT_EQ(execution->Awaits(), Rank{2});
+  EXPECT_EQ(execution->Awaits(), later);
+}
+
+TEST(Awaited, IsWhoseStepComesFirst) {
+  ExpectWhoseStepComesFirst(Rank{1}, Rank{2});
+  ExpectWhoseStepComesFirst(Rank{2}, Rank{1});
 }
 
 TEST(Failure, AMissingLinkIsNamed) {

@@ -4,8 +4,11 @@
 
 Each test runs on some ranks, forked from this process, and fails if one of them does.
 """
+import contextlib
 import multiprocessing
 import os
+import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -508,6 +511,17 @@ class Ranks(unittest.TestCase):
         on_ranks(2, body)
 
 
+def port_for_rank_0():
+    """A free port that the kernel gives to nobody in passing: below those of sockets that ask for any."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as text:
+        lowest = int(text.read().split()[0])
+    while True:
+        port = random.randrange(min(10_000, lowest // 2), lowest)
+        with socket.socket() as unused, contextlib.suppress(OSError):
+            unused.bind(("", port))
+            return port
+
+
 class Launchers(unittest.TestCase):
     def test_what_they_say(self):
         open_mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2",
@@ -556,18 +570,15 @@ class Launchers(unittest.TestCase):
             "t = torch.ones(1); dist.all_reduce(t)\n"
             "open(os.path.join(sys.argv[1], os.environ['RANK']), 'w').write(str(t.item()))\n"
         )
-        with socket.socket() as unused:
-            unused.bind(("127.0.0.1", 0))
-            port = str(unused.getsockname()[1])
         plain = {name: text for name, text in os.environ.items()
                  if not name.startswith(("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_"))}
-        plain |= {"MASTER_PORT": port, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        plain |= {"MASTER_PORT": str(port_for_rank_0()), "OMPI_ALLOW_RUN_AS_ROOT": "1",
                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
         with tempfile.TemporaryDirectory() as folder:
             ran = subprocess.run(
                 [mpirun, "-n", "2", sys.executable, "-c", program, folder], env=plain,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
-            said = {name: open(os.path.join(folder, name)).read() for name in os.listdir(folder)}
+            said = {path.name: path.read_text() for path in pathlib.Path(folder).iterdir()}
         self.assertEqual((ran.returncode, said), (0, {"0": "2.0", "1": "2.0"}), ran.stderr)
 
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "comm/ranks_for_test.hpp"
@@ -73,6 +74,15 @@ TEST(TensorMemory, OfTheParentIsNotTheChildsToFree) {
   EXPECT_EQ(TensorMemory::The().kept(), 0u);
 }
 
+/// Descriptors of this process that are shared memory.
+std::size_t SharedFiles() {
+  std::size_t count = 0;
+  std::error_code gone;  // the folder is read by a descriptor of its own
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    count += std::filesystem::read_symlink(entry.path(), gone).string().starts_with("/memfd:");
+  return count;
+}
+
 // The sum of two ranks in such memory, and then the memory goes before the communicator does.
 TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
   const auto store = std::make_shared<MemoryStore>();
@@ -84,7 +94,7 @@ TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
                  .init_timeout = std::chrono::seconds(30)},
                 store);
     TensorMemory& memory = TensorMemory::The();
-    for (std::size_t round = 0; round < TensorMemory::kKeptMax + 4; ++round) {
+    for (std::size_t round = 0; round < 2 * TensorMemory::kKeptMax; ++round) {
       std::byte* const begin = memory.Allocate(kBytes + round * 100'000).value();
       const std::span<float> values(reinterpret_cast<float*>(begin), kBytes / 4);
       std::ranges::fill(values, static_cast<float>(rank + 1));
@@ -104,6 +114,7 @@ TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
                 static_cast<std::ptrdiff_t>(values.size()));
       memory.Free(begin);
     }
+    EXPECT_LT(SharedFiles(), TensorMemory::kKeptMax + 8) << "beside the communicator's own";
   };
   std::thread other(rank_of, 1);
   rank_of(0);
