@@ -9,6 +9,7 @@ The installed package registers itself when torch is imported, so nothing else n
 
 import atexit
 import os
+from datetime import timedelta
 
 
 def _autoload():
@@ -21,7 +22,8 @@ def _autoload():
 import torch
 import torch.distributed as dist
 
-from ringlet.launchers import rank_variables
+from ringlet import pmix
+from ringlet.launchers import pmix_variables, rank_variables
 
 __all__ = ["Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier"]
 __version__ = "0.1.0"
@@ -75,14 +77,42 @@ def empty(*size, dtype=None):
     return _extension().allocate(shape.numel() * dtype.itemsize).view(dtype).view(shape)
 
 
-def from_launcher():
+def from_launcher(timeout=timedelta(minutes=5)):
     """Has init_process_group work in a program that mpirun or srun started.
 
-    Sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT from what Open MPI, MPICH or Slurm
-    say, as far as they are not set; under torchrun it does nothing. With mpirun over several hosts set
-    MASTER_ADDR yourself. Raises RuntimeError where no launcher is known, or one says nonsense.
+    Sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT as far as they are not set; under
+    torchrun it does nothing. Where a PMIx server started the program (Open MPI's mpirun,
+    `srun --mpi=pmix`), rank 0 serves the store at a free port, and the others learn where from PMIx,
+    waiting for `timeout` (a timedelta). Else it is what the variables of Open MPI, MPICH or Slurm say; with
+    MPICH over several hosts set MASTER_ADDR yourself. Raises RuntimeError where no launcher is known, one
+    says nonsense, or rank 0 does not come.
     """
-    os.environ.update(rank_variables(os.environ))
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        return
+    client, why = None, None
+    if "PMIX_RANK" in os.environ:
+        try:
+            client = pmix.Client()
+        except pmix.Unavailable as unavailable:
+            why = unavailable
+    try:
+        found = _meet_by_pmix(client, timeout) if client else rank_variables(os.environ)
+    except (RuntimeError, pmix.Unavailable) as error:
+        raise RuntimeError(f"{error} ({why})" if why else str(error)) from None
+    os.environ.update(found)
+
+
+def _meet_by_pmix(client, timeout):
+    atexit.register(client.close)
+
+    def serve(address, port, size):
+        # init_process_group finds it by its port, as stores of one process share their server.
+        from_launcher.store = dist.TCPStore(address, port, size, is_master=True, timeout=timeout,
+                                            wait_for_workers=False, multi_tenant=True)
+        return from_launcher.store.port
+
+    return pmix_variables(client, os.environ, serve, _extension().reachable_address,
+                          timeout.total_seconds())
 
 
 def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):

@@ -2,6 +2,8 @@
 
 import re
 
+from ringlet.pmix import Unavailable
+
 _DEFAULT_PORT = 29500
 
 
@@ -81,3 +83,30 @@ def rank_variables(environment):
     port = _DEFAULT_PORT + (int(job) % 10_000 if job.isdigit() else 0)
     found["MASTER_PORT"] = environment.get("MASTER_PORT") or str(port)
     return {name: text for name, text in found.items() if not environment.get(name)}
+
+
+_MEETING = "ringlet.meeting"
+
+
+def pmix_variables(client, environment, serve, reachable_address, timeout_s):
+    """What rank_variables finds, as a PMIx server knows it: for ranks on any hosts, at a free port.
+
+    client: a pmix.Client. serve(address, port, size) begins to serve the store, with port 0 at any
+    that is free, and returns the port; it and reachable_address() are called on rank 0 only. The
+    others wait `timeout_s` seconds for rank 0. Raises pmix.Unavailable.
+    """
+    size = client.size()
+    if client.rank == 0:
+        alone = client.local_size() == size
+        address = environment.get("MASTER_ADDR") or ("127.0.0.1" if alone else reachable_address())
+        port = serve(address, int(environment.get("MASTER_PORT") or 0), size)
+        client.publish(_MEETING, f"{address} {port}")
+    else:
+        try:
+            address, _, port = client.published(0, _MEETING, timeout_s).partition(" ")
+        except Unavailable as why:
+            raise Unavailable(f"rank 0 of {size} has not said where to meet: {why}; does it call "
+                              "ringlet.from_launcher(), too?") from None
+    found = {"RANK": client.rank, "WORLD_SIZE": size, "LOCAL_RANK": client.local_rank(),
+             "MASTER_ADDR": address, "MASTER_PORT": port}
+    return {name: str(value) for name, value in found.items() if not environment.get(name)}

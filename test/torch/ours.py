@@ -23,7 +23,8 @@ import torch
 import torch.distributed as dist
 
 import ringlet
-from ringlet.launchers import rank_variables
+from ringlet import pmix
+from ringlet.launchers import pmix_variables, rank_variables
 
 TYPES = [
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
@@ -522,7 +523,43 @@ def port_for_rank_0():
             return port
 
 
+class FakePmix:
+    """What pmix.Client knows, for ranks of one process."""
+
+    def __init__(self, rank, said, local_size=2):
+        self.rank, self._said, self._local_size = rank, said, local_size
+
+    def size(self): return 4
+    def local_rank(self): return self.rank % self._local_size
+    def local_size(self): return self._local_size
+    def publish(self, key, text): self._said[self.rank, key] = text
+
+    def published(self, rank, key, timeout_s):
+        if (rank, key) not in self._said:
+            raise pmix.Unavailable(f"not within {timeout_s} s")
+        return self._said[rank, key]
+
+
 class Launchers(unittest.TestCase):
+    def test_pmix_tells_where_rank_0_is(self):
+        for local_size, given, meeting in (
+            (2, {}, ("10.0.0.7", "77")),
+            (4, {}, ("127.0.0.1", "77")),
+            (2, {"MASTER_ADDR": "front"}, ("front", "77")),
+            (2, {"MASTER_PORT": "5"}, ("10.0.0.7", "5")),
+        ):
+            said = {}
+            found = [pmix_variables(FakePmix(rank, said, local_size), given if rank == 0 else {},
+                                    lambda address, port, size: port or 77, lambda: "10.0.0.7", 1)
+                     for rank in range(4)]
+            self.assertEqual([each["RANK"] for each in found], ["0", "1", "2", "3"])
+            self.assertEqual({each["WORLD_SIZE"] for each in found}, {"4"})
+            self.assertEqual(found[3]["LOCAL_RANK"], str(3 % local_size))
+            for each in found[1:]:
+                self.assertEqual((each["MASTER_ADDR"], each["MASTER_PORT"]), meeting)
+        with self.assertRaisesRegex(pmix.Unavailable, "not within 1 s"):
+            pmix_variables(FakePmix(1, {}), {}, None, None, 1)
+
     def test_what_they_say(self):
         open_mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2",
                     "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
@@ -572,7 +609,11 @@ class Launchers(unittest.TestCase):
         )
         plain = {name: text for name, text in os.environ.items()
                  if not name.startswith(("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_"))}
-        plain |= {"MASTER_PORT": str(port_for_rank_0()), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        if mpirun == "mpirun.openmpi":  # its PMIx finds a port by itself
+            program = program.replace("dist.init", "assert os.environ['MASTER_PORT'] != '29500'\ndist.init")
+        else:
+            plain["MASTER_PORT"] = str(port_for_rank_0())
+        plain |= {"OMPI_ALLOW_RUN_AS_ROOT": "1",
                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
         with tempfile.TemporaryDirectory() as folder:
             ran = subprocess.run(

@@ -85,6 +85,14 @@ PYBIND11_MODULE(_C, module) {
   module.def(
       "allocate", [](std::int64_t bytes) { return api::ReachableTensor(bytes, at::kByte); },
       py::arg("bytes"), "A tensor of bytes in memory that the other ranks of the host can reach.");
+  module.def(
+      "reachable_address",
+      [] {
+        const auto address = api::ReachableAddress();
+        TORCH_CHECK(address.ok(), "ringlet: ", address.error().message);
+        return *address;
+      },
+      "The address at which groups of this process listen first.");
   module.def("create", &api::Create, "What PyTorch calls to make a process group.");
   module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
 }

@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "base/address.hpp"
+
 namespace ringlet::torch_api {
 namespace {
 
@@ -39,6 +41,14 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
   RINGLET_TRY_ASSIGN(process, comm::Process::StartHere());
   shared.process = process;
   return process;
+}
+
+Result<std::string> ReachableAddress() {
+  RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
+  RINGLET_TRY_ASSIGN(const auto addresses, process->ReachableAddresses());
+  std::string text = ToString(addresses.front());  // with ":0", and IPv6 in brackets
+  text.resize(text.rfind(':'));
+  return text.starts_with('[') ? text.substr(1, text.size() - 2) : text;
 }
 
 }  // namespace ringlet::torch_api

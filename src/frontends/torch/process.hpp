@@ -1,6 +1,7 @@
 // The process that all groups of this program share.
 #pragma once
 #include <memory>
+#include <string>
 
 #include "comm/process.hpp"
 
@@ -9,6 +10,10 @@ namespace ringlet::torch_api {
 /// The process behind all groups: made with the first of them, gone with the last, made anew in the
 /// child of a fork. PyTorch has no object that could hold it, so this is a global, as in the C API.
 Result<std::shared_ptr<comm::Process>> SharedProcess();
+
+/// The address of this host that a Ringlet group would listen at first, as text without a port.
+/// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME or its family lets no address pass
+Result<std::string> ReachableAddress();
 
 /// Remembers in which process it was made: the child of a fork has copies of our objects, but not
 /// the threads that serve them, and must leave them alone.

@@ -19,6 +19,17 @@ TEST(SharedProcess, IsOneForAllAndGoesWithTheLast) {
   EXPECT_TRUE(seen.expired());
 }
 
+TEST(ReachableAddress, IsOneOfThisHostWithoutAPort) {
+  const auto said = ReachableAddress();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  const auto process = SharedProcess();
+  ASSERT_TRUE(process.ok());
+  const Address first = (*process)->ReachableAddresses().value().front();
+  EXPECT_EQ(
+      ParseAddress(first.kind == Address::Kind::kIpv6 ? "[" + *said + "]:0" : *said + ":0").value(),
+      first);
+}
+
 TEST(Birthplace, IsElsewhereInTheChildOfAFork) {
   const Birthplace birthplace;
   EXPECT_TRUE(birthplace.IsHere());

@@ -1,0 +1,138 @@
+"""What a PMIx server knows of this process: Open MPI's mpirun, `srun --mpi=pmix`, `prun`.
+
+By PMIx's C library, loaded when it is asked for. Layouts and numbers are those of the PMIx standard
+(versions 2 to 5): pmix_proc_t, pmix_value_t, and the keys' names.
+"""
+
+import ctypes
+import threading
+import time
+
+_LIBRARY = "libpmix.so.2"
+_NAMESPACE_BYTES = 256
+_ANYONE = 2**32 - 2  # PMIX_RANK_WILDCARD: what belongs to the job and not to a rank
+_SUCCESS, _TIMEOUT, _NOT_FOUND = 0, -24, -46
+_GLOBAL = 3  # PMIX_GLOBAL: for all ranks of the job
+_STRING, _UINT16, _UINT32 = 3, 13, 14
+_PAUSE_S = 0.02
+_HERE_S = 10  # for what the server of this host knows by itself
+
+
+class Unavailable(Exception):
+    """There is no PMIx for this process; the text says why."""
+
+
+class _Process(ctypes.Structure):
+    _fields_ = [("namespace", ctypes.c_char * _NAMESPACE_BYTES), ("rank", ctypes.c_uint32)]
+
+
+class _Data(ctypes.Union):
+    _fields_ = [("text", ctypes.c_char_p), ("uint16", ctypes.c_uint16),
+                ("uint32", ctypes.c_uint32), ("largest", ctypes.c_char * 24)]
+
+
+class _Value(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_uint16), ("data", _Data)]
+
+
+def _load():
+    try:
+        library = ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        raise Unavailable(f"PMIx's library cannot be loaded: {error}") from None
+    library.PMIx_Error_string.restype = ctypes.c_char_p
+    library.PMIx_Error_string.argtypes = [ctypes.c_int]
+    library.PMIx_Init.argtypes = [ctypes.POINTER(_Process), ctypes.c_void_p, ctypes.c_size_t]
+    library.PMIx_Get.argtypes = [ctypes.POINTER(_Process), ctypes.c_char_p, ctypes.c_void_p,
+                                 ctypes.c_size_t, ctypes.POINTER(ctypes.POINTER(_Value))]
+    library.PMIx_Put.argtypes = [ctypes.c_uint8, ctypes.c_char_p, ctypes.POINTER(_Value)]
+    library.PMIx_Finalize.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return library
+
+
+class Client:
+    """A connection to the server, which MPI shares where the program uses it as well.
+
+    It is closed when the program ends and not before: PMIx does not start a second time in a process,
+    and mpirun takes a rank that ends without closing for one that failed.
+    """
+
+    def __init__(self):
+        """Raises Unavailable where there is no library, or no server that answers it."""
+        self._library = _load()
+        self._self = _Process()
+        self._check("PMIx_Init", self._library.PMIx_Init(ctypes.byref(self._self), None, 0))
+
+    @property
+    def rank(self):
+        return self._self.rank
+
+    def size(self):
+        """Of the job. Raises Unavailable."""
+        return self._get(_ANYONE, "pmix.job.size", _HERE_S)
+
+    def local_rank(self):
+        """Among the job's ranks of this host. Raises Unavailable."""
+        return self._get(self.rank, "pmix.lrank", _HERE_S)
+
+    def local_size(self):
+        """How many ranks of the job this host has. Raises Unavailable."""
+        return self._get(_ANYONE, "pmix.local.size", _HERE_S)
+
+    def publish(self, key, text):
+        """Lets all ranks of the job ask for `key` of this one. Raises Unavailable."""
+        value = _Value(_STRING, _Data(text=text.encode()))
+        self._check("PMIx_Put",
+                    self._library.PMIx_Put(_GLOBAL, key.encode(), ctypes.byref(value)))
+        self._check("PMIx_Commit", self._library.PMIx_Commit())
+
+    def published(self, rank, key, timeout_s):
+        """What `rank` published under `key`, waiting for it. Raises Unavailable."""
+        return self._get(rank, key, timeout_s)
+
+    def close(self):
+        self._library.PMIx_Finalize(None, 0)  # nobody can use an error at the end of the program
+
+    def _check(self, call, status):
+        if status != _SUCCESS:
+            reason = self._library.PMIx_Error_string(status).decode()
+            raise Unavailable(f"{call} says {reason} ({status})")
+
+    def _get(self, rank, key, timeout_s):
+        # On a thread, and waited for here: not every server keeps to PMIx's own time limit.
+        answer = []
+        until = time.monotonic() + timeout_s
+        asking = threading.Thread(target=lambda: answer.append(self._ask(rank, key, until)),
+                                  daemon=True)
+        asking.start()
+        asking.join(timeout_s)
+        status, found = answer[0] if answer else (_TIMEOUT, None)
+        if status == _TIMEOUT:
+            raise Unavailable(f"PMIx has not said {key} of rank {rank} within {timeout_s:g} s")
+        self._check(f"PMIx_Get of {key}", status)
+        if found is None:
+            raise Unavailable(f"PMIx answers {key} with a value of another type than the standard's")
+        return found
+
+    def _ask(self, rank, key, until):
+        of = _Process(self._self.namespace, rank)
+        value = ctypes.POINTER(_Value)()
+        while True:
+            # Open MPI's server gives up by itself after two seconds.
+            status = self._library.PMIx_Get(ctypes.byref(of), key.encode(), None, 0,
+                                            ctypes.byref(value))
+            if status not in (_TIMEOUT, _NOT_FOUND) or time.monotonic() >= until:
+                break
+            time.sleep(_PAUSE_S)
+        # What was found is never freed: it is a few bytes, and how is each version's own matter.
+        return status, _read(value.contents) if status == _SUCCESS else None
+
+
+def _read(value):
+    if value.type == _STRING:
+        return value.data.text.decode()
+    if value.type == _UINT16:
+        return value.data.uint16
+    if value.type == _UINT32:
+        return value.data.uint32
+    return None
