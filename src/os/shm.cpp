@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,38 @@ namespace ringlet::os {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+/// A file's limit (ulimit -f), which holds for shared memory, too, kills who asks for more, unless
+/// its signal is held back: then the call fails. The calling thread alone gets it.
+class LimitSaysNoMore {
+ public:
+  LimitSaysNoMore() {
+    ::sigemptyset(&signal_);
+    ::sigaddset(&signal_, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~LimitSaysNoMore() {
+    const timespec at_once{};
+    if (::sigismember(&before_, SIGXFSZ) == 0) ::sigtimedwait(&signal_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  LimitSaysNoMore(const LimitSaysNoMore&) = delete;
+  LimitSaysNoMore& operator=(const LimitSaysNoMore&) = delete;
+
+ private:
+  sigset_t signal_, before_;
+};
+
+Status Resize(const Fd& fd, std::size_t bytes) {
+  const LimitSaysNoMore guard;
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0) return Ok();
+  const int reason = errno;
+  return SystemError(
+      fmt::format(
+          "cannot make shared memory {} bytes large{}", bytes,
+          reason == EFBIG ? " (ulimit -f is less: raise it, or set RINGLET_LINKS=tcp)" : ""),
+      reason);
+}
 
 Result<Shm::Identity> IdentityOf(const Fd& fd) {
   struct stat about {};
@@ -36,8 +69,7 @@ Result<Shm> Shm::Create(std::size_t bytes) {
   if (bytes == 0) return Error{Code::kInvalidArgument, "shared memory of 0 bytes was asked for"};
   Fd fd(::memfd_create("ringlet", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return SystemError("cannot create shared memory", errno);
-  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    return SystemError(fmt::format("cannot make shared memory {} bytes large", bytes), errno);
+  RINGLET_TRY(Resize(fd, bytes));
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0)
     return SystemError("cannot seal shared memory", errno);
   RINGLET_TRY_ASSIGN(const std::span<std::byte> mapped, MapWhole(fd.get(), bytes));

@@ -1,9 +1,12 @@
 #include "os/shm.hpp"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +40,20 @@ TEST(Shm, SharesWithAChild) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(shm->bytes()[0], std::byte{42});
+}
+
+TEST(Shm, BeyondTheLimitOfAFileIsAnErrorAndKillsNobody) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit less{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &less), 0);
+  const auto memory = Shm::Create(8192);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_FALSE(memory.ok());
+  EXPECT_THAT(memory.error().message, testing::HasSubstr("ulimit -f"));
+  sigset_t waiting;
+  ASSERT_EQ(::sigpending(&waiting), 0);
+  EXPECT_EQ(::sigismember(&waiting, SIGXFSZ), 0);
 }
 
 TEST(Shm, NobodyCanResizeIt) {
