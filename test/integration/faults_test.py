@@ -5,6 +5,7 @@
 
 Times are printed; only hangs are failures, with a bound that no slow machine reaches.
 """
+import os
 import random
 import signal
 import time
@@ -224,6 +225,31 @@ class Running(FaultCase):
     def test_what_is_fetched_from_a_rank_ends_when_it_is_killed_or_stopped(self):
         for kind in ("send_receive", "all_to_all"):
             self.check_killed_or_stopped(200_000, kind, RINGLET_WAIT="spin")
+
+    def test_a_rank_killed_at_any_moment_is_named(self):
+        """Anywhere within an operation. RINGLET_FAULT_ROUNDS=20 makes a long test of it."""
+        rounds, seed = int(os.environ.get("RINGLET_FAULT_ROUNDS", "1")), random.randrange(1 << 30)
+        print(f"seed {seed}")
+        moments = random.Random(seed)
+        for _ in range(rounds):
+            for kind in (*self.CALLS, "send_receive"):
+                for links in ("auto", "shm", "tcp"):
+                    self.kill_at_a_moment(kind, links, moments)
+
+    def kill_at_a_moment(self, kind, links, moments):
+        count, victim = moments.choice((1, 3000, 1_000_000)), moments.randrange(3)
+        turns = moments.randrange(30_000)
+        with self.subTest(kind=kind, links=links, count=count, victim=victim, turns=turns):
+            _, text = self.make_id()
+            ranks = [self.join(text, rank, 3, FOREVER, count, kind, RINGLET_LINKS=links)
+                     for rank in range(3)]
+            for rank in ranks:
+                rank.wait_for("^OP 3")
+            for _ in range(turns):  # some 0.05 us each
+                pass
+            since = time.monotonic()
+            ranks[victim].signal(signal.SIGKILL)
+            self.expect_errors(ranks[:victim] + ranks[victim + 1:], rf"rank {victim}\b", since)
 
     def check_hierarchy(self, algorithm, kind, count, victim):
         """Six ranks on three hosts: ranks 2 and 3 are one, of which 2 speaks where one does."""

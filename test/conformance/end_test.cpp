@@ -1,0 +1,139 @@
+// A rank aborts at any moment of any operation: every rank returns an error that names it.
+//
+// The moment is random: after some operations, and then after some turns of a loop, which ends
+// anywhere within the next one.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "base/prng.hpp"
+#include "base/text.hpp"
+#include "comm/ranks_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+constexpr std::uint32_t kRanks = 4;
+constexpr CallKind kKinds[] = {
+    CallKind::kAllReduce,     CallKind::kReduce,     CallKind::kBroadcast, CallKind::kAllGather,
+    CallKind::kReduceScatter, CallKind::kAllToAll,   CallKind::kGather,    CallKind::kScatter,
+    CallKind::kBarrier,       CallKind::kSendReceive};
+// One packet; several slices; more than pipes and arenas hold.
+constexpr std::size_t kCounts[] = {1, 20'000, 1'500'000};
+
+struct Scene {
+  CallKind kind = CallKind::kAllReduce;
+  std::size_t count = 0;
+  std::uint32_t victim = 0;
+  std::uint64_t operations = 0;  // that the victim has ended before the moment comes
+  std::uint64_t turns = 0;       // of a loop until then
+
+  std::string Text() const {
+    return fmt::format("{} of {} floats, rank {} aborts after {} operations and {} turns",
+                       Name(kind), count, victim, operations, turns);
+  }
+};
+
+Status PassOn(Communicator& communicator, std::size_t count, std::span<float> values) {
+  const std::uint32_t self = Index(communicator.identity().rank);
+  const std::array<Transfer, 2> both = {
+      Transfer{.peer = Rank{(self + 1) % kRanks},
+               .sends = true,
+               .from = std::as_bytes(values.first(count)),
+               .count = count},
+      Transfer{.peer = Rank{(self + kRanks - 1) % kRanks},
+               .to = std::as_writable_bytes(values.subspan(count, count)),
+               .count = count}};
+  return communicator.Run(both);
+}
+
+Status RunOnce(Communicator& communicator, const Scene& scene, std::uint64_t operation,
+               std::vector<float>& values) {
+  if (scene.kind == CallKind::kSendReceive) {
+    values.resize(2 * scene.count);
+    return PassOn(communicator, scene.count, values);
+  }
+  Call call{.kind = scene.kind,
+            .count = scene.kind == CallKind::kBarrier ? 0 : scene.count,
+            .op = ReduceOp::kMax,
+            .root = Rank{static_cast<std::uint32_t>(operation % kRanks)}};
+  const std::size_t in = communicator.InputCount(call), out = communicator.OutputCount(call);
+  values.resize(std::max(values.size(), in + out));
+  call.input = std::as_bytes(std::span(values).first(in));
+  call.output = std::as_writable_bytes(std::span(values).subspan(in, out));
+  return communicator.Run(call);
+}
+
+/// Operates until something ends it.
+Status RunUntilTheEnd(Communicator& communicator, const Scene& scene,
+                      std::atomic<std::uint64_t>& ended) {
+  std::vector<float> values;
+  for (std::uint64_t operation = 0;; ++operation) {
+    RINGLET_TRY(RunOnce(communicator, scene, operation, values));
+    ++ended;
+  }
+}
+
+void AbortWhenItIsTime(Communicator& communicator, const Scene& scene,
+                       const std::atomic<std::uint64_t>& ended) {
+  while (ended < scene.operations) std::this_thread::yield();
+  for (std::atomic<std::uint64_t> turn = 0; turn < scene.turns; ++turn) {
+  }
+  communicator.Abort("the test wants it");
+}
+
+/// Each rank a process of its own, as far as Ringlet knows, but where links are to be inproc.
+void Play(const Scene& scene, const char* links) {
+  SCOPED_TRACE(scene.Text());
+  const EnvMap environment = {{"RINGLET_LINKS", links}, {"RINGLET_TIMEOUT", "60"}};
+  const auto shared = ProcessWith(environment);
+  const bool one_process = std::string_view(links) == "inproc";
+  RunRanks(
+      kRanks, [&](std::uint32_t) { return one_process ? shared : ProcessWith(environment); },
+      [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        std::atomic<std::uint64_t> ended = 0;
+        std::thread aborter;
+        if (rank == scene.victim)
+          aborter = std::thread([&] { AbortWhenItIsTime(**formed, scene, ended); });
+        const Status end = RunUntilTheEnd(**formed, scene, ended);
+        if (aborter.joinable()) aborter.join();
+        const std::string named = fmt::format("rank {}", scene.victim);
+        EXPECT_EQ(end.error().code, Code::kAborted) << end.error().message;
+        EXPECT_THAT(end.error().message, testing::HasSubstr("the test wants it"));
+        if (rank != scene.victim) {
+          EXPECT_THAT(end.error().message, testing::HasSubstr(named)) << "said to rank " << rank;
+        }
+        EXPECT_FALSE((*formed)->Barrier().ok()) << "after its end";
+      });
+}
+
+class Ends : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Links, Ends, testing::Values("auto", "inproc", "shm", "tcp"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+void PlayAll(const char* links, std::uint64_t seed, std::size_t rounds) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Prng prng(seed);
+  for (std::size_t round = 0; round < rounds; ++round)
+    for (const CallKind kind : kKinds)
+      Play({.kind = kind,
+            .count = kCounts[prng.Below(std::size(kCounts))],
+            .victim = static_cast<std::uint32_t>(prng.Below(kRanks)),
+            .operations = prng.Below(4),
+            .turns = prng.Below(2) * prng.Below(1'000'000)},
+           links);
+}
+
+TEST_P(Ends, AnAbortAtAnyMomentReachesEveryRank) {
+  PlayAll(GetParam(), 1, 2);
+}
+
+TEST_P(Ends, DISABLED_ManyAbortsAtAnyMomentReachEveryRank) {
+  PlayAll(GetParam(), 1000, 100);
+}
+
+}  // namespace
+}  // namespace ringlet::comm
