@@ -67,6 +67,19 @@ void PlainLoop(benchmark::State& state) {
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(kSliceBytes) * state.iterations());
 }
+/// What memory gives one core: one read and one written for each byte that counts.
+void Copy(benchmark::State& state) {
+  const Bytes from(kMemoryBytes, std::byte{1});
+  Bytes to(kMemoryBytes);
+  for (auto _ : state) {
+    std::memcpy(to.data(), from.data(), to.size());
+    benchmark::DoNotOptimize(to.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(static_cast<std::int64_t>(kMemoryBytes) * state.iterations());
+}
+BENCHMARK(Copy)->MinTime(kSecondsEach);
+
 BENCHMARK(PlainLoop<float>)->MinTime(kSecondsEach);
 BENCHMARK(PlainLoop<std::int8_t>)->MinTime(kSecondsEach);
 BENCHMARK(PlainLoop<std::int64_t>)->MinTime(kSecondsEach);
