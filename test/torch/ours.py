@@ -50,6 +50,11 @@ def _child(body, rank, size, file, timeout, pipe):
         pipe.close()
 
 
+def the_store():
+    """Where the ranks of this test have met."""
+    return dist.distributed_c10d._get_default_store()
+
+
 def on_ranks(size, body, timeout=timedelta(seconds=60), may_die=()):
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as folder:
@@ -320,10 +325,15 @@ class Ranks(unittest.TestCase):
 
     def test_a_sent_message_survives_its_sender(self):
         def body(rank, size):
+            store = the_store()
             if rank == 0:
+                dist.send(torch.zeros(1), 1)  # the two have met then
                 dist.send(torch.arange(1000.0), 1)
+                dist.destroy_process_group()
+                store.set("rank 0 is gone", "1")
             else:
-                time.sleep(1)
+                dist.recv(torch.empty(1), 0)
+                store.wait(["rank 0 is gone"])
                 got = torch.empty(1000)
                 dist.recv(got, 0)
                 assert torch.equal(got, torch.arange(1000.0))
@@ -394,8 +404,9 @@ class Ranks(unittest.TestCase):
                     assert "Timed out" in str(error) and "rank 1" in str(error), error
                 else:
                     raise AssertionError("a barrier of one")
+                the_store().set("rank 0 has waited", "1")
             else:
-                time.sleep(1.5)
+                the_store().wait(["rank 0 has waited"])
 
         on_ranks(2, body)
 
