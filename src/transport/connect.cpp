@@ -63,7 +63,8 @@ Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
                                                    : "one of them has no UNIX socket");
   const Neighbour& called = self.rank < peer.rank ? peer : self;
   if (Dialled(choice) && called.tcp.empty())
-    return impossible(choice == Choice::kTcp ? "tcp" : "ofi", fmt::format("{} has no TCP address", Named(called)));
+    return impossible(choice == Choice::kTcp ? "tcp" : "ofi",
+                      fmt::format("{} has no TCP address", Named(called)));
   return choice;
 }
 
@@ -107,7 +108,7 @@ class Connector {
   struct Way {
     const Neighbour* peer;
     Choice choice;
-    std::uint32_t pipe = 0;  // kShm: which pipe of our segment is the peer's
+    std::uint32_t pipe = 0;       // kShm: which pipe of our segment is the peer's
     ofi::EndpointCard card = {};  // kOfi: what the peer is told
   };
   std::uint32_t Count(Choice choice) const;
@@ -394,12 +395,13 @@ Status Connector::AwaitOpen() {
       return Error{Code::kAborted,
                    fmt::format("aborted while {} was connecting", Named(request_.self))};
     if (os::Now() >= request_.deadline)
-      return Error{Code::kTimeout,
-                   fmt::format("{} was met, but its libfabric endpoint ({}) does not answer that of "
-                               "{}; {} missing so. Do RINGLET_SOCKET_IFNAME and "
-                               "RINGLET_OFI_PROVIDER name a network that joins them?",
-                               opening_.front()->peer_name(), fabric_->provider(),
-                               Named(request_.self), opening_.size())};
+      return Error{
+          Code::kTimeout,
+          fmt::format("{} was met, but its libfabric endpoint ({}) does not answer that of "
+                      "{}; {} missing so. Do RINGLET_SOCKET_IFNAME and "
+                      "RINGLET_OFI_PROVIDER name a network that joins them?",
+                      opening_.front()->peer_name(), fabric_->provider(), Named(request_.self),
+                      opening_.size())};
     waiter.Wait(ticket, kAbortPeriod);
   }
   return Ok();

@@ -26,7 +26,9 @@ struct LinkKind {
     options.ofi = ofi;
     return options;
   }
-  bool Tiny() const { return pipe_bytes < kPipeBytesDefault || socket_buffer_bytes != 0 || ofi.buffer_bytes < 1024; }
+  bool Tiny() const {
+    return pipe_bytes < kPipeBytesDefault || socket_buffer_bytes != 0 || ofi.buffer_bytes < 1024;
+  }
 };
 
 inline void PrintTo(const LinkKind& kind, std::ostream* out) {

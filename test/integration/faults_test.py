@@ -6,6 +6,7 @@
 Times are printed; only hangs are failures, with a bound that no slow machine reaches.
 """
 import random
+import re
 import signal
 import time
 
@@ -154,7 +155,7 @@ class Running(FaultCase):
         for rank in ranks:
             self.assertIn(self.LINKED_BY.get(links, links), rank.wait_for("^JOINED"))
             rank.wait_for("^OP 3")
-        if links != "tcp":
+        if links not in ("tcp", "ofi"):
             self.assertTrue(support.maps_memory(ranks[0].pid))
         since = time.monotonic()
         ranks[victim].signal(signal.SIGKILL)
@@ -178,6 +179,22 @@ class Running(FaultCase):
             for victim in (0, 3):
                 with self.subTest(count=count, victim=victim):
                     self.check_killed_rank("tcp", count, victim)
+
+    def need_libfabric(self):
+        _, text = self.make_id()
+        ranks = [self.join(text, rank, 2, 1, 1, RINGLET_LINKS="ofi") for rank in range(2)]
+        lines = [rank.wait_for("^(ERROR|JOINED)") for rank in ranks]
+        if re.search("^ERROR.*(libfabric has no|without libfabric|cannot load)", lines[0]):
+            self.skipTest(lines[0])
+        self.expect_success(ranks)
+
+    def test_a_rank_killed_or_stopped_over_libfabric_is_named(self):
+        self.need_libfabric()
+        for count in (1, 1000000):
+            for victim in (0, 3):
+                with self.subTest(count=count, victim=victim):
+                    self.check_killed_rank("ofi", count, victim)
+        self.check_killed_or_stopped(3000, "all_reduce", RINGLET_LINKS="ofi")
 
     def test_a_rank_killed_in_a_ring_of_control_connections_is_named(self):
         for links in ("auto", "shm", "tcp"):

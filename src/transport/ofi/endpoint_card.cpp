@@ -6,9 +6,9 @@ namespace {
 constexpr std::uint8_t kCardVersion = 1;
 
 bool InBounds(const EndpointCard& card) {
-  return !card.provider.empty() && !card.name.empty() && (card.tag & 1) == 0 &&
-         card.buffers >= 1 && card.buffers <= kBuffersMax &&
-         card.buffer_bytes >= kBufferBytesMin && card.buffer_bytes <= kBufferBytesMax;
+  return !card.provider.empty() && !card.name.empty() && (card.tag & 1) == 0 && card.buffers >= 1 &&
+         card.buffers <= kBuffersMax && card.buffer_bytes >= kBufferBytesMin &&
+         card.buffer_bytes <= kBufferBytesMax;
 }
 
 }  // namespace

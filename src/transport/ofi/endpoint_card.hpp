@@ -9,10 +9,10 @@
 namespace ringlet::transport::ofi {
 
 struct EndpointCard {
-  std::string provider;        ///< such as "tcp;ofi_rxm"; the peer's must be the same
-  Bytes name;                  ///< of the endpoint, as the provider writes it
-  std::uint64_t tag = 0;       ///< of what the peer sends to this link; its credits have tag + 1
-  std::uint32_t buffers = 0;   ///< that wait for the peer's messages
+  std::string provider;       ///< such as "tcp;ofi_rxm"; the peer's must be the same
+  Bytes name;                 ///< of the endpoint, as the provider writes it
+  std::uint64_t tag = 0;      ///< of what the peer sends to this link; its credits have tag + 1
+  std::uint32_t buffers = 0;  ///< that wait for the peer's messages
   std::uint32_t buffer_bytes = 0;  ///< of each
   bool operator==(const EndpointCard&) const = default;
 };

@@ -34,7 +34,8 @@ TEST(EndpointCardTest, WhatIsOutOfBoundsIsRefused) {
     const auto decoded = DecodeEndpointCard(Encode(card));
     return !decoded.ok() && decoded.error().code == Code::kProtocol;
   };
-  EXPECT_TRUE(refused([](EndpointCard& o) { o.provider = std::string(kProviderBytesMax + 1, 'p'); }));
+  EXPECT_TRUE(
+      refused([](EndpointCard& o) { o.provider = std::string(kProviderBytesMax + 1, 'p'); }));
   EXPECT_TRUE(refused([](EndpointCard& o) { o.provider.clear(); }));
   EXPECT_TRUE(refused([](EndpointCard& o) { o.name = Bytes(kNameBytesMax + 1); }));
   EXPECT_TRUE(refused([](EndpointCard& o) { o.name.clear(); }));
@@ -47,7 +48,8 @@ TEST(EndpointCardTest, WhatIsOutOfBoundsIsRefused) {
 
 TEST(EndpointCardTest, NeitherLessNorMore) {
   Bytes bytes = Encode(Example());
-  for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_FALSE(DecodeEndpointCard(View(bytes).first(i)).ok());
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    EXPECT_FALSE(DecodeEndpointCard(View(bytes).first(i)).ok());
   bytes.push_back(std::byte{0});
   EXPECT_FALSE(DecodeEndpointCard(bytes).ok());
 }

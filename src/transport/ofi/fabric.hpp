@@ -24,7 +24,7 @@ struct Slot {
   std::span<std::byte> buffer = {};
   void* registration = nullptr;  ///< of the buffer; where the provider wants none, null
   bool pending = false;
-  std::size_t bytes = 0;  ///< of the message, once not pending
+  std::size_t bytes = 0;     ///< of the message, once not pending
   std::string failure = {};  ///< empty: none
 };
 

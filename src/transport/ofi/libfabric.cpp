@@ -77,8 +77,8 @@ class RegisteredMemory final : public Memory {
   void* registration() const override { return region_ ? fi_mr_desc(region_.get()) : nullptr; }
   int Register(fid_domain* domain) {
     fid_mr* region = nullptr;
-    const int rc = fi_mr_reg(domain, memory_.get(), bytes_, FI_SEND | FI_RECV, 0, 0, 0, &region,
-                             nullptr);
+    const int rc =
+        fi_mr_reg(domain, memory_.get(), bytes_, FI_SEND | FI_RECV, 0, 0, 0, &region, nullptr);
     if (rc == 0) region_.reset(region);
     return rc;
   }
@@ -129,9 +129,9 @@ class Libfabric final : public Fabric {
     return Printable(f_.strerror(static_cast<int>(-rc)), kShownBytesMax);
   }
   Error Failed(std::string_view what, std::int64_t rc) const {
-    return Error{Code::kSystem, fmt::format("libfabric ({}) cannot {}: {}",
-                                            provider_.empty() ? "no provider yet" : provider_, what,
-                                            Words(rc))};
+    return Error{Code::kSystem,
+                 fmt::format("libfabric ({}) cannot {}: {}",
+                             provider_.empty() ? "no provider yet" : provider_, what, Words(rc))};
   }
   Result<bool> Begun(Slot& slot, std::int64_t rc) const;
   bool SettleFailed();
@@ -184,8 +184,7 @@ Result<Libfabric::Info> Libfabric::Wishes(const LibfabricOptions& options) const
   wishes->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   wishes->domain_attr->data_progress = FI_PROGRESS_MANUAL;
   wishes->domain_attr->resource_mgmt = FI_RM_ENABLED;
-  wishes->domain_attr->mr_mode =
-      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  wishes->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
   if (!options.provider.empty()) wishes->fabric_attr->prov_name = CopyForC(options.provider);
   return wishes;
 }
@@ -281,8 +280,9 @@ Status Libfabric::OpenEndpoint() {
 Result<Fabric::PeerAddress> Libfabric::Reach(View name) {
   // A provider reads as much as its own names have.
   if (name.size() != name_.size())
-    return Error{Code::kProtocol, fmt::format("a name of {} bytes for an endpoint of {}; they have {}",
-                                              name.size(), provider_, name_.size())};
+    return Error{Code::kProtocol,
+                 fmt::format("a name of {} bytes for an endpoint of {}; they have {}", name.size(),
+                             provider_, name_.size())};
   fi_addr_t address = FI_ADDR_UNSPEC;
   const int inserted = fi_av_insert(addresses_.get(), name.data(), 1, &address, 0, nullptr);
   if (inserted != 1) return Failed("take a peer's address", inserted < 0 ? inserted : -FI_EINVAL);

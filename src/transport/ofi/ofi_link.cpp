@@ -55,11 +55,11 @@ Result<std::unique_ptr<OfiLink>> OfiLink::Make(Parts parts) {
   auto theirs = DecodeEndpointCard(parts.theirs);
   if (!theirs.ok()) return blame(theirs.error());
   if (theirs->provider != parts.mine.provider)
-    return blame({Code::kUnsupported,
-                  fmt::format("it uses libfabric's provider {} and this rank {}: name one for all "
-                              "with RINGLET_OFI_PROVIDER",
-                              Printable(theirs->provider, kProviderBytesMax),
-                              parts.mine.provider)});
+    return blame(
+        {Code::kUnsupported,
+         fmt::format("it uses libfabric's provider {} and this rank {}: name one for all "
+                     "with RINGLET_OFI_PROVIDER",
+                     Printable(theirs->provider, kProviderBytesMax), parts.mine.provider)});
   const auto address = parts.fabric->Reach(theirs->name);
   if (!address.ok()) return blame(address.error());
   std::unique_ptr<OfiLink> link(new OfiLink(std::move(parts), *theirs, *address));
@@ -141,11 +141,11 @@ void OfiLink::HearCredits() {
   while (!lost_ && ring.idle < ring.slots.size() && !ring.front().pending) {
     Reader in(View(ring.front().buffer).first(ring.front().bytes));
     const std::uint64_t freed = in.U64();
-    const Status told = in.AtEnd() ? send_credits_.Told(freed)
-                                   : Error{Code::kProtocol, "credits of another form"};
+    const Status told =
+        in.AtEnd() ? send_credits_.Told(freed) : Error{Code::kProtocol, "credits of another form"};
     if (!told.ok())
-      return Break({Code::kProtocol, fmt::format("{} (ofi) sent {}", parts_.peer_name,
-                                                 told.error().message)});
+      return Break({Code::kProtocol,
+                    fmt::format("{} (ofi) sent {}", parts_.peer_name, told.error().message)});
     if (!heard_ && !parts_.greets) greeting_due_ = true;
     heard_ = true;
     ring.Pass();
@@ -167,8 +167,7 @@ void OfiLink::TellCredits() {
 }
 
 Result<bool> OfiLink::SendFront(Ring& ring, std::uint64_t tag, std::size_t bytes) {
-  RINGLET_TRY_ASSIGN(const bool sent,
-                     parts_.fabric->Send(address_, tag, ring.front(), bytes));
+  RINGLET_TRY_ASSIGN(const bool sent, parts_.fabric->Send(address_, tag, ring.front(), bytes));
   if (sent) ring.Pass();
   return sent;
 }

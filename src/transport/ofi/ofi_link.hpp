@@ -20,14 +20,14 @@
 #include "os/fd.hpp"
 #include "transport/link.hpp"
 #include "transport/ofi/credits.hpp"
-#include "transport/ofi/fabric.hpp"
 #include "transport/ofi/endpoint_card.hpp"
+#include "transport/ofi/fabric.hpp"
 
 namespace ringlet::transport::ofi {
 
 struct LinkOptions {
-  std::uint32_t buffers = 16;           ///< each way
-  std::uint32_t buffer_bytes = 16384;   ///< of each: what libfabric's tcp;ofi_rxm sends in one go
+  std::uint32_t buffers = 16;          ///< each way
+  std::uint32_t buffer_bytes = 16384;  ///< of each: what libfabric's tcp;ofi_rxm sends in one go
 };
 
 /// What this rank says of `fabric` to a peer. \param secret  fresh; the tag is drawn from it
@@ -39,9 +39,9 @@ class OfiLink final : public Link {
     Rank peer{};
     std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
     std::shared_ptr<Fabric> fabric;
-    EndpointCard mine;         ///< what the peer was told
-    View theirs;        ///< the peer's EndpointCard; outside input
-    os::Fd line;        ///< the connection over which they met, non-blocking
+    EndpointCard mine;   ///< what the peer was told
+    View theirs;         ///< the peer's EndpointCard; outside input
+    os::Fd line;         ///< the connection over which they met, non-blocking
     Bytes arrived = {};  ///< what was already read from it
     /// Set by the waiter when the peer has hung up the line.
     std::shared_ptr<const std::atomic<bool>> gone = {};
@@ -72,7 +72,8 @@ class OfiLink final : public Link {
   struct Ring {
     std::vector<Slot> slots;
     std::shared_ptr<Memory> memory;
-    std::size_t next = 0;  // the first to send from; the oldest that waits for a message, or has one
+    std::size_t next =
+        0;  // the first to send from; the oldest that waits for a message, or has one
     std::size_t idle = 0;  // receiving: so many before `next` do not wait again yet
     Slot& front() { return slots[next]; }
     void Pass() { next = (next + 1) % slots.size(); }
@@ -109,11 +110,11 @@ class OfiLink final : public Link {
   SendCredits send_credits_;
   ReceiveCredits receive_credits_;
   std::shared_ptr<Rings> rings_ = std::make_shared<Rings>();
-  std::size_t front_offset_ = 0;     // bytes of the oldest message that were consumed
-  std::uint64_t received_ = 0;       // messages consumed whole
-  bool heard_ = false;               // the peer: a credit or its greeting
-  bool greeting_due_ = false;        // ours
-  std::uint64_t failures_seen_ = 0;  // of the fabric
+  std::size_t front_offset_ = 0;             // bytes of the oldest message that were consumed
+  std::uint64_t received_ = 0;               // messages consumed whole
+  bool heard_ = false;                       // the peer: a credit or its greeting
+  bool greeting_due_ = false;                // ours
+  std::uint64_t failures_seen_ = 0;          // of the fabric
   std::optional<std::uint64_t> last_words_;  // messages that the peer had sent when it left
   std::optional<Instant> gone_since_;
   std::optional<Error> lost_;        // nothing more arrives
