@@ -28,7 +28,7 @@ bool IsStream(std::uint64_t seed, std::size_t at, View bytes) {
   return true;
 }
 
-// Sends `bytes` of a stream in pieces of any size; false when it fails or hangs.
+// Sends `bytes` of a stream in pieces of any size, and stays until they travel by themselves.
 struct Sender {
   Link& link;
   std::uint64_t seed;
@@ -37,7 +37,7 @@ struct Sender {
   Prng prng{seed};
   Bytes piece = {};
 
-  bool Finished() const { return done == bytes; }
+  bool Finished() const { return done == bytes && link.Settled(); }
   bool Step() {
     piece.resize(
         std::min<std::size_t>(bytes - done, 1 + prng.Below(prng.Chance(0.5) ? 64 : 100'000)));
