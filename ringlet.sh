@@ -42,6 +42,7 @@ libgtest-dev     unit tests
 libgmock-dev     unit tests
 libbenchmark-dev micro benchmarks
 python3          checks of the source tree
+libfabric-dev    tests of the links over libfabric
 clang-14         the second compiler
 clang-format-14  checks of the source tree
 libclang-rt-14-dev  sanitizers and fuzzers of the second compiler

@@ -142,7 +142,7 @@ Status Handshake::OnHello() {
     return Error{Code::kProtocol,
                  "a peer that encrypts, as this side does not; set RINGLET_ENCRYPT alike on all "
                  "ranks"};
-  if (purpose < 1 || purpose > 6)
+  if (purpose < 1 || purpose > 7)
     return Error{Code::kProtocol, fmt::format("a peer with unknown purpose {}", purpose)};
   state_ = State::kAwaitProof;
   return Ok();

@@ -41,6 +41,7 @@ enum class Purpose : std::uint8_t {
   kPeer = 4,     ///< tagged messages between any two ranks
   kData = 5,     ///< a TCP link of the data plane
   kMemory = 6,   ///< a UNIX socket over which shared memory is exchanged
+  kFabric = 7,   ///< a TCP line over which libfabric's endpoints are exchanged
 };
 
 /// What both ends of a line must want alike.

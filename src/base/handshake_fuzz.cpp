@@ -56,7 +56,7 @@ bool Pass(Bytes bytes, Handshake& to, std::size_t& flip, ringlet::Reader& in) {
 // acceptor.
 void Tamper(ringlet::Reader& in) {
   const std::uint8_t wanted = in.U8();
-  const auto purpose = static_cast<ringlet::Purpose>(1 + wanted % 64 % 6);
+  const auto purpose = static_cast<ringlet::Purpose>(1 + wanted % 64 % 7);
   const ringlet::LineOptions ours{.encrypt = (wanted & 64) != 0};
   const ringlet::LineOptions theirs{.encrypt = (wanted & 128) != 0};
   constexpr std::size_t kBits = 8 * (48 + 72 + 32);

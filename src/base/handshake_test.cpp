@@ -239,7 +239,7 @@ TEST(Handshake, StrangersAreToldNothing) {
 }
 
 TEST(Handshake, RefusesPurposesThatNobodyHas) {
-  for (const int purpose : {0, 7, 255}) {
+  for (const int purpose : {0, 8, 255}) {
     Handshake dialler = Handshake::Dialler(Ours(), static_cast<Purpose>(purpose), Filled(1));
     Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
     EXPECT_FALSE(PushAll(acceptor, dialler.TakeOutput()).ok()) << purpose;

@@ -16,8 +16,8 @@ using SettingField =
     std::variant<bool Settings::*, std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
                  std::optional<std::uint32_t> Settings::*, std::string Settings::*,
                  SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
-                 LinkChoice Settings::*, BootstrapShape Settings::*, PlanPolicy Settings::*,
-                 SocketFamily Settings::*, WaitChoice Settings::*>;
+                 LinkChoice Settings::*, NetChoice Settings::*, BootstrapShape Settings::*,
+                 PlanPolicy Settings::*, SocketFamily Settings::*, WaitChoice Settings::*>;
 
 struct SettingSpec {
   std::string_view name;  ///< without RINGLET_
@@ -86,6 +86,16 @@ inline constexpr std::array kSettings = {
                 .help = "Which internet addresses to use.",
                 .choices = "any|AF_INET|AF_INET6",
                 .has_nccl_alias = true},
+    SettingSpec{.name = "NET",
+                .field = &Settings::net,
+                .help = "What carries the links between hosts: tcp, or ofi, which is libfabric.",
+                .choices = "tcp|ofi",
+                .must_agree = true},
+    SettingSpec{.name = "OFI_PROVIDER",
+                .field = &Settings::ofi_provider,
+                .help = "Provider of libfabric, such as efa or tcp;ofi_rxm; unset: the first that "
+                        "it names for the interface that is used.",
+                .must_agree = true},
     SettingSpec{.name = "TCP_CONGESTION",
                 .field = &Settings::tcp_congestion,
                 .help = "Congestion control of the links between hosts, such as cubic or bbr, one "
@@ -252,7 +262,7 @@ inline constexpr std::array kSettings = {
         .name = "LINKS",
         .field = &Settings::links,
         .help = "How ranks are linked; auto takes the fastest that a pair of ranks can use.",
-        .choices = "auto|inproc|shm|tcp",
+        .choices = "auto|inproc|shm|tcp|ofi",
         .must_agree = true},
     SettingSpec{.name = "PIPE_BYTES",
                 .field = &Settings::pipe_bytes,

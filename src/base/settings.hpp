@@ -23,7 +23,10 @@ struct SecretText {
 };
 
 /// How ranks are linked. kAuto: the fastest kind that a pair of ranks can use.
-enum class LinkChoice : std::uint8_t { kAuto, kInproc, kShm, kTcp };
+enum class LinkChoice : std::uint8_t { kAuto, kInproc, kShm, kTcp, kOfi };
+
+/// What carries the links that leave a host: TCP, or libfabric.
+enum class NetChoice : std::uint8_t { kTcp, kOfi };
 
 /// The shape of the control network.
 enum class BootstrapShape : std::uint8_t { kTree, kRing };
@@ -50,6 +53,8 @@ struct Settings {
   bool encrypt = false;       ///< the control network
   std::string socket_ifname;  ///< empty: chosen; see os::UsableAddresses
   SocketFamily socket_family = SocketFamily::kAny;
+  NetChoice net = NetChoice::kTcp;
+  std::string ofi_provider;    ///< of libfabric; empty: its first choice
   std::string tcp_congestion;  ///< of links; empty: what the kernel gives
   std::string host_id;         ///< empty: host name and boot id
 

@@ -66,7 +66,13 @@ Result<bool> Execution::Advance() {
     error_ = send_failure_;
     return *error_;
   }
-  return AllDone();
+  return AllDone() && Settled();
+}
+
+bool Execution::Settled() const {
+  return std::all_of(lanes_.begin(), lanes_.end(), [](const LaneState& lane) {
+    return lane.link == nullptr || lane.link->Settled();
+  });
 }
 
 /// Gives each lane one turn. True if anything moved. Sends come first, so that peers learn what
@@ -295,8 +301,9 @@ std::string Execution::WaitingFor() const {
     const std::string lane = DescribeLane(i);
     if (!lane.empty()) who += (who.empty() ? "" : " and ") + lane;
   }
-  return fmt::format("rank {} in {} {}", Index(task_.self), ToText(task_.fingerprint),
-                     who.empty() ? "waits for nobody" : "waits for " + who);
+  if (who.empty()) who = AllDone() && !error_ ? "what it has sent to leave" : "nobody";
+  return fmt::format("rank {} in {} waits for {}", Index(task_.self), ToText(task_.fingerprint),
+                     who);
 }
 
 // Of several the one whose step comes first in the schedule. Schedules end when every rank takes

@@ -54,8 +54,9 @@ class Execution final : public Operation {
   /// \param links  asked once for each link of the flow, now
   Execution(Task task, const LinkTo& links);
 
-  /// Done means that everything is handed to the links. Leaves alone what belongs to the next
-  /// operation on the same links. After an error the links are of no further use.
+  /// Done means that everything is handed to the links and travels by itself. Leaves alone what
+  /// belongs to the next operation on the same links. After an error the links are of no further
+  /// use.
   ///
   /// Errors  kProtocol         a peer called something else; the sentence says what both called
   ///         kPeerLost, ...    as the link says
@@ -96,6 +97,7 @@ class Execution final : public Operation {
   void Combine(const FlowStep& step, View local, View other, std::span<std::byte> out) const;
   bool LaneDone(std::uint32_t lane) const;
   bool AllDone() const;
+  bool Settled() const;
   bool Waits(std::uint32_t lane) const;
   std::string DescribeLane(std::uint32_t lane) const;
 

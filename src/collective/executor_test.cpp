@@ -487,7 +487,22 @@ TEST(Waiting, NamesThePeer) {
   // Rank 1 has passed on its first chunk, and waits for the second one now summed on rank 0.
   EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("data from rank 0"));
   ASSERT_TRUE(RunInterleaved({execution_0.get(), execution_1.get()}, world.prng()).ok());
-  EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("waits for nobody"));
+  EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("waits for what it has sent to leave"));
+}
+
+TEST(Waiting, LastsUntilWhatWasSentTravelsByItself) {
+  World world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
+  FakePipe& out = world.network().Pipe(Rank{0}, Rank{1}, 0);
+  out.settled = false;
+  const auto execution_0 = world.Start(Rank{0}), execution_1 = world.Start(Rank{1});
+  bool done_1 = false;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_FALSE(execution_0->Advance().value());
+    done_1 = execution_1->Advance().value();
+  }
+  EXPECT_TRUE(done_1);
+  out.settled = true;
+  EXPECT_TRUE(execution_0->Advance().value());
 }
 
 }  // namespace

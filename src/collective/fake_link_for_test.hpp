@@ -52,6 +52,7 @@ class FakePipe {
   View offered = {};               // what the reader may fetch
   std::optional<bool> taken = {};  // its answer
   bool withdrawn = false;
+  bool settled = true;  // what was written travels by itself
 
  private:
   /// Any number up to `most`, often all of it, and not 0 unless there is nothing.
@@ -91,6 +92,7 @@ class FakeLink final : public transport::Link {
     return in_.Peek();
   }
   void Consume(std::size_t bytes) override { in_.Consume(bytes); }
+  bool Settled() override { return out_.settled; }
   Rank peer() const override { return peer_; }
   std::string_view kind() const override { return "fake"; }
   bool in_memory() const override { return true; }

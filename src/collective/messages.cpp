@@ -114,7 +114,8 @@ Result<bool> Messages::Advance() {
     open = open || lane.current != kNone;
   }
   if (error_) return *error_;
-  return !open;
+  return !open && std::all_of(lanes_.begin(), lanes_.end(),
+                              [](const Lane& lane) { return lane.link->Settled(); });
 }
 
 /// The n-th message to itself is the n-th that it receives from itself.
@@ -297,8 +298,8 @@ std::string Messages::WaitingFor() const {
     if (lane.current == kNone) continue;
     who += (who.empty() ? "" : " and ") + Describe(lane);
   }
-  return fmt::format("rank {} {}", Index(self_),
-                     who.empty() ? "waits for nobody" : "waits for " + who);
+  return fmt::format("rank {} waits for {}", Index(self_),
+                     who.empty() ? "what it has sent to leave" : who);
 }
 
 std::optional<Rank> Messages::Awaits() const {

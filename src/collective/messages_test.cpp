@@ -171,6 +171,17 @@ TEST(Messages, AnotherCountIsToldByWhoReceives) {
   EXPECT_FALSE(one.Advance().ok()) << "it stays failed";
 }
 
+TEST(Messages, AreDoneWhenWhatWasSentTravelsByItself) {
+  FakeNetwork network(4096, 1);
+  const Bytes data = Pattern(9, 1);
+  network.Pipe(Rank{0}, Rank{1}, 0).settled = false;
+  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  for (int i = 0; i < 20; ++i) ASSERT_FALSE(zero.Advance().value());
+  EXPECT_EQ(zero.WaitingFor(), "rank 0 waits for what it has sent to leave");
+  network.Pipe(Rank{0}, Rank{1}, 0).settled = true;
+  EXPECT_TRUE(zero.Advance().value());
+}
+
 TEST(Messages, NameWhomTheyWaitFor) {
   FakeNetwork network(4096, 1);
   Bytes got(9);

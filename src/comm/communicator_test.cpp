@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/ranks_for_test.hpp"
+#include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -17,6 +18,23 @@ TEST(Communicator, OperationsFollowEachOther) {
   RunRanks(3, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     for (std::size_t i = 0; i < 200; ++i) ASSERT_TRUE(SumOfRanks(**communicator, i * 7 % 100).ok());
+  });
+}
+
+TEST(Communicator, LibfabricLinksHostsWhereItIsAskedFor) {
+  if (const auto fabric = transport::ofi::OpenLibfabric({}); !fabric.ok())
+    GTEST_SKIP() << fabric.error().message;
+  const auto process_of = [](std::uint32_t rank) {
+    return ProcessWith({{"RINGLET_NET", "ofi"}, {"RINGLET_HOSTID", rank < 2 ? "a" : "b"}});
+  };
+  RunRanks(4, process_of, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    for (const std::size_t count : {1u, 3000u, 300'000u}) {
+      const Status status = SumOfRanks(**communicator, count);
+      ASSERT_TRUE(status.ok()) << status.error().message;
+    }
+    EXPECT_THAT((*communicator)->links().Summary(),
+                AllOf(HasSubstr("shm"), HasSubstr("ofi"), testing::Not(HasSubstr("tcp"))));
   });
 }
 

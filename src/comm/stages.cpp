@@ -77,13 +77,18 @@ std::chrono::nanoseconds SpinFor(const collective::Patience& patience) {
   return patience.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
 }
 
+transport::Choice NetworkOf(const Settings& settings) {
+  return settings.net == NetChoice::kOfi ? transport::Choice::kOfi : transport::Choice::kTcp;
+}
+
 transport::Choice ChoiceOf(const Settings& settings) {
   switch (settings.links) {
     case LinkChoice::kAuto:
-      return settings.shm_disable ? transport::Choice::kTcp : transport::Choice::kAuto;
+      return settings.shm_disable ? NetworkOf(settings) : transport::Choice::kAuto;
     case LinkChoice::kInproc: return transport::Choice::kInproc;
     case LinkChoice::kShm: return transport::Choice::kShm;
     case LinkChoice::kTcp: return transport::Choice::kTcp;
+    case LinkChoice::kOfi: return transport::Choice::kOfi;
   }
   return transport::Choice::kAuto;
 }
@@ -299,6 +304,8 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
     request.peers.push_back(NeighbourOf(rank, census, control.roster()));
   request.deadline = deadline;
   request.options.choice = ChoiceOf(process.settings());
+  request.options.network = NetworkOf(process.settings());
+  request.options.ofi_provider = process.settings().ofi_provider;
   request.options.pipe_bytes = process.settings().pipe_bytes;
   request.options.congestion = process.settings().tcp_congestion;
   request.options.waiter.spin =

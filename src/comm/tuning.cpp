@@ -41,7 +41,8 @@ collective::Tuner TunerFor(const Settings& settings, collective::TuningTable mea
   tuner.measured = std::move(measured);
   tuner.choice = collective::ParseAlgorithmChoice(settings.host_algo).value();
   // Loopback on one machine: half of what a round trip of 24 us costs, 2 GB/s each way.
-  if (settings.links == LinkChoice::kTcp || settings.shm_disable)
+  const bool by_network = settings.links == LinkChoice::kTcp || settings.links == LinkChoice::kOfi;
+  if (by_network || settings.shm_disable)
     tuner.model.local = {.latency_ns = 12'000, .overhead_ns = 4'000, .mb_per_s = 2'000};
   return tuner;
 }

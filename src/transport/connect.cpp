@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <set>
 
+#include "os/clock.hpp"
 #include "os/congestion.hpp"
 #include "os/sockaddr.hpp"
+#include "transport/ofi/libfabric.hpp"
 #include "transport/session.hpp"
 #include "transport/shm/shm_link.hpp"
 
@@ -20,14 +22,29 @@ std::string Named(const Neighbour& peer) {
   return fmt::format("rank {} on {}", Index(peer.rank), peer.host);
 }
 
+/// With the address at the other end of `socket`.
+std::string NamedAt(const Neighbour& peer, const os::Fd& socket) {
+  os::SocketAddress remote;
+  remote.bytes = sizeof remote.storage;
+  if (::getpeername(socket.get(), remote.get(), &remote.bytes) != 0) return Named(peer);
+  return fmt::format("{} at {}", Named(peer), ToString(os::FromSocketAddress(remote)));
+}
+
 // ---- who is reached how -----------------------------------------------------------------------
 
 bool SameHost(const Neighbour& a, const Neighbour& b) {
   return a.host_hash == b.host_hash && a.network_namespace == b.network_namespace;
 }
 
+// What both `tcp` and `ofi` begin with: a TCP connection between the two.
+bool Dialled(Choice choice) {
+  return choice == Choice::kTcp || choice == Choice::kOfi;
+}
+
 // kAuto resolved. A pure function of what both sides know, so that they agree without asking.
-Result<Choice> Resolve(Choice choice, const Neighbour& self, const Neighbour& peer) {
+Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
+                       const Neighbour& peer) {
+  Choice choice = options.choice;
   const bool same_process = self.process_hash == peer.process_hash;
   const bool unix_sockets = self.unix_socket.kind == Address::Kind::kUnix &&
                             peer.unix_socket.kind == Address::Kind::kUnix;
@@ -38,15 +55,16 @@ Result<Choice> Resolve(Choice choice, const Neighbour& self, const Neighbour& pe
                              Named(peer), kind, why)};
   };
   if (choice == Choice::kAuto)
-    choice = same_process ? Choice::kInproc : shm_possible ? Choice::kShm : Choice::kTcp;
+    choice = same_process ? Choice::kInproc : shm_possible ? Choice::kShm : options.network;
   if (choice == Choice::kInproc && !same_process)
     return impossible("inproc", "it is another process");
   if (choice == Choice::kShm && !shm_possible)
     return impossible("shm", !SameHost(self, peer) ? "it is another host or network namespace"
                                                    : "one of them has no UNIX socket");
   const Neighbour& called = self.rank < peer.rank ? peer : self;
-  if (choice == Choice::kTcp && called.tcp.empty())
-    return impossible("tcp", fmt::format("{} has no TCP address", Named(called)));
+  if (Dialled(choice) && called.tcp.empty())
+    return impossible(choice == Choice::kTcp ? "tcp" : "ofi",
+                      fmt::format("{} has no TCP address", Named(called)));
   return choice;
 }
 
@@ -77,9 +95,11 @@ class Connector {
   Status ChooseWays(std::uint32_t pipes_taken);
   Status MakeBell();
   Status UseReserveOf(Links& links);
+  Status OpenFabric();
   Status Arrive(const std::vector<os::Listener>& listeners);
   Status Meet();
   Status MakeLinks();
+  Status AwaitOpen();
 
   std::unique_ptr<Links> Take(std::vector<os::Listener> listeners);
   void AddTo(Links& links);
@@ -88,7 +108,8 @@ class Connector {
   struct Way {
     const Neighbour* peer;
     Choice choice;
-    std::uint32_t pipe = 0;  // kShm: which pipe of our segment is the peer's
+    std::uint32_t pipe = 0;       // kShm: which pipe of our segment is the peer's
+    ofi::EndpointCard card = {};  // kOfi: what the peer is told
   };
   std::uint32_t Count(Choice choice) const;
   InprocExchange::Pair PairWith(const Neighbour& peer) const {
@@ -99,6 +120,7 @@ class Connector {
   Status AddLink(const Way& way, MetLine line);
   Status AddShmLink(const Way& way, MetLine line);
   Status AddTcpLink(const Way& way, MetLine line);
+  Status AddOfiLink(const Way& way, MetLine line);
 
   ConnectRequest request_;
   const ConnectTools tools_;
@@ -109,7 +131,9 @@ class Connector {
   std::vector<std::shared_ptr<InprocChannel>> channels_;  // by those that are
   std::shared_ptr<Segment> segment_;                      // null without shm peers
   std::shared_ptr<RankBell> bell_;
+  std::shared_ptr<ofi::Fabric> fabric_;  // null without ofi peers
   std::vector<std::unique_ptr<Link>> links_;
+  std::vector<ofi::OfiLink*> opening_;  // of links_
 };
 
 // Whoever was promised an inproc link and does not get it hears so at once. (After success all have
@@ -133,7 +157,7 @@ Status Connector::ChooseWays(std::uint32_t pipes_taken) {
       return Error{Code::kInvalidArgument,
                    fmt::format("rank {} is asked to connect with rank {} twice or with itself",
                                Index(request_.self.rank), Index(peer.rank))};
-    RINGLET_TRY_ASSIGN(const Choice choice, Resolve(options.choice, request_.self, peer));
+    RINGLET_TRY_ASSIGN(const Choice choice, Resolve(options, request_.self, peer));
     ways.push_back(Way{&peer, choice, choice == Choice::kShm ? pipes++ : 0});
   }
   if (pipes > SegmentShape::kPipesMax)
@@ -152,7 +176,7 @@ std::uint32_t Connector::PipesForLater() const {
   for (const Neighbour& peer : request_.peers) counted.insert(peer.rank);
   std::uint32_t pipes = 0;
   for (const Neighbour& peer : request_.later) {
-    const auto choice = Resolve(request_.options.choice, request_.self, peer);
+    const auto choice = Resolve(request_.options, request_.self, peer);
     const bool shm = choice.ok() && *choice == Choice::kShm;
     if (shm && counted.insert(peer.rank).second) ++pipes;
   }
@@ -177,7 +201,7 @@ Status Connector::MakeBell() {
     bell_->memory = own;
   }
   RINGLET_TRY_ASSIGN(bell_->waiter, DoorbellWaiter::Create(*word, request_.options.waiter));
-  return Ok();
+  return OpenFabric();
 }
 
 Status Connector::UseReserveOf(Links& links) {
@@ -189,7 +213,31 @@ Status Connector::UseReserveOf(Links& links) {
                              Index(request_.self.rank), pipes_taken_, room)};
   bell_ = links.bell();
   segment_ = reserve.segment;
+  fabric_ = reserve.fabric;
   reserve.pipes_taken = pipes_taken_;
+  RINGLET_TRY(OpenFabric());
+  reserve.fabric = fabric_;
+  return Ok();
+}
+
+// The rank's endpoint, with the first of its links over libfabric, and what each peer is told.
+Status Connector::OpenFabric() {
+  if (Count(Choice::kOfi) == 0) return Ok();
+  if (!fabric_) {
+    const std::vector<Address>& own = request_.self.tcp;
+    RINGLET_TRY_ASSIGN(fabric_,
+                       ofi::OpenLibfabric({.provider = request_.options.ofi_provider,
+                                           .source = own.empty() ? Address() : own.front()}));
+    RINGLET_TRY(bell_->waiter->WatchSource(fabric_));
+  }
+  for (Way& way : ways_) {
+    if (way.choice != Choice::kOfi) continue;
+    Writer peer;
+    peer.U32(Index(way.peer->rank));
+    // The meeting's nonces, which everybody sees, come from the same seed under another label.
+    way.card = ofi::CardOf(*fabric_, request_.options.ofi,
+                           KeyedHash(request_.nonce_seed, {AsView("tag of a link"), peer.view()}));
+  }
   return Ok();
 }
 
@@ -225,6 +273,10 @@ Result<MeetingPeer> Connector::Invite(const Way& way) const {
                       .addresses = peer.tcp,
                       .offer = {},
                       .descriptors = {}};
+  if (way.choice == Choice::kOfi) {
+    invited.purpose = Purpose::kFabric;
+    invited.offer = Encode(way.card);
+  }
   if (way.choice != Choice::kShm) return invited;
   invited.purpose = Purpose::kMemory;
   invited.addresses = {peer.unix_socket};
@@ -263,7 +315,7 @@ Status Connector::MakeLinks() {
 
 std::unique_ptr<Links> Connector::Take(std::vector<os::Listener> listeners) {
   auto links = std::make_unique<Links>(bell_, std::move(links_));
-  links->reserve() = {segment_, pipes_taken_, std::move(listeners)};
+  links->reserve() = {segment_, pipes_taken_, std::move(listeners), fabric_};
   return links;
 }
 
@@ -272,8 +324,11 @@ void Connector::AddTo(Links& links) {
 }
 
 Status Connector::AddLink(const Way& way, MetLine line) {
-  return way.choice == Choice::kShm ? AddShmLink(way, std::move(line))
-                                    : AddTcpLink(way, std::move(line));
+  switch (way.choice) {
+    case Choice::kShm: return AddShmLink(way, std::move(line));
+    case Choice::kOfi: return AddOfiLink(way, std::move(line));
+    default: return AddTcpLink(way, std::move(line));
+  }
 }
 
 Status Connector::AddShmLink(const Way& way, MetLine line) {
@@ -291,11 +346,7 @@ Status Connector::AddShmLink(const Way& way, MetLine line) {
 }
 
 Status Connector::AddTcpLink(const Way& way, MetLine line) {
-  os::SocketAddress remote;
-  remote.bytes = sizeof remote.storage;
-  std::string name = Named(*way.peer);
-  if (::getpeername(line.socket.get(), remote.get(), &remote.bytes) == 0)
-    name += " at " + ToString(os::FromSocketAddress(remote));
+  std::string name = NamedAt(*way.peer, line.socket);
   if (const std::string& congestion = request_.options.congestion; !congestion.empty())
     RINGLET_TRY(os::SetCongestionControl(line.socket, congestion));
   auto gone = std::make_shared<std::atomic<bool>>(false);
@@ -309,11 +360,59 @@ Status Connector::AddTcpLink(const Way& way, MetLine line) {
   return Ok();
 }
 
+Status Connector::AddOfiLink(const Way& way, MetLine line) {
+  TuneSocket(line.socket.get(), request_.options.tcp);
+  auto gone = std::make_shared<std::atomic<bool>>(false);
+  RINGLET_TRY(bell_->waiter->WatchSocket(line.socket.get(), gone));
+  RINGLET_TRY_ASSIGN(auto link,
+                     ofi::OfiLink::Make({.peer = way.peer->rank,
+                                         .peer_name = NamedAt(*way.peer, line.socket),
+                                         .fabric = fabric_,
+                                         .mine = way.card,
+                                         .theirs = line.met.offer,
+                                         .line = std::move(line.socket),
+                                         .arrived = std::move(line.met.unread),
+                                         .gone = std::move(gone),
+                                         .greets = request_.self.rank < way.peer->rank}));
+  opening_.push_back(link.get());
+  links_.push_back(std::move(link));
+  return Ok();
+}
+
+// Endpoints connect with the first message, which takes calls of both ranks. Afterwards a rank can
+// write while the other does something else.
+Status Connector::AwaitOpen() {
+  constexpr std::chrono::milliseconds kAbortPeriod(10);
+  DoorbellWaiter& waiter = *bell_->waiter;
+  while (!opening_.empty()) {
+    const Waiter::Ticket ticket = waiter.Prepare();
+    for (std::size_t i = opening_.size(); i-- > 0;) {
+      RINGLET_TRY_ASSIGN(const bool open, opening_[i]->Opened());
+      if (open) opening_.erase(opening_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (opening_.empty()) break;
+    if (tools_.abort.stop_requested())
+      return Error{Code::kAborted,
+                   fmt::format("aborted while {} was connecting", Named(request_.self))};
+    if (os::Now() >= request_.deadline)
+      return Error{
+          Code::kTimeout,
+          fmt::format("{} was met, but its libfabric endpoint ({}) does not answer that of "
+                      "{}; {} missing so. Do RINGLET_SOCKET_IFNAME and "
+                      "RINGLET_OFI_PROVIDER name a network that joins them?",
+                      opening_.front()->peer_name(), fabric_->provider(), Named(request_.self),
+                      opening_.size())};
+    waiter.Wait(ticket, kAbortPeriod);
+  }
+  return Ok();
+}
+
 std::optional<Choice> ChoiceNamed(std::string_view name) {
   if (name == "auto") return Choice::kAuto;
   if (name == "inproc") return Choice::kInproc;
   if (name == "shm") return Choice::kShm;
   if (name == "tcp") return Choice::kTcp;
+  if (name == "ofi") return Choice::kOfi;
   return std::nullopt;
 }
 
@@ -325,6 +424,7 @@ Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint
   RINGLET_TRY(connector.Arrive(endpoint.listeners));
   RINGLET_TRY(connector.Meet());
   RINGLET_TRY(connector.MakeLinks());
+  RINGLET_TRY(connector.AwaitOpen());
   return connector.Take(std::move(endpoint.listeners));
 }
 

@@ -13,6 +13,7 @@
 #include "transport/inproc/inproc.hpp"
 #include "transport/links.hpp"
 #include "transport/meeting.hpp"
+#include "transport/ofi/ofi_link.hpp"
 #include "transport/tcp/tcp_link.hpp"
 
 namespace ringlet::transport {
@@ -29,18 +30,22 @@ struct Neighbour {
 };
 
 enum class Choice : std::uint8_t {
-  kAuto,  ///< inproc within a process, shm within a host and network namespace, else tcp
+  kAuto,  ///< inproc within a process, shm within a host and network namespace, else the network's
   kInproc,
   kShm,
   kTcp,
+  kOfi,
 };
-/// "auto", "inproc", "shm", "tcp"; empty for anything else.
+/// "auto", "inproc", "shm", "tcp", "ofi"; empty for anything else.
 std::optional<Choice> ChoiceNamed(std::string_view name);
 
 struct ConnectOptions {
   Choice choice = Choice::kAuto;               ///< the same on all ranks
   std::size_t pipe_bytes = kPipeBytesDefault;  ///< of each direction; see IsPipeSize
+  Choice network = Choice::kTcp;               ///< kTcp or kOfi; the same on all ranks
   TcpOptions tcp = {};
+  std::string ofi_provider = {};  ///< of libfabric; empty: its first choice
+  ofi::LinkOptions ofi = {};
   std::string congestion = {};  ///< of TCP links, such as "cubic"; empty: the kernel's default
   DoorbellWaiterOptions waiter = {};
   bool prefault = true;  ///< bring shared pipes into memory now rather than with the first messages
@@ -71,7 +76,8 @@ struct ConnectTools {
 /// that uses the links. All ranks named must call it; of a pair, the lower rank dials the higher.
 ///
 /// Errors  kInvalidArgument  a peer twice, or this rank among its peers
-///         kUnsupported      a forced kind cannot reach a peer; names rank and host
+///         kUnsupported      a forced kind cannot reach a peer; names rank and host. Or there is no
+///                           libfabric where links over it are wanted
 ///         kTimeout          names every missing peer and why it is missing
 ///         kAborted          `abort` was requested
 ///         kPeerLost, kProtocol, kSystem  as they say

@@ -64,6 +64,22 @@ Status DoorbellWaiter::WatchLiveness(int fd, std::shared_ptr<std::atomic<bool>> 
   return Watch(fd, EPOLLRDHUP, std::move(gone));
 }
 
+Status DoorbellWaiter::WatchSource(std::shared_ptr<NewsSource> source) {
+  RINGLET_ASSERT(source_.expired());
+  has_sockets_ = true;
+  source_ = source;
+  return source->descriptor() < 0 ? Ok() : Watch(source->descriptor(), EPOLLIN, nullptr);
+}
+
+// How long the rank may sleep as far as its source is concerned; 0: it has moved something.
+std::chrono::nanoseconds DoorbellWaiter::SleepMax() {
+  const std::shared_ptr<NewsSource> source = source_.lock();
+  if (!source) return std::chrono::nanoseconds::max();
+  if (!source->Arm()) return std::chrono::nanoseconds(0);
+  return source->descriptor() < 0 ? std::chrono::nanoseconds(kLookPeriod)
+                                  : std::chrono::nanoseconds::max();
+}
+
 void DoorbellWaiter::Wait(Ticket ticket, std::chrono::nanoseconds timeout) {
   if (doorbell_.Rung(ticket)) return;
   const Instant until = After(timeout);
@@ -91,7 +107,9 @@ void DoorbellWaiter::SleepUntil(Ticket ticket, Instant until) {
     const std::chrono::nanoseconds left = until - os::Now();
     if (left.count() <= 0) return;
     if (has_sockets_) {
-      if (Harvest(left)) return;
+      const std::chrono::nanoseconds sleep_max = SleepMax();
+      if (sleep_max.count() == 0 || Harvest(std::min(left, sleep_max))) return;
+      if (sleep_max < left) return;  // to look
     } else {
       const std::chrono::nanoseconds period = kLivenessPeriod;
       doorbell_.SleepInFutex(ticket, has_liveness_ ? std::min(left, period) : left);
@@ -117,6 +135,7 @@ bool DoorbellWaiter::Harvest(std::chrono::nanoseconds timeout) {
 
 void DoorbellWaiter::PrepareDescriptor() {
   doorbell_.ArmInPoll();
+  if (SleepMax() < std::chrono::nanoseconds::max()) button().Ring();  // no sleep: look again
 }
 
 void DoorbellWaiter::Acknowledge() {

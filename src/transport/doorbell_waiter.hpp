@@ -24,6 +24,21 @@ struct DoorbellWaiterOptions {
   std::chrono::nanoseconds spin{0};
 };
 
+/// News that a rank has to fetch by calls, beside doorbell and sockets.
+class NewsSource {
+ public:
+  NewsSource() = default;
+  NewsSource(const NewsSource&) = delete;
+  NewsSource& operator=(const NewsSource&) = delete;
+  virtual ~NewsSource() = default;
+
+  /// Becomes readable with news that come after Arm; -1: there is none, look from time to time.
+  /// The same as long as the source lives.
+  virtual int descriptor() const = 0;
+  /// Moves what can be moved. False when something was: the rank looks before it sleeps.
+  virtual bool Arm() = 0;
+};
+
 class DoorbellWaiter final : public Waiter {
  public:
   /// \param word  where the ringers look; outlives the waiter
@@ -45,7 +60,12 @@ class DoorbellWaiter final : public Waiter {
   /// news. It is noticed within kLivenessPeriod of a sleep even where the sleep is in a futex.
   Status WatchLiveness(int fd, std::shared_ptr<std::atomic<bool>> gone);
 
+  /// From now on news of `source` is news, as long as it lives. A rank whose source has no
+  /// descriptor sleeps no longer than kLookPeriod.
+  Status WatchSource(std::shared_ptr<NewsSource> source);
+
   static constexpr std::chrono::milliseconds kLivenessPeriod{100};
+  static constexpr std::chrono::milliseconds kLookPeriod{1};
 
   Ticket Prepare() override { return doorbell_.Arm(); }
   void Wait(Ticket ticket, std::chrono::nanoseconds timeout) override;
@@ -64,6 +84,7 @@ class DoorbellWaiter final : public Waiter {
         spin_(spin) {}
   Status Watch(int fd, std::uint32_t events, std::shared_ptr<std::atomic<bool>> gone);
   bool Spin(Ticket ticket, Instant until);
+  std::chrono::nanoseconds SleepMax();
   void SleepUntil(Ticket ticket, Instant until);
   bool Harvest(std::chrono::nanoseconds timeout);
 
@@ -73,6 +94,7 @@ class DoorbellWaiter final : public Waiter {
   std::chrono::nanoseconds spin_;
   bool has_sockets_ = false;
   bool has_liveness_ = false;
+  std::weak_ptr<NewsSource> source_;
   std::vector<std::shared_ptr<std::atomic<bool>>> gone_;  // by token; [0] is the eventfd's
 };
 

@@ -125,6 +125,66 @@ TEST(DoorbellWaiter, AHangUpOfASocketSetsGoneAndBytesDoNot) {
   EXPECT_TRUE(gone->load());
 }
 
+// Says that it has moved something as often as it is told to, and has an eventfd or nothing.
+class FakeSource final : public NewsSource {
+ public:
+  explicit FakeSource(os::Fd event) : event_(std::move(event)) {}
+  int descriptor() const override { return event_.valid() ? event_.get() : -1; }
+  bool Arm() override {
+    ++asked;
+    return moves == 0 || moves-- == 0;
+  }
+  int moves = 0, asked = 0;
+
+ private:
+  os::Fd event_;
+};
+
+TEST(DoorbellWaiter, WhoseSourceHasMovedDoesNotSleep) {
+  Rig rig;
+  const auto source = std::make_shared<FakeSource>(MakeSockets().a);
+  ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
+  rig.ForgetOldEdges();
+  source->moves = 2;
+  rig.waiter->Wait(rig.waiter->Prepare(), kLong);
+  EXPECT_EQ(source->asked, 1);
+  EXPECT_EQ(source->moves, 1);
+  rig.waiter->PrepareDescriptor();
+  EXPECT_TRUE(rig.Readable());
+}
+
+TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
+  Rig rig;
+  SocketPair pair = MakeSockets();
+  const auto source = std::make_shared<FakeSource>(std::move(pair.a));
+  ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
+  rig.ForgetOldEdges();
+  rig.waiter->PrepareDescriptor();
+  EXPECT_FALSE(rig.Readable());
+  std::thread other([&] { EXPECT_EQ(::write(pair.b.get(), "x", 1), 1); });
+  rig.waiter->Wait(rig.waiter->Prepare(), kLong);
+  other.join();
+}
+
+TEST(DoorbellWaiter, ASourceWithoutADescriptorIsAskedAgainAndAgain) {
+  Rig rig;
+  const auto source = std::make_shared<FakeSource>(os::Fd());
+  ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
+  for (int i = 1; i <= 3; ++i) {
+    rig.waiter->Wait(rig.waiter->Prepare(), kLong);
+    EXPECT_EQ(source->asked, i) << "nobody looks while it sleeps";
+  }
+  rig.waiter->PrepareDescriptor();
+  EXPECT_TRUE(rig.Readable());
+}
+
+TEST(DoorbellWaiter, ASourceThatHasGoneIsForgotten) {
+  Rig rig;
+  ASSERT_TRUE(rig.waiter->WatchSource(std::make_shared<FakeSource>(os::Fd())).ok());
+  rig.waiter->PrepareDescriptor();
+  EXPECT_FALSE(rig.Readable());
+}
+
 TEST(DoorbellWaiter, TheDescriptorTellsOfRings) {
   Rig rig;
   rig.ForgetOldEdges();

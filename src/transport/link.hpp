@@ -1,8 +1,9 @@
 // A Link carries bytes between this rank and one other, in order, both ways, without blocking.
 //
-// Whether a link is a pointer into the same process, shared memory or a TCP connection is told only
-// by kind(). Every kind passes test/conformance/link_test.cpp. Links make progress only when called
-// (the thread that waits does the work); who finds nothing to do waits on its rank's Waiter.
+// Whether a link is a pointer into the same process, shared memory, a TCP connection or messages of
+// libfabric is told only by kind(). Every kind passes test/conformance/link_test.cpp. Links make
+// progress only when called (the thread that waits does the work); who finds nothing to do waits on
+// its rank's Waiter.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -40,8 +41,13 @@ class Link {
   virtual Result<View> Peek() = 0;
   virtual void Consume(std::size_t bytes) = 0;
 
+  /// Whether what was written, and what reading owes the peer, travels without a further call of
+  /// this rank. Makes progress. True also where the peer is gone. An operation that is done is over
+  /// only then, since its rank may not call for long.
+  virtual bool Settled() { return true; }
+
   virtual Rank peer() const = 0;
-  virtual std::string_view kind() const = 0;  ///< "inproc", "shm" or "tcp"
+  virtual std::string_view kind() const = 0;  ///< "inproc", "shm", "tcp" or "ofi"
   /// Whether Peek shows memory that the peer wrote, so that Read copies what need not be copied.
   virtual bool in_memory() const { return false; }
 

@@ -7,6 +7,7 @@
 #include "os/listener.hpp"
 #include "transport/doorbell_waiter.hpp"
 #include "transport/link.hpp"
+#include "transport/ofi/fabric.hpp"
 #include "transport/shm/segment.hpp"
 
 namespace ringlet::transport {
@@ -22,6 +23,7 @@ class Links {
     std::shared_ptr<Segment> segment = {};  ///< null where nobody can be reached by shm
     std::uint32_t pipes_taken = 0;          ///< of the segment
     std::vector<os::Listener> listeners = {};
+    std::shared_ptr<ofi::Fabric> fabric = {};  ///< null before the first link over libfabric
   };
   Reserve& reserve() { return reserve_; }
   const std::shared_ptr<RankBell>& bell() const { return bell_; }

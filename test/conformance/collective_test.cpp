@@ -15,6 +15,7 @@
 #include "collective/algorithm.hpp"
 #include "collective/narrow_float.hpp"
 #include "comm/ranks_for_test.hpp"
+#include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -212,9 +213,16 @@ void RunTable(std::uint32_t ranks, const EnvMap& environment, std::size_t counts
   });
 }
 
-class OverLinks : public testing::TestWithParam<const char*> {};
+class OverLinks : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string_view(GetParam()) != "ofi") return;
+    const auto fabric = transport::ofi::OpenLibfabric({});
+    if (!fabric.ok()) GTEST_SKIP() << fabric.error().message;
+  }
+};
 // "auto": the memory of the host, in place of links.
-INSTANTIATE_TEST_SUITE_P(Links, OverLinks, testing::Values("auto", "inproc", "shm", "tcp"),
+INSTANTIATE_TEST_SUITE_P(Links, OverLinks, testing::Values("auto", "inproc", "shm", "tcp", "ofi"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 TEST_P(OverLinks, APartOfTheTableIsRight) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <ostream>
 
+#include "transport/ofi/libfabric.hpp"
 #include "transport/ranks_for_test.hpp"
 
 namespace ringlet::transport {
@@ -13,6 +14,7 @@ struct LinkKind {
   std::size_t socket_buffer_bytes = 0;
   std::size_t receive_buffer_bytes = 256 * 1024;
   std::chrono::microseconds spin{0};
+  ofi::LinkOptions ofi = {};
 
   ConnectOptions Options() const {
     ConnectOptions options;
@@ -21,9 +23,12 @@ struct LinkKind {
     options.tcp.socket_buffer_bytes = socket_buffer_bytes;
     options.tcp.receive_buffer_bytes = receive_buffer_bytes;
     options.waiter.spin = spin;
+    options.ofi = ofi;
     return options;
   }
-  bool Tiny() const { return pipe_bytes < kPipeBytesDefault || socket_buffer_bytes != 0; }
+  bool Tiny() const {
+    return pipe_bytes < kPipeBytesDefault || socket_buffer_bytes != 0 || ofi.buffer_bytes < 1024;
+  }
 };
 
 inline void PrintTo(const LinkKind& kind, std::ostream* out) {
@@ -42,7 +47,17 @@ inline constexpr LinkKind kLinkKinds[] = {
      .socket_buffer_bytes = 16384,
      .receive_buffer_bytes = 64},
     {.name = "tcp_spin", .choice = Choice::kTcp, .spin = std::chrono::microseconds(50)},
+    {.name = "ofi", .choice = Choice::kOfi},
+    {.name = "ofi_tiny", .choice = Choice::kOfi, .ofi = {.buffers = 2, .buffer_bytes = 64}},
+    {.name = "ofi_spin", .choice = Choice::kOfi, .spin = std::chrono::microseconds(50)},
 };
+
+/// Why links of `kind` cannot be made here at all; empty where they can.
+inline std::string WhyNot(const LinkKind& kind) {
+  if (kind.choice != Choice::kOfi) return "";
+  const auto fabric = ofi::OpenLibfabric({.source = Address::Ipv4(127, 0, 0, 1, 0)});
+  return fabric.ok() ? "" : fabric.error().message;
+}
 
 /// Two ranks as `kind` wants them: of one process for inproc, else strangers to each other.
 inline std::vector<TestRank> TwoRanks(const LinkKind& kind) {

@@ -14,7 +14,8 @@ using testing::HasSubstr;
 
 constexpr LinkKind kKinds[] = {{.name = "shm", .choice = Choice::kShm},
                                {.name = "shm_tiny", .choice = Choice::kShm, .pipe_bytes = 64},
-                               {.name = "tcp", .choice = Choice::kTcp}};
+                               {.name = "tcp", .choice = Choice::kTcp},
+                               {.name = "ofi", .choice = Choice::kOfi}};
 
 // One rank of two in a process of its own; the other's listeners are closed in it.
 struct RankProcess {
@@ -55,6 +56,7 @@ struct RankProcess {
 class ProcessTest : public testing::TestWithParam<LinkKind> {
  protected:
   void SetUp() override {
+    if (const std::string why = WhyNot(GetParam()); !why.empty()) GTEST_SKIP() << why;
     std::vector<TestRank> ranks = TwoRanks(GetParam());
     child_ = ::fork();
     if (child_ == 0) Echo(ranks, GetParam());

@@ -7,6 +7,7 @@ Times are printed; only hangs are failures, with a bound that no slow machine re
 """
 import os
 import random
+import re
 import signal
 import time
 
@@ -58,6 +59,15 @@ class FaultCase(support.Case):
             self.assertFalse(support.maps_memory(rank.pid), "memory of a link is still mapped")
             self.assertEqual(rank.finish(), 1)
         self.assertLess(elapsed, BOUND_S)
+
+    def why_no_libfabric(self):
+        """Why ranks cannot be linked over libfabric here; None where they can."""
+        _, text = self.make_id()
+        ranks = [self.join(text, rank, 2, 1, 1, RINGLET_LINKS="ofi") for rank in range(2)]
+        line = [rank.wait_for("^(ERROR|JOINED)") for rank in ranks][0]
+        if re.search("^ERROR.*(libfabric has no|without libfabric|cannot load)", line):
+            return line
+        return self.expect_success(ranks)
 
     def expect_success(self, ranks):
         for rank in ranks:
@@ -155,7 +165,7 @@ class Running(FaultCase):
         for rank in ranks:
             self.assertIn(self.LINKED_BY.get(links, links), rank.wait_for("^JOINED"))
             rank.wait_for("^OP 3")
-        if links != "tcp":
+        if links not in ("tcp", "ofi"):
             self.assertTrue(support.maps_memory(ranks[0].pid))
         since = time.monotonic()
         ranks[victim].signal(signal.SIGKILL)
@@ -179,6 +189,15 @@ class Running(FaultCase):
             for victim in (0, 3):
                 with self.subTest(count=count, victim=victim):
                     self.check_killed_rank("tcp", count, victim)
+
+    def test_a_rank_killed_or_stopped_over_libfabric_is_named(self):
+        if why := self.why_no_libfabric():
+            self.skipTest(why)
+        for count in (1, 1000000):
+            for victim in (0, 3):
+                with self.subTest(count=count, victim=victim):
+                    self.check_killed_rank("ofi", count, victim)
+        self.check_killed_or_stopped(3000, "all_reduce", RINGLET_LINKS="ofi")
 
     def test_a_rank_killed_in_a_ring_of_control_connections_is_named(self):
         for links in ("auto", "shm", "tcp"):
@@ -292,7 +311,11 @@ class Storm(FaultCase):
     EVERY_US = 200
 
     def test_calls_that_are_interrupted_all_the_time_still_end(self):
-        for links, shape in (("auto", "tree"), ("shm", "ring"), ("tcp", "tree")):
+        kinds = [("auto", "tree"), ("shm", "ring"), ("tcp", "tree"), ("ofi", "tree")]
+        if why := self.why_no_libfabric():
+            print(f"not over libfabric: {why}", flush=True)
+            kinds.pop()
+        for links, shape in kinds:
             for count, operations in ((1000, 2000), (300_000, 200)):
                 with self.subTest(links=links, shape=shape, count=count):
                     _, text = self.make_id()

@@ -21,7 +21,16 @@ void Set(int fd, int level, int option, int value) {
   ::setsockopt(fd, level, option, &value, sizeof value);
 }
 
-void Tune(int fd, const TcpOptions& options) {
+constexpr std::size_t kShortBytes = 4096;
+constexpr const char* kHungUp = "it closed the connection";
+
+bool WouldBlock(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+}  // namespace
+
+void TuneSocket(int fd, const TcpOptions& options) {
   constexpr int kProbes = 3;
   const auto silence_max_ms = static_cast<int>(options.silence_max.count());
   const int probe_s = std::max(1, silence_max_ms / 1000 / (2 * kProbes));
@@ -36,15 +45,6 @@ void Tune(int fd, const TcpOptions& options) {
   Set(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(options.socket_buffer_bytes));
 }
 
-constexpr std::size_t kShortBytes = 4096;
-constexpr const char* kHungUp = "it closed the connection";
-
-bool WouldBlock(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
-}  // namespace
-
 TcpLink::TcpLink(Parts parts)
     : peer_(parts.peer),
       peer_name_(std::move(parts.peer_name)),
@@ -53,7 +53,7 @@ TcpLink::TcpLink(Parts parts)
       buffer_(std::max<std::size_t>({parts.options.receive_buffer_bytes, parts.arrived.size(), 1})),
       end_(parts.arrived.size()) {
   std::copy(parts.arrived.begin(), parts.arrived.end(), buffer_.begin());
-  Tune(socket_.get(), parts.options);
+  TuneSocket(socket_.get(), parts.options);
 }
 
 TcpLink::~TcpLink() {

@@ -19,6 +19,10 @@ struct TcpOptions {
   std::chrono::milliseconds silence_max{30'000};
 };
 
+/// Sends what is written at once, and has the kernel notice within silence_max that the host at the
+/// other end is silent. Best effort.
+void TuneSocket(int fd, const TcpOptions& options);
+
 class TcpLink final : public Link {
  public:
   struct Parts {

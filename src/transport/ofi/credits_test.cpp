@@ -1,0 +1,87 @@
+#include "transport/ofi/credits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "base/prng.hpp"
+
+namespace ringlet::transport::ofi {
+namespace {
+
+TEST(SendCredits, AsManyAsThereAreBuffers) {
+  SendCredits credits(2);
+  EXPECT_TRUE(credits.MaySend());
+  credits.Sent();
+  credits.Sent();
+  EXPECT_FALSE(credits.MaySend());
+  ASSERT_TRUE(credits.Told(1).ok());
+  EXPECT_TRUE(credits.MaySend());
+  ASSERT_TRUE(credits.Told(1).ok());  // said twice, counted once
+  credits.Sent();
+  EXPECT_FALSE(credits.MaySend());
+}
+
+TEST(SendCredits, WhatCannotBeIsRefused) {
+  SendCredits credits(4);
+  for (int i = 0; i < 3; ++i) credits.Sent();
+  ASSERT_TRUE(credits.Told(2).ok());
+  EXPECT_EQ(credits.Told(1).error().code, Code::kProtocol);
+  EXPECT_EQ(credits.Told(4).error().code, Code::kProtocol);
+  EXPECT_TRUE(credits.Told(3).ok());
+}
+
+TEST(ReceiveCredits, AreDueWhenHalfOfTheBuffersAreFree) {
+  ReceiveCredits credits(4);
+  credits.Freed();
+  EXPECT_FALSE(credits.Due());
+  credits.Freed();
+  EXPECT_TRUE(credits.Due());
+  credits.Freed();
+  EXPECT_EQ(credits.freed(), 3u);
+  credits.Told();
+  EXPECT_FALSE(credits.Due());
+}
+
+// Random moves of both sides: no more messages than buffers, no more credits than their buffers,
+// and never a state in which nothing can move.
+TEST(Credits, NeitherFloodNorStandStill) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Prng prng(seed);
+    const auto buffers = static_cast<std::uint32_t>(1 + prng.Below(9));
+    SendCredits sender(buffers);
+    ReceiveCredits receiver(buffers);
+    std::size_t arrived = 0;
+    std::deque<std::uint64_t> told = {0};  // the greeting
+    for (int i = 0; i < 1000; ++i) {
+      const bool may_send = sender.MaySend(), may_read = arrived > 0, may_take = !told.empty();
+      ASSERT_TRUE(may_send || may_read || may_take);
+      switch (prng.Below(3)) {
+        case 0:
+          if (!may_send) break;
+          sender.Sent();
+          ++arrived;
+          break;
+        case 1:
+          if (!may_read) break;
+          --arrived;
+          receiver.Freed();
+          if (receiver.Due()) {
+            told.push_back(receiver.freed());
+            receiver.Told();
+          }
+          break;
+        default:
+          if (!may_take) break;
+          ASSERT_TRUE(sender.Told(told.front()).ok());
+          told.pop_front();
+      }
+      ASSERT_LE(arrived, buffers);
+      ASSERT_LE(told.size(), kCreditBuffers);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ringlet::transport::ofi

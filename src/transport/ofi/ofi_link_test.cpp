@@ -1,0 +1,228 @@
+#include "transport/ofi/ofi_link.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+
+#include "transport/ofi/fabric_for_test.hpp"
+
+namespace ringlet::transport::ofi {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr LinkOptions kSmall{.buffers = 4, .buffer_bytes = 8};
+
+// Two links over a fabric of memory, before anybody has said anything.
+struct Rig {
+  Rig() {
+    fabrics[0]->JoinWith(*fabrics[1]);
+    std::array<int, 2> fds{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
+    for (std::size_t i = 0; i < 2; ++i) lines[i] = os::Fd(fds[i]);
+    for (std::size_t i = 0; i < 2; ++i) {
+      Secret secret{};
+      secret[0] = static_cast<std::byte>(16 + 16 * i);
+      cards[i] = CardOf(*fabrics[i], kSmall, secret);
+    }
+  }
+  OfiLink::Parts PartsOf(std::size_t i, View theirs) {
+    return {.peer = static_cast<Rank>(1 - i),
+            .peer_name = "rank " + std::to_string(1 - i) + " on there",
+            .fabric = fabrics[i],
+            .mine = cards[i],
+            .theirs = theirs,
+            .line = std::move(lines[i]),
+            .gone = gone[i],
+            .greets = i == 0};
+  }
+  void Open() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto made = OfiLink::Make(PartsOf(i, Encode(cards[1 - i])));
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      ends[i] = std::move(*made);
+    }
+    EXPECT_FALSE(ends[0]->Opened().value());  // it greets, and waits for an answer
+    for (int turn = 0; turn < 4; ++turn)
+      for (const auto& end : ends) EXPECT_TRUE(end->Opened().ok());
+    for (const auto& end : ends) EXPECT_TRUE(end->Opened().value());
+  }
+  /// Rank 1 hangs up: its waiter's view of the other is not needed.
+  void Leave(std::size_t i) {
+    ends[i].reset();
+    gone[1 - i]->store(true);
+  }
+
+  std::array<std::shared_ptr<FakeFabric>, 2> fabrics = {std::make_shared<FakeFabric>("zero"),
+                                                        std::make_shared<FakeFabric>("one!")};
+  std::array<EndpointCard, 2> cards;
+  std::array<os::Fd, 2> lines;
+  std::array<std::shared_ptr<std::atomic<bool>>, 2> gone = {
+      std::make_shared<std::atomic<bool>>(false), std::make_shared<std::atomic<bool>>(false)};
+  std::array<std::unique_ptr<OfiLink>, 2> ends;
+};
+
+Bytes Digits(std::size_t count) {
+  Bytes out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::byte>('0' + i % 10);
+  return out;
+}
+
+std::string ReadUpTo(OfiLink& link, std::size_t bytes) {
+  Bytes out(bytes);
+  const auto read = link.Read(out);
+  EXPECT_TRUE(read.ok()) << read.error().message;
+  return std::string(AsText(View(out).first(read.ok() ? *read : 0)));
+}
+
+TEST(OfiLink, CutsTheStreamIntoMessagesAndReadsOn) {
+  Rig rig;
+  rig.Open();
+  EXPECT_EQ(rig.ends[0]->Write(Digits(20)).value(), 20u);
+  EXPECT_EQ(rig.fabrics[0]->sent, 1u + 3u);  // a greeting, and 8 + 8 + 4 bytes
+  rig.fabrics[0]->Progress();
+  EXPECT_EQ(AsText(rig.ends[1]->Peek().value()), "01234567");
+  rig.ends[1]->Consume(3);
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 10), "3456789012");
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "3456789");
+  EXPECT_TRUE(rig.ends[1]->Peek()->empty());
+}
+
+TEST(OfiLink, TakesNoMoreThanThePeersBuffersHoldUntilTheyAreFree) {
+  Rig rig;
+  rig.Open();
+  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 4 * 8u);
+  rig.fabrics[0]->Progress();
+  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 0u);
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 8), "01234567");
+  rig.fabrics[1]->Progress();
+  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 0u);  // credits come by halves
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 8), "89012345");
+  rig.fabrics[1]->Progress();
+  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 2 * 8u);
+  rig.fabrics[0]->Progress();
+  rig.fabrics[1]->Progress();
+  EXPECT_TRUE(rig.fabrics[1]->arrived.empty()) << "a message found no buffer";
+}
+
+TEST(OfiLink, IsSettledWhenNothingWaitsForItsRank) {
+  Rig rig;
+  rig.Open();
+  EXPECT_TRUE(rig.ends[0]->Settled());
+  rig.fabrics[0]->held = true;
+  ASSERT_EQ(rig.ends[0]->Write(Digits(8)).value(), 8u);
+  EXPECT_FALSE(rig.ends[0]->Settled());
+  rig.fabrics[0]->held = false;
+  EXPECT_TRUE(rig.ends[0]->Settled());
+
+  ASSERT_EQ(rig.ends[0]->Write(Digits(24)).value(), 24u);
+  rig.fabrics[0]->Progress();
+  rig.fabrics[1]->busy = true;
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 24).size(), 24u);
+  EXPECT_FALSE(rig.ends[1]->Settled()) << "the peer waits for credits";
+  rig.fabrics[1]->busy = false;
+  EXPECT_FALSE(rig.ends[1]->Settled()) << "they are on their way";
+  EXPECT_TRUE(rig.ends[1]->Settled());
+}
+
+TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
+  Rig rig;
+  rig.Open();
+  ASSERT_EQ(rig.ends[0]->Write(Digits(12)).value(), 12u);
+  rig.fabrics[0]->Progress();
+  // The last message is slower than the news that its sender has left.
+  FakeFabric& there = *rig.fabrics[1];
+  const FakeFabric::Message late = there.arrived.back();
+  there.arrived.pop_back();
+  rig.Leave(0);
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "01234567");
+  EXPECT_TRUE(rig.ends[1]->Peek()->empty());
+  EXPECT_EQ(rig.ends[1]->Write(Digits(1)).error().code, Code::kPeerLost);
+  there.arrived.push_back(late);
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "8901");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(rig.ends[1]->Peek().error().code, Code::kPeerLost);
+    EXPECT_THAT(rig.ends[1]->Peek().error().message, HasSubstr("rank 0 on there (ofi) is gone"));
+  }
+  EXPECT_TRUE(rig.ends[1]->Settled());
+}
+
+TEST(OfiLink, APeerThatDiesIsLostAtOnceAfterWhatHasCome) {
+  Rig rig;
+  rig.Open();
+  ASSERT_EQ(rig.ends[0]->Write(Digits(8)).value(), 8u);
+  rig.fabrics[0]->Progress();
+  rig.gone[1]->store(true);  // and no last words
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "01234567");
+  Bytes out(1);
+  EXPECT_EQ(rig.ends[1]->Read(out).error().code, Code::kPeerLost);
+}
+
+TEST(OfiLink, AFailedSendIsALossThatLeavesWhatHasCome) {
+  Rig rig;
+  rig.Open();
+  ASSERT_EQ(rig.ends[1]->Write(Digits(4)).value(), 4u);
+  rig.fabrics[1]->Progress();
+  rig.fabrics[0]->failure = "Connection reset by peer";
+  ASSERT_EQ(rig.ends[0]->Write(Digits(8)).value(), 8u);
+  rig.fabrics[0]->Progress();
+  EXPECT_EQ(ReadUpTo(*rig.ends[0], 100), "0123");
+  EXPECT_THAT(rig.ends[0]->Write(Digits(80)).error().message,
+              HasSubstr("rank 1 on there (ofi) is gone: Connection reset by peer"));
+  EXPECT_EQ(rig.ends[0]->Write(Digits(1)).error().code, Code::kPeerLost);
+}
+
+TEST(OfiLink, CreditsThatCannotBeAreAnError) {
+  for (const Bytes& words : {Writer().U64(100).Take(), Writer().U32(0).Take()}) {
+    Rig rig;
+    rig.Open();
+    rig.fabrics[0]->arrived.push_back({rig.cards[0].tag + 1, words});
+    EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kProtocol);
+    EXPECT_THAT(rig.ends[0]->Peek().error().message,
+                HasSubstr("rank 1 on there (ofi) sent credits"));
+    EXPECT_EQ(rig.ends[0]->Write(Digits(1)).error().code, Code::kProtocol);
+  }
+}
+
+TEST(OfiLink, AMessageThatFitsNoBufferIsALoss) {
+  Rig rig;
+  rig.Open();
+  rig.fabrics[0]->arrived.push_back({rig.cards[0].tag, Digits(9)});
+  EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kPeerLost);
+}
+
+TEST(OfiLink, TheProviderMustBeTheSame) {
+  Rig rig;
+  rig.cards[1].provider = "efa";
+  const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.cards[1])));
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::kUnsupported);
+  EXPECT_THAT(made.error().message, HasSubstr("rank 1 on there"));
+  EXPECT_THAT(made.error().message, HasSubstr("efa"));
+  EXPECT_THAT(made.error().message, HasSubstr("RINGLET_OFI_PROVIDER"));
+}
+
+TEST(OfiLink, NeedsACardAndRoom) {
+  Rig rig;
+  EXPECT_EQ(OfiLink::Make(rig.PartsOf(0, AsView("card"))).error().code, Code::kProtocol);
+  Rig full;
+  full.fabrics[0]->room = 5;
+  const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.cards[1])));
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::kUnsupported);
+}
+
+TEST(OfiLink, AllocatesWhatThisRankWantsWhateverThePeerSays) {
+  Rig rig;
+  rig.cards[1].buffers = kBuffersMax;
+  rig.cards[1].buffer_bytes = kBufferBytesMax;
+  auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.cards[1])));
+  ASSERT_TRUE(made.ok());
+  rig.fabrics[0]->held = true;
+  EXPECT_EQ((*made)->Write(Digits(1000)).value(), 4 * 8u);
+}
+
+}  // namespace
+}  // namespace ringlet::transport::ofi
