@@ -86,6 +86,14 @@ inline constexpr std::array kSettings = {
                 .help = "Which internet addresses to use.",
                 .choices = "any|AF_INET|AF_INET6",
                 .has_nccl_alias = true},
+    SettingSpec{.name = "SOCKETS_PER_LINK",
+                .field = &Settings::sockets_per_link,
+                .help = "Connections of each link between hosts, dealt out over the addresses that "
+                        "both may use: for hosts with several NICs of one speed, and networks that "
+                        "give one connection less than all.",
+                .min = 1,
+                .max = 16,
+                .must_agree = true},
     SettingSpec{.name = "TCP_CONGESTION",
                 .field = &Settings::tcp_congestion,
                 .help = "Congestion control of the links between hosts, such as cubic or bbr, one "

@@ -50,6 +50,7 @@ struct Settings {
   bool encrypt = false;       ///< the control network
   std::string socket_ifname;  ///< empty: chosen; see os::UsableAddresses
   SocketFamily socket_family = SocketFamily::kAny;
+  std::uint64_t sockets_per_link = 1;  ///< connections of each TCP link, 1 to 16
   std::string tcp_congestion;  ///< of links; empty: what the kernel gives
   std::string host_id;         ///< empty: host name and boot id
 

@@ -1,8 +1,9 @@
 // A Link carries bytes between this rank and one other, in order, both ways, without blocking.
 //
 // Whether a link is a pointer into the same process, shared memory, a TCP connection or messages of
-// libfabric is told only by kind(). Every kind passes test/conformance/link_test.cpp. Links make progress only when called
-// (the thread that waits does the work); who finds nothing to do waits on its rank's Waiter.
+// libfabric is told only by kind(). Every kind passes test/conformance/link_test.cpp. Links make
+// progress only when called (the thread that waits does the work); who finds nothing to do waits on
+// its rank's Waiter.
 #pragma once
 #include <chrono>
 #include <cstddef>
