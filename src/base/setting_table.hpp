@@ -96,6 +96,14 @@ inline constexpr std::array kSettings = {
                 .help = "Provider of libfabric, such as efa or tcp;ofi_rxm; unset: the first that "
                         "it names for the interface that is used.",
                 .must_agree = true},
+    SettingSpec{.name = "SOCKETS_PER_LINK",
+                .field = &Settings::sockets_per_link,
+                .help = "Connections of each link between hosts, dealt out over the addresses that "
+                        "both may use: for hosts with several NICs of one speed, and networks that "
+                        "give one connection less than all.",
+                .min = 1,
+                .max = 16,
+                .must_agree = true},
     SettingSpec{.name = "TCP_CONGESTION",
                 .field = &Settings::tcp_congestion,
                 .help = "Congestion control of the links between hosts, such as cubic or bbr, one "

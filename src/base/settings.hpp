@@ -55,6 +55,7 @@ struct Settings {
   SocketFamily socket_family = SocketFamily::kAny;
   NetChoice net = NetChoice::kTcp;
   std::string ofi_provider;    ///< of libfabric; empty: its first choice
+  std::uint64_t sockets_per_link = 1;  ///< connections of each TCP link, 1 to 16
   std::string tcp_congestion;  ///< of links; empty: what the kernel gives
   std::string host_id;         ///< empty: host name and boot id
 

@@ -307,6 +307,7 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
   request.options.network = NetworkOf(process.settings());
   request.options.ofi_provider = process.settings().ofi_provider;
   request.options.pipe_bytes = process.settings().pipe_bytes;
+  request.options.strands = static_cast<std::uint32_t>(process.settings().sockets_per_link);
   request.options.congestion = process.settings().tcp_congestion;
   request.options.waiter.spin =
       SpinFor(PatienceOf(census, Rank{origin.config.rank}, process.settings().wait));

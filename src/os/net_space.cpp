@@ -24,8 +24,6 @@
 namespace ringlet::os {
 namespace {
 
-constexpr char kInterface[] = "eth0";
-
 Error Failed(const char* what) {
   return {Code::kUnsupported,
           fmt::format("cannot make a network namespace with a virtual interface: {}: {}; it takes "
@@ -34,13 +32,14 @@ Error Failed(const char* what) {
           errno};
 }
 
-ifreq RequestFor(const char* interface) {
+ifreq RequestFor(const std::string& interface) {
   ifreq request{};
-  std::memcpy(request.ifr_name, interface, std::strlen(interface) + 1);
+  RINGLET_ASSERT(interface.size() < sizeof request.ifr_name);
+  std::memcpy(request.ifr_name, interface.c_str(), interface.size() + 1);
   return request;
 }
 
-Status BringUp(const Fd& socket, const char* interface) {
+Status BringUp(const Fd& socket, const std::string& interface) {
   ifreq request = RequestFor(interface);
   if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) return Failed("SIOCGIFFLAGS");
   request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP | IFF_RUNNING);
@@ -48,10 +47,10 @@ Status BringUp(const Fd& socket, const char* interface) {
   return Ok();
 }
 
-Result<Fd> OpenWire() {
+Result<Fd> OpenWire(const std::string& interface) {
   Fd wire(::open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!wire.valid()) return Failed("/dev/net/tun");
-  ifreq request = RequestFor(kInterface);
+  ifreq request = RequestFor(interface);
   request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
   if (::ioctl(wire.get(), TUNSETIFF, &request) != 0) return Failed("TUNSETIFF");
   // Frames of many packets and no checksums: the cable loses nothing, and it saves most of the
@@ -61,34 +60,36 @@ Result<Fd> OpenWire() {
   return wire;
 }
 
-Status GiveAddresses(const Fd& socket, std::uint8_t number) {
-  ifreq request = RequestFor(kInterface);
+Status GiveAddresses(const Fd& socket, const std::string& interface, std::uint8_t index,
+                     std::uint8_t number) {
+  ifreq request = RequestFor(interface);
   request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
   request.ifr_hwaddr.sa_data[0] = 2;  // of nobody's make
+  request.ifr_hwaddr.sa_data[4] = static_cast<char>(index);
   request.ifr_hwaddr.sa_data[5] = static_cast<char>(number);
   if (::ioctl(socket.get(), SIOCSIFHWADDR, &request) != 0) return Failed("SIOCSIFHWADDR");
   const auto give = [&](unsigned long what, std::uint32_t address) {
-    ifreq with = RequestFor(kInterface);
+    ifreq with = RequestFor(interface);
     sockaddr_in value{};
     value.sin_family = AF_INET;
     value.sin_addr.s_addr = htonl(address);
     std::memcpy(&with.ifr_addr, &value, sizeof value);
     return ::ioctl(socket.get(), what, &with) == 0;
   };
-  constexpr std::uint32_t kNetwork = 10u << 24 | 213u << 16;
-  if (!give(SIOCSIFADDR, kNetwork | number)) return Failed("SIOCSIFADDR");
+  const std::uint32_t network = 10u << 24 | 213u << 16 | std::uint32_t{index} << 8;
+  if (!give(SIOCSIFADDR, network | number)) return Failed("SIOCSIFADDR");
   if (!give(SIOCSIFNETMASK, 0xffffff00u)) return Failed("SIOCSIFNETMASK");
   return Ok();
 }
 
 // It says 10 Mb/s otherwise, and who chooses by speed would believe it.
-void TellSpeed(const Fd& socket, std::uint32_t mbit_per_s) {
+void TellSpeed(const Fd& socket, const std::string& interface, std::uint32_t mbit_per_s) {
   ethtool_cmd command{};
   command.cmd = ETHTOOL_SSET;
   command.duplex = DUPLEX_FULL;
   command.port = PORT_TP;
   ethtool_cmd_speed_set(&command, mbit_per_s);
-  ifreq request = RequestFor(kInterface);
+  ifreq request = RequestFor(interface);
   request.ifr_data = reinterpret_cast<char*>(&command);
   static_cast<void>(::ioctl(socket.get(), SIOCETHTOOL, &request));
 }
@@ -101,11 +102,16 @@ Result<NetSpace> MakeHere(const NetSpaceOptions& options) {
   const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return Failed("socket");
   RINGLET_TRY(BringUp(socket, "lo"));
-  RINGLET_TRY_ASSIGN(Fd wire, OpenWire());
-  RINGLET_TRY(GiveAddresses(socket, options.number));
-  TellSpeed(socket, options.mbit_per_s);
-  RINGLET_TRY(BringUp(socket, kInterface));
-  return NetSpace{std::move(space), std::move(wire)};
+  NetSpace made{.space = std::move(space), .wires = {}};
+  for (std::uint8_t index = 0; index < options.interfaces; ++index) {
+    const std::string interface = fmt::format("eth{}", index);
+    RINGLET_TRY_ASSIGN(Fd wire, OpenWire(interface));
+    RINGLET_TRY(GiveAddresses(socket, interface, index, options.number));
+    TellSpeed(socket, interface, options.mbit_per_s);
+    RINGLET_TRY(BringUp(socket, interface));
+    made.wires.push_back(std::move(wire));
+  }
+  return made;
 }
 
 Error SystemFailure(std::string what) {

@@ -1,5 +1,5 @@
-// Networks of their own (Linux network namespaces), each with one Ethernet interface whose other
-// end this process holds: what is sent there can be read here, and the other way round. Nothing of
+// Networks of their own (Linux network namespaces), each with Ethernet interfaces whose other
+// ends this process holds: what is sent there can be read here, and the other way round. Nothing of
 // them has a name, so that they are gone, whatever happens, when nobody holds them any more.
 #pragma once
 #include <chrono>
@@ -14,16 +14,17 @@
 namespace ringlet::os {
 
 struct NetSpace {
-  Fd space;  ///< holds the namespace
-  Fd wire;   ///< the other end of its interface eth0; not blocking
+  Fd space;               ///< holds the namespace
+  std::vector<Fd> wires;  ///< the other ends of its interfaces eth0, eth1, ...; not blocking
 };
 
 struct NetSpaceOptions {
-  std::uint8_t number = 1;       ///< its address is 10.213.0.NUMBER/24, its MAC ends with it
+  std::uint8_t number = 1;  ///< its address at ethN is 10.213.N.NUMBER/24, its MACs end with it
+  std::uint8_t interfaces = 1;
   std::uint32_t mbit_per_s = 0;  ///< what the interface says of its speed; nothing enforces it
 };
 
-/// Makes one, with its loopback and its interface up.
+/// Makes one, with its loopback and its interfaces up.
 /// Errors  kUnsupported  this process may not, or the kernel cannot: says what it takes
 Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options);
 

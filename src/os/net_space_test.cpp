@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 class NetSpaceTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto made = MakeNetSpace({.number = 7, .mbit_per_s = 1000});
+    auto made = MakeNetSpace({.number = 7, .interfaces = 2, .mbit_per_s = 1000});
     if (!made.ok()) {
       EXPECT_EQ(made.error().code, Code::kUnsupported);
       EXPECT_THAT(made.error().message, testing::HasSubstr("root"));
@@ -22,39 +22,44 @@ class NetSpaceTest : public testing::Test {
     }
     space_ = *std::move(made);
   }
+  void Ask(std::uint8_t index);
   NetSpace space_;
 };
 
-TEST_F(NetSpaceTest, AFrameThatIsWrittenIsAnswered) {
-  // Who has 10.213.0.7? Tell 10.213.0.9, whose MAC is 02:00:00:00:00:09.
+// Who has 10.213.INDEX.7? Tell 10.213.INDEX.9, whose MAC is 02:00:00:00:00:09.
+void NetSpaceTest::Ask(std::uint8_t index) {
   constexpr std::size_t kHeader = 10, kFrame = 42;
   Bytes question(kHeader + kFrame);
   const auto put = [&](std::size_t at, std::initializer_list<unsigned> values) {
     for (const unsigned value : values) question[kHeader + at++] = static_cast<std::byte>(value);
   };
   put(0, {255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 9, 8, 6});
-  put(14, {0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 9, 10, 213, 0, 9, 0, 0, 0, 0, 0, 0});
-  put(38, {10, 213, 0, 7});
-  WriteFrame(space_.wire, question);
-  const Fd* const wires[] = {&space_.wire};
+  put(14, {0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 9, 10, 213, index, 9, 0, 0, 0, 0, 0, 0});
+  put(38, {10, 213, index, 7});
+  WriteFrame(space_.wires[index], question);
+  const Fd* const wires[] = {&space_.wires[index]};
   Bytes frame(kFrameBytesMax);
   const Instant give_up = Now() + 10s;
   while (Now() < give_up) {
     AwaitFrame(wires, 100ms);
-    if (ReadFrame(space_.wire, frame) < kHeader + kFrame) continue;
+    if (ReadFrame(space_.wires[index], frame) < kHeader + kFrame) continue;
     if (frame[kHeader + 12] != std::byte{8} || frame[kHeader + 13] != std::byte{6}) continue;
     EXPECT_EQ(frame[kHeader + 5], std::byte{9}) << "to who asked";
+    EXPECT_EQ(frame[kHeader + 10], std::byte{index});
     EXPECT_EQ(frame[kHeader + 11], std::byte{7}) << "from its own MAC";
     return;
   }
   FAIL() << "nobody answered";
 }
 
+TEST_F(NetSpaceTest, AFrameThatIsWrittenIsAnsweredByItsInterface) {
+  for (const std::uint8_t index : {std::uint8_t{0}, std::uint8_t{1}}) Ask(index);
+}
 TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
   Bytes frame(kFrameBytesMax);
-  while (ReadFrame(space_.wire, frame) > 0) {
+  while (ReadFrame(space_.wires[0], frame) > 0) {
   }
-  const Fd* const wires[] = {&space_.wire};
+  const Fd* const wires[] = {&space_.wires[0]};
   AwaitFrame(wires, 100us);
 }
 

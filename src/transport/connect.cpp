@@ -14,6 +14,7 @@
 #include "transport/ofi/libfabric.hpp"
 #include "transport/session.hpp"
 #include "transport/shm/shm_link.hpp"
+#include "transport/tcp/striped_link.hpp"
 
 namespace ringlet::transport {
 namespace {
@@ -68,6 +69,15 @@ Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
   return choice;
 }
 
+// One strand an address, in turn: hosts with several NICs use all of them. Of the family of the
+// best address only, for an interface mostly has one of each.
+std::size_t AddressOfStrand(const std::vector<Address>& addresses, std::uint32_t strand) {
+  std::vector<std::size_t> alike;
+  for (std::size_t i = 0; i < addresses.size(); ++i)
+    if (addresses[i].kind == addresses.front().kind) alike.push_back(i);
+  return alike[strand % alike.size()];
+}
+
 // The door stays open for later callers while a session listens at a copy of it.
 Result<std::vector<os::Listener>> Copies(const std::vector<os::Listener>& listeners) {
   std::vector<os::Listener> copies;
@@ -116,10 +126,12 @@ class Connector {
     return {request_.credentials.magic, request_.self.rank, peer.rank};
   }
   std::uint32_t PipesForLater() const;
-  Result<MeetingPeer> Invite(const Way& way) const;
-  Status AddLink(const Way& way, MetLine line);
+  std::uint32_t Lines(const Way& way) const;
+  Result<MeetingPeer> Invite(const Way& way, std::uint32_t strand) const;
+  Status AddLink(const Way& way, std::span<MetLine> lines);
   Status AddShmLink(const Way& way, MetLine line);
-  Status AddTcpLink(const Way& way, MetLine line);
+  Status AddTcpLink(const Way& way, std::span<MetLine> lines);
+  Result<std::unique_ptr<Link>> MakeTcpLink(const Way& way, MetLine line);
   Status AddOfiLink(const Way& way, MetLine line);
 
   ConnectRequest request_;
@@ -149,6 +161,7 @@ Status Connector::ChooseWays(std::uint32_t pipes_taken) {
     return Error{Code::kInvalidArgument,
                  fmt::format("a pipe of {} bytes; use a power of two from {} to {}",
                              options.pipe_bytes, kPipeBytesMin, kPipeBytesMax)};
+  RINGLET_ASSERT(options.strands >= 1 && options.strands <= kStrandsMax);
   std::set<Rank> seen = {request_.self.rank};
   std::vector<Way> ways;
   std::uint32_t pipes = pipes_taken;
@@ -256,23 +269,32 @@ Status Connector::Arrive(const std::vector<os::Listener>& listeners) {
                           .listeners = std::move(copies),
                           .note = tools_.note};
   for (const Way& way : ways_) {
-    if (way.choice == Choice::kInproc) continue;
-    RINGLET_TRY_ASSIGN(MeetingPeer invited, Invite(way));
-    session_->meeting.peers.push_back(std::move(invited));
+    for (std::uint32_t strand = 0; strand < Lines(way); ++strand) {
+      RINGLET_TRY_ASSIGN(MeetingPeer invited, Invite(way, strand));
+      session_->meeting.peers.push_back(std::move(invited));
+    }
   }
   return Ok();
 }
 
-Result<MeetingPeer> Connector::Invite(const Way& way) const {
+// How many of the session's lines a way has.
+std::uint32_t Connector::Lines(const Way& way) const {
+  if (way.choice == Choice::kInproc) return 0;
+  return way.choice == Choice::kTcp ? request_.options.strands : 1;
+}
+
+Result<MeetingPeer> Connector::Invite(const Way& way, std::uint32_t strand) const {
   const Neighbour& peer = *way.peer;
   const bool dials = request_.self.rank < peer.rank;
   MeetingPeer invited{.rank = peer.rank,
                       .host = peer.host,
                       .role = dials ? MeetingPeer::Role::kDial : MeetingPeer::Role::kAccept,
                       .purpose = Purpose::kData,
+                      .strand = static_cast<std::uint8_t>(strand),
                       .addresses = peer.tcp,
                       .offer = {},
                       .descriptors = {}};
+  if (Lines(way) > 1 && dials) invited.preferred = AddressOfStrand(peer.tcp, strand);
   if (way.choice == Choice::kOfi) {
     invited.purpose = Purpose::kFabric;
     invited.offer = Encode(way.card);
@@ -300,11 +322,12 @@ Status Connector::Meet() {
 }
 
 Status Connector::MakeLinks() {
-  auto line = lines_.begin();
+  std::span<MetLine> lines(lines_);
   auto channel = channels_.begin();
   for (const Way& way : ways_) {
     if (way.choice != Choice::kInproc) {
-      RINGLET_TRY(AddLink(way, std::move(*line++)));
+      RINGLET_TRY(AddLink(way, lines.first(Lines(way))));
+      lines = lines.subspan(Lines(way));
       continue;
     }
     links_.push_back(
@@ -323,11 +346,11 @@ void Connector::AddTo(Links& links) {
   links.Add(std::move(links_));
 }
 
-Status Connector::AddLink(const Way& way, MetLine line) {
+Status Connector::AddLink(const Way& way, std::span<MetLine> lines) {
   switch (way.choice) {
-    case Choice::kShm: return AddShmLink(way, std::move(line));
-    case Choice::kOfi: return AddOfiLink(way, std::move(line));
-    default: return AddTcpLink(way, std::move(line));
+    case Choice::kShm: return AddShmLink(way, std::move(lines.front()));
+    case Choice::kOfi: return AddOfiLink(way, std::move(lines.front()));
+    default: return AddTcpLink(way, lines);
   }
 }
 
@@ -345,19 +368,30 @@ Status Connector::AddShmLink(const Way& way, MetLine line) {
   return Ok();
 }
 
-Status Connector::AddTcpLink(const Way& way, MetLine line) {
+Status Connector::AddTcpLink(const Way& way, std::span<MetLine> lines) {
+  std::vector<std::unique_ptr<Link>> strands;
+  for (MetLine& line : lines) {
+    RINGLET_TRY_ASSIGN(auto strand, MakeTcpLink(way, std::move(line)));
+    strands.push_back(std::move(strand));
+  }
+  links_.push_back(strands.size() == 1 ? std::move(strands.front())
+                                       : std::make_unique<StripedLink>(std::move(strands)));
+  return Ok();
+}
+
+Result<std::unique_ptr<Link>> Connector::MakeTcpLink(const Way& way, MetLine line) {
   std::string name = NamedAt(*way.peer, line.socket);
   if (const std::string& congestion = request_.options.congestion; !congestion.empty())
     RINGLET_TRY(os::SetCongestionControl(line.socket, congestion));
   auto gone = std::make_shared<std::atomic<bool>>(false);
   RINGLET_TRY(bell_->waiter->WatchSocket(line.socket.get(), gone));
-  links_.push_back(std::make_unique<TcpLink>(TcpLink::Parts{.peer = way.peer->rank,
-                                                            .peer_name = std::move(name),
-                                                            .socket = std::move(line.socket),
-                                                            .arrived = std::move(line.met.unread),
-                                                            .options = request_.options.tcp,
-                                                            .gone = std::move(gone)}));
-  return Ok();
+  return std::unique_ptr<Link>(
+      std::make_unique<TcpLink>(TcpLink::Parts{.peer = way.peer->rank,
+                                               .peer_name = std::move(name),
+                                               .socket = std::move(line.socket),
+                                               .arrived = std::move(line.met.unread),
+                                               .options = request_.options.tcp,
+                                               .gone = std::move(gone)}));
 }
 
 Status Connector::AddOfiLink(const Way& way, MetLine line) {

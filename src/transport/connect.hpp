@@ -25,7 +25,7 @@ struct Neighbour {
   std::uint64_t host_hash = 0;
   std::uint64_t network_namespace = 0;
   std::uint64_t process_hash = 0;  ///< unique over all hosts
-  std::vector<Address> tcp;        ///< Endpoint::tcp of that rank
+  std::vector<Address> tcp;        ///< Endpoint::tcp of that rank, best first
   Address unix_socket;             ///< Endpoint::unix_socket of that rank
 };
 
@@ -46,6 +46,8 @@ struct ConnectOptions {
   TcpOptions tcp = {};
   std::string ofi_provider = {};  ///< of libfabric; empty: its first choice
   ofi::LinkOptions ofi = {};
+  std::uint32_t strands =
+      1;  ///< connections of each TCP link, to kStrandsMax; the same on all ranks
   std::string congestion = {};  ///< of TCP links, such as "cubic"; empty: the kernel's default
   DoorbellWaiterOptions waiter = {};
   bool prefault = true;  ///< bring shared pipes into memory now rather than with the first messages

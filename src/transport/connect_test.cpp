@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <map>
+
+#include "os/sockaddr.hpp"
 #include "transport/ranks_for_test.hpp"
 
 namespace ringlet::transport {
@@ -114,6 +118,34 @@ TEST(Connect, AutoTakesTheNearestWay) {
       }
       EXPECT_EQ(AsText(got), std::to_string(from) + " to " + std::to_string(to));
     }
+}
+
+TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
+  World world;
+  std::vector<TestRank> ranks;
+  for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
+  auto opened = Endpoint::Open(
+      {.interfaces = {Address::Ipv4(127, 0, 0, 1, 0), Address::Ipv4(127, 0, 0, 2, 0)},
+       .seed = UniqueSeed()});
+  ranks[1].endpoint = std::move(opened).value();
+  ranks[1].neighbour.tcp = ranks[1].endpoint.tcp;
+  ConnectOptions options;
+  options.choice = Choice::kTcp;
+  options.strands = 4;
+  const auto all = ConnectAll(ranks, world.tools, options);
+  for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
+  EXPECT_EQ((*all[0])->Summary(), "1 tcp");
+  std::map<std::string, int> connections;  // of this process, by the end that was called
+  for (int fd = 0; fd < 4096; ++fd) {
+    os::SocketAddress local, remote;
+    local.bytes = remote.bytes = sizeof local.storage;
+    if (::getsockname(fd, local.get(), &local.bytes) == 0 &&
+        ::getpeername(fd, remote.get(), &remote.bytes) == 0)
+      ++connections[ToString(os::FromSocketAddress(local))];
+  }
+  ASSERT_EQ(ranks[1].neighbour.tcp.size(), 2u);
+  for (const Address& address : ranks[1].neighbour.tcp)
+    EXPECT_EQ(connections[ToString(address)], 2) << ToString(address);
 }
 
 TEST(Connect, TcpLinksTakeTheCongestionControlThatIsAskedFor) {

@@ -25,7 +25,7 @@ Meeting::Meeting(MeetingConfig config)
   for (MeetingPeer& peer : config_.peers) {
     RINGLET_ASSERT(peer.rank != config_.self && peer.descriptors.size() <= kDescriptorsPerOfferMax);
     const std::size_t index = peers_.size();
-    RINGLET_ASSERT(peer_of_rank_.emplace(peer.rank, index).second);
+    RINGLET_ASSERT(peer_of_strand_.emplace(std::pair(peer.rank, peer.strand), index).second);
     peers_.push_back(Peer{std::move(peer), {}, 0, {}});
     Peer& added = peers_.back();
     if (added.config.role == MeetingPeer::Role::kAccept) continue;
@@ -43,7 +43,11 @@ Meeting::Meeting(MeetingConfig config)
 void Meeting::Handle(const Event& event, Instant now) {
   if (!started_) {
     started_ = true;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) Schedule(i, now);
+    for (const Peer& peer : peers_)
+      for (std::size_t i = 0; i < peer.candidates.size(); ++i) {
+        const bool waits = peer.config.preferred && *peer.config.preferred != i;
+        Schedule(peer.candidates[i], waits ? now + config_.limits.hesitation : now);
+      }
   }
   std::visit(Overloaded{
                  [&](const Connected& connected) { OnConnected(connected.line); },
@@ -133,8 +137,8 @@ void Meeting::OnCaller(Lines::iterator line, Introduction introduction) {
   if (introduction.to != config_.self)
     return Refuse(line, fmt::format("rank {} was looked for here, where rank {} is",
                                     Index(introduction.to), Index(config_.self)));
-  const auto known = peer_of_rank_.find(introduction.from);
-  Peer* const peer = known == peer_of_rank_.end() ? nullptr : &peers_[known->second];
+  const auto known = peer_of_strand_.find({introduction.from, introduction.strand});
+  Peer* const peer = known == peer_of_strand_.end() ? nullptr : &peers_[known->second];
   if (!peer || peer->config.role != MeetingPeer::Role::kAccept ||
       peer->config.purpose != line->second.wire.purpose())
     return Refuse(line, fmt::format("rank {} does not expect such a call from rank {}",
@@ -145,7 +149,8 @@ void Meeting::OnCaller(Lines::iterator line, Introduction introduction) {
 
 void Meeting::OnAnswer(Lines::iterator line, Introduction introduction, Instant now) {
   Peer& peer = peers_[candidates_[*line->second.candidate].peer];
-  if (introduction.from != peer.config.rank || introduction.to != config_.self)
+  if (introduction.from != peer.config.rank || introduction.strand != peer.config.strand ||
+      introduction.to != config_.self)
     return Fail(line, fmt::format("rank {} answered there", Index(introduction.from)), now, true);
   MarkMet(line, peer, std::move(introduction));
 }
@@ -162,7 +167,7 @@ void Meeting::MarkMet(Lines::iterator line, Peer& peer, Introduction introductio
   }
   Emit(Detach{line->first});
   if (line->second.candidate) candidates_[*line->second.candidate].line = 0;
-  peer_of_met_line_[line->first] = peer_of_rank_.at(peer.config.rank);
+  peer_of_met_line_[line->first] = static_cast<std::size_t>(&peer - peers_.data());
   peer.met = std::move(met);
   peer.chosen = 0;
   ++met_count_;
@@ -258,7 +263,8 @@ void Meeting::Introduce(LineId id, const Peer& peer, Bytes before) {
       Encode(Introduction{.from = config_.self,
                           .to = peer.config.rank,
                           .descriptors = static_cast<std::uint8_t>(peer.config.descriptors.size()),
-                          .offer = peer.config.offer});
+                          .offer = peer.config.offer,
+                          .strand = peer.config.strand});
   before.insert(before.end(), frame.begin(), frame.end());
   Emit(Send{id, Slice(Share(std::move(before))), peer.config.descriptors});
 }
@@ -339,12 +345,13 @@ std::string Meeting::Complaint(const Peer& peer) const {
 
 Error Meeting::Missing() const {
   std::string missing;
-  std::size_t named = 0;
+  std::set<Rank> all, absent;  // each once, however many strands it has
   for (const Peer& peer : peers_) {
-    if (peer.met || ++named > kNamedMax) continue;
+    all.insert(peer.config.rank);
+    if (peer.met || !absent.insert(peer.config.rank).second || absent.size() > kNamedMax) continue;
     missing += (missing.empty() ? "" : "; ") + Complaint(peer);
   }
-  if (named > kNamedMax) missing += fmt::format("; and {} more", named - kNamedMax);
+  if (absent.size() > kNamedMax) missing += fmt::format("; and {} more", absent.size() - kNamedMax);
   if (turned_away_count_ > 0)
     missing += fmt::format("; callers turned away: {}, the last {}", turned_away_count_,
                            turned_away_last_);
@@ -353,7 +360,7 @@ Error Meeting::Missing() const {
                            gave_up_count_);
   return Error{Code::kTimeout,
                fmt::format("rank {} is not connected with {} of {} peers in time: {}",
-                           Index(config_.self), named, peers_.size(), missing)};
+                           Index(config_.self), absent.size(), all.size(), missing)};
 }
 
 }  // namespace ringlet::transport

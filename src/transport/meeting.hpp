@@ -32,15 +32,19 @@ struct MeetingPeer {
   std::string host;  ///< for errors
   Role role = Role::kDial;
   Purpose purpose = Purpose::kData;
+  std::uint8_t strand = 0;         ///< which of several lines between the two
   std::vector<Address> addresses;  ///< kDial: where it may be reached; at least one
-  Bytes offer;                     ///< at most kOfferBytesMax
-  Descriptors descriptors;         ///< at most kDescriptorsPerOfferMax
+  /// kDial: index of the address that is tried alone for a while; empty: all at once.
+  std::optional<std::size_t> preferred = {};
+  Bytes offer;              ///< at most kOfferBytesMax
+  Descriptors descriptors;  ///< at most kDescriptorsPerOfferMax
 };
 
 struct MeetingLimits {
   Instant handshake_timeout = std::chrono::seconds(10);
   Instant retry_first = std::chrono::milliseconds(5);
   Instant retry_max = std::chrono::seconds(1);
+  Instant hesitation = std::chrono::milliseconds(100);  ///< before what is not preferred is tried
   std::size_t callers_max = 1024;  ///< lines that have not introduced themselves yet
 };
 
@@ -48,7 +52,7 @@ struct MeetingConfig {
   Rank self{};
   Credentials credentials;
   Secret nonce_seed{};             ///< fresh from the system's random source
-  std::vector<MeetingPeer> peers;  ///< each rank once, never `self`
+  std::vector<MeetingPeer> peers;  ///< each rank and strand once, never `self`
   Instant deadline{};
   MeetingLimits limits = {};
 };
@@ -129,7 +133,7 @@ class Meeting final : public Machine {
   std::vector<Peer> peers_;
   std::vector<Candidate> candidates_;
   Lines lines_;
-  std::map<Rank, std::size_t> peer_of_rank_;
+  std::map<std::pair<Rank, std::uint8_t>, std::size_t> peer_of_strand_;
   std::map<LineId, std::size_t> peer_of_met_line_;
   std::set<std::pair<Instant, std::size_t>> dials_due_;
   std::set<std::pair<Instant, LineId>> lines_due_;

@@ -24,6 +24,7 @@ Result<Heard> Parse(std::uint8_t type, View payload) {
     Introduction introduction;
     introduction.from = static_cast<Rank>(in.U32());
     introduction.to = static_cast<Rank>(in.U32());
+    introduction.strand = in.U8();
     introduction.descriptors = in.U8();
     const View offer = in.Blob(kOfferBytesMax);
     introduction.offer.assign(offer.begin(), offer.end());
@@ -40,7 +41,7 @@ Bytes Encode(const Introduction& introduction) {
   RINGLET_ASSERT(introduction.offer.size() <= kOfferBytesMax);
   Writer frame = BeginFrame(kIntroduction);
   frame.U32(Index(introduction.from)).U32(Index(introduction.to));
-  frame.U8(introduction.descriptors).Blob(introduction.offer);
+  frame.U8(introduction.strand).U8(introduction.descriptors).Blob(introduction.offer);
   return EndFrame(std::move(frame));
 }
 

@@ -16,6 +16,7 @@ struct Introduction {
   Rank from{}, to{};
   std::uint8_t descriptors = 0;  ///< how many travel with it
   Bytes offer;
+  std::uint8_t strand = 0;  ///< which of several lines between the two
 };
 
 /// The answer to a caller that is not wanted.

@@ -27,6 +27,9 @@ class MeetingPump {
   /// Dials to `address` are answered by nobody and never fail.
   void Blackhole(const Address& address) { holes_.push_back(address); }
 
+  /// Notes the addresses that are dialled, in order. `dialled` outlives the pump.
+  void WatchDials(std::vector<Address>& dialled) { dialled_ = &dialled; }
+
   /// A stranger's line to `host`.
   LineId Call(std::size_t host) {
     const LineId line = hosts_[host].next_line++;
@@ -87,6 +90,7 @@ class MeetingPump {
   }
 
   void DoDial(std::size_t h, const Dial& dial) {
+    if (dialled_ != nullptr) dialled_->push_back(dial.to);
     if (std::find(holes_.begin(), holes_.end(), dial.to) != holes_.end()) return;
     const auto door = doors_.find(dial.to);
     if (door == doors_.end()) return queue_.push_back({h, Closed{dial.line, "connection refused"}});
@@ -130,6 +134,7 @@ class MeetingPump {
   std::vector<Address> holes_;
   std::deque<std::pair<std::size_t, Event>> queue_;
   std::vector<std::string> notes_;
+  std::vector<Address>* dialled_ = nullptr;
 };
 
 }  // namespace ringlet::transport

@@ -119,6 +119,60 @@ TEST(Meeting, TheFirstAddressThatAnswersWins) {
   EXPECT_THAT(pump.notes(), IsEmpty()) << "a dial that lost the race is no stranger";
 }
 
+// The meeting of `self` with `peer`, over three lines.
+MeetingConfig WithStrands(std::uint32_t self, std::uint32_t peer) {
+  MeetingConfig config = Config(self, {peer, peer, peer});
+  for (std::uint8_t strand = 0; strand < 3; ++strand) {
+    config.peers[strand].strand = strand;
+    config.peers[strand].offer = Text("strand " + std::to_string(strand));
+  }
+  return config;
+}
+
+TEST(Meeting, StrandsFindTheirOwn) {
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    Meeting a(WithStrands(0, 1)), b(WithStrands(1, 0));
+    MeetingPump pump(seed);
+    pump.Add(a, {});
+    pump.Add(b, {At(1)});
+    pump.Run(kDeadline);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(OfferOf(a, i), "strand " + std::to_string(i)) << "seed " << seed;
+      EXPECT_EQ(OfferOf(b, i), "strand " + std::to_string(i));
+    }
+    EXPECT_THAT(pump.detached(0), SizeIs(3));
+  }
+}
+
+TEST(Meeting, AStrandThatOnlyOneSideKnowsIsRefusedAndItsRankNamedOnce) {
+  Meeting a(WithStrands(0, 1)), b(Config(1, {0}));
+  MeetingPump pump;
+  pump.Add(a, {});
+  pump.Add(b, {At(1)});
+  pump.Run(kDeadline);
+  EXPECT_EQ(OfferOf(b, 0), "strand 0");
+  EXPECT_THAT(ErrorOf(a), HasSubstr("not connected with 1 of 1 peers"));
+}
+
+TEST(Meeting, ThePreferredAddressIsTakenUnlessItLeadsNowhere) {
+  MeetingConfig config = Config(0, {1, 2});
+  config.peers[0].addresses = {At(1, 1), At(1, 2)};
+  config.peers[1].addresses = {At(2, 1), At(2, 2)};
+  config.peers[0].preferred = config.peers[1].preferred = 1;
+  Meeting a(std::move(config)), b(Config(1, {0})), c(Config(2, {0}));
+  MeetingPump pump;
+  std::vector<Address> dialled;
+  pump.WatchDials(dialled);
+  pump.Blackhole(At(2, 2));
+  pump.Add(a, {});
+  pump.Add(b, {At(1, 1), At(1, 2)});
+  pump.Add(c, {At(2, 1)});
+  pump.Run(kDeadline);
+  EXPECT_EQ(OfferOf(a, 0), "offer of 1 to 0");
+  EXPECT_EQ(OfferOf(a, 1), "offer of 2 to 0");
+  EXPECT_THAT(dialled, testing::ElementsAre(At(1, 2), At(2, 2), At(2, 1)));
+}
+
 TEST(Meeting, DialsAgainUntilThePeerListens) {
   Meeting a(Config(0, {1})), b(Config(1, {0}));
   MeetingPump pump;

@@ -15,6 +15,7 @@ struct LinkKind {
   std::size_t receive_buffer_bytes = 256 * 1024;
   std::chrono::microseconds spin{0};
   ofi::LinkOptions ofi = {};
+  std::uint32_t strands = 1;
 
   ConnectOptions Options() const {
     ConnectOptions options;
@@ -24,6 +25,7 @@ struct LinkKind {
     options.tcp.receive_buffer_bytes = receive_buffer_bytes;
     options.waiter.spin = spin;
     options.ofi = ofi;
+    options.strands = strands;
     return options;
   }
   bool Tiny() const {
@@ -47,6 +49,7 @@ inline constexpr LinkKind kLinkKinds[] = {
      .socket_buffer_bytes = 16384,
      .receive_buffer_bytes = 64},
     {.name = "tcp_spin", .choice = Choice::kTcp, .spin = std::chrono::microseconds(50)},
+    {.name = "tcp_striped", .choice = Choice::kTcp, .strands = 3},
     {.name = "ofi", .choice = Choice::kOfi},
     {.name = "ofi_tiny", .choice = Choice::kOfi, .ofi = {.buffers = 2, .buffer_bytes = 64}},
     {.name = "ofi_spin", .choice = Choice::kOfi, .spin = std::chrono::microseconds(50)},

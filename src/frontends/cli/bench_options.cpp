@@ -15,6 +15,7 @@ constexpr std::uint32_t kRanksMax = 4096;
 constexpr std::uint32_t kRepeatsMax = 1'000'000;
 constexpr std::uint32_t kRoundsMax = 100;
 constexpr std::uint32_t kHostsMax = 64;
+constexpr std::uint32_t kNicsMax = 8;
 
 std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
   return {
@@ -28,7 +29,10 @@ std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
                       "Network namespaces that share the ranks evenly, joined by a switch; "
                       "needs root")
           ->check(CLI::Range(1u, kHostsMax)),
-      command.add_option("--rate", words.rate, "Of each host's link to the switch, each way")
+      command.add_option("--nics", words.nics, "Of each host, each on a switch of its own")
+          ->check(CLI::Range(1u, kNicsMax))
+          ->capture_default_str(),
+      command.add_option("--rate", words.rate, "Of each link to a switch, each way")
           ->capture_default_str(),
       command.add_option("--delay", words.delay, "From one host to another, one way")
           ->capture_default_str()};
@@ -188,6 +192,7 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   options.peers = words.peers;
   options.rounds = words.peers.empty() ? 1 : words.rounds;
   options.net.hosts = words.hosts;
+  options.net.nics = words.nics;
   RINGLET_TRY_ASSIGN(options.net.mb_per_s, ParseBandwidth(words.rate));
   RINGLET_TRY_ASSIGN(options.net.delay, ParseDuration(words.delay));
   RINGLET_TRY(CheckTogether(words, options));

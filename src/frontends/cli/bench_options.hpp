@@ -22,6 +22,7 @@ struct BenchWords {
   std::string type = "float";
   std::string op = "sum";
   std::uint32_t hosts = 1;  ///< network namespaces that share the ranks
+  std::uint32_t nics = 1;   ///< of each
   std::string rate = "1Gb/s";
   std::string delay = "100us";
   std::string links;  ///< empty: RINGLET_LINKS decides

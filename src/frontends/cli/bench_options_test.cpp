@@ -140,6 +140,8 @@ TEST(BenchOptionsTest, HostsShareTheRanks) {
   EXPECT_EQ(options.net.mb_per_s, 625u);
   EXPECT_EQ(options.net.delay, std::chrono::milliseconds(5));
   EXPECT_EQ(Parse({}).net.hosts, 1u);
+  EXPECT_EQ(options.net.nics, 1u);
+  EXPECT_EQ(Parse({"-n", "4", "--hosts", "2", "--nics", "3"}).net.nics, 3u);
   EXPECT_THAT(ErrorOf({"-n", "2", "--hosts", "3"}), HasSubstr("too few"));
   EXPECT_THAT(ErrorOf({"--hosts", "2", "--threads"}), HasSubstr("--threads"));
   EXPECT_THAT(ErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));

@@ -17,10 +17,12 @@ constexpr std::size_t kSpareMax = 512;     // frames whose memory is kept
 
 }  // namespace
 
-NetHosts::NetHosts(const NetHostsOptions& options)
-    : switch_({.ports = options.hosts,
-               .bytes_per_s = options.mb_per_s * 1'000'000,
-               .delay = options.delay}) {}
+NetHosts::NetHosts(const NetHostsOptions& options) {
+  for (std::uint32_t nic = 0; nic < options.nics; ++nic)
+    switches_.emplace_back(FrameSwitchOptions{.ports = options.hosts,
+                                              .bytes_per_s = options.mb_per_s * 1'000'000,
+                                              .delay = options.delay});
+}
 
 Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options) {
   std::unique_ptr<NetHosts> hosts(new NetHosts(options));
@@ -29,6 +31,7 @@ Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options)
     RINGLET_TRY_ASSIGN(
         os::NetSpace space,
         os::MakeNetSpace({.number = static_cast<std::uint8_t>(host + 1),
+                          .interfaces = static_cast<std::uint8_t>(options.nics),
                           .mbit_per_s = static_cast<std::uint32_t>(
                               options.mb_per_s == 0 ? kFastest : options.mb_per_s * 8)}));
     hosts->spaces_.push_back(std::move(space));
@@ -47,27 +50,37 @@ std::string NetHosts::AddressOf(std::uint32_t host) {
   return fmt::format("10.213.0.{}", host + 1);
 }
 
+// What has come to the switch of `nic`, and what is due there. How long it may be left alone then.
+Instant NetHosts::CarryOver(std::uint32_t nic, std::vector<Bytes>& spare) {
+  FrameSwitch& between = switches_[nic];
+  for (std::uint32_t port = 0; port < spaces_.size(); ++port)
+    for (std::size_t i = 0; i < kFramesAtOnce; ++i) {
+      if (spare.empty()) spare.emplace_back(os::kFrameBytesMax);
+      const std::size_t size = os::ReadFrame(spaces_[port].wires[nic], spare.back());
+      if (size == 0) break;
+      between.Arrive(port, std::move(spare.back()), size, os::Now());
+      spare.pop_back();
+    }
+  while (auto frame = between.TakeDue(os::Now())) {
+    os::WriteFrame(spaces_[frame->port].wires[nic], frame->bytes());
+    if (frame->memory.size() == os::kFrameBytesMax && spare.size() < kSpareMax)
+      spare.push_back(std::move(frame->memory));
+  }
+  const auto due = between.NextDue();
+  return due ? std::clamp(*due - os::Now(), Instant(0), kLook) : kLook;
+}
+
 void NetHosts::Carry(const std::stop_token& stop) {
   os::BecomeTimely();
   std::vector<const os::Fd*> wires;
-  for (const os::NetSpace& space : spaces_) wires.push_back(&space.wire);
+  for (const os::NetSpace& space : spaces_)
+    for (const os::Fd& wire : space.wires) wires.push_back(&wire);
   std::vector<Bytes> spare;  // the last that was used first: it is still in the caches
   while (!stop.stop_requested()) {
-    for (std::uint32_t port = 0; port < wires.size(); ++port)
-      for (std::size_t i = 0; i < kFramesAtOnce; ++i) {
-        if (spare.empty()) spare.emplace_back(os::kFrameBytesMax);
-        const std::size_t size = os::ReadFrame(*wires[port], spare.back());
-        if (size == 0) break;
-        switch_.Arrive(port, std::move(spare.back()), size, os::Now());
-        spare.pop_back();
-      }
-    while (auto frame = switch_.TakeDue(os::Now())) {
-      os::WriteFrame(*wires[frame->port], frame->bytes());
-      if (frame->memory.size() == os::kFrameBytesMax && spare.size() < kSpareMax)
-        spare.push_back(std::move(frame->memory));
-    }
-    const auto due = switch_.NextDue();
-    os::AwaitFrame(wires, due ? std::clamp(*due - os::Now(), Instant(0), kLook) : kLook);
+    Instant until = kLook;
+    for (std::uint32_t nic = 0; nic < switches_.size(); ++nic)
+      until = std::min(until, CarryOver(nic, spare));
+    os::AwaitFrame(wires, until);
   }
 }
 

@@ -1,5 +1,6 @@
-// Hosts on one machine: network namespaces, joined by a switch of given rate and delay that a
-// thread of this process is. They end with this process, however it ends.
+// Hosts on one machine: network namespaces, joined by switches of given rate and delay, one for
+// each of their NICs, which are a thread of this process. They end with this process, however it
+// ends.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@ namespace ringlet::cli {
 
 struct NetHostsOptions {
   std::uint32_t hosts = 2;       ///< at most 64
+  std::uint32_t nics = 1;        ///< of each host, each on a switch of its own; at most 8
   std::uint64_t mb_per_s = 125;  ///< of each link, each way; 0: unlimited
   Instant delay{0};              ///< one way, from host to host
 };
@@ -32,9 +34,10 @@ class NetHosts {
  private:
   explicit NetHosts(const NetHostsOptions& options);
   void Carry(const std::stop_token& stop);
+  Instant CarryOver(std::uint32_t nic, std::vector<Bytes>& spare);
 
   std::vector<os::NetSpace> spaces_;
-  FrameSwitch switch_;
+  std::vector<FrameSwitch> switches_;  // one for each NIC
   std::jthread carrier_;
 };
 
