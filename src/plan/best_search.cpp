@@ -104,7 +104,8 @@ class BetterSearch {
   PatternGraph Find(DivisionRange range) {
     Widen(range);
     if (range.floor >= range.bound) return result_;
-    if (pack_ && FindByPacking(range)) return result_;
+    // One number of channels that could not be packed is not laid either.
+    if (pack_ && (FindByPacking(range) || range.channels_min == range.channels_max)) return result_;
     if (direct_search_.lays()) {
       if (!direct_search_.any_order()) budget_ = kBudgetDirect;
       direct_ = true;

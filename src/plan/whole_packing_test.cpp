@@ -29,15 +29,15 @@ TEST(WholePackingTest, GivesUpWhenTheWorkIsDone) {
   EXPECT_LT(work, 200);
 }
 
-/// From two of the first column no single exchange helps until the full rows count for more.
+/// No single exchange helps until the rows that overflow count for more.
 TEST(WholePackingTest, WhatOverflowsCountsForMore) {
   const std::vector<WholePacking::Needs> columns = {
-      {{0, 40}, {1, 20}}, {{1, 40}, {2, 40}}, {{0, 20}, {2, 20}}, {{1, 40}}};
+      {{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}};
   WholePacking whole(columns);
-  whole.Put(0, 2);
+  whole.Put(0, 3);
   whole.Put(1, 1);
   std::int64_t work = 0;
-  EXPECT_TRUE(whole.Fit({60, 40, 40}, 10'000, kNoMore, work));
+  EXPECT_TRUE(whole.Fit({60, 20, 60}, 10'000, kNoMore, work));
 }
 
 TEST(WholePackingTest, AsksForMoreWhereNoExchangeHelps) {
