@@ -36,8 +36,8 @@ class CheapestChannel {
   bool usable() const { return usable_; }
 
   struct Found {
-    std::vector<LocalChannel> channels;  ///< one; two of Crossing::kPairs
-    std::int64_t cost = 0;               ///< together, kCostUnits being the whole bandwidth
+    std::vector<LocalChannel> channels;  ///< one
+    std::int64_t cost = 0;               ///< kCostUnits being the whole bandwidth
   };
   /// Of all channels the cheapest; among equals the first by number.
   /// \param pattern  kRing, kBalancedTree or kTree
