@@ -18,8 +18,6 @@ constexpr std::int64_t kBudgetDirect = 8'000;    // without going back, where th
 constexpr std::uint32_t kDirectChannelsMax = 16;
 constexpr std::uint64_t kLooksPerStep = 2;  // DirectSearch's steps are short
 constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
-constexpr std::uint32_t kNearBound = 1024;  // of packings: totals this near are equal
-constexpr std::size_t kLaidAnewMax = 6;     // numbers of channels that are looked at closely
 constexpr std::uint32_t kLeastMbPerS = 100;
 
 constexpr int kWidenings = 8;  // halvings of what is between found and not found
@@ -106,7 +104,8 @@ class BetterSearch {
   PatternGraph Find(DivisionRange range) {
     Widen(range);
     if (range.floor >= range.bound) return result_;
-    if (pack_ && FindByPacking(range)) return result_;
+    // One number of channels that could not be packed is not laid either.
+    if (pack_ && (FindByPacking(range) || range.channels_min == range.channels_max)) return result_;
     if (direct_search_.lays()) {
       if (!direct_search_.any_order()) budget_ = kBudgetDirect;
       direct_ = true;
@@ -145,67 +144,48 @@ class BetterSearch {
   bool FindByPacking(DivisionRange& range) {
     std::vector<Crossing> crossings = {Crossing::kSame};
     if (options_.beyond && options_.cross_nic != 0) {
-      if (wanted_.pattern == Pattern::kRing) crossings.push_back(Crossing::kPairs);
       if (wanted_.pattern != Pattern::kTree) crossings.push_back(Crossing::kAny);
     }
     const std::uint64_t before = range.floor;
-    for (const Crossing crossing : crossings) {
-      Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
-      result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));
-      ++result_.searches;
-      DividePacking(packing, range);
-      if (range.floor > before && NearBound(range)) break;
+    // Of rings any number of channels may do; trees have theirs, and are looked for more often.
+    const bool any_number = range.channels_min < range.channels_max;
+    for (const Effort effort : kEfforts) {
+      if (effort > Effort::kSome && !any_number) break;
+      for (const Crossing crossing : crossings) {
+        if (range.floor + (packed_ ? result_.channels.size() - 1 : 0) >= range.bound) break;
+        Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
+        if (effort > Effort::kSome && packing.spent()) break;
+        result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));
+        ++result_.searches;
+        DividePacking(packing, effort, range);
+      }
     }
     return range.floor > before;
   }
 
-  static bool NearBound(const DivisionRange& range) {
-    return range.floor + range.bound / kNearBound >= range.bound;
-  }
-
-  /// A number of channels, and how much of the bound a packing has with it, in parts of kNearBound.
-  struct Rated {
-    std::int64_t part = 0;
-    std::uint32_t count = 0;
-  };
-
-  /// What is taken is nearly the best, with the fewest channels.
-  void DividePacking(Packing& packing, DivisionRange& range) {
-    const auto floor = static_cast<std::int64_t>(range.floor);
-    if (packing.bound() <= floor) return;
-    std::vector<Rated> list;
-    for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
-      if (MostOf(count, range) * count > floor) list.push_back({0, count});
-    for (const auto& [care, numbers] :
-         {std::pair(Care::kSome, list.size()), std::pair(Care::kMuch, kLaidAnewMax)}) {
-      list.resize(std::min(list.size(), numbers));
-      for (Rated& one : list) one.part = Rate(packing.Divide(one.count, care), range);
-      std::stable_sort(list.begin(), list.end(),
-                       [](const Rated& a, const Rated& b) { return a.part > b.part; });
-    }
-    for (const Rated& one : list) {
-      if (range.floor > static_cast<std::uint64_t>(floor) && NearBound(range)) return;
-      TakeDivided(packing, one.count, range);
+  /// Takes the fewest channels with which there is as much as with any number. Many come first, as
+  /// they share links nearly as fractions do.
+  void DividePacking(Packing& packing, Effort effort, DivisionRange& range) {
+    for (std::uint32_t count = range.channels_max; count >= range.channels_min; --count) {
+      const std::uint64_t worth = WorthOf(count, range);
+      const auto least = static_cast<std::int64_t>((worth + count - 1) / count);
+      if (least * count > packing.bound() || !limits_.Allow(count, least)) continue;
+      const std::int64_t most = std::min(range.bound / count, facts_.widest.mb_per_s);
+      if (least <= most) TakeDivided(packing.Divide(count, least, most, effort), packing, range);
     }
   }
 
-  std::int64_t Rate(const Packing::Divided& divided, const DivisionRange& range) const {
+  /// What so many channels must have together: more than there is, or as much in fewer channels.
+  std::uint64_t WorthOf(std::uint32_t count, const DivisionRange& range) const {
+    return range.floor + (packed_ && count < result_.channels.size() ? 0 : 1);
+  }
+
+  /// If that is worth it.
+  void TakeDivided(const Packing::Divided& divided, const Packing& packing, DivisionRange& range) {
+    if (divided.channels.empty()) return;
     const auto count = static_cast<std::uint32_t>(divided.channels.size());
-    if (count == 0) return 0;
-    return std::min(divided.mb_per_s, MostOf(count, range)) * count * kNearBound / range.bound;
-  }
-
-  /// The most that each of so many channels can have.
-  std::int64_t MostOf(std::uint32_t count, const DivisionRange& range) const {
-    return std::min<std::int64_t>(
-        {limits_.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
-  }
-
-  /// If that is more than there is.
-  void TakeDivided(Packing& packing, std::uint32_t count, DivisionRange& range) {
-    const Packing::Divided& divided = packing.Divide(count, Care::kMuch);
-    const std::int64_t each = std::min(divided.mb_per_s, MostOf(count, range));
-    if (divided.channels.empty() || each * count <= static_cast<std::int64_t>(range.floor)) return;
+    const std::int64_t each =
+        std::min<std::int64_t>({divided.mb_per_s, range.bound / count, facts_.widest.mb_per_s});
     PatternGraph found = result_;
     found.channels = divided.channels;
     found.pattern = wanted_.pattern;
@@ -213,12 +193,13 @@ class BetterSearch {
     found.same_channels = false;
     found.intra = found.inter = {1};
     const std::uint32_t width = direct_search_.WidthOf(found, static_cast<std::uint32_t>(each));
-    if (std::uint64_t{width} * count <= range.floor) return;
+    if (std::uint64_t{width} * count < WorthOf(count, range)) return;
     found.intra = found.inter = {width};
     found.stopped = StopReason::kDivided;
     NameTypes(found);
     result_ = found;
     range.floor = result_.total().mb_per_s;
+    packed_ = true;
     TellDivided(packing);
   }
 
@@ -377,6 +358,7 @@ class BetterSearch {
   const bool pack_;  // few devices, and all limits are known
   std::int64_t budget_;
   Story* story_;
+  bool packed_ = false;  // the result
   Trial laid_;
   bool direct_ = false;  // without going back
   Pricing pricing_ = Pricing::kScarce;

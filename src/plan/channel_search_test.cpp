@@ -83,6 +83,69 @@ TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
   EXPECT_TRUE(SearchFor(words, true, trial, 100'000).outcome.budget_out);
 }
 
+/// A search that runs more than once on one machine.
+class Searching {
+ public:
+  explicit Searching(std::string_view words)
+      : machine_(words), table_(machine_.paths()), nets_(table_, options_) {}
+
+  TrialOutcome Run(const Trial& trial, PatternGraph& best) {
+    best.pattern = trial.pattern;
+    return search_.Run(trial, 100'000, best);
+  }
+
+ private:
+  const SearchOptions options_ = {.beyond = true};
+  MachineForTest machine_;
+  WayTable table_;
+  NetChoice nets_;
+  ChannelSearch search_{table_, nets_, options_};
+};
+
+TEST(ChannelSearchTest, OfEqualBandwidthFewerHopsAreBetter) {
+  Searching searching("(numa: (switch: 2 gpu, 1 nic), (switch: 2 gpu))");
+  const Trial trial = RingOf(5'000, 1);
+  PatternGraph best;
+  ASSERT_TRUE(searching.Run(trial, best).improved);
+  const std::uint32_t hops = best.hops;
+  EXPECT_FALSE(searching.Run(trial, best).improved) << "as many hops are no better";
+  best.hops = hops + 1;
+  EXPECT_TRUE(searching.Run(trial, best).improved);
+  EXPECT_EQ(best.hops, hops);
+}
+
+TEST(ChannelSearchTest, EachChannelEntersByANicThatHasRoom) {
+  Searching searching("(numa: (switch: 1 gpu, 1 nic 100g), (switch: 1 gpu, 1 nic 100g))");
+  PatternGraph best;
+  EXPECT_TRUE(searching.Run(RingOf(9'000, 2), best).perfect);
+  ASSERT_EQ(best.channels.size(), 2u);
+  EXPECT_EQ(best.channels[0].entry, 0u);
+  EXPECT_THAT(best.channels[0].devices, ElementsAre(0, 1));
+  EXPECT_EQ(best.channels[1].entry, 1u);
+  EXPECT_EQ(best.channels[1].exit, 1u);
+}
+
+TEST(ChannelSearchTest, ChannelsTakeWhatNicsHaveAndGiveItBack) {
+  Searching searching("(switch: 2 gpu, 1 nic 200g)");
+  for (int i = 0; i < 2; ++i) {
+    PatternGraph best;
+    const TrialOutcome outcome = searching.Run(RingOf(9'000, 3), best);
+    EXPECT_EQ(outcome.channels, 2u) << "of 25 GB/s 7 are left";
+    EXPECT_EQ(outcome.refusal, Refusal::kNet);
+    EXPECT_EQ(best.channels.size(), 2u);
+  }
+}
+
+TEST(ChannelSearchTest, TypesBindBothWaysOfTrees) {
+  Trial trial = RingOf(1'000, 1);
+  trial.pattern = Pattern::kBalancedTree;
+  trial.type_inter = PathType::kPix;
+  const char* const words = "(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu))";
+  EXPECT_EQ(SearchFor(words, true, trial).outcome.channels, 0u) << "the second is farther away";
+  trial.type_inter = PathType::kPhb;
+  EXPECT_EQ(SearchFor(words, true, trial).outcome.channels, 1u);
+}
+
 TEST(ChannelSearchTest, TypesBind) {
   Trial trial = RingOf(1'000, 1);
   trial.type_intra = PathType::kPix;

@@ -21,6 +21,8 @@ EndIndex NetEnd(std::uint32_t net) {
 
 CheapestChannel::CheapestChannel(WayTable& table, const NetChoice& nets, bool beyond)
     : table_(table), nets_(nets), beyond_(beyond), devices_(table.device_count()) {
+  for (const topology::NodeIndex net : table.nets())
+    planes_ = planes_ || table.paths().graph().net(net).plane.has_value();
   usable_ = devices_ > 1 && devices_ <= kCheapestDevicesMax && (!beyond || table.net_count() > 0);
 }
 
@@ -29,7 +31,8 @@ std::optional<CheapestChannel::Found> CheapestChannel::Find(Pattern pattern, Cro
   PriceWays(prices);
   chains_.resize((std::size_t{1} << devices_) * devices_);
   if (!beyond_) return FindInside(pattern);
-  return crossing == Crossing::kPairs ? FindPairs() : FindBeyond(pattern, crossing);
+  if (crossing == Crossing::kAny && pattern == Pattern::kRing && !planes_) return FindFreely();
+  return FindBeyond(pattern, crossing);
 }
 
 std::int64_t CheapestChannel::CostOf(EndIndex from, EndIndex to, std::int64_t part,
@@ -208,6 +211,37 @@ std::vector<std::pair<std::int64_t, std::uint32_t>> CheapestChannel::Exits(Patte
   return exits;
 }
 
+/// The NIC by which it costs least to leave from a device, or to come in to it.
+std::uint32_t CheapestChannel::CheapestNet(const std::vector<std::int64_t>& costs,
+                                           std::uint32_t device) const {
+  std::uint32_t best = 0;
+  for (std::uint32_t net = 1; net < table_.net_count(); ++net)
+    if (costs[net * devices_ + device] < costs[best * devices_ + device]) best = net;
+  return best;
+}
+
+/// A ring that may leave by whichever NIC.
+std::optional<CheapestChannel::Found> CheapestChannel::FindFreely() {
+  const std::uint32_t all = (1u << devices_) - 1;
+  at_end_.assign(devices_, 0);
+  for (std::uint32_t last = 0; last < devices_; ++last)
+    at_end_[last] = out_[CheapestNet(out_, last) * devices_ + last];
+  Chains(all, at_end_);
+  const auto cost = [&](std::uint32_t first) {
+    return in_[CheapestNet(in_, first) * devices_ + first] + Chain(all, first);
+  };
+  std::uint32_t best = 0;
+  for (std::uint32_t first = 1; first < devices_; ++first)
+    if (cost(first) < cost(best)) best = first;
+  if (cost(best) >= kNoWay) return std::nullopt;
+  Found found{{LocalChannel()}, cost(best)};
+  LocalChannel& channel = found.channels.front();
+  Follow(all, best, channel.devices);
+  channel.entry = CheapestNet(in_, best);
+  channel.exit = CheapestNet(out_, channel.devices.back());
+  return found;
+}
+
 std::optional<CheapestChannel::Found> CheapestChannel::FindBeyond(Pattern pattern,
                                                                   Crossing crossing) {
   std::int64_t least = kNoWay;
@@ -227,35 +261,6 @@ std::optional<CheapestChannel::Found> CheapestChannel::FindBeyond(Pattern patter
   if (least >= kNoWay) return std::nullopt;
   if (pattern == Pattern::kRing) ChainsTo(pattern, best_out);
   return Found{{Write(pattern, best_in, best_out)}, least};
-}
-
-std::optional<CheapestChannel::Found> CheapestChannel::FindPairs() {
-  const std::uint32_t nets = table_.net_count();
-  std::vector<std::int64_t> costs(std::size_t{nets} * nets, kNoWay);
-  for (std::uint32_t exit = 0; exit < nets; ++exit) {
-    ChainsTo(Pattern::kRing, exit);
-    for (std::uint32_t entry = 0; entry < nets; ++entry)
-      if (MayPass(entry, exit, Pattern::kRing, Crossing::kPairs))
-        costs[std::size_t{entry} * nets + exit] = BestEnds(Pattern::kRing, entry, exit).cost;
-  }
-  std::int64_t least = kNoWay;
-  std::uint32_t one = 0, other = 0;
-  for (std::uint32_t a = 0; a < nets; ++a) {
-    for (std::uint32_t b = a; b < nets; ++b) {
-      const std::int64_t cost = costs[std::size_t{a} * nets + b] + costs[std::size_t{b} * nets + a];
-      if (cost >= least) continue;
-      least = cost;
-      one = a;
-      other = b;
-    }
-  }
-  if (least >= kNoWay) return std::nullopt;
-  Found found{{}, least};
-  ChainsTo(Pattern::kRing, other);
-  found.channels.push_back(Write(Pattern::kRing, one, other));
-  ChainsTo(Pattern::kRing, one);
-  found.channels.push_back(Write(Pattern::kRing, other, one));
-  return found;
 }
 
 }  // namespace ringlet::plan

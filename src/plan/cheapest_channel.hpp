@@ -15,7 +15,6 @@ namespace ringlet::plan {
 enum class Crossing : std::uint8_t {
   kSame = 0,
   kAny = 1,
-  kPairs = 2,  ///< two channels, the second leaves where the first came in, and the other way round
 };
 
 /// Not negative, at most kPriceMax.
@@ -37,8 +36,8 @@ class CheapestChannel {
   bool usable() const { return usable_; }
 
   struct Found {
-    std::vector<LocalChannel> channels;  ///< one; two of Crossing::kPairs
-    std::int64_t cost = 0;               ///< together, kCostUnits being the whole bandwidth
+    std::vector<LocalChannel> channels;  ///< one
+    std::int64_t cost = 0;               ///< kCostUnits being the whole bandwidth
   };
   /// Of all channels the cheapest; among equals the first by number.
   /// \param pattern  kRing, kBalancedTree or kTree
@@ -68,7 +67,8 @@ class CheapestChannel {
   void Follow(std::uint32_t set, std::uint32_t first, std::vector<std::uint32_t>& order);
   std::optional<Found> FindInside(Pattern pattern);
   std::optional<Found> FindBeyond(Pattern pattern, Crossing crossing);
-  std::optional<Found> FindPairs();
+  std::optional<Found> FindFreely();
+  std::uint32_t CheapestNet(const std::vector<std::int64_t>& costs, std::uint32_t device) const;
   std::vector<std::pair<std::int64_t, std::uint32_t>> Exits(Pattern pattern, Crossing crossing);
   void ChainsTo(Pattern pattern, std::uint32_t exit);
   Ends BestEnds(Pattern pattern, std::uint32_t entry, std::uint32_t exit);
@@ -79,6 +79,7 @@ class CheapestChannel {
   const bool beyond_;
   const std::uint32_t devices_;
   bool usable_ = false;
+  bool planes_ = false;  // some NICs do not reach each other
   std::int64_t work_ = 0;
   std::vector<std::int64_t> between_;         // [device][device]
   std::vector<std::int64_t> in_;              // [NIC][device]

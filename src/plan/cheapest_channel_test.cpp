@@ -102,18 +102,6 @@ TEST(CheapestChannelTest, AcknowledgementsCost) {
   ExpectNoOrderIsCheaper("(switch: 3 gpu v100-sxm2 mesh, 1 nic 100g), (switch: 1 gpu, 1 nic 100g)");
 }
 
-TEST(CheapestChannelTest, PairsGoBothWays) {
-  Priced one(kWords, true);
-  const auto found = one.cheapest.Find(Pattern::kRing, Crossing::kPairs, one.prices);
-  ASSERT_TRUE(found);
-  ASSERT_EQ(found->channels.size(), 2u);
-  EXPECT_EQ(found->channels[0].entry, found->channels[1].exit);
-  EXPECT_EQ(found->channels[1].entry, found->channels[0].exit);
-  EXPECT_EQ(found->cost, one.CostOf(Pattern::kRing, found->channels[0]) +
-                             one.CostOf(Pattern::kRing, found->channels[1]));
-  EXPECT_LE(found->cost, 2 * one.Least(Pattern::kRing, Crossing::kSame));
-}
-
 TEST(CheapestChannelTest, ManyDevicesAreTooMany) {
   EXPECT_FALSE(Priced("12 gpu", false).cheapest.usable());
   EXPECT_FALSE(Priced("1 gpu", false).cheapest.usable());

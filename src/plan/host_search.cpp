@@ -16,8 +16,8 @@ namespace ringlet::plan {
 namespace {
 
 constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
-constexpr std::int64_t kWorth = 50;  // trees are moved to other channels for a 50th of the bound
-constexpr std::size_t kOtherNumbersMax = 3;
+constexpr std::int64_t kWorth = 256;  // trees are moved to other channels for a 256th of the bound
+constexpr std::size_t kOtherNumbersMax = 8;
 
 /// What is asked for after the ring, which says how many channels trees have.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "plan/channel_ways.hpp"
@@ -10,17 +11,14 @@
 namespace ringlet::plan {
 namespace {
 
+__extension__ using Wide = __int128;
+
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kSolveBudget = 1'500'000;  // of Packings' budget, for one
 constexpr std::int64_t kNear = 512;               // bound and value differ by this part
 constexpr int kPriceShift = 12;  // of prices, beyond kFluidOne, before capacities divide
-constexpr int kCrowdingShift = 16;
-constexpr std::int64_t kCrowdingMax = std::int64_t{1} << 30;
-constexpr int kSquareShift = 20;
-constexpr int kInverseShift = 10;
-constexpr int kImprovementsMax = 32;
-constexpr std::size_t kExchangeWork = 30;  // of a column
-constexpr std::int64_t kTooFull = std::int64_t{1} << 31;
+constexpr std::int64_t kFitWork[] = {60'000, 480'000};  // by Effort, for one width
+constexpr std::int64_t kOverflowPrice = std::int64_t{1} << 26;
 
 }  // namespace
 
@@ -32,7 +30,6 @@ Packing::Packing(WayTable& table, const NetChoice& nets, CheapestChannel& cheape
       pattern_(pattern),
       crossing_(crossing),
       scale_(std::max(scale, 1u)),
-      weight_(crossing == Crossing::kPairs ? 2 : 1),
       capacities_(table.bandwidths()),
       budget_(budget),
       bound_(topology::kLocalLink.mb_per_s) {
@@ -41,6 +38,7 @@ Packing::Packing(WayTable& table, const NetChoice& nets, CheapestChannel& cheape
     ports[nets.PortOf(net)] = std::max(ports[nets.PortOf(net)], table.NetMbPerS(net));
   for (int i = 0; i < 2; ++i) capacities_.insert(capacities_.end(), ports.begin(), ports.end());
   row_of_.assign(capacities_.size(), kNoRow);
+  FindUnits();
 }
 
 std::uint32_t Packing::Solve(std::int64_t enough) {
@@ -80,9 +78,9 @@ Prices Packing::PricesBy(const Price& price) const {
 Prices Packing::PricesNow() const {
   return PricesBy([&](std::uint32_t resource) {
     const std::uint32_t row = row_of_[resource];
-    const std::int64_t worth = columns_.empty() ? kFluidOne
-                               : row == kNoRow  ? 0
-                                                : std::max<std::int64_t>(fluid_.prices()[row], 0);
+    const std::int64_t worth = needs_.empty()  ? kFluidOne
+                               : row == kNoRow ? 0
+                                               : std::max<std::int64_t>(fluid_.prices()[row], 0);
     return (worth << kPriceShift) / capacities_[resource];
   });
 }
@@ -94,15 +92,29 @@ bool Packing::LowerBound(const Prices& prices, const CheapestChannel::Found& fou
   for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
     for (const std::int64_t price : *list) worth += kCostUnits * capacities_[resource++] * price;
   if (found.cost <= 0) return true;
-  bound_ =
-      std::min(bound_, worth / found.cost * weight_ + worth % found.cost * weight_ / found.cost);
+  if (worth / found.cost < bound_) {
+    bound_ = worth / found.cost;
+    KeepWorth(prices, found.cost);
+  }
   return bound_ - Value() > bound_ / kNear;
+}
+
+/// The prices that prove the bound.
+void Packing::KeepWorth(const Prices& prices, std::int64_t cost) {
+  worth_.clear();
+  worth_cost_ = cost;
+  std::uint32_t resource = 0;
+  for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
+    for (const std::int64_t price : *list) {
+      if (price > 0 && capacities_[resource] > 0) worth_.emplace_back(resource, price);
+      ++resource;
+    }
 }
 
 std::int64_t Packing::Value() const {
   std::int64_t sum = 0;
   for (const auto& [column, amount] : fluid_.Amounts()) sum += amount;
-  return (sum >> 12) * weight_ * scale_ >> 20;
+  return (sum >> 12) * scale_ >> 20;
 }
 
 std::uint32_t Packing::RowOf(std::uint32_t resource) {
@@ -116,15 +128,15 @@ std::uint32_t Packing::RowOf(std::uint32_t resource) {
 /// \return whether that makes anything more
 bool Packing::Add(CheapestChannel::Found found) {
   if (!Append(std::move(found))) return false;
-  const auto number = static_cast<std::uint32_t>(columns_.size()) - 1;
+  const auto number = static_cast<std::uint32_t>(needs_.size()) - 1;
   std::vector<FluidPacking::Need> scaled;
-  for (const FluidPacking::Need& need : columns_.back().needs) {
+  for (const FluidPacking::Need& need : needs_.back()) {
     const std::int64_t part = need.amount * scale_;
     const std::int64_t whole = kCostUnits * capacities_[resource_of_[need.row]];
     scaled.push_back({need.row, (part / whole << 32) + (part % whole << 20) / whole * (1 << 12)});
   }
   const std::int64_t before = fluid_.work();
-  const bool entered = fluid_.Enter(number, scaled, kFluidOne * weight_);
+  const bool entered = fluid_.Enter(number, scaled, kFluidOne);
   budget_ -= fluid_.work() - before;
   return entered;
 }
@@ -148,215 +160,166 @@ bool Packing::Append(CheapestChannel::Found found) {
     if (channel.entry) taken[links + nets_.PortOf(*channel.entry)] += kCostUnits;
     if (channel.exit) taken[links + ports + nets_.PortOf(*channel.exit)] += kCostUnits;
   }
-  Column column{std::move(found.channels), {}};
+  WholePacking::Needs needs;
   for (std::uint32_t resource = 0; resource < taken.size(); ++resource) {
     if (taken[resource] == 0) continue;
     if (capacities_[resource] == 0) return false;
-    column.needs.push_back({RowOf(resource), taken[resource]});
+    needs.push_back({RowOf(resource), taken[resource]});
   }
-  columns_.push_back(std::move(column));
+  // What is scarce first: where it has no room is then soon known.
+  std::sort(needs.begin(), needs.end(), [&](const auto& a, const auto& b) {
+    return capacities_[resource_of_[a.row]] * b.amount <
+           capacities_[resource_of_[b.row]] * a.amount;
+  });
+  needs_.push_back(std::move(needs));
+  channels_.push_back(std::move(found.channels));
   return true;
 }
 
-namespace {
-
-/// How well rows are used: first the fullest, then all.
-struct Crowding {
-  std::int64_t fullest = 0;
-  std::int64_t all = 0;
-  auto operator<=>(const Crowding&) const = default;
-};
-
-}  // namespace
-
-/// What a unit of a channel that takes kCostUnits fills of a resource.
-std::int64_t Packing::InverseOf(std::uint32_t resource) const {
-  return (scale_ << (kCrowdingShift + kInverseShift)) / (kCostUnits * capacities_[resource]);
+/// What channels take of a resource is a multiple of its unit.
+void Packing::FindUnits() {
+  units_.assign(capacities_.size(), 0);
+  std::fill(units_.begin() + static_cast<std::ptrdiff_t>(table_.link_count()), units_.end(),
+            kCostUnits);
+  const auto add = [&](EndIndex from, EndIndex to, std::int64_t part) {
+    const Way& way = table_.Find(from, to);
+    for (std::uint32_t i = 0; i < way.count; ++i) {
+      const WayStep& step = table_.Steps(way)[i];
+      const Charge charge = ChargeOf(step, part);
+      units_[step.link] = std::gcd(units_[step.link], charge.forth);
+      units_[step.back] = std::gcd(units_[step.back], charge.back);
+    }
+  };
+  for (std::uint32_t a = 0; a < table_.device_count(); ++a) {
+    const EndIndex device{End::kDevice, a};
+    for (std::uint32_t b = 0; b < table_.device_count(); ++b)
+      if (a != b) add(device, {End::kDevice, b}, kCostUnits);
+    for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
+      add({End::kNet, net}, device, kCostUnits);
+      add(device, {End::kNet, net},
+          pattern_ == Pattern::kBalancedTree ? kCostUnits / 2 : kCostUnits);
+    }
+  }
 }
 
-/// What channels take of each row while they are chosen.
-class Packing::Choice {
- public:
-  explicit Choice(Packing& packing) : packing_(packing) { Grow(); }
+/// How much channels may take of a resource, if each is so wide.
+std::int64_t Packing::RoomOf(std::uint32_t resource, std::int64_t mb_per_s) const {
+  const std::int64_t room = kCostUnits * capacities_[resource] / mb_per_s;
+  return units_[resource] > 1 ? room - room % units_[resource] : room;
+}
 
-  const std::vector<std::uint32_t>& counts() const { return counts_; }
-  const std::vector<std::int64_t>& loads() const { return loads_; }
+/// How much channels may take of each row, if each is so wide.
+std::vector<std::int64_t> Packing::RoomFor(std::int64_t mb_per_s) const {
+  std::vector<std::int64_t> room;
+  for (const std::uint32_t resource : resource_of_) room.push_back(RoomOf(resource, mb_per_s));
+  return room;
+}
 
-  void Put(std::uint32_t column, std::int64_t times) {
-    counts_[column] = static_cast<std::uint32_t>(counts_[column] + times);
-    for (const FluidPacking::Need& need : packing_.columns_[column].needs) {
-      loads_[need.row] += times * need.amount;
-      parts_[need.row] = PartOf(need.row, loads_[need.row]);
-    }
-  }
+/// The most that each channel can have.
+std::int64_t Packing::WidthOf(const WholePacking& whole) const {
+  std::int64_t width = topology::kLocalLink.mb_per_s;
+  const std::vector<std::int64_t>& loads = whole.loads();
+  for (std::size_t row = 0; row < loads.size(); ++row)
+    if (loads[row] > 0)
+      width = std::min(width, kCostUnits * capacities_[resource_of_[row]] / loads[row]);
+  return width;
+}
 
-  Crowding Now() const {
-    Crowding crowding;
-    for (const std::int64_t part : parts_) {
-      crowding.fullest = std::max(crowding.fullest, part);
-      crowding.all += Square(part);
-    }
-    return crowding;
-  }
-
-  /// \param now  Now()
-  /// \param most  if a row would be fuller, kWorst
-  Crowding With(std::uint32_t column, Crowding now, std::int64_t most = kCrowdingMax) const {
-    for (const FluidPacking::Need& need : packing_.columns_[column].needs) {
-      const std::int64_t part = PartOf(need.row, loads_[need.row] + need.amount);
-      if (part > most) return kWorst;
-      now.fullest = std::max(now.fullest, part);
-      now.all += Square(part) - Square(parts_[need.row]);
-    }
-    return now;
-  }
-
-  /// What else a row would be filled to if a whole channel came.
-  std::int64_t PartWithOne(std::uint32_t row) const {
-    return PartOf(row, loads_[row] + kCostUnits);
-  }
-
-  /// There are more columns and rows than before.
-  void Grow() {
-    counts_.resize(packing_.columns_.size(), 0);
-    loads_.resize(packing_.resource_of_.size(), 0);
-    parts_.resize(loads_.size(), 0);
-    for (std::size_t row = inverse_.size(); row < loads_.size(); ++row)
-      inverse_.push_back(packing_.InverseOf(packing_.resource_of_[row]));
-  }
-
-  /// One more, of the column that crowds least.
-  void AddBest() {
-    const Crowding now = Now();
-    Crowding least = kWorst;
-    const std::uint32_t best = Best(now, kNoRow, least);
-    Put(best, 1);
-  }
-
-  /// Exchanges one for another if that crowds less.
-  bool Exchange() {
-    Crowding least = Now();
-    std::uint32_t from = 0, to = kNoRow;
-    for (std::uint32_t column = 0; column < counts_.size(); ++column) {
-      if (counts_[column] == 0) continue;
-      Put(column, -1);
-      const std::uint32_t best = Best(Now(), column, least);
-      Put(column, 1);
-      if (best == kNoRow) continue;
-      from = column;
-      to = best;
-    }
-    if (to == kNoRow) return false;
-    Put(from, -1);
-    Put(to, 1);
-    return true;
-  }
-
- private:
-  static constexpr Crowding kWorst = {std::numeric_limits<std::int64_t>::max(), 0};
-
-  static std::int64_t Square(std::int64_t part) { return part * part >> kSquareShift; }
-  std::int64_t PartOf(std::size_t row, std::int64_t load) const {
-    return std::min(load * inverse_[row] >> kInverseShift, kCrowdingMax);
-  }
-
-  /// The column that crowds less than `least`, which becomes its; kNoRow if there is none.
-  std::uint32_t Best(const Crowding& now, std::uint32_t except, Crowding& least) const {
-    std::uint32_t best = kNoRow;
-    for (std::uint32_t column = 0; column < counts_.size(); ++column) {
-      if (column == except) continue;
-      const Crowding here = With(column, now, least.fullest);
-      if (here >= least) continue;
-      least = here;
-      best = column;
-    }
-    packing_.budget_ -= static_cast<std::int64_t>(counts_.size() * kExchangeWork);
-    return best;
-  }
-
-  Packing& packing_;
-  std::vector<std::uint32_t> counts_;  // by column
-  std::vector<std::int64_t> loads_;    // by row
-  std::vector<std::int64_t> parts_;    // by row: how full it is
-  std::vector<std::int64_t> inverse_;  // of what a row has
-};
-
-/// As the fractions say, rounded down; what is missing goes where it crowds least.
-void Packing::Spread(std::uint32_t times, Choice& choice) const {
+/// As the fractions say, rounded down; what is missing goes where it is least in the way.
+WholePacking Packing::Spread(std::uint32_t times, std::int64_t mb_per_s) const {
+  WholePacking whole(needs_);
   const auto amounts = fluid_.Amounts();
   std::int64_t sum = 0;
   for (const auto& [column, amount] : amounts) sum += amount;
   std::uint32_t left = times;
   for (const auto& [column, amount] : amounts) {
     const auto count = static_cast<std::uint32_t>(amount * times / sum);
-    choice.Put(column, count);
+    whole.Put(column, count);
     left -= count;
   }
-  for (; left > 0; --left) choice.AddBest();
+  const std::vector<std::int64_t> room = RoomFor(mb_per_s);
+  for (; left > 0; --left) whole.AddBest(room);
+  return whole;
 }
 
-/// Dear is what would be as full as the fullest is now.
-Prices Packing::PricesFor(const Choice& choice, std::int64_t fullest) const {
+/// Dear is what would overflow; of the rest, what is fuller.
+Prices Packing::PricesFor(const WholePacking::Rows& rows, std::int64_t mb_per_s) const {
   return PricesBy([&](std::uint32_t resource) {
     const std::uint32_t row = row_of_[resource];
-    const std::int64_t part =
-        row == kNoRow ? InverseOf(resource) * kCostUnits >> kInverseShift : choice.PartWithOne(row);
+    const bool known = row != kNoRow && row < rows.room.size();
+    const std::int64_t load = known ? rows.loads[row] : 0;
+    const std::int64_t weight = known ? rows.weights[row] : 1;
+    const std::int64_t room = RoomOf(resource, mb_per_s);
+    const std::int64_t over = std::clamp<std::int64_t>(load + kCostUnits - room, 0, kCostUnits);
     const std::int64_t near =
-        std::min<std::int64_t>(part * 256 / std::max<std::int64_t>(fullest, 1), 512);
-    const std::int64_t price = near * near * near + (part >= fullest ? kTooFull : 0);
-    return (price << 8) / capacities_[resource] + 1;
+        std::min<std::int64_t>((load + kCostUnits) * 256 / std::max<std::int64_t>(room, 1), 512);
+    return weight * over * kOverflowPrice + near * near * near + 1;
   });
 }
 
-/// Its number, new or not; kNoRow if it takes a link that has nothing.
-std::uint32_t Packing::ColumnOf(CheapestChannel::Found found) {
-  for (std::uint32_t column = 0; column < columns_.size(); ++column)
-    if (columns_[column].channels == found.channels) return column;
-  return Append(std::move(found)) ? static_cast<std::uint32_t>(columns_.size()) - 1 : kNoRow;
+/// Whether the latest prices that bound all channels leave room for so many of that width.
+bool Packing::MayFit(std::uint32_t channels, std::int64_t mb_per_s) const {
+  if (worth_.empty()) return true;
+  Wide sum = 0;
+  for (const auto& [resource, price] : worth_) sum += Wide{RoomOf(resource, mb_per_s)} * price;
+  return sum >= Wide{worth_cost_} * channels;
 }
 
-/// Takes channels away one by one, and looks for one that is less in the way.
-void Packing::LayAnew(Choice& choice) {
-  for (bool better = true; better;) {
-    better = false;
-    const auto columns = static_cast<std::uint32_t>(choice.counts().size());
-    for (std::uint32_t column = 0; column < columns; ++column) {
-      if (choice.counts()[column] == 0 || budget_ <= 0) continue;
-      const Crowding before = choice.Now();
-      choice.Put(column, -1);
-      auto found = Cheapest(PricesFor(choice, before.fullest));
-      const std::uint32_t other = found ? ColumnOf(*std::move(found)) : kNoRow;
-      choice.Grow();
-      const bool helps = other != kNoRow && choice.With(other, choice.Now()) < before;
-      choice.Put(helps ? other : column, 1);
-      better = better || helps;
-    }
-  }
-}
-
-const Packing::Divided& Packing::Divide(std::uint32_t channels, Care care) {
+const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t least,
+                                        std::int64_t most, Effort effort) {
   if (known_.size() <= channels) known_.resize(channels + 1);
   Known& known = known_[channels];
-  if (columns_.empty() || channels % weight_ != 0) return known.divided;
-  if (known.care && *known.care >= care) return known.divided;
-  Choice choice(*this);
-  Spread(channels / weight_, choice);
-  for (int i = 0; i < kImprovementsMax && budget_ > 0 && choice.Exchange(); ++i) continue;
-  if (care == Care::kMuch) LayAnew(choice);
-  known.divided = Write(choice);
-  known.care = care;
+  if (needs_.empty()) return known.divided;
+  if (effort > known.effort) known.failed = kNeverFailed;
+  known.effort = std::max(known.effort, effort);
+  if (known.divided.mb_per_s >= least || known.failed <= least) return known.divided;
+  const std::int64_t work_max = kFitWork[static_cast<std::size_t>(effort)];
+  WholePacking whole = Spread(channels, least);
+  bool begun = false;
+  std::int64_t next = std::min(std::max(WidthOf(whole), least), most);
+  for (; next <= most && next < known.failed; next = WidthOf(whole) + 1) {
+    bool fits = MayFit(channels, next) && Fit(whole, next, work_max);
+    if (!fits && begun && budget_ > 0 && MayFit(channels, next)) {
+      whole = Spread(channels, next);
+      fits = Fit(whole, next, work_max);
+    }
+    begun = true;
+    if (fits)
+      known.divided = Write(whole);
+    else
+      known.failed = next;
+  }
   return known.divided;
 }
 
-Packing::Divided Packing::Write(const Choice& choice) const {
-  std::vector<std::uint32_t> counts = choice.counts();
-  const std::vector<std::int64_t>& loads = choice.loads();
+/// Channels of that width each, if it can.
+bool Packing::Fit(WholePacking& whole, std::int64_t mb_per_s, std::int64_t work_max) {
+  std::vector<std::int64_t> room = RoomFor(mb_per_s);
+  const auto more = [&](const WholePacking::Rows& rows) -> const std::vector<std::int64_t>* {
+    if (budget_ <= 0 || ask_credit_ <= 0) return nullptr;
+    const std::int64_t before = budget_;
+    auto found = Cheapest(PricesFor(rows, mb_per_s));
+    ask_credit_ -= before - budget_;
+    if (!found || Knows(*found) || !Append(*std::move(found))) return nullptr;
+    room = RoomFor(mb_per_s);
+    return &room;
+  };
+  if (budget_ <= 0) work_max = 0;
+  std::int64_t work = 0;
+  ask_credit_ += work_max;
+  const bool fits = whole.Fit(room, work_max, more, work);
+  budget_ -= work;
+  return fits;
+}
+
+bool Packing::Knows(const CheapestChannel::Found& found) const {
+  return std::find(channels_.begin(), channels_.end(), found.channels) != channels_.end();
+}
+
+Packing::Divided Packing::Write(const WholePacking& whole) const {
+  std::vector<std::uint32_t> counts = whole.counts();
   Divided divided;
-  divided.mb_per_s = topology::kLocalLink.mb_per_s;
-  for (std::size_t row = 0; row < loads.size(); ++row)
-    if (loads[row] > 0)
-      divided.mb_per_s =
-          std::min(divided.mb_per_s, kCostUnits * capacities_[resource_of_[row]] / loads[row]);
+  divided.mb_per_s = WidthOf(whole);
   // One of each in turn, so that the first few channels differ.
   for (bool more = true; more;) {
     more = false;
@@ -364,8 +327,7 @@ Packing::Divided Packing::Write(const Choice& choice) const {
       if (counts[column] == 0) continue;
       --counts[column];
       more = true;
-      for (const LocalChannel& channel : columns_[column].channels)
-        divided.channels.push_back(channel);
+      for (const LocalChannel& channel : channels_[column]) divided.channels.push_back(channel);
     }
   }
   return divided;

@@ -2,20 +2,21 @@
 // links so: found by prices of links.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "plan/cheapest_channel.hpp"
 #include "plan/fluid_packing.hpp"
+#include "plan/whole_packing.hpp"
 
 namespace ringlet::plan {
 
 /// How much is tried where fractions are divided into channels.
-enum class Care : std::uint8_t {
-  kSome,  ///< channels are exchanged for others that are known
-  kMuch,  ///< and laid anew
-};
+enum class Effort : std::uint8_t { kSome, kMuch };
+inline constexpr Effort kEfforts[] = {Effort::kSome, Effort::kMuch};
 
 /// Channels of one pattern on one host.
 ///
@@ -48,20 +49,19 @@ class Packing {
     std::vector<LocalChannel> channels;
     std::int64_t mb_per_s = 0;  ///< of each, but for what is rounded up link by link; 0: none
   };
-  /// So many equal channels, after Solve; found once.
-  const Divided& Divide(std::uint32_t channels, Care care);
+  /// So many equal channels, after Solve: as wide as is found.
+  /// \param least  MB/s: less is not worth anything
+  /// \param most  MB/s: more is not asked for
+  const Divided& Divide(std::uint32_t channels, std::int64_t least, std::int64_t most,
+                        Effort effort);
+
+  /// Whether the budget is.
+  bool spent() const { return budget_ <= 0; }
 
   Pattern pattern() const { return pattern_; }
   Crossing crossing() const { return crossing_; }
 
  private:
-  /// Channels that come together, and what they take.
-  struct Column {
-    std::vector<LocalChannel> channels;
-    std::vector<FluidPacking::Need> needs;  // by row, in kCostUnits
-  };
-  class Choice;
-
   Prices PricesNow() const;
   template <typename Price>
   Prices PricesBy(const Price& price) const;
@@ -71,12 +71,17 @@ class Packing {
   bool Append(CheapestChannel::Found found);
   std::uint32_t RowOf(std::uint32_t resource);
   std::int64_t Value() const;
-  std::int64_t InverseOf(std::uint32_t resource) const;
-  void Spread(std::uint32_t times, Choice& choice) const;
-  void LayAnew(Choice& choice);
-  Prices PricesFor(const Choice& choice, std::int64_t fullest) const;
-  std::uint32_t ColumnOf(CheapestChannel::Found found);
-  Divided Write(const Choice& choice) const;
+  void KeepWorth(const Prices& prices, std::int64_t cost);
+  void FindUnits();
+  std::int64_t RoomOf(std::uint32_t resource, std::int64_t mb_per_s) const;
+  std::vector<std::int64_t> RoomFor(std::int64_t mb_per_s) const;
+  std::int64_t WidthOf(const WholePacking& whole) const;
+  WholePacking Spread(std::uint32_t times, std::int64_t mb_per_s) const;
+  Prices PricesFor(const WholePacking::Rows& rows, std::int64_t mb_per_s) const;
+  bool MayFit(std::uint32_t channels, std::int64_t mb_per_s) const;
+  bool Fit(WholePacking& whole, std::int64_t mb_per_s, std::int64_t work_max);
+  bool Knows(const CheapestChannel::Found& found) const;
+  Divided Write(const WholePacking& whole) const;
 
   WayTable& table_;
   const NetChoice& nets_;
@@ -84,24 +89,30 @@ class Packing {
   const Pattern pattern_;
   const Crossing crossing_;
   const std::int64_t scale_;
-  const std::uint32_t weight_;              // channels of a column
   std::vector<std::int64_t> capacities_;    // MB/s, by resource: links, ports in, ports out
+  std::vector<std::int64_t> units_;         // of kCostUnits, by resource
   std::vector<std::uint32_t> row_of_;       // by resource
   std::vector<std::uint32_t> resource_of_;  // by row
-  std::vector<Column> columns_;
+  std::vector<WholePacking::Needs> needs_;  // by column: channels that come together
+  std::vector<std::vector<LocalChannel>> channels_;  // by column
   FluidPacking fluid_;
   std::int64_t& budget_;
   std::int64_t bound_;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> worth_;  // by resource, of bound_
+  std::int64_t worth_cost_ = 0;                                // of the cheapest column, then
+  std::int64_t ask_credit_ = 0;                                // of work on other channels
   bool solved_ = false;
+  static constexpr std::int64_t kNeverFailed = std::numeric_limits<std::int64_t>::max();
   struct Known {
     Divided divided;
-    std::optional<Care> care = {};
+    std::int64_t failed = kNeverFailed;  // MB/s, with that effort
+    Effort effort = Effort::kSome;
   };
   std::vector<Known> known_;  // by channels
 };
 
 /// For all packings of rings, or of trees, of a host together: some milliseconds.
-inline constexpr std::int64_t kPackingBudget = 4'000'000;
+inline constexpr std::int64_t kPackingBudget = 3'500'000;
 
 /// The packings of one host, each made when it is first asked for.
 class Packings {

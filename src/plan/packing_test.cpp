@@ -28,7 +28,7 @@ TEST(PackingTest, ARingOfOneSwitchIsAsWideAsItsLinks) {
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
   packing.Solve(0);
   EXPECT_EQ(packing.bound(), 24'000);
-  const Packing::Divided& divided = packing.Divide(3, Care::kMuch);
+  const Packing::Divided& divided = packing.Divide(3, 1, 24'000, Effort::kSome);
   EXPECT_EQ(divided.channels.size(), 3u);
   EXPECT_EQ(divided.mb_per_s, 8'000);
 }
@@ -38,7 +38,7 @@ TEST(PackingTest, SharesOfNicsFollowTheirBandwidth) {
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
   packing.Solve(0);
   for (const std::uint32_t channels : {2u, 3u, 7u}) {
-    const Packing::Divided& divided = packing.Divide(channels, Care::kMuch);
+    const Packing::Divided& divided = packing.Divide(channels, 1, 48'000, Effort::kSome);
     EXPECT_EQ(divided.channels.size(), channels);
     EXPECT_GT(divided.mb_per_s, 0);
     EXPECT_LE(divided.mb_per_s * channels, packing.bound());
@@ -55,15 +55,12 @@ TEST(PackingTest, NothingIsLookedForOnceTheBoundIsLowEnough) {
   EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 20'000), 20'000) << "what is known is kept";
 }
 
-TEST(PackingTest, PairsComeInTwos) {
-  Packed one("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 200g)", true);
-  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kPairs, 48'000);
+TEST(PackingTest, WhatIsTooLittleIsNotLookedForAgain) {
+  Packed one("(switch: 4 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
   packing.Solve(0);
-  EXPECT_TRUE(packing.Divide(3, Care::kMuch).channels.empty());
-  const std::vector<LocalChannel>& channels = packing.Divide(4, Care::kMuch).channels;
-  ASSERT_EQ(channels.size(), 4u);
-  EXPECT_EQ(channels[0].entry, channels[1].exit);
-  EXPECT_EQ(channels[2].entry, channels[3].exit);
+  EXPECT_EQ(packing.Divide(2, 12'001, 24'000, Effort::kSome).mb_per_s, 0);
+  EXPECT_EQ(packing.Divide(2, 11'000, 24'000, Effort::kSome).mb_per_s, 12'000);
 }
 
 /// Each has links of its own, as wide as the port.
@@ -79,7 +76,7 @@ TEST(PackingTest, InterfacesOfOnePortShareIt) {
     ASSERT_EQ(one.nets.port_count(), shared ? 1u : 2u);
     Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kAny, 24'000);
     packing.Solve(0);
-    const Packing::Divided& divided = packing.Divide(2, Care::kMuch);
+    const Packing::Divided& divided = packing.Divide(2, 1, 24'000, Effort::kSome);
     ASSERT_EQ(divided.channels.size(), 2u);
     const std::int64_t all = packing.bound(), each = divided.mb_per_s;
     EXPECT_TRUE(shared ? all == 12'500 && each == 6'250 : all > 12'500 && each > 6'250)

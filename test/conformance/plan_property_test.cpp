@@ -415,7 +415,7 @@ void ExpectHardlyLower(std::string_view what, const Change& change) {
     if (changed) additions.Compare(view, *changed);
   }
   additions.Tell(what);
-  EXPECT_LE(additions.worse() * 50, additions.machines() + 50);
+  EXPECT_LE(additions.worse() * 80, additions.machines() + 80);
 }
 
 using Changed = std::optional<topology::HostView>;

@@ -1,0 +1,67 @@
+#include "plan/whole_packing.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ringlet::plan {
+namespace {
+
+const WholePacking::More kNoMore = [](const WholePacking::Rows&) { return nullptr; };
+
+TEST(WholePackingTest, ExchangesUntilNothingOverflows) {
+  const std::vector<WholePacking::Needs> columns = {{{0, 40}}, {{1, 40}}, {{0, 20}, {1, 20}}};
+  WholePacking whole(columns);
+  whole.Put(0, 4);
+  std::int64_t work = 0;
+  EXPECT_TRUE(whole.Fit({80, 80}, 10'000, kNoMore, work));
+  EXPECT_LE(whole.loads()[0], 80);
+  EXPECT_LE(whole.loads()[1], 80);
+  EXPECT_EQ(whole.counts()[0] + whole.counts()[1] + whole.counts()[2], 4u);
+  EXPECT_GT(work, 0);
+}
+
+TEST(WholePackingTest, GivesUpWhenTheWorkIsDone) {
+  const std::vector<WholePacking::Needs> columns = {{{0, 40}}, {{1, 40}}};
+  WholePacking whole(columns);
+  whole.Put(0, 5);
+  std::int64_t work = 0;
+  EXPECT_FALSE(whole.Fit({80, 80}, 100, kNoMore, work));
+  EXPECT_GE(work, 100);
+  EXPECT_LT(work, 200);
+}
+
+/// No single exchange helps until the rows that overflow count for more.
+TEST(WholePackingTest, WhatOverflowsCountsForMore) {
+  const std::vector<WholePacking::Needs> columns = {
+      {{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}};
+  WholePacking whole(columns);
+  whole.Put(0, 3);
+  whole.Put(1, 1);
+  std::int64_t work = 0;
+  EXPECT_TRUE(whole.Fit({60, 20, 60}, 10'000, kNoMore, work));
+}
+
+TEST(WholePackingTest, AsksForMoreWhereNoExchangeHelps) {
+  std::vector<WholePacking::Needs> columns = {{{0, 40}}};
+  WholePacking whole(columns);
+  whole.Put(0, 2);
+  const std::vector<std::int64_t> room = {40, 40};
+  std::int64_t work = 0;
+  const WholePacking::More more = [&](const WholePacking::Rows& rows) {
+    EXPECT_EQ(rows.loads[0], 40) << "one is taken away while another is looked for";
+    columns.push_back({{1, 40}});
+    return &room;
+  };
+  EXPECT_TRUE(whole.Fit({40}, 10'000, more, work));
+  EXPECT_EQ(whole.counts(), (std::vector<std::uint32_t>{1, 1}));
+}
+
+TEST(WholePackingTest, TheBestLeavesMost) {
+  const std::vector<WholePacking::Needs> columns = {{{0, 40}}, {{1, 40}}};
+  WholePacking whole(columns);
+  whole.Put(0, 1);
+  whole.AddBest({80, 80});
+  EXPECT_EQ(whole.counts(), (std::vector<std::uint32_t>{1, 1}));
+}
+
+}  // namespace
+}  // namespace ringlet::plan
