@@ -54,10 +54,10 @@ struct Settings {
   std::string socket_ifname;  ///< empty: chosen; see os::UsableAddresses
   SocketFamily socket_family = SocketFamily::kAny;
   NetChoice net = NetChoice::kTcp;
-  std::string ofi_provider;    ///< of libfabric; empty: its first choice
+  std::string ofi_provider;            ///< of libfabric; empty: its first choice
   std::uint64_t sockets_per_link = 1;  ///< connections of each TCP link, 1 to 16
-  std::string tcp_congestion;  ///< of links; empty: what the kernel gives
-  std::string host_id;         ///< empty: host name and boot id
+  std::string tcp_congestion;          ///< of links; empty: what the kernel gives
+  std::string host_id;                 ///< empty: host name and boot id
 
   std::string topo_file;                  ///< empty: the machine is looked at
   std::string topo_dump_file;             ///< empty: nothing is written
