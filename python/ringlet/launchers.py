@@ -99,7 +99,8 @@ def pmix_variables(client, environment, serve, reachable_address, timeout_s):
     if client.rank == 0:
         alone = client.local_size() == size
         address = environment.get("MASTER_ADDR") or ("127.0.0.1" if alone else reachable_address())
-        port = serve(address, int(environment.get("MASTER_PORT") or 0), size)
+        given = environment.get("MASTER_PORT")
+        port = serve(address, _number(environment, "MASTER_PORT", "who sets it") if given else 0, size)
         client.publish(_MEETING, f"{address} {port}")
     else:
         try:

@@ -58,10 +58,11 @@ class Client:
     """
 
     def __init__(self):
-        """Raises Unavailable where there is no library, or no server that answers it."""
+        """Raises Unavailable where there is no library, or no server that answers it in time."""
         self._library = _load()
         self._self = _Process()
-        self._check("PMIx_Init", self._library.PMIx_Init(ctypes.byref(self._self), None, 0))
+        status = _within(_HERE_S, self._library.PMIx_Init, ctypes.byref(self._self), None, 0)
+        self._check("PMIx_Init", _TIMEOUT if status is None else status)
 
     @property
     def rank(self):
@@ -99,14 +100,8 @@ class Client:
             raise Unavailable(f"{call} says {reason} ({status})")
 
     def _get(self, rank, key, timeout_s):
-        # On a thread, and waited for here: not every server keeps to PMIx's own time limit.
-        answer = []
         until = time.monotonic() + timeout_s
-        asking = threading.Thread(target=lambda: answer.append(self._ask(rank, key, until)),
-                                  daemon=True)
-        asking.start()
-        asking.join(timeout_s)
-        status, found = answer[0] if answer else (_TIMEOUT, None)
+        status, found = _within(timeout_s, self._ask, rank, key, until) or (_TIMEOUT, None)
         if status == _TIMEOUT:
             raise Unavailable(f"PMIx has not said {key} of rank {rank} within {timeout_s:g} s")
         self._check(f"PMIx_Get of {key}", status)
@@ -126,6 +121,15 @@ class Client:
             time.sleep(_PAUSE_S)
         # What was found is never freed: it is a few bytes, and how is each version's own matter.
         return status, _read(value.contents) if status == _SUCCESS else None
+
+
+def _within(timeout_s, call, *arguments):
+    """What `call` gives, on a thread: not every server keeps to a limit. None when it is too late."""
+    answer = []
+    calling = threading.Thread(target=lambda: answer.append(call(*arguments)), daemon=True)
+    calling.start()
+    calling.join(timeout_s)
+    return answer[0] if answer else None
 
 
 def _read(value):

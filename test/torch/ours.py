@@ -568,6 +568,8 @@ class Launchers(unittest.TestCase):
             self.assertEqual(found[3]["LOCAL_RANK"], str(3 % local_size))
             for each in found[1:]:
                 self.assertEqual((each["MASTER_ADDR"], each["MASTER_PORT"]), meeting)
+        with self.assertRaisesRegex(RuntimeError, "MASTER_PORT.*'x'"):
+            pmix_variables(FakePmix(0, {}), {"MASTER_PORT": "x"}, None, lambda: "10.0.0.7", 1)
         with self.assertRaisesRegex(pmix.Unavailable, "not within 1 s"):
             pmix_variables(FakePmix(1, {}), {}, None, None, 1)
 
