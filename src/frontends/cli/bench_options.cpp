@@ -23,7 +23,7 @@ std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
           ->check(CLI::Range(1u, kRanksMax))
           ->capture_default_str(),
       command.add_option("--links", words.links, "How ranks are linked, in place of RINGLET_LINKS")
-          ->check(CLI::IsMember({"auto", "shm", "tcp", "inproc"})),
+          ->check(CLI::IsMember({"auto", "shm", "tcp", "ofi", "inproc"})),
       command
           .add_option("--hosts", words.hosts,
                       "Network namespaces that share the ranks evenly, joined by a switch; "
