@@ -8,14 +8,15 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -156,13 +157,28 @@ void WriteFrame(const Fd& wire, View frame) {
   static_cast<void>(!::write(wire.get(), frame.data(), frame.size()));
 }
 
-void AwaitFrame(std::span<const Fd* const> wires, std::chrono::nanoseconds timeout) {
-  std::vector<pollfd> entries;
+Result<WireWatch> WireWatch::Make(std::span<const Fd* const> wires) {
+  Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!timer.valid()) return SystemFailure("timerfd_create");
+  return WireWatch(std::move(timer), wires);
+}
+
+WireWatch::WireWatch(Fd timer, std::span<const Fd* const> wires) : timer_(std::move(timer)) {
+  entries_.push_back({.fd = timer_.get(), .events = POLLIN, .revents = 0});
   for (const Fd* wire : wires)
-    entries.push_back({.fd = wire->get(), .events = POLLIN, .revents = 0});
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
-  const timespec patience{.tv_sec = seconds.count(), .tv_nsec = (timeout - seconds).count()};
-  static_cast<void>(::ppoll(entries.data(), entries.size(), &patience, nullptr));
+    entries_.push_back({.fd = wire->get(), .events = POLLIN, .revents = POLLIN});
+}
+
+void WireWatch::Await(Instant until) {
+  if (until != set_) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(until);
+    const itimerspec once{.it_interval = {},
+                          .it_value = {.tv_sec = seconds.count(),
+                                       .tv_nsec = std::max((until - seconds).count(), 1L)}};
+    static_cast<void>(::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &once, nullptr));
+    set_ = until;
+  }
+  static_cast<void>(::poll(entries_.data(), entries_.size(), -1));
 }
 
 void BecomeTimely() {

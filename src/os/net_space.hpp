@@ -2,12 +2,14 @@
 // ends this process holds: what is sent there can be read here, and the other way round. Nothing of
 // them has a name, so that they are gone, whatever happens, when nobody holds them any more.
 #pragma once
-#include <chrono>
+#include <poll.h>
+
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/machine.hpp"
 #include "os/fd.hpp"
 #include "ringlet/status.hpp"
 
@@ -43,8 +45,26 @@ std::size_t ReadFrame(const Fd& wire, std::span<std::byte> into);
 /// A frame that does not fit is lost, as on a cable.
 void WriteFrame(const Fd& wire, View frame);
 
-/// Until one of the wires has a frame, or the time is over; to the microsecond.
-void AwaitFrame(std::span<const Fd* const> wires, std::chrono::nanoseconds timeout);
+/// Waits for frames of several wires.
+class WireWatch {
+ public:
+  /// They outlive this. Errors  kSystem
+  static Result<WireWatch> Make(std::span<const Fd* const> wires);
+
+  /// Until one of the wires has a frame, or this moment of Now(). A timer that is set anyhow is not
+  /// set again: in a virtual machine that costs more than the rest of a wait.
+  void Await(Instant until);
+  /// Whether the wire had a frame when Await ended; all may have had before the first.
+  bool HasFrame(std::size_t wire) const { return (entries_[wire + 1].revents & kSome) != 0; }
+
+ private:
+  static constexpr short kSome = POLLIN | POLLERR | POLLHUP;
+  WireWatch(Fd timer, std::span<const Fd* const> wires);
+
+  Fd timer_;
+  std::vector<pollfd> entries_;  // the timer, and the wires
+  Instant set_{0};               // when the timer ends
+};
 
 /// For the thread that carries frames: it runs when it wants to, where that is allowed, and is
 /// woken in time. Elsewhere delays are longer by what the machine is busy with.

@@ -38,10 +38,13 @@ void NetSpaceTest::Ask(std::uint8_t index) {
   put(38, {10, 213, index, 7});
   WriteFrame(space_.wires[index], question);
   const Fd* const wires[] = {&space_.wires[index]};
+  auto watch = WireWatch::Make(wires);
+  ASSERT_TRUE(watch.ok());
   Bytes frame(kFrameBytesMax);
   const Instant give_up = Now() + 10s;
   while (Now() < give_up) {
-    AwaitFrame(wires, 100ms);
+    watch->Await(give_up);
+    if (!watch->HasFrame(0)) continue;
     if (ReadFrame(space_.wires[index], frame) < kHeader + kFrame) continue;
     if (frame[kHeader + 12] != std::byte{8} || frame[kHeader + 13] != std::byte{6}) continue;
     EXPECT_EQ(frame[kHeader + 5], std::byte{9}) << "to who asked";
@@ -57,10 +60,26 @@ TEST_F(NetSpaceTest, AFrameThatIsWrittenIsAnsweredByItsInterface) {
 }
 TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
   Bytes frame(kFrameBytesMax);
-  while (ReadFrame(space_.wires[0], frame) > 0) {
-  }
   const Fd* const wires[] = {&space_.wires[0]};
-  AwaitFrame(wires, 100us);
+  auto watch = WireWatch::Make(wires);
+  ASSERT_TRUE(watch.ok());
+  EXPECT_TRUE(watch->HasFrame(0)) << "it may, nobody has looked";
+  const Instant until = Now() + 100us;
+  do {
+    while (ReadFrame(space_.wires[0], frame) > 0) {
+    }
+    watch->Await(until);
+  } while (watch->HasFrame(0));
+  EXPECT_GE(Now(), until);
+  watch->Await(until);  // what is over does not wait, however often
+  watch->Await(Instant(0));
+  const Instant later = Now() + 100us;
+  do {
+    while (ReadFrame(space_.wires[0], frame) > 0) {
+    }
+    watch->Await(later);
+  } while (watch->HasFrame(0));
+  EXPECT_GE(Now(), later) << "a timer that has ended is set again";
 }
 
 TEST(NetSpace, WhatCannotBeEnteredIsNamed) {

@@ -127,8 +127,9 @@ std::optional<Instant> FrameSwitch::NextDue() const {
 }
 
 std::optional<Frame> FrameSwitch::TakeDue(Instant now) {
-  // Queues show their first element as const; it goes at once.
-  while (!crossing_.empty() && crossing_.top().due <= now) {
+  // What has left its host is landed at once: nothing that leaves later can come before it, and so
+  // there is one moment to wait for, not two. Queues show their first element as const; it goes.
+  while (!crossing_.empty() && crossing_.top().due <= now + options_.delay) {
     Waiting next = std::move(const_cast<Waiting&>(crossing_.top()));
     crossing_.pop();
     Land(std::move(next));

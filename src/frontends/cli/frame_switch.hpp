@@ -79,7 +79,7 @@ class FrameSwitch {
   FrameSwitchOptions options_;
   std::vector<Uplink> up_;          // by port
   std::vector<Instant> down_free_;  // by port: when its link has brought all so far
-  Queue crossing_;                  // due at the link of the receiver
+  Queue crossing_;                  // has not left, or is due at the link of the receiver
   Queue waiting_;                   // due at the receiver
   std::uint64_t order_ = 0, dropped_ = 0;
 };

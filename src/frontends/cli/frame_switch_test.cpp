@@ -46,6 +46,13 @@ TEST(FrameSwitchTest, AFrameTakesTheDelayAndItsTimeOnTheLinkOnce) {
   EXPECT_FALSE(one.NextDue().has_value());
 }
 
+TEST(FrameSwitchTest, WhatHasLeftIsWaitedForOnce) {
+  FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000, .delay = microseconds(100)});
+  Arrive(one, 0, FrameTo(2, 500), kStart);
+  EXPECT_FALSE(one.TakeDue(kStart).has_value());
+  EXPECT_EQ(one.NextDue(), kStart + microseconds(600));
+}
+
 TEST(FrameSwitchTest, FramesOfOneHostFollowEachOther) {
   FrameSwitch one({.ports = 3, .bytes_per_s = 1'000'000});
   Arrive(one, 0, FrameTo(2, 100), kStart);

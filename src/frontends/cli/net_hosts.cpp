@@ -36,8 +36,19 @@ Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options)
                               options.mb_per_s == 0 ? kFastest : options.mb_per_s * 8)}));
     hosts->spaces_.push_back(std::move(space));
   }
-  hosts->carrier_ = std::jthread([raw = hosts.get()](std::stop_token stop) { raw->Carry(stop); });
+  RINGLET_TRY_ASSIGN(os::WireWatch watch, os::WireWatch::Make(hosts->Wires()));
+  hosts->carrier_ =
+      std::jthread([raw = hosts.get(), watch = std::move(watch)](std::stop_token stop) mutable {
+        raw->Carry(stop, std::move(watch));
+      });
   return hosts;
+}
+
+std::vector<const os::Fd*> NetHosts::Wires() const {
+  std::vector<const os::Fd*> wires;
+  for (const os::NetSpace& space : spaces_)
+    for (const os::Fd& wire : space.wires) wires.push_back(&wire);
+  return wires;
 }
 
 NetHosts::~NetHosts() = default;  // the thread ends first: it was made last
@@ -50,11 +61,13 @@ std::string NetHosts::AddressOf(std::uint32_t host) {
   return fmt::format("10.213.0.{}", host + 1);
 }
 
-// What has come to the switch of `nic`, and what is due there. How long it may be left alone then.
-Instant NetHosts::CarryOver(std::uint32_t nic, std::vector<Bytes>& spare) {
+// What has come to the switch of `nic`, and what is due there. Until when it may be left alone
+// then.
+Instant NetHosts::CarryOver(std::uint32_t nic, const os::WireWatch& watch,
+                            std::vector<Bytes>& spare) {
   FrameSwitch& between = switches_[nic];
   for (std::uint32_t port = 0; port < spaces_.size(); ++port)
-    for (std::size_t i = 0; i < kFramesAtOnce; ++i) {
+    for (std::size_t i = 0; i < kFramesAtOnce && watch.HasFrame(WireOf(port, nic)); ++i) {
       if (spare.empty()) spare.emplace_back(os::kFrameBytesMax);
       const std::size_t size = os::ReadFrame(spaces_[port].wires[nic], spare.back());
       if (size == 0) break;
@@ -66,21 +79,18 @@ Instant NetHosts::CarryOver(std::uint32_t nic, std::vector<Bytes>& spare) {
     if (frame->memory.size() == os::kFrameBytesMax && spare.size() < kSpareMax)
       spare.push_back(std::move(frame->memory));
   }
-  const auto due = between.NextDue();
-  return due ? std::clamp(*due - os::Now(), Instant(0), kLook) : kLook;
+  // The end of a look stays the same for a while, so that no timer is set for it.
+  return between.NextDue().value_or((os::Now() / kLook + 2) * kLook);
 }
 
-void NetHosts::Carry(const std::stop_token& stop) {
+void NetHosts::Carry(const std::stop_token& stop, os::WireWatch watch) {
   os::BecomeTimely();
-  std::vector<const os::Fd*> wires;
-  for (const os::NetSpace& space : spaces_)
-    for (const os::Fd& wire : space.wires) wires.push_back(&wire);
   std::vector<Bytes> spare;  // the last that was used first: it is still in the caches
   while (!stop.stop_requested()) {
-    Instant until = kLook;
+    Instant until = Instant::max();
     for (std::uint32_t nic = 0; nic < switches_.size(); ++nic)
-      until = std::min(until, CarryOver(nic, spare));
-    os::AwaitFrame(wires, until);
+      until = std::min(until, CarryOver(nic, watch, spare));
+    watch.Await(until);
   }
 }
 

@@ -33,8 +33,12 @@ class NetHosts {
 
  private:
   explicit NetHosts(const NetHostsOptions& options);
-  void Carry(const std::stop_token& stop);
-  Instant CarryOver(std::uint32_t nic, std::vector<Bytes>& spare);
+  std::vector<const os::Fd*> Wires() const;
+  std::size_t WireOf(std::uint32_t host, std::uint32_t nic) const {  // of Wires
+    return host * switches_.size() + nic;
+  }
+  void Carry(const std::stop_token& stop, os::WireWatch watch);
+  Instant CarryOver(std::uint32_t nic, const os::WireWatch& watch, std::vector<Bytes>& spare);
 
   std::vector<os::NetSpace> spaces_;
   std::vector<FrameSwitch> switches_;  // one for each NIC
