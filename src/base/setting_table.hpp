@@ -297,7 +297,7 @@ inline constexpr std::array kSettings = {
                 .field = &Settings::host_algo,
                 .help = "Algorithms that collectives over host memory may use, written as ALGO: "
                         "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
-                        "direct, hierarchical, hierarchical_doubling.",
+                        "direct, hierarchical, hierarchical_doubling, hierarchical_direct.",
                 .must_agree = true},
     SettingSpec{.name = "TUNE_FILE",
                 .field = &Settings::tune_file,

@@ -14,11 +14,20 @@
 namespace ringlet::collective {
 namespace {
 
-constexpr std::array<std::string_view, kAlgorithms> kNames = {
-    "ring",  "doubling",      "halving", "binomial",     "double_tree",
-    "bruck", "dissemination", "direct",  "hierarchical", "hierarchical_doubling"};
+constexpr std::array<std::string_view, kAlgorithms> kNames = {"ring",
+                                                              "doubling",
+                                                              "halving",
+                                                              "binomial",
+                                                              "double_tree",
+                                                              "bruck",
+                                                              "dissemination",
+                                                              "direct",
+                                                              "hierarchical",
+                                                              "hierarchical_doubling",
+                                                              "hierarchical_direct"};
 
 Between BetweenOf(Algorithm algorithm) {
+  if (algorithm == Algorithm::kHierarchicalDirect) return Between::kDirect;
   return algorithm == Algorithm::kHierarchical ? Between::kRing : Between::kDoubling;
 }
 
@@ -27,8 +36,10 @@ Schedule BuildAllReduce(Algorithm algorithm, const CallShape& shape, const Layou
     case Algorithm::kDoubling: return DoublingAllReduce(layout.order, shape.self, shape.count);
     case Algorithm::kHalving: return HalvingAllReduce(layout.order, shape.self, shape.count);
     case Algorithm::kDoubleTree: return DoubleTreeAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kDirect: return DirectAllReduce(layout.order, shape.self, shape.count);
     case Algorithm::kHierarchical:
     case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
       return HierarchicalAllReduce(layout.groups,
                                    ShardsOf(layout.groups, shape.count, layout.shard_elements_min),
                                    BetweenOf(algorithm), shape.self, shape.count);
@@ -101,7 +112,10 @@ std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
   using enum Algorithm;
   std::vector<Algorithm> algorithms;
   switch (kind) {
-    case CallKind::kAllReduce: algorithms = {kRing, kDoubling, kHalving, kDoubleTree}; break;
+    case CallKind::kAllReduce:
+      algorithms = {kRing, kDoubling, kHalving, kDoubleTree};
+      if (layout.groups.size() > 1) algorithms.push_back(kDirect);
+      break;
     case CallKind::kReduce: return {kRing, kBinomial, kDoubleTree};
     case CallKind::kBroadcast: algorithms = {kRing, kBinomial, kDoubleTree}; break;
     case CallKind::kReduceScatter: algorithms = {kRing, kHalving, kDirect}; break;
@@ -121,6 +135,7 @@ std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
     algorithms.push_back(kHierarchical);
     if (kind == CallKind::kAllReduce || kind == CallKind::kBroadcast)
       algorithms.push_back(kHierarchicalDoubling);
+    if (kind == CallKind::kAllReduce) algorithms.push_back(kHierarchicalDirect);
   }
   return algorithms;
 }

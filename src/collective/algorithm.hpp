@@ -24,8 +24,9 @@ enum class Algorithm : std::uint8_t {
   kDirect,         ///< direct.hpp
   kHierarchical,   ///< hierarchy.hpp, with rings between hosts where it has a choice
   kHierarchicalDoubling,
+  kHierarchicalDirect,
 };
-inline constexpr std::size_t kAlgorithms = 10;
+inline constexpr std::size_t kAlgorithms = 11;
 
 /// "ring", "double_tree", ... Static storage.
 std::string_view Name(Algorithm algorithm);

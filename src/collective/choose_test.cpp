@@ -30,7 +30,9 @@ TEST(Choose, LittleTakesFewRoundsAndMuchTakesFewBytes) {
 TEST(Choose, SeveralHostsShareTheWayOut) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 20, 32, 4), Algorithm::kHierarchical);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 10, 32, 4), Algorithm::kHierarchicalDoubling);
-  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 4), Algorithm::kHierarchicalDoubling);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 4), Algorithm::kHierarchicalDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 4), Algorithm::kDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 128, 64), Algorithm::kHierarchicalDoubling);
 }
 
 TEST(Choose, OnlyWhatIsAllowed) {

@@ -42,19 +42,15 @@ class Pricer {
       }
       case Algorithm::kDoubleTree:
         return 2 * TreeHops() + Moving(slowest(), 2 * bytes_) + Reducing(bytes_);
+      case Algorithm::kDirect: return ToEach() + (ranks_ - 1) * Reducing(bytes_);
       case Algorithm::kHierarchical:
-      case Algorithm::kHierarchicalDoubling: {
+      case Algorithm::kHierarchicalDoubling:
+      case Algorithm::kHierarchicalDirect: {
         // The ranks that have a shard talk with all mates, and at once with other hosts.
         const std::uint64_t shard = bytes_ / rails_;
         const std::uint64_t near = std::max((mates_ - 1) * shard, bytes_ - shard);
-        std::uint64_t between = 0;
-        if (algorithm == Algorithm::kHierarchical) {
-          between = 2 * (hosts_ - 1) * Together(rails_, 0) +
-                    Moving(model_.remote, 2 * (bytes_ - bytes_ / hosts_));
-        } else {
-          between = Rounds(hosts_) * Together(rails_, bytes_);
-        }
-        return 2 * Burst(model_.local, mates_ - 1, near) + Reducing((mates_ - 1) * shard) + between;
+        return 2 * Burst(model_.local, mates_ - 1, near) + Reducing((mates_ - 1) * shard) +
+               OnRails(algorithm, shard);
       }
       default:
         return 2 * (ranks_ - 1) * (Hop(slowest()) + Moving(slowest(), share)) +
@@ -122,6 +118,20 @@ class Pricer {
   }
 
  private:
+  /// The part of hierarchical all-reduces between hosts; `shard` bytes a rail.
+  std::uint64_t OnRails(Algorithm algorithm, std::uint64_t shard) const {
+    switch (algorithm) {
+      case Algorithm::kHierarchicalDoubling: return Rounds(hosts_) * Together(rails_, bytes_);
+      case Algorithm::kHierarchicalDirect:
+        return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) +
+               (rails_ - 1) * (hosts_ - 1) * (model_.remote.overhead_ns / 5) +
+               (hosts_ - 1) * Reducing(shard);
+      default:
+        return 2 * (hosts_ - 1) * Together(rails_, 0) +
+               Moving(model_.remote, 2 * (bytes_ - bytes_ / hosts_));
+    }
+  }
+
   const LinkCost& slowest() const { return hosts_ > 1 ? model_.remote : model_.local; }
   bool Crosses(std::uint64_t distance) const { return hosts_ > 1 && distance >= mates_; }
   const LinkCost& LinkAt(std::uint64_t distance) const {

@@ -41,6 +41,16 @@ TEST(Cost, OneRankOfAHostSpeaksForLittle) {
   EXPECT_GT(time(4 * kShardElementsMin), 2u * (1000 + 3 * 100) + 10000 + 3 * 200);
 }
 
+TEST(Cost, EachWithEachIsOneDelayAndAllMessages) {
+  const auto time = [](std::size_t bytes, std::uint32_t ranks, std::uint32_t hosts) {
+    return TimeOf(Algorithm::kHierarchicalDirect, CallKind::kAllReduce, bytes, ranks, hosts);
+  };
+  EXPECT_EQ(time(0, 8, 4), 2u * 1100 + 9000 + 3 * 1000);
+  // 100 bytes: 100 and 100 ns near, and thrice 1000 between, of a host's card; added up four times.
+  EXPECT_EQ(time(100, 8, 4), 2u * (1100 + 100) + 100 + 9000 + 3 * 1000 + 3 * 1000 + 3 * 100);
+  EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllReduce, 0, 4, 4), 9000u + 3 * 1000);
+}
+
 TEST(Cost, ARankAloneIsDoneAtOnce) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 1, 1), 0u);
 }

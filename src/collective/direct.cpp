@@ -1,5 +1,9 @@
 #include "collective/direct.hpp"
 
+#include <algorithm>
+
+#include "ringlet/status.hpp"
+
 namespace ringlet::collective {
 namespace {
 
@@ -77,6 +81,30 @@ Schedule DirectReduceScatter(Seat seat, std::size_t count) {
     schedule.ReceiveReduce(from, sum, Output(), count).finishes = distance + 1 == seat.ranks;
     sum = Output();
   }
+  return schedule;
+}
+
+Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count) {
+  const auto found = std::find(order.begin(), order.end(), self);
+  RINGLET_ASSERT(found != order.end());
+  const auto place = static_cast<std::size_t>(found - order.begin());
+  const std::size_t last = order.size() - 1;
+  Schedule schedule{.input_count = count, .output_count = count};
+  for (std::size_t distance = 1; distance < order.size(); ++distance)
+    schedule.Send(order[(place + distance) % order.size()], Input(), count);
+  // The output may be what is still sent, and over links that hold nothing others wait for this
+  // rank to receive: so sums stay in scratch until the last one.
+  schedule.scratch_count = last == 0 ? 0 : count;
+  if (place > 0) schedule.Receive(order[0], Scratch(), count);
+  for (std::size_t i = 1; i < place; ++i)
+    schedule.ReceiveReduce(order[i], Scratch(), Scratch(), count);
+  if (place == last) schedule.Copy(Input(), Output(), count);
+  if (place > 0 && place == last) schedule.Reduce(Scratch(), Output(), count).swapped = true;
+  if (place > 0 && place < last) schedule.Reduce(Input(), Scratch(), count);
+  for (std::size_t i = place + 1; i <= last; ++i)
+    schedule.ReceiveReduce(order[i], i == 1 ? Input() : Scratch(), i == last ? Output() : Scratch(),
+                           count);
+  schedule.steps.back().finishes = true;
   return schedule;
 }
 

@@ -2,10 +2,11 @@
 // steps, the most links.
 //
 // Blocks lie in the order of ranks. Pure. Peers are visited in the order of their distance, so that
-// not everybody talks to rank 0 first. Sums are added up from the rank on
-// that they are for.
+// not everybody talks to rank 0 first. Sums are added up from the rank on that they are for; those
+// that are for all, in the order of ranks.
 #pragma once
 #include <cstddef>
+#include <span>
 
 #include "collective/schedule.hpp"
 
@@ -27,5 +28,8 @@ Schedule DirectScatter(Seat seat, Rank root, std::size_t count);
 Schedule DirectAllGather(Seat seat, std::size_t count);
 /// Each rank gets its `count` elements from all, and adds them up.
 Schedule DirectReduceScatter(Seat seat, std::size_t count);
+/// Each rank sends all it has to all and adds up what comes, all in the same order: one delay, for
+/// little that is far away.
+Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count);
 
 }  // namespace ringlet::collective

@@ -26,6 +26,19 @@ TEST(DirectGather, OnlyTheRootReceives) {
   EXPECT_EQ(DirectScatter({Rank{0}, 4}, Rank{1}, 2).steps.size(), 1u);
 }
 
+TEST(DirectAllReduce, SendsWhatItHasToEachAtOnceAndWaitsForNothing) {
+  const std::vector<Rank> order{Rank{3}, Rank{1}, Rank{0}, Rank{2}};
+  const Schedule schedule = DirectAllReduce(order, Rank{1}, 5);
+  ASSERT_GE(schedule.steps.size(), 3u);
+  std::vector<std::uint32_t> sent;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(schedule.steps[i].kind, StepKind::kSend);
+    EXPECT_EQ(schedule.steps[i].from, Input());
+    sent.push_back(Index(schedule.steps[i].peer));
+  }
+  EXPECT_EQ(sent, (std::vector<std::uint32_t>{0, 2, 3}));
+}
+
 TEST(DirectAllGather, IsProven) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     std::vector<Schedule> schedules;

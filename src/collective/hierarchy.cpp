@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collective/direct.hpp"
 #include "collective/doubling.hpp"
 #include "collective/ring.hpp"
 #include "collective/tree.hpp"
@@ -70,6 +71,19 @@ std::size_t ShardsOf(const Groups& groups, std::size_t count, std::size_t shard_
   return std::clamp<std::size_t>(count / shard_elements_min, 1, SmallestOf(groups));
 }
 
+namespace {
+
+Schedule RailAllReduce(std::span<const Rank> rail, Between between, Rank self, std::size_t count) {
+  switch (between) {
+    case Between::kRing: return RingAllReduce(rail, self, count);
+    case Between::kDoubling: return DoublingAllReduce(rail, self, count);
+    case Between::kDirect: return DirectAllReduce(rail, self, count);
+  }
+  return {};
+}
+
+}  // namespace
+
 Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between between, Rank self,
                                std::size_t count) {
   const Here here(groups, self);
@@ -90,9 +104,7 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
     if (groups.size() > 1 || here.mates().size() == 1) {
       std::vector<Rank> rail;
       for (const auto& group : groups) rail.push_back(group[here.local()]);
-      Append(schedule,
-             between == Between::kRing ? RingAllReduce(rail, self, mine.count)
-                                       : DoublingAllReduce(rail, self, mine.count),
+      Append(schedule, RailAllReduce(rail, between, self, mine.count),
              {.input = sum, .output = Output(mine.begin)});
     }
     here.ForEachMate([&](std::size_t mate) {

@@ -16,6 +16,7 @@ namespace ringlet::collective {
 enum class Between : std::uint8_t {
   kRing,      ///< for much
   kDoubling,  ///< for little
+  kDirect,    ///< for very little that is far away: each with each at once
 };
 
 /// Elements that are worth a message between hosts of their own. 8 bytes among 8 ranks on 4 hosts
