@@ -289,8 +289,8 @@ class Running(FaultCase):
                 self.expect_errors(others, pattern, since)
 
     def test_a_hierarchy_of_hosts_ends_when_a_rank_is_killed_or_stopped(self):
-        for algorithm, count in (("hierarchical_doubling", 3), ("hierarchical_doubling", 3000),
-                                 ("hierarchical", 1_000_000)):
+        for algorithm, count in (("hierarchical_direct", 3), ("hierarchical_doubling", 3),
+                                 ("hierarchical_doubling", 3000), ("hierarchical", 1_000_000)):
             for victim in (2, 3):
                 self.check_hierarchy(algorithm, "all_reduce", count, victim)
         for kind in ("broadcast", "all_gather", "reduce_scatter"):
