@@ -77,8 +77,10 @@ Schedule BuildBroadcast(Algorithm algorithm, const CallShape& shape, const Layou
   switch (algorithm) {
     case Algorithm::kBinomial: return flat(BinomialBroadcast);
     case Algorithm::kDoubleTree: return flat(DoubleTreeBroadcast);
+    case Algorithm::kDirect: return flat(DirectBroadcast);
     case Algorithm::kHierarchical:
     case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
       return HierarchicalBroadcast(layout.groups, BetweenOf(algorithm), shape.self, shape.root,
                                    shape.count);
     default: return flat(RingBroadcast);
@@ -94,6 +96,29 @@ Schedule BuildReduce(Algorithm algorithm, const CallShape& shape, const Layout& 
     case Algorithm::kDoubleTree: return flat(DoubleTreeReduce);
     default: return flat(RingReduce);
   }
+}
+
+/// Those between hosts as all-reduces of what may be nothing.
+Schedule BuildBarrier(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  switch (algorithm) {
+    case Algorithm::kDirect: return DirectAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
+      return HierarchicalAllReduce(layout.groups, 1, BetweenOf(algorithm), shape.self, shape.count);
+    default: return DisseminationBarrier({shape.self, shape.ranks}, shape.count);
+  }
+}
+
+/// Between hosts; some need hosts of several ranks.
+void AddForHosts(CallKind kind, const Layout& layout, std::vector<Algorithm>& algorithms) {
+  using enum Algorithm;
+  if (layout.groups.size() < 2) return;
+  const bool adds_up = kind == CallKind::kAllReduce || kind == CallKind::kBarrier;
+  const bool for_all = adds_up || kind == CallKind::kBroadcast;
+  if (for_all) algorithms.push_back(kDirect);
+  if (LargestOf(layout.groups) < 2) return;
+  if (kind != CallKind::kBarrier) algorithms.push_back(kHierarchical);
+  if (for_all) algorithms.insert(algorithms.end(), {kHierarchicalDoubling, kHierarchicalDirect});
 }
 
 }  // namespace
@@ -112,17 +137,14 @@ std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
   using enum Algorithm;
   std::vector<Algorithm> algorithms;
   switch (kind) {
-    case CallKind::kAllReduce:
-      algorithms = {kRing, kDoubling, kHalving, kDoubleTree};
-      if (layout.groups.size() > 1) algorithms.push_back(kDirect);
-      break;
+    case CallKind::kAllReduce: algorithms = {kRing, kDoubling, kHalving, kDoubleTree}; break;
     case CallKind::kReduce: return {kRing, kBinomial, kDoubleTree};
     case CallKind::kBroadcast: algorithms = {kRing, kBinomial, kDoubleTree}; break;
     case CallKind::kReduceScatter: algorithms = {kRing, kHalving, kDirect}; break;
     case CallKind::kAllToAll: return {kBruck, kDirect};
     case CallKind::kGather:
     case CallKind::kScatter: return {kDirect};
-    case CallKind::kBarrier: return {kDissemination};
+    case CallKind::kBarrier: algorithms = {kDissemination}; break;
     case CallKind::kAllGather:
       algorithms = {kRing};
       if (std::has_single_bit(layout.order.size())) algorithms.push_back(kDoubling);
@@ -131,12 +153,7 @@ std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
     case CallKind::kAllToAllV:
     case CallKind::kSendReceive: return {};
   }
-  if (layout.groups.size() > 1 && LargestOf(layout.groups) > 1) {
-    algorithms.push_back(kHierarchical);
-    if (kind == CallKind::kAllReduce || kind == CallKind::kBroadcast)
-      algorithms.push_back(kHierarchicalDoubling);
-    if (kind == CallKind::kAllReduce) algorithms.push_back(kHierarchicalDirect);
-  }
+  AddForHosts(kind, layout, algorithms);
   return algorithms;
 }
 
@@ -153,7 +170,7 @@ Schedule Build(Algorithm algorithm, const CallShape& shape, const Layout& layout
                                             : DirectAllToAll(seat, shape.count);
     case CallKind::kGather: return DirectGather(seat, shape.root, shape.count);
     case CallKind::kScatter: return DirectScatter(seat, shape.root, shape.count);
-    case CallKind::kBarrier: return DisseminationBarrier(seat, shape.count);
+    case CallKind::kBarrier: return BuildBarrier(algorithm, shape, layout);
     case CallKind::kAllToAllV:
     case CallKind::kSendReceive: break;
   }

@@ -32,6 +32,8 @@ TEST(Choose, SeveralHostsShareTheWayOut) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 10, 32, 4), Algorithm::kHierarchicalDoubling);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 4), Algorithm::kHierarchicalDirect);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 4), Algorithm::kDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kBarrier, 1, 8, 4), Algorithm::kHierarchicalDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kBroadcast, 8, 8, 4), Algorithm::kHierarchicalDirect);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 128, 64), Algorithm::kHierarchicalDoubling);
 }
 

@@ -70,8 +70,10 @@ class Pricer {
       }
       case Algorithm::kDoubleTree: return TreeHops() + Moving(slowest(), bytes_) + adding;
       case Algorithm::kHierarchicalDoubling:
-        return Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_)) +
-               Rounds(mates_) * (Hop(model_.local) + Moving(model_.local, bytes_));
+        return Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_)) + ToMates();
+      case Algorithm::kDirect: return ToEach();
+      case Algorithm::kHierarchicalDirect:
+        return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + ToMates();
       default:
         return (ranks_ - hosts_) * Hop(model_.local) + (hosts_ - 1) * Hop(model_.remote) +
                Moving(slowest(), bytes_) + adding;
@@ -110,10 +112,10 @@ class Pricer {
   }
 
   std::uint64_t FromEach() const { return Burst(slowest(), ranks_ - 1, (ranks_ - 1) * bytes_); }
-  std::uint64_t Barrier() const {
+  std::uint64_t Barrier(Algorithm algorithm) const {
+    if (algorithm != Algorithm::kDissemination) return AllReduce(algorithm);
     std::uint64_t time = 0;
-    for (std::uint64_t distance = 1; distance < ranks_; distance *= 2)
-      time += Hop(LinkAt(distance));
+    for (std::uint64_t distance = 1; distance < ranks_; distance *= 2) time += Round(distance, 0);
     return time;
   }
 
@@ -167,6 +169,10 @@ class Pricer {
         Burst(model_.remote, ranks_ - mates_, (ranks_ - mates_) * bytes_ * mates_);
     return near + (hosts_ > 1 ? far : 0);
   }
+  /// From one rank of a host to all others of it, by a binomial tree.
+  std::uint64_t ToMates() const {
+    return Rounds(mates_) * (Hop(model_.local) + Moving(model_.local, bytes_));
+  }
   /// Before and after doubling where the number of ranks is no power of two.
   std::uint64_t FoldTime() const {
     if (std::has_single_bit(ranks_)) return 0;
@@ -202,7 +208,7 @@ std::uint64_t TimeNs(Algorithm algorithm, const CallShape& shape, std::size_t el
     case CallKind::kAllGather: return pricer.AllGather(algorithm, false);
     case CallKind::kReduceScatter: return pricer.AllGather(algorithm, true);
     case CallKind::kAllToAll: return pricer.AllToAll(algorithm);
-    case CallKind::kBarrier: return pricer.Barrier();
+    case CallKind::kBarrier: return pricer.Barrier(algorithm);
     default: return pricer.FromEach();
   }
 }

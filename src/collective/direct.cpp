@@ -15,6 +15,12 @@ Rank Behind(Seat seat, std::uint32_t distance) {
   return Rank{(Index(seat.self) + seat.ranks - distance) % seat.ranks};
 }
 
+std::size_t PlaceOf(std::span<const Rank> order, Rank rank) {
+  const auto found = std::find(order.begin(), order.end(), rank);
+  RINGLET_ASSERT(found != order.end());
+  return static_cast<std::size_t>(found - order.begin());
+}
+
 }  // namespace
 
 Schedule DirectAllToAll(Seat seat, std::size_t count) {
@@ -85,9 +91,7 @@ Schedule DirectReduceScatter(Seat seat, std::size_t count) {
 }
 
 Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count) {
-  const auto found = std::find(order.begin(), order.end(), self);
-  RINGLET_ASSERT(found != order.end());
-  const auto place = static_cast<std::size_t>(found - order.begin());
+  const std::size_t place = PlaceOf(order, self);
   const std::size_t last = order.size() - 1;
   Schedule schedule{.input_count = count, .output_count = count};
   for (std::size_t distance = 1; distance < order.size(); ++distance)
@@ -105,6 +109,19 @@ Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t cou
     schedule.ReceiveReduce(order[i], i == 1 ? Input() : Scratch(), i == last ? Output() : Scratch(),
                            count);
   schedule.steps.back().finishes = true;
+  return schedule;
+}
+
+Schedule DirectBroadcast(std::span<const Rank> order, Rank self, Rank root, std::size_t count) {
+  Schedule schedule{.input_count = self == root ? count : 0, .output_count = count};
+  if (self != root) {
+    schedule.Receive(root, Output(), count);
+    return schedule;
+  }
+  const std::size_t place = PlaceOf(order, root);
+  for (std::size_t distance = 1; distance < order.size(); ++distance)
+    schedule.Send(order[(place + distance) % order.size()], Input(), count);
+  schedule.Copy(Input(), Output(), count);
   return schedule;
 }
 

@@ -31,5 +31,7 @@ Schedule DirectReduceScatter(Seat seat, std::size_t count);
 /// Each rank sends all it has to all and adds up what comes, all in the same order: one delay, for
 /// little that is far away.
 Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count);
+/// `count` elements from the root to all, from the next in the order on.
+Schedule DirectBroadcast(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
 
 }  // namespace ringlet::collective

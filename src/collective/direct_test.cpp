@@ -39,6 +39,15 @@ TEST(DirectAllReduce, SendsWhatItHasToEachAtOnceAndWaitsForNothing) {
   EXPECT_EQ(sent, (std::vector<std::uint32_t>{0, 2, 3}));
 }
 
+TEST(DirectBroadcast, TheRootSendsToAllAndTheyToNobody) {
+  const std::vector<Rank> order{Rank{2}, Rank{0}, Rank{1}};
+  const Schedule root = DirectBroadcast(order, Rank{0}, Rank{0}, 5);
+  ASSERT_EQ(root.steps.size(), 3u);
+  EXPECT_EQ(root.steps[0].peer, Rank{1});
+  EXPECT_EQ(root.steps[1].peer, Rank{2});
+  EXPECT_EQ(DirectBroadcast(order, Rank{2}, Rank{0}, 5).steps.size(), 1u);
+}
+
 TEST(DirectAllGather, IsProven) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     std::vector<Schedule> schedules;

@@ -130,12 +130,16 @@ Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self,
     return between == Between::kRing ? RingBroadcast(ranks, self, from, count)
                                      : BinomialBroadcast(ranks, self, from, count);
   };
+  const auto on_rail = [&](std::span<const Rank> ranks) {
+    return between == Between::kDirect ? DirectBroadcast(ranks, self, root, count)
+                                       : flat(ranks, root);
+  };
   Schedule schedule{.input_count = is_root ? count : 0, .output_count = count};
   const Place source = is_root ? Input() : Output();
   if (self == leader) {
     std::vector<Rank> leaders;
     for (std::size_t group = 0; group < groups.size(); ++group) leaders.push_back(leader_of(group));
-    Append(schedule, flat(leaders, root), {.input = source, .output = Output()});
+    Append(schedule, on_rail(leaders), {.input = source, .output = Output()});
   }
   Append(schedule, flat(here.mates(), leader), {.input = source, .output = Output()});
   return schedule;

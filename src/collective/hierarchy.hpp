@@ -35,7 +35,8 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
                                std::size_t count);
 
 /// From the root to one rank of each host, from there to the rest of the host.
-/// kRing: both by pipelines; kDoubling: both by binomial trees.
+/// kRing: both by pipelines; kDoubling: both by binomial trees; kDirect: to all hosts at once,
+/// within a host by a binomial tree.
 Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self, Rank root,
                                std::size_t count);
 
