@@ -202,11 +202,23 @@ std::vector<Case> Table(std::uint32_t ranks, std::size_t counts) {
   return table;
 }
 
-/// Every `stride`-th case of the table on ranks linked as `environment` says.
-void RunTable(std::uint32_t ranks, const EnvMap& environment, std::size_t counts,
-              std::size_t stride) {
+/// The process of each rank, linked as `kind` says: a word of RINGLET_LINKS, or "hosts", two of
+/// them with several connections a link.
+std::vector<std::shared_ptr<Process>> ProcessesOf(std::string_view kind, std::uint32_t ranks) {
+  if (kind != "hosts") return {ranks, ProcessWith({{"RINGLET_LINKS", std::string(kind)}})};
+  std::vector<std::shared_ptr<Process>> processes;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    processes.push_back(ProcessWith(
+        {{"RINGLET_HOSTID", rank * 2 < ranks ? "a" : "b"}, {"RINGLET_SOCKETS_PER_LINK", "2"}}));
+  return processes;
+}
+
+/// Every `stride`-th case of the table on ranks linked as `kind` says.
+void RunTable(std::uint32_t ranks, std::string_view kind, std::size_t counts, std::size_t stride) {
   const std::vector<Case> table = Table(ranks, counts);
-  RunRanks(ranks, environment, [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
+  const auto processes = ProcessesOf(kind, ranks);
+  const auto process_of = [&](std::uint32_t rank) { return processes[rank]; };
+  RunRanks(ranks, process_of, [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     for (std::size_t i = ranks % stride; i < table.size(); i += stride)
       ASSERT_EQ(Complaint(table[i], **formed), "");
@@ -222,17 +234,18 @@ class OverLinks : public testing::TestWithParam<const char*> {
   }
 };
 // "auto": the memory of the host, in place of links.
-INSTANTIATE_TEST_SUITE_P(Links, OverLinks, testing::Values("auto", "inproc", "shm", "tcp", "ofi"),
+INSTANTIATE_TEST_SUITE_P(Links, OverLinks,
+                         testing::Values("auto", "inproc", "shm", "tcp", "ofi", "hosts"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 TEST_P(OverLinks, APartOfTheTableIsRight) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks)
-    RunTable(ranks, {{"RINGLET_LINKS", GetParam()}}, kCountsNormally, 61);
+    RunTable(ranks, GetParam(), kCountsNormally, 61);
 }
 
 TEST_P(OverLinks, DISABLED_TheWholeTableIsRight) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks)
-    RunTable(ranks, {{"RINGLET_LINKS", GetParam()}}, std::size(kCounts), 1);
+    RunTable(ranks, GetParam(), std::size(kCounts), 1);
 }
 
 // Whatever the model prefers: each algorithm over real links, on one host and on two.
@@ -286,15 +299,15 @@ std::string MessageComplaint(Communicator& communicator, Prng& prng) {
   return data == Bytes(count, fill) ? "" : "a message is wrong";
 }
 
-void RunAnything(const char* links, std::uint64_t seed, std::size_t operations) {
+void RunAnything(std::string_view kind, std::uint64_t seed, std::size_t operations) {
   constexpr std::uint32_t kRanks = 4, kCommunicators = 3;
   SCOPED_TRACE(fmt::format("seed {}", seed));
-  const auto process = ProcessWith({{"RINGLET_LINKS", links}});
+  const auto processes = ProcessesOf(kind, kRanks);
   std::vector<std::thread> threads;
   for (std::uint32_t which = 0; which < kCommunicators; ++which)
     threads.emplace_back([&, which] {
       RunRanks(
-          kRanks, [&](std::uint32_t) { return process; },
+          kRanks, [&](std::uint32_t rank) { return processes[rank]; },
           [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
             ASSERT_TRUE(formed.ok()) << formed.error().message;
             Prng prng(seed + which);  // the same on all ranks
