@@ -40,6 +40,7 @@ Bytes Encode(const Card& card) {
   Encode(out, FirstRanges(card.cpus));
   const std::size_t count = std::min(card.tcp.size(), kCardAddressesMax);
   out.U8(static_cast<std::uint8_t>(count));
+  out.U8(static_cast<std::uint8_t>(std::min(card.near, count)));
   for (std::size_t i = 0; i < count; ++i) ringlet::Encode(out, card.tcp[i]);
   ringlet::Encode(out, card.unix_socket);
   return out.Take();
@@ -59,7 +60,8 @@ Result<Card> DecodeCard(View bytes) {
   card.cpus = topology::DecodeCpuSet(in);
   if (card.cpus.ranges().size() > kCardCpuRangesMax) in.Fail();
   const std::size_t count = in.U8();
-  if (count > kCardAddressesMax) in.Fail();
+  card.near = in.U8();
+  if (count > kCardAddressesMax || card.near > count) in.Fail();
   for (std::size_t i = 0; i < count && in.ok(); ++i) card.tcp.push_back(DecodeAddress(in));
   card.unix_socket = DecodeAddress(in);
   if (!in.AtEnd()) return Error{Code::kProtocol, "a rank's card that cannot be read"};

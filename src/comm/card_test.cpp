@@ -20,6 +20,7 @@ Card Example() {
             .numa = 7,
             .cpus = topology::CpuSet::Of(8, 9),
             .tcp = {},
+            .near = 2,
             .unix_socket = {}};
   card.tcp = {Address::Ipv4(10, 0, 0, 1, 80), *ParseAddress("[fd00::1]:81")};
   card.unix_socket = Address::Unix("ringlet-1");
@@ -46,6 +47,8 @@ TEST(Card, FitsTheRosterWhateverItHolds) {
   const Bytes bytes = Encode(card);
   EXPECT_LE(bytes.size(), bootstrap::kCardBytesMax);
   EXPECT_EQ(DecodeCard(bytes)->tcp.size(), kCardAddressesMax);
+  card.near = 100;
+  EXPECT_EQ(DecodeCard(Encode(card))->near, kCardAddressesMax);
   EXPECT_EQ(DecodeCard(bytes)->cpus.ranges().size(), kCardCpuRangesMax);
 }
 

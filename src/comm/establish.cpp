@@ -58,7 +58,7 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
   // What this rank has and where it can be reached: reads the machine.
   RINGLET_TRY_ASSIGN(const Here here, LookAround(*process, config));
   process->ServeNear(here.cpus, here.numa);
-  RINGLET_TRY_ASSIGN(Doors doors, OpenDoors(*process, invitations.front(), config));
+  RINGLET_TRY_ASSIGN(Doors doors, OpenDoors(*process, invitations.front(), config, here));
   timeline.Reached(Phase::kLookAround);
 
   // Who the others are: check-in at the root, roster, standing control network.
@@ -77,7 +77,7 @@ Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
   Origin origin = ChildOf(parent.origin(), *control);
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
   RINGLET_TRY_ASSIGN(const Here here, control->Share(LookAround(*origin.process, origin.config)));
-  RINGLET_TRY_ASSIGN(auto door, control->Share(OpenDataDoor(*origin.process)));
+  RINGLET_TRY_ASSIGN(auto door, control->Share(OpenDataDoor(*origin.process, here)));
   timeline.Reached(Phase::kLookAround);
   RINGLET_TRY_ASSIGN(std::vector<Card> cards,
                      control->Share(ExchangeCards(origin, *control, here, door)));

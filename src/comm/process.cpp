@@ -110,15 +110,21 @@ std::size_t Process::HalfOpenMax(std::size_t wanted) const {
   return std::clamp<std::size_t>(descriptors_max_ / kShare, 1, wanted);
 }
 
-Result<std::vector<Address>> Process::ReachableAddresses() const {
+Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() const {
   RINGLET_TRY_ASSIGN(const auto interfaces, os::ListInterfaces());
   const os::InterfaceFilter filter{.names = settings_.socket_ifname,
                                    .family = settings_.socket_family};
   RINGLET_TRY_ASSIGN(const auto usable, os::UsableAddresses(interfaces, filter));
-  std::vector<Address> reachable, local;
-  for (const os::UsableAddress& one : usable)
-    (one.host_local() ? local : reachable).push_back(one.address);
+  std::vector<os::UsableAddress> reachable, local;
+  for (const os::UsableAddress& one : usable) (one.host_local() ? local : reachable).push_back(one);
   return reachable.empty() ? local : reachable;
+}
+
+Result<std::vector<Address>> Process::ReachableAddresses() const {
+  RINGLET_TRY_ASSIGN(const auto interfaces, ReachableInterfaces());
+  std::vector<Address> addresses;
+  for (const os::UsableAddress& one : interfaces) addresses.push_back(one.address);
+  return addresses;
 }
 
 void Process::ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {

@@ -60,6 +60,8 @@ class Process {
 
   /// This host's addresses, best first: those that other hosts can use, or, when there are none,
   /// all. Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
+  Result<std::vector<os::UsableAddress>> ReachableInterfaces() const;
+  /// The same without their names.
   Result<std::vector<Address>> ReachableAddresses() const;
 
   /// Where a rank of this process is served.

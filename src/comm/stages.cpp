@@ -8,6 +8,7 @@
 #include "base/agreement.hpp"
 #include "base/digest.hpp"
 #include "bootstrap/root.hpp"
+#include "comm/near_nics.hpp"
 #include "comm/root.hpp"
 #include "comm/waiting.hpp"
 #include "discovery/fill.hpp"
@@ -29,10 +30,12 @@ std::chrono::milliseconds OperationTimeout(const Process& process, const Config&
   return config.timeout.value_or(process.settings().timeout);
 }
 
-Result<transport::Endpoint> OpenEndpoint(std::vector<Address> addresses, bool unix_listener) {
+Result<transport::Endpoint> OpenEndpoint(NicChoice nics, bool unix_listener) {
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
-  return transport::Endpoint::Open(
-      {.interfaces = std::move(addresses), .seed = seed, .unix_listener = unix_listener});
+  return transport::Endpoint::Open({.interfaces = std::move(nics.addresses),
+                                    .near = nics.near,
+                                    .seed = seed,
+                                    .unix_listener = unix_listener});
 }
 
 Card CardOf(const Process& process, const Config& config, const Here& here,
@@ -47,6 +50,7 @@ Card CardOf(const Process& process, const Config& config, const Here& here,
             .numa = here.numa,
             .cpus = here.allowed,
             .tcp = door.tcp,
+            .near = door.near,
             .unix_socket = door.unix_socket};
   if (here.gpu) {
     const topology::Gpu& gpu = here.view.gpus[*here.gpu];
@@ -54,6 +58,14 @@ Card CardOf(const Process& process, const Config& config, const Here& here,
     if (gpu.mlopart) card.half = static_cast<std::uint8_t>(*gpu.mlopart);
   }
   return card;
+}
+
+// How many ranks of its host come before it.
+std::uint32_t PlaceOnHost(Rank rank, const Census& census) {
+  const std::uint32_t host = census.places[Index(rank)].host;
+  return static_cast<std::uint32_t>(
+      std::count_if(census.places.begin(), census.places.begin() + Index(rank),
+                    [&](const topology::RankPlace& place) { return place.host == host; }));
 }
 
 transport::Neighbour NeighbourOf(Rank rank, const Census& census, const bootstrap::Roster& roster) {
@@ -65,6 +77,8 @@ transport::Neighbour NeighbourOf(Rank rank, const Census& census, const bootstra
           .network_namespace = card.network_namespace,
           .process_hash = card.process_hash,
           .tcp = card.tcp,
+          .near = card.near,
+          .turn = card.near > 1 ? PlaceOnHost(rank, census) : 0,
           .unix_socket = card.unix_socket};
 }
 
@@ -167,9 +181,9 @@ Result<Here> LookAround(Process& process, const Config& config) {
   return Settled(process, config, std::move(scan.view));
 }
 
-Result<transport::Endpoint> OpenDataDoor(Process& process) {
-  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
-  return OpenEndpoint(std::move(addresses), true);
+Result<transport::Endpoint> OpenDataDoor(Process& process, const Here& here) {
+  RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces());
+  return OpenEndpoint(NearNics(usable, here.view, here.numa), true);
 }
 
 // Known to those who hold the id only. The hash of a host is not part of it: the abstract names of
@@ -182,11 +196,12 @@ Address SpeakerAddress(const Invitation& invitation) {
   return Address::Unix(std::move(text));
 }
 
-Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config) {
+Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config,
+                        const Here& here) {
   Doors doors;
   RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
-  RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint(addresses, false));
-  RINGLET_TRY_ASSIGN(doors.data, OpenEndpoint(std::move(addresses), true));
+  RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint({std::move(addresses)}, false));
+  RINGLET_TRY_ASSIGN(doors.data, OpenDataDoor(process, here));
   OpenSpeakerDoor(process, invitation, config, doors);
   return doors;
 }

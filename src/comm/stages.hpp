@@ -57,8 +57,9 @@ struct Doors {
   std::optional<Address> speaker = {};
   bool speaks = false;
 };
-Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config);
-Result<transport::Endpoint> OpenDataDoor(Process& process);
+Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config,
+                        const Here& here);
+Result<transport::Endpoint> OpenDataDoor(Process& process, const Here& here);
 /// Fills `speaker` and `speaks`, and adds the listener, where ranks of a host check in together.
 void OpenSpeakerDoor(const Process& process, const Invitation& invitation, const Config& config,
                      Doors& doors);

@@ -26,20 +26,20 @@ TEST(Stages, ARankFindsItsNodeAndItsDoors) {
                                   [&](const auto& node) { return node.id == here->numa; }));
   Invitation invitation;
   invitation.credentials.secret[0] = static_cast<std::byte>(process->process_hash());
-  const auto doors = OpenDoors(*process, invitation, {.rank = 0, .size = 2});
+  const auto doors = OpenDoors(*process, invitation, {.rank = 0, .size = 2}, {});
   ASSERT_TRUE(doors.ok()) << doors.error().message;
   EXPECT_FALSE(doors->control.tcp.empty());
   EXPECT_FALSE(doors->data.tcp.empty());
   EXPECT_EQ(doors->data.unix_socket.kind, Address::Kind::kUnix);
   EXPECT_EQ(doors->control.unix_socket.kind, Address::Kind::kNone);
   EXPECT_TRUE(doors->speaks) << "the first of its host";
-  const auto second = OpenDoors(*process, invitation, {.rank = 1, .size = 2});
+  const auto second = OpenDoors(*process, invitation, {.rank = 1, .size = 2}, {});
   ASSERT_TRUE(second.ok());
   EXPECT_FALSE(second->speaks);
   EXPECT_EQ(second->speaker, doors->speaker);
-  EXPECT_FALSE(OpenDoors(*process, invitation, {.rank = 0, .size = 1})->speaker) << "alone";
+  EXPECT_FALSE(OpenDoors(*process, invitation, {.rank = 0, .size = 1}, {})->speaker) << "alone";
   const auto each = ProcessWith({{"RINGLET_HOST_SPEAKER", "0"}});
-  EXPECT_FALSE(OpenDoors(*each, invitation, {.rank = 0, .size = 2})->speaker);
+  EXPECT_FALSE(OpenDoors(*each, invitation, {.rank = 0, .size = 2}, {})->speaker);
 }
 
 TEST(Stages, ATopologyFileComesFirstAndDetectionFillsIt) {

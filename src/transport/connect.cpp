@@ -69,12 +69,17 @@ Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
   return choice;
 }
 
-// One strand an address, in turn: hosts with several NICs use all of them. Of the family of the
-// best address only, for an interface mostly has one of each.
-std::size_t AddressOfStrand(const std::vector<Address>& addresses, std::uint32_t strand) {
+// Which of the peer's addresses a strand dials first: the near ones in turn, by the peer's place on
+// its host, so that its ranks share its NICs. Where no near ones are known, one strand an address,
+// of the family of the best one, for an interface mostly has one of each; a single strand takes
+// whichever answers first.
+std::optional<std::size_t> AddressOfStrand(const Neighbour& peer, std::uint32_t strand,
+                                           std::uint32_t strands) {
+  if (peer.near > 0) return (peer.turn + strand) % std::min(peer.near, peer.tcp.size());
+  if (strands < 2) return std::nullopt;
   std::vector<std::size_t> alike;
-  for (std::size_t i = 0; i < addresses.size(); ++i)
-    if (addresses[i].kind == addresses.front().kind) alike.push_back(i);
+  for (std::size_t i = 0; i < peer.tcp.size(); ++i)
+    if (peer.tcp[i].kind == peer.tcp.front().kind) alike.push_back(i);
   return alike[strand % alike.size()];
 }
 
@@ -294,7 +299,7 @@ Result<MeetingPeer> Connector::Invite(const Way& way, std::uint32_t strand) cons
                       .addresses = peer.tcp,
                       .offer = {},
                       .descriptors = {}};
-  if (Lines(way) > 1 && dials) invited.preferred = AddressOfStrand(peer.tcp, strand);
+  if (Dialled(way.choice) && dials) invited.preferred = AddressOfStrand(peer, strand, Lines(way));
   if (way.choice == Choice::kOfi) {
     invited.purpose = Purpose::kFabric;
     invited.offer = Encode(way.card);

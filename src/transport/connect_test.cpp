@@ -120,8 +120,8 @@ TEST(Connect, AutoTakesTheNearestWay) {
     }
 }
 
-TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
-  World world;
+/// Two ranks of this process, the second of which can be called at two addresses.
+std::vector<TestRank> WithTwoAddresses() {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
   auto opened = Endpoint::Open(
@@ -129,13 +129,12 @@ TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
        .seed = UniqueSeed()});
   ranks[1].endpoint = std::move(opened).value();
   ranks[1].neighbour.tcp = ranks[1].endpoint.tcp;
-  ConnectOptions options;
-  options.choice = Choice::kTcp;
-  options.strands = 4;
-  const auto all = ConnectAll(ranks, world.tools, options);
-  for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
-  EXPECT_EQ((*all[0])->Summary(), "1 tcp");
-  std::map<std::string, int> connections;  // of this process, by the end that was called
+  return ranks;
+}
+
+/// Connections of this process, by the end that was called.
+std::map<std::string, int> Connections() {
+  std::map<std::string, int> connections;
   for (int fd = 0; fd < 4096; ++fd) {
     os::SocketAddress local, remote;
     local.bytes = remote.bytes = sizeof local.storage;
@@ -143,9 +142,52 @@ TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
         ::getpeername(fd, remote.get(), &remote.bytes) == 0)
       ++connections[ToString(os::FromSocketAddress(local))];
   }
+  return connections;
+}
+
+TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
+  World world;
+  std::vector<TestRank> ranks = WithTwoAddresses();
+  ConnectOptions options;
+  options.choice = Choice::kTcp;
+  options.strands = 4;
+  const auto all = ConnectAll(ranks, world.tools, options);
+  for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
+  EXPECT_EQ((*all[0])->Summary(), "1 tcp");
+  auto connections = Connections();
   ASSERT_EQ(ranks[1].neighbour.tcp.size(), 2u);
   for (const Address& address : ranks[1].neighbour.tcp)
     EXPECT_EQ(connections[ToString(address)], 2) << ToString(address);
+}
+
+// The third rank of its host takes the second of two equal NICs, whichever would answer first.
+TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
+  for (const std::uint32_t turn : {2u, 3u}) {
+    World world;
+    std::vector<TestRank> ranks = WithTwoAddresses();
+    ranks[1].neighbour.near = 2;
+    ranks[1].neighbour.turn = turn;
+    ConnectOptions options;
+    options.choice = Choice::kTcp;
+    const auto all = ConnectAll(ranks, world.tools, options);
+    for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
+    auto connections = Connections();
+    EXPECT_EQ(connections[ToString(ranks[1].neighbour.tcp[turn % 2])], 1);
+    EXPECT_EQ(connections[ToString(ranks[1].neighbour.tcp[(turn + 1) % 2])], 0);
+  }
+}
+
+TEST(Connect, WhatIsBetterThanTheRestIsTakenAlone) {
+  World world;
+  std::vector<TestRank> ranks = WithTwoAddresses();
+  ranks[1].neighbour.near = 1;
+  ranks[1].neighbour.turn = 1;
+  ConnectOptions options;
+  options.choice = Choice::kTcp;
+  options.strands = 3;
+  const auto all = ConnectAll(ranks, world.tools, options);
+  for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
+  EXPECT_EQ(Connections()[ToString(ranks[1].neighbour.tcp[0])], 3);
 }
 
 TEST(Connect, TcpLinksTakeTheCongestionControlThatIsAskedFor) {

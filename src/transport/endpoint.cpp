@@ -17,16 +17,21 @@ std::string SocketName(const Secret& seed) {
 }
 
 // One listener for all interfaces of a family.
-Status OpenFamily(Address::Kind kind, const std::vector<Address>& interfaces, Endpoint& endpoint) {
+Status OpenFamily(Address::Kind kind, const EndpointOptions& options, Endpoint& endpoint) {
   std::vector<Address> own;
-  for (const Address& address : interfaces)
-    if (address.kind == kind) own.push_back(address);
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < options.interfaces.size(); ++i) {
+    if (options.interfaces[i].kind != kind) continue;
+    own.push_back(options.interfaces[i]);
+    if (i < options.near) ++near;
+  }
   if (own.empty()) return Ok();
   Address at;
   at.kind = kind;
   if (own.size() == 1) at = own.front();
   at.port = 0;
   RINGLET_TRY_ASSIGN(os::Listener listener, os::Listen(at));
+  if (endpoint.tcp.empty()) endpoint.near = near;
   for (Address& address : own) {
     address.port = listener.address.port;
     endpoint.tcp.push_back(std::move(address));
@@ -41,7 +46,7 @@ Result<Endpoint> Endpoint::Open(const EndpointOptions& options) {
   Endpoint endpoint;
   std::optional<Error> trouble;
   for (const Address::Kind kind : {Address::Kind::kIpv4, Address::Kind::kIpv6}) {
-    auto opened = OpenFamily(kind, options.interfaces, endpoint);
+    auto opened = OpenFamily(kind, options, endpoint);
     if (!opened.ok()) trouble = std::move(opened).error();  // such as a host without IPv6
   }
   if (options.unix_listener) {

@@ -12,6 +12,7 @@ struct EndpointOptions {
   /// Addresses of the interfaces to be reached at; ports are ignored. With one address of a family
   /// the listener is bound to it, with several to any address of that family.
   std::vector<Address> interfaces;
+  std::size_t near = 0;       ///< the first so many are as good as each other, better than the rest
   Secret seed{};              ///< fresh from the system's random source; names the UNIX socket
   bool unix_listener = true;  ///< for shared memory
 };
@@ -19,6 +20,7 @@ struct EndpointOptions {
 struct Endpoint {
   std::vector<os::Listener> listeners;
   std::vector<Address> tcp;  ///< to advertise: each interface with its listener's port
+  std::size_t near = 0;      ///< EndpointOptions::near of these, of one family
   Address unix_socket;       ///< to advertise; kNone without one
 
   /// Errors  kSystem  not a single listener could be opened although one was asked for

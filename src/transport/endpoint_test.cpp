@@ -31,13 +31,26 @@ TEST(Endpoint, OneInterfaceIsBoundItself) {
 TEST(Endpoint, SeveralInterfacesShareOneListener) {
   const auto endpoint = Endpoint::Open(
       {.interfaces = {Address::Ipv4(127, 0, 0, 1, 0), Address::Ipv4(127, 0, 0, 2, 0)},
+       .near = 1,
        .seed = Seed(2),
        .unix_listener = false});
   ASSERT_TRUE(endpoint.ok());
   EXPECT_THAT(endpoint->listeners, SizeIs(1));
   ASSERT_THAT(endpoint->tcp, SizeIs(2));
   EXPECT_EQ(endpoint->tcp[0].port, endpoint->tcp[1].port);
+  EXPECT_EQ(endpoint->near, 1u);
   EXPECT_EQ(endpoint->unix_socket.kind, Address::Kind::kNone);
+}
+
+TEST(Endpoint, NearAddressesAreOfTheFirstFamily) {
+  const auto endpoint =
+      Endpoint::Open({.interfaces = {*ParseAddress("[::1]:0"), Address::Ipv4(127, 0, 0, 1, 0),
+                                     Address::Ipv4(127, 0, 0, 2, 0)},
+                      .near = 2,
+                      .unix_listener = false});
+  ASSERT_TRUE(endpoint.ok());
+  EXPECT_EQ(endpoint->tcp[0].kind, Address::Kind::kIpv4);
+  EXPECT_EQ(endpoint->near, 1u);
 }
 
 TEST(Endpoint, SeedsNameDifferentSockets) {
