@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "bootstrap/roster.hpp"
 
 namespace ringlet::comm {
@@ -50,6 +52,16 @@ TEST(Card, FitsTheRosterWhateverItHolds) {
   card.near = 100;
   EXPECT_EQ(DecodeCard(Encode(card))->near, kCardAddressesMax);
   EXPECT_EQ(DecodeCard(bytes)->cpus.ranges().size(), kCardCpuRangesMax);
+}
+
+TEST(Card, RefusesMoreNearAddressesThanThereAre) {
+  Card card = Example();
+  card.near = 1;
+  Bytes bytes = Encode(card);
+  const Bytes other = Encode(Example());
+  const auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin()).first;
+  *at = std::byte{3};
+  EXPECT_FALSE(DecodeCard(bytes).ok());
 }
 
 TEST(Card, RefusesWhatIsCutOrTooLong) {
