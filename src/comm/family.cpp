@@ -44,11 +44,29 @@ Status CheckGrowth(const Communicator& parent, std::uint32_t size, const UniqueI
   return Ok();
 }
 
+// What its ranks were asked for cannot be taken back: as long as this lives, who is told to abort
+// aborts the parent, and so tells them.
+class AbortsParent {
+ public:
+  AbortsParent(Communicator& parent, const std::stop_token& abort) : told_(abort, Told{parent}) {}
+
+ private:
+  struct Told {
+    Communicator& parent;
+    void operator()() const {
+      parent.Abort("a communicator that was being made of it was aborted");
+    }
+  };
+  std::stop_callback<Told> told_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<std::int32_t> color,
                                             std::int32_t key, const std::stop_token& abort) {
+  std::optional<AbortsParent> aborts(std::in_place, parent, abort);
   RINGLET_TRY_ASSIGN(auto control, parent.control().Split(color, key));
+  aborts.reset();
   if (!control) return std::unique_ptr<Communicator>();
   return EstablishChild(parent, std::move(control), abort);
 }
@@ -69,7 +87,9 @@ Result<std::unique_ptr<Communicator>> Grow(Communicator& parent, std::uint32_t s
                                            const std::stop_token& abort) {
   Bytes own;
   if (id) own.assign(id->bytes.begin(), id->bytes.end());
+  std::optional<AbortsParent> aborts(std::in_place, parent, abort);
   RINGLET_TRY_ASSIGN(const bootstrap::Table given, parent.control().AllGather(std::move(own)));
+  aborts.reset();
   Config config = parent.origin().config;
   RINGLET_TRY_ASSIGN(config.id, TheId(given));
   RINGLET_TRY(CheckGrowth(parent, size, config.id));

@@ -13,6 +13,13 @@ struct Group {
   int depth = 0;
   std::optional<Error> spoiled;
   std::vector<InitJob> inits;
+  /// One that does not block: its handle is out.
+  struct Begun {
+    std::shared_ptr<Forming> forming;
+    ncclComm_t handle;
+    ncclComm_t* out;
+  };
+  std::vector<Begun> begun;
   std::vector<comm::GroupedCall> calls;
 };
 thread_local Group group;
@@ -44,9 +51,31 @@ Status RunInits(const std::vector<InitJob>& jobs) {
   return Ok();
 }
 
+void Begin(Forming& forming) {
+  forming.Start([](const Error& error) { Report("a non-blocking communicator", error); });
+}
+
+// A group that does not run leaves no handles of what will never be formed.
+void Withdraw(const Group& spoiled) {
+  for (const Group::Begun& begun : spoiled.begun) {
+    static_cast<void>(TakeAborted(begun.handle));
+    *begun.out = nullptr;
+  }
+}
+
 }  // namespace
 
 Status SubmitInit(InitJob job) {
+  if (!job.blocking) {
+    auto forming = std::make_shared<Forming>(std::move(job.form));
+    const ncclComm_t handle = *job.out = ExportForming(forming, job.parent);
+    if (group.depth == 0) {
+      Begin(*forming);
+    } else {
+      group.begun.push_back({std::move(forming), handle, job.out});
+    }
+    return Ok();
+  }
   if (group.depth == 0) return RunInits({std::move(job)});
   group.inits.push_back(std::move(job));
   return Ok();
@@ -66,16 +95,20 @@ void SpoilGroup(const Error& error) {
   if (group.depth > 0 && !group.spoiled) group.spoiled = error;
 }
 
-Status EndGroup() {
+Result<bool> EndGroup() {
   if (group.depth == 0)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
-  if (--group.depth > 0) return Ok();
+  if (--group.depth > 0) return false;
   const Group collected = std::exchange(group, Group{});
+  const bool forms = !collected.inits.empty() || !collected.begun.empty();
+  if (collected.spoiled || (forms && !collected.calls.empty())) Withdraw(collected);
   if (collected.spoiled) return *collected.spoiled;
-  if (!collected.inits.empty() && !collected.calls.empty())
+  if (forms && !collected.calls.empty())
     return Error{Code::kUnsupported, "a group forms communicators or runs collectives, not both"};
-  if (!collected.inits.empty()) return RunInits(collected.inits);
-  return comm::RunGroup(collected.calls);
+  for (const Group::Begun& begun : collected.begun) Begin(*begun.forming);
+  if (!collected.inits.empty()) RINGLET_TRY(RunInits(collected.inits));
+  if (!forms) RINGLET_TRY(comm::RunGroup(collected.calls));
+  return !collected.begun.empty();
 }
 
 }  // namespace ringlet::c_api

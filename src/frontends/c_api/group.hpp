@@ -13,19 +13,21 @@ namespace ringlet::c_api {
 
 /// A communicator to be formed; the handle is stored when it has been, or null where there is none.
 struct InitJob {
-  std::function<Result<std::unique_ptr<comm::Communicator>>(const std::stop_token&)> form;
+  Form form;
   ncclComm_t* out;
+  bool blocking = true;  ///< else the handle is stored at once, and a thread forms what it is of
+  ncclComm_t parent = nullptr;
 };
 
-/// Inside a group: collects. Outside: runs now.
+/// Inside a group: collects. Outside: runs now, or begins where it does not block.
 Status SubmitInit(InitJob job);
 Status SubmitCall(comm::GroupedCall call);
 
 void StartGroup();
-/// Runs what was collected when this closes the outermost group.
+/// Runs what was collected when this closes the outermost group. True when some of it goes on.
 /// Errors  kUnsupported  no group is open; else the first error of what ran, or of a call that was
 ///                       refused inside the group, in which case nothing runs.
-Status EndGroup();
+Result<bool> EndGroup();
 /// A call inside the open group was refused: the group will not run.
 void SpoilGroup(const Error& error);
 

@@ -12,6 +12,8 @@ namespace {
 
 struct Entry {
   std::shared_ptr<comm::Communicator> communicator;
+  std::shared_ptr<Forming> forming = {};  // of the communicator
+  std::shared_ptr<Forming> child = {};    // the last that was made of it
   bool finalized = false;
 };
 
@@ -40,6 +42,31 @@ Error Unknown(ncclComm_t handle) {
       "this is no communicator of this process: never created, or already destroyed or aborted"};
 }
 
+// A communicator that has been formed meanwhile belongs to its entry; nothing while it is not.
+std::optional<Status> Settle(Entry& entry) {
+  if (!entry.forming) return Ok();
+  const auto outcome = entry.forming->outcome();
+  if (!outcome) return std::nullopt;
+  if (!outcome->ok()) return outcome->error();
+  entry.communicator = **outcome;
+  entry.forming.reset();
+  return Ok();
+}
+
+bool IsParentOfUnborn(const Entry& entry) {
+  return entry.child && !entry.child->outcome();
+}
+
+Result<std::shared_ptr<comm::Communicator>> Ready(Entry& entry) {
+  const std::optional<Status> settled = Settle(entry);
+  if (!settled || IsParentOfUnborn(entry))
+    return Error{Code::kInvalidArgument,
+                 "the communicator is still busy with being formed or with forming another: call "
+                 "again when ncclCommGetAsyncError says ncclSuccess, or ncclCommAbort"};
+  RINGLET_TRY(*settled);
+  return entry.communicator;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<comm::Process>> CurrentProcess() {
@@ -66,12 +93,33 @@ ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator) {
   return handle;
 }
 
+ncclComm_t ExportForming(std::shared_ptr<Forming> forming, ncclComm_t parent) {
+  const ncclComm_t handle = Export(nullptr);
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  const auto found = registry.entries.find(parent);
+  if (found != registry.entries.end()) found->second.child = forming;
+  registry.entries.at(handle).forming = std::move(forming);
+  return handle;
+}
+
 Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle) {
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
   const auto it = registry.entries.find(handle);
   if (it == registry.entries.end()) return Unknown(handle);
-  return it->second.communicator;
+  return Ready(it->second);
+}
+
+Result<State> StateOf(ncclComm_t handle) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  const auto it = registry.entries.find(handle);
+  if (it == registry.entries.end()) return Unknown(handle);
+  const std::optional<Status> settled = Settle(it->second);
+  if (!settled || IsParentOfUnborn(it->second)) return State{.in_progress = true};
+  if (!settled->ok()) return State{.failure = settled->error()};
+  return State{.failure = it->second.communicator->failure()};
 }
 
 Result<std::shared_ptr<comm::Communicator>> FindActive(ncclComm_t handle) {
@@ -81,7 +129,7 @@ Result<std::shared_ptr<comm::Communicator>> FindActive(ncclComm_t handle) {
   if (it == registry.entries.end()) return Unknown(handle);
   if (it->second.finalized)
     return Error{Code::kUnsupported, "the communicator is finalized: it takes no more operations"};
-  return it->second.communicator;
+  return Ready(it->second);
 }
 
 Status MarkFinalized(ncclComm_t handle) {
@@ -89,20 +137,30 @@ Status MarkFinalized(ncclComm_t handle) {
   const std::lock_guard lock(registry.mutex);
   const auto it = registry.entries.find(handle);
   if (it == registry.entries.end()) return Unknown(handle);
+  RINGLET_TRY(Ready(it->second));
   if (std::exchange(it->second.finalized, true))
     return Error{Code::kInvalidArgument, "the communicator is finalized already"};
   return Ok();
 }
 
 Result<std::shared_ptr<comm::Communicator>> Take(ncclComm_t handle) {
+  RINGLET_TRY_ASSIGN(const State state, StateOf(handle));
+  if (state.in_progress) return Find(handle);  // which says so
+  return TakeAborted(handle);
+}
+
+Result<std::shared_ptr<comm::Communicator>> TakeAborted(ncclComm_t handle) {
   Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
+  std::unique_lock lock(registry.mutex);
   const auto it = registry.entries.find(handle);
   if (it == registry.entries.end()) return Unknown(handle);
-  std::shared_ptr<comm::Communicator> communicator = std::move(it->second.communicator);
+  Entry entry = std::move(it->second);
   registry.entries.erase(it);
-  ForgetRedOps(*communicator);
-  return communicator;
+  lock.unlock();  // forming may have something to report, which needs the registry
+  if (entry.forming) entry.forming->Stop();
+  static_cast<void>(Settle(entry));
+  if (entry.communicator) ForgetRedOps(*entry.communicator);
+  return entry.communicator;
 }
 
 }  // namespace ringlet::c_api

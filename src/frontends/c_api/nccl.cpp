@@ -30,17 +30,28 @@ Status CheckRank(int nranks, int rank) {
   return Ok();
 }
 
-Status SubmitEstablish(std::shared_ptr<comm::Process> process, comm::Config config,
+bool Blocks(const ncclConfig_t* config) {
+  return !config || config->blocking != 0;  // also where it is not set
+}
+
+Status SubmitEstablish(std::shared_ptr<comm::Process> process, comm::Config config, bool blocking,
                        ncclComm_t* out) {
   *out = nullptr;
   return SubmitInit(
       {[process = std::move(process), config = std::move(config)](const std::stop_token& abort) {
          return comm::Establish(process, config, abort);
        },
-       out});
+       out, blocking});
 }
 
-Status InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids, int rank) {
+Status CheckConfig(const ncclConfig_t* config) {
+  if (!config || config->magic == 0xcafebeef) return Ok();
+  return Error{Code::kInvalidArgument, "the config was not made with NCCL_CONFIG_INITIALIZER"};
+}
+
+Status InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids, int rank,
+                const ncclConfig_t* given) {
+  RINGLET_TRY(CheckConfig(given));
   RINGLET_TRY(RequireNonNull(comm, "comm"));
   RINGLET_TRY(CheckRank(nranks, rank));
   RINGLET_TRY_ASSIGN(auto process, CurrentProcess());
@@ -50,17 +61,7 @@ Status InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids,
   config.rank = static_cast<std::uint32_t>(rank);
   config.size = static_cast<std::uint32_t>(nranks);
   config.device = process->settings().local_rank.value_or(0);
-  return SubmitEstablish(std::move(process), std::move(config), comm);
-}
-
-Status CheckConfig(const ncclConfig_t* config) {
-  if (!config) return Ok();
-  if (config->magic != 0xcafebeef)
-    return Error{Code::kInvalidArgument, "the config was not made with NCCL_CONFIG_INITIALIZER"};
-  if (config->blocking == 0)
-    return Error{Code::kUnsupported,
-                 "non-blocking communicators are not implemented yet: set blocking to 1"};
-  return Ok();
+  return SubmitEstablish(std::move(process), std::move(config), Blocks(given), comm);
 }
 
 Status CheckDeviceList(std::span<const int> devices, bool may_share) {
@@ -93,19 +94,19 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
     config.size = static_cast<std::uint32_t>(ndev);
     config.device = static_cast<std::uint32_t>(devlist ? devlist[i] : i);
     config.names_device = true;
-    RINGLET_TRY(SubmitEstablish(process, config, &comms[i]));
+    RINGLET_TRY(SubmitEstablish(process, config, true, &comms[i]));
   }
-  return EndGroup();
+  RINGLET_TRY(EndGroup());
+  return Ok();
 }
 
 Status InitScalable(ncclComm_t* comm, int nranks, int rank, int ids, const ncclUniqueId* list,
                     const ncclConfig_t* config) {
-  RINGLET_TRY(CheckConfig(config));
   RINGLET_TRY(RequireNonNull(list, "commIds"));
   if (ids < 1 || ids > nranks)
     return Error{Code::kInvalidArgument,
                  fmt::format("nId is {}, not between 1 and nranks = {}", ids, nranks)};
-  return InitRank(comm, nranks, std::span(list, static_cast<std::size_t>(ids)), rank);
+  return InitRank(comm, nranks, std::span(list, static_cast<std::size_t>(ids)), rank, config);
 }
 
 Status SplitOff(ncclComm_t comm, int color, int key, ncclComm_t* out, const ncclConfig_t* config) {
@@ -115,10 +116,11 @@ Status SplitOff(ncclComm_t comm, int color, int key, ncclComm_t* out, const nccl
   RINGLET_TRY_ASSIGN(auto parent, FindActive(comm));
   const auto chosen =
       color == NCCL_SPLIT_NOCOLOR ? std::nullopt : std::optional<std::int32_t>(color);
+  // Who is in no group gets no handle, and so cannot ask for it.
   return SubmitInit({[parent, chosen, key](const std::stop_token& abort) {
                        return comm::Split(*parent, chosen, key, abort);
                      },
-                     out});
+                     out, Blocks(config) || !chosen, comm});
 }
 
 Status ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_t* out,
@@ -142,7 +144,12 @@ Status ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_t* out
   return SubmitInit({[parent, ranks](const std::stop_token& abort) {
                        return comm::Shrink(*parent, ranks, abort);
                      },
-                     out});
+                     out, Blocks(config), comm});
+}
+
+/// What a call that does not block returns where it has begun.
+ncclResult_t Begun(ncclResult_t result, const ncclConfig_t* config) {
+  return result == ncclSuccess && !Blocks(config) ? ncclInProgress : result;
 }
 
 template <typename T, typename Get>
@@ -202,16 +209,16 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
   return api::GuardInGroup("ncclCommInitRank", [&] {
-    return api::InitRank(comm, nranks, {&commId, 1}, rank);
+    return api::InitRank(comm, nranks, {&commId, 1}, rank, nullptr);
   });
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config) {
-  return api::GuardInGroup("ncclCommInitRankConfig", [&]() -> Status {
-    RINGLET_TRY(api::CheckConfig(config));
-    return api::InitRank(comm, nranks, {&commId, 1}, rank);
+  const ncclResult_t result = api::GuardInGroup("ncclCommInitRankConfig", [&] {
+    return api::InitRank(comm, nranks, {&commId, 1}, rank, config);
   });
+  return api::Begun(result, config);
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
@@ -220,22 +227,25 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
 
 ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
                                       ncclUniqueId* commIds, ncclConfig_t* config) {
-  return api::GuardInGroup("ncclCommInitRankScalable", [&] {
+  const ncclResult_t result = api::GuardInGroup("ncclCommInitRankScalable", [&] {
     return api::InitScalable(newcomm, nranks, myrank, nId, commIds, config);
   });
+  return api::Begun(result, config);
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                            ncclConfig_t* config) {
-  return api::GuardInGroup("ncclCommSplit",
-                           [&] { return api::SplitOff(comm, color, key, newcomm, config); });
+  const ncclResult_t result = api::GuardInGroup(
+      "ncclCommSplit", [&] { return api::SplitOff(comm, color, key, newcomm, config); });
+  return newcomm && *newcomm ? api::Begun(result, config) : result;
 }
 
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
                             ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags) {
-  return api::GuardInGroup("ncclCommShrink", [&] {
+  const ncclResult_t result = api::GuardInGroup("ncclCommShrink", [&] {
     return api::ShrinkTo(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags);
   });
+  return api::Begun(result, config);
 }
 
 ncclResult_t ncclCommRevoke(ncclComm_t comm, int) {
@@ -261,8 +271,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
   return api::Guard("ncclCommAbort", [&]() -> Status {
-    RINGLET_TRY_ASSIGN(const auto communicator, api::Take(comm));
-    communicator->Abort("ncclCommAbort was called");
+    RINGLET_TRY_ASSIGN(const auto communicator, api::TakeAborted(comm));
+    if (communicator) communicator->Abort("ncclCommAbort was called");
     return Ok();
   });
 }
@@ -270,10 +280,11 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
   return api::Guard("ncclCommGetAsyncError", [&]() -> Status {
     RINGLET_TRY(api::RequireNonNull(asyncError, "asyncError"));
-    RINGLET_TRY_ASSIGN(const auto communicator, api::Find(comm));
-    const auto failure = communicator->failure();
-    if (failure) api::Remember(*failure);
-    *asyncError = failure ? api::ToResult(failure->code) : ncclSuccess;
+    RINGLET_TRY_ASSIGN(const api::State state, api::StateOf(comm));
+    if (state.failure) api::Remember(*state.failure);
+    *asyncError = state.in_progress ? ncclInProgress
+                  : state.failure   ? api::ToResult(state.failure->code)
+                                    : ncclSuccess;
     return Ok();
   });
 }
@@ -306,7 +317,12 @@ ncclResult_t ncclGroupStart(void) {
 }
 
 ncclResult_t ncclGroupEnd(void) {
-  return api::Guard("ncclGroupEnd", [] { return api::EndGroup(); });
+  bool goes_on = false;
+  const ncclResult_t result = api::Guard("ncclGroupEnd", [&]() -> Status {
+    RINGLET_TRY_ASSIGN(goes_on, api::EndGroup());
+    return Ok();
+  });
+  return result == ncclSuccess && goes_on ? ncclInProgress : result;
 }
 
 // The profiling twins: a tool that defines ncclX reaches the original as pncclX.

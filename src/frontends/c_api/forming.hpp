@@ -1,0 +1,37 @@
+// A communicator that a thread of its own forms, for callers that do not wait (blocking = 0).
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "comm/communicator.hpp"
+
+namespace ringlet::c_api {
+
+/// Forms a communicator; a null one where this rank is not to have any.
+using Form = std::function<Result<std::unique_ptr<comm::Communicator>>(const std::stop_token&)>;
+
+class Forming {
+ public:
+  explicit Forming(Form form) : form_(std::move(form)) {}
+
+  /// Once. \param on_failure  called on the thread, before anybody is told
+  void Start(std::function<void(const Error&)> on_failure);
+
+  /// Ends it, if it goes on, and waits for that, which comes at once. There is an outcome then.
+  void Stop();
+
+  /// What has come of it; nothing while it goes on.
+  std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome() const;
+
+ private:
+  Form form_;
+  mutable std::mutex mutex_;
+  std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome_;
+  std::jthread thread_;  // the last member: it is ended first
+};
+
+}  // namespace ringlet::c_api
