@@ -38,6 +38,7 @@ bool FluidPacking::Enter(std::uint32_t column, const std::vector<Need>& needs,
   for (const Need& need : needs) gain -= Product(prices_[need.row], need.amount);
   if (gain <= kHardly) return false;
   direction_.assign(basis_.size(), 0);
+  work_ += static_cast<std::int64_t>(basis_.size() * needs.size());
   for (std::size_t row = 0; row < basis_.size(); ++row)
     for (const Need& need : needs)
       if (inverse_[row][need.row] != 0)
@@ -56,7 +57,6 @@ bool FluidPacking::Enter(std::uint32_t column, const std::vector<Need>& needs,
 
 /// Takes in as much of a column as there is room for; what leaves no room goes.
 bool FluidPacking::Pivot(std::int64_t gain, std::uint32_t column) {
-  work_ += static_cast<std::int64_t>(basis_.size() * basis_.size());
   std::size_t leaving = basis_.size();
   for (std::size_t row = 0; row < basis_.size(); ++row) {
     if (direction_[row] < kPivotMin) continue;
@@ -68,17 +68,22 @@ bool FluidPacking::Pivot(std::int64_t gain, std::uint32_t column) {
   if (leaving == basis_.size()) return false;
   const std::int64_t by = direction_[leaving];
   std::vector<std::int64_t>& pivot = inverse_[leaving];
-  for (std::int64_t& one : pivot)
-    if (one != 0) one = Quotient(one, by);
+  filled_.clear();
+  for (std::uint32_t i = 0; i < pivot.size(); ++i) {
+    if (pivot[i] == 0) continue;
+    pivot[i] = Quotient(pivot[i], by);
+    filled_.push_back(i);
+  }
   const std::int64_t amount = Quotient(amounts_[leaving], by);
+  work_ += static_cast<std::int64_t>(basis_.size() + filled_.size());
   for (std::size_t row = 0; row < basis_.size(); ++row) {
     if (row == leaving || direction_[row] == 0) continue;
-    for (std::size_t i = 0; i < pivot.size(); ++i)
-      if (pivot[i] != 0) inverse_[row][i] -= Product(direction_[row], pivot[i]);
+    std::int64_t* const one = inverse_[row].data();
+    for (const std::uint32_t i : filled_) one[i] -= Product(direction_[row], pivot[i]);
     amounts_[row] -= Product(direction_[row], amount);
+    work_ += static_cast<std::int64_t>(filled_.size());
   }
-  for (std::size_t i = 0; i < pivot.size(); ++i)
-    if (pivot[i] != 0) prices_[i] += Product(gain, pivot[i]);
+  for (const std::uint32_t i : filled_) prices_[i] += Product(gain, pivot[i]);
   amounts_[leaving] = amount;
   basis_[leaving] = column;
   return true;
