@@ -1,5 +1,6 @@
 #include "plan/fluid_packing.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace ringlet::plan {
@@ -10,7 +11,8 @@ __extension__ using Wide = __int128;
 constexpr std::uint32_t kSlack = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kHardly = kFluidOne >> 16;    // gains that are not worth a pivot
 constexpr std::int64_t kPivotMin = kFluidOne >> 12;  // smaller ones lose digits
-constexpr std::uint32_t kSlacksMax = 1'000;          // that may enter again at once
+constexpr std::size_t kRowsLikely = 64;
+constexpr std::uint32_t kSlacksMax = 1'000;  // that may enter again at once
 
 std::int64_t Product(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(Wide{a} * b >> 32);
@@ -24,7 +26,9 @@ std::int64_t Quotient(std::int64_t a, std::int64_t b) {
 std::uint32_t FluidPacking::AddRow() {
   const auto row = static_cast<std::uint32_t>(basis_.size());
   for (std::vector<std::int64_t>& one : inverse_) one.push_back(0);
-  inverse_.emplace_back(row + 1, 0).back() = kFluidOne;
+  inverse_.emplace_back().reserve(std::max<std::size_t>(kRowsLikely, row + 1));
+  inverse_.back().resize(row + 1, 0);
+  inverse_.back().back() = kFluidOne;
   basis_.push_back(kSlack);
   // Not quite 1, each otherwise: rows that fill up at once would let pivots go round in circles.
   amounts_.push_back(kFluidOne + (std::int64_t{row} * 7919 % 1009) * (kFluidOne >> 26));

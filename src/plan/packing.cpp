@@ -145,7 +145,8 @@ bool Packing::Add(CheapestChannel::Found found) {
 /// As the last column.
 /// \return false if it takes a link that has nothing
 bool Packing::Append(CheapestChannel::Found found) {
-  std::vector<std::int64_t> taken(capacities_.size(), 0);
+  std::vector<std::int64_t>& taken = taken_;
+  taken.assign(capacities_.size(), 0);
   const std::size_t links = table_.link_count(), ports = nets_.port_count();
   for (const LocalChannel& channel : found.channels) {
     ForEachWay(pattern_, channel, [&](EndIndex from, EndIndex to, bool half) {
@@ -187,8 +188,9 @@ void Packing::FindUnits() {
     for (std::uint32_t i = 0; i < way.count; ++i) {
       const WayStep& step = table_.Steps(way)[i];
       const Charge charge = ChargeOf(step, part);
-      units_[step.link] = std::gcd(units_[step.link], charge.forth);
-      units_[step.back] = std::gcd(units_[step.back], charge.back);
+      for (const auto& [link, amount] :
+           {std::pair(step.link, charge.forth), std::pair(step.back, charge.back)})
+        if (amount != units_[link]) units_[link] = std::gcd(units_[link], amount);
     }
   };
   for (std::uint32_t a = 0; a < table_.device_count(); ++a) {

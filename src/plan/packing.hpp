@@ -98,6 +98,7 @@ class Packing {
   std::vector<std::vector<LocalChannel>> channels_;  // by column
   Prices prices_;                                    // the latest
   std::vector<std::int64_t> rooms_;                  // by resource, of the latest FindRooms
+  std::vector<std::int64_t> taken_;                  // by resource, of the column that is added
   FluidPacking fluid_;
   std::int64_t& budget_;
   std::int64_t bound_;
