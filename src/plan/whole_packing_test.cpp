@@ -74,7 +74,7 @@ TEST(WholePackingTest, TheBestLeavesMost) {
 
 /// Of many columns, the only one that helps is the last; needs too great for a lane stay so.
 TEST(WholePackingTest, AllColumnsAreLookedAt) {
-  for (std::uint32_t count = 1; count < 40; ++count) {
+  for (std::uint32_t count = 1; count < 150; ++count) {
     Columns columns;
     columns.Add({{0, 40}});
     for (std::uint32_t i = 0; i < count; ++i) columns.Add({{0, 40}, {1, 100'000}});
