@@ -20,7 +20,9 @@ constexpr std::uint64_t kLooksPerStep = 2;  // DirectSearch's steps are short
 constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
 constexpr std::uint32_t kLeastMbPerS = 100;
 
-constexpr int kWidenings = 8;  // halvings of what is between found and not found
+constexpr std::uint32_t kFar = 64;   // where this part of the bound is missing, more is tried
+constexpr std::int64_t kNear = 256;  // bounds that differ by this part or less count as equal
+constexpr int kWidenings = 8;        // halvings of what is between found and not found
 
 /// Of the most that a channel can have, in kTotalSteps.
 constexpr std::uint32_t kParts[] = {64, 62, 60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16};
@@ -142,25 +144,42 @@ class BetterSearch {
 
   /// \return whether there is more than before
   bool FindByPacking(DivisionRange& range) {
-    std::vector<Crossing> crossings = {Crossing::kSame};
-    if (options_.beyond && options_.cross_nic != 0) {
-      if (wanted_.pattern != Pattern::kTree) crossings.push_back(Crossing::kAny);
-    }
     const std::uint64_t before = range.floor;
     // Of rings any number of channels may do; trees have theirs, and are looked for more often.
     const bool any_number = range.channels_min < range.channels_max;
+    const std::vector<Crossing> crossings = CrossingsOf(range);
     for (const Effort effort : kEfforts) {
       if (effort > Effort::kSome && !any_number) break;
+      if (effort > Effort::kLittle && any_number && IsFar(range)) packings_.Grant();
       for (const Crossing crossing : crossings) {
         if (range.floor + (packed_ ? result_.channels.size() - 1 : 0) >= range.bound) break;
         Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
-        if (effort > Effort::kSome && packing.spent()) break;
+        if (effort > Effort::kLittle && packing.spent()) break;
         result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));
         ++result_.searches;
         DividePacking(packing, effort, range);
       }
     }
     return range.floor > before;
+  }
+
+  /// Whether what is missing is worth long searches.
+  static bool IsFar(const DivisionRange& range) {
+    return range.floor + range.bound / kFar < range.bound;
+  }
+
+  /// How channels may leave, the most promising first; of equals the simpler.
+  std::vector<Crossing> CrossingsOf(const DivisionRange& range) {
+    if (!options_.beyond || options_.cross_nic == 0 || wanted_.pattern == Pattern::kTree)
+      return {Crossing::kSame};
+    const auto bound = [&](Crossing crossing) {
+      Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
+      result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));
+      return std::min<std::int64_t>(packing.bound(), range.bound);
+    };
+    const std::int64_t any = bound(Crossing::kAny), same = bound(Crossing::kSame);
+    if (same + same / kNear < any) return {Crossing::kAny, Crossing::kSame};
+    return {Crossing::kSame, Crossing::kAny};
   }
 
   /// Takes the fewest channels with which there is as much as with any number. Many come first, as
@@ -171,7 +190,11 @@ class BetterSearch {
       const auto least = static_cast<std::int64_t>((worth + count - 1) / count);
       if (least * count > packing.bound() || !limits_.Allow(count, least)) continue;
       const std::int64_t most = std::min(range.bound / count, facts_.widest.mb_per_s);
-      if (least <= most) TakeDivided(packing.Divide(count, least, most, effort), packing, range);
+      if (least > most) continue;
+      const Packing::Divided& divided = packing.Divide(count, least, most, effort);
+      // Rounding link by link may cost what it is wider.
+      if (!TakeDivided(divided, packing, range) && divided.mb_per_s >= least)
+        TakeDivided(packing.Divide(count, divided.mb_per_s + 1, most, effort), packing, range);
     }
   }
 
@@ -180,9 +203,9 @@ class BetterSearch {
     return range.floor + (packed_ && count < result_.channels.size() ? 0 : 1);
   }
 
-  /// If that is worth it.
-  void TakeDivided(const Packing::Divided& divided, const Packing& packing, DivisionRange& range) {
-    if (divided.channels.empty()) return;
+  /// \return whether that is worth it
+  bool TakeDivided(const Packing::Divided& divided, const Packing& packing, DivisionRange& range) {
+    if (divided.channels.empty()) return false;
     const auto count = static_cast<std::uint32_t>(divided.channels.size());
     const std::int64_t each =
         std::min<std::int64_t>({divided.mb_per_s, range.bound / count, facts_.widest.mb_per_s});
@@ -193,7 +216,7 @@ class BetterSearch {
     found.same_channels = false;
     found.intra = found.inter = {1};
     const std::uint32_t width = direct_search_.WidthOf(found, static_cast<std::uint32_t>(each));
-    if (std::uint64_t{width} * count < WorthOf(count, range)) return;
+    if (std::uint64_t{width} * count < WorthOf(count, range)) return false;
     found.intra = found.inter = {width};
     found.stopped = StopReason::kDivided;
     NameTypes(found);
@@ -201,6 +224,7 @@ class BetterSearch {
     range.floor = result_.total().mb_per_s;
     packed_ = true;
     TellDivided(packing);
+    return true;
   }
 
   void TellDivided(const Packing& packing) {

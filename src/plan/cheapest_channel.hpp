@@ -37,7 +37,8 @@ class CheapestChannel {
 
   struct Found {
     std::vector<LocalChannel> channels;  ///< one
-    std::int64_t cost = 0;               ///< kCostUnits being the whole bandwidth
+    /// kCostUnits being the whole bandwidth. No channel costs less, and this one hardly more.
+    std::int64_t cost = 0;
   };
   /// Of all channels the cheapest; among equals the first by number.
   /// \param pattern  kRing, kBalancedTree or kTree
@@ -47,45 +48,71 @@ class CheapestChannel {
   std::optional<Found> Find(Pattern pattern, Crossing crossing, const Prices& prices);
 
  private:
+  /// In parts that Find chooses: of all channels at least one costs less than kFar.
+  using Cost = std::int32_t;
+  static constexpr Cost kFar = (Cost{1} << 30) - 1;  // two of it are no overflow
+
   /// Between a NIC by which a channel comes in and one by which it leaves.
   struct Ends {
     std::int64_t cost = 0;
-    std::uint32_t first = 0;   ///< device
-    std::uint32_t second = 0;  ///< of a balanced tree
+    std::uint32_t entry = 0, exit = 0;  ///< NICs
+    std::uint32_t first = 0;            ///< device
+    std::uint32_t second = 0;           ///< of a balanced tree
+  };
+  /// What a way takes of a link, in kCostUnits.
+  struct Fare {
+    std::uint32_t link = 0;
+    std::int32_t amount = 0;
+  };
+  /// Of ways between ends of one kind.
+  struct Fares {
+    std::vector<Fare> list;            ///< of one way after the other
+    std::vector<std::uint32_t> until;  ///< of each way, in the list
+    std::vector<bool> passable;        ///< by way
   };
 
-  void PriceWays(const Prices& prices);
-  std::int64_t CostOf(EndIndex from, EndIndex to, std::int64_t part, const Prices& prices);
+  void FindFares();
+  void AddFares(EndIndex from, EndIndex to, std::int64_t part, Fares& fares);
+  void PriceWays(Pattern pattern, const Prices& prices);
+  std::int64_t SomeCost(Pattern pattern) const;
   bool MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pattern, Crossing crossing) const;
-  void Chains(std::uint32_t universe, const std::vector<std::int64_t>& at_end);
-  std::int64_t& Chain(std::uint32_t set, std::uint32_t first) {
-    return chains_[set * devices_ + first];
+  void Chains(std::uint32_t universe);
+  Cost& AtEnd(std::uint32_t last) { return before_[last]; }
+  /// What the cheapest chain of a set costs that begins at one of it.
+  Cost Chain(std::uint32_t set, std::uint32_t first) const {
+    return before_[(set & ~(1u << first)) * lanes_ + first];
   }
-  std::int64_t Between(std::uint32_t from, std::uint32_t to) const {
-    return between_[from * devices_ + to];
-  }
-  void Follow(std::uint32_t set, std::uint32_t first, std::vector<std::uint32_t>& order);
+  Cost Between(std::uint32_t from, std::uint32_t to) const { return to_[to * lanes_ + from]; }
+  void Follow(std::uint32_t set, std::uint32_t first, std::vector<std::uint32_t>& order) const;
+  std::int64_t Unscaled(std::int64_t cost) const { return cost << shift_; }
   std::optional<Found> FindInside(Pattern pattern);
   std::optional<Found> FindBeyond(Pattern pattern, Crossing crossing);
   std::optional<Found> FindFreely();
-  std::uint32_t CheapestNet(const std::vector<std::int64_t>& costs, std::uint32_t device) const;
+  std::uint32_t CheapestNet(const std::vector<Cost>& costs, std::uint32_t device) const;
   std::vector<std::pair<std::int64_t, std::uint32_t>> Exits(Pattern pattern, Crossing crossing);
   void ChainsTo(Pattern pattern, std::uint32_t exit);
-  Ends BestEnds(Pattern pattern, std::uint32_t entry, std::uint32_t exit);
-  LocalChannel Write(Pattern pattern, std::uint32_t entry, std::uint32_t exit);
+  Ends BestEnds(Pattern pattern, const Cost* in, std::uint32_t exit) const;
+  LocalChannel Write(Pattern pattern, const Ends& ends) const;
 
   WayTable& table_;
   const NetChoice& nets_;
   const bool beyond_;
   const std::uint32_t devices_;
+  const std::uint32_t lanes_;  // devices_ or some more
   bool usable_ = false;
   bool planes_ = false;  // some NICs do not reach each other
   std::int64_t work_ = 0;
-  std::vector<std::int64_t> between_;         // [device][device]
-  std::vector<std::int64_t> in_;              // [NIC][device]
-  std::vector<std::int64_t> out_, half_out_;  // [NIC][device]
-  std::vector<std::int64_t> chains_;          // [set of devices][first of it]
-  std::vector<std::int64_t> at_end_;          // [device]
+  Fares between_fares_, in_fares_, out_fares_, half_out_fares_;
+  // In what prices are in: by ways.
+  std::vector<std::int64_t> between_costs_, in_costs_, out_costs_, half_out_costs_;
+  int shift_ = 0;                     // of costs, to what follows
+  std::vector<Cost> to_;              // [device][device from which]
+  std::vector<Cost> least_in_;        // by any NIC: [device]
+  std::vector<Cost> in_;              // [NIC][device]
+  std::vector<Cost> out_, half_out_;  // [NIC][device]
+  /// What a chain costs from a device on, through a set of others: [set][device]. Through none:
+  /// what it costs to end there.
+  std::vector<Cost> before_;
 };
 
 /// Of more devices not all sets are looked at.

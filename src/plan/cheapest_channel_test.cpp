@@ -102,6 +102,26 @@ TEST(CheapestChannelTest, AcknowledgementsCost) {
   ExpectNoOrderIsCheaper("(switch: 3 gpu v100-sxm2 mesh, 1 nic 100g), (switch: 1 gpu, 1 nic 100g)");
 }
 
+/// Dear prices do not fit into 32 bits: what is found may cost a little more than it need.
+TEST(CheapestChannelTest, DearPricesAreRounded) {
+  for (const bool beyond : {false, true}) {
+    for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
+      Priced one(kWords, beyond);
+      std::size_t i = 0;
+      for (auto* list : {&one.prices.links, &one.prices.in, &one.prices.out})
+        for (std::int64_t& price : *list)
+          price = ++i % 7 == 0 ? kPriceMax : price * (std::int64_t{1} << 26);
+      const auto found = one.cheapest.Find(pattern, Crossing::kSame, one.prices);
+      ASSERT_TRUE(found);
+      const std::int64_t least = one.Least(pattern, Crossing::kSame);
+      EXPECT_LE(found->cost, least);
+      EXPECT_GE(found->cost, least - least / 1'000'000);
+      const std::int64_t cost = one.CostOf(pattern, found->channels.front());
+      EXPECT_LE(cost, least + least / 1'000'000);
+    }
+  }
+}
+
 TEST(CheapestChannelTest, ManyDevicesAreTooMany) {
   EXPECT_FALSE(Priced("12 gpu", false).cheapest.usable());
   EXPECT_FALSE(Priced("1 gpu", false).cheapest.usable());

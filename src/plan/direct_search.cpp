@@ -53,15 +53,19 @@ TrialOutcome DirectSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph
 
 /// Nothing is laid.
 void DirectSearch::Clear() {
-  residual_.Reset();
+  ClearLeft();
   price_.resize(table_.link_count());
   for (std::uint32_t link = 0; link < price_.size(); ++link) price_[link] = PriceOf(link);
+  taken_.clear();
+  channels_.clear();
+}
+
+void DirectSearch::ClearLeft() {
+  residual_.Reset();
   in_left_.assign(nets_.port_count(), 0);
   for (std::uint32_t net = 0; net < table_.net_count(); ++net)
     in_left_[nets_.PortOf(net)] = std::max(in_left_[nets_.PortOf(net)], table_.NetMbPerS(net));
   out_left_ = in_left_;
-  taken_.clear();
-  channels_.clear();
 }
 
 bool DirectSearch::LayChannel() {
@@ -281,7 +285,7 @@ std::uint32_t DirectSearch::WidthOf(const PatternGraph& graph, std::uint32_t mos
   in_load_.assign(nets_.port_count(), 0);
   out_load_ = in_load_;
   for (const LocalChannel& channel : graph.channels) AddLoad(channel);
-  Clear();
+  ClearLeft();
   std::int64_t width = most;
   for (std::uint32_t link = 0; link < load_.size(); ++link)
     if (load_[link] > 0) width = std::min(width, residual_.left(link) * kCostUnits / load_[link]);

@@ -55,6 +55,7 @@ class DirectSearch {
 
   bool LayChannel();
   void Clear();
+  void ClearLeft();
   bool LayFrom(std::uint32_t first, std::optional<std::uint32_t> other);
   bool LayAlong(std::uint32_t first, std::optional<std::uint32_t> other);
   void AddLoad(const LocalChannel& channel);

@@ -49,6 +49,7 @@ class FluidPacking {
   std::vector<std::int64_t> prices_;                // by row
   std::int64_t work_ = 0;
   std::vector<std::int64_t> direction_;  // of the column that enters, by row
+  std::vector<std::uint32_t> filled_;    // where the row that pivots is not 0
 };
 
 inline constexpr std::int64_t kFluidOne = std::int64_t{1} << 32;

@@ -58,6 +58,8 @@ class HostSearch {
       Improve(plan);
       budget_ = kBetterBudget;
     }
+    if (options_.policy == Policy::kBest && direct_search_.lays() && !AtBound(plan))
+      WidenToBound(plan);
     if (!AtBound(plan)) plan = Thorough(compat);
     for (PatternGraph& graph : plan.graphs)
       if (!graph.channels.empty() && graph.total() >= graph.bound &&
@@ -71,13 +73,37 @@ class HostSearch {
     return stories_ == nullptr ? nullptr : &stories_->emplace_back(Story{id, {}, {}});
   }
 
-  /// Whether rings and trees are as good as the bounds, but for what is lost by rounding.
+  /// Whether that is as good as its bound, but for what is lost by rounding.
+  static bool AtBound(const PatternGraph& graph) {
+    return !graph.channels.empty() && graph.stopped != StopReason::kFallback &&
+           graph.total().mb_per_s + graph.channels.size() > graph.bound.mb_per_s;
+  }
   static bool AtBound(const HostPlan& plan) {
-    const auto at_bound = [](const PatternGraph& graph) {
-      return !graph.channels.empty() && graph.stopped != StopReason::kFallback &&
-             graph.total().mb_per_s + graph.channels.size() > graph.bound.mb_per_s;
-    };
-    return at_bound(plan.of(GraphId::kRing)) && at_bound(plan.of(GraphId::kTree));
+    return AtBound(plan.of(GraphId::kRing)) && AtBound(plan.of(GraphId::kTree));
+  }
+
+  /// NCCL's speeds are few: its channels may be at the bound if they get what their links have.
+  /// Nothing changes if they are not.
+  void WidenToBound(HostPlan& plan) {
+    HostPlan wide = plan;
+    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+      PatternGraph& graph = wide.of(id);
+      if (graph.channels.empty() || graph.stopped == StopReason::kFallback) return;
+      const auto count = static_cast<std::uint32_t>(graph.channels.size());
+      const std::uint32_t most = std::min(graph.bound.mb_per_s / count, facts_.widest.mb_per_s);
+      const std::uint32_t width = direct_search_.WidthOf(graph, most);
+      if (std::uint64_t{width} * count > graph.total().mb_per_s)
+        graph.intra = graph.inter = {width};
+      // Halves of a balanced tree are rounded up.
+      const bool nearly = graph.total().mb_per_s + 2 * count >= graph.bound.mb_per_s;
+      if (id == GraphId::kTree && options_.beyond && nearly && !AtBound(graph)) {
+        budget_ = kQuickBudget;
+        graph = Better(graph, {id, Pattern::kTree, count, count});
+        budget_ = kBetterBudget;
+      }
+      if (!AtBound(graph)) return;
+    }
+    plan = std::move(wide);
   }
 
   /// With all that limits a host.
@@ -210,16 +236,18 @@ class HostSearch {
     const PatternGraph& ring = plan.of(GraphId::kRing);
     const PatternGraph& tree = plan.of(GraphId::kTree);
     const auto now = static_cast<std::uint32_t>(ring.channels.size());
+    const std::int64_t bound = tree.bound.mb_per_s, found = tree.total().mb_per_s * kWorth / bound;
     std::vector<std::pair<std::int64_t, std::uint32_t>> list;
     for (std::uint32_t count = 1; count <= kSearchChannelsMax; ++count) {
+      // The least that makes a part more than was found.
+      const std::int64_t least = ((found + 1) * bound - bound / 2) / (kWorth * count);
+      if (count == now || !LimitsNow(GraphId::kTree).Allow(count, std::max<std::int64_t>(1, least)))
+        continue;
       const std::int64_t each = std::max<std::int64_t>(1, ring.total().mb_per_s / count);
-      if (count == now || !LimitsNow(GraphId::kRing).Allow(count, each)) continue;
+      if (!LimitsNow(GraphId::kRing).Allow(count, each)) continue;
       const std::int64_t most = std::int64_t{count} * LimitsNow(GraphId::kTree).MostOf(count);
-      const std::int64_t part =
-          (std::min<std::int64_t>(most, tree.bound.mb_per_s) * kWorth + tree.bound.mb_per_s / 2) /
-          tree.bound.mb_per_s;
-      const std::int64_t found = std::int64_t{tree.total().mb_per_s} * kWorth;
-      if (part > found / tree.bound.mb_per_s) list.emplace_back(-part, count);
+      const std::int64_t part = (std::min(most, bound) * kWorth + bound / 2) / bound;
+      if (part > found) list.emplace_back(-part, count);
     }
     const auto off = [&](std::uint32_t count) { return count > now ? count - now : now - count; };
     std::sort(list.begin(), list.end(), [&](const auto& a, const auto& b) {
@@ -240,7 +268,7 @@ class HostSearch {
     PatternGraph& tree = plan.of(GraphId::kTree);
     const bool usable = !ring.channels.empty() && !tree.channels.empty() &&
                         ring.stopped != StopReason::kFallback && tree.bound.mb_per_s > 0;
-    if (!usable || tree.total() >= tree.bound) return;
+    if (!usable || AtBound(tree)) return;
     if (direct_search_.any_order() && options_.beyond) return;  // NICs are what limits both
     for (const std::uint32_t count : OtherNumbers(plan)) {
       const std::uint64_t total = ring.total().mb_per_s;

@@ -16,7 +16,6 @@ using topology::Bandwidth;
 constexpr Bandwidth kOneBlock{45'000};
 constexpr std::uint32_t kEnoughChannels = 16;
 constexpr std::uint32_t kHopper = 90, kBlackwell = 100;
-constexpr std::uint32_t kCollnetRanksMax = 8;  // of a node, for CollNet direct in NCCL
 
 Error Refused(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
@@ -49,9 +48,7 @@ class Joiner {
     options.exchange = nodes_ > 1 && ring.cross_nic == 2 && base % 2 == 0;
     RINGLET_TRY_ASSIGN(options.channels, ChannelCount(base));
     Assemble(std::move(options));
-    joined_.nvls = HeadsOf(GraphId::kNvls);
-    if (nodes_ > 1 && LargestNode() <= kCollnetRanksMax)
-      joined_.collnet_direct = HeadsOf(GraphId::kCollnetDirect);
+    joined_.nvls = NvlsHeads();
     return std::move(joined_);
   }
 
@@ -203,21 +200,19 @@ class Joiner {
     joined_.plan.Finish();
   }
 
-  /// The first devices of the channels, each once, in order.
-  std::optional<Heads> HeadsOf(GraphId id) const {
-    if (joined_.of(id).channels == 0) return std::nullopt;
-    Heads heads;
-    heads.count = std::numeric_limits<std::uint32_t>::max();
+  /// The first devices of the channels, each once.
+  std::optional<Heads> NvlsHeads() const {
+    const Common& common = joined_.of(GraphId::kNvls);
+    if (common.channels == 0) return std::nullopt;
+    Heads heads{std::numeric_limits<std::uint32_t>::max(), NvlsChannels()};
     for (std::size_t i = 0; i < classes_.size(); ++i) {
-      std::vector<std::uint32_t>& locals = heads.locals.emplace_back();
       if (present_[i].nodes == 0) continue;
-      for (const LocalChannel& channel : classes_[i].plan.of(id).channels) {
-        const std::uint32_t head = Local(classes_[i], {channel.devices.front()}).front();
-        if (std::ranges::find(locals, head) == locals.end()) locals.push_back(head);
-      }
-      heads.count = std::min(heads.count, static_cast<std::uint32_t>(locals.size()));
+      std::vector<std::uint32_t> devices;
+      for (const LocalChannel& channel : classes_[i].plan.of(GraphId::kNvls).channels)
+        if (std::ranges::find(devices, channel.devices.front()) == devices.end())
+          devices.push_back(channel.devices.front());
+      heads.count = std::min(heads.count, static_cast<std::uint32_t>(devices.size()));
     }
-    heads.channels = id == GraphId::kNvls ? NvlsChannels() : joined_.of(id).channels;
     return heads;
   }
 

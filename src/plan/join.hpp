@@ -64,9 +64,8 @@ struct Shortfall {
 /// "ring: all get 2 channels instead of 12, because of node 3 (1 node like it)".
 std::string ToText(const Shortfall& shortfall);
 
-/// Devices that head the channels of NVLS or CollNet; the same number on every node.
+/// Devices that head the channels of NVLS; the same number on every node.
 struct Heads {
-  std::vector<std::vector<std::uint32_t>> locals;  ///< of each class, by head
   std::uint32_t count = 0;
   std::uint32_t channels = 0;
 };
@@ -75,8 +74,7 @@ struct Joined {
   ChannelPlan plan;
   std::array<Common, kGraphIds> common = {};
   std::vector<Shortfall> shortfalls;
-  std::optional<Heads> nvls;            ///< where all nodes have it
-  std::optional<Heads> collnet_direct;  ///< where all nodes have it and more than one takes part
+  std::optional<Heads> nvls;  ///< where all nodes have it
 
   const Common& of(GraphId id) const { return common[static_cast<std::size_t>(id)]; }
 };

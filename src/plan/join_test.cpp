@@ -195,20 +195,7 @@ TEST(JoinTest, NvlsHasAHeadForEachDevice) {
   ASSERT_TRUE(joined.nvls);
   EXPECT_EQ(joined.nvls->count, 8u);
   EXPECT_EQ(joined.nvls->channels, 16u);
-  EXPECT_EQ(joined.nvls->locals,
-            (std::vector<std::vector<std::uint32_t>>{{0, 1, 2, 3, 4, 5, 6, 7}}));
   EXPECT_FALSE(JoinedOf({Pcie()}, {{0, 2, Rank{0}}}).nvls);
-}
-
-TEST(JoinTest, CollnetHasTheHeadsThatWereFound) {
-  NodeClass one = Pcie();
-  PatternGraph& graph = one.plan.of(GraphId::kCollnetDirect);
-  graph = Graph(GraphId::kCollnetDirect, Pattern::kCollnetDirect, 10'000, 10'000);
-  graph.channels = {{{1, 0, 2, 3}, 0, 0}, {{2, 0, 1, 3}, 0, 0}};
-  const Joined joined = JoinedOf({one}, {{0, 2, Rank{0}}});
-  ASSERT_TRUE(joined.collnet_direct);
-  EXPECT_EQ(joined.collnet_direct->locals, (std::vector<std::vector<std::uint32_t>>{{1, 2}}));
-  EXPECT_FALSE(JoinedOf({one}, {{0, 1, Rank{0}}}).collnet_direct);
 }
 
 }  // namespace

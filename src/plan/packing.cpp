@@ -17,7 +17,8 @@ constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kSolveBudget = 1'500'000;  // of Packings' budget, for one
 constexpr std::int64_t kNear = 512;               // bound and value differ by this part
 constexpr int kPriceShift = 12;  // of prices, beyond kFluidOne, before capacities divide
-constexpr std::int64_t kFitWork[] = {60'000, 480'000};  // by Effort, for one width
+constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort, for one
+constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // width
 constexpr std::int64_t kOverflowPrice = std::int64_t{1} << 26;
 
 }  // namespace
@@ -38,6 +39,9 @@ Packing::Packing(WayTable& table, const NetChoice& nets, CheapestChannel& cheape
     ports[nets.PortOf(net)] = std::max(ports[nets.PortOf(net)], table.NetMbPerS(net));
   for (int i = 0; i < 2; ++i) capacities_.insert(capacities_.end(), ports.begin(), ports.end());
   row_of_.assign(capacities_.size(), kNoRow);
+  prices_.links.resize(table.link_count());
+  prices_.in.resize(ports.size());
+  prices_.out.resize(ports.size());
   FindUnits();
 }
 
@@ -46,7 +50,7 @@ std::uint32_t Packing::Solve(std::int64_t enough) {
   const std::int64_t least = budget_ - kSolveBudget;
   while (!solved_ && bound_ > enough && budget_ > std::max<std::int64_t>(least, 0)) {
     ++rounds;
-    const Prices prices = PricesNow();
+    const Prices& prices = PricesNow();
     std::optional<CheapestChannel::Found> found = Cheapest(prices);
     if (!found || !LowerBound(prices, *found) || !Add(*std::move(found))) solved_ = true;
   }
@@ -61,25 +65,22 @@ std::optional<CheapestChannel::Found> Packing::Cheapest(const Prices& prices) {
 }
 
 template <typename Price>
-Prices Packing::PricesBy(const Price& price) const {
-  Prices prices;
-  const auto links = static_cast<std::uint32_t>(table_.link_count());
-  const std::uint32_t ports = nets_.port_count();
-  const auto of = [&](std::uint32_t resource) {
-    return capacities_[resource] == 0 ? kPriceMax : std::min(price(resource), kPriceMax);
-  };
-  for (std::uint32_t i = 0; i < links; ++i) prices.links.push_back(of(i));
-  for (std::uint32_t i = 0; i < ports; ++i) prices.in.push_back(of(links + i));
-  for (std::uint32_t i = 0; i < ports; ++i) prices.out.push_back(of(links + ports + i));
-  return prices;
+const Prices& Packing::PricesBy(const Price& price) {
+  std::uint32_t resource = 0;
+  for (std::vector<std::int64_t>* list : {&prices_.links, &prices_.in, &prices_.out})
+    for (std::int64_t& one : *list) {
+      one = capacities_[resource] == 0 ? kPriceMax : std::min(price(resource), kPriceMax);
+      ++resource;
+    }
+  return prices_;
 }
 
 /// What links are worth, per MB/s; at first all are, the narrower the more.
-Prices Packing::PricesNow() const {
+const Prices& Packing::PricesNow() {
   return PricesBy([&](std::uint32_t resource) {
     const std::uint32_t row = row_of_[resource];
-    const std::int64_t worth = needs_.empty()  ? kFluidOne
-                               : row == kNoRow ? 0
+    const std::int64_t worth = columns_.count() == 0 ? kFluidOne
+                               : row == kNoRow       ? 0
                                                : std::max<std::int64_t>(fluid_.prices()[row], 0);
     return (worth << kPriceShift) / capacities_[resource];
   });
@@ -128,9 +129,9 @@ std::uint32_t Packing::RowOf(std::uint32_t resource) {
 /// \return whether that makes anything more
 bool Packing::Add(CheapestChannel::Found found) {
   if (!Append(std::move(found))) return false;
-  const auto number = static_cast<std::uint32_t>(needs_.size()) - 1;
+  const auto number = columns_.count() - 1;
   std::vector<FluidPacking::Need> scaled;
-  for (const FluidPacking::Need& need : needs_.back()) {
+  for (const FluidPacking::Need& need : columns_.of(number)) {
     const std::int64_t part = need.amount * scale_;
     const std::int64_t whole = kCostUnits * capacities_[resource_of_[need.row]];
     scaled.push_back({need.row, (part / whole << 32) + (part % whole << 20) / whole * (1 << 12)});
@@ -144,7 +145,8 @@ bool Packing::Add(CheapestChannel::Found found) {
 /// As the last column.
 /// \return false if it takes a link that has nothing
 bool Packing::Append(CheapestChannel::Found found) {
-  std::vector<std::int64_t> taken(capacities_.size(), 0);
+  std::vector<std::int64_t>& taken = taken_;
+  taken.assign(capacities_.size(), 0);
   const std::size_t links = table_.link_count(), ports = nets_.port_count();
   for (const LocalChannel& channel : found.channels) {
     ForEachWay(pattern_, channel, [&](EndIndex from, EndIndex to, bool half) {
@@ -160,7 +162,7 @@ bool Packing::Append(CheapestChannel::Found found) {
     if (channel.entry) taken[links + nets_.PortOf(*channel.entry)] += kCostUnits;
     if (channel.exit) taken[links + ports + nets_.PortOf(*channel.exit)] += kCostUnits;
   }
-  WholePacking::Needs needs;
+  Columns::Needs needs;
   for (std::uint32_t resource = 0; resource < taken.size(); ++resource) {
     if (taken[resource] == 0) continue;
     if (capacities_[resource] == 0) return false;
@@ -171,7 +173,7 @@ bool Packing::Append(CheapestChannel::Found found) {
     return capacities_[resource_of_[a.row]] * b.amount <
            capacities_[resource_of_[b.row]] * a.amount;
   });
-  needs_.push_back(std::move(needs));
+  columns_.Add(std::move(needs));
   channels_.push_back(std::move(found.channels));
   return true;
 }
@@ -186,8 +188,9 @@ void Packing::FindUnits() {
     for (std::uint32_t i = 0; i < way.count; ++i) {
       const WayStep& step = table_.Steps(way)[i];
       const Charge charge = ChargeOf(step, part);
-      units_[step.link] = std::gcd(units_[step.link], charge.forth);
-      units_[step.back] = std::gcd(units_[step.back], charge.back);
+      for (const auto& [link, amount] :
+           {std::pair(step.link, charge.forth), std::pair(step.back, charge.back)})
+        if (amount != units_[link]) units_[link] = std::gcd(units_[link], amount);
     }
   };
   for (std::uint32_t a = 0; a < table_.device_count(); ++a) {
@@ -215,6 +218,11 @@ std::vector<std::int64_t> Packing::RoomFor(std::int64_t mb_per_s) const {
   return room;
 }
 
+void Packing::FindRooms(std::int64_t mb_per_s) {
+  for (std::uint32_t resource = 0; resource < capacities_.size(); ++resource)
+    rooms_.push_back(RoomOf(resource, mb_per_s));
+}
+
 /// The most that each channel can have.
 std::int64_t Packing::WidthOf(const WholePacking& whole) const {
   std::int64_t width = topology::kLocalLink.mb_per_s;
@@ -227,7 +235,7 @@ std::int64_t Packing::WidthOf(const WholePacking& whole) const {
 
 /// As the fractions say, rounded down; what is missing goes where it is least in the way.
 WholePacking Packing::Spread(std::uint32_t times, std::int64_t mb_per_s) const {
-  WholePacking whole(needs_);
+  WholePacking whole(columns_);
   const auto amounts = fluid_.Amounts();
   std::int64_t sum = 0;
   for (const auto& [column, amount] : amounts) sum += amount;
@@ -237,22 +245,24 @@ WholePacking Packing::Spread(std::uint32_t times, std::int64_t mb_per_s) const {
     whole.Put(column, count);
     left -= count;
   }
-  const std::vector<std::int64_t> room = RoomFor(mb_per_s);
-  for (; left > 0; --left) whole.AddBest(room);
+  whole.AddBest(left, RoomFor(mb_per_s));
   return whole;
 }
 
-/// Dear is what would overflow; of the rest, what is fuller.
-Prices Packing::PricesFor(const WholePacking::Rows& rows, std::int64_t mb_per_s) const {
-  return PricesBy([&](std::uint32_t resource) {
+/// Dear is what would overflow; of the rest, what is fuller. After FindRooms.
+const Prices& Packing::PricesFor(const WholePacking::Rows& rows) {
+  return PricesBy([&](std::uint32_t resource) -> std::int64_t {
     const std::uint32_t row = row_of_[resource];
     const bool known = row != kNoRow && row < rows.room.size();
     const std::int64_t load = known ? rows.loads[row] : 0;
     const std::int64_t weight = known ? rows.weights[row] : 1;
-    const std::int64_t room = RoomOf(resource, mb_per_s);
+    const std::int64_t room = rooms_[resource];
     const std::int64_t over = std::clamp<std::int64_t>(load + kCostUnits - room, 0, kCostUnits);
-    const std::int64_t near =
-        std::min<std::int64_t>((load + kCostUnits) * 256 / std::max<std::int64_t>(room, 1), 512);
+    // As 32 bits, of which processors make quotients sooner.
+    const std::int64_t near = room <= (load + kCostUnits) / 2
+                                  ? 512
+                                  : static_cast<std::uint32_t>((load + kCostUnits) * 256) /
+                                        static_cast<std::uint32_t>(room);
     return weight * over * kOverflowPrice + near * near * near + 1;
   });
 }
@@ -269,36 +279,42 @@ const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t lea
                                         std::int64_t most, Effort effort) {
   if (known_.size() <= channels) known_.resize(channels + 1);
   Known& known = known_[channels];
-  if (needs_.empty()) return known.divided;
+  if (columns_.count() == 0) return known.divided;
   if (effort > known.effort) known.failed = kNeverFailed;
   known.effort = std::max(known.effort, effort);
   if (known.divided.mb_per_s >= least || known.failed <= least) return known.divided;
-  const std::int64_t work_max = kFitWork[static_cast<std::size_t>(effort)];
   WholePacking whole = Spread(channels, least);
-  bool begun = false;
+  std::optional<WholePacking> best;
+  const auto fits = [&](std::int64_t mb_per_s) {
+    const std::int64_t* const work = pattern_ == Pattern::kRing ? kRingWork : kTreeWork;
+    return Fit(whole, mb_per_s, work[static_cast<std::size_t>(effort)]);
+  };
   std::int64_t next = std::min(std::max(WidthOf(whole), least), most);
   for (; next <= most && next < known.failed; next = WidthOf(whole) + 1) {
-    bool fits = MayFit(channels, next) && Fit(whole, next, work_max);
-    if (!fits && begun && budget_ > 0 && MayFit(channels, next)) {
-      whole = Spread(channels, next);
-      fits = Fit(whole, next, work_max);
+    bool wide = MayFit(channels, next);
+    if (wide && !fits(next)) {
+      // What was widened step by step may be a dead end.
+      if (best) whole = Spread(channels, next);
+      wide = best && fits(next);
     }
-    begun = true;
-    if (fits)
-      known.divided = Write(whole);
-    else
+    if (!wide) {
       known.failed = next;
+      break;
+    }
+    best = whole;
   }
+  if (best) known.divided = Write(*best);
   return known.divided;
 }
 
 /// Channels of that width each, if it can.
 bool Packing::Fit(WholePacking& whole, std::int64_t mb_per_s, std::int64_t work_max) {
   std::vector<std::int64_t> room = RoomFor(mb_per_s);
-  const auto more = [&](const WholePacking::Rows& rows) -> const std::vector<std::int64_t>* {
-    if (budget_ <= 0 || ask_credit_ <= 0) return nullptr;
+  const auto may = [&] { return budget_ > 0 && ask_credit_ > 0; };
+  const auto find = [&](const WholePacking::Rows& rows) -> const std::vector<std::int64_t>* {
     const std::int64_t before = budget_;
-    auto found = Cheapest(PricesFor(rows, mb_per_s));
+    if (rooms_.empty()) FindRooms(mb_per_s);
+    auto found = Cheapest(PricesFor(rows));
     ask_credit_ -= before - budget_;
     if (!found || Knows(*found) || !Append(*std::move(found))) return nullptr;
     room = RoomFor(mb_per_s);
@@ -306,8 +322,9 @@ bool Packing::Fit(WholePacking& whole, std::int64_t mb_per_s, std::int64_t work_
   };
   if (budget_ <= 0) work_max = 0;
   std::int64_t work = 0;
-  ask_credit_ += work_max;
-  const bool fits = whole.Fit(room, work_max, more, work);
+  ask_credit_ = work_max;
+  rooms_.clear();
+  const bool fits = whole.Fit(room, work_max, {may, find}, work);
   budget_ -= work;
   return fits;
 }

@@ -15,8 +15,8 @@
 namespace ringlet::plan {
 
 /// How much is tried where fractions are divided into channels.
-enum class Effort : std::uint8_t { kSome, kMuch };
-inline constexpr Effort kEfforts[] = {Effort::kSome, Effort::kMuch};
+enum class Effort : std::uint8_t { kLittle, kSome, kMuch, kMost };
+inline constexpr Effort kEfforts[] = {Effort::kLittle, Effort::kSome, Effort::kMuch, Effort::kMost};
 
 /// Channels of one pattern on one host.
 ///
@@ -62,9 +62,9 @@ class Packing {
   Crossing crossing() const { return crossing_; }
 
  private:
-  Prices PricesNow() const;
+  const Prices& PricesNow();
   template <typename Price>
-  Prices PricesBy(const Price& price) const;
+  const Prices& PricesBy(const Price& price);
   bool LowerBound(const Prices& prices, const CheapestChannel::Found& found);
   std::optional<CheapestChannel::Found> Cheapest(const Prices& prices);
   bool Add(CheapestChannel::Found found);
@@ -75,9 +75,10 @@ class Packing {
   void FindUnits();
   std::int64_t RoomOf(std::uint32_t resource, std::int64_t mb_per_s) const;
   std::vector<std::int64_t> RoomFor(std::int64_t mb_per_s) const;
+  void FindRooms(std::int64_t mb_per_s);
   std::int64_t WidthOf(const WholePacking& whole) const;
   WholePacking Spread(std::uint32_t times, std::int64_t mb_per_s) const;
-  Prices PricesFor(const WholePacking::Rows& rows, std::int64_t mb_per_s) const;
+  const Prices& PricesFor(const WholePacking::Rows& rows);
   bool MayFit(std::uint32_t channels, std::int64_t mb_per_s) const;
   bool Fit(WholePacking& whole, std::int64_t mb_per_s, std::int64_t work_max);
   bool Knows(const CheapestChannel::Found& found) const;
@@ -93,8 +94,11 @@ class Packing {
   std::vector<std::int64_t> units_;         // of kCostUnits, by resource
   std::vector<std::uint32_t> row_of_;       // by resource
   std::vector<std::uint32_t> resource_of_;  // by row
-  std::vector<WholePacking::Needs> needs_;  // by column: channels that come together
+  Columns columns_;                         // channels that come together
   std::vector<std::vector<LocalChannel>> channels_;  // by column
+  Prices prices_;                                    // the latest
+  std::vector<std::int64_t> rooms_;                  // by resource, of the latest FindRooms
+  std::vector<std::int64_t> taken_;                  // by resource, of the column that is added
   FluidPacking fluid_;
   std::int64_t& budget_;
   std::int64_t bound_;
@@ -106,13 +110,15 @@ class Packing {
   struct Known {
     Divided divided;
     std::int64_t failed = kNeverFailed;  // MB/s, with that effort
-    Effort effort = Effort::kSome;
+    Effort effort = Effort::kLittle;
   };
   std::vector<Known> known_;  // by channels
 };
 
 /// For all packings of rings, or of trees, of a host together: some milliseconds.
-inline constexpr std::int64_t kPackingBudget = 3'500'000;
+inline constexpr std::int64_t kPackingBudget = 4'000'000;
+/// For rings, too, where much is missing of the bound.
+inline constexpr std::int64_t kPackingGrant = 10'000'000;
 
 /// The packings of one host, each made when it is first asked for.
 class Packings {
@@ -122,6 +128,11 @@ class Packings {
       : table_(table), nets_(nets), beyond_(beyond), cheapest_(table, nets, beyond) {}
 
   bool usable() const { return cheapest_.usable(); }
+  /// Adds kPackingGrant to what rings have, once.
+  void Grant() {
+    if (!granted_) of_rings_ += kPackingGrant;
+    granted_ = true;
+  }
   /// \param scale  MB/s, about what channels have together; of the first call
   Packing& Of(Pattern pattern, Crossing crossing, std::uint32_t scale);
   /// MB/s that no channels of a ring or a tree exceed together.
@@ -135,6 +146,7 @@ class Packings {
   const bool beyond_;
   CheapestChannel cheapest_;
   std::int64_t of_rings_ = kPackingBudget, of_trees_ = kPackingBudget;
+  bool granted_ = false;
   std::vector<std::unique_ptr<Packing>> made_;  // they stay where they are
 };
 

@@ -25,6 +25,18 @@ TEST(WayTableTest, AWayIsTheLinksOfThePath) {
   EXPECT_NE(table.LinkText(up.link).find("(PCI)"), std::string::npos);
 }
 
+/// The second GPU sends to the NIC by the first, which is next to both, and gets from it directly.
+TEST(WayTableTest, TheWayBackHasATypeOfItsOwn) {
+  const MachineForTest machine(
+      "(numa: (switch: 1 gpu a100-sxm4 switch, 1 nic), (switch: 1 gpu a100-sxm4 switch))");
+  WayTable table(machine.paths());
+  const EndIndex net{End::kNet, 0};
+  const Way out = table.Find(kSecond, net), in = table.Find(net, kSecond);
+  ASSERT_NE(out.type, in.type);
+  EXPECT_EQ(out.back_type, in.type);
+  EXPECT_EQ(in.back_type, out.type);
+}
+
 TEST(WayTableTest, ThroughIntelsProcessorsPacketsAreSmall) {
   const MachineForTest machine("(numa: (switch: 1 gpu), (switch: 1 gpu))");
   WayTable table(machine.paths());

@@ -8,16 +8,55 @@ namespace {
 
 constexpr std::int64_t kWorst = std::numeric_limits<std::int64_t>::max();
 
+std::uint16_t Lane(std::int64_t number) {
+  return static_cast<std::uint16_t>(std::clamp<std::int64_t>(number, 0, kLaneMax));
+}
+
 }  // namespace
 
+void Columns::Add(Needs needs) {
+  const std::size_t column = needs_.size();
+  if (column == stride_) {
+    stride_ = std::max<std::size_t>(8 * kLanes, 2 * stride_);
+    for (std::vector<std::uint16_t>& row : rows_) row.resize(stride_, 0);
+  }
+  for (const FluidPacking::Need& need : needs) {
+    while (need.row >= rows_.size()) {
+      rows_.emplace_back(stride_, 0);
+      most_.push_back(0);
+    }
+    rows_[need.row][column] = Lane(need.amount);
+    most_[need.row] = std::max(most_[need.row], Lane(need.amount));
+  }
+  needs_.push_back(std::move(needs));
+  those_.resize(stride_, 0);
+  those_[column] = kLaneMax;
+}
+
 void WholePacking::Grow(std::size_t rows) {
-  counts_.resize(columns_->size(), 0);
-  loads_.resize(std::max(rows, loads_.size()), 0);
+  const auto known = static_cast<std::uint32_t>(counts_.size());
+  counts_.resize(columns_->count(), 0);
+  loads_.resize(std::max({rows, loads_.size(), columns_->row_count()}), 0);
   weights_.resize(loads_.size(), 1);
+  weighted_.resize(loads_.size());
+  for (std::size_t row = 0; known < columns_->count() && row < columns_->row_count(); ++row) {
+    if (weights_[row] == 1) continue;
+    weighted_[row].resize(columns_->stride(), 0);
+    for (std::uint32_t column = known; column < columns_->count(); ++column)
+      weighted_[row][column] = Lane(columns_->Row(row)[column] * weights_[row]);
+  }
+}
+
+void WholePacking::AddWeight(std::size_t row) {
+  const std::uint16_t* const once = columns_->Row(row);
+  std::vector<std::uint16_t>& needs = weighted_[row];
+  if (++weights_[row] == 2) needs.assign(once, once + columns_->stride());
+  for (std::size_t i = 0; i < columns_->count(); i += kLanes)
+    Store(Sum(Load(&needs[i]), Load(once + i)), &needs[i]);
 }
 
 void WholePacking::Put(std::uint32_t column, std::int64_t times) {
-  for (const FluidPacking::Need& need : (*columns_)[column]) {
+  for (const FluidPacking::Need& need : columns_->of(column)) {
     if (need.row >= loads_.size()) loads_.resize(need.row + 1, 0);
     loads_[need.row] += times * need.amount;
   }
@@ -25,16 +64,27 @@ void WholePacking::Put(std::uint32_t column, std::int64_t times) {
   counts_[column] = static_cast<std::uint32_t>(counts_[column] + times);
 }
 
-void WholePacking::AddBest(const std::vector<std::int64_t>& room) {
+void WholePacking::AddBest(std::uint32_t times, const std::vector<std::int64_t>& room) {
   Grow(room.size());
+  const auto part_of = [&](std::size_t row) {
+    return (loads_[row] << 10) / std::max<std::int64_t>(room[row], 1);
+  };
   std::vector<std::int64_t> parts;
-  for (std::size_t row = 0; row < room.size(); ++row)
-    parts.push_back((loads_[row] << 10) / std::max<std::int64_t>(room[row], 1));
+  for (std::size_t row = 0; row < room.size(); ++row) parts.push_back(part_of(row));
+  for (; times > 0; --times) {
+    const std::uint32_t best = BestToAdd(room, parts);
+    Put(best, 1);
+    for (const FluidPacking::Need& need : columns_->of(best)) parts[need.row] = part_of(need.row);
+  }
+}
+
+std::uint32_t WholePacking::BestToAdd(const std::vector<std::int64_t>& room,
+                                      const std::vector<std::int64_t>& parts) const {
   std::uint32_t best = 0;
   std::int64_t least_over = kWorst, least_part = kWorst;
-  for (std::uint32_t column = 0; column < columns_->size(); ++column) {
+  for (std::uint32_t column = 0; column < columns_->count(); ++column) {
     std::int64_t over = 0, part = 0;
-    for (const FluidPacking::Need& need : (*columns_)[column]) {
+    for (const FluidPacking::Need& need : columns_->of(column)) {
       over +=
           std::clamp<std::int64_t>(loads_[need.row] + need.amount - room[need.row], 0, need.amount);
       part += need.amount * parts[need.row];
@@ -45,7 +95,7 @@ void WholePacking::AddBest(const std::vector<std::int64_t>& room) {
     least_part = part;
     best = column;
   }
-  Put(best, 1);
+  return best;
 }
 
 bool WholePacking::Overflows(const std::vector<std::int64_t>& room) const {
@@ -54,34 +104,59 @@ bool WholePacking::Overflows(const std::vector<std::int64_t>& room) const {
   return false;
 }
 
+/// Rows that some column would overflow in another's place, those first that overflow.
+void WholePacking::FindTight(const std::vector<std::int64_t>& room) {
+  tight_.clear();
+  overflowing_ = 0;
+  for (std::uint32_t row = 0; row < columns_->row_count(); ++row) {
+    const std::int64_t left = room[row] - loads_[row];
+    if (left >= columns_->MostOf(row)) continue;
+    const std::uint16_t* const once = columns_->Row(row);
+    tight_.push_back(Tight{left, weights_[row], once,
+                           weights_[row] > 1 ? weighted_[row].data() : once, Lanes{}});
+    if (left < 0) std::swap(tight_.back(), tight_[overflowing_++]);
+  }
+}
+
+/// The column that overflows least in place of one that is taken out.
+/// \return its gain is what it does not overflow of kLaneMax
+WholePacking::Exchange WholePacking::BestInstead(std::uint32_t from, std::int64_t& work) {
+  const std::size_t lanes = (columns_->count() + kLanes - 1) / kLanes;
+  for (Tight& tight : tight_)
+    tight.room = Lanes{} + Lane((tight.left + tight.needs[from]) * tight.weight);
+  left_.resize(columns_->stride());
+  Lanes most = {};
+  for (std::size_t i = 0; i < lanes; ++i) {
+    Lanes left = columns_->Those(i);
+    for (const Tight& tight : tight_)
+      left = Less(left, Less(Load(tight.weighted + i * kLanes), tight.room));
+    if (from / kLanes == i) left[from % kLanes] = 0;
+    Store(left, &left_[i * kLanes]);
+    most = left + Less(most, left);
+  }
+  work += static_cast<std::int64_t>((lanes + 1) * tight_.size());
+  std::uint16_t best = 0;
+  for (std::size_t i = 0; i < kLanes; ++i) best = std::max<std::uint16_t>(best, most[i]);
+  const auto to = std::find(left_.begin(), left_.end(), best) - left_.begin();
+  return {best, from, static_cast<std::uint32_t>(to)};
+}
+
 /// Of one that takes from a row that overflows, for any other. Its gain may be none.
 WholePacking::Exchange WholePacking::BestExchange(const std::vector<std::int64_t>& room,
                                                   std::int64_t& work) {
   Exchange best{-kWorst / 2, 0, 0};
+  FindTight(room);
+  work += static_cast<std::int64_t>(room.size());
   for (std::uint32_t from = 0; from < counts_.size(); ++from) {
     if (counts_[from] == 0) continue;
-    const Needs& needs = (*columns_)[from];
     std::int64_t freed = 0;
-    for (const FluidPacking::Need& need : needs) {
-      const std::int64_t over = loads_[need.row] - room[need.row];
-      if (over > 0) freed += weights_[need.row] * std::min(over, need.amount);
-    }
-    work += static_cast<std::int64_t>(needs.size());
+    for (std::size_t i = 0; i < overflowing_; ++i)
+      freed += tight_[i].weight * std::min<std::int64_t>(-tight_[i].left, tight_[i].needs[from]);
+    work += static_cast<std::int64_t>(overflowing_);
     if (freed <= best.gain) continue;
-    for (const FluidPacking::Need& need : needs) loads_[need.row] -= need.amount;
-    for (std::uint32_t to = 0; freed > best.gain && to < columns_->size(); ++to) {
-      if (to == from) continue;
-      const std::int64_t enough = freed - best.gain;
-      std::int64_t cost = 0;
-      for (const FluidPacking::Need& need : (*columns_)[to]) {
-        ++work;
-        const std::int64_t load = loads_[need.row] + need.amount, of = room[need.row];
-        if (load > of) cost += weights_[need.row] * std::min(load - of, need.amount);
-        if (cost >= enough) break;
-      }
-      if (cost < enough) best = {freed - cost, from, to};
-    }
-    for (const FluidPacking::Need& need : needs) loads_[need.row] += need.amount;
+    Exchange one = BestInstead(from, work);
+    one.gain += freed - kLaneMax;
+    if (one.gain > best.gain) best = one;
   }
   return best;
 }
@@ -91,7 +166,7 @@ std::uint32_t WholePacking::NextCrowding(const std::vector<std::int64_t>& room) 
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     if (++turn_ >= counts_.size()) turn_ = 0;
     if (counts_[turn_] == 0) continue;
-    for (const FluidPacking::Need& need : (*columns_)[turn_])
+    for (const FluidPacking::Need& need : columns_->of(turn_))
       if (loads_[need.row] > room[need.row]) return turn_;
   }
   return turn_;
@@ -112,17 +187,19 @@ bool WholePacking::Fit(const std::vector<std::int64_t>& asked_room, std::int64_t
       Put(best.to, 1);
       continue;
     }
-    const std::uint32_t from = asks++ % 2 == 0 ? best.from : NextCrowding(*room);
-    Put(from, -1);
-    const std::vector<std::int64_t>* const grown = more({loads_, weights_, *room});
-    Put(from, 1);
-    if (grown != nullptr) {
-      room = grown;
-      Grow(room->size());
-      if (BestExchange(*room, work).gain > 0) continue;
+    if (more.may()) {
+      const std::uint32_t from = asks++ % 2 == 0 ? best.from : NextCrowding(*room);
+      Put(from, -1);
+      const std::vector<std::int64_t>* const grown = more.find({loads_, weights_, *room});
+      Put(from, 1);
+      if (grown != nullptr) {
+        room = grown;
+        Grow(room->size());
+        if (BestExchange(*room, work).gain > 0) continue;
+      }
     }
     for (std::size_t row = 0; row < room->size(); ++row)
-      if (loads_[row] > (*room)[row]) ++weights_[row];
+      if (loads_[row] > (*room)[row]) AddWeight(row);
   }
   return true;
 }

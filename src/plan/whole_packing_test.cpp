@@ -5,10 +5,17 @@
 namespace ringlet::plan {
 namespace {
 
-const WholePacking::More kNoMore = [](const WholePacking::Rows&) { return nullptr; };
+const WholePacking::More kNoMore = {[] { return false; },
+                                    [](const WholePacking::Rows&) { return nullptr; }};
+
+Columns Those(std::vector<Columns::Needs> list) {
+  Columns columns;
+  for (Columns::Needs& needs : list) columns.Add(std::move(needs));
+  return columns;
+}
 
 TEST(WholePackingTest, ExchangesUntilNothingOverflows) {
-  const std::vector<WholePacking::Needs> columns = {{{0, 40}}, {{1, 40}}, {{0, 20}, {1, 20}}};
+  const Columns columns = Those({{{0, 40}}, {{1, 40}}, {{0, 20}, {1, 20}}});
   WholePacking whole(columns);
   whole.Put(0, 4);
   std::int64_t work = 0;
@@ -20,7 +27,7 @@ TEST(WholePackingTest, ExchangesUntilNothingOverflows) {
 }
 
 TEST(WholePackingTest, GivesUpWhenTheWorkIsDone) {
-  const std::vector<WholePacking::Needs> columns = {{{0, 40}}, {{1, 40}}};
+  const Columns columns = Those({{{0, 40}}, {{1, 40}}});
   WholePacking whole(columns);
   whole.Put(0, 5);
   std::int64_t work = 0;
@@ -31,8 +38,7 @@ TEST(WholePackingTest, GivesUpWhenTheWorkIsDone) {
 
 /// No single exchange helps until the rows that overflow count for more.
 TEST(WholePackingTest, WhatOverflowsCountsForMore) {
-  const std::vector<WholePacking::Needs> columns = {
-      {{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}};
+  const Columns columns = Those({{{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}});
   WholePacking whole(columns);
   whole.Put(0, 3);
   whole.Put(1, 1);
@@ -41,26 +47,45 @@ TEST(WholePackingTest, WhatOverflowsCountsForMore) {
 }
 
 TEST(WholePackingTest, AsksForMoreWhereNoExchangeHelps) {
-  std::vector<WholePacking::Needs> columns = {{{0, 40}}};
+  Columns columns = Those({{{0, 40}}});
   WholePacking whole(columns);
   whole.Put(0, 2);
   const std::vector<std::int64_t> room = {40, 40};
   std::int64_t work = 0;
-  const WholePacking::More more = [&](const WholePacking::Rows& rows) {
+  const auto find = [&](const WholePacking::Rows& rows) {
     EXPECT_EQ(rows.loads[0], 40) << "one is taken away while another is looked for";
-    columns.push_back({{1, 40}});
+    columns.Add({{1, 40}});
     return &room;
   };
+  const WholePacking::More more = {[] { return true; }, find};
   EXPECT_TRUE(whole.Fit({40}, 10'000, more, work));
   EXPECT_EQ(whole.counts(), (std::vector<std::uint32_t>{1, 1}));
 }
 
 TEST(WholePackingTest, TheBestLeavesMost) {
-  const std::vector<WholePacking::Needs> columns = {{{0, 40}}, {{1, 40}}};
+  const Columns columns = Those({{{0, 40}}, {{1, 40}}});
   WholePacking whole(columns);
   whole.Put(0, 1);
-  whole.AddBest({80, 80});
+  whole.AddBest(1, {80, 80});
   EXPECT_EQ(whole.counts(), (std::vector<std::uint32_t>{1, 1}));
+  whole.AddBest(2, {80, 80});
+  EXPECT_EQ(whole.counts(), (std::vector<std::uint32_t>{2, 2}));
+}
+
+/// Of many columns, the only one that helps is the last; needs too great for a lane stay so.
+TEST(WholePackingTest, AllColumnsAreLookedAt) {
+  for (std::uint32_t count = 1; count < 150; ++count) {
+    Columns columns;
+    columns.Add({{0, 40}});
+    for (std::uint32_t i = 0; i < count; ++i) columns.Add({{0, 40}, {1, 100'000}});
+    columns.Add({{2, 40}});
+    WholePacking whole(columns);
+    whole.Put(0, 2);
+    std::int64_t work = 0;
+    ASSERT_TRUE(whole.Fit({40, 80, 40}, 10'000, kNoMore, work)) << count;
+    EXPECT_EQ(whole.counts()[0], 1u);
+    EXPECT_EQ(whole.counts().back(), 1u);
+  }
 }
 
 }  // namespace

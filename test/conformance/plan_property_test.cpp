@@ -384,59 +384,63 @@ class Additions {
     const std::uint64_t had = before.total().mb_per_s, has = after.total().mb_per_s;
     if (has + after.channels.size() >= had) return;
     ++worse_;
-    most_lost_ = std::max(most_lost_, (had - has) * 1'000 / had);
-    // Equal channels share links as fractions of them do, but for this.
-    EXPECT_GE(has + had / 25, had) << ToText(before) << ToText(after);
+    ADD_FAILURE() << "less than before:\n" << ToText(before) << ToText(after);
   }
 
   void Tell(std::string_view what) const {
-    fmt::print("of {} machines {} have less {}, at most by {} thousandths\n", machines_, worse_,
-               what, most_lost_);
+    fmt::print("of {} machines {} have less {}\n", machines_, worse_, what);
   }
-  std::size_t machines() const { return machines_; }
-  std::size_t worse() const { return worse_; }
 
  private:
   std::size_t machines_ = 0, worse_ = 0;
-  std::uint64_t most_lost_ = 0;
 };
 
-/// Compares drawn machines with what `change` makes of each.
+/// Machines that had less with one way of searching or another: equal channels are hard to find
+/// there. Their numbers from kSeed on; they are looked at whatever MachineCount is.
+constexpr std::uint64_t kHard[] = {15,    33,    56,    152,   415,   516,   678,
+                                   1'262, 2'001, 2'343, 2'657, 2'717, 2'882, 3'077,
+                                   3'290, 3'801, 3'952, 4'069, 4'466, 4'569};
+
+/// Compares drawn machines with what `change` makes of each: nothing that is added takes away, but
+/// for what is lost where bandwidth is divided among other numbers of channels.
 /// \param change  gets a machine, its words and the random source; empty: not this one
 template <typename Change>
-void ExpectHardlyLower(std::string_view what, const Change& change) {
+void ExpectNeverLower(std::string_view what, const Change& change) {
   Additions additions;
-  for (std::size_t i = 0; i < MachineCount() / 2; ++i) {
-    Random random(kSeed + i);
+  std::vector<std::uint64_t> numbers(MachineCount() / 2);
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  for (const std::uint64_t hard : kHard)
+    if (hard >= numbers.size()) numbers.push_back(hard);
+  for (const std::uint64_t number : numbers) {
+    Random random(kSeed + number);
     std::string words;
     const topology::HostView view = Draw(random, 8, words);
-    SCOPED_TRACE(fmt::format("seed {}: {}", kSeed + i, words));
+    SCOPED_TRACE(fmt::format("seed {}: {}", kSeed + number, words));
     const std::optional<topology::HostView> changed = change(view, words, random);
     if (changed) additions.Compare(view, *changed);
   }
   additions.Tell(what);
-  EXPECT_LE(additions.worse() * 80, additions.machines() + 80);
 }
 
 using Changed = std::optional<topology::HostView>;
 
-TEST(PlanPropertyTest, AFasterNicHardlyLowersThePlan) {
-  ExpectHardlyLower("with a faster NIC",
-                    [](const topology::HostView& view, const std::string&, Random& random) {
-                      return Changed(Widened(view, random));
-                    });
+TEST(PlanPropertyTest, AFasterNicNeverLowersThePlan) {
+  ExpectNeverLower("with a faster NIC",
+                   [](const topology::HostView& view, const std::string&, Random& random) {
+                     return Changed(Widened(view, random));
+                   });
 }
 
-TEST(PlanPropertyTest, OneMoreNvLinkHardlyLowersThePlan) {
-  ExpectHardlyLower("with one more NVLink", [](const topology::HostView& view,
-                                               const std::string& words, Random& random) {
+TEST(PlanPropertyTest, OneMoreNvLinkNeverLowersThePlan) {
+  ExpectNeverLower("with one more NVLink", [](const topology::HostView& view,
+                                              const std::string& words, Random& random) {
     return words.find("mesh") == std::string::npos ? Changed()
                                                    : Changed(WithOneMoreLink(view, random));
   });
 }
 
-TEST(PlanPropertyTest, OneMoreNicHardlyLowersThePlan) {
-  ExpectHardlyLower(
+TEST(PlanPropertyTest, OneMoreNicNeverLowersThePlan) {
+  ExpectNeverLower(
       "with one more NIC", [](const topology::HostView&, const std::string& words, Random& random) {
         Result<topology::HostView> more = topology::ParseSynthetic(WithOneMore(words, random));
         EXPECT_TRUE(more.ok()) << more.error().message;
