@@ -240,8 +240,8 @@ void CheapestChannel::ChainsTo(Pattern pattern, std::uint32_t exit) {
 CheapestChannel::Ends CheapestChannel::BestEnds(Pattern pattern, const Cost* in,
                                                 std::uint32_t exit) const {
   const std::uint32_t all = (1u << devices_) - 1;
-  const Cost* const out = out_.data() + exit * devices_;
-  const Cost* const half = half_out_.data() + exit * devices_;
+  const Cost* const out = out_.empty() ? nullptr : &out_[exit * devices_];
+  const Cost* const half = half_out_.empty() ? nullptr : &half_out_[exit * devices_];
   Ends best{kFar, 0, exit, 0, 0};
   for (std::uint32_t first = 0; first < devices_; ++first) {
     if (pattern != Pattern::kBalancedTree) {
