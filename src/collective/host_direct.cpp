@@ -171,10 +171,8 @@ bool HostDirect::ReachesShared(std::uint32_t peer) {
 
 // Both ends are tried, so that what cannot be read is found before anything is written.
 bool HostDirect::ReachesProcess(std::uint32_t peer, std::uint64_t address, std::size_t bytes) {
-  if (Reduces(call_.operation)) return false;
-  if (!Gives(call_, peer, self_)) return true;
   std::byte probe{};
-  if (bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
+  if (Reduces(call_.operation) || bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
       !reach_.shared->Fetch(peer, address + bytes - 1, {&probe, 1}))
     return false;
   inputs_[peer] = reinterpret_cast<const std::byte*>(address);
