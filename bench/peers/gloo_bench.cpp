@@ -316,7 +316,7 @@ Request RequestOf(int count, char** arguments) {
                   .reduction = arguments[4],
                   .root = std::atoi(arguments[5]),
                   .in_place = std::string(arguments[6]) == "in",
-                  .wishes = {WishOf(arguments[7]), WishOf(arguments[8])},
+                  .wishes = WishesOf(arguments[7], arguments[8]),
                   .counts = {}};
   for (int i = 9; i < count; ++i)
     request.counts.push_back(static_cast<std::size_t>(std::atoll(arguments[i])));

@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-enum { kRepeatsMin = 5, kRepeatsMax = 2000, kWarmupsMax = 20, kBatchMax = 100 };
-static const double kWarmupBudgetUs = 20e3, kBudgetUs = 120e3, kIterationMinUs = 3;
+enum { kRepeatsMin = 5, kRepeatsMax = 2000, kWarmupsMax = 20, kBatchMax = 2000 };
+static const double kWarmupBudgetUs = 20e3, kBudgetUs = 120e3;
 
 /* What a library must offer. */
 struct Library {
@@ -30,6 +30,7 @@ struct Library {
 /* From the command line; negative: adapted to the size. */
 struct Wishes {
   int warmups, iterations;
+  double iteration_min_us; /* an adapted iteration is as many operations as take this long */
 };
 
 struct Measured {
@@ -76,7 +77,7 @@ static struct Measured Measure(const struct Library* library, struct Wishes wish
     iterations = wishes.iterations;
   } else {
     const double once = latest / (warmups > 1 ? warmups : 1);
-    if (warmups > 0) batch = Fitting(kIterationMinUs, once, 1, kBatchMax);
+    if (warmups > 0) batch = Fitting(wishes.iteration_min_us, once, 1, kBatchMax);
     iterations = Fitting(kBudgetUs, once * batch, kRepeatsMin, kRepeatsMax);
   }
   times = (double*)malloc((size_t)iterations * sizeof *times);
@@ -100,7 +101,18 @@ static void Print(size_t count, struct Measured measured) {
 }
 
 static int WishOf(const char* text) {
-  return strcmp(text, "adapted") == 0 ? -1 : atoi(text);
+  return strncmp(text, "adapted", 7) == 0 ? -1 : atoi(text);
+}
+
+/* WARMUPS and ITERATIONS: numbers, or "adapted" and "adapted:US", the least that an iteration
+ * takes. */
+static struct Wishes WishesOf(const char* warmups, const char* iterations) {
+  const char* const colon = strchr(iterations, ':');
+  struct Wishes wishes;
+  wishes.warmups = WishOf(warmups);
+  wishes.iterations = WishOf(iterations);
+  wishes.iteration_min_us = colon ? atof(colon + 1) : 0;
+  return wishes;
 }
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
  * COUNT...
  *
  * COUNT is that of the call (of all_gather what a rank gives, of reduce_scatter what it gets).
- * WARMUPS and ITERATIONS are numbers or "adapted". Prints a line a count: "COUNT MEDIAN P99 CPU",
+ * WARMUPS and ITERATIONS: WishesOf. Prints a line a count: "COUNT MEDIAN P99 CPU",
  * microseconds; CPU is of all ranks, of one operation. */
 #include <mpi.h>
 
@@ -175,8 +175,7 @@ int main(int argument_count, char** arguments) {
   context.call.op = OpNamed(arguments[3]);
   context.call.root = atoi(arguments[4]);
   context.call.in_place = !strcmp(arguments[5], "in");
-  wishes.warmups = WishOf(arguments[6]);
-  wishes.iterations = WishOf(arguments[7]);
+  wishes = WishesOf(arguments[6], arguments[7]);
   library.context = &context;
   for (a = 8; a < argument_count; ++a) {
     struct Measured measured;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace ringlet::collective {
 namespace {
@@ -28,16 +29,6 @@ std::optional<CallKind> CallKindNamed(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) return std::nullopt;
   return static_cast<CallKind>(found - kNames.begin());
-}
-
-bool Reduces(CallKind kind) {
-  return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter ||
-         kind == CallKind::kReduce;
-}
-
-bool HasRoot(CallKind kind) {
-  return kind == CallKind::kBroadcast || kind == CallKind::kReduce || kind == CallKind::kGather ||
-         kind == CallKind::kScatter;
 }
 
 std::string ToText(const Fingerprint& fingerprint) {
@@ -90,7 +81,8 @@ std::optional<Fingerprint> DecodeHeader(const Header& header) {
 }
 
 Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Rank self) {
-  if (header == EncodeHeader(mine, peer)) [[likely]]
+  const Header expected = EncodeHeader(mine, peer);
+  if (std::memcmp(header.data(), expected.data(), header.size()) == 0) [[likely]]
     return Ok();
   const std::optional<Fingerprint> theirs = DecodeHeader(header);
   if (!theirs) {

@@ -35,8 +35,14 @@ std::string_view Name(CallKind kind);
 /// The inverse. Empty for anything else.
 std::optional<CallKind> CallKindNamed(std::string_view name);
 /// Whether its elements are reduced, and whether one rank is its root.
-bool Reduces(CallKind kind);
-bool HasRoot(CallKind kind);
+inline bool Reduces(CallKind kind) {
+  return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter ||
+         kind == CallKind::kReduce;
+}
+inline bool HasRoot(CallKind kind) {
+  return kind == CallKind::kBroadcast || kind == CallKind::kReduce || kind == CallKind::kGather ||
+         kind == CallKind::kScatter;
+}
 
 /// One call. All ranks of a communicator must call the same collectives in the same order, and two
 /// ranks the same messages between the same collectives.

@@ -57,29 +57,4 @@ Slicing SlicingOf(const HostCall& call, std::uint32_t ranks, std::size_t stage_b
   return slicing;
 }
 
-bool Gives(const HostCall& call, std::uint32_t from, std::uint32_t to) {
-  switch (call.operation) {
-    case CallKind::kBroadcast:
-    case CallKind::kScatter: return from == Index(call.root);
-    case CallKind::kReduce:
-    case CallKind::kGather: return to == Index(call.root);
-    case CallKind::kBarrier:
-    case CallKind::kAllToAllV: return false;
-    default: return true;
-  }
-}
-
-std::size_t InputOffset(const HostCall& call, std::uint32_t, std::uint32_t to) {
-  return PieceEach(call.operation) ? to * BlockBytes(call) : 0;
-}
-
-std::size_t OutputOffset(const HostCall& call, std::uint32_t from, std::uint32_t) {
-  switch (call.operation) {
-    case CallKind::kAllGather:
-    case CallKind::kGather:
-    case CallKind::kAllToAll: return from * BlockBytes(call);
-    default: return 0;
-  }
-}
-
 }  // namespace ringlet::collective

@@ -71,9 +71,28 @@ inline bool PieceEach(CallKind operation) {
 }
 
 /// Whether `from` gives data to `to` in this operation. (Reductions: before they are reduced.)
-bool Gives(const HostCall& call, std::uint32_t from, std::uint32_t to);
+inline bool Gives(const HostCall& call, std::uint32_t from, std::uint32_t to) {
+  switch (call.operation) {
+    case CallKind::kBroadcast:
+    case CallKind::kScatter: return from == Index(call.root);
+    case CallKind::kReduce:
+    case CallKind::kGather: return to == Index(call.root);
+    case CallKind::kBarrier:
+    case CallKind::kAllToAllV: return false;
+    default: return true;
+  }
+}
 /// Where in the input of `from` lies the block for `to`, and in the output of `to` that of `from`.
-std::size_t InputOffset(const HostCall& call, std::uint32_t from, std::uint32_t to);
-std::size_t OutputOffset(const HostCall& call, std::uint32_t from, std::uint32_t to);
+inline std::size_t InputOffset(const HostCall& call, std::uint32_t, std::uint32_t to) {
+  return PieceEach(call.operation) ? to * BlockBytes(call) : 0;
+}
+inline std::size_t OutputOffset(const HostCall& call, std::uint32_t from, std::uint32_t) {
+  switch (call.operation) {
+    case CallKind::kAllGather:
+    case CallKind::kGather:
+    case CallKind::kAllToAll: return from * BlockBytes(call);
+    default: return 0;
+  }
+}
 
 }  // namespace ringlet::collective

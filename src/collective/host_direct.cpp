@@ -88,12 +88,14 @@ bool HostDirect::OffersRegistered(const HostCall& call, ArenaPlaces& places) con
   return true;
 }
 
-// Only where everybody gives: a root would have to wait until all have read.
+// The root of a broadcast waits until all have read, which through stages it does but for two
+// slices.
 bool HostDirect::OffersAddress(const HostCall& call, ArenaPlaces& places) const {
   const std::size_t bytes = BlockBytes(call);
   const bool fetched =
       (call.operation == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
-      (call.operation == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min);
+      (call.operation == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min) ||
+      (call.operation == CallKind::kBroadcast && bytes >= fetch_bytes_.broadcast_min);
   if (!fetched || bytes > fetch_bytes_.max) return false;
   // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)

@@ -33,11 +33,15 @@ struct HostReach {
 struct FetchSizes {
   std::size_t all_to_all_min = SIZE_MAX;
   std::size_t all_gather_min = SIZE_MAX;
+  std::size_t broadcast_min = SIZE_MAX;
   std::size_t max = 0;
 
-  /// Of ranks that have a core each. (docs/decisions/0037)
+  /// Of ranks that have a core each. (docs/decisions/0037, 0052)
   static constexpr FetchSizes WithCores() {
-    return {.all_to_all_min = 128 << 10, .all_gather_min = 2 << 20, .max = 4 << 20};
+    return {.all_to_all_min = 128 << 10,
+            .all_gather_min = 2 << 20,
+            .broadcast_min = 128 << 10,
+            .max = 4 << 20};
   }
 };
 

@@ -25,7 +25,8 @@ constexpr HostTuning kTuning{
     .one_shot_bytes_max = 256,
     .stream_bytes_min = 64 << 10,
     .direct_bytes_min = 1024,
-    .fetch_bytes = {.all_to_all_min = 256, .all_gather_min = 256, .max = 64 << 10}};
+    .fetch_bytes = {
+        .all_to_all_min = 256, .all_gather_min = 256, .broadcast_min = 256, .max = 64 << 10}};
 
 enum class Way {
   kStages,
@@ -217,13 +218,14 @@ TEST(HostDirect, IsTakenWhereAllCanAndOnlyThere) {
   }
 }
 
-TEST(HostDirect, IsFetchedWhereAllCanAndEverybodyGives) {
+TEST(HostDirect, IsFetchedWhereAllCanAndAllNeedIt) {
   for (const Way way : {Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead}) {
-    for (const CallKind kind : {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast}) {
+    for (const CallKind kind :
+         {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast, CallKind::kGather}) {
       Host host(way, 1);
       const HostCall call{.operation = kind, .type = DataType::kFloat32, .count = 4000};
       ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
-      const bool fetched = way != Way::kOneIsNotRead && kind != CallKind::kBroadcast;
+      const bool fetched = way != Way::kOneIsNotRead && kind != CallKind::kGather;
       EXPECT_EQ(SlicesOf(host, 0) == 1, fetched)
           << "way " << static_cast<int>(way) << ", " << Name(kind);
     }

@@ -22,7 +22,7 @@ constexpr std::size_t kFirstWriteBytes = 1024;
 /// Messages of these sizes the receiver fetches from the sender's memory, where it may: below, two
 /// copies that stay in the caches cost less than asking the kernel; above, than its copy, which
 /// does not go past the caches. (docs/decisions/0036)
-constexpr std::size_t kFetchBytesMin = 128 << 10;
+constexpr std::size_t kFetchBytesMin = 32 << 10;
 constexpr std::size_t kFetchBytesMax = 4 << 20;
 
 /// Data that are taken together with the header. More go in pieces: the sender has room soon.
@@ -65,10 +65,11 @@ Messages::Messages(std::span<const Message> messages, Rank self, const LinkTo& l
 bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
   messages_.assign(messages.begin(), messages.end());
   next_.assign(messages_.size(), kNone);
+  own_left_ = moved_ = false;
+  if (TakesLastLanes()) return true;
   lanes_.clear();
   lanes_.reserve(std::min(messages_.size(), kLanesReserved));
   error_.reset();
-  own_left_ = moved_ = false;
   for (std::size_t i = 0; i < messages_.size(); ++i) {
     const Message& message = messages_[i];
     RINGLET_ASSERT((message.sends ? message.from.size() : message.to.size()) == BytesOf(message));
@@ -79,6 +80,21 @@ bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
     }
   }
   return !error_;
+}
+
+/// Who exchanges messages mostly does so with the same ranks again. True: each message has the lane
+/// that the last one in its place had to itself.
+bool Messages::TakesLastLanes() {
+  if (error_ || lanes_.empty() || lanes_.size() != messages_.size()) return false;
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    if (lanes_[i].peer != messages_[i].peer || lanes_[i].sends != messages_[i].sends) return false;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    lane.current = lane.last = i;
+    lane.prefix_bytes = lane.bytes = 0;
+    lane.offered = false;
+  }
+  return true;
 }
 
 void Messages::Enqueue(std::size_t message, const LinkTo& links) {
@@ -192,15 +208,24 @@ Result<std::size_t> Messages::PumpSend(Lane& lane, const Message& message) {
     lane.bytes += written;
     return written;
   }
+  if (lane.link->in_memory() && prefix.size() + data.size() > transport::kPipeRecentBytes)
+    return Written(lane, prefix.size(),
+                   lane.link->WriteBoth(prefix, data.first(std::min(data.size(), kTurnBytes))));
   std::array<std::byte, std::tuple_size_v<Prefix> + kFirstWriteBytes> first;
   const std::size_t data_bytes = std::min(data.size(), kFirstWriteBytes);
   std::memcpy(first.data(), prefix.data(), prefix.size());
   if (data_bytes > 0) std::memcpy(first.data() + prefix.size(), data.data(), data_bytes);
-  RINGLET_TRY_ASSIGN(const std::size_t written,
-                     lane.link->Write(View(first).first(prefix.size() + data_bytes)));
-  const std::size_t prefix_written = std::min(written, prefix.size());
-  lane.prefix_bytes += prefix_written;
-  lane.bytes += written - prefix_written;
+  return Written(lane, prefix.size(),
+                 lane.link->Write(View(first).first(prefix.size() + data_bytes)));
+}
+
+/// Of what is left of a prefix, and of the data behind it.
+Result<std::size_t> Messages::Written(Lane& lane, std::size_t prefix_left,
+                                      Result<std::size_t> written) {
+  if (!written.ok()) return written;
+  const std::size_t of_prefix = std::min(*written, prefix_left);
+  lane.prefix_bytes += of_prefix;
+  lane.bytes += *written - of_prefix;
   return written;
 }
 

@@ -42,7 +42,9 @@ class Messages final : public Operation {
   /// Begins anew; what was begun before is done or has failed. Takes no memory that it has not had
   /// before, as long as there are no more messages and peers than there ever were.
   /// False: there is no link to one of the peers; nothing will be sent.
-  /// \param links  asked once for each peer other than this rank and each direction, now
+  /// \param links  asked at most once for each peer other than this rank and each direction, now.
+  ///               Those of the last time, as long as it asked all of these for one message each,
+  ///               are used again without asking
   bool Start(std::span<const Message> messages, const LinkTo& links);
 
   /// Errors  kProtocol         a peer called something else; the sentence says what both called
@@ -74,12 +76,15 @@ class Messages final : public Operation {
     bool offered = false;          // the current message's data, and the peer has not answered
   };
 
+  bool TakesLastLanes();
   void Enqueue(std::size_t message, const LinkTo& links);
   Status CopyOwn();
   Status Pump(Lane& lane);
   static std::size_t PrefixBytes(const Lane& lane, const Message& message);
   void BeginSend(Lane& lane, const Message& message);
   Result<std::size_t> PumpSend(Lane& lane, const Message& message);
+  static Result<std::size_t> Written(Lane& lane, std::size_t prefix_left,
+                                     Result<std::size_t> written);
   Result<std::size_t> AwaitAnswer(Lane& lane, const Message& message);
   Result<std::size_t> PumpReceive(Lane& lane, const Message& message);
   Result<std::size_t> ReceivePrefix(Lane& lane, const Message& message);

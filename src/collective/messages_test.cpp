@@ -141,6 +141,30 @@ TEST(Messages, BeginAnewWithWhatTheyHave) {
   EXPECT_FALSE(pass(second, wrong).ok());
 }
 
+// Those of the last time are the same peers in the same order, or others.
+TEST(Messages, BeginAnewWithTheSamePeersAndWithOthers) {
+  FakeNetwork network(300, 5);
+  const Bytes data = Pattern(70, 1), other = Pattern(90, 2);
+  Messages zero(Rank{0}), one(Rank{1});
+  for (int turn = 0; turn < 3; ++turn) {
+    Bytes got(70), back(90), twice(70);
+    zero.Start(std::vector{SendTo(Rank{1}, data), ReceiveFrom(Rank{1}, Rank{0}, back)},
+               network.LinksOf(Rank{0}));
+    one.Start(std::vector{ReceiveFrom(Rank{0}, Rank{1}, got), SendTo(Rank{0}, other)},
+              network.LinksOf(Rank{1}));
+    ASSERT_TRUE(RunBoth(zero, one).ok());
+    EXPECT_EQ(got, data);
+    EXPECT_EQ(back, other);
+    std::ranges::fill(got, std::byte{0});
+    zero.Start(std::vector{SendTo(Rank{1}, data), SendTo(Rank{1}, data)}, network.LinksOf(Rank{0}));
+    one.Start(std::vector{ReceiveFrom(Rank{0}, Rank{1}, got), ReceiveFrom(Rank{0}, Rank{1}, twice)},
+              network.LinksOf(Rank{1}));
+    ASSERT_TRUE(RunBoth(zero, one).ok());
+    EXPECT_EQ(got, data);
+    EXPECT_EQ(twice, data);
+  }
+}
+
 TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
   const Bytes a = Pattern(3, 1), b = Pattern(4, 9);
   Bytes got_a(3), got_b(4);

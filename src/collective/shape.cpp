@@ -4,26 +4,6 @@
 
 namespace ringlet::collective {
 
-std::size_t InputCount(const CallShape& shape) {
-  switch (shape.kind) {
-    case CallKind::kReduceScatter:
-    case CallKind::kAllToAll: return shape.count * shape.ranks;
-    case CallKind::kBroadcast: return shape.IsRoot() ? shape.count : 0;
-    case CallKind::kScatter: return shape.IsRoot() ? shape.count * shape.ranks : 0;
-    default: return shape.count;
-  }
-}
-
-std::size_t OutputCount(const CallShape& shape) {
-  switch (shape.kind) {
-    case CallKind::kAllGather:
-    case CallKind::kAllToAll: return shape.count * shape.ranks;
-    case CallKind::kReduce: return shape.IsRoot() ? shape.count : 0;
-    case CallKind::kGather: return shape.IsRoot() ? shape.count * shape.ranks : 0;
-    default: return shape.count;
-  }
-}
-
 std::ptrdiff_t InPlaceOffset(const CallShape& shape) {
   const auto own = static_cast<std::ptrdiff_t>(shape.count * Index(shape.self));
   switch (shape.kind) {

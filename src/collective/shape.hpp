@@ -23,8 +23,24 @@ struct CallShape {
 };
 
 /// Elements of this rank's buffers; 0 where a rank that is not the root has none.
-std::size_t InputCount(const CallShape& shape);
-std::size_t OutputCount(const CallShape& shape);
+inline std::size_t InputCount(const CallShape& shape) {
+  switch (shape.kind) {
+    case CallKind::kReduceScatter:
+    case CallKind::kAllToAll: return shape.count * shape.ranks;
+    case CallKind::kBroadcast: return shape.IsRoot() ? shape.count : 0;
+    case CallKind::kScatter: return shape.IsRoot() ? shape.count * shape.ranks : 0;
+    default: return shape.count;
+  }
+}
+inline std::size_t OutputCount(const CallShape& shape) {
+  switch (shape.kind) {
+    case CallKind::kAllGather:
+    case CallKind::kAllToAll: return shape.count * shape.ranks;
+    case CallKind::kReduce: return shape.IsRoot() ? shape.count : 0;
+    case CallKind::kGather: return shape.IsRoot() ? shape.count * shape.ranks : 0;
+    default: return shape.count;
+  }
+}
 
 /// Where the output of a call in place begins, in elements from its input: NCCL's rule.
 std::ptrdiff_t InPlaceOffset(const CallShape& shape);

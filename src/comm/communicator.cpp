@@ -120,7 +120,7 @@ Status Communicator::Run(const Work& work) {
   RINGLET_TRY(Validate(work));
   const auto* const call = std::get_if<Call>(&work);
   if (call && host_.IsHere()) {
-    StartOnHost(TaskOf(*call));
+    StartOnHost(*call);
     return RunPrepared(host_.engine());
   }
   RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
@@ -128,14 +128,20 @@ Status Communicator::Run(const Work& work) {
 }
 
 Status Communicator::RunPrepared(Operation& operation) {
-  // Most operations are over before anybody asks for the time.
+  // Most operations are over before anybody asks for the time, and many at once.
+  const Result<bool> at_once = operation.Advance();
+  if (at_once.ok() && *at_once) {
+    Finished();
+    return Ok();
+  }
   std::optional<Instant> deadline;
   const auto check = [&]() -> Status {
     if (!deadline) deadline = os::Now() + timeout_;
     return Check(*deadline, operation);
   };
   const collective::RunPolicy policy{.check = std::cref(check), .patience = patience_};
-  const Status status = collective::RunToEnd(operation, links_->waiter(), policy);
+  const Status status = at_once.ok() ? collective::RunToEnd(operation, links_->waiter(), policy)
+                                     : Status(at_once.error());
   if (!status.ok()) {
     operation.Withdraw();
     return Conclude(status.error());

@@ -145,9 +145,11 @@ class Communicator {
   Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
   /// What is to be run, as the next operation.
   collective::Task TaskOf(const Call& call);
+  /// Counts the call as this rank's next, and writes it down.
+  collective::Fingerprint Begin(const Call& call);
   Status RunPrepared(Operation& operation);
-  void StartOnHost(const collective::Task& task);
-  Result<std::unique_ptr<Operation>> OnHost(const collective::Task& task);
+  void StartOnHost(const Call& call);
+  Result<std::unique_ptr<Operation>> OnHost(const Call& call);
   Result<std::unique_ptr<Operation>> OverLinks(collective::Task task);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
   /// Runs `then` at once if there are links to all of `peers`, else makes them first.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/ranks_for_test.hpp"
+#include "os/clock.hpp"
 #include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::comm {
@@ -86,6 +87,58 @@ TEST(Communicator, AMessageAgainstACollectiveIsNamedAtTheDeadline) {
              EXPECT_THAT(status.error().message, AllOf(HasSubstr("a message of 8 float to rank 3"),
                                                        HasSubstr("all_reduce of 8 float")));
            });
+}
+
+/// Waits for a rank, in words that the test chooses.
+class WaitingOperation final : public collective::Operation {
+ public:
+  explicit WaitingOperation(Rank awaited) : awaited_(awaited) {}
+  Result<bool> Advance() override { return false; }
+  bool moved() const override { return false; }
+  std::string WaitingFor() const override { return words; }
+  std::optional<Rank> Awaits() const override { return awaited_; }
+  std::string words = "first";
+
+ private:
+  Rank awaited_;
+};
+
+// Rank 1 has called something else, which rank 0 learns when it asks: so it is seen whether it
+// does.
+TEST(Communicator, AsksWhatOthersCalledOnlyWhenItStandsStill) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    Communicator& mine = **communicator;
+    std::vector<std::byte> data(36);
+    const std::size_t count = 8 + rank;
+    const auto called = mine.Prepare(Call{.input = View(data).first(count * 4),
+                                          .output = std::span(data).first(count * 4),
+                                          .count = count});
+    ASSERT_TRUE(called.ok()) << called.error().message;
+    WaitingOperation running(Rank{1 - rank});
+    const auto check_after = [&](std::chrono::milliseconds waited) {
+      return mine.Check(os::Now() + mine.timeout() - waited, running);
+    };
+    if (rank == 1) {
+      EXPECT_TRUE(check_after(std::chrono::milliseconds(0)).ok());
+      EXPECT_TRUE(mine.control().AwaitFailure(std::chrono::seconds(60)).has_value());
+      return;
+    }
+    for (bool waits = false; !waits;) {
+      const auto activity = mine.control().Ask(Rank{1}, std::chrono::seconds(60));
+      ASSERT_TRUE(activity.has_value());
+      waits = activity->waits_for.has_value();
+    }
+    for (const int seconds : {1, 2, 4}) {
+      running.words += " and on";
+      EXPECT_TRUE(check_after(std::chrono::seconds(seconds)).ok()) << "it moves";
+    }
+    const Status status = check_after(std::chrono::seconds(8));
+    ASSERT_FALSE(status.ok()) << "it stands still";
+    EXPECT_THAT(status.error().message,
+                AllOf(HasSubstr("all_reduce of 8 float"), HasSubstr("all_reduce of 9 float")));
+    mine.Abort("the test is over");
+  });
 }
 
 TEST(Communicator, RefusesBuffersThatDoNotFitAndStaysUsable) {

@@ -132,7 +132,7 @@ Status Communicator::ValidateCall(const Call& call) const {
     return Refused(fmt::format("{} wants a scalar of {} bytes, not {}", Name(call.op), size,
                                call.scalar.size()));
   const CallShape shape = ShapeOf(call);
-  const std::size_t in = InputCount(call), out = OutputCount(call);
+  const std::size_t in = collective::InputCount(shape), out = collective::OutputCount(shape);
   if (in > 0) RINGLET_TRY(CheckBytes("input", in, call.type, call.input.size()));
   if (out > 0) RINGLET_TRY(CheckBytes("output", out, call.type, call.output.size()));
   RINGLET_TRY(collective::OverlapOf(shape, size, call.input.first(in * size),
@@ -198,54 +198,55 @@ View Communicator::Staged(const Call& call) {
   return copy;
 }
 
+Fingerprint Communicator::Begin(const Call& call) {
+  const Fingerprint begun{.sequence = sequence_++,
+                          .operation = call.kind,
+                          .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
+                          .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
+                          .count = ShapeOf(call).count,
+                          .root = HasRoot(call.kind) ? call.root : Rank{}};
+  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
+  Calls(begun);
+  return begun;
+}
+
 collective::Task Communicator::TaskOf(const Call& call) {
-  const bool barrier = call.kind == CallKind::kBarrier;
-  const CallShape shape = ShapeOf(call);
-  const DataType type = barrier ? DataType::kUint8 : call.type;
-  const std::size_t size = SizeOf(type);
   collective::Task task{.flow = nullptr,
                         .input = {},
                         .output = {},
-                        .fingerprint = {.sequence = sequence_++,
-                                        .operation = call.kind,
-                                        .type = type,
-                                        .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
-                                        .count = shape.count,
-                                        .root = HasRoot(call.kind) ? call.root : Rank{}},
+                        .fingerprint = Begin(call),
                         .self = identity_.rank,
                         .ranks = identity_.size};
-  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
-  Calls(task.fingerprint);
-  if (barrier) {
+  if (call.kind == CallKind::kBarrier) {
     staging_.resize(std::max(staging_.size(), kBarrierBytes));
     task.output = std::span(staging_).first(kBarrierBytes);
     task.input = task.output;
   } else {
     task.input = Staged(call);
-    task.output = call.output.first(OutputCount(call) * size);
+    task.output = call.output.first(OutputCount(call) * SizeOf(call.type));
   }
   return task;
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
-  const collective::Task task = TaskOf(call);
   // The one place where it is chosen how a collective runs.
-  return host_.IsHere() ? OnHost(task) : OverLinks(task);
+  return host_.IsHere() ? OnHost(call) : OverLinks(TaskOf(call));
 }
 
-void Communicator::StartOnHost(const collective::Task& task) {
-  const CallKind kind = task.fingerprint.operation;
-  host_.engine().Start({.operation = kind,
-                        .type = task.fingerprint.type,
-                        .op = task.fingerprint.op,
-                        .count = kind == CallKind::kBarrier ? 0 : task.fingerprint.count,
-                        .root = task.fingerprint.root,
-                        .input = task.input.data(),
-                        .output = task.output.data()});
+void Communicator::StartOnHost(const Call& call) {
+  const Fingerprint begun = Begin(call);
+  const bool barrier = call.kind == CallKind::kBarrier;
+  host_.engine().Start({.operation = call.kind,
+                        .type = begun.type,
+                        .op = begun.op,
+                        .count = barrier ? 0 : begun.count,
+                        .root = begun.root,
+                        .input = barrier ? nullptr : Staged(call).data(),
+                        .output = call.output.data()});
 }
 
-Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const collective::Task& task) {
-  StartOnHost(task);
+Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& call) {
+  StartOnHost(call);
   return std::unique_ptr<Operation>(std::make_unique<HostRun>(host_.engine()));
 }
 

@@ -29,6 +29,13 @@ class Link {
   /// Errors  kPeerLost  the other end is gone; the sentence names its rank, host and address.
   ///                    Sticky: every later call fails the same way.
   virtual Result<std::size_t> Write(View data) = 0;
+  /// Write of `head` and then of `data`, as if they lay behind each other.
+  virtual Result<std::size_t> WriteBoth(View head, View data) {
+    auto written = Write(head);
+    if (!written.ok() || *written < head.size()) return written;
+    RINGLET_TRY_ASSIGN(const std::size_t more, Write(data));
+    return head.size() + more;
+  }
 
   /// Moves what has arrived, at most `out.size()` bytes, into `out`; 0 when nothing has.
   /// Errors as Write, but only after everything that did arrive has been read.

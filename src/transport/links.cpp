@@ -16,12 +16,8 @@ void Links::Add(std::vector<std::unique_ptr<Link>> links) {
   for (auto& link : links) links_.push_back(std::move(link));
   std::sort(links_.begin(), links_.end(),
             [](const auto& a, const auto& b) { return a->peer() < b->peer(); });
-}
-
-Link* Links::Find(Rank peer) const {
-  const auto it = std::lower_bound(links_.begin(), links_.end(), peer,
-                                   [](const auto& link, Rank rank) { return link->peer() < rank; });
-  return it != links_.end() && (*it)->peer() == peer ? it->get() : nullptr;
+  if (!links_.empty()) by_peer_.resize(Index(links_.back()->peer()) + std::size_t{1}, nullptr);
+  for (const auto& link : links_) by_peer_[Index(link->peer())] = link.get();
 }
 
 std::string Links::Summary() const {

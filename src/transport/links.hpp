@@ -31,8 +31,9 @@ class Links {
   void Add(std::vector<std::unique_ptr<Link>> links);
 
   /// The link to `peer`; null while there is none. Valid as long as this lives.
-  /// O(log n): look once, keep the pointer.
-  Link* Find(Rank peer) const;
+  Link* Find(Rank peer) const {
+    return Index(peer) < by_peer_.size() ? by_peer_[Index(peer)] : nullptr;
+  }
   Waiter& waiter() const { return *bell_->waiter; }
   std::size_t size() const { return links_.size(); }
 
@@ -42,6 +43,7 @@ class Links {
  private:
   std::shared_ptr<RankBell> bell_;            // first, so that it goes last
   std::vector<std::unique_ptr<Link>> links_;  // by rank
+  std::vector<Link*> by_peer_;                // null where there is none
   Reserve reserve_;
 };
 

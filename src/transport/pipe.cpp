@@ -32,14 +32,17 @@ PipePlace PipePlace::At(std::span<std::byte> memory, std::size_t ring_bytes) {
 
 // ---- writer -----------------------------------------------------------------------------------
 
-Result<std::size_t> PipeWriter::Write(View data) {
-  RINGLET_TRY_ASSIGN(std::size_t done, Push(data));
-  if (done == data.size()) return done;
-  while (done < data.size()) {
+Result<std::size_t> PipeWriter::Write(View head, View data) {
+  const std::size_t all = head.size() + data.size();
+  RINGLET_TRY_ASSIGN(std::size_t done, head.empty() ? Push(data) : PushBoth(head, data));
+  if (done == all) return done;
+  while (done < all) {
     // The wish comes before another look at the reader's count: if the reader moves on unseen by
     // that look, it sees the wish. (The same argument as in doorbell.hpp.)
-    Wish(data.size() - done);
-    RINGLET_TRY_ASSIGN(const std::size_t more, Push(data.subspan(done)));
+    Wish(all - done);
+    RINGLET_TRY_ASSIGN(const std::size_t more, done < head.size()
+                                                   ? PushBoth(head.subspan(done), data)
+                                                   : Push(data.subspan(done - head.size())));
     if (more == 0) return done;
     done += more;
   }
@@ -54,29 +57,60 @@ void PipeWriter::Wish(std::size_t bytes) {
   place_.header->room_wanted_bytes.store(static_cast<std::uint32_t>(wanted));
 }
 
-Result<std::size_t> PipeWriter::Push(View data) {
+// How much can be written, at least `wanted` if that is so.
+Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
   const std::size_t ring_bytes = place_.ring.size();
+  std::uint64_t used = written_bytes_ - read_bytes_seen_;
+  if (ring_bytes - used < wanted) {
+    const std::uint64_t seen = place_.header->read_bytes.load();
+    used = written_bytes_ - seen;
+    if (used > ring_bytes) return Corrupt("reader");
+    read_bytes_seen_ = seen;
+  }
+  return ring_bytes - used;
+}
+
+// For which there is room. The reader does not hear of it yet.
+void PipeWriter::Append(View piece) {
+  const std::size_t at = written_bytes_ & (place_.ring.size() - 1);
+  const std::size_t first = std::min(piece.size(), place_.ring.size() - at);
+  std::memcpy(place_.ring.data() + at, piece.data(), first);
+  if (first < piece.size())
+    std::memcpy(place_.ring.data(), piece.data() + first, piece.size() - first);
+  written_bytes_ += piece.size();
+}
+
+void PipeWriter::Publish() {
+  place_.header->written_bytes.store(written_bytes_);
+  reader_.Ring();
+}
+
+Result<std::size_t> PipeWriter::Push(View data) {
   std::size_t done = 0;
   while (done < data.size()) {
-    std::uint64_t used = written_bytes_ - read_bytes_seen_;
-    const std::size_t wanted = std::min(data.size() - done, PieceBytes(ring_bytes));
-    if (ring_bytes - used < wanted) {
-      const std::uint64_t seen = place_.header->read_bytes.load();
-      used = written_bytes_ - seen;
-      if (used > ring_bytes) return Corrupt("reader");
-      read_bytes_seen_ = seen;
-    }
-    const std::size_t at = written_bytes_ & (ring_bytes - 1);
-    const std::size_t piece = std::min({wanted, ring_bytes - used, ring_bytes - at});
-    if (piece == 0) return done;
-    std::memcpy(place_.ring.data() + at, data.data() + done, piece);
-    written_bytes_ += piece;
-    if (piece <= kPipeRecentBytes) ShowRecent(data.subspan(done, piece));
-    done += piece;
-    place_.header->written_bytes.store(written_bytes_);
-    reader_.Ring();
+    const std::size_t wanted = std::min(data.size() - done, PieceBytes(place_.ring.size()));
+    RINGLET_TRY_ASSIGN(const std::size_t room, Room(wanted));
+    if (room == 0) return done;
+    const View piece = data.subspan(done, std::min(wanted, room));
+    Append(piece);
+    if (piece.size() <= kPipeRecentBytes) ShowRecent(piece);
+    Publish();
+    done += piece.size();
   }
   return done;
+}
+
+Result<std::size_t> PipeWriter::PushBoth(View head, View data) {
+  const std::size_t piece = std::min(data.size(), PieceBytes(place_.ring.size()));
+  RINGLET_TRY_ASSIGN(const std::size_t room, Room(head.size() + piece));
+  if (room <= head.size()) return Push(head);
+  Append(head);
+  const std::size_t now = std::min(piece, room - head.size());
+  Append(data.first(now));
+  Publish();
+  if (now < piece) return head.size() + now;
+  RINGLET_TRY_ASSIGN(const std::size_t more, Push(data.subspan(now)));
+  return head.size() + now + more;
 }
 
 // A reader that finds the same end before and after has not seen a mixture: whichever new word it

@@ -72,7 +72,9 @@ class PipeWriter {
   /// Takes as much of `data` as fits; the rest is remembered as a wish, and the reader rings when a
   /// good part of it would fit.
   /// Errors  kProtocol  the reader's counter is impossible
-  Result<std::size_t> Write(View data);
+  Result<std::size_t> Write(View data) { return Write({}, data); }
+  /// The same of `head` and `data` behind it, of which the reader hears together.
+  Result<std::size_t> Write(View head, View data);
 
   /// The reader will be told of one more offer (see Link::Offer), whose answer is awaited.
   void CountOffer() { ++offers_; }
@@ -88,6 +90,10 @@ class PipeWriter {
 
  private:
   Result<std::size_t> Push(View data);
+  Result<std::size_t> PushBoth(View head, View data);
+  Result<std::size_t> Room(std::size_t wanted);
+  void Append(View piece);
+  void Publish();
   void ShowRecent(View piece);
   void Wish(std::size_t bytes);
 

@@ -22,10 +22,10 @@ Error PipeLink::Named(Error error) const {
   return error;
 }
 
-Result<std::size_t> PipeLink::Write(View data) {
+Result<std::size_t> PipeLink::WriteBoth(View head, View data) {
   if (broken_) return *broken_;
   if (parts_.out.reader_closed() || Gone()) return Lost();
-  auto written = parts_.out.Write(data);
+  auto written = parts_.out.Write(head, data);
   if (!written.ok()) broken_ = Named(std::move(written).error());
   return broken_ ? Result<std::size_t>(*broken_) : written;
 }

@@ -29,7 +29,8 @@ class PipeLink final : public Link {
   /// Tells the peer, who may read on what was written.
   ~PipeLink() override;
 
-  Result<std::size_t> Write(View data) override;
+  Result<std::size_t> Write(View data) override { return WriteBoth({}, data); }
+  Result<std::size_t> WriteBoth(View head, View data) override;
   Result<std::size_t> Read(std::span<std::byte> out) override;
   Result<View> Peek() override;
   void Consume(std::size_t bytes) override { parts_.in.Consume(bytes); }

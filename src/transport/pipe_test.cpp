@@ -71,6 +71,34 @@ TEST(Pipe, FewBytesLieBesideTheCount) {
   }
 }
 
+// Whatever fits, wherever the ring ends. The reader never hears of a part of the head alone that
+// had room with what is behind it.
+TEST(Pipe, TakesAHeadAndWhatIsBehindItTogether) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Rig rig(256);
+    Prng prng(seed);
+    for (std::uint64_t i = 0; i < 50; ++i) {
+      const Bytes head = Pattern(seed * 100 + i, 1 + prng.Below(50));
+      const Bytes data = Pattern(seed * 200 + i, prng.Below(400));
+      Bytes expected = head, got;
+      expected.insert(expected.end(), data.begin(), data.end());
+      std::size_t written = rig.writer.Write(head, data).value();
+      EXPECT_EQ(written, std::min<std::size_t>(expected.size(), 256));
+      Bytes out(prng.Below(2) == 0 ? 7 : 300);
+      while (got.size() < expected.size()) {
+        const std::size_t read = rig.reader.Read(out).value();
+        ASSERT_TRUE(read > 0 || written < expected.size()) << "seed " << seed;
+        got.insert(got.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(read));
+        const std::size_t of_head = std::min(written, head.size());
+        written +=
+            rig.writer.Write(View(head).subspan(of_head), View(data).subspan(written - of_head))
+                .value();
+      }
+      ASSERT_EQ(got, expected) << "seed " << seed;
+    }
+  }
+}
+
 TEST(Pipe, TakesWhatFitsAndNoMore) {
   Rig rig(64);
   EXPECT_EQ(Written(rig.writer, Pattern(1, 100)), 64u);

@@ -42,7 +42,10 @@ struct Sender {
     piece.resize(
         std::min<std::size_t>(bytes - done, 1 + prng.Below(prng.Chance(0.5) ? 64 : 100'000)));
     for (std::size_t i = 0; i < piece.size(); ++i) piece[i] = StreamByte(seed, done + i);
-    const auto written = link.Write(piece);
+    const std::size_t head = prng.Below(piece.size() + 1);
+    const auto written = prng.Chance(0.5)
+                             ? link.Write(piece)
+                             : link.WriteBoth(View(piece).first(head), View(piece).subspan(head));
     if (!written.ok() || *written > piece.size()) return false;
     done += *written;
     return *written > 0;

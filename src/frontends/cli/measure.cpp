@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -10,7 +11,6 @@
 #include <new>
 
 #include "base/digest.hpp"
-#include "comm/group.hpp"
 #include "frontends/cli/check_data.hpp"
 #include "frontends/cli/sweep.hpp"
 #include "os/clock.hpp"
@@ -63,12 +63,13 @@ struct Places {
 class Bench {
  public:
   Bench(const std::shared_ptr<comm::Communicator>& communicator, const MeasureOptions& options,
-        Buffer input, Buffer output)
+        bool shares_cores, Buffer input, Buffer output)
       : communicator_(communicator),
         options_(options),
         operation_(BenchOperationOf(options.kind)),
         data_{options.type, options.op, communicator->identity().size},
         rank_(communicator->identity().rank),
+        shares_cores_(shares_cores),
         input_(std::move(input)),
         output_(std::move(output)) {}
 
@@ -164,10 +165,8 @@ class Bench {
                                   .to = places.output,
                                   .count = shape_.count,
                                   .type = options_.type};
-    passes_.clear();
-    passes_.push_back({communicator_, sent});
-    passes_.push_back({communicator_, received});
-    return comm::RunGroup(passes_);
+    const std::array both = {sent, received};
+    return communicator_->Run(both);
   }
 
   // Runs until caches, pages and connections are warm; decides how much follows. All numbers come
@@ -184,7 +183,7 @@ class Bench {
     RINGLET_TRY_ASSIGN(const Instant all, Slowest(latest));
     const Instant once = all / std::max(warmups, 1u);
     if (options_.iterations) return Repeats{.iterations = *options_.iterations};
-    const std::uint32_t batch = warmups == 0 ? 1 : BatchFor(once);
+    const std::uint32_t batch = warmups == 0 ? 1 : BatchFor(once, shares_cores_);
     return Repeats{.iterations = RepeatsFor(once * batch, kBudget), .batch = batch};
   }
 
@@ -244,13 +243,13 @@ class Bench {
     return same_on_all ? std::max<std::uint64_t>(total, digests.size() - 1) : total;
   }
 
-  std::shared_ptr<comm::Communicator> communicator_;  // groups want to share it
-  std::vector<comm::GroupedCall> passes_;  // of one turn of sendrecv; kept, as a caller would
+  std::shared_ptr<comm::Communicator> communicator_;
   const MeasureOptions& options_;
   const BenchOperation& operation_;
   CheckShape data_;
   collective::CallShape shape_;
   Rank rank_;
+  bool shares_cores_;
   Buffer input_, output_;
 };
 
@@ -286,7 +285,7 @@ void BindRank(const comm::Config& config) {
 }
 
 Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
-                  const MeasureOptions& options, const OnMessage& on_message) {
+                  const MeasureOptions& options, bool shares_cores, const OnMessage& on_message) {
   const bool reports = communicator->identity().rank == Rank{0};
   RINGLET_TRY_ASSIGN(std::string links, LinksOfAll(*communicator));
   if (reports) on_message(Formed{std::move(links)});
@@ -296,7 +295,7 @@ Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
   };
   RINGLET_TRY_ASSIGN(Buffer input, allocate());
   RINGLET_TRY_ASSIGN(Buffer output, allocate());
-  Bench bench(communicator, options, std::move(input), std::move(output));
+  Bench bench(communicator, options, shares_cores, std::move(input), std::move(output));
   for (const std::size_t count : options.counts) {
     RINGLET_TRY_ASSIGN(const Row row, bench.MeasureSize(count));
     if (reports) on_message(row);
@@ -309,10 +308,11 @@ Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
 Status MeasureRank(const std::shared_ptr<comm::Process>& process, const comm::Config& config,
                    const MeasureOptions& options, const OnMessage& on_message,
                    const std::stop_token& abort) {
+  const bool shares_cores = config.size > os::UsableCores();
   if (options.bound) BindRank(config);
   RINGLET_TRY_ASSIGN(std::shared_ptr<comm::Communicator> communicator,
                      comm::Establish(process, config, abort));
-  const Status status = MeasureAll(communicator, options, on_message);
+  const Status status = MeasureAll(communicator, options, shares_cores, on_message);
   if (!status.ok()) communicator->Abort(status.error().message);
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "frontends/cli/bench_enter.hpp"
+#include "frontends/cli/sweep.hpp"
 #include "os/clock.hpp"
 #include "os/limits.hpp"
 
@@ -31,18 +32,23 @@ std::string_view PackageOf(std::string_view peer) {
   return peer == "openmpi" ? "libopenmpi-dev and openmpi-bin" : "libmpich-dev and mpich";
 }
 
-std::vector<std::string> CallArguments(const MeasureOptions& measure) {
-  const auto or_adapted = [](std::optional<std::uint32_t> number) {
-    return number ? std::to_string(*number) : std::string("adapted");
-  };
+std::string IterationsOf(const BenchOptions& options) {
+  if (options.measure.iterations) return std::to_string(*options.measure.iterations);
+  const std::chrono::duration<double, std::micro> least =
+      IterationMin(options.ranks > os::UsableCores());
+  return fmt::format("adapted:{}", least.count());
+}
+
+std::vector<std::string> CallArguments(const BenchOptions& options) {
+  const MeasureOptions& measure = options.measure;
   std::vector<std::string> arguments = {
       std::string(BenchOperationOf(measure.kind).name),
       std::string(Name(measure.type)),
       std::string(Name(measure.op)),
       std::to_string(Index(measure.root)),
       std::string(measure.placement == Placement::kInPlace ? "in" : "out"),
-      or_adapted(measure.warmup),
-      or_adapted(measure.iterations)};
+      measure.warmup ? std::to_string(*measure.warmup) : "adapted",
+      IterationsOf(options)};
   for (const std::size_t count : measure.counts) arguments.push_back(std::to_string(count));
   return arguments;
 }
@@ -62,7 +68,7 @@ std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJ
   const std::string ranks = std::to_string(job.options.ranks);
   const std::string program = ProgramOf(peer, folder);
   const auto command = [&](std::vector<std::string> arguments) {
-    for (std::string& argument : CallArguments(job.options.measure))
+    for (std::string& argument : CallArguments(job.options))
       arguments.push_back(std::move(argument));
     os::Command made{std::move(arguments), job.environment};
     // Open MPI refuses more ranks than cores, and root, unless it is told not to.

@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include "os/limits.hpp"
+
 namespace ringlet::cli {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -29,6 +32,15 @@ TEST(PeerProgramTest, APeerIsAskedForTheSame) {
               ElementsAre("mpirun.mpich", "-bind-to", "none", "-n", "3", "/bin/ringlet_bench_mpich",
                           "reduce", "float", "sum", "2", "in", "adapted", "9", "2", "64"));
   EXPECT_EQ(command.environment.at("PATH"), "/x");
+}
+
+TEST(PeerProgramTest, WhereRanksTakeTurnsAPeerMeasuresAsLongIterationsAsWe) {
+  BenchJob job = Job();
+  job.options.measure.iterations.reset();
+  job.options.ranks = 1;
+  EXPECT_THAT(PeerBenchCommands("gloo", job, "/bin").at(0).arguments, Contains("adapted:3"));
+  job.options.ranks = os::UsableCores() + 1;
+  EXPECT_THAT(PeerBenchCommands("gloo", job, "/bin").at(0).arguments, Contains("adapted:500"));
 }
 
 TEST(PeerProgramTest, AMissingProgramIsNamedWithItsPackage) {

@@ -16,7 +16,9 @@ constexpr std::uint32_t kRepeatsMin = 5;
 constexpr std::uint32_t kRepeatsMax = 2000;
 // Reading the clock takes some 30 ns: a hundredth of this.
 constexpr Instant kIterationMin = std::chrono::microseconds(3);
-constexpr std::uint32_t kBatchMax = 100;
+// Ten turns of 8 ranks on 2 cores. (docs/decisions/0051)
+constexpr Instant kIterationMinSharing = std::chrono::microseconds(500);
+constexpr std::uint32_t kBatchMax = 2000;
 
 std::size_t UnitOf(char letter) {
   switch (letter) {
@@ -62,8 +64,13 @@ std::uint32_t RepeatsFor(Instant once, Instant budget) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, kRepeatsMin, kRepeatsMax));
 }
 
-std::uint32_t BatchFor(Instant once) {
-  const auto fitting = static_cast<std::uint64_t>(kIterationMin / std::max(once, Instant(1)));
+Instant IterationMin(bool shares_cores) {
+  return shares_cores ? kIterationMinSharing : kIterationMin;
+}
+
+std::uint32_t BatchFor(Instant once, bool shares_cores) {
+  const auto fitting =
+      static_cast<std::uint64_t>(IterationMin(shares_cores) / std::max(once, Instant(1)));
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, kBatchMax));
 }
 

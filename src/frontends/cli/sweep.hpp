@@ -30,7 +30,11 @@ std::uint32_t RepeatsFor(Instant once, Instant budget);
 
 /// How many operations one iteration is: one, or, where it is so short that reading the clock would
 /// count, as many as take some microseconds.
-std::uint32_t BatchFor(Instant once);
+/// \param shares_cores  ranks take turns on cores: then as many as take several turns of all, since
+///                      the time of one is that of a turn on some rank, whatever the ranks got done
+std::uint32_t BatchFor(Instant once, bool shares_cores);
+/// The least that an iteration takes, unless it is one operation.
+Instant IterationMin(bool shares_cores);
 
 /// What the iterations of one size took.
 struct Timing {

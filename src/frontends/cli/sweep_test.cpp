@@ -67,11 +67,17 @@ TEST(SummarizeTest, PercentilesOfMany) {
 }
 
 TEST(BatchForTest, OnlyWhatIsShortIsRunSeveralTimes) {
-  EXPECT_EQ(BatchFor(Instant(0)), 100u);
-  EXPECT_EQ(BatchFor(Instant(100)), 30u);
-  EXPECT_EQ(BatchFor(Instant(1500)), 2u);
-  EXPECT_EQ(BatchFor(microseconds(3)), 1u);
-  EXPECT_EQ(BatchFor(milliseconds(3)), 1u);
+  EXPECT_EQ(BatchFor(Instant(0), false), 2000u);
+  EXPECT_EQ(BatchFor(Instant(100), false), 30u);
+  EXPECT_EQ(BatchFor(Instant(1500), false), 2u);
+  EXPECT_EQ(BatchFor(microseconds(3), false), 1u);
+  EXPECT_EQ(BatchFor(milliseconds(3), false), 1u);
+}
+
+TEST(BatchForTest, RanksThatTakeTurnsAreMeasuredOverSeveral) {
+  EXPECT_EQ(BatchFor(Instant(100), true), 2000u);
+  EXPECT_EQ(BatchFor(microseconds(10), true), 50u);
+  EXPECT_EQ(BatchFor(milliseconds(3), true), 1u);
 }
 
 }  // namespace

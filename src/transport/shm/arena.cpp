@@ -39,7 +39,10 @@ std::size_t ArenaShape::RankOffset(std::uint32_t rank) const {
 }
 
 Arena::Arena(os::Shm shm, const ArenaShape& shape)
-    : shm_(std::move(shm)), shape_(shape), rank_bytes_(RankBytes(shape)) {}
+    : shm_(std::move(shm)),
+      shape_(shape),
+      rank_bytes_(RankBytes(shape)),
+      parts_(shm_.bytes().data() + Paged(sizeof(ArenaHeader))) {}
 
 Result<std::shared_ptr<Arena>> Arena::Create(const ArenaShape& shape) {
   RINGLET_ASSERT(shape.Valid());
@@ -67,17 +70,6 @@ Result<std::shared_ptr<Arena>> Arena::Map(os::Fd received, const ArenaShape& sha
                              header.version, theirs.ranks, theirs.slot_bytes, theirs.stage_bytes,
                              kVersion, shape.ranks, shape.slot_bytes, shape.stage_bytes)};
   return arena;
-}
-
-ArenaRank& Arena::rank(std::uint32_t rank) const {
-  return *reinterpret_cast<ArenaRank*>(shm_.bytes().data() + Paged(sizeof(ArenaHeader)) +
-                                       rank * rank_bytes_);
-}
-
-ArenaPost& Arena::post(std::uint32_t rank, std::uint64_t sequence) const {
-  std::byte* const part = reinterpret_cast<std::byte*>(&this->rank(rank));
-  return *reinterpret_cast<ArenaPost*>(part + kPostsAt +
-                                       sequence % ArenaShape::kPosts * sizeof(ArenaPost));
 }
 
 std::byte* Arena::payload(std::uint32_t rank, std::size_t offset) const {

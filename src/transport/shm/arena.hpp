@@ -118,8 +118,13 @@ class Arena {
   const os::Fd& fd() const { return shm_.fd(); }
   ArenaHeader& header() const { return *reinterpret_cast<ArenaHeader*>(shm_.bytes().data()); }
   /// \param rank  below shape().ranks, here and below
-  ArenaRank& rank(std::uint32_t rank) const;
-  ArenaPost& post(std::uint32_t rank, std::uint64_t sequence) const;
+  ArenaRank& rank(std::uint32_t rank) const {
+    return *reinterpret_cast<ArenaRank*>(parts_ + rank * rank_bytes_);
+  }
+  ArenaPost& post(std::uint32_t rank, std::uint64_t sequence) const {
+    return *reinterpret_cast<ArenaPost*>(parts_ + rank * rank_bytes_ + sizeof(ArenaRank) +
+                                         sequence % ArenaShape::kPosts * sizeof(ArenaPost));
+  }
   /// Data that go with a post. \param offset  below shape().PayloadBytes()
   std::byte* payload(std::uint32_t rank, std::size_t offset) const;
   /// shape().stage_bytes.
@@ -139,6 +144,7 @@ class Arena {
   os::Shm shm_;
   ArenaShape shape_;
   std::size_t rank_bytes_;
+  std::byte* parts_;  // of the ranks, one after the other
 };
 
 }  // namespace ringlet::transport
