@@ -278,7 +278,7 @@ Result<bool> HostEngine::AdvanceDirect() {
 
 // Peers in other processes look whether somebody has given up after they have read.
 void HostEngine::Withdraw() {
-  if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUp();
+  if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUpFor(blamed_);
   if (direct_) direct_->End();
 }
 
@@ -450,8 +450,12 @@ void HostEngine::Leave() {
 }
 
 void HostEngine::GiveUp() {
+  GiveUpFor(0);  // whom to blame is for the rank's own thread to say
+}
+
+void HostEngine::GiveUpFor(std::uint32_t blamed) {
   std::uint32_t none = 0;
-  arena_->header().failed.compare_exchange_strong(none, (self_ + 1) | blamed_ << kBlamedShift);
+  arena_->header().failed.compare_exchange_strong(none, (self_ + 1) | blamed << kBlamedShift);
   RingAll();
   waiter_.Wake();
 }
@@ -470,7 +474,7 @@ Error HostEngine::Fail(Error error) {
                                 self_, ToText(call_), sequence_ - 1);
   }
   error_ = error;
-  GiveUp();
+  GiveUpFor(blamed_);
   return error;
 }
 

@@ -107,6 +107,7 @@ class HostEngine final : public Operation {
   void ReduceInto(std::byte* out, std::size_t bytes, std::byte* copy);
   void Copy(const std::byte* from, std::byte* to, std::size_t bytes) const;
   void RingAll() const;
+  void GiveUpFor(std::uint32_t blamed);
   Error Fail(Error error);
   std::string WhoGaveUp() const;
   const std::byte* Payload(std::uint32_t rank) const;
