@@ -156,7 +156,8 @@ typedef struct ncclConfig_v22800 {
   unsigned int magic;
   unsigned int version;
 
-  int blocking;            /* 0: calls return ncclInProgress, then ask ncclCommGetAsyncError */
+  int blocking;            /* 0: what forms a communicator returns ncclInProgress: then ask
+                            * ncclCommGetAsyncError. Collectives still end before they return */
   int cgaClusterSize;      /* GPU only */
   int minCTAs;             /* GPU only */
   int maxCTAs;             /* GPU only */
