@@ -280,6 +280,15 @@ inline constexpr std::array kSettings = {
                 .unit = "bytes",
                 .power_of_two = true,
                 .must_agree = true},
+    SettingSpec{.name = "NUMA_RANKS",
+                .field = &Settings::numa_ranks,
+                .help =
+                    "Reductions of more than 16 KiB among the ranks of one host are made within "
+                    "each NUMA node first. 0: at the nodes that the ranks live at; k: as if "
+                    "each k ranks in a row had a node of their own; 1: not at all.",
+                .min = 0,
+                .max = 64,
+                .must_agree = true},
     SettingSpec{.name = "PLAN_POLICY",
                 .field = &Settings::plan_policy,
                 .help =

@@ -94,6 +94,7 @@ struct Settings {
   LinkChoice links = LinkChoice::kAuto;
   std::uint64_t pipe_bytes = 262'144;
   WaitChoice wait = WaitChoice::kAuto;
+  std::uint64_t numa_ranks = 0;  ///< how many in a row share a node; 0: by their nodes
   bool host_memory = true;  ///< collectives of one host go through memory that all its ranks share
 
   PlanPolicy plan_policy = PlanPolicy::kBest;

@@ -129,7 +129,7 @@ HostDirect::Step HostDirect::CountOffers() {
   }
   const bool reaches = Reaches();
   arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
-  RingAll();
+  arena_->RingOthers(self_);
   phase_ = Phase::kVotes;
   return Step::kMoved;
 }
@@ -263,7 +263,7 @@ bool HostDirect::Publish(std::uint64_t finished) {
   mine.put.store(finished, std::memory_order_seq_cst);
   mine.reduced.store(finished, std::memory_order_seq_cst);
   mine.got.store(finished, std::memory_order_seq_cst);
-  RingAll();
+  arena_->RingOthers(self_);
   return true;
 }
 
@@ -308,11 +308,6 @@ void HostDirect::Write(const std::byte* from, std::byte* to, std::size_t bytes) 
 
 void HostDirect::End() {
   if (std::exchange(open_, false)) reach_.near->Close(self_);
-}
-
-void HostDirect::RingAll() const {
-  for (std::uint32_t peer = 0; peer < ranks_; ++peer)
-    if (peer != self_) transport::DoorbellButton(arena_->rank(peer).bell, -1).Ring();
 }
 
 }  // namespace ringlet::collective

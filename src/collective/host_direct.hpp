@@ -97,7 +97,6 @@ class HostDirect {
   bool DoChunk(std::uint32_t& awaited);
   void ReduceChunk(std::size_t begin, std::size_t bytes);
   void Write(const std::byte* from, std::byte* to, std::size_t bytes) const;
-  void RingAll() const;
 
   std::shared_ptr<transport::Arena> arena_;
   std::uint32_t self_, ranks_;

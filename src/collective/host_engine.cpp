@@ -15,8 +15,6 @@ namespace {
 using transport::ArenaPost;
 using transport::ArenaShape;
 
-// Reduced at a time: what is then divided or copied is still in the first-level cache.
-constexpr std::size_t kBlockBytes = 16 << 10;
 // Slices in one Advance: after some milliseconds whoever drives the operation has its turn, and
 // whether a rank has given up is looked at.
 constexpr int kSlicesAtOnce = 16;
@@ -65,7 +63,8 @@ HostEngine::HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t se
       tuning_(tuning),
       ring_(arena_->shape().PayloadBytes()),
       posted_(ranks_, 0),
-      sources_(ranks_, nullptr) {
+      sources_(ranks_, nullptr),
+      slices_(arena_, self_, tuning_.nodes) {
   RINGLET_ASSERT(self_ < ranks_ && arena_->shape().stage_bytes >= std::size_t{64} * ranks_);
   tuning_.one_shot_bytes_max =
       std::min<std::size_t>(tuning_.one_shot_bytes_max, arena_->shape().slot_bytes);
@@ -87,9 +86,8 @@ void HostEngine::Start(const HostCall& call) {
   shared_ = offers_ = false;
   if (one_shot_) return;
   shared_ = call.operation == CallKind::kAllReduce || call.operation == CallKind::kReduce;
-  slicing_ = SlicingOf(call, ranks_, arena_->shape().stage_bytes);
   stream_ = SizesOf(call, self_, ranks_).output * ranks_ >= tuning_.stream_bytes_min;
-  put_ = reduced_ = got_ = 0;
+  slices_.Begin(call, base_, stream_);
   met_ = false;
 }
 
@@ -174,7 +172,7 @@ void HostEngine::Post() {
   }
   if (!one_shot_) Offer(post);
   post.sequence.store(sequence_, std::memory_order_seq_cst);
-  RingAll();
+  arena_->RingOthers(self_);
   awaited_ = 0;
 }
 
@@ -184,11 +182,6 @@ void HostEngine::Offer(ArenaPost& post) {
     places = direct_->Begin(call_, sequence_, stream_);
   offers_ = places.offered != 0;
   std::memcpy(post.inline_payload, &places, sizeof places);
-}
-
-void HostEngine::RingAll() const {
-  for (std::uint32_t peer = 0; peer < ranks_; ++peer)
-    if (peer != self_) transport::DoorbellButton(arena_->rank(peer).bell, -1).Ring();
 }
 
 // Whoever gives me data must have called. Where that is nobody, or not all, the root looks at what
@@ -241,7 +234,10 @@ void HostEngine::FinishOneShot() {
     if (call_.operation == CallKind::kReduce && Index(call_.root) != self_) return;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank)
       sources_[rank] = (rank == self_ ? call_.input : Payload(rank)) + mine;
-    return ReduceInto(call_.output, block, nullptr);
+    const std::span<std::byte> out(call_.output, block);
+    ReduceMany({call_.type, call_.op}, sources_, out);
+    if (call_.op == ReduceOp::kAvg) Divide(call_.type, out, ranks_);
+    return;
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (!Gives(call_, rank, self_)) continue;
@@ -286,167 +282,29 @@ void HostEngine::Withdraw() {
 
 Result<bool> HostEngine::AdvanceSlices() {
   if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
-  transport::ArenaProgress& mine = arena_->rank(self_).progress;
-  const std::uint64_t slices = slicing_.slices;
-  bool again = true;
-  for (int turn = 0; again && turn < kSlicesAtOnce; ++turn) {
-    again = false;
-    if (put_ < slices && MayPut()) {
-      Put(put_);
-      mine.put.store(base_ + ++put_, std::memory_order_seq_cst);
-      RingAll();
-      again = true;
-    }
+  for (int turn = 0; turn < kSlicesAtOnce; ++turn) {
+    std::uint32_t awaited = ranks_;
+    bool moved = slices_.Put(awaited);
+    moved_ = moved_ || moved;
     if (!met_) {
       RINGLET_TRY_ASSIGN(met_, Meet());
       if (!met_) return false;
     }
-    if (shared_ && reduced_ < put_ && MayReduce()) {
-      ReduceShare(reduced_);
-      mine.reduced.store(base_ + ++reduced_, std::memory_order_seq_cst);
-      RingAll();
-      again = true;
-    }
-    if (got_ < (shared_ ? reduced_ : put_) && MayGet()) {
-      Get(got_);
-      mine.got.store(base_ + ++got_, std::memory_order_seq_cst);
-      RingAll();
-      again = true;
-    }
-    moved_ = moved_ || again;
+    moved = slices_.Work(awaited) || moved;
+    if (awaited < ranks_) awaited_ = awaited;
+    moved_ = moved_ || moved;
+    if (!moved) break;
   }
-  if (got_ < slices) return false;
-  base_ += slices;
+  if (!slices_.done()) return false;
+  base_ += slices_.slices();
   return true;
-}
-
-// The stage of a slice is free once everybody has what was in it.
-bool HostEngine::MayPut() {
-  const std::uint64_t slice = base_ + put_;
-  if (slice < ArenaShape::kStages) return true;
-  const std::uint64_t needed = slice - ArenaShape::kStages + 1;
-  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
-    if (peer == self_) continue;
-    if (arena_->rank(peer).progress.got.load(std::memory_order_seq_cst) >= needed) continue;
-    awaited_ = met_ ? peer : awaited_;
-    return false;
-  }
-  return true;
-}
-
-bool HostEngine::MayReduce() {
-  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
-    if (peer == self_) continue;
-    if (arena_->rank(peer).progress.put.load(std::memory_order_seq_cst) > base_ + reduced_)
-      continue;
-    awaited_ = peer;
-    return false;
-  }
-  return true;
-}
-
-bool HostEngine::MayGet() {
-  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
-    if (peer == self_ || !(shared_ || Gives(call_, peer, self_))) continue;
-    const transport::ArenaProgress& theirs = arena_->rank(peer).progress;
-    const auto& counter = shared_ ? theirs.reduced : theirs.put;
-    if (counter.load(std::memory_order_seq_cst) > base_ + got_) continue;
-    awaited_ = peer;
-    return false;
-  }
-  return true;
-}
-
-void HostEngine::Copy(const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (stream_) return StreamCopy(View(from, bytes), to);
-  std::memcpy(to, from, bytes);
-}
-
-void HostEngine::Put(std::uint64_t slice) {
-  const Piece range = slicing_.At(slice);
-  std::byte* const stage = arena_->stage(self_, base_ + slice);
-  if (!shared_ && !PieceEach(call_.operation)) {
-    const bool gives = !HasRoot(call_.operation) ||
-                       (call_.operation == CallKind::kGather) != (Index(call_.root) == self_);
-    if (gives) std::memcpy(stage, call_.input + range.begin, range.bytes);
-    return;
-  }
-  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
-    if (peer == self_) continue;
-    if (shared_) {
-      const Piece share = ShareOf(range.bytes, peer, ranks_);
-      std::memcpy(stage + share.begin, call_.input + range.begin + share.begin, share.bytes);
-    } else if (Gives(call_, self_, peer)) {
-      std::memcpy(stage + peer * slicing_.slice_bytes,
-                  call_.input + InputOffset(call_, self_, peer) + range.begin, range.bytes);
-    }
-  }
-}
-
-// Reduces `bytes` of sources_ into `out`, and from there into `copy`, if there is one.
-void HostEngine::ReduceInto(std::byte* out, std::size_t bytes, std::byte* copy) {
-  const Reduction what{call_.type, call_.op};
-  for (std::size_t at = 0; at < bytes; at += kBlockBytes) {
-    const std::span<std::byte> block(out + at, std::min(kBlockBytes, bytes - at));
-    ReduceMany(what, sources_, block);
-    if (call_.op == ReduceOp::kAvg) Divide(call_.type, block, ranks_);
-    if (copy) Copy(block.data(), copy + at, block.size());
-    for (const std::byte*& source : sources_) source += block.size();
-  }
-}
-
-void HostEngine::ReduceShare(std::uint64_t slice) {
-  const Piece range = slicing_.At(slice);
-  const Piece share = ShareOf(range.bytes, self_, ranks_);
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank)
-    sources_[rank] =
-        (rank == self_ ? call_.input + range.begin : arena_->stage(rank, base_ + slice)) +
-        share.begin;
-  const bool keeps = call_.operation == CallKind::kAllReduce || Index(call_.root) == self_;
-  ReduceInto(arena_->stage(self_, base_ + slice) + share.begin, share.bytes,
-             keeps ? call_.output + range.begin + share.begin : nullptr);
-}
-
-void HostEngine::Get(std::uint64_t slice) {
-  if (call_.operation == CallKind::kReduceScatter) return GetReduced(slice);
-  if (!shared_) return GetGiven(slice);
-  if (call_.operation == CallKind::kReduce && Index(call_.root) != self_) return;
-  const Piece range = slicing_.At(slice);
-  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
-    if (peer == self_) continue;
-    const Piece share = ShareOf(range.bytes, peer, ranks_);
-    Copy(arena_->stage(peer, base_ + slice) + share.begin, call_.output + range.begin + share.begin,
-         share.bytes);
-  }
-}
-
-void HostEngine::GetReduced(std::uint64_t slice) {
-  const Piece range = slicing_.At(slice);
-  const std::size_t piece = self_ * slicing_.slice_bytes;
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank)
-    sources_[rank] = rank == self_ ? call_.input + InputOffset(call_, rank, self_) + range.begin
-                                   : arena_->stage(rank, base_ + slice) + piece;
-  ReduceInto(call_.output + range.begin, range.bytes, nullptr);
-}
-
-void HostEngine::GetGiven(std::uint64_t slice) {
-  const Piece range = slicing_.At(slice);
-  const std::size_t piece = PieceEach(call_.operation) ? self_ * slicing_.slice_bytes : 0;
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    if (!Gives(call_, rank, self_)) continue;
-    std::byte* const to = call_.output + OutputOffset(call_, rank, self_) + range.begin;
-    const std::byte* const from = rank == self_
-                                      ? call_.input + InputOffset(call_, rank, self_) + range.begin
-                                      : arena_->stage(rank, base_ + slice) + piece;
-    if (from != to) Copy(from, to, range.bytes);
-  }
 }
 
 // ---- what goes wrong ----------------------------------------------------------------------------
 
 void HostEngine::Leave() {
   arena_->rank(self_).left.store(1, std::memory_order_seq_cst);
-  RingAll();
+  arena_->RingOthers(self_);
 }
 
 void HostEngine::GiveUp() {
@@ -456,7 +314,7 @@ void HostEngine::GiveUp() {
 void HostEngine::GiveUpFor(std::uint32_t blamed) {
   std::uint32_t none = 0;
   arena_->header().failed.compare_exchange_strong(none, (self_ + 1) | blamed << kBlamedShift);
-  RingAll();
+  arena_->RingOthers(self_);
   waiter_.Wake();
 }
 
@@ -501,8 +359,7 @@ std::string HostEngine::WaitingFor() const {
   if (one_shot_ || !met_) return fmt::format("{} waits for rank {} to call it", what, awaited_);
   if (phase_ == Phase::kDirect)
     return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited_);
-  return fmt::format("{} waits for rank {}; put {}, reduced {} and got {} of {} slices", what,
-                     awaited_, put_, reduced_, got_, slicing_.slices);
+  return fmt::format("{} waits for rank {}; {}", what, awaited_, slices_.ToText());
 }
 
 }  // namespace ringlet::collective

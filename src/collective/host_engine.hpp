@@ -2,15 +2,8 @@
 //
 // Every operation begins with a post: what this rank called, so that ranks which disagree find out.
 // Small operations are one-shot: the data are in the post, everybody reads everybody's. Large ones
-// are cut into slices that stay in the caches, each of which goes through a stage:
-//
-//   put      copy what the others need of my input into my stage
-//   reduce   (reductions) my share of the slice, of all inputs, into my stage
-//   get      copy what I need from the others' stages into my output
-//
-// Three counters a rank say how far it is; they never return to zero, so nothing needs to be
-// cleared between operations. Sums run over the ranks in rank order, whoever computes them, so the
-// result is the same on all ranks, bit for bit.
+// either work on the ranks' own memory (host_direct.hpp) or pass stages in slices
+// (host_slices.hpp). In each the result is the same on all ranks, bit for bit.
 //
 // What peers write is outside input: this rank computes all places and lengths from its own call,
 // and takes from the others only counters, which it compares, and data.
@@ -21,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "collective/groups.hpp"
 #include "collective/host_call.hpp"
 #include "collective/host_direct.hpp"
+#include "collective/host_slices.hpp"
 #include "collective/operation.hpp"
 #include "collective/post_ring.hpp"
 #include "ringlet/status.hpp"
@@ -41,6 +36,8 @@ struct HostTuning {
   std::size_t direct_bytes_min = 16 << 10;
   /// Blocks that are fetched from the memory of the other processes where it is not registered.
   FetchSizes fetch_bytes = {};
+  /// The ranks of each NUMA node in order, every rank once; empty: reductions have one level.
+  Groups nodes = {};
 };
 
 /// One operation after the other, each of which is driven as an Operation from Start on.
@@ -96,17 +93,6 @@ class HostEngine final : public Operation {
   void FinishOneShot();
   Result<bool> AdvanceDirect();
   Result<bool> AdvanceSlices();
-  bool MayPut();
-  bool MayReduce();
-  bool MayGet();
-  void Put(std::uint64_t slice);
-  void ReduceShare(std::uint64_t slice);
-  void Get(std::uint64_t slice);
-  void GetReduced(std::uint64_t slice);
-  void GetGiven(std::uint64_t slice);
-  void ReduceInto(std::byte* out, std::size_t bytes, std::byte* copy);
-  void Copy(const std::byte* from, std::byte* to, std::size_t bytes) const;
-  void RingAll() const;
   void GiveUpFor(std::uint32_t blamed);
   Error Fail(Error error);
   std::string WhoGaveUp() const;
@@ -130,13 +116,12 @@ class HostEngine final : public Operation {
   std::uint32_t gone_ = 0;     // 1 + the awaited peer, once it was seen to have left
   std::uint32_t blamed_ = 0;   // 1 + the peer that has left, if this rank gives up for that
   std::uint32_t awaited_ = 0;  // the peer that was not ready when last looked
-  Slicing slicing_;
-  std::uint64_t base_ = 0;  // slices before this operation
-  std::uint64_t put_ = 0, reduced_ = 0, got_ = 0;
+  std::uint64_t base_ = 0;     // slices before this operation
   PostRing ring_;
   PostRing::Place post_place_;         // of this operation
   std::vector<std::uint64_t> posted_;  // the last post seen of each rank
   std::vector<const std::byte*> sources_;
+  HostSlices slices_;
   std::optional<HostDirect> direct_;
   bool offers_ = false;  // its memory, in this operation
   std::optional<Error> error_;

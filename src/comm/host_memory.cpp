@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "comm/numa_groups.hpp"
 #include "comm/process_proof.hpp"
 #include "comm/stages.hpp"
 #include "os/clock.hpp"
@@ -142,6 +143,7 @@ HostMemory::HostMemory(const Origin& origin, const Census& census, collective::P
   buffers_->Publish(parts.arena, self);
   buffers_->KnowProcesses(std::move(parts.processes));
   collective::HostTuning tuning;
+  tuning.nodes = NumaGroups(census.cards, origin.process->settings().numa_ranks);
   if (patience.looks > 0) tuning.fetch_bytes = collective::FetchSizes::WithCores();
   engine_ = std::make_unique<collective::HostEngine>(std::move(parts.arena), self, patience, tuning,
                                                      std::move(reach));

@@ -17,9 +17,12 @@ struct NicChoice {
 
 /// Of the NICs with addresses the fastest, and of these the ones at the rank's NUMA node, where
 /// there are any. Where the speed of one is not known, as in many virtual machines, nothing is
-/// preferred. \param usable  best first; that order remains among equals \param numa    id of the
-/// node that the rank lives at Source  NCCL takes the NIC that is nearest to the GPU; between
-/// memory and NICs the speeds of a
+/// preferred.
+///
+/// \param usable  best first; that order remains among equals
+/// \param numa    id of the node that the rank lives at
+///
+/// Source  NCCL takes the NIC that is nearest to the GPU; between memory and NICs the speeds of a
 ///         host's NICs differ more (management network, InfiniBand) than the ways to them
 NicChoice NearNics(const std::vector<os::UsableAddress>& usable, const topology::HostView& view,
                    std::uint32_t numa);

@@ -202,14 +202,21 @@ std::vector<Case> Table(std::uint32_t ranks, std::size_t counts) {
   return table;
 }
 
-/// The process of each rank, linked as `kind` says: a word of RINGLET_LINKS, or "hosts", two of
-/// them with several connections a link.
+/// The process of each rank, linked as `kind` says: a word of RINGLET_LINKS, in one process; or
+///   hosts   two of them with several connections a link
+///   slices  through the memory of the host, a process for each rank
+///   numa    so, with two ranks at each NUMA node
 std::vector<std::shared_ptr<Process>> ProcessesOf(std::string_view kind, std::uint32_t ranks) {
-  if (kind != "hosts") return {ranks, ProcessWith({{"RINGLET_LINKS", std::string(kind)}})};
   std::vector<std::shared_ptr<Process>> processes;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank)
-    processes.push_back(ProcessWith(
-        {{"RINGLET_HOSTID", rank * 2 < ranks ? "a" : "b"}, {"RINGLET_SOCKETS_PER_LINK", "2"}}));
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (kind == "hosts")
+      processes.push_back(ProcessWith(
+          {{"RINGLET_HOSTID", rank * 2 < ranks ? "a" : "b"}, {"RINGLET_SOCKETS_PER_LINK", "2"}}));
+    else if (kind == "slices" || kind == "numa")
+      processes.push_back(ProcessWith({{"RINGLET_NUMA_RANKS", kind == "numa" ? "2" : "1"}}));
+    else
+      return {ranks, ProcessWith({{"RINGLET_LINKS", std::string(kind)}})};
+  }
   return processes;
 }
 
@@ -235,7 +242,8 @@ class OverLinks : public testing::TestWithParam<const char*> {
 };
 // "auto": the memory of the host, in place of links.
 INSTANTIATE_TEST_SUITE_P(Links, OverLinks,
-                         testing::Values("auto", "inproc", "shm", "tcp", "ofi", "hosts"),
+                         testing::Values("auto", "inproc", "shm", "tcp", "ofi", "hosts", "slices",
+                                         "numa"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 TEST_P(OverLinks, APartOfTheTableIsRight) {

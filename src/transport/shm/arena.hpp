@@ -59,8 +59,9 @@ struct ArenaHeader {
 /// How far a rank is, in slices since the arena was made. Written by that rank alone.
 struct ArenaProgress {
   alignas(64) std::atomic<std::uint64_t> put{0};  ///< its input lies in its stage
-  std::atomic<std::uint64_t> reduced{0};          ///< so does its share of the result
-  std::atomic<std::uint64_t> got{0};              ///< it needs the others' stages no more
+  std::atomic<std::uint64_t> reduced{0};  ///< so does its share of the result, or of its node's
+  std::atomic<std::uint64_t> joined{0};   ///< and its share of all nodes'
+  std::atomic<std::uint64_t> got{0};      ///< it needs the others' stages no more
 };
 
 /// What a rank called. Written by that rank alone, before `sequence`.
@@ -129,6 +130,12 @@ class Arena {
   std::byte* payload(std::uint32_t rank, std::size_t offset) const;
   /// shape().stage_bytes.
   std::byte* stage(std::uint32_t rank, std::uint64_t slice) const;
+
+  /// Wakes all but `self`, after what it has stored for them.
+  void RingOthers(std::uint32_t self) const {
+    for (std::uint32_t peer = 0; peer < shape_.ranks; ++peer)
+      if (peer != self) DoorbellButton(rank(peer).bell, -1).Ring();
+  }
 
   /// Brings the part of `rank` into memory, near the calling thread: what every operation needs,
   /// and the stages, which only large ones do.
