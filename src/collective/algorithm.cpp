@@ -94,6 +94,12 @@ Schedule BuildReduce(Algorithm algorithm, const CallShape& shape, const Layout& 
   switch (algorithm) {
     case Algorithm::kBinomial: return flat(BinomialReduce);
     case Algorithm::kDoubleTree: return flat(DoubleTreeReduce);
+    case Algorithm::kDirect: return flat(DirectReduce);
+    case Algorithm::kHierarchical:
+    case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
+      return HierarchicalReduce(layout.groups, BetweenOf(algorithm), shape.self, shape.root,
+                                shape.count);
     default: return flat(RingReduce);
   }
 }
@@ -113,12 +119,12 @@ Schedule BuildBarrier(Algorithm algorithm, const CallShape& shape, const Layout&
 void AddForHosts(CallKind kind, const Layout& layout, std::vector<Algorithm>& algorithms) {
   using enum Algorithm;
   if (layout.groups.size() < 2) return;
-  const bool adds_up = kind == CallKind::kAllReduce || kind == CallKind::kBarrier;
-  const bool for_all = adds_up || kind == CallKind::kBroadcast;
-  if (for_all) algorithms.push_back(kDirect);
+  const bool little = kind == CallKind::kAllReduce || kind == CallKind::kBarrier ||
+                      kind == CallKind::kBroadcast || kind == CallKind::kReduce;
+  if (little) algorithms.push_back(kDirect);
   if (LargestOf(layout.groups) < 2) return;
   if (kind != CallKind::kBarrier) algorithms.push_back(kHierarchical);
-  if (for_all) algorithms.insert(algorithms.end(), {kHierarchicalDoubling, kHierarchicalDirect});
+  if (little) algorithms.insert(algorithms.end(), {kHierarchicalDoubling, kHierarchicalDirect});
 }
 
 }  // namespace
@@ -138,7 +144,7 @@ std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
   std::vector<Algorithm> algorithms;
   switch (kind) {
     case CallKind::kAllReduce: algorithms = {kRing, kDoubling, kHalving, kDoubleTree}; break;
-    case CallKind::kReduce: return {kRing, kBinomial, kDoubleTree};
+    case CallKind::kReduce:
     case CallKind::kBroadcast: algorithms = {kRing, kBinomial, kDoubleTree}; break;
     case CallKind::kReduceScatter: algorithms = {kRing, kHalving, kDirect}; break;
     case CallKind::kAllToAll: return {kBruck, kDirect};

@@ -34,6 +34,9 @@ TEST(Choose, SeveralHostsShareTheWayOut) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 4), Algorithm::kDirect);
   EXPECT_EQ(ChosenFor(CallKind::kBarrier, 1, 8, 4), Algorithm::kHierarchicalDirect);
   EXPECT_EQ(ChosenFor(CallKind::kBroadcast, 8, 8, 4), Algorithm::kHierarchicalDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kReduce, 8, 8, 4), Algorithm::kHierarchicalDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kBroadcast, 8 << 20, 8, 4), Algorithm::kRing);
+  EXPECT_EQ(ChosenFor(CallKind::kReduce, 8 << 20, 8, 4), Algorithm::kRing);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 128, 64), Algorithm::kHierarchicalDoubling);
 }
 

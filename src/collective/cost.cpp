@@ -40,8 +40,7 @@ class Pricer {
           time += 2 * Round(distance, part) + Reducing(part);
         return time;
       }
-      case Algorithm::kDoubleTree:
-        return 2 * TreeHops() + Moving(slowest(), 2 * bytes_) + Reducing(bytes_);
+      case Algorithm::kDoubleTree: return 2 * TreeHops() + 2 * ThroughTrees() + Reducing(bytes_);
       case Algorithm::kDirect: return ToEach() + (ranks_ - 1) * Reducing(bytes_);
       case Algorithm::kHierarchical:
       case Algorithm::kHierarchicalDoubling:
@@ -68,12 +67,14 @@ class Pricer {
           time += Hop(LinkAt(distance)) + Moving(LinkAt(distance), bytes_) + adding;
         return time;
       }
-      case Algorithm::kDoubleTree: return TreeHops() + Moving(slowest(), bytes_) + adding;
+      case Algorithm::kDoubleTree: return TreeHops() + ThroughTrees() + adding;
       case Algorithm::kHierarchicalDoubling:
-        return Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_)) + ToMates();
-      case Algorithm::kDirect: return ToEach();
+        return Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_) + adding) +
+               ToMates() + Rounds(mates_) * adding;
+      case Algorithm::kDirect: return ToEach() + (ranks_ - 1) * adding;
       case Algorithm::kHierarchicalDirect:
-        return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + ToMates();
+        return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + (hosts_ - 1) * adding +
+               ToMates() + Rounds(mates_) * adding;
       default:
         return (ranks_ - hosts_) * Hop(model_.local) + (hosts_ - 1) * Hop(model_.remote) +
                Moving(slowest(), bytes_) + adding;
@@ -182,6 +183,12 @@ class Pricer {
   std::uint64_t TreeHops() const {
     return Rounds(mates_) * (Hop(model_.local) + model_.local.overhead_ns) +
            Rounds(hosts_) * (Hop(model_.remote) + model_.remote.overhead_ns);
+  }
+
+  /// Edges of both trees lead out of a host of several ranks: 8 MiB among 4 hosts of 2 ranks, 1
+  /// Gb/s each, took 110 to 123 ms where a ring took 71 to 75 (docs/bench.md says on what).
+  std::uint64_t ThroughTrees() const {
+    return Moving(slowest(), hosts_ > 1 && mates_ > 1 ? 2 * bytes_ : bytes_);
   }
 
   std::uint64_t bytes_;

@@ -51,6 +51,16 @@ TEST(Cost, EachWithEachIsOneDelayAndAllMessages) {
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllReduce, 0, 4, 4), 9000u + 3 * 1000);
 }
 
+TEST(Cost, TreesLeaveAHostOfSeveralRanksTwice) {
+  const auto of_4000_bytes = [](std::uint32_t ranks, std::uint32_t hosts) {
+    return TimeOf(Algorithm::kDoubleTree, CallKind::kBroadcast, 4000, ranks, hosts) -
+           TimeOf(Algorithm::kDoubleTree, CallKind::kBroadcast, 0, ranks, hosts);
+  };
+  EXPECT_EQ(of_4000_bytes(4, 4), 40'000u);
+  EXPECT_EQ(of_4000_bytes(8, 4), 80'000u);
+  EXPECT_EQ(of_4000_bytes(4, 1), 4'000u);
+}
+
 TEST(Cost, ARankAloneIsDoneAtOnce) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 1, 1), 0u);
 }

@@ -125,4 +125,19 @@ Schedule DirectBroadcast(std::span<const Rank> order, Rank self, Rank root, std:
   return schedule;
 }
 
+Schedule DirectReduce(std::span<const Rank> order, Rank self, Rank root, std::size_t count) {
+  Schedule schedule{.input_count = count, .output_count = self == root ? count : 0};
+  if (self != root) {
+    schedule.Send(root, Input(), count);
+    return schedule;
+  }
+  const std::size_t place = PlaceOf(order, root);
+  for (std::size_t distance = 1; distance < order.size(); ++distance)
+    schedule.ReceiveReduce(order[(place + distance) % order.size()],
+                           distance == 1 ? Input() : Output(), Output(), count);
+  if (order.size() == 1) schedule.Copy(Input(), Output(), count);
+  schedule.steps.back().finishes = true;
+  return schedule;
+}
+
 }  // namespace ringlet::collective

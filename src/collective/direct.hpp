@@ -33,5 +33,7 @@ Schedule DirectReduceScatter(Seat seat, std::size_t count);
 Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count);
 /// `count` elements from the root to all, from the next in the order on.
 Schedule DirectBroadcast(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
+/// `count` elements of all to the root, which adds them up from its own on, in the order.
+Schedule DirectReduce(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
 
 }  // namespace ringlet::collective

@@ -48,6 +48,18 @@ TEST(DirectBroadcast, TheRootSendsToAllAndTheyToNobody) {
   EXPECT_EQ(DirectBroadcast(order, Rank{2}, Rank{0}, 5).steps.size(), 1u);
 }
 
+TEST(DirectReduce, AllSendToTheRootWhichAddsThemUpFromTheNextOn) {
+  const std::vector<Rank> order{Rank{2}, Rank{0}, Rank{1}};
+  const Schedule root = DirectReduce(order, Rank{0}, Rank{0}, 5);
+  ASSERT_EQ(root.steps.size(), 2u);
+  EXPECT_EQ(root.steps[0].peer, Rank{1});
+  EXPECT_EQ(root.steps[1].peer, Rank{2});
+  EXPECT_TRUE(root.steps[1].finishes && !root.steps[0].finishes);
+  const Schedule other = DirectReduce(order, Rank{2}, Rank{0}, 5);
+  EXPECT_EQ(other.steps.size(), 1u);
+  EXPECT_EQ(other.output_count, 0u);
+}
+
 TEST(DirectAllGather, IsProven) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     std::vector<Schedule> schedules;

@@ -1,6 +1,7 @@
 #include "collective/hierarchy.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "collective/direct.hpp"
 #include "collective/doubling.hpp"
@@ -118,13 +119,24 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
   return schedule;
 }
 
+namespace {
+
+/// Of each host the rank that talks to other hosts: the root, or the first.
+std::vector<Rank> LeadersFor(const Groups& groups, Rank root) {
+  const Here there(groups, root);
+  std::vector<Rank> leaders;
+  for (std::size_t group = 0; group < groups.size(); ++group)
+    leaders.push_back(group == there.place.group ? root : groups[group].front());
+  return leaders;
+}
+
+}  // namespace
+
 Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self, Rank root,
                                std::size_t count) {
-  const Here here(groups, self), there(groups, root);
-  const auto leader_of = [&](std::size_t group) {
-    return group == there.place.group ? root : groups[group].front();
-  };
-  const Rank leader = leader_of(here.place.group);
+  const Here here(groups, self);
+  const std::vector<Rank> leaders = LeadersFor(groups, root);
+  const Rank leader = leaders[here.place.group];
   const bool is_root = self == root;
   const auto flat = [&](std::span<const Rank> ranks, Rank from) {
     return between == Between::kRing ? RingBroadcast(ranks, self, from, count)
@@ -136,12 +148,34 @@ Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self,
   };
   Schedule schedule{.input_count = is_root ? count : 0, .output_count = count};
   const Place source = is_root ? Input() : Output();
-  if (self == leader) {
-    std::vector<Rank> leaders;
-    for (std::size_t group = 0; group < groups.size(); ++group) leaders.push_back(leader_of(group));
-    Append(schedule, on_rail(leaders), {.input = source, .output = Output()});
-  }
+  if (self == leader) Append(schedule, on_rail(leaders), {.input = source, .output = Output()});
   Append(schedule, flat(here.mates(), leader), {.input = source, .output = Output()});
+  return schedule;
+}
+
+Schedule HierarchicalReduce(const Groups& groups, Between between, Rank self, Rank root,
+                            std::size_t count) {
+  const Here here(groups, self);
+  const std::vector<Rank> leaders = LeadersFor(groups, root);
+  const Rank leader = leaders[here.place.group];
+  const bool is_root = self == root;
+  const auto flat = [&](std::span<const Rank> ranks, Rank to) {
+    return between == Between::kRing ? RingReduce(ranks, self, to, count)
+                                     : BinomialReduce(ranks, self, to, count);
+  };
+  Schedule schedule{.input_count = count, .output_count = is_root ? count : 0};
+  Place sum = Input();  // of this host
+  if (here.mates().size() > 1) {
+    if (is_root) sum = Output();
+    if (self == leader && !is_root) sum = Scratch(std::exchange(schedule.scratch_count, count));
+    Append(schedule, flat(here.mates(), leader), {.input = Input(), .output = sum});
+    if (groups.size() == 1 || self != leader) return schedule;
+    schedule.steps.back().finishes = false;  // other hosts' are still to come
+  }
+  Append(
+      schedule,
+      between == Between::kDirect ? DirectReduce(leaders, self, root, count) : flat(leaders, root),
+      {.input = sum, .output = Output()});
   return schedule;
 }
 

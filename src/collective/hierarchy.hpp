@@ -40,6 +40,11 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
 Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self, Rank root,
                                std::size_t count);
 
+/// The same backwards: each host's data are added up by the root or one rank of the host, the sums
+/// of the hosts by the root.
+Schedule HierarchicalReduce(const Groups& groups, Between between, Rank self, Rank root,
+                            std::size_t count);
+
 /// Each block goes to one rank of every other host, from there to the rest of the host; blocks of a
 /// host come to its ranks by turns.
 Schedule HierarchicalAllGather(const Groups& groups, Rank self, std::size_t count);

@@ -38,6 +38,11 @@ TEST(Hierarchical, AsLittleAsPossibleLeavesAHost) {
                       return HierarchicalBroadcast(groups, Between::kRing, self, Rank{5}, 10);
                     }),
             10u);
+  for (const Between between : {Between::kRing, Between::kDoubling, Between::kDirect})
+    EXPECT_EQ(
+        Leaving(groups, 0,
+                [&](Rank self) { return HierarchicalReduce(groups, between, self, Rank{5}, 10); }),
+        10u);
 }
 
 TEST(Hierarchical, LittleIsOneRanksOfEachHost) {
