@@ -139,6 +139,12 @@ Status EnterNetSpace(const std::string& path) {
   return Ok();
 }
 
+Status NameHost(const std::string& name) {
+  if (::unshare(CLONE_NEWUTS) != 0) return SystemFailure("unshare");
+  if (::sethostname(name.data(), name.size()) != 0) return SystemFailure("sethostname " + name);
+  return Ok();
+}
+
 Error BecomeProgram(std::vector<std::string> arguments) {
   RINGLET_ASSERT(!arguments.empty());
   std::vector<char*> pointers;

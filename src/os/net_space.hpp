@@ -34,6 +34,9 @@ Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options);
 /// has threads. Errors  kSystem
 Status EnterNetSpace(const std::string& path);
 
+/// Gives this process, and those that it starts, a host name of their own. Errors  kSystem
+Status NameHost(const std::string& name);
+
 /// Becomes another program, found by PATH. Returns only where that fails. Errors  kSystem
 Error BecomeProgram(std::vector<std::string> arguments);
 

@@ -198,6 +198,7 @@ void AddBench(CLI::App& tool, Action& chosen) {
   AddBenchPlot(*bench, chosen);
   AddBenchTune(*bench, chosen);
   AddBenchEnter(*bench, chosen);
+  AddBenchReach(*bench, chosen);
 }
 
 }  // namespace ringlet::cli

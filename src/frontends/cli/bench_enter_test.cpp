@@ -11,6 +11,7 @@ std::string ErrorOf(std::vector<std::string> arguments) {
   CLI::App tool("ringlet");
   Action chosen;
   AddBenchEnter(tool, chosen);
+  AddBenchReach(tool, chosen);
   std::reverse(arguments.begin(), arguments.end());  // what CLI11 wants
   tool.parse(arguments);
   testing::internal::CaptureStderr();
@@ -23,6 +24,13 @@ TEST(BenchEnterTest, TheOptionsOfTheProgramAreItsOwn) {
   EXPECT_THAT(ErrorOf({"enter", "/nowhere"}), HasSubstr("no program"));
   EXPECT_THAT(Entered("/space", {"ls", "-l"}),
               testing::ElementsAre("/proc/self/exe", "bench", "enter", "/space", "ls", "-l"));
+}
+
+TEST(BenchReachTest, IsCalledAsSshIs) {
+  EXPECT_THAT(Reacher({"/a", "/b"}),
+              testing::ElementsAre(testing::EndsWith("/exe"), "bench", "reach", "/a,/b"));
+  EXPECT_THAT(ErrorOf({"reach", "/a,/b", "10.213.0.3", "ls", "-l"}),
+              HasSubstr("no host has address 10.213.0.3"));
 }
 
 }  // namespace

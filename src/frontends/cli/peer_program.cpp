@@ -53,6 +53,31 @@ std::vector<std::string> CallArguments(const BenchOptions& options) {
   return arguments;
 }
 
+// Open MPI's mpirun on the first host, which starts a daemon on each of the others as if by ssh.
+os::Command OverHosts(const BenchJob& job, os::Command program) {
+  std::vector<std::string> spaces, slots;
+  std::vector<std::uint32_t> ranks_of(job.options.net.hosts);
+  for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank)
+    ++ranks_of[HostOf(job.options, rank)];
+  for (std::uint32_t host = 0; host < ranks_of.size(); ++host) {
+    spaces.push_back(job.hosts->SpacePath(host));
+    if (ranks_of[host] > 0)
+      slots.push_back(fmt::format("{}:{}", NetHosts::AddressOf(host), ranks_of[host]));
+  }
+  std::vector<std::string> arguments = Reacher(spaces);
+  program.environment["OMPI_MCA_plm_rsh_agent"] = fmt::format("{}", fmt::join(arguments, " "));
+  program.environment["OMPI_MCA_btl"] = "tcp,vader,self";
+  // Its daemons cannot know that the cores of all hosts are the same ones.
+  if (job.options.ranks > os::UsableCores())
+    program.environment["OMPI_MCA_mpi_yield_when_idle"] = "1";
+  arguments.insert(arguments.end(), {NetHosts::AddressOf(0), "mpirun.openmpi", "--bind-to", "none",
+                                     "--host", fmt::format("{}", fmt::join(slots, ",")), "-n",
+                                     std::to_string(job.options.ranks)});
+  arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
+  program.arguments = std::move(arguments);
+  return program;
+}
+
 std::optional<double> Number(std::string_view text) {
   double number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -77,6 +102,7 @@ std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJ
     made.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
     return made;
   };
+  if (job.hosts && peer == "openmpi") return {OverHosts(job, command({program}))};
   if (peer != "gloo")
     return {command(
         {"mpirun." + peer, BindingOption(peer), BindingOf(job.options), "-n", ranks, program})};
@@ -93,9 +119,9 @@ std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJ
 }
 
 Status CheckPeer(const std::string& peer, const std::string& folder, std::uint32_t hosts) {
-  if (hosts > 1 && peer != "gloo")
+  if (hosts > 1 && peer == "mpich")
     return Error{Code::kUnsupported,
-                 fmt::format("{} is not measured: mpirun starts no ranks in namespaces", peer)};
+                 "mpich is not measured: its mpirun is not taught to start ranks in namespaces"};
   std::error_code ignored;
   const std::string program = ProgramOf(peer, folder);
   if (std::filesystem::exists(program, ignored)) return Ok();

@@ -48,7 +48,7 @@ TEST(PeerProgramTest, AMissingProgramIsNamedWithItsPackage) {
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("/nowhere/ringlet_bench_openmpi"));
   EXPECT_THAT(status.error().message, HasSubstr("libopenmpi-dev"));
-  EXPECT_THAT(CheckPeer("openmpi", "/nowhere", 2).error().message, HasSubstr("namespaces"));
+  EXPECT_THAT(CheckPeer("mpich", "/nowhere", 2).error().message, HasSubstr("namespaces"));
 }
 
 TEST(PeerProgramTest, OnlyLinesOfFourNumbersAreResults) {
