@@ -34,6 +34,7 @@ ChannelSearch::ChannelSearch(WayTable& table, NetChoice& nets, const SearchOptio
   const std::size_t devices = table.device_count();
   ranked_.resize((table.net_count() + 1) * devices);
   order_.resize(kSearchChannelsMax * devices);
+  orders_.resize(kSearchChannelsMax * devices);
   used_.resize(kSearchChannelsMax * devices);
   entry_.resize(kSearchChannelsMax);
   exit_.resize(kSearchChannelsMax);
@@ -98,7 +99,7 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
     Complete(budget);
     return true;
   }
-  Device(channel(), static_cast<std::uint32_t>(step)) = device;
+  PutDevice(static_cast<std::uint32_t>(step), device);
   Frame& frame = stack_.emplace_back();  // in place: copying what was just written is slow
   frame.mode = mode;
   frame.budget = budget;
@@ -126,9 +127,14 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
   return true;
 }
 
+void ChannelSearch::PutDevice(std::uint32_t step, std::uint32_t device) {
+  const std::size_t at = channels_ * table_.device_count() + step;
+  order_[at] = device;
+  orders_[at] = Scatter((step == 0 ? channels_ << 32 : orders_[at - 1]) + device);
+}
+
 void ChannelSearch::Complete(std::uint8_t budget) {
   ++channels_;
-  ++completions_;
   outcome_.channels = std::max(outcome_.channels, channel());
   if (Better(*best_)) {
     Save();
@@ -406,9 +412,15 @@ void ChannelSearch::Pop() {
 }
 
 /// What the rest of a channel, and those after it, depend on, but for hops: what links and NICs
-/// have left, where the channel is and has been, and by which NICs it must leave. \param device
-/// that was reached; nothing: the channel begins
+/// have left, where the channel is and has been, and by which NICs it must leave. Within the host
+/// the next channel begins in the order of this one, so that this order matters, too.
+/// \param device  that was reached; nothing: the channel begins
 std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
+  if (!options_.beyond) {
+    const std::size_t next = channels_ * table_.device_count();  // where the channel begins
+    if (!device) return Scatter(laid_state_ - orders_[next - 1]);
+    return Scatter(laid_state_ + orders_[next + static_cast<std::size_t>(stack_.back().step)]);
+  }
   std::uint64_t at = channels_ << 32 | device.value_or(table_.device_count());
   std::uint64_t ends = 0;
   if (options_.beyond) {
@@ -436,15 +448,14 @@ const DeadEnds::End* ChannelSearch::KnownEnd(std::optional<std::uint32_t> device
   // With fewer hops a plan of the same bandwidth would be better.
   if (end != nullptr && end->hops <= hops_) return end;
   stack_.back().crossroads = true;
-  crossroads_.push_back({state, outcome_.steps, gains_, completions_});
+  crossroads_.push_back({state, outcome_.steps, gains_});
   return nullptr;
 }
 
 /// Another channel after a complete one, unless it is known what comes of it.
 void ChannelSearch::StartNext(std::uint8_t budget) {
   StartChannel(budget);
-  // Within the host it begins in the order of the one before.
-  if (!options_.beyond || !Remembers(Mode::kFree)) return;
+  if (!Remembers(Mode::kFree) || !(options_.beyond || dead_ends_.pays())) return;
   if (const DeadEnds::End* const end = KnownEnd(std::nullopt)) Skip(*end, budget);
 }
 
@@ -460,11 +471,10 @@ bool ChannelSearch::Skip(const DeadEnds::End& end, std::uint8_t budget) {
   return false;
 }
 
-/// The search came back to the crossroads. Channels that begin in the order of this one depend on
-/// more than its state.
+/// The search came back to the crossroads.
 void ChannelSearch::Remember() {
   const Crossroads& here = crossroads_.back();
-  if (gains_ != here.gains || (!options_.beyond && completions_ != here.completions)) return;
+  if (gains_ != here.gains) return;
   dead_ends_.Add(here.state, {static_cast<std::int64_t>(outcome_.steps - here.steps), hops_});
 }
 

@@ -65,7 +65,7 @@ class ChannelSearch {
   /// Of a frame to whose state the search may come again by another way.
   struct Crossroads {
     std::uint64_t state = 0;
-    std::uint64_t steps = 0, gains = 0, completions = 0;  // until then
+    std::uint64_t steps = 0, gains = 0;  // until then
   };
 
   /// A candidate for the next device.
@@ -90,6 +90,7 @@ class ChannelSearch {
     used_state_ ^= Scatter(device);
   }
 
+  void PutDevice(std::uint32_t step, std::uint32_t device);
   void StartChannel(std::uint8_t budget);
   void StartNext(std::uint8_t budget);
   bool Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at, std::int32_t close_at,
@@ -156,11 +157,12 @@ class ChannelSearch {
   std::vector<Crossroads> crossroads_;
   // Sums of marks: of ways that are taken, of devices that are visited, of NICs that are used.
   std::uint64_t laid_state_ = 0, used_state_ = 0, nets_state_ = 0;
-  std::uint64_t gains_ = 0, completions_ = 0;  // so many times better, so many channels complete
+  std::uint64_t gains_ = 0;  // so many times better
   std::vector<std::uint32_t> candidates_;
   std::vector<std::int64_t> pci_left_;
-  std::vector<std::uint32_t> order_;  // [channel][step]
-  std::vector<std::uint8_t> used_;    // [channel][device]
+  std::vector<std::uint32_t> order_;   // [channel][step]
+  std::vector<std::uint64_t> orders_;  // [channel][step]: stands for the order until there
+  std::vector<std::uint8_t> used_;     // [channel][device]
   std::vector<std::uint32_t> entry_, exit_;
   std::size_t channels_ = 0;  // complete ones
   std::int64_t hops_ = 0;

@@ -83,6 +83,22 @@ TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
   EXPECT_TRUE(SearchFor(words, true, trial, 100'000).outcome.budget_out);
 }
 
+/// Within the host a channel begins in the order of the one before, which matters then.
+TEST(ChannelSearchTest, StepsWithinTheHostAreCountedThoughNothingIsLookedAtTwice) {
+  const char* const words = "4 gpu v100-sxm2 mesh";
+  Trial trial = RingOf(24'000, 9);
+  trial.same_channels = false;
+  const Searched ring = SearchFor(words, false, trial, 1'000'000);
+  EXPECT_EQ(ring.outcome.steps, 1'918u);
+  EXPECT_EQ(ring.outcome.channels, 2u);
+  EXPECT_EQ(ring.best.hops, 24u);
+  trial.pattern = Pattern::kTree;
+  const Searched tree = SearchFor(words, false, trial, 1'000'000);
+  EXPECT_EQ(tree.outcome.steps, 16'468u);
+  EXPECT_EQ(tree.outcome.channels, 4u);
+  EXPECT_EQ(tree.best.hops, 36u);
+}
+
 /// A search that runs more than once on one machine.
 class Searching {
  public:
