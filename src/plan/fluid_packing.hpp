@@ -50,9 +50,9 @@ class FluidPacking {
 
   std::vector<std::int64_t> inverse_;  // [row][row]
   std::size_t stride_ = 0;             // of its rows
-  std::vector<std::uint32_t> basis_;                // column by row
-  std::vector<std::int64_t> amounts_;               // by row
-  std::vector<std::int64_t> prices_;                // by row
+  std::vector<std::uint32_t> basis_;   // column by row
+  std::vector<std::int64_t> amounts_;  // by row
+  std::vector<std::int64_t> prices_;   // by row
   std::int64_t work_ = 0;
   std::vector<std::int64_t> direction_;  // of the column that enters, by row
   /// Of the row that pivots what is not 0.

@@ -73,12 +73,15 @@ class WayTable {
   std::uint32_t net_count() const { return static_cast<std::uint32_t>(ends_[1].size()); }
 
   /// Not both kNet. The reference is good until the next call.
-  const Way& Find(EndIndex from, EndIndex to) {
+  const Way& Find(EndIndex from, EndIndex to) { return At(NumberOf(from, to)); }
+  /// Ways by number, for who comes back to one.
+  std::uint32_t NumberOf(EndIndex from, EndIndex to) {
     const auto a = static_cast<std::size_t>(from.end), b = static_cast<std::size_t>(to.end);
     std::uint32_t& way = way_of_[a][b][from.number * ends_[b].size() + to.number];
     if (way == kNoWay) way = Make(from, to);
-    return ways_[way];
+    return way;
   }
+  const Way& At(std::uint32_t number) const { return ways_[number]; }
   const WayStep* Steps(const Way& way) const { return steps_.data() + way.first; }
   std::size_t step_count() const { return steps_.size(); }
   topology::Path PathOf(EndIndex from, EndIndex to) const;
