@@ -141,19 +141,21 @@ void ChannelSearch::PutDevice(std::uint32_t step, std::uint32_t device) {
 void ChannelSearch::Complete(std::uint8_t budget) {
   ++channels_;
   outcome_.channels = std::max(outcome_.channels, channel());
-  if (Better(*best_)) {
-    Save();
-    outcome_.improved = true;
-    ++gains_;
-    if (channels_ == trial_.max_channels) {
-      budgets_[budget] = -1;
-      outcome_.perfect = true;
-    }
-  }
+  if (Better(*best_)) Gain(budget);
   Frame& frame = stack_.emplace_back();
   frame.kind = Kind::kDone;
   frame.budget = budget;
   frame.end = channels_ < trial_.max_channels ? 1 : 0;
+}
+
+/// What is complete is the best so far.
+void ChannelSearch::Gain(std::uint8_t budget) {
+  Save();
+  outcome_.improved = true;
+  ++gains_;
+  if (channels_ < trial_.max_channels) return;
+  budgets_[budget] = -1;
+  outcome_.perfect = true;
 }
 
 bool ChannelSearch::Better(const PatternGraph& best) const {
@@ -201,9 +203,13 @@ std::uint64_t ChannelSearch::Place(const Frame& frame) const {
 /// Notes what is in the way, if the search has not been farther.
 /// \param way  of kLink: the one that has a link with too little
 void ChannelSearch::Refuse(Refusal refusal, const Way* way, std::int64_t mb_per_s) {
-  const std::uint64_t at = Place(stack_.back());
-  if (at <= farthest_) return;
-  farthest_ = at;
+  RefuseAt(Place(stack_.back()), refusal, way, mb_per_s);
+}
+
+void ChannelSearch::RefuseAt(std::uint64_t place, Refusal refusal, const Way* way,
+                             std::int64_t mb_per_s) {
+  if (place <= farthest_) return;
+  farthest_ = place;
   outcome_.refusal = refusal;
   outcome_.link = way == nullptr ? std::nullopt : residual_.FullOf(*way, mb_per_s);
 }
@@ -448,6 +454,7 @@ const DeadEnds::End* ChannelSearch::KnownEnd(std::optional<std::uint32_t> device
 
 /// Another channel after a complete one, unless it is known what comes of it.
 void ChannelSearch::StartNext(std::uint8_t budget) {
+  if (Repeats()) return Repeat(budget);
   StartChannel(budget);
   if (!Remembers(Mode::kFree) || !(options_.beyond || dead_ends_.pays())) return;
   if (const DeadEnds::End* const end = KnownEnd(std::nullopt)) Skip(*end, budget);
@@ -475,6 +482,123 @@ void ChannelSearch::Remember() {
 /// Back to whoever gave that budget.
 void ChannelSearch::Unwind(std::uint8_t budget) {
   while (!stack_.empty() && (budget == 0 || stack_.back().budget == budget)) Pop();
+}
+
+/// Whether all channels are like the first, so that they need not be laid step by step.
+bool ChannelSearch::Repeats() const {
+  return !options_.beyond && trial_.same_channels && (is_tree_ || trial_.pattern == Pattern::kRing);
+}
+
+/// Channels like the one before, as many as there is room for, as if each was laid and taken back.
+void ChannelSearch::Repeat(std::uint8_t budget) {
+  ListLatest();
+  const std::int64_t steps = std::int64_t{devices_} + 1;  // of a channel
+  const std::size_t most = trial_.max_channels - channels_;
+  const std::size_t more = RoomForMore(most);
+  const std::int64_t left = budgets_[budget];
+  if (static_cast<std::int64_t>(more) * steps > left) {
+    SpendMore(left, budget);
+    CompleteMore(static_cast<std::size_t>(left / steps), budget);
+    return Unwind(budget);
+  }
+  SpendMore(static_cast<std::int64_t>(more) * steps, budget);
+  CompleteMore(more, budget);
+  if (more == most) return;
+  const std::size_t way = FailingWay(more);
+  const std::int64_t partly = static_cast<std::int64_t>(way) + 1;
+  const bool enough = partly <= budgets_[budget];
+  SpendMore(enough ? partly : budgets_[budget], budget);
+  if (enough)
+    RefuseMore(more, way);
+  else
+    Unwind(budget);
+}
+
+void ChannelSearch::SpendMore(std::int64_t steps, std::uint8_t budget) {
+  budgets_[budget] -= steps;
+  outcome_.steps += static_cast<std::uint64_t>(steps);
+}
+
+/// Fills in latest_.
+void ChannelSearch::ListLatest() {
+  for (const std::uint32_t link : latest_.links) latest_.taken[link] = 0;
+  latest_.links.clear();
+  latest_.ways.clear();
+  latest_.hops = 0;
+  latest_.taken.resize(table_.link_count(), 0);
+  latest_.spare.resize(table_.link_count(), 0);
+  const std::uint32_t* const order = &Device(channel() - 1, 0);
+  const std::uint32_t ends = trial_.pattern == Pattern::kRing ? devices_ : devices_ - 1;
+  for (std::uint32_t i = 0; i < ends; ++i) {
+    const std::uint32_t next = order[i + 1 < devices_ ? i + 1 : 0];
+    latest_.ways.push_back(table_.NumberOf(DeviceEnd(order[i]), DeviceEnd(next)));
+    const Way& way = table_.At(latest_.ways.back());
+    latest_.hops += way.hops;
+    residual_.ForEachFare(way, trial_.intra_mb_per_s, [&](std::uint32_t link, std::int64_t fare) {
+      if (latest_.taken[link] == 0) latest_.links.push_back(link);
+      latest_.taken[link] += fare;
+    });
+  }
+}
+
+/// How many more channels like the latest links have room for.
+std::size_t ChannelSearch::RoomForMore(std::size_t most) {
+  auto more = static_cast<std::int64_t>(most);
+  for (const std::uint32_t link : latest_.links)
+    if (residual_.left(link) < more * latest_.taken[link])
+      more = residual_.left(link) / latest_.taken[link];
+  return static_cast<std::size_t>(more);
+}
+
+/// The way on which there is no room once so many more channels are laid.
+std::size_t ChannelSearch::FailingWay(std::size_t more) {
+  const auto times = static_cast<std::int64_t>(more);
+  std::size_t failing = 0;
+  bool fits = true;
+  // What the ways until there take is taken off for a while.
+  for (; failing < latest_.ways.size(); ++failing) {
+    const auto take = [&](std::uint32_t link, std::int64_t fare) {
+      latest_.spare[link] += fare;
+      fits = fits && latest_.spare[link] <= residual_.left(link) - times * latest_.taken[link];
+    };
+    residual_.ForEachFare(table_.At(latest_.ways[failing]), trial_.intra_mb_per_s, take);
+    if (!fits) break;
+  }
+  for (const std::uint32_t link : latest_.links) latest_.spare[link] = 0;
+  return failing;
+}
+
+/// So many more are complete.
+void ChannelSearch::CompleteMore(std::size_t more, std::uint8_t budget) {
+  if (more == 0) return;
+  const std::size_t before = channels_;
+  const std::int64_t hops = static_cast<std::int64_t>(more) * latest_.hops;
+  channels_ += more;
+  hops_ += hops;
+  outcome_.channels = std::max(outcome_.channels, channel());
+  if (Better(*best_)) {
+    const std::uint32_t* const order = &Device(static_cast<std::uint32_t>(before) - 1, 0);
+    for (std::size_t c = before; c < channels_; ++c)
+      std::copy(order, order + devices_, &order_[c * devices_]);
+    Gain(budget);
+  }
+  channels_ = before;
+  hops_ -= hops;
+}
+
+/// After so many more there is no room on that way.
+void ChannelSearch::RefuseMore(std::size_t more, std::size_t way) {
+  const std::uint64_t place = (channels_ + more) * (std::uint64_t{devices_} + 1) + way + 1;
+  if (place <= farthest_) return;
+  const std::int64_t mb_per_s = trial_.intra_mb_per_s;
+  const auto lay = [&](std::int64_t each) {
+    for (std::size_t i = 0; i < latest_.ways.size(); ++i)
+      for (std::size_t times = more + (i < way ? 1 : 0); times > 0; --times)
+        residual_.Give(table_.At(latest_.ways[i]), each);
+  };
+  lay(-mb_per_s);
+  RefuseAt(place, Refusal::kLink, &table_.At(latest_.ways[way]), mb_per_s);
+  lay(mb_per_s);
 }
 
 /// Goes to a device, if it may and there is room.

@@ -98,6 +98,7 @@ class ChannelSearch {
   bool Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at, std::int32_t close_at,
              Mode mode, std::uint8_t budget);
   void Complete(std::uint8_t budget);
+  void Gain(std::uint8_t budget);
   bool Advance(Frame& frame);
   bool AdvanceStart(Frame& frame);
   bool AdvanceStartHere(Frame& frame);
@@ -114,6 +115,15 @@ class ChannelSearch {
   bool Skip(const DeadEnds::End& end, std::uint8_t budget);
   void Remember();
   void Unwind(std::uint8_t budget);
+
+  bool Repeats() const;
+  void Repeat(std::uint8_t budget);
+  void ListLatest();
+  std::size_t RoomForMore(std::size_t most);
+  std::size_t FailingWay(std::size_t more);
+  void CompleteMore(std::size_t more, std::uint8_t budget);
+  void RefuseMore(std::size_t more, std::size_t way);
+  void SpendMore(std::int64_t steps, std::uint8_t budget);
 
   bool Enter(Frame& frame, Candidate next, std::int64_t mb_per_s);
   void Leave(const Frame& frame, std::int64_t mb_per_s);
@@ -143,6 +153,7 @@ class ChannelSearch {
   void Save();
   std::uint64_t Place(const Frame& frame) const;
   void Refuse(Refusal refusal, const Way* way, std::int64_t mb_per_s);
+  void RefuseAt(std::uint64_t place, Refusal refusal, const Way* way, std::int64_t mb_per_s);
 
   WayTable& table_;
   NetChoice& nets_;
@@ -164,6 +175,15 @@ class ChannelSearch {
   // Sums of marks: of ways that are taken, of devices that are visited, of NICs that are used.
   std::uint64_t laid_state_ = 0, used_state_ = 0, nets_state_ = 0;
   std::uint64_t gains_ = 0;  // so many times better
+  /// Of the latest channel its ways, and what it takes of each link that these pass.
+  struct Latest {
+    std::vector<std::uint32_t> ways;
+    std::vector<std::uint32_t> links;
+    std::vector<std::int64_t> taken;  // by link, 0 for all others
+    std::vector<std::int64_t> spare;  // by link, 0 but while it is used
+    std::int64_t hops = 0;
+  };
+  Latest latest_;
   std::vector<Candidate> candidates_;
   std::vector<std::int64_t> pci_left_;
   std::vector<std::uint32_t> order_;   // [channel][step]

@@ -149,6 +149,16 @@ class Residual {
   /// \pre HasRoom
   void TakeRoom(const Way& way, std::int64_t mb_per_s) { Move(way, -mb_per_s); }
   void Give(const Way& way, std::int64_t mb_per_s) { Move(way, mb_per_s); }
+  /// What the way takes of each link: `what` gets its number and MB/s.
+  template <typename What>
+  void ForEachFare(const Way& way, std::int64_t mb_per_s, const What& what) {
+    if (way.plain) {
+      const WayStep* const steps = table_.Steps(way);
+      for (std::uint32_t i = 0; i < way.count; ++i) what(steps[i].link, mb_per_s);
+    } else {
+      for (const Fare& fare : FaresOf(way, mb_per_s)) what(fare.link, fare.mb_per_s);
+    }
+  }
   void Reset() { left_ = table_.bandwidths(); }
   std::int64_t left(std::uint32_t link) const { return left_[link]; }
 
