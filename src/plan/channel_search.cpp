@@ -37,7 +37,6 @@ ChannelSearch::ChannelSearch(WayTable& table, NetChoice& nets, const SearchOptio
       devices_(table.device_count()),
       residual_(table) {
   const std::size_t devices = devices_;
-  ranked_.resize((table.net_count() + 1) * devices);
   order_.resize(kSearchChannelsMax * devices);
   orders_.resize(kSearchChannelsMax * devices);
   used_.resize(kSearchChannelsMax * devices);
@@ -45,7 +44,7 @@ ChannelSearch::ChannelSearch(WayTable& table, NetChoice& nets, const SearchOptio
   exit_.resize(kSearchChannelsMax);
   for (std::uint32_t net = 0; net < table.net_count(); ++net)
     net_left_.push_back(table.NetMbPerS(net));
-  for (std::uint32_t net = 0; net < table.net_count(); ++net)
+  for (std::uint32_t net = 0; options.beyond && net < table.net_count(); ++net)
     for (std::uint32_t device = 0; device < devices; ++device)
       inter_gb_.push_back(WholeGb(table.PathOf(NetEnd(net), DeviceEnd(device)).bandwidth));
 }
@@ -766,6 +765,7 @@ void ChannelSearch::ListCandidates(Frame& frame) {
   if (!table_.switches().empty()) return ListNeighbours(frame);
   const bool by_net = frame.exit_at >= 0;
   const std::optional<std::uint32_t> net = by_net ? std::optional(entry_[channels_]) : std::nullopt;
+  if (ranked_.empty()) ranked_.resize((table_.net_count() + std::size_t{1}) * devices_);
   auto& ranked = ranked_[(net ? *net + 1 : 0) * devices_ + frame.device];
   if (!ranked) ranked = Rank(net, frame.device);
   bool equal = true;

@@ -176,7 +176,8 @@ PatternGraph CompatSearch::Find(const Wanted& wanted, Story* story) {
   awaited_.clear();
   awaited_budget_ = 0;
   const bool nvls = wanted.pattern == Pattern::kNvls;
-  if (nvls && (table_.switches().empty() || facts_.compute_capability < kHopper)) return best_;
+  if (nvls && (table_.switches().empty() || facts_.compute_capability < kHopper))
+    return std::move(best_);
   Prepare(wanted);
   FirstPass();
   SecondPass();
@@ -184,7 +185,7 @@ PatternGraph CompatSearch::Find(const Wanted& wanted, Story* story) {
   const bool optional =
       nvls || wanted.id == GraphId::kCollnetChain || wanted.id == GraphId::kCollnetDirect;
   if (best_.channels.empty() && !optional) FallBack();
-  return best_;
+  return std::move(best_);
 }
 
 void CompatSearch::Prepare(const Wanted& wanted) {

@@ -84,7 +84,9 @@ class WayTable {
   const Way& At(std::uint32_t number) const { return ways_[number]; }
   const WayStep* Steps(const Way& way) const { return steps_.data() + way.first; }
   std::size_t step_count() const { return steps_.size(); }
-  topology::Path PathOf(EndIndex from, EndIndex to) const;
+  topology::Path PathOf(EndIndex from, EndIndex to) const {
+    return paths_.From(NodeOf(from), NodeOf(to));
+  }
   /// What a NIC moves, each way.
   std::int64_t NetMbPerS(std::uint32_t net) const;
   /// A device's own PCIe link, to it and from it; nothing where it has none.
