@@ -63,6 +63,7 @@ TrialOutcome ChannelSearch::Run(const Trial& trial, std::int64_t budget, Pattern
   hops_ = 0;
   budgets_[1] = 0;
   dead_ends_.Clear();
+  began_second_ = !options_.beyond;
   StartChannel(0);
   while (!stack_.empty()) {
     if (Advance(stack_.back())) continue;
@@ -275,6 +276,7 @@ bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
       if (taken) continue;
       frame.headed = true;
     }
+    began_second_ = began_second_ || channels_ > 0;
     entry_[channels_] = net;
     latency_ns_ = facts.latency_ns;
     LoadNet(net, load);

@@ -30,6 +30,10 @@ class ChannelSearch {
   /// Steps left after the latest Run; -1: it found all channels, and that was better.
   std::int64_t left() const { return budgets_[0]; }
 
+  /// Whether the latest Run began a second channel: if not, it would be the same without
+  /// Trial::same_channels.
+  bool began_second() const { return began_second_; }
+
  private:
   enum class Mode : std::uint8_t { kFree, kIndexOrder, kReplay };
   enum class Kind : std::uint8_t {
@@ -193,6 +197,7 @@ class ChannelSearch {
   std::size_t channels_ = 0;  // complete ones
   std::int64_t hops_ = 0;
   std::uint32_t latency_ns_ = 0;
+  bool began_second_ = false;
   std::int64_t budgets_[2] = {0, 0};  // of the trial; of the reference order
 };
 

@@ -123,11 +123,12 @@ std::uint32_t WayTable::Make(EndIndex from, EndIndex to) {
   way.type = path.type;
   way.back_type = PathOf(to, from).type;
   way.first = static_cast<std::uint32_t>(steps_.size());
-  const std::vector<Hop> hops = paths_.Route(NodeOf(from), NodeOf(to));
+  hops_.clear();
+  paths_.AppendRoute(hops_, NodeOf(from), NodeOf(to));
   const NodeKind start = graph.at(NodeOf(from)).kind;
   const bool split =
-      path.type == PathType::kPhb && start == NodeKind::kGpu && PassesIntel(graph, hops);
-  for (const Hop& hop : hops) {
+      path.type == PathType::kPhb && start == NodeKind::kGpu && PassesIntel(graph, hops_);
+  for (const Hop& hop : hops_) {
     steps_.push_back({LinkBetween(hop.from, hop.to, hop.kind),
                       LinkBetween(hop.to, hop.from, hop.kind), BackwashOf(graph, start, hop),
                       split && hop.kind == LinkKind::kPci});

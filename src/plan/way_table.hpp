@@ -121,6 +121,7 @@ class WayTable {
   /// Of nodes with many links: where the first link to each node of the system is.
   std::vector<std::vector<std::uint32_t>> position_;
   std::vector<std::optional<LinkPair>> pci_;
+  std::vector<topology::Hop> hops_;  // of the way that is made
   std::vector<WayStep> steps_;
   std::vector<Way> ways_;
   std::vector<std::uint32_t> way_of_[3][3];  // by kinds of ends, then from * count + to

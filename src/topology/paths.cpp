@@ -55,7 +55,7 @@ std::uint64_t Paths::Key(NodeIndex from, NodeIndex to) const {
   return std::uint64_t{Index(to)} << 32 | Index(from);
 }
 
-void Paths::Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
+void Paths::AppendRoute(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
   const auto take = [&](std::uint16_t number) {
     const Link& link = graph_->at(from).links[number];
     hops.push_back({from, link.to, link.kind, link.bandwidth});
@@ -68,7 +68,7 @@ void Paths::Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
       case Form::kLink: take(record->next); break;
       case Form::kVia: {
         const NodeIndex via{system_.first + record->next};
-        Append(hops, from, via);
+        AppendRoute(hops, from, via);
         from = via;
         break;
       }
@@ -85,7 +85,7 @@ void Paths::Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
 
 std::vector<Hop> Paths::Route(NodeIndex from, NodeIndex to) const {
   std::vector<Hop> hops;
-  Append(hops, from, to);
+  AppendRoute(hops, from, to);
   return hops;
 }
 

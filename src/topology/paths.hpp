@@ -64,6 +64,8 @@ class Paths {
   /// Its links in order; empty for kDis, from a node to itself, and for kNet where there is no
   /// other way at all.
   std::vector<Hop> Route(NodeIndex from, NodeIndex to) const;
+  /// As Route, at the end of a list.
+  void AppendRoute(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const;
   /// Of a kNet: the GPU that prefers it and is near it, to whom others hand what is to leave by it.
   std::optional<NodeIndex> LocalGpu(NodeIndex net) const;
 
@@ -101,7 +103,6 @@ class Paths {
     if (!Has(from) || !Has(to) || end_of_[Local(to)] == kNoEnd) return nullptr;
     return &records_[std::size_t{end_of_[Local(to)]} * end_of_.size() + Local(from)];
   }
-  void Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const;
   std::uint64_t Key(NodeIndex from, NodeIndex to) const;
 
   const Graph* graph_ = nullptr;
