@@ -1,5 +1,6 @@
 #include "plan/channel_search.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "plan/machine_for_test.hpp"
@@ -99,6 +100,36 @@ TEST(ChannelSearchTest, StepsWithinTheHostAreCountedThoughNothingIsLookedAtTwice
   EXPECT_EQ(tree.best.hops, 36u);
 }
 
+/// Sums over searches with all budgets up to 400 steps: steps, channels at most, channels kept,
+/// budgets that ran out, hops; and the link that refused last.
+std::string SumsOf(std::string_view words, const Trial& trial) {
+  std::uint64_t steps = 0, most = 0, kept = 0, out = 0, hops = 0;
+  std::string link;
+  for (std::int64_t budget = 1; budget <= 400; ++budget) {
+    const Searched one = SearchFor(words, false, trial, budget);
+    steps += one.outcome.steps;
+    most += one.outcome.channels;
+    kept += one.best.channels.size();
+    out += one.outcome.budget_out ? 1 : 0;
+    hops += one.best.hops;
+    link = one.link;
+  }
+  return fmt::format("{} {} {} {} {} {}", steps, most, kept, out, hops, link);
+}
+
+/// The numbers are those of a search that lays each channel step by step.
+TEST(ChannelSearchTest, ChannelsOfOneOrderAreCountedAsIfLaidStepByStep) {
+  Trial trial = RingOf(30'000, 32);
+  EXPECT_EQ(SumsOf("8 gpu a100-sxm4 switch", trial),
+            "80200 2884 2884 400 92288 DEV/0-1000 > NVS/0-0 (NVL)");
+  trial.pattern = Pattern::kBalancedTree;
+  trial.min_channels = 3;
+  trial.max_channels = 4;
+  EXPECT_EQ(SumsOf("8 gpu a100-sxm4 switch", trial), "13770 1514 1487 35 41636 ");
+  EXPECT_EQ(SumsOf("(numa: 2x(switch: 2 gpu))", RingOf(2'000, 32)),
+            "80200 3735 3735 400 74700 DEV/0-3000 > PCI/0-1000 (PCI)");
+}
+
 /// A search that runs more than once on one machine.
 class Searching {
  public:
@@ -109,6 +140,7 @@ class Searching {
     best.pattern = trial.pattern;
     return search_.Run(trial, 100'000, best);
   }
+  bool began_second() const { return search_.began_second(); }
 
  private:
   const SearchOptions options_ = {.beyond = true};
@@ -117,6 +149,23 @@ class Searching {
   NetChoice nets_;
   ChannelSearch search_{table_, nets_, options_};
 };
+
+TEST(ChannelSearchTest, ItIsKnownThatOneOrderDoesNotMatterWhereOneChannelIsBegun) {
+  Searching searching("(numa: (switch: 3 gpu, 1 nic 100g), (switch: 2 gpu))");
+  Trial trial = RingOf(10'000, 5);
+  PatternGraph best;
+  const TrialOutcome same = searching.Run(trial, best);
+  EXPECT_FALSE(searching.began_second());
+  trial.same_channels = false;
+  const TrialOutcome own = searching.Run(trial, best);
+  EXPECT_FALSE(searching.began_second());
+  EXPECT_EQ(same.steps, own.steps);
+  EXPECT_EQ(same.channels, own.channels);
+  EXPECT_FALSE(own.improved);
+  trial.intra_mb_per_s = trial.inter_mb_per_s = 5'000;
+  searching.Run(trial, best);
+  EXPECT_TRUE(searching.began_second());
+}
 
 TEST(ChannelSearchTest, OfEqualBandwidthFewerHopsAreBetter) {
   Searching searching("(numa: (switch: 2 gpu, 1 nic), (switch: 2 gpu))");
