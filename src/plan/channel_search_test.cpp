@@ -128,6 +128,8 @@ TEST(ChannelSearchTest, ChannelsOfOneOrderAreCountedAsIfLaidStepByStep) {
   EXPECT_EQ(SumsOf("8 gpu a100-sxm4 switch", trial), "13770 1514 1487 35 41636 ");
   EXPECT_EQ(SumsOf("(numa: 2x(switch: 2 gpu))", RingOf(2'000, 32)),
             "80200 3735 3735 400 74700 DEV/0-3000 > PCI/0-1000 (PCI)");
+  EXPECT_EQ(SumsOf("(switch: 3 gpu)", RingOf(9'000, 32)),
+            "22230 790 790 60 9480 DEV/0-2000 > PCI/0-1000 (PCI)");
 }
 
 /// A search that runs more than once on one machine.
