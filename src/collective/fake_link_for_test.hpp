@@ -112,13 +112,16 @@ class FakeLink final : public transport::Link {
     return answer;
   }
   void Withdraw() override { out_.withdrawn = true; }
-  Result<bool> Fetch(std::uint64_t offer, std::span<std::byte> to) override {
-    RINGLET_ASSERT(offer == 17 && in_.offered.size() == to.size());
+  /// Where they are refused, the first piece is fetched, if there are several.
+  Result<bool> Fetch(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                     Copy copy) override {
+    RINGLET_ASSERT(offer == 17 && at + to.size() <= in_.offered.size());
     if (in_.withdrawn) return Lost("the peer has given up");
-    in_.taken = offers_ == Offers::kTaken;
-    if (*in_.taken) std::copy(in_.offered.begin(), in_.offered.end(), to.begin());
-    return *in_.taken;
+    if (offers_ == Offers::kRefused && at + to.size() == in_.offered.size()) return false;
+    copy(in_.offered.subspan(at, to.size()), to.data());
+    return true;
   }
+  void AnswerOffer(bool taken) override { in_.taken = taken; }
 
  private:
   static Error Lost(const std::string& why) { return {.code = Code::kPeerLost, .message = why}; }

@@ -19,11 +19,8 @@ constexpr std::size_t kTurnBytes = 4 * kSliceBytes;
 /// Data that fits behind the header goes out in one write with it: a small message is one packet.
 constexpr std::size_t kFirstWriteBytes = 1024;
 
-/// Messages of these sizes the receiver fetches from the sender's memory, where it may: below, two
-/// copies that stay in the caches cost less than asking the kernel; above, than its copy, which
-/// does not go past the caches. (docs/decisions/0036)
-constexpr std::size_t kFetchBytesMin = 32 << 10;
-constexpr std::size_t kFetchBytesMax = 4 << 20;
+/// Fetched at a time. Between, the other lanes have their turn.
+constexpr std::size_t kFetchBytes = 1 << 20;
 
 /// Data that are taken together with the header. More go in pieces: the sender has room soon.
 constexpr std::size_t kAtOnceBytes = 16 << 10;
@@ -31,8 +28,10 @@ constexpr std::size_t kAtOnceBytes = 16 << 10;
 /// Lanes that a group usually has at most.
 constexpr std::size_t kLanesReserved = 128;
 
-/// Messages of this size are written past the caches, which do not hold them.
+/// Messages of these sizes are written past the caches, which do not hold them: what passes a link
+/// has been written once on its way already.
 constexpr std::size_t kStreamBytesMin = 6 << 20;
+constexpr std::size_t kStreamFetchedBytesMin = 12 << 20;
 
 /// One piece of what has arrived, so that the sender has room soon.
 Result<std::size_t> Stream(transport::Link& link, std::span<std::byte> to) {
@@ -42,6 +41,10 @@ Result<std::size_t> Stream(transport::Link& link, std::span<std::byte> to) {
   StreamCopy(piece, to.data());
   link.Consume(piece.size());
   return piece.size();
+}
+
+void PlainCopy(View from, std::byte* to) {
+  std::memcpy(to, from.data(), from.size());
 }
 
 std::size_t BytesOf(const Message& message) {
@@ -90,9 +93,8 @@ bool Messages::TakesLastLanes() {
     if (lanes_[i].peer != messages_[i].peer || lanes_[i].sends != messages_[i].sends) return false;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     Lane& lane = lanes_[i];
-    lane.current = lane.last = i;
-    lane.prefix_bytes = lane.bytes = 0;
-    lane.offered = false;
+    lane.last = i;
+    Take(lane, i);
   }
   return true;
 }
@@ -111,7 +113,11 @@ void Messages::Enqueue(std::size_t message, const LinkTo& links) {
           .message = fmt::format("rank {} has no link to rank {}", Index(self_), Index(peer))};
     }
   }
-  (lane->last == kNone ? lane->current : next_[lane->last]) = message;
+  if (lane->last != kNone) {
+    next_[lane->last] = message;
+  } else if (lane->link != nullptr) {
+    Take(*lane, message);
+  }
   lane->last = message;
 }
 
@@ -166,12 +172,8 @@ Status Messages::Pump(Lane& lane) {
     const Message& message = messages_[lane.current];
     RINGLET_TRY_ASSIGN(const std::size_t bytes,
                        lane.sends ? PumpSend(lane, message) : PumpReceive(lane, message));
-    const bool done =
-        lane.prefix_bytes == PrefixBytes(lane, message) && lane.bytes == BytesOf(message);
-    if (done) {
-      lane.current = next_[lane.current];
-      lane.prefix_bytes = lane.bytes = 0;
-    }
+    const bool done = lane.prefix_bytes == lane.prefix_end && lane.bytes == BytesOf(message);
+    if (done) Take(lane, next_[lane.current]);
     if (bytes == 0 && !done) return Ok();
     moved_ = true;
     turn_bytes += bytes;
@@ -179,17 +181,23 @@ Status Messages::Pump(Lane& lane) {
   return Ok();
 }
 
-/// The same on both sides.
-std::size_t Messages::PrefixBytes(const Lane& lane, const Message& message) {
-  const std::size_t bytes = BytesOf(message);
-  const bool fetched = bytes >= kFetchBytesMin && bytes <= kFetchBytesMax && lane.link->fetches();
-  return kHeaderBytes + (fetched ? kOfferBytes : 0);
+/// Its next message, kNone if there is none.
+void Messages::Take(Lane& lane, std::size_t message) {
+  lane.current = message;
+  lane.prefix_bytes = lane.bytes = 0;
+  lane.offered = false;
+  lane.offer = 0;
+  if (message == kNone) return;
+  // The same on both sides.
+  const bool fetchable =
+      BytesOf(messages_[message]) >= transport::kOfferBytesMin && lane.link->fetches();
+  lane.prefix_end = kHeaderBytes + (fetchable ? kOfferBytes : 0);
 }
 
 void Messages::BeginSend(Lane& lane, const Message& message) {
   const Header header = EncodeHeader(message.fingerprint, self_);
   std::copy(header.begin(), header.end(), lane.prefix.begin());
-  if (PrefixBytes(lane, message) == kHeaderBytes) return;
+  if (lane.prefix_end == kHeaderBytes) return;
   const std::uint64_t offer = lane.link->Offer(message.from);
   for (std::size_t i = 0; i < kOfferBytes; ++i)
     lane.prefix[kHeaderBytes + i] = static_cast<std::byte>(offer >> (8 * i));
@@ -198,8 +206,7 @@ void Messages::BeginSend(Lane& lane, const Message& message) {
 
 Result<std::size_t> Messages::PumpSend(Lane& lane, const Message& message) {
   if (lane.prefix_bytes == 0 && !lane.offered) BeginSend(lane, message);
-  const View prefix =
-      View(lane.prefix).first(PrefixBytes(lane, message)).subspan(lane.prefix_bytes);
+  const View prefix = View(lane.prefix).first(lane.prefix_end).subspan(lane.prefix_bytes);
   if (lane.offered && prefix.empty()) return AwaitAnswer(lane, message);
   const View data = lane.offered ? View() : message.from.subspan(lane.bytes);
   if (prefix.empty()) {
@@ -238,9 +245,10 @@ Result<std::size_t> Messages::AwaitAnswer(Lane& lane, const Message& message) {
 }
 
 Result<std::size_t> Messages::PumpReceive(Lane& lane, const Message& message) {
-  if (lane.prefix_bytes < PrefixBytes(lane, message)) return ReceivePrefix(lane, message);
+  if (lane.prefix_bytes < lane.prefix_end) return ReceivePrefix(lane, message);
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
   if (rest.empty()) return std::size_t{0};
+  if (lane.offer != 0) return FetchPiece(lane, message);
   const bool streams = BytesOf(message) >= kStreamBytesMin && lane.link->in_memory();
   RINGLET_TRY_ASSIGN(const std::size_t received,
                      streams ? Stream(*lane.link, rest)
@@ -250,28 +258,43 @@ Result<std::size_t> Messages::PumpReceive(Lane& lane, const Message& message) {
 }
 
 Result<std::size_t> Messages::ReceivePrefix(Lane& lane, const Message& message) {
-  const std::size_t prefix_bytes = PrefixBytes(lane, message);
-  const bool fetchable = prefix_bytes > kHeaderBytes;
-  if (lane.prefix_bytes == 0 && !fetchable && lane.link->in_memory())
-    return kHeaderBytes + message.to.size() <= transport::kPipeRecentBytes
-               ? ReceiveSmall(lane, message)
-               : ReceiveAtOnce(lane, message);
-  // The header first: with another call's the rest would be other bytes.
-  const std::size_t part_bytes = lane.prefix_bytes < kHeaderBytes ? kHeaderBytes : prefix_bytes;
-  const std::size_t rest_bytes = part_bytes - lane.prefix_bytes;
+  const std::size_t prefix_bytes = lane.prefix_end, before = lane.prefix_bytes;
+  if (before == 0 && lane.link->in_memory()) {
+    if (prefix_bytes + message.to.size() <= transport::kPipeRecentBytes)
+      return ReceiveSmall(lane, message);
+    RINGLET_TRY_ASSIGN(const View arrived, lane.link->Peek());
+    if (arrived.empty()) return std::size_t{0};
+    if (arrived.size() > prefix_bytes) return ReceiveAtOnce(lane, message, arrived);
+  }
   RINGLET_TRY_ASSIGN(
       const std::size_t received,
-      lane.link->Read(std::span(lane.prefix).subspan(lane.prefix_bytes, rest_bytes)));
+      lane.link->Read(std::span(lane.prefix).subspan(before, prefix_bytes - before)));
   lane.prefix_bytes += received;
-  if (received < rest_bytes) return received;
-  if (part_bytes == kHeaderBytes)
-    RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
-  if (part_bytes < prefix_bytes || !fetchable) return received;
-  const std::uint64_t offer = Reader(View(lane.prefix).subspan(kHeaderBytes)).U64();
-  if (offer == 0) return received;
-  RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Fetch(offer, message.to));
-  if (fetched) lane.bytes = BytesOf(message);
+  RINGLET_TRY(ReadPrefix(lane, message, before));
   return received;
+}
+
+/// What has come of it, of which `before` bytes were read before. Of another call other bytes
+/// follow the header, so that is checked first.
+Status Messages::ReadPrefix(Lane& lane, const Message& message, std::size_t before) {
+  if (before < kHeaderBytes && lane.prefix_bytes >= kHeaderBytes)
+    RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
+  if (lane.prefix_bytes == lane.prefix.size())
+    lane.offer = Reader(View(lane.prefix).subspan(kHeaderBytes)).U64();
+  return Ok();
+}
+
+Result<std::size_t> Messages::FetchPiece(Lane& lane, const Message& message) {
+  const std::span<std::byte> rest = message.to.subspan(lane.bytes);
+  const std::span<std::byte> piece = rest.first(std::min(rest.size(), kFetchBytes));
+  const bool streams = BytesOf(message) >= kStreamFetchedBytesMin;
+  const transport::Link::Copy copy = streams ? StreamCopy : PlainCopy;
+  RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Fetch(lane.offer, lane.bytes, piece, copy));
+  lane.bytes = fetched ? lane.bytes + piece.size() : 0;
+  if (fetched && piece.size() < rest.size()) return piece.size();
+  lane.offer = 0;
+  lane.link->AnswerOffer(fetched);
+  return piece.size();
 }
 
 /// Both together, where they lie beside the pipe's count.
@@ -289,16 +312,14 @@ Result<std::size_t> Messages::ReceiveSmall(Lane& lane, const Message& message) {
   return received;
 }
 
-/// A header and what data lie behind it, as far as they have arrived in one piece: most messages.
-Result<std::size_t> Messages::ReceiveAtOnce(Lane& lane, const Message& message) {
-  RINGLET_TRY_ASSIGN(const View arrived, lane.link->Peek());
-  if (arrived.empty()) return std::size_t{0};
-  lane.prefix_bytes = std::min(arrived.size(), kHeaderBytes);
+/// What goes before the data and what of them lies behind it, as far as they have arrived in one
+/// piece: most messages.
+Result<std::size_t> Messages::ReceiveAtOnce(Lane& lane, const Message& message, View arrived) {
+  lane.prefix_bytes = lane.prefix_end;
   std::memcpy(lane.prefix.data(), arrived.data(), lane.prefix_bytes);
-  if (lane.prefix_bytes == kHeaderBytes)
-    RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
+  RINGLET_TRY(ReadPrefix(lane, message, 0));
   const View data = arrived.subspan(lane.prefix_bytes);
-  lane.bytes = std::min({data.size(), message.to.size(), kAtOnceBytes});
+  if (lane.offer == 0) lane.bytes = std::min({data.size(), message.to.size(), kAtOnceBytes});
   if (lane.bytes > 0) std::memcpy(message.to.data(), data.data(), lane.bytes);
   const std::size_t bytes = lane.prefix_bytes + lane.bytes;
   lane.link->Consume(bytes);

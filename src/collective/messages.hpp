@@ -71,16 +71,18 @@ class Messages final : public Operation {
     std::size_t current = kNone;  // the message that goes
     std::size_t last = kNone;
     Prefix prefix = {};
+    std::size_t prefix_end = 0;    // bytes of the current message's
     std::size_t prefix_bytes = 0;  // that have gone or come
     std::size_t bytes = 0;         // of the current message's data
     bool offered = false;          // the current message's data, and the peer has not answered
+    std::uint64_t offer = 0;       // of the current message's data, by the peer; 0: they follow
   };
 
   bool TakesLastLanes();
   void Enqueue(std::size_t message, const LinkTo& links);
   Status CopyOwn();
   Status Pump(Lane& lane);
-  static std::size_t PrefixBytes(const Lane& lane, const Message& message);
+  void Take(Lane& lane, std::size_t message);
   void BeginSend(Lane& lane, const Message& message);
   Result<std::size_t> PumpSend(Lane& lane, const Message& message);
   static Result<std::size_t> Written(Lane& lane, std::size_t prefix_left,
@@ -88,8 +90,10 @@ class Messages final : public Operation {
   Result<std::size_t> AwaitAnswer(Lane& lane, const Message& message);
   Result<std::size_t> PumpReceive(Lane& lane, const Message& message);
   Result<std::size_t> ReceivePrefix(Lane& lane, const Message& message);
+  Result<std::size_t> FetchPiece(Lane& lane, const Message& message);
   Result<std::size_t> ReceiveSmall(Lane& lane, const Message& message);
-  Result<std::size_t> ReceiveAtOnce(Lane& lane, const Message& message);
+  Result<std::size_t> ReceiveAtOnce(Lane& lane, const Message& message, View arrived);
+  Status ReadPrefix(Lane& lane, const Message& message, std::size_t before);
   std::string Describe(const Lane& lane) const;
 
   std::vector<Message> messages_;

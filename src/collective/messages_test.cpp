@@ -81,7 +81,8 @@ TEST(Messages, ThatNoCacheHoldsArriveWhole) {
   EXPECT_EQ(network.held_bytes(), 0u);
 }
 
-constexpr std::size_t kFetched = 1 << 20;  // of a size that the receiver fetches where it may
+constexpr std::size_t kFetched =
+    (2 << 20) + 5;  // which the receiver fetches in pieces, where it may
 
 TEST(Messages, AreFetchedOrWrittenAmongOthers) {
   for (const auto offers : {FakeLink::Offers::kTaken, FakeLink::Offers::kRefused}) {

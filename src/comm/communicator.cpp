@@ -49,6 +49,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       host_(origin_, census_, patience_, std::move(memory)),
       timeout_(timeout),
       messages_(identity_.rank) {
+  links_->reserve().registered = host_.published_buffers();
   control_->OnFailure([this] {
     links_->waiter().Wake();
     host_.GiveUp();

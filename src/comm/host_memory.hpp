@@ -67,6 +67,10 @@ class HostMemory {
 
   /// Where this rank's registered memory is, whether it is here or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
+  /// The same, where peers can see it; else null.
+  std::shared_ptr<transport::SharedBuffers> published_buffers() const {
+    return IsHere() ? buffers_ : nullptr;
+  }
 
   /// Lets the others know that this rank calls no more.
   void Leave();

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -302,6 +303,53 @@ TEST(HostMemory, RegisteredMemoryIsMappedByPeersAndGivenBack) {
         formed->reset();
       });
   EXPECT_EQ(MappedMemory(), before);
+}
+
+/// From the rank before to the next, in the first and second half of `memory`.
+Status PassOn(Communicator& communicator, Owned& memory, std::size_t count) {
+  const std::uint32_t self = Index(communicator.identity().rank),
+                      size = communicator.identity().size;
+  const std::span<std::byte> bytes = memory.bytes();
+  const std::array both = {Transfer{.peer = Rank{(self + 1) % size},
+                                    .sends = true,
+                                    .from = bytes.first(count),
+                                    .count = count,
+                                    .type = DataType::kUint8},
+                           Transfer{.peer = Rank{(self + size - 1) % size},
+                                    .to = bytes.last(count),
+                                    .count = count,
+                                    .type = DataType::kUint8}};
+  return communicator.Run(both);
+}
+
+TEST(HostMemory, MessagesInRegisteredMemoryAreMappedToo) {
+  std::vector<std::shared_ptr<Process>> processes;
+  for (int i = 0; i < 3; ++i) processes.push_back(ProcessWith({}));
+  RunRanks(
+      3, [&](std::uint32_t rank) { return processes[rank]; },
+      [&](std::uint32_t rank, Formed formed) {
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        Communicator& mine = **formed;
+        Owned memory(*processes[rank], kManyFloats);
+        const auto agree = [&] { ASSERT_TRUE(mine.control().Barrier().ok()); };
+        EXPECT_TRUE(PassOn(mine, memory, 100'000).ok());
+        agree();
+        const std::size_t unregistered = MappedMemory();
+        agree();
+        const auto handle = mine.Register(memory.bytes());
+        ASSERT_TRUE(handle.ok()) << handle.error().message;
+        EXPECT_TRUE(PassOn(mine, memory, 1000).ok());
+        agree();
+        EXPECT_EQ(MappedMemory(), unregistered) << "a small message is not read in place";
+        agree();
+        for (const std::size_t count : {std::size_t{100'000}, std::size_t{4096}})
+          EXPECT_TRUE(PassOn(mine, memory, count).ok());
+        agree();
+        EXPECT_EQ(MappedMemory(), unregistered + 3) << "each maps that of the one before it, once";
+        agree();
+        EXPECT_TRUE(mine.Deregister(*handle).ok());
+        formed->reset();
+      });
 }
 
 TEST(HostMemory, OtherMemoryMayBeRegisteredToo) {

@@ -103,11 +103,13 @@ class BetterSearch {
         story_(story) {}
 
   /// By packing; else first without going back, then for what is more.
+  /// Once.
   PatternGraph Find(DivisionRange range) {
     Widen(range);
-    if (range.floor >= range.bound) return result_;
+    if (range.floor >= range.bound) return std::move(result_);
     // One number of channels that could not be packed is not laid either.
-    if (pack_ && (FindByPacking(range) || range.channels_min == range.channels_max)) return result_;
+    if (pack_ && (FindByPacking(range) || range.channels_min == range.channels_max))
+      return std::move(result_);
     if (direct_search_.lays()) {
       if (!direct_search_.any_order()) budget_ = kBudgetDirect;
       direct_ = true;
@@ -126,7 +128,7 @@ class BetterSearch {
       Widen(range);
     }
     if (budget_ <= 0) result_.stopped = StopReason::kBudget;
-    return result_;
+    return std::move(result_);
   }
 
  private:
@@ -220,7 +222,7 @@ class BetterSearch {
     found.intra = found.inter = {width};
     found.stopped = StopReason::kDivided;
     NameTypes(found);
-    result_ = found;
+    result_ = std::move(found);
     range.floor = result_.total().mb_per_s;
     packed_ = true;
     TellDivided(packing);
@@ -320,7 +322,7 @@ class BetterSearch {
     if (!outcome.perfect) return false;
     found.bound = result_.bound;
     if (!direct_) NameTypes(found);
-    result_ = found;
+    result_ = std::move(found);
     laid_ = trial;
     return true;
   }

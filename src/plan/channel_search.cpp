@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace ringlet::plan {
 namespace {
@@ -30,16 +31,20 @@ std::int64_t WholeGb(topology::Bandwidth bandwidth) {
 }  // namespace
 
 ChannelSearch::ChannelSearch(WayTable& table, NetChoice& nets, const SearchOptions& options)
-    : table_(table), nets_(nets), options_(options), residual_(table) {
-  const std::size_t devices = table.device_count();
-  ranked_.resize((table.net_count() + 1) * devices);
+    : table_(table),
+      nets_(nets),
+      options_(options),
+      devices_(table.device_count()),
+      residual_(table) {
+  const std::size_t devices = devices_;
   order_.resize(kSearchChannelsMax * devices);
+  orders_.resize(kSearchChannelsMax * devices);
   used_.resize(kSearchChannelsMax * devices);
   entry_.resize(kSearchChannelsMax);
   exit_.resize(kSearchChannelsMax);
   for (std::uint32_t net = 0; net < table.net_count(); ++net)
     net_left_.push_back(table.NetMbPerS(net));
-  for (std::uint32_t net = 0; net < table.net_count(); ++net)
+  for (std::uint32_t net = 0; options.beyond && net < table.net_count(); ++net)
     for (std::uint32_t device = 0; device < devices; ++device)
       inter_gb_.push_back(WholeGb(table.PathOf(NetEnd(net), DeviceEnd(device)).bandwidth));
 }
@@ -58,6 +63,7 @@ TrialOutcome ChannelSearch::Run(const Trial& trial, std::int64_t budget, Pattern
   hops_ = 0;
   budgets_[1] = 0;
   dead_ends_.Clear();
+  began_second_ = !options_.beyond;
   StartChannel(0);
   while (!stack_.empty()) {
     if (Advance(stack_.back())) continue;
@@ -73,7 +79,7 @@ void ChannelSearch::StartChannel(std::uint8_t budget) {
   Frame& frame = stack_.emplace_back();
   frame.kind = Kind::kStart;
   frame.budget = budget;
-  const auto last = static_cast<std::int32_t>(table_.device_count()) - 1;
+  const auto last = static_cast<std::int32_t>(devices_) - 1;
   if (!options_.beyond) {
     if (trial_.pattern == Pattern::kRing) frame.close_at = last;
   } else {
@@ -93,12 +99,12 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
   }
   --budgets_[budget];
   ++outcome_.steps;
-  const auto devices = static_cast<std::int32_t>(table_.device_count());
+  const auto devices = static_cast<std::int32_t>(devices_);
   if (step == devices) {
     Complete(budget);
     return true;
   }
-  Device(channel(), static_cast<std::uint32_t>(step)) = device;
+  PutDevice(static_cast<std::uint32_t>(step), device);
   Frame& frame = stack_.emplace_back();  // in place: copying what was just written is slow
   frame.mode = mode;
   frame.budget = budget;
@@ -126,30 +132,37 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
   return true;
 }
 
+void ChannelSearch::PutDevice(std::uint32_t step, std::uint32_t device) {
+  const std::size_t at = channels_ * devices_ + step;
+  order_[at] = device;
+  orders_[at] = Scatter((step == 0 ? channels_ << 32 : orders_[at - 1]) + device);
+}
+
 void ChannelSearch::Complete(std::uint8_t budget) {
   ++channels_;
-  ++completions_;
   outcome_.channels = std::max(outcome_.channels, channel());
-  if (Better(*best_)) {
-    Save();
-    outcome_.improved = true;
-    ++gains_;
-    if (channels_ == trial_.max_channels) {
-      budgets_[budget] = -1;
-      outcome_.perfect = true;
-    }
-  }
+  if (Better(*best_)) Gain(budget);
   Frame& frame = stack_.emplace_back();
   frame.kind = Kind::kDone;
   frame.budget = budget;
   frame.end = channels_ < trial_.max_channels ? 1 : 0;
 }
 
+/// What is complete is the best so far.
+void ChannelSearch::Gain(std::uint8_t budget) {
+  Save();
+  outcome_.improved = true;
+  ++gains_;
+  if (channels_ < trial_.max_channels) return;
+  budgets_[budget] = -1;
+  outcome_.perfect = true;
+}
+
 bool ChannelSearch::Better(const PatternGraph& best) const {
   if (channels_ < trial_.min_channels) return false;
   const std::uint64_t other = best.channels.size();
   if (trial_.pattern == Pattern::kNvls) {
-    if (channels_ > other && channels_ <= table_.device_count()) return true;
+    if (channels_ > other && channels_ <= devices_) return true;
     return channels_ * trial_.inter_mb_per_s > other * best.inter.mb_per_s;
   }
   const std::uint64_t total = channels_ * trial_.intra_mb_per_s;
@@ -163,7 +176,7 @@ void ChannelSearch::Save() {
   best.pattern = trial_.pattern;
   best.channels.resize(channels_);
   const bool head_only = trial_.pattern == Pattern::kNvls;
-  const std::uint32_t visited = head_only ? 1 : table_.device_count();
+  const std::uint32_t visited = head_only ? 1 : devices_;
   for (std::uint32_t c = 0; c < channels_; ++c) {
     LocalChannel& channel = best.channels[c];
     channel.devices.assign(&Device(c, 0), &Device(c, 0) + visited);
@@ -184,15 +197,19 @@ void ChannelSearch::Save() {
 /// How far the search has come.
 std::uint64_t ChannelSearch::Place(const Frame& frame) const {
   const auto step = static_cast<std::uint64_t>(frame.step);
-  return channels_ * (table_.device_count() + 1) + step + 1;
+  return channels_ * (devices_ + 1) + step + 1;
 }
 
 /// Notes what is in the way, if the search has not been farther.
 /// \param way  of kLink: the one that has a link with too little
 void ChannelSearch::Refuse(Refusal refusal, const Way* way, std::int64_t mb_per_s) {
-  const std::uint64_t at = Place(stack_.back());
-  if (at <= farthest_) return;
-  farthest_ = at;
+  RefuseAt(Place(stack_.back()), refusal, way, mb_per_s);
+}
+
+void ChannelSearch::RefuseAt(std::uint64_t place, Refusal refusal, const Way* way,
+                             std::int64_t mb_per_s) {
+  if (place <= farthest_) return;
+  farthest_ = place;
   outcome_.refusal = refusal;
   outcome_.link = way == nullptr ? std::nullopt : residual_.FullOf(*way, mb_per_s);
 }
@@ -218,12 +235,12 @@ bool ChannelSearch::AdvanceStartHere(Frame& frame) {
   std::uint32_t device = alternative - 1;
   Mode mode = Mode::kFree;
   if (trial_.pattern == Pattern::kNvls) {
-    if (alternative > 0 || channel() >= table_.device_count()) return false;
+    if (alternative > 0 || channel() >= devices_) return false;
     device = channel();
   } else if (alternative == 0) {
     mode = channels_ == 0 ? Mode::kIndexOrder : Mode::kReplay;
     device = channels_ == 0 ? 0 : Device(channel() - 1, 0);
-  } else if (device >= table_.device_count() || (trial_.same_channels && channels_ > 0)) {
+  } else if (device >= devices_ || (trial_.same_channels && channels_ > 0)) {
     return false;
   }
   frame.undo = true;
@@ -259,6 +276,7 @@ bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
       if (taken) continue;
       frame.headed = true;
     }
+    began_second_ = began_second_ || channels_ > 0;
     entry_[channels_] = net;
     latency_ns_ = facts.latency_ns;
     LoadNet(net, load);
@@ -299,9 +317,7 @@ bool ChannelSearch::AdvanceEntry(Frame& frame) {
       if (alternative > near.size()) return false;
       device = near[alternative - 1];
     }
-    if (!Enter(NetEnd(frame.net), device)) continue;
-    frame.undo = true;
-    frame.chosen = device;
+    if (!Enter(frame, From(NetEnd(frame.net), device), trial_.inter_mb_per_s)) continue;
     Visit(device, 0, frame.exit_at, frame.close_at, mode, budget);
     return true;
   }
@@ -314,11 +330,12 @@ bool ChannelSearch::AdvanceExit(Frame& frame) {
   while (frame.next < frame.end) {
     const std::uint32_t net = list[frame.next++];
     if (!MayLeaveBy(net, entry_[channels_], frame.step)) continue;
-    if (!TakeWay(DeviceEnd(frame.device), NetEnd(net), mb_per_s, true)) continue;
+    frame.way = table_.NumberOf(DeviceEnd(frame.device), NetEnd(net));
+    if (!TakeWay(frame.way, true, mb_per_s, true)) continue;
     exit_[channels_] = net;
     frame.undo = true;
     frame.chosen = net;
-    const bool second = balanced && frame.step == 0 && table_.device_count() > 1;
+    const bool second = balanced && frame.step == 0 && devices_ > 1;
     Visit(frame.device, frame.step, second ? 1 : -1, frame.close_at, frame.mode, frame.budget);
     return true;
   }
@@ -327,16 +344,9 @@ bool ChannelSearch::AdvanceExit(Frame& frame) {
 
 bool ChannelSearch::AdvanceNext(Frame& frame) {
   while (frame.next < frame.end) {
-    const std::uint32_t device = candidates_[frame.first + frame.next++];
-    if (frame.sure) {
-      Lay(table_.Find(DeviceEnd(frame.device), DeviceEnd(device)), trial_.intra_mb_per_s);
-      ToggleUsed(device);
-    } else if (!Enter(DeviceEnd(frame.device), device)) {
-      continue;
-    }
-    frame.undo = true;
-    frame.chosen = device;
-    Visit(device, frame.step + 1, frame.exit_at, frame.close_at, frame.mode, frame.budget);
+    const Candidate next = candidates_[frame.first + frame.next++];
+    if (!Enter(frame, next, trial_.intra_mb_per_s)) continue;
+    Visit(next.device, frame.step + 1, frame.exit_at, frame.close_at, frame.mode, frame.budget);
     return true;
   }
   return false;
@@ -345,7 +355,7 @@ bool ChannelSearch::AdvanceNext(Frame& frame) {
 bool ChannelSearch::AdvanceOnce(Frame& frame) {
   if (frame.next >= frame.end) return false;
   ++frame.next;
-  const auto devices = static_cast<std::int32_t>(table_.device_count());
+  const auto devices = static_cast<std::int32_t>(devices_);
   frame.chosen = frame.device;
   switch (frame.kind) {
     case Kind::kDone: StartNext(frame.budget); return true;
@@ -357,8 +367,8 @@ bool ChannelSearch::AdvanceOnce(Frame& frame) {
       break;
     case Kind::kClose:
       frame.chosen = Device(channel(), 0);
-      if (!TakeWay(DeviceEnd(frame.device), DeviceEnd(frame.chosen), trial_.intra_mb_per_s, true))
-        return false;
+      frame.way = table_.NumberOf(DeviceEnd(frame.device), DeviceEnd(frame.chosen));
+      if (!TakeWay(frame.way, false, trial_.intra_mb_per_s, true)) return false;
       break;
     default: break;
   }
@@ -379,17 +389,14 @@ void ChannelSearch::Undo(Frame& frame) {
       else
         ToggleUsed(frame.chosen);
       break;
-    case Kind::kEntry: Leave(NetEnd(frame.net), frame.chosen); break;
+    case Kind::kEntry: Leave(frame, trial_.inter_mb_per_s); break;
     case Kind::kExit:
-      GiveWay(DeviceEnd(frame.device), NetEnd(frame.chosen),
-              balanced ? Half(trial_.inter_mb_per_s) : trial_.inter_mb_per_s);
+      GiveWay(frame.way, balanced ? Half(trial_.inter_mb_per_s) : trial_.inter_mb_per_s);
       break;
-    case Kind::kNext: Leave(DeviceEnd(frame.device), frame.chosen); break;
-    case Kind::kClose:
-      GiveWay(DeviceEnd(frame.device), DeviceEnd(frame.chosen), trial_.intra_mb_per_s);
-      break;
-    case Kind::kHead: GiveHead(frame.device, 2 * table_.device_count()); break;
-    case Kind::kFan: GiveFan(frame.device, 2 * table_.device_count()); break;
+    case Kind::kNext: Leave(frame, trial_.intra_mb_per_s); break;
+    case Kind::kClose: GiveWay(frame.way, trial_.intra_mb_per_s); break;
+    case Kind::kHead: GiveHead(frame.device, 2 * devices_); break;
+    case Kind::kFan: GiveFan(frame.device, 2 * devices_); break;
     case Kind::kPass:
     case Kind::kDone: break;
   }
@@ -406,10 +413,16 @@ void ChannelSearch::Pop() {
 }
 
 /// What the rest of a channel, and those after it, depend on, but for hops: what links and NICs
-/// have left, where the channel is and has been, and by which NICs it must leave. \param device
-/// that was reached; nothing: the channel begins
+/// have left, where the channel is and has been, and by which NICs it must leave. Within the host
+/// the next channel begins in the order of this one, so that this order matters, too.
+/// \param device  that was reached; nothing: the channel begins
 std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
-  std::uint64_t at = channels_ << 32 | device.value_or(table_.device_count());
+  if (!options_.beyond) {
+    const std::size_t next = channels_ * devices_;  // where the channel begins
+    if (!device) return Scatter(laid_state_ - orders_[next - 1]);
+    return Scatter(laid_state_ + orders_[next + static_cast<std::size_t>(stack_.back().step)]);
+  }
+  std::uint64_t at = channels_ << 32 | device.value_or(devices_);
   std::uint64_t ends = 0;
   if (options_.beyond) {
     const bool leaves_later = trial_.pattern == Pattern::kRing;
@@ -436,15 +449,15 @@ const DeadEnds::End* ChannelSearch::KnownEnd(std::optional<std::uint32_t> device
   // With fewer hops a plan of the same bandwidth would be better.
   if (end != nullptr && end->hops <= hops_) return end;
   stack_.back().crossroads = true;
-  crossroads_.push_back({state, outcome_.steps, gains_, completions_});
+  crossroads_.push_back({state, outcome_.steps, gains_});
   return nullptr;
 }
 
 /// Another channel after a complete one, unless it is known what comes of it.
 void ChannelSearch::StartNext(std::uint8_t budget) {
+  if (Repeats()) return Repeat(budget);
   StartChannel(budget);
-  // Within the host it begins in the order of the one before.
-  if (!options_.beyond || !Remembers(Mode::kFree)) return;
+  if (!Remembers(Mode::kFree) || !(options_.beyond || dead_ends_.pays())) return;
   if (const DeadEnds::End* const end = KnownEnd(std::nullopt)) Skip(*end, budget);
 }
 
@@ -460,11 +473,10 @@ bool ChannelSearch::Skip(const DeadEnds::End& end, std::uint8_t budget) {
   return false;
 }
 
-/// The search came back to the crossroads. Channels that begin in the order of this one depend on
-/// more than its state.
+/// The search came back to the crossroads.
 void ChannelSearch::Remember() {
   const Crossroads& here = crossroads_.back();
-  if (gains_ != here.gains || (!options_.beyond && completions_ != here.completions)) return;
+  if (gains_ != here.gains) return;
   dead_ends_.Add(here.state, {static_cast<std::int64_t>(outcome_.steps - here.steps), hops_});
 }
 
@@ -473,18 +485,139 @@ void ChannelSearch::Unwind(std::uint8_t budget) {
   while (!stack_.empty() && (budget == 0 || stack_.back().budget == budget)) Pop();
 }
 
-bool ChannelSearch::Enter(EndIndex from, std::uint32_t device) {
-  const bool inside = from.end == End::kDevice;
-  const std::int64_t mb_per_s = inside ? trial_.intra_mb_per_s : trial_.inter_mb_per_s;
-  if (!TakeWay(from, DeviceEnd(device), mb_per_s, true)) return false;
-  ToggleUsed(device);
+/// Whether all channels are like the first, so that they need not be laid step by step.
+bool ChannelSearch::Repeats() const {
+  return !options_.beyond && trial_.same_channels && (is_tree_ || trial_.pattern == Pattern::kRing);
+}
+
+/// Channels like the one before, as many as there is room for, as if each was laid and taken back.
+void ChannelSearch::Repeat(std::uint8_t budget) {
+  ListLatest();
+  const std::int64_t steps = std::int64_t{devices_} + 1;  // of a channel
+  const std::size_t most = trial_.max_channels - channels_;
+  const std::size_t more = RoomForMore(most);
+  const std::int64_t left = budgets_[budget];
+  if (static_cast<std::int64_t>(more) * steps > left) {
+    SpendMore(left, budget);
+    CompleteMore(static_cast<std::size_t>(left / steps), budget);
+    return Unwind(budget);
+  }
+  SpendMore(static_cast<std::int64_t>(more) * steps, budget);
+  CompleteMore(more, budget);
+  if (more == most) return;
+  const std::size_t way = FailingWay(more);
+  const std::int64_t partly = static_cast<std::int64_t>(way) + 1;
+  const bool enough = partly <= budgets_[budget];
+  SpendMore(enough ? partly : budgets_[budget], budget);
+  if (enough)
+    RefuseMore(more, way);
+  else
+    Unwind(budget);
+}
+
+void ChannelSearch::SpendMore(std::int64_t steps, std::uint8_t budget) {
+  budgets_[budget] -= steps;
+  outcome_.steps += static_cast<std::uint64_t>(steps);
+}
+
+/// Fills in latest_.
+void ChannelSearch::ListLatest() {
+  for (const std::uint32_t link : latest_.links) latest_.taken[link] = 0;
+  latest_.links.clear();
+  latest_.ways.clear();
+  latest_.hops = 0;
+  latest_.taken.resize(table_.link_count(), 0);
+  latest_.spare.resize(table_.link_count(), 0);
+  const std::uint32_t* const order = &Device(channel() - 1, 0);
+  const std::uint32_t ends = trial_.pattern == Pattern::kRing ? devices_ : devices_ - 1;
+  for (std::uint32_t i = 0; i < ends; ++i) {
+    const std::uint32_t next = order[i + 1 < devices_ ? i + 1 : 0];
+    latest_.ways.push_back(table_.NumberOf(DeviceEnd(order[i]), DeviceEnd(next)));
+    const Way& way = table_.At(latest_.ways.back());
+    latest_.hops += way.hops;
+    residual_.ForEachFare(way, trial_.intra_mb_per_s, [&](std::uint32_t link, std::int64_t fare) {
+      if (latest_.taken[link] == 0) latest_.links.push_back(link);
+      latest_.taken[link] += fare;
+    });
+  }
+}
+
+/// How many more channels like the latest links have room for.
+std::size_t ChannelSearch::RoomForMore(std::size_t most) {
+  auto more = static_cast<std::int64_t>(most);
+  for (const std::uint32_t link : latest_.links)
+    if (residual_.left(link) < more * latest_.taken[link])
+      more = residual_.left(link) / latest_.taken[link];
+  return static_cast<std::size_t>(more);
+}
+
+/// The way on which there is no room once so many more channels are laid.
+std::size_t ChannelSearch::FailingWay(std::size_t more) {
+  const auto times = static_cast<std::int64_t>(more);
+  std::size_t failing = 0;
+  bool fits = true;
+  // What the ways until there take is taken off for a while.
+  for (; failing < latest_.ways.size(); ++failing) {
+    const auto take = [&](std::uint32_t link, std::int64_t fare) {
+      latest_.spare[link] += fare;
+      fits = fits && latest_.spare[link] <= residual_.left(link) - times * latest_.taken[link];
+    };
+    residual_.ForEachFare(table_.At(latest_.ways[failing]), trial_.intra_mb_per_s, take);
+    if (!fits) break;
+  }
+  for (const std::uint32_t link : latest_.links) latest_.spare[link] = 0;
+  return failing;
+}
+
+/// So many more are complete.
+void ChannelSearch::CompleteMore(std::size_t more, std::uint8_t budget) {
+  if (more == 0) return;
+  const std::size_t before = channels_;
+  const std::int64_t hops = static_cast<std::int64_t>(more) * latest_.hops;
+  channels_ += more;
+  hops_ += hops;
+  outcome_.channels = std::max(outcome_.channels, channel());
+  if (Better(*best_)) {
+    const std::uint32_t* const order = &Device(static_cast<std::uint32_t>(before) - 1, 0);
+    for (std::size_t c = before; c < channels_; ++c)
+      std::copy(order, order + devices_, &order_[c * devices_]);
+    Gain(budget);
+  }
+  channels_ = before;
+  hops_ -= hops;
+}
+
+/// After so many more there is no room on that way.
+void ChannelSearch::RefuseMore(std::size_t more, std::size_t way) {
+  const std::uint64_t place = (channels_ + more) * (std::uint64_t{devices_} + 1) + way + 1;
+  if (place <= farthest_) return;
+  const std::int64_t mb_per_s = trial_.intra_mb_per_s;
+  const auto lay = [&](std::int64_t each) {
+    for (std::size_t i = 0; i < latest_.ways.size(); ++i)
+      for (std::size_t times = more + (i < way ? 1 : 0); times > 0; --times)
+        residual_.Give(table_.At(latest_.ways[i]), each);
+  };
+  lay(-mb_per_s);
+  RefuseAt(place, Refusal::kLink, &table_.At(latest_.ways[way]), mb_per_s);
+  lay(mb_per_s);
+}
+
+/// Goes to a device, if it may and there is room.
+bool ChannelSearch::Enter(Frame& frame, Candidate next, std::int64_t mb_per_s) {
+  if (frame.sure)
+    Lay(table_.At(next.way), mb_per_s);
+  else if (!TakeWay(next.way, frame.kind == Kind::kEntry, mb_per_s, true))
+    return false;
+  ToggleUsed(next.device);
+  frame.undo = true;
+  frame.chosen = next.device;
+  frame.way = next.way;
   return true;
 }
 
-void ChannelSearch::Leave(EndIndex from, std::uint32_t device) {
-  const bool inside = from.end == End::kDevice;
-  GiveWay(from, DeviceEnd(device), inside ? trial_.intra_mb_per_s : trial_.inter_mb_per_s);
-  ToggleUsed(device);
+void ChannelSearch::Leave(const Frame& frame, std::int64_t mb_per_s) {
+  GiveWay(frame.way, mb_per_s);
+  ToggleUsed(frame.chosen);
 }
 
 /// By the trial's types.
@@ -494,15 +627,14 @@ bool ChannelSearch::MayTake(const Way& way, bool inter, bool checked) const {
   return way.type != PathType::kDis && !too_far;
 }
 
-bool ChannelSearch::MayGo(std::uint32_t from, std::uint32_t to) {
-  const Way& way = table_.Find(DeviceEnd(from), DeviceEnd(to));
+bool ChannelSearch::MayGo(const Way& way) {
   return MayTake(way, false, true) && residual_.HasRoom(way, trial_.intra_mb_per_s);
 }
 
 /// \param checked  whether the trial's types bind
-bool ChannelSearch::TakeWay(EndIndex from, EndIndex to, std::int64_t mb_per_s, bool checked) {
-  const Way& way = table_.Find(from, to);
-  if (!MayTake(way, from.end == End::kNet || to.end == End::kNet, checked)) {
+bool ChannelSearch::TakeWay(std::uint32_t number, bool inter, std::int64_t mb_per_s, bool checked) {
+  const Way& way = table_.At(number);
+  if (!MayTake(way, inter, checked)) {
     Refuse(Refusal::kType, nullptr, 0);
     return false;
   }
@@ -520,8 +652,8 @@ void ChannelSearch::Lay(const Way& way, std::int64_t mb_per_s) {
   hops_ += way.hops;
 }
 
-void ChannelSearch::GiveWay(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
-  const Way& way = table_.Find(from, to);
+void ChannelSearch::GiveWay(std::uint32_t number, std::int64_t mb_per_s) {
+  const Way& way = table_.At(number);
   residual_.Give(way, mb_per_s);
   laid_state_ -= way.mark * MarkOf(mb_per_s);
   hops_ -= way.hops;
@@ -537,13 +669,12 @@ std::uint64_t ChannelSearch::MarkOf(std::int64_t mb_per_s) const {
 /// back.
 bool ChannelSearch::TakeHead(std::uint32_t head) {
   const EndIndex nvs{End::kSwitch, 0};
-  for (std::uint32_t leg = 0; leg < 2 * table_.device_count(); ++leg) {
+  for (std::uint32_t leg = 0; leg < 2 * devices_; ++leg) {
     const std::uint32_t device = leg / 2;
     const EndIndex end = DeviceEnd(device);
     const std::int64_t mb_per_s = std::int64_t{trial_.intra_mb_per_s} * (device == head ? 2 : 1);
-    const bool taken = leg % 2 == 0 ? TakeWay(nvs, end, mb_per_s, device != head)
-                                    : TakeWay(end, nvs, mb_per_s, device != head);
-    if (taken) continue;
+    const std::uint32_t way = leg % 2 == 0 ? table_.NumberOf(nvs, end) : table_.NumberOf(end, nvs);
+    if (TakeWay(way, false, mb_per_s, device != head)) continue;
     GiveHead(head, leg);
     return false;
   }
@@ -554,24 +685,23 @@ void ChannelSearch::GiveHead(std::uint32_t head, std::uint32_t legs) {
   const EndIndex nvs{End::kSwitch, 0};
   for (std::uint32_t leg = 0; leg < legs; ++leg) {
     const std::uint32_t device = leg / 2;
+    const EndIndex end = DeviceEnd(device);
     const std::int64_t mb_per_s = std::int64_t{trial_.intra_mb_per_s} * (device == head ? 2 : 1);
-    if (leg % 2 == 0)
-      GiveWay(nvs, DeviceEnd(device), mb_per_s);
-    else
-      GiveWay(DeviceEnd(device), nvs, mb_per_s);
+    GiveWay(leg % 2 == 0 ? table_.NumberOf(nvs, end) : table_.NumberOf(end, nvs), mb_per_s);
   }
 }
 
 /// The head exchanges its share with every other device: leg 2d leads to device d, 2d + 1 back.
 bool ChannelSearch::TakeFan(std::uint32_t head) {
-  const std::uint32_t devices = table_.device_count();
+  const std::uint32_t devices = devices_;
   const std::int64_t share = trial_.intra_mb_per_s / std::max(devices - 1, 1u);
   for (std::uint32_t leg = 0; leg < 2 * devices; ++leg) {
     const EndIndex end = DeviceEnd(leg / 2);
     if (end.number == head) continue;
-    const bool taken = leg % 2 == 0 ? TakeWay(DeviceEnd(head), end, share, false)
-                                    : TakeWay(end, DeviceEnd(head), share, false);
-    if (taken) continue;
+    const EndIndex from = DeviceEnd(head);
+    const std::uint32_t way =
+        leg % 2 == 0 ? table_.NumberOf(from, end) : table_.NumberOf(end, from);
+    if (TakeWay(way, false, share, false)) continue;
     GiveFan(head, leg);
     return false;
   }
@@ -581,14 +711,12 @@ bool ChannelSearch::TakeFan(std::uint32_t head) {
 }
 
 void ChannelSearch::GiveFan(std::uint32_t head, std::uint32_t legs) {
-  const std::int64_t share = trial_.intra_mb_per_s / std::max(table_.device_count() - 1, 1u);
+  const std::int64_t share = trial_.intra_mb_per_s / std::max(devices_ - 1, 1u);
   for (std::uint32_t leg = 0; leg < legs; ++leg) {
     const EndIndex end = DeviceEnd(leg / 2);
     if (end.number == head) continue;
-    if (leg % 2 == 0)
-      GiveWay(DeviceEnd(head), end, share);
-    else
-      GiveWay(end, DeviceEnd(head), share);
+    const EndIndex from = DeviceEnd(head);
+    GiveWay(leg % 2 == 0 ? table_.NumberOf(from, end) : table_.NumberOf(end, from), share);
   }
 }
 
@@ -628,17 +756,19 @@ bool ChannelSearch::SameNic(std::uint32_t a, std::uint32_t b) const {
 /// Fills in which devices may come next, best first.
 void ChannelSearch::ListCandidates(Frame& frame) {
   frame.end = 0;
-  const auto add = [&](std::uint32_t device) {
-    candidates_.push_back(device);
+  const auto add = [&](const Candidate& candidate) {
+    candidates_.push_back(candidate);
     ++frame.end;
   };
   const auto next = static_cast<std::uint32_t>(frame.step) + 1;
-  if (frame.mode == Mode::kIndexOrder) return add(next);
-  if (frame.mode == Mode::kReplay) return add(Device(channel() - 1, next));
+  if (frame.mode == Mode::kIndexOrder) return add(From(DeviceEnd(frame.device), next));
+  if (frame.mode == Mode::kReplay)
+    return add(From(DeviceEnd(frame.device), Device(channel() - 1, next)));
   if (!table_.switches().empty()) return ListNeighbours(frame);
   const bool by_net = frame.exit_at >= 0;
   const std::optional<std::uint32_t> net = by_net ? std::optional(entry_[channels_]) : std::nullopt;
-  auto& ranked = ranked_[(net ? *net + 1 : 0) * table_.device_count() + frame.device];
+  if (ranked_.empty()) ranked_.resize((table_.net_count() + std::size_t{1}) * devices_);
+  auto& ranked = ranked_[(net ? *net + 1 : 0) * devices_ + frame.device];
   if (!ranked) ranked = Rank(net, frame.device);
   bool equal = true;
   const Ranked* first = nullptr;
@@ -646,10 +776,10 @@ void ChannelSearch::ListCandidates(Frame& frame) {
   // Farther than ever, those that cannot be entered are listed, too: what is in the way is told.
   frame.sure = Place(frame) <= farthest_;
   for (const Ranked& one : *ranked) {
-    if (used[one.device] != 0) continue;
+    if (used[one.candidate.device] != 0) continue;
     if (first == nullptr) first = &one;
-    equal = equal && one.intra_gb == first->intra_gb && one.hops == first->hops;
-    if (!frame.sure || MayGo(frame.device, one.device)) add(one.device);
+    equal = equal && one.likes == first->likes;
+    if (!frame.sure || MayGo(table_.At(one.candidate.way))) add(one.candidate);
   }
   if (!by_net || frame.end < 2) return;
   SortByPci(frame);
@@ -662,12 +792,12 @@ void ChannelSearch::ListCandidates(Frame& frame) {
 void ChannelSearch::SortByPci(const Frame& frame) {
   pci_left_.clear();
   for (std::uint32_t i = frame.first; i < candidates_.size(); ++i)
-    pci_left_.push_back(PciLeftGb(candidates_[i]));
+    pci_left_.push_back(PciLeftGb(candidates_[i].device));
   std::size_t group = 0;  // the first candidate of the same bandwidth
-  const std::int64_t* const inter = &inter_gb_[entry_[channels_] * table_.device_count()];
-  std::uint32_t* const list = candidates_.data() + frame.first;
+  const std::int64_t* const inter = &inter_gb_[entry_[channels_] * devices_];
+  Candidate* const list = candidates_.data() + frame.first;
   for (std::size_t i = 1; i < pci_left_.size(); ++i) {
-    if (inter[list[i]] != inter[list[i - 1]]) group = i;
+    if (inter[list[i].device] != inter[list[i - 1].device]) group = i;
     for (std::size_t at = i; at > group && pci_left_[at] > pci_left_[at - 1]; --at) {
       std::swap(pci_left_[at], pci_left_[at - 1]);
       std::swap(list[at], list[at - 1]);
@@ -683,7 +813,7 @@ std::int64_t ChannelSearch::PciLeftGb(std::uint32_t device) const {
 
 /// Behind an NVSwitch all devices are alike, and those next by number are enough.
 void ChannelSearch::ListNeighbours(Frame& frame) {
-  const std::uint32_t devices = table_.device_count();
+  const std::uint32_t devices = devices_;
   const std::uint32_t up = (frame.device + 1) % devices;
   const std::uint32_t down = (frame.device + devices - 1) % devices;
   const bool ring = trial_.pattern == Pattern::kRing;
@@ -693,8 +823,9 @@ void ChannelSearch::ListNeighbours(Frame& frame) {
                                    trial_.pattern == Pattern::kSplitTree);
   const auto offer = [&](std::uint32_t device) {
     if (Used(channel(), device) != 0) return;
-    if (table_.Find(DeviceEnd(frame.device), DeviceEnd(device)).hops == 0) return;
-    candidates_.push_back(device);
+    const Candidate candidate = From(DeviceEnd(frame.device), device);
+    if (table_.At(candidate.way).hops == 0) return;
+    candidates_.push_back(candidate);
     ++frame.end;
   };
   offer(both ? first : up);
@@ -703,14 +834,21 @@ void ChannelSearch::ListNeighbours(Frame& frame) {
 
 /// All devices that a device reaches, best first, as far as that does not depend on what is left.
 std::vector<ChannelSearch::Ranked> ChannelSearch::Rank(std::optional<std::uint32_t> net,
-                                                       std::uint32_t device) const {
-  const std::uint32_t devices = table_.device_count();
-  std::vector<Ranked> list;
-  for (std::uint32_t distance = 1; distance < devices; ++distance) {
-    const std::uint32_t other = (device + distance) % devices;
+                                                       std::uint32_t device) {
+  struct Facts {
+    std::uint32_t device = 0;
+    std::int64_t inter_gb = 0;  // from the channel's NIC
+    std::uint32_t inter_hops = 0;
+    std::int64_t intra_gb = 0;  // from the device before
+    std::uint32_t hops = 0;
+    std::uint32_t distance = 0;  // in numbers
+  };
+  std::vector<Facts> list;
+  for (std::uint32_t distance = 1; distance < devices_; ++distance) {
+    const std::uint32_t other = (device + distance) % devices_;
     const topology::Path path = table_.PathOf(DeviceEnd(device), DeviceEnd(other));
     if (path.hops == 0) continue;
-    Ranked one{other, 0, 0, WholeGb(path.bandwidth), path.hops, distance};
+    Facts one{other, 0, 0, WholeGb(path.bandwidth), path.hops, distance};
     if (net) {
       const topology::Path in = table_.PathOf(NetEnd(*net), DeviceEnd(other));
       one.inter_gb = WholeGb(in.bandwidth);
@@ -718,12 +856,21 @@ std::vector<ChannelSearch::Ranked> ChannelSearch::Rank(std::optional<std::uint32
     }
     list.push_back(one);
   }
-  const auto key = [](const Ranked& one) {
+  const auto key = [](const Facts& one) {
     return std::tuple(-one.inter_gb, one.inter_hops, -one.intra_gb, one.hops, one.distance);
   };
   std::sort(list.begin(), list.end(),
-            [&](const Ranked& a, const Ranked& b) { return key(a) < key(b); });
-  return list;
+            [&](const Facts& a, const Facts& b) { return key(a) < key(b); });
+  std::vector<std::pair<std::int64_t, std::uint32_t>> kinds;  // few
+  std::vector<Ranked> ranked;
+  ranked.reserve(list.size());
+  for (const Facts& one : list) {
+    const std::pair kind(one.intra_gb, one.hops);
+    const auto at = std::find(kinds.begin(), kinds.end(), kind) - kinds.begin();
+    if (static_cast<std::size_t>(at) == kinds.size()) kinds.push_back(kind);
+    ranked.push_back({From(DeviceEnd(device), one.device), static_cast<std::uint32_t>(at)});
+  }
+  return ranked;
 }
 
 }  // namespace ringlet::plan

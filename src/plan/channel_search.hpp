@@ -30,6 +30,10 @@ class ChannelSearch {
   /// Steps left after the latest Run; -1: it found all channels, and that was better.
   std::int64_t left() const { return budgets_[0]; }
 
+  /// Whether the latest Run began a second channel: if not, it would be the same without
+  /// Trial::same_channels.
+  bool began_second() const { return began_second_; }
+
  private:
   enum class Mode : std::uint8_t { kFree, kIndexOrder, kReplay };
   enum class Kind : std::uint8_t {
@@ -60,41 +64,45 @@ class ChannelSearch {
     std::uint32_t end = 0;
     std::uint32_t first = 0;   // of kNext: its candidates in candidates_
     std::uint32_t chosen = 0;  // what the latest alternative chose
+    std::uint32_t way = 0;     // by which way
   };
 
   /// Of a frame to whose state the search may come again by another way.
   struct Crossroads {
     std::uint64_t state = 0;
-    std::uint64_t steps = 0, gains = 0, completions = 0;  // until then
+    std::uint64_t steps = 0, gains = 0;  // until then
   };
 
-  /// A candidate for the next device.
-  struct Ranked {
+  /// Where a channel may go next.
+  struct Candidate {
     std::uint32_t device = 0;
-    std::int64_t inter_gb = 0;  // from the channel's NIC
-    std::uint32_t inter_hops = 0;
-    std::int64_t intra_gb = 0;  // from the device before
-    std::uint32_t hops = 0;
-    std::uint32_t distance = 0;  // in numbers
+    std::uint32_t way = 0;
+  };
+  /// Of all devices that may come next one, as far as that does not depend on what is left.
+  struct Ranked {
+    Candidate candidate;
+    std::uint32_t likes = 0;  // those as near and wide from the device before have the same
   };
 
   std::uint32_t channel() const { return static_cast<std::uint32_t>(channels_); }
   std::uint32_t& Device(std::uint32_t channel, std::uint32_t step) {
-    return order_[channel * table_.device_count() + step];
+    return order_[channel * devices_ + step];
   }
   std::uint8_t& Used(std::uint32_t channel, std::uint32_t device) {
-    return used_[channel * table_.device_count() + device];
+    return used_[channel * devices_ + device];
   }
   void ToggleUsed(std::uint32_t device) {
     Used(channel(), device) ^= 1;
-    used_state_ ^= Scatter(device);
+    if (options_.beyond) used_state_ ^= Scatter(device);
   }
 
+  void PutDevice(std::uint32_t step, std::uint32_t device);
   void StartChannel(std::uint8_t budget);
   void StartNext(std::uint8_t budget);
   bool Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at, std::int32_t close_at,
              Mode mode, std::uint8_t budget);
   void Complete(std::uint8_t budget);
+  void Gain(std::uint8_t budget);
   bool Advance(Frame& frame);
   bool AdvanceStart(Frame& frame);
   bool AdvanceStartHere(Frame& frame);
@@ -112,14 +120,26 @@ class ChannelSearch {
   void Remember();
   void Unwind(std::uint8_t budget);
 
-  bool Enter(EndIndex from, std::uint32_t device);
-  void Leave(EndIndex from, std::uint32_t device);
+  bool Repeats() const;
+  void Repeat(std::uint8_t budget);
+  void ListLatest();
+  std::size_t RoomForMore(std::size_t most);
+  std::size_t FailingWay(std::size_t more);
+  void CompleteMore(std::size_t more, std::uint8_t budget);
+  void RefuseMore(std::size_t more, std::size_t way);
+  void SpendMore(std::int64_t steps, std::uint8_t budget);
+
+  bool Enter(Frame& frame, Candidate next, std::int64_t mb_per_s);
+  void Leave(const Frame& frame, std::int64_t mb_per_s);
   bool MayTake(const Way& way, bool inter, bool checked) const;
   void Lay(const Way& way, std::int64_t mb_per_s);
   std::uint64_t MarkOf(std::int64_t mb_per_s) const;
-  bool MayGo(std::uint32_t from, std::uint32_t to);
-  bool TakeWay(EndIndex from, EndIndex to, std::int64_t mb_per_s, bool checked);
-  void GiveWay(EndIndex from, EndIndex to, std::int64_t mb_per_s);
+  bool MayGo(const Way& way);
+  Candidate From(EndIndex from, std::uint32_t device) {
+    return {device, table_.NumberOf(from, {End::kDevice, device})};
+  }
+  bool TakeWay(std::uint32_t way, bool inter, std::int64_t mb_per_s, bool checked);
+  void GiveWay(std::uint32_t way, std::int64_t mb_per_s);
   bool TakeHead(std::uint32_t head);
   void GiveHead(std::uint32_t head, std::uint32_t legs);
   bool TakeFan(std::uint32_t head);
@@ -129,7 +149,7 @@ class ChannelSearch {
   bool SameNic(std::uint32_t a, std::uint32_t b) const;
 
   void ListCandidates(Frame& frame);
-  std::vector<Ranked> Rank(std::optional<std::uint32_t> net, std::uint32_t device) const;
+  std::vector<Ranked> Rank(std::optional<std::uint32_t> net, std::uint32_t device);
   void SortByPci(const Frame& frame);
   std::int64_t PciLeftGb(std::uint32_t device) const;
   void ListNeighbours(Frame& frame);
@@ -137,10 +157,12 @@ class ChannelSearch {
   void Save();
   std::uint64_t Place(const Frame& frame) const;
   void Refuse(Refusal refusal, const Way* way, std::int64_t mb_per_s);
+  void RefuseAt(std::uint64_t place, Refusal refusal, const Way* way, std::int64_t mb_per_s);
 
   WayTable& table_;
   NetChoice& nets_;
   const SearchOptions& options_;
+  const std::uint32_t devices_;
   Residual residual_;
   std::vector<std::int64_t> net_left_;                      // by NIC
   std::vector<std::int64_t> inter_gb_;                      // [NIC][device]
@@ -156,15 +178,26 @@ class ChannelSearch {
   std::vector<Crossroads> crossroads_;
   // Sums of marks: of ways that are taken, of devices that are visited, of NICs that are used.
   std::uint64_t laid_state_ = 0, used_state_ = 0, nets_state_ = 0;
-  std::uint64_t gains_ = 0, completions_ = 0;  // so many times better, so many channels complete
-  std::vector<std::uint32_t> candidates_;
+  std::uint64_t gains_ = 0;  // so many times better
+  /// Of the latest channel its ways, and what it takes of each link that these pass.
+  struct Latest {
+    std::vector<std::uint32_t> ways;
+    std::vector<std::uint32_t> links;
+    std::vector<std::int64_t> taken;  // by link, 0 for all others
+    std::vector<std::int64_t> spare;  // by link, 0 but while it is used
+    std::int64_t hops = 0;
+  };
+  Latest latest_;
+  std::vector<Candidate> candidates_;
   std::vector<std::int64_t> pci_left_;
-  std::vector<std::uint32_t> order_;  // [channel][step]
-  std::vector<std::uint8_t> used_;    // [channel][device]
+  std::vector<std::uint32_t> order_;   // [channel][step]
+  std::vector<std::uint64_t> orders_;  // [channel][step]: stands for the order until there
+  std::vector<std::uint8_t> used_;     // [channel][device]
   std::vector<std::uint32_t> entry_, exit_;
   std::size_t channels_ = 0;  // complete ones
   std::int64_t hops_ = 0;
   std::uint32_t latency_ns_ = 0;
+  bool began_second_ = false;
   std::int64_t budgets_[2] = {0, 0};  // of the trial; of the reference order
 };
 

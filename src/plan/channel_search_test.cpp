@@ -1,5 +1,6 @@
 #include "plan/channel_search.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "plan/machine_for_test.hpp"
@@ -83,6 +84,54 @@ TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
   EXPECT_TRUE(SearchFor(words, true, trial, 100'000).outcome.budget_out);
 }
 
+/// Within the host a channel begins in the order of the one before, which matters then.
+TEST(ChannelSearchTest, StepsWithinTheHostAreCountedThoughNothingIsLookedAtTwice) {
+  const char* const words = "4 gpu v100-sxm2 mesh";
+  Trial trial = RingOf(24'000, 9);
+  trial.same_channels = false;
+  const Searched ring = SearchFor(words, false, trial, 1'000'000);
+  EXPECT_EQ(ring.outcome.steps, 1'918u);
+  EXPECT_EQ(ring.outcome.channels, 2u);
+  EXPECT_EQ(ring.best.hops, 24u);
+  trial.pattern = Pattern::kTree;
+  const Searched tree = SearchFor(words, false, trial, 1'000'000);
+  EXPECT_EQ(tree.outcome.steps, 16'468u);
+  EXPECT_EQ(tree.outcome.channels, 4u);
+  EXPECT_EQ(tree.best.hops, 36u);
+}
+
+/// Sums over searches with all budgets up to 400 steps: steps, channels at most, channels kept,
+/// budgets that ran out, hops; and the link that refused last.
+std::string SumsOf(std::string_view words, const Trial& trial) {
+  std::uint64_t steps = 0, most = 0, kept = 0, out = 0, hops = 0;
+  std::string link;
+  for (std::int64_t budget = 1; budget <= 400; ++budget) {
+    const Searched one = SearchFor(words, false, trial, budget);
+    steps += one.outcome.steps;
+    most += one.outcome.channels;
+    kept += one.best.channels.size();
+    out += one.outcome.budget_out ? 1 : 0;
+    hops += one.best.hops;
+    link = one.link;
+  }
+  return fmt::format("{} {} {} {} {} {}", steps, most, kept, out, hops, link);
+}
+
+/// The numbers are those of a search that lays each channel step by step.
+TEST(ChannelSearchTest, ChannelsOfOneOrderAreCountedAsIfLaidStepByStep) {
+  Trial trial = RingOf(30'000, 32);
+  EXPECT_EQ(SumsOf("8 gpu a100-sxm4 switch", trial),
+            "80200 2884 2884 400 92288 DEV/0-1000 > NVS/0-0 (NVL)");
+  trial.pattern = Pattern::kBalancedTree;
+  trial.min_channels = 3;
+  trial.max_channels = 4;
+  EXPECT_EQ(SumsOf("8 gpu a100-sxm4 switch", trial), "13770 1514 1487 35 41636 ");
+  EXPECT_EQ(SumsOf("(numa: 2x(switch: 2 gpu))", RingOf(2'000, 32)),
+            "80200 3735 3735 400 74700 DEV/0-3000 > PCI/0-1000 (PCI)");
+  EXPECT_EQ(SumsOf("(switch: 3 gpu)", RingOf(9'000, 32)),
+            "22230 790 790 60 9480 DEV/0-2000 > PCI/0-1000 (PCI)");
+}
+
 /// A search that runs more than once on one machine.
 class Searching {
  public:
@@ -93,6 +142,7 @@ class Searching {
     best.pattern = trial.pattern;
     return search_.Run(trial, 100'000, best);
   }
+  bool began_second() const { return search_.began_second(); }
 
  private:
   const SearchOptions options_ = {.beyond = true};
@@ -101,6 +151,23 @@ class Searching {
   NetChoice nets_;
   ChannelSearch search_{table_, nets_, options_};
 };
+
+TEST(ChannelSearchTest, ItIsKnownThatOneOrderDoesNotMatterWhereOneChannelIsBegun) {
+  Searching searching("(numa: (switch: 3 gpu, 1 nic 100g), (switch: 2 gpu))");
+  Trial trial = RingOf(10'000, 5);
+  PatternGraph best;
+  const TrialOutcome same = searching.Run(trial, best);
+  EXPECT_FALSE(searching.began_second());
+  trial.same_channels = false;
+  const TrialOutcome own = searching.Run(trial, best);
+  EXPECT_FALSE(searching.began_second());
+  EXPECT_EQ(same.steps, own.steps);
+  EXPECT_EQ(same.channels, own.channels);
+  EXPECT_FALSE(own.improved);
+  trial.intra_mb_per_s = trial.inter_mb_per_s = 5'000;
+  searching.Run(trial, best);
+  EXPECT_TRUE(searching.began_second());
+}
 
 TEST(ChannelSearchTest, OfEqualBandwidthFewerHopsAreBetter) {
   Searching searching("(numa: (switch: 2 gpu, 1 nic), (switch: 2 gpu))");

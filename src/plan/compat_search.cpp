@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "topology/trim.hpp"
 
@@ -171,12 +172,14 @@ PatternGraph CompatSearch::Find(const Wanted& wanted, Story* story) {
   best_.id = wanted.id;
   best_.pattern = wanted.pattern;
   tried_.clear();
+  again_.reset();
   any_budget_out_ = false;
   left_known_ = true;
   awaited_.clear();
   awaited_budget_ = 0;
   const bool nvls = wanted.pattern == Pattern::kNvls;
-  if (nvls && (table_.switches().empty() || facts_.compute_capability < kHopper)) return best_;
+  if (nvls && (table_.switches().empty() || facts_.compute_capability < kHopper))
+    return std::move(best_);
   Prepare(wanted);
   FirstPass();
   SecondPass();
@@ -184,7 +187,7 @@ PatternGraph CompatSearch::Find(const Wanted& wanted, Story* story) {
   const bool optional =
       nvls || wanted.id == GraphId::kCollnetChain || wanted.id == GraphId::kCollnetDirect;
   if (best_.channels.empty() && !optional) FallBack();
-  return best_;
+  return std::move(best_);
 }
 
 void CompatSearch::Prepare(const Wanted& wanted) {
@@ -262,6 +265,22 @@ void CompatSearch::Await() {
   awaited_budget_ = 0;
 }
 
+/// Whether channels have one order does not matter where only one is begun: nothing comes of
+/// another trial then that did not come of the one before.
+TrialOutcome CompatSearch::RunTrial(std::int64_t budget) {
+  const std::optional<Known> again = std::exchange(again_, std::nullopt);
+  if (again && again->outcome.trial == trial_) {
+    left_ = budget - again->taken;
+    return again->outcome;
+  }
+  const TrialOutcome outcome = search_.Run(trial_, budget, best_);
+  left_ = search_.left();
+  if (!trial_.same_channels || search_.began_second() || left_ <= 0) return outcome;
+  again_ = {outcome, budget - left_};
+  again_->outcome.trial.same_channels = again_->outcome.improved = false;
+  return outcome;
+}
+
 /// One trial, unless it is known what would come of it.
 /// \return whether there is nothing better to hope for
 bool CompatSearch::Run() {
@@ -292,10 +311,9 @@ bool CompatSearch::Run() {
   }
   const std::uint32_t searches = best_.searches;
   const std::uint64_t steps = best_.steps;
-  TrialOutcome outcome = search_.Run(trial_, budget, best_);
+  TrialOutcome outcome = RunTrial(budget);
   best_.searches = searches;
   best_.steps = steps + outcome.steps;
-  left_ = search_.left();
   any_budget_out_ = any_budget_out_ || outcome.budget_out;
   tried_.emplace_back(essence, left_);
   if (story_ != nullptr) {
@@ -404,6 +422,7 @@ void CompatSearch::Duplicate() {
 
 void CompatSearch::SecondPass() {
   second_pass_ = true;
+  again_.reset();
   left_ = -1;
   Duplicate();
   trial_.pattern = best_.pattern;

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -70,6 +71,7 @@ class CompatSearch {
   bool Faster();
   bool Run();
   bool Hopeless();
+  TrialOutcome RunTrial(std::int64_t budget);
   void GiveBudgetBack();
   void Await();
   bool Content() const;
@@ -101,6 +103,12 @@ class CompatSearch {
   std::vector<Trial> awaited_;
   std::int64_t awaited_budget_ = 0;
   bool any_budget_out_ = false;
+  /// A trial of which it is known what comes of it: what came of the one before.
+  struct Known {
+    TrialOutcome outcome;
+    std::int64_t taken = 0;  // of its budget
+  };
+  std::optional<Known> again_;
   bool second_pass_ = false;
   std::vector<std::pair<Trial, std::int64_t>> tried_;  // and what was left of the budget
 };

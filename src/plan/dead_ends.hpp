@@ -1,6 +1,8 @@
 // States of a search from which nothing better came, so that it need not go there twice.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace ringlet::plan {
@@ -35,19 +37,21 @@ class DeadEnds {
   const End* Find(std::uint64_t state) {
     ++asked_;
     if (places_.empty()) return nullptr;
-    const Place& place = places_[state % kPlaces];
+    const Place& place = places_[state % places_.size()];
     if (place.state != state || place.generation != generation_) return nullptr;
     ++known_;
     return &place.end;
   }
 
   void Add(std::uint64_t state, End end) {
-    if (places_.empty()) places_.resize(kPlaces);
-    places_[state % kPlaces] = {state, generation_, end};
+    // Most searches are short.
+    if (++added_ * 2 > places_.size() && places_.size() < kPlacesMax) Grow();
+    places_[state % places_.size()] = {state, generation_, end};
   }
 
  private:
-  static constexpr std::size_t kPlaces = 4'096;
+  static constexpr std::size_t kPlacesMin = 256;
+  static constexpr std::size_t kPlacesMax = 4'096;
   static constexpr std::uint64_t kAskedMin = 512;
   static constexpr std::uint64_t kKnownPart = 12;
   struct Place {
@@ -55,7 +59,15 @@ class DeadEnds {
     std::uint64_t generation = 0;
     End end = {};
   };
+
+  void Grow() {
+    std::vector<Place> more(places_.empty() ? kPlacesMin : kPlacesMax);
+    for (const Place& place : places_) more[place.state % more.size()] = place;
+    places_ = std::move(more);
+  }
+
   std::vector<Place> places_;
+  std::size_t added_ = 0;
   std::uint64_t generation_ = 1;
   std::uint64_t asked_ = 0, known_ = 0;
 };

@@ -26,6 +26,16 @@ TEST(DeadEndsTest, OfTwoInOnePlaceTheLaterStays) {
   EXPECT_NE(ends.Find(other), nullptr);
 }
 
+TEST(DeadEndsTest, KnowsAsMuchAsBeforeWhenItGrows) {
+  DeadEnds ends;
+  for (std::int64_t state = 1; state <= 1'000; ++state)
+    ends.Add(static_cast<std::uint64_t>(state), {state, 0});
+  for (std::int64_t state = 900; state <= 1'000; ++state) {
+    ASSERT_NE(ends.Find(static_cast<std::uint64_t>(state)), nullptr) << state;
+    EXPECT_EQ(ends.Find(static_cast<std::uint64_t>(state))->steps, state);
+  }
+}
+
 TEST(DeadEndsTest, DoesNotPayWhereNothingIsKnown) {
   DeadEnds ends;
   for (std::uint64_t state = 1; state <= 1'000; ++state) ends.Find(state);

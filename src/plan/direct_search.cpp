@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "plan/channel_ways.hpp"
 #include "plan/limits.hpp"
@@ -33,6 +34,7 @@ DirectSearch::DirectSearch(WayTable& table, const NetChoice& nets, bool beyond)
   for (std::uint32_t a = 0; any_order_ && a < devices; ++a)
     for (std::uint32_t b = 0; any_order_ && b < devices; ++b)
       any_order_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
+  priced_ = beyond || !any_order_;
 }
 
 TrialOutcome DirectSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph& found) {
@@ -41,7 +43,8 @@ TrialOutcome DirectSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph
   outcome_ = {};
   outcome_.trial = trial;
   Clear();
-  while (channels_.size() < trial.max_channels && LayChannel()) channels_.push_back(channel_);
+  while (channels_.size() < trial.max_channels && LayChannel())
+    channels_.push_back(std::move(channel_));
   outcome_.channels = static_cast<std::uint32_t>(channels_.size());
   if (outcome_.channels < trial.max_channels) return outcome_;
   outcome_.improved = outcome_.perfect = true;
@@ -54,10 +57,11 @@ TrialOutcome DirectSearch::Lay(const Trial& trial, Pricing pricing, PatternGraph
 /// Nothing is laid.
 void DirectSearch::Clear() {
   ClearLeft();
-  price_.resize(table_.link_count());
+  if (priced_) price_.resize(table_.link_count());
   for (std::uint32_t link = 0; link < price_.size(); ++link) price_[link] = PriceOf(link);
   taken_.clear();
   channels_.clear();
+  channels_.reserve(trial_.max_channels);
 }
 
 void DirectSearch::ClearLeft() {
@@ -84,12 +88,13 @@ bool DirectSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> oth
   const std::uint32_t devices = table_.device_count();
   const bool ring = trial_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
+  order.reserve(devices);
   order.assign(1, first);
   const bool second = other && !ring;
   if (second) order.push_back(*other);
   const std::uint32_t base = second ? *other : first;
-  for (std::uint32_t i = 1; i < devices; ++i) {
-    const std::uint32_t device = (base + i) % devices;
+  for (std::uint32_t i = 1, device = base; i < devices; ++i) {
+    device = device + 1 < devices ? device + 1 : 0;
     if (device != first && device != other) order.push_back(device);
   }
   if (other && ring) order.push_back(*other);
@@ -104,6 +109,7 @@ bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> ot
   const std::uint32_t devices = table_.device_count();
   const bool ring = trial_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
+  order.reserve(devices);
   order.assign(1, first);
   visited_.assign(devices, false);
   visited_[first] = true;
@@ -245,7 +251,7 @@ bool DirectSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
     return false;
   }
   ++outcome_.steps;
-  Price(way);
+  if (priced_) Price(way);
   taken_.push_back({from, to, mb_per_s});
   return true;
 }
@@ -274,7 +280,7 @@ void DirectSearch::GiveBack(std::size_t until) {
     const Taken& last = taken_.back();
     const Way& way = table_.Find(last.from, last.to);
     residual_.Give(way, last.mb_per_s);
-    Price(way);
+    if (priced_) Price(way);
     taken_.pop_back();
   }
 }
@@ -284,7 +290,12 @@ std::uint32_t DirectSearch::WidthOf(const PatternGraph& graph, std::uint32_t mos
   load_.assign(table_.link_count(), 0);
   in_load_.assign(nets_.port_count(), 0);
   out_load_ = in_load_;
-  for (const LocalChannel& channel : graph.channels) AddLoad(channel);
+  exact_ = true;
+  const std::vector<LocalChannel>& channels = graph.channels;
+  for (std::size_t i = 0, next = 0; i < channels.size(); i = next) {
+    while (next < channels.size() && channels[next] == channels[i]) ++next;
+    AddLoad(channels[i], static_cast<std::int64_t>(next - i));
+  }
   ClearLeft();
   std::int64_t width = most;
   for (std::uint32_t link = 0; link < load_.size(); ++link)
@@ -293,26 +304,30 @@ std::uint32_t DirectSearch::WidthOf(const PatternGraph& graph, std::uint32_t mos
     if (in_load_[port] > 0) width = std::min(width, in_left_[port] / in_load_[port]);
     if (out_load_[port] > 0) width = std::min(width, out_left_[port] / out_load_[port]);
   }
-  // What is charged is rounded up, a MB/s a step.
   const std::int64_t now = std::min(graph.intra, graph.inter).mb_per_s;
-  while (width > now && !HasRoomFor(graph, width)) --width;
+  // What is charged is rounded up, a MB/s a step.
+  while (!exact_ && width > now && !HasRoomFor(graph, width)) --width;
   return static_cast<std::uint32_t>(std::max(width, now));
 }
 
-/// What a channel takes of links, in kCostUnits, and of ports.
-void DirectSearch::AddLoad(const LocalChannel& channel) {
+/// What so many equal channels take of links, in kCostUnits, and of ports.
+void DirectSearch::AddLoad(const LocalChannel& channel, std::int64_t times) {
   ForEachWay(trial_.pattern, channel, [&](EndIndex from, EndIndex to, bool half) {
     const Way& way = table_.Find(from, to);
-    for (std::uint32_t i = 0; i < way.count; ++i) {
+    const std::int64_t part = times * (half ? kCostUnits / 2 : kCostUnits);
+    exact_ = exact_ && way.plain && !half;
+    for (std::uint32_t i = 0; way.plain && i < way.count; ++i)
+      load_[table_.Steps(way)[i].link] += part;
+    for (std::uint32_t i = 0; !way.plain && i < way.count; ++i) {
       const WayStep& step = table_.Steps(way)[i];
-      const Charge charge = ChargeOf(step, half ? kCostUnits / 2 : kCostUnits);
+      const Charge charge = ChargeOf(step, part);
       load_[step.link] += charge.forth;
       load_[step.back] += charge.back;
     }
     return true;
   });
-  if (channel.entry) ++in_load_[nets_.PortOf(*channel.entry)];
-  if (channel.exit) ++out_load_[nets_.PortOf(*channel.exit)];
+  if (channel.entry) in_load_[nets_.PortOf(*channel.entry)] += times;
+  if (channel.exit) out_load_[nets_.PortOf(*channel.exit)] += times;
 }
 
 bool DirectSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) {
@@ -327,9 +342,9 @@ bool DirectSearch::HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s) 
   return true;
 }
 
-void DirectSearch::Save(PatternGraph& found) const {
+void DirectSearch::Save(PatternGraph& found) {
   found.pattern = trial_.pattern;
-  found.channels = channels_;
+  found.channels = std::move(channels_);
   found.intra = {trial_.intra_mb_per_s};
   found.inter = {trial_.inter_mb_per_s};
   found.cross_nic = trial_.cross_nic;
@@ -337,15 +352,15 @@ void DirectSearch::Save(PatternGraph& found) const {
   found.hops = 0;
   found.type_intra = found.type_inter = PathType::kLoc;
   for (const Taken& one : taken_) {
-    const topology::Path path = table_.PathOf(one.from, one.to);
+    const Way& way = table_.Find(one.from, one.to);
     const bool inter = one.from.end == End::kNet || one.to.end == End::kNet;
     PathType& type = inter ? found.type_inter : found.type_intra;
-    type = std::max(type, path.type);
-    found.hops += path.hops;
+    type = std::max(type, way.type);
+    found.hops += way.hops;
   }
   const topology::Graph& graph = table_.paths().graph();
   if (beyond_)
-    found.latency_inter_ns = graph.net(table_.nets()[*channels_.front().entry]).latency_ns;
+    found.latency_inter_ns = graph.net(table_.nets()[*found.channels.front().entry]).latency_ns;
   else
     found.type_inter = PathType::kPix;
 }

@@ -58,7 +58,7 @@ class DirectSearch {
   void ClearLeft();
   bool LayFrom(std::uint32_t first, std::optional<std::uint32_t> other);
   bool LayAlong(std::uint32_t first, std::optional<std::uint32_t> other);
-  void AddLoad(const LocalChannel& channel);
+  void AddLoad(const LocalChannel& channel, std::int64_t times);
   bool HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s);
   bool LayByNics();
   bool Returns() const;
@@ -71,13 +71,14 @@ class DirectSearch {
   void GiveBack(std::size_t until);
   void Price(const Way& way);
   std::int64_t PriceOf(std::uint32_t link) const;
-  void Save(PatternGraph& found) const;
+  void Save(PatternGraph& found);
 
   WayTable& table_;
   const NetChoice& nets_;
   const bool beyond_;
   bool any_order_ = false;
   bool lays_ = false;
+  bool priced_ = true;  // something is chosen by what it costs
   Residual residual_;
   std::vector<std::int64_t> price_;  // of 1 MB/s, by link: the dearer, the less is left
   std::vector<std::int64_t> in_left_, out_left_;  // by port
@@ -88,6 +89,7 @@ class DirectSearch {
   LocalChannel channel_;
   std::vector<bool> visited_;
   std::vector<std::int64_t> load_;                // by link
+  bool exact_ = true;                             // nothing of load_ is rounded
   std::vector<std::int64_t> in_load_, out_load_;  // by port, in channels
   std::vector<LocalChannel> channels_;
 };

@@ -42,14 +42,25 @@ class FluidPacking {
 
  private:
   bool Pivot(std::int64_t gain, std::uint32_t column);
+  std::size_t Leaving() const;
+  bool FillPivot(std::int64_t* pivot, std::int64_t by);
+  template <std::int64_t (*kTimes)(std::int64_t, std::int64_t)>
+  void TakeOff(std::size_t leaving, std::int64_t amount);
+  std::int64_t* Inverse(std::size_t row) { return &inverse_[row * stride_]; }
 
-  std::vector<std::vector<std::int64_t>> inverse_;  // [row][row]
-  std::vector<std::uint32_t> basis_;                // column by row
-  std::vector<std::int64_t> amounts_;               // by row
-  std::vector<std::int64_t> prices_;                // by row
+  std::vector<std::int64_t> inverse_;  // [row][row]
+  std::size_t stride_ = 0;             // of its rows
+  std::vector<std::uint32_t> basis_;   // column by row
+  std::vector<std::int64_t> amounts_;  // by row
+  std::vector<std::int64_t> prices_;   // by row
   std::int64_t work_ = 0;
   std::vector<std::int64_t> direction_;  // of the column that enters, by row
-  std::vector<std::uint32_t> filled_;    // where the row that pivots is not 0
+  /// Of the row that pivots what is not 0.
+  struct Filled {
+    std::int64_t value = 0;
+    std::size_t at = 0;
+  };
+  std::vector<Filled> filled_;
 };
 
 inline constexpr std::int64_t kFluidOne = std::int64_t{1} << 32;

@@ -46,10 +46,15 @@ std::int64_t CapacityOf(const Limit& limit) {
 bool Allows(const Limit& limit, std::int64_t channels, std::int64_t mb_per_s) {
   const std::int64_t load = Paid(limit.load, channels, mb_per_s);
   if (load >= kNever || CapacityOf(limit) < mb_per_s * load) return false;
-  std::int64_t places = 0;
-  for (const std::int64_t one : limit.mb_per_s)
-    places += one * kCostUnits / (mb_per_s * limit.cost);
-  return places >= Paid(limit.passages, channels, mb_per_s);
+  const std::int64_t wanted = Paid(limit.passages, channels, mb_per_s);
+  std::int64_t places = 0, of_one = 0, last = -1;
+  for (const std::int64_t one : limit.mb_per_s) {
+    if (places >= wanted) return true;
+    if (one != last) of_one = one * kCostUnits / (mb_per_s * limit.cost);  // most are alike
+    last = one;
+    places += of_one;
+  }
+  return places >= wanted;
 }
 
 /// What one way costs links of one class.

@@ -1,7 +1,6 @@
 #include "plan/net_choice.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "topology/locality.hpp"
@@ -26,16 +25,16 @@ NetChoice::NetChoice(const WayTable& table, const SearchOptions& options)
     : table_(table), options_(options) {
   const topology::SystemNodes& system = table.paths().system();
   many_hosts_ = system.end_host - system.first_host > 1;
-  for (std::uint32_t device = 0; device < table.device_count(); ++device)
-    for (std::uint32_t net = 0; net < table.net_count(); ++net)
-      types_.push_back(table.PathOf({End::kDevice, device}, {End::kNet, net}).type);
-  FindPreferences();
-  FindNear();
   FindPorts();
-  for (auto& lists : lists_) lists.resize(table.device_count() + 1);
 }
 
 void NetChoice::FindPreferences() {
+  if (!preferences_.empty()) return;
+  preferences_.reserve(table_.device_count());
+  types_.reserve(std::size_t{table_.device_count()} * table_.net_count());
+  for (std::uint32_t device = 0; device < table_.device_count(); ++device)
+    for (std::uint32_t net = 0; net < table_.net_count(); ++net)
+      types_.push_back(table_.PathOf({End::kDevice, device}, {End::kNet, net}).type);
   const topology::Paths& paths = table_.paths();
   for (const NodeIndex device : table_.devices()) {
     std::vector<std::uint32_t> list;
@@ -54,6 +53,8 @@ void NetChoice::FindPreferences() {
 }
 
 void NetChoice::FindNear() {
+  if (!near_.empty()) return;
+  near_.reserve(table_.net_count());
   const topology::Paths& paths = table_.paths();
   const NodeKind kind = paths.Of(NodeKind::kGpu).empty() ? NodeKind::kRank : NodeKind::kGpu;
   for (const NodeIndex net : table_.nets()) {
@@ -69,13 +70,17 @@ void NetChoice::FindNear() {
 
 void NetChoice::FindPorts() {
   const topology::Graph& graph = table_.paths().graph();
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> numbers;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> ports;
+  ports.reserve(table_.net_count());
+  port_.reserve(table_.net_count());
   for (const NodeIndex net : table_.nets()) {
     const topology::NetFacts& facts = graph.net(net);
-    const auto [at, added] = numbers.try_emplace({facts.chip, facts.port}, port_count_);
-    if (added) ++port_count_;
-    port_.push_back(at->second);
+    const std::pair port(facts.chip, facts.port);
+    const auto at = std::find(ports.begin(), ports.end(), port) - ports.begin();
+    if (static_cast<std::size_t>(at) == ports.size()) ports.push_back(port);
+    port_.push_back(static_cast<std::uint32_t>(at));
   }
+  port_count_ = static_cast<std::uint32_t>(ports.size());
 }
 
 void NetChoice::Append(std::vector<std::uint32_t>& list, std::vector<bool>& seen,
@@ -117,9 +122,13 @@ std::vector<std::uint32_t> NetChoice::Build(std::optional<std::uint32_t> device,
 }
 
 const std::vector<std::uint32_t>& NetChoice::Of(std::uint32_t device, PathType farthest) {
-  auto& list = lists_[static_cast<std::size_t>(farthest)][device];
+  auto& lists = lists_[static_cast<std::size_t>(farthest)];
+  if (lists.empty()) lists.resize(table_.device_count() + 1);
+  auto& list = lists[device];
   const bool all = device == table_.device_count();
-  if (!list) list = Build(all ? std::nullopt : std::optional(device), farthest);
+  if (list) return *list;
+  FindPreferences();
+  list = Build(all ? std::nullopt : std::optional(device), farthest);
   return *list;
 }
 

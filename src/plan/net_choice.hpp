@@ -21,12 +21,19 @@ class NetChoice {
   const std::vector<std::uint32_t>& OfAll(topology::PathType farthest);
 
   /// The devices near a NIC, the one that prefers it first.
-  const std::vector<std::uint32_t>& DevicesNear(std::uint32_t net) const { return near_[net]; }
+  const std::vector<std::uint32_t>& DevicesNear(std::uint32_t net) {
+    FindNear();
+    return near_[net];
+  }
   /// Whether the first of these prefers it.
-  bool Preferred(std::uint32_t net) const { return preferred_[net]; }
+  bool Preferred(std::uint32_t net) {
+    FindNear();
+    return preferred_[net];
+  }
 
   /// The NIC that a device prefers for the first channel.
-  std::optional<std::uint32_t> PreferredBy(std::uint32_t device) const {
+  std::optional<std::uint32_t> PreferredBy(std::uint32_t device) {
+    FindPreferences();
     if (preferences_[device].empty()) return std::nullopt;
     return preferences_[device].front();
   }
@@ -46,6 +53,7 @@ class NetChoice {
   const WayTable& table_;
   const SearchOptions& options_;
   bool many_hosts_ = false;
+  // Found when first asked for: within the host nobody asks.
   std::vector<std::vector<std::uint32_t>> preferences_;  // of each device
   std::vector<topology::PathType> types_;                // [device][net]
   std::vector<std::vector<std::uint32_t>> near_;

@@ -71,6 +71,11 @@ void WayTable::NumberLinks() {
   const topology::SystemNodes& system = paths_.system();
   first_node_ = system.first;
   position_.resize(system.end - system.first);
+  first_link_.reserve(position_.size());
+  std::size_t count = 0;
+  for (std::uint32_t i = system.first; i < system.end; ++i)
+    count += paths_.graph().nodes()[i].links.size();
+  bandwidths_.reserve(count);
   for (std::uint32_t i = system.first; i < system.end; ++i) {
     first_link_.push_back(static_cast<std::uint32_t>(bandwidths_.size()));
     const std::vector<topology::Link>& links = paths_.graph().nodes()[i].links;
@@ -81,10 +86,6 @@ void WayTable::NumberLinks() {
     for (std::size_t at = links.size(); at-- > 0;)
       position[topology::Index(links[at].to) - first_node_] = static_cast<std::uint32_t>(at);
   }
-}
-
-topology::Path WayTable::PathOf(EndIndex from, EndIndex to) const {
-  return paths_.From(NodeOf(from), NodeOf(to));
 }
 
 std::int64_t WayTable::NetMbPerS(std::uint32_t net) const {
@@ -122,11 +123,12 @@ std::uint32_t WayTable::Make(EndIndex from, EndIndex to) {
   way.type = path.type;
   way.back_type = PathOf(to, from).type;
   way.first = static_cast<std::uint32_t>(steps_.size());
-  const std::vector<Hop> hops = paths_.Route(NodeOf(from), NodeOf(to));
+  hops_.clear();
+  paths_.AppendRoute(hops_, NodeOf(from), NodeOf(to));
   const NodeKind start = graph.at(NodeOf(from)).kind;
   const bool split =
-      path.type == PathType::kPhb && start == NodeKind::kGpu && PassesIntel(graph, hops);
-  for (const Hop& hop : hops) {
+      path.type == PathType::kPhb && start == NodeKind::kGpu && PassesIntel(graph, hops_);
+  for (const Hop& hop : hops_) {
     steps_.push_back({LinkBetween(hop.from, hop.to, hop.kind),
                       LinkBetween(hop.to, hop.from, hop.kind), BackwashOf(graph, start, hop),
                       split && hop.kind == LinkKind::kPci});

@@ -73,15 +73,20 @@ class WayTable {
   std::uint32_t net_count() const { return static_cast<std::uint32_t>(ends_[1].size()); }
 
   /// Not both kNet. The reference is good until the next call.
-  const Way& Find(EndIndex from, EndIndex to) {
+  const Way& Find(EndIndex from, EndIndex to) { return At(NumberOf(from, to)); }
+  /// Ways by number, for who comes back to one.
+  std::uint32_t NumberOf(EndIndex from, EndIndex to) {
     const auto a = static_cast<std::size_t>(from.end), b = static_cast<std::size_t>(to.end);
     std::uint32_t& way = way_of_[a][b][from.number * ends_[b].size() + to.number];
     if (way == kNoWay) way = Make(from, to);
-    return ways_[way];
+    return way;
   }
+  const Way& At(std::uint32_t number) const { return ways_[number]; }
   const WayStep* Steps(const Way& way) const { return steps_.data() + way.first; }
   std::size_t step_count() const { return steps_.size(); }
-  topology::Path PathOf(EndIndex from, EndIndex to) const;
+  topology::Path PathOf(EndIndex from, EndIndex to) const {
+    return paths_.From(NodeOf(from), NodeOf(to));
+  }
   /// What a NIC moves, each way.
   std::int64_t NetMbPerS(std::uint32_t net) const;
   /// A device's own PCIe link, to it and from it; nothing where it has none.
@@ -116,6 +121,7 @@ class WayTable {
   /// Of nodes with many links: where the first link to each node of the system is.
   std::vector<std::vector<std::uint32_t>> position_;
   std::vector<std::optional<LinkPair>> pci_;
+  std::vector<topology::Hop> hops_;  // of the way that is made
   std::vector<WayStep> steps_;
   std::vector<Way> ways_;
   std::vector<std::uint32_t> way_of_[3][3];  // by kinds of ends, then from * count + to
@@ -146,6 +152,16 @@ class Residual {
   /// \pre HasRoom
   void TakeRoom(const Way& way, std::int64_t mb_per_s) { Move(way, -mb_per_s); }
   void Give(const Way& way, std::int64_t mb_per_s) { Move(way, mb_per_s); }
+  /// What the way takes of each link: `what` gets its number and MB/s.
+  template <typename What>
+  void ForEachFare(const Way& way, std::int64_t mb_per_s, const What& what) {
+    if (way.plain) {
+      const WayStep* const steps = table_.Steps(way);
+      for (std::uint32_t i = 0; i < way.count; ++i) what(steps[i].link, mb_per_s);
+    } else {
+      for (const Fare& fare : FaresOf(way, mb_per_s)) what(fare.link, fare.mb_per_s);
+    }
+  }
   void Reset() { left_ = table_.bandwidths(); }
   std::int64_t left(std::uint32_t link) const { return left_[link]; }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <queue>
 #include <utility>
 
@@ -12,8 +11,6 @@
 
 namespace ringlet::topology {
 namespace {
-
-constexpr std::uint32_t kNoEnd = std::numeric_limits<std::uint32_t>::max();
 
 bool IsEnd(NodeKind kind) {
   return kind != NodeKind::kPci && kind != NodeKind::kNic && kind != NodeKind::kCxb;
@@ -50,11 +47,6 @@ std::vector<Bandwidth> WidestFrom(const Graph& graph, NodeIndex from) {
   return widest;
 }
 
-const Paths::Record* Paths::Find(NodeIndex from, NodeIndex to) const {
-  if (!Has(from) || !Has(to) || end_of_[Local(to)] == kNoEnd) return nullptr;
-  return &records_[std::size_t{end_of_[Local(to)]} * end_of_.size() + Local(from)];
-}
-
 Paths::Record* Paths::Find(NodeIndex from, NodeIndex to) {
   return const_cast<Record*>(std::as_const(*this).Find(from, to));
 }
@@ -63,13 +55,7 @@ std::uint64_t Paths::Key(NodeIndex from, NodeIndex to) const {
   return std::uint64_t{Index(to)} << 32 | Index(from);
 }
 
-Path Paths::From(NodeIndex from, NodeIndex to) const {
-  const Record* record = Find(from, to);
-  if (record == nullptr) return {};
-  return {static_cast<PathType>(record->type), {record->mb_per_s}, record->hops};
-}
-
-void Paths::Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
+void Paths::AppendRoute(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
   const auto take = [&](std::uint16_t number) {
     const Link& link = graph_->at(from).links[number];
     hops.push_back({from, link.to, link.kind, link.bandwidth});
@@ -82,7 +68,7 @@ void Paths::Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
       case Form::kLink: take(record->next); break;
       case Form::kVia: {
         const NodeIndex via{system_.first + record->next};
-        Append(hops, from, via);
+        AppendRoute(hops, from, via);
         from = via;
         break;
       }
@@ -99,7 +85,7 @@ void Paths::Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const {
 
 std::vector<Hop> Paths::Route(NodeIndex from, NodeIndex to) const {
   std::vector<Hop> hops;
-  Append(hops, from, to);
+  AppendRoute(hops, from, to);
   return hops;
 }
 
@@ -153,7 +139,7 @@ Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOpti
   for (std::uint32_t i = paths.system_.first; i < paths.system_.end; ++i) {
     const NodeKind kind = graph.nodes()[i].kind;
     paths.kinds_[static_cast<std::size_t>(kind)].push_back(NodeIndex{i});
-    paths.end_of_.push_back(IsEnd(kind) ? ends++ : kNoEnd);
+    paths.end_of_.push_back(IsEnd(kind) ? ends++ : Paths::kNoEnd);
   }
   RINGLET_TRY(CheckSize(graph, paths.system_, ends));
   paths.records_.resize(std::size_t{ends} * nodes);

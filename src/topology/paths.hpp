@@ -6,6 +6,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,10 +56,16 @@ class Paths {
   }
 
   /// kDis for what is not of this system, or no end.
-  Path From(NodeIndex from, NodeIndex to) const;
+  Path From(NodeIndex from, NodeIndex to) const {
+    const Record* record = Find(from, to);
+    if (record == nullptr) return {};
+    return {static_cast<PathType>(record->type), {record->mb_per_s}, record->hops};
+  }
   /// Its links in order; empty for kDis, from a node to itself, and for kNet where there is no
   /// other way at all.
   std::vector<Hop> Route(NodeIndex from, NodeIndex to) const;
+  /// As Route, at the end of a list.
+  void AppendRoute(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const;
   /// Of a kNet: the GPU that prefers it and is near it, to whom others hand what is to leave by it.
   std::optional<NodeIndex> LocalGpu(NodeIndex net) const;
 
@@ -86,13 +93,16 @@ class Paths {
     std::vector<std::uint16_t> links;  ///< position of each in its node's list
   };
 
+  static constexpr std::uint32_t kNoEnd = std::numeric_limits<std::uint32_t>::max();
   bool Has(NodeIndex node) const {
     return Index(node) >= system_.first && Index(node) < system_.end;
   }
   std::uint32_t Local(NodeIndex node) const { return Index(node) - system_.first; }
   Record* Find(NodeIndex from, NodeIndex to);
-  const Record* Find(NodeIndex from, NodeIndex to) const;
-  void Append(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const;
+  const Record* Find(NodeIndex from, NodeIndex to) const {
+    if (!Has(from) || !Has(to) || end_of_[Local(to)] == kNoEnd) return nullptr;
+    return &records_[std::size_t{end_of_[Local(to)]} * end_of_.size() + Local(from)];
+  }
   std::uint64_t Key(NodeIndex from, NodeIndex to) const;
 
   const Graph* graph_ = nullptr;

@@ -149,6 +149,7 @@ class Connector {
   std::shared_ptr<Segment> segment_;                      // null without shm peers
   std::shared_ptr<RankBell> bell_;
   std::shared_ptr<ofi::Fabric> fabric_;  // null without ofi peers
+  std::shared_ptr<SharedBuffers> registered_;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<ofi::OfiLink*> opening_;  // of links_
 };
@@ -232,6 +233,7 @@ Status Connector::UseReserveOf(Links& links) {
   bell_ = links.bell();
   segment_ = reserve.segment;
   fabric_ = reserve.fabric;
+  registered_ = reserve.registered;
   reserve.pipes_taken = pipes_taken_;
   RINGLET_TRY(OpenFabric());
   reserve.fabric = fabric_;
@@ -343,7 +345,7 @@ Status Connector::MakeLinks() {
 
 std::unique_ptr<Links> Connector::Take(std::vector<os::Listener> listeners) {
   auto links = std::make_unique<Links>(bell_, std::move(links_));
-  links->reserve() = {segment_, pipes_taken_, std::move(listeners), fabric_};
+  links->reserve() = {segment_, pipes_taken_, std::move(listeners), fabric_, nullptr};
   return links;
 }
 
@@ -367,7 +369,8 @@ Status Connector::AddShmLink(const Way& way, MetLine line) {
                      .reply = line.met.offer,
                      .descriptors = std::move(line.met.descriptors),
                      .line = std::move(line.socket),
-                     .prefault = request_.options.prefault};
+                     .prefault = request_.options.prefault,
+                     .registered = registered_};
   RINGLET_TRY_ASSIGN(auto link, MakeShmLink(std::move(parts), *bell_->waiter));
   links_.push_back(std::move(link));
   return Ok();

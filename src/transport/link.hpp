@@ -18,6 +18,10 @@
 
 namespace ringlet::transport {
 
+/// What may be offered on links that know of offers: below, the pipe takes no longer, and its
+/// sender need not wait. (docs/decisions/0056)
+inline constexpr std::size_t kOfferBytesMin = 4 << 10;
+
 class Link {
  public:
   Link() = default;
@@ -65,7 +69,7 @@ class Link {
   /// another question: the kernel may forbid it.
   virtual bool fetches() const { return false; }
   /// Sender: `data` may be fetched until the peer has answered or Withdraw is called. What to tell
-  /// the peer; 0: offers are refused on this link, write the data.
+  /// the peer; 0: it could not fetch them, write them.
   virtual std::uint64_t Offer(View /*data*/) { return 0; }
   /// Sender: true when the peer has fetched what was offered last, false when it wants it written,
   /// empty when it has not said so yet. Errors  as Write
@@ -73,10 +77,19 @@ class Link {
   /// Sender: gives up. What the peer fetches from now on, or is just fetching, it will not take for
   /// data; no further offer is good.
   virtual void Withdraw() {}
-  /// Receiver: fetches what the peer offered, and answers. False: it has to be written.
+  /// As std::memcpy(to, from.data(), from.size()).
+  using Copy = void (*)(View from, std::byte* to);
+  /// Receiver: fetches a piece of what the peer offered. False: it cannot.
   /// \param offer  what the peer told; outside input
+  /// \param at     where the piece begins, bytes
+  /// \param copy   for memory that this rank reads by itself
   /// Errors  kPeerLost  the peer has given up meanwhile
-  virtual Result<bool> Fetch(std::uint64_t /*offer*/, std::span<std::byte> /*to*/) { return false; }
+  virtual Result<bool> Fetch(std::uint64_t /*offer*/, std::size_t /*at*/,
+                             std::span<std::byte> /*to*/, Copy /*copy*/) {
+    return false;
+  }
+  /// Receiver: done with what the peer offered. \param taken  all of it; else it has to be written
+  virtual void AnswerOffer(bool /*taken*/) {}
 };
 
 /// Where the thread of one rank sleeps until a link of the rank has news or somebody calls Wake.

@@ -9,6 +9,7 @@
 #include "transport/link.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/shm/segment.hpp"
+#include "transport/shm/shared_buffers.hpp"
 
 namespace ringlet::transport {
 
@@ -24,6 +25,8 @@ class Links {
     std::uint32_t pipes_taken = 0;          ///< of the segment
     std::vector<os::Listener> listeners = {};
     std::shared_ptr<ofi::Fabric> fabric = {};  ///< null before the first link over libfabric
+    /// Published in an arena of the same ranks; null where there is none.
+    std::shared_ptr<SharedBuffers> registered = {};
   };
   Reserve& reserve() { return reserve_; }
   const std::shared_ptr<RankBell>& bell() const { return bell_; }

@@ -5,6 +5,17 @@
 #include "os/process_memory.hpp"
 
 namespace ringlet::transport {
+namespace {
+
+// What the kernel is asked for: below, two copies that stay in the caches cost less than asking;
+// above, than its copy, which does not go past the caches. (docs/decisions/0036, 0052)
+constexpr std::size_t kReadBytesMin = 32 << 10;
+constexpr std::size_t kReadBytesMax = 4 << 20;
+
+// In what is told of registered memory, beside its place. Addresses of users do not have it.
+constexpr std::uint64_t kRegisteredBit = std::uint64_t{1} << 63;
+
+}  // namespace
 
 PipeLink::~PipeLink() {
   parts_.out.Close();
@@ -56,25 +67,65 @@ Result<View> PipeLink::Peek() {
   return view;
 }
 
+// What to tell the peer: an address in this process, or a place in registered memory.
+std::uint64_t PipeLink::Tell(View data) {
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(data.data());
+  if (parts_.own_offer != nullptr) return address;
+  told_mapping_ = false;
+  if (parts_.registered && !refuses_mapping_) {
+    const auto place = parts_.registered->Find(data.data(), data.size());
+    const auto packed = place ? place->Packed() : std::nullopt;
+    told_mapping_ = packed.has_value();
+    if (packed) return kRegisteredBit | *packed;
+  }
+  const bool asked = data.size() >= kReadBytesMin && data.size() <= kReadBytesMax;
+  return asked && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
+}
+
 std::uint64_t PipeLink::Offer(View data) {
-  if (refused_) return 0;
-  parts_.out.CountOffer();
-  return reinterpret_cast<std::uintptr_t>(data.data());
+  const std::uint64_t told = Tell(data);
+  if (told != 0) parts_.out.CountOffer();
+  return told;
 }
 
 Result<std::optional<bool>> PipeLink::Answer() {
   const bool left = parts_.out.reader_closed() || Gone();  // before the look, as in Read
   const std::optional<bool> answer = parts_.out.Answer();
   if (!answer && left) return Lost();
-  refused_ = answer == false;
+  if (answer == false) (told_mapping_ ? refuses_mapping_ : refuses_reading_) = true;
   return answer;
 }
 
-Result<bool> PipeLink::Fetch(std::uint64_t offer, std::span<std::byte> to) {
-  const bool fetched = parts_.peer_pid != 0 && os::ReadMemoryOf(parts_.peer_pid, offer, to);
+void PipeLink::Withdraw() {
+  if (parts_.own_offer == nullptr) return parts_.out.Withdraw();
+  const std::lock_guard lock(*parts_.own_offer);
+  parts_.out.Withdraw();
+}
+
+bool PipeLink::FetchPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy) {
+  if ((offer & kRegisteredBit) == 0)
+    return parts_.peer_pid != 0 && os::ReadMemoryOf(parts_.peer_pid, offer + at, to);
+  if (!parts_.registered) return false;
+  BufferPlace place = BufferPlace::Unpack(offer);
+  place.offset += at;
+  const std::byte* const from = parts_.registered->Reach(Index(parts_.peer), place, to.size());
+  if (from == nullptr) return false;
+  copy({from, to.size()}, to.data());
+  return true;
+}
+
+Result<bool> PipeLink::Fetch(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                             Copy copy) {
+  if (parts_.peer_offer != nullptr) {
+    // Who withdraws waits for this: its memory is its own then.
+    const std::lock_guard lock(*parts_.peer_offer);
+    if (parts_.in.withdrawn()) return Lost();
+    copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
+    return true;
+  }
+  const bool fetched = FetchPiece(offer, at, to, copy);
   // Asked after the data: the peer changes them only once it has withdrawn the offer.
   if (fetched && (parts_.in.withdrawn() || Gone())) return Lost();
-  parts_.in.AnswerOffer(fetched);
   return fetched;
 }
 

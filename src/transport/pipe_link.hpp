@@ -2,11 +2,13 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 #include "transport/link.hpp"
 #include "transport/pipe.hpp"
+#include "transport/shm/shared_buffers.hpp"
 
 namespace ringlet::transport {
 
@@ -21,6 +23,12 @@ struct PipeLinkParts {
   std::shared_ptr<const std::atomic<bool>> gone = {};
   /// Whose memory is fetched from, as the kernel says; 0: nobody's.
   std::int32_t peer_pid = 0;
+  /// What users have registered, of this rank and of the peer; null: nothing.
+  std::shared_ptr<SharedBuffers> registered = {};
+  /// Between threads of one process, else null: held while the peer reads what this rank offers,
+  /// and while this rank reads what the peer does. In `memory`.
+  std::mutex* own_offer = nullptr;
+  std::mutex* peer_offer = nullptr;
 };
 
 class PipeLink final : public Link {
@@ -41,17 +49,23 @@ class PipeLink final : public Link {
   bool fetches() const override { return true; }
   std::uint64_t Offer(View data) override;
   Result<std::optional<bool>> Answer() override;
-  void Withdraw() override { parts_.out.Withdraw(); }
-  Result<bool> Fetch(std::uint64_t offer, std::span<std::byte> to) override;
+  void Withdraw() override;
+  Result<bool> Fetch(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                     Copy copy) override;
+  void AnswerOffer(bool taken) override { parts_.in.AnswerOffer(taken); }
 
  private:
+  std::uint64_t Tell(View data);
+  bool FetchPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy);
   bool Gone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
   bool WriterLeft() const { return parts_.in.writer_closed() || Gone(); }
   Error Lost() const;
   Error Named(Error error) const;
 
   PipeLinkParts parts_;
-  bool refused_ = false;         // an offer, by the peer: it will refuse the next too
+  // What the peer told to be written it will not fetch the next time either.
+  bool refuses_mapping_ = false, refuses_reading_ = false;
+  bool told_mapping_ = false;    // the last offer is of registered memory
   std::optional<Error> broken_;  // sticky; what was read before it stays read
 };
 

@@ -5,6 +5,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
 #include "os/fd.hpp"
 
 namespace ringlet::transport {
@@ -26,12 +30,21 @@ struct Memory {
   }
 };
 
+constexpr std::size_t kLarge = 64 << 10;  // the kernel may be asked for it
+
+void Plain(View from, std::byte* to) {
+  std::memcpy(to, from.data(), from.size());
+}
+
 struct Rig {
+  std::int32_t pids[2] = {0, ::getpid()};
+  std::shared_ptr<SharedBuffers> registered[2] = {};
+  std::mutex* offers[2] = {};
   std::shared_ptr<Memory> memory = std::make_shared<Memory>();
   std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<PipeLink> ends[2] = {Make(0, 0), Make(1, ::getpid())};
+  std::unique_ptr<PipeLink> ends[2] = {Make(0), Make(1)};
 
-  std::unique_ptr<PipeLink> Make(std::size_t side, std::int32_t peer_pid) {
+  std::unique_ptr<PipeLink> Make(std::size_t side) {
     const DoorbellButton bell(memory->words[1 - side], memory->event.get());
     return std::make_unique<PipeLink>(
         PipeLinkParts{.peer = static_cast<Rank>(1 - side),
@@ -41,7 +54,10 @@ struct Rig {
                       .in = PipeReader(memory->Place(1 - side), bell),
                       .memory = memory,
                       .gone = side == 0 ? gone : nullptr,
-                      .peer_pid = peer_pid});
+                      .peer_pid = pids[side],
+                      .registered = registered[side],
+                      .own_offer = offers[side],
+                      .peer_offer = offers[1 - side]});
   }
 };
 
@@ -85,44 +101,167 @@ TEST(PipeLink, ADeadProcessIsALoss) {
 TEST(PipeLink, WhatIsOfferedIsFetched) {
   Rig rig;
   ASSERT_TRUE(rig.ends[0]->fetches());
-  const std::string_view text = "in the sender's memory";
+  const std::string text = "in the sender's memory" + std::string(kLarge, '!');
   Bytes out(text.size());
   for (int i = 0; i < 3; ++i) {
     const std::uint64_t offer = rig.ends[0]->Offer(AsView(text));
     ASSERT_NE(offer, 0u);
     EXPECT_EQ(rig.ends[0]->Answer().value(), std::nullopt);
-    EXPECT_TRUE(rig.ends[1]->Fetch(offer, out).value());
+    EXPECT_TRUE(rig.ends[1]->Fetch(offer, 0, std::span(out).first(5), Plain).value());
+    EXPECT_TRUE(rig.ends[1]->Fetch(offer, 5, std::span(out).subspan(5), Plain).value());
     EXPECT_EQ(AsText(out), text);
+    EXPECT_EQ(rig.ends[0]->Answer().value(), std::nullopt);
+    rig.ends[1]->AnswerOffer(true);
     EXPECT_EQ(rig.ends[0]->Answer().value(), true);
   }
 }
 
 TEST(PipeLink, WhoCannotFetchIsNotAskedAgain) {
   Rig rig;  // end 0 does not know which process end 1 is
-  Bytes out(4);
-  const std::uint64_t offer = rig.ends[1]->Offer(AsView("text"));
-  EXPECT_FALSE(rig.ends[0]->Fetch(offer, out).value());
+  const Bytes data(kLarge);
+  Bytes out(kLarge);
+  const std::uint64_t offer = rig.ends[1]->Offer(data);
+  EXPECT_FALSE(rig.ends[0]->Fetch(offer, 0, out, Plain).value());
+  rig.ends[0]->AnswerOffer(false);
   EXPECT_EQ(rig.ends[1]->Answer().value(), false);
-  EXPECT_EQ(rig.ends[1]->Offer(AsView("text")), 0u);
+  EXPECT_EQ(rig.ends[1]->Offer(data), 0u);
   // An address that is not the sender's is refused as well.
-  rig.ends[0]->Offer(AsView("text"));
-  EXPECT_FALSE(rig.ends[1]->Fetch(1, out).value());
+  rig.ends[0]->Offer(data);
+  EXPECT_FALSE(rig.ends[1]->Fetch(1, 0, out, Plain).value());
+  rig.ends[1]->AnswerOffer(false);
   EXPECT_EQ(rig.ends[0]->Answer().value(), false);
+}
+
+TEST(PipeLink, TheKernelIsNotAskedForLittle) {
+  Rig rig;
+  EXPECT_EQ(rig.ends[0]->Offer(Bytes(kOfferBytesMin)), 0u);
 }
 
 TEST(PipeLink, WhatWasWithdrawnIsNotTaken) {
   Rig rig;
-  Bytes out(4);
-  const std::uint64_t offer = rig.ends[0]->Offer(AsView("text"));
+  const Bytes data(kLarge);
+  Bytes out(kLarge);
+  const std::uint64_t offer = rig.ends[0]->Offer(data);
   rig.ends[0]->Withdraw();
-  EXPECT_EQ(rig.ends[1]->Fetch(offer, out).error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[1]->Fetch(offer, 0, out, Plain).error().code, Code::kPeerLost);
 }
 
 TEST(PipeLink, AnOfferToTheDeadIsALoss) {
   Rig rig;
-  rig.ends[0]->Offer(AsView("text"));
+  const Bytes data(kLarge);
+  rig.ends[0]->Offer(data);
   rig.gone->store(true);
   EXPECT_EQ(rig.ends[0]->Answer().error().code, Code::kPeerLost);
+}
+
+// ---- registered memory: both ends take each other for other processes, which the kernel hides
+// ----
+
+struct RegisteredRig {
+  std::shared_ptr<Arena> arena = Arena::Create({.ranks = 2}).value();
+  std::shared_ptr<SharedBuffers> buffers[2] = {std::make_shared<SharedBuffers>(),
+                                               std::make_shared<SharedBuffers>()};
+  std::shared_ptr<const os::Shm> allocation =
+      std::make_shared<os::Shm>(os::Shm::Create(2 * kLarge).value());
+  SharedBuffers::Handle handle = 0;
+  Rig rig = {.pids = {0, 0}, .registered = {buffers[0], buffers[1]}};
+  PipeLink &sender = *rig.ends[0], &receiver = *rig.ends[1];
+
+  RegisteredRig() {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) buffers[rank]->Publish(arena, rank);
+    handle = buffers[0]->Register(allocation->bytes(), allocation).value();
+    for (std::size_t i = 0; i < allocation->bytes().size(); ++i)
+      allocation->bytes()[i] = static_cast<std::byte>(i * i >> 5);
+  }
+  View data() const { return allocation->bytes().subspan(100, kLarge); }
+};
+
+TEST(PipeLink, RegisteredMemoryIsReadByTheReceiverItself) {
+  RegisteredRig its;
+  for (const std::size_t bytes : {kOfferBytesMin, kLarge}) {
+    const View data = its.data().first(bytes);
+    const std::uint64_t offer = its.sender.Offer(data);
+    ASSERT_NE(offer, 0u);
+    Bytes out(bytes);
+    EXPECT_TRUE(its.receiver.Fetch(offer, 0, std::span(out).first(1000), Plain).value());
+    EXPECT_TRUE(its.receiver.Fetch(offer, 1000, std::span(out).subspan(1000), Plain).value());
+    its.receiver.AnswerOffer(true);
+    EXPECT_EQ(its.sender.Answer().value(), true);
+    EXPECT_TRUE(std::ranges::equal(out, data));
+  }
+}
+
+TEST(PipeLink, RegisteredMemoryThatIsTakenBackIsNotRead) {
+  RegisteredRig its;
+  Bytes out(kLarge);
+  const std::uint64_t early = its.sender.Offer(its.data());
+  ASSERT_TRUE(its.buffers[0]->Deregister(its.handle).ok());
+  EXPECT_FALSE(its.receiver.Fetch(early, 0, out, Plain).value());
+  its.receiver.AnswerOffer(false);
+  EXPECT_EQ(its.sender.Answer().value(), false);
+  // The peer may yet read by the kernel, for all that this end knows.
+  const std::uint64_t address = its.sender.Offer(its.data());
+  EXPECT_EQ(address, reinterpret_cast<std::uintptr_t>(its.data().data()));
+}
+
+TEST(PipeLink, RegisteredMemoryIsLostWithItsSender) {
+  RegisteredRig its;
+  Bytes out(kLarge);
+  const std::uint64_t offer = its.sender.Offer(its.data());
+  EXPECT_TRUE(its.receiver.Fetch(offer, 0, std::span(out).first(10), Plain).value());
+  its.sender.Withdraw();
+  EXPECT_EQ(its.receiver.Fetch(offer, 10, std::span(out).first(10), Plain).error().code,
+            Code::kPeerLost);
+}
+
+TEST(PipeLink, WhatAPeerTellsOfItsMemoryIsHeldAgainstIt) {
+  RegisteredRig its;
+  Bytes out(kLarge);
+  const std::uint64_t offer = its.sender.Offer(its.data());
+  const std::uint64_t bit = std::uint64_t{1} << 63;
+  const std::uint64_t next_place = std::uint64_t{1} << BufferPlace::kOffsetBits;
+  for (const std::uint64_t lie : {bit, UINT64_MAX, offer + next_place, offer + 128 * next_place,
+                                  offer + 2 * kLarge, offer + kLarge})
+    EXPECT_FALSE(its.receiver.Fetch(lie, 0, out, Plain).value()) << lie;
+  EXPECT_FALSE(its.receiver.Fetch(offer, 2 * kLarge, out, Plain).value()) << "beyond its end";
+  EXPECT_TRUE(its.receiver.Fetch(offer, 0, out, Plain).value());
+  Rig without;
+  EXPECT_FALSE(without.ends[1]->Fetch(offer, 0, out, Plain).value()) << "nothing is registered";
+}
+
+// ---- threads of one process ---------------------------------------------------------------------
+
+// A copy that a withdrawal comes in the middle of.
+std::atomic<bool> copying, withdrawing, withdrawn, withdrawn_while_copying;
+
+void CopySlowly(View from, std::byte* to) {
+  copying = true;
+  while (!withdrawing) std::this_thread::yield();
+  for (int turn = 0; turn < 1000; ++turn) std::this_thread::yield();
+  withdrawn_while_copying = withdrawn.load();
+  std::memcpy(to, from.data(), from.size());
+}
+
+TEST(PipeLink, WhoWithdrawsFromAThreadWaitsUntilItReadsNoMore) {
+  copying = withdrawing = withdrawn = withdrawn_while_copying = false;
+  std::mutex offers[2];
+  Rig rig{.offers = {&offers[0], &offers[1]}};
+  Bytes data(kOfferBytesMin, std::byte{7}), out(kOfferBytesMin);
+  const std::uint64_t offer = rig.ends[0]->Offer(data);
+  ASSERT_NE(offer, 0u) << "threads need no kernel";
+  std::thread withdrawer([&] {
+    while (!copying) std::this_thread::yield();
+    withdrawing = true;
+    rig.ends[0]->Withdraw();
+    withdrawn = true;
+    data.assign(data.size(), std::byte{8});
+  });
+  const auto fetched = rig.ends[1]->Fetch(offer, 0, out, CopySlowly);
+  withdrawer.join();
+  EXPECT_FALSE(withdrawn_while_copying);
+  EXPECT_TRUE(fetched.ok() && *fetched);
+  EXPECT_EQ(out, Bytes(kOfferBytesMin, std::byte{7}));
+  EXPECT_EQ(rig.ends[1]->Fetch(offer, 0, out, Plain).error().code, Code::kPeerLost);
 }
 
 TEST(PipeLink, NonsenseIsSticky) {

@@ -126,9 +126,12 @@ comm::Call CallOf(const comm::Communicator& communicator, const Part& part, std:
 
 /// To the next rank, and from the one before.
 Status PassOn(comm::Communicator& communicator, const Part& part, Buffers& buffers) {
-  buffers.own.resize(2 * part.count);
-  const std::span<float> sent = std::span(buffers.own).first(part.count);
-  const std::span<float> received = std::span(buffers.own).subspan(part.count);
+  if (buffers.all.size() < 2 * part.count) {
+    buffers.own.resize(2 * part.count);
+    buffers.all = buffers.own;
+  }
+  const std::span<float> sent = buffers.all.first(part.count);
+  const std::span<float> received = buffers.all.subspan(part.count, part.count);
   const std::array<comm::Transfer, 2> both = {
       comm::Transfer{.peer = Rank{(part.rank + 1) % part.size},
                      .sends = true,

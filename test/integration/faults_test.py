@@ -240,6 +240,8 @@ class Running(FaultCase):
     def test_registered_memory_ends_as_well_when_a_rank_is_killed_or_stopped(self):
         for kind in ("all_reduce", "all_gather", "broadcast"):
             self.check_killed_or_stopped(1_000_000, kind, "registered")
+        for elements in (3000, 5_000_000):
+            self.check_killed_or_stopped(elements, "send_receive", "registered")
 
     def test_what_is_fetched_from_a_rank_ends_when_it_is_killed_or_stopped(self):
         for kind in ("send_receive", "all_to_all"):
@@ -254,13 +256,14 @@ class Running(FaultCase):
             for kind in (*self.CALLS, "send_receive"):
                 for links in ("auto", "shm", "tcp"):
                     self.kill_at_a_moment(kind, links, moments)
+            self.kill_at_a_moment("send_receive", "auto", moments, "registered")
 
-    def kill_at_a_moment(self, kind, links, moments):
+    def kill_at_a_moment(self, kind, links, moments, *words):
         count, victim = moments.choice((1, 3000, 1_000_000)), moments.randrange(3)
         turns = moments.randrange(30_000)
         with self.subTest(kind=kind, links=links, count=count, victim=victim, turns=turns):
             _, text = self.make_id()
-            ranks = [self.join(text, rank, 3, FOREVER, count, kind, RINGLET_LINKS=links)
+            ranks = [self.join(text, rank, 3, FOREVER, count, kind, *words, RINGLET_LINKS=links)
                      for rank in range(3)]
             for rank in ranks:
                 rank.wait_for("^OP 3")

@@ -1,7 +1,6 @@
 #include "transport/inproc/inproc.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -90,6 +89,8 @@ std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Ran
                                      const std::string& peer_host) {
   const std::size_t side = self < peer ? 0 : 1;
   const DoorbellButton bell = channel->bells[1 - side]->waiter->button();
+  std::mutex *const own_offer = &channel->offers[side], *const peer_offer =
+                                                            &channel->offers[1 - side];
   return std::make_unique<PipeLink>(
       PipeLinkParts{.peer = peer,
                     .peer_name = fmt::format("rank {} on {} (inproc)", Index(peer), peer_host),
@@ -97,7 +98,8 @@ std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Ran
                     .out = PipeWriter(channel->pipes[side], bell),
                     .in = PipeReader(channel->pipes[1 - side], bell),
                     .memory = std::move(channel),
-                    .peer_pid = ::getpid()});
+                    .own_offer = own_offer,
+                    .peer_offer = peer_offer});
 }
 
 }  // namespace ringlet::transport

@@ -18,6 +18,7 @@ namespace ringlet::transport {
 struct InprocChannel {
   std::unique_ptr<std::byte[], void (*)(std::byte*)> memory{nullptr, nullptr};
   std::array<PipePlace, 2> pipes{};                  // [0] carries lower to higher rank
+  std::array<std::mutex, 2> offers{};                // what is offered beside that pipe is read
   std::array<std::shared_ptr<RankBell>, 2> bells{};  // [0] is the lower rank's
 };
 

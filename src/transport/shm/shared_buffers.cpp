@@ -10,9 +10,9 @@
 namespace ringlet::transport {
 namespace {
 
-constexpr std::uint32_t kSlotBits = 8;
+constexpr std::uint32_t kSlotBits = 7;
 constexpr std::uint32_t kSlotMask = (1u << kSlotBits) - 1;
-constexpr std::uint32_t kGenerationMask = (1u << (32 - kSlotBits)) - 1;
+constexpr std::uint32_t kGenerationMask = (1u << (BufferPlace::kNameBits - kSlotBits)) - 1;
 static_assert(ArenaRank::kBuffers < kSlotMask);
 
 bool Holds(const os::Shm& allocation, const std::byte* at, std::size_t bytes) {
@@ -22,6 +22,16 @@ bool Holds(const os::Shm& allocation, const std::byte* at, std::size_t bytes) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> BufferPlace::Packed() const {
+  if (offset >> kOffsetBits != 0) return std::nullopt;
+  return std::uint64_t{name} << kOffsetBits | offset;
+}
+
+BufferPlace BufferPlace::Unpack(std::uint64_t packed) {
+  return {.name = static_cast<std::uint32_t>(packed >> kOffsetBits) & ((1u << kNameBits) - 1),
+          .offset = packed & ((std::uint64_t{1} << kOffsetBits) - 1)};
+}
 
 // ---- this rank's --------------------------------------------------------------------------------
 
@@ -56,6 +66,7 @@ void SharedBuffers::Use(const std::shared_ptr<const os::Shm>& allocation) {
   if (slot == slots_.end()) slot = std::ranges::find(slots_, nullptr, &Slot::allocation);
   if (slot == slots_.end()) return;
   if (slot->uses++ > 0) return;
+  slots_used_.fetch_add(1, std::memory_order_relaxed);
   slot->allocation = allocation;
   slot->generation = slot->generation % kGenerationMask + 1;
   Show(static_cast<std::size_t>(slot - slots_.begin()));
@@ -65,6 +76,7 @@ void SharedBuffers::Release(const os::Shm& allocation) {
   const auto slot = std::ranges::find_if(
       slots_, [&](const Slot& one) { return one.allocation.get() == &allocation; });
   if (slot == slots_.end() || --slot->uses > 0) return;
+  slots_used_.fetch_sub(1, std::memory_order_relaxed);
   slot->allocation = nullptr;
   Show(static_cast<std::size_t>(slot - slots_.begin()));
 }
@@ -95,6 +107,7 @@ void SharedBuffers::Publish(std::shared_ptr<Arena> arena, std::uint32_t self) {
 }
 
 std::optional<BufferPlace> SharedBuffers::Find(const std::byte* at, std::size_t bytes) const {
+  if (slots_used_.load(std::memory_order_relaxed) == 0) return std::nullopt;
   const std::lock_guard lock(mutex_);
   for (std::uint32_t index = 0; index < slots_.size(); ++index) {
     const Slot& slot = slots_[index];

@@ -7,6 +7,7 @@
 // in that, so it may happen while it waits. What cannot be opened is not used, and not tried again.
 #pragma once
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,9 +22,15 @@ namespace ringlet::transport {
 
 /// Where memory lies within what a rank has registered. Outside input when it comes from a peer.
 struct BufferPlace {
-  /// 1 + its number in ArenaRank::buffers, and 256 times its generation; 0: nowhere.
+  /// 1 + its number in ArenaRank::buffers, and 128 times its generation; 0: nowhere.
   std::uint32_t name = 0;
   std::uint64_t offset = 0;
+
+  static constexpr int kNameBits = 27, kOffsetBits = 36;
+  /// In kNameBits + kOffsetBits. Empty: it lies too far in its allocation for that.
+  std::optional<std::uint64_t> Packed() const;
+  /// \param packed  of any value; its highest bit does not count
+  static BufferPlace Unpack(std::uint64_t packed);
 };
 
 class SharedBuffers {
@@ -85,6 +92,7 @@ class SharedBuffers {
   std::map<Handle, Registered> registered_;
   Handle last_ = 0;
   std::array<Slot, ArenaRank::kBuffers> slots_;
+  std::atomic<std::uint32_t> slots_used_{0};  // written under `mutex_`; most have none
   std::shared_ptr<Arena> arena_;
   std::uint32_t self_ = 0;
 

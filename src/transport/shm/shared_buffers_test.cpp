@@ -123,6 +123,19 @@ TEST(SharedBuffers, OnlyProvenProcessesAreReadFrom) {
   EXPECT_FALSE(two.second.CanFetch(2) || two.second.Fetch(2, address, copy));
 }
 
+TEST(BufferPlace, GoesIntoAWordAndBack) {
+  const std::uint32_t name = (1u << BufferPlace::kNameBits) - 1;
+  const std::uint64_t last = (std::uint64_t{1} << BufferPlace::kOffsetBits) - 1;
+  for (const BufferPlace place :
+       {BufferPlace{1, 0}, BufferPlace{name, 5}, BufferPlace{129, last}}) {
+    const BufferPlace back = BufferPlace::Unpack(*place.Packed() | std::uint64_t{1} << 63);
+    EXPECT_EQ(back.name, place.name);
+    EXPECT_EQ(back.offset, place.offset);
+  }
+  EXPECT_FALSE((BufferPlace{1, last + 1}.Packed()));
+  EXPECT_LE(BufferPlace::Unpack(UINT64_MAX).name, name);
+}
+
 TEST(SharedBuffers, ALieAboutWhereItLiesMapsNothing) {
   const auto memory = Memory(4096);
   for (int lie = 0; lie < 4; ++lie) {

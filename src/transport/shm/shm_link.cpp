@@ -109,7 +109,8 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
                     .in = PipeReader(memory->own->Pipe(parts.pipe), bell),
                     .memory = memory,
                     .gone = std::move(gone),
-                    .peer_pid = peer_pid}));
+                    .peer_pid = peer_pid,
+                    .registered = std::move(parts.registered)}));
 }
 
 }  // namespace ringlet::transport

@@ -11,6 +11,7 @@
 #include "transport/doorbell_waiter.hpp"
 #include "transport/link.hpp"
 #include "transport/shm/segment.hpp"
+#include "transport/shm/shared_buffers.hpp"
 
 namespace ringlet::transport {
 
@@ -32,6 +33,7 @@ struct ShmLinkParts {
   Descriptors descriptors;  ///< its descriptors
   os::Fd line;              ///< the UNIX connection to the peer
   bool prefault = false;
+  std::shared_ptr<SharedBuffers> registered = {};  ///< see PipeLinkParts
 };
 
 /// Errors  kProtocol  the offer is not one
