@@ -123,10 +123,14 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
   command
       .add_option("-i,--iterations", words.iterations, "Runs measured; else adapted to the size")
       ->check(CLI::Range(1u, kRepeatsMax));
+  auto* const late = command.add_option("--late", words.late,
+                                        "How much later than the others the last rank calls: "
+                                        "--json tells what waiting costs (cpu_us)");
   command
       .add_option("--vs", words.peers,
                   "Others beside it, in turn: gloo, openmpi, mpich; those that are installed")
       ->delimiter(',')
+      ->excludes(late)
       ->check(CLI::IsMember({"gloo", "openmpi", "mpich"}));
   command.add_option("--rounds", words.rounds, "Turns that each takes with --vs")
       ->check(CLI::Range(1u, kRoundsMax))
@@ -152,6 +156,7 @@ std::vector<std::string> WorkerArguments(const BenchWords& words) {
   if (operation->in_place && PlacementOf(words) == Placement::kOutOfPlace) add({"--out-of-place"});
   if (words.unbound) add({"--unbound"});
   if (words.registered) add({"--registered"});
+  if (words.late != "0") add({"--late", words.late});
   if (!words.links.empty()) add({"--links", words.links});
   if (words.warmup) add({"-w", std::to_string(*words.warmup)});
   if (words.iterations) add({"-i", std::to_string(*words.iterations)});
@@ -187,6 +192,7 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   options.measure.type = *type;
   options.measure.op = *op;
   options.measure.check = words.check;
+  RINGLET_TRY_ASSIGN(options.measure.late, ParseDuration(words.late));
   options.measure.warmup = words.warmup;
   options.measure.iterations = words.iterations;
   options.peers = words.peers;

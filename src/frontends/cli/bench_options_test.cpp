@@ -147,6 +147,15 @@ TEST(BenchOptionsTest, HostsShareTheRanks) {
   EXPECT_THAT(ErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
 }
 
+TEST(BenchOptionsTest, TheLastRankMayBeLateButNotOthers) {
+  EXPECT_EQ(Parse({}).measure.late, Instant(0));
+  std::vector<std::string> arguments = WorkerArguments(Read({"--late", "1s"}).value());
+  arguments.erase(arguments.begin(), arguments.begin() + 2);
+  EXPECT_EQ(Parse(arguments).measure.late, std::chrono::seconds(1));
+  EXPECT_THAT(ErrorOf({"--late", "soon"}), HasSubstr("soon"));
+  EXPECT_FALSE(Read({"--late", "1s", "--vs", "gloo"}).has_value());
+}
+
 TEST(BenchOptionsTest, ARootThatDoesNotExistIsNamed) {
   const auto options =
       ParseBenchOptions(*Read({"-n", "2", "--root", "2"}, "reduce"), LinkChoice::kAuto);

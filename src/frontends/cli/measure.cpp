@@ -15,6 +15,7 @@
 #include "frontends/cli/sweep.hpp"
 #include "os/clock.hpp"
 #include "os/limits.hpp"
+#include "os/poll.hpp"
 #include "os/thread.hpp"
 
 namespace ringlet::cli {
@@ -138,6 +139,8 @@ class Bench {
   Result<Instant> RunTimes(std::uint32_t times, const Places& places) {
     const Instant begin = os::Now();
     for (std::uint32_t i = 0; i < times; ++i) {
+      if (options_.late > Instant(0) && Index(rank_) + 1 == data_.ranks)
+        os::PollReadable({}, options_.late);  // nothing comes: time passes
       RINGLET_TRY(RunOnce(places));
     }
     return os::Now() - begin;

@@ -23,6 +23,7 @@ struct MeasureOptions {
   std::vector<std::size_t> counts;  ///< of the calls, in the order in which they are run
   bool registered = false;          ///< buffers of the process's SharedHeap, registered
   bool check = false;
+  Instant late{0};  ///< the last rank calls so much later than the others
   std::optional<std::uint32_t> warmup = std::nullopt;  ///< else as many as take a moment
   std::optional<std::uint32_t> iterations =
       std::nullopt;  ///< else as many as fit the time of a size
