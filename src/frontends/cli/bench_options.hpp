@@ -36,6 +36,7 @@ struct BenchWords {
   bool threads = false;
   bool unbound = false;
   bool registered = false;
+  bool changing = false;
   std::optional<std::uint32_t> warmup = std::nullopt;
   std::optional<std::uint32_t> iterations = std::nullopt;
   bool worker = false;  ///< this process is one rank and reports to its launcher

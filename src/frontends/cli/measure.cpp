@@ -138,9 +138,17 @@ class Bench {
   Result<Instant> RunTimes(std::uint32_t times, const Places& places) {
     const Instant begin = os::Now();
     for (std::uint32_t i = 0; i < times; ++i) {
+      if (options_.changing && !places.input.empty()) Change(places.input);
       RINGLET_TRY(RunOnce(places));
     }
     return os::Now() - begin;
+  }
+
+  // As a program does between two operations: copies of memory that nobody changes find it in the
+  // caches of the rank that copies. Small numbers in every type.
+  void Change(std::span<std::byte> input) {
+    changes_ = !changes_;
+    std::memset(input.data(), changes_ ? 0x40 : 0x41, input.size());
   }
 
   Status RunOnce(const Places& places) {
@@ -250,6 +258,7 @@ class Bench {
   collective::CallShape shape_;
   Rank rank_;
   bool shares_cores_;
+  bool changes_ = false;
   Buffer input_, output_;
 };
 
