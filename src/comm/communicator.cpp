@@ -50,6 +50,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       timeout_(timeout),
       messages_(identity_.rank) {
   links_->reserve().registered = host_.published_buffers();
+  if (patience_.looks > 0) links_->reserve().offers = transport::OfferSizes::WithCores();
   control_->OnFailure([this] {
     links_->waiter().Wake();
     host_.GiveUp();

@@ -96,8 +96,8 @@ class Communicator {
   std::size_t OutputCount(const Call& call) const;
 
   /// Announces memory that will be used often. What lies in an allocation of SharedHeap is then not
-  /// copied by collectives of one host, where all ranks have registered theirs; other memory is
-  /// accepted and nothing changes. Local to this rank, costs microseconds. Any thread.
+  /// staged by collectives of one host, where all ranks have registered theirs, and messages from
+  /// it are copied once; other memory is accepted as it is. Local, costs microseconds. Any thread.
   /// \param memory  not empty; outlives the registration, which ends with Deregister or with this
   /// Errors  kInvalidArgument  empty, or registered already; or why the communicator has failed
   Result<std::uint64_t> Register(View memory);

@@ -150,6 +150,7 @@ class Connector {
   std::shared_ptr<RankBell> bell_;
   std::shared_ptr<ofi::Fabric> fabric_;  // null without ofi peers
   std::shared_ptr<SharedBuffers> registered_;
+  OfferSizes offers_;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<ofi::OfiLink*> opening_;  // of links_
 };
@@ -234,6 +235,7 @@ Status Connector::UseReserveOf(Links& links) {
   segment_ = reserve.segment;
   fabric_ = reserve.fabric;
   registered_ = reserve.registered;
+  offers_ = reserve.offers;
   reserve.pipes_taken = pipes_taken_;
   RINGLET_TRY(OpenFabric());
   reserve.fabric = fabric_;
@@ -337,15 +339,15 @@ Status Connector::MakeLinks() {
       lines = lines.subspan(Lines(way));
       continue;
     }
-    links_.push_back(
-        MakeInprocLink(std::move(*channel++), request_.self.rank, way.peer->rank, way.peer->host));
+    links_.push_back(MakeInprocLink(std::move(*channel++), request_.self.rank, way.peer->rank,
+                                    way.peer->host, offers_));
   }
   return Ok();
 }
 
 std::unique_ptr<Links> Connector::Take(std::vector<os::Listener> listeners) {
   auto links = std::make_unique<Links>(bell_, std::move(links_));
-  links->reserve() = {segment_, pipes_taken_, std::move(listeners), fabric_, nullptr};
+  links->reserve() = {segment_, pipes_taken_, std::move(listeners), fabric_, nullptr, offers_};
   return links;
 }
 
@@ -370,7 +372,8 @@ Status Connector::AddShmLink(const Way& way, MetLine line) {
                      .descriptors = std::move(line.met.descriptors),
                      .line = std::move(line.socket),
                      .prefault = request_.options.prefault,
-                     .registered = registered_};
+                     .registered = registered_,
+                     .offers = offers_};
   RINGLET_TRY_ASSIGN(auto link, MakeShmLink(std::move(parts), *bell_->waiter));
   links_.push_back(std::move(link));
   return Ok();

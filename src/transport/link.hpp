@@ -18,9 +18,22 @@
 
 namespace ringlet::transport {
 
-/// What may be offered on links that know of offers: below, the pipe takes no longer, and its
-/// sender need not wait. (docs/decisions/0056)
+/// What may be offered on links that know of offers, at least.
 inline constexpr std::size_t kOfferBytesMin = 4 << 10;
+
+/// What a sender does offer, bytes. Below, the pipe takes no longer, and its sender need not wait;
+/// above, the kernel's copy takes longer, which does not go past the caches. (docs/decisions/0036,
+/// 0052, 0056)
+struct OfferSizes {
+  std::size_t reached_min = 32 << 10;  ///< where the peer reads by itself; kOfferBytesMin or more
+  std::size_t read_min = 32 << 10;     ///< where it asks the kernel
+  std::size_t read_max = 4 << 20;
+
+  /// Of ranks that have a core each.
+  static constexpr OfferSizes WithCores() {
+    return {.reached_min = kOfferBytesMin, .read_max = 8 << 20};
+  }
+};
 
 class Link {
  public:

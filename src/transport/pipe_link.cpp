@@ -7,11 +7,6 @@
 namespace ringlet::transport {
 namespace {
 
-// What the kernel is asked for: below, two copies that stay in the caches cost less than asking;
-// above, than its copy, which does not go past the caches. (docs/decisions/0036, 0052)
-constexpr std::size_t kReadBytesMin = 32 << 10;
-constexpr std::size_t kReadBytesMax = 4 << 20;
-
 // In what is told of registered memory, beside its place. Addresses of users do not have it.
 constexpr std::uint64_t kRegisteredBit = std::uint64_t{1} << 63;
 
@@ -69,17 +64,18 @@ Result<View> PipeLink::Peek() {
 
 // What to tell the peer: an address in this process, or a place in registered memory.
 std::uint64_t PipeLink::Tell(View data) {
+  const OfferSizes& sizes = parts_.offers;
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(data.data());
-  if (parts_.own_offer != nullptr) return address;
+  if (parts_.own_offer != nullptr) return data.size() >= sizes.reached_min ? address : 0;
   told_mapping_ = false;
-  if (parts_.registered && !refuses_mapping_) {
+  if (parts_.registered && !refuses_mapping_ && data.size() >= sizes.reached_min) {
     const auto place = parts_.registered->Find(data.data(), data.size());
     const auto packed = place ? place->Packed() : std::nullopt;
     told_mapping_ = packed.has_value();
     if (packed) return kRegisteredBit | *packed;
   }
-  const bool asked = data.size() >= kReadBytesMin && data.size() <= kReadBytesMax;
-  return asked && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
+  const bool readable = data.size() >= sizes.read_min && data.size() <= sizes.read_max;
+  return readable && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
 }
 
 std::uint64_t PipeLink::Offer(View data) {

@@ -29,6 +29,7 @@ struct PipeLinkParts {
   /// and while this rank reads what the peer does. In `memory`.
   std::mutex* own_offer = nullptr;
   std::mutex* peer_offer = nullptr;
+  OfferSizes offers = {};
 };
 
 class PipeLink final : public Link {

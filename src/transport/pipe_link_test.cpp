@@ -57,7 +57,8 @@ struct Rig {
                       .peer_pid = pids[side],
                       .registered = registered[side],
                       .own_offer = offers[side],
-                      .peer_offer = offers[1 - side]});
+                      .peer_offer = offers[1 - side],
+                      .offers = OfferSizes::WithCores()});
   }
 };
 

@@ -89,6 +89,9 @@ Status CheckTogether(const BenchWords& words, const BenchOptions& options) {
   if (!words.peers.empty() && options.threads)
     return Error{Code::kInvalidArgument,
                  "--vs measures ranks that are processes; --threads, or links inproc, exclude it"};
+  if (!words.peers.empty() && words.changing)
+    return Error{Code::kInvalidArgument,
+                 "--vs excludes --changing: what it measures does not write its input"};
   if (words.hosts > words.ranks)
     return Error{Code::kInvalidArgument,
                  fmt::format("{} ranks are too few for {} hosts", words.ranks, words.hosts)};
@@ -115,6 +118,9 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
                    "Ranks are threads of one process; --links inproc implies it");
   command.add_flag("--registered", words.registered,
                    "Buffers are registered memory, which ranks of one host do not copy");
+  command.add_flag(
+      "--changing", words.changing,
+      "Each rank writes its input before each operation, within the time; not with --vs");
   command.add_flag("--unbound", words.unbound,
                    "Ranks run on any core; else each has one of its own where there are enough");
   command
@@ -157,6 +163,7 @@ std::vector<std::string> WorkerArguments(const BenchWords& words) {
   if (words.unbound) add({"--unbound"});
   if (words.registered) add({"--registered"});
   if (words.late != "0") add({"--late", words.late});
+  if (words.changing) add({"--changing"});
   if (!words.links.empty()) add({"--links", words.links});
   if (words.warmup) add({"-w", std::to_string(*words.warmup)});
   if (words.iterations) add({"-i", std::to_string(*words.iterations)});
@@ -189,6 +196,7 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   options.measure.threads = options.threads;
   options.measure.bound = !words.unbound;
   options.measure.registered = words.registered;
+  options.measure.changing = words.changing;
   options.measure.type = *type;
   options.measure.op = *op;
   options.measure.check = words.check;

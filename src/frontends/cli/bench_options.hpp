@@ -37,6 +37,7 @@ struct BenchWords {
   bool unbound = false;
   bool registered = false;
   std::string late = "0";
+  bool changing = false;
   std::optional<std::uint32_t> warmup = std::nullopt;
   std::optional<std::uint32_t> iterations = std::nullopt;
   bool worker = false;  ///< this process is one rank and reports to its launcher

@@ -69,6 +69,7 @@ TEST(BenchOptionsTest, MistakesAreNamed) {
   EXPECT_THAT(ErrorOf({"-b", "8Q"}), HasSubstr("8Q"));
   EXPECT_THAT(ErrorOf({"-b", "16", "-e", "8"}), HasSubstr("16"));
   EXPECT_THAT(ErrorOf({"-f", "1"}), HasSubstr("factor"));
+  EXPECT_THAT(ErrorOf({"--vs", "openmpi", "--changing"}), HasSubstr("does not write"));
   EXPECT_FALSE(Read({"-n", "0"}).has_value());
   EXPECT_FALSE(Read({"--links", "rdma"}).has_value());
   EXPECT_FALSE(Read({"-i", "0"}).has_value());
@@ -76,10 +77,11 @@ TEST(BenchOptionsTest, MistakesAreNamed) {
 }
 
 TEST(BenchOptionsTest, AWorkerMeasuresTheSame) {
-  const auto words = Read({"-n",      "3",   "-b",   "1K", "-e",   "4K",      "-f",
-                           "4",       "-d",  "half", "-o", "prod", "--check", "--json",
-                           "--links", "tcp", "-w",   "2",  "-i",   "7",       "--registered"})
-                         .value();
+  const auto words =
+      Read({"-n", "3",    "-b", "1K",   "-e",           "4K",        "-f",      "4",
+            "-d", "half", "-o", "prod", "--check",      "--json",    "--links", "tcp",
+            "-w", "2",    "-i", "7",    "--registered", "--changing"})
+          .value();
   std::vector<std::string> arguments = WorkerArguments(words);
   EXPECT_EQ(arguments.at(0), "bench");
   EXPECT_EQ(arguments.at(1), "all_reduce");
@@ -93,6 +95,7 @@ TEST(BenchOptionsTest, AWorkerMeasuresTheSame) {
   EXPECT_EQ(options.measure.op, ReduceOp::kProd);
   EXPECT_TRUE(options.measure.check);
   EXPECT_TRUE(options.measure.registered);
+  EXPECT_TRUE(options.measure.changing);
   EXPECT_EQ(options.measure.warmup, 2u);
   EXPECT_EQ(options.measure.iterations, 7u);
 }

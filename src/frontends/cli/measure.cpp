@@ -141,9 +141,17 @@ class Bench {
     for (std::uint32_t i = 0; i < times; ++i) {
       if (options_.late > Instant(0) && Index(rank_) + 1 == data_.ranks)
         os::PollReadable({}, options_.late);  // nothing comes: time passes
+      if (options_.changing && !places.input.empty()) Change(places.input);
       RINGLET_TRY(RunOnce(places));
     }
     return os::Now() - begin;
+  }
+
+  // As a program does between two operations: copies of memory that nobody changes find it in the
+  // caches of the rank that copies. Small numbers in every type.
+  void Change(std::span<std::byte> input) {
+    changes_ = !changes_;
+    std::memset(input.data(), changes_ ? 0x40 : 0x41, input.size());
   }
 
   Status RunOnce(const Places& places) {
@@ -253,6 +261,7 @@ class Bench {
   collective::CallShape shape_;
   Rank rank_;
   bool shares_cores_;
+  bool changes_ = false;
   Buffer input_, output_;
 };
 

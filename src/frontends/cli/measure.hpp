@@ -22,6 +22,7 @@ struct MeasureOptions {
   ReduceOp op = ReduceOp::kSum;
   std::vector<std::size_t> counts;  ///< of the calls, in the order in which they are run
   bool registered = false;          ///< buffers of the process's SharedHeap, registered
+  bool changing = false;            ///< each rank writes its input before each run, within the time
   bool check = false;
   Instant late{0};  ///< the last rank calls so much later than the others
   std::optional<std::uint32_t> warmup = std::nullopt;  ///< else as many as take a moment

@@ -53,6 +53,7 @@ TEST(MeasureTest, EveryOperationIsRight) {
             .root = Rank{1},
             .threads = true,
             .counts = barrier ? std::vector<std::size_t>{0} : std::vector<std::size_t>{1, 5000},
+            .changing = true,
             .check = true,
             .warmup = 1,
             .iterations = 2});

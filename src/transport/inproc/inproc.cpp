@@ -86,7 +86,7 @@ void InprocExchange::Withdraw(const Pair& pair) {
 }
 
 std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
-                                     const std::string& peer_host) {
+                                     const std::string& peer_host, const OfferSizes& offers) {
   const std::size_t side = self < peer ? 0 : 1;
   const DoorbellButton bell = channel->bells[1 - side]->waiter->button();
   std::mutex *const own_offer = &channel->offers[side], *const peer_offer =
@@ -99,7 +99,8 @@ std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Ran
                     .in = PipeReader(channel->pipes[1 - side], bell),
                     .memory = std::move(channel),
                     .own_offer = own_offer,
-                    .peer_offer = peer_offer});
+                    .peer_offer = peer_offer,
+                    .offers = offers});
 }
 
 }  // namespace ringlet::transport

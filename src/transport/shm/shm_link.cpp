@@ -110,7 +110,8 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
                     .memory = memory,
                     .gone = std::move(gone),
                     .peer_pid = peer_pid,
-                    .registered = std::move(parts.registered)}));
+                    .registered = std::move(parts.registered),
+                    .offers = parts.offers}));
 }
 
 }  // namespace ringlet::transport
