@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
 constexpr std::int64_t kWorth = 256;  // trees are moved to other channels for a 256th of the bound
 constexpr std::size_t kOtherNumbersMax = 8;
+constexpr std::size_t kRebalancesMax = 4;
 
 /// What is asked for after the ring, which says how many channels trees have.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
@@ -260,30 +261,39 @@ class HostSearch {
     return numbers;
   }
 
-  /// Takes another number of channels where that makes trees better and rings no worse, but for
-  /// what is lost by rounding.
+  /// Takes other numbers of channels as long as they make trees better.
   /// \param floor  of rings, MB/s
   void Rebalance(HostPlan& plan, std::uint64_t floor) {
+    const std::uint64_t total = plan.of(GraphId::kRing).total().mb_per_s;
+    for (std::size_t i = 0; i < kRebalancesMax && RebalanceOnce(plan, floor, total); ++i) {
+    }
+  }
+
+  /// Takes another number of channels where that makes trees better and rings no worse, but for
+  /// what is lost by rounding.
+  /// \param total  of rings, MB/s, before any was taken
+  /// \return whether there is one
+  bool RebalanceOnce(HostPlan& plan, std::uint64_t floor, std::uint64_t total) {
     PatternGraph& ring = plan.of(GraphId::kRing);
     PatternGraph& tree = plan.of(GraphId::kTree);
     const bool usable = !ring.channels.empty() && !tree.channels.empty() &&
                         ring.stopped != StopReason::kFallback && tree.bound.mb_per_s > 0;
-    if (!usable || AtBound(tree)) return;
-    if (direct_search_.any_order() && options_.beyond) return;  // NICs are what limits both
+    if (!usable || AtBound(tree)) return false;
+    if (direct_search_.any_order() && options_.beyond) return false;  // NICs are what limits both
     for (const std::uint32_t count : OtherNumbers(plan)) {
-      const std::uint64_t total = ring.total().mb_per_s;
-      const std::uint64_t least = std::max(floor, total > count ? total - count : 0);
-      const PatternGraph other_ring =
-          Better(ring, least > 0 ? least - 1 : 0, {GraphId::kRing, Pattern::kRing, count, count});
-      if (other_ring.channels.size() != count) continue;
       PatternGraph other_tree = tree;
       for (const Pattern pattern : {Pattern::kBalancedTree, Pattern::kTree})
         other_tree = Better(other_tree, {GraphId::kTree, pattern, count, count});
       if (other_tree.channels.size() != count) continue;
+      const std::uint64_t least = std::max(floor, total > count ? total - count : 0);
+      const PatternGraph other_ring =
+          Better(ring, least > 0 ? least - 1 : 0, {GraphId::kRing, Pattern::kRing, count, count});
+      if (other_ring.channels.size() != count) continue;
       ring = other_ring;
       tree = other_tree;
-      return;
+      return true;
     }
+    return false;
   }
 
   WayTable& table_;
