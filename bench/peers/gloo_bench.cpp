@@ -239,7 +239,8 @@ void Combine(const ContextPtr& context, double* numbers, int count, Function fun
 }
 
 Library LibraryFor(Running& running) {
-  return {&running, [](void* c) { RunningIn(c).run(); },
+  return {&running,
+          [](void* c) { RunningIn(c).run(); },
           [](void* c) {
             gloo::BarrierOptions options(RunningIn(c).context);
             gloo::barrier(options);
@@ -250,7 +251,9 @@ Library LibraryFor(Running& running) {
           [](void* c, double number) {
             Combine(RunningIn(c).context, &number, 1, gloo::sum<double>);
             return number;
-          }};
+          },
+          nullptr,
+          0};  // its input stays as it is
 }
 
 template <typename T>

@@ -25,6 +25,8 @@ struct Library {
   void (*barrier)(void* context);
   void (*largest)(void* context, double* numbers, int count); /* over the ranks, on all of them */
   double (*sum)(void* context, double number);                /* likewise */
+  char* changing; /* written anew before each operation, within its time; or NULL */
+  size_t changing_bytes;
 };
 
 /* From the command line; negative: adapted to the size. */
@@ -56,7 +58,10 @@ static int Fitting(double budget_us, double once_us, int least, int most) {
 static double RunTimes(const struct Library* library, int times) {
   const double begin = ClockUs(CLOCK_MONOTONIC);
   int i;
-  for (i = 0; i < times; ++i) library->run(library->context);
+  for (i = 0; i < times; ++i) {
+    if (library->changing) memset(library->changing, 0x40 + i % 2, library->changing_bytes);
+    library->run(library->context);
+  }
   return ClockUs(CLOCK_MONOTONIC) - begin;
 }
 

@@ -1,8 +1,9 @@
 /* Collective operations of MPI, as `ringlet bench OPERATION --vs openmpi,mpich` asks for them:
  *
- *   mpirun -n RANKS ringlet_bench_X OPERATION TYPE REDUCTION ROOT in|out WARMUPS ITERATIONS
- * COUNT...
+ *   mpirun -n RANKS ringlet_bench_X OPERATION TYPE REDUCTION ROOT PLACE WARMUPS ITERATIONS COUNT...
  *
+ * PLACE is "in" or "out"; "in,changing" or "out,changing" where each rank writes its input anew
+ * before each operation, within its time.
  * COUNT is that of the call (of all_gather what a rank gives, of reduce_scatter what it gets).
  * WARMUPS and ITERATIONS: WishesOf. Prints a line a count: "COUNT MEDIAN P99 CPU",
  * microseconds; CPU is of all ranks, of one operation. */
@@ -159,10 +160,26 @@ static char* Allocate(const struct Call* call) {
   return memory;
 }
 
+/* What this rank gives, for the loop to change. */
+static void FindInput(const struct Call* c, struct Library* library) {
+  const char* const name = c->operation;
+  const int is_root = c->rank == c->root;
+  const size_t block = (size_t)c->count * c->type.bytes;
+  const int gathers = !strcmp(name, "all_gather") || !strcmp(name, "gather");
+  const size_t blocks = !strcmp(name, "scatter") ? (is_root ? (size_t)c->ranks : 0)
+                        : !strcmp(name, "reduce_scatter") || !strcmp(name, "alltoall")
+                            ? (size_t)c->ranks
+                        : !strcmp(name, "broadcast") ? (size_t)is_root
+                                                     : strcmp(name, "barrier") != 0;
+  library->changing = c->input + (c->in_place && gathers ? (size_t)c->rank * block : 0);
+  library->changing_bytes = blocks * block;
+}
+
 int main(int argument_count, char** arguments) {
   struct Context context;
   struct Wishes wishes;
-  struct Library library = {NULL, Run, WaitForAll, Largest, Sum};
+  struct Library library = {NULL, Run, WaitForAll, Largest, Sum, NULL, 0};
+  int changing;
   int a;
   MPI_Init(&argument_count, &arguments);
   if (argument_count < 9) Fail("call without", "nine arguments");
@@ -174,7 +191,8 @@ int main(int argument_count, char** arguments) {
   context.call.type = TypeNamed(arguments[2]);
   context.call.op = OpNamed(arguments[3]);
   context.call.root = atoi(arguments[4]);
-  context.call.in_place = !strcmp(arguments[5], "in");
+  context.call.in_place = !strncmp(arguments[5], "in", 2);
+  changing = strchr(arguments[5], ',') != NULL;
   wishes = WishesOf(arguments[6], arguments[7]);
   library.context = &context;
   for (a = 8; a < argument_count; ++a) {
@@ -182,6 +200,7 @@ int main(int argument_count, char** arguments) {
     context.call.count = atoi(arguments[a]);
     context.call.output = Allocate(&context.call);
     context.call.input = context.call.in_place ? context.call.output : Allocate(&context.call);
+    if (changing) FindInput(&context.call, &library);
     measured = Measure(&library, wishes);
     if (context.call.rank == 0) Print((size_t)context.call.count, measured);
     free(context.call.output);

@@ -89,9 +89,9 @@ Status CheckTogether(const BenchWords& words, const BenchOptions& options) {
   if (!words.peers.empty() && options.threads)
     return Error{Code::kInvalidArgument,
                  "--vs measures ranks that are processes; --threads, or links inproc, exclude it"};
-  if (!words.peers.empty() && words.changing)
+  if (words.changing && std::ranges::count(words.peers, "gloo") > 0)
     return Error{Code::kInvalidArgument,
-                 "--vs excludes --changing: what it measures does not write its input"};
+                 "--vs gloo excludes --changing: its program does not write its input"};
   if (words.hosts > words.ranks)
     return Error{Code::kInvalidArgument,
                  fmt::format("{} ranks are too few for {} hosts", words.ranks, words.hosts)};
@@ -120,7 +120,7 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
                    "Buffers are registered memory, which ranks of one host do not copy");
   command.add_flag(
       "--changing", words.changing,
-      "Each rank writes its input before each operation, within the time; not with --vs");
+      "Each rank writes its input before each operation, within the time; not with --vs gloo");
   command.add_flag("--unbound", words.unbound,
                    "Ranks run on any core; else each has one of its own where there are enough");
   command

@@ -69,7 +69,7 @@ TEST(BenchOptionsTest, MistakesAreNamed) {
   EXPECT_THAT(ErrorOf({"-b", "8Q"}), HasSubstr("8Q"));
   EXPECT_THAT(ErrorOf({"-b", "16", "-e", "8"}), HasSubstr("16"));
   EXPECT_THAT(ErrorOf({"-f", "1"}), HasSubstr("factor"));
-  EXPECT_THAT(ErrorOf({"--vs", "openmpi", "--changing"}), HasSubstr("does not write"));
+  EXPECT_THAT(ErrorOf({"--vs", "openmpi,gloo", "--changing"}), HasSubstr("does not write"));
   EXPECT_FALSE(Read({"-n", "0"}).has_value());
   EXPECT_FALSE(Read({"--links", "rdma"}).has_value());
   EXPECT_FALSE(Read({"-i", "0"}).has_value());

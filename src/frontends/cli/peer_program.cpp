@@ -46,7 +46,8 @@ std::vector<std::string> CallArguments(const BenchOptions& options) {
       std::string(Name(measure.type)),
       std::string(Name(measure.op)),
       std::to_string(Index(measure.root)),
-      std::string(measure.placement == Placement::kInPlace ? "in" : "out"),
+      std::string(measure.placement == Placement::kInPlace ? "in" : "out") +
+          (measure.changing ? ",changing" : ""),
       measure.warmup ? std::to_string(*measure.warmup) : "adapted",
       IterationsOf(options)};
   for (const std::size_t count : measure.counts) arguments.push_back(std::to_string(count));

@@ -34,6 +34,12 @@ TEST(PeerProgramTest, APeerIsAskedForTheSame) {
   EXPECT_EQ(command.environment.at("PATH"), "/x");
 }
 
+TEST(PeerProgramTest, APeerChangesItsInputToo) {
+  BenchJob job = Job();
+  job.options.measure.changing = true;
+  EXPECT_THAT(PeerBenchCommands("openmpi", job, "/bin").at(0).arguments, Contains("in,changing"));
+}
+
 TEST(PeerProgramTest, WhereRanksTakeTurnsAPeerMeasuresAsLongIterationsAsWe) {
   BenchJob job = Job();
   job.options.measure.iterations.reset();
