@@ -72,6 +72,7 @@ Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
 
 // For which there is room. The reader does not hear of it yet.
 void PipeWriter::Append(View piece) {
+  if (piece.empty()) return;  // it may have no address, which memcpy must not be given
   const std::size_t at = written_bytes_ & (place_.ring.size() - 1);
   const std::size_t first = std::min(piece.size(), place_.ring.size() - at);
   std::memcpy(place_.ring.data() + at, piece.data(), first);
