@@ -32,8 +32,8 @@
 namespace ringlet::collective {
 
 /// Whether reductions among the ranks of these NUMA nodes have two levels: two nodes or more, each
-/// with two ranks or more. With n ranks on each of k nodes 2 k (n - 1) times less is read across in
-/// an all-reduce: k (k - 1) times the data instead of 2 (k - 1) k n. (By count; not measured.)
+/// with two ranks or more. With n ranks on each of k nodes an all-reduce then reads k (k - 1) times
+/// the data across instead of 2 n (k - 1) times: less where n > k / 2. (By count; not measured.)
 bool TwoLevels(const Groups& nodes);
 
 class HostSlices {

@@ -167,4 +167,20 @@ inline HostCall RandomCall(std::uint32_t ranks, Prng& prng) {
           .root = Rank{static_cast<std::uint32_t>(prng.Below(ranks))}};
 }
 
+/// Random operations one after the other, on all ranks in any order of steps, against naive
+/// results.
+inline void ExpectAnySequenceIsRight(World& world, int operations) {
+  std::vector<Scene> scenes;
+  std::vector<std::vector<HostCall>> lists(world.ranks());
+  for (int i = 0; i < operations; ++i) {
+    scenes.emplace_back(RandomCall(world.ranks(), world.prng()), world.ranks(),
+                        world.prng().Below(2) == 0, world.prng());
+    for (std::uint32_t rank = 0; rank < world.ranks(); ++rank)
+      lists[rank].push_back(scenes.back().call(rank));
+  }
+  const Status status = world.Run(lists);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  for (std::size_t i = 0; i < scenes.size(); ++i) scenes[i].Check("operation " + std::to_string(i));
+}
+
 }  // namespace ringlet::collective
