@@ -99,6 +99,10 @@ TEST(Dialler, TheFirstThatProvesItselfWinsAndTheOthersAreHungUp) {
   Bench bench(3);
   bench.Wait();
   bench.Wait();
+  EXPECT_FALSE(bench.dialler->Reached(bench.dials[0].line));
+  bench.dialler->OnConnected(bench.dials[0].line);
+  EXPECT_TRUE(bench.dialler->Reached(bench.dials[0].line));
+  EXPECT_FALSE(bench.dialler->Reached(bench.dials[2].line + 1)) << "no line of its own";
   Writer frame = BeginFrame(9);
   const Bytes behind = EndFrame(std::move(frame));
   auto opened = bench.Answer(bench.dials[1].line, kCredentials, behind);
@@ -168,11 +172,13 @@ TEST(Dialler, LinesItDoesNotKnowAndBytesTooEarlyChangeNothing) {
 }
 
 TEST(Dialler, StopHangsUpWhatIsUnderWay) {
-  Bench bench(2);
+  Bench bench(3);
   bench.Wait();
   bench.dialler->Stop();
   EXPECT_EQ(bench.hung_up.size(), 2u);
   EXPECT_FALSE(bench.dialler->Deadline());
+  bench.dialler->Advance(bench.now + seconds(100));
+  EXPECT_EQ(bench.dials.size(), 2u) << "the third is not dialled any more";
 }
 
 TEST(Dialler, WithoutAnAddressItSaysSo) {

@@ -98,8 +98,7 @@ Result<std::optional<Frame>> FrameReader::NextFromPartial() {
   if (partial_.size() < kFrameHeaderBytes + payload_bytes) return std::optional<Frame>();
   // From here on cut from one owned buffer, so that many small frames cost one copy, not a shift
   // each.
-  current_ = Slice(Share(std::move(partial_)));
-  partial_ = Bytes();
+  current_ = Slice(Share(std::exchange(partial_, Bytes())));
   return CutCurrent(payload_bytes);
 }
 

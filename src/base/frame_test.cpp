@@ -1,6 +1,7 @@
 #include "base/frame.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 
@@ -99,6 +100,21 @@ TEST(FrameReader, HandsOnAnOwnedPayloadBehindALoneHeaderWithoutACopy) {
   EXPECT_EQ(reader.buffered_bytes(), 0u);
 }
 
+TEST(FrameReader, AnOwnedPayloadBehindALoneHeaderMayBeCutOrTooLong) {
+  const Bytes whole = FrameOf(1, Payload(1000, 3));
+  const View header = View(whole).first(kFrameHeaderBytes);
+  FrameReader cut(1000);
+  cut.Push(Slice(header));
+  cut.Push(Slice(Share(Bytes(whole.begin() + kFrameHeaderBytes, whole.end() - 1))));
+  EXPECT_FALSE(cut.Next().value());
+  cut.Push(Slice(View(whole).last(1)));
+  EXPECT_EQ(BytesOf(cut.Next().value()->payload), Payload(1000, 3));
+  FrameReader bounded(999);
+  bounded.Push(Slice(header));
+  bounded.Push(Slice(Share(Bytes(whole.begin() + kFrameHeaderBytes, whole.end()))));
+  EXPECT_FALSE(bounded.Next().ok());
+}
+
 TEST(FrameReader, AFrameCutFromParcelsOwnsItsBytes) {
   const Bytes whole = FrameOf(1, Payload(100, 1));
   FrameReader reader(1000);
@@ -155,6 +171,11 @@ TEST(FrameReader, HoldsWhatHasComeAndNotWhatALengthClaims) {
   reader.Push(Slice(out.view()));
   EXPECT_FALSE(reader.Next()->has_value());
   EXPECT_EQ(reader.buffered_bytes(), 6u);
+  const std::size_t mapped = mallinfo2().hblkhd;
+  reader.Push(Slice(View(Bytes(100))));
+  EXPECT_FALSE(reader.Next()->has_value());
+  EXPECT_EQ(reader.buffered_bytes(), 106u);
+  EXPECT_LT(mallinfo2().hblkhd, mapped + (std::size_t{1} << 20)) << "no room for what may not come";
 }
 
 }  // namespace

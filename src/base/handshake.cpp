@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ringlet {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 constexpr std::uint32_t kHelloTag = 0x31484c52;      // "RLH1"
 constexpr std::uint32_t kChallengeTag = 0x31434c52;  // "RLC1"
 constexpr std::uint8_t kVersion = 1;
-constexpr std::size_t kHelloBytes = 48;
 constexpr std::size_t kChallengeBytes = 72;
 constexpr std::size_t kProofBytes = 32;
 
@@ -50,6 +50,16 @@ Nonce NonceSource::Next() {
   Writer counter;
   counter.U64(++drawn_);
   return KeyedHash(seed_, {AsView("ringlet nonce 1"), counter.view()});
+}
+
+std::optional<HelloText> ReadHello(View hello) {
+  if (hello.size() < kHelloBytes) return std::nullopt;
+  Reader in(hello.first(kHelloBytes));
+  const bool ours = in.U32() == kHelloTag && in.U8() == kVersion;
+  HelloText text{.magic = 0, .purpose = in.U8()};
+  in.U16();
+  text.magic = in.U64();
+  return ours ? std::optional(text) : std::nullopt;
 }
 
 Handshake Handshake::Dialler(const Credentials& credentials, Purpose purpose, const Nonce& nonce,
@@ -97,8 +107,7 @@ Status Handshake::Push(View& in) {
 }
 
 Status Handshake::OnHello() {
-  hello_ = std::move(gathered_);
-  gathered_.clear();
+  hello_ = std::exchange(gathered_, Bytes());
   Reader in(hello_);
   if (in.U32() != kHelloTag)
     return Error{Code::kProtocol, "a stranger that does not speak Ringlet's protocol"};
@@ -149,8 +158,7 @@ Status Handshake::OnHello() {
 }
 
 Status Handshake::OnChallenge() {
-  challenge_ = std::move(gathered_);
-  gathered_.clear();
+  challenge_ = std::exchange(gathered_, Bytes());
   Reader in(challenge_);
   if (in.U32() != kChallengeTag)
     return Error{Code::kProtocol,

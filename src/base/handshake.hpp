@@ -31,6 +31,7 @@ inline constexpr std::string_view kGreeting = "RLH1";
 struct Credentials {
   std::uint64_t magic = 0;  ///< public name of the communicator
   Secret secret{};
+  bool operator==(const Credentials&) const = default;
 };
 
 /// What a connection is for. Travels in the Hello and is covered by both proofs.
@@ -66,6 +67,15 @@ class NonceSource {
   Secret seed_;
   std::uint64_t drawn_ = 0;
 };
+
+/// What a Hello says before anything is proven.
+struct HelloText {
+  std::uint64_t magic = 0;
+  std::uint8_t purpose = 0;  ///< a Purpose, if it is a known one
+};
+inline constexpr std::size_t kHelloBytes = 48;
+/// Reads it. Empty: it is too short, or it is no Hello of this version.
+std::optional<HelloText> ReadHello(View hello);
 
 class Handshake {
  public:

@@ -87,6 +87,7 @@ TEST(Handshake, SucceedsCutAnywhereAndLeavesWhatFollows) {
     EXPECT_TRUE(pair.dialler.done());
     EXPECT_TRUE(pair.acceptor.done());
     EXPECT_EQ(pair.acceptor.purpose(), Purpose::kTree);
+    EXPECT_EQ(pair.dialler.purpose(), Purpose::kTree);
     EXPECT_EQ(AsText(left), "xxxx") << "pieces of " << piece;
   }
 }
@@ -243,6 +244,11 @@ TEST(Handshake, RefusesPurposesThatNobodyHas) {
     Handshake dialler = Handshake::Dialler(Ours(), static_cast<Purpose>(purpose), Filled(1));
     Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
     EXPECT_FALSE(PushAll(acceptor, dialler.TakeOutput()).ok()) << purpose;
+  }
+  for (int purpose = 1; purpose <= 7; ++purpose) {
+    Handshake dialler = Handshake::Dialler(Ours(), static_cast<Purpose>(purpose), Filled(1));
+    Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
+    EXPECT_TRUE(PushAll(acceptor, dialler.TakeOutput()).ok()) << purpose;
   }
 }
 

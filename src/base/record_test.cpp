@@ -54,6 +54,19 @@ TEST(Record, OpensInAnyPieces) {
   }
 }
 
+TEST(Record, EverySizeAroundARecordComesBackWhole) {
+  for (const std::size_t size : {std::size_t{1}, kRecordBytesMax - 1, kRecordBytesMax,
+                                 kRecordBytesMax + 1, 2 * kRecordBytesMax + 1}) {
+    RecordSealer sealer(Key(0));
+    RecordOpener opener(Key(0));
+    const Bytes plain(size, std::byte{7});
+    const Bytes sealed = sealer.Seal(plain);
+    EXPECT_EQ(sealed.size(), size + (size / kRecordBytesMax + (size % kRecordBytesMax != 0)) *
+                                        kRecordOverheadBytes);
+    EXPECT_EQ(opener.Push(sealed).value(), plain) << size;
+  }
+}
+
 TEST(Record, MuchIsCutIntoBoundedRecords) {
   RecordSealer sealer(Key(0));
   RecordOpener opener(Key(0));

@@ -390,8 +390,9 @@ inline constexpr std::array kSettings = {
                 .has_nccl_alias = true},
     SettingSpec{.name = "UNIQUE_ID",
                 .field = &Settings::unique_id,
-                .help = "The communicator's unique id in text form, set by `ringlet run`; it holds "
-                        "the secret and is never shown."},
+                .help = "A communicator's unique id in text form, set by `ringlet run`: what "
+                        "ncclGetUniqueId gives the first time in each process, unless COMM_ID is "
+                        "set. It holds the secret and is never shown."},
     SettingSpec{.name = "RANK",
                 .field = &Settings::rank,
                 .help = "Rank of this process, set by `ringlet run`.",

@@ -66,6 +66,10 @@ TEST(SettingTableTest, AllowedSaysBoundsAndUnit) {
   EXPECT_EQ(AllowedText(Named("PIPE_BYTES")), "a power of two from 4096 to 67108864 bytes");
   EXPECT_EQ(AllowedText(Named("HANDSHAKE_TIMEOUT")),
             "seconds from 0.1 to 600, at most three decimals");
+  EXPECT_EQ(
+      AllowedText(Named("DEBUG_SUBSYS")),
+      "a comma list of INIT,COLL,P2P,SHM,NET,GRAPH,TUNING,ENV,ALLOC,CALL,PROXY,NVLS,BOOTSTRAP,"
+      "REG,PROFILE,RAS,DESTROY,ALLOC_HOST,ALL");
   EXPECT_EQ(AllowedText(Named("LINKS")), "one of auto, inproc, shm, tcp, ofi");
 }
 

@@ -121,9 +121,13 @@ TEST(SettingsTest, AnUnknownVariableIsWarnedOfWithTheNearestName) {
               ElementsAre(AllOf(HasSubstr("RINGLET_TREE_ARTY"),
                                 HasSubstr("did you mean RINGLET_TREE_ARITY?")),
                           AllOf(HasSubstr("RINGLET_ZZZZZZZZ"), Not(HasSubstr("did you mean")))));
+  EXPECT_THAT(ParseSettings({{"RINGLET_TREE_AR", "4"}})->warnings,
+              ElementsAre(HasSubstr("did you mean RINGLET_TREE_ARITY?")))
+      << "three letters are missing, as many as may be";
 }
 
 TEST(SettingsTest, ARankMustBeBelowTheWorldSize) {
+  EXPECT_THAT(ErrorOf({{"RINGLET_RANK", "first"}}), HasSubstr("RINGLET_RANK is \"first\""));
   EXPECT_THAT(ErrorOf({{"RINGLET_RANK", "4"}, {"RINGLET_WORLD_SIZE", "4"}}),
               AllOf(HasSubstr("RINGLET_RANK is 4"), HasSubstr("RINGLET_WORLD_SIZE")));
   EXPECT_THAT(ErrorOf({{"RINGLET_LOCAL_RANK", "9"}, {"RINGLET_WORLD_SIZE", "4"}}),

@@ -22,6 +22,8 @@ TEST(SettingsTextTest, TableShowsValueOriginAndDefault) {
   EXPECT_THAT(text, ContainsRegex("RINGLET_DEBUG +INFO +NCCL_DEBUG +WARN +Which"));
   EXPECT_THAT(text, ContainsRegex("RINGLET_TIMEOUT +1800 s +default +1800 s +How"));
   EXPECT_THAT(text, ContainsRegex("RINGLET_SECRET +.set. +RINGLET_SECRET +- "));
+  const std::size_t row = text.find("\nRINGLET_DEBUG ") + 1;
+  EXPECT_EQ(text.find("VALUE"), text.find("INFO", row) - row) << "columns stand below each other";
 }
 
 TEST(SettingsTextTest, JsonEscapesAndNamesEverything) {

@@ -1,5 +1,6 @@
 #include "ringlet/types.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -47,17 +48,17 @@ std::string_view Name(ReduceOp op) {
 }
 
 std::optional<DataType> DataTypeNamed(std::string_view name) {
-  for (std::size_t i = 0; i < kDataTypes; ++i)
-    if (kDataTypeNames[i] == name) return static_cast<DataType>(i);
+  if (const auto at = std::ranges::find(kDataTypeNames, name); at != kDataTypeNames.end())
+    return static_cast<DataType>(at - kDataTypeNames.begin());
   for (const auto& [alias, type] : kAliases)
     if (alias == name) return type;
   return std::nullopt;
 }
 
 std::optional<ReduceOp> ReduceOpNamed(std::string_view name) {
-  for (std::size_t i = 0; i < kReduceOps; ++i)
-    if (kReduceOpNames[i] == name) return static_cast<ReduceOp>(i);
-  return std::nullopt;
+  const auto at = std::ranges::find(kReduceOpNames, name);
+  if (at == kReduceOpNames.end()) return std::nullopt;
+  return static_cast<ReduceOp>(at - kReduceOpNames.begin());
 }
 
 }  // namespace ringlet

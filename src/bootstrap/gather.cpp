@@ -20,20 +20,21 @@ bool ForEntries(View entries, Each each) {
   return true;
 }
 
-Error Mismatch(const std::string& who, const GatherHeader& theirs, const GatherHeader& ours) {
+Error Mismatch(const std::string& who, const GatherHeader& theirs, const GatherHeader& ours,
+               std::uint32_t self) {
   const auto text = [](const GatherHeader& header) {
     return fmt::format("{} {}", header.barrier ? "barrier" : "all-gather", header.sequence);
   };
   if (theirs.group_digest != ours.group_digest)
     return Error{
         Code::kInvalidArgument,
-        fmt::format("{} has another list of this communicator's ranks than this rank: they "
-                    "were not given the same ranks to keep or to leave out",
-                    who)};
+        fmt::format("{} has another list of this communicator's ranks than rank {}: they were "
+                    "not given the same ranks to keep or to leave out",
+                    who, self)};
   return Error{Code::kProtocol,
-               fmt::format("{} is in {} of the control network, this rank in {}: the ranks "
-                           "do not call the same operations in the same order",
-                           who, text(theirs), text(ours))};
+               fmt::format("{} is in {} of the control network, rank {} in {}: the ranks do "
+                           "not call the same operations in the same order",
+                           who, text(theirs), self, text(ours))};
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ Status TreeGather::OnChild(std::uint32_t child, const Slice& payload) {
   const GatherHeader header = DecodeGatherHeader(in);
   GatherHeader expected = current_;
   if (!running_) expected.barrier = header.barrier;
-  if (!in.ok() || header != expected) return Mismatch("it", header, expected);
+  if (!in.ok() || header != expected) return Mismatch("it", header, expected, self_);
   if (slot) return Error{Code::kProtocol, "it sent its entries twice"};
   const View entries = payload.bytes.subspan(kGatherHeaderBytes);
   const auto fits = [&](std::uint32_t rank, View) { return rank < size_ && !header.barrier; };
@@ -128,7 +129,7 @@ Status TreeGather::Advance() {
   for (std::size_t i = 0; i < from_child_.size(); ++i) {
     Reader in(from_child_[i]->bytes);
     if (const GatherHeader header = DecodeGatherHeader(in); header != current_)
-      return Mismatch(fmt::format("rank {}", place_.children[i]), header, current_);
+      return Mismatch(fmt::format("rank {}", place_.children[i]), header, current_, self_);
     entries.Raw(from_child_[i]->bytes.subspan(kGatherHeaderBytes));
     from_child_[i].reset();
   }
@@ -162,7 +163,7 @@ Status TreeGather::OnParent(const Slice& payload) {
   Reader in(payload.bytes);
   const GatherHeader header = DecodeGatherHeader(in);
   if (!in.ok() || !running_ || !sent_up_ || header != current_)
-    return Mismatch("it", header, current_);
+    return Mismatch("it", header, current_, self_);
   return Complete(payload.Owned());
 }
 
@@ -194,7 +195,7 @@ Status RingGather::Start(bool barrier, Bytes payload) {
   GatherHeader ours = current_;
   ours.barrier = barrier;
   if (known_ > 0 && current_ != ours)
-    return Mismatch(fmt::format("rank {}", (self_ + size_ - 1) % size_), current_, ours);
+    return Mismatch(fmt::format("rank {}", (self_ + size_ - 1) % size_), current_, ours, self_);
   running_ = true;
   current_ = ours;
   return Store(self_, std::move(payload));
@@ -206,7 +207,7 @@ Status RingGather::OnPrevious(const Slice& payload) {
   const std::uint32_t origin = in.U32();
   GatherHeader expected = current_;
   if (!running_) expected.barrier = header.barrier;
-  if (!in.ok() || header != expected) return Mismatch("it", header, expected);
+  if (!in.ok() || header != expected) return Mismatch("it", header, expected, self_);
   current_.barrier = header.barrier;
   if (origin >= size_ || origin == self_ || blocks_[origin])
     return Error{Code::kProtocol,

@@ -174,7 +174,7 @@ TEST(TreeGather, AnotherKindOrNumberIsNamed) {
   ASSERT_FALSE(kind.ok());
   EXPECT_EQ(kind.error().code, Code::kProtocol);
   EXPECT_THAT(kind.error().message,
-              HasSubstr("it is in barrier 1 of the control network, this rank in all-gather 1"));
+              HasSubstr("it is in barrier 1 of the control network, rank 0 in all-gather 1"));
   EXPECT_THAT(top.OnChild(1, Up(2, {{1, "x"}})).error().message, HasSubstr("all-gather 2"));
 }
 
@@ -240,7 +240,7 @@ TEST(RingGather, AnotherKindOrNumberIsNamed) {
   RingGather gather(1, 4, 0);
   ASSERT_TRUE(gather.Start(false, {}).ok());
   EXPECT_THAT(gather.OnPrevious(Block(1, true, 0)).error().message,
-              HasSubstr("it is in barrier 1 of the control network, this rank in all-gather 1"));
+              HasSubstr("it is in barrier 1 of the control network, rank 1 in all-gather 1"));
   EXPECT_FALSE(gather.OnPrevious(Block(2, false, 0)).ok());
   RingGather late(1, 4, 0);
   ASSERT_TRUE(late.OnPrevious(Block(1, true, 0)).ok());

@@ -163,13 +163,12 @@ void Member::OnRootClosed(std::uint32_t root, const std::string& why) {
                                 : ToString(config_.roots[root].addresses.front());
   const std::string which = roots() > 1 ? fmt::format("root {} of {}", root, roots()) : "the root";
   if (own && welcome_->hosted_rank && *welcome_->hosted_rank != self())
-    return Fail(
-        {Code::kPeerLost, *welcome_->hosted_rank,
-         fmt::format("rank {} ({}), which also runs {}, was lost while this rank was {}: {}",
-                     *welcome_->hosted_rank, where, which, Phase(), why)});
+    return Fail({Code::kPeerLost, *welcome_->hosted_rank,
+                 fmt::format("rank {} ({}), which also runs {}, was lost while rank {} was {}: {}",
+                             *welcome_->hosted_rank, where, which, self(), Phase(), why)});
   Fail({Code::kPeerLost, kNoOrigin,
-        fmt::format("the process that runs {} ({}) was lost while this rank was {}: {}", which,
-                    where, Phase(), why)});
+        fmt::format("the process that runs {} ({}) was lost while rank {} was {}: {}", which, where,
+                    self(), Phase(), why)});
 }
 
 void Member::OnSectionPiece(const Frame& frame) {

@@ -84,7 +84,7 @@ TEST(Member, ARootThatIsLostIsNamed) {
   EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
   EXPECT_EQ(
       scene.Why(),
-      "the process that runs the root (host roothost, pid 5) was lost while this rank was checked "
+      "the process that runs the root (host roothost, pid 5) was lost while rank 1 was checked "
       "in and waiting for the other ranks: connection reset by peer");
 }
 
@@ -100,6 +100,11 @@ TEST(Member, FramesOfTheRootThatDoNotFitAreTheRootsFault) {
   Scene wrong(Config(1, 2));
   wrong.CheckIn().Say(FrameType::kGather);
   EXPECT_EQ(wrong.Why(), "the root sent a frame of type 10 that does not fit");
+  Scene twisted(Config(1, 2));
+  Writer payload;
+  Encode(payload, Failure{Code::kTimeout, kNoOrigin, "a failure, where a welcome should be"});
+  twisted.CheckIn().Say(FrameType::kWelcome, payload.view());
+  EXPECT_THAT(twisted.Why(), HasSubstr("that does not fit"));
   Scene early(Config(1, 2, Shape::kRing));
   early.CheckIn().Say(FrameType::kDone);
   EXPECT_EQ(early.Why(), "the root sent a frame of type 6 that does not fit")
@@ -222,9 +227,8 @@ TEST(Member, AFrameThatDoesNotFitFailsAllAndNamesItsSender) {
   Middle kind;
   kind.child->Say(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
   kind.member.Gather(true, {});
-  EXPECT_THAT(
-      kind.Why(),
-      HasSubstr("rank 2 is in all-gather 1 of the control network, this rank in barrier 1"));
+  EXPECT_THAT(kind.Why(),
+              HasSubstr("rank 2 is in all-gather 1 of the control network, rank 1 in barrier 1"));
 }
 
 // ---- ring -------------------------------------------------------------------------------------

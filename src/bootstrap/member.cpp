@@ -92,7 +92,8 @@ void Member::ExpireOutgoing(Instant now) {
     if (speaker) {
       CallRootsFor(self());  // whoever was to speak is gone: speak for ourselves
     } else if (state_ == State::kStanding) {
-      OnLost(peer, Code::kTimeout, why);
+      // Where nobody listens, that rank has left, or its neighbours know that it has died.
+      if (!absent_.contains(peer)) OnLost(peer, Code::kTimeout, why);
     } else {
       return Fail({Code::kTimeout, peer, Name(peer) + " " + why});
     }
@@ -163,6 +164,8 @@ void Member::OnOutgoingReceived(const Received& event, Instant now) {
       fmt::format("cannot be reached by {}: {}", Name(self()), it->dialler.Reasons());
   if (it->role == Role::kSpeaker || state_ == State::kStanding) {
     it->expires = now;  // another way is tried, or the groups hear of it, in ExpireOutgoing
+    // Where it listened another communicator does: as if nobody did.
+    if (it->role == Role::kPeerOut) OnUnanswered(it->peer);
     return;
   }
   Fail({Code::kProtocol, root ? kNoOrigin : it->peer,
@@ -251,6 +254,7 @@ void Member::OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened op
   const LineId id = opened.line;
   const Outgoing made = std::move(*outgoing);
   outgoing_.erase(outgoing);
+  absent_.erase(made.peer);
   Line& line =
       lines_
           .emplace(id, Line{.wire = std::move(opened.wire), .from = opened.address, .heard = now_})

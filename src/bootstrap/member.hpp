@@ -108,6 +108,10 @@ class Member final : public Machine {
   /// Asks another rank what it is doing; its machine answers even while its caller is elsewhere.
   void Ask(Rank whom, Instant now, GroupId group = kWorld);
   std::optional<Activity> TakeAnswer(Rank from, GroupId group = kWorld);
+  enum class Presence : std::uint8_t { kUnknown, kLeft, kAbsent };
+  /// What has become of a rank that does not answer, if that is known: it has left the group, or
+  /// nobody listens at its addresses.
+  Presence PresenceOf(Rank whom, GroupId group = kWorld) const;
 
   // ---- Commands, at any time.
   /// Fails the group on all its ranks, with this rank as the origin.
@@ -232,6 +236,7 @@ class Member final : public Machine {
   void SendOut(Seat& seat, Group::Out out);
   void Flood(Seat& seat);
   void OnUnanswered(std::uint32_t peer);
+  void TellCallers();
   void TellGroup(Seat& seat, FrameType type, const Slice& payload);
   void PostTo(std::uint32_t peer, const Slice& frame);
 
@@ -273,6 +278,7 @@ class Member final : public Machine {
   Roster roster_;
   std::map<GroupId, std::unique_ptr<Seat>> seats_;
   std::unordered_map<std::uint32_t, std::string> lost_;  // who is gone, and how
+  std::unordered_set<std::uint32_t> absent_;             // at whose addresses nobody listens
   std::unordered_set<GroupId> left_groups_;
   std::map<GroupId, std::vector<Early>> early_;
   std::size_t early_bytes_ = 0, early_frames_ = 0;

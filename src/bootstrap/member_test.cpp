@@ -32,6 +32,14 @@ TEST(Member, AMemberThatCallsWhereItHasNoPlaceIsTurnedAway) {
   EXPECT_TRUE(early.CallAs(0, Purpose::kTree).hung_up()) << "nobody can know us before we check in";
 }
 
+TEST(Member, ACallerThatHasProvenItselfMakesRoomForNobody) {
+  Middle scene;
+  FarEnd& proven = scene.Call(Purpose::kTree);
+  for (int i = 0; i < 4; ++i) scene.hand.Tell(Accepted{scene.next_line++, {}});
+  EXPECT_EQ(scene.hand.hung_up.size(), 1u) << "one of those who say nothing";
+  EXPECT_FALSE(proven.hung_up());
+}
+
 TEST(Member, SilentCallersAreBoundedAndDroppedInTime) {
   Middle scene;
   std::set<LineId> lines;

@@ -299,6 +299,46 @@ TEST_F(RootTest, RanksThatDoNotConnectInTimeAreToldSo) {
   EXPECT_THAT(WhyRejected(zero), HasSubstr("did not all connect to each other in time"));
 }
 
+RootConfig ConfigWithHeartbeats() {
+  RootConfig config = Config();
+  config.silence_max = seconds(4);
+  return config;
+}
+
+class HeartbeatTest : public RootTest {
+ protected:
+  HeartbeatTest() : RootTest(ConfigWithHeartbeats()) {}
+};
+
+TEST_F(HeartbeatTest, SaysAWordOnEveryLineAndFindsWhoSaysNone) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
+  FarEnd& one = CheckInAs(CheckInOf(1, 3));
+  FarEnd& unknown = Call();
+  for (int second = 1; second <= 3; ++second) {
+    hand.Pass(seconds(1));
+    EXPECT_TRUE(zero.Take(FrameType::kBeat)) << second;
+    EXPECT_TRUE(one.Take(FrameType::kBeat)) << second;
+    EXPECT_FALSE(zero.Take(FrameType::kBeat)) << "one in a second";
+    zero.Say(FrameType::kBeat);
+  }
+  EXPECT_FALSE(unknown.Take(FrameType::kBeat)) << "to those who have checked in";
+  hand.Pass(seconds(1));
+  const Failure failure = zero.TakeFailure(FrameType::kReject);
+  EXPECT_EQ(failure.origin, 1u);
+  EXPECT_THAT(failure.text, HasSubstr("nothing was heard of it for 4 s"));
+  EXPECT_TRUE(one.hung_up());
+}
+
+TEST_F(HeartbeatTest, ARootThatWasAsleepBlamesNobody) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 2));
+  hand.Pass(seconds(5));
+  EXPECT_FALSE(zero.hung_up());
+  for (int second = 1; second <= 3; ++second) hand.Pass(seconds(1));
+  EXPECT_FALSE(zero.hung_up()) << "its silence counts from when the root woke up";
+  hand.Pass(seconds(1));
+  EXPECT_TRUE(zero.hung_up());
+}
+
 TEST_F(RootTest, AMemberLostBeforeAllAreThereFailsTheOthers) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));

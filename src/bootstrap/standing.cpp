@@ -83,8 +83,9 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
     return failure.ok() ? Fail(*failure) : FailOn(from, Code::kProtocol, "sent rubbish");
   }
   if (left_groups_.contains(id)) {
-    // Whoever counts on us to pass a failure on must know that we do not.
-    if (type == FrameType::kFailure) PostTo(from, GroupFrame(id, FrameType::kLeave, {}, {}));
+    // Whoever counts on us to pass a failure on, or to answer, must know that we do not.
+    if (type == FrameType::kFailure || type == FrameType::kAsk)
+      PostTo(from, GroupFrame(id, FrameType::kLeave, {}, {}));
     return;
   }
   Seat* const seat = FindSeat(id);
@@ -100,8 +101,9 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
 void Member::KeepEarly(GroupId id, Early early) {
   early_bytes_ += early.payload.bytes.size();
   if (++early_frames_ > kEarlyFramesMax || early_bytes_ > kEarlyBytesMax)
-    return FailOn(early.from, Code::kProtocol,
-                  "sends more to a communicator than may wait for this rank to form it");
+    return FailOn(
+        early.from, Code::kProtocol,
+        fmt::format("sends more to a communicator than may wait for rank {} to form it", self()));
   early_[id].push_back(std::move(early));
 }
 
@@ -137,7 +139,10 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
   now_ = now;
   const Seat* const above = FindSeat(parent);
   if (!above || FindSeat(id) || left_groups_.contains(id))
-    return Error{Code::kInvalidArgument, "the parent was left, or this group has been formed"};
+    return Error{
+        Code::kInvalidArgument,
+        "this child cannot be formed: the parent was left, or a child that has the same first "
+        "rank and other ranks was shrunk from it; shrink that child, or split the parent"};
   RINGLET_TRY_ASSIGN(Roster roster, above->group.roster().Subset(ranks));
   if (config_.shelf) {
     RINGLET_TRY_ASSIGN(roster, config_.shelf->Adopt(roster.bytes()));
@@ -298,8 +303,17 @@ void Member::Flood(Seat& seat) {
   }
 }
 
+Member::Presence Member::PresenceOf(Rank whom, GroupId group) const {
+  const Seat* const seat = FindSeat(group);
+  if (!seat) return Presence::kUnknown;
+  if (seat->group.HasLeft(Index(whom))) return Presence::kLeft;
+  const bool absent = absent_.contains(seat->ToWorld(Index(whom)));
+  return absent ? Presence::kAbsent : Presence::kUnknown;
+}
+
 // Nobody listens there (for now): it may have left, and nobody who knows that has told us.
 void Member::OnUnanswered(std::uint32_t peer) {
+  absent_.insert(peer);
   for (const auto& [id, seat] : seats_) {
     const auto rank = seat->FromWorld(peer);
     if (!rank || !seat->called.contains(*rank)) continue;
@@ -314,6 +328,16 @@ void Member::TellGroup(Seat& seat, FrameType type, const Slice& payload) {
   for (const auto& [peer, line] : way_) {
     const auto rank = seat.FromWorld(peer);
     if (rank && !seat.group.HasLeft(*rank)) Say(line, frame);
+  }
+}
+
+// Whoever is just calling must not take our hanging up for a loss: it knows whom it has called.
+void Member::TellCallers() {
+  for (auto& [id, line] : lines_) {
+    if (line.role != Role::kCaller || !line.wire.open() || line.wire.purpose() != Purpose::kPeer)
+      continue;
+    for (const GroupId left : left_groups_)
+      Say(id, line, GroupFrame(left, FrameType::kLeave, {}, {}));
   }
 }
 
@@ -338,6 +362,7 @@ void Member::Leave(GroupId group) {
   seats_.erase(it);
   left_groups_.insert(group);
   if (!seats_.empty()) return;
+  TellCallers();
   state_ = State::kOver;
   // A root that has not heard yet that all are connected must not take this for a loss.
   CloseAll(nullptr, is_tree() ? Share(ToFrame(FrameType::kReady)) : nullptr);

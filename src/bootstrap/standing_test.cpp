@@ -191,6 +191,45 @@ TEST(Member, WhoHasLeftIsNotMissedUntilItIsNeeded) {
   }
 }
 
+// It has proven itself and not yet said who it is: it would take the hanging up for a loss.
+TEST(Member, WhoIsJustCallingHearsOfTheLeave) {
+  Middle scene;
+  FarEnd& three = scene.Call(Purpose::kPeer);
+  scene.member.Leave();
+  scene.hand.Drain();
+  EXPECT_TRUE(three.Take(FrameType::kLeave));
+  EXPECT_TRUE(three.hung_up());
+}
+
+TEST(Member, WhoseAddressesNobodyListensAtIsAbsentAndNotLost) {
+  Middle scene;
+  scene.member.Ask(Rank{3}, scene.hand.now);
+  scene.hand.Drain();
+  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kUnknown);
+  std::size_t refused = 0;
+  for (int i = 0; i < 12; ++i) {
+    for (; refused < scene.hand.dials.size(); ++refused)
+      if (scene.hand.dials[refused].to == Person(3).addresses[0])
+        scene.hand.Tell(Closed{scene.hand.dials[refused].line, "Connection refused"});
+    scene.hand.Pass(seconds(1));
+  }
+  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
+  EXPECT_FALSE(scene.member.failure()) << scene.Why();
+  scene.child->Say(FrameType::kLeave, OfGroup({}));
+  EXPECT_EQ(scene.member.PresenceOf(Rank{2}), Member::Presence::kLeft);
+}
+
+// Its process serves other communicators at the same endpoint, this one no more.
+TEST(Member, WhoseAddressAnotherCommunicatorAnswersAtIsAbsentAndNotLost) {
+  Middle scene;
+  scene.member.Ask(Rank{3}, scene.hand.now);
+  scene.hand.Drain();
+  scene.Answer(Person(3).addresses[0], {.magic = 78, .secret = {}}).Close();
+  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
+  for (int i = 0; i < 12; ++i) scene.hand.Pass(seconds(1));
+  EXPECT_FALSE(scene.member.failure()) << scene.Why();
+}
+
 TEST(Member, AfterTheEndNothingMovesIt) {
   Middle scene;
   scene.member.Leave();
@@ -245,6 +284,17 @@ TEST(Member, WhatComesBeforeAGroupIsFormedWaitsForIt) {
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{0}, 5, kChild)), "early");
   EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5)) << "not the world's";
+}
+
+TEST(Member, WhoAsksInAGroupThatWasLeftIsToldSo) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  scene.member.Leave(kChild);
+  scene.hand.Drain();
+  ASSERT_TRUE(scene.child->Take(FrameType::kLeave));
+  Writer ask;
+  scene.child->Say(FrameType::kAsk, ask.U64(kChild).view());
+  EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
 }
 
 TEST(Member, WhoWasGivenOtherRanksIsTold) {

@@ -24,12 +24,6 @@ int HexValue(char c) {
 
 }  // namespace
 
-bool Invitation::operator==(const Invitation& other) const {
-  return credentials.magic == other.credentials.magic &&
-         credentials.secret == other.credentials.secret && roots == other.roots &&
-         parent_size == other.parent_size && fixed_address == other.fixed_address;
-}
-
 Result<UniqueId> Encode(const Invitation& invitation) {
   Writer addresses;
   std::uint8_t count = 0;

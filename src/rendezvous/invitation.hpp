@@ -17,7 +17,7 @@ struct Invitation {
   /// The root's address was chosen by the user (NCCL_COMM_ID): nobody listens there yet, and the
   /// rank 0 that uses the id opens it.
   bool fixed_address = false;
-  bool operator==(const Invitation& other) const;
+  bool operator==(const Invitation&) const = default;
 };
 
 /// Addresses that do not fit (9 of IPv4, 2 of IPv6 do) are left out from the end.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/digest.hpp"
 #include "base/prng.hpp"
@@ -35,6 +36,40 @@ TEST(Invitation, KeepsTheFirstAddressesThatFit) {
   const Invitation decoded = *Decode(*Encode(invitation));
   ASSERT_EQ(decoded.roots.size(), 9u);
   EXPECT_EQ(decoded.roots[8].port, 8);
+}
+
+TEST(Invitation, KeepsTwoLongAddresses) {
+  Invitation invitation = Example();
+  invitation.roots.assign(5, *ParseAddress("[fd00::1]:4711"));
+  EXPECT_EQ(Decode(*Encode(invitation))->roots.size(), 2u);
+  invitation.roots = {Address::Unix(std::string(66, 'x'))};
+  EXPECT_EQ(*Decode(*Encode(invitation)), invitation) << "all 68 bytes";
+  invitation.roots = {Address::Unix(std::string(67, 'x'))};
+  EXPECT_FALSE(Encode(invitation).ok());
+}
+
+TEST(Invitation, AnAddressOfNoKindIsRefused) {
+  UniqueId id = *Encode(Example());
+  id.bytes[52] = std::byte{0};  // the kind of the first address
+  id.bytes[5] = std::byte{1};   // as the only one
+  Writer sum;
+  sum.U64(DigestOf(View(id.bytes).first(120)));
+  std::ranges::copy(sum.view(), id.bytes.begin() + 120);
+  EXPECT_FALSE(Decode(id).ok());
+}
+
+TEST(Invitation, DigitsMayBeCapitals) {
+  const UniqueId id = *Encode(Example());
+  std::string text = ToText(id);
+  std::transform(text.begin() + 9, text.end(), text.begin() + 9,
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  EXPECT_NE(text.find('A'), std::string::npos);
+  EXPECT_NE(text.find('F'), std::string::npos);
+  EXPECT_EQ(FromText(text).value(), id);
+  text[9] = '@';
+  EXPECT_FALSE(FromText(text).ok());
+  text[9] = 'G';
+  EXPECT_FALSE(FromText(text).ok());
 }
 
 TEST(Invitation, NeedsAnAddress) {
