@@ -31,8 +31,10 @@ class Scanner {
 
   Result<HostScan> Run(const ScanOptions& options) {
     const os::FileTree& files = sysfs_.files();
+    const std::uint64_t shortages = files.shortages();
     RINGLET_TRY_ASSIGN(const os::NameRule rule, os::NameRule::Parse(options.interfaces));
     const Result<std::string> cpuinfo = files.Read("/proc/cpuinfo");
+    if (files.shortages() != shortages) return Shortage();
     if (!cpuinfo.ok() && !files.Exists("/sys/devices/system")) {
       return Error{Code::kInvalidArgument,
                    fmt::format("{} is not the tree of a Linux machine: it has neither proc/cpuinfo "
@@ -49,11 +51,19 @@ class Scanner {
     std::vector<PciFunction> functions = ListPci(sysfs_);
     const std::optional<GpuReport> gpus = ReadGpus(options.gpus, functions);
     AddDevices(sysfs_, rule, std::move(functions), gpus, scan_.view);
+    if (files.shortages() != shortages) return Shortage();
     RINGLET_TRY(scan_.view.Check());
     return std::move(scan_);
   }
 
  private:
+  // Half a machine, by chance, would be another one than its other ranks see.
+  static Error Shortage() {
+    return {
+        Code::kSystem,
+        "cannot look around on this machine: out of file descriptors or memory; raise ulimit -n"};
+  }
+
   CpuSet ParseCpus(const std::string& list, const std::string& path) {
     Result<CpuSet> cpus = CpuSet::Parse(list);
     if (!cpus.ok()) sysfs_.Miss(fmt::format("{}: {}", path, cpus.error().message));

@@ -30,16 +30,37 @@ using ringlet::topology::HostView;
 constexpr std::size_t kEntriesMax = 256;
 constexpr std::size_t kPathBytesMax = 400;
 
-void Require(bool condition) {
-  if (!condition) std::abort();
+/// A folder that goes with the program, also where an input has ended it. Memory rather than a
+/// disk: a tree is made and removed for every input.
+class Folder {
+ public:
+  Folder() {
+    const bool shm = std::filesystem::exists("/dev/shm");
+    path_ = shm ? "/dev/shm/fuzz_scan_XXXXXX" : "/tmp/fuzz_scan_XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr) std::abort();
+  }
+  ~Folder() { Remove(); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  void Remove() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+const Folder& TheFolder() {
+  static const Folder folder;
+  return folder;
 }
 
-/// Memory rather than a disk: a tree is made and removed for every input.
-std::string MakeFolder() {
-  std::string pattern =
-      std::filesystem::exists("/dev/shm") ? "/dev/shm/fuzz_scan_XXXXXX" : "/tmp/fuzz_scan_XXXXXX";
-  Require(mkdtemp(pattern.data()) != nullptr);
-  return pattern;
+void Require(bool condition) {
+  if (condition) return;
+  TheFolder().Remove();
+  std::abort();
 }
 
 bool IsSafe(std::string_view path) {
@@ -105,8 +126,7 @@ void Look(const std::string& folder, bool picks) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::string above = MakeFolder();
-  const std::string folder = above + "/tree";
+  const std::string folder = TheFolder().path() + "/tree";
   Require(mkdir(folder.c_str(), 0700) == 0);
   const int root = open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   const std::string_view text(reinterpret_cast<const char*>(data), size);

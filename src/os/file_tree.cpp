@@ -81,6 +81,7 @@ Result<Fd> FileTree::OpenAt(std::string_view path, int flags) const {
     fd = OpenByWalk(fd_.get(), path, flags);
     error = fd.valid() ? 0 : errno;
   }
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) ++*shortages_;
   if (!fd.valid()) return Failed("open", Shown(path), error);
   return fd;
 }

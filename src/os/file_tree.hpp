@@ -3,9 +3,11 @@
 // A path is resolved as a process with that root would: absolute symbolic links start at the root,
 // ".." cannot climb above it. So a captured /sys never shows the machine that examines it.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +56,10 @@ class FileTree {
 
   const std::string& root() const { return root_; }
 
+  /// How often something could not be opened for want of descriptors or memory. What was read
+  /// meanwhile is less than there is. Any thread.
+  std::uint64_t shortages() const { return *shortages_; }
+
   /// `watcher` hears of every question from now on, on the thread that asks, before the answer.
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
 
@@ -68,6 +74,8 @@ class FileTree {
   std::string root_;
   Resolver resolver_;
   Watcher watcher_ = {};
+  std::shared_ptr<std::atomic<std::uint64_t>> shortages_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 }  // namespace ringlet::os

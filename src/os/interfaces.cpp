@@ -11,6 +11,8 @@
 #include <memory>
 #include <span>
 
+#include "os/sockaddr.hpp"
+
 namespace ringlet::os {
 namespace {
 
@@ -54,7 +56,7 @@ std::optional<InterfaceAddress> AddressOf(const ifaddrs& entry) {
 Result<std::vector<Interface>> ListInterfaces() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0)
-    return Error{Code::kSystem, "cannot list the network interfaces of this host", errno};
+    return SystemError("cannot list the network interfaces of this host", errno);
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
   std::vector<Interface> interfaces;
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {

@@ -20,7 +20,8 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <thread>
+
+#include "os/thread.hpp"
 
 namespace ringlet::os {
 namespace {
@@ -119,11 +120,27 @@ Error SystemFailure(std::string what) {
   return {Code::kSystem, fmt::format("{}: {}", what, std::strerror(errno)), errno};
 }
 
+// What is mounted over /sys from now on, in the mount namespace of this process, is seen by nobody
+// else. In a chroot / may be no mount point, and has no propagation that could be changed.
+Status KeepMountsHere() {
+  if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0) return Ok();
+  if (errno == EINVAL && ::mount("none", "/sys", nullptr, MS_REC | MS_SLAVE, nullptr) == 0)
+    return Ok();
+  if (errno != EINVAL) return SystemFailure("a /sys of its own");
+  return Error{
+      Code::kSystem,
+      "a /sys of its own: neither / nor /sys is a mount point here, as in a chroot without "
+      "them; mount sysfs at /sys"};
+}
+
 }  // namespace
 
 Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options) {
   std::optional<Result<NetSpace>> made;
-  std::thread([&] { made.emplace(MakeHere(options)); }).join();
+  RINGLET_TRY_ASSIGN(std::jthread maker,
+                     StartThread("to make a network namespace",
+                                 [&](const std::stop_token&) { made.emplace(MakeHere(options)); }));
+  maker.join();
   return *std::move(made);
 }
 
@@ -133,9 +150,8 @@ Status EnterNetSpace(const std::string& path) {
   if (::setns(space.get(), CLONE_NEWNET) != 0) return SystemFailure("setns " + path);
   // /sys shows the network of whoever mounted it; ours is for us alone.
   if (::unshare(CLONE_NEWNS) != 0) return SystemFailure("unshare");
-  if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
-      ::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0)
-    return SystemFailure("a /sys of its own");
+  RINGLET_TRY(KeepMountsHere());
+  if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return SystemFailure("a /sys of its own");
   return Ok();
 }
 

@@ -1,10 +1,19 @@
 #include "os/net_space.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/env.hpp"
+#include "os/temp_tree_for_test.hpp"
 
 namespace ringlet::os {
 namespace {
@@ -80,6 +89,54 @@ TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
     watch->Await(later);
   } while (watch->HasFrame(0));
   EXPECT_GE(Now(), later) << "a timer that has ended is set again";
+}
+
+// In a child: the root of this process stays as it is. 0: it went well.
+int EnterFromChroot(const std::string& root, bool with_sys, const Fd& space, std::string& why) {
+  const auto mounts = [&](const char* from, const std::string& to, const char* type,
+                          unsigned long flags) {
+    std::filesystem::create_directories(to);
+    return ::mount(from, to.c_str(), type, flags, nullptr) == 0;
+  };
+  if (::unshare(CLONE_NEWNS) != 0) return 1;
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 && errno != EINVAL) return 2;
+  if (!mounts("tmpfs", root, "tmpfs", 0)) return 3;
+  const std::string inner = root + "/inner";  // no mount point
+  if (!mounts("/proc", inner + "/proc", nullptr, MS_BIND)) return 4;
+  if (with_sys && !mounts("/sys", inner + "/sys", nullptr, MS_BIND | MS_REC)) return 5;
+  std::filesystem::create_directories(inner + "/sys");
+  if (::chroot(inner.c_str()) != 0 || ::chdir("/") != 0) return 6;
+  const Status entered = EnterNetSpace(fmt::format("/proc/self/fd/{}", space.get()));
+  if (!entered.ok()) why = entered.error().message;
+  if (!entered.ok()) return 7;
+  return std::filesystem::exists("/sys/class/net/eth1") ? 0 : 8;
+}
+
+TEST_F(NetSpaceTest, IsEnteredFromAChrootWhoseRootIsNoMountPoint) {
+  for (const bool with_sys : {true, false}) {
+    const TempTree tree;
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const Fd in(ends[0]);
+    Fd out(ends[1]);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      std::string why;
+      const int code = EnterFromChroot(tree.root(), with_sys, space_.space, why);
+      static_cast<void>(!::write(out.get(), why.data(), why.size()));
+      ::_exit(code);
+    }
+    out.Close();
+    std::string why(1000, '\0');
+    why.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(in.get(), why.data(), 1000), 0)));
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), with_sys ? 0 : 7) << why;
+    if (!with_sys) {
+      EXPECT_THAT(why, testing::HasSubstr("mount sysfs at /sys"));
+    }
+  }
 }
 
 TEST(NetSpace, WhatCannotBeEnteredIsNamed) {

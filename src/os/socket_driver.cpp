@@ -19,6 +19,7 @@
 #include <deque>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -38,6 +39,7 @@ constexpr std::size_t kDescriptorsMax = 16;
 constexpr Token kWakeToken = 0;
 constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing loses them
 constexpr std::uint32_t kStrangersMax = 32;
+constexpr std::size_t kWaitingMax = 4096;  // callers from an entrance, of one machine
 constexpr std::size_t kPartingMax = 1024;  // lines; with more, strangers could use up descriptors
 
 /// Options of a control connection: small messages leave at once, a dead host is noticed. Those of
@@ -94,6 +96,8 @@ struct Entry {
   Hosted hosted;
   std::unordered_map<LineId, Token> lines;
   std::vector<Token> doors;
+  Entrance::Visit visit = 0;   // of the entrance, if there is one
+  std::deque<Caller> waiting;  // from there, until the machine accepts
   LineId next_accepted = kFirstAcceptedLine;
   std::optional<Instant> deadline;
   bool touched = false;
@@ -108,14 +112,19 @@ class SocketDriver::Impl {
       : epoll_(std::move(epoll)), wake_(std::move(wake)), spare_(std::move(spare)) {
     Watch(wake_.get(), kWakeToken, EPOLLIN, EPOLL_CTL_ADD);
   }
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   Id Add(Hosted hosted);
+  void CloseListeners(Id id);
   void Remove(Id id, Instant linger);
   void Post(std::function<void()> work);
   void Step(Instant wait);
   void Defer(Id id, Event event) { deferred_.emplace_back(id, std::move(event)); }
 
   std::atomic<bool> stopped{false};
+  std::atomic<std::uint64_t> shortages{0};
   Counters counters;
 
  private:
@@ -132,6 +141,9 @@ class SocketDriver::Impl {
   void DoHangup(Id id, LineId line);
   void DoDetach(Id id, LineId line);
   void OnDoor(Token token, Door& door);
+  void OnGuest(Id id, Caller caller);
+  void AdmitGuests();
+  void Admit(Id id, Caller caller);
   bool GreetedBy(const Hosted& hosted) const;
   void OnStranger(Token token);
   void OnLine(Token token, std::uint32_t events);
@@ -154,6 +166,7 @@ class SocketDriver::Impl {
   Token TokenOf(Id id, LineId line);
 
   Fd epoll_, wake_, spare_;
+  std::atomic<std::thread::id> runner_{};  // the thread that called Step last
   // Not cleared: most of its pages are never touched.
   const std::unique_ptr<std::byte[]> buffer_ =
       std::make_unique_for_overwrite<std::byte[]>(kReadBytes);
@@ -170,6 +183,7 @@ class SocketDriver::Impl {
   std::deque<std::pair<Id, Event>> deferred_;
   std::vector<Token> dirty_;
   std::vector<Id> touched_;
+  std::set<Id> guests_;  // whose machines have callers waiting
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
 };
@@ -191,22 +205,42 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
     entry.doors.push_back(token);
   }
   entry.hosted.listeners.clear();
+  if (entry.hosted.entrance)
+    entry.visit = entry.hosted.entrance->Open([this, id](Caller caller) {
+      if (runner_ == std::this_thread::get_id()) return OnGuest(id, std::move(caller));
+      const auto shared = std::make_shared<Caller>(std::move(caller));
+      Post([this, id, shared] { OnGuest(id, std::move(*shared)); });
+    });
   Defer(id, Tick{});
   return id;
 }
 
-void SocketDriver::Impl::Remove(Id id, Instant linger) {
+// Who else holds an entrance must not call what is gone.
+SocketDriver::Impl::~Impl() {
+  for (auto& [id, entry] : entries_)
+    if (entry.hosted.entrance) entry.hosted.entrance->Close(entry.visit);
+}
+
+void SocketDriver::Impl::CloseListeners(Id id) {
   const auto it = entries_.find(id);
   if (it == entries_.end()) return;
-  const Entry entry = std::move(it->second);
-  entries_.erase(it);
-  if (entry.deadline) due_.erase({*entry.deadline, id});
-  for (const Token token : entry.doors) {
+  for (const Token token : std::exchange(it->second.doors, {})) {
     // Others may hold a copy of the listener, which would keep it in the epoll.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, doors_.at(token).listener.fd.get(), nullptr);
     ++counters.system_calls;
     doors_.erase(token);
   }
+}
+
+void SocketDriver::Impl::Remove(Id id, Instant linger) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  CloseListeners(id);
+  const Entry entry = std::move(it->second);
+  entries_.erase(it);
+  guests_.erase(id);
+  if (entry.hosted.entrance) entry.hosted.entrance->Close(entry.visit);
+  if (entry.deadline) due_.erase({*entry.deadline, id});
   for (const auto& [line_id, token] : entry.lines) {
     Line* line = FindLine(token);
     if (!line) continue;
@@ -272,6 +306,7 @@ void SocketDriver::Impl::DoDial(Id id, const Dial& dial) {
   const SocketAddress to = ToSocketAddress(dial.to);
   Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   ++counters.system_calls;
+  if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) ++shortages;
   if (!fd.valid()) return Defer(id, Closed{dial.line, ErrnoText(errno)});
   if (dial.to.kind != Address::Kind::kUnix) counters.system_calls += Tune(fd.get());
   int result = ::connect(fd.get(), to.get(), to.bytes);
@@ -326,8 +361,10 @@ void SocketDriver::Impl::DoDetach(Id id, LineId line_id) {
 void SocketDriver::Impl::HandOver(Token token) {
   Line line = std::move(lines_.at(token));
   lines_.erase(token);
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, line.fd.get(), nullptr);
-  ++counters.system_calls;
+  if (line.in_epoll) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, line.fd.get(), nullptr);
+    ++counters.system_calls;
+  }
   const auto it = entries_.find(line.owner);
   if (it == entries_.end()) return;
   it->second.lines.erase(line.id);
@@ -423,6 +460,7 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) {
       // Out of descriptors: turn the caller away instead of being woken for it for ever. It
       // redials.
+      ++shortages;
       spare_.Close();
       Fd(::accept4(again->second.listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC)).Close();
       spare_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -443,6 +481,39 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (Line* line = FindLine(caller)) WatchLine(caller, *line);
     if (!is_unix && !greeted_) OnStranger(token);
   }
+}
+
+void SocketDriver::Impl::OnGuest(Id id, Caller caller) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end() || it->second.waiting.size() >= kWaitingMax) return;
+  it->second.waiting.push_back(std::move(caller));
+  guests_.insert(id);
+}
+
+// Not where they come: their machine may be in the middle of something.
+void SocketDriver::Impl::AdmitGuests() {
+  const std::set<Id> ids = guests_;
+  for (const Id id : ids) {
+    while (true) {
+      const auto it = entries_.find(id);
+      if (it == entries_.end()) break;
+      if (it->second.waiting.empty()) guests_.erase(id);
+      if (it->second.waiting.empty() || !it->second.accepting) break;
+      Caller caller = std::move(it->second.waiting.front());
+      it->second.waiting.pop_front();
+      Admit(id, std::move(caller));
+    }
+  }
+}
+
+void SocketDriver::Impl::Admit(Id id, Caller caller) {
+  const LineId line_id = entries_.at(id).next_accepted++;
+  const bool is_unix = caller.from.kind == Address::Kind::kUnix;
+  const Token token = AddLine(id, line_id, std::move(caller.socket), is_unix, false);
+  Deliver(id, Accepted{line_id, caller.from});
+  if (FindLine(token)) Deliver(id, Received{line_id, Slice(View(caller.said))});
+  ReadFrom(token);
+  if (Line* line = FindLine(token)) WatchLine(token, *line);
 }
 
 bool SocketDriver::Impl::GreetedBy(const Hosted& hosted) const {
@@ -521,6 +592,7 @@ bool SocketDriver::Impl::ReadOnce(Token token, Line& line) {
     Lose(token, bytes == 0 ? "connection closed by the peer" : ErrnoText(errno));
     return false;
   }
+  if ((message.msg_flags & MSG_CTRUNC) != 0) ++shortages;
   Received received{line.id, Slice(View(buffer_.get(), static_cast<std::size_t>(bytes))), {}};
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c && line.is_unix; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
@@ -696,6 +768,7 @@ Instant SocketDriver::Impl::WaitFor(Instant wait) {
 }
 
 void SocketDriver::Impl::Step(Instant wait) {
+  runner_ = std::this_thread::get_id();
   std::array<epoll_event, 256> events;
   const auto wait_ms = std::chrono::ceil<std::chrono::milliseconds>(WaitFor(wait)).count();
   const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
@@ -713,12 +786,14 @@ void SocketDriver::Impl::Step(Instant wait) {
     }
   }
   RunDue();
+  AdmitGuests();
   // What machines want to say is flushed once a turn, gathered; that may in turn lose lines.
   while (!deferred_.empty() || !dirty_.empty()) {
     RunDeferred();
     std::vector<Token> dirty;
     dirty.swap(dirty_);
     for (const Token token : dirty) Flush(token);
+    AdmitGuests();
   }
   RunChanged();
 }
@@ -743,6 +818,9 @@ SocketDriver::Id SocketDriver::Add(Hosted hosted) {
 }
 void SocketDriver::Nudge(Id id) {
   impl_->Defer(id, Tick{});
+}
+void SocketDriver::CloseListeners(Id id) {
+  impl_->CloseListeners(id);
 }
 void SocketDriver::Remove(Id id, Instant linger) {
   impl_->Remove(id, linger);
@@ -769,6 +847,10 @@ SocketDriver::Counters& SocketDriver::Counters::operator+=(const Counters& other
 }
 const SocketDriver::Counters& SocketDriver::counters() const {
   return impl_->counters;
+}
+
+std::uint64_t SocketDriver::shortages() const {
+  return impl_->shortages;
 }
 
 Instant SocketDriver::Now() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/machine.hpp"
+#include "os/entrance.hpp"
 #include "os/listener.hpp"
 
 namespace ringlet::os {
@@ -21,6 +22,7 @@ namespace ringlet::os {
 struct Hosted {
   std::shared_ptr<Machine> machine;
   std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted lines
+  std::shared_ptr<Entrance> entrance = {};  ///< as do those who come here; may be null
   /// The four bytes with which whoever belongs to us begins, at once; empty where they do not, or
   /// not alike. Callers over TCP that say nothing are left to the kernel for a second then. When
   /// many have begun otherwise it drops what such callers send, and a note says so.
@@ -47,6 +49,8 @@ class SocketDriver {
   Id Add(Hosted hosted);
   /// Gives the machine a turn (a Tick) after its owner has given it a command.
   void Nudge(Id id);
+  /// Closes the machine's own listeners; not its entrance.
+  void CloseListeners(Id id);
   /// Forgets the machine: no more events. Lines with something unsent stay up to `linger` for it.
   void Remove(Id id, Instant linger = Instant(0));
 
@@ -66,6 +70,10 @@ class SocketDriver {
     Counters& operator+=(const Counters& other);
   };
   const Counters& counters() const;
+
+  /// How often a line could not be dialled or accepted, or came without what it carried, for want
+  /// of descriptors. Any thread.
+  std::uint64_t shortages() const;
 
   /// Monotonic; never zero.
   static Instant Now();

@@ -1,5 +1,6 @@
 #include "os/thread.hpp"
 
+#include <fmt/format.h>
 #include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sched.h>
@@ -11,10 +12,24 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "os/sockaddr.hpp"
 
 namespace ringlet::os {
+
+Result<std::jthread> StartThread(std::string_view purpose,
+                                 std::function<void(const std::stop_token&)> run) {
+  try {
+    return std::jthread(std::move(run));
+  } catch (const std::system_error& error) {
+    return Error{Code::kSystem,
+                 fmt::format("cannot start a thread {}: {}; see ulimit -u (processes), ulimit -v "
+                             "(memory) and the pids.max of the container",
+                             purpose, error.code().message()),
+                 error.code().value()};
+  }
+}
 
 void BecomeServiceThread(const char* name) {
   sigset_t all;

@@ -1,11 +1,22 @@
 // What a library owes the program in whose process it runs a thread.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
 
 #include "ringlet/status.hpp"
 
 namespace ringlet::os {
+
+/// Starts a thread: the only place that does, since a process may be at the limit of what it may
+/// have. \param purpose  what the thread is for, such as "to serve control connections"
+/// Errors  kSystem  a limit is reached: of processes, memory or the container's tasks; says which
+///                  to look at
+Result<std::jthread> StartThread(std::string_view purpose,
+                                 std::function<void(const std::stop_token&)> run);
 
 /// CPUs that follow each other.
 struct CpuRange {

@@ -13,6 +13,27 @@
 namespace ringlet::os {
 namespace {
 
+TEST(Thread, OneThatCannotBeStartedIsAnErrorAndNoException) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 46), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0) << "no address space has room for that";
+  auto none = StartThread("for a test", [](const std::stop_token&) {});
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  pthread_attr_destroy(&before);
+  pthread_attr_destroy(&huge);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, Code::kSystem);
+  EXPECT_NE(none.error().message.find("cannot start a thread for a test"), std::string::npos);
+  EXPECT_NE(none.error().message.find("ulimit -u"), std::string::npos);
+  bool ran = false;
+  auto one = StartThread("for a test", [&](const std::stop_token&) { ran = true; });
+  ASSERT_TRUE(one.ok());
+  one->join();
+  EXPECT_TRUE(ran);
+}
+
 TEST(Thread, LeavesSignalsToTheProgramButNotItsOwnFaults) {
   std::thread([] {
     BecomeServiceThread("ringlet service thread");

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <set>
+#include <utility>
 
 #include "os/clock.hpp"
 #include "os/congestion.hpp"
@@ -111,13 +113,16 @@ class Connector {
   Status MakeBell();
   Status UseReserveOf(Links& links);
   Status OpenFabric();
-  Status Arrive(const std::vector<os::Listener>& listeners);
+  Status Arrive(const std::vector<os::Listener>& listeners,
+                const std::shared_ptr<os::Entrance>& entrance);
+  bool meets() const { return met_->lines.size() > 0; }
   Status Meet();
+  Status AwaitInproc();
   Status MakeLinks();
   Status AwaitOpen();
 
-  std::unique_ptr<Links> Take(std::vector<os::Listener> listeners);
-  void AddTo(Links& links);
+  std::unique_ptr<Links> Take(Endpoint endpoint);
+  std::vector<Rank> AddTo(Links& links);
 
  private:
   struct Way {
@@ -125,6 +130,13 @@ class Connector {
     Choice choice;
     std::uint32_t pipe = 0;       // kShm: which pipe of our segment is the peer's
     ofi::EndpointCard card = {};  // kOfi: what the peer is told
+    std::size_t first_line = 0;   // of the session's
+    bool made = false;            // the link
+  };
+  // Those who have come. Shared with the driver's thread, which brings them.
+  struct MetLines {
+    std::mutex mutex;
+    std::vector<std::optional<MetLine>> lines;  // by place in the session
   };
   std::uint32_t Count(Choice choice) const;
   InprocExchange::Pair PairWith(const Neighbour& peer) const {
@@ -133,6 +145,9 @@ class Connector {
   std::uint32_t PipesForLater() const;
   std::uint32_t Lines(const Way& way) const;
   Result<MeetingPeer> Invite(const Way& way, std::uint32_t strand) const;
+  Result<bool> MakeLink(const Way& way);
+  std::vector<MetLine> TakeLines(const Way& way);
+  void AddInprocLink(const Way& way, std::shared_ptr<InprocChannel> channel);
   Status AddLink(const Way& way, std::span<MetLine> lines);
   Status AddShmLink(const Way& way, MetLine line);
   Status AddTcpLink(const Way& way, std::span<MetLine> lines);
@@ -143,10 +158,9 @@ class Connector {
   const ConnectTools tools_;
   std::vector<Way> ways_;
   std::uint32_t pipes_taken_ = 0;
-  std::optional<SessionParts> session_;                   // empty without peers to meet
-  std::vector<MetLine> lines_;                            // by those ways that are not inproc
-  std::vector<std::shared_ptr<InprocChannel>> channels_;  // by those that are
-  std::shared_ptr<Segment> segment_;                      // null without shm peers
+  std::optional<SessionParts> session_;  // empty without peers to meet
+  const std::shared_ptr<MetLines> met_ = std::make_shared<MetLines>();
+  std::shared_ptr<Segment> segment_;  // null without shm peers
   std::shared_ptr<RankBell> bell_;
   std::shared_ptr<ofi::Fabric> fabric_;  // null without ofi peers
   std::shared_ptr<SharedBuffers> registered_;
@@ -220,7 +234,10 @@ Status Connector::MakeBell() {
     word = own.get();
     bell_->memory = own;
   }
-  RINGLET_TRY_ASSIGN(bell_->waiter, DoorbellWaiter::Create(*word, request_.options.waiter));
+  DoorbellWaiterOptions options = request_.options.waiter;
+  options.ready = tools_.inproc.Ready();
+  options.rung_from_outside = tools_.inproc.RungFromOutside();
+  RINGLET_TRY_ASSIGN(bell_->waiter, DoorbellWaiter::Create(*word, options));
   return OpenFabric();
 }
 
@@ -263,7 +280,8 @@ Status Connector::OpenFabric() {
   return Ok();
 }
 
-Status Connector::Arrive(const std::vector<os::Listener>& listeners) {
+Status Connector::Arrive(const std::vector<os::Listener>& listeners,
+                         const std::shared_ptr<os::Entrance>& entrance) {
   for (const Way& way : ways_)
     if (way.choice == Choice::kInproc)
       tools_.inproc.Arrive(PairWith(*way.peer), bell_, request_.options.pipe_bytes);
@@ -276,13 +294,21 @@ Status Connector::Arrive(const std::vector<os::Listener>& listeners) {
                                       .deadline = request_.deadline,
                                       .limits = request_.options.meeting},
                           .listeners = std::move(copies),
-                          .note = tools_.note};
-  for (const Way& way : ways_) {
+                          .entrance = entrance,
+                          .note = tools_.note,
+                          .met = [met = met_, bell = bell_](std::size_t place, MetLine line) {
+                            const std::lock_guard lock(met->mutex);
+                            met->lines[place] = std::move(line);
+                            bell->waiter->Wake();
+                          }};
+  for (Way& way : ways_) {
+    way.first_line = session_->meeting.peers.size();
     for (std::uint32_t strand = 0; strand < Lines(way); ++strand) {
       RINGLET_TRY_ASSIGN(MeetingPeer invited, Invite(way, strand));
       session_->meeting.peers.push_back(std::move(invited));
     }
   }
+  met_->lines.resize(session_->meeting.peers.size());
   return Ok();
 }
 
@@ -311,6 +337,7 @@ Result<MeetingPeer> Connector::Invite(const Way& way, std::uint32_t strand) cons
   if (way.choice != Choice::kShm) return invited;
   invited.purpose = Purpose::kMemory;
   invited.addresses = {peer.unix_socket};
+  RINGLET_TRY(bell_->waiter->PrepareOffer());
   RINGLET_TRY_ASSIGN(ShmOffer offer, MakeShmOffer(*segment_, way.pipe, bell_->waiter->event_fd()));
   invited.offer = std::move(offer.bytes);
   invited.descriptors = std::move(offer.descriptors);
@@ -318,41 +345,74 @@ Result<MeetingPeer> Connector::Invite(const Way& way, std::uint32_t strand) cons
 }
 
 Status Connector::Meet() {
-  if (session_) {
-    RINGLET_TRY_ASSIGN(lines_, RunSession(std::move(*session_), tools_.driver, tools_.abort));
-  }
-  for (const Way& way : ways_) {
+  if (session_) RINGLET_TRY(RunSession(std::move(*session_), tools_.driver, tools_.abort));
+  return Ok();
+}
+
+Status Connector::AwaitInproc() {
+  for (Way& way : ways_) {
     if (way.choice != Choice::kInproc) continue;
     RINGLET_TRY_ASSIGN(auto channel,
                        tools_.inproc.Await(PairWith(*way.peer), request_.deadline, tools_.abort));
-    channels_.push_back(std::move(channel));
+    AddInprocLink(way, std::move(channel));
+    way.made = true;
   }
   return Ok();
 }
 
+// To those who have come.
 Status Connector::MakeLinks() {
-  std::span<MetLine> lines(lines_);
-  auto channel = channels_.begin();
-  for (const Way& way : ways_) {
-    if (way.choice != Choice::kInproc) {
-      RINGLET_TRY(AddLink(way, lines.first(Lines(way))));
-      lines = lines.subspan(Lines(way));
-      continue;
-    }
-    links_.push_back(MakeInprocLink(std::move(*channel++), request_.self.rank, way.peer->rank,
-                                    way.peer->host, offers_));
+  for (Way& way : ways_) {
+    if (way.made) continue;
+    RINGLET_TRY_ASSIGN(way.made, MakeLink(way));
   }
   return Ok();
 }
 
-std::unique_ptr<Links> Connector::Take(std::vector<os::Listener> listeners) {
+Result<bool> Connector::MakeLink(const Way& way) {
+  if (way.choice == Choice::kInproc) {
+    auto channel = tools_.inproc.Take(PairWith(*way.peer));
+    if (!channel) return false;
+    AddInprocLink(way, std::move(channel));
+    return true;
+  }
+  std::vector<MetLine> lines = TakeLines(way);
+  if (lines.empty()) return false;
+  RINGLET_TRY(AddLink(way, lines));
+  return true;
+}
+
+// None before all of them are there.
+std::vector<MetLine> Connector::TakeLines(const Way& way) {
+  const std::lock_guard lock(met_->mutex);
+  const auto all = std::span(met_->lines).subspan(way.first_line, Lines(way));
+  std::vector<MetLine> lines;
+  if (!std::all_of(all.begin(), all.end(), [](const auto& line) { return line.has_value(); }))
+    return lines;
+  for (auto& line : all) lines.push_back(std::move(*line));
+  return lines;
+}
+
+void Connector::AddInprocLink(const Way& way, std::shared_ptr<InprocChannel> channel) {
+  links_.push_back(MakeInprocLink(std::move(channel), request_.self.rank, way.peer->rank,
+                                  way.peer->host, offers_));
+}
+
+std::unique_ptr<Links> Connector::Take(Endpoint endpoint) {
   auto links = std::make_unique<Links>(bell_, std::move(links_));
-  links->reserve() = {segment_, pipes_taken_, std::move(listeners), fabric_, nullptr, offers_};
+  links->reserve() = {
+      segment_, pipes_taken_, std::move(endpoint.listeners), std::move(endpoint.entrance), fabric_,
+      nullptr,  offers_};
   return links;
 }
 
-void Connector::AddTo(Links& links) {
-  links.Add(std::move(links_));
+// Gives those who are missing.
+std::vector<Rank> Connector::AddTo(Links& links) {
+  if (!links_.empty()) links.Add(std::exchange(links_, {}));
+  std::vector<Rank> missing;
+  for (const Way& way : ways_)
+    if (!way.made) missing.push_back(way.peer->rank);
+  return missing;
 }
 
 Status Connector::AddLink(const Way& way, std::span<MetLine> lines) {
@@ -466,11 +526,12 @@ Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint
   Connector connector(std::move(request), tools);
   RINGLET_TRY(connector.ChooseWays(0));
   RINGLET_TRY(connector.MakeBell());
-  RINGLET_TRY(connector.Arrive(endpoint.listeners));
+  RINGLET_TRY(connector.Arrive(endpoint.listeners, endpoint.entrance));
   RINGLET_TRY(connector.Meet());
+  RINGLET_TRY(connector.AwaitInproc());
   RINGLET_TRY(connector.MakeLinks());
   RINGLET_TRY(connector.AwaitOpen());
-  return connector.Take(std::move(endpoint.listeners));
+  return connector.Take(std::move(endpoint));
 }
 
 Extension::Extension(std::unique_ptr<Connector> connector, Links& links)
@@ -482,18 +543,21 @@ Result<std::unique_ptr<Extension>> Extension::Begin(ConnectRequest request, Link
   auto connector = std::make_unique<Connector>(std::move(request), tools);
   RINGLET_TRY(connector->ChooseWays(links.reserve().pipes_taken));
   RINGLET_TRY(connector->UseReserveOf(links));
-  RINGLET_TRY(connector->Arrive(links.reserve().listeners));
+  RINGLET_TRY(connector->Arrive(links.reserve().listeners, links.reserve().entrance));
   return std::unique_ptr<Extension>(new Extension(std::move(connector), links));
+}
+
+bool Extension::meets() const {
+  return connector_->meets();
 }
 
 Status Extension::Meet() {
   return connector_->Meet();
 }
 
-Status Extension::Finish() {
+Result<std::vector<Rank>> Extension::Take() {
   RINGLET_TRY(connector_->MakeLinks());
-  connector_->AddTo(links_);
-  return Ok();
+  return connector_->AddTo(links_);
 }
 
 }  // namespace ringlet::transport

@@ -91,7 +91,7 @@ Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint
 class Connector;
 
 /// More links for a rank that has some. Both ranks of a pair must do it; whoever comes first waits.
-/// The peers' lists need not be the same: of two ranks, each pair is met by itself.
+/// The peers' lists need not be the same: each pair is met by itself, and has its link at once.
 class Extension {
  public:
   /// \param links  outlives this. Calls on it, and this, belong to its rank's thread, but for Meet.
@@ -100,10 +100,13 @@ class Extension {
                                                   const ConnectTools& tools);
   ~Extension();
 
-  /// Blocks until all have come. On any thread. Errors  as Connect
+  /// Whether Meet has anything to do: there are peers outside of this process.
+  bool meets() const;
+  /// Blocks until those of other processes have come. On any thread. Errors  as Connect
   Status Meet();
-  /// After Meet has succeeded: the links are there.
-  Status Finish();
+  /// Makes the links to those who have come by now. Who is still missing. Waiter::Wake of the links
+  /// tells when it pays to call again.
+  Result<std::vector<Rank>> Take();
 
  private:
   Extension(std::unique_ptr<Connector> connector, Links& links);

@@ -1,6 +1,7 @@
 #include "transport/doorbell.hpp"
 
 #include <linux/futex.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +20,23 @@ long Futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   return ::syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
 }
 
+void Raise(int event_fd) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(event_fd, &one, sizeof one);
+}
+
 }  // namespace
+
+void Alarm::Sound() const {
+  const int event_fd = event_fd_.load(std::memory_order_acquire);
+  if (event_fd >= 0) return Raise(event_fd);
+  const int epoll = epoll_.load(std::memory_order_acquire);
+  if (epoll < 0) return;
+  const int ready = ready_.load(std::memory_order_relaxed);
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  ::epoll_ctl(epoll, EPOLL_CTL_MOD, ready, &event);
+}
 
 void DoorbellButton::RingSleeper(std::uint32_t seen) const {
   // The owner may lie down between our load and the exchange, hence the loop; whoever turns the
@@ -29,9 +46,8 @@ void DoorbellButton::RingSleeper(std::uint32_t seen) const {
   switch (static_cast<Doorbell::Sleep>(seen & kStateMask)) {
     case Doorbell::Sleep::kFutex: Futex(word_->value, FUTEX_WAKE, INT_MAX, nullptr); return;
     case Doorbell::Sleep::kPoll: {
-      const std::uint64_t one = 1;
-      [[maybe_unused]] const ssize_t written = ::write(event_fd_, &one, sizeof one);
-      return;
+      if (alarm_) return alarm_->Sound();
+      return Raise(event_fd_);
     }
   }
 }

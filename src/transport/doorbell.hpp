@@ -31,12 +31,32 @@ struct alignas(64) DoorbellWord {
 };
 static_assert(sizeof(DoorbellWord) == 64 && std::atomic<std::uint32_t>::is_always_lock_free);
 
+/// How a rank that sleeps in poll is woken: by what it has made so far, which is nothing while it
+/// never sleeps so. The owner adds to it before it lies down.
+class Alarm {
+ public:
+  /// \param event_fd  an eventfd, non-blocking
+  void UseEvent(int event_fd) { event_fd_.store(event_fd, std::memory_order_release); }
+  /// \param epoll  watches `ready`, edge-triggered and with user data 0
+  /// \param ready  a descriptor that is always readable: to watch it anew is an event
+  void UseEpoll(int epoll, int ready) {
+    ready_.store(ready, std::memory_order_relaxed);
+    epoll_.store(epoll, std::memory_order_release);
+  }
+  void Sound() const;
+
+ private:
+  std::atomic<int> event_fd_{-1}, epoll_{-1}, ready_{-1};
+};
+
 /// The ringer's side. Any thread of any process that maps the word; copies are cheap.
 class DoorbellButton {
  public:
   /// \param word      outlives the button
   /// \param event_fd  the owner's eventfd, non-blocking; outlives the button
   DoorbellButton(DoorbellWord& word, int event_fd) : word_(&word), event_fd_(event_fd) {}
+  /// \param alarm  the owner's, in this process; outlives the button
+  DoorbellButton(DoorbellWord& word, const Alarm& alarm) : word_(&word), alarm_(&alarm) {}
 
   /// Wakes the owner if it looks or sleeps. Call after the news is visible.
   void Ring() const {
@@ -48,7 +68,8 @@ class DoorbellButton {
   void RingSleeper(std::uint32_t seen) const;
 
   DoorbellWord* word_;
-  int event_fd_;
+  const Alarm* alarm_ = nullptr;
+  int event_fd_ = -1;  // where there is no alarm
 };
 
 /// The owner's side. One thread at a time.

@@ -1,7 +1,9 @@
 #include "transport/doorbell_waiter.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,23 +35,55 @@ Instant After(std::chrono::nanoseconds timeout) {
 
 Result<std::unique_ptr<DoorbellWaiter>> DoorbellWaiter::Create(
     DoorbellWord& word, const DoorbellWaiterOptions& options) {
-  os::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll.valid()) return os::SystemError("cannot create an epoll for a rank", errno);
+  return std::unique_ptr<DoorbellWaiter>(new DoorbellWaiter(word, options));
+}
+
+Status DoorbellWaiter::PrepareOffer() {
+  if (!outside_) return PrepareEvent();
+  if (offered_) return Ok();
+  offered_ = true;
+  return epoll_.valid() ? AddToEpoll(outside_->get(), EPOLLIN, 0) : Ok();
+}
+
+Status DoorbellWaiter::PrepareEvent() {
+  if (event_.valid()) return Ok();
   os::Fd event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!event.valid()) return os::SystemError("cannot create an eventfd for a rank", errno);
-  std::unique_ptr<DoorbellWaiter> waiter(
-      new DoorbellWaiter(word, std::move(epoll), std::move(event), options.spin));
-  RINGLET_TRY(waiter->Watch(waiter->event_.get(), EPOLLIN, nullptr));
-  return waiter;
+  if (epoll_.valid()) RINGLET_TRY(AddToEpoll(event.get(), EPOLLIN, 0));
+  event_ = std::move(event);
+  alarm_.UseEvent(event_.get());
+  return Ok();
+}
+
+Status DoorbellWaiter::PrepareEpoll() {
+  if (epoll_.valid()) return Ok();
+  if (!ready_) RINGLET_TRY(PrepareEvent());
+  os::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) return os::SystemError("cannot create an epoll for a rank", errno);
+  epoll_ = std::move(epoll);
+  if (ready_) {
+    RINGLET_TRY(AddToEpoll(ready_->get(), EPOLLIN, 0));
+    alarm_.UseEpoll(epoll_.get(), ready_->get());
+  }
+  if (event_.valid()) RINGLET_TRY(AddToEpoll(event_.get(), EPOLLIN, 0));
+  if (offered_) RINGLET_TRY(AddToEpoll(outside_->get(), EPOLLIN, 0));
+  for (const Liveness& one : liveness_) RINGLET_TRY(Watch(one.fd, EPOLLRDHUP, one.gone));
+  return Ok();
+}
+
+Status DoorbellWaiter::AddToEpoll(int fd, std::uint32_t events, std::uint64_t token) {
+  epoll_event event{};
+  event.events = events | EPOLLET;
+  event.data.u64 = token;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    return os::SystemError("cannot watch a descriptor of a rank", errno);
+  return Ok();
 }
 
 Status DoorbellWaiter::Watch(int fd, std::uint32_t events,
                              std::shared_ptr<std::atomic<bool>> gone) {
-  epoll_event event{};
-  event.events = events | EPOLLET;
-  event.data.u64 = gone_.size();
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
-    return os::SystemError("cannot watch a descriptor of a rank", errno);
+  RINGLET_TRY(PrepareEpoll());
+  RINGLET_TRY(AddToEpoll(fd, events, gone_.size()));
   gone_.push_back(std::move(gone));
   return Ok();
 }
@@ -60,14 +94,15 @@ Status DoorbellWaiter::WatchSocket(int fd, std::shared_ptr<std::atomic<bool>> go
 }
 
 Status DoorbellWaiter::WatchLiveness(int fd, std::shared_ptr<std::atomic<bool>> gone) {
-  has_liveness_ = true;
-  return Watch(fd, EPOLLRDHUP, std::move(gone));
+  liveness_.push_back({fd, gone});
+  return epoll_.valid() ? Watch(fd, EPOLLRDHUP, std::move(gone)) : Ok();
 }
 
 Status DoorbellWaiter::WatchSource(std::shared_ptr<NewsSource> source) {
   RINGLET_ASSERT(source_.expired());
   has_sockets_ = true;
   source_ = source;
+  RINGLET_TRY(PrepareEpoll());
   return source->descriptor() < 0 ? Ok() : Watch(source->descriptor(), EPOLLIN, nullptr);
 }
 
@@ -112,10 +147,23 @@ void DoorbellWaiter::SleepUntil(Ticket ticket, Instant until) {
       if (sleep_max < left) return;  // to look
     } else {
       const std::chrono::nanoseconds period = kLivenessPeriod;
-      doorbell_.SleepInFutex(ticket, has_liveness_ ? std::min(left, period) : left);
-      if (has_liveness_ && !doorbell_.Rung(ticket) && Harvest(std::chrono::nanoseconds(0))) return;
+      doorbell_.SleepInFutex(ticket, liveness_.empty() ? left : std::min(left, period));
+      if (!liveness_.empty() && !doorbell_.Rung(ticket) && LookForTheDead()) return;
     }
   }
+}
+
+// True when a peer has gone since the last look.
+bool DoorbellWaiter::LookForTheDead() {
+  if (epoll_.valid()) return Harvest(std::chrono::nanoseconds(0));
+  std::vector<pollfd> lines;
+  for (const Liveness& one : liveness_) lines.push_back({one.fd, POLLRDHUP, 0});
+  if (::poll(lines.data(), lines.size(), 0) <= 0) return false;
+  bool news = false;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if ((lines[i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
+      news = !liveness_[i].gone->exchange(true) || news;
+  return news;
 }
 
 // Takes what epoll has seen, waiting for it at most `timeout`; true when it had seen anything.
@@ -134,12 +182,17 @@ bool DoorbellWaiter::Harvest(std::chrono::nanoseconds timeout) {
 }
 
 void DoorbellWaiter::PrepareDescriptor() {
+  // Without one, for want of descriptors, who polls finds out when it looks again.
+  if (!epoll_.valid())
+    static_cast<void>(offered_ || !liveness_.empty() ? PrepareEpoll() : PrepareEvent());
   doorbell_.ArmInPoll();
   if (SleepMax() < std::chrono::nanoseconds::max()) button().Ring();  // no sleep: look again
 }
 
 void DoorbellWaiter::Acknowledge() {
-  while (Harvest(std::chrono::nanoseconds(0))) {
+  std::uint64_t rung = 0;
+  if (!epoll_.valid()) static_cast<void>(!::read(event_.get(), &rung, sizeof rung));
+  while (epoll_.valid() && Harvest(std::chrono::nanoseconds(0))) {
   }
   doorbell_.Disarm();
 }

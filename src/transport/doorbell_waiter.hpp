@@ -22,6 +22,12 @@ struct DoorbellWaiterOptions {
   /// How long to look at the doorbell before sleeping. Zero when ranks outnumber cores: the core
   /// belongs to the rank that is awaited.
   std::chrono::nanoseconds spin{0};
+  /// An eventfd that is always readable, of the process: with it a rank that watches sockets needs
+  /// no eventfd of its own. May be null.
+  std::shared_ptr<const os::Fd> ready = {};
+  /// An eventfd of the process, which nobody reads, for ranks of other processes to ring; each of
+  /// its ranks that polls then wakes to look. Null: the rank has its own.
+  std::shared_ptr<const os::Fd> rung_from_outside = {};
 };
 
 /// News that a rank has to fetch by calls, beside doorbell and sockets.
@@ -41,15 +47,20 @@ class NewsSource {
 
 class DoorbellWaiter final : public Waiter {
  public:
+  /// Takes descriptors when it has something to watch, not before.
   /// \param word  where the ringers look; outlives the waiter
-  /// Errors  kSystem  no descriptors left
   static Result<std::unique_ptr<DoorbellWaiter>> Create(DoorbellWord& word,
                                                         const DoorbellWaiterOptions& options);
 
   /// What others ring. Valid while the waiter lives and, for another process, while it holds a
   /// duplicate of event_fd().
-  DoorbellButton button() const { return DoorbellButton(word_, event_.get()); }
-  const os::Fd& event_fd() const { return event_; }
+  DoorbellButton button() const { return DoorbellButton(word_, alarm_); }
+  /// Makes event_fd(), once. Errors  kSystem  no descriptors left
+  Status PrepareOffer();
+  const os::Fd& event_fd() {
+    static_cast<void>(PrepareOffer());
+    return outside_ ? *outside_ : event_;
+  }
 
   /// From now on arrivals, room and hang-ups on the socket `fd` are news, and a hang-up sets `gone`
   /// (a socket can still be written to when its peer has left). `fd` is non-blocking. Closing it
@@ -71,31 +82,42 @@ class DoorbellWaiter final : public Waiter {
   void Wait(Ticket ticket, std::chrono::nanoseconds timeout) override;
   void Wake() override { button().Ring(); }
   bool in_memory() const override { return !has_sockets_; }
-  int descriptor() const override { return epoll_.get(); }
+  int descriptor() const override { return epoll_.valid() ? epoll_.get() : event_.get(); }
   void PrepareDescriptor() override;
   void Acknowledge() override;
 
  private:
-  DoorbellWaiter(DoorbellWord& word, os::Fd epoll, os::Fd event, std::chrono::nanoseconds spin)
+  DoorbellWaiter(DoorbellWord& word, const DoorbellWaiterOptions& options)
       : word_(word),
         doorbell_(word),
-        epoll_(std::move(epoll)),
-        event_(std::move(event)),
-        spin_(spin) {}
+        spin_(options.spin),
+        ready_(options.ready),
+        outside_(options.rung_from_outside) {}
+  Status PrepareEvent();
+  Status PrepareEpoll();
+  Status AddToEpoll(int fd, std::uint32_t events, std::uint64_t token);
   Status Watch(int fd, std::uint32_t events, std::shared_ptr<std::atomic<bool>> gone);
   bool Spin(Ticket ticket, Instant until);
   std::chrono::nanoseconds SleepMax();
   void SleepUntil(Ticket ticket, Instant until);
   bool Harvest(std::chrono::nanoseconds timeout);
+  bool LookForTheDead();
 
   DoorbellWord& word_;
   Doorbell doorbell_;
-  os::Fd epoll_, event_;
+  os::Fd epoll_, event_;  // where they are needed
+  Alarm alarm_;           // made of these
   std::chrono::nanoseconds spin_;
+  std::shared_ptr<const os::Fd> ready_, outside_;
+  bool offered_ = false;  // `outside_`, to others
   bool has_sockets_ = false;
-  bool has_liveness_ = false;
+  struct Liveness {
+    int fd;
+    std::shared_ptr<std::atomic<bool>> gone;
+  };
+  std::vector<Liveness> liveness_;
   std::weak_ptr<NewsSource> source_;
-  std::vector<std::shared_ptr<std::atomic<bool>>> gone_;  // by token; [0] is the eventfd's
+  std::vector<std::shared_ptr<std::atomic<bool>>> gone_{nullptr};  // by token; [0] is the alarm's
 };
 
 /// A rank as its neighbours in the process hold it: its waiter, and the memory of the word behind

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <thread>
 
 namespace ringlet::transport {
@@ -24,9 +26,14 @@ SocketPair MakeSockets() {
   return {os::Fd(fds[0]), os::Fd(fds[1])};
 }
 
+std::size_t Descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
 struct Rig {
-  explicit Rig(std::chrono::nanoseconds spin = {}) {
-    auto made = DoorbellWaiter::Create(word, DoorbellWaiterOptions{spin});
+  explicit Rig(std::chrono::nanoseconds spin = {}, std::shared_ptr<const os::Fd> ready = {}) {
+    auto made = DoorbellWaiter::Create(word, DoorbellWaiterOptions{spin, std::move(ready)});
     EXPECT_TRUE(made.ok());
     waiter = std::move(made).value();
   }
@@ -39,6 +46,46 @@ struct Rig {
   DoorbellWord word;
   std::unique_ptr<DoorbellWaiter> waiter;
 };
+
+TEST(DoorbellWaiter, TakesDescriptorsWhenItNeedsThem) {
+  const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
+  const SocketPair pair = MakeSockets();
+  const std::size_t before = Descriptors();
+  Rig in_memory;
+  EXPECT_EQ(Descriptors(), before) << "it sleeps on its word";
+  in_memory.waiter->PrepareDescriptor();
+  EXPECT_EQ(Descriptors(), before + 1) << "an eventfd, for who polls";
+  EXPECT_FALSE(in_memory.Readable());
+  in_memory.waiter->Wake();
+  EXPECT_TRUE(in_memory.Readable());
+  in_memory.waiter->Acknowledge();
+  EXPECT_FALSE(in_memory.Readable());
+  Rig sockets({}, ready);
+  ASSERT_TRUE(sockets.waiter->WatchSocket(pair.a.get(), nullptr).ok());
+  EXPECT_EQ(Descriptors(), before + 2) << "an epoll, and no eventfd";
+}
+
+TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {
+  const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
+  Rig rig({}, ready), other({}, ready);
+  const SocketPair pair = MakeSockets(), others = MakeSockets();
+  ASSERT_TRUE(rig.waiter->WatchSocket(pair.a.get(), nullptr).ok());
+  ASSERT_TRUE(other.waiter->WatchSocket(others.a.get(), nullptr).ok());
+  for (int round = 0; round < 100; ++round) {
+    rig.ForgetOldEdges();
+    other.ForgetOldEdges();
+    const auto ticket = rig.waiter->Prepare();
+    std::thread waker([&] { rig.waiter->Wake(); });
+    rig.waiter->Wait(ticket, kLong);
+    waker.join();
+    rig.waiter->PrepareDescriptor();
+    rig.waiter->Wake();
+    EXPECT_TRUE(rig.Readable());
+    rig.waiter->PrepareDescriptor();
+    other.waiter->PrepareDescriptor();
+    EXPECT_FALSE(other.Readable()) << "it was another that was rung";
+  }
+}
 
 class WaiterWithSpin : public testing::TestWithParam<std::chrono::microseconds> {};
 INSTANTIATE_TEST_SUITE_P(Spin, WaiterWithSpin,

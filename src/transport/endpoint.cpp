@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <optional>
 
 namespace ringlet::transport {
@@ -58,7 +59,9 @@ Result<Endpoint> Endpoint::Open(const EndpointOptions& options) {
       trouble = std::move(listener).error();
     }
   }
-  if (endpoint.listeners.empty() && trouble) return *trouble;
+  // A host may be without IPv6. Without descriptors it would be without something by chance.
+  const bool exhausted = trouble && (trouble->os_errno == EMFILE || trouble->os_errno == ENFILE);
+  if (trouble && (exhausted || endpoint.listeners.empty())) return *trouble;
   return endpoint;
 }
 

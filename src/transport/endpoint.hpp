@@ -1,9 +1,11 @@
 // Where a rank waits for its peers' calls. Opened before check-in, so that its addresses travel
 // with the check-in and no peer ever dials a door that is not there yet.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "base/handshake.hpp"
+#include "os/entrance.hpp"
 #include "os/listener.hpp"
 
 namespace ringlet::transport {
@@ -22,8 +24,11 @@ struct Endpoint {
   std::vector<Address> tcp;  ///< to advertise: each interface with its listener's port
   std::size_t near = 0;      ///< EndpointOptions::near of these, of one family
   Address unix_socket;       ///< to advertise; kNone without one
+  /// Where others than listeners bring callers; null without one (transport/shared_endpoints).
+  std::shared_ptr<os::Entrance> entrance = {};
 
-  /// Errors  kSystem  not a single listener could be opened although one was asked for
+  /// Errors  kSystem  not a single listener could be opened although one was asked for; or there
+  ///                  are no descriptors left for one of them
   static Result<Endpoint> Open(const EndpointOptions& options);
 };
 

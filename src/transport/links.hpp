@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "os/entrance.hpp"
 #include "os/listener.hpp"
 #include "transport/doorbell_waiter.hpp"
 #include "transport/link.hpp"
@@ -24,6 +25,7 @@ class Links {
     std::shared_ptr<Segment> segment = {};  ///< null where nobody can be reached by shm
     std::uint32_t pipes_taken = 0;          ///< of the segment
     std::vector<os::Listener> listeners = {};
+    std::shared_ptr<os::Entrance> entrance = {};
     std::shared_ptr<ofi::Fabric> fabric = {};  ///< null before the first link over libfabric
     /// Published in an arena of the same ranks; null where there is none.
     std::shared_ptr<SharedBuffers> registered = {};

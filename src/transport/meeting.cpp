@@ -317,7 +317,7 @@ std::optional<Instant> Meeting::Deadline() const {
 void Meeting::Conclude(Instant now) {
   if (met_count_ == peers_.size()) {
     std::vector<Met> all;
-    for (Peer& peer : peers_) all.push_back(std::move(*peer.met));
+    for (const Peer& peer : peers_) all.push_back(*peer.met);
     Finish(std::move(all));
   } else if (now >= config_.deadline) {
     Finish(Missing());
@@ -330,6 +330,12 @@ void Meeting::Finish(Result<std::vector<Met>> outcome) {
   lines_due_.clear();
   dials_due_.clear();
   outcome_ = std::move(outcome);
+}
+
+std::optional<std::pair<std::size_t, Met>> Meeting::MetOn(LineId line) const {
+  const auto it = peer_of_met_line_.find(line);
+  if (it == peer_of_met_line_.end()) return std::nullopt;
+  return std::pair(it->second, *peers_[it->second].met);
 }
 
 std::string Meeting::Complaint(const Peer& peer) const {

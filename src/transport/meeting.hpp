@@ -79,6 +79,10 @@ class Meeting final : public Machine {
   ///         kPeerLost  a peer that had been met hung up before its line was handed over
   const std::optional<Result<std::vector<Met>>>& outcome() const { return outcome_; }
 
+  /// The place in the configuration of the peer that was met on this line, and what it said; also
+  /// before the others have come. Null after the line broke, or the peer was met on another.
+  std::optional<std::pair<std::size_t, Met>> MetOn(LineId line) const;
+
  private:
   struct Candidate {  // an address to dial
     std::size_t peer;

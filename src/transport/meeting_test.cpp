@@ -9,6 +9,7 @@ namespace ringlet::transport {
 namespace {
 
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -285,6 +286,10 @@ TEST(Meeting, AnErrorNamesAFewAndCountsTheRest) {
   pump.Run(kDeadline);
   EXPECT_THAT(ErrorOf(last), HasSubstr("; and 12 more"));
   EXPECT_THAT(ErrorOf(last), Not(HasSubstr("rank 8 ")));
+  Meeting few(Config(20, {0, 1, 2, 3, 4, 5, 6, 7}));
+  pump.Add(few, {});
+  pump.Run(2 * kDeadline);
+  EXPECT_THAT(ErrorOf(few), AllOf(HasSubstr("rank 7 "), Not(HasSubstr("more"))));
 }
 
 TEST(Meeting, ALineThatBreaksIsDialledAgain) {

@@ -18,6 +18,7 @@
 #include "base/bytes.hpp"
 #include "ringlet/status.hpp"
 #include "transport/doorbell.hpp"
+#include "transport/last_look.hpp"
 
 namespace ringlet::transport {
 
@@ -81,7 +82,7 @@ class PipeWriter {
   /// Whether the reader has taken the last one; empty: it has not answered.
   std::optional<bool> Answer() const;
   /// No offer holds any more.
-  void Withdraw() { place_.header->withdrawn.store(1); }
+  void Withdraw() { place_.header->withdrawn.exchange(1); }
 
   /// No more will be written.
   void Close();
@@ -119,8 +120,8 @@ class PipeReader {
 
   /// Answers the next offer of the writer.
   void AnswerOffer(bool taken);
-  /// True when what was offered may have changed already.
-  bool withdrawn() const { return place_.header->withdrawn.load() != 0; }
+  /// True when what was offered, and read before, may have changed already.
+  bool withdrawn() const { return RaisedBefore(place_.header->withdrawn); }
 
   /// No more will be read.
   void Close();

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "os/process_memory.hpp"
-
 namespace ringlet::transport {
 namespace {
 
@@ -65,7 +63,7 @@ Result<View> PipeLink::Peek() {
 // What to tell the peer: an address in this process, or a place in registered memory.
 std::uint64_t PipeLink::Tell(View data) {
   const OfferSizes& sizes = parts_.offers;
-  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(data.data());
+  const std::uint64_t address = RemoteAddress::Of(data.data()).told();
   if (parts_.own_offer != nullptr) return data.size() >= sizes.reached_min ? address : 0;
   told_mapping_ = false;
   if (parts_.registered && !refuses_mapping_ && data.size() >= sizes.reached_min) {
@@ -100,7 +98,7 @@ void PipeLink::Withdraw() {
 
 bool PipeLink::FetchPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy) {
   if ((offer & kRegisteredBit) == 0)
-    return parts_.peer_pid != 0 && os::ReadMemoryOf(parts_.peer_pid, offer + at, to);
+    return os::ReadMemoryOf(parts_.process, RemoteAddress(offer) + at, to);
   if (!parts_.registered) return false;
   BufferPlace place = BufferPlace::Unpack(offer);
   place.offset += at;
@@ -116,6 +114,7 @@ Result<bool> PipeLink::Fetch(std::uint64_t offer, std::size_t at, std::span<std:
     // Who withdraws waits for this: its memory is its own then.
     const std::lock_guard lock(*parts_.peer_offer);
     if (parts_.in.withdrawn()) return Lost();
+    // Of a thread of this process, which told it as an address of its own.
     copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
     return true;
   }

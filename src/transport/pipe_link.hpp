@@ -21,8 +21,8 @@ struct PipeLinkParts {
   std::shared_ptr<void> memory;  ///< keeps alive what `out` and `in` point into
   /// Set by the waiter when the peer's process is known to be gone; empty within one process.
   std::shared_ptr<const std::atomic<bool>> gone = {};
-  /// Whose memory is fetched from, as the kernel says; 0: nobody's.
-  std::int32_t peer_pid = 0;
+  /// Whose memory is fetched from, if anybody's.
+  os::KnownProcess process = {};
   /// What users have registered, of this rank and of the peer; null: nothing.
   std::shared_ptr<SharedBuffers> registered = {};
   /// Between threads of one process, else null: held while the peer reads what this rank offers,

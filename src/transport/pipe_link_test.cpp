@@ -36,8 +36,14 @@ void Plain(View from, std::byte* to) {
   std::memcpy(to, from.data(), from.size());
 }
 
+// This process, as the other end knows it.
+os::KnownProcess Here() {
+  static const Secret sign = {std::byte{1}};
+  return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
+}
+
 struct Rig {
-  std::int32_t pids[2] = {0, ::getpid()};
+  os::KnownProcess processes[2] = {{}, Here()};
   std::shared_ptr<SharedBuffers> registered[2] = {};
   std::mutex* offers[2] = {};
   std::shared_ptr<Memory> memory = std::make_shared<Memory>();
@@ -54,7 +60,7 @@ struct Rig {
                       .in = PipeReader(memory->Place(1 - side), bell),
                       .memory = memory,
                       .gone = side == 0 ? gone : nullptr,
-                      .peer_pid = pids[side],
+                      .process = processes[side],
                       .registered = registered[side],
                       .own_offer = offers[side],
                       .peer_offer = offers[1 - side],
@@ -165,7 +171,7 @@ struct RegisteredRig {
   std::shared_ptr<const os::Shm> allocation =
       std::make_shared<os::Shm>(os::Shm::Create(2 * kLarge).value());
   SharedBuffers::Handle handle = 0;
-  Rig rig = {.pids = {0, 0}, .registered = {buffers[0], buffers[1]}};
+  Rig rig = {.processes = {{}, {}}, .registered = {buffers[0], buffers[1]}};
   PipeLink &sender = *rig.ends[0], &receiver = *rig.ends[1];
 
   RegisteredRig() {

@@ -18,8 +18,8 @@ struct Session {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::optional<Result<std::vector<Met>>> outcome;
-  std::map<LineId, os::Fd> sockets;
-  os::SocketDriver::Id id = 0;  // the driver's thread only
+  std::map<LineId, os::Fd> sockets;  // invalid once given away
+  os::SocketDriver::Id id = 0;       // the driver's thread only
 
   // An outcome is complete when the sockets it speaks of have been handed over.
   bool Complete() const {
@@ -37,6 +37,7 @@ os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& sessio
   hosted.greeting = kGreeting;
   hosted.machine = meeting;
   hosted.listeners = std::move(parts.listeners);
+  hosted.entrance = std::move(parts.entrance);
   hosted.note = std::move(parts.note);
   hosted.changed = [meeting, session] {
     if (!meeting->outcome()) return;
@@ -44,7 +45,9 @@ os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& sessio
     session->outcome = *meeting->outcome();
     session->changed.notify_all();
   };
-  hosted.detached = [session](LineId line, os::Fd socket) {
+  hosted.detached = [meeting, session, given = std::move(parts.met)](LineId line, os::Fd socket) {
+    if (auto met = meeting->MetOn(line); given && met)
+      given(met->first, MetLine{std::move(met->second), std::move(socket)});
     const std::lock_guard lock(session->mutex);
     session->sockets[line] = std::move(socket);
     session->changed.notify_all();
@@ -66,6 +69,7 @@ std::vector<MetLine> Collect(Session& session) {
 Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
                                         const std::stop_token& abort) {
   const Rank self = parts.meeting.self;
+  const bool given_away = parts.met != nullptr;
   const auto until = std::chrono::steady_clock::time_point(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(parts.meeting.deadline +
                                                                       kGrace));
@@ -85,6 +89,7 @@ Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& dr
     return Error{Code::kTimeout,
                  fmt::format("the service thread of rank {} does not answer", Index(self))};
   if (!session->outcome->ok()) return session->outcome->error();
+  if (given_away) return std::vector<MetLine>();
   return Collect(*session);
 }
 

@@ -22,10 +22,16 @@ struct MetLine {
 struct SessionParts {
   MeetingConfig meeting;
   std::vector<os::Listener> listeners;
+  std::shared_ptr<os::Entrance> entrance = {};
   std::function<void(const Note&)> note = {};
+  /// Given each peer, by its place in the meeting, as soon as it has come, on the driver's thread,
+  /// perhaps for a moment after RunSession has returned. A peer whose first line broke may come
+  /// again.
+  std::function<void(std::size_t peer, MetLine)> met = {};
 };
 
-/// Blocks until the meeting has ended or `abort` was requested; the meeting is then over.
+/// Blocks until the meeting has ended or `abort` was requested; the meeting is then over. Gives all
+/// whom it has met, in the order of the meeting, or nobody where `parts.met` was given them.
 /// Errors  those of Meeting; kAborted
 Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
                                         const std::stop_token& abort);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <future>
+
 #include "transport/ranks_for_test.hpp"
 
 namespace ringlet::transport {
@@ -45,6 +47,30 @@ TEST(Session, TwoThreadsGetTheTwoEndsOfASocket) {
   while (::recv((**accepted)[0].socket.get(), &got, 1, 0) < 0) {
   }
   EXPECT_EQ(got, 'x');
+}
+
+TEST(Session, GivesWhoHasComeBeforeTheOthers) {
+  DriverThread service;
+  TestRank called(1);
+  SessionParts accepting = Parts(1, 0, {});
+  accepting.listeners = std::move(called.endpoint.listeners);
+  accepting.meeting.peers.push_back(
+      Parts(1, 2, Address::Unix("ringlet-test-nobody-is-there")).meeting.peers[0]);
+  std::promise<std::size_t> came;
+  accepting.met = [&](std::size_t peer, MetLine line) {
+    EXPECT_TRUE(line.socket.valid());
+    EXPECT_EQ(line.met.peer, Rank{0});
+    came.set_value(peer);
+  };
+  std::stop_source abort;
+  std::optional<Result<std::vector<MetLine>>> accepted;
+  std::thread other(
+      [&] { accepted = RunSession(std::move(accepting), service.driver(), abort.get_token()); });
+  EXPECT_TRUE(RunSession(Parts(0, 1, called.neighbour.tcp[0]), service.driver(), {}).ok());
+  EXPECT_EQ(came.get_future().get(), 0u);
+  abort.request_stop();
+  other.join();
+  EXPECT_EQ(accepted->error().code, Code::kAborted);
 }
 
 TEST(Session, TheDeadlineEndsIt) {

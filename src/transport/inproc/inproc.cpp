@@ -1,5 +1,7 @@
 #include "transport/inproc/inproc.hpp"
 
+#include <sys/eventfd.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,32 +40,48 @@ void InprocExchange::Arrive(const Pair& pair, std::shared_ptr<RankBell> bell,
   if (!entry.channel) entry.channel = MakeChannel(pipe_bytes);
   entry.channel->bells[SideOf(pair)] = std::move(bell);
   changed_.notify_all();
+  if (const auto& first = entry.channel->bells[1 - SideOf(pair)]) first->waiter->Wake();
 }
 
 Result<std::shared_ptr<InprocChannel>> InprocExchange::Await(const Pair& pair, Instant deadline,
                                                              const std::stop_token& abort) {
-  const std::size_t side = SideOf(pair);
   std::unique_lock lock(mutex_);
   const auto until = std::chrono::steady_clock::time_point(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline));
-  const auto both_came = [&] {
-    const auto it = entries_.find(KeyOf(pair));
-    return it != entries_.end() && it->second.channel->bells[1 - side] != nullptr;
-  };
-  const bool met = changed_.wait_until(lock, abort, until, both_came);
+  std::shared_ptr<InprocChannel> channel;
+  changed_.wait_until(lock, abort, until, [&] { return (channel = TakeLocked(pair)) != nullptr; });
+  if (channel) return channel;
   if (abort.stop_requested())
     return Error{Code::kAborted,
                  fmt::format("aborted while rank {} waited for rank {} of its process",
                              Index(pair.self), Index(pair.peer))};
-  if (!met)
-    return Error{Code::kTimeout, fmt::format("rank {} of this process did not come to connect with "
-                                             "rank {} in time",
-                                             Index(pair.peer), Index(pair.self))};
+  return Error{Code::kTimeout, fmt::format("rank {} of this process did not come to connect with "
+                                           "rank {} in time",
+                                           Index(pair.peer), Index(pair.self))};
+}
+
+std::shared_ptr<InprocChannel> InprocExchange::Take(const Pair& pair) {
+  const std::lock_guard lock(mutex_);
+  return TakeLocked(pair);
+}
+
+std::shared_ptr<InprocChannel> InprocExchange::TakeLocked(const Pair& pair) {
   const auto it = entries_.find(KeyOf(pair));
+  const std::size_t side = SideOf(pair);
+  if (it == entries_.end() || !it->second.channel->bells[1 - side]) return nullptr;
   std::shared_ptr<InprocChannel> channel = it->second.channel;
   it->second.taken[side] = true;
   if (it->second.taken[1 - side]) entries_.erase(it);
   return channel;
+}
+
+std::shared_ptr<const os::Fd> InprocExchange::Made(std::shared_ptr<const os::Fd>& event,
+                                                   unsigned count) {
+  const std::lock_guard lock(mutex_);
+  if (event) return event;
+  os::Fd made(::eventfd(count, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (made.valid()) event = std::make_shared<const os::Fd>(std::move(made));
+  return event;
 }
 
 void InprocExchange::Withdraw(const Pair& pair) {

@@ -32,7 +32,8 @@ class InprocExchange {
   };
 
   /// Comes to the meeting point of a pair; never waits. Both ranks call it, in any order, then
-  /// Await. \param pipe_bytes  the first to come decides
+  /// Await, or Take again and again: the waiter of who came first is woken.
+  /// \param pipe_bytes  the first to come decides
   void Arrive(const Pair& pair, std::shared_ptr<RankBell> bell, std::size_t pipe_bytes);
 
   /// The channel, once the peer has come too.
@@ -40,6 +41,13 @@ class InprocExchange {
   ///         kAborted  `abort` was requested
   Result<std::shared_ptr<InprocChannel>> Await(const Pair& pair, Instant deadline,
                                                const std::stop_token& abort);
+  /// The same without waiting: null while the peer has not come.
+  std::shared_ptr<InprocChannel> Take(const Pair& pair);
+
+  /// Eventfds that the ranks of the process share; see DoorbellWaiterOptions. Null where there are
+  /// no descriptors left.
+  std::shared_ptr<const os::Fd> Ready() { return Made(ready_, 1); }
+  std::shared_ptr<const os::Fd> RungFromOutside() { return Made(rung_from_outside_, 0); }
 
   /// Leaves a pair that will not be awaited to its end; a peer that has come hears it as a lost
   /// link.
@@ -51,12 +59,15 @@ class InprocExchange {
     std::shared_ptr<InprocChannel> channel;
     std::array<bool, 2> taken{};
   };
+  std::shared_ptr<const os::Fd> Made(std::shared_ptr<const os::Fd>& event, unsigned count);
   static Key KeyOf(const Pair& pair);
+  std::shared_ptr<InprocChannel> TakeLocked(const Pair& pair);
   static std::size_t SideOf(const Pair& pair) { return pair.self < pair.peer ? 0 : 1; }
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<Key, Entry> entries_;
+  std::shared_ptr<const os::Fd> ready_, rung_from_outside_;
 };
 
 /// This rank's end of a channel on which both have arrived.

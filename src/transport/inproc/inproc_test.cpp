@@ -51,6 +51,20 @@ TEST(InprocExchange, WaitsForAnotherThread) {
   other.join();
 }
 
+TEST(InprocExchange, WhoCameFirstIsWokenAndTakesWithoutWaiting) {
+  InprocExchange exchange;
+  const auto bell = MakeBell();
+  exchange.Arrive(kLow, bell, 64);
+  EXPECT_EQ(exchange.Take(kLow), nullptr);
+  const Waiter::Ticket before = bell->waiter->Prepare();
+  exchange.Arrive(kHigh, MakeBell(), 64);
+  EXPECT_NE(bell->waiter->Prepare(), before);
+  const auto low = exchange.Take(kLow);
+  ASSERT_NE(low, nullptr);
+  EXPECT_EQ(low, exchange.Take(kHigh));
+  EXPECT_EQ(exchange.Take(kLow), nullptr) << "both have it";
+}
+
 TEST(InprocExchange, CommunicatorsDoNotMix) {
   InprocExchange exchange;
   exchange.Arrive({8, Rank{1}, Rank{0}}, MakeBell(), 64);
@@ -78,6 +92,19 @@ TEST(InprocExchange, WhoWithdrawsIsLostToTheOther) {
   auto channel = exchange.Await(kHigh, Soon(), {});
   ASSERT_TRUE(channel.ok());
   const auto link = MakeInprocLink(*channel, Rank{1}, Rank{0}, "here");
+  EXPECT_EQ(link->Peek().error().code, Code::kPeerLost);
+  EXPECT_EQ(link->Write(AsView("x")).error().code, Code::kPeerLost);
+}
+
+TEST(InprocExchange, TheOtherWayRoundToo) {
+  InprocExchange exchange;
+  exchange.Arrive(kHigh, MakeBell(), 64);
+  EXPECT_EQ(exchange.Await(kHigh, os::Now(), {}).error().code, Code::kTimeout);
+  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Withdraw(kHigh);
+  auto channel = exchange.Await(kLow, Soon(), {});
+  ASSERT_TRUE(channel.ok());
+  const auto link = MakeInprocLink(*channel, Rank{0}, Rank{1}, "here");
   EXPECT_EQ(link->Peek().error().code, Code::kPeerLost);
   EXPECT_EQ(link->Write(AsView("x")).error().code, Code::kPeerLost);
 }

@@ -21,10 +21,11 @@ class FakeFabric final : public Fabric {
   }
 
   // What a test may turn.
-  bool busy = false;         ///< sends are put off
-  bool held = false;         ///< messages stay on their way, and their slots pending
-  std::string failure = {};  ///< of sends from now on
-  std::size_t room = 1000;   ///< for slots that wait
+  bool busy = false;                 ///< sends are put off
+  bool held = false;                 ///< messages stay on their way, and their slots pending
+  std::string failure = {};          ///< of sends from now on
+  std::size_t room = 1000;           ///< for slots that wait
+  std::size_t good_memories = 1000;  ///< then one request fails
 
   struct Message {
     std::uint64_t tag;
@@ -45,6 +46,7 @@ class FakeFabric final : public Fabric {
     return PeerAddress{7};
   }
   Result<std::shared_ptr<Memory>> Allocate(std::size_t bytes) override {
+    if (good_memories-- == 0) return Error{Code::kSystem, "no memory"};
     return std::shared_ptr<Memory>(std::make_shared<Plain>(bytes));
   }
 

@@ -11,12 +11,19 @@ namespace {
 
 using testing::HasSubstr;
 
+// Only then there is nothing to test: that the library, or its provider for TCP, does not work is a
+// failure.
+bool WasNotBuilt(const Result<std::shared_ptr<Fabric>>& opened) {
+  return !opened.ok() && opened.error().message.find("built without") != std::string::npos;
+}
+
 class LibfabricTest : public testing::Test {
  protected:
   void SetUp() override {
     for (auto& fabric : ends_) {
       auto opened = OpenLibfabric({.source = Address::Ipv4(127, 0, 0, 1, 0)});
-      if (!opened.ok()) GTEST_SKIP() << opened.error().message;
+      if (WasNotBuilt(opened)) GTEST_SKIP() << opened.error().message;
+      ASSERT_TRUE(opened.ok()) << opened.error().message;
       fabric = std::move(*opened);
     }
   }

@@ -57,7 +57,7 @@ Result<std::unique_ptr<OfiLink>> OfiLink::Make(Parts parts) {
   if (theirs->provider != parts.mine.provider)
     return blame(
         {Code::kUnsupported,
-         fmt::format("it uses libfabric's provider {} and this rank {}: name one for all "
+         fmt::format("it uses libfabric's provider {} and its peer {}: name one for all "
                      "with RINGLET_OFI_PROVIDER",
                      Printable(theirs->provider, kProviderBytesMax), parts.mine.provider)});
   const auto address = parts.fabric->Reach(theirs->name);

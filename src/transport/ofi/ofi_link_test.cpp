@@ -172,6 +172,9 @@ TEST(OfiLink, AFailedSendIsALossThatLeavesWhatHasCome) {
   EXPECT_THAT(rig.ends[0]->Write(Digits(80)).error().message,
               HasSubstr("rank 1 on there (ofi) is gone: Connection reset by peer"));
   EXPECT_EQ(rig.ends[0]->Write(Digits(1)).error().code, Code::kPeerLost);
+  rig.fabrics[0]->failure.clear();
+  EXPECT_THAT(rig.ends[0]->Write(Digits(1)).error().message, HasSubstr("Connection reset by peer"))
+      << "what was lost stays lost";
 }
 
 TEST(OfiLink, CreditsThatCannotBeAreAnError) {
@@ -212,6 +215,16 @@ TEST(OfiLink, NeedsACardAndRoom) {
   const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.cards[1])));
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::kUnsupported);
+}
+
+TEST(OfiLink, NeedsAllOfItsMemory) {
+  for (std::size_t memories = 0; memories < 4; ++memories) {
+    Rig rig;
+    rig.fabrics[0]->good_memories = memories;
+    const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.cards[1])));
+    ASSERT_FALSE(made.ok()) << memories;
+    EXPECT_EQ(made.error().message, "no memory");
+  }
 }
 
 TEST(OfiLink, AllocatesWhatThisRankWantsWhateverThePeerSays) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace ringlet::transport {
@@ -27,6 +28,22 @@ TEST(BellWaiter, IsWokenByAnotherThread) {
     waiter.Wait(ticket, kForever);
     ringer.join();
   }
+}
+
+TEST(BellWaiter, IsAsleepUntilItIsRung) {
+  DoorbellWord word;
+  std::atomic<bool> back = false;
+  std::thread sleeper([&] {
+    BellWaiter waiter(word);
+    waiter.Wait(waiter.Prepare(), kForever);
+    back = true;
+  });
+  constexpr std::uint32_t kState = 3;
+  while ((word.value & kState) != static_cast<std::uint32_t>(Doorbell::Sleep::kFutex) && !back)
+    std::this_thread::yield();
+  EXPECT_FALSE(back) << "nobody has rung";
+  BellWaiter(word).Wake();
+  sleeper.join();
 }
 
 TEST(BellWaiter, SleepsNoLongerThanItMay) {

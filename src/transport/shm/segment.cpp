@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "os/random.hpp"
+
 namespace ringlet::transport {
 
 Result<std::shared_ptr<Segment>> Segment::Create(const SegmentShape& shape) {
   RINGLET_ASSERT(shape.Valid());
   RINGLET_TRY_ASSIGN(os::Shm shm, os::Shm::Create(shape.TotalBytes()));
-  return std::shared_ptr<Segment>(new Segment(std::move(shm), shape));
+  const std::shared_ptr<Segment> segment(new Segment(std::move(shm), shape));
+  RINGLET_TRY_ASSIGN(segment->sign_, os::SecureRandom());
+  return segment;
 }
 
 Result<std::shared_ptr<Segment>> Segment::Map(os::Fd received, const SegmentShape& shape) {

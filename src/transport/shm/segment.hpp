@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/handshake.hpp"
 #include "os/shm.hpp"
 #include "transport/pipe.hpp"
 
@@ -36,12 +37,16 @@ class Segment {
   void Prefault(std::uint32_t pipe) const;
   const SegmentShape& shape() const { return shape_; }
   const os::Fd& fd() const { return shm_.fd(); }
+  /// Of one that was created: drawn for it, and in this process's own memory, so that peers know
+  /// the process by it.
+  const Secret& sign() const { return sign_; }
 
  private:
   Segment(os::Shm shm, const SegmentShape& shape) : shm_(std::move(shm)), shape_(shape) {}
 
   os::Shm shm_;
   SegmentShape shape_;
+  Secret sign_{};
 };
 
 }  // namespace ringlet::transport

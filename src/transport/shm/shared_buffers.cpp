@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "os/process_memory.hpp"
-
 namespace ringlet::transport {
 namespace {
 
@@ -39,11 +37,13 @@ Result<SharedBuffers::Handle> SharedBuffers::Register(View memory,
                                                       std::shared_ptr<const os::Shm> allocation) {
   RINGLET_ASSERT(!allocation || Holds(*allocation, memory.data(), memory.size()));
   const std::lock_guard lock(mutex_);
-  for (const auto& [handle, other] : registered_)
-    if (other.memory.data() == memory.data() && other.memory.size() == memory.size())
-      return Error{Code::kInvalidArgument,
-                   fmt::format("these {} bytes are registered already; deregister them first",
-                               memory.size())};
+  for (auto& [handle, other] : registered_) {
+    if (other.memory.data() != memory.data() || other.memory.size() != memory.size() ||
+        other.allocation != allocation)
+      continue;
+    ++other.times;
+    return handle;
+  }
   if (allocation) Use(allocation);
   registered_.emplace(++last_, Registered{memory, std::move(allocation)});
   return last_;
@@ -55,6 +55,7 @@ Status SharedBuffers::Deregister(Handle handle) {
   if (found == registered_.end())
     return Error{Code::kInvalidArgument,
                  "nothing is registered under this handle: never, or not any more"};
+  if (--found->second.times > 0) return Ok();
   if (found->second.allocation) Release(*found->second.allocation);
   registered_.erase(found);
   return Ok();
@@ -144,7 +145,7 @@ std::optional<os::Shm> SharedBuffers::Map(std::uint32_t peer, std::size_t slot,
   return std::move(mapped).value();
 }
 
-bool SharedBuffers::Fetch(std::uint32_t peer, std::uint64_t address,
+bool SharedBuffers::Fetch(std::uint32_t peer, RemoteAddress address,
                           std::span<std::byte> to) const {
   return CanFetch(peer) && os::ReadMemoryOf(processes_[peer], address, to);
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "os/process_memory.hpp"
 #include "os/shm.hpp"
 #include "transport/shm/arena.hpp"
 
@@ -42,7 +43,7 @@ class SharedBuffers {
   /// \param memory  where it lies, in `allocation` if there is one
   /// \param allocation  what peers can map; null: they cannot, and operations copy as before. Kept
   ///                    until Deregister.
-  /// Errors  kInvalidArgument  the same memory is registered already
+  /// The same memory again gives the same handle, which is then to be given back as often.
   Result<Handle> Register(View memory, std::shared_ptr<const os::Shm> allocation);
   /// Errors  kInvalidArgument  no such handle, or not any more
   Status Deregister(Handle handle);
@@ -59,19 +60,19 @@ class SharedBuffers {
   /// Null: this rank cannot reach it.
   std::byte* Reach(std::uint32_t peer, const BufferPlace& place, std::size_t bytes);
 
-  /// By rank the process whose memory may be read, proven to be the rank's; 0: nobody's. Before the
-  /// first Fetch, which else gives false.
-  void KnowProcesses(std::vector<std::int32_t> processes) { processes_ = std::move(processes); }
+  /// By rank the process whose memory may be read. Before the first Fetch, which else gives false.
+  void KnowProcesses(std::vector<os::KnownProcess> processes) { processes_ = std::move(processes); }
   bool CanFetch(std::uint32_t peer) const {
-    return peer < processes_.size() && processes_[peer] != 0;
+    return peer < processes_.size() && processes_[peer].pid != 0;
   }
   /// Reads memory that is not registered, where it is. False: it cannot be read, or not whole.
-  bool Fetch(std::uint32_t peer, std::uint64_t address, std::span<std::byte> to) const;
+  bool Fetch(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const;
 
  private:
   struct Registered {
     View memory;
     std::shared_ptr<const os::Shm> allocation;
+    std::uint64_t times = 1;
   };
   /// A place in ArenaRank::buffers, of an allocation that is registered `uses` times.
   struct Slot {
@@ -97,7 +98,7 @@ class SharedBuffers {
   std::uint32_t self_ = 0;
 
   std::vector<std::array<Mapped, ArenaRank::kBuffers>> mapped_;  // of each rank
-  std::vector<std::int32_t> processes_;
+  std::vector<os::KnownProcess> processes_;
 };
 
 }  // namespace ringlet::transport

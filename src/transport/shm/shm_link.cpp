@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "os/sockaddr.hpp"
@@ -13,7 +14,7 @@
 namespace ringlet::transport {
 namespace {
 
-constexpr std::uint8_t kOfferVersion = 2;
+constexpr std::uint8_t kOfferVersion = 3;
 
 // All that the two pipes of a link point into.
 struct LinkMemory {
@@ -26,6 +27,8 @@ struct LinkMemory {
 struct DecodedOffer {
   SegmentShape shape;
   std::uint32_t pipe = 0;
+  RemoteAddress sign_at;
+  Secret sign{};
 };
 
 Result<os::Fd> Duplicate(int fd) {
@@ -41,9 +44,12 @@ Result<DecodedOffer> Decode(View bytes) {
   offer.shape.pipes = in.U32();
   offer.shape.pipe_bytes = in.U64();
   offer.pipe = in.U32();
+  offer.sign_at = RemoteAddress(in.U64());
+  const View sign = in.Raw(offer.sign.size());
   if (!in.AtEnd() || version != kOfferVersion || !offer.shape.Valid() ||
       offer.pipe >= offer.shape.pipes)
     return Error{Code::kProtocol, "an offer of shared memory that does not parse"};
+  std::ranges::copy(sign, offer.sign.begin());
   return offer;
 }
 
@@ -72,6 +78,7 @@ std::int32_t ProcessAt(const os::Fd& line) {
 Result<ShmOffer> MakeShmOffer(const Segment& own, std::uint32_t pipe, const os::Fd& event_fd) {
   Writer out;
   out.U8(kOfferVersion).U32(own.shape().pipes).U64(own.shape().pipe_bytes).U32(pipe);
+  out.U64(RemoteAddress::Of(own.sign().data()).told()).Raw(own.sign());
   RINGLET_TRY_ASSIGN(os::Fd memory, Duplicate(own.fd().get()));
   RINGLET_TRY_ASSIGN(os::Fd event, Duplicate(event_fd.get()));
   return ShmOffer{out.Take(), {os::Keep(std::move(memory)), os::Keep(std::move(event))}};
@@ -97,7 +104,8 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
 
   auto gone = std::make_shared<std::atomic<bool>>(false);
   RINGLET_TRY(waiter.WatchLiveness(parts.line.get(), gone));
-  const std::int32_t peer_pid = ProcessAt(parts.line);
+  const os::KnownProcess process{
+      .pid = ProcessAt(parts.line), .sign_at = offer->sign_at, .sign = offer->sign};
   auto memory = std::make_shared<LinkMemory>(LinkMemory{
       parts.own, std::move(theirs).value(), parts.descriptors[1], std::move(parts.line)});
   const DoorbellButton bell(memory->theirs->word(), memory->their_event.value);
@@ -109,7 +117,7 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
                     .in = PipeReader(memory->own->Pipe(parts.pipe), bell),
                     .memory = memory,
                     .gone = std::move(gone),
-                    .peer_pid = peer_pid,
+                    .process = process,
                     .registered = std::move(parts.registered),
                     .offers = parts.offers}));
 }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -80,11 +82,41 @@ TEST(TcpLink, AFullSocketTakesNothing) {
   EXPECT_GT(rig.ends[0]->Write(data).value(), 0u);
 }
 
+TEST(TcpLink, WhatItHasNotReadDoesNotResetTheConnection) {
+  Rig rig(64);
+  ASSERT_EQ(rig.ends[0]->Write(Digits(1000)).value(), 1000u);
+  ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
+  rig.ends[1].reset();
+  Bytes out(100);
+  EXPECT_EQ(rig.ends[0]->Read(out).value(), 10u);
+  EXPECT_THAT(rig.ends[0]->Read(out).error().message, HasSubstr("it closed the connection"));
+}
+
+TEST(TcpLink, AsksTheKernelForProbesWithinTheSilence) {
+  const os::Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
+  TcpOptions options;
+  options.silence_max = std::chrono::seconds(60);
+  TuneSocket(socket.get(), options);
+  const auto get = [&](int option) {
+    int value = 0;
+    socklen_t bytes = sizeof value;
+    EXPECT_EQ(::getsockopt(socket.get(), IPPROTO_TCP, option, &value, &bytes), 0);
+    return value;
+  };
+  EXPECT_NE(get(TCP_NODELAY), 0);
+  EXPECT_EQ(get(TCP_KEEPIDLE), 30);
+  EXPECT_EQ(get(TCP_KEEPINTVL), 10);
+  EXPECT_EQ(get(TCP_KEEPCNT), 3);
+  EXPECT_EQ(get(TCP_USER_TIMEOUT), 60'000);
+}
+
 TEST(TcpLink, DataFirstThenTheLoss) {
   Rig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();
-  EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
+  const auto refused = rig.ends[0]->Write(AsView("x"));
+  EXPECT_EQ(refused.error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().message, refused.error().message);
   EXPECT_EQ(rig.ends[0]->Peek()->size(), 10u);
   Bytes out(100);
   EXPECT_EQ(rig.ends[0]->Read(out).value(), 10u);
