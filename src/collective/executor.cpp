@@ -24,6 +24,11 @@ constexpr std::size_t kFirstWriteBytes = 1024;
 /// something else may wait for them. Asleep, a rank looks twice in RunPolicy::sleep_max.
 constexpr std::uint32_t kTurnsInVain = 8;
 
+/// Whether a step adds, and so can divide what it has added before it is rounded.
+bool Combines(StepKind kind) {
+  return kind == StepKind::kReceiveReduce || kind == StepKind::kReduce;
+}
+
 }  // namespace
 
 Execution::Execution(Task task, const LinkTo& links)
@@ -51,6 +56,12 @@ Execution::Execution(Task task, const LinkTo& links)
 Result<bool> Execution::Advance() {
   moved_ = false;
   if (error_) return *error_;
+  if (!std::exchange(begun_, true)) {
+    if (Status unread = CheckUnread(); !unread.ok()) {
+      error_ = std::move(unread).error();
+      return *error_;
+    }
+  }
   bool passed = true;
   for (int i = 0; i < kPassesMax && passed && !AllDone(); ++i) {
     Result<bool> moved = Pass();
@@ -69,6 +80,38 @@ Result<bool> Execution::Advance() {
   return AllDone() && Settled();
 }
 
+/// What a peer sends to whom takes nothing from it stays where it is: so who only gives would never
+/// learn that others named another root. It learns when it comes back to the link. A ring that ends
+/// within those few bytes hides them until the next time.
+Status Execution::CheckUnread() {
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    const Lane& lane = task_.flow->lanes[i];
+    transport::Link* const link = lanes_[i].link;
+    if (lane.direction != Lane::Direction::kSend || Reads(link)) continue;
+    const Result<View> unread = link->Peek();
+    // A link that is lost matters where it is written to.
+    if (!unread.ok()) continue;
+    const auto sequence = SequenceIn(*unread);
+    if (!sequence || *sequence > task_.fingerprint.sequence) continue;
+    Header header{};
+    std::size_t bytes = 0;
+    do {
+      RINGLET_TRY_ASSIGN(const std::size_t more, link->Read(std::span(header).subspan(bytes)));
+      if (more == 0) break;
+      bytes += more;
+    } while (bytes < header.size());
+    RINGLET_TRY(CheckHeader(header, lane.peer, task_.fingerprint, task_.self));
+  }
+  return Ok();
+}
+
+bool Execution::Reads(const transport::Link* link) const {
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i)
+    if (task_.flow->lanes[i].direction == Lane::Direction::kReceive && lanes_[i].link == link)
+      return true;
+  return false;
+}
+
 bool Execution::Settled() const {
   return std::all_of(lanes_.begin(), lanes_.end(), [](const LaneState& lane) {
     return lane.link == nullptr || lane.link->Settled();
@@ -84,11 +127,17 @@ Result<bool> Execution::Pass() {
   for (std::uint32_t i = 0; i < lanes_.size() && !send_failure_; ++i) {
     if (task_.flow->lanes[i].direction != Lane::Direction::kSend) continue;
     Status status = PumpSend(i);
-    if (!status.ok()) send_failure_ = std::move(status).error();
+    if (status.ok()) continue;
+    send_failure_ = std::move(status).error();
+    lost_ = task_.flow->lanes[i].peer;
   }
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     const Lane::Direction direction = task_.flow->lanes[i].direction;
-    if (direction == Lane::Direction::kReceive) RINGLET_TRY(PumpReceive(i));
+    if (direction == Lane::Direction::kReceive) {
+      Status status = PumpReceive(i);
+      if (!status.ok()) lost_ = task_.flow->lanes[i].peer;
+      RINGLET_TRY(std::move(status));
+    }
     if (direction == Lane::Direction::kLocal) PumpLocal(i);
   }
   return std::exchange(moved_, moved_before);
@@ -125,7 +174,8 @@ void Execution::Account(std::uint32_t lane, const FlowStep& step, std::size_t by
   const std::size_t done_before = state.bytes / element_bytes_;
   state.bytes += bytes;
   const std::size_t done = state.bytes / element_bytes_;
-  if (step.step.finishes && task_.fingerprint.op == ReduceOp::kAvg && done > done_before) {
+  const bool divides = step.step.finishes && task_.fingerprint.op == ReduceOp::kAvg;
+  if (divides && !Combines(step.step.kind) && done > done_before) {
     const std::size_t new_bytes = (done - done_before) * element_bytes_;
     Divide(task_.fingerprint.type, Target(step, done_before * element_bytes_, new_bytes),
            task_.ranks);
@@ -157,7 +207,9 @@ std::span<std::byte> Execution::Target(const FlowStep& step, std::size_t offset_
 /// out = local op other, or the other way round.
 void Execution::Combine(const FlowStep& step, View local, View other,
                         std::span<std::byte> out) const {
-  const Reduction what{.type = task_.fingerprint.type, .op = task_.fingerprint.op};
+  const Reduction what{.type = task_.fingerprint.type,
+                       .op = task_.fingerprint.op,
+                       .divisor = step.step.finishes ? task_.ranks : 1};
   if (step.step.swapped) return Reduce(what, other, local, out);
   Reduce(what, local, other, out);
 }
@@ -310,6 +362,7 @@ std::string Execution::WaitingFor() const {
 // its steps in order; who follows first steps from rank to rank so never comes back to where it
 // was, but to the one that stands still.
 std::optional<Rank> Execution::Awaits() const {
+  if (error_ && lost_) return lost_;
   std::optional<Rank> awaited;
   std::uint32_t first = 0;
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {

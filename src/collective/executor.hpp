@@ -64,6 +64,7 @@ class Execution final : public Operation {
   Result<bool> Advance() override;
   bool moved() const override { return moved_; }
   std::string WaitingFor() const override;
+  /// After a failure of a link: whose it was.
   std::optional<Rank> Awaits() const override;
 
  private:
@@ -79,6 +80,8 @@ class Execution final : public Operation {
   };
 
   Result<bool> Pass();
+  Status CheckUnread();
+  bool Reads(const transport::Link* link) const;
   Status PumpSend(std::uint32_t lane);
   Status PumpReceive(std::uint32_t lane);
   void PumpLocal(std::uint32_t lane);
@@ -108,6 +111,8 @@ class Execution final : public Operation {
   std::vector<std::size_t> done_;      // elements, by Flow::steps
   std::optional<Error> send_failure_;  // held back while something still arrives
   std::optional<Error> error_;
+  std::optional<Rank> lost_;  // whose link failed
+  bool begun_ = false;
   std::uint32_t in_vain_ = 0;  // calls of Advance since something moved
   bool moved_ = false;
 };

@@ -70,8 +70,12 @@ Bytes RingOracle(const std::vector<Bytes>& inputs, const std::vector<Rank>& orde
       return View(input).subspan(range.begin * size, range.count * size);
     };
     Bytes sum(piece(0).begin(), piece(0).end());
-    for (std::size_t place = 1; place < ranks; ++place) Reduce(what, piece(place), sum, sum);
-    if (what.op == ReduceOp::kAvg) Divide(what.type, sum, static_cast<std::uint32_t>(ranks));
+    for (std::size_t place = 1; place < ranks; ++place) {
+      const bool last = place + 1 == ranks;
+      what.divisor = last ? static_cast<std::uint32_t>(ranks) : 1;
+      Reduce(what, piece(place), sum, sum);
+    }
+    if (ranks == 1) Divide(what.type, sum, 1);
     result.insert(result.end(), sum.begin(), sum.end());
   }
   return result;
@@ -354,7 +358,7 @@ TEST(Mismatch, IsToldOnBothSidesAndNamesTheRankThatDiffers) {
   };
   for (const auto& change : changes) {
     const std::vector<std::string> errors = ErrorsWhenRankOneDiffers(change);
-    EXPECT_THAT(errors[1], HasSubstr("this rank 1 called"));
+    EXPECT_THAT(errors[1], HasSubstr(", rank 1 called"));
     EXPECT_THAT(errors, testing::Contains(HasSubstr("rank 1 called all_reduce")).Times(2));
   }
 }
@@ -401,6 +405,51 @@ std::unique_ptr<Execution> OneOfThree(const Schedule& schedule, const Fingerprin
            .self = self,
            .ranks = 3},
       network.LinksOf(self));
+}
+
+// A root reads nothing of its peers: what one of them sent as root of the same broadcast it finds
+// when it comes back to the link, if as much of it is shown as says which operation it was.
+TEST(Mismatch, IsFoundByARootAtItsNextCall) {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    FakeNetwork network{400, seed};
+    Bytes output(16);
+    Schedule schedule{.output_count = 4};
+    schedule.Send(Rank{1}, Output(), 4);
+    Fingerprint call{.sequence = 3, .operation = CallKind::kBroadcast, .count = 4};
+    const auto first = OneOfThree(schedule, call, Rank{0}, output, network);
+    while (!first->Advance().value()) {
+    }
+    Fingerprint other = call;
+    other.root = Rank{1};
+    const Header header = EncodeHeader(other, Rank{1});
+    FakePipe& back = network.Pipe(Rank{1}, Rank{0}, 0);
+    for (std::size_t sent = 0; sent < header.size();)
+      sent += back.Write(View(header).subspan(sent));
+    const bool shown = back.Peek().size() >= 16;
+    ++call.sequence;
+    const auto next = OneOfThree(schedule, call, Rank{0}, output, network)->Advance();
+    ASSERT_EQ(!next.ok(), shown);
+    if (!shown) continue;
+    ++found;
+    EXPECT_EQ(next.error().code, Code::kProtocol);
+    EXPECT_THAT(next.error().message,
+                HasSubstr("rank 1 called broadcast of 4 float at root 1 as operation 3, rank 0 "
+                          "called broadcast of 4 float at root 0 as operation 4"));
+  }
+  EXPECT_GE(found, 5);
+}
+
+TEST(Mismatch, IsNotWhatAPeerThatIsAheadHasSent) {
+  FakeNetwork network{400, 7};
+  Bytes output(16);
+  Schedule schedule{.output_count = 4};
+  schedule.Send(Rank{1}, Output(), 4);
+  Fingerprint call{.sequence = 3, .operation = CallKind::kBroadcast, .count = 4};
+  Fingerprint later = call;
+  ++later.sequence;
+  network.Pipe(Rank{1}, Rank{0}, 0).Write(EncodeHeader(later, Rank{1}));
+  EXPECT_TRUE(OneOfThree(schedule, call, Rank{0}, output, network)->Advance().value());
 }
 
 /// Rank 1, which hands on what comes from rank 0 to rank 2.

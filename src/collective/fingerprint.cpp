@@ -80,6 +80,15 @@ std::optional<Fingerprint> DecodeHeader(const Header& header) {
                      .root = root};
 }
 
+std::optional<std::uint64_t> SequenceIn(View beginning) {
+  Reader reader(beginning);
+  const std::uint32_t format = reader.U32();
+  reader.U32();
+  const std::uint64_t sequence = reader.U64();
+  if (!reader.ok() || format != kFormat) return std::nullopt;
+  return sequence;
+}
+
 Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Rank self) {
   const Header expected = EncodeHeader(mine, peer);
   if (std::memcmp(header.data(), expected.data(), header.size()) == 0) [[likely]]
@@ -88,7 +97,7 @@ Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Ran
   if (!theirs) {
     return Error{.code = Code::kProtocol,
                  .message = fmt::format(
-                     "rank {} sent what is no header of an operation where this rank {} called {}: "
+                     "rank {} sent what is no header of an operation where rank {} called {}: "
                      "the versions differ, or the link has lost its place",
                      Index(peer), Index(self), ToText(mine))};
   }
@@ -100,7 +109,7 @@ Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Ran
   }
   if (*theirs == mine) return Ok();
   return Error{.code = Code::kProtocol,
-               .message = fmt::format("rank {} called {}, this rank {} called {}: all ranks must "
+               .message = fmt::format("rank {} called {}, rank {} called {}: all ranks must "
                                       "call the same operations in the same order",
                                       Index(peer), ToText(*theirs), Index(self), ToText(mine))};
 }

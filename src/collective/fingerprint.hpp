@@ -76,6 +76,9 @@ Header EncodeHeader(const Fingerprint& fingerprint, Rank sender);
 /// Empty: the bytes are no header.
 std::optional<Fingerprint> DecodeHeader(const Header& header);
 
+/// The sequence of a header of which the first bytes have come; empty: too few, or no header.
+std::optional<std::uint64_t> SequenceIn(View beginning);
+
 /// Compares what `peer` sent with what this rank called.
 /// Errors  kProtocol  they differ; the sentence says what each of the two ranks called. Or the
 /// bytes

@@ -26,11 +26,10 @@ TEST(Fingerprint, ADifferenceIsToldInOneSentenceAboutBothRanks) {
   const Status status = CheckHeader(EncodeHeader(theirs, Rank{3}), Rank{3}, kMine, Rank{1});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::kProtocol);
-  EXPECT_EQ(
-      status.error().message,
-      "rank 3 called all_reduce of 8 float sum as operation 17, this rank 1 called all_reduce "
-      "of 9 float sum as operation 17: all ranks must call the same operations in the same "
-      "order");
+  EXPECT_EQ(status.error().message,
+            "rank 3 called all_reduce of 8 float sum as operation 17, rank 1 called all_reduce "
+            "of 9 float sum as operation 17: all ranks must call the same operations in the same "
+            "order");
 }
 
 TEST(Fingerprint, EveryFieldCounts) {

@@ -6,6 +6,7 @@
 
 #include "collective/reduce.hpp"
 #include "transport/doorbell.hpp"
+#include "transport/last_look.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -34,7 +35,7 @@ HostDirect::HostDirect(std::shared_ptr<transport::Arena> arena, std::uint32_t se
       reach_(std::move(reach)),
       fetch_bytes_(fetch_bytes),
       inputs_(ranks_, nullptr),
-      far_(ranks_, false),
+      far_inputs_(ranks_),
       outputs_(ranks_, nullptr),
       scratch_(kBlockBytes) {
   RINGLET_ASSERT(reach_.shared && reach_.near && reach_.is_near.size() == ranks_);
@@ -100,7 +101,7 @@ bool HostDirect::OffersAddress(const HostCall& call, ArenaPlaces& places) const 
   // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)
     if (peer != self_ && !reach_.shared->CanFetch(peer)) return false;
-  places = {.input_offset = reinterpret_cast<std::uintptr_t>(call.input), .offered = kAddress};
+  places = {.input_offset = RemoteAddress::Of(call.input).told(), .offered = kAddress};
   return true;
 }
 
@@ -135,9 +136,10 @@ HostDirect::Step HostDirect::CountOffers() {
 }
 
 bool HostDirect::Reaches() {
+  inputs_.assign(ranks_, nullptr);
+  far_inputs_.assign(ranks_, std::nullopt);
   inputs_[self_] = call_.input;
   outputs_[self_] = call_.output;
-  far_.assign(ranks_, false);
   for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
     if (peer == self_) continue;
     if (!(reach_.is_near[peer] ? ReachesNear(peer) : ReachesShared(peer))) return false;
@@ -157,7 +159,8 @@ bool HostDirect::ReachesShared(std::uint32_t peer) {
   ArenaPlaces places;
   std::memcpy(&places, arena_->post(peer, sequence_).inline_payload, sizeof places);
   const HostSizes sizes = SizesOf(call_, peer, ranks_);
-  if (places.offered == kAddress) return ReachesProcess(peer, places.input_offset, sizes.input);
+  if (places.offered == kAddress)
+    return ReachesProcess(peer, RemoteAddress(places.input_offset), sizes.input);
   const auto reach = [&](std::uint32_t name, std::uint64_t offset, std::size_t bytes) {
     return reach_.shared->Reach(peer, BufferPlace{.name = name, .offset = offset}, bytes);
   };
@@ -170,13 +173,12 @@ bool HostDirect::ReachesShared(std::uint32_t peer) {
 }
 
 // Both ends are tried, so that what cannot be read is found before anything is written.
-bool HostDirect::ReachesProcess(std::uint32_t peer, std::uint64_t address, std::size_t bytes) {
+bool HostDirect::ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
   std::byte probe{};
   if (Reduces(call_.operation) || bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
       !reach_.shared->Fetch(peer, address + bytes - 1, {&probe, 1}))
     return false;
-  inputs_[peer] = reinterpret_cast<const std::byte*>(address);
-  far_[peer] = true;
+  far_inputs_[peer] = address;
   return true;
 }
 
@@ -210,12 +212,7 @@ void HostDirect::PlanWork() {
     // itself, since nobody waits for that.
     for (std::uint32_t i = 1; i <= ranks_; ++i) {
       if (i == ranks_) others_copies_ = copies_.size();
-      const std::uint32_t from = (self_ + i) % ranks_;
-      if (!Gives(call_, from, self_)) continue;
-      const Transfer copy{inputs_[from] + InputOffset(call_, from, self_),
-                          call_.output + OutputOffset(call_, from, self_),
-                          far_[from] ? from : kHere};
-      if (copy.from != copy.to) copies_.push_back(copy);
+      PlanCopy((self_ + i) % ranks_);
     }
     return;
   }
@@ -232,6 +229,22 @@ void HostDirect::PlanWork() {
   for (const std::byte* const input : inputs_) sources_.push_back(input + begin);
   copies_.resize(1);  // one turn over work_bytes_
   others_copies_ = 1;
+}
+
+// What lies in another process is copied wherever it lies there; what this rank sees in its place
+// already, is not.
+void HostDirect::PlanCopy(std::uint32_t from) {
+  if (!Gives(call_, from, self_)) return;
+  const std::size_t offset = InputOffset(call_, from, self_);
+  Transfer copy{.to = call_.output + OutputOffset(call_, from, self_)};
+  if (far_inputs_[from]) {
+    copy.far_from = *far_inputs_[from] + offset;
+    copy.far_rank = from;
+    copies_.push_back(copy);
+    return;
+  }
+  copy.from = inputs_[from] + offset;
+  if (copy.from != copy.to) copies_.push_back(copy);
 }
 
 HostDirect::Step HostDirect::Work(std::uint64_t finished, std::uint32_t& awaited) {
@@ -258,7 +271,7 @@ HostDirect::Step HostDirect::Work(std::uint64_t finished, std::uint32_t& awaited
 // somebody's who had given up already.
 bool HostDirect::Publish(std::uint64_t finished) {
   if (std::exchange(published_, true)) return true;
-  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0) return false;
+  if (transport::RaisedBefore(arena_->header().failed)) return false;
   transport::ArenaProgress& mine = arena_->rank(self_).progress;
   mine.put.store(finished, std::memory_order_seq_cst);
   mine.reduced.store(finished, std::memory_order_seq_cst);
@@ -269,14 +282,13 @@ bool HostDirect::Publish(std::uint64_t finished) {
 
 bool HostDirect::DoChunk(std::uint32_t& awaited) {
   const Transfer& copy = copies_[copy_];
-  const bool far = sources_.empty() && copy.far_rank != kHere;
+  const bool far = sources_.empty() && copy.far_from;
   const std::size_t bytes = std::min(far ? kFetchBytes : kChunkBytes, work_bytes_ - at_);
   if (!sources_.empty()) {
     ReduceChunk(at_, bytes);
   } else if (!far) {
     Write(copy.from + at_, copy.to + at_, bytes);
-  } else if (!reach_.shared->Fetch(copy.far_rank, reinterpret_cast<std::uintptr_t>(copy.from) + at_,
-                                   {copy.to + at_, bytes})) {
+  } else if (!reach_.shared->Fetch(copy.far_rank, *copy.far_from + at_, {copy.to + at_, bytes})) {
     awaited = copy.far_rank;
     return false;
   }
@@ -288,14 +300,13 @@ bool HostDirect::DoChunk(std::uint32_t& awaited) {
 }
 
 void HostDirect::ReduceChunk(std::size_t begin, std::size_t bytes) {
-  const Reduction what{call_.type, call_.op};
+  const Reduction what{call_.type, call_.op, ranks_};
   block_sources_.resize(ranks_);
   for (std::size_t at = begin; at < begin + bytes; at += kBlockBytes) {
     const std::size_t size = std::min(kBlockBytes, begin + bytes - at);
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) block_sources_[rank] = sources_[rank] + at;
     const std::span<std::byte> block(stream_ ? scratch_.data() : targets_.front() + at, size);
     ReduceMany(what, block_sources_, block);
-    if (call_.op == ReduceOp::kAvg) Divide(call_.type, block, ranks_);
     for (std::byte* const target : targets_)
       if (target + at != block.data()) Write(block.data(), target + at, size);
   }

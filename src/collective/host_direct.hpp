@@ -13,8 +13,10 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/remote_address.hpp"
 #include "collective/host_call.hpp"
 #include "collective/near_buffers.hpp"
 #include "transport/shm/arena.hpp"
@@ -89,9 +91,10 @@ class HostDirect {
   bool Reaches();
   bool ReachesNear(std::uint32_t peer);
   bool ReachesShared(std::uint32_t peer);
-  bool ReachesProcess(std::uint32_t peer, std::uint64_t address, std::size_t bytes);
+  bool ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes);
   Step CountVotes(std::uint32_t& awaited);
   void PlanWork();
+  void PlanCopy(std::uint32_t from);
   Step Work(std::uint64_t finished, std::uint32_t& awaited);
   bool Publish(std::uint64_t finished);
   bool DoChunk(std::uint32_t& awaited);
@@ -110,16 +113,16 @@ class HostDirect {
   std::uint64_t sequence_ = 0;
   bool stream_ = false, open_ = false, lets_read_ = false;
   Phase phase_ = Phase::kOffers;
-  std::vector<const std::byte*> inputs_;  // of each rank, as this one sees them, or
-  std::vector<bool> far_;                 // where true, as the rank's process does
-  std::vector<std::byte*> outputs_;       // of each rank that this one writes to
+  std::vector<const std::byte*> inputs_;  // of each rank, as this one sees them; or, where null,
+  std::vector<std::optional<RemoteAddress>> far_inputs_;  // as the rank's process does
+  std::vector<std::byte*> outputs_;                       // of each rank that this one writes to
   // The work: a reduction of all sources into all targets, or copies, one after the other.
   struct Transfer {
-    const std::byte* from;
-    std::byte* to;
-    std::uint32_t far_rank;  // in whose process `from` is an address; kHere: in this one
+    const std::byte* from = nullptr;          // what this rank sees, or
+    std::optional<RemoteAddress> far_from{};  // what `far_rank` does
+    std::uint32_t far_rank = 0;
+    std::byte* to = nullptr;
   };
-  static constexpr std::uint32_t kHere = UINT32_MAX;
   std::vector<Transfer> copies_;
   std::vector<const std::byte*> sources_, block_sources_;
   std::vector<std::byte*> targets_;

@@ -43,6 +43,12 @@ constexpr Way kWays[] = {Way::kStages,  Way::kRegistered,   Way::kThreads,
                          Way::kMixed,   Way::kOneHasNot,    Way::kOneCannot,
                          Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead};
 
+// This process, as ranks know it that take each other for other processes.
+os::KnownProcess Here() {
+  static const Secret sign = {std::byte{3}};
+  return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
+}
+
 // Ranks that reach each other's memory in the way that is named: ranks 0 and 1 are threads of one
 // process in kMixed, rank 2 has registered nothing in kOneHasNot, and what rank 2 has registered
 // cannot be opened in kOneCannot. Nobody has registered anything in kFetched, where all can read
@@ -66,8 +72,8 @@ class Host {
       const bool registers = fetched ? way == Way::kFetchedMixed && rank == 2
                                      : way != Way::kStages && way != Way::kThreads &&
                                            !(way == Way::kOneHasNot && rank == 2);
-      std::vector<std::int32_t> processes(kRanks, fetched ? ::getpid() : 0);
-      if (way == Way::kOneIsNotRead && rank == 0) processes[2] = 0;
+      std::vector<os::KnownProcess> processes(kRanks, fetched ? Here() : os::KnownProcess());
+      if (way == Way::kOneIsNotRead && rank == 0) processes[2] = {};
       shared->KnowProcesses(std::move(processes));
       if (registers)
         handles_.push_back(shared->Register(memory_.back()->bytes(), memory_.back()).value());

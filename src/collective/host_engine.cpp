@@ -59,7 +59,8 @@ HostEngine::HostEngine(std::shared_ptr<transport::Arena> arena, std::uint32_t se
       self_(self),
       ranks_(arena_->shape().ranks),
       waiter_(arena_->rank(self).bell),
-      place_{.waiter = &waiter_, .patience = patience},
+      spinner_(patience),
+      place_{.waiter = &waiter_, .spinner = &spinner_},
       tuning_(tuning),
       ring_(arena_->shape().PayloadBytes()),
       posted_(ranks_, 0),
@@ -91,10 +92,19 @@ void HostEngine::Start(const HostCall& call) {
   met_ = false;
 }
 
+void HostEngine::Skip(const HostCall& call) {
+  RINGLET_ASSERT((error_ || phase_ == Phase::kIdle) && call.count == 0);
+  ++skipped_;
+  history_ = Mix(history_, CallWord(call), call.count);
+}
+
 Result<bool> HostEngine::Advance() {
   moved_ = false;
   if (error_) return *error_;
   if (phase_ == Phase::kPost) {
+    // Who needs nobody would else go on for long after an operation that others found to be wrong.
+    if (arena_->header().failed.load(std::memory_order_relaxed) != 0)
+      return Fail({Code::kPeerLost, ""});
     if (!MayPost()) return Wait();
     Post();
     moved_ = true;
@@ -118,7 +128,7 @@ Result<bool> HostEngine::Advance() {
 
 // Not done: is there somebody to wait for?
 Result<bool> HostEngine::Wait() {
-  if (arena_->header().failed.load(std::memory_order_relaxed) != 0)
+  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0)  // news: see doorbell.hpp
     return Fail({Code::kPeerLost, ""});
   const bool left = awaited_ < ranks_ && awaited_ != self_ &&
                     arena_->rank(awaited_).left.load(std::memory_order_seq_cst) != 0;
@@ -131,7 +141,8 @@ Result<bool> HostEngine::Wait() {
   }
   blamed_ = awaited_ + 1;
   return Fail({Code::kPeerLost,
-               fmt::format("rank {} has left the communicator, but {}", awaited_, WaitingFor())});
+               fmt::format("rank {} left the communicator (destroyed it) before operation {}: {}",
+                           awaited_, Number(), WaitingFor())});
 }
 
 // ---- posts --------------------------------------------------------------------------------------
@@ -210,15 +221,15 @@ Status HostEngine::Compare(std::uint32_t peer) {
     return Ok();
   const HostCall theirs = CallOf(word, count);
   const bool same = word == call_word_ && count == call_.count;
-  return Fail(
-      {Code::kProtocol,
-       same ? fmt::format("rank {} and this rank {} called different operations before operation "
-                          "{}: all ranks must call the same operations in the same order",
-                          peer, self_, sequence_ - 1)
-            : fmt::format("rank {} called {}, this rank {} called {}, as operation {}: all ranks "
-                          "must call the same operations in the same order",
-                          peer, Readable(theirs) ? ToText(theirs) : "what cannot be read", self_,
-                          ToText(call_), sequence_ - 1)});
+  return Fail({Code::kProtocol,
+               same
+                   ? fmt::format("rank {} and rank {} called different operations before operation "
+                                 "{}: all ranks must call the same operations in the same order",
+                                 peer, self_, Number())
+                   : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
+                                 "must call the same operations in the same order",
+                                 peer, Readable(theirs) ? ToText(theirs) : "what cannot be read",
+                                 self_, ToText(call_), Number())});
 }
 
 const std::byte* HostEngine::Payload(std::uint32_t rank) const {
@@ -235,9 +246,7 @@ void HostEngine::FinishOneShot() {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank)
       sources_[rank] = (rank == self_ ? call_.input : Payload(rank)) + mine;
     const std::span<std::byte> out(call_.output, block);
-    ReduceMany({call_.type, call_.op}, sources_, out);
-    if (call_.op == ReduceOp::kAvg) Divide(call_.type, out, ranks_);
-    return;
+    return ReduceMany({call_.type, call_.op, ranks_}, sources_, out);
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (!Gives(call_, rank, self_)) continue;
@@ -322,14 +331,14 @@ void HostEngine::GiveUpFor(std::uint32_t blamed) {
 // rank has seen it or sees it now.
 Error HostEngine::Fail(Error error) {
   if (error.message.empty()) {
-    for (std::uint32_t peer = 0; peer < ranks_ && phase_ != Phase::kPost; ++peer) {
+    for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
       if (peer == self_ ||
           arena_->post(peer, sequence_).sequence.load(std::memory_order_seq_cst) != sequence_)
         continue;
       if (const Status same = Compare(peer); !same.ok()) return same.error();
     }
-    error.message = fmt::format("{} while this rank {} was in {} as operation {}", WhoGaveUp(),
-                                self_, ToText(call_), sequence_ - 1);
+    error.message = fmt::format("{} while rank {} was in {} as operation {}", WhoGaveUp(), self_,
+                                ToText(call_), Number());
   }
   error_ = error;
   GiveUpFor(blamed_);
@@ -340,8 +349,9 @@ std::string HostEngine::WhoGaveUp() const {
   const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
   const std::uint32_t rank = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
   if (blamed == 0) return fmt::format("rank {} has given up", rank);
-  return fmt::format("rank {} has given up, because rank {} has left the communicator,", rank,
-                     blamed - 1);
+  return fmt::format(
+      "rank {} left the communicator (destroyed it) before operation {}: rank {} has given up",
+      blamed - 1, Number(), rank);
 }
 
 std::optional<Rank> HostEngine::Awaits() const {
@@ -351,7 +361,7 @@ std::optional<Rank> HostEngine::Awaits() const {
 
 std::string HostEngine::WaitingFor() const {
   const std::string what =
-      fmt::format("rank {} in {} as operation {}", self_, ToText(call_), sequence_ - 1);
+      fmt::format("rank {} in {} as operation {}", self_, ToText(call_), Number());
   if (phase_ == Phase::kIdle) return what + " waits for nobody";
   if (phase_ == Phase::kPost)
     return fmt::format("{} waits for rank {} to finish operation {}", what, awaited_,

@@ -53,6 +53,10 @@ class HostEngine final : public Operation {
   /// A count of 0 for those without data.
   void Start(const HostCall& call);
 
+  /// Counts an operation without elements, which moves nothing and waits for nobody, as one that
+  /// all ranks call. The last one is done.
+  void Skip(const HostCall& call);
+
   /// Does what can be done now; never blocks. True: this rank's part is done and its buffers are
   /// the caller's again. After an error every further call gives the same one.
   /// Errors  kProtocol  a rank called something else; the sentence names both and their calls
@@ -80,6 +84,8 @@ class HostEngine final : public Operation {
  private:
   enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kDirect, kSlices };
 
+  /// The operation as callers count: the first is 0.
+  std::uint64_t Number() const { return sequence_ - 1 + skipped_; }
   bool MayPost();
   bool HasPosted(std::uint32_t peer, std::uint64_t sequence);
   std::byte* PayloadAt(std::uint32_t rank) const {
@@ -101,6 +107,7 @@ class HostEngine final : public Operation {
   std::shared_ptr<transport::Arena> arena_;
   std::uint32_t self_, ranks_;
   transport::BellWaiter waiter_;
+  Spinner spinner_;
   WaitingPlace place_;
   HostTuning tuning_;
 
@@ -109,9 +116,9 @@ class HostEngine final : public Operation {
   bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
   bool met_ = false, touched_ = false;
   std::uint64_t sequence_ = 0;  // of the operation; the first is 1
+  std::uint64_t skipped_ = 0;   // those without elements, which have no sequence number
   std::uint64_t call_word_ = 0;
-  std::uint64_t history_ = 0;      // digest of all calls before this one
-  std::uint64_t old_history_ = 0;  // and of those before the last
+  std::uint64_t history_ = 0;  // digest of all calls before this one
   std::size_t put_bytes_ = 0;
   std::uint32_t gone_ = 0;     // 1 + the awaited peer, once it was seen to have left
   std::uint32_t blamed_ = 0;   // 1 + the peer that has left, if this rank gives up for that

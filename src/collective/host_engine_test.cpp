@@ -166,7 +166,34 @@ TEST(HostEngine, WhoHasLeftIsAwaitedNoMoreButWhatItDidCounts) {
   const auto error = world.engine(0).Advance();
   ASSERT_FALSE(error.ok());
   EXPECT_EQ(error.error().code, Code::kPeerLost);
-  EXPECT_THAT(error.error().message, HasSubstr("rank 1 has left"));
+  EXPECT_THAT(error.error().message,
+              HasSubstr("rank 1 left the communicator (destroyed it) before operation 1"));
+}
+
+// As root it needs nobody: it has gone on when the others find that they named another one.
+TEST(HostEngine, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
+  World world(2, 1);
+  Bytes memory(64);
+  HostCall broadcast{.operation = CallKind::kBroadcast,
+                     .type = DataType::kInt32,
+                     .count = kSmall,
+                     .input = memory.data(),
+                     .output = memory.data()};
+  world.engine(0).Start(broadcast);
+  ASSERT_TRUE(world.engine(0).Advance().value());
+  broadcast.root = Rank{1};
+  world.engine(1).Start(broadcast);
+  const auto found = world.engine(1).Advance();
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(
+      found.error().message,
+      HasSubstr("rank 0 called broadcast of 4 int32 at root 0, rank 1 called broadcast of 4 "
+                "int32 at root 1, as operation 0"));
+  broadcast.root = Rank{0};
+  world.engine(0).Start(broadcast);
+  const auto next = world.engine(0).Advance();
+  ASSERT_FALSE(next.ok());
+  EXPECT_THAT(next.error().message, HasSubstr("rank 1 has given up"));
 }
 
 TEST(HostEngine, PostsThatCannotBeReadAreRefused) {

@@ -192,11 +192,10 @@ void HostSlices::Copy(const std::byte* from, std::byte* to, std::size_t bytes) c
 // with these data divides averages.
 void HostSlices::ReduceInto(std::span<const std::byte*> sources, std::span<std::byte> out,
                             std::byte* copy, bool last) const {
-  const Reduction what{call_.type, call_.op};
+  const Reduction what{call_.type, call_.op, last ? ranks_ : 1};
   for (std::size_t at = 0; at < out.size(); at += kBlockBytes) {
     const auto block = out.subspan(at, std::min(kBlockBytes, out.size() - at));
     ReduceMany(what, sources, block);
-    if (last && call_.op == ReduceOp::kAvg) Divide(call_.type, block, ranks_);
     if (copy) Copy(block.data(), copy + at, block.size());
     for (const std::byte*& source : sources) source += block.size();
   }

@@ -69,6 +69,7 @@ bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
   messages_.assign(messages.begin(), messages.end());
   next_.assign(messages_.size(), kNone);
   own_left_ = moved_ = false;
+  lost_.reset();
   if (TakesLastLanes()) return true;
   lanes_.clear();
   lanes_.reserve(std::min(messages_.size(), kLanesReserved));
@@ -132,7 +133,10 @@ Result<bool> Messages::Advance() {
   for (Lane& lane : lanes_) {
     const Status pumped = Pump(lane);
     const bool explains = !pumped.ok() && pumped.error().code == Code::kProtocol;
-    if (!pumped.ok() && (!error_ || explains)) error_ = pumped.error();
+    if (!pumped.ok() && (!error_ || explains)) {
+      error_ = pumped.error();
+      lost_ = lane.peer;
+    }
     open = open || lane.current != kNone;
   }
   if (error_) return *error_;
@@ -349,6 +353,7 @@ std::string Messages::WaitingFor() const {
 }
 
 std::optional<Rank> Messages::Awaits() const {
+  if (error_ && lost_) return lost_;
   std::optional<Rank> receiver;
   for (const Lane& lane : lanes_) {
     if (lane.current == kNone) continue;

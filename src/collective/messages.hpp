@@ -54,6 +54,7 @@ class Messages final : public Operation {
   Result<bool> Advance() override;
   bool moved() const override { return moved_; }
   std::string WaitingFor() const override;
+  /// After a failure of a link: whose it was.
   std::optional<Rank> Awaits() const override;
   void Withdraw() override;
 
@@ -101,7 +102,8 @@ class Messages final : public Operation {
   Rank self_;
   std::vector<Lane> lanes_;
   std::optional<Error> error_;
-  bool own_left_ = false;  // messages to itself
+  std::optional<Rank> lost_;  // whose link failed
+  bool own_left_ = false;     // messages to itself
   bool moved_ = false;
 };
 

@@ -13,7 +13,7 @@ namespace ringlet::collective {
 /// Where and how to wait for news that does not come over links.
 struct WaitingPlace {
   transport::Waiter* waiter = nullptr;
-  Patience patience = {};  ///< before sleeping there
+  Spinner* spinner = nullptr;  ///< before sleeping there; null: sleeps at once
 };
 
 /// Something that makes progress when called and never blocks. Executions of schedules over links,

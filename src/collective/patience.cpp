@@ -1,5 +1,6 @@
 #include "collective/patience.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace ringlet::collective {
@@ -29,13 +30,38 @@ Patience Patience::Sharing() {
   return {.looks = 0, .yields = kYields};
 }
 
-bool Patience::Linger(std::uint32_t idle) const {
-  if (idle < looks) {
+void YieldMeter::Took(Instant begin, Instant end) {
+  const Instant took = end - begin;
+  credit_ = std::min(credit_ + kWorth - took, kCreditMax);
+  if (credit_ == kCreditMax) factor_ = kFirstFactor;
+  if (credit_ >= Instant(0)) return;
+  credit_ = Instant(0);
+  resume_ = end + took * factor_;
+  factor_ = std::min(factor_ * 2, kLastFactor);
+}
+
+bool Spinner::SpinOnce(std::uint32_t idle) {
+  if (idle < patience_.looks) {
     Pause();
     return true;
   }
-  if (idle - looks >= yields) return false;
+  if (idle - patience_.looks >= patience_.yields) return false;
+  if (patience_.clock) return TimedYield();
   std::this_thread::yield();
+  return true;
+}
+
+// While nothing was lost by yielding, few yields are timed: two looks at the clock take 40 ns.
+bool Spinner::TimedYield() {
+  constexpr std::uint32_t kTimedOneOf = 8;
+  if (meter_.full() && ++untimed_ % kTimedOneOf != 0) {
+    std::this_thread::yield();
+    return true;
+  }
+  const Instant begin = patience_.clock();
+  if (!meter_.Pays(begin)) return false;
+  std::this_thread::yield();
+  meter_.Took(begin, patience_.clock());
   return true;
 }
 

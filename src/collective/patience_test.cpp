@@ -65,14 +65,92 @@ TEST(Patience, RanksThatShareCoresDoNotSpin) {
   EXPECT_GT(Patience::WithCores().looks, 0u);
 }
 
-TEST(Patience, LooksThenYieldsThenHasEnough) {
-  const Patience patience{.looks = 2, .yields = 3};
-  for (std::uint32_t idle = 0; idle < 5; ++idle) EXPECT_TRUE(patience.Linger(idle));
-  EXPECT_FALSE(patience.Linger(5));
-  EXPECT_FALSE(Patience().Linger(0));
+TEST(Spinner, LooksThenYieldsThenHasEnough) {
+  Spinner spinner({.looks = 2, .yields = 3});
+  for (std::uint32_t idle = 0; idle < 5; ++idle) EXPECT_TRUE(spinner.SpinOnce(idle));
+  EXPECT_FALSE(spinner.SpinOnce(5));
+  EXPECT_FALSE(Spinner().SpinOnce(0));
 }
 
-TEST(Patience, EndsWhenTheCheckObjects) {
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// Each reading is `step` later than the last.
+Instant slow_clock_now(1), slow_clock_step(0);
+Instant SlowClock() {
+  return slow_clock_now += slow_clock_step;
+}
+
+TEST(Spinner, SleepsWhereYieldsGiveTheCoreToAnotherProgram) {
+  Spinner spinner({.looks = 1, .yields = 100, .clock = &SlowClock});
+  slow_clock_step = microseconds(2);
+  for (std::uint32_t idle = 0; idle < 101; ++idle) EXPECT_TRUE(spinner.SpinOnce(idle));
+  slow_clock_step = YieldMeter::kCreditMax + microseconds(100);
+  std::uint32_t idle = 1;
+  while (spinner.SpinOnce(idle)) ASSERT_LT(++idle, 20u) << "each of these yields takes so long";
+  EXPECT_TRUE(spinner.SpinOnce(0));  // looks cost the other program nothing
+  EXPECT_FALSE(spinner.SpinOnce(1));
+  slow_clock_step *= 4;
+  EXPECT_TRUE(spinner.SpinOnce(1));  // it is asked again
+}
+
+// Between ranks that take turns, with a tick of the scheduler now and then.
+TEST(YieldMeter, ShortYieldsPayForALongOneNowAndThen) {
+  YieldMeter meter;
+  Instant now(0);
+  for (int turn = 0; turn < 100'000; ++turn) {
+    const Instant took = turn % 1000 == 999 ? milliseconds(4) : microseconds(2);
+    ASSERT_TRUE(meter.Pays(now)) << turn;
+    meter.Took(now, now + took);
+    now += took;
+  }
+}
+
+// Beside a program that computes without end each yield is followed by a longer pause.
+TEST(YieldMeter, SpendsUnderOnePercentBesideAProgramThatComputes) {
+  YieldMeter meter;
+  Instant now(0), yielded(0);
+  std::uint32_t yields = 0;
+  while (now < std::chrono::seconds(100)) {
+    if (meter.Pays(now)) {
+      meter.Took(now, now + milliseconds(3));
+      now += milliseconds(3);
+      yielded += milliseconds(3);
+      ++yields;
+    }
+    now += microseconds(50);
+  }
+  EXPECT_LT(yielded, now / 100);
+  EXPECT_GT(yields, 100u);
+}
+
+TEST(YieldMeter, PausesFourTimesAsLongAsTheLastYieldTookThenEight) {
+  YieldMeter meter;
+  meter.Took(milliseconds(0), YieldMeter::kCreditMax);
+  EXPECT_TRUE(meter.Pays(YieldMeter::kCreditMax));
+  const Instant begin = milliseconds(20);
+  meter.Took(begin, begin + milliseconds(1));
+  EXPECT_FALSE(meter.Pays(begin + milliseconds(5) - Instant(1)));
+  EXPECT_TRUE(meter.Pays(begin + milliseconds(5)));
+  meter.Took(begin, begin + milliseconds(1));
+  EXPECT_FALSE(meter.Pays(begin + milliseconds(9) - Instant(1)));
+  EXPECT_TRUE(meter.Pays(begin + milliseconds(9)));
+}
+
+TEST(YieldMeter, ForgetsFailuresOnceItsCreditIsFull) {
+  YieldMeter meter;
+  for (int turn = 0; turn < 20; ++turn) meter.Took(milliseconds(0), milliseconds(1));
+  EXPECT_FALSE(meter.Pays(milliseconds(1 + YieldMeter::kLastFactor) - Instant(1)));
+  EXPECT_TRUE(meter.Pays(milliseconds(1 + YieldMeter::kLastFactor)));
+  for (Instant saved(0); saved < YieldMeter::kCreditMax; saved += microseconds(9))
+    meter.Took(milliseconds(200), milliseconds(200) + microseconds(1));
+  meter.Took(milliseconds(200), milliseconds(200) + YieldMeter::kCreditMax + microseconds(11));
+  EXPECT_FALSE(meter.Pays(milliseconds(220)));
+  EXPECT_TRUE(meter.Pays(milliseconds(210) + 4 * (YieldMeter::kCreditMax + microseconds(11)) +
+                         microseconds(11)));
+}
+
+TEST(Spinner, EndsWhenTheCheckObjects) {
   auto arena = Arena::Create({.ranks = 2});
   ASSERT_TRUE(arena.ok());
   HostEngine engine(*arena, 0, Patience{.looks = 1, .yields = 1});

@@ -49,14 +49,34 @@ struct Many {
 
 // ---- Operations on vectors of one lane type -----------------------------------------------------
 
-struct Sum {
+/// What becomes of the result before it is rounded: nothing.
+struct Whole {
+  template <class D, class V = hn::Vec<D>>
+  static HWY_INLINE V End(D, V result) {
+    return result;
+  }
+};
+
+struct Sum : Whole {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D, V a, V b) const {
     return hn::Add(a, b);
   }
 };
 
-struct Prod {
+struct Average {
+  double divisor;
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D, V a, V b) const {
+    return hn::Add(a, b);
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V End(D d, V sum) const {
+    return hn::Div(sum, hn::Set(d, static_cast<hn::TFromD<D>>(divisor)));
+  }
+};
+
+struct Prod : Whole {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D, V a, V b) const {
     return hn::Mul(a, b);
@@ -65,7 +85,7 @@ struct Prod {
 
 /// Max and Min differ only in the instruction; NaN is handled for both.
 template <class Choice>
-struct Extreme {
+struct Extreme : Whole {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D, V a, V b) const {
     const V chosen = Choice::Of(a, b);
@@ -89,31 +109,22 @@ struct Smaller {
   }
 };
 
-struct And {
+struct And : Whole {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D, V a, V b) const {
     return hn::And(a, b);
   }
 };
-struct Or {
+struct Or : Whole {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D, V a, V b) const {
     return hn::Or(a, b);
   }
 };
-struct Xor {
+struct Xor : Whole {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D, V a, V b) const {
     return hn::Xor(a, b);
-  }
-};
-
-/// The second operand is ignored: the divisor is the same for all elements.
-struct DivideBy {
-  double divisor;
-  template <class D, class V = hn::Vec<D>>
-  HWY_INLINE V operator()(D d, V a, V) const {
-    return hn::Div(a, hn::Set(d, static_cast<hn::TFromD<D>>(divisor)));
   }
 };
 
@@ -122,6 +133,7 @@ struct DivideBy {
 /// Lanes of T as they lie in memory.
 template <class T>
 struct Plain {
+  static constexpr bool kFloats = hwy::IsFloat<T>();
   static HWY_INLINE std::size_t StepBytes() { return hn::Lanes(hn::ScalableTag<T>()) * sizeof(T); }
   template <class Op, class Sources>
   static HWY_INLINE void Step(Op op, const Sources& in, std::size_t at, std::byte* out) {
@@ -129,7 +141,7 @@ struct Plain {
     auto result = hn::LoadU(d, reinterpret_cast<const T*>(in.At(0, at)));
     for (std::size_t i = 1; i < in.count(); ++i)
       result = op(d, result, hn::LoadU(d, reinterpret_cast<const T*>(in.At(i, at))));
-    hn::StoreU(result, d, reinterpret_cast<T*>(out));
+    hn::StoreU(op.End(d, result), d, reinterpret_cast<T*>(out));
   }
 };
 
@@ -152,6 +164,7 @@ struct BytePairs {
 
 /// bfloat16 is the upper half of a float: each 32-bit word holds two, one of which is in place.
 struct Bfloat16 {
+  static constexpr bool kFloats = true;
   using D = hn::ScalableTag<float>;
   using DWord = hn::RebindToUnsigned<D>;
   using Word = hn::Vec<DWord>;
@@ -171,7 +184,8 @@ struct Bfloat16 {
       high = op(d, high, hn::BitCast(d, hn::And(y, upper_half)));
       low = op(d, low, hn::BitCast(d, hn::ShiftLeft<16>(y)));
     }
-    const Word both = hn::Or(hn::And(Round(high), upper_half), hn::ShiftRight<16>(Round(low)));
+    const Word both = hn::Or(hn::And(Round(op.End(d, high)), upper_half),
+                             hn::ShiftRight<16>(Round(op.End(d, low))));
     hn::StoreU(both, dw, reinterpret_cast<std::uint32_t*>(out));
   }
 
@@ -200,6 +214,7 @@ struct Bfloat16 {
 /// subnormals" mode where it matters.
 template <int kExponentBits, int kMantissaBits, bool kHasInfinity>
 struct Packed {
+  static constexpr bool kFloats = true;
   using D = hn::ScalableTag<float>;
   using DWord = hn::RebindToUnsigned<D>;
   using Word = hn::Vec<DWord>;
@@ -238,7 +253,7 @@ struct Packed {
     };
     auto result = load(0);
     for (std::size_t i = 1; i < in.count(); ++i) result = op(D(), result, load(i));
-    return hn::ShiftLeft<kOffset>(Encode(result));
+    return hn::ShiftLeft<kOffset>(Encode(op.End(D(), result)));
   }
 
   static RINGLET_CODEC hn::Vec<D> Decode(Word code) {
@@ -295,6 +310,7 @@ struct Packed {
 
 /// binary16 where the processor converts it, and rounds to nearest even.
 struct HardwareHalf {
+  static constexpr bool kFloats = true;
   using D = hn::ScalableTag<float>;
   using DHalf = hn::Rebind<hwy::float16_t, D>;
 
@@ -309,7 +325,7 @@ struct HardwareHalf {
     };
     auto result = load(0);
     for (std::size_t i = 1; i < in.count(); ++i) result = op(d, result, load(i));
-    hn::StoreU(hn::DemoteTo(dh, result), dh, reinterpret_cast<hwy::float16_t*>(out));
+    hn::StoreU(hn::DemoteTo(dh, op.End(d, result)), dh, reinterpret_cast<hwy::float16_t*>(out));
   }
 };
 
@@ -344,8 +360,11 @@ void Loop(Op op, const Sources& in, std::span<std::byte> out) {
 }
 
 template <class Format, class ProductFormat = Format, class Sources>
-void ReduceFormat(ReduceOp op, const Sources& in, std::span<std::byte> out) {
-  switch (op) {
+void ReduceFormat(Reduction what, const Sources& in, std::span<std::byte> out) {
+  if constexpr (Format::kFloats)
+    if (what.op == ReduceOp::kAvg && what.divisor > 1)
+      return Loop<Format>(Average{static_cast<double>(what.divisor)}, in, out);
+  switch (what.op) {
     case ReduceOp::kSum:
     case ReduceOp::kAvg:
     case ReduceOp::kPreMulSum: return Loop<Format>(Sum(), in, out);
@@ -376,20 +395,20 @@ template <class Sources>
 void ReduceAll(Reduction what, const Sources& in, std::span<std::byte> out) {
   if (what.op >= ReduceOp::kBand) return ReduceBits(what.op, in, out);
   switch (what.type) {
-    case DataType::kInt8: return ReduceFormat<Plain<std::int8_t>, BytePairs>(what.op, in, out);
-    case DataType::kUint8: return ReduceFormat<Plain<std::uint8_t>, BytePairs>(what.op, in, out);
+    case DataType::kInt8: return ReduceFormat<Plain<std::int8_t>, BytePairs>(what, in, out);
+    case DataType::kUint8: return ReduceFormat<Plain<std::uint8_t>, BytePairs>(what, in, out);
     case DataType::kBool: return ReduceBools(what.op, in, out);
-    case DataType::kInt16: return ReduceFormat<Plain<std::int16_t>>(what.op, in, out);
-    case DataType::kInt32: return ReduceFormat<Plain<std::int32_t>>(what.op, in, out);
-    case DataType::kUint32: return ReduceFormat<Plain<std::uint32_t>>(what.op, in, out);
-    case DataType::kInt64: return ReduceFormat<Plain<std::int64_t>>(what.op, in, out);
-    case DataType::kUint64: return ReduceFormat<Plain<std::uint64_t>>(what.op, in, out);
-    case DataType::kFloat16: return ReduceFormat<Half>(what.op, in, out);
-    case DataType::kFloat32: return ReduceFormat<Plain<float>>(what.op, in, out);
-    case DataType::kFloat64: return ReduceFormat<Plain<double>>(what.op, in, out);
-    case DataType::kBfloat16: return ReduceFormat<Bfloat16>(what.op, in, out);
-    case DataType::kFloat8e4m3: return ReduceFormat<Float8e4m3>(what.op, in, out);
-    case DataType::kFloat8e5m2: return ReduceFormat<Float8e5m2>(what.op, in, out);
+    case DataType::kInt16: return ReduceFormat<Plain<std::int16_t>>(what, in, out);
+    case DataType::kInt32: return ReduceFormat<Plain<std::int32_t>>(what, in, out);
+    case DataType::kUint32: return ReduceFormat<Plain<std::uint32_t>>(what, in, out);
+    case DataType::kInt64: return ReduceFormat<Plain<std::int64_t>>(what, in, out);
+    case DataType::kUint64: return ReduceFormat<Plain<std::uint64_t>>(what, in, out);
+    case DataType::kFloat16: return ReduceFormat<Half>(what, in, out);
+    case DataType::kFloat32: return ReduceFormat<Plain<float>>(what, in, out);
+    case DataType::kFloat64: return ReduceFormat<Plain<double>>(what, in, out);
+    case DataType::kBfloat16: return ReduceFormat<Bfloat16>(what, in, out);
+    case DataType::kFloat8e4m3: return ReduceFormat<Float8e4m3>(what, in, out);
+    case DataType::kFloat8e5m2: return ReduceFormat<Float8e5m2>(what, in, out);
   }
 }
 
@@ -412,25 +431,6 @@ void StreamAll(Pointer from, std::span<std::byte> out) {
   hwy::FlushStream();
 }
 
-/// For the floating-point types.
-void DivideAll(DataType type, double divisor, std::span<std::byte> elements) {
-  const DivideBy op{divisor};
-  switch (type) {
-    case DataType::kFloat16: return Loop<Half>(op, Two{elements.data(), elements.data()}, elements);
-    case DataType::kFloat32:
-      return Loop<Plain<float>>(op, Two{elements.data(), elements.data()}, elements);
-    case DataType::kFloat64:
-      return Loop<Plain<double>>(op, Two{elements.data(), elements.data()}, elements);
-    case DataType::kBfloat16:
-      return Loop<Bfloat16>(op, Two{elements.data(), elements.data()}, elements);
-    case DataType::kFloat8e4m3:
-      return Loop<Float8e4m3>(op, Two{elements.data(), elements.data()}, elements);
-    case DataType::kFloat8e5m2:
-      return Loop<Float8e5m2>(op, Two{elements.data(), elements.data()}, elements);
-    default: break;
-  }
-}
-
 }  // namespace ringlet::collective::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -441,10 +441,9 @@ namespace {
 HWY_EXPORT(ReduceTwo);
 HWY_EXPORT(ReduceSome);
 HWY_EXPORT(StreamAll);
-HWY_EXPORT(DivideAll);
 
 template <class T>
-void DivideIntegers(std::span<std::byte> elements, std::uint32_t divisor) {
+void DivideEach(std::span<std::byte> elements, std::uint32_t divisor) {
   // As wide as the type's sums and the divisor need: an int8 may be divided by 1000.
   using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
   for (std::size_t at = 0; at < elements.size(); at += sizeof(T)) {
@@ -455,22 +454,38 @@ void DivideIntegers(std::span<std::byte> elements, std::uint32_t divisor) {
   }
 }
 
+/// Floating-point numbers are divided while they are added.
+void DivideIntegers(Reduction what, std::span<std::byte> elements) {
+  if (what.op != ReduceOp::kAvg || what.divisor == 1) return;
+  switch (what.type) {
+    case DataType::kInt8: return DivideEach<std::int8_t>(elements, what.divisor);
+    case DataType::kUint8: return DivideEach<std::uint8_t>(elements, what.divisor);
+    case DataType::kInt16: return DivideEach<std::int16_t>(elements, what.divisor);
+    case DataType::kInt32: return DivideEach<std::int32_t>(elements, what.divisor);
+    case DataType::kUint32: return DivideEach<std::uint32_t>(elements, what.divisor);
+    case DataType::kInt64: return DivideEach<std::int64_t>(elements, what.divisor);
+    case DataType::kUint64: return DivideEach<std::uint64_t>(elements, what.divisor);
+    default: return;
+  }
+}
+
 }  // namespace
 
 void Reduce(Reduction what, View a, View b, std::span<std::byte> out) {
   RINGLET_ASSERT(a.size() == out.size() && b.size() == out.size());
-  RINGLET_ASSERT(out.size() % SizeOf(what.type) == 0);
+  RINGLET_ASSERT(out.size() % SizeOf(what.type) == 0 && what.divisor > 0);
   HWY_DYNAMIC_DISPATCH(ReduceTwo)(what, a, b, out);
+  DivideIntegers(what, out);
 }
 
 void ReduceMany(Reduction what, std::span<const std::byte* const> inputs,
                 std::span<std::byte> out) {
   RINGLET_ASSERT(!inputs.empty() && out.size() % SizeOf(what.type) == 0);
   if (inputs.size() == 2)
-    return HWY_DYNAMIC_DISPATCH(ReduceTwo)(what, View(inputs[0], out.size()),
-                                           View(inputs[1], out.size()), out);
-  RINGLET_ASSERT(inputs.size() <= kInputsMax);
+    return Reduce(what, {inputs[0], out.size()}, {inputs[1], out.size()}, out);
+  RINGLET_ASSERT(inputs.size() <= kInputsMax && what.divisor > 0);
   HWY_DYNAMIC_DISPATCH(ReduceSome)(what, inputs, out);
+  DivideIntegers(what, out);
 }
 
 void StreamCopy(View from, std::byte* to) {
@@ -483,18 +498,8 @@ void StreamCopy(View from, std::byte* to) {
 }
 
 void Divide(DataType type, std::span<std::byte> elements, std::uint32_t divisor) {
-  RINGLET_ASSERT(divisor > 0 && elements.size() % SizeOf(type) == 0);
-  switch (type) {
-    case DataType::kInt8: return DivideIntegers<std::int8_t>(elements, divisor);
-    case DataType::kUint8: return DivideIntegers<std::uint8_t>(elements, divisor);
-    case DataType::kInt16: return DivideIntegers<std::int16_t>(elements, divisor);
-    case DataType::kInt32: return DivideIntegers<std::int32_t>(elements, divisor);
-    case DataType::kUint32: return DivideIntegers<std::uint32_t>(elements, divisor);
-    case DataType::kInt64: return DivideIntegers<std::int64_t>(elements, divisor);
-    case DataType::kUint64: return DivideIntegers<std::uint64_t>(elements, divisor);
-    default: break;
-  }
-  HWY_DYNAMIC_DISPATCH(DivideAll)(type, divisor, elements);
+  const std::byte* const only = elements.data();
+  ReduceMany({type, ReduceOp::kAvg, divisor}, {&only, 1}, elements);
 }
 
 }  // namespace ringlet::collective

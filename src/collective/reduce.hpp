@@ -12,6 +12,8 @@ namespace ringlet::collective {
 struct Reduction {
   DataType type;
   ReduceOp op;
+  /// Of kAvg: by which the sum is divided, the number of ranks; 1: it is not whole yet.
+  std::uint32_t divisor = 1;
 };
 
 /// out[i] = a[i] op b[i] for every element.
@@ -30,7 +32,10 @@ struct Reduction {
 ///   overflow   half, bfloat16 and f8e5m2 become infinity, as IEEE 754 wants it: scaling of losses
 ///              watches for it. f8e4m3 has none and saturates at 448, as CUDA's conversions do.
 ///   max, min   NaN if either operand is NaN: it would otherwise vanish on the way
-///   avg        here the same as sum; the last rank to add calls Divide
+///   avg        a sum, divided by the divisor (not multiplied by an inverse), which is exact up to
+///              2^24. half, bfloat16 and both f8 are divided as floats, before the one rounding, so
+///              that only an average that is itself too large overflows. Integers are divided
+///              towards zero, after their sum may have wrapped (as NCCL does)
 void Reduce(Reduction what, View a, View b, std::span<std::byte> out);
 
 /// The same of several blocks in one pass: ((inputs[0] op inputs[1]) op inputs[2]) ..., of which
@@ -44,12 +49,8 @@ void ReduceMany(Reduction what, std::span<const std::byte* const> inputs, std::s
 /// a store to a line not in the cache costs. No overlap.
 void StreamCopy(View from, std::byte* to);
 
-/// Divides every element by `divisor`, the number of ranks; the end of an average.
-///
-/// Integers are divided towards zero, after their sum may have wrapped (as NCCL does).
-/// Floating-point types are divided (not multiplied by an inverse) and rounded as above; the
-/// divisor is exact up to 2^24 ranks. Half types can overflow in the sum although the average would
-/// not.
+/// Divides every element by `divisor`, as Reduce does: of an average that is not added up any more,
+/// such as that of one rank.
 ///
 /// \param divisor  above 0
 void Divide(DataType type, std::span<std::byte> elements, std::uint32_t divisor);

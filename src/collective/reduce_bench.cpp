@@ -48,7 +48,7 @@ void ReduceBlocks(benchmark::State& state, Reduction what, std::size_t bytes) {
 void DivideBlocks(benchmark::State& state, DataType type) {
   Bytes elements = Ones(type, kSliceBytes);
   for (auto _ : state) {
-    Divide(type, elements, 1);
+    Divide(type, elements, 3);
     benchmark::DoNotOptimize(elements.data());
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(kSliceBytes) * state.iterations());

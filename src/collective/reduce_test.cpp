@@ -372,6 +372,47 @@ TEST(ReduceMany, RoundsHalfTypesOnceAtTheEnd) {
   }
 }
 
+// Whole numbers whose sums a float holds, so that an average has one right result. Sums of as many
+// are more than the narrow types hold.
+TEST(ReduceMany, RoundsAveragesOnce) {
+  Prng prng(11);
+  for (const DataType type :
+       {DataType::kBfloat16, DataType::kFloat16, DataType::kFloat8e4m3, DataType::kFloat8e5m2}) {
+    const NarrowFormat format = FormatOf(type);
+    const std::uint64_t below = std::uint64_t{2} << format.mantissa_bits;
+    for (std::uint32_t inputs = 2; inputs <= 9; ++inputs)
+      for (int round = 0; round < 500; ++round) {
+        double sum = 0;
+        std::vector<Bytes> elements;
+        std::vector<const std::byte*> pointers;
+        for (std::uint32_t i = 0; i < inputs; ++i) {
+          const double value =
+              static_cast<double>(prng.Below(below)) - static_cast<double>(below / 4);
+          sum += value;
+          elements.push_back(NarrowBytes(type, value));
+          pointers.push_back(elements.back().data());
+        }
+        Bytes out(SizeOf(type));
+        ReduceMany({type, ReduceOp::kAvg, inputs}, pointers, out);
+        ASSERT_EQ(out, NarrowBytes(type, sum / inputs))
+            << Name(type) << ' ' << sum << " / " << inputs;
+      }
+  }
+}
+
+TEST(ReduceMany, DividesIntegersAndFloatsAfterTheirSum) {
+  const std::int32_t whole[] = {-5, -5, 2};
+  const float real[] = {0.1f, 0.2f, 0.4f};
+  const auto average = [](DataType type, const auto& values, auto out) {
+    const std::byte* inputs[3];
+    for (int i = 0; i < 3; ++i) inputs[i] = reinterpret_cast<const std::byte*>(&values[i]);
+    ReduceMany({type, ReduceOp::kAvg, 3}, inputs, std::as_writable_bytes(std::span(&out, 1)));
+    return out;
+  };
+  EXPECT_EQ(average(DataType::kInt32, whole, std::int32_t{0}), -2);
+  EXPECT_EQ(average(DataType::kFloat32, real, 0.0f), ((0.1f + 0.2f) + 0.4f) / 3.0f);
+}
+
 TEST(StreamCopy, CopiesFromAnywhereToAnywhere) {
   Bytes from(700);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7);

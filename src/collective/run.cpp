@@ -34,16 +34,16 @@ class Group {
   }
 
   /// Passes a moment, the `idle`-th without news, as the least patient of them wants. False: sleep.
-  bool Linger(std::uint32_t idle) const {
+  bool SpinOnce(std::uint32_t idle) const {
     const Member* least = nullptr;
     const auto moments = [](const Member& member) {
-      const WaitingPlace* const place = member.operation->place();
-      return place ? std::uint64_t{place->patience.looks} + place->patience.yields : 0;
+      const Spinner* const spinner = SpinnerOf(member);
+      return spinner ? std::uint64_t{spinner->patience().looks} + spinner->patience().yields : 0;
     };
     for (const Member& member : members_)
       if (!least || moments(member) < moments(*least)) least = &member;
-    const WaitingPlace* const place = least ? least->operation->place() : nullptr;
-    return place && place->patience.Linger(idle);
+    Spinner* const spinner = least ? SpinnerOf(*least) : nullptr;
+    return spinner && spinner->SpinOnce(idle);
   }
 
   /// Sleeps until one of them may have news, unless it has already.
@@ -67,6 +67,10 @@ class Group {
     Operation* operation;
     transport::Waiter* waiter;
   };
+  static Spinner* SpinnerOf(const Member& member) {
+    const WaitingPlace* const place = member.operation->place();
+    return place ? place->spinner : nullptr;
+  }
   // News in a place of its own has no descriptor: it is looked for.
   std::chrono::nanoseconds LongestSleep() const {
     constexpr std::chrono::milliseconds kLookPeriod(1);
@@ -93,10 +97,8 @@ Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy&
       idle = 0;
       continue;
     }
-    const Patience patience = place               ? place->patience
-                              : links.in_memory() ? policy.patience
-                                                  : Patience();
-    if (patience.Linger(idle++)) continue;
+    Spinner* const spinner = place ? place->spinner : links.in_memory() ? policy.spinner : nullptr;
+    if (spinner && spinner->SpinOnce(idle++)) continue;
     idle = 0;
     RINGLET_TRY(policy.check());
     // Only now: as long as the ticket is out, peers pay for telling us of their news.
@@ -118,7 +120,7 @@ Status RunAllToEnd(std::span<Operation* const> operations,
     RINGLET_TRY_ASSIGN(const bool moved, group.Advance());
     if (group.done()) return Ok();
     RINGLET_TRY(policy.check());
-    if (moved || group.Linger(idle)) {
+    if (moved || group.SpinOnce(idle)) {
       idle = moved ? 0 : idle + 1;
       continue;
     }

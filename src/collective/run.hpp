@@ -16,8 +16,8 @@ struct RunPolicy {
   std::function<Status()> check;
   /// The longest sleep, after which `check` is asked again even without news.
   std::chrono::nanoseconds sleep_max = std::chrono::milliseconds(100);
-  /// Before sleeping at links whose news is in memory.
-  Patience patience = {};
+  /// Before sleeping at links whose news is in memory; null: sleeps at once.
+  Spinner* spinner = nullptr;
 };
 
 /// Advances `operation` until it is done, `policy.check` objects, or a link fails.

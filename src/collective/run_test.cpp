@@ -114,7 +114,8 @@ class Late final : public Operation {
 };
 
 TEST_F(RunTest, LooksAtLinksInMemoryForAWhileAndAtOthersNot) {
-  const RunPolicy policy{.check = [] { return Ok(); }, .patience = {.looks = 5, .yields = 5}};
+  Spinner spinner({.looks = 5, .yields = 5});
+  const RunPolicy policy{.check = [] { return Ok(); }, .spinner = &spinner};
   Late soon(9), late(13), unseen(9);
   FakeWaiter memory, sockets;
   memory.memory = true;
@@ -128,11 +129,12 @@ TEST_F(RunTest, LooksAtLinksInMemoryForAWhileAndAtOthersNot) {
 
 TEST_F(RunTest, ChecksAlsoWhileItLooks) {
   int asked = 0;
+  Spinner spinner({.looks = 1'000'000, .yields = 0});
   const RunPolicy policy{.check = [&]() -> Status {
                            if (++asked < 3) return Ok();
                            return Error{.code = Code::kTimeout, .message = "too late"};
                          },
-                         .patience = {.looks = 1'000'000, .yields = 0}};
+                         .spinner = &spinner};
   Late never(1'000'000);
   FakeWaiter memory;
   memory.memory = true;
