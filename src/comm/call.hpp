@@ -27,7 +27,8 @@ using collective::CallKind;
 ///   scatter         n * count (root) count            output == input + rank * count
 ///
 /// What only the root has may be anything on the others. Memory that overlaps in any other way is
-/// refused. Buffers belong to the caller and must stay as they are until the call has returned.
+/// refused. A count of 0 moves nothing and waits for nobody, but counts: ranks that differ in it
+/// find out. Buffers belong to the caller and must stay as they are until the call has returned.
 struct Call {
   CallKind kind = CallKind::kAllReduce;
   View input = {};
@@ -39,6 +40,9 @@ struct Call {
   /// Of kPreMulSum: one element of `type`, by which this rank's input is multiplied first, rounded
   /// as a product is. Each rank has its own.
   Bytes scalar = {};
+  /// Where that element lies when the operation runs, which is when it is read; then `scalar` is
+  /// not looked at.
+  const std::byte* scalar_at = nullptr;
 };
 
 /// Elements for, or from, each rank: `counts[r]` of them from `displacements[r]` on.

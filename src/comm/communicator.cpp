@@ -14,8 +14,12 @@
 namespace ringlet::comm {
 namespace {
 
+using Presence = Control::Presence;
+
 // A broken link is noticed at once; the control network tells within this time whose fault it is.
 constexpr std::chrono::milliseconds kExplanation(500);
+// The same where a rank does not listen any more: of its death all hear, however busy they are.
+constexpr std::chrono::milliseconds kNewsOfDeath(2000);
 // For finding out who is missing when an operation has timed out.
 constexpr std::chrono::milliseconds kAnswer(1000);
 constexpr std::uint32_t kHopsMax = 256;
@@ -26,6 +30,16 @@ constexpr std::chrono::milliseconds kFirstLook(500);
 constexpr std::uint32_t kLooksMax = 13;  // the last after more than an hour
 // The operation stands still meanwhile.
 constexpr std::chrono::milliseconds kInquiryAnswer(200);
+
+collective::Patience Timed(collective::Patience patience) {
+  patience.clock = &os::Now;
+  return patience;
+}
+
+/// Once there was time to hear of its death.
+bool IsGone(Presence presence) {
+  return presence == Presence::kLeft || presence == Presence::kAbsent;
+}
 
 bool IsMessage(collective::CallKind kind) {
   return kind == collective::CallKind::kSendReceive;
@@ -45,12 +59,12 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Cens
       layout_(LayoutOf(plan_, census_)),
       tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),
       links_(std::move(links)),
-      patience_(PatienceOf(census_, identity_.rank, origin_.process->settings().wait)),
-      host_(origin_, census_, patience_, std::move(memory)),
+      spinner_(Timed(PatienceOf(census_, identity_.rank, origin_.process->settings().wait))),
+      host_(origin_, census_, spinner_.patience(), std::move(memory)),
       timeout_(timeout),
       messages_(identity_.rank) {
   links_->reserve().registered = host_.published_buffers();
-  if (patience_.looks > 0) links_->reserve().offers = transport::OfferSizes::WithCores();
+  if (spinner_.patience().looks > 0) links_->reserve().offers = transport::OfferSizes::WithCores();
   control_->OnFailure([this] {
     links_->waiter().Wake();
     host_.GiveUp();
@@ -70,15 +84,16 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
   std::set<Rank> asked = {identity_.rank};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const std::string name = control_->roster().DescribeRank(*suspect);
-    const auto activity = control_->Ask(*suspect, kAnswer);
-    if (!activity) return name + " does not answer: its process is stopped or gone";
-    if (!activity->waits_for && activity->operations >= mine)
+    const auto [presence, activity] = control_->Ask(*suspect, kAnswer);
+    if (presence != Presence::kHere)
+      return name + " does not answer: its process is stopped or gone";
+    if (!activity.waits_for && activity.operations >= mine)
       return name + " has finished its part; the link between is stuck";
-    if (!activity->waits_for)
-      return fmt::format("{} has not called it: it has begun {} operations, this rank {}", name,
-                         activity->operations, mine);
-    if (*activity->waits_for >= identity_.size) break;
-    suspect = Rank{*activity->waits_for};
+    if (!activity.waits_for)
+      return fmt::format("{} has not called it: it has begun {} operations, rank {} {}", name,
+                         activity.operations, Index(identity_.rank), mine);
+    if (*activity.waits_for >= identity_.size) break;
+    suspect = Rank{*activity.waits_for};
   }
   return "";
 }
@@ -87,6 +102,7 @@ void Communicator::Calls(const collective::Fingerprint& call) {
   call_ = call;
   looks_ = 0;
   seen_waiting_for_.clear();
+  seen_gone_.reset();
   control_->doing().Calls(collective::EncodeHeader(call, identity_.rank));
 }
 
@@ -94,21 +110,35 @@ Status Communicator::CompareCalls(const Operation& running, bool given_up) {
   std::optional<Rank> suspect = running.Awaits();
   std::set<Rank> asked = {identity_.rank};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
-    const auto activity = control_->Ask(*suspect, kInquiryAnswer);
-    if (!activity || !activity->waits_for || *activity->waits_for >= identity_.size) return Ok();
+    const auto [presence, activity] = control_->Ask(*suspect, kInquiryAnswer);
+    // A link says itself that its end has left, behind all that was sent. Where there is none the
+    // second look believes it: what was done before leaving has been seen by then.
+    const bool direct = suspect == running.Awaits() && links_->Find(*suspect) == nullptr;
+    if (IsGone(presence) && direct && (std::exchange(seen_gone_, suspect) == suspect || given_up))
+      return LeftBefore(*suspect, running);
     collective::Header header{};
-    if (activity->call.size() != header.size()) return Ok();
-    std::copy(activity->call.begin(), activity->call.end(), header.begin());
+    if (presence != Presence::kHere || activity.call.size() != header.size()) return Ok();
+    std::copy(activity.call.begin(), activity.call.end(), header.begin());
     const auto theirs = collective::DecodeHeader(header);
     // Messages go by pairs: another one, or a collective, is wrong only if it never ends.
     const bool alike = theirs && theirs->sequence == call_.sequence;
     const bool collectives = alike && !IsMessage(theirs->operation) && !IsMessage(call_.operation);
     const bool mixed = alike && IsMessage(theirs->operation) != IsMessage(call_.operation);
-    if (collectives || (given_up && mixed))
+    if (collectives || (given_up && mixed && activity.waits_for))
       RINGLET_TRY(collective::CheckHeader(header, *suspect, call_, identity_.rank));
-    suspect = Rank{*activity->waits_for};
+    if (!activity.waits_for || *activity.waits_for >= identity_.size) return Ok();
+    suspect = Rank{*activity.waits_for};
   }
   return Ok();
+}
+
+Error Communicator::LeftBefore(Rank whom, const Operation& running) const {
+  const std::string when = IsMessage(call_.operation)
+                               ? fmt::format("a message after {} collectives", call_.sequence)
+                               : fmt::format("operation {}", call_.sequence);
+  return Error{Code::kPeerLost,
+               fmt::format("{} left the communicator (destroyed it) before {}: {}",
+                           control_->roster().DescribeRank(whom), when, running.WaitingFor())};
 }
 
 Result<std::uint64_t> Communicator::Register(View memory) {
@@ -120,6 +150,7 @@ Result<std::uint64_t> Communicator::Register(View memory) {
 Status Communicator::Run(const Work& work) {
   if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
   RINGLET_TRY(Validate(work));
+  if (Skips(work)) return Ok();
   const auto* const call = std::get_if<Call>(&work);
   if (call && host_.IsHere()) {
     StartOnHost(*call);
@@ -141,12 +172,12 @@ Status Communicator::RunPrepared(Operation& operation) {
     if (!deadline) deadline = os::Now() + timeout_;
     return Check(*deadline, operation);
   };
-  const collective::RunPolicy policy{.check = std::cref(check), .patience = patience_};
+  const collective::RunPolicy policy{.check = std::cref(check), .spinner = &spinner_};
   const Status status = at_once.ok() ? collective::RunToEnd(operation, links_->waiter(), policy)
                                      : Status(at_once.error());
   if (!status.ok()) {
     operation.Withdraw();
-    return Conclude(status.error());
+    return Conclude(status.error(), operation);
   }
   Finished();
   return Ok();
@@ -168,7 +199,10 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
     ++looks_;
     // What takes long but moves is not held up.
     std::string waiting_for = running.WaitingFor();
-    if (std::exchange(seen_waiting_for_, waiting_for) != waiting_for) return Ok();
+    if (std::exchange(seen_waiting_for_, waiting_for) != waiting_for) {
+      seen_gone_.reset();
+      return Ok();
+    }
     return CompareCalls(running, false);
   }
   RINGLET_TRY(CompareCalls(running, true));
@@ -180,13 +214,27 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
                            running.WaitingFor())};
 }
 
-Error Communicator::Conclude(const Error& error) {
-  // Whoever lost a link was not the first to know why: let the control network speak first.
-  if (error.code == Code::kPeerLost)
+Error Communicator::Conclude(const Error& error, const Operation& ended) {
+  Error reason = error;
+  if (error.code == Code::kPeerLost) {
+    // Whoever lost a link was not the first to know why: let the control network speak first.
     if (auto better = control_->AwaitFailure(kExplanation)) return *better;
-  control_->Fail(error);
+    // No rank has died, or that would be known by now.
+    const std::optional<Rank> lost = ended.Awaits();
+    const auto presence = lost ? control_->Ask(*lost, kInquiryAnswer).presence : Presence::kSilent;
+    if (presence == Presence::kAbsent)
+      if (auto better = control_->AwaitFailure(kNewsOfDeath)) return *better;
+    if (IsGone(presence)) reason = LeftBefore(*lost, ended);
+  }
+  control_->Fail(reason);
   if (auto agreed = control_->AwaitFailure(kExplanation)) return *agreed;
-  return error;
+  return reason;
+}
+
+void Communicator::Revoke() {
+  revoked_.store(true, std::memory_order_release);
+  control_->Fail(Error{Code::kAborted, control_->roster().DescribeRank(identity_.rank) +
+                                           " revoked the communicator"});
 }
 
 void Communicator::Abort(const std::string& why) {

@@ -26,6 +26,8 @@
 
 namespace ringlet::comm {
 
+class Errand;
+
 struct Identity {
   Rank rank{};
   std::uint32_t size = 0;
@@ -51,7 +53,7 @@ class Communicator {
   transport::Links& links() { return *links_; }
   const HostMemory& host_memory() const { return host_; }
   /// How this rank waits for others of its host before it sleeps.
-  const collective::Patience& patience() const { return patience_; }
+  collective::Spinner& spinner() { return spinner_; }
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Of the operations that follow. By the thread that calls them.
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
@@ -98,8 +100,9 @@ class Communicator {
   /// Announces memory that will be used often. What lies in an allocation of SharedHeap is then not
   /// staged by collectives of one host, where all ranks have registered theirs, and messages from
   /// it are copied once; other memory is accepted as it is. Local, costs microseconds. Any thread.
+  /// The same memory again gives the same registration, which then wants to be ended as often.
   /// \param memory  not empty; outlives the registration, which ends with Deregister or with this
-  /// Errors  kInvalidArgument  empty, or registered already; or why the communicator has failed
+  /// Errors  kInvalidArgument  empty; or why the communicator has failed
   Result<std::uint64_t> Register(View memory);
   /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
   Status Deregister(std::uint64_t registration) { return host_.buffers().Deregister(registration); }
@@ -113,6 +116,9 @@ class Communicator {
   // What they are made of, for several ranks and calls on one thread (group.hpp).
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
   Status Validate(const Work& work) const;
+  /// Whether `work` is a collective without elements, which is done with this: nobody is waited
+  /// for, and it counts as one of those that all ranks call. Those before must be done.
+  bool Skips(const Work& work);
   /// The call made ready to run, as this communicator's next operation. Those before must be done.
   Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
   /// Sends and receives that run together.
@@ -122,10 +128,15 @@ class Communicator {
   /// The run has come to its end.
   void Finished();
   /// Makes of a failed run the communicator's failure, on all ranks, and gives its best reason.
-  Error Conclude(const Error& error);
+  /// \param ended  that has failed
+  Error Conclude(const Error& error, const collective::Operation& ended);
 
   /// Fails the communicator on all ranks. Any thread, also while another is inside AllReduce.
   void Abort(const std::string& why);
+  /// The same, and known as what this rank wanted: with all ranks that have revoked it, it can be
+  /// split nevertheless. Any thread.
+  void Revoke();
+  bool revoked() const { return revoked_.load(std::memory_order_acquire); }
   /// The reason why it has failed, if it has. Any thread.
   std::optional<Error> failure() const { return control_->failure(); }
 
@@ -152,10 +163,15 @@ class Communicator {
   Result<std::unique_ptr<Operation>> OnHost(const Call& call);
   Result<std::unique_ptr<Operation>> OverLinks(collective::Task task);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
+  /// What makes the links to those of `peers` to whom there is none; null where there are all.
+  Result<std::unique_ptr<Errand>> LinksTo(std::vector<Rank> peers, std::string purpose);
   /// Runs `then` at once if there are links to all of `peers`, else makes them first.
   Result<std::unique_ptr<Operation>> WithLinks(
       std::vector<Rank> peers, std::string purpose,
       std::function<Result<std::unique_ptr<Operation>>()> then);
+  /// Runs those messages at once to whose peers there are links, and the others as theirs are made.
+  Result<std::unique_ptr<Operation>> Exchange(std::vector<collective::Message> messages,
+                                              std::string purpose);
   /// Fills `transfers_`, and writes down that they are called.
   void CollectMessages(std::span<const Transfer> transfers);
   View Staged(const Call& call);
@@ -167,6 +183,7 @@ class Communicator {
   /// was found.
   /// \param given_up  the operation has failed anyway, so that what is only likely counts too
   Status CompareCalls(const Operation& running, bool given_up);
+  Error LeftBefore(Rank whom, const Operation& running) const;
   std::shared_ptr<const collective::Flow> FlowFor(const collective::CallShape& shape,
                                                   std::size_t element_bytes,
                                                   const collective::Overlap& overlap);
@@ -179,13 +196,15 @@ class Communicator {
   collective::Layout layout_;
   collective::Tuner tuner_;
   std::unique_ptr<transport::Links> links_;
-  const collective::Patience patience_;
+  collective::Spinner spinner_;
   HostMemory host_;
   std::chrono::milliseconds timeout_;
+  std::atomic<bool> revoked_{false};
   std::uint64_t sequence_ = 0;    // collectives begun
   collective::Fingerprint call_;  // the one that runs
   std::uint32_t looks_ = 0;       // at whether it stands still
   std::string seen_waiting_for_;  // by the last of them
+  std::optional<Rank> seen_gone_;
   static constexpr std::size_t kFlowsMax = 64;
   std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
   std::vector<collective::Message> transfers_;  // of the messages that run

@@ -125,9 +125,9 @@ TEST(Communicator, AsksWhatOthersCalledOnlyWhenItStandsStill) {
       return;
     }
     for (bool waits = false; !waits;) {
-      const auto activity = mine.control().Ask(Rank{1}, std::chrono::seconds(60));
-      ASSERT_TRUE(activity.has_value());
-      waits = activity->waits_for.has_value();
+      const auto answer = mine.control().Ask(Rank{1}, std::chrono::seconds(60));
+      ASSERT_EQ(answer.presence, Control::Presence::kHere);
+      waits = answer.activity.waits_for.has_value();
     }
     for (const int seconds : {1, 2, 4}) {
       running.words += " and on";

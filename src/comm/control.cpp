@@ -32,6 +32,8 @@ struct Control::Carrier {
   std::shared_ptr<Member> member;
   os::SocketDriver::Id id = 0;
   std::map<GroupId, std::shared_ptr<Shared>> users;
+  std::vector<std::shared_ptr<Shared>> leaving;  // whose last words the driver has not sent yet
+  bool closes_listeners = false;                 // when it stands
 
   void Look();
 };
@@ -55,7 +57,7 @@ struct Control::Shared {
   std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
   std::function<void()> on_failure;
   std::optional<Rank> asked;
-  std::optional<bootstrap::Activity> answer;
+  std::optional<Answer> answer;
 
   void Look(Member& member) {
     const std::lock_guard lock(mutex);
@@ -73,11 +75,9 @@ struct Control::Shared {
       message = member.TakeMessage(key.first, key.second, group);
       news |= message.has_value();
     }
-    if (asked) {
-      if (auto one = member.TakeAnswer(*asked, group)) {
-        answer = one;
-        news = true;
-      }
+    if (asked && !answer) {
+      answer = AnswerOf(member);
+      news |= answer.has_value();
     }
     if (!failure && member.failure(group)) {
       failure = member.failure(group);
@@ -88,6 +88,17 @@ struct Control::Shared {
     if (news) changed.notify_all();
   }
 
+  std::optional<Answer> AnswerOf(Member& member) const {
+    if (auto activity = member.TakeAnswer(*asked, group))
+      return Answer{Presence::kHere, std::move(*activity)};
+    switch (member.PresenceOf(*asked, group)) {
+      case Member::Presence::kLeft: return Answer{Presence::kLeft, {}};
+      case Member::Presence::kAbsent: return Answer{Presence::kAbsent, {}};
+      case Member::Presence::kUnknown: break;
+    }
+    return std::nullopt;
+  }
+
   void MarkLeft() {
     const std::lock_guard lock(mutex);
     over = left = true;
@@ -95,8 +106,11 @@ struct Control::Shared {
   }
 };
 
+// After what the member wanted to say has been given to the kernel.
 void Control::Carrier::Look() {
+  for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
   for (const auto& [group, shared] : users) shared->Look(*member);
+  if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
   if (!member->Finished()) return;
   driver->Remove(id, kLinger);
   users.clear();
@@ -143,10 +157,14 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
   std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
   control->rank_ = options.member.rank;
   carrier->member = std::make_shared<Member>(std::move(options.member));
+  carrier->closes_listeners = options.entrance != nullptr;
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
-  carrier->driver->Post([process = process.get(), carrier, listeners] {
-    os::Hosted hosted{
-        .machine = carrier->member, .listeners = std::move(*listeners), .greeting = kGreeting};
+  carrier->driver->Post([process = process.get(), carrier, listeners,
+                         entrance = std::move(options.entrance)]() mutable {
+    os::Hosted hosted{.machine = carrier->member,
+                      .listeners = std::move(*listeners),
+                      .entrance = std::move(entrance),
+                      .greeting = kGreeting};
     hosted.changed = [carrier] { carrier->Look(); };
     hosted.note = [process](const Note& note) {
       process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
@@ -291,7 +309,7 @@ std::optional<collective::Header> Control::Doing::call() const {
   return header;
 }
 
-std::optional<bootstrap::Activity> Control::Ask(Rank whom, std::chrono::milliseconds patience) {
+Control::Answer Control::Ask(Rank whom, std::chrono::milliseconds patience) {
   std::unique_lock lock(shared_->mutex);
   shared_->asked = whom;
   shared_->answer.reset();
@@ -299,7 +317,7 @@ std::optional<bootstrap::Activity> Control::Ask(Rank whom, std::chrono::millisec
       [whom](Member& member, GroupId group) { member.Ask(whom, os::SocketDriver::Now(), group); });
   shared_->changed.wait_for(lock, patience, [&] { return shared_->over || shared_->answer; });
   shared_->asked.reset();
-  return std::exchange(shared_->answer, std::nullopt);
+  return std::exchange(shared_->answer, std::nullopt).value_or(Answer());
 }
 
 void Control::Fail(const Error& error) {
@@ -339,10 +357,11 @@ void Control::Leave() {
   // A copy of `shared_`: the carrier forgets its own.
   Command([shared = shared_](Member& member, GroupId group) {
     member.Leave(group);
-    shared->MarkLeft();
     shared->carrier->users.erase(group);
+    shared->carrier->leaving.push_back(shared);
   });
-  // The process may end as soon as this returns: wait until the last words are with the kernel.
+  // The process may end as soon as this returns, and with it the service thread. Peers would take
+  // its end for a death if the last words were not with the kernel by then.
   std::unique_lock lock(shared_->mutex);
   shared_->changed.wait_for(lock, kLastLadderStep, [&] { return shared_->left; });
 }
@@ -361,7 +380,7 @@ GroupId ChildId(GroupId parent, std::string_view kind, std::uint64_t number, std
 
 Result<std::unique_ptr<Control>> Control::Split(std::optional<std::int32_t> color,
                                                 std::int32_t key) {
-  const std::uint64_t number = ++children_;
+  const std::uint64_t number = ++splits_;
   Writer own;
   own.U8(color ? 1 : 0).U32(static_cast<std::uint32_t>(color.value_or(0)));
   own.U32(static_cast<std::uint32_t>(key));
@@ -398,8 +417,15 @@ Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excl
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < roster_.size(); ++rank)
     if (!is_excluded(rank)) ranks.push_back(rank);
-  // Several parts of a communicator may each shrink it to themselves at the same time.
-  return Form(ChildId(shared_->group, "shrink", ++children_, ranks.front()), ranks);
+  // Several parts of a communicator may each shrink it to themselves at the same time. Ranks that
+  // were left out before have not counted that, but all ranks that are kept now know of the shrinks
+  // that have kept them all. The list is not in the id: those who give different lists meet, and
+  // hear of it at once.
+  const auto number = std::ranges::count_if(
+      shrunk_, [&](const auto& kept) { return std::ranges::includes(kept, ranks); });
+  const std::uint64_t before = splits_ << 32 | static_cast<std::uint64_t>(number);
+  shrunk_.push_back(ranks);
+  return Form(ChildId(shared_->group, "shrink", before, ranks.front()), ranks);
 }
 
 Result<std::unique_ptr<Control>> Control::Form(GroupId id,

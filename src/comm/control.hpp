@@ -23,7 +23,10 @@ class Control {
  public:
   struct Options {
     bootstrap::MemberConfig member;
-    std::vector<os::Listener> listeners;            ///< of member.introduction.addresses
+    /// Of member.introduction.addresses; with an entrance only what is needed until the network
+    /// stands: they are closed then.
+    std::vector<os::Listener> listeners = {};
+    std::shared_ptr<os::Entrance> entrance = {};    ///< may be null
     std::chrono::milliseconds operation_timeout{};  ///< of each call below
   };
 
@@ -125,9 +128,19 @@ class Control {
     std::array<std::atomic<std::uint64_t>, collective::kHeaderBytes / 8> words_{};
   };
   Doing& doing();
-  /// Asks `whom` what it does. Empty when it does not answer within `patience`: its process is
-  /// stopped or gone.
-  std::optional<bootstrap::Activity> Ask(Rank whom, std::chrono::milliseconds patience);
+  enum class Presence : std::uint8_t {
+    kSilent,  ///< it does not answer in time: its process is stopped, or cut off
+    kHere,
+    kLeft,    ///< in good order, as it says
+    kAbsent,  ///< nobody listens at its addresses: it has left or died, of which its neighbours
+              ///< tell
+  };
+  struct Answer {
+    Presence presence = Presence::kSilent;
+    bootstrap::Activity activity = {};  ///< of kHere
+  };
+  /// Asks `whom` what it does, and waits at most `patience` for its answer.
+  Answer Ask(Rank whom, std::chrono::milliseconds patience);
 
   /// Fails the communicator on all ranks, unless it has failed already.
   void Fail(const Error& error);
@@ -162,7 +175,8 @@ class Control {
   std::chrono::milliseconds operation_timeout_;
   bootstrap::Roster roster_;
   Rank rank_{};
-  std::uint64_t children_ = 0;  // formed so far: all ranks count alike
+  std::uint64_t splits_ = 0;                        // so far: all ranks count alike
+  std::vector<std::vector<std::uint32_t>> shrunk_;  // the ranks that each shrink here has kept
 };
 
 }  // namespace ringlet::comm

@@ -2,6 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <future>
+#include <latch>
+#include <thread>
 
 #include "comm/ranks_for_test.hpp"
 
@@ -99,6 +106,52 @@ TEST_P(ControlOver, WhoDoesNotComeToABarrierIsNamed) {
              EXPECT_EQ(failure->code, Code::kTimeout);
              EXPECT_THAT(failure->message, HasSubstr("timed out after 200 ms"));
            });
+}
+
+/// Until the thread sleeps: it waits for something.
+void AwaitSleep(pid_t thread) {
+  const std::string file = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  for (std::string line; line.find(") S ") == std::string::npos;) {
+    std::ifstream in(file);
+    std::getline(in, line);
+    std::this_thread::yield();
+  }
+}
+
+// Its process may end as soon as it has left. So it has not as long as the service thread has only
+// begun to say so: the others would take its end for a death.
+TEST_P(ControlOver, WhoHasLeftHasSaidSo) {
+  std::latch done(2);
+  const std::vector processes = {ProcessWith(Environment()), ProcessWith(Environment())};
+  RunRanks(
+      2, [&](std::uint32_t rank) { return processes[rank]; },
+      [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+        ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+        if (rank == 0) return done.arrive_and_wait();
+        os::SocketDriver& driver = processes[rank]->driver();
+        std::promise<void> go, left;
+        std::future<void> has_left = left.get_future();
+        std::promise<std::future_status> seen;
+        std::promise<void> stands_still;
+        driver.Post([&] {
+          stands_still.set_value();
+          go.get_future().wait();
+        });
+        stands_still.get_future().wait();
+        std::promise<pid_t> number;
+        std::thread leaver([&] {
+          number.set_value(static_cast<pid_t>(::syscall(SYS_gettid)));
+          (*communicator)->control().Leave();
+          left.set_value();
+        });
+        AwaitSleep(number.get_future().get());
+        // In the same turn as the word, and before anything is sent.
+        driver.Post([&] { seen.set_value(has_left.wait_for(std::chrono::milliseconds(300))); });
+        go.set_value();
+        EXPECT_EQ(seen.get_future().get(), std::future_status::timeout);
+        leaver.join();
+        done.arrive_and_wait();
+      });
 }
 
 // Six ranks of which three are served by another thread, where there are cores for one.

@@ -10,21 +10,21 @@ Errand::~Errand() {
 }
 
 Result<bool> Errand::Advance() {
-  if (finished_) return true;
-  if (!done_.load(std::memory_order_acquire)) {
-    if (!thread_.joinable())
-      thread_ = std::thread([this] {
-        outcome_ = parts_.run();
-        done_.store(true, std::memory_order_release);
-        parts_.waiter.Wake();
-      });
-    return false;
+  moved_ = false;
+  if (parts_.peers.empty()) return true;
+  if (parts_.run && !begun_) {
+    RINGLET_TRY_ASSIGN(thread_, os::StartThread("to make links", [this](const std::stop_token&) {
+                         outcome_ = parts_.run();
+                         done_.store(true);
+                         parts_.waiter.Wake();
+                       }));
+    begun_ = true;
   }
-  if (thread_.joinable()) thread_.join();
-  if (outcome_->ok()) outcome_ = parts_.finish();
-  RINGLET_TRY(*outcome_);
-  finished_ = true;
-  return true;
+  if (done_.load()) RINGLET_TRY(*outcome_);
+  RINGLET_TRY_ASSIGN(std::vector<Rank> missing, parts_.take());
+  moved_ = missing.size() != parts_.peers.size();
+  parts_.peers = std::move(missing);
+  return parts_.peers.empty();
 }
 
 std::string Errand::WaitingFor() const {

@@ -1,28 +1,29 @@
-// What an operation needs done first and what blocks: done by a thread, awaited as an operation.
+// Links that an operation needs: made while it is awaited, as an operation of its own.
 #pragma once
 #include <atomic>
 #include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "collective/operation.hpp"
+#include "os/thread.hpp"
 #include "transport/link.hpp"
 
 namespace ringlet::comm {
 
-/// The thread lives from the first Advance to the end of what it does.
+/// What blocks is done by a thread, which lives from the first Advance to the end of that. Where
+/// none can be started the operation fails. Done when nobody is missing.
 class Errand final : public collective::Operation {
  public:
   struct Parts {
-    /// Blocks; what it takes hold of belongs to it until it returns. Ends soon after `stop` is
-    /// requested.
+    /// Blocks until nobody is missing whom it can bring. Ends soon after `stop` is requested. Empty
+    /// where nothing blocks.
     std::function<Status()> run;
     std::stop_source stop = {};
-    /// On the rank's thread, after `run` has succeeded.
-    std::function<Status()> finish = [] { return Ok(); };
+    /// On the rank's thread, with each Advance: takes those who have come, says who is missing.
+    std::function<Result<std::vector<Rank>>()> take;
     transport::Waiter& waiter;  ///< of the rank: woken when `run` has returned
     Rank self{};
     std::vector<Rank> peers = {};  ///< who must come as well
@@ -33,17 +34,19 @@ class Errand final : public collective::Operation {
   ~Errand() override;
 
   Result<bool> Advance() override;
-  bool moved() const override { return false; }
+  /// Whether somebody has come.
+  bool moved() const override { return moved_; }
   /// "rank 0 in all_reduce of 8 float sum as operation 0 waits for ranks 1, 3 to begin".
   std::string WaitingFor() const override;
   std::optional<Rank> Awaits() const override;
 
  private:
   Parts parts_;
+  bool begun_ = false;
   std::optional<Status> outcome_;  // written by the thread before `done_`
   std::atomic<bool> done_{false};
-  bool finished_ = false;
-  std::thread thread_;
+  bool moved_ = false;
+  std::jthread thread_;
 };
 
 }  // namespace ringlet::comm

@@ -45,11 +45,8 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
                 std::move(links), std::move(memory));
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
-                                                const Config& config,
-                                                const std::stop_token& abort) {
+Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& process,
+                                           const Config& config, const std::stop_token& abort) {
   Timeline timeline("Establish");
   RINGLET_TRY(CheckArguments(config));
   RINGLET_TRY_ASSIGN(const std::vector<Invitation> invitations, ReadIds(*process, config));
@@ -70,6 +67,20 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
                   std::move(cards), here, std::move(doors.data), std::move(timeline), abort);
 }
 
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
+                                                const Config& config,
+                                                const std::stop_token& abort) {
+  const std::uint64_t shortages = process->shortages();
+  auto formed = Form(process, config, abort);
+  if (formed.ok() || process->shortages() == shortages) return formed;
+  // What failed in the end may say nothing of why: a peer that could not call, say, is missing.
+  Error error = std::move(formed).error();
+  error.message += "; this process was out of file descriptors meanwhile: raise ulimit -n";
+  return error;
+}
+
 Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
                                                      std::unique_ptr<Control> control,
                                                      const std::stop_token& abort) {
@@ -77,7 +88,8 @@ Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
   Origin origin = ChildOf(parent.origin(), *control);
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
   RINGLET_TRY_ASSIGN(const Here here, control->Share(LookAround(*origin.process, origin.config)));
-  RINGLET_TRY_ASSIGN(auto door, control->Share(OpenDataDoor(*origin.process, here)));
+  RINGLET_TRY_ASSIGN(auto door,
+                     control->Share(OpenDataDoor(*origin.process, origin.credentials, here)));
   timeline.Reached(Phase::kLookAround);
   RINGLET_TRY_ASSIGN(std::vector<Card> cards,
                      control->Share(ExchangeCards(origin, *control, here, door)));

@@ -60,10 +60,27 @@ class AbortsParent {
   std::stop_callback<Told> told_;
 };
 
+// A revoked communicator has failed, but all of its ranks are there and know each other: they come
+// together anew, and that is split.
+Result<std::unique_ptr<Control>> SplitRevoked(const Communicator& parent,
+                                              std::optional<std::int32_t> color, std::int32_t key,
+                                              const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(const auto anew, parent.control().Shrink({}));
+  const std::stop_callback told(abort, [&] {
+    anew->Fail({Code::kAborted, "a communicator that was being split off was aborted"});
+  });
+  return anew->Split(color, key);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<std::int32_t> color,
                                             std::int32_t key, const std::stop_token& abort) {
+  if (parent.revoked()) {
+    RINGLET_TRY_ASSIGN(auto revived, SplitRevoked(parent, color, key, abort));
+    if (!revived) return std::unique_ptr<Communicator>();
+    return EstablishChild(parent, std::move(revived), abort);
+  }
   std::optional<AbortsParent> aborts(std::in_place, parent, abort);
   RINGLET_TRY_ASSIGN(auto control, parent.control().Split(color, key));
   aborts.reset();

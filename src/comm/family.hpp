@@ -13,11 +13,11 @@
 
 namespace ringlet::comm {
 
-/// Called by all ranks of `parent`. Those that give the same colour form one communicator, in the
-/// order of their keys, then of their ranks. All colours together cost one all-gather over the
-/// parent; then each child forms by itself.
-/// \param color  empty: this rank takes part in the call but is in no child, and gets null
-/// \param abort  before all ranks have called, it aborts the parent: what they were asked for
+/// Called by all ranks of `parent`, which has not failed or was revoked by all. Those that give the
+/// same colour form one communicator, in the order of their keys, then of their ranks. All colours
+/// together cost one all-gather over the parent; then each child forms by itself. \param color
+/// empty: this rank takes part in the call but is in no child, and gets null \param abort  before
+/// all ranks have called, it aborts the parent: what they were asked for
 ///               cannot be taken back. Of Grow likewise
 /// Errors  as Establish; and the parent's failure
 Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<std::int32_t> color,

@@ -88,6 +88,53 @@ TEST_P(FamilyOver, ShrinkGoesOnWithoutTheDead) {
   });
 }
 
+// Those left out know nothing of it, and yet all can be split, and other parts shrink, afterwards.
+TEST_P(FamilyOver, AfterAShrinkTheParentSplitsAndShrinksAgain) {
+  RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    std::vector<std::unique_ptr<Communicator>> children;
+    const auto shrink = [&](std::vector<std::uint32_t> excluded) {
+      if (std::ranges::count(excluded, rank) > 0) return;
+      auto child = Shrink(**parent, excluded, {});
+      ASSERT_TRUE(child.ok()) << child.error().message;
+      children.push_back(std::move(*child));
+    };
+    shrink({1});
+    auto half = Split(**parent, static_cast<std::int32_t>(rank % 2), 0, {});
+    ASSERT_TRUE(half.ok()) << half.error().message;
+    children.push_back(std::move(*half));
+    shrink({1});
+    shrink({1, 2});
+    shrink({0});
+    shrink({0, 3});
+    for (const auto& child : children) EXPECT_TRUE(SumOfRanks(*child, 5).ok());
+    EXPECT_TRUE(SumOfRanks(**parent, 5).ok());
+  });
+}
+
+TEST_P(FamilyOver, AParentThatSomeHaveShrunkIsSplitAndShrunkAgain) {
+  RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    const auto shrink = [&](std::vector<std::uint32_t> without) {
+      if (std::ranges::find(without, rank) != without.end()) return;
+      const auto rest = Shrink(**parent, without, {});
+      ASSERT_TRUE(rest.ok()) << rest.error().message;
+      EXPECT_TRUE(SumOfRanks(**rest, 10).ok());
+    };
+    const auto split = [&] {
+      const auto child = Split(**parent, static_cast<std::int32_t>(rank % 2), 0, {});
+      ASSERT_TRUE(child.ok()) << child.error().message;
+      EXPECT_TRUE(SumOfRanks(**child, 10).ok());
+    };
+    shrink({0, 2, 3});
+    split();
+    shrink({3});
+    shrink({0});
+    shrink({3});
+    split();
+  });
+}
+
 TEST_P(FamilyOver, WhoExcludesOthersIsToldSo) {
   RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());

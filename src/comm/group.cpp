@@ -54,6 +54,7 @@ class Agenda final : public collective::Operation {
  private:
   /// Nothing left: `current_` stays empty.
   Status TakeNext() {
+    while (begun_ < calls_.size() && communicator_->Skips(calls_[begun_])) ++begun_;
     if (begun_ < calls_.size()) {
       RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(calls_[begun_++]));
     } else if (!transfers_.empty()) {
@@ -103,7 +104,7 @@ Status Run(const Agendas& agendas) {
   };
   collective::RunPolicy policy;
   policy.check = std::cref(check);
-  policy.patience = agendas.front()->communicator().patience();  // a run of one alone uses it
+  policy.spinner = &agendas.front()->communicator().spinner();  // a run of one alone uses it
   return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
 }
 
@@ -125,6 +126,7 @@ Status RunMessages(const std::vector<GroupedCall>& calls) {
 }  // namespace
 
 Status RunGroup(const std::vector<GroupedCall>& calls) {
+  if (calls.empty()) return Ok();
   if (AreMessagesOfOne(calls)) return RunMessages(calls);
   Agendas agendas;
   for (const GroupedCall& call : calls) {
@@ -136,7 +138,7 @@ Status RunGroup(const std::vector<GroupedCall>& calls) {
   Error reason = status.error();
   for (const auto& agenda : agendas) {
     agenda->communicator().Finished();
-    if (!agenda->done()) reason = agenda->communicator().Conclude(reason);
+    if (!agenda->done()) reason = agenda->communicator().Conclude(reason, *agenda);
   }
   return reason;
 }

@@ -16,9 +16,9 @@ struct GroupedCall {
 /// different communicators at the same time; of each communicator first its collectives in their
 /// order, then all its messages at once, so that their order does not matter. Blocks.
 ///
-/// A call that makes no sense is refused before anything runs. A failure fails the communicators
-/// that had not finished, on all their ranks.
-/// Errors  the first that occurred; as Communicator's
+/// Of no calls it is over at once. A call that makes no sense is refused before anything runs. A
+/// failure fails the communicators that had not finished, on all their ranks. Errors  the first
+/// that occurred; as Communicator's
 Status RunGroup(const std::vector<GroupedCall>& calls);
 
 }  // namespace ringlet::comm

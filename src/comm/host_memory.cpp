@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/text.hpp"
 #include "comm/numa_groups.hpp"
@@ -105,9 +106,11 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const Census& cens
     share.arena = std::move(*arena);
     return share;
   }
-  if (arena.error().code == Code::kAborted || arena.error().code == Code::kTimeout)
-    return arena.error();
-  share.why_not = arena.error().message;
+  const Error& error = arena.error();
+  // Without descriptors nothing else would work, and those who wait for this would not hear why.
+  const bool exhausted = error.os_errno == EMFILE || error.os_errno == ENFILE;
+  if (error.code == Code::kAborted || error.code == Code::kTimeout || exhausted) return error;
+  share.why_not = error.message;
   return share;
 }
 

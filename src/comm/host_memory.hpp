@@ -43,7 +43,7 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const Census& cens
 /// What all ranks of a communicator have, or none.
 struct HostMemoryParts {
   std::shared_ptr<transport::Arena> arena;  ///< null: collectives go over links
-  std::vector<std::int32_t> processes;      ///< see ProcessProof
+  std::vector<os::KnownProcess> processes;  ///< see ProcessProof
   std::optional<ProcessProof> proof;        ///< kept, for who has not read it yet
 };
 

@@ -11,6 +11,7 @@
 #include "collective/reduce.hpp"
 #include "comm/communicator.hpp"
 #include "comm/errand.hpp"
+#include "comm/gradual_messages.hpp"
 #include "comm/sequel.hpp"
 #include "comm/stages.hpp"
 #include "os/clock.hpp"
@@ -128,7 +129,8 @@ Status Communicator::ValidateCall(const Call& call) const {
                                Index(call.root), Name(call.kind), identity_.size));
   if (Reduces(call.kind) && !Reduces(call.op, call.type))
     return Refused(fmt::format("{} of {} does not exist", Name(call.op), Name(call.type)));
-  if (Reduces(call.kind) && call.op == ReduceOp::kPreMulSum && call.scalar.size() != size)
+  if (Reduces(call.kind) && call.op == ReduceOp::kPreMulSum && !call.scalar_at &&
+      call.scalar.size() != size)
     return Refused(fmt::format("{} wants a scalar of {} bytes, not {}", Name(call.op), size,
                                call.scalar.size()));
   const CallShape shape = ShapeOf(call);
@@ -191,7 +193,9 @@ View Communicator::Staged(const Call& call) {
   if (staging_.size() < input.size()) staging_.resize(input.size());
   const std::span<std::byte> copy = std::span(staging_).first(input.size());
   if (multiplies) {
-    Scale(call.type, input, call.scalar, copy);
+    const View scalar =
+        call.scalar_at ? View(call.scalar_at, SizeOf(call.type)) : View(call.scalar);
+    Scale(call.type, input, scalar, copy);
   } else {
     std::memcpy(copy.data(), input.data(), input.size());
   }
@@ -231,6 +235,16 @@ collective::Task Communicator::TaskOf(const Call& call) {
 Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
   // The one place where it is chosen how a collective runs.
   return host_.IsHere() ? OnHost(call) : OverLinks(TaskOf(call));
+}
+
+bool Communicator::Skips(const Work& work) {
+  const auto* const call = std::get_if<Call>(&work);
+  if (!call || call->kind == CallKind::kBarrier || call->count > 0) return false;
+  const Fingerprint begun = Begin(*call);
+  if (host_.IsHere())
+    host_.engine().Skip(
+        {.operation = begun.operation, .type = begun.type, .op = begun.op, .root = begun.root});
+  return true;
 }
 
 void Communicator::StartOnHost(const Call& call) {
@@ -278,7 +292,6 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
   // What is the same on all ranks: each pair has its own count.
   Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
   std::vector<collective::Message> messages;
-  std::vector<Rank> peers;
   for (std::uint32_t distance = 0; distance < identity_.size; ++distance) {
     const Rank to{(Index(identity_.rank) + distance) % identity_.size};
     const Rank from{(Index(identity_.rank) + identity_.size - distance) % identity_.size};
@@ -296,15 +309,10 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     messages.push_back({.peer = from,
                         .fingerprint = fingerprint(call.received, from, identity_.rank),
                         .to = PortionOf(call.output, call.received, Index(from), call.type)});
-    peers.push_back(to);
-    peers.push_back(from);
   }
   const std::string purpose = fmt::format("all_to_all_v as operation {}", sequence);
-  const auto exchange = [this, purpose, peers = std::move(peers), messages = std::move(messages)] {
-    return WithLinks(peers, purpose, [this, messages]() -> Result<std::unique_ptr<Operation>> {
-      return std::unique_ptr<Operation>(
-          std::make_unique<collective::Messages>(messages, identity_.rank, LinkTo()));
-    });
+  const auto exchange = [this, purpose, messages = std::move(messages)] {
+    return Exchange(messages, purpose);
   };
   if (!host_.IsHere()) return exchange();
   // Where collectives go through memory, whoever calls another one is there and not on the links.
@@ -331,13 +339,7 @@ void Communicator::CollectMessages(std::span<const Transfer> transfers) {
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
     std::span<const Transfer> transfers) {
   CollectMessages(transfers);
-  std::vector<Rank> peers;
-  for (const Transfer& transfer : transfers) peers.push_back(transfer.peer);
-  return WithLinks(std::move(peers), fmt::format("a message after {} collectives", sequence_),
-                   [this, messages = transfers_]() -> Result<std::unique_ptr<Operation>> {
-                     return std::unique_ptr<Operation>(std::make_unique<collective::Messages>(
-                         messages, identity_.rank, LinkTo()));
-                   });
+  return Exchange(transfers_, fmt::format("a message after {} collectives", sequence_));
 }
 
 Status Communicator::Run(std::span<const Transfer> transfers) {
@@ -353,12 +355,11 @@ collective::LinkTo Communicator::LinkTo() const {
   return [this](Rank peer, std::uint16_t) { return links_->Find(peer); };
 }
 
-Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
-    std::vector<Rank> peers, std::string purpose,
-    std::function<Result<std::unique_ptr<Operation>>()> then) {
+Result<std::unique_ptr<Errand>> Communicator::LinksTo(std::vector<Rank> peers,
+                                                      std::string purpose) {
   std::erase_if(peers,
                 [&](Rank peer) { return peer == identity_.rank || links_->Find(peer) != nullptr; });
-  if (peers.empty()) return then();
+  if (peers.empty()) return std::unique_ptr<Errand>();
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   RINGLET_TRY_ASSIGN(auto request, RequestFor(origin_, peers, census_, *control_,
@@ -368,15 +369,32 @@ Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
   tools.abort = stop.get_token();
   RINGLET_TRY_ASSIGN(auto begun, transport::Extension::Begin(std::move(request), *links_, tools));
   const std::shared_ptr<transport::Extension> extension = std::move(begun);  // of both functions
-  return std::unique_ptr<Operation>(std::make_unique<Sequel>(
-      std::make_unique<Errand>(Errand::Parts{.run = [extension] { return extension->Meet(); },
-                                             .stop = stop,
-                                             .finish = [extension] { return extension->Finish(); },
-                                             .waiter = links_->waiter(),
-                                             .self = identity_.rank,
-                                             .peers = std::move(peers),
-                                             .purpose = std::move(purpose)}),
-      std::move(then)));
+  Errand::Parts parts{.run = nullptr,
+                      .stop = stop,
+                      .take = [extension] { return extension->Take(); },
+                      .waiter = links_->waiter(),
+                      .self = identity_.rank,
+                      .peers = std::move(peers),
+                      .purpose = std::move(purpose)};
+  if (extension->meets()) parts.run = [extension] { return extension->Meet(); };
+  return std::make_unique<Errand>(std::move(parts));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
+    std::vector<Rank> peers, std::string purpose,
+    std::function<Result<std::unique_ptr<Operation>>()> then) {
+  RINGLET_TRY_ASSIGN(auto errand, LinksTo(std::move(peers), std::move(purpose)));
+  if (!errand) return then();
+  return std::unique_ptr<Operation>(std::make_unique<Sequel>(std::move(errand), std::move(then)));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::Exchange(
+    std::vector<collective::Message> messages, std::string purpose) {
+  std::vector<Rank> peers;
+  for (const collective::Message& message : messages) peers.push_back(message.peer);
+  RINGLET_TRY_ASSIGN(auto errand, LinksTo(std::move(peers), std::move(purpose)));
+  return std::unique_ptr<Operation>(std::make_unique<GradualMessages>(
+      std::move(messages), identity_.rank, LinkTo(), std::move(errand)));
 }
 
 }  // namespace ringlet::comm

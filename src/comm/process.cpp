@@ -1,5 +1,7 @@
 #include "comm/process.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <future>
 
@@ -20,6 +22,8 @@ namespace {
 constexpr Instant kLinger = std::chrono::seconds(5);
 // More than the kernel's part of loopback can use; and other programs want cores too.
 constexpr std::size_t kServicesMax = 4;
+// Callers of an endpoint that have not said whom they look for.
+constexpr std::size_t kHalfOpenMax = 32'768;
 
 Status CheckSockets(const Settings& settings) {
   if (settings.tcp_congestion.empty()) return Ok();
@@ -51,6 +55,14 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   RINGLET_TRY(process->AddService());
   process->first_ = process->services_.front().get();
   process->descriptors_max_ = descriptors_max;
+  process->endpoints_ = std::make_unique<transport::SharedEndpoints>(
+      process->driver(),
+      transport::SharedEndpoints::Options{.patience = process->settings_.handshake_timeout,
+                                          .half_open_max = process->HalfOpenMax(kHalfOpenMax),
+                                          .note = [raw = process.get()](const Note& note) {
+                                            raw->logger().Log(note.level, Subsystem::kBootstrap,
+                                                              std::nullopt, note.text);
+                                          }});
   process->measured_choices_ = std::move(measured);
   process->graphs_ = std::move(graphs);
   for (const std::string& warning : process->settings_.warnings)
@@ -105,6 +117,13 @@ os::SocketDriver::Counters Process::ReadCounters() {
   return sum;
 }
 
+std::uint64_t Process::shortages() {
+  const std::lock_guard lock(services_mutex_);
+  std::uint64_t sum = files_.shortages();
+  for (const auto& service : services_) sum += service->driver().shortages();
+  return sum;
+}
+
 std::size_t Process::HalfOpenMax(std::size_t wanted) const {
   constexpr std::size_t kShare = 8;  // of the descriptors that the process may have
   return std::clamp<std::size_t>(descriptors_max_ / kShare, 1, wanted);
@@ -152,18 +171,34 @@ void Process::WarnOnce(const std::string& text) {
     logger_.Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt, text);
 }
 
-void Process::Host(os::Hosted hosted) {
+void Process::HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted) {
   os::SocketDriver* const first = &driver();
-  first->Post([first, shared = std::make_shared<os::Hosted>(std::move(hosted))] {
-    const std::shared_ptr<Machine> machine = shared->machine;
-    const auto changed = std::move(shared->changed);
+  first->Post([this, first, root, shared = std::make_shared<os::Hosted>(std::move(hosted))] {
     const auto id = std::make_shared<os::SocketDriver::Id>(0);
-    shared->changed = [first, machine, changed, id] {
-      if (changed) changed();
-      if (machine->Finished()) first->Remove(*id, kLinger);
+    shared->changed = [this, first, root, id] {
+      if (!root->Finished()) return;
+      first->Remove(*id, kLinger);
+      std::erase_if(roots_, [&](const Hosting& hosting) { return hosting.id == *id; });
     };
     *id = first->Add(std::move(*shared));
+    roots_.push_back({root, *id});
+    ForgetUnusedRoots();
   });
+}
+
+// Those that are in use, or done, are left alone and only counted no more.
+void Process::ForgetUnusedRoots() {
+  while (roots_.size() > kUnusedRootsMax) {
+    const Hosting oldest = std::move(roots_.front());
+    roots_.pop_front();
+    const auto root = oldest.root.lock();
+    if (!root || root->checked_in() > 0) continue;
+    driver().Remove(oldest.id);
+    WarnOnce(
+        fmt::format("more than {} unique ids of this process wait to be used: the oldest are "
+                    "forgotten, and who comes with one is turned away",
+                    kUnusedRootsMax));
+  }
 }
 
 }  // namespace ringlet::comm

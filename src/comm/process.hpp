@@ -1,6 +1,8 @@
 // What the ranks of one process share: settings, log, the machine they run on, and the service
 // threads that drive all control connections. Made at the edge and passed down; never a global.
 #pragma once
+#include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "base/env_map.hpp"
 #include "base/handshake.hpp"
 #include "base/settings.hpp"
+#include "bootstrap/root.hpp"
 #include "collective/near_buffers.hpp"
 #include "collective/tuning_table.hpp"
 #include "comm/service.hpp"
@@ -25,6 +28,7 @@
 #include "plan/given_graphs.hpp"
 #include "topology/cpu_set.hpp"
 #include "transport/inproc/inproc.hpp"
+#include "transport/shared_endpoints.hpp"
 
 namespace ringlet::comm {
 
@@ -47,6 +51,8 @@ class Process {
   /// Of the first service thread, which there always is.
   os::SocketDriver& driver() { return first_->driver(); }
   transport::InprocExchange& inproc() { return inproc_; }
+  /// Where the ranks and roots of this process are called.
+  transport::SharedEndpoints& endpoints() { return *endpoints_; }
   SharedHeap& heap() { return heap_; }
   /// Where the ranks of a communicator in this process find each other's buffers; the same for all
   /// of them. \param secret  of the communicator
@@ -75,6 +81,10 @@ class Process {
   /// Counts of all service threads together. Waits for each of them.
   os::SocketDriver::Counters ReadCounters();
 
+  /// How often this process was out of descriptors while it looked around or was called. Any
+  /// thread.
+  std::uint64_t shortages();
+
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
   /// What RINGLET_TUNE_FILE holds.
@@ -91,15 +101,22 @@ class Process {
   /// that they leave descriptors for the others.
   std::size_t HalfOpenMax(std::size_t wanted) const;
 
+  /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
+  bool TakeGivenId() { return !given_id_taken_.exchange(true); }
+
   /// Logs a warning the first time that it is given.
   void WarnOnce(const std::string& text);
 
-  /// Runs a machine on the first service thread until it has finished, and forgets it then.
-  void Host(os::Hosted hosted);
+  /// Roots at which nobody has checked in: of ids that nobody uses.
+  static constexpr std::size_t kUnusedRootsMax = 4096;
+  /// Runs a root on the first service thread until it has finished, and forgets it then. Where
+  /// there are more than kUnusedRootsMax that nobody has used, the oldest of these goes.
+  void HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted);
 
  private:
   Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);
   Status AddService();
+  void ForgetUnusedRoots();
 
   const Settings settings_;
   const os::Host host_;
@@ -111,6 +128,7 @@ class Process {
   collective::TuningTable measured_choices_;
   plan::GraphText graphs_;
   std::uint64_t descriptors_max_ = 0;
+  std::atomic<bool> given_id_taken_{false};
   std::mutex warned_mutex_;
   std::set<std::string> warned_;
   transport::InprocExchange inproc_;
@@ -122,10 +140,16 @@ class Process {
     std::uint32_t numa_node = 0;
     bool operator==(const Neighbourhood&) const = default;
   };
+  struct Hosting {
+    std::weak_ptr<bootstrap::Root> root;
+    os::SocketDriver::Id id;
+  };
+  std::deque<Hosting> roots_;        // the first service thread's; oldest first
   std::mutex services_mutex_;        // of the next two
   std::vector<Neighbourhood> near_;  // where ranks live; each place once
   std::vector<std::unique_ptr<Service>> services_;
   Service* first_ = nullptr;
+  std::unique_ptr<transport::SharedEndpoints> endpoints_;  // before the services go
 };
 
 }  // namespace ringlet::comm

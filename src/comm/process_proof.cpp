@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/handshake.hpp"
-#include "os/process_memory.hpp"
 #include "os/random.hpp"
 
 namespace ringlet::comm {
@@ -20,12 +19,12 @@ Secret ProofOf(View nonce, Rank rank) {
 
 struct Claim {
   std::int32_t pid = 0;
-  std::uint64_t address = 0;  // of its proofs, by rank
+  RemoteAddress proofs;  // of it, by rank
 };
 
 Claim ClaimIn(View bytes) {
   Reader in(bytes);
-  const Claim claim{.pid = static_cast<std::int32_t>(in.U32()), .address = in.U64()};
+  const Claim claim{.pid = static_cast<std::int32_t>(in.U32()), .proofs = RemoteAddress(in.U64())};
   return in.AtEnd() ? claim : Claim{};
 }
 
@@ -36,23 +35,22 @@ Result<ProcessProof> ProcessProof::Draw() {
   return ProcessProof(nonce);
 }
 
-Result<std::vector<std::int32_t>> ProcessProof::Exchange(Control& control,
-                                                         const std::vector<View>& nonces) {
+Result<std::vector<os::KnownProcess>> ProcessProof::Exchange(Control& control,
+                                                             const std::vector<View>& nonces) {
   const Rank self = control.rank();
   for (const View nonce : nonces) shown_.push_back(ProofOf(nonce, self));
   Writer claim;
-  claim.U32(static_cast<std::uint32_t>(::getpid()))
-      .U64(reinterpret_cast<std::uintptr_t>(shown_.data()));
+  claim.U32(static_cast<std::uint32_t>(::getpid())).U64(RemoteAddress::Of(shown_.data()).told());
   RINGLET_TRY_ASSIGN(const bootstrap::Table claims, control.AllGather(claim.Take()));
-  std::vector<std::int32_t> processes(claims.size(), 0);
+  std::vector<os::KnownProcess> processes(claims.size());
   for (std::uint32_t rank = 0; rank < claims.size(); ++rank) {
     const Claim said = ClaimIn(claims.At(Rank{rank}));
-    Secret shown{};
-    const std::uint64_t mine = said.address + Index(self) * sizeof(Secret);
-    if (rank != Index(self) && said.pid > 0 &&
-        os::ReadMemoryOf(said.pid, mine, std::as_writable_bytes(std::span(shown))) &&
-        shown == ProofOf(nonce_, Rank{rank}))
-      processes[rank] = said.pid;
+    if (rank == Index(self) || said.pid <= 0) continue;
+    const os::KnownProcess claimed{.pid = said.pid,
+                                   .sign_at = said.proofs + Index(self) * sizeof(Secret),
+                                   .sign = ProofOf(nonce_, Rank{rank})};
+    std::byte any{};
+    if (os::ReadMemoryOf(claimed, claimed.sign_at, {&any, 1})) processes[rank] = claimed;
   }
   return processes;
 }

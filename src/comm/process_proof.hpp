@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/control.hpp"
+#include "os/process_memory.hpp"
 
 namespace ringlet::comm {
 
@@ -19,12 +20,12 @@ class ProcessProof {
   /// To be told to all ranks first.
   const Secret& nonce() const { return nonce_; }
 
-  /// The process of each rank whose memory this one can read; 0 for the others and this one. All
-  /// ranks call it; one all-gather. Others read this object until they have done so, too: whoever
-  /// finds it gone reads from this rank's memory no more.
+  /// The process of each rank whose memory this one can read, known by what it shows this one; none
+  /// for the others and this one. All ranks call it; one all-gather. Whoever finds this object
+  /// gone, or another process in the place of this one, reads from this rank's memory no more.
   /// \param nonces  of all ranks, by rank
   /// Errors  those of the control network
-  Result<std::vector<std::int32_t>> Exchange(Control& control, const std::vector<View>& nonces);
+  Result<std::vector<os::KnownProcess>> Exchange(Control& control, const std::vector<View>& nonces);
 
  private:
   explicit ProcessProof(const Secret& nonce) : nonce_(nonce) {}

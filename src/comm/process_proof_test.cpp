@@ -8,7 +8,7 @@
 namespace ringlet::comm {
 namespace {
 
-Result<std::vector<std::int32_t>> Prove(Control& control, ProcessProof& proof) {
+Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proof) {
   const Secret& nonce = proof.nonce();
   RINGLET_TRY_ASSIGN(const bootstrap::Table told,
                      control.AllGather(Bytes(nonce.begin(), nonce.end())));
@@ -28,7 +28,7 @@ TEST(ProcessProof, EachFindsTheOthers) {
     const auto found = Prove((*formed)->control(), *proof);
     ASSERT_TRUE(found.ok()) << found.error().message;
     for (std::uint32_t other = 0; other < 3; ++other)
-      EXPECT_EQ((*found)[other], other == rank ? 0 : ::getpid());
+      EXPECT_EQ((*found)[other].pid, other == rank ? 0 : ::getpid());
   });
 }
 
@@ -51,8 +51,8 @@ TEST(ProcessProof, ANumberAloneIsNotBelieved) {
     ASSERT_TRUE(proof.ok());
     const auto found = Prove(control, *proof);
     ASSERT_TRUE(found.ok()) << found.error().message;
-    EXPECT_EQ((*found)[1], 0);
-    EXPECT_EQ((*found)[2 - rank], ::getpid());
+    EXPECT_EQ((*found)[1].pid, 0);
+    EXPECT_EQ((*found)[2 - rank].pid, ::getpid());
   });
 }
 

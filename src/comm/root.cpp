@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 
 Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
-                std::vector<os::Listener> listeners) {
+                transport::Endpoint endpoint) {
   bootstrap::RootConfig config;
   config.credentials = credentials;
   RINGLET_TRY_ASSIGN(config.nonce_seed, os::SecureRandom());
@@ -20,13 +20,15 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.silence_max = process->settings().silence_max;
   config.lines.encrypt = process->settings().encrypt;
   config.half_open_max = process->HalfOpenMax(config.half_open_max);
-  os::Hosted hosted{.machine = std::make_shared<bootstrap::Root>(std::move(config)),
-                    .listeners = std::move(listeners),
+  const auto root = std::make_shared<bootstrap::Root>(std::move(config));
+  os::Hosted hosted{.machine = root,
+                    .listeners = std::move(endpoint.listeners),
+                    .entrance = std::move(endpoint.entrance),
                     .greeting = kGreeting};
   hosted.note = [process = process.get()](const Note& note) {
     process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
   };
-  process->Host(std::move(hosted));
+  process->HostRoot(root, std::move(hosted));
   return Ok();
 }
 
@@ -57,12 +59,27 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   invitation.credentials.magic = Reader(seed).U64();
   RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses());
-  RINGLET_TRY_ASSIGN(auto endpoint, transport::Endpoint::Open({.interfaces = std::move(addresses),
-                                                               .unix_listener = false}));
+  RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(
+      auto endpoint,
+      process->endpoints().Open(
+          {.interfaces = std::move(addresses), .seed = endpoint_seed, .unix_listener = false},
+          {invitation.credentials.magic, ServiceKey::Kind::kRoot}));
   invitation.parent_size = parent_size;
   invitation.roots = endpoint.tcp;
-  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint.listeners)));
+  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint)));
   return rendezvous::Encode(invitation);
+}
+
+Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
+  const std::string& given = process->settings().unique_id.text;
+  const bool fixed = !process->settings().comm_id.empty();
+  if (given.empty() || fixed || !process->TakeGivenId()) return CreateUniqueId(process);
+  auto id = rendezvous::FromText(given);
+  if (id.ok() && rendezvous::Decode(*id).ok()) return id;
+  return Error{Code::kInvalidArgument,
+               "RINGLET_UNIQUE_ID holds no unique id; unset it, or start the program with ringlet "
+               "run, which sets it"};
 }
 
 }  // namespace ringlet::comm

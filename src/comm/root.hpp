@@ -1,15 +1,16 @@
 // The root of a communicator in this process.
 #pragma once
 #include <memory>
-#include <vector>
 
 #include "base/handshake.hpp"
 #include "comm/process.hpp"
+#include "transport/endpoint.hpp"
 
 namespace ringlet::comm {
 
-/// Serves `listeners` on the service thread until the communicator is formed or has failed.
+/// Serves a root at `endpoint` on the service thread until the communicator is formed or has
+/// failed, or until Process::kUnusedRootsMax later ones were made and nobody has checked in at it.
 Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
-                std::vector<os::Listener> listeners);
+                transport::Endpoint endpoint);
 
 }  // namespace ringlet::comm

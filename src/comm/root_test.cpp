@@ -19,8 +19,37 @@ TEST(Root, EveryIdIsItsOwn) {
   const auto b = *rendezvous::Decode(*CreateUniqueId(process));
   EXPECT_NE(a.credentials.magic, b.credentials.magic);
   EXPECT_NE(a.credentials.secret, b.credentials.secret);
-  EXPECT_NE(a.roots, b.roots);
+  EXPECT_EQ(a.roots, b.roots) << "one listener serves them all";
   EXPECT_FALSE(a.fixed_address);
+}
+
+TEST(Root, IdsThatNobodyUsesAreBounded) {
+  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
+  const UniqueId first = *CreateUniqueId(process);
+  UniqueId last;
+  for (std::size_t i = 0; i < Process::kUnusedRootsMax; ++i) last = *CreateUniqueId(process);
+  EXPECT_EQ(process->endpoints().size(), 1u);
+  const auto forgotten = Establish(process, {.id = first, .rank = 0, .size = 1}, {});
+  ASSERT_FALSE(forgotten.ok());
+  EXPECT_THAT(forgotten.error().message, testing::HasSubstr("another communicator"));
+  EXPECT_TRUE(Establish(process, {.id = last, .rank = 0, .size = 1}, {}).ok());
+}
+
+TEST(Root, AGivenIdIsThatOfTheFirstCallAlone) {
+  const UniqueId id = *CreateUniqueId(ProcessWith({}));
+  const std::string text = rendezvous::ToText(id);
+  const auto process = ProcessWith({{"RINGLET_UNIQUE_ID", text}});
+  EXPECT_NE(CreateUniqueId(process)->bytes, id.bytes) << "what others make is always new";
+  EXPECT_EQ(NextUniqueId(process)->bytes, id.bytes);
+  const UniqueId second = *NextUniqueId(process), third = *NextUniqueId(process);
+  EXPECT_NE(second.bytes, id.bytes);
+  EXPECT_NE(second.bytes, third.bytes);
+  const auto fixed = ProcessWith({{"RINGLET_UNIQUE_ID", text}, {"NCCL_COMM_ID", "127.0.0.1:7"}});
+  EXPECT_TRUE(rendezvous::Decode(*NextUniqueId(fixed))->fixed_address);
+  const auto bad = NextUniqueId(ProcessWith({{"RINGLET_UNIQUE_ID", "ringlet1:00"}}));
+  ASSERT_FALSE(bad.ok());
+  EXPECT_THAT(bad.error().message, testing::HasSubstr("RINGLET_UNIQUE_ID"));
+  EXPECT_THAT(bad.error().message, testing::Not(testing::HasSubstr("ringlet1")));
 }
 
 TEST(Root, AFixedAddressNeedsNoCarrying) {

@@ -7,19 +7,23 @@ namespace ringlet::comm {
 
 Result<std::unique_ptr<Service>> Service::Start(std::string name, os::Logger& logger) {
   RINGLET_TRY_ASSIGN(auto driver, os::SocketDriver::Create());
-  return std::unique_ptr<Service>(new Service(std::move(name), logger, std::move(driver)));
+  std::unique_ptr<Service> service(new Service(logger, std::move(driver)));
+  RINGLET_TRY_ASSIGN(
+      service->thread_,
+      os::StartThread("to serve control connections",
+                      [raw = service.get(), name = std::move(name)](const std::stop_token&) {
+                        os::BecomeServiceThread(name.c_str());
+                        raw->driver_->Run();
+                        raw->near_memory_.reset();
+                      }));
+  return service;
 }
 
-Service::Service(std::string name, os::Logger& logger, std::unique_ptr<os::SocketDriver> driver)
-    : logger_(logger), driver_(std::move(driver)) {
-  thread_ = std::thread([this, name = std::move(name)] {
-    os::BecomeServiceThread(name.c_str());
-    driver_->Run();
-    near_memory_.reset();
-  });
-}
+Service::Service(os::Logger& logger, std::unique_ptr<os::SocketDriver> driver)
+    : logger_(logger), driver_(std::move(driver)) {}
 
 Service::~Service() {
+  if (!thread_.joinable()) return;
   driver_->Post([this] { driver_->Stop(); });
   thread_.join();
 }

@@ -20,7 +20,7 @@ class Service {
  public:
   /// \param name    of the thread, in ps and gdb
   /// \param logger  outlives this
-  /// Errors  kSystem  no descriptors
+  /// Errors  kSystem  no descriptors, no thread
   static Result<std::unique_ptr<Service>> Start(std::string name, os::Logger& logger);
   /// Ends the thread.
   ~Service();
@@ -41,7 +41,7 @@ class Service {
   std::shared_ptr<const void> TakeSeat();
 
  private:
-  Service(std::string name, os::Logger& logger, std::unique_ptr<os::SocketDriver> driver);
+  Service(os::Logger& logger, std::unique_ptr<os::SocketDriver> driver);
 
   os::Logger& logger_;
   const std::shared_ptr<bootstrap::RosterShelf> shelf_ = std::make_shared<bootstrap::RosterShelf>();
@@ -52,7 +52,7 @@ class Service {
   std::optional<std::uint32_t> near_node_;  // if all ranks live there
   std::optional<os::MemoryNear> near_memory_;
   std::unique_ptr<os::SocketDriver> driver_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 /// Ranks that one thread takes before another one is started. Below it they meet sooner on one

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "base/agreement.hpp"
 #include "base/digest.hpp"
@@ -30,12 +31,13 @@ std::chrono::milliseconds OperationTimeout(const Process& process, const Config&
   return config.timeout.value_or(process.settings().timeout);
 }
 
-Result<transport::Endpoint> OpenEndpoint(NicChoice nics, bool unix_listener) {
+Result<transport::Endpoint> OpenEndpoint(Process& process, NicChoice nics, const ServiceKey& key) {
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
-  return transport::Endpoint::Open({.interfaces = std::move(nics.addresses),
-                                    .near = nics.near,
-                                    .seed = seed,
-                                    .unix_listener = unix_listener});
+  return process.endpoints().Open({.interfaces = std::move(nics.addresses),
+                                   .near = nics.near,
+                                   .seed = seed,
+                                   .unix_listener = key.kind == ServiceKey::Kind::kData},
+                                  key);
 }
 
 Card CardOf(const Process& process, const Config& config, const Here& here,
@@ -60,12 +62,29 @@ Card CardOf(const Process& process, const Config& config, const Here& here,
   return card;
 }
 
+bool SameHost(const Census& census, std::uint32_t a, std::uint32_t b) {
+  return census.cards[a].host_hash == census.cards[b].host_hash;
+}
+
 // How many ranks of its host come before it.
 std::uint32_t PlaceOnHost(Rank rank, const Census& census) {
   const std::uint32_t host = census.places[Index(rank)].host;
   return static_cast<std::uint32_t>(
       std::count_if(census.places.begin(), census.places.begin() + Index(rank),
                     [&](const topology::RankPlace& place) { return place.host == host; }));
+}
+
+// What a rank was told its device is, unless that was said to another rank of its host as well:
+// then nobody has told them apart, and they are counted.
+std::uint32_t DeviceOf(Rank rank, const Census& census) {
+  const Card& mine = census.cards[Index(rank)];
+  if (mine.names_device) return mine.device;
+  std::set<std::uint32_t> told;
+  bool twice = false;
+  for (std::uint32_t other = 0; other < census.cards.size(); ++other)
+    if (SameHost(census, Index(rank), other))
+      twice = !told.insert(census.cards[other].device).second || twice;
+  return twice ? PlaceOnHost(rank, census) : mine.device;
 }
 
 transport::Neighbour NeighbourOf(Rank rank, const Census& census, const bootstrap::Roster& roster) {
@@ -80,10 +99,6 @@ transport::Neighbour NeighbourOf(Rank rank, const Census& census, const bootstra
           .near = card.near,
           .turn = card.near > 1 ? PlaceOnHost(rank, census) : 0,
           .unix_socket = card.unix_socket};
-}
-
-bool SameHost(const Census& census, std::uint32_t a, std::uint32_t b) {
-  return census.cards[a].host_hash == census.cards[b].host_hash;
 }
 
 // A spinning rank takes the core that another needs: only where each has one.
@@ -156,9 +171,9 @@ Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& 
                      const Config& config) {
   if (!invitation.fixed_address || config.rank != 0) return Ok();
   RINGLET_TRY_ASSIGN(os::Listener listener, os::Listen(invitation.roots.front()));
-  std::vector<os::Listener> listeners;
-  listeners.push_back(std::move(listener));
-  return HostRoot(process, invitation.credentials, std::move(listeners));
+  transport::Endpoint endpoint;
+  endpoint.listeners.push_back(std::move(listener));
+  return HostRoot(process, invitation.credentials, std::move(endpoint));
 }
 
 Result<Here> LookAround(Process& process, const Config& config) {
@@ -181,9 +196,11 @@ Result<Here> LookAround(Process& process, const Config& config) {
   return Settled(process, config, std::move(scan.view));
 }
 
-Result<transport::Endpoint> OpenDataDoor(Process& process, const Here& here) {
+Result<transport::Endpoint> OpenDataDoor(Process& process, const Credentials& credentials,
+                                         const Here& here) {
   RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces());
-  return OpenEndpoint(NearNics(usable, here.view, here.numa), true);
+  return OpenEndpoint(process, NearNics(usable, here.view, here.numa),
+                      {credentials.magic, ServiceKey::Kind::kData});
 }
 
 // Known to those who hold the id only. The hash of a host is not part of it: the abstract names of
@@ -200,8 +217,10 @@ Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Co
                         const Here& here) {
   Doors doors;
   RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
-  RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint({std::move(addresses)}, false));
-  RINGLET_TRY_ASSIGN(doors.data, OpenDataDoor(process, here));
+  const Credentials& credentials = invitation.credentials;
+  RINGLET_TRY_ASSIGN(doors.control, OpenEndpoint(process, {std::move(addresses)},
+                                                 {credentials.magic, ServiceKey::Kind::kControl}));
+  RINGLET_TRY_ASSIGN(doors.data, OpenDataDoor(process, credentials, here));
   OpenSpeakerDoor(process, invitation, config, doors);
   return doors;
 }
@@ -278,6 +297,7 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
   return Control::Join(process,
                        {.member = std::move(member),
                         .listeners = std::move(doors.control.listeners),
+                        .entrance = std::move(doors.control.entrance),
                         .operation_timeout = InitTimeout(*process, config)},
                        abort);
 }
@@ -392,6 +412,7 @@ std::unique_ptr<Communicator> Settle(Origin origin, std::unique_ptr<Control> con
                                      plan::ChannelPlan plan,
                                      std::unique_ptr<transport::Links> links,
                                      HostMemoryParts memory) {
+  origin.config.device = DeviceOf(Rank{origin.config.rank}, census);
   const Config& config = origin.config;
   const auto timeout = OperationTimeout(*origin.process, config);
   control->set_operation_timeout(timeout);

@@ -59,7 +59,8 @@ struct Doors {
 };
 Result<Doors> OpenDoors(Process& process, const Invitation& invitation, const Config& config,
                         const Here& here);
-Result<transport::Endpoint> OpenDataDoor(Process& process, const Here& here);
+Result<transport::Endpoint> OpenDataDoor(Process& process, const Credentials& credentials,
+                                         const Here& here);
 /// Fills `speaker` and `speaks`, and adds the listener, where ranks of a host check in together.
 void OpenSpeakerDoor(const Process& process, const Invitation& invitation, const Config& config,
                      Doors& doors);

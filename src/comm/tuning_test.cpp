@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "base/agreement.hpp"
 #include "comm/ranks_for_test.hpp"
 #include "os/write_file.hpp"
@@ -42,11 +46,18 @@ TEST(Tuning, AnAlgorithmThatDoesNotExistIsRefusedAtTheStart) {
 
 class TuneFile : public testing::Test {
  protected:
+  ~TuneFile() override {
+    for (const std::string& path : written_) std::filesystem::remove(path);
+  }
   std::string Write(const std::string& name, const std::string& text) {
     const std::string path = testing::TempDir() + "ringlet-" + name;
     EXPECT_TRUE(os::WriteFile(path, text).ok());
+    written_.push_back(path);
     return path;
   }
+
+ private:
+  std::vector<std::string> written_;
 };
 
 TEST_F(TuneFile, IsReadAndChosenFrom) {

@@ -1,0 +1,9 @@
+// How the front ends start threads, which see comm and not os.
+#pragma once
+#include "os/thread.hpp"
+
+namespace ringlet::comm {
+
+using os::StartThread;
+
+}  // namespace ringlet::comm
