@@ -6,11 +6,12 @@
  *
  *   Buffers   are host memory. A pointer to device memory is the caller's mistake.
  *   Streams   a null stream means "complete on return"; inside a group, when the outermost
- *             ncclGroupEnd returns. Another stream is an in-order queue of ours, named by its
- * value. Threads   one thread at a time per communicator, except ncclCommAbort, ncclCommRevoke and
+ *             ncclGroupEnd returns; without blocking (below), when ncclCommGetAsyncError says
+ *             ncclSuccess. Other streams are refused.
+ *   Threads   one thread at a time per communicator, except ncclCommAbort, ncclCommRevoke and
  *             ncclCommGetAsyncError, which any thread may call at any time.
  *   Errors    every call returns a ncclResult_t; ncclGetLastError has the whole sentence: which
- * rank, host and address, and what to do. After anything but ncclInvalidArgument and
+ *             rank, host and address, and what to do. After anything but ncclInvalidArgument and
  *             ncclInProgress, abort the communicator.
  *   Missing   a function that this version of Ringlet does not implement changes nothing, returns
  *             ncclInvalidUsage, and ncclGetLastError says so.
@@ -122,7 +123,7 @@ typedef enum {
 } ncclRedOp_t;
 
 typedef enum {
-  ncclScalarDevice = 0,       /* read when the collective runs */
+  ncclScalarDevice = 0,       /* read when the collective runs; here, too, it is host memory */
   ncclScalarHostImmediate = 1 /* read before ncclRedOpCreatePreMulSum returns */
 } ncclScalarResidence_t;
 
@@ -149,27 +150,28 @@ typedef enum {
 
 /* What a communicator is formed with. Always start from NCCL_CONFIG_INITIALIZER: its first three
  * fields tell the library which version of this struct the caller was compiled with. A field left
- * at its UNDEF value takes the default; an environment setting wins over either. Fields that
- * concern GPU kernels are accepted and have no effect on host memory. */
+ * at its UNDEF value takes the default. Each field is checked, but only `blocking` has an effect:
+ * networks and connections are chosen by RINGLET_ settings, and there are no GPU kernels. */
 typedef struct ncclConfig_v22800 {
   size_t size;
   unsigned int magic;
   unsigned int version;
 
-  int blocking;            /* 0: what forms a communicator returns ncclInProgress: then ask
-                            * ncclCommGetAsyncError. Collectives still end before they return */
+  int blocking;            /* 0: calls that wait for other ranks return ncclInProgress, and a
+                            * thread goes on with them: ask ncclCommGetAsyncError. Until then
+                            * other calls on the communicator are ncclInvalidArgument */
   int cgaClusterSize;      /* GPU only */
   int minCTAs;             /* GPU only */
   int maxCTAs;             /* GPU only */
-  const char* netName;     /* the network to use, by name */
-  int splitShare;          /* 1: children of a split share this communicator's resources */
-  int trafficClass;        /* class of the network traffic */
-  const char* commName;    /* a label for logs and profiles */
+  const char* netName;     /* no effect: RINGLET_NET chooses the network */
+  int splitShare;          /* no effect: children share what they can */
+  int trafficClass;        /* no effect */
+  const char* commName;    /* no effect */
   int collnetEnable;       /* in-network reduction; not available */
   int CTAPolicy;           /* GPU only; NCCL_CTA_POLICY_ */
-  int shrinkShare;         /* 1: children of a shrink share this communicator's resources */
+  int shrinkShare;         /* no effect, as splitShare */
   int nvlsCTAs;            /* GPU only */
-  int nChannelsPerNetPeer; /* connections to one peer on another host */
+  int nChannelsPerNetPeer; /* no effect: RINGLET_SOCKETS_PER_LINK says how many connections */
   int nvlinkCentricSched;  /* GPU only */
 } ncclConfig_t;
 
@@ -220,7 +222,7 @@ RINGLET_C_API const char* pncclGetErrorString(ncclResult_t result);
 RINGLET_C_API const char* ncclGetLastError(ncclComm_t comm);
 RINGLET_C_API const char* pncclGetLastError(ncclComm_t comm);
 
-/* Reads the NCCL_DEBUG family of settings again. Deprecated by NCCL; kept for its callers. */
+/* Does nothing: settings are read once. Deprecated by NCCL; kept for its callers. */
 RINGLET_C_API void ncclResetDebugInit(void);
 RINGLET_C_API void pncclResetDebugInit(void);
 
@@ -264,7 +266,7 @@ RINGLET_C_API ncclResult_t pncclCommInitRankScalable(ncclComm_t* newcomm, int nr
 
 /* Forms a communicator of each set of ranks that give the same `color`, ordered by `key` and
  * then by rank. Collective over `comm`, which stays usable. NCCL_SPLIT_NOCOLOR takes part and
- * gets NCCL_COMM_NULL. A null `config` means the parent's. */
+ * gets NCCL_COMM_NULL: without blocking, ask how `comm` is. A null `config` means the parent's. */
 RINGLET_C_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                                          ncclConfig_t* config);
 RINGLET_C_API ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
@@ -295,9 +297,9 @@ RINGLET_C_API ncclResult_t pncclCommDestroy(ncclComm_t comm);
 RINGLET_C_API ncclResult_t ncclCommAbort(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommAbort(ncclComm_t comm);
 
-/* Ends what `comm` is doing, on all its ranks, but keeps it, so that ncclCommShrink can save the
- * survivors; ncclCommSplit needs a communicator that works. `revokeFlags` is NCCL_REVOKE_DEFAULT.
- */
+/* Ends what `comm` is doing, on all its ranks, but keeps it: afterwards it can be shrunk, split
+ * (where every rank has revoked it), destroyed and aborted; all else is ncclInvalidUsage. A rank
+ * that has not revoked it finds it failed. `revokeFlags` is NCCL_REVOKE_DEFAULT. */
 RINGLET_C_API ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
 RINGLET_C_API ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
@@ -311,8 +313,9 @@ RINGLET_C_API ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t*
 RINGLET_C_API ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
 RINGLET_C_API ncclResult_t pncclCommCount(const ncclComm_t comm, int* count);
 
-/* Writes the device number; on host memory the rank's number among the ranks of its host, or
- * what ncclCommInitAll was given. */
+/* Writes the device number: what ncclCommInitAll was given; else what RINGLET_LOCAL_RANK says if it
+ * says another number to each rank of the host; else the rank's number among those of its host. A
+ * child has its parent's. CUDA is not asked for its current device. */
 RINGLET_C_API ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device);
 RINGLET_C_API ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device);
 
@@ -336,8 +339,9 @@ RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 /* Announces that `buff` will be used often, so that `comm` may prepare it. Local to this rank.
  * The memory must live until ncclCommDeregister or the end of `comm`. What ncclMemAlloc gave is
  * then used without a copy where all ranks have registered theirs; all else is accepted and copied.
- * The same memory twice is an error. When an operation has failed while a rank was stopped, not
- * dead, that rank may still write up to 256 KiB into an output here once it goes on. */
+ * The same memory again gives the same handle, to be taken back as often. When an operation has
+ * failed while a rank was stopped, not dead, that rank may still write up to 256 KiB into an output
+ * here once it goes on. */
 RINGLET_C_API ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
                                             void** handle);
 RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
@@ -380,7 +384,7 @@ RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
  *
  * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described, and
  * may not overlap otherwise. All ranks give the same count, type, operation and root; a rank that
- * differs is reported on all of them. */
+ * differs is reported on all of them. A count of 0 moves nothing and waits for nobody. */
 
 /* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff ==
  * recvbuff. Other ranks' `recvbuff` is not touched. */
@@ -487,7 +491,8 @@ RINGLET_C_API ncclResult_t pncclGroupStart(void);
 RINGLET_C_API ncclResult_t ncclGroupEnd(void);
 RINGLET_C_API ncclResult_t pncclGroupEnd(void);
 
-/* Closes the group without running it, and estimates how long it would take. */
+/* Closes the group without running it. Times are not estimated yet: it returns ncclInvalidUsage and
+ * leaves `simInfo` as it is; what was in the group will not run. */
 RINGLET_C_API ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 RINGLET_C_API ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 

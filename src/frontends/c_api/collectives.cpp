@@ -41,32 +41,33 @@ Result<Rank> RankOf(int number, const char* name, const comm::Communicator& comm
 
 /// Bytes of `elements`, if there are that many in the world.
 Result<std::size_t> BytesOf(std::size_t elements, DataType type, std::uint32_t ranks) {
-  if (elements > SIZE_MAX / 2 / SizeOf(type) / ranks)
+  if (elements > kMemoryMax / SizeOf(type) / ranks)
     return Error{Code::kInvalidArgument,
                  fmt::format("a count of {} is larger than any memory", elements)};
   return elements * SizeOf(type);
 }
 
 struct Submission {
-  std::shared_ptr<comm::Communicator> communicator = {};
+  Held held = {};
   comm::Call call = {};
 };
 
 Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root) {
   Submission submission;
-  RINGLET_TRY_ASSIGN(submission.communicator, FindActive(given.comm));
+  RINGLET_TRY_ASSIGN(submission.held, FindActive(given.comm));
+  const comm::Communicator& communicator = *submission.held.communicator;
   comm::Call& call = submission.call;
   call.kind = kind;
   call.count = given.count;
   RINGLET_TRY_ASSIGN(call.type, TypeOf(given.type));
   RINGLET_TRY(RequireNullStream(given.stream));
-  const comm::Identity& identity = submission.communicator->identity();
+  const comm::Identity& identity = communicator.identity();
   if (root) {
-    RINGLET_TRY_ASSIGN(call.root, RankOf(*root, "root", *submission.communicator));
+    RINGLET_TRY_ASSIGN(call.root, RankOf(*root, "root", communicator));
   }
   RINGLET_TRY(BytesOf(given.count, call.type, identity.size));
-  const std::size_t in = submission.communicator->InputCount(call);
-  const std::size_t out = submission.communicator->OutputCount(call);
+  const std::size_t in = communicator.InputCount(call);
+  const std::size_t out = communicator.OutputCount(call);
   if (in > 0) RINGLET_TRY(RequireNonNull(given.send, "sendbuff"));
   if (out > 0) RINGLET_TRY(RequireNonNull(given.receive, "recvbuff"));
   const std::size_t size = SizeOf(call.type);
@@ -75,26 +76,27 @@ Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::opt
   return submission;
 }
 
-Status Collective(comm::CallKind kind, const Arguments& given,
-                  std::optional<int> root = std::nullopt) {
+Result<bool> Collective(comm::CallKind kind, const Arguments& given,
+                        std::optional<int> root = std::nullopt) {
   RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
-  return SubmitCall({std::move(submission.communicator), submission.call});
+  return SubmitCall({given.comm, std::move(submission.held), std::move(submission.call)});
 }
 
-Status Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t op,
-                 std::optional<int> root = std::nullopt) {
+Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t op,
+                       std::optional<int> root = std::nullopt) {
   RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
-  RINGLET_TRY_ASSIGN(RedOp its, FindRedOp(*submission.communicator, op, submission.call.type));
+  RINGLET_TRY_ASSIGN(RedOp its, FindRedOp(*submission.held.communicator, op, submission.call.type));
   submission.call.op = its.op;
   submission.call.scalar = std::move(its.scalar);
-  return SubmitCall({std::move(submission.communicator), std::move(submission.call)});
+  submission.call.scalar_at = its.scalar_at;
+  return SubmitCall({given.comm, std::move(submission.held), std::move(submission.call)});
 }
 
-Status Message(bool sends, const Arguments& given, int peer) {
-  RINGLET_TRY_ASSIGN(auto communicator, FindActive(given.comm));
+Result<bool> Message(bool sends, const Arguments& given, int peer) {
+  RINGLET_TRY_ASSIGN(Held held, FindActive(given.comm));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(given.type));
   RINGLET_TRY(RequireNullStream(given.stream));
-  RINGLET_TRY_ASSIGN(const Rank rank, RankOf(peer, "peer", *communicator));
+  RINGLET_TRY_ASSIGN(const Rank rank, RankOf(peer, "peer", *held.communicator));
   RINGLET_TRY_ASSIGN(const std::size_t bytes, BytesOf(given.count, type, 1));
   if (bytes > 0) {
     RINGLET_TRY(sends ? RequireNonNull(given.send, "sendbuff")
@@ -103,19 +105,22 @@ Status Message(bool sends, const Arguments& given, int peer) {
   comm::Transfer transfer{.peer = rank, .sends = sends, .count = given.count, .type = type};
   if (sends) transfer.from = View(static_cast<const std::byte*>(given.send), bytes);
   if (!sends) transfer.to = std::span(static_cast<std::byte*>(given.receive), bytes);
-  return SubmitCall({std::move(communicator), transfer});
+  return SubmitCall({given.comm, std::move(held), transfer});
 }
 
 Status MakePreMulSum(ncclRedOp_t* op, const void* scalar, ncclDataType_t datatype,
                      ncclScalarResidence_t residence, ncclComm_t comm) {
   RINGLET_TRY(RequireNonNull(op, "op"));
   RINGLET_TRY(RequireNonNull(scalar, "scalar"));
-  RINGLET_TRY_ASSIGN(const auto communicator, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(datatype));
   if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate)
-    return Error{Code::kInvalidArgument, "residence is neither device nor host immediate"};
-  RINGLET_TRY_ASSIGN(*op,
-                     CreatePreMulSum(*communicator, scalar, type, residence == ncclScalarDevice));
+    return Error{Code::kInvalidArgument,
+                 fmt::format("residence is {}, neither ncclScalarDevice nor "
+                             "ncclScalarHostImmediate",
+                             static_cast<int>(residence))};
+  RINGLET_TRY_ASSIGN(
+      *op, CreatePreMulSum(*held.communicator, scalar, type, residence == ncclScalarDevice));
   return Ok();
 }
 
@@ -130,7 +135,7 @@ extern "C" {
 ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
                            ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                            cudaStream_t stream) {
-  return api::GuardInGroup("ncclAllReduce", [&] {
+  return api::GuardBegun("ncclAllReduce", [&] {
     return api::Reduction(CallKind::kAllReduce, {sendbuff, recvbuff, count, datatype, comm, stream},
                           op);
   });
@@ -138,7 +143,7 @@ ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
 
 ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return api::GuardInGroup("ncclReduce", [&] {
+  return api::GuardBegun("ncclReduce", [&] {
     return api::Reduction(CallKind::kReduce, {sendbuff, recvbuff, count, datatype, comm, stream},
                           op, root);
   });
@@ -147,7 +152,7 @@ ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, nccl
 ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                cudaStream_t stream) {
-  return api::GuardInGroup("ncclReduceScatter", [&] {
+  return api::GuardBegun("ncclReduceScatter", [&] {
     return api::Reduction(CallKind::kReduceScatter,
                           {sendbuff, recvbuff, recvcount, datatype, comm, stream}, op);
   });
@@ -156,7 +161,7 @@ ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recv
 ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
                            ncclDataType_t datatype, int root, ncclComm_t comm,
                            cudaStream_t stream) {
-  return api::GuardInGroup("ncclBroadcast", [&] {
+  return api::GuardBegun("ncclBroadcast", [&] {
     return api::Collective(CallKind::kBroadcast,
                            {sendbuff, recvbuff, count, datatype, comm, stream}, root);
   });
@@ -164,14 +169,14 @@ ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
 
 ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
                        cudaStream_t stream) {
-  return api::GuardInGroup("ncclBcast", [&] {
+  return api::GuardBegun("ncclBcast", [&] {
     return api::Collective(CallKind::kBroadcast, {buff, buff, count, datatype, comm, stream}, root);
   });
 }
 
 ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
                            ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream) {
-  return api::GuardInGroup("ncclAllGather", [&] {
+  return api::GuardBegun("ncclAllGather", [&] {
     return api::Collective(CallKind::kAllGather,
                            {sendbuff, recvbuff, sendcount, datatype, comm, stream});
   });
@@ -179,7 +184,7 @@ ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcoun
 
 ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
                           ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream) {
-  return api::GuardInGroup("ncclAlltoAll", [&] {
+  return api::GuardBegun("ncclAlltoAll", [&] {
     return api::Collective(CallKind::kAllToAll,
                            {sendbuff, recvbuff, count, datatype, comm, stream});
   });
@@ -187,7 +192,7 @@ ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
 
 ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                         int root, ncclComm_t comm, cudaStream_t stream) {
-  return api::GuardInGroup("ncclGather", [&] {
+  return api::GuardBegun("ncclGather", [&] {
     return api::Collective(CallKind::kGather, {sendbuff, recvbuff, count, datatype, comm, stream},
                            root);
   });
@@ -195,7 +200,7 @@ ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, nccl
 
 ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count,
                          ncclDataType_t datatype, int root, ncclComm_t comm, cudaStream_t stream) {
-  return api::GuardInGroup("ncclScatter", [&] {
+  return api::GuardBegun("ncclScatter", [&] {
     return api::Collective(CallKind::kScatter, {sendbuff, recvbuff, count, datatype, comm, stream},
                            root);
   });
@@ -203,14 +208,14 @@ ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count,
 
 ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-  return api::GuardInGroup("ncclSend", [&] {
+  return api::GuardBegun("ncclSend", [&] {
     return api::Message(true, {sendbuff, nullptr, count, datatype, comm, stream}, peer);
   });
 }
 
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-  return api::GuardInGroup("ncclRecv", [&] {
+  return api::GuardBegun("ncclRecv", [&] {
     return api::Message(false, {nullptr, recvbuff, count, datatype, comm, stream}, peer);
   });
 }

@@ -17,12 +17,19 @@ Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::sto
 }  // namespace
 
 void Forming::Start(std::function<void(const Error&)> on_failure) {
-  thread_ = std::jthread([this, on_failure = std::move(on_failure)](const std::stop_token& abort) {
-    auto outcome = Run(form_, abort);
+  const auto conclude = [this, on_failure = std::move(on_failure)](auto outcome) {
     if (!outcome.ok()) on_failure(outcome.error());
     const std::lock_guard lock(mutex_);
     outcome_ = std::move(outcome);
-  });
+  };
+  auto started = comm::StartThread(
+      "to form a communicator",
+      [this, conclude](const std::stop_token& abort) { conclude(Run(form_, abort)); });
+  if (started.ok()) {
+    thread_ = *std::move(started);
+  } else {
+    conclude(Result<std::shared_ptr<comm::Communicator>>(started.error()));
+  }
 }
 
 void Forming::Stop() {

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
-#include <thread>
 
 #include "comm/communicator.hpp"
+#include "comm/thread.hpp"
 
 namespace ringlet::c_api {
 
@@ -18,7 +18,8 @@ class Forming {
  public:
   explicit Forming(Form form) : form_(std::move(form)) {}
 
-  /// Once. \param on_failure  called on the thread, before anybody is told
+  /// Once. \param on_failure  called on the thread, before anybody is told; on the caller's where
+  /// no thread can be started, which is the outcome then
   void Start(std::function<void(const Error&)> on_failure);
 
   /// Ends it, if it goes on, and waits for that, which comes at once. There is an outcome then.

@@ -3,8 +3,9 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
-#include <thread>
 #include <vector>
+
+#include "comm/thread.hpp"
 
 namespace ringlet::c_api {
 namespace {
@@ -16,11 +17,12 @@ struct Group {
   /// One that does not block: its handle is out.
   struct Begun {
     std::shared_ptr<Forming> forming;
-    ncclComm_t handle;
+    ncclComm_t handle;  // null: the rank gets none
     ncclComm_t* out;
   };
   std::vector<Begun> begun;
   std::vector<comm::GroupedCall> calls;
+  std::vector<ncclComm_t> unblocked;  // of the calls, those on communicators that do not block
 };
 thread_local Group group;
 
@@ -36,55 +38,94 @@ Status RunInits(const std::vector<InitJob>& jobs) {
   std::stop_source abort;
   std::mutex mutex;
   std::optional<Error> first;
-  std::vector<std::thread> threads;
+  const auto fail = [&](const Error& error) {
+    const std::lock_guard lock(mutex);
+    if (!first) first = error;
+    abort.request_stop();
+  };
+  std::vector<std::jthread> threads;
   threads.reserve(jobs.size());
-  for (const InitJob& job : jobs)
-    threads.emplace_back([&, job] {
-      const Status status = RunInit(job, abort.get_token());
-      if (status.ok()) return;
-      const std::lock_guard lock(mutex);
-      if (!first) first = status.error();
-      abort.request_stop();
+  for (const InitJob& job : jobs) {
+    auto started = comm::StartThread("to form a communicator", [&, job](const std::stop_token&) {
+      if (const Status status = RunInit(job, abort.get_token()); !status.ok()) fail(status.error());
     });
-  for (std::thread& thread : threads) thread.join();
+    if (started.ok()) {
+      threads.push_back(*std::move(started));
+    } else {
+      fail(started.error());
+      break;
+    }
+  }
+  threads.clear();
   if (first) return *first;
   return Ok();
 }
 
-void Begin(Forming& forming) {
+void BeginForming(Forming& forming) {
+  if (forming.outcome()) return;  // aborted since
   forming.Start([](const Error& error) { Report("a non-blocking communicator", error); });
 }
 
 // A group that does not run leaves no handles of what will never be formed.
 void Withdraw(const Group& spoiled) {
   for (const Group::Begun& begun : spoiled.begun) {
-    static_cast<void>(TakeAborted(begun.handle));
+    begun.forming->Stop();
+    if (begun.handle) static_cast<void>(TakeAborted(begun.handle, ""));
     *begun.out = nullptr;
   }
 }
 
+// All of them on communicators that do not block.
+Result<bool> BeginCalls(std::vector<ncclComm_t> handles, std::vector<comm::GroupedCall> calls) {
+  for (const comm::GroupedCall& call : calls) RINGLET_TRY(call.communicator->Validate(call.work));
+  RINGLET_TRY(Begin(handles, std::make_shared<Running>(
+                                 [calls = std::move(calls)] { return comm::RunGroup(calls); })));
+  return true;
+}
+
+Result<bool> RunCalls(Group collected) {
+  if (collected.unblocked.empty()) {
+    RINGLET_TRY(comm::RunGroup(collected.calls));
+    return false;
+  }
+  if (collected.unblocked.size() < collected.calls.size())
+    return Error{Code::kInvalidArgument,
+                 "a group has calls on communicators that block and on others that do not"};
+  return BeginCalls(std::move(collected.unblocked), std::move(collected.calls));
+}
+
 }  // namespace
 
-Status SubmitInit(InitJob job) {
+Result<bool> SubmitInit(InitJob job) {
   if (!job.blocking) {
     auto forming = std::make_shared<Forming>(std::move(job.form));
-    const ncclComm_t handle = *job.out = ExportForming(forming, job.parent);
+    const ncclComm_t handle = *job.out = job.gives_one ? ExportForming(forming) : nullptr;
+    Occupy(job.parent, forming);
     if (group.depth == 0) {
-      Begin(*forming);
+      BeginForming(*forming);
     } else {
       group.begun.push_back({std::move(forming), handle, job.out});
     }
-    return Ok();
+    return true;
   }
-  if (group.depth == 0) return RunInits({std::move(job)});
+  if (group.depth == 0) {
+    RINGLET_TRY(RunInits({std::move(job)}));
+    return false;
+  }
   group.inits.push_back(std::move(job));
-  return Ok();
+  return false;
 }
 
-Status SubmitCall(comm::GroupedCall call) {
-  if (group.depth == 0) return call.communicator->Run(call.work);
-  group.calls.push_back(std::move(call));
-  return Ok();
+Result<bool> SubmitCall(CallJob job) {
+  comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
+  if (group.depth > 0) {
+    group.calls.push_back(std::move(call));
+    if (!job.held.blocking) group.unblocked.push_back(job.handle);
+    return false;
+  }
+  if (!job.held.blocking) return BeginCalls({job.handle}, {std::move(call)});
+  RINGLET_TRY(call.communicator->Run(call.work));
+  return false;
 }
 
 void StartGroup() {
@@ -95,19 +136,27 @@ void SpoilGroup(const Error& error) {
   if (group.depth > 0 && !group.spoiled) group.spoiled = error;
 }
 
+Status DropGroup(const Error& why) {
+  if (group.depth == 0)
+    return Error{Code::kUnsupported, "ncclGroupSimulateEnd without ncclGroupStart on this thread"};
+  SpoilGroup(why);
+  if (--group.depth == 0) Withdraw(std::exchange(group, Group{}));
+  return Ok();
+}
+
 Result<bool> EndGroup() {
   if (group.depth == 0)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
   if (--group.depth > 0) return false;
-  const Group collected = std::exchange(group, Group{});
+  Group collected = std::exchange(group, Group{});
   const bool forms = !collected.inits.empty() || !collected.begun.empty();
   if (collected.spoiled || (forms && !collected.calls.empty())) Withdraw(collected);
   if (collected.spoiled) return *collected.spoiled;
   if (forms && !collected.calls.empty())
     return Error{Code::kUnsupported, "a group forms communicators or runs collectives, not both"};
-  for (const Group::Begun& begun : collected.begun) Begin(*begun.forming);
+  if (!forms) return RunCalls(std::move(collected));
+  for (const Group::Begun& begun : collected.begun) BeginForming(*begun.forming);
   if (!collected.inits.empty()) RINGLET_TRY(RunInits(collected.inits));
-  if (!forms) RINGLET_TRY(comm::RunGroup(collected.calls));
   return !collected.begun.empty();
 }
 

@@ -1,9 +1,6 @@
 // ncclGroupStart and ncclGroupEnd: what is called between them on a thread is collected and run
 // together at the outermost end.
 #pragma once
-#include <functional>
-#include <stop_token>
-
 #include "comm/establish.hpp"
 #include "comm/group.hpp"
 #include "frontends/c_api/guard.hpp"
@@ -17,11 +14,19 @@ struct InitJob {
   ncclComm_t* out;
   bool blocking = true;  ///< else the handle is stored at once, and a thread forms what it is of
   ncclComm_t parent = nullptr;
+  bool gives_one = true;  ///< else the rank is in none of what is formed, and gets no handle
 };
 
-/// Inside a group: collects. Outside: runs now, or begins where it does not block.
-Status SubmitInit(InitJob job);
-Status SubmitCall(comm::GroupedCall call);
+struct CallJob {
+  ncclComm_t handle;
+  Held held;
+  comm::Work work;
+};
+
+/// Inside a group: collects. Outside: runs now, or begins where it does not block. True: it goes
+/// on.
+Result<bool> SubmitInit(InitJob job);
+Result<bool> SubmitCall(CallJob job);
 
 void StartGroup();
 /// Runs what was collected when this closes the outermost group. True when some of it goes on.
@@ -30,6 +35,8 @@ void StartGroup();
 Result<bool> EndGroup();
 /// A call inside the open group was refused: the group will not run.
 void SpoilGroup(const Error& error);
+/// Closes the group, which will not run for the reason `why`. Errors  kUnsupported  none is open
+Status DropGroup(const Error& why);
 
 /// A call that is refused inside a group must keep the group from running without it.
 template <typename Body>
@@ -39,6 +46,17 @@ ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
     if (!status.ok()) SpoilGroup(status.error());
     return status;
   });
+}
+
+/// The same for calls that may go on when they return: the body says whether.
+template <typename Body>
+ncclResult_t GuardBegun(std::string_view function, Body&& body) noexcept {
+  bool goes_on = false;
+  const ncclResult_t result = GuardInGroup(function, [&]() -> Status {
+    RINGLET_TRY_ASSIGN(goes_on, body());
+    return Ok();
+  });
+  return result == ncclSuccess && goes_on ? ncclInProgress : result;
 }
 
 }  // namespace ringlet::c_api

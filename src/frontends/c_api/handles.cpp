@@ -1,19 +1,24 @@
 #include "frontends/c_api/handles.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <map>
 #include <mutex>
+#include <utility>
 
+#include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/red_op.hpp"
 
 namespace ringlet::c_api {
 namespace {
 
 struct Entry {
-  std::shared_ptr<comm::Communicator> communicator;
+  std::shared_ptr<comm::Communicator> communicator = {};
   std::shared_ptr<Forming> forming = {};  // of the communicator
   std::shared_ptr<Forming> child = {};    // the last that was made of it
+  std::shared_ptr<Running> running = {};  // the last operation that did not block
+  bool blocking = true;
   bool finalized = false;
 };
 
@@ -57,14 +62,54 @@ bool IsParentOfUnborn(const Entry& entry) {
   return entry.child && !entry.child->outcome();
 }
 
-Result<std::shared_ptr<comm::Communicator>> Ready(Entry& entry) {
+bool Runs(const Entry& entry) {
+  return entry.running && !entry.running->done();
+}
+
+Error Busy(const char* with) {
+  return {Code::kInvalidArgument,
+          fmt::format("the communicator is still busy with {}: call again when "
+                      "ncclCommGetAsyncError says ncclSuccess, or ncclCommAbort",
+                      with)};
+}
+
+// The entry once its communicator is there, whether an operation runs on it or not.
+Status Formed(Entry& entry) {
   const std::optional<Status> settled = Settle(entry);
-  if (!settled || IsParentOfUnborn(entry))
-    return Error{Code::kInvalidArgument,
-                 "the communicator is still busy with being formed or with forming another: call "
-                 "again when ncclCommGetAsyncError says ncclSuccess, or ncclCommAbort"};
-  RINGLET_TRY(*settled);
-  return entry.communicator;
+  if (!settled) return Busy("being formed");
+  if (IsParentOfUnborn(entry)) return Busy("forming another");
+  return *settled;
+}
+
+Status Ready(Entry& entry) {
+  RINGLET_TRY(Formed(entry));
+  if (Runs(entry)) return Busy("an operation");
+  return Ok();
+}
+
+Status NotFinalized(const Entry& entry) {
+  if (!entry.finalized) return Ok();
+  return Error{Code::kUnsupported, "the communicator is finalized: it takes no more operations"};
+}
+
+Status NotRevoked(const Entry& entry) {
+  if (!entry.communicator->revoked()) return Ok();
+  return Error{Code::kUnsupported,
+               "the communicator is revoked: it can be split, shrunk, destroyed and aborted only"};
+}
+
+Held HeldOf(const Entry& entry) {
+  return {entry.communicator, entry.blocking};
+}
+
+// What `use` makes of the entry of a handle.
+template <typename Use>
+auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  const auto it = registry.entries.find(handle);
+  if (it == registry.entries.end()) return Unknown(handle);
+  return use(it->second);
 }
 
 }  // namespace
@@ -89,78 +134,142 @@ ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator) {
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
   const auto handle = reinterpret_cast<ncclComm_t>(registry.last_handle += kHandleStep);  // NOLINT
-  registry.entries.emplace(handle, Entry{std::move(communicator)});
+  registry.entries.emplace(handle, Entry{.communicator = std::move(communicator)});
   return handle;
 }
 
-ncclComm_t ExportForming(std::shared_ptr<Forming> forming, ncclComm_t parent) {
+ncclComm_t ExportForming(std::shared_ptr<Forming> forming) {
   const ncclComm_t handle = Export(nullptr);
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  const auto found = registry.entries.find(parent);
-  if (found != registry.entries.end()) found->second.child = forming;
-  registry.entries.at(handle).forming = std::move(forming);
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    entry.forming = std::move(forming);
+    entry.blocking = false;
+    return Ok();
+  }));
   return handle;
 }
 
-Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle) {
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  const auto it = registry.entries.find(handle);
-  if (it == registry.entries.end()) return Unknown(handle);
-  return Ready(it->second);
+void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming) {
+  static_cast<void>(WithEntry(parent, [&](Entry& entry) -> Status {
+    entry.child = std::move(forming);
+    return Ok();
+  }));
 }
 
-Result<State> StateOf(ncclComm_t handle) {
+Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running) {
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
-  const auto it = registry.entries.find(handle);
-  if (it == registry.entries.end()) return Unknown(handle);
-  const std::optional<Status> settled = Settle(it->second);
-  if (!settled || IsParentOfUnborn(it->second)) return State{.in_progress = true};
-  if (!settled->ok()) return State{.failure = settled->error()};
-  return State{.failure = it->second.communicator->failure()};
-}
-
-Result<std::shared_ptr<comm::Communicator>> FindActive(ncclComm_t handle) {
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  const auto it = registry.entries.find(handle);
-  if (it == registry.entries.end()) return Unknown(handle);
-  if (it->second.finalized)
-    return Error{Code::kUnsupported, "the communicator is finalized: it takes no more operations"};
-  return Ready(it->second);
-}
-
-Status MarkFinalized(ncclComm_t handle) {
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  const auto it = registry.entries.find(handle);
-  if (it == registry.entries.end()) return Unknown(handle);
-  RINGLET_TRY(Ready(it->second));
-  if (std::exchange(it->second.finalized, true))
-    return Error{Code::kInvalidArgument, "the communicator is finalized already"};
+  for (const ncclComm_t handle : handles) {
+    const auto it = registry.entries.find(handle);
+    if (it == registry.entries.end()) return Unknown(handle);
+    RINGLET_TRY(Ready(it->second));
+  }
+  // Under the lock: who aborts one of them meanwhile finds what runs.
+  RINGLET_TRY(running->Start(
+      [](const Error& error) { Report("an operation that does not block", error); }));
+  for (const ncclComm_t handle : handles) registry.entries.at(handle).running = running;
   return Ok();
 }
 
-Result<std::shared_ptr<comm::Communicator>> Take(ncclComm_t handle) {
-  RINGLET_TRY_ASSIGN(const State state, StateOf(handle));
-  if (state.in_progress) return Find(handle);  // which says so
-  return TakeAborted(handle);
+Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<std::shared_ptr<comm::Communicator>> {
+    RINGLET_TRY(Ready(entry));
+    return entry.communicator;
+  });
 }
 
-Result<std::shared_ptr<comm::Communicator>> TakeAborted(ncclComm_t handle) {
+Result<Held> FindParent(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+    RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(Ready(entry));
+    return HeldOf(entry);
+  });
+}
+
+Result<Held> FindActive(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+    RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(Ready(entry));
+    RINGLET_TRY(NotRevoked(entry));
+    return HeldOf(entry);
+  });
+}
+
+Result<Held> FindRunning(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+    RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(Formed(entry));
+    return HeldOf(entry);
+  });
+}
+
+void AwaitIdle(ncclComm_t handle) {
+  std::shared_ptr<Running> running;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    running = entry.running;
+    return Ok();
+  }));
+  if (running) running->Wait();
+}
+
+Result<State> StateOf(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<State> {
+    const std::optional<Status> settled = Settle(entry);
+    if (!settled || IsParentOfUnborn(entry) || Runs(entry)) return State{.in_progress = true};
+    if (!settled->ok()) return State{.failure = settled->error()};
+    if (entry.communicator->revoked()) return State{};
+    State state{.failure = entry.communicator->failure()};
+    if (!state.failure && entry.running) state.failure = entry.running->failure();
+    return state;
+  });
+}
+
+Status MarkFinalized(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Status {
+    RINGLET_TRY(Ready(entry));
+    RINGLET_TRY(NotRevoked(entry));
+    if (std::exchange(entry.finalized, true))
+      return Error{Code::kInvalidArgument, "the communicator is finalized already"};
+    return Ok();
+  });
+}
+
+namespace {
+
+// Finds and forgets.
+Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
   Registry& registry = TheRegistry();
-  std::unique_lock lock(registry.mutex);
+  const std::lock_guard lock(registry.mutex);
   const auto it = registry.entries.find(handle);
   if (it == registry.entries.end()) return Unknown(handle);
+  // What could not be formed is there to be destroyed, too.
+  const bool formed = !it->second.forming || it->second.forming->outcome().has_value();
+  if (!at_any_time && !formed) return Busy("being formed");
+  if (!at_any_time && IsParentOfUnborn(it->second)) return Busy("forming another");
+  if (!at_any_time && Runs(it->second)) return Busy("an operation");
   Entry entry = std::move(it->second);
   registry.entries.erase(it);
-  lock.unlock();  // forming may have something to report, which needs the registry
-  if (entry.forming) entry.forming->Stop();
+  return entry;
+}
+
+}  // namespace
+
+Status Take(ncclComm_t handle) {
+  RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
   static_cast<void>(Settle(entry));
   if (entry.communicator) ForgetRedOps(*entry.communicator);
-  return entry.communicator;
+  return Ok();
+}
+
+Status TakeAborted(ncclComm_t handle, const std::string& why) {
+  // Not under the lock: what is stopped may have something to report, which needs the registry.
+  RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, true));
+  if (entry.forming) entry.forming->Stop();
+  static_cast<void>(Settle(entry));
+  if (!entry.communicator) return Ok();
+  entry.communicator->Abort(why);
+  if (entry.running) entry.running->Wait();
+  ForgetRedOps(*entry.communicator);
+  return Ok();
 }
 
 }  // namespace ringlet::c_api

@@ -2,9 +2,11 @@
 // crash, and the process that they run in.
 #pragma once
 #include <memory>
+#include <span>
 
 #include "comm/communicator.hpp"
 #include "frontends/c_api/forming.hpp"
+#include "frontends/c_api/running.hpp"
 #include "ringlet/compat/nccl.h"
 
 namespace ringlet::c_api {
@@ -13,23 +15,44 @@ namespace ringlet::c_api {
 /// API has no object to hold it, so this is the one global of Ringlet.
 Result<std::shared_ptr<comm::Process>> CurrentProcess();
 
-/// Gives out a handle.
+/// Gives out a handle of a communicator whose calls block.
 ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator);
 
-/// Gives out a handle before its communicator is formed.
-/// \param parent  of which it is made, and which is not to be used meanwhile; or null
-ncclComm_t ExportForming(std::shared_ptr<Forming> forming, ncclComm_t parent);
+/// Gives out a handle of one whose calls do not block, before it is formed.
+ncclComm_t ExportForming(std::shared_ptr<Forming> forming);
+
+/// `parent` is not to be used until what is formed of it is there. Nothing where there is none.
+void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming);
+
+/// Not one of `handles` is to be used until the operation is done, and it begins.
+/// Errors  as Find; kSystem  it cannot begin
+Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running);
 
 /// The communicator of a handle, kept alive for the call even if another thread aborts it.
 /// Errors  kInvalidArgument  null, never given out, destroyed already, or still at it
 ///         and as forming it, if that failed
 Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle);
 
+/// A communicator that is there, and whether calls on it wait for what they begin.
+struct Held {
+  std::shared_ptr<comm::Communicator> communicator = {};
+  bool blocking = true;
+};
+/// As Find; also refuses a finalized one (kUnsupported). A revoked one is found.
+Result<Held> FindParent(ncclComm_t handle);
+/// As FindParent; also refuses a revoked one (kUnsupported).
+Result<Held> FindActive(ncclComm_t handle);
+/// As FindParent, also while an operation runs on it.
+Result<Held> FindRunning(ncclComm_t handle);
+/// Waits until no operation runs on it. Who calls this has failed the communicator.
+void AwaitIdle(ncclComm_t handle);
+
 /// Finds and forgets: the handle is invalid from now on. Nothing where none was formed.
 /// Errors  kInvalidArgument  as Find
-Result<std::shared_ptr<comm::Communicator>> Take(ncclComm_t handle);
-/// The same at any time: what is still being formed is stopped first.
-Result<std::shared_ptr<comm::Communicator>> TakeAborted(ncclComm_t handle);
+Status Take(ncclComm_t handle);
+/// The same at any time: what is still being formed is stopped first, and what runs is failed on
+/// all ranks for the reason `why`.
+Status TakeAborted(ncclComm_t handle, const std::string& why);
 
 /// How a communicator is.
 struct State {
@@ -39,9 +62,7 @@ struct State {
 /// Errors  kInvalidArgument  null, never given out, or destroyed already
 Result<State> StateOf(ncclComm_t handle);
 
-/// A finalized communicator takes no more operations.
+/// A finalized communicator takes no more operations. Errors  as FindActive
 Status MarkFinalized(ncclComm_t handle);
-/// As Find; also refuses a finalized one (kUnsupported).
-Result<std::shared_ptr<comm::Communicator>> FindActive(ncclComm_t handle);
 
 }  // namespace ringlet::c_api

@@ -11,24 +11,30 @@ namespace {
 // because NCCL's types are; nobody follows them.
 constexpr std::uintptr_t kHandleStep = 16;
 
+/// \param name  of `handle` in the C function
 template <typename Handle>
-Status Register(ncclComm_t comm, const void* buffer, std::size_t size, Handle* handle) {
+Status Register(ncclComm_t comm, const void* buffer, std::size_t size, Handle* handle,
+                const char* name) {
   RINGLET_TRY(RequireNonNull(buffer, "buff"));
-  RINGLET_TRY(RequireNonNull(handle, "the place for the handle"));
-  RINGLET_TRY_ASSIGN(const auto communicator, FindActive(comm));
-  RINGLET_TRY_ASSIGN(const std::uint64_t number,
-                     communicator->Register(View(static_cast<const std::byte*>(buffer), size)));
+  RINGLET_TRY(RequireNonNull(handle, name));
+  if (size == 0 || size > kMemoryMax)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("size is {}: {}", size,
+                             size == 0 ? "there is nothing to register" : "no memory is so large")};
+  RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const std::uint64_t number, held.communicator->Register(View(
+                                                     static_cast<const std::byte*>(buffer), size)));
   *handle = reinterpret_cast<Handle>(number * kHandleStep);  // NOLINT
   return Ok();
 }
 
 // Also of a finalized or failed communicator.
-Status Deregister(ncclComm_t comm, const void* handle) {
-  RINGLET_TRY(RequireNonNull(handle, "the handle"));
+Status Deregister(ncclComm_t comm, const void* handle, const char* name) {
+  RINGLET_TRY(RequireNonNull(handle, name));
   RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
   if (number % kHandleStep != 0)
-    return Error{Code::kInvalidArgument, "this is no handle of a registration"};
+    return Error{Code::kInvalidArgument, fmt::format("{} is no handle of a registration", name)};
   return communicator->Deregister(number / kHandleStep);
 }
 
@@ -55,7 +61,7 @@ Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindo
     return Error{
         Code::kInvalidArgument,
         fmt::format("a window must begin on a multiple of {} bytes", NCCL_WIN_REQUIRED_ALIGNMENT)};
-  return Register(comm, buffer, size, window);
+  return Register(comm, buffer, size, window, "win");
 }
 
 }  // namespace
@@ -74,11 +80,12 @@ ncclResult_t ncclMemFree(void* ptr) {
 }
 
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size, void** handle) {
-  return api::Guard("ncclCommRegister", [&] { return api::Register(comm, buff, size, handle); });
+  return api::Guard("ncclCommRegister",
+                    [&] { return api::Register(comm, buff, size, handle, "handle"); });
 }
 
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle) {
-  return api::Guard("ncclCommDeregister", [&] { return api::Deregister(comm, handle); });
+  return api::Guard("ncclCommDeregister", [&] { return api::Deregister(comm, handle, "handle"); });
 }
 
 ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, ncclWindow_t* win,
@@ -88,7 +95,7 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, nc
 }
 
 ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win) {
-  return api::Guard("ncclCommWindowDeregister", [&] { return api::Deregister(comm, win); });
+  return api::Guard("ncclCommWindowDeregister", [&] { return api::Deregister(comm, win, "win"); });
 }
 
 // The profiling twins: a tool that defines ncclX reaches the original as pncclX.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <span>
@@ -11,9 +12,13 @@
 #include "comm/family.hpp"
 #include "frontends/c_api/group.hpp"
 #include "frontends/c_api/guard.hpp"
+#include "frontends/c_api/options.hpp"
 
 namespace ringlet::c_api {
 namespace {
+
+/// More ranks than any process has threads for.
+constexpr int kRanksHereMax = 1 << 16;
 
 UniqueId FromNccl(const ncclUniqueId& id) {
   UniqueId out;
@@ -30,12 +35,8 @@ Status CheckRank(int nranks, int rank) {
   return Ok();
 }
 
-bool Blocks(const ncclConfig_t* config) {
-  return !config || config->blocking != 0;  // also where it is not set
-}
-
-Status SubmitEstablish(std::shared_ptr<comm::Process> process, comm::Config config, bool blocking,
-                       ncclComm_t* out) {
+Result<bool> SubmitEstablish(std::shared_ptr<comm::Process> process, comm::Config config,
+                             bool blocking, ncclComm_t* out) {
   *out = nullptr;
   return SubmitInit(
       {[process = std::move(process), config = std::move(config)](const std::stop_token& abort) {
@@ -44,13 +45,8 @@ Status SubmitEstablish(std::shared_ptr<comm::Process> process, comm::Config conf
        out, blocking});
 }
 
-Status CheckConfig(const ncclConfig_t* config) {
-  if (!config || config->magic == 0xcafebeef) return Ok();
-  return Error{Code::kInvalidArgument, "the config was not made with NCCL_CONFIG_INITIALIZER"};
-}
-
-Status InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids, int rank,
-                const ncclConfig_t* given) {
+Result<bool> InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids, int rank,
+                      const ncclConfig_t* given) {
   RINGLET_TRY(CheckConfig(given));
   RINGLET_TRY(RequireNonNull(comm, "comm"));
   RINGLET_TRY(CheckRank(nranks, rank));
@@ -61,7 +57,7 @@ Status InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids,
   config.rank = static_cast<std::uint32_t>(rank);
   config.size = static_cast<std::uint32_t>(nranks);
   config.device = process->settings().local_rank.value_or(0);
-  return SubmitEstablish(std::move(process), std::move(config), Blocks(given), comm);
+  return SubmitEstablish(std::move(process), std::move(config), Blocks(given, true), comm);
 }
 
 Status CheckDeviceList(std::span<const int> devices, bool may_share) {
@@ -81,7 +77,9 @@ Status CheckDeviceList(std::span<const int> devices, bool may_share) {
 
 Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
   RINGLET_TRY(RequireNonNull(comms, "comm"));
-  if (ndev < 1) return Error{Code::kInvalidArgument, fmt::format("ndev is {}, below 1", ndev)};
+  if (ndev < 1 || ndev > kRanksHereMax)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("ndev is {}, not between 1 and {}", ndev, kRanksHereMax)};
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
   RINGLET_TRY(CheckDeviceList({devlist, devlist ? static_cast<std::size_t>(ndev) : 0},
                               process->settings().multi_rank_gpu));
@@ -100,8 +98,8 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
   return Ok();
 }
 
-Status InitScalable(ncclComm_t* comm, int nranks, int rank, int ids, const ncclUniqueId* list,
-                    const ncclConfig_t* config) {
+Result<bool> InitScalable(ncclComm_t* comm, int nranks, int rank, int ids, const ncclUniqueId* list,
+                          const ncclConfig_t* config) {
   RINGLET_TRY(RequireNonNull(list, "commIds"));
   if (ids < 1 || ids > nranks)
     return Error{Code::kInvalidArgument,
@@ -109,47 +107,86 @@ Status InitScalable(ncclComm_t* comm, int nranks, int rank, int ids, const ncclU
   return InitRank(comm, nranks, std::span(list, static_cast<std::size_t>(ids)), rank, config);
 }
 
-Status SplitOff(ncclComm_t comm, int color, int key, ncclComm_t* out, const ncclConfig_t* config) {
+Result<bool> SplitOff(ncclComm_t comm, int color, int key, ncclComm_t* out,
+                      const ncclConfig_t* config) {
   RINGLET_TRY(RequireNonNull(out, "newcomm"));
   *out = nullptr;
   RINGLET_TRY(CheckConfig(config));
-  RINGLET_TRY_ASSIGN(auto parent, FindActive(comm));
+  RINGLET_TRY_ASSIGN(Held held, FindParent(comm));
   const auto chosen =
       color == NCCL_SPLIT_NOCOLOR ? std::nullopt : std::optional<std::int32_t>(color);
-  // Who is in no group gets no handle, and so cannot ask for it.
-  return SubmitInit({[parent, chosen, key](const std::stop_token& abort) {
-                       return comm::Split(*parent, chosen, key, abort);
-                     },
-                     out, Blocks(config) || !chosen, comm});
+  return SubmitInit(
+      {[parent = std::move(held.communicator), chosen, key](const std::stop_token& abort) {
+         return comm::Split(*parent, chosen, key, abort);
+       },
+       out, Blocks(config, held.blocking), comm, chosen.has_value()});
 }
 
-Status ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_t* out,
-                const ncclConfig_t* config, int flags) {
+Result<std::vector<std::uint32_t>> ExcludedRanks(const int* excluded, int count,
+                                                 const comm::Identity& identity) {
+  if (count < 1 || static_cast<std::uint32_t>(count) >= identity.size)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("excludeRanksCount is {}: of {} ranks at least one is left out, and "
+                             "at least one stays",
+                             count, identity.size)};
+  std::vector<std::uint32_t> ranks;
+  for (int i = 0; i < count; ++i) {
+    if (excluded[i] < 0 || static_cast<std::uint32_t>(excluded[i]) >= identity.size)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("excludeRanksList[{}] is {}, not between 0 and {}", i, excluded[i],
+                               identity.size - 1)};
+    ranks.push_back(static_cast<std::uint32_t>(excluded[i]));
+  }
+  if (std::ranges::count(ranks, Index(identity.rank)) > 0)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("excludeRanksList has rank {}, which calls: who is left out does not",
+                             Index(identity.rank))};
+  return ranks;
+}
+
+Result<bool> ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_t* out,
+                      const ncclConfig_t* config, int flags) {
   RINGLET_TRY(RequireNonNull(out, "newcomm"));
   *out = nullptr;
   RINGLET_TRY(CheckConfig(config));
   RINGLET_TRY(RequireNonNull(excluded, "excludeRanksList"));
-  if (count < 1)
+  if (flags != NCCL_SHRINK_DEFAULT && flags != NCCL_SHRINK_ABORT)
     return Error{Code::kInvalidArgument,
-                 fmt::format("excludeRanksCount is {}: nobody would be left out", count)};
-  RINGLET_TRY_ASSIGN(auto parent, FindActive(comm));
-  std::vector<std::uint32_t> ranks;
-  for (int i = 0; i < count; ++i) {
-    if (excluded[i] < 0)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("excludeRanksList[{}] is {}, below 0", i, excluded[i])};
-    ranks.push_back(static_cast<std::uint32_t>(excluded[i]));
+                 fmt::format("shrinkFlags is {}, not NCCL_SHRINK_DEFAULT or _ABORT", flags)};
+  const bool aborts = flags == NCCL_SHRINK_ABORT;
+  RINGLET_TRY_ASSIGN(const Held held, aborts ? FindRunning(comm) : FindParent(comm));
+  RINGLET_TRY_ASSIGN(auto ranks, ExcludedRanks(excluded, count, held.communicator->identity()));
+  if (aborts) {
+    held.communicator->Abort("ncclCommShrink ends it for the survivors");
+    AwaitIdle(comm);
   }
-  if (flags & NCCL_SHRINK_ABORT) parent->Abort("ncclCommShrink ends it for the survivors");
-  return SubmitInit({[parent, ranks](const std::stop_token& abort) {
-                       return comm::Shrink(*parent, ranks, abort);
-                     },
-                     out, Blocks(config), comm});
+  return SubmitInit(
+      {[parent = held.communicator, ranks = std::move(ranks)](const std::stop_token& abort) {
+         return comm::Shrink(*parent, ranks, abort);
+       },
+       out, Blocks(config, held.blocking), comm});
 }
 
-/// What a call that does not block returns where it has begun.
-ncclResult_t Begun(ncclResult_t result, const ncclConfig_t* config) {
-  return result == ncclSuccess && !Blocks(config) ? ncclInProgress : result;
+Status Revoke(ncclComm_t comm, int flags) {
+  if (flags != NCCL_REVOKE_DEFAULT)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("revokeFlags is {}, not NCCL_REVOKE_DEFAULT", flags)};
+  RINGLET_TRY_ASSIGN(const Held held, FindRunning(comm));
+  if (held.communicator->revoked())
+    return Error{Code::kUnsupported, "the communicator is revoked already"};
+  held.communicator->Revoke();
+  return Ok();
+}
+
+Status SimulateEnd(const ncclSimInfo_t* info) {
+  const Status checked = CheckSimInfo(info);
+  const Error why =
+      checked.ok() ? Error{Code::kUnsupported,
+                           "ncclGroupSimulateEnd does not estimate times yet: the group is closed, "
+                           "and nothing of it has run or will"}
+                   : checked.error();
+  RINGLET_TRY(DropGroup(why));
+  return why;
 }
 
 template <typename T, typename Get>
@@ -201,24 +238,23 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
   return api::Guard("ncclGetUniqueId", [&]() -> Status {
     RINGLET_TRY(api::RequireNonNull(uniqueId, "uniqueId"));
     RINGLET_TRY_ASSIGN(const auto process, api::CurrentProcess());
-    RINGLET_TRY_ASSIGN(const ringlet::UniqueId id, ringlet::comm::CreateUniqueId(process));
+    RINGLET_TRY_ASSIGN(const ringlet::UniqueId id, ringlet::comm::NextUniqueId(process));
     std::memcpy(uniqueId->internal, id.bytes.data(), ringlet::UniqueId::kBytes);
     return Ok();
   });
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return api::GuardInGroup("ncclCommInitRank", [&] {
+  return api::GuardBegun("ncclCommInitRank", [&] {
     return api::InitRank(comm, nranks, {&commId, 1}, rank, nullptr);
   });
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config) {
-  const ncclResult_t result = api::GuardInGroup("ncclCommInitRankConfig", [&] {
+  return api::GuardBegun("ncclCommInitRankConfig", [&] {
     return api::InitRank(comm, nranks, {&commId, 1}, rank, config);
   });
-  return api::Begun(result, config);
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
@@ -227,33 +263,26 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
 
 ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
                                       ncclUniqueId* commIds, ncclConfig_t* config) {
-  const ncclResult_t result = api::GuardInGroup("ncclCommInitRankScalable", [&] {
+  return api::GuardBegun("ncclCommInitRankScalable", [&] {
     return api::InitScalable(newcomm, nranks, myrank, nId, commIds, config);
   });
-  return api::Begun(result, config);
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                            ncclConfig_t* config) {
-  const ncclResult_t result = api::GuardInGroup(
-      "ncclCommSplit", [&] { return api::SplitOff(comm, color, key, newcomm, config); });
-  return newcomm && *newcomm ? api::Begun(result, config) : result;
+  return api::GuardBegun("ncclCommSplit",
+                         [&] { return api::SplitOff(comm, color, key, newcomm, config); });
 }
 
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
                             ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags) {
-  const ncclResult_t result = api::GuardInGroup("ncclCommShrink", [&] {
+  return api::GuardBegun("ncclCommShrink", [&] {
     return api::ShrinkTo(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags);
   });
-  return api::Begun(result, config);
 }
 
-ncclResult_t ncclCommRevoke(ncclComm_t comm, int) {
-  return api::Guard("ncclCommRevoke", [&]() -> Status {
-    RINGLET_TRY_ASSIGN(const auto communicator, api::FindActive(comm));
-    communicator->Abort("ncclCommRevoke was called");
-    return Ok();
-  });
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags) {
+  return api::Guard("ncclCommRevoke", [&] { return api::Revoke(comm, revokeFlags); });
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
@@ -262,19 +291,13 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm) return ncclSuccess;  // as NCCL: destroying nothing is in order
-  return api::Guard("ncclCommDestroy", [&]() -> Status {
-    RINGLET_TRY(api::Take(comm));
-    return Ok();
-  });
+  return api::Guard("ncclCommDestroy", [&] { return api::Take(comm); });
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
-  return api::Guard("ncclCommAbort", [&]() -> Status {
-    RINGLET_TRY_ASSIGN(const auto communicator, api::TakeAborted(comm));
-    if (communicator) communicator->Abort("ncclCommAbort was called");
-    return Ok();
-  });
+  return api::Guard("ncclCommAbort",
+                    [&] { return api::TakeAborted(comm, "ncclCommAbort was called"); });
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
@@ -325,6 +348,10 @@ ncclResult_t ncclGroupEnd(void) {
   return result == ncclSuccess && goes_on ? ncclInProgress : result;
 }
 
+ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
+  return api::Guard("ncclGroupSimulateEnd", [&] { return api::SimulateEnd(simInfo); });
+}
+
 // The profiling twins: a tool that defines ncclX reaches the original as pncclX.
 #define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
 RINGLET_TWIN(ncclGetVersion);
@@ -348,6 +375,7 @@ RINGLET_TWIN(ncclCommCuDevice);
 RINGLET_TWIN(ncclCommUserRank);
 RINGLET_TWIN(ncclGroupStart);
 RINGLET_TWIN(ncclGroupEnd);
+RINGLET_TWIN(ncclGroupSimulateEnd);
 #undef RINGLET_TWIN
 
 }  // extern "C"

@@ -11,29 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "frontends/c_api/comms_for_test.hpp"
+
+namespace ringlet::c_api {
 namespace {
 
 using testing::HasSubstr;
-
-std::vector<ncclComm_t> InitAll(int ranks) {
-  std::vector<ncclComm_t> comms(static_cast<std::size_t>(ranks));
-  EXPECT_EQ(ncclCommInitAll(comms.data(), ranks, nullptr), ncclSuccess)
-      << ncclGetLastError(nullptr);
-  return comms;
-}
-
-ncclResult_t AllReduceInGroup(const std::vector<ncclComm_t>& comms, void* const* buffers,
-                              std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
-  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
-  for (std::size_t i = 0; i < comms.size(); ++i) {
-    const ncclResult_t result =
-        ncclAllReduce(buffers[i], buffers[i], count, type, op, comms[i], nullptr);
-    if (result == ncclSuccess) continue;
-    EXPECT_EQ(ncclGroupEnd(), result);
-    return result;
-  }
-  return ncclGroupEnd();
-}
 
 TEST(Nccl, SaysItsVersionAndItsCodes) {
   int version = 0;
@@ -286,166 +269,63 @@ TEST(Nccl, RanksShareADeviceWhereThatIsSet) {
   }));
 }
 
-// ---- blocking = 0 -------------------------------------------------------------------------------
-
-ncclConfig_t NonBlocking() {
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  return config;
-}
-
-/// What becomes of it, however long that takes: forming has a deadline of its own.
-ncclResult_t Outcome(ncclComm_t comm) {
-  ncclResult_t state = ncclInProgress;
-  while (state == ncclInProgress) {
-    EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
-    std::this_thread::yield();
-  }
-  return state;
-}
-
-/// Two of this process, begun together.
-std::vector<ncclComm_t> BeginTwo() {
-  ncclConfig_t config = NonBlocking();
-  ncclUniqueId id;
-  EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  std::vector<ncclComm_t> comms(2);
-  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
-  for (int rank = 0; rank < 2; ++rank) {
-    EXPECT_EQ(ncclCommInitRankConfig(&comms[static_cast<std::size_t>(rank)], 2, id, rank, &config),
-              ncclInProgress);
-    EXPECT_NE(comms[static_cast<std::size_t>(rank)], nullptr) << "there at once, as in NCCL";
-  }
-  EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
-  return comms;
-}
-
-void ExpectSum(const std::vector<ncclComm_t>& comms) {
-  std::vector<float> data(comms.size(), 1.0f);
-  std::vector<void*> buffers;
-  for (float& one : data) buffers.push_back(&one);
-  EXPECT_EQ(AllReduceInGroup(comms, buffers.data(), 1, ncclFloat, ncclSum), ncclSuccess);
-  for (const float one : data) EXPECT_EQ(one, static_cast<float>(comms.size()));
-}
-
-TEST(NonBlocking, ACommunicatorIsFormedMeanwhile) {
-  const auto comms = BeginTwo();
-  for (const ncclComm_t comm : comms) EXPECT_EQ(Outcome(comm), ncclSuccess);
-  ExpectSum(comms);
-  for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
-}
-
-TEST(NonBlocking, UntilThenItIsRefusedAndCanBeAborted) {
-  ncclConfig_t config = NonBlocking();
-  ncclUniqueId id;
-  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  ncclComm_t comm = nullptr;
-  ASSERT_EQ(ncclCommInitRankConfig(&comm, 2, id, 0, &config), ncclInProgress);  // nobody else comes
-  ncclResult_t state = ncclSuccess;
-  EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
-  EXPECT_EQ(state, ncclInProgress);
-  int count = 0;
-  EXPECT_EQ(ncclCommCount(comm, &count), ncclInvalidArgument);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ncclCommGetAsyncError"));
-  float value = 1;
-  EXPECT_EQ(ncclAllReduce(&value, &value, 1, ncclFloat, ncclSum, comm, nullptr),
-            ncclInvalidArgument);
-  EXPECT_EQ(ncclCommFinalize(comm), ncclInvalidArgument);
-  EXPECT_EQ(ncclCommDestroy(comm), ncclInvalidArgument);
-  EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
-  EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclInvalidArgument) << "the handle is gone";
-}
-
-TEST(NonBlocking, WhatCannotBeFormedSaysWhy) {
-  ncclConfig_t config = NonBlocking();
-  const ncclUniqueId rubbish{};
-  ncclComm_t comm = nullptr;
-  ASSERT_EQ(ncclCommInitRankConfig(&comm, 2, rubbish, 0, &config), ncclInProgress);
-  EXPECT_NE(Outcome(comm), ncclSuccess);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("unique id"));
-  int count = 0;
-  EXPECT_NE(ncclCommCount(comm, &count), ncclSuccess);
-  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
-}
-
-TEST(NonBlocking, TheParentIsBusyUntilItsChildIsThere) {
-  const auto parents = InitAll(2);
-  ncclConfig_t config = NonBlocking();
-  ncclComm_t children[2] = {};
-  EXPECT_EQ(ncclCommSplit(parents[0], 0, 0, &children[0], &config), ncclInProgress);
-  ncclResult_t state = ncclSuccess;
-  EXPECT_EQ(ncclCommGetAsyncError(parents[0], &state), ncclSuccess);
-  EXPECT_EQ(state, ncclInProgress) << "the other rank has not called yet";
-  float value = 1;
-  EXPECT_EQ(ncclAllReduce(&value, &value, 1, ncclFloat, ncclSum, parents[0], nullptr),
-            ncclInvalidArgument);
-  EXPECT_EQ(ncclCommSplit(parents[1], 0, 0, &children[1], &config), ncclInProgress);
-  for (const ncclComm_t comm : {children[0], children[1], parents[0], parents[1]})
-    EXPECT_EQ(Outcome(comm), ncclSuccess);
-  ExpectSum({children[0], children[1]});
-  ExpectSum(parents);
-  for (const ncclComm_t comm : {children[0], children[1], parents[0], parents[1]})
-    EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
-}
-
-TEST(NonBlocking, AChildThatIsAbortedLeavesItsParentToBeAborted) {
-  const auto parents = InitAll(2);
-  ncclConfig_t config = NonBlocking();
-  ncclComm_t child = nullptr;
-  EXPECT_EQ(ncclCommSplit(parents[0], 0, 0, &child, &config), ncclInProgress);
-  EXPECT_EQ(ncclCommAbort(child), ncclSuccess);
-  ncclResult_t state = ncclInProgress;
-  EXPECT_EQ(ncclCommGetAsyncError(parents[0], &state), ncclSuccess);
-  EXPECT_NE(state, ncclInProgress) << "it waits for nothing any more";
-  for (const ncclComm_t comm : parents) EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
-}
-
-TEST(NonBlocking, WhoIsInNoPartOfASplitGetsNullWhenItIsDone) {
-  const auto parents = InitAll(2);
-  ncclConfig_t config = NonBlocking();
-  ncclComm_t children[2] = {parents[0], parents[0]};
-  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
-  EXPECT_EQ(ncclCommSplit(parents[0], 0, 0, &children[0], &config), ncclInProgress);
-  EXPECT_EQ(ncclCommSplit(parents[1], NCCL_SPLIT_NOCOLOR, 0, &children[1], &config), ncclSuccess);
-  EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
-  EXPECT_EQ(children[1], nullptr);
-  EXPECT_EQ(Outcome(children[0]), ncclSuccess);
-  for (const ncclComm_t comm : {children[0], parents[0], parents[1]})
-    EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
-}
-
-TEST(NonBlocking, AGroupThatIsRefusedLeavesNoHandles) {
-  const auto parents = InitAll(1);
-  ncclConfig_t config = NonBlocking();
-  ncclComm_t child = nullptr, other = nullptr;
-  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
-  EXPECT_EQ(ncclCommSplit(parents[0], 0, 0, &child, &config), ncclInProgress);
-  EXPECT_EQ(ncclCommSplit(nullptr, 0, 0, &other, &config), ncclInvalidArgument);
-  EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
-  EXPECT_EQ(child, nullptr);
-  ExpectSum(parents);  // is not busy with what will never be
-  EXPECT_EQ(ncclCommDestroy(parents[0]), ncclSuccess);
-}
-
 TEST(Nccl, TheProfilingTwinsAreTheSameFunctions) {
   EXPECT_EQ(reinterpret_cast<void*>(&pncclAllReduce), reinterpret_cast<void*>(&ncclAllReduce));
   EXPECT_EQ(reinterpret_cast<void*>(&pncclCommSplit), reinterpret_cast<void*>(&ncclCommSplit));
 }
 
-TEST(Nccl, WhatIsNotThereYetSaysSo) {
-  const auto comms = InitAll(1);
-  EXPECT_EQ(ncclGroupSimulateEnd(nullptr), ncclInvalidUsage);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ncclGroupSimulateEnd is not implemented yet"));
+TEST(Nccl, AConfigIsChecked) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  ncclComm_t other;
+  ncclComm_t comm;
   config.magic = 1;
-  EXPECT_EQ(ncclCommInitRankConfig(&other, 1, id, 0, &config), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommInitRankConfig(&comm, 1, id, 0, &config), ncclInvalidArgument);
   config = NCCL_CONFIG_INITIALIZER;
-  EXPECT_EQ(ncclCommInitRankConfig(&other, 1, id, 0, &config), ncclSuccess);
-  EXPECT_EQ(ncclCommDestroy(other), ncclSuccess);
-  EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+  EXPECT_EQ(ncclCommInitRankConfig(&comm, 1, id, 0, &config), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+}
+
+TEST(Nccl, RanksThatNameNoDeviceAreCountedOnTheirHost) {
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  Comms comms(3), halves(3);
+  const auto device = [](ncclComm_t comm) {
+    int number = -1;
+    EXPECT_EQ(ncclCommCuDevice(comm, &number), ncclSuccess) << LastMessage();
+    return number;
+  };
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < 3; ++rank)
+    ASSERT_EQ(ncclCommInitRank(&comms[static_cast<std::size_t>(rank)], 3, id, rank), ncclSuccess);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    EXPECT_EQ(device(comms[i]), rank);
+    ASSERT_EQ(ncclCommSplit(comms[i], rank > 0, -rank, &halves[i], nullptr), ncclSuccess);
+  }
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(device(halves[static_cast<std::size_t>(rank)]), rank) << "that of the parent";
+  DestroyAll(halves);
+  DestroyAll(comms);
+}
+
+TEST(Nccl, ACollectiveWithoutElementsWaitsForNobody) {
+  const auto comms = InitAll(2);
+  const ncclComm_t alone = comms[0];
+  EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, alone, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, 1, alone, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclBroadcast(nullptr, nullptr, 0, ncclFloat, 1, alone, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclBcast(nullptr, 0, ncclFloat, 1, alone, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclAllGather(nullptr, nullptr, 0, ncclFloat, alone, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclReduceScatter(nullptr, nullptr, 0, ncclFloat, ncclSum, alone, nullptr),
+            ncclSuccess);
+  EXPECT_EQ(ncclAlltoAll(nullptr, nullptr, 0, ncclFloat, alone, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclGather(nullptr, nullptr, 0, ncclFloat, 1, alone, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclScatter(nullptr, nullptr, 0, ncclFloat, 1, alone, nullptr), ncclSuccess);
+  AbortAll(comms);
 }
 
 // ---- The other collectives, by one thread that has all ranks
@@ -550,3 +430,4 @@ TEST_F(Collectives, PreMultipliedSumsHaveAScalarForEachRank) {
 }
 
 }  // namespace
+}  // namespace ringlet::c_api

@@ -15,8 +15,8 @@ constexpr std::size_t kRedOpsMax = 1 << 16;
 
 struct Made {
   DataType type = DataType::kFloat32;
-  Bytes scalar = {};                 // read when it was made
-  const void* read_later = nullptr;  // or this, when it is used
+  Bytes scalar = {};                      // read when it was made
+  const std::byte* read_later = nullptr;  // or this, when what uses it runs
 };
 
 // Like the handles of communicators, these belong to no object of the C API.
@@ -52,13 +52,19 @@ Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, cons
   while (registry.made.contains({&communicator, registry.next})) ++registry.next;
   const int number = registry.next;
   registry.next = number == ncclMaxRedOp ? static_cast<int>(ncclNumOps) : number + 1;
-  registry.made[{&communicator, number}] = {.type = type,
-                                            .scalar = read_later ? Bytes() : Copy(scalar, type),
-                                            .read_later = read_later ? scalar : nullptr};
+  registry.made[{&communicator, number}] = {
+      .type = type,
+      .scalar = read_later ? Bytes() : Copy(scalar, type),
+      .read_later = read_later ? static_cast<const std::byte*>(scalar) : nullptr};
   return static_cast<ncclRedOp_t>(number);
 }
 
 Status DestroyRedOp(const comm::Communicator& communicator, ncclRedOp_t op) {
+  if (static_cast<int>(op) >= 0 && static_cast<int>(op) < static_cast<int>(kNcclReduceOps))
+    return Error{Code::kInvalidArgument,
+                 fmt::format("reduction {} is built in: only what ncclRedOpCreate functions made "
+                             "can be destroyed",
+                             static_cast<int>(op))};
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
   if (registry.made.erase({&communicator, static_cast<int>(op)}) == 0)
@@ -79,8 +85,7 @@ Result<RedOp> FindRedOp(const comm::Communicator& communicator, ncclRedOp_t op, 
     return Error{Code::kInvalidArgument,
                  fmt::format("reduction {} was made for elements of {}, not {}", number,
                              Name(made.type), Name(type))};
-  return RedOp{.op = ReduceOp::kPreMulSum,
-               .scalar = made.read_later ? Copy(made.read_later, type) : made.scalar};
+  return RedOp{.op = ReduceOp::kPreMulSum, .scalar = made.scalar, .scalar_at = made.read_later};
 }
 
 void ForgetRedOps(const comm::Communicator& communicator) {

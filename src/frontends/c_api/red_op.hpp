@@ -8,10 +8,11 @@ namespace ringlet::c_api {
 /// What a number of type ncclRedOp_t means for a communicator.
 struct RedOp {
   ReduceOp op = ReduceOp::kSum;
-  Bytes scalar = {};  ///< of kPreMulSum
+  Bytes scalar = {};                     ///< of kPreMulSum
+  const std::byte* scalar_at = nullptr;  ///< or where it is read when the operation runs
 };
 
-/// \param read_later  the scalar is read when a collective is called with it, not now
+/// \param read_later  the scalar is read when a collective runs with it, not now
 /// Gives the new operation's number.
 /// Errors  kInvalidArgument  there are as many as there may be
 Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, const void* scalar,

@@ -1,0 +1,44 @@
+#include "frontends/c_api/running.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "comm/thread.hpp"
+
+namespace ringlet::c_api {
+namespace {
+
+Status Caught(const std::function<Status()>& run) {
+  try {
+    return run();
+  } catch (const std::exception& e) {
+    return Error{Code::kSystem, std::string("unexpected: ") + e.what()};
+  }
+}
+
+}  // namespace
+
+void Running::End(const Status& status) {
+  run_ = nullptr;
+  if (!status.ok()) failure_ = status.error();
+  done_.store(true, std::memory_order_release);
+  done_.notify_all();
+}
+
+Status Running::Start(std::function<void(const Error&)> on_failure) {
+  auto thread =
+      comm::StartThread("for an operation that does not block",
+                        [this, on_failure = std::move(on_failure)](const std::stop_token&) {
+                          const Status status = Caught(run_);
+                          if (!status.ok()) on_failure(status.error());
+                          End(status);
+                        });
+  if (!thread.ok()) {
+    End(thread.error());
+    return thread.error();
+  }
+  thread_ = std::move(*thread);
+  return Ok();
+}
+
+}  // namespace ringlet::c_api
