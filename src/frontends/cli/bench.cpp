@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "frontends/cli/bench_busy.hpp"
 #include "frontends/cli/bench_enter.hpp"
 #include "frontends/cli/bench_init.hpp"
 #include "frontends/cli/bench_options.hpp"
@@ -18,6 +19,7 @@
 #include "frontends/cli/turns.hpp"
 #include "os/clock.hpp"
 #include "os/env.hpp"
+#include "os/thread.hpp"
 #include "rendezvous/invitation.hpp"
 
 namespace ringlet::cli {
@@ -82,7 +84,18 @@ int BenchThreads(const BenchJob& job) {
     stop.request_stop();
   };
   std::vector<std::jthread> threads;
-  for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank) threads.emplace_back(run, rank);
+  for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank) {
+    auto started =
+        os::StartThread("for a rank", [&run, rank](const std::stop_token&) { run(rank); });
+    if (started.ok()) {
+      threads.push_back(*std::move(started));
+      continue;
+    }
+    const std::lock_guard lock(mutex);
+    if (!first) first = started.error();
+    stop.request_stop();
+    break;
+  }
   threads.clear();
   return first ? Fail(kBench, *first) : Conclude(presenter, job.options);
 }
@@ -176,6 +189,8 @@ int Run(const BenchWords& words) {
   const auto job = PrepareBench(words);
   if (!job.ok()) return Fail(kBench, job.error());
   if (words.worker) return WorkAsRank(*job);
+  const auto busy = StartBusyPrograms(job->options.busy);
+  if (!busy.ok()) return Fail(kBench, busy.error());
   if (!job->options.peers.empty()) return BenchBeside(*job);
   return job->options.threads ? BenchThreads(*job) : BenchProcesses(*job);
 }
@@ -197,6 +212,7 @@ void AddBench(CLI::App& tool, Action& chosen) {
   AddBenchInit(*bench, chosen);
   AddBenchPlot(*bench, chosen);
   AddBenchTune(*bench, chosen);
+  AddBenchBusy(*bench, chosen);
   AddBenchEnter(*bench, chosen);
   AddBenchReach(*bench, chosen);
 }

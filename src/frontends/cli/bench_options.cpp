@@ -16,6 +16,7 @@ constexpr std::uint32_t kRepeatsMax = 1'000'000;
 constexpr std::uint32_t kRoundsMax = 100;
 constexpr std::uint32_t kHostsMax = 64;
 constexpr std::uint32_t kNicsMax = 8;
+constexpr std::uint32_t kBusyMax = 1024;
 
 std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
   return {
@@ -121,6 +122,8 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
   command.add_flag(
       "--changing", words.changing,
       "Each rank writes its input before each operation, within the time; not with --vs gloo");
+  command.add_option("--busy", words.busy, "Programs that compute beside the ranks")
+      ->check(CLI::Range(0u, kBusyMax));
   command.add_flag("--unbound", words.unbound,
                    "Ranks run on any core; else each has one of its own where there are enough");
   command
@@ -205,6 +208,7 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   options.measure.iterations = words.iterations;
   options.peers = words.peers;
   options.rounds = words.peers.empty() ? 1 : words.rounds;
+  options.busy = words.busy;
   options.net.hosts = words.hosts;
   options.net.nics = words.nics;
   RINGLET_TRY_ASSIGN(options.net.mb_per_s, ParseBandwidth(words.rate));

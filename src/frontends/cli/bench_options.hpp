@@ -38,6 +38,7 @@ struct BenchWords {
   bool registered = false;
   std::string late = "0";
   bool changing = false;
+  std::uint32_t busy = 0;
   std::optional<std::uint32_t> warmup = std::nullopt;
   std::optional<std::uint32_t> iterations = std::nullopt;
   bool worker = false;  ///< this process is one rank and reports to its launcher
@@ -61,6 +62,7 @@ struct BenchOptions {
   NetHostsOptions net = {.hosts = 1};
   bool json = false;
   bool threads = false;
+  std::uint32_t busy = 0;  ///< programs that compute beside the ranks
 };
 
 /// \param links  what RINGLET_LINKS says, with --links applied; inproc makes the ranks threads

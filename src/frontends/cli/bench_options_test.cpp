@@ -150,6 +150,14 @@ TEST(BenchOptionsTest, HostsShareTheRanks) {
   EXPECT_THAT(ErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
 }
 
+TEST(BenchOptionsTest, BusyProgramsAreOfTheLauncherNotOfItsWorkers) {
+  EXPECT_EQ(Parse({}).busy, 0u);
+  EXPECT_EQ(Parse({"--busy", "2", "--vs", "gloo"}).busy, 2u);
+  EXPECT_THAT(WorkerArguments(Read({"--busy", "2"}).value()),
+              testing::Not(testing::Contains("--busy")));
+  EXPECT_FALSE(Read({"--busy", "-1"}).has_value());
+}
+
 TEST(BenchOptionsTest, TheLastRankMayBeLateButNotOthers) {
   EXPECT_EQ(Parse({}).measure.late, Instant(0));
   std::vector<std::string> arguments = WorkerArguments(Read({"--late", "1s"}).value());

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "os/clock.hpp"
+#include "os/thread.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -37,10 +38,13 @@ Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options)
     hosts->spaces_.push_back(std::move(space));
   }
   RINGLET_TRY_ASSIGN(os::WireWatch watch, os::WireWatch::Make(hosts->Wires()));
-  hosts->carrier_ =
-      std::jthread([raw = hosts.get(), watch = std::move(watch)](std::stop_token stop) mutable {
-        raw->Carry(stop, std::move(watch));
-      });
+  // std::function wants what can be copied.
+  const auto shared = std::make_shared<os::WireWatch>(std::move(watch));
+  RINGLET_TRY_ASSIGN(hosts->carrier_,
+                     os::StartThread("to carry frames between network namespaces",
+                                     [raw = hosts.get(), shared](const std::stop_token& stop) {
+                                       raw->Carry(stop, std::move(*shared));
+                                     }));
   return hosts;
 }
 

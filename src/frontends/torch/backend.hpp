@@ -50,9 +50,13 @@ class RingletBackend final : public c10d::Backend {
                        .name = given.empty() ? name_ : given,
                        .timeout = options_->timeout,
                        .init_timeout = init,
-                       .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root)},
+                       .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root),
+                       .beacon = size > 1 ? Beacon() : nullptr},
         std::make_shared<TorchStore>(store));
     mail_ = std::make_unique<Mail>(*group_, LinesWithin(init));
+    const Status announced = group_->presence().Announce();
+    TORCH_CHECK_WITH(DistBackendError, announced.ok(), "ringlet: making the process group ", name_,
+                     ": ", announced.error().message);
     Living::Add(this);
   }
 
@@ -103,9 +107,19 @@ class RingletBackend final : public c10d::Backend {
     }
     std::optional<py::gil_scoped_release> no_gil;
     if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
-    if (at_exit && group_->turnstile().IsBusy()) abort();
+    // From here on callbacks that still run are refused, and so leave mail and group alone.
+    if (ended_.exchange(true)) return;
+    if (at_exit) AbortIfBusy();
+    static_cast<void>(group_->presence().Leave());  // a store that is gone tells nobody anything
+    mail_->Close();
+    group_->Close();
     mail_ = nullptr;
     group_ = nullptr;
+  }
+
+  /// Cuts off what runs or waits for its turn.
+  void AbortIfBusy() {
+    if (group_ && group_->birthplace().IsHere() && group_->turnstile().IsBusy()) abort();
   }
 
   WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
@@ -115,9 +129,10 @@ class RingletBackend final : public c10d::Backend {
   }
 
   WorkPointer allreduce_coalesced(Tensors& tensors,
-                                  const c10d::AllreduceCoalescedOptions& opts) override {
+                                  const c10d::AllreduceCoalescedOptions& opts) override try {
     TORCH_CHECK(!tensors.empty(), "ringlet: all_reduce_coalesced takes at least one tensor");
     CheckAlike(tensors, tensors.front(), "all_reduce_coalesced");
+    CheckWritten(tensors, "all_reduce_coalesced");
     const Reduction reduction(tensors.front(), opts.reduceOp);
     return Launch(Named(c10d::OpType::ALLREDUCE_COALESCED, "all_reduce", opts, tensors, tensors),
                   [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
@@ -126,9 +141,12 @@ class RingletBackend final : public c10d::Backend {
                     Share(joint, tensors);
                     return Ok();
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
-  WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
+  WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) override try {
     TORCH_CHECK(tensors.size() == 1 && tensors.front().layout() == at::kSparse,
                 "ringlet: all_reduce of sparse tensors takes one of them");
     TORCH_CHECK(opts.reduceOp == c10d::ReduceOp::SUM,
@@ -139,24 +157,33 @@ class RingletBackend final : public c10d::Backend {
                                                  Milliseconds timeout) mutable -> Status {
           return SumSparse(communicator, tensor, size, timeout);
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
-  WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override {
+  WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override try {
     const at::Tensor tensor = OnlyOne(tensors, "broadcast");
     CheckRank(opts.rootRank, "broadcast");
+    const bool writes = rank_ != opts.rootRank;
+    if (writes) CheckWritten(tensor, "broadcast");
     return Launch(Named(c10d::OpType::BROADCAST, "broadcast", opts, tensors, tensors),
                   [=, root = opts.rootRank](comm::Communicator& communicator,
                                             Milliseconds timeout) -> Status {
                     const at::Tensor dense = Dense(tensor);
                     RINGLET_TRY(Broadcast(communicator, dense, root, timeout));
-                    Deliver(dense, tensor);
+                    if (writes) Deliver(dense, tensor);
                     return Ok();
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
-  WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override {
+  WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override try {
     const at::Tensor tensor = OnlyOne(tensors, "reduce");
     CheckRank(opts.rootRank, "reduce");
+    if (rank_ == opts.rootRank) CheckWritten(tensor, "reduce");
     const Reduction reduction(tensor, opts.reduceOp);
     return Launch(Named(c10d::OpType::REDUCE, "reduce", opts, tensors, tensors),
                   [=, rank = rank_, root = opts.rootRank](comm::Communicator& communicator,
@@ -166,21 +193,29 @@ class RingletBackend final : public c10d::Backend {
                     if (rank == root) Deliver(dense, tensor);
                     return Ok();
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer allgather(std::vector<Tensors>& outputs, Tensors& inputs,
-                        const c10d::AllgatherOptions& opts) override {
+                        const c10d::AllgatherOptions& opts) override try {
     const at::Tensor input = OnlyOne(inputs, "all_gather");
     const Tensors targets = ListOfAll(outputs, input, "all_gather");
+    CheckWritten(targets, "all_gather");
     return Launch(Named(c10d::OpType::ALLGATHER, "all_gather", opts, inputs, targets),
                   [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
                     return GatherToLists(communicator, input, targets, timeout);
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer _allgather_base(at::Tensor& output, at::Tensor& input,
-                              const c10d::AllgatherOptions& opts) override {
+                              const c10d::AllgatherOptions& opts) override try {
     CheckTensor(output, "all_gather_into_tensor");
+    CheckWritten(output, "all_gather_into_tensor");
     CheckAlike({input}, output, "all_gather_into_tensor");
     CheckTimes(output, input, "all_gather_into_tensor");
     return Launch(
@@ -188,10 +223,13 @@ class RingletBackend final : public c10d::Backend {
         [output, input](comm::Communicator& communicator, Milliseconds timeout) -> Status {
           return GatherInto(communicator, input, output, timeout);
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
-                                  const c10d::AllgatherOptions& opts) override {
+                                  const c10d::AllgatherOptions& opts) override try {
     TORCH_CHECK(outputs.size() == static_cast<std::size_t>(size_),
                 "ringlet: all_gather_coalesced needs a list of outputs for each of the ", size_,
                 " ranks");
@@ -201,6 +239,10 @@ class RingletBackend final : public c10d::Backend {
                   "ringlet: all_gather_coalesced needs as many outputs for each rank as inputs");
       all.insert(all.end(), list.begin(), list.end());
     }
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      for (const Tensors& list : outputs) CheckAlike({list[i]}, inputs[i], "all_gather_coalesced");
+    CheckAlike(inputs, inputs.front(), "all_gather_coalesced");
+    CheckWritten(all, "all_gather_coalesced");
     return Launch(
         Named(c10d::OpType::ALLGATHER_COALESCED, "all_gather", opts, inputs, all),
         [outputs, inputs](comm::Communicator& communicator, Milliseconds timeout) -> Status {
@@ -211,10 +253,13 @@ class RingletBackend final : public c10d::Backend {
           }
           return Ok();
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
-                                              const c10d::AllgatherOptions& opts) override {
+                                              const c10d::AllgatherOptions& opts) override try {
     CheckPairs(outputs, inputs, "all_gather_into_tensor_coalesced");
     for (std::size_t i = 0; i < inputs.size(); ++i)
       CheckTimes(outputs[i], inputs[i], "all_gather_into_tensor_coalesced");
@@ -225,10 +270,13 @@ class RingletBackend final : public c10d::Backend {
             RINGLET_TRY(GatherInto(communicator, inputs[i], outputs[i], timeout));
           return Ok();
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer gather(std::vector<Tensors>& outputs, Tensors& inputs,
-                     const c10d::GatherOptions& opts) override {
+                     const c10d::GatherOptions& opts) override try {
     const at::Tensor input = OnlyOne(inputs, "gather");
     CheckRank(opts.rootRank, "gather");
     const bool is_root = rank_ == opts.rootRank;
@@ -236,6 +284,7 @@ class RingletBackend final : public c10d::Backend {
                 "ringlet: only the root of gather has outputs");
     const Tensors targets = is_root ? ListOfAll(outputs, input, "gather") : Tensors();
     if (is_root) CheckSame(targets, input, "gather");
+    CheckWritten(targets, "gather");
     return Launch(Named(c10d::OpType::GATHER, "gather", opts, inputs, targets),
                   [=, root = opts.rootRank](comm::Communicator& communicator,
                                             Milliseconds timeout) -> Status {
@@ -244,10 +293,13 @@ class RingletBackend final : public c10d::Backend {
                     if (room.defined()) Share(room, targets);
                     return Ok();
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer scatter(Tensors& outputs, std::vector<Tensors>& inputs,
-                      const c10d::ScatterOptions& opts) override {
+                      const c10d::ScatterOptions& opts) override try {
     const at::Tensor output = OnlyOne(outputs, "scatter");
     CheckRank(opts.rootRank, "scatter");
     const bool is_root = rank_ == opts.rootRank;
@@ -255,6 +307,7 @@ class RingletBackend final : public c10d::Backend {
                 "ringlet: only the root of scatter has inputs");
     const Tensors sources = is_root ? ListOfAll(inputs, output, "scatter") : Tensors();
     if (is_root) CheckSame(sources, output, "scatter");
+    CheckWritten(output, "scatter");
     return Launch(Named(c10d::OpType::SCATTER, "scatter", opts, sources, outputs),
                   [=, root = opts.rootRank](comm::Communicator& communicator,
                                             Milliseconds timeout) -> Status {
@@ -264,23 +317,31 @@ class RingletBackend final : public c10d::Backend {
                     Deliver(room, output);
                     return Ok();
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
-                             const c10d::ReduceScatterOptions& opts) override {
+                             const c10d::ReduceScatterOptions& opts) override try {
     const at::Tensor output = OnlyOne(outputs, "reduce_scatter");
     const Tensors sources = ListOfAll(inputs, output, "reduce_scatter");
     const Reduction reduction(output, opts.reduceOp);
+    CheckWritten(output, "reduce_scatter");
     return Launch(
         Named(c10d::OpType::REDUCE_SCATTER, "reduce_scatter", opts, sources, outputs),
         [=, rank = rank_](comm::Communicator& communicator, Milliseconds timeout) -> Status {
           return ReduceLists(communicator, sources, output, rank, reduction, timeout);
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
-                                   const c10d::ReduceScatterOptions& opts) override {
+                                   const c10d::ReduceScatterOptions& opts) override try {
     CheckTensor(output, "reduce_scatter_tensor");
+    CheckWritten(output, "reduce_scatter_tensor");
     CheckAlike({input}, output, "reduce_scatter_tensor");
     CheckTimes(input, output, "reduce_scatter_tensor");
     const Reduction reduction(output, opts.reduceOp);
@@ -289,10 +350,13 @@ class RingletBackend final : public c10d::Backend {
         [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
           return ReduceInto(communicator, input, output, reduction, timeout);
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
-                                              const c10d::ReduceScatterOptions& opts) override {
+                                              const c10d::ReduceScatterOptions& opts) override try {
     CheckPairs(outputs, inputs, "reduce_scatter_tensor_coalesced");
     std::vector<Reduction> reductions;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -306,13 +370,17 @@ class RingletBackend final : public c10d::Backend {
             RINGLET_TRY(ReduceInto(communicator, inputs[i], outputs[i], reductions[i], timeout));
           return Ok();
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input,
                             std::vector<std::int64_t>& output_splits,
                             std::vector<std::int64_t>& input_splits,
-                            const c10d::AllToAllOptions& opts) override {
+                            const c10d::AllToAllOptions& opts) override try {
     CheckTensor(output, "all_to_all_single");
+    CheckWritten(output, "all_to_all_single");
     CheckAlike({input}, output, "all_to_all_single");
     c10d::checkSplitSizes(input_splits, input, size_);
     c10d::checkSplitSizes(output_splits, output, size_);
@@ -326,16 +394,20 @@ class RingletBackend final : public c10d::Backend {
           Deliver(room, output);
           return Ok();
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer alltoall(Tensors& outputs, Tensors& inputs,
-                       const c10d::AllToAllOptions& opts) override {
+                       const c10d::AllToAllOptions& opts) override try {
     TORCH_CHECK(
         outputs.size() == static_cast<std::size_t>(size_) && inputs.size() == outputs.size(),
         "ringlet: all_to_all takes an input and an output for each of the ", size_, " ranks, not ",
         inputs.size(), " and ", outputs.size());
     CheckAlike(inputs, inputs.front(), "all_to_all");
     CheckAlike(outputs, inputs.front(), "all_to_all");
+    CheckWritten(outputs, "all_to_all");
     return Launch(
         Named(c10d::OpType::ALLTOALL, "all_to_all", opts, inputs, outputs),
         [inputs, outputs](comm::Communicator& communicator, Milliseconds timeout) -> Status {
@@ -345,6 +417,9 @@ class RingletBackend final : public c10d::Backend {
           Share(room, outputs);
           return Ok();
         });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer barrier(const c10d::BarrierOptions& opts) override {
@@ -359,8 +434,9 @@ class RingletBackend final : public c10d::Backend {
     CheckPeer(to, "send");
     Alive();
     auto work = MakeWork(Named(c10d::OpType::SEND, "send", NoOptions(), tensors, {}));
-    mail_->Send(static_cast<std::uint32_t>(to), tag, BytesOf(dense),
-                [this, work, dense](Status status) { EndWork(*work, "send", status); });
+    mail_->Send(
+        static_cast<std::uint32_t>(to), tag, BytesOf(dense),
+        [this, work, dense](Status status) { EndWork(*work, "send", status, group_->helpers()); });
     return Coalesce(work);
   }
 
@@ -457,6 +533,13 @@ class RingletBackend final : public c10d::Backend {
   };
 
  private:
+  /// Null where there is nowhere to listen: then this rank's end is not seen before anything
+  /// connects it to others.
+  static std::shared_ptr<comm::Beacon> Beacon() {
+    auto beacon = SharedBeacon();
+    return beacon.ok() ? *beacon : nullptr;
+  }
+
   using Run = std::function<Status(comm::Communicator&, Milliseconds timeout)>;
   struct NoOptions {
     Milliseconds timeout = c10d::kUnsetTimeout;
@@ -468,11 +551,12 @@ class RingletBackend final : public c10d::Backend {
     Tensors outputs;
     Milliseconds timeout;
     bool async;
+    std::string detail = {};
   };
 
   /// The group, as long as it may be used.
   Group& Alive() const {
-    TORCH_CHECK_WITH(DistBackendError, group_, "ringlet: the process group ", name_,
+    TORCH_CHECK_WITH(DistBackendError, group_ && !ended_, "ringlet: the process group ", name_,
                      " was shut down: Connection closed by this rank");
     TORCH_CHECK_WITH(DistBackendError, group_->birthplace().IsHere(),
                      "ringlet: this process was forked from the one that made the process group, "
@@ -486,7 +570,7 @@ class RingletBackend final : public c10d::Backend {
     bool async = true;
     if constexpr (requires { opts.asyncOp; }) async = opts.asyncOp;
     const auto timeout = opts.timeout == c10d::kUnsetTimeout ? Alive().timeout() : opts.timeout;
-    return {type, name, std::move(inputs), std::move(outputs), timeout, async};
+    return {type, name, std::move(inputs), std::move(outputs), timeout, async, ""};
   }
 
   c10::intrusive_ptr<GroupWork> MakeWork(Name name) {
@@ -497,7 +581,8 @@ class RingletBackend final : public c10d::Backend {
                         .inputs = std::move(name.inputs),
                         .outputs = std::move(name.outputs),
                         .sequence = sequence_++,
-                        .timeout = name.timeout});
+                        .timeout = name.timeout,
+                        .detail = std::move(name.detail)});
   }
 
   WorkPointer Coalesce(WorkPointer work) {
@@ -507,19 +592,23 @@ class RingletBackend final : public c10d::Backend {
 
   WorkPointer Launch(Name name, Run run) {
     Group& group = Alive();
+    TORCH_CHECK(!group.turnstile().IsInside(), "ringlet: ", name.name,
+                " was called from inside an operation of its group, which it would wait for");
     const bool async = name.async || coalescing_;
     const auto timeout = name.timeout;
     const char* operation = name.name;
     const std::vector<View> reachable = ReachableAmong(name);
     auto work = MakeWork(std::move(name));
+    const std::uint64_t call = group.NextCall();
     if (!async) {
-      group.turnstile().RunHere([&] { Carry(group, *work, operation, run, reachable, timeout); });
+      group.turnstile().RunHere(
+          [&] { Carry(group, call, *work, operation, run, reachable, timeout, nullptr); });
       return work;
     }
-    group.turnstile().Submit([this, &group, work, operation, run = std::move(run), reachable,
-                              timeout, state = at::ThreadLocalState()]() mutable {
+    group.turnstile().Submit([this, &group, call, work, operation, run = std::move(run), reachable,
+                              timeout, state = at::ThreadLocalState()](auto& turn) mutable {
       const at::ThreadLocalStateGuard as_caller(state);
-      Carry(group, *work, operation, run, reachable, timeout);
+      Carry(group, call, *work, operation, run, reachable, timeout, &turn);
     });
     return Coalesce(work);
   }
@@ -536,35 +625,53 @@ class RingletBackend final : public c10d::Backend {
     return reachable;
   }
 
+  /// A call of this rank made no sense: others may have begun theirs.
+  void Refused(const c10::Error& error) {
+    if (dynamic_cast<const c10::DistBackendError*>(&error) != nullptr || !group_ || ended_) return;
+    const std::string_view why = error.what_without_backtrace();
+    group_->Refused(std::string(why.substr(0, why.find('\n'))));
+  }
+
   /// Carries out one operation in its turn, and ends its work.
   /// \param group  ours, which may be on its way out: group_ does not point to it any more then
   /// \param reachable  of its tensors' memory
-  void Carry(Group& group, GroupWork& work, const char* operation, const Run& run,
-             const std::vector<View>& reachable, Milliseconds timeout) {
-    const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
-    auto main = group.Main();
-    if (!main.ok()) return EndWork(work, operation, main.error());
-    for (const View memory : reachable) group.Announce(memory);
-    try {
-      EndWork(work, operation, run(**main, timeout));
-    } catch (const std::exception& exception) {
-      // The others cannot know that this rank will not go on.
-      (*main)->Abort(fmt::format("{} failed: {}", operation, exception.what()));
-      work.Complete(std::current_exception());
+  void Carry(Group& group, std::uint64_t call, GroupWork& work, const char* operation,
+             const Run& run, const std::vector<View>& reachable, Milliseconds timeout,
+             Turnstile::Turn* turn) {
+    Status status = Ok();
+    std::exception_ptr thrown;
+    {
+      const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
+      auto main = group.Main(call);
+      if (!main.ok()) return EndWork(work, operation, main.error(), turn);
+      for (const View memory : reachable) group.Announce(memory);
+      try {
+        status = run(**main, timeout);
+      } catch (const std::exception& exception) {
+        // The others cannot know that this rank will not go on.
+        (*main)->Abort(fmt::format("{} failed: {}", operation, exception.what()));
+        thrown = std::current_exception();
+      }
     }
+    if (thrown) return work.Complete(thrown, turn);
+    EndWork(work, operation, status, turn);
   }
 
-  void EndWork(GroupWork& work, const char* operation, const Status& status) {
-    if (status.ok()) return work.Complete(nullptr);
+  /// \param by  as GroupWork::Complete
+  template <typename By>
+  void EndWork(GroupWork& work, const char* operation, const Status& status, By&& by) {
+    if (status.ok()) return work.Complete(nullptr, by);
     last_error_ = status.error().code == Code::kTimeout ? c10d::ErrorType::TIMEOUT
                                                         : c10d::ErrorType::COMM_ERROR;
     work.Complete(ToException(status.error(),
-                              fmt::format("ringlet: rank {} of {}: {}", rank_, size_, operation)));
+                              fmt::format("ringlet: rank {} of {}: {}", rank_, size_, operation)),
+                  by);
   }
 
   WorkPointer ReduceAll(const at::Tensor& tensor, const c10d::AllreduceOptions& opts,
-                        c10d::OpType type) {
+                        c10d::OpType type) try {
     const Reduction reduction(tensor, opts.reduceOp);
+    CheckWritten(tensor, "all_reduce");
     return Launch(Named(type, "all_reduce", opts, {tensor}, {tensor}),
                   [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
                     const at::Tensor dense = Dense(tensor);
@@ -572,20 +679,27 @@ class RingletBackend final : public c10d::Backend {
                     Deliver(dense, tensor);
                     return Ok();
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
   }
 
   WorkPointer ReceiveFrom(Tensors& tensors, std::optional<std::uint32_t> from, int tag,
                           c10d::OpType type) {
     const at::Tensor tensor = OnlyOne(tensors, "recv");
+    CheckWritten(tensor, "recv");
     const at::Tensor room = Room(tensor);
     Alive();
     const char* name = from ? "recv" : "recvAnySource";
-    auto work = MakeWork(Named(type, name, NoOptions(), tensors, tensors));
+    Name named = Named(type, name, NoOptions(), tensors, tensors);
+    named.detail =
+        fmt::format("from {} with tag {}", from ? fmt::format("rank {}", *from) : "any rank", tag);
+    auto work = MakeWork(std::move(named));
     const auto done = [this, work, room, tensor, name](Status status, std::uint32_t sender) {
       const at::NoGradGuard no_gradients;
       if (status.ok()) Deliver(room, tensor);
       work->set_source(static_cast<int>(sender));
-      EndWork(*work, name, status);
+      EndWork(*work, name, status, group_->helpers());
     };
     const std::uint64_t number =
         mail_->Receive({.from = from, .tag = tag, .room = RoomOf(room), .done = done});
@@ -624,6 +738,7 @@ class RingletBackend final : public c10d::Backend {
                 " takes as many outputs as inputs, not ", outputs.size(), " and ", inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       CheckTensor(outputs[i], operation);
+      CheckWritten(outputs[i], operation);
       CheckAlike({inputs[i]}, outputs[i], operation);
     }
   }
@@ -633,6 +748,7 @@ class RingletBackend final : public c10d::Backend {
   const std::string name_;
   std::unique_ptr<Group> group_;  // null after its end
   std::unique_ptr<Mail> mail_;
+  std::atomic<bool> ended_{false};
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<c10d::ErrorType> last_error_{c10d::ErrorType::SUCCESS};
   std::optional<std::vector<WorkPointer>> coalescing_;

@@ -240,7 +240,7 @@ inline Status GatherToLists(comm::Communicator& communicator, const at::Tensor& 
     const bool own = rank == Index(communicator.identity().rank);
     const at::Tensor room = own ? dense : Room(targets[rank]);
     RINGLET_TRY(Broadcast(communicator, room, static_cast<std::int64_t>(rank), timeout));
-    if (!own || !room.is_same(targets[rank])) targets[rank].copy_(room.view(targets[rank].sizes()));
+    Deliver(room, targets[rank]);
   }
   return Ok();
 }
@@ -267,7 +267,7 @@ inline Status ReduceLists(comm::Communicator& communicator, const Tensors& sourc
     const at::Tensor part =
         sources[static_cast<std::size_t>(root)].clone(at::MemoryFormat::Contiguous);
     RINGLET_TRY(Reduce(communicator, part, reduction, root, timeout));
-    if (root == rank) output.copy_(part.view(output.sizes()));
+    if (root == rank) Deliver(part, output);
   }
   return Ok();
 }

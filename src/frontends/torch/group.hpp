@@ -5,11 +5,14 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "frontends/torch/formation.hpp"
+#include "frontends/torch/helpers.hpp"
+#include "frontends/torch/presence.hpp"
 #include "frontends/torch/process.hpp"
 #include "frontends/torch/tensor_memory.hpp"
 #include "frontends/torch/turnstile.hpp"
@@ -25,25 +28,38 @@ class Group {
     std::chrono::milliseconds timeout{};       ///< of operations that give none
     std::chrono::milliseconds init_timeout{};  ///< of forming a communicator
     std::uint32_t ranks_per_root = 128;
+    std::shared_ptr<comm::Beacon> beacon = nullptr;  ///< null: others cannot see this rank's end
   };
 
   Group(Options options, std::shared_ptr<KeyStore> store);
-  /// Ends in good order: what was submitted runs to its end first.
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
   const Options& options() const { return options_; }
   KeyStore& store() { return *store_; }
-  Turnstile& turnstile() { return turnstile_; }
+  Turnstile& turnstile() { return *turnstile_; }
+  Presence& presence() { return presence_; }
+  /// Threads for callbacks: they may call this group, and wait for what comes of that.
+  Helpers& helpers() { return *helpers_; }
   std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ms_ = timeout.count(); }
   const Birthplace& birthplace() const { return birthplace_; }
   std::stop_token ending() const { return ending_.get_token(); }
 
   /// The communicator of all ranks, formed by the first operation. Only from inside a turn.
-  /// Errors  as Form; then the same error again and again
-  Result<comm::Communicator*> Main();
+  /// \param call  which of this rank's calls needs it
+  /// Errors  as Form; kPeerLost, kAborted  a rank that it takes will not come; then the same error
+  ///         again and again
+  Result<comm::Communicator*> Main(std::uint64_t call = 0);
+  /// The number of a call that is about to be submitted: ranks that call the same count alike. Any
+  /// thread.
+  std::uint64_t NextCall() { return ++calls_; }
+  /// This rank has refused a call that others may have begun. Unless another one follows it here,
+  /// or nobody did, the group fails on all ranks with the reason. Returns at once.
+  void Refused(std::string why);
+  /// Why the group does not work any more, if so. Any thread.
+  std::optional<Error> failure() const;
   /// Whether an operation has asked for it on this rank. Any thread.
   bool is_formed() const { return formed_; }
 
@@ -59,18 +75,33 @@ class Group {
   /// Fails what is under way, on all ranks. Any thread.
   void Abort(const std::string& why);
 
+  /// Ends in good order: what was submitted runs to its end, callbacks too; but not the one from
+  /// which this is called, if it is. Nobody submits any more.
+  void Close();
+
  private:
+  /// Forms the communicator, or fails as soon as a rank that it takes is known not to come.
+  Result<std::unique_ptr<comm::Communicator>> FormMain(std::uint64_t call);
+  /// In the turn of a call that was refused.
+  void TellWhoWaits(std::uint64_t call, const std::string& why);
+  bool IsAwaitedInVain(std::uint64_t call);
+
   const Options options_;
   const std::shared_ptr<KeyStore> store_;  // shared with the pairs' threads
   const Birthplace birthplace_;
   std::atomic<std::int64_t> timeout_ms_;
   std::atomic<bool> formed_{false};
   std::stop_source ending_;
-  std::mutex mutex_;  // of the two below, which Abort reads
+  std::stop_source closing_;
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<bool> has_refused_{false};
+  Presence presence_;
+  mutable std::mutex mutex_;  // of the two below, which Abort reads
   std::unique_ptr<comm::Communicator> main_;
   std::optional<Error> failure_;
   Announcements announcements_;  // to the communicator, which outlives it
-  Turnstile turnstile_;          // its worker uses the rest: it ends first
+  std::unique_ptr<Helpers> helpers_ = std::make_unique<Helpers>();
+  std::optional<Turnstile> turnstile_{*helpers_};
 };
 
 }  // namespace ringlet::torch_api

@@ -77,5 +77,49 @@ TEST(Group, WhatFailedOnceFailsAgainAtOnce) {
   EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
 }
 
+TEST(Group, ARankThatWillNotComeEndsTheForming) {
+  const auto store = std::make_shared<MemoryStore>();
+  Group group(At(1, 2), store);
+  Presence other(*store, 0, nullptr);
+  ASSERT_TRUE(other.Leave().ok());
+  const Status sum = Sum(group);
+  EXPECT_EQ(sum.error().code, Code::kPeerLost);
+  EXPECT_THAT(sum.error().message, HasSubstr("rank 0 has left"));
+}
+
+TEST(Group, WhoWaitsForACallThatAnotherRankRefusedIsTold) {
+  for (const bool formed : {true, false}) {
+    OnRanks(2, [formed](Group& group) {
+      if (formed) {
+        ASSERT_TRUE(Sum(group).ok());
+      }
+      if (group.options().rank == 1) {
+        group.Refused("as the test wants it");
+        while (!group.store().Find("told")->has_value()) Pause(std::chrono::milliseconds(1), {});
+        return;
+      }
+      const std::uint64_t call = group.NextCall();
+      Status status = Ok();
+      group.turnstile().RunHere([&] {
+        auto main = group.Main(call);
+        status = main.ok() ? comm::SumOfRanks(**main, 3) : Status(main.error());
+      });
+      (void)group.store().Set("told", {});
+      ASSERT_FALSE(status.ok());
+      EXPECT_THAT(status.error().message,
+                  HasSubstr("rank 1 refused its arguments: as the test wants it"));
+    });
+  }
+}
+
+TEST(Group, WhatAllRefuseOrIsCalledAgainBreaksNothing) {
+  OnRanks(3, [](Group& group) {
+    ASSERT_TRUE(Sum(group).ok());
+    group.Refused("all do");
+    if (group.options().rank == 1) group.Refused("and this one again");
+    EXPECT_TRUE(Sum(group).ok());
+  });
+}
+
 }  // namespace
 }  // namespace ringlet::torch_api

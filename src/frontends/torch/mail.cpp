@@ -1,10 +1,13 @@
 #include "frontends/torch/mail.hpp"
 
+#include "comm/thread.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "frontends/torch/seats.hpp"
 
 namespace ringlet::torch_api {
 namespace {
@@ -39,9 +42,40 @@ Result<Head> ReadHead(Line& line) {
   return Head{.tag = static_cast<std::int32_t>(tag), .bytes = in.U64()};
 }
 
-// Ranks of a line are its two seats: say which rank of the group is meant.
-Error Between(std::string_view direction, std::uint32_t peer, Error error) {
-  error.message = fmt::format("{} rank {}: {}", direction, peer, error.message);
+// So often is it asked whether those who are waited for are there.
+constexpr std::chrono::milliseconds kBetweenLooks{50};
+
+/// A line that says in ranks of the group what it has to say of its two ends.
+class NamedLine final : public Line {
+ public:
+  /// As `made` came about.
+  static Result<std::shared_ptr<Line>> Of(Result<std::shared_ptr<Line>> made, const Seats& seats) {
+    if (!made.ok()) return InGroup(made.error(), seats);
+    return std::shared_ptr<Line>(std::make_shared<NamedLine>(std::move(*made), seats));
+  }
+  NamedLine(std::shared_ptr<Line> line, const Seats& seats)
+      : line_(std::move(line)), seats_(seats) {}
+
+  Status Write(View bytes) override { return Named(line_->Write(bytes)); }
+  Status Read(std::span<std::byte> room) override { return Named(line_->Read(room)); }
+  void Abort(const std::string& why) override { line_->Abort(why); }
+
+ private:
+  static Error InGroup(Error error, const Seats& seats) {
+    error.message = InRanksOfGroup(error.message, seats);
+    return error;
+  }
+  Status Named(Status status) const {
+    return status.ok() ? Ok() : Status(InGroup(status.error(), seats_));
+  }
+
+  const std::shared_ptr<Line> line_;
+  const Seats seats_;
+};
+
+Error About(const Posted& posted, Error error) {
+  const std::string from = posted.from ? fmt::format("rank {}", *posted.from) : "any rank";
+  error.message = fmt::format("from {} with tag {}: {}", from, posted.tag, error.message);
   return error;
 }
 
@@ -58,28 +92,37 @@ std::string KeyOf(std::uint32_t receiver, std::uint64_t number) {
 Mail::Mail(Group& group, MakeLine make_line) : group_(group), make_line_(std::move(make_line)) {}
 
 Mail::~Mail() {
-  Abort("the process group was destroyed");
-  for (auto& [to, outbox] : outboxes_)
-    if (outbox.thread.joinable()) outbox.thread.join();
-  if (reception_.joinable()) reception_.join();  // it starts inboxes: they end after it
-  for (auto& [from, inbox] : inboxes_)
-    if (inbox.thread.joinable()) inbox.thread.join();
+  Close();
 }
 
-void Mail::Abort(const std::string& why) {
+void Mail::Close() {
+  Abort("the process group was destroyed");
+  const auto join = [](std::jthread& thread) {
+    if (thread.joinable()) thread.join();
+  };
+  for (auto& [to, outbox] : outboxes_) join(outbox.thread);
+  join(caretaker_);  // it starts inboxes: they end after it
+  for (auto& [from, inbox] : inboxes_) join(inbox.thread);
+}
+
+void Mail::Fail(const Error& error) {
   PostedList cut_off;
   {
     const Lock lock(mutex_);
-    if (!failure_) failure_ = Error{Code::kAborted, why};
+    if (!failure_) failure_ = error;
     stop_.request_stop();
-    for (auto& [to, outbox] : outboxes_)
-      if (outbox.line && outbox.sending) outbox.line->Abort(why);
-    for (auto& [from, inbox] : inboxes_)
-      if (inbox.line && inbox.reading) inbox.line->Abort(why);
+    for (auto& [to, outbox] : outboxes_) {
+      outbox.stop.request_stop();
+      if (outbox.line && outbox.sending) outbox.line->Abort(error.message);
+    }
+    for (auto& [from, inbox] : inboxes_) {
+      inbox.stop.request_stop();
+      if (inbox.line && inbox.reading) inbox.line->Abort(error.message);
+    }
     cut_off.swap(posted_);
   }
   news_.notify_all();
-  for (auto& [number, posted] : cut_off) posted.done(Error{Code::kAborted, why}, 0);
+  for (auto& [number, posted] : cut_off) posted.done(About(posted, error), 0);
 }
 
 Result<std::shared_ptr<Line>> Mail::Connect(std::uint32_t to) {
@@ -89,7 +132,13 @@ Result<std::shared_ptr<Line>> Mail::Connect(std::uint32_t to) {
   Writer card;
   card.U32(group_.options().rank).Raw(id.bytes);
   RINGLET_TRY(group_.store().Set(KeyOf(to, number), card.view()));
-  return make_line_(id, kSender, group_.timeout(), stop_.get_token());
+  std::stop_token stop;
+  {
+    const Lock lock(mutex_);
+    stop = outboxes_[to].stop.get_token();
+  }
+  return NamedLine::Of(make_line_(id, kSender, group_.timeout(), stop),
+                       {.sender = group_.options().rank, .receiver = to});
 }
 
 void Mail::Send(std::uint32_t to, std::int32_t tag, View bytes, std::function<void(Status)> done) {
@@ -100,8 +149,11 @@ void Mail::Send(std::uint32_t to, std::int32_t tag, View bytes, std::function<vo
     return done(error);
   }
   Outbox& outbox = outboxes_[to];
+  if (const Status started = StartOutbox(to, outbox); !started.ok()) {
+    lock.unlock();
+    return done(started);
+  }
   outbox.letters.push_back({tag, bytes, std::move(done)});
-  if (!outbox.thread.joinable()) outbox.thread = std::thread([this, to] { RunOutbox(to); });
   lock.unlock();
   news_.notify_all();
 }
@@ -134,11 +186,19 @@ void Mail::RunOutbox(std::uint32_t to) {
     outbox.letters.pop_front();
     outbox.sending = true;
     lock.unlock();
-    const Status status = SendLetter(to, letter);
+    Status status = SendLetter(to, letter);
     lock.lock();
     outbox.sending = false;
+    if (!status.ok()) {
+      // Why the line could not be made, or has ended, somebody else may know better.
+      Error error = failure_ ? *failure_ : status.error();
+      if (const auto gone = gone_.find(to); gone != gone_.end() && !failure_)
+        error = Error{Code::kPeerLost, gone->second};
+      error.message = fmt::format("to rank {} with tag {}: {}", to, letter.tag, error.message);
+      status = std::move(error);
+    }
     lock.unlock();
-    letter.done(status.ok() ? Ok() : Status(Between("to", to, status.error())));
+    letter.done(std::move(status));
     lock.lock();
   }
 }
@@ -146,14 +206,25 @@ void Mail::RunOutbox(std::uint32_t to) {
 std::uint64_t Mail::Receive(Posted posted) {
   Lock lock(mutex_);
   if (failure_) {
-    const Error error = *failure_;
+    const Error error = About(posted, *failure_);
     lock.unlock();
     posted.done(error, 0);
     return next_number_;
   }
   const std::uint64_t number = next_number_++;
+  // The inbox's thread may sit and wait for the next message: what lies there is taken here.
+  if (auto early = TakeEarly(posted)) {
+    lock.unlock();
+    HandOver(posted, early->second, early->first);
+    return number;
+  }
+  if (const Status started = StartCaretaker(); !started.ok()) {
+    const Error error = About(posted, started.error());
+    lock.unlock();
+    posted.done(error, 0);
+    return number;
+  }
   posted_.emplace_back(number, std::move(posted));
-  if (!reception_.joinable()) reception_ = std::thread([this] { RunReception(); });
   lock.unlock();
   news_.notify_all();
   return number;
@@ -172,29 +243,135 @@ bool Mail::IsReceptionNeeded() const {
   });
 }
 
-void Mail::RunReception() {
+bool Mail::IsPending() const {
+  return !posted_.empty() || std::ranges::any_of(outboxes_, [](const auto& entry) {
+    return entry.second.sending || !entry.second.letters.empty();
+  });
+}
+
+Status Mail::StartOutbox(std::uint32_t to, Outbox& outbox) {
+  if (!outbox.thread.joinable()) {
+    RINGLET_TRY_ASSIGN(outbox.thread,
+                       comm::StartThread("to send messages",
+                                         [this, to](const std::stop_token&) { RunOutbox(to); }));
+  }
+  return StartCaretaker();
+}
+
+Status Mail::StartCaretaker() {
+  if (caretaker_.joinable()) return Ok();
+  RINGLET_TRY_ASSIGN(
+      caretaker_,
+      comm::StartThread("to receive messages", [this](const std::stop_token&) { RunCaretaker(); }));
+  return Ok();
+}
+
+void Mail::RunCaretaker() {
   Lock lock(mutex_);
-  Patience patience;
-  for (std::uint64_t number = 0; !stop_.stop_requested();) {
-    if (!IsReceptionNeeded()) {
-      patience = Patience();
-      news_.wait(lock, [&] { return stop_.stop_requested() || IsReceptionNeeded(); });
-      continue;
-    }
-    lock.unlock();
-    const auto came = ReceiveGuest(number);
-    lock.lock();
-    if (!came.ok()) {
-      lock.unlock();
-      return Abort(came.error().message);
-    }
-    if (*came) {
-      ++number;
-      patience = Patience();
+  while (!stop_.stop_requested()) {
+    if (IsPending()) {
+      TakeCare(lock);
     } else {
-      news_.wait_for(lock, patience.Next());
+      patience_ = Patience();
+      news_.wait(lock, [&] { return stop_.stop_requested() || IsPending(); });
     }
   }
+}
+
+void Mail::TakeCare(Lock& lock) {
+  std::chrono::microseconds pause = kBetweenLooks;
+  if (IsReceptionNeeded()) {
+    lock.unlock();
+    const auto came = ReceiveGuest(guests_);
+    lock.lock();
+    if (!came.ok()) return StoreFailed(lock, came.error());
+    if (*came) {
+      ++guests_;
+      patience_ = Patience();
+      return;
+    }
+    pause = patience_.Next();
+  }
+  news_.wait_for(lock, pause);
+  unlooked_ += pause;
+  if (unlooked_ < kBetweenLooks) return;
+  unlooked_ = {};
+  LookAround(lock);
+}
+
+void Mail::StoreFailed(Lock& lock, const Error& error) {
+  // Perhaps with the rank that serves it, of which something is known soon.
+  constexpr int kLooks = 10;
+  for (int look = 0; look < kLooks && !stop_.stop_requested() && !posted_.empty(); ++look) {
+    LookAround(lock);
+    news_.wait_for(lock, kBetweenLooks);
+  }
+  lock.unlock();
+  Fail(error);
+  lock.lock();
+}
+
+std::vector<std::uint32_t> Mail::RanksInDoubt() const {
+  const auto hears = [&](std::uint32_t rank) {
+    const auto in = inboxes_.find(rank);
+    return in != inboxes_.end() && in->second.line && !in->second.broken;
+  };
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < group_.options().size; ++rank) {
+    if (rank == group_.options().rank) continue;
+    const auto out = outboxes_.find(rank);
+    const bool sends = out != outboxes_.end() && out->second.sending && !out->second.line;
+    if (sends || (IsAwaited(rank) && !hears(rank))) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void Mail::LookAround(Lock& lock) {
+  const std::vector<std::uint32_t> ranks = RanksInDoubt();
+  lock.unlock();
+  if (const auto failure = group_.failure()) {
+    Fail(*failure);
+    return lock.lock();
+  }
+  for (const std::uint32_t rank : ranks) {
+    std::string why = WhyInVain(group_.presence(), rank);
+    if (why.empty()) continue;
+    const Lock held(mutex_);
+    gone_.emplace(rank, std::move(why));
+  }
+  lock.lock();
+  for (const std::uint32_t rank : ranks)
+    if (gone_.contains(rank)) GiveUp(lock, rank);
+}
+
+void Mail::GiveUp(Lock& lock, std::uint32_t rank) {
+  // Where a line is being made, its thread tells those who wait.
+  if (const auto out = outboxes_.find(rank); out != outboxes_.end())
+    out->second.stop.request_stop();
+  const auto in = inboxes_.find(rank);
+  if (in != inboxes_.end()) in->second.stop.request_stop();
+  // Who waits for anybody may have waited for a rank that has died, and is told; one that has left
+  // in order has sent what it had to.
+  const bool died = group_.presence().Of(rank) == Presence::State::kGone;
+  PostedList lost;
+  for (auto it = posted_.begin(); it != posted_.end();) {
+    const auto next = std::next(it);
+    const Posted& posted = it->second;
+    const bool concerned =
+        posted.from ? *posted.from == rank && in == inboxes_.end() : died || !MayStillCome(posted);
+    if (concerned) lost.splice(lost.end(), posted_, it);
+    it = next;
+  }
+  std::string all = gone_.at(rank);
+  for (const auto& [other, why] : gone_)
+    if (other != rank) all += "; " + why;
+  End(lock, std::move(lost), Error{Code::kPeerLost, all}, rank);
+}
+
+void Mail::End(Lock& lock, PostedList lost, const Error& error, std::uint32_t from) {
+  lock.unlock();
+  for (auto& [number, posted] : lost) posted.done(About(posted, error), from);
+  lock.lock();
 }
 
 Result<bool> Mail::ReceiveGuest(std::uint64_t number) {
@@ -210,8 +387,12 @@ Result<bool> Mail::ReceiveGuest(std::uint64_t number) {
   group_.store().Erase(key);
   const Lock lock(mutex_);
   Inbox& inbox = inboxes_[from];
-  if (!inbox.thread.joinable())
-    inbox.thread = std::thread([this, from, id] { RunInbox(from, id); });
+  if (!inbox.thread.joinable()) {
+    RINGLET_TRY_ASSIGN(inbox.thread, comm::StartThread("to receive messages of a rank",
+                                                       [this, from, id](const std::stop_token&) {
+                                                         RunInbox(from, id);
+                                                       }));
+  }
   return true;
 }
 
@@ -244,6 +425,26 @@ Status CheckSize(const Posted& posted, std::uint64_t bytes, std::uint32_t from) 
 
 }  // namespace
 
+void Mail::HandOver(const Posted& posted, const Bytes& bytes, std::uint32_t from) {
+  Status status = CheckSize(posted, bytes.size(), from);
+  if (status.ok()) std::ranges::copy(bytes, posted.room.begin());
+  posted.done(std::move(status), from);
+}
+
+std::optional<std::pair<std::uint32_t, Bytes>> Mail::TakeEarly(const Posted& posted) {
+  for (auto& [from, inbox] : inboxes_) {
+    if (posted.from && *posted.from != from) continue;
+    const auto early = std::ranges::find(inbox.early, posted.tag, &Early::tag);
+    if (early == inbox.early.end()) continue;
+    auto taken = std::pair(from, std::move(early->bytes));
+    inbox.early_bytes -= taken.second.size();
+    inbox.early.erase(early);
+    news_.notify_all();  // there is room again
+    return taken;
+  }
+  return std::nullopt;
+}
+
 void Mail::DeliverEarly(Lock& lock, std::uint32_t from) {
   Inbox& inbox = inboxes_[from];
   for (auto early = inbox.early.begin(); early != inbox.early.end();) {
@@ -257,9 +458,7 @@ void Mail::DeliverEarly(Lock& lock, std::uint32_t from) {
     inbox.early_bytes -= bytes.size();
     inbox.early.erase(early);
     lock.unlock();
-    Status status = CheckSize(posted, bytes.size(), from);
-    if (status.ok()) std::ranges::copy(bytes, posted.room.begin());
-    posted.done(std::move(status), from);
+    HandOver(posted, bytes, from);
     lock.lock();
     early = inbox.early.begin();
   }
@@ -286,7 +485,11 @@ Status Mail::TakeMessage(Lock& lock, std::uint32_t from) {
   Bytes aside(direct ? 0 : head->bytes);
   const auto room = direct ? posted->room : std::span(aside);
   Status status = room.empty() ? Ok() : inbox.line->Read(room);
-  if (posted) posted->done(status.ok() ? fits : status, from);
+  if (!status.ok()) {
+    const Lock held(mutex_);
+    if (failure_) status = *failure_;
+  }
+  if (posted) posted->done(status.ok() ? fits : Status(About(*posted, status.error())), from);
   lock.lock();
   inbox.reading = false;
   RINGLET_TRY(std::move(status));
@@ -298,13 +501,17 @@ Status Mail::TakeMessage(Lock& lock, std::uint32_t from) {
 
 bool Mail::MayStillCome(const Posted& posted) const {
   if (posted.from) return !inboxes_.at(*posted.from).broken;
-  if (inboxes_.size() + 1 < group_.options().size) return true;
-  return std::ranges::any_of(inboxes_, [&](const auto& entry) {
-    const Inbox& inbox = entry.second;
-    return !inbox.broken || std::ranges::any_of(inbox.early, [&](const Early& early) {
-      return early.tag == posted.tag;
-    });
-  });
+  const auto& [rank, size] = std::pair(group_.options().rank, group_.options().size);
+  for (std::uint32_t from = 0; from < size; ++from) {
+    if (from == rank) continue;
+    const auto it = inboxes_.find(from);
+    if (it == inboxes_.end() ? !gone_.contains(from) : !it->second.broken) return true;
+    if (it != inboxes_.end() && std::ranges::any_of(it->second.early, [&](const Early& early) {
+          return early.tag == posted.tag;
+        }))
+      return true;
+  }
+  return false;
 }
 
 void Mail::Break(Lock& lock, std::uint32_t from, const Error& error) {
@@ -318,19 +525,22 @@ void Mail::Break(Lock& lock, std::uint32_t from, const Error& error) {
     if (concerned && !MayStillCome(it->second)) lost.splice(lost.end(), posted_, it);
     it = next;
   }
-  lock.unlock();
-  for (auto& [number, posted] : lost) posted.done(error, from);
-  lock.lock();
+  End(lock, std::move(lost), error, from);
 }
 
 void Mail::RunInbox(std::uint32_t from, const UniqueId& id) {
-  auto line = make_line_(id, kReceiver, kForever, stop_.get_token());
   Lock lock(mutex_);
   Inbox& inbox = inboxes_[from];
+  const auto stop = inbox.stop.get_token();
+  lock.unlock();
+  auto line = NamedLine::Of(make_line_(id, kReceiver, kForever, stop),
+                            {.sender = from, .receiver = group_.options().rank});
+  lock.lock();
   if (line.ok()) {
     inbox.line = *line;
   } else {
-    Break(lock, from, Between("from", from, line.error()));
+    const auto gone = gone_.find(from);
+    Break(lock, from, gone == gone_.end() ? line.error() : Error{Code::kPeerLost, gone->second});
   }
   while (!stop_.stop_requested()) {
     news_.wait(lock, [&] { return stop_.stop_requested() || IsAwaited(from); });
@@ -341,7 +551,7 @@ void Mail::RunInbox(std::uint32_t from, const UniqueId& id) {
       // Somebody may still wait for any sender: until then there is nothing to do here.
       news_.wait(lock);
     } else if (const Status status = TakeMessage(lock, from); !status.ok()) {
-      Break(lock, from, Between("from", from, status.error()));
+      Break(lock, from, status.error());
     }
   }
 }

@@ -27,7 +27,7 @@ struct Posted {
   std::optional<std::uint32_t> from;  ///< else from anybody
   std::int32_t tag = 0;
   std::span<std::byte> room;  ///< lives until `done`; a message must fill it
-  /// Called once, on a thread of the mail's, with the sender.
+  /// Called once, with the sender, by Receive or on a thread of the mail's. Must not block.
   std::function<void(Status, std::uint32_t from)> done;
 };
 
@@ -49,7 +49,7 @@ using MakeLine = std::function<Result<std::shared_ptr<Line>>(
     const std::stop_token& abort)>;
 
 /// The messages of one group on one rank. One thread for each peer that it sends to or receives
-/// from.
+/// from, and one that looks for new senders and for ranks that are gone.
 class Mail {
  public:
   Mail(Group& group, MakeLine make_line);
@@ -59,7 +59,7 @@ class Mail {
   Mail& operator=(const Mail&) = delete;
 
   /// Sends in the background; to one receiver in the order of the calls. `done` is called once,
-  /// when the bytes are no longer needed.
+  /// when the bytes are no longer needed, and must not block.
   void Send(std::uint32_t to, std::int32_t tag, View bytes, std::function<void(Status)> done);
 
   /// Receives in the background. Messages of one sender and tag are matched in their order.
@@ -69,7 +69,9 @@ class Mail {
   bool Withdraw(std::uint64_t number);
 
   /// Fails everything that is under way or comes later.
-  void Abort(const std::string& why);
+  void Abort(const std::string& why) { Fail(Error{Code::kAborted, why}); }
+  /// The same, and waits for the threads.
+  void Close();
 
  private:
   struct Letter {
@@ -81,7 +83,8 @@ class Mail {
     std::deque<Letter> letters;
     bool sending = false;  // one that is no longer among them
     std::shared_ptr<Line> line;
-    std::thread thread;
+    std::stop_source stop;  // of making the line
+    std::jthread thread;
   };
   struct Early {
     std::int32_t tag = 0;
@@ -93,7 +96,8 @@ class Mail {
     std::shared_ptr<Line> line;
     bool reading = false;         // a message, or the wait for one
     std::optional<Error> broken;  // and what is not early will not come
-    std::thread thread;
+    std::stop_source stop;        // of making the line
+    std::jthread thread;
   };
   using PostedList = std::list<std::pair<std::uint64_t, Posted>>;
   using Lock = std::unique_lock<std::mutex>;
@@ -102,18 +106,33 @@ class Mail {
   Status SendLetter(std::uint32_t to, const Letter& letter);
   Result<std::shared_ptr<Line>> Connect(std::uint32_t to);
 
-  void RunReception();
+  void Fail(const Error& error);
+  Status StartOutbox(std::uint32_t to, Outbox& outbox);
+  Status StartCaretaker();
+  void RunCaretaker();
+  /// One round: a new sender, if there is one, else a pause.
+  void TakeCare(Lock& lock);
   bool IsReceptionNeeded() const;
+  bool IsPending() const;
+  /// Ends what waits for ranks that are gone, or for anything of a group that has failed.
+  void LookAround(Lock& lock);
+  std::vector<std::uint32_t> RanksInDoubt() const;
+  void GiveUp(Lock& lock, std::uint32_t rank);
+  void StoreFailed(Lock& lock, const Error& error);
   Result<bool> ReceiveGuest(std::uint64_t number);
 
   void RunInbox(std::uint32_t from, const UniqueId& id);
   bool IsAwaited(std::uint32_t from) const;
   PostedList::iterator Match(std::uint32_t from, std::int32_t tag);
   void DeliverEarly(Lock& lock, std::uint32_t from);
+  /// What has come already for `posted`, and from whom.
+  std::optional<std::pair<std::uint32_t, Bytes>> TakeEarly(const Posted& posted);
+  static void HandOver(const Posted& posted, const Bytes& bytes, std::uint32_t from);
   Status TakeMessage(Lock& lock, std::uint32_t from);
   /// Whether somebody may send it yet, or has sent it and it lies here.
   bool MayStillCome(const Posted& posted) const;
   void Break(Lock& lock, std::uint32_t from, const Error& error);
+  void End(Lock& lock, PostedList lost, const Error& error, std::uint32_t from);
   Posted Take(PostedList::iterator it);
 
   Group& group_;
@@ -126,7 +145,11 @@ class Mail {
   PostedList posted_;
   std::map<std::uint32_t, Outbox> outboxes_;
   std::map<std::uint32_t, Inbox> inboxes_;
-  std::thread reception_;
+  std::map<std::uint32_t, std::string> gone_;  // and why nothing comes from them any more
+  std::uint64_t guests_ = 0;                   // senders that have announced themselves
+  Patience patience_;
+  std::chrono::microseconds unlooked_{0};  // that have passed since the last look around
+  std::jthread caretaker_;
 };
 
 }  // namespace ringlet::torch_api

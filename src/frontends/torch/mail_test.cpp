@@ -24,7 +24,7 @@ struct Wire {
 class FakeLine final : public Line {
  public:
   explicit FakeLine(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
-  ~FakeLine() override { Break(Error{Code::kPeerLost, "the other end has left"}); }
+  ~FakeLine() override { Break(Error{Code::kPeerLost, "rank 0 has left, rank 1 noticed it"}); }
   Status Write(View bytes) override {
     const std::lock_guard lock(wire_->mutex);
     wire_->bytes.insert(wire_->bytes.end(), bytes.begin(), bytes.end());
@@ -166,13 +166,58 @@ TEST_F(MailTest, AbortEndsWhoWaits) {
 }
 
 TEST_F(MailTest, ASenderThatIsGoneIsToldToWhoWaitsForIt) {
-  Send(0, 1, 0, "here");
-  EXPECT_TRUE(Receive(1, 0u, 0, 4)->From().ok());
-  const auto never = Receive(1, 0u, 0, 4);
-  mails_[0] = nullptr;
+  Send(2, 1, 0, "here");
+  EXPECT_TRUE(Receive(1, 2u, 0, 4)->From().ok());
+  const auto never = Receive(1, 2u, 0, 4);
+  mails_[2] = nullptr;
   const auto ended = never->From();
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().code, Code::kPeerLost);
+  EXPECT_EQ(ended.error().message, "from rank 2 with tag 0: rank 2 has left, rank 1 noticed it");
+}
+
+TEST_F(MailTest, WhatCameEarlyIsTakenWhileItsSenderIsListenedTo) {
+  const auto first = Receive(1, std::nullopt, 8, 1), never = Receive(1, std::nullopt, 9, 1);
+  Send(0, 1, 7, "early");
+  Send(0, 1, 8, "8");
+  EXPECT_EQ(*first->From(), 0U);  // and so what was sent before lies there
+  // The thread of this sender waits for its next message, which may be the one with tag 9.
+  const auto early = Receive(1, 0U, 7, 5);
+  EXPECT_EQ(*early->From(), 0U);
+  EXPECT_EQ(early->text, "early");
+  Send(0, 1, 9, "9");
+  EXPECT_EQ(*never->From(), 0U);
+}
+
+TEST_F(MailTest, WhoWaitsForARankThatLeftIsToldWithItsTag) {
+  // It never sent, so that nothing connects the two.
+  const auto certain = Receive(1, 2u, 7, 4);
+  ASSERT_TRUE(groups_[2]->presence().Leave().ok());
+  const auto ended = certain->From();
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().code, Code::kPeerLost);
+  EXPECT_THAT(ended.error().message, HasSubstr("from rank 2 with tag 7: rank 2 has left"));
+}
+
+TEST_F(MailTest, WhoWaitsForAnybodyIsToldWhenNobodyIsLeft) {
+  const auto anybody = Receive(1, std::nullopt, 3, 4);
+  ASSERT_TRUE(groups_[2]->presence().Leave().ok());
+  Send(0, 1, 3, "more");
+  EXPECT_EQ(*anybody->From(), 0U) << "one that left concerns those alone who need it";
+  const auto nobody = Receive(1, std::nullopt, 3, 4);
+  mails_[0] = nullptr;
+  const auto ended = nobody->From();
+  ASSERT_FALSE(ended.ok());
+  EXPECT_THAT(ended.error().message, HasSubstr("from any rank with tag 3"));
+}
+
+TEST_F(MailTest, AFailureOfTheGroupWakesWhoWaitsForAMessage) {
+  const auto certain = Receive(1, 2u, 7, 4), anybody = Receive(1, std::nullopt, 8, 4);
+  groups_[1]->Abort("the test wants it");
+  for (const auto& each : {certain->From(), anybody->From()}) {
+    ASSERT_FALSE(each.ok());
+    EXPECT_THAT(each.error().message, HasSubstr("the test wants it"));
+  }
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ void EndAll() {
     const std::lock_guard lock(RingletBackend::Living::The().mutex);
     backends = RingletBackend::Living::The().backends;
   }
+  // All of them first: a callback of one may wait for an operation of another.
+  for (RingletBackend* backend : backends) backend->AbortIfBusy();
   for (RingletBackend* backend : backends) backend->End(true);
   TensorMemory::The().Trim();
 }

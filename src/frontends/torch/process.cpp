@@ -1,7 +1,9 @@
 #include "frontends/torch/process.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "base/address.hpp"
@@ -12,6 +14,7 @@ namespace {
 struct Shared {
   std::mutex mutex;
   std::weak_ptr<comm::Process> process;
+  std::weak_ptr<comm::Beacon> beacon;
   Birthplace birthplace;
 };
 
@@ -19,6 +22,18 @@ struct Shared {
 Shared& TheShared() {
   static Shared& shared = *new Shared;
   return shared;
+}
+
+// The child of a fork must not keep its parent's beacon lit; and may take no locks to find it.
+std::atomic<int>& LitDescriptor() {
+  static std::atomic<int>& descriptor = []() -> std::atomic<int>& {
+    ::pthread_atfork(nullptr, nullptr, [] {
+      const int lit = LitDescriptor().exchange(-1);
+      if (lit >= 0) ::close(lit);
+    });
+    return *new std::atomic<int>(-1);
+  }();
+  return descriptor;
 }
 
 }  // namespace
@@ -34,6 +49,7 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
   const std::lock_guard lock(shared.mutex);
   if (!shared.birthplace.IsHere()) {
     shared.process.reset();
+    shared.beacon.reset();
     shared.birthplace = Birthplace();
   }
   auto process = shared.process.lock();
@@ -41,6 +57,22 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
   RINGLET_TRY_ASSIGN(process, comm::Process::StartHere());
   shared.process = process;
   return process;
+}
+
+Result<std::shared_ptr<comm::Beacon>> SharedBeacon() {
+  RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
+  Shared& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  if (auto beacon = shared.beacon.lock()) return beacon;
+  RINGLET_TRY_ASSIGN(auto lit, comm::Beacon::Light(*process));
+  LitDescriptor() = lit->descriptor();
+  const auto put_out = [process, lit](comm::Beacon*) {
+    int own = lit->descriptor();
+    LitDescriptor().compare_exchange_strong(own, -1);
+  };
+  std::shared_ptr<comm::Beacon> beacon(lit.get(), put_out);
+  shared.beacon = beacon;
+  return beacon;
 }
 
 Result<std::string> ReachableAddress() {

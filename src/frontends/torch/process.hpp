@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "comm/beacon.hpp"
 #include "comm/process.hpp"
 
 namespace ringlet::torch_api {
@@ -10,6 +11,10 @@ namespace ringlet::torch_api {
 /// The process behind all groups: made with the first of them, gone with the last, made anew in the
 /// child of a fork. PyTorch has no object that could hold it, so this is a global, as in the C API.
 Result<std::shared_ptr<comm::Process>> SharedProcess();
+
+/// The beacon of this process, made and gone as the process behind all groups is.
+/// Errors  as comm::Beacon::Light
+Result<std::shared_ptr<comm::Beacon>> SharedBeacon();
 
 /// The address of this host that a Ringlet group would listen at first, as text without a port.
 /// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME or its family lets no address pass

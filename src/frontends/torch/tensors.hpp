@@ -1,7 +1,12 @@
 // Tensors as the memory that communicators move and reduce. Included by module.cpp only.
 #pragma once
+#include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 #include <torch/extension.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <torch/csrc/distributed/c10d/Types.hpp>
 
@@ -25,9 +30,12 @@ inline at::Tensor Room(const at::Tensor& tensor) {
   return at::empty(tensor.sizes(), tensor.options(), at::MemoryFormat::Contiguous);
 }
 
-/// Puts the elements of `from` into `to`, unless they are there.
+/// Puts the elements of `from`, of which there are as many, into `to`, unless they are there.
 inline void Deliver(const at::Tensor& from, const at::Tensor& to) {
-  if (!from.is_same(to)) to.copy_(from.view_as(to));
+  if (from.is_same(to)) return;
+  // Tensors of inference mode can be written there alone; who asked for it is not in it any more.
+  const c10::InferenceMode as_made(to.is_inference());
+  to.copy_(from.view(to.sizes()));
 }
 
 inline View BytesOf(const at::Tensor& dense) {
@@ -93,7 +101,7 @@ inline void Share(const at::Tensor& joint, const Tensors& tensors) {
   if (tensors.empty() || joint.is_alias_of(tensors.front())) return;
   std::int64_t offset = 0;
   for (const at::Tensor& tensor : tensors) {
-    tensor.copy_(joint.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
+    Deliver(joint.narrow(0, offset, tensor.numel()), tensor);
     offset += tensor.numel();
   }
 }
@@ -157,6 +165,45 @@ inline void CheckTensor(const at::Tensor& tensor, const char* operation) {
               tensor.device());
   TORCH_CHECK(tensor.layout() == at::kStrided, "ringlet: ", operation,
               " takes dense tensors, not one of layout ", tensor.layout());
+}
+
+/// Whether two elements of the tensor lie in one place, as those of an expanded one do.
+inline bool LiesOnItself(const at::Tensor& tensor) {
+  if (tensor.is_non_overlapping_and_dense()) return false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // strides and lengths
+  for (std::int64_t i = 0; i < tensor.dim(); ++i)
+    if (tensor.size(i) > 1) steps.emplace_back(tensor.stride(i), tensor.size(i));
+  std::ranges::sort(steps);
+  std::int64_t reach = 0;
+  for (const auto& [stride, length] : steps) {
+    if (stride == 0) return true;
+    if (stride <= reach) {  // they interleave, at least: only a look at each place can tell
+      std::vector<std::int64_t> places{0};
+      for (const auto& [step, times] : steps) {
+        std::vector<std::int64_t> further;
+        for (const std::int64_t place : places)
+          for (std::int64_t i = 0; i < times; ++i) further.push_back(place + i * step);
+        places = std::move(further);
+      }
+      std::ranges::sort(places);
+      return std::ranges::adjacent_find(places) != places.end();
+    }
+    reach += stride * (length - 1);
+  }
+  return false;
+}
+
+/// Refuses what cannot be written, before anything is sent. Gloo writes beyond the memory of some
+/// of these.
+inline void CheckWritten(const at::Tensor& tensor, const char* operation) {
+  TORCH_CHECK(tensor.numel() == 0 || !LiesOnItself(tensor), "ringlet: ", operation,
+              " cannot write a tensor several of whose elements lie in one place (strides ",
+              tensor.strides(), " of sizes ", tensor.sizes(), "); clone it first");
+  TORCH_CHECK(!tensor.is_quantized() || tensor.is_contiguous(), "ringlet: ", operation,
+              " writes quantized tensors only if they are contiguous");
+}
+inline void CheckWritten(const Tensors& tensors, const char* operation) {
+  for (const at::Tensor& tensor : tensors) CheckWritten(tensor, operation);
 }
 
 inline const at::Tensor& OnlyOne(const Tensors& tensors, const char* operation) {

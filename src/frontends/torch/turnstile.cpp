@@ -1,66 +1,163 @@
 #include "frontends/torch/turnstile.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace ringlet::torch_api {
 
+struct Turnstile::State {
+  explicit State(Helpers& given) : helpers(given) {}
+
+  Helpers& helpers;
+  std::mutex mutex;
+  std::condition_variable turn;  // another ticket is served
+  std::uint64_t next_ticket = 0;
+  std::uint64_t serving = 0;
+  std::uint32_t waiting = 0;  // for `turn`
+  std::deque<Ticketed> jobs;  // submitted, and not begun
+  bool drained = false;       // a thread takes jobs out as their turns come
+};
+
+namespace {
+
+/// The turns that this thread is inside of, the innermost first.
+struct Inside {
+  const void* turnstile = nullptr;
+  const Inside* outer = nullptr;
+};
+thread_local const Inside* t_inside = nullptr;
+
+/// As long as it lives, this thread is inside a turn.
+class Entered {
+ public:
+  explicit Entered(const void* turnstile) : here_{turnstile, t_inside} { t_inside = &here_; }
+  ~Entered() { t_inside = here_.outer; }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  const Inside here_;
+};
+
+}  // namespace
+
+Turnstile::Turnstile(Helpers& helpers) : state_(std::make_shared<State>(helpers)) {}
+
 Turnstile::~Turnstile() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+  if (IsInside()) return;
+  Lock lock(state_->mutex);
+  ++state_->waiting;
+  state_->turn.wait(lock, [&] { return state_->serving == state_->next_ticket; });
+  --state_->waiting;
+}
+
+// Both with the lock held. True: it has become the caller's task to find a thread that drains.
+bool Turnstile::WantsDrainer(State& state) {
+  if (state.drained || state.jobs.empty() || state.jobs.front().ticket != state.serving)
+    return false;
+  state.drained = true;
+  return true;
+}
+
+bool Turnstile::Pass(State& state) {
+  ++state.serving;
+  if (state.waiting > 0) state.turn.notify_all();
+  return WantsDrainer(state);
+}
+
+void Turnstile::FindDrainer(const std::shared_ptr<State>& state) {
+  if (!state->helpers.TryRun([state] { Drain(state); })) Drain(state);
+}
+
+void Turnstile::Drain(const std::shared_ptr<State>& state) {
+  while (true) {
+    Job job;
+    {
+      const Lock lock(state->mutex);
+      state->drained = false;
+      if (!WantsDrainer(*state)) return;
+      job = std::move(state->jobs.front().job);
+      state->jobs.pop_front();
+    }
+    if (Serve(state, std::move(job))) continue;
+    // Its turn ended before it did; somebody else may drain since then.
+    const Lock lock(state->mutex);
+    if (state->drained || !WantsDrainer(*state)) return;
   }
-  queue_.notify_all();
-  if (worker_.joinable()) worker_.join();
 }
 
-void Turnstile::AwaitTurn(std::unique_lock<std::mutex>& lock, std::uint64_t ticket) {
-  ++waiting_;
-  turn_.wait(lock, [&] { return serving_ == ticket; });
-  --waiting_;
+// False: the turn ended before the job did, and this thread no longer drains.
+bool Turnstile::Serve(const std::shared_ptr<State>& state, Job job) {
+  std::optional<Entered> inside(std::in_place, state.get());
+  const auto end = [&] {
+    if (!inside) return;
+    inside.reset();
+    bool wanted = false;
+    {
+      const Lock lock(state->mutex);
+      state->drained = false;
+      wanted = Pass(*state);
+    }
+    if (wanted) FindDrainer(state);
+  };
+  Turn turn(end);
+  job(turn);
+  job = nullptr;  // what it holds may end here, before the next one begins
+  if (!inside) return false;
+  inside.reset();
+  const Lock lock(state->mutex);
+  ++state->serving;
+  if (state->waiting > 0) state->turn.notify_all();
+  return true;
 }
 
-void Turnstile::Next() {
-  const std::lock_guard lock(mutex_);
-  ++serving_;
-  if (waiting_ > 0) turn_.notify_all();
-}
-
-void Turnstile::RunHere(const Job& job) {
+void Turnstile::RunHere(const std::function<void()>& job) {
+  const auto state = state_;
   {
-    std::unique_lock lock(mutex_);
-    AwaitTurn(lock, next_ticket_++);
+    Lock lock(state->mutex);
+    const std::uint64_t ticket = state->next_ticket++;
+    ++state->waiting;
+    state->turn.wait(lock, [&] { return state->serving == ticket; });
+    --state->waiting;
   }
-  job();
-  Next();
+  {
+    const Entered inside(state.get());
+    job();
+  }
+  bool wanted = false;
+  {
+    const Lock lock(state->mutex);
+    wanted = Pass(*state);
+  }
+  if (wanted) FindDrainer(state);
 }
 
 void Turnstile::Submit(Job job) {
+  const auto state = state_;
+  bool wanted = false;
   {
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back({next_ticket_++, std::move(job)});
-    if (!worker_.joinable()) worker_ = std::thread([this] { Work(); });
+    const Lock lock(state->mutex);
+    state->jobs.push_back({state->next_ticket++, std::move(job)});
+    wanted = WantsDrainer(*state);
   }
-  queue_.notify_one();
+  if (wanted) FindDrainer(state);
 }
 
 bool Turnstile::IsBusy() {
-  const std::lock_guard lock(mutex_);
-  return serving_ != next_ticket_;
+  const Lock lock(state_->mutex);
+  return state_->serving != state_->next_ticket;
 }
 
-void Turnstile::Work() {
-  while (true) {
-    std::unique_lock lock(mutex_);
-    queue_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
-    if (jobs_.empty()) return;
-    Ticketed next = std::move(jobs_.front());
-    jobs_.pop_front();
-    AwaitTurn(lock, next.ticket);
-    lock.unlock();
-    next.job();
-    next.job = nullptr;  // what it holds may end here, before the next one begins
-    Next();
-  }
+bool Turnstile::IsAwaited() {
+  const Lock lock(state_->mutex);
+  return state_->next_ticket > state_->serving + 1;
+}
+
+bool Turnstile::IsInside() const {
+  for (const Inside* inside = t_inside; inside != nullptr; inside = inside->outer)
+    if (inside->turnstile == state_.get()) return true;
+  return false;
 }
 
 }  // namespace ringlet::torch_api

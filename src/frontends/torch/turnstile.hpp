@@ -1,54 +1,73 @@
-// Operations of one group, one after the other: some on the thread that calls, others on one
-// worker.
+// Operations of one group, one after the other: some on the thread that calls, others in the
+// background.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <thread>
+#include <utility>
+
+#include "frontends/torch/helpers.hpp"
 
 namespace ringlet::torch_api {
 
 /// Jobs run one at a time, in the order in which they came, whichever way they came. PyTorch's
 /// callers expect that of a group, and a communicator needs it.
 class Turnstile {
- public:
-  using Job = std::function<void()>;
+ private:
+  struct State;
 
-  Turnstile() = default;
-  /// Runs what was submitted, then ends the worker. Nobody may be inside RunHere.
+ public:
+  /// The turn of a job that was submitted.
+  class Turn {
+   public:
+    /// The next job may begin; this one goes on beside it, and may call the turnstile. A job that
+    /// does not call it has its turn to its end.
+    void End() { end_(); }
+
+   private:
+    friend class Turnstile;
+    explicit Turn(std::function<void()> end) : end_(std::move(end)) {}
+    const std::function<void()> end_;
+  };
+  using Job = std::function<void(Turn&)>;
+
+  /// \param helpers  run what is submitted, and outlive this
+  explicit Turnstile(Helpers& helpers);
+  /// Waits until the turns of all that was submitted have ended. Nobody may be inside RunHere.
   ~Turnstile();
   Turnstile(const Turnstile&) = delete;
   Turnstile& operator=(const Turnstile&) = delete;
 
-  /// Runs `job` on this thread, after all that came before. Not from inside a job.
+  /// Runs `job` on this thread, after all that came before. Not from inside a turn.
   /// Cost  two locks when nobody else is there: no thread is woken.
-  void RunHere(const Job& job);
-  /// Runs `job` on the worker; returns at once. The worker starts with the first such job.
+  void RunHere(const std::function<void()>& job);
+  /// Runs `job` on a helper; returns at once. Where the system has no thread for it, it runs here,
+  /// or on a thread that waits for its turn. Not from inside a turn.
   void Submit(Job job);
-  /// Whether something runs or waits for its turn.
+  /// Whether something has a turn or waits for it.
   bool IsBusy();
+  /// For the one who has the turn: whether others wait for theirs.
+  bool IsAwaited();
+  /// Whether this thread is inside a turn, and would wait for itself.
+  bool IsInside() const;
 
  private:
   struct Ticketed {
     std::uint64_t ticket;
     Job job;
   };
+  using Lock = std::unique_lock<std::mutex>;
 
-  void AwaitTurn(std::unique_lock<std::mutex>& lock, std::uint64_t ticket);
-  void Next();
-  void Work();
+  static bool WantsDrainer(State& state);
+  static bool Pass(State& state);
+  static void FindDrainer(const std::shared_ptr<State>& state);
+  static void Drain(const std::shared_ptr<State>& state);
+  static bool Serve(const std::shared_ptr<State>& state, Job job);
 
-  std::mutex mutex_;
-  std::condition_variable turn_;   // the next ticket is served
-  std::condition_variable queue_;  // a job has come, or the end
-  std::uint64_t next_ticket_ = 0;
-  std::uint64_t serving_ = 0;
-  std::uint32_t waiting_ = 0;  // in AwaitTurn
-  std::deque<Ticketed> jobs_;
-  bool stopping_ = false;
-  std::thread worker_;
+  const std::shared_ptr<State> state_;  // with the helpers that serve it, which may outlive this
 };
 
 }  // namespace ringlet::torch_api

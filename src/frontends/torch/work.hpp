@@ -5,6 +5,8 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "frontends/torch/helpers.hpp"
+#include "frontends/torch/turnstile.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::torch_api {
@@ -22,6 +24,7 @@ class GroupWork : public c10d::Work {
     Tensors outputs;    ///< what the Future gives
     std::uint64_t sequence = 0;
     std::chrono::milliseconds timeout{};  ///< of the operation, for messages
+    std::string detail;                   ///< of a receive: from whom
   };
 
   explicit GroupWork(What what)
@@ -29,19 +32,21 @@ class GroupWork : public c10d::Work {
         title_(std::move(what.title)),
         outputs_(std::move(what.outputs)),
         sequence_(what.sequence),
-        timeout_(what.timeout) {}
+        timeout_(what.timeout),
+        detail_(std::move(what.detail)) {}
 
-  /// Ends the operation, once: first for those who look at the Future, then for those who wait.
-  void Complete(std::exception_ptr exception) {
-    c10::intrusive_ptr<c10::ivalue::Future> future;
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-      error_ = exception;
-      future = future_;
-    }
-    if (future) Settle(*future);
-    finish(std::move(exception));
+  /// Ends the operation, once: first for those who look at the Future, then for those who wait,
+  /// then its turn; callbacks of the Future run after all that, on this thread. \param turn  of
+  /// this operation, if it was submitted
+  void Complete(std::exception_ptr exception, Turnstile::Turn* turn = nullptr) {
+    if (const auto future = EndWith(std::move(exception), turn)) Settle(*future);
+  }
+  /// The same, but callbacks run on a helper.
+  void Complete(std::exception_ptr exception, Helpers& helpers) {
+    if (auto future = EndWith(std::move(exception), nullptr))
+      helpers.Run([this, future, own = c10::intrusive_ptr<GroupWork>::reclaim_copy(this)] {
+        Settle(*future);
+      });
   }
 
   bool wait(std::chrono::milliseconds timeout) override {
@@ -71,6 +76,8 @@ class GroupWork : public c10d::Work {
     future_ =
         c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
     const auto future = future_;
+    // The first of the callbacks: what others wait for does not wait for theirs.
+    if (!ended_) future->addCallback([this](c10::ivalue::Future&) { Finish(); }, false);
     const bool ended = ended_;
     lock.unlock();
     if (ended) Settle(*future);
@@ -78,6 +85,26 @@ class GroupWork : public c10d::Work {
   }
 
  private:
+  /// Null: nobody has asked for the Future, and there is nothing more to do.
+  c10::intrusive_ptr<c10::ivalue::Future> EndWith(std::exception_ptr exception,
+                                                  Turnstile::Turn* turn) {
+    c10::intrusive_ptr<c10::ivalue::Future> future;
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      error_ = std::move(exception);
+      turn_ = turn;
+      future = future_;
+    }
+    if (!future) finish(error_);
+    return future;
+  }
+
+  void Finish() {
+    finish(error_);
+    if (turn_ != nullptr) turn_->End();
+  }
+
   bool EndsWithin(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     return cv_.wait_for(lock, timeout, [&] { return completed_; });
@@ -86,8 +113,8 @@ class GroupWork : public c10d::Work {
   void WaitForMessage(std::chrono::milliseconds timeout) {
     if (EndsWithin(timeout) || !withdraw_()) return;
     Complete(std::make_exception_ptr(c10::DistBackendError(
-        {__func__, __FILE__, __LINE__},
-        fmt::format("{}: Timed out waiting {}ms for a message", title_, timeout.count()))));
+        {__func__, __FILE__, __LINE__}, fmt::format("{}: Timed out waiting {}ms for a message {}",
+                                                    title_, timeout.count(), detail_))));
   }
 
   void Settle(c10::ivalue::Future& future) {
@@ -102,9 +129,11 @@ class GroupWork : public c10d::Work {
   const Tensors outputs_;
   const std::uint64_t sequence_;
   const std::chrono::milliseconds timeout_;
+  const std::string detail_;
   std::atomic<int> source_{-1};
   std::function<bool()> withdraw_;
   bool ended_ = false;
+  Turnstile::Turn* turn_ = nullptr;  // lives until Complete returns
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
