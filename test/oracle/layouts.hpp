@@ -1,0 +1,89 @@
+// Layouts: how the ranks of a program come to be, where they live and what the system denies them.
+#pragma once
+#include <sys/types.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dice.hpp"
+#include "program.hpp"
+
+namespace oracle {
+
+/// How rank processes come to be.
+enum class Start {
+  kFork,          ///< of a process that has not used the library
+  kForkAfterUse,  ///< of a process that has formed, used and ended a communicator
+  kExec,          ///< a fresh program each
+  kExecFixed      ///< the same, without address randomisation
+};
+
+/// Who shares a process or a thread.
+enum class Spread { kProcesses, kThreads, kOneThread, kMixed };
+
+/// What the system does to the ranks.
+enum class Trouble {
+  kNone,
+  kBusy,             ///< an endless loop on every core beside them
+  kQuota,            ///< a cgroup that gives them half a core
+  kDescriptors,      ///< RLIMIT_NOFILE
+  kProcesses,        ///< RLIMIT_NPROC, as another user than root
+  kAddressSpace,     ///< RLIMIT_AS
+  kFileSize,         ///< RLIMIT_FSIZE
+  kReadDenied,       ///< process_vm_readv: EPERM, by seccomp
+  kReadMissing,      ///< process_vm_readv: ENOSYS
+  kShmReadOnly,      ///< /dev/shm is mounted read-only
+  kShmFull,          ///< /dev/shm is full
+  kTwoHosts,         ///< two network namespaces with host names of their own
+  kTwoHostsLoopback  ///< two host identities on one loopback interface: needs no rights
+};
+
+struct Layout {
+  const char* name;
+  const char* what;
+  Start start = Start::kFork;
+  Spread spread = Spread::kProcesses;
+  Trouble trouble = Trouble::kNone;
+  int ranks_min = 1, ranks_max = 5;
+  int weight = 4;            ///< share of a run over all layouts
+  bool same_places = false;  ///< all buffers of all processes at the same addresses
+  /// An error of the library is an answer that ends the program, since it may be denied what it
+  /// needs. Wrong results, crashes and hangs are failures all the same.
+  bool may_refuse = false;
+};
+
+const std::vector<Layout>& Layouts();
+const Layout* FindLayout(const std::string& name);
+
+/// Why this machine or user cannot have the layout; nothing if it can.
+std::optional<std::string> WhyNot(const Layout& layout);
+
+/// Draws processes and threads for so many ranks.
+std::vector<Place> DrawPlaces(const Layout& layout, int ranks, Dice& dice);
+
+/// What the process does that starts the ranks, before it starts any. Throws std::runtime_error.
+void PrepareLeader(const Layout& layout, const Program& program);
+/// What each rank's process does before it uses the library.
+void PrepareRank(const Layout& layout, const Program& program, int process);
+
+/// Two hosts on one machine, for as long as this object lives; nothing where that is not possible.
+class TwoHosts {
+ public:
+  TwoHosts();
+  ~TwoHosts();
+  TwoHosts(const TwoHosts&) = delete;
+  TwoHosts& operator=(const TwoHosts&) = delete;
+  static bool exist();
+};
+
+/// The cgroup of quota layouts, likewise.
+class QuotaGroup {
+ public:
+  QuotaGroup();
+  ~QuotaGroup();
+  QuotaGroup(const QuotaGroup&) = delete;
+  QuotaGroup& operator=(const QuotaGroup&) = delete;
+  static bool exists();
+};
+
+}  // namespace oracle

@@ -1,0 +1,569 @@
+#include "run_rank.hpp"
+
+#include <fmt/format.h>
+#include <nccl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <list>
+#include <memory>
+#include <system_error>
+#include <thread>
+
+#include "dice.hpp"
+#include "memory.hpp"
+#include "prepared.hpp"
+#include "verdicts.hpp"
+
+namespace oracle {
+
+void Must(ncclResult_t result, const char* what) {
+  if (result == ncclSuccess) return;
+  throw Refusal(fmt::format("{} returned {} ({}): {}", what, static_cast<int>(result),
+                            ncclGetErrorString(result), ncclGetLastError(nullptr)));
+}
+
+namespace {
+
+void Wait(int us) {
+  std::this_thread::sleep_for(std::chrono::microseconds(us));
+}
+
+}  // namespace
+
+ncclResult_t Settle(ncclComm_t comm) {
+  ncclResult_t state = ncclInProgress;
+  while (true) {
+    Must(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
+    if (state != ncclInProgress) return state;
+    Wait(20);
+  }
+}
+
+namespace {
+
+/// A rank of this thread.
+struct Member {
+  int world = 0;
+  std::map<int, ncclComm_t> comms = {};
+  std::unique_ptr<Heap> heap = {};
+  std::set<int> left = {};                 ///< communicators that it has aborted
+  std::map<int, std::string> errors = {};  ///< the first error on each communicator
+};
+
+/// The ranks of one thread and what they do.
+class Actor {
+ public:
+  Actor(const Program& program, Page& page, const std::vector<int>& ranks, int first_slot,
+        std::span<std::byte> stack)
+      : program_(program), page_(page) {
+    const std::size_t share = stack.size() / ranks.size();
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      Member& member = members_.emplace_back();
+      member.world = ranks[i];
+      member.heap = std::make_unique<Heap>(first_slot + static_cast<int>(i),
+                                           stack.subspan(i * share, share / 64 * 64));
+    }
+  }
+
+  void Run() {
+    for (const Step& step : program_.steps) {
+      if (dying_) Pause();
+      ++steps_;
+      for (const Member& member : members_) PageOf(member).step = steps_;
+      Do(step);
+      Apply(step, world_);
+      if (step.what == What::kAbort) aborters_.insert({step.comm, step.rank});
+    }
+    Finish();
+    for (const Member& member : members_) PageOf(member).state = State::kPassed;
+  }
+
+ private:
+  struct Part {
+    Member* member;
+    int rank;  ///< in the communicator
+  };
+
+  Page::Rank& PageOf(const Member& member) {
+    return page_.ranks[static_cast<std::size_t>(member.world)];
+  }
+
+  /// Waits until every rank that lives has done all steps before this one: what happens next ends
+  /// operations that a slower rank may still be in, and rightly.
+  void Meet() {
+    for (int rank = 0; rank < program_.ranks(); ++rank) {
+      const Page::Rank& its = page_.ranks[static_cast<std::size_t>(rank)];
+      while (its.step < steps_ && world_.dead.count(rank) == 0) Await();
+    }
+  }
+
+  void Do(const Step& step) {
+    if (IsFault(step)) Meet();
+    switch (step.what) {
+      case What::kForm: return Form(step);
+      case What::kSplit: return Split(step);
+      case What::kShrink: return Shrink(step);
+      case What::kRun: return RunCalls(step);
+      case What::kDestroy: return Destroy(step);
+      case What::kKill: return Kill(step);
+      case What::kAbort: return Abort(step);
+      case What::kRevoke: return Revoke(step);
+    }
+  }
+
+  /// This thread's ranks of a communicator that still take part.
+  std::vector<Part> PartsOf(const std::vector<int>& ranks) {
+    std::vector<Part> parts;
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+      for (Member& member : members_)
+        if (member.world == ranks[r]) parts.push_back({&member, static_cast<int>(r)});
+    return parts;
+  }
+  std::vector<Part> PartsOf(int comm) {
+    auto parts = PartsOf(world_.members.at(comm));
+    std::erase_if(parts, [&](const Part& part) { return part.member->left.count(comm) > 0; });
+    return parts;
+  }
+  bool Nonblocking(int comm) const {
+    const auto found = world_.nonblocking.find(comm);
+    return found != world_.nonblocking.end() && found->second;
+  }
+
+  // A little of waiting for another rank, which may have ended.
+  void Await() {
+    if (page_.refused == 2 || page_.told == 2) throw Refusal("another rank has ended");
+    Wait(20);
+  }
+
+  // ---- Communicators ----
+
+  ncclUniqueId IdOf(int comm, int which, bool lead) {
+    Page::Id& slot = page_.ids[static_cast<std::size_t>(comm)][static_cast<std::size_t>(which)];
+    if (lead && slot.ready == 0) {
+      Must(ncclGetUniqueId(&slot.id), "ncclGetUniqueId");
+      slot.ready = 1;
+    }
+    while (slot.ready == 0) Await();
+    return slot.id;
+  }
+
+  /// Carries out `begin` for each part, in a group where that is needed or wanted.
+  template <typename Begin>
+  void ForEach(const std::vector<Part>& parts, bool group, const char* what, Begin begin) {
+    if (parts.empty()) return;
+    group = group || parts.size() > 1;
+    if (group) Must(ncclGroupStart(), "ncclGroupStart");
+    for (const Part& part : parts) Tolerate(begin(part), what);
+    if (group) Tolerate(ncclGroupEnd(), "ncclGroupEnd");
+  }
+
+  // What does not block may still be at it; Settle waits for it.
+  static void Tolerate(ncclResult_t result, const char* what) {
+    if (result != ncclInProgress) Must(result, what);
+  }
+
+  void Form(const Step& step) {
+    const std::vector<Part> parts = PartsOf(step.ranks);
+    if (parts.empty()) return;
+    const int n = static_cast<int>(step.ranks.size());
+    if (step.all && parts.size() == step.ranks.size()) return FormAll(step, parts);
+    const bool lead = parts.front().rank == 0;
+    ncclUniqueId ids[kIdsOfComm] = {IdOf(step.comm, 0, lead)};
+    if (step.scalable) ids[1] = IdOf(step.comm, 1, lead);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = step.nonblocking ? 0 : 1;
+    ForEach(parts, step.depth > 0, "joining", [&](const Part& part) {
+      ncclComm_t* comm = &part.member->comms[step.comm];
+      if (step.scalable)
+        return ncclCommInitRankScalable(comm, n, part.rank, kIdsOfComm, ids, &config);
+      if (step.nonblocking) return ncclCommInitRankConfig(comm, n, ids[0], part.rank, &config);
+      return ncclCommInitRank(comm, n, ids[0], part.rank);
+    });
+    CheckFormed(step.comm, parts, n, step.nonblocking);
+  }
+
+  void FormAll(const Step& step, const std::vector<Part>& parts) {
+    std::vector<ncclComm_t> comms(parts.size());
+    Must(ncclCommInitAll(comms.data(), static_cast<int>(parts.size()), nullptr), "ncclCommInitAll");
+    for (const Part& part : parts)
+      part.member->comms[step.comm] = comms[static_cast<std::size_t>(part.rank)];
+    CheckFormed(step.comm, parts, static_cast<int>(parts.size()), false);
+  }
+
+  void CheckFormed(int comm, const std::vector<Part>& parts, int n, bool nonblocking) {
+    for (const Part& part : parts) {
+      const ncclComm_t handle = part.member->comms.at(comm);
+      if (!handle) throw Failure(fmt::format("communicator {} is null after success", comm));
+      if (nonblocking) Must(Settle(handle), "a non-blocking communicator");
+      int count = -1, rank = -1;
+      Must(ncclCommCount(handle, &count), "ncclCommCount");
+      Must(ncclCommUserRank(handle, &rank), "ncclCommUserRank");
+      if (count != n || rank != part.rank)
+        throw Failure(fmt::format("communicator {}: rank {} of {} in place of {} of {}", comm, rank,
+                                  count, part.rank, n));
+    }
+  }
+
+  /// Those that a split or shrink has made.
+  void CheckMade(const Step& step, const std::vector<Part>& parts) {
+    if (Nonblocking(step.comm) && !step.broken)
+      for (const Part& part : parts)
+        Must(Settle(part.member->comms.at(step.comm)), "the parent of a new communicator");
+    World next = world_;
+    Apply(step, next);
+    for (const auto& [comm, ranks] : next.members)
+      if (world_.members.count(comm) == 0)
+        CheckFormed(comm, PartsOf(ranks), static_cast<int>(ranks.size()), Nonblocking(step.comm));
+  }
+
+  void Split(const Step& step) {
+    const std::vector<Part> parts = PartsOf(step.comm);
+    std::list<ncclComm_t> none;
+    ForEach(parts, step.depth > 0, "ncclCommSplit", [&](const Part& part) {
+      const auto r = static_cast<std::size_t>(part.rank);
+      const int color = step.colors[r];
+      ncclComm_t* made = color < 0 ? &none.emplace_back(part.member->comms.at(step.comm))
+                                   : &part.member->comms[step.made + color];
+      return ncclCommSplit(part.member->comms.at(step.comm), color < 0 ? NCCL_SPLIT_NOCOLOR : color,
+                           step.keys[r], made, nullptr);
+    });
+    CheckMade(step, parts);
+    for (const ncclComm_t comm : none)
+      if (comm) throw Failure("a split without a color gave a communicator");
+  }
+
+  void Shrink(const Step& step) {
+    std::vector<Part> parts = PartsOf(step.comm);
+    std::erase_if(parts, [&](const Part& part) {
+      return std::count(step.ranks.begin(), step.ranks.end(), part.rank) > 0;
+    });
+    std::vector<int> without = step.ranks;
+    ForEach(parts, step.depth > 0, "ncclCommShrink", [&](const Part& part) {
+      return ncclCommShrink(part.member->comms.at(step.comm), without.data(),
+                            static_cast<int>(without.size()), &part.member->comms[step.made],
+                            nullptr, step.broken ? NCCL_SHRINK_ABORT : NCCL_SHRINK_DEFAULT);
+    });
+    if (!parts.empty()) CheckMade(step, parts);
+  }
+
+  void Destroy(const Step& step) { End(step.comm, step.finalize, step.depth > 0, step.made % 2); }
+
+  void End(int comm, bool finalize, bool group, bool deregister) {
+    const std::vector<Part> parts = PartsOf(comm);
+    for (const Part& part : parts)
+      part.member->heap->Forget(part.member->comms.at(comm), deregister);
+    if (finalize) {
+      ForEach(parts, group, "ncclCommFinalize",
+              [&](const Part& part) { return ncclCommFinalize(part.member->comms.at(comm)); });
+      if (Nonblocking(comm))
+        for (const Part& part : parts) Must(Settle(part.member->comms.at(comm)), "finalizing");
+    }
+    ForEach(parts, group, "ncclCommDestroy",
+            [&](const Part& part) { return ncclCommDestroy(part.member->comms.at(comm)); });
+    for (const Part& part : parts) part.member->comms.erase(comm);
+  }
+
+  // ---- Faults ----
+
+  void Kill(const Step& step) {
+    for (const Member& member : members_) {
+      if (member.world != step.rank) continue;
+      if (step.us == 0) kill(getpid(), SIGKILL);
+      std::thread([us = step.us] {
+        Wait(us);
+        kill(getpid(), SIGKILL);
+      }).detach();
+      kills_ = true;
+    }
+  }
+
+  [[noreturn]] static void Pause() {
+    while (true) pause();
+  }
+
+  void Abort(const Step& step) {
+    for (const Part& part : PartsOf(step.comm)) {
+      if (part.member->world != step.rank) continue;
+      const ncclComm_t comm = part.member->comms.at(step.comm);
+      part.member->heap->Forget(comm, false);
+      Must(ncclCommAbort(comm), "ncclCommAbort");
+      part.member->comms.erase(step.comm);
+      part.member->left.insert(step.comm);
+    }
+  }
+
+  void Revoke(const Step& step) {
+    for (const Part& part : PartsOf(step.comm))
+      if (part.member->world == step.rank)
+        Must(ncclCommRevoke(part.member->comms.at(step.comm), NCCL_REVOKE_DEFAULT),
+             "ncclCommRevoke");
+  }
+
+  /// Rank numbers of those in `comm` that were killed or have aborted it.
+  std::vector<int> LostOf(int comm) const {
+    std::vector<int> lost;
+    const std::vector<int>& ranks = world_.members.at(comm);
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+      if (world_.dead.count(ranks[r]) || aborters_.count({comm, ranks[r]}))
+        lost.push_back(static_cast<int>(r));
+    return lost;
+  }
+
+  static bool Names(const std::string& text, int rank) {
+    const std::string name = fmt::format("rank {}", rank);
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+      const std::size_t next = at + name.size();
+      if (next == text.size() || !std::isdigit(static_cast<unsigned char>(text[next]))) return true;
+    }
+    return false;
+  }
+
+  // ---- Calls ----
+
+  struct Issued {
+    Prepared prepared;
+    Member* member;
+  };
+
+  void RunCalls(const Step& step) {
+    std::list<Issued> issued;
+    for (const Call& call : step.calls) {
+      const int n = static_cast<int>(world_.members.at(call.comm).size());
+      for (const Part& part : PartsOf(call.comm))
+        issued.push_back({Prepared(program_.seed, call, n, part.rank,
+                                   part.member->comms.at(call.comm), *part.member->heap),
+                          part.member});
+    }
+    if (kills_) dying_ = true;  // after this step
+    for (const Member& member : members_)
+      if (member.world == step.rank) Wait(step.us);
+    if (step.depth > 0) {
+      IssueGroup(step, issued);
+    } else {
+      for (auto first = issued.begin(); first != issued.end();) first = IssueOne(first, issued);
+    }
+    for (Member& member : members_) member.heap->Release();
+  }
+
+  /// A call of this thread's ranks by itself; the next one.
+  std::list<Issued>::iterator IssueOne(std::list<Issued>::iterator first,
+                                       std::list<Issued>& issued) {
+    auto end = first;
+    std::vector<Issued*> same;
+    const std::uint32_t id = first->prepared.call().id;
+    while (end != issued.end() && end->prepared.call().id == id) same.push_back(&*end++);
+    const bool group = same.size() > 1;
+    if (group) Must(ncclGroupStart(), "ncclGroupStart");
+    ncclResult_t result = ncclSuccess;
+    for (Issued* one : same) Note(result, one->prepared.Issue(group));
+    if (group) {
+      for (Issued* one : same) one->prepared.BeforeEnd();
+      Note(result, ncclGroupEnd());
+    }
+    Conclude(result, same);
+    return end;
+  }
+
+  void IssueGroup(const Step& step, std::list<Issued>& issued) {
+    std::vector<Issued*> order;
+    for (Issued& one : issued) order.push_back(&one);
+    if (step.shuffled) Shuffle(order);
+    for (int d = 0; d < step.depth; ++d) Must(ncclGroupStart(), "ncclGroupStart");
+    ncclResult_t result = ncclSuccess;
+    for (Issued* one : order) Note(result, one->prepared.Issue(true));
+    for (Issued* one : order) one->prepared.BeforeEnd();
+    for (int d = 1; d < step.depth; ++d) Note(result, ncclGroupEnd());
+    if (step.simulate) return Simulate(result, order);
+    Note(result, ncclGroupEnd());
+    Conclude(result, order);
+  }
+
+  /// Communicators in an order of this rank's own; the calls of each keep theirs.
+  void Shuffle(std::vector<Issued*>& order) const {
+    const auto key = [&](const Issued* one) {
+      return Mix(
+          static_cast<std::uint64_t>(one->prepared.call().comm * 64 + members_.front().world + 1) *
+          kGolden);
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const Issued* a, const Issued* b) { return key(a) < key(b); });
+  }
+
+  void Simulate(ncclResult_t result, const std::vector<Issued*>& calls) {
+    ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
+    Note(result, ncclGroupSimulateEnd(&info));
+    if (result != ncclInvalidUsage) Must(result, "a simulated group");
+    for (const Issued* one : calls)
+      if (const auto wrong = one->prepared.Check(false))
+        throw Failure(
+            fmt::format("{} was only simulated: {}", ToText(one->prepared.call()), *wrong));
+  }
+
+  static void Note(ncclResult_t& first, ncclResult_t next) {
+    if (first == ncclSuccess || (first == ncclInProgress && next != ncclSuccess)) first = next;
+  }
+
+  /// Looks at what calls have done that have all returned.
+  void Conclude(ncclResult_t result, const std::vector<Issued*>& calls) {
+    bool doomed = false;
+    for (const Issued* one : calls) {
+      const Call& call = one->prepared.call();
+      doomed = doomed || call.odd != Odd::kNone || world_.doomed.count(call.comm) > 0;
+      if (result != ncclInProgress) continue;
+      const ncclResult_t state = Settle(one->prepared.comm());
+      if (state != ncclSuccess) result = state;
+    }
+    if (result == ncclInProgress) result = ncclSuccess;
+    if (!doomed) Must(result, calls.empty() ? "a group without calls" : "a group or call");
+    const std::string sentence = result == ncclSuccess ? "" : ncclGetLastError(nullptr);
+    for (const Issued* one : calls) {
+      const int comm = one->prepared.call().comm;
+      if (result != ncclSuccess) one->member->errors.try_emplace(comm, sentence);
+      const bool right = result == ncclSuccess && !one->prepared.odd();
+      Look(*one, right);
+    }
+    if (doomed && !calls.empty()) ++doomed_runs_[calls.front()->prepared.call().comm];
+  }
+
+  void Look(const Issued& one, bool succeeded) {
+    const Call& call = one.prepared.call();
+    if (const auto wrong = one.prepared.Check(succeeded))
+      throw Failure(fmt::format("{}, rank {}: {}", ToText(call), one.prepared.self(), *wrong));
+    ++PageOf(*one.member).calls;
+    if (!succeeded || call.kind != Kind::kAllReduce || !IsFloat(call.type)) return;
+    if (call.odd != Odd::kNone || call.id >= kCallsMax || call.op == Op::kMax ||
+        call.op == Op::kMin || call.values == Values::kSpecial)
+      return;
+    const std::uint64_t mine = one.prepared.Digest();
+    std::uint64_t others = 0;
+    if (!page_.digests[call.id].compare_exchange_strong(others, mine) && others != mine)
+      throw Failure(fmt::format("{}: rank {} has other bits than another rank", ToText(call),
+                                one.prepared.self()));
+  }
+
+  // ---- The end ----
+
+  void Finish() {
+    if (dying_ || kills_) Pause();
+    for (const int comm : world_.doomed) CheckDoomed(comm);
+    std::vector<int> alive;
+    for (const auto& [comm, ranks] : world_.members) alive.push_back(comm);
+    for (const int comm : alive) {
+      if (world_.doomed.count(comm)) {
+        AbortAll(comm);
+      } else {
+        End(comm, false, false, program_.seed % 2);
+      }
+    }
+  }
+
+  void AbortAll(int comm) {
+    for (const Part& part : PartsOf(comm)) {
+      part.member->heap->Forget(part.member->comms.at(comm), false);
+      Must(ncclCommAbort(part.member->comms.at(comm)), "ncclCommAbort");
+      part.member->comms.erase(comm);
+    }
+  }
+
+  /// Every rank that is left has heard that `comm` is broken, and of whom.
+  void CheckDoomed(int comm) {
+    const auto found = world_.members.find(comm);
+    if (found == world_.members.end()) return;
+    const std::vector<int> lost = LostOf(comm);
+    if (doomed_runs_[comm] < 2) return;  // the first one may end before the fault is felt
+    for (const Part& part : PartsOf(comm)) {
+      const auto error = part.member->errors.find(comm);
+      if (error == part.member->errors.end())
+        throw Failure(fmt::format("rank {} of communicator {} saw no error although it is broken",
+                                  part.rank, comm));
+      if (!lost.empty() && std::none_of(lost.begin(), lost.end(),
+                                        [&](int rank) { return Names(error->second, rank); }))
+        throw Failure(fmt::format("rank {} of communicator {} is not told that rank {} is lost: {}",
+                                  part.rank, comm, lost.front(), error->second));
+    }
+  }
+
+  const Program& program_;
+  Page& page_;
+  std::list<Member> members_;
+  World world_;
+  std::uint32_t steps_ = 0;
+  bool kills_ = false;  ///< this process is about to die
+  bool dying_ = false;  ///< and takes part in nothing any more
+  std::map<int, int> doomed_runs_;
+  std::set<std::pair<int, int>> aborters_;  ///< communicator and world rank
+};
+
+int RunThread(const Program& program, const std::vector<int>& ranks, int first_slot,
+              bool may_refuse, Page& page) {
+  alignas(64) std::byte stack[Heap::kStackBytes];
+  std::string where = fmt::format("world rank {}: ", ranks.front());
+  try {
+    Actor(program, page, ranks, first_slot, stack).Run();
+    return kExitPassed;
+  } catch (const Failure& failure) {
+    page.Tell(where + failure.what());
+    return kExitFailed;
+  } catch (const Refusal& refusal) {
+    if (may_refuse) {
+      page.Refuse(where + refusal.what());
+      return kExitRefused;
+    }
+    page.Tell(where + refusal.what());
+    return kExitFailed;
+  } catch (const std::bad_alloc&) {
+    page.Refuse(where + "no memory for the oracle's own buffers");
+    return kExitRefused;
+  }
+}
+
+}  // namespace
+
+int RunProcess(const Program& program, int process, bool may_refuse, Page& page) {
+  std::map<int, std::vector<int>> threads;
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    const Place& place = program.places[static_cast<std::size_t>(rank)];
+    if (place.process == process) threads[place.thread].push_back(rank);
+  }
+  const auto run = [&](const std::vector<int>& ranks, int slot) {
+    const int code = RunThread(program, ranks, slot, may_refuse, page);
+    if (code != kExitPassed) _exit(code);  // the others of this process wait for it in vain
+  };
+  std::vector<std::thread> running;
+  int slot = 0;
+  const auto first = threads.begin();
+  for (auto thread = first; thread != threads.end(); ++thread) {
+    try {
+      if (thread != first) running.emplace_back(run, thread->second, slot);
+    } catch (const std::system_error& error) {
+      if (may_refuse) page.Refuse(fmt::format("no thread for the oracle's own: {}", error.what()));
+      if (!may_refuse) page.Tell(fmt::format("no thread for a rank: {}", error.what()));
+      _exit(may_refuse ? kExitRefused : kExitFailed);
+    }
+    slot += static_cast<int>(thread->second.size());
+  }
+  if (first != threads.end()) run(first->second, 0);
+  for (std::thread& thread : running) thread.join();
+  return kExitPassed;
+}
+
+void UseLibrary() {
+  ncclComm_t comms[2] = {};
+  Must(ncclCommInitAll(comms, 2, nullptr), "ncclCommInitAll before the fork");
+  int in[2] = {1, 2}, out[2] = {};
+  Must(ncclGroupStart(), "ncclGroupStart before the fork");
+  for (int r = 0; r < 2; ++r)
+    Must(ncclAllReduce(&in[r], &out[r], 1, ncclInt32, ncclSum, comms[r], nullptr),
+         "ncclAllReduce before the fork");
+  Must(ncclGroupEnd(), "ncclGroupEnd before the fork");
+  if (out[0] != 3 || out[1] != 3) throw Failure("the all-reduce before the fork is wrong");
+  void* memory = nullptr;  // stays, as it would in a program
+  Must(ncclMemAlloc(&memory, 1 << 16), "ncclMemAlloc before the fork");
+  for (const ncclComm_t comm : comms)
+    Must(ncclCommDestroy(comm), "ncclCommDestroy before the fork");
+}
+
+}  // namespace oracle

@@ -1,0 +1,70 @@
+// Runs a program's processes and watches them from outside.
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "layouts.hpp"
+#include "page.hpp"
+#include "program.hpp"
+
+namespace oracle {
+
+enum class Outcome { kPassed, kRefused, kWrong, kCrashed, kHung };
+const char* Name(Outcome outcome);
+constexpr bool IsFailure(Outcome outcome) {
+  return outcome >= Outcome::kWrong;
+}
+
+struct Verdict {
+  Outcome outcome = Outcome::kPassed;
+  std::string text = {};    ///< what failed, or why it was refused
+  std::string output = {};  ///< the end of what the processes printed
+};
+
+/// A program that runs. Destroyed: all its processes are gone.
+class Running {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// \param patience  without any progress of any rank for so long, the program hangs
+  Running(Program program, std::chrono::seconds patience);
+  ~Running();
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  const Program& program() const { return program_; }
+  /// The verdict, once there is one.
+  std::optional<Verdict> Poll(Clock::time_point now);
+
+ private:
+  Verdict Conclude();
+  Verdict Hung() const;
+  std::string Where() const;
+  std::string Output() const;
+
+  Program program_;
+  const Layout* layout_;
+  std::chrono::seconds patience_;
+  SharedPage page_;
+  int output_ = -1;
+  pid_t leader_ = -1;
+  std::uint64_t progress_ = 0;
+  Clock::time_point moved_;
+  std::optional<Clock::time_point> told_;
+};
+
+/// Runs one program to its end.
+Verdict RunToVerdict(const Program& program, std::chrono::seconds patience);
+
+/// Sleeps until a child ends, at most some milliseconds. False: this process was told to end.
+bool AwaitChildren();
+void PrepareToAwaitChildren();
+
+/// The main function of a rank's process that was started by exec: ARGUMENTS are what Running gave.
+int RankMain(const char* page, const char* text, const char* process);
+
+}  // namespace oracle
