@@ -1,0 +1,16 @@
+// What the tests of the reductions ask Highway's library, which is not there for AArch64: here all
+// is compiled for one set of instructions, which every such processor has.
+#include <hwy/targets.h>
+
+namespace hwy {
+
+int64_t SupportedTargets() {
+  return HWY_STATIC_TARGET;
+}
+void SetSupportedTargetsForTest(int64_t) {}
+ChosenTarget& GetChosenTarget() {
+  static ChosenTarget chosen;
+  return chosen;
+}
+
+}  // namespace hwy

@@ -1,0 +1,170 @@
+// The memory of one execution, as the C++ memory model allows threads to see it.
+//
+// Every atomic location keeps all that was ever stored there, in modification order. A load may
+// read any of it, unless something that happens before the load has overwritten it (coherence), or
+// the sequentially consistent operations would have no single order any more. What is not atomic
+// may be accessed by two threads, one of which writes, only where one access happens before the
+// other; anything else is a data race.
+//
+// Modification order is the order of execution: the explorer tries all of them. What is not here is
+// what no order of execution shows: a store that takes its place before one that was executed
+// already (2+2W of relaxed stores), and load buffering.
+#pragma once
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace ringlet::model {
+
+inline constexpr std::uint32_t kThreadsMax = 4;
+using Thread = std::uint32_t;
+
+/// The numbers that the compiler passes: those of std::memory_order.
+enum class Order : int { kRelaxed, kConsume, kAcquire, kRelease, kAcqRel, kSeqCst };
+inline bool Acquires(Order order) {
+  return order != Order::kRelaxed && order != Order::kRelease;
+}
+inline bool Releases(Order order) {
+  return order >= Order::kRelease;
+}
+
+/// How many events of each thread are known.
+struct Clock {
+  std::array<std::uint32_t, kThreadsMax> at = {};
+  void Join(const Clock& other) {
+    for (Thread i = 0; i < kThreadsMax; ++i)
+      if (at[i] < other.at[i]) at[i] = other.at[i];
+  }
+};
+
+struct Location {
+  std::uint64_t execution = 0;  // to which what follows belongs
+  const void* address = nullptr;
+  std::uint32_t bytes = 0;
+
+  struct Store {
+    std::uint64_t value = 0;
+    Clock view;  // what who reads it and acquires knows
+    Clock past;  // all events before it, in program order, by reading, in modification order
+  };
+  std::vector<Store> stores;  // [0]: what was there before the threads began
+
+  struct Seen {
+    std::uint32_t clock, index;
+  };
+  std::array<std::vector<Seen>, kThreadsMax> seen;  // stores written or read, by event
+
+  struct Ordered {
+    std::uint32_t node, index;
+    bool writes;
+  };
+  std::vector<Ordered> ordered;  // sequentially consistent accesses
+
+  /// For the explorer.
+  struct Access {
+    std::uint32_t step;
+    Thread thread;
+    std::uint32_t clock;
+  };
+  std::vector<Access> accesses;
+  Clock writes;                // that is past for who writes next
+  std::uint32_t sleepers = 0;  // a bit for each thread that waits for a wake-up
+  std::uint32_t sharers = 0;   // of a lock
+  bool held = false;           // a lock, exclusively
+  bool ready = false;          // an event descriptor
+};
+
+class Memory {
+ public:
+  /// What the checks look at; all else is private to a thread and taken as it is. Kept until
+  /// Forget.
+  void Share(const std::string& name, const void* begin, std::size_t bytes);
+  /// For traces, of a part of what is shared.
+  void Name(const std::string& name, const void* begin, std::size_t bytes);
+  void Forget();
+  std::string NameOf(const void* address) const;
+
+  /// The next execution: nothing has happened.
+  void Begin();
+
+  bool Tracks(const void* address) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at >= lowest_ && at < highest_ && RangeOf(at) != nullptr;
+  }
+  Location& At(const void* address, std::uint32_t bytes);
+
+  /// One more event of `thread`, before what it does.
+  void Tick(Thread thread);
+  const Clock& past(Thread thread) const { return threads_[thread].past; }
+
+  /// The stores at `location` from `from` on that the thread may read, the last one first.
+  void Readable(Thread thread, const Location& location, Order order, std::uint32_t from,
+                std::vector<std::uint32_t>& indices) const;
+  std::uint64_t Read(Thread thread, Location& location, std::uint32_t index, Order order);
+  void Write(Thread thread, Location& location, std::uint64_t value, Order order);
+  /// Reads the last store and puts `value` behind it.
+  void ReadAndWrite(Thread thread, Location& location, std::uint64_t value, Order order);
+  void Fence(Thread thread, Order order);
+
+  /// By way of a lock.
+  void Leave(Thread thread, Location& lock);
+  void Enter(Thread thread, const Location& lock);
+
+  /// What the explorer has to know of dependence: all that writes to a location depends on what
+  /// did so before, and who is woken on who wakes. Orders nothing for the threads.
+  void FollowWrites(Thread thread, const Location& location) {
+    threads_[thread].past.Join(location.writes);
+  }
+  void KeepWrites(Thread thread, Location& location) { location.writes = threads_[thread].past; }
+  void HandPast(Thread from, Thread to) { threads_[to].past.Join(threads_[from].past); }
+
+  /// An access that is not atomic. Empty, or the sentence about the race.
+  std::string Plain(Thread thread, const void* address, std::size_t bytes, bool writes);
+
+ private:
+  static constexpr std::size_t kNodesMax = 1024;
+  using Nodes = std::bitset<kNodesMax>;
+  struct ThreadState {
+    Clock known;     // happens before the next event
+    Clock unfenced;  // would, after an acquire fence
+    Clock fenced;    // known at the last release fence
+    Clock past;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes;  // clock and node
+  };
+  struct Shadow {
+    std::uint64_t execution = 0;
+    Thread writer = kThreadsMax;
+    std::uint32_t written = 0;
+    std::array<std::uint32_t, kThreadsMax> read = {};
+  };
+  struct Range {
+    std::string name;
+    std::uintptr_t begin, end;
+    std::vector<Shadow> shadows;
+  };
+
+  const Range* RangeOf(std::uintptr_t at) const;
+  std::uint32_t Floor(Thread thread, const Location& location) const;
+  Nodes NodesBefore(Thread thread, const Location& location, std::uint32_t index,
+                    bool writes) const;
+  bool OrderHolds(Thread thread, const Location& location, std::uint32_t index) const;
+  void AddNode(Thread thread, Location& location, std::uint32_t index, bool writes);
+  void Learn(Thread thread, const Location::Store& store, Order order);
+  void Append(Thread thread, Location& location, std::uint64_t value, Order order,
+              const Clock* carried);
+
+  std::vector<Range> ranges_;
+  std::vector<Range> names_;
+  std::uintptr_t lowest_ = UINTPTR_MAX, highest_ = 0;
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Location>> locations_;
+  std::uint64_t execution_ = 0;
+  std::array<ThreadState, kThreadsMax> threads_;
+  std::vector<Nodes> before_;  // by node: what precedes it in the single order
+};
+
+}  // namespace ringlet::model
