@@ -39,13 +39,10 @@ PURE = {"base", "sim", "rendezvous", "bootstrap", "topology", "plan"}
 UNTESTED = {
     "frontends/cli/main.cpp": "only calls what is tested; test/integration runs it",
     "frontends/c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
-    "frontends/c_api/group.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/guard.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/last_error.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/torch/module.cpp": "needs PyTorch; test/torch tests it from Python",
-    "frontends/c_api/not_yet.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
-    "frontends/c_api/red_op.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
 }
 
 LINES_MAX = 70
@@ -85,6 +82,9 @@ BANNED = [
     (r"\bdetach\s*\(\s*\)", "own the thread and join it", set()),
 ]
 BANNED = [(re.compile(pattern), instead, excused) for pattern, instead, excused in BANNED]
+# Of sources that are no tests.
+STARTS_THREAD = re.compile(r"\bstd::(?:j?thread|async)\s*(?:\w+\s*)?[({]|\bpthread_create\b")
+MAY_START_THREADS = {"os"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 UNFINISHED = re.compile(r"\b(?:FIXME|TODO|XXX|HACK)\b|^[ \t]*#[ \t]*if[ \t]+0\b", re.M)
@@ -167,6 +167,12 @@ class File:
             for match in pattern.finditer(self.code):
                 word = match.group().rstrip("( \t")
                 self.say(self.line(self.code, match.start()), f"{word} is banned: {instead}")
+
+        tests = is_test(self.path) or self.path.stem.endswith("_for_test")
+        if layer not in MAY_START_THREADS and not tests:
+            for match in STARTS_THREAD.finditer(self.code):
+                self.say(self.line(self.code, match.start()), "threads are started by "
+                         "os::StartThread: it returns an error where a limit is reached")
 
     def check_functions(self):
         for start, end in functions(DIRECTIVE.sub(blank, self.code)):

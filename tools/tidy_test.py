@@ -89,6 +89,17 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(self.findings({"os/fd.cpp": 'auto e = getenv("X");\n'}), [])
         self.expect_in_code("getenv is banned", 'auto e = getenv("X");')
 
+    def test_threads_are_started_in_one_place(self):
+        for code in ("std::thread t([] {});", "auto t = std::jthread(F);", "std::thread{F}.join();",
+                     "pthread_create(&t, nullptr, F, nullptr);", "auto f = std::async(F);"):
+            for name in ("comm/errand.hpp", "frontends/cli/crew.hpp"):
+                self.assertIn("threads are started by os::StartThread",
+                              str(self.findings({name: code + "\n"})), name)
+            for name in ("os/thread.hpp", "comm/errand_test.cpp", "comm/ranks_for_test.hpp"):
+                self.assertNotIn("StartThread", str(self.findings({name: code + "\n"})), name)
+        self.assertNotIn("StartThread", str(self.findings(
+            {"comm/errand.hpp": "std::jthread thread_; std::vector<std::thread> all;\n"})))
+
     def test_columns(self):
         self.expect_in_code("bytes.cpp:1: 101 columns", "//" + "x" * 99)
         self.assertEqual(self.findings({"base/bytes.cpp": "//" + "x" * 98 + "\n"}), [])
