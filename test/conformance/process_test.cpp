@@ -5,6 +5,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <array>
+#include <cstring>
+
 #include "link_kinds.hpp"
 
 namespace ringlet::transport {
@@ -117,6 +120,54 @@ TEST_P(ProcessTest, AKilledProcessIsALostPeer) {
   EXPECT_EQ(read.error().code, Code::kPeerLost);
   EXPECT_THAT(read.error().message, HasSubstr("rank 1 on testhost"));
   EXPECT_EQ(ReapChild(), 1000 + SIGKILL);
+}
+
+// ---- what lies where ----------------------------------------------------------------------------
+
+// At one address in both processes.
+alignas(64) std::array<std::byte, 256 << 10> same_place;
+
+/// Both offer what lies there and fetch what the other offers. False: what was fetched was not the
+/// other's.
+bool TradeOffers(RankProcess& process, std::byte mine, std::byte theirs) {
+  Link& link = *process.link;
+  same_place.fill(mine);
+  const std::uint64_t offer = link.Offer(same_place);
+  std::array<std::byte, 8> told{};
+  std::memcpy(told.data(), &offer, told.size());
+  std::size_t gone = 0, came = 0;
+  WaitUntil(process.waiter(), [&] {
+    gone += link.Write(View(told).subspan(gone)).value();
+    return gone == told.size();
+  });
+  WaitUntil(process.waiter(), [&] {
+    came += link.Read(std::span(told).subspan(came)).value();
+    return came == told.size();
+  });
+  std::uint64_t place = 0;
+  std::memcpy(&place, told.data(), told.size());
+  Bytes fetched(same_place.size());
+  const auto copy = [](View from, std::byte* to) { std::memcpy(to, from.data(), from.size()); };
+  const bool taken = place != 0 && link.Fetch(place, 0, fetched, copy).value();
+  link.AnswerOffer(taken);
+  WaitUntil(process.waiter(), [&] { return offer == 0 || link.Answer().value().has_value(); });
+  return !taken || fetched == Bytes(fetched.size(), theirs);
+}
+
+TEST(ForkedProcesses, FetchNothingFromTheirOwnMemory) {
+  const LinkKind kind{.name = "shm", .choice = Choice::kShm};
+  std::vector<TestRank> ranks = TwoRanks(kind);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    RankProcess process(ranks, 1, kind);
+    ::_exit(process.link && TradeOffers(process, std::byte{2}, std::byte{1}) ? 0 : 1);
+  }
+  RankProcess process(ranks, 0, kind);
+  ASSERT_TRUE(process.link);
+  EXPECT_TRUE(TradeOffers(process, std::byte{1}, std::byte{2}));
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -60,6 +60,20 @@ class Results(support.Case):
                 rows = json.loads("\n".join(bench.lines))["rows"]
                 self.assertEqual([row["wrong"] for row in rows], [0] * 3)
 
+    def test_without_address_randomisation(self):
+        """Ranks then have the same addresses for different memory."""
+        for operation in ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter",
+                          "alltoall", "gather", "scatter", "sendrecv"):
+            with self.subTest(operation=operation):
+                bench = self.run_to_end("setarch", "-R", TOOL, "bench", operation, "-n", 2,
+                                        "-b", "64K", "-e", "4M", "-f", 8, "-i", 1, "-w", 0,
+                                        "--check", "--json", RINGLET_WAIT="spin")
+                self.assertEqual(bench.status, 0, bench.text())
+                for row in json.loads("\n".join(bench.lines))["rows"]:
+                    wrong = [placement["wrong"] for placement in (row, row.get("in_place"))
+                             if placement]
+                    self.assertFalse(any(wrong), bench.text())
+
     def test_the_table_has_a_row_a_size(self):
         bench = self.run_to_end(*BENCH, "-n", 2, "-b", 8, "-e", 64, "-i", 2, "--check")
         self.assertEqual(bench.status, 0, bench.text())

@@ -3,9 +3,11 @@
 
     networks_test.py BUILD_DIR
 
-Needs the right to make network namespaces; says so and skips where it has not.
+Needs iproute2, and fails without; and the right to make network namespaces, without which ctest says
+that it did not run.
 """
 import os
+import shutil
 import subprocess
 import time
 
@@ -24,6 +26,8 @@ class Namespaces(support.Case):
 
     def setUp(self):
         super().setUp()
+        if not shutil.which("ip"):
+            self.fail("there is no program `ip` here, with which networks are laid: install iproute2")
         self.names = {side: f"ringlet-{os.getpid()}-{side}" for side in ("left", "right")}
         try:
             for name in self.names.values():

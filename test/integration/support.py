@@ -3,6 +3,7 @@
 Nothing here waits for time to pass: every wait is for a line of output, the end of a process or a
 connection, and has a bound only so that a hang becomes a failure.
 """
+import json
 import os
 import pathlib
 import re
@@ -260,6 +261,19 @@ class Case(unittest.TestCase):
         self.assertEqual(shared_memory() - self.memory_before, set())
 
 
+# Of a program in which no test could run, for ctest.
+SKIPPED = 77
+
+
 def main():
+    """Runs the tests. What did not run is told to test/run/skipped.py; if nothing did, to ctest."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    unittest.main(verbosity=2)
+    result = unittest.main(verbosity=2, exit=False).result
+    skipped = [(test.id().replace("__main__", pathlib.Path(sys.argv[0]).stem), why)
+               for test, why in result.skipped]
+    if skipped and (reports := os.environ.get("TEST_REPORTS")):
+        (pathlib.Path(reports) / f"{uuid.uuid4().hex}.json").write_text(json.dumps(skipped))
+    for name, why in skipped:
+        print(f"NOT RUN {name}: {why}")
+    all_skipped = result.testsRun > 0 and len(skipped) == result.testsRun
+    sys.exit(1 if not result.wasSuccessful() else SKIPPED if all_skipped else 0)

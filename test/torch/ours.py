@@ -5,6 +5,8 @@
 Each test runs on some ranks, forked from this process, and fails if one of them does.
 """
 import contextlib
+import functools
+import json
 import multiprocessing
 import os
 import pathlib
@@ -186,6 +188,102 @@ class Ranks(unittest.TestCase):
             assert one.item() == size
 
         on_ranks(2, body)
+
+    def test_what_cannot_be_written_is_refused_before_anything_is_sent(self):
+        def body(rank, size):
+            expanded = torch.ones(1).expand(4)
+            overlapping = torch.arange(20.0).as_strided((3, 4), (2, 1))
+            for bad in (expanded, overlapping):
+                before = bad.clone()
+                new = lambda: torch.ones(bad.shape)
+                for call in (
+                    lambda: dist.all_reduce(bad),
+                    lambda: dist.broadcast(bad, 1 - rank) if rank == 0 else dist.broadcast(bad, 0),
+                    lambda: dist.reduce(bad, rank),
+                    lambda: dist.all_gather([bad, bad], new()),
+                    lambda: dist.all_gather_into_tensor(torch.ones(1).expand(8), torch.ones(4)),
+                    lambda: dist.scatter(bad, [new(), new()] if rank == 0 else None, 0),
+                    lambda: dist.reduce_scatter(bad, [new(), new()]),
+                    lambda: dist.all_to_all([bad, bad], [new(), new()]),
+                    lambda: dist.recv(bad, 1 - rank),
+                ):
+                    self.assertRaisesRegex(RuntimeError, "one place", call)
+                assert torch.equal(bad, before)
+                total = torch.ones(1)
+                dist.all_reduce(total)
+                assert total.item() == size, "the group still works"
+            # What is only read may lie as it likes.
+            lists = [torch.zeros(4), torch.zeros(4)]
+            dist.all_gather(lists, expanded)
+            assert all(each.eq(1).all() for each in lists)
+            one = torch.full((1,), 5.0).expand(4) if rank == 0 else torch.zeros(4)
+            dist.broadcast(one, 0)
+            assert one.eq(5).all()
+            interleaved = torch.zeros(8).as_strided((2, 3), (3, 2))  # each place once
+            dist.all_reduce(interleaved.fill_(1))
+            assert interleaved.eq(2).all()
+
+        on_ranks(2, body)
+
+    def test_tensors_of_inference_mode(self):
+        def body(rank, size):
+            with torch.inference_mode():
+                turned, dense = torch.ones(3, 4).t(), torch.ones(5)
+            for tensor in (turned, dense):
+                dist.all_reduce(tensor)
+                assert tensor.eq(size).all()
+            dist.all_gather([turned, torch.ones(4, 3)], torch.full((4, 3), 7.0))
+            assert turned.eq(7).all()
+
+        on_ranks(2, body)
+
+    def test_who_refuses_alone_tells_the_others(self):
+        def body(rank, size, formed):
+            if formed:
+                dist.all_reduce(torch.ones(1))
+            sends = [3, 3, 3] if rank == 1 else [2, 2, 2]
+            with self.assertRaises(RuntimeError) as caught:
+                dist.all_to_all_single(torch.zeros(6), torch.ones(6), [2, 2, 2], sends)
+            if rank == 1:
+                the_store().wait(["told 0", "told 2"])
+                return
+            said = str(caught.exception)
+            assert "rank 1 refused its arguments" in said and "Split sizes" in said, said
+            the_store().set(f"told {rank}", "1")
+
+        for formed in (True, False):
+            with self.subTest(formed=formed):
+                on_ranks(3, functools.partial(body, formed=formed))
+
+    def test_who_refuses_and_calls_again_breaks_nothing(self):
+        def body(rank, size, formed):
+            if formed:
+                dist.all_reduce(torch.ones(1))
+            got = torch.zeros(6)
+            if rank == 1:
+                with self.assertRaises(RuntimeError):
+                    dist.all_to_all_single(got, torch.ones(6), [2, 2, 2], [3, 3, 3])
+            dist.all_to_all_single(got, torch.full((6,), float(rank)), [2, 2, 2], [2, 2, 2])
+            assert got.tolist() == [0, 0, 1, 1, 2, 2]
+
+        for formed in (True, False):
+            with self.subTest(formed=formed):
+                on_ranks(3, functools.partial(body, formed=formed))
+
+    def test_where_all_refuse_the_group_goes_on_even_if_some_take_their_time(self):
+        def body(rank, size):
+            dist.all_reduce(torch.ones(1))
+            for again in range(2):
+                with self.assertRaises(RuntimeError):
+                    dist.all_to_all_single(torch.zeros(6), torch.ones(6), [2, 2, 2], [3, 3, 3])
+                late = dist.all_reduce(torch.ones(1), async_op=True) if rank != 1 else None
+                if rank == 1:  # longer than a refusal waits before it stands
+                    with contextlib.suppress(RuntimeError):
+                        the_store().wait(["nobody sets this"], timedelta(seconds=1))
+                    late = dist.all_reduce(torch.ones(1), async_op=True)
+                late.wait()
+
+        on_ranks(3, body)
 
     def test_layouts_and_nothing_at_all(self):
         def body(rank, size):
@@ -384,6 +482,77 @@ class Ranks(unittest.TestCase):
                 raise AssertionError("an all_reduce without rank 1 succeeded")
 
         on_ranks(3, body, may_die=(1,))
+
+    def test_who_waits_for_a_rank_that_died_is_told(self):
+        def receive():
+            dist.recv(torch.zeros(1), 1, tag=7)
+
+        def receive_from_anybody():
+            dist.recv(torch.zeros(1), tag=7)
+
+        def receive_later():
+            dist.irecv(torch.zeros(1), 1, tag=7).get_future().wait()
+
+        def send():
+            dist.send(torch.zeros(1), 1, tag=7)
+
+        def collective():
+            dist.all_reduce(torch.zeros(1), async_op=True).get_future().wait()
+
+        def body(rank, size, before, waits, tagged):
+            before(rank)
+            if rank == 1:
+                the_store().wait([f"rank {other} waits" for other in (0, 2)])
+                os._exit(3)
+            the_store().set(f"rank {rank} waits", "1")
+            try:
+                waits()
+            except Exception as error:
+                said = str(error)
+                assert "rank 1" in said and "Timed out" not in said, said
+                assert not tagged or "tag 7" in said, said
+            else:
+                raise AssertionError("rank 1 did nothing, and it succeeded")
+
+        def formed(rank):
+            dist.all_reduce(torch.ones(1))
+
+        def met(rank):
+            if rank == 1:
+                for to in (0, 2):
+                    dist.send(torch.ones(1), to)
+            else:
+                dist.recv(torch.ones(1), 1)
+
+        for before in (lambda rank: None, formed, met):
+            for waits in (receive, receive_from_anybody, receive_later, send, collective, dist.barrier):
+                if before is met and waits is send:
+                    continue  # what is buffered for a rank that is there counts as sent
+                with self.subTest(waits.__name__, before=before.__name__):
+                    on_ranks(3, functools.partial(
+                        body, before=before, waits=waits,
+                        tagged=waits not in (collective, dist.barrier)), may_die=(1,))
+
+    def test_a_rank_that_leaves_in_order_fails_nobody_who_does_not_need_it(self):
+        def body(rank, size):
+            dist.all_reduce(torch.ones(1))
+            store = the_store()
+            if rank == 2:
+                return
+            if rank == 0:
+                got = torch.zeros(1)
+                later = dist.irecv(got, 1, tag=3)
+                anybody = dist.irecv(torch.zeros(1), tag=4)
+                store.set("rank 0 waits", "1")
+                later.wait()
+                anybody.wait()
+                assert got.item() == 5
+            else:
+                store.wait(["rank 0 waits"])
+                dist.send(torch.full((1,), 5.0), 0, tag=3)
+                dist.send(torch.full((1,), 5.0), 0, tag=4)
+
+        on_ranks(3, body)
 
     def test_deadlines(self):
         def body(rank, size):
@@ -637,4 +806,8 @@ class Launchers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    result = unittest.main(exit=False).result
+    if result.skipped and "TEST_REPORTS" in os.environ:  # for test/run/skipped.py
+        with open(os.path.join(os.environ["TEST_REPORTS"], f"ours-{os.getpid()}.json"), "w") as report:
+            json.dump([(test.id(), why) for test, why in result.skipped], report)
+    sys.exit(not result.wasSuccessful())

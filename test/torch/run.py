@@ -1,10 +1,14 @@
 """Runs a Python program in the environment with PyTorch, or says that there is none.
 
     python run.py ENVIRONMENT_PYTHON ARGUMENT...
+
+PyTorch's launcher and its own suite leave files in the temporary folder: each run has one of its own,
+which is removed.
 """
 import os
 import subprocess
 import sys
+import tempfile
 
 SKIPPED = 77
 
@@ -13,9 +17,11 @@ found = os.path.exists(python) and subprocess.run(
     [python, "-c", "import torch, ringlet; ringlet.Options"], capture_output=True, text=True
 )
 if not found or found.returncode != 0:
-    print(f"{python} cannot import torch and ringlet: this test needs them and is skipped.")
+    print(f"NOT RUN torch: {python} cannot import torch and ringlet: this test needs them and is skipped.")
     print("`./ringlet.sh demo` makes that environment where PyTorch can be had.")
     if found:
         print(found.stderr)
     sys.exit(SKIPPED)
-os.execv(python, [python, *arguments])
+with tempfile.TemporaryDirectory(prefix="torch_") as folder:
+    ended = subprocess.run([python, *arguments], env={**os.environ, "TMPDIR": folder})
+sys.exit(ended.returncode if ended.returncode >= 0 else 128 - ended.returncode)

@@ -1,0 +1,10 @@
+// An address of another process where a pointer of this one is expected.
+#include "base/remote_address.hpp"
+
+bool Use(ringlet::RemoteAddress theirs, const std::byte* ours) {
+#ifdef MUST_NOT_COMPILE
+  return theirs == ours;
+#else
+  return theirs.told() != 0 && ours != nullptr;
+#endif
+}
