@@ -149,7 +149,8 @@ have_torch() {
     }
   fi
   echo '$ pip install .'
-  CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$venv/bin/pip" install -q . ||
+  # By the name that CMake chose for the tool: pip has another, and the compiler cache keeps those apart.
+  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$venv/bin/pip" install -q . ||
     fail 'the Python package cannot be built; see above.'
 }
 
