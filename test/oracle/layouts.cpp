@@ -287,7 +287,12 @@ TwoHosts::TwoHosts() {
       "ip link add veth0 netns {0} type veth peer name veth0 netns {1} && "
       "ip -n {0} addr add 10.213.7.1/24 dev veth0 && ip -n {1} addr add 10.213.7.2/24 dev veth0 && "
       "ip -n {0} link set veth0 up && ip -n {1} link set veth0 up && "
-      "ip -n {0} link set lo up && ip -n {1} link set lo up",
+      "ip -n {0} link set lo up && ip -n {1} link set lo up && "
+      // The kernel tells up to a second later that both ends are up: till then a rank takes
+      // loopback.
+      "for turn in $(seq 1000); do "
+      "case $(ip -n {0} link show veth0; ip -n {1} link show veth0) in "
+      "*'state UP'*'state UP'*) exit 0 ;; esac; sleep 0.01; done; exit 1",
       a, b));
   if (made) return;
   Shell("ip netns del " + a);
