@@ -34,8 +34,10 @@ struct Control::Carrier {
   std::map<GroupId, std::shared_ptr<Shared>> users;
   std::vector<std::shared_ptr<Shared>> leaving;  // whose last words the driver has not sent yet
   bool closes_listeners = false;                 // when it stands
+  bool lost = false;  // the member, for want of memory: who knows what it holds?
 
   void Look();
+  void Lose(const Error& error);
 };
 
 // What the service thread and the rank's thread share of one group, under one lock.
@@ -99,6 +101,17 @@ struct Control::Shared {
     return std::nullopt;
   }
 
+  void Fail(const Error& error) {
+    const std::lock_guard lock(mutex);
+    if (!failure) {
+      failure = Failure{error.code, bootstrap::kNoOrigin, error.message};
+      failed.store(true, std::memory_order_release);
+      if (on_failure) on_failure();
+    }
+    over = true;
+    changed.notify_all();
+  }
+
   void MarkLeft() {
     const std::lock_guard lock(mutex);
     over = left = true;
@@ -113,6 +126,13 @@ void Control::Carrier::Look() {
   if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
   if (!member->Finished()) return;
   driver->Remove(id, kLinger);
+  users.clear();
+}
+
+void Control::Carrier::Lose(const Error& error) {
+  lost = true;
+  for (const auto& shared : leaving) shared->MarkLeft();
+  for (const auto& [group, shared] : users) shared->Fail(error);
   users.clear();
 }
 
@@ -159,13 +179,17 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
   carrier->member = std::make_shared<Member>(std::move(options.member));
   carrier->closes_listeners = options.entrance != nullptr;
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
-  carrier->driver->Post([process = process.get(), carrier, listeners,
+  std::string who = fmt::format("rank {}: ", Index(control->rank_));
+  carrier->driver->Post([process = process.get(), carrier, listeners, who = std::move(who),
                          entrance = std::move(options.entrance)]() mutable {
     os::Hosted hosted{.machine = carrier->member,
                       .listeners = std::move(*listeners),
                       .entrance = std::move(entrance),
                       .greeting = kGreeting};
     hosted.changed = [carrier] { carrier->Look(); };
+    hosted.failed = [carrier, who = std::move(who)](const Error& error) {
+      carrier->Lose(Error{error.code, who + error.message});
+    };
     hosted.note = [process](const Note& note) {
       process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
     };
@@ -198,7 +222,7 @@ Control::~Control() {
 void Control::Command(std::function<void(Member&, GroupId)> command) {
   shared_->carrier->driver->Post([shared = shared_, command = std::move(command)] {
     Carrier& carrier = *shared->carrier;
-    if (carrier.member->Finished()) return shared->MarkLeft();
+    if (carrier.lost || carrier.member->Finished()) return shared->MarkLeft();
     command(*carrier.member, shared->group);
     carrier.driver->Nudge(carrier.id);
   });
@@ -437,7 +461,7 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
   child->carrier->driver->Post([parent = shared_->group, child, ranks, formed] {
     Carrier& carrier = *child->carrier;
     Status status =
-        carrier.member->Finished()
+        carrier.lost || carrier.member->Finished()
             ? Status(Error{Code::kInvalidArgument, "the communicator was left"})
             : carrier.member->Form(child->group, parent, ranks, os::SocketDriver::Now());
     if (status.ok()) {

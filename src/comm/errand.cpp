@@ -14,7 +14,7 @@ Result<bool> Errand::Advance() {
   if (parts_.peers.empty()) return true;
   if (parts_.run && !begun_) {
     RINGLET_TRY_ASSIGN(thread_, os::StartThread("to make links", [this](const std::stop_token&) {
-                         outcome_ = parts_.run();
+                         outcome_ = os::Caught(parts_.run);
                          done_.store(true);
                          parts_.waiter.Wake();
                        }));

@@ -4,6 +4,7 @@
 
 namespace ringlet::comm {
 
+using os::Caught;
 using os::StartThread;
 
 }  // namespace ringlet::comm

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -39,7 +40,9 @@ constexpr std::size_t kDescriptorsMax = 16;
 constexpr Token kWakeToken = 0;
 constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing loses them
 constexpr std::uint32_t kStrangersMax = 32;
-constexpr std::size_t kWaitingMax = 4096;  // callers from an entrance, of one machine
+constexpr std::size_t kWaitingMax = 4096;         // callers from an entrance, of one machine
+constexpr std::size_t kReserveBytes = 64 * 1024;  // to say with that there is no memory
+constexpr Instant kFailAgain = std::chrono::milliseconds(10);
 constexpr std::size_t kPartingMax = 1024;  // lines; with more, strangers could use up descriptors
 
 /// Options of a control connection: small messages leave at once, a dead host is noticed. Those of
@@ -102,6 +105,7 @@ struct Entry {
   std::optional<Instant> deadline;
   bool touched = false;
   bool accepting = true;  // its doors are watched
+  bool failed = false;    // there was no memory; to be removed at the end of the turn
 };
 
 }  // namespace
@@ -132,6 +136,10 @@ class SocketDriver::Impl {
   void RunDeferred();
   void RunDue();
   void RunChanged();
+  void Turn(Instant wait);
+  void MarkFailed(Id id);
+  void MarkAllFailed();
+  void RemoveFailed();
   Instant WaitFor(Instant wait);
   void Deliver(Id id, const Event& event);
   void Drain(Id id);
@@ -183,6 +191,8 @@ class SocketDriver::Impl {
   std::deque<std::pair<Id, Event>> deferred_;
   std::vector<Token> dirty_;
   std::vector<Id> touched_;
+  bool any_failed_ = false;
+  std::unique_ptr<std::byte[]> reserve_ = std::make_unique<std::byte[]>(kReserveBytes);
   std::set<Id> guests_;  // whose machines have callers waiting
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
@@ -256,9 +266,47 @@ void SocketDriver::Impl::Remove(Id id, Instant linger) {
 
 void SocketDriver::Impl::Deliver(Id id, const Event& event) {
   const auto it = entries_.find(id);
+  if (it == entries_.end() || it->second.failed) return;
+  try {
+    it->second.hosted.machine->Handle(event, Now());
+    Drain(id);
+  } catch (const std::bad_alloc&) {
+    MarkFailed(id);
+  }
+}
+
+// Only marked, which takes no memory: whoever delivers may go on with what belongs to the machine.
+void SocketDriver::Impl::MarkFailed(Id id) {
+  const auto it = entries_.find(id);
   if (it == entries_.end()) return;
-  it->second.hosted.machine->Handle(event, Now());
-  Drain(id);
+  if (!it->second.hosted.failed) return MarkAllFailed();
+  it->second.failed = any_failed_ = true;
+}
+
+void SocketDriver::Impl::MarkAllFailed() {
+  for (auto& [id, entry] : entries_)
+    if (entry.hosted.failed) entry.failed = any_failed_ = true;
+}
+
+void SocketDriver::Impl::RemoveFailed() {
+  reserve_.reset();
+  try {
+    while (true) {
+      const auto it =
+          std::ranges::find_if(entries_, [](const auto& entry) { return entry.second.failed; });
+      if (it == entries_.end()) break;
+      const Id id = it->first;
+      const auto tell = it->second.hosted.failed;
+      tell(Error{Code::kSystem,
+                 "no memory for what came over control connections; see ulimit -v and the memory "
+                 "limit of the container"});
+      Remove(id, Instant(0));
+    }
+    any_failed_ = false;
+  } catch (const std::bad_alloc&) {
+    // Some are still marked: again in the next turn.
+  }
+  reserve_.reset(new (std::nothrow) std::byte[kReserveBytes]);
 }
 
 void SocketDriver::Impl::Drain(Id id) {
@@ -720,7 +768,13 @@ void SocketDriver::Impl::RunPosted() {
     const std::lock_guard lock(posted_mutex_);
     work.swap(posted_);
   }
-  for (const auto& one : work) one();
+  for (const auto& one : work) {
+    try {
+      one();
+    } catch (const std::bad_alloc&) {
+      MarkAllFailed();  // whose it was nobody knows
+    }
+  }
 }
 
 void SocketDriver::Impl::RunDeferred() {
@@ -755,12 +809,17 @@ void SocketDriver::Impl::RunChanged() {
     const auto it = entries_.find(id);
     if (it == entries_.end()) continue;
     it->second.touched = false;
-    if (const auto changed = it->second.hosted.changed) changed();
+    try {
+      if (const auto changed = it->second.hosted.changed) changed();
+    } catch (const std::bad_alloc&) {
+      MarkFailed(id);
+    }
   }
 }
 
 Instant SocketDriver::Impl::WaitFor(Instant wait) {
   if (!deferred_.empty() || !dirty_.empty() || !touched_.empty()) return Instant(0);
+  if (any_failed_) wait = std::min(wait, kFailAgain);
   const Instant now = Now();
   if (!due_.empty()) wait = std::min(wait, due_.begin()->first - now);
   if (!lingering_.empty()) wait = std::min(wait, lingering_.begin()->first - now);
@@ -768,6 +827,15 @@ Instant SocketDriver::Impl::WaitFor(Instant wait) {
 }
 
 void SocketDriver::Impl::Step(Instant wait) {
+  try {
+    Turn(wait);
+  } catch (const std::bad_alloc&) {
+    MarkAllFailed();
+  }
+  if (any_failed_) RemoveFailed();
+}
+
+void SocketDriver::Impl::Turn(Instant wait) {
   runner_ = std::this_thread::get_id();
   std::array<epoll_event, 256> events;
   const auto wait_ms = std::chrono::ceil<std::chrono::milliseconds>(WaitFor(wait)).count();

@@ -32,6 +32,10 @@ struct Hosted {
   /// The socket of a line that the machine detached: connected, non-blocking, yours.
   std::function<void(LineId, Fd)> detached = {};
   std::function<void(const Note&)> note = {};  ///< for the log
+  /// There was no memory for what the machine had to do, and nobody knows how much of it is done:
+  /// it is removed after this, and its lines close. May be called twice. Where it is empty the
+  /// machine stays, and only what it was told is lost.
+  std::function<void(const Error&)> failed = {};
 };
 
 class SocketDriver {

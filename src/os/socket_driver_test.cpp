@@ -558,6 +558,63 @@ TEST_F(Driven, ChangedComesAfterEveryBatchAndMayRemove) {
   EXPECT_EQ(puppet.use_count(), 1);
 }
 
+TEST_F(Driven, AMachineForWhichThereIsNoMemoryFailsAlone) {
+  const auto starved = std::make_shared<Puppet>(), other = std::make_shared<Puppet>();
+  starved->on_event = [](const Event&) { throw std::bad_alloc(); };
+  std::vector<std::string> told;
+  driver->Add({.machine = starved, .listeners = {}, .failed = [&](const Error& error) {
+                 told.push_back(error.message);
+               }});
+  const SocketDriver::Id second = Host(other);
+  Settle();
+  EXPECT_THAT(told, testing::ElementsAre(HasSubstr("no memory")));
+  EXPECT_EQ(starved->ticks, 1);
+  EXPECT_EQ(starved.use_count(), 1) << "it is removed";
+  const int before = other->ticks;
+  driver->Nudge(second);
+  Settle();
+  EXPECT_EQ(other->ticks, before + 1);
+}
+
+TEST_F(Driven, AFailureThatCannotBeToldForWantOfMemoryIsToldLater) {
+  const auto starved = std::make_shared<Puppet>();
+  starved->on_event = [](const Event&) { throw std::bad_alloc(); };
+  int told = 0;
+  driver->Add({.machine = starved, .listeners = {}, .failed = [&](const Error&) {
+                 if (++told < 3) throw std::bad_alloc();
+               }});
+  Settle();
+  EXPECT_EQ(told, 3);
+  EXPECT_EQ(starved.use_count(), 1);
+}
+
+TEST_F(Driven, AMachineThatCannotFailStaysAndTheOthersFail) {
+  const auto puppet = std::make_shared<Puppet>(), other = std::make_shared<Puppet>();
+  int told = 0;
+  driver->Add({.machine = other, .listeners = {}, .failed = [&](const Error&) { ++told; }});
+  Settle();
+  puppet->on_event = [](const Event&) { throw std::bad_alloc(); };
+  const SocketDriver::Id id = Host(puppet);
+  Settle();
+  puppet->on_event = nullptr;
+  driver->Nudge(id);
+  Settle();
+  EXPECT_EQ(puppet->ticks, 2);
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(Driven, PostedWorkWithoutMemoryFailsWhoeverItMayHaveBeenFor) {
+  const auto puppet = std::make_shared<Puppet>();
+  int told = 0, later = 0;
+  driver->Add({.machine = puppet, .listeners = {}, .failed = [&](const Error&) { ++told; }});
+  driver->Post([] { throw std::bad_alloc(); });
+  driver->Post([&] { ++later; });
+  Await("the failure", [&] { return told > 0; });
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(later, 1);
+  EXPECT_EQ(puppet.use_count(), 1);
+}
+
 TEST_F(Driven, NotesReachTheLogAndMayRemove) {
   const auto puppet = std::make_shared<Puppet>();
   std::vector<std::string> notes;

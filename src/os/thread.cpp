@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <new>
 #include <string>
 #include <system_error>
 
@@ -28,6 +29,8 @@ Result<std::jthread> StartThread(std::string_view purpose,
                              "(memory) and the pids.max of the container",
                              purpose, error.code().message()),
                  error.code().value()};
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kSystem, fmt::format("no memory for a thread {}", purpose)};
   }
 }
 

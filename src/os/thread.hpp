@@ -1,11 +1,15 @@
 // What a library owes the program in whose process it runs a thread.
 #pragma once
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <new>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "ringlet/status.hpp"
 
@@ -17,6 +21,19 @@ namespace ringlet::os {
 ///                  to look at
 Result<std::jthread> StartThread(std::string_view purpose,
                                  std::function<void(const std::stop_token&)> run);
+
+/// What `run` returns, or what it throws as an error: no exception may leave a thread.
+/// \param run  returns a Status or a Result
+template <typename Run>
+std::invoke_result_t<Run> Caught(Run&& run) {
+  try {
+    return std::forward<Run>(run)();
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kSystem, "no memory"};  // so short a text needs none
+  } catch (const std::exception& e) {
+    return Error{Code::kSystem, std::string("unexpected: ") + e.what()};
+  }
+}
 
 /// CPUs that follow each other.
 struct CpuRange {

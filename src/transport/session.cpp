@@ -45,6 +45,11 @@ os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& sessio
     session->outcome = *meeting->outcome();
     session->changed.notify_all();
   };
+  hosted.failed = [session](const Error& error) {
+    const std::lock_guard lock(session->mutex);
+    session->outcome = error;
+    session->changed.notify_all();
+  };
   hosted.detached = [meeting, session, given = std::move(parts.met)](LineId line, os::Fd socket) {
     if (auto met = meeting->MetOn(line); given && met)
       given(met->first, MetLine{std::move(met->second), std::move(socket)});

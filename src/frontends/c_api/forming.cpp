@@ -1,17 +1,13 @@
 #include "frontends/c_api/forming.hpp"
 
-#include <exception>
-
 namespace ringlet::c_api {
 namespace {
 
 Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::stop_token& abort) {
-  try {
+  return comm::Caught([&]() -> Result<std::shared_ptr<comm::Communicator>> {
     RINGLET_TRY_ASSIGN(std::shared_ptr<comm::Communicator> communicator, form(abort));
     return communicator;
-  } catch (const std::exception& e) {
-    return Error{Code::kSystem, std::string("unexpected: ") + e.what()};
-  }
+  });
 }
 
 }  // namespace

@@ -1,22 +1,10 @@
 #include "frontends/c_api/running.hpp"
 
-#include <exception>
 #include <utility>
 
 #include "comm/thread.hpp"
 
 namespace ringlet::c_api {
-namespace {
-
-Status Caught(const std::function<Status()>& run) {
-  try {
-    return run();
-  } catch (const std::exception& e) {
-    return Error{Code::kSystem, std::string("unexpected: ") + e.what()};
-  }
-}
-
-}  // namespace
 
 void Running::End(const Status& status) {
   run_ = nullptr;
@@ -29,7 +17,7 @@ Status Running::Start(std::function<void(const Error&)> on_failure) {
   auto thread =
       comm::StartThread("for an operation that does not block",
                         [this, on_failure = std::move(on_failure)](const std::stop_token&) {
-                          const Status status = Caught(run_);
+                          const Status status = comm::Caught(run_);
                           if (!status.ok()) on_failure(status.error());
                           End(status);
                         });
