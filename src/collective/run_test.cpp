@@ -129,6 +129,29 @@ TEST_F(RunTest, LooksAtLinksInMemoryForAWhileAndAtOthersNot) {
   EXPECT_EQ(sockets.waits, 4);
 }
 
+/// Moves at one turn only, and is done at another.
+class MovesOnce final : public Operation {
+ public:
+  MovesOnce(int moves_at, int done_at) : moves_at_(moves_at), done_at_(done_at) {}
+  Result<bool> Advance() override { return ++turn_ == done_at_; }
+  bool moved() const override { return turn_ == moves_at_; }
+  std::string WaitingFor() const override { return "a turn"; }
+  std::optional<Rank> Awaits() const override { return std::nullopt; }
+
+ private:
+  int moves_at_, done_at_, turn_ = 0;
+};
+
+TEST_F(RunTest, NewsRenewsThePatience) {
+  Spinner spinner({.looks = 5, .yields = 5});
+  const RunPolicy policy{.check = [] { return Ok(); }, .spinner = &spinner};
+  MovesOnce operation(8, 17);
+  FakeWaiter memory;
+  memory.memory = true;
+  ASSERT_TRUE(RunToEnd(operation, memory, policy).ok());
+  EXPECT_EQ(memory.waits, 0);
+}
+
 TEST_F(RunTest, ChecksAlsoWhileItLooks) {
   int asked = 0;
   Spinner spinner({.looks = 1'000'000, .yields = 0});
