@@ -24,6 +24,18 @@ TEST(AlgorithmChoice, NamesWhatMayBeUsed) {
   EXPECT_EQ(ParseAlgorithmChoice("").value(), AlgorithmChoice());
 }
 
+TEST(AlgorithmChoice, AllButSomeForAll) {
+  const AlgorithmChoice choice = ParseAlgorithmChoice("^ring,doubling").value();
+  for (const CallKind kind : {CallKind::kAllReduce, CallKind::kAllGather, CallKind::kBroadcast}) {
+    EXPECT_FALSE(choice.Allows(kind, Algorithm::kRing)) << Name(kind);
+    EXPECT_TRUE(choice.Allows(kind, Algorithm::kDirect)) << Name(kind);
+  }
+  EXPECT_FALSE(choice.Allows(CallKind::kAllReduce, Algorithm::kDoubling));
+  EXPECT_TRUE(ParseAlgorithmChoice("all_reduce:hierarchical")
+                  .value()
+                  .Allows(CallKind::kAllReduce, Algorithm::kHierarchical));
+}
+
 TEST(AlgorithmChoice, SaysWhatIsWrongAndWhatMayBeThere) {
   EXPECT_THAT(ComplaintOf("fast"), HasSubstr("\"fast\", but it must be one of ring, doubling"));
   EXPECT_THAT(ComplaintOf("all_to_all:ring"), HasSubstr("must be one of bruck, direct"));

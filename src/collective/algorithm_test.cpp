@@ -100,6 +100,23 @@ TEST_P(EveryAlgorithm, DISABLED_IsProvenForAllRanksAndRoots) {
   }
 }
 
+/// Messages from a rank to other hosts in an all-reduce that one rank of each host speaks for.
+std::size_t SentToOtherHosts(Algorithm algorithm, Rank self) {
+  const Layout layout{.order = InOrder(EvenGroups(16, 4)), .groups = EvenGroups(16, 4)};
+  const CallShape call{.kind = CallKind::kAllReduce, .count = 8, .self = self, .ranks = 16};
+  std::size_t sent = 0;
+  for (const Step& step : Build(algorithm, call, layout).steps)
+    sent += step.kind == StepKind::kSend && Index(step.peer) / 4 != Index(self) / 4;
+  return sent;
+}
+
+TEST(Algorithms, BetweenFourHostsAreWhatTheirNamesSay) {
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchical, Rank{0}), 6u) << "around the ring, twice";
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDoubling, Rank{0}), 2u) << "rounds";
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDirect, Rank{0}), 3u) << "one to each";
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDirect, Rank{1}), 0u);
+}
+
 TEST(Algorithms, HaveNamesThatAreReadBack) {
   for (std::size_t i = 0; i < kAlgorithms; ++i) {
     const auto algorithm = static_cast<Algorithm>(i);

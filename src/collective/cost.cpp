@@ -9,7 +9,7 @@ namespace ringlet::collective {
 namespace {
 
 std::uint64_t Rounds(std::uint64_t ranks) {
-  return ranks <= 1 ? 0 : static_cast<std::uint64_t>(std::bit_width(ranks - 1));
+  return static_cast<std::uint64_t>(std::bit_width(ranks - 1));
 }
 
 /// One call among so many ranks on so many hosts.
@@ -136,7 +136,7 @@ class Pricer {
   }
 
   const LinkCost& slowest() const { return hosts_ > 1 ? model_.remote : model_.local; }
-  bool Crosses(std::uint64_t distance) const { return hosts_ > 1 && distance >= mates_; }
+  bool Crosses(std::uint64_t distance) const { return distance >= mates_; }
   const LinkCost& LinkAt(std::uint64_t distance) const {
     return Crosses(distance) ? model_.remote : model_.local;
   }
@@ -168,7 +168,7 @@ class Pricer {
     const std::uint64_t near = Burst(model_.local, mates_ - 1, (mates_ - 1) * bytes_);
     const std::uint64_t far =
         Burst(model_.remote, ranks_ - mates_, (ranks_ - mates_) * bytes_ * mates_);
-    return near + (hosts_ > 1 ? far : 0);
+    return near + far;
   }
   /// From one rank of a host to all others of it, by a binomial tree.
   std::uint64_t ToMates() const {

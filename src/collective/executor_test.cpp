@@ -320,6 +320,15 @@ TEST(Execution, BytesOfTheNextOperationStayOnTheLink) {
   EXPECT_EQ(world.network().held_bytes(), held);
 }
 
+TEST(Execution, OneAdvanceDoesABoundedPartOfIt) {
+  constexpr std::size_t kSlice = 8, kPasses = 32;
+  World world({.ranks = 2, .count = 10'000, .capacity_bytes = 100'000, .slice_bytes = kSlice});
+  const auto execution = world.Start(Rank{0});
+  ASSERT_FALSE(execution->Advance().value());
+  EXPECT_TRUE(execution->moved());
+  EXPECT_LE(world.network().held_bytes(), kHeaderBytes + 1024 + kPasses * kSlice);
+}
+
 // ---- What goes wrong ----------------------------------------------------------------------------
 
 /// Rank 1 of three calls something else; all go on until nothing moves.

@@ -55,6 +55,26 @@ TEST(Fingerprint, StrayBytesAreNoHeader) {
   EXPECT_THAT(status.error().message, HasSubstr("no header"));
 }
 
+TEST(Fingerprint, OneFieldThatCannotBeReadIsEnough) {
+  const Header good = EncodeHeader(kMine, Rank{3});
+  ASSERT_EQ(DecodeHeader(good), kMine);
+  const std::pair<std::size_t, std::size_t> bad[] = {
+      {0, 'r'}, {3, '1'}, {4, kCallKinds}, {5, kDataTypes}, {6, kReduceOps}, {7, 1}};
+  for (const auto& [at, value] : bad) {
+    Header header = good;
+    header[at] = static_cast<std::byte>(value);
+    EXPECT_EQ(DecodeHeader(header), std::nullopt) << "byte " << at;
+  }
+}
+
+TEST(Fingerprint, TheOperationsNumberIsReadFromAHeadersBeginning) {
+  const Header header = EncodeHeader(kMine, Rank{3});
+  EXPECT_EQ(SequenceIn(header), kMine.sequence);
+  EXPECT_EQ(SequenceIn(View(header).first(16)), kMine.sequence);
+  EXPECT_EQ(SequenceIn(View(header).first(15)), std::nullopt);
+  EXPECT_EQ(SequenceIn(Header{}), std::nullopt);
+}
+
 TEST(Fingerprint, AWrongWireIsNoticed) {
   const Status status = CheckHeader(EncodeHeader(kMine, Rank{2}), Rank{3}, kMine, Rank{1});
   ASSERT_FALSE(status.ok());

@@ -228,7 +228,7 @@ void HostDirect::PlanWork() {
   }
   for (const std::byte* const input : inputs_) sources_.push_back(input + begin);
   copies_.resize(1);  // one turn over work_bytes_
-  others_copies_ = 1;
+  others_copies_ = copies_.size();
 }
 
 // What lies in another process is copied wherever it lies there; what this rank sees in its place

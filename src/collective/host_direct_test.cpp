@@ -104,7 +104,10 @@ class Host {
     for (int turn = 0; turn < 1'000'000; ++turn) {
       const auto rank = static_cast<std::uint32_t>(prng_.Below(kRanks));
       if (done[rank]) continue;
+      const auto before = ProgressOf(rank);
       RINGLET_TRY_ASSIGN(const bool finished, engine(rank).Advance());
+      const bool moved = finished || engine(rank).moved();
+      EXPECT_TRUE(moved || ProgressOf(rank) == before) << "rank " << rank << " says it stood still";
       done[rank] = finished;
       if (finished) TakeBack(rank, calls[rank]);
       if (std::find(done.begin(), done.end(), false) == done.end()) return Ok();
@@ -116,6 +119,10 @@ class Host {
   const std::vector<Bytes>& outputs() const { return outputs_; }
 
  private:
+  std::pair<std::uint64_t, std::uint64_t> ProgressOf(std::uint32_t rank) const {
+    return {arena_->rank(rank).vote.load(), arena_->rank(rank).progress.got.load()};
+  }
+
   void TakeBack(std::uint32_t rank, const HostCall& call) {
     const HostSizes sizes = SizesOf(call, rank, kRanks);
     outputs_[rank].assign(call.output, call.output + sizes.output);
@@ -241,6 +248,14 @@ TEST(HostDirect, IsFetchedWhereAllCanAndAllNeedIt) {
     ASSERT_TRUE(host.Run(CallsOn(host, large, false, 1)).ok());
     EXPECT_GT(SlicesOf(host, 0), 1u) << "more than is fetched";
   }
+}
+
+TEST(HostDirect, NobodyOffersWhatWouldBeRefused) {
+  Host host(Way::kOneIsNotRead, 1);
+  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+    EXPECT_EQ(host.arena().rank(rank).vote.load(), 0u) << "rank " << rank;
 }
 
 /// An all-gather in which all have voted that they can fetch.

@@ -45,6 +45,60 @@ TEST(HostEngine, SumsAreTheSameOnAllRanksBitForBit) {
   }
 }
 
+TEST(HostEngine, WhatFitsIntoASlotIsOneShotAndWhatDoesNotGoesInSlices) {
+  for (const std::uint64_t count : {kSlotBytes / 4, kSlotBytes / 4 + 1}) {
+    World world(2, 1);
+    const Scene scene({.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = count},
+                      2, false, world.prng());
+    ASSERT_TRUE(world.Run({{scene.call(0)}, {scene.call(1)}}).ok());
+    scene.Check("sum");
+    EXPECT_EQ(world.arena().rank(0).progress.got.load() > 0, count * 4 > kSlotBytes);
+  }
+}
+
+TEST(HostEngine, NobodyIsThroughABarrierBeforeAllAreInIt) {
+  for (const CallKind kind : {CallKind::kBarrier, CallKind::kAllToAllV}) {
+    World world(3, 1);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      world.engine(rank).Start({.operation = kind});
+      const auto done = world.engine(rank).Advance();
+      ASSERT_TRUE(done.ok());
+      EXPECT_EQ(*done, rank == 2) << Name(kind) << ", rank " << rank;
+    }
+    for (const std::uint32_t rank : {0u, 1u}) EXPECT_TRUE(world.engine(rank).Advance().value());
+  }
+}
+
+// A root waits for nobody until it would overwrite what another one has still to read.
+TEST(HostEngine, WhoIsAheadOverwritesNothingThatIsStillWanted) {
+  World world(2, 1);
+  std::int32_t given = 0, got = -1;
+  const auto call = [](std::int32_t& memory) {
+    return HostCall{.operation = CallKind::kBroadcast,
+                    .type = DataType::kInt32,
+                    .count = 1,
+                    .input = reinterpret_cast<const std::byte*>(&memory),
+                    .output = reinterpret_cast<std::byte*>(&memory)};
+  };
+  constexpr auto kPosts = static_cast<std::int32_t>(transport::ArenaShape::kPosts);
+  for (; given < kPosts; ++given) {
+    world.engine(0).Start(call(given));
+    ASSERT_TRUE(world.engine(0).Advance().value()) << given;
+  }
+  world.engine(0).Start(call(given));
+  ASSERT_FALSE(world.engine(0).Advance().value());
+  EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
+  EXPECT_THAT(world.engine(0).WaitingFor(), HasSubstr("waits for rank 1 to finish operation 0"));
+  // That it has finished one it shows by beginning the next.
+  for (std::int32_t i = 0; i <= kPosts; ++i) {
+    world.engine(1).Start(call(got));
+    ASSERT_TRUE(world.engine(1).Advance().value()) << i;
+    EXPECT_EQ(got, i);
+    if (i > 1) continue;
+    EXPECT_EQ(world.engine(0).Advance().value(), i == 1);
+  }
+}
+
 // ---- ranks that disagree ------------------------------------------------------------------------
 
 constexpr std::uint64_t kSmall = 4, kLarge = 1000;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -50,7 +51,10 @@ class World {
       }
       if (!running[rank]) engine(rank).Start(lists[rank][at[rank]]);
       running[rank] = true;
+      const auto before = ProgressOf(rank);
       RINGLET_TRY_ASSIGN(const bool done, engine(rank).Advance());
+      const bool moved = done || engine(rank).moved();
+      EXPECT_TRUE(moved || ProgressOf(rank) == before) << "rank " << rank << " says it stood still";
       if (!done) continue;
       running[rank] = false;
       ++at[rank];
@@ -59,6 +63,11 @@ class World {
   }
 
  private:
+  std::array<std::uint64_t, 3> ProgressOf(std::uint32_t rank) {
+    const transport::ArenaProgress& progress = arena_->rank(rank).progress;
+    return {progress.put.load(), progress.reduced.load(), progress.got.load()};
+  }
+
   std::shared_ptr<transport::Arena> arena_;
   std::vector<std::unique_ptr<HostEngine>> engines_;
   Prng prng_;

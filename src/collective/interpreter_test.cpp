@@ -324,6 +324,29 @@ TEST(Prove, AnExchangeOfWholeBuffersInPlaceNeedsRoomOnTheLink) {
   EXPECT_TRUE(ProveAllReduce(exchange, {.link_capacity = 0}).ok());
 }
 
+TEST(Prove, LinksHoldWhatTheyAreSaidToHoldAndNoMore) {
+  // Rank 1 takes nothing on channel 0 before something came on channel 1, where rank 0 sends only
+  // when four elements have left on channel 0.
+  std::vector<Schedule> schedules(2, Four());
+  schedules[0].scratch_count = 4;
+  schedules[0].Copy(Input(), Output(), 4);
+  schedules[0].Copy(Input(), Scratch(), 4);
+  schedules[0].Send(Rank{1}, Scratch(), 4);
+  schedules[0].Copy(Input(0), Scratch(3), 1);
+  schedules[0].Send(Rank{1}, Scratch(3), 1).channel = 1;
+  schedules[1].input_count = 0;
+  schedules[1].Receive(Rank{0}, Output(), 1).channel = 1;
+  schedules[1].Receive(Rank{0}, Output(), 4);
+  const CallShape call{.kind = CallKind::kBroadcast, .count = 4};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Status narrow = Prove(call, schedules, {.seed = seed, .link_capacity = 3});
+    ASSERT_FALSE(narrow.ok()) << "seed " << seed;
+    EXPECT_THAT(narrow.error().message, HasSubstr("deadlock")) << "seed " << seed;
+    const Status wide = Prove(call, schedules, {.seed = seed, .link_capacity = 4});
+    EXPECT_TRUE(wide.ok()) << "seed " << seed << ": " << wide.error().message;
+  }
+}
+
 TEST(Prove, RanksThatAddUpInAnotherOrderAreNamed) {
   std::vector<Schedule> exchange(2, Four());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {

@@ -196,6 +196,75 @@ TEST(Messages, AnotherCountIsToldByWhoReceives) {
   EXPECT_FALSE(one.Advance().ok()) << "it stays failed";
 }
 
+/// One message from rank 0, of which rank 1 expects something else; what rank 1 says, having
+/// checked that it has written none of what came.
+std::string ComplaintAbout(const Fingerprint& sent, const Fingerprint& awaited, std::uint64_t seed,
+                           std::size_t capacity, FakeLink::Offers offers) {
+  FakeNetwork network(capacity, seed, offers);
+  const Bytes data(sent.count * SizeOf(sent.type), std::byte{1});
+  Bytes got(awaited.count * SizeOf(awaited.type), std::byte{0});
+  Messages zero({Message{.peer = Rank{1}, .sends = true, .fingerprint = sent, .from = data}},
+                Rank{0}, network.LinksOf(Rank{0}));
+  Messages one({Message{.peer = Rank{0}, .fingerprint = awaited, .to = got}}, Rank{1},
+               network.LinksOf(Rank{1}));
+  const Status status = RunBoth(zero, one);
+  EXPECT_EQ(std::ranges::count(got, std::byte{0}), std::ssize(got));
+  if (status.ok()) return "nothing";
+  EXPECT_EQ(status.error().code, Code::kProtocol);
+  EXPECT_EQ(one.Awaits(), Rank{0});
+  return status.error().message;
+}
+
+// However they come: with their data or in pieces, small ones and large ones, fetched or not.
+TEST(Messages, ThatAreNotTheExpectedOnesAreNotReceived) {
+  for (const std::size_t count : {std::size_t{8}, std::size_t{3000}, kFetched}) {
+    const Fingerprint awaited = About(count, Rank{1});
+    Fingerprint shorter = awaited, signed_ones = awaited;
+    shorter.count -= 1;
+    signed_ones.type = DataType::kInt8;
+    for (const Fingerprint& sent : {shorter, signed_ones}) {
+      for (const auto offers : {FakeLink::Offers::kUnknown, FakeLink::Offers::kTaken}) {
+        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+          const std::size_t capacity = seed % 2 == 0 ? 4096 : 20;
+          EXPECT_THAT(ComplaintAbout(sent, awaited, seed, capacity, offers),
+                      HasSubstr("rank 0 called " + ToText(sent)))
+              << "seed " << seed << ", " << ToText(awaited);
+        }
+      }
+    }
+  }
+}
+
+TEST(Messages, SayWhetherTheyMoved) {
+  FakeNetwork network(4096, 1);
+  const Bytes data = Pattern(9, 1);
+  Bytes got(9);
+  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
+  ASSERT_FALSE(one.Advance().value());
+  EXPECT_FALSE(one.moved());
+  ASSERT_TRUE(zero.Advance().ok());
+  EXPECT_TRUE(zero.moved());
+  ASSERT_TRUE(one.Advance().ok());
+  EXPECT_TRUE(one.moved());
+}
+
+TEST(Messages, WaitForWhoSendsBeforeWhoTakes) {
+  FakeNetwork network(1, 1);
+  const Bytes data = Pattern(9, 1);
+  Bytes got(9);
+  const Message gives = SendTo(Rank{2}, data), takes = ReceiveFrom(Rank{1}, Rank{0}, got);
+  for (const std::vector<Message>& messages :
+       {std::vector{gives, takes}, std::vector{takes, gives}}) {
+    Messages both(messages, Rank{0}, network.LinksOf(Rank{0}));
+    ASSERT_FALSE(both.Advance().value());
+    EXPECT_EQ(both.Awaits(), Rank{1});
+  }
+  Messages only({gives}, Rank{0}, network.LinksOf(Rank{0}));
+  ASSERT_FALSE(only.Advance().value());
+  EXPECT_EQ(only.Awaits(), Rank{2});
+}
+
 TEST(Messages, AreDoneWhenWhatWasSentTravelsByItself) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(9, 1);

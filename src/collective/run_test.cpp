@@ -116,15 +116,40 @@ class Late final : public Operation {
 TEST_F(RunTest, LooksAtLinksInMemoryForAWhileAndAtOthersNot) {
   Spinner spinner({.looks = 5, .yields = 5});
   const RunPolicy policy{.check = [] { return Ok(); }, .spinner = &spinner};
-  Late soon(9), late(13), unseen(9);
+  Late soon(9), late(13), later(25), unseen(9);
   FakeWaiter memory, sockets;
   memory.memory = true;
   ASSERT_TRUE(RunToEnd(soon, memory, policy).ok());
   EXPECT_EQ(memory.waits, 0);
   ASSERT_TRUE(RunToEnd(late, memory, policy).ok());
   EXPECT_EQ(memory.waits, 1);
+  ASSERT_TRUE(RunToEnd(later, memory, policy).ok());
+  EXPECT_EQ(memory.waits, 1 + 2) << "after a sleep it looks as often as before";
   ASSERT_TRUE(RunToEnd(unseen, sockets, policy).ok());
   EXPECT_EQ(sockets.waits, 4);
+}
+
+/// Moves at one turn only, and is done at another.
+class MovesOnce final : public Operation {
+ public:
+  MovesOnce(int moves_at, int done_at) : moves_at_(moves_at), done_at_(done_at) {}
+  Result<bool> Advance() override { return ++turn_ == done_at_; }
+  bool moved() const override { return turn_ == moves_at_; }
+  std::string WaitingFor() const override { return "a turn"; }
+  std::optional<Rank> Awaits() const override { return std::nullopt; }
+
+ private:
+  int moves_at_, done_at_, turn_ = 0;
+};
+
+TEST_F(RunTest, NewsRenewsThePatience) {
+  Spinner spinner({.looks = 5, .yields = 5});
+  const RunPolicy policy{.check = [] { return Ok(); }, .spinner = &spinner};
+  MovesOnce operation(8, 17);
+  FakeWaiter memory;
+  memory.memory = true;
+  ASSERT_TRUE(RunToEnd(operation, memory, policy).ok());
+  EXPECT_EQ(memory.waits, 0);
 }
 
 TEST_F(RunTest, ChecksAlsoWhileItLooks) {
@@ -202,6 +227,37 @@ TEST_F(RunTest, AGroupSeesNewsBetweenTheLastLookAndItsSleep) {
   const PollReadable poll = [&](std::span<const int>, std::chrono::nanoseconds) { ++polls; };
   ASSERT_TRUE(RunAllToEnd(Executions(2), Waiters(2), poll, patient_).ok());
   EXPECT_EQ(polls, 0);
+}
+
+/// The same, with news in a place of its own.
+class LateElsewhere final : public Operation {
+ public:
+  LateElsewhere(int turn, Patience patience) : late_(turn), spinner_(patience) {}
+  Result<bool> Advance() override { return late_.Advance(); }
+  bool moved() const override { return false; }
+  std::string WaitingFor() const override { return "a turn"; }
+  std::optional<Rank> Awaits() const override { return std::nullopt; }
+  const WaitingPlace* place() const override { return &place_; }
+
+ private:
+  Late late_;
+  Spinner spinner_;
+  WaitingPlace place_{.waiter = nullptr, .spinner = &spinner_};
+};
+
+// Both are looked at 6 times before each sleep, the last of them right before it.
+TEST_F(RunTest, AGroupLooksAsOftenAsTheLeastPatientOfItBeforeItSleeps) {
+  LateElsewhere patient(15, {.looks = 1000}), impatient(15, {.looks = 4});
+  FakeWaiter waiters[2];
+  Operation* const operations[] = {&patient, &impatient};
+  transport::Waiter* const places[] = {&waiters[0], &waiters[1]};
+  std::vector<std::chrono::nanoseconds> sleeps;
+  const PollReadable poll = [&](std::span<const int>, std::chrono::nanoseconds timeout) {
+    sleeps.push_back(timeout);
+  };
+  ASSERT_TRUE(RunAllToEnd(operations, places, poll, patient_).ok());
+  // No descriptor tells of news there.
+  EXPECT_EQ(sleeps, (std::vector<std::chrono::nanoseconds>(2, std::chrono::milliseconds(1))));
 }
 
 TEST_F(RunTest, AFailureInAGroupEndsItAndLeavesNoWaiterPrepared) {

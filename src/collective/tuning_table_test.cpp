@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/text.hpp"
+
 namespace ringlet::collective {
 namespace {
 
@@ -65,6 +67,51 @@ TEST(TuningTableTest, MistakesInLinksAreNamed) {
   EXPECT_THAT(ErrorOf("link local latency_ns 1 overhead_ns 1 mb_per_s 1\n"
                       "link local latency_ns 1 overhead_ns 1 mb_per_s 1"),
               HasSubstr("line 3: local links are described twice"));
+}
+
+/// `line` with its word number `at` replaced.
+std::string With(std::string_view line, std::size_t at, std::string_view word) {
+  std::string text;
+  for (const std::string_view each : Split(line, ' '))
+    text += std::string(at-- == 0 ? word : each) + " ";
+  return text;
+}
+
+TEST(TuningTableTest, EveryWordOfALineMustBeThere) {
+  constexpr std::string_view kLine = "all_reduce ranks 4 hosts 2 bytes 8 ring";
+  constexpr std::string_view kLink = "link remote latency_ns 1 overhead_ns 1 mb_per_s 1";
+  EXPECT_EQ(ErrorOf(With(kLine, 99, "")), "no error");
+  EXPECT_EQ(ErrorOf(With(kLink, 99, "")), "no error");
+  for (const std::size_t at : {1u, 3u, 5u})
+    EXPECT_THAT(ErrorOf(With(kLine, at, "x")), HasSubstr("a line is OPERATION")) << at;
+  for (const std::size_t at : {1u, 2u, 4u, 6u})
+    EXPECT_THAT(ErrorOf(With(kLink, at, "x")), HasSubstr("a link is link local|remote")) << at;
+  for (const std::string_view line : {kLine, kLink}) {
+    const std::string longer = std::string(line) + " more";
+    EXPECT_THAT(ErrorOf(longer), HasSubstr(" is "));
+    EXPECT_THAT(ErrorOf(longer.substr(0, line.rfind(' '))), HasSubstr(" is "));
+  }
+}
+
+TEST(TuningTableTest, NumbersHaveBoundsThatMayBeReached) {
+  constexpr std::string_view kLine = "all_reduce ranks 4 hosts 2 bytes 8 ring";
+  EXPECT_EQ(ErrorOf(With(kLine, 2, "1048576")), "no error");
+  EXPECT_THAT(ErrorOf(With(kLine, 2, "1048577")), HasSubstr("is no number of ranks"));
+  constexpr std::string_view kLink = "link remote latency_ns 1 overhead_ns 1 mb_per_s 1";
+  for (const std::size_t at : {3u, 5u}) {
+    EXPECT_EQ(ErrorOf(With(kLink, at, "1000000000")), "no error");
+    EXPECT_THAT(ErrorOf(With(kLink, at, "1000000001")), HasSubstr("from 1 to 1000000000"));
+  }
+  EXPECT_EQ(ErrorOf(With(kLink, 7, "10000000")), "no error");
+  EXPECT_THAT(ErrorOf(With(kLink, 7, "10000001")), HasSubstr("from 1 to 10000000"));
+}
+
+TEST(TuningTableTest, SoManyLinesAreNoTable) {
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += "all_reduce ranks 4 hosts 1 bytes 8 ring\n";
+  EXPECT_THAT(ErrorOf(lines), HasSubstr("says twice"));
+  EXPECT_THAT(ErrorOf(lines + "all_reduce ranks 4 hosts 1 bytes 8 ring"),
+              HasSubstr("line 100002: there are too many lines"));
 }
 
 TEST(TuningTableTest, MistakesAreNamedWithFileAndLine) {

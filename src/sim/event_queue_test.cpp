@@ -33,6 +33,17 @@ TEST(EventQueue, TheLimitIsKeptAndAnEarlierOneMayStillCome) {
   EXPECT_EQ(queue.size(), 0u);
 }
 
+TEST(EventQueue, AllThatIsDueAtTheLimitIsServed) {
+  EventQueue queue;
+  for (std::uint32_t i = 0; i < 3; ++i) queue.Push({.when = Instant(1000), .target = i});
+  queue.Push({.when = Instant(1001), .target = 3});
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(queue.Ready(Instant(1000)));
+    EXPECT_EQ(queue.Pop().target, i);
+  }
+  EXPECT_FALSE(queue.Ready(Instant(1000)));
+}
+
 // Against a sorted map, with pushes in between as a simulation makes them.
 TEST(EventQueue, IsAQueueByTimeThenByArrival) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

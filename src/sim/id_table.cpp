@@ -1,5 +1,7 @@
 #include "sim/id_table.hpp"
 
+#include <utility>
+
 #include "ringlet/status.hpp"
 
 namespace ringlet::sim {
@@ -57,11 +59,9 @@ void IdTable::Erase(std::uint64_t key) {
 }
 
 void IdTable::Grow() {
-  const std::vector<std::uint64_t> keys = std::move(keys_);
-  const std::vector<std::uint32_t> values = std::move(values_);
-  const std::size_t places = keys.empty() ? kPlacesFirst : keys.size() * 2;
-  keys_.assign(places, kNoKey);
-  values_.assign(places, 0);
+  const std::size_t places = keys_.empty() ? kPlacesFirst : keys_.size() * 2;
+  const auto keys = std::exchange(keys_, std::vector<std::uint64_t>(places, kNoKey));
+  const auto values = std::exchange(values_, std::vector<std::uint32_t>(places));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys[i] == kNoKey) continue;
     const std::size_t place = PlaceOf(keys[i]);

@@ -24,6 +24,13 @@ TEST(IdTable, SetReplaces) {
   EXPECT_EQ(table.size(), 1u);
 }
 
+TEST(IdTable, WhatWasThereIsStillThereWhenItHasGrown) {
+  IdTable table;
+  for (std::uint32_t key = 0; key < 1000; ++key) table.Set(key, key * 7 + 1);
+  for (std::uint32_t key = 0; key < 1000; ++key) ASSERT_EQ(table.Find(key), key * 7 + 1);
+  EXPECT_FALSE(table.Find(1000));
+}
+
 // Few different keys, so that runs of neighbours arise, are broken by erasing and wrap around.
 TEST(IdTable, DoesWhatAMapDoes) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

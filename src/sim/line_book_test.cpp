@@ -31,6 +31,16 @@ TEST(LineBook, AnEndThatIsUsedAgainIsNotWhatItWas) {
   EXPECT_TRUE(book.Is(old, 1, 11));
 }
 
+TEST(LineBook, EndsThatAreUsedAgainAreUsedOnceEach) {
+  LineBook book;
+  EndId first = LineBook::kFirst;
+  for (const LineId line : {5u, 6u}) book.Open(3, line, first);
+  for (const LineId line : {5u, 6u}) book.Close(book.Find(3, line), first);
+  for (const LineId line : {7u, 8u, 9u}) book.Open(3, line, first);
+  for (const LineId line : {7u, 8u, 9u}) EXPECT_EQ(book[book.Find(3, line)].line, line);
+  EXPECT_EQ(book.open(), 3u);
+}
+
 TEST(LineBook, LinesCanBeClosedInAnyOrder) {
   std::vector<std::size_t> order{0, 1, 2, 3};
   do {

@@ -84,6 +84,9 @@ struct Model {
     return network.Add(std::make_unique<Probe>(std::move(script)), AddressOf(host, port), start,
                        host);
   }
+  NodeId AddWithoutHost(const Address& address, Probe::Script script = {}) {
+    return network.Add(std::make_unique<Probe>(std::move(script)), address, Instant(0));
+  }
   static Address AddressOf(HostId host, std::uint16_t port) {
     return Network::AddressOn(host, port);
   }
@@ -105,6 +108,25 @@ TEST(Model, BetweenHostsADialTakesTwoLatenciesAndInsideOneLess) {
   const NodeId near = model.Add(0, Sends(Model::AddressOf(0, 1), {}), microseconds(100));
   model.Run();
   EXPECT_THAT(model.log(near), ElementsAre("110 us: connected"));
+}
+
+TEST(Model, WithoutAHostADialTakesOneLatency) {
+  Model model;
+  const Address address = Address::Ipv4(10, 0, 0, 1, 1);
+  const NodeId home = model.AddWithoutHost(address);
+  const NodeId caller = model.AddWithoutHost({}, Sends(address, {7}));
+  const NodeId hosted = model.Add(0);
+  const NodeId other = model.AddWithoutHost({}, Sends(Model::AddressOf(0, 3), {}));
+  model.Run();
+  EXPECT_THAT(model.log(caller), ElementsAre("20 us: connected"));
+  EXPECT_THAT(model.log(home), ElementsAre("20 us: accepted", "40 us: 7 bytes"));
+  EXPECT_EQ(model.network.depth(caller), 1u);
+  EXPECT_EQ(model.network.depth(home), 2u) << "the dial and the message";
+  EXPECT_THAT(model.log(other), ElementsAre("20 us: connected"));
+  EXPECT_THAT(model.log(hosted), ElementsAre("20 us: accepted"));
+  // It has no address of its own: one of those that are for documentation (RFC 5737).
+  EXPECT_EQ(model.probe(home).from,
+            Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(caller)));
 }
 
 TEST(Model, WhoCallsAMachineThatAcceptsNobodyWaitsWithAllItSays) {
@@ -131,6 +153,26 @@ TEST(Model, WhoCallsAMachineThatAcceptsNobodyWaitsWithAllItSays) {
       ElementsAre("1000 us: accepted", "1000 us: 1 bytes", "1000 us: 2 bytes", "1000 us: accepted",
                   "1000 us: 3 bytes", "1000 us: 4 bytes", "1000 us: accepted", "1000 us: 5 bytes",
                   "1000 us: 6 bytes", "1000 us: connection closed by the peer"));
+}
+
+TEST(Model, AMachineThatAcceptsNobodyHearsThoseThatItHasAccepted) {
+  Model model;
+  const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
+    if (std::holds_alternative<Accepted>(event)) probe.accepting = false;
+  });
+  model.Add(1,
+            [sends = Sends(Model::AddressOf(0, 1), {1})](Probe& probe, const Event& event) mutable {
+              sends(probe, event);
+              if (std::holds_alternative<Connected>(event))
+                probe.deadline = Network::kOrigin + microseconds(500);
+              if (std::holds_alternative<Tick>(event) && probe.deadline) {
+                probe.deadline = Network::kOrigin + kLong * 2;
+                probe.Emit(Send{1, Slice(Share(Bytes(2)))});
+              }
+            });
+  model.Add(2, Sends(Model::AddressOf(0, 1), {3}), microseconds(100));
+  model.Run();
+  EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "60 us: 1 bytes", "520 us: 2 bytes"));
 }
 
 TEST(Model, WhoWaitsToBeAcceptedHearsThatTheMachineDied) {
@@ -262,6 +304,34 @@ TEST(Model, WhoHasHungUpHearsNoMore) {
   EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
 }
 
+TEST(Model, HangingUpOnALineThatIsGoneOrNeverWasDoesNothing) {
+  Model model;
+  const NodeId home = model.Add(0);
+  const NodeId caller = model.Add(1, [](Probe& probe, const Event& event) {
+    Sends(Model::AddressOf(0, 1), {1})(probe, event);
+    if (!std::holds_alternative<Connected>(event)) return;
+    for (const LineId line : {1u, 1u, 99u}) probe.Emit(Hangup{line});
+  });
+  model.Run();
+  EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "60 us: 1 bytes",
+                                           "60 us: connection closed by the peer"));
+  EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
+}
+
+TEST(Model, TheLinesOfWhoDiesCloseInTheirOrder) {
+  Model model;
+  const NodeId home = model.Add(0);
+  std::vector<LineId> closed;
+  model.Add(1, [&](Probe& probe, const Event& event) {
+    if (std::holds_alternative<Tick>(event))
+      for (const LineId line : {1u, 2u, 3u, 4u}) probe.Emit(Dial{line, Model::AddressOf(0, 1)});
+    if (const auto* hung_up = std::get_if<Closed>(&event)) closed.push_back(hung_up->line);
+  });
+  model.network.Kill(home, microseconds(500));
+  model.Run();
+  EXPECT_THAT(closed, ElementsAre(1, 2, 3, 4));
+}
+
 // What was under way to a line that is gone must not reach the one that takes its place.
 TEST(Model, ANewLineHearsNothingOfTheOldOne) {
   Model model;
@@ -293,6 +363,42 @@ TEST(Model, DepthIsTheLongestChainOfMessages) {
   EXPECT_EQ(model.network.depth(home), 3u) << "SYN, SYN/ACK, message";
   EXPECT_EQ(model.network.depth(caller), 4u) << "and the echo";
   EXPECT_EQ(model.network.depth(idle), 0u);
+}
+
+TEST(Model, WhoIsDialledHasHeardAllOfTheHandshake) {
+  Model model;
+  const Address address = Address::Ipv4(10, 9, 9, 9, 1);
+  const NodeId far = model.Add(0), near = model.Add(1), alone = model.AddWithoutHost(address);
+  model.network.Listen(near, Address::Unix("leader"));
+  model.Add(1, Sends(Model::AddressOf(0, 1), {}));
+  model.Add(1, Sends(Address::Unix("leader"), {}));
+  model.AddWithoutHost({}, Sends(address, {}));
+  model.Run();
+  EXPECT_EQ(model.network.depth(far), 3u) << "SYN, SYN/ACK, ACK";
+  EXPECT_EQ(model.network.depth(near), 1u);
+  EXPECT_EQ(model.network.depth(alone), 1u);
+}
+
+TEST(Model, ARefusalAndAnEndAreMessagesToo) {
+  Model model;
+  const NodeId home = model.Add(0);
+  const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {1}));
+  const NodeId refused = model.Add(2, Sends(Model::AddressOf(0, 99), {}));
+  model.Add(3, {}, microseconds(490));  // whatever happened last elsewhere does not count
+  model.network.Kill(home, microseconds(500));
+  model.Run();
+  EXPECT_EQ(model.network.depth(refused), 2u) << "SYN, RST";
+  EXPECT_EQ(model.network.depth(caller), 4u) << "SYN, SYN/ACK, message, FIN";
+}
+
+TEST(Model, ADialInsideAHostByNameIsOneMessage) {
+  Model model;
+  const NodeId home = model.Add(0);
+  model.network.Listen(home, Address::Unix("leader"));
+  const NodeId caller = model.Add(0, Sends(Address::Unix("leader"), {1}));
+  model.Run();
+  EXPECT_EQ(model.network.depth(caller), 1u);
+  EXPECT_EQ(model.network.depth(home), 2u);
 }
 
 TEST(Model, WhoServesManyDoesNotChainThemTogether) {
@@ -370,6 +476,57 @@ TEST(Model, ASilencedHostIsNotHeardButItsNodesHearEachOther) {
   EXPECT_FALSE(model.network.alive(home));
 }
 
+TEST(Model, WhoIsSilencedIsHeardUntilThen) {
+  for (const bool whole_host : {true, false}) {
+    Model model;
+    const NodeId home = model.Add(0);
+    model.Add(1, Sends(Model::AddressOf(0, 1), {1}));
+    model.Add(1, Sends(Model::AddressOf(0, 1), {2}), microseconds(200));
+    whole_host ? model.network.SilenceHost(0, microseconds(100))
+               : model.network.Silence(home, microseconds(100));
+    model.Run();
+    EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "60 us: 1 bytes"));
+  }
+}
+
+TEST(Model, ADeadlineThatIsMovedForwardIsNotKeptTwice) {
+  Model model;
+  int ticks = 0;
+  model.Add(0, [&](Probe& probe, const Event& event) {
+    if (std::holds_alternative<Tick>(event)) {
+      probe.deadline = Network::kOrigin + (++ticks == 1 ? microseconds(1000) : kLong * 2);
+    } else {
+      probe.deadline = Network::kOrigin + microseconds(500);
+    }
+  });
+  model.Add(1, Sends(Model::AddressOf(0, 1), {}));
+  model.Run();
+  EXPECT_EQ(ticks, 2) << "the start, and at 500 us";
+}
+
+TEST(Model, ASilencedNodeGoesOnByItself) {
+  Model model;
+  int ticks = 0;
+  const NodeId node = model.Add(0, [&](Probe& probe, const Event& event) {
+    ticks += std::holds_alternative<Tick>(event);
+    probe.deadline = Network::kOrigin + (ticks == 1 ? microseconds(500) : kLong * 2);
+  });
+  model.network.Silence(node, microseconds(100));
+  model.Run();
+  EXPECT_EQ(ticks, 2) << "its start, and its deadline";
+  EXPECT_TRUE(model.network.alive(node));
+  EXPECT_FALSE(model.network.reachable(node));
+}
+
+TEST(Model, WhatStillWaitsForItsCardWhenTheCableIsPulledIsLost) {
+  Model model({.mb_per_s = 1});
+  const NodeId home = model.Add(0);
+  model.Add(1, Sends(Model::AddressOf(0, 1), {10, 10}));  // out by 50 and 60 us
+  model.network.Cut(1, 0, microseconds(55));
+  model.Run();
+  EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "80 us: 10 bytes"));
+}
+
 TEST(Model, ACutOfOneWayLetsTheOtherThrough) {
   Model model;
   const NodeId home = model.Add(0, Echo);
@@ -411,6 +568,17 @@ TEST(Model, ACutThatHealsDelaysWhatWasSentMeanwhile) {
   EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
   EXPECT_THAT(model.log(home),
               ElementsAre("60 us: accepted", "1020 us: 4 bytes", "1020 us: 5 bytes"));
+}
+
+TEST(Model, ADialDuringACutThatHealsTakesThatMuchLonger) {
+  for (const bool there : {true, false}) {
+    Model model;
+    model.Add(0);
+    const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {}));
+    model.network.Cut(there ? 1 : 0, there ? 0 : 1, Instant(0), microseconds(1000));
+    model.Run();
+    EXPECT_THAT(model.log(caller), ElementsAre("1040 us: connected"));
+  }
 }
 
 TEST(Model, ACutDoesNotHoldUpWhatGoesElsewhere) {
@@ -488,6 +656,19 @@ TEST(Model, CorruptionChangesOneByteOfSomeMessages) {
   model.Add(1, Sends(Model::AddressOf(0, 1), std::vector<std::size_t>(1000, 30)));
   model.Run();
   EXPECT_NEAR(changed, 250, 60);
+}
+
+TEST(Model, WhatIsCorruptedIsNotWhatWasSent) {
+  Model model({.corrupt = 1});
+  int unchanged = 0;
+  model.Add(0, [&](Probe& probe, const Event& event) {
+    if (!std::holds_alternative<Received>(event)) return;
+    unchanged +=
+        std::ranges::all_of(probe.data.bytes, [](std::byte b) { return b == std::byte{0}; });
+  });
+  model.Add(1, Sends(Model::AddressOf(0, 1), std::vector<std::size_t>(3000, 3)));
+  model.Run();
+  EXPECT_EQ(unchanged, 0);
 }
 
 TEST(Model, HaltEndsARunAndAnotherGoesOn) {

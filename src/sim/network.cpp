@@ -66,7 +66,6 @@ void Network::Slow(NodeId node, Instant cpu_per_event) {
   cpu_per_event_[node] = cpu_per_event;
 }
 void Network::Cut(HostId from, HostId to, Instant begin, Instant end) {
-  fabric_.Add(std::max(from, to));
   fabric_.Cut(from, to, kOrigin + begin, end == kForEver ? kForEver : kOrigin + end);
 }
 
@@ -387,8 +386,10 @@ void Network::PushOnLine(NodeId from, EndId end, What what, Parcel parcel) {
     return PushTo(end, std::max(last + Instant(1), now_ + Delay()), what, std::move(parcel));
   if (here == there) return PushTo(end, now_ + conditions_.local_latency, what, std::move(parcel));
   const Instant left = fabric_.Leave(here, now_, parcel.bytes.size());
-  const Instant arrives = fabric_.SetsOut(here, there, left).value_or(kForEver / 2) + Delay();
-  PushTo(end, std::max(last, arrives), what, std::move(parcel), true);
+  const Instant latency = Delay();
+  const std::optional<Instant> sets_out = fabric_.SetsOut(here, there, left);
+  if (!sets_out) return;  // the cable was pulled while it waited for the card
+  PushTo(end, std::max(last, *sets_out + latency), what, std::move(parcel), true);
 }
 
 void Network::DoSend(NodeId node, const Send& send) {

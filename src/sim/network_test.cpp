@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace ringlet::sim {
 namespace {
 
@@ -21,8 +23,10 @@ class Talker final : public Machine {
       Emit(Send{1, Slice(Share(std::move(bytes)))});
       Emit(Hangup{1});
     }
-    if (const auto* received = std::get_if<Received>(&event))
+    if (const auto* received = std::get_if<Received>(&event)) {
+      pieces.insert(received->data.bytes.size());
       got.insert(got.end(), received->data.bytes.begin(), received->data.bytes.end());
+    }
     if (const auto* closed = std::get_if<Closed>(&event)) {
       why = closed->why;
       closed_at = now;
@@ -31,6 +35,7 @@ class Talker final : public Machine {
   std::optional<Instant> Deadline() const override { return std::nullopt; }
   bool Finished() const override { return false; }
   Bytes got;
+  std::set<std::size_t> pieces;  // their sizes
   std::string why;
   Instant closed_at{0};
 
@@ -55,6 +60,51 @@ TEST(Network, CarriesBytesInOrderHoweverTheyAreCut) {
   }
 }
 
+TEST(Network, PiecesAreOfEverySizeUpToTheLargest) {
+  Network network(1, {.chunk_max = 5});
+  const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
+  network.Add(std::make_unique<Talker>(kHome, 1000), {}, Instant(0));
+  ASSERT_TRUE(network.Run(std::chrono::seconds(10)));
+  const auto& talker = static_cast<Talker&>(network.machine(home));
+  EXPECT_EQ(talker.pieces, (std::set<std::size_t>{1, 2, 3, 4, 5}));
+}
+
+TEST(Network, LatenciesAreDrawnFromAllBetweenTheTwo) {
+  constexpr Instant kLeast(1000), kMost(1003);
+  Network network(1, {.latency_min = kLeast, .latency_max = kMost});
+  network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
+  for (int i = 0; i < 100; ++i) network.Add(std::make_unique<Talker>(kHome), {}, Instant(0));
+  std::set<Instant> heard;
+  network.Observe([&](NodeId) { heard.insert(network.now() - Network::kOrigin); });
+  ASSERT_TRUE(network.Run(kMost));
+  EXPECT_EQ(heard, (std::set<Instant>{Instant(0), Instant(1000), Instant(1001), Instant(1002),
+                                      Instant(1003)}));
+}
+
+// Wants to be called again at once, for ever.
+class Restless final : public Machine {
+ public:
+  void Handle(const Event&, Instant) override {}
+  std::optional<Instant> Deadline() const override { return Network::kOrigin; }
+  bool Finished() const override { return false; }
+};
+
+TEST(Network, WhoeverKeepsItselfBusyIsNoticed) {
+  Network network(1, {});
+  network.Add(std::make_unique<Restless>(), {}, Instant(0));
+  EXPECT_FALSE(network.Run(std::chrono::seconds(100), 1000));
+  EXPECT_EQ(network.events(), 1000u);
+  EXPECT_EQ(network.now(), Network::kOrigin + Instant(999)) << "time passes nevertheless";
+}
+
+TEST(Network, AsManyEventsAsThereAreSuffice) {
+  Network network(1, {});
+  for (int i = 0; i < 3; ++i)
+    network.Add(std::make_unique<Talker>(std::nullopt), {}, std::chrono::seconds(i));
+  EXPECT_TRUE(network.Run(std::chrono::seconds(5), 3));
+  EXPECT_EQ(network.events(), 3u);
+}
+
 TEST(Network, TheSameSeedGivesTheSameRun) {
   const auto run = [](std::uint64_t seed) {
     Network network(seed, {.chunk_max = 5});
@@ -65,6 +115,26 @@ TEST(Network, TheSameSeedGivesTheSameRun) {
   };
   EXPECT_EQ(run(7), run(7));
   EXPECT_NE(run(7), run(8));
+}
+
+// Two nodes begin, and then something happens.
+TEST(Network, TheTraceTellsWhatHappenedToWhomAndWhen) {
+  constexpr Instant kLater(1000);
+  const auto run = [&](NodeId nudged, bool dials, Instant when) {
+    Network network(1, {.latency_min = kLater, .latency_max = kLater});
+    network.Add(std::make_unique<Talker>(dials ? std::optional(kHome) : std::nullopt), {},
+                Instant(0));
+    network.Add(std::make_unique<Talker>(std::nullopt), {}, Instant(0));
+    if (!dials) network.Nudge(nudged, Network::kOrigin + when);
+    network.Run(std::chrono::seconds(1));
+    EXPECT_EQ(network.events(), 3u);
+    return network.trace();
+  };
+  const std::uint64_t trace = run(0, false, kLater);
+  EXPECT_EQ(run(0, false, kLater), trace);
+  EXPECT_NE(run(1, false, kLater), trace) << "another node";
+  EXPECT_NE(run(0, false, kLater * 2), trace) << "another time";
+  EXPECT_NE(run(0, true, kLater), trace) << "a refusal, not a turn";
 }
 
 TEST(Network, NobodyListensBeforeTheStartOrAfterDeath) {
