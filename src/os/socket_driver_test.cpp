@@ -141,9 +141,12 @@ class Talk : public Driven, public testing::WithParamInterface<bool> {
     line = host->accepted.front();
   }
   // A socket of the test's own that has called `host`; not served by the driver.
-  Fd Raw() {
+  Fd Raw(int room_bytes = 0) {
     const SocketAddress to = ToSocketAddress(address);
     Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (room_bytes > 0) {
+      EXPECT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &room_bytes, sizeof room_bytes), 0);
+    }
     EXPECT_EQ(::connect(fd.get(), to.get(), to.bytes), 0);
     const std::size_t before = host->accepted.size();
     Await("a raw caller", [&] { return host->accepted.size() > before; });
@@ -261,6 +264,32 @@ TEST_P(Talk, LastWordsArriveAlthoughThePeerWasSpeaking) {
   Await("the end of the line", [&] { return host->closed.contains(line); });
   EXPECT_EQ(host->heard[line].size(), kMuch) << host->closed[line];
   EXPECT_EQ(caller->Heard(1), "");
+}
+
+// What we have said is with our kernel, and the peer has no room for it yet.
+TEST_P(Talk, LastWordsReachAPeerThatGoesOnSpeaking) {
+  if (over_unix()) return;  // there is one kernel, and what it has has arrived
+  Introduce();
+  const Fd raw = Raw(4096);
+  const std::string words(64 << 10, 'w');
+  host->Say(host->accepted.back(), words);
+  host->Do(Hangup{host->accepted.back()});
+  driver->Nudge(host_id);
+  Settle();
+  ASSERT_EQ(driver->counters().bytes_sent, words.size());
+  const Bytes more = Much();
+  for (std::size_t said = 0; said < more.size() / 4;) {
+    const ssize_t now =
+        ::send(raw.get(), more.data(), more.size() / 4 - said, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ASSERT_TRUE(now > 0 || errno == EAGAIN) << ErrnoText(errno) << " after " << said;
+    said += now > 0 ? static_cast<std::size_t>(now) : 0;
+    driver->Step(Instant(0));
+  }
+  std::string heard(words.size(), '\0');
+  EXPECT_EQ(::recv(raw.get(), heard.data(), heard.size(), MSG_WAITALL),
+            static_cast<ssize_t>(words.size()));
+  EXPECT_EQ(heard, words);
+  EXPECT_EQ(::recv(raw.get(), heard.data(), 1, 0), 0);
 }
 
 // The peer speaks and hangs up after the driver has looked, and before it sends what we have to
