@@ -1,5 +1,6 @@
 #include "os/child.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
@@ -103,6 +104,19 @@ TEST(ChildTest, BlockedSignalsAreNotInherited) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   EXPECT_EQ(ReadAll(child.output()), "");
   EXPECT_EQ(Wait(child), (ChildExit{.signal = SIGTERM}));
+}
+
+TEST(ChildTest, WhatHasArrivedIsReadToTheLastByte) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+  const Fd from(ends[0]);
+  Fd to(ends[1]);
+  EXPECT_FALSE(ReadAvailable(from, 10).end) << "nothing yet";
+  ASSERT_EQ(::write(to.get(), "abc", 3), 3);
+  EXPECT_EQ(ReadAvailable(from, 2).bytes, "ab");
+  EXPECT_EQ(ReadAvailable(from, 2).bytes, "c");
+  to.Close();
+  EXPECT_TRUE(ReadAvailable(from, 2).end);
 }
 
 TEST(ChildTest, EndsInWords) {

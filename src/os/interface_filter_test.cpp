@@ -74,6 +74,15 @@ TEST(InterfaceFilterTest, ASubnetMayEndWithinAByte) {
   EXPECT_EQ(first("10.2.0.1:1"), "eth0");
 }
 
+TEST(InterfaceFilterTest, AMaskLongerThanAnAddressIsOfNoSubnet) {
+  for (const std::uint32_t bits : {0u, 33u, 200u}) {
+    const std::vector<Interface> host = {Make("eth0", {{At("10.0.0.5:0"), 24}}),
+                                         Make("eth1", {{At("10.2.16.5:0"), bits}})};
+    const auto usable = UsableAddresses(host, {.root = At("10.2.16.5:1")}).value();
+    EXPECT_EQ(usable.front().interface, "eth0") << bits;
+  }
+}
+
 TEST(InterfaceFilterTest, NamesArePrefixesUnlessExact) {
   EXPECT_THAT(Choose({.names = "eth", .family = SocketFamily::kIpv4}),
               ElementsAre("eth0 10.0.0.5:0", "eth1 10.0.1.5:0"));

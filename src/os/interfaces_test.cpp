@@ -23,5 +23,19 @@ TEST(InterfacesTest, EachNameOccursOnceAndItsAddressesHaveNetworks) {
   EXPECT_FALSE(names.empty());
 }
 
+TEST(InterfacesTest, LoopbackIsTheWholeOfItsNetwork) {
+  const Address loopback = Address::Ipv4(127, 0, 0, 1, 0);
+  const std::vector<Interface> interfaces = ListInterfaces().value();
+  int found = 0;
+  for (const Interface& each : interfaces)
+    for (const InterfaceAddress& own : each.addresses) {
+      if (own.address != loopback) continue;
+      EXPECT_EQ(own.prefix_bits, 8u) << each.name;
+      EXPECT_TRUE(each.running) << each.name;
+      ++found;
+    }
+  EXPECT_EQ(found, 1);
+}
+
 }  // namespace
 }  // namespace ringlet::os

@@ -97,6 +97,15 @@ TEST_F(LoggerTest, AFileThatCannotBeOpenedIsWarnedOfOnStandardOutput) {
   EXPECT_THAT(out, HasSubstr("RINGLET INFO goes on\n"));
 }
 
+TEST_F(LoggerTest, WhatCannotBeWrittenIsDropped) {
+  Settings settings = At(LogLevel::kInfo);
+  settings.debug_file = "/dev/full";
+  Logger logger(settings, "node-a", 42);
+  logger.Log(LogLevel::kInfo, Subsystem::kInit, 0, "lost");
+  logger.Log(LogLevel::kWarn, Subsystem::kInit, 0, "lost, but known");
+  EXPECT_EQ(logger.LastWarning(), "lost, but known");
+}
+
 TEST_F(LoggerTest, StandardErrorCanBeNamed) {
   Settings settings = At(LogLevel::kInfo);
   settings.debug_file = "/dev/stderr";

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "os/child.hpp"
 #include "os/clock.hpp"
@@ -57,6 +58,7 @@ void NetSpaceTest::Ask(std::uint8_t index) {
     if (ReadFrame(space_.wires[index], frame) < kHeader + kFrame) continue;
     if (frame[kHeader + 12] != std::byte{8} || frame[kHeader + 13] != std::byte{6}) continue;
     EXPECT_EQ(frame[kHeader + 5], std::byte{9}) << "to who asked";
+    EXPECT_EQ(frame[kHeader + 6], std::byte{2}) << "which is of nobody's make";
     EXPECT_EQ(frame[kHeader + 10], std::byte{index});
     EXPECT_EQ(frame[kHeader + 11], std::byte{7}) << "from its own MAC";
     return;
@@ -109,7 +111,9 @@ int EnterFromChroot(const std::string& root, bool with_sys, const Fd& space, std
   const Status entered = EnterNetSpace(fmt::format("/proc/self/fd/{}", space.get()));
   if (!entered.ok()) why = entered.error().message;
   if (!entered.ok()) return 7;
-  return std::filesystem::exists("/sys/class/net/eth1") ? 0 : 8;
+  int mbit_per_s = 0;
+  if (!(std::ifstream("/sys/class/net/eth1/speed") >> mbit_per_s)) return 8;
+  return mbit_per_s == 1000 ? 0 : 9;
 }
 
 TEST_F(NetSpaceTest, IsEnteredFromAChrootWhoseRootIsNoMountPoint) {

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -21,6 +23,17 @@ TEST(RootedWalkTest, LinksAreBoundedAsInTheKernel) {
   EXPECT_TRUE(OpenByWalk(root.get(), "l0", O_RDONLY).valid());
   EXPECT_FALSE(OpenByWalk(root.get(), "start", O_RDONLY).valid());
   EXPECT_EQ(errno, ELOOP);
+}
+
+// As /proc gives a link for the folder of a process that has ended, and no text for it.
+TEST(RootedWalkTest, ALinkThatCannotBeReadIsNotPassedOver) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  const Fd root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_FALSE(OpenByWalk(root.get(), "/proc/" + std::to_string(child) + "/cwd", O_RDONLY).valid());
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(RootedWalkTest, AnEndlessPathIsRefused) {

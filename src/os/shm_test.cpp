@@ -76,6 +76,30 @@ TEST(Shm, RefusesWhatAPeerMustNotSend) {
   EXPECT_EQ(Shm::Create(0).error().code, Code::kInvalidArgument);
 }
 
+TEST(Shm, SaysWhatIsWrongWithWhatAPeerSends) {
+  const auto error = [](const char* name, unsigned flags, int bytes) {
+    Fd memory(::memfd_create(name, flags));
+    EXPECT_EQ(::ftruncate(memory.get(), bytes), 0);
+    if (bytes == 0) {
+      EXPECT_EQ(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    }
+    return Shm::Map(std::move(memory), static_cast<std::size_t>(bytes)).error();
+  };
+  EXPECT_THAT(error("open", MFD_CLOEXEC | MFD_ALLOW_SEALING, 4096).message,
+              testing::HasSubstr("not sealed"));
+  EXPECT_EQ(error("empty", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0).code, Code::kProtocol);
+  EXPECT_THAT(Shm::Map(Fd(::eventfd(0, 0)), 4096).error().message,
+              testing::HasSubstr("no shared memory"));
+}
+
+TEST(Shm, MayBeOneByte) {
+  auto mine = Shm::Create(1);
+  ASSERT_TRUE(mine.ok());
+  auto theirs = Shm::Map(Duplicate(mine->fd()), 1);
+  ASSERT_TRUE(theirs.ok()) << theirs.error().message;
+  EXPECT_EQ(theirs->bytes().size(), 1u);
+}
+
 TEST(Shm, MapsWhatAnotherProcessHoldsOpen) {
   auto mine = Shm::Create(4096);
   ASSERT_TRUE(mine.ok());

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -88,11 +89,12 @@ class Driven : public testing::Test {
     driver = *std::move(created);
   }
 
-  // Serves events until `ready`. The bound is for a broken driver only.
+  // Serves events until `ready`. The bound is for a broken driver only: it looks again when it is
+  // woken and not before, so that an event that wakes nobody is noticed.
   template <typename Ready>
   void Await(const char* what, Ready ready) {
     const Instant give_up = SocketDriver::Now() + seconds(60);
-    while (!ready() && SocketDriver::Now() < give_up) driver->Step(seconds(1));
+    while (!ready() && SocketDriver::Now() < give_up) driver->Step(give_up - SocketDriver::Now());
     ASSERT_TRUE(ready()) << "waited for: " << what;
   }
 
@@ -139,9 +141,12 @@ class Talk : public Driven, public testing::WithParamInterface<bool> {
     line = host->accepted.front();
   }
   // A socket of the test's own that has called `host`; not served by the driver.
-  Fd Raw() {
+  Fd Raw(int room_bytes = 0) {
     const SocketAddress to = ToSocketAddress(address);
     Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (room_bytes > 0) {
+      EXPECT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &room_bytes, sizeof room_bytes), 0);
+    }
     EXPECT_EQ(::connect(fd.get(), to.get(), to.bytes), 0);
     const std::size_t before = host->accepted.size();
     Await("a raw caller", [&] { return host->accepted.size() > before; });
@@ -223,6 +228,7 @@ TEST_P(Talk, MuchMoreThanTheKernelHoldsArrivesWhole) {
 
 TEST_P(Talk, AHangupComesAfterTheLastWords) {
   Introduce();
+  const std::size_t descriptors = OpenDescriptors();
   const Bytes much = Much();
   caller->Do(Send{1, Slice(Share(Bytes(much)))});
   caller->Do(Hangup{1});
@@ -233,6 +239,19 @@ TEST_P(Talk, AHangupComesAfterTheLastWords) {
   EXPECT_TRUE(host->heard[line] == much);
   EXPECT_EQ(host->closed[line], "connection closed by the peer");
   EXPECT_TRUE(caller->closed.empty()) << "who hangs up hears no more of the line";
+  const std::uint64_t calls = driver->counters().system_calls;
+  Await("both ends to be closed", [&] { return OpenDescriptors() + 2 == descriptors; });
+  EXPECT_LT(driver->counters().system_calls - calls, 100u) << "it does not wait, and does not spin";
+}
+
+TEST_P(Talk, AHangupWithNothingToSayKeepsNoDescriptor) {
+  Introduce();
+  const Fd raw = Raw();  // stays
+  const std::size_t descriptors = OpenDescriptors();
+  host->Do(Hangup{host->accepted.back()});
+  driver->Nudge(host_id);
+  driver->Step(Instant(0));
+  EXPECT_EQ(OpenDescriptors() + 1, descriptors);
 }
 
 TEST_P(Talk, LastWordsArriveAlthoughThePeerWasSpeaking) {
@@ -245,6 +264,32 @@ TEST_P(Talk, LastWordsArriveAlthoughThePeerWasSpeaking) {
   Await("the end of the line", [&] { return host->closed.contains(line); });
   EXPECT_EQ(host->heard[line].size(), kMuch) << host->closed[line];
   EXPECT_EQ(caller->Heard(1), "");
+}
+
+// What we have said is with our kernel, and the peer has no room for it yet.
+TEST_P(Talk, LastWordsReachAPeerThatGoesOnSpeaking) {
+  if (over_unix()) return;  // there is one kernel, and what it has has arrived
+  Introduce();
+  const Fd raw = Raw(4096);
+  const std::string words(64 << 10, 'w');
+  host->Say(host->accepted.back(), words);
+  host->Do(Hangup{host->accepted.back()});
+  driver->Nudge(host_id);
+  Settle();
+  ASSERT_EQ(driver->counters().bytes_sent, words.size());
+  const Bytes more = Much();
+  for (std::size_t said = 0; said < more.size() / 4;) {
+    const ssize_t now =
+        ::send(raw.get(), more.data(), more.size() / 4 - said, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ASSERT_TRUE(now > 0 || errno == EAGAIN) << ErrnoText(errno) << " after " << said;
+    said += now > 0 ? static_cast<std::size_t>(now) : 0;
+    driver->Step(Instant(0));
+  }
+  std::string heard(words.size(), '\0');
+  EXPECT_EQ(::recv(raw.get(), heard.data(), heard.size(), MSG_WAITALL),
+            static_cast<ssize_t>(words.size()));
+  EXPECT_EQ(heard, words);
+  EXPECT_EQ(::recv(raw.get(), heard.data(), 1, 0), 0);
 }
 
 // The peer speaks and hangs up after the driver has looked, and before it sends what we have to
@@ -371,13 +416,21 @@ TEST_P(Talk, RemoveLingersForWhatIsUnsent) {
   EXPECT_EQ(host.use_count(), 1) << "the driver has forgotten the machine";
 }
 
+TEST_P(Talk, RemoveHangsUpAtOnceWhereNothingIsUnsent) {
+  Introduce();
+  driver->Remove(host_id, std::chrono::hours(1));
+  Await("the end", [&] { return caller->closed.contains(1); });
+}
+
 TEST_P(Talk, RemoveWithoutLingerHangsUpAtOnce) {
   Introduce();
   const Fd raw = Raw();  // reads nothing
   host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
   driver->Nudge(host_id);
   driver->Step(Instant(0));
+  const std::size_t descriptors = OpenDescriptors();
   driver->Remove(host_id);
+  EXPECT_EQ(OpenDescriptors() + 3, descriptors) << "the listener and both lines";
   Await("the end", [&] { return caller->closed.contains(1); });
   const Fd second(::socket(over_unix() ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const SocketAddress to = ToSocketAddress(address);
@@ -634,7 +687,7 @@ TEST_F(Driven, NotesReachTheLogAndMayRemove) {
   EXPECT_EQ(notes, (std::vector<std::string>{"one", "two"}));
 }
 
-TEST_F(Driven, ACallerForWhomThereIsNoDescriptorIsTurnedAway) {
+TEST_F(Driven, CallersForWhomThereIsNoDescriptorAreTurnedAway) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
   const SocketAddress to = ToSocketAddress(listener->address);
@@ -648,21 +701,162 @@ TEST_F(Driven, ACallerForWhomThereIsNoDescriptorIsTurnedAway) {
                .detached = {},
                .note = [&](const Note& note) { notes.push_back(note.text); }});
   Settle();
-  const Fd first(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const Fd second(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  std::array<Fd, 3> callers;
+  for (Fd& caller : callers) caller = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;
-  none.rlim_cur = static_cast<rlim_t>(second.get()) + 1;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  ASSERT_EQ(::connect(first.get(), to.get(), to.bytes), 0);
-  Await("a note", [&] { return !notes.empty(); });
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_THAT(notes[0], HasSubstr("out of file descriptors"));
-  char byte = 0;
-  EXPECT_LE(::read(first.get(), &byte, 1), 0) << "hung up on";
-  ASSERT_EQ(::connect(second.get(), to.get(), to.bytes), 0);
+  none.rlim_cur = static_cast<rlim_t>(callers.back().get()) + 1;
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    ASSERT_EQ(::connect(callers[i].get(), to.get(), to.bytes), 0);
+    Await("a note", [&] { return notes.size() > i; });
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_THAT(notes[i], HasSubstr("out of file descriptors"));
+    char byte = 0;
+    EXPECT_LE(::read(callers[i].get(), &byte, 1), 0) << "hung up on";
+    EXPECT_EQ(driver->shortages(), i + 1);
+  }
+  EXPECT_TRUE(host->accepted.empty());
+  ASSERT_EQ(::connect(callers[2].get(), to.get(), to.bytes), 0);
   Await("the next caller", [&] { return host->accepted.size() == 1; });
+}
+
+// As a rank holds its listeners for those who connect later.
+TEST_F(Driven, AListenerThatOthersHoldWakesOnlyThem) {
+  auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
+  ASSERT_TRUE(listener.ok());
+  const SocketAddress to = ToSocketAddress(listener->address);
+  const Fd copy(::fcntl(listener->fd.get(), F_DUPFD_CLOEXEC, 0));
+  std::vector<Listener> listeners;
+  listeners.push_back(*std::move(listener));
+  const auto host = std::make_shared<Puppet>(), alarm = std::make_shared<Puppet>();
+  const SocketDriver::Id id = driver->Add({.machine = host, .listeners = std::move(listeners)});
+  Settle();
+  driver->CloseListeners(id);
+  const Fd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(caller.get(), to.get(), to.bytes), 0);
+  const Instant due = SocketDriver::Now() + milliseconds(20);
+  alarm->deadline = due;
+  alarm->on_event = [&](const Event&) {
+    if (SocketDriver::Now() >= due) alarm->deadline.reset();
+  };
+  Host(alarm);
+  const std::uint64_t calls = driver->counters().system_calls;
+  Await("the alarm", [&] { return !alarm->deadline.has_value(); });
+  EXPECT_LT(driver->counters().system_calls - calls, 100u) << "it waits and does not spin";
+  EXPECT_TRUE(host->accepted.empty());
+  EXPECT_TRUE(Fd(::accept4(copy.get(), nullptr, nullptr, SOCK_CLOEXEC)).valid());
+}
+
+// A way in that the test holds.
+class Hall final : public Entrance {
+ public:
+  Visit Open(std::function<void(Caller)> to) override {
+    admit = std::move(to);
+    return ++visits;
+  }
+  void Close(Visit visit) override { closed.push_back(visit); }
+
+  std::function<void(Caller)> admit;
+  Visit visits = 0;
+  std::vector<Visit> closed;
+};
+
+// A machine whose callers come from an entrance. A note of it removes it.
+class Guests : public Driven {
+ protected:
+  Guests() {
+    id = driver->Add(
+        {.machine = host, .listeners = {}, .entrance = hall, .note = [this](const Note&) {
+           driver->Remove(id);
+         }});
+  }
+  // Somebody who has said `words` so far: gives its own end.
+  Fd Come(std::string_view words) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const View said = AsView(words);
+    hall->admit({Fd(ends[0]), Address::Unix("somebody"), Bytes(said.begin(), said.end())});
+    return Fd(ends[1]);
+  }
+  void Accept() {
+    host->accepting = true;
+    driver->Nudge(id);
+    Settle();
+  }
+  void AcceptNobody() {
+    host->accepting = false;
+    driver->Nudge(id);
+    Settle();
+  }
+
+  std::shared_ptr<Puppet> host = std::make_shared<Puppet>();
+  std::shared_ptr<Hall> hall = std::make_shared<Hall>();
+  SocketDriver::Id id = 0;
+};
+
+TEST_F(Guests, AreHeardFromTheirFirstWordOnAndAnswered) {
+  const Fd caller = Come("hello");
+  ASSERT_EQ(::write(caller.get(), ", you", 5), 5);
+  Await("words",
+        [&] { return !host->accepted.empty() && host->Heard(host->accepted[0]) == "hello, you"; });
+  ASSERT_EQ(::write(caller.get(), "!", 1), 1);
+  Await("one more", [&] { return host->Heard(host->accepted[0]) == "hello, you!"; });
+  host->Say(host->accepted[0], "welcome");
+  driver->Nudge(id);
+  Settle();
+  std::array<char, 16> answer{};
+  EXPECT_EQ(::read(caller.get(), answer.data(), answer.size()), 7);
+}
+
+TEST_F(Guests, ComeOnAnyThread) {
+  Settle();
+  const Fd here = Come("here");  // on the driver's own
+  Fd there;
+  std::thread other([&] { there = Come("there"); });
+  other.join();
+  Await("both", [&] { return host->heard.size() == 2; });
+}
+
+TEST_F(Guests, WaitWhileTheMachineAcceptsNobody) {
+  AcceptNobody();
+  std::vector<Fd> callers;
+  for (int i = 0; i < 3; ++i) callers.push_back(Come("word"));
+  Settle();
+  EXPECT_TRUE(host->accepted.empty());
+  host->on_event = [&](const Event& event) {  // has room for one
+    if (std::holds_alternative<Accepted>(event)) host->accepting = false;
+  };
+  Accept();
+  EXPECT_EQ(host->accepted.size(), 1u);
+  host->on_event = {};
+  Accept();
+  EXPECT_EQ(host->accepted.size(), 3u);
+  EXPECT_EQ(host->heard.size(), 3u);
+}
+
+TEST_F(Guests, OfAMachineThatHasGoneAreHungUpOn) {
+  AcceptNobody();
+  std::vector<Fd> callers;
+  for (int i = 0; i < 3; ++i) callers.push_back(Come("word"));
+  host->on_event = [&](const Event& event) {
+    if (std::holds_alternative<Accepted>(event)) host->Do(Note{LogLevel::kInfo, "and goes"});
+  };
+  Accept();
+  EXPECT_EQ(host->accepted.size(), 1u);
+  EXPECT_EQ(hall->closed, std::vector<Entrance::Visit>{1});
+  callers.push_back(Come("too late"));
+  Settle();
+  for (const Fd& caller : callers) {
+    char byte = 0;
+    EXPECT_EQ(::read(caller.get(), &byte, 1), 0) << "hung up on";
+  }
+}
+
+TEST_F(Guests, ComeNoMoreOnceTheDriverHasGone) {
+  driver.reset();
+  EXPECT_EQ(hall->closed, std::vector<Entrance::Visit>{1});
 }
 
 // A TCP listener whose callers begin with "ping", and who calls there.
@@ -729,6 +923,20 @@ TEST_F(Greeted, OfVeryManyStrangersTheKernelKeepsTheRestAway) {
   AwaitBytes(12);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
   EXPECT_EQ(notes.size(), 1u);
+}
+
+TEST(Counters, AddUp) {
+  SocketDriver::Counters sum{.bytes_sent = 1,
+                             .bytes_received = 2,
+                             .lines_dialled = 3,
+                             .lines_accepted = 4,
+                             .system_calls = 5};
+  sum += sum;
+  EXPECT_EQ(sum.bytes_sent, 2u);
+  EXPECT_EQ(sum.bytes_received, 4u);
+  EXPECT_EQ(sum.lines_dialled, 6u);
+  EXPECT_EQ(sum.lines_accepted, 8u);
+  EXPECT_EQ(sum.system_calls, 10u);
 }
 
 TEST_F(Greeted, AFewStrangersAreTheMachinesAffair) {

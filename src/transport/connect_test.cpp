@@ -7,6 +7,7 @@
 #include <map>
 
 #include "os/sockaddr.hpp"
+#include "transport/ofi/libfabric.hpp"
 #include "transport/ranks_for_test.hpp"
 
 namespace ringlet::transport {
@@ -41,6 +42,7 @@ TEST(Connect, NamesOfChoices) {
   EXPECT_EQ(ChoiceNamed("inproc"), Choice::kInproc);
   EXPECT_EQ(ChoiceNamed("shm"), Choice::kShm);
   EXPECT_EQ(ChoiceNamed("tcp"), Choice::kTcp);
+  EXPECT_EQ(ChoiceNamed("ofi"), Choice::kOfi);
   EXPECT_EQ(ChoiceNamed("pigeon"), std::nullopt);
 }
 
@@ -58,8 +60,10 @@ TEST(Connect, AForcedKindThatCannotWorkNamesRankAndHost) {
               HasSubstr("network namespace"));
   EXPECT_THAT(Refusal(Choice::kShm, [](Neighbour& peer) { peer.unix_socket = {}; }).message,
               HasSubstr("no UNIX socket"));
-  EXPECT_THAT(Refusal(Choice::kTcp, [](Neighbour& peer) { peer.tcp.clear(); }).message,
-              HasSubstr("rank 1 on testhost has no TCP address"));
+  const auto mute = [](Neighbour& peer) { peer.tcp.clear(); };
+  EXPECT_THAT(Refusal(Choice::kTcp, mute).message,
+              AllOf(HasSubstr("by tcp: "), HasSubstr("rank 1 on testhost has no TCP address")));
+  EXPECT_THAT(Refusal(Choice::kOfi, mute).message, HasSubstr("by ofi: "));
 }
 
 TEST(Connect, BadRequestsAreRefused) {
@@ -202,6 +206,142 @@ TEST(Connect, TcpLinksTakeTheCongestionControlThatIsAskedFor) {
     EXPECT_EQ(links.error().code, Code::kInvalidArgument);
     EXPECT_THAT(links.error().message, testing::HasSubstr("no_such"));
   }
+}
+
+std::shared_ptr<RankBell> MakeBell() {
+  auto word = std::make_shared<DoorbellWord>();
+  auto waiter = DoorbellWaiter::Create(*word, {});
+  EXPECT_TRUE(waiter.ok());
+  return std::make_shared<RankBell>(RankBell{word, std::move(waiter).value()});
+}
+
+TEST(Connect, ARankOfTheProcessThatHasComeIsOneLink) {
+  World world;
+  std::vector<TestRank> ranks;
+  for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
+  ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
+  const InprocExchange::Pair pair{kTestCredentials.magic, Rank{1}, Rank{0}};
+  world.exchange.Arrive(pair, MakeBell(), kPipeBytesDefault);  // and takes its end later
+  const auto links = Connect(RequestOf(ranks[0], ranks), {}, world.tools);
+  ASSERT_TRUE(links.ok()) << links.error().message;
+  EXPECT_EQ((*links)->Summary(), "1 inproc");
+}
+
+// Reads `bytes`, waiting for them; less when they do not come.
+std::string ReadFrom(Links& links, Rank peer, std::size_t bytes) {
+  Bytes got(bytes);
+  std::size_t done = 0;
+  const Instant until = os::Now() + std::chrono::seconds(30);
+  while (done < bytes && os::Now() < until) {
+    const auto ticket = links.waiter().Prepare();
+    const auto read = links.Find(peer)->Read(std::span(got).subspan(done));
+    if (!read.ok()) return read.error().message;
+    done += *read;
+    if (*read == 0) links.waiter().Wait(ticket, until - os::Now());
+  }
+  return std::string(AsText(View(got).first(done)));
+}
+
+/// Why there are no links over libfabric here; empty where there are.
+std::string WhyNotOfi() {
+  const auto fabric = ofi::OpenLibfabric({.source = Address::Ipv4(127, 0, 0, 1, 0)});
+  return fabric.ok() ? "" : fabric.error().message;
+}
+
+TEST(Connect, OverLibfabricWhoDialsNeedsNoAddressOfItsOwn) {
+  if (const std::string why = WhyNotOfi(); !why.empty()) GTEST_SKIP() << why;
+  World world;
+  std::vector<TestRank> ranks;
+  for (std::uint32_t i = 0; i < 3; ++i) ranks.emplace_back(i);
+  ranks[0].neighbour.tcp.clear();
+  ConnectOptions options;
+  options.network = Choice::kOfi;
+  for (TestRank& rank : ranks) rank.neighbour.host_hash = Index(rank.neighbour.rank);
+  const auto all = ConnectAll(ranks, world.tools, options);
+  for (const auto& links : all) {
+    ASSERT_TRUE(links.ok()) << links.error().message;
+    EXPECT_EQ((*links)->Summary(), "2 ofi");
+  }
+  // Without a further call of who writes, whoever reads first.
+  for (std::uint32_t from = 0; from < 3; ++from)
+    for (std::uint32_t to = 0; to < 3; ++to) {
+      if (from == to) continue;
+      const std::string text = std::to_string(from) + " to " + std::to_string(to);
+      ASSERT_EQ((*all[from])->Find(Rank{to})->Write(AsView(text)).value(), 6u);
+      EXPECT_EQ(ReadFrom(**all[to], Rank{from}, 6), text);
+    }
+}
+
+// ---- more links later ---------------------------------------------------------------------------
+
+/// Links of `rank` to nobody, and room for those to all of `ranks`.
+std::unique_ptr<Links> Alone(TestRank& rank, const std::vector<TestRank>& ranks,
+                             const ConnectTools& tools, const ConnectOptions& options) {
+  ConnectRequest request = RequestOf(rank, ranks, options);
+  request.peers.clear();
+  for (const TestRank& each : ranks) request.later.push_back(each.neighbour);
+  auto links = Connect(std::move(request), std::move(rank.endpoint), tools);
+  EXPECT_TRUE(links.ok()) << links.error().message;
+  return std::move(links).value();
+}
+
+void AreMadeLater(Choice choice) {
+  World world;
+  std::vector<TestRank> ranks;
+  for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
+  if (choice == Choice::kInproc) ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
+  ConnectOptions options;
+  options.choice = choice;
+  std::vector<std::unique_ptr<Links>> links;
+  std::vector<std::unique_ptr<Extension>> more;
+  for (TestRank& rank : ranks) links.push_back(Alone(rank, ranks, world.tools, options));
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto begun = Extension::Begin(RequestOf(ranks[i], ranks, options), *links[i], world.tools);
+    ASSERT_TRUE(begun.ok()) << begun.error().message;
+    more.push_back(std::move(begun).value());
+    EXPECT_EQ(more[i]->meets(), choice != Choice::kInproc);
+    if (i == 0) {
+      EXPECT_EQ(more[0]->Take().value(), std::vector{Rank{1}}) << "it has not come";
+    }
+  }
+  std::thread other([&] { EXPECT_TRUE(more[1]->Meet().ok()); });
+  EXPECT_TRUE(more[0]->Meet().ok());
+  other.join();
+  for (std::size_t i = 0; i < 2; ++i)
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_EQ(more[i]->Take().value(), std::vector<Rank>{});
+      EXPECT_EQ(links[i]->size(), 1u);
+    }
+  for (const std::uint32_t from : {0u, 1u}) {
+    ASSERT_EQ(links[from]->Find(Rank{1 - from})->Write(AsView("hello")).value(), 5u);
+    EXPECT_EQ(ReadFrom(*links[1 - from], Rank{from}, 5), "hello");
+  }
+}
+
+TEST(Extension, MakesLinksOfAnyKindToThoseWhoHaveCome) {
+  for (const Choice choice : {Choice::kInproc, Choice::kShm, Choice::kTcp}) AreMadeLater(choice);
+}
+
+TEST(Extension, HasRoomForThoseOfItsHostThatMightBeWanted) {
+  World world;
+  std::vector<TestRank> ranks;
+  for (const std::uint32_t rank : {0u, 1u, 2u, 3u, 2u}) ranks.emplace_back(rank);  // one twice
+  ranks[3].neighbour.host_hash = 9;
+  const auto links = Alone(ranks[0], ranks, world.tools, {});
+  EXPECT_EQ(links->reserve().segment->shape().pipes, 2u);
+  const auto begin = [&](std::initializer_list<std::size_t> peers) {
+    ConnectRequest request = RequestOf(ranks[0], ranks);
+    request.peers.clear();
+    for (const std::size_t peer : peers) request.peers.push_back(ranks[peer].neighbour);
+    return Extension::Begin(std::move(request), *links, world.tools);
+  };
+  EXPECT_TRUE(begin({1, 2}).ok());
+  EXPECT_TRUE(begin({3}).ok()) << "takes no room";
+  ranks[3].neighbour.host_hash = 0;
+  const auto full = begin({3});
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().code, Code::kUnsupported);
+  EXPECT_THAT(full.error().message, HasSubstr("needs 3 pipes of shared memory and has room for 2"));
 }
 
 TEST(Connect, WhoFailsLetsItsNeighboursOfTheProcessKnow) {

@@ -1,5 +1,6 @@
 #include "transport/doorbell_waiter.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -84,6 +85,35 @@ TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {
     rig.waiter->PrepareDescriptor();
     other.waiter->PrepareDescriptor();
     EXPECT_FALSE(other.Readable()) << "it was another that was rung";
+  }
+}
+
+// Other processes ring one descriptor for all ranks of this one.
+TEST(DoorbellWaiter, IsWokenFromOutsideThroughWhatItsProcessShares) {
+  const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
+  for (const bool offered_first : {true, false}) {
+    const auto outside = std::make_shared<const os::Fd>(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    DoorbellWord word;
+    const auto waiter =
+        DoorbellWaiter::Create(word, {.ready = ready, .rung_from_outside = outside}).value();
+    const SocketPair pair = MakeSockets();
+    if (offered_first) {
+      ASSERT_TRUE(waiter->PrepareOffer().ok());
+    }
+    ASSERT_TRUE(waiter->WatchSocket(pair.a.get(), nullptr).ok());
+    for (int peer = 0; peer < 2; ++peer) ASSERT_TRUE(waiter->PrepareOffer().ok());
+    ASSERT_EQ(waiter->event_fd().get(), outside->get());
+    const auto readable = [&] {
+      pollfd item{waiter->descriptor(), POLLIN, 0};
+      return ::poll(&item, 1, 0) == 1;
+    };
+    for (int round = 0; round < 2; ++round) {
+      waiter->Acknowledge();
+      waiter->PrepareDescriptor();
+      EXPECT_FALSE(readable());
+      DoorbellButton(word, outside->get()).Ring();
+      EXPECT_TRUE(readable());
+    }
   }
 }
 
@@ -211,6 +241,26 @@ TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
   std::thread other([&] { EXPECT_EQ(::write(pair.b.get(), "x", 1), 1); });
   rig.waiter->Wait(rig.waiter->Prepare(), kLong);
   other.join();
+}
+
+// In a process that has closed its standard input, whatever is opened next is descriptor 0.
+TEST(DoorbellWaiter, NewsMayComeFromDescriptorZero) {
+  const os::Fd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  {
+    Rig rig;
+    SocketPair pair = MakeSockets();
+    ASSERT_EQ(::dup2(pair.a.get(), STDIN_FILENO), STDIN_FILENO);
+    const auto source = std::make_shared<FakeSource>(os::Fd(STDIN_FILENO));
+    ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
+    rig.ForgetOldEdges();
+    rig.waiter->PrepareDescriptor();
+    EXPECT_FALSE(rig.Readable()) << "it need not look from time to time";
+    ASSERT_EQ(::write(pair.b.get(), "x", 1), 1);
+    EXPECT_TRUE(rig.Readable());
+  }
+  if (input.valid()) {
+    ASSERT_EQ(::dup2(input.get(), STDIN_FILENO), STDIN_FILENO);
+  }
 }
 
 TEST(DoorbellWaiter, ASourceWithoutADescriptorIsAskedAgainAndAgain) {

@@ -186,6 +186,35 @@ TEST(Meeting, DialsAgainUntilThePeerListens) {
   EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
 }
 
+// So that ranks that are refused together do not come again together.
+TEST(Meeting, ARefusedDialIsTriedAgainAfterAboutItsTimeWhichDoubles) {
+  constexpr Instant kFirst = seconds(2);
+  Instant earliest = kDeadline, latest{};
+  for (std::uint8_t seed = 1; seed <= 40; ++seed) {
+    MeetingConfig config = Config(0, {1});
+    config.nonce_seed[0] = std::byte{seed};
+    config.limits.retry_first = kFirst;
+    config.limits.retry_max = 2 * kFirst;
+    Meeting meeting(std::move(config));
+    Instant now = seconds(1);
+    meeting.Handle(Tick{}, now);
+    for (const Instant retry : {kFirst, 2 * kFirst, 2 * kFirst}) {
+      const auto dial = meeting.PollAction();
+      ASSERT_TRUE(dial && std::holds_alternative<Dial>(*dial));
+      meeting.Handle(Closed{std::get<Dial>(*dial).line, "connection refused"}, now);
+      const Instant waits = *meeting.Deadline() - now;
+      EXPECT_GE(waits, retry * 3 / 4) << "seed " << int{seed};
+      EXPECT_LE(waits, retry * 5 / 4) << "seed " << int{seed};
+      earliest = std::min(earliest, waits / (retry / kFirst));
+      latest = std::max(latest, waits / (retry / kFirst));
+      now += waits;
+      meeting.Handle(Tick{}, now);
+    }
+  }
+  EXPECT_LT(earliest, kFirst * 9 / 10);
+  EXPECT_GT(latest, kFirst * 11 / 10);
+}
+
 TEST(Meeting, AnotherRankBehindAnAddressIsNotThePeer) {
   MeetingConfig config = Config(0, {1});
   config.peers[0].addresses = {At(2), At(1)};  // the first is rank 2's

@@ -55,10 +55,12 @@ TEST(Pipe, FewBytesLieBesideTheCount) {
   Rig rig(256);
   const Bytes data = Pattern(1, kPipeRecentBytes);
   Bytes out(kPipeRecentBytes);
-  ASSERT_EQ(Written(rig.writer, data), data.size());
-  rig.place.ring[3] ^= std::byte{1};
-  EXPECT_EQ(rig.reader.Read(out).value(), data.size());
-  EXPECT_EQ(out, data);
+  for (const std::size_t at : {std::size_t{0}, data.size()}) {
+    ASSERT_EQ(Written(rig.writer, data), data.size());
+    rig.place.ring[at + 3] ^= std::byte{1};
+    EXPECT_EQ(rig.reader.Read(out).value(), data.size());
+    EXPECT_EQ(out, data) << "of the message at " << at;
+  }
   for (const bool changes : {false, true}) {
     ASSERT_EQ(Written(rig.writer, data), data.size());
     if (changes) rig.place.header->recent_end.store(0);
@@ -192,8 +194,8 @@ TEST(Pipe, OnlyPowersOfTwoAreSizes) {
   EXPECT_FALSE(IsPipeSize(0) || IsPipeSize(32) || IsPipeSize(96) || IsPipeSize(kPipeBytesMax * 2));
 }
 
-// One thread writes pieces of any size, one reads and peeks, both asleep whenever there is nothing
-// to do.
+// One thread writes pieces of any size, with a head or without, one reads and peeks, both asleep
+// whenever there is nothing to do.
 TEST(Pipe, CarriesAStreamBetweenThreads) {
   for (const std::size_t ring_bytes : {std::size_t{64}, std::size_t{4096}}) {
     Rig rig(ring_bytes);
@@ -205,7 +207,9 @@ TEST(Pipe, CarriesAStreamBetweenThreads) {
         const std::size_t piece =
             std::min<std::size_t>(prng.Below(3 * ring_bytes), data.size() - done);
         const auto ticket = bell.Arm();
-        const std::size_t n = Written(rig.writer, View(data).subspan(done, piece));
+        const View both = View(data).subspan(done, piece);
+        const std::size_t head = prng.Chance(0.5) ? prng.Below(piece + 1) : 0;
+        const std::size_t n = rig.writer.Write(both.first(head), both.subspan(head)).value();
         done += n;
         if (n == 0 && piece > 0 && bell.LieDown(ticket, Doorbell::Sleep::kFutex))
           bell.SleepInFutex(ticket, std::chrono::seconds(30));

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <thread>
+#include <utility>
 
 #include "os/clock.hpp"
 
@@ -94,6 +96,33 @@ TEST(InprocExchange, WhoWithdrawsIsLostToTheOther) {
   const auto link = MakeInprocLink(*channel, Rank{1}, Rank{0}, "here");
   EXPECT_EQ(link->Peek().error().code, Code::kPeerLost);
   EXPECT_EQ(link->Write(AsView("x")).error().code, Code::kPeerLost);
+}
+
+// Each end takes the other's lock for what it fetches, and its own for what it takes back.
+TEST(InprocExchange, WhatIsOfferedIsFetchedBothWays) {
+  InprocExchange exchange;
+  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive(kHigh, MakeBell(), 64);
+  const auto low = MakeInprocLink(*exchange.Await(kLow, Soon(), {}), Rank{0}, Rank{1}, "here");
+  const auto high = MakeInprocLink(*exchange.Await(kHigh, Soon(), {}), Rank{1}, Rank{0}, "here");
+  const Link::Copy plain = [](View from, std::byte* to) {
+    std::memcpy(to, from.data(), from.size());
+  };
+  const Bytes data(64 << 10, std::byte{'d'});
+  for (const auto& [from, to] :
+       {std::pair(low.get(), high.get()), std::pair(high.get(), low.get())}) {
+    const std::uint64_t offer = from->Offer(data);
+    ASSERT_NE(offer, 0u);
+    Bytes copy(data.size());
+    ASSERT_TRUE(to->Fetch(offer, 0, copy, plain).value());
+    EXPECT_EQ(copy, data);
+    to->AnswerOffer(true);
+    EXPECT_EQ(from->Answer().value(), true);
+    const std::uint64_t again = from->Offer(data);
+    from->Withdraw();
+    const auto fetched = to->Fetch(again, 0, copy, plain);
+    EXPECT_FALSE(fetched.ok() && *fetched) << "it was taken back";
+  }
 }
 
 TEST(InprocExchange, TheOtherWayRoundToo) {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <array>
+
 #include "os/clock.hpp"
 
 namespace ringlet::transport::ofi {
@@ -15,6 +18,10 @@ using testing::HasSubstr;
 // failure.
 bool WasNotBuilt(const Result<std::shared_ptr<Fabric>>& opened) {
   return !opened.ok() && opened.error().message.find("built without") != std::string::npos;
+}
+
+bool OverTcp(const Fabric& fabric) {
+  return fabric.provider().find("tcp") != std::string::npos;
 }
 
 class LibfabricTest : public testing::Test {
@@ -67,7 +74,8 @@ TEST_F(LibfabricTest, MessagesOfATagComeInOrder) {
 }
 
 TEST_F(LibfabricTest, TheDescriptorTellsOfAMessageAfterArm) {
-  if (ends_[1]->descriptor() < 0) GTEST_SKIP() << "this provider has no descriptor to wait for";
+  if (!OverTcp(*ends_[1])) GTEST_SKIP() << ends_[1]->provider() << " may have none";
+  ASSERT_GE(ends_[1]->descriptor(), 0);
   Slot in = SlotOf(1), out = SlotOf(0);
   ASSERT_TRUE(ends_[1]->Receive(6, in).value());
   const auto peer = ends_[0]->Reach(ends_[1]->name()).value();
@@ -79,6 +87,58 @@ TEST_F(LibfabricTest, TheDescriptorTellsOfAMessageAfterArm) {
     ASSERT_EQ(::poll(&news, 1, 30'000), 1) << "nobody was woken";
   }
   EXPECT_EQ(in.bytes, 1u);
+}
+
+TEST_F(LibfabricTest, AMessageThatIsTooLongFailsItsSlotUntilThatWaitsAgain) {
+  Slot small = SlotOf(1), out = SlotOf(0);
+  small.buffer = small.buffer.first(8);
+  const auto peer = ends_[0]->Reach(ends_[1]->name()).value();
+  ASSERT_TRUE(ends_[1]->Receive(6, small).value());
+  EXPECT_EQ(ends_[1]->failures(), 0u);
+  ASSERT_TRUE(Until([&] { return ends_[0]->Send(peer, 6, out, 64).value(); }));
+  ASSERT_TRUE(Until([&] { return !small.pending && !out.pending; }));
+  EXPECT_NE(small.failure, "");
+  EXPECT_EQ(ends_[1]->failures(), 1u);
+  ASSERT_TRUE(ends_[1]->Receive(6, small).value());
+  EXPECT_TRUE(small.pending);
+  EXPECT_EQ(small.failure, "");
+}
+
+TEST_F(LibfabricTest, ManyMessagesAtOnceAllCome) {
+  constexpr std::size_t kMessages = 40;
+  std::vector<Slot> in;
+  for (std::size_t i = 0; i < kMessages; ++i) in.push_back(SlotOf(1));
+  for (Slot& slot : in) ASSERT_TRUE(ends_[1]->Receive(6, slot).value());
+  Slot out = SlotOf(0);
+  const auto peer = ends_[0]->Reach(ends_[1]->name()).value();
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    ASSERT_TRUE(Until([&] { return ends_[0]->Send(peer, 6, out, i + 1).value(); }));
+    ASSERT_TRUE(Until([&] { return !out.pending; }));
+  }
+  ASSERT_TRUE(Until([&] { return !in.back().pending; }));
+  for (std::size_t i = 0; i < kMessages; ++i) EXPECT_EQ(in[i].bytes, i + 1);
+}
+
+TEST_F(LibfabricTest, TagsAreComparedFromTheLowestBitOn) {
+  const std::uint64_t mask = ends_[0]->tag_mask();
+  EXPECT_EQ(mask & (mask + 1), 0u) << "without a hole";
+  EXPECT_GE(mask, 0xffffffffu);
+}
+
+TEST_F(LibfabricTest, OverTcpNothingIsRegisteredAndTheAddressIsTheOneAskedFor) {
+  if (!OverTcp(*ends_[0])) GTEST_SKIP() << ends_[0]->provider();
+  EXPECT_EQ(SlotOf(0).registration, nullptr);
+  const std::array loopback = {std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}};
+  EXPECT_FALSE(std::ranges::search(ends_[0]->name(), loopback).empty());
+}
+
+TEST_F(LibfabricTest, WithoutAnAddressTheLibraryChooses) {
+  const auto opened = OpenLibfabric({});
+  EXPECT_TRUE(opened.ok()) << opened.error().message;
+}
+
+TEST_F(LibfabricTest, AProviderForThisHostAloneIsNone) {
+  EXPECT_EQ(OpenLibfabric({.provider = "shm"}).error().code, Code::kUnsupported);
 }
 
 TEST_F(LibfabricTest, ANameOfAnotherLengthIsRefused) {

@@ -107,6 +107,17 @@ TEST(OfiLink, TakesNoMoreThanThePeersBuffersHoldUntilTheyAreFree) {
   EXPECT_TRUE(rig.fabrics[1]->arrived.empty()) << "a message found no buffer";
 }
 
+TEST(OfiLink, WhatTheFabricDoesNotTakeIsNotWritten) {
+  Rig rig;
+  rig.Open();
+  rig.fabrics[0]->busy = true;
+  EXPECT_EQ(rig.ends[0]->Write(Digits(12)).value(), 0u);
+  rig.fabrics[0]->busy = false;
+  EXPECT_EQ(rig.ends[0]->Write(Digits(12)).value(), 12u);
+  rig.fabrics[0]->Progress();
+  EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "012345678901");
+}
+
 TEST(OfiLink, IsSettledWhenNothingWaitsForItsRank) {
   Rig rig;
   rig.Open();
@@ -210,11 +221,13 @@ TEST(OfiLink, TheProviderMustBeTheSame) {
 TEST(OfiLink, NeedsACardAndRoom) {
   Rig rig;
   EXPECT_EQ(OfiLink::Make(rig.PartsOf(0, AsView("card"))).error().code, Code::kProtocol);
-  Rig full;
-  full.fabrics[0]->room = 5;
-  const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.cards[1])));
-  ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.error().code, Code::kUnsupported);
+  for (const std::size_t room : {0u, 5u, 7u}) {  // of 4 for data and 4 for credits
+    Rig full;
+    full.fabrics[0]->room = room;
+    const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.cards[1])));
+    ASSERT_FALSE(made.ok()) << room;
+    EXPECT_EQ(made.error().code, Code::kUnsupported);
+  }
 }
 
 TEST(OfiLink, NeedsAllOfItsMemory) {

@@ -137,6 +137,18 @@ TEST(SharedBuffers, OnlyProvenProcessesAreReadFrom) {
   EXPECT_FALSE(two.second.CanFetch(2) || two.second.Fetch(2, address, copy));
 }
 
+TEST(SharedBuffers, WhatHasNoDescriptorAnyMoreIsNotReached) {
+  Two two;
+  auto made = os::Shm::Create(4096);
+  ASSERT_TRUE(made.ok());
+  made->CloseDescriptor();
+  const auto memory = std::make_shared<os::Shm>(std::move(made).value());
+  ASSERT_TRUE(two.first.Register(memory->bytes(), memory).ok());
+  const auto place = two.first.Find(memory->bytes().data(), 1);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(two.second.Reach(0, *place, 1), nullptr);
+}
+
 TEST(BufferPlace, GoesIntoAWordAndBack) {
   const std::uint32_t name = (1u << BufferPlace::kNameBits) - 1;
   const std::uint64_t last = (std::uint64_t{1} << BufferPlace::kOffsetBits) - 1;

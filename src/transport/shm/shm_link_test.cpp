@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 
 namespace ringlet::transport {
 namespace {
@@ -60,6 +61,23 @@ TEST(ShmLink, CarriesAndWakes) {
   rig.sides[1].waiter->Wait(rig.sides[1].waiter->Prepare(), std::chrono::nanoseconds(1));
   EXPECT_EQ(AsText((*b)->Peek().value()), "hello");
   EXPECT_EQ((*a)->kind(), "shm");
+}
+
+TEST(ShmLink, FetchesFromTheProcessAtTheOtherEnd) {
+  Rig rig;
+  auto a = rig.Make(0), b = rig.Make(1);
+  ASSERT_TRUE(a.ok() && b.ok());
+  const Bytes data(64 << 10, std::byte{'d'});
+  const std::uint64_t offer = (*a)->Offer(data);
+  ASSERT_NE(offer, 0u);
+  Bytes copy(data.size());
+  const Link::Copy plain = [](View from, std::byte* to) {
+    std::memcpy(to, from.data(), from.size());
+  };
+  ASSERT_TRUE((*b)->Fetch(offer, 0, copy, plain).value());
+  EXPECT_EQ(copy, data);
+  (*b)->AnswerOffer(true);
+  EXPECT_EQ((*a)->Answer().value(), true);
 }
 
 // What a killed process leaves: bytes in the pipe, no goodbye, a closed line.

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 
@@ -61,6 +62,14 @@ TEST(TcpLink, PeekShowsMoreWhenMoreHasCome) {
   EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "89abc");
 }
 
+TEST(TcpLink, WhoLooksAtAFullBufferAgainLosesNothing) {
+  Rig rig(8);
+  ASSERT_EQ(rig.ends[1]->Write(Digits(12)).value(), 12u);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "01234567");
+  rig.ends[0]->Consume(8);
+  EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "8901");
+}
+
 TEST(TcpLink, BeginsWithWhatHadAlreadyArrived) {
   Rig rig(4, Digits(6));
   ASSERT_EQ(rig.ends[1]->Write(AsView("xy")).value(), 2u);
@@ -92,6 +101,19 @@ TEST(TcpLink, WhatItHasNotReadDoesNotResetTheConnection) {
   EXPECT_THAT(rig.ends[0]->Read(out).error().message, HasSubstr("it closed the connection"));
 }
 
+// As a process has one that was forked while the link was open.
+TEST(TcpLink, ItsEndIsHeardAlthoughSomebodyHoldsACopyOfItsSocket) {
+  std::array<int, 2> fds{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
+  const os::Fd copy(::dup(fds[0]));
+  TcpLink peer({.peer = Rank{0}, .peer_name = "rank 0", .socket = os::Fd(fds[1])});
+  {
+    TcpLink link({.peer = Rank{1}, .peer_name = "rank 1", .socket = os::Fd(fds[0])});
+    EXPECT_TRUE(peer.Peek()->empty());
+  }
+  EXPECT_THAT(peer.Peek().error().message, HasSubstr("it closed the connection"));
+}
+
 TEST(TcpLink, AsksTheKernelForProbesWithinTheSilence) {
   const os::Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
   TcpOptions options;
@@ -108,6 +130,35 @@ TEST(TcpLink, AsksTheKernelForProbesWithinTheSilence) {
   EXPECT_EQ(get(TCP_KEEPINTVL), 10);
   EXPECT_EQ(get(TCP_KEEPCNT), 3);
   EXPECT_EQ(get(TCP_USER_TIMEOUT), 60'000);
+}
+
+TEST(TcpLink, WhoOnlyLooksSeesTheLossToo) {
+  Rig rig;
+  ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
+  rig.ends[1].reset();
+  EXPECT_EQ(rig.ends[0]->Peek()->size(), 10u);
+  rig.ends[0]->Consume(10);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(rig.ends[0]->Peek().error().message, HasSubstr("it closed the connection"));
+  Bytes out(1);
+  EXPECT_EQ(rig.ends[0]->Read(out).error().code, Code::kPeerLost);
+}
+
+// A peer that dies with something unread resets the connection.
+TEST(TcpLink, AResetIsALossWithItsReason) {
+  for (const bool looks : {false, true}) {
+    std::array<int, 2> fds{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
+    TcpLink link({.peer = Rank{1}, .peer_name = "rank 1", .socket = os::Fd(fds[0])});
+    os::Fd peer(fds[1]);
+    ASSERT_EQ(link.Write(AsView("unread")).value(), 6u);
+    peer.Close();
+    Bytes out(1);
+    for (int i = 0; i < 2; ++i) {
+      const Error error = looks ? link.Peek().error() : link.Read(out).error();
+      EXPECT_THAT(error.message, HasSubstr("ECONNRESET")) << "the same however often";
+    }
+  }
 }
 
 TEST(TcpLink, DataFirstThenTheLoss) {
