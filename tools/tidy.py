@@ -41,7 +41,6 @@ UNTESTED = {
     "frontends/c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/guard.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
-    "frontends/c_api/last_error.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/torch/module.cpp": "needs PyTorch; test/torch tests it from Python",
 }
 

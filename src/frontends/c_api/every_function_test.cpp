@@ -330,6 +330,10 @@ std::vector<Wrong> WrongData() {
        "sendbuff is NULL"},
       {[=](ncclComm_t c) { return ncclRecv(nullptr, 8, ncclDouble, 1, c, nullptr); },
        "recvbuff is NULL"},
+      {[=](ncclComm_t c) { return ncclSend(nullptr, 1, ncclInt8, 1, c, nullptr); },
+       "sendbuff is NULL"},
+      {[=](ncclComm_t c) { return ncclRecv(nullptr, 1, ncclInt8, 1, c, nullptr); },
+       "recvbuff is NULL"},
       {[=](ncclComm_t c) { return ncclRecv(out, SIZE_MAX, ncclDouble, 1, c, nullptr); },
        "count of"},
       {[=](ncclComm_t c) { return ncclRecv(out, 8, type(99), 1, c, nullptr); }, "data type 99"},
@@ -433,6 +437,7 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
   config.blocking = -3;
   ncclComm_t comm = nullptr;
   const int devices[] = {-1};
+  const std::vector<int> many(65'537, -1);
   const auto scalable = [&](int ranks, int rank, int ids, ncclUniqueId* list) {
     return [&comm, ranks, rank, ids, list](ncclComm_t) {
       return ncclCommInitRankScalable(&comm, ranks, rank, ids, list, nullptr);
@@ -453,6 +458,8 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
       {[&](ncclComm_t) { return ncclCommInitAll(&comm, -1, nullptr); }, "ndev is -1"},
       {[&](ncclComm_t) { return ncclCommInitAll(&comm, INT_MAX, nullptr); }, "ndev is 2147483647"},
       {[&](ncclComm_t) { return ncclCommInitAll(&comm, 1, devices); }, "devlist[0] = -1"},
+      {[&](ncclComm_t) { return ncclCommInitAll(&comm, 65'536, many.data()); }, "devlist[0] = -1"},
+      {[&](ncclComm_t) { return ncclCommInitAll(&comm, 65'537, many.data()); }, "ndev is 65537"},
       {scalable(1, 0, 1, nullptr), "commIds is NULL"},
       {scalable(1, 0, 0, &id), "nId is 0"},
       {scalable(1, 0, -1, &id), "nId is -1"},

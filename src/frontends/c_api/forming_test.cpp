@@ -4,6 +4,8 @@
 
 #include <latch>
 
+#include "comm/no_threads_for_test.hpp"
+
 namespace ringlet::c_api {
 namespace {
 
@@ -46,6 +48,23 @@ TEST(Forming, WhatNeverBeganWasAborted) {
   EXPECT_FALSE(forming.outcome().has_value());
   forming.Stop();
   EXPECT_EQ(forming.outcome()->error().code, Code::kAborted);
+}
+
+TEST(Forming, WithoutAThreadFails) {
+  bool ran = false;
+  Error told{Code::kTimeout, ""};
+  Forming forming([&](const std::stop_token&) {
+    ran = true;
+    return Fails();
+  });
+  {
+    const comm::NoThreadsStart limit;
+    forming.Start([&](const Error& error) { told = error; });
+  }
+  EXPECT_EQ(told.code, Code::kSystem);
+  ASSERT_TRUE(forming.outcome().has_value());
+  EXPECT_EQ(forming.outcome()->error().code, Code::kSystem);
+  EXPECT_FALSE(ran);
 }
 
 TEST(Forming, WhatIsThrownIsAnError) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "comm/no_threads_for_test.hpp"
 #include "frontends/c_api/comms_for_test.hpp"
 
 namespace ringlet::c_api {
@@ -88,6 +89,54 @@ TEST(Group, WhichAnErrorSpoiledLeavesNothingBehind) {
   EXPECT_EQ(ncclCommDestroy(child = reinterpret_cast<ncclComm_t>(&child)), ncclInvalidArgument);
   EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << "what is done at once has said so";
   ExpectNoGroupIsOpen();
+  DestroyAll(comms);
+}
+
+TEST(Group, OfWhatCannotBeFormedSaysWhyAndGivesNoHandles) {
+  const ncclUniqueId rubbish{};
+  Comms comms(2);
+  for (const bool threads : {true, false}) {
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank = 0; rank < 2; ++rank)
+      EXPECT_EQ(ncclCommInitRank(&comms[static_cast<std::size_t>(rank)], 2, rubbish, rank),
+                ncclSuccess);
+    if (threads) {
+      EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+      EXPECT_THAT(LastMessage(), HasSubstr("unique id"));
+    } else {
+      const comm::NoThreadsStart limit;
+      EXPECT_EQ(ncclGroupEnd(), ncclSystemError);
+      EXPECT_THAT(LastMessage(), HasSubstr("cannot start a thread"));
+    }
+    EXPECT_EQ(comms, Comms(2));
+    ExpectNoGroupIsOpen();
+  }
+}
+
+TEST(Group, OfWhichOneCannotBeFormedEndsForTheOthersToo) {
+  ncclUniqueId id;
+  const ncclUniqueId rubbish{};
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  Comms comms(2);
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclCommInitRank(&comms[0], 2, id, 0), ncclSuccess);
+  EXPECT_EQ(ncclCommInitRank(&comms[1], 2, rubbish, 1), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument) << "not the end of the other, which that caused";
+  EXPECT_THAT(LastMessage(), HasSubstr("unique id"));
+  EXPECT_EQ(comms, Comms(2));
+}
+
+TEST(Group, FormsOrRunsButNotBoth) {
+  const Comms comms = InitAll(1);
+  ncclComm_t child = nullptr;
+  float data = 1;
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclCommSplit(comms[0], 0, 0, &child, nullptr), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
+  EXPECT_THAT(LastMessage(), HasSubstr("not both"));
+  EXPECT_EQ(child, nullptr);
+  ExpectSum(comms);
   DestroyAll(comms);
 }
 

@@ -264,9 +264,29 @@ TEST(Nccl, RanksShareADeviceWhereThatIsSet) {
     setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
     const int twice[] = {1, 1};
     ncclComm_t two[2];
+    int devices[2] = {};
     return ncclCommInitAll(two, 2, twice) == ncclSuccess &&
-           ncclCommDestroy(two[0]) == ncclSuccess && ncclCommDestroy(two[1]) == ncclSuccess;
+           ncclCommCuDevice(two[0], &devices[0]) == ncclSuccess &&
+           ncclCommCuDevice(two[1], &devices[1]) == ncclSuccess && devices[0] == 1 &&
+           devices[1] == 1 && ncclCommDestroy(two[0]) == ncclSuccess &&
+           ncclCommDestroy(two[1]) == ncclSuccess;
   }));
+}
+
+TEST(Nccl, SeveralIdsFormOneCommunicator) {
+  for (const int ids : {1, 2, 3}) {
+    std::vector<ncclUniqueId> list(static_cast<std::size_t>(ids));
+    for (ncclUniqueId& id : list) ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    Comms comms(3);
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank = 0; rank < 3; ++rank)
+      EXPECT_EQ(ncclCommInitRankScalable(&comms[static_cast<std::size_t>(rank)], 3, rank, ids,
+                                         list.data(), nullptr),
+                ncclSuccess);
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+    ExpectSum(comms);
+    DestroyAll(comms);
+  }
 }
 
 TEST(Nccl, TheProfilingTwinsAreTheSameFunctions) {

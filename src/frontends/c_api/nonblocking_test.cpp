@@ -1,6 +1,10 @@
 // Communicators that do not wait for what they begin (blocking = 0).
 #include <gmock/gmock.h>
 
+#include <string>
+#include <thread>
+
+#include "comm/no_threads_for_test.hpp"
 #include "frontends/c_api/comms_for_test.hpp"
 
 namespace ringlet::c_api {
@@ -235,8 +239,83 @@ TEST(NonBlocking, WhatIsAbortedInsideItsGroupIsNotFormed) {
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
   EXPECT_EQ(ncclCommInitRankConfig(&comm, 2, id, 0, &config), ncclInProgress);
   EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  EXPECT_EQ(ncclGetVersion(nullptr), ncclInvalidArgument);
   EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+  // What goes wrong on a thread of the library is seen by those that have made no mistake yet.
+  std::string seen;
+  std::thread([&] { seen = LastMessage(); }).join();
+  EXPECT_THAT(seen, HasSubstr("version is NULL")) << "nothing was begun that could fail";
   EXPECT_EQ(ncclCommAbort(comm), ncclInvalidArgument);
+}
+
+// Another thread has begun an operation since the group took its call.
+TEST(NonBlocking, AGroupDoesNotRunOnACommunicatorThatIsBusy) {
+  const auto comms = FormWithoutBlocking(2);
+  float data[] = {1, 2}, other = 0;
+  const auto sum = [&](float* value, std::size_t rank) {
+    return ncclAllReduce(value, value, 1, ncclFloat, ncclSum, comms[rank], nullptr);
+  };
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(sum(&other, 0), ncclSuccess);
+  std::thread([&] { EXPECT_EQ(sum(&data[0], 0), ncclInProgress); }).join();
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+  EXPECT_THAT(LastMessage(), HasSubstr("busy with an operation"));
+  EXPECT_EQ(sum(&data[1], 1), ncclInProgress);
+  for (const ncclComm_t comm : comms) EXPECT_EQ(Outcome(comm), ncclSuccess) << LastMessage();
+  EXPECT_EQ(data[0], 3);
+  EXPECT_EQ(other, 0);
+  DestroyAll(comms);
+}
+
+// Its buffers are the caller's again: also those on another communicator of the same group.
+TEST(NonBlocking, WhatRunsIsOverWhenItsAbortReturns) {
+  const auto one = FormWithoutBlocking(2), other = FormWithoutBlocking(2);
+  float data[] = {1, 2};
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&data[0], &data[0], 1, ncclFloat, ncclSum, one[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&data[1], &data[1], 1, ncclFloat, ncclSum, other[0], nullptr),
+            ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+  EXPECT_EQ(StateNow(other[0]), ncclInProgress);
+  EXPECT_EQ(ncclCommAbort(one[0]), ncclSuccess);
+  EXPECT_EQ(StateNow(other[0]), ncclRemoteError);
+  AbortAll({one[1], other[0], other[1]});
+}
+
+TEST(NonBlocking, WithoutAThreadNothingBeginsAndTheReasonIsTold) {
+  const auto comms = FormWithoutBlocking(1);
+  float data = 1;
+  {
+    const comm::NoThreadsStart limit;
+    EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr),
+              ncclSystemError);
+    EXPECT_THAT(LastMessage(), HasSubstr("cannot start a thread"));
+  }
+  EXPECT_EQ(StateNow(comms[0]), ncclSuccess);
+  ExpectSum(comms);
+  DestroyAll(comms);
+}
+
+TEST(NonBlocking, AShrinkEndsWhatRunsOnlyIfItIsToldTo) {
+  int excluded = 2;
+  for (const int flags : {NCCL_SHRINK_DEFAULT, NCCL_SHRINK_ABORT}) {
+    const auto parents = FormWithoutBlocking(3);
+    Comms children(2);
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_EQ(ncclCommShrink(parents[i], &excluded, 1, &children[i], nullptr, flags),
+                ncclInProgress)
+          << LastMessage();
+    for (const ncclComm_t comm : children) EXPECT_EQ(Outcome(comm), ncclSuccess) << LastMessage();
+    ExpectSum(children);
+    if (flags == NCCL_SHRINK_DEFAULT) {
+      ExpectSum(parents);
+    } else {
+      EXPECT_EQ(Outcome(parents[0]), ncclRemoteError);
+      EXPECT_THAT(LastMessage(), HasSubstr("ncclCommShrink"));
+    }
+    DestroyAll(children);
+    AbortAll(parents);
+  }
 }
 
 }  // namespace

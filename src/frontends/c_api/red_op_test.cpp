@@ -68,5 +68,40 @@ TEST_F(RedOps, WrongOnesAreNamed) {
   EXPECT_THAT(LastMessage(), HasSubstr("residence is 2"));
 }
 
+// A program that keeps the number of what it has destroyed is told so, and gets no other's scalar.
+TEST_F(RedOps, ADestroyedOneIsNotTakenForALaterOne) {
+  float scalar = 3, data = 1;
+  const ncclRedOp_t first = Make(&scalar, ncclScalarHostImmediate, 0);
+  EXPECT_EQ(ncclRedOpDestroy(first, comms_[0]), ncclSuccess);
+  const ncclRedOp_t second = Make(&scalar, ncclScalarHostImmediate, 0);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(AllReduce(&data, first, 0), ncclInvalidArgument);
+  EXPECT_EQ(AllReduce(&data, second, 1), ncclInvalidArgument) << "of another communicator";
+}
+
+TEST_F(RedOps, AreThoseOfTheirCommunicatorAndEndWithIt) {
+  constexpr int kMost = 1 << 16;
+  float scalar = 2, data[] = {1, 1};
+  const Comms others = InitAll(1);
+  const ncclRedOp_t kept[] = {Make(&scalar, ncclScalarHostImmediate, 0),
+                              Make(&scalar, ncclScalarHostImmediate, 1)};
+  const auto make_one_of_others = [&] {
+    ncclRedOp_t op;
+    return ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat, ncclScalarHostImmediate, others[0]);
+  };
+  int made = 2;
+  while (made < kMost && make_one_of_others() == ncclSuccess) ++made;
+  EXPECT_EQ(made, kMost);
+  EXPECT_EQ(make_one_of_others(), ncclInvalidArgument);
+  EXPECT_THAT(LastMessage(), HasSubstr("65536 reductions exist"));
+  DestroyAll(others);
+  Make(&scalar, ncclScalarHostImmediate, 0);
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    EXPECT_EQ(AllReduce(&data[rank], kept[rank], rank), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  EXPECT_EQ(data[0], 4);
+}
+
 }  // namespace
 }  // namespace ringlet::c_api

@@ -6,6 +6,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "comm/no_threads_for_test.hpp"
+
 namespace ringlet::c_api {
 namespace {
 
@@ -48,6 +50,24 @@ TEST(Running, LetsGoOfWhatItRanOnBeforeItIsDone) {
   ASSERT_TRUE(running.Start([](const Error&) {}).ok());
   running.Wait();
   EXPECT_TRUE(known.expired());
+}
+
+TEST(Running, WithoutAThreadFails) {
+  bool ran = false;
+  Running running([&] {
+    ran = true;
+    return Ok();
+  });
+  {
+    const comm::NoThreadsStart limit;
+    EXPECT_EQ(running.Start([](const Error&) { FAIL() << "the caller is told"; }).error().code,
+              Code::kSystem);
+  }
+  running.Wait();
+  EXPECT_TRUE(running.done());
+  ASSERT_TRUE(running.failure());
+  EXPECT_EQ(running.failure()->code, Code::kSystem);
+  EXPECT_FALSE(ran);
 }
 
 }  // namespace
