@@ -232,6 +232,14 @@ constexpr Planned kPlans[] = {
     {"2x(numa: 8 gpu a100-sxm4 switch, nic 200g)", true,
      "ring 2x20000/48000, tree 2x20000/48000, 0a50",
      "ring 2x22000/48000, tree 2x21818/48000, 9384"},
+    {"(numa: (switch: 2 gpu), 4 gpu, 2 nic 400g), (numa: (switch: 2 gpu, 1 nic 400g), 4 gpu, "
+     "1 nic 400g)",
+     false, "ring 1x20000/22000, tree 1x20000/26172, f402",
+     "ring 1x20000/22000, tree 1x20000/26172, 97ea"},
+    {"(numa: (switch: 2 gpu, 1 nic 400g, (switch: 4 gpu, 2 nic 400g)), (switch: 1 gpu)), ("
+     "numa: (switch: 1 gpu))",
+     false, "ring 1x20000/21818, tree 1x20000/26634, 5e00",
+     "ring 20x1090/21818, tree 20x1318/26634, a0e6"},
 };
 
 /// Every rank plans for itself, so that all builds on all machines must find the same, and count
