@@ -127,5 +127,15 @@ TEST(CaptureTest, TheWatcherIsGoneAfterwards) {
   EXPECT_FALSE(files.Exists("x"));  // would call it
 }
 
+TEST(CaptureTest, WhatOnlyHasToBeThereIsInIt) {
+  TempTree machine;
+  machine.Directory("sys/devices/system");
+  FileTree files = FileTree::Open(machine.root()).value();
+  const Capture capture = CaptureHost(files, {.host_name = "x"}).value();
+  TempTree copy;
+  Unpack(capture.entries, copy);
+  EXPECT_TRUE(Scan(FileTree::Open(copy.root()).value(), {.host_name = "x"}).ok());
+}
+
 }  // namespace
 }  // namespace ringlet::discovery

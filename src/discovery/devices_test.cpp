@@ -115,6 +115,7 @@ TEST_F(DevicesTest, ADriverTellsOfGpusWhatTheKernelDoesNot) {
   EXPECT_EQ(gpu.links[0].target_class, PciClass{0x030200});
   for (const std::size_t i : {1u, 2u, 3u}) EXPECT_EQ(gpu.links[i].target_class, PciClass{0x068000});
   EXPECT_EQ(view_.pci[view_.gpus[1].pci].link_speed, PcieSpeed::Of(5));
+  EXPECT_EQ(view_.pci[view_.gpus[1].pci].link_width, 16);
   EXPECT_THAT(missing_, Not(Contains(HasSubstr("driver"))));
 }
 
@@ -255,6 +256,54 @@ TEST_F(DevicesTest, AMachineWithoutDevicesIsNoneTheWorse) {
   EXPECT_THAT(view_.nets, IsEmpty());
   EXPECT_EQ(view_.numa_nodes.size(), 2u);
   EXPECT_THAT(missing_, Contains(HasSubstr("no PCI functions are known")));
+}
+
+TEST_F(DevicesTest, GpusOfAnotherMakerAreNumberedBehindTheDrivers) {
+  WriteGpu("0000:07:00.0");
+  WriteGpu("0000:0f:00.0", "0x1002");
+  Look(GpuReport{.driver = "1", .gpus = {{.index = 4, .bus = BusId{0x7000}}}});
+  ASSERT_EQ(view_.gpus.size(), 2u);
+  EXPECT_EQ(view_.gpus[0].dev, 4u);
+  EXPECT_EQ(view_.gpus[1].dev, 5u);
+}
+
+TEST_F(DevicesTest, OneLaneIsALane) {
+  WriteGpu("0000:07:00.0");
+  Look(GpuReport{
+      .driver = "1",
+      .gpus = {{.index = 0, .bus = BusId{0x7000}, .pcie_generation = 1, .pcie_width = 1}}});
+  EXPECT_EQ(view_.pci[view_.gpus[0].pci].link_width, 1);
+  EXPECT_EQ(view_.pci[view_.gpus[0].pci].link_speed, PcieSpeed::Of(1));
+}
+
+TEST_F(DevicesTest, ACardThatNobodyUsesIsThere) {
+  WriteNic("0000:03:00.0", "");
+  Look();
+  ASSERT_EQ(view_.pci.size(), 1u);
+  EXPECT_EQ(view_.pci[0].bus, BusId{0x3000});
+  EXPECT_THAT(view_.nics, IsEmpty());
+}
+
+TEST_F(DevicesTest, APortWhoseRateIsNotToldIsKeptAndTold) {
+  WriteFunction(tree_, Path("0000:43:00.0"), {.device_class = "0x020700", .numa = "1"});
+  WriteRdma("0000:43:00.0", "mlx5_0", "");
+  tree_.Write("sys/devices/" + Path("0000:43:00.0") + "/infiniband/mlx5_0/ports/1/rate", "?\n");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("mlx5_0 at 0000:43:00.0"));
+  EXPECT_EQ(view_.nets[0].kind, NetKind::kPhysical);
+  EXPECT_EQ(view_.nets[0].speed_mbit_per_s, std::nullopt);
+  EXPECT_THAT(missing_, Contains(HasSubstr("the rate of RDMA device mlx5_0 is not told")));
+}
+
+TEST_F(DevicesTest, AnInterfaceIsAtTheNodeOfItsCard) {
+  WriteFunction(tree_, Path("0000:03:00.0"),
+                {.device_class = "0x020000", .numa = "-1", .local_cpus = "ff00"});
+  const std::string folder = "sys/devices/" + Path("0000:03:00.0") + "/net/eth0";
+  tree_.Write(folder + "/speed", "25000\n").Link(folder + "/device", "../../../0000:03:00.0");
+  tree_.Link("sys/class/net/eth0", "../../devices/" + Path("0000:03:00.0") + "/net/eth0");
+  Look();
+  EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0"));
+  EXPECT_EQ(view_.nets[0].numa, 1u) << "as the CPUs near it tell";
 }
 
 }  // namespace

@@ -168,5 +168,42 @@ TEST(FillTest, TooMuchTogetherIsRefused) {
   EXPECT_EQ(filled.error().code, Code::kInvalidArgument);
 }
 
+TEST(FillTest, EqualHalvesAndThoseThatAreNotNamedAreOne) {
+  for (const std::optional<std::uint32_t> own : {std::optional<std::uint32_t>(1), {}}) {
+    for (const std::optional<std::uint32_t> other : {std::optional<std::uint32_t>(1), {}}) {
+      HostView given = Bare();
+      given.pci = {Device(PartKind::kNuma, 0, 0x3000)};
+      given.gpus = {Gpu{.pci = 0, .mlopart = own, .gcn = {}}};
+      HostView detected = Detected();
+      detected.gpus[0].mlopart = other;
+      const HostView filled = Fill(given, detected).value();
+      EXPECT_EQ(filled.gpus[0].dev, 4u);
+      EXPECT_EQ(filled.gpus[0].mlopart, own ? own : other);
+    }
+  }
+}
+
+TEST(FillTest, EveryHoleOfAPartIsFilled) {
+  HostView detected = Detected();
+  detected.pci[1].peers = {BusId{0x1000}};
+  topology::Gpu& gpu = detected.gpus[0];
+  gpu.gdr = true;
+  gpu.c2c = {{44'712, 10}};
+  gpu.fabric = topology::Fabric{{1, 2}, 3};
+  topology::NetInterface& net = detected.nets[0];
+  net.kind = topology::NetKind::kBond;
+  net.members = {"a", "b"};
+  net.port = 2;
+  net.guid = 7;
+  net.gdr = true;
+  HostView given = detected;
+  given.cpu = {};
+  for (auto& node : given.numa_nodes) node = {node.id, CpuSet(), 0};
+  given.pci[1] = Device(PartKind::kPci, 0, 0x3000);
+  given.gpus[0] = Gpu{.pci = 1, .gcn = {}};
+  given.nets[0] = {.name = "eth0", .speed_mbit_per_s = {}, .numa = {}, .nic = 0};
+  EXPECT_EQ(Fill(given, detected).value(), detected);
+}
+
 }  // namespace
 }  // namespace ringlet::discovery

@@ -55,5 +55,25 @@ TEST(GpusTest, HalvesAreToldByName) {
   EXPECT_EQ(MloPartOf("MLOPart99999"), std::nullopt);
 }
 
+TEST(GpusTest, ADomainHasAnIdIfEitherHalfHasABit) {
+  for (const char* cluster : {"0 1", "1 0"}) {
+    const std::string line = std::string("fabric 1 cluster ") + cluster + " clique 0\n";
+    const auto report = ParseGpuText(std::string(kTwo) + line);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_TRUE(report->gpus[1].fabric);
+  }
+}
+
+TEST(GpusTest, NamesHaveALimit) {
+  const auto parsed = [](std::size_t length) {
+    return ParseGpuText(
+        "ringlet-gpus 1\ngpu 0 bus 0000:07:00.0 sm 90 pcie 5 16 vendor 1 device 1 "
+        "name " +
+        std::string(length, 'x'));
+  };
+  EXPECT_EQ(parsed(topology::HostView::kNameBytesMax)->gpus[0].name.size(), 255u);
+  EXPECT_FALSE(parsed(topology::HostView::kNameBytesMax + 1).ok());
+}
+
 }  // namespace
 }  // namespace ringlet::discovery

@@ -39,6 +39,7 @@ TEST(KernelTextTest, CpusAreCounted) {
 TEST(KernelTextTest, MemTotalOfHostAndNode) {
   EXPECT_EQ(ParseMemTotal("MemTotal:        4155612 kB\nMemFree: 1 kB\n"), 4'255'346'688u);
   EXPECT_EQ(ParseMemTotal("\nNode 1 MemTotal:       8 kB\nNode 1 MemFree: 1 kB\n"), 8192u);
+  EXPECT_EQ(ParseMemTotal("MemTotal:8kB"), 8192u);
   for (const char* text :
        {"", "MemTotal: 4", "MemTotal: x kB", "MemFree: 4 kB", "MemTotal: 18446744073709551615 kB"})
     EXPECT_EQ(ParseMemTotal(text), std::nullopt) << text;

@@ -142,7 +142,8 @@ TEST_F(RdmaTest, PortsAreReadWithWhatTheyBelongTo) {
   tree_.Write("sys/devices/" + path + "/numa_node", "2\n");
   tree_.Write("sys/devices/" + path + "/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "ib0\n");
   tree_.Write("sys/devices/" + path + "/infiniband/mlx5_0/ports/2/state", "1: DOWN\n");
-  tree_.Directory("sys/devices/" + path + "/infiniband/mlx5_0/ports/odd");
+  for (const char* odd : {"odd", "0", "257", "-1"})
+    tree_.Directory("sys/devices/" + path + "/infiniband/mlx5_0/ports/" + odd);
   const std::vector<RdmaPort> ports = ReadRdmaPorts(sysfs_);
   ASSERT_EQ(ports.size(), 2u);
   EXPECT_EQ(ports[0].device, "mlx5_0");

@@ -114,8 +114,6 @@ std::optional<std::uint32_t> PciView::NodeOf(const PciFunction& function) const 
 
 std::uint32_t PciView::UnknownNode() {
   std::vector<NumaNode>& nodes = view_.numa_nodes;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i)
-    if (nodes[i].id == kUnknownNuma) return i;
   const bool distances = std::all_of(nodes.begin(), nodes.end(),
                                      [](const NumaNode& node) { return !node.distances.empty(); });
   NumaNode unknown{.id = kUnknownNuma, .cpus = {}};

@@ -130,6 +130,19 @@ TEST_F(PciViewTest, WhatNobodyTellsIsANodeOfItsOwn) {
   EXPECT_THAT(missing_, ElementsAre(HasSubstr("0000:00:02.0"), HasSubstr("0000:00:03.0")));
 }
 
+TEST_F(PciViewTest, DistancesToANodeOfItsOwnNeedDistancesOfTheOthers) {
+  WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "9"});
+  view_.numa_nodes[1].distances.clear();
+  functions_ = ListPci(sysfs_);
+  pci_.emplace(sysfs_, functions_, view_);
+  pci_->Want(BusId{0x20});
+  pci_->Build();
+  ASSERT_EQ(view_.numa_nodes.size(), 3u);
+  EXPECT_THAT(view_.numa_nodes[0].distances, ElementsAre(10u, 21u, 21u));
+  EXPECT_THAT(view_.numa_nodes[1].distances, IsEmpty());
+  EXPECT_THAT(view_.numa_nodes[2].distances, IsEmpty());
+}
+
 TEST_F(PciViewTest, ABridgeThatOnlyThePathShowsIsThereAllTheSame) {
   WriteFunction(tree_, "pci0000:17/0000:17:00.0/0000:18:00.0/0000:19:04.0/0000:1a:00.0",
                 {.device_class = "0x030200", .max_speed = "16.0 GT/s PCIe", .numa = "1"});

@@ -46,6 +46,8 @@ TEST(PlacementTest, TheMaskIsReadFromTheThreadThenTheProcess) {
   EXPECT_EQ(ToString(AllowedCpus(files).value()), "3");
   tree.Write("proc/thread-self/status", "Cpus_allowed_list:\tnone\n");
   EXPECT_EQ(AllowedCpus(files).error().code, Code::kUnsupported);
+  tree.Write("proc/thread-self/status", "Name:\tx\n");
+  EXPECT_EQ(AllowedCpus(files).error().code, Code::kUnsupported);
   EXPECT_FALSE(AllowedCpus(FileTree::Open("/").value())->empty());
 }
 

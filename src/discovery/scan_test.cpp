@@ -78,7 +78,9 @@ TEST(ScanTest, WithoutNumaNodesTheHostIsOneNode) {
 TEST(ScanTest, CpusAreCountedWhereNothingListsThem) {
   TempTree tree;
   tree.Write("proc/cpuinfo", "processor\t: 0\nprocessor\t: 1\nprocessor\t: 2\n");
-  EXPECT_EQ(ToString(ScanOf(tree).view.numa_nodes[0].cpus), "0-2");
+  const HostScan scan = ScanOf(tree);
+  EXPECT_EQ(ToString(scan.view.numa_nodes[0].cpus), "0-2");
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("no list of CPUs")));
 }
 
 TEST(ScanTest, ABareTreeGivesAUsableViewAndSaysWhatIsMissing) {
@@ -96,6 +98,7 @@ TEST(ScanTest, BrokenFilesAreMissingOnes) {
   WriteTwoSockets(tree);
   tree.Write("sys/devices/system/node/node0/cpulist", "none");
   tree.Write("sys/devices/system/node/node1/distance", "10");
+  tree.Write("sys/devices/system/node/node1/meminfo", "nothing");
   tree.Write("sys/devices/pci0000:00/ib0/numa_node", "7\n");
   const HostScan scan = ScanOf(tree);
   EXPECT_TRUE(scan.view.numa_nodes[0].cpus.empty());
@@ -103,6 +106,8 @@ TEST(ScanTest, BrokenFilesAreMissingOnes) {
   EXPECT_EQ(scan.view.nets[1].numa, std::nullopt);
   EXPECT_THAT(scan.missing, Contains(HasSubstr("node0/cpulist")));
   EXPECT_THAT(scan.missing, Contains(HasSubstr("NUMA node 1 has 1 distances")));
+  EXPECT_EQ(scan.view.numa_nodes[1].memory_bytes, 0u);
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("node1/meminfo does not tell")));
 }
 
 TEST(ScanTest, VirtualInterfacesCountOnlyWhereThereIsNoOther) {
@@ -138,6 +143,7 @@ TEST(ScanTest, ADriverIsAskedOnlyWhereThereMayBeAGpu) {
   Source none(Error{Code::kUnsupported, "cannot load the driver"});
   const FileTree files = FileTree::Open(tree.root()).value();
   WriteFunction(tree, "pci0000:00/0000:00:05.0", {.device_class = "0x020000"});
+  WriteFunction(tree, "pci0000:00/0000:00:06.0", {.device_class = ""});
   ASSERT_TRUE(Scan(files, {.host_name = "", .gpus = &none}).ok());
   EXPECT_EQ(none.asked(), 0);
   tree.Write("dev/nvidiactl", "");

@@ -59,5 +59,19 @@ TEST(ScrubTest, UuidsInPathsAreReplaced) {
   EXPECT_EQ(entries[1].content, "/a/00000000-0000-0000-0000-000000000001");
 }
 
+TEST(ScrubTest, WhatOnlyLooksLikeAnAddressStays) {
+  for (const char* path :
+       {"sys/enx00112233445", "sys/001122334455", "sys/vx1", "sys/enp001122334455",
+        "sys/000d3a6b_2a43-000d-3a6b-2a43000d3a6b", "sys/000d3a6b-2a43-000d-3a6b-2a43000d3a6",
+        "sys/000d3a6b-2a43-000d-3a6b-2a43000d3a6g"})
+    EXPECT_EQ(Scrub({{Kind::kFolder, path, ""}})[0].path, path);
+  EXPECT_EQ(Scrub({{Kind::kFolder, "enxAABBCCDDEEFF", ""}})[0].path, "enx000000000001");
+}
+
+TEST(ScrubTest, AUuidIsReplacedAmidAName) {
+  EXPECT_EQ(Scrub({{Kind::kFolder, "a-000d3a6b-2a43-000d-3a6b-2a43000D3A6b.x", ""}})[0].path,
+            "a-00000000-0000-0000-0000-000000000001.x");
+}
+
 }  // namespace
 }  // namespace ringlet::discovery

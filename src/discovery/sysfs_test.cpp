@@ -48,7 +48,8 @@ TEST(SysfsTest, SmallFilesAreReadAndMissingOnesRemembered) {
   EXPECT_EQ(sysfs.PeekNumber("/n"), 12u);
   EXPECT_EQ(sysfs.PeekNumber("/minus"), std::nullopt);
   EXPECT_EQ(sysfs.PeekHex("/hex", 0xffff), 0x10deu);
-  EXPECT_EQ(sysfs.PeekHex("/hex", 0xfff), std::nullopt);
+  EXPECT_EQ(sysfs.PeekHex("/hex", 0x10de), 0x10deu);
+  EXPECT_EQ(sysfs.PeekHex("/hex", 0x10dd), std::nullopt);
   EXPECT_EQ(sysfs.PeekHex("/n", 0xffff), std::nullopt);
   EXPECT_EQ(sysfs.Linked("/l"), "/n");
   EXPECT_EQ(sysfs.Linked("/n"), std::nullopt);

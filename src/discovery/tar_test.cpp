@@ -14,6 +14,10 @@ TEST(TarTest, AFileIsAHeaderAndItsContentInBlocks) {
   ASSERT_EQ(tar.size(), 4 * kBlock);
   EXPECT_EQ(tar.substr(0, 6), std::string("sys/a\0", 6));
   EXPECT_EQ(tar.substr(100, 8), std::string("0000644\0", 8));
+  EXPECT_EQ(tar.substr(108, 16), std::string("0000000\0"
+                                             "0000000\0",
+                                             16))
+      << "nobody's";
   EXPECT_EQ(tar.substr(124, 12), std::string("00000000005\0", 12));
   EXPECT_EQ(tar[156], '0');
   EXPECT_EQ(tar.substr(257, 8), std::string("ustar\00000", 8));
@@ -36,7 +40,9 @@ TEST(TarTest, FoldersAndLinksHaveNoContent) {
       ToTar({{TarEntry::Kind::kFolder, "sys", ""}, {TarEntry::Kind::kLink, "sys/l", "../x"}});
   ASSERT_EQ(tar.size(), 4 * kBlock);
   EXPECT_EQ(tar.substr(0, 5), std::string("sys/\0", 5));
+  EXPECT_EQ(tar.substr(100, 8), std::string("0000755\0", 8));
   EXPECT_EQ(tar[156], '5');
+  EXPECT_EQ(tar.substr(kBlock + 100, 8), std::string("0000644\0", 8));
   EXPECT_EQ(tar[kBlock + 156], '2');
   EXPECT_EQ(tar.substr(kBlock + 157, 5), std::string("../x\0", 5));
 }

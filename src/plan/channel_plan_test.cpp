@@ -150,6 +150,17 @@ TEST(ChannelPlanTest, CheckWantsEveryRankOnce) {
   EXPECT_FALSE(ChannelPlan().Check().ok());
 }
 
+TEST(ChannelPlanTest, RanksInARowAreABlockHoweverTheyAreNamed) {
+  const NodeShape shape{2, {{0, 1}}, {{.order = {0, 1}}}};
+  ChannelPlan named({{kSpeed}, 1, 1, false}, {shape}), block = named;
+  for (std::uint32_t i = 0; i < 6; i += 2) named.AddNode(0, std::vector{Rank{i}, Rank{i + 1}});
+  block.AddNodes(0, 3, Rank{0});
+  named.Finish();
+  block.Finish();
+  EXPECT_EQ(named, block);
+  EXPECT_EQ(named.digest(), block.digest());
+}
+
 TEST(ChannelPlanTest, DigestSeesOrderSpeedRanksAndLeaders) {
   const std::uint64_t digest = Sample().digest();
   EXPECT_EQ(digest, Sample().digest());

@@ -97,6 +97,17 @@ TEST(CheapestChannelTest, NoOrderIsCheaper) {
   ExpectNoOrderIsCheaper(kWords);
 }
 
+/// However much cheaper it is to come in by another NIC.
+TEST(CheapestChannelTest, AChainThatOneDeviceHeadsLeavesByTheNicThatItCameInBy) {
+  Priced one(kWords, true);
+  one.prices.in = {0, 100'000};
+  one.prices.out = {1'000'000, 0};
+  const auto found = one.cheapest.Find(Pattern::kTree, Crossing::kAny, one.prices);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->channels.front().entry, found->channels.front().exit);
+  EXPECT_EQ(found->cost, one.Least(Pattern::kTree, Crossing::kSame));
+}
+
 /// What comes in by a NIC loads the way back, too.
 TEST(CheapestChannelTest, AcknowledgementsCost) {
   ExpectNoOrderIsCheaper("(switch: 3 gpu v100-sxm2 mesh, 1 nic 100g), (switch: 1 gpu, 1 nic 100g)");
@@ -120,6 +131,18 @@ TEST(CheapestChannelTest, DearPricesAreRounded) {
       EXPECT_LE(cost, least + least / 1'000'000);
     }
   }
+}
+
+/// Those who search by budgets of work rely on it.
+TEST(CheapestChannelTest, WorkIsCounted) {
+  Priced five(kWords, false), three("(switch: 3 gpu)", false);
+  for (Priced* one : {&five, &three})
+    ASSERT_TRUE(one->cheapest.Find(Pattern::kTree, Crossing::kSame, one->prices));
+  EXPECT_GT(three.cheapest.work(), 0);
+  EXPECT_GT(five.cheapest.work(), 4 * three.cheapest.work()) << "there are four times as many sets";
+  const std::int64_t once = five.cheapest.work();
+  ASSERT_TRUE(five.cheapest.Find(Pattern::kTree, Crossing::kSame, five.prices));
+  EXPECT_EQ(five.cheapest.work(), 2 * once);
 }
 
 TEST(CheapestChannelTest, ManyDevicesAreTooMany) {

@@ -65,6 +65,20 @@ TEST(DirectSearchTest, RingsUseEveryNicAndLeaveByTheOneTheyCameIn) {
   EXPECT_EQ(nets.size(), 4u);
 }
 
+TEST(DirectSearchTest, ChannelsVisitEveryDeviceOnce) {
+  for (const std::string_view words :
+       {kEight, std::string_view("(numa: 2x(switch: 4 gpu, 1 nic))")})
+    for (const bool beyond : {false, true})
+      for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
+        const Laid laid = Lay(words, beyond, pattern, 2, 1'000);
+        ASSERT_TRUE(laid.outcome.perfect);
+        for (const LocalChannel& channel : laid.graph.channels) {
+          EXPECT_EQ(channel.devices.size(), 8u);
+          EXPECT_EQ(std::set(channel.devices.begin(), channel.devices.end()).size(), 8u);
+        }
+      }
+}
+
 TEST(DirectSearchTest, NamesTheLinkThatIsFull) {
   const Laid laid = Lay(kEight, true, Pattern::kRing, 5, 40'000);
   EXPECT_FALSE(laid.outcome.perfect);

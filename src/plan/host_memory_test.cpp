@@ -49,6 +49,37 @@ TEST(HostMemoryTest, TheTreeLeavesANumaNodeOnceForEachOther) {
   EXPECT_THAT(shape.groups[1], ElementsAre(1, 3, 5, 7, 9, 11));
 }
 
+TEST(HostMemoryTest, NumaNodesAreATreeOfTwoBelowEach) {
+  HostView host;
+  host.identity = 1;
+  host.cpu = {"x86_64", "GenuineIntel", 6, 0x55, ""};
+  std::vector<topology::RankPlace> places;
+  for (std::uint32_t i = 0; i < 4; ++i) host.numa_nodes.push_back({i, CpuSet::Of(i, i), 0, {}});
+  for (std::uint32_t i = 0; i < 8; ++i) places.push_back({Rank{i}, 0, i % 4});
+  const Graph graph = topology::Build({&host, 1}, places).value();
+  const LocalTree tree = ShapeOf(LookAt(graph, First(8), false), false).trees[0];
+  EXPECT_THAT(tree.order, ElementsAre(0, 4, 1, 5, 2, 6, 3, 7));
+  EXPECT_THAT(tree.above, ElementsAre(0, 0, 2, 0, 4, 2, 6));
+}
+
+/// The first NUMA node has the other two below it.
+TEST(HostMemoryTest, ATreeIsAsWideAsTheNarrowestWayUpOrDown) {
+  const topology::CpuModel intel = {"x86_64", "GenuineIntel", 6, 0x55, ""};
+  for (const std::uint32_t slow : {0u, 1u, 2u, 3u}) {
+    HostView host;
+    host.identity = 1;
+    host.cpu = intel;
+    std::vector<topology::RankPlace> places;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      host.numa_nodes.push_back({i, CpuSet::Of(i, i), 0, {}});
+      if (i == slow) host.numa_nodes.back().cpu = topology::CpuModel{"arm64", "", 0, 0, ""};
+      places.push_back({Rank{i}, 0, i});
+    }
+    const Graph graph = topology::Build({&host, 1}, places).value();
+    EXPECT_EQ(LookAt(graph, First(3), false).tree_inside.mb_per_s, slow < 3 ? 6'000u : 10'000u);
+  }
+}
+
 TEST(HostMemoryTest, HostsThatDifferInNameOnlyAreOfOneKind) {
   const Graph one = Machine(1, 4, {{"eth0", 100'000, 1}}),
               same = Machine(2, 4, {{"ens3", 100'000, 1}});

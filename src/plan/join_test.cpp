@@ -172,7 +172,11 @@ TEST(JoinTest, ChannelsAreDoubledWithinLimits) {
   EXPECT_EQ(channels(Pcie(), 2, {}), 2u);
   EXPECT_EQ(channels(Pcie(), 2, {.min = 12}), 12u);
   EXPECT_EQ(channels(Switched(), 2, {.max = 3}), 3u);
-  EXPECT_FALSE(Join({}, {}, {.min = 0}).ok());
+  const NodeClass one = Pcie();
+  const std::vector<NodeBlock> blocks = {{0, 2, Rank{0}}};
+  for (const ChannelLimits& limits :
+       {ChannelLimits{.min = 0}, ChannelLimits{.min = kChannelsMax + 1}, ChannelLimits{.max = 0}})
+    EXPECT_FALSE(Join({&one, 1}, blocks, limits).ok());
 }
 
 TEST(JoinTest, WhatCannotBeJoinedIsNamed) {

@@ -51,6 +51,11 @@ TEST(LimitsTest, OfNDevicesAllButOneSendInATree) {
   EXPECT_EQ(limits.MostOf(4), 8'000);
 }
 
+TEST(LimitsTest, OfATreeThatLeavesADeviceSendsOneAndAHalfTimes) {
+  EXPECT_EQ(Of("(switch: 3 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 16'000);
+  EXPECT_EQ(Of("(switch: 1 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 24'000);
+}
+
 TEST(LimitsTest, LinksOfAcknowledgementsCount) {
   // GPUs are entered by PCIe, but left by NVLink and another GPU's NIC.
   const Limits limits = Of(

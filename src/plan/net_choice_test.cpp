@@ -24,6 +24,19 @@ TEST(NetChoiceTest, PreferredNicsComeFirstThenNearerOnes) {
   EXPECT_EQ(nets.port_count(), 2u);
 }
 
+/// Who goes through the devices near one NIC may ask for those near another meanwhile.
+TEST(NetChoiceTest, DevicesNearANicStayWhereTheyAre) {
+  const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
+  const WayTable table(machine.paths());
+  const SearchOptions options;
+  NetChoice nets(table, options);
+  const auto* const first = &nets.DevicesNear(0);
+  EXPECT_TRUE(nets.Preferred(1));
+  EXPECT_THAT(nets.DevicesNear(1), ElementsAre(1));
+  ASSERT_EQ(&nets.DevicesNear(0), first);
+  EXPECT_THAT(*first, ElementsAre(0));
+}
+
 TEST(NetChoiceTest, ThePolicyBoundsTheList) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const WayTable table(machine.paths());

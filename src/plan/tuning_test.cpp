@@ -1,6 +1,9 @@
 #include "plan/tuning.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include "base/digest.hpp"
 
 namespace ringlet::plan {
 namespace {
@@ -139,6 +142,103 @@ TEST(TuningTest, SmallMessagesGetFewChannelsAndThreads) {
   EXPECT_EQ(tuning.LaunchOf(simple, 1 << 30), (TuningLaunch{24, 544}));
   EXPECT_EQ(tuning.LaunchOf(simple, 64), (TuningLaunch{1, 96}));
   EXPECT_EQ(tuning.LaunchOf({Algorithm::kNvls, Protocol::kSimple, 0}, 64), (TuningLaunch{24, 640}));
+}
+
+/// With CollNet, which reduces in the network.
+TuningInput Reducing() {
+  TuningInput input = Switched(4);
+  input.collnet = true;
+  input.graphs[2] = Of(Pattern::kTree, 8, 40'000, 30'000, PathType::kNvl, PathType::kPix);
+  input.graphs[4] = Of(Pattern::kCollnetDirect, 8, 24'000, 48'000, PathType::kNvl, PathType::kPix);
+  for (Common& graph : input.graphs) graph.latency_inter_ns = 700;
+  return input;
+}
+
+/// One GPU a node, where PAT may be used.
+TuningInput Single(std::uint32_t nodes) {
+  TuningInput input = Pcie();
+  input.ranks = input.nodes = nodes;
+  input.pat = true;
+  input.amd = true;
+  input.net_overhead_ns = 500;
+  return input;
+}
+
+TuningInput Newer(std::uint32_t capability, std::uint32_t nodes) {
+  TuningInput input = Switched(nodes);
+  input.capability_min = input.capability_max = capability;
+  input.amd_or_mixed = true;
+  return input;
+}
+
+TuningInput Power() {
+  TuningInput input = Pcie();
+  input.power = true;
+  input.graphs[0].same_channels = true;
+  return input;
+}
+
+constexpr std::uint64_t kSizes[] = {0, 1, 64, 1 << 10, 64 << 10, kMiB, 5 * kMiB, 1024 * kMiB};
+
+/// All that the model says of a machine.
+std::string Said(const TuningInput& input) {
+  const Tuning tuning(input, 16);
+  std::string text;
+  for (std::size_t f = 0; f < kFunctions; ++f) {
+    for (std::size_t a = 0; a < kAlgorithms; ++a) {
+      for (std::size_t p = 0; p < kProtocols; ++p) {
+        const auto function = static_cast<Function>(f);
+        const auto algorithm = static_cast<Algorithm>(a);
+        const auto protocol = static_cast<Protocol>(p);
+        const TuningCell& cell = tuning.At(function, algorithm, protocol);
+        if (cell.bandwidth.mb_per_s == 0) continue;
+        text += fmt::format("{} {} {}: {} MB/s, {} ns;", NameOf(function), NameOf(algorithm),
+                            NameOf(protocol), cell.bandwidth.mb_per_s, cell.latency_ns);
+        for (const std::uint64_t bytes : kSizes) {
+          const TuningLaunch launch = tuning.LaunchOf({algorithm, protocol, 0}, bytes);
+          text += fmt::format(" {} in {} ns by {}x{}", bytes,
+                              *tuning.TimeNs(function, algorithm, protocol, bytes), launch.channels,
+                              launch.threads);
+        }
+        text += '\n';
+      }
+    }
+  }
+  return text;
+}
+
+/// Every rank chooses for itself, so that all builds on all machines must say the same. Whoever
+/// changes the model on purpose writes down the new digest.
+TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
+  const std::pair<TuningInput, std::uint64_t> all[] = {
+      {Pcie(), 0x0fbcc2f4ef8c1688},        {Switched(1), 0xecabcd48fae36174},
+      {Switched(2), 0x23e801f776e0e996},   {Switched(4), 0xf813fc118f29fb06},
+      {Reducing(), 0x4370942acacfd073},    {Single(4), 0x61d212196adf28c8},
+      {Single(9), 0xdc076efc8f055564},     {Newer(100, 1), 0x6dcdfdb9a00b5932},
+      {Newer(100, 4), 0xd612bb8540676a29}, {Newer(80, 1), 0xe994069659b1e50d},
+      {Power(), 0xcc52110d95662a02},
+  };
+  for (const auto& [input, digest] : all) {
+    const std::string said = Said(input);
+    EXPECT_EQ(Digest().Add(said).value(), digest) << said;
+  }
+}
+
+/// Worked by hand from NCCL 2.30's rules.
+TEST(TuningTest, WhatGoesRoundOnceTakesOneStepLessThanRanks) {
+  const Tuning tuning(Single(4), 2);
+  const auto cell = [&](Function function, Algorithm algorithm, Protocol protocol) {
+    return tuning.At(function, algorithm, protocol);
+  };
+  const TuningCell gather = cell(Function::kAllGather, Algorithm::kRing, Protocol::kSimple);
+  EXPECT_EQ(gather.bandwidth.mb_per_s, 10'000u * 4 / 3);
+  EXPECT_EQ(gather.latency_ns, 8'400u + 3 * 14'000);
+  const TuningCell reduce = cell(kAllReduce, Algorithm::kRing, Protocol::kSimple);
+  EXPECT_EQ(reduce.bandwidth.mb_per_s, 10'000u * 4 / 6);
+  const TuningCell pat = cell(Function::kReduceScatter, Algorithm::kPat, Protocol::kSimple);
+  EXPECT_EQ(pat.bandwidth.mb_per_s, 7'000u * 3 / 4);
+  EXPECT_EQ(pat.latency_ns, 8'000u + 2 * 14'000 * 2 / 7 + 4 * 2'800);
+  EXPECT_EQ(cell(kAllReduce, Algorithm::kPat, Protocol::kSimple), TuningCell());
 }
 
 }  // namespace

@@ -147,5 +147,36 @@ TEST(BuildTreeTest, PortsOfOtherInterfacesAreNodesOfTheirOwn) {
   EXPECT_EQ(count(NodeKind::kNet, Rules::kRinglet), 1u);
 }
 
+TEST(BuildTreeTest, APortHasWhatTheViewSaysOfIt) {
+  MachineForTest machine;
+  machine.Numa(0).Nic(0x11, 100'000).Nic(0x12, 100'000);
+  NetInterface& told = machine.view.nets[0];
+  told.guid = 0x1234;
+  told.port = 2;
+  told.latency_ns = 700;
+  told.max_connections = 128;
+  told.collective = true;
+  told.rail = 3;
+  told.plane = 4;
+  machine.view.nets[1].gdr.reset();
+  const Graph graph = BuildOne(machine.view);
+  const auto nets = graph.NodesOf(graph.systems()[0], NodeKind::kNet);
+  const NetFacts& facts = graph.net(nets.at(0));
+  EXPECT_EQ(facts.chip, 0x1234u);
+  EXPECT_EQ(facts.slot, BusId::Of(0, 0x11, 0, 0).value);
+  EXPECT_EQ(facts.port, 2u);
+  EXPECT_EQ(facts.latency_ns, 700u);
+  EXPECT_EQ(facts.max_connections, 128u);
+  EXPECT_TRUE(facts.gdr && facts.collective);
+  EXPECT_EQ(facts.rail, 3u);
+  EXPECT_EQ(facts.plane, 4u);
+  const NetFacts& bare = graph.net(nets.at(1));
+  EXPECT_NE(bare.chip, facts.chip);
+  EXPECT_EQ(bare.port, 0u);
+  EXPECT_EQ(bare.latency_ns, 0u);
+  EXPECT_EQ(bare.max_connections, 64u);
+  EXPECT_FALSE(bare.gdr || bare.collective || bare.rail || bare.plane);
+}
+
 }  // namespace
 }  // namespace ringlet::topology

@@ -39,6 +39,10 @@ TEST(CompleteTest, GivesBackWhatASkeletonLost) {
   ASSERT_EQ(completed->view.nets.size(), 4u);
   EXPECT_EQ(completed->view.nets[3].speed_mbit_per_s, 200'000u);
   EXPECT_EQ(completed->view.nets[3].numa, 1u);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(completed->view.nets[i].name, whole.nets[i].name);
+    EXPECT_EQ(completed->view.nets[i].dev, i);
+  }
   EXPECT_EQ(completed->notes.size(), 3u);
 }
 

@@ -148,5 +148,118 @@ TEST(FuseTest, ARackFusesToWhatItsHostsAreTogether) {
       EXPECT_EQ(a.From(NodeIndex{from}, NodeIndex{to}), b.From(NodeIndex{from}, NodeIndex{to}));
 }
 
+/// As Whole(), with something in every place that a view may leave open.
+HostView Detailed() {
+  HostView view = Whole();
+  view.version = 2;
+  view.numa_nodes[0].memory_bytes = 1 << 20;
+  view.numa_nodes[0].distances = {10, 21};
+  view.numa_nodes[1].distances = {21, 10};
+  view.pci[1].ids = {1, 2, 3, 4};
+  view.pci[1].peers = {BusId{0x77000}};
+  Gpu& gpu = view.gpus[0];
+  gpu.gcn = "gfx942";
+  gpu.rccl_arch = 5;
+  gpu.c2c = {{44'712, 10}};
+  gpu.fabric = Fabric{{1, 2}, 3};
+  NetInterface& net = view.nets[0];
+  net.port = net.latency_ns = net.max_connections = net.rail = net.plane = 7;
+  net.guid = 7;
+  net.collective = net.net_api = net.gin_api = net.rma_api = true;
+  return view;
+}
+
+TEST(FuseTest, ALaterViewTellsWhatAnEarlierLeftOpen) {
+  const HostView detailed = Detailed();
+  HostView bare = Whole();
+  bare.numa_nodes[0].cpus = {};
+  for (PciDevice& device : bare.pci) {
+    device.device_class.reset();
+    device.link_speed = {};
+    device.link_width = 0;
+  }
+  for (Gpu& gpu : bare.gpus) gpu = {.pci = gpu.pci, .rank = gpu.rank, .gcn = ""};
+  bare.nets[0] = {
+      .name = bare.nets[0].name, .speed_mbit_per_s = std::nullopt, .numa = std::nullopt, .nic = 0};
+  const HostView whole = Fuse({&detailed, 1}).value().view;
+  EXPECT_EQ(whole, detailed);
+  for (const auto& views : {std::vector{bare, detailed}, std::vector{detailed, bare}}) {
+    const Fused fused = Fuse(views).value();
+    EXPECT_EQ(fused.view, whole);
+    EXPECT_THAT(fused.notes, IsEmpty());
+  }
+}
+
+TEST(FuseTest, EveryDifferenceIsToldAndTheFirstTaken) {
+  const HostView first = Detailed();
+  const auto told = [&](auto change) {
+    HostView later = first;
+    change(later);
+    const std::vector<HostView> views = {first, later};
+    const Fused fused = Fuse(views).value();
+    EXPECT_EQ(fused.view, first);
+    return fused.notes.size() == 1 ? fused.notes[0] : std::to_string(fused.notes.size()) + " notes";
+  };
+  EXPECT_THAT(told([](HostView& v) { v.numa_nodes[0].cpus = CpuSet::Of(0, 1); }),
+              HasSubstr("NUMA node 0 of host 0x1 has another set of CPUs"));
+  EXPECT_THAT(told([](HostView& v) { v.numa_nodes[0].memory_bytes = 1; }), HasSubstr("memory"));
+  EXPECT_THAT(told([](HostView& v) { v.numa_nodes[0].distances[1] = 1; }), HasSubstr("distances"));
+  EXPECT_THAT(told([](HostView& v) { v.numa_nodes[0].cpu = CpuModel{}; }), HasSubstr("processor"));
+  EXPECT_THAT(told([](HostView& v) {
+                v.pci[3].parent = {PartKind::kNuma, 1};
+              }),
+              HasSubstr("0000:13:00.0 lies elsewhere"));
+  EXPECT_THAT(told([](HostView& v) { v.pci[1].device_class = PciClass{1}; }), HasSubstr("class"));
+  EXPECT_THAT(told([](HostView& v) { v.pci[1].ids.vendor = 9; }), HasSubstr("vendor or device"));
+  EXPECT_THAT(told([](HostView& v) { v.pci[1].link_width = 8; }), HasSubstr("speed or width"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].dev = 9; }), HasSubstr("0000:11:00.0 has another"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].compute_capability = 9; }), HasSubstr("capability"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].gdr = false; }), HasSubstr("GPUDirect"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].gcn = "x"; }), HasSubstr("name"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].rccl_arch = 9; }), HasSubstr("arch"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].fabric->clique = 9; }), HasSubstr("NVLink domain"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].links[0].count = 9; }), HasSubstr("set of NVLinks"));
+  EXPECT_THAT(told([](HostView& v) { v.gpus[0].c2c[0].count = 9; }), HasSubstr("chip-to-chip"));
+  for (const auto& [member, name] :
+       {std::pair(&NetInterface::dev, "number"), std::pair(&NetInterface::port, "port number"),
+        std::pair(&NetInterface::latency_ns, "latency"), std::pair(&NetInterface::rail, "rail"),
+        std::pair(&NetInterface::max_connections, "connections"),
+        std::pair(&NetInterface::plane, "plane")})
+    EXPECT_THAT(told([&](HostView& v) { v.nets[0].*member = 9; }), HasSubstr(name));
+  for (const auto& [member, name] :
+       {std::pair(&NetInterface::gdr, "GPUDirect"), std::pair(&NetInterface::net_api, "net flag"),
+        std::pair(&NetInterface::collective, "reduction"),
+        std::pair(&NetInterface::gin_api, "gin flag"),
+        std::pair(&NetInterface::rma_api, "rma flag")})
+    EXPECT_THAT(told([&](HostView& v) { v.nets[0].*member = false; }), HasSubstr(name));
+  EXPECT_THAT(told([](HostView& v) { v.nets[0].guid = 9; }), HasSubstr("guid"));
+}
+
+TEST(FuseTest, NumaNumbersOfPortsAreDropped) {
+  HostView view = Whole();
+  view.nets[0].numa = 0;
+  EXPECT_EQ(Fuse({&view, 1}).value().view.nets[0].numa, std::nullopt);
+}
+
+TEST(FuseTest, WhatIsUnknownOfALinkGoesWithTheLink) {
+  const HostView first = Detailed();
+  for (const Part link : {Part{PartKind::kGpuLink, 0, 0}, Part{PartKind::kC2c, 0, 0},
+                          Part{PartKind::kPciLink, 1, 0}}) {
+    HostView later = first;
+    later.gpus[0].links.push_back(later.gpus[0].links[0]);
+    later.gpus[0].c2c.push_back(later.gpus[0].c2c[0]);
+    Part second = link;
+    second.item = 1;
+    later.unknown_attributes = {{link, "color", "red"}};
+    if (link.kind != PartKind::kPciLink)  // of these, all views' are kept
+      later.unknown_attributes.push_back({second, "color", "blue"});
+    const std::vector<HostView> views = {first, later};
+    const Fused fused = Fuse(views).value();
+    EXPECT_TRUE(fused.view.Check().ok());
+    EXPECT_EQ(fused.view.unknown_attributes,
+              (std::vector<UnknownAttribute>{{link, "color", "red"}}));
+  }
+}
+
 }  // namespace
 }  // namespace ringlet::topology

@@ -111,5 +111,77 @@ TEST(HostViewTest, IdentityIsNameAndBootUnlessGiven) {
   EXPECT_NE(identity, HostIdentity("", "", "aboot"));
 }
 
+TEST(HostViewTest, LimitsAreTheLastThatIsAllowed) {
+  const auto good = [](auto change, std::size_t count) {
+    HostView view = Sample();
+    view.pci = {{.parent = {PartKind::kNuma, 1}, .bus = {}}};
+    view.gpus = {{.pci = 0, .gcn = ""}};
+    view.nics = {{{PartKind::kPci, 0}}};
+    change(view, count);
+    return view.Check().ok();
+  };
+  const auto check = [&](const char* what, std::size_t max, auto change) {
+    EXPECT_TRUE(good(change, max)) << what;
+    EXPECT_FALSE(good(change, max + 1)) << what;
+  };
+  constexpr std::size_t kName = HostView::kNameBytesMax, kLinks = HostView::kLinksMax;
+  check("name", kName, [](HostView& v, std::size_t n) { v.name.assign(n, 'x'); });
+  check("vendor", kName, [](HostView& v, std::size_t n) { v.cpu.vendor.assign(n, 'x'); });
+  check("net", kName, [](HostView& v, std::size_t n) { v.nets[0].name.assign(n, 'x'); });
+  check("rdma", kName, [](HostView& v, std::size_t n) { v.nets[0].rdma_device.assign(n, 'x'); });
+  check("gcn", kName, [](HostView& v, std::size_t n) { v.gpus[0].gcn.assign(n, 'x'); });
+  check("speed", kName,
+        [](HostView& v, std::size_t n) { v.pci[0].link_speed.text.assign(n, 'x'); });
+  check("links", kLinks, [](HostView& v, std::size_t n) { v.gpus[0].links.resize(n); });
+  check("c2c", kLinks, [](HostView& v, std::size_t n) { v.gpus[0].c2c.resize(n); });
+  check("peers", kLinks, [](HostView& v, std::size_t n) { v.pci[0].peers.resize(n); });
+  check("members", kLinks, [](HostView& v, std::size_t n) { v.nets[0].members.resize(n); });
+  check("gpus", HostView::kGpusMax,
+        [](HostView& v, std::size_t n) { v.gpus.resize(n, v.gpus[0]); });
+  check("nics", HostView::kNicsMax,
+        [](HostView& v, std::size_t n) { v.nics.resize(n, v.nics[0]); });
+  check("nets", HostView::kNetsMax,
+        [](HostView& v, std::size_t n) { v.nets.resize(n, v.nets[0]); });
+  check("pci", HostView::kPciMax, [](HostView& v, std::size_t n) { v.pci.resize(n, v.pci[0]); });
+  check("attributes", HostView::kUnknownMax,
+        [](HostView& v, std::size_t n) { v.unknown_attributes.resize(n); });
+  check("elements", HostView::kUnknownMax,
+        [](HostView& v, std::size_t n) { v.unknown_elements.resize(n); });
+  check("xml", HostView::kUnknownBytesMax, [](HostView& v, std::size_t n) {
+    v.unknown_elements = {UnknownElement{{}, std::string(n, 'x')}};
+  });
+  check("depth", HostView::kDepthMax, [](HostView& v, std::size_t n) {
+    for (std::uint32_t i = 1; i < n; ++i)
+      v.pci.push_back({.parent = {PartKind::kPci, i - 1}, .bus = BusId{i}});
+  });
+}
+
+TEST(HostViewTest, WhatIsUnknownIsOfAPartThatIsThere) {
+  HostView view = Sample();
+  view.pci = {{.parent = {PartKind::kNuma, 1}, .bus = {}}};
+  view.pci[0].peers = {BusId{1}};
+  view.gpus = {{.pci = 0, .gcn = "", .links = {{}}, .c2c = {{}}}};
+  view.nics = {{{PartKind::kPci, 0}}};
+  view.nets.resize(1);
+  const auto good = [&](Part part) {
+    HostView with = view;
+    with.unknown_elements = {{part, "<fan/>"}};
+    return with.Check().ok();
+  };
+  for (const PartKind kind : {PartKind::kPci, PartKind::kGpu, PartKind::kNic, PartKind::kNet}) {
+    EXPECT_TRUE(good({kind, 0})) << static_cast<int>(kind);
+    EXPECT_FALSE(good({kind, 1})) << static_cast<int>(kind);
+  }
+  EXPECT_TRUE(good({PartKind::kNuma, 1}));
+  EXPECT_FALSE(good({PartKind::kNuma, 2}));
+  EXPECT_TRUE(good({PartKind::kSystem}));
+  EXPECT_FALSE(good({PartKind::kSystem, 1}));
+  for (const PartKind kind : {PartKind::kGpuLink, PartKind::kC2c, PartKind::kPciLink}) {
+    EXPECT_TRUE(good({kind, 0, 0})) << static_cast<int>(kind);
+    EXPECT_FALSE(good({kind, 0, 1})) << static_cast<int>(kind);
+    EXPECT_FALSE(good({kind, 1, 0})) << static_cast<int>(kind);
+  }
+}
+
 }  // namespace
 }  // namespace ringlet::topology

@@ -33,11 +33,11 @@ TEST(KnownDevicesTest, EveryMachineHasAKnownGpuAndASource) {
 }
 
 TEST(KnownDevicesTest, NvLinksAreThoseThatNcclLooksFor) {
-  EXPECT_EQ(NvLinksMax(52), 0u);
-  EXPECT_EQ(NvLinksMax(61), 4u);
-  EXPECT_EQ(NvLinksMax(75), 6u);
-  EXPECT_EQ(NvLinksMax(89), 12u);
-  EXPECT_EQ(NvLinksMax(120), 18u);
+  const std::pair<std::uint32_t, std::uint32_t> table[] = {{52, 0},  {59, 0},  {60, 4},  {69, 4},
+                                                           {70, 6},  {79, 6},  {80, 12}, {89, 12},
+                                                           {90, 18}, {99, 18}, {120, 18}};
+  for (const auto& [capability, links] : table)
+    EXPECT_EQ(NvLinksMax(capability), links) << capability;
 }
 
 TEST(KnownDevicesTest, LayoutsHaveNames) {

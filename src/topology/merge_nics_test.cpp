@@ -114,5 +114,14 @@ TEST(MergeNicsTest, LevelsHaveNames) {
   EXPECT_THAT(ParseMergeLevel("NVL").error().message, HasSubstr("\"NVL\" is none of"));
 }
 
+TEST(MergeNicsTest, ANamedGroupMayBeAsLargeAsAVirtualNic) {
+  const auto merged = [](const char* names) {
+    return MergeNics(Machine(), {.forced = ParseForcedMerge(names), .ports_max = 2});
+  };
+  EXPECT_TRUE(merged("mlx5_2,mlx5_3").ok());
+  EXPECT_THAT(merged("mlx5_1,mlx5_2,mlx5_3").error().message,
+              HasSubstr("3 ports are to be merged; a virtual NIC has at most 2"));
+}
+
 }  // namespace
 }  // namespace ringlet::topology

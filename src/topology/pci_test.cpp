@@ -10,13 +10,15 @@ namespace {
 TEST(PciTest, BusIdsArePackedAsNcclPacksThem) {
   EXPECT_EQ(BusId::Parse("0000:11:00.0").value().value, 0x11000u);
   EXPECT_EQ(BusId::Parse("FFFF:fF:1f.7").value(), BusId::Of(0xffff, 0xff, 0x1f, 7));
+  EXPECT_EQ(BusId::Parse("09af:AF:09.0").value(), BusId::Of(0x9af, 0xaf, 9, 0));
   EXPECT_EQ(ToString(BusId{0x11000}), "0000:11:00.0");
   EXPECT_EQ(ToString(BusId::Parse("00010000:3b:00.1").value()), "10000:3b:00.1");
 }
 
 TEST(PciTest, WhatIsNoBusIdIsQuoted) {
   for (const char* text : {"", "0000:11:00", "0000:11:00.0 ", "11:00.0", "0000:111:00.0",
-                           "0000:11:0.0", "000000000:11:00.0", "fffffff:ffff:ff", "0000:1g:00.0"}) {
+                           "0000:11:0.0", "000000000:11:00.0", "fffffff:ffff:ff", "0000:1g:00.0",
+                           "0000:1/:00.0", "0000:1::00.0", "0000:1`:00.0"}) {
     const Result<BusId> id = BusId::Parse(text);
     ASSERT_FALSE(id.ok()) << text;
     EXPECT_NE(id.error().message.find(Printable(text, 40)), std::string::npos);

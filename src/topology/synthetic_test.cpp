@@ -41,6 +41,7 @@ TEST(SyntheticTest, ModelsAndSpeedsSetTheRest) {
   EXPECT_EQ(view.pci[0].link_speed.generation, 5);
   EXPECT_EQ(view.pci[8].link_speed.generation, 6);
   EXPECT_EQ(view.nets[1].speed_mbit_per_s, 400'000u);
+  for (std::uint32_t i = 0; i < 2; ++i) EXPECT_EQ(view.nets[i].guid, i + 1) << "a chip of its own";
 }
 
 TEST(SyntheticTest, HostsAreApart) {

@@ -5,8 +5,9 @@
 //   NVML_STAND_IN_FAIL  "nvmlDeviceGetName=999": calls of that function end with that code
 //   NVML_STAND_IN_NOW   "1 4": the present PCIe generation and width, where they differ
 //
-// Compiled with NVML_STAND_IN_OLD it has only what a driver of 2016 had. The interface (names,
-// layouts, numbers) is NVML's published one; nothing of NVIDIA's is copied.
+// Compiled with NVML_STAND_IN_OLD it has only what a driver of 2016 had; with NVML_STAND_IN_BARE as
+// well, hardly more than every driver must have; with NVML_STAND_IN_PARTIAL not even that. The
+// interface (names, layouts, numbers) is NVML's published one; nothing of NVIDIA's is copied.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -173,7 +174,10 @@ static_assert(sizeof(Fabric) == 28 && sizeof(Fabric2) == 36);
   field.result = 0;
   switch (field.id) {
     case 165: field.value.number = field.scope < gpu.links.size(); break;
-    case 170: field.value.number = gpu.c2c_count; break;
+    case 170:
+      field.type = 5;  // signed, as some fields are
+      field.value.number = gpu.c2c_count;
+      break;
     case 171: field.value.number = 1; break;
     case 172:
       field.type = 3;
@@ -183,7 +187,7 @@ static_assert(sizeof(Fabric) == 28 && sizeof(Fabric2) == 36);
   }
 }
 
-unsigned Now(unsigned which, unsigned otherwise) {
+[[maybe_unused]] unsigned Now(unsigned which, unsigned otherwise) {
   const char* const text = std::getenv("NVML_STAND_IN_NOW");
   unsigned now[2] = {0, 0};
   if (text == nullptr || std::sscanf(text, "%u %u", &now[0], &now[1]) != 2) return otherwise;
@@ -209,14 +213,6 @@ STAND_IN int nvmlShutdown() {
   --users;
   return 0;
 }
-STAND_IN const char* nvmlErrorString(int code) {
-  return code == 9 ? "Driver Not Loaded" : code == 15 ? "GPU is lost" : "Unknown Error";
-}
-STAND_IN int nvmlSystemGetDriverVersion(char* out, unsigned bytes) {
-  BEGIN(nvmlSystemGetDriverVersion);
-  std::snprintf(out, bytes, "%s", driver.c_str());
-  return 0;
-}
 STAND_IN int nvmlDeviceGetCount(unsigned* out) {
   BEGIN(nvmlDeviceGetCount);
   *out = static_cast<unsigned>(Machines().size());
@@ -228,19 +224,31 @@ STAND_IN int nvmlDeviceGetHandleByIndex(unsigned index, void** out) {
   *out = reinterpret_cast<void*>(std::uintptr_t{index} + 1);
   return 0;
 }
+#ifndef NVML_STAND_IN_PARTIAL
 STAND_IN int nvmlDeviceGetPciInfo(void* device, OldPci* out) {
   BEGIN_AT(nvmlDeviceGetPciInfo);
   return Fill(out, gpu->bus, gpu->device << 16 | gpu->vendor);
 }
-STAND_IN int nvmlDeviceGetName(void* device, char* out, unsigned bytes) {
-  BEGIN_AT(nvmlDeviceGetName);
-  std::snprintf(out, bytes, "%s", gpu->name.c_str());
-  return 0;
-}
+#endif
 STAND_IN int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
   BEGIN_AT(nvmlDeviceGetCudaComputeCapability);
   *major = gpu->sm / 10;
   *minor = gpu->sm % 10;
+  return 0;
+}
+
+#ifndef NVML_STAND_IN_BARE
+STAND_IN const char* nvmlErrorString(int code) {
+  return code == 9 ? "Driver Not Loaded" : code == 15 ? "GPU is lost" : "Unknown Error";
+}
+STAND_IN int nvmlSystemGetDriverVersion(char* out, unsigned bytes) {
+  BEGIN(nvmlSystemGetDriverVersion);
+  std::snprintf(out, bytes, "%s", driver.c_str());
+  return 0;
+}
+STAND_IN int nvmlDeviceGetName(void* device, char* out, unsigned bytes) {
+  BEGIN_AT(nvmlDeviceGetName);
+  std::snprintf(out, bytes, "%s", gpu->name.c_str());
   return 0;
 }
 STAND_IN int nvmlDeviceGetCurrPcieLinkGeneration(void* device, unsigned* out) {
@@ -269,6 +277,7 @@ STAND_IN int nvmlDeviceGetNvLinkRemotePciInfo(void* device, unsigned link, OldPc
   BEGIN_AT(nvmlDeviceGetNvLinkRemotePciInfo);
   return link < gpu->links.size() ? Fill(out, gpu->links[link].target, 0) : 3;
 }
+#endif
 
 #ifndef NVML_STAND_IN_OLD
 STAND_IN int nvmlInit_v2() {

@@ -76,6 +76,36 @@ TEST_F(NvmlStandInTest, AnOldDriverTellsWhatItKnows) {
   EXPECT_EQ(report.gpus[0].fabric, std::nullopt);
 }
 
+constexpr char kBeforeNvLink[] = R"(ringlet-gpus 1
+gpu 0 bus 0000:06:00.0 sm 52 pcie 3 16 vendor 0x10de device 0x17c2 name "GTX TITAN X"
+)";
+
+TEST_F(NvmlStandInTest, ADriverThatTellsLittleIsAskedForThat) {
+  const GpuReport report = Read(kCubeMesh, NVML_BARE).value();
+  ASSERT_EQ(report.gpus.size(), 2u);
+  const GpuFacts& gpu = report.gpus[1];
+  EXPECT_EQ(gpu.index, 1u);
+  EXPECT_EQ(gpu.bus, topology::BusId{0x7000});
+  EXPECT_EQ(gpu.compute_capability, 70u);
+  EXPECT_EQ(report.driver + gpu.name, "");
+  EXPECT_EQ(gpu.pcie_generation + gpu.pcie_width, 0);
+  EXPECT_THAT(gpu.links, IsEmpty());
+  EXPECT_EQ(report.missing.size(), 2u);
+  EXPECT_THAT(report.missing, Each(HasSubstr("too old to tell about the NVLinks")));
+  EXPECT_THAT(Read(kBeforeNvLink, NVML_BARE).value().missing, IsEmpty());
+}
+
+TEST_F(NvmlStandInTest, AnErrorWithoutWordsIsItsNumber) {
+  const Variable file("NVML_STAND_IN", tree_.At("none"));
+  EXPECT_THAT(Nvml(NVML_BARE).Read().error().message, HasSubstr("error 9"));
+}
+
+TEST_F(NvmlStandInTest, ALibraryThatLacksOneThingThatItNeedsIsRefused) {
+  const auto report = Read(kLinkless, NVML_PARTIAL);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, Code::kUnsupported);
+}
+
 TEST_F(NvmlStandInTest, AnIdleLinkIsNotASlowOneButANarrowOneIsNarrow) {
   const Variable now("NVML_STAND_IN_NOW", "1 4");
   const GpuReport report = Read(kLinkless).value();
