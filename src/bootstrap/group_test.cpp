@@ -54,6 +54,10 @@ TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
     ASSERT_TRUE(group.failure()) << static_cast<int>(type);
     EXPECT_EQ(group.failure()->origin, from);
     EXPECT_THAT(group.failure()->text, HasSubstr("rank " + std::to_string(from) + " (host host"));
+    const std::string number = std::to_string(static_cast<int>(type));
+    EXPECT_THAT(group.failure()->text,
+                HasSubstr(type == FrameType::kForm ? "has another list"
+                                                   : "sent a frame of type " + number));
   }
 }
 

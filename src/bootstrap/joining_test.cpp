@@ -23,6 +23,23 @@ TEST(Member, ChecksInWithWhatItIs) {
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
 }
 
+TEST(Member, EveryMilestoneHasItsTime) {
+  Scene scene(Config(0, 2));
+  const Instant begun = scene.hand.now;
+  scene.hand.Pass(seconds(1));
+  FarEnd& root = scene.CheckIn();
+  scene.hand.Pass(seconds(1));
+  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  scene.hand.Pass(seconds(1));
+  scene.Answer(Person(1).addresses[0]).Say(FrameType::kReady);
+  const Milestones& milestones = scene.member.milestones();
+  EXPECT_EQ(milestones.started, begun);
+  EXPECT_EQ(milestones.called, begun + seconds(1));
+  EXPECT_EQ(milestones.roster, begun + seconds(2));
+  EXPECT_EQ(milestones.connected, begun + seconds(3));
+  EXPECT_EQ(milestones.standing, begun + seconds(3));
+}
+
 TEST(Member, ARefusedDialIsTriedAgain) {
   Scene scene(Config(0, 2));
   for (int i = 0; i < 5; ++i) {
@@ -105,6 +122,9 @@ TEST(Member, FramesOfTheRootThatDoNotFitAreTheRootsFault) {
   Encode(payload, Failure{Code::kTimeout, kNoOrigin, "a failure, where a welcome should be"});
   twisted.CheckIn().Say(FrameType::kWelcome, payload.view());
   EXPECT_THAT(twisted.Why(), HasSubstr("that does not fit"));
+  Scene cut_short(Config(1, 2));
+  cut_short.CheckIn().Say(FrameType::kReject, AsView("?"));
+  EXPECT_EQ(cut_short.Why(), "the root sent a frame of type 3 that does not fit");
   Scene early(Config(1, 2, Shape::kRing));
   early.CheckIn().Say(FrameType::kDone);
   EXPECT_EQ(early.Why(), "the root sent a frame of type 6 that does not fit")
@@ -145,9 +165,31 @@ TEST(Member, TheTopOfATreeReportsToTheRoot) {
   ASSERT_TRUE(identify);
   EXPECT_EQ(Reader(identify->payload.bytes).U32(), 0u);
   EXPECT_FALSE(root.Take(FrameType::kReady));
+  EXPECT_EQ(scene.member.Phase(), "connecting to the ranks below: rank 1 (host host0, pid 1001)")
+      << "it has not said that it is ready";
   child.Say(FrameType::kReady);
   EXPECT_TRUE(root.Take(FrameType::kReady));
   EXPECT_TRUE(scene.member.standing());
+}
+
+TEST(Member, OfManyThatItConnectsToEightAreNamed) {
+  for (const std::uint32_t below : {8u, 9u}) {
+    MemberConfig config = Config(0, below + 1);
+    config.arity = static_cast<std::uint16_t>(below);
+    Scene scene(config);
+    scene.CheckIn().Say(FrameType::kRoster, RosterOf(below + 1).bytes().bytes);
+    EXPECT_THAT(scene.member.Phase(), HasSubstr(", rank 8 (host host4, pid 1008)"));
+    EXPECT_THAT(scene.member.Phase(), testing::Not(HasSubstr("rank 9")));
+    EXPECT_EQ(scene.member.Phase().ends_with(", ..."), below > 8);
+  }
+}
+
+TEST(Member, AGoThatComesBeforeItIsReadyNamesItsSender) {
+  Scene scene(Config(1, 4));
+  scene.CheckIn();
+  scene.CallAs(0, Purpose::kTree).Say(FrameType::kGo);
+  EXPECT_FALSE(scene.member.standing());
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 0 sent a frame of type 9 that does not fit"));
 }
 
 TEST(Member, AloneItStandsAtOnce) {
@@ -377,6 +419,33 @@ TEST(Member, ASpeakerPassesItsHostOnAndIsItsParent) {
   late.Say(ToFrame(CheckIn{1, 4, Shape::kTree, 2, 10'000, {}, Person(1)}));
   EXPECT_THAT(late.TakeFailure(FrameType::kReject).text, HasSubstr("make a new one"));
   EXPECT_TRUE(scene.member.standing());
+}
+
+TEST(Member, AFollowerThatIsLostBeforeTheRosterEndsAllAtOnce) {
+  Scene scene(OnHost(2, true));
+  FarEnd& root = scene.CheckIn();
+  FarEnd& follower = scene.Call(Purpose::kCheckIn);
+  follower.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, Person(3)}));
+  follower.Close("connection reset by peer");
+  ASSERT_TRUE(scene.member.failure()) << "nobody else can know";
+  EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
+  EXPECT_EQ(scene.member.failure()->origin, 3u);
+  EXPECT_THAT(scene.Why(),
+              HasSubstr("rank 3 (host host1, pid 1003) was lost: connection reset by peer"));
+  EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
+}
+
+TEST(Member, InARingNobodySpeaksForOthers) {
+  MemberConfig config = Config(1, 3, Shape::kRing);
+  config.speaker = Address::Unix("speaker");
+  config.speaks = true;
+  Scene scene(config);
+  scene.CheckIn();
+  FarEnd& caller = scene.Call(Purpose::kCheckIn);
+  caller.Say(ToFrame(CheckIn{2, 3, Shape::kRing, 2, 10'000, {}, Person(2)}));
+  EXPECT_EQ(caller.TakeFailure(FrameType::kReject).origin, 2u);
+  EXPECT_TRUE(caller.hung_up());
+  EXPECT_FALSE(scene.member.Finished());
 }
 
 TEST(Member, ARosterInPiecesIsPassedOnAsItComes) {

@@ -221,6 +221,9 @@ TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
   EXPECT_THAT(WhyRejected(none), HasSubstr("world size 0 is not between 1 and 16777216"));
   FarEnd& huge = CheckInAs(CheckInOf(0, kSizeMax + 1));
   EXPECT_THAT(WhyRejected(huge), HasSubstr("world size 16777217"));
+  CheckIn nowhere = CheckInOf(0, 4);
+  nowhere.root = {2, 2};
+  EXPECT_EQ(WhyRejected(CheckInAs(nowhere)), "rank 0 takes this for root 2 of 2, for 4 ranks");
   FarEnd& unreachable = CheckInAs([] {
     CheckIn check_in = CheckInOf(0, 2);
     check_in.introduction.addresses.clear();

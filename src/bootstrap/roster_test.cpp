@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/prng.hpp"
 
 namespace ringlet::bootstrap {
@@ -156,6 +158,28 @@ TEST(RosterInbox, PiecesOfOneBufferAreNotCopied) {
   const auto roster = inbox.Finish(nullptr);
   ASSERT_TRUE(roster.ok());
   EXPECT_EQ(roster->bytes().bytes.data(), whole.bytes.data());
+}
+
+// Before room is made for what it promises.
+TEST(RosterInbox, RefusesAHeadWhoseNumbersDoNotFitEachOther) {
+  struct Case {
+    std::size_t place;
+    std::uint32_t number;
+    const char* what;
+  };
+  const Roster built = Roster::Build(7, People(7, 6, true));
+  for (const auto& [place, number, what] :
+       {Case{4, 0xffffffff, "too many bytes"}, Case{4, 40, "no room for the index"},
+        Case{16, 0xfffffffe, "ranks that do not exist"}, Case{20, 0, "no rank"},
+        Case{24, 0, "no speaker"}, Case{24, 7, "more speakers than ranks"}}) {
+    Bytes head(built.bytes().bytes.begin(), built.bytes().bytes.begin() + 28);
+    ASSERT_TRUE(RosterInbox().Push(Slice(View(head))).ok());
+    Writer other;
+    std::ranges::copy(other.U32(number).view(), head.begin() + static_cast<std::ptrdiff_t>(place));
+    const Status pushed = RosterInbox().Push(Slice(View(head)));
+    ASSERT_FALSE(pushed.ok()) << what;
+    EXPECT_THAT(pushed.error().message, testing::HasSubstr("do not fit each other")) << what;
+  }
 }
 
 TEST(RosterInbox, RefusesRubbishAndTooMuch) {

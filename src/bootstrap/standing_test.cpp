@@ -219,6 +219,19 @@ TEST(Member, WhoseAddressesNobodyListensAtIsAbsentAndNotLost) {
   EXPECT_EQ(scene.member.PresenceOf(Rank{2}), Member::Presence::kLeft);
 }
 
+TEST(Member, WhoAnswersInTheEndIsNotAbsentAnyMore) {
+  Middle scene;
+  scene.member.Ask(Rank{3}, scene.hand.now);
+  scene.hand.Drain();
+  const LineId refused = scene.hand.dials.back().line;
+  scene.hand.Tell(Closed{refused, "Connection refused"});
+  scene.answered.insert(refused);
+  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
+  scene.hand.Pass(seconds(1));
+  EXPECT_TRUE(scene.Answer(Person(3).addresses[0]).Take(FrameType::kAsk));
+  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kUnknown);
+}
+
 // Its process serves other communicators at the same endpoint, this one no more.
 TEST(Member, WhoseAddressAnotherCommunicatorAnswersAtIsAbsentAndNotLost) {
   Middle scene;
@@ -284,6 +297,18 @@ TEST(Member, WhatComesBeforeAGroupIsFormedWaitsForIt) {
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{0}, 5, kChild)), "early");
   EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5)) << "not the world's";
+}
+
+TEST(Member, WhatMayWaitForAGroupIsBounded) {
+  Middle scene;
+  Writer early;
+  early.U64(kChild).U64(5);
+  for (int i = 0; i < 65'536; ++i) scene.child->Say(FrameType::kMessage, early.view());
+  EXPECT_FALSE(scene.member.failure());
+  scene.child->Say(FrameType::kMessage, early.view());
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->origin, 2u);
+  EXPECT_THAT(scene.Why(), HasSubstr("sends more to a communicator than may wait"));
 }
 
 TEST(Member, WhoAsksInAGroupThatWasLeftIsToldSo) {

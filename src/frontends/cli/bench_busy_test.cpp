@@ -11,8 +11,6 @@ TEST(BenchBusyTest, NoneIsNone) {
   EXPECT_TRUE(programs->empty());
 }
 
-// In the test's own program "bench busy" is no command: what counts is that children are started,
-// and ended with the value.
 TEST(BenchBusyTest, EachIsAProcessOfItsOwn) {
   auto programs = StartBusyPrograms(2);
   ASSERT_TRUE(programs.ok()) << programs.error().message;

@@ -1,9 +1,10 @@
-// Benches over several processes are in test/integration: a process is the tool itself.
 #include "frontends/cli/bench_init.hpp"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+
+#include "frontends/cli/interrupted_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -43,6 +44,19 @@ TEST(BenchInitTest, JsonOfARing) {
   EXPECT_EQ(json.at("n"), 3);
   EXPECT_EQ(json.at("mode"), "ring");
   EXPECT_EQ(json.at("repetitions").size(), 1u);
+}
+
+TEST(BenchInitTest, RanksMayBeProcesses) {
+  const Ran ran = RunInit({"-n", "2", "--as", "processes", "-i", "1"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("\n       2 tree processes     2 |"));
+}
+
+TEST(BenchInitTest, TheUserMayEndIt) {
+  const InterruptedForTest interrupted;
+  const Ran ran = RunInit({"-n", "2", "--as", "processes"});
+  EXPECT_EQ(ran.status, 128 + SIGINT);
+  EXPECT_THAT(ran.errors, HasSubstr("ended by SIGINT"));
 }
 
 TEST(BenchInitTest, WhatIsNotOfferedIsAUsageError) {

@@ -1,4 +1,4 @@
-// Workers are the tool itself, so runs of ranks are in test/integration.
+// Runs of ranks are in bench_test.cpp and test/integration.
 #include "frontends/cli/bench_run.hpp"
 
 #include <gmock/gmock.h>

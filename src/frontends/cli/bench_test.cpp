@@ -1,9 +1,12 @@
-// Workers are the tool itself, so benches with processes are in test/integration.
+// Links, faults and the ends of benches with processes are in test/integration.
 #include "frontends/cli/bench.hpp"
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+
+#include "frontends/cli/interrupted_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -41,6 +44,32 @@ TEST(BenchTest, ThreadsGiveJson) {
   const auto json = nlohmann::json::parse(ran.output);
   EXPECT_EQ(json.at("ranks"), 3);
   EXPECT_EQ(json.at("rows").size(), 3u);
+}
+
+TEST(BenchTest, ProcessesAreToldHowManyTheyAreWhateverElseIsSaid) {
+  ASSERT_EQ(::setenv("RINGLET_WORLD_SIZE", "1", 1), 0);
+  const Ran ran = RunBench({"-n", "2", "-e", "64", "-i", "2", "--check"});
+  ::unsetenv("RINGLET_WORLD_SIZE");
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("2 processes"));
+  EXPECT_THAT(ran.output, HasSubstr("Wrong elements       : 0 OK"));
+}
+
+// Where Gloo was not built, Ringlet takes its turns alone.
+TEST(BenchTest, BesideOthersOneRowASizeIsLeftOfAllRounds) {
+  const Ran ran =
+      RunBench({"-n", "2", "--vs", "gloo", "--rounds", "2", "-e", "32", "-i", "2", "--json"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("round 2 of 2: ringlet"));
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json.at("rows").size(), 3u);
+}
+
+TEST(BenchTest, TheUserMayEndIt) {
+  const InterruptedForTest interrupted;
+  const Ran ran = RunBench({"-n", "2"});
+  EXPECT_EQ(ran.status, 128 + SIGINT);
+  EXPECT_THAT(ran.errors, HasSubstr("ended by SIGINT"));
 }
 
 TEST(BenchTest, AWrongOptionIsAUsageError) {

@@ -56,6 +56,18 @@ TEST(BenchTuneTest, TheNumbersOfLinksComeBackFromTimes) {
   }
 }
 
+TEST(BenchTuneTest, WithOnePeerAQuarterOfAMessageIsTheProcessors) {
+  collective::CostModel model;
+  model.local = {.latency_ns = 3'000, .overhead_ns = 1'000, .mb_per_s = 2'500};
+  const collective::MeasuredLinks links =
+      LinksOf({Modelled(CallKind::kAllReduce, Algorithm::kRing, 2, 1, model),
+               Modelled(CallKind::kAllToAll, Algorithm::kDirect, 2, 1, model)},
+              2, 1);
+  ASSERT_TRUE(links.local.has_value());
+  EXPECT_NEAR(static_cast<double>(links.local->latency_ns),
+              3.0 * static_cast<double>(links.local->overhead_ns), 3);
+}
+
 TEST(BenchTuneTest, NothingIsMadeUpWhereTimesDoNotGrow) {
   const std::vector<AlgorithmTimes> flat = {
       {CallKind::kAllReduce, Algorithm::kRing, {{16, 9}, {64, 9}}}};

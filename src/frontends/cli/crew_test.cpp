@@ -1,7 +1,9 @@
 #include "frontends/cli/crew.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,12 +34,14 @@ class CrewTest : public testing::Test {
     options.on_failure = [this](const RankEnd& end) {
       lines_.push_back("rank " + std::to_string(Index(end.rank)) + " " + ToString(end.how));
     };
+    options.on_second = on_second_;
     return RunCrew(*signals_, options);
   }
 
   std::unique_ptr<os::SignalQueue> signals_ = TakeSignals().value();
   std::vector<std::string> lines_;
   std::function<void(const std::string&)> on_line_;
+  std::function<void(Instant)> on_second_;
 };
 
 TEST_F(CrewTest, BothStreamsOfAllRanksArrive) {
@@ -78,6 +82,25 @@ TEST_F(CrewTest, TheUsersSignalReachesAll) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->ExitStatus(), 128 + SIGINT);
   EXPECT_THAT(lines_, UnorderedElementsAre("0:ready", "1:ready", "0:got INT", "1:got INT"));
+}
+
+// Whoever looks only once a second would need a second for each line.
+TEST_F(CrewTest, ALineIsHeardWhenItIsWritten) {
+  constexpr int kLines = 20;
+  std::string to_rank = testing::TempDir() + "ringlet_crew_test." + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(to_rank.c_str(), 0600), 0);
+  const os::Fd answers(::open(to_rank.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(answers.valid());
+  on_line_ = [&](const std::string&) { EXPECT_EQ(::write(answers.get(), "\n", 1), 1); };
+  int seconds = 0;
+  on_second_ = [&](Instant) { ++seconds; };
+  const auto outcome = Run({"exec <" + to_rank + "; for i in $(seq " + std::to_string(kLines) +
+                            "); do echo $i; read answer; done"});
+  ::unlink(to_rank.c_str());
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->ExitStatus(), 0);
+  EXPECT_EQ(lines_.size(), std::size_t{kLines});
+  EXPECT_LT(seconds, kLines - 2);
 }
 
 TEST_F(CrewTest, WhenOneCannotBeStartedNoneIsLeftBehind) {

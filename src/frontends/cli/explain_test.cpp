@@ -21,6 +21,30 @@ TEST(ExplainTest, TellsTheStoryFromTheMachineToTheRings) {
   EXPECT_THAT(ran.output, HasSubstr("ring: NCCL 2.30 takes 2 channels, 44 GB/s together"));
 }
 
+TEST(ExplainTest, PathsAreCountedBetweenDifferentGpus) {
+  const TopoRun ran = RunPlan({"explain", Fixture("topo-vectors/nvswitch8-sm90.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("  GPU to GPU: 56 of type NVL with 370.8 GB/s\n"));
+}
+
+TEST(ExplainTest, ATrialSaysWhatWasInTheWayAndOfWhat) {
+  const TopoRun ran =
+      RunPlan({"explain", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: 2 fit, [^\n]*; for another, NICs have"));
+  EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: none fits [^\n]*; NICs have"));
+}
+
+TEST(ExplainTest, ACollectiveIsExplainedForTheSizeThatWasAskedFor) {
+  const TopoRun ran = RunPlan({"explain", "all_reduce", "-n", "6", "-b", "4K"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output,
+              HasSubstr("all_reduce of 4096 bytes, 1024 floats a call, among 6 ranks on 1 host"));
+  EXPECT_THAT(RunPlan({"explain", "all_reduce", "-n", "2", "--hosts", "3"}).errors,
+              HasSubstr("2 ranks are too few for 3 hosts"));
+  EXPECT_EQ(RunPlan({"explain", "broadcast", "-n", "4", "--root", "4"}).status, kExitUsage);
+}
+
 TEST(ExplainTest, WhatIsNoMachineIsAnError) {
   EXPECT_NE(RunPlan({"explain", "--topo", "no/such.xml"}).status, 0);
 }

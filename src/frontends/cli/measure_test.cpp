@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "os/clock.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -43,6 +45,18 @@ TEST(MeasureTest, RanksReportFormedAndThenEverySize) {
   EXPECT_EQ(row.out_of_place->wrong, 0u);
   EXPECT_EQ(row.in_place->wrong, 0u);
   EXPECT_GT(row.out_of_place->time_us, 0);
+}
+
+TEST(MeasureTest, AnOperationTookNoLongerThanAllAndCostWhatTheRanksComputed) {
+  const Instant start = os::Now();
+  const Outcome outcome = MeasureWith(
+      3, {.placement = Placement::kOutOfPlace, .counts = {50'000}, .warmup = 1, .iterations = 3});
+  const std::chrono::duration<double, std::micro> all = os::Now() - start;
+  const Measurement& measured = *std::get<Row>(outcome.messages.back()).out_of_place;
+  EXPECT_GT(measured.time_us, 0);
+  EXPECT_LE(measured.time_us, all.count());
+  EXPECT_LE(measured.p99_us, all.count());
+  EXPECT_GT(measured.cpu_us, 0) << "also where each rank counts for itself";
 }
 
 TEST(MeasureTest, EveryOperationIsRight) {

@@ -35,6 +35,56 @@ TEST(PlanDrawTest, EveryChannelIsALineOfItsColorThroughItsDevices) {
             6);
 }
 
+PlanView ViewOf(const std::string& file, std::uint32_t hosts) {
+  PlanRequest request;
+  request.machine.source.file = Fixture(file);
+  request.hosts = hosts;
+  return MakePlanView(request, {}).value();
+}
+
+TEST(PlanDrawTest, NothingLiesOutsideAndNoWordsOverOthers) {
+  const Drawing drawing = DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 4));
+  for (const Box& box : drawing.boxes) {
+    EXPECT_TRUE(box.x >= 0 && box.x + box.width <= drawing.width);
+    EXPECT_TRUE(box.y >= 0 && box.y + box.height <= drawing.height);
+  }
+  for (const Line& line : drawing.lines)
+    for (const auto& [x, y] : line.points)
+      EXPECT_TRUE(x >= 0 && x <= drawing.width && y >= 0 && y <= drawing.height) << line.title;
+  for (std::size_t i = 0; i < drawing.words.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(ExtentOf(drawing.words[i]).Overlaps(ExtentOf(drawing.words[j])))
+          << drawing.words[i].text << " and " << drawing.words[j].text;
+}
+
+TEST(PlanDrawTest, HeadingsBeginBelowTheTitle) {
+  const Drawing drawing = DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 4));
+  const auto title = std::ranges::max_element(drawing.words, {}, &Words::size);
+  ASSERT_NE(title, drawing.words.end());
+  for (const char* start : {"ring (", "tree (", "tree 0 ", "tree 1 "}) {
+    const auto heading = std::ranges::find_if(
+        drawing.words, [&](const Words& words) { return words.text.starts_with(start); });
+    ASSERT_NE(heading, drawing.words.end()) << start;
+    EXPECT_EQ(heading->x, title->x) << start;
+  }
+}
+
+TEST(PlanDrawTest, AChannelPassesBelowTheMiddlesOfItsDevices) {
+  const PlanView view = ViewOf("topo-vectors/pcie4-1nic.xml", 2);
+  const Drawing drawing = DrawPlan(view);
+  std::vector<double> middles;
+  for (const Box& box : drawing.boxes)
+    if (box.node) middles.push_back(box.x + box.width / 2);
+  EXPECT_EQ(middles.size(), 5u);
+  std::size_t channels = 0;
+  for (const Line& line : drawing.lines) {
+    if (!line.title.starts_with("channel")) continue;
+    ++channels;
+    for (const auto& [x, y] : line.points) EXPECT_THAT(middles, testing::Contains(x));
+  }
+  EXPECT_GT(channels, 0u);
+}
+
 TEST(PlanDrawTest, SvgGoesToStandardOutput) {
   const TopoRun ran = RunPlan({"plan", "draw", Fixture("topo-vectors/pcie4-1nic.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "os/clock.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -22,6 +24,13 @@ TEST(PlanMemoryTest, RanksComeInBlocksByNumaNode) {
   EXPECT_THAT(text, HasSubstr("leads 0 1\n"));
   EXPECT_THAT(text, HasSubstr("leads 2 3\n"));
   EXPECT_THAT(MemoryPlanJson(planned), HasSubstr("\"finalChannels\""));
+}
+
+TEST(PlanMemoryTest, PlanningTookNoLongerThanTheCall) {
+  const Instant start = os::Now();
+  const MemoryPlan planned = PlanMemory(Words(2), 4, {}).value();
+  EXPECT_GE(planned.time, Instant(0));
+  EXPECT_LE(planned.time, os::Now() - start);
 }
 
 TEST(PlanMemoryTest, TooManyAndBadVariablesAreErrors) {

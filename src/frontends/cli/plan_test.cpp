@@ -40,6 +40,19 @@ TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
   EXPECT_EQ(ring["channels"][0]["order"].size(), 8u);
 }
 
+TEST(PlanTest, RanksInHostMemoryAreTextOrJson) {
+  const std::vector<std::string> arguments = {"plan", "--ranks", "4", "--synthetic",
+                                              "2x(numa: nic)"};
+  const TopoRun text = RunPlan(arguments);
+  EXPECT_EQ(text.status, 0) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("1 host, 4 ranks in host memory"));
+  std::vector<std::string> as_json = arguments;
+  as_json.emplace_back("--json");
+  const TopoRun ran = RunPlan(as_json);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(nlohmann::json::parse(ran.output)["ranks"], 4);
+}
+
 TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
   const TopoRun ran = RunPlan({"plan", Fixture("topo-vectors/pcie16-4persw.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;

@@ -24,6 +24,13 @@ TEST(PlanViewTest, TwelveThousandHostsCostOneSearch) {
   EXPECT_TRUE(view.joined.plan.Check().ok());
 }
 
+TEST(PlanViewTest, GpusAreNumberedWithinTheirNode) {
+  const PlanView view = MakePlanView(For("topo-vectors/pcie16-4persw.xml", 2), {}).value();
+  ASSERT_EQ(view.classes.size(), 2u) << "a host that is two nodes";
+  for (const plan::NodeClass& node : view.classes)
+    EXPECT_THAT(node.locals, testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 TEST(PlanViewTest, VariablesAreHeeded) {
   const PlanRequest request = For("topo-vectors/nvswitch8-sm90.xml", 2);
   EXPECT_EQ(MakePlanView(request, {{"NCCL_MAX_NCHANNELS", "3"}})->joined.plan.channel_count(), 3u);

@@ -47,6 +47,7 @@ TEST(SimFaultsTest, EveryKindCanBeWritten) {
   EXPECT_EQ(plan.corrupt, 0.25);
   EXPECT_EQ(plan.Last(), seconds(2));
   EXPECT_TRUE(ParseFaults("corrupt:0.25").value().any());
+  EXPECT_EQ(ParseFaults("kill:3@10ms,kill:4@5ms").value().Last(), milliseconds(10));
 }
 
 TEST(SimFaultsTest, ACutIsOneWayOrBoth) {

@@ -78,6 +78,40 @@ TEST(SimRunTest, AKilledRankEndsAllOthersWithItsName) {
   EXPECT_LE(row.failures[0].last, milliseconds(1));
 }
 
+TEST(SimRunTest, ARowHasTheFirstAndTheLastToFailAndTheTrace) {
+  SimWords words;
+  words.ranks = "64";
+  words.timeout = "10s";
+  words.faults = "kill:3@0.3ms";
+  const SimOptions options = ParseSimOptions(words).value();
+  SimWorld world = SimWorld::Build(options, 64).value();
+  SimWatch watch(world, options);
+  RunToEnd(world, options, [] {});
+  const SimRow row = watch.Row();
+  EXPECT_EQ(row.trace, world.network().trace());
+  Instant first = Instant::max(), last{0}, told_first = Instant::max(), told_last{0};
+  for (std::uint32_t rank = 0; rank < 64; ++rank) {
+    const Instant failed = watch.seen(rank).failed;
+    if (failed == Instant(0)) continue;
+    first = std::min(first, failed);
+    last = std::max(last, failed);
+  }
+  for (const SimFailure& failure : row.failures) {
+    told_first = std::min(told_first, failure.first);
+    told_last = std::max(told_last, failure.last);
+  }
+  EXPECT_LT(first, last) << "news take time";
+  EXPECT_EQ(told_first, first);
+  EXPECT_EQ(told_last, last);
+}
+
+TEST(SimRunTest, OfRanksThatAreEquallyBusyTheFirstIsNamed) {
+  SimWords words;
+  words.mode = "ring";
+  words.each = true;
+  EXPECT_EQ(Simulated(words, 4).busiest_rank_index, 0u);
+}
+
 TEST(SimRunTest, AFaultAfterAllStandIsWaitedFor) {
   SimWords words;
   words.faults = "kill:3@5s";

@@ -30,6 +30,18 @@ TEST(SimulateTest, TextNamesTheChoiceAndTheOthers) {
   EXPECT_THAT(ran.output, HasSubstr("on the bus of each rank"));
 }
 
+TEST(SimulateTest, EveryFunctionIsCalledAsInBench) {
+  for (const char* function :
+       {"broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"}) {
+    const TopoRun ran =
+        RunPlan({"simulate", function, "--json", Fixture("topo-vectors/pcie4-1nic.xml")});
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const auto json = nlohmann::json::parse(ran.output);
+    EXPECT_EQ(json["function"], function);
+    EXPECT_GT(json["time_us"], 0.0) << function;
+  }
+}
+
 TEST(SimulateTest, NonsenseIsNamed) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
   EXPECT_THAT(RunPlan({"simulate", "all_reverse", file}).errors, HasSubstr("\"all_reverse\""));

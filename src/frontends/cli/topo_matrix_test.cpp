@@ -24,7 +24,15 @@ TEST(TopoMatrixTest, TypesAndBandwidthsOfAPcieMachine) {
   EXPECT_THAT(ran.output, HasSubstr("        GPU0    GPU1    GPU2    GPU3    NIC0\n"
                                     "GPU0       X  PIX 12  PHB 12  PHB 12  PIX 12\n"
                                     "GPU1  PIX 12       X  PHB 12  PHB 12  PIX 12\n"));
+  EXPECT_THAT(ran.output, HasSubstr("GPU0  0000:11:00.0  sm 70       NUMA0\n"));
   EXPECT_THAT(ran.output, HasSubstr("NIC0  mlx5_0        100 Gbit/s  NUMA0\n"));
+  EXPECT_EQ(ran.errors, "");
+}
+
+TEST(TopoMatrixTest, WhatIsLeftOutIsTold) {
+  const TopoRun ran = RunTopo({"matrix", Fixture("topologies/nvidia/ndv4.topo.xml")});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("topo matrix: 8 GPUs are PCI functions only"));
 }
 
 /// What nvidia-smi printed, up to the columns that we lack, with spaces for tabs.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "frontends/cli/topo_for_test.hpp"
+#include "topology/machines_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -25,6 +26,21 @@ TEST(TopoPathsTest, ThingsAreFoundByLabelBusAddressAndNcclsName) {
   const auto unknown = NodeCalled(*view.graph, "GPU9");
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message, HasSubstr("nothing is called \"GPU9\"; there are GPU0"));
+}
+
+TEST(TopoPathsTest, AnUnknownNameIsToldWhatThereIsButNotAllOfMuch) {
+  const auto told = [](const std::string& file) {
+    PathRequest request;
+    request.source.file = Fixture(file);
+    return NodeCalled(*FindPathView(request, {}).value().graph, "GPU99").error().message;
+  };
+  EXPECT_THAT(told("topo-vectors/pcie4-1nic.xml"),
+              testing::EndsWith("there are GPU0, GPU1, GPU2, GPU3, NUMA0, mlx5_0"));
+  EXPECT_THAT(told("topologies/nvidia/dgx_a100_keysight.topo.xml"),
+              testing::Not(HasSubstr("and more")));
+  const auto rack = topology::Build(topology::RackForTest(18), {},
+                                    {.gpus = topology::GpuRanks::kAll, .unknown_net = false});
+  EXPECT_THAT(NodeCalled(*rack, "GPU99").error().message, testing::EndsWith(", and more"));
 }
 
 TEST(TopoPathsTest, ABusAddressOfANicMeansItsPort) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "topology/machines_for_test.hpp"
 #include "topology/synthetic.hpp"
 
 namespace ringlet::cli {
@@ -27,6 +28,18 @@ TEST(TopoTreeTest, ShowsEveryPartWithItsBandwidth) {
         net nic1, 200000 Mbit/s, 25 GB/s, device 1, port 1, GPUDirect RDMA
   from NUMA node 0 to each of 1 others, 22 GB/s
   from NUMA node 1 to each of 1 others, 22 GB/s
+)");
+}
+
+TEST(TopoTreeTest, LinksToTheProcessorStandBelowTheirGpu) {
+  topology::MachineForTest machine;
+  machine.view.cpu = {"arm64", "", 0, 0, ""};
+  machine.Numa(0).Gpu(1, 90).C2c(44'712, 10);
+  EXPECT_EQ(TreeText(machine.view), R"(host host, arm64
+  NUMA node 0, CPUs 0-7
+    GPU 0000:01:00.0, PCIe 5.0 x16, 48 GB/s
+      device 0, rank 0, compute capability 9.0, GPUDirect RDMA
+        10 C2C links to the processor, 447.12 GB/s
 )");
 }
 
