@@ -141,6 +141,90 @@ TEST(Communicator, AsksWhatOthersCalledOnlyWhenItStandsStill) {
   });
 }
 
+/// Both ranks have prepared their operation `number`, of `count` floats, which none has run.
+void PrepareSum(Communicator& mine, std::vector<std::byte>& data, std::size_t count) {
+  const auto called = mine.Prepare(Call{.input = View(data).first(count * 4),
+                                        .output = std::span(data).first(count * 4),
+                                        .count = count});
+  ASSERT_TRUE(called.ok()) << called.error().message;
+}
+
+// How long the operation before took is forgotten: the next one is looked at as early.
+TEST(Communicator, LooksAtEachOperationAnew) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    Communicator& mine = **communicator;
+    std::vector<std::byte> data(36);
+    PrepareSum(mine, data, 8);
+    WaitingOperation running(Rank{1 - rank});
+    const auto check_after = [&](std::chrono::milliseconds waited) {
+      return mine.Check(os::Now() + mine.timeout() - waited, running);
+    };
+    for (const int seconds : {1, 2, 4}) {
+      running.words += " and on";
+      EXPECT_TRUE(check_after(std::chrono::seconds(seconds)).ok());
+    }
+    ASSERT_TRUE(mine.control().Barrier().ok());
+    PrepareSum(mine, data, 8 + rank);
+    EXPECT_TRUE(check_after(std::chrono::milliseconds(0)).ok()) << "too early to ask";
+    ASSERT_TRUE(mine.control().Barrier().ok());
+    if (rank == 1) {
+      EXPECT_TRUE(mine.control().AwaitFailure(std::chrono::seconds(60)).has_value());
+      return;
+    }
+    EXPECT_TRUE(check_after(std::chrono::milliseconds(500)).ok()) << "it may have moved till then";
+    EXPECT_FALSE(check_after(std::chrono::seconds(1)).ok());
+    mine.Abort("the test is over");
+  });
+}
+
+TEST(Communicator, WhoHasFinishedItsPartIsToldFromWhoHasNotBegunIt) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    Communicator& mine = **communicator;
+    std::vector<std::byte> data(32);
+    PrepareSum(mine, data, 8);
+    ASSERT_TRUE(mine.control().Barrier().ok());
+    if (rank == 0) {
+      const WaitingOperation running(Rank{1});
+      const auto after_the_deadline = [&] {
+        return mine.Check(os::Now() - std::chrono::seconds(1), running).error().message;
+      };
+      EXPECT_THAT(after_the_deadline(),
+                  AllOf(HasSubstr("rank 1"), HasSubstr("has finished its part")));
+      PrepareSum(mine, data, 8);
+      EXPECT_THAT(after_the_deadline(),
+                  HasSubstr("has not called it: it has begun 1 operations, rank 0 2"));
+    }
+    ASSERT_TRUE(mine.control().Barrier().ok());
+  });
+}
+
+// What a peer says is no rank to be asked: it is left at that.
+TEST(Communicator, APeerThatWaitsForNobodyThereIsNotFollowed) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    Communicator& mine = **communicator;
+    std::vector<std::byte> data(32);
+    PrepareSum(mine, data, 8);
+    if (rank == 1) mine.control().doing().waits_for = 2;
+    ASSERT_TRUE(mine.control().Barrier().ok());
+    if (rank == 0) {
+      WaitingOperation running(Rank{1});
+      for (const int seconds : {1, 2}) {
+        const Status status =
+            mine.Check(os::Now() + mine.timeout() - std::chrono::seconds(seconds), running);
+        EXPECT_TRUE(status.ok()) << status.error().message;
+      }
+      const Status late = mine.Check(os::Now() - std::chrono::seconds(1), running);
+      ASSERT_FALSE(late.ok());
+      EXPECT_EQ(late.error().code, Code::kTimeout);
+      EXPECT_THAT(late.error().message, testing::StartsWith("rank 0 "));
+    }
+    ASSERT_TRUE(mine.control().Barrier().ok());
+  });
+}
+
 TEST(Communicator, RefusesBuffersThatDoNotFitAndStaysUsable) {
   RunRanks(1, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());
@@ -225,7 +309,21 @@ TEST(Communicator, WhoLeavesEarlyIsNamed) {
     const Status status = SumOfRanks(**communicator, 1000);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, Code::kPeerLost);
-    EXPECT_THAT(status.error().message, HasSubstr("rank 1"));
+    EXPECT_THAT(status.error().message, AllOf(HasSubstr("rank 1"), HasSubstr("operation 0")));
+  });
+}
+
+TEST(Communicator, WhoLeavesBeforeAMessageIsNamed) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok());
+    ASSERT_TRUE(SumOfRanks(**communicator, 8).ok());
+    if (rank == 1) return;
+    std::byte value{};
+    const Status status = (*communicator)->Receive(Rank{1}, {&value, 1}, 1, DataType::kUint8);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, Code::kPeerLost);
+    EXPECT_THAT(status.error().message,
+                AllOf(HasSubstr("rank 1"), HasSubstr("a message after 1 collectives")));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <future>
 #include <latch>
@@ -106,6 +107,119 @@ TEST_P(ControlOver, WhoDoesNotComeToABarrierIsNamed) {
              EXPECT_EQ(failure->code, Code::kTimeout);
              EXPECT_THAT(failure->message, HasSubstr("timed out after 200 ms"));
            });
+}
+
+TEST_P(ControlOver, WhoHasLeftIsToldSo) {
+  RunRanks(2, Environment(), [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    Control& control = (*communicator)->control();
+    ASSERT_TRUE(control.Barrier().ok());
+    control.Leave();
+    for (const Status& status :
+         {control.Barrier(), Status(control.Receive(Rank{0}, 1).error()),
+          Status(control.Split(0, 0).error()), Status(control.Shrink({}).error())}) {
+      EXPECT_EQ(status.error().code, Code::kInvalidArgument);
+      EXPECT_THAT(status.error().message, HasSubstr("left"));
+    }
+    EXPECT_FALSE(control.failure().has_value());
+  });
+}
+
+TEST_P(ControlOver, WhoIsAskedTellsWhatItDoes) {
+  constexpr std::chrono::seconds kPatience(60);  // longer than a test may take
+  RunRanks(3, Environment(),
+           [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+             Control& control = (*communicator)->control();
+             if (rank == 1) {
+               control.doing().operations = 7;
+               control.doing().waits_for = 0;
+               collective::Header header;
+               for (std::size_t i = 0; i < header.size(); ++i)
+                 header[i] = static_cast<std::byte>(i + 1);
+               control.doing().Calls(header);
+             }
+             ASSERT_TRUE(control.Barrier().ok());
+             if (rank == 0) {
+               const Control::Answer nothing = control.Ask(Rank{2}, kPatience);
+               EXPECT_EQ(nothing.presence, Control::Presence::kHere);
+               EXPECT_EQ(nothing.activity, bootstrap::Activity{}) << "it is at nothing";
+               const Control::Answer answer = control.Ask(Rank{1}, kPatience);
+               EXPECT_EQ(answer.presence, Control::Presence::kHere);
+               EXPECT_EQ(answer.activity.operations, 7u);
+               EXPECT_EQ(answer.activity.waits_for, 0u);
+               ASSERT_EQ(answer.activity.call.size(), collective::kHeaderBytes);
+               for (std::size_t i = 0; i < collective::kHeaderBytes; ++i)
+                 EXPECT_EQ(answer.activity.call[i], static_cast<std::byte>(i + 1));
+             }
+             ASSERT_TRUE(control.Barrier().ok());
+           });
+}
+
+// A call is asked for by the service thread while the rank's thread writes the next one down.
+TEST(Doing, GivesNoCallThatIsHalfWritten) {
+  Control::Doing doing;
+  EXPECT_FALSE(doing.call().has_value()) << "there was none";
+  constexpr int kCalls = 300'000;
+  std::latch begun(2);
+  std::thread writer([&] {
+    collective::Header header;
+    begun.arrive_and_wait();
+    for (int i = 0; i < kCalls; ++i) {
+      header.fill(static_cast<std::byte>(i));
+      doing.Calls(header);
+    }
+  });
+  int mixed = 0;
+  collective::Header last{};
+  begun.arrive_and_wait();
+  for (int i = 0; i < kCalls; ++i) {
+    const auto call = doing.call();
+    if (!call) continue;
+    last = *call;
+    mixed += std::ranges::count(last, last[0]) != std::ssize(last);
+  }
+  writer.join();
+  EXPECT_EQ(mixed, 0);
+  last.fill(static_cast<std::byte>((kCalls - 1) % 256));
+  EXPECT_EQ(doing.call(), last);
+}
+
+TEST_P(ControlOver, ShrinkRefusesWhoIsNotThere) {
+  RunRanks(3, Environment(),
+           [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+             ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+             Control& control = (*communicator)->control();
+             const auto beyond = control.Shrink({3});
+             ASSERT_FALSE(beyond.ok());
+             EXPECT_THAT(beyond.error().message, HasSubstr("rank 3 cannot be left out"));
+             EXPECT_FALSE(control.Shrink({rank}).ok());
+             const auto all = control.Shrink({});
+             ASSERT_TRUE(all.ok()) << all.error().message;
+             EXPECT_EQ((*all)->roster().size(), 3u);
+             EXPECT_EQ((*all)->rank(), Rank{rank});
+             EXPECT_NE((*all)->id(), control.id());
+             EXPECT_TRUE((*all)->Barrier().ok());
+           });
+}
+
+TEST_P(ControlOver, AFailureIsToldAtOnceToWhoAsksLater) {
+  RunRanks(
+      2, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+        ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+        Control& control = (*communicator)->control();
+        std::promise<void> told;
+        control.OnFailure([&] { told.set_value(); });
+        if (rank == 1) control.Fail(Error{Code::kSystem, "no memory"});
+        EXPECT_EQ(told.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+        bool at_once = false;
+        control.OnFailure([&] { at_once = true; });
+        EXPECT_TRUE(at_once);
+        control.OnFailure(nullptr);
+        ASSERT_TRUE(control.failure().has_value());
+        EXPECT_EQ(control.Explain(Error{Code::kPeerLost, "a link broke"})->message, "no memory");
+        EXPECT_EQ(control.Send(Rank{0}, 1, {}).error().message, "no memory");
+      });
 }
 
 /// Until the thread sleeps: it waits for something.

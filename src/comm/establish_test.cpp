@@ -4,8 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <latch>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
+#include "comm/family.hpp"
 #include "comm/ranks_for_test.hpp"
+#include "comm/timeline.hpp"
 #include "os/temp_tree_for_test.hpp"
 #include "rendezvous/invitation.hpp"
 
@@ -104,7 +111,8 @@ TEST(Establish, AnIdIsGoodForOneCommunicatorOnly) {
   const auto again = Establish(process, {.id = id, .rank = 0, .size = 1}, {});
   ASSERT_FALSE(again.ok());
   EXPECT_THAT(again.error().message,
-              AnyOf(HasSubstr("connection refused"), HasSubstr("with this unique id already")));
+              AnyOf(HasSubstr("connection refused"), HasSubstr("with this unique id already"),
+                    HasSubstr("this unique id is stale")));
 }
 
 TEST(Establish, SettingsThatMustAgreeAreNamedWhenTheyDoNot) {
@@ -116,10 +124,16 @@ TEST(Establish, SettingsThatMustAgreeAreNamedWhenTheyDoNot) {
       },
       [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
         ASSERT_FALSE(communicator.ok());
-        EXPECT_THAT(communicator.error().message, HasSubstr("RINGLET_PIPE_BYTES"))
+        const std::string common = "\\(host .+, pid [0-9]+\\)";
+        const std::string other = "\"8192\" on rank 2 " + common;
+        const auto usual = [&](std::uint32_t whose) {
+          return "\"65536\" on rank " + std::to_string(whose) + " " + common;
+        };
+        EXPECT_THAT(communicator.error().message,
+                    testing::ContainsRegex(
+                        "RINGLET_PIPE_BYTES is " +
+                        (rank == 2 ? other + " and " + usual(0) : usual(rank) + " and " + other)))
             << "rank " << rank;
-        EXPECT_THAT(communicator.error().message, HasSubstr("8192"));
-        EXPECT_THAT(communicator.error().message, HasSubstr("65536"));
       });
 }
 
@@ -195,6 +209,89 @@ TEST(Establish, ChannelsThatCannotBeDumpedAreAWarningThatNamesTheFile) {
   const os::FileTree files = os::FileTree::Open(tree.root()).value();
   EXPECT_THAT(files.Read("log").value(), testing::AllOf(HasSubstr("the channels are not dumped"),
                                                         HasSubstr("/no/such/folder/dump.xml")));
+}
+
+/// The phases of each row of a trace, by the row's name.
+std::map<std::string, std::set<std::string>> PhasesIn(const std::string& path, const char* call) {
+  const os::FileTree files = os::FileTree::Open(std::filesystem::path(path).parent_path()).value();
+  const auto trace =
+      nlohmann::json::parse(files.Read(std::filesystem::path(path).filename().string()).value());
+  std::map<int, std::string> names;
+  std::map<std::string, std::set<std::string>> phases;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "M") names[event["tid"]] = event["args"]["name"];
+    if (event["ph"] == "X" && event["cat"] == call)
+      phases[names[event["tid"]]].insert(event["name"]);
+  }
+  return phases;
+}
+
+TEST(Establish, ATraceHasThePhasesOfAllRanks) {
+  os::TempTree tree;
+  const std::string path = tree.At("trace.json");
+  RunRanks(3, {{"RINGLET_TRACE", path}},
+           [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+             ASSERT_TRUE(formed.ok()) << formed.error().message;
+             if (rank == 0) {
+               const auto rows = PhasesIn(path, "Establish");
+               EXPECT_EQ(rows.size(), 3u);
+               for (const auto& [row, phases] : rows) {
+                 EXPECT_THAT(row, testing::MatchesRegex("rank [012] \\(host .+, pid [0-9]+\\)"));
+                 for (const Phase phase : {Phase::kLookAround, Phase::kCheckIn, Phase::kRoster,
+                                           Phase::kStanding, Phase::kCensus, Phase::kTopology,
+                                           Phase::kPlan, Phase::kConnect, Phase::kBarrier})
+                   EXPECT_TRUE(phases.contains(std::string(Name(phase))))
+                       << row << " " << Name(phase);
+               }
+             }
+             ASSERT_TRUE((*formed)->control().Barrier().ok());
+             const auto child = Split(**formed, 0, 0, {});
+             ASSERT_TRUE(child.ok()) << child.error().message;
+             if (rank != 0) return;
+             const auto rows = PhasesIn(path, "EstablishChild");
+             EXPECT_EQ(rows.size(), 3u);
+             for (const auto& [row, phases] : rows)
+               EXPECT_EQ(phases, (std::set<std::string>{"look around", "all connected", "census",
+                                                        "topology", "plan", "links", "barrier"}));
+           });
+}
+
+TEST(Establish, ATraceThatCannotBeWrittenIsAWarningThatNamesTheSetting) {
+  os::TempTree tree;
+  RunRanks(2,
+           {{"RINGLET_TRACE", "/no/such/folder/trace.json"},
+            {"RINGLET_DEBUG", "WARN"},
+            {"RINGLET_DEBUG_FILE", tree.At("log")}},
+           [](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
+             EXPECT_TRUE(formed.ok()) << formed.error().message;
+           });
+  const os::FileTree files = os::FileTree::Open(tree.root()).value();
+  EXPECT_THAT(files.Read("log").value(), HasSubstr("RINGLET_TRACE: "));
+}
+
+// Nobody told them what their devices are, or told two of a host the same.
+TEST(Establish, RanksOfAHostThatNobodyToldApartAreCounted) {
+  struct Rank {
+    const char* host;
+    std::uint32_t told, expected;
+  };
+  constexpr Rank kRanks[] = {{"a", 0, 0}, {"b", 5, 5}, {"a", 0, 1}, {"b", 4, 4}, {"a", 7, 2}};
+  std::vector<std::shared_ptr<Process>> processes;
+  for (const Rank& rank : kRanks)
+    processes.push_back(ProcessWith({{"RINGLET_HOSTID", rank.host}, {"RINGLET_LINKS", "tcp"}}));
+  const UniqueId id = *CreateUniqueId(processes[0]);
+  std::latch done(std::size(kRanks));
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < std::size(kRanks); ++rank)
+    threads.emplace_back([&, rank] {
+      const auto formed = Establish(
+          processes[rank],
+          {.id = id, .rank = rank, .size = std::size(kRanks), .device = kRanks[rank].told}, {});
+      done.arrive_and_wait();
+      ASSERT_TRUE(formed.ok()) << formed.error().message;
+      EXPECT_EQ((*formed)->identity().device, kRanks[rank].expected) << rank;
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -191,6 +191,14 @@ TEST(Family, GrowthThatCannotBeIsRefusedByAll) {
     EXPECT_THAT(Grow(**parent, 3, *id, {}).error().message, HasSubstr("ranks 0,1 all gave an id"));
     const std::optional<UniqueId> one = rank == 0 ? std::optional(*id) : std::nullopt;
     EXPECT_THAT(Grow(**parent, 2, one, {}).error().message, HasSubstr("cannot grow to 2"));
+    const auto plain = CreateUniqueId((*parent)->origin().process);
+    const auto foreign = CreateUniqueId((*parent)->origin().process, 5);
+    ASSERT_TRUE(plain.ok() && foreign.ok());
+    const auto grow_with = [&](const UniqueId& wrong) {
+      return Grow(**parent, 3, rank == 0 ? std::optional(wrong) : std::nullopt, {}).error().message;
+    };
+    EXPECT_THAT(grow_with(*plain), testing::EndsWith("this communicator of 2 ranks"));
+    EXPECT_THAT(grow_with(*foreign), testing::EndsWith("of 2 ranks but one of 5"));
     const Config old{.id = *id, .rank = 1, .size = 3};
     EXPECT_THAT(Establish((*parent)->origin().process, old, {}).error().message,
                 HasSubstr("rank 1 is one of the 2 ranks"));

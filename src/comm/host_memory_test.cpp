@@ -15,6 +15,7 @@
 #include "comm/family.hpp"
 #include "comm/group.hpp"
 #include "comm/ranks_for_test.hpp"
+#include "os/temp_tree_for_test.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -410,23 +411,42 @@ TEST(HostRun, ItsEndGivesTheBuffersBack) {
   EXPECT_FALSE(collective::NearBuffers::Visit(*near, {0}).granted());
 }
 
-// No memory to be had: files may not grow.
+/// No memory to be had while it lives: files may not grow.
+class NoFilesGrow {
+ public:
+  NoFilesGrow() {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit none{.rlim_cur = 4096, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  NoFilesGrow(const NoFilesGrow&) = delete;
+  NoFilesGrow& operator=(const NoFilesGrow&) = delete;
+  ~NoFilesGrow() { EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
 TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  ::signal(SIGXFSZ, SIG_IGN);
-  const rlimit none{.rlim_cur = 4096, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
-  RunRanks(3, EnvMap{}, [&](std::uint32_t, Formed formed) {
-    ASSERT_TRUE(formed.ok()) << formed.error().message;
-    Communicator& mine = **formed;
-    for (int i = 0; i < 2; ++i) {
-      const Status sum = SumOfRanks(mine, 1000);
-      EXPECT_TRUE(sum.ok()) << sum.error().message;
-    }
-    EXPECT_FALSE(mine.host_memory().IsHere());
-  });
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  os::TempTree tree;
+  {
+    const NoFilesGrow limit;
+    RunRanks(3, {{"RINGLET_DEBUG", "WARN"}, {"RINGLET_DEBUG_FILE", tree.At("log")}},
+             [](std::uint32_t, Formed formed) {
+               ASSERT_TRUE(formed.ok()) << formed.error().message;
+               Communicator& mine = **formed;
+               for (int i = 0; i < 2; ++i) {
+                 const Status sum = SumOfRanks(mine, 1000);
+                 EXPECT_TRUE(sum.ok()) << sum.error().message;
+               }
+               EXPECT_FALSE(mine.host_memory().IsHere());
+             });
+  }
+  const auto log = os::FileTree::Open(tree.root())->Read("log");
+  ASSERT_TRUE(log.ok()) << log.error().message;
+  EXPECT_THAT(*log, testing::AllOf(HasSubstr("go over links, for want of shared memory: rank "),
+                                   testing::Not(HasSubstr("no reason"))));
 }
 
 // Two halves that shrink the same communicator to themselves at the same time are strangers.

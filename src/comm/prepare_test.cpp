@@ -202,6 +202,29 @@ TEST_P(EveryOperation, PortionsMayDiffer) {
   });
 }
 
+// To the last element of the buffers, and none for itself.
+TEST_P(EveryOperation, PortionsMayReachToTheEnd) {
+  OnEach([&](std::uint32_t rank, Communicator& communicator) {
+    constexpr std::size_t kEach = 6;
+    AllToAllVCall call{.type = DataType::kInt32};
+    for (std::uint32_t peer = 0; peer < ranks(); ++peer) {
+      call.sent.counts.push_back(peer == rank ? 0 : kEach);
+      call.sent.displacements.push_back((ranks() - 1 - peer) * kEach);
+    }
+    call.received = call.sent;
+    const Numbers given = Values(rank, ranks() * kEach);
+    Numbers got(given.size(), -1);
+    call.input = In(given, 0, given.size());
+    call.output = Out(got, 0, got.size());
+    const Status status = communicator.AllToAllV(call);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    for (std::uint32_t peer = 0; peer < ranks(); ++peer)
+      for (std::size_t i = 0; i < kEach; ++i)
+        ASSERT_EQ(got[(ranks() - 1 - peer) * kEach + i],
+                  peer == rank ? -1 : Value(peer, (ranks() - 1 - rank) * kEach + i));
+  });
+}
+
 TEST_P(EveryOperation, AGroupOfMessagesHasNoOrder) {
   constexpr std::size_t kCount = 300'000;  // more than any link holds
   OnEach([&](std::uint32_t rank, Communicator& borrowed) {
@@ -259,6 +282,27 @@ TEST(Validate, WhatMakesNoSenseIsRefusedAndNothingHappens) {
              EXPECT_THAT(
                  refusal(AllToAllVCall{.input = data, .sent = {{17}, {0}}, .received = {{0}, {0}}}),
                  HasSubstr("17 elements at 0"));
+             const auto portions = [&](Portions sent, Portions received) {
+               return refusal(AllToAllVCall{.input = View(data).first(32),
+                                            .output = std::span(data).last(32),
+                                            .sent = std::move(sent),
+                                            .received = std::move(received)});
+             };
+             EXPECT_THAT(portions({{8}, {1}}, {{8}, {0}}), HasSubstr("sends 8 elements at 1"));
+             EXPECT_THAT(portions({{8}, {0}}, {{0}, {9}}), HasSubstr("receives 0 elements at 9"));
+             EXPECT_THAT(portions({{1}, {SIZE_MAX}}, {{1}, {0}}), HasSubstr("beyond the 8"));
+             EXPECT_THAT(portions({{1, 1}, {0}}, {{1}, {0}}), HasSubstr("2 counts"));
+             EXPECT_THAT(portions({{1}, {0}}, {{1}, {0, 0}}), HasSubstr("2 displacements"));
+             EXPECT_THAT(refusal(AllToAllVCall{.input = View(data).first(33),
+                                               .output = std::span(data).last(32),
+                                               .sent = {{1}, {0}},
+                                               .received = {{1}, {0}}}),
+                         HasSubstr("overlap"));
+             EXPECT_THAT(refusal(Transfer{.peer = Rank{0}, .sends = true, .from = data}),
+                         HasSubstr("are not 64 bytes of message"));
+             EXPECT_THAT(refusal(Transfer{.peer = Rank{0}, .to = data, .count = SIZE_MAX / 2}),
+                         HasSubstr("larger than any memory"));
+             EXPECT_TRUE((*communicator)->Run(good).ok()) << "nothing has happened";
              const Status sent =
                  (*communicator)->Send(Rank{0}, View(data).first(1), 1, DataType::kUint8);
              EXPECT_THAT(sent.error().message, HasSubstr("does not receive it"));

@@ -6,7 +6,10 @@
 #include <functional>
 #include <future>
 
+#include "comm/no_threads_for_test.hpp"
 #include "discovery/placement.hpp"
+#include "os/limits.hpp"
+#include "os/temp_tree_for_test.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -118,6 +121,50 @@ TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {
       << "told of it before it came";
   seats.clear();
   EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver()) << "there is room again";
+}
+
+TEST(Process, FewRanksHaveOneServiceThread) {
+  const auto process = *Process::Start({});
+  for (const Process::Seat& seat : TakeSeats(*process, kRanksOfAThread))
+    EXPECT_EQ(&seat.service.driver(), &process->driver());
+}
+
+TEST(Process, RanksOfACommunicatorFindEachOthersBuffers) {
+  const auto process = *Process::Start({});
+  const Secret one{std::byte{1}}, other{std::byte{2}};
+  auto buffers = process->NearBuffersOf(one, 2);
+  EXPECT_EQ(process->NearBuffersOf(one, 2), buffers);
+  EXPECT_NE(process->NearBuffersOf(other, 2), buffers);
+  const std::weak_ptr<collective::NearBuffers> known = buffers;
+  buffers.reset();
+  EXPECT_TRUE(known.expired()) << "they are its ranks'";
+  EXPECT_TRUE(process->NearBuffersOf(one, 2));
+}
+
+TEST(Process, WarnsOnceOfEach) {
+  os::TempTree tree;
+  const auto process =
+      *Process::Start({{"RINGLET_DEBUG", "WARN"}, {"RINGLET_DEBUG_FILE", tree.At("log")}});
+  for (const char* text : {"it rains", "it snows", "it rains"}) process->WarnOnce(text);
+  const std::string log = os::FileTree::Open(tree.root())->Read("log").value();
+  EXPECT_THAT(log, testing::HasSubstr("it snows"));
+  EXPECT_NE(log.find("it rains"), log.npos);
+  EXPECT_EQ(log.find("it rains"), log.rfind("it rains"));
+}
+
+TEST(Process, StrangersMayNotTakeAllDescriptors) {
+  const auto process = *Process::Start({});
+  EXPECT_EQ(process->HalfOpenMax(1), 1u);
+  EXPECT_EQ(process->HalfOpenMax(0x7fffffff), os::RaiseDescriptorLimit() / 8);
+}
+
+TEST(Process, WithoutMoreThreadsThoseThereAreServeMoreRanks) {
+  const auto process = *Process::Start({});
+  if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
+  const auto seats = TakeSeats(*process, kRanksOfAThread);
+  const NoThreadsStart limit;
+  EXPECT_FALSE(Process::Start({}).ok());
+  EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver());
 }
 
 TEST(Process, CountersAreThoseOfAllServiceThreads) {

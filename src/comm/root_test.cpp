@@ -2,8 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "comm/ranks_for_test.hpp"
+#include "comm/stages.hpp"
+#include "os/temp_tree_for_test.hpp"
 #include "rendezvous/invitation.hpp"
 
 namespace ringlet::comm {
@@ -94,6 +101,51 @@ TEST(Root, ATakenAddressIsNamed) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::kSystem);
   EXPECT_THAT(result.error().message, testing::HasSubstr(comm_id));
+}
+
+// At an address that anybody may find, whoever says nothing is sent away.
+TEST(Root, AStrangerThatSaysNothingIsSentAway) {
+  const std::uint16_t port = FreePort();
+  const auto process = ProcessWith({{"NCCL_COMM_ID", "127.0.0.1:" + std::to_string(port)},
+                                    {"RINGLET_SECRET", "s"},
+                                    {"RINGLET_HANDSHAKE_TIMEOUT", "0.2"}});
+  const Config config{.id = *CreateUniqueId(process), .rank = 0, .size = 2};
+  const auto ids = ReadIds(*process, config);
+  ASSERT_TRUE(OpenFixedRoot(process, ids->front(), config).ok());
+  const int stranger = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in there{.sin_family = AF_INET,
+                          .sin_port = htons(port),
+                          .sin_addr = {htonl(INADDR_LOOPBACK)},
+                          .sin_zero = {}};
+  ASSERT_EQ(::connect(stranger, reinterpret_cast<const sockaddr*>(&there), sizeof there), 0);
+  const timeval patience{.tv_sec = 8, .tv_usec = 0};  // the default is 10 s
+  ASSERT_EQ(::setsockopt(stranger, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+  char any[256];
+  ssize_t got = 1;
+  while (got > 0) got = ::recv(stranger, any, sizeof any, 0);
+  EXPECT_FALSE(got < 0 && errno == EAGAIN) << "it is still listened to";
+  ::close(stranger);
+}
+
+TEST(Root, AFixedAddressWithoutASecretIsWarnedOf) {
+  os::TempTree tree;
+  for (const char* secret : {"", "s"}) {
+    const auto process =
+        ProcessWith({{"NCCL_COMM_ID", "127.0.0.1:7"},
+                     {"RINGLET_SECRET", secret},
+                     {"RINGLET_DEBUG", "WARN"},
+                     {"RINGLET_DEBUG_FILE", tree.At(std::string("log") + secret)}});
+    ASSERT_TRUE(CreateUniqueId(process).ok());
+    const auto grown = CreateUniqueId(process, 2);
+    ASSERT_FALSE(grown.ok());
+    EXPECT_EQ(grown.error().code, Code::kUnsupported);
+    EXPECT_EQ(CreateUniqueId(process, 1).error().code, Code::kUnsupported);
+  }
+  const os::FileTree files = os::FileTree::Open(tree.root()).value();
+  EXPECT_THAT(files.Read("log").value(), testing::HasSubstr("RINGLET_SECRET is not set"));
+  if (const auto quiet = files.Read("logs"); quiet.ok()) {
+    EXPECT_THAT(*quiet, testing::Not(testing::HasSubstr("RINGLET_SECRET")));
+  }
 }
 
 TEST(Root, AHostThatIsNotKnownIsNamed) {

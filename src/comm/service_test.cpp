@@ -1,8 +1,16 @@
 #include "comm/service.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <future>
+#include <thread>
 #include <vector>
+
+#include "comm/no_threads_for_test.hpp"
+#include "os/limits.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -53,6 +61,47 @@ TEST(Service, ASeatIsTakenUntilItsLastCopyGoes) {
     EXPECT_EQ(service->ranks(), 2u) << "a copy holds it";
   }
   kept.reset();  // may outlive the service
+}
+
+TEST(Service, ThatCannotStartItsThreadIsAnError) {
+  os::Logger logger(Settings{}, "host", 1);
+  const NoThreadsStart limit;
+  const auto service = Service::Start("test", logger);
+  ASSERT_FALSE(service.ok());
+  EXPECT_EQ(service.error().code, Code::kSystem);
+}
+
+int MemoryPolicy() {
+  int mode = -1;
+  return ::syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0) == 0 ? mode : -1;
+}
+
+/// The policy of the service's thread, once it has done what it was told.
+int MemoryPolicyOf(Service& service) {
+  std::promise<int> answer;
+  service.driver().Post([&] { answer.set_value(MemoryPolicy()); });
+  return answer.get_future().get();
+}
+
+TEST(Service, HasItsMemoryAtTheNodeOfItsRanksAsLongAsTheyShareOne) {
+  bool possible = false;
+  std::thread([&] { possible = os::MemoryNear(0).in_force(); }).join();
+  if (!possible) GTEST_SKIP() << "the kernel lets no thread say where its memory is to be";
+  os::Logger logger(Settings{}, "host", 1);
+  const auto service = *Service::Start("test", logger);
+  const std::vector<std::uint32_t> cpus = os::UsableCpus();
+  ASSERT_FALSE(cpus.empty());
+  const auto here = topology::CpuSet::Of(cpus.front(), cpus.front());
+  const int before = MemoryPolicyOf(*service);
+  ASSERT_NE(before, MPOL_PREFERRED);
+  for (int rank = 0; rank < 2; ++rank) {
+    service->RunNear(here, 0);
+    EXPECT_EQ(MemoryPolicyOf(*service), MPOL_PREFERRED);
+  }
+  for (const std::uint32_t node : {1u, 0u}) {
+    service->RunNear(here, node);
+    EXPECT_EQ(MemoryPolicyOf(*service), before) << "they live at two nodes";
+  }
 }
 
 }  // namespace

@@ -74,5 +74,32 @@ TEST(Trace, HasARowForEachRankAndABarForEachPhase) {
   EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "rank 0 (host \"a\")");
 }
 
+// The one that began first begins the picture; the others lie where they began, by the same clock.
+TEST(Trace, PutsEachPhaseWhereItWas) {
+  Timeline first("Establish");
+  first.Reached(Phase::kLookAround);
+  Timeline second("Establish");
+  second.Reached(Phase::kPlan);
+  first.Reached(Phase::kCensus);
+  const auto us = [](Instant time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  };
+  const auto trace =
+      nlohmann::json::parse(TraceOf({{"rank 0", second}, {"rank 1", first}}))["traceEvents"];
+  ASSERT_EQ(trace.size(), 5u);
+  const nlohmann::json &plan = trace[1], &look = trace[3], &census = trace[4];
+  EXPECT_EQ(plan["name"], "plan");
+  EXPECT_EQ(plan["tid"], 0);
+  EXPECT_DOUBLE_EQ(plan["ts"], us(second.began_unix() - first.began_unix()));
+  EXPECT_DOUBLE_EQ(plan["dur"], us(second.at(Phase::kPlan)));
+  EXPECT_EQ(look["name"], "look around");
+  EXPECT_EQ(look["tid"], 1);
+  EXPECT_DOUBLE_EQ(look["ts"], 0);
+  EXPECT_DOUBLE_EQ(look["dur"], us(first.at(Phase::kLookAround)));
+  EXPECT_EQ(census["name"], "census");
+  EXPECT_DOUBLE_EQ(census["ts"], us(first.at(Phase::kLookAround)));
+  EXPECT_DOUBLE_EQ(census["dur"], us(first.at(Phase::kCensus) - first.at(Phase::kLookAround)));
+}
+
 }  // namespace
 }  // namespace ringlet::comm
