@@ -21,6 +21,12 @@ function(ringlet_layer name)
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(ringlet_${name} PUBLIC ${LAYER_DEPENDS} ${LAYER_LINK} PRIVATE ringlet_flags)
   set_property(GLOBAL APPEND PROPERTY RINGLET_LAYERS ${name})
+  if(RINGLET_UNITY)
+    set_target_properties(ringlet_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    # A class whose members are of types of its own source seems to be one of a header then.
+    target_compile_options(ringlet_${name} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
 
   if(RINGLET_TESTS AND tests)
     add_executable(${name}_test ${tests})

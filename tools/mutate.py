@@ -185,7 +185,7 @@ class Mutants:
               f"{lists}\ntarget_compile_options(ringlet_{self.name} PRIVATE -w -O1)\n")
         self.plant()
         self.run(["cmake", "--preset", "release", "--log-level=WARNING", "-DRINGLET_TESTS=ON",
-                  "-DRINGLET_BENCHMARKS=OFF", "-S", str(self.scratch)])
+                  "-DRINGLET_BENCHMARKS=OFF", "-DRINGLET_UNITY=OFF", "-S", str(self.scratch)])
 
     def run(self, command):
         done = subprocess.run(command, cwd=self.scratch, text=True, stdout=subprocess.PIPE,

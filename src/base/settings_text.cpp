@@ -11,14 +11,14 @@
 namespace ringlet {
 namespace {
 
-constexpr std::size_t kShownBytesMax = 200;
+constexpr std::size_t kValueBytesShown = 200;
 
 std::string OrDash(std::string text) {
   return text.empty() ? "-" : text;
 }
 
 std::string WithUnit(const Settings& settings, const SettingSpec& spec) {
-  const std::string value = Printable(ValueText(settings, spec), kShownBytesMax);
+  const std::string value = Printable(ValueText(settings, spec), kValueBytesShown);
   if (value.empty() || spec.unit.empty()) return OrDash(value);
   return fmt::format("{} {}", value, spec.unit);
 }

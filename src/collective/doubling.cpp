@@ -36,7 +36,7 @@ class Fold {
   std::size_t place_;
 };
 
-std::size_t PlaceIn(std::span<const Rank> order, Rank self) {
+std::size_t PlaceInOrder(std::span<const Rank> order, Rank self) {
   const auto found = std::find(order.begin(), order.end(), self);
   RINGLET_ASSERT(found != order.end());
   return static_cast<std::size_t>(found - order.begin());
@@ -57,7 +57,7 @@ Halves Halve(std::size_t first, std::size_t end, bool upper) {
 }  // namespace
 
 Schedule DoublingAllReduce(std::span<const Rank> order, Rank self, std::size_t count) {
-  const std::size_t place = PlaceIn(order, self);
+  const std::size_t place = PlaceInOrder(order, self);
   const Fold fold(order.size(), place);
   Schedule schedule{.input_count = count, .output_count = count};
   if (order.size() == 1) schedule.Copy(Input(), Output(), count).finishes = true;
@@ -99,7 +99,7 @@ Schedule DoublingAllReduce(std::span<const Rank> order, Rank self, std::size_t c
 }
 
 Schedule HalvingAllReduce(std::span<const Rank> order, Rank self, std::size_t count) {
-  const Fold fold(order.size(), PlaceIn(order, self));
+  const Fold fold(order.size(), PlaceInOrder(order, self));
   Schedule schedule{.input_count = count, .output_count = count};
   if (order.size() == 1) schedule.Copy(Input(), Output(), count).finishes = true;
   if (order.size() == 1) return schedule;

@@ -14,8 +14,6 @@ namespace {
 using transport::ArenaPlaces;
 using transport::BufferPlace;
 
-// Reduced at a time: what is then divided or copied is still in the first-level cache.
-constexpr std::size_t kBlockBytes = 16 << 10;
 // Between looks at whether somebody has given up or wants its memory back.
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
@@ -37,7 +35,7 @@ HostDirect::HostDirect(std::shared_ptr<transport::Arena> arena, std::uint32_t se
       inputs_(ranks_, nullptr),
       far_inputs_(ranks_),
       outputs_(ranks_, nullptr),
-      scratch_(kBlockBytes) {
+      scratch_(kReduceBlockBytes) {
   RINGLET_ASSERT(reach_.shared && reach_.near && reach_.is_near.size() == ranks_);
   for (std::uint32_t rank = 0; rank < ranks_; ++rank)
     if (rank != self_ && reach_.is_near[rank]) near_peers_.push_back(rank);
@@ -302,8 +300,8 @@ bool HostDirect::DoChunk(std::uint32_t& awaited) {
 void HostDirect::ReduceChunk(std::size_t begin, std::size_t bytes) {
   const Reduction what{call_.type, call_.op, ranks_};
   block_sources_.resize(ranks_);
-  for (std::size_t at = begin; at < begin + bytes; at += kBlockBytes) {
-    const std::size_t size = std::min(kBlockBytes, begin + bytes - at);
+  for (std::size_t at = begin; at < begin + bytes; at += kReduceBlockBytes) {
+    const std::size_t size = std::min(kReduceBlockBytes, begin + bytes - at);
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) block_sources_[rank] = sources_[rank] + at;
     const std::span<std::byte> block(stream_ ? scratch_.data() : targets_.front() + at, size);
     ReduceMany(what, block_sources_, block);

@@ -13,9 +13,6 @@ namespace {
 using transport::ArenaProgress;
 using transport::ArenaShape;
 
-// Reduced at a time: what is then divided or copied is still in the first-level cache.
-constexpr std::size_t kBlockBytes = 16 << 10;
-
 }  // namespace
 
 bool TwoLevels(const Groups& nodes) {
@@ -193,8 +190,8 @@ void HostSlices::Copy(const std::byte* from, std::byte* to, std::size_t bytes) c
 void HostSlices::ReduceInto(std::span<const std::byte*> sources, std::span<std::byte> out,
                             std::byte* copy, bool last) const {
   const Reduction what{call_.type, call_.op, last ? ranks_ : 1};
-  for (std::size_t at = 0; at < out.size(); at += kBlockBytes) {
-    const auto block = out.subspan(at, std::min(kBlockBytes, out.size() - at));
+  for (std::size_t at = 0; at < out.size(); at += kReduceBlockBytes) {
+    const auto block = out.subspan(at, std::min(kReduceBlockBytes, out.size() - at));
     ReduceMany(what, sources, block);
     if (copy) Copy(block.data(), copy + at, block.size());
     for (const std::byte*& source : sources) source += block.size();

@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t kTurnBytes = 4 * kSliceBytes;
 
 /// Data that fits behind the header goes out in one write with it: a small message is one packet.
-constexpr std::size_t kFirstWriteBytes = 1024;
+constexpr std::size_t kFirstMessageBytes = 1024;
 
 /// Fetched at a time. Between, the other lanes have their turn.
-constexpr std::size_t kFetchBytes = 1 << 20;
+constexpr std::size_t kFetchedAtOnceBytes = 1 << 20;
 
 /// Data that are taken together with the header. More go in pieces: the sender has room soon.
 constexpr std::size_t kAtOnceBytes = 16 << 10;
@@ -222,8 +222,8 @@ Result<std::size_t> Messages::PumpSend(Lane& lane, const Message& message) {
   if (lane.link->in_memory() && prefix.size() + data.size() > transport::kPipeRecentBytes)
     return Written(lane, prefix.size(),
                    lane.link->WriteBoth(prefix, data.first(std::min(data.size(), kTurnBytes))));
-  std::array<std::byte, std::tuple_size_v<Prefix> + kFirstWriteBytes> first;
-  const std::size_t data_bytes = std::min(data.size(), kFirstWriteBytes);
+  std::array<std::byte, std::tuple_size_v<Prefix> + kFirstMessageBytes> first;
+  const std::size_t data_bytes = std::min(data.size(), kFirstMessageBytes);
   std::memcpy(first.data(), prefix.data(), prefix.size());
   if (data_bytes > 0) std::memcpy(first.data() + prefix.size(), data.data(), data_bytes);
   return Written(lane, prefix.size(),
@@ -290,7 +290,7 @@ Status Messages::ReadPrefix(Lane& lane, const Message& message, std::size_t befo
 
 Result<std::size_t> Messages::FetchPiece(Lane& lane, const Message& message) {
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
-  const std::span<std::byte> piece = rest.first(std::min(rest.size(), kFetchBytes));
+  const std::span<std::byte> piece = rest.first(std::min(rest.size(), kFetchedAtOnceBytes));
   const bool streams = BytesOf(message) >= kStreamFetchedBytesMin;
   const transport::Link::Copy copy = streams ? StreamCopy : PlainCopy;
   RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Fetch(lane.offer, lane.bytes, piece, copy));

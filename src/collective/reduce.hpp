@@ -9,6 +9,9 @@
 
 namespace ringlet::collective {
 
+/// Reduced at a time: what is then divided or copied is still in the first-level cache.
+constexpr std::size_t kReduceBlockBytes = 16 << 10;
+
 struct Reduction {
   DataType type;
   ReduceOp op;

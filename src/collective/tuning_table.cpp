@@ -11,7 +11,7 @@ namespace ringlet::collective {
 namespace {
 
 constexpr std::string_view kFirstLine = "ringlet-tuning 1";
-constexpr std::size_t kShownBytesMax = 60;     // of a bad word in a message
+constexpr std::size_t kWordBytesShown = 60;    // of a bad word in a message
 constexpr std::size_t kChoicesMax = 100'000;   // 13 operations and sizes of a thousand layouts
 constexpr std::uint32_t kRanksMax = 1u << 20;  // more than any communicator has had
 
@@ -38,7 +38,7 @@ struct Line {
     return {Code::kInvalidArgument, fmt::format("{}, line {}: {}", path, number, what)};
   }
   Error BadWord(std::string_view word, std::string_view must) const {
-    return Bad(fmt::format("{} is no {}", Quoted(Printable(word, kShownBytesMax)), must));
+    return Bad(fmt::format("{} is no {}", Quoted(Printable(word, kWordBytesShown)), must));
   }
 };
 

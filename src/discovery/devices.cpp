@@ -22,7 +22,6 @@ using topology::PartKind;
 using topology::PciClass;
 using topology::PciRole;
 
-constexpr std::uint16_t kNvidia = 0x10de;
 constexpr PciClass kNvSwitch{0x068000};
 
 class Devices {
@@ -74,7 +73,7 @@ class Devices {
         continue;
       const PciFunction* const function = pci_.Detailed(bus);
       if (!IsGpu(*function) || function->physical) continue;
-      if (report_ && function->ids.vendor == kNvidia) {
+      if (report_ && function->ids.vendor == kNvidiaVendor) {
         sysfs_.Miss(
             fmt::format("PCI function {} is a GPU that its driver does not list", ToString(bus)));
       } else {

@@ -18,6 +18,8 @@ struct PciLink {
   bool operator==(const PciLink&) const = default;
 };
 
+constexpr std::uint16_t kNvidiaVendor = 0x10de;
+
 struct PciFunction {
   topology::BusId bus;
   std::string path;                         ///< its folder, from the root of the tree

@@ -26,13 +26,14 @@ std::string FolderAbove(std::string_view path, BusId bus) {
 }  // namespace
 
 bool IsGpu(const PciFunction& function) {
-  constexpr std::uint16_t kNvidia = 0x10de, kAmd = 0x1002, kIntel = 0x8086;
+  constexpr std::uint16_t kAmd = 0x1002, kIntel = 0x8086;
   if (!function.device_class) return false;
   const std::uint32_t kind = function.device_class->code >> 8;
   if (kind >> 8 == 0x12 || kind == 0x0302) return true;
   if (kind >> 8 != 0x03) return false;
   const std::uint16_t vendor = function.ids.vendor;
-  return vendor == 0 || vendor == kNvidia || vendor == kAmd || (vendor == kIntel && kind == 0x0380);
+  return vendor == 0 || vendor == kNvidiaVendor || vendor == kAmd ||
+         (vendor == kIntel && kind == 0x0380);
 }
 
 const PciFunction* PciView::Detailed(BusId bus) {

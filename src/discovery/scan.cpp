@@ -144,9 +144,9 @@ class Scanner {
   }
 
   bool HasNvidia(const std::vector<PciFunction>& functions) const {
-    constexpr std::uint32_t kNvidia = 0x10de;
     return std::ranges::any_of(functions, [&](const PciFunction& function) {
-      return IsOfGpuClass(function) && sysfs_.PeekHex(function.path + "/vendor", 0xffff) == kNvidia;
+      return IsOfGpuClass(function) &&
+             sysfs_.PeekHex(function.path + "/vendor", 0xffff) == kNvidiaVendor;
     });
   }
 

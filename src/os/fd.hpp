@@ -29,6 +29,9 @@ class Fd {
   int fd_ = -1;
 };
 
+/// Another descriptor of the same file, closed on exec. Errors: kSystem, as of dup(2).
+Result<Fd> Duplicate(int fd);
+
 /// A Descriptor for machines and their messages; `fd` closes with its last copy.
 Descriptor Keep(Fd fd);
 

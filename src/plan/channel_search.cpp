@@ -12,13 +12,6 @@ using topology::PathType;
 constexpr std::int64_t kReferenceBudget = 1024;  // NCCL's, for the order of numbers by NICs
 constexpr std::int64_t kMbPerGb = 1000;
 
-EndIndex DeviceEnd(std::uint32_t device) {
-  return {End::kDevice, device};
-}
-EndIndex NetEnd(std::uint32_t net) {
-  return {End::kNet, net};
-}
-
 std::int64_t Half(std::uint32_t mb_per_s) {
   return (std::int64_t{mb_per_s} + 1) / 2;
 }

@@ -13,21 +13,19 @@ namespace ringlet::plan {
 /// \return whether it never did
 template <typename What>
 bool ForEachWay(Pattern pattern, const LocalChannel& channel, const What& what) {
-  const auto device = [](std::uint32_t number) { return EndIndex{End::kDevice, number}; };
-  const auto net = [](std::uint32_t number) { return EndIndex{End::kNet, number}; };
   const std::vector<std::uint32_t>& order = channel.devices;
   const bool ring = pattern == Pattern::kRing;
   const bool several = order.size() > 1;
   for (std::size_t i = 0; i + 1 < order.size(); ++i)
-    if (!what(device(order[i]), device(order[i + 1]), false)) return false;
+    if (!what(DeviceEnd(order[i]), DeviceEnd(order[i + 1]), false)) return false;
   if (!channel.entry || !channel.exit)
-    return !ring || !several || what(device(order.back()), device(order.front()), false);
-  if (!what(net(*channel.entry), device(order.front()), false)) return false;
+    return !ring || !several || what(DeviceEnd(order.back()), DeviceEnd(order.front()), false);
+  if (!what(NetEnd(*channel.entry), DeviceEnd(order.front()), false)) return false;
   const bool halves = pattern == Pattern::kBalancedTree && several;
   const bool split = pattern == Pattern::kSplitTree && several;
   const std::uint32_t leaving = ring ? order.back() : order[split ? 1 : 0];
-  if (!what(device(leaving), net(*channel.exit), halves)) return false;
-  return !halves || what(device(order[1]), net(*channel.exit), true);
+  if (!what(DeviceEnd(leaving), NetEnd(*channel.exit), halves)) return false;
+  return !halves || what(DeviceEnd(order[1]), NetEnd(*channel.exit), true);
 }
 
 }  // namespace ringlet::plan

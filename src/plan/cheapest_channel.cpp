@@ -10,13 +10,6 @@ namespace {
 
 constexpr std::int64_t kNoWay = std::int64_t{1} << 58;  // a channel's ways together stay below 2^63
 
-EndIndex DeviceEnd(std::uint32_t device) {
-  return {End::kDevice, device};
-}
-EndIndex NetEnd(std::uint32_t net) {
-  return {End::kNet, net};
-}
-
 constexpr std::uint32_t kAtOnce = 4;  // numbers that processors add up at once
 static_assert(3 * kAtOnce >= kCheapestDevicesMax);
 

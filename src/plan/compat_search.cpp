@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "plan/capability.hpp"
 #include "topology/trim.hpp"
 
 namespace ringlet::plan {
@@ -29,10 +30,6 @@ constexpr std::uint32_t kFallbackMbPerS = 100;
 
 // Steps after which finding the limits of a host pays.
 constexpr std::uint64_t kLongSearch = 4'096;
-
-constexpr std::uint32_t kHopper = 90;
-constexpr std::uint32_t kBlackwell = 100;
-constexpr std::uint32_t kAmpere = 80;
 
 constexpr auto kIntra =
     std::to_array<std::uint32_t>({40'000, 30'000, 20'000, 18'000, 15'000, 12'000, 10'000, 9'000,

@@ -17,13 +17,6 @@ constexpr std::int64_t kSteepness = 1'000;  // of kScarcer, in MB/s
 constexpr std::int64_t kEvenPrice = 1'000;
 constexpr std::int64_t kTooDear = std::int64_t{1} << 48;
 
-EndIndex DeviceEnd(std::uint32_t device) {
-  return {End::kDevice, device};
-}
-EndIndex NetEnd(std::uint32_t net) {
-  return {End::kNet, net};
-}
-
 }  // namespace
 
 DirectSearch::DirectSearch(WayTable& table, const NetChoice& nets, bool beyond)

@@ -1,4 +1,5 @@
 #include "plan/join.hpp"
+#include "plan/capability.hpp"
 
 #include <fmt/format.h>
 
@@ -15,9 +16,8 @@ using topology::Bandwidth;
 // Source  NCCL 2.30: 45 GB/s, 16 channels, compute capability 9.0.
 constexpr Bandwidth kOneBlock{45'000};
 constexpr std::uint32_t kEnoughChannels = 16;
-constexpr std::uint32_t kHopper = 90, kBlackwell = 100;
 
-Error Refused(std::string why) {
+Error RefusedJoin(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
 
@@ -40,7 +40,7 @@ class Joiner {
     Common& tree = joined_.common[1];
     const std::uint32_t base = std::min(ring.channels, tree.channels);
     ring.channels = tree.channels = base;
-    if (base == 0) return Refused("there is a node without any ring or tree");
+    if (base == 0) return RefusedJoin("there is a node without any ring or tree");
     ChannelPlan::Options options;
     options.speeds.assign(base, {nodes_ > 1 ? std::min(ring.intra, ring.inter) : ring.intra,
                                  nodes_ > 1 ? std::min(tree.intra, tree.inter) : tree.intra});
@@ -57,11 +57,11 @@ class Joiner {
     std::uint64_t rank = 0;
     for (const NodeBlock& block : blocks_) {
       if (block.node_class >= classes_.size() || block.nodes == 0)
-        return Refused(
+        return RefusedJoin(
             fmt::format("node {} is of class {}, which there is not", nodes_, block.node_class));
       if (Index(block.first) != rank)
-        return Refused(fmt::format("node {} begins with rank {}, but {} is next", nodes_,
-                                   Index(block.first), rank));
+        return RefusedJoin(fmt::format("node {} begins with rank {}, but {} is next", nodes_,
+                                       Index(block.first), rank));
       Presence& present = present_[block.node_class];
       if (present.nodes == 0) present.first_node = static_cast<std::uint32_t>(nodes_);
       present.nodes += block.nodes;
@@ -69,8 +69,8 @@ class Joiner {
       rank += std::uint64_t{block.nodes} * classes_[block.node_class].plan.devices;
     }
     if (nodes_ == 0 || rank == 0 || rank > topology::kGraphRanksMax)
-      return Refused(fmt::format("{} nodes have {} ranks; 1 to {} can be planned", nodes_, rank,
-                                 topology::kGraphRanksMax));
+      return RefusedJoin(fmt::format("{} nodes have {} ranks; 1 to {} can be planned", nodes_, rank,
+                                     topology::kGraphRanksMax));
     for (std::size_t i = 0; i < classes_.size(); ++i)
       if (present_[i].nodes > 0) RINGLET_TRY(CheckClass(i));
     return Ok();
@@ -81,12 +81,13 @@ class Joiner {
     for (const GraphId id : {GraphId::kRing, GraphId::kTree})
       for (const LocalChannel& channel : one.plan.of(id).channels)
         if (channel.devices.size() != one.plan.devices)
-          return Refused(fmt::format("a {} channel of node {} visits {} of {} devices", NameOf(id),
-                                     present_[number].first_node, channel.devices.size(),
-                                     one.plan.devices));
+          return RefusedJoin(fmt::format("a {} channel of node {} visits {} of {} devices",
+                                         NameOf(id), present_[number].first_node,
+                                         channel.devices.size(), one.plan.devices));
     if (!one.locals.empty() && one.locals.size() != one.plan.devices)
-      return Refused(fmt::format("node {} has {} devices and {} numbers for them",
-                                 present_[number].first_node, one.plan.devices, one.locals.size()));
+      return RefusedJoin(fmt::format("node {} has {} devices and {} numbers for them",
+                                     present_[number].first_node, one.plan.devices,
+                                     one.locals.size()));
     return Ok();
   }
 
@@ -151,8 +152,8 @@ class Joiner {
   Result<std::uint32_t> ChannelCount(std::uint32_t base) const {
     constexpr auto kMost = static_cast<std::uint32_t>(kChannelsMax);
     if (limits_.min == 0 || limits_.min > kMost || limits_.max == 0)
-      return Refused(fmt::format("{} to {} channels were asked for; there are 1 to {}", limits_.min,
-                                 limits_.max, kMost));
+      return RefusedJoin(fmt::format("{} to {} channels were asked for; there are 1 to {}",
+                                     limits_.min, limits_.max, kMost));
     std::uint32_t channels = std::min(kMost, 2 * base);
     const Common& ring = joined_.of(GraphId::kRing);
     const Common& chain = joined_.of(GraphId::kCollnetChain);

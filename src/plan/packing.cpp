@@ -15,7 +15,7 @@ __extension__ using Wide = __int128;
 
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kSolveBudget = 1'500'000;  // of Packings' budget, for one
-constexpr std::int64_t kNear = 512;               // bound and value differ by this part
+constexpr std::int64_t kNearBound = 512;          // bound and value differ by this part
 constexpr int kPriceShift = 12;  // of prices, beyond kFluidOne, before capacities divide
 constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort, for one
 constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // width
@@ -97,7 +97,7 @@ bool Packing::LowerBound(const Prices& prices, const CheapestChannel::Found& fou
     bound_ = worth / found.cost;
     KeepWorth(prices, found.cost);
   }
-  return bound_ - Value() > bound_ / kNear;
+  return bound_ - Value() > bound_ / kNearBound;
 }
 
 /// The prices that prove the bound.

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
+#include "plan/capability.hpp"
 #include "plan/tuning_cell.hpp"
 
 namespace ringlet::plan {
 namespace {
-
-constexpr std::uint32_t kAmpereCapability = 80, kBlackwellCapability = 100;
 
 Algorithm AlgorithmOf(std::size_t number) {
   return static_cast<Algorithm>(number);
@@ -37,16 +36,15 @@ std::optional<std::uint64_t> Tuning::TimeNs(Function function, Algorithm algorit
   std::uint64_t bandwidth = cell.bandwidth.mb_per_s, latency = cell.latency_ns;
   if (bandwidth == 0) return std::nullopt;
   const bool all_reduce = function == Function::kAllReduce;
-  if (all_reduce &&
-      (algorithm == Algorithm::kTree ||
-       (algorithm == Algorithm::kNvlsTree && input_.capability_min >= kBlackwellCapability)))
+  if (all_reduce && (algorithm == Algorithm::kTree ||
+                     (algorithm == Algorithm::kNvlsTree && input_.capability_min >= kBlackwell)))
     bandwidth = std::max<std::uint64_t>(1, bandwidth * TreeTenths(protocol, bytes) / 10);
   constexpr std::uint64_t kLargeBytes = 64;  // for each rank and channel
   if (all_reduce && algorithm == Algorithm::kRing && protocol == Protocol::kSimple &&
       input_.nodes > 1 &&
       bytes / (std::uint64_t{std::max(1u, GraphOf(input_, algorithm).channels)} * input_.ranks) >=
           kLargeBytes)
-    latency = latency * (input_.capability_min < kAmpereCapability ? 19 : 14) / 10;
+    latency = latency * (input_.capability_min < kAmpere ? 19 : 14) / 10;
   // Microseconds are bytes by MB/s; in two parts, so that nothing overflows.
   return latency + bytes / bandwidth * 1000 + bytes % bandwidth * 1000 / bandwidth;
 }

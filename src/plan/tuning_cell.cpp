@@ -1,4 +1,5 @@
 #include "plan/tuning_cell.hpp"
+#include "plan/capability.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +11,7 @@ using topology::PathType;
 
 // Source of all numbers  NCCL 2.30's tuning model; bandwidth in MB/s, latency in ns.
 
-enum Generation : std::size_t { kVolta, kAmpere, kHopper, kBlackwell, kGenerations };
+enum Generation : std::size_t { kOfVolta, kOfAmpere, kOfHopper, kOfBlackwell, kGenerations };
 using Scales = std::array<std::uint64_t, 3>;  // for 1, 2 and more nodes
 using Table = std::array<Scales, kGenerations>;
 
@@ -61,9 +62,9 @@ constexpr std::array<std::array<Latencies, kAlgorithms>, 3> kWireNs = {{{{{600, 
                                                                           {0, 0, 14'000}}}}};
 
 Generation GenerationOf(std::uint32_t capability) {
-  if (capability >= 100) return kBlackwell;
-  if (capability >= 90) return kHopper;
-  return capability >= 80 ? kAmpere : kVolta;
+  if (capability >= kBlackwell) return kOfBlackwell;
+  if (capability >= kHopper) return kOfHopper;
+  return capability >= kAmpere ? kOfAmpere : kOfVolta;
 }
 
 class Cell {
@@ -133,12 +134,10 @@ class Cell {
   // Where writes of 128 bytes arrive whole.
   bool MayLl128() const {
     if (in_.choice.protocols_given) return true;
-    constexpr std::uint32_t kHopperCapability = 90, kVoltaCapability = 70;
-    const PathType farthest =
-        in_.capability_min >= kHopperCapability ? PathType::kPxn : PathType::kPxb;
+    const PathType farthest = in_.capability_min >= kHopper ? PathType::kPxn : PathType::kPxb;
     return graph_.type_inter <= farthest && graph_.type_intra <= PathType::kNvb &&
-           (in_.capability_min == in_.capability_max || in_.capability_min >= kHopperCapability) &&
-           in_.capability_min >= kVoltaCapability;
+           (in_.capability_min == in_.capability_max || in_.capability_min >= kHopper) &&
+           in_.capability_min >= kVolta;
   }
 
   // Of one channel.

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, kProtocols> kProtocolNames = {"LL", "LL12
 constexpr std::array<std::string_view, kFunctions> kFunctionNames = {
     "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"};
 
-constexpr std::size_t kShownBytesMax = 60;  // of a bad word in a message
+constexpr std::size_t kWordBytesShown = 60;  // of a bad word in a message
 
 template <std::size_t kNames>
 std::string ListOf(const std::array<std::string_view, kNames>& names) {
@@ -29,7 +29,7 @@ Result<std::size_t> NumberOf(std::string_view word, std::string_view variable,
     if (EqualIgnoringCase(word, names[i])) return i;
   return Error{Code::kInvalidArgument,
                fmt::format("{} has {}, but it must be one of {}", variable,
-                           Quoted(Printable(word, kShownBytesMax)), ListOf(names))};
+                           Quoted(Printable(word, kWordBytesShown)), ListOf(names))};
 }
 
 template <std::size_t kNames>
@@ -55,7 +55,7 @@ Status ReadEntry(std::string_view entry, bool first, std::string_view variable,
       return Error{Code::kInvalidArgument,
                    fmt::format("{} has {} without a function before it; only the first list may "
                                "stand for all",
-                               variable, Quoted(Printable(entry, kShownBytesMax)))};
+                               variable, Quoted(Printable(entry, kWordBytesShown)))};
     RINGLET_TRY_ASSIGN(const std::bitset<kNames> set, SetOf(entry, variable, names));
     out.fill(set);
     return Ok();

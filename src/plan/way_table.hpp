@@ -18,6 +18,12 @@ struct EndIndex {
   End end = End::kDevice;
   std::uint32_t number = 0;
 };
+constexpr EndIndex DeviceEnd(std::uint32_t device) {
+  return {End::kDevice, device};
+}
+constexpr EndIndex NetEnd(std::uint32_t net) {
+  return {End::kNet, net};
+}
 
 /// How much of what passes a link also loads the way back.
 enum class Backwash : std::uint8_t {

@@ -8,16 +8,13 @@
 #include "base/text.hpp"
 #include "topology/build_links.hpp"
 #include "topology/build_tree.hpp"
+#include "topology/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {
 
-Error Refuse(std::string why) {
-  return {Code::kInvalidArgument, std::move(why)};
-}
-
 /// A kernel has 1024 at most; all pairs of them are joined.
-Status CheckNumaNodes(const HostView& view) {
+Status CheckNumaNumbers(const HostView& view) {
   constexpr std::size_t kOfOneHostMax = 1024;
   std::map<std::uint64_t, std::size_t> counts;
   for (const NumaNode& node : view.numa_nodes)
@@ -35,7 +32,7 @@ Status CheckViews(std::span<const HostView> views) {
     const Status status = views[i].Check();
     if (!status.ok())
       return Refuse(fmt::format("host {}: {}", Quoted(views[i].name), status.error().message));
-    RINGLET_TRY(CheckNumaNodes(views[i]));
+    RINGLET_TRY(CheckNumaNumbers(views[i]));
     const std::size_t before = identities.size();
     for (const NumaNode& node : views[i].numa_nodes) {
       const std::pair identity(views[i].HostOf(node), i);

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/text.hpp"
+#include "topology/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {
@@ -16,10 +17,6 @@ namespace {
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr unsigned kHostBits = 56;             // where NCCL's ids hold the host
 constexpr std::uint32_t kMaxConnections = 64;  // NCCL's, for ports that do not say
-
-Error Refuse(std::string why) {
-  return {Code::kInvalidArgument, std::move(why)};
-}
 
 /// Which children a view's parts have, in its order.
 struct Children {

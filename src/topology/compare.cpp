@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-constexpr std::size_t kShownBytesMax = 60;
+constexpr std::size_t kPartBytesShown = 60;
 
 /// What is said of a part: names and values, the same names in the same order for parts of a kind.
 struct Facts {
@@ -30,7 +30,7 @@ std::string Text(const std::optional<bool>& flag) {
   return *flag ? "yes" : "no";
 }
 std::string Text(const std::string& text) {
-  return text.empty() ? "unknown" : Printable(text, kShownBytesMax);
+  return text.empty() ? "unknown" : Printable(text, kPartBytesShown);
 }
 
 /// All that is to be compared, as texts.

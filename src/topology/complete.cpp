@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "topology/refuse.hpp"
 #include "topology/xml_reader.hpp"
 #include "topology/xml_writer.hpp"
 
@@ -36,10 +37,6 @@ constexpr std::array<MeshEdge, 16> kCubeMesh = {{{0, 1, 1},
                                                  {5, 6, 2},
                                                  {5, 7, 1},
                                                  {6, 7, 2}}};
-
-Error Refuse(std::string why) {
-  return {Code::kInvalidArgument, std::move(why)};
-}
 
 void Join(HostView& view, std::uint32_t a, std::uint32_t b, std::uint32_t links, GpuLinkKind kind) {
   const auto add = [&](Gpu& gpu, const Gpu& peer) {

@@ -11,7 +11,7 @@
 namespace ringlet::topology {
 namespace {
 
-constexpr std::size_t kShownBytesMax = 60;
+constexpr std::size_t kNameBytesShown = 60;
 
 std::string NumaStep(const NumaNode& node) {
   return node.id == kUnknownNuma ? "cpu[-1]" : fmt::format("cpu[{}]", node.id);
@@ -45,7 +45,7 @@ std::pair<std::string, Part> LastStep(const HostView& view, Part part) {
     case PartKind::kNet: {
       const NetInterface& net = view.nets[part.index];
       const Part above = net.nic ? Part{PartKind::kNic, *net.nic} : system;
-      return {fmt::format("net[{}]", Printable(net.name, kShownBytesMax)), above};
+      return {fmt::format("net[{}]", Printable(net.name, kNameBytesShown)), above};
     }
     case PartKind::kGpuLink:
       return {LinkStep(view.gpus[part.index].links[part.item]), {PartKind::kGpu, part.index}};

@@ -20,10 +20,6 @@ constexpr std::array<std::string_view, 7> kLinkNames = {"LOC", "NVL", "C2C", "PC
 constexpr std::array<std::string_view, 7> kLinkWords = {"local",  "nvlink", "c2c",    "pci",
                                                         "memory", "socket", "network"};
 
-bool IsPort(NodeKind kind) {
-  return kind == NodeKind::kNet || kind == NodeKind::kGin || kind == NodeKind::kRma;
-}
-
 bool IsEnd(NodeKind kind) {
   return IsPort(kind) || kind == NodeKind::kGpu || kind == NodeKind::kRank;
 }
@@ -108,7 +104,7 @@ std::string_view Fault(const Graph& graph, std::uint32_t from, const Link& link)
   return "";
 }
 
-Error Refuse(const Graph& graph, std::uint32_t node, std::string_view why) {
+Error RefuseNode(const Graph& graph, std::uint32_t node, std::string_view why) {
   return {Code::kInvalidArgument,
           fmt::format("graph node {} ({} on host {}): {}", node, NodeText(graph.nodes()[node]),
                       Quoted(graph.hosts()[graph.nodes()[node].host].name), why)};
@@ -119,19 +115,19 @@ Status CheckLinks(const Graph& graph) {
   for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
     for (const Link& link : graph.nodes()[i].links) {
       const std::string_view fault = Fault(graph, i, link);
-      if (!fault.empty()) return Refuse(graph, i, fault);
+      if (!fault.empty()) return RefuseNode(graph, i, fault);
       edges.push_back({i, Index(link.to), link.kind, link.bandwidth});
     }
   }
   std::sort(edges.begin(), edges.end());
   const auto twice = std::adjacent_find(edges.begin(), edges.end(), SameButForBandwidth);
-  if (twice != edges.end()) return Refuse(graph, twice->from, "has two equal links");
+  if (twice != edges.end()) return RefuseNode(graph, twice->from, "has two equal links");
   for (const Edge& edge : edges) {
     if (HasWayBack(edges, edge)) continue;
-    return Refuse(graph, edge.from,
-                  fmt::format("has a link ({}) without an equal one back from {}",
-                              kLinkWords[static_cast<std::size_t>(edge.kind)],
-                              NodeText(graph.nodes()[edge.to])));
+    return RefuseNode(graph, edge.from,
+                      fmt::format("has a link ({}) without an equal one back from {}",
+                                  kLinkWords[static_cast<std::size_t>(edge.kind)],
+                                  NodeText(graph.nodes()[edge.to])));
   }
   return Ok();
 }
@@ -169,12 +165,12 @@ Status Graph::Check() const {
     if (node.host >= hosts_.size() || i < hosts_[node.host].first || i >= hosts_[node.host].end)
       return Error{Code::kInvalidArgument,
                    fmt::format("graph node {} ({}): lies outside its host", i, NodeText(node))};
-    if (IsEnd(node.kind) && node.links.size() != 1) return Refuse(*this, i, "needs one link");
+    if (IsEnd(node.kind) && node.links.size() != 1) return RefuseNode(*this, i, "needs one link");
     const bool ranked = node.kind == NodeKind::kRank || node.kind == NodeKind::kGpu;
     if (ranked && Find(Rank{node.number}) != NodeIndex{i})
-      return Refuse(*this, i, "is not where its rank is looked up");
+      return RefuseNode(*this, i, "is not where its rank is looked up");
     if (node.kind == NodeKind::kGpu && gpu(NodeIndex{i}).device != node.links.front().to)
-      return Refuse(*this, i, "is on another device than it is joined with");
+      return RefuseNode(*this, i, "is on another device than it is joined with");
   }
   return CheckLinks(*this);
 }

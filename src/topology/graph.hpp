@@ -31,6 +31,11 @@ enum class NodeKind : std::uint8_t {
   kCxb,   ///< what both halves of a split GPU reach their processor through
   kRank,  ///< an endpoint in host memory
 };
+
+/// Of a network device, for whichever use.
+constexpr bool IsPort(NodeKind kind) {
+  return kind == NodeKind::kNet || kind == NodeKind::kGin || kind == NodeKind::kRma;
+}
 inline constexpr std::size_t kNodeKinds = 11;
 
 enum class LinkKind : std::uint8_t {

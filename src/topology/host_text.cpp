@@ -16,7 +16,7 @@ constexpr std::string_view kHeader = "ringlet-host 1";
 
 constexpr std::array<std::string_view, 9> kPartNames = {"system", "numa", "pci", "gpu",     "nic",
                                                         "net",    "link", "c2c", "pci-link"};
-constexpr std::array<std::string_view, 2> kLinkNames = {"nvlink", "xgmi"};
+constexpr std::array<std::string_view, 2> kGpuLinkNames = {"nvlink", "xgmi"};
 constexpr std::array<std::string_view, 6> kNetNames = {"unknown", "physical", "virtual",
                                                        "bond",    "bridge",   "vlan"};
 
@@ -267,7 +267,7 @@ Gpu* LastGpu(Line& line, HostView& view) {
 
 void ReadLink(Line& line, HostView& view) {
   GpuLink link;
-  const std::optional<std::size_t> kind = Position(kLinkNames, line.name());
+  const std::optional<std::size_t> kind = Position(kGpuLinkNames, line.name());
   if (!kind) line.Fail("a link is nvlink or xgmi");
   link.kind = static_cast<GpuLinkKind>(kind.value_or(0));
   link.target = line.TakeBus("target");
@@ -387,7 +387,7 @@ std::string GpuText(const Gpu& gpu) {
   }
   text += '\n';
   for (const GpuLink& link : gpu.links) {
-    text += fmt::format("link {}", kLinkNames[static_cast<std::size_t>(link.kind)]);
+    text += fmt::format("link {}", kGpuLinkNames[static_cast<std::size_t>(link.kind)]);
     if (link.target) text += " target " + ToString(*link.target);
     text += fmt::format(" count {}", link.count);
     Put(text, "class", link.target_class);

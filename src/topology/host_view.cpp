@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "base/digest.hpp"
+#include "topology/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {
-
-Error Refuse(std::string why) {
-  return {Code::kInvalidArgument, std::move(why)};
-}
 
 bool TooLong(std::string_view name) {
   return name.size() > HostView::kNameBytesMax;

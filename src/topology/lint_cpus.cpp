@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kArchs = {"x86_64", "ppc64", "arm64"};
 constexpr std::array<std::string_view, 4> kVendors = {"GenuineIntel", "AuthenticAMD",
                                                       "CentaurHauls", "  Shanghai  "};
-constexpr std::size_t kShownBytesMax = 40;
+constexpr std::size_t kMaskBytesShown = 40;
 
 template <std::size_t kCount>
 bool IsOneOf(const std::array<std::string_view, kCount>& names, std::string_view name) {
@@ -32,7 +32,7 @@ void LintModel(LintContext& context, std::uint32_t index) {
     return context.Say(Severity::kWarning, "unknown-arch", part, "arch",
                        fmt::format("NCCL knows no arch \"{}\" and takes the way between NUMA nodes "
                                    "for unlimited",
-                                   Printable(cpu.arch, kShownBytesMax)),
+                                   Printable(cpu.arch, kMaskBytesShown)),
                        "write x86_64, arm64 or ppc64");
   if (cpu.arch != "x86_64") return;
   if (cpu.vendor.empty())
@@ -43,7 +43,7 @@ void LintModel(LintContext& context, std::uint32_t index) {
     return context.Say(Severity::kWarning, "unknown-vendor", part, "vendor",
                        fmt::format("NCCL knows no vendor \"{}\" and takes the way between NUMA "
                                    "nodes for unlimited (5000 GB/s)",
-                                   Printable(cpu.vendor, kShownBytesMax)),
+                                   Printable(cpu.vendor, kMaskBytesShown)),
                        cpu.vendor == "HygonGenuine"
                            ? "Hygon's processors are AMD's design: AuthenticAMD gives 16 GB/s"
                            : "name the vendor whose processor is most like it");

@@ -10,7 +10,7 @@
 namespace ringlet::topology {
 namespace {
 
-constexpr std::size_t kShownBytesMax = 40;
+constexpr std::size_t kNetNameBytesShown = 40;
 
 /// NCCL numbers all NICs that hang on a NUMA node of a host alike.
 void LintNicsOfNodes(LintContext& context) {
@@ -38,7 +38,7 @@ void LintSameDevice(LintContext& context, Part part, std::uint32_t first) {
     return context.Say(Severity::kWarning, "net-twice", part, "",
                        fmt::format("\"{}\" is already at {}; NCCL itself writes that where ranks "
                                    "do not agree on the first cpu",
-                                   Printable(net.name, kShownBytesMax), where),
+                                   Printable(net.name, kNetNameBytesShown), where),
                        "keep it where it belongs");
   context.Say(Severity::kError, "duplicate-net", part, "dev",
               fmt::format("device {} is already that of {}", *net.dev, where),
@@ -63,7 +63,7 @@ void LintNets(LintContext& context) {
     if (!net.speed_mbit_per_s)
       context.Say(Severity::kNote, "no-speed", part, "speed",
                   fmt::format("the speed of \"{}\" is not known; NCCL takes 10 Gbit/s",
-                              Printable(net.name, kShownBytesMax)),
+                              Printable(net.name, kNetNameBytesShown)),
                   "");
   }
   LintNicsOfNodes(context);

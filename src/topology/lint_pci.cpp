@@ -11,7 +11,7 @@ namespace ringlet::topology {
 namespace {
 
 constexpr std::array<std::uint16_t, 8> kWidths = {0, 1, 2, 4, 8, 12, 16, 32};
-constexpr std::size_t kShownBytesMax = 40;
+constexpr std::size_t kPciBytesShown = 40;
 
 /// The texts that kernels write, old and new.
 bool IsKernelText(std::string_view text) {
@@ -24,7 +24,7 @@ bool IsKernelText(std::string_view text) {
 
 void LintSpeed(LintContext& context, Part part, const PciDevice& device) {
   const PcieSpeed& speed = device.link_speed;
-  const std::string shown = Printable(speed.text, kShownBytesMax);
+  const std::string shown = Printable(speed.text, kPciBytesShown);
   if (speed.text.empty())
     return context.Say(Severity::kNote, "no-speed", part, "link_speed",
                        "the speed is not known; NCCL takes PCIe 3.0, 12 GB/s at 16 lanes", "");

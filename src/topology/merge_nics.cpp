@@ -9,16 +9,13 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "topology/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {
 
 constexpr std::uint64_t kFunctionBits = 0xf;  // the last digit of a bus id
 constexpr std::size_t kBusTriesMax = 100;     // NCCL's
-
-Error Refuse(std::string why) {
-  return {Code::kInvalidArgument, std::move(why)};
-}
 
 /// From the system down to the NIC. A port without a NIC hangs on its processor, if that is known.
 std::vector<Part> ChainOf(const HostView& view, std::uint32_t net) {

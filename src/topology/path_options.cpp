@@ -12,14 +12,14 @@ namespace {
 constexpr std::array<std::string_view, 12> kNames = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
                                                      "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
 
-Error Refuse(std::string_view name, std::string_view value, std::string_view why) {
+Error RefuseOption(std::string_view name, std::string_view value, std::string_view why) {
   return {Code::kInvalidArgument, fmt::format("RINGLET_{}={}: {}", name, Quoted(value), why)};
 }
 
 Status ReadLevel(std::string_view name, std::string_view value, std::optional<PathType>& to) {
   if (Trim(value).empty()) return Ok();
   const Result<PathType> level = ParsePathType(Trim(value));
-  if (!level.ok()) return Refuse(name, value, level.error().message);
+  if (!level.ok()) return RefuseOption(name, value, level.error().message);
   to = *level;
   return Ok();
 }
@@ -36,7 +36,7 @@ Status ReadPolicy(std::string_view text, NetPolicy& to) {
   const auto max = value.starts_with(kMax) ? ParseDecimal(value.substr(kMax.size()))
                                            : std::optional<std::uint64_t>();
   if (!max || *max == 0 || *max > kMostNets)
-    return Refuse("NETDEVS_POLICY", value, "it is AUTO, ALL, or MAX: and a number from 1");
+    return RefuseOption("NETDEVS_POLICY", value, "it is AUTO, ALL, or MAX: and a number from 1");
   to = {NetPolicy::Kind::kMax, static_cast<std::uint32_t>(*max)};
   return Ok();
 }

@@ -12,7 +12,7 @@
 namespace ringlet::topology {
 namespace {
 
-bool IsEnd(NodeKind kind) {
+bool MayBeEnd(NodeKind kind) {
   return kind != NodeKind::kPci && kind != NodeKind::kNic && kind != NodeKind::kCxb;
 }
 
@@ -139,7 +139,7 @@ Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOpti
   for (std::uint32_t i = paths.system_.first; i < paths.system_.end; ++i) {
     const NodeKind kind = graph.nodes()[i].kind;
     paths.kinds_[static_cast<std::size_t>(kind)].push_back(NodeIndex{i});
-    paths.end_of_.push_back(IsEnd(kind) ? ends++ : Paths::kNoEnd);
+    paths.end_of_.push_back(MayBeEnd(kind) ? ends++ : Paths::kNoEnd);
   }
   RINGLET_TRY(CheckSize(graph, paths.system_, ends));
   paths.records_.resize(std::size_t{ends} * nodes);

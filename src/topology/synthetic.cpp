@@ -33,7 +33,7 @@ struct Item {
   std::vector<Item> items = {};
 };
 
-Error Refuse(std::size_t column, std::string_view why) {
+Error RefuseColumn(std::size_t column, std::string_view why) {
   return {Code::kInvalidArgument, fmt::format("column {} of the machine: {}", column, why)};
 }
 
@@ -48,7 +48,7 @@ class SyntheticParser {
   Result<std::vector<Item>> Run() {
     RINGLET_TRY_ASSIGN(std::vector<Item> items, Items(0));
     Skip();
-    if (at_ != text_.size()) return Refuse(column(), "nothing should follow here");
+    if (at_ != text_.size()) return RefuseColumn(column(), "nothing should follow here");
     return items;
   }
 
@@ -83,7 +83,7 @@ class SyntheticParser {
   }
 
   Result<std::vector<Item>> Items(std::size_t depth) {
-    if (depth > kSyntheticDepthMax) return Refuse(column(), "brackets are nested too deep");
+    if (depth > kSyntheticDepthMax) return RefuseColumn(column(), "brackets are nested too deep");
     std::vector<Item> items;
     do {
       RINGLET_TRY_ASSIGN(Item item, OneItem(depth));
@@ -100,10 +100,10 @@ class SyntheticParser {
       const auto [end, error] =
           std::from_chars(digits.data(), digits.data() + digits.size(), item.count);
       if (error != std::errc() || item.count == 0 || item.count > kCountMax)
-        return Refuse(item.column, fmt::format("a count is 1 to {}", kCountMax));
+        return RefuseColumn(item.column, fmt::format("a count is 1 to {}", kCountMax));
       if (at_ < text_.size() && text_[at_] == 'x') {
         ++at_;
-        if (!Take('(')) return Refuse(column(), "after \"x\" comes \"(\"");
+        if (!Take('(')) return RefuseColumn(column(), "after \"x\" comes \"(\"");
         return Group(std::move(item), depth);
       }
     }
@@ -121,11 +121,11 @@ class SyntheticParser {
     } else if (place == "switch") {
       item.kind = ItemKind::kSwitch;
     } else {
-      return Refuse(at, "after \"(\" comes host, numa or switch");
+      return RefuseColumn(at, "after \"(\" comes host, numa or switch");
     }
-    if (!Take(':')) return Refuse(column(), fmt::format("after \"{}\" comes \":\"", place));
+    if (!Take(':')) return RefuseColumn(column(), fmt::format("after \"{}\" comes \":\"", place));
     RINGLET_TRY_ASSIGN(item.items, Items(depth + 1));
-    if (!Take(')')) return Refuse(column(), "\",\" or \")\" is missing");
+    if (!Take(')')) return RefuseColumn(column(), "\",\" or \")\" is missing");
     return item;
   }
 
@@ -137,20 +137,20 @@ class SyntheticParser {
       return Speed(std::move(item));
     }
     if (word != "gpu")
-      return Refuse(at, "a gpu, a nic, or a bracket such as \"2x(numa: ...)\" is missing");
+      return RefuseColumn(at, "a gpu, a nic, or a bracket such as \"2x(numa: ...)\" is missing");
     const std::uint32_t model_at = column();
     const std::string_view model = TakeWord();
     if (model.empty()) return item;
     item.model = FindGpuModel(model);
     if (item.model == nullptr)
-      return Refuse(model_at, fmt::format("no model of GPU is called \"{}\"; known are {}", model,
-                                          ModelNames()));
+      return RefuseColumn(model_at, fmt::format("no model of GPU is called \"{}\"; known are {}",
+                                                model, ModelNames()));
     const std::string_view layout = TakeWord();
     if (layout.empty()) return item;
     const std::optional<LinkLayout> known = FindLayout(layout);
     if (!known)
-      return Refuse(model_at,
-                    fmt::format("\"{}\" is none of none, switch, pairs, mesh, cube-mesh", layout));
+      return RefuseColumn(
+          model_at, fmt::format("\"{}\" is none of none, switch, pairs, mesh, cube-mesh", layout));
     item.layout = *known;
     return item;
   }
@@ -170,7 +170,7 @@ class SyntheticParser {
         std::from_chars(word.data(), word.data() + word.size(), item.gbit_per_s);
     const bool whole = error == std::errc() && end + 1 == word.data() + word.size() && *end == 'g';
     if (!whole || item.gbit_per_s == 0 || item.gbit_per_s > kNicGbitMax)
-      return Refuse(at, "the speed of a NIC is in Gbit/s, such as 400g");
+      return RefuseColumn(at, "the speed of a NIC is in Gbit/s, such as 400g");
     return item;
   }
 
@@ -199,7 +199,7 @@ class SyntheticBuilder {
     const bool hosts = items.front().kind == ItemKind::kHost;
     for (const Item& item : items)
       if ((item.kind == ItemKind::kHost) != hosts)
-        return Refuse(item.column, "beside a host there are only hosts");
+        return RefuseColumn(item.column, "beside a host there are only hosts");
     if (hosts) {
       for (const Item& item : items)
         for (std::uint32_t i = 0; i < item.count; ++i) RINGLET_TRY(AddHost(item.items));
@@ -221,8 +221,8 @@ class SyntheticBuilder {
  private:
   Status Count(const Item& item) {
     if (++parts_ > kSyntheticPartsMax)
-      return Refuse(item.column,
-                    fmt::format("the machine has more than {} parts", kSyntheticPartsMax));
+      return RefuseColumn(item.column,
+                          fmt::format("the machine has more than {} parts", kSyntheticPartsMax));
     return Ok();
   }
 
@@ -234,8 +234,8 @@ class SyntheticBuilder {
     const bool nodes = items.front().kind == ItemKind::kNuma;
     for (const Item& item : items)
       if (item.kind == ItemKind::kHost || (item.kind == ItemKind::kNuma) != nodes)
-        return Refuse(item.column, nodes ? "beside a numa there are only numas"
-                                         : "here is only place for switches, GPUs and NICs");
+        return RefuseColumn(item.column, nodes ? "beside a numa there are only numas"
+                                               : "here is only place for switches, GPUs and NICs");
     if (!nodes) return AddNode(items);
     for (const Item& item : items)
       for (std::uint32_t i = 0; i < item.count; ++i) {
@@ -247,8 +247,8 @@ class SyntheticBuilder {
 
   Status AddNode(const std::vector<Item>& items) {
     if (cpus_ == kCpusOfAHostMax)
-      return Refuse(items.front().column, fmt::format("a host has at most {} NUMA nodes",
-                                                      kCpusOfAHostMax / kCpusOfANode));
+      return RefuseColumn(items.front().column, fmt::format("a host has at most {} NUMA nodes",
+                                                            kCpusOfAHostMax / kCpusOfANode));
     NumaNode node;
     node.id = numa_id_++;
     node.cpus = CpuSet::Of(cpus_, cpus_ + kCpusOfANode - 1);
@@ -267,7 +267,7 @@ class SyntheticBuilder {
   Status AddItems(const std::vector<Item>& items, Part parent) {
     for (const Item& item : items) {
       if (item.kind == ItemKind::kHost || item.kind == ItemKind::kNuma)
-        return Refuse(item.column, "here is only place for switches, GPUs and NICs");
+        return RefuseColumn(item.column, "here is only place for switches, GPUs and NICs");
       for (std::uint32_t i = 0; i < item.count; ++i) {
         RINGLET_TRY(Count(item));
         RINGLET_TRY(AddOne(item, parent));

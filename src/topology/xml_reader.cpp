@@ -12,7 +12,7 @@
 namespace ringlet::topology {
 namespace {
 
-constexpr std::size_t kShownBytesMax = 60;
+constexpr std::size_t kTextBytesShown = 60;
 
 template <typename T>
 std::uint32_t Next(const std::vector<T>& parts) {
@@ -77,7 +77,7 @@ class ViewReader {
 
   void Keep(pugi::xml_node child, const XmlElement& parent, std::string_view reason) {
     const std::string path =
-        fmt::format("{}/{}", parent.path(), Printable(child.name(), kShownBytesMax));
+        fmt::format("{}/{}", parent.path(), Printable(child.name(), kTextBytesShown));
     std::string xml = RawXml(child);
     const bool fits = xml.size() <= HostView::kUnknownBytesMax;
     SayOf(child, path, fits ? Severity::kWarning : Severity::kError, "unknown-element",
@@ -88,9 +88,9 @@ class ViewReader {
   bool ReadSystem(pugi::xml_node root) {
     if (std::string_view(root.name()) != "system") {
       const bool graphs = std::string_view(root.name()) == "graphs";
-      SayOf(root, Printable(root.name(), kShownBytesMax), Severity::kError, "not-a-topology",
+      SayOf(root, Printable(root.name(), kTextBytesShown), Severity::kError, "not-a-topology",
             fmt::format("the outermost element is <{}>, not <system>",
-                        Printable(root.name(), kShownBytesMax)),
+                        Printable(root.name(), kTextBytesShown)),
             graphs ? "this is a graph file, for NCCL_GRAPH_FILE" : "");
       return false;
     }
@@ -129,7 +129,7 @@ class ViewReader {
     if (view().numa_nodes.size() == HostView::kNumaNodesMax)
       return Keep(node, system, "there are too many NUMA nodes");
     const std::string path = fmt::format(
-        "system/cpu[{}]", Printable(node.attribute("numaid").as_string("?"), kShownBytesMax));
+        "system/cpu[{}]", Printable(node.attribute("numaid").as_string("?"), kTextBytesShown));
     XmlElement cpu(context_, node, path, {PartKind::kNuma, Next(view().numa_nodes)});
     NumaNode numa;
     if (!node.attribute("numaid"))
@@ -159,7 +159,7 @@ class ViewReader {
     if (same != view().numa_nodes.end()) {
       cpu.Say(Severity::kError, "numaid-twice", "numaid",
               fmt::format("NUMA node {} occurs twice",
-                          Printable(cpu.node().attribute("numaid").value(), kShownBytesMax)),
+                          Printable(cpu.node().attribute("numaid").value(), kTextBytesShown)),
               "what is below is taken as part of the first; join them");
     } else {
       cpu.KeepTheRest();
@@ -324,7 +324,7 @@ class ViewReader {
       element.Say(Severity::kNote, "hidden-target", "target",
                   fmt::format("{} is what a driver says of a neighbour that it does not show, but "
                               "no dump spells it so",
-                              Printable(text, kShownBytesMax)),
+                              Printable(text, kTextBytesShown)),
                   fmt::format("write {}", kHidden));
     return std::nullopt;
   }
@@ -334,7 +334,7 @@ class ViewReader {
     if (links.size() == HostView::kLinksMax) return Keep(node, gpu, "too many links of one GPU");
     const std::string_view target = node.attribute("target").value();
     const std::string path =
-        fmt::format("{}/{}[{}]", gpu.path(), name, Printable(target, kShownBytesMax));
+        fmt::format("{}/{}[{}]", gpu.path(), name, Printable(target, kTextBytesShown));
     XmlElement element(context_, node, path, {PartKind::kGpuLink, gpu.part().index, Next(links)});
     GpuLink link;
     link.kind = name == "xgmi" ? GpuLinkKind::kXgmi : GpuLinkKind::kNvLink;
@@ -370,7 +370,7 @@ class ViewReader {
   void ReadNet(pugi::xml_node node, const XmlElement& nic) {
     const std::string_view name = node.attribute("name").value();
     XmlElement element(context_, node,
-                       fmt::format("{}/net[{}]", nic.path(), Printable(name, kShownBytesMax)),
+                       fmt::format("{}/net[{}]", nic.path(), Printable(name, kTextBytesShown)),
                        {PartKind::kNet, Next(view().nets)});
     NetInterface net{.name = std::string(element.Text("name").value_or("")),
                      .speed_mbit_per_s = element.Number("speed"),
@@ -408,7 +408,7 @@ class ViewReader {
     if (!latency)
       net.Say(Severity::kError, "bad-value", "latency",
               fmt::format("latency=\"{}\" is not a number of microseconds",
-                          Printable(*text, kShownBytesMax)),
+                          Printable(*text, kTextBytesShown)),
               "the attribute is left out");
     return latency;
   }

@@ -9,7 +9,7 @@ namespace {
 
 // Handles are numbers that are never used twice within a communicator. They look like pointers
 // because NCCL's types are; nobody follows them.
-constexpr std::uintptr_t kHandleStep = 16;
+constexpr std::uintptr_t kRegistrationStep = 16;
 
 /// \param name  of `handle` in the C function
 template <typename Handle>
@@ -24,7 +24,7 @@ Status Register(ncclComm_t comm, const void* buffer, std::size_t size, Handle* h
   RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
   RINGLET_TRY_ASSIGN(const std::uint64_t number, held.communicator->Register(View(
                                                      static_cast<const std::byte*>(buffer), size)));
-  *handle = reinterpret_cast<Handle>(number * kHandleStep);  // NOLINT
+  *handle = reinterpret_cast<Handle>(number * kRegistrationStep);  // NOLINT
   return Ok();
 }
 
@@ -33,9 +33,9 @@ Status Deregister(ncclComm_t comm, const void* handle, const char* name) {
   RINGLET_TRY(RequireNonNull(handle, name));
   RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
-  if (number % kHandleStep != 0)
+  if (number % kRegistrationStep != 0)
     return Error{Code::kInvalidArgument, fmt::format("{} is no handle of a registration", name)};
-  return communicator->Deregister(number / kHandleStep);
+  return communicator->Deregister(number / kRegistrationStep);
 }
 
 Status Allocate(void** memory, std::size_t size) {

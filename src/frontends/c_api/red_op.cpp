@@ -20,13 +20,13 @@ struct Made {
 };
 
 // Like the handles of communicators, these belong to no object of the C API.
-struct Registry {
+struct RedOps {
   std::mutex mutex;
   std::map<std::pair<const comm::Communicator*, int>, Made> made;
   int next = ncclNumOps;
 };
-Registry& TheRegistry() {
-  static Registry registry;
+RedOps& TheRedOps() {
+  static RedOps registry;
   return registry;
 }
 
@@ -44,7 +44,7 @@ Error NoSuch(int op) {
 
 Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, const void* scalar,
                                     DataType type, bool read_later) {
-  Registry& registry = TheRegistry();
+  RedOps& registry = TheRedOps();
   const std::lock_guard lock(registry.mutex);
   if (registry.made.size() >= kRedOpsMax)
     return Error{Code::kInvalidArgument,
@@ -65,7 +65,7 @@ Status DestroyRedOp(const comm::Communicator& communicator, ncclRedOp_t op) {
                  fmt::format("reduction {} is built in: only what ncclRedOpCreate functions made "
                              "can be destroyed",
                              static_cast<int>(op))};
-  Registry& registry = TheRegistry();
+  RedOps& registry = TheRedOps();
   const std::lock_guard lock(registry.mutex);
   if (registry.made.erase({&communicator, static_cast<int>(op)}) == 0)
     return NoSuch(static_cast<int>(op));
@@ -76,7 +76,7 @@ Result<RedOp> FindRedOp(const comm::Communicator& communicator, ncclRedOp_t op, 
   const int number = static_cast<int>(op);
   if (number >= 0 && number < static_cast<int>(kNcclReduceOps))
     return RedOp{.op = static_cast<ReduceOp>(number)};
-  Registry& registry = TheRegistry();
+  RedOps& registry = TheRedOps();
   const std::lock_guard lock(registry.mutex);
   const auto found = registry.made.find({&communicator, number});
   if (found == registry.made.end()) return NoSuch(number);
@@ -89,7 +89,7 @@ Result<RedOp> FindRedOp(const comm::Communicator& communicator, ncclRedOp_t op, 
 }
 
 void ForgetRedOps(const comm::Communicator& communicator) {
-  Registry& registry = TheRegistry();
+  RedOps& registry = TheRedOps();
   const std::lock_guard lock(registry.mutex);
   std::erase_if(registry.made,
                 [&](const auto& entry) { return entry.first.first == &communicator; });

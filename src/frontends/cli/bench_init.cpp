@@ -13,7 +13,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::string_view kBench = "bench init";
+constexpr std::string_view kBenchInit = "bench init";
 constexpr std::chrono::minutes kPeerPatience(2);  // Gloo takes 50 s for 512 ranks on two cores
 
 using Report = std::function<void(const InitMessage&)>;
@@ -58,9 +58,9 @@ os::Command WorkerCommand(const InitJob& job, const EnvMap& environment, const U
 int ConductCrew(os::SignalQueue& signals, const InitJob& job, const EnvMap& environment,
                 const Report& tell) {
   const auto process = comm::Process::Start(environment);
-  if (!process.ok()) return Fail(kBench, process.error());
+  if (!process.ok()) return Fail(kBenchInit, process.error());
   const auto id = comm::CreateUniqueId(*process);
-  if (!id.ok()) return Fail(kBench, id.error());
+  if (!id.ok()) return Fail(kBenchInit, id.error());
   CrewOptions crew;
   for (std::uint32_t index = 0; index < job.head.processes; ++index)
     crew.commands.push_back(WorkerCommand(job, environment, *id, index));
@@ -72,13 +72,13 @@ int ConductCrew(os::SignalQueue& signals, const InitJob& job, const EnvMap& envi
     fmt::print(stderr, "[{}] {}\n", Index(index), line);
   };
   crew.on_failure = [&](const RankEnd& end) {
-    Tell(kBench,
+    Tell(kBenchInit,
          fmt::format("process {} {}; ending the others", Index(end.rank), ToString(end.how)));
   };
   const auto outcome = RunCrew(signals, crew);
-  if (!outcome.ok()) return Fail(kBench, outcome.error());
+  if (!outcome.ok()) return Fail(kBenchInit, outcome.error());
   if (outcome->user_signal)
-    Tell(kBench, fmt::format("ended by {}", os::SignalName(*outcome->user_signal)));
+    Tell(kBenchInit, fmt::format("ended by {}", os::SignalName(*outcome->user_signal)));
   return outcome->ExitStatus();
 }
 
@@ -109,18 +109,18 @@ int Launch(os::SignalQueue* signals, const InitWords& words, const InitJob& job,
     if (const auto* one = std::get_if<Repetition>(&message)) report.repetitions.push_back(*one);
     if (const auto* run = std::get_if<PeerRun>(&message)) {
       report.peers.push_back(*run);
-      if (!run->trouble.empty()) Tell(kBench, fmt::format("{}: {}", run->peer, run->trouble));
+      if (!run->trouble.empty()) Tell(kBenchInit, fmt::format("{}: {}", run->peer, run->trouble));
     }
   };
   if (job.head.processes == 1 && job.head.threads) {
     const Status status = ConductAlone(job, environment, tell);
-    if (!status.ok()) return Fail(kBench, status.error());
+    if (!status.ok()) return Fail(kBenchInit, status.error());
   } else {
     const int status = ConductCrew(*signals, job, environment, tell);
     if (status != 0) return status;
   }
   if (report.repetitions.size() != job.iterations)
-    return Fail(kBench,
+    return Fail(kBenchInit,
                 Error{Code::kProtocol, fmt::format("{} of {} repetitions were reported",
                                                    report.repetitions.size(), job.iterations)});
   fmt::print("{}", words.json ? InitJson(report) : InitRowText(report));
@@ -131,24 +131,24 @@ int Launch(os::SignalQueue* signals, const InitWords& words, const InitJob& job,
 int Run(const InitWords& words) {
   const EnvMap environment = InitEnvironment(WithLogOnErrors(os::ReadEnvironment()), words);
   const auto settings = ParseSettings(environment);
-  if (!settings.ok()) return Fail(kBench, settings.error());
+  if (!settings.ok()) return Fail(kBenchInit, settings.error());
   std::vector<InitJob> jobs;
   for (const std::uint32_t ranks : words.ranks) {
     auto job = ParseInitJob(words, ranks, settings->bootstrap == BootstrapShape::kTree,
                             os::RaiseDescriptorLimit());
-    if (!job.ok()) return Fail(kBench, job.error());
+    if (!job.ok()) return Fail(kBenchInit, job.error());
     jobs.push_back(*std::move(job));
   }
   if (words.worker) {
     const Status status = Work(jobs.front(), environment);
-    return status.ok() ? 0 : Fail(kBench, status.error());
+    return status.ok() ? 0 : Fail(kBenchInit, status.error());
   }
   std::unique_ptr<os::SignalQueue> signals;
   const bool crews = std::ranges::any_of(
       jobs, [](const InitJob& job) { return job.head.processes > 1 || !job.head.threads; });
   if (crews) {
     auto taken = TakeSignals();  // before there are threads
-    if (!taken.ok()) return Fail(kBench, taken.error());
+    if (!taken.ok()) return Fail(kBenchInit, taken.error());
     signals = *std::move(taken);
   }
   if (!words.json) fmt::print("{}", InitHeadText(words.iterations));

@@ -11,7 +11,7 @@ namespace ringlet::cli {
 namespace {
 
 // One process or thread a rank, all on this machine.
-constexpr std::uint32_t kRanksMax = 4096;
+constexpr std::uint32_t kBenchRanksMax = 4096;
 constexpr std::uint32_t kRepeatsMax = 1'000'000;
 constexpr std::uint32_t kRoundsMax = 100;
 constexpr std::uint32_t kHostsMax = 64;
@@ -21,7 +21,7 @@ constexpr std::uint32_t kBusyMax = 1024;
 std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
   return {
       command.add_option("-n,--ranks", words.ranks, "Number of ranks, all on this machine")
-          ->check(CLI::Range(1u, kRanksMax))
+          ->check(CLI::Range(1u, kBenchRanksMax))
           ->capture_default_str(),
       command.add_option("--links", words.links, "How ranks are linked, in place of RINGLET_LINKS")
           ->check(CLI::IsMember({"auto", "shm", "tcp", "ofi", "inproc"})),

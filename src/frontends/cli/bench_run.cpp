@@ -13,7 +13,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::string_view kBench = "bench";
+constexpr std::string_view kCommand = "bench";
 
 os::Command WorkerCommand(const BenchJob& job, const UniqueId& id, std::uint32_t rank) {
   os::Command command{{"/proc/self/exe"}, job.environment};
@@ -61,12 +61,12 @@ std::uint32_t HostOf(const BenchOptions& options, std::uint32_t rank) {
 
 Result<Ended> RunBenchCrew(os::SignalQueue& signals, CrewOptions crew, std::string_view what) {
   crew.on_failure = [&](const RankEnd& end) {
-    Tell(kBench,
+    Tell(kCommand,
          fmt::format("{} {} {}; ending the others", what, Index(end.rank), ToString(end.how)));
   };
   RINGLET_TRY_ASSIGN(const CrewOutcome outcome, RunCrew(signals, crew));
   if (outcome.user_signal)
-    Tell(kBench, fmt::format("ended by {}", os::SignalName(*outcome.user_signal)));
+    Tell(kCommand, fmt::format("ended by {}", os::SignalName(*outcome.user_signal)));
   return Ended{outcome.ExitStatus(), outcome.user_signal.has_value()};
 }
 
@@ -91,10 +91,10 @@ Result<Ended> RunRanks(os::SignalQueue& signals, const BenchJob& job,
 
 int WorkAsRank(const BenchJob& job) {
   const auto process = comm::Process::Start(job.environment);
-  if (!process.ok()) return Fail(kBench, process.error());
+  if (!process.ok()) return Fail(kCommand, process.error());
   const Settings& settings = (*process)->settings();
   const auto id = rendezvous::FromText(settings.unique_id.text);
-  if (!id.ok()) return Fail(kBench, id.error());
+  if (!id.ok()) return Fail(kCommand, id.error());
   const comm::Config config{.id = *id,
                             .rank = settings.rank.value_or(0),
                             .size = job.options.ranks,
@@ -106,7 +106,7 @@ int WorkAsRank(const BenchJob& job) {
     std::fflush(stdout);
   };
   const Status status = MeasureRank(*process, config, job.options.measure, on_message, {});
-  return status.ok() ? 0 : Fail(kBench, status.error());
+  return status.ok() ? 0 : Fail(kCommand, status.error());
 }
 
 }  // namespace ringlet::cli

@@ -245,7 +245,7 @@ std::string SearchText(const NodeView& node, const plan::HostPlan& planned) {
   return text;
 }
 
-std::string RanksText(const std::vector<Rank>& ranks) {
+std::string FirstRanksText(const std::vector<Rank>& ranks) {
   constexpr std::size_t kMost = 40;
   std::string text;
   for (std::size_t i = 0; i < ranks.size() && i < kMost; ++i)
@@ -269,7 +269,7 @@ std::string JoinText(const PlanView& view) {
     text +=
         "On every other node channels 2k and 2k + 1 change places, so that what leaves by a NIC\n"
         "arrives at the NIC of the same number: traffic stays on its rail.\n";
-  text += fmt::format("  ring of channel 0:{}\n", RanksText(plan.Ring(0)));
+  text += fmt::format("  ring of channel 0:{}\n", FirstRanksText(plan.Ring(0)));
   const plan::Neighbours root = plan.At(plan.Ring(0).front(), 0);
   text += fmt::format(
       "Trees are two, over nodes: whoever passes on in one is a leaf of the other, so that both\n"

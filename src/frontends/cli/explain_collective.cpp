@@ -20,9 +20,9 @@ using collective::Layout;
 
 constexpr std::string_view kExplain = "explain";
 constexpr std::size_t kElementBytes = 4;
-constexpr std::uint32_t kRanksMax = 1024;  // whose schedules one wants to read
+constexpr std::uint32_t kExplainedRanksMax = 1024;  // whose schedules one wants to read
 
-struct Words {
+struct CollectiveWords {
   CollectiveQuestion question;
   std::string bytes = "1M";
 };
@@ -57,7 +57,7 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
   return text;
 }
 
-int Run(const Words& words) {
+int Run(const CollectiveWords& words) {
   CollectiveQuestion question = words.question;
   auto settings = ParseSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail(kExplain, settings.error());
@@ -117,15 +117,15 @@ void AddExplainCollective(CLI::App& explain, Action& chosen) {
     CLI::App* one = explain.add_subcommand(std::string(Name(kind)),
                                            "The algorithm that is chosen, why, and its steps");
     // Shared by the parser, which fills the words, and the action, which reads them later.
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<CollectiveWords>();
     words->question.kind = kind;
     one->add_option("-n,--ranks", words->question.ranks, "Number of ranks")
-        ->check(CLI::Range(1u, kRanksMax))
+        ->check(CLI::Range(1u, kExplainedRanksMax))
         ->capture_default_str();
     one->add_option("-b,--bytes", words->bytes, "Size; K, M and G are 1024-based")
         ->capture_default_str();
     one->add_option("--hosts", words->question.hosts, "Hosts that share the ranks")
-        ->check(CLI::Range(1u, kRanksMax))
+        ->check(CLI::Range(1u, kExplainedRanksMax))
         ->capture_default_str();
     one->add_option("--root", words->question.root, "The root, where there is one");
     one->add_option("--rank", words->question.rank, "Shows the steps of this rank alone");

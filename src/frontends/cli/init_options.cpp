@@ -8,7 +8,7 @@ namespace ringlet::cli {
 namespace {
 
 // All on this machine. Beyond it even the most processes that are allowed have too few descriptors.
-constexpr std::uint32_t kRanksMax = 16'384;
+constexpr std::uint32_t kInitRanksMax = 16'384;
 constexpr std::uint32_t kProcessesMax = 4096;
 constexpr std::uint32_t kIterationsMax = 10'000;
 // What a process has open besides connections of ranks: streams, libraries, epoll, the team's line.
@@ -44,7 +44,7 @@ Status CheckOffered(const InitWords& words) {
 void AddInitOptions(CLI::App& command, InitWords& words) {
   command.add_option("-n,--ranks", words.ranks, "Numbers of ranks, all on this machine: N[,N...]")
       ->delimiter(',')
-      ->check(CLI::Range(1u, kRanksMax))
+      ->check(CLI::Range(1u, kInitRanksMax))
       ->capture_default_str();
   command.add_option("--mode", words.mode, "Shape of the control network, for RINGLET_BOOTSTRAP")
       ->check(CLI::IsMember({"tree", "ring"}));
@@ -58,7 +58,7 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
   command.add_flag("--each", words.each, "Every rank checks in by itself (the default)");
   command.add_flag("--leaders", words.leaders, "The ranks of a host check in as one");
   command.add_option("--roots", words.roots, "Roots that ranks check in at")
-      ->check(CLI::Range(1u, kRanksMax))
+      ->check(CLI::Range(1u, kInitRanksMax))
       ->capture_default_str();
   command.add_option("-i,--iters", words.iterations, "Repetitions, after one that warms up")
       ->check(CLI::Range(1u, kIterationsMax))

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kOutputBytesMax = 64 * 1024;  // as much as a pipe holds; its end matters
 constexpr Instant kLook = std::chrono::milliseconds(20);
-constexpr std::uint64_t kSpareDescriptors = 256;
+constexpr std::uint64_t kPeerSpareDescriptors = 256;
 
 // Gloo's mesh takes a descriptor for each rank that a rank knows, and for a while a listener for
 // each pair.
@@ -24,7 +24,7 @@ std::uint32_t GlooProcesses(const InitHead& head, std::uint64_t descriptors) {
   if (!head.threads) return head.ranks;
   const std::uint64_t mesh = std::uint64_t{head.ranks} * head.ranks * 3 / 2;
   const std::uint64_t usable =
-      std::max<std::uint64_t>(descriptors, 2 * kSpareDescriptors) - kSpareDescriptors;
+      std::max<std::uint64_t>(descriptors, 2 * kPeerSpareDescriptors) - kPeerSpareDescriptors;
   const auto needed = static_cast<std::uint32_t>((mesh + usable - 1) / usable);
   return std::clamp(needed, head.processes, head.ranks);
 }

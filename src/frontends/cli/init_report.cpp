@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kRecordSeparator = 0x1e;
+constexpr char kJsonSeparator = 0x1e;
 
 Json ToJson(const Phases& phases) {
   return {{"check_in", phases.check_in},
@@ -180,11 +180,11 @@ std::string InitJson(const InitReport& report) {
 
 std::string ToLine(const InitMessage& message) {
   const Json json = std::visit([](const auto& one) { return ToJson(one); }, message);
-  return kRecordSeparator + json.dump();
+  return kJsonSeparator + json.dump();
 }
 
 Result<std::optional<InitMessage>> ParseInitLine(std::string_view line) {
-  if (!line.starts_with(kRecordSeparator)) return std::optional<InitMessage>();
+  if (!line.starts_with(kJsonSeparator)) return std::optional<InitMessage>();
   try {
     const Json json = Json::parse(line.substr(1));
     if (json.contains("peer")) return std::optional<InitMessage>(PeerRunOf(json));

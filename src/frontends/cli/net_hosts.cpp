@@ -12,7 +12,7 @@ namespace ringlet::cli {
 namespace {
 
 // How long the end of the carrier may be waited for.
-constexpr Instant kLook = std::chrono::milliseconds(20);
+constexpr Instant kHostLook = std::chrono::milliseconds(20);
 constexpr std::size_t kFramesAtOnce = 64;  // of one host, before the others are looked at
 constexpr std::size_t kSpareMax = 512;     // frames whose memory is kept
 
@@ -84,7 +84,7 @@ Instant NetHosts::CarryOver(std::uint32_t nic, const os::WireWatch& watch,
       spare.push_back(std::move(frame->memory));
   }
   // The end of a look stays the same for a while, so that no timer is set for it.
-  return between.NextDue().value_or((os::Now() / kLook + 2) * kLook);
+  return between.NextDue().value_or((os::Now() / kHostLook + 2) * kHostLook);
 }
 
 void NetHosts::Carry(const std::stop_token& stop, os::WireWatch watch) {

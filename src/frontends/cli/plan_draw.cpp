@@ -28,11 +28,11 @@ constexpr std::uint32_t kDrawnNodesOfTreeMax = 48;
 
 // Told apart by most eyes, on light and on dark ground.
 // Source  Okabe and Ito's palette, but for its yellow and black.
-constexpr std::array<const char*, 8> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                "#E69F00", "#56B4E9", "#8F63C9", "#7A8B2E"};
+constexpr std::array<const char*, 8> kChannelColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                       "#E69F00", "#56B4E9", "#8F63C9", "#7A8B2E"};
 
 const char* ColorOf(std::size_t channel) {
-  return kColors[channel % kColors.size()];
+  return kChannelColors[channel % kChannelColors.size()];
 }
 
 class PlanDrawing {

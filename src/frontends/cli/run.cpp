@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kRun = "run";
 // What a shell says of a program that it cannot start.
 constexpr int kExitCannotStart = 127;
-constexpr std::uint32_t kRanksMax = 4096;
+constexpr std::uint32_t kRunRanksMax = 4096;
 
 struct RunOptions {
   std::uint32_t ranks = 0;
@@ -120,7 +120,7 @@ void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
   options->program = std::move(program);
   run->add_option("-n,--ranks", options->ranks, "Number of ranks")
       ->required()
-      ->check(CLI::Range(1u, kRanksMax));
+      ->check(CLI::Range(1u, kRunRanksMax));
   run->add_option("--grace", options->grace_s,
                   "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")
       ->check(CLI::Range(0.0, 86'400.0))

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kSim = "sim";
 
 // After what time a user wonders whether anything happens.
-constexpr Instant kSilence = std::chrono::seconds(2);
+constexpr Instant kSilent = std::chrono::seconds(2);
 
 // What this process holds, or 0 where the system does not say.
 std::uint64_t MemoryBytes() {
@@ -72,7 +72,7 @@ class Progress {
  public:
   explicit Progress(Instant now) : said_(now) {}
   void OnTick(SimWorld& world, const SimWatch& watch, Instant now) {
-    if (now < said_ + kSilence) return;
+    if (now < said_ + kSilent) return;
     said_ = now;
     Tell(kSim, fmt::format("{} ranks: {:.1f} M events, {} simulated; {} checked in, {} have the "
                            "roster, {} stand, {} failed",

@@ -9,7 +9,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::uint32_t kRanksMax = 1u << 22;  // four times what has been tried; memory ends it
+constexpr std::uint32_t kSimRanksMax = 1u << 22;  // four times what has been tried; memory ends it
 constexpr std::size_t kSizesMax = 64;
 constexpr std::uint32_t kRanksPerHostMax = 60'000;  // each has a port of its own
 
@@ -17,11 +17,11 @@ Result<std::vector<std::uint32_t>> ParseSizes(std::string_view text) {
   std::vector<std::uint32_t> sizes;
   for (const std::string_view part : Split(text, ',')) {
     const auto size = ParseDecimal(Trim(part));
-    if (!size || *size == 0 || *size > kRanksMax || sizes.size() == kSizesMax)
+    if (!size || *size == 0 || *size > kSimRanksMax || sizes.size() == kSizesMax)
       return Error{Code::kInvalidArgument,
                    fmt::format("-n {}: write up to {} numbers from 1 to {}, with commas between "
                                "them",
-                               Quoted(text), kSizesMax, kRanksMax)};
+                               Quoted(text), kSizesMax, kSimRanksMax)};
     sizes.push_back(static_cast<std::uint32_t>(*size));
   }
   return sizes;
@@ -73,7 +73,7 @@ void AddSimOptions(CLI::App& command, SimWords& words) {
   command
       .add_option("--hosts", words.hosts,
                   "Number of hosts, in place of --ranks-per-host; ranks are dealt evenly")
-      ->check(CLI::Range(1u, kRanksMax));
+      ->check(CLI::Range(1u, kSimRanksMax));
   option("--latency", words.latency, "One way between hosts; a dial takes two");
   option("--jitter", words.jitter, "Up to so much more, drawn for each message");
   option("--local-latency", words.local_latency, "One way inside a host");

@@ -15,14 +15,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFailuresShown = 12;
 constexpr std::size_t kRangesBytesShown = 60;
-constexpr std::size_t kTextBytesShown = 300;
+constexpr std::size_t kPhaseBytesShown = 300;
 
-double Milliseconds(Instant time) {
+double VirtualMilliseconds(Instant time) {
   return static_cast<double>(time.count()) / 1e6;
 }
 
 std::string TimeText(const std::optional<Instant>& time) {
-  return time ? fmt::format("{:.3f}", Milliseconds(*time)) : "-";
+  return time ? fmt::format("{:.3f}", VirtualMilliseconds(*time)) : "-";
 }
 
 std::string BytesText(std::uint64_t bytes) {
@@ -41,7 +41,7 @@ std::string ShortRanges(const std::vector<std::uint32_t>& ranks) {
 }
 
 Json JsonTime(const std::optional<Instant>& time) {
-  return time ? Json(Milliseconds(*time)) : Json(nullptr);
+  return time ? Json(VirtualMilliseconds(*time)) : Json(nullptr);
 }
 
 Json JsonTraffic(const sim::Traffic& traffic) {
@@ -57,8 +57,8 @@ Json JsonFailures(const SimRow& row) {
     failures.push_back({{"text", failure.text},
                         {"count", failure.ranks.size()},
                         {"ranks", bootstrap::RangesText(failure.ranks)},
-                        {"first_ms", Milliseconds(failure.first)},
-                        {"last_ms", Milliseconds(failure.last)}});
+                        {"first_ms", VirtualMilliseconds(failure.first)},
+                        {"last_ms", VirtualMilliseconds(failure.last)}});
   return failures;
 }
 
@@ -91,7 +91,7 @@ Json JsonRow(const SimRow& row) {
           {"bytes", row.bytes},
           {"events", row.events},
           {"trace", fmt::format("{:016x}", row.trace)},
-          {"wall_s", Milliseconds(row.wall) / 1e3},
+          {"wall_s", VirtualMilliseconds(row.wall) / 1e3},
           {"memory_bytes", row.memory_bytes},
           {"failures", JsonFailures(row)},
           {"failures_unsaid", row.failures_unsaid}};
@@ -151,7 +151,7 @@ std::string SimRowText(const SimRow& row) {
       std::uint64_t{row.root.messages_sent} + row.root.messages_received,
       BytesText(row.busiest_rank.bytes_sent + row.busiest_rank.bytes_received),
       BytesText(row.busiest_host.bytes_sent + row.busiest_host.bytes_received),
-      BytesText(row.events), Milliseconds(row.wall) / 1e3, row.memory_bytes / 1'000'000);
+      BytesText(row.events), VirtualMilliseconds(row.wall) / 1e3, row.memory_bytes / 1'000'000);
 }
 
 std::string SimFailuresText(const SimRow& row) {
@@ -162,9 +162,9 @@ std::string SimFailuresText(const SimRow& row) {
   for (std::size_t i = 0; i < std::min(kFailuresShown, row.failures.size()); ++i) {
     const SimFailure& failure = row.failures[i];
     text += fmt::format("#   {} x from {:.3f} to {:.3f} ms, rank{} {}: {}\n", failure.ranks.size(),
-                        Milliseconds(failure.first), Milliseconds(failure.last),
+                        VirtualMilliseconds(failure.first), VirtualMilliseconds(failure.last),
                         failure.ranks.size() == 1 ? "" : "s", ShortRanges(failure.ranks),
-                        Printable(failure.text, kTextBytesShown));
+                        Printable(failure.text, kPhaseBytesShown));
   }
   if (row.failures.size() > kFailuresShown || row.failures_unsaid > 0)
     text += fmt::format("#   and others: --json has the first {}\n", row.failures.size());
@@ -175,14 +175,14 @@ std::string SimJson(const SimOptions& options, const std::vector<SimRow>& rows) 
   Json json{{"mode", options.shape == bootstrap::Shape::kTree ? "tree" : "ring"},
             {"arity", options.arity},
             {"roots", options.roots},
-            {"latency_us", Milliseconds(options.latency) * 1e3},
-            {"jitter_us", Milliseconds(options.jitter) * 1e3},
-            {"local_latency_us", Milliseconds(options.local_latency) * 1e3},
+            {"latency_us", VirtualMilliseconds(options.latency) * 1e3},
+            {"jitter_us", VirtualMilliseconds(options.jitter) * 1e3},
+            {"local_latency_us", VirtualMilliseconds(options.local_latency) * 1e3},
             {"mb_per_s", options.mb_per_s},
-            {"cpu_per_event_us", Milliseconds(options.cpu_per_event) * 1e3},
-            {"cpu_per_kib_us", Milliseconds(options.cpu_per_kib) * 1e3},
-            {"spread_ms", Milliseconds(options.spread)},
-            {"timeout_ms", Milliseconds(options.timeout)},
+            {"cpu_per_event_us", VirtualMilliseconds(options.cpu_per_event) * 1e3},
+            {"cpu_per_kib_us", VirtualMilliseconds(options.cpu_per_kib) * 1e3},
+            {"spread_ms", VirtualMilliseconds(options.spread)},
+            {"timeout_ms", VirtualMilliseconds(options.timeout)},
             {"faults", options.faults_text},
             {"seed", options.seed},
             {"rows", Json::array()}};
@@ -198,7 +198,7 @@ Status SimVerdict(const SimOptions& options, const SimRow& row) {
         fmt::format("there was no fault, yet only {} of {} ranks stand{}", row.standing, row.ranks,
                     row.failures.empty()
                         ? ""
-                        : "; " + Printable(row.failures.front().text, kTextBytesShown))};
+                        : "; " + Printable(row.failures.front().text, kPhaseBytesShown))};
   if (options.until == Instant(0) && row.waiting > 0)
     return Error{Code::kProtocol, fmt::format("{} of {} ranks still wait after {}", row.waiting,
                                               row.ranks, DurationText(options.Limit()))};

@@ -13,7 +13,7 @@ constexpr std::size_t kSizeMax = std::size_t{1} << 40;  // more than any machine
 
 // The 99th percentile of fewer is the maximum; more would make large sizes take minutes.
 constexpr std::uint32_t kRepeatsMin = 5;
-constexpr std::uint32_t kRepeatsMax = 2000;
+constexpr std::uint32_t kSweepRepeatsMax = 2000;
 // Reading the clock takes some 30 ns: a hundredth of this.
 constexpr Instant kIterationMin = std::chrono::microseconds(3);
 // Ten turns of 8 ranks on 2 cores. (docs/decisions/0051)
@@ -61,7 +61,8 @@ Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type) 
 
 std::uint32_t RepeatsFor(Instant once, Instant budget) {
   const auto fitting = static_cast<std::uint64_t>(budget / std::max(once, Instant(1)));
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, kRepeatsMin, kRepeatsMax));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(fitting, kRepeatsMin, kSweepRepeatsMax));
 }
 
 Instant IterationMin(bool shares_cores) {

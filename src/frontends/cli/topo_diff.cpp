@@ -15,7 +15,7 @@ struct DiffOptions {
 };
 
 /// A file, or a description where it has brackets, or this machine.
-Result<LoadedTopology> Load(const std::string& what) {
+Result<LoadedTopology> LoadSide(const std::string& what) {
   TopoSource source;
   if (what.find('(') != std::string::npos) {
     source.synthetic = what;
@@ -26,9 +26,9 @@ Result<LoadedTopology> Load(const std::string& what) {
 }
 
 int Run(const DiffOptions& options) {
-  const Result<LoadedTopology> a = Load(options.a);
+  const Result<LoadedTopology> a = LoadSide(options.a);
   if (!a.ok()) return Fail("topo diff", a.error());
-  const Result<LoadedTopology> b = Load(options.b);
+  const Result<LoadedTopology> b = LoadSide(options.b);
   if (!b.ok()) return Fail("topo diff", b.error());
   const std::vector<std::string> differences = topology::Compare(a->view, b->view);
   for (const std::string& difference : differences) fmt::print("{}\n", difference);

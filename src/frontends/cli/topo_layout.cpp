@@ -34,12 +34,8 @@ constexpr double kTrackHeight = 15, kTracksGap = 16;  // of direct NVLinks
 constexpr double kSpine = 40;                         // left of hosts that share NVSwitches
 constexpr double kLegendHeight = 64;
 constexpr double kSmall = 9, kNormal = 11, kLarge = 14;
-constexpr std::size_t kShownBytesMax = 60;  // of a name
-constexpr double kRowWidthMax = 2800;       // of hosts next to each other
-
-bool IsPort(NodeKind kind) {
-  return kind == NodeKind::kNet || kind == NodeKind::kGin || kind == NodeKind::kRma;
-}
+constexpr std::size_t kLabelBytesShown = 60;  // of a name
+constexpr double kRowWidthMax = 2800;         // of hosts next to each other
 
 /// A NUMA node, a switch, a GPU, a NIC, or a port that no NIC is known of.
 struct Item {
@@ -132,7 +128,7 @@ class HostLayout {
     if (cpu.vendor == "AuthenticAMD") return fmt::format("AMD {}/{:#x}", cpu.family, cpu.model);
     const std::string_view text =
         cpu.arch == "x86_64" && !cpu.vendor.empty() ? cpu.vendor : cpu.arch;
-    return Printable(text, kShownBytesMax);
+    return Printable(text, kLabelBytesShown);
   }
 
   /// Adds what hangs below a node; says how many levels of switches there are.
@@ -142,7 +138,7 @@ class HostLayout {
       const NodeKind kind = graph_.at(link.to).kind;
       const bool down = link.kind == LinkKind::kPci
                             ? link.to != above && kind != NodeKind::kCpu
-                            : IsPort(kind) && graph_.at(item.node).kind == NodeKind::kCpu;
+                            : topology::IsPort(kind) && graph_.at(item.node).kind == NodeKind::kCpu;
       if (!down) continue;
       Item child{link.to};
       if (kind == NodeKind::kPci) {
@@ -352,7 +348,7 @@ class HostLayout {
     const topology::DeviceFacts& facts = graph_.device(device);
     std::vector<std::string> lines = {"GPU " + ranks, ToString(facts.bus)};
     if (!facts.gcn.empty())
-      lines.push_back(Printable(facts.gcn, kShownBytesMax));
+      lines.push_back(Printable(facts.gcn, kLabelBytesShown));
     else if (facts.compute_capability != 0)
       lines.push_back(fmt::format("sm {}{}", facts.compute_capability,
                                   facts.half ? fmt::format(", half {}", *facts.half) : ""));
@@ -365,16 +361,16 @@ class HostLayout {
     const auto add = [&](NodeIndex port) {
       const Node& node = graph_.at(port);
       const std::string name = node.name.empty() ? fmt::format("port {}", node.number)
-                                                 : Printable(node.name, kShownBytesMax);
+                                                 : Printable(node.name, kLabelBytesShown);
       if (std::find(lines.begin(), lines.end(), name) != lines.end()) return;
       lines.push_back(name);
       const std::uint32_t mbit = node.links.front().bandwidth.mb_per_s * 8;
       speeds.push_back(mbit < 1000 ? fmt::format("{} Mbit/s", mbit)
                                    : fmt::format("{} Gbit/s", mbit / 1000));
     };
-    if (IsPort(graph_.at(nic).kind)) add(nic);
+    if (topology::IsPort(graph_.at(nic).kind)) add(nic);
     for (const topology::Link& link : graph_.at(nic).links)
-      if (IsPort(graph_.at(link.to).kind)) add(link.to);
+      if (topology::IsPort(graph_.at(link.to).kind)) add(link.to);
     if (lines.empty()) return {"NIC", "no port"};
     if (lines.size() > 2) lines = {lines[0], fmt::format("+ {} ports", lines.size() - 1)};
     lines.push_back(speeds[0]);

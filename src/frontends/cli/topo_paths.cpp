@@ -15,16 +15,13 @@ using topology::NodeKind;
 
 namespace {
 
-constexpr std::size_t kShownBytesMax = 60;
-
-bool IsPort(NodeKind kind) {
-  return kind == NodeKind::kNet || kind == NodeKind::kGin || kind == NodeKind::kRma;
-}
+constexpr std::size_t kNameBytesShown = 60;
 
 std::string ShortLabel(const Node& node) {
   if (node.kind == NodeKind::kCpu)
     return node.number == topology::kUnknownNuma ? "NUMA-1" : fmt::format("NUMA{}", node.number);
-  if (IsPort(node.kind) && !node.name.empty()) return Printable(node.name, kShownBytesMax);
+  if (topology::IsPort(node.kind) && !node.name.empty())
+    return Printable(node.name, kNameBytesShown);
   if (node.kind == NodeKind::kPci || node.kind == NodeKind::kDev || node.kind == NodeKind::kCxb)
     return fmt::format("{}({})", NameOf(node.kind), ToString(topology::BusId{node.id}));
   if (node.kind == NodeKind::kNic) return fmt::format("NIC({:x})", node.id);
@@ -88,7 +85,7 @@ std::string LabelOf(const Graph& graph, NodeIndex node) {
   if (graph.hosts().size() == 1 || graph.at(node).kind == NodeKind::kNvs ||
       graph.at(node).kind == NodeKind::kGpu)
     return label;
-  return fmt::format("{}/{}", Printable(graph.hosts()[graph.at(node).host].name, kShownBytesMax),
+  return fmt::format("{}/{}", Printable(graph.hosts()[graph.at(node).host].name, kNameBytesShown),
                      label);
 }
 
@@ -107,13 +104,13 @@ Result<NodeIndex> NodeCalled(const Graph& graph, std::string_view name) {
   }
   if (found.size() == 1) return EndOf(graph, found.front());
   if (found.empty())
-    return Error{
-        Code::kInvalidArgument,
-        fmt::format("nothing is called {}; there are {}{}", Quoted(Printable(name, kShownBytesMax)),
-                    there_are, listed > kListedMax ? ", and more" : "")};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("nothing is called {}; there are {}{}",
+                             Quoted(Printable(name, kNameBytesShown)), there_are,
+                             listed > kListedMax ? ", and more" : "")};
   return Error{Code::kInvalidArgument,
                fmt::format("several things are called {}: {} and {}; name one with its host",
-                           Quoted(Printable(name, kShownBytesMax)), LabelOf(graph, found[0]),
+                           Quoted(Printable(name, kNameBytesShown)), LabelOf(graph, found[0]),
                            LabelOf(graph, found[1]))};
 }
 

@@ -18,7 +18,7 @@ using topology::PartKind;
 using topology::PciDevice;
 using topology::PciRole;
 
-constexpr std::size_t kShownBytesMax = 60;
+constexpr std::size_t kTextBytesShown = 60;
 
 std::string_view RoleName(PciRole role) {
   switch (role) {
@@ -37,7 +37,7 @@ class TreeWriter {
   explicit TreeWriter(const HostView& view) : view_(view), tree_(view) {}
 
   std::string Run() {
-    out_ = view_.name.empty() ? "host" : "host " + Printable(view_.name, kShownBytesMax);
+    out_ = view_.name.empty() ? "host" : "host " + Printable(view_.name, kTextBytesShown);
     out_ += ModelText(view_.cpu) + "\n";
     for (const Part& part : tree_.Below({PartKind::kSystem})) WriteNuma(part);
     WriteInterconnect();
@@ -47,9 +47,9 @@ class TreeWriter {
  private:
   static std::string ModelText(const topology::CpuModel& cpu) {
     std::string text;
-    if (!cpu.arch.empty()) text += ", " + Printable(cpu.arch, kShownBytesMax);
-    if (!cpu.name.empty()) return text + ", " + Printable(cpu.name, kShownBytesMax);
-    if (!cpu.vendor.empty()) text += ", " + Printable(cpu.vendor, kShownBytesMax);
+    if (!cpu.arch.empty()) text += ", " + Printable(cpu.arch, kTextBytesShown);
+    if (!cpu.name.empty()) return text + ", " + Printable(cpu.name, kTextBytesShown);
+    if (!cpu.vendor.empty()) text += ", " + Printable(cpu.vendor, kTextBytesShown);
     if (cpu.family != 0) text += fmt::format(" family {} model {}", cpu.family, cpu.model);
     return text;
   }
@@ -118,7 +118,7 @@ class TreeWriter {
     if (gpu.rank) text += fmt::format(", rank {}", *gpu.rank);
     if (gpu.mlopart) text += fmt::format(", half {}", *gpu.mlopart);
     if (!gpu.gcn.empty()) {
-      text += ", " + Printable(gpu.gcn, kShownBytesMax);
+      text += ", " + Printable(gpu.gcn, kTextBytesShown);
     } else if (gpu.compute_capability != 0) {
       text += fmt::format(", compute capability {}.{}", gpu.compute_capability / 10,
                           gpu.compute_capability % 10);
@@ -147,9 +147,9 @@ class TreeWriter {
   }
 
   void WriteNet(const topology::NetInterface& net, std::size_t depth) {
-    std::string text = "net " + Printable(net.name, kShownBytesMax);
+    std::string text = "net " + Printable(net.name, kTextBytesShown);
     if (!net.rdma_device.empty() && net.rdma_device != net.name)
-      text += " (" + Printable(net.rdma_device, kShownBytesMax) + ")";
+      text += " (" + Printable(net.rdma_device, kTextBytesShown) + ")";
     text += net.speed_mbit_per_s
                 ? fmt::format(", {} Mbit/s, {}", *net.speed_mbit_per_s,
                               SpeedText(topology::NetworkInterface(net.speed_mbit_per_s).mb_per_s))
@@ -161,7 +161,7 @@ class TreeWriter {
     if (net.rail) text += fmt::format(", rail {}", *net.rail);
     if (net.plane) text += fmt::format(", plane {}", *net.plane);
     for (std::size_t i = 0; i < net.members.size(); ++i)
-      text += (i == 0 ? ", of " : " and ") + Printable(net.members[i], kShownBytesMax);
+      text += (i == 0 ? ", of " : " and ") + Printable(net.members[i], kTextBytesShown);
     Line(depth, text);
   }
 

@@ -43,7 +43,7 @@ Result<Head> ReadHead(Line& line) {
 }
 
 // So often is it asked whether those who are waited for are there.
-constexpr std::chrono::milliseconds kBetweenLooks{50};
+constexpr std::chrono::milliseconds kBetweenMailLooks{50};
 
 /// A line that says in ranks of the group what it has to say of its two ends.
 class NamedLine final : public Line {
@@ -279,7 +279,7 @@ void Mail::RunCaretaker() {
 }
 
 void Mail::TakeCare(Lock& lock) {
-  std::chrono::microseconds pause = kBetweenLooks;
+  std::chrono::microseconds pause = kBetweenMailLooks;
   if (IsReceptionNeeded()) {
     lock.unlock();
     const auto came = ReceiveGuest(guests_);
@@ -294,7 +294,7 @@ void Mail::TakeCare(Lock& lock) {
   }
   news_.wait_for(lock, pause);
   unlooked_ += pause;
-  if (unlooked_ < kBetweenLooks) return;
+  if (unlooked_ < kBetweenMailLooks) return;
   unlooked_ = {};
   LookAround(lock);
 }
@@ -304,7 +304,7 @@ void Mail::StoreFailed(Lock& lock, const Error& error) {
   constexpr int kLooks = 10;
   for (int look = 0; look < kLooks && !stop_.stop_requested() && !posted_.empty(); ++look) {
     LookAround(lock);
-    news_.wait_for(lock, kBetweenLooks);
+    news_.wait_for(lock, kBetweenMailLooks);
   }
   lock.unlock();
   Fail(error);

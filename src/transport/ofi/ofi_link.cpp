@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kCreditBytes = 8, kLastWordsBytes = 8;
 // What a peer had sent before it left arrives within this, or not at all.
 constexpr std::chrono::seconds kStragglersMax(5);
-constexpr const char* kHungUp = "it closed the connection";
+constexpr const char* kPeerClosed = "it closed the connection";
 
 void PutCount(std::span<std::byte> to, std::uint64_t count) {
   Writer out;
@@ -192,7 +192,7 @@ bool OfiLink::Settled() {
 Result<std::size_t> OfiLink::Write(View data) {
   if (write_lost_ || lost_) return write_lost_ ? *write_lost_ : *lost_;
   if (data.empty()) return std::size_t{0};
-  if (Gone()) write_lost_ = Lost(kHungUp);
+  if (Gone()) write_lost_ = Lost(kPeerClosed);
   std::size_t written = WriteSome(data);
   if (written < data.size() && !write_lost_) {
     Serve();
@@ -302,7 +302,7 @@ void OfiLink::JudgeLoss() {
   if (FrontArrived()) return;
   const bool under_way = last_words_ && received_ < *last_words_;
   if (under_way && os::Now() - *gone_since_ < kStragglersMax) return;
-  if (!lost_) lost_ = Lost(kHungUp);
+  if (!lost_) lost_ = Lost(kPeerClosed);
 }
 
 void OfiLink::Break(Error error) {

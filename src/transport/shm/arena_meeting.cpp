@@ -1,6 +1,5 @@
 #include "transport/shm/arena_meeting.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -10,12 +9,6 @@
 
 namespace ringlet::transport {
 namespace {
-
-Result<os::Fd> Duplicate(int fd) {
-  os::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  if (!copy.valid()) return os::SystemError("cannot duplicate a descriptor", errno);
-  return copy;
-}
 
 SessionParts PartsOf(const ArenaRequest& request, const ArenaTools& tools) {
   return SessionParts{.meeting = {.self = request.members[request.self],
@@ -45,7 +38,7 @@ Result<std::shared_ptr<Arena>> HandOut(const ArenaRequest& request, ArenaOffer o
   for (std::size_t i = 1; i < request.members.size(); ++i) {
     MeetingPeer peer = PeerOf(request, request.members[i], MeetingPeer::Role::kAccept);
     if (offer.arena) {
-      RINGLET_TRY_ASSIGN(os::Fd memory, Duplicate(offer.arena->fd().get()));
+      RINGLET_TRY_ASSIGN(os::Fd memory, os::Duplicate(offer.arena->fd().get()));
       peer.descriptors = {os::Keep(std::move(memory))};
     }
     parts.meeting.peers.push_back(std::move(peer));
@@ -69,7 +62,7 @@ Result<std::shared_ptr<Arena>> Fetch(const ArenaRequest& request, const ArenaToo
                  fmt::format("rank {} on {} sent {}", Index(first), request.host, why)};
   };
   if (line.met.descriptors.size() != 1) return blame("no descriptor of an arena");
-  RINGLET_TRY_ASSIGN(os::Fd memory, Duplicate(line.met.descriptors.front().value));
+  RINGLET_TRY_ASSIGN(os::Fd memory, os::Duplicate(line.met.descriptors.front().value));
   auto arena = Arena::Map(std::move(memory), request.shape);
   if (!arena.ok()) return blame(arena.error().message);
   return std::move(arena).value();

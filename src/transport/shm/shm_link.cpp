@@ -31,12 +31,6 @@ struct DecodedOffer {
   Secret sign{};
 };
 
-Result<os::Fd> Duplicate(int fd) {
-  os::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  if (!copy.valid()) return os::SystemError("cannot duplicate a descriptor", errno);
-  return copy;
-}
-
 Result<DecodedOffer> Decode(View bytes) {
   Reader in(bytes);
   const std::uint8_t version = in.U8();
@@ -79,8 +73,8 @@ Result<ShmOffer> MakeShmOffer(const Segment& own, std::uint32_t pipe, const os::
   Writer out;
   out.U8(kOfferVersion).U32(own.shape().pipes).U64(own.shape().pipe_bytes).U32(pipe);
   out.U64(RemoteAddress::Of(own.sign().data()).told()).Raw(own.sign());
-  RINGLET_TRY_ASSIGN(os::Fd memory, Duplicate(own.fd().get()));
-  RINGLET_TRY_ASSIGN(os::Fd event, Duplicate(event_fd.get()));
+  RINGLET_TRY_ASSIGN(os::Fd memory, os::Duplicate(own.fd().get()));
+  RINGLET_TRY_ASSIGN(os::Fd event, os::Duplicate(event_fd.get()));
   return ShmOffer{out.Take(), {os::Keep(std::move(memory)), os::Keep(std::move(event))}};
 }
 
@@ -94,7 +88,7 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
   if (parts.descriptors.size() != 2)
     return blame(Error{Code::kProtocol, "shared memory with the wrong number of descriptors"});
   if (auto fit = RequireEventFd(parts.descriptors[1].value); !fit.ok()) return blame(fit.error());
-  RINGLET_TRY_ASSIGN(os::Fd memory_fd, Duplicate(parts.descriptors[0].value));
+  RINGLET_TRY_ASSIGN(os::Fd memory_fd, os::Duplicate(parts.descriptors[0].value));
   auto theirs = Segment::Map(std::move(memory_fd), offer->shape);
   if (!theirs.ok()) return blame(theirs.error());
   if (parts.prefault) {
