@@ -116,6 +116,9 @@ class Member final : public Machine {
   // ---- Commands, at any time.
   /// Fails the group on all its ranks, with this rank as the origin.
   void Abort(Code code, const std::string& why, GroupId group = kWorld);
+  /// Ranks that this one tells of the group's failure have not said yet that they know: leaving now
+  /// could keep it from them, and from those behind them.
+  bool OwesNews(GroupId group = kWorld) const;
   /// Leaves a group in good order (or one that has failed); the others may go on without a failure
   /// as long as they need nothing of us. After the last one the connections close.
   void Leave(GroupId group = kWorld);
@@ -237,7 +240,9 @@ class Member final : public Machine {
   void Flood(Seat& seat);
   void OnUnanswered(std::uint32_t peer);
   void TellCallers();
-  void TellGroup(Seat& seat, FrameType type, const Slice& payload);
+  std::vector<std::uint32_t> TellGroup(const Seat& seat, const Slice& frame);
+  void OnFailureFrame(Seat& seat, std::uint32_t from);
+  static Slice FailureFrameOf(const Seat& seat);
   void PostTo(std::uint32_t peer, const Slice& frame);
 
   MemberConfig config_;

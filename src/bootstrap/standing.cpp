@@ -92,10 +92,23 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
   if (!seat) return KeepEarly(id, {from, type, payload.Owned()});
   const auto rank = seat->FromWorld(from);
   if (!rank) return FailOn(from, Code::kProtocol, "speaks in a group in which it is not");
-  if (type == FrameType::kFailure) seat->knows.insert(*rank);
+  if (type == FrameType::kFailure) OnFailureFrame(*seat, *rank);
   seat->group.OnFrame(*rank, type, payload);
   Settle(*seat);
   if (type == FrameType::kLeave && seat->told && !Finished()) Flood(*seat);
+}
+
+// Who tells of a failure stays until those that it tells have said so, too.
+void Member::OnFailureFrame(Seat& seat, std::uint32_t from) {
+  seat.knows.insert(from);
+  if (seat.told && seat.called.insert(from).second)
+    PostTo(seat.ToWorld(from), FailureFrameOf(seat));
+}
+
+Slice Member::FailureFrameOf(const Seat& seat) {
+  Writer failure;
+  Encode(failure, *seat.group.failure());
+  return GroupFrame(seat.group.id(), FrameType::kFailure, {}, failure.view());
 }
 
 void Member::KeepEarly(GroupId id, Early early) {
@@ -171,7 +184,7 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
   // Those who were given other ranks would wait for each other in vain: whoever is near hears ours.
   Writer digest_of_ranks;
   digest_of_ranks.U64(formed.group.digest());
-  TellGroup(formed, FrameType::kForm, Slice(digest_of_ranks.view()));
+  TellGroup(formed, GroupFrame(id, FrameType::kForm, {}, digest_of_ranks.view()));
   Replay(formed);
   return Ok();
 }
@@ -272,10 +285,9 @@ void Member::PostTo(std::uint32_t peer, const Slice& frame) {
 // it, so that the parts into which the tree has fallen hear of each other. Called again when more
 // are found to be gone.
 void Member::Flood(Seat& seat) {
-  Writer failure;
-  Encode(failure, *seat.group.failure());
-  const Slice payload(Share(failure.Take()));
-  if (seat.called.empty()) TellGroup(seat, FrameType::kFailure, payload);
+  const Slice failure = FailureFrameOf(seat);
+  if (seat.called.empty())
+    for (const std::uint32_t rank : TellGroup(seat, failure)) seat.called.insert(rank);
   const std::uint32_t me = seat.group.self(), size = seat.group.size();
   const bool ring = !is_tree() && seat.group.id() == kWorld;
   const auto next_to = [&](std::uint32_t rank) {
@@ -298,8 +310,7 @@ void Member::Flood(Seat& seat) {
       continue;
     }
     const std::uint32_t peer = seat.ToWorld(rank);
-    if (seat.called.insert(rank).second && !way_.contains(peer) && !lost_.contains(peer))
-      PostTo(peer, GroupFrame(seat.group.id(), FrameType::kFailure, {}, payload.bytes));
+    if (seat.called.insert(rank).second && !lost_.contains(peer)) PostTo(peer, failure);
   }
 }
 
@@ -322,13 +333,16 @@ void Member::OnUnanswered(std::uint32_t peer) {
   }
 }
 
-void Member::TellGroup(Seat& seat, FrameType type, const Slice& payload) {
+std::vector<std::uint32_t> Member::TellGroup(const Seat& seat, const Slice& frame) {
   // On the line that all else took, behind all else.
-  const Slice frame = GroupFrame(seat.group.id(), type, {}, payload.bytes);
+  std::vector<std::uint32_t> told;
   for (const auto& [peer, line] : way_) {
     const auto rank = seat.FromWorld(peer);
-    if (rank && !seat.group.HasLeft(*rank)) Say(line, frame);
+    if (!rank || seat.group.HasLeft(*rank)) continue;
+    Say(line, frame);
+    told.push_back(*rank);
   }
+  return told;
 }
 
 // Whoever is just calling must not take our hanging up for a loss: it knows whom it has called.
@@ -352,13 +366,23 @@ void Member::Abort(Code code, const std::string& why, GroupId group) {
   Settle(*seat);
 }
 
+bool Member::OwesNews(GroupId group) const {
+  const Seat* const seat = FindSeat(group);
+  if (!seat || state_ != State::kStanding) return false;
+  return std::ranges::any_of(seat->called, [&](std::uint32_t rank) {
+    const bool gone = seat->group.HasLeft(rank) || seat->absent.contains(rank) ||
+                      lost_.contains(seat->ToWorld(rank));
+    return rank != seat->group.self() && !gone && !seat->knows.contains(rank);
+  });
+}
+
 void Member::Leave(GroupId group) {
   if (Finished()) return;
   if (state_ == State::kJoining)
     return FailHere(Code::kAborted, fmt::format("{} gave up {}", Name(self()), Phase()));
   const auto it = seats_.find(group);
   if (it == seats_.end()) return;
-  TellGroup(*it->second, FrameType::kLeave, Slice());
+  TellGroup(*it->second, GroupFrame(group, FrameType::kLeave, {}, {}));
   seats_.erase(it);
   left_groups_.insert(group);
   if (!seats_.empty()) return;

@@ -122,6 +122,42 @@ TEST(Member, AFailureIsPassedOnUnchangedOverAllLines) {
   EXPECT_TRUE(three.hung_up());
 }
 
+TEST(Member, OwesNewsToThoseThatHaveNotSaidThatTheyKnow) {
+  Middle scene;
+  EXPECT_FALSE(scene.member.OwesNews()) << "nothing has failed";
+  scene.member.Abort(Code::kAborted, "no memory");
+  scene.hand.Drain();
+  const Bytes failure = FailureFrame({Code::kAborted, 1, "no memory"});
+  EXPECT_TRUE(scene.member.OwesNews());
+  scene.child->Say(failure);
+  EXPECT_TRUE(scene.member.OwesNews()) << "the parent may not know";
+  scene.parent->Say(failure);
+  EXPECT_FALSE(scene.member.OwesNews());
+}
+
+TEST(Member, OwesNewsToThoseBehindARankThatHadLeft) {
+  Middle scene;
+  scene.member.Abort(Code::kAborted, "no memory");
+  scene.child->Say(FailureFrame({Code::kAborted, 1, "no memory"}));
+  scene.parent->Say(FrameType::kLeave, OfGroup({}));
+  EXPECT_TRUE(scene.member.OwesNews()) << "rank 3 is next to the parent, and is called";
+  FarEnd& three = scene.Answer(Person(3).addresses[0]);
+  EXPECT_EQ(three.TakeFailure(FrameType::kFailure).text, "no memory");
+  EXPECT_TRUE(scene.member.OwesNews()) << "it has not answered";
+  three.Say(FailureFrame({Code::kAborted, 1, "no memory"}));
+  EXPECT_FALSE(scene.member.OwesNews());
+}
+
+TEST(Member, TellsARankThatTellsOfAFailureThatItKnows) {
+  Middle scene;
+  scene.member.Abort(Code::kAborted, "no memory");
+  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
+  three.Say(FailureFrame({Code::kSystem, 3, "another"}));
+  EXPECT_EQ(three.TakeFailure(FrameType::kFailure).text, "no memory");
+  three.Say(FailureFrame({Code::kSystem, 3, "another"}));
+  EXPECT_FALSE(three.Take(FrameType::kFailure)) << "once";
+}
+
 TEST(Member, APeerThatIsLostIsNamedAtOnceWhenStanding) {
   Middle scene;
   scene.child->Close("connection reset by peer");

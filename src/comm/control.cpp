@@ -20,6 +20,8 @@ using bootstrap::Member;
 constexpr std::chrono::seconds kLinger(5);
 // After the machine's own deadlines: it knows more than the clock does.
 constexpr std::chrono::seconds kLastLadderStep(2);
+// Longer than a connection within a site takes to be made, short for who destroys a communicator.
+constexpr std::chrono::seconds kNewsTimeout(1);
 
 }  // namespace
 
@@ -32,11 +34,14 @@ struct Control::Carrier {
   std::shared_ptr<Member> member;
   os::SocketDriver::Id id = 0;
   std::map<GroupId, std::shared_ptr<Shared>> users;
+  std::vector<std::shared_ptr<Shared>> parting;  // that leave when the failure has been passed on
   std::vector<std::shared_ptr<Shared>> leaving;  // whose last words the driver has not sent yet
   bool closes_listeners = false;                 // when it stands
   bool lost = false;  // the member, for want of memory: who knows what it holds?
 
   void Look();
+  void Part();
+  void Leave(const std::shared_ptr<Shared>& shared);
   void Lose(const Error& error);
 };
 
@@ -123,15 +128,31 @@ struct Control::Shared {
 void Control::Carrier::Look() {
   for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
   for (const auto& [group, shared] : users) shared->Look(*member);
+  const auto owes = [&](const auto& shared) { return member->OwesNews(shared->group); };
+  if (!parting.empty() && std::ranges::none_of(parting, owes)) return Part();
   if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
   if (!member->Finished()) return;
   driver->Remove(id, kLinger);
   users.clear();
 }
 
+// Another Look follows, when they have been told.
+void Control::Carrier::Part() {
+  for (const auto& shared : std::exchange(parting, {})) Leave(shared);
+  driver->Nudge(id);
+}
+
+// A copy of `shared` is the caller's: `users` forgets its own.
+void Control::Carrier::Leave(const std::shared_ptr<Shared>& shared) {
+  member->Leave(shared->group);
+  users.erase(shared->group);
+  leaving.push_back(shared);
+}
+
 void Control::Carrier::Lose(const Error& error) {
   lost = true;
   for (const auto& shared : leaving) shared->MarkLeft();
+  for (const auto& shared : parting) shared->MarkLeft();
   for (const auto& [group, shared] : users) shared->Fail(error);
   users.clear();
 }
@@ -378,16 +399,21 @@ void Control::Leave() {
     const std::lock_guard lock(shared_->mutex);
     shared_->on_failure = nullptr;
   }
-  // A copy of `shared_`: the carrier forgets its own.
   Command([shared = shared_](Member& member, GroupId group) {
-    member.Leave(group);
-    shared->carrier->users.erase(group);
-    shared->carrier->leaving.push_back(shared);
+    Carrier& carrier = *shared->carrier;
+    if (member.OwesNews(group)) return carrier.parting.push_back(shared);
+    carrier.Leave(shared);
   });
   // The process may end as soon as this returns, and with it the service thread. Peers would take
-  // its end for a death if the last words were not with the kernel by then.
+  // its end for a death if the last words were not with the kernel by then; and those behind a rank
+  // that has left would never hear of a failure that this one alone may tell them of.
+  const auto left = [&] { return shared_->left; };
   std::unique_lock lock(shared_->mutex);
-  shared_->changed.wait_for(lock, kLastLadderStep, [&] { return shared_->left; });
+  if (shared_->changed.wait_for(lock, kNewsTimeout, left)) return;
+  lock.unlock();
+  Command([carrier = shared_->carrier](Member&, GroupId) { carrier->Part(); });
+  lock.lock();
+  shared_->changed.wait_for(lock, kLastLadderStep, left);
 }
 
 // ---- children ---------------------------------------------------------------------------------

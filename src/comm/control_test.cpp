@@ -1,5 +1,6 @@
 #include "comm/control.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -220,6 +221,36 @@ TEST_P(ControlOver, AFailureIsToldAtOnceToWhoAsksLater) {
         EXPECT_EQ(control.Explain(Error{Code::kPeerLost, "a link broke"})->message, "no memory");
         EXPECT_EQ(control.Send(Rank{0}, 1, {}).error().message, "no memory");
       });
+}
+
+// A rank that is next to one that has left is alone in calling those behind it; it may fail and
+// leave at once.
+TEST_P(ControlOver, AFailureReachesThoseBehindARankThatHasLeft) {
+  constexpr std::uint32_t kSize = 7;
+  for (const std::uint32_t leaves : {0u, 1u, 2u})
+    for (const std::uint32_t fails : {0u, 1u, 3u, 5u}) {
+      if (leaves == fails) continue;
+      SCOPED_TRACE(fmt::format("rank {} leaves, rank {} fails", leaves, fails));
+      std::promise<void> left;
+      const std::shared_future<void> has_left = left.get_future().share();
+      RunRanks(kSize, Environment(),
+               [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+                 ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+                 Control& control = (*communicator)->control();
+                 if (rank == leaves) {
+                   control.Leave();
+                   return left.set_value();
+                 }
+                 has_left.wait();
+                 if (rank == fails) {
+                   control.Fail(Error{Code::kSystem, "no memory"});
+                   return control.Leave();
+                 }
+                 const auto failure = control.AwaitFailure(std::chrono::seconds(20));
+                 ASSERT_TRUE(failure.has_value()) << "rank " << rank << " heard nothing";
+                 EXPECT_EQ(failure->message, "no memory");
+               });
+    }
 }
 
 /// Until the thread sleeps: it waits for something.
