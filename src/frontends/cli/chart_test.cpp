@@ -9,6 +9,9 @@ namespace ringlet::cli {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
+using testing::IsSupersetOf;
+using testing::Not;
 
 std::vector<std::string> WordsOf(const Drawing& drawing) {
   std::vector<std::string> words;
@@ -54,6 +57,60 @@ TEST(ChartTest, LabelsOfAnAxisDoNotOverlap) {
     for (std::size_t j = 0; j < i; ++j)
       EXPECT_FALSE(ExtentOf(drawing.words[i]).Overlaps(ExtentOf(drawing.words[j])))
           << drawing.words[i].text << " and " << drawing.words[j].text;
+}
+
+TEST(ChartTest, AnAxisGoesFromPowerToPower) {
+  const auto words = [](std::vector<std::pair<double, double>> points) {
+    return WordsOf(DrawChart({"t", {{"a", std::move(points)}}}));
+  };
+  const auto exact = words({{8, 1}, {1024, 100}});
+  EXPECT_THAT(exact, IsSupersetOf({"8 B", "1 KiB", "1 us", "10 us", "100 us"}));
+  for (const char* beyond : {"4 B", "2 KiB", "0.1 us", "1 ms"})
+    EXPECT_THAT(exact, Not(Contains(beyond))) << "values that are powers are the ends";
+  const auto between = words({{9, 2}, {1000, 99}});
+  EXPECT_THAT(between, IsSupersetOf({"8 B", "1 KiB", "1 us", "100 us"}));
+  const auto one = words({{8, 1}});
+  EXPECT_THAT(one, IsSupersetOf({"8 B", "16 B", "1 us", "10 us"}));
+  for (const char* beyond : {"32 B", "100 us"}) EXPECT_THAT(one, Not(Contains(beyond)));
+}
+
+TEST(ChartTest, EachRuleHasItsNumberOutsideTheCurves) {
+  const Drawing drawing = DrawChart({"t", {{"a", {{8, 1}, {1024, 100}}}}});
+  std::size_t upright = 0, level = 0;
+  for (const Line& line : drawing.lines) {
+    if (line.width != 0.5) continue;
+    const auto [from, to] = std::pair(line.points.at(0), line.points.at(1));
+    const bool is_upright = from.first == to.first;
+    ++(is_upright ? upright : level);
+    EXPECT_TRUE(std::ranges::any_of(drawing.words,
+                                    [&](const Words& words) {
+                                      const Extent extent = ExtentOf(words);
+                                      if (is_upright)
+                                        return words.x == from.first &&
+                                               extent.top > std::max(from.second, to.second);
+                                      return extent.right < std::min(from.first, to.first) &&
+                                             extent.top < from.second &&
+                                             from.second < extent.bottom;
+                                    }))
+        << "at " << from.first << ", " << from.second;
+  }
+  EXPECT_EQ(upright, 8u) << "8 B to 1 KiB";
+  EXPECT_EQ(level, 3u) << "1 us to 100 us";
+}
+
+TEST(ChartTest, AMarkAroundEachPointNamesIt) {
+  const Drawing drawing = DrawChart({"t", {{"a", {{8, 1}, {64, 20}, {128, 30}}}}});
+  const auto& points = Thickest(drawing, 3).points;
+  std::vector<std::string> titles;
+  for (const Line& line : drawing.lines) {
+    if (line.title.empty()) continue;
+    const auto& [x, y] = points.at(titles.size());
+    titles.push_back(line.title);
+    const auto [from, to] = std::pair(line.points.at(0), line.points.at(1));
+    EXPECT_TRUE(from.first < x && x < to.first && from.second == y && to.second == y);
+    EXPECT_NEAR(to.first - from.first, line.width, 1e-6) << "a square";
+  }
+  EXPECT_THAT(titles, ElementsAre("a, 8 B: 1 us", "a, 64 B: 20 us", "a, 128 B: 30 us"));
 }
 
 TEST(ChartTest, ManyCurvesAreToldApartByColorAndDashes) {

@@ -35,6 +35,17 @@ TEST(ExplainTest, ATrialSaysWhatWasInTheWayAndOfWhat) {
   EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: none fits [^\n]*; NICs have"));
 }
 
+TEST(ExplainTest, TrialsAreTakenTogetherWhereOneSaysAsMuchAsTheNext) {
+  const TopoRun ran = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  for (const char* line : {"  20 GB/s: 1 fits, the best so far (paths up to PIX); ",
+                           "  20 GB/s: 1 fits (paths up to PIX, each channel in its own order); ",
+                           "  18 GB/s: 1 fits, in 2 settings; ",
+                           "  12 GB/s: 2 fit, the best so far (paths up to PIX); ",
+                           "  20 GB/s: 2 fit, the best so far (paths up to PIX, each channel in"})
+    EXPECT_THAT(ran.output, HasSubstr(line));
+}
+
 TEST(ExplainTest, ACollectiveIsExplainedForTheSizeThatWasAskedFor) {
   const TopoRun ran = RunPlan({"explain", "all_reduce", "-n", "6", "-b", "4K"});
   ASSERT_EQ(ran.status, 0) << ran.errors;

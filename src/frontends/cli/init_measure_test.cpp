@@ -112,6 +112,20 @@ TEST(CombineTest, FromTheFirstThatBeganToTheLastThatStands) {
                              .system_calls = 10}));
 }
 
+// Round the ring the first stand before the last has looked at its roster.
+TEST(CombineTest, NoPhaseIsNegative) {
+  JoinShare share{.begun = milliseconds(100),
+                  .first_roster = milliseconds(110),
+                  .last_roster = milliseconds(121),
+                  .first_standing = milliseconds(118),
+                  .last_standing = milliseconds(121)};
+  EXPECT_EQ(Combine({share}, 1).phases,
+            (Phases{.check_in = 10, .roster = 11, .connect = 0, .go = 0}));
+  share.last_standing = milliseconds(120);
+  EXPECT_EQ(Combine({share}, 1).phases,
+            (Phases{.check_in = 10, .roster = 11, .connect = 0, .go = 0}));
+}
+
 TEST(JoinShareTest, TravelsWholeAndNonsenseIsRefused) {
   const JoinShare share{.begun = milliseconds(1), .cpu = milliseconds(2), .system_calls = 9};
   Bytes bytes = Encode(share);

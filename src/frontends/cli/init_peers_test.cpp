@@ -55,9 +55,11 @@ TEST(RunPeerTest, OneThatFailsIsQuoted) {
 }
 
 TEST(RunPeerTest, OneThatSaysNothingHasNoTime) {
-  const PeerRun run = RunPeer("gloo", Shell("echo total_ms soon"), std::chrono::minutes(1));
-  EXPECT_FALSE(run.total_ms.has_value());
-  EXPECT_THAT(run.trouble, HasSubstr("total_ms soon"));
+  for (const std::string time : {"soon", "0", "-1", "nan"}) {
+    const PeerRun run = RunPeer("gloo", Shell("echo total_ms " + time), std::chrono::minutes(1));
+    EXPECT_FALSE(run.total_ms.has_value()) << time;
+    EXPECT_THAT(run.trouble, HasSubstr("total_ms " + time));
+  }
 }
 
 TEST(RunPeerTest, OneThatDoesNotEndIsEnded) {

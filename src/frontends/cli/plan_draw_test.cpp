@@ -42,8 +42,7 @@ PlanView ViewOf(const std::string& file, std::uint32_t hosts) {
   return MakePlanView(request, {}).value();
 }
 
-TEST(PlanDrawTest, NothingLiesOutsideAndNoWordsOverOthers) {
-  const Drawing drawing = DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 4));
+void ExpectLegible(const Drawing& drawing) {
   for (const Box& box : drawing.boxes) {
     EXPECT_TRUE(box.x >= 0 && box.x + box.width <= drawing.width);
     EXPECT_TRUE(box.y >= 0 && box.y + box.height <= drawing.height);
@@ -55,6 +54,21 @@ TEST(PlanDrawTest, NothingLiesOutsideAndNoWordsOverOthers) {
     for (std::size_t j = 0; j < i; ++j)
       EXPECT_FALSE(ExtentOf(drawing.words[i]).Overlaps(ExtentOf(drawing.words[j])))
           << drawing.words[i].text << " and " << drawing.words[j].text;
+}
+
+TEST(PlanDrawTest, NothingLiesOutsideAndNoWordsOverOthers) {
+  ExpectLegible(DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 4)));
+}
+
+TEST(PlanDrawTest, OfManyChannelsTheFirstAreDrawnAndTheOthersCounted) {
+  PlanView view = ViewOf("topo-vectors/nvswitch8-sm90.xml", 4);
+  auto& channels = view.classes[0].plan.of(plan::GraphId::kRing).channels;
+  channels.resize(40, channels.at(0));
+  const Drawing drawing = DrawPlan(view);
+  ExpectLegible(drawing);
+  EXPECT_NE(std::ranges::find(drawing.words, "and 8 more", &Words::text), drawing.words.end());
+  EXPECT_NE(std::ranges::find(drawing.lines, "channel 31", &Line::title), drawing.lines.end());
+  EXPECT_EQ(std::ranges::find(drawing.lines, "channel 32", &Line::title), drawing.lines.end());
 }
 
 TEST(PlanDrawTest, HeadingsBeginBelowTheTitle) {

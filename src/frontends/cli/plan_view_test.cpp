@@ -29,6 +29,8 @@ TEST(PlanViewTest, GpusAreNumberedWithinTheirNode) {
   ASSERT_EQ(view.classes.size(), 2u) << "a host that is two nodes";
   for (const plan::NodeClass& node : view.classes)
     EXPECT_THAT(node.locals, testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(view.joined.plan.node_count(), 4u) << "two on each of two hosts";
+  EXPECT_EQ(view.ranks(), 32u);
 }
 
 TEST(PlanViewTest, VariablesAreHeeded) {
