@@ -27,6 +27,19 @@ TEST(ExplainTest, PathsAreCountedBetweenDifferentGpus) {
   EXPECT_THAT(ran.output, HasSubstr("  GPU to GPU: 56 of type NVL with 370.8 GB/s\n"));
 }
 
+TEST(ExplainTest, RanksOfARingAreNamedInItsOrder) {
+  const TopoRun one = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "2"});
+  ASSERT_EQ(one.status, 0) << one.errors;
+  EXPECT_THAT(one.output, testing::ContainsRegex("  ring of channel 0: [0-3] [0-3] [0-3] [0-3]\n"));
+  EXPECT_THAT(one.output, HasSubstr("Rank 0 sends to 0 1 2 3.\n"));
+  const TopoRun many = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "21"});
+  ASSERT_EQ(many.status, 0) << many.errors;
+  EXPECT_THAT(many.output, testing::ContainsRegex("  ring of channel 0:( [0-9]+){40} \\.\\.\\.\n"));
+  EXPECT_THAT(many.output, testing::ContainsRegex("Rank 0 sends to( [0-9]+){10} \\.\\.\\.\n"));
+  const TopoRun ten = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "5"});
+  EXPECT_THAT(ten.output, testing::ContainsRegex("Rank 0 sends to( [0-9]+){10}\\.\n"));
+}
+
 TEST(ExplainTest, ATrialSaysWhatWasInTheWayAndOfWhat) {
   const TopoRun ran =
       RunPlan({"explain", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});

@@ -83,6 +83,26 @@ TEST(PlanDrawTest, HeadingsBeginBelowTheTitle) {
   }
 }
 
+TEST(PlanDrawTest, ChannelsLieBelowTheirHeading) {
+  const PlanView view = ViewOf("topo-vectors/nvswitch8-sm90.xml", 4);
+  const Drawing drawing = DrawPlan(view);
+  std::vector<Extent> headings;
+  for (const char* start : {"ring (", "tree ("})
+    headings.push_back(ExtentOf(*std::ranges::find_if(
+        drawing.words, [&](const Words& words) { return words.text.starts_with(start); })));
+  const std::size_t rings = view.classes[0].plan.of(plan::GraphId::kRing).channels.size();
+  std::size_t seen = 0;
+  for (const Line& line : drawing.lines) {
+    if (!line.title.starts_with("channel")) continue;
+    const Extent& own = headings[seen++ < rings ? 0 : 1];
+    for (const auto& [x, y] : line.points) {
+      EXPECT_GT(y, own.bottom) << line.title;
+      EXPECT_TRUE(seen > rings || y < headings[1].top) << line.title;
+    }
+  }
+  EXPECT_EQ(seen, rings + view.classes[0].plan.of(plan::GraphId::kTree).channels.size());
+}
+
 TEST(PlanDrawTest, AChannelPassesBelowTheMiddlesOfItsDevices) {
   const PlanView view = ViewOf("topo-vectors/pcie4-1nic.xml", 2);
   const Drawing drawing = DrawPlan(view);

@@ -50,6 +50,26 @@ TEST(PlanViewTest, TheModelSeesTheMachine) {
   EXPECT_EQ(input.nodes, 2u);
   EXPECT_EQ(input.capability_min, 80u);
   EXPECT_TRUE(input.amd && input.amd_or_mixed && input.nvswitch);
+  EXPECT_FALSE(input.power);
+  EXPECT_EQ(input.nvls_heads, 0u) << "NVSwitches sum from sm 90 on";
+}
+
+TEST(PlanViewTest, TheModelSeesSwitchesThatSumAndOtherProcessors) {
+  const PlanView sums = MakePlanView(For("topo-vectors/nvswitch8-sm90.xml", 2), {}).value();
+  const plan::TuningInput input = TuningInputOf(sums, {}).value();
+  EXPECT_EQ(input.nvls_heads, 8u);
+  EXPECT_EQ(input.node_ranks_max, 8u);
+  EXPECT_FALSE(input.amd || input.amd_or_mixed);
+  const PlanView none = MakePlanView(For("topo-vectors/pcie4-1nic.xml", 1), {}).value();
+  EXPECT_FALSE(TuningInputOf(none, {})->nvswitch);
+  PlanRequest mixed = For("topo-vectors/nvswitch8-sm80-amd.xml", 1);
+  mixed.others = {Fixture("topo-vectors/nvswitch8-sm90.xml") + "*2"};
+  const plan::TuningInput both = TuningInputOf(MakePlanView(mixed, {}).value(), {}).value();
+  EXPECT_TRUE(both.amd_or_mixed);
+  EXPECT_FALSE(both.amd) << "not all of them";
+  EXPECT_EQ(both.ranks, 24u);
+  EXPECT_EQ(both.capability_min, 80u);
+  EXPECT_EQ(both.capability_max, 90u);
 }
 
 }  // namespace
