@@ -29,7 +29,8 @@ TEST(ChartTest, BothAxesAreLogarithmicWithUnitsAndALegend) {
   const Drawing drawing =
       DrawChart({"all_reduce, 4 ranks",
                  {{"ringlet", {{8, 1}, {1024, 10}, {131'072, 100}}}, {"gloo", {{8, 1000}}}}});
-  for (const char* word : {"all_reduce, 4 ranks", "ringlet", "gloo", "8 B", "1 us", "1 ms"})
+  for (const char* word : {"all_reduce, 4 ranks", "ringlet", "gloo", "8 B", "1 us", "1 ms", "size",
+                           "time of one operation, median"})
     EXPECT_THAT(WordsOf(drawing), Contains(word));
   const Line& curve = Thickest(drawing, 3);
   const auto& points = curve.points;
@@ -117,8 +118,33 @@ TEST(ChartTest, ManyCurvesAreToldApartByColorAndDashes) {
   Chart chart{"t", std::vector<Curve>(14, {"a", {{8, 1}, {64, 2}}})};
   std::set<std::pair<std::string, bool>> looks;
   for (const Line& line : DrawChart(chart).lines)
-    if (line.width == 3) looks.emplace(line.color, line.dashed);  // the legend
+    if (line.width == 3) {  // the legend
+      EXPECT_EQ(line.dashed, looks.size() >= 7) << "dashes where colors come again";
+      looks.emplace(line.color, line.dashed);
+    }
   EXPECT_EQ(looks.size(), 14u);
+}
+
+TEST(ChartTest, TheLegendHasALineAndANameForEachCurve) {
+  const Drawing drawing =
+      DrawChart({"t", {{"one", {{8, 1}, {64, 20}}}, {"another", {{8, 2}, {64, 2}}}}});
+  double above = 0;
+  for (const char* name : {"one", "another"}) {
+    const auto words = std::ranges::find(drawing.words, name, &Words::text);
+    ASSERT_NE(words, drawing.words.end());
+    const Extent extent = ExtentOf(*words);
+    const auto sample = std::ranges::find_if(drawing.lines, [&](const Line& line) {
+      const auto [from, to] = std::pair(line.points.front(), line.points.back());
+      return line.width == 3 && from.second == to.second && from.second > extent.top &&
+             from.second < extent.bottom;
+    });
+    ASSERT_NE(sample, drawing.lines.end()) << name;
+    EXPECT_LT(sample->points[0].first, sample->points[1].first);
+    EXPECT_LT(sample->points[1].first, extent.left);
+    EXPECT_GT(sample->points[0].first, Thickest(drawing, 2).points.back().first);
+    EXPECT_GT(extent.top, above) << "each below the one before";
+    above = extent.bottom;
+  }
 }
 
 TEST(ChartTest, OnePointIsAChart) {
@@ -132,6 +158,13 @@ TEST(ChartTest, NumbersHaveUnits) {
   EXPECT_EQ(MicrosecondsText(0.126), "0.126 us");
   EXPECT_EQ(MicrosecondsText(12'345), "12.3 ms");
   EXPECT_EQ(MicrosecondsText(2e6), "2 s");
+  EXPECT_EQ(BytesText(1023), "1.02e+03 B");
+  EXPECT_EQ(BytesText(1024), "1 KiB");
+  EXPECT_EQ(BytesText(4096.0 * (std::uint64_t{1} << 40)), "4.1e+03 TiB");
+  EXPECT_EQ(MicrosecondsText(999.4), "999 us");
+  EXPECT_EQ(MicrosecondsText(999.5), "1 ms");
+  EXPECT_EQ(MicrosecondsText(999'400), "999 ms");
+  EXPECT_EQ(MicrosecondsText(999'500), "1 s");
 }
 
 }  // namespace

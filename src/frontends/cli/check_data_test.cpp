@@ -111,7 +111,7 @@ void ExpectRight(const CheckShape& shape, std::size_t count) {
 TEST(CheckDataTest, TheExpectationHoldsForEveryTypeOperationAndOrder) {
   for (const DataType type : kAllTypes)
     for (const ReduceOp op : kAllOps)
-      for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 8u, 17u})
+      for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 8u, 17u, 30u})
         if (Reduces(op, type)) ExpectRight({type, op, ranks}, 101);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace ringlet::cli {
@@ -72,6 +73,29 @@ TEST(RepeatTest, ThreeProcessesShareTheRanksAndAgreeOnTheResult) {
     ExpectSound(*result);
     EXPECT_EQ(*result, *results[0]);
   }
+}
+
+TEST(JoinAllTest, TheShareGoesFromTheFirstOfItsRanksToTheLast) {
+  const auto process = ProcessFor("ring");
+  const auto id = comm::CreateUniqueId(process);
+  ASSERT_TRUE(id.ok());
+  const Baseline before = ReadBaseline(*process);
+  const auto joined = JoinAll(process, {*id}, {.first = 0, .count = 5}, 5, before);
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  ASSERT_EQ(joined->controls.size(), 5u);
+  std::vector<Instant> rosters, standing;
+  for (const auto& control : joined->controls) {
+    rosters.push_back(control->milestones().roster);
+    standing.push_back(control->milestones().standing);
+  }
+  const JoinShare& share = joined->share;
+  EXPECT_EQ(share.first_roster, std::ranges::min(rosters));
+  EXPECT_EQ(share.last_roster, std::ranges::max(rosters));
+  EXPECT_EQ(share.first_standing, std::ranges::min(standing));
+  EXPECT_EQ(share.last_standing, std::ranges::max(standing));
+  EXPECT_LE(share.begun, share.first_roster);
+  EXPECT_GT(share.cpu, Instant(0));
+  EXPECT_LE(share.cpu, ReadBaseline(*process).cpu - before.cpu);
 }
 
 TEST(JoinAllTest, ARankThatIsMissingIsNamed) {

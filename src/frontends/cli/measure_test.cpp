@@ -90,6 +90,19 @@ TEST(MeasureTest, EveryOperationIsRight) {
   }
 }
 
+TEST(MeasureTest, RegisteredBuffersAreMeasuredAlike) {
+  const Outcome outcome = MeasureWith(3, {.threads = true,
+                                          .counts = {1, 5000},
+                                          .registered = true,
+                                          .check = true,
+                                          .warmup = 1,
+                                          .iterations = 1});
+  for (const Status& status : outcome.status) ASSERT_TRUE(status.ok()) << status.error().message;
+  const Row& row = std::get<Row>(outcome.messages.at(2));
+  EXPECT_EQ(row.out_of_place->wrong, 0u);
+  EXPECT_EQ(row.in_place->wrong, 0u);
+}
+
 TEST(MeasureTest, OnlyThePlacementThatWasAskedFor) {
   const auto row = [](Placement placement) {
     const Outcome outcome = MeasureWith(

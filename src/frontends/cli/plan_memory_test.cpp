@@ -50,6 +50,22 @@ TEST(PlanMemoryTest, EveryChannelIsToldWithItsRing) {
   EXPECT_THAT(MemoryPlanText(planned), HasSubstr(told + "\nrank 0 leads its host"));
 }
 
+TEST(PlanMemoryTest, OfManyRanksTheFirstAreNamed) {
+  PlanRequest request = Words(1);
+  request.machine.source.synthetic = "(numa: nic)";
+  const auto leads = [&](std::uint32_t ranks) {
+    const std::string text = MemoryPlanText(PlanMemory(request, ranks, {}).value());
+    const auto at = text.find("  0 leads");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_THAT(leads(64), testing::EndsWith(" 62 63"));
+  EXPECT_THAT(leads(65), testing::EndsWith(" 62 63 ..."));
+}
+
+TEST(PlanMemoryTest, WithoutANumberThereIsARankForEachProcessor) {
+  EXPECT_EQ(PlanMemory(Words(2), 0, {})->plan.rank_count(), 64u) << "sixteen of each NUMA node";
+}
+
 TEST(PlanMemoryTest, PlanningTookNoLongerThanTheCall) {
   const Instant start = os::Now();
   const MemoryPlan planned = PlanMemory(Words(2), 4, {}).value();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "frontends/cli/plan_for_test.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -22,6 +23,15 @@ TEST(PlanViewTest, TwelveThousandHostsCostOneSearch) {
   EXPECT_EQ(view.ranks(), 100'000u);
   EXPECT_LT(view.joined.plan.bytes(), 20'000u);
   EXPECT_TRUE(view.joined.plan.Check().ok());
+}
+
+TEST(PlanViewTest, ASearchTookNoLongerThanTheCall) {
+  const Instant start = os::Now();
+  const PlanView view = MakePlanView(For("topo-vectors/pcie16-4persw.xml", 2), {}).value();
+  Instant searches{0};
+  for (const NodeView& node : view.nodes) searches += node.search_time;
+  EXPECT_GT(searches, Instant(0));
+  EXPECT_LE(searches, os::Now() - start);
 }
 
 TEST(PlanViewTest, GpusAreNumberedWithinTheirNode) {

@@ -216,6 +216,40 @@ TEST(TopoLayoutTest, LinesJoinWhatTheyTouchAndNothingHangsInTheAir) {
   }
 }
 
+TEST(TopoLayoutTest, TheSpeedOfALineStandsRightOfIt) {
+  std::size_t seen = 0;
+  for (const auto& [name, graph] : Machines()) {
+    const Drawing drawing = LayOut(graph, name);
+    for (const Line& line : drawing.lines) {
+      const auto& [from, to] = std::tie(line.points.front(), line.points.back());
+      const bool has_speed = line.title.find(" GB/s") != std::string::npos;
+      if (line.points.size() != 2 || from.first != to.first || !has_speed) continue;
+      if (line.title.find("5000") != std::string::npos) continue;  // nothing is known of it
+      const double edge = from.first + line.width / 2;
+      EXPECT_TRUE(
+          std::ranges::any_of(drawing.words,
+                              [&, top = from.second, bottom = to.second](const Words& words) {
+                                return words.anchor == Anchor::kStart && words.x > edge &&
+                                       words.x < edge + 8 && words.y > top && words.y < bottom &&
+                                       line.title.find(words.text) != std::string::npos;
+                              }))
+          << name << ": " << line.title;
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 500u);
+}
+
+TEST(TopoLayoutTest, LinksFromGpuToGpuAreCalledAsTheirMakerDoes) {
+  const auto called = [](const std::string& file, std::string_view name) {
+    return HasText(LayOut(GraphOfFile(Fixture(file)), "eight"), name);
+  };
+  EXPECT_TRUE(called("topologies/amd/topo_8p_942.topo.xml", "xGMI"));
+  EXPECT_FALSE(called("topologies/amd/topo_8p_942.topo.xml", "NVLink"));
+  EXPECT_TRUE(called("topologies/nvidia/ucb_dgx1v.topo.xml", "NVLink"));
+  EXPECT_FALSE(called("topologies/nvidia/ucb_dgx1v.topo.xml", "xGMI"));
+}
+
 TEST(TopoLayoutTest, TheNumbersBesideLinesStandEquallyHigh) {
   for (const auto& [name, graph] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
@@ -316,6 +350,16 @@ TEST(TopoLayoutTest, ASpineJoinsWhatTiesTheRowsOfARack) {
   EXPECT_EQ(heights.size(), rows.size()) << "one from each row";
   EXPECT_NEAR(std::ranges::min(heights) - top.second, spine->width / 2, 1e-6);
   EXPECT_NEAR(bottom.second - std::ranges::max(heights), spine->width / 2, 1e-6);
+}
+
+TEST(TopoLayoutTest, SwitchesOfTwoHostsAreTied) {
+  const Drawing drawing = LayOut(GraphOf(topology::RackForTest(2)), "two");
+  EXPECT_EQ(std::ranges::count_if(drawing.lines,
+                                  [](const Line& line) {
+                                    return line.paint == Paint::kNvLine && line.title.empty();
+                                  }),
+            2 + 1)
+      << "of each switch, and the legend";
 }
 
 TEST(TopoLayoutTest, ASwitchOfOneHostIsTiedToNothing) {
