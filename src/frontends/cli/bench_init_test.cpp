@@ -52,6 +52,12 @@ TEST(BenchInitTest, RanksMayBeProcesses) {
   EXPECT_THAT(ran.output, HasSubstr("\n       2 tree processes     2 |"));
 }
 
+TEST(BenchInitTest, RanksAsThreadsMayBeSpreadOverProcesses) {
+  const Ran ran = RunInit({"-n", "5", "--processes", "2", "-i", "1"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("\n       5 tree   threads     2 |"));
+}
+
 TEST(BenchInitTest, TheUserMayEndIt) {
   const InterruptedForTest interrupted;
   const Ran ran = RunInit({"-n", "2", "--as", "processes"});

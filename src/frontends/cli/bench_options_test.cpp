@@ -41,12 +41,13 @@ TEST(BenchOptionsTest, Defaults) {
   EXPECT_EQ(options.measure.counts.back(), std::size_t{16} << 20);
   EXPECT_FALSE(options.measure.check);
   EXPECT_FALSE(options.threads);
+  EXPECT_TRUE(options.measure.bound);
 }
 
 TEST(BenchOptionsTest, EveryOptionIsHeard) {
   const BenchOptions options =
-      Parse({"-n", "2", "-b", "1K", "-e", "4K", "-f", "4", "-d", "bf16", "-o", "max", "--check",
-             "--json", "--threads", "-w", "0", "-i", "7"});
+      Parse({"-n", "2",   "-b",      "1K",     "-e",        "4K", "-f", "4",  "-d", "bf16",
+             "-o", "max", "--check", "--json", "--threads", "-w", "0",  "-i", "7",  "--unbound"});
   EXPECT_EQ(options.ranks, 2u);
   EXPECT_THAT(options.measure.counts, testing::ElementsAre(512, 2048));
   EXPECT_EQ(options.measure.type, DataType::kBfloat16);
@@ -54,6 +55,7 @@ TEST(BenchOptionsTest, EveryOptionIsHeard) {
   EXPECT_TRUE(options.measure.check);
   EXPECT_TRUE(options.json);
   EXPECT_TRUE(options.threads);
+  EXPECT_FALSE(options.measure.bound);
   EXPECT_EQ(options.measure.warmup, 0u);
   EXPECT_EQ(options.measure.iterations, 7u);
 }

@@ -24,6 +24,14 @@ TEST(BenchTuneTest, TheFastestOfEachSizeIsChosenAndEqualNeighboursAreOne) {
           TunedChoice{CallKind::kBroadcast, 8, 2, collective::kAnyBytes, Algorithm::kBinomial}));
 }
 
+TEST(BenchTuneTest, OfEquallyFastOnesTheFirstIsChosen) {
+  const auto choices = FastestOf({{CallKind::kAllReduce, Algorithm::kRing, {{16, 9}}},
+                                  {CallKind::kAllReduce, Algorithm::kDoubling, {{16, 9}}}},
+                                 8, 2);
+  EXPECT_THAT(choices, ElementsAre(TunedChoice{CallKind::kAllReduce, 8, 2, collective::kAnyBytes,
+                                               Algorithm::kRing}));
+}
+
 /// What the model says of a call, as if it had been measured.
 AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
                         std::uint32_t hosts, const collective::CostModel& model) {
@@ -66,6 +74,20 @@ TEST(BenchTuneTest, WithOnePeerAQuarterOfAMessageIsTheProcessors) {
   ASSERT_TRUE(links.local.has_value());
   EXPECT_NEAR(static_cast<double>(links.local->latency_ns),
               3.0 * static_cast<double>(links.local->overhead_ns), 3);
+}
+
+TEST(BenchTuneTest, WhatIsAProcessorsIsBetweenATwentiethAndAHalf) {
+  collective::CostModel model;
+  model.local = {.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
+  const AlgorithmTimes ring = Modelled(CallKind::kAllReduce, Algorithm::kRing, 4, 1, model);
+  const auto share = [&](double us) {
+    const auto link =
+        *LinksOf({ring, {CallKind::kAllToAll, Algorithm::kDirect, {{64, us}}}}, 4, 1).local;
+    return static_cast<double>(link.overhead_ns) /
+           static_cast<double>(link.overhead_ns + link.latency_ns);
+  };
+  EXPECT_NEAR(share(1e6), 0.5, 1e-3) << "an exchange that takes long";
+  EXPECT_NEAR(share(1e-6), 0.05, 1e-3) << "and one that takes nothing";
 }
 
 TEST(BenchTuneTest, NothingIsMadeUpWhereTimesDoNotGrow) {

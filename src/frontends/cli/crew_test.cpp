@@ -84,23 +84,58 @@ TEST_F(CrewTest, TheUsersSignalReachesAll) {
   EXPECT_THAT(lines_, UnorderedElementsAre("0:ready", "1:ready", "0:got INT", "1:got INT"));
 }
 
+/// Where a script waits for a line: `read answer <PATH`.
+class Fifo {
+ public:
+  explicit Fifo(const std::string& name)
+      : path_(testing::TempDir() + "ringlet_crew_test." + name + std::to_string(::getpid())) {
+    EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    end_ = os::Fd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+    EXPECT_TRUE(end_.valid());
+  }
+  Fifo(const Fifo&) = delete;
+  Fifo& operator=(const Fifo&) = delete;
+  ~Fifo() { ::unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+  void Answer() { EXPECT_EQ(::write(end_.get(), "\n", 1), 1); }
+
+ private:
+  std::string path_;
+  os::Fd end_;
+};
+
 // Whoever looks only once a second would need a second for each line.
 TEST_F(CrewTest, ALineIsHeardWhenItIsWritten) {
   constexpr int kLines = 20;
-  std::string to_rank = testing::TempDir() + "ringlet_crew_test." + std::to_string(::getpid());
-  ASSERT_EQ(::mkfifo(to_rank.c_str(), 0600), 0);
-  const os::Fd answers(::open(to_rank.c_str(), O_RDWR | O_CLOEXEC));
-  ASSERT_TRUE(answers.valid());
-  on_line_ = [&](const std::string&) { EXPECT_EQ(::write(answers.get(), "\n", 1), 1); };
+  Fifo to_rank("line");
+  on_line_ = [&](const std::string&) { to_rank.Answer(); };
   int seconds = 0;
   on_second_ = [&](Instant) { ++seconds; };
-  const auto outcome = Run({"exec <" + to_rank + "; for i in $(seq " + std::to_string(kLines) +
-                            "); do echo $i; read answer; done"});
-  ::unlink(to_rank.c_str());
+  const auto outcome = Run({"exec <" + to_rank.path() + "; for i in $(seq " +
+                            std::to_string(kLines) + "); do echo $i; read answer; done"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->ExitStatus(), 0);
   EXPECT_EQ(lines_.size(), std::size_t{kLines});
   EXPECT_LT(seconds, kLines - 2);
+}
+
+// The rank that is left ends only when seconds were heard of, long before its grace is over.
+TEST_F(CrewTest, SecondsGoByWhileTheOthersHaveTheirGrace) {
+  Fifo to_first("fail"), to_second("second");
+  on_line_ = [&](const std::string& line) {
+    if (line == "1:ready") to_first.Answer();
+  };
+  int seconds = 0;  // of its grace
+  on_second_ = [&](Instant) {
+    seconds += !lines_.empty() && lines_.back().starts_with("rank 0");
+    if (seconds == 2) to_second.Answer();
+  };
+  const auto outcome =
+      Run({"read answer <" + to_first.path() + "; exit 3",
+           "trap '' TERM; echo ready; read answer <" + to_second.path() + "; echo released"},
+          std::chrono::seconds(20));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(lines_, ElementsAre("1:ready", "rank 0 exited with status 3", "1:released"));
 }
 
 TEST_F(CrewTest, WhenOneCannotBeStartedNoneIsLeftBehind) {

@@ -23,6 +23,33 @@ TEST(DrawingTest, BoxesLinesAndWordsBecomeSvg) {
   EXPECT_NE(svg, ToSvg(drawing, true));
 }
 
+TEST(DrawingTest, WordsOnALineHaveGroundBehindThem) {
+  Drawing drawing;
+  drawing.words.push_back({50, 20, "abcd", 10, Anchor::kMiddle, false, true});
+  const std::string svg = ToSvg(drawing, false);
+  // A letter is 6.02 wide at this size.
+  const auto at = svg.find("<rect x=\"37\" y=\"12.2\" width=\"26.1\" height=\"10\"");
+  ASSERT_NE(at, std::string::npos) << svg;
+  EXPECT_LT(at, svg.find(">abcd<")) << "not before them";
+  drawing.words[0].on_line = false;
+  EXPECT_LT(ToSvg(drawing, false).size(), svg.size());
+}
+
+TEST(DrawingTest, LinesAreDashedAndWordsAnchoredAsTheySay) {
+  Drawing drawing;
+  drawing.lines.push_back({.points = {{0, 0}, {9, 0}}, .color = "#123456", .dashed = true});
+  drawing.lines.push_back({.points = {{0, 0}, {9, 0}}, .title = "a title"});
+  drawing.words.push_back({0, 0, "from here", 11, Anchor::kStart, false, false});
+  drawing.words.push_back({0, 0, "to here", 11, Anchor::kEnd, false, false});
+  const std::string svg = ToSvg(drawing, false);
+  EXPECT_THAT(svg, HasSubstr("stroke=\"#123456\""));
+  EXPECT_THAT(svg, testing::ContainsRegex("#123456[^\n]*stroke-dasharray"));
+  EXPECT_THAT(svg, HasSubstr("><title>a title</title></path>"));
+  EXPECT_THAT(svg, testing::ContainsRegex("text-anchor=\"start\"[^\n]*>from here<"));
+  EXPECT_THAT(svg, testing::ContainsRegex("text-anchor=\"end\"[^\n]*>to here<"));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("bold")));
+}
+
 TEST(DrawingTest, ControlCharactersDoNotReachTheFile) {
   Drawing drawing;
   drawing.words.push_back({0, 0, "a\x01\x1b", 11, Anchor::kStart, false, false});

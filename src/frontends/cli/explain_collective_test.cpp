@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "frontends/cli/plan_for_test.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -16,6 +18,21 @@ TEST(ExplainCollective, TellsTheChoiceItsReasonsAndTheStepsOfEveryRank) {
                           HasSubstr("us  chosen"), HasSubstr("  ring "), HasSubstr("Rank 5: "),
                           HasSubstr("send 2 elements")));
   EXPECT_THAT(text, Not(HasSubstr("between hosts")));
+}
+
+TEST(ExplainCollective, OffersWhatHasAChoiceOfAlgorithms) {
+  const TopoRun help = RunPlan({"explain", "--help"});
+  for (std::size_t i = 0; i < collective::kCallKinds; ++i) {
+    const auto kind = static_cast<collective::CallKind>(i);
+    const bool messages =
+        kind == collective::CallKind::kAllToAllV || kind == collective::CallKind::kSendReceive;
+    const std::string name(Name(kind));
+    EXPECT_EQ(help.output.find("\n  " + name + " ") == std::string::npos, messages) << name;
+    if (messages) continue;
+    const TopoRun ran = RunPlan({"explain", name, "-n", "4", "-b", "4K", "--root", "3"});
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    EXPECT_THAT(ran.output, HasSubstr(name + " of 4096 bytes"));
+  }
 }
 
 TEST(ExplainCollective, ShowsOneRankWhenAsked) {

@@ -98,6 +98,15 @@ TEST(FrameSwitchTest, ManyPacketsInOneFrameCountWithTheirHeaders) {
   EXPECT_EQ(Drain(one), kStart + microseconds(3 * 1066));
 }
 
+TEST(FrameSwitchTest, AFrameOfOnePacketCountsOnce) {
+  FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
+  Bytes frame = FrameTo(2, 3000);  // its type says one packet, whatever the other words are
+  frame[2] = std::byte{66};
+  frame[4] = std::byte{100};
+  Arrive(one, 0, frame, kStart);
+  EXPECT_EQ(Drain(one), kStart + microseconds(3000));
+}
+
 TEST(FrameSwitchTest, ALinkHoldsSoMuchAndNoMore) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000'000});
   const std::size_t bytes = std::size_t{1} << 20;
@@ -125,6 +134,27 @@ TEST(FrameSwitchTest, APacketGoesBeforeTheDataOfOtherFlows) {
       << "it waits for the packet on the cable alone";
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
   EXPECT_EQ(Drain(one), kStart + microseconds(150'100)) << "and takes its time from what follows";
+}
+
+TEST(FrameSwitchTest, FlowsOfOneHostToAnotherAreToldApartByTheirPorts) {
+  FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
+  Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
+  Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
+  Arrive(one, 0, TcpFrame(2, 100, 2), kStart);
+  EXPECT_EQ(one.TakeDue(kStart + microseconds(51'000))->size, 50'010u);
+  EXPECT_EQ(one.TakeDue(kStart + microseconds(51'000))->size, 110u) << "before the second";
+}
+
+TEST(FrameSwitchTest, APacketDoesNotWaitForDataOfItsFlowThatHasLeft) {
+  FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
+  Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
+  const Instant later = kStart + microseconds(60'000);
+  EXPECT_EQ(one.TakeDue(later)->size, 50'010u);
+  Arrive(one, 0, TcpFrame(2, 50'000, 2), later);
+  Arrive(one, 0, TcpFrame(2, 50'000, 2), later);
+  Arrive(one, 0, TcpFrame(2, 100, 1), later);
+  EXPECT_EQ(one.TakeDue(later + microseconds(51'000))->size, 50'010u);
+  EXPECT_EQ(one.TakeDue(later + microseconds(51'000))->size, 110u);
 }
 
 TEST(FrameSwitchTest, NoPacketOvertakesItsOwnFlow) {

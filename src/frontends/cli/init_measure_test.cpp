@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace ringlet::cli {
@@ -74,6 +75,29 @@ TEST(RepeatTest, ThreeProcessesShareTheRanksAndAgreeOnTheResult) {
   }
 }
 
+TEST(JoinAllTest, TheShareGoesFromTheFirstOfItsRanksToTheLast) {
+  const auto process = ProcessFor("ring");
+  const auto id = comm::CreateUniqueId(process);
+  ASSERT_TRUE(id.ok());
+  const Baseline before = ReadBaseline(*process);
+  const auto joined = JoinAll(process, {*id}, {.first = 0, .count = 5}, 5, before);
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  ASSERT_EQ(joined->controls.size(), 5u);
+  std::vector<Instant> rosters, standing;
+  for (const auto& control : joined->controls) {
+    rosters.push_back(control->milestones().roster);
+    standing.push_back(control->milestones().standing);
+  }
+  const JoinShare& share = joined->share;
+  EXPECT_EQ(share.first_roster, std::ranges::min(rosters));
+  EXPECT_EQ(share.last_roster, std::ranges::max(rosters));
+  EXPECT_EQ(share.first_standing, std::ranges::min(standing));
+  EXPECT_EQ(share.last_standing, std::ranges::max(standing));
+  EXPECT_LE(share.begun, share.first_roster);
+  EXPECT_GT(share.cpu, Instant(0));
+  EXPECT_LE(share.cpu, ReadBaseline(*process).cpu - before.cpu);
+}
+
 TEST(JoinAllTest, ARankThatIsMissingIsNamed) {
   auto process = comm::Process::Start({{"RINGLET_SOCKET_IFNAME", "=lo"},
                                        {"RINGLET_INIT_TIMEOUT", "0.2"},
@@ -110,6 +134,20 @@ TEST(CombineTest, FromTheFirstThatBeganToTheLastThatStands) {
                              .connections = 1.5,
                              .bytes = 50,
                              .system_calls = 10}));
+}
+
+// Round the ring the first stand before the last has looked at its roster.
+TEST(CombineTest, NoPhaseIsNegative) {
+  JoinShare share{.begun = milliseconds(100),
+                  .first_roster = milliseconds(110),
+                  .last_roster = milliseconds(121),
+                  .first_standing = milliseconds(118),
+                  .last_standing = milliseconds(121)};
+  EXPECT_EQ(Combine({share}, 1).phases,
+            (Phases{.check_in = 10, .roster = 11, .connect = 0, .go = 0}));
+  share.last_standing = milliseconds(120);
+  EXPECT_EQ(Combine({share}, 1).phases,
+            (Phases{.check_in = 10, .roster = 11, .connect = 0, .go = 0}));
 }
 
 TEST(JoinShareTest, TravelsWholeAndNonsenseIsRefused) {

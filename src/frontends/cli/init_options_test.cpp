@@ -70,6 +70,7 @@ TEST(InitOptionsTest, AsManyProcessesAsDescriptorsAsk) {
   EXPECT_EQ(processes({}, 4096, kMany), 2u);
   EXPECT_EQ(processes({}, 1024, 4000), 2u);
   EXPECT_EQ(processes({"--processes", "3"}, 1024, kMany), 3u);
+  EXPECT_EQ(processes({"--processes", "8"}, 8, kMany), 8u);
   EXPECT_EQ(processes({"--as", "processes"}, 12, kMany), 12u);
 }
 

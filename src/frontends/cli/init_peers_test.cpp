@@ -24,6 +24,16 @@ TEST(PeerCommandTest, GlooTakesAsManyProcessesAsItsMeshNeeds) {
               ElementsAre("/f/ringlet_peer_gloo", "64", "64"));
 }
 
+TEST(PeerCommandTest, SomeDescriptorsAreNotForTheMesh) {
+  const auto processes = [](std::uint64_t descriptors) {
+    return PeerCommand("gloo", {.ranks = 64}, "/f", descriptors, {}).arguments.at(2);
+  };
+  EXPECT_EQ(processes(1024), "8") << "64 * 64 * 3 / 2, by 1024 - 256";
+  EXPECT_EQ(processes(300), "24") << "by 256, as few as there are";
+  EXPECT_EQ(PeerCommand("gloo", {.ranks = 64}, "/f", 256 + 6144, {}).arguments.at(2), "1");
+  EXPECT_EQ(PeerCommand("gloo", {.ranks = 64}, "/f", 256 + 6143, {}).arguments.at(2), "2");
+}
+
 TEST(PeerCommandTest, MpiIsStartedByItsLauncher) {
   const os::Command command = PeerCommand("mpi", {.ranks = 3}, "/f", 20'000, {{"A", "b"}});
   EXPECT_THAT(command.arguments, ElementsAre("mpirun", "-n", "3", "/f/ringlet_peer_mpi"));
@@ -55,9 +65,11 @@ TEST(RunPeerTest, OneThatFailsIsQuoted) {
 }
 
 TEST(RunPeerTest, OneThatSaysNothingHasNoTime) {
-  const PeerRun run = RunPeer("gloo", Shell("echo total_ms soon"), std::chrono::minutes(1));
-  EXPECT_FALSE(run.total_ms.has_value());
-  EXPECT_THAT(run.trouble, HasSubstr("total_ms soon"));
+  for (const std::string time : {"soon", "0", "-1", "nan"}) {
+    const PeerRun run = RunPeer("gloo", Shell("echo total_ms " + time), std::chrono::minutes(1));
+    EXPECT_FALSE(run.total_ms.has_value()) << time;
+    EXPECT_THAT(run.trouble, HasSubstr("total_ms " + time));
+  }
 }
 
 TEST(RunPeerTest, OneThatDoesNotEndIsEnded) {

@@ -4,12 +4,11 @@
 
 #include <thread>
 
+#include "frontends/cli/check_data.hpp"
 #include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {
-
-using testing::HasSubstr;
 
 struct Outcome {
   std::vector<Status> status;
@@ -17,7 +16,8 @@ struct Outcome {
 };
 
 // Measures with the given number of threads of this process as ranks.
-Outcome MeasureWith(std::uint32_t ranks, const MeasureOptions& options) {
+Outcome MeasureWith(const std::vector<MeasureOptions>& options_of) {
+  const auto ranks = static_cast<std::uint32_t>(options_of.size());
   Outcome outcome{std::vector<Status>(ranks, Ok()), {}};
   const auto process = comm::Process::Start({{"RINGLET_LINKS", "inproc"}}).value();
   const UniqueId id = comm::CreateUniqueId(process).value();
@@ -26,11 +26,15 @@ Outcome MeasureWith(std::uint32_t ranks, const MeasureOptions& options) {
     threads.emplace_back([&, rank] {
       const comm::Config config{.id = id, .rank = rank, .size = ranks, .device = rank};
       outcome.status[rank] = MeasureRank(
-          process, config, options,
+          process, config, options_of[rank],
           [&](const WorkerMessage& message) { outcome.messages.push_back(message); }, {});
     });
   threads.clear();
   return outcome;
+}
+
+Outcome MeasureWith(std::uint32_t ranks, const MeasureOptions& options) {
+  return MeasureWith(std::vector<MeasureOptions>(ranks, options));
 }
 
 TEST(MeasureTest, RanksReportFormedAndThenEverySize) {
@@ -38,7 +42,7 @@ TEST(MeasureTest, RanksReportFormedAndThenEverySize) {
       MeasureWith(3, {.counts = {1, 1000}, .check = true, .warmup = 1, .iterations = 2});
   for (const Status& status : outcome.status) EXPECT_TRUE(status.ok());
   ASSERT_EQ(outcome.messages.size(), 3u);
-  EXPECT_THAT(std::get<Formed>(outcome.messages[0]).links, HasSubstr("inproc"));
+  EXPECT_EQ(std::get<Formed>(outcome.messages[0]).links, "2 inproc") << "of each, said once";
   const Row& row = std::get<Row>(outcome.messages[2]);
   EXPECT_EQ(row.bytes, 4000u);
   EXPECT_EQ(row.count, 1000u);
@@ -86,6 +90,19 @@ TEST(MeasureTest, EveryOperationIsRight) {
   }
 }
 
+TEST(MeasureTest, RegisteredBuffersAreMeasuredAlike) {
+  const Outcome outcome = MeasureWith(3, {.threads = true,
+                                          .counts = {1, 5000},
+                                          .registered = true,
+                                          .check = true,
+                                          .warmup = 1,
+                                          .iterations = 1});
+  for (const Status& status : outcome.status) ASSERT_TRUE(status.ok()) << status.error().message;
+  const Row& row = std::get<Row>(outcome.messages.at(2));
+  EXPECT_EQ(row.out_of_place->wrong, 0u);
+  EXPECT_EQ(row.in_place->wrong, 0u);
+}
+
 TEST(MeasureTest, OnlyThePlacementThatWasAskedFor) {
   const auto row = [](Placement placement) {
     const Outcome outcome = MeasureWith(
@@ -95,6 +112,33 @@ TEST(MeasureTest, OnlyThePlacementThatWasAskedFor) {
   EXPECT_FALSE(row(Placement::kInPlace).out_of_place.has_value());
   EXPECT_TRUE(row(Placement::kInPlace).in_place.has_value());
   EXPECT_FALSE(row(Placement::kOutOfPlace).in_place.has_value());
+}
+
+// A rank that gives other data than agreed, and expects others: all that it gives is wrong for the
+// others, and all that they give for it, but for numbers that happen to be equal.
+TEST(MeasureTest, TheWrongElementsOfAllRanksAreCounted) {
+  constexpr std::size_t kCount = 100;
+  std::vector<MeasureOptions> options_of(3, {.kind = CallKind::kAllGather,
+                                             .threads = true,
+                                             .counts = {kCount},
+                                             .check = true,
+                                             .warmup = 1,
+                                             .iterations = 1});
+  options_of[1].op = ReduceOp::kProd;
+  const auto value = [&](std::uint32_t seen_by, std::uint32_t of, std::size_t index) {
+    return InputValue({DataType::kFloat32, options_of[seen_by].op, 3}, Rank{of}, index);
+  };
+  std::uint64_t expected = 0;
+  for (std::uint32_t to = 0; to < 3; ++to)
+    for (std::uint32_t from = 0; from < 3; ++from)
+      for (std::size_t i = 0; i < kCount; ++i)
+        expected += value(to, from, i) != value(from, from, i);
+  const Outcome outcome = MeasureWith(options_of);
+  for (const Status& status : outcome.status) ASSERT_TRUE(status.ok()) << status.error().message;
+  const Row& row = std::get<Row>(outcome.messages.at(1));
+  EXPECT_GT(expected, kCount);
+  EXPECT_EQ(row.out_of_place->wrong, expected);
+  EXPECT_EQ(row.in_place->wrong, expected);
 }
 
 TEST(MeasureTest, WithoutCheckNobodyCounts) {

@@ -1,7 +1,12 @@
 #include "frontends/cli/peer_program.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <span>
+
+#include "frontends/cli/bench_enter.hpp"
 #include "os/limits.hpp"
 
 namespace ringlet::cli {
@@ -32,6 +37,48 @@ TEST(PeerProgramTest, APeerIsAskedForTheSame) {
               ElementsAre("mpirun.mpich", "-bind-to", "none", "-n", "3", "/bin/ringlet_bench_mpich",
                           "reduce", "float", "sum", "2", "in", "adapted", "9", "2", "64"));
   EXPECT_EQ(command.environment.at("PATH"), "/x");
+}
+
+class PeerOnHosts : public testing::Test {
+ protected:
+  void SetUp() override {
+    job_.options.net.hosts = 2;
+    const Status made = MakeHosts(job_);
+    if (!made.ok()) GTEST_SKIP() << made.error().message;
+  }
+  BenchJob job_ = Job();
+};
+
+TEST_F(PeerOnHosts, GloosRanksAreStartedEachOnItsHost) {
+  const auto commands = PeerBenchCommands("gloo", job_, "/bin");
+  ASSERT_EQ(commands.size(), 3u);
+  std::string meeting;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const std::uint32_t host = HostOf(job_.options, rank);
+    std::vector<std::string> arguments =
+        Entered(job_.hosts->SpacePath(host), {"/bin/ringlet_bench_gloo"});
+    ASSERT_GT(commands[rank].arguments.size(), arguments.size() + 1);
+    EXPECT_TRUE(
+        std::ranges::equal(arguments, std::span(commands[rank].arguments).first(arguments.size())));
+    const std::string& place = commands[rank].arguments[arguments.size()];
+    const std::string begin = fmt::format("{},3,{},", rank, NetHosts::AddressOf(host));
+    ASSERT_THAT(place, testing::StartsWith(begin));
+    if (rank == 0) meeting = place.substr(begin.size());
+    EXPECT_EQ(place.substr(begin.size()), meeting) << "where all of them meet";
+    EXPECT_EQ(commands[rank].arguments[arguments.size() + 1], "reduce");
+  }
+}
+
+TEST_F(PeerOnHosts, OpenMpisLauncherIsToldWhoRunsWhere) {
+  const auto commands = PeerBenchCommands("openmpi", job_, "/bin");
+  ASSERT_EQ(commands.size(), 1u);
+  const auto& arguments = commands[0].arguments;
+  EXPECT_THAT(arguments, testing::IsSupersetOf({"mpirun.openmpi", "-n", "3", "--host",
+                                                "10.213.0.1:2,10.213.0.2:1",
+                                                "/bin/ringlet_bench_openmpi", "reduce"}));
+  for (std::uint32_t host = 0; host < 2; ++host)
+    EXPECT_THAT(commands[0].environment.at("OMPI_MCA_plm_rsh_agent"),
+                HasSubstr(job_.hosts->SpacePath(host)));
 }
 
 TEST(PeerProgramTest, APeerChangesItsInputToo) {

@@ -21,6 +21,36 @@ TEST(PlanTest, TextSaysChannelsBoundAndWhyItStopped) {
   EXPECT_THAT(ran.output, HasSubstr("joined over 2 nodes"));
 }
 
+TEST(PlanTest, TheWholeTextOfASmallMachine) {
+  const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
+  const TopoRun two = RunPlan({"plan", file, "--hosts", "2"});
+  EXPECT_EQ(two.status, 0) << two.errors;
+  EXPECT_THAT(two.output, testing::StartsWith(file + R"(: 2 hosts, 2 nodes, 4 ranks, policy best
+
+ring (RING): 2 channels of 12 GB/s within a host, 12 GB/s between hosts; paths PIX and PIX to NICs
+  all together 24 GB/s, 100.0 % of the 24 GB/s that no plan can pass
+)"));
+  EXPECT_THAT(two.output, HasSubstr(R"( steps: bound
+   0: mlx5_e000 > GPU0 GPU1 > mlx5_e000
+   1: mlx5_e001 > GPU1 GPU0 > mlx5_e001
+
+planned in )"));
+  EXPECT_THAT(two.output,
+              testing::ContainsRegex("\njoined over 2 nodes in [0-9.]+ ms: 4 channels"));
+  const TopoRun one = RunPlan({"plan", file});
+  EXPECT_THAT(one.output, testing::StartsWith(file + R"(: 1 host, 1 node, 2 ranks, policy best
+
+ring (RING): 2 channels of 12 GB/s within a host; paths PIX
+  all together 24 GB/s, 100.0 % of the 24 GB/s that no plan can pass
+)"));
+  EXPECT_THAT(one.output, HasSubstr(R"( steps: bound
+   0: GPU0 GPU1
+   1: GPU0 GPU1
+
+tree (BALANCED_TREE): 2 channels of 24 GB/s within a host; paths PIX
+)"));
+}
+
 TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
   const TopoRun ran = RunPlan({"plan", "--json", "--policy", "compat", "--hosts", "2",
                                Fixture("topo-vectors/nvswitch8-sm90.xml")});
@@ -88,7 +118,9 @@ TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
   const TopoRun wrong = RunPlan({"plan", machine, "--graph-file", machine});
   EXPECT_EQ(wrong.status, kExitUsage);
   EXPECT_THAT(wrong.errors, HasSubstr("pcie4-1nic.xml:"));
-  EXPECT_EQ(RunPlan({"plan", "--synthetic", "(numa: nic)"}).status, kExitUsage);
+  const TopoRun none = RunPlan({"plan", "--synthetic", "(numa: nic)"});
+  EXPECT_EQ(none.status, kExitUsage);
+  EXPECT_THAT(none.errors, HasSubstr("has no GPUs to plan for"));
   EXPECT_EQ(RunPlan({"plan", machine, "--hosts", "0"}).status, kExitUsage);
   EXPECT_EQ(RunPlan({"plan", machine, "--policy", "worst"}).status, kExitUsage);
 }
@@ -104,7 +136,10 @@ TEST(PlanTest, HostsOfSeveralKinds) {
   const TopoRun explained = RunPlan({"explain", "--topo", a100, "--and", mesh});
   ASSERT_EQ(explained.status, 0) << explained.errors;
   EXPECT_THAT(explained.output, HasSubstr("2 kinds of hosts"));
-  EXPECT_NE(RunPlan({"plan", a100, "--and", mesh + "*none"}).status, 0);
+  for (const char* hosts : {"*none", "*0", "*", "*1x", "*1000001"})
+    EXPECT_THAT(RunPlan({"plan", a100, "--and", mesh + hosts}).errors,
+                HasSubstr("after * comes how many such hosts there are"))
+        << hosts;
   EXPECT_NE(RunPlan({"plan", a100, "--and", "no/such.xml"}).status, 0);
 }
 

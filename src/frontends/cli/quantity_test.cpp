@@ -20,8 +20,9 @@ TEST(QuantityTest, TimesHaveUnits) {
 }
 
 TEST(QuantityTest, WhatIsNoTimeIsQuoted) {
-  for (const char* text : {"", "20", "us", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "20 parsecs",
-                           "99999999999999999999s", "1001h", "60001min", "1.0000000001s"})
+  for (const char* text :
+       {"", "20", "us", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "20 parsecs",
+        "99999999999999999999s", "1001h", "60001min", "60000.5min", "1.0000000001s"})
     EXPECT_THAT(ParseDuration(text).error().message, HasSubstr('"' + std::string(text) + '"'));
 }
 
@@ -34,7 +35,7 @@ TEST(QuantityTest, BandwidthsAreOfBitsOrBytes) {
 }
 
 TEST(QuantityTest, WhatIsNoBandwidthIsQuoted) {
-  for (const char* text : {"", "10", "10G", "7Mb/s", "2000GB/s", "fast", "10gb/s"})
+  for (const char* text : {"", "10", "10G", "7Mb/s", "2000GB/s", "1000.5GB/s", "fast", "10gb/s"})
     EXPECT_THAT(ParseBandwidth(text).error().message, HasSubstr('"' + std::string(text) + '"'));
 }
 

@@ -15,6 +15,14 @@ TEST(SplitRunArgumentsTest, TheProgramKeepsItsOptions) {
   EXPECT_THAT(split.program, ElementsAre("prog", "-n", "3", "--", "x"));
 }
 
+TEST(SplitRunArgumentsTest, AValueIsOursThoughNothingFollows) {
+  for (const char* option : {"-n", "--ranks", "--grace"}) {
+    const auto split = SplitRunArguments({option, "2"});
+    EXPECT_THAT(split.own, ElementsAre(option, "2"));
+    EXPECT_THAT(split.program, IsEmpty());
+  }
+}
+
 TEST(SplitRunArgumentsTest, TwoDashesEndOurOptions) {
   const auto split = SplitRunArguments({"-n2", "--grace=1", "--", "--odd", "-n"});
   EXPECT_THAT(split.own, ElementsAre("-n2", "--grace=1"));

@@ -75,6 +75,8 @@ TEST(SimFaultsTest, WhatMakesNoSenseIsQuotedWithItsReason) {
       {"cut:host1@1ms", "only a cut is between two"},
       {"kill:1-2@1ms", "only a cut is between two"},
       {"cut:1-2@1ms", "a cut is between two hosts"},
+      {"cut:host1-nobody@1ms", "a cut is between two hosts"},
+      {"cut:host1-2@1ms", "a cut is between two hosts"},
       {"refuse:2", "\"2\" is no probability"},
       {"corrupt:", "no probability"},
   };

@@ -104,6 +104,13 @@ TEST(SimReportTest, FailuresAreSaidWithTheirRanksAndTimes) {
                     HasSubstr("5 x from 5.000 to 6.000 ms, ranks 0-2,4,9: rank 3 was lost")));
 }
 
+TEST(SimReportTest, ThatThereAreOthersIsSaidWhereThereAre) {
+  SimRow row = FailedRow();
+  EXPECT_THAT(SimFailuresText(row), Not(HasSubstr("and others")));
+  row.failures_unsaid = 1;
+  EXPECT_THAT(SimFailuresText(row), HasSubstr("and others: --json has the first 1"));
+}
+
 TEST(SimReportTest, ManyFailuresAndLongListsAreCutShort) {
   SimRow row = FailedRow();
   std::vector<std::uint32_t> odd;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <functional>
+
 namespace ringlet::cli {
 namespace {
 
@@ -49,6 +52,42 @@ TEST(SimWorldTest, TheSameSeedIsTheSameJob) {
   };
   EXPECT_EQ(run(3), run(3));
   EXPECT_NE(run(3), run(4));
+}
+
+TEST(SimWorldTest, TheControlNetworkHasTheArityThatWasAskedFor) {
+  const auto lines_of_first = [](std::uint16_t arity) {
+    SimOptions options = Options();
+    options.arity = arity;
+    options.each = true;
+    SimWorld world = SimWorld::Build(options, 16).value();
+    EXPECT_TRUE(world.network().Run(seconds(1)));
+    EXPECT_EQ(Standing(world), 16u);
+    const sim::Traffic& traffic = world.network().traffic(world.NodeOfRank(0));
+    return traffic.dialled + traffic.accepted;
+  };
+  EXPECT_GT(lines_of_first(8), lines_of_first(2));
+}
+
+TEST(SimWorldTest, WhatTheNetworkCostsIsFelt) {
+  const auto takes = [](const std::function<void(SimOptions&)>& change) {
+    SimOptions options = Options();
+    change(options);
+    SimWorld world = SimWorld::Build(options, 16).value();
+    EXPECT_TRUE(world.network().Run(seconds(10)));
+    EXPECT_EQ(Standing(world), 16u);
+    Instant last{0};
+    for (std::uint32_t rank = 0; rank < 16; ++rank)
+      last = std::max(last, world.member(rank).milestones().standing);
+    return last - sim::Network::kOrigin;
+  };
+  const Instant plain = takes([](SimOptions&) {});
+  EXPECT_GT(takes([](SimOptions& o) { o.latency = milliseconds(5); }), plain + milliseconds(20));
+  EXPECT_GT(takes([](SimOptions& o) { o.jitter = milliseconds(20); }), plain + milliseconds(5));
+  EXPECT_GT(takes([](SimOptions& o) { o.local_latency = milliseconds(5); }),
+            plain + milliseconds(10));
+  EXPECT_GT(takes([](SimOptions& o) { o.mb_per_s = 1; }), plain + milliseconds(1));
+  EXPECT_GT(takes([](SimOptions& o) { o.cpu_per_event = milliseconds(1); }),
+            plain + milliseconds(10));
 }
 
 TEST(SimWorldTest, RanksStartWithinTheSpread) {

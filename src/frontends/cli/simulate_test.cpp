@@ -1,10 +1,12 @@
 #include "frontends/cli/simulate.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "frontends/cli/plan_for_test.hpp"
+#include "frontends/cli/plan_view.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -28,6 +30,27 @@ TEST(SimulateTest, TextNamesTheChoiceAndTheOthers) {
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("all_gather of 1048576 bytes on 4 ranks of 1 hosts: Ring"));
   EXPECT_THAT(ran.output, HasSubstr("on the bus of each rank"));
+}
+
+TEST(SimulateTest, TextHasTheTimesOfTheModelInMicroseconds) {
+  const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
+  const TopoRun text = RunPlan({"simulate", "all_reduce", file, "-b", "1G"});
+  const TopoRun ran = RunPlan({"simulate", "all_reduce", file, "-b", "1G", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  PlanRequest request;
+  request.machine.source.file = file;
+  const PlanView view = MakePlanView(request, {}).value();
+  const plan::Tuning tuning(TuningInputOf(view, {}).value(), view.joined.plan.channel_count());
+  const plan::TuningPick pick = tuning.Pick(plan::Function::kAllReduce, 1 << 30).value();
+  const double us = std::chrono::duration<double, std::micro>(Instant(pick.time_ns)).count();
+  EXPECT_NEAR(json["time_us"], us, 1e-6);
+  EXPECT_NEAR(json["algbw"].get<double>(), (1 << 30) / (us * 1e3), 1e-6) << "bytes a nanosecond";
+  EXPECT_THAT(text.output, HasSubstr(fmt::format("\n  {:.1f} us, ", us)));
+  EXPECT_THAT(text.output,
+              HasSubstr(fmt::format("{:>13} {:<6}  {:12.1f} us\n", NameOf(pick.algorithm),
+                                    NameOf(pick.protocol), us)))
+      << "among the others as well";
 }
 
 TEST(SimulateTest, EveryFunctionIsCalledAsInBench) {

@@ -18,6 +18,13 @@ TEST(ParseSizeTest, NumbersAndSuffixes) {
   EXPECT_EQ(ParseSize("2G").value(), std::size_t{2} << 30);
 }
 
+TEST(ParseSizeTest, ATebibyteIsTheMost) {
+  EXPECT_EQ(ParseSize("1024G").value(), std::size_t{1} << 40);
+  EXPECT_EQ(ParseSize("1099511627776").value(), std::size_t{1} << 40);
+  EXPECT_FALSE(ParseSize("1025G").ok());
+  EXPECT_FALSE(ParseSize("1099511627777").ok());
+}
+
 TEST(ParseSizeTest, AnythingElseIsAnErrorThatQuotesIt) {
   for (const char* text :
        {"", "K", "1.5M", "-1", "8 ", "1T", "0x10", "99999999999999999999", "9999999999G"}) {

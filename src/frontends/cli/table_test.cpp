@@ -52,6 +52,19 @@ TEST(TableTest, RowsStandInTheirColumns) {
             "6    5.44    8.15      0   9999.0    6.71   10.07 123456    20000    0.00\n");
 }
 
+TEST(TableTest, TimesKeepFourDigitsInSevenColumns) {
+  const BenchReport report = Report();
+  const auto time = [&](double us) {
+    const Row row{.bytes = 8, .count = 2, .out_of_place = Measurement{.time_us = us}};
+    return RowText(row, report).substr(54, 7);
+  };
+  EXPECT_EQ(time(0.5), "   0.50");
+  EXPECT_EQ(time(99.99), "  99.99");
+  EXPECT_EQ(time(100), "  100.0");
+  EXPECT_EQ(time(9999.5), " 9999.5");
+  EXPECT_EQ(time(10'000), "  10000");
+}
+
 TEST(TableTest, WhatDoesNotExistIsNotThere) {
   BenchReport report = Report();
   report.kind = CallKind::kBroadcast;

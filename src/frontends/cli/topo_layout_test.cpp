@@ -216,6 +216,40 @@ TEST(TopoLayoutTest, LinesJoinWhatTheyTouchAndNothingHangsInTheAir) {
   }
 }
 
+TEST(TopoLayoutTest, TheSpeedOfALineStandsRightOfIt) {
+  std::size_t seen = 0;
+  for (const auto& [name, graph] : Machines()) {
+    const Drawing drawing = LayOut(graph, name);
+    for (const Line& line : drawing.lines) {
+      const auto& [from, to] = std::tie(line.points.front(), line.points.back());
+      const bool has_speed = line.title.find(" GB/s") != std::string::npos;
+      if (line.points.size() != 2 || from.first != to.first || !has_speed) continue;
+      if (line.title.find("5000") != std::string::npos) continue;  // nothing is known of it
+      const double edge = from.first + line.width / 2;
+      EXPECT_TRUE(
+          std::ranges::any_of(drawing.words,
+                              [&, top = from.second, bottom = to.second](const Words& words) {
+                                return words.anchor == Anchor::kStart && words.x > edge &&
+                                       words.x < edge + 8 && words.y > top && words.y < bottom &&
+                                       line.title.find(words.text) != std::string::npos;
+                              }))
+          << name << ": " << line.title;
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 500u);
+}
+
+TEST(TopoLayoutTest, LinksFromGpuToGpuAreCalledAsTheirMakerDoes) {
+  const auto called = [](const std::string& file, std::string_view name) {
+    return HasText(LayOut(GraphOfFile(Fixture(file)), "eight"), name);
+  };
+  EXPECT_TRUE(called("topologies/amd/topo_8p_942.topo.xml", "xGMI"));
+  EXPECT_FALSE(called("topologies/amd/topo_8p_942.topo.xml", "NVLink"));
+  EXPECT_TRUE(called("topologies/nvidia/ucb_dgx1v.topo.xml", "NVLink"));
+  EXPECT_FALSE(called("topologies/nvidia/ucb_dgx1v.topo.xml", "xGMI"));
+}
+
 TEST(TopoLayoutTest, TheNumbersBesideLinesStandEquallyHigh) {
   for (const auto& [name, graph] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
@@ -278,6 +312,60 @@ TEST(TopoLayoutTest, TheNumberOfAWireIsNotCrossedByAnother) {
       for (const double leg : {wire.left, wire.right})
         EXPECT_FALSE(extent.Overlaps({leg - 1, wire.base, leg + 1, wire.depth}));
   }
+}
+
+TEST(TopoLayoutTest, TheNumberOfAWireThatNoneCrossesIsInItsMiddle) {
+  topology::MachineForTest machine;  // the short wires end above the long one
+  machine.Numa(0).Gpu(1, 80).NvLink(2, 2).NvLink(4, 4).Gpu(2, 80).NvLink(1, 2).Gpu(3, 80);
+  machine.Gpu(4, 80).NvLink(1, 4);
+  const Drawing drawing = LayOut(GraphOf({machine.view}), "one over the other");
+  std::vector<Wire> wires = WiresOf(drawing);
+  ASSERT_EQ(wires.size(), 2u);
+  for (const Wire& wire : wires)
+    EXPECT_EQ(std::ranges::count_if(drawing.words,
+                                    [&](const Words& words) {
+                                      return words.on_line &&
+                                             words.x == (wire.left + wire.right) / 2 &&
+                                             "NVLink " + words.text + " GB/s" == wire.title;
+                                    }),
+              1)
+        << wire.title;
+}
+
+TEST(TopoLayoutTest, ASpineJoinsWhatTiesTheRowsOfARack) {
+  const Drawing drawing = LayOut(GraphOf(topology::RackForTest(18)), "NVL72");
+  const auto spine = std::ranges::find_if(
+      drawing.lines, [](const Line& line) { return line.title.starts_with("NVSwitches"); });
+  ASSERT_NE(spine, drawing.lines.end());
+  const auto [top, bottom] = std::pair(spine->points.at(0), spine->points.at(1));
+  EXPECT_EQ(top.first, bottom.first);
+  std::vector<double> heights;
+  for (const Line& line : drawing.lines) {
+    if (line.paint != Paint::kNvLine || line.points.size() != 2 || &line == &*spine) continue;
+    if (line.points[0].second == line.points[1].second && line.points[0].first == top.first)
+      heights.push_back(line.points[0].second);
+  }
+  std::set<double> rows;
+  for (const Extent& host : BoxesOf(drawing, {Paint::kHost})) rows.insert(host.top);
+  EXPECT_EQ(heights.size(), rows.size()) << "one from each row";
+  EXPECT_NEAR(std::ranges::min(heights) - top.second, spine->width / 2, 1e-6);
+  EXPECT_NEAR(bottom.second - std::ranges::max(heights), spine->width / 2, 1e-6);
+}
+
+TEST(TopoLayoutTest, SwitchesOfTwoHostsAreTied) {
+  const Drawing drawing = LayOut(GraphOf(topology::RackForTest(2)), "two");
+  EXPECT_EQ(std::ranges::count_if(drawing.lines,
+                                  [](const Line& line) {
+                                    return line.paint == Paint::kNvLine && line.title.empty();
+                                  }),
+            2 + 1)
+      << "of each switch, and the legend";
+}
+
+TEST(TopoLayoutTest, ASwitchOfOneHostIsTiedToNothing) {
+  const Drawing drawing = LayOut(GraphOfFile(Fixture("topo-vectors/nvswitch8-sm90.xml")), "one");
+  EXPECT_EQ(Count(drawing, Paint::kNvSwitch), 1u);
+  EXPECT_EQ(Count(drawing, Paint::kNvLine), 8u + 1u) << "of each GPU, and the legend";
 }
 
 TEST(TopoLayoutTest, ARackOf72GpusIsLegibleAndJoined) {

@@ -43,6 +43,49 @@ TEST(TopoTreeTest, LinksToTheProcessorStandBelowTheirGpu) {
 )");
 }
 
+TEST(TopoTreeTest, WhatANetworkPortIsSaidToBe) {
+  topology::HostView view;
+  view.name = "box";
+  view.numa_nodes.emplace_back().id = 3;
+  topology::NetInterface net;
+  net.name = "bond0";
+  net.rdma_device = "mlx5_0";
+  net.speed_mbit_per_s = 100'000;
+  net.port = 2;
+  net.gdr = false;
+  net.collective = true;
+  net.rail = 4;
+  net.plane = 5;
+  net.members = {"eth0", "eth1", "eth2"};
+  view.nets.push_back(net);
+  net = {};
+  net.name = net.rdma_device = "ib0";
+  net.port = 0;
+  view.nets.push_back(net);
+  EXPECT_EQ(TreeText(view), R"(host box
+  NUMA node 3
+    net bond0 (mlx5_0), 100000 Mbit/s, 12.5 GB/s, port 2, )"
+                            R"(in-network collectives, rail 4, plane 5, of eth0 and eth1 and eth2
+    net ib0, speed not known
+)");
+}
+
+TEST(TopoTreeTest, WhatIsSaidOfProcessorsAndHosts) {
+  topology::HostView view;
+  view.cpu = {"x86_64", "AuthenticAMD", 25, 1, "EPYC"};
+  auto& first = view.numa_nodes.emplace_back();
+  first.id = 0;
+  first.memory_bytes = (std::uint64_t{3} << 30) + (1u << 29);
+  first.cpu = topology::CpuModel{"", "GenuineIntel", 6, 85, ""};
+  auto& second = view.numa_nodes.emplace_back();
+  second.id = 1;
+  second.host = 0x1234;
+  EXPECT_EQ(TreeText(view), R"(host, x86_64, EPYC
+  NUMA node 0, 4 GiB, GenuineIntel family 6 model 85
+  NUMA node 1, of host 0x0000000000001234
+)");
+}
+
 TEST(TopoTreeTest, WhatIsUnknownIsSaid) {
   topology::HostView view;
   view.name = "box";
