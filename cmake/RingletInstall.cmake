@@ -1,6 +1,7 @@
 # One shared library, libringlet.so.0, of all layers; and what find_package and pkg-config need.
 #
-# Each file belongs to a component: `runtime` is what programs load, `development` what they are compiled with, `tool` the command.
+# Each file belongs to a component, of which RingletPackage makes a Debian package: `runtime` is what
+# programs load, `development` what they are compiled with, `tool` the command.
 #
 # It exports what is marked RINGLET_API in include/ringlet and the nccl*/pnccl* functions; the rest
 # is hidden twice: by the compiler's flag and by packaging/ringlet.map, which also keeps our copies
@@ -81,3 +82,7 @@ ringlet_pkg_config(ringlet ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 ringlet_pkg_config(ringlet-nccl ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 # Found only by those who have lib/ringlet/compat/pkgconfig on pkg-config's path.
 ringlet_pkg_config(nccl ${compat_libdir}/pkgconfig)
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(RingletPackage)
+endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# drop_in.sh LIBDIR COMPAT INCLUDE WORK: a program that was linked with some other libnccl.so.2 runs on
-# ours in COMPAT, and does so only when that folder is on the loader's path. libringlet.so.0 is in
+# drop_in.sh LIBDIR COMPAT INCLUDE WORK: a program that was linked with some other libnccl.so.2 runs
+# on ours in COMPAT, and does so only when that folder is on the loader's path. libringlet.so.0 is in
 # LIBDIR, nccl.h in INCLUDE.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
