@@ -212,6 +212,7 @@ make_packages() {
   cpack --config build/CPackConfig.cmake || made=no
   cmake --preset release --log-level=ERROR "-DCMAKE_INSTALL_PREFIX=${before:-/usr/local}" >/dev/null
   [ "$made" = yes ] || fail 'cpack failed; see above.'
+  rm -rf build/packages/_CPack_Packages
   heading 'To install them, as root'
   echo "apt-get install $(printf '%s ' "$PWD"/build/packages/*.deb)"
 }

@@ -39,7 +39,7 @@ inside apt-get install -q -y --no-install-recommends ./libringlet-dev_*.deb \
   gcc libc6-dev pkg-config
 inside 'cc c_consumer.c -o consumer $(pkg-config --cflags --libs ringlet-nccl)'
 inside 'ldd consumer | grep ringlet; ./consumer'
-compat=/usr/lib/$(chroot "$root" gcc -print-multiarch)/ringlet/compat
+compat=$(chroot "$root" dpkg -L libringlet0 | grep '/ringlet/compat$')
 inside "export PKG_CONFIG_PATH=$compat/pkgconfig
   cc c_consumer.c -o named \$(pkg-config --cflags --libs nccl)"
 inside "if ./named 2>/dev/null; then exit 1; fi; ldd named | grep 'nccl.*not found'"
