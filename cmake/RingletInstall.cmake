@@ -1,7 +1,7 @@
 # One shared library, libringlet.so.0, of all layers; and what find_package and pkg-config need.
 #
-# Each file belongs to a component, of which RingletPackage makes a Debian package: `runtime` is what
-# programs load, `development` what they are compiled with, `tool` the command.
+# Each file belongs to a component, of which RingletPackage makes a Debian package: `runtime` has the
+# libraries that programs load, `development` the files to compile with, `tool` the command.
 #
 # It exports what is marked RINGLET_API in include/ringlet and the nccl*/pnccl* functions; the rest
 # is hidden twice: by the compiler's flag and by packaging/ringlet.map, which also keeps our copies
@@ -36,8 +36,8 @@ install(TARGETS ringlet_shared EXPORT ringlet
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# NCCL's names live in directories of their own: who wants `#include <nccl.h>` or libnccl.so.2 to
-# mean Ringlet says so, and nobody gets it by accident.
+# NCCL's names are in directories of their own, on no search path: a program that is to find Ringlet as
+# <nccl.h> or libnccl.so.2 names them, and no other program finds them by accident.
 set(compat_includedir ${CMAKE_INSTALL_INCLUDEDIR}/ringlet/compat)
 set(compat_libdir ${CMAKE_INSTALL_LIBDIR}/ringlet/compat)
 include(RingletNccl)

@@ -18,12 +18,12 @@ pkg-config --atleast-version=0.1 ringlet
 ./c_consumer
 ./cxx_consumer
 
-# Who did not ask for it has no <nccl.h> of ours,
+# Without ringlet-nccl, <nccl.h> is not ours;
 if echo '#include <nccl.h>' | "$CC" "${cflags[@]}" -E -x c - 2>/dev/null | grep -q RINGLET_; then
   echo 'nccl.h is found without asking for it' >&2
   exit 1
 fi
-# and no module nccl, until the folder of those who want one is on pkg-config's path.
+# pkg-config has no module nccl until the folder of nccl.pc is on its path.
 if PKG_CONFIG_LIBDIR=$libdir/pkgconfig pkg-config --exists nccl; then
   echo 'nccl.pc is found without asking for it' >&2
   exit 1
