@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds, shows and tests Ringlet. `./ringlet.sh --help` says how.
 set -euo pipefail
+called_from=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
@@ -13,7 +14,10 @@ usage: ./ringlet.sh COMMAND
                      backend where PyTorch can be had
        --long        the long ones too
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
-  build              build the tool: build/bin/ringlet
+  build              build the tool (build/bin/ringlet) and the libraries
+  install [PREFIX]   build, and install to bin, lib and include of PREFIX (default /usr/local)
+  package            build, and make Debian packages in build/packages: libringlet0, libringlet-dev
+                     and ringlet
   clean              remove the build folders
   --help             this text
 
@@ -49,6 +53,11 @@ clang-format-14  checks of the source tree
 libclang-rt-14-dev  sanitizers and fuzzers of the second compiler
 g++-aarch64-linux-gnu  compiles the protocols of shared memory for AArch64
 qemu-user        runs their tests
+'
+
+package_packages='
+dpkg-dev         finds what a package depends on
+file             tells programs from other files
 '
 
 torch_packages='
@@ -117,16 +126,95 @@ need_elsewhere() {
 
 jobs() { echo "${RINGLET_JOBS:-$(nproc)}"; }
 
-# A tree that was configured for tests stays so; a fresh one need not know GoogleTest.
+# build_target TARGET [OPTION...]: options are those of CMake. A tree that was configured for tests
+# stays so; a fresh one need not know GoogleTest.
+build_target() {
+  local target=$1
+  shift
+  [ -e build/CMakeCache.txt ] || set -- "$@" -DRINGLET_TESTS=OFF -DRINGLET_BENCHMARKS=OFF
+  cmake --preset release --log-level=WARNING "$@" || fail 'CMake failed; see above.'
+  cmake --build build --target "$target" -j "$(jobs)" || fail 'the build failed; see above.'
+}
+
 build_tool() {
-  local options=()
   need "$build_packages"
   heading 'Building the tool'
-  [ -e build/CMakeCache.txt ] || options=(-DRINGLET_TESTS=OFF -DRINGLET_BENCHMARKS=OFF)
-  cmake --preset release --log-level=WARNING "${options[@]}" ||
-    fail 'CMake failed; see above.'
-  cmake --build build --target ringlet -j "$(jobs)" || fail 'the build failed; see above.'
+  build_target ringlet
   echo 'The tool is build/bin/ringlet; --help says what it can do.'
+}
+
+# All that `cmake --install build` copies.
+build_product() {
+  need "$build_packages"
+  heading 'Building the tool and the libraries'
+  build_target ringlet_product
+  echo 'The tool is build/bin/ringlet; --help says what it can do. The library is'
+  echo 'build/lib/libringlet.so.0; programs that need libnccl.so.2 find it in build/compat.'
+  echo 'To install: ./ringlet.sh install, or cmake --install build.'
+}
+
+# Fails unless this user can create files below PREFIX, in the folders that the installation fills.
+check_prefix() {
+  local prefix=$1 place folder
+  for place in "$prefix" "$prefix/bin" "$prefix/lib" "$prefix/include"; do
+    folder=$place
+    while [ ! -e "$folder" ]; do folder=$(dirname "$folder"); done
+    [ -d "$folder" ] ||
+      fail "cannot install to $prefix: $folder is not a directory. Give another PREFIX."
+    [ -w "$folder" ] || fail "cannot install to $prefix: user $(id -un) may not write to $folder." \
+      "Install to a folder of your own, ./ringlet.sh install ~/.local, or as root:" \
+      "./ringlet.sh build && sudo cmake --install build --prefix $prefix"
+  done
+}
+
+install_product() {
+  local prefix=${1:-/usr/local}
+  [ $# -le 1 ] || { usage >&2; fail 'install takes one PREFIX'; }
+  case $prefix in
+    /*) ;;
+    -*) usage >&2; fail "install does not know $prefix" ;;
+    *) prefix=$called_from/$prefix ;;
+  esac
+  check_prefix "${DESTDIR:-}$prefix"
+  build_product
+  heading "Installing to $prefix"
+  cmake --install build --prefix "$prefix" || fail "installing to $prefix failed; see above."
+  [ "$(id -u)" != 0 ] || [ -n "${DESTDIR:-}" ] || ldconfig || true
+  installed_how "$prefix"
+}
+
+# Says how an installation is used; a system's own folders are searched by themselves.
+installed_how() {
+  local prefix=$1
+  case $prefix in
+    /usr | /usr/local) heading "Installed; ringlet --help says what it can do" ;;
+    *)
+      heading 'Installed. To use it from this folder:'
+      echo "  export PATH=$prefix/bin:\$PATH"
+      echo "  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig"
+      echo "  export LD_LIBRARY_PATH=$prefix/lib"
+      ;;
+  esac
+}
+
+# Debian has libraries in a folder of the processor's name, as CMake does where the prefix is /usr.
+# The prefix of the build tree is set again afterwards: packages alone belong to /usr.
+make_packages() {
+  local before made=yes
+  need "$build_packages$package_packages"
+  command -v dpkg-shlibdeps >/dev/null || fail 'package makes packages for Debian, which takes' \
+    'dpkg-shlibdeps; it is not here. On other systems: ./ringlet.sh install'
+  heading 'Building the tool and the libraries'
+  before=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' build/CMakeCache.txt 2>/dev/null || true)
+  build_target ringlet_product -DCMAKE_INSTALL_PREFIX=/usr
+  heading 'Making the packages'
+  rm -rf build/packages
+  cpack --config build/CPackConfig.cmake || made=no
+  cmake --preset release --log-level=ERROR "-DCMAKE_INSTALL_PREFIX=${before:-/usr/local}" >/dev/null
+  [ "$made" = yes ] || fail 'cpack failed; see above.'
+  rm -rf build/packages/_CPack_Packages
+  heading 'To install them, as root'
+  echo "apt-get install $(printf '%s ' "$PWD"/build/packages/*.deb)"
 }
 
 # Makes build/venv with PyTorch and the package `ringlet` in it, unless they are there and new. Fails,
@@ -228,7 +316,9 @@ none_after() { [ $# = 1 ] || { usage >&2; fail "$1 takes no arguments"; }; }
 case ${1:-} in
   demo) none_after "$@"; demo ;;
   test) shift; run_tests "$@" ;;
-  build) none_after "$@"; build_tool ;;
+  build) none_after "$@"; build_product ;;
+  install) shift; install_product "$@" ;;
+  package) none_after "$@"; make_packages ;;
   clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz build-python* ;;
   -h | --help | help) usage ;;
   '') usage >&2; exit 2 ;;

@@ -1,5 +1,8 @@
 # One shared library, libringlet.so.0, of all layers; and what find_package and pkg-config need.
 #
+# Each file belongs to a component, of which RingletPackage makes a Debian package: `runtime` has the
+# libraries that programs load, `development` the files to compile with, `tool` the command.
+#
 # It exports what is marked RINGLET_API in include/ringlet and the nccl*/pnccl* functions; the rest
 # is hidden twice: by the compiler's flag and by packaging/ringlet.map, which also keeps our copies
 # of inline standard-library functions from meeting those of the program.
@@ -29,47 +32,57 @@ set_target_properties(ringlet_shared PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${version_script})
 
 install(TARGETS ringlet_shared EXPORT ringlet
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# NCCL's names live in directories of their own: who wants `#include <nccl.h>` or libnccl.so.2 to
-# mean Ringlet says so, and nobody gets it by accident.
+# NCCL's names are in directories of their own, on no search path: a program that is to find Ringlet as
+# <nccl.h> or libnccl.so.2 names them, and no other program finds them by accident.
 set(compat_includedir ${CMAKE_INSTALL_INCLUDEDIR}/ringlet/compat)
 set(compat_libdir ${CMAKE_INSTALL_LIBDIR}/ringlet/compat)
-if(TARGET ringlet_c_api)
-  add_library(ringlet_nccl INTERFACE)
-  add_library(ringlet::nccl ALIAS ringlet_nccl)
-  set_target_properties(ringlet_nccl PROPERTIES EXPORT_NAME nccl)
-  target_include_directories(ringlet_nccl INTERFACE
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/ringlet/compat>
-    $<INSTALL_INTERFACE:${compat_includedir}>)
-  target_link_libraries(ringlet_nccl INTERFACE ringlet_shared)
-  install(TARGETS ringlet_nccl EXPORT ringlet)
-  install(FILES ${PROJECT_SOURCE_DIR}/include/ringlet/compat/nccl.h
-    DESTINATION ${compat_includedir})
+include(RingletNccl)
+add_library(ringlet_nccl INTERFACE)
+add_library(ringlet::nccl ALIAS ringlet_nccl)
+set_target_properties(ringlet_nccl PROPERTIES EXPORT_NAME nccl)
+target_include_directories(ringlet_nccl INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/ringlet/compat>
+  $<INSTALL_INTERFACE:${compat_includedir}>)
+target_link_libraries(ringlet_nccl INTERFACE ringlet_shared)
+install(TARGETS ringlet_nccl EXPORT ringlet)
+install(FILES ${PROJECT_SOURCE_DIR}/include/ringlet/compat/nccl.h
+  DESTINATION ${compat_includedir} COMPONENT development)
+install(TARGETS ringlet_libnccl LIBRARY DESTINATION ${compat_libdir}
+  COMPONENT runtime NAMELINK_COMPONENT development)
 
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/compat)
-  file(CREATE_LINK ../../libringlet.so.0 ${PROJECT_BINARY_DIR}/compat/libnccl.so.2 SYMBOLIC)
-  file(CREATE_LINK libnccl.so.2 ${PROJECT_BINARY_DIR}/compat/libnccl.so SYMBOLIC)
-  install(FILES ${PROJECT_BINARY_DIR}/compat/libnccl.so.2 ${PROJECT_BINARY_DIR}/compat/libnccl.so
-    DESTINATION ${compat_libdir})
-endif()
-
+# What `cmake --install` copies; `./ringlet.sh build` builds it.
+add_custom_target(ringlet_product DEPENDS ringlet_shared ringlet_libnccl)
 if(TARGET ringlet)
-  install(TARGETS ringlet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  add_dependencies(ringlet_product ringlet)
+  install(TARGETS ringlet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
 endif()
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringlet)
-install(EXPORT ringlet NAMESPACE ringlet:: FILE ringletTargets.cmake DESTINATION ${cmake_dir})
+install(EXPORT ringlet NAMESPACE ringlet:: FILE ringletTargets.cmake DESTINATION ${cmake_dir}
+  COMPONENT development)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/ringletConfig.cmake.in
   ${PROJECT_BINARY_DIR}/ringletConfig.cmake INSTALL_DESTINATION ${cmake_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ringletConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ringletConfig.cmake
-  ${PROJECT_BINARY_DIR}/ringletConfigVersion.cmake DESTINATION ${cmake_dir})
+  ${PROJECT_BINARY_DIR}/ringletConfigVersion.cmake DESTINATION ${cmake_dir} COMPONENT development)
 
-# Relative to the .pc file itself, so that `cmake --install --prefix` and a moved tree stay right.
-file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${PROJECT_SOURCE_DIR}/packaging/ringlet.pc.in ${PROJECT_BINARY_DIR}/ringlet.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ringlet.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# NAME.pc in `directory`. Paths are relative to the .pc file itself, so that `cmake --install
+# --prefix` and a moved tree stay right.
+function(ringlet_pkg_config name directory)
+  file(RELATIVE_PATH pc_prefix /${directory} /)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${directory} COMPONENT development)
+endfunction()
+ringlet_pkg_config(ringlet ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+ringlet_pkg_config(ringlet-nccl ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# Found only by those who have lib/ringlet/compat/pkgconfig on pkg-config's path.
+ringlet_pkg_config(nccl ${compat_libdir}/pkgconfig)
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(RingletPackage)
+endif()

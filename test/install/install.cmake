@@ -1,4 +1,5 @@
-# Installs the build tree `build` to a fresh `prefix` and looks at what lies where.
+# Installs the build tree `build` to a fresh `prefix` and looks at what lies where. Ninja, where `ninja`
+# names it, is asked whether the target of `./ringlet.sh build` makes all that is installed.
 file(REMOVE_RECURSE ${prefix})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${prefix}
   OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
@@ -9,8 +10,11 @@ foreach(path IN ITEMS
     include/ringlet/compat/nccl.h
     ${libdir}/libringlet.so
     ${libdir}/libringlet.so.0
+    ${libdir}/ringlet/compat/libnccl.so
     ${libdir}/ringlet/compat/libnccl.so.2
+    ${libdir}/ringlet/compat/pkgconfig/nccl.pc
     ${libdir}/pkgconfig/ringlet.pc
+    ${libdir}/pkgconfig/ringlet-nccl.pc
     ${libdir}/cmake/ringlet/ringletConfig.cmake
     ${libdir}/cmake/ringlet/ringletConfigVersion.cmake)
   if(NOT EXISTS ${prefix}/${path})
@@ -29,7 +33,33 @@ execute_process(COMMAND nm -D --defined-only ${prefix}/${libdir}/libringlet.so.0
   OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
 foreach(symbol IN LISTS symbols)
-  if(NOT symbol MATCHES " (p?nccl[A-Z][A-Za-z]*|_ZN?K?T?[ISV]?N?K?7ringlet.*)$")
+  if(NOT symbol MATCHES " ((p|ringlet_)?nccl[A-Z][A-Za-z]*|_ZN?K?T?[ISV]?N?K?7ringlet.*)$")
     message(SEND_ERROR "exported by mistake: ${symbol}")
   endif()
 endforeach()
+
+# The commands that make ringlet_product make each built file that the installation copies.
+if(ninja)
+  execute_process(COMMAND ${ninja} -C ${build} -t commands ringlet_product
+    OUTPUT_VARIABLE made COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" " " made "${made}")
+  set(built)
+  file(GLOB_RECURSE scripts ${build}/cmake_install.cmake)
+  foreach(script IN LISTS scripts)
+    file(READ ${script} text)
+    string(REGEX MATCHALL "\"${build}/(bin|lib|compat)/[^\"]*\"" copied "${text}")
+    list(APPEND built ${copied})
+  endforeach()
+  list(REMOVE_DUPLICATES built)
+  list(LENGTH built count)
+  if(count LESS 3)
+    message(SEND_ERROR "the installation copies too little of what is built: ${built}")
+  endif()
+  foreach(file IN LISTS built)
+    string(REGEX REPLACE "\"${build}/(.*)\"" "\\1" file ${file})
+    string(FIND "${made}" " ${file} " at)
+    if(at LESS 0)
+      message(SEND_ERROR "./ringlet.sh build does not make ${file}, which is installed")
+    endif()
+  endforeach()
+endif()

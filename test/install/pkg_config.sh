@@ -8,18 +8,28 @@ export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
 
 read -ra cflags <<<"$(pkg-config --cflags ringlet)"
 read -ra libs <<<"$(pkg-config --libs ringlet)"
-nccl=-I$(pkg-config --variable=ncclincludedir ringlet)
+read -ra nccl <<<"$(pkg-config --cflags --libs ringlet-nccl)"
+pkg-config --validate ringlet ringlet-nccl
 pkg-config --atleast-version=0.1 ringlet
 
-"$CC" ${FLAGS:-} -std=c99 -pedantic -Werror "${cflags[@]}" "$nccl" \
-  "$here/consumer/c_consumer.c" -o c_consumer "${libs[@]}"
+"$CC" ${FLAGS:-} -std=c99 -pedantic -Werror "$here/consumer/c_consumer.c" -o c_consumer "${nccl[@]}"
 "$CXX" ${FLAGS:-} -std=c++20 "${cflags[@]}" "$here/consumer/cxx_consumer.cpp" -o cxx_consumer \
   "${libs[@]}"
 ./c_consumer
 ./cxx_consumer
 
-# Without that -I, <nccl.h> is not ours.
+# Without ringlet-nccl, <nccl.h> is not ours;
 if echo '#include <nccl.h>' | "$CC" "${cflags[@]}" -E -x c - 2>/dev/null | grep -q RINGLET_; then
   echo 'nccl.h is found without asking for it' >&2
   exit 1
 fi
+# pkg-config has no module nccl until the folder of nccl.pc is on its path.
+if PKG_CONFIG_LIBDIR=$libdir/pkgconfig pkg-config --exists nccl; then
+  echo 'nccl.pc is found without asking for it' >&2
+  exit 1
+fi
+export PKG_CONFIG_PATH=$libdir/ringlet/compat/pkgconfig
+pkg-config --atleast-version=2.28 nccl
+read -ra nccl <<<"$(pkg-config --cflags --libs nccl)"
+"$CC" ${FLAGS:-} "$here/consumer/c_consumer.c" -o nccl_consumer "${nccl[@]}"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir nccl)/ringlet/compat ./nccl_consumer
