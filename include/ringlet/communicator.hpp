@@ -63,7 +63,7 @@ class RINGLET_API Communicator {
   ///                           rank that joins twice
   ///         kTimeout  names the missing ranks      kPeerLost  names a rank that died
   ///         kProtocol  a peer of another version   kSystem    descriptors, threads, memory
-  /// Cost    O(log size) network rounds; see docs/bootstrap.md
+  /// Source  docs/bootstrap.md has the steps and what each costs
   static Result<Communicator> Create(const UniqueId& id, Rank rank, std::uint32_t size,
                                      const CommunicatorOptions& options = {});
 
@@ -163,9 +163,10 @@ class RINGLET_API Communicator {
   /// Errors  kInvalidArgument  no rank or several gave an id, the size is too small; else as Create
   Result<Communicator> Grow(std::uint32_t size, const std::optional<UniqueId>& id = {});
 
-  /// Fails the communicator on all ranks, with kAborted: operations that run return at once. Any
-  /// thread, any time, several times; not while it is moved, destroyed or empty (then nothing).
-  /// \param why  ends the message "rank ... aborted the communicator: "
+  /// Fails the communicator on all ranks, with kAborted: operations that run return soon, later
+  /// ones of this rank are refused. Any thread, any time, several times, but not while it is moved
+  /// or destroyed. Does nothing where it is empty. Does not wait for other ranks. \param why  ends
+  /// the message "rank ... aborted the communicator: "
   void Abort(const std::string& why) noexcept;
 
   /// Why the communicator has failed; empty while it works. Any thread. Does not wait.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -18,6 +19,9 @@ namespace {
 
 /// More ranks than any process has threads for.
 constexpr std::uint32_t kRanksHereMax = 1 << 16;
+
+/// For the service thread to learn of an abort, so that no operation that follows it here succeeds.
+constexpr std::chrono::milliseconds kAbortMax(1000);
 
 using Formed = Result<std::unique_ptr<comm::Communicator>>;
 
@@ -227,6 +231,7 @@ void Communicator::Abort(const std::string& why) noexcept {
   if (!impl_) return;
   static_cast<void>(comm::Caught([&]() -> Status {
     impl_->communicator->Abort(why);
+    static_cast<void>(impl_->communicator->control().AwaitFailure(kAbortMax));
     return Ok();
   }));
 }

@@ -249,6 +249,16 @@ TEST(CommunicatorOfCxx, IsAbortedFromAnotherThread) {
   EXPECT_FALSE(ranks[0]);
 }
 
+TEST(CommunicatorOfCxx, RefusesOperationsAfterAnAbort) {
+  std::vector<Communicator> ranks = AllRanks(2);
+  ranks[1].Abort("enough");
+  ASSERT_TRUE(ranks[1].failure()) << "known when Abort returns";
+  std::vector<float> data(4);
+  const Status status = ranks[1].AllReduce(data, data);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::kAborted);
+}
+
 TEST(CommunicatorOfCxx, NamesARankThatLeft) {
   std::vector<Communicator> ranks = AllRanks(2);
   EXPECT_EQ(Said(ranks[1].Destroy()), "ok");
