@@ -24,7 +24,7 @@ add_library(ringlet_shared SHARED ${layer_objects})
 add_library(ringlet::ringlet ALIAS ringlet_shared)
 target_sources(ringlet_shared PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
-target_compile_features(ringlet_shared INTERFACE cxx_std_20)
+target_compile_features(ringlet_shared INTERFACE cxx_std_17)
 target_link_libraries(ringlet_shared PRIVATE ${layer_targets})
 target_link_options(ringlet_shared PRIVATE -Wl,--version-script=${version_script})
 set_target_properties(ringlet_shared PROPERTIES

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every public header by itself, with every compiler that is named.
+"""Compiles every public header by itself, as C++17 and C++20, with every compiler that is named.
 
     tools/headers.py COMPILER...
 
@@ -10,15 +10,17 @@ import subprocess
 import sys
 
 INCLUDE = pathlib.Path(__file__).resolve().parent.parent / "include"
+STANDARDS = ("c++17", "c++20")
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion",
          "-Werror", "-fsyntax-only", f"-I{INCLUDE}"]
 
 
 def compile_alone(compiler, header):
     name = header.relative_to(INCLUDE).as_posix()
-    command = [compiler, "-std=c++20", *FLAGS, "-x", "c++", "-"]
     twice = f"#include <{name}>\n#include <{name}>\n"
-    return subprocess.run(command, input=twice, text=True).returncode == 0
+    return all(subprocess.run([compiler, f"-std={standard}", *FLAGS, "-x", "c++", "-"],
+                              input=twice, text=True).returncode == 0
+               for standard in STANDARDS)
 
 
 def main(compilers):

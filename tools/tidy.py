@@ -25,6 +25,7 @@ LAYERS = {
     "collective": "base plan transport",
     "comm": "base os rendezvous bootstrap discovery topology plan transport collective",
     "frontends/c_api": "base comm",
+    "frontends/cxx": "base comm",
     "frontends/torch": "base comm",
     # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
     "frontends/cli":

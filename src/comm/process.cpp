@@ -70,8 +70,10 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   return process;
 }
 
-Result<std::shared_ptr<Process>> Process::StartHere() {
-  return Start(os::ReadEnvironment());
+Result<std::shared_ptr<Process>> Process::StartHere(const EnvMap& overrides) {
+  EnvMap environment = os::ReadEnvironment();
+  for (const auto& [name, value] : overrides) environment.insert_or_assign(name, value);
+  return Start(environment);
 }
 
 Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash)

@@ -38,7 +38,8 @@ class Process {
   /// Errors  kInvalidArgument  a setting; kSystem  no descriptors, no random source.
   static Result<std::shared_ptr<Process>> Start(const EnvMap& environment);
   /// The same with this process's own environment, read now.
-  static Result<std::shared_ptr<Process>> StartHere();
+  /// \param overrides  variables that stand in for those of the same name
+  static Result<std::shared_ptr<Process>> StartHere(const EnvMap& overrides = {});
   /// Stops the service threads; communicators and unused ids must be gone or are cut off.
   ~Process();
   Process(const Process&) = delete;

@@ -6,6 +6,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${prefix}
 
 foreach(path IN ITEMS
     bin/ringlet
+    include/ringlet/communicator.hpp
     include/ringlet/status.hpp
     include/ringlet/compat/nccl.h
     ${libdir}/libringlet.so

@@ -15,8 +15,11 @@ pkg-config --atleast-version=0.1 ringlet
 "$CC" ${FLAGS:-} -std=c99 -pedantic -Werror "$here/consumer/c_consumer.c" -o c_consumer "${nccl[@]}"
 "$CXX" ${FLAGS:-} -std=c++20 "${cflags[@]}" "$here/consumer/cxx_consumer.cpp" -o cxx_consumer \
   "${libs[@]}"
+"$CXX" ${FLAGS:-} -std=c++17 -pedantic -Werror "${cflags[@]}" \
+  "$here/consumer/communicator_consumer.cpp" -o communicator_consumer "${libs[@]}"
 ./c_consumer
 ./cxx_consumer
+./communicator_consumer
 
 # Without ringlet-nccl, <nccl.h> is not ours;
 if echo '#include <nccl.h>' | "$CC" "${cflags[@]}" -E -x c - 2>/dev/null | grep -q RINGLET_; then

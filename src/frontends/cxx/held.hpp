@@ -1,0 +1,33 @@
+// The state behind a ringlet::Communicator, for its source and that of Group.
+#pragma once
+#include <memory>
+
+#include "comm/communicator.hpp"
+#include "frontends/cxx/process.hpp"
+#include "ringlet/communicator.hpp"
+
+namespace ringlet {
+
+struct Communicator::Impl {
+  explicit Impl(std::shared_ptr<comm::Communicator> formed) : communicator(std::move(formed)) {}
+  /// In the child of a fork the threads that serve the communicator are missing: it is kept.
+  ~Impl() {
+    if (!birthplace.IsHere()) new std::shared_ptr<comm::Communicator>(std::move(communicator));
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  std::shared_ptr<comm::Communicator> communicator;
+  const cxx::Birthplace birthplace = {};
+};
+
+namespace cxx {
+
+inline Error IsEmpty() {
+  return {Code::kInvalidArgument,
+          "the communicator is empty: never formed, moved from, destroyed, or of a rank without a "
+          "color"};
+}
+
+}  // namespace cxx
+}  // namespace ringlet

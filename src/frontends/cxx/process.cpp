@@ -1,0 +1,54 @@
+#include "frontends/cxx/process.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+
+namespace ringlet::cxx {
+namespace {
+
+using Processes = std::map<EnvMap, std::shared_ptr<comm::Process>>;
+
+struct Shared {
+  std::mutex mutex;
+  Processes processes;
+  Birthplace birthplace;
+};
+
+// Never destroyed: communicators may be used by threads that outlive main's statics.
+Shared& TheShared() {
+  static Shared& shared = *new Shared;
+  return shared;
+}
+
+}  // namespace
+
+Birthplace::Birthplace() : pid_(::getpid()) {}
+
+bool Birthplace::IsHere() const {
+  return pid_ == ::getpid();
+}
+
+Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides) {
+  Shared& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  if (!shared.birthplace.IsHere()) {
+    new Processes(std::move(shared.processes));  // their threads are the parent's: leave them be
+    shared.processes.clear();
+    shared.birthplace = Birthplace();
+  }
+  if (const auto found = shared.processes.find(overrides); found != shared.processes.end())
+    return found->second;
+  if (shared.processes.size() >= kEnvironmentsMax)
+    return Error{Code::kUnsupported,
+                 fmt::format("this process uses {} different environments for communicators, the "
+                             "most that it may: use one of them again",
+                             kEnvironmentsMax)};
+  RINGLET_TRY_ASSIGN(auto process, comm::Process::StartHere(overrides));
+  shared.processes.emplace(overrides, process);
+  return process;
+}
+
+}  // namespace ringlet::cxx

@@ -1,0 +1,32 @@
+// The processes behind the communicators of this program: one for each environment that is asked
+// for, shared by all its ranks here.
+#pragma once
+#include <memory>
+
+#include "base/env_map.hpp"
+#include "comm/process.hpp"
+
+namespace ringlet::cxx {
+
+/// Each has a thread and descriptors of its own, and lives as long as the program.
+inline constexpr std::size_t kEnvironmentsMax = 16;
+
+/// The process with this program's environment and `overrides`: made at the first call, made anew
+/// in the child of a fork. An id has no object that could hold it, so this is a global, as in the
+/// C API. Any thread.
+/// Errors  kInvalidArgument  a setting; kUnsupported  kEnvironmentsMax others are in use
+///         kSystem  as comm::Process::Start
+Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides);
+
+/// Remembers in which process it was made: the child of a fork has copies of our objects, but not
+/// the threads that serve them, and must leave them alone.
+class Birthplace {
+ public:
+  Birthplace();
+  bool IsHere() const;
+
+ private:
+  int pid_;
+};
+
+}  // namespace ringlet::cxx

@@ -1,0 +1,39 @@
+#include "ringlet/unique_id.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "comm/establish.hpp"
+#include "comm/id_text.hpp"
+#include "comm/thread.hpp"
+#include "frontends/cxx/process.hpp"
+
+namespace ringlet {
+
+Result<UniqueId> UniqueId::Create(const Environment& environment) {
+  return comm::Caught([&]() -> Result<UniqueId> {
+    RINGLET_TRY_ASSIGN(const auto process, cxx::ProcessWith(environment));
+    return comm::NextUniqueId(process);
+  });
+}
+
+std::string UniqueId::ToText() const {
+  return comm::ToText(*this);
+}
+
+Result<UniqueId> UniqueId::FromText(std::string_view text) {
+  return comm::Caught([&] { return comm::FromText(text); });
+}
+
+Result<UniqueId> UniqueId::FromBytes(const void* data, std::size_t size) {
+  if (size != kBytes || !data)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("a unique id has {} bytes, not {}{}: pass them as they were made",
+                             kBytes, size, data ? "" : " at a null pointer")};
+  UniqueId id;
+  std::memcpy(id.bytes.data(), data, kBytes);
+  return id;
+}
+
+}  // namespace ringlet
