@@ -53,7 +53,7 @@ constexpr std::array kExamples = {
     Example{"topo matrix", "topology.xml"},
     Example{"topo matrix", "topology.xml --json"},
     Example{"topo path", "GPU0 GPU1 topology.xml"},
-    Example{"topo path", "GPU0 mlx5_0 topology.xml --json"},
+    Example{"topo path", "GPU0 mlx5_0 topology.xml --as-nccl"},
     Example{"topo draw", "-o machine.svg"},
     Example{"topo draw", "topology.xml -o machine.png --dark"},
     Example{"topo fuse", "host0.xml host1.xml > cluster.xml"},
@@ -109,7 +109,7 @@ std::vector<std::string> ExamplesOf(std::string_view path) {
   const BenchOperation* const operation = BenchOperationNamed(path.substr(last));
   if (path.starts_with("bench ") && operation != nullptr) return OfOperation(path, *operation);
   if (path.starts_with("explain "))
-    return {ShellLine(path, "-n 8 --hosts 2 -b 1MiB"), ShellLine(path, "-n 4 --rank 0 --json")};
+    return {ShellLine(path, "-n 8 --hosts 2 -b 1MiB"), ShellLine(path, "-n 4 --rank 0")};
   return lines;
 }
 
