@@ -91,10 +91,10 @@ class Operation {
     const std::string& name = request_.operation;
     if (name == "all_reduce") return AllReduceWays();
     if (name == "reduce_scatter") return {ReduceScatterWay()};
-    if (name == "sendrecv") return {SendReceiveWay()};
+    if (name == "send_receive") return {SendReceiveWay()};
     const std::map<std::string, void (Operation::*)()> others = {
         {"all_gather", &Operation::AllGather}, {"broadcast", &Operation::Broadcast},
-        {"reduce", &Operation::Reduce},        {"alltoall", &Operation::AllToAll},
+        {"reduce", &Operation::Reduce},        {"all_to_all", &Operation::AllToAll},
         {"gather", &Operation::Gather},        {"scatter", &Operation::Scatter},
         {"barrier", &Operation::Barrier}};
     const auto found = others.find(name);
@@ -104,7 +104,7 @@ class Operation {
 
  private:
   std::size_t Elements() const {
-    const std::string_view divided = " all_gather reduce_scatter alltoall gather scatter ";
+    const std::string_view divided = " all_gather reduce_scatter all_to_all gather scatter ";
     const bool blocks = divided.find(" " + request_.operation + " ") != std::string_view::npos;
     return (blocks ? count_ * ranks_ : count_) + 1;
   }

@@ -113,8 +113,8 @@ static Operation OperationNamed(const char* name) {
     Operation run;
   } operations[] = {
       {"all_reduce", AllReduce}, {"all_gather", AllGather}, {"reduce_scatter", ReduceScatter},
-      {"broadcast", Broadcast},  {"reduce", Reduce},        {"alltoall", AllToAll},
-      {"gather", Gather},        {"scatter", Scatter},      {"sendrecv", SendReceive},
+      {"broadcast", Broadcast},  {"reduce", Reduce},        {"all_to_all", AllToAll},
+      {"gather", Gather},        {"scatter", Scatter},      {"send_receive", SendReceive},
       {"barrier", Barrier}};
   size_t i;
   for (i = 0; i < sizeof operations / sizeof operations[0]; ++i)
@@ -151,7 +151,7 @@ static double Sum(void* context, double number) {
 
 /* Operations with a block of each rank want room for all of them. */
 static char* Allocate(const struct Call* call) {
-  static const char divided[] = " all_gather reduce_scatter alltoall gather scatter ";
+  static const char divided[] = " all_gather reduce_scatter all_to_all gather scatter ";
   const size_t blocks = strstr(divided, call->operation) ? (size_t)call->ranks : 1;
   const size_t bytes = ((size_t)call->count * blocks + 1) * call->type.bytes;
   char* const memory = (char*)malloc(bytes);
@@ -167,7 +167,7 @@ static void FindInput(const struct Call* c, struct Library* library) {
   const size_t block = (size_t)c->count * c->type.bytes;
   const int gathers = !strcmp(name, "all_gather") || !strcmp(name, "gather");
   const size_t blocks = !strcmp(name, "scatter") ? (is_root ? (size_t)c->ranks : 0)
-                        : !strcmp(name, "reduce_scatter") || !strcmp(name, "alltoall")
+                        : !strcmp(name, "reduce_scatter") || !strcmp(name, "all_to_all")
                             ? (size_t)c->ranks
                         : !strcmp(name, "broadcast") ? (size_t)is_root
                                                      : strcmp(name, "barrier") != 0;

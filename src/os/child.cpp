@@ -95,11 +95,11 @@ Result<Child> Child::Start(const Command& command) {
   RINGLET_TRY_ASSIGN(Pipe output, OpenPipe());
   RINGLET_TRY_ASSIGN(Pipe errors, OpenPipe());
   RINGLET_TRY_ASSIGN(Pipe report, OpenPipe());
-  const Fd input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const Launch launch{.arguments = argument_pointers.data(),
                       .environment = variables.data(),
                       .parent = ::getpid(),
-                      .input = input.get(),
+                      .input = command.input < 0 ? nothing.get() : command.input,
                       .output = output.write.get(),
                       .errors = errors.write.get(),
                       .report = report.write.get()};

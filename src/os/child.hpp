@@ -14,6 +14,8 @@ namespace ringlet::os {
 struct Command {
   std::vector<std::string> arguments;  ///< the program, found by this process's PATH, then its own
   EnvMap environment;                  ///< all of it: nothing is inherited
+  /// A descriptor that becomes its standard input, and stays the caller's; -1: it has none.
+  int input = -1;
 };
 
 /// How a child ended: by itself with `status`, or, where `signal` is not 0, by that signal.
@@ -29,8 +31,8 @@ std::string ToString(const ChildExit& ended);
 
 /// A running program and what it has started, as one process group.
 ///
-/// Its standard input is empty; what it writes is read from output() and errors(). When the thread
-/// that started it ends, in whatever way, the kernel kills it.
+/// Its standard input is empty unless the command has one; what it writes is read from output() and
+/// errors(). When the thread that started it ends, in whatever way, the kernel kills it.
 class Child {
  public:
   /// Errors  kSystem  the program cannot be run (the sentence names it), or there are no processes

@@ -14,6 +14,7 @@
 #include "frontends/cli/bench_tune.hpp"
 #include "frontends/cli/crew.hpp"
 #include "frontends/cli/init_peers.hpp"
+#include "frontends/cli/operation_alias.hpp"
 #include "frontends/cli/peer_program.hpp"
 #include "frontends/cli/presenter.hpp"
 #include "frontends/cli/turns.hpp"
@@ -44,6 +45,7 @@ Presenter PresenterFor(const BenchOptions& options) {
                              .check = options.measure.check},
                     .json = options.json,
                     .sizes = options.measure.counts.size(),
+                    .in_place = options.measure.placement == Placement::kInPlace,
                     .start = os::Now()});
 }
 
@@ -203,6 +205,8 @@ void AddBench(CLI::App& tool, Action& chosen) {
   for (const BenchOperation& operation : BenchOperations()) {
     CLI::App* command =
         bench->add_subcommand(std::string(operation.name), std::string(operation.purpose));
+    for (const OperationAlias& other : kOperationAliases)
+      if (other.name == operation.name) command->alias(std::string(other.alias));
     // Shared by the parser, which fills the words, and the action, which reads them later.
     const auto words = std::make_shared<BenchWords>();
     words->operation = operation.name;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "frontends/cli/operation_alias.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -13,10 +15,10 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      CallKind::kReduceScatter, true},
     {"broadcast", "One rank's block, on all", CallKind::kBroadcast},
     {"reduce", "The sum, maximum, ..., on one rank", CallKind::kReduce},
-    {"alltoall", "A block from each rank to each", CallKind::kAllToAll, true},
+    {"all_to_all", "A block from each rank to each", CallKind::kAllToAll, true},
     {"gather", "The blocks of all ranks, on one", CallKind::kGather, true},
     {"scatter", "A block from one rank to each", CallKind::kScatter, true},
-    {"sendrecv", "Each rank sends to the next and receives from the one before",
+    {"send_receive", "Each rank sends to the next and receives from the one before",
      CallKind::kSendReceive, false, false},
     {"barrier", "Nobody goes on before all have come", CallKind::kBarrier, false, false},
 }};
@@ -28,7 +30,7 @@ std::span<const BenchOperation> BenchOperations() {
 }
 
 const BenchOperation* BenchOperationNamed(std::string_view name) {
-  const auto found = std::ranges::find(kOperations, name, &BenchOperation::name);
+  const auto found = std::ranges::find(kOperations, OperationNamed(name), &BenchOperation::name);
   return found == kOperations.end() ? nullptr : &*found;
 }
 

@@ -6,6 +6,7 @@
 
 #include "frontends/cli/bench_operation.hpp"
 #include "frontends/cli/quantity.hpp"
+#include "frontends/cli/size_units.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -42,7 +43,8 @@ std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
 std::vector<CLI::Option*> AddSizeOptions(CLI::App& command, BenchWords& words) {
   return {
       command
-          .add_option("-b,--min-bytes", words.min_bytes, "Smallest size; K, M and G are 1024-based")
+          .add_option("-b,--min-bytes", words.min_bytes,
+                      fmt::format("Smallest size; {}", kSizeUnitsHelp))
           ->capture_default_str(),
       command.add_option("-e,--max-bytes", words.max_bytes, "Largest size")->capture_default_str(),
       command.add_option("-f,--factor", words.factor, "Each size is the last times this")
@@ -52,13 +54,14 @@ std::vector<CLI::Option*> AddSizeOptions(CLI::App& command, BenchWords& words) {
 void AddDataOptions(CLI::App& command, BenchWords& words) {
   const BenchOperation& operation = *BenchOperationNamed(words.operation);
   AddSizeOptions(command, words);
-  command
-      .add_option("-d,--type", words.type,
-                  "int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, "
-                  "f8e4m3, f8e5m2")
+  command.add_option("-d,--type", words.type, "Type of the elements")
+      ->check(CLI::IsMember({"int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float",
+                             "double", "bfloat16", "f8e4m3", "f8e5m2"}))
       ->capture_default_str();
   if (collective::Reduces(operation.kind))
-    command.add_option("-o,--op", words.op, "sum, prod, max, min, avg")->capture_default_str();
+    command.add_option("-o,--op", words.op, "How elements are reduced")
+        ->check(CLI::IsMember({"sum", "prod", "max", "min", "avg"}))
+        ->capture_default_str();
   if (collective::HasRoot(operation.kind))
     command.add_option("--root", words.root, "The rank that has, or gets, all")
         ->capture_default_str();

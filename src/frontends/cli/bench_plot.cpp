@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "frontends/cli/picture_file.hpp"
+#include "frontends/cli/topo_source.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -78,13 +77,8 @@ Result<Measured> Read(const BenchFile& file) {
 }
 
 Result<BenchFile> Load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.good() && !file.eof())
-    return Error{Code::kSystem, fmt::format("{} cannot be read", path)};
-  if (text.size() > kFileBytesMax)
-    return Error{Code::kInvalidArgument, fmt::format("{} is larger than any such file", path)};
-  return BenchFile{path, std::move(text)};
+  RINGLET_TRY_ASSIGN(std::string text, ReadUserFile(path, kFileBytesMax));
+  return BenchFile{path == "-" ? "standard input" : path, std::move(text)};
 }
 
 Status Plot(const PlotRequest& request) {
@@ -122,7 +116,9 @@ void AddBenchPlot(CLI::App& bench, Action& chosen) {
   CLI::App* plot = bench.add_subcommand("plot", "Draw what --json has written, sizes and times");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<PlotRequest>();
-  plot->add_option("files", request->paths, "What `ringlet bench OPERATION --json` wrote")
+  plot->add_option("FILE", request->paths,
+                   "What `ringlet bench OPERATION --json` wrote; - is standard input")
+      ->type_name("FILE")
       ->required()
       ->expected(1, static_cast<int>(kFilesMax));
   AddPicture(*plot, request->picture);

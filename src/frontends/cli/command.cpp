@@ -4,10 +4,13 @@
 
 #include <cstdio>
 
+#include "frontends/cli/terminal.hpp"
+
 namespace ringlet::cli {
 
 int Fail(std::string_view command, const Error& error) {
-  Tell(command, error.message);
+  const std::string begin = fmt::format("ringlet {}:", command);
+  fmt::print(stderr, "{} {}\n", Alarming(begin, HasColors(stderr)), error.message);
   return error.code == Code::kInvalidArgument ? kExitUsage : kExitFailed;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontends/cli/input_pump.hpp"
 #include "frontends/cli/lines.hpp"
 #include "os/clock.hpp"
 #include "os/poll.hpp"
@@ -85,10 +86,11 @@ Result<std::vector<Member>> StartAll(const CrewOptions& options) {
   return members;
 }
 
-void Wait(const std::vector<Member>& members, const os::SignalQueue& signals,
-          std::optional<Instant> deadline, Instant now) {
+void Wait(const std::vector<Member>& members, const InputPump* input,
+          const os::SignalQueue& signals, std::optional<Instant> deadline, Instant now) {
   std::vector<int> descriptors{signals.fd().get()};
   for (const Member& member : members) member.AddDescriptors(descriptors);
+  if (input != nullptr) input->AddDescriptor(descriptors);
   const Instant patience = deadline ? std::min(*deadline - now, kSecond) : kSecond;
   os::PollReadable(descriptors, patience);
 }
@@ -112,10 +114,11 @@ Result<CrewOutcome> RunCrew(os::SignalQueue& signals, const CrewOptions& options
   Foreman foreman(static_cast<std::uint32_t>(members.size()), options.grace);
   Instant next_second = os::Now() + kSecond;
   while (!foreman.finished()) {
-    Wait(members, signals, foreman.Deadline(), os::Now());
+    Wait(members, options.input, signals, foreman.Deadline(), os::Now());
     const Instant now = os::Now();
     while (const auto signal = signals.Next())
       if (*signal != SIGCHLD) foreman.OnSignal(*signal, now);
+    if (options.input != nullptr) options.input->Pump();
     std::vector<RankEnd> ends;
     for (Member& member : members) {
       member.Read(options);

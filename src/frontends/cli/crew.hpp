@@ -9,11 +9,14 @@
 
 namespace ringlet::cli {
 
+class InputPump;
+
 enum class Stream : std::uint8_t { kOutput, kErrors };
 
 struct CrewOptions {
   std::vector<os::Command> commands;  ///< by rank
   Instant grace = std::chrono::seconds(5);
+  InputPump* input = nullptr;  ///< of a command; null: there is none to be served
   /// A line that a rank has written, without its newline.
   std::function<void(Rank, Stream, std::string_view)> on_line;
   /// The first failure, when it is noticed: all that the rank wrote has been given to on_line.

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/settings_text.hpp"
+#include "frontends/cli/terminal.hpp"
 #include "os/env.hpp"
 
 namespace ringlet::cli {
@@ -23,7 +24,8 @@ int Run(const EnvOptions& options) {
   const auto settings = ParseSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail("env", settings.error());
   for (const std::string& warning : settings->warnings) Tell("env", warning);
-  fmt::print("{}", options.json ? SettingsJson(*settings) : SettingsTable(*settings));
+  fmt::print("{}", options.json ? SettingsJson(*settings)
+                                : Fitted(SettingsTable(*settings), ColumnsOf(stdout)));
   return 0;
 }
 

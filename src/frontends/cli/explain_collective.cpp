@@ -7,6 +7,8 @@
 
 #include "base/settings.hpp"
 #include "comm/tuning.hpp"
+#include "frontends/cli/operation_alias.hpp"
+#include "frontends/cli/size_units.hpp"
 #include "frontends/cli/sweep.hpp"
 #include "os/env.hpp"
 
@@ -116,13 +118,15 @@ void AddExplainCollective(CLI::App& explain, Action& chosen) {
     if (kind == CallKind::kAllToAllV || kind == CallKind::kSendReceive) continue;
     CLI::App* one = explain.add_subcommand(std::string(Name(kind)),
                                            "The algorithm that is chosen, why, and its steps");
+    for (const OperationAlias& other : kOperationAliases)
+      if (other.name == Name(kind)) one->alias(std::string(other.alias));
     // Shared by the parser, which fills the words, and the action, which reads them later.
     const auto words = std::make_shared<CollectiveWords>();
     words->question.kind = kind;
     one->add_option("-n,--ranks", words->question.ranks, "Number of ranks")
         ->check(CLI::Range(1u, kExplainedRanksMax))
         ->capture_default_str();
-    one->add_option("-b,--bytes", words->bytes, "Size; K, M and G are 1024-based")
+    one->add_option("-b,--bytes", words->bytes, fmt::format("Size; {}", kSizeUnitsHelp))
         ->capture_default_str();
     one->add_option("--hosts", words->question.hosts, "Hosts that share the ranks")
         ->check(CLI::Range(1u, kExplainedRanksMax))

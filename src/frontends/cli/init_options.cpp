@@ -63,9 +63,11 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
   command.add_option("-i,--iters", words.iterations, "Repetitions, after one that warms up")
       ->check(CLI::Range(1u, kIterationsMax))
       ->capture_default_str();
-  command.add_option("--vs", words.peers, "Measure these as well, in turn with ours: gloo, mpi")
+  command
+      .add_option("--vs", words.peers,
+                  "Measure these as well, in turn with ours: gloo, openmpi (or mpi)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"gloo", "mpi"}));
+      ->check(CLI::IsMember({"gloo", "openmpi", "mpi"}));
   command.add_flag("--json", words.json,
                    "One JSON object for each number of ranks, a line each, in place of a table");
   command.add_flag("--worker", words.worker)->group("");  // not shown: only we use it
@@ -77,6 +79,7 @@ Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool t
   InitJob job;
   job.iterations = words.iterations;
   job.peers = words.peers;
+  std::ranges::replace(job.peers, "mpi", "openmpi");  // one name for it in what is printed
   job.head = {.ranks = ranks,
               .tree = tree,
               .threads = words.as == "threads",

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "frontends/cli/peer_build.hpp"
 #include "os/clock.hpp"
 #include "os/poll.hpp"
 
@@ -70,10 +71,14 @@ os::Command PeerCommand(const std::string& peer, const InitHead& head, const std
 PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant patience) {
   PeerRun run{.peer = peer};
   std::error_code ignored;
-  const std::string& program = peer == "mpi" ? command.arguments.back() : command.arguments.front();
+  const bool gloo = peer == "gloo";
+  const std::string& program = gloo ? command.arguments.front() : command.arguments.back();
   if (!std::filesystem::exists(program, ignored)) {
-    run.trouble = fmt::format("not measured: {} was not built (it needs Debian's {})", program,
-                              peer == "mpi" ? "libopenmpi-dev or libmpich-dev" : "libgloo-dev");
+    const std::filesystem::path path(program);
+    run.trouble = fmt::format(
+        "not measured: {} was not built; to build it: {}", program,
+        PeerBuildCommand(path.parent_path(), gloo ? "libgloo-dev" : "libopenmpi-dev openmpi-bin",
+                         path.filename().string()));
     return run;
   }
   auto child = os::Child::Start(command);

@@ -59,7 +59,7 @@ struct PeerSummary {
   std::string trouble;
 };
 
-std::vector<PeerSummary> Summarize(const std::vector<PeerRun>& runs) {
+std::vector<PeerSummary> PeerSummaries(const std::vector<PeerRun>& runs) {
   std::vector<PeerSummary> summaries;
   for (const PeerRun& run : runs) {
     auto it = std::ranges::find(summaries, run.peer, &PeerSummary::name);
@@ -73,7 +73,7 @@ std::vector<PeerSummary> Summarize(const std::vector<PeerRun>& runs) {
 const char* ModeText(const InitHead& head) {
   return head.tree ? "tree" : "ring";
 }
-const char* AsText(const InitHead& head) {
+const char* RankKindText(const InitHead& head) {
   return head.threads ? "threads" : "processes";
 }
 
@@ -138,15 +138,15 @@ std::string InitRowText(const InitReport& report) {
   std::string text = fmt::format(
       "{:>8} {:>4} {:>9} {:>5} | {:>8} {:>8} {:>8} | {:>8} {:>8} {:>8} {:>8} | {:>8} {:>6.2f} "
       "{:>7.0f} {:>8.1f}\n",
-      head.ranks, ModeText(head), AsText(head), head.processes, Ms(median.total_ms),
+      head.ranks, ModeText(head), RankKindText(head), head.processes, Ms(median.total_ms),
       Ms(totals.empty() ? 0 : std::ranges::min(totals)),
       Ms(totals.empty() ? 0 : std::ranges::max(totals)), Ms(median.phases.check_in),
       Ms(median.phases.roster), Ms(median.phases.connect), Ms(median.phases.go), Ms(median.cpu_ms),
       median.connections, median.bytes, median.system_calls);
-  for (const PeerSummary& peer : Summarize(report.peers)) {
+  for (const PeerSummary& peer : PeerSummaries(report.peers)) {
     if (!peer.times_ms.empty())
       text += fmt::format("{:>8} {:>4} {:>9} {:>5} | {:>8} {:>8} {:>8} | {:.1f} times ours\n",
-                          head.ranks, peer.name, AsText(head), "", Ms(Median(peer.times_ms)),
+                          head.ranks, peer.name, RankKindText(head), "", Ms(Median(peer.times_ms)),
                           Ms(std::ranges::min(peer.times_ms)), Ms(std::ranges::max(peer.times_ms)),
                           median.total_ms > 0 ? Median(peer.times_ms) / median.total_ms : 0);
     if (!peer.trouble.empty()) text += fmt::format("# {}: {}\n", peer.name, peer.trouble);
@@ -159,7 +159,7 @@ std::string InitJson(const InitReport& report) {
   Json json{{"op", "init"},
             {"n", report.head.ranks},
             {"mode", ModeText(report.head)},
-            {"as", AsText(report.head)},
+            {"as", RankKindText(report.head)},
             {"processes", report.head.processes},
             {"check_in", "each"},
             {"roots", 1}};
@@ -169,7 +169,7 @@ std::string InitJson(const InitReport& report) {
   json["repetitions"] = Json::array();
   for (const Repetition& one : report.repetitions) json["repetitions"].push_back(ToJson(one));
   json["vs"] = Json::object();
-  for (const PeerSummary& peer : Summarize(report.peers)) {
+  for (const PeerSummary& peer : PeerSummaries(report.peers)) {
     Json& entry =
         json["vs"][peer.name] = {{"total_ms", nullptr}, {"repetitions_ms", peer.times_ms}};
     if (!peer.times_ms.empty()) entry["total_ms"] = Median(peer.times_ms);

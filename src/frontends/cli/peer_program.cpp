@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "frontends/cli/bench_enter.hpp"
+#include "frontends/cli/peer_build.hpp"
 #include "frontends/cli/sweep.hpp"
 #include "os/clock.hpp"
 #include "os/limits.hpp"
@@ -27,9 +28,9 @@ std::string BindingOf(const BenchOptions& options) {
   return options.measure.bound && options.ranks <= os::UsableCores() ? "core" : "none";
 }
 
-std::string_view PackageOf(std::string_view peer) {
+std::string_view PackagesOf(std::string_view peer) {
   if (peer == "gloo") return "libgloo-dev";
-  return peer == "openmpi" ? "libopenmpi-dev and openmpi-bin" : "libmpich-dev and mpich";
+  return peer == "openmpi" ? "libopenmpi-dev openmpi-bin" : "libmpich-dev mpich";
 }
 
 std::string IterationsOf(const BenchOptions& options) {
@@ -127,8 +128,8 @@ Status CheckPeer(const std::string& peer, const std::string& folder, std::uint32
   const std::string program = ProgramOf(peer, folder);
   if (std::filesystem::exists(program, ignored)) return Ok();
   return Error{Code::kUnsupported,
-               fmt::format("{} is not measured: {} was not built (it needs Debian's {})", peer,
-                           program, PackageOf(peer))};
+               fmt::format("{} is not measured: {} was not built; to build it: {}", peer, program,
+                           PeerBuildCommand(folder, PackagesOf(peer), "ringlet_bench_" + peer))};
 }
 
 std::optional<PeerLine> ParsePeerLine(std::string_view line) {

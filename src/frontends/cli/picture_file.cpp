@@ -1,14 +1,13 @@
 #include "frontends/cli/picture_file.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <vector>
 
-#include "os/child.hpp"
-#include "os/env.hpp"
+#include "base/text.hpp"
+#include "frontends/cli/helper_program.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -24,29 +23,14 @@ Status Write(const std::string& path, const std::string& text) {
   return file.good() ? Status(Ok()) : Status(CannotWrite(path));
 }
 
-/// Whether a program ran and did its work.
-bool Ran(std::vector<std::string> arguments) {
-  Result<os::Child> child = os::Child::Start({std::move(arguments), os::ReadEnvironment()});
-  if (!child.ok()) return false;
-  // A picture of a rack takes a second.
-  constexpr int kSliceMs = 50, kSlicesMax = 60'000 / kSliceMs;
-  for (int slice = 0; slice < kSlicesMax; ++slice) {
-    pollfd errors{child->errors().get(), POLLIN, 0};
-    poll(&errors, 1, kSliceMs);
-    const bool end = os::ReadAvailable(child->errors(), std::size_t{64} << 10).end;
-    if (const auto ended = child->Poll()) return ended->ok();
-    if (end) poll(nullptr, 0, kSliceMs);
-  }
-  return false;
-}
-
 /// With whatever converter there is.
 Status WritePng(const std::string& path, const std::string& svg) {
   const std::string beside = path + ".svg";
   RINGLET_TRY(Write(beside, svg));
-  const bool done = Ran({"rsvg-convert", "-o", path, beside}) ||
-                    Ran({"inkscape", "--export-type=png", "--export-filename=" + path, beside}) ||
-                    Ran({"magick", beside, path}) || Ran({"convert", beside, path});
+  const bool done =
+      HelperDid({"rsvg-convert", "-o", path, beside}) ||
+      HelperDid({"inkscape", "--export-type=png", "--export-filename=" + path, beside}) ||
+      HelperDid({"magick", beside, path}) || HelperDid({"convert", beside, path});
   if (done) {
     std::remove(beside.c_str());
     return Ok();
@@ -59,19 +43,31 @@ Status WritePng(const std::string& path, const std::string& svg) {
 
 }  // namespace
 
+std::string WhyNoPicture(const std::string& path) {
+  if (path == "-" || path.starts_with("/dev/")) return "";
+  const std::string ending = std::filesystem::path(path).extension().string();
+  for (const char* known : {".svg", ".png"})
+    if (EqualIgnoringCase(ending, known)) return "";
+  return fmt::format("{} is not written: the formats of pictures are .svg and .png", path);
+}
+
 void AddPicture(CLI::App& command, PictureRequest& request) {
-  command.add_option("-o,--output", request.output,
-                     "A file, .svg or .png; none: SVG on standard output");
+  command
+      .add_option("-o,--output", request.output,
+                  "A file, .svg or .png; - or none: SVG on standard output")
+      ->check(WhyNoPicture)
+      ->type_name("FILE");
   command.add_flag("--dark", request.dark, "For dark pages");
 }
 
 Status ShowPicture(const std::string& svg, const PictureRequest& request) {
-  if (request.output.empty()) {
+  if (request.output.empty() || request.output == "-") {
     fmt::print("{}", svg);
     return Ok();
   }
-  return request.output.ends_with(".png") ? WritePng(request.output, svg)
-                                          : Write(request.output, svg);
+  return EqualIgnoringCase(std::filesystem::path(request.output).extension().string(), ".png")
+             ? WritePng(request.output, svg)
+             : Write(request.output, svg);
 }
 
 }  // namespace ringlet::cli

@@ -12,6 +12,9 @@ struct PictureRequest {
   bool dark = false;
 };
 
+/// Why no picture can be in the file of this name; empty where one can.
+std::string WhyNoPicture(const std::string& path);
+
 /// -o and --dark.
 /// \param request  outlives the parsing
 void AddPicture(CLI::App& command, PictureRequest& request);

@@ -202,7 +202,7 @@ class Viewer {
 
 void AddPlanRequest(CLI::App& command, PlanRequest& request) {
   AddPathRequest(command, request.machine);
-  command.add_option("--topo", request.machine.source.file, "The same as FILE");
+  command.add_option("--topo", request.machine.source.file, "The same as FILE")->type_name("FILE");
   command.add_option("--hosts", request.hosts, "How many such hosts there are")
       ->check(CLI::Range(1u, kPlannedHostsMax))
       ->capture_default_str();
@@ -215,15 +215,20 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
             request.policy = word == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
           },
           "best: as good as the machine allows; compat: what NCCL 2.30 takes")
-      ->check([](const std::string& word) {
-        const bool known = word == "best" || word == "compat";
-        return known ? std::string() : fmt::format("'{}' is neither best nor compat", word);
-      })
-      ->option_text("best|compat");
-  command.add_option("--graph-file", request.graph_file,
-                     "Channels from an NCCL graph file in place of the search");
-  command.add_option("--dump-graph", request.graph_dump,
-                     "Writes the channels of a host as an NCCL graph file");
+      ->check(
+          [](const std::string& word) {
+            const bool known = word == "best" || word == "compat";
+            return known ? std::string() : fmt::format("'{}' is neither best nor compat", word);
+          },
+          "{best,compat}");
+  command
+      .add_option("--graph-file", request.graph_file,
+                  "Channels from an NCCL graph file in place of the search; - is standard input")
+      ->type_name("FILE");
+  command
+      .add_option("--dump-graph", request.graph_dump,
+                  "Writes the channels of a host as an NCCL graph file")
+      ->type_name("FILE");
 }
 
 Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environment) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "frontends/cli/terminal.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -18,15 +20,18 @@ void Presenter::OnMessage(const WorkerMessage& message) {
     options_.report.links = options_.head.links = formed->links;
     if (options_.json) return;
     const std::vector<std::string>& peers = options_.report.peers;
-    fmt::print(options_.output, "{}",
-               peers.empty() ? HeadText(options_.head) : VersusHeadText(options_.head, peers));
+    fmt::print(
+        options_.output, "{}",
+        NarrowedHead(peers.empty() ? HeadText(options_.head) : VersusHeadText(options_.head, peers),
+                     ColumnsOf(options_.output), options_.in_place));
   } else {
     options_.report.rows.push_back(std::get<Row>(message));
     if (options_.json) return;
     const BenchReport& report = options_.report;
     fmt::print(options_.output, "{}",
-               report.peers.empty() ? RowText(report.rows.back(), report)
-                                    : VersusRowText(report.rows.back(), report));
+               NarrowedRows(report.peers.empty() ? RowText(report.rows.back(), report)
+                                                 : VersusRowText(report.rows.back(), report),
+                            ColumnsOf(options_.output), options_.in_place));
   }
   std::fflush(options_.output);
 }

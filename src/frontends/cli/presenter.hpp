@@ -15,6 +15,7 @@ class Presenter {
     TableHead head;      ///< all but the links
     bool json = false;
     std::size_t sizes = 0;  ///< rows to come
+    bool in_place = false;  ///< only in place, which a narrow table then shows
     Instant start{0};
     /// Where to; this process's standard streams unless a test wants to look.
     std::FILE* output = stdout;

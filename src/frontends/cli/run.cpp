@@ -1,11 +1,15 @@
 #include "frontends/cli/run.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "comm/establish.hpp"
 #include "frontends/cli/crew.hpp"
+#include "frontends/cli/input_pump.hpp"
 #include "os/env.hpp"
 #include "os/listener.hpp"
 #include "rendezvous/invitation.hpp"
@@ -40,6 +44,17 @@ Result<std::vector<os::Command>> CommandsFor(const RunOptions& options, const En
   return commands;
 }
 
+/// Standard input goes to rank 0: as it is, or, where it is a terminal, by a pump.
+Result<std::optional<InputPump>> PassInput(os::Command& first) {
+  if (::isatty(STDIN_FILENO) == 0) {
+    if (::fcntl(STDIN_FILENO, F_GETFD) >= 0) first.input = STDIN_FILENO;
+    return std::optional<InputPump>();
+  }
+  RINGLET_TRY_ASSIGN(InputPump pump, InputPump::Open(STDIN_FILENO));
+  first.input = pump.reader().get();
+  return std::optional(std::move(pump));
+}
+
 void ShowLine(Rank rank, Stream stream, std::string_view line) {
   std::FILE* const to = stream == Stream::kOutput ? stdout : stderr;
   fmt::print(to, "[{}] {}\n", Index(rank), line);
@@ -62,6 +77,9 @@ int Run(const RunOptions& options) {
 
   CrewOptions crew;
   crew.commands = *std::move(commands);
+  auto terminal = PassInput(crew.commands.front());
+  if (!terminal.ok()) return Fail(kRun, terminal.error());
+  if (*terminal) crew.input = &**terminal;
   crew.grace = std::chrono::duration_cast<Instant>(std::chrono::duration<double>(options.grace_s));
   crew.on_line = ShowLine;
   crew.on_failure = [](const RankEnd& end) {
@@ -112,6 +130,7 @@ void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
   CLI::App* run = tool.add_subcommand("run", "Start a program once per rank on this machine");
   run->footer(
       "Then the program and its arguments: ringlet run -n RANKS [--] PROGRAM ARGUMENTS...\n"
+      "Rank 0 has the standard input of this command; the others have none.\n"
       "Each rank is told RINGLET_UNIQUE_ID, RINGLET_RANK, RINGLET_WORLD_SIZE, RINGLET_LOCAL_RANK "
       "and\n"
       "torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT.");

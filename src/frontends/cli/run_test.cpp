@@ -1,6 +1,9 @@
 #include "frontends/cli/run.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 namespace ringlet::cli {
 namespace {
@@ -82,6 +85,35 @@ TEST(RunTest, AProgramThatCannotBeStarted) {
   const Ran ran = RunRun({"-n", "2"}, {"/nowhere/ringlet-no-such"});
   EXPECT_EQ(ran.status, 127);
   EXPECT_THAT(ran.errors, HasSubstr("/nowhere/ringlet-no-such"));
+}
+
+/// Standard input from a file with this text, until the end of the scope.
+class InputForTest {
+ public:
+  explicit InputForTest(std::string_view text) : before_(::dup(STDIN_FILENO)) {
+    std::FILE* const file = std::tmpfile();
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::rewind(file);
+    ::dup2(::fileno(file), STDIN_FILENO);
+    std::fclose(file);
+  }
+  ~InputForTest() {
+    ::dup2(before_, STDIN_FILENO);
+    ::close(before_);
+  }
+
+ private:
+  int before_;
+};
+
+TEST(RunTest, RankZeroHasTheStandardInputAndTheOthersHaveNone) {
+  const InputForTest input("hello\nworld\n");
+  const Ran ran = RunRun({"-n", "2"}, {"sh", "-c", "sed s/^/read:/; echo end"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.output, HasSubstr("[0] read:hello\n"));
+  EXPECT_THAT(ran.output, HasSubstr("[0] read:world\n"));
+  EXPECT_THAT(ran.output, HasSubstr("[1] end\n"));
+  EXPECT_THAT(ran.output, testing::Not(HasSubstr("[1] read:")));
 }
 
 TEST(RunTest, NoProgramIsAUsageError) {

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "frontends/cli/plan_view.hpp"
+#include "frontends/cli/size_units.hpp"
 #include "frontends/cli/sweep.hpp"
 #include "os/env.hpp"
 
@@ -100,12 +101,11 @@ void AddSimulate(CLI::App& tool, Action& chosen) {
       tool.add_subcommand("simulate", "Say how long a collective on GPUs would take, by a model");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<SimulateRequest>();
-  simulate
-      ->add_option("FUNCTION", request->function,
-                   "all_reduce, all_gather, reduce_scatter, broadcast or reduce")
+  simulate->add_option("FUNCTION", request->function, "The operation")
+      ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"}))
       ->capture_default_str();
   AddPlanRequest(*simulate, request->plan);
-  simulate->add_option("-b,--bytes", request->bytes, "How much, such as 8, 4K, 1M, 2G")
+  simulate->add_option("-b,--bytes", request->bytes, fmt::format("Size; {}", kSizeUnitsHelp))
       ->capture_default_str();
   simulate->add_flag("--json", request->json, "One object");
   simulate->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.hpp"
+#include "frontends/cli/size_units.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -20,26 +22,43 @@ constexpr Instant kIterationMin = std::chrono::microseconds(3);
 constexpr Instant kIterationMinSharing = std::chrono::microseconds(500);
 constexpr std::uint32_t kBatchMax = 2000;
 
-std::size_t UnitOf(char letter) {
-  switch (letter) {
-    case 'k':
-    case 'K': return std::size_t{1} << 10;
-    case 'm':
-    case 'M': return std::size_t{1} << 20;
-    case 'g':
-    case 'G': return std::size_t{1} << 30;
-    default: return 1;
-  }
+struct SizeUnit {
+  std::string_view name;
+  std::size_t bytes;
+};
+constexpr std::array kSizeUnits = {
+    SizeUnit{"", 1},
+    SizeUnit{"B", 1},
+    SizeUnit{"K", std::size_t{1} << 10},
+    SizeUnit{"M", std::size_t{1} << 20},
+    SizeUnit{"G", std::size_t{1} << 30},
+    SizeUnit{"KiB", std::size_t{1} << 10},
+    SizeUnit{"MiB", std::size_t{1} << 20},
+    SizeUnit{"GiB", std::size_t{1} << 30},
+    SizeUnit{"kB", 1'000},
+    SizeUnit{"MB", 1'000'000},
+    SizeUnit{"GB", 1'000'000'000},
+};
+
+/// Of a unit in either case; 0 for what is none.
+std::size_t BytesOf(std::string_view unit) {
+  for (const SizeUnit& one : kSizeUnits)
+    if (EqualIgnoringCase(unit, one.name)) return one.bytes;
+  return 0;
 }
 
 }  // namespace
 
 Result<std::size_t> ParseSize(std::string_view text) {
-  const std::size_t unit = text.empty() ? 1 : UnitOf(text.back());
-  const auto number = ParseDecimal(unit == 1 ? text : text.substr(0, text.size() - 1));
-  if (!number || *number > kSizeMax / unit)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("\"{}\" is no size; write bytes, or a number with K, M or G", text)};
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::size_t unit = BytesOf(text.substr(end));
+  const auto number = ParseDecimal(text.substr(0, end));
+  if (!number || unit == 0 || *number > kSizeMax / unit)
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("\"{}\" is no size; write a whole number of bytes, at most 1024G, with "
+                    "a unit or none: {}",
+                    text, kSizeUnitsHelp)};
   return static_cast<std::size_t>(*number) * unit;
 }
 

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "base/text.hpp"
+#include "frontends/cli/quantity.hpp"
 #include "frontends/cli/topo_source.hpp"
 #include "topology/complete.hpp"
 #include "topology/xml_writer.hpp"
@@ -16,7 +18,7 @@ using topology::Completion;
 struct CompleteOptions {
   TopoSource source;
   std::string machine, gpu, layout;
-  std::uint32_t nic_mbit_per_s = 0;
+  std::string nic_speed;
   bool list = false;
 };
 
@@ -35,6 +37,15 @@ void PrintKnown() {
 Error Unknown(std::string_view what, const std::string& name) {
   return {Code::kInvalidArgument,
           fmt::format("no {} is called {}; see ringlet topo complete --list", what, name)};
+}
+
+Result<std::uint32_t> MbitPerS(const std::string& text) {
+  constexpr std::uint64_t kMost = 8'000'000;  // 1000 GB/s, as ParseBandwidth
+  const auto number = ParseDecimal(text);
+  if (number && *number > 0 && *number <= kMost) return static_cast<std::uint32_t>(*number);
+  RINGLET_TRY_ASSIGN(const std::uint64_t mb_per_s, ParseBandwidth(text));
+  if (mb_per_s > 0) return static_cast<std::uint32_t>(mb_per_s * 8);
+  return Error{Code::kInvalidArgument, "--nic-speed: a NIC of no speed is none"};
 }
 
 /// What the machine says, and over it what the other options say.
@@ -57,7 +68,9 @@ Result<Completion> CompletionFrom(const CompleteOptions& options) {
                                options.layout)};
     completion.layout = *layout;
   }
-  if (options.nic_mbit_per_s != 0) completion.nic_mbit_per_s = options.nic_mbit_per_s;
+  if (!options.nic_speed.empty()) {
+    RINGLET_TRY_ASSIGN(completion.nic_mbit_per_s, MbitPerS(options.nic_speed));
+  }
   return completion;
 }
 
@@ -88,9 +101,10 @@ void AddTopoComplete(CLI::App& topo, Action& chosen) {
   AddTopoSource(*complete, options->source);
   complete->add_option("--machine", options->machine, "A known machine; --list names them");
   complete->add_option("--gpu", options->gpu, "Model of the GPUs that have no known device id");
-  complete->add_option("--nvlink", options->layout,
-                       "How they are linked: none, switch, pairs, mesh, cube-mesh");
-  complete->add_option("--nic-speed", options->nic_mbit_per_s, "Of each NIC, in Mbit/s");
+  complete->add_option("--nvlink", options->layout, "How they are linked")
+      ->check(CLI::IsMember({"none", "switch", "pairs", "mesh", "cube-mesh"}));
+  complete->add_option("--nic-speed", options->nic_speed,
+                       "Of each NIC: 400Gb/s; a number alone is in Mbit/s");
   complete->add_flag("--list", options->list, "Show known machines and GPUs, with sources");
   complete->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }

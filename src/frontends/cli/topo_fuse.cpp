@@ -75,7 +75,8 @@ void AddTopoFuse(CLI::App& topo, Action& chosen) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<FuseRequest>();
   fuse->add_option("FILE", request->files, "NCCL topology files; equal host_hash is one host")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   fuse->add_flag("--distinct", request->distinct, "No two files show the same host");
   fuse->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }

@@ -19,7 +19,7 @@ TEST(TopoGatherTest, AnotherTreeIsWrittenIntoATarball) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(RunTool({"topo", "gather", "--root", tree.At("machine"), "-o", tree.At("x.tar")}), 0);
   const std::string said = testing::internal::GetCapturedStdout();
-  EXPECT_THAT(said, HasSubstr("x.tar: 1 files"));
+  EXPECT_THAT(said, HasSubstr("x.tar: 1 file;"));
   const os::FileTree files = os::FileTree::Open(tree.root()).value();
   const std::string tar = files.Read("x.tar").value();
   EXPECT_THAT(tar, HasSubstr("AuthenticAMD"));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/topo_source.hpp"
 #include "topology/lint.hpp"
 
@@ -39,7 +40,8 @@ std::string Summary(const std::vector<topology::Finding>& findings) {
   std::array<std::size_t, 3> counts = {};
   for (const topology::Finding& finding : findings)
     ++counts[static_cast<std::size_t>(finding.severity)];
-  return fmt::format("{} errors, {} warnings, {} notes", counts[2], counts[1], counts[0]);
+  return fmt::format("{}, {}, {}", Counted(counts[2], "error"), Counted(counts[1], "warning"),
+                     Counted(counts[0], "note"));
 }
 
 int Run(const LintOptions& options) {
@@ -67,7 +69,9 @@ void AddTopoLint(CLI::App& topo, Action& chosen) {
   CLI::App* lint = topo.add_subcommand("lint", "Say what is wrong with a topology file");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto options = std::make_shared<LintOptions>();
-  lint->add_option("FILE", options->file, "An NCCL topology file")->required();
+  lint->add_option("FILE", options->file, "An NCCL topology file; - is standard input")
+      ->required()
+      ->type_name("FILE");
   lint->add_flag("--json", options->json, "An array of objects");
   lint->add_flag("--strict", options->strict, "Exit with 1 for warnings too, not for errors alone");
   lint->add_flag("--all", options->all,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/terminal.hpp"
 #include "os/env.hpp"
 #include "topology/locality.hpp"
 
@@ -153,7 +154,9 @@ int Run(MatrixRequest request) {
   if (request.as_json)
     fmt::print("{}\n", MatrixJson(*view, request.with_numa));
   else
-    fmt::print("{}", request.as_smi ? SmiText(*view) : MatrixText(*view, request.with_numa));
+    fmt::print("{}", request.as_smi
+                         ? SmiText(*view)
+                         : Fitted(MatrixText(*view, request.with_numa), ColumnsOf(stdout)));
   return 0;
 }
 

@@ -33,7 +33,7 @@ struct LoadedTopology {
 ///         kSystem           it cannot be read
 Result<LoadedTopology> LoadTopology(const TopoSource& source);
 
-/// A whole file that the user named.
+/// A whole file that the user named; "-" is standard input.
 /// Errors  kSystem  it cannot be read; kUnsupported  it has more than `bytes_max` bytes
 Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max);
 

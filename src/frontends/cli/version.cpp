@@ -9,19 +9,26 @@
 namespace ringlet::cli {
 namespace {
 
+std::string NcclVersion() {
+  return fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH);
+}
+
 int Run(bool as_json) {
-  const std::string nccl = fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH);
   if (as_json) {
     const nlohmann::ordered_json json{
-        {"name", "ringlet"}, {"version", RINGLET_VERSION}, {"nccl_api", nccl}};
+        {"name", "ringlet"}, {"version", RINGLET_VERSION}, {"nccl_api", NcclVersion()}};
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("ringlet {} (NCCL {} interface)\n", RINGLET_VERSION, nccl);
+    fmt::print("{}\n", VersionText());
   }
   return 0;
 }
 
 }  // namespace
+
+std::string VersionText() {
+  return fmt::format("ringlet {} (NCCL {} interface)", RINGLET_VERSION, NcclVersion());
+}
 
 void AddVersion(CLI::App& tool, Action& chosen) {
   CLI::App* version = tool.add_subcommand("version", "Show the version");

@@ -1,0 +1,22 @@
+// Other words for operations: those of nccl-tests. Commands take both and print the first.
+#pragma once
+#include <array>
+#include <string_view>
+
+namespace ringlet::cli {
+
+struct OperationAlias {
+  std::string_view name;
+  std::string_view alias;
+};
+inline constexpr std::array kOperationAliases = {OperationAlias{"all_to_all", "alltoall"},
+                                                 OperationAlias{"send_receive", "sendrecv"}};
+
+/// The name that `word` is another word for; else `word`.
+constexpr std::string_view OperationNamed(std::string_view word) {
+  for (const OperationAlias& one : kOperationAliases)
+    if (one.alias == word) return one.name;
+  return word;
+}
+
+}  // namespace ringlet::cli

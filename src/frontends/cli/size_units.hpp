@@ -1,0 +1,10 @@
+// What helps and messages say of the units that ParseSize reads.
+#pragma once
+#include <string_view>
+
+namespace ringlet::cli {
+
+inline constexpr std::string_view kSizeUnitsHelp =
+    "K, M, G or KiB, MiB, GiB are powers of 1024; kB, MB, GB of 1000";
+
+}  // namespace ringlet::cli
