@@ -31,6 +31,8 @@ function(ringlet_layer name)
   if(RINGLET_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE ringlet_${name} ringlet_flags GTest::gmock_main)
+    # Only the tests themselves: compiling them takes two thirds of the time then.
+    target_compile_options(${name}_test PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
     # A compiler cache may make __FILE__ relative to this folder, by which some tests find fixtures.
     add_test(NAME unit.${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
     set_tests_properties(unit.${name} PROPERTIES TIMEOUT 120)

@@ -7,6 +7,7 @@ SRC is the source root: its folders are the layers, and LAYERS says which may in
 neighbours of SRC (include, test, examples, bench) are checked for form only. Prints one line a
 finding, `file:line: reason`, and exits 1 if there are any. docs/style.md explains the rules.
 """
+import collections
 import pathlib
 import re
 import sys
@@ -47,6 +48,7 @@ UNTESTED = {
 
 LINES_MAX = 70
 COLUMNS_MAX = 100
+UNITS_MAX = 15  # sources of a folder, each with its header and tests
 SUFFIXES = {".cpp", ".hpp", ".h", ".c"}
 NEIGHBOURS = ("include", "test", "examples", "bench")
 
@@ -69,13 +71,13 @@ BANNED = [
      "wait for the event, with a deadline", {"os"}),
     (r"\bgoto\b", "let destructors clean up", set()),
     (r"\bstd::c(?:err|out|log)\b|(?<!\w)(?:std::)?f?printf\s*\(|(?<!\w)(?:std::)?f?puts\s*\(",
-     "log it or return it; only the tool prints", {"os", "frontends/cli", "base/status.cpp"}),
+     "log it or return it; only the tool prints", {"os", "frontends/cli", "base/value/status.cpp"}),
     (r"(?<!\w)(?:std::)?s(?:n)?printf\s*\(|(?<!\w)(?:std::)?str(?:cpy|cat)\s*\(", "use fmt::format",
      set()),
     (r"(?<![\w:.>])assert\s*\(", "use RINGLET_ASSERT: assert is gone in release builds", set()),
     (r"\bthrow\b", "return an Error", {"frontends/torch"}),
     (r"\bstd::sto(?:i|l|ll|ul|ull|f|d)\b|(?<!\w)(?:ato[ifl]|strto(?:u?ll?|d))\s*\(",
-     "use base/text.hpp or std::from_chars: they say what is wrong with the text", set()),
+     "use base/value/text.hpp or std::from_chars: they say what is wrong with the text", set()),
     (r"\bstd::(?:format|expected|source_location)\b|\bstd::views\b",
      "not in both of our compilers; see docs/style.md", set()),
     (r"\busing namespace\b(?!\s+std::[\w:]*literals)", "name what you use", set()),
@@ -235,6 +237,19 @@ def check_dead(root, files, neighbours):
             file.say(1, "nobody includes this header")
 
 
+def check_folders(files):
+    """No folder has more units than can be seen at a glance."""
+    units = collections.defaultdict(set)
+    for file in files:
+        helper = is_test(file.path) or file.path.stem.endswith("_for_test")
+        if file.path.suffix in {".cpp", ".hpp"} and not helper:
+            units[file.path.parent].add(file.path.stem)
+    for folder, stems in units.items():
+        if len(stems) > UNITS_MAX:
+            first = next(file for file in files if file.path.parent == folder)
+            first.say(1, f"{len(stems)} units in this folder; at most {UNITS_MAX}")
+
+
 def check(root, untested=None):
     """All findings for the source root, as printable lines in order."""
     root = pathlib.Path(root)
@@ -254,6 +269,7 @@ def check(root, untested=None):
             file.check_functions()
     check_tests(root, files, UNTESTED if untested is None else untested)
     check_dead(root, files, neighbours)
+    check_folders(files)
     return [f"{file.path}:{number}: {why}" for file in files + neighbours
             for number, why in sorted(file.errors)]
 

@@ -11,12 +11,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import tidy  # noqa: E402
 
 CLEAN = {
-    "base/bytes.hpp": "#pragma once\n#include <vector>\n",
-    "base/bytes.cpp": '#include "base/bytes.hpp"\n\nint Sum(int a) {\n  return a + 1;\n}\n',
-    "base/bytes_test.cpp": '#include "base/bytes.hpp"\n',
-    "os/fd.hpp": '#pragma once\n#include <unistd.h>\n\n#include "base/bytes.hpp"\n',
-    "os/fd.cpp": '#include "os/fd.hpp"\n\n#include "ringlet/status.hpp"\n',
-    "os/fd_test.cpp": '#include "os/fd.hpp"\n',
+    "base/value/bytes.hpp": "#pragma once\n#include <vector>\n",
+    "base/value/bytes.cpp": '#include "base/value/bytes.hpp"\n\nint Sum(int a) {\n  return a + 1;\n}\n',
+    "base/value/bytes_test.cpp": '#include "base/value/bytes.hpp"\n',
+    "os/fs/fd.hpp": '#pragma once\n#include <unistd.h>\n\n#include "base/value/bytes.hpp"\n',
+    "os/fs/fd.cpp": '#include "os/fs/fd.hpp"\n\n#include "ringlet/status.hpp"\n',
+    "os/fs/fd_test.cpp": '#include "os/fs/fd.hpp"\n',
 }
 BODY = "  f();\n"
 
@@ -37,28 +37,28 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn(finding, found[0])
 
-    def expect_in_code(self, finding, code, name="base/bytes.cpp"):
+    def expect_in_code(self, finding, code, name="base/value/bytes.cpp"):
         self.expect_only(finding, {name: code + "\n"})
 
     def test_clean_tree(self):
         self.assertEqual(self.findings({}), [])
 
     def test_upward_include(self):
-        self.expect_only("src/base/bytes.cpp:2: base may not include os",
-                         {"base/bytes.cpp": '#include "base/bytes.hpp"\n#include "os/fd.hpp"\n'})
+        self.expect_only("src/base/value/bytes.cpp:2: base may not include os",
+                         {"base/value/bytes.cpp": '#include "base/value/bytes.hpp"\n#include "os/fs/fd.hpp"\n'})
 
     def test_tests_may_include_anything(self):
-        self.assertEqual(self.findings({"base/bytes_test.cpp": '#include "os/fd.hpp"\n'}), [])
+        self.assertEqual(self.findings({"base/value/bytes_test.cpp": '#include "os/fs/fd.hpp"\n'}), [])
 
     def test_front_ends(self):
         c_api = {"frontends/c_api/c_api_test.cpp": "",
-                 "frontends/c_api/c_api.cpp": '#include "os/fd.hpp"\n'}
+                 "frontends/c_api/c_api.cpp": '#include "os/fs/fd.hpp"\n'}
         self.expect_only("frontends/c_api may not include os", c_api)
-        cli = {"frontends/cli/run_test.cpp": "", "frontends/cli/run.cpp": '#include "os/fd.hpp"\n'}
+        cli = {"frontends/cli/run/run_test.cpp": "", "frontends/cli/run/run.cpp": '#include "os/fs/fd.hpp"\n'}
         self.assertEqual(self.findings(cli), [])
 
     def test_relative_include(self):
-        self.expect_in_code('"fd.hpp" is in no layer', '#include "fd.hpp"', "os/fd.cpp")
+        self.expect_in_code('"fd.hpp" is in no layer', '#include "fd.hpp"', "os/fs/fd.cpp")
 
     def test_outside_any_layer(self):
         self.expect_only("not in a layer", {"misc/x_test.cpp": ""})
@@ -67,7 +67,7 @@ class TidyTest(unittest.TestCase):
         for header in ("thread", "sys/socket.h", "fcntl.h", "netinet/tcp.h", "fstream"):
             self.expect_in_code(f"base is pure and may not include <{header}>",
                                 f"#include <{header}>")
-        self.assertEqual(self.findings({"os/fd.cpp": "#include <thread>\n"}), [])
+        self.assertEqual(self.findings({"os/fs/fd.cpp": "#include <thread>\n"}), [])
 
     def test_banned_words(self):
         for code in ('auto e = std::getenv("X");', "auto n = std::chrono::steady_clock::now();",
@@ -83,31 +83,31 @@ class TidyTest(unittest.TestCase):
                      "RINGLET_ASSERT(x);", 'auto s = R"(goto std::cerr)";', "int brand(int);",
                      "auto n = 1'000'000; /* goto */ auto m = 'x';", "x.rand();",
                      "using namespace std::chrono_literals;"):
-            self.assertEqual(self.findings({"base/bytes.cpp": code + "\n"}), [], code)
+            self.assertEqual(self.findings({"base/value/bytes.cpp": code + "\n"}), [], code)
 
     def test_excused(self):
-        self.assertEqual(self.findings({"os/fd.cpp": 'auto e = getenv("X");\n'}), [])
+        self.assertEqual(self.findings({"os/fs/fd.cpp": 'auto e = getenv("X");\n'}), [])
         self.expect_in_code("getenv is banned", 'auto e = getenv("X");')
 
     def test_threads_are_started_in_one_place(self):
         for code in ("std::thread t([] {});", "auto t = std::jthread(F);", "std::thread{F}.join();",
                      "pthread_create(&t, nullptr, F, nullptr);", "auto f = std::async(F);"):
-            for name in ("comm/errand.hpp", "frontends/cli/crew.hpp"):
+            for name in ("comm/run/blocking_task.hpp", "frontends/cli/run/launcher.hpp"):
                 self.assertIn("threads are started by os::StartThread",
                               str(self.findings({name: code + "\n"})), name)
-            for name in ("os/thread.hpp", "comm/errand_test.cpp", "comm/ranks_for_test.hpp"):
+            for name in ("os/process/thread.hpp", "comm/run/blocking_task_test.cpp", "comm/establish/ranks_for_test.hpp"):
                 self.assertNotIn("StartThread", str(self.findings({name: code + "\n"})), name)
         self.assertNotIn("StartThread", str(self.findings(
-            {"comm/errand.hpp": "std::jthread thread_; std::vector<std::thread> all;\n"})))
+            {"comm/run/blocking_task.hpp": "std::jthread thread_; std::vector<std::thread> all;\n"})))
 
     def test_columns(self):
         self.expect_in_code("bytes.cpp:1: 101 columns", "//" + "x" * 99)
-        self.assertEqual(self.findings({"base/bytes.cpp": "//" + "x" * 98 + "\n"}), [])
+        self.assertEqual(self.findings({"base/value/bytes.cpp": "//" + "x" * 98 + "\n"}), [])
 
     def test_function_length(self):
         too_long = f"int F(int a,\n      int b) {{\n{BODY * 68}}}\n"
         self.expect_in_code("bytes.cpp:2: function of 71 lines", f"\n{too_long}")
-        self.assertEqual(self.findings({"base/bytes.cpp": too_long.replace(BODY, "", 1)}), [])
+        self.assertEqual(self.findings({"base/value/bytes.cpp": too_long.replace(BODY, "", 1)}), [])
 
     def test_function_length_in_a_class(self):
         method = f" public:\n  int F() const {{\n{BODY * 69}  }}\n"
@@ -118,7 +118,7 @@ class TidyTest(unittest.TestCase):
         short = "  int F() {\n    f();\n  }\n"
         for head in ("class C {", "struct alignas(8) S {", "namespace n {", 'extern "C" {',
                      "template <typename T>\nclass [[nodiscard]] R {"):
-            self.assertEqual(self.findings({"base/bytes.cpp": f"{head}\n{short * 40}}};\n"}), [])
+            self.assertEqual(self.findings({"base/value/bytes.cpp": f"{head}\n{short * 40}}};\n"}), [])
 
     def test_missing_test(self):
         lonely = {"base/lonely.cpp": "int a;\n"}
@@ -126,11 +126,11 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(self.findings(lonely, {"base/lonely.cpp": "a reason"}), [])
 
     def test_ratchet_only_shrinks(self):
-        self.expect_only("delete it from UNTESTED", {}, {"base/bytes.cpp": "a reason"})
+        self.expect_only("delete it from UNTESTED", {}, {"base/value/bytes.cpp": "a reason"})
 
     def test_pragma_once(self):
         self.expect_in_code("bytes.hpp:1: a header begins with #pragma once", "int a;",
-                            "base/bytes.hpp")
+                            "base/value/bytes.hpp")
 
     def test_unfinished(self):
         for code in ("// FIXME", "// TODO(me): x", "#if 0"):

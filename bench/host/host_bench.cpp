@@ -19,15 +19,15 @@
 #include <string>
 #include <vector>
 
-#include "collective/host_engine.hpp"
-#include "collective/run.hpp"
+#include "collective/call/run.hpp"
+#include "collective/shm/shm_collective.hpp"
 
 namespace {
 
 using namespace std::literals;
 using ringlet::collective::CallKind;
 using ringlet::collective::HostCall;
-using ringlet::collective::HostEngine;
+using ringlet::collective::ShmCollective;
 
 double NowUs() {
   timespec now{};
@@ -53,7 +53,7 @@ struct Bench {
   std::vector<std::size_t> sizes;
 };
 
-void Run(HostEngine& engine, const HostCall& call) {
+void Run(ShmCollective& engine, const HostCall& call) {
   const static ringlet::collective::RunPolicy policy{.check = [] { return ringlet::Ok(); }};
   engine.Start(call);
   const auto status = RunToEnd(engine, *engine.place()->waiter, policy);
@@ -78,18 +78,18 @@ int RunRank(const Bench& bench) {
   ringlet::collective::HostTuning tuning;
   tuning.one_shot_bytes_max = FromEnvironment("ONE_SHOT", tuning.one_shot_bytes_max);
   tuning.stream_bytes_min = FromEnvironment("STREAM", tuning.stream_bytes_min);
-  using ringlet::collective::Patience;
-  Patience patience = bench.ranks <= cores ? Patience::WithCores() : Patience::Sharing();
+  using ringlet::collective::WaitPolicy;
+  WaitPolicy patience = bench.ranks <= cores ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
   patience.looks = static_cast<std::uint32_t>(FromEnvironment("LOOKS", patience.looks));
   patience.yields = static_cast<std::uint32_t>(FromEnvironment("YIELDS", patience.yields));
   tuning.direct_bytes_min = FromEnvironment("DIRECT", tuning.direct_bytes_min);
   const std::size_t registered = FromEnvironment("REGISTERED", 0);
   const ringlet::collective::HostReach reach{
       .shared = std::make_shared<ringlet::transport::SharedBuffers>(),
-      .near = std::make_shared<ringlet::collective::NearBuffers>(bench.ranks),
+      .near = std::make_shared<ringlet::collective::InProcessBuffers>(bench.ranks),
       .is_near = std::vector<bool>(bench.ranks, false)};
   reach.shared->Publish(bench.arena, bench.self);
-  HostEngine engine(bench.arena, bench.self, patience, tuning, reach);
+  ShmCollective engine(bench.arena, bench.self, patience, tuning, reach);
   bench.arena->PrefaultPosts(bench.self);
   for (const std::size_t bytes : bench.sizes) {
     HostCall call{

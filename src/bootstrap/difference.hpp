@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#include "base/bytes.hpp"
+#include "base/value/bytes.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::bootstrap {

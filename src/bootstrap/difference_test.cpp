@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::bootstrap {
 namespace {

@@ -185,7 +185,7 @@ std::string TreeGather::Awaited() const {
     if (!from_child_[i])
       text +=
           fmt::format("{}rank {} or those below it", text.empty() ? "" : ", ", place_.children[i]);
-  return text.empty() ? "nobody" : text;
+  return text.empty() ? "no rank" : text;
 }
 
 // ---- ring -------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ std::string RingGather::Awaited() const {
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < size_; ++rank)
     if (!blocks_[rank]) missing.push_back(rank);
-  if (missing.empty()) return "nobody";
+  if (missing.empty()) return "no rank";
   // Blocks come from behind: the nearest missing one holds up those beyond it.
   for (std::uint32_t distance = 1; distance < size_; ++distance) {
     const std::uint32_t rank = (self_ + size_ - distance) % size_;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.hpp"
+#include "base/value/bytes.hpp"
 #include "bootstrap/tree.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"

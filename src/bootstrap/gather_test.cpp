@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "base/prng.hpp"
-#include "bootstrap/people_for_test.hpp"
+#include "base/value/prng.hpp"
+#include "bootstrap/fake_ranks_for_test.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
@@ -17,9 +17,9 @@ using testing::HasSubstr;
 
 // The place of `self` in a tree of ranks each on a host of its own.
 TreePlace Place(std::uint32_t self, std::uint32_t size, std::uint32_t arity) {
-  std::vector<std::uint32_t> speakers(size);
-  std::iota(speakers.begin(), speakers.end(), 0u);
-  return PlaceInGroup(self, speakers, arity);
+  std::vector<std::uint32_t> node_leaders(size);
+  std::iota(node_leaders.begin(), node_leaders.end(), 0u);
+  return PlaceInGroup(self, node_leaders, arity);
 }
 
 TreeGather Gather(std::uint32_t self, std::uint32_t size, std::uint32_t arity) {

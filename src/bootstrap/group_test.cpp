@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bootstrap/people_for_test.hpp"
+#include "bootstrap/fake_ranks_for_test.hpp"
 
 namespace ringlet::bootstrap {
 namespace {

@@ -14,8 +14,8 @@ void Member::Begin(Instant now) {
   milestones_.started = now;
   root_lines_.assign(roots(), 0);
   root_seen_.assign(roots(), false);
-  if (config_.speaker && !config_.speaks) {
-    Connect(Role::kSpeaker, kNoOrigin, config_.roots.front().credentials, {*config_.speaker},
+  if (config_.node_leader && !config_.speaks) {
+    Connect(Role::kNodeLeader, kNoOrigin, config_.roots.front().credentials, {*config_.node_leader},
             now + config_.timeout);
     return;
   }
@@ -34,17 +34,17 @@ void Member::CallRoot(std::uint32_t root) {
             milestones_.started + config_.timeout);
 }
 
-// Who brings the first rank of a root's share is that root's herald: it carries the others' records
-// to the first root, and failures between the two.
+// Who brings the first rank of a root's share is that root's root delegate: it carries the others'
+// records to the first root, and failures between the two.
 void Member::CallRootsFor(std::uint32_t rank) {
   const std::uint32_t root = RootOfRank(rank, config_.size, roots());
   CallRoot(root);
   if (RanksOfRoot({root, roots()}, config_.size).first == rank) CallRoot(0);
 }
 
-bool Member::IsHeraldOf(std::uint32_t root) const {
+bool Member::IsRootDelegateOf(std::uint32_t root) const {
   const std::uint32_t first = RanksOfRoot({root, roots()}, config_.size).first;
-  return first == self() || std::ranges::count(followers_, first, &CheckIn::rank) > 0;
+  return first == self() || std::ranges::count(local_ranks_, first, &CheckIn::rank) > 0;
 }
 
 void Member::CheckInAt(LineId id, std::uint32_t root) {
@@ -57,7 +57,7 @@ void Member::CheckInAt(LineId id, std::uint32_t root) {
   check_in.arity = config_.arity;
   check_in.timeout_ms = static_cast<std::uint32_t>(std::min<std::int64_t>(left_ms, 0xffffffff));
   check_in.root = {root, roots()};
-  check_in.introduction = config_.introduction;
+  check_in.member_address = config_.member_address;
   SendFrame(id, ToFrame(check_in));
   checked_in_ = true;
   if (milestones_.called == Instant(0)) milestones_.called = now_;
@@ -67,11 +67,11 @@ void Member::OnRootOpened(LineId id, std::uint32_t root) {
   root_lines_[root] = id;
   root_seen_[root] = true;
   CheckInAt(id, root);
-  for (const CheckIn& follower : followers_)
-    if (follower.root.index == root) SendFollower(id, follower);
+  for (const CheckIn& local_rank : local_ranks_)
+    if (local_rank.root.index == root) SendLocalRank(id, local_rank);
 }
 
-void Member::OnFollower(LineId id, Line& line, const Frame& frame) {
+void Member::OnLocalRank(LineId id, Line& line, const Frame& frame) {
   auto check_in = ParseCheckIn(frame.payload.bytes);
   if (!check_in.ok()) return DropCaller(id, check_in.error().message);
   if (!config_.speaks || state_ != State::kJoining || reported_) {
@@ -86,25 +86,26 @@ void Member::OnFollower(LineId id, Line& line, const Frame& frame) {
     return;
   }
   Register(id, line, Role::kChild, check_in->rank);
-  line.follower = true;
-  Writer speaker = BeginFrame(static_cast<std::uint8_t>(FrameType::kSpeaker));
-  SendFrame(id, EndFrame(std::move(speaker.U32(self()))));
+  line.local_rank = true;
+  Writer node_leader = BeginFrame(static_cast<std::uint8_t>(FrameType::kNodeLeader));
+  SendFrame(id, EndFrame(std::move(node_leader.U32(self()))));
   if (welcome_) SendFrame(id, ToFrame(*welcome_));
   // What cannot be is for the root to refuse: it names both sides.
   const bool fits = check_in->rank < config_.size && check_in->size == config_.size &&
                     check_in->root.count == roots();
   check_in->root.index = fits ? RootOfRank(check_in->rank, config_.size, roots()) : own_root();
-  followers_.push_back(std::move(*check_in));
-  const CheckIn& follower = followers_.back();
-  if (fits) CallRootsFor(follower.rank);
-  if (const LineId root = root_lines_[follower.root.index]; root != 0) SendFollower(root, follower);
+  local_ranks_.push_back(std::move(*check_in));
+  const CheckIn& local_rank = local_ranks_.back();
+  if (fits) CallRootsFor(local_rank.rank);
+  if (const LineId root = root_lines_[local_rank.root.index]; root != 0)
+    SendLocalRank(root, local_rank);
 }
 
-void Member::SendFollower(LineId line, const CheckIn& follower) {
+void Member::SendLocalRank(LineId line, const CheckIn& local_rank) {
   Writer own, theirs;
-  Encode(own, config_.introduction);
-  Encode(theirs, follower.introduction);
-  SendFrame(line, ToFrame(FollowerCheckIn{follower, DifferenceOf(own.view(), theirs.view())}));
+  Encode(own, config_.member_address);
+  Encode(theirs, local_rank.member_address);
+  SendFrame(line, ToFrame(LocalRankCheckIn{local_rank, DifferenceOf(own.view(), theirs.view())}));
 }
 
 // ---- what the root says -----------------------------------------------------------------------
@@ -129,7 +130,7 @@ void Member::OnRootFrame(Line& line, const Frame& frame) {
         return OnRosterPiece(frame);
       break;
     case FrameType::kSection:
-      if (line.peer > 0 && IsHeraldOf(line.peer)) return OnSectionPiece(frame);
+      if (line.peer > 0 && IsRootDelegateOf(line.peer)) return OnSectionPiece(frame);
       break;
     case FrameType::kNeighbour:
       if (!is_tree() && !FindSeat(kWorld)) return OnNeighbour(frame);
@@ -147,7 +148,7 @@ void Member::OnWelcome(const Welcome& welcome) {
   welcome_ = welcome;
   const SharedBytes frame = Share(ToFrame(welcome));
   for (auto& [id, line] : lines_)
-    if (line.follower) Say(id, line, Slice(frame));
+    if (line.local_rank) Say(id, line, Slice(frame));
 }
 
 void Member::OnRootDone(Line& line) {
@@ -188,22 +189,22 @@ void Member::OnSectionPiece(const Frame& frame) {
 
 void Member::OnUpperFrame(LineId id, Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
-  const bool speaker = line.role == Role::kSpeaker;
+  const bool node_leader = line.role == Role::kNodeLeader;
   switch (static_cast<FrameType>(frame.type)) {
-    case FrameType::kSpeaker:
-      if (speaker && line.peer == kNoOrigin && payload.size() == 4) {
+    case FrameType::kNodeLeader:
+      if (node_leader && line.peer == kNoOrigin && payload.size() == 4) {
         line.peer = Reader(payload).U32();
         if (line.peer < config_.size) return;
       }
       break;
     case FrameType::kWelcome:
-      if (auto welcome = ParseWelcome(payload); welcome.ok() && speaker) {
+      if (auto welcome = ParseWelcome(payload); welcome.ok() && node_leader) {
         welcome_ = std::move(*welcome);
         return;
       }
       break;
     case FrameType::kReject:
-      if (const auto failure = ParseFailure(payload); failure.ok() && speaker)
+      if (const auto failure = ParseFailure(payload); failure.ok() && node_leader)
         return Fail(*failure);
       break;
     case FrameType::kRoster:
@@ -225,7 +226,8 @@ void Member::OnRosterPiece(const Frame& frame) {
     return FailHere(pushed.error().code, pushed.error().message);
   for (const auto& [id, line] : lines_)
     if (line.role == Role::kChild) SendPayload(id, FrameType::kRoster, piece);
-  if (upper_ == 0 && inbox_.speaker_count()) subtree_ = PlaceRange{0, *inbox_.speaker_count()};
+  if (upper_ == 0 && inbox_.node_leader_count())
+    subtree_ = PlaceRange{0, *inbox_.node_leader_count()};
   if (subtree_ && below_.empty()) below_ = ChildrenOf(*subtree_, config_.arity);
   if (!below_.empty()) pieces_.push_back(piece);
   ConnectToChildren();
@@ -240,11 +242,11 @@ Instant Member::ChildDeadline() const {
 
 void Member::ConnectToChildren() {
   while (!Finished() && dialled_ < below_.size()) {
-    const auto found = inbox_.FindSpeaker(below_[dialled_].first);
+    const auto found = inbox_.FindNodeLeader(below_[dialled_].first);
     if (!found.ok()) return FailHere(found.error().code, found.error().message);
     if (!*found) return;
-    const auto& [rank, introduction] = **found;
-    Connect(Role::kChild, Index(rank), config_.roots.front().credentials, introduction.addresses,
+    const auto& [rank, member_address] = **found;
+    Connect(Role::kChild, Index(rank), config_.roots.front().credentials, member_address.addresses,
             ChildDeadline())
         .subtree = below_[dialled_++];
   }
@@ -270,8 +272,8 @@ void Member::FinishRoster() {
     place.parent = upper.peer;
   }
   for (const PlaceRange& child : below_)
-    place.children.push_back(Index(roster_.Speaker(child.first)));
-  for (const CheckIn& follower : followers_) place.children.push_back(follower.rank);
+    place.children.push_back(Index(roster_.NodeLeader(child.first)));
+  for (const CheckIn& local_rank : local_ranks_) place.children.push_back(local_rank.rank);
   OpenWorld(std::move(place));
   ReportIfReady();
 }
@@ -280,10 +282,10 @@ Status Member::CheckPlace(const Roster& roster) const {
   if (roster.first() != 0 || roster.size() != config_.size)
     return Error{Code::kProtocol,
                  fmt::format("the roster has {} ranks, not {}", roster.size(), config_.size)};
-  RINGLET_TRY_ASSIGN(const Rank speaker, roster.SpeakerOf(config_.rank));
-  const bool mine = subtree_ ? subtree_->first < roster.speaker_count() &&
-                                   roster.Speaker(subtree_->first) == config_.rank
-                             : Index(speaker) == lines_.at(upper_).peer;
+  RINGLET_TRY_ASSIGN(const Rank node_leader, roster.NodeLeaderOf(config_.rank));
+  const bool mine = subtree_ ? subtree_->first < roster.node_leader_count() &&
+                                   roster.NodeLeader(subtree_->first) == config_.rank
+                             : Index(node_leader) == lines_.at(upper_).peer;
   if (!mine)
     return Error{Code::kProtocol, fmt::format("the roster gives rank {} another place in the tree "
                                               "than the one that called it",
@@ -298,7 +300,7 @@ void Member::OnChildReady(Line& line) {
 }
 
 void Member::ReportIfReady() {
-  if (reported_ || roster_.size() == 0 || ready_ < below_.size() + followers_.size()) return;
+  if (reported_ || roster_.size() == 0 || ready_ < below_.size() + local_ranks_.size()) return;
   reported_ = true;
   milestones_.connected = now_;
   if (upper_ != 0) return SendFrame(upper_, ToFrame(FrameType::kReady));
@@ -314,9 +316,9 @@ void Member::Go() {
     if (line.role == Role::kChild) Say(id, line, Slice(go));
   // The other roots' work is done when the first one's is.
   for (std::uint32_t root = 1; root < roots(); ++root)
-    if (root_lines_[root] != 0 && IsHeraldOf(root))
+    if (root_lines_[root] != 0 && IsRootDelegateOf(root))
       SendFrame(root_lines_[root], ToFrame(FrameType::kReady));
-  followers_ = {};
+  local_ranks_ = {};
   // A root that has not been reached by now is not needed any more.
   for (Outgoing& outgoing : outgoing_)
     if (outgoing.role == Role::kRoot) outgoing.dialler.Stop();
@@ -326,10 +328,10 @@ void Member::Go() {
 // ---- around the ring --------------------------------------------------------------------------
 
 void Member::OnNeighbour(const Frame& frame) {
-  const auto next = ParseIntroduction(frame.payload.bytes);
+  const auto next = ParseMemberAddress(frame.payload.bytes);
   if (!next.ok()) return FailHere(Code::kProtocol, "the root sent a malformed neighbour frame");
   Writer own;
-  Encode(own, config_.introduction);
+  Encode(own, config_.member_address);
   if (config_.size > 1)
     Connect(Role::kNext, (self() + 1) % config_.size, config_.roots.front().credentials,
             next->addresses, ChildDeadline());
@@ -346,8 +348,8 @@ void Member::FinishRingRoster() {
   std::vector<RankRecord> records;
   for (std::uint32_t rank = 0; rank < table->size(); ++rank) {
     const View record = table->At(Rank{rank});
-    if (!ParseIntroduction(record).ok())
-      return FailOn(rank, Code::kProtocol, "sent an introduction that cannot be read");
+    if (!ParseMemberAddress(record).ok())
+      return FailOn(rank, Code::kProtocol, "sent a member address that cannot be read");
     records.push_back({Bytes(record.begin(), record.end()), rank});
   }
   roster_ = Roster::Build(0, records);
@@ -402,13 +404,13 @@ std::string Member::JoiningPhase() const {
     const Outgoing& first = outgoing_.front();
     return fmt::format(
         "connecting to {} ({})",
-        first.role == Role::kSpeaker ? "the rank that speaks for this host" : "the root",
+        first.role == Role::kNodeLeader ? "the rank that speaks for this host" : "the root",
         first.dialler.Reasons());
   }
   if (!is_tree() && roster_.size() == 0 && FindSeat(kWorld))
     return fmt::format("gathering the ring's addresses, waiting for {}",
                        FindSeat(kWorld)->group.Awaited());
-  if (inbox_.speaker_count()) return "receiving the roster";
+  if (inbox_.node_leader_count()) return "receiving the roster";
   if (roster_.size() == 0) return "checked in and waiting for the other ranks";
   std::vector<std::uint32_t> missing;
   for (const auto& [id, line] : lines_)

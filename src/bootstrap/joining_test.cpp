@@ -8,7 +8,7 @@ namespace {
 
 TEST(Member, ChecksInWithWhatItIs) {
   Scene scene(Config(3, 8));
-  scene.hand.Pass(seconds(2));
+  scene.driver.Pass(seconds(2));
   FarEnd& root = scene.Answer(Address::Ipv4(10, 255, 0, 1, 1));
   const auto frame = root.Take(FrameType::kCheckIn);
   ASSERT_TRUE(frame);
@@ -19,19 +19,19 @@ TEST(Member, ChecksInWithWhatItIs) {
   EXPECT_EQ(check_in->shape, Shape::kTree);
   EXPECT_EQ(check_in->arity, 2);
   EXPECT_EQ(check_in->timeout_ms, 8000u) << "what is left of its patience";
-  EXPECT_EQ(check_in->introduction, Person(3));
+  EXPECT_EQ(check_in->member_address, FakeRank(3));
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
 }
 
 TEST(Member, EveryMilestoneHasItsTime) {
   Scene scene(Config(0, 2));
-  const Instant begun = scene.hand.now;
-  scene.hand.Pass(seconds(1));
+  const Instant begun = scene.driver.now;
+  scene.driver.Pass(seconds(1));
   FarEnd& root = scene.CheckIn();
-  scene.hand.Pass(seconds(1));
+  scene.driver.Pass(seconds(1));
   root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
-  scene.hand.Pass(seconds(1));
-  scene.Answer(Person(1).addresses[0]).Say(FrameType::kReady);
+  scene.driver.Pass(seconds(1));
+  scene.Answer(FakeRank(1).addresses[0]).Say(FrameType::kReady);
   const Milestones& milestones = scene.member.milestones();
   EXPECT_EQ(milestones.started, begun);
   EXPECT_EQ(milestones.called, begun + seconds(1));
@@ -43,22 +43,22 @@ TEST(Member, EveryMilestoneHasItsTime) {
 TEST(Member, ARefusedDialIsTriedAgain) {
   Scene scene(Config(0, 2));
   for (int i = 0; i < 5; ++i) {
-    scene.hand.Tell(Closed{scene.hand.dials.back().line, "connection refused"});
+    scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
     EXPECT_FALSE(scene.member.Finished());
-    scene.hand.Pass(*scene.member.Deadline() - scene.hand.now);
-    ASSERT_EQ(scene.hand.dials.size(), static_cast<std::size_t>(i) + 2);
+    scene.driver.Pass(*scene.member.Deadline() - scene.driver.now);
+    ASSERT_EQ(scene.driver.dials.size(), static_cast<std::size_t>(i) + 2);
   }
   EXPECT_THAT(scene.member.Phase(),
               HasSubstr("connecting to the root (10.255.0.1:1: connection refused)"));
-  const Dial last = scene.hand.dials.back();
-  FarEnd root(scene.hand, last, kCredentials);
+  const Dial last = scene.driver.dials.back();
+  FarEnd root(scene.driver, last, kCredentials);
   EXPECT_TRUE(root.Take(FrameType::kCheckIn));
 }
 
 TEST(Member, ARootThatNeverAnswersIsATimeout) {
   Scene scene(Config(1, 2));
-  scene.hand.Tell(Closed{scene.hand.dials.back().line, "connection refused"});
-  scene.hand.Pass(seconds(10));
+  scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
+  scene.driver.Pass(seconds(10));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
   EXPECT_THAT(scene.Why(),
@@ -152,7 +152,7 @@ TEST(Member, InATreeItPassesTheRosterReportsAndGoes) {
   scene.root->Say(FrameType::kDone);
   scene.root->Close();
   EXPECT_FALSE(scene.member.Finished()) << "the root is not needed any more";
-  EXPECT_TRUE(scene.hand.notes.empty());
+  EXPECT_TRUE(scene.driver.notes.empty());
 }
 
 TEST(Member, TheTopOfATreeReportsToTheRoot) {
@@ -160,7 +160,7 @@ TEST(Member, TheTopOfATreeReportsToTheRoot) {
   FarEnd& root = scene.CheckIn();
   root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
   EXPECT_EQ(scene.member.Phase(), "connecting to the ranks below: rank 1 (host host0, pid 1001)");
-  FarEnd& child = scene.Answer(Person(1).addresses[0]);
+  FarEnd& child = scene.Answer(FakeRank(1).addresses[0]);
   const auto identify = child.Take(FrameType::kIdentify);
   ASSERT_TRUE(identify);
   EXPECT_EQ(Reader(identify->payload.bytes).U32(), 0u);
@@ -200,7 +200,7 @@ TEST(Member, AloneItStandsAtOnce) {
       root.Say(FrameType::kRoster, RosterOf(1).bytes().bytes);
     } else {
       Writer out;
-      Encode(out, Person(0));
+      Encode(out, FakeRank(0));
       root.Say(FrameType::kNeighbour, out.view());
     }
     EXPECT_TRUE(root.Take(FrameType::kReady));
@@ -215,8 +215,8 @@ TEST(Member, AChildThatCannotBeReachedIsNamedBeforeTheRootGivesUp) {
   Scene scene(Config(0, 2));
   FarEnd& root = scene.CheckIn();
   root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
-  scene.hand.Tell(Closed{scene.hand.dials.back().line, "no route to host"});
-  scene.hand.Pass(seconds(10) - 2 * LadderStep(seconds(10)));
+  scene.driver.Tell(Closed{scene.driver.dials.back().line, "no route to host"});
+  scene.driver.Pass(seconds(10) - 2 * LadderStep(seconds(10)));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
   EXPECT_EQ(scene.member.failure()->origin, 1u);
@@ -229,7 +229,7 @@ TEST(Member, AChildThatCannotBeReachedIsNamedBeforeTheRootGivesUp) {
 TEST(Member, AnAllGatherGoesUpAndComesDown) {
   Middle scene;
   scene.member.Gather(false, Bytes(1, std::byte{'1'}));
-  scene.hand.Drain();
+  scene.driver.Drain();
   EXPECT_EQ(scene.member.Phase(),
             "in collective 1 of the control network, waiting for rank 2 or those below it");
   EXPECT_FALSE(scene.parent->Take(FrameType::kGather));
@@ -279,18 +279,18 @@ struct InRing : Scene {
   InRing() : Scene(Config(1, 3, Shape::kRing)) {
     root = &CheckIn();
     Writer out;
-    Encode(out, Person(2));
+    Encode(out, FakeRank(2));
     neighbour = out.Take();
     root->Say(FrameType::kNeighbour, neighbour);
   }
   Bytes BlockOf(std::uint32_t sequence, std::uint32_t origin) {
     Writer out;
     Encode(out.U64(kWorld), GatherHeader{sequence, false, 0});
-    Encode(out.U32(origin), Person(origin));
+    Encode(out.U32(origin), FakeRank(origin));
     return out.Take();
   }
   void Stand() {
-    next = &Answer(Person(2).addresses[0]);
+    next = &Answer(FakeRank(2).addresses[0]);
     previous = &CallAs(0, Purpose::kRing);
     previous->Say(FrameType::kBlock, BlockOf(1, 0));
     previous->Say(FrameType::kBlock, BlockOf(1, 2));
@@ -309,7 +309,7 @@ TEST(Member, InARingItGathersTheRosterFromBehind) {
   scene.Stand();
   EXPECT_TRUE(scene.member.standing());
   for (std::uint32_t rank = 0; rank < 3; ++rank)
-    EXPECT_EQ(*scene.member.roster().At(Rank{rank}), Person(rank));
+    EXPECT_EQ(*scene.member.roster().At(Rank{rank}), FakeRank(rank));
   EXPECT_TRUE(scene.next->Take(FrameType::kIdentify));
   for (const std::uint32_t origin : {1u, 0u}) {
     const auto block = scene.next->Take();
@@ -339,9 +339,9 @@ TEST(Member, ARootThatHangsUpBeforeItsWelcomeIsCalledAgainUnlessItIsGone) {
   for (int i = 0; i < 3; ++i) {
     scene.Answer(Address::Ipv4(10, 255, 0, 1, 1)).Close();
     ASSERT_FALSE(scene.member.Finished()) << "it had too many callers";
-    if (scene.hand.dials.size() == scene.answered.size()) scene.hand.Pass(seconds(1));
+    if (scene.driver.dials.size() == scene.answered.size()) scene.driver.Pass(seconds(1));
   }
-  scene.hand.Tell(Closed{scene.hand.dials.back().line, "connection refused"});
+  scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
   EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
   EXPECT_THAT(scene.Why(), HasSubstr("the process that runs the root"));
 }
@@ -350,83 +350,85 @@ TEST(Member, ARootThatHangsUpBeforeItsWelcomeIsCalledAgainUnlessItIsGone) {
 
 MemberConfig OnHost(std::uint32_t rank, bool speaks) {
   MemberConfig config = Config(rank, 4);
-  config.speaker = Address::Unix("speaker");
+  config.node_leader = Address::Unix("node leader");
   config.speaks = speaks;
   return config;
 }
 
-TEST(Member, AFollowerChecksInWithTheSpeakerOfItsHost) {
+TEST(Member, ALocalRankChecksInWithTheNodeLeaderOfItsHost) {
   Scene scene(OnHost(3, false));
-  FarEnd& speaker = scene.Answer(Address::Unix("speaker"));
-  ASSERT_TRUE(speaker.Take(FrameType::kCheckIn));
-  EXPECT_EQ(scene.hand.dials.size(), 1u) << "no dial to the root";
+  FarEnd& node_leader = scene.Answer(Address::Unix("node leader"));
+  ASSERT_TRUE(node_leader.Take(FrameType::kCheckIn));
+  EXPECT_EQ(scene.driver.dials.size(), 1u) << "no dial to the root";
   Writer two;
-  speaker.Say(FrameType::kSpeaker, two.U32(2).view());
-  speaker.Say(ToFrame(Welcome{"roothost", 5, 0}));
-  speaker.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
-  EXPECT_TRUE(speaker.Take(FrameType::kReady));
-  speaker.Say(FrameType::kGo);
+  node_leader.Say(FrameType::kNodeLeader, two.U32(2).view());
+  node_leader.Say(ToFrame(Welcome{"roothost", 5, 0}));
+  node_leader.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  EXPECT_TRUE(node_leader.Take(FrameType::kReady));
+  node_leader.Say(FrameType::kGo);
   EXPECT_TRUE(scene.member.standing());
-  EXPECT_EQ(*scene.member.roster().At(Rank{1}), Person(1));
+  EXPECT_EQ(*scene.member.roster().At(Rank{1}), FakeRank(1));
 }
 
-TEST(Member, AFollowerOfAnotherThanTheRostersSpeakerFails) {
+TEST(Member, ALocalRankOfAnotherThanTheRostersNodeLeaderFails) {
   Scene scene(OnHost(3, false));
-  FarEnd& speaker = scene.Answer(Address::Unix("speaker"));
+  FarEnd& node_leader = scene.Answer(Address::Unix("node leader"));
   Writer zero;
-  speaker.Say(FrameType::kSpeaker, zero.U32(0).view());
-  speaker.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  node_leader.Say(FrameType::kNodeLeader, zero.U32(0).view());
+  node_leader.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
   EXPECT_THAT(scene.Why(), HasSubstr("gives rank 3 another place"));
 }
 
-TEST(Member, ASpeakerThatIsNotThereOrVanishesIsDoneWithout) {
+TEST(Member, ANodeLeaderThatIsNotThereOrVanishesIsDoneWithout) {
   Scene refused(OnHost(3, false));
-  refused.hand.Tell(Closed{refused.hand.dials.back().line, "connection refused"});
-  for (int i = 0; i < 20 && refused.hand.dials.back().to != Address::Ipv4(10, 255, 0, 1, 1); ++i) {
-    refused.hand.Pass(milliseconds(50));
-    if (refused.hand.dials.back().to.kind == Address::Kind::kUnix)
-      refused.hand.Tell(Closed{refused.hand.dials.back().line, "connection refused"});
+  refused.driver.Tell(Closed{refused.driver.dials.back().line, "connection refused"});
+  for (int i = 0; i < 20 && refused.driver.dials.back().to != Address::Ipv4(10, 255, 0, 1, 1);
+       ++i) {
+    refused.driver.Pass(milliseconds(50));
+    if (refused.driver.dials.back().to.kind == Address::Kind::kUnix)
+      refused.driver.Tell(Closed{refused.driver.dials.back().line, "connection refused"});
   }
   EXPECT_TRUE(refused.CheckIn().open());
   Scene vanished(OnHost(3, false));
-  vanished.Answer(Address::Unix("speaker")).Close();
+  vanished.Answer(Address::Unix("node leader")).Close();
   EXPECT_TRUE(vanished.CheckIn().open());
 }
 
-TEST(Member, ASpeakerPassesItsHostOnAndIsItsParent) {
+TEST(Member, ANodeLeaderPassesItsHostOnAndIsItsParent) {
   Scene scene(OnHost(2, true));
   FarEnd& root = scene.CheckIn();
-  FarEnd& follower = scene.Call(Purpose::kCheckIn);
-  follower.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, Person(3)}));
-  EXPECT_EQ(Reader(follower.Take(FrameType::kSpeaker)->payload.bytes).U32(), 2u);
-  EXPECT_EQ(ParseWelcome(follower.Take(FrameType::kWelcome)->payload.bytes)->host, "roothost");
-  const auto passed = ParseFollower(root.Take(FrameType::kFollower)->payload.bytes);
+  FarEnd& local_rank = scene.Call(Purpose::kCheckIn);
+  local_rank.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
+  EXPECT_EQ(Reader(local_rank.Take(FrameType::kNodeLeader)->payload.bytes).U32(), 2u);
+  EXPECT_EQ(ParseWelcome(local_rank.Take(FrameType::kWelcome)->payload.bytes)->host, "roothost");
+  const auto passed = ParseLocalRank(root.Take(FrameType::kLocalRank)->payload.bytes);
   ASSERT_TRUE(passed.ok());
   EXPECT_EQ(passed->check_in.rank, 3u);
-  EXPECT_EQ(*ApplyDifference(RecordOf(Person(2)), passed->difference, 1000), RecordOf(Person(3)));
+  EXPECT_EQ(*ApplyDifference(RecordOf(FakeRank(2)), passed->difference, 1000),
+            RecordOf(FakeRank(3)));
 
   FarEnd& parent = scene.Call(Purpose::kTree);
   parent.Say(bootstrap::Call(0, {1, 1}));
   parent.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
-  EXPECT_TRUE(follower.Take(FrameType::kRoster));
+  EXPECT_TRUE(local_rank.Take(FrameType::kRoster));
   EXPECT_FALSE(parent.Take(FrameType::kReady));
-  follower.Say(FrameType::kReady);
+  local_rank.Say(FrameType::kReady);
   EXPECT_TRUE(parent.Take(FrameType::kReady));
   parent.Say(FrameType::kGo);
-  EXPECT_TRUE(follower.Take(FrameType::kGo));
+  EXPECT_TRUE(local_rank.Take(FrameType::kGo));
   ASSERT_TRUE(scene.member.standing());
   FarEnd& late = scene.Call(Purpose::kCheckIn);
-  late.Say(ToFrame(CheckIn{1, 4, Shape::kTree, 2, 10'000, {}, Person(1)}));
+  late.Say(ToFrame(CheckIn{1, 4, Shape::kTree, 2, 10'000, {}, FakeRank(1)}));
   EXPECT_THAT(late.TakeFailure(FrameType::kReject).text, HasSubstr("make a new one"));
   EXPECT_TRUE(scene.member.standing());
 }
 
-TEST(Member, AFollowerThatIsLostBeforeTheRosterEndsAllAtOnce) {
+TEST(Member, ALocalRankThatIsLostBeforeTheRosterEndsAllAtOnce) {
   Scene scene(OnHost(2, true));
   FarEnd& root = scene.CheckIn();
-  FarEnd& follower = scene.Call(Purpose::kCheckIn);
-  follower.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, Person(3)}));
-  follower.Close("connection reset by peer");
+  FarEnd& local_rank = scene.Call(Purpose::kCheckIn);
+  local_rank.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
+  local_rank.Close("connection reset by peer");
   ASSERT_TRUE(scene.member.failure()) << "nobody else can know";
   EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
   EXPECT_EQ(scene.member.failure()->origin, 3u);
@@ -437,12 +439,12 @@ TEST(Member, AFollowerThatIsLostBeforeTheRosterEndsAllAtOnce) {
 
 TEST(Member, InARingNobodySpeaksForOthers) {
   MemberConfig config = Config(1, 3, Shape::kRing);
-  config.speaker = Address::Unix("speaker");
+  config.node_leader = Address::Unix("node leader");
   config.speaks = true;
   Scene scene(config);
   scene.CheckIn();
   FarEnd& caller = scene.Call(Purpose::kCheckIn);
-  caller.Say(ToFrame(CheckIn{2, 3, Shape::kRing, 2, 10'000, {}, Person(2)}));
+  caller.Say(ToFrame(CheckIn{2, 3, Shape::kRing, 2, 10'000, {}, FakeRank(2)}));
   EXPECT_EQ(caller.TakeFailure(FrameType::kReject).origin, 2u);
   EXPECT_TRUE(caller.hung_up());
   EXPECT_FALSE(scene.member.Finished());
@@ -456,7 +458,7 @@ TEST(Member, ARosterInPiecesIsPassedOnAsItComes) {
   const View whole = roster.bytes().bytes;
   const std::size_t half = whole.size() - 10;
   parent.Say(FrameType::kRoster, whole.first(half));
-  FarEnd& child = scene.Answer(Person(2).addresses[0]);
+  FarEnd& child = scene.Answer(FakeRank(2).addresses[0]);
   EXPECT_EQ(child.Take(FrameType::kRoster)->payload.bytes.size(), half) << "before it is complete";
   EXPECT_EQ(scene.member.Phase(), "receiving the roster");
   parent.Say(FrameType::kRoster, whole.subspan(half));
@@ -466,7 +468,7 @@ TEST(Member, ARosterInPiecesIsPassedOnAsItComes) {
 
 // ---- several roots ----------------------------------------------------------------------------
 
-TEST(Member, TheHeraldOfARootCarriesWhatItCollectsToTheFirst) {
+TEST(Member, TheRootDelegateOfARootCarriesWhatItCollectsToTheFirst) {
   MemberConfig config = Config(2, 4);
   config.roots.push_back({kCredentials, {Address::Ipv4(10, 255, 1, 1, 1)}});
   Scene scene(config);

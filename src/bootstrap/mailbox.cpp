@@ -8,8 +8,8 @@ Status Mailbox::Put(Rank from, std::uint64_t tag, Bytes message) {
   if (messages_ >= limits_.messages_max || message.size() > limits_.bytes_max - bytes_)
     return Error{
         Code::kProtocol,
-        fmt::format("{} messages of {} bytes wait that nobody has asked for, and rank {} sends one "
-                    "more with tag {}: receive them, or send less ahead",
+        fmt::format("{} messages of {} bytes have not been received, and rank {} sends one more "
+                    "with tag {}: receive them first, or send less ahead",
                     messages_, bytes_, Index(from), tag)};
   ++messages_;
   bytes_ += message.size();

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "base/bytes.hpp"
+#include "base/value/bytes.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 

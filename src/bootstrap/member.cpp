@@ -10,7 +10,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-constexpr Instant kSpeakerPatience = std::chrono::milliseconds(250);
+constexpr Instant kNodeLeaderPatience = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Member::Member(MemberConfig config)
   if (is_tree()) return;
   // In a ring one root knows all neighbours; and everybody must be reachable, so nobody speaks.
   config_.roots.resize(1);
-  config_.speaker.reset();
+  config_.node_leader.reset();
   config_.speaks = false;
 }
 
@@ -87,9 +87,9 @@ void Member::ExpireOutgoing(Instant now) {
     const std::string why =
         "cannot be reached by " + Name(self()) + ": " + outgoing->dialler.Reasons();
     outgoing->dialler.Stop();
-    const bool speaker = outgoing->role == Role::kSpeaker;
+    const bool node_leader = outgoing->role == Role::kNodeLeader;
     outgoing_.erase(outgoing);
-    if (speaker) {
+    if (node_leader) {
       CallRootsFor(self());  // whoever was to speak is gone: speak for ourselves
     } else if (state_ == State::kStanding) {
       // Where nobody listens, that rank has left, or its neighbours know that it has died.
@@ -162,7 +162,7 @@ void Member::OnOutgoingReceived(const Received& event, Instant now) {
   const bool root = it->role == Role::kRoot;
   const std::string why =
       fmt::format("cannot be reached by {}: {}", Name(self()), it->dialler.Reasons());
-  if (it->role == Role::kSpeaker || state_ == State::kStanding) {
+  if (it->role == Role::kNodeLeader || state_ == State::kStanding) {
     it->expires = now;  // another way is tried, or the groups hear of it, in ExpireOutgoing
     // Where it listened another communicator does: as if nobody did.
     if (it->role == Role::kPeerOut) OnUnanswered(it->peer);
@@ -177,8 +177,9 @@ void Member::OnClosed(const Closed& event, Instant now) {
     const Line line = std::move(it->second);
     lines_.erase(it);
     callers_.Remove(event.line);
-    if (const auto way = way_.find(line.peer); way != way_.end() && way->second == event.line)
-      way_.erase(way);
+    if (const auto way = route_to_.find(line.peer);
+        way != route_to_.end() && way->second == event.line)
+      route_to_.erase(way);
     return OnLineClosed(line, event.why);
   }
   for (Outgoing& outgoing : outgoing_) {
@@ -191,8 +192,8 @@ void Member::OnClosed(const Closed& event, Instant now) {
     if (outgoing.role == Role::kPeerOut && !reached) return OnUnanswered(outgoing.peer);
     // A UNIX socket on which nobody listens will hardly be listened on again: its queue may have
     // been full, so try a little longer.
-    if (outgoing.role == Role::kSpeaker)
-      outgoing.expires = std::min(outgoing.expires, now + kSpeakerPatience);
+    if (outgoing.role == Role::kNodeLeader)
+      outgoing.expires = std::min(outgoing.expires, now + kNodeLeaderPatience);
     return;
   }
 }
@@ -210,7 +211,7 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
     return CallRoot(line.peer);
   }
   // Gone before it said who it is: speak for ourselves. If it had passed us on the root knows more.
-  if (line.role == Role::kSpeaker && line.peer == kNoOrigin) return CallRootsFor(self());
+  if (line.role == Role::kNodeLeader && line.peer == kNoOrigin) return CallRootsFor(self());
   // Another line to it stands: if it is gone that one will close as well, and if it has left the
   // word of that may still be on its way there.
   if (std::ranges::any_of(lines_, [&](const auto& one) {
@@ -222,7 +223,7 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   const bool settled = state_ == State::kStanding && line.role != Role::kPeerOut;
   if (settled) return OnLost(line.peer, Code::kPeerLost, what);
   // Before there is a roster a rank of this host hears of nothing but through us.
-  if (line.follower && roster_.size() == 0) return FailOn(line.peer, Code::kPeerLost, what);
+  if (line.local_rank && roster_.size() == 0) return FailOn(line.peer, Code::kPeerLost, what);
   // The peer may have hung up because of a failure elsewhere before it knew us on this line. While
   // joining the root tells who really failed, later the tree does: wait a little for the true
   // story.
@@ -262,7 +263,7 @@ void Member::OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened op
   Register(id, line, made.role, made.peer);
   if (made.role == Role::kRoot) {
     OnRootOpened(id, made.peer);
-  } else if (made.role == Role::kSpeaker) {
+  } else if (made.role == Role::kNodeLeader) {
     CheckInAt(id, 0);
   } else {
     SendFrame(id, ToFrame(Identify{self(), made.subtree}));
@@ -278,9 +279,9 @@ void Member::Register(LineId id, Line& line, Role role, std::uint32_t peer) {
   callers_.Remove(id);
   if (beat_due_ == Instant(0) && config_.silence_max > Instant(0))
     beat_due_ = now_ + config_.silence_max / 4;
-  if (role == Role::kRoot || role == Role::kSpeaker) return;
+  if (role == Role::kRoot || role == Role::kNodeLeader) return;
   // One line to a rank is used as long as it stands, so that its messages keep their order.
-  way_.emplace(peer, id);
+  route_to_.emplace(peer, id);
 }
 
 LineId Member::LineOf(Role role, std::uint32_t peer) const {
@@ -310,7 +311,8 @@ void Member::DropCaller(LineId id, const std::string& why) {
     const std::uint32_t peer = it->second.peer;
     if (state_ == State::kJoining) return FailOn(peer, Code::kProtocol, "sent " + why);
     Emit(Hangup{id});
-    if (const auto way = way_.find(peer); way != way_.end() && way->second == id) way_.erase(way);
+    if (const auto way = route_to_.find(peer); way != route_to_.end() && way->second == id)
+      route_to_.erase(way);
     lines_.erase(it);
     return OnLost(peer, Code::kProtocol, "sent " + why);
   }
@@ -331,14 +333,15 @@ void Member::CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots
   for (Outgoing& outgoing : outgoing_) outgoing.dialler.Stop();
   lines_.clear();
   callers_.Clear();
-  way_.clear();
+  route_to_.clear();
   outgoing_.clear();
 }
 
 std::string Member::Name(std::uint32_t rank) const {
-  if (rank == self()) return Describe(config_.rank, config_.introduction);
-  if (const auto it = std::ranges::find(followers_, rank, &CheckIn::rank); it != followers_.end())
-    return Describe(Rank{rank}, it->introduction);
+  if (rank == self()) return Describe(config_.rank, config_.member_address);
+  if (const auto it = std::ranges::find(local_ranks_, rank, &CheckIn::rank);
+      it != local_ranks_.end())
+    return Describe(Rank{rank}, it->member_address);
   return roster_.DescribeRank(Rank{rank});
 }
 
@@ -362,7 +365,7 @@ void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
   if (line.role == Role::kRoot) return OnRootFrame(line, frame);
   const bool of_group = type >= FrameType::kGather && type <= FrameType::kAnswer;
   if (of_group || type == FrameType::kForm) return OnGroupFrame(line, frame);
-  if (line.role == Role::kParent || line.role == Role::kSpeaker)
+  if (line.role == Role::kParent || line.role == Role::kNodeLeader)
     return OnUpperFrame(id, line, frame);
   if (type == FrameType::kReady && line.role == Role::kChild && !line.ready)
     return OnChildReady(line);
@@ -372,15 +375,15 @@ void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
 void Member::OnCallerFrame(LineId id, Line& line, const Frame& frame) {
   const auto type = static_cast<FrameType>(frame.type);
   if (type == FrameType::kCheckIn && line.wire.purpose() == Purpose::kCheckIn)
-    return OnFollower(id, line, frame);
+    return OnLocalRank(id, line, frame);
   if (type == FrameType::kIdentify) return OnIdentify(id, line, frame);
-  DropCaller(id, "a member that does not say who it is");
+  DropCaller(id, "a connection that does not identify its rank");
 }
 
 void Member::OnIdentify(LineId id, Line& line, const Frame& frame) {
   const auto identify = ParseIdentify(frame.payload.bytes);
   if (!identify.ok() || identify->rank >= config_.size || identify->rank == self())
-    return DropCaller(id, "a member that does not say who it is");
+    return DropCaller(id, "a connection that does not identify its rank");
   const std::uint32_t peer = identify->rank;
   const Purpose purpose = line.wire.purpose();
   // The addresses of a rank are known to others only after it has checked in.

@@ -4,7 +4,8 @@
 //   tree    take the roster from the parent (the top: from the root) piece by piece, dial the
 //           children as soon as their addresses have come, pass the pieces on, report upwards when
 //           all below are connected, and go when the top says so;
-//   ring    learn the next rank from the root, connect to it, gather everybody's introduction round
+//   ring    learn the next rank from the root, connect to it, gather everybody's member address
+//   round
 //           the ring, report to the root, and go when it says that all are done.
 // Standing: groups (the world, and those formed from it) over the connections made: all-gather,
 //           barrier, tagged messages; who dies or falls silent fails every group that it is in, and
@@ -19,9 +20,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/callers.hpp"
-#include "base/dialler.hpp"
-#include "base/machine.hpp"
+#include "base/wire/callers.hpp"
+#include "base/wire/dialler.hpp"
+#include "base/wire/machine.hpp"
 #include "bootstrap/group.hpp"
 #include "bootstrap/protocol.hpp"
 
@@ -40,12 +41,12 @@ struct MemberConfig {
   Secret nonce_seed{};
   Rank rank{};
   std::uint32_t size = 0;
-  Introduction introduction;
+  MemberAddress member_address;
   Shape shape = Shape::kTree;
   std::uint16_t arity = 8;
-  /// Where the speaker of this host listens, if there is one to be: a UNIX socket.
-  std::optional<Address> speaker;
-  /// This rank is the speaker: its owner listens there.
+  /// Where the node leader of this host listens, if there is one to be: a UNIX socket.
+  std::optional<Address> node_leader;
+  /// This rank is the node leader: its owner listens there.
   bool speaks = false;
   Instant timeout = std::chrono::seconds(300);           ///< for joining, from the first Tick
   Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove itself
@@ -53,7 +54,7 @@ struct MemberConfig {
   Instant silence_max = std::chrono::seconds(60);
   LineOptions lines = {};  ///< of every connection; the same on all ranks
   /// Callers that have proven nothing yet; the others wait in the listener's queue. More than a
-  /// host has ranks: all of them call its speaker at once.
+  /// host has ranks: all of them call its node leader at once.
   std::size_t half_open_max = 4096;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
@@ -65,7 +66,7 @@ struct MemberConfig {
 /// When this rank got how far; zero: not yet.
 struct Milestones {
   Instant started{0};
-  Instant called{0};     ///< connected to the root or speaker, and checked in
+  Instant called{0};     ///< connected to the root or node leader, and checked in
   Instant roster{0};     ///< knows everybody
   Instant connected{0};  ///< all below are connected
   Instant standing{0};
@@ -128,7 +129,7 @@ class Member final : public Machine {
   enum class Role : std::uint8_t {
     kCaller,
     kRoot,
-    kSpeaker,  // of this host; the parent once the roster is there
+    kNodeLeader,  // of this host; the parent once the roster is there
     kParent,
     kChild,
     kNext,
@@ -142,9 +143,9 @@ class Member final : public Machine {
     Wire wire;
     Address from{};
     Instant heard{0};
-    bool follower = false;  // kChild: called us, and checked in through us
-    bool ready = false;     // kChild: all below it are connected; kRoot: it has welcomed us
-    bool done = false;      // kRoot: its work is done
+    bool local_rank = false;  // kChild: called us, and checked in through us
+    bool ready = false;       // kChild: all below it are connected; kRoot: it has welcomed us
+    bool done = false;        // kRoot: its work is done
   };
   struct Outgoing {  // a line that is still being made
     Role role;
@@ -197,11 +198,11 @@ class Member final : public Machine {
   void CallRootsFor(std::uint32_t rank);
   void CheckInAt(LineId id, std::uint32_t root);
   void OnRootOpened(LineId id, std::uint32_t root);
-  void OnFollower(LineId id, Line& line, const Frame& frame);
-  void SendFollower(LineId line, const CheckIn& follower);
+  void OnLocalRank(LineId id, Line& line, const Frame& frame);
+  void SendLocalRank(LineId line, const CheckIn& local_rank);
   void OnRootFrame(Line& line, const Frame& frame);
   void OnRootDone(Line& line);
-  bool IsHeraldOf(std::uint32_t root) const;
+  bool IsRootDelegateOf(std::uint32_t root) const;
   void OnRootClosed(std::uint32_t root, const std::string& why);
   void OnWelcome(const Welcome& welcome);
   void OnUpperFrame(LineId id, Line& line, const Frame& frame);
@@ -252,8 +253,8 @@ class Member final : public Machine {
   Instant beat_due_{0};
   LineId next_line_ = 1;
   std::map<LineId, Line> lines_;
-  Callers callers_;                                // the lines that are kCaller
-  std::unordered_map<std::uint32_t, LineId> way_;  // to a rank: the line that is used
+  Callers callers_;                                     // the lines that are kCaller
+  std::unordered_map<std::uint32_t, LineId> route_to_;  // to a rank: the line that is used
   std::list<Outgoing> outgoing_;
   Milestones milestones_;
 
@@ -261,13 +262,13 @@ class Member final : public Machine {
   bool checked_in_ = false;
   bool world_done_ = false;  // the first root's work is done
   bool reported_ = false;
-  std::optional<Welcome> welcome_;  // of the own root
-  std::vector<LineId> root_lines_;  // by root; 0: none
-  std::vector<bool> root_seen_;     // by root: it was connected once
-  LineId upper_ = 0;                // to the parent or speaker
-  std::vector<CheckIn> followers_;  // of which this rank is the speaker
+  std::optional<Welcome> welcome_;    // of the own root
+  std::vector<LineId> root_lines_;    // by root; 0: none
+  std::vector<bool> root_seen_;       // by root: it was connected once
+  LineId upper_ = 0;                  // to the parent or node leader
+  std::vector<CheckIn> local_ranks_;  // of which this rank is the node leader
   RosterInbox inbox_;
-  std::optional<PlaceRange> subtree_;  // among the speakers
+  std::optional<PlaceRange> subtree_;  // among the node leaders
   std::vector<PlaceRange> below_;
   std::size_t dialled_ = 0;    // of below_
   std::uint32_t opened_ = 0;   // children that get the pieces

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "bootstrap/hand_for_test.hpp"
+#include "bootstrap/fake_ranks_for_test.hpp"
+#include "bootstrap/machine_driver_for_test.hpp"
 #include "bootstrap/member.hpp"
-#include "bootstrap/people_for_test.hpp"
 
 namespace {
 
@@ -17,11 +17,11 @@ using ringlet::LineId;
 using ringlet::Rank;
 using ringlet::Reader;
 using ringlet::View;
+using ringlet::bootstrap::FakeRank;
 using ringlet::bootstrap::FarEnd;
 using ringlet::bootstrap::FrameType;
-using ringlet::bootstrap::Hand;
+using ringlet::bootstrap::MachineDriver;
 using ringlet::bootstrap::Member;
-using ringlet::bootstrap::Person;
 using ringlet::bootstrap::Shape;
 
 const ringlet::Credentials kCredentials{0x1234, {}};
@@ -33,12 +33,12 @@ ringlet::bootstrap::MemberConfig Config(std::uint8_t choice) {
   ringlet::bootstrap::MemberConfig config;
   config.roots = {{kCredentials, {ringlet::Address::Ipv4(10, 9, 9, 9, 1)}}};
   if (choice & 0x40) config.roots.push_back(config.roots.front());
-  if (choice & 0x10) config.speaker = ringlet::Address::Unix("speaker");
+  if (choice & 0x10) config.node_leader = ringlet::Address::Unix("node leader");
   config.speaks = (choice & 0x20) != 0;
   config.silence_max = choice & 0x80 ? 3s : 0s;
   config.rank = Rank{choice & 3u};
   config.size = kSize;
-  config.introduction = Person(choice & 3u);
+  config.member_address = FakeRank(choice & 3u);
   config.shape = choice & 4 ? Shape::kRing : Shape::kTree;
   config.arity = choice & 8 ? 1 : 2;
   config.timeout = 10s;
@@ -71,7 +71,7 @@ Bytes Entries(FrameType type, Reader& in) {
   Encode(out, ringlet::bootstrap::GatherHeader{1u + (how & 3u), (how & 4) != 0, 0});
   if (type == FrameType::kBlock) {
     out.U32((how >> 3) & 3u);
-    if (how & 0x20) Encode(out, Person((how >> 3) & 3u));
+    if (how & 0x20) Encode(out, FakeRank((how >> 3) & 3u));
   } else {
     for (std::uint32_t i = 0; i < ((how >> 3) & 7u); ++i) out.U32(i).Text("entry");
   }
@@ -86,7 +86,7 @@ void Speak(FarEnd& far, Reader& in) {
       ringlet::bootstrap::CheckIn check_in;
       check_in.rank = in.U8() & 7u;
       check_in.size = kSize;
-      check_in.introduction = ringlet::bootstrap::Person(check_in.rank);
+      check_in.member_address = ringlet::bootstrap::FakeRank(check_in.rank);
       return far.Say(ToFrame(check_in));
     }
     case FrameType::kWelcome: return far.Say(ToFrame(ringlet::bootstrap::Welcome{"h", 1, in.U8()}));
@@ -95,8 +95,8 @@ void Speak(FarEnd& far, Reader& in) {
     case FrameType::kFailure:
       return far.Say(ringlet::bootstrap::FailureFrame({ringlet::Code::kPeerLost, in.U8(), "lost"},
                                                       GroupOf(in.U8())));
-    case FrameType::kSpeaker: out.U32(in.U8() & 7u); break;
-    case FrameType::kNeighbour: Encode(out, ringlet::bootstrap::Person(in.U8() & 3u)); break;
+    case FrameType::kNodeLeader: out.U32(in.U8() & 7u); break;
+    case FrameType::kNeighbour: Encode(out, ringlet::bootstrap::FakeRank(in.U8() & 3u)); break;
     case FrameType::kIdentify:
       return far.Say(ToFrame(ringlet::bootstrap::Identify{in.U8() & 7u, {in.U8(), in.U8()}}));
     case FrameType::kRoster:
@@ -118,7 +118,7 @@ void Speak(FarEnd& far, Reader& in) {
   far.Say(type, out.view());
 }
 
-void Command(Member& member, std::uint8_t what, Hand& hand) {
+void Command(Member& member, std::uint8_t what, MachineDriver& driver) {
   const auto group = GroupOf(what);
   const Rank whom{(what >> 3) & 3u};
   const bool has = member.standing() && whom < Rank{member.roster(group).size()};
@@ -127,10 +127,10 @@ void Command(Member& member, std::uint8_t what, Hand& hand) {
     case 1: member.Abort(ringlet::Code::kAborted, "told to", group); break;
     case 2: member.TakeMessage(whom, 1, group); break;
     case 3:
-      if (has) member.Post(whom, 1, Bytes(what), hand.now, group);
+      if (has) member.Post(whom, 1, Bytes(what), driver.now, group);
       break;
     case 4:
-      if (has) member.Ask(whom, hand.now, group);
+      if (has) member.Ask(whom, driver.now, group);
       member.TakeAnswer(whom, group);
       break;
     case 5:
@@ -138,7 +138,7 @@ void Command(Member& member, std::uint8_t what, Hand& hand) {
       if (member.standing()) {
         std::vector<std::uint32_t> ranks = {3, 2, 1, 0};
         if (what & 8) ranks = {0, 1, 2, 3};
-        (void)member.Form(kChild, ringlet::bootstrap::kWorld, ranks, hand.now);
+        (void)member.Form(kChild, ringlet::bootstrap::kWorld, ranks, driver.now);
       }
       break;
     default:
@@ -147,34 +147,34 @@ void Command(Member& member, std::uint8_t what, Hand& hand) {
         member.Gather((what & 8) != 0, Bytes(5), group);
       member.TakeTable(group);
   }
-  hand.Drain();
+  driver.Drain();
 }
 
 struct Stage {
-  explicit Stage(std::uint8_t choice) : member(Config(choice)), hand(member) {}
+  explicit Stage(std::uint8_t choice) : member(Config(choice)), driver(member) {}
 
   void Step(std::uint8_t what, Reader& in) {
     switch (what & 7) {
       case 0:
         if (lines.size() < kLinesMax)
-          lines.emplace_back(hand, ringlet::kFirstAcceptedLine + accepted++, kCredentials,
+          lines.emplace_back(driver, ringlet::kFirstAcceptedLine + accepted++, kCredentials,
                              static_cast<ringlet::Purpose>(1 + (what >> 3) % 6));
         return;
       case 1:
-        if (lines.size() < kLinesMax && answered < hand.dials.size())
+        if (lines.size() < kLinesMax && answered < driver.dials.size())
           lines.emplace_back(
-              hand, ringlet::Dial(hand.dials[answered++]),
+              driver, ringlet::Dial(driver.dials[answered++]),
               what & 0x80 ? ringlet::Credentials{0x1234, {std::byte{1}}} : kCredentials);
         return;
       case 2:
-        if (answered < hand.dials.size())
-          hand.Tell(ringlet::Closed{hand.dials[answered++].line, "refused"});
+        if (answered < driver.dials.size())
+          driver.Tell(ringlet::Closed{driver.dials[answered++].line, "refused"});
         return;
       case 3:
-        hand.Pass(std::chrono::milliseconds(in.U16()));
+        driver.Pass(std::chrono::milliseconds(in.U16()));
         // A deadline that stays behind would make a driver spin.
-        return Require(!member.Deadline() || *member.Deadline() > hand.now);
-      case 4: return Command(member, in.U8(), hand);
+        return Require(!member.Deadline() || *member.Deadline() > driver.now);
+      case 4: return Command(member, in.U8(), driver);
       default: break;
     }
     if (lines.empty()) return;
@@ -186,7 +186,7 @@ struct Stage {
   }
 
   Member member;
-  Hand hand;
+  MachineDriver driver;
   std::vector<FarEnd> lines;
   std::size_t answered = 0;
   LineId accepted = 0;
@@ -197,15 +197,15 @@ struct Stage {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader in(std::as_bytes(std::span(data, size)));
   Stage stage(in.U8());
-  stage.hand.Tell(ringlet::Tick{});
+  stage.driver.Tell(ringlet::Tick{});
   while (in.ok() && in.remaining() > 0) {
     stage.Step(in.U8(), in);
     if (!stage.member.standing() && !stage.member.Finished())
       Require(stage.member.Deadline().has_value());
-    Require(stage.hand.notes.size() <= 3);
+    Require(stage.driver.notes.size() <= 3);
   }
-  stage.hand.Pass(1h);
-  stage.hand.Pass(1h);
+  stage.driver.Pass(1h);
+  stage.driver.Pass(1h);
   Require(stage.member.standing() || stage.member.Finished());  // nobody joins for ever
   Require(stage.member.Finished() == !stage.member.Deadline() || stage.member.standing());
   return 0;

@@ -5,9 +5,9 @@
 
 #include <list>
 
-#include "bootstrap/hand_for_test.hpp"
+#include "bootstrap/fake_ranks_for_test.hpp"
+#include "bootstrap/machine_driver_for_test.hpp"
 #include "bootstrap/member.hpp"
-#include "bootstrap/people_for_test.hpp"
 #include "bootstrap/root.hpp"
 
 namespace ringlet::bootstrap {
@@ -24,7 +24,7 @@ inline MemberConfig Config(std::uint32_t rank, std::uint32_t size, Shape shape =
   config.roots = {{kCredentials, {Address::Ipv4(10, 255, 0, 1, 1)}}};
   config.rank = Rank{rank};
   config.size = size;
-  config.introduction = Person(rank);
+  config.member_address = FakeRank(rank);
   config.shape = shape;
   config.arity = 2;
   config.timeout = seconds(10);
@@ -43,22 +43,23 @@ inline Bytes Call(std::uint32_t rank, PlaceRange subtree = {1, 2}) {
 // One member, and its surroundings played by the test.
 class Scene {
  public:
-  explicit Scene(MemberConfig config) : member(std::move(config)), hand(member) {
-    hand.Tell(Tick{});
+  explicit Scene(MemberConfig config) : member(std::move(config)), driver(member) {
+    driver.Tell(Tick{});
   }
 
   /// Answers the dial to `to`, which must be under way, with the right secret or another one.
   FarEnd& Answer(const Address& to, const Credentials& credentials = kCredentials) {
-    const auto dial = std::ranges::find_if(
-        hand.dials, [&](const Dial& one) { return one.to == to && !answered.contains(one.line); });
-    if (dial == hand.dials.end()) ADD_FAILURE() << "no dial to " << ToString(to);
+    const auto dial = std::ranges::find_if(driver.dials, [&](const Dial& one) {
+      return one.to == to && !answered.contains(one.line);
+    });
+    if (dial == driver.dials.end()) ADD_FAILURE() << "no dial to " << ToString(to);
     answered.insert(dial->line);
-    return far_ends.emplace_back(hand, *dial, credentials);
+    return far_ends.emplace_back(driver, *dial, credentials);
   }
   FarEnd& Call(Purpose purpose, const Credentials& credentials = kCredentials) {
     Nonce nonce{};
     nonce[0] = static_cast<std::byte>(next_line);
-    return far_ends.emplace_back(hand, next_line++, credentials, purpose, nonce);
+    return far_ends.emplace_back(driver, next_line++, credentials, purpose, nonce);
   }
   FarEnd& CallAs(std::uint32_t rank, Purpose purpose) {
     FarEnd& far = Call(purpose);
@@ -75,7 +76,7 @@ class Scene {
   std::string Why() const { return member.failure() ? member.failure()->text : "(no failure)"; }
 
   Member member;
-  Hand hand;
+  MachineDriver driver;
   std::set<LineId> answered;
   LineId next_line = kFirstAcceptedLine;
   std::list<FarEnd> far_ends;
@@ -88,7 +89,7 @@ struct Middle : Scene {
     root = &CheckIn(0);
     parent = &CallAs(0, Purpose::kTree);
     parent->Say(FrameType::kRoster, RosterOf(4).bytes().bytes);
-    child = &Answer(Person(2).addresses[0]);
+    child = &Answer(FakeRank(2).addresses[0]);
     child->Take(FrameType::kRoster);
     child->Say(FrameType::kReady);
     parent->Take(FrameType::kReady);

@@ -15,9 +15,9 @@ TEST(Member, StrangersCostALineOfTheLogEachAndDelayNobody) {
   EXPECT_TRUE(garbage.hung_up());
   FarEnd& nobody = scene.CallAs(99, Purpose::kTree);
   EXPECT_TRUE(nobody.hung_up());
-  EXPECT_EQ(scene.hand.notes.size(), 3u);
-  EXPECT_THAT(scene.hand.notes[0], HasSubstr("rank 1: turned away a caller from 192.0.2.1"));
-  EXPECT_THAT(scene.hand.notes[1], HasSubstr("does not say who it is"));
+  EXPECT_EQ(scene.driver.notes.size(), 3u);
+  EXPECT_THAT(scene.driver.notes[0], HasSubstr("rank 1: turned away a caller from 192.0.2.1"));
+  EXPECT_THAT(scene.driver.notes[1], HasSubstr("does not identify its rank"));
   EXPECT_TRUE(scene.member.standing());
 }
 
@@ -26,7 +26,7 @@ TEST(Member, AMemberThatCallsWhereItHasNoPlaceIsTurnedAway) {
   EXPECT_TRUE(scene.CallAs(0, Purpose::kTree).hung_up()) << "the parent, a second time";
   EXPECT_TRUE(scene.CallAs(2, Purpose::kTree).hung_up()) << "a child";
   EXPECT_TRUE(scene.CallAs(0, Purpose::kRing).hung_up()) << "there is no ring";
-  EXPECT_THAT(scene.hand.notes.at(1), HasSubstr("rank 2 calls where it has no place"));
+  EXPECT_THAT(scene.driver.notes.at(1), HasSubstr("rank 2 calls where it has no place"));
   EXPECT_FALSE(scene.parent->hung_up());
   Scene early(Config(1, 4));
   EXPECT_TRUE(early.CallAs(0, Purpose::kTree).hung_up()) << "nobody can know us before we check in";
@@ -35,8 +35,8 @@ TEST(Member, AMemberThatCallsWhereItHasNoPlaceIsTurnedAway) {
 TEST(Member, ACallerThatHasProvenItselfMakesRoomForNobody) {
   Middle scene;
   FarEnd& proven = scene.Call(Purpose::kTree);
-  for (int i = 0; i < 4; ++i) scene.hand.Tell(Accepted{scene.next_line++, {}});
-  EXPECT_EQ(scene.hand.hung_up.size(), 1u) << "one of those who say nothing";
+  for (int i = 0; i < 4; ++i) scene.driver.Tell(Accepted{scene.next_line++, {}});
+  EXPECT_EQ(scene.driver.hung_up.size(), 1u) << "one of those who say nothing";
   EXPECT_FALSE(proven.hung_up());
 }
 
@@ -45,17 +45,17 @@ TEST(Member, SilentCallersAreBoundedAndDroppedInTime) {
   std::set<LineId> lines;
   for (int i = 0; i < 5; ++i) {
     lines.insert(scene.next_line);
-    scene.hand.Tell(Accepted{scene.next_line++, {}});
+    scene.driver.Tell(Accepted{scene.next_line++, {}});
   }
-  EXPECT_EQ(scene.hand.hung_up, (std::set<LineId>{*lines.begin(), *std::next(lines.begin())}));
+  EXPECT_EQ(scene.driver.hung_up, (std::set<LineId>{*lines.begin(), *std::next(lines.begin())}));
   EXPECT_FALSE(scene.member.Accepting());
-  EXPECT_EQ(*scene.member.Deadline(), scene.hand.now + Callers::kHurry);
-  scene.hand.Pass(Callers::kHurry);
+  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now + Callers::kHurry);
+  scene.driver.Pass(Callers::kHurry);
   EXPECT_TRUE(scene.member.Accepting()) << "the oldest has had its time";
-  EXPECT_EQ(*scene.member.Deadline(), scene.hand.now - Callers::kHurry + seconds(10));
-  scene.hand.Pass(seconds(10));
-  EXPECT_EQ(scene.hand.hung_up, lines);
-  EXPECT_EQ(scene.hand.notes.size(), 4u) << "the bound on notes";
+  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now - Callers::kHurry + seconds(10));
+  scene.driver.Pass(seconds(10));
+  EXPECT_EQ(scene.driver.hung_up, lines);
+  EXPECT_EQ(scene.driver.notes.size(), 4u) << "the bound on notes";
   EXPECT_TRUE(scene.member.standing());
   EXPECT_FALSE(scene.member.Deadline());
 }

@@ -15,7 +15,7 @@ Error Malformed(const char* what) {
   return Error{Code::kProtocol, fmt::format("a malformed {} frame", what)};
 }
 
-// All of a check-in but the introduction.
+// All of a check-in but the member address.
 void EncodeTerms(Writer& out, const CheckIn& check_in) {
   out.U32(check_in.rank).U32(check_in.size).U8(static_cast<std::uint8_t>(check_in.shape));
   out.U16(check_in.arity).U32(check_in.timeout_ms);
@@ -41,14 +41,14 @@ CheckIn DecodeTerms(Reader& in) {
 Bytes ToFrame(const CheckIn& check_in) {
   Writer out = Begin(FrameType::kCheckIn);
   EncodeTerms(out, check_in);
-  Encode(out, check_in.introduction);
+  Encode(out, check_in.member_address);
   return EndFrame(std::move(out));
 }
 
-Bytes ToFrame(const FollowerCheckIn& follower) {
-  Writer out = Begin(FrameType::kFollower);
-  EncodeTerms(out, follower.check_in);
-  out.Raw(follower.difference);
+Bytes ToFrame(const LocalRankCheckIn& local_rank) {
+  Writer out = Begin(FrameType::kLocalRank);
+  EncodeTerms(out, local_rank.check_in);
+  out.Raw(local_rank.difference);
   return EndFrame(std::move(out));
 }
 
@@ -93,18 +93,18 @@ Bytes ToFrame(FrameType type) {
 Result<CheckIn> ParseCheckIn(View payload) {
   Reader in(payload);
   CheckIn check_in = DecodeTerms(in);
-  check_in.introduction = DecodeIntroduction(in);
+  check_in.member_address = DecodeMemberAddress(in);
   if (!in.AtEnd()) return Malformed("check-in");
   return check_in;
 }
 
-Result<FollowerCheckIn> ParseFollower(View payload) {
+Result<LocalRankCheckIn> ParseLocalRank(View payload) {
   Reader in(payload);
-  FollowerCheckIn follower{.check_in = DecodeTerms(in), .difference = {}};
+  LocalRankCheckIn local_rank{.check_in = DecodeTerms(in), .difference = {}};
   const View difference = in.Raw(in.remaining());
-  if (!in.ok()) return Malformed("follower");
-  follower.difference.assign(difference.begin(), difference.end());
-  return follower;
+  if (!in.ok()) return Malformed("local rank");
+  local_rank.difference.assign(difference.begin(), difference.end());
+  return local_rank;
 }
 
 Result<Welcome> ParseWelcome(View payload) {

@@ -3,24 +3,24 @@
 #include <optional>
 #include <string>
 
-#include "base/frame.hpp"
+#include "base/wire/frame.hpp"
 #include "bootstrap/roster.hpp"
 #include "bootstrap/tree.hpp"
 
 namespace ringlet::bootstrap {
 
 enum class FrameType : std::uint8_t {
-  // member <-> root, and rank <-> the speaker of its host
-  kCheckIn = 1,    ///< member -> root or speaker: who I am
-  kFollower = 18,  ///< speaker -> root: who another rank of my host is
-  kWelcome = 2,    ///< root -> member: who the root is
-  kSpeaker = 19,   ///< speaker -> rank of its host: who I am
-  kReject = 3,     ///< root -> member: it failed, and why
-  kNeighbour = 4,  ///< root -> member, ring mode: who comes after you
-  kSection = 20,   ///< root -> member -> first root: the roster of that root's ranks, in pieces
-  kReady = 5,      ///< member -> root, child -> parent: I and all below me are connected
-  kDone = 6,       ///< root -> member: the root's work is done
-  kBeat = 21,      ///< on every line: I live
+  // member <-> root, and rank <-> the node leader of its host
+  kCheckIn = 1,      ///< member -> root or node leader: who I am
+  kLocalRank = 18,   ///< node leader -> root: who another rank of my host is
+  kWelcome = 2,      ///< root -> member: who the root is
+  kNodeLeader = 19,  ///< node leader -> rank of its host: who I am
+  kReject = 3,       ///< root -> member: it failed, and why
+  kNeighbour = 4,    ///< root -> member, ring mode: who comes after you
+  kSection = 20,     ///< root -> member -> first root: the roster of that root's ranks, in pieces
+  kReady = 5,        ///< member -> root, child -> parent: I and all below me are connected
+  kDone = 6,         ///< root -> member: the root's work is done
+  kBeat = 21,        ///< on every line: I live
   // member <-> member
   kIdentify = 7,  ///< first frame of the one who dialled: which rank I am, and your place
   kRoster = 8,    ///< down the tree (and root -> its top): the roster, in pieces
@@ -54,19 +54,20 @@ struct CheckIn {
   std::uint16_t arity = 0;
   std::uint32_t timeout_ms = 0;  ///< what is left of the member's patience
   RootShare root;
-  Introduction introduction;
+  MemberAddress member_address;
 };
 
-/// A rank whose speaker checks it in. Its introduction is sent as what differs from the speaker's.
-struct FollowerCheckIn {
-  CheckIn check_in;  ///< introduction: empty on the wire
+/// A rank whose node leader checks it in. Its member address is sent as what differs from the node
+/// leader's.
+struct LocalRankCheckIn {
+  CheckIn check_in;  ///< member_address: empty on the wire
   Bytes difference;
 };
 
 /// A parent calls: who it is, and the part of the tree that it leaves to the one it calls.
 struct Identify {
   std::uint32_t rank = 0;
-  PlaceRange subtree;  ///< of speakers; empty where it is not a tree that is built
+  PlaceRange subtree;  ///< of node leaders; empty where it is not a tree that is built
 };
 
 struct Welcome {
@@ -112,7 +113,7 @@ PlaceRange RanksOfRoot(RootShare share, std::uint32_t size);
 std::uint32_t RootOfRank(std::uint32_t rank, std::uint32_t size, std::uint32_t count);
 
 Bytes ToFrame(const CheckIn& check_in);
-Bytes ToFrame(const FollowerCheckIn& follower);
+Bytes ToFrame(const LocalRankCheckIn& local_rank);
 Bytes ToFrame(const Welcome& welcome);
 Bytes ToFrame(const Identify& identify);
 Bytes ToFrame(FrameType type, const Failure& failure);  ///< kReject or kFailure
@@ -120,7 +121,7 @@ Bytes ToFrame(FrameType type);                          ///< one without payload
 
 /// Errors  kProtocol  cut short, too long or out of range; the sentence says what.
 Result<CheckIn> ParseCheckIn(View payload);
-Result<FollowerCheckIn> ParseFollower(View payload);
+Result<LocalRankCheckIn> ParseLocalRank(View payload);
 Result<Welcome> ParseWelcome(View payload);
 Result<Identify> ParseIdentify(View payload);
 Result<Failure> ParseFailure(View payload);

@@ -7,10 +7,10 @@ namespace {
 
 CheckIn Example() {
   CheckIn check_in{3, 8, Shape::kRing, 5, 60'000, {1, 2}, {}};
-  check_in.introduction = {{Address::Ipv4(10, 0, 0, 3, 99), *ParseAddress("[fe80::1%2]:7")},
-                           "node7",
-                           4711,
-                           Bytes(10, std::byte{7})};
+  check_in.member_address = {{Address::Ipv4(10, 0, 0, 3, 99), *ParseAddress("[fe80::1%2]:7")},
+                             "node7",
+                             4711,
+                             Bytes(10, std::byte{7})};
   return check_in;
 }
 
@@ -40,15 +40,15 @@ TEST(CheckIn, SurvivesTheTrip) {
   EXPECT_EQ(parsed->shape, Shape::kRing);
   EXPECT_EQ(parsed->arity, 5);
   EXPECT_EQ(parsed->timeout_ms, 60'000u);
-  EXPECT_EQ(parsed->introduction, Example().introduction);
+  EXPECT_EQ(parsed->member_address, Example().member_address);
 }
 
 TEST(CheckIn, TheLargestFits) {
   CheckIn check_in = Example();
-  check_in.introduction.addresses.assign(kAddressesMax,
-                                         Address::Unix(std::string(kUnixPathBytesMax, 'x')));
-  check_in.introduction.host = std::string(kHostBytesMax, 'h');
-  check_in.introduction.card.resize(kCardBytesMax);
+  check_in.member_address.addresses.assign(kAddressesMax,
+                                           Address::Unix(std::string(kUnixPathBytesMax, 'x')));
+  check_in.member_address.host = std::string(kHostBytesMax, 'h');
+  check_in.member_address.peer_info.resize(kPeerInfoBytesMax);
   const Bytes bytes = ToFrame(check_in);
   EXPECT_LE(bytes.size() - kFrameHeaderBytes, kRootFrameBytesMax);
   EXPECT_TRUE(ParseCheckIn(Cut(bytes).payload.bytes).ok());
@@ -113,17 +113,17 @@ TEST(Activity, SurvivesTheTrip) {
   }
 }
 
-TEST(FollowerCheckIn, SurvivesTheTripWithoutItsIntroduction) {
-  const FollowerCheckIn follower{Example(), Bytes(5, std::byte{3})};
-  const Frame frame = Cut(ToFrame(follower));
+TEST(LocalRankCheckIn, SurvivesTheTripWithoutItsMemberAddress) {
+  const LocalRankCheckIn local_rank{Example(), Bytes(5, std::byte{3})};
+  const Frame frame = Cut(ToFrame(local_rank));
   EXPECT_EQ(frame.type, 18);
-  const auto parsed = ParseFollower(frame.payload.bytes);
+  const auto parsed = ParseLocalRank(frame.payload.bytes);
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->check_in.rank, 3u);
   EXPECT_EQ(parsed->check_in.root, (RootShare{1, 2}));
-  EXPECT_EQ(parsed->check_in.introduction, Introduction());
-  EXPECT_EQ(parsed->difference, follower.difference);
-  EXPECT_FALSE(ParseFollower(frame.payload.bytes.first(22)).ok());
+  EXPECT_EQ(parsed->check_in.member_address, MemberAddress());
+  EXPECT_EQ(parsed->difference, local_rank.difference);
+  EXPECT_FALSE(ParseLocalRank(frame.payload.bytes.first(22)).ok());
 }
 
 TEST(Identify, SurvivesTheTrip) {

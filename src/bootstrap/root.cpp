@@ -18,8 +18,8 @@ std::string Shortened(std::string ranges) {
 }
 
 std::string DescribeRecord(std::uint32_t rank, View record) {
-  const auto introduction = ParseIntroduction(record);
-  return introduction.ok() ? Describe(Rank{rank}, *introduction) : fmt::format("rank {}", rank);
+  const auto member_address = ParseMemberAddress(record);
+  return member_address.ok() ? Describe(Rank{rank}, *member_address) : fmt::format("rank {}", rank);
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ void Root::OnFrame(GuestAt at, const Frame& frame) {
   Guest& guest = at->second;
   if (!guest.rank) return OnFirstFrame(at, frame);
   if (type == FrameType::kBeat) return;
-  if (type == FrameType::kFollower) return OnFollower(at, frame);
+  if (type == FrameType::kLocalRank) return OnLocalRank(at, frame);
   if (type == FrameType::kSection && state_ == State::kGathering) return OnSection(at, frame);
   if (type == FrameType::kReady && state_ == State::kConnecting) return OnReady(guest);
   if (state_ == State::kClosing) return;  // they say goodbye to each other
@@ -203,11 +203,11 @@ std::optional<std::string> Root::WhyUnfit(const CheckIn& check_in) const {
       check_in.root.index >= check_in.root.count)
     return fmt::format("rank {} takes this for root {} of {}, for {} ranks", check_in.rank,
                        check_in.root.index, check_in.root.count, check_in.size);
-  if (check_in.introduction.addresses.empty() && check_in.size > 1)
+  if (check_in.member_address.addresses.empty() && check_in.size > 1)
     return fmt::format("rank {} says no address at which it can be reached", check_in.rank);
   if (state_ == State::kEmpty) return std::nullopt;
   const std::string first = DescribeRecord(first_.rank, first_record_);
-  const std::string me = Describe(Rank{check_in.rank}, check_in.introduction);
+  const std::string me = Describe(Rank{check_in.rank}, check_in.member_address);
   if (check_in.size != first_.size)
     return fmt::format("{} was given world size {}, {} was given {}", me, check_in.size, first,
                        first_.size);
@@ -227,7 +227,7 @@ std::optional<std::string> Root::WhyUnfit(const CheckIn& check_in) const {
 
 void Root::OnCheckIn(GuestAt at, CheckIn check_in) {
   Writer record;
-  Encode(record, check_in.introduction);
+  Encode(record, check_in.member_address);
   if (WhyUnfit(check_in)) return AdmitOrRefuse(at, check_in, record.Take(), check_in.rank);
   Introduce(at, check_in);
   at->second.record = record.Take();
@@ -251,7 +251,7 @@ void Root::Introduce(GuestAt at, const CheckIn& check_in) {
 
 void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
   const bool hosted =
-      check_in.introduction.pid == config_.pid && check_in.introduction.host == config_.host;
+      check_in.member_address.pid == config_.pid && check_in.member_address.host == config_.host;
   const bool news = hosted && !hosted_rank_;
   if (news) hosted_rank_ = check_in.rank;
   const SharedBytes welcome = Share(ToFrame(Welcome{config_.host, config_.pid, hosted_rank_}));
@@ -261,23 +261,25 @@ void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
     if (line != at->first && guest.rank) Say(line, guest, Slice(welcome));
 }
 
-void Root::OnFollower(GuestAt at, const Frame& frame) {
+void Root::OnLocalRank(GuestAt at, const Frame& frame) {
   Guest& guest = at->second;
-  auto follower = ParseFollower(frame.payload.bytes);
-  auto record = follower.ok() ? ApplyDifference(guest.record, follower->difference, kRecordBytesMax)
-                              : Result<Bytes>(follower.error());
-  auto introduction =
-      record.ok() ? ParseIntroduction(*record) : Result<Introduction>(record.error());
-  if (!introduction.ok()) return OnBrokenStream(at->first, guest, introduction.error());
-  follower->check_in.introduction = std::move(*introduction);
-  AdmitOrRefuse(at, follower->check_in, std::move(*record), *guest.rank);
+  auto local_rank = ParseLocalRank(frame.payload.bytes);
+  auto record = local_rank.ok()
+                    ? ApplyDifference(guest.record, local_rank->difference, kRecordBytesMax)
+                    : Result<Bytes>(local_rank.error());
+  auto member_address =
+      record.ok() ? ParseMemberAddress(*record) : Result<MemberAddress>(record.error());
+  if (!member_address.ok()) return OnBrokenStream(at->first, guest, member_address.error());
+  local_rank->check_in.member_address = std::move(*member_address);
+  AdmitOrRefuse(at, local_rank->check_in, std::move(*record), *guest.rank);
 }
 
-void Root::AdmitOrRefuse(GuestAt at, const CheckIn& check_in, Bytes record, std::uint32_t speaker) {
+void Root::AdmitOrRefuse(GuestAt at, const CheckIn& check_in, Bytes record,
+                         std::uint32_t node_leader) {
   const auto unfit = WhyUnfit(check_in);
   if (!unfit && state_ == State::kGathering && IsMine(check_in)) {
     at->second.ranks.push_back(check_in.rank);
-    members_.emplace(check_in.rank, MemberSeen{at->first, {std::move(record), speaker}});
+    members_.emplace(check_in.rank, MemberSeen{at->first, {std::move(record), node_leader}});
     return DistributeIfComplete();
   }
   const Failure failure{
@@ -309,10 +311,10 @@ void Root::OnSection(GuestAt at, const Frame& frame) {
                           Error{Code::kProtocol, "the records of ranks that are here already"});
   for (std::uint32_t rank = roster->first(); rank < end; ++rank) {
     auto record = roster->RecordAt(Rank{rank});
-    const auto speaker = roster->SpeakerOf(Rank{rank});
-    if (!record.ok() || !speaker.ok() || !ParseIntroduction(*record).ok())
+    const auto node_leader = roster->NodeLeaderOf(Rank{rank});
+    if (!record.ok() || !node_leader.ok() || !ParseMemberAddress(*record).ok())
       return OnBrokenStream(at->first, guest, Error{Code::kProtocol, "records that are broken"});
-    members_.emplace(rank, MemberSeen{at->first, {std::move(*record), Index(*speaker)}});
+    members_.emplace(rank, MemberSeen{at->first, {std::move(*record), Index(*node_leader)}});
   }
   DistributeIfComplete();
 }
@@ -344,7 +346,7 @@ void Root::SendRoster(FrameType type, std::uint32_t to, const Roster& roster) {
 void Root::SendNeighbours() {
   for (const auto& [rank, member] : members_) {
     Writer out = BeginFrame(static_cast<std::uint8_t>(FrameType::kNeighbour));
-    out.Raw(members_.at((rank + 1) % first_.size).record.introduction);
+    out.Raw(members_.at((rank + 1) % first_.size).record.member_address);
     SendFrame(member.line, EndFrame(std::move(out)));
   }
 }
@@ -353,8 +355,8 @@ void Root::OnReady(Guest& guest) {
   if (guest.ready) return;
   guest.ready = true;
   ++ready_;
-  // In a tree the top speaks for all, and a herald for its root; in a ring everybody for himself,
-  // and all wait for the root's word.
+  // In a tree the top speaks for all, and a root delegate for its root; in a ring everybody for
+  // himself, and all wait for the root's word.
   if (first_.shape == Shape::kRing) {
     if (ready_ == first_.size) Finish();
     return;
@@ -431,7 +433,7 @@ void Root::DropStranger(LineId line, const std::string& why) {
 }
 
 std::string Root::DescribeMember(std::uint32_t rank) const {
-  return DescribeRecord(rank, members_.at(rank).record.introduction);
+  return DescribeRecord(rank, members_.at(rank).record.member_address);
 }
 
 std::string Root::MissingText() const {
@@ -441,8 +443,8 @@ std::string Root::MissingText() const {
     if (!members_.contains(rank)) missing.push_back(rank);
   std::map<std::string, std::uint32_t> by_host;
   for (const auto& [rank, member] : members_) {
-    Reader in(member.record.introduction);
-    ++by_host[DecodeIntroduction(in).host];
+    Reader in(member.record.member_address);
+    ++by_host[DecodeMemberAddress(in).host];
   }
   std::string hosts;
   for (const auto& [host, count] : by_host) {

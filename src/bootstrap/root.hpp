@@ -7,16 +7,16 @@
 // holds; the root then stays for a while as refusing, so that those who come late hear the reason
 // too.
 //
-// One line may check in many ranks: those of a host whose speaker holds it. Where there are several
-// roots each collects a share of the ranks, and the herald of a share (whoever checked in its first
-// rank) carries what was collected to the first root, which does the rest.
+// One line may check in many ranks: those of a host whose node leader holds it. Where there are
+// several roots each collects a share of the ranks, and the root delegate of a share (whoever
+// checked in its first rank) carries what was collected to the first root, which does the rest.
 #pragma once
 #include <map>
 #include <set>
 
-#include "base/callers.hpp"
-#include "base/machine.hpp"
-#include "base/wire.hpp"
+#include "base/wire/callers.hpp"
+#include "base/wire/machine.hpp"
+#include "base/wire/wire.hpp"
 #include "bootstrap/protocol.hpp"
 
 namespace ringlet::bootstrap {
@@ -32,8 +32,9 @@ struct RootConfig {
   /// a word itself.
   Instant silence_max = std::chrono::seconds(60);
   LineOptions lines = {};  ///< of every connection; the same as the members'
-  /// Callers that have proven nothing yet; the others wait in the listener's queue (base/callers).
-  /// At least 1, and well below the number of descriptors that the process may hold.
+  /// Callers that have proven nothing yet; the others wait in the listener's queue
+  /// (base/wire/callers). At least 1, and well below the number of descriptors that the process may
+  /// hold.
   std::size_t half_open_max = 32'768;
   /// Strangers that get a log line of their own; the rest are counted.
   std::uint32_t strangers_noted_max = 32;
@@ -84,7 +85,7 @@ class Root final : public Machine {
     Address from;
     Instant heard;
     std::optional<std::uint32_t> rank = {};  // of whoever holds the line, once introduced
-    Bytes record = {};                       // its encoded Introduction
+    Bytes record = {};                       // its encoded Member address
     std::vector<std::uint32_t> ranks = {};   // checked in on this line
     std::optional<RosterInbox> section = {};
     bool ready = false;
@@ -104,12 +105,13 @@ class Root final : public Machine {
   void OnFrame(GuestAt guest, const Frame& frame);
   void OnFirstFrame(GuestAt guest, const Frame& frame);
   void OnCheckIn(GuestAt guest, CheckIn check_in);
-  void OnFollower(GuestAt guest, const Frame& frame);
+  void OnLocalRank(GuestAt guest, const Frame& frame);
   void OnSection(GuestAt guest, const Frame& frame);
   std::optional<std::string> WhyUnfit(const CheckIn& check_in) const;
   bool IsMine(const CheckIn& check_in) const;
   void Introduce(GuestAt guest, const CheckIn& check_in);
-  void AdmitOrRefuse(GuestAt guest, const CheckIn& check_in, Bytes record, std::uint32_t speaker);
+  void AdmitOrRefuse(GuestAt guest, const CheckIn& check_in, Bytes record,
+                     std::uint32_t node_leader);
   void SayWelcome(GuestAt guest, const CheckIn& check_in);
   void DistributeIfComplete();
   void SendRoster(FrameType type, std::uint32_t to, const Roster& roster);

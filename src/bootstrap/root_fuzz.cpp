@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "bootstrap/difference.hpp"
-#include "bootstrap/hand_for_test.hpp"
-#include "bootstrap/people_for_test.hpp"
+#include "bootstrap/fake_ranks_for_test.hpp"
+#include "bootstrap/machine_driver_for_test.hpp"
 #include "bootstrap/root.hpp"
 
 namespace {
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using ringlet::LineId;
 using ringlet::Reader;
 using ringlet::bootstrap::FarEnd;
-using ringlet::bootstrap::Hand;
+using ringlet::bootstrap::MachineDriver;
 using ringlet::bootstrap::Root;
 
 const ringlet::Credentials kCredentials{0x1234, {}};
@@ -45,9 +45,9 @@ ringlet::bootstrap::CheckIn CheckInFrom(Reader& in) {
   check_in.arity = 1 + ((who >> 5) & 1);
   check_in.timeout_ms = in.U16();
   if (check_in.timeout_ms & 1) check_in.root = {(who >> 1) & 1u, 2};
-  check_in.introduction.host = who & 0x40 ? "h" : "g";
-  check_in.introduction.pid = who & 0x80 ? 1 : 2;
-  check_in.introduction.addresses = {ringlet::Address::Ipv4(10, 0, 0, who, 1)};
+  check_in.member_address.host = who & 0x40 ? "h" : "g";
+  check_in.member_address.pid = who & 0x80 ? 1 : 2;
+  check_in.member_address.addresses = {ringlet::Address::Ipv4(10, 0, 0, who, 1)};
   return check_in;
 }
 
@@ -60,8 +60,8 @@ void Speak(FarEnd& far, std::uint8_t how, Reader& in) {
     case 2: return far.Say(static_cast<FrameType>(in.U8() % 24), words);
     case 3: {
       const auto check_in = CheckInFrom(in);
-      const auto record = ringlet::bootstrap::RecordOf(check_in.introduction);
-      return far.Say(ToFrame(ringlet::bootstrap::FollowerCheckIn{
+      const auto record = ringlet::bootstrap::RecordOf(check_in.member_address);
+      return far.Say(ToFrame(ringlet::bootstrap::LocalRankCheckIn{
           check_in, ringlet::bootstrap::DifferenceOf(words, record)}));
     }
     case 4: {
@@ -80,22 +80,22 @@ void Speak(FarEnd& far, std::uint8_t how, Reader& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Root root(Config());
-  Hand hand(root);
+  MachineDriver driver(root);
   Reader in(std::as_bytes(std::span(data, size)));
   std::vector<FarEnd> lines;
-  hand.Tell(ringlet::Tick{});
+  driver.Tell(ringlet::Tick{});
   while (in.ok() && in.remaining() > 0) {
     const std::uint8_t what = in.U8();
     const LineId next = ringlet::kFirstAcceptedLine + static_cast<LineId>(lines.size());
     if ((what & 7) == 0 && lines.size() < kLinesMax) {
       const auto purpose = static_cast<ringlet::Purpose>(what & 0x80 ? 1 + (what >> 3) % 6 : 1);
-      lines.emplace_back(hand, next, kCredentials, purpose);
+      lines.emplace_back(driver, next, kCredentials, purpose);
     } else if ((what & 7) == 1 && lines.size() < kLinesMax) {
-      lines.emplace_back(hand, next, ringlet::Credentials{0x1234, {std::byte{1}}},
+      lines.emplace_back(driver, next, ringlet::Credentials{0x1234, {std::byte{1}}},
                          ringlet::Purpose::kCheckIn);
     } else if ((what & 7) == 2) {
-      hand.Pass(std::chrono::milliseconds(in.U16()));
-      Require(!root.Deadline() || *root.Deadline() > hand.now);  // or a driver would spin
+      driver.Pass(std::chrono::milliseconds(in.U16()));
+      Require(!root.Deadline() || *root.Deadline() > driver.now);  // or a driver would spin
     } else if (!lines.empty()) {
       FarEnd& far = lines[in.U8() % lines.size()];
       if ((what & 7) == 3)
@@ -104,12 +104,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         Speak(far, what >> 3, in);
     }
     if (root.checked_in() > 0 && !root.Finished()) Require(root.Deadline().has_value());
-    Require(hand.notes.size() <= 4);
+    Require(driver.notes.size() <= 4);
   }
   if (size > 0 && data[0] & 1) root.Abort("over");
-  hand.Drain();
-  hand.Pass(1h);                                       // past the deadline: it refuses
-  hand.Pass(1h);                                       // and has refused for long enough
+  driver.Drain();
+  driver.Pass(1h);                                     // past the deadline: it refuses
+  driver.Pass(1h);                                     // and has refused for long enough
   Require(root.Finished() || root.checked_in() == 0);  // whoever waits for it hears of the end
   return 0;
 }

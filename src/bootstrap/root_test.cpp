@@ -6,8 +6,8 @@
 #include <list>
 
 #include "bootstrap/difference.hpp"
-#include "bootstrap/hand_for_test.hpp"
-#include "bootstrap/people_for_test.hpp"
+#include "bootstrap/fake_ranks_for_test.hpp"
+#include "bootstrap/machine_driver_for_test.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
@@ -29,17 +29,17 @@ RootConfig Config() {
 }
 
 CheckIn CheckInOf(std::uint32_t rank, std::uint32_t size, Shape shape = Shape::kTree) {
-  return {rank, size, shape, 8, 10'000, {}, Person(rank)};
+  return {rank, size, shape, 8, 10'000, {}, FakeRank(rank)};
 }
 
 class RootTest : public testing::Test {
  protected:
-  explicit RootTest(RootConfig config = Config()) : root(std::move(config)), hand(root) {}
+  explicit RootTest(RootConfig config = Config()) : root(std::move(config)), driver(root) {}
 
   FarEnd& Call(const Credentials& credentials = kCredentials, Purpose purpose = Purpose::kCheckIn) {
     Nonce nonce{};
     nonce[0] = static_cast<std::byte>(next_line);
-    return far_ends.emplace_back(hand, next_line++, credentials, purpose, nonce);
+    return far_ends.emplace_back(driver, next_line++, credentials, purpose, nonce);
   }
   FarEnd& CheckInAs(const CheckIn& check_in) {
     FarEnd& member = Call();
@@ -47,14 +47,14 @@ class RootTest : public testing::Test {
     member.Say(ToFrame(check_in));
     return member;
   }
-  void Stranger() { hand.Tell(Accepted{next_line++, Address::Ipv4(198, 51, 100, 7, 1)}); }
+  void Stranger() { driver.Tell(Accepted{next_line++, Address::Ipv4(198, 51, 100, 7, 1)}); }
   std::string WhyRejected(FarEnd& member) {
     EXPECT_TRUE(member.hung_up());
     return member.TakeFailure(FrameType::kReject).text;
   }
 
   Root root;
-  Hand hand;
+  MachineDriver driver;
   LineId next_line = kFirstAcceptedLine;
   std::list<FarEnd> far_ends;
 };
@@ -73,11 +73,11 @@ TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
   const auto roster = Roster::Parse(frame->payload);
   ASSERT_TRUE(roster.ok());
   for (std::uint32_t rank = 0; rank < 3; ++rank)
-    EXPECT_EQ(*roster->At(Rank{rank}), CheckInOf(rank, 3).introduction);
+    EXPECT_EQ(*roster->At(Rank{rank}), CheckInOf(rank, 3).member_address);
   EXPECT_FALSE(one.Take(FrameType::kRoster));
   EXPECT_FALSE(root.Finished());
   zero.Say(FrameType::kReady);
-  hand.Pass(kCloseAfter);
+  driver.Pass(kCloseAfter);
   EXPECT_TRUE(root.Finished());
   EXPECT_FALSE(root.Deadline());
   for (FarEnd* member : {&zero, &one, &two}) {
@@ -92,7 +92,7 @@ TEST_F(RootTest, WhoComesWhenAllHaveJoinedIsToldSo) {
   FarEnd& late = CheckInAs(CheckInOf(0, 1));
   EXPECT_THAT(WhyRejected(late), HasSubstr("with this unique id already"));
   EXPECT_FALSE(zero.hung_up());
-  hand.Pass(kCloseAfter);
+  driver.Pass(kCloseAfter);
   EXPECT_TRUE(zero.Take(FrameType::kDone));
 }
 
@@ -104,7 +104,7 @@ TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
     const auto frame = members[rank]->Take(FrameType::kNeighbour);
     ASSERT_TRUE(frame);
     Reader in(frame->payload.bytes);
-    EXPECT_EQ(DecodeIntroduction(in), CheckInOf((rank + 1) % 3, 3).introduction);
+    EXPECT_EQ(DecodeMemberAddress(in), CheckInOf((rank + 1) % 3, 3).member_address);
     EXPECT_TRUE(in.AtEnd());
   }
   members[0]->Say(FrameType::kReady);
@@ -119,8 +119,8 @@ TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
 TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   CheckIn mine = CheckInOf(0, 3);
-  mine.introduction.host = "roothost";
-  mine.introduction.pid = 1;
+  mine.member_address.host = "roothost";
+  mine.member_address.pid = 1;
   FarEnd& zero = CheckInAs(mine);
   EXPECT_EQ(ParseWelcome(zero.Take(FrameType::kWelcome)->payload.bytes)->hosted_rank, 0u);
   EXPECT_EQ(ParseWelcome(one.Take(FrameType::kWelcome)->payload.bytes)->hosted_rank, std::nullopt);
@@ -129,11 +129,11 @@ TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
   EXPECT_EQ(ParseWelcome(again->payload.bytes)->hosted_rank, 0u);
 }
 
-TEST_F(RootTest, ASpeakersLineChecksInItsHost) {
+TEST_F(RootTest, ANodeLeadersLineChecksInItsHost) {
   FarEnd& two = CheckInAs(CheckInOf(2, 4));
-  const auto follow = [&](FarEnd& speaker, std::uint32_t from, std::uint32_t rank) {
-    speaker.Say(ToFrame(FollowerCheckIn{
-        CheckInOf(rank, 4), DifferenceOf(RecordOf(Person(from)), RecordOf(Person(rank)))}));
+  const auto follow = [&](FarEnd& node_leader, std::uint32_t from, std::uint32_t rank) {
+    node_leader.Say(ToFrame(LocalRankCheckIn{
+        CheckInOf(rank, 4), DifferenceOf(RecordOf(FakeRank(from)), RecordOf(FakeRank(rank)))}));
   };
   follow(two, 2, 3);
   FarEnd& one = CheckInAs(CheckInOf(1, 4));
@@ -143,16 +143,16 @@ TEST_F(RootTest, ASpeakersLineChecksInItsHost) {
   ASSERT_TRUE(frame) << "the line on which rank 0 came";
   const auto roster = Roster::Parse(frame->payload);
   ASSERT_TRUE(roster.ok());
-  EXPECT_EQ(*roster->At(Rank{3}), Person(3));
-  EXPECT_EQ(*roster->SpeakerOf(Rank{3}), Rank{2});
-  EXPECT_EQ(roster->Speaker(0), Rank{1}) << "it speaks for rank 0";
+  EXPECT_EQ(*roster->At(Rank{3}), FakeRank(3));
+  EXPECT_EQ(*roster->NodeLeaderOf(Rank{3}), Rank{2});
+  EXPECT_EQ(roster->NodeLeader(0), Rank{1}) << "it speaks for rank 0";
   EXPECT_FALSE(two.Take(FrameType::kRoster));
 }
 
-TEST_F(RootTest, AFollowerThatIsThereAlreadyFailsAllAndNamesBoth) {
+TEST_F(RootTest, ALocalRankThatIsThereAlreadyFailsAllAndNamesBoth) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
-  zero.Say(ToFrame(
-      FollowerCheckIn{CheckInOf(0, 3), DifferenceOf(RecordOf(Person(0)), RecordOf(Person(1)))}));
+  zero.Say(ToFrame(LocalRankCheckIn{CheckInOf(0, 3),
+                                    DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(1)))}));
   EXPECT_EQ(WhyRejected(zero),
             "rank 0 was given to two processes: rank 0 (host host0, pid 1001) and rank 0 (host "
             "host0, pid 1000)");
@@ -165,17 +165,17 @@ TEST_F(RootTest, TheFirstOfSeveralTakesTheOthersSections) {
     return check_in;
   };
   FarEnd& zero = CheckInAs(at(0, 0));
-  FarEnd& herald = CheckInAs(at(2, 0));
+  FarEnd& root_delegate = CheckInAs(at(2, 0));
   EXPECT_EQ(root.checked_in(), 1u) << "rank 2 is another root's";
   CheckInAs(at(1, 0));
   EXPECT_FALSE(zero.Take(FrameType::kRoster));
-  herald.Say(FrameType::kSection, RosterOf(2, false, 2).bytes().bytes);
+  root_delegate.Say(FrameType::kSection, RosterOf(2, false, 2).bytes().bytes);
   const auto frame = zero.Take(FrameType::kRoster);
   ASSERT_TRUE(frame);
-  EXPECT_EQ(*Roster::Parse(frame->payload)->At(Rank{3}), Person(3));
+  EXPECT_EQ(*Roster::Parse(frame->payload)->At(Rank{3}), FakeRank(3));
 }
 
-TEST_F(RootTest, AnotherOfSeveralGivesItsSectionToTheHerald) {
+TEST_F(RootTest, AnotherOfSeveralGivesItsSectionToTheRootDelegate) {
   const auto at = [](std::uint32_t rank) {
     CheckIn check_in = CheckInOf(rank, 4);
     check_in.root = {1, 2};
@@ -188,7 +188,7 @@ TEST_F(RootTest, AnotherOfSeveralGivesItsSectionToTheHerald) {
   EXPECT_EQ(Roster::Parse(frame->payload)->first(), 2u);
   EXPECT_FALSE(root.Finished());
   two.Say(FrameType::kReady);
-  hand.Pass(kCloseAfter);
+  driver.Pass(kCloseAfter);
   EXPECT_TRUE(root.Finished());
   EXPECT_TRUE(three.Take(FrameType::kDone));
 }
@@ -226,7 +226,7 @@ TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
   EXPECT_EQ(WhyRejected(CheckInAs(nowhere)), "rank 0 takes this for root 2 of 2, for 4 ranks");
   FarEnd& unreachable = CheckInAs([] {
     CheckIn check_in = CheckInOf(0, 2);
-    check_in.introduction.addresses.clear();
+    check_in.member_address.addresses.clear();
     return check_in;
   }());
   EXPECT_THAT(WhyRejected(unreachable), HasSubstr("rank 0 says no address"));
@@ -238,7 +238,7 @@ TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
 TEST_F(RootTest, ARankGivenTwiceNamesBothProcesses) {
   FarEnd& first = CheckInAs(CheckInOf(2, 4));
   CheckIn twin = CheckInOf(2, 4);
-  twin.introduction.pid = 77;
+  twin.member_address.pid = 77;
   FarEnd& second = CheckInAs(twin);
   for (FarEnd* member : {&first, &second})
     EXPECT_EQ(WhyRejected(*member),
@@ -252,7 +252,7 @@ TEST_F(RootTest, ATwinThatComesLateHurtsNobody) {
   EXPECT_THAT(WhyRejected(twin), HasSubstr("two processes"));
   EXPECT_FALSE(root.Finished());
   zero.Say(FrameType::kReady);
-  hand.Pass(kCloseAfter);
+  driver.Pass(kCloseAfter);
   EXPECT_TRUE(zero.Take(FrameType::kDone));
 }
 
@@ -274,13 +274,13 @@ TEST_F(RootTest, WhoIsMissingAtTheDeadlineIsNamedBeforeTheMembersGiveUp) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 6));
   CheckInAs(CheckInOf(5, 6));
   const Instant deadline = *root.Deadline();
-  EXPECT_EQ(deadline, hand.now + seconds(10) - LadderStep(seconds(10)));
-  hand.Pass(deadline - hand.now - Instant(1));
+  EXPECT_EQ(deadline, driver.now + seconds(10) - LadderStep(seconds(10)));
+  driver.Pass(deadline - driver.now - Instant(1));
   EXPECT_FALSE(root.Finished());
-  hand.Pass(Instant(1));
+  driver.Pass(Instant(1));
   EXPECT_THAT(WhyRejected(CheckInAs(CheckInOf(2, 6))), HasSubstr("timed out")) << "late, but told";
   EXPECT_FALSE(root.Finished());
-  hand.Pass(seconds(10));
+  driver.Pass(seconds(10));
   EXPECT_TRUE(root.Finished()) << "it does not stay for ever";
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.code, Code::kTimeout);
@@ -291,14 +291,14 @@ TEST_F(RootTest, WhoIsMissingAtTheDeadlineIsNamedBeforeTheMembersGiveUp) {
 
 TEST_F(RootTest, OneMissingRankIsOne) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
-  hand.Pass(seconds(10));
+  driver.Pass(seconds(10));
   EXPECT_THAT(WhyRejected(zero), HasSubstr("waiting for rank 1: 1 of 2"));
 }
 
 TEST_F(RootTest, RanksThatDoNotConnectInTimeAreToldSo) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   CheckInAs(CheckInOf(1, 2));
-  hand.Pass(seconds(10));
+  driver.Pass(seconds(10));
   EXPECT_THAT(WhyRejected(zero), HasSubstr("did not all connect to each other in time"));
 }
 
@@ -318,14 +318,14 @@ TEST_F(HeartbeatTest, SaysAWordOnEveryLineAndFindsWhoSaysNone) {
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   FarEnd& unknown = Call();
   for (int second = 1; second <= 3; ++second) {
-    hand.Pass(seconds(1));
+    driver.Pass(seconds(1));
     EXPECT_TRUE(zero.Take(FrameType::kBeat)) << second;
     EXPECT_TRUE(one.Take(FrameType::kBeat)) << second;
     EXPECT_FALSE(zero.Take(FrameType::kBeat)) << "one in a second";
     zero.Say(FrameType::kBeat);
   }
   EXPECT_FALSE(unknown.Take(FrameType::kBeat)) << "to those who have checked in";
-  hand.Pass(seconds(1));
+  driver.Pass(seconds(1));
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.origin, 1u);
   EXPECT_THAT(failure.text, HasSubstr("nothing was heard of it for 4 s"));
@@ -334,11 +334,11 @@ TEST_F(HeartbeatTest, SaysAWordOnEveryLineAndFindsWhoSaysNone) {
 
 TEST_F(HeartbeatTest, ARootThatWasAsleepBlamesNobody) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
-  hand.Pass(seconds(5));
+  driver.Pass(seconds(5));
   EXPECT_FALSE(zero.hung_up());
-  for (int second = 1; second <= 3; ++second) hand.Pass(seconds(1));
+  for (int second = 1; second <= 3; ++second) driver.Pass(seconds(1));
   EXPECT_FALSE(zero.hung_up()) << "its silence counts from when the root woke up";
-  hand.Pass(seconds(1));
+  driver.Pass(seconds(1));
   EXPECT_TRUE(zero.hung_up());
 }
 
@@ -396,28 +396,28 @@ TEST_F(RootTest, AbortTellsEveryMemberAndHangsUpOnAll) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& half_open = Call();
   root.Abort("the process that made the id ends");
-  hand.Drain();
+  driver.Drain();
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.code, Code::kAborted);
   EXPECT_EQ(failure.text, "the process that made the id ends");
   EXPECT_TRUE(half_open.hung_up());
   root.Abort("again");
-  hand.Tell(Accepted{next_line, {}});
-  hand.Drain();
-  EXPECT_TRUE(hand.sent[next_line].empty());
+  driver.Tell(Accepted{next_line, {}});
+  driver.Drain();
+  EXPECT_TRUE(driver.sent[next_line].empty());
 }
 
 TEST_F(RootTest, GarbageCostsOneNoteAndItsLine) {
   Stranger();
-  hand.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
-  EXPECT_TRUE(hand.hung_up.contains(kFirstAcceptedLine));
-  ASSERT_EQ(hand.notes.size(), 1u);
-  EXPECT_EQ(hand.notes[0],
+  driver.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
+  EXPECT_TRUE(driver.hung_up.contains(kFirstAcceptedLine));
+  ASSERT_EQ(driver.notes.size(), 1u);
+  EXPECT_EQ(driver.notes[0],
             "root: turned away a caller from 198.51.100.7:1: a stranger that does not speak "
             "Ringlet's protocol");
   EXPECT_EQ(root.strangers(), 1u);
-  EXPECT_TRUE(hand.TakeSent(kFirstAcceptedLine).empty()) << "it is told nothing";
-  hand.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
+  EXPECT_TRUE(driver.TakeSent(kFirstAcceptedLine).empty()) << "it is told nothing";
+  driver.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
   EXPECT_EQ(root.strangers(), 1u);
   EXPECT_FALSE(root.Deadline());
 }
@@ -425,21 +425,21 @@ TEST_F(RootTest, GarbageCostsOneNoteAndItsLine) {
 TEST_F(RootTest, SilentCallersAreDroppedInTime) {
   Stranger();
   Stranger();
-  EXPECT_EQ(*root.Deadline(), hand.now + seconds(10));
-  hand.Pass(seconds(10) - Instant(1));
-  EXPECT_TRUE(hand.hung_up.empty());
-  hand.Pass(Instant(1));
-  EXPECT_EQ(hand.hung_up.size(), 2u);
-  EXPECT_EQ(hand.notes.size(), 2u);
-  EXPECT_THAT(hand.notes[0], HasSubstr("did not introduce itself in time"));
+  EXPECT_EQ(*root.Deadline(), driver.now + seconds(10));
+  driver.Pass(seconds(10) - Instant(1));
+  EXPECT_TRUE(driver.hung_up.empty());
+  driver.Pass(Instant(1));
+  EXPECT_EQ(driver.hung_up.size(), 2u);
+  EXPECT_EQ(driver.notes.size(), 2u);
+  EXPECT_THAT(driver.notes[0], HasSubstr("did not introduce itself in time"));
   EXPECT_FALSE(root.Deadline());
 }
 
 TEST_F(RootTest, CallersThatLeaveAreCounted) {
   Stranger();
-  hand.Tell(Closed{kFirstAcceptedLine, "?"});
+  driver.Tell(Closed{kFirstAcceptedLine, "?"});
   EXPECT_EQ(root.strangers(), 1u);
-  EXPECT_THAT(hand.notes.at(0), HasSubstr("it left before it had introduced itself"));
+  EXPECT_THAT(driver.notes.at(0), HasSubstr("it left before it had introduced itself"));
 }
 
 TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {
@@ -453,7 +453,7 @@ TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {
   lost.Say(ToFrame(CheckInOf(0, 1)));
   EXPECT_TRUE(lost.hung_up());
   EXPECT_EQ(root.checked_in(), 0u);
-  EXPECT_THAT(hand.notes.back(), HasSubstr("takes the root for another member"));
+  EXPECT_THAT(driver.notes.back(), HasSubstr("takes the root for another member"));
 }
 
 TEST_F(RootTest, AMemberThatDoesNotCheckInIsToldWhy) {
@@ -470,37 +470,37 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
   Wire wire = Wire::Dialled(kCredentials, Purpose::kCheckIn, {}, 100);
   Bytes recording = wire.TakeReply();
   const LineId line = next_line++;
-  hand.Tell(Accepted{line, {}});
-  hand.TellBytes(line, recording);
-  ASSERT_TRUE(wire.Push(Slice(Share(hand.TakeSent(line)))).ok());
+  driver.Tell(Accepted{line, {}});
+  driver.TellBytes(line, recording);
+  ASSERT_TRUE(wire.Push(Slice(Share(driver.TakeSent(line)))).ok());
   Bytes rest = wire.TakeReply();
   const Bytes check_in = ToFrame(CheckInOf(0, 2));
   rest.insert(rest.end(), check_in.begin(), check_in.end());
-  hand.TellBytes(line, rest);
+  driver.TellBytes(line, rest);
   ASSERT_EQ(root.checked_in(), 1u);
-  hand.Tell(Closed{line, "gone"});  // and so this root is over; another one, of the same secret
+  driver.Tell(Closed{line, "gone"});  // and so this root is over; another one, of the same secret
 
   RootConfig config = Config();
   config.nonce_seed[0] = std::byte{1};
   Root second(config);
-  Hand second_hand(second);
+  MachineDriver second_driver(second);
   recording.insert(recording.end(), rest.begin(), rest.end());
-  second_hand.Tell(Accepted{line, {}});
-  second_hand.TellBytes(line, recording);
+  second_driver.Tell(Accepted{line, {}});
+  second_driver.TellBytes(line, recording);
   EXPECT_EQ(second.checked_in(), 0u);
-  EXPECT_TRUE(second_hand.hung_up.contains(line));
-  EXPECT_THAT(second_hand.notes.at(0), HasSubstr("does not know this communicator's secret"));
+  EXPECT_TRUE(second_driver.hung_up.contains(line));
+  EXPECT_THAT(second_driver.notes.at(0), HasSubstr("does not know this communicator's secret"));
 }
 
 TEST_F(RootTest, OneStreamCutIntoSingleBytesIsUnderstood) {
   Wire wire = Wire::Dialled(kCredentials, Purpose::kCheckIn, {}, 100);
   const LineId line = next_line++;
-  hand.Tell(Accepted{line, {}});
+  driver.Tell(Accepted{line, {}});
   const auto trickle = [&](const Bytes& bytes) {
-    for (const std::byte b : bytes) hand.TellBytes(line, Bytes(1, b));
+    for (const std::byte b : bytes) driver.TellBytes(line, Bytes(1, b));
   };
   trickle(wire.TakeReply());
-  ASSERT_TRUE(wire.Push(Slice(Share(hand.TakeSent(line)))).ok());
+  ASSERT_TRUE(wire.Push(Slice(Share(driver.TakeSent(line)))).ok());
   trickle(wire.TakeReply());
   trickle(ToFrame(CheckInOf(0, 2)));
   EXPECT_EQ(root.checked_in(), 1u);
@@ -520,8 +520,8 @@ class SmallRootTest : public RootTest {
 TEST_F(SmallRootTest, HalfOpenCallersAreBoundedAndTheOldestGoes) {
   FarEnd& member = CheckInAs(CheckInOf(0, 1));
   for (int i = 0; i < 5; ++i) Stranger();
-  EXPECT_EQ(hand.hung_up, (std::set<LineId>{kFirstAcceptedLine + 1, kFirstAcceptedLine + 2}));
-  EXPECT_THAT(hand.notes.at(0), HasSubstr("too many callers"));
+  EXPECT_EQ(driver.hung_up, (std::set<LineId>{kFirstAcceptedLine + 1, kFirstAcceptedLine + 2}));
+  EXPECT_THAT(driver.notes.at(0), HasSubstr("too many callers"));
   EXPECT_FALSE(member.hung_up()) << "who has checked in is not half-open";
 }
 
@@ -534,10 +534,10 @@ TEST_F(SmallRootTest, AcceptsNobodyWhileItIsFullAndSomeMayStillProveThemselves) 
   EXPECT_FALSE(root.Accepting());
   const auto due = root.Deadline();
   ASSERT_TRUE(due);
-  hand.Pass(*due - hand.now);
+  driver.Pass(*due - driver.now);
   EXPECT_TRUE(root.Accepting()) << "strangers have had their time";
   for (int i = 0; i < 3; ++i) Stranger();
-  EXPECT_EQ(hand.hung_up.size(), 3u);
+  EXPECT_EQ(driver.hung_up.size(), 3u);
   EXPECT_FALSE(proven.hung_up()) << "not for a stranger's sake";
   proven.Say(ToFrame(CheckInOf(0, 2)));
   EXPECT_EQ(root.checked_in(), 1u);
@@ -545,12 +545,12 @@ TEST_F(SmallRootTest, AcceptsNobodyWhileItIsFullAndSomeMayStillProveThemselves) 
 
 TEST_F(SmallRootTest, NotesAreBoundedAndTheRestIsCounted) {
   for (int i = 0; i < 50; ++i) Stranger();
-  EXPECT_EQ(hand.notes.size(), 2u);
+  EXPECT_EQ(driver.notes.size(), 2u);
   EXPECT_EQ(root.strangers(), 47u);
   CheckInAs(CheckInOf(0, 1)).Say(FrameType::kReady);
-  hand.Pass(kCloseAfter);
+  driver.Pass(kCloseAfter);
   ASSERT_TRUE(root.Finished());
-  EXPECT_EQ(hand.notes.back(), "root: 48 strangers were turned away in all");
+  EXPECT_EQ(driver.notes.back(), "root: 48 strangers were turned away in all");
 }
 
 TEST(LadderStep, IsATwentiethWithinBounds) {

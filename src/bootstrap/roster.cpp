@@ -6,24 +6,24 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "base/digest.hpp"
+#include "base/value/digest.hpp"
 #include "bootstrap/difference.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
 
-// Header: tag, total bytes, digest of all that follows it, first rank, ranks, speakers.
+// Header: tag, total bytes, digest of all that follows it, first rank, ranks, node leaders.
 constexpr std::uint32_t kTag = 0x324f5252;  // "RRO2"
 constexpr std::size_t kDigested = 16;       // what comes before is not covered by the digest
 constexpr std::size_t kHeaderBytes = 28;
 
 // Of a body.
-constexpr std::uint8_t kDiffers = 1;      // a difference from the record of the rank named
-constexpr std::uint8_t kSpokenFor = 2;    // another rank speaks for it
-constexpr std::uint8_t kFromSpeaker = 4;  // ... and that one's record is what it differs from
+constexpr std::uint8_t kDiffers = 1;         // a difference from the record of the rank named
+constexpr std::uint8_t kSpokenFor = 2;       // another rank speaks for it
+constexpr std::uint8_t kFromNodeLeader = 4;  // ... and that one's record is what it differs from
 
 struct Body {
-  std::optional<std::uint32_t> speaker = {};  // empty: itself
+  std::optional<std::uint32_t> node_leader = {};  // empty: itself
   std::optional<std::uint32_t> base = {};
   View bytes = {};
 };
@@ -32,10 +32,10 @@ std::optional<Body> ReadBody(View body) {
   Reader in(body);
   const std::uint8_t flags = in.U8();
   Body out;
-  if (flags & kSpokenFor) out.speaker = in.U32();
-  if (flags & kDiffers) out.base = flags & kFromSpeaker ? out.speaker.value_or(0) : in.U32();
+  if (flags & kSpokenFor) out.node_leader = in.U32();
+  if (flags & kDiffers) out.base = flags & kFromNodeLeader ? out.node_leader.value_or(0) : in.U32();
   out.bytes = in.Raw(in.remaining());
-  if (!in.ok() || flags > 7 || ((flags & kFromSpeaker) && (flags & 3) != 3)) return std::nullopt;
+  if (!in.ok() || flags > 7 || ((flags & kFromNodeLeader) && (flags & 3) != 3)) return std::nullopt;
   return out;
 }
 
@@ -46,9 +46,9 @@ class Builder {
 
   Bytes Bodies(std::vector<std::uint32_t>& starts) {
     starts.resize(records_.size());
-    for (const bool speakers : {true, false})
+    for (const bool node_leaders : {true, false})
       for (std::size_t i = 0; i < records_.size(); ++i)
-        if ((records_[i].speaker == first_ + i) == speakers) {
+        if ((records_[i].node_leader == first_ + i) == node_leaders) {
           starts[i] = static_cast<std::uint32_t>(out_.size());
           Append(static_cast<std::uint32_t>(i));
         }
@@ -58,14 +58,15 @@ class Builder {
  private:
   bool Has(std::uint32_t rank) const { return rank - first_ < records_.size(); }
 
-  // The speaker, else the first of the host: whoever it is stands whole, so chains have length 1.
+  // The node leader, else the first of the host: whoever it is stands whole, so chains have
+  // length 1.
   std::optional<std::uint32_t> BaseOf(std::uint32_t index) {
     const RankRecord& record = records_[index];
-    if (record.speaker != first_ + index && Has(record.speaker) &&
-        whole_.contains(record.speaker - first_))
-      return record.speaker - first_;
-    Reader in(record.introduction);
-    const auto [it, fresh] = by_host_.emplace(DecodeIntroduction(in).host, index);
+    if (record.node_leader != first_ + index && Has(record.node_leader) &&
+        whole_.contains(record.node_leader - first_))
+      return record.node_leader - first_;
+    Reader in(record.member_address);
+    const auto [it, fresh] = by_host_.emplace(DecodeMemberAddress(in).host, index);
     if (fresh) return std::nullopt;
     return it->second;
   }
@@ -73,20 +74,20 @@ class Builder {
   void Append(std::uint32_t index) {
     const RankRecord& record = records_[index];
     const auto base = BaseOf(index);
-    Bytes bytes = base ? DifferenceOf(records_[*base].introduction, record.introduction)
-                       : record.introduction;
-    const bool differs = base && bytes.size() < record.introduction.size();
+    Bytes bytes = base ? DifferenceOf(records_[*base].member_address, record.member_address)
+                       : record.member_address;
+    const bool differs = base && bytes.size() < record.member_address.size();
     if (!differs) {
-      bytes = record.introduction;
+      bytes = record.member_address;
       whole_[index] = true;
     }
-    const bool spoken_for = record.speaker != first_ + index;
-    const bool from_speaker = differs && spoken_for && *base + first_ == record.speaker;
+    const bool spoken_for = record.node_leader != first_ + index;
+    const bool from_node_leader = differs && spoken_for && *base + first_ == record.node_leader;
     Writer body;
     body.U8(static_cast<std::uint8_t>((differs ? kDiffers : 0) | (spoken_for ? kSpokenFor : 0) |
-                                      (from_speaker ? kFromSpeaker : 0)));
-    if (spoken_for) body.U32(record.speaker);
-    if (differs && !from_speaker) body.U32(first_ + *base);
+                                      (from_node_leader ? kFromNodeLeader : 0)));
+    if (spoken_for) body.U32(record.node_leader);
+    if (differs && !from_node_leader) body.U32(first_ + *base);
     body.Raw(bytes);
     out_.U16(static_cast<std::uint16_t>(body.size())).Raw(body.view());
   }
@@ -99,54 +100,55 @@ class Builder {
 };
 
 // By the lowest rank that they speak for, each once.
-std::vector<std::uint32_t> SpeakersOf(const std::vector<RankRecord>& records) {
-  std::vector<std::uint32_t> speakers;
+std::vector<std::uint32_t> NodeLeadersOf(const std::vector<RankRecord>& records) {
+  std::vector<std::uint32_t> node_leaders;
   std::unordered_map<std::uint32_t, bool> seen;
   for (const RankRecord& record : records)
-    if (seen.emplace(record.speaker, true).second) speakers.push_back(record.speaker);
-  return speakers;
+    if (seen.emplace(record.node_leader, true).second) node_leaders.push_back(record.node_leader);
+  return node_leaders;
 }
 
 }  // namespace
 
-void Encode(Writer& out, const Introduction& introduction) {
-  out.U8(static_cast<std::uint8_t>(introduction.addresses.size()));
-  for (const Address& address : introduction.addresses) Encode(out, address);
-  out.Text(introduction.host).U32(introduction.pid).Blob(introduction.card);
+void Encode(Writer& out, const MemberAddress& member_address) {
+  out.U8(static_cast<std::uint8_t>(member_address.addresses.size()));
+  for (const Address& address : member_address.addresses) Encode(out, address);
+  out.Text(member_address.host).U32(member_address.pid).Blob(member_address.peer_info);
 }
 
-Introduction DecodeIntroduction(Reader& in) {
-  Introduction introduction;
+MemberAddress DecodeMemberAddress(Reader& in) {
+  MemberAddress member_address;
   const std::size_t count = in.U8();
   if (count > kAddressesMax) in.Fail();
   for (std::size_t i = 0; i < count && in.ok(); ++i)
-    introduction.addresses.push_back(DecodeAddress(in));
-  introduction.host = in.Text(kHostBytesMax);
-  introduction.pid = in.U32();
-  const View card = in.Blob(kCardBytesMax);
-  introduction.card.assign(card.begin(), card.end());
-  return introduction;
+    member_address.addresses.push_back(DecodeAddress(in));
+  member_address.host = in.Text(kHostBytesMax);
+  member_address.pid = in.U32();
+  const View peer_info = in.Blob(kPeerInfoBytesMax);
+  member_address.peer_info.assign(peer_info.begin(), peer_info.end());
+  return member_address;
 }
 
-Result<Introduction> ParseIntroduction(View record) {
+Result<MemberAddress> ParseMemberAddress(View record) {
   Reader in(record);
-  Introduction introduction = DecodeIntroduction(in);
-  if (!in.AtEnd()) return Error{Code::kProtocol, "an introduction that cannot be read"};
-  return introduction;
+  MemberAddress member_address = DecodeMemberAddress(in);
+  if (!in.AtEnd()) return Error{Code::kProtocol, "a member address that cannot be read"};
+  return member_address;
 }
 
-std::string Describe(Rank rank, const Introduction& introduction) {
-  return fmt::format("rank {} (host {}, pid {})", Index(rank), introduction.host, introduction.pid);
+std::string Describe(Rank rank, const MemberAddress& member_address) {
+  return fmt::format("rank {} (host {}, pid {})", Index(rank), member_address.host,
+                     member_address.pid);
 }
 
 Roster Roster::Build(std::uint32_t first, const std::vector<RankRecord>& records) {
   std::vector<std::uint32_t> starts;
   const Bytes bodies = Builder(first, records).Bodies(starts);
-  const std::vector<std::uint32_t> speakers = SpeakersOf(records);
+  const std::vector<std::uint32_t> node_leaders = NodeLeadersOf(records);
   Writer rest;
   rest.U32(first).U32(static_cast<std::uint32_t>(records.size()));
-  rest.U32(static_cast<std::uint32_t>(speakers.size()));
-  for (const std::uint32_t speaker : speakers) rest.U32(speaker);
+  rest.U32(static_cast<std::uint32_t>(node_leaders.size()));
+  for (const std::uint32_t node_leader : node_leaders) rest.U32(node_leader);
   for (const std::uint32_t start : starts) rest.U32(start);
   rest.Raw(bodies);
   Writer whole;
@@ -166,11 +168,11 @@ Status Roster::ReadHead(View prefix) {
   digest_ = in.U64();
   first_ = in.U32();
   size_ = in.U32();
-  speakers_ = in.U32();
+  node_leaders_ = in.U32();
   if (!in.ok() || tag != kTag) return Error{Code::kProtocol, "the roster is no roster"};
-  const std::uint64_t least = kHeaderBytes + 4 * (std::uint64_t{speakers_} + size_);
+  const std::uint64_t least = kHeaderBytes + 4 * (std::uint64_t{node_leaders_} + size_);
   if (total_ > kRosterBytesMax || least > total_ || first_ + size_ < first_ || size_ == 0 ||
-      speakers_ == 0 || speakers_ > size_)
+      node_leaders_ == 0 || node_leaders_ > size_)
     return Error{Code::kProtocol, "the roster's numbers do not fit each other"};
   return Ok();
 }
@@ -200,7 +202,7 @@ Status Roster::CheckBodies() const {
 
 // Empty when it has not arrived, or lies outside.
 std::optional<View> Roster::BodyAt(std::uint32_t index) const {
-  const std::size_t starts = kHeaderBytes + std::size_t{4} * speakers_;
+  const std::size_t starts = kHeaderBytes + std::size_t{4} * node_leaders_;
   const std::size_t bodies = starts + std::size_t{4} * size_;
   const std::size_t place = starts + std::size_t{4} * index;
   if (bytes_.bytes.size() < place + 4) return std::nullopt;
@@ -212,17 +214,17 @@ std::optional<View> Roster::BodyAt(std::uint32_t index) const {
   return body;
 }
 
-Rank Roster::Speaker(std::uint32_t index) const {
-  RINGLET_ASSERT(index < speakers_);
+Rank Roster::NodeLeader(std::uint32_t index) const {
+  RINGLET_ASSERT(index < node_leaders_);
   return Rank{Reader(bytes_.bytes.subspan(kHeaderBytes + std::size_t{4} * index, 4)).U32()};
 }
 
-Result<Rank> Roster::SpeakerOf(Rank rank) const {
+Result<Rank> Roster::NodeLeaderOf(Rank rank) const {
   RINGLET_ASSERT(Index(rank) - first_ < size_);
   const auto body = BodyAt(Index(rank) - first_);
   const auto read = body ? ReadBody(*body) : std::nullopt;
   if (!read) return Error{Code::kProtocol, "the roster has a broken record"};
-  return Rank{read->speaker.value_or(Index(rank))};
+  return Rank{read->node_leader.value_or(Index(rank))};
 }
 
 Result<Bytes> Roster::RecordAt(Rank rank) const {
@@ -242,30 +244,31 @@ Result<Bytes> Roster::RecordAt(Rank rank) const {
   return ApplyDifference(base->bytes, read->bytes, kRecordBytesMax);
 }
 
-Result<Introduction> Roster::At(Rank rank) const {
+Result<MemberAddress> Roster::At(Rank rank) const {
   RINGLET_TRY_ASSIGN(const Bytes record, RecordAt(rank));
-  auto introduction = ParseIntroduction(record);
-  if (introduction.ok()) return introduction;
+  auto member_address = ParseMemberAddress(record);
+  if (member_address.ok()) return member_address;
   return Error{Code::kProtocol,
                fmt::format("the roster's record of rank {} cannot be read", Index(rank))};
 }
 
 std::string Roster::DescribeRank(Rank rank) const {
   if (Index(rank) - first_ >= size_) return fmt::format("rank {}", Index(rank));
-  const auto introduction = At(rank);
-  return introduction.ok() ? Describe(rank, *introduction) : fmt::format("rank {}", Index(rank));
+  const auto member_address = At(rank);
+  return member_address.ok() ? Describe(rank, *member_address)
+                             : fmt::format("rank {}", Index(rank));
 }
 
 Result<Roster> Roster::Subset(const std::vector<std::uint32_t>& ranks) const {
   // The first of those whom one rank speaks for speaks for them now.
-  std::unordered_map<std::uint32_t, std::uint32_t> speaker;
+  std::unordered_map<std::uint32_t, std::uint32_t> node_leader;
   std::vector<RankRecord> records;
   records.reserve(ranks.size());
   for (std::uint32_t i = 0; i < ranks.size(); ++i) {
     RankRecord record;
-    RINGLET_TRY_ASSIGN(record.introduction, RecordAt(Rank{ranks[i]}));
-    RINGLET_TRY_ASSIGN(const Rank spoke, SpeakerOf(Rank{ranks[i]}));
-    record.speaker = speaker.emplace(Index(spoke), i).first->second;
+    RINGLET_TRY_ASSIGN(record.member_address, RecordAt(Rank{ranks[i]}));
+    RINGLET_TRY_ASSIGN(const Rank spoke, NodeLeaderOf(Rank{ranks[i]}));
+    record.node_leader = node_leader.emplace(Index(spoke), i).first->second;
     records.push_back(std::move(record));
   }
   return Build(0, records);
@@ -324,23 +327,23 @@ Status RosterInbox::Push(const Slice& piece) {
   return Ok();
 }
 
-std::optional<std::uint32_t> RosterInbox::speaker_count() const {
+std::optional<std::uint32_t> RosterInbox::node_leader_count() const {
   if (!head_) return std::nullopt;
-  return partial_.speakers_;
+  return partial_.node_leaders_;
 }
 
-Result<std::optional<std::pair<Rank, Introduction>>> RosterInbox::FindSpeaker(
+Result<std::optional<std::pair<Rank, MemberAddress>>> RosterInbox::FindNodeLeader(
     std::uint32_t index) const {
-  using Found = std::optional<std::pair<Rank, Introduction>>;
-  if (!head_ || index >= partial_.speakers_ ||
+  using Found = std::optional<std::pair<Rank, MemberAddress>>;
+  if (!head_ || index >= partial_.node_leaders_ ||
       so_far_.size() < kHeaderBytes + std::size_t{4} * (index + 1))
     return Found();
-  const Rank rank = partial_.Speaker(index);
+  const Rank rank = partial_.NodeLeader(index);
   if (Index(rank) - partial_.first_ >= partial_.size_)
-    return Error{Code::kProtocol, "the roster names a speaker that it does not have"};
+    return Error{Code::kProtocol, "the roster names a node leader that it does not have"};
   if (!complete() && !partial_.RecordAt(rank).ok()) return Found();
-  RINGLET_TRY_ASSIGN(Introduction introduction, partial_.At(rank));
-  return Found(std::pair(rank, std::move(introduction)));
+  RINGLET_TRY_ASSIGN(MemberAddress member_address, partial_.At(rank));
+  return Found(std::pair(rank, std::move(member_address)));
 }
 
 Result<Roster> RosterInbox::Finish(RosterShelf* shelf) {

@@ -5,49 +5,49 @@
 #include <string>
 #include <vector>
 
-#include "base/address.hpp"
-#include "base/bytes.hpp"
+#include "base/value/address.hpp"
+#include "base/value/bytes.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 
 namespace ringlet::bootstrap {
 
 /// What a member says about itself when it checks in.
-struct Introduction {
+struct MemberAddress {
   std::vector<Address> addresses;  ///< of its control listener, best first; at most kAddressesMax
   std::string host;                ///< host name, for messages; at most kHostBytesMax
   std::uint32_t pid = 0;
-  Bytes
-      card;  ///< what the layers above need to know of the rank; opaque here; at most kCardBytesMax
+  Bytes peer_info;  ///< what the layers above need to know of the rank; opaque here; at most
+                    ///< kPeerInfoBytesMax
 
-  bool operator==(const Introduction&) const = default;
+  bool operator==(const MemberAddress&) const = default;
 };
 
 inline constexpr std::size_t kAddressesMax = 16;
 inline constexpr std::size_t kHostBytesMax = 255;
-inline constexpr std::size_t kCardBytesMax = 4096;
-/// Of one encoded Introduction: what its bounds allow, and a little.
+inline constexpr std::size_t kPeerInfoBytesMax = 4096;
+/// Of one encoded Member address: what its bounds allow, and a little.
 inline constexpr std::size_t kRecordBytesMax = 8192;
 
-void Encode(Writer& out, const Introduction& introduction);
-Introduction DecodeIntroduction(Reader& in);  ///< fails `in` beyond a bound
+void Encode(Writer& out, const MemberAddress& member_address);
+MemberAddress DecodeMemberAddress(Reader& in);  ///< fails `in` beyond a bound
 /// Errors  kProtocol  it does not parse.
-Result<Introduction> ParseIntroduction(View record);
+Result<MemberAddress> ParseMemberAddress(View record);
 
 /// "rank 3 (host node7, pid 4711)"
-std::string Describe(Rank rank, const Introduction& introduction);
+std::string Describe(Rank rank, const MemberAddress& member_address);
 
 /// One rank as the root knows it.
 struct RankRecord {
-  Bytes introduction;         ///< encoded
-  std::uint32_t speaker = 0;  ///< the rank on whose connection it checked in; often itself
+  Bytes member_address;           ///< encoded
+  std::uint32_t node_leader = 0;  ///< the rank on whose connection it checked in; often itself
 };
 
 /// The records of a range of ranks (most often all) in one buffer that is forwarded, shared and
 /// kept, never decoded whole. Layout in docs/wire.md. Look-up is O(1).
 ///
-/// A rank that checks in for others of its host is their speaker. Speakers come first in the
-/// buffer, so that who receives it piece by piece can dial the next ones before it is complete.
+/// A rank that checks in for others of its host is their node leader. Node leaders come first in
+/// the buffer, so that who receives it piece by piece can dial the next ones before it is complete.
 class Roster {
  public:
   Roster() = default;
@@ -66,13 +66,13 @@ class Roster {
   std::uint64_t digest() const { return digest_; }
   const Slice& bytes() const { return bytes_; }
 
-  /// Who speaks for whom: speakers by the lowest rank that they speak for.
-  std::uint32_t speaker_count() const { return speakers_; }
-  Rank Speaker(std::uint32_t index) const;
-  Result<Rank> SpeakerOf(Rank rank) const;
+  /// Who speaks for whom: node leaders by the lowest rank that they speak for.
+  std::uint32_t node_leader_count() const { return node_leaders_; }
+  Rank NodeLeader(std::uint32_t index) const;
+  Result<Rank> NodeLeaderOf(Rank rank) const;
 
   /// Errors  kProtocol  the record does not parse.
-  Result<Introduction> At(Rank rank) const;
+  Result<MemberAddress> At(Rank rank) const;
   /// As At, still encoded.
   Result<Bytes> RecordAt(Rank rank) const;
   /// As Describe(rank, At(rank)); just "rank 3" when the record cannot be had.
@@ -90,7 +90,7 @@ class Roster {
   Status CheckBodies() const;
 
   Slice bytes_;  // in an inbox: what has arrived so far
-  std::uint32_t total_ = 0, first_ = 0, size_ = 0, speakers_ = 0;
+  std::uint32_t total_ = 0, first_ = 0, size_ = 0, node_leaders_ = 0;
   std::uint64_t digest_ = 0;
 };
 
@@ -117,10 +117,10 @@ class RosterInbox {
   Status Push(const Slice& piece);
 
   bool complete() const { return head_ && so_far_.size() == partial_.total_; }
-  /// The speakers' number, once that much has arrived.
-  std::optional<std::uint32_t> speaker_count() const;
-  /// Speaker number `index` and its record, once they have arrived.
-  Result<std::optional<std::pair<Rank, Introduction>>> FindSpeaker(std::uint32_t index) const;
+  /// The node leaders' number, once that much has arrived.
+  std::optional<std::uint32_t> node_leader_count() const;
+  /// Node leader number `index` and its record, once they have arrived.
+  Result<std::optional<std::pair<Rank, MemberAddress>>> FindNodeLeader(std::uint32_t index) const;
 
   /// \param shelf  may be null
   Result<Roster> Finish(RosterShelf* shelf);

@@ -5,75 +5,76 @@
 
 #include <algorithm>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
 
-Introduction Person(std::uint32_t rank) {
-  Introduction person;
-  person.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank / 4),
-                                    static_cast<std::uint16_t>(4000 + rank))};
-  person.host = "node-" + std::to_string(rank / 4);
-  person.pid = 100 + rank;
-  person.card = Bytes(100, std::byte{9});
-  person.card[50] = static_cast<std::byte>(rank);
-  return person;
+MemberAddress FakeRank(std::uint32_t rank) {
+  MemberAddress fake_rank;
+  fake_rank.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank / 4),
+                                       static_cast<std::uint16_t>(4000 + rank))};
+  fake_rank.host = "node-" + std::to_string(rank / 4);
+  fake_rank.pid = 100 + rank;
+  fake_rank.peer_info = Bytes(100, std::byte{9});
+  fake_rank.peer_info[50] = static_cast<std::byte>(rank);
+  return fake_rank;
 }
 
-// Ranks first to first + count - 1, four on a host; with speakers, the first of each host speaks.
-std::vector<RankRecord> People(std::uint32_t first, std::uint32_t count, bool speakers) {
+// Ranks first to first + count - 1, four on a host; with node leaders, the first of each host
+// speaks.
+std::vector<RankRecord> FakeRanks(std::uint32_t first, std::uint32_t count, bool node_leaders) {
   std::vector<RankRecord> records;
   for (std::uint32_t rank = first; rank < first + count; ++rank) {
     Writer out;
-    Encode(out, Person(rank));
-    records.push_back({out.Take(), speakers ? rank / 4 * 4 : rank});
+    Encode(out, FakeRank(rank));
+    records.push_back({out.Take(), node_leaders ? rank / 4 * 4 : rank});
   }
   return records;
 }
 
-void ExpectPeople(const Roster& roster, bool speakers) {
+void ExpectFakeRanks(const Roster& roster, bool node_leaders) {
   for (std::uint32_t rank = roster.first(); rank < roster.first() + roster.size(); ++rank) {
-    const auto person = roster.At(Rank{rank});
-    ASSERT_TRUE(person.ok());
-    EXPECT_EQ(*person, Person(rank));
-    EXPECT_EQ(Index(*roster.SpeakerOf(Rank{rank})), speakers ? rank / 4 * 4 : rank);
+    const auto fake_rank = roster.At(Rank{rank});
+    ASSERT_TRUE(fake_rank.ok());
+    EXPECT_EQ(*fake_rank, FakeRank(rank));
+    EXPECT_EQ(Index(*roster.NodeLeaderOf(Rank{rank})), node_leaders ? rank / 4 * 4 : rank);
   }
 }
 
 TEST(Roster, GivesWhatWasPutInAfterTheWire) {
-  for (const bool speakers : {false, true})
+  for (const bool node_leaders : {false, true})
     for (const std::uint32_t first : {0u, 5u}) {
-      const Roster built = Roster::Build(first, People(first, 13, speakers));
+      const Roster built = Roster::Build(first, FakeRanks(first, 13, node_leaders));
       const auto parsed = Roster::Parse(Slice(built.bytes().bytes));
       ASSERT_TRUE(parsed.ok()) << parsed.error().message;
       EXPECT_EQ(parsed->size(), 13u);
       EXPECT_EQ(parsed->first(), first);
       EXPECT_EQ(parsed->digest(), built.digest());
-      ExpectPeople(*parsed, speakers);
+      ExpectFakeRanks(*parsed, node_leaders);
     }
 }
 
 TEST(Roster, CostsLittleForRanksOfOneHost) {
-  const Roster roster = Roster::Build(0, People(0, 4000, true));
+  const Roster roster = Roster::Build(0, FakeRanks(0, 4000, true));
   EXPECT_LT(roster.bytes().bytes.size() / 4000, 65u) << "a record has 140 bytes";
-  EXPECT_EQ(roster.speaker_count(), 1000u);
-  EXPECT_EQ(roster.Speaker(7), Rank{28});
+  EXPECT_EQ(roster.node_leader_count(), 1000u);
+  EXPECT_EQ(roster.NodeLeader(7), Rank{28});
 }
 
-TEST(Roster, SpeakersComeInTheOrderOfWhomTheySpeakFor) {
-  std::vector<RankRecord> records = People(0, 6, false);
-  for (const auto& [rank, speaker] : {std::pair{0u, 4u}, {1u, 3u}, {2u, 4u}, {5u, 3u}})
-    records[rank].speaker = speaker;
+TEST(Roster, NodeLeadersComeInTheOrderOfWhomTheySpeakFor) {
+  std::vector<RankRecord> records = FakeRanks(0, 6, false);
+  for (const auto& [rank, node_leader] : {std::pair{0u, 4u}, {1u, 3u}, {2u, 4u}, {5u, 3u}})
+    records[rank].node_leader = node_leader;
   const Roster roster = Roster::Build(0, records);
-  ASSERT_EQ(roster.speaker_count(), 2u);
-  EXPECT_EQ(roster.Speaker(0), Rank{4}) << "it speaks for rank 0";
-  EXPECT_EQ(roster.Speaker(1), Rank{3});
+  ASSERT_EQ(roster.node_leader_count(), 2u);
+  EXPECT_EQ(roster.NodeLeader(0), Rank{4}) << "it speaks for rank 0";
+  EXPECT_EQ(roster.NodeLeader(1), Rank{3});
   ASSERT_TRUE(Roster::Parse(roster.bytes()).ok());
 }
 
 TEST(Roster, EveryDamageIsNoticed) {
-  const Roster roster = Roster::Build(0, People(0, 3, true));
+  const Roster roster = Roster::Build(0, FakeRanks(0, 3, true));
   const View whole = roster.bytes().bytes;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     Bytes damaged(whole.begin(), whole.end());
@@ -84,31 +85,31 @@ TEST(Roster, EveryDamageIsNoticed) {
 }
 
 TEST(Roster, DescribesWhomItKnows) {
-  const Roster roster = Roster::Build(0, People(0, 6, false));
+  const Roster roster = Roster::Build(0, FakeRanks(0, 6, false));
   EXPECT_EQ(roster.DescribeRank(Rank{5}), "rank 5 (host node-1, pid 105)");
   EXPECT_EQ(roster.DescribeRank(Rank{6}), "rank 6");
   EXPECT_EQ(Roster().DescribeRank(Rank{0}), "rank 0");
 }
 
-TEST(Roster, ASubsetIsRenumberedAndKeepsTogetherWhoHadOneSpeaker) {
-  const Roster roster = Roster::Build(0, People(0, 12, true));
+TEST(Roster, ASubsetIsRenumberedAndKeepsTogetherWhoHadOneNodeLeader) {
+  const Roster roster = Roster::Build(0, FakeRanks(0, 12, true));
   const auto some = roster.Subset({9, 2, 11, 3});
   ASSERT_TRUE(some.ok());
   ASSERT_EQ(some->size(), 4u);
-  EXPECT_EQ(*some->At(Rank{0}), Person(9));
-  EXPECT_EQ(*some->At(Rank{3}), Person(3));
-  EXPECT_EQ(*some->SpeakerOf(Rank{2}), Rank{0}) << "11 was with 9";
-  EXPECT_EQ(*some->SpeakerOf(Rank{3}), Rank{1});
+  EXPECT_EQ(*some->At(Rank{0}), FakeRank(9));
+  EXPECT_EQ(*some->At(Rank{3}), FakeRank(3));
+  EXPECT_EQ(*some->NodeLeaderOf(Rank{2}), Rank{0}) << "11 was with 9";
+  EXPECT_EQ(*some->NodeLeaderOf(Rank{3}), Rank{1});
 }
 
 TEST(RosterShelf, SharesWhatIsEqualAndHoldsNothingAlive) {
   RosterShelf shelf;
-  const Roster built = Roster::Build(0, People(0, 5, true));
+  const Roster built = Roster::Build(0, FakeRanks(0, 5, true));
   const auto first = shelf.Adopt(Slice(built.bytes().bytes));
   const auto second = shelf.Adopt(Slice(built.bytes().bytes));
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->bytes().bytes.data(), second->bytes().bytes.data()) << "one copy";
-  ExpectPeople(*second, true);
+  ExpectFakeRanks(*second, true);
   std::weak_ptr<const Bytes> alive = first->bytes().owner;
   EXPECT_EQ(alive.use_count(), 2);
   Bytes damaged(built.bytes().bytes.begin(), built.bytes().bytes.end());
@@ -116,8 +117,8 @@ TEST(RosterShelf, SharesWhatIsEqualAndHoldsNothingAlive) {
   EXPECT_FALSE(shelf.Adopt(Slice(View(damaged))).ok());
 }
 
-TEST(RosterInbox, KnowsSpeakersBeforeItIsComplete) {
-  const Roster built = Roster::Build(0, People(0, 400, true));
+TEST(RosterInbox, KnowsNodeLeadersBeforeItIsComplete) {
+  const Roster built = Roster::Build(0, FakeRanks(0, 400, true));
   const View whole = built.bytes().bytes;
   RosterInbox inbox;
   std::uint32_t known = 0;
@@ -127,11 +128,11 @@ TEST(RosterInbox, KnowsSpeakersBeforeItIsComplete) {
     ASSERT_TRUE(inbox.Push(Slice(whole.subspan(at, piece))).ok());
     at += piece;
     for (;;) {
-      const auto found = inbox.FindSpeaker(known);
+      const auto found = inbox.FindNodeLeader(known);
       ASSERT_TRUE(found.ok()) << found.error().message;
       if (!*found) break;
       EXPECT_EQ((*found)->first, Rank{known * 4});
-      EXPECT_EQ((*found)->second, Person(known * 4));
+      EXPECT_EQ((*found)->second, FakeRank(known * 4));
       if (known++ == 0) first_known_at = at;
       all_known_at = at;
     }
@@ -142,11 +143,11 @@ TEST(RosterInbox, KnowsSpeakersBeforeItIsComplete) {
   ASSERT_TRUE(inbox.complete());
   const auto roster = inbox.Finish(nullptr);
   ASSERT_TRUE(roster.ok());
-  ExpectPeople(*roster, true);
+  ExpectFakeRanks(*roster, true);
 }
 
 TEST(RosterInbox, PiecesOfOneBufferAreNotCopied) {
-  const Roster built = Roster::Build(0, People(0, 50, true));
+  const Roster built = Roster::Build(0, FakeRanks(0, 50, true));
   const Slice whole = built.bytes();
   RosterInbox inbox;
   for (std::size_t at = 0; at < whole.bytes.size(); at += 100)
@@ -167,11 +168,11 @@ TEST(RosterInbox, RefusesAHeadWhoseNumbersDoNotFitEachOther) {
     std::uint32_t number;
     const char* what;
   };
-  const Roster built = Roster::Build(7, People(7, 6, true));
+  const Roster built = Roster::Build(7, FakeRanks(7, 6, true));
   for (const auto& [place, number, what] :
        {Case{4, 0xffffffff, "too many bytes"}, Case{4, 40, "no room for the index"},
         Case{16, 0xfffffffe, "ranks that do not exist"}, Case{20, 0, "no rank"},
-        Case{24, 0, "no speaker"}, Case{24, 7, "more speakers than ranks"}}) {
+        Case{24, 0, "no node leader"}, Case{24, 7, "more node leaders than ranks"}}) {
     Bytes head(built.bytes().bytes.begin(), built.bytes().bytes.begin() + 28);
     ASSERT_TRUE(RosterInbox().Push(Slice(View(head))).ok());
     Writer other;
@@ -185,7 +186,7 @@ TEST(RosterInbox, RefusesAHeadWhoseNumbersDoNotFitEachOther) {
 TEST(RosterInbox, RefusesRubbishAndTooMuch) {
   RosterInbox rubbish;
   EXPECT_FALSE(rubbish.Push(Slice(View(Bytes(64, std::byte{3})))).ok());
-  const Roster built = Roster::Build(0, People(0, 2, false));
+  const Roster built = Roster::Build(0, FakeRanks(0, 2, false));
   RosterInbox inbox;
   ASSERT_TRUE(inbox.Push(built.bytes()).ok());
   EXPECT_FALSE(inbox.Push(Slice(View(Bytes(1, std::byte{0})))).ok());

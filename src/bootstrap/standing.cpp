@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/digest.hpp"
+#include "base/value/digest.hpp"
 #include "bootstrap/member.hpp"
 #include "bootstrap/seat.hpp"
 
@@ -31,13 +31,13 @@ std::vector<std::uint32_t> AllOf(const TreePlace& place) {
 
 // Those next to any rank in the tree of the group. Cost  O(ranks)
 std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, std::uint32_t arity) {
-  std::vector<std::uint32_t> speakers;
-  speakers.reserve(group.size());
+  std::vector<std::uint32_t> node_leaders;
+  node_leaders.reserve(group.size());
   for (std::uint32_t one = 0; one < group.size(); ++one) {
-    const auto speaker = group.roster().SpeakerOf(Rank{one});
-    speakers.push_back(speaker.ok() ? Index(*speaker) : one);
+    const auto node_leader = group.roster().NodeLeaderOf(Rank{one});
+    node_leaders.push_back(node_leader.ok() ? Index(*node_leader) : one);
   }
-  return AllOf(PlaceInGroup(rank, speakers, arity));
+  return AllOf(PlaceInGroup(rank, node_leaders, arity));
 }
 
 }  // namespace
@@ -80,7 +80,8 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
   const Slice payload(frame.payload.bytes.subspan(8), frame.payload.owner);
   if (type == FrameType::kFailure && state_ == State::kJoining && !FindSeat(id)) {
     const auto failure = ParseFailure(payload.bytes);
-    return failure.ok() ? Fail(*failure) : FailOn(from, Code::kProtocol, "sent rubbish");
+    return failure.ok() ? Fail(*failure)
+                        : FailOn(from, Code::kProtocol, "sent a frame that does not parse");
   }
   if (left_groups_.contains(id)) {
     // Whoever counts on us to pass a failure on, or to answer, must know that we do not.
@@ -161,17 +162,17 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
     RINGLET_TRY_ASSIGN(roster, config_.shelf->Adopt(roster.bytes()));
   }
   GroupConfig config{.id = id, .size = roster.size(), .mailbox = config_.mailbox};
-  std::vector<std::uint32_t> world, speakers;
+  std::vector<std::uint32_t> world, node_leaders;
   Digest digest;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
     world.push_back(above->ToWorld(ranks[rank]));
     digest.Add(std::uint64_t{world.back()});
-    RINGLET_TRY_ASSIGN(const Rank speaker, roster.SpeakerOf(Rank{rank}));
-    speakers.push_back(Index(speaker));
+    RINGLET_TRY_ASSIGN(const Rank node_leader, roster.NodeLeaderOf(Rank{rank}));
+    node_leaders.push_back(Index(node_leader));
     if (world.back() == self()) config.self = rank;
   }
   config.digest = digest.value();
-  config.place = PlaceInGroup(config.self, speakers, config_.arity);
+  config.place = PlaceInGroup(config.self, node_leaders, config_.arity);
   auto seat = std::make_unique<Seat>(std::move(config));
   seat->ranks = std::move(world);
   for (std::uint32_t rank = 0; rank < seat->ranks.size(); ++rank)
@@ -249,9 +250,9 @@ void Member::Settle(Seat& seat) {
 
 void Member::SendOut(Seat& seat, Group::Out out) {
   const std::uint32_t peer = seat.ToWorld(out.to);
-  const auto way = way_.find(peer);
+  const auto way = route_to_.find(peer);
   constexpr std::size_t kWorthNoCopy = 4096;
-  if (way == way_.end() || out.body.bytes.size() < kWorthNoCopy)
+  if (way == route_to_.end() || out.body.bytes.size() < kWorthNoCopy)
     return PostTo(peer, GroupFrame(seat.group.id(), out.type, out.head, out.body.bytes));
   Writer header;
   header.U32(static_cast<std::uint32_t>(8 + out.head.size() + out.body.bytes.size()));
@@ -262,19 +263,19 @@ void Member::SendOut(Seat& seat, Group::Out out) {
 
 // To any rank: over the line that stands, or one that is made now and kept.
 void Member::PostTo(std::uint32_t peer, const Slice& frame) {
-  if (const auto way = way_.find(peer); way != way_.end()) {
+  if (const auto way = route_to_.find(peer); way != route_to_.end()) {
     Say(way->second, frame);
     return;
   }
   auto it = std::ranges::find_if(outgoing_, [&](const Outgoing& one) {
-    return one.peer == peer && one.role != Role::kRoot && one.role != Role::kSpeaker;
+    return one.peer == peer && one.role != Role::kRoot && one.role != Role::kNodeLeader;
   });
   if (it == outgoing_.end()) {
     if (roster_.size() == 0) return;  // the next in the ring is lost: its line has been told of
-    const auto introduction = roster_.At(Rank{peer});
-    if (!introduction.ok())
-      return FailHere(introduction.error().code, introduction.error().message);
-    Connect(Role::kPeerOut, peer, config_.roots.front().credentials, introduction->addresses,
+    const auto member_address = roster_.At(Rank{peer});
+    if (!member_address.ok())
+      return FailHere(member_address.error().code, member_address.error().message);
+    Connect(Role::kPeerOut, peer, config_.roots.front().credentials, member_address->addresses,
             now_ + config_.timeout);
     it = std::prev(outgoing_.end());
   }
@@ -336,7 +337,7 @@ void Member::OnUnanswered(std::uint32_t peer) {
 std::vector<std::uint32_t> Member::TellGroup(const Seat& seat, const Slice& frame) {
   // On the line that all else took, behind all else.
   std::vector<std::uint32_t> told;
-  for (const auto& [peer, line] : way_) {
+  for (const auto& [peer, line] : route_to_) {
     const auto rank = seat.FromWorld(peer);
     if (!rank || seat.group.HasLeft(*rank)) continue;
     Say(line, frame);

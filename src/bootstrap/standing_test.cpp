@@ -12,12 +12,12 @@ Bytes Message(std::uint64_t tag, std::string_view text) {
 
 TEST(Member, PostsOverALineThatItMakesOnce) {
   Middle scene;
-  scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'a'}), scene.hand.now);
-  scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'b'}), scene.hand.now);
-  scene.hand.Drain();
-  FarEnd& three = scene.Answer(Person(3).addresses[0]);
-  scene.member.Post(Rank{3}, 6, Bytes(1, std::byte{'c'}), scene.hand.now);
-  scene.hand.Drain();
+  scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'a'}), scene.driver.now);
+  scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'b'}), scene.driver.now);
+  scene.driver.Drain();
+  FarEnd& three = scene.Answer(FakeRank(3).addresses[0]);
+  scene.member.Post(Rank{3}, 6, Bytes(1, std::byte{'c'}), scene.driver.now);
+  scene.driver.Drain();
   EXPECT_TRUE(three.Take(FrameType::kIdentify));
   for (const auto& [tag, text] : {std::pair(5, "a"), std::pair(5, "b"), std::pair(6, "c")}) {
     const auto frame = three.Take(FrameType::kMessage);
@@ -36,7 +36,7 @@ TEST(Member, KeepsMessagesBySenderAndTag) {
   EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5));
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "first");
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "second");
-  scene.member.Post(Rank{1}, 9, Bytes(2, std::byte{'m'}), scene.hand.now);
+  scene.member.Post(Rank{1}, 9, Bytes(2, std::byte{'m'}), scene.driver.now);
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{1}, 9)), "mm") << "to itself";
 }
 
@@ -58,10 +58,10 @@ Bytes Answer(const Activity& activity) {
 
 TEST(Member, AsksAnotherWhatItIsDoing) {
   Middle scene;
-  scene.member.Ask(Rank{3}, scene.hand.now);
-  scene.hand.Drain();
+  scene.member.Ask(Rank{3}, scene.driver.now);
+  scene.driver.Drain();
   EXPECT_FALSE(scene.member.TakeAnswer(Rank{3}));
-  EXPECT_TRUE(scene.Answer(Person(3).addresses[0]).Take(FrameType::kAsk));
+  EXPECT_TRUE(scene.Answer(FakeRank(3).addresses[0]).Take(FrameType::kAsk));
   FarEnd& back = scene.CallAs(3, Purpose::kPeer);
   back.Say(FrameType::kAnswer, Answer({7, 2u}));
   EXPECT_EQ(scene.member.TakeAnswer(Rank{3}), (Activity{7, 2u}));
@@ -77,7 +77,7 @@ TEST(Member, AnswersWhatItIsDoing) {
   Scene scene(config);
   FarEnd& root = scene.CheckIn();
   root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
-  FarEnd& child = scene.Answer(Person(1).addresses[0]);
+  FarEnd& child = scene.Answer(FakeRank(1).addresses[0]);
   child.Say(FrameType::kReady);
   ASSERT_TRUE(scene.member.standing());
   scene.CallAs(1, Purpose::kPeer).Say(FrameType::kAsk, OfGroup({}));
@@ -117,7 +117,7 @@ TEST(Member, AFailureIsPassedOnUnchangedOverAllLines) {
     EXPECT_FALSE(far->hung_up()) << "other groups may live on this line";
   }
   scene.member.Leave();
-  scene.hand.Drain();
+  scene.driver.Drain();
   EXPECT_TRUE(scene.member.Finished());
   EXPECT_TRUE(three.hung_up());
 }
@@ -126,7 +126,7 @@ TEST(Member, OwesNewsToThoseThatHaveNotSaidThatTheyKnow) {
   Middle scene;
   EXPECT_FALSE(scene.member.OwesNews()) << "nothing has failed";
   scene.member.Abort(Code::kAborted, "no memory");
-  scene.hand.Drain();
+  scene.driver.Drain();
   const Bytes failure = FailureFrame({Code::kAborted, 1, "no memory"});
   EXPECT_TRUE(scene.member.OwesNews());
   scene.child->Say(failure);
@@ -141,7 +141,7 @@ TEST(Member, OwesNewsToThoseBehindARankThatHadLeft) {
   scene.child->Say(FailureFrame({Code::kAborted, 1, "no memory"}));
   scene.parent->Say(FrameType::kLeave, OfGroup({}));
   EXPECT_TRUE(scene.member.OwesNews()) << "rank 3 is next to the parent, and is called";
-  FarEnd& three = scene.Answer(Person(3).addresses[0]);
+  FarEnd& three = scene.Answer(FakeRank(3).addresses[0]);
   EXPECT_EQ(three.TakeFailure(FrameType::kFailure).text, "no memory");
   EXPECT_TRUE(scene.member.OwesNews()) << "it has not answered";
   three.Say(FailureFrame({Code::kAborted, 1, "no memory"}));
@@ -176,14 +176,14 @@ TEST(Member, WhileJoiningTheRootsStoryCountsMoreThanASuspicion) {
   EXPECT_EQ(scene.Why(), "rank 3 was lost");
   Middle silent(false);
   silent.child->Close();
-  silent.hand.Pass(*silent.member.Deadline() - silent.hand.now);
+  silent.driver.Pass(*silent.member.Deadline() - silent.driver.now);
   EXPECT_EQ(silent.member.failure()->origin, 2u);
 }
 
 TEST(Member, AbortTellsEverybodyWithItselfAsTheOrigin) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "rank 1 was told to abort");
-  scene.hand.Drain();
+  scene.driver.Drain();
   EXPECT_EQ(scene.member.failure()->origin, 1u);
   for (FarEnd* far : {scene.parent, scene.child})
     EXPECT_EQ(far->TakeFailure(FrameType::kFailure).text, "rank 1 was told to abort");
@@ -194,7 +194,7 @@ TEST(Member, AbortTellsEverybodyWithItselfAsTheOrigin) {
 TEST(Member, LeavesInGoodOrder) {
   Middle scene;
   scene.member.Leave();
-  scene.hand.Drain();
+  scene.driver.Drain();
   EXPECT_TRUE(scene.member.Finished());
   EXPECT_FALSE(scene.member.failure());
   EXPECT_TRUE(scene.parent->Take(FrameType::kLeave));
@@ -206,7 +206,7 @@ TEST(Member, WhoLeavesWhileJoiningFailsTheOthers) {
   Scene scene(Config(1, 4));
   FarEnd& root = scene.CheckIn();
   scene.member.Leave();
-  scene.hand.Drain();
+  scene.driver.Drain();
   EXPECT_EQ(scene.member.failure()->code, Code::kAborted);
   EXPECT_THAT(root.TakeFailure(FrameType::kFailure).text,
               HasSubstr("rank 1 (host host0, pid 1001) gave up checked in"));
@@ -219,7 +219,7 @@ TEST(Member, WhoHasLeftIsNotMissedUntilItIsNeeded) {
     if (closes) scene.child->Close();
     EXPECT_TRUE(scene.member.standing());
     scene.member.Gather(true, {});
-    scene.hand.Drain();
+    scene.driver.Drain();
     ASSERT_TRUE(scene.member.failure()) << (closes ? "after" : "before") << " its line has closed";
     EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
     EXPECT_EQ(scene.member.failure()->origin, 2u);
@@ -232,22 +232,22 @@ TEST(Member, WhoIsJustCallingHearsOfTheLeave) {
   Middle scene;
   FarEnd& three = scene.Call(Purpose::kPeer);
   scene.member.Leave();
-  scene.hand.Drain();
+  scene.driver.Drain();
   EXPECT_TRUE(three.Take(FrameType::kLeave));
   EXPECT_TRUE(three.hung_up());
 }
 
 TEST(Member, WhoseAddressesNobodyListensAtIsAbsentAndNotLost) {
   Middle scene;
-  scene.member.Ask(Rank{3}, scene.hand.now);
-  scene.hand.Drain();
+  scene.member.Ask(Rank{3}, scene.driver.now);
+  scene.driver.Drain();
   EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kUnknown);
   std::size_t refused = 0;
   for (int i = 0; i < 12; ++i) {
-    for (; refused < scene.hand.dials.size(); ++refused)
-      if (scene.hand.dials[refused].to == Person(3).addresses[0])
-        scene.hand.Tell(Closed{scene.hand.dials[refused].line, "Connection refused"});
-    scene.hand.Pass(seconds(1));
+    for (; refused < scene.driver.dials.size(); ++refused)
+      if (scene.driver.dials[refused].to == FakeRank(3).addresses[0])
+        scene.driver.Tell(Closed{scene.driver.dials[refused].line, "Connection refused"});
+    scene.driver.Pass(seconds(1));
   }
   EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
   EXPECT_FALSE(scene.member.failure()) << scene.Why();
@@ -257,39 +257,39 @@ TEST(Member, WhoseAddressesNobodyListensAtIsAbsentAndNotLost) {
 
 TEST(Member, WhoAnswersInTheEndIsNotAbsentAnyMore) {
   Middle scene;
-  scene.member.Ask(Rank{3}, scene.hand.now);
-  scene.hand.Drain();
-  const LineId refused = scene.hand.dials.back().line;
-  scene.hand.Tell(Closed{refused, "Connection refused"});
+  scene.member.Ask(Rank{3}, scene.driver.now);
+  scene.driver.Drain();
+  const LineId refused = scene.driver.dials.back().line;
+  scene.driver.Tell(Closed{refused, "Connection refused"});
   scene.answered.insert(refused);
   EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
-  scene.hand.Pass(seconds(1));
-  EXPECT_TRUE(scene.Answer(Person(3).addresses[0]).Take(FrameType::kAsk));
+  scene.driver.Pass(seconds(1));
+  EXPECT_TRUE(scene.Answer(FakeRank(3).addresses[0]).Take(FrameType::kAsk));
   EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kUnknown);
 }
 
 // Its process serves other communicators at the same endpoint, this one no more.
 TEST(Member, WhoseAddressAnotherCommunicatorAnswersAtIsAbsentAndNotLost) {
   Middle scene;
-  scene.member.Ask(Rank{3}, scene.hand.now);
-  scene.hand.Drain();
-  scene.Answer(Person(3).addresses[0], {.magic = 78, .secret = {}}).Close();
+  scene.member.Ask(Rank{3}, scene.driver.now);
+  scene.driver.Drain();
+  scene.Answer(FakeRank(3).addresses[0], {.magic = 78, .secret = {}}).Close();
   EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
-  for (int i = 0; i < 12; ++i) scene.hand.Pass(seconds(1));
+  for (int i = 0; i < 12; ++i) scene.driver.Pass(seconds(1));
   EXPECT_FALSE(scene.member.failure()) << scene.Why();
 }
 
 TEST(Member, AfterTheEndNothingMovesIt) {
   Middle scene;
   scene.member.Leave();
-  scene.hand.Drain();
-  scene.hand.sent.clear();
-  scene.hand.Pass(seconds(100));
-  scene.hand.Tell(Accepted{scene.next_line, {}});
+  scene.driver.Drain();
+  scene.driver.sent.clear();
+  scene.driver.Pass(seconds(100));
+  scene.driver.Tell(Accepted{scene.next_line, {}});
   scene.member.Gather(false, {});
-  scene.member.Post(Rank{3}, 1, {}, scene.hand.now);
-  scene.hand.Drain();
-  EXPECT_TRUE(scene.hand.sent.empty());
+  scene.member.Post(Rank{3}, 1, {}, scene.driver.now);
+  scene.driver.Drain();
+  EXPECT_TRUE(scene.driver.sent.empty());
   EXPECT_FALSE(scene.member.failure());
 }
 
@@ -309,18 +309,18 @@ constexpr GroupId kChild = 900;
 
 TEST(Member, AGroupUsesTheLinesThatStandAndItsOwnRanks) {
   Middle scene;
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
-  scene.hand.Drain();
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
+  scene.driver.Drain();
   EXPECT_TRUE(scene.child->Take(FrameType::kForm)) << "rank 0 of the group";
   EXPECT_FALSE(scene.parent->Take(FrameType::kForm)) << "not in it";
-  const std::size_t dials = scene.hand.dials.size();
-  scene.member.Post(Rank{0}, 5, Bytes(1, std::byte{'x'}), scene.hand.now, kChild);
-  scene.hand.Drain();
+  const std::size_t dials = scene.driver.dials.size();
+  scene.member.Post(Rank{0}, 5, Bytes(1, std::byte{'x'}), scene.driver.now, kChild);
+  scene.driver.Drain();
   const auto message = scene.child->Take(FrameType::kMessage);
   ASSERT_TRUE(message);
   Reader in(message->payload.bytes);
   EXPECT_EQ(in.U64(), kChild);
-  EXPECT_EQ(scene.hand.dials.size(), dials) << "no line but those that stand";
+  EXPECT_EQ(scene.driver.dials.size(), dials) << "no line but those that stand";
   EXPECT_EQ(scene.member.roster(kChild).DescribeRank(Rank{0}), "rank 0 (host host1, pid 1002)");
 }
 
@@ -330,7 +330,7 @@ TEST(Member, WhatComesBeforeAGroupIsFormedWaitsForIt) {
   early.U64(kChild).U64(5).Raw(AsView("early"));
   scene.child->Say(FrameType::kMessage, early.view());
   EXPECT_FALSE(scene.member.failure());
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{0}, 5, kChild)), "early");
   EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5)) << "not the world's";
 }
@@ -349,9 +349,9 @@ TEST(Member, WhatMayWaitForAGroupIsBounded) {
 
 TEST(Member, WhoAsksInAGroupThatWasLeftIsToldSo) {
   Middle scene;
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.member.Leave(kChild);
-  scene.hand.Drain();
+  scene.driver.Drain();
   ASSERT_TRUE(scene.child->Take(FrameType::kLeave));
   Writer ask;
   scene.child->Say(FrameType::kAsk, ask.U64(kChild).view());
@@ -360,7 +360,7 @@ TEST(Member, WhoAsksInAGroupThatWasLeftIsToldSo) {
 
 TEST(Member, WhoWasGivenOtherRanksIsTold) {
   Middle scene;
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   Writer other;
   scene.child->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
   ASSERT_TRUE(scene.member.failure(kChild));
@@ -371,7 +371,7 @@ TEST(Member, WhoWasGivenOtherRanksIsTold) {
 
 TEST(Member, TheWorldsFailureIsNotItsChilds) {
   Middle scene;
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.parent->Close();
   EXPECT_TRUE(scene.member.failure());
   EXPECT_FALSE(scene.member.failure(kChild)) << "rank 0 is not in it";
@@ -387,11 +387,11 @@ TEST(Member, TheWorldsFailureIsNotItsChilds) {
 TEST(Member, AGroupWithADeadRankFailsAtOnce) {
   Middle scene;
   scene.child->Close();
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok());
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   EXPECT_TRUE(scene.member.failure(kChild));
-  ASSERT_TRUE(scene.member.Form(kChild + 1, kWorld, {0, 1}, scene.hand.now).ok());
+  ASSERT_TRUE(scene.member.Form(kChild + 1, kWorld, {0, 1}, scene.driver.now).ok());
   EXPECT_FALSE(scene.member.failure(kChild + 1)) << "the survivors' group";
-  EXPECT_FALSE(scene.member.Form(kChild, kWorld, {2, 1}, scene.hand.now).ok()) << "twice";
+  EXPECT_FALSE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok()) << "twice";
 }
 
 // ---- silence ----------------------------------------------------------------------------------
@@ -407,16 +407,16 @@ struct Listening : Middle {
 
 TEST(Member, SaysAWordNowAndThenAndMissesWhoDoesNot) {
   Listening scene;
-  EXPECT_EQ(*scene.member.Deadline(), scene.hand.now + seconds(2));
+  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now + seconds(2));
   for (int i = 0; i < 3; ++i) {
-    scene.hand.Pass(seconds(2));
+    scene.driver.Pass(seconds(2));
     EXPECT_TRUE(scene.child->Take(FrameType::kBeat));
     EXPECT_TRUE(scene.parent->Take(FrameType::kBeat));
     scene.parent->Say(FrameType::kBeat);
     scene.root->Say(FrameType::kBeat);
   }
   EXPECT_FALSE(scene.member.failure());
-  scene.hand.Pass(seconds(2));
+  scene.driver.Pass(seconds(2));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->origin, 2u);
   EXPECT_THAT(scene.Why(), HasSubstr("rank 2 (host host1, pid 1002) was lost: nothing was heard of "
@@ -427,12 +427,12 @@ TEST(Member, SaysAWordNowAndThenAndMissesWhoDoesNot) {
 
 TEST(Member, WhoWasAsleepItselfBlamesNobody) {
   Listening scene;
-  scene.hand.Pass(seconds(60));
+  scene.driver.Pass(seconds(60));
   EXPECT_FALSE(scene.member.failure());
   scene.child->Say(FrameType::kBeat);
   scene.parent->Say(FrameType::kBeat);
   scene.root->Say(FrameType::kBeat);
-  scene.hand.Pass(seconds(2));
+  scene.driver.Pass(seconds(2));
   EXPECT_FALSE(scene.member.failure());
 }
 

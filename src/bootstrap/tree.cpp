@@ -21,20 +21,21 @@ std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity) {
   return children;
 }
 
-TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> speakers,
+TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> node_leaders,
                        std::uint32_t arity) {
-  RINGLET_ASSERT(self < speakers.size());
-  std::vector<std::uint32_t> firsts;  // below whom each speaker's ranks hang
+  RINGLET_ASSERT(self < node_leaders.size());
+  std::vector<std::uint32_t> firsts;  // below whom each node leader's ranks hang
   std::unordered_map<std::uint32_t, std::uint32_t> place;
   TreePlace out;
-  for (std::uint32_t rank = 0; rank < speakers.size(); ++rank) {
-    const std::uint32_t speaker = speakers[rank];
-    const auto [it, fresh] = place.emplace(speaker, static_cast<std::uint32_t>(firsts.size()));
-    const bool present = speaker < speakers.size() && speakers[speaker] == speaker;
-    if (fresh) firsts.push_back(present ? speaker : rank);
+  for (std::uint32_t rank = 0; rank < node_leaders.size(); ++rank) {
+    const std::uint32_t node_leader = node_leaders[rank];
+    const auto [it, fresh] = place.emplace(node_leader, static_cast<std::uint32_t>(firsts.size()));
+    const bool present =
+        node_leader < node_leaders.size() && node_leaders[node_leader] == node_leader;
+    if (fresh) firsts.push_back(present ? node_leader : rank);
     if (rank != self && firsts[it->second] == self) out.children.push_back(rank);
   }
-  const std::uint32_t mine = place.at(speakers[self]);
+  const std::uint32_t mine = place.at(node_leaders[self]);
   if (firsts[mine] != self) {
     out.parent = firsts[mine];
     return out;

@@ -7,7 +7,7 @@
 
 namespace ringlet::bootstrap {
 
-/// Places [first, first + count). A place is a rank, or a speaker among the speakers.
+/// Places [first, first + count). A place is a rank, or a node leader among the node leaders.
 struct PlaceRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -28,11 +28,11 @@ struct TreePlace {
   bool operator==(const TreePlace&) const = default;
 };
 
-/// The place of `self` in a tree in which ranks with the same speaker hang below it (below the
+/// The place of `self` in a tree in which ranks with the same node leader hang below it (below the
 /// first of them where it is not one of them), and those form a k-ary tree in order of the lowest
-/// rank below each: the tree along which the ranks have joined. \param speakers  by rank: equal for
-/// ranks of which one speaks for the others Cost  O(ranks)
-TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> speakers,
+/// rank below each: the tree along which the ranks have joined. \param node_leaders  by rank: equal
+/// for ranks of which one speaks for the others Cost  O(ranks)
+TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> node_leaders,
                        std::uint32_t arity);
 
 }  // namespace ringlet::bootstrap

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
@@ -17,9 +17,9 @@ TEST(Tree, ChildrenShareWhatIsBelowEvenly) {
 }
 
 std::vector<std::uint32_t> Alone(std::uint32_t size) {
-  std::vector<std::uint32_t> speakers(size);
-  std::iota(speakers.begin(), speakers.end(), 0u);
-  return speakers;
+  std::vector<std::uint32_t> node_leaders(size);
+  std::iota(node_leaders.begin(), node_leaders.end(), 0u);
+  return node_leaders;
 }
 
 std::uint32_t DepthOf(std::uint32_t rank, const std::vector<TreePlace>& places) {
@@ -35,13 +35,13 @@ TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
     const auto size = static_cast<std::uint32_t>(1 + prng.Below(80));
     const auto arity = static_cast<std::uint32_t>(1 + prng.Below(9));
     const std::uint64_t hosts = 1 + prng.Below(size);
-    std::vector<std::uint32_t> speakers = Alone(size);
+    std::vector<std::uint32_t> node_leaders = Alone(size);
     if (prng.Chance(0.7))
-      for (std::uint32_t& one : speakers)
+      for (std::uint32_t& one : node_leaders)
         one = size + static_cast<std::uint32_t>(prng.Below(hosts));  // none of them
     std::vector<TreePlace> places;
     for (std::uint32_t rank = 0; rank < size; ++rank)
-      places.push_back(PlaceInGroup(rank, speakers, arity));
+      places.push_back(PlaceInGroup(rank, node_leaders, arity));
     std::uint32_t edges = 0;
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       EXPECT_LE(DepthOf(rank, places), size) << "seed " << seed;
@@ -55,19 +55,19 @@ TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
   }
 }
 
-TEST(Tree, RanksHangBelowTheirSpeakerWhicheverOfThemThatIs) {
-  const std::vector<std::uint32_t> speakers = {2, 2, 2, 3, 3};
-  EXPECT_EQ(PlaceInGroup(2, speakers, 8), (TreePlace{{}, {0, 1, 3}}));
-  EXPECT_EQ(PlaceInGroup(0, speakers, 8), (TreePlace{2, {}}));
-  EXPECT_EQ(PlaceInGroup(3, speakers, 8), (TreePlace{2, {4}}));
-  EXPECT_EQ(PlaceInGroup(4, speakers, 8), (TreePlace{3, {}}));
+TEST(Tree, RanksHangBelowTheirNodeLeaderWhicheverOfThemThatIs) {
+  const std::vector<std::uint32_t> node_leaders = {2, 2, 2, 3, 3};
+  EXPECT_EQ(PlaceInGroup(2, node_leaders, 8), (TreePlace{{}, {0, 1, 3}}));
+  EXPECT_EQ(PlaceInGroup(0, node_leaders, 8), (TreePlace{2, {}}));
+  EXPECT_EQ(PlaceInGroup(3, node_leaders, 8), (TreePlace{2, {4}}));
+  EXPECT_EQ(PlaceInGroup(4, node_leaders, 8), (TreePlace{3, {}}));
 }
 
 TEST(Tree, IsAsDeepAsTheLogarithm) {
-  const std::vector<std::uint32_t> speakers = Alone(4096);
+  const std::vector<std::uint32_t> node_leaders = Alone(4096);
   std::vector<TreePlace> places;
   for (std::uint32_t rank = 0; rank < 4096; ++rank)
-    places.push_back(PlaceInGroup(rank, speakers, 8));
+    places.push_back(PlaceInGroup(rank, node_leaders, 8));
   std::uint32_t deepest = 0;
   for (std::uint32_t rank = 0; rank < 4096; ++rank)
     deepest = std::max(deepest, DepthOf(rank, places));

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/scrub.hpp"
 #include "discovery/sysfs.hpp"
 

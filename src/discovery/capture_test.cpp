@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "discovery/pci_for_test.hpp"
-#include "os/temp_tree_for_test.hpp"
-#include "topology/xml_writer.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
+#include "topology/xml/xml_writer.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -6,8 +6,8 @@
 #include "discovery/gpus.hpp"
 #include "discovery/pci_tree.hpp"
 #include "discovery/sysfs.hpp"
-#include "os/interface_filter.hpp"
-#include "topology/host_view.hpp"
+#include "os/net/interface_filter.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

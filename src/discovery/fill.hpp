@@ -1,7 +1,7 @@
 // A view that somebody gave, completed by what the machine itself tells.
 #pragma once
 #include "ringlet/status.hpp"
-#include "topology/host_view.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
-#include "topology/words.hpp"
+#include "base/value/text.hpp"
+#include "topology/view/words.hpp"
 
 namespace ringlet::discovery {
 namespace {

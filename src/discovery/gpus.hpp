@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ringlet/status.hpp"
-#include "topology/host_view.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

@@ -1,6 +1,6 @@
 #include "discovery/kernel_text.hpp"
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/host_view.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

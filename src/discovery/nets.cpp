@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/kernel_text.hpp"
 
 namespace ringlet::discovery {

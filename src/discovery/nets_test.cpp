@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "os/temp_tree_for_test.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -6,10 +6,10 @@
 #include <array>
 #include <optional>
 
-#include "base/text.hpp"
-#include "os/shared_library.hpp"
-#include "topology/known_devices.hpp"
-#include "topology/xml_reader.hpp"
+#include "base/value/text.hpp"
+#include "os/fs/shared_library.hpp"
+#include "topology/view/known_devices.hpp"
+#include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::discovery {
 namespace {

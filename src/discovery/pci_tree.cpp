@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/kernel_text.hpp"
-#include "topology/host_view.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "discovery/sysfs.hpp"
-#include "topology/cpu_set.hpp"
-#include "topology/pci.hpp"
+#include "topology/view/cpu_set.hpp"
+#include "topology/view/pci.hpp"
 
 namespace ringlet::discovery {
 

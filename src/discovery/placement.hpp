@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "os/file_tree.hpp"
-#include "topology/host_view.hpp"
+#include "os/fs/file_tree.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

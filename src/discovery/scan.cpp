@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/devices.hpp"
 #include "discovery/kernel_text.hpp"
 #include "discovery/pci_tree.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "discovery/gpus.hpp"
-#include "os/file_tree.hpp"
-#include "topology/host_view.hpp"
+#include "os/fs/file_tree.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/capture.hpp"
 #include "discovery/fill.hpp"
-#include "topology/xml_writer.hpp"
+#include "topology/xml/xml_writer.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "discovery/pci_for_test.hpp"
-#include "os/temp_tree_for_test.hpp"
-#include "topology/host_text.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
+#include "topology/view/host_text.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/kernel_text.hpp"
 
 namespace ringlet::discovery {

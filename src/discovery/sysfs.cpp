@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/kernel_text.hpp"
 
 namespace ringlet::discovery {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "os/file_tree.hpp"
-#include "topology/pci.hpp"
+#include "os/fs/file_tree.hpp"
+#include "topology/view/pci.hpp"
 
 namespace ringlet::discovery {
 

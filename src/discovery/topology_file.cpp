@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "discovery/sysfs.hpp"
-#include "topology/xml_reader.hpp"
+#include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "os/file_tree.hpp"
-#include "topology/host_view.hpp"
+#include "os/fs/file_tree.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <set>
 
-#include "base/text.hpp"
-#include "os/env.hpp"
-#include "os/file_tree.hpp"
-#include "topology/lint.hpp"
-#include "topology/xml_reader.hpp"
-#include "topology/xml_writer.hpp"
+#include "base/value/text.hpp"
+#include "os/fs/file_tree.hpp"
+#include "os/process/env.hpp"
+#include "topology/lint/lint.hpp"
+#include "topology/xml/xml_reader.hpp"
+#include "topology/xml/xml_writer.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/digest.hpp"
+#include "base/value/digest.hpp"
 
 namespace ringlet::rendezvous {
 namespace {

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/address.hpp"
-#include "base/handshake.hpp"
+#include "base/value/address.hpp"
+#include "base/wire/handshake.hpp"
 #include "ringlet/unique_id.hpp"
 
 namespace ringlet::rendezvous {

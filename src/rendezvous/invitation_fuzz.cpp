@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/digest.hpp"
+#include "base/value/digest.hpp"
 #include "rendezvous/invitation.hpp"
 
 namespace {

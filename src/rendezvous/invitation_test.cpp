@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/digest.hpp"
-#include "base/prng.hpp"
+#include "base/value/digest.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::rendezvous {
 namespace {

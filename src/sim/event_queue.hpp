@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/machine.hpp"
+#include "base/wire/machine.hpp"
 
 namespace ringlet::sim {
 

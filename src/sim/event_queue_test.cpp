@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/machine.hpp"
+#include "base/wire/machine.hpp"
 
 namespace ringlet::sim {
 

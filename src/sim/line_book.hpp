@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/machine.hpp"
+#include "base/wire/machine.hpp"
 #include "sim/id_table.hpp"
 
 namespace ringlet::sim {

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/machine.hpp"
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
+#include "base/wire/machine.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/fabric.hpp"
 #include "sim/line_book.hpp"

@@ -10,9 +10,9 @@
 #include <set>
 #include <utility>
 
-#include "os/clock.hpp"
-#include "os/congestion.hpp"
-#include "os/sockaddr.hpp"
+#include "os/net/congestion.hpp"
+#include "os/net/sockaddr.hpp"
+#include "os/process/clock.hpp"
 #include "transport/ofi/libfabric.hpp"
 #include "transport/session.hpp"
 #include "transport/shm/shm_link.hpp"
@@ -109,7 +109,7 @@ class Connector {
   Connector& operator=(const Connector&) = delete;
 
   // In this order. Of the rank's thread but for Meet.
-  Status ChooseWays(std::uint32_t pipes_taken);
+  Status ChoosePeerRoutes(std::uint32_t pipes_taken);
   Status MakeBell();
   Status UseReserveOf(Links& links);
   Status OpenFabric();
@@ -121,17 +121,17 @@ class Connector {
   Status MakeLinks();
   Status AwaitOpen();
 
-  std::unique_ptr<Links> Take(Endpoint endpoint);
+  std::unique_ptr<Links> Take(ListenerSet endpoint);
   std::vector<Rank> AddTo(Links& links);
 
  private:
-  struct Way {
+  struct PeerRoute {
     const Neighbour* peer;
     Choice choice;
-    std::uint32_t pipe = 0;       // kShm: which pipe of our segment is the peer's
-    ofi::EndpointCard card = {};  // kOfi: what the peer is told
-    std::size_t first_line = 0;   // of the session's
-    bool made = false;            // the link
+    std::uint32_t pipe = 0;          // kShm: which pipe of our segment is the peer's
+    ofi::EndpointAddress card = {};  // kOfi: what the peer is told
+    std::size_t first_line = 0;      // of the session's
+    bool made = false;               // the link
   };
   // Those who have come. Shared with the driver's thread, which brings them.
   struct MetLines {
@@ -143,20 +143,20 @@ class Connector {
     return {request_.credentials.magic, request_.self.rank, peer.rank};
   }
   std::uint32_t PipesForLater() const;
-  std::uint32_t Lines(const Way& way) const;
-  Result<MeetingPeer> Invite(const Way& way, std::uint32_t strand) const;
-  Result<bool> MakeLink(const Way& way);
-  std::vector<MetLine> TakeLines(const Way& way);
-  void AddInprocLink(const Way& way, std::shared_ptr<InprocChannel> channel);
-  Status AddLink(const Way& way, std::span<MetLine> lines);
-  Status AddShmLink(const Way& way, MetLine line);
-  Status AddTcpLink(const Way& way, std::span<MetLine> lines);
-  Result<std::unique_ptr<Link>> MakeTcpLink(const Way& way, MetLine line);
-  Status AddOfiLink(const Way& way, MetLine line);
+  std::uint32_t Lines(const PeerRoute& way) const;
+  Result<WireupPeer> Invite(const PeerRoute& way, std::uint32_t strand) const;
+  Result<bool> MakeLink(const PeerRoute& way);
+  std::vector<MetLine> TakeLines(const PeerRoute& way);
+  void AddInprocLink(const PeerRoute& way, std::shared_ptr<InprocChannel> channel);
+  Status AddLink(const PeerRoute& way, std::span<MetLine> lines);
+  Status AddShmLink(const PeerRoute& way, MetLine line);
+  Status AddTcpLink(const PeerRoute& way, std::span<MetLine> lines);
+  Result<std::unique_ptr<Link>> MakeTcpLink(const PeerRoute& way, MetLine line);
+  Status AddOfiLink(const PeerRoute& way, MetLine line);
 
   ConnectRequest request_;
   const ConnectTools tools_;
-  std::vector<Way> ways_;
+  std::vector<PeerRoute> ways_;
   std::uint32_t pipes_taken_ = 0;
   std::optional<SessionParts> session_;  // empty without peers to meet
   const std::shared_ptr<MetLines> met_ = std::make_shared<MetLines>();
@@ -172,11 +172,11 @@ class Connector {
 // Whoever was promised an inproc link and does not get it hears so at once. (After success all have
 // been taken, and this does nothing.)
 Connector::~Connector() {
-  for (const Way& way : ways_)
+  for (const PeerRoute& way : ways_)
     if (way.choice == Choice::kInproc) tools_.inproc.Withdraw(PairWith(*way.peer));
 }
 
-Status Connector::ChooseWays(std::uint32_t pipes_taken) {
+Status Connector::ChoosePeerRoutes(std::uint32_t pipes_taken) {
   const ConnectOptions& options = request_.options;
   if (!IsPipeSize(options.pipe_bytes))
     return Error{Code::kInvalidArgument,
@@ -184,7 +184,7 @@ Status Connector::ChooseWays(std::uint32_t pipes_taken) {
                              options.pipe_bytes, kPipeBytesMin, kPipeBytesMax)};
   RINGLET_ASSERT(options.strands >= 1 && options.strands <= kStrandsMax);
   std::set<Rank> seen = {request_.self.rank};
-  std::vector<Way> ways;
+  std::vector<PeerRoute> ways;
   std::uint32_t pipes = pipes_taken;
   for (const Neighbour& peer : request_.peers) {
     if (!seen.insert(peer.rank).second)
@@ -192,7 +192,7 @@ Status Connector::ChooseWays(std::uint32_t pipes_taken) {
                    fmt::format("rank {} is asked to connect with rank {} twice or with itself",
                                Index(request_.self.rank), Index(peer.rank))};
     RINGLET_TRY_ASSIGN(const Choice choice, Resolve(options, request_.self, peer));
-    ways.push_back(Way{&peer, choice, choice == Choice::kShm ? pipes++ : 0});
+    ways.push_back(PeerRoute{&peer, choice, choice == Choice::kShm ? pipes++ : 0});
   }
   if (pipes > SegmentShape::kPipesMax)
     return Error{Code::kUnsupported,
@@ -219,7 +219,7 @@ std::uint32_t Connector::PipesForLater() const {
 
 std::uint32_t Connector::Count(Choice choice) const {
   return static_cast<std::uint32_t>(std::count_if(
-      ways_.begin(), ways_.end(), [&](const Way& way) { return way.choice == choice; }));
+      ways_.begin(), ways_.end(), [&](const PeerRoute& way) { return way.choice == choice; }));
 }
 
 Status Connector::MakeBell() {
@@ -269,30 +269,31 @@ Status Connector::OpenFabric() {
                                            .source = own.empty() ? Address() : own.front()}));
     RINGLET_TRY(bell_->waiter->WatchSource(fabric_));
   }
-  for (Way& way : ways_) {
+  for (PeerRoute& way : ways_) {
     if (way.choice != Choice::kOfi) continue;
     Writer peer;
     peer.U32(Index(way.peer->rank));
-    // The meeting's nonces, which everybody sees, come from the same seed under another label.
-    way.card = ofi::CardOf(*fabric_, request_.options.ofi,
-                           KeyedHash(request_.nonce_seed, {AsView("tag of a link"), peer.view()}));
+    // The wireup's nonces, which everybody sees, come from the same seed under another label.
+    way.card =
+        ofi::AddressOf(*fabric_, request_.options.ofi,
+                       KeyedHash(request_.nonce_seed, {AsView("tag of a link"), peer.view()}));
   }
   return Ok();
 }
 
 Status Connector::Arrive(const std::vector<os::Listener>& listeners,
                          const std::shared_ptr<os::Entrance>& entrance) {
-  for (const Way& way : ways_)
+  for (const PeerRoute& way : ways_)
     if (way.choice == Choice::kInproc)
       tools_.inproc.Arrive(PairWith(*way.peer), bell_, request_.options.pipe_bytes);
   if (ways_.size() == Count(Choice::kInproc)) return Ok();
   RINGLET_TRY_ASSIGN(auto copies, Copies(listeners));
-  session_ = SessionParts{.meeting = {.self = request_.self.rank,
-                                      .credentials = request_.credentials,
-                                      .nonce_seed = request_.nonce_seed,
-                                      .peers = {},
-                                      .deadline = request_.deadline,
-                                      .limits = request_.options.meeting},
+  session_ = SessionParts{.wireup = {.self = request_.self.rank,
+                                     .credentials = request_.credentials,
+                                     .nonce_seed = request_.nonce_seed,
+                                     .peers = {},
+                                     .deadline = request_.deadline,
+                                     .limits = request_.options.wireup},
                           .listeners = std::move(copies),
                           .entrance = entrance,
                           .note = tools_.note,
@@ -301,34 +302,34 @@ Status Connector::Arrive(const std::vector<os::Listener>& listeners,
                             met->lines[place] = std::move(line);
                             bell->waiter->Wake();
                           }};
-  for (Way& way : ways_) {
-    way.first_line = session_->meeting.peers.size();
+  for (PeerRoute& way : ways_) {
+    way.first_line = session_->wireup.peers.size();
     for (std::uint32_t strand = 0; strand < Lines(way); ++strand) {
-      RINGLET_TRY_ASSIGN(MeetingPeer invited, Invite(way, strand));
-      session_->meeting.peers.push_back(std::move(invited));
+      RINGLET_TRY_ASSIGN(WireupPeer invited, Invite(way, strand));
+      session_->wireup.peers.push_back(std::move(invited));
     }
   }
-  met_->lines.resize(session_->meeting.peers.size());
+  met_->lines.resize(session_->wireup.peers.size());
   return Ok();
 }
 
 // How many of the session's lines a way has.
-std::uint32_t Connector::Lines(const Way& way) const {
+std::uint32_t Connector::Lines(const PeerRoute& way) const {
   if (way.choice == Choice::kInproc) return 0;
   return way.choice == Choice::kTcp ? request_.options.strands : 1;
 }
 
-Result<MeetingPeer> Connector::Invite(const Way& way, std::uint32_t strand) const {
+Result<WireupPeer> Connector::Invite(const PeerRoute& way, std::uint32_t strand) const {
   const Neighbour& peer = *way.peer;
   const bool dials = request_.self.rank < peer.rank;
-  MeetingPeer invited{.rank = peer.rank,
-                      .host = peer.host,
-                      .role = dials ? MeetingPeer::Role::kDial : MeetingPeer::Role::kAccept,
-                      .purpose = Purpose::kData,
-                      .strand = static_cast<std::uint8_t>(strand),
-                      .addresses = peer.tcp,
-                      .offer = {},
-                      .descriptors = {}};
+  WireupPeer invited{.rank = peer.rank,
+                     .host = peer.host,
+                     .role = dials ? WireupPeer::Role::kDial : WireupPeer::Role::kAccept,
+                     .purpose = Purpose::kData,
+                     .strand = static_cast<std::uint8_t>(strand),
+                     .addresses = peer.tcp,
+                     .offer = {},
+                     .descriptors = {}};
   if (Dialled(way.choice) && dials) invited.preferred = AddressOfStrand(peer, strand, Lines(way));
   if (way.choice == Choice::kOfi) {
     invited.purpose = Purpose::kFabric;
@@ -350,7 +351,7 @@ Status Connector::Meet() {
 }
 
 Status Connector::AwaitInproc() {
-  for (Way& way : ways_) {
+  for (PeerRoute& way : ways_) {
     if (way.choice != Choice::kInproc) continue;
     RINGLET_TRY_ASSIGN(auto channel,
                        tools_.inproc.Await(PairWith(*way.peer), request_.deadline, tools_.abort));
@@ -362,14 +363,14 @@ Status Connector::AwaitInproc() {
 
 // To those who have come.
 Status Connector::MakeLinks() {
-  for (Way& way : ways_) {
+  for (PeerRoute& way : ways_) {
     if (way.made) continue;
     RINGLET_TRY_ASSIGN(way.made, MakeLink(way));
   }
   return Ok();
 }
 
-Result<bool> Connector::MakeLink(const Way& way) {
+Result<bool> Connector::MakeLink(const PeerRoute& way) {
   if (way.choice == Choice::kInproc) {
     auto channel = tools_.inproc.Take(PairWith(*way.peer));
     if (!channel) return false;
@@ -383,7 +384,7 @@ Result<bool> Connector::MakeLink(const Way& way) {
 }
 
 // None before all of them are there.
-std::vector<MetLine> Connector::TakeLines(const Way& way) {
+std::vector<MetLine> Connector::TakeLines(const PeerRoute& way) {
   const std::lock_guard lock(met_->mutex);
   const auto all = std::span(met_->lines).subspan(way.first_line, Lines(way));
   std::vector<MetLine> lines;
@@ -393,12 +394,12 @@ std::vector<MetLine> Connector::TakeLines(const Way& way) {
   return lines;
 }
 
-void Connector::AddInprocLink(const Way& way, std::shared_ptr<InprocChannel> channel) {
+void Connector::AddInprocLink(const PeerRoute& way, std::shared_ptr<InprocChannel> channel) {
   links_.push_back(MakeInprocLink(std::move(channel), request_.self.rank, way.peer->rank,
                                   way.peer->host, offers_));
 }
 
-std::unique_ptr<Links> Connector::Take(Endpoint endpoint) {
+std::unique_ptr<Links> Connector::Take(ListenerSet endpoint) {
   auto links = std::make_unique<Links>(bell_, std::move(links_));
   links->reserve() = {
       segment_, pipes_taken_, std::move(endpoint.listeners), std::move(endpoint.entrance), fabric_,
@@ -410,12 +411,12 @@ std::unique_ptr<Links> Connector::Take(Endpoint endpoint) {
 std::vector<Rank> Connector::AddTo(Links& links) {
   if (!links_.empty()) links.Add(std::exchange(links_, {}));
   std::vector<Rank> missing;
-  for (const Way& way : ways_)
+  for (const PeerRoute& way : ways_)
     if (!way.made) missing.push_back(way.peer->rank);
   return missing;
 }
 
-Status Connector::AddLink(const Way& way, std::span<MetLine> lines) {
+Status Connector::AddLink(const PeerRoute& way, std::span<MetLine> lines) {
   switch (way.choice) {
     case Choice::kShm: return AddShmLink(way, std::move(lines.front()));
     case Choice::kOfi: return AddOfiLink(way, std::move(lines.front()));
@@ -423,7 +424,7 @@ Status Connector::AddLink(const Way& way, std::span<MetLine> lines) {
   }
 }
 
-Status Connector::AddShmLink(const Way& way, MetLine line) {
+Status Connector::AddShmLink(const PeerRoute& way, MetLine line) {
   ShmLinkParts parts{.peer = way.peer->rank,
                      .peer_name = Named(*way.peer),
                      .own = segment_,
@@ -439,7 +440,7 @@ Status Connector::AddShmLink(const Way& way, MetLine line) {
   return Ok();
 }
 
-Status Connector::AddTcpLink(const Way& way, std::span<MetLine> lines) {
+Status Connector::AddTcpLink(const PeerRoute& way, std::span<MetLine> lines) {
   std::vector<std::unique_ptr<Link>> strands;
   for (MetLine& line : lines) {
     RINGLET_TRY_ASSIGN(auto strand, MakeTcpLink(way, std::move(line)));
@@ -450,7 +451,7 @@ Status Connector::AddTcpLink(const Way& way, std::span<MetLine> lines) {
   return Ok();
 }
 
-Result<std::unique_ptr<Link>> Connector::MakeTcpLink(const Way& way, MetLine line) {
+Result<std::unique_ptr<Link>> Connector::MakeTcpLink(const PeerRoute& way, MetLine line) {
   std::string name = NamedAt(*way.peer, line.socket);
   if (const std::string& congestion = request_.options.congestion; !congestion.empty())
     RINGLET_TRY(os::SetCongestionControl(line.socket, congestion));
@@ -465,7 +466,7 @@ Result<std::unique_ptr<Link>> Connector::MakeTcpLink(const Way& way, MetLine lin
                                                .gone = std::move(gone)}));
 }
 
-Status Connector::AddOfiLink(const Way& way, MetLine line) {
+Status Connector::AddOfiLink(const PeerRoute& way, MetLine line) {
   TuneSocket(line.socket.get(), request_.options.tcp);
   auto gone = std::make_shared<std::atomic<bool>>(false);
   RINGLET_TRY(bell_->waiter->WatchSocket(line.socket.get(), gone));
@@ -521,10 +522,10 @@ std::optional<Choice> ChoiceNamed(std::string_view name) {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint,
+Result<std::unique_ptr<Links>> Connect(ConnectRequest request, ListenerSet endpoint,
                                        const ConnectTools& tools) {
   Connector connector(std::move(request), tools);
-  RINGLET_TRY(connector.ChooseWays(0));
+  RINGLET_TRY(connector.ChoosePeerRoutes(0));
   RINGLET_TRY(connector.MakeBell());
   RINGLET_TRY(connector.Arrive(endpoint.listeners, endpoint.entrance));
   RINGLET_TRY(connector.Meet());
@@ -541,7 +542,7 @@ Extension::~Extension() = default;
 Result<std::unique_ptr<Extension>> Extension::Begin(ConnectRequest request, Links& links,
                                                     const ConnectTools& tools) {
   auto connector = std::make_unique<Connector>(std::move(request), tools);
-  RINGLET_TRY(connector->ChooseWays(links.reserve().pipes_taken));
+  RINGLET_TRY(connector->ChoosePeerRoutes(links.reserve().pipes_taken));
   RINGLET_TRY(connector->UseReserveOf(links));
   RINGLET_TRY(connector->Arrive(links.reserve().listeners, links.reserve().entrance));
   return std::unique_ptr<Extension>(new Extension(std::move(connector), links));

@@ -1,4 +1,4 @@
-// From the roster's word to links: who is reached how, and the meeting that makes it so.
+// From the roster's word to links: who is reached how, and the wireup that makes it so.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "os/socket_driver.hpp"
-#include "transport/endpoint.hpp"
+#include "os/net/socket_driver.hpp"
 #include "transport/inproc/inproc.hpp"
 #include "transport/links.hpp"
-#include "transport/meeting.hpp"
+#include "transport/listener_set.hpp"
 #include "transport/ofi/ofi_link.hpp"
 #include "transport/tcp/tcp_link.hpp"
+#include "transport/wireup.hpp"
 
 namespace ringlet::transport {
 
@@ -53,7 +53,7 @@ struct ConnectOptions {
   std::string congestion = {};  ///< of TCP links, such as "cubic"; empty: the kernel's default
   DoorbellWaiterOptions waiter = {};
   bool prefault = true;  ///< bring shared pipes into memory now rather than with the first messages
-  MeetingLimits meeting = {};
+  WireupLimits wireup = {};
 };
 
 struct ConnectRequest {
@@ -85,7 +85,7 @@ struct ConnectTools {
 ///         kTimeout          names every missing peer and why it is missing
 ///         kAborted          `abort` was requested
 ///         kPeerLost, kProtocol, kSystem  as they say
-Result<std::unique_ptr<Links>> Connect(ConnectRequest request, Endpoint endpoint,
+Result<std::unique_ptr<Links>> Connect(ConnectRequest request, ListenerSet endpoint,
                                        const ConnectTools& tools);
 
 class Connector;

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "os/sockaddr.hpp"
+#include "os/net/sockaddr.hpp"
 #include "transport/ofi/libfabric.hpp"
 #include "transport/ranks_for_test.hpp"
 
@@ -128,7 +128,7 @@ TEST(Connect, AutoTakesTheNearestWay) {
 std::vector<TestRank> WithTwoAddresses() {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
-  auto opened = Endpoint::Open(
+  auto opened = ListenerSet::Open(
       {.interfaces = {Address::Ipv4(127, 0, 0, 1, 0), Address::Ipv4(127, 0, 0, 2, 0)},
        .seed = UniqueSeed()});
   ranks[1].endpoint = std::move(opened).value();

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "os/fd.hpp"
+#include "os/fs/fd.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 
-#include "os/clock.hpp"
-#include "os/sockaddr.hpp"
+#include "os/net/sockaddr.hpp"
+#include "os/process/clock.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "base/machine.hpp"
-#include "os/fd.hpp"
+#include "base/wire/machine.hpp"
+#include "os/fs/fd.hpp"
 #include "transport/doorbell.hpp"
 #include "transport/link.hpp"
 

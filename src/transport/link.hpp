@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/bytes.hpp"
+#include "base/value/bytes.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 

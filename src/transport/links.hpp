@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "os/entrance.hpp"
-#include "os/listener.hpp"
+#include "os/net/entrance.hpp"
+#include "os/net/listener.hpp"
 #include "transport/doorbell_waiter.hpp"
 #include "transport/link.hpp"
 #include "transport/ofi/fabric.hpp"

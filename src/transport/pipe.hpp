@@ -15,7 +15,7 @@
 #include <optional>
 #include <span>
 
-#include "base/bytes.hpp"
+#include "base/value/bytes.hpp"
 #include "ringlet/status.hpp"
 #include "transport/doorbell.hpp"
 #include "transport/last_look.hpp"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "os/fd.hpp"
+#include "os/fs/fd.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/prng.hpp"
-#include "os/fd.hpp"
+#include "base/value/prng.hpp"
+#include "os/fs/fd.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "os/clock.hpp"
+#include "os/process/clock.hpp"
 #include "transport/connect.hpp"
 
 namespace ringlet::transport {
@@ -49,13 +49,13 @@ struct TestRank {
     neighbour.host = "testhost";
     neighbour.process_hash = 100 + number;
     auto opened =
-        Endpoint::Open({.interfaces = {Address::Ipv4(127, 0, 0, 1, 0)}, .seed = UniqueSeed()});
+        ListenerSet::Open({.interfaces = {Address::Ipv4(127, 0, 0, 1, 0)}, .seed = UniqueSeed()});
     endpoint = std::move(opened).value();
     neighbour.tcp = endpoint.tcp;
     neighbour.unix_socket = endpoint.unix_socket;
   }
   Neighbour neighbour;
-  Endpoint endpoint;
+  ListenerSet endpoint;
 };
 
 /// Rank `self`'s request to connect with all of `ranks` but itself, within 30 s.

@@ -7,7 +7,7 @@
 namespace ringlet::transport {
 namespace {
 
-// The meeting ends itself at its deadline; this is for a driver whose thread is stuck.
+// The wireup ends itself at its deadline; this is for a driver whose thread is stuck.
 constexpr Instant kGrace = std::chrono::seconds(5);
 // Last words, such as a refusal, get a moment to leave.
 constexpr Instant kLinger = std::chrono::seconds(1);
@@ -32,17 +32,17 @@ struct Session {
 };
 
 os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& session) {
-  auto meeting = std::make_shared<Meeting>(std::move(parts.meeting));
+  auto wireup = std::make_shared<Wireup>(std::move(parts.wireup));
   os::Hosted hosted;
   hosted.greeting = kGreeting;
-  hosted.machine = meeting;
+  hosted.machine = wireup;
   hosted.listeners = std::move(parts.listeners);
   hosted.entrance = std::move(parts.entrance);
   hosted.note = std::move(parts.note);
-  hosted.changed = [meeting, session] {
-    if (!meeting->outcome()) return;
+  hosted.changed = [wireup, session] {
+    if (!wireup->outcome()) return;
     const std::lock_guard lock(session->mutex);
-    session->outcome = *meeting->outcome();
+    session->outcome = *wireup->outcome();
     session->changed.notify_all();
   };
   hosted.failed = [session](const Error& error) {
@@ -50,8 +50,8 @@ os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& sessio
     session->outcome = error;
     session->changed.notify_all();
   };
-  hosted.detached = [meeting, session, given = std::move(parts.met)](LineId line, os::Fd socket) {
-    if (auto met = meeting->MetOn(line); given && met)
+  hosted.detached = [wireup, session, given = std::move(parts.met)](LineId line, os::Fd socket) {
+    if (auto met = wireup->MetOn(line); given && met)
       given(met->first, MetLine{std::move(met->second), std::move(socket)});
     const std::lock_guard lock(session->mutex);
     session->sockets[line] = std::move(socket);
@@ -73,10 +73,10 @@ std::vector<MetLine> Collect(Session& session) {
 
 Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
                                         const std::stop_token& abort) {
-  const Rank self = parts.meeting.self;
+  const Rank self = parts.wireup.self;
   const bool given_away = parts.met != nullptr;
   const auto until = std::chrono::steady_clock::time_point(
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(parts.meeting.deadline +
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(parts.wireup.deadline +
                                                                       kGrace));
   const auto session = std::make_shared<Session>();
   const auto hosted = std::make_shared<os::Hosted>(MakeHosted(std::move(parts), session));

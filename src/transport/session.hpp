@@ -1,4 +1,4 @@
-// Runs one Meeting on the thread of a SocketDriver while another thread waits for its outcome.
+// Runs one Wireup on the thread of a SocketDriver while another thread waits for its outcome.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "os/socket_driver.hpp"
-#include "transport/meeting.hpp"
+#include "os/net/socket_driver.hpp"
+#include "transport/wireup.hpp"
 
 namespace ringlet::transport {
 
@@ -20,19 +20,19 @@ struct MetLine {
 };
 
 struct SessionParts {
-  MeetingConfig meeting;
+  WireupConfig wireup;
   std::vector<os::Listener> listeners;
   std::shared_ptr<os::Entrance> entrance = {};
   std::function<void(const Note&)> note = {};
-  /// Given each peer, by its place in the meeting, as soon as it has come, on the driver's thread,
+  /// Given each peer, by its place in the wireup, as soon as it has come, on the driver's thread,
   /// perhaps for a moment after RunSession has returned. A peer whose first line broke may come
   /// again.
   std::function<void(std::size_t peer, MetLine)> met = {};
 };
 
-/// Blocks until the meeting has ended or `abort` was requested; the meeting is then over. Gives all
-/// whom it has met, in the order of the meeting, or nobody where `parts.met` was given them.
-/// Errors  those of Meeting; kAborted
+/// Blocks until the wireup has ended or `abort` was requested; the wireup is then over. Gives all
+/// whom it has met, in the order of the wireup, or nobody where `parts.met` was given them.
+/// Errors  those of Wireup; kAborted
 Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
                                         const std::stop_token& abort);
 

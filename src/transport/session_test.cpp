@@ -15,18 +15,18 @@ using testing::HasSubstr;
 
 SessionParts Parts(std::uint32_t self, std::uint32_t peer, const Address& to) {
   SessionParts parts;
-  parts.meeting.self = static_cast<Rank>(self);
-  parts.meeting.credentials = kTestCredentials;
-  parts.meeting.nonce_seed = UniqueSeed();
-  parts.meeting.deadline = os::Now() + std::chrono::seconds(30);
-  parts.meeting.peers.push_back(
-      MeetingPeer{.rank = static_cast<Rank>(peer),
-                  .host = "testhost",
-                  .role = self < peer ? MeetingPeer::Role::kDial : MeetingPeer::Role::kAccept,
-                  .purpose = Purpose::kData,
-                  .addresses = {to},
-                  .offer = Bytes(3),
-                  .descriptors = {}});
+  parts.wireup.self = static_cast<Rank>(self);
+  parts.wireup.credentials = kTestCredentials;
+  parts.wireup.nonce_seed = UniqueSeed();
+  parts.wireup.deadline = os::Now() + std::chrono::seconds(30);
+  parts.wireup.peers.push_back(
+      WireupPeer{.rank = static_cast<Rank>(peer),
+                 .host = "testhost",
+                 .role = self < peer ? WireupPeer::Role::kDial : WireupPeer::Role::kAccept,
+                 .purpose = Purpose::kData,
+                 .addresses = {to},
+                 .offer = Bytes(3),
+                 .descriptors = {}});
   return parts;
 }
 
@@ -54,8 +54,8 @@ TEST(Session, GivesWhoHasComeBeforeTheOthers) {
   TestRank called(1);
   SessionParts accepting = Parts(1, 0, {});
   accepting.listeners = std::move(called.endpoint.listeners);
-  accepting.meeting.peers.push_back(
-      Parts(1, 2, Address::Unix("ringlet-test-nobody-is-there")).meeting.peers[0]);
+  accepting.wireup.peers.push_back(
+      Parts(1, 2, Address::Unix("ringlet-test-nobody-is-there")).wireup.peers[0]);
   std::promise<std::size_t> came;
   accepting.met = [&](std::size_t peer, MetLine line) {
     EXPECT_TRUE(line.socket.valid());
@@ -76,7 +76,7 @@ TEST(Session, GivesWhoHasComeBeforeTheOthers) {
 TEST(Session, TheDeadlineEndsIt) {
   DriverThread service;
   SessionParts parts = Parts(0, 1, Address::Unix("ringlet-test-nobody-listens-here"));
-  parts.meeting.deadline = os::Now();
+  parts.wireup.deadline = os::Now();
   const auto lines = RunSession(std::move(parts), service.driver(), {});
   ASSERT_FALSE(lines.ok());
   EXPECT_EQ(lines.error().code, Code::kTimeout);

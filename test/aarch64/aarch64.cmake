@@ -19,8 +19,8 @@ ExternalProject_Add(aarch64
 
 # qemu-user has no process_vm_readv: what fetches from the memory of another process is left out.
 string(JOIN ":" left_out
-  HostDirect.IsFetchedWhereAllCanAndAllNeedIt HostDirect.WhoWithdrawsIsNotReadForData
-  HostDirect.MemoryThatCannotBeReadAnyMoreIsALoss PipeLink.WhatIsOfferedIsFetched
+  ZeroCopyShm.IsFetchedWhereAllCanAndAllNeedIt ZeroCopyShm.WhoWithdrawsIsNotReadForData
+  ZeroCopyShm.MemoryThatCannotBeReadAnyMoreIsALoss PipeLink.WhatIsOfferedIsFetched
   PipeLink.WhatWasWithdrawnIsNotTaken SharedBuffers.OnlyProvenProcessesAreReadFrom)
 add_test(NAME aarch64.protocols
   COMMAND ${RINGLET_QEMU_AARCH64} -L /usr/aarch64-linux-gnu

@@ -1,5 +1,5 @@
 // An address of another process compared with one of this one: they may be equal and mean nothing.
-#include "base/remote_address.hpp"
+#include "base/value/remote_address.hpp"
 
 bool Use(ringlet::RemoteAddress theirs, const std::byte* ours) {
 #ifdef MUST_NOT_COMPILE

@@ -1,5 +1,5 @@
 // An address of another process where a pointer of this one is expected.
-#include "base/remote_address.hpp"
+#include "base/value/remote_address.hpp"
 
 bool Use(ringlet::RemoteAddress theirs, const std::byte* ours) {
 #ifdef MUST_NOT_COMPILE

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/prng.hpp"
-#include "collective/narrow_float.hpp"
-#include "comm/ranks_for_test.hpp"
+#include "base/value/prng.hpp"
+#include "collective/reduce/narrow_float.hpp"
+#include "comm/establish/ranks_for_test.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <thread>
 
-#include "base/prng.hpp"
-#include "collective/algorithm.hpp"
-#include "collective/narrow_float.hpp"
-#include "comm/ranks_for_test.hpp"
+#include "base/value/prng.hpp"
+#include "collective/algorithm/algorithm.hpp"
+#include "collective/reduce/narrow_float.hpp"
+#include "comm/establish/ranks_for_test.hpp"
 #include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::comm {

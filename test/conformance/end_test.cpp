@@ -8,9 +8,9 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "base/prng.hpp"
-#include "base/text.hpp"
-#include "comm/ranks_for_test.hpp"
+#include "base/value/prng.hpp"
+#include "base/value/text.hpp"
+#include "comm/establish/ranks_for_test.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <latch>
 
-#include "comm/ranks_for_test.hpp"
+#include "comm/establish/ranks_for_test.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 #include "link_kinds.hpp"
-#include "os/sockaddr.hpp"
+#include "os/net/sockaddr.hpp"
 
 namespace ringlet::transport {
 namespace {

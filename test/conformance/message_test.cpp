@@ -8,8 +8,8 @@
 #include <array>
 #include <optional>
 
-#include "base/prng.hpp"
-#include "comm/ranks_for_test.hpp"
+#include "base/value/prng.hpp"
+#include "comm/establish/ranks_for_test.hpp"
 
 namespace ringlet::comm {
 namespace {

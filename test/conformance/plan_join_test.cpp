@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "plan/host_search.hpp"
-#include "plan/join.hpp"
-#include "plan/tree_parents_for_test.hpp"
-#include "topology/trim.hpp"
-#include "topology/xml_reader.hpp"
+#include "plan/channels/join.hpp"
+#include "plan/channels/tree_parents_for_test.hpp"
+#include "plan/search/host_search.hpp"
+#include "topology/edit/trim.hpp"
+#include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::plan {
 namespace {

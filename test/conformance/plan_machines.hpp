@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "topology/merge_ports.hpp"
-#include "topology/paths.hpp"
-#include "topology/synthetic.hpp"
-#include "topology/trim.hpp"
-#include "topology/xml_reader.hpp"
+#include "topology/edit/synthetic.hpp"
+#include "topology/edit/trim.hpp"
+#include "topology/graph/merge_ports.hpp"
+#include "topology/paths/paths.hpp"
+#include "topology/xml/xml_reader.hpp"
 #include "vectors.hpp"
 
 namespace ringlet::plan {

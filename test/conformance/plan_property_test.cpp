@@ -18,10 +18,10 @@
 #include <tuple>
 #include <vector>
 
-#include "plan/host_search.hpp"
-#include "topology/paths.hpp"
-#include "topology/synthetic.hpp"
-#include "topology/trim.hpp"
+#include "plan/search/host_search.hpp"
+#include "topology/edit/synthetic.hpp"
+#include "topology/edit/trim.hpp"
+#include "topology/paths/paths.hpp"
 
 namespace ringlet::plan {
 namespace {
@@ -80,10 +80,10 @@ std::string RandomWords(Random& random, std::uint32_t gpus_max) {
     const std::uint32_t switches = 1 + random.Below(3);
     for (std::uint32_t i = 0; i < switches; ++i) {
       const bool last = numa + 1 == numas && i + 1 == switches;
-      const std::uint32_t here = last ? gpus : std::min(gpus, random.Below(4));
-      gpus -= here;
+      const std::uint32_t local_host = last ? gpus : std::min(gpus, random.Below(4));
+      gpus -= local_host;
       std::vector<std::string> items;
-      if (here > 0) items.push_back(fmt::format("{} gpu{}", here, model));
+      if (local_host > 0) items.push_back(fmt::format("{} gpu{}", local_host, model));
       if (random.Below(2) == 0)
         items.push_back(fmt::format("1 nic {}", kSpeeds[random.Below(std::size(kSpeeds))]));
       if (!items.empty()) places.push_back(fmt::format("(switch: {})", fmt::join(items, ", ")));

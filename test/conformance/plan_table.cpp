@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/host_search.hpp"
+#include "plan/search/host_search.hpp"
 #include "plan_machines.hpp"
 
 namespace ringlet::plan {

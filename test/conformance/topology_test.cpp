@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "topology/locality.hpp"
-#include "topology/trim.hpp"
-#include "topology/xml_reader.hpp"
+#include "topology/edit/trim.hpp"
+#include "topology/view/locality.hpp"
+#include "topology/xml/xml_reader.hpp"
 #include "vectors.hpp"
 
 namespace ringlet::topology {

@@ -12,12 +12,12 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 #include "discovery/pci_view.hpp"
 #include "discovery/scan.hpp"
 #include "hwloc_lines.hpp"
-#include "os/file_tree.hpp"
-#include "topology/xml_writer.hpp"
+#include "os/fs/file_tree.hpp"
+#include "topology/xml/xml_writer.hpp"
 
 namespace ringlet::discovery {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "discovery/gpus.hpp"
-#include "os/temp_tree_for_test.hpp"
-#include "topology/host_view.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 

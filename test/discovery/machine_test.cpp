@@ -8,7 +8,7 @@
 #include "discovery/nvml.hpp"
 #include "discovery/scan.hpp"
 #include "machine.hpp"
-#include "topology/xml_reader.hpp"
+#include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::discovery {
 namespace {

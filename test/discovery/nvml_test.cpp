@@ -3,7 +3,7 @@
 
 #include "discovery/nvml.hpp"
 #include "machine.hpp"
-#include "os/temp_tree_for_test.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
 
 namespace ringlet::discovery {
 namespace {

@@ -96,8 +96,8 @@ class Results(support.Case):
 class Operations(support.Case):
     """Every operation among processes, beside others, over namespaces; and what is made of it."""
 
-    NAMES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
-             "gather", "scatter", "sendrecv")
+    NAMES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
+             "gather", "scatter", "send_receive")
 
     def result(self, operation, *arguments, **settings):
         bench = self.run_to_end(TOOL, "bench", operation, "--json", *arguments, **settings)

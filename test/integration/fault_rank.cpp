@@ -35,9 +35,9 @@
 #include <string>
 #include <vector>
 
-#include "base/text.hpp"
-#include "comm/establish.hpp"
-#include "os/env.hpp"
+#include "base/value/text.hpp"
+#include "comm/establish/establish.hpp"
+#include "os/process/env.hpp"
 #include "rendezvous/invitation.hpp"
 
 namespace ringlet {

@@ -31,7 +31,7 @@ class FaultCase(support.Case):
         return self.run_to_end(FAULT_RANK, *words).wait_for("^ID ").split()[1]
 
     # Each rank on a connection of its own, where a test must see what it says to the root.
-    EACH = {"RINGLET_HOST_SPEAKER": "0"}
+    EACH = {"RINGLET_NODE_LEADER": "0"}
 
     def join(self, text, rank, size, *more, **settings):
         return self.start(FAULT_RANK, "join", text, rank, size, *more, **settings)

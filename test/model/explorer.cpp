@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::model {
 namespace {

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::model {
 namespace {

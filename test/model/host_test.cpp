@@ -6,8 +6,8 @@
 #include <memory>
 #include <numeric>
 
-#include "collective/host_engine.hpp"
-#include "collective/run.hpp"
+#include "collective/call/run.hpp"
+#include "collective/shm/shm_collective.hpp"
 #include "programs_for_test.hpp"
 
 namespace ringlet::model {
@@ -15,10 +15,10 @@ namespace {
 
 using collective::CallKind;
 using collective::HostCall;
-using collective::HostEngine;
 using collective::HostReach;
 using collective::HostTuning;
-using collective::NearBuffers;
+using collective::InProcessBuffers;
+using collective::ShmCollective;
 using transport::Arena;
 using transport::ArenaShape;
 using transport::SharedBuffers;
@@ -63,7 +63,7 @@ class World {
     engines_.clear();
     std::memcpy(static_cast<void*>(&arena_->header()), fresh_.data(), fresh_.size());
     std::memset(buffers, 0, sizeof buffers);
-    const auto near = std::make_shared<NearBuffers>(setup_.ranks);
+    const auto near = std::make_shared<InProcessBuffers>(setup_.ranks);
     for (std::uint32_t rank = 0; rank < setup_.ranks; ++rank) {
       HostReach reach;
       if (setup_.near) {
@@ -77,17 +77,17 @@ class World {
                  .near = near,
                  .is_near = std::vector<bool>(setup_.ranks, false)};
         reach.shared->Publish(arena_, rank);
-        reach.shared->KnowProcesses(std::vector<os::KnownProcess>(setup_.ranks, Here()));
+        reach.shared->KnowProcesses(std::vector<os::KnownProcess>(setup_.ranks, LocalHost()));
       }
-      engines_.push_back(std::make_unique<HostEngine>(arena_, rank, collective::Patience{},
-                                                      setup_.tuning, std::move(reach)));
+      engines_.push_back(std::make_unique<ShmCollective>(arena_, rank, collective::WaitPolicy{},
+                                                         setup_.tuning, std::move(reach)));
     }
   }
 
   /// Operations may fail from now on; their buffers are then used for something else.
   void MayFail() { may_fail_ = true; }
 
-  HostEngine& engine(std::uint32_t rank) { return *engines_[rank]; }
+  ShmCollective& engine(std::uint32_t rank) { return *engines_[rank]; }
   std::uint32_t ranks() const { return setup_.ranks; }
 
   // Before the threads: all ranks are so many broadcasts without data further.
@@ -198,7 +198,7 @@ class World {
   bool may_fail_ = false;
   std::shared_ptr<Arena> arena_;
   std::vector<std::byte> fresh_;
-  std::vector<std::unique_ptr<HostEngine>> engines_;
+  std::vector<std::unique_ptr<ShmCollective>> engines_;
 };
 
 HostCall Call(CallKind kind, std::uint64_t count, std::uint32_t root = 0) {

@@ -65,7 +65,7 @@ class OfferModel : public testing::Test {
           .out = PipeWriter(PipePlace::At(shared.pipes[1 - side], kPipeBytesMin), bell),
           .in = PipeReader(PipePlace::At(shared.pipes[side], kPipeBytesMin), bell),
           .memory = nullptr,
-          .process = Here(),
+          .process = LocalHost(),
           .own_offer = same_process ? &shared.offers[side] : nullptr,
           .peer_offer = same_process ? &shared.offers[1 - side] : nullptr,
           .offers = OfferSizes{.reached_min = 1, .read_min = 1}});

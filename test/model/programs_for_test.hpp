@@ -9,12 +9,12 @@
 #include <string>
 
 #include "explorer.hpp"
-#include "os/process_memory.hpp"
+#include "os/process/process_memory.hpp"
 
 namespace ringlet::model {
 
 /// This process, as another one knows it.
-inline os::KnownProcess Here() {
+inline os::KnownProcess LocalHost() {
   static const Secret sign = {std::byte{1}, std::byte{2}};
   return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(sign.data()), .sign = sign};
 }

@@ -1,6 +1,6 @@
 // The reductions, of int32 sums alone and one element after the other: what the library has instead
 // is vector code for five instruction sets, about which there is nothing to explore.
-#include "collective/reduce.hpp"
+#include "collective/reduce/reduce.hpp"
 
 #include <cstring>
 

@@ -66,7 +66,7 @@ class Drawing {
         "RINGLET_PIPE_BYTES=4096", "RINGLET_PIPE_BYTES=65536", "RINGLET_SOCKETS_PER_LINK=3",
         "RINGLET_WAIT=sleep",      "RINGLET_WAIT=spin",        "RINGLET_WAIT=yield",
         "RINGLET_NUMA_RANKS=2",    "RINGLET_BOOTSTRAP=ring",   "RINGLET_ENCRYPT=1",
-        "RINGLET_HOST_SPEAKER=0"};
+        "RINGLET_NODE_LEADER=0"};
     static const std::vector<std::string> algorithms = {
         "all_reduce:ring",    "all_reduce:doubling",    "all_reduce:halving",
         "reduce:binomial",    "all_reduce:double_tree", "reduce:double_tree",

@@ -84,7 +84,8 @@ Real ReduceFloats(const Content& content, const Call& call, int n, std::size_t i
     }
   }
   const long double u = std::ldexp(1.0L, -FormatOf(call.type).digits());
-  const long double here = std::ldexp(static_cast<long double>(n), -63);  // of this function itself
+  const long double local_host =
+      std::ldexp(static_cast<long double>(n), -63);  // of this function itself
   const long double terms = n - 1;
   if (call.op == Op::kAvg) {
     // A narrow sum is divided before it is rounded; of a wide one the last addition rounds, too.
@@ -93,14 +94,14 @@ Real ReduceFloats(const Content& content, const Call& call, int n, std::size_t i
                                                      : terms;
     const long double mean = result / n;
     const long double ulp = std::isfinite(mean) && n > 1 ? UlpAt(call.type, mean) : 0;
-    return {mean, (sums * u + here) * magnitudes / n + ulp};
+    return {mean, (sums * u + local_host) * magnitudes / n + ulp};
   }
   if (content.exact()) return {result, 0};
   if (call.op == Op::kProd)
-    return {result, std::fabs(result) * (std::pow(1 + u, terms) - 1 + here)};
+    return {result, std::fabs(result) * (std::pow(1 + u, terms) - 1 + local_host)};
   if (call.op == Op::kPreMulSum)
-    return {result, (n * u * (1 + u) + here) * magnitudes + n * UlpAt(call.type, 0)};
-  return {result, (terms * u + here) * magnitudes};
+    return {result, (n * u * (1 + u) + local_host) * magnitudes + n * UlpAt(call.type, 0)};
+  return {result, (terms * u + local_host) * magnitudes};
 }
 
 bool Within(long double got, const Real& real) {

@@ -8,7 +8,7 @@
 namespace oracle {
 namespace {
 
-constexpr int kTrials = 5;  // that tell how often the program fails
+constexpr int kAttempts = 5;  // that tell how often the program fails
 constexpr int kTriesMax = 12;
 
 /// Sets a field, unless it has that value already.
@@ -106,10 +106,10 @@ class Shrinker {
   }
 
   Shrunk Run() {
-    for (best_.tried = 0; best_.tried < kTrials; ++best_.tried)
+    for (best_.tried = 0; best_.tried < kAttempts; ++best_.tried)
       best_.failed += Fails(best_.program, 1);
     if (best_.failed == 0) return best_;
-    tries_ = std::clamp(3 * kTrials / best_.failed - 2, 1, kTriesMax);
+    tries_ = std::clamp(3 * kAttempts / best_.failed - 2, 1, kTriesMax);
     while (Round()) {
     }
     return best_;

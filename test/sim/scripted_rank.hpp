@@ -143,8 +143,8 @@ class ScriptedRank final : public Machine {
   void CheckRoster() {
     if (member_->roster().size() != config_.size) wrong_ = "a roster of another size";
     for (std::uint32_t r = 0; r < member_->roster().size(); ++r) {
-      const auto introduction = member_->roster().At(Rank{r});
-      if (!introduction.ok() || introduction->pid != 1000 + r) wrong_ = "a wrong roster";
+      const auto member_address = member_->roster().At(Rank{r});
+      if (!member_address.ok() || member_address->pid != 1000 + r) wrong_ = "a wrong roster";
     }
   }
 

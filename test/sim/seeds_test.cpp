@@ -36,7 +36,7 @@ WorldConfig RandomConfig(std::uint64_t seed, Prng& prng) {
   config.conditions.latency_max = Instant(1000u << prng.Below(14));  // 1 us to 8 ms
   config.conditions.refuse = prng.Chance(0.3) ? 0.3 : 0;
   config.conditions.chunk_max = prng.Chance(0.25) ? 1 + prng.Below(4) : 1 + prng.Below(2000);
-  config.speakers = prng.Chance(0.4);
+  config.node_leaders = prng.Chance(0.4);
   config.encrypt = prng.Chance(0.3);
   if (prng.Chance(0.3))
     config.roots = static_cast<std::uint32_t>(1 + prng.Below(std::min(config.size, 5u)));

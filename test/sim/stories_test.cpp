@@ -87,7 +87,7 @@ TEST_P(Story, TwoProcessesWithOneRankAreBothNamed) {
   world.AddRank(0, Instant(0));
   world.AddRank(2, milliseconds(1));
   bootstrap::MemberConfig twin = world.ConfigOf(2);
-  twin.introduction.pid = 77;
+  twin.member_address.pid = 77;
   world.AddRank(twin, milliseconds(20));
   Run(world);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -3,8 +3,8 @@
 #pragma once
 #include <optional>
 
-#include "base/machine.hpp"
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
+#include "base/wire/machine.hpp"
 
 namespace ringlet::sim {
 

@@ -21,7 +21,7 @@ struct WorldConfig {
   Instant timeout = std::chrono::seconds(10);
   Instant start_spread = std::chrono::milliseconds(50);
   Instant silence_max = std::chrono::seconds(60);
-  bool speakers = false;  ///< the first rank of each host of four speaks for it
+  bool node_leaders = false;  ///< the first rank of each host of four speaks for it
   std::uint32_t roots = 1;
   bool encrypt = false;
   std::uint32_t ranks_per_host = 0;    ///< 0: nobody has a host
@@ -57,7 +57,7 @@ class World {
   static Address RootAddress(std::uint32_t index = 0) {
     return Address::Ipv4(10, 255, static_cast<std::uint8_t>(index), 1, 1);
   }
-  static Address SpeakerAddress(std::uint32_t host) {
+  static Address NodeLeaderAddress(std::uint32_t host) {
     return Address::Unix("host" + std::to_string(host));
   }
   /// Each root's id has a secret of its own.
@@ -81,14 +81,15 @@ class World {
     member.nonce_seed = SecretOf(prng_.Next());
     member.rank = Rank{rank};
     member.size = config_.size;
-    member.introduction = {{RankAddress(rank)}, "host" + std::to_string(rank / 4), 1000 + rank, {}};
+    member.member_address = {
+        {RankAddress(rank)}, "host" + std::to_string(rank / 4), 1000 + rank, {}};
     member.shape = config_.shape;
     member.arity = config_.arity;
     member.timeout = config_.timeout;
     member.silence_max = config_.silence_max;
     member.lines.encrypt = config_.encrypt;
-    if (config_.speakers) {
-      member.speaker = SpeakerAddress(rank / 4);
+    if (config_.node_leaders) {
+      member.node_leader = NodeLeaderAddress(rank / 4);
       member.speaks = rank % 4 == 0;
     }
     return member;
@@ -99,7 +100,7 @@ class World {
     const NodeId node =
         network_.Add(std::make_unique<ScriptedRank>(member, config_.timeout),
                      RankAddress(Index(member.rank)), start, HostOf(Index(member.rank)));
-    if (member.speaks) network_.Listen(node, *member.speaker);
+    if (member.speaks) network_.Listen(node, *member.node_leader);
     ranks_.push_back(node);
     return node;
   }

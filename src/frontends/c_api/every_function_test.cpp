@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 #include "frontends/c_api/comms_for_test.hpp"
 
 namespace ringlet::c_api {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <stop_token>
 
-#include "comm/communicator.hpp"
-#include "comm/thread.hpp"
+#include "comm/process/thread.hpp"
+#include "comm/run/communicator.hpp"
 
 namespace ringlet::c_api {
 

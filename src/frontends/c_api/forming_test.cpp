@@ -4,7 +4,7 @@
 
 #include <latch>
 
-#include "comm/no_threads_for_test.hpp"
+#include "comm/run/no_threads_for_test.hpp"
 
 namespace ringlet::c_api {
 namespace {

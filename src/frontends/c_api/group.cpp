@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "comm/thread.hpp"
+#include "comm/process/thread.hpp"
 
 namespace ringlet::c_api {
 namespace {

@@ -1,8 +1,8 @@
 // ncclGroupStart and ncclGroupEnd: what is called between them on a thread is collected and run
 // together at the outermost end.
 #pragma once
-#include "comm/establish.hpp"
-#include "comm/group.hpp"
+#include "comm/establish/establish.hpp"
+#include "comm/run/group.hpp"
 #include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/handles.hpp"
 

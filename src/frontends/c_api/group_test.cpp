@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "comm/no_threads_for_test.hpp"
+#include "comm/run/no_threads_for_test.hpp"
 #include "frontends/c_api/comms_for_test.hpp"
 
 namespace ringlet::c_api {

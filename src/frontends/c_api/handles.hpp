@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "comm/communicator.hpp"
+#include "comm/run/communicator.hpp"
 #include "frontends/c_api/forming.hpp"
 #include "frontends/c_api/running.hpp"
 #include "ringlet/compat/nccl.h"

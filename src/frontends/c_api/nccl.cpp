@@ -8,8 +8,8 @@
 #include <set>
 #include <span>
 
-#include "comm/establish.hpp"
-#include "comm/family.hpp"
+#include "comm/establish/establish.hpp"
+#include "comm/establish/split.hpp"
 #include "frontends/c_api/group.hpp"
 #include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/options.hpp"
@@ -138,9 +138,9 @@ Result<std::vector<std::uint32_t>> ExcludedRanks(const int* excluded, int count,
     ranks.push_back(static_cast<std::uint32_t>(excluded[i]));
   }
   if (std::ranges::count(ranks, Index(identity.rank)) > 0)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("excludeRanksList has rank {}, which calls: who is left out does not",
-                             Index(identity.rank))};
+    return Error{Code::kInvalidArgument, fmt::format("excludeRanksList has rank {}, the caller; an "
+                                                     "excluded rank does not call ncclCommShrink",
+                                                     Index(identity.rank))};
   return ranks;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "comm/no_threads_for_test.hpp"
+#include "comm/run/no_threads_for_test.hpp"
 #include "frontends/c_api/comms_for_test.hpp"
 
 namespace ringlet::c_api {

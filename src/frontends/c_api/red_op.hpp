@@ -1,6 +1,6 @@
 // Reductions that a program makes of its own: ncclRedOpCreatePreMulSum.
 #pragma once
-#include "comm/communicator.hpp"
+#include "comm/run/communicator.hpp"
 #include "ringlet/compat/nccl.h"
 
 namespace ringlet::c_api {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "comm/thread.hpp"
+#include "comm/process/thread.hpp"
 
 namespace ringlet::c_api {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "comm/no_threads_for_test.hpp"
+#include "comm/run/no_threads_for_test.hpp"
 
 namespace ringlet::c_api {
 namespace {

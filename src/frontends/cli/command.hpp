@@ -3,7 +3,7 @@
 #include <functional>
 #include <string_view>
 
-#include "base/env_map.hpp"
+#include "base/settings/env_map.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::cli {

@@ -4,9 +4,9 @@
 
 #include <cstdio>
 
-#include "base/settings_text.hpp"
+#include "base/settings/settings_text.hpp"
 #include "frontends/cli/terminal.hpp"
-#include "os/env.hpp"
+#include "os/process/env.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/machine.hpp"
+#include "base/wire/machine.hpp"
 #include "frontends/cli/table.hpp"
 
 namespace ringlet::cli {

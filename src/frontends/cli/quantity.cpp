@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "base/text.hpp"
+#include "base/value/text.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/machine.hpp"
+#include "base/wire/machine.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::cli {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "frontends/cli/report.hpp"
+#include "frontends/cli/bench/report.hpp"
 
 namespace ringlet::cli {
 

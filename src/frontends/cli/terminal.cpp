@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
-#include "os/env.hpp"
+#include "base/value/text.hpp"
+#include "os/process/env.hpp"
 
 namespace ringlet::cli {
 namespace {

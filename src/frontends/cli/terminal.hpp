@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/env_map.hpp"
+#include "base/settings/env_map.hpp"
 
 namespace ringlet::cli {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <new>
 
-#include "frontends/cli/commands.hpp"
-#include "frontends/cli/run.hpp"
-#include "frontends/cli/suggest.hpp"
+#include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/help/suggest.hpp"
+#include "frontends/cli/run/run.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <thread>
 
-#include "comm/establish.hpp"
-#include "comm/family.hpp"
-#include "comm/thread.hpp"
+#include "comm/establish/establish.hpp"
+#include "comm/establish/split.hpp"
+#include "comm/process/thread.hpp"
 #include "frontends/cxx/held.hpp"
 #include "frontends/cxx/options.hpp"
 #include "frontends/cxx/request.hpp"
@@ -131,7 +131,7 @@ std::uint32_t Communicator::size() const noexcept {
 }
 
 std::uint32_t Communicator::hosts() const noexcept {
-  return impl_ ? static_cast<std::uint32_t>(impl_->communicator->census().hosts.size()) : 0;
+  return impl_ ? static_cast<std::uint32_t>(impl_->communicator->peer_table().hosts.size()) : 0;
 }
 
 // ---- Operations ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <span>
 
-#include "comm/no_threads_for_test.hpp"
+#include "comm/run/no_threads_for_test.hpp"
 #include "frontends/cxx/ranks_for_test.hpp"
 
 namespace ringlet::cxx {

@@ -1,11 +1,11 @@
 // Calls that are collected and run together. Those that run alone are in communicator.cpp.
-#include "comm/group.hpp"
+#include "comm/run/group.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "comm/thread.hpp"
+#include "comm/process/thread.hpp"
 #include "frontends/cxx/held.hpp"
 #include "frontends/cxx/request.hpp"
 

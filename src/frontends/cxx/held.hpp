@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "comm/communicator.hpp"
+#include "comm/run/communicator.hpp"
 #include "frontends/cxx/process.hpp"
 #include "ringlet/communicator.hpp"
 
@@ -12,13 +12,13 @@ struct Communicator::Impl {
   explicit Impl(std::shared_ptr<comm::Communicator> formed) : communicator(std::move(formed)) {}
   /// In the child of a fork the threads that serve the communicator are missing: it is kept.
   ~Impl() {
-    if (!birthplace.IsHere()) new std::shared_ptr<comm::Communicator>(std::move(communicator));
+    if (!fork_guard.IsHere()) new std::shared_ptr<comm::Communicator>(std::move(communicator));
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   std::shared_ptr<comm::Communicator> communicator;
-  const cxx::Birthplace birthplace = {};
+  const cxx::ForkGuard fork_guard = {};
 };
 
 namespace cxx {

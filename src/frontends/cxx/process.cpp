@@ -14,7 +14,7 @@ using Processes = std::map<EnvMap, std::shared_ptr<comm::Process>>;
 struct Shared {
   std::mutex mutex;
   Processes processes;
-  Birthplace birthplace;
+  ForkGuard fork_guard;
 };
 
 // Never destroyed: communicators may be used by threads that outlive main's statics.
@@ -25,19 +25,19 @@ Shared& TheShared() {
 
 }  // namespace
 
-Birthplace::Birthplace() : pid_(::getpid()) {}
+ForkGuard::ForkGuard() : pid_(::getpid()) {}
 
-bool Birthplace::IsHere() const {
+bool ForkGuard::IsHere() const {
   return pid_ == ::getpid();
 }
 
 Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides) {
   Shared& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
-  if (!shared.birthplace.IsHere()) {
+  if (!shared.fork_guard.IsHere()) {
     new Processes(std::move(shared.processes));  // their threads are the parent's: leave them be
     shared.processes.clear();
-    shared.birthplace = Birthplace();
+    shared.fork_guard = ForkGuard();
   }
   if (const auto found = shared.processes.find(overrides); found != shared.processes.end())
     return found->second;

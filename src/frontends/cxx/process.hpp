@@ -3,8 +3,8 @@
 #pragma once
 #include <memory>
 
-#include "base/env_map.hpp"
-#include "comm/process.hpp"
+#include "base/settings/env_map.hpp"
+#include "comm/process/process.hpp"
 
 namespace ringlet::cxx {
 
@@ -20,9 +20,9 @@ Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides);
 
 /// Remembers in which process it was made: the child of a fork has copies of our objects, but not
 /// the threads that serve them, and must leave them alone.
-class Birthplace {
+class ForkGuard {
  public:
-  Birthplace();
+  ForkGuard();
   bool IsHere() const;
 
  private:

@@ -1,6 +1,6 @@
 // Calls of the C++ interface before they are checked, and their form for comm.
 #pragma once
-#include "comm/communicator.hpp"
+#include "comm/run/communicator.hpp"
 #include "ringlet/buffer.hpp"
 
 namespace ringlet::cxx {

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "comm/establish.hpp"
-#include "comm/id_text.hpp"
-#include "comm/thread.hpp"
+#include "comm/establish/establish.hpp"
+#include "comm/process/id_text.hpp"
+#include "comm/process/thread.hpp"
 #include "frontends/cxx/process.hpp"
 
 namespace ringlet {

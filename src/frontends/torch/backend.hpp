@@ -1,7 +1,7 @@
 // The process group of PyTorch. Included by module.cpp only.
 //
-// An operation checks its tensors on the caller's thread, becomes a job of the group's turnstile,
-// and gives a Work. A caller that will wait anyway runs the job itself; only asynchronous
+// An operation checks its tensors on the caller's thread, becomes a job of the group's serial
+// executor, and gives a Work. A caller that will wait anyway runs the job itself; only asynchronous
 // operations cost a change of thread.
 #pragma once
 #include <ATen/ThreadLocalState.h>
@@ -10,14 +10,14 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
-#include "frontends/torch/calls.hpp"
-#include "frontends/torch/group.hpp"
-#include "frontends/torch/mail.hpp"
-#include "frontends/torch/monitor.hpp"
-#include "frontends/torch/store.hpp"
+#include "frontends/torch/group/group.hpp"
+#include "frontends/torch/group/monitor.hpp"
+#include "frontends/torch/group/store.hpp"
 #include "frontends/torch/tensors.hpp"
 #include "frontends/torch/versions.hpp"
-#include "frontends/torch/work.hpp"
+#include "frontends/torch/work/calls.hpp"
+#include "frontends/torch/work/p2p_queue.hpp"
+#include "frontends/torch/work/work.hpp"
 
 namespace ringlet::torch_api {
 
@@ -53,7 +53,7 @@ class RingletBackend final : public c10d::Backend {
                        .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root),
                        .beacon = size > 1 ? Beacon() : nullptr},
         std::make_shared<TorchStore>(store));
-    mail_ = std::make_unique<Mail>(*group_, LinesWithin(init));
+    p2p_queue_ = std::make_unique<P2pQueue>(*group_, LinesWithin(init));
     const Status announced = group_->presence().Announce();
     TORCH_CHECK_WITH(DistBackendError, announced.ok(), "ringlet: making the process group ", name_,
                      ": ", announced.error().message);
@@ -87,10 +87,10 @@ class RingletBackend final : public c10d::Backend {
   c10d::ErrorType getError() override { return last_error_; }
 
   void abort() override {
-    if (!group_ || !group_->birthplace().IsHere()) return;
+    if (!group_ || !group_->fork_guard().IsHere()) return;
     const std::string why = fmt::format("rank {} of the process group aborted it", rank_);
     group_->Abort(why);
-    mail_->Abort(why);
+    p2p_queue_->Abort(why);
   }
   void shutdown() override { End(false); }
 
@@ -99,9 +99,9 @@ class RingletBackend final : public c10d::Backend {
   /// \param at_exit  do not wait for others: cut off what has not ended
   void End(bool at_exit) {
     if (!group_) return;
-    if (!group_->birthplace().IsHere()) {
+    if (!group_->fork_guard().IsHere()) {
       // The child of a fork has copies of our objects, but not their threads: it leaves them alone.
-      static_cast<void>(mail_.release());
+      static_cast<void>(p2p_queue_.release());
       static_cast<void>(group_.release());
       return;
     }
@@ -111,15 +111,15 @@ class RingletBackend final : public c10d::Backend {
     if (ended_.exchange(true)) return;
     if (at_exit) AbortIfBusy();
     static_cast<void>(group_->presence().Leave());  // a store that is gone tells nobody anything
-    mail_->Close();
+    p2p_queue_->Close();
     group_->Close();
-    mail_ = nullptr;
+    p2p_queue_ = nullptr;
     group_ = nullptr;
   }
 
   /// Cuts off what runs or waits for its turn.
   void AbortIfBusy() {
-    if (group_ && group_->birthplace().IsHere() && group_->turnstile().IsBusy()) abort();
+    if (group_ && group_->fork_guard().IsHere() && group_->serial_executor().IsBusy()) abort();
   }
 
   WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
@@ -434,7 +434,7 @@ class RingletBackend final : public c10d::Backend {
     CheckPeer(to, "send");
     Alive();
     auto work = MakeWork(Named(c10d::OpType::SEND, "send", NoOptions(), tensors, {}));
-    mail_->Send(
+    p2p_queue_->Send(
         static_cast<std::uint32_t>(to), tag, BytesOf(dense),
         [this, work, dense](Status status) { EndWork(*work, "send", status, group_->helpers()); });
     return Coalesce(work);
@@ -558,7 +558,7 @@ class RingletBackend final : public c10d::Backend {
   Group& Alive() const {
     TORCH_CHECK_WITH(DistBackendError, group_ && !ended_, "ringlet: the process group ", name_,
                      " was shut down: Connection closed by this rank");
-    TORCH_CHECK_WITH(DistBackendError, group_->birthplace().IsHere(),
+    TORCH_CHECK_WITH(DistBackendError, group_->fork_guard().IsHere(),
                      "ringlet: this process was forked from the one that made the process group, "
                      "and cannot use it; make the group in the child");
     return *group_;
@@ -592,7 +592,7 @@ class RingletBackend final : public c10d::Backend {
 
   WorkPointer Launch(Name name, Run run) {
     Group& group = Alive();
-    TORCH_CHECK(!group.turnstile().IsInside(), "ringlet: ", name.name,
+    TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", name.name,
                 " was called from inside an operation of its group, which it would wait for");
     const bool async = name.async || coalescing_;
     const auto timeout = name.timeout;
@@ -601,12 +601,13 @@ class RingletBackend final : public c10d::Backend {
     auto work = MakeWork(std::move(name));
     const std::uint64_t call = group.NextCall();
     if (!async) {
-      group.turnstile().RunHere(
+      group.serial_executor().RunHere(
           [&] { Carry(group, call, *work, operation, run, reachable, timeout, nullptr); });
       return work;
     }
-    group.turnstile().Submit([this, &group, call, work, operation, run = std::move(run), reachable,
-                              timeout, state = at::ThreadLocalState()](auto& turn) mutable {
+    group.serial_executor().Submit([this, &group, call, work, operation, run = std::move(run),
+                                    reachable, timeout,
+                                    state = at::ThreadLocalState()](auto& turn) mutable {
       const at::ThreadLocalStateGuard as_caller(state);
       Carry(group, call, *work, operation, run, reachable, timeout, &turn);
     });
@@ -637,7 +638,7 @@ class RingletBackend final : public c10d::Backend {
   /// \param reachable  of its tensors' memory
   void Carry(Group& group, std::uint64_t call, GroupWork& work, const char* operation,
              const Run& run, const std::vector<View>& reachable, Milliseconds timeout,
-             Turnstile::Turn* turn) {
+             SerialExecutor::Turn* turn) {
     Status status = Ok();
     std::exception_ptr thrown;
     {
@@ -702,8 +703,8 @@ class RingletBackend final : public c10d::Backend {
       EndWork(*work, name, status, group_->helpers());
     };
     const std::uint64_t number =
-        mail_->Receive({.from = from, .tag = tag, .room = RoomOf(room), .done = done});
-    work->set_withdrawal([this, number] { return mail_ && mail_->Withdraw(number); });
+        p2p_queue_->Receive({.from = from, .tag = tag, .room = RoomOf(room), .done = done});
+    work->set_withdrawal([this, number] { return p2p_queue_ && p2p_queue_->Withdraw(number); });
     return Coalesce(work);
   }
 
@@ -747,7 +748,7 @@ class RingletBackend final : public c10d::Backend {
   const c10::intrusive_ptr<BackendOptions> options_;
   const std::string name_;
   std::unique_ptr<Group> group_;  // null after its end
-  std::unique_ptr<Mail> mail_;
+  std::unique_ptr<P2pQueue> p2p_queue_;
   std::atomic<bool> ended_{false};
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<c10d::ErrorType> last_error_{c10d::ErrorType::SUCCESS};

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "base/address.hpp"
+#include "base/value/address.hpp"
 
 namespace ringlet::torch_api {
 namespace {
@@ -15,7 +15,7 @@ struct Shared {
   std::mutex mutex;
   std::weak_ptr<comm::Process> process;
   std::weak_ptr<comm::Beacon> beacon;
-  Birthplace birthplace;
+  ForkGuard fork_guard;
 };
 
 // Never destroyed: groups may end after main's statics.
@@ -38,19 +38,19 @@ std::atomic<int>& LitDescriptor() {
 
 }  // namespace
 
-Birthplace::Birthplace() : pid_(::getpid()) {}
+ForkGuard::ForkGuard() : pid_(::getpid()) {}
 
-bool Birthplace::IsHere() const {
+bool ForkGuard::IsHere() const {
   return pid_ == ::getpid();
 }
 
 Result<std::shared_ptr<comm::Process>> SharedProcess() {
   Shared& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
-  if (!shared.birthplace.IsHere()) {
+  if (!shared.fork_guard.IsHere()) {
     shared.process.reset();
     shared.beacon.reset();
-    shared.birthplace = Birthplace();
+    shared.fork_guard = ForkGuard();
   }
   auto process = shared.process.lock();
   if (process) return process;

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "comm/beacon.hpp"
-#include "comm/process.hpp"
+#include "comm/control/beacon.hpp"
+#include "comm/process/process.hpp"
 
 namespace ringlet::torch_api {
 
@@ -22,9 +22,9 @@ Result<std::string> ReachableAddress();
 
 /// Remembers in which process it was made: the child of a fork has copies of our objects, but not
 /// the threads that serve them, and must leave them alone.
-class Birthplace {
+class ForkGuard {
  public:
-  Birthplace();
+  ForkGuard();
   /// Whether this is still the process where the object was made. Cost  one system call.
   bool IsHere() const;
 

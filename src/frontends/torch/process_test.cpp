@@ -30,11 +30,11 @@ TEST(ReachableAddress, IsOneOfThisHostWithoutAPort) {
       first);
 }
 
-TEST(Birthplace, IsElsewhereInTheChildOfAFork) {
-  const Birthplace birthplace;
-  EXPECT_TRUE(birthplace.IsHere());
+TEST(ForkGuard, IsElsewhereInTheChildOfAFork) {
+  const ForkGuard fork_guard;
+  EXPECT_TRUE(fork_guard.IsHere());
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(birthplace.IsHere() ? 1 : 0);
+  if (child == 0) ::_exit(fork_guard.IsHere() ? 1 : 0);
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <set>
 
-#include "comm/communicator.hpp"
+#include "comm/run/communicator.hpp"
 #include "frontends/torch/process.hpp"
 
 namespace ringlet::torch_api {
@@ -29,7 +29,7 @@ class TensorMemory {
   static TensorMemory& The();
 
   /// At least `bytes`, on a page boundary, of whatever content. Costs up to 3 us a page where
-  /// nothing kept fits. Errors  as SharedHeap::Allocate, and SharedProcess
+  /// nothing kept fits. Errors  as RegisteredHeap::Allocate, and SharedProcess
   Result<std::byte*> Allocate(std::size_t bytes);
   /// What Allocate gave. No operation uses it any more. In the child of a fork: nothing, the memory
   /// is the parent's.

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "comm/ranks_for_test.hpp"
-#include "frontends/torch/group.hpp"
-#include "frontends/torch/store_for_test.hpp"
+#include "comm/establish/ranks_for_test.hpp"
+#include "frontends/torch/group/group.hpp"
+#include "frontends/torch/group/store_for_test.hpp"
 
 namespace ringlet::torch_api {
 namespace {
@@ -99,7 +99,7 @@ TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
       const std::span<float> values(reinterpret_cast<float*>(begin), kBytes / 4);
       std::ranges::fill(values, static_cast<float>(rank + 1));
       const View all{begin, values.size_bytes()};
-      group.turnstile().RunHere([&] {
+      group.serial_executor().RunHere([&] {
         auto main = group.Main();
         ASSERT_TRUE(main.ok()) << main.error().message;
         group.Announce(all);

@@ -10,7 +10,7 @@
 
 #include <torch/csrc/distributed/c10d/Types.hpp>
 
-#include "base/bytes.hpp"
+#include "base/value/bytes.hpp"
 #include "frontends/torch/tensor_memory.hpp"
 #include "ringlet/types.hpp"
 

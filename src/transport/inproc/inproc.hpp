@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <tuple>
 
-#include "base/machine.hpp"
+#include "base/wire/machine.hpp"
 #include "transport/doorbell_waiter.hpp"
 #include "transport/pipe.hpp"
 
@@ -31,7 +31,7 @@ class InprocExchange {
     Rank self{}, peer{};
   };
 
-  /// Comes to the meeting point of a pair; never waits. Both ranks call it, in any order, then
+  /// Comes to the wireup point of a pair; never waits. Both ranks call it, in any order, then
   /// Await, or Take again and again: the waiter of who came first is woken.
   /// \param pipe_bytes  the first to come decides
   void Arrive(const Pair& pair, std::shared_ptr<RankBell> bell, std::size_t pipe_bytes);

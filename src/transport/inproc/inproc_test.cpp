@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "os/clock.hpp"
+#include "os/process/clock.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.hpp"
-#include "base/machine.hpp"
+#include "base/value/bytes.hpp"
+#include "base/wire/machine.hpp"
 #include "ringlet/status.hpp"
 #include "transport/doorbell_waiter.hpp"
 

@@ -28,9 +28,9 @@ Result<std::shared_ptr<Fabric>> OpenLibfabric(const LibfabricOptions&) {
 #include <cstdlib>
 #include <cstring>
 
-#include "base/text.hpp"
-#include "os/shared_library.hpp"
-#include "transport/ofi/endpoint_card.hpp"
+#include "base/value/text.hpp"
+#include "os/fs/shared_library.hpp"
+#include "transport/ofi/endpoint_address.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/address.hpp"
+#include "base/value/address.hpp"
 #include "transport/ofi/fabric.hpp"
 
 namespace ringlet::transport::ofi {

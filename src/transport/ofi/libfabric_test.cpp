@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "os/clock.hpp"
+#include "os/process/clock.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <thread>
 
-#include "base/text.hpp"
-#include "os/clock.hpp"
+#include "base/value/text.hpp"
+#include "os/process/clock.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {
@@ -27,7 +27,7 @@ void PutCount(std::span<std::byte> to, std::uint64_t count) {
 
 }  // namespace
 
-EndpointCard CardOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret) {
+EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret) {
   // Whoever does not know the tag can at worst fill the provider's memory.
   const std::uint64_t drawn = Reader(View(secret)).U64();
   return {.provider = fabric.provider(),
@@ -39,7 +39,7 @@ EndpointCard CardOf(const Fabric& fabric, const LinkOptions& options, const Secr
 
 // ---- making -------------------------------------------------------------------------------------
 
-OfiLink::OfiLink(Parts parts, const EndpointCard& theirs, Fabric::PeerAddress address)
+OfiLink::OfiLink(Parts parts, const EndpointAddress& theirs, Fabric::PeerAddress address)
     : parts_(std::move(parts)),
       theirs_(theirs),
       address_(address),
@@ -52,7 +52,7 @@ Result<std::unique_ptr<OfiLink>> OfiLink::Make(Parts parts) {
     error.message = fmt::format("{}: {}", parts.peer_name, error.message);
     return error;
   };
-  auto theirs = DecodeEndpointCard(parts.theirs);
+  auto theirs = DecodeEndpointAddress(parts.theirs);
   if (!theirs.ok()) return blame(theirs.error());
   if (theirs->provider != parts.mine.provider)
     return blame(
@@ -78,7 +78,7 @@ Status OfiLink::MakeRing(Ring& ring, std::uint32_t slots, std::size_t slot_bytes
 }
 
 Status OfiLink::Prepare() {
-  const EndpointCard& mine = parts_.mine;
+  const EndpointAddress& mine = parts_.mine;
   // What the peer says bounds what is on its way, and not what this rank allocates.
   RINGLET_TRY(MakeRing(rings_->data_out, std::min(mine.buffers, theirs_.buffers),
                        std::min(mine.buffer_bytes, theirs_.buffer_bytes)));

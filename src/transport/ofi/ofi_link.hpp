@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "base/handshake.hpp"
-#include "os/fd.hpp"
+#include "base/wire/handshake.hpp"
+#include "os/fs/fd.hpp"
 #include "transport/link.hpp"
 #include "transport/ofi/credits.hpp"
-#include "transport/ofi/endpoint_card.hpp"
+#include "transport/ofi/endpoint_address.hpp"
 #include "transport/ofi/fabric.hpp"
 
 namespace ringlet::transport::ofi {
@@ -31,7 +31,7 @@ struct LinkOptions {
 };
 
 /// What this rank says of `fabric` to a peer. \param secret  fresh; the tag is drawn from it
-EndpointCard CardOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret);
+EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret);
 
 class OfiLink final : public Link {
  public:
@@ -39,15 +39,15 @@ class OfiLink final : public Link {
     Rank peer{};
     std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
     std::shared_ptr<Fabric> fabric;
-    EndpointCard mine;   ///< what the peer was told
-    View theirs;         ///< the peer's EndpointCard; outside input
-    os::Fd line;         ///< the connection over which they met, non-blocking
-    Bytes arrived = {};  ///< what was already read from it
+    EndpointAddress mine;  ///< what the peer was told
+    View theirs;           ///< the peer's EndpointAddress; outside input
+    os::Fd line;           ///< the connection over which they met, non-blocking
+    Bytes arrived = {};    ///< what was already read from it
     /// Set by the waiter when the peer has hung up the line.
     std::shared_ptr<const std::atomic<bool>> gone = {};
     bool greets = false;  ///< the peer waits to be greeted; of two, one does
   };
-  /// Errors  kProtocol     the peer's card is none
+  /// Errors  kProtocol     the peer's endpoint address is none
   ///         kUnsupported  its provider is another, or there is no room for one more link
   ///         kSystem       as Fabric
   static Result<std::unique_ptr<OfiLink>> Make(Parts parts);
@@ -85,7 +85,7 @@ class OfiLink final : public Link {
     Ring data_out, data_in, credit_out, credit_in;
   };
 
-  OfiLink(Parts parts, const EndpointCard& theirs, Fabric::PeerAddress address);
+  OfiLink(Parts parts, const EndpointAddress& theirs, Fabric::PeerAddress address);
   Status Prepare();
   Status MakeRing(Ring& ring, std::uint32_t slots, std::size_t slot_bytes);
   Status Await(Ring& ring, std::uint64_t tag);
@@ -105,7 +105,7 @@ class OfiLink final : public Link {
   Error Lost(const std::string& why) const;
 
   Parts parts_;
-  const EndpointCard theirs_;
+  const EndpointAddress theirs_;
   const Fabric::PeerAddress address_;
   SendCredits send_credits_;
   ReceiveCredits receive_credits_;

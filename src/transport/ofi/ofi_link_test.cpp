@@ -25,14 +25,14 @@ struct Rig {
     for (std::size_t i = 0; i < 2; ++i) {
       Secret secret{};
       secret[0] = static_cast<std::byte>(16 + 16 * i);
-      cards[i] = CardOf(*fabrics[i], kSmall, secret);
+      addresss[i] = AddressOf(*fabrics[i], kSmall, secret);
     }
   }
   OfiLink::Parts PartsOf(std::size_t i, View theirs) {
     return {.peer = static_cast<Rank>(1 - i),
             .peer_name = "rank " + std::to_string(1 - i) + " on there",
             .fabric = fabrics[i],
-            .mine = cards[i],
+            .mine = addresss[i],
             .theirs = theirs,
             .line = std::move(lines[i]),
             .gone = gone[i],
@@ -40,7 +40,7 @@ struct Rig {
   }
   void Open() {
     for (std::size_t i = 0; i < 2; ++i) {
-      auto made = OfiLink::Make(PartsOf(i, Encode(cards[1 - i])));
+      auto made = OfiLink::Make(PartsOf(i, Encode(addresss[1 - i])));
       ASSERT_TRUE(made.ok()) << made.error().message;
       ends[i] = std::move(*made);
     }
@@ -57,7 +57,7 @@ struct Rig {
 
   std::array<std::shared_ptr<FakeFabric>, 2> fabrics = {std::make_shared<FakeFabric>("zero"),
                                                         std::make_shared<FakeFabric>("one!")};
-  std::array<EndpointCard, 2> cards;
+  std::array<EndpointAddress, 2> addresss;
   std::array<os::Fd, 2> lines;
   std::array<std::shared_ptr<std::atomic<bool>>, 2> gone = {
       std::make_shared<std::atomic<bool>>(false), std::make_shared<std::atomic<bool>>(false)};
@@ -192,7 +192,7 @@ TEST(OfiLink, CreditsThatCannotBeAreAnError) {
   for (const Bytes& words : {Writer().U64(100).Take(), Writer().U32(0).Take()}) {
     Rig rig;
     rig.Open();
-    rig.fabrics[0]->arrived.push_back({rig.cards[0].tag + 1, words});
+    rig.fabrics[0]->arrived.push_back({rig.addresss[0].tag + 1, words});
     EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kProtocol);
     EXPECT_THAT(rig.ends[0]->Peek().error().message,
                 HasSubstr("rank 1 on there (ofi) sent credits"));
@@ -203,14 +203,14 @@ TEST(OfiLink, CreditsThatCannotBeAreAnError) {
 TEST(OfiLink, AMessageThatFitsNoBufferIsALoss) {
   Rig rig;
   rig.Open();
-  rig.fabrics[0]->arrived.push_back({rig.cards[0].tag, Digits(9)});
+  rig.fabrics[0]->arrived.push_back({rig.addresss[0].tag, Digits(9)});
   EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kPeerLost);
 }
 
 TEST(OfiLink, TheProviderMustBeTheSame) {
   Rig rig;
-  rig.cards[1].provider = "efa";
-  const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.cards[1])));
+  rig.addresss[1].provider = "efa";
+  const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.addresss[1])));
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::kUnsupported);
   EXPECT_THAT(made.error().message, HasSubstr("rank 1 on there"));
@@ -218,13 +218,14 @@ TEST(OfiLink, TheProviderMustBeTheSame) {
   EXPECT_THAT(made.error().message, HasSubstr("RINGLET_OFI_PROVIDER"));
 }
 
-TEST(OfiLink, NeedsACardAndRoom) {
+TEST(OfiLink, NeedsAAddressAndRoom) {
   Rig rig;
-  EXPECT_EQ(OfiLink::Make(rig.PartsOf(0, AsView("card"))).error().code, Code::kProtocol);
+  EXPECT_EQ(OfiLink::Make(rig.PartsOf(0, AsView("endpoint address"))).error().code,
+            Code::kProtocol);
   for (const std::size_t room : {0u, 5u, 7u}) {  // of 4 for data and 4 for credits
     Rig full;
     full.fabrics[0]->room = room;
-    const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.cards[1])));
+    const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.addresss[1])));
     ASSERT_FALSE(made.ok()) << room;
     EXPECT_EQ(made.error().code, Code::kUnsupported);
   }
@@ -234,7 +235,7 @@ TEST(OfiLink, NeedsAllOfItsMemory) {
   for (std::size_t memories = 0; memories < 4; ++memories) {
     Rig rig;
     rig.fabrics[0]->good_memories = memories;
-    const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.cards[1])));
+    const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.addresss[1])));
     ASSERT_FALSE(made.ok()) << memories;
     EXPECT_EQ(made.error().message, "no memory");
   }
@@ -242,9 +243,9 @@ TEST(OfiLink, NeedsAllOfItsMemory) {
 
 TEST(OfiLink, AllocatesWhatThisRankWantsWhateverThePeerSays) {
   Rig rig;
-  rig.cards[1].buffers = kBuffersMax;
-  rig.cards[1].buffer_bytes = kBufferBytesMax;
-  auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.cards[1])));
+  rig.addresss[1].buffers = kBuffersMax;
+  rig.addresss[1].buffer_bytes = kBufferBytesMax;
+  auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.addresss[1])));
   ASSERT_TRUE(made.ok());
   rig.fabrics[0]->held = true;
   EXPECT_EQ((*made)->Write(Digits(1000)).value(), 4 * 8u);

@@ -19,7 +19,7 @@
 #include <memory>
 #include <span>
 
-#include "os/shm.hpp"
+#include "os/fs/shm.hpp"
 #include "transport/doorbell.hpp"
 
 namespace ringlet::transport {

@@ -4,31 +4,31 @@
 
 #include <cerrno>
 
-#include "os/sockaddr.hpp"
+#include "os/net/sockaddr.hpp"
 #include "transport/session.hpp"
 
 namespace ringlet::transport {
 namespace {
 
 SessionParts PartsOf(const ArenaRequest& request, const ArenaTools& tools) {
-  return SessionParts{.meeting = {.self = request.members[request.self],
-                                  .credentials = request.credentials,
-                                  .nonce_seed = request.nonce_seed,
-                                  .peers = {},
-                                  .deadline = request.deadline,
-                                  .limits = request.limits},
+  return SessionParts{.wireup = {.self = request.members[request.self],
+                                 .credentials = request.credentials,
+                                 .nonce_seed = request.nonce_seed,
+                                 .peers = {},
+                                 .deadline = request.deadline,
+                                 .limits = request.limits},
                       .listeners = {},
                       .note = tools.note};
 }
 
-MeetingPeer PeerOf(const ArenaRequest& request, Rank rank, MeetingPeer::Role role) {
-  return MeetingPeer{.rank = rank,
-                     .host = request.host,
-                     .role = role,
-                     .purpose = Purpose::kMemory,
-                     .addresses = {},
-                     .offer = {},
-                     .descriptors = {}};
+WireupPeer PeerOf(const ArenaRequest& request, Rank rank, WireupPeer::Role role) {
+  return WireupPeer{.rank = rank,
+                    .host = request.host,
+                    .role = role,
+                    .purpose = Purpose::kMemory,
+                    .addresses = {},
+                    .offer = {},
+                    .descriptors = {}};
 }
 
 Result<std::shared_ptr<Arena>> HandOut(const ArenaRequest& request, ArenaOffer offer,
@@ -36,12 +36,12 @@ Result<std::shared_ptr<Arena>> HandOut(const ArenaRequest& request, ArenaOffer o
   SessionParts parts = PartsOf(request, tools);
   parts.listeners = std::move(offer.listeners);
   for (std::size_t i = 1; i < request.members.size(); ++i) {
-    MeetingPeer peer = PeerOf(request, request.members[i], MeetingPeer::Role::kAccept);
+    WireupPeer peer = PeerOf(request, request.members[i], WireupPeer::Role::kAccept);
     if (offer.arena) {
       RINGLET_TRY_ASSIGN(os::Fd memory, os::Duplicate(offer.arena->fd().get()));
       peer.descriptors = {os::Keep(std::move(memory))};
     }
-    parts.meeting.peers.push_back(std::move(peer));
+    parts.wireup.peers.push_back(std::move(peer));
   }
   RINGLET_TRY(RunSession(std::move(parts), tools.driver, tools.abort));
   if (!offer.arena) return *offer.why_not;
@@ -52,9 +52,9 @@ Result<std::shared_ptr<Arena>> HandOut(const ArenaRequest& request, ArenaOffer o
 Result<std::shared_ptr<Arena>> Fetch(const ArenaRequest& request, const ArenaTools& tools) {
   const Rank first = request.members.front();
   SessionParts parts = PartsOf(request, tools);
-  MeetingPeer peer = PeerOf(request, first, MeetingPeer::Role::kDial);
+  WireupPeer peer = PeerOf(request, first, WireupPeer::Role::kDial);
   peer.addresses = {ArenaAddress(request.credentials, first)};
-  parts.meeting.peers.push_back(std::move(peer));
+  parts.wireup.peers.push_back(std::move(peer));
   RINGLET_TRY_ASSIGN(auto met, RunSession(std::move(parts), tools.driver, tools.abort));
   MetLine& line = met.front();
   const auto blame = [&](const std::string& why) {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "os/socket_driver.hpp"
-#include "transport/meeting.hpp"
+#include "os/net/socket_driver.hpp"
 #include "transport/shm/arena.hpp"
+#include "transport/wireup.hpp"
 
 namespace ringlet::transport {
 
@@ -22,7 +22,7 @@ struct ArenaRequest {
   std::uint32_t self = 0;     ///< this rank's place among them
   ArenaShape shape;           ///< valid, with as many ranks as members; the same on all
   Instant deadline{};         ///< of os::SocketDriver::Now
-  MeetingLimits limits = {};
+  WireupLimits limits = {};
 };
 
 struct ArenaTools {

@@ -42,7 +42,7 @@ std::vector<Result<std::shared_ptr<Arena>>> Share(const std::vector<ArenaRequest
   return all;
 }
 
-TEST(ArenaMeeting, AllMembersSeeTheSameMemory) {
+TEST(ArenaWireup, AllMembersSeeTheSameMemory) {
   DriverThread driver;
   for (const std::uint32_t ranks : {1u, 2u, 5u}) {
     const Credentials credentials = Fresh();
@@ -60,7 +60,7 @@ TEST(ArenaMeeting, AllMembersSeeTheSameMemory) {
   }
 }
 
-TEST(ArenaMeeting, AnotherShapeIsRefusedAndTheSenderNamed) {
+TEST(ArenaWireup, AnotherShapeIsRefusedAndTheSenderNamed) {
   DriverThread driver;
   const Credentials credentials = Fresh();
   std::vector<ArenaRequest> requests = {RequestFor(credentials, 0, 2),
@@ -73,7 +73,7 @@ TEST(ArenaMeeting, AnotherShapeIsRefusedAndTheSenderNamed) {
   EXPECT_NE(shared[1].error().message.find("rank 10 on testhost sent"), std::string::npos);
 }
 
-TEST(ArenaMeeting, WhoDoesNotComeIsNamed) {
+TEST(ArenaWireup, WhoDoesNotComeIsNamed) {
   DriverThread driver;
   ArenaRequest request = RequestFor(Fresh(), 0, 2);
   request.deadline = os::Now() + std::chrono::milliseconds(20);
@@ -83,7 +83,7 @@ TEST(ArenaMeeting, WhoDoesNotComeIsNamed) {
   EXPECT_NE(shared.error().message.find("rank 11 on testhost"), std::string::npos);
 }
 
-TEST(ArenaMeeting, AddressesTellCommunicatorsAndHostsApart) {
+TEST(ArenaWireup, AddressesTellCommunicatorsAndHostsApart) {
   const Credentials one = Fresh(), other = Fresh();
   EXPECT_EQ(ToString(ArenaAddress(one, Rank{0})), ToString(ArenaAddress(one, Rank{0})));
   EXPECT_NE(ToString(ArenaAddress(one, Rank{0})), ToString(ArenaAddress(other, Rank{0})));

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "os/random.hpp"
+#include "os/process/random.hpp"
 
 namespace ringlet::transport {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/handshake.hpp"
-#include "os/shm.hpp"
+#include "base/wire/handshake.hpp"
+#include "os/fs/shm.hpp"
 #include "transport/pipe.hpp"
 
 namespace ringlet::transport {

@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "base/bytes.hpp"
-#include "os/process_memory.hpp"
-#include "os/shm.hpp"
+#include "base/value/bytes.hpp"
+#include "os/fs/shm.hpp"
+#include "os/process/process_memory.hpp"
 #include "transport/shm/arena.hpp"
 
 namespace ringlet::transport {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "os/sockaddr.hpp"
+#include "os/net/sockaddr.hpp"
 #include "transport/pipe_link.hpp"
 
 namespace ringlet::transport {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/machine.hpp"
+#include "base/wire/machine.hpp"
 #include "transport/doorbell_waiter.hpp"
 #include "transport/link.hpp"
 #include "transport/shm/segment.hpp"

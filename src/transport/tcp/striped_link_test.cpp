@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "base/prng.hpp"
+#include "base/value/prng.hpp"
 #include "transport/tcp/tcp_link.hpp"
 
 namespace ringlet::transport {

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "os/sockaddr.hpp"
+#include "os/net/sockaddr.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "os/fd.hpp"
+#include "os/fs/fd.hpp"
 #include "transport/link.hpp"
 
 namespace ringlet::transport {

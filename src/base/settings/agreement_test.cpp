@@ -1,0 +1,68 @@
+#include "base/settings/agreement.hpp"
+
+#include <gmock/gmock.h>
+
+namespace ringlet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+TEST(AgreementTest, OnlySettingsThatMustAgreeCount) {
+  Settings a, b;
+  b.timeout = std::chrono::milliseconds(1);
+  b.socket_ifname = "eth0";
+  b.rank = 5;
+  EXPECT_EQ(AgreementDigest(a), AgreementDigest(b));
+  b.tree_arity = 4;
+  EXPECT_NE(AgreementDigest(a), AgreementDigest(b));
+}
+
+TEST(AgreementTest, EncryptionMustAgree) {
+  Settings a, b;
+  b.encrypt = true;
+  EXPECT_NE(AgreementDigest(a), AgreementDigest(b));
+}
+
+TEST(AgreementTest, TheDifferenceIsNamed) {
+  Settings mine, theirs;
+  theirs.tree_arity = 4;
+  theirs.links = LinkChoice::kTcp;
+  const auto differences = CompareAgreement(mine, EncodeAgreement(theirs)).value();
+  EXPECT_THAT(differences, ElementsAre(SettingDifference{"RINGLET_LINKS", "auto", "tcp"},
+                                       SettingDifference{"RINGLET_TREE_ARITY", "8", "4"}));
+  EXPECT_EQ(ToString(differences[1]), "RINGLET_TREE_ARITY is 8 here and 4 there");
+  EXPECT_THAT(*CompareAgreement(mine, EncodeAgreement(mine)), IsEmpty());
+}
+
+TEST(AgreementTest, ASettingThatOneSideLacksIsADifference) {
+  Writer later;
+  later.U16(1).Text("RINGLET_NEW").Text("1");
+  const auto differences = CompareAgreement(Settings(), later.view()).value();
+  EXPECT_THAT(differences, testing::Contains(SettingDifference{"RINGLET_NEW", "", "1"}));
+}
+
+TEST(AgreementTest, NoSecretTravels) {
+  Settings settings;
+  settings.secret.text = settings.unique_id.text = "hush-hush";
+  const Bytes bytes = EncodeAgreement(settings);
+  EXPECT_THAT(std::string(AsText(bytes)), Not(HasSubstr("hush")));
+  EXPECT_LE(bytes.size(), kAgreementBytesMax);
+}
+
+TEST(AgreementTest, WhatDoesNotParseIsAProtocolError) {
+  const Bytes good = EncodeAgreement(Settings());
+  for (std::size_t bytes = 0; bytes < good.size(); ++bytes) {
+    const auto bad = CompareAgreement(Settings(), View(good).first(bytes));
+    ASSERT_FALSE(bad.ok()) << bytes;
+    EXPECT_EQ(bad.error().code, Code::kProtocol);
+  }
+  Bytes longer = good;
+  longer.push_back(std::byte{0});
+  EXPECT_FALSE(CompareAgreement(Settings(), longer).ok());
+}
+
+}  // namespace
+}  // namespace ringlet

@@ -1,0 +1,424 @@
+// The one registry of settings: a row names a member of Settings and says what it accepts.
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/settings/settings.hpp"
+
+namespace ringlet {
+
+/// The member that a setting fills. Its type says how text is read.
+using SettingField =
+    std::variant<bool Settings::*, std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
+                 std::optional<std::uint32_t> Settings::*, std::string Settings::*,
+                 SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
+                 LinkChoice Settings::*, NetChoice Settings::*, BootstrapShape Settings::*,
+                 PlanPolicy Settings::*, SocketFamily Settings::*, WaitChoice Settings::*>;
+
+struct SettingSpec {
+  std::string_view name;  ///< without RINGLET_
+  SettingField field;
+  std::string_view help;          ///< one sentence, no newline
+  std::uint64_t min = 0;          ///< numbers; milliseconds where the member is a time
+  std::uint64_t max = 0;          ///< inclusive
+  std::string_view unit = {};     ///< of the text: "s", "bytes"
+  std::string_view choices = {};  ///< "a|b|c" in the order of the enumerators
+  bool has_nccl_alias = false;    ///< NCCL_<name> is read too
+  bool power_of_two = false;
+  bool must_agree = false;  ///< between the ranks of a communicator
+};
+
+inline constexpr std::uint64_t kWeekMs = 7ull * 24 * 3600 * 1000;
+inline constexpr std::uint64_t kRanksMax = std::uint64_t{1}
+                                           << 24;  // the simulator's million, and room
+
+inline constexpr std::uint64_t kChannelSettingMax = 64;  // NCCL's MAXCHANNELS
+
+inline constexpr std::array kSettings = {
+    SettingSpec{
+        .name = "INIT_TIMEOUT",
+        .field = &Settings::init_timeout,
+        .help =
+            "How long forming a communicator may take before it fails and names who is missing.",
+        .min = 100,
+        .max = kWeekMs,
+        .unit = "s"},
+    SettingSpec{
+        .name = "TIMEOUT",
+        .field = &Settings::timeout,
+        .help = "How long one operation may take before it fails and names who has not come.",
+        .min = 100,
+        .max = kWeekMs,
+        .unit = "s"},
+    SettingSpec{.name = "HANDSHAKE_TIMEOUT",
+                .field = &Settings::handshake_timeout,
+                .help = "How long a new connection may take to prove that it knows the secret.",
+                .min = 100,
+                .max = 600'000,
+                .unit = "s"},
+    SettingSpec{.name = "COMM_ID",
+                .field = &Settings::comm_id,
+                .help =
+                    "Fixed address of rank 0, host:port, in place of a unique id that is carried "
+                    "to every rank.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "SECRET",
+                .field = &Settings::secret,
+                .help = "Shared secret of the ranks that meet by COMM_ID; never shown.",
+                .has_nccl_alias = false},
+    SettingSpec{.name = "ENCRYPT",
+                .field = &Settings::encrypt,
+                .help = "Whether the control network is encrypted, and not only authenticated; "
+                        "collectives' data never is.",
+                .must_agree = true},
+    SettingSpec{.name = "SOCKET_IFNAME",
+                .field = &Settings::socket_ifname,
+                .help =
+                    "Network interfaces to use: a comma list of name prefixes; = in front makes "
+                    "them exact names, ^ excludes them.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "SOCKET_FAMILY",
+                .field = &Settings::socket_family,
+                .help = "Which internet addresses to use.",
+                .choices = "any|AF_INET|AF_INET6",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "NET",
+                .field = &Settings::net,
+                .help = "What carries the links between hosts: tcp, or ofi, which is libfabric.",
+                .choices = "tcp|ofi",
+                .must_agree = true},
+    SettingSpec{.name = "OFI_PROVIDER",
+                .field = &Settings::ofi_provider,
+                .help = "Provider of libfabric, such as efa or tcp;ofi_rxm; unset: the first that "
+                        "it names for the interface that is used.",
+                .must_agree = true},
+    SettingSpec{.name = "SOCKETS_PER_LINK",
+                .field = &Settings::sockets_per_link,
+                .help = "Connections of each link between hosts, dealt out over the addresses that "
+                        "both may use: for hosts with several NICs of one speed, and networks that "
+                        "give one connection less than all.",
+                .min = 1,
+                .max = 16,
+                .must_agree = true},
+    SettingSpec{.name = "TCP_CONGESTION",
+                .field = &Settings::tcp_congestion,
+                .help = "Congestion control of the links between hosts, such as cubic or bbr, one "
+                        "of those that the kernel has and permits; unset: the kernel's default."},
+    SettingSpec{.name = "HOSTID",
+                .field = &Settings::host_id,
+                .help = "Identity of this host, in place of its name and boot id; ranks with the "
+                        "same identity share memory.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "TOPO_FILE",
+                .field = &Settings::topo_file,
+                .help = "Topology file in NCCL's XML that says how this host is built; what it "
+                        "leaves out is looked for.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "TOPO_DUMP_FILE",
+                .field = &Settings::topo_dump_file,
+                .help = "File to which one rank writes, in NCCL's XML, how its host is built.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "TOPO_DUMP_FILE_RANK",
+                .field = &Settings::topo_dump_file_rank,
+                .help = "The rank that writes TOPO_DUMP_FILE.",
+                .min = 0,
+                .max = kRanksMax - 1,
+                .has_nccl_alias = true},
+    SettingSpec{.name = "GRAPH_FILE",
+                .field = &Settings::graph_file,
+                .help = "File in NCCL's XML with the channels of a host, in place of those that "
+                        "are searched for. Its content must be the same on all ranks.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "GRAPH_DUMP_FILE",
+                .field = &Settings::graph_dump_file,
+                .help = "File to which one rank writes, in NCCL's XML, the channels of its host.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "GRAPH_DUMP_FILE_RANK",
+                .field = &Settings::graph_dump_file_rank,
+                .help = "The rank that writes GRAPH_DUMP_FILE.",
+                .min = 0,
+                .max = kRanksMax - 1,
+                .has_nccl_alias = true},
+    SettingSpec{.name = "P2P_LEVEL",
+                .field = &Settings::p2p_level,
+                .help = "How far apart two GPUs may be and still access each other: LOC, NVL, NVB, "
+                        "C2C, PIX, PXB, P2C, PXN, PHB or SYS.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "P2P_DISABLE",
+                .field = &Settings::p2p_disable,
+                .help = "1: GPUs never access each other, as with P2P_LEVEL=LOC.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "NVB_DISABLE",
+                .field = &Settings::nvb_disable,
+                .help = "1: NVLink through another GPU is not used.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{
+        .name = "SHM_DISABLE",
+        .field = &Settings::shm_disable,
+        .help =
+            "1: ranks of one host do not share memory, and are linked as those of different hosts.",
+        .has_nccl_alias = true,
+        .must_agree = true},
+    SettingSpec{.name = "NET_DISABLE_INTRA",
+                .field = &Settings::net_disable_intra,
+                .help = "1: GPUs of one host never reach each other through NICs.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "PXN_DISABLE",
+                .field = &Settings::pxn_disable,
+                .help = "1: a GPU does not use a NIC near another GPU through that one.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{
+        .name = "PXN_C2C",
+        .field = &Settings::pxn_c2c,
+        .help = "Whether that other GPU may reach the NIC through the processor of its package.",
+        .has_nccl_alias = true,
+        .must_agree = true},
+    SettingSpec{
+        .name = "NET_GDR_LEVEL",
+        .field = &Settings::net_gdr_level,
+        .help = "How far from a GPU a NIC may be for GPUDirect RDMA, in the words of P2P_LEVEL.",
+        .has_nccl_alias = true,
+        .must_agree = true},
+    SettingSpec{.name = "NET_GDR_READ",
+                .field = &Settings::net_gdr_read,
+                .help = "Whether sending uses GPUDirect RDMA too; unset: from compute capability "
+                        "8.0, or with NVLink.",
+                .min = 0,
+                .max = 1,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "NET_GDR_C2C",
+                .field = &Settings::net_gdr_c2c,
+                .help = "Whether GPUDirect RDMA may lead through the processor of the package.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "NET_GDR_MLOPART",
+                .field = &Settings::net_gdr_mlopart,
+                .help = "Whether halves of a split GPU use GPUDirect RDMA.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{
+        .name = "MNNVL_CROSS_CLIQUE",
+        .field = &Settings::mnnvl_cross_clique,
+        .help = "Whether GPUs of one NVLink cluster but different cliques reach each other.",
+        .has_nccl_alias = true,
+        .must_agree = true},
+    SettingSpec{.name = "IGNORE_DISABLED_P2P",
+                .field = &Settings::ignore_disabled_p2p,
+                .help = "An NVLink whose GPUs the driver keeps apart is 0: an error, 1: not used, "
+                        "2: used without asking.",
+                .min = 0,
+                .max = 2,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "NETDEVS_POLICY",
+                .field = &Settings::netdevs_policy,
+                .help = "How many NICs a GPU uses: AUTO, ALL, or MAX: and a number.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "MULTI_RANK_GPU_ENABLE",
+                .field = &Settings::multi_rank_gpu,
+                .help = "Whether several ranks of a communicator may name the same device.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "IGNORE_CPU_AFFINITY",
+                .field = &Settings::ignore_cpu_affinity,
+                .help = "1: threads of the library are placed near their device or NUMA node even "
+                        "outside the CPUs that the caller was given.",
+                .min = 0,
+                .max = 1,
+                .has_nccl_alias = true},
+    SettingSpec{.name = "BOOTSTRAP",
+                .field = &Settings::bootstrap,
+                .help = "Shape of the control network.",
+                .choices = "tree|ring",
+                .must_agree = true},
+    SettingSpec{.name = "TREE_ARITY",
+                .field = &Settings::tree_arity,
+                .help = "Children of each member in the control tree.",
+                .min = 2,
+                .max = 256,
+                .must_agree = true},
+    SettingSpec{.name = "NODE_LEADER",
+                .field = &Settings::node_leader,
+                .help = "Whether the ranks of a host check in at the root through one of them, the "
+                        "node leader.",
+                .must_agree = true},
+    SettingSpec{.name = "HEARTBEAT_TIMEOUT",
+                .field = &Settings::silence_max,
+                .help = "How long a rank may be silent on the control network before it counts as "
+                        "lost. Heartbeats are sent every quarter of this. 0 disables detection.",
+                .min = 0,
+                .max = kWeekMs,
+                .unit = "s",
+                .must_agree = true},
+    SettingSpec{.name = "TRACE",
+                .field = &Settings::trace,
+                .help = "File into which rank 0 writes when each rank got how far in forming the "
+                        "communicator, for ui.perfetto.dev or chrome://tracing.",
+                .must_agree = true},
+    SettingSpec{
+        .name = "LINKS",
+        .field = &Settings::links,
+        .help = "How ranks are linked; auto takes the fastest that a pair of ranks can use.",
+        .choices = "auto|inproc|shm|tcp|ofi",
+        .must_agree = true},
+    SettingSpec{.name = "PIPE_BYTES",
+                .field = &Settings::pipe_bytes,
+                .help = "Capacity of one memory link, each way.",
+                .min = 4096,
+                .max = 64u << 20,
+                .unit = "bytes",
+                .power_of_two = true,
+                .must_agree = true},
+    SettingSpec{.name = "NUMA_RANKS",
+                .field = &Settings::numa_ranks,
+                .help =
+                    "Reductions of more than 16 KiB among the ranks of one host are made within "
+                    "each NUMA node first. 0: at the nodes that the ranks live at; k: as if "
+                    "each k ranks in a row had a node of their own; 1: not at all.",
+                .min = 0,
+                .max = 64,
+                .must_agree = true},
+    SettingSpec{.name = "PLAN_POLICY",
+                .field = &Settings::plan_policy,
+                .help =
+                    "Which channels are planned: the best that the machine has, or no more than "
+                    "NCCL's rules give.",
+                .choices = "best|compat",
+                .must_agree = true},
+    SettingSpec{.name = "ALGO",
+                .field = &Settings::algo,
+                .help = "Algorithms that may be used: a comma list, ^ in front excludes; "
+                        "function:list for one function, lists with ; between.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "HOST_ALGO",
+                .field = &Settings::host_algo,
+                .help = "Algorithms that collectives over host memory may use, written as ALGO: "
+                        "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
+                        "direct, hierarchical, hierarchical_doubling, hierarchical_direct.",
+                .must_agree = true},
+    SettingSpec{.name = "TUNE_FILE",
+                .field = &Settings::tune_file,
+                .help = "File of measured choices of algorithms, which `ringlet bench --tune` has "
+                        "written; they go before what the model computes. Its content must be the "
+                        "same on all ranks.",
+                .must_agree = true},
+    SettingSpec{.name = "PROTO",
+                .field = &Settings::proto,
+                .help = "Protocols that may be used, written as ALGO: LL, LL128, Simple.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "MIN_NCHANNELS",
+                .field = &Settings::min_nchannels,
+                .help = "At least so many channels; 0: as many as the plan has.",
+                .min = 0,
+                .max = kChannelSettingMax,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "MAX_NCHANNELS",
+                .field = &Settings::max_nchannels,
+                .help = "At most so many channels; 0: as many as the plan has.",
+                .min = 0,
+                .max = kChannelSettingMax,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "MIN_NRINGS",
+                .field = &Settings::min_nrings,
+                .help = "Another name of MIN_NCHANNELS; the higher one counts.",
+                .min = 0,
+                .max = kChannelSettingMax,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "MAX_NRINGS",
+                .field = &Settings::max_nrings,
+                .help = "Another name of MAX_NCHANNELS; the lower one counts.",
+                .min = 0,
+                .max = kChannelSettingMax,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "MIN_CTAS",
+                .field = &Settings::min_ctas,
+                .help = "Another name of MIN_NCHANNELS; the higher one counts.",
+                .min = 0,
+                .max = kChannelSettingMax,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "MAX_CTAS",
+                .field = &Settings::max_ctas,
+                .help = "Another name of MAX_NCHANNELS; the lower one counts.",
+                .min = 0,
+                .max = kChannelSettingMax,
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "HOST_MEMORY",
+                .field = &Settings::host_memory,
+                .help = "Whether collectives among ranks of one host go through memory that all "
+                        "of them share, where LINKS is auto; else over links.",
+                .must_agree = true},
+    SettingSpec{.name = "WAIT",
+                .field = &Settings::wait,
+                .help = "How a rank waits for others of its host: spin looks before it yields its "
+                        "core, yield does so at once, sleep does neither; auto is spin where each "
+                        "of them can have a core of its own, else yield.",
+                .choices = "auto|spin|yield|sleep"},
+    SettingSpec{
+        .name = "DEBUG",
+        .field = &Settings::debug,
+        .help = "Which log lines are written: those of this level and of the levels before.",
+        .choices = "NONE|VERSION|WARN|INFO|ABORT|TRACE",
+        .has_nccl_alias = true},
+    SettingSpec{.name = "DEBUG_SUBSYS",
+                .field = &Settings::debug_subsystems,
+                .help = "Which parts of the library log: a comma list; ^ in front means all but "
+                        "these. Warnings pass whatever it says.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "DEBUG_FILE",
+                .field = &Settings::debug_file,
+                .help = "File for the log in place of standard output; %h is the host name, %p the "
+                        "process id.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "UNIQUE_ID",
+                .field = &Settings::unique_id,
+                .help = "A communicator's unique id in text form, set by `ringlet run`: what "
+                        "ncclGetUniqueId gives the first time in each process, unless COMM_ID is "
+                        "set. It holds the secret and is never shown."},
+    SettingSpec{.name = "RANK",
+                .field = &Settings::rank,
+                .help = "Rank of this process, set by `ringlet run`.",
+                .min = 0,
+                .max = kRanksMax - 1},
+    SettingSpec{.name = "WORLD_SIZE",
+                .field = &Settings::world_size,
+                .help = "Number of ranks, set by `ringlet run`.",
+                .min = 1,
+                .max = kRanksMax},
+    SettingSpec{.name = "LOCAL_RANK",
+                .field = &Settings::local_rank,
+                .help = "Number of this rank on its host, set by `ringlet run`.",
+                .min = 0,
+                .max = kRanksMax - 1},
+};
+
+/// "seconds from 0.1 to 600", "one of tree, ring": for error messages and the reference page.
+std::string AllowedText(const SettingSpec& spec);
+
+/// The value of `spec` in `settings`, as the environment would spell it; a secret is "(set)" and
+/// what is not set is empty.
+std::string ValueText(const Settings& settings, const SettingSpec& spec);
+
+/// "default", "RINGLET_DEBUG" or "NCCL_DEBUG".
+std::string OriginText(const Settings& settings, const SettingSpec& spec);
+
+}  // namespace ringlet

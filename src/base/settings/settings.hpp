@@ -1,0 +1,136 @@
+// Everything that a user can set through the environment, as one value.
+//
+// The defaults stand here; names, bounds and help stand in setting_table.hpp; docs/settings.md and
+// `ringlet env` are made from both. RINGLET_X wins over NCCL_X, and an empty value counts as unset.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log/log.hpp"
+#include "base/settings/env_map.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet {
+
+/// Text that is never printed, logged or compared aloud.
+struct SecretText {
+  std::string text;
+  bool operator==(const SecretText&) const = default;
+};
+
+/// How ranks are linked. kAuto: the fastest kind that a pair of ranks can use.
+enum class LinkChoice : std::uint8_t { kAuto, kInproc, kShm, kTcp, kOfi };
+
+/// What carries the links that leave a host: TCP, or libfabric.
+enum class NetChoice : std::uint8_t { kTcp, kOfi };
+
+/// The shape of the control network.
+enum class BootstrapShape : std::uint8_t { kTree, kRing };
+
+/// Which channels are planned: the best that the hardware has, or those that NCCL would take.
+enum class PlanPolicy : std::uint8_t { kBest, kCompat };
+
+/// How a rank waits for others of its host: looks, gives up its core, or sleeps at once.
+enum class WaitChoice : std::uint8_t { kAuto, kSpin, kYield, kSleep };
+
+/// Which internet addresses are used.
+enum class SocketFamily : std::uint8_t { kAny, kIpv4, kIpv6 };
+
+/// Where the value of a setting comes from.
+enum class SettingOrigin : std::uint8_t { kDefault, kRinglet, kNccl };
+
+struct Settings {
+  std::chrono::milliseconds init_timeout{300'000};
+  std::chrono::milliseconds timeout{1'800'000};
+  std::chrono::milliseconds handshake_timeout{10'000};
+
+  std::string comm_id;        ///< empty: none
+  SecretText secret;          ///< empty: none
+  bool encrypt = false;       ///< the control network
+  std::string socket_ifname;  ///< empty: chosen; see os::UsableAddresses
+  SocketFamily socket_family = SocketFamily::kAny;
+  NetChoice net = NetChoice::kTcp;
+  std::string ofi_provider;            ///< of libfabric; empty: its first choice
+  std::uint64_t sockets_per_link = 1;  ///< connections of each TCP link, 1 to 16
+  std::string tcp_congestion;          ///< of links; empty: what the kernel gives
+  std::string host_id;                 ///< empty: host name and boot id
+
+  std::string topo_file;                  ///< empty: the machine is looked at
+  std::string topo_dump_file;             ///< empty: nothing is written
+  std::uint64_t topo_dump_file_rank = 0;  ///< the rank that writes it
+  /// Once a process has read it with `comm::ReadGraphFile`: its path and the digest of its content.
+  std::string graph_file;                  ///< empty: channels are searched for
+  std::string graph_dump_file;             ///< empty: nothing is written
+  std::uint64_t graph_dump_file_rank = 0;  ///< the rank that writes it
+  // What decides over paths; topology::ReadPathOptions makes sense of it. Texts: empty is NCCL's
+  // rule.
+  std::string p2p_level;     ///< how far apart GPUs may be and still access each other
+  bool p2p_disable = false;  ///< they never do
+  bool nvb_disable = false;  ///< NVLink through another GPU is not used
+  bool shm_disable = false;  ///< ranks of a host do not share memory
+  bool net_disable_intra = false;
+  bool pxn_disable = false;  ///< NICs near another GPU are not used through it
+  bool pxn_c2c = true;
+  std::string net_gdr_level;  ///< how far from its NIC a GPU may be for GPUDirect
+  std::optional<std::uint32_t> net_gdr_read;
+  bool net_gdr_c2c = true;
+  bool net_gdr_mlopart = false;
+  bool mnnvl_cross_clique = false;
+  std::uint64_t ignore_disabled_p2p = 0;
+  std::string netdevs_policy;
+
+  bool multi_rank_gpu = false;            ///< several ranks on one device are wanted
+  std::uint64_t ignore_cpu_affinity = 0;  ///< 1: threads may leave the CPUs that the caller has
+
+  BootstrapShape bootstrap = BootstrapShape::kTree;
+  std::uint64_t tree_arity = 8;
+  bool node_leader = true;
+  std::chrono::milliseconds silence_max{60'000};
+  std::string trace;  ///< empty: none
+  LinkChoice links = LinkChoice::kAuto;
+  std::uint64_t pipe_bytes = 262'144;
+  WaitChoice wait = WaitChoice::kAuto;
+  std::uint64_t numa_ranks = 0;  ///< how many in a row share a node; 0: by their nodes
+  bool host_memory = true;  ///< collectives of one host go through memory that all its ranks share
+
+  PlanPolicy plan_policy = PlanPolicy::kBest;
+  std::string algo;   ///< empty: chosen by the model; plan::ParseTuningChoice reads it
+  std::string proto;  ///< the same
+  /// Once a process has read it with `comm::ReadTuning`: its path and the digest of its content, so
+  /// that ranks with other contents disagree.
+  std::string tune_file;
+  std::string host_algo;  ///< empty: all; collective::ParseAlgorithmChoice reads it
+  /// Bounds on channels, and the names that they had before; 0: none. See plan::ReadLimits.
+  std::uint64_t min_nchannels = 0, max_nchannels = 0;
+  std::uint64_t min_nrings = 0, max_nrings = 0;
+  std::uint64_t min_ctas = 0, max_ctas = 0;
+
+  /// NCCL's default is NONE. Ours is WARN, because nothing may go wrong silently.
+  LogLevel debug = LogLevel::kWarn;
+  SubsystemMask debug_subsystems;
+  std::string debug_file;  ///< empty: standard output
+
+  SecretText unique_id;  ///< contains the communicator's secret
+  std::optional<std::uint32_t> rank;
+  std::optional<std::uint32_t> world_size;
+  std::optional<std::uint32_t> local_rank;
+
+  /// One for each row of kSettings; empty when nothing was parsed: all are defaults.
+  std::vector<SettingOrigin> origins;
+  /// Sentences for the log, such as an unknown RINGLET_ variable with the nearest known name.
+  std::vector<std::string> warnings;
+
+  LogFilter log_filter() const { return {debug, debug_subsystems}; }
+};
+
+/// Reads every setting out of `env`. Pure: the environment is read once, by os::ReadEnvironment.
+/// Errors  kInvalidArgument  names the variable, its value (never a secret's) and what is allowed.
+Result<Settings> ParseSettings(const EnvMap& env);
+
+inline constexpr std::size_t kSettingTextBytesMax = 4096;
+
+}  // namespace ringlet

@@ -1,0 +1,138 @@
+#include "base/settings/settings.hpp"
+
+#include <gmock/gmock.h>
+
+namespace ringlet {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string ErrorOf(const EnvMap& env) {
+  const Result<Settings> settings = ParseSettings(env);
+  if (settings.ok()) return "no error";
+  EXPECT_EQ(settings.error().code, Code::kInvalidArgument);
+  return settings.error().message;
+}
+
+TEST(SettingsTest, AnEmptyEnvironmentGivesTheDefaults) {
+  const Settings settings = ParseSettings({}).value();
+  EXPECT_EQ(settings.init_timeout, milliseconds(300'000));
+  EXPECT_EQ(settings.timeout, milliseconds(1'800'000));
+  EXPECT_EQ(settings.handshake_timeout, milliseconds(10'000));
+  EXPECT_EQ(settings.tree_arity, 8u);
+  EXPECT_EQ(settings.pipe_bytes, 262'144u);
+  EXPECT_EQ(settings.links, LinkChoice::kAuto);
+  EXPECT_EQ(settings.bootstrap, BootstrapShape::kTree);
+  EXPECT_EQ(settings.rank, std::nullopt);
+  EXPECT_THAT(settings.warnings, IsEmpty());
+}
+
+TEST(SettingsTest, EveryKindOfValueIsRead) {
+  const Settings settings = ParseSettings({{"RINGLET_INIT_TIMEOUT", "2.5"},
+                                           {"RINGLET_TREE_ARITY", "0x10"},
+                                           {"RINGLET_PIPE_BYTES", "010000"},
+                                           {"RINGLET_LINKS", "TCP"},
+                                           {"RINGLET_BOOTSTRAP", "ring"},
+                                           {"RINGLET_SOCKET_FAMILY", "AF_INET6"},
+                                           {"RINGLET_DEBUG", "info"},
+                                           {"RINGLET_DEBUG_SUBSYS", "^INIT"},
+                                           {"RINGLET_SECRET", "s3cret"},
+                                           {"RINGLET_ENCRYPT", "1"},
+                                           {"RINGLET_RANK", "3"},
+                                           {"RINGLET_WORLD_SIZE", "4"}})
+                                .value();
+  EXPECT_EQ(settings.init_timeout, milliseconds(2500));
+  EXPECT_EQ(settings.tree_arity, 16u);
+  EXPECT_EQ(settings.pipe_bytes, 4096u);
+  EXPECT_EQ(settings.links, LinkChoice::kTcp);
+  EXPECT_EQ(settings.bootstrap, BootstrapShape::kRing);
+  EXPECT_EQ(settings.socket_family, SocketFamily::kIpv6);
+  EXPECT_EQ(settings.debug, LogLevel::kInfo);
+  EXPECT_EQ(settings.debug_subsystems.bits, ~0x1u);
+  EXPECT_EQ(settings.secret.text, "s3cret");
+  EXPECT_TRUE(settings.encrypt);
+  EXPECT_EQ(settings.rank, 3u);
+  EXPECT_EQ(settings.world_size, 4u);
+}
+
+TEST(SettingsTest, ASwitchIsZeroOrOneAndNothingElse) {
+  EXPECT_FALSE(ParseSettings({})->encrypt);
+  EXPECT_FALSE(ParseSettings({{"RINGLET_ENCRYPT", "0"}})->encrypt);
+  for (const char* const text : {"yes", "2", "01", "true"})
+    EXPECT_EQ(ErrorOf({{"RINGLET_ENCRYPT", text}}),
+              "RINGLET_ENCRYPT is \"" + std::string(text) + "\", but it must be 0 or 1");
+}
+
+TEST(SettingsTest, OurNameWinsOverNcclsAndEmptyIsUnset) {
+  EXPECT_EQ(ParseSettings({{"NCCL_DEBUG", "TRACE"}})->debug, LogLevel::kTrace);
+  EXPECT_EQ(ParseSettings({{"NCCL_DEBUG", "TRACE"}, {"RINGLET_DEBUG", "NONE"}})->debug,
+            LogLevel::kNone);
+  EXPECT_EQ(ParseSettings({{"NCCL_DEBUG", "TRACE"}, {"RINGLET_DEBUG", ""}})->debug,
+            LogLevel::kTrace);
+}
+
+TEST(SettingsTest, WhatNcclDoesNotHaveIsNotReadUnderItsName) {
+  EXPECT_EQ(ParseSettings({{"NCCL_TREE_ARITY", "x"}})->tree_arity, 8u);
+  EXPECT_EQ(ParseSettings({{"NCCL_SECRET", "x"}})->secret.text, "");
+}
+
+TEST(SettingsTest, ABadValueIsNamedWithItsVariableAndWhatIsAllowed) {
+  EXPECT_THAT(ErrorOf({{"RINGLET_TREE_ARITY", "1"}}),
+              AllOf(HasSubstr("RINGLET_TREE_ARITY is \"1\""), HasSubstr("from 2 to 256")));
+  EXPECT_THAT(ErrorOf({{"NCCL_DEBUG", "LOUD"}}),
+              AllOf(HasSubstr("NCCL_DEBUG is \"LOUD\""), HasSubstr("NONE, VERSION, WARN")));
+  EXPECT_THAT(ErrorOf({{"RINGLET_PIPE_BYTES", "5000"}}), HasSubstr("a power of two"));
+  EXPECT_THAT(ErrorOf({{"RINGLET_DEBUG_SUBSYS", "INIT,X"}}),
+              AllOf(HasSubstr("RINGLET_DEBUG_SUBSYS"), HasSubstr("\"X\" is no log subsystem")));
+}
+
+TEST(SettingsTest, BoundsAreInclusive) {
+  EXPECT_EQ(ParseSettings({{"RINGLET_PIPE_BYTES", "67108864"}})->pipe_bytes, 67'108'864u);
+  EXPECT_THAT(ErrorOf({{"RINGLET_PIPE_BYTES", "134217728"}}), HasSubstr("RINGLET_PIPE_BYTES"));
+  EXPECT_THAT(ErrorOf({{"RINGLET_PIPE_BYTES", "2048"}}), HasSubstr("RINGLET_PIPE_BYTES"));
+  EXPECT_EQ(ParseSettings({{"RINGLET_TIMEOUT", "0.1"}})->timeout, milliseconds(100));
+  EXPECT_EQ(ParseSettings({{"RINGLET_TIMEOUT", "604800"}})->timeout, milliseconds(604'800'000));
+}
+
+TEST(SettingsTest, SecondsThatAreNoneAreRefused) {
+  for (const char* text : {"0", "0.099", "-1", "1.", "1.2345", "1,5", "5s", "604801", "1.2.3", ".",
+                           "18446744073709551615"})
+    EXPECT_THAT(ErrorOf({{"RINGLET_TIMEOUT", text}}), HasSubstr("RINGLET_TIMEOUT")) << text;
+  EXPECT_EQ(ParseSettings({{"RINGLET_TIMEOUT", ".5"}})->timeout, milliseconds(500));
+}
+
+TEST(SettingsTest, ASecretIsNotInItsError) {
+  const std::string secret(kSettingTextBytesMax + 1, 'x');
+  EXPECT_THAT(ErrorOf({{"RINGLET_SECRET", secret}}),
+              AllOf(HasSubstr("not shown"), Not(HasSubstr("xxx"))));
+}
+
+TEST(SettingsTest, ControlCharactersOfAValueStayOutOfTheError) {
+  EXPECT_THAT(ErrorOf({{"RINGLET_LINKS", "a\nb"}}), HasSubstr("\"a\\nb\""));
+}
+
+TEST(SettingsTest, AnUnknownVariableIsWarnedOfWithTheNearestName) {
+  EXPECT_THAT(ParseSettings({{"RINGLET_TREE_ARTY", "4"}, {"RINGLET_ZZZZZZZZ", ""}, {"PATH", "/"}})
+                  ->warnings,
+              ElementsAre(AllOf(HasSubstr("RINGLET_TREE_ARTY"),
+                                HasSubstr("did you mean RINGLET_TREE_ARITY?")),
+                          AllOf(HasSubstr("RINGLET_ZZZZZZZZ"), Not(HasSubstr("did you mean")))));
+  EXPECT_THAT(ParseSettings({{"RINGLET_TREE_AR", "4"}})->warnings,
+              ElementsAre(HasSubstr("did you mean RINGLET_TREE_ARITY?")))
+      << "three letters are missing, as many as may be";
+}
+
+TEST(SettingsTest, ARankMustBeBelowTheWorldSize) {
+  EXPECT_THAT(ErrorOf({{"RINGLET_RANK", "first"}}), HasSubstr("RINGLET_RANK is \"first\""));
+  EXPECT_THAT(ErrorOf({{"RINGLET_RANK", "4"}, {"RINGLET_WORLD_SIZE", "4"}}),
+              AllOf(HasSubstr("RINGLET_RANK is 4"), HasSubstr("RINGLET_WORLD_SIZE")));
+  EXPECT_THAT(ErrorOf({{"RINGLET_LOCAL_RANK", "9"}, {"RINGLET_WORLD_SIZE", "4"}}),
+              HasSubstr("RINGLET_LOCAL_RANK"));
+}
+
+}  // namespace
+}  // namespace ringlet

@@ -1,0 +1,101 @@
+// Reaches one peer that may be reachable at several addresses, only some of which work.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/wire/machine.hpp"
+#include "base/wire/wire.hpp"
+
+namespace ringlet {
+
+/// Dials the addresses best first, the next one as soon as the one before fails or hesitates, again
+/// and again until stopped; the first whose handshake succeeds wins and the others are hung up.
+/// "Connection refused" is tried again (the peer may not listen yet); an address where somebody
+/// else answers, or where the secret is not known, is not. Pure: a part of a Machine, not one
+/// itself.
+class Dialler {
+ public:
+  struct Config {
+    std::vector<Address> addresses;
+    Credentials credentials;
+    Purpose purpose = Purpose::kCheckIn;
+    std::size_t payload_bytes_max = 0;  ///< of the frames on the line that wins
+    LineOptions options = {};
+  };
+  /// How long an address may hesitate before the next one is tried beside it.
+  static constexpr Instant kHesitation = std::chrono::milliseconds(100);
+  static constexpr Instant kRetryFirst = std::chrono::milliseconds(2);
+  static constexpr Instant kRetryMost = std::chrono::milliseconds(500);
+  /// A connection that was accepted but whose handshake does not end by then is given up.
+  static constexpr Instant kAttempt = std::chrono::seconds(10);
+
+  using Emit = std::function<void(Action)>;
+
+  Dialler(Config config, NonceSource& nonces, LineId& next_line, Emit emit)
+      : config_(std::move(config)),
+        nonces_(&nonces),
+        next_line_(&next_line),
+        emit_(std::move(emit)) {
+    targets_.resize(config_.addresses.size());
+  }
+
+  struct Opened {
+    LineId line;
+    Wire wire;
+    Address address;
+  };
+
+  /// Begins, or does what has become due.
+  void Advance(Instant now);
+
+  bool Owns(LineId line) const { return attempts_.contains(line); }
+  /// Somebody listens at the other end of a line that it owns.
+  bool Reached(LineId line) const {
+    const auto it = attempts_.find(line);
+    return it != attempts_.end() && it->second.wire.has_value();
+  }
+  void OnConnected(LineId line);
+  void OnClosed(LineId line, const std::string& why, Instant now);
+  /// The winner, once. Bytes behind the handshake are already in its wire.
+  std::optional<Opened> OnReceived(LineId line, const Slice& data, Instant now);
+
+  /// Hangs up whatever is under way.
+  void Stop();
+
+  std::optional<Instant> Deadline() const;
+
+  /// Every address was answered by somebody else, or by one with another secret.
+  bool hopeless() const;
+  /// "10.0.0.5:7: connection refused, 10.1.0.5:7: no answer"
+  std::string Reasons() const;
+
+ private:
+  struct Target {
+    Instant due{0};    // when to dial (again)
+    Instant pause{0};  // before the next try
+    std::string reason = "not tried";
+    bool busy = false;
+    bool hopeless = false;
+  };
+  struct Attempt {
+    std::size_t target;
+    Instant expires;
+    std::optional<Wire> wire;
+  };
+  void Fail(LineId line, const std::string& why, bool hopeless, Instant now);
+  void DialTarget(std::size_t index, Instant now);
+
+  Config config_;
+  NonceSource* nonces_;
+  LineId* next_line_;
+  Emit emit_;
+  std::vector<Target> targets_;
+  std::map<LineId, Attempt> attempts_;
+  bool started_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace ringlet

@@ -1,0 +1,105 @@
+#include "base/wire/frame.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ringlet {
+namespace {
+
+// Room taken at once for what a length claims, in multiples of what has arrived.
+constexpr std::size_t kRoomAhead = 4;
+
+std::uint32_t LengthAt(View bytes) {
+  return Reader(bytes).U32();
+}
+
+}  // namespace
+
+Writer BeginFrame(std::uint8_t type) {
+  Writer frame;
+  frame.U32(0).U8(type);
+  return frame;
+}
+
+Bytes EndFrame(Writer&& frame) {
+  frame.PatchU32(0, static_cast<std::uint32_t>(frame.size() - kFrameHeaderBytes));
+  return frame.Take();
+}
+
+void FrameReader::Push(const Slice& data) {
+  if (partial_.empty() && current_.bytes.empty()) {
+    current_ = data;
+    return;
+  }
+  if (PushPayload(data)) return;
+  partial_.insert(partial_.end(), current_.bytes.begin(), current_.bytes.end());
+  MakeRoom(data.bytes.size());
+  partial_.insert(partial_.end(), data.bytes.begin(), data.bytes.end());
+  current_ = Slice();
+}
+
+// A shared buffer is sent behind its header, not copied together with it; a driver that hands on
+// what was sent (sim::Network) gives the two apart.
+bool FrameReader::PushPayload(const Slice& data) {
+  if (whole_ || partial_.size() != kFrameHeaderBytes || !current_.bytes.empty() || !data.owner)
+    return false;
+  const std::size_t payload_bytes = LengthAt(partial_);
+  if (payload_bytes > payload_bytes_max_ || payload_bytes > data.bytes.size()) return false;
+  whole_ = Frame{std::to_integer<std::uint8_t>(partial_[4]),
+                 Slice(data.bytes.first(payload_bytes), data.owner)};
+  partial_ = Bytes();
+  current_ = Slice(data.bytes.subspan(payload_bytes), data.owner);
+  return true;
+}
+
+// A long frame is not moved each time that a piece of it arrives. The claim is trusted only as far
+// as bytes have come that the peer had to send.
+void FrameReader::MakeRoom(std::size_t more) {
+  const std::size_t arrived = partial_.size() + more;
+  if (partial_.size() < kFrameHeaderBytes || arrived <= partial_.capacity()) return;
+  const std::size_t claimed = kFrameHeaderBytes + LengthAt(partial_);
+  partial_.reserve(std::max(arrived, std::min(claimed, kRoomAhead * arrived)));
+}
+
+Result<std::optional<Frame>> FrameReader::Next() {
+  if (whole_) return std::exchange(whole_, std::nullopt);
+  if (!partial_.empty()) return NextFromPartial();
+  if (current_.bytes.size() >= kFrameHeaderBytes) {
+    const std::size_t payload_bytes = LengthAt(current_.bytes);
+    if (payload_bytes > payload_bytes_max_)
+      return Error{Code::kProtocol,
+                   fmt::format("a frame of {} bytes, more than the {} allowed here", payload_bytes,
+                               payload_bytes_max_)};
+    if (current_.bytes.size() >= kFrameHeaderBytes + payload_bytes)
+      return CutCurrent(payload_bytes);
+  }
+  // Keep the beginning: the caller's buffer may be gone when the rest arrives.
+  partial_.assign(current_.bytes.begin(), current_.bytes.end());
+  current_ = Slice();
+  return std::optional<Frame>();
+}
+
+std::optional<Frame> FrameReader::CutCurrent(std::size_t payload_bytes) {
+  Frame frame;
+  frame.type = std::to_integer<std::uint8_t>(current_.bytes[4]);
+  frame.payload = Slice(current_.bytes.subspan(kFrameHeaderBytes, payload_bytes), current_.owner);
+  current_.bytes = current_.bytes.subspan(kFrameHeaderBytes + payload_bytes);
+  return frame;
+}
+
+Result<std::optional<Frame>> FrameReader::NextFromPartial() {
+  if (partial_.size() < kFrameHeaderBytes) return std::optional<Frame>();
+  const std::size_t payload_bytes = LengthAt(partial_);
+  if (payload_bytes > payload_bytes_max_)
+    return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
+                                              payload_bytes, payload_bytes_max_)};
+  if (partial_.size() < kFrameHeaderBytes + payload_bytes) return std::optional<Frame>();
+  // From here on cut from one owned buffer, so that many small frames cost one copy, not a shift
+  // each.
+  current_ = Slice(Share(std::exchange(partial_, Bytes())));
+  return CutCurrent(payload_bytes);
+}
+
+}  // namespace ringlet

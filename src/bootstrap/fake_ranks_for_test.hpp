@@ -1,0 +1,72 @@
+// Ranks for the tests and fuzzers of this layer. Without GTest.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bootstrap/gather.hpp"
+#include "bootstrap/group.hpp"
+#include "bootstrap/protocol.hpp"
+#include "bootstrap/roster.hpp"
+
+namespace ringlet::bootstrap {
+
+/// Two ranks live on a host.
+inline MemberAddress FakeRank(std::uint32_t rank) {
+  MemberAddress fake_rank;
+  fake_rank.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 99)};
+  fake_rank.host = "host" + std::to_string(rank / 2);
+  fake_rank.pid = 1000 + rank;
+  return fake_rank;
+}
+
+inline Bytes RecordOf(const MemberAddress& fake_rank) {
+  Writer out;
+  Encode(out, fake_rank);
+  return out.Take();
+}
+
+/// Each speaks for itself, or the first of each host for both.
+inline Roster RosterOf(std::uint32_t size, bool node_leaders = false, std::uint32_t first = 0) {
+  std::vector<RankRecord> records;
+  for (std::uint32_t rank = first; rank < first + size; ++rank)
+    records.push_back({RecordOf(FakeRank(rank)), node_leaders ? rank / 2 * 2 : rank});
+  return Roster::Build(first, records);
+}
+
+/// The payload of a frame of `group`.
+inline Bytes OfGroup(View payload, GroupId group = kWorld) {
+  Writer out;
+  return out.U64(group).Raw(payload).Take();
+}
+
+struct Entry {
+  std::uint32_t rank;
+  std::string_view text;
+};
+
+/// A kGather frame's payload, without its group.
+inline Bytes GatherPayload(std::uint32_t sequence, const std::vector<Entry>& entries,
+                           bool barrier = false) {
+  Writer out;
+  Encode(out, GatherHeader{sequence, barrier, 0});
+  for (const Entry& entry : entries) out.U32(entry.rank).Text(entry.text);
+  return out.Take();
+}
+
+/// A kTable frame's payload, without its group.
+inline Bytes TablePayload(std::uint32_t sequence, const std::vector<std::string_view>& entries) {
+  Writer out;
+  Encode(out, GatherHeader{sequence, false, 0});
+  std::vector<View> views;
+  for (const std::string_view entry : entries) views.push_back(AsView(entry));
+  return out.Raw(Table::Join(views)).Take();
+}
+
+inline Bytes FailureFrame(const Failure& failure, GroupId group = kWorld) {
+  Writer out = BeginFrame(static_cast<std::uint8_t>(FrameType::kFailure));
+  Encode(out.U64(group), failure);
+  return EndFrame(std::move(out));
+}
+
+}  // namespace ringlet::bootstrap

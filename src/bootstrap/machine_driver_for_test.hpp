@@ -1,0 +1,145 @@
+// A machine in the hands of a test or a fuzzer: what it does is kept by line, and the other ends of
+// its lines can be played. Without GTest, so that fuzzers can have it too.
+#pragma once
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/wire/machine.hpp"
+#include "base/wire/wire.hpp"
+#include "bootstrap/protocol.hpp"
+
+namespace ringlet::bootstrap {
+
+/// Drives one machine and keeps what it does.
+class MachineDriver {
+ public:
+  explicit MachineDriver(Machine& machine) : machine_(&machine) {}
+
+  void Tell(const Event& event) {
+    machine_->Handle(event, now);
+    Drain();
+  }
+  /// The bytes live only for the call, as those of a driver do.
+  void TellBytes(LineId line, Bytes bytes) {
+    Tell(Received{line, Slice(View(bytes)), {}});
+    std::ranges::fill(bytes, std::byte{0xee});
+  }
+  void Pass(Instant time) {
+    now += time;
+    Tell(Tick{});
+  }
+  void Drain() {
+    while (auto action = machine_->PollAction())
+      std::visit(Overloaded{
+                     [&](const Dial& dial) { dials.push_back(dial); },
+                     [&](const Send& send) {
+                       Bytes& out = sent[send.line];
+                       out.insert(out.end(), send.data.bytes.begin(), send.data.bytes.end());
+                     },
+                     [&](const Hangup& hangup) { hung_up.insert(hangup.line); },
+                     [&](const Detach&) {},
+                     [&](const Note& note) { notes.push_back(note.text); },
+                 },
+                 *action);
+  }
+  Bytes TakeSent(LineId line) { return std::exchange(sent[line], {}); }
+
+  Instant now = std::chrono::seconds(1);
+  std::vector<Dial> dials;
+  std::map<LineId, Bytes> sent;
+  std::set<LineId> hung_up;
+  std::vector<std::string> notes;
+
+ private:
+  Machine* machine_;
+};
+
+/// The other end of one line of a machine: proves itself, then speaks in frames.
+class FarEnd {
+ public:
+  /// Calls the machine.
+  FarEnd(MachineDriver& driver, LineId line, const Credentials& credentials, Purpose purpose,
+         const Nonce& nonce = {})
+      : driver_(&driver),
+        line_(line),
+        wire_(Wire::Dialled(credentials, purpose, nonce, kMemberFrameBytesMax)) {
+    driver.Tell(Accepted{line, Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(line))});
+    driver.TellBytes(line, wire_.TakeReply());
+    Listen();
+  }
+  /// Is called by the machine.
+  FarEnd(MachineDriver& driver, const Dial& dial, const Credentials& credentials,
+         const Nonce& nonce = {})
+      : driver_(&driver),
+        line_(dial.line),
+        wire_(Wire::Accepted(credentials, nonce, kMemberFrameBytesMax)) {
+    driver.Tell(Connected{dial.line});
+    Listen();
+  }
+
+  /// Hears what the machine has sent since, and answers its handshake.
+  void Listen() {
+    Bytes bytes = driver_->TakeSent(line_);
+    while (!bytes.empty() && usable_) {
+      usable_ = wire_.Push(Slice(Share(std::move(bytes)))).ok();
+      if (Bytes reply = wire_.TakeReply(); !reply.empty())
+        driver_->TellBytes(line_, std::move(reply));
+      for (auto frame = wire_.Next(); frame.ok() && *frame; frame = wire_.Next())
+        frames_.push_back(std::move(**frame));
+      bytes = driver_->TakeSent(line_);
+    }
+  }
+  void Say(Bytes bytes) {
+    driver_->TellBytes(line_, std::move(bytes));
+    Listen();
+  }
+  void Say(FrameType type, View payload = {}) {
+    Writer out = BeginFrame(static_cast<std::uint8_t>(type));
+    out.Raw(payload);
+    Say(EndFrame(std::move(out)));
+  }
+  void Close(std::string why = "connection closed by the peer") {
+    driver_->Tell(Closed{line_, std::move(why)});
+  }
+
+  /// The next frame that the machine has sent and nobody has taken.
+  std::optional<Frame> Take() {
+    Listen();
+    if (taken_ == frames_.size()) return std::nullopt;
+    return frames_[taken_++];
+  }
+  /// As Take, but passes over frames of other types.
+  std::optional<Frame> Take(FrameType type) {
+    while (auto frame = Take())
+      if (frame->type == static_cast<std::uint8_t>(type)) return frame;
+    return std::nullopt;
+  }
+  /// The failure in the next kReject or kFailure frame; an empty text when there is none. Where a
+  /// group is named before it, that is passed over.
+  Failure TakeFailure(FrameType type) {
+    const auto frame = Take(type);
+    if (!frame) return {};
+    auto failure = ParseFailure(frame->payload.bytes);
+    if (!failure.ok() && frame->payload.bytes.size() > 8)
+      failure = ParseFailure(frame->payload.bytes.subspan(8));
+    return failure.ok() ? std::move(*failure) : Failure{};
+  }
+
+  bool open() const { return wire_.open() && usable_; }
+  bool hung_up() const { return driver_->hung_up.contains(line_); }
+  LineId line() const { return line_; }
+
+ private:
+  MachineDriver* driver_;
+  LineId line_;
+  Wire wire_;
+  bool usable_ = true;
+  std::vector<Frame> frames_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,186 @@
+#include "collective/algorithm/algorithm.hpp"
+
+#include <array>
+#include <bit>
+
+#include "base/value/text.hpp"
+#include "collective/algorithm/bruck.hpp"
+#include "collective/algorithm/direct.hpp"
+#include "collective/algorithm/doubling.hpp"
+#include "collective/algorithm/hierarchy.hpp"
+#include "collective/algorithm/ring.hpp"
+#include "collective/algorithm/tree.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+constexpr std::array<std::string_view, kAlgorithms> kNames = {"ring",
+                                                              "doubling",
+                                                              "halving",
+                                                              "binomial",
+                                                              "double_tree",
+                                                              "bruck",
+                                                              "dissemination",
+                                                              "direct",
+                                                              "hierarchical",
+                                                              "hierarchical_doubling",
+                                                              "hierarchical_direct"};
+
+Between BetweenOf(Algorithm algorithm) {
+  if (algorithm == Algorithm::kHierarchicalDirect) return Between::kDirect;
+  return algorithm == Algorithm::kHierarchical ? Between::kRing : Between::kDoubling;
+}
+
+Schedule BuildAllReduce(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  switch (algorithm) {
+    case Algorithm::kDoubling: return DoublingAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kHalving: return HalvingAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kDoubleTree: return DoubleTreeAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kDirect: return DirectAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kHierarchical:
+    case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
+      return HierarchicalAllReduce(layout.groups,
+                                   ShardsOf(layout.groups, shape.count, layout.shard_elements_min),
+                                   BetweenOf(algorithm), shape.self, shape.count);
+    default: return RingAllReduce(layout.order, shape.self, shape.count);
+  }
+}
+
+Schedule BuildAllGather(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const Seat seat{shape.self, shape.ranks};
+  switch (algorithm) {
+    case Algorithm::kDoubling: return DoublingAllGather(seat, shape.count);
+    case Algorithm::kBruck: return BruckAllGather(seat, shape.count);
+    case Algorithm::kDirect: return DirectAllGather(seat, shape.count);
+    case Algorithm::kHierarchical:
+      return HierarchicalAllGather(layout.groups, shape.self, shape.count);
+    default: return RingAllGather(layout.order, shape.self, shape.count);
+  }
+}
+
+Schedule BuildReduceScatter(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const Seat seat{shape.self, shape.ranks};
+  switch (algorithm) {
+    case Algorithm::kHalving: return HalvingReduceScatter(seat, shape.count);
+    case Algorithm::kDirect: return DirectReduceScatter(seat, shape.count);
+    case Algorithm::kHierarchical:
+      return HierarchicalReduceScatter(layout.groups, shape.self, shape.count);
+    default: return RingReduceScatter(layout.order, shape.self, shape.count);
+  }
+}
+
+Schedule BuildBroadcast(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const auto flat = [&](auto build) {
+    return build(layout.order, shape.self, shape.root, shape.count);
+  };
+  switch (algorithm) {
+    case Algorithm::kBinomial: return flat(BinomialBroadcast);
+    case Algorithm::kDoubleTree: return flat(DoubleTreeBroadcast);
+    case Algorithm::kDirect: return flat(DirectBroadcast);
+    case Algorithm::kHierarchical:
+    case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
+      return HierarchicalBroadcast(layout.groups, BetweenOf(algorithm), shape.self, shape.root,
+                                   shape.count);
+    default: return flat(RingBroadcast);
+  }
+}
+
+Schedule BuildReduce(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const auto flat = [&](auto build) {
+    return build(layout.order, shape.self, shape.root, shape.count);
+  };
+  switch (algorithm) {
+    case Algorithm::kBinomial: return flat(BinomialReduce);
+    case Algorithm::kDoubleTree: return flat(DoubleTreeReduce);
+    case Algorithm::kDirect: return flat(DirectReduce);
+    case Algorithm::kHierarchical:
+    case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
+      return HierarchicalReduce(layout.groups, BetweenOf(algorithm), shape.self, shape.root,
+                                shape.count);
+    default: return flat(RingReduce);
+  }
+}
+
+/// Those between hosts as all-reduces of what may be nothing.
+Schedule BuildBarrier(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  switch (algorithm) {
+    case Algorithm::kDirect: return DirectAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kHierarchicalDoubling:
+    case Algorithm::kHierarchicalDirect:
+      return HierarchicalAllReduce(layout.groups, 1, BetweenOf(algorithm), shape.self, shape.count);
+    default: return DisseminationBarrier({shape.self, shape.ranks}, shape.count);
+  }
+}
+
+/// Between hosts; some need hosts of several ranks.
+void AddForHosts(CallKind kind, const Layout& layout, std::vector<Algorithm>& algorithms) {
+  using enum Algorithm;
+  if (layout.groups.size() < 2) return;
+  const bool little = kind == CallKind::kAllReduce || kind == CallKind::kBarrier ||
+                      kind == CallKind::kBroadcast || kind == CallKind::kReduce;
+  if (little) algorithms.push_back(kDirect);
+  if (LargestOf(layout.groups) < 2) return;
+  if (kind != CallKind::kBarrier) algorithms.push_back(kHierarchical);
+  if (little) algorithms.insert(algorithms.end(), {kHierarchicalDoubling, kHierarchicalDirect});
+}
+
+}  // namespace
+
+std::string_view Name(Algorithm algorithm) {
+  return kNames[static_cast<std::size_t>(algorithm)];
+}
+
+std::optional<Algorithm> AlgorithmNamed(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (EqualIgnoringCase(name, kNames[i])) return static_cast<Algorithm>(i);
+  return std::nullopt;
+}
+
+std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
+  using enum Algorithm;
+  std::vector<Algorithm> algorithms;
+  switch (kind) {
+    case CallKind::kAllReduce: algorithms = {kRing, kDoubling, kHalving, kDoubleTree}; break;
+    case CallKind::kReduce:
+    case CallKind::kBroadcast: algorithms = {kRing, kBinomial, kDoubleTree}; break;
+    case CallKind::kReduceScatter: algorithms = {kRing, kHalving, kDirect}; break;
+    case CallKind::kAllToAll: return {kBruck, kDirect};
+    case CallKind::kGather:
+    case CallKind::kScatter: return {kDirect};
+    case CallKind::kBarrier: algorithms = {kDissemination}; break;
+    case CallKind::kAllGather:
+      algorithms = {kRing};
+      if (std::has_single_bit(layout.order.size())) algorithms.push_back(kDoubling);
+      algorithms.insert(algorithms.end(), {kBruck, kDirect});
+      break;
+    case CallKind::kAllToAllV:
+    case CallKind::kSendReceive: return {};
+  }
+  AddForHosts(kind, layout, algorithms);
+  return algorithms;
+}
+
+Schedule Build(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+  const Seat seat{shape.self, shape.ranks};
+  switch (shape.kind) {
+    case CallKind::kAllReduce: return BuildAllReduce(algorithm, shape, layout);
+    case CallKind::kAllGather: return BuildAllGather(algorithm, shape, layout);
+    case CallKind::kReduceScatter: return BuildReduceScatter(algorithm, shape, layout);
+    case CallKind::kBroadcast: return BuildBroadcast(algorithm, shape, layout);
+    case CallKind::kReduce: return BuildReduce(algorithm, shape, layout);
+    case CallKind::kAllToAll:
+      return algorithm == Algorithm::kBruck ? BruckAllToAll(seat, shape.count)
+                                            : DirectAllToAll(seat, shape.count);
+    case CallKind::kGather: return DirectGather(seat, shape.root, shape.count);
+    case CallKind::kScatter: return DirectScatter(seat, shape.root, shape.count);
+    case CallKind::kBarrier: return BuildBarrier(algorithm, shape, layout);
+    case CallKind::kAllToAllV:
+    case CallKind::kSendReceive: break;
+  }
+  return {};
+}
+
+}  // namespace ringlet::collective

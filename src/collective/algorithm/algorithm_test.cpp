@@ -1,0 +1,130 @@
+// Proves every algorithm for every kind of call that it does: ranks, roots, hosts and a few counts.
+//
+// All numbers of ranks to 12 with all roots, then some to 64; the rest takes minutes: label `long`.
+#include "collective/algorithm/algorithm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/value/prng.hpp"
+#include "collective/exec/interpreter.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+constexpr CallKind kKinds[] = {CallKind::kAllReduce, CallKind::kReduce,        CallKind::kBroadcast,
+                               CallKind::kAllGather, CallKind::kReduceScatter, CallKind::kAllToAll,
+                               CallKind::kGather,    CallKind::kScatter,       CallKind::kBarrier};
+
+std::vector<Rank> Shuffled(std::uint32_t ranks, Prng& prng) {
+  std::vector<Rank> order;
+  for (std::uint32_t i = 0; i < ranks; ++i) order.push_back(Rank{i});
+  for (std::size_t i = ranks; i > 1; --i) std::swap(order[i - 1], order[prng.Below(i)]);
+  return order;
+}
+
+/// Hosts of any sizes, their ranks anywhere.
+Layout AnyLayout(std::uint32_t ranks, std::uint64_t seed) {
+  Prng prng(seed);
+  Layout layout{.order = Shuffled(ranks, prng), .groups = {}};
+  const std::size_t hosts = 1 + prng.Below(std::min<std::size_t>(ranks, 7));
+  layout.groups.resize(hosts);
+  for (std::size_t i = 0; i < ranks; ++i)
+    layout.groups[i < hosts ? i : prng.Below(hosts)].push_back(layout.order[i]);
+  layout.order = InOrder(layout.groups);
+  return layout;
+}
+
+Status ProveOne(Algorithm algorithm, CallShape call, const Layout& layout, std::uint64_t seed) {
+  std::vector<Schedule> schedules;
+  for (std::uint32_t rank = 0; rank < call.ranks; ++rank) {
+    call.self = Rank{rank};
+    schedules.push_back(Build(algorithm, call, layout));
+  }
+  for (const bool in_place : {false, true}) {
+    if (in_place && call.kind == CallKind::kAllToAll) continue;  // is given a copy
+    RINGLET_TRY(
+        Prove(call, schedules, {.seed = seed, .link_capacity = seed % 3, .in_place = in_place}));
+  }
+  return Ok();
+}
+
+/// Everything for one number of ranks. `stride` of the roots.
+void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride) {
+  Layout layout = AnyLayout(ranks, ranks);
+  for (const Algorithm algorithm : AlgorithmsFor(kind, layout)) {
+    const std::uint32_t roots = HasRoot(kind) ? ranks : 1;
+    for (std::uint32_t root = 0; root < roots; root += stride) {
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
+        layout.shard_elements_min = 1 + ranks % 4;  // one shard, or several
+        const std::uint64_t seed = ranks * 1000 + root * 10 + count;
+        const Status status =
+            ProveOne(algorithm, {.kind = kind, .count = count, .root = Rank{root}, .ranks = ranks},
+                     layout, seed);
+        ASSERT_TRUE(status.ok()) << Name(algorithm) << " for " << Name(kind) << " of " << count
+                                 << " among " << ranks << " ranks on " << layout.groups.size()
+                                 << " hosts, root " << root << ", seed " << seed << ": "
+                                 << status.error().message;
+      }
+    }
+  }
+}
+
+class EveryAlgorithm : public testing::TestWithParam<CallKind> {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryAlgorithm, testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::string(Name(kind.param)); });
+
+TEST_P(EveryAlgorithm, IsProvenForFewRanksAndEveryRoot) {
+  for (std::uint32_t ranks = 1; ranks <= 12; ++ranks) {
+    ProveAll(GetParam(), ranks, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(EveryAlgorithm, IsProvenForSomeNumbersOfManyRanks) {
+  for (const std::uint32_t ranks : {16u, 23u, 32u, 64u}) {
+    ProveAll(GetParam(), ranks, 17);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// With --gtest_also_run_disabled_tests, as collective.proofs does under the label `long`.
+TEST_P(EveryAlgorithm, DISABLED_IsProvenForAllRanksAndRoots) {
+  for (std::uint32_t ranks = 13; ranks <= kProvableRanksMax; ++ranks) {
+    ProveAll(GetParam(), ranks, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Messages from a rank to other hosts in an all-reduce that one rank of each host speaks for.
+std::size_t SentToOtherHosts(Algorithm algorithm, Rank self) {
+  const Layout layout{.order = InOrder(EvenGroups(16, 4)), .groups = EvenGroups(16, 4)};
+  const CallShape call{.kind = CallKind::kAllReduce, .count = 8, .self = self, .ranks = 16};
+  std::size_t sent = 0;
+  for (const Step& step : Build(algorithm, call, layout).steps)
+    sent += step.kind == StepKind::kSend && Index(step.peer) / 4 != Index(self) / 4;
+  return sent;
+}
+
+TEST(Algorithms, BetweenFourHostsAreWhatTheirNamesSay) {
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchical, Rank{0}), 6u) << "around the ring, twice";
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDoubling, Rank{0}), 2u) << "rounds";
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDirect, Rank{0}), 3u) << "one to each";
+  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDirect, Rank{1}), 0u);
+}
+
+TEST(Algorithms, HaveNamesThatAreReadBack) {
+  for (std::size_t i = 0; i < kAlgorithms; ++i) {
+    const auto algorithm = static_cast<Algorithm>(i);
+    EXPECT_EQ(AlgorithmNamed(Name(algorithm)), algorithm);
+  }
+  EXPECT_EQ(AlgorithmNamed("Ring"), Algorithm::kRing);
+  EXPECT_EQ(AlgorithmNamed("fastest"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace ringlet::collective

@@ -1,0 +1,136 @@
+#include "collective/algorithm/bruck.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
+
+namespace ringlet::collective {
+namespace {
+
+Rank Ahead(Seat seat, std::size_t distance) {
+  return Rank{static_cast<std::uint32_t>((Index(seat.self) + distance) % seat.ranks)};
+}
+Rank Behind(Seat seat, std::size_t distance) {
+  return Rank{static_cast<std::uint32_t>((Index(seat.self) + seat.ranks - distance) % seat.ranks)};
+}
+
+std::size_t RoundsOf(std::uint32_t ranks) {
+  return static_cast<std::size_t>(std::bit_width(ranks - 1u));
+}
+
+/// Blocks [first, first + blocks) of a circle of `ranks`, as one or two ranges of it.
+template <typename Visit>
+void ForEachPiece(std::size_t first, std::size_t blocks, std::size_t ranks, Visit visit) {
+  first %= ranks;
+  const std::size_t before_end = std::min(blocks, ranks - first);
+  visit(first, before_end);
+  if (blocks > before_end) visit(std::size_t{0}, blocks - before_end);
+}
+
+/// Where the blocks of an all-to-all lie while they travel. Block d is the one for `d` ranks ahead
+/// of where it started. In round k those move on whose bit k is set, packed in ascending order.
+class Parcels {
+ public:
+  Parcels(Seat seat, std::size_t count) : count_(count) {
+    for (std::size_t round = 0; round < RoundsOf(seat.ranks); ++round) {
+      auto& blocks = rounds_.emplace_back();
+      for (std::size_t d = 1; d < seat.ranks; ++d)
+        if ((d >> round & 1) != 0) blocks.push_back(d);
+      begins_.push_back(total_);
+      total_ += 2 * blocks.size();
+    }
+  }
+
+  std::size_t scratch_count() const { return total_ * count_; }
+  std::size_t rounds() const { return rounds_.size(); }
+  const std::vector<std::size_t>& BlocksOf(std::size_t round) const { return rounds_[round]; }
+  Place Leaving(std::size_t round) const { return Scratch(begins_[round] * count_); }
+  Place Arriving(std::size_t round) const {
+    return Scratch((begins_[round] + rounds_[round].size()) * count_);
+  }
+  /// Where block `d` is before round `round`: still in the input, or where it arrived last.
+  Place Before(std::size_t round, std::size_t d, Seat seat) const {
+    const std::size_t earlier = d & ((std::size_t{1} << round) - 1);
+    if (earlier == 0) return Input(Index(Ahead(seat, d)) * count_);
+    const auto last = static_cast<std::size_t>(std::bit_width(earlier) - 1);
+    const auto& blocks = rounds_[last];
+    const auto found = std::lower_bound(blocks.begin(), blocks.end(), d);
+    Place place = Arriving(last);
+    place.begin += static_cast<std::size_t>(found - blocks.begin()) * count_;
+    return place;
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<std::vector<std::size_t>> rounds_;
+  std::vector<std::size_t> begins_;
+  std::size_t total_ = 0;  // blocks
+};
+
+}  // namespace
+
+Schedule BruckAllGather(Seat seat, std::size_t count) {
+  const std::size_t ranks = seat.ranks, self = Index(seat.self);
+  Schedule schedule{.input_count = count, .output_count = count * ranks};
+  schedule.Copy(Input(), Output(self * count), count);
+  for (std::size_t held = 1; held < ranks; held *= 2) {
+    const std::size_t blocks = std::min(held, ranks - held);
+    const Rank to = Behind(seat, held), from = Ahead(seat, held);
+    // Blocks go to where they belong at once, so sender and receiver cut them alike.
+    ForEachPiece(self, blocks, ranks, [&](std::size_t first, std::size_t pieces) {
+      schedule.Send(to, Output(first * count), pieces * count);
+    });
+    ForEachPiece(self + held, blocks, ranks, [&](std::size_t first, std::size_t pieces) {
+      schedule.Receive(from, Output(first * count), pieces * count);
+    });
+  }
+  return schedule;
+}
+
+Schedule BruckAllToAll(Seat seat, std::size_t count) {
+  const std::size_t all = count * seat.ranks, own = Index(seat.self) * count;
+  const Parcels parcels(seat, count);
+  Schedule schedule{
+      .input_count = all, .output_count = all, .scratch_count = parcels.scratch_count()};
+  schedule.Copy(Input(own), Output(own), count);
+  for (std::size_t round = 0; round < parcels.rounds(); ++round) {
+    const std::vector<std::size_t>& blocks = parcels.BlocksOf(round);
+    Place leaving = parcels.Leaving(round);
+    for (const std::size_t d : blocks) {
+      schedule.Copy(parcels.Before(round, d, seat), leaving, count);
+      leaving.begin += count;
+    }
+    const std::size_t distance = std::size_t{1} << round;
+    schedule.Send(Ahead(seat, distance), parcels.Leaving(round), blocks.size() * count);
+    schedule.Receive(Behind(seat, distance), parcels.Arriving(round), blocks.size() * count);
+  }
+  for (std::size_t d = 1; d < seat.ranks; ++d) {
+    const Place arrived = parcels.Before(parcels.rounds(), d, seat);
+    schedule.Copy(arrived, Output(Index(Behind(seat, d)) * count), count);
+  }
+  return schedule;
+}
+
+Schedule DisseminationBarrier(Seat seat, std::size_t count) {
+  Schedule schedule{.input_count = count, .output_count = count, .scratch_count = count};
+  const std::size_t rounds = RoundsOf(seat.ranks);
+  // As in DoublingAllReduce: what leaves is not where something arrives.
+  Place known = Input();
+  if (rounds % 2 == 1) {
+    schedule.Copy(Input(), Scratch(), count);
+    known = Scratch();
+  } else if (rounds == 0) {
+    schedule.Copy(Input(), Output(), count);
+  }
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const std::size_t distance = std::size_t{1} << round;
+    const Place next = (rounds - round) % 2 == 1 ? Output() : Scratch();
+    schedule.Send(Ahead(seat, distance), known, count);
+    schedule.ReceiveReduce(Behind(seat, distance), known, next, count);
+    known = next;
+  }
+  return schedule;
+}
+
+}  // namespace ringlet::collective

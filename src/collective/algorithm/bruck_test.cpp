@@ -1,0 +1,47 @@
+// That the schedules are right is proven in algorithm_test.cpp; here, that they are cheap.
+#include "collective/algorithm/bruck.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ringlet::collective {
+namespace {
+
+std::set<Rank> ReceiversOf(const Schedule& schedule) {
+  std::set<Rank> receivers;
+  for (const Step& step : schedule.steps)
+    if (step.kind == StepKind::kSend) receivers.insert(step.peer);
+  return receivers;
+}
+
+std::size_t ElementsSent(const Schedule& schedule) {
+  std::size_t elements = 0;
+  for (const Step& step : schedule.steps)
+    if (step.kind == StepKind::kSend) elements += step.count;
+  return elements;
+}
+
+TEST(Bruck, TalksToALogarithmOfTheRanks) {
+  EXPECT_EQ(ReceiversOf(BruckAllGather({Rank{1}, 9}, 3)).size(), 4u);
+  EXPECT_EQ(ReceiversOf(BruckAllToAll({Rank{1}, 9}, 3)).size(), 4u);
+  EXPECT_EQ(ReceiversOf(DisseminationBarrier({Rank{1}, 9}, 1)).size(), 4u);
+}
+
+TEST(BruckAllGather, SendsAsLittleAsARing) {
+  EXPECT_EQ(ElementsSent(BruckAllGather({Rank{1}, 9}, 3)), 8u * 3);
+}
+
+TEST(BruckAllToAll, PacksWhatGoesTheSameWay) {
+  const Schedule schedule = BruckAllToAll({Rank{0}, 8}, 2);
+  std::size_t messages = 0;
+  for (const Step& step : schedule.steps) {
+    if (step.kind != StepKind::kSend) continue;
+    EXPECT_EQ(step.count, 4u * 2);
+    ++messages;
+  }
+  EXPECT_EQ(messages, 3u);
+}
+
+}  // namespace
+}  // namespace ringlet::collective

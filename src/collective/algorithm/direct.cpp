@@ -1,0 +1,143 @@
+#include "collective/algorithm/direct.hpp"
+
+#include <algorithm>
+
+#include "ringlet/status.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+/// `distance` ranks on, and as many back.
+Rank Ahead(Seat seat, std::uint32_t distance) {
+  return Rank{(Index(seat.self) + distance) % seat.ranks};
+}
+Rank Behind(Seat seat, std::uint32_t distance) {
+  return Rank{(Index(seat.self) + seat.ranks - distance) % seat.ranks};
+}
+
+std::size_t PlaceOf(std::span<const Rank> order, Rank rank) {
+  const auto found = std::find(order.begin(), order.end(), rank);
+  RINGLET_ASSERT(found != order.end());
+  return static_cast<std::size_t>(found - order.begin());
+}
+
+}  // namespace
+
+Schedule DirectAllToAll(Seat seat, std::size_t count) {
+  const std::size_t all = count * seat.ranks;
+  Schedule schedule{.input_count = all, .output_count = all};
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Ahead(seat, distance), from = Behind(seat, distance);
+    schedule.Send(to, Input(Index(to) * count), count);
+    schedule.Receive(from, Output(Index(from) * count), count);
+  }
+  const std::size_t own = Index(seat.self) * count;
+  schedule.Copy(Input(own), Output(own), count);
+  return schedule;
+}
+
+Schedule DirectGather(Seat seat, Rank root, std::size_t count) {
+  Schedule schedule{.input_count = count};
+  if (seat.self != root) {
+    schedule.Send(root, Input(), count);
+    return schedule;
+  }
+  schedule.output_count = count * seat.ranks;
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank from = Ahead(seat, distance);
+    schedule.Receive(from, Output(Index(from) * count), count);
+  }
+  schedule.Copy(Input(), Output(Index(root) * count), count);
+  return schedule;
+}
+
+Schedule DirectScatter(Seat seat, Rank root, std::size_t count) {
+  Schedule schedule{.output_count = count};
+  if (seat.self != root) {
+    schedule.Receive(root, Output(), count);
+    return schedule;
+  }
+  schedule.input_count = count * seat.ranks;
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Ahead(seat, distance);
+    schedule.Send(to, Input(Index(to) * count), count);
+  }
+  schedule.Copy(Input(Index(root) * count), Output(), count);
+  return schedule;
+}
+
+Schedule DirectAllGather(Seat seat, std::size_t count) {
+  Schedule schedule{.input_count = count, .output_count = count * seat.ranks};
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Ahead(seat, distance), from = Behind(seat, distance);
+    schedule.Send(to, Input(), count);
+    schedule.Receive(from, Output(Index(from) * count), count);
+  }
+  schedule.Copy(Input(), Output(Index(seat.self) * count), count);
+  return schedule;
+}
+
+Schedule DirectReduceScatter(Seat seat, std::size_t count) {
+  Schedule schedule{.input_count = count * seat.ranks, .output_count = count};
+  Place sum = Input(Index(seat.self) * count);
+  if (seat.ranks == 1) schedule.Copy(sum, Output(), count).finishes = true;
+  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
+    const Rank to = Behind(seat, distance), from = Ahead(seat, distance);
+    schedule.Send(to, Input(Index(to) * count), count);
+    schedule.ReceiveReduce(from, sum, Output(), count).finishes = distance + 1 == seat.ranks;
+    sum = Output();
+  }
+  return schedule;
+}
+
+Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count) {
+  const std::size_t place = PlaceOf(order, self);
+  const std::size_t last = order.size() - 1;
+  Schedule schedule{.input_count = count, .output_count = count};
+  for (std::size_t distance = 1; distance < order.size(); ++distance)
+    schedule.Send(order[(place + distance) % order.size()], Input(), count);
+  // The output may be what is still sent, and over links that hold nothing others wait for this
+  // rank to receive: so sums stay in scratch until the last one.
+  schedule.scratch_count = last == 0 ? 0 : count;
+  if (place > 0) schedule.Receive(order[0], Scratch(), count);
+  for (std::size_t i = 1; i < place; ++i)
+    schedule.ReceiveReduce(order[i], Scratch(), Scratch(), count);
+  if (place == last) schedule.Copy(Input(), Output(), count);
+  if (place > 0 && place == last) schedule.Reduce(Scratch(), Output(), count).swapped = true;
+  if (place > 0 && place < last) schedule.Reduce(Input(), Scratch(), count);
+  for (std::size_t i = place + 1; i <= last; ++i)
+    schedule.ReceiveReduce(order[i], i == 1 ? Input() : Scratch(), i == last ? Output() : Scratch(),
+                           count);
+  schedule.steps.back().finishes = true;
+  return schedule;
+}
+
+Schedule DirectBroadcast(std::span<const Rank> order, Rank self, Rank root, std::size_t count) {
+  Schedule schedule{.input_count = self == root ? count : 0, .output_count = count};
+  if (self != root) {
+    schedule.Receive(root, Output(), count);
+    return schedule;
+  }
+  const std::size_t place = PlaceOf(order, root);
+  for (std::size_t distance = 1; distance < order.size(); ++distance)
+    schedule.Send(order[(place + distance) % order.size()], Input(), count);
+  schedule.Copy(Input(), Output(), count);
+  return schedule;
+}
+
+Schedule DirectReduce(std::span<const Rank> order, Rank self, Rank root, std::size_t count) {
+  Schedule schedule{.input_count = count, .output_count = self == root ? count : 0};
+  if (self != root) {
+    schedule.Send(root, Input(), count);
+    return schedule;
+  }
+  const std::size_t place = PlaceOf(order, root);
+  for (std::size_t distance = 1; distance < order.size(); ++distance)
+    schedule.ReceiveReduce(order[(place + distance) % order.size()],
+                           distance == 1 ? Input() : Output(), Output(), count);
+  if (order.size() == 1) schedule.Copy(Input(), Output(), count);
+  schedule.steps.back().finishes = true;
+  return schedule;
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,117 @@
+#include "collective/call/fingerprint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace ringlet::collective {
+namespace {
+
+constexpr std::uint32_t kFormat = 0x32434c52;  // "RLC2"
+constexpr std::array<std::string_view, kCallKinds> kCallNames = {
+    "all_reduce",   "all_gather", "reduce_scatter", "broadcast", "reduce",      "all_to_all",
+    "all_to_all_v", "gather",     "scatter",        "barrier",   "send_receive"};
+
+/// Says from whom to whom a message goes, and after how many collectives.
+std::string MessageText(const Fingerprint& message) {
+  return fmt::format("a message of {} {} to rank {} after {} collectives", message.count,
+                     Name(message.type), Index(message.root), message.sequence);
+}
+
+}  // namespace
+
+std::string_view Name(CallKind kind) {
+  return kCallNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<CallKind> CallKindNamed(std::string_view name) {
+  const auto found = std::find(kCallNames.begin(), kCallNames.end(), name);
+  if (found == kCallNames.end()) return std::nullopt;
+  return static_cast<CallKind>(found - kCallNames.begin());
+}
+
+std::string ToText(const Fingerprint& fingerprint) {
+  if (fingerprint.operation == CallKind::kSendReceive) return MessageText(fingerprint);
+  if (fingerprint.operation == CallKind::kBarrier)
+    return fmt::format("barrier as operation {}", fingerprint.sequence);
+  std::string text = fmt::format("{} of {} {}", Name(fingerprint.operation), fingerprint.count,
+                                 Name(fingerprint.type));
+  if (Reduces(fingerprint.operation)) text += fmt::format(" {}", Name(fingerprint.op));
+  if (HasRoot(fingerprint.operation)) text += fmt::format(" at root {}", Index(fingerprint.root));
+  if (fingerprint.operation == CallKind::kAllToAllV)
+    text += fmt::format(" for rank {}", Index(fingerprint.root));
+  return text + fmt::format(" as operation {}", fingerprint.sequence);
+}
+
+// As Writer would write it, but for every operation: without memory of its own, in whole words.
+Header EncodeHeader(const Fingerprint& fingerprint, Rank sender) {
+  const std::array<std::uint64_t, kHeaderBytes / 8> words = {
+      kFormat | static_cast<std::uint64_t>(fingerprint.operation) << 32 |
+          static_cast<std::uint64_t>(fingerprint.type) << 40 |
+          static_cast<std::uint64_t>(fingerprint.op) << 48,
+      fingerprint.sequence, fingerprint.count,
+      Index(fingerprint.root) | std::uint64_t{Index(sender)} << 32};
+  Header header;
+  for (std::size_t word = 0; word < words.size(); ++word)
+    for (std::size_t i = 0; i < 8; ++i)
+      header[word * 8 + i] = static_cast<std::byte>(words[word] >> (8 * i));
+  return header;
+}
+
+std::optional<Fingerprint> DecodeHeader(const Header& header) {
+  Reader reader(header);
+  const std::uint32_t format = reader.U32();
+  const std::uint8_t operation = reader.U8();
+  const std::uint8_t type = reader.U8();
+  const std::uint8_t op = reader.U8();
+  const std::uint8_t zero = reader.U8();
+  const std::uint64_t sequence = reader.U64();
+  const std::uint64_t count = reader.U64();
+  const Rank root{reader.U32()};
+  if (format != kFormat || operation >= kCallKinds || type >= kDataTypes || op >= kReduceOps ||
+      zero != 0)
+    return std::nullopt;
+  return Fingerprint{.sequence = sequence,
+                     .operation = static_cast<CallKind>(operation),
+                     .type = static_cast<DataType>(type),
+                     .op = static_cast<ReduceOp>(op),
+                     .count = count,
+                     .root = root};
+}
+
+std::optional<std::uint64_t> SequenceIn(View beginning) {
+  Reader reader(beginning);
+  const std::uint32_t format = reader.U32();
+  reader.U32();
+  const std::uint64_t sequence = reader.U64();
+  if (!reader.ok() || format != kFormat) return std::nullopt;
+  return sequence;
+}
+
+Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Rank self) {
+  const Header expected = EncodeHeader(mine, peer);
+  if (std::memcmp(header.data(), expected.data(), header.size()) == 0) [[likely]]
+    return Ok();
+  const std::optional<Fingerprint> theirs = DecodeHeader(header);
+  if (!theirs) {
+    return Error{.code = Code::kProtocol,
+                 .message = fmt::format(
+                     "rank {} sent what is no header of an operation where rank {} called {}: "
+                     "the versions differ, or the link has lost its place",
+                     Index(peer), Index(self), ToText(mine))};
+  }
+  const Rank sender{Reader(View(header).last(4)).U32()};
+  if (sender != peer) {
+    return Error{.code = Code::kProtocol,
+                 .message = fmt::format("the link of rank {} to rank {} leads to rank {}",
+                                        Index(self), Index(peer), Index(sender))};
+  }
+  if (*theirs == mine) return Ok();
+  return Error{.code = Code::kProtocol,
+               .message = fmt::format("rank {} called {}, rank {} called {}: all ranks must "
+                                      "call the same operations in the same order",
+                                      Index(peer), ToText(*theirs), Index(self), ToText(mine))};
+}
+
+}  // namespace ringlet::collective

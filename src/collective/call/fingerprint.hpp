@@ -1,0 +1,89 @@
+// What a rank called, told to every peer before the data, so that ranks which disagree find out.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/value/bytes.hpp"
+#include "ringlet/status.hpp"
+#include "ringlet/types.hpp"
+
+namespace ringlet::collective {
+
+/// The numbers are on the wire: add, never change.
+enum class CallKind : std::uint8_t {
+  kAllReduce = 0,
+  kAllGather = 1,
+  kReduceScatter = 2,
+  kBroadcast = 3,
+  kReduce = 4,
+  kAllToAll = 5,
+  kAllToAllV = 6,  ///< count and root are those of one pair
+  kGather = 7,
+  kScatter = 8,
+  kBarrier = 9,
+  kSendReceive = 10,  ///< between two ranks
+};
+inline constexpr std::size_t kCallKinds = 11;
+
+/// "all_reduce", "all_to_all_v", ... Static storage.
+std::string_view Name(CallKind kind);
+/// The inverse. Empty for anything else.
+std::optional<CallKind> CallKindNamed(std::string_view name);
+/// Whether its elements are reduced, and whether one rank is its root.
+inline bool Reduces(CallKind kind) {
+  return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter ||
+         kind == CallKind::kReduce;
+}
+inline bool HasRoot(CallKind kind) {
+  return kind == CallKind::kBroadcast || kind == CallKind::kReduce || kind == CallKind::kGather ||
+         kind == CallKind::kScatter;
+}
+
+/// One call. All ranks of a communicator must call the same collectives in the same order, and two
+/// ranks the same messages between the same collectives.
+struct Fingerprint {
+  std::uint64_t sequence = 0;  ///< how many collectives this communicator has seen before
+  CallKind operation = CallKind::kAllReduce;
+  DataType type = DataType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;
+  /// Elements, as NCCL counts them: of all-gather and gather those that a rank gives, of
+  /// reduce-scatter and scatter those that it gets, of all-to-all those for one peer.
+  std::uint64_t count = 0;
+  Rank root{};  ///< of operations that have one; of messages and all_to_all_v, who receives
+  bool operator==(const Fingerprint&) const = default;
+};
+
+/// "all_reduce of 8 float sum as operation 17", "broadcast of 8 float at root 2 as operation 18".
+std::string ToText(const Fingerprint& fingerprint);
+
+/// The first bytes of an operation in each direction of each link that it uses, little-endian:
+///
+///   0  u32  0x32434c52, "RLC2": the format
+///   4  u8   operation         5  u8  type         6  u8  reduction        7  u8  0
+///   8  u64  sequence
+///  16  u64  count
+///  24  u32  root
+///  28  u32  rank of the sender
+inline constexpr std::size_t kHeaderBytes = 32;
+using Header = std::array<std::byte, kHeaderBytes>;
+
+Header EncodeHeader(const Fingerprint& fingerprint, Rank sender);
+/// Empty: the bytes are no header.
+std::optional<Fingerprint> DecodeHeader(const Header& header);
+
+/// The sequence of a header of which the first bytes have come; empty: too few, or no header.
+std::optional<std::uint64_t> SequenceIn(View beginning);
+
+/// Compares what `peer` sent with what this rank called.
+/// Errors  kProtocol  they differ; the sentence says what each of the two ranks called. Or the
+/// bytes
+///                    are no header, or of another rank: the peers' versions differ, or a link is
+///                    wired wrongly.
+Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Rank self);
+
+}  // namespace ringlet::collective

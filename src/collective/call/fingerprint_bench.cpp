@@ -1,0 +1,20 @@
+// What it costs an operation over links to say what it is, and to look at what a peer said.
+#include <benchmark/benchmark.h>
+
+#include "collective/call/fingerprint.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+void EncodeAndCheck(benchmark::State& state) {
+  Fingerprint call{.operation = CallKind::kBroadcast, .count = 2, .root = Rank{1}};
+  for (auto _ : state) {
+    ++call.sequence;
+    const Header header = EncodeHeader(call, Rank{1});
+    benchmark::DoNotOptimize(CheckHeader(header, Rank{1}, call, Rank{0}).ok());
+  }
+}
+BENCHMARK(EncodeAndCheck);
+
+}  // namespace
+}  // namespace ringlet::collective

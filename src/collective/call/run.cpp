@@ -1,0 +1,134 @@
+#include "collective/call/run.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace ringlet::collective {
+namespace {
+
+/// The operations that are not done yet, with their waiters.
+class Group {
+ public:
+  Group(std::span<Operation* const> operations, std::span<transport::Waiter* const> waiters) {
+    RINGLET_ASSERT(operations.size() == waiters.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      members_.push_back({operations[i], waiters[i]});
+    }
+  }
+
+  bool done() const { return members_.empty(); }
+
+  /// Gives each a turn. True if any of them moved, or is done now.
+  Result<bool> Advance() {
+    bool moved = false;
+    for (std::size_t i = 0; i < members_.size();) {
+      RINGLET_TRY_ASSIGN(const bool finished, members_[i].operation->Advance());
+      moved = moved || finished || members_[i].operation->moved();
+      if (finished) {
+        members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+    return moved;
+  }
+
+  /// Passes a moment, the `idle`-th without news, as the least patient of them wants. False: sleep.
+  bool SpinOnce(std::uint32_t idle) const {
+    const Member* least = nullptr;
+    const auto moments = [](const Member& member) {
+      const Spinner* const spinner = SpinnerOf(member);
+      return spinner ? std::uint64_t{spinner->wait_policy().looks} + spinner->wait_policy().yields
+                     : 0;
+    };
+    for (const Member& member : members_)
+      if (!least || moments(member) < moments(*least)) least = &member;
+    Spinner* const spinner = least ? SpinnerOf(*least) : nullptr;
+    return spinner && spinner->SpinOnce(idle);
+  }
+
+  /// Sleeps until one of them may have news, unless it has already.
+  Status Sleep(const PollReadable& poll, std::chrono::nanoseconds timeout) {
+    // Some may be done after the second look, yet all that were prepared must be acknowledged.
+    const std::vector<Member> prepared = members_;
+    std::vector<int> descriptors;
+    for (const Member& member : prepared) {
+      member.waiter->PrepareDescriptor();
+      descriptors.push_back(member.waiter->descriptor());
+    }
+    Result<bool> moved = Advance();
+    if (moved.ok() && !*moved) poll(descriptors, std::min(timeout, LongestSleep()));
+    for (const Member& member : prepared) member.waiter->Acknowledge();
+    if (!moved.ok()) return std::move(moved).error();
+    return Ok();
+  }
+
+ private:
+  struct Member {
+    Operation* operation;
+    transport::Waiter* waiter;
+  };
+  static Spinner* SpinnerOf(const Member& member) {
+    const WaitTarget* const place = member.operation->place();
+    return place ? place->spinner : nullptr;
+  }
+  // News in a place of its own has no descriptor: it is looked for.
+  std::chrono::nanoseconds LongestSleep() const {
+    constexpr std::chrono::milliseconds kLookPeriod(1);
+    const bool has_places = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+      return member.operation->place() != nullptr;
+    });
+    return has_places ? std::chrono::nanoseconds(kLookPeriod) : std::chrono::nanoseconds::max();
+  }
+
+  std::vector<Member> members_;
+};
+
+}  // namespace
+
+Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy& policy) {
+  constexpr std::uint32_t kTurnsPerCheck = 64;  // it reads the clock
+  std::uint32_t idle = 0;
+  for (std::uint32_t turn = 1;; ++turn) {
+    RINGLET_TRY_ASSIGN(bool done, operation.Advance());
+    if (done) return Ok();
+    const WaitTarget* const place = operation.place();
+    if (!place && turn % kTurnsPerCheck == 0) RINGLET_TRY(policy.check());
+    if (operation.moved()) {
+      idle = 0;
+      continue;
+    }
+    Spinner* const spinner = place ? place->spinner : links.in_memory() ? policy.spinner : nullptr;
+    if (spinner && spinner->SpinOnce(idle++)) continue;
+    idle = 0;
+    RINGLET_TRY(policy.check());
+    // Only now: as long as the ticket is out, peers pay for telling us of their news.
+    transport::Waiter& waiter = place ? *place->waiter : links;
+    const transport::Waiter::Ticket ticket = waiter.Prepare();
+    RINGLET_TRY_ASSIGN(done, operation.Advance());
+    if (done) return Ok();
+    if (!operation.moved()) waiter.Wait(ticket, policy.sleep_max);
+  }
+}
+
+Status RunAllToEnd(std::span<Operation* const> operations,
+                   std::span<transport::Waiter* const> waiters, const PollReadable& poll,
+                   const RunPolicy& policy) {
+  if (operations.size() == 1) return RunToEnd(*operations.front(), *waiters.front(), policy);
+  Group group(operations, waiters);
+  std::uint32_t idle = 0;
+  while (!group.done()) {
+    RINGLET_TRY_ASSIGN(const bool moved, group.Advance());
+    if (group.done()) return Ok();
+    RINGLET_TRY(policy.check());
+    if (moved || group.SpinOnce(idle)) {
+      idle = moved ? 0 : idle + 1;
+      continue;
+    }
+    idle = 0;
+    RINGLET_TRY(group.Sleep(poll, policy.sleep_max));
+  }
+  return Ok();
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,181 @@
+// Links within one thread that make everything hard that a real link may do: they hold little, take
+// and give less than asked, cut elements in two, and fail when told to. For tests.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/value/bytes.hpp"
+#include "base/value/prng.hpp"
+#include "ringlet/status.hpp"
+#include "transport/link.hpp"
+
+namespace ringlet::collective {
+
+/// One direction: a ring buffer.
+class FakePipe {
+ public:
+  FakePipe(std::size_t capacity_bytes, std::uint64_t seed) : ring_(capacity_bytes), prng_(seed) {}
+
+  std::size_t Write(View data) {
+    const std::size_t bytes = Some(std::min(data.size(), ring_.size() - held_));
+    for (std::size_t i = 0; i < bytes; ++i) ring_[(head_ + held_ + i) % ring_.size()] = data[i];
+    held_ += bytes;
+    return bytes;
+  }
+
+  /// What lies in one piece, or a part of it: the same part until something is consumed.
+  View Peek() {
+    const std::size_t piece = std::min(held_, ring_.size() - head_);
+    if (shown_ == 0) shown_ = Some(piece);
+    return View(ring_).subspan(head_, shown_);
+  }
+
+  void Consume(std::size_t bytes) {
+    RINGLET_ASSERT(bytes <= shown_);
+    head_ = (head_ + bytes) % ring_.size();
+    held_ -= bytes;
+    shown_ = 0;
+  }
+
+  std::size_t held() const { return held_; }
+
+  std::optional<std::string> failure;
+  View offered = {};               // what the reader may fetch
+  std::optional<bool> taken = {};  // its answer
+  bool withdrawn = false;
+  bool settled = true;  // what was written travels by itself
+
+ private:
+  /// Any number up to `most`, often all of it, and not 0 unless there is nothing.
+  std::size_t Some(std::size_t most) {
+    return most == 0 || prng_.Chance(0.5) ? most : 1 + prng_.Below(most);
+  }
+
+  std::vector<std::byte> ring_;
+  std::size_t head_ = 0;
+  std::size_t held_ = 0;
+  std::size_t shown_ = 0;
+  Prng prng_;
+};
+
+/// One end.
+class FakeLink final : public transport::Link {
+ public:
+  /// What becomes of offers.
+  enum class Offers { kUnknown, kTaken, kRefused };
+
+  FakeLink(Rank peer, FakePipe& out, FakePipe& in, Offers offers)
+      : peer_(peer), out_(out), in_(in), offers_(offers) {}
+
+  Result<std::size_t> Write(View data) override {
+    if (out_.failure) return Lost(*out_.failure);
+    return out_.Write(data);
+  }
+  Result<std::size_t> Read(std::span<std::byte> out) override {
+    RINGLET_TRY_ASSIGN(const View arrived, Peek());
+    const std::size_t bytes = std::min(arrived.size(), out.size());
+    std::copy_n(arrived.begin(), bytes, out.begin());
+    in_.Consume(bytes);
+    return bytes;
+  }
+  Result<View> Peek() override {
+    if (in_.held() == 0 && in_.failure) return Lost(*in_.failure);
+    return in_.Peek();
+  }
+  void Consume(std::size_t bytes) override { in_.Consume(bytes); }
+  bool Settled() override { return out_.settled; }
+  Rank peer() const override { return peer_; }
+  std::string_view kind() const override { return "fake"; }
+  bool in_memory() const override { return true; }
+
+  bool fetches() const override { return offers_ != Offers::kUnknown; }
+  std::uint64_t Offer(View data) override {
+    RINGLET_ASSERT(out_.offered.empty() && !out_.withdrawn);
+    if (refused_) return 0;
+    out_.offered = data;
+    return 17;
+  }
+  Result<std::optional<bool>> Answer() override {
+    if (!out_.taken && out_.failure) return Lost(*out_.failure);
+    const std::optional<bool> answer = std::exchange(out_.taken, std::nullopt);
+    if (answer) out_.offered = {};
+    refused_ = answer == false;
+    return answer;
+  }
+  void Withdraw() override { out_.withdrawn = true; }
+  /// Where they are refused, the first piece is fetched, if there are several.
+  Result<bool> Fetch(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                     Copy copy) override {
+    RINGLET_ASSERT(offer == 17 && at + to.size() <= in_.offered.size());
+    if (in_.withdrawn) return Lost("the peer has given up");
+    if (offers_ == Offers::kRefused && at + to.size() == in_.offered.size()) return false;
+    copy(in_.offered.subspan(at, to.size()), to.data());
+    return true;
+  }
+  void AnswerOffer(bool taken) override { in_.taken = taken; }
+
+ private:
+  static Error Lost(const std::string& why) { return {.code = Code::kPeerLost, .message = why}; }
+
+  Rank peer_;
+  FakePipe& out_;
+  FakePipe& in_;
+  Offers offers_;
+  bool refused_ = false;
+};
+
+/// Links between all ranks, made when first asked for.
+class FakeNetwork {
+ public:
+  FakeNetwork(std::size_t capacity_bytes, std::uint64_t seed,
+              FakeLink::Offers offers = FakeLink::Offers::kUnknown)
+      : capacity_bytes_(capacity_bytes), prng_(seed), offers_(offers) {}
+
+  FakeLink* Link(Rank from, Rank to, std::uint16_t channel) {
+    std::unique_ptr<FakeLink>& link = links_[{from, to, channel}];
+    if (!link) {
+      FakePipe& out = Pipe(from, to, channel);
+      link = std::make_unique<FakeLink>(to, out, Pipe(to, from, channel), offers_);
+    }
+    return link.get();
+  }
+
+  /// What Execution asks for.
+  auto LinksOf(Rank rank) {
+    return [this, rank](Rank peer, std::uint16_t channel) -> transport::Link* {
+      return Link(rank, peer, channel);
+    };
+  }
+
+  FakePipe& Pipe(Rank from, Rank to, std::uint16_t channel) {
+    std::unique_ptr<FakePipe>& pipe = pipes_[{from, to, channel}];
+    if (!pipe) pipe = std::make_unique<FakePipe>(capacity_bytes_, prng_.Next());
+    return *pipe;
+  }
+
+  /// Nothing may be left on the way when every rank is done.
+  std::size_t held_bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& [key, pipe] : pipes_) bytes += pipe->held();
+    return bytes;
+  }
+
+ private:
+  using Key = std::tuple<Rank, Rank, std::uint16_t>;
+  std::size_t capacity_bytes_;
+  Prng prng_;
+  FakeLink::Offers offers_;
+  std::map<Key, std::unique_ptr<FakePipe>> pipes_;
+  std::map<Key, std::unique_ptr<FakeLink>> links_;
+};
+
+}  // namespace ringlet::collective

@@ -1,0 +1,71 @@
+#include "collective/exec/schedule.hpp"
+
+#include <fmt/format.h>
+
+namespace ringlet::collective {
+namespace {
+
+std::string ToText(const Place& place) {
+  constexpr const char* kNames[] = {"input", "output", "scratch"};
+  return fmt::format("{} {}", kNames[static_cast<std::size_t>(place.buffer)], place.begin);
+}
+
+std::string Words(const Step& step) {
+  const std::string peer = fmt::format("rank {} on channel {}", Index(step.peer), step.channel);
+  const std::string from = ToText(step.from), to = ToText(step.to);
+  switch (step.kind) {
+    case StepKind::kSend:
+      return fmt::format("send {} elements at {} to {}", step.count, from, peer);
+    case StepKind::kReceive:
+      return fmt::format("receive {} elements from {} into {}", step.count, peer, to);
+    case StepKind::kReceiveReduce:
+      return fmt::format("receive {} elements from {}, reduced with {} into {}", step.count, peer,
+                         from, to);
+    case StepKind::kCopy: return fmt::format("copy {} elements at {} to {}", step.count, from, to);
+    case StepKind::kReduce:
+      return fmt::format("reduce {} elements at {} into {}", step.count, from, to);
+  }
+  return "unknown";
+}
+
+Step& Append(Schedule& schedule, Step step) {
+  schedule.steps.push_back(step);
+  return schedule.steps.back();
+}
+
+}  // namespace
+
+Step& Schedule::Send(Rank peer, Place from, std::size_t count) {
+  return Append(*this, {.kind = StepKind::kSend, .peer = peer, .count = count, .from = from});
+}
+Step& Schedule::Receive(Rank peer, Place to, std::size_t count) {
+  return Append(*this, {.kind = StepKind::kReceive, .peer = peer, .count = count, .to = to});
+}
+Step& Schedule::ReceiveReduce(Rank peer, Place from, Place to, std::size_t count) {
+  return Append(
+      *this,
+      {.kind = StepKind::kReceiveReduce, .peer = peer, .count = count, .from = from, .to = to});
+}
+Step& Schedule::Copy(Place from, Place to, std::size_t count) {
+  return Append(*this, {.kind = StepKind::kCopy, .count = count, .from = from, .to = to});
+}
+Step& Schedule::Reduce(Place from, Place to, std::size_t count) {
+  return Append(*this, {.kind = StepKind::kReduce, .count = count, .from = from, .to = to});
+}
+
+std::string ToText(const Step& step) {
+  return Words(step) + (step.swapped ? ", operands swapped" : "") +
+         (step.finishes ? ", finishes" : "");
+}
+
+std::string ToText(const Schedule& schedule) {
+  std::string text =
+      fmt::format("{} elements in, {} out, {} of scratch, {} steps\n", schedule.input_count,
+                  schedule.output_count, schedule.scratch_count, schedule.steps.size());
+  for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+    text += fmt::format("{:4}  {}\n", i, ToText(schedule.steps[i]));
+  }
+  return text;
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,144 @@
+#include "collective/select/cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collective/algorithm/hierarchy.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+constexpr CostModel kModel{.local = {.latency_ns = 1000, .overhead_ns = 100, .mb_per_s = 1000},
+                           .remote = {.latency_ns = 9000, .overhead_ns = 1000, .mb_per_s = 100},
+                           .reduce_mb_per_s = 1000};
+
+std::uint64_t TimeOf(Algorithm algorithm, CallKind kind, std::size_t bytes, std::uint32_t ranks,
+                     std::uint32_t hosts) {
+  const Groups groups = EvenGroups(ranks, hosts);
+  return TimeNs(algorithm, {.kind = kind, .count = bytes, .ranks = ranks}, 1,
+                {.order = InOrder(groups), .groups = groups}, kModel);
+}
+
+TEST(Cost, IsRoundsAndBytes) {
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 1), 6u * 1100);
+  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 1), 2u * 1100);
+  // Of 4000 bytes 1000 ns a share: 6 rounds, in 3 of them also added up.
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 4, 1), 6u * 2100 + 3 * 1000);
+  EXPECT_EQ(TimeOf(Algorithm::kBinomial, CallKind::kBroadcast, 0, 8, 1), 3u * 1100);
+}
+
+TEST(Cost, BetweenHostsItIsTheLinksBetween) {
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 2), 6u * 10000);
+  // Both ranks of a host have a message for the other one: a fifth of a share more.
+  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 2), 1100u + 10000 + 200);
+}
+
+TEST(Cost, OneRankOfAHostSpeaksForLittle) {
+  // In, between, out; all else takes turns at the card.
+  const auto time = [](std::size_t bytes) {
+    return TimeOf(Algorithm::kHierarchicalDoubling, CallKind::kAllReduce, bytes, 8, 2);
+  };
+  EXPECT_EQ(time(0), 2u * (1000 + 3 * 100) + 10000);
+  EXPECT_GT(time(4 * kShardElementsMin), 2u * (1000 + 3 * 100) + 10000 + 3 * 200);
+}
+
+TEST(Cost, EachWithEachIsOneDelayAndAllMessages) {
+  const auto time = [](std::size_t bytes, std::uint32_t ranks, std::uint32_t hosts) {
+    return TimeOf(Algorithm::kHierarchicalDirect, CallKind::kAllReduce, bytes, ranks, hosts);
+  };
+  EXPECT_EQ(time(0, 8, 4), 2u * 1100 + 9000 + 3 * 1000);
+  // 100 bytes: 100 and 100 ns near, and thrice 1000 between, of a host's card; added up four times.
+  EXPECT_EQ(time(100, 8, 4), 2u * (1100 + 100) + 100 + 9000 + 3 * 1000 + 3 * 1000 + 3 * 100);
+  EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllReduce, 0, 4, 4), 9000u + 3 * 1000);
+}
+
+TEST(Cost, TreesLeaveAHostOfSeveralRanksTwice) {
+  const auto of_4000_bytes = [](std::uint32_t ranks, std::uint32_t hosts) {
+    return TimeOf(Algorithm::kDoubleTree, CallKind::kBroadcast, 4000, ranks, hosts) -
+           TimeOf(Algorithm::kDoubleTree, CallKind::kBroadcast, 0, ranks, hosts);
+  };
+  EXPECT_EQ(of_4000_bytes(4, 4), 40'000u);
+  EXPECT_EQ(of_4000_bytes(8, 4), 80'000u);
+  EXPECT_EQ(of_4000_bytes(4, 1), 4'000u);
+}
+
+// A hop is 1100 ns within a host and 10000 between two, a byte 1 ns and 10, adding up one 1 ns.
+TEST(Cost, OfAllReduces) {
+  const auto time = [](Algorithm algorithm, std::size_t bytes, std::uint32_t ranks,
+                       std::uint32_t hosts) {
+    return TimeOf(algorithm, CallKind::kAllReduce, bytes, ranks, hosts);
+  };
+  EXPECT_EQ(time(Algorithm::kDirect, 100, 4, 1), 1000u + 3 * 100 + 300 + 300);
+  EXPECT_EQ(time(Algorithm::kDirect, 100, 4, 2),
+            (1000u + 100 + 100) + (9000 + 2 * 1000 + 10 * 400) + 300)
+      << "one message to the mate, two of each rank of the host to others";
+  EXPECT_EQ(time(Algorithm::kDoubling, 100, 3, 1), 2u * 1200 + 100 + 1200 + 100)
+      << "the third rank gives its part before and takes the result after";
+  EXPECT_EQ(time(Algorithm::kHalving, 400, 4, 1), 2u * 1300 + 200 + 2 * 1200 + 100);
+  EXPECT_EQ(time(Algorithm::kHalving, 400, 4, 2), 2u * 1300 + 200 + 2 * 12'200 + 100);
+  EXPECT_EQ(time(Algorithm::kDoubleTree, 100, 4, 1), 2u * (2 * 1200 + 100) + 100);
+  EXPECT_EQ(time(Algorithm::kDoubleTree, 100, 4, 2), 2u * (1200 + 11'000 + 2000) + 100);
+  EXPECT_EQ(time(Algorithm::kHierarchical, 100, 8, 2),
+            2u * (1000 + 3 * 100 + 300) + 300 + 2 * 10'000 + 1000);
+  EXPECT_EQ(time(Algorithm::kHierarchicalDoubling, 100, 8, 4),
+            2u * (1000 + 100 + 100) + 100 + 2 * 11'000);
+}
+
+TEST(Cost, OfBroadcastsAndOfTheSameBackwards) {
+  struct Row {
+    Algorithm algorithm;
+    std::uint32_t ranks, hosts;
+    std::uint64_t broadcast, adding;
+  };
+  for (const Row& row : {Row{Algorithm::kBinomial, 4, 2, 1200 + 11'000, 200},
+                         Row{Algorithm::kDoubleTree, 4, 1, 2 * 1200 + 100, 100},
+                         Row{Algorithm::kHierarchicalDoubling, 8, 2, 11'000 + 2 * 1200, 300},
+                         Row{Algorithm::kHierarchicalDoubling, 8, 4, 2 * 11'000 + 1200, 300},
+                         Row{Algorithm::kDirect, 4, 1, 1000 + 3 * 100 + 300, 300},
+                         Row{Algorithm::kHierarchicalDirect, 8, 2, 11'000 + 2 * 1200, 300},
+                         Row{Algorithm::kHierarchicalDirect, 8, 4, 15'000 + 1200, 400},
+                         Row{Algorithm::kRing, 4, 2, 2 * 1100 + 10'000 + 1000, 100}}) {
+    SCOPED_TRACE(testing::Message() << Name(row.algorithm) << ", " << row.hosts << " hosts");
+    EXPECT_EQ(TimeOf(row.algorithm, CallKind::kBroadcast, 100, row.ranks, row.hosts),
+              row.broadcast);
+    EXPECT_EQ(TimeOf(row.algorithm, CallKind::kReduce, 100, row.ranks, row.hosts),
+              row.broadcast + row.adding);
+  }
+}
+
+TEST(Cost, OfAllGathersAndOfTheSameBackwards) {
+  struct Row {
+    Algorithm algorithm;
+    std::uint32_t ranks, hosts;
+    std::uint64_t all_gather;
+  };
+  for (const Row& row :
+       {Row{Algorithm::kDoubling, 4, 1, 1200 + 1300},
+        Row{Algorithm::kBruck, 4, 2, 1200 + 10'000 + 200 + 4000},
+        Row{Algorithm::kHalving, 3, 1, 2 * 1100 + 300 + 1200 + 1300},
+        Row{Algorithm::kDirect, 4, 1, 1000 + 3 * 100 + 300},
+        Row{Algorithm::kHierarchical, 8, 2, 9000 + 1000 + 16'000 + 1000 + 6 * 100 + 800},
+        Row{Algorithm::kRing, 4, 2, 3 * 11'000}}) {
+    SCOPED_TRACE(testing::Message() << Name(row.algorithm) << ", " << row.ranks << " ranks");
+    EXPECT_EQ(TimeOf(row.algorithm, CallKind::kAllGather, 100, row.ranks, row.hosts),
+              row.all_gather);
+    EXPECT_EQ(TimeOf(row.algorithm, CallKind::kReduceScatter, 100, row.ranks, row.hosts),
+              row.all_gather + (row.ranks - 1) * 100);
+  }
+}
+
+TEST(Cost, OfWhatHasNoOtherWay) {
+  // Two rounds of two blocks that are packed and unpacked.
+  EXPECT_EQ(TimeOf(Algorithm::kBruck, CallKind::kAllToAll, 100, 4, 1), 2u * (1100 + 200 + 400));
+  EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllToAll, 100, 4, 1), 1000u + 3 * 100 + 300);
+  EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kGather, 100, 4, 1), 1000u + 3 * 100 + 300);
+  EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kScatter, 100, 4, 2), 9000u + 3 * 1000 + 3000);
+  EXPECT_EQ(TimeOf(Algorithm::kDissemination, CallKind::kBarrier, 0, 5, 1), 3u * 1100);
+  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kBarrier, 0, 4, 1), 2u * 1100);
+}
+
+TEST(Cost, ARankAloneIsDoneAtOnce) {
+  EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 1, 1), 0u);
+}
+
+}  // namespace
+}  // namespace ringlet::collective

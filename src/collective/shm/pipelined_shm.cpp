@@ -1,0 +1,311 @@
+#include "collective/shm/pipelined_shm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "collective/reduce/reduce.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using transport::ArenaProgress;
+using transport::ArenaShape;
+
+}  // namespace
+
+bool TwoLevels(const Groups& nodes) {
+  return nodes.size() > 1 && SmallestOf(nodes) > 1;
+}
+
+PipelinedShm::PipelinedShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
+                           const Groups& nodes)
+    : arena_(std::move(arena)), self_(self), ranks_(arena_->shape().ranks) {
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) everybody_.push_back(rank);
+  if (!TwoLevels(nodes)) return;
+  seats_.resize(ranks_);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    const auto place = PlaceIn(nodes, Rank{rank});
+    RINGLET_ASSERT(place);
+    seats_[rank] = *place;
+  }
+  for (const std::vector<Rank>& node : nodes) {
+    auto& ranks = nodes_.emplace_back();
+    for (const Rank rank : node) ranks.push_back(Index(rank));
+  }
+}
+
+void PipelinedShm::Begin(const HostCall& call, std::uint64_t before, bool stream) {
+  call_ = call;
+  before_ = before;
+  stream_ = stream;
+  put_ = reduced_ = joined_ = got_ = 0;
+  const bool shares = call.operation == CallKind::kAllReduce || call.operation == CallKind::kReduce;
+  levels_ = !nodes_.empty() && Reduces(call.operation);
+  reduces_ = shares || levels_;
+  joins_ = shares && levels_;
+  near_ = levels_ ? &nodes_[seats_[self_].group] : &everybody_;
+  local_ = levels_ ? static_cast<std::uint32_t>(seats_[self_].local) : self_;
+  // What is joined lies behind what is only added up.
+  const std::size_t stage_bytes = arena_->shape().stage_bytes;
+  slicing_ = SlicingOf(call, ranks_, joins_ ? stage_bytes / 2 : stage_bytes);
+}
+
+bool PipelinedShm::Put(std::uint32_t& awaited) {
+  if (put_ == slicing_.slices || !MayPut(awaited)) return false;
+  Lay(put_);
+  return Step(&ArenaProgress::put, put_);
+}
+
+bool PipelinedShm::Work(std::uint32_t& awaited) {
+  bool moved = false;
+  if (reduces_ && reduced_ < put_ && NearReach(&ArenaProgress::put, reduced_, awaited)) {
+    if (call_.operation == CallKind::kReduceScatter)
+      ReduceForOthers(reduced_);
+    else
+      ReduceShare(reduced_);
+    moved = Step(&ArenaProgress::reduced, reduced_);
+  }
+  if (joins_ && joined_ < reduced_ && MayJoin(awaited)) {
+    if (NodeTakes()) Join(joined_);
+    moved = Step(&ArenaProgress::joined, joined_);
+  }
+  if (got_ < (joins_ ? joined_ : reduces_ ? reduced_ : put_) && MayGet(awaited)) {
+    Get(got_);
+    moved = Step(&ArenaProgress::got, got_);
+  }
+  return moved;
+}
+
+std::string PipelinedShm::ToText() const {
+  const std::string joined = joins_ ? fmt::format(", joined {}", joined_) : "";
+  return fmt::format("put {}, reduced {}{} and got {} of {} slices", put_, reduced_, joined, got_,
+                     slicing_.slices);
+}
+
+// ---- when ---------------------------------------------------------------------------------------
+
+// The step of one slice is done: all may know.
+bool PipelinedShm::Step(Counter counter, std::uint64_t& count) {
+  (arena_->rank(self_).progress.*counter).store(before_ + ++count, std::memory_order_seq_cst);
+  arena_->RingOthers(self_);
+  return true;
+}
+
+bool PipelinedShm::Reached(std::uint32_t peer, Counter counter, std::uint64_t slice,
+                           std::uint32_t& awaited) const {
+  const auto& theirs = arena_->rank(peer).progress.*counter;
+  if (peer == self_ || theirs.load(std::memory_order_seq_cst) > before_ + slice) return true;
+  awaited = peer;
+  return false;
+}
+
+bool PipelinedShm::NearReach(Counter counter, std::uint64_t slice, std::uint32_t& awaited) const {
+  return std::ranges::all_of(
+      *near_, [&](std::uint32_t peer) { return Reached(peer, counter, slice, awaited); });
+}
+
+// The stage of a slice is free once everybody has what was in it, of the operation before, too.
+bool PipelinedShm::MayPut(std::uint32_t& awaited) const {
+  if (before_ + put_ < ArenaShape::kStages) return true;
+  const std::uint64_t old = put_ - ArenaShape::kStages;  // wraps around with before_
+  return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
+    return Reached(peer, &ArenaProgress::got, old, awaited);
+  });
+}
+
+bool PipelinedShm::MayJoin(std::uint32_t& awaited) const {
+  if (!NodeTakes()) return true;
+  return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
+    return Reached(peer, &ArenaProgress::reduced, joined_, awaited);
+  });
+}
+
+bool PipelinedShm::MayGet(std::uint32_t& awaited) const {
+  if (joins_) return NearReach(&ArenaProgress::joined, got_, awaited);
+  if (call_.operation == CallKind::kReduceScatter) {
+    for (std::size_t node = 0; node < nodes_.size() && levels_; ++node) {
+      if (node != seats_[self_].group &&
+          !Reached(StandIn(node, self_), &ArenaProgress::reduced, got_, awaited))
+        return false;
+    }
+    return NearReach(&ArenaProgress::put, got_, awaited);
+  }
+  if (reduces_) return NearReach(&ArenaProgress::reduced, got_, awaited);
+  return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
+    return !Gives(call_, peer, self_) || Reached(peer, &ArenaProgress::put, got_, awaited);
+  });
+}
+
+// ---- who ----------------------------------------------------------------------------------------
+
+// Whether this rank wants the result of all-reduce or reduce, or some rank near it.
+bool PipelinedShm::Takes() const {
+  return call_.operation == CallKind::kAllReduce || Index(call_.root) == self_;
+}
+bool PipelinedShm::NodeTakes() const {
+  return call_.operation == CallKind::kAllReduce ||
+         std::ranges::find(*near_, Index(call_.root)) != near_->end();
+}
+
+// Who adds up for `rank`, of another node, what this node has.
+std::uint32_t PipelinedShm::StandIn(std::size_t node, std::uint32_t rank) const {
+  return nodes_[node][seats_[rank].local % nodes_[node].size()];
+}
+
+bool PipelinedShm::StandsInFor(std::uint32_t rank) const {
+  const std::size_t node = seats_[self_].group;
+  return seats_[rank].group != node && StandIn(node, rank) == self_;
+}
+
+// ---- where --------------------------------------------------------------------------------------
+
+std::byte* PipelinedShm::Stage(std::uint32_t rank, std::uint64_t slice) const {
+  return arena_->stage(rank, before_ + slice);
+}
+
+std::byte* PipelinedShm::Joined(std::uint32_t rank, std::uint64_t slice) const {
+  return Stage(rank, slice) + (joins_ ? slicing_.slice_bytes : 0);
+}
+
+// What the ranks near have laid out at `in_stage`, and this one has at `mine`, into sources_.
+std::span<const std::byte*> PipelinedShm::NearSources(std::uint64_t slice, std::size_t in_stage,
+                                                      const std::byte* mine) {
+  sources_.clear();
+  for (const std::uint32_t rank : *near_)
+    sources_.push_back(rank == self_ ? mine : Stage(rank, slice) + in_stage);
+  return sources_;
+}
+
+// ---- what ---------------------------------------------------------------------------------------
+
+void PipelinedShm::Copy(const std::byte* from, std::byte* to, std::size_t bytes) const {
+  if (stream_) return StreamCopy(View(from, bytes), to);
+  std::memcpy(to, from, bytes);
+}
+
+// Reduces `sources` into `out`, and from there into `copy`, if there is one. The last one to do so
+// with these data divides averages.
+void PipelinedShm::ReduceInto(std::span<const std::byte*> sources, std::span<std::byte> out,
+                              std::byte* copy, bool last) const {
+  const Reduction what{call_.type, call_.op, last ? ranks_ : 1};
+  for (std::size_t at = 0; at < out.size(); at += kReduceBlockBytes) {
+    const auto block = out.subspan(at, std::min(kReduceBlockBytes, out.size() - at));
+    ReduceMany(what, sources, block);
+    if (copy) Copy(block.data(), copy + at, block.size());
+    for (const std::byte*& source : sources) source += block.size();
+  }
+}
+
+void PipelinedShm::Lay(std::uint64_t slice) const {
+  if (!Reduces(call_.operation) && !PieceEach(call_.operation)) return LayForAll(slice);
+  const Piece range = slicing_.At(slice);
+  std::byte* const stage = Stage(self_, slice);
+  if (PieceEach(call_.operation)) {
+    for (const std::uint32_t peer : everybody_) {
+      if (peer == self_ || !Gives(call_, self_, peer) || (levels_ && StandsInFor(peer))) continue;
+      std::memcpy(stage + peer * slicing_.slice_bytes,
+                  call_.input + InputOffset(call_, self_, peer) + range.begin, range.bytes);
+    }
+    return;
+  }
+  const Piece mine = Share(local_, range);
+  const std::size_t behind = mine.begin + mine.bytes;
+  std::memcpy(stage, call_.input + range.begin, mine.begin);
+  std::memcpy(stage + behind, call_.input + range.begin + behind, range.bytes - behind);
+}
+
+void PipelinedShm::LayForAll(std::uint64_t slice) const {
+  const Piece range = slicing_.At(slice);
+  const bool gives = !HasRoot(call_.operation) ||
+                     (call_.operation == CallKind::kGather) != (Index(call_.root) == self_);
+  if (gives) std::memcpy(Stage(self_, slice), call_.input + range.begin, range.bytes);
+}
+
+void PipelinedShm::ReduceShare(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  const Piece share = Share(local_, range);
+  const auto sources = NearSources(slice, share.begin, call_.input + range.begin + share.begin);
+  std::byte* const copy = Takes() && !joins_ ? call_.output + range.begin + share.begin : nullptr;
+  ReduceInto(sources, {Stage(self_, slice) + share.begin, share.bytes}, copy, !joins_);
+}
+
+// What this rank's node adds to the blocks of those of other nodes for whom this rank stands in.
+void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  for (const std::uint32_t rank : everybody_) {
+    if (!StandsInFor(rank)) continue;
+    const std::size_t piece = rank * slicing_.slice_bytes;
+    const auto sources =
+        NearSources(slice, piece, call_.input + InputOffset(call_, self_, rank) + range.begin);
+    ReduceInto(sources, {Stage(self_, slice) + piece, range.bytes}, nullptr, false);
+  }
+}
+
+// My share of what all nodes have. Where they have different numbers of ranks, it lies with
+// several.
+void PipelinedShm::Join(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  const Piece share = Share(local_, range);
+  const std::size_t end = share.begin + share.bytes;
+  for (std::size_t at = share.begin, next = end; at < end; at = next, next = end) {
+    sources_.clear();
+    for (const auto& node : nodes_) {
+      const auto ranks = static_cast<std::uint32_t>(node.size());
+      std::uint32_t holder = 0;
+      Piece theirs = ShareOf(range.bytes, holder, ranks);
+      while (theirs.begin + theirs.bytes <= at) theirs = ShareOf(range.bytes, ++holder, ranks);
+      next = std::min(next, theirs.begin + theirs.bytes);
+      sources_.push_back(Stage(node[holder], slice) + at);
+    }
+    ReduceInto(sources_, {Joined(self_, slice) + at, next - at},
+               Takes() ? call_.output + range.begin + at : nullptr, true);
+  }
+}
+
+void PipelinedShm::Get(std::uint64_t slice) {
+  if (call_.operation == CallKind::kReduceScatter) return GetReduced(slice);
+  if (!reduces_) return GetGiven(slice);
+  if (Takes()) GetShares(slice);
+}
+
+void PipelinedShm::GetShares(std::uint64_t slice) const {
+  const Piece range = slicing_.At(slice);
+  for (std::uint32_t place = 0; place < near_->size(); ++place) {
+    if (place == local_) continue;
+    const Piece share = Share(place, range);
+    Copy(Joined((*near_)[place], slice) + share.begin, call_.output + range.begin + share.begin,
+         share.bytes);
+  }
+}
+
+void PipelinedShm::GetReduced(std::uint64_t slice) {
+  const Piece range = slicing_.At(slice);
+  const std::size_t piece = self_ * slicing_.slice_bytes;
+  const std::span<std::byte> out(call_.output + range.begin, range.bytes);
+  ReduceInto(
+      NearSources(slice, piece, call_.input + InputOffset(call_, self_, self_) + range.begin), out,
+      nullptr, !levels_);
+  if (!levels_) return;
+  sources_.clear();
+  for (std::size_t node = 0; node < nodes_.size(); ++node)
+    sources_.push_back(node == seats_[self_].group ? out.data()
+                                                   : Stage(StandIn(node, self_), slice) + piece);
+  ReduceInto(sources_, out, nullptr, true);
+}
+
+void PipelinedShm::GetGiven(std::uint64_t slice) const {
+  const Piece range = slicing_.At(slice);
+  const std::size_t piece = PieceEach(call_.operation) ? self_ * slicing_.slice_bytes : 0;
+  for (const std::uint32_t rank : everybody_) {
+    if (!Gives(call_, rank, self_)) continue;
+    std::byte* const to = call_.output + OutputOffset(call_, rank, self_) + range.begin;
+    const std::byte* const from = rank == self_
+                                      ? call_.input + InputOffset(call_, rank, self_) + range.begin
+                                      : Stage(rank, slice) + piece;
+    if (from != to) Copy(from, to, range.bytes);
+  }
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,375 @@
+#include "collective/shm/shm_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "collective/reduce/reduce.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using transport::ArenaPost;
+using transport::ArenaShape;
+
+// Slices in one Advance: after some milliseconds whoever drives the operation has its turn, and
+// whether a rank has given up is looked at.
+constexpr int kSlicesAtOnce = 16;
+
+// How far beyond the post that it needs a rank looks first: who is far ahead of the others looks
+// rarely.
+constexpr std::uint64_t kPostsAhead = ArenaShape::kPosts / 2;
+
+// ArenaHeader::failed: who gave up first below, whom it blames above.
+constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
+
+std::uint64_t CallWord(const HostCall& call) {
+  return static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.type) << 8 |
+         static_cast<std::uint64_t>(call.op) << 16 | std::uint64_t{Index(call.root)} << 32;
+}
+
+HostCall CallOf(std::uint64_t word, std::uint64_t count) {
+  return {.operation = static_cast<CallKind>(word & 0xff),
+          .type = static_cast<DataType>(word >> 8 & 0xff),
+          .op = static_cast<ReduceOp>(word >> 16 & 0xff),
+          .count = count,
+          .root = Rank{static_cast<std::uint32_t>(word >> 32)}};
+}
+
+bool Readable(const HostCall& call) {
+  return static_cast<std::size_t>(call.operation) < kCallKinds &&
+         static_cast<std::size_t>(call.type) < kDataTypes &&
+         static_cast<std::size_t>(call.op) < kReduceOps;
+}
+
+// Not cryptographic: it finds mistakes, not malice.
+std::uint64_t Mix(std::uint64_t history, std::uint64_t word, std::uint64_t count) {
+  const std::uint64_t mixed = (history ^ word) * 0x9e3779b97f4a7c15 + count;
+  return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9;
+}
+
+}  // namespace
+
+ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
+                             WaitPolicy wait_policy, HostTuning tuning, HostReach reach)
+    : arena_(std::move(arena)),
+      self_(self),
+      ranks_(arena_->shape().ranks),
+      waiter_(arena_->rank(self).bell),
+      spinner_(wait_policy),
+      place_{.waiter = &waiter_, .spinner = &spinner_},
+      tuning_(tuning),
+      ring_(arena_->shape().PayloadBytes()),
+      posted_(ranks_, 0),
+      sources_(ranks_, nullptr),
+      slices_(arena_, self_, tuning_.nodes) {
+  RINGLET_ASSERT(self_ < ranks_ && arena_->shape().stage_bytes >= std::size_t{64} * ranks_);
+  tuning_.one_shot_bytes_max =
+      std::min<std::size_t>(tuning_.one_shot_bytes_max, arena_->shape().slot_bytes);
+  if (reach.shared) direct_.emplace(arena_, self_, std::move(reach), tuning_.fetch_bytes);
+}
+
+void ShmCollective::Start(const HostCall& call) {
+  RINGLET_ASSERT(phase_ == Phase::kIdle);
+  call_ = call;
+  call_word_ = CallWord(call);
+  ++sequence_;
+  gone_ = 0;
+  phase_ = Phase::kPost;
+
+  put_bytes_ = PieceEach(call.operation) ? ranks_ * BlockBytes(call_) : BlockBytes(call_);
+  one_shot_ = put_bytes_ <= tuning_.one_shot_bytes_max;
+  post_place_ = ring_.Next(one_shot_ && put_bytes_ > ArenaPost::kInlineBytes ? put_bytes_ : 0);
+  meets_ = call.operation == CallKind::kBarrier || call.operation == CallKind::kAllToAllV;
+  shared_ = offers_ = false;
+  if (one_shot_) return;
+  shared_ = call.operation == CallKind::kAllReduce || call.operation == CallKind::kReduce;
+  stream_ = SizesOf(call, self_, ranks_).output * ranks_ >= tuning_.stream_bytes_min;
+  slices_.Begin(call, base_, stream_);
+  met_ = false;
+}
+
+void ShmCollective::Skip(const HostCall& call) {
+  RINGLET_ASSERT((error_ || phase_ == Phase::kIdle) && call.count == 0);
+  ++skipped_;
+  history_ = Mix(history_, CallWord(call), call.count);
+}
+
+Result<bool> ShmCollective::Advance() {
+  moved_ = false;
+  if (error_) return *error_;
+  if (phase_ == Phase::kPost) {
+    // Who needs nobody would else go on for long after an operation that others found to be wrong.
+    if (arena_->header().failed.load(std::memory_order_relaxed) != 0)
+      return Fail({Code::kPeerLost, ""});
+    if (!MayPost()) return Wait();
+    Post();
+    moved_ = true;
+    phase_ = one_shot_ ? Phase::kMeet : offers_ ? Phase::kDirect : Phase::kSlices;
+  }
+  bool done = false;
+  if (phase_ == Phase::kMeet) {
+    RINGLET_TRY_ASSIGN(done, Meet());
+    if (done) FinishOneShot();
+  } else if (phase_ == Phase::kDirect) {
+    RINGLET_TRY_ASSIGN(done, AdvanceDirect());
+  } else {
+    RINGLET_TRY_ASSIGN(done, AdvanceSlices());
+  }
+  if (!done) return Wait();
+  history_ = Mix(history_, call_word_, call_.count);
+  phase_ = Phase::kIdle;
+  moved_ = true;
+  return true;
+}
+
+// Not done: is there somebody to wait for?
+Result<bool> ShmCollective::Wait() {
+  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0)  // news: see doorbell.hpp
+    return Fail({Code::kPeerLost, ""});
+  const bool left = awaited_ < ranks_ && awaited_ != self_ &&
+                    arena_->rank(awaited_).left.load(std::memory_order_seq_cst) != 0;
+  if (!left || moved_) return false;
+  if (gone_ != awaited_ + 1) {
+    // It may have done what is awaited before it left: look once more.
+    gone_ = awaited_ + 1;
+    moved_ = true;
+    return false;
+  }
+  blamed_ = awaited_ + 1;
+  return Fail({Code::kPeerLost,
+               fmt::format("rank {} left the communicator (destroyed it) before operation {}: {}",
+                           awaited_, Number(), WaitingFor())});
+}
+
+// ---- posts --------------------------------------------------------------------------------------
+
+// An operation is over for a rank that has posted the next one.
+bool ShmCollective::MayPost() {
+  if (post_place_.after == 0) return true;
+  const std::uint64_t needed = post_place_.after + 1;
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_ || posted_[peer] >= needed || HasPosted(peer, needed + kPostsAhead) ||
+        HasPosted(peer, needed))
+      continue;
+    awaited_ = peer;
+    return false;
+  }
+  return true;
+}
+
+bool ShmCollective::HasPosted(std::uint32_t peer, std::uint64_t sequence) {
+  const std::uint64_t seen = arena_->post(peer, sequence).sequence.load(std::memory_order_seq_cst);
+  if (seen < sequence) return false;
+  posted_[peer] = seen;
+  return true;
+}
+
+void ShmCollective::Post() {
+  ArenaPost& post = arena_->post(self_, sequence_);
+  post.call = call_word_;
+  post.count = call_.count;
+  post.history = history_;
+  const bool carries = one_shot_ && put_bytes_ > 0 &&
+                       (!HasRoot(call_.operation) || call_.operation == CallKind::kReduce ||
+                        call_.operation == CallKind::kGather || Index(call_.root) == self_);
+  if (carries) {
+    std::byte* const to =
+        put_bytes_ <= ArenaPost::kInlineBytes ? post.inline_payload : PayloadAt(self_);
+    std::memcpy(to, call_.input, put_bytes_);
+  }
+  if (!one_shot_) Offer(post);
+  post.sequence.store(sequence_, std::memory_order_seq_cst);
+  arena_->RingOthers(self_);
+  awaited_ = 0;
+}
+
+void ShmCollective::Offer(ArenaPost& post) {
+  transport::ArenaPlaces places;
+  if (direct_ && put_bytes_ >= tuning_.direct_bytes_min)
+    places = direct_->Begin(call_, sequence_, stream_);
+  offers_ = places.offered != 0;
+  std::memcpy(post.inline_payload, &places, sizeof places);
+}
+
+// Whoever gives me data must have called. Where that is nobody, or not all, the root looks at what
+// the others have called so far, and they at the root: of two that differ one finds out.
+Result<bool> ShmCollective::Meet() {
+  for (; awaited_ < ranks_; ++awaited_) {
+    if (awaited_ == self_) continue;
+    const bool needed = meets_ || shared_ || offers_ || Gives(call_, awaited_, self_);
+    if (!needed && Index(call_.root) != self_ && Index(call_.root) != awaited_) continue;
+    const std::uint64_t seen =
+        arena_->post(awaited_, sequence_).sequence.load(std::memory_order_seq_cst);
+    if (seen != sequence_) {
+      if (needed) return false;
+      continue;
+    }
+    posted_[awaited_] = seen;
+    RINGLET_TRY(Compare(awaited_));
+  }
+  return true;
+}
+
+Status ShmCollective::Compare(std::uint32_t peer) {
+  const ArenaPost& post = arena_->post(peer, sequence_);
+  const std::uint64_t word = post.call, count = post.count, history = post.history;
+  if (word == call_word_ && count == call_.count && history == history_) [[likely]]
+    return Ok();
+  const HostCall theirs = CallOf(word, count);
+  const bool same = word == call_word_ && count == call_.count;
+  return Fail({Code::kProtocol,
+               same
+                   ? fmt::format("rank {} and rank {} called different operations before operation "
+                                 "{}: all ranks must call the same operations in the same order",
+                                 peer, self_, Number())
+                   : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
+                                 "must call the same operations in the same order",
+                                 peer, Readable(theirs) ? ToText(theirs) : "what cannot be read",
+                                 self_, ToText(call_), Number())});
+}
+
+const std::byte* ShmCollective::Payload(std::uint32_t rank) const {
+  return put_bytes_ <= ArenaPost::kInlineBytes ? arena_->post(rank, sequence_).inline_payload
+                                               : PayloadAt(rank);
+}
+
+void ShmCollective::FinishOneShot() {
+  const std::size_t block = BlockBytes(call_);
+  if (block == 0) return;
+  const std::size_t mine = PieceEach(call_.operation) ? self_ * block : 0;
+  if (Reduces(call_.operation)) {
+    if (call_.operation == CallKind::kReduce && Index(call_.root) != self_) return;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+      sources_[rank] = (rank == self_ ? call_.input : Payload(rank)) + mine;
+    const std::span<std::byte> out(call_.output, block);
+    return ReduceMany({call_.type, call_.op, ranks_}, sources_, out);
+  }
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (!Gives(call_, rank, self_)) continue;
+    std::byte* const to = call_.output + OutputOffset(call_, rank, self_);
+    const std::byte* const from = (rank == self_ ? call_.input : Payload(rank)) + mine;
+    if (from != to) std::memcpy(to, from, block);
+  }
+}
+
+// ---- on the ranks' own memory -------------------------------------------------------------------
+
+Result<bool> ShmCollective::AdvanceDirect() {
+  if (!met_) {
+    RINGLET_TRY_ASSIGN(met_, Meet());
+    if (!met_) return false;
+  }
+  const auto step = direct_->Advance(base_ + 1, awaited_);
+  moved_ = moved_ || step != ZeroCopyShm::Step::kWaits;
+  if (step == ZeroCopyShm::Step::kLost)
+    return Fail(
+        {Code::kPeerLost,
+         fmt::format("the memory of rank {} cannot be read any more: its process has ended, "
+                     "or has returned what it gave to {}",
+                     awaited_, ToText(call_))});
+  if (step == ZeroCopyShm::Step::kRefused) {
+    direct_->End();
+    phase_ = Phase::kSlices;
+  }
+  if (step != ZeroCopyShm::Step::kDone) return false;
+  direct_->End();
+  ++base_;  // as if it had been one slice
+  return true;
+}
+
+// Peers in other processes look whether somebody has given up after they have read.
+void ShmCollective::Withdraw() {
+  if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUpFor(blamed_);
+  if (direct_) direct_->End();
+}
+
+// ---- slices -------------------------------------------------------------------------------------
+
+Result<bool> ShmCollective::AdvanceSlices() {
+  if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
+  for (int turn = 0; turn < kSlicesAtOnce; ++turn) {
+    std::uint32_t awaited = ranks_;
+    bool moved = slices_.Put(awaited);
+    moved_ = moved_ || moved;
+    if (!met_) {
+      RINGLET_TRY_ASSIGN(met_, Meet());
+      if (!met_) return false;
+    }
+    moved = slices_.Work(awaited) || moved;
+    if (awaited < ranks_) awaited_ = awaited;
+    moved_ = moved_ || moved;
+    if (!moved) break;
+  }
+  if (!slices_.done()) return false;
+  base_ += slices_.slices();
+  return true;
+}
+
+// ---- what goes wrong ----------------------------------------------------------------------------
+
+void ShmCollective::Leave() {
+  arena_->rank(self_).left.store(1, std::memory_order_seq_cst);
+  arena_->RingOthers(self_);
+}
+
+void ShmCollective::GiveUp() {
+  GiveUpFor(0);  // whom to blame is for the rank's own thread to say
+}
+
+void ShmCollective::GiveUpFor(std::uint32_t blamed) {
+  std::uint32_t none = 0;
+  arena_->header().failed.compare_exchange_strong(none, (self_ + 1) | blamed << kBlamedShift);
+  arena_->RingOthers(self_);
+  waiter_.Wake();
+}
+
+// With an empty sentence: some rank has given up. If that is because it called something else, this
+// rank has seen it or sees it now.
+Error ShmCollective::Fail(Error error) {
+  if (error.message.empty()) {
+    for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+      if (peer == self_ ||
+          arena_->post(peer, sequence_).sequence.load(std::memory_order_seq_cst) != sequence_)
+        continue;
+      if (const Status same = Compare(peer); !same.ok()) return same.error();
+    }
+    error.message = fmt::format("{} while rank {} was in {} as operation {}", WhoGaveUp(), self_,
+                                ToText(call_), Number());
+  }
+  error_ = error;
+  GiveUpFor(blamed_);
+  return error;
+}
+
+std::string ShmCollective::WhoGaveUp() const {
+  const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
+  const std::uint32_t rank = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
+  if (blamed == 0) return fmt::format("rank {} has given up", rank);
+  return fmt::format(
+      "rank {} left the communicator (destroyed it) before operation {}: rank {} has given up",
+      blamed - 1, Number(), rank);
+}
+
+std::optional<Rank> ShmCollective::Awaits() const {
+  if (phase_ == Phase::kIdle || awaited_ >= ranks_) return std::nullopt;
+  return Rank{awaited_};
+}
+
+std::string ShmCollective::WaitingFor() const {
+  const std::string what =
+      fmt::format("rank {} in {} as operation {}", self_, ToText(call_), Number());
+  if (phase_ == Phase::kIdle) return what + " waits for no rank";
+  if (phase_ == Phase::kPost)
+    return fmt::format("{} waits for rank {} to finish operation {}", what, awaited_,
+                       post_place_.after - 1);
+  if (one_shot_ || !met_) return fmt::format("{} waits for rank {} to call it", what, awaited_);
+  if (phase_ == Phase::kDirect)
+    return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited_);
+  return fmt::format("{} waits for rank {}; {}", what, awaited_, slices_.ToText());
+}
+
+}  // namespace ringlet::collective

@@ -1,0 +1,137 @@
+// Collectives among the ranks of one host, through the memory that they share.
+//
+// Every operation begins with a post: what this rank called, so that ranks which disagree find out.
+// Small operations are one-shot: the data are in the post, everybody reads everybody's. Large ones
+// either work on the ranks' own memory (host_direct.hpp) or pass stages in slices
+// (host_slices.hpp). In each the result is the same on all ranks, bit for bit.
+//
+// What peers write is outside input: this rank computes all places and lengths from its own call,
+// and takes from the others only counters, which it compares, and data.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collective/call/groups.hpp"
+#include "collective/call/operation.hpp"
+#include "collective/shm/host_call.hpp"
+#include "collective/shm/pipelined_shm.hpp"
+#include "collective/shm/post_ring.hpp"
+#include "collective/shm/zero_copy_shm.hpp"
+#include "ringlet/status.hpp"
+#include "transport/shm/arena.hpp"
+#include "transport/shm/bell_waiter.hpp"
+
+namespace ringlet::collective {
+
+struct HostTuning {
+  /// The most that a rank lays out in one-shot operations; at most the arena's slots.
+  std::size_t one_shot_bytes_max = 16 << 10;
+  /// From this much output on it is written past the caches: more than they hold.
+  std::size_t stream_bytes_min = 6 << 20;
+  /// From this much that a rank lays out on, what is not one-shot is not laid out at all where all
+  /// can reach the memory itself.
+  std::size_t direct_bytes_min = 16 << 10;
+  /// Blocks that are fetched from the memory of the other processes where it is not registered.
+  FetchSizes fetch_bytes = {};
+  /// The ranks of each NUMA node in order, every rank once; empty: reductions have one level.
+  Groups nodes = {};
+};
+
+/// One operation after the other, each of which is driven as an Operation from Start on.
+class ShmCollective final : public Operation {
+ public:
+  /// \param arena  has at least 64 bytes of stage for each rank
+  /// \param self   below the arena's ranks
+  /// \param reach  of the memory of the others; without its pointers all is laid out
+  ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
+                WaitPolicy wait_policy = {}, HostTuning tuning = {}, HostReach reach = {});
+
+  /// Begins an operation; the last one is done. Does not block. Allocates nothing.
+  /// A count of 0 for those without data.
+  void Start(const HostCall& call);
+
+  /// Counts an operation without elements, which moves nothing and waits for nobody, as one that
+  /// all ranks call. The last one is done.
+  void Skip(const HostCall& call);
+
+  /// Does what can be done now; never blocks. True: this rank's part is done and its buffers are
+  /// the caller's again. After an error every further call gives the same one.
+  /// Errors  kProtocol  a rank called something else; the sentence names both and their calls
+  ///         kPeerLost  a rank has given up
+  Result<bool> Advance() override;
+  bool moved() const override { return moved_; }
+  std::optional<Rank> Awaits() const override;
+  /// "rank 1 in all_reduce of 8 float sum as operation 17 waits for rank 0 to call it".
+  std::string WaitingFor() const override;
+
+  /// On the bell of this rank in the arena.
+  const WaitTarget* place() const override { return &place_; }
+
+  void Withdraw() override;
+
+  /// Lets all ranks of the arena know that this one, which is in no operation, calls no more:
+  /// whoever awaits it then fails.
+  void Leave();
+  /// Lets all ranks of the arena know that this one is out, and wakes it. Any thread.
+  void GiveUp();
+
+  transport::Arena& arena() const { return *arena_; }
+  std::uint32_t self() const { return self_; }
+
+ private:
+  enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kDirect, kSlices };
+
+  /// The operation as callers count: the first is 0.
+  std::uint64_t Number() const { return sequence_ - 1 + skipped_; }
+  bool MayPost();
+  bool HasPosted(std::uint32_t peer, std::uint64_t sequence);
+  std::byte* PayloadAt(std::uint32_t rank) const {
+    return arena_->payload(rank, post_place_.offset);
+  }
+  void Post();
+  void Offer(transport::ArenaPost& post);
+  Result<bool> Wait();
+  Result<bool> Meet();
+  Status Compare(std::uint32_t peer);
+  void FinishOneShot();
+  Result<bool> AdvanceDirect();
+  Result<bool> AdvanceSlices();
+  void GiveUpFor(std::uint32_t blamed);
+  Error Fail(Error error);
+  std::string WhoGaveUp() const;
+  const std::byte* Payload(std::uint32_t rank) const;
+
+  std::shared_ptr<transport::Arena> arena_;
+  std::uint32_t self_, ranks_;
+  transport::BellWaiter waiter_;
+  Spinner spinner_;
+  WaitTarget place_;
+  HostTuning tuning_;
+
+  HostCall call_;
+  Phase phase_ = Phase::kIdle;
+  bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
+  bool met_ = false, touched_ = false;
+  std::uint64_t sequence_ = 0;  // of the operation; the first is 1
+  std::uint64_t skipped_ = 0;   // those without elements, which have no sequence number
+  std::uint64_t call_word_ = 0;
+  std::uint64_t history_ = 0;  // digest of all calls before this one
+  std::size_t put_bytes_ = 0;
+  std::uint32_t gone_ = 0;     // 1 + the awaited peer, once it was seen to have left
+  std::uint32_t blamed_ = 0;   // 1 + the peer that has left, if this rank gives up for that
+  std::uint32_t awaited_ = 0;  // the peer that was not ready when last looked
+  std::uint64_t base_ = 0;     // slices before this operation
+  PostRing ring_;
+  PostRing::Place post_place_;         // of this operation
+  std::vector<std::uint64_t> posted_;  // the last post seen of each rank
+  std::vector<const std::byte*> sources_;
+  PipelinedShm slices_;
+  std::optional<ZeroCopyShm> direct_;
+  bool offers_ = false;  // its memory, in this operation
+  std::optional<Error> error_;
+};
+
+}  // namespace ringlet::collective

@@ -1,0 +1,267 @@
+// The engine against naive results.
+#include "collective/shm/shm_collective.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "collective/shm/host_world_for_test.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using ::testing::HasSubstr;
+TEST(ShmCollective, EveryOperationOfEverySizeInAnyOrderOfSteps) {
+  for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      SCOPED_TRACE(testing::Message() << ranks << " ranks, seed " << seed);
+      World world(ranks, seed, {.stream_bytes_min = seed % 2 == 0 ? std::size_t{4096} : 1});
+      ExpectAnySequenceIsRight(world, 40);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(ShmCollective, SumsAreTheSameOnAllRanksBitForBit) {
+  for (const std::size_t count : {5u, 2000u}) {
+    World world(5, count);
+    std::vector<std::vector<float>> outputs(5, std::vector<float>(count));
+    std::vector<std::vector<float>> inputs(5, std::vector<float>(count));
+    std::vector<std::vector<HostCall>> lists;
+    for (std::size_t rank = 0; rank < 5; ++rank) {
+      for (float& value : inputs[rank])
+        value = static_cast<float>(world.prng().Next() % 100000) * 1e-3f;
+      lists.push_back({{.operation = CallKind::kAllReduce,
+                        .type = DataType::kFloat32,
+                        .count = count,
+                        .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
+                        .output = reinterpret_cast<std::byte*>(outputs[rank].data())}});
+    }
+    ASSERT_TRUE(world.Run(lists).ok());
+    for (std::size_t i = 0; i < count; ++i) {
+      float sum = inputs[0][i];
+      for (std::size_t rank = 1; rank < 5; ++rank) sum += inputs[rank][i];
+      for (std::size_t rank = 0; rank < 5; ++rank) ASSERT_EQ(outputs[rank][i], sum) << i;
+    }
+  }
+}
+
+TEST(ShmCollective, WhatFitsIntoASlotIsOneShotAndWhatDoesNotGoesInSlices) {
+  for (const std::uint64_t count : {kSlotBytes / 4, kSlotBytes / 4 + 1}) {
+    World world(2, 1);
+    const Scene scene({.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = count},
+                      2, false, world.prng());
+    ASSERT_TRUE(world.Run({{scene.call(0)}, {scene.call(1)}}).ok());
+    scene.Check("sum");
+    EXPECT_EQ(world.arena().rank(0).progress.got.load() > 0, count * 4 > kSlotBytes);
+  }
+}
+
+TEST(ShmCollective, NobodyIsThroughABarrierBeforeAllAreInIt) {
+  for (const CallKind kind : {CallKind::kBarrier, CallKind::kAllToAllV}) {
+    World world(3, 1);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      world.engine(rank).Start({.operation = kind});
+      const auto done = world.engine(rank).Advance();
+      ASSERT_TRUE(done.ok());
+      EXPECT_EQ(*done, rank == 2) << Name(kind) << ", rank " << rank;
+    }
+    for (const std::uint32_t rank : {0u, 1u}) EXPECT_TRUE(world.engine(rank).Advance().value());
+  }
+}
+
+// A root waits for nobody until it would overwrite what another one has still to read.
+TEST(ShmCollective, WhoIsAheadOverwritesNothingThatIsStillWanted) {
+  World world(2, 1);
+  std::int32_t given = 0, got = -1;
+  const auto call = [](std::int32_t& memory) {
+    return HostCall{.operation = CallKind::kBroadcast,
+                    .type = DataType::kInt32,
+                    .count = 1,
+                    .input = reinterpret_cast<const std::byte*>(&memory),
+                    .output = reinterpret_cast<std::byte*>(&memory)};
+  };
+  constexpr auto kPosts = static_cast<std::int32_t>(transport::ArenaShape::kPosts);
+  for (; given < kPosts; ++given) {
+    world.engine(0).Start(call(given));
+    ASSERT_TRUE(world.engine(0).Advance().value()) << given;
+  }
+  world.engine(0).Start(call(given));
+  ASSERT_FALSE(world.engine(0).Advance().value());
+  EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
+  EXPECT_THAT(world.engine(0).WaitingFor(), HasSubstr("waits for rank 1 to finish operation 0"));
+  // That it has finished one it shows by beginning the next.
+  for (std::int32_t i = 0; i <= kPosts; ++i) {
+    world.engine(1).Start(call(got));
+    ASSERT_TRUE(world.engine(1).Advance().value()) << i;
+    EXPECT_EQ(got, i);
+    if (i > 1) continue;
+    EXPECT_EQ(world.engine(0).Advance().value(), i == 1);
+  }
+}
+
+// ---- ranks that disagree ------------------------------------------------------------------------
+
+constexpr std::uint64_t kSmall = 4, kLarge = 1000;
+
+TEST(ShmCollective, WhoCallsSomethingElseIsNamedOnAllRanks) {
+  const HostCall sum{.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = kSmall};
+  HostCall large = sum, max = sum, gather = sum, wide = sum;
+  large.count = kLarge;
+  max.op = ReduceOp::kMax;
+  gather.operation = CallKind::kAllGather;
+  wide.type = DataType::kInt64;
+  for (const HostCall& other : {large, max, gather, wide}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      SCOPED_TRACE(testing::Message() << ToText(other) << ", seed " << seed);
+      World world(3, seed);
+      std::vector<Bytes> memory(6, Bytes(32 * kLarge));
+      std::vector<std::string> said(3);
+      for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        HostCall call = rank == 1 ? other : sum;
+        call.input = memory[2 * rank].data();
+        call.output = memory[2 * rank + 1].data();
+        world.engine(rank).Start(call);
+      }
+      for (int turn = 0; turn < 300; ++turn) {
+        const auto rank = static_cast<std::uint32_t>(world.prng().Below(3));
+        const auto done = world.engine(rank).Advance();
+        ASSERT_TRUE(!done.ok() || !*done);
+        if (done.ok()) continue;
+        said[rank] = done.error().message;
+        EXPECT_EQ(done.error().code, Code::kProtocol);
+      }
+      for (const std::string& text : said) {
+        EXPECT_THAT(text, HasSubstr("rank 1"));
+        EXPECT_THAT(text, HasSubstr(ToText(other)));
+        EXPECT_THAT(text, HasSubstr(ToText(sum)));
+      }
+    }
+  }
+}
+
+TEST(ShmCollective, RootsThatDisagreeAreFoundAtTheNextWireup) {
+  World world(2, 1);
+  std::vector<Bytes> memory(4, Bytes(64));
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    world.engine(rank).Start({.operation = CallKind::kBroadcast,
+                              .type = DataType::kInt32,
+                              .count = kSmall,
+                              .root = Rank{rank},
+                              .input = memory[rank].data(),
+                              .output = memory[2 + rank].data()});
+  }
+  // Rank 0 gives and is done; rank 1 gives, sees what rank 0 called, and objects.
+  const auto first = world.engine(0).Advance();
+  ASSERT_TRUE(first.ok() && *first);
+  EXPECT_THAT(world.engine(1).Advance().error().message, HasSubstr("at root 0"));
+  world.engine(0).Start({.operation = CallKind::kBarrier});
+  auto second = world.engine(0).Advance();
+  EXPECT_FALSE(second.ok());
+}
+
+TEST(ShmCollective, WhatRanksCalledBeforeIsComparedToo) {
+  World world(2, 1);
+  Bytes memory(64);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    world.engine(rank).Start({.operation = CallKind::kBroadcast,
+                              .type = DataType::kInt32,
+                              .count = kSmall - rank,  // nobody looks: both are roots
+                              .root = Rank{rank},
+                              .input = memory.data(),
+                              .output = memory.data()});
+    if (rank == 1) world.arena().post(0, 1).sequence = 0;  // as if it had not come yet
+    ASSERT_TRUE(world.engine(rank).Advance().value());
+  }
+  world.engine(0).Start({.operation = CallKind::kBarrier});
+  world.engine(1).Start({.operation = CallKind::kBarrier});
+  ASSERT_TRUE(world.engine(0).Advance().ok());
+  EXPECT_THAT(world.engine(1).Advance().error().message,
+              HasSubstr("different operations before operation 1"));
+}
+
+TEST(ShmCollective, GivingUpFreesTheOthers) {
+  for (const std::uint64_t count : {kSmall, kLarge}) {
+    World world(2, 1);
+    Bytes memory(4 * kLarge);
+    world.engine(0).Start({.operation = CallKind::kAllReduce,
+                           .type = DataType::kInt32,
+                           .count = count,
+                           .input = memory.data(),
+                           .output = memory.data()});
+    ASSERT_FALSE(world.engine(0).Advance().value());
+    EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
+    EXPECT_THAT(world.engine(0).WaitingFor(), HasSubstr("waits for rank 1 to call it"));
+    world.engine(1).GiveUp();
+    const auto error = world.engine(0).Advance();
+    ASSERT_FALSE(error.ok());
+    EXPECT_EQ(error.error().code, Code::kPeerLost);
+    EXPECT_THAT(error.error().message, HasSubstr("rank 1 has given up"));
+    EXPECT_FALSE(world.engine(0).Advance().ok()) << "the error stays";
+  }
+}
+
+TEST(ShmCollective, WhoHasLeftIsAwaitedNoMoreButWhatItDidCounts) {
+  World world(2, 1);
+  Bytes memory(64);
+  const HostCall sum{.operation = CallKind::kAllReduce,
+                     .type = DataType::kInt32,
+                     .count = kSmall,
+                     .input = memory.data(),
+                     .output = memory.data()};
+  world.engine(0).Start(sum);
+  ASSERT_FALSE(world.engine(0).Advance().value());
+  world.engine(1).Start(sum);
+  ASSERT_TRUE(world.engine(1).Advance().value());
+  world.engine(1).Leave();
+  ASSERT_TRUE(world.engine(0).Advance().value()) << "it left after its part";
+  world.engine(0).Start(sum);
+  ASSERT_FALSE(world.engine(0).Advance().value());  // posts
+  ASSERT_FALSE(world.engine(0).Advance().value());  // looks once more
+  const auto error = world.engine(0).Advance();
+  ASSERT_FALSE(error.ok());
+  EXPECT_EQ(error.error().code, Code::kPeerLost);
+  EXPECT_THAT(error.error().message,
+              HasSubstr("rank 1 left the communicator (destroyed it) before operation 1"));
+}
+
+// As root it needs nobody: it has gone on when the others find that they named another one.
+TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
+  World world(2, 1);
+  Bytes memory(64);
+  HostCall broadcast{.operation = CallKind::kBroadcast,
+                     .type = DataType::kInt32,
+                     .count = kSmall,
+                     .input = memory.data(),
+                     .output = memory.data()};
+  world.engine(0).Start(broadcast);
+  ASSERT_TRUE(world.engine(0).Advance().value());
+  broadcast.root = Rank{1};
+  world.engine(1).Start(broadcast);
+  const auto found = world.engine(1).Advance();
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(
+      found.error().message,
+      HasSubstr("rank 0 called broadcast of 4 int32 at root 0, rank 1 called broadcast of 4 "
+                "int32 at root 1, as operation 0"));
+  broadcast.root = Rank{0};
+  world.engine(0).Start(broadcast);
+  const auto next = world.engine(0).Advance();
+  ASSERT_FALSE(next.ok());
+  EXPECT_THAT(next.error().message, HasSubstr("rank 1 has given up"));
+}
+
+TEST(ShmCollective, PostsThatCannotBeReadAreRefused) {
+  World world(2, 1);
+  Bytes memory(64);
+  world.arena().post(1, 1).call = 0xffffffffffffffff;
+  world.arena().post(1, 1).sequence = 1;
+  world.engine(0).Start({.operation = CallKind::kAllReduce,
+                         .type = DataType::kInt32,
+                         .count = kSmall,
+                         .input = memory.data(),
+                         .output = memory.data()});
+  EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("what cannot be read"));
+}
+
+}  // namespace
+}  // namespace ringlet::collective

@@ -1,0 +1,322 @@
+#include "collective/shm/zero_copy_shm.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "collective/reduce/reduce.hpp"
+#include "transport/doorbell.hpp"
+#include "transport/last_look.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using transport::ArenaPlaces;
+using transport::BufferPlace;
+
+// Between looks at whether somebody has given up or wants its memory back.
+constexpr std::size_t kChunkBytes = 256 << 10;
+constexpr int kChunksAtOnce = 16;
+// Fetched at a time.
+constexpr std::size_t kFetchBytes = 4 << 20;
+
+// ArenaPlaces::offered
+constexpr std::uint64_t kRegistered = 1, kAddress = 2;
+
+}  // namespace
+
+ZeroCopyShm::ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
+                         HostReach reach, FetchSizes fetch_bytes)
+    : arena_(std::move(arena)),
+      self_(self),
+      ranks_(arena_->shape().ranks),
+      reach_(std::move(reach)),
+      fetch_bytes_(fetch_bytes),
+      inputs_(ranks_, nullptr),
+      far_inputs_(ranks_),
+      outputs_(ranks_, nullptr),
+      scratch_(kReduceBlockBytes) {
+  RINGLET_ASSERT(reach_.shared && reach_.near && reach_.is_near.size() == ranks_);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+    if (rank != self_ && reach_.is_near[rank]) near_peers_.push_back(rank);
+  all_near_ = near_peers_.size() + 1 == ranks_;
+}
+
+// ---- offers and votes ---------------------------------------------------------------------------
+
+// Whether all ranks write into the output of `rank`.
+bool ZeroCopyShm::WritesTo(std::uint32_t rank) const {
+  return call_.operation == CallKind::kAllReduce ||
+         (call_.operation == CallKind::kReduce && Index(call_.root) == rank);
+}
+
+ArenaPlaces ZeroCopyShm::Begin(const HostCall& call, std::uint64_t sequence, bool stream) {
+  call_ = call;
+  sequence_ = sequence;
+  stream_ = stream;
+  phase_ = Phase::kOffers;
+  lets_read_ = false;
+  ArenaPlaces places;
+  if (!Offers(call, places)) return {};
+  lets_read_ = places.offered == kAddress;
+  stream_ = stream && !lets_read_;  // the caches hold what is fetched
+  open_ = !near_peers_.empty();
+  if (open_) reach_.near->Open(self_, {call.input, call.output});
+  return places;
+}
+
+bool ZeroCopyShm::Offers(const HostCall& call, ArenaPlaces& places) const {
+  places.offered = kRegistered;
+  return all_near_ || OffersRegistered(call, places) || OffersAddress(call, places);
+}
+
+bool ZeroCopyShm::OffersRegistered(const HostCall& call, ArenaPlaces& places) const {
+  const HostSizes sizes = SizesOf(call, self_, ranks_);
+  if (sizes.input > 0) {
+    const auto place = reach_.shared->Find(call.input, sizes.input);
+    if (!place) return false;
+    places.input = place->name;
+    places.input_offset = place->offset;
+  }
+  if (WritesTo(self_)) {
+    const auto place = reach_.shared->Find(call.output, sizes.output);
+    if (!place) return false;
+    places.output = place->name;
+    places.output_offset = place->offset;
+  }
+  return true;
+}
+
+// The root of a broadcast waits until all have read, which through stages it does but for two
+// slices.
+bool ZeroCopyShm::OffersAddress(const HostCall& call, ArenaPlaces& places) const {
+  const std::size_t bytes = BlockBytes(call);
+  const bool fetched =
+      (call.operation == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
+      (call.operation == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min) ||
+      (call.operation == CallKind::kBroadcast && bytes >= fetch_bytes_.broadcast_min);
+  if (!fetched || bytes > fetch_bytes_.max) return false;
+  // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer)
+    if (peer != self_ && !reach_.shared->CanFetch(peer)) return false;
+  places = {.input_offset = RemoteAddress::Of(call.input).told(), .offered = kAddress};
+  return true;
+}
+
+ZeroCopyShm::Step ZeroCopyShm::Advance(std::uint64_t finished, std::uint32_t& awaited) {
+  switch (phase_) {
+    case Phase::kOffers: return CountOffers();
+    case Phase::kVotes: return CountVotes(awaited);
+    case Phase::kWork: return Work(finished, awaited);
+    case Phase::kLeaves: break;
+  }
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_ ||
+        arena_->rank(peer).progress.got.load(std::memory_order_seq_cst) >= finished)
+      continue;
+    awaited = peer;
+    return Step::kWaits;
+  }
+  return Step::kDone;
+}
+
+ZeroCopyShm::Step ZeroCopyShm::CountOffers() {
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    ArenaPlaces places;
+    std::memcpy(&places, arena_->post(rank, sequence_).inline_payload, sizeof places);
+    if (places.offered != kRegistered && places.offered != kAddress) return Step::kRefused;
+  }
+  const bool reaches = Reaches();
+  arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
+  arena_->RingOthers(self_);
+  phase_ = Phase::kVotes;
+  return Step::kMoved;
+}
+
+bool ZeroCopyShm::Reaches() {
+  inputs_.assign(ranks_, nullptr);
+  far_inputs_.assign(ranks_, std::nullopt);
+  inputs_[self_] = call_.input;
+  outputs_[self_] = call_.output;
+  for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == self_) continue;
+    if (!(reach_.is_near[peer] ? ReachesNear(peer) : ReachesShared(peer))) return false;
+  }
+  return true;
+}
+
+bool ZeroCopyShm::ReachesNear(std::uint32_t peer) {
+  const InProcessBuffers::Visit visit(*reach_.near, {peer});
+  if (!visit.granted()) return false;
+  inputs_[peer] = reach_.near->pair(peer).input;
+  outputs_[peer] = reach_.near->pair(peer).output;
+  return true;
+}
+
+bool ZeroCopyShm::ReachesShared(std::uint32_t peer) {
+  ArenaPlaces places;
+  std::memcpy(&places, arena_->post(peer, sequence_).inline_payload, sizeof places);
+  const HostSizes sizes = SizesOf(call_, peer, ranks_);
+  if (places.offered == kAddress)
+    return ReachesProcess(peer, RemoteAddress(places.input_offset), sizes.input);
+  const auto reach = [&](std::uint32_t name, std::uint64_t offset, std::size_t bytes) {
+    return reach_.shared->Reach(peer, BufferPlace{.name = name, .offset = offset}, bytes);
+  };
+  const bool reads = Reduces(call_.operation) || Gives(call_, peer, self_);
+  if (reads && !(inputs_[peer] = reach(places.input, places.input_offset, sizes.input)))
+    return false;
+  if (!WritesTo(peer)) return true;
+  outputs_[peer] = reach(places.output, places.output_offset, sizes.output);
+  return outputs_[peer] != nullptr;
+}
+
+// Both ends are tried, so that what cannot be read is found before anything is written.
+bool ZeroCopyShm::ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
+  std::byte probe{};
+  if (Reduces(call_.operation) || bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
+      !reach_.shared->Fetch(peer, address + bytes - 1, {&probe, 1}))
+    return false;
+  far_inputs_[peer] = address;
+  return true;
+}
+
+ZeroCopyShm::Step ZeroCopyShm::CountVotes(std::uint32_t& awaited) {
+  bool all = true;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    const std::uint64_t vote = arena_->rank(rank).vote.load(std::memory_order_seq_cst);
+    if (vote / 2 != sequence_) {
+      awaited = rank;
+      return Step::kWaits;
+    }
+    all = all && vote % 2 == 1;
+  }
+  if (!all) return Step::kRefused;
+  PlanWork();
+  phase_ = Phase::kWork;
+  return Step::kMoved;
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+void ZeroCopyShm::PlanWork() {
+  copies_.clear();
+  sources_.clear();
+  targets_.clear();
+  copy_ = at_ = 0;
+  published_ = false;
+  work_bytes_ = BlockBytes(call_);
+  if (!Reduces(call_.operation)) {
+    // Each begins with another one, so that they do not all read the same memory, and ends with
+    // itself, since nobody waits for that.
+    for (std::uint32_t i = 1; i <= ranks_; ++i) {
+      if (i == ranks_) others_copies_ = copies_.size();
+      PlanCopy((self_ + i) % ranks_);
+    }
+    return;
+  }
+  std::size_t begin = InputOffset(call_, self_, self_);
+  if (call_.operation == CallKind::kReduceScatter) {
+    targets_.push_back(call_.output);
+  } else {
+    const Piece share = ShareOf(work_bytes_, self_, ranks_);
+    begin = share.begin;
+    work_bytes_ = share.bytes;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+      if (WritesTo(rank)) targets_.push_back(outputs_[rank] + begin);
+  }
+  for (const std::byte* const input : inputs_) sources_.push_back(input + begin);
+  copies_.resize(1);  // one turn over work_bytes_
+  others_copies_ = copies_.size();
+}
+
+// What lies in another process is copied wherever it lies there; what this rank sees in its place
+// already, is not.
+void ZeroCopyShm::PlanCopy(std::uint32_t from) {
+  if (!Gives(call_, from, self_)) return;
+  const std::size_t offset = InputOffset(call_, from, self_);
+  Transfer copy{.to = call_.output + OutputOffset(call_, from, self_)};
+  if (far_inputs_[from]) {
+    copy.far_from = *far_inputs_[from] + offset;
+    copy.far_rank = from;
+    copies_.push_back(copy);
+    return;
+  }
+  copy.from = inputs_[from] + offset;
+  if (copy.from != copy.to) copies_.push_back(copy);
+}
+
+ZeroCopyShm::Step ZeroCopyShm::Work(std::uint64_t finished, std::uint32_t& awaited) {
+  for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
+    // Others may have given up and taken their memory back while this rank stood still.
+    if (arena_->header().failed.load(std::memory_order_acquire) != 0) return Step::kWaits;
+    const bool own = copy_ >= others_copies_;
+    if (own && !Publish(finished)) return Step::kWaits;
+    // From then on the others may have ended and closed theirs.
+    const InProcessBuffers::Visit visit(*reach_.near, own ? nobody_ : near_peers_);
+    if (!visit.granted()) {  // it has given up, of which this rank is about to hear
+      awaited = visit.closed();
+      return Step::kWaits;
+    }
+    if (!DoChunk(awaited)) return Step::kLost;
+  }
+  if (copy_ < copies_.size()) return Step::kMoved;
+  if (!Publish(finished)) return Step::kWaits;
+  phase_ = Phase::kLeaves;
+  return Step::kMoved;
+}
+
+// This rank needs the memory of the others no more. False: what was read last may have been
+// somebody's who had given up already.
+bool ZeroCopyShm::Publish(std::uint64_t finished) {
+  if (std::exchange(published_, true)) return true;
+  if (transport::RaisedBefore(arena_->header().failed)) return false;
+  transport::ArenaProgress& mine = arena_->rank(self_).progress;
+  mine.put.store(finished, std::memory_order_seq_cst);
+  mine.reduced.store(finished, std::memory_order_seq_cst);
+  mine.got.store(finished, std::memory_order_seq_cst);
+  arena_->RingOthers(self_);
+  return true;
+}
+
+bool ZeroCopyShm::DoChunk(std::uint32_t& awaited) {
+  const Transfer& copy = copies_[copy_];
+  const bool far = sources_.empty() && copy.far_from;
+  const std::size_t bytes = std::min(far ? kFetchBytes : kChunkBytes, work_bytes_ - at_);
+  if (!sources_.empty()) {
+    ReduceChunk(at_, bytes);
+  } else if (!far) {
+    Write(copy.from + at_, copy.to + at_, bytes);
+  } else if (!reach_.shared->Fetch(copy.far_rank, *copy.far_from + at_, {copy.to + at_, bytes})) {
+    awaited = copy.far_rank;
+    return false;
+  }
+  at_ += bytes;
+  if (at_ < work_bytes_) return true;
+  at_ = 0;
+  ++copy_;
+  return true;
+}
+
+void ZeroCopyShm::ReduceChunk(std::size_t begin, std::size_t bytes) {
+  const Reduction what{call_.type, call_.op, ranks_};
+  block_sources_.resize(ranks_);
+  for (std::size_t at = begin; at < begin + bytes; at += kReduceBlockBytes) {
+    const std::size_t size = std::min(kReduceBlockBytes, begin + bytes - at);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) block_sources_[rank] = sources_[rank] + at;
+    const std::span<std::byte> block(stream_ ? scratch_.data() : targets_.front() + at, size);
+    ReduceMany(what, block_sources_, block);
+    for (std::byte* const target : targets_)
+      if (target + at != block.data()) Write(block.data(), target + at, size);
+  }
+}
+
+void ZeroCopyShm::Write(const std::byte* from, std::byte* to, std::size_t bytes) const {
+  if (stream_) return StreamCopy(View(from, bytes), to);
+  std::memcpy(to, from, bytes);
+}
+
+void ZeroCopyShm::End() {
+  if (std::exchange(open_, false)) reach_.near->Close(self_);
+}
+
+}  // namespace ringlet::collective

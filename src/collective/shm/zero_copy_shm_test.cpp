@@ -1,0 +1,351 @@
+// Operations on the ranks' own memory, against the same through stages and against naive sums. All
+// ranks live in one thread; a scheduler drawn from a seed calls their Advance in any order.
+#include "collective/shm/zero_copy_shm.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/value/prng.hpp"
+#include "collective/shm/shm_collective.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+using ::testing::HasSubstr;
+using transport::Arena;
+using transport::SharedBuffers;
+
+constexpr std::uint32_t kRanks = 4;
+constexpr std::size_t kRankBytes = 8 << 20;  // of memory, of which calls take parts
+constexpr HostTuning kTuning{
+    .one_shot_bytes_max = 256,
+    .stream_bytes_min = 64 << 10,
+    .direct_bytes_min = 1024,
+    .fetch_bytes = {
+        .all_to_all_min = 256, .all_gather_min = 256, .broadcast_min = 256, .max = 64 << 10}};
+
+enum class Way {
+  kStages,
+  kRegistered,
+  kThreads,
+  kMixed,
+  kOneHasNot,
+  kOneCannot,
+  kFetched,
+  kFetchedMixed,
+  kOneIsNotRead
+};
+constexpr Way kWays[] = {Way::kStages,  Way::kRegistered,   Way::kThreads,
+                         Way::kMixed,   Way::kOneHasNot,    Way::kOneCannot,
+                         Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead};
+
+// This process, as ranks know it that take each other for other processes.
+os::KnownProcess Here() {
+  static const Secret sign = {std::byte{3}};
+  return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
+}
+
+// Ranks that reach each other's memory in the way that is named: ranks 0 and 1 are threads of one
+// process in kMixed, rank 2 has registered nothing in kOneHasNot, and what rank 2 has registered
+// cannot be opened in kOneCannot. Nobody has registered anything in kFetched, where all can read
+// each other's memory; only rank 2 has in kFetchedMixed; and rank 0 cannot read that of rank 2 in
+// kOneIsNotRead.
+class Host {
+ public:
+  Host(Way way, std::uint64_t seed) : prng_(seed) {
+    auto arena = Arena::Create({.ranks = kRanks, .slot_bytes = 256, .stage_bytes = 1024});
+    RINGLET_ASSERT(arena.ok());
+    arena_ = *arena;
+    near_ = std::make_shared<InProcessBuffers>(kRanks);
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      auto memory = os::Shm::Create(kRankBytes);
+      RINGLET_ASSERT(memory.ok());
+      memory_.push_back(std::make_shared<os::Shm>(std::move(memory).value()));
+      auto shared = std::make_shared<SharedBuffers>();
+      shared_.push_back(shared);
+      const bool fetched =
+          way == Way::kFetched || way == Way::kFetchedMixed || way == Way::kOneIsNotRead;
+      const bool registers = fetched ? way == Way::kFetchedMixed && rank == 2
+                                     : way != Way::kStages && way != Way::kThreads &&
+                                           !(way == Way::kOneHasNot && rank == 2);
+      std::vector<os::KnownProcess> processes(kRanks, fetched ? Here() : os::KnownProcess());
+      if (way == Way::kOneIsNotRead && rank == 0) processes[2] = {};
+      shared->KnowProcesses(std::move(processes));
+      if (registers)
+        handles_.push_back(shared->Register(memory_.back()->bytes(), memory_.back()).value());
+      shared->Publish(arena_, rank);
+      std::vector<bool> near(kRanks, way == Way::kThreads);
+      near[rank] = true;
+      if (way == Way::kMixed && rank < 2) near[0] = near[1] = true;
+      engines_.push_back(std::make_unique<ShmCollective>(
+          arena_, rank, WaitPolicy{}, kTuning,
+          HostReach{.shared = shared, .near = near_, .is_near = std::move(near)}));
+    }
+    if (way == Way::kOneCannot) arena_->rank(2).buffers[0].inode += 1;
+  }
+
+  ShmCollective& engine(std::uint32_t rank) { return *engines_[rank]; }
+  std::span<std::byte> memory(std::uint32_t rank) { return memory_[rank]->bytes(); }
+  SharedBuffers& shared(std::uint32_t rank) { return *shared_[rank]; }
+  SharedBuffers::Handle handle(std::uint32_t rank) const { return handles_[rank]; }
+  Arena& arena() { return *arena_; }
+  Prng& prng() { return prng_; }
+
+  // Who is done has its buffers back: the output is looked at then, and the input written over
+  // where that is not the output.
+  Status Run(const std::vector<HostCall>& calls) {
+    outputs_.assign(kRanks, {});
+    std::vector<bool> done(kRanks, false);
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) engine(rank).Start(calls[rank]);
+    for (int turn = 0; turn < 1'000'000; ++turn) {
+      const auto rank = static_cast<std::uint32_t>(prng_.Below(kRanks));
+      if (done[rank]) continue;
+      const auto before = ProgressOf(rank);
+      RINGLET_TRY_ASSIGN(const bool finished, engine(rank).Advance());
+      const bool moved = finished || engine(rank).moved();
+      EXPECT_TRUE(moved || ProgressOf(rank) == before) << "rank " << rank << " says it stood still";
+      done[rank] = finished;
+      if (finished) TakeBack(rank, calls[rank]);
+      if (std::find(done.begin(), done.end(), false) == done.end()) return Ok();
+    }
+    return Error{Code::kTimeout, engine(0).WaitingFor()};
+  }
+
+  /// What each rank had when it was done.
+  const std::vector<Bytes>& outputs() const { return outputs_; }
+
+ private:
+  std::pair<std::uint64_t, std::uint64_t> ProgressOf(std::uint32_t rank) const {
+    return {arena_->rank(rank).vote.load(), arena_->rank(rank).progress.got.load()};
+  }
+
+  void TakeBack(std::uint32_t rank, const HostCall& call) {
+    const HostSizes sizes = SizesOf(call, rank, kRanks);
+    outputs_[rank].assign(call.output, call.output + sizes.output);
+    const bool apart = call.output >= call.input + sizes.input;
+    if (apart) std::memset(memory(rank).data(), 0xee, sizes.input);
+  }
+
+  std::vector<Bytes> outputs_;
+  std::shared_ptr<Arena> arena_;
+  std::shared_ptr<InProcessBuffers> near_;
+  std::vector<std::shared_ptr<os::Shm>> memory_;
+  std::vector<std::shared_ptr<SharedBuffers>> shared_;
+  std::vector<SharedBuffers::Handle> handles_;
+  std::vector<std::unique_ptr<ShmCollective>> engines_;
+  Prng prng_;
+};
+
+// The calls of all ranks: the input at the front of each rank's memory, which is filled from the
+// seed, the output behind it or, in place, where it belongs.
+std::vector<HostCall> CallsOn(Host& host, HostCall call, bool in_place, std::uint64_t seed) {
+  std::vector<HostCall> calls;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    const HostSizes sizes = SizesOf(call, rank, kRanks);
+    const std::size_t own = rank * BlockBytes(call);
+    std::byte* const at = host.memory(rank).data();
+    std::byte* input = at;
+    std::byte* output = at + (sizes.input + 63) / 64 * 64;
+    if (in_place && sizes.output > sizes.input) {
+      output = at;
+      input = at + own;
+    } else if (in_place) {
+      output = at + (sizes.input > sizes.output ? own : 0);
+    }
+    Prng values(seed * 100 + rank);
+    for (std::size_t i = 0; i < sizes.input / 4; ++i) {
+      const float value = static_cast<float>(values.Below(1'000'000)) * 1e-3f;
+      std::memcpy(input + i * 4, &value, 4);
+    }
+    call.input = input;
+    call.output = output;
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+constexpr CallKind kKinds[] = {CallKind::kAllReduce, CallKind::kAllGather, CallKind::kReduceScatter,
+                               CallKind::kBroadcast, CallKind::kReduce,    CallKind::kAllToAll,
+                               CallKind::kGather,    CallKind::kScatter};
+
+TEST(ZeroCopyShm, GivesTheSameBitsAsStagesInEveryWay) {
+  for (const CallKind kind : kKinds)
+    for (const std::uint64_t count : {300u, 1031u, 20'000u})
+      for (const bool in_place : {false, true}) {
+        if (in_place && kind == CallKind::kAllToAll) continue;
+        const HostCall call{.operation = kind,
+                            .type = DataType::kFloat32,
+                            .op = count == 1031 ? ReduceOp::kAvg : ReduceOp::kSum,
+                            .count = count,
+                            .root = Rank{static_cast<std::uint32_t>(count % kRanks)}};
+        std::vector<Bytes> expected;
+        for (const Way way : kWays) {
+          SCOPED_TRACE(testing::Message() << ToText(call) << (in_place ? " in place" : "")
+                                          << ", way " << static_cast<int>(way));
+          Host host(way, count);
+          for (std::uint64_t round = 0; round < 3; ++round) {
+            const auto calls = CallsOn(host, call, in_place, count);
+            const Status status = host.Run(calls);
+            ASSERT_TRUE(status.ok()) << status.error().message;
+            if (expected.empty()) expected = host.outputs();
+            ASSERT_EQ(host.outputs(), expected);
+          }
+        }
+      }
+}
+
+// What a rank copies to itself comes last, when the others may have ended and closed their buffers.
+// Five chunks a block: of the first sixteen, after which the others have their turn, one is its
+// own.
+TEST(ZeroCopyShm, OnesOwnBlockNeedsNobody) {
+  for (const Way way : {Way::kThreads, Way::kMixed, Way::kRegistered, Way::kFetched}) {
+    SCOPED_TRACE(testing::Message() << "way " << static_cast<int>(way));
+    Host host(way, 1);
+    const HostCall call{
+        .operation = CallKind::kAllGather, .type = DataType::kFloat32, .count = 320'000};
+    const auto calls = CallsOn(host, call, false, 1);
+    const Status status = host.Run(calls);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    for (std::uint32_t rank = 1; rank < kRanks; ++rank)
+      EXPECT_EQ(host.outputs()[rank], host.outputs()[0]);
+  }
+}
+
+/// Slices that `rank` has begun so far; an operation on the memory itself counts as one.
+std::uint64_t SlicesOf(Host& host, std::uint32_t rank) {
+  return host.arena().rank(rank).progress.got.load();
+}
+
+TEST(ZeroCopyShm, IsTakenWhereAllCanAndOnlyThere) {
+  for (const Way way : kWays) {
+    Host host(way, 1);
+    const HostCall call{
+        .operation = CallKind::kAllReduce, .type = DataType::kFloat32, .count = 4000};
+    ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
+    const bool direct = way == Way::kRegistered || way == Way::kThreads || way == Way::kMixed;
+    EXPECT_EQ(SlicesOf(host, 0) == 1, direct) << "way " << static_cast<int>(way);
+  }
+}
+
+TEST(ZeroCopyShm, IsFetchedWhereAllCanAndAllNeedIt) {
+  for (const Way way : {Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead}) {
+    for (const CallKind kind :
+         {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast, CallKind::kGather}) {
+      Host host(way, 1);
+      const HostCall call{.operation = kind, .type = DataType::kFloat32, .count = 4000};
+      ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
+      const bool fetched = way != Way::kOneIsNotRead && kind != CallKind::kGather;
+      EXPECT_EQ(SlicesOf(host, 0) == 1, fetched)
+          << "way " << static_cast<int>(way) << ", " << Name(kind);
+    }
+    Host host(way, 1);
+    const HostCall large{
+        .operation = CallKind::kAllGather, .type = DataType::kFloat32, .count = 20'000};
+    ASSERT_TRUE(host.Run(CallsOn(host, large, false, 1)).ok());
+    EXPECT_GT(SlicesOf(host, 0), 1u) << "more than is fetched";
+  }
+}
+
+TEST(ZeroCopyShm, NobodyOffersWhatWouldBeRefused) {
+  Host host(Way::kOneIsNotRead, 1);
+  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+    EXPECT_EQ(host.arena().rank(rank).vote.load(), 0u) << "rank " << rank;
+}
+
+/// An all-gather in which all have voted that they can fetch.
+void VoteToFetch(Host& host) {
+  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  const auto calls = CallsOn(host, call, false, 1);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) host.engine(rank).Start(calls[rank]);
+  for (int round = 0; round < 2; ++round)
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      ASSERT_FALSE(host.engine(rank).Advance().value());
+  ASSERT_EQ(host.arena().rank(0).vote.load(), 3u) << "all can";
+}
+
+TEST(ZeroCopyShm, WhoWithdrawsIsNotReadForData) {
+  Host host(Way::kFetched, 1);
+  VoteToFetch(host);
+  host.engine(0).Withdraw();
+  for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
+    Result<bool> done = false;
+    for (int turn = 0; done.ok() && !*done && turn < 100; ++turn)
+      done = host.engine(rank).Advance();
+    ASSERT_FALSE(done.ok()) << "rank " << rank;
+    EXPECT_THAT(done.error().message, HasSubstr("rank 0 has given up"));
+  }
+}
+
+TEST(ZeroCopyShm, MemoryThatCannotBeReadAnyMoreIsALoss) {
+  Host host(Way::kFetched, 1);
+  VoteToFetch(host);
+  host.shared(1).KnowProcesses({});
+  Result<bool> done = false;
+  for (int turn = 0; done.ok() && !*done && turn < 100; ++turn) done = host.engine(1).Advance();
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().code, Code::kPeerLost);
+  EXPECT_THAT(done.error().message, HasSubstr("cannot be read any more"));
+}
+
+TEST(ZeroCopyShm, DeregisteredMemoryIsCopiedAgain) {
+  Host host(Way::kRegistered, 1);
+  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
+  EXPECT_EQ(SlicesOf(host, 0), 1u);
+  ASSERT_TRUE(host.shared(3).Deregister(host.handle(3)).ok());
+  ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
+  EXPECT_GT(SlicesOf(host, 0), 2u);
+}
+
+TEST(ZeroCopyShm, WhoCallsSomethingElseIsStillNamed) {
+  Host host(Way::kRegistered, 1);
+  const HostCall call{.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = 1000};
+  auto calls = CallsOn(host, call, false, 1);
+  calls[2].op = ReduceOp::kMax;
+  const Status status = host.Run(calls);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::kProtocol);
+  EXPECT_THAT(status.error().message, HasSubstr("rank 2"));
+}
+
+TEST(ZeroCopyShm, PlacesBeyondWhatWasRegisteredAreRefused) {
+  Host host(Way::kRegistered, 1);
+  const auto place = host.shared(1).Find(host.memory(1).data() + 8, 8);
+  ASSERT_TRUE(place);
+  SharedBuffers& other = host.shared(0);
+  EXPECT_NE(other.Reach(1, *place, kRankBytes - 8), nullptr);
+  EXPECT_EQ(other.Reach(1, *place, kRankBytes), nullptr);
+  EXPECT_EQ(other.Reach(1, {.name = place->name, .offset = ~std::uint64_t{0}}, 8), nullptr);
+  EXPECT_EQ(other.Reach(1, {.name = place->name + 1, .offset = 0}, 8), nullptr);
+  EXPECT_EQ(other.Reach(1, {.name = place->name | 0xff, .offset = 0}, 8), nullptr);
+  EXPECT_EQ(other.Reach(1, {.name = 0, .offset = 0}, 8), nullptr);
+}
+
+// A rank that gives up has its memory for itself: others are at it no more, also those that have
+// seen its offer.
+TEST(ZeroCopyShm, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
+  Host host(Way::kThreads, 1);
+  const HostCall call{.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = 1000};
+  const auto calls = CallsOn(host, call, false, 1);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) host.engine(rank).Start(calls[rank]);
+  for (int round = 0; round < 2; ++round)  // posted, then voted
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      ASSERT_FALSE(host.engine(rank).Advance().value());
+  ASSERT_EQ(host.arena().rank(0).vote.load(), 3u) << "all can";
+  std::memset(calls[0].output, 7, 4000);
+  host.engine(0).Withdraw();
+  for (int round = 0; round < 4; ++round)
+    for (std::uint32_t rank = 1; rank < kRanks; ++rank)
+      ASSERT_FALSE(host.engine(rank).Advance().value());
+  EXPECT_EQ(host.engine(1).Awaits(), Rank{0});
+  for (int i = 0; i < 4000; ++i) ASSERT_EQ(calls[0].output[i], std::byte{7});
+}
+
+}  // namespace
+}  // namespace ringlet::collective

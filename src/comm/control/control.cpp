@@ -1,0 +1,513 @@
+#include "comm/control/control.hpp"
+
+#include <fmt/format.h>
+#include <cstring>
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <utility>
+
+#include "base/value/digest.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using bootstrap::Failure;
+using bootstrap::GroupId;
+using bootstrap::Member;
+
+constexpr std::chrono::seconds kLinger(5);
+// After the machine's own deadlines: it knows more than the clock does.
+constexpr std::chrono::seconds kLastLadderStep(2);
+// Longer than a connection within a site takes to be made, short for who destroys a communicator.
+constexpr std::chrono::seconds kNewsTimeout(1);
+
+}  // namespace
+
+// The member and those who use it. Touched by the service thread of its seat only.
+struct Control::Carrier {
+  explicit Carrier(Process::Seat where) : seat(std::move(where)), driver(&seat.service.driver()) {}
+
+  Process::Seat seat;
+  os::SocketDriver* const driver;
+  std::shared_ptr<Member> member;
+  os::SocketDriver::Id id = 0;
+  std::map<GroupId, std::shared_ptr<Shared>> users;
+  std::vector<std::shared_ptr<Shared>> parting;  // that leave when the failure has been passed on
+  std::vector<std::shared_ptr<Shared>> leaving;  // whose last words the driver has not sent yet
+  bool closes_listeners = false;                 // when it stands
+  bool lost = false;  // the member, for want of memory: who knows what it holds?
+
+  void Look();
+  void Part();
+  void Leave(const std::shared_ptr<Shared>& shared);
+  void Lose(const Error& error);
+};
+
+// What the service thread and the rank's thread share of one group, under one lock.
+struct Control::Shared {
+  std::shared_ptr<Carrier> carrier;
+  GroupId group = bootstrap::kWorld;
+  Doing doing;
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  bool standing = false;
+  bool over = false;  // failed or left
+  bool left = false;
+  bootstrap::Milestones milestones;
+  std::optional<bootstrap::Roster> roster;
+  std::optional<Failure> failure;
+  std::atomic<bool> failed{false};  // that there is one: asked at each operation, without the lock
+  std::optional<bootstrap::Table> table;
+  std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
+  std::function<void()> on_failure;
+  std::optional<Rank> asked;
+  std::optional<Answer> answer;
+
+  void Look(Member& member) {
+    const std::lock_guard lock(mutex);
+    if (left) return;
+    bool news = false;  // something that a waiting thread looks at: waking it for less is dear
+    news |= !std::exchange(standing, member.standing()) && standing;
+    milestones = member.milestones();
+    if (standing && !roster) roster = member.roster(group);
+    if (auto one = member.TakeTable(group)) {
+      table = std::move(one);
+      news = true;
+    }
+    for (auto& [key, message] : awaited) {
+      if (message) continue;
+      message = member.TakeMessage(key.first, key.second, group);
+      news |= message.has_value();
+    }
+    if (asked && !answer) {
+      answer = AnswerOf(member);
+      news |= answer.has_value();
+    }
+    if (!failure && member.failure(group)) {
+      failure = member.failure(group);
+      failed.store(true, std::memory_order_release);
+      if (on_failure) on_failure();
+    }
+    news |= !std::exchange(over, failure || member.Finished()) && over;
+    if (news) changed.notify_all();
+  }
+
+  std::optional<Answer> AnswerOf(Member& member) const {
+    if (auto activity = member.TakeAnswer(*asked, group))
+      return Answer{Presence::kHere, std::move(*activity)};
+    switch (member.PresenceOf(*asked, group)) {
+      case Member::Presence::kLeft: return Answer{Presence::kLeft, {}};
+      case Member::Presence::kAbsent: return Answer{Presence::kAbsent, {}};
+      case Member::Presence::kUnknown: break;
+    }
+    return std::nullopt;
+  }
+
+  void Fail(const Error& error) {
+    const std::lock_guard lock(mutex);
+    if (!failure) {
+      failure = Failure{error.code, bootstrap::kNoOrigin, error.message};
+      failed.store(true, std::memory_order_release);
+      if (on_failure) on_failure();
+    }
+    over = true;
+    changed.notify_all();
+  }
+
+  void MarkLeft() {
+    const std::lock_guard lock(mutex);
+    over = left = true;
+    changed.notify_all();
+  }
+};
+
+// After what the member wanted to say has been given to the kernel.
+void Control::Carrier::Look() {
+  for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
+  for (const auto& [group, shared] : users) shared->Look(*member);
+  const auto owes = [&](const auto& shared) { return member->OwesNews(shared->group); };
+  if (!parting.empty() && std::ranges::none_of(parting, owes)) return Part();
+  if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
+  if (!member->Finished()) return;
+  driver->Remove(id, kLinger);
+  users.clear();
+}
+
+// Another Look follows, when they have been told.
+void Control::Carrier::Part() {
+  for (const auto& shared : std::exchange(parting, {})) Leave(shared);
+  driver->Nudge(id);
+}
+
+// A copy of `shared` is the caller's: `users` forgets its own.
+void Control::Carrier::Leave(const std::shared_ptr<Shared>& shared) {
+  member->Leave(shared->group);
+  users.erase(shared->group);
+  leaving.push_back(shared);
+}
+
+void Control::Carrier::Lose(const Error& error) {
+  lost = true;
+  for (const auto& shared : leaving) shared->MarkLeft();
+  for (const auto& shared : parting) shared->MarkLeft();
+  for (const auto& [group, shared] : users) shared->Fail(error);
+  users.clear();
+}
+
+Control::Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
+                 std::chrono::milliseconds operation_timeout)
+    : process_(std::move(process)),
+      shared_(std::move(shared)),
+      operation_timeout_(operation_timeout) {}
+
+bootstrap::GroupId Control::id() const {
+  return shared_->group;
+}
+
+Control::Doing& Control::doing() {
+  return shared_->doing;
+}
+
+Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process, Options options,
+                                               const std::stop_token& abort) {
+  return Begin(std::move(process), std::move(options)).Finish(abort);
+}
+
+Control::Pending Control::Begin(std::shared_ptr<Process> process, Options options) {
+  auto carrier = std::make_shared<Carrier>(process->TakeSeat());
+  auto shared = std::make_shared<Shared>();
+  shared->carrier = carrier;
+  carrier->users.emplace(bootstrap::kWorld, shared);
+  const auto join_timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
+  options.member.shelf = carrier->seat.service.shelf();
+  options.member.activity = [users = &carrier->users](GroupId group) {
+    bootstrap::Activity activity;
+    const auto it = users->find(group);
+    if (it == users->end()) return activity;
+    activity.operations = it->second->doing.operations;
+    if (const std::int64_t rank = it->second->doing.waits_for; rank >= 0)
+      activity.waits_for = static_cast<std::uint32_t>(rank);
+    if (const auto call = it->second->doing.call())
+      activity.call.assign(call->begin(), call->end());
+    return activity;
+  };
+  std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
+  control->rank_ = options.member.rank;
+  carrier->member = std::make_shared<Member>(std::move(options.member));
+  carrier->closes_listeners = options.entrance != nullptr;
+  auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
+  std::string who = fmt::format("rank {}: ", Index(control->rank_));
+  carrier->driver->Post([process = process.get(), carrier, listeners, who = std::move(who),
+                         entrance = std::move(options.entrance)]() mutable {
+    os::Hosted hosted{.machine = carrier->member,
+                      .listeners = std::move(*listeners),
+                      .entrance = std::move(entrance),
+                      .greeting = kGreeting};
+    hosted.changed = [carrier] { carrier->Look(); };
+    hosted.failed = [carrier, who = std::move(who)](const Error& error) {
+      carrier->Lose(Error{error.code, who + error.message});
+    };
+    hosted.note = [process](const Note& note) {
+      process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
+    };
+    carrier->id = carrier->driver->Add(std::move(hosted));
+  });
+  return {std::move(control), options.operation_timeout};
+}
+
+Result<std::unique_ptr<Control>> Control::Pending::Finish(const std::stop_token& abort) {
+  const std::shared_ptr<Shared> shared = control_->shared_;
+  const std::stop_callback stop(abort, [&] {
+    control_->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
+                                                     Index(control_->rank_))});
+  });
+  RINGLET_TRY(control_->Await([&] { return shared->standing; }));
+  control_->operation_timeout_ = operation_timeout_;
+  control_->roster_ = *shared->roster;
+  return std::move(control_);
+}
+
+bootstrap::Milestones Control::milestones() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->milestones;
+}
+
+Control::~Control() {
+  Leave();
+}
+
+void Control::Command(std::function<void(Member&, GroupId)> command) {
+  shared_->carrier->driver->Post([shared = shared_, command = std::move(command)] {
+    Carrier& carrier = *shared->carrier;
+    if (carrier.lost || carrier.member->Finished()) return shared->MarkLeft();
+    command(*carrier.member, shared->group);
+    carrier.driver->Nudge(carrier.id);
+  });
+}
+
+Status Control::Await(const std::function<bool()>& ready) {
+  std::unique_lock lock(shared_->mutex);
+  const auto done = [&] { return shared_->over || ready(); };
+  if (!shared_->changed.wait_for(lock, operation_timeout_, done)) {
+    const std::string why =
+        fmt::format("rank {} timed out after {} ms ", Index(rank_), operation_timeout_.count());
+    lock.unlock();
+    Command([why](Member& member, GroupId group) {
+      member.Abort(Code::kTimeout, why + member.Phase(group), group);
+    });
+    lock.lock();
+    if (!shared_->changed.wait_for(lock, kLastLadderStep, [&] { return shared_->over; }))
+      return Error{Code::kTimeout, why + "and the service thread does not answer"};
+  }
+  if (ready()) return Ok();
+  if (shared_->failure) return Error{shared_->failure->code, shared_->failure->text};
+  return Error{Code::kInvalidArgument,
+               fmt::format("rank {} has left this communicator", Index(rank_))};
+}
+
+Result<bootstrap::Table> Control::Gather(bool barrier, Bytes payload) {
+  auto shared_payload = std::make_shared<Bytes>(std::move(payload));
+  Command([barrier, shared_payload](Member& member, GroupId group) {
+    member.Gather(barrier, std::move(*shared_payload), group);
+  });
+  RINGLET_TRY(Await([&] { return shared_->table.has_value(); }));
+  const std::lock_guard lock(shared_->mutex);
+  return *std::exchange(shared_->table, std::nullopt);
+}
+
+Result<bootstrap::Table> Control::AllGather(Bytes payload) {
+  return Gather(false, std::move(payload));
+}
+
+Status Control::Barrier() {
+  RINGLET_TRY(Gather(true, {}));
+  return Ok();
+}
+
+Status Control::RequireEqual(std::uint64_t value, std::string_view what) {
+  Writer out;
+  out.U64(value);
+  RINGLET_TRY_ASSIGN(const bootstrap::Table table, AllGather(out.Take()));
+  std::map<std::uint64_t, std::vector<std::uint32_t>> ranks;
+  for (std::uint32_t rank = 0; rank < table.size(); ++rank)
+    ranks[Reader(table.At(Rank{rank})).U64()].push_back(rank);
+  if (ranks.size() == 1) return Ok();
+  std::string text;
+  for (const auto& [digest, members] : ranks)
+    text += fmt::format("{}{:016x} on rank {}", text.empty() ? "" : ", ", digest,
+                        bootstrap::RangesText(members));
+  return Error{Code::kProtocol,
+               fmt::format("the ranks do not have the same {}: {}; use the same Ringlet and the "
+                           "same settings on all",
+                           what, text)};
+}
+
+Status Control::Send(Rank to, std::uint64_t tag, Bytes message) {
+  if (const auto failed = failure()) return *failed;
+  auto shared_message = std::make_shared<Bytes>(std::move(message));
+  Command([to, tag, shared_message](Member& member, GroupId group) {
+    member.Post(to, tag, std::move(*shared_message), os::SocketDriver::Now(), group);
+  });
+  return Ok();
+}
+
+Result<Bytes> Control::Receive(Rank from, std::uint64_t tag) {
+  const std::pair key(from, tag);
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->awaited[key] = std::nullopt;
+  }
+  Command([](Member&, GroupId) {});  // it may be there already
+  const Status arrived = Await([&] { return shared_->awaited.at(key).has_value(); });
+  const std::lock_guard lock(shared_->mutex);
+  const std::optional<Bytes> message = std::move(shared_->awaited.at(key));
+  shared_->awaited.erase(key);
+  RINGLET_TRY(arrived);
+  return *message;
+}
+
+void Control::Doing::Calls(const collective::Header& header) {
+  // One thread writes: plain stores, in this order, do.
+  const std::uint32_t changes = changes_.load(std::memory_order_relaxed);
+  changes_.store(changes + 1, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, header.data() + i * sizeof word, sizeof word);
+    words_[i].store(word, std::memory_order_release);
+  }
+  changes_.store(changes + 2, std::memory_order_release);
+}
+
+std::optional<collective::Header> Control::Doing::call() const {
+  const std::uint32_t before = changes_.load(std::memory_order_acquire);
+  if (before == 0 || before % 2 != 0) return std::nullopt;
+  collective::Header header;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    const std::uint64_t word = words_[i].load(std::memory_order_acquire);
+    std::memcpy(header.data() + i * sizeof word, &word, sizeof word);
+  }
+  if (changes_.load(std::memory_order_acquire) != before) return std::nullopt;
+  return header;
+}
+
+Control::Answer Control::Ask(Rank whom, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(shared_->mutex);
+  shared_->asked = whom;
+  shared_->answer.reset();
+  Command(
+      [whom](Member& member, GroupId group) { member.Ask(whom, os::SocketDriver::Now(), group); });
+  shared_->changed.wait_for(lock, timeout, [&] { return shared_->over || shared_->answer; });
+  shared_->asked.reset();
+  return std::exchange(shared_->answer, std::nullopt).value_or(Answer());
+}
+
+void Control::Fail(const Error& error) {
+  Command(
+      [error](Member& member, GroupId group) { member.Abort(error.code, error.message, group); });
+}
+
+std::optional<Error> Control::failure() const {
+  if (!shared_->failed.load(std::memory_order_acquire)) return std::nullopt;
+  const std::lock_guard lock(shared_->mutex);
+  if (!shared_->failure) return std::nullopt;
+  return Error{shared_->failure->code, shared_->failure->text};
+}
+
+std::optional<Error> Control::AwaitFailure(std::chrono::milliseconds timeout) const {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait_for(lock, timeout, [&] { return shared_->over; });
+  if (!shared_->failure) return std::nullopt;
+  return Error{shared_->failure->code, shared_->failure->text};
+}
+
+std::optional<Error> Control::Explain(const Error& error) const {
+  return AwaitFailure(std::chrono::milliseconds(error.code == Code::kAborted ? 1000 : 200));
+}
+
+void Control::OnFailure(std::function<void()> callback) {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->failure && callback) return callback();
+  shared_->on_failure = std::move(callback);
+}
+
+void Control::Leave() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->on_failure = nullptr;
+  }
+  Command([shared = shared_](Member& member, GroupId group) {
+    Carrier& carrier = *shared->carrier;
+    if (member.OwesNews(group)) return carrier.parting.push_back(shared);
+    carrier.Leave(shared);
+  });
+  // The process may end as soon as this returns, and with it the service thread. Peers would take
+  // its end for a death if the last words were not with the kernel by then; and those behind a rank
+  // that has left would never hear of a failure that this one alone may tell them of.
+  const auto left = [&] { return shared_->left; };
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->changed.wait_for(lock, kNewsTimeout, left)) return;
+  lock.unlock();
+  Command([carrier = shared_->carrier](Member&, GroupId) { carrier->Part(); });
+  lock.lock();
+  shared_->changed.wait_for(lock, kLastLadderStep, left);
+}
+
+// ---- children ---------------------------------------------------------------------------------
+
+namespace {
+
+// The same on all ranks that form the same child, and on no others.
+GroupId ChildId(GroupId parent, std::string_view kind, std::uint64_t number, std::uint32_t first) {
+  const GroupId id = Digest().Add(parent).Add(kind).Add(number).Add(std::uint64_t{first}).value();
+  return id == bootstrap::kWorld ? 1 : id;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Control>> Control::Split(std::optional<std::int32_t> color,
+                                                std::int32_t key) {
+  const std::uint64_t number = ++splits_;
+  Writer own;
+  own.U8(color ? 1 : 0).U32(static_cast<std::uint32_t>(color.value_or(0)));
+  own.U32(static_cast<std::uint32_t>(key));
+  RINGLET_TRY_ASSIGN(const bootstrap::Table table, AllGather(own.Take()));
+  std::vector<std::pair<std::int32_t, std::uint32_t>> order;  // key, rank
+  for (std::uint32_t rank = 0; rank < table.size() && color; ++rank) {
+    Reader in(table.At(Rank{rank}));
+    const bool has_color = in.U8() != 0;
+    const auto its_color = static_cast<std::int32_t>(in.U32());
+    const auto its_key = static_cast<std::int32_t>(in.U32());
+    if (!in.AtEnd())
+      return Error{Code::kProtocol,
+                   roster_.DescribeRank(Rank{rank}) + " sent a split request that does not parse"};
+    if (has_color && its_color == *color) order.emplace_back(its_key, rank);
+  }
+  if (!color) return std::unique_ptr<Control>();
+  std::ranges::sort(order);
+  std::vector<std::uint32_t> ranks;
+  for (const auto& [its_key, rank] : order) ranks.push_back(rank);
+  return Form(ChildId(shared_->group, "split", number, ranks.front()), ranks);
+}
+
+Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excluded) {
+  std::ranges::sort(excluded);
+  const auto is_excluded = [&](std::uint32_t rank) {
+    return std::ranges::binary_search(excluded, rank);
+  };
+  if (!excluded.empty() && excluded.back() >= roster_.size())
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} cannot be left out of a communicator of {}", excluded.back(),
+                             roster_.size())};
+  if (is_excluded(Index(rank_)))
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} cannot leave itself out", Index(rank_))};
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < roster_.size(); ++rank)
+    if (!is_excluded(rank)) ranks.push_back(rank);
+  // Several parts of a communicator may each shrink it to themselves at the same time. Ranks that
+  // were left out before have not counted that, but all ranks that are kept now know of the shrinks
+  // that have kept them all. The list is not in the id: those who give different lists meet, and
+  // hear of it at once.
+  const auto number = std::ranges::count_if(
+      shrunk_, [&](const auto& kept) { return std::ranges::includes(kept, ranks); });
+  const std::uint64_t before = splits_ << 32 | static_cast<std::uint64_t>(number);
+  shrunk_.push_back(ranks);
+  return Form(ChildId(shared_->group, "shrink", before, ranks.front()), ranks);
+}
+
+Result<std::unique_ptr<Control>> Control::Form(GroupId id,
+                                               const std::vector<std::uint32_t>& ranks) {
+  auto child = std::make_shared<Shared>();
+  child->carrier = shared_->carrier;
+  child->group = id;
+  auto formed = std::make_shared<std::promise<Status>>();
+  child->carrier->driver->Post([parent = shared_->group, child, ranks, formed] {
+    Carrier& carrier = *child->carrier;
+    Status status =
+        carrier.lost || carrier.member->Finished()
+            ? Status(Error{Code::kInvalidArgument, "the communicator was left"})
+            : carrier.member->Form(child->group, parent, ranks, os::SocketDriver::Now());
+    if (status.ok()) {
+      carrier.users.emplace(child->group, child);
+      carrier.driver->Nudge(carrier.id);
+      child->Look(*carrier.member);
+    }
+    formed->set_value(std::move(status));
+  });
+  auto outcome = formed->get_future();
+  if (outcome.wait_for(operation_timeout_) != std::future_status::ready)
+    return Error{Code::kTimeout, "the service thread does not answer"};
+  RINGLET_TRY(outcome.get());
+  std::unique_ptr<Control> control(new Control(process_, child, operation_timeout_));
+  const std::lock_guard lock(child->mutex);
+  control->roster_ = *child->roster;
+  const auto place = std::ranges::find(ranks, Index(rank_)) - ranks.begin();
+  control->rank_ = Rank{static_cast<std::uint32_t>(place)};
+  return control;
+}
+
+}  // namespace ringlet::comm

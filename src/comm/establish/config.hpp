@@ -1,0 +1,38 @@
+// What a caller says of the communicator that it wants, and what that one remembers of it.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/wire/handshake.hpp"
+#include "comm/process/process.hpp"
+#include "ringlet/unique_id.hpp"
+
+namespace ringlet::comm {
+
+struct Config {
+  UniqueId id = {};
+  /// Of further roots, made by other processes: each root then serves a share of the ranks (see
+  /// bootstrap::RanksOfRoot). The same list on all ranks; with `id` at most `size`.
+  std::vector<UniqueId> more_ids = {};
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  std::uint32_t device = 0;  ///< what the caller calls the rank's device
+  /// The caller chose `device`, and did not only leave it at what it is: the rank lives near it,
+  /// and no other rank of the host may name it, unless RINGLET_MULTI_RANK_GPU_ENABLE is 1.
+  bool names_device = false;
+  std::optional<std::chrono::milliseconds> init_timeout = {};  ///< else RINGLET_INIT_TIMEOUT
+  std::optional<std::chrono::milliseconds> timeout =
+      {};              ///< of one operation, else RINGLET_TIMEOUT
+  bool grows = false;  ///< this rank was in the communicator that `id` grows
+};
+
+/// Where a communicator comes from: what it needs to make links, and children.
+struct Origin {
+  std::shared_ptr<Process> process;
+  Config config;            ///< rank and size are those of this communicator
+  Credentials credentials;  ///< of its data plane; the magic is its public name
+};
+
+}  // namespace ringlet::comm

@@ -1,0 +1,105 @@
+#include "comm/establish/establish.hpp"
+
+#include "comm/establish/stages.hpp"
+#include "comm/run/host_memory.hpp"
+#include "plan/search/search.hpp"
+#include "plan/tuning/user_limits.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// From a control network to a communicator, whether its ranks have just met or knew each other.
+Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Control> control,
+                                               std::vector<PeerInfo> peer_infos,
+                                               const LocalHost& local_host,
+                                               transport::ListenerSet listeners, Timeline timeline,
+                                               const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(PeerTable peer_table,
+                     control->Share(MakePeerTable(*control, std::move(peer_infos),
+                                                  origin.process->settings(), local_host.view)));
+  timeline.Reached(Phase::kPeerTable);
+
+  // What to do with all that: pure functions of the peer table, the same on every rank.
+  RINGLET_TRY_ASSIGN(const topology::Graph graph,
+                     control->Share(topology::Build(peer_table.hosts, peer_table.places)));
+  timeline.Reached(Phase::kTopology);
+  RINGLET_TRY_ASSIGN(
+      const plan::SearchLimits user_limits,
+      control->Share(plan::ReadUserLimits(origin.process->settings(), origin.process->graphs())));
+  RINGLET_TRY_ASSIGN(plan::ChannelPlan plan, control->Share(plan::Search(graph, user_limits)));
+  timeline.Reached(Phase::kPlan);
+  RINGLET_TRY_ASSIGN(auto offer, control->Share(OfferHostMemory(origin, peer_table)));
+  RINGLET_TRY(control->Share(control->RequireEqual(plan.digest(), "channel plan")));
+  DumpGraphs(origin, plan);
+
+  // The data plane, then everybody at once.
+  RINGLET_TRY_ASSIGN(auto share, control->Share(FetchHostMemory(
+                                     origin, peer_table, std::move(offer), *control, abort)));
+  RINGLET_TRY_ASSIGN(auto links, control->Share(Connect(origin, plan, peer_table, *control,
+                                                        std::move(listeners), abort)));
+  timeline.Reached(Phase::kConnect);
+  RINGLET_TRY_ASSIGN(auto memory, control->Share(AgreeOnHostMemory(origin, peer_table, *control,
+                                                                   std::move(share))));
+  timeline.Reached(Phase::kBarrier);
+  RINGLET_TRY(control->Share(Report(origin, *control, timeline)));
+  return Finish(std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
+                std::move(links), std::move(memory));
+}
+
+Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& process,
+                                           const Config& config, const std::stop_token& abort) {
+  Timeline timeline("Establish");
+  RINGLET_TRY(CheckArguments(config));
+  RINGLET_TRY_ASSIGN(const std::vector<Invitation> invitations, ReadIds(*process, config));
+  RINGLET_TRY(OpenFixedRoot(process, invitations.front(), config));
+
+  // What this rank has and where it can be reached: reads the machine.
+  RINGLET_TRY_ASSIGN(const LocalHost local_host, DiscoverLocal(*process, config));
+  process->ServeNear(local_host.cpus, local_host.numa);
+  RINGLET_TRY_ASSIGN(Listeners listeners,
+                     OpenListeners(*process, invitations.front(), config, local_host));
+  timeline.Reached(Phase::kDiscoverLocal);
+
+  // Who the others are: check-in at the root, roster, standing control network.
+  RINGLET_TRY_ASSIGN(std::unique_ptr<Control> control,
+                     Join(process, config, invitations, local_host, listeners, abort));
+  timeline.Joined(control->milestones());
+  RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos, control->Share(ReadPeerInfo(*control)));
+  return Complete({process, config, invitations.front().credentials}, std::move(control),
+                  std::move(peer_infos), local_host, std::move(listeners.data), std::move(timeline),
+                  abort);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
+                                                const Config& config,
+                                                const std::stop_token& abort) {
+  const std::uint64_t shortages = process->shortages();
+  auto formed = Form(process, config, abort);
+  if (formed.ok() || process->shortages() == shortages) return formed;
+  // What failed in the end may say nothing of why: a peer that could not call, say, is missing.
+  Error error = std::move(formed).error();
+  error.message += "; this process was out of file descriptors meanwhile: raise ulimit -n";
+  return error;
+}
+
+Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
+                                                     std::unique_ptr<Control> control,
+                                                     const std::stop_token& abort) {
+  Timeline timeline("EstablishChild");
+  Origin origin = ChildOf(parent.origin(), *control);
+  control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
+  RINGLET_TRY_ASSIGN(const LocalHost local_host,
+                     control->Share(DiscoverLocal(*origin.process, origin.config)));
+  RINGLET_TRY_ASSIGN(auto listeners, control->Share(OpenDataListener(
+                                         *origin.process, origin.credentials, local_host)));
+  timeline.Reached(Phase::kDiscoverLocal);
+  RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos,
+                     control->Share(ExchangePeerInfo(origin, *control, local_host, listeners)));
+  timeline.Reached(Phase::kStanding);
+  return Complete(std::move(origin), std::move(control), std::move(peer_infos), local_host,
+                  std::move(listeners), std::move(timeline), abort);
+}
+
+}  // namespace ringlet::comm

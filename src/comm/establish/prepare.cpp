@@ -1,0 +1,401 @@
+// What becomes of a call: checked, then made an operation through the memory of the host or over
+// links. The rest of Communicator is in communicator.cpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "collective/exec/messages.hpp"
+#include "collective/reduce/reduce.hpp"
+#include "collective/select/choose.hpp"
+#include "comm/establish/stages.hpp"
+#include "comm/run/blocking_task.hpp"
+#include "comm/run/communicator.hpp"
+#include "comm/run/gradual_messages.hpp"
+#include "comm/run/then_operation.hpp"
+#include "os/process/clock.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using collective::CallShape;
+using collective::Fingerprint;
+using collective::Overlap;
+
+/// A barrier moves something, since it must wait for everybody.
+constexpr std::size_t kBarrierBytes = 1;
+
+/// Who runs the operation knows more about a missing rank than the wireup does, and speaks first.
+constexpr std::chrono::seconds kWireupGrace(10);
+
+Error Refused(std::string why) {
+  return {.code = Code::kInvalidArgument, .message = std::move(why)};
+}
+
+bool Multiplies(std::size_t a, std::size_t b) {
+  return a == 0 || b <= SIZE_MAX / 2 / a;
+}
+
+Status CheckBytes(const char* what, std::size_t count, DataType type, std::size_t bytes) {
+  if (bytes == count * SizeOf(type)) return Ok();
+  return Refused(
+      fmt::format("{} elements of {} are not {} bytes of {}", count, Name(type), bytes, what));
+}
+
+bool Overlapping(View a, View b) {
+  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() &&
+         b.data() < a.data() + a.size();
+}
+
+/// Whether portions lie within `bytes` of memory.
+Status CheckPortions(const Portions& portions, std::uint32_t ranks, DataType type,
+                     std::size_t bytes, const char* what) {
+  if (portions.counts.size() != ranks || portions.displacements.size() != ranks)
+    return Refused(fmt::format("all_to_all_v {} {} counts and {} displacements among {} ranks",
+                               what, portions.counts.size(), portions.displacements.size(), ranks));
+  const std::size_t elements = bytes / SizeOf(type);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const std::size_t begin = portions.displacements[rank], count = portions.counts[rank];
+    if (begin <= elements && count <= elements - begin) continue;
+    return Refused(
+        fmt::format("all_to_all_v {} {} elements at {} for rank {}, beyond the {} there are", what,
+                    count, begin, rank, elements));
+  }
+  return Ok();
+}
+
+/// The memory of a portion.
+template <typename Span>
+Span PortionOf(Span all, const Portions& portions, std::uint32_t rank, DataType type) {
+  return all.subspan(portions.displacements[rank] * SizeOf(type),
+                     portions.counts[rank] * SizeOf(type));
+}
+
+/// out = input times a scalar. `scalar` is one element.
+void Scale(DataType type, View input, View scalar, std::span<std::byte> out) {
+  constexpr std::size_t kBlockBytes = 4096;
+  std::array<std::byte, kBlockBytes> block;
+  for (std::size_t at = 0; at < kBlockBytes; at += scalar.size())
+    std::memcpy(block.data() + at, scalar.data(), scalar.size());
+  for (std::size_t at = 0; at < input.size(); at += kBlockBytes) {
+    const std::size_t bytes = std::min(kBlockBytes, input.size() - at);
+    collective::Reduce({.type = type, .op = ReduceOp::kProd}, input.subspan(at, bytes),
+                       View(block).first(bytes), out.subspan(at, bytes));
+  }
+}
+
+std::vector<Rank> PeersOf(const collective::Flow& flow) {
+  std::vector<Rank> peers;
+  for (const collective::Lane& lane : flow.lanes)
+    if (lane.direction != collective::Lane::Direction::kLocal) peers.push_back(lane.peer);
+  return peers;
+}
+
+}  // namespace
+
+// ---- Is it a call? ------------------------------------------------------------------------------
+
+Status Communicator::Validate(const Work& work) const {
+  if (const auto failed = failure()) return *failed;
+  if (const auto* call = std::get_if<Call>(&work)) return ValidateCall(*call);
+  if (const auto* call = std::get_if<AllToAllVCall>(&work)) return ValidatePortions(*call);
+  return ValidateTransfer(std::get<Transfer>(work));
+}
+
+CallShape Communicator::ShapeOf(const Call& call) const {
+  return {.kind = call.kind,
+          .count = call.kind == CallKind::kBarrier ? kBarrierBytes : call.count,
+          .root = call.root,
+          .self = identity_.rank,
+          .ranks = identity_.size};
+}
+
+std::size_t Communicator::InputCount(const Call& call) const {
+  return collective::InputCount(ShapeOf(call));
+}
+
+std::size_t Communicator::OutputCount(const Call& call) const {
+  return collective::OutputCount(ShapeOf(call));
+}
+
+Status Communicator::ValidateCall(const Call& call) const {
+  if (call.kind == CallKind::kBarrier) return Ok();
+  const std::size_t size = SizeOf(call.type);
+  if (!Multiplies(call.count, size * identity_.size))
+    return Refused(fmt::format("a count of {} is larger than any memory", call.count));
+  if (HasRoot(call.kind) && Index(call.root) >= identity_.size)
+    return Refused(fmt::format("root {} of {} is not below the number of ranks, {}",
+                               Index(call.root), Name(call.kind), identity_.size));
+  if (Reduces(call.kind) && !Reduces(call.op, call.type))
+    return Refused(fmt::format("{} of {} does not exist", Name(call.op), Name(call.type)));
+  if (Reduces(call.kind) && call.op == ReduceOp::kPreMulSum && !call.scalar_at &&
+      call.scalar.size() != size)
+    return Refused(fmt::format("{} wants a scalar of {} bytes, not {}", Name(call.op), size,
+                               call.scalar.size()));
+  const CallShape shape = ShapeOf(call);
+  const std::size_t in = collective::InputCount(shape), out = collective::OutputCount(shape);
+  if (in > 0) RINGLET_TRY(CheckBytes("input", in, call.type, call.input.size()));
+  if (out > 0) RINGLET_TRY(CheckBytes("output", out, call.type, call.output.size()));
+  RINGLET_TRY(collective::OverlapOf(shape, size, call.input.first(in * size),
+                                    View(call.output).first(out * size)));
+  return Ok();
+}
+
+Status Communicator::ValidatePortions(const AllToAllVCall& call) const {
+  RINGLET_TRY(CheckPortions(call.sent, identity_.size, call.type, call.input.size(), "sends"));
+  RINGLET_TRY(
+      CheckPortions(call.received, identity_.size, call.type, call.output.size(), "receives"));
+  if (Overlapping(call.input, call.output))
+    return Refused("input and output of all_to_all_v overlap");
+  return Ok();
+}
+
+Status Communicator::ValidateTransfer(const Transfer& transfer) const {
+  if (Index(transfer.peer) >= identity_.size)
+    return Refused(fmt::format("a message {} rank {}, which is not below the number of ranks, {}",
+                               transfer.sends ? "to" : "from", Index(transfer.peer),
+                               identity_.size));
+  if (!Multiplies(transfer.count, SizeOf(transfer.type)))
+    return Refused(fmt::format("a count of {} is larger than any memory", transfer.count));
+  return CheckBytes("message", transfer.count, transfer.type,
+                    transfer.sends ? transfer.from.size() : transfer.to.size());
+}
+
+// ---- What runs ----------------------------------------------------------------------------------
+
+Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work& work) {
+  if (const auto* call = std::get_if<Call>(&work)) return PrepareCall(*call);
+  if (const auto* call = std::get_if<AllToAllVCall>(&work)) return PreparePortions(*call);
+  return Prepare(std::span(&std::get<Transfer>(work), 1));
+}
+
+std::shared_ptr<const collective::Flow> Communicator::FlowFor(const CallShape& shape,
+                                                              std::size_t element_bytes,
+                                                              const Overlap& overlap) {
+  const FlowKey key{shape.kind, shape.count, element_bytes, shape.root, overlap};
+  const auto it = flows_.find(key);
+  if (it != flows_.end()) return it->second;
+  if (flows_.size() >= kFlowsMax) flows_.clear();
+  const auto algorithm = collective::Choose(shape, element_bytes, layout_, tuner_);
+  auto flow = std::make_shared<const collective::Flow>(
+      collective::Derive(collective::Build(algorithm, shape, layout_), overlap));
+  flows_.emplace(key, flow);
+  return flow;
+}
+
+/// The call's input, or a copy of it where the operation needs one: multiplied, or out of the way.
+View Communicator::Staged(const Call& call) {
+  const View input = call.input.first(InputCount(call) * SizeOf(call.type));
+  const bool multiplies = Reduces(call.kind) && call.op == ReduceOp::kPreMulSum;
+  const bool moves = call.kind == CallKind::kAllToAll && Overlapping(input, call.output);
+  if (input.empty() || (!multiplies && !moves)) return input;
+  if (staging_.size() < input.size()) staging_.resize(input.size());
+  const std::span<std::byte> copy = std::span(staging_).first(input.size());
+  if (multiplies) {
+    const View scalar =
+        call.scalar_at ? View(call.scalar_at, SizeOf(call.type)) : View(call.scalar);
+    Scale(call.type, input, scalar, copy);
+  } else {
+    std::memcpy(copy.data(), input.data(), input.size());
+  }
+  return copy;
+}
+
+Fingerprint Communicator::Begin(const Call& call) {
+  const Fingerprint begun{.sequence = sequence_++,
+                          .operation = call.kind,
+                          .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
+                          .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
+                          .count = ShapeOf(call).count,
+                          .root = HasRoot(call.kind) ? call.root : Rank{}};
+  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
+  Calls(begun);
+  return begun;
+}
+
+collective::Task Communicator::TaskOf(const Call& call) {
+  collective::Task task{.flow = nullptr,
+                        .input = {},
+                        .output = {},
+                        .fingerprint = Begin(call),
+                        .self = identity_.rank,
+                        .ranks = identity_.size};
+  if (call.kind == CallKind::kBarrier) {
+    staging_.resize(std::max(staging_.size(), kBarrierBytes));
+    task.output = std::span(staging_).first(kBarrierBytes);
+    task.input = task.output;
+  } else {
+    task.input = Staged(call);
+    task.output = call.output.first(OutputCount(call) * SizeOf(call.type));
+  }
+  return task;
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
+  // The one place where it is chosen how a collective runs.
+  return host_.IsHere() ? OnHost(call) : OverLinks(TaskOf(call));
+}
+
+bool Communicator::Skips(const Work& work) {
+  const auto* const call = std::get_if<Call>(&work);
+  if (!call || call->kind == CallKind::kBarrier || call->count > 0) return false;
+  const Fingerprint begun = Begin(*call);
+  if (host_.IsHere())
+    host_.engine().Skip(
+        {.operation = begun.operation, .type = begun.type, .op = begun.op, .root = begun.root});
+  return true;
+}
+
+void Communicator::StartOnHost(const Call& call) {
+  const Fingerprint begun = Begin(call);
+  const bool barrier = call.kind == CallKind::kBarrier;
+  host_.engine().Start({.operation = call.kind,
+                        .type = begun.type,
+                        .op = begun.op,
+                        .count = barrier ? 0 : begun.count,
+                        .root = begun.root,
+                        .input = barrier ? nullptr : Staged(call).data(),
+                        .output = call.output.data()});
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& call) {
+  StartOnHost(call);
+  return std::unique_ptr<Operation>(std::make_unique<HostRun>(host_.engine()));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(collective::Task task) {
+  const Fingerprint& fingerprint = task.fingerprint;
+  const std::size_t size = SizeOf(fingerprint.type);
+  const CallShape shape{.kind = fingerprint.operation,
+                        .count = static_cast<std::size_t>(fingerprint.count),
+                        .root = fingerprint.root,
+                        .self = identity_.rank,
+                        .ranks = identity_.size};
+  RINGLET_TRY_ASSIGN(const Overlap overlap,
+                     collective::OverlapOf(shape, size, task.input, task.output));
+  task.flow = FlowFor(shape, size, overlap);
+  const std::size_t scratch_bytes = task.flow->scratch_count * size;
+  if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
+  task.scratch = std::span(scratch_).first(scratch_bytes);
+  return WithLinks(
+      PeersOf(*task.flow), ToText(task.fingerprint),
+      [this, task]() -> Result<std::unique_ptr<Operation>> {
+        return std::unique_ptr<Operation>(std::make_unique<collective::Execution>(task, LinkTo()));
+      });
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
+    const AllToAllVCall& call) {
+  const std::uint64_t sequence = sequence_++;
+  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
+  // What is the same on all ranks: each pair has its own count.
+  Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
+  std::vector<collective::Message> messages;
+  for (std::uint32_t distance = 0; distance < identity_.size; ++distance) {
+    const Rank to{(Index(identity_.rank) + distance) % identity_.size};
+    const Rank from{(Index(identity_.rank) + identity_.size - distance) % identity_.size};
+    const auto fingerprint = [&](const Portions& portions, Rank peer, Rank receiver) {
+      return Fingerprint{.sequence = sequence,
+                         .operation = CallKind::kAllToAllV,
+                         .type = call.type,
+                         .count = portions.counts[Index(peer)],
+                         .root = receiver};
+    };
+    messages.push_back({.peer = to,
+                        .sends = true,
+                        .fingerprint = fingerprint(call.sent, to, to),
+                        .from = PortionOf(call.input, call.sent, Index(to), call.type)});
+    messages.push_back({.peer = from,
+                        .fingerprint = fingerprint(call.received, from, identity_.rank),
+                        .to = PortionOf(call.output, call.received, Index(from), call.type)});
+  }
+  const std::string purpose = fmt::format("all_to_all_v as operation {}", sequence);
+  const auto exchange = [this, purpose, messages = std::move(messages)] {
+    return Exchange(messages, purpose);
+  };
+  if (!host_.IsHere()) return exchange();
+  // Where collectives go through memory, whoever calls another one is there and not on the links.
+  host_.engine().Start({.operation = CallKind::kAllToAllV});
+  return std::unique_ptr<Operation>(
+      std::make_unique<ThenOperation>(std::make_unique<HostRun>(host_.engine()), exchange));
+}
+
+void Communicator::CollectMessages(std::span<const Transfer> transfers) {
+  transfers_.clear();
+  for (const Transfer& transfer : transfers)
+    transfers_.push_back({.peer = transfer.peer,
+                          .sends = transfer.sends,
+                          .fingerprint = {.sequence = sequence_,
+                                          .operation = CallKind::kSendReceive,
+                                          .type = transfer.type,
+                                          .count = transfer.count,
+                                          .root = transfer.sends ? transfer.peer : identity_.rank},
+                          .from = transfer.from,
+                          .to = transfer.to});
+  if (!transfers_.empty()) Calls(transfers_.front().fingerprint);
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
+    std::span<const Transfer> transfers) {
+  CollectMessages(transfers);
+  return Exchange(transfers_, fmt::format("a message after {} collectives", sequence_));
+}
+
+Status Communicator::Run(std::span<const Transfer> transfers) {
+  if (const auto failed = failure()) return *failed;
+  for (const Transfer& transfer : transfers) RINGLET_TRY(ValidateTransfer(transfer));
+  CollectMessages(transfers);
+  if (messages_.Start(transfers_, LinkTo())) return RunPrepared(messages_);
+  RINGLET_TRY_ASSIGN(const auto operation, Prepare(transfers));
+  return RunPrepared(*operation);
+}
+
+collective::LinkTo Communicator::LinkTo() const {
+  return [this](Rank peer, std::uint16_t) { return links_->Find(peer); };
+}
+
+Result<std::unique_ptr<BlockingTask>> Communicator::LinksTo(std::vector<Rank> peers,
+                                                            std::string purpose) {
+  std::erase_if(peers,
+                [&](Rank peer) { return peer == identity_.rank || links_->Find(peer) != nullptr; });
+  if (peers.empty()) return std::unique_ptr<BlockingTask>();
+  std::sort(peers.begin(), peers.end());
+  peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+  RINGLET_TRY_ASSIGN(auto request, RequestFor(origin_, peers, peer_table_, *control_,
+                                              os::Now() + timeout_ + kWireupGrace));
+  std::stop_source stop;
+  transport::ConnectTools tools = ToolsOf(*origin_.process);
+  tools.abort = stop.get_token();
+  RINGLET_TRY_ASSIGN(auto begun, transport::Extension::Begin(std::move(request), *links_, tools));
+  const std::shared_ptr<transport::Extension> extension = std::move(begun);  // of both functions
+  BlockingTask::Parts parts{.run = nullptr,
+                            .stop = stop,
+                            .take = [extension] { return extension->Take(); },
+                            .waiter = links_->waiter(),
+                            .self = identity_.rank,
+                            .peers = std::move(peers),
+                            .purpose = std::move(purpose)};
+  if (extension->meets()) parts.run = [extension] { return extension->Meet(); };
+  return std::make_unique<BlockingTask>(std::move(parts));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
+    std::vector<Rank> peers, std::string purpose,
+    std::function<Result<std::unique_ptr<Operation>>()> then) {
+  RINGLET_TRY_ASSIGN(auto blocking_task, LinksTo(std::move(peers), std::move(purpose)));
+  if (!blocking_task) return then();
+  return std::unique_ptr<Operation>(
+      std::make_unique<ThenOperation>(std::move(blocking_task), std::move(then)));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::Exchange(
+    std::vector<collective::Message> messages, std::string purpose) {
+  std::vector<Rank> peers;
+  for (const collective::Message& message : messages) peers.push_back(message.peer);
+  RINGLET_TRY_ASSIGN(auto blocking_task, LinksTo(std::move(peers), std::move(purpose)));
+  return std::unique_ptr<Operation>(std::make_unique<GradualMessages>(
+      std::move(messages), identity_.rank, LinkTo(), std::move(blocking_task)));
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,121 @@
+#include "comm/establish/split.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "comm/process/root.hpp"
+#include "rendezvous/invitation.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// The one id among what all ranks of the parent gave.
+Result<UniqueId> TheId(const bootstrap::Table& table) {
+  std::vector<std::uint32_t> givers;
+  UniqueId id;
+  for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
+    const View given = table.At(Rank{rank});
+    if (given.empty()) continue;
+    if (given.size() != UniqueId::kBytes)
+      return Error{Code::kProtocol, fmt::format("rank {} passed {} bytes that are no unique id",
+                                                rank, given.size())};
+    givers.push_back(rank);
+    std::ranges::copy(given, id.bytes.begin());
+  }
+  if (givers.size() == 1) return id;
+  return Error{Code::kInvalidArgument,
+               givers.empty()
+                   ? "no rank passed a unique id to Grow; exactly one must"
+                   : fmt::format("ranks {} all passed a unique id to Grow; exactly one must",
+                                 bootstrap::RangesText(givers))};
+}
+
+Status CheckGrowth(const Communicator& parent, std::uint32_t size, const UniqueId& id) {
+  const std::uint32_t before = parent.identity().size;
+  RINGLET_TRY_ASSIGN(const rendezvous::Invitation invitation, rendezvous::Decode(id));
+  if (invitation.parent_size != before)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("the id was not made to grow this communicator of {} ranks{}", before,
+                             invitation.parent_size == 0
+                                 ? std::string()
+                                 : fmt::format(" but one of {}", invitation.parent_size))};
+  if (size <= before)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("a communicator of {} ranks cannot grow to {}", before, size)};
+  return Ok();
+}
+
+// What its ranks were asked for cannot be taken back: as long as this lives, who is told to abort
+// aborts the parent, and so tells them.
+class AbortsParent {
+ public:
+  AbortsParent(Communicator& parent, const std::stop_token& abort) : told_(abort, Told{parent}) {}
+
+ private:
+  struct Told {
+    Communicator& parent;
+    void operator()() const {
+      parent.Abort("a communicator that was being made of it was aborted");
+    }
+  };
+  std::stop_callback<Told> told_;
+};
+
+// A revoked communicator has failed, but all of its ranks are there and know each other: they come
+// together anew, and that is split.
+Result<std::unique_ptr<Control>> SplitRevoked(const Communicator& parent,
+                                              std::optional<std::int32_t> color, std::int32_t key,
+                                              const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(const auto anew, parent.control().Shrink({}));
+  const std::stop_callback told(abort, [&] {
+    anew->Fail({Code::kAborted, "a communicator that was being split off was aborted"});
+  });
+  return anew->Split(color, key);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<std::int32_t> color,
+                                            std::int32_t key, const std::stop_token& abort) {
+  if (parent.revoked()) {
+    RINGLET_TRY_ASSIGN(auto revived, SplitRevoked(parent, color, key, abort));
+    if (!revived) return std::unique_ptr<Communicator>();
+    return EstablishChild(parent, std::move(revived), abort);
+  }
+  std::optional<AbortsParent> aborts(std::in_place, parent, abort);
+  RINGLET_TRY_ASSIGN(auto control, parent.control().Split(color, key));
+  aborts.reset();
+  if (!control) return std::unique_ptr<Communicator>();
+  return EstablishChild(parent, std::move(control), abort);
+}
+
+Result<std::unique_ptr<Communicator>> Shrink(const Communicator& parent,
+                                             std::vector<std::uint32_t> excluded,
+                                             const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(auto control, parent.control().Shrink(std::move(excluded)));
+  return EstablishChild(parent, std::move(control), abort);
+}
+
+Result<UniqueId> CreateGrowthId(const Communicator& parent) {
+  return CreateUniqueId(parent.origin().process, parent.identity().size);
+}
+
+Result<std::unique_ptr<Communicator>> Grow(Communicator& parent, std::uint32_t size,
+                                           const std::optional<UniqueId>& id,
+                                           const std::stop_token& abort) {
+  Bytes own;
+  if (id) own.assign(id->bytes.begin(), id->bytes.end());
+  std::optional<AbortsParent> aborts(std::in_place, parent, abort);
+  RINGLET_TRY_ASSIGN(const bootstrap::Table given, parent.control().AllGather(std::move(own)));
+  aborts.reset();
+  Config config = parent.origin().config;
+  RINGLET_TRY_ASSIGN(config.id, TheId(given));
+  RINGLET_TRY(CheckGrowth(parent, size, config.id));
+  config.more_ids.clear();
+  config.size = size;
+  config.grows = true;
+  return Establish(parent.origin().process, config, abort);
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,437 @@
+#include "comm/establish/stages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "base/settings/agreement.hpp"
+#include "base/value/digest.hpp"
+#include "bootstrap/root.hpp"
+#include "comm/establish/near_nics.hpp"
+#include "comm/process/root.hpp"
+#include "comm/run/waiting.hpp"
+#include "discovery/fill.hpp"
+#include "discovery/nvml.hpp"
+#include "discovery/placement.hpp"
+#include "discovery/scan.hpp"
+#include "discovery/topology_file.hpp"
+#include "os/fs/write_file.hpp"
+#include "os/process/random.hpp"
+#include "os/process/thread.hpp"
+#include "topology/view/host_shape.hpp"
+#include "topology/xml/xml_writer.hpp"
+#include "transport/connect.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+std::chrono::milliseconds OperationTimeout(const Process& process, const Config& config) {
+  return config.timeout.value_or(process.settings().timeout);
+}
+
+Result<transport::ListenerSet> OpenEndpoint(Process& process, NicChoice nics,
+                                            const ServiceKey& key) {
+  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
+  return process.endpoints().Open({.interfaces = std::move(nics.addresses),
+                                   .near = nics.near,
+                                   .seed = seed,
+                                   .unix_listener = key.kind == ServiceKey::Kind::kData},
+                                  key);
+}
+
+PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHost& local_host,
+                    const transport::ListenerSet& listeners) {
+  PeerInfo peer_info{.host_hash = process.host_hash(),
+                     .process_hash = process.process_hash(),
+                     .network_namespace = process.host().net_namespace,
+                     .host_shape_digest = topology::ShapeOf(local_host.view).digest(),
+                     .settings_digest = AgreementDigest(process.settings()),
+                     .device = config.device,
+                     .names_device = config.names_device,
+                     .numa = local_host.numa,
+                     .cpus = local_host.allowed,
+                     .tcp = listeners.tcp,
+                     .near = listeners.near,
+                     .unix_socket = listeners.unix_socket};
+  if (local_host.gpu) {
+    const topology::Gpu& gpu = local_host.view.gpus[*local_host.gpu];
+    peer_info.gpu = local_host.view.pci[gpu.pci].bus;
+    if (gpu.mlopart) peer_info.half = static_cast<std::uint8_t>(*gpu.mlopart);
+  }
+  return peer_info;
+}
+
+bool SameHost(const PeerTable& peer_table, std::uint32_t a, std::uint32_t b) {
+  return peer_table.peer_infos[a].host_hash == peer_table.peer_infos[b].host_hash;
+}
+
+// How many ranks of its host come before it.
+std::uint32_t PlaceOnHost(Rank rank, const PeerTable& peer_table) {
+  const std::uint32_t host = peer_table.places[Index(rank)].host;
+  return static_cast<std::uint32_t>(
+      std::count_if(peer_table.places.begin(), peer_table.places.begin() + Index(rank),
+                    [&](const topology::RankPlace& place) { return place.host == host; }));
+}
+
+// What a rank was told its device is, unless that was said to another rank of its host as well:
+// then nobody has told them apart, and they are counted.
+std::uint32_t DeviceOf(Rank rank, const PeerTable& peer_table) {
+  const PeerInfo& mine = peer_table.peer_infos[Index(rank)];
+  if (mine.names_device) return mine.device;
+  std::set<std::uint32_t> told;
+  bool twice = false;
+  for (std::uint32_t other = 0; other < peer_table.peer_infos.size(); ++other)
+    if (SameHost(peer_table, Index(rank), other))
+      twice = !told.insert(peer_table.peer_infos[other].device).second || twice;
+  return twice ? PlaceOnHost(rank, peer_table) : mine.device;
+}
+
+transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
+                                 const bootstrap::Roster& roster) {
+  const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
+  const auto member_address = roster.At(rank);
+  return {.rank = rank,
+          .host = member_address.ok() ? member_address->host : "",
+          .host_hash = peer_info.host_hash,
+          .network_namespace = peer_info.network_namespace,
+          .process_hash = peer_info.process_hash,
+          .tcp = peer_info.tcp,
+          .near = peer_info.near,
+          .turn = peer_info.near > 1 ? PlaceOnHost(rank, peer_table) : 0,
+          .unix_socket = peer_info.unix_socket};
+}
+
+// A spinning rank takes the core that another needs: only where each has one.
+std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& patience) {
+  return patience.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
+}
+
+transport::Choice NetworkOf(const Settings& settings) {
+  return settings.net == NetChoice::kOfi ? transport::Choice::kOfi : transport::Choice::kTcp;
+}
+
+transport::Choice ChoiceOf(const Settings& settings) {
+  switch (settings.links) {
+    case LinkChoice::kAuto:
+      return settings.shm_disable ? NetworkOf(settings) : transport::Choice::kAuto;
+    case LinkChoice::kInproc: return transport::Choice::kInproc;
+    case LinkChoice::kShm: return transport::Choice::kShm;
+    case LinkChoice::kTcp: return transport::Choice::kTcp;
+    case LinkChoice::kOfi: return transport::Choice::kOfi;
+  }
+  return transport::Choice::kAuto;
+}
+
+// Before anything can fail that somebody may want to look into. A dump is no reason to fail.
+void DumpTopology(Process& process, const Config& config, const topology::HostView& view) {
+  const Settings& settings = process.settings();
+  if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
+  const Status written = os::WriteFile(settings.topo_dump_file, ToXml(view));
+  if (!written.ok()) process.WarnOnce("the topology is not dumped: " + written.error().message);
+}
+
+// Where on its host the rank lives: at the device that its caller named, or where the caller runs.
+LocalHost Settled(const Process& process, const Config& config, topology::HostView view) {
+  const Settings& settings = process.settings();
+  // Where it may run is not always told; then all nodes are as good.
+  const auto told = discovery::AllowedCpus(process.files());
+  const bool bound = told.ok() && settings.ignore_cpu_affinity == 0;
+  const topology::CpuSet allowed = bound ? *told : topology::CpuSet();
+  LocalHost local_host{.view = std::move(view)};
+  if (told.ok()) local_host.allowed = *told;
+  std::optional<std::uint32_t> numa;
+  if (config.names_device) {
+    local_host.gpu = discovery::FindGpu(local_host.view, config.device);
+    if (local_host.gpu) numa = discovery::NumaOfGpu(local_host.view, *local_host.gpu, allowed);
+  }
+  local_host.numa = numa ? *numa
+                         : discovery::NumaOf(local_host.view, allowed,
+                                             settings.local_rank.value_or(config.device));
+  local_host.cpus = discovery::CpusNear(local_host.view, local_host.numa, allowed);
+  return local_host;
+}
+
+}  // namespace
+
+std::chrono::milliseconds InitTimeout(const Process& process, const Config& config) {
+  return config.init_timeout.value_or(process.settings().init_timeout);
+}
+
+Status CheckArguments(const Config& config) {
+  if (config.size == 0 || config.size > bootstrap::kSizeMax)
+    return Error{Code::kInvalidArgument, fmt::format("world size {} is not between 1 and {}",
+                                                     config.size, bootstrap::kSizeMax)};
+  if (config.rank >= config.size)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} is not below the world size {}", config.rank, config.size)};
+  return Ok();
+}
+
+Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& invitation,
+                     const Config& config) {
+  if (!invitation.fixed_address || config.rank != 0) return Ok();
+  RINGLET_TRY_ASSIGN(os::Listener listener, os::Listen(invitation.roots.front()));
+  transport::ListenerSet endpoint;
+  endpoint.listeners.push_back(std::move(listener));
+  return HostRoot(process, invitation.credentials, std::move(endpoint));
+}
+
+Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
+  const Settings& settings = process.settings();
+  discovery::Nvml driver;
+  const discovery::ScanOptions options{.host_name = process.host().name,
+                                       .identity = process.host_hash(),
+                                       .interfaces = settings.socket_ifname,
+                                       .gpus = &driver};
+  RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(process.files(), options));
+  for (const std::string& missing : scan.missing)
+    process.logger().Log(LogLevel::kInfo, Subsystem::kGraph, config.device, missing);
+  RINGLET_TRY_ASSIGN(const discovery::TopologyFile file,
+                     discovery::ReadTopologyFile(process.files(), settings.topo_file));
+  for (const std::string& finding : file.findings) process.WarnOnce(finding);
+  if (file.view) {
+    RINGLET_TRY_ASSIGN(scan.view, discovery::Fill(*file.view, scan.view));
+  }
+  DumpTopology(process, config, scan.view);
+  return Settled(process, config, std::move(scan.view));
+}
+
+Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
+                                                const LocalHost& local_host) {
+  RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces());
+  return OpenEndpoint(process, NearNics(usable, local_host.view, local_host.numa),
+                      {credentials.magic, ServiceKey::Kind::kData});
+}
+
+// Known to those who hold the id only. The hash of a host is not part of it: the abstract names of
+// UNIX sockets are those of a network namespace, which is what ranks must share to call each other.
+Address NodeLeaderAddress(const Invitation& invitation) {
+  const Secret name = KeyedHash(invitation.credentials.secret, {AsView("node leader of a host")});
+  std::string text = "ringlet-";
+  for (std::size_t i = 0; i < 16; ++i)
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(name[i]));
+  return Address::Unix(std::move(text));
+}
+
+Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
+                                const Config& config, const LocalHost& local_host) {
+  Listeners listeners;
+  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
+  const Credentials& credentials = invitation.credentials;
+  RINGLET_TRY_ASSIGN(listeners.control,
+                     OpenEndpoint(process, {std::move(addresses)},
+                                  {credentials.magic, ServiceKey::Kind::kControl}));
+  RINGLET_TRY_ASSIGN(listeners.data, OpenDataListener(process, credentials, local_host));
+  OpenNodeLeaderListener(process, invitation, config, listeners);
+  return listeners;
+}
+
+void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
+                            const Config& config, Listeners& listeners) {
+  const Settings& settings = process.settings();
+  const bool together =
+      settings.node_leader && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
+  if (!together) return;
+  // Whoever finds the door taken is spoken for; where none can be opened each speaks for itself.
+  auto listener = os::Listen(NodeLeaderAddress(invitation));
+  listeners.speaks = listener.ok();
+  if (listener.ok()) listeners.control.listeners.push_back(std::move(*listener));
+  if (listeners.speaks || listener.error().os_errno == EADDRINUSE)
+    listeners.node_leader = NodeLeaderAddress(invitation);
+}
+
+Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) {
+  std::vector<Invitation> invitations;
+  RINGLET_TRY_ASSIGN(Invitation first, rendezvous::Decode(config.id));
+  if (first.parent_size > 0 && !config.grows && config.rank < first.parent_size)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank {} is one of the {} ranks that this unique id grows: those call "
+                             "grow on their communicator, new ones take ranks from {} up",
+                             config.rank, first.parent_size, first.parent_size)};
+  invitations.push_back(std::move(first));
+  if (config.more_ids.size() >= config.size)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} unique ids for {} ranks: each root needs a rank to serve",
+                             config.more_ids.size() + 1, config.size)};
+  if (!process.settings().comm_id.empty()) return invitations;  // one root, at its fixed address
+  for (const UniqueId& id : config.more_ids) {
+    RINGLET_TRY_ASSIGN(Invitation more, rendezvous::Decode(id));
+    invitations.push_back(std::move(more));
+  }
+  return invitations;
+}
+
+Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Config& config,
+                                               const std::vector<Invitation>& invitations,
+                                               const Listeners& listeners,
+                                               const PeerInfo& peer_info) {
+  const Settings& settings = process.settings();
+  bootstrap::MemberConfig member;
+  for (const Invitation& invitation : invitations)
+    member.roots.push_back({invitation.credentials, invitation.roots});
+  RINGLET_TRY_ASSIGN(member.nonce_seed, os::SecureRandom());
+  member.rank = Rank{config.rank};
+  member.size = config.size;
+  member.member_address.addresses = listeners.control.tcp;
+  if (member.member_address.addresses.size() > bootstrap::kAddressesMax)
+    member.member_address.addresses.resize(bootstrap::kAddressesMax);
+  member.member_address.host = process.host().name.substr(0, bootstrap::kHostBytesMax);
+  member.member_address.pid = process.host().pid;
+  member.member_address.peer_info = Encode(peer_info);
+  member.shape = settings.bootstrap == BootstrapShape::kRing ? bootstrap::Shape::kRing
+                                                             : bootstrap::Shape::kTree;
+  member.arity = static_cast<std::uint16_t>(settings.tree_arity);
+  member.node_leader = listeners.node_leader;
+  member.speaks = listeners.speaks;
+  member.timeout = InitTimeout(process, config);
+  member.handshake_timeout = settings.handshake_timeout;
+  member.silence_max = settings.silence_max;
+  member.lines.encrypt = settings.encrypt;
+  member.half_open_max = process.HalfOpenMax(member.half_open_max);
+  return member;
+}
+
+Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
+                                      const std::vector<Invitation>& invitations,
+                                      const LocalHost& local_host, Listeners& listeners,
+                                      const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(auto member,
+                     MemberConfigOf(*process, config, invitations, listeners,
+                                    PeerInfoOf(*process, config, local_host, listeners.data)));
+  return Control::Join(process,
+                       {.member = std::move(member),
+                        .listeners = std::move(listeners.control.listeners),
+                        .entrance = std::move(listeners.control.entrance),
+                        .operation_timeout = InitTimeout(*process, config)},
+                       abort);
+}
+
+Origin ChildOf(const Origin& parent, const Control& control) {
+  Origin child = parent;
+  child.config.rank = Index(control.rank());
+  child.config.size = control.roster().size();
+  // Of its own, so that no link of the parent's can be taken for one of the child's.
+  Writer id;
+  id.U64(control.id());
+  child.credentials.secret =
+      KeyedHash(parent.credentials.secret, {AsView("child of a communicator"), id.view()});
+  child.credentials.magic = Digest().Add(parent.credentials.magic).Add(control.id()).value();
+  return child;
+}
+
+Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& control,
+                                               const LocalHost& local_host,
+                                               const transport::ListenerSet& listeners) {
+  RINGLET_TRY_ASSIGN(
+      const bootstrap::Table table,
+      control.AllGather(Encode(PeerInfoOf(*origin.process, origin.config, local_host, listeners))));
+  std::vector<PeerInfo> peer_infos;
+  for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
+    RINGLET_TRY_ASSIGN(PeerInfo peer_info, DecodePeerInfo(table.At(Rank{rank})));
+    peer_infos.push_back(std::move(peer_info));
+  }
+  return peer_infos;
+}
+
+Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
+                                             const PeerTable& peer_table, const Control& control,
+                                             Instant deadline) {
+  const Process& process = *origin.process;
+  transport::ConnectRequest request;
+  request.credentials = origin.credentials;
+  RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
+  request.self = NeighbourOf(Rank{origin.config.rank}, peer_table, control.roster());
+  for (const Rank rank : peers)
+    request.peers.push_back(NeighbourOf(rank, peer_table, control.roster()));
+  request.deadline = deadline;
+  request.options.choice = ChoiceOf(process.settings());
+  request.options.network = NetworkOf(process.settings());
+  request.options.ofi_provider = process.settings().ofi_provider;
+  request.options.pipe_bytes = process.settings().pipe_bytes;
+  request.options.strands = static_cast<std::uint32_t>(process.settings().sockets_per_link);
+  request.options.congestion = process.settings().tcp_congestion;
+  request.options.waiter.spin =
+      SpinFor(WaitPolicyOf(peer_table, Rank{origin.config.rank}, process.settings().wait));
+  return request;
+}
+
+transport::ConnectTools ToolsOf(Process& process) {
+  return {
+      .driver = process.driver(), .inproc = process.inproc(), .note = [&process](const Note& note) {
+        process.logger().Log(note.level, Subsystem::kNet, std::nullopt, note.text);
+      }};
+}
+
+void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan) {
+  const Settings& settings = origin.process->settings();
+  const std::uint32_t rank = origin.config.rank;
+  if (settings.graph_dump_file.empty() || rank != settings.graph_dump_file_rank) return;
+  const Status written = os::WriteFile(settings.graph_dump_file, plan::GraphsOf(plan, Rank{rank}));
+  if (!written.ok())
+    origin.process->WarnOnce("the channels are not dumped: " + written.error().message);
+}
+
+Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
+                                                  const plan::ChannelPlan& plan,
+                                                  const PeerTable& peer_table, Control& control,
+                                                  transport::ListenerSet listeners,
+                                                  const std::stop_token& abort) {
+  Process& process = *origin.process;
+  const Instant deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
+  // Those who have their host's memory make links when they first want one.
+  const std::vector<Rank> peers = UsesHostMemory(origin, peer_table)
+                                      ? std::vector<Rank>()
+                                      : plan.RingNeighboursOf(Rank{origin.config.rank});
+  RINGLET_TRY_ASSIGN(auto request, RequestFor(origin, peers, peer_table, control, deadline));
+  for (std::uint32_t rank = 0; rank < origin.config.size; ++rank)
+    if (SameHost(peer_table, origin.config.rank, rank))
+      request.later.push_back(NeighbourOf(Rank{rank}, peer_table, control.roster()));
+
+  return control.WhileStanding(abort, [&](const std::stop_token& stop) {
+    transport::ConnectTools tools = ToolsOf(process);
+    tools.abort = stop;
+    return transport::Connect(std::move(request), std::move(listeners), tools);
+  });
+}
+
+Status Report(const Origin& origin, Control& control, const Timeline& timeline) {
+  Process& process = *origin.process;
+  process.logger().Log(LogLevel::kInfo, Subsystem::kInit, origin.config.device,
+                       timeline.Line(origin.config.rank, origin.config.size));
+  const std::string& file = process.settings().trace;
+  if (file.empty()) return Ok();
+  RINGLET_TRY_ASSIGN(const bootstrap::Table all, control.AllGather(Encode(timeline)));
+  if (origin.config.rank != 0) return Ok();
+  std::vector<RankTimeline> timelines;
+  for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+    RINGLET_TRY_ASSIGN(Timeline its, DecodeTimeline(all.At(Rank{rank})));
+    timelines.push_back({control.roster().DescribeRank(Rank{rank}), std::move(its)});
+  }
+  // A trace that cannot be written is no reason to fail a communicator.
+  if (const Status written = os::WriteFile(file, TraceOf(timelines)); !written.ok())
+    process.logger().Log(LogLevel::kWarn, Subsystem::kInit, origin.config.device,
+                         "RINGLET_TRACE: " + written.error().message);
+  return Ok();
+}
+
+std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
+                                     PeerTable peer_table, plan::ChannelPlan plan,
+                                     std::unique_ptr<transport::Links> links,
+                                     HostMemoryParts memory) {
+  origin.config.device = DeviceOf(Rank{origin.config.rank}, peer_table);
+  const Config& config = origin.config;
+  const auto timeout = OperationTimeout(*origin.process, config);
+  control->set_operation_timeout(timeout);
+  origin.process->logger().Log(
+      LogLevel::kInfo, Subsystem::kInit, config.device,
+      fmt::format("rank {} nranks {} commId {:016x} hosts {} links {} - Init COMPLETE", config.rank,
+                  config.size, origin.credentials.magic, peer_table.hosts.size(),
+                  memory.arena ? "host memory" : links->Summary()));
+  return std::make_unique<Communicator>(std::move(origin), std::move(control),
+                                        std::move(peer_table), std::move(plan), std::move(links),
+                                        std::move(memory), timeout);
+}
+
+}  // namespace ringlet::comm

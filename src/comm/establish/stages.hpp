@@ -1,0 +1,114 @@
+// The stages of Establish that touch the world or the caller's arguments, one function each.
+#pragma once
+#include <memory>
+#include <stop_token>
+
+#include "comm/control/control.hpp"
+#include "comm/establish/establish.hpp"
+#include "comm/establish/peer_table.hpp"
+#include "comm/establish/timeline.hpp"
+#include "comm/run/communicator.hpp"
+#include "comm/run/host_memory.hpp"
+#include "plan/channels/channel_plan.hpp"
+#include "rendezvous/invitation.hpp"
+#include "transport/connect.hpp"
+#include "transport/links.hpp"
+#include "transport/listener_set.hpp"
+
+namespace ringlet::comm {
+
+using rendezvous::Invitation;
+
+/// Errors  kInvalidArgument  a size of 0 or too large, a rank that is not below it.
+Status CheckArguments(const Config& config);
+
+/// Of forming a communicator.
+std::chrono::milliseconds InitTimeout(const Process& process, const Config& config);
+
+/// The ids' contents, the first one's first.
+/// Errors  kInvalidArgument  an id that is damaged or foreign; more ids than ranks; an id that
+/// grows
+///                           a communicator in the hands of a rank that is in it
+Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config);
+
+/// Rank 0 of an id with a fixed address starts the root there; for all others, nothing.
+/// Errors  kSystem  the address is taken or not of this host.
+Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& invitation,
+                     const Config& config);
+
+/// What this rank has around it.
+struct LocalHost {
+  topology::HostView view;
+  std::uint32_t numa = 0;  ///< id of the NUMA node that the rank lives at
+  /// Where the service thread may run to be near; empty: anywhere.
+  topology::CpuSet cpus = {};
+  /// Where the rank itself may run; empty: unknown.
+  topology::CpuSet allowed = {};
+  std::optional<std::uint32_t> gpu = {};  ///< index of the one that the caller named
+};
+Result<LocalHost> DiscoverLocal(Process& process, const Config& config);
+
+/// Where the other ranks will call. Opened before check-in, so that nobody dials too early.
+struct Listeners {
+  transport::ListenerSet control;
+  transport::ListenerSet data;
+  /// Where the rank that speaks for this host listens, and whether that is this one: the first of a
+  /// host to open the door is.
+  std::optional<Address> node_leader = {};
+  bool speaks = false;
+};
+Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
+                                const Config& config, const LocalHost& local_host);
+Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
+                                                const LocalHost& local_host);
+/// Fills `node leader` and `speaks`, and adds the listener, where ranks of a host check in
+/// together.
+void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
+                            const Config& config, Listeners& listeners);
+
+/// What a rank with these listeners and this peer info is to the control network.
+Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Config& config,
+                                               const std::vector<Invitation>& invitations,
+                                               const Listeners& listeners,
+                                               const PeerInfo& peer_info);
+
+Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
+                                      const std::vector<Invitation>& invitations,
+                                      const LocalHost& local_host, Listeners& listeners,
+                                      const std::stop_token& abort);
+
+/// What a child communicator is: its own names, secret and ranks.
+Origin ChildOf(const Origin& parent, const Control& control);
+/// The peer infos of all ranks of `control`, which has no roster with fresh ones.
+Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& control,
+                                               const LocalHost& local_host,
+                                               const transport::ListenerSet& listeners);
+
+/// What it takes to make links to `peers`, now or later.
+Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
+                                             const PeerTable& peer_table, const Control& control,
+                                             Instant deadline);
+/// \return  without an `abort`
+transport::ConnectTools ToolsOf(Process& process);
+
+/// The rank of GRAPH_DUMP_FILE_RANK writes the channels of its host. A file that cannot be written
+/// is a warning that names it, no reason to fail.
+void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan);
+
+/// Links to every rank that `plan` makes a neighbour of this one; none yet where the ranks use the
+/// memory of their host.
+Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
+                                                  const plan::ChannelPlan& plan,
+                                                  const PeerTable& peer_table, Control& control,
+                                                  transport::ListenerSet listeners,
+                                                  const std::stop_token& abort);
+
+/// Logs the time line; with RINGLET_TRACE rank 0 writes that of all ranks.
+Status Report(const Origin& origin, Control& control, const Timeline& timeline);
+
+std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
+                                     PeerTable peer_table, plan::ChannelPlan plan,
+                                     std::unique_ptr<transport::Links> links,
+                                     HostMemoryParts memory);
+
+}  // namespace ringlet::comm

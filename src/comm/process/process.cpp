@@ -1,0 +1,206 @@
+#include "comm/process/process.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+
+#include "collective/select/algorithm_choice.hpp"
+#include "comm/establish/tuning.hpp"
+#include "os/net/congestion.hpp"
+#include "os/net/interfaces.hpp"
+#include "os/process/env.hpp"
+#include "os/process/limits.hpp"
+#include "os/process/random.hpp"
+#include "topology/paths/path_options.hpp"
+#include "topology/view/host_view.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// How long what was said last may take to leave when a machine has finished.
+constexpr Instant kLinger = std::chrono::seconds(5);
+// More than the kernel's part of loopback can use; and other programs want cores too.
+constexpr std::size_t kServicesMax = 4;
+// Callers of an endpoint that have not said whom they look for.
+constexpr std::size_t kHalfOpenMax = 32'768;
+
+Status CheckSockets(const Settings& settings) {
+  if (settings.tcp_congestion.empty()) return Ok();
+  Status status = os::CheckCongestionControl(settings.tcp_congestion);
+  if (status.ok()) return status;
+  Error error = std::move(status).error();
+  error.message = "RINGLET_TCP_CONGESTION: " + error.message;
+  return error;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
+  RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment));
+  if (auto paths = topology::ReadPathOptions(settings); !paths.ok()) return paths.error();
+  RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
+  os::Host host = os::ReadHost(files);
+  // One control connection is one descriptor: take all that the system allows.
+  // What communicators will need of it: wrong here is wrong for all of them.
+  RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
+  RINGLET_TRY(CheckSockets(settings));
+  RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
+  RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));
+  const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
+  // Random rather than made of pid and start time: pids repeat over containers of one host.
+  RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
+  std::shared_ptr<Process> process(
+      new Process(std::move(settings), std::move(host), std::move(files), Reader(identity).U64()));
+  RINGLET_TRY(process->AddService());
+  process->first_ = process->services_.front().get();
+  process->descriptors_max_ = descriptors_max;
+  process->endpoints_ = std::make_unique<transport::SharedListeners>(
+      process->driver(),
+      transport::SharedListeners::Options{.patience = process->settings_.handshake_timeout,
+                                          .half_open_max = process->HalfOpenMax(kHalfOpenMax),
+                                          .note = [raw = process.get()](const Note& note) {
+                                            raw->logger().Log(note.level, Subsystem::kBootstrap,
+                                                              std::nullopt, note.text);
+                                          }});
+  process->measured_choices_ = std::move(measured);
+  process->graphs_ = std::move(graphs);
+  for (const std::string& warning : process->settings_.warnings)
+    process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
+  return process;
+}
+
+Result<std::shared_ptr<Process>> Process::StartHere(const EnvMap& overrides) {
+  EnvMap environment = os::ReadEnvironment();
+  for (const auto& [name, value] : overrides) environment.insert_or_assign(name, value);
+  return Start(environment);
+}
+
+Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash)
+    : settings_(std::move(settings)),
+      host_(std::move(host)),
+      files_(std::move(files)),
+      logger_(settings_, host_.name, host_.pid),
+      host_hash_(topology::HostIdentity(host_.name, host_.boot_id, settings_.host_id)),
+      process_hash_(process_hash),
+      usable_cores_(os::UsableCores()) {}
+
+Process::~Process() = default;
+
+Status Process::AddService() {
+  const std::string number = services_.empty() ? "" : "-" + std::to_string(services_.size());
+  RINGLET_TRY_ASSIGN(auto service, Service::Start("ringlet" + number, logger_));
+  for (const Neighbourhood& one : near_) service->RunNear(one.cpus, one.numa_node);
+  services_.push_back(std::move(service));
+  return Ok();
+}
+
+Process::Seat Process::TakeSeat() {
+  const std::lock_guard lock(services_mutex_);
+  std::vector<std::uint32_t> ranks;
+  for (const auto& service : services_) ranks.push_back(service->ranks());
+  const std::size_t most = std::clamp<std::size_t>(usable_cores_, 1, kServicesMax);
+  std::size_t index = ThreadForNextRank(ranks, most);
+  // Without another thread those that run serve it as well, only later.
+  if (index == services_.size() && !AddService().ok())
+    index = ThreadForNextRank(ranks, services_.size());
+  Service& service = *services_[index];
+  return {service, service.TakeSeat()};
+}
+
+os::SocketDriver::Counters Process::ReadCounters() {
+  const std::lock_guard lock(services_mutex_);
+  os::SocketDriver::Counters sum;
+  for (const auto& service : services_) {
+    std::promise<os::SocketDriver::Counters> promise;  // they belong to the service's thread
+    service->driver().Post([&] { promise.set_value(service->driver().counters()); });
+    sum += promise.get_future().get();
+  }
+  return sum;
+}
+
+std::uint64_t Process::shortages() {
+  const std::lock_guard lock(services_mutex_);
+  std::uint64_t sum = files_.shortages();
+  for (const auto& service : services_) sum += service->driver().shortages();
+  return sum;
+}
+
+std::size_t Process::HalfOpenMax(std::size_t wanted) const {
+  constexpr std::size_t kShare = 8;  // of the descriptors that the process may have
+  return std::clamp<std::size_t>(descriptors_max_ / kShare, 1, wanted);
+}
+
+Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() const {
+  RINGLET_TRY_ASSIGN(const auto interfaces, os::ListInterfaces());
+  const os::InterfaceFilter filter{.names = settings_.socket_ifname,
+                                   .family = settings_.socket_family};
+  RINGLET_TRY_ASSIGN(const auto usable, os::UsableAddresses(interfaces, filter));
+  std::vector<os::UsableAddress> reachable, local;
+  for (const os::UsableAddress& one : usable) (one.host_local() ? local : reachable).push_back(one);
+  return reachable.empty() ? local : reachable;
+}
+
+Result<std::vector<Address>> Process::ReachableAddresses() const {
+  RINGLET_TRY_ASSIGN(const auto interfaces, ReachableInterfaces());
+  std::vector<Address> addresses;
+  for (const os::UsableAddress& one : interfaces) addresses.push_back(one.address);
+  return addresses;
+}
+
+void Process::ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
+  if (cpus.empty()) return;
+  const std::lock_guard lock(services_mutex_);
+  const Neighbourhood local_host{cpus, numa_node};
+  if (std::ranges::find(near_, local_host) != near_.end()) return;
+  near_.push_back(local_host);
+  for (const auto& service : services_) service->RunNear(cpus, numa_node);
+}
+
+std::shared_ptr<collective::InProcessBuffers> Process::InProcessBuffersOf(const Secret& secret,
+                                                                          std::uint32_t ranks) {
+  const std::lock_guard lock(in_process_buffers_mutex_);
+  std::erase_if(in_process_buffers_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<collective::InProcessBuffers>& known = in_process_buffers_[secret];
+  auto buffers = known.lock();
+  if (!buffers) known = buffers = std::make_shared<collective::InProcessBuffers>(ranks);
+  return buffers;
+}
+
+void Process::WarnOnce(const std::string& text) {
+  const std::lock_guard lock(warned_mutex_);
+  if (warned_.insert(text).second)
+    logger_.Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt, text);
+}
+
+void Process::HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted) {
+  os::SocketDriver* const first = &driver();
+  first->Post([this, first, root, shared = std::make_shared<os::Hosted>(std::move(hosted))] {
+    const auto id = std::make_shared<os::SocketDriver::Id>(0);
+    shared->changed = [this, first, root, id] {
+      if (!root->Finished()) return;
+      first->Remove(*id, kLinger);
+      std::erase_if(roots_, [&](const Hosting& hosting) { return hosting.id == *id; });
+    };
+    *id = first->Add(std::move(*shared));
+    roots_.push_back({root, *id});
+    ForgetUnusedRoots();
+  });
+}
+
+// Those that are in use, or done, are left alone and only counted no more.
+void Process::ForgetUnusedRoots() {
+  while (roots_.size() > kUnusedRootsMax) {
+    const Hosting oldest = std::move(roots_.front());
+    roots_.pop_front();
+    const auto root = oldest.root.lock();
+    if (!root || root->checked_in() > 0) continue;
+    driver().Remove(oldest.id);
+    WarnOnce(
+        fmt::format("more than {} unique ids of this process wait to be used: the oldest are "
+                    "dropped, and ranks that join with one are refused",
+                    kUnusedRootsMax));
+  }
+}
+
+}  // namespace ringlet::comm

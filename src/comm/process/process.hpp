@@ -1,0 +1,157 @@
+// What the ranks of one process share: settings, log, the machine they run on, and the service
+// threads that drive all control connections. Made at the edge and passed down; never a global.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/settings/env_map.hpp"
+#include "base/settings/settings.hpp"
+#include "base/wire/handshake.hpp"
+#include "bootstrap/root.hpp"
+#include "collective/select/tuning_table.hpp"
+#include "collective/shm/in_process_buffers.hpp"
+#include "comm/process/registered_heap.hpp"
+#include "comm/process/service.hpp"
+#include "os/fs/file_tree.hpp"
+#include "os/fs/log_sink.hpp"
+#include "os/net/interface_filter.hpp"
+#include "os/net/socket_driver.hpp"
+#include "os/process/host.hpp"
+#include "plan/search/given_graphs.hpp"
+#include "topology/view/cpu_set.hpp"
+#include "transport/inproc/inproc.hpp"
+#include "transport/shared_listeners.hpp"
+
+namespace ringlet::comm {
+
+class Process {
+ public:
+  /// Reads the settings out of `environment`, finds out where it runs, starts the service thread.
+  /// Errors  kInvalidArgument  a setting; kSystem  no descriptors, no random source.
+  static Result<std::shared_ptr<Process>> Start(const EnvMap& environment);
+  /// The same with this process's own environment, read now.
+  /// \param overrides  variables that stand in for those of the same name
+  static Result<std::shared_ptr<Process>> StartHere(const EnvMap& overrides = {});
+  /// Stops the service threads; communicators and unused ids must be gone or are cut off.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  const Settings& settings() const { return settings_; }
+  const os::Host& host() const { return host_; }
+  const os::FileTree& files() const { return files_; }
+  os::Logger& logger() { return logger_; }
+  /// Of the first service thread, which there always is.
+  os::SocketDriver& driver() { return first_->driver(); }
+  transport::InprocExchange& inproc() { return inproc_; }
+  /// Where the ranks and roots of this process are called.
+  transport::SharedListeners& endpoints() { return *endpoints_; }
+  RegisteredHeap& heap() { return heap_; }
+  /// Where the ranks of a communicator in this process find each other's buffers; the same for all
+  /// of them. \param secret  of the communicator
+  std::shared_ptr<collective::InProcessBuffers> InProcessBuffersOf(const Secret& secret,
+                                                                   std::uint32_t ranks);
+
+  /// The same on two ranks when they run on the same host. RINGLET_HOSTID stands in for name and
+  /// boot id where it is set.
+  std::uint64_t host_hash() const { return host_hash_; }
+  /// The same on two ranks when they share this object, and so can share pointers.
+  std::uint64_t process_hash() const { return process_hash_; }
+
+  /// This host's addresses, best first: those that other hosts can use, or, when there are none,
+  /// all. Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
+  Result<std::vector<os::UsableAddress>> ReachableInterfaces() const;
+  /// The same without their names.
+  Result<std::vector<Address>> ReachableAddresses() const;
+
+  /// Where a rank of this process is served.
+  struct Seat {
+    Service& service;
+    std::shared_ptr<const void> taken;  ///< to be held as long as the rank is served there
+  };
+  /// A place for one more rank. Starts another service thread where those that run have many ranks
+  /// each and there are cores for more; a process with one rank has one.
+  Seat TakeSeat();
+  /// Counts of all service threads together. Waits for each of them.
+  os::SocketDriver::Counters ReadCounters();
+
+  /// How often this process was out of descriptors while it looked around or was called. Any
+  /// thread.
+  std::uint64_t shortages();
+
+  /// Cores that this process may run on.
+  std::uint32_t usable_cores() const { return usable_cores_; }
+  /// What RINGLET_TUNE_FILE holds.
+  const collective::TuningTable& measured_choices() const { return measured_choices_; }
+  /// What RINGLET_GRAPH_FILE holds.
+  const plan::GraphText& graphs() const { return graphs_; }
+
+  /// Has the service threads run near a rank that lives at `numa_node`: on `cpus`, and on those
+  /// that they were told of for other ranks. No other thread is moved. Does nothing where `cpus` is
+  /// empty.
+  void ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
+
+  /// How many callers that have proven nothing one machine may hold: at most `wanted`, and so few
+  /// that they leave descriptors for the others.
+  std::size_t HalfOpenMax(std::size_t wanted) const;
+
+  /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
+  bool TakeGivenId() { return !given_id_taken_.exchange(true); }
+
+  /// Logs a warning the first time that it is given.
+  void WarnOnce(const std::string& text);
+
+  /// Roots at which nobody has checked in: of ids that nobody uses.
+  static constexpr std::size_t kUnusedRootsMax = 4096;
+  /// Runs a root on the first service thread until it has finished, and forgets it then. Where
+  /// there are more than kUnusedRootsMax that nobody has used, the oldest of these goes.
+  void HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted);
+
+ private:
+  Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);
+  Status AddService();
+  void ForgetUnusedRoots();
+
+  const Settings settings_;
+  const os::Host host_;
+  const os::FileTree files_;
+  os::Logger logger_;
+  const std::uint64_t host_hash_;
+  const std::uint64_t process_hash_;
+  std::uint32_t usable_cores_ = 1;
+  collective::TuningTable measured_choices_;
+  plan::GraphText graphs_;
+  std::uint64_t descriptors_max_ = 0;
+  std::atomic<bool> given_id_taken_{false};
+  std::mutex warned_mutex_;
+  std::set<std::string> warned_;
+  transport::InprocExchange inproc_;
+  RegisteredHeap heap_;
+  std::mutex in_process_buffers_mutex_;
+  std::map<Secret, std::weak_ptr<collective::InProcessBuffers>> in_process_buffers_;
+  struct Neighbourhood {
+    topology::CpuSet cpus;
+    std::uint32_t numa_node = 0;
+    bool operator==(const Neighbourhood&) const = default;
+  };
+  struct Hosting {
+    std::weak_ptr<bootstrap::Root> root;
+    os::SocketDriver::Id id;
+  };
+  std::deque<Hosting> roots_;        // the first service thread's; oldest first
+  std::mutex services_mutex_;        // of the next two
+  std::vector<Neighbourhood> near_;  // where ranks live; each place once
+  std::vector<std::unique_ptr<Service>> services_;
+  Service* first_ = nullptr;
+  std::unique_ptr<transport::SharedListeners> endpoints_;  // before the services go
+};
+
+}  // namespace ringlet::comm

@@ -1,0 +1,58 @@
+#include "comm/process/process_proof.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/wire/handshake.hpp"
+#include "os/process/random.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+/// What `rank` shows to who has drawn `nonce`.
+Secret ProofOf(View nonce, Rank rank) {
+  Writer who;
+  who.U32(Index(rank));
+  return KeyedHash(Secret{}, {AsView("process of a rank"), nonce, who.view()});
+}
+
+struct Claim {
+  std::int32_t pid = 0;
+  RemoteAddress proofs;  // of it, by rank
+};
+
+Claim ClaimIn(View bytes) {
+  Reader in(bytes);
+  const Claim claim{.pid = static_cast<std::int32_t>(in.U32()), .proofs = RemoteAddress(in.U64())};
+  return in.AtEnd() ? claim : Claim{};
+}
+
+}  // namespace
+
+Result<ProcessProof> ProcessProof::Draw() {
+  RINGLET_TRY_ASSIGN(const Secret nonce, os::SecureRandom());
+  return ProcessProof(nonce);
+}
+
+Result<std::vector<os::KnownProcess>> ProcessProof::Exchange(Control& control,
+                                                             const std::vector<View>& nonces) {
+  const Rank self = control.rank();
+  for (const View nonce : nonces) shown_.push_back(ProofOf(nonce, self));
+  Writer claim;
+  claim.U32(static_cast<std::uint32_t>(::getpid())).U64(RemoteAddress::Of(shown_.data()).told());
+  RINGLET_TRY_ASSIGN(const bootstrap::Table claims, control.AllGather(claim.Take()));
+  std::vector<os::KnownProcess> processes(claims.size());
+  for (std::uint32_t rank = 0; rank < claims.size(); ++rank) {
+    const Claim said = ClaimIn(claims.At(Rank{rank}));
+    if (rank == Index(self) || said.pid <= 0) continue;
+    const os::KnownProcess claimed{.pid = said.pid,
+                                   .sign_at = said.proofs + Index(self) * sizeof(Secret),
+                                   .sign = ProofOf(nonce_, Rank{rank})};
+    std::byte any{};
+    if (os::ReadMemoryOf(claimed, claimed.sign_at, {&any, 1})) processes[rank] = claimed;
+  }
+  return processes;
+}
+
+}  // namespace ringlet::comm

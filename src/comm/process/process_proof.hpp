@@ -1,0 +1,36 @@
+// Which process each rank of a host is, so that its memory can be read. A number that a rank tells
+// is no proof: it could name another process of the same user, whose memory would then be read in
+// its place. So each rank draws a nonce; each puts what only it is asked for, a hash of every nonce
+// and of its own rank, into its memory and says where; and each reads its own there.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "comm/control/control.hpp"
+#include "os/process/process_memory.hpp"
+
+namespace ringlet::comm {
+
+/// What this rank shows the others. They read it where it lies.
+class ProcessProof {
+ public:
+  /// Errors  kSystem  no random source
+  static Result<ProcessProof> Draw();
+
+  /// To be told to all ranks first.
+  const Secret& nonce() const { return nonce_; }
+
+  /// The process of each rank whose memory this one can read, known by what it shows this one; none
+  /// for the others and this one. All ranks call it; one all-gather. Whoever finds this object
+  /// gone, or another process in the place of this one, reads from this rank's memory no more.
+  /// \param nonces  of all ranks, by rank
+  /// Errors  those of the control network
+  Result<std::vector<os::KnownProcess>> Exchange(Control& control, const std::vector<View>& nonces);
+
+ private:
+  explicit ProcessProof(const Secret& nonce) : nonce_(nonce) {}
+  Secret nonce_;
+  std::vector<Secret> shown_;  // by rank
+};
+
+}  // namespace ringlet::comm

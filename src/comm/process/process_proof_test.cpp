@@ -1,0 +1,60 @@
+#include "comm/process/process_proof.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "comm/establish/ranks_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proof) {
+  const Secret& nonce = proof.nonce();
+  RINGLET_TRY_ASSIGN(const bootstrap::Table told,
+                     control.AllGather(Bytes(nonce.begin(), nonce.end())));
+  std::vector<View> nonces;
+  for (std::uint32_t rank = 0; rank < told.size(); ++rank) nonces.push_back(told.At(Rank{rank}));
+  auto found = proof.Exchange(control, nonces);
+  // Until all have read it.
+  RINGLET_TRY(control.Barrier());
+  return found;
+}
+
+TEST(ProcessProof, EachFindsTheOthers) {
+  RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    auto proof = ProcessProof::Draw();
+    ASSERT_TRUE(proof.ok());
+    const auto found = Prove((*formed)->control(), *proof);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    for (std::uint32_t other = 0; other < 3; ++other)
+      EXPECT_EQ((*found)[other].pid, other == rank ? 0 : ::getpid());
+  });
+}
+
+// Rank 1 names a process that exists, and memory there that can be read and proves nothing.
+TEST(ProcessProof, ANumberAloneIsNotBelieved) {
+  RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    Control& control = (*formed)->control();
+    if (rank == 1) {
+      const std::vector<std::byte> nothing(1024);
+      Writer claim;
+      claim.U32(static_cast<std::uint32_t>(::getpid()))
+          .U64(reinterpret_cast<std::uintptr_t>(nothing.data()));
+      EXPECT_TRUE(control.AllGather(Bytes(32)).ok());
+      EXPECT_TRUE(control.AllGather(claim.Take()).ok());
+      EXPECT_TRUE(control.Barrier().ok());
+      return;
+    }
+    auto proof = ProcessProof::Draw();
+    ASSERT_TRUE(proof.ok());
+    const auto found = Prove(control, *proof);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ((*found)[1].pid, 0);
+    EXPECT_EQ((*found)[2 - rank].pid, ::getpid());
+  });
+}
+
+}  // namespace
+}  // namespace ringlet::comm

@@ -1,0 +1,188 @@
+#include "comm/process/process.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+
+#include "comm/run/no_threads_for_test.hpp"
+#include "discovery/placement.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
+#include "os/process/limits.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+TEST(Process, AWrongSettingIsNamed) {
+  const auto process = Process::Start({{"RINGLET_TREE_ARITY", "many"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_EQ(process.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(process.error().message,
+              testing::AllOf(testing::HasSubstr("RINGLET_TREE_ARITY"), testing::HasSubstr("many")));
+}
+
+TEST(Process, ACongestionControlThatTheKernelHasNotIsNamedAtOnce) {
+  const auto process = Process::Start({{"RINGLET_TCP_CONGESTION", "no_such"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_EQ(process.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(process.error().message, testing::AllOf(testing::HasSubstr("RINGLET_TCP_CONGESTION"),
+                                                      testing::HasSubstr("no_such")));
+}
+
+TEST(Process, HostIdStandsInForTheHost) {
+  const auto a = *Process::Start({{"NCCL_HOSTID", "rack1"}});
+  const auto b = *Process::Start({{"RINGLET_HOSTID", "rack1"}});
+  const auto c = *Process::Start({});
+  EXPECT_EQ(a->host_hash(), b->host_hash());
+  EXPECT_NE(a->host_hash(), c->host_hash());
+  EXPECT_NE(a->process_hash(), b->process_hash());
+}
+
+TEST(Process, AnInterfaceThatIsNotThereIsNamed) {
+  const auto process = *Process::Start({{"NCCL_SOCKET_IFNAME", "nosuch0"}});
+  const auto addresses = process->ReachableAddresses();
+  ASSERT_FALSE(addresses.ok());
+  EXPECT_THAT(addresses.error().message, testing::HasSubstr("nosuch0"));
+}
+
+TEST(Process, LoopbackCanBeAskedFor) {
+  const auto process =
+      *Process::Start({{"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_SOCKET_FAMILY", "AF_INET"}});
+  const auto addresses = process->ReachableAddresses();
+  ASSERT_TRUE(addresses.ok()) << addresses.error().message;
+  ASSERT_EQ(addresses->size(), 1u);
+  EXPECT_TRUE(addresses->front().IsLoopback());
+}
+
+TEST(Process, TheServiceThreadRunsWhatIsPosted) {
+  const auto process = *Process::Start({});
+  std::promise<std::thread::id> where;
+  process->driver().Post([&] { where.set_value(std::this_thread::get_id()); });
+  EXPECT_NE(where.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(Process, APathSettingThatMakesNoSenseIsNamedAtOnce) {
+  const auto process = Process::Start({{"NCCL_P2P_LEVEL", "near"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_THAT(process.error().message,
+              testing::AllOf(testing::HasSubstr("P2P_LEVEL"), testing::HasSubstr("near")));
+}
+
+/// Runs `ask` on the service thread.
+template <typename T>
+T OnServiceThread(Process& process, const std::function<T()>& ask) {
+  std::promise<T> answer;
+  process.driver().Post([&] { answer.set_value(ask()); });
+  return answer.get_future().get();
+}
+
+TEST(Process, TheServiceThreadMovesNearItsRanksAndTheCallerStays) {
+  const auto process = *Process::Start({});
+  const std::function<topology::CpuSet()> allowed = [&] {
+    return discovery::AllowedCpus(process->files()).value();
+  };
+  const topology::CpuSet before = allowed();
+  ASSERT_FALSE(before.empty());
+  const std::uint32_t first = before.ranges().front().first;
+  const std::uint32_t last = before.ranges().back().last;
+  EXPECT_EQ(OnServiceThread(*process, allowed), before);
+  process->ServeNear({}, 0);
+  EXPECT_EQ(OnServiceThread(*process, allowed), before) << "nowhere to go";
+  const topology::CpuSet one = topology::CpuSet::Of(first, first);
+  process->ServeNear(one, 0);
+  EXPECT_EQ(OnServiceThread(*process, allowed), one);
+  EXPECT_EQ(allowed(), before);
+  const topology::CpuSet other = topology::CpuSet::Of(last, last);
+  process->ServeNear(other, 0);
+  EXPECT_EQ(OnServiceThread(*process, allowed), one.JoinedWith(other)) << "of both ranks";
+  EXPECT_EQ(allowed(), before);
+}
+
+std::vector<Process::Seat> TakeSeats(Process& process, std::uint32_t count) {
+  std::vector<Process::Seat> seats;
+  for (std::uint32_t i = 0; i < count; ++i) seats.push_back(process.TakeSeat());
+  return seats;
+}
+
+TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {
+  const auto process = *Process::Start({});
+  if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
+  const std::uint32_t cpu = discovery::AllowedCpus(process->files())->ranges().front().first;
+  process->ServeNear(topology::CpuSet::Of(cpu, cpu), 0);
+  auto seats = TakeSeats(*process, kRanksOfAThread);
+  EXPECT_EQ(&seats.back().service.driver(), &process->driver());
+  const Process::Seat other = process->TakeSeat();
+  ASSERT_NE(&other.service.driver(), &process->driver());
+  std::promise<topology::CpuSet> where;
+  other.service.driver().Post(
+      [&] { where.set_value(discovery::AllowedCpus(process->files()).value()); });
+  EXPECT_EQ(where.get_future().get(), topology::CpuSet::Of(cpu, cpu))
+      << "told of it before it came";
+  seats.clear();
+  EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver()) << "there is room again";
+}
+
+TEST(Process, FewRanksHaveOneServiceThread) {
+  const auto process = *Process::Start({});
+  for (const Process::Seat& seat : TakeSeats(*process, kRanksOfAThread))
+    EXPECT_EQ(&seat.service.driver(), &process->driver());
+}
+
+TEST(Process, RanksOfACommunicatorFindEachOthersBuffers) {
+  const auto process = *Process::Start({});
+  const Secret one{std::byte{1}}, other{std::byte{2}};
+  auto buffers = process->InProcessBuffersOf(one, 2);
+  EXPECT_EQ(process->InProcessBuffersOf(one, 2), buffers);
+  EXPECT_NE(process->InProcessBuffersOf(other, 2), buffers);
+  const std::weak_ptr<collective::InProcessBuffers> known = buffers;
+  buffers.reset();
+  EXPECT_TRUE(known.expired()) << "they are its ranks'";
+  EXPECT_TRUE(process->InProcessBuffersOf(one, 2));
+}
+
+TEST(Process, WarnsOnceOfEach) {
+  os::TempTree tree;
+  const auto process =
+      *Process::Start({{"RINGLET_DEBUG", "WARN"}, {"RINGLET_DEBUG_FILE", tree.At("log")}});
+  for (const char* text : {"it rains", "it snows", "it rains"}) process->WarnOnce(text);
+  const std::string log = os::FileTree::Open(tree.root())->Read("log").value();
+  EXPECT_THAT(log, testing::HasSubstr("it snows"));
+  EXPECT_NE(log.find("it rains"), log.npos);
+  EXPECT_EQ(log.find("it rains"), log.rfind("it rains"));
+}
+
+TEST(Process, StrangersMayNotTakeAllDescriptors) {
+  const auto process = *Process::Start({});
+  EXPECT_EQ(process->HalfOpenMax(1), 1u);
+  EXPECT_EQ(process->HalfOpenMax(0x7fffffff), os::RaiseDescriptorLimit() / 8);
+}
+
+TEST(Process, WithoutMoreThreadsThoseThereAreServeMoreRanks) {
+  const auto process = *Process::Start({});
+  if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
+  const auto seats = TakeSeats(*process, kRanksOfAThread);
+  const NoThreadsStart limit;
+  EXPECT_FALSE(Process::Start({}).ok());
+  EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver());
+}
+
+TEST(Process, CountersAreThoseOfAllServiceThreads) {
+  const auto process = *Process::Start({});
+  if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
+  const auto seats = TakeSeats(*process, kRanksOfAThread + 1);
+  constexpr int kTurns = 100;  // each costs the other thread a call at least
+  for (int i = 0; i < kTurns; ++i) {
+    std::promise<void> turn;
+    seats.back().service.driver().Post([&] { turn.set_value(); });
+    turn.get_future().wait();
+  }
+  const std::function<std::uint64_t()> own = [&] {
+    return process->driver().counters().system_calls;
+  };
+  const std::uint64_t first = OnServiceThread(*process, own);
+  EXPECT_GE(process->ReadCounters().system_calls, first + kTurns);
+}
+
+}  // namespace
+}  // namespace ringlet::comm

@@ -1,0 +1,45 @@
+#include "comm/process/registered_heap.hpp"
+
+#include <iterator>
+
+namespace ringlet::comm {
+
+Result<std::byte*> RegisteredHeap::Allocate(std::size_t bytes) {
+  RINGLET_TRY_ASSIGN(os::Shm memory, os::Shm::Create(bytes));
+  RINGLET_TRY(memory.Fill());
+  const auto allocation = std::make_shared<const os::Shm>(std::move(memory));
+  std::byte* const begin = allocation->bytes().data();
+  const std::lock_guard lock(mutex_);
+  allocations_.emplace(begin, allocation);
+  return begin;
+}
+
+Status RegisteredHeap::Free(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(static_cast<const std::byte*>(memory));
+  if (found == allocations_.end())
+    return Error{Code::kInvalidArgument,
+                 "this is not the beginning of memory that ncclMemAlloc gave, or it was freed "
+                 "already"};
+  // Each registration holds it.
+  if (found->second.use_count() > 1)
+    return Error{Code::kInvalidArgument,
+                 "this memory is still registered with a communicator: deregister it, or destroy "
+                 "the communicator, first"};
+  found->second->Discard();
+  allocations_.erase(found);
+  return Ok();
+}
+
+std::shared_ptr<const os::Shm> RegisteredHeap::Find(View memory) const {
+  const std::lock_guard lock(mutex_);
+  auto after = allocations_.upper_bound(memory.data());
+  if (after == allocations_.begin()) return nullptr;
+  const auto& allocation = std::prev(after)->second;
+  const std::span<std::byte> bytes = allocation->bytes();
+  const auto offset = static_cast<std::size_t>(memory.data() - bytes.data());
+  if (offset > bytes.size() || memory.size() > bytes.size() - offset) return nullptr;
+  return allocation;
+}
+
+}  // namespace ringlet::comm

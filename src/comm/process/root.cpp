@@ -1,0 +1,86 @@
+#include "comm/process/root.hpp"
+
+#include "bootstrap/root.hpp"
+#include "comm/establish/establish.hpp"
+#include "os/net/resolve.hpp"
+#include "os/process/random.hpp"
+#include "rendezvous/invitation.hpp"
+#include "transport/listener_set.hpp"
+
+namespace ringlet::comm {
+
+Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
+                transport::ListenerSet endpoint) {
+  bootstrap::RootConfig config;
+  config.credentials = credentials;
+  RINGLET_TRY_ASSIGN(config.nonce_seed, os::SecureRandom());
+  config.host = process->host().name;
+  config.pid = process->host().pid;
+  config.handshake_timeout = process->settings().handshake_timeout;
+  config.silence_max = process->settings().silence_max;
+  config.lines.encrypt = process->settings().encrypt;
+  config.half_open_max = process->HalfOpenMax(config.half_open_max);
+  const auto root = std::make_shared<bootstrap::Root>(std::move(config));
+  os::Hosted hosted{.machine = root,
+                    .listeners = std::move(endpoint.listeners),
+                    .entrance = std::move(endpoint.entrance),
+                    .greeting = kGreeting};
+  hosted.note = [process = process.get()](const Note& note) {
+    process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
+  };
+  process->HostRoot(root, std::move(hosted));
+  return Ok();
+}
+
+namespace {
+
+Result<UniqueId> UniqueIdFromCommId(const Process& process) {
+  const Settings& settings = process.settings();
+  RINGLET_TRY_ASSIGN(const Address address, os::Resolve(settings.comm_id));
+  return rendezvous::Encode(
+      rendezvous::FromCommId(settings.comm_id, address, settings.secret.text));
+}
+
+}  // namespace
+
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
+                                std::uint32_t parent_size) {
+  if (!process->settings().comm_id.empty()) {
+    if (parent_size > 0)
+      return Error{Code::kUnsupported,
+                   "a communicator cannot grow where NCCL_COMM_ID fixes the address of its root"};
+    if (process->settings().secret.text.empty())
+      process->WarnOnce(
+          "RINGLET_SECRET is not set: any process that can reach NCCL_COMM_ID's address can join; "
+          "set it to the same secret on all ranks");
+    return UniqueIdFromCommId(*process);
+  }
+  rendezvous::Invitation invitation;
+  RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
+  invitation.credentials.magic = Reader(seed).U64();
+  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses());
+  RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(
+      auto endpoint,
+      process->endpoints().Open(
+          {.interfaces = std::move(addresses), .seed = endpoint_seed, .unix_listener = false},
+          {invitation.credentials.magic, ServiceKey::Kind::kRoot}));
+  invitation.parent_size = parent_size;
+  invitation.roots = endpoint.tcp;
+  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint)));
+  return rendezvous::Encode(invitation);
+}
+
+Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
+  const std::string& given = process->settings().unique_id.text;
+  const bool fixed = !process->settings().comm_id.empty();
+  if (given.empty() || fixed || !process->TakeGivenId()) return CreateUniqueId(process);
+  auto id = rendezvous::FromText(given);
+  if (id.ok() && rendezvous::Decode(*id).ok()) return id;
+  return Error{Code::kInvalidArgument,
+               "RINGLET_UNIQUE_ID holds no unique id; unset it, or start the program with ringlet "
+               "run, which sets it"};
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,10 @@
+// How the front ends start threads, which see comm and not os.
+#pragma once
+#include "os/process/thread.hpp"
+
+namespace ringlet::comm {
+
+using os::Caught;
+using os::StartThread;
+
+}  // namespace ringlet::comm

@@ -1,0 +1,247 @@
+#include "comm/run/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "collective/call/run.hpp"
+#include "comm/establish/tuning.hpp"
+#include "comm/run/waiting.hpp"
+#include "os/process/clock.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using Presence = Control::Presence;
+
+// A broken link is noticed at once; the control network tells within this time whose fault it is.
+constexpr std::chrono::milliseconds kExplanation(500);
+// The same where a rank does not listen any more: of its death all hear, however busy they are.
+constexpr std::chrono::milliseconds kNewsOfDeath(2000);
+// For finding out who is missing when an operation has timed out.
+constexpr std::chrono::milliseconds kAnswer(1000);
+constexpr std::uint32_t kHopsMax = 256;
+// Who waits so long looks what for, and after twice the time, and so on; and asks what the others
+// called if it is still the same: over links that only one of two ranks uses neither learns what
+// the other called.
+constexpr std::chrono::milliseconds kFirstLook(500);
+constexpr std::uint32_t kLooksMax = 13;  // the last after more than an hour
+// The operation stands still meanwhile.
+constexpr std::chrono::milliseconds kInquiryAnswer(200);
+
+collective::WaitPolicy Timed(collective::WaitPolicy wait_policy) {
+  wait_policy.clock = &os::Now;
+  return wait_policy;
+}
+
+/// Once there was time to hear of its death.
+bool IsGone(Presence presence) {
+  return presence == Presence::kLeft || presence == Presence::kAbsent;
+}
+
+bool IsMessage(collective::CallKind kind) {
+  return kind == collective::CallKind::kSendReceive;
+}
+
+}  // namespace
+
+Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, PeerTable peer_table,
+                           plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
+                           HostMemoryParts memory, std::chrono::milliseconds timeout)
+    : origin_(std::move(origin)),
+      identity_{Rank{origin_.config.rank}, origin_.config.size, origin_.config.device,
+                origin_.credentials.magic},
+      control_(std::move(control)),
+      peer_table_(std::move(peer_table)),
+      plan_(std::move(plan)),
+      layout_(LayoutOf(plan_, peer_table_)),
+      tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),
+      links_(std::move(links)),
+      spinner_(Timed(WaitPolicyOf(peer_table_, identity_.rank, origin_.process->settings().wait))),
+      host_(origin_, peer_table_, spinner_.wait_policy(), std::move(memory)),
+      timeout_(timeout),
+      messages_(identity_.rank) {
+  links_->reserve().registered = host_.published_buffers();
+  if (spinner_.wait_policy().looks > 0)
+    links_->reserve().offers = transport::OfferSizes::WithCores();
+  control_->OnFailure([this] {
+    links_->waiter().Wake();
+    host_.GiveUp();
+  });
+}
+
+Communicator::~Communicator() {
+  host_.Leave();
+  control_->Leave();
+}
+
+std::string Communicator::WhoIsMissing(const Operation& running) {
+  std::optional<Rank> suspect = running.Awaits();
+  const std::uint64_t mine = control_->doing().operations;
+  // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
+  // long, so its length is bounded; whoever is asked answers from its service thread.
+  std::set<Rank> asked = {identity_.rank};
+  while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
+    const std::string name = control_->roster().DescribeRank(*suspect);
+    const auto [presence, activity] = control_->Ask(*suspect, kAnswer);
+    if (presence != Presence::kHere)
+      return name + " does not answer: its process is stopped or gone";
+    if (!activity.waits_for && activity.operations >= mine)
+      return name + " has finished its part; the link between is stuck";
+    if (!activity.waits_for)
+      return fmt::format("{} has not called it: it has begun {} operations, rank {} {}", name,
+                         activity.operations, Index(identity_.rank), mine);
+    if (*activity.waits_for >= identity_.size) break;
+    suspect = Rank{*activity.waits_for};
+  }
+  return "";
+}
+
+void Communicator::Calls(const collective::Fingerprint& call) {
+  call_ = call;
+  looks_ = 0;
+  seen_waiting_for_.clear();
+  seen_gone_.reset();
+  control_->doing().Calls(collective::EncodeHeader(call, identity_.rank));
+}
+
+Status Communicator::CompareCalls(const Operation& running, bool given_up) {
+  std::optional<Rank> suspect = running.Awaits();
+  std::set<Rank> asked = {identity_.rank};
+  while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
+    const auto [presence, activity] = control_->Ask(*suspect, kInquiryAnswer);
+    // A link says itself that its end has left, behind all that was sent. Where there is none the
+    // second look believes it: what was done before leaving has been seen by then.
+    const bool direct = suspect == running.Awaits() && links_->Find(*suspect) == nullptr;
+    if (IsGone(presence) && direct && (std::exchange(seen_gone_, suspect) == suspect || given_up))
+      return LeftBefore(*suspect, running);
+    collective::Header header{};
+    if (presence != Presence::kHere || activity.call.size() != header.size()) return Ok();
+    std::copy(activity.call.begin(), activity.call.end(), header.begin());
+    const auto theirs = collective::DecodeHeader(header);
+    // Messages go by pairs: another one, or a collective, is wrong only if it never ends.
+    const bool alike = theirs && theirs->sequence == call_.sequence;
+    const bool collectives = alike && !IsMessage(theirs->operation) && !IsMessage(call_.operation);
+    const bool mixed = alike && IsMessage(theirs->operation) != IsMessage(call_.operation);
+    if (collectives || (given_up && mixed && activity.waits_for))
+      RINGLET_TRY(collective::CheckHeader(header, *suspect, call_, identity_.rank));
+    if (!activity.waits_for || *activity.waits_for >= identity_.size) return Ok();
+    suspect = Rank{*activity.waits_for};
+  }
+  return Ok();
+}
+
+Error Communicator::LeftBefore(Rank whom, const Operation& running) const {
+  const std::string when = IsMessage(call_.operation)
+                               ? fmt::format("a message after {} collectives", call_.sequence)
+                               : fmt::format("operation {}", call_.sequence);
+  return Error{Code::kPeerLost,
+               fmt::format("{} left the communicator (destroyed it) before {}: {}",
+                           control_->roster().DescribeRank(whom), when, running.WaitingFor())};
+}
+
+Result<std::uint64_t> Communicator::Register(View memory) {
+  if (const auto failed = failure()) return *failed;
+  if (memory.empty()) return Error{Code::kInvalidArgument, "0 bytes cannot be registered"};
+  return host_.buffers().Register(memory, origin_.process->heap().Find(memory));
+}
+
+Status Communicator::Run(const Work& work) {
+  if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
+  RINGLET_TRY(Validate(work));
+  if (Skips(work)) return Ok();
+  const auto* const call = std::get_if<Call>(&work);
+  if (call && host_.IsHere()) {
+    StartOnHost(*call);
+    return RunPrepared(host_.engine());
+  }
+  RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
+  return RunPrepared(*operation);
+}
+
+Status Communicator::RunPrepared(Operation& operation) {
+  // Most operations are over before anybody asks for the time, and many at once.
+  const Result<bool> at_once = operation.Advance();
+  if (at_once.ok() && *at_once) {
+    Finished();
+    return Ok();
+  }
+  std::optional<Instant> deadline;
+  const auto check = [&]() -> Status {
+    if (!deadline) deadline = os::Now() + timeout_;
+    return Check(*deadline, operation);
+  };
+  const collective::RunPolicy policy{.check = std::cref(check), .spinner = &spinner_};
+  const Status status = at_once.ok() ? collective::RunToEnd(operation, links_->waiter(), policy)
+                                     : Status(at_once.error());
+  if (!status.ok()) {
+    operation.Withdraw();
+    return Conclude(status.error(), operation);
+  }
+  Finished();
+  return Ok();
+}
+
+void Communicator::Finished() {
+  // Not before others see what was posted last, which would take as long as the operation.
+  control_->doing().waits_for.store(-1, std::memory_order_relaxed);
+}
+
+Status Communicator::Check(Instant deadline, const Operation& running) {
+  if (auto failed = failure()) return *failed;
+  const auto awaits = running.Awaits();
+  control_->doing().waits_for = awaits ? static_cast<std::int64_t>(Index(*awaits)) : -1;
+  const Instant now = os::Now();
+  if (now < deadline) {
+    const Instant waited = now - (deadline - timeout_);
+    if (looks_ >= kLooksMax || waited < kFirstLook * (1 << looks_)) return Ok();
+    ++looks_;
+    // What takes long but moves is not held up.
+    std::string waiting_for = running.WaitingFor();
+    if (std::exchange(seen_waiting_for_, waiting_for) != waiting_for) {
+      seen_gone_.reset();
+      return Ok();
+    }
+    return CompareCalls(running, false);
+  }
+  RINGLET_TRY(CompareCalls(running, true));
+  const std::string missing = WhoIsMissing(running);
+  if (auto failed = failure()) return *failed;
+  return Error{Code::kTimeout,
+               fmt::format("{}{}{} timed out after {} ms: {}", missing, missing.empty() ? "" : "; ",
+                           control_->roster().DescribeRank(identity_.rank), timeout_.count(),
+                           running.WaitingFor())};
+}
+
+Error Communicator::Conclude(const Error& error, const Operation& ended) {
+  Error reason = error;
+  if (error.code == Code::kPeerLost) {
+    // Whoever lost a link was not the first to know why: let the control network speak first.
+    if (auto better = control_->AwaitFailure(kExplanation)) return *better;
+    // No rank has died, or that would be known by now.
+    const std::optional<Rank> lost = ended.Awaits();
+    const auto presence = lost ? control_->Ask(*lost, kInquiryAnswer).presence : Presence::kSilent;
+    if (presence == Presence::kAbsent)
+      if (auto better = control_->AwaitFailure(kNewsOfDeath)) return *better;
+    if (IsGone(presence)) reason = LeftBefore(*lost, ended);
+  }
+  control_->Fail(reason);
+  if (auto agreed = control_->AwaitFailure(kExplanation)) return *agreed;
+  return reason;
+}
+
+void Communicator::Revoke() {
+  revoked_.store(true, std::memory_order_release);
+  control_->Fail(Error{Code::kAborted, control_->roster().DescribeRank(identity_.rank) +
+                                           " revoked the communicator"});
+}
+
+void Communicator::Abort(const std::string& why) {
+  control_->Fail(
+      Error{Code::kAborted, fmt::format("{} aborted the communicator: {}",
+                                        control_->roster().DescribeRank(identity_.rank), why)});
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,216 @@
+// A formed communicator, as one rank holds it.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "collective/call/operation.hpp"
+#include "collective/call/shape.hpp"
+#include "collective/exec/executor.hpp"
+#include "collective/exec/messages.hpp"
+#include "collective/select/choose.hpp"
+#include "comm/control/control.hpp"
+#include "comm/establish/config.hpp"
+#include "comm/establish/peer_table.hpp"
+#include "comm/run/call.hpp"
+#include "comm/run/host_memory.hpp"
+#include "plan/channels/channel_plan.hpp"
+#include "transport/links.hpp"
+
+namespace ringlet::comm {
+
+class BlockingTask;
+
+struct Identity {
+  Rank rank{};
+  std::uint32_t size = 0;
+  std::uint32_t device = 0;
+  std::uint64_t magic = 0;  ///< public name of the communicator, the same on all ranks
+};
+
+class Communicator {
+ public:
+  Communicator(Origin origin, std::unique_ptr<Control> control, PeerTable peer_table,
+               plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
+               HostMemoryParts memory, std::chrono::milliseconds timeout);
+  /// Leaves in good order, unless it has failed or was aborted.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  const Identity& identity() const { return identity_; }
+  const Origin& origin() const { return origin_; }
+  const plan::ChannelPlan& plan() const { return plan_; }
+  const PeerTable& peer_table() const { return peer_table_; }
+  Control& control() const { return *control_; }
+  transport::Links& links() { return *links_; }
+  const HostMemory& host_memory() const { return host_; }
+  /// How this rank waits for others of its host before it sleeps.
+  collective::Spinner& spinner() { return spinner_; }
+  std::chrono::milliseconds timeout() const { return timeout_; }
+  /// Of the operations that follow. By the thread that calls them.
+  void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+
+  // Operations. Each blocks until this rank's part is done: its output is complete and its input no
+  // longer needed. One thread at a time. How buffers lie and what may be in place: call.hpp.
+  // Errors of all of them:
+  //   kInvalidArgument  the call makes no sense; nothing happened
+  //   kProtocol         a rank called something else; names the ranks and both calls
+  //   kTimeout          names who is awaited; kPeerLost  who is gone; kAborted  who aborted and why
+  // After any but the first the communicator has failed on all ranks, and stays so.
+
+  /// Every rank gets the reduction over all.
+  Status AllReduce(Call call) { return RunAs(CallKind::kAllReduce, std::move(call)); }
+  /// The root gets it.
+  Status Reduce(Call call) { return RunAs(CallKind::kReduce, std::move(call)); }
+  /// Rank r gets the r-th block of it.
+  Status ReduceScatter(Call call) { return RunAs(CallKind::kReduceScatter, std::move(call)); }
+  /// Every rank gets the root's input.
+  Status Broadcast(Call call) { return RunAs(CallKind::kBroadcast, std::move(call)); }
+  /// Every rank gets the inputs of all, in the order of their ranks.
+  Status AllGather(Call call) { return RunAs(CallKind::kAllGather, std::move(call)); }
+  /// The root gets them.
+  Status Gather(Call call) { return RunAs(CallKind::kGather, std::move(call)); }
+  /// Rank r gets the r-th block of the root's input.
+  Status Scatter(Call call) { return RunAs(CallKind::kScatter, std::move(call)); }
+  /// Rank r gets the r-th block of every rank's input, in the order of the ranks.
+  Status AllToAll(Call call) { return RunAs(CallKind::kAllToAll, std::move(call)); }
+  Status AllToAllV(AllToAllVCall call) { return Run(std::move(call)); }
+  /// Returns when all ranks have called it.
+  Status Barrier() { return RunAs(CallKind::kBarrier, {}); }
+  /// Returns when the data may be overwritten, which may be before `to` has received them.
+  Status Send(Rank to, View data, std::size_t count, DataType type) {
+    return Run(Transfer{.peer = to, .sends = true, .from = data, .count = count, .type = type});
+  }
+  Status Receive(Rank from, std::span<std::byte> data, std::size_t count, DataType type) {
+    return Run(Transfer{.peer = from, .to = data, .count = count, .type = type});
+  }
+
+  /// Elements of this rank's buffers in a call; 0 where only the root has them.
+  std::size_t InputCount(const Call& call) const;
+  std::size_t OutputCount(const Call& call) const;
+
+  /// Announces memory that will be used often. What lies in an allocation of RegisteredHeap is then
+  /// not staged by collectives of one host, where all ranks have registered theirs, and messages
+  /// from it are copied once; other memory is accepted as it is. Local, costs microseconds. Any
+  /// thread. The same memory again gives the same registration, which then wants to be ended as
+  /// often. \param memory  not empty; outlives the registration, which ends with Deregister or with
+  /// this Errors  kInvalidArgument  empty; or why the communicator has failed
+  Result<std::uint64_t> Register(View memory);
+  /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
+  Status Deregister(std::uint64_t registration) { return host_.buffers().Deregister(registration); }
+
+  /// Any of the above.
+  Status Run(const Work& work);
+  /// Sends and receives that run together, in whatever order their peers come to them. Where they
+  /// all have links already, it takes no memory.
+  Status Run(std::span<const Transfer> transfers);
+
+  // What they are made of, for several ranks and calls on one thread (group.hpp).
+  /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
+  Status Validate(const Work& work) const;
+  /// Whether `work` is a collective without elements, which is done with this: nobody is waited
+  /// for, and it counts as one of those that all ranks call. Those before must be done.
+  bool Skips(const Work& work);
+  /// The call made ready to run, as this communicator's next operation. Those before must be done.
+  Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
+  /// Sends and receives that run together.
+  Result<std::unique_ptr<collective::Operation>> Prepare(std::span<const Transfer> transfers);
+  /// Ok while it is worth going on: not failed, not aborted, in time.
+  Status Check(Instant deadline, const collective::Operation& running);
+  /// The run has come to its end.
+  void Finished();
+  /// Makes of a failed run the communicator's failure, on all ranks, and gives its best reason.
+  /// \param ended  that has failed
+  Error Conclude(const Error& error, const collective::Operation& ended);
+
+  /// Fails the communicator on all ranks. Any thread, also while another is inside AllReduce.
+  void Abort(const std::string& why);
+  /// The same, and known as what this rank wanted: with all ranks that have revoked it, it can be
+  /// split nevertheless. Any thread.
+  void Revoke();
+  bool revoked() const { return revoked_.load(std::memory_order_acquire); }
+  /// The reason why it has failed, if it has. Any thread.
+  std::optional<Error> failure() const { return control_->failure(); }
+
+ private:
+  using Operation = collective::Operation;
+  /// What a flow depends on, beside what never changes.
+  using FlowKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
+
+  Status RunAs(CallKind kind, Call call) {
+    call.kind = kind;
+    return Run(std::move(call));
+  }
+  collective::CallShape ShapeOf(const Call& call) const;
+  Status ValidateCall(const Call& call) const;
+  Status ValidatePortions(const AllToAllVCall& call) const;
+  Status ValidateTransfer(const Transfer& transfer) const;
+  Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
+  /// What is to be run, as the next operation.
+  collective::Task TaskOf(const Call& call);
+  /// Counts the call as this rank's next, and writes it down.
+  collective::Fingerprint Begin(const Call& call);
+  Status RunPrepared(Operation& operation);
+  void StartOnHost(const Call& call);
+  Result<std::unique_ptr<Operation>> OnHost(const Call& call);
+  Result<std::unique_ptr<Operation>> OverLinks(collective::Task task);
+  Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
+  /// What makes the links to those of `peers` to whom there is none; null where there are all.
+  Result<std::unique_ptr<BlockingTask>> LinksTo(std::vector<Rank> peers, std::string purpose);
+  /// Runs `then` at once if there are links to all of `peers`, else makes them first.
+  Result<std::unique_ptr<Operation>> WithLinks(
+      std::vector<Rank> peers, std::string purpose,
+      std::function<Result<std::unique_ptr<Operation>>()> then);
+  /// Runs those messages at once to whose peers there are links, and the others as theirs are made.
+  Result<std::unique_ptr<Operation>> Exchange(std::vector<collective::Message> messages,
+                                              std::string purpose);
+  /// Fills `transfers_`, and writes down that they are called.
+  void CollectMessages(std::span<const Transfer> transfers);
+  View Staged(const Call& call);
+  collective::LinkTo LinkTo() const;
+  /// Writes down what this rank calls, for those who ask.
+  void Calls(const collective::Fingerprint& call);
+  std::string WhoIsMissing(const Operation& running);
+  /// Asks those who are waited for what they called. Ok: nothing that contradicts this rank's call
+  /// was found.
+  /// \param given_up  the operation has failed anyway, so that what is only likely counts too
+  Status CompareCalls(const Operation& running, bool given_up);
+  Error LeftBefore(Rank whom, const Operation& running) const;
+  std::shared_ptr<const collective::Flow> FlowFor(const collective::CallShape& shape,
+                                                  std::size_t element_bytes,
+                                                  const collective::Overlap& overlap);
+
+  Origin origin_;  // its process's service thread serves the rest: it goes last
+  Identity identity_;
+  std::unique_ptr<Control> control_;
+  PeerTable peer_table_;
+  plan::ChannelPlan plan_;
+  collective::Layout layout_;
+  collective::Tuner tuner_;
+  std::unique_ptr<transport::Links> links_;
+  collective::Spinner spinner_;
+  HostMemory host_;
+  std::chrono::milliseconds timeout_;
+  std::atomic<bool> revoked_{false};
+  std::uint64_t sequence_ = 0;    // collectives begun
+  collective::Fingerprint call_;  // the one that runs
+  std::uint32_t looks_ = 0;       // at whether it stands still
+  std::string seen_waiting_for_;  // by the last of them
+  std::optional<Rank> seen_gone_;
+  static constexpr std::size_t kFlowsMax = 64;
+  std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
+  std::vector<collective::Message> transfers_;  // of the messages that run
+  collective::Messages messages_;               // and they themselves, where links were there
+  Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old
+  Bytes staging_;  // a copy of its input, where one is needed
+};
+
+}  // namespace ringlet::comm

@@ -1,0 +1,149 @@
+#include "comm/run/group.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "collective/call/run.hpp"
+#include "os/net/poll.hpp"
+#include "os/process/clock.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+/// What a group asks of one communicator, one operation after the other.
+class GroupOperation final : public collective::Operation {
+ public:
+  explicit GroupOperation(std::shared_ptr<Communicator> communicator)
+      : communicator_(std::move(communicator)) {}
+
+  Communicator& communicator() const { return *communicator_; }
+  void Add(const Work& work) {
+    if (const auto* transfer = std::get_if<Transfer>(&work)) {
+      transfers_.push_back(*transfer);
+    } else {
+      calls_.push_back(work);
+    }
+  }
+  bool done() const { return done_; }
+
+  Result<bool> Advance() override {
+    moved_ = false;
+    while (!done_) {
+      if (!current_) RINGLET_TRY(TakeNext());
+      if (!current_) break;
+      RINGLET_TRY_ASSIGN(const bool finished, current_->Advance());
+      moved_ = moved_ || current_->moved();
+      if (!finished) return false;
+      moved_ = true;
+      current_.reset();
+      communicator_->Finished();
+    }
+    done_ = true;
+    return true;
+  }
+  bool moved() const override { return moved_; }
+  std::string WaitingFor() const override { return current_ ? current_->WaitingFor() : ""; }
+  std::optional<Rank> Awaits() const override {
+    return current_ ? current_->Awaits() : std::nullopt;
+  }
+  const collective::WaitTarget* place() const override {
+    return current_ ? current_->place() : nullptr;
+  }
+
+ private:
+  /// Nothing left: `current_` stays empty.
+  Status TakeNext() {
+    while (begun_ < calls_.size() && communicator_->Skips(calls_[begun_])) ++begun_;
+    if (begun_ < calls_.size()) {
+      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(calls_[begun_++]));
+    } else if (!transfers_.empty()) {
+      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(transfers_));
+      transfers_.clear();
+    }
+    return Ok();
+  }
+
+  std::shared_ptr<Communicator> communicator_;
+  std::vector<Work> calls_;
+  std::size_t begun_ = 0;  // of the calls
+  std::vector<Transfer> transfers_;
+  std::unique_ptr<collective::Operation> current_;
+  bool moved_ = false;
+  bool done_ = false;
+};
+
+using GroupOperations = std::vector<std::unique_ptr<GroupOperation>>;
+
+GroupOperation& GroupOperationOf(const std::shared_ptr<Communicator>& communicator,
+                                 GroupOperations& group_operations) {
+  const auto same = [&](const auto& group_operation) {
+    return &group_operation->communicator() == communicator.get();
+  };
+  const auto found = std::find_if(group_operations.begin(), group_operations.end(), same);
+  if (found != group_operations.end()) return **found;
+  return *group_operations.emplace_back(std::make_unique<GroupOperation>(communicator));
+}
+
+Status Run(const GroupOperations& group_operations) {
+  std::vector<collective::Operation*> operations;
+  std::vector<transport::Waiter*> waiters;
+  std::chrono::milliseconds timeout = std::chrono::milliseconds::max();
+  for (const auto& group_operation : group_operations) {
+    operations.push_back(group_operation.get());
+    waiters.push_back(&group_operation->communicator().links().waiter());
+    timeout = std::min(timeout, group_operation->communicator().timeout());
+  }
+  std::optional<Instant> deadline;  // most groups are over before anybody asks for the time
+  const auto check = [&]() -> Status {
+    if (!deadline) deadline = os::Now() + timeout;
+    for (const auto& group_operation : group_operations) {
+      if (group_operation->done()) continue;
+      RINGLET_TRY(group_operation->communicator().Check(*deadline, *group_operation));
+    }
+    return Ok();
+  };
+  collective::RunPolicy policy;
+  policy.check = std::cref(check);
+  policy.spinner =
+      &group_operations.front()->communicator().spinner();  // a run of one alone uses it
+  return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
+}
+
+/// Messages of one communicator, which most groups are.
+bool AreMessagesOfOne(const std::vector<GroupedCall>& calls) {
+  return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const GroupedCall& call) {
+    return call.communicator == calls.front().communicator &&
+           std::holds_alternative<Transfer>(call.work);
+  });
+}
+
+Status RunMessages(const std::vector<GroupedCall>& calls) {
+  thread_local std::vector<Transfer> transfers;  // kept: new memory costs as much as a message
+  transfers.clear();
+  for (const GroupedCall& call : calls) transfers.push_back(std::get<Transfer>(call.work));
+  return calls.front().communicator->Run(transfers);
+}
+
+}  // namespace
+
+Status RunGroup(const std::vector<GroupedCall>& calls) {
+  if (calls.empty()) return Ok();
+  if (AreMessagesOfOne(calls)) return RunMessages(calls);
+  GroupOperations group_operations;
+  for (const GroupedCall& call : calls) {
+    RINGLET_TRY(call.communicator->Validate(call.work));
+    GroupOperationOf(call.communicator, group_operations).Add(call.work);
+  }
+  const Status status = Run(group_operations);
+  if (status.ok()) return Ok();
+  Error reason = status.error();
+  for (const auto& group_operation : group_operations) {
+    group_operation->communicator().Finished();
+    if (!group_operation->done())
+      reason = group_operation->communicator().Conclude(reason, *group_operation);
+  }
+  return reason;
+}
+
+}  // namespace ringlet::comm

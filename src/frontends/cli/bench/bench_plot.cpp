@@ -1,0 +1,133 @@
+#include "frontends/cli/bench/bench_plot.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "frontends/cli/draw/picture_file.hpp"
+#include "frontends/cli/topo/topo_source.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kPlot = "bench plot";
+constexpr std::size_t kFilesMax = 16;
+constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
+
+struct PlotRequest {
+  std::vector<std::string> paths;
+  PictureRequest picture;
+};
+
+/// What one file holds, before its curves get their names.
+struct Measured {
+  std::string call;  ///< "all_reduce, 4 ranks"
+  std::string path;
+  std::vector<Curve> curves;
+};
+
+void AddPoint(Curve& curve, double bytes, double us) {
+  if (bytes > 0 && us > 0) curve.points.emplace_back(bytes, us);
+}
+
+// The library throws where a member is missing or of another type.
+Measured MeasuredIn(const Json& json) {
+  Measured measured;
+  measured.call =
+      fmt::format("{}, {} ranks", json.at("op").get<std::string>(), json.at("ranks").get<int>());
+  Curve own{"ringlet", {}}, in_place{"ringlet in place", {}};
+  std::map<std::string, Curve> peers;
+  for (const Json& row : json.at("rows")) {
+    const double bytes = row.at("size").get<double>();
+    if (row.contains("time_us")) AddPoint(own, bytes, row.at("time_us").get<double>());
+    if (row.contains("in_place"))
+      AddPoint(in_place, bytes, row.at("in_place").at("time_us").get<double>());
+    if (!row.contains("peers")) continue;
+    for (const auto& [name, peer] : row.at("peers").items())
+      AddPoint(peers[name], bytes, peer.at("time_us").get<double>());
+  }
+  measured.curves = {std::move(own), std::move(in_place)};
+  for (auto& [name, curve] : peers) {
+    curve.name = name;
+    measured.curves.push_back(std::move(curve));
+  }
+  std::erase_if(measured.curves, [](const Curve& curve) { return curve.points.empty(); });
+  return measured;
+}
+
+Result<Measured> Read(const BenchFile& file) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} is nothing that `ringlet bench OPERATION --json` wrote: {}",
+                             file.path, why)};
+  };
+  try {
+    Measured measured = MeasuredIn(Json::parse(file.text));
+    measured.path = std::filesystem::path(file.path).stem().string();
+    if (measured.curves.empty()) return refuse("it has no row with a size and a time");
+    return measured;
+  } catch (const Json::exception& e) {
+    return refuse(e.what());
+  }
+}
+
+Result<BenchFile> Load(const std::string& path) {
+  RINGLET_TRY_ASSIGN(std::string text, ReadUserFile(path, kFileBytesMax));
+  return BenchFile{path == "-" ? "standard input" : path, std::move(text)};
+}
+
+Status Plot(const PlotRequest& request) {
+  std::vector<BenchFile> files;
+  for (const std::string& path : request.paths) {
+    RINGLET_TRY_ASSIGN(BenchFile file, Load(path));
+    files.push_back(std::move(file));
+  }
+  RINGLET_TRY_ASSIGN(const Chart chart, ChartOf(files));
+  return ShowPicture(ToSvg(DrawChart(chart), request.picture.dark), request.picture);
+}
+
+}  // namespace
+
+Result<Chart> ChartOf(const std::vector<BenchFile>& files) {
+  std::vector<Measured> all;
+  std::set<std::string> calls;
+  for (const BenchFile& file : files) {
+    RINGLET_TRY_ASSIGN(Measured measured, Read(file));
+    calls.insert(measured.call);
+    all.push_back(std::move(measured));
+  }
+  Chart chart{.title = calls.size() == 1 ? *calls.begin() : "ringlet bench", .curves = {}};
+  for (Measured& measured : all)
+    for (Curve& curve : measured.curves) {
+      if (all.size() > 1)
+        curve.name =
+            (calls.size() == all.size() ? measured.call : measured.path) + ": " + curve.name;
+      chart.curves.push_back(std::move(curve));
+    }
+  return chart;
+}
+
+void AddBenchPlot(CLI::App& bench, Action& chosen) {
+  CLI::App* plot = bench.add_subcommand("plot", "Draw what --json has written, sizes and times");
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  const auto request = std::make_shared<PlotRequest>();
+  plot->add_option("FILE", request->paths,
+                   "What `ringlet bench OPERATION --json` wrote; - is standard input")
+      ->type_name("FILE")
+      ->required()
+      ->expected(1, static_cast<int>(kFilesMax));
+  AddPicture(*plot, request->picture);
+  plot->callback([request, &chosen] {
+    chosen = [request] {
+      const Status status = Plot(*request);
+      return status.ok() ? 0 : Fail(kPlot, status.error());
+    };
+  });
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,183 @@
+#include "frontends/cli/bench/bench_tune.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "frontends/cli/bench/bench_run.hpp"
+#include "os/fs/write_file.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+constexpr std::string_view kTune = "bench --tune";
+
+using collective::Algorithm;
+
+struct TuneRequest {
+  std::string path;
+  BenchWords words;  ///< of every operation
+};
+
+/// What has a choice, on this many hosts.
+std::vector<AlgorithmTimes> Attempts(std::uint32_t ranks, std::uint32_t hosts) {
+  const collective::Groups groups = collective::EvenGroups(ranks, hosts);
+  const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  std::vector<AlgorithmTimes> trials;
+  for (const BenchOperation& operation : BenchOperations()) {
+    const auto algorithms = AlgorithmsFor(operation.kind, layout);
+    if (algorithms.size() < 2) continue;
+    for (const Algorithm algorithm : algorithms)
+      trials.push_back({.kind = operation.kind, .algorithm = algorithm, .us_by_bytes = {}});
+  }
+  return trials;
+}
+
+/// Over links: what ranks of one host do in their common memory has no choice of algorithms.
+Result<BenchJob> JobFor(const TuneRequest& request, const AlgorithmTimes& trial) {
+  BenchWords words = request.words;
+  words.operation = BenchOperationOf(trial.kind).name;
+  words.out_of_place = true;
+  RINGLET_TRY_ASSIGN(BenchJob job, PrepareBench(words));
+  job.environment.erase("RINGLET_TUNE_FILE");
+  job.environment["RINGLET_HOST_MEMORY"] = "0";
+  job.environment["RINGLET_HOST_ALGO"] =
+      fmt::format("{}:{}", Name(trial.kind), Name(trial.algorithm));
+  return job;
+}
+
+Result<Ended> Measure(os::SignalQueue& signals, const TuneRequest& request, const BenchJob& first,
+                      AlgorithmTimes& trial) {
+  RINGLET_TRY_ASSIGN(BenchJob job, JobFor(request, trial));
+  job.hosts = first.hosts;
+  if (const auto secret = first.environment.find("RINGLET_SECRET");
+      secret != first.environment.end())
+    job.environment.insert(*secret);
+  RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(job.environment));
+  const std::size_t element_bytes = SizeOf(job.options.measure.type);
+  const auto on_message = [&](const WorkerMessage& message) {
+    if (const auto* row = std::get_if<Row>(&message))
+      trial.us_by_bytes.emplace_back(row->count * element_bytes, row->first().time_us);
+  };
+  RINGLET_TRY_ASSIGN(const Ended ended, RunRanks(signals, job, process, on_message, {}));
+  if (ended.status == 0) {
+    RINGLET_TRY(CheckComplete(trial.us_by_bytes.size(), job.options.measure.counts.size()));
+  }
+  return ended;
+}
+
+Result<int> Tune(const TuneRequest& request) {
+  RINGLET_TRY_ASSIGN(const auto signals, TakeSignals());  // before there are threads
+  const std::uint32_t ranks = request.words.ranks, hosts = request.words.hosts;
+  std::vector<AlgorithmTimes> trials = Attempts(ranks, hosts);
+  if (trials.empty()) return Error{Code::kInvalidArgument, "one rank has no choice of algorithms"};
+  RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, trials.front()));
+  RINGLET_TRY(MakeHosts(first));
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    Tell(kTune, fmt::format("{} of {}: {} by {}", i + 1, trials.size(), Name(trials[i].kind),
+                            Name(trials[i].algorithm)));
+    RINGLET_TRY_ASSIGN(const Ended ended, Measure(*signals, request, first, trials[i]));
+    if (ended.status != 0) return ended.status;
+  }
+  const collective::TuningTable table(FastestOf(trials, ranks, hosts),
+                                      LinksOf(trials, ranks, hosts));
+  const std::string comment =
+      fmt::format("ringlet bench --tune: {} ranks, {} host(s), links {}", ranks, hosts,
+                  request.words.links.empty() ? "auto" : request.words.links);
+  RINGLET_TRY(os::WriteFile(request.path, table.ToText(comment)));
+  return 0;
+}
+
+}  // namespace
+
+std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>& times,
+                                               std::uint32_t ranks, std::uint32_t hosts) {
+  struct Winner {
+    Algorithm algorithm = Algorithm::kRing;
+    double us = 0;
+  };
+  std::map<collective::CallKind, std::map<std::size_t, Winner>> winners;
+  for (const AlgorithmTimes& one : times)
+    for (const auto& [bytes, us] : one.us_by_bytes) {
+      const auto [place, is_first] = winners[one.kind].try_emplace(bytes, one.algorithm, us);
+      if (!is_first && us < place->second.us) place->second = {one.algorithm, us};
+    }
+  std::vector<collective::TunedChoice> choices;
+  for (const auto& [kind, by_bytes] : winners)
+    for (auto size = by_bytes.begin(); size != by_bytes.end(); ++size) {
+      const auto next = std::next(size);
+      if (next != by_bytes.end() && next->second.algorithm == size->second.algorithm) continue;
+      const double middle =
+          next == by_bytes.end()
+              ? 0
+              : std::sqrt(static_cast<double>(size->first) * static_cast<double>(next->first));
+      choices.push_back({.kind = kind,
+                         .ranks = ranks,
+                         .hosts = hosts,
+                         .bytes_max = next == by_bytes.end() ? collective::kAnyBytes
+                                                             : static_cast<std::size_t>(middle),
+                         .algorithm = size->second.algorithm});
+    }
+  return choices;
+}
+
+collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std::uint32_t ranks,
+                                  std::uint32_t hosts) {
+  const auto find = [&](collective::CallKind kind, Algorithm algorithm) -> const AlgorithmTimes* {
+    for (const AlgorithmTimes& one : times)
+      if (one.kind == kind && one.algorithm == algorithm && !one.us_by_bytes.empty()) return &one;
+    return nullptr;
+  };
+  const AlgorithmTimes* const ring = find(collective::CallKind::kAllReduce, Algorithm::kRing);
+  if (ring == nullptr || ranks < 2) return {};
+  const auto [least, most] =
+      std::minmax_element(ring->us_by_bytes.begin(), ring->us_by_bytes.end());
+  if (least->first == most->first || most->second <= least->second) return {};
+  const collective::CostModel known;
+  const double hops = 2.0 * (ranks - 1);
+  // Of a byte of the call, hops / ranks pass each link, and half as many are added up.
+  const double us_per_byte = (most->second - least->second) /
+                             static_cast<double>(most->first - least->first) * ranks / hops;
+  const double moving = std::max(us_per_byte - 0.5 / known.reduce_mb_per_s, us_per_byte / 2);
+  const double share = static_cast<double>(least->first) / ranks;
+  const double hop = std::max(least->second / hops - share * us_per_byte, 0.01) * 1'000;
+  // One after the other: what a processor does for each message to all others at once.
+  const std::uint32_t beside = hosts > 1 ? ranks - (ranks + hosts - 1) / hosts : ranks - 1;
+  double overhead = hop / 4;
+  if (const auto* direct = find(collective::CallKind::kAllToAll, Algorithm::kDirect);
+      direct != nullptr && beside > 1) {
+    const auto smallest = *std::min_element(direct->us_by_bytes.begin(), direct->us_by_bytes.end());
+    overhead = (smallest.second * 1'000 - hop) / (beside - 1);
+  }
+  overhead = std::clamp(overhead, hop / 20, hop / 2);
+  const auto whole = [](double value) { return std::max<std::int64_t>(1, std::llround(value)); };
+  const collective::LinkCost link{.latency_ns = static_cast<std::uint64_t>(whole(hop - overhead)),
+                                  .overhead_ns = static_cast<std::uint64_t>(whole(overhead)),
+                                  .mb_per_s = static_cast<std::uint32_t>(whole(1 / moving))};
+  return hosts > 1 ? collective::MeasuredLinks{{}, link} : collective::MeasuredLinks{link, {}};
+}
+
+void AddBenchTune(CLI::App& bench, Action& chosen) {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  const auto request = std::make_shared<TuneRequest>();
+  request->words.factor = 4;
+  bench.add_option("--tune", request->path,
+                   "Measure all algorithms over links and write the fastest to this file, for "
+                   "RINGLET_TUNE_FILE");
+  BenchWords& words = request->words;
+  for (CLI::Option* option : AddTuneOptions(bench, words)) option->needs("--tune");
+  bench.callback([&bench, request, &chosen] {
+    if (!bench.get_subcommands().empty()) return;
+    chosen = [request] {
+      if (request->path.empty())
+        return Fail(kTune, {Code::kInvalidArgument,
+                            "name an operation, init or plot, or a file for --tune; see --help"});
+      const auto status = Tune(*request);
+      return status.ok() ? *status : Fail(kTune, status.error());
+    };
+  });
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,37 @@
+// `ringlet bench --tune`: measures every algorithm of every operation and writes down the fastest,
+// for RINGLET_TUNE_FILE.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include <vector>
+
+#include "collective/select/tuning_table.hpp"
+#include "frontends/cli/command.hpp"
+
+namespace ringlet::cli {
+
+/// Adds --tune and what it needs to `bench`. Where it is given, and no operation, parsing sets
+/// `chosen`.
+void AddBenchTune(CLI::App& bench, Action& chosen);
+
+/// What one algorithm took for calls of each size.
+struct AlgorithmTimes {
+  collective::CallKind kind = collective::CallKind::kAllReduce;
+  collective::Algorithm algorithm = collective::Algorithm::kRing;
+  std::vector<std::pair<std::size_t, double>> us_by_bytes;  ///< ascending; bytes of TunedChoice
+};
+
+/// The fastest of each operation for each size. Between two sizes with other winners the limit lies
+/// in the geometric middle; the last winner stands for all that is larger.
+/// \param times  of each operation every algorithm has the same sizes
+std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>& times,
+                                               std::uint32_t ranks, std::uint32_t hosts);
+
+/// The numbers of CostModel's links, worked out from what rings (and direct exchanges, for what
+/// each message costs a processor) took for the smallest and the largest calls: those within a host
+/// where there is one, those between hosts where there are several. Nothing where times do not
+/// grow.
+collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std::uint32_t ranks,
+                                  std::uint32_t hosts);
+
+}  // namespace ringlet::cli

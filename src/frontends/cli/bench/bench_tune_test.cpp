@@ -1,0 +1,113 @@
+#include "frontends/cli/bench/bench_tune.hpp"
+
+#include <gmock/gmock.h>
+
+namespace ringlet::cli {
+namespace {
+
+using collective::Algorithm;
+using collective::CallKind;
+using collective::TunedChoice;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(BenchTuneTest, TheFastestOfEachSizeIsChosenAndEqualNeighboursAreOne) {
+  const std::vector<AlgorithmTimes> times = {
+      {CallKind::kAllReduce, Algorithm::kRing, {{16, 9}, {64, 9}, {256, 9}, {1024, 9}}},
+      {CallKind::kAllReduce, Algorithm::kDoubling, {{16, 1}, {64, 2}, {256, 30}, {1024, 50}}},
+      {CallKind::kBroadcast, Algorithm::kBinomial, {{16, 1}}}};
+  EXPECT_THAT(
+      FastestOf(times, 8, 2),
+      ElementsAre(
+          TunedChoice{CallKind::kAllReduce, 8, 2, 128, Algorithm::kDoubling},
+          TunedChoice{CallKind::kAllReduce, 8, 2, collective::kAnyBytes, Algorithm::kRing},
+          TunedChoice{CallKind::kBroadcast, 8, 2, collective::kAnyBytes, Algorithm::kBinomial}));
+}
+
+TEST(BenchTuneTest, OfEquallyFastOnesTheFirstIsChosen) {
+  const auto choices = FastestOf({{CallKind::kAllReduce, Algorithm::kRing, {{16, 9}}},
+                                  {CallKind::kAllReduce, Algorithm::kDoubling, {{16, 9}}}},
+                                 8, 2);
+  EXPECT_THAT(choices, ElementsAre(TunedChoice{CallKind::kAllReduce, 8, 2, collective::kAnyBytes,
+                                               Algorithm::kRing}));
+}
+
+/// What the model says of a call, as if it had been measured.
+AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
+                        std::uint32_t hosts, const collective::CostModel& model) {
+  const collective::Groups groups = collective::EvenGroups(ranks, hosts);
+  const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  AlgorithmTimes times{kind, algorithm, {}};
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 24}) {
+    const collective::CallShape shape{.kind = kind, .count = bytes, .ranks = ranks};
+    const auto ns = collective::TimeNs(algorithm, shape, 1, layout, model);
+    times.us_by_bytes.emplace_back(bytes, static_cast<double>(ns) / 1'000);
+  }
+  return times;
+}
+
+TEST(BenchTuneTest, TheNumbersOfLinksComeBackFromTimes) {
+  const collective::LinkCost link{.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
+  for (const std::uint32_t hosts : {1u, 4u}) {
+    collective::CostModel model;
+    (hosts == 1 ? model.local : model.remote) = link;
+    const collective::MeasuredLinks links =
+        LinksOf({Modelled(CallKind::kAllReduce, Algorithm::kRing, 4, hosts, model),
+                 Modelled(CallKind::kAllToAll, Algorithm::kDirect, 4, hosts, model)},
+                4, hosts);
+    EXPECT_EQ(links.local.has_value(), hosts == 1);
+    EXPECT_EQ(links.remote.has_value(), hosts > 1);
+    const collective::LinkCost found = hosts == 1 ? *links.local : *links.remote;
+    EXPECT_NEAR(static_cast<double>(found.latency_ns), 3'000, 150);
+    EXPECT_NEAR(static_cast<double>(found.overhead_ns), 700, 100);
+    EXPECT_NEAR(found.mb_per_s, 2'500, 50);
+  }
+}
+
+TEST(BenchTuneTest, WithOnePeerAQuarterOfAMessageIsTheProcessors) {
+  collective::CostModel model;
+  model.local = {.latency_ns = 3'000, .overhead_ns = 1'000, .mb_per_s = 2'500};
+  const collective::MeasuredLinks links =
+      LinksOf({Modelled(CallKind::kAllReduce, Algorithm::kRing, 2, 1, model),
+               Modelled(CallKind::kAllToAll, Algorithm::kDirect, 2, 1, model)},
+              2, 1);
+  ASSERT_TRUE(links.local.has_value());
+  EXPECT_NEAR(static_cast<double>(links.local->latency_ns),
+              3.0 * static_cast<double>(links.local->overhead_ns), 3);
+}
+
+TEST(BenchTuneTest, WhatIsAProcessorsIsBetweenATwentiethAndAHalf) {
+  collective::CostModel model;
+  model.local = {.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
+  const AlgorithmTimes ring = Modelled(CallKind::kAllReduce, Algorithm::kRing, 4, 1, model);
+  const auto share = [&](double us) {
+    const auto link =
+        *LinksOf({ring, {CallKind::kAllToAll, Algorithm::kDirect, {{64, us}}}}, 4, 1).local;
+    return static_cast<double>(link.overhead_ns) /
+           static_cast<double>(link.overhead_ns + link.latency_ns);
+  };
+  EXPECT_NEAR(share(1e6), 0.5, 1e-3) << "an exchange that takes long";
+  EXPECT_NEAR(share(1e-6), 0.05, 1e-3) << "and one that takes nothing";
+}
+
+TEST(BenchTuneTest, NothingIsMadeUpWhereTimesDoNotGrow) {
+  const std::vector<AlgorithmTimes> flat = {
+      {CallKind::kAllReduce, Algorithm::kRing, {{16, 9}, {64, 9}}}};
+  EXPECT_EQ(LinksOf(flat, 4, 1), collective::MeasuredLinks());
+  EXPECT_EQ(LinksOf({}, 4, 1), collective::MeasuredLinks());
+}
+
+TEST(BenchTuneTest, WithoutATaskTheToolSaysWhatThereIs) {
+  CLI::App tool("ringlet");
+  Action chosen;
+  CLI::App* bench = tool.add_subcommand("bench", "");
+  AddBenchTune(*bench, chosen);
+  tool.parse("bench", false);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(chosen(), kExitUsage);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("name an operation"));
+  EXPECT_THROW(tool.parse("bench -n 3", false), CLI::ParseError);
+}
+
+}  // namespace
+}  // namespace ringlet::cli

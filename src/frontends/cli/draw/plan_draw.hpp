@@ -1,0 +1,18 @@
+// `ringlet plan draw`: the rings and trees of a plan below the machine.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "frontends/cli/command.hpp"
+#include "frontends/cli/draw/drawing.hpp"
+#include "frontends/cli/plan/plan_view.hpp"
+
+namespace ringlet::cli {
+
+/// The machine; below each device its column, in which the rings pass from top to bottom, a color a
+/// channel; then the trees over nodes.
+Drawing DrawPlan(const PlanView& view);
+
+/// Adds the command to `plan`. When it is the one that was named, parsing sets `chosen`.
+void AddPlanDraw(CLI::App& plan, Action& chosen);
+
+}  // namespace ringlet::cli

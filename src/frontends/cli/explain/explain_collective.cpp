@@ -1,0 +1,140 @@
+#include "frontends/cli/explain/explain_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/settings/settings.hpp"
+#include "comm/establish/tuning.hpp"
+#include "frontends/cli/bench/sweep.hpp"
+#include "frontends/cli/operation_alias.hpp"
+#include "frontends/cli/size_units.hpp"
+#include "os/process/env.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using collective::CallKind;
+using collective::CallShape;
+using collective::Candidate;
+using collective::Layout;
+
+constexpr std::string_view kExplain = "explain";
+constexpr std::size_t kElementBytes = 4;
+constexpr std::uint32_t kExplainedRanksMax = 1024;  // whose schedules one wants to read
+
+struct CollectiveWords {
+  CollectiveQuestion question;
+  std::string bytes = "1M";
+};
+
+/// The count that NCCL's call would have, for so many bytes of the larger buffer.
+std::size_t CountOf(const CollectiveQuestion& question) {
+  const std::size_t elements = question.bytes / kElementBytes;
+  CallShape one{.kind = question.kind, .count = 1, .ranks = question.ranks};
+  const std::size_t buffer = std::max(collective::InputCount(one), collective::OutputCount(one));
+  return question.kind == CallKind::kBarrier ? 1 : elements / std::max<std::size_t>(buffer, 1);
+}
+
+std::string CostText(const char* name, const collective::LinkCost& link) {
+  return fmt::format("  {:<14} {:>7.1f} us a message, {:.1f} us of them of a processor; {} MB/s\n",
+                     name, static_cast<double>(link.latency_ns + link.overhead_ns) / 1e3,
+                     static_cast<double>(link.overhead_ns) / 1e3, link.mb_per_s);
+}
+
+std::string CandidatesText(std::vector<Candidate> candidates, collective::Algorithm chosen,
+                           bool measured) {
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.time_ns < b.time_ns; });
+  std::string text = "  algorithm               predicted\n";
+  for (const Candidate& candidate : candidates) {
+    const char* note = candidate.algorithm == chosen
+                           ? measured ? "  chosen: it was measured to be the fastest" : "  chosen"
+                       : candidate.allowed ? ""
+                                           : "  not allowed by RINGLET_HOST_ALGO";
+    text += fmt::format("  {:<22} {:>8.1f} us{}\n", Name(candidate.algorithm),
+                        static_cast<double>(candidate.time_ns) / 1e3, note);
+  }
+  return text;
+}
+
+int Run(const CollectiveWords& words) {
+  CollectiveQuestion question = words.question;
+  auto settings = ParseSettings(os::ReadEnvironment());
+  if (!settings.ok()) return Fail(kExplain, settings.error());
+  const auto choice = collective::ParseAlgorithmChoice(settings->host_algo);
+  if (!choice.ok()) return Fail(kExplain, choice.error());
+  auto measured = comm::ReadTuning(*settings);
+  if (!measured.ok()) return Fail(kExplain, measured.error());
+  const auto bytes = ParseSize(words.bytes);
+  if (!bytes.ok()) return Fail(kExplain, bytes.error());
+  question.bytes = *bytes;
+  const auto refused = [](std::string why) {
+    Fail(kExplain, {Code::kInvalidArgument, std::move(why)});
+    return kExitUsage;
+  };
+  if (question.hosts > question.ranks)
+    return refused(
+        fmt::format("{} ranks are too few for {} hosts", question.ranks, question.hosts));
+  if (std::max(question.root, question.rank.value_or(0)) >= question.ranks)
+    return refused(fmt::format("ranks and roots are numbers from 0 to {}", question.ranks - 1));
+  fmt::print("{}", CollectiveText(question, comm::TunerFor(*settings, *std::move(measured))));
+  return 0;
+}
+
+}  // namespace
+
+std::string CollectiveText(const CollectiveQuestion& question, const collective::Tuner& tuner) {
+  const collective::Groups groups = collective::EvenGroups(question.ranks, question.hosts);
+  const Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  CallShape shape{.kind = question.kind,
+                  .count = CountOf(question),
+                  .root = Rank{question.root},
+                  .ranks = question.ranks};
+  const auto chosen = collective::Choose(shape, kElementBytes, layout, tuner);
+  std::string text =
+      fmt::format("{} of {} bytes, {} floats a call, among {} rank{} on {} host{}\n\nLinks cost\n",
+                  Name(question.kind), question.bytes, shape.count, question.ranks,
+                  question.ranks == 1 ? "" : "s", question.hosts, question.hosts == 1 ? "" : "s");
+  text += CostText("within a host", tuner.model.local);
+  if (question.hosts > 1) text += CostText("between hosts", tuner.model.remote);
+  text += "\nso that the last rank is done after\n";
+  const bool measured = MeasuredFor(shape, kElementBytes, layout, tuner).has_value();
+  text += CandidatesText(collective::CandidatesFor(shape, kElementBytes, layout, tuner), chosen,
+                         measured);
+  for (std::uint32_t rank = 0; rank < question.ranks; ++rank) {
+    if (question.rank.value_or(rank) != rank) continue;
+    shape.self = Rank{rank};
+    text += fmt::format("\nRank {}: {}", rank, ToText(collective::Build(chosen, shape, layout)));
+  }
+  return text;
+}
+
+void AddExplainCollective(CLI::App& explain, Action& chosen) {
+  explain.require_subcommand(0, 1);
+  for (std::size_t i = 0; i < collective::kCallKinds; ++i) {
+    const auto kind = static_cast<CallKind>(i);
+    if (kind == CallKind::kAllToAllV || kind == CallKind::kSendReceive) continue;
+    CLI::App* one = explain.add_subcommand(std::string(Name(kind)),
+                                           "The algorithm that is chosen, why, and its steps");
+    for (const OperationAlias& other : kOperationAliases)
+      if (other.name == Name(kind)) one->alias(std::string(other.alias));
+    // Shared by the parser, which fills the words, and the action, which reads them later.
+    const auto words = std::make_shared<CollectiveWords>();
+    words->question.kind = kind;
+    one->add_option("-n,--ranks", words->question.ranks, "Number of ranks")
+        ->check(CLI::Range(1u, kExplainedRanksMax))
+        ->capture_default_str();
+    one->add_option("-b,--bytes", words->bytes, fmt::format("Size; {}", kSizeUnitsHelp))
+        ->capture_default_str();
+    one->add_option("--hosts", words->question.hosts, "Hosts that share the ranks")
+        ->check(CLI::Range(1u, kExplainedRanksMax))
+        ->capture_default_str();
+    one->add_option("--root", words->question.root, "The root, where there is one");
+    one->add_option("--rank", words->question.rank, "Shows the steps of this rank alone");
+    one->callback([words, &chosen] { chosen = [words] { return Run(*words); }; });
+  }
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,70 @@
+#include "frontends/cli/explain/explain_collective.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frontends/cli/plan/plan_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(ExplainCollective, TellsTheChoiceItsReasonsAndTheStepsOfEveryRank) {
+  const std::string text = CollectiveText({.ranks = 6, .bytes = 8}, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("all_reduce of 8 bytes, 2 floats a call, among 6 ranks"),
+                          HasSubstr("us  chosen"), HasSubstr("  ring "), HasSubstr("Rank 5: "),
+                          HasSubstr("send 2 elements")));
+  EXPECT_THAT(text, Not(HasSubstr("between hosts")));
+}
+
+TEST(ExplainCollective, OffersWhatHasAChoiceOfAlgorithms) {
+  const TopoRun help = RunPlan({"explain", "--help"});
+  for (std::size_t i = 0; i < collective::kCallKinds; ++i) {
+    const auto kind = static_cast<collective::CallKind>(i);
+    const bool messages =
+        kind == collective::CallKind::kAllToAllV || kind == collective::CallKind::kSendReceive;
+    const std::string name(Name(kind));
+    const bool offered = help.output.find("\n  " + name + " ") != std::string::npos ||
+                         help.output.find("\n  " + name + ",") != std::string::npos;
+    EXPECT_NE(offered, messages) << name;
+    if (messages) continue;
+    const TopoRun ran = RunPlan({"explain", name, "-n", "4", "-b", "4K", "--root", "3"});
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    EXPECT_THAT(ran.output, HasSubstr(name + " of 4096 bytes"));
+  }
+}
+
+TEST(ExplainCollective, ShowsOneRankWhenAsked) {
+  const std::string text =
+      CollectiveText({.ranks = 8, .hosts = 2, .bytes = 1 << 20, .rank = 3}, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("Rank 3: "), HasSubstr("between hosts"),
+                          HasSubstr("hierarchical"), Not(HasSubstr("Rank 2: "))));
+}
+
+TEST(ExplainCollective, BytesAreThoseOfTheLargerBuffer) {
+  EXPECT_THAT(
+      CollectiveText({.kind = collective::CallKind::kAllGather, .ranks = 4, .bytes = 64}, {}),
+      HasSubstr("64 bytes, 4 floats a call"));
+}
+
+TEST(ExplainCollective, SaysWhatIsNotAllowed) {
+  collective::Tuner tuner;
+  tuner.choice = collective::ParseAlgorithmChoice("all_reduce:ring").value();
+  EXPECT_THAT(CollectiveText({.ranks = 6, .bytes = 8}, tuner),
+              HasSubstr("not allowed by RINGLET_HOST_ALGO"));
+}
+
+TEST(ExplainCollective, SaysWhatWasMeasured) {
+  collective::Tuner tuner;
+  tuner.measured =
+      collective::TuningTable({{collective::CallKind::kAllReduce, 6, 1, collective::kAnyBytes,
+                                collective::Algorithm::kDoubleTree}});
+  EXPECT_THAT(CollectiveText({.ranks = 6, .bytes = 64}, tuner),
+              testing::ContainsRegex("double_tree .* chosen: it was measured"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,114 @@
+#include "frontends/cli/explain/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/value/text.hpp"
+#include "frontends/cli/bench/sweep.hpp"
+#include "frontends/cli/plan/plan_view.hpp"
+#include "frontends/cli/size_units.hpp"
+#include "os/process/env.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+struct SimulateRequest {
+  PlanRequest plan;
+  std::string function = "all_reduce";
+  std::string bytes = "1M";
+  bool json = false;
+};
+
+// As `ringlet bench` calls them.
+Result<plan::Function> FunctionCalled(const std::string& name) {
+  constexpr std::array<std::string_view, plan::kFunctions> kNames = {
+      "broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"};
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (name == kNames[i]) return static_cast<plan::Function>(i);
+  return Error{Code::kInvalidArgument,
+               fmt::format("{} is not one of broadcast, reduce, all_gather, reduce_scatter, "
+                           "all_reduce",
+                           Quoted(name))};
+}
+
+/// Bytes over the bus of a rank, by bytes of the collective.
+/// Source  nccl-tests, PERFORMANCE.md
+double BusFactor(plan::Function function, std::uint32_t ranks) {
+  const double others = ranks - 1.0;
+  switch (function) {
+    case plan::Function::kAllReduce: return 2 * others / ranks;
+    case plan::Function::kAllGather:
+    case plan::Function::kReduceScatter: return others / ranks;
+    default: return 1;
+  }
+}
+
+int Run(const SimulateRequest& request) {
+  const auto function = FunctionCalled(request.function);
+  if (!function.ok()) return Fail("simulate", function.error());
+  const auto bytes = ParseSize(request.bytes);
+  if (!bytes.ok()) return Fail("simulate", bytes.error());
+  const EnvMap environment = os::ReadEnvironment();
+  const Result<PlanView> view = MakePlanView(request.plan, environment);
+  if (!view.ok()) return Fail("simulate", view.error());
+  Result<plan::TuningInput> input = TuningInputOf(*view, environment);
+  if (!input.ok()) return Fail("simulate", input.error());
+  const plan::Tuning tuning(*std::move(input), view->joined.plan.channel_count());
+  const auto pick = tuning.Pick(*function, *bytes);
+  if (!pick.ok()) return Fail("simulate", pick.error());
+  const plan::TuningLaunch launch = tuning.LaunchOf(*pick, *bytes);
+  const double us = static_cast<double>(pick->time_ns) / 1000;
+  const double algbw = static_cast<double>(*bytes) / us / 1000;
+  const double busbw = algbw * BusFactor(*function, view->ranks());
+  if (request.json) {
+    const nlohmann::ordered_json json = {{"function", request.function},
+                                         {"bytes", *bytes},
+                                         {"ranks", view->ranks()},
+                                         {"hosts", view->hosts},
+                                         {"algorithm", NameOf(pick->algorithm)},
+                                         {"protocol", NameOf(pick->protocol)},
+                                         {"channels", launch.channels},
+                                         {"threads", launch.threads},
+                                         {"time_us", us},
+                                         {"algbw", algbw},
+                                         {"busbw", busbw}};
+    fmt::print("{}\n", json.dump(2));
+    return 0;
+  }
+  fmt::print(
+      "{} of {} bytes on {} ranks of {} hosts: {} and {} on {} channels of {} threads\n"
+      "  {:.1f} us, {:.2f} GB/s, {:.2f} GB/s on the bus of each rank\n",
+      request.function, *bytes, view->ranks(), view->hosts, NameOf(pick->algorithm),
+      NameOf(pick->protocol), launch.channels, launch.threads, us, algbw, busbw);
+  for (std::size_t a = 0; a < plan::kAlgorithms; ++a)
+    for (std::size_t p = 0; p < plan::kProtocols; ++p) {
+      const auto algorithm = static_cast<plan::Algorithm>(a);
+      const auto protocol = static_cast<plan::Protocol>(p);
+      const auto time = tuning.TimeNs(*function, algorithm, protocol, *bytes);
+      if (time)
+        fmt::print("  {:>13} {:<6}  {:12.1f} us\n", NameOf(algorithm), NameOf(protocol),
+                   static_cast<double>(*time) / 1000);
+    }
+  return 0;
+}
+
+}  // namespace
+
+void AddSimulate(CLI::App& tool, Action& chosen) {
+  CLI::App* simulate =
+      tool.add_subcommand("simulate", "Say how long a collective on GPUs would take, by a model");
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  const auto request = std::make_shared<SimulateRequest>();
+  simulate->add_option("FUNCTION", request->function, "The operation")
+      ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"}))
+      ->capture_default_str();
+  AddPlanRequest(*simulate, request->plan);
+  simulate->add_option("-b,--bytes", request->bytes, fmt::format("Size; {}", kSizeUnitsHelp))
+      ->capture_default_str();
+  simulate->add_flag("--json", request->json, "One object");
+  simulate->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
+}
+
+}  // namespace ringlet::cli

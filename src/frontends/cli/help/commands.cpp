@@ -1,0 +1,37 @@
+#include "frontends/cli/help/commands.hpp"
+
+#include "frontends/cli/bench/bench.hpp"
+#include "frontends/cli/env.hpp"
+#include "frontends/cli/explain/explain.hpp"
+#include "frontends/cli/explain/simulate.hpp"
+#include "frontends/cli/help/completion.hpp"
+#include "frontends/cli/help/examples.hpp"
+#include "frontends/cli/help/help.hpp"
+#include "frontends/cli/plan/plan.hpp"
+#include "frontends/cli/run/run.hpp"
+#include "frontends/cli/sim/sim.hpp"
+#include "frontends/cli/topo/topo.hpp"
+#include "frontends/cli/version.hpp"
+
+namespace ringlet::cli {
+
+std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& chosen) {
+  auto tool = std::make_unique<CLI::App>("Collective communication without a GPU", "ringlet");
+  tool->require_subcommand(0, 1);  // none is refused after the parse, which names unknown options
+  tool->set_version_flag("--version", VersionText(), "Show the version");
+  AddBench(*tool, chosen);
+  AddRun(*tool, std::move(program), chosen);
+  AddSim(*tool, chosen);
+  AddTopo(*tool, chosen);
+  AddPlan(*tool, chosen);
+  AddExplain(*tool, chosen);
+  AddSimulate(*tool, chosen);
+  AddEnv(*tool, chosen);
+  AddVersion(*tool, chosen);
+  AddHelp(*tool, chosen);
+  AddCompletion(*tool, chosen);
+  AddExamples(*tool);
+  return tool;
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,59 @@
+#include "frontends/cli/help/suggest.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontends/cli/command.hpp"
+#include "frontends/cli/tool.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Standard error of a command line that is wrong.
+std::string Refused(const std::vector<std::string>& arguments) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunTool(arguments), kExitUsage);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(SuggestTest, NearWordsAreFound) {
+  const std::vector<std::string> known = {"all_reduce", "all_gather", "broadcast", "init"};
+  EXPECT_EQ(Nearest("allreduce", known), "all_reduce");
+  EXPECT_EQ(Nearest("all-gahter", known), "all_gather");
+  EXPECT_EQ(Nearest("broad", known), "broadcast");
+  EXPECT_EQ(Nearest("int", known), "init");
+}
+
+TEST(SuggestTest, FarEmptyAndEndlessWordsAreNot) {
+  const std::vector<std::string> known = {"all_reduce", "init"};
+  EXPECT_EQ(Nearest("dance", known), "");
+  EXPECT_EQ(Nearest("", known), "");
+  EXPECT_EQ(Nearest(std::string(1 << 20, 'a'), known), "");
+  EXPECT_EQ(DidYouMean("dance", known), "");
+}
+
+TEST(SuggestTest, CommandsOperationsAndOptionsAreSuggested) {
+  EXPECT_THAT(Refused({"bnech"}), HasSubstr("no command \"bnech\""));
+  EXPECT_THAT(Refused({"bensh"}), HasSubstr("did you mean bench?"));
+  EXPECT_THAT(Refused({"bench", "allreduce"}), HasSubstr("did you mean all_reduce?"));
+  EXPECT_THAT(Refused({"bench", "allreduce", "-n", "4"}), HasSubstr("did you mean all_reduce?"));
+  EXPECT_THAT(Refused({"topo", "shwo"}), HasSubstr("Try: ringlet topo --help"));
+  EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte", "1M"}),
+              HasSubstr("no option \"--max-byte\"; did you mean --max-bytes?"));
+  EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte=1M"}), HasSubstr("mean --max-bytes?"));
+}
+
+TEST(SuggestTest, HiddenCommandsAreNotSuggested) {
+  EXPECT_THAT(Refused({"bench", "bus"}), Not(HasSubstr("did you mean")));
+}
+
+TEST(SuggestTest, WordsThatNoCommandTakesAreNamed) {
+  EXPECT_THAT(Refused({"env", "more"}), HasSubstr("ringlet env: \"more\" is not expected"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,23 @@
+// Other libraries that form groups of ranks, measured beside ours. Each is a small program of
+// bench/peers that exists where its library was installed when Ringlet was built.
+#pragma once
+#include <string>
+
+#include "frontends/cli/peers/init_report.hpp"
+#include "os/process/child.hpp"
+
+namespace ringlet::cli {
+
+/// What lets `peer` ("gloo", "mpi") form a group like that of `head`, once.
+/// \param folder       where the programs of bench/peers are
+/// \param descriptors  that one process may have open
+os::Command PeerCommand(const std::string& peer, const InitHead& head, const std::string& folder,
+                        std::uint64_t descriptors, EnvMap environment);
+
+/// Runs `command` to its end and takes the time that it prints as "total_ms NUMBER".
+PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant patience);
+
+/// Where this tool's own program lies.
+std::string ToolFolder();
+
+}  // namespace ringlet::cli

@@ -1,0 +1,69 @@
+#include "frontends/cli/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "frontends/cli/draw/plan_draw.hpp"
+#include "frontends/cli/plan/plan_memory.hpp"
+#include "frontends/cli/plan/plan_report.hpp"
+#include "frontends/cli/plan/plan_view.hpp"
+#include "os/process/env.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+struct ShowRequest {
+  PlanRequest plan;
+  bool json = false;
+  std::uint32_t ranks = 0;  ///< of each host, in host memory; 0: on its GPUs
+};
+
+int RunMemory(const ShowRequest& request) {
+  const auto planned = PlanMemory(request.plan, request.ranks, os::ReadEnvironment());
+  if (!planned.ok()) return Fail("plan", planned.error());
+  fmt::print("{}", request.json ? MemoryPlanJson(*planned) : MemoryPlanText(*planned));
+  return 0;
+}
+
+/// No machine is named, and this one has no GPUs: then it is about ranks as Ringlet has them.
+bool IsThisMachine(const PlanRequest& request) {
+  const TopoSource& source = request.machine.source;
+  return source.file.empty() && source.root.empty() && source.synthetic.empty();
+}
+
+int Run(const ShowRequest& request) {
+  if (request.ranks > 0) return RunMemory(request);
+  const Result<PlanView> view = MakePlanView(request.plan, os::ReadEnvironment());
+  if (!view.ok() && view.error().code == Code::kInvalidArgument && IsThisMachine(request.plan)) {
+    Tell("plan", view.error().message);
+    return RunMemory(request);
+  }
+  if (!view.ok()) return Fail("plan", view.error());
+  for (const std::string& missing : view->missing) Tell("plan", missing);
+  for (const HostKind& kind : view->kinds)
+    if (kind.node_count > 1)
+      Tell("plan", fmt::format("the GPUs of {} do not all reach each other: it counts as {} nodes",
+                               kind.title, kind.node_count));
+  fmt::print("{}", request.json ? PlanJson(*view) : PlanText(*view));
+  return 0;
+}
+
+}  // namespace
+
+void AddPlan(CLI::App& tool, Action& chosen) {
+  CLI::App* plan =
+      tool.add_subcommand("plan", "Show the channels that ranks of a machine would use");
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  const auto request = std::make_shared<ShowRequest>();
+  AddPlanRequest(*plan, request->plan);
+  plan->add_option("--ranks", request->ranks,
+                   "Plan for so many ranks in the memory of each host, not for GPUs");
+  plan->add_flag("--json", request->json, "One object");
+  AddPlanDraw(*plan, chosen);
+  plan->callback([plan, request, &chosen] {
+    if (plan->get_subcommands().empty()) chosen = [request] { return Run(*request); };
+  });
+}
+
+}  // namespace ringlet::cli

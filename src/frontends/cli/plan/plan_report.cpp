@@ -1,0 +1,158 @@
+#include "frontends/cli/plan/plan_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ringlet::cli {
+namespace {
+
+using plan::GraphId;
+using plan::HostPlan;
+using plan::PatternGraph;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShownChannelsMax = 64;
+
+double SearchMilliseconds(std::chrono::nanoseconds time) {
+  return static_cast<double>(time.count()) / 1e6;
+}
+
+std::string GraphText(const NodeView& node, const PatternGraph& graph) {
+  if (graph.channels.empty()) return "";
+  std::string text =
+      fmt::format("{} ({}): {} channels of {} GB/s within a host", NameOf(graph.id),
+                  NameOf(graph.pattern), graph.channels.size(), GigabytesText(graph.intra));
+  if (graph.channels.front().entry)
+    text += fmt::format(", {} GB/s between hosts", GigabytesText(graph.inter));
+  text += fmt::format("; paths {}", NameOf(graph.type_intra));
+  if (graph.channels.front().entry)
+    text += fmt::format(" and {} to NICs", NameOf(graph.type_inter));
+  text += fmt::format("\n  all together {} GB/s", GigabytesText(graph.total()));
+  if (graph.bound.mb_per_s > 0)
+    text += fmt::format(", {:.1f} % of the {} GB/s that no plan can exceed", PercentOfBound(graph),
+                        GigabytesText(graph.bound));
+  text += fmt::format("\n  search: {} steps; {}\n", graph.steps, NameOf(graph.stopped));
+  for (std::size_t i = 0; i < graph.channels.size() && i < kShownChannelsMax; ++i)
+    text += fmt::format("  {:2}: {}\n", i, ChannelText(node, graph.channels[i]));
+  return text;
+}
+
+Json ChannelJson(const NodeView& node, const plan::LocalChannel& channel) {
+  Json json;
+  Json order = Json::array();
+  for (const std::uint32_t device : channel.devices) order.push_back(node.gpus[device]);
+  json["order"] = std::move(order);
+  json["in"] = channel.entry ? Json(node.nets[*channel.entry]) : Json();
+  json["out"] = channel.exit ? Json(node.nets[*channel.exit]) : Json();
+  return json;
+}
+
+Json GraphJson(const NodeView& node, const PatternGraph& graph) {
+  if (graph.channels.empty()) return {};
+  Json json = {{"patternName", NameOf(graph.pattern)},
+               {"nChannels", graph.channels.size()},
+               {"bwIntra", graph.intra.mb_per_s / 1000.0},
+               {"bwInter", graph.inter.mb_per_s / 1000.0},
+               {"typeIntra", NameOf(graph.type_intra)},
+               {"typeInter", NameOf(graph.type_inter)},
+               {"crossNic", graph.cross_nic},
+               {"sameChannels", graph.same_channels ? 1 : 0},
+               {"total", graph.total().mb_per_s / 1000.0},
+               {"bound", graph.bound.mb_per_s / 1000.0},
+               {"fraction", PercentOfBound(graph) / 100},
+               {"steps", graph.steps},
+               {"searches", graph.searches},
+               {"stopped_because", NameOf(graph.stopped)}};
+  Json channels = Json::array();
+  for (const plan::LocalChannel& channel : graph.channels)
+    channels.push_back(ChannelJson(node, channel));
+  json["channels"] = std::move(channels);
+  return json;
+}
+
+}  // namespace
+
+double PercentOfBound(const PatternGraph& graph) {
+  if (graph.bound.mb_per_s == 0) return 0;
+  return std::min(100.0, 100.0 * graph.total().mb_per_s / graph.bound.mb_per_s);
+}
+
+std::string ChannelText(const NodeView& node, const plan::LocalChannel& channel) {
+  std::string text;
+  if (channel.entry) text += node.nets[*channel.entry] + " > ";
+  for (std::size_t i = 0; i < channel.devices.size(); ++i)
+    text += (i > 0 ? " " : "") + node.gpus[channel.devices[i]];
+  if (channel.exit) text += " > " + node.nets[*channel.exit];
+  return text;
+}
+
+/// Which part of which hosts a node is.
+std::string NodeTitle(const PlanView& view, std::size_t number) {
+  for (const HostKind& kind : view.kinds) {
+    if (number >= kind.first_node + kind.node_count) continue;
+    const std::string of =
+        view.kinds.size() == 1
+            ? std::string("each host")
+            : fmt::format("{} host{} like {}", kind.hosts, kind.hosts == 1 ? "" : "s", kind.title);
+    const std::size_t gpus = view.nodes[number].gpus.size();
+    if (kind.node_count == 1) return fmt::format("\n{}, {} GPUs each\n", of, gpus);
+    return fmt::format("\nnode {} of {}, {} GPUs\n", number - kind.first_node, of, gpus);
+  }
+  return "";
+}
+
+std::string PlanText(const PlanView& view) {
+  const plan::ChannelPlan& plan = view.joined.plan;
+  std::string text =
+      fmt::format("{}: {} host{}, {} node{}, {} ranks, policy {}\n", view.title, view.hosts,
+                  view.hosts == 1 ? "" : "s", plan.node_count(), plan.node_count() == 1 ? "" : "s",
+                  view.ranks(), NameOf(view.policy));
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    if (view.nodes.size() > 1) text += NodeTitle(view, i);
+    for (const PatternGraph& graph : view.classes[i].plan.graphs)
+      if (std::string one = GraphText(view.nodes[i], graph); !one.empty()) text += "\n" + one;
+    text += fmt::format("\nplanned in {:.2f} ms\n", SearchMilliseconds(view.nodes[i].search_time));
+  }
+  text += fmt::format(
+      "\njoined over {} node{} in {:.2f} ms: {} channels; a rank keeps {} bytes of it\n",
+      plan.node_count(), plan.node_count() == 1 ? "" : "s", SearchMilliseconds(view.join_time),
+      plan.channel_count(), plan.bytes());
+  for (const plan::Shortfall& shortfall : view.joined.shortfalls) text += ToText(shortfall) + "\n";
+  return text;
+}
+
+std::string PlanJson(const PlanView& view) {
+  const HostPlan& plan = view.classes.front().plan;
+  const NodeView& node = view.nodes.front();
+  Json json = {{"gpus", 0},
+               {"hosts", view.hosts},
+               {"nNodes", view.joined.plan.node_count()},
+               {"policy", NameOf(view.policy)}};
+  std::size_t gpus = 0;
+  for (std::size_t i = 0; i < view.kinds.front().node_count; ++i) gpus += view.nodes[i].gpus.size();
+  json["gpus"] = gpus;
+  json["ring"] = GraphJson(node, plan.of(GraphId::kRing));
+  json["tree"] = GraphJson(node, plan.of(GraphId::kTree));
+  json["nvls"] = GraphJson(node, plan.of(GraphId::kNvls));
+  for (std::size_t i = 1; i < view.nodes.size(); ++i) {
+    const HostPlan& other = view.classes[i].plan;
+    json["otherNodes"].push_back({{"gpus", view.nodes[i].gpus.size()},
+                                  {"ring", GraphJson(view.nodes[i], other.of(GraphId::kRing))},
+                                  {"tree", GraphJson(view.nodes[i], other.of(GraphId::kTree))},
+                                  {"nvls", GraphJson(view.nodes[i], other.of(GraphId::kNvls))}});
+  }
+  json["finalChannels"] = view.joined.plan.channel_count();
+  json["plan_ms"] = SearchMilliseconds(node.search_time);
+  json["join_ms"] = SearchMilliseconds(view.join_time);
+  json["plan_bytes"] = view.joined.plan.bytes();
+  json["digest"] = fmt::format("{:016x}", view.joined.plan.digest());
+  Json shortfalls = Json::array();
+  for (const plan::Shortfall& shortfall : view.joined.shortfalls)
+    shortfalls.push_back(ToText(shortfall));
+  json["shortfalls"] = std::move(shortfalls);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,153 @@
+#include "frontends/cli/plan/plan.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/plan/plan_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PlanTest, TextSaysChannelsBoundAndWhyItStopped) {
+  const TopoRun ran = RunPlan({"plan", Fixture("topo-vectors/nvswitch8-sm90.xml"), "--hosts", "2"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("2 hosts, 2 nodes, 16 ranks, policy best"));
+  EXPECT_THAT(ran.output, HasSubstr("ring (RING): "));
+  EXPECT_THAT(ran.output, HasSubstr("search: "));
+  EXPECT_THAT(ran.output, HasSubstr("joined over 2 nodes"));
+}
+
+TEST(PlanTest, TheWholeTextOfASmallMachine) {
+  const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
+  const TopoRun two = RunPlan({"plan", file, "--hosts", "2"});
+  EXPECT_EQ(two.status, 0) << two.errors;
+  EXPECT_THAT(two.output, testing::StartsWith(file + R"(: 2 hosts, 2 nodes, 4 ranks, policy best
+
+ring (RING): 2 channels of 12 GB/s within a host, 12 GB/s between hosts; paths PIX and PIX to NICs
+  all together 24 GB/s, 100.0 % of the 24 GB/s that no plan can exceed
+)"));
+  EXPECT_THAT(two.output, HasSubstr(R"( steps; bound
+   0: mlx5_e000 > GPU0 GPU1 > mlx5_e000
+   1: mlx5_e001 > GPU1 GPU0 > mlx5_e001
+
+planned in )"));
+  EXPECT_THAT(two.output,
+              testing::ContainsRegex("\njoined over 2 nodes in [0-9.]+ ms: 4 channels"));
+  const TopoRun one = RunPlan({"plan", file});
+  EXPECT_THAT(one.output, testing::StartsWith(file + R"(: 1 host, 1 node, 2 ranks, policy best
+
+ring (RING): 2 channels of 12 GB/s within a host; paths PIX
+  all together 24 GB/s, 100.0 % of the 24 GB/s that no plan can exceed
+)"));
+  EXPECT_THAT(one.output, HasSubstr(R"( steps; bound
+   0: GPU0 GPU1
+   1: GPU0 GPU1
+
+tree (BALANCED_TREE): 2 channels of 24 GB/s within a host; paths PIX
+)"));
+}
+
+TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
+  const TopoRun ran = RunPlan({"plan", "--json", "--policy", "compat", "--hosts", "2",
+                               Fixture("topo-vectors/nvswitch8-sm90.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json["gpus"], 8);
+  EXPECT_EQ(json["nNodes"], 2);
+  EXPECT_EQ(json["finalChannels"], 16);
+  const auto& ring = json["ring"];
+  EXPECT_EQ(ring["patternName"], "RING");
+  EXPECT_EQ(ring["nChannels"], 8);
+  EXPECT_EQ(ring["bwIntra"], 48.0);
+  EXPECT_EQ(ring["crossNic"], 2);
+  for (const char* key : {"bound", "fraction", "steps", "stopped_because"})
+    EXPECT_TRUE(ring.contains(key)) << key;
+  EXPECT_EQ(ring["channels"].size(), 8u);
+  EXPECT_EQ(ring["channels"][0]["order"].size(), 8u);
+}
+
+TEST(PlanTest, RanksInHostMemoryAreTextOrJson) {
+  const std::vector<std::string> arguments = {"plan", "--ranks", "4", "--synthetic",
+                                              "2x(numa: nic)"};
+  const TopoRun text = RunPlan(arguments);
+  EXPECT_EQ(text.status, 0) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("1 host, 4 ranks in host memory"));
+  std::vector<std::string> as_json = arguments;
+  as_json.emplace_back("--json");
+  const TopoRun ran = RunPlan(as_json);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(nlohmann::json::parse(ran.output)["ranks"], 4);
+}
+
+TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
+  const TopoRun ran = RunPlan({"plan", Fixture("topo-vectors/pcie16-4persw.xml")});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("it counts as 2 nodes"));
+  EXPECT_THAT(ran.output, HasSubstr("node 1 of each host, 8 GPUs"));
+}
+
+TEST(PlanTest, WhatIsDumpedCanBeReadBack) {
+  const std::string path = testing::TempDir() + "ringlet_plan_test.graph.xml";
+  const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
+  const TopoRun planned =
+      RunPlan({"plan", "--json", machine, "--hosts", "2", "--dump-graph", path});
+  ASSERT_EQ(planned.status, 0) << planned.errors;
+  const TopoRun read = RunPlan({"plan", "--json", machine, "--hosts", "2", "--graph-file", path});
+  ASSERT_EQ(read.status, 0) << read.errors;
+  const auto one = nlohmann::json::parse(planned.output),
+             other = nlohmann::json::parse(read.output);
+  EXPECT_EQ(one["digest"], other["digest"]);
+  EXPECT_EQ(one["ring"]["channels"], other["ring"]["channels"]);
+  std::filesystem::remove(path);
+}
+
+TEST(PlanTest, NcclsOwnDumpReplacesTheSearch) {
+  const TopoRun ran = RunPlan({"plan", "--json", "--hosts", "2", "--graph-file",
+                               Fixture("topologies/graphs/3090x8_panlichen.graph.xml"),
+                               Fixture("topologies/nvidia/3090x8_panlichen.topo.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(nlohmann::json::parse(ran.output)["ring"]["bwIntra"], 4.0);
+}
+
+TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
+  const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
+  const TopoRun wrong = RunPlan({"plan", machine, "--graph-file", machine});
+  EXPECT_EQ(wrong.status, kExitUsage);
+  EXPECT_THAT(wrong.errors, HasSubstr("pcie4-1nic.xml:"));
+  const TopoRun none = RunPlan({"plan", "--synthetic", "(numa: nic)"});
+  EXPECT_EQ(none.status, kExitUsage);
+  EXPECT_THAT(none.errors, HasSubstr("has no GPUs to plan for"));
+  EXPECT_EQ(RunPlan({"plan", machine, "--hosts", "0"}).status, kExitUsage);
+  EXPECT_EQ(RunPlan({"plan", machine, "--policy", "worst"}).status, kExitUsage);
+}
+
+TEST(PlanTest, HostsOfSeveralKinds) {
+  const std::string a100 = Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml");
+  const std::string mesh = Fixture("topologies/nvidia/perlmutter_a100_nid001056.topo.xml");
+  const TopoRun ran = RunPlan({"plan", a100, "--hosts", "2", "--and", mesh + "*3"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("5 hosts, 5 nodes, 28 ranks, policy best"));
+  EXPECT_THAT(ran.output, HasSubstr("3 hosts like " + mesh + ", 4 GPUs each"));
+  EXPECT_THAT(ran.output, HasSubstr("all get"));  // the weaker hosts decide
+  const TopoRun explained = RunPlan({"explain", "--topo", a100, "--and", mesh});
+  ASSERT_EQ(explained.status, 0) << explained.errors;
+  EXPECT_THAT(explained.output, HasSubstr("2 kinds of hosts"));
+  for (const char* hosts : {"*none", "*0", "*", "*1x", "*1000001"})
+    EXPECT_THAT(RunPlan({"plan", a100, "--and", mesh + hosts}).errors,
+                HasSubstr("after * comes how many such hosts there are"))
+        << hosts;
+  EXPECT_NE(RunPlan({"plan", a100, "--and", "no/such.xml"}).status, 0);
+}
+
+TEST(PlanTest, AnUnknownPolicyIsNamedWithThoseThereAre) {
+  const TopoRun ran = RunPlan({"plan", "--policy", "worst"});
+  EXPECT_EQ(ran.status, kExitUsage);
+  EXPECT_THAT(ran.errors, HasSubstr("'worst' is neither best nor compat"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,270 @@
+#include "frontends/cli/plan/plan_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "base/settings/settings.hpp"
+#include "base/value/text.hpp"
+#include "os/process/clock.hpp"
+#include "plan/channels/graph_file.hpp"
+#include "plan/tuning/user_limits.hpp"
+#include "topology/edit/trim.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using topology::NodeIndex;
+using topology::NodeKind;
+
+std::string FromEnvironment(const EnvMap& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+/// Each GPU's number among those of its node, by rank.
+std::vector<std::uint32_t> LocalsOf(const topology::Paths& paths) {
+  std::vector<std::uint32_t> ranks, locals;
+  for (const NodeIndex gpu : paths.Of(NodeKind::kGpu))
+    ranks.push_back(paths.graph().at(gpu).number);
+  for (const std::uint32_t rank : ranks)
+    locals.push_back(static_cast<std::uint32_t>(
+        std::ranges::count_if(ranks, [&](std::uint32_t other) { return other < rank; })));
+  return locals;
+}
+
+std::uint32_t LeastCapability(const topology::Paths& paths) {
+  std::uint32_t least = ~0u;
+  for (const NodeIndex gpu : paths.Of(NodeKind::kGpu))
+    least = std::min(least, paths.graph().device(paths.graph().gpu(gpu).device).compute_capability);
+  return least;
+}
+
+class Viewer {
+ public:
+  Viewer(const PlanRequest& request, const EnvMap& environment)
+      : request_(request), environment_(environment) {}
+
+  Result<PlanView> Run() {
+    RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment_));
+    RINGLET_TRY_ASSIGN(const plan::ChannelLimits limits, plan::ReadLimits(settings));
+    RINGLET_TRY_ASSIGN(options_, topology::ReadPathOptions(settings));
+    options_.as_wired = request_.machine.as_wired;
+    if (request_.machine.apart) options_.peer_access = [](Rank, Rank) { return false; };
+    view_.policy = request_.policy;
+    view_.hosts = 0;
+    RINGLET_TRY(Add(request_.machine, request_.hosts));
+    for (const std::string& words : request_.others) {
+      RINGLET_TRY_ASSIGN(const Other other, ReadOther(words));
+      PathRequest machine = request_.machine;
+      machine.source = {.file = other.file, .root = {}, .synthetic = {}};
+      RINGLET_TRY(Add(machine, other.hosts));
+    }
+    for (const HostKind& kind : view_.kinds)
+      view_.title += (view_.title.empty() ? "" : " and ") + kind.title;
+    for (NodeView& node : view_.nodes) RINGLET_TRY(Plan(node));
+    RINGLET_TRY(Dump());
+    const Instant start = os::Now();
+    RINGLET_TRY_ASSIGN(view_.joined, plan::Join(view_.classes, Blocks(), limits));
+    view_.join_time = os::Now() - start;
+    return std::move(view_);
+  }
+
+ private:
+  struct Other {
+    std::string file;
+    std::uint32_t hosts = 1;
+  };
+
+  /// "FILE" or "FILE*3".
+  static Result<Other> ReadOther(const std::string& words) {
+    const std::size_t star = words.rfind('*');
+    if (star == std::string::npos) return Other{words, 1};
+    std::uint32_t hosts = 0;
+    const char* const end = words.data() + words.size();
+    const auto [rest, error] = std::from_chars(words.data() + star + 1, end, hosts);
+    if (error != std::errc() || rest != end || hosts == 0 || hosts > kPlannedHostsMax)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("--and {}: after * comes how many such hosts there are, 1 to {}",
+                               words, kPlannedHostsMax)};
+    return Other{words.substr(0, star), hosts};
+  }
+
+  Status Add(const PathRequest& machine, std::uint32_t hosts) {
+    RINGLET_TRY_ASSIGN(const PathView whole, FindPathView(machine, environment_));
+    HostKind kind{whole.title, hosts, view_.nodes.size(), 0};
+    view_.missing.insert(view_.missing.end(), whole.missing.begin(), whole.missing.end());
+    RINGLET_TRY(Split(whole));
+    kind.node_count = view_.nodes.size() - kind.first_node;
+    view_.hosts += hosts;
+    view_.kinds.push_back(std::move(kind));
+    return Ok();
+  }
+
+  // What GPUs reach each other in without the network is a node of its own.
+  Status Split(const PathView& whole) {
+    const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
+    if (gpus.empty())
+      return Error{Code::kInvalidArgument,
+                   fmt::format("{} has no GPUs to plan for; --ranks plans for ranks in host memory",
+                               whole.title)};
+    const std::vector<std::uint32_t> domains = topology::DomainsOf(whole.paths);
+    for (std::uint32_t i = 0; i < gpus.size(); ++i) {
+      if (domains[i] != i) continue;
+      RINGLET_TRY_ASSIGN(
+          topology::Graph graph,
+          topology::TrimToDomain(whole.paths, Rank{whole.graph->at(gpus[i]).number}));
+      NodeView node;
+      node.graph = std::make_unique<topology::Graph>(std::move(graph));
+      RINGLET_TRY_ASSIGN(node.paths, topology::FindPaths(*node.graph, 0, options_));
+      for (const NodeIndex gpu : node.paths.Of(NodeKind::kGpu))
+        node.gpus.push_back(LabelOf(*node.graph, gpu));
+      for (const NodeIndex net : node.paths.Of(NodeKind::kNet))
+        node.nets.push_back(LabelOf(*node.graph, net));
+      view_.nodes.push_back(std::move(node));
+    }
+    return Ok();
+  }
+
+  Status Plan(NodeView& node) {
+    plan::SearchOptions options;
+    options.policy = request_.policy;
+    options.bounds = true;
+    options.beyond = view_.hosts > 1 || view_.nodes.size() > 1;
+    options.net_policy = options_.net_policy;
+    plan::NodeClass planned{.plan = {},
+                            .locals = LocalsOf(node.paths),
+                            .compute_capability = LeastCapability(node.paths)};
+    const Instant start = os::Now();
+    const std::string file = request_.graph_file.empty()
+                                 ? FromEnvironment(environment_, "NCCL_GRAPH_FILE")
+                                 : request_.graph_file;
+    if (file.empty()) {
+      RINGLET_TRY_ASSIGN(planned.plan, plan::SearchHost(node.paths, options, &node.search_traces));
+    } else {
+      RINGLET_TRY_ASSIGN(planned.plan, Read(file, node));
+    }
+    node.search_time = os::Now() - start;
+    view_.classes.push_back(std::move(planned));
+    return Ok();
+  }
+
+  Result<plan::HostPlan> Read(const std::string& file, const NodeView& node) const {
+    if (view_.nodes.size() > 1)
+      return Error{
+          Code::kInvalidArgument,
+          fmt::format("{} is for one kind of node, but here are {}", file, view_.nodes.size())};
+    RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(file, topology::kXmlBytesMax));
+    return plan::ReadGraphs(text, file, plan::NamesOf(node.paths));
+  }
+
+  Status Dump() const {
+    const std::string file = request_.graph_dump.empty()
+                                 ? FromEnvironment(environment_, "NCCL_GRAPH_DUMP_FILE")
+                                 : request_.graph_dump;
+    if (file.empty()) return Ok();
+    std::ofstream out(file, std::ios::binary | std::ios::trunc);
+    out << plan::WriteGraphs(view_.classes.front().plan, plan::NamesOf(view_.nodes.front().paths));
+    out.close();
+    if (out.good()) return Ok();
+    return Error{Code::kSystem, fmt::format("{} cannot be written", file)};
+  }
+
+  // Host after host; nodes of one kind in one block where there is one a host.
+  std::vector<plan::NodeBlock> Blocks() const {
+    std::vector<plan::NodeBlock> blocks;
+    std::uint32_t rank = 0;
+    for (const HostKind& kind : view_.kinds) {
+      const auto first = static_cast<std::uint32_t>(kind.first_node);
+      if (kind.node_count == 1) {
+        blocks.push_back({first, kind.hosts, Rank{rank}});
+        rank += kind.hosts * view_.classes[first].plan.devices;
+        continue;
+      }
+      for (std::uint32_t host = 0; host < kind.hosts; ++host)
+        for (std::uint32_t i = first; i < first + kind.node_count; ++i) {
+          blocks.push_back({i, 1, Rank{rank}});
+          rank += view_.classes[i].plan.devices;
+        }
+    }
+    return blocks;
+  }
+
+  const PlanRequest& request_;
+  const EnvMap& environment_;
+  topology::PathOptions options_;
+  PlanView view_;
+};
+
+}  // namespace
+
+void AddPlanRequest(CLI::App& command, PlanRequest& request) {
+  AddPathRequest(command, request.machine);
+  command.add_option("--topo", request.machine.source.file, "The same as FILE")->type_name("FILE");
+  command.add_option("--hosts", request.hosts, "How many such hosts there are")
+      ->check(CLI::Range(1u, kPlannedHostsMax))
+      ->capture_default_str();
+  command.add_option("--and", request.others,
+                     "Hosts of another kind: FILE, or FILE*3 for three of them; may be repeated");
+  command
+      .add_option_function<std::string>(
+          "--policy",
+          [&request](const std::string& word) {
+            request.policy = word == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
+          },
+          "best: as good as the machine allows; compat: what NCCL 2.30 takes")
+      ->check(
+          [](const std::string& word) {
+            const bool known = word == "best" || word == "compat";
+            return known ? std::string() : fmt::format("'{}' is neither best nor compat", word);
+          },
+          "{best,compat}");
+  command
+      .add_option("--graph-file", request.graph_file,
+                  "Channels from an NCCL graph file in place of the search; - is standard input")
+      ->type_name("FILE");
+  command
+      .add_option("--dump-graph", request.graph_dump,
+                  "Writes the channels of a host as an NCCL graph file")
+      ->type_name("FILE");
+}
+
+Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environment) {
+  return Viewer(request, environment).Run();
+}
+
+Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment) {
+  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
+  plan::TuningInput input;
+  RINGLET_TRY_ASSIGN(input.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
+  input.ranks = view.ranks();
+  input.nodes = view.joined.plan.node_count();
+  input.graphs = view.joined.common;
+  input.capability_min = ~0u;
+  bool all_amd = true, power = false;
+  for (const NodeView& node : view.nodes) {
+    for (const NodeIndex gpu : node.paths.Of(NodeKind::kGpu)) {
+      const auto capability = node.graph->device(node.graph->gpu(gpu).device).compute_capability;
+      input.capability_min = std::min(input.capability_min, capability);
+      input.capability_max = std::max(input.capability_max, capability);
+    }
+    for (const NodeIndex cpu : node.paths.Of(NodeKind::kCpu)) {
+      const topology::CpuModel& model = node.graph->cpu(cpu);
+      const bool its = model.vendor == "AuthenticAMD";
+      all_amd = all_amd && its;
+      input.amd_or_mixed = input.amd_or_mixed || its;
+      power = power || model.arch == "ppc64";
+    }
+    input.nvswitch = input.nvswitch || !node.paths.Of(NodeKind::kNvs).empty();
+    input.node_ranks_max =
+        std::max(input.node_ranks_max, static_cast<std::uint32_t>(node.gpus.size()));
+  }
+  input.amd = all_amd && input.amd_or_mixed;
+  input.power = power;
+  input.nvls_heads = view.joined.nvls ? view.joined.nvls->count : 0;
+  return input;
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,35 @@
+// `ringlet run`: starts a program once per rank on this machine and tells each who it is.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "base/settings/env_map.hpp"
+#include "frontends/cli/command.hpp"
+
+namespace ringlet::cli {
+
+/// A command line of `run`, cut where the program begins: what follows is none of our business.
+struct RunArguments {
+  std::vector<std::string> own;
+  std::vector<std::string> program;
+};
+
+/// The program begins after "--", or with the first argument that is neither an option of ours nor
+/// the value of one. \param arguments  those after "run"
+RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
+
+/// What tells a rank who it is, in our words and in torchrun's.
+struct RankPlace {
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+  std::string unique_id;          ///< as text
+  std::uint16_t master_port = 0;  ///< for programs that bring a rendezvous of their own
+};
+EnvMap RankEnvironment(EnvMap base, const RankPlace& place);
+
+/// Adds the command to `tool`. \param program  as SplitRunArguments found it
+void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,124 @@
+#include "frontends/cli/run/run.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace ringlet::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(SplitRunArgumentsTest, TheProgramKeepsItsOptions) {
+  const auto split = SplitRunArguments({"-n", "2", "--grace", "1", "prog", "-n", "3", "--", "x"});
+  EXPECT_THAT(split.own, ElementsAre("-n", "2", "--grace", "1"));
+  EXPECT_THAT(split.program, ElementsAre("prog", "-n", "3", "--", "x"));
+}
+
+TEST(SplitRunArgumentsTest, AValueIsOursThoughNothingFollows) {
+  for (const char* option : {"-n", "--ranks", "--grace"}) {
+    const auto split = SplitRunArguments({option, "2"});
+    EXPECT_THAT(split.own, ElementsAre(option, "2"));
+    EXPECT_THAT(split.program, IsEmpty());
+  }
+}
+
+TEST(SplitRunArgumentsTest, TwoDashesEndOurOptions) {
+  const auto split = SplitRunArguments({"-n2", "--grace=1", "--", "--odd", "-n"});
+  EXPECT_THAT(split.own, ElementsAre("-n2", "--grace=1"));
+  EXPECT_THAT(split.program, ElementsAre("--odd", "-n"));
+}
+
+TEST(SplitRunArgumentsTest, WithoutAProgramThereIsNone) {
+  EXPECT_THAT(SplitRunArguments({"-n"}).program, IsEmpty());
+  EXPECT_THAT(SplitRunArguments({"--help"}).own, ElementsAre("--help"));
+}
+
+TEST(RankEnvironmentTest, OurWordsAndTorchruns) {
+  const EnvMap map =
+      RankEnvironment({{"PATH", "/bin"}, {"RANK", "9"}},
+                      {.rank = 1, .ranks = 4, .unique_id = "ringlet1:00", .master_port = 1234});
+  const EnvMap expected{
+      {"LOCAL_RANK", "1"},         {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "127.0.0.1"},
+      {"MASTER_PORT", "1234"},     {"PATH", "/bin"},          {"RANK", "1"},
+      {"RINGLET_LOCAL_RANK", "1"}, {"RINGLET_RANK", "1"},     {"RINGLET_UNIQUE_ID", "ringlet1:00"},
+      {"RINGLET_WORLD_SIZE", "4"}, {"WORLD_SIZE", "4"}};
+  EXPECT_EQ(map, expected);
+}
+
+struct Ran {
+  int status;
+  std::string output, errors;
+};
+
+Ran RunRun(std::vector<std::string> own, std::vector<std::string> program) {
+  CLI::App tool("ringlet");
+  Action chosen;
+  AddRun(tool, std::move(program), chosen);
+  own.insert(own.begin(), "run");
+  std::reverse(own.begin(), own.end());  // what CLI11 wants
+  tool.parse(own);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = chosen();
+  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+TEST(RunTest, LinesCarryTheirRank) {
+  const Ran ran = RunRun({"-n", "2"}, {"sh", "-c", "echo $RANK/$RINGLET_WORLD_SIZE; echo e >&2"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.output, HasSubstr("[0] 0/2\n"));
+  EXPECT_THAT(ran.output, HasSubstr("[1] 1/2\n"));
+  EXPECT_THAT(ran.errors, HasSubstr("[1] e\n"));
+}
+
+TEST(RunTest, TheFirstFailureIsNamedAndItsStatusIsOurs) {
+  const Ran ran = RunRun({"-n", "2"}, {"sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600"});
+  EXPECT_EQ(ran.status, 7);
+  EXPECT_THAT(ran.errors, HasSubstr("rank 1 exited with status 7"));
+}
+
+TEST(RunTest, AProgramThatCannotBeStarted) {
+  const Ran ran = RunRun({"-n", "2"}, {"/nowhere/ringlet-no-such"});
+  EXPECT_EQ(ran.status, 127);
+  EXPECT_THAT(ran.errors, HasSubstr("/nowhere/ringlet-no-such"));
+}
+
+/// Standard input from a file with this text, until the end of the scope.
+class InputForTest {
+ public:
+  explicit InputForTest(std::string_view text) : before_(::dup(STDIN_FILENO)) {
+    std::FILE* const file = std::tmpfile();
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::rewind(file);
+    ::dup2(::fileno(file), STDIN_FILENO);
+    std::fclose(file);
+  }
+  ~InputForTest() {
+    ::dup2(before_, STDIN_FILENO);
+    ::close(before_);
+  }
+
+ private:
+  int before_;
+};
+
+TEST(RunTest, RankZeroHasTheStandardInputAndTheOthersHaveNone) {
+  const InputForTest input("hello\nworld\n");
+  const Ran ran = RunRun({"-n", "2"}, {"sh", "-c", "sed s/^/read:/; echo end"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.output, HasSubstr("[0] read:hello\n"));
+  EXPECT_THAT(ran.output, HasSubstr("[0] read:world\n"));
+  EXPECT_THAT(ran.output, HasSubstr("[1] end\n"));
+  EXPECT_THAT(ran.output, testing::Not(HasSubstr("[1] read:")));
+}
+
+TEST(RunTest, NoProgramIsAUsageError) {
+  EXPECT_EQ(RunRun({"-n", "2"}, {}).status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,59 @@
+#include "frontends/cli/topo/topo_complete.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontends/cli/topo/topo_for_test.hpp"
+#include "topology/lint/lint.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(TopoCompleteTest, SkeletonsOfKnownMachinesBecomeWhole) {
+  for (const auto& [file, machine] : {std::pair("ndv2", "azure-nd40rs-v2"),
+                                      {"ndv4", "azure-nd96asr-v4"},
+                                      {"ndv5", "azure-nd96isr-h100-v5"},
+                                      {"p4d-24xl", "aws-p4d.24xlarge"},
+                                      {"p4de-24xl", "aws-p4de.24xlarge"},
+                                      {"soperator_h100", "nebius-h100"},
+                                      {"topo-flattened", "oci-bm.gpu4.8"},
+                                      {"dgxa100_nic_affinity.bert", "dgx-a100"}}) {
+    const TopoRun ran =
+        RunTopo({"complete", Fixture("topologies/nvidia/" + std::string(file) + ".topo.xml"),
+                 "--machine", machine});
+    EXPECT_EQ(ran.status, 0) << file << ran.errors;
+    const topology::LintReport report = topology::LintXml(ran.output, "");
+    ASSERT_TRUE(report.view) << file;
+    EXPECT_EQ(report.view->gpus.size(), 8u) << file;
+    EXPECT_FALSE(report.view->gpus[0].links.empty()) << file;
+    EXPECT_FALSE(report.view->nets.empty()) << file;
+    EXPECT_FALSE(HasError(report.findings)) << file << ToText(report.findings, 9);
+  }
+}
+
+TEST(TopoCompleteTest, OptionsSayWhatNoTableKnows) {
+  const TopoRun ran = RunTopo({"complete", Fixture("topologies/nvidia/ndv4.topo.xml"), "--gpu",
+                               "a100-pcie", "--nvlink", "pairs", "--nic-speed", "100000"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.output, HasSubstr("count=\"12\" tclass=\"0x030200\""));
+  EXPECT_THAT(ran.output, HasSubstr("speed=\"100000\""));
+  EXPECT_THAT(ran.errors, HasSubstr("8 GPUs were added"));
+}
+
+TEST(TopoCompleteTest, WhatIsUnknownIsNamed) {
+  const std::string file = Fixture("topologies/nvidia/ndv4.topo.xml");
+  EXPECT_THAT(RunTopo({"complete", file}).errors, HasSubstr("name its model"));
+  EXPECT_THAT(RunTopo({"complete", file, "--machine", "cray-1"}).errors, HasSubstr("cray-1"));
+  EXPECT_THAT(RunTopo({"complete", file, "--gpu", "z9"}).errors, HasSubstr("z9"));
+  EXPECT_THAT(RunTopo({"complete", file, "--nvlink", "ring"}).errors, HasSubstr("cube-mesh"));
+}
+
+TEST(TopoCompleteTest, TheListHasSources) {
+  const TopoRun ran = RunTopo({"complete", "--list"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.output, HasSubstr("learn.microsoft.com"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

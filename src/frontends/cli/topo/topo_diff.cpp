@@ -1,0 +1,51 @@
+#include "frontends/cli/topo/topo_diff.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "frontends/cli/topo/topo_source.hpp"
+#include "topology/edit/compare.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+struct DiffOptions {
+  std::string a, b;
+};
+
+/// A file, or a description where it has brackets, or this machine.
+Result<LoadedTopology> LoadSide(const std::string& what) {
+  TopoSource source;
+  if (what.find('(') != std::string::npos) {
+    source.synthetic = what;
+  } else if (what != "this") {
+    source.file = what;
+  }
+  return LoadTopology(source);
+}
+
+int Run(const DiffOptions& options) {
+  const Result<LoadedTopology> a = LoadSide(options.a);
+  if (!a.ok()) return Fail("topo diff", a.error());
+  const Result<LoadedTopology> b = LoadSide(options.b);
+  if (!b.ok()) return Fail("topo diff", b.error());
+  const std::vector<std::string> differences = topology::Compare(a->view, b->view);
+  for (const std::string& difference : differences) fmt::print("{}\n", difference);
+  return differences.empty() ? 0 : kExitFailed;
+}
+
+}  // namespace
+
+void AddTopoDiff(CLI::App& topo, Action& chosen) {
+  CLI::App* diff = topo.add_subcommand(
+      "diff", "Say in words what differs between two machines; exit with 1 if anything does");
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  const auto options = std::make_shared<DiffOptions>();
+  diff->add_option("A", options->a, "An NCCL topology file, a machine in words, or: this")
+      ->required();
+  diff->add_option("B", options->b, "The other one")->required();
+  diff->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,37 @@
+#include "frontends/cli/topo/topo_diff.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontends/cli/topo/topo_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(TopoDiffTest, SaysWhatIsWrongWithTheOldFileOfAzure) {
+  const TopoRun ran =
+      RunTopo({"diff", Fixture("topologies/nvidia/ndv4.topo.xml"),
+               Fixture("topologies/broken/azure_ndv4_v2_wrong_numa_affinity.topo.xml")});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output, HasSubstr("NUMA node 0: the set of CPUs is 0-23 in the first, 0-15,32-47 "
+                                    "in the second\n"));
+  EXPECT_THAT(
+      ran.output,
+      HasSubstr("PCI function 0003:00:00.0: the place is below PCI function ffff:ff:01.0 in "
+                "the first, below PCI function ffff:ff:02.0 in the second\n"));
+}
+
+TEST(TopoDiffTest, WordsCanBeCompared) {
+  EXPECT_EQ(RunTopo({"diff", "(numa: gpu)", "(numa:gpu)"}).status, 0);
+  EXPECT_EQ(RunTopo({"diff", "(numa: gpu)", "(numa: nic)"}).status, 1);
+}
+
+TEST(TopoDiffTest, WhatCannotBeReadIsNamed) {
+  const TopoRun ran = RunTopo({"diff", "(numa: gpu)", "no/such.xml"});
+  EXPECT_NE(ran.status, 0);
+  EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,54 @@
+#include "frontends/cli/topo/topo_fuse.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "frontends/cli/topo/topo_for_test.hpp"
+#include "topology/xml/xml_reader.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+topology::HostView ViewOf(const TopoRun& ran) {
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  return topology::ViewFromXml(ran.output, "output").value();
+}
+
+TEST(TopoFuseTest, FilesThatNameNoHostAreHostsOfTheirOwn) {
+  const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
+  const TopoRun ran = RunTopo({"fuse", file, file});
+  const topology::HostView view = ViewOf(ran);
+  EXPECT_EQ(view.numa_nodes.size(), 4u);
+  EXPECT_EQ(view.gpus.size(), 16u);
+  EXPECT_EQ(view.gpus[15].rank, 15u);
+  EXPECT_THAT(ran.errors, HasSubstr("ringlet topo fuse: several GPUs claimed one rank"));
+}
+
+TEST(TopoFuseTest, EqualHostsAreOneUnlessAskedFor) {
+  const std::string file = Fixture("topologies/nvidia/a100pcie_nvl2_timez.topo.xml");
+  EXPECT_EQ(ViewOf(RunTopo({"fuse", file, file})).gpus.size(), 2u);
+  EXPECT_EQ(ViewOf(RunTopo({"fuse", "--distinct", file, file})).gpus.size(), 4u);
+}
+
+TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
+  const std::string file = Fixture("topo-vectors/mnnvl-2x4.xml");
+  EXPECT_EQ(ViewOf(RunTopo({"fuse", file, file})).gpus.size(), 8u);
+  const topology::HostView view = ViewOf(RunTopo({"fuse", "--distinct", file, file, file}));
+  EXPECT_EQ(view.gpus.size(), 24u);
+  std::set<std::uint64_t> hosts;
+  for (const auto& node : view.numa_nodes) hosts.insert(view.HostOf(node));
+  EXPECT_EQ(hosts.size(), 6u);
+}
+
+TEST(TopoFuseTest, BadFilesAreNamed) {
+  EXPECT_EQ(RunTopo({"fuse"}).status, 2);
+  const TopoRun ran = RunTopo({"fuse", "/nowhere.xml"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("nowhere.xml"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,66 @@
+#include "frontends/cli/topo/topo_lint.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/topo/topo_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+TEST(TopoLintTest, AGoodFileIsGood) {
+  const TopoRun ran = RunTopo({"lint", Fixture("topologies/nvidia/ucb_dgx1v.topo.xml")});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.output, EndsWith("0 errors, 0 warnings, 0 notes\n"));
+}
+
+TEST(TopoLintTest, ABadFileSaysWhereAndWhy) {
+  const std::string file = Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml");
+  const TopoRun ran = RunTopo({"lint", file});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output,
+              AllOf(HasSubstr(file + ":5:17: error: system/cpu[0]/pci[0001:00:00.0]/gpu/nvlink"),
+                    HasSubstr("leads to itself"), HasSubstr("4 errors")));
+}
+
+TEST(TopoLintTest, ManyOfARuleAreCountedUnlessAllAreWanted) {
+  const std::string file = Fixture("topologies/broken/modal_b200_vm_v3_pairwise_nvlink.topo.xml");
+  EXPECT_THAT(RunTopo({"lint", file}).output, HasSubstr("and 51 more of [nvlink-odd-class]"));
+  EXPECT_THAT(RunTopo({"lint", "--all", file}).output, testing::Not(HasSubstr(" more of [")));
+}
+
+TEST(TopoLintTest, JsonHasAllFields) {
+  const TopoRun ran = RunTopo(
+      {"lint", "--json", Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml")});
+  EXPECT_EQ(ran.status, 1);
+  const auto json = nlohmann::json::parse(ran.output);
+  const auto loop = std::find_if(json.begin(), json.end(), [](const auto& finding) {
+    return finding.at("rule") == "nvlink-self-loop";
+  });
+  ASSERT_NE(loop, json.end());
+  EXPECT_EQ(loop->at("severity"), "error");
+  EXPECT_EQ(loop->at("line"), 5);
+  EXPECT_EQ(loop->at("column"), 17);
+  EXPECT_EQ(loop->at("path"), "system/cpu[0]/pci[0001:00:00.0]/gpu/nvlink[0001:00:00.0]");
+  EXPECT_FALSE(loop->at("cure").get<std::string>().empty());
+}
+
+TEST(TopoLintTest, StrictMindsWarnings) {
+  const std::string file = Fixture("topologies/nvidia/hgx_b200_8x_vastai.topo.xml");
+  EXPECT_EQ(RunTopo({"lint", file}).status, 0);
+  EXPECT_EQ(RunTopo({"lint", "--strict", file}).status, 1);
+}
+
+TEST(TopoLintTest, AFileThatIsNotThereIsNamed) {
+  const TopoRun ran = RunTopo({"lint", "no/such.xml"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

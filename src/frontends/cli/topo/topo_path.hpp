@@ -1,0 +1,17 @@
+// `ringlet topo path`: the way from one thing to another, hop by hop.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "frontends/cli/command.hpp"
+#include "frontends/cli/topo/topo_paths.hpp"
+
+namespace ringlet::cli {
+
+/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+void AddTopoPath(CLI::App& topo, Action& chosen);
+
+/// A line for the path, and one for each of its links.
+std::string PathText(const PathView& view, topology::NodeIndex from, topology::NodeIndex to);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,53 @@
+// What the commands of `ringlet topo` that look at paths have in common.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontends/cli/topo/topo_source.hpp"
+#include "topology/paths/paths.hpp"
+
+namespace ringlet::cli {
+
+struct PathRequest {
+  TopoSource source;
+  bool as_wired = false;  ///< whatever transports may use
+  bool as_nccl = false;   ///< NCCL's rules, faults included
+  bool apart = false;     ///< the driver keeps GPUs apart
+};
+
+/// The source, --as-wired, --as-nccl and --no-peer-access.
+/// \param request  outlives the parsing
+void AddPathRequest(CLI::App& command, PathRequest& request);
+
+/// A machine with all paths in it.
+struct PathView {
+  std::string title;
+  std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
+  topology::Paths paths;
+  std::vector<std::string> missing;  ///< what discovery looked for in vain; SkeletonHint
+};
+
+/// NCCL's variables of the environment that decide over paths are heeded.
+/// Errors  kInvalidArgument, kSystem  as LoadTopology; the machine cannot be; a variable makes no
+///                                    sense
+Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment);
+
+/// "GPU0" by rank, "NUMA0", a port by its name, "NVS0"; with the host before it ("node1/") where
+/// there are several.
+std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
+
+/// The node that somebody means: its label, NCCL's name ("GPU/0-11000"), a bus address.
+/// Errors  kInvalidArgument  nothing is called so, or several things are; lists what there is
+Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string_view name);
+
+/// For a view whose GPUs are but PCI functions, as in the files that cloud vendors ship: what to do
+/// about it. "" for others.
+std::string SkeletonHint(const topology::HostView& view);
+
+/// "48", "370.8": GB/s.
+std::string GigabytesText(topology::Bandwidth bandwidth);
+
+}  // namespace ringlet::cli

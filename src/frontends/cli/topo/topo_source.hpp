@@ -1,0 +1,40 @@
+// Where a command of `ringlet topo` takes its machine from: this one, a file, a captured tree, or a
+// description.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ringlet/status.hpp"
+#include "topology/xml/xml_reader.hpp"
+
+namespace ringlet::cli {
+
+struct TopoSource {
+  std::string file;
+  std::string root;
+  std::string synthetic;
+};
+
+/// FILE, --root and --synthetic, of which at most one may be given; none: this machine.
+/// \param source  outlives the parsing
+void AddTopoSource(CLI::App& command, TopoSource& source);
+
+struct LoadedTopology {
+  std::string title;  ///< for people: "this machine", "FILE"
+  topology::HostView view;
+  std::vector<topology::Finding> findings;  ///< of the reader; empty where there was no file
+  topology::Positions positions;
+  std::vector<std::string> missing;  ///< what discovery looked for in vain
+};
+
+/// Errors  kInvalidArgument  the file or the description makes no sense; the sentence says where
+///         kSystem           it cannot be read
+Result<LoadedTopology> LoadTopology(const TopoSource& source);
+
+/// A whole file that the user named; "-" is standard input.
+/// Errors  kSystem  it cannot be read; kUnsupported  it has more than `bytes_max` bytes
+Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max);
+
+}  // namespace ringlet::cli

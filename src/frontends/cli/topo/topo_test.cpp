@@ -1,0 +1,27 @@
+#include "frontends/cli/topo/topo.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontends/cli/topo/topo_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(TopoTest, HelpNamesEveryCommand) {
+  const TopoRun ran = RunTopo({"--help"});
+  EXPECT_EQ(ran.status, 0);
+  for (const char* name :
+       {"show", "dump", "lint", "diff", "complete", "matrix", "path", "draw", "fuse"})
+    EXPECT_THAT(ran.output, HasSubstr(name));
+}
+
+TEST(TopoTest, ACommandIsNeeded) {
+  const TopoRun ran = RunTopo({});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("ringlet topo --help"));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,114 @@
+#include "frontends/torch/group/formation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+namespace ringlet::torch_api {
+namespace {
+
+// Short enough not to be felt, long enough that a thousand ranks that wait do not drown the store.
+constexpr std::chrono::microseconds kLongestPause{20'000};
+
+std::uint32_t Roots(const Seat& seat) {
+  return (seat.size + seat.ranks_per_root - 1) / seat.ranks_per_root;
+}
+
+// The root that this rank makes, if it makes one: they lie evenly among the ranks.
+std::optional<std::uint32_t> RootOf(const Seat& seat) {
+  if (seat.rank % seat.ranks_per_root != 0) return std::nullopt;
+  return seat.rank / seat.ranks_per_root;
+}
+
+Error Aborted(const std::string& key) {
+  return Error{Code::kAborted,
+               fmt::format("the process group was aborted while it waited for '{}'", key)};
+}
+
+}  // namespace
+
+std::chrono::microseconds Patience::Next() {
+  const auto now = next_;
+  next_ = std::min(next_ * 6 / 5, kLongestPause);
+  return now;
+}
+
+bool Pause(std::chrono::microseconds time, const std::stop_token& abort) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, abort, time, [] { return false; });
+  return !abort.stop_requested();
+}
+
+std::vector<std::string> KeysOfRoots(const Seat& seat) {
+  const std::uint32_t roots = Roots(seat);
+  if (roots == 1) return {seat.key};
+  std::vector<std::string> keys;
+  for (std::uint32_t root = 0; root < roots; ++root)
+    keys.push_back(fmt::format("{}:{}", seat.key, root));
+  return keys;
+}
+
+Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
+                    const std::stop_token& abort) {
+  Patience patience;
+  std::chrono::microseconds waited{0};
+  while (true) {
+    RINGLET_TRY_ASSIGN(auto value, store.Find(key));
+    if (value) return std::move(*value);
+    if (waited >= timeout)
+      return Error{
+          Code::kTimeout,
+          fmt::format(
+              "key '{}' did not appear in the store within {} ms: has the rank that sets it "
+              "called this operation?",
+              key, timeout.count())};
+    const auto pause = patience.Next();
+    if (!Pause(pause, abort)) return Aborted(key);
+    waited += pause;
+  }
+}
+
+Result<UniqueId> ToId(View bytes, const std::string& key) {
+  UniqueId id;
+  if (bytes.size() != id.bytes.size())
+    return Error{Code::kProtocol, fmt::format("'{}' in the store is {} bytes, not an id of {}", key,
+                                              bytes.size(), id.bytes.size())};
+  std::ranges::copy(bytes, id.bytes.begin());
+  return id;
+}
+
+Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
+                                                 const std::shared_ptr<comm::Process>& process,
+                                                 const std::stop_token& abort) {
+  const std::vector<std::string> keys = KeysOfRoots(seat);
+  std::vector<UniqueId> ids(keys.size());
+  const auto mine = RootOf(seat);
+  if (mine) {
+    RINGLET_TRY_ASSIGN(ids[*mine], comm::CreateUniqueId(process));
+    if (seat.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
+  }
+  for (std::size_t root = 0; root < keys.size(); ++root) {
+    if (mine && root == *mine) continue;
+    RINGLET_TRY_ASSIGN(const Bytes bytes, Await(store, keys[root], seat.timeout, abort));
+    RINGLET_TRY_ASSIGN(ids[root], ToId(bytes, keys[root]));
+  }
+  comm::Config config;
+  config.id = ids.front();
+  config.more_ids.assign(ids.begin() + 1, ids.end());
+  config.rank = seat.rank;
+  config.size = seat.size;
+  config.device = process->settings().local_rank.value_or(0);
+  config.init_timeout = seat.timeout;
+  config.timeout = seat.operation_timeout;
+  auto communicator = comm::Establish(process, config, abort);
+  // Whoever joined has read the ids: nobody needs them any more.
+  if (communicator.ok() && seat.rank == 0 && seat.size > 1)
+    for (const std::string& key : keys) store.Erase(key);
+  return communicator;
+}
+
+}  // namespace ringlet::torch_api

@@ -1,0 +1,58 @@
+// Who of a group is still there, also before anything connects its ranks.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "comm/control/beacon.hpp"
+#include "frontends/torch/group/key_store.hpp"
+
+namespace ringlet::torch_api {
+
+/// Each rank puts the address of its process's beacon into the store when it makes the group, and a
+/// farewell when it leaves; others look when they have waited in vain. Safe from any thread.
+class Presence {
+ public:
+  enum class State : std::uint8_t {
+    kUnknown,  ///< has not made the group yet, or cannot be looked at from here
+    kThere,
+    kLeft,  ///< destroyed the group, or its program ended
+    kGone,  ///< its process ended without that
+  };
+
+  /// \param beacon  null: others cannot see this rank
+  Presence(KeyStore& store, std::uint32_t rank, std::shared_ptr<comm::Beacon> beacon);
+
+  /// The errors of both are the store's.
+  Status Announce();
+  Status Leave();
+
+  /// What is known of another rank. Cost  a system call; at the first look, some later ones, and
+  /// before it says kGone, a request to the store.
+  State Of(std::uint32_t rank);
+
+ private:
+  struct Known {
+    std::optional<comm::Sight> sight;
+    std::uint32_t looks = 0;
+    State state = State::kUnknown;
+  };
+  void LookInStore(std::uint32_t rank, Known& known);
+
+  KeyStore& store_;
+  const std::uint32_t rank_;
+  const std::shared_ptr<comm::Beacon> beacon_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, Known> known_;
+};
+
+/// "rank 3 is gone: its process has ended", if that is so, or if it has left; else empty.
+std::string WhyInVain(Presence& presence, std::uint32_t rank);
+/// The same of all ranks below `end` but this one. Those that have left may have done so because of
+/// others that are gone: of these first.
+std::string WhyInVain(Presence& presence, std::uint32_t end, std::uint32_t but);
+
+}  // namespace ringlet::torch_api

@@ -1,0 +1,165 @@
+#include "frontends/torch/work/serial_executor.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace ringlet::torch_api {
+
+struct SerialExecutor::State {
+  explicit State(Helpers& given) : helpers(given) {}
+
+  Helpers& helpers;
+  std::mutex mutex;
+  std::condition_variable turn;  // another ticket is served
+  std::uint64_t next_ticket = 0;
+  std::uint64_t serving = 0;
+  std::uint32_t waiting = 0;  // for `turn`
+  std::deque<Ticketed> jobs;  // submitted, and not begun
+  bool drained = false;       // a thread takes jobs out as their turns come
+};
+
+namespace {
+
+/// The turns that this thread is inside of, the innermost first.
+struct Inside {
+  const void* serial_executor = nullptr;
+  const Inside* outer = nullptr;
+};
+thread_local const Inside* t_inside = nullptr;
+
+/// As long as it lives, this thread is inside a turn.
+class Entered {
+ public:
+  explicit Entered(const void* serial_executor) : here_{serial_executor, t_inside} {
+    t_inside = &here_;
+  }
+  ~Entered() { t_inside = here_.outer; }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  const Inside here_;
+};
+
+}  // namespace
+
+SerialExecutor::SerialExecutor(Helpers& helpers) : state_(std::make_shared<State>(helpers)) {}
+
+SerialExecutor::~SerialExecutor() {
+  if (IsInside()) return;
+  Lock lock(state_->mutex);
+  ++state_->waiting;
+  state_->turn.wait(lock, [&] { return state_->serving == state_->next_ticket; });
+  --state_->waiting;
+}
+
+// Both with the lock held. True: it has become the caller's task to find a thread that drains.
+bool SerialExecutor::WantsDrainer(State& state) {
+  if (state.drained || state.jobs.empty() || state.jobs.front().ticket != state.serving)
+    return false;
+  state.drained = true;
+  return true;
+}
+
+bool SerialExecutor::Pass(State& state) {
+  ++state.serving;
+  if (state.waiting > 0) state.turn.notify_all();
+  return WantsDrainer(state);
+}
+
+void SerialExecutor::FindDrainer(const std::shared_ptr<State>& state) {
+  if (!state->helpers.TryRun([state] { Drain(state); })) Drain(state);
+}
+
+void SerialExecutor::Drain(const std::shared_ptr<State>& state) {
+  while (true) {
+    Job job;
+    {
+      const Lock lock(state->mutex);
+      state->drained = false;
+      if (!WantsDrainer(*state)) return;
+      job = std::move(state->jobs.front().job);
+      state->jobs.pop_front();
+    }
+    if (Serve(state, std::move(job))) continue;
+    // Its turn ended before it did; somebody else may drain since then.
+    const Lock lock(state->mutex);
+    if (state->drained || !WantsDrainer(*state)) return;
+  }
+}
+
+// False: the turn ended before the job did, and this thread no longer drains.
+bool SerialExecutor::Serve(const std::shared_ptr<State>& state, Job job) {
+  std::optional<Entered> inside(std::in_place, state.get());
+  const auto end = [&] {
+    if (!inside) return;
+    inside.reset();
+    bool wanted = false;
+    {
+      const Lock lock(state->mutex);
+      state->drained = false;
+      wanted = Pass(*state);
+    }
+    if (wanted) FindDrainer(state);
+  };
+  Turn turn(end);
+  job(turn);
+  job = nullptr;  // what it holds may end here, before the next one begins
+  if (!inside) return false;
+  inside.reset();
+  const Lock lock(state->mutex);
+  ++state->serving;
+  if (state->waiting > 0) state->turn.notify_all();
+  return true;
+}
+
+void SerialExecutor::RunHere(const std::function<void()>& job) {
+  const auto state = state_;
+  {
+    Lock lock(state->mutex);
+    const std::uint64_t ticket = state->next_ticket++;
+    ++state->waiting;
+    state->turn.wait(lock, [&] { return state->serving == ticket; });
+    --state->waiting;
+  }
+  {
+    const Entered inside(state.get());
+    job();
+  }
+  bool wanted = false;
+  {
+    const Lock lock(state->mutex);
+    wanted = Pass(*state);
+  }
+  if (wanted) FindDrainer(state);
+}
+
+void SerialExecutor::Submit(Job job) {
+  const auto state = state_;
+  bool wanted = false;
+  {
+    const Lock lock(state->mutex);
+    state->jobs.push_back({state->next_ticket++, std::move(job)});
+    wanted = WantsDrainer(*state);
+  }
+  if (wanted) FindDrainer(state);
+}
+
+bool SerialExecutor::IsBusy() {
+  const Lock lock(state_->mutex);
+  return state_->serving != state_->next_ticket;
+}
+
+bool SerialExecutor::IsAwaited() {
+  const Lock lock(state_->mutex);
+  return state_->next_ticket > state_->serving + 1;
+}
+
+bool SerialExecutor::IsInside() const {
+  for (const Inside* inside = t_inside; inside != nullptr; inside = inside->outer)
+    if (inside->serial_executor == state_.get()) return true;
+  return false;
+}
+
+}  // namespace ringlet::torch_api

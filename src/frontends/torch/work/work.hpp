@@ -1,0 +1,197 @@
+// What PyTorch's callers hold of an operation. Included by module.cpp only.
+#pragma once
+#include <fmt/format.h>
+#include <torch/extension.h>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "frontends/torch/work/helpers.hpp"
+#include "frontends/torch/work/serial_executor.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::torch_api {
+
+using Tensors = std::vector<at::Tensor>;
+
+/// An operation of a group: under way, complete, or failed.
+class GroupWork : public c10d::Work {
+ public:
+  struct What {
+    int rank = -1;
+    c10d::OpType type = c10d::OpType::UNKNOWN;
+    std::string title;  ///< for the profiler, such as "ringlet:all_reduce"
+    Tensors inputs;     ///< their shapes go to the profiler
+    Tensors outputs;    ///< what the Future gives
+    std::uint64_t sequence = 0;
+    std::chrono::milliseconds timeout{};  ///< of the operation, for messages
+    std::string detail;                   ///< of a receive: from whom
+  };
+
+  explicit GroupWork(What what)
+      : Work(what.rank, what.type, what.title.c_str(), what.inputs),
+        title_(std::move(what.title)),
+        outputs_(std::move(what.outputs)),
+        sequence_(what.sequence),
+        timeout_(what.timeout),
+        detail_(std::move(what.detail)) {}
+
+  /// Ends the operation, once: first for those who look at the Future, then for those who wait,
+  /// then its turn; callbacks of the Future run after all that, on this thread. \param turn  of
+  /// this operation, if it was submitted
+  void Complete(std::exception_ptr exception, SerialExecutor::Turn* turn = nullptr) {
+    if (const auto future = EndWith(std::move(exception), turn)) Settle(*future);
+  }
+  /// The same, but callbacks run on a helper.
+  void Complete(std::exception_ptr exception, Helpers& helpers) {
+    if (auto future = EndWith(std::move(exception), nullptr))
+      helpers.Run([this, future, own = c10::intrusive_ptr<GroupWork>::reclaim_copy(this)] {
+        Settle(*future);
+      });
+  }
+
+  bool wait(std::chrono::milliseconds timeout) override {
+    if (withdraw_) {
+      WaitForMessage(timeout == kNoTimeout ? timeout_ : timeout);
+    } else if (timeout != kNoTimeout && timeout != c10d::kUnsetTimeout) {
+      TORCH_CHECK_WITH(DistBackendError, EndsWithin(timeout),
+                       fmt::format("{}: Timed out waiting {}ms for its end; it goes on", title_,
+                                   timeout.count()));
+    }
+    return Work::wait(kNoTimeout);
+  }
+
+  /// A receive ends at its deadline if its message has not come: `withdraw` takes it back, or says
+  /// that it is too late for that.
+  void set_withdrawal(std::function<bool()> withdraw) { withdraw_ = std::move(withdraw); }
+
+  Tensors result() override { return outputs_; }
+  std::uint64_t getSequencenumber() const override { return sequence_; }
+  int sourceRank() const override { return source_; }
+  void set_source(int source) { source_ = source; }
+
+  /// Made only when somebody asks: most operations are waited for and no more.
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+    std::unique_lock lock(mutex_);
+    if (future_) return future_;
+    future_ =
+        c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+    const auto future = future_;
+    // The first of the callbacks: what others wait for does not wait for theirs.
+    if (!ended_) future->addCallback([this](c10::ivalue::Future&) { Finish(); }, false);
+    const bool ended = ended_;
+    lock.unlock();
+    if (ended) Settle(*future);
+    return future;
+  }
+
+ private:
+  /// Null: nobody has asked for the Future, and there is nothing more to do.
+  c10::intrusive_ptr<c10::ivalue::Future> EndWith(std::exception_ptr exception,
+                                                  SerialExecutor::Turn* turn) {
+    c10::intrusive_ptr<c10::ivalue::Future> future;
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      error_ = std::move(exception);
+      turn_ = turn;
+      future = future_;
+    }
+    if (!future) finish(error_);
+    return future;
+  }
+
+  void Finish() {
+    finish(error_);
+    if (turn_ != nullptr) turn_->End();
+  }
+
+  bool EndsWithin(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    return cv_.wait_for(lock, timeout, [&] { return completed_; });
+  }
+
+  void WaitForMessage(std::chrono::milliseconds timeout) {
+    if (EndsWithin(timeout) || !withdraw_()) return;
+    Complete(std::make_exception_ptr(c10::DistBackendError(
+        {__func__, __FILE__, __LINE__}, fmt::format("{}: Timed out waiting {}ms for a message {}",
+                                                    title_, timeout.count(), detail_))));
+  }
+
+  void Settle(c10::ivalue::Future& future) {
+    if (error_) {
+      future.setError(error_);
+    } else {
+      future.markCompleted(c10::IValue(outputs_));
+    }
+  }
+
+  const std::string title_;
+  const Tensors outputs_;
+  const std::uint64_t sequence_;
+  const std::chrono::milliseconds timeout_;
+  const std::string detail_;
+  std::atomic<int> source_{-1};
+  std::function<bool()> withdraw_;
+  bool ended_ = false;
+  SerialExecutor::Turn* turn_ = nullptr;  // lives until Complete returns
+  std::exception_ptr error_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+/// Several operations, seen as one: complete when all are.
+class JointWork : public c10d::Work {
+ public:
+  JointWork(int rank, std::vector<c10::intrusive_ptr<Work>> parts)
+      : Work(rank, c10d::OpType::COALESCED), parts_(std::move(parts)) {}
+
+  bool isCompleted() override {
+    return std::ranges::all_of(parts_, [](const auto& part) { return part->isCompleted(); });
+  }
+  bool isSuccess() const override {
+    return std::ranges::all_of(parts_, [](const auto& part) { return part->isSuccess(); });
+  }
+  bool wait(std::chrono::milliseconds timeout) override {
+    for (const auto& part : parts_) part->wait(timeout);
+    return true;
+  }
+  Tensors result() override {
+    Tensors all;
+    for (const auto& part : parts_)
+      for (at::Tensor& tensor : part->result()) all.push_back(std::move(tensor));
+    return all;
+  }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+    c10::List<c10::intrusive_ptr<c10::ivalue::Future>> futures(
+        c10::FutureType::create(c10::ListType::create(c10::TensorType::get())));
+    for (const auto& part : parts_) futures.push_back(part->getFuture());
+    const auto all = c10::collectAll(futures);
+    const Tensors results = result();
+    return all->then(
+        [results](c10::ivalue::Future& done) {
+          if (done.hasError()) std::rethrow_exception(done.exception_ptr());
+          for (const auto& part : done.value().toList()) part.get().toFuture()->waitAndThrow();
+          return c10::IValue(results);
+        },
+        c10::ListType::create(c10::TensorType::get()));
+  }
+
+ private:
+  const std::vector<c10::intrusive_ptr<Work>> parts_;
+};
+
+/// What a failed operation throws at its waiters: who, in which group, what, and why. The words
+/// "Timed out" and "Connection closed by peer" are those that users of PyTorch look for.
+inline std::exception_ptr ToException(const Error& error, const std::string& operation) {
+  std::string_view kind;
+  switch (error.code) {
+    case Code::kTimeout: kind = "Timed out waiting: "; break;
+    case Code::kPeerLost: kind = "Connection closed by peer: "; break;
+    case Code::kAborted: kind = "Connection closed by abort: "; break;
+    default: break;
+  }
+  return std::make_exception_ptr(
+      c10::DistBackendError({error.file, error.file, static_cast<std::uint32_t>(error.line)},
+                            fmt::format("{} failed: {}{}", operation, kind, error.message)));
+}
+
+}  // namespace ringlet::torch_api

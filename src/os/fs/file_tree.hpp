@@ -1,0 +1,81 @@
+// Files below a root that may be anywhere: the live machine's "/", or a captured tree.
+//
+// A path is resolved as a process with that root would: absolute symbolic links start at the root,
+// ".." cannot climb above it. So a captured /sys never shows the machine that examines it.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/fs/fd.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::os {
+
+class FileTree {
+ public:
+  static constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;  // /proc/cpuinfo of 1024 CPUs
+  static constexpr std::size_t kEntriesMax = 65'536;                  // of one directory
+
+  enum class Resolver : unsigned char {
+    kBest,  ///< openat2 where the kernel has it (5.6), else our own walk
+    kWalk,  ///< our own walk: for tests, and for sandboxes that refuse openat2
+  };
+
+  /// What was asked of a tree, whether it was there or not.
+  struct Access {
+    enum class Kind : std::uint8_t { kRead, kList, kReadLink, kExists };
+    Kind kind = Kind::kRead;
+    std::string_view path;  ///< as it was given
+  };
+  using Watcher = std::function<void(const Access&)>;
+
+  /// Errors  kSystem  `root` is not a directory that can be read; the sentence names it.
+  static Result<FileTree> Open(std::string root, Resolver resolver = Resolver::kBest);
+
+  /// The file's content. Paths start at the root, with or without a leading slash.
+  /// Errors  kSystem       the sentence names the file and the reason
+  ///         kUnsupported  the file has more than `bytes_max` bytes
+  Result<std::string> Read(std::string_view path, std::size_t bytes_max = kFileBytesMax) const;
+
+  /// Names in a directory, sorted, without "." and "..".
+  /// Errors  kSystem as Read, kUnsupported  more than `entries_max` entries
+  Result<std::vector<std::string>> List(std::string_view path,
+                                        std::size_t entries_max = kEntriesMax) const;
+
+  /// The text of a symbolic link, as it stands.
+  Result<std::string> ReadLink(std::string_view path) const;
+
+  /// True where something is there and can be reached; a dangling link is nothing.
+  bool Exists(std::string_view path) const;
+
+  const std::string& root() const { return root_; }
+
+  /// How often something could not be opened for want of descriptors or memory. What was read
+  /// meanwhile is less than there is. Any thread.
+  std::uint64_t shortages() const { return *shortages_; }
+
+  /// `watcher` hears of every question from now on, on the thread that asks, before the answer.
+  void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
+
+ private:
+  FileTree(Fd fd, std::string root, Resolver resolver)
+      : fd_(std::move(fd)), root_(std::move(root)), resolver_(resolver) {}
+  Result<Fd> OpenAt(std::string_view path, int flags) const;
+  std::string Shown(std::string_view path) const;
+  void Tell(Access::Kind kind, std::string_view path) const;
+
+  Fd fd_;
+  std::string root_;
+  Resolver resolver_;
+  Watcher watcher_ = {};
+  std::shared_ptr<std::atomic<std::uint64_t>> shortages_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
+};
+
+}  // namespace ringlet::os

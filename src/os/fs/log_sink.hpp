@@ -1,0 +1,49 @@
+// Writes log lines, whole, to standard output or to RINGLET_DEBUG_FILE.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/log/log.hpp"
+#include "base/settings/settings.hpp"
+#include "os/fs/fd.hpp"
+
+namespace ringlet::os {
+
+/// One for each process or test; passed down, never global. All methods from any thread.
+///
+/// A line is one write(2), so that lines of several processes in one file or pipe do not mix. What
+/// cannot be written is dropped: the log never makes a communicator fail.
+class Logger {
+ public:
+  /// Opens RINGLET_DEBUG_FILE for overwriting, if there is one and the level is above VERSION, as
+  /// NCCL does. Where that fails, lines go to standard output, after a warning that names the file.
+  Logger(const Settings& settings, std::string_view host_name, std::uint32_t pid);
+
+  /// True where Log would write: ask before composing an expensive text.
+  bool Wants(LogLevel level, Subsystem subsystem) const { return filter_.Wants(level, subsystem); }
+
+  /// Writes a line if it is wanted. A warning is remembered for LastWarning even if it is not.
+  /// `device` is shown in brackets; where there is none, neither are the brackets.
+  void Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_t> device,
+           std::string_view text, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+
+  /// The text of the latest warning, for ncclGetLastError; empty before the first.
+  std::string LastWarning() const;
+
+ private:
+  int Target() const;
+
+  const LogFilter filter_;
+  const std::string host_name_;
+  const std::uint32_t pid_;
+  const Instant start_;
+  int standard_;  ///< descriptor 1 or 2, not ours to close
+  Fd file_;       ///< valid where a file was opened
+  mutable std::mutex mutex_;
+  std::string last_warning_;  ///< guarded by mutex_
+};
+
+}  // namespace ringlet::os

@@ -1,0 +1,70 @@
+// Memory that two processes share: an anonymous file whose size nobody can change any more.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "os/fs/fd.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::os {
+
+/// One mapping. It has no name in any file system, so nothing is left behind when a process dies,
+/// and it is sealed against shrinking, so that a peer cannot turn our reads into SIGBUS.
+class Shm {
+ public:
+  /// New memory, zero-filled. fd() is what a peer needs for Map.
+  /// Errors  kInvalidArgument  `bytes` is 0
+  ///         kSystem           no descriptors or no address space left
+  static Result<Shm> Create(std::size_t bytes);
+
+  /// Maps what a peer has sent. The descriptor is outside input: it must be memory of exactly
+  /// `bytes_expected`, sealed, or nothing is mapped. It is closed either way; fd() is then invalid.
+  /// Errors  kProtocol  it is not such memory; the sentence says what it is
+  ///         kSystem    no address space left
+  static Result<Shm> Map(Fd received, std::size_t bytes_expected);
+
+  /// What `Map` wants, of memory that another process of this PID namespace holds open; `device`
+  /// and `inode` are of its Identity. Nobody has to send it, and the other process does nothing.
+  /// Errors  kSystem    the process is gone, of another user, or in another PID namespace
+  ///         kProtocol  its descriptor is other memory; and as Map
+  static Result<Shm> MapOf(std::int32_t pid, std::int32_t descriptor, std::uint64_t device,
+                           std::uint64_t inode, std::size_t bytes_expected);
+
+  /// Which file it is. Two files of one running system never have both numbers in common.
+  struct Identity {
+    std::uint64_t device = 0, inode = 0;
+  };
+  /// Errors  kSystem  the descriptor was closed
+  Result<Identity> identity() const;
+
+  Shm(Shm&& other) noexcept;
+  Shm& operator=(Shm&& other) noexcept;
+  ~Shm();
+
+  std::span<std::byte> bytes() const { return bytes_; }
+  const Fd& fd() const { return fd_; }
+  /// The mapping stays.
+  void CloseDescriptor() { fd_ = Fd(); }
+
+  /// Brings the pages of [offset, offset + count) in now; a first touch later costs about 3 us a
+  /// page. A hint: where the kernel cannot (before Linux 5.14), the pages come when they are
+  /// touched.
+  void Prefault(std::size_t offset, std::size_t count) const;
+
+  /// Brings all of it in, in huge pages where the system gives them for the asking.
+  /// Errors  kSystem  there is not that much memory
+  Status Fill() const;
+  /// Gives all pages back to the system, whoever has them mapped: what is read then is zero. fd()
+  /// must be valid.
+  void Discard() const;
+
+ private:
+  Shm(Fd fd, std::span<std::byte> bytes) : fd_(std::move(fd)), bytes_(bytes) {}
+  static Result<std::span<std::byte>> MapWhole(int fd, std::size_t bytes);
+
+  Fd fd_;
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace ringlet::os

@@ -1,0 +1,38 @@
+#include "os/fs/write_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/value/text.hpp"
+#include "os/fs/fd.hpp"
+
+namespace ringlet::os {
+namespace {
+
+Error Failed(const std::string& path, int error) {
+  constexpr std::size_t kShownBytesMax = 512;
+  return {Code::kSystem,
+          fmt::format("cannot write {}: {}", Printable(path, kShownBytesMax), std::strerror(error)),
+          error};
+}
+
+}  // namespace
+
+Status WriteFile(const std::string& path, std::string_view content) {
+  constexpr int kMode = 0644;
+  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+  if (!fd.valid()) return Failed(path, errno);
+  while (!content.empty()) {
+    const ssize_t bytes = write(fd.get(), content.data(), content.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return Failed(path, errno);
+    content.remove_prefix(static_cast<std::size_t>(bytes));
+  }
+  return Ok();
+}
+
+}  // namespace ringlet::os

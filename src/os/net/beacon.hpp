@@ -1,0 +1,28 @@
+// Seeing from afar that a process has ended.
+//
+// A socket that listens and never accepts: the kernel takes callers into its queue, and cuts them
+// off when the process ends, however it ends. No thread of that process has to do anything.
+#pragma once
+#include "base/value/address.hpp"
+#include "os/fs/fd.hpp"
+#include "os/net/listener.hpp"
+
+namespace ringlet::os {
+
+/// A call to the beacon of another process.
+class Sight {
+ public:
+  /// Begins to call, and returns at once.
+  static Sight Of(const Address& beacon);
+  /// Whether it is certain that nobody listens there any more. No answer, and no way there, are not
+  /// certain: false. Cost  one system call.
+  bool IsGone();
+
+ private:
+  void EndsWith(int error);
+
+  Fd fd_;  // closed once the call has ended
+  bool gone_ = false;
+};
+
+}  // namespace ringlet::os

@@ -1,0 +1,18 @@
+// Sockets that wait for callers.
+#pragma once
+#include "base/value/address.hpp"
+#include "os/fs/fd.hpp"
+
+namespace ringlet::os {
+
+struct Listener {
+  Fd fd;
+  Address address;  ///< as bound: the port is the real one
+};
+
+/// Binds and listens on `at` (port 0: any free one; a UNIX address: the abstract name). The backlog
+/// is what the system allows (net.core.somaxconn): a short one stalls mass check-ins for seconds.
+/// Errors  kSystem  the sentence names the address; EADDRINUSE says that somebody listens there.
+Result<Listener> Listen(const Address& at);
+
+}  // namespace ringlet::os

@@ -1,0 +1,91 @@
+// Runs any number of Machines over real sockets, on one thread, with one epoll.
+//
+// Threads: everything but Post and Now belongs to the thread that calls Run or Step. A machine, its
+// callbacks and its lines are touched by that thread only, so machines need no locks. Callbacks may
+// call Add, Nudge and Remove.
+// Bounds: at most kUnsentBytesMax wait to be sent on one line; a peer that reads more slowly than
+// that is hung up on, and the machine hears why.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/wire/machine.hpp"
+#include "os/net/entrance.hpp"
+#include "os/net/listener.hpp"
+
+namespace ringlet::os {
+
+/// A machine and what surrounds it.
+struct Hosted {
+  std::shared_ptr<Machine> machine;
+  std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted lines
+  std::shared_ptr<Entrance> entrance = {};  ///< as do those who come here; may be null
+  /// The four bytes with which whoever belongs to us begins, at once; empty where they do not, or
+  /// not alike. Callers over TCP that say nothing are left to the kernel for a second then. When
+  /// many have begun otherwise it drops what such callers send, and a note says so.
+  std::string_view greeting = {};
+  /// After every batch of events that the machine handled: look at its results, wake who waits.
+  std::function<void()> changed = {};
+  /// The socket of a line that the machine detached: connected, non-blocking, yours.
+  std::function<void(LineId, Fd)> detached = {};
+  std::function<void(const Note&)> note = {};  ///< for the log
+  /// There was no memory for what the machine had to do, and nobody knows how much of it is done:
+  /// it is removed after this, and its lines close. May be called twice. Where it is empty the
+  /// machine stays, and only what it was told is lost.
+  std::function<void(const Error&)> failed = {};
+};
+
+class SocketDriver {
+ public:
+  using Id = std::uint64_t;
+  static constexpr std::size_t kUnsentBytesMax = std::size_t{1} << 30;
+
+  /// Errors  kSystem  no descriptors left.
+  static Result<std::unique_ptr<SocketDriver>> Create();
+  SocketDriver(const SocketDriver&) = delete;
+  SocketDriver& operator=(const SocketDriver&) = delete;
+  ~SocketDriver();
+
+  /// Takes the machine in; its first Tick comes with the next Step.
+  Id Add(Hosted hosted);
+  /// Gives the machine a turn (a Tick) after its owner has given it a command.
+  void Nudge(Id id);
+  /// Closes the machine's own listeners; not its entrance.
+  void CloseListeners(Id id);
+  /// Forgets the machine: no more events. Lines with something unsent stay up to `linger` for it.
+  void Remove(Id id, Instant linger = Instant(0));
+
+  /// Runs `work` on the driver's thread, soon, in order. From any thread.
+  void Post(std::function<void()> work);
+  /// Serves events until Stop.
+  void Run();
+  void Stop();
+  /// Waits for events at most `wait`, serves them, returns.
+  void Step(Instant wait);
+
+  /// Bytes and calls so far, over all machines.
+  struct Counters {
+    std::uint64_t bytes_sent = 0, bytes_received = 0;
+    std::uint64_t lines_dialled = 0, lines_accepted = 0;
+    std::uint64_t system_calls = 0;
+    Counters& operator+=(const Counters& other);
+  };
+  const Counters& counters() const;
+
+  /// How often a line could not be dialled or accepted, or came without what it carried, for want
+  /// of descriptors. Any thread.
+  std::uint64_t shortages() const;
+
+  /// Monotonic; never zero.
+  static Instant Now();
+
+ private:
+  class Impl;
+  explicit SocketDriver(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ringlet::os

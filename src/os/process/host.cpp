@@ -1,0 +1,70 @@
+#include "os/process/host.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/value/text.hpp"
+
+namespace ringlet::os {
+namespace {
+
+constexpr std::size_t kStartTicksField = 22;  // proc(5), counted from 1
+constexpr std::size_t kFileBytesMax = 4096;
+
+std::string HostName() {
+  std::array<char, 256> name{};  // HOST_NAME_MAX is 64 on Linux
+  if (gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+std::uint64_t NamespaceInode(const FileTree& files, std::string_view kind) {
+  const Result<std::string> link = files.ReadLink(fmt::format("/proc/self/ns/{}", kind));
+  return link.ok() ? ParseNamespaceInode(*link).value_or(0) : 0;
+}
+
+Result<std::uint64_t> StartTicksAt(const FileTree& files, const std::string& path) {
+  RINGLET_TRY_ASSIGN(const std::string stat, files.Read(path, kFileBytesMax));
+  const std::optional<std::uint64_t> ticks = ParseStartTicks(stat);
+  if (!ticks)
+    return Error{Code::kUnsupported, fmt::format("{} is not in the form that proc(5) says", path)};
+  return *ticks;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> ParseStartTicks(std::string_view stat) {
+  const std::size_t bracket = stat.rfind(')');
+  if (bracket == std::string_view::npos) return std::nullopt;
+  // What follows the bracket and a space is field 3.
+  const std::vector<std::string_view> fields = Split(Trim(stat.substr(bracket + 1)), ' ');
+  constexpr std::size_t kIndex = kStartTicksField - 3;
+  return fields.size() > kIndex ? ParseDecimal(fields[kIndex]) : std::nullopt;
+}
+
+std::optional<std::uint64_t> ParseNamespaceInode(std::string_view link) {
+  const std::size_t open = link.find(":[");
+  if (open == std::string_view::npos || !link.ends_with(']')) return std::nullopt;
+  return ParseDecimal(link.substr(open + 2, link.size() - open - 3));
+}
+
+Result<std::uint64_t> ProcessStartTicks(const FileTree& files, std::uint32_t pid) {
+  return StartTicksAt(files, fmt::format("/proc/{}/stat", pid));
+}
+
+Host ReadHost(const FileTree& files) {
+  Host host;
+  host.name = HostName();
+  const Result<std::string> boot_id = files.Read("/proc/sys/kernel/random/boot_id", kFileBytesMax);
+  if (boot_id.ok()) host.boot_id = Trim(*boot_id);
+  host.pid = static_cast<std::uint32_t>(getpid());
+  host.uid = geteuid();
+  const Result<std::uint64_t> start = StartTicksAt(files, "/proc/self/stat");
+  host.process_start_ticks = start.ok() ? *start : 0;
+  host.net_namespace = NamespaceInode(files, "net");
+  host.pid_namespace = NamespaceInode(files, "pid");
+  return host;
+}
+
+}  // namespace ringlet::os

@@ -1,0 +1,37 @@
+// Which host, process and namespaces this is.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "os/fs/file_tree.hpp"
+
+namespace ringlet::os {
+
+struct Host {
+  std::string name;
+  std::string boot_id;  ///< drawn by the kernel at each boot; empty where /proc does not tell
+  std::uint32_t pid = 0;
+  std::uint32_t uid = 0;  ///< effective
+  /// When this process started, in ticks since boot. With the pid it names a process for good, even
+  /// after the pid is used again. 0 where /proc does not tell.
+  std::uint64_t process_start_ticks = 0;
+  std::uint64_t net_namespace = 0;  ///< inode; 0 where /proc does not tell
+  std::uint64_t pid_namespace = 0;  ///< inode; pids compare only within one
+};
+
+/// Never fails: what cannot be found out stays empty. `files` is the live machine's "/".
+Host ReadHost(const FileTree& files);
+
+/// The start of another process, to be compared with what it said of itself.
+/// Errors  kSystem  ENOENT: there is no such process.
+Result<std::uint64_t> ProcessStartTicks(const FileTree& files, std::uint32_t pid);
+
+/// Field 22 of /proc/PID/stat. The second field, the command's name, may hold spaces and brackets.
+std::optional<std::uint64_t> ParseStartTicks(std::string_view stat);
+
+/// The inode in "net:[4026531840]".
+std::optional<std::uint64_t> ParseNamespaceInode(std::string_view link);
+
+}  // namespace ringlet::os

@@ -1,0 +1,65 @@
+#include "os/process/host.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/fs/temp_tree_for_test.hpp"
+
+namespace ringlet::os {
+namespace {
+
+constexpr std::string_view kStat =
+    "100 (odd) name (x) S 1 100 100 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 200\n";
+
+TEST(HostTest, TheLiveMachineTellsEverything) {
+  const FileTree live = FileTree::Open("/").value();
+  const Host host = ReadHost(live);
+  EXPECT_NE(host.name, "");
+  EXPECT_EQ(host.boot_id.size(), 36u);
+  EXPECT_EQ(host.pid, static_cast<std::uint32_t>(getpid()));
+  EXPECT_EQ(host.uid, geteuid());
+  EXPECT_NE(host.net_namespace, 0u);
+  EXPECT_NE(host.pid_namespace, 0u);
+  EXPECT_NE(host.process_start_ticks, 0u);
+  EXPECT_EQ(ProcessStartTicks(live, host.pid).value(), host.process_start_ticks);
+}
+
+TEST(HostTest, WithoutProcTheRestIsThere) {
+  TempTree empty;
+  const Host host = ReadHost(FileTree::Open(empty.root()).value());
+  EXPECT_NE(host.name, "");
+  EXPECT_EQ(host.boot_id, "");
+  EXPECT_EQ(host.process_start_ticks, 0u);
+  EXPECT_EQ(host.net_namespace, 0u);
+}
+
+TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
+  TempTree temp;
+  temp.Write("proc/7/stat", kStat).Write("proc/8/stat", "garbage");
+  temp.Link("proc/self", "7").Link("proc/7/ns/net", "net:[42]");
+  temp.Write("proc/sys/kernel/random/boot_id", "some-boot\n");
+  const FileTree tree = FileTree::Open(temp.root()).value();
+  const Host host = ReadHost(tree);
+  EXPECT_EQ(host.boot_id, "some-boot");
+  EXPECT_EQ(host.process_start_ticks, 98765u);
+  EXPECT_EQ(host.net_namespace, 42u);
+  EXPECT_EQ(ProcessStartTicks(tree, 8).error().code, Code::kUnsupported);
+  EXPECT_EQ(ProcessStartTicks(tree, 9).error().os_errno, ENOENT);
+}
+
+TEST(HostTest, AStartIsReadBehindTheLastBracket) {
+  EXPECT_EQ(ParseStartTicks(kStat), 98765u);
+  EXPECT_EQ(ParseStartTicks("1 (x) S 1 2"), std::nullopt);
+  EXPECT_EQ(ParseStartTicks(""), std::nullopt);
+}
+
+TEST(HostTest, ANamespaceIsANumberInBrackets) {
+  EXPECT_EQ(ParseNamespaceInode("net:[4026531840]"), 4026531840u);
+  for (const char* text : {"", "net", "net:[", "net:[]", "net:[x]", "net:[1"})
+    EXPECT_EQ(ParseNamespaceInode(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace ringlet::os

@@ -1,0 +1,61 @@
+#include "os/process/process_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+
+namespace ringlet::os {
+namespace {
+
+// This process, as another one would know it.
+KnownProcess Here() {
+  static const Secret sign = {std::byte{7}, std::byte{9}};
+  return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
+}
+
+TEST(ProcessMemory, IsReadWhereItIs) {
+  constexpr std::string_view kText = "what lies there";
+  std::array<char, kText.size()> copy{};
+  ASSERT_TRUE(ReadMemoryOf(Here(), RemoteAddress::Of(kText.data()),
+                           std::as_writable_bytes(std::span(copy))));
+  EXPECT_EQ(std::string_view(copy.data(), copy.size()), kText);
+}
+
+TEST(ProcessMemory, ThatEndsTooSoonIsNotRead) {
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const two = ::mmap(nullptr, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(two, MAP_FAILED);
+  ASSERT_EQ(::mprotect(static_cast<std::byte*>(two) + page, page, PROT_NONE), 0);
+  std::array<std::byte, 64> copy{};
+  const RemoteAddress end = RemoteAddress::Of(two) + page;
+  EXPECT_TRUE(ReadMemoryOf(Here(), end - copy.size(), copy));
+  EXPECT_FALSE(ReadMemoryOf(Here(), end - copy.size() / 2, copy));
+  EXPECT_FALSE(ReadMemoryOf(Here(), RemoteAddress(), copy));
+  ::munmap(two, 2 * page);
+}
+
+TEST(ProcessMemory, OfNobodyIsNotRead) {
+  std::array<std::byte, 8> copy{};
+  KnownProcess nobody = Here();
+  nobody.pid = 0x7fffffff;
+  EXPECT_FALSE(ReadMemoryOf(nobody, RemoteAddress::Of(copy.data()), copy));
+  EXPECT_FALSE(ReadMemoryOf(KnownProcess(), RemoteAddress::Of(copy.data()), copy));
+}
+
+// Its number is that of the process that was meant, and what lies there can be read.
+TEST(ProcessMemory, OfAProcessWithoutTheSignIsNotRead) {
+  std::array<std::byte, 8> copy{};
+  const std::array<std::byte, 8> data{};
+  KnownProcess other = Here();
+  other.sign[0] = std::byte{8};
+  EXPECT_FALSE(ReadMemoryOf(other, RemoteAddress::Of(data.data()), copy));
+  other = Here();
+  other.sign_at = RemoteAddress();
+  EXPECT_FALSE(ReadMemoryOf(other, RemoteAddress::Of(data.data()), copy));
+}
+
+}  // namespace
+}  // namespace ringlet::os

@@ -1,0 +1,41 @@
+#include "os/process/signals.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "os/net/poll.hpp"
+
+namespace ringlet::os {
+namespace {
+
+TEST(SignalQueueTest, ASignalWaitsInTheQueue) {
+  const auto queue = SignalQueue::Open({SIGUSR1, SIGTERM}).value();
+  EXPECT_EQ(queue->Next(), std::nullopt);
+  ::kill(::getpid(), SIGTERM);
+  const std::array descriptors{queue->fd().get()};
+  PollReadable(descriptors, std::chrono::seconds(60));
+  EXPECT_EQ(queue->Next(), SIGTERM);
+  EXPECT_EQ(queue->Next(), std::nullopt);
+}
+
+TEST(SignalQueueTest, AfterwardsTheMaskIsWhatItWas) {
+  sigset_t mask;
+  {
+    const auto queue = SignalQueue::Open({SIGUSR1}).value();
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    EXPECT_EQ(sigismember(&mask, SIGUSR1), 1);
+  }
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  EXPECT_EQ(sigismember(&mask, SIGUSR1), 0);
+}
+
+TEST(SignalNameTest, NamesAndNumbers) {
+  EXPECT_EQ(SignalName(SIGINT), "SIGINT");
+  EXPECT_EQ(SignalName(99), "signal 99");
+}
+
+}  // namespace
+}  // namespace ringlet::os

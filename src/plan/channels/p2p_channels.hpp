@@ -1,0 +1,42 @@
+// How many channels sends and receives between two ranks use. Pure arithmetic.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "topology/graph/bandwidth.hpp"
+
+namespace ringlet::plan {
+
+/// What a class of nodes has for sends and receives.
+struct P2pGround {
+  /// Of each pair of GPUs of the node that NVLink joins, the width of the path; of others nothing.
+  std::span<const std::optional<topology::Bandwidth>> paths;
+  topology::Bandwidth nvlink;      ///< one link
+  std::uint32_t nics = 0;          ///< that fill a GPU's way to its processor
+  topology::Bandwidth nics_width;  ///< these together
+};
+
+/// What the user allows; defaults are NCCL's.
+struct P2pLimits {
+  std::uint32_t min = 1;                       ///< NCCL_MIN_P2P_NCHANNELS
+  std::uint32_t max = 64;                      ///< NCCL_MAX_P2P_NCHANNELS
+  topology::Bandwidth of_a_channel{14'000};    ///< NCCL_P2P_PER_CHANNEL_NET_BW
+  std::optional<std::uint32_t> net_peer = {};  ///< NCCL_NCHANNELS_PER_NET_PEER
+};
+
+struct P2pChannels {
+  std::uint32_t total = 1;
+  std::uint32_t of_a_peer = 1;
+  bool operator==(const P2pChannels&) const = default;
+};
+
+/// \param nodes      how many there are
+/// \param peers_max  ranks of the node that has most
+/// \param channels   of the plan
+/// Source  NCCL 2.30
+P2pChannels CountP2pChannels(std::span<const P2pGround> classes, std::uint32_t nodes,
+                             std::uint32_t peers_max, std::uint32_t channels,
+                             const P2pLimits& limits);
+
+}  // namespace ringlet::plan

@@ -1,0 +1,381 @@
+#include "plan/packing/packing.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "plan/search/channel_ways.hpp"
+#include "plan/search/limits.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+__extension__ using Wide = __int128;
+
+constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kSolveBudget = 1'500'000;  // of Packings' budget, for one
+constexpr std::int64_t kNearBound = 512;          // bound and value differ by this part
+constexpr int kPriceShift = 12;  // of prices, beyond kFluidOne, before capacities divide
+constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort, for one
+constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // width
+constexpr std::int64_t kOverflowPrice = std::int64_t{1} << 26;
+
+}  // namespace
+
+Packing::Packing(RouteTable& table, const NetChoice& nets, PricingOracle& cheapest, Pattern pattern,
+                 Crossing crossing, std::uint32_t scale, std::int64_t& budget)
+    : table_(table),
+      nets_(nets),
+      cheapest_(cheapest),
+      pattern_(pattern),
+      crossing_(crossing),
+      scale_(std::max(scale, 1u)),
+      capacities_(table.bandwidths()),
+      budget_(budget),
+      bound_(topology::kLocalLink.mb_per_s) {
+  std::vector<std::int64_t> ports(nets.port_count(), 0);
+  for (std::uint32_t net = 0; net < table.net_count(); ++net)
+    ports[nets.PortOf(net)] = std::max(ports[nets.PortOf(net)], table.NetMbPerS(net));
+  for (int i = 0; i < 2; ++i) capacities_.insert(capacities_.end(), ports.begin(), ports.end());
+  row_of_.assign(capacities_.size(), kNoRow);
+  prices_.links.resize(table.link_count());
+  prices_.in.resize(ports.size());
+  prices_.out.resize(ports.size());
+  FindUnits();
+}
+
+std::uint32_t Packing::Solve(std::int64_t enough) {
+  std::uint32_t rounds = 0;
+  const std::int64_t least = budget_ - kSolveBudget;
+  while (!solved_ && bound_ > enough && budget_ > std::max<std::int64_t>(least, 0)) {
+    ++rounds;
+    const Prices& prices = PricesNow();
+    std::optional<PricingOracle::Found> found = Cheapest(prices);
+    if (!found || !LowerBound(prices, *found) || !Add(*std::move(found))) solved_ = true;
+  }
+  return rounds;
+}
+
+std::optional<PricingOracle::Found> Packing::Cheapest(const Prices& prices) {
+  const std::int64_t before = cheapest_.work();
+  std::optional<PricingOracle::Found> found = cheapest_.Find(pattern_, crossing_, prices);
+  budget_ -= cheapest_.work() - before;
+  return found;
+}
+
+template <typename Price>
+const Prices& Packing::PricesBy(const Price& price) {
+  std::uint32_t resource = 0;
+  for (std::vector<std::int64_t>* list : {&prices_.links, &prices_.in, &prices_.out})
+    for (std::int64_t& one : *list) {
+      one = capacities_[resource] == 0 ? kPriceMax : std::min(price(resource), kPriceMax);
+      ++resource;
+    }
+  return prices_;
+}
+
+/// What links are worth, per MB/s; at first all are, the narrower the more.
+const Prices& Packing::PricesNow() {
+  return PricesBy([&](std::uint32_t resource) {
+    const std::uint32_t row = row_of_[resource];
+    const std::int64_t worth = columns_.count() == 0 ? kFluidOne
+                               : row == kNoRow       ? 0
+                                               : std::max<std::int64_t>(fluid_.prices()[row], 0);
+    return (worth << kPriceShift) / capacities_[resource];
+  });
+}
+
+/// \return whether there may be more than there is
+bool Packing::LowerBound(const Prices& prices, const PricingOracle::Found& found) {
+  std::int64_t worth = 0;
+  std::size_t resource = 0;
+  for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
+    for (const std::int64_t price : *list) worth += kCostUnits * capacities_[resource++] * price;
+  if (found.cost <= 0) return true;
+  if (worth / found.cost < bound_) {
+    bound_ = worth / found.cost;
+    KeepWorth(prices, found.cost);
+  }
+  return bound_ - Value() > bound_ / kNearBound;
+}
+
+/// The prices that prove the bound.
+void Packing::KeepWorth(const Prices& prices, std::int64_t cost) {
+  worth_.clear();
+  worth_cost_ = cost;
+  std::uint32_t resource = 0;
+  for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
+    for (const std::int64_t price : *list) {
+      if (price > 0 && capacities_[resource] > 0) worth_.emplace_back(resource, price);
+      ++resource;
+    }
+}
+
+std::int64_t Packing::Value() const {
+  std::int64_t sum = 0;
+  for (const auto& [column, amount] : fluid_.Amounts()) sum += amount;
+  return (sum >> 12) * scale_ >> 20;
+}
+
+std::uint32_t Packing::RowOf(std::uint32_t resource) {
+  if (row_of_[resource] == kNoRow) {
+    row_of_[resource] = fluid_.AddRow();
+    resource_of_.push_back(resource);
+  }
+  return row_of_[resource];
+}
+
+/// \return whether that makes anything more
+bool Packing::Add(PricingOracle::Found found) {
+  if (!Append(std::move(found))) return false;
+  const auto number = columns_.count() - 1;
+  std::vector<LpMaster::Need> scaled;
+  for (const LpMaster::Need& need : columns_.of(number)) {
+    const std::int64_t part = need.amount * scale_;
+    const std::int64_t whole = kCostUnits * capacities_[resource_of_[need.row]];
+    scaled.push_back({need.row, (part / whole << 32) + (part % whole << 20) / whole * (1 << 12)});
+  }
+  const std::int64_t before = fluid_.work();
+  const bool entered = fluid_.Enter(number, scaled, kFluidOne);
+  budget_ -= fluid_.work() - before;
+  return entered;
+}
+
+/// As the last column.
+/// \return false if it takes a link that has nothing
+bool Packing::Append(PricingOracle::Found found) {
+  std::vector<std::int64_t>& taken = taken_;
+  taken.assign(capacities_.size(), 0);
+  const std::size_t links = table_.link_count(), ports = nets_.port_count();
+  for (const LocalChannel& channel : found.channels) {
+    ForEachRoute(pattern_, channel, [&](EndIndex from, EndIndex to, bool half) {
+      const Route& route = table_.Find(from, to);
+      for (std::uint32_t i = 0; i < route.count; ++i) {
+        const RouteStep& step = table_.Steps(route)[i];
+        const Charge charge = ChargeOf(step, half ? kCostUnits / 2 : kCostUnits);
+        taken[step.link] += charge.forth;
+        taken[step.back] += charge.back;
+      }
+      return true;
+    });
+    if (channel.entry) taken[links + nets_.PortOf(*channel.entry)] += kCostUnits;
+    if (channel.exit) taken[links + ports + nets_.PortOf(*channel.exit)] += kCostUnits;
+  }
+  Columns::Needs needs;
+  for (std::uint32_t resource = 0; resource < taken.size(); ++resource) {
+    if (taken[resource] == 0) continue;
+    if (capacities_[resource] == 0) return false;
+    needs.push_back({RowOf(resource), taken[resource]});
+  }
+  // What is scarce first: where it has no room is then soon known.
+  std::sort(needs.begin(), needs.end(), [&](const auto& a, const auto& b) {
+    return capacities_[resource_of_[a.row]] * b.amount <
+           capacities_[resource_of_[b.row]] * a.amount;
+  });
+  columns_.Add(std::move(needs));
+  channels_.push_back(std::move(found.channels));
+  return true;
+}
+
+/// What channels take of a resource is a multiple of its unit.
+void Packing::FindUnits() {
+  units_.assign(capacities_.size(), 0);
+  std::fill(units_.begin() + static_cast<std::ptrdiff_t>(table_.link_count()), units_.end(),
+            kCostUnits);
+  const auto add = [&](EndIndex from, EndIndex to, std::int64_t part) {
+    const Route& route = table_.Find(from, to);
+    for (std::uint32_t i = 0; i < route.count; ++i) {
+      const RouteStep& step = table_.Steps(route)[i];
+      const Charge charge = ChargeOf(step, part);
+      for (const auto& [link, amount] :
+           {std::pair(step.link, charge.forth), std::pair(step.back, charge.back)})
+        if (amount != units_[link]) units_[link] = std::gcd(units_[link], amount);
+    }
+  };
+  for (std::uint32_t a = 0; a < table_.device_count(); ++a) {
+    const EndIndex device{End::kDevice, a};
+    for (std::uint32_t b = 0; b < table_.device_count(); ++b)
+      if (a != b) add(device, {End::kDevice, b}, kCostUnits);
+    for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
+      add({End::kNet, net}, device, kCostUnits);
+      add(device, {End::kNet, net},
+          pattern_ == Pattern::kBalancedTree ? kCostUnits / 2 : kCostUnits);
+    }
+  }
+}
+
+/// How much channels may take of a resource, if each is so wide.
+std::int64_t Packing::RoomOf(std::uint32_t resource, std::int64_t mb_per_s) const {
+  const std::int64_t room = kCostUnits * capacities_[resource] / mb_per_s;
+  return units_[resource] > 1 ? room - room % units_[resource] : room;
+}
+
+/// How much channels may take of each row, if each is so wide.
+std::vector<std::int64_t> Packing::RoomFor(std::int64_t mb_per_s) const {
+  std::vector<std::int64_t> room;
+  for (const std::uint32_t resource : resource_of_) room.push_back(RoomOf(resource, mb_per_s));
+  return room;
+}
+
+void Packing::FindRooms(std::int64_t mb_per_s) {
+  for (std::uint32_t resource = 0; resource < capacities_.size(); ++resource)
+    rooms_.push_back(RoomOf(resource, mb_per_s));
+}
+
+/// The most that each channel can have.
+std::int64_t Packing::WidthOf(const IntegerRounding& whole) const {
+  std::int64_t width = topology::kLocalLink.mb_per_s;
+  const std::vector<std::int64_t>& loads = whole.loads();
+  for (std::size_t row = 0; row < loads.size(); ++row)
+    if (loads[row] > 0)
+      width = std::min(width, kCostUnits * capacities_[resource_of_[row]] / loads[row]);
+  return width;
+}
+
+/// As the fractions say, rounded down; what is missing goes where it is least in the way.
+IntegerRounding Packing::Spread(std::uint32_t times, std::int64_t mb_per_s) const {
+  IntegerRounding whole(columns_);
+  const auto amounts = fluid_.Amounts();
+  std::int64_t sum = 0;
+  for (const auto& [column, amount] : amounts) sum += amount;
+  std::uint32_t left = times;
+  for (const auto& [column, amount] : amounts) {
+    const auto count = static_cast<std::uint32_t>(amount * times / sum);
+    whole.Put(column, count);
+    left -= count;
+  }
+  whole.AddBest(left, RoomFor(mb_per_s));
+  return whole;
+}
+
+/// Dear is what would overflow; of the rest, what is fuller. After FindRooms.
+const Prices& Packing::PricesFor(const IntegerRounding::Rows& rows) {
+  return PricesBy([&](std::uint32_t resource) -> std::int64_t {
+    const std::uint32_t row = row_of_[resource];
+    const bool known = row != kNoRow && row < rows.room.size();
+    const std::int64_t load = known ? rows.loads[row] : 0;
+    const std::int64_t weight = known ? rows.weights[row] : 1;
+    const std::int64_t room = rooms_[resource];
+    const std::int64_t over = std::clamp<std::int64_t>(load + kCostUnits - room, 0, kCostUnits);
+    // As 32 bits, of which processors make quotients sooner.
+    const std::int64_t near = room <= (load + kCostUnits) / 2
+                                  ? 512
+                                  : static_cast<std::uint32_t>((load + kCostUnits) * 256) /
+                                        static_cast<std::uint32_t>(room);
+    return weight * over * kOverflowPrice + near * near * near + 1;
+  });
+}
+
+/// Whether the latest prices that bound all channels leave room for so many of that width.
+bool Packing::MayFit(std::uint32_t channels, std::int64_t mb_per_s) const {
+  if (worth_.empty()) return true;
+  Wide sum = 0;
+  for (const auto& [resource, price] : worth_) sum += Wide{RoomOf(resource, mb_per_s)} * price;
+  return sum >= Wide{worth_cost_} * channels;
+}
+
+const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t least,
+                                        std::int64_t most, Effort effort) {
+  if (known_.size() <= channels) known_.resize(channels + 1);
+  Known& known = known_[channels];
+  if (columns_.count() == 0) return known.divided;
+  if (effort > known.effort) known.failed = kNeverFailed;
+  known.effort = std::max(known.effort, effort);
+  if (known.divided.mb_per_s >= least || known.failed <= least) return known.divided;
+  IntegerRounding whole = Spread(channels, least);
+  std::optional<IntegerRounding> best;
+  const auto fits = [&](std::int64_t mb_per_s) {
+    const std::int64_t* const work = pattern_ == Pattern::kRing ? kRingWork : kTreeWork;
+    return Fit(whole, mb_per_s, work[static_cast<std::size_t>(effort)]);
+  };
+  std::int64_t next = std::min(std::max(WidthOf(whole), least), most);
+  for (; next <= most && next < known.failed; next = WidthOf(whole) + 1) {
+    bool wide = MayFit(channels, next);
+    if (wide && !fits(next)) {
+      // What was widened step by step may be a dead end.
+      if (best) whole = Spread(channels, next);
+      wide = best && fits(next);
+    }
+    if (!wide) {
+      known.failed = next;
+      break;
+    }
+    best = whole;
+  }
+  if (best) known.divided = Write(*best);
+  return known.divided;
+}
+
+/// Channels of that width each, if it can.
+bool Packing::Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t work_max) {
+  std::vector<std::int64_t> room = RoomFor(mb_per_s);
+  const auto may = [&] { return budget_ > 0 && ask_credit_ > 0; };
+  const auto find = [&](const IntegerRounding::Rows& rows) -> const std::vector<std::int64_t>* {
+    const std::int64_t before = budget_;
+    if (rooms_.empty()) FindRooms(mb_per_s);
+    auto found = Cheapest(PricesFor(rows));
+    ask_credit_ -= before - budget_;
+    if (!found || Knows(*found) || !Append(*std::move(found))) return nullptr;
+    room = RoomFor(mb_per_s);
+    return &room;
+  };
+  if (budget_ <= 0) work_max = 0;
+  std::int64_t work = 0;
+  ask_credit_ = work_max;
+  rooms_.clear();
+  const bool fits = whole.Fit(room, work_max, {may, find}, work);
+  budget_ -= work;
+  return fits;
+}
+
+bool Packing::Knows(const PricingOracle::Found& found) const {
+  return std::find(channels_.begin(), channels_.end(), found.channels) != channels_.end();
+}
+
+Packing::Divided Packing::Write(const IntegerRounding& whole) const {
+  std::vector<std::uint32_t> counts = whole.counts();
+  Divided divided;
+  divided.mb_per_s = WidthOf(whole);
+  // One of each in turn, so that the first few channels differ.
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t column = 0; column < counts.size(); ++column) {
+      if (counts[column] == 0) continue;
+      --counts[column];
+      more = true;
+      for (const LocalChannel& channel : channels_[column]) divided.channels.push_back(channel);
+    }
+  }
+  return divided;
+}
+
+Packing& Packings::Of(Pattern pattern, Crossing crossing, std::uint32_t scale) {
+  if (!beyond_) {
+    crossing = Crossing::kSame;
+    if (pattern != Pattern::kRing) pattern = Pattern::kTree;
+  }
+  for (const std::unique_ptr<Packing>& one : made_)
+    if (one->pattern() == pattern && one->crossing() == crossing) return *one;
+  made_.push_back(std::make_unique<Packing>(table_, nets_, cheapest_, pattern, crossing, scale,
+                                            pattern == Pattern::kRing ? of_rings_ : of_trees_));
+  return *made_.back();
+}
+
+std::int64_t Packings::BoundOf(GraphId id, std::int64_t enough, std::uint32_t bound) {
+  const auto bound_of = [&](Pattern pattern, Crossing crossing) {
+    Packing& packing = Of(pattern, crossing, bound);
+    packing.Solve(enough);
+    return packing.bound();
+  };
+  std::int64_t most = 0;
+  if (id == GraphId::kRing) {
+    most = bound_of(Pattern::kRing, Crossing::kAny);
+  } else {
+    most = bound_of(Pattern::kBalancedTree, Crossing::kAny);
+    if (most < bound) most = std::max(most, bound_of(Pattern::kTree, Crossing::kSame));
+  }
+  return std::min<std::int64_t>(most, bound);
+}
+
+}  // namespace ringlet::plan

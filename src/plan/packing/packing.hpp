@@ -1,0 +1,153 @@
+// How much bandwidth channels of a pattern can have together, and which orders of devices share the
+// links so: found by prices of links.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plan/packing/integer_rounding.hpp"
+#include "plan/packing/lp_master.hpp"
+#include "plan/packing/pricing_oracle.hpp"
+
+namespace ringlet::plan {
+
+/// How much is tried where fractions are divided into channels.
+enum class Effort : std::uint8_t { kLittle, kSome, kMuch, kMost };
+inline constexpr Effort kEfforts[] = {Effort::kLittle, Effort::kSome, Effort::kMuch, Effort::kMost};
+
+/// Channels of one pattern on one host.
+///
+/// Whoever has links that are full pays for them; the channel that is cheapest then is taken in,
+/// until none is cheaper than those there are. What all links are worth, divided by what the
+/// cheapest channel pays, is more than any channels can have together: that is the bound, exact
+/// in integers whatever the prices are. How much of each channel there is are fractions; Divide
+/// makes some equal channels of them.
+/// Cost    bounded by the budget; memory O(rows^2 + 2^devices * devices)
+/// Source  column generation: Gilmore and Gomory, A linear programming approach to the cutting
+///         stock problem, 1961
+class Packing {
+ public:
+  /// All outlive this.
+  /// \param scale  MB/s, about what channels have together
+  /// \param budget  of additions and multiplications, about; what is done is taken off
+  Packing(RouteTable& table, const NetChoice& nets, PricingOracle& cheapest, Pattern pattern,
+          Crossing crossing, std::uint32_t scale, std::int64_t& budget);
+
+  /// Looks for channels until what they have is as good as the bound, but for a 512th, or the
+  /// budget is spent.
+  /// \param enough  MB/s: nothing is looked for once the bound is as low
+  /// \return  channels looked for
+  std::uint32_t Solve(std::int64_t enough);
+
+  /// MB/s that no channels of this pattern exceed together.
+  std::int64_t bound() const { return bound_; }
+
+  struct Divided {
+    std::vector<LocalChannel> channels;
+    std::int64_t mb_per_s = 0;  ///< of each, but for what is rounded up link by link; 0: none
+  };
+  /// So many equal channels, after Solve: as wide as is found.
+  /// \param least  MB/s: less is not worth anything
+  /// \param most  MB/s: more is not asked for
+  const Divided& Divide(std::uint32_t channels, std::int64_t least, std::int64_t most,
+                        Effort effort);
+
+  /// Whether the budget is.
+  bool spent() const { return budget_ <= 0; }
+
+  Pattern pattern() const { return pattern_; }
+  Crossing crossing() const { return crossing_; }
+
+ private:
+  const Prices& PricesNow();
+  template <typename Price>
+  const Prices& PricesBy(const Price& price);
+  bool LowerBound(const Prices& prices, const PricingOracle::Found& found);
+  std::optional<PricingOracle::Found> Cheapest(const Prices& prices);
+  bool Add(PricingOracle::Found found);
+  bool Append(PricingOracle::Found found);
+  std::uint32_t RowOf(std::uint32_t resource);
+  std::int64_t Value() const;
+  void KeepWorth(const Prices& prices, std::int64_t cost);
+  void FindUnits();
+  std::int64_t RoomOf(std::uint32_t resource, std::int64_t mb_per_s) const;
+  std::vector<std::int64_t> RoomFor(std::int64_t mb_per_s) const;
+  void FindRooms(std::int64_t mb_per_s);
+  std::int64_t WidthOf(const IntegerRounding& whole) const;
+  IntegerRounding Spread(std::uint32_t times, std::int64_t mb_per_s) const;
+  const Prices& PricesFor(const IntegerRounding::Rows& rows);
+  bool MayFit(std::uint32_t channels, std::int64_t mb_per_s) const;
+  bool Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t work_max);
+  bool Knows(const PricingOracle::Found& found) const;
+  Divided Write(const IntegerRounding& whole) const;
+
+  RouteTable& table_;
+  const NetChoice& nets_;
+  PricingOracle& cheapest_;
+  const Pattern pattern_;
+  const Crossing crossing_;
+  const std::int64_t scale_;
+  std::vector<std::int64_t> capacities_;    // MB/s, by resource: links, ports in, ports out
+  std::vector<std::int64_t> units_;         // of kCostUnits, by resource
+  std::vector<std::uint32_t> row_of_;       // by resource
+  std::vector<std::uint32_t> resource_of_;  // by row
+  Columns columns_;                         // channels that come together
+  std::vector<std::vector<LocalChannel>> channels_;  // by column
+  Prices prices_;                                    // the latest
+  std::vector<std::int64_t> rooms_;                  // by resource, of the latest FindRooms
+  std::vector<std::int64_t> taken_;                  // by resource, of the column that is added
+  LpMaster fluid_;
+  std::int64_t& budget_;
+  std::int64_t bound_;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> worth_;  // by resource, of bound_
+  std::int64_t worth_cost_ = 0;                                // of the cheapest column, then
+  std::int64_t ask_credit_ = 0;                                // of work on other channels
+  bool solved_ = false;
+  static constexpr std::int64_t kNeverFailed = std::numeric_limits<std::int64_t>::max();
+  struct Known {
+    Divided divided;
+    std::int64_t failed = kNeverFailed;  // MB/s, with that effort
+    Effort effort = Effort::kLittle;
+  };
+  std::vector<Known> known_;  // by channels
+};
+
+/// For all packings of rings, or of trees, of a host together: some milliseconds.
+inline constexpr std::int64_t kPackingBudget = 4'000'000;
+/// For rings, too, where much is missing of the bound.
+inline constexpr std::int64_t kPackingGrant = 10'000'000;
+
+/// The packings of one host, each made when it is first asked for.
+class Packings {
+ public:
+  /// All outlive this.
+  Packings(RouteTable& table, const NetChoice& nets, bool beyond)
+      : table_(table), nets_(nets), beyond_(beyond), cheapest_(table, nets, beyond) {}
+
+  bool usable() const { return cheapest_.usable(); }
+  /// Adds kPackingGrant to what rings have, once.
+  void Grant() {
+    if (!granted_) of_rings_ += kPackingGrant;
+    granted_ = true;
+  }
+  /// \param scale  MB/s, about what channels have together; of the first call
+  Packing& Of(Pattern pattern, Crossing crossing, std::uint32_t scale);
+  /// MB/s that no channels of a ring or a tree exceed together.
+  /// \param enough  MB/s: nothing is looked for once the bound is as low
+  /// \param bound  MB/s, known so far
+  std::int64_t BoundOf(GraphId id, std::int64_t enough, std::uint32_t bound);
+
+ private:
+  RouteTable& table_;
+  const NetChoice& nets_;
+  const bool beyond_;
+  PricingOracle cheapest_;
+  std::int64_t of_rings_ = kPackingBudget, of_trees_ = kPackingBudget;
+  bool granted_ = false;
+  std::vector<std::unique_ptr<Packing>> made_;  // they stay where they are
+};
+
+}  // namespace ringlet::plan

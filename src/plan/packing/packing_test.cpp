@@ -1,0 +1,95 @@
+#include "plan/packing/packing.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/channels/machine_for_test.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+struct Packed {
+  Packed(std::string_view words, bool beyond)
+      : Packed(topology::ParseSynthetic(words).value(), beyond) {}
+  Packed(const topology::HostView& view, bool beyond)
+      : machine(view),
+        table(machine.paths()),
+        nets(table, options),
+        packings(table, nets, beyond) {}
+
+  SearchOptions options;
+  MachineForTest machine;
+  RouteTable table;
+  NetChoice nets;
+  Packings packings;
+};
+
+TEST(PackingTest, ARingOfOneSwitchIsAsWideAsItsLinks) {
+  Packed one("(switch: 4 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  EXPECT_EQ(packing.bound(), 24'000);
+  const Packing::Divided& divided = packing.Divide(3, 1, 24'000, Effort::kSome);
+  EXPECT_EQ(divided.channels.size(), 3u);
+  EXPECT_EQ(divided.mb_per_s, 8'000);
+}
+
+TEST(PackingTest, SharesOfNicsFollowTheirBandwidth) {
+  Packed one("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 200g)", true);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  for (const std::uint32_t channels : {2u, 3u, 7u}) {
+    const Packing::Divided& divided = packing.Divide(channels, 1, 48'000, Effort::kSome);
+    EXPECT_EQ(divided.channels.size(), channels);
+    EXPECT_GT(divided.mb_per_s, 0);
+    EXPECT_LE(divided.mb_per_s * channels, packing.bound());
+    for (const LocalChannel& channel : divided.channels) EXPECT_EQ(channel.entry, channel.exit);
+  }
+}
+
+TEST(PackingTest, NothingIsLookedForOnceTheBoundIsLowEnough) {
+  Packed one("(switch: 4 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  EXPECT_EQ(packing.Solve(24'000), 0u);
+  EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 30'000), 24'000);
+  EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 20'000), 20'000) << "what is known is kept";
+}
+
+TEST(PackingTest, WhatIsTooLittleIsNotLookedForAgain) {
+  Packed one("(switch: 4 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  EXPECT_EQ(packing.Divide(2, 12'001, 24'000, Effort::kSome).mb_per_s, 0);
+  EXPECT_EQ(packing.Divide(2, 11'000, 24'000, Effort::kSome).mb_per_s, 12'000);
+}
+
+/// Each has links of its own, as wide as the port.
+TEST(PackingTest, InterfacesOfOnePortShareIt) {
+  topology::HostView view =
+      topology::ParseSynthetic("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 100g)").value();
+  for (const bool shared : {false, true}) {
+    for (topology::NetInterface& net : view.nets) {
+      net.port = 1;
+      if (shared) net.guid = 7;
+    }
+    Packed one(view, true);
+    ASSERT_EQ(one.nets.port_count(), shared ? 1u : 2u);
+    Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kAny, 24'000);
+    packing.Solve(0);
+    const Packing::Divided& divided = packing.Divide(2, 1, 24'000, Effort::kSome);
+    ASSERT_EQ(divided.channels.size(), 2u);
+    const std::int64_t all = packing.bound(), each = divided.mb_per_s;
+    EXPECT_TRUE(shared ? all == 12'500 && each == 6'250 : all > 12'500 && each > 6'250)
+        << shared << " " << all << " " << each;
+  }
+}
+
+TEST(PackingTest, TreesAreBoundByTheBestOfTheirPatterns) {
+  Packed one("(numa: (switch: 2 gpu, 1 nic 100g)), (numa: (switch: 2 gpu, 1 nic 100g))", true);
+  const std::int64_t bound = one.packings.BoundOf(GraphId::kTree, 0, 1'000'000);
+  EXPECT_LE(bound, 25'000);
+  EXPECT_GT(bound, 0);
+}
+
+}  // namespace
+}  // namespace ringlet::plan

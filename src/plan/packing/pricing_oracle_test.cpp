@@ -1,0 +1,154 @@
+#include "plan/packing/pricing_oracle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "plan/channels/machine_for_test.hpp"
+#include "plan/search/channel_ways.hpp"
+#include "plan/search/limits.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+constexpr std::uint64_t kSeed = 20'251'122;
+
+/// A machine, and prices that differ from link to link.
+struct Priced {
+  Priced(std::string_view words, bool beyond_host)
+      : machine(words),
+        table(machine.paths()),
+        nets(table, options),
+        beyond(beyond_host),
+        cheapest(table, nets, beyond_host) {
+    std::mt19937_64 random(kSeed);
+    const auto draw = [&](std::size_t count) {
+      std::vector<std::int64_t> list(count);
+      for (std::int64_t& one : list) one = static_cast<std::int64_t>(random() % 1'000);
+      return list;
+    };
+    prices = {draw(table.link_count()), draw(nets.port_count()), draw(nets.port_count())};
+  }
+
+  std::int64_t CostOf(Pattern pattern, const LocalChannel& channel) {
+    std::int64_t cost = 0;
+    ForEachRoute(pattern, channel, [&](EndIndex from, EndIndex to, bool half) {
+      const Route& route = table.Find(from, to);
+      for (std::uint32_t i = 0; i < route.count; ++i) {
+        const RouteStep& step = table.Steps(route)[i];
+        const Charge charge = ChargeOf(step, half ? kCostUnits / 2 : kCostUnits);
+        cost += charge.forth * prices.links[step.link] + charge.back * prices.links[step.back];
+      }
+      return true;
+    });
+    if (channel.entry) cost += kCostUnits * prices.in[nets.PortOf(*channel.entry)];
+    if (channel.exit) cost += kCostUnits * prices.out[nets.PortOf(*channel.exit)];
+    return cost;
+  }
+
+  /// By trying all orders and NICs.
+  std::int64_t Least(Pattern pattern, Crossing crossing) {
+    LocalChannel channel;
+    channel.devices.resize(table.device_count());
+    std::iota(channel.devices.begin(), channel.devices.end(), 0u);
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    do {
+      for (std::uint32_t in = 0; in < std::max(1u, beyond ? table.net_count() : 1); ++in) {
+        for (std::uint32_t out = 0; out < std::max(1u, beyond ? table.net_count() : 1); ++out) {
+          if (crossing == Crossing::kSame && in != out) continue;
+          if (beyond) channel.entry = in, channel.exit = out;
+          least = std::min(least, CostOf(pattern, channel));
+        }
+      }
+    } while (std::next_permutation(channel.devices.begin(), channel.devices.end()));
+    return least;
+  }
+
+  SearchOptions options;
+  MachineForTest machine;
+  RouteTable table;
+  NetChoice nets;
+  bool beyond;
+  PricingOracle cheapest;
+  Prices prices;
+};
+
+constexpr std::string_view kWords =
+    "(numa: (switch: 2 gpu, 1 nic 100g), (switch: 1 gpu)), (numa: (switch: 2 gpu, 1 nic 200g))";
+
+void ExpectNoOrderIsCheaper(std::string_view words) {
+  for (const bool beyond : {false, true}) {
+    for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
+      for (const Crossing crossing : {Crossing::kSame, Crossing::kAny}) {
+        if (pattern == Pattern::kTree && crossing == Crossing::kAny) continue;
+        Priced one(words, beyond);
+        const auto found = one.cheapest.Find(pattern, crossing, one.prices);
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->cost, one.Least(pattern, crossing));
+        EXPECT_EQ(found->cost, one.CostOf(pattern, found->channels.front()));
+      }
+    }
+  }
+}
+
+TEST(PricingOracleTest, NoOrderIsCheaper) {
+  ExpectNoOrderIsCheaper(kWords);
+}
+
+/// However much cheaper it is to come in by another NIC.
+TEST(PricingOracleTest, AChainThatOneDeviceHeadsLeavesByTheNicThatItCameInBy) {
+  Priced one(kWords, true);
+  one.prices.in = {0, 100'000};
+  one.prices.out = {1'000'000, 0};
+  const auto found = one.cheapest.Find(Pattern::kTree, Crossing::kAny, one.prices);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->channels.front().entry, found->channels.front().exit);
+  EXPECT_EQ(found->cost, one.Least(Pattern::kTree, Crossing::kSame));
+}
+
+/// What comes in by a NIC loads the way back, too.
+TEST(PricingOracleTest, AcknowledgementsCost) {
+  ExpectNoOrderIsCheaper("(switch: 3 gpu v100-sxm2 mesh, 1 nic 100g), (switch: 1 gpu, 1 nic 100g)");
+}
+
+/// Dear prices do not fit into 32 bits: what is found may cost a little more than it need.
+TEST(PricingOracleTest, DearPricesAreRounded) {
+  for (const bool beyond : {false, true}) {
+    for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
+      Priced one(kWords, beyond);
+      std::size_t i = 0;
+      for (auto* list : {&one.prices.links, &one.prices.in, &one.prices.out})
+        for (std::int64_t& price : *list)
+          price = ++i % 7 == 0 ? kPriceMax : price * (std::int64_t{1} << 26);
+      const auto found = one.cheapest.Find(pattern, Crossing::kSame, one.prices);
+      ASSERT_TRUE(found);
+      const std::int64_t least = one.Least(pattern, Crossing::kSame);
+      EXPECT_LE(found->cost, least);
+      EXPECT_GE(found->cost, least - least / 1'000'000);
+      const std::int64_t cost = one.CostOf(pattern, found->channels.front());
+      EXPECT_LE(cost, least + least / 1'000'000);
+    }
+  }
+}
+
+/// Those who search by budgets of work rely on it.
+TEST(PricingOracleTest, WorkIsCounted) {
+  Priced five(kWords, false), three("(switch: 3 gpu)", false);
+  for (Priced* one : {&five, &three})
+    ASSERT_TRUE(one->cheapest.Find(Pattern::kTree, Crossing::kSame, one->prices));
+  EXPECT_GT(three.cheapest.work(), 0);
+  EXPECT_GT(five.cheapest.work(), 4 * three.cheapest.work()) << "there are four times as many sets";
+  const std::int64_t once = five.cheapest.work();
+  ASSERT_TRUE(five.cheapest.Find(Pattern::kTree, Crossing::kSame, five.prices));
+  EXPECT_EQ(five.cheapest.work(), 2 * once);
+}
+
+TEST(PricingOracleTest, ManyDevicesAreTooMany) {
+  EXPECT_FALSE(Priced("12 gpu", false).cheapest.usable());
+  EXPECT_FALSE(Priced("1 gpu", false).cheapest.usable());
+}
+
+}  // namespace
+}  // namespace ringlet::plan

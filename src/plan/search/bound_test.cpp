@@ -1,0 +1,38 @@
+#include "plan/search/bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/channels/machine_for_test.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+std::uint32_t Bound(std::string_view words, GraphId id, bool beyond) {
+  const MachineForTest machine(words);
+  RouteTable table(machine.paths());
+  const SearchOptions options;
+  const NetChoice nets(table, options);
+  return BoundOf(table, Limits(table, nets, id, beyond), id, beyond).mb_per_s;
+}
+
+TEST(BoundTest, ARingIsNoWiderThanTheNarrowestDevice) {
+  EXPECT_EQ(Bound("(switch: 4 gpu)", GraphId::kRing, false), 24'000u);
+  EXPECT_EQ(Bound("8 gpu h100-sxm5 switch", GraphId::kRing, false), 370'800u);
+  EXPECT_EQ(Bound("1 gpu", GraphId::kRing, false), 5'000'000u);
+}
+
+TEST(BoundTest, NicsBoundWhatLeaves) {
+  EXPECT_EQ(Bound("(switch: 2 gpu, 1 nic 100g)", GraphId::kRing, true), 12'500u);
+  EXPECT_EQ(Bound("(switch: 2 gpu, 1 nic 100g)", GraphId::kTree, true), 12'500u);
+}
+
+TEST(BoundTest, ChainsNeedOneSenderLess) {
+  EXPECT_EQ(Bound("(switch: 4 gpu)", GraphId::kTree, false), 4 * 24'000u / 3);
+}
+
+TEST(BoundTest, HeadsOfNvlsCarryTwoShares) {
+  EXPECT_EQ(Bound("8 gpu h100-sxm5 switch", GraphId::kNvls, false), 370'800u * 8 / 9);
+}
+
+}  // namespace
+}  // namespace ringlet::plan

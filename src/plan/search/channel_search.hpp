@@ -1,0 +1,207 @@
+// One trial: lays channel after channel, device after device, and goes back where a link is full.
+//
+// The order in which devices and NICs are tried, and how a step is counted, are NCCL's, so that the
+// first solution found is the same. Where NCCL calls itself once for each device of each channel,
+// this keeps a stack of its own. Where it would look once more at what has come to nothing, with
+// the same left of everything, this counts the steps and goes on.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plan/channels/net_choice.hpp"
+#include "plan/search/host_search.hpp"
+#include "plan/search/pattern_graph.hpp"
+#include "plan/search/route_table.hpp"
+#include "plan/search/search_step.hpp"
+#include "plan/search/transposition_table.hpp"
+
+namespace ringlet::plan {
+
+class ChannelSearch {
+ public:
+  /// All outlive this.
+  ChannelSearch(RouteTable& table, NetChoice& nets, const SearchOptions& options);
+
+  /// \param budget  steps
+  /// \param best    replaced whenever something better is found
+  StepOutcome Run(const SearchStep& search_step, std::int64_t budget, PatternGraph& best);
+
+  /// Steps left after the latest Run; -1: it found all channels, and that was better.
+  std::int64_t left() const { return budgets_[0]; }
+
+  /// Whether the latest Run began a second channel: if not, it would be the same without
+  /// SearchStep::same_channels.
+  bool began_second() const { return began_second_; }
+
+ private:
+  enum class Mode : std::uint8_t { kFree, kIndexOrder, kReplay };
+  enum class Kind : std::uint8_t {
+    kStart,  // of a channel: by which NIC, from which device
+    kEntry,  // of a channel, by one NIC
+    kExit,   // at a device: by which NIC
+    kNext,   // at a device: to which other
+    kClose,  // back to the first device
+    kHead,   // the NVSwitch and all devices
+    kFan,    // a device and all others
+    kPass,   // nothing more to do on this channel
+    kDone,   // a channel is complete
+  };
+  struct Frame {
+    Kind kind = Kind::kStart;
+    Mode mode = Mode::kFree;
+    std::uint8_t budget = 0;
+    bool undo = false;  // the latest alternative has to be taken back
+    bool headed = false;
+    bool crossroads = false;  // it has an entry in crossroads_
+    bool sure = false;        // of kNext: there is room on the ways to all candidates
+    std::int32_t step = 0;
+    std::int32_t exit_at = -1;   // at which step the channel leaves; -1: does not, or has left
+    std::int32_t close_at = -1;  // at which step it goes back to the first device
+    std::uint32_t device = 0;
+    std::uint32_t net = 0;   // of kEntry
+    std::uint32_t next = 0;  // alternative
+    std::uint32_t end = 0;
+    std::uint32_t first = 0;   // of kNext: its candidates in candidates_
+    std::uint32_t chosen = 0;  // what the latest alternative chose
+    std::uint32_t route = 0;   // by which way
+  };
+
+  /// Of a frame to whose state the search may come again by another way.
+  struct Crossroads {
+    std::uint64_t state = 0;
+    std::uint64_t steps = 0, gains = 0;  // until then
+  };
+
+  /// Where a channel may go next.
+  struct Candidate {
+    std::uint32_t device = 0;
+    std::uint32_t route = 0;
+  };
+  /// Of all devices that may come next one, as far as that does not depend on what is left.
+  struct Ranked {
+    Candidate candidate;
+    std::uint32_t likes = 0;  // those as near and wide from the device before have the same
+  };
+
+  std::uint32_t channel() const { return static_cast<std::uint32_t>(channels_); }
+  std::uint32_t& Device(std::uint32_t channel, std::uint32_t step) {
+    return order_[channel * devices_ + step];
+  }
+  std::uint8_t& Used(std::uint32_t channel, std::uint32_t device) {
+    return used_[channel * devices_ + device];
+  }
+  void ToggleUsed(std::uint32_t device) {
+    Used(channel(), device) ^= 1;
+    if (options_.beyond) used_state_ ^= Scatter(device);
+  }
+
+  void PutDevice(std::uint32_t step, std::uint32_t device);
+  void StartChannel(std::uint8_t budget);
+  void StartNext(std::uint8_t budget);
+  bool Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at, std::int32_t close_at,
+             Mode mode, std::uint8_t budget);
+  void Complete(std::uint8_t budget);
+  void Gain(std::uint8_t budget);
+  bool Advance(Frame& frame);
+  bool AdvanceStart(Frame& frame);
+  bool AdvanceStartHere(Frame& frame);
+  bool AdvanceStartFromNet(Frame& frame);
+  bool AdvanceEntry(Frame& frame);
+  bool AdvanceExit(Frame& frame);
+  bool AdvanceNext(Frame& frame);
+  bool AdvanceOnce(Frame& frame);
+  void Undo(Frame& frame);
+  void Pop();
+  std::uint64_t State(std::optional<std::uint32_t> device) const;
+  bool Remembers(Mode mode) const;
+  const TranspositionTable::End* KnownEnd(std::optional<std::uint32_t> device);
+  bool Skip(const TranspositionTable::End& end, std::uint8_t budget);
+  void Remember();
+  void Unwind(std::uint8_t budget);
+
+  bool Repeats() const;
+  void Repeat(std::uint8_t budget);
+  void ListLatest();
+  std::size_t RoomForMore(std::size_t most);
+  std::size_t FailingRoute(std::size_t more);
+  void CompleteMore(std::size_t more, std::uint8_t budget);
+  void RefuseMore(std::size_t more, std::size_t route);
+  void SpendMore(std::int64_t steps, std::uint8_t budget);
+
+  bool Enter(Frame& frame, Candidate next, std::int64_t mb_per_s);
+  void Leave(const Frame& frame, std::int64_t mb_per_s);
+  bool MayTake(const Route& route, bool inter, bool checked) const;
+  void Lay(const Route& route, std::int64_t mb_per_s);
+  std::uint64_t MarkOf(std::int64_t mb_per_s) const;
+  bool MayGo(const Route& route);
+  Candidate From(EndIndex from, std::uint32_t device) {
+    return {device, table_.NumberOf(from, {End::kDevice, device})};
+  }
+  bool TakeRoute(std::uint32_t route, bool inter, std::int64_t mb_per_s, bool checked);
+  void ReleaseRoute(std::uint32_t route, std::int64_t mb_per_s);
+  bool TakeHead(std::uint32_t head);
+  void GiveHead(std::uint32_t head, std::uint32_t legs);
+  bool TakeFan(std::uint32_t head);
+  void GiveFan(std::uint32_t head, std::uint32_t legs);
+  void LoadNet(std::uint32_t net, std::int64_t mb_per_s);
+  bool MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const;
+  bool SameNic(std::uint32_t a, std::uint32_t b) const;
+
+  void ListCandidates(Frame& frame);
+  std::vector<Ranked> Rank(std::optional<std::uint32_t> net, std::uint32_t device);
+  void SortByPci(const Frame& frame);
+  std::int64_t PciLeftGb(std::uint32_t device) const;
+  void ListNeighbours(Frame& frame);
+  bool Better(const PatternGraph& best) const;
+  void Save();
+  std::uint64_t Place(const Frame& frame) const;
+  void Refuse(Refusal refusal, const Route* route, std::int64_t mb_per_s);
+  void RefuseAt(std::uint64_t place, Refusal refusal, const Route* route, std::int64_t mb_per_s);
+
+  RouteTable& table_;
+  NetChoice& nets_;
+  const SearchOptions& options_;
+  const std::uint32_t devices_;
+  Residual residual_;
+  std::vector<std::int64_t> net_left_;                      // by NIC
+  std::vector<std::int64_t> inter_gb_;                      // [NIC][device]
+  std::vector<std::optional<std::vector<Ranked>>> ranked_;  // [NIC + 1][device]; 0: without one
+
+  SearchStep search_step_;
+  bool is_tree_ = false;  // the trial's pattern
+  PatternGraph* best_ = nullptr;
+  StepOutcome outcome_;
+  std::uint64_t farthest_ = 0;
+  std::vector<Frame> stack_;
+  TranspositionTable transpositions_;
+  std::vector<Crossroads> crossroads_;
+  // Sums of marks: of ways that are taken, of devices that are visited, of NICs that are used.
+  std::uint64_t laid_state_ = 0, used_state_ = 0, nets_state_ = 0;
+  std::uint64_t gains_ = 0;  // so many times better
+  /// Of the latest channel its ways, and what it takes of each link that these pass.
+  struct Latest {
+    std::vector<std::uint32_t> routes;
+    std::vector<std::uint32_t> links;
+    std::vector<std::int64_t> taken;  // by link, 0 for all others
+    std::vector<std::int64_t> spare;  // by link, 0 but while it is used
+    std::int64_t hops = 0;
+  };
+  Latest latest_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::int64_t> pci_left_;
+  std::vector<std::uint32_t> order_;   // [channel][step]
+  std::vector<std::uint64_t> orders_;  // [channel][step]: stands for the order until there
+  std::vector<std::uint8_t> used_;     // [channel][device]
+  std::vector<std::uint32_t> entry_, exit_;
+  std::size_t channels_ = 0;  // complete ones
+  std::int64_t hops_ = 0;
+  std::uint32_t latency_ns_ = 0;
+  bool began_second_ = false;
+  std::int64_t budgets_[2] = {0, 0};  // of the trial; of the reference order
+};
+
+/// That NCCL's search has, too.
+inline constexpr std::uint32_t kSearchChannelsMax = 32;
+
+}  // namespace ringlet::plan

@@ -1,0 +1,116 @@
+// NCCL's search: which bandwidth, types of paths and freedoms it tries, in which order, and when it
+// is content.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "plan/search/channel_search.hpp"
+#include "plan/search/host_search.hpp"
+#include "plan/search/limits.hpp"
+#include "plan/search/search_step.hpp"
+
+namespace ringlet::plan {
+
+/// What a pattern is asked for.
+struct Wanted {
+  GraphId id = GraphId::kRing;
+  Pattern pattern = Pattern::kRing;
+  std::uint32_t min_channels = 1;
+  std::uint32_t max_channels = 1;
+};
+
+/// What of a system bounds the search, and steers it.
+struct SystemFacts {
+  topology::Bandwidth widest;  ///< topology::SystemLimits
+  topology::Bandwidth total;
+  std::uint32_t device_count = 0;        ///< kDev nodes: also those of other domains
+  std::uint32_t compute_capability = 0;  ///< the lowest
+  bool amd = false;                      ///< the first processor is AMD's
+  bool two_islands = false;              ///< of NVLink
+  topology::PathType min_intra = topology::PathType::kLoc;
+  topology::PathType max_intra = topology::PathType::kSys;
+  topology::PathType min_inter = topology::PathType::kPix;
+  topology::PathType max_inter = topology::PathType::kSys;
+  std::uint32_t types_intra = 0;  ///< bit t: some path between devices has type t
+  std::uint32_t types_inter = 0;  ///< between device and NIC
+};
+SystemFacts FactsOf(const RouteTable& table, bool beyond);
+
+/// The bandwidths of a channel that NCCL tries, MB/s, descending.
+std::span<const std::uint32_t> SpeedsOf(std::uint32_t compute_capability, bool beyond);
+
+using LimitsOfPattern = std::function<const Limits&(GraphId)>;
+
+class CompatSearch {
+ public:
+  /// All outlive this.
+  /// \param limits  of a pattern; asked for once a search takes long
+  CompatSearch(RouteTable& table, NetChoice& nets, ChannelSearch& search, const SystemFacts& facts,
+               const SearchOptions& options, LimitsOfPattern limits)
+      : table_(table),
+        nets_(nets),
+        search_(search),
+        facts_(facts),
+        options_(options),
+        limits_(std::move(limits)) {}
+
+  /// \param story  if not null, trials are added
+  PatternGraph Find(const Wanted& wanted, SearchTrace* search_trace);
+
+ private:
+  void Prepare(const Wanted& wanted);
+  void FirstPass();
+  bool NextSearchStep();
+  bool NextTypes();
+  bool NextSpeed();
+  void SecondPass();
+  bool Faster();
+  bool Run();
+  bool Hopeless();
+  StepOutcome RunSearchStep(std::int64_t budget);
+  void GiveBudgetBack();
+  void Await();
+  bool Content() const;
+  StopReason WhyStopped() const;
+  void Duplicate();
+  void FallBack();
+  SearchStep Essence(const SearchStep& search_step) const;
+
+  RouteTable& table_;
+  NetChoice& nets_;
+  ChannelSearch& search_;
+  const SystemFacts& facts_;
+  const SearchOptions& options_;
+  LimitsOfPattern limits_;
+
+  SearchTrace* search_trace_ = nullptr;
+  Wanted wanted_;
+  PatternGraph best_;
+  SearchStep search_step_;
+  std::span<const std::uint32_t> speeds_;
+  std::size_t speed_ = 0;  // index into speeds_
+  std::size_t first_speed_ = 0;
+  std::uint8_t cross_nic_ = 0;  // what is allowed
+  bool try_same_ = true;
+  std::int64_t budget_ = 0;  // of all trials
+  std::int64_t left_ = 0;    // of the latest trial
+  bool left_known_ = true;   // false: it was hopeless and not run
+  /// SearchSteps that were not run; what they would have left is missing in budget_.
+  std::vector<SearchStep> awaited_;
+  std::int64_t awaited_budget_ = 0;
+  bool any_budget_out_ = false;
+  /// A trial of which it is known what comes of it: what came of the one before.
+  struct Known {
+    StepOutcome outcome;
+    std::int64_t taken = 0;  // of its budget
+  };
+  std::optional<Known> again_;
+  bool second_pass_ = false;
+  std::vector<std::pair<SearchStep, std::int64_t>> tried_;  // and what was left of the budget
+};
+
+}  // namespace ringlet::plan

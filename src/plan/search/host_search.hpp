@@ -1,0 +1,45 @@
+// The search within one class of hosts: which channels its links carry, for every pattern.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "plan/search/pattern_graph.hpp"
+#include "plan/search/search_step.hpp"
+#include "ringlet/status.hpp"
+#include "topology/paths/paths.hpp"
+
+namespace ringlet::plan {
+
+enum class Policy : std::uint8_t {
+  kBest,    ///< never less bandwidth than kCompat, more where the hardware has more
+  kCompat,  ///< NCCL 2.30's channels, bandwidths and types
+};
+std::string_view NameOf(Policy policy);
+
+/// NCCL's variables that the search heeds, and bounds on its work. Defaults are NCCL's.
+struct SearchOptions {
+  Policy policy = Policy::kBest;
+  /// The communicator has ranks outside this system.
+  bool beyond = false;
+  std::uint32_t cross_nic = 2;          ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 if it helps
+  topology::NetPolicy net_policy = {};  ///< NCCL_NETDEVS_POLICY
+  bool scatter_nets = true;             ///< NCCL_MNNVL_SCATTER_NETS_ENABLE
+  bool rail_per_host = false;           ///< NCCL_MNNVL_RAIL_PER_HOST
+  bool collnet = false;                 ///< look for CollNet's graphs, too
+  /// Find PatternGraph::bound, for those who report it. kBest does so always, as it steers by it.
+  bool bounds = false;
+};
+
+/// Plans one system: a host, or the hosts of an NVLink domain.
+///
+/// \param paths  of the system, after trimming; it has GPUs, or else ranks in host memory
+/// Errors  kUnsupported  no devices, or more than kSearchDevicesMax
+/// Cost    bounded by budgets of steps, not by a clock; docs/plan.md has times
+/// \param stories  if not null, what was tried, graph by graph
+Result<HostPlan> SearchHost(const topology::Paths& paths, const SearchOptions& options,
+                            std::vector<SearchTrace>* search_traces = nullptr);
+
+inline constexpr std::uint32_t kSearchDevicesMax = 1024;
+
+}  // namespace ringlet::plan

@@ -1,0 +1,75 @@
+// States of a search from which nothing better came, so that it need not go there twice.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace ringlet::plan {
+
+/// Spreads the bits of a number over all 64: splitmix64's mixer (as Prng).
+constexpr std::uint64_t Scatter(std::uint64_t number) {
+  number += 0x9e3779b97f4a7c15u;
+  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
+  number = (number ^ (number >> 27)) * 0x94d049bb133111ebu;
+  return number ^ (number >> 31);
+}
+
+/// A table that forgets: of two states in one place the later one stays. States are known by 64
+/// bits: that two of the 16,384 of a search are equal by accident happens once in 10^11 searches.
+class TranspositionTable {
+ public:
+  struct End {
+    std::int64_t steps = 0;  ///< that it took to come back
+    std::int64_t hops = 0;   ///< of what was laid on the way there
+  };
+
+  /// Forgets all, at once.
+  void Clear() {
+    ++generation_;
+    asked_ = known_ = 0;
+  }
+
+  /// Whether it is worth asking: so far enough was known.
+  bool pays() const { return asked_ < kAskedMin || known_ * kKnownPart >= asked_; }
+
+  /// Nothing if it is not known; good until the next call of Add.
+  const End* Find(std::uint64_t state) {
+    ++asked_;
+    if (places_.empty()) return nullptr;
+    const Place& place = places_[state % places_.size()];
+    if (place.state != state || place.generation != generation_) return nullptr;
+    ++known_;
+    return &place.end;
+  }
+
+  void Add(std::uint64_t state, End end) {
+    // Most searches are short.
+    if (++added_ * 2 > places_.size() && places_.size() < kPlacesMax) Grow();
+    places_[state % places_.size()] = {state, generation_, end};
+  }
+
+ private:
+  static constexpr std::size_t kPlacesMin = 256;
+  static constexpr std::size_t kPlacesMax = 4'096;
+  static constexpr std::uint64_t kAskedMin = 512;
+  static constexpr std::uint64_t kKnownPart = 12;
+  struct Place {
+    std::uint64_t state = 0;
+    std::uint64_t generation = 0;
+    End end = {};
+  };
+
+  void Grow() {
+    std::vector<Place> more(places_.empty() ? kPlacesMin : kPlacesMax);
+    for (const Place& place : places_) more[place.state % more.size()] = place;
+    places_ = std::move(more);
+  }
+
+  std::vector<Place> places_;
+  std::size_t added_ = 0;
+  std::uint64_t generation_ = 1;
+  std::uint64_t asked_ = 0, known_ = 0;
+};
+
+}  // namespace ringlet::plan

@@ -1,0 +1,91 @@
+#include "plan/tuning/tuning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/search/capability.hpp"
+#include "plan/tuning/tuning_cell.hpp"
+
+namespace ringlet::plan {
+namespace {
+
+Algorithm AlgorithmOf(std::size_t number) {
+  return static_cast<Algorithm>(number);
+}
+
+}  // namespace
+
+Tuning::Tuning(TuningInput input, std::uint32_t channels)
+    : input_(std::move(input)), channels_(channels) {
+  for (std::size_t f = 0; f < kFunctions; ++f)
+    for (std::size_t a = 0; a < kAlgorithms; ++a)
+      for (std::size_t p = 0; p < kProtocols; ++p)
+        cells_[f][a][p] =
+            CellOf(input_, static_cast<Function>(f), AlgorithmOf(a), static_cast<Protocol>(p));
+}
+
+const TuningCell& Tuning::At(Function function, Algorithm algorithm, Protocol protocol) const {
+  return cells_[static_cast<std::size_t>(function)][static_cast<std::size_t>(algorithm)]
+               [static_cast<std::size_t>(protocol)];
+}
+
+std::optional<std::uint64_t> Tuning::TimeNs(Function function, Algorithm algorithm,
+                                            Protocol protocol, std::uint64_t bytes) const {
+  const TuningCell& cell = At(function, algorithm, protocol);
+  std::uint64_t bandwidth = cell.bandwidth.mb_per_s, latency = cell.latency_ns;
+  if (bandwidth == 0) return std::nullopt;
+  const bool all_reduce = function == Function::kAllReduce;
+  if (all_reduce && (algorithm == Algorithm::kTree ||
+                     (algorithm == Algorithm::kNvlsTree && input_.capability_min >= kBlackwell)))
+    bandwidth = std::max<std::uint64_t>(1, bandwidth * TreeTenths(protocol, bytes) / 10);
+  constexpr std::uint64_t kLargeBytes = 64;  // for each rank and channel
+  if (all_reduce && algorithm == Algorithm::kRing && protocol == Protocol::kSimple &&
+      input_.nodes > 1 &&
+      bytes / (std::uint64_t{std::max(1u, GraphOf(input_, algorithm).channels)} * input_.ranks) >=
+          kLargeBytes)
+    latency = latency * (input_.capability_min < kAmpere ? 19 : 14) / 10;
+  // Microseconds are bytes by MB/s; in two parts, so that nothing overflows.
+  return latency + bytes / bandwidth * 1000 + bytes % bandwidth * 1000 / bandwidth;
+}
+
+Result<TuningPick> Tuning::Pick(Function function, std::uint64_t bytes) const {
+  std::optional<TuningPick> best;
+  for (std::size_t a = 0; a < kAlgorithms; ++a)
+    for (std::size_t p = 0; p < kProtocols; ++p) {
+      const auto protocol = static_cast<Protocol>(p);
+      const auto time = TimeNs(function, AlgorithmOf(a), protocol, bytes);
+      if (time && (!best || *time < best->time_ns)) best = {AlgorithmOf(a), protocol, *time};
+    }
+  if (best) return *best;
+  return Error{
+      Code::kInvalidArgument,
+      fmt::format("NCCL_ALGO and NCCL_PROTO leave no way to do {} on {} ranks of {} nodes; "
+                  "Ring and Simple are always possible",
+                  NameOf(function), input_.ranks, input_.nodes)};
+}
+
+// Source  NCCL 2.30: bytes that are worth a thread, and threads that a block has.
+TuningLaunch Tuning::LaunchOf(const TuningPick& pick, std::uint64_t bytes) const {
+  const bool ring = pick.algorithm == Algorithm::kRing, tree = pick.algorithm == Algorithm::kTree;
+  const bool simple = pick.protocol == Protocol::kSimple;
+  const Common& graph = GraphOf(input_, Algorithm::kRing);
+  const bool narrow = std::uint64_t{graph.intra.mb_per_s} * graph.channels <= 12'000;
+  std::uint64_t worth = 8;
+  std::uint32_t threads = 512;
+  if (pick.protocol == Protocol::kLl && ring) worth *= input_.ranks;
+  if (pick.protocol == Protocol::kLl128) threads = 640;
+  if (simple) {
+    worth = ring || tree ? 64 : 512;
+    threads = ring ? (narrow ? 256 : 512) : tree ? 512 : 640;
+  }
+  std::uint32_t channels = channels_;
+  if (!ring && !tree) return {channels, threads};
+  const auto too_many = [&] { return bytes < std::uint64_t{channels} * threads * worth; };
+  while (channels >= 2 && too_many()) --channels;
+  while (threads % 128 == 0 && too_many()) threads /= 2;
+  if (simple) threads = tree ? 640 : std::max(96u, threads + 32);
+  return {channels, threads};
+}
+
+}  // namespace ringlet::plan

@@ -1,0 +1,74 @@
+// How long a collective takes with each algorithm and protocol, and so which one is taken: NCCL
+// 2.30's model of GPUs as pure functions. In integers, so that all ranks choose alike.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "plan/channels/join.hpp"
+#include "plan/tuning/tuning_choice.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::plan {
+
+/// What the model looks at.
+struct TuningInput {
+  std::uint32_t ranks = 1;
+  std::uint32_t nodes = 1;
+  std::array<Common, kGraphIds> graphs = {};  ///< what all nodes can do
+  std::uint32_t capability_min = 0;           ///< compute capability times 10, of all GPUs
+  std::uint32_t capability_max = 0;
+  bool amd_or_mixed = false;  ///< processors: AMD's, or not all of one vendor
+  bool amd = false;           ///< x86, and all AMD's
+  bool power = false;
+  bool nvswitch = false;
+  bool collnet = false;
+  bool pat = false;              ///< one rank a node, and a network that the host drives
+  std::uint32_t nvls_heads = 0;  ///< of the node that has fewest
+  std::uint32_t node_ranks_max = 1;
+  std::optional<std::uint32_t> net_overhead_ns = {};  ///< NCCL_NET_OVERHEAD
+  TuningChoice choice = {};
+};
+
+/// One way of doing one function. `bandwidth` 0: not used.
+struct TuningCell {
+  topology::Bandwidth bandwidth;  ///< bytes of the result by time
+  std::uint64_t latency_ns = 0;
+  bool operator==(const TuningCell&) const = default;
+};
+
+struct TuningPick {
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  std::uint64_t time_ns = 0;
+  bool operator==(const TuningPick&) const = default;
+};
+
+/// What a kernel is started with.
+struct TuningLaunch {
+  std::uint32_t channels = 1;
+  std::uint32_t threads = 96;
+  bool operator==(const TuningLaunch&) const = default;
+};
+
+class Tuning {
+ public:
+  /// \param channels  of the plan
+  Tuning(TuningInput input, std::uint32_t channels);
+
+  const TuningCell& At(Function function, Algorithm algorithm, Protocol protocol) const;
+  /// \param bytes  of the larger of what a rank sends and what it receives
+  std::optional<std::uint64_t> TimeNs(Function function, Algorithm algorithm, Protocol protocol,
+                                      std::uint64_t bytes) const;
+  /// The fastest.
+  /// Errors  kInvalidArgument  NCCL_ALGO and NCCL_PROTO leave nothing
+  Result<TuningPick> Pick(Function function, std::uint64_t bytes) const;
+  TuningLaunch LaunchOf(const TuningPick& pick, std::uint64_t bytes) const;
+
+ private:
+  TuningInput input_;
+  std::uint32_t channels_;
+  std::array<std::array<std::array<TuningCell, kProtocols>, kAlgorithms>, kFunctions> cells_ = {};
+};
+
+}  // namespace ringlet::plan

@@ -1,0 +1,35 @@
+#include "plan/tuning/user_limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ringlet::plan {
+
+Result<ChannelLimits> ReadLimits(const Settings& settings) {
+  const std::uint64_t least =
+      std::max({settings.min_nchannels, settings.min_nrings, settings.min_ctas});
+  std::uint64_t most = kChannelsMax;
+  for (const std::uint64_t one : {settings.max_nchannels, settings.max_nrings, settings.max_ctas})
+    if (one > 0) most = std::min(most, one);
+  if (least > most)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("NCCL_MIN_NCHANNELS asks for {} channels, but NCCL_MAX_NCHANNELS (or "
+                             "_NRINGS, _CTAS) allows {}",
+                             least, most)};
+  return ChannelLimits{static_cast<std::uint32_t>(std::max<std::uint64_t>(1, least)),
+                       static_cast<std::uint32_t>(most)};
+}
+
+Result<SearchLimits> ReadUserLimits(const Settings& settings, GraphText given) {
+  RINGLET_TRY(ParseTuningChoice(settings.algo, settings.proto));
+  RINGLET_TRY_ASSIGN(const ChannelLimits limits, ReadLimits(settings));
+  SearchLimits user_limits;
+  user_limits.plain = settings.plan_policy == PlanPolicy::kCompat;
+  user_limits.channels_min = limits.min;
+  user_limits.channels_max = limits.max;
+  user_limits.given = std::move(given);
+  return user_limits;
+}
+
+}  // namespace ringlet::plan

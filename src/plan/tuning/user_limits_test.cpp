@@ -1,0 +1,41 @@
+#include "plan/tuning/user_limits.hpp"
+
+#include <gmock/gmock.h>
+
+namespace ringlet::plan {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(WishesTest, OldAndNewNamesCount) {
+  const auto limits = ReadLimits(
+      ParseSettings({{"NCCL_MIN_NRINGS", "4"}, {"NCCL_MIN_NCHANNELS", "2"}, {"NCCL_MAX_CTAS", "8"}})
+          .value());
+  ASSERT_TRUE(limits.ok());
+  EXPECT_EQ(limits->min, 4u);
+  EXPECT_EQ(limits->max, 8u);
+  EXPECT_EQ(ReadLimits({})->min, 1u);
+  EXPECT_EQ(ReadLimits({})->max, kChannelsMax);
+}
+
+TEST(WishesTest, ContradictionsAndBadWordsAreErrors) {
+  const auto why = [](const EnvMap& env) {
+    const auto user_limits = ReadUserLimits(ParseSettings(env).value());
+    return user_limits.ok() ? std::string() : user_limits.error().message;
+  };
+  EXPECT_EQ(why({{"NCCL_ALGO", "ring"}, {"RINGLET_PLAN_POLICY", "compat"}}), "");
+  EXPECT_THAT(
+      why({{"NCCL_MIN_NCHANNELS", "9"}, {"NCCL_MAX_NCHANNELS", "3"}}),
+      HasSubstr("asks for 9 channels, but NCCL_MAX_NCHANNELS (or _NRINGS, _CTAS) allows 3"));
+  EXPECT_THAT(why({{"NCCL_ALGO", "wheel"}}), HasSubstr("NCCL_ALGO has \"wheel\""));
+  EXPECT_THAT(why({{"NCCL_PROTO", "wheel"}}), HasSubstr("NCCL_PROTO has \"wheel\""));
+  EXPECT_FALSE(ParseSettings({{"NCCL_MAX_NCHANNELS", "65"}}).ok());
+}
+
+TEST(WishesTest, CompatIsThePlainRing) {
+  EXPECT_TRUE(ReadUserLimits(ParseSettings({{"RINGLET_PLAN_POLICY", "compat"}}).value())->plain);
+  EXPECT_FALSE(ReadUserLimits({})->plain);
+}
+
+}  // namespace
+}  // namespace ringlet::plan

@@ -1,0 +1,42 @@
+#include <gmock/gmock.h>
+
+#include "topology/lint/lint_for_test.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+using testing::ElementsAre;
+
+const std::string kSecond = "system/cpu[0]/pci[0000:02:00.0]/nic/net[nic1]";
+
+TEST(LintNetsTest, DevicesHaveNumbersOfTheirOwn) {
+  EXPECT_THAT(SaidOf("2 nic", [](HostView&) {}), ElementsAre());
+  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].dev.reset(); }),
+              ElementsAre("warning net-without-device " + kSecond));
+  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].dev = 0; }),
+              ElementsAre("error duplicate-net " + kSecond));
+  EXPECT_THAT(SaidOf("2 nic",
+                     [](HostView& v) {
+                       v.nets[1].dev = 0;
+                       v.nets[0].name = "nic1";
+                     }),
+              ElementsAre("warning net-twice " + kSecond));
+}
+
+TEST(LintNetsTest, AnUnknownSpeedIsNoted) {
+  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s.reset(); }),
+              ElementsAre("note no-speed " + kSecond));
+}
+
+TEST(LintNetsTest, NicsOfNodesAreJoinedByNccl) {
+  EXPECT_THAT(SaidOf("2x(numa: nic)",
+                     [](HostView& v) {
+                       v.pci.clear();
+                       v.nics[0].parent = {PartKind::kNuma, 0};
+                       v.nics[1].parent = {PartKind::kNuma, 1};
+                     }),
+              ElementsAre("warning joined-nics system/cpu[1]/nic"));
+}
+
+}  // namespace
+}  // namespace ringlet::topology

@@ -1,0 +1,71 @@
+#include <gmock/gmock.h>
+
+#include "topology/lint/lint_for_test.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+using testing::ElementsAre;
+
+const std::string kFirst = "system/cpu[0]/pci[0000:01:00.0]";
+
+TEST(LintPciTest, SpeedsAreThoseOfKernelsAndOfNccl) {
+  const auto said = [](std::string_view text) {
+    return SaidOf("gpu", [&](HostView& v) { v.pci[0].link_speed = PcieSpeed::Parse(text); });
+  };
+  EXPECT_THAT(said("16.0 GT/s PCIe"), ElementsAre());
+  EXPECT_THAT(said("16 GT/s"), ElementsAre());
+  EXPECT_THAT(said(""), ElementsAre("note no-speed " + kFirst));
+  EXPECT_THAT(said("fast"), ElementsAre("error unknown-speed " + kFirst));
+  EXPECT_THAT(said("16.0 GT/s"), ElementsAre("warning unknown-speed " + kFirst));
+  EXPECT_THAT(said("128.0 GT/s PCIe"), ElementsAre("warning unknown-speed " + kFirst));
+  EXPECT_THAT(said("32 GT/s PCIe/s"), ElementsAre("warning unknown-speed " + kFirst));
+}
+
+TEST(LintPciTest, BusIdsAreOfOneFunction) {
+  EXPECT_THAT(SaidOf("3 nic", [](HostView& v) { v.pci[1].bus = v.pci[2].bus = v.pci[0].bus; }),
+              ElementsAre("error duplicate-bus-id " + kFirst, "error duplicate-bus-id " + kFirst));
+  EXPECT_THAT(SaidOf("2x(host: nic)", [](HostView& v) { v.pci[1].bus = v.pci[0].bus; }),
+              ElementsAre("note several-hosts system"));
+}
+
+TEST(LintPciTest, ClassesFitWhatIsBelow) {
+  const auto said = [](std::string_view words, std::optional<PciClass> device_class) {
+    return SaidOf(words, [&](HostView& v) { v.pci[0].device_class = device_class; });
+  };
+  EXPECT_THAT(said("gpu", std::nullopt), ElementsAre("warning missing-class " + kFirst));
+  EXPECT_THAT(said("gpu", PciClass{0x020000}), ElementsAre("warning odd-class " + kFirst));
+  EXPECT_THAT(said("nic", PciClass{0x060000}), ElementsAre("note odd-class " + kFirst));
+  EXPECT_THAT(said("(switch: nic), gpu", PciClass{0x020000}),
+              ElementsAre("warning hidden-function " + kFirst + "/pci[0000:02:00.0]"));
+}
+
+TEST(LintPciTest, WhatIsBesideANicIsHidden) {
+  EXPECT_THAT(SaidOf("(switch: gpu)",
+                     [](HostView& v) {
+                       v.nics = {{{PartKind::kPci, 0}}};
+                     }),
+              ElementsAre("note odd-class " + kFirst,
+                          "warning hidden-function " + kFirst + "/pci[0000:02:00.0]"));
+}
+
+TEST(LintPciTest, WidthsArePowers) {
+  EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.pci[0].link_width = 7; }),
+              ElementsAre("warning odd-width " + kFirst));
+}
+
+TEST(LintPciTest, PeersAreJoinedAtBothEnds) {
+  const auto said = [](bool back) {
+    return SaidOf("(switch: gpu), (switch: gpu)", [&](HostView& v) {
+      v.pci[0].peers = {v.pci[2].bus};
+      if (back) v.pci[2].peers = {v.pci[0].bus};
+    });
+  };
+  EXPECT_THAT(said(true), ElementsAre());
+  EXPECT_THAT(said(false), ElementsAre("error one-way-peer " + kFirst + "/pcilink[0000:03:00.0]"));
+  EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.pci[0].peers = {BusId{0x99000}}; }),
+              ElementsAre("warning unknown-peer " + kFirst + "/pcilink[0000:99:00.0]"));
+}
+
+}  // namespace
+}  // namespace ringlet::topology

@@ -1,0 +1,39 @@
+// What becomes of the best paths once it is asked which transports may be used on them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "topology/paths/paths.hpp"
+#include "topology/view/locality.hpp"
+
+namespace ringlet::topology {
+
+/// Changes paths between GPUs, and between GPUs and NICs, and no others.
+class PathCorrection {
+ public:
+  PathCorrection(Paths& paths, const PathOptions& options) : paths_(paths), options_(options) {}
+  /// Errors  kInvalidArgument  see Access::Peer
+  ///         kUnsupported      more than Paths::kStepsMax steps
+  Status Run();
+
+ private:
+  Status CorrectPeers();
+  void CorrectC2c();
+  Status CorrectNets();
+  void CorrectNet(NodeIndex net, std::optional<NodeIndex> relay);
+  void HandOver(NodeIndex net, NodeIndex gpu, NodeIndex relay);
+  Result<std::optional<NodeIndex>> FindLocalGpu(NodeIndex net);
+  const NearNets& NearNetsOfGpu(NodeIndex gpu);
+  void GoThrough(NodeIndex from, NodeIndex via, NodeIndex to);
+  void LowerType(NodeIndex from, NodeIndex to, PathType type);
+
+  Paths& paths_;
+  const PathOptions& options_;
+  std::size_t steps_ = 0;
+  std::unordered_map<std::uint32_t, NodeIndex> cpu_of_;    // nearest, by GPU
+  std::unordered_map<std::uint32_t, NearNets> near_nets_;  // by GPU; dropped when its paths change
+};
+
+}  // namespace ringlet::topology

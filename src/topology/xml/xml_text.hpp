@@ -1,0 +1,60 @@
+// The text of an XML file on its way into a tree: bounds before parsing, places afterwards.
+#pragma once
+#include <optional>
+#include <pugixml.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/lint/finding.hpp"
+
+namespace ringlet::topology {
+
+/// Why a text cannot be parsed, and where.
+struct XmlRefusal {
+  std::string rule;
+  std::string reason;
+  std::string cure;
+  TextPosition at;
+};
+
+/// Finds the line and column of an offset.
+class LineIndex {
+ public:
+  explicit LineIndex(std::string_view text);
+  TextPosition At(std::size_t offset) const;
+
+ private:
+  std::vector<std::uint32_t> starts_;  // of lines
+};
+
+/// A parsed text. Names and values point into it.
+class XmlText {
+ public:
+  /// Checks the bounds of xml_reader.hpp, then parses; asks refusal() how it went.
+  explicit XmlText(std::string_view text);
+
+  const std::optional<XmlRefusal>& refusal() const { return refusal_; }
+  pugi::xml_node root() const { return document_.document_element(); }
+
+  /// Where the name of an element or an attribute begins.
+  TextPosition At(pugi::xml_node node) const;
+  TextPosition At(pugi::xml_attribute attribute, pugi::xml_node owner) const;
+
+ private:
+  void CheckBytes(std::string_view text);
+  void Parse();
+  void CheckTree();
+  void Refuse(std::string rule, std::string reason, std::string cure, std::size_t offset);
+  TextPosition AtPointer(const char* place) const;
+
+  std::string buffer_;  // pugixml parses in place; nodes point into it
+  LineIndex lines_;
+  pugi::xml_document document_;
+  std::optional<XmlRefusal> refusal_;
+};
+
+/// The element and all within on one line, as UnknownElement::xml keeps it.
+std::string RawXml(pugi::xml_node node);
+
+}  // namespace ringlet::topology

@@ -1,0 +1,18 @@
+// Reads arbitrary bytes as what a peer says of its libfabric endpoint. What is read is written the
+// same.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "transport/ofi/endpoint_address.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const ringlet::View bytes = std::as_bytes(std::span(data, size));
+  const auto address = ringlet::transport::ofi::DecodeEndpointAddress(bytes);
+  if (!address.ok()) return 0;
+  const ringlet::Bytes again = Encode(*address);
+  if (!std::ranges::equal(again, bytes)) std::abort();
+  return 0;
+}

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Holds sources and pages to the field's words.
+
+    tools/words.py            # findings, `file:line: reason`; exits 1 if there are any
+    tools/words.py --types    # the type names that stand in several folders, and where
+
+Checked are: words that only this project used, and their successors (docs/glossary.md has the words
+that hold); forms of sentence in messages, help texts and settings that hide the subject; lines over
+100 columns of pages, outside tables, code and links; type names that two folders of src define and
+tools/type_names.txt does not list. That list may only shrink: an entry that is no longer true is a
+finding.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COLUMNS_MAX = 100
+
+# A name that was ours alone, and the field's.
+PRIVATE = {
+    "Introduction": "MemberAddress, WireupHello",
+    "Census": "PeerTable",
+    "LookAround": "DiscoverLocal",
+    "Speaker": "NodeLeader",
+    "Follower": "LocalRank",
+    "Herald": "RootDelegate",
+    "Meeting": "Wireup",
+    "MeetingLine": "WireupLine",
+    "WayTable": "RouteTable",
+    "Fare": "LinkLoad",
+    "Toll": "MinLoad",
+    "Backwash": "ReverseLoad",
+    "Trial": "SearchStep",
+    "FluidPacking": "LpMaster",
+    "WholePacking": "IntegerRounding",
+    "CheapestChannel": "PricingOracle",
+    "DeadEnds": "TranspositionTable",
+    "HostEngine": "ShmCollective",
+    "HostSlices": "PipelinedShm",
+    "HostDirect": "ZeroCopyShm",
+    "NearBuffers": "InProcessBuffers",
+    "SharedHeap": "RegisteredHeap",
+    "Errand": "BlockingTask",
+    "Sequel": "ThenOperation",
+    "Agenda": "GroupOperation",
+    "WaitingPlace": "WaitTarget",
+    "Turnstile": "SerialExecutor",
+    "Birthplace": "ForkGuard",
+    "Crew": "Launcher",
+    "Foreman": "Supervisor",
+    "SharedEndpoints": "SharedListeners",
+}
+# In prose: words of the above that have no other sense here.
+PRIVATE_PROSE = {
+    "census": "peer table",
+    "herald": "root delegate",
+    "errand": "blocking task",
+    "turnstile": "serial executor",
+    "foreman": "supervisor",
+    "backwash": "reverse load",
+}
+# In texts that a user reads: a rank, a process or a caller is named as such.
+FORMS = [
+    (re.compile(r"\b(?:nobody|somebody|whoever|everybody)\b", re.I),
+     "name the subject: no rank, a rank, each rank"),
+    (re.compile(r"(?:^|[.;:] )[Ww]ho (?:is|has|comes|gives|calls|does|sends|was)\b"),
+     "`who` begins a clause that means a rank: write `a rank that`"),
+    (re.compile(r"\b(?:patience|rubbish)\b", re.I), "timeout; what does not parse"),
+]
+
+NOT_CODE = re.compile(
+    r"//[^\n]*|/\*.*?\*/"
+    r'|R"(?P<mark>[^()\s\\]{0,16})\((?P<raw>.*?)\)(?P=mark)"'
+    r'|"(?P<text>(?:\\.|[^"\\\n])*)"'
+    r"|(?<![0-9A-Fa-f'])'(?:\\.|[^'\\\n])+'", re.S)
+TYPE = re.compile(r"^\s*(?:class|struct|enum class|enum)\s+(\w+)\s*(?:final)?\s*(?::[^;{]*)?\{",
+                  re.M)
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+CAMEL_PART = re.compile(r"[A-Z][a-z]+")
+NAMES = {name: tuple(CAMEL_PART.findall(name)) for name in PRIVATE}
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def is_test(path):
+    return re.search(r"_(?:test|fuzz|bench|for_test)$", path.stem) is not None
+
+
+def private_in(identifier):
+    """The private name that `identifier` contains as a run of whole words, or None."""
+    parts = [part[:-1] if part.endswith("s") and part[:-1] in PRIVATE else part
+             for part in CAMEL_PART.findall(identifier)]
+    for name, words in NAMES.items():
+        for start in range(len(parts) - len(words) + 1):
+            if tuple(parts[start:start + len(words)]) == words:
+                return name
+    return None
+
+
+def check_source(text, user_text):
+    """(line, reason) of one source. user_text: whether its strings are read by users."""
+    last = 0
+    for match in list(NOT_CODE.finditer(text)) + [None]:
+        code_end = match.start() if match else len(text)
+        for found in IDENTIFIER.finditer(text, last, code_end):
+            name = private_in(found.group())
+            if name:
+                yield line_of(text, found.start()), f"{found.group()}: say {PRIVATE[name]}"
+        if not match:
+            return
+        last = match.end()
+        words = match["text"] if match["text"] is not None else match["raw"]
+        if words is None:
+            yield from check_prose(match.group(), line_of(text, match.start()))
+        elif user_text and " " in words:
+            for form, instead in FORMS:
+                if form.search(words):
+                    yield line_of(text, match.start()), f'"{words}": {instead}'
+
+
+def check_prose(text, first_line=1):
+    for found in re.finditer(r"[A-Za-z]+", text):
+        word = found.group().lower()
+        instead = PRIVATE_PROSE.get(word) or PRIVATE_PROSE.get(word.removesuffix("s"))
+        if instead:
+            yield first_line + text.count("\n", 0, found.start()), f"{found.group()}: say {instead}"
+
+
+def check_page(text):
+    yield from check_prose(text)
+    in_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            in_code = not in_code
+        exempt = in_code or line.startswith(("|", "    ", "\t", "<!--")) or "](" in line
+        if len(line) > COLUMNS_MAX and not exempt:
+            yield number, f"{len(line)} columns; at most {COLUMNS_MAX}"
+
+
+def types_in_several_folders(root):
+    """{name: folders} of type names that sources in two folders of src define."""
+    folders = collections.defaultdict(set)
+    for path in sorted((root / "src").rglob("*.?pp")):
+        if is_test(path):
+            continue
+        code = NOT_CODE.sub(lambda m: "\n" * m.group().count("\n") or " ",
+                            path.read_text(encoding="utf-8"))
+        for match in TYPE.finditer(code):
+            folders[match[1]].add(path.parent.relative_to(root / "src").as_posix())
+    return {name: sorted(where) for name, where in sorted(folders.items()) if len(where) > 1}
+
+
+def check_types(root):
+    listed = {}
+    path = root / "tools" / "type_names.txt"
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line and not line.startswith("#"):
+            name, _, where = line.partition(": ")
+            listed[name] = (number, where.split())
+    found = types_in_several_folders(root)
+    for name, where in found.items():
+        if not set(where) <= set(listed.get(name, (0, []))[1]):
+            yield f"src: {name} is defined in {', '.join(where)}: give one of them another name"
+    for name, (number, where) in listed.items():
+        if found.get(name, []) != where:
+            yield f"tools/type_names.txt:{number}: {name} is now in {found.get(name, [])}: shrink it"
+
+
+def findings(root):
+    for folder in ("src", "include", "test", "bench", "examples"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".cpp", ".hpp", ".h", ".c"):
+                continue
+            user_text = folder in ("src", "include") and not is_test(path)
+            text = path.read_text(encoding="utf-8")
+            for number, why in check_source(text, user_text):
+                yield f"{path.relative_to(root)}:{number}: {why}"
+    pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    for path in [*pages, root / "src" / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        for number, why in check_page(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(root)}:{number}: {why}"
+    yield from check_types(root)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--types", action="store_true",
+                        help="print the type names that stand in several folders, and stop")
+    arguments = parser.parse_args()
+    if arguments.types:
+        for name, where in types_in_several_folders(ROOT).items():
+            print(f"{name}: {' '.join(where)}")
+        return 0
+    found = list(findings(ROOT))
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Tests of tools/words.py and tools/messages.py, in trees of their own."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import messages
+import words
+
+
+def source(text, user_text=True):
+    return [why for _, why in words.check_source(text, user_text)]
+
+
+class Words(unittest.TestCase):
+    def test_a_private_name_is_found_within_an_identifier(self):
+        for name in ("Census", "TakeCensus", "kCensusMax", "MeetingLine", "Speakers"):
+            self.assertTrue(source(f"void {name}();"), name)
+
+    def test_a_word_that_only_contains_one_is_left_alone(self):
+        for name in ("Software", "Welfare", "Trialling"):
+            self.assertFalse(source(f"int {name};"), name)
+
+    def test_comments_are_searched_for_private_prose_only(self):
+        self.assertTrue(source("// the census of all\n"))
+        self.assertFalse(source("// introduction to Meeting\n"))
+
+    def test_a_text_whose_subject_is_hidden_is_found(self):
+        for text in ("nobody came in time", "Who is silent is lost", "patience of ranks"):
+            self.assertTrue(source(f'f("{text}");'), text)
+            self.assertFalse(source(f'f("{text}");', user_text=False), text)
+        self.assertFalse(source('f("rank 1, who is silent, is lost");'))
+
+    def test_lines_of_a_page(self):
+        long = "word " * 25
+        self.assertTrue(list(words.check_page(long)))
+        for exempt in ("| " + long, "    " + long, f"```\n{long}\n```", long + "[a](b)"):
+            self.assertFalse(list(words.check_page(exempt)), exempt)
+
+    def test_a_type_of_two_folders_must_be_listed_and_the_list_be_true(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for part in ("a", "b"):
+                (root / "src" / part).mkdir(parents=True)
+                (root / "src" / part / "x.hpp").write_text("struct Twice {\n};\nstruct Own_%s {};\n"
+                                                           % part)
+            (root / "tools").mkdir()
+            listed = root / "tools" / "type_names.txt"
+            listed.write_text("# why\n")
+            self.assertEqual(len(list(words.check_types(root))), 1)
+            listed.write_text("Twice: a b\n")
+            self.assertEqual(list(words.check_types(root)), [])
+            listed.write_text("Twice: a b\nOther: a b\n")
+            self.assertEqual(len(list(words.check_types(root))), 1)
+
+
+class Messages(unittest.TestCase):
+    def test_adjacent_strings_are_one_text(self):
+        self.assertEqual(list(messages.texts('f("rank {} "\n  "is lost", "b c");')),
+                         ["rank {} is lost", "b c"])
+
+    def test_includes_comments_and_characters_are_no_texts(self):
+        self.assertEqual(list(messages.texts('#include "a b"\n// "c d"\nchar x = \'"\';')), [])
+
+    def test_a_word_alone_is_no_text(self):
+        self.assertTrue(messages.is_text("rank {} is lost"))
+        for word in ("rank", " ", "{} {}", ", "):
+            self.assertFalse(messages.is_text(word), word)
+
+
+if __name__ == "__main__":
+    unittest.main()
