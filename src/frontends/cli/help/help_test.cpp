@@ -39,6 +39,10 @@ TEST(HelpTest, HelpOfACommandIsWhatItsOptionShows) {
   }
 }
 
+TEST(HelpTest, OptionsThatExcludeEachOtherAreSorted) {
+  EXPECT_THAT(Tool({"topo", "show", "--help"}).output, HasSubstr("Excludes: --root --synthetic\n"));
+}
+
 TEST(HelpTest, UnknownCommandsAreNamedWithTheNearest) {
   const Ran ran = Tool({"help", "bench", "allreduce"});
   EXPECT_EQ(ran.status, kExitUsage);
