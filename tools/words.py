@@ -133,6 +133,10 @@ def check_prose(text, first_line=1):
 
 def check_page(text):
     yield from check_prose(text)
+    yield from check_columns(text)
+
+
+def check_columns(text):
     in_code = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
@@ -183,6 +187,9 @@ def findings(root):
     pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     for path in [*pages, root / "src" / "README.md", *sorted((root / "docs").glob("*.md"))]:
         for number, why in check_page(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(root)}:{number}: {why}"
+    for path in sorted((root / "docs" / "decisions").glob("*.md")):  # with the words of their day
+        for number, why in check_columns(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(root)}:{number}: {why}"
     yield from check_types(root)
 
