@@ -3,6 +3,8 @@
 set -euo pipefail
 called_from=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
+# The Python package is compiled in a folder of its own: ccache shall know the same source there.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-true}"
 
 usage() {
   cat <<'TEXT'
