@@ -1,5 +1,6 @@
 # Installs the build tree `build` to a fresh `prefix` and looks at what lies where. Ninja, where `ninja`
 # names it, is asked whether the target of `./ringlet.sh build` makes all that is installed.
+cmake_policy(SET CMP0009 NEW)  # a search below a folder follows no links
 file(REMOVE_RECURSE ${prefix})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${prefix}
   OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
