@@ -40,7 +40,7 @@ struct Control::Carrier {
   bool lost = false;  // the member, for want of memory: who knows what it holds?
 
   void Look();
-  void Part();
+  bool Part();
   void Leave(const std::shared_ptr<Shared>& shared);
   void Lose(const Error& error);
 };
@@ -128,18 +128,22 @@ struct Control::Shared {
 void Control::Carrier::Look() {
   for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
   for (const auto& [group, shared] : users) shared->Look(*member);
-  const auto owes = [&](const auto& shared) { return member->OwesNews(shared->group); };
-  if (!parting.empty() && std::ranges::none_of(parting, owes)) return Part();
+  if (Part()) return;
   if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
   if (!member->Finished()) return;
   driver->Remove(id, kLinger);
   users.clear();
 }
 
-// Another Look follows, when they have been told.
-void Control::Carrier::Part() {
-  for (const auto& shared : std::exchange(parting, {})) Leave(shared);
-  driver->Nudge(id);
+// Those whose failure has been passed on leave. True: another Look follows, when that is told.
+bool Control::Carrier::Part() {
+  const auto ready = std::ranges::stable_partition(
+      parting, [&](const auto& shared) { return member->OwesNews(shared->group); });
+  const std::vector<std::shared_ptr<Shared>> leave(ready.begin(), ready.end());
+  parting.erase(ready.begin(), ready.end());
+  for (const auto& shared : leave) Leave(shared);
+  if (!leave.empty()) driver->Nudge(id);
+  return !leave.empty();
 }
 
 // A copy of `shared` is the caller's: `users` forgets its own.
@@ -411,7 +415,9 @@ void Control::Leave() {
   std::unique_lock lock(shared_->mutex);
   if (shared_->changed.wait_for(lock, kNewsTimeout, left)) return;
   lock.unlock();
-  Command([carrier = shared_->carrier](Member&, GroupId) { carrier->Part(); });
+  Command([shared = shared_](Member&, GroupId) {
+    if (std::erase(shared->carrier->parting, shared) > 0) shared->carrier->Leave(shared);
+  });
   lock.lock();
   shared_->changed.wait_for(lock, kLastLadderStep, left);
 }
