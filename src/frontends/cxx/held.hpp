@@ -18,7 +18,7 @@ struct Communicator::Impl {
   Impl& operator=(const Impl&) = delete;
 
   std::shared_ptr<comm::Communicator> communicator;
-  const cxx::ForkGuard fork_guard = {};
+  const comm::ForkGuard fork_guard = {};
 };
 
 namespace cxx {

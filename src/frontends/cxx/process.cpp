@@ -1,7 +1,6 @@
 #include "frontends/cxx/process.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <map>
 #include <mutex>
@@ -14,7 +13,7 @@ using Processes = std::map<EnvMap, std::shared_ptr<comm::Process>>;
 struct Shared {
   std::mutex mutex;
   Processes processes;
-  ForkGuard fork_guard;
+  comm::ForkGuard fork_guard;
 };
 
 // Never destroyed: communicators may be used by threads that outlive main's statics.
@@ -25,19 +24,13 @@ Shared& TheShared() {
 
 }  // namespace
 
-ForkGuard::ForkGuard() : pid_(::getpid()) {}
-
-bool ForkGuard::IsHere() const {
-  return pid_ == ::getpid();
-}
-
 Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides) {
   Shared& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
   if (!shared.fork_guard.IsHere()) {
     new Processes(std::move(shared.processes));  // their threads are the parent's: leave them be
     shared.processes.clear();
-    shared.fork_guard = ForkGuard();
+    shared.fork_guard = comm::ForkGuard();
   }
   if (const auto found = shared.processes.find(overrides); found != shared.processes.end())
     return found->second;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/settings/env_map.hpp"
+#include "comm/process/fork_guard.hpp"
 #include "comm/process/process.hpp"
 
 namespace ringlet::cxx {
@@ -17,16 +18,5 @@ inline constexpr std::size_t kEnvironmentsMax = 16;
 /// Errors  kInvalidArgument  a setting; kUnsupported  kEnvironmentsMax others are in use
 ///         kSystem  as comm::Process::Start
 Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides);
-
-/// Remembers in which process it was made: the child of a fork has copies of our objects, but not
-/// the threads that serve them, and must leave them alone.
-class ForkGuard {
- public:
-  ForkGuard();
-  bool IsHere() const;
-
- private:
-  int pid_;
-};
 
 }  // namespace ringlet::cxx

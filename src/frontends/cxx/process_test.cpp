@@ -50,15 +50,5 @@ TEST(ProcessWith, BeginsAnewInTheChildOfAForkAndHasALimit) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(ForkGuardOfCxx, IsElsewhereInTheChildOfAFork) {
-  const ForkGuard fork_guard;
-  EXPECT_TRUE(fork_guard.IsHere());
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(fork_guard.IsHere() ? 1 : 0);
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-}
-
 }  // namespace
 }  // namespace ringlet::cxx

@@ -15,7 +15,7 @@ struct Shared {
   std::mutex mutex;
   std::weak_ptr<comm::Process> process;
   std::weak_ptr<comm::Beacon> beacon;
-  ForkGuard fork_guard;
+  comm::ForkGuard fork_guard;
 };
 
 // Never destroyed: groups may end after main's statics.
@@ -38,19 +38,13 @@ std::atomic<int>& LitDescriptor() {
 
 }  // namespace
 
-ForkGuard::ForkGuard() : pid_(::getpid()) {}
-
-bool ForkGuard::IsHere() const {
-  return pid_ == ::getpid();
-}
-
 Result<std::shared_ptr<comm::Process>> SharedProcess() {
   Shared& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
   if (!shared.fork_guard.IsHere()) {
     shared.process.reset();
     shared.beacon.reset();
-    shared.fork_guard = ForkGuard();
+    shared.fork_guard = comm::ForkGuard();
   }
   auto process = shared.process.lock();
   if (process) return process;

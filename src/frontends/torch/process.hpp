@@ -4,6 +4,7 @@
 #include <string>
 
 #include "comm/control/beacon.hpp"
+#include "comm/process/fork_guard.hpp"
 #include "comm/process/process.hpp"
 
 namespace ringlet::torch_api {
@@ -19,17 +20,5 @@ Result<std::shared_ptr<comm::Beacon>> SharedBeacon();
 /// The address of this host that a Ringlet group would listen at first, as text without a port.
 /// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME or its family lets no address pass
 Result<std::string> ReachableAddress();
-
-/// Remembers in which process it was made: the child of a fork has copies of our objects, but not
-/// the threads that serve them, and must leave them alone.
-class ForkGuard {
- public:
-  ForkGuard();
-  /// Whether this is still the process where the object was made. Cost  one system call.
-  bool IsHere() const;
-
- private:
-  int pid_;
-};
 
 }  // namespace ringlet::torch_api

@@ -1,8 +1,6 @@
 #include "frontends/torch/process.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace ringlet::torch_api {
 namespace {
@@ -28,16 +26,6 @@ TEST(ReachableAddress, IsOneOfThisHostWithoutAPort) {
   EXPECT_EQ(
       ParseAddress(first.kind == Address::Kind::kIpv6 ? "[" + *said + "]:0" : *said + ":0").value(),
       first);
-}
-
-TEST(ForkGuard, IsElsewhereInTheChildOfAFork) {
-  const ForkGuard fork_guard;
-  EXPECT_TRUE(fork_guard.IsHere());
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(fork_guard.IsHere() ? 1 : 0);
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
