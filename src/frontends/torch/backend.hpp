@@ -13,11 +13,11 @@
 #include "frontends/torch/group/group.hpp"
 #include "frontends/torch/group/monitor.hpp"
 #include "frontends/torch/group/store.hpp"
+#include "frontends/torch/run/calls.hpp"
+#include "frontends/torch/run/p2p_queue.hpp"
+#include "frontends/torch/run/work.hpp"
 #include "frontends/torch/tensors.hpp"
 #include "frontends/torch/versions.hpp"
-#include "frontends/torch/work/calls.hpp"
-#include "frontends/torch/work/p2p_queue.hpp"
-#include "frontends/torch/work/work.hpp"
 
 namespace ringlet::torch_api {
 

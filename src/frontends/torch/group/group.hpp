@@ -13,9 +13,9 @@
 #include "frontends/torch/group/formation.hpp"
 #include "frontends/torch/group/presence.hpp"
 #include "frontends/torch/process.hpp"
+#include "frontends/torch/run/helpers.hpp"
+#include "frontends/torch/run/serial_executor.hpp"
 #include "frontends/torch/tensor_memory.hpp"
-#include "frontends/torch/work/helpers.hpp"
-#include "frontends/torch/work/serial_executor.hpp"
 
 namespace ringlet::torch_api {
 
@@ -44,7 +44,7 @@ class Group {
   Helpers& helpers() { return *helpers_; }
   std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ms_ = timeout.count(); }
-  const ForkGuard& fork_guard() const { return fork_guard_; }
+  const comm::ForkGuard& fork_guard() const { return fork_guard_; }
   std::stop_token ending() const { return ending_.get_token(); }
 
   /// The communicator of all ranks, formed by the first operation. Only from inside a turn.
@@ -88,7 +88,7 @@ class Group {
 
   const Options options_;
   const std::shared_ptr<KeyStore> store_;  // shared with the pairs' threads
-  const ForkGuard fork_guard_;
+  const comm::ForkGuard fork_guard_;
   std::atomic<std::int64_t> timeout_ms_;
   std::atomic<bool> formed_{false};
   std::stop_source ending_;

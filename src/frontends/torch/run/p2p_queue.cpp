@@ -1,4 +1,4 @@
-#include "frontends/torch/work/p2p_queue.hpp"
+#include "frontends/torch/run/p2p_queue.hpp"
 
 #include "comm/process/thread.hpp"
 

@@ -1,4 +1,4 @@
-#include "frontends/torch/work/helpers.hpp"
+#include "frontends/torch/run/helpers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
-#include "frontends/torch/work/helpers.hpp"
-#include "frontends/torch/work/serial_executor.hpp"
+#include "frontends/torch/run/helpers.hpp"
+#include "frontends/torch/run/serial_executor.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::torch_api {

@@ -4,8 +4,8 @@
 // until this rank's part is done.
 #pragma once
 #include "comm/run/communicator.hpp"
+#include "frontends/torch/run/p2p_queue.hpp"
 #include "frontends/torch/tensors.hpp"
-#include "frontends/torch/work/p2p_queue.hpp"
 
 namespace ringlet::torch_api {
 
