@@ -75,6 +75,12 @@ struct AllowedTexts {
 
 }  // namespace
 
+std::string_view Name(SettingScope scope) {
+  constexpr std::array<std::string_view, kSettingScopes> kNames = {
+      "bootstrap", "links", "collectives", "plan", "devices", "log", "launch"};
+  return kNames[static_cast<std::size_t>(scope)];
+}
+
 std::string AllowedText(const SettingSpec& spec) {
   return std::visit(AllowedTexts{spec}, spec.field);
 }
@@ -85,10 +91,8 @@ std::string ValueText(const Settings& settings, const SettingSpec& spec) {
 
 std::string OriginText(const Settings& settings, const SettingSpec& spec) {
   const auto index = static_cast<std::size_t>(&spec - kSettings.data());
-  const SettingOrigin origin =
-      index < settings.origins.size() ? settings.origins[index] : SettingOrigin::kDefault;
-  if (origin == SettingOrigin::kDefault) return "default";
-  return fmt::format("{}_{}", origin == SettingOrigin::kNccl ? "NCCL" : "RINGLET", spec.name);
+  if (index >= settings.origins.size() || settings.origins[index].empty()) return "default";
+  return settings.origins[index];
 }
 
 }  // namespace ringlet

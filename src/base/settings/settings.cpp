@@ -4,21 +4,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
+#include "base/settings/nccl_variables.hpp"
 #include "base/settings/setting_table.hpp"
 #include "base/value/text.hpp"
 
 namespace ringlet {
 namespace {
 
-constexpr std::string_view kPrefix = "RINGLET_";
-constexpr std::size_t kShownBytesMax = 100;  // of a bad value in a message
-constexpr std::size_t kNearEdits = 3;        // so many wrong letters still look like a known name
+constexpr std::string_view kPrefix = "RINGLET_", kNcclPrefix = "NCCL_";
+constexpr std::size_t kShownBytesMax = 100;    // of a bad value in a message
+constexpr std::size_t kNearEdits = 3;          // so many wrong letters still look like a known name
+constexpr std::size_t kMistypedBytesMax = 64;  // longer ones are nobody's typing error
 
 /// A value with the variable that gave it.
 struct Given {
   const SettingSpec& spec;
-  std::string variable;
+  std::string variable;  ///< with the file that it stands in, if it does
   std::string_view text;
 };
 
@@ -109,42 +112,101 @@ requires std::is_enum_v<T> Status Assign(const Given& given, T& out) {
   return RefuseValue(given);
 }
 
-/// The variable that sets `spec`: RINGLET_X before NCCL_X; an empty value counts as unset.
-std::optional<std::pair<Given, SettingOrigin>> Find(const EnvMap& env, const SettingSpec& spec) {
-  const auto look = [&](std::string_view prefix) -> std::optional<Given> {
-    const std::string variable = fmt::format("{}{}", prefix, spec.name);
-    const auto at = env.find(variable);
-    if (at == env.end() || at->second.empty()) return std::nullopt;
-    return Given{spec, variable, at->second};
-  };
-  if (auto given = look(kPrefix)) return std::pair(*given, SettingOrigin::kRinglet);
-  if (!spec.has_nccl_alias) return std::nullopt;
-  if (auto given = look("NCCL_")) return std::pair(*given, SettingOrigin::kNccl);
-  return std::nullopt;
-}
+/// The environment, and behind it the files.
+class Variables {
+ public:
+  Variables(const EnvMap& env, const FileVariables& files) : env_(env), files_(files) {}
 
-std::string UnknownText(std::string_view variable) {
-  const std::string_view name = variable.substr(kPrefix.size());
-  const auto distance = [&](const SettingSpec& spec) { return EditDistance(name, spec.name); };
-  const auto nearest =
-      std::min_element(kSettings.begin(), kSettings.end(),
-                       [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
-  const std::string shown = Printable(variable, kShownBytesMax);
-  if (distance(*nearest) > kNearEdits)
-    return fmt::format("{} is not a setting of Ringlet and is ignored", shown);
-  return fmt::format("{} is not a setting of Ringlet and is ignored; did you mean {}{}?", shown,
-                     kPrefix, nearest->name);
-}
-
-void WarnOfUnknown(const EnvMap& env, std::vector<std::string>& warnings) {
-  constexpr std::size_t kMistypedBytesMax = 64;  // longer ones are nobody's typing error
-  for (auto at = env.lower_bound(kPrefix); at != env.end() && at->first.starts_with(kPrefix);
-       ++at) {
-    const std::string_view name = std::string_view(at->first).substr(kPrefix.size());
-    const bool known = std::any_of(kSettings.begin(), kSettings.end(),
-                                   [&](const SettingSpec& spec) { return spec.name == name; });
-    if (!known && name.size() <= kMistypedBytesMax) warnings.push_back(UnknownText(at->first));
+  /// The variable that sets `spec`: RINGLET_X before NCCL_X; an empty value counts as unset.
+  std::optional<Given> Find(const SettingSpec& spec) const {
+    if (auto given = Look(kPrefix, spec)) return given;
+    return spec.has_nccl_alias ? Look(kNcclPrefix, spec) : std::nullopt;
   }
+
+  /// The names that begin with `prefix`, each once.
+  std::set<std::string> Names(std::string_view prefix) const {
+    std::set<std::string> names;
+    const auto collect = [&](const auto& map) {
+      for (auto at = map.lower_bound(prefix); at != map.end() && at->first.starts_with(prefix);
+           ++at)
+        names.insert(at->first);
+    };
+    collect(env_);
+    collect(files_.values);
+    return names;
+  }
+
+ private:
+  std::optional<Given> Look(std::string_view prefix, const SettingSpec& spec) const {
+    const std::string variable = fmt::format("{}{}", prefix, spec.name);
+    if (const auto at = env_.find(variable); at != env_.end()) {
+      if (at->second.empty()) return std::nullopt;
+      return Given{spec, variable, at->second};
+    }
+    const auto at = files_.values.find(variable);
+    if (at == files_.values.end() || at->second.value.empty()) return std::nullopt;
+    return Given{spec, fmt::format("{} in {}", variable, at->second.path), at->second.value};
+  }
+
+  const EnvMap& env_;
+  const FileVariables& files_;
+};
+
+/// The name of Ringlet that is nearest to `name`, which has no prefix.
+NearestVariable NearestSetting(std::string_view name, bool of_nccl) {
+  NearestVariable nearest{.name = {}, .edits = SIZE_MAX};
+  for (const SettingSpec& spec : kSettings) {
+    if (of_nccl && !spec.has_nccl_alias) continue;
+    const std::size_t edits = EditDistance(name, spec.name);
+    if (edits < nearest.edits) nearest = {std::string(spec.name), edits};
+  }
+  nearest.name.insert(0, of_nccl ? kNcclPrefix : kPrefix);
+  return nearest;
+}
+
+std::string UnknownText(const std::string& variable, bool of_nccl) {
+  const std::string_view prefix = of_nccl ? kNcclPrefix : kPrefix;
+  NearestVariable nearest =
+      NearestSetting(std::string_view(variable).substr(prefix.size()), of_nccl);
+  if (of_nccl) {
+    const NearestVariable unused = NearestNcclVariable(variable);
+    if (unused.edits < nearest.edits) nearest = unused;
+  }
+  std::string text =
+      fmt::format("{} is not a setting of {} and is ignored", Printable(variable, kShownBytesMax),
+                  of_nccl ? "NCCL or Ringlet" : "Ringlet");
+  if (nearest.edits <= kNearEdits) text += fmt::format("; did you mean {}?", nearest.name);
+  return text;
+}
+
+bool IsSetting(std::string_view name, bool of_nccl) {
+  return std::any_of(kSettings.begin(), kSettings.end(), [&](const SettingSpec& spec) {
+    return spec.name == name && (!of_nccl || spec.has_nccl_alias);
+  });
+}
+
+void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warnings) {
+  for (const std::string& variable : variables.Names(kPrefix)) {
+    const std::string_view name = std::string_view(variable).substr(kPrefix.size());
+    if (!IsSetting(name, false) && name.size() <= kMistypedBytesMax)
+      warnings.push_back(UnknownText(variable, false));
+  }
+}
+
+/// Of NCCL's variables those without effect are told in one sentence, and unknown ones warned of.
+void TellOfNccl(const Variables& variables, Settings& settings) {
+  std::string unused;
+  for (const std::string& variable : variables.Names(kNcclPrefix)) {
+    const std::string_view name = std::string_view(variable).substr(kNcclPrefix.size());
+    if (IsSetting(name, true) || variable == kConfFileVariable) continue;
+    if (IsUnusedNcclVariable(variable)) {
+      unused += (unused.empty() ? "" : ", ") + variable;
+    } else if (name.size() <= kMistypedBytesMax) {
+      settings.warnings.push_back(UnknownText(variable, true));
+    }
+  }
+  if (!unused.empty())
+    settings.notes.push_back(fmt::format("{}: NCCL reads this, and Ringlet does not", unused));
 }
 
 Status CheckTogether(const Settings& settings) {
@@ -161,20 +223,22 @@ Status CheckTogether(const Settings& settings) {
 
 }  // namespace
 
-Result<Settings> ParseSettings(const EnvMap& env) {
+Result<Settings> ParseSettings(const EnvMap& env, const FileVariables& files) {
+  const Variables variables(env, files);
   Settings settings;
   for (const SettingSpec& spec : kSettings) {
-    const auto found = Find(env, spec);
-    settings.origins.push_back(found ? found->second : SettingOrigin::kDefault);
-    if (!found) continue;
-    const Given& given = found->first;
-    if (given.text.size() > kSettingTextBytesMax)
-      return Refuse(given, fmt::format("it must be at most {} bytes long", kSettingTextBytesMax));
+    const std::optional<Given> given = variables.Find(spec);
+    settings.origins.push_back(given ? given->variable : "");
+    if (!given) continue;
+    if (given->text.size() > kSettingTextBytesMax)
+      return Refuse(*given, fmt::format("it must be at most {} bytes long", kSettingTextBytesMax));
     RINGLET_TRY(
-        std::visit([&](auto member) { return Assign(given, settings.*member); }, spec.field));
+        std::visit([&](auto member) { return Assign(*given, settings.*member); }, spec.field));
   }
   RINGLET_TRY(CheckTogether(settings));
-  WarnOfUnknown(env, settings.warnings);
+  settings.warnings = files.warnings;
+  WarnOfUnknown(variables, settings.warnings);
+  TellOfNccl(variables, settings);
   return settings;
 }
 

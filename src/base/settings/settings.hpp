@@ -1,7 +1,8 @@
 // Everything that a user can set through the environment, as one value.
 //
 // The defaults stand here; names, bounds and help stand in setting_table.hpp; docs/settings.md and
-// `ringlet env` are made from both. RINGLET_X wins over NCCL_X, and an empty value counts as unset.
+// `ringlet env` are made from both. RINGLET_X wins over NCCL_X, the environment over files, and an
+// empty value counts as unset.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/log/log.hpp"
+#include "base/settings/conf_file.hpp"
 #include "base/settings/env_map.hpp"
 #include "ringlet/status.hpp"
 
@@ -39,9 +41,6 @@ enum class WaitChoice : std::uint8_t { kAuto, kSpin, kYield, kSleep };
 
 /// Which internet addresses are used.
 enum class SocketFamily : std::uint8_t { kAny, kIpv4, kIpv6 };
-
-/// Where the value of a setting comes from.
-enum class SettingOrigin : std::uint8_t { kDefault, kRinglet, kNccl };
 
 struct Settings {
   std::chrono::milliseconds init_timeout{300'000};
@@ -79,7 +78,6 @@ struct Settings {
   std::optional<std::uint32_t> net_gdr_read;
   bool net_gdr_c2c = true;
   bool net_gdr_mlopart = false;
-  bool mnnvl_cross_clique = false;
   std::uint64_t ignore_disabled_p2p = 0;
   std::string netdevs_policy;
 
@@ -119,17 +117,22 @@ struct Settings {
   std::optional<std::uint32_t> world_size;
   std::optional<std::uint32_t> local_rank;
 
-  /// One for each row of kSettings; empty when nothing was parsed: all are defaults.
-  std::vector<SettingOrigin> origins;
-  /// Sentences for the log, such as an unknown RINGLET_ variable with the nearest known name.
+  /// For each row of kSettings the variable that set it, such as "NCCL_DEBUG in /etc/nccl.conf",
+  /// or "" for a default; empty when nothing was parsed: all are defaults.
+  std::vector<std::string> origins;
+  /// Sentences for the log, such as an unknown variable with the nearest known name.
   std::vector<std::string> warnings;
+  /// The same of less weight: NCCL's variables that have no effect here.
+  std::vector<std::string> notes;
 
   LogFilter log_filter() const { return {debug, debug_subsystems}; }
 };
 
-/// Reads every setting out of `env`. Pure: the environment is read once, by os::ReadEnvironment.
-/// Errors  kInvalidArgument  names the variable, its value (never a secret's) and what is allowed.
-Result<Settings> ParseSettings(const EnvMap& env);
+/// Reads every setting out of `env` and, for names that it does not have, out of `files`. Pure: the
+/// environment is read once, by os::ReadEnvironment, and files by os::ReadConfFiles.
+/// Errors  kInvalidArgument  names the variable, the file that it stands in, its value (never a
+///                           secret's) and what is allowed.
+Result<Settings> ParseSettings(const EnvMap& env, const FileVariables& files = {});
 
 inline constexpr std::size_t kSettingTextBytesMax = 4096;
 

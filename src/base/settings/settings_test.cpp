@@ -7,6 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -124,6 +125,49 @@ TEST(SettingsTest, AnUnknownVariableIsWarnedOfWithTheNearestName) {
   EXPECT_THAT(ParseSettings({{"RINGLET_TREE_AR", "4"}})->warnings,
               ElementsAre(HasSubstr("did you mean RINGLET_TREE_ARITY?")))
       << "three letters are missing, as many as may be";
+}
+
+TEST(SettingsTest, AnUnknownVariableOfNcclIsWarnedOfToo) {
+  const auto settings = ParseSettings({{"NCCL_IB_HCAS", "mlx5_0"},
+                                       {"NCCL_DEBUGG", "INFO"},
+                                       {"NCCL_TREE_ARITY", "4"},
+                                       {"NCCL_CONF_FILE", "/x"}});
+  EXPECT_THAT(settings->warnings,
+              ElementsAre(HasSubstr("NCCL_DEBUGG is not a setting of NCCL or Ringlet and is "
+                                    "ignored; did you mean NCCL_DEBUG?"),
+                          HasSubstr("did you mean NCCL_IB_HCA?"),
+                          AllOf(HasSubstr("NCCL_TREE_ARITY"), Not(HasSubstr("did you mean")))));
+  EXPECT_THAT(settings->notes, IsEmpty());
+}
+
+TEST(SettingsTest, VariablesThatOnlyNcclReadsAreToldInOneSentence) {
+  const auto settings =
+      ParseSettings({{"NCCL_NTHREADS", "512"}, {"NCCL_BUFFSIZE", "1"}, {"NCCL_DEBUG", "WARN"}});
+  EXPECT_THAT(settings->notes,
+              ElementsAre("NCCL_BUFFSIZE, NCCL_NTHREADS: NCCL reads this, and Ringlet does not"));
+  EXPECT_THAT(settings->warnings, IsEmpty());
+}
+
+TEST(SettingsTest, FilesCountWhereTheEnvironmentHasNothing) {
+  FileVariables files;
+  files.Add("NCCL_DEBUG=INFO\nRINGLET_TREE_ARITY=4\nNCCL_ALGO=ring\nNCCL_OLD=1\nnonsense\n",
+            "conf");
+  const Settings settings =
+      ParseSettings({{"RINGLET_TREE_ARITY", "2"}, {"NCCL_ALGO", ""}}, files).value();
+  EXPECT_EQ(settings.debug, LogLevel::kInfo);
+  EXPECT_EQ(settings.tree_arity, 2u);
+  EXPECT_EQ(settings.algo, "") << "a name that the environment has, even empty, is not looked for";
+  EXPECT_THAT(settings.origins, Contains("NCCL_DEBUG in conf"));
+  EXPECT_THAT(settings.origins, Contains("RINGLET_TREE_ARITY"));
+  EXPECT_THAT(settings.warnings,
+              ElementsAre(HasSubstr("conf:5 is ignored"), HasSubstr("NCCL_OLD")));
+}
+
+TEST(SettingsTest, ABadValueOfAFileIsNamedWithTheFile) {
+  FileVariables files;
+  files.Add("NCCL_DEBUG=LOUD", "/etc/nccl.conf");
+  EXPECT_THAT(ParseSettings({}, files).error().message,
+              HasSubstr("NCCL_DEBUG in /etc/nccl.conf is \"LOUD\""));
 }
 
 TEST(SettingsTest, ARankMustBeBelowTheWorldSize) {

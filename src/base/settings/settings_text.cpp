@@ -59,41 +59,78 @@ std::string SettingsJson(const Settings& settings) {
     text += text.size() == 1 ? "\n" : ",\n";
     text += fmt::format(
         "  {{\"name\": {}, \"value\": {}, \"from\": {}, \"default\": {}, \"unit\": {}, "
-        "\"allowed\": {}, \"nccl_alias\": {}, \"must_agree\": {}, \"help\": {}}}",
+        "\"allowed\": {}, \"nccl_alias\": {}, \"must_agree\": {}, \"scope\": {}, "
+        "\"help\": {}}}",
         Quoted(fmt::format("RINGLET_{}", spec.name)), Quoted(ValueText(settings, spec)),
         Quoted(OriginText(settings, spec)), Quoted(ValueText(Settings(), spec)), Quoted(spec.unit),
-        Quoted(AllowedText(spec)), Quoted(alias), spec.must_agree, Quoted(spec.help));
+        Quoted(AllowedText(spec)), Quoted(alias), spec.must_agree, Quoted(Name(spec.scope)),
+        Quoted(spec.help));
   }
   return text + "\n]\n";
 }
 
-std::string SettingsMarkdown() {
+namespace {
+
+std::string_view TitleOf(SettingScope scope) {
+  constexpr std::array<std::string_view, kSettingScopes> kTitles = {
+      "Bootstrap: how ranks find each other",  "Links: how ranks are connected",
+      "Collectives: how ranks compute",        "Plan: the machine, and the channels over it",
+      "Devices: plans for machines with GPUs", "Log",
+      "Launch: set by `ringlet run`"};
+  return kTitles[static_cast<std::size_t>(scope)];
+}
+
+std::string MarkdownTable(SettingScope scope) {
   std::string text =
-      "# Settings\n"
-      "\n"
-      "<!-- Made from src/base/settings/setting_table.hpp. Run os_test with "
-      "RINGLET_UPDATE_GOLDENS=1 to "
-      "renew. -->\n"
-      "\n"
-      "Settings are environment variables, read once when the library starts. `RINGLET_X` wins "
-      "over\n"
-      "`NCCL_X` where the table says that the latter is read too. An empty value counts as unset.\n"
-      "Integers may be decimal, hexadecimal (0x10) or octal (020); words may be in any case. A "
-      "value\n"
-      "that does not parse is an error, never a silent default. `ringlet env` shows the values in\n"
-      "force and where each comes from.\n"
-      "\n"
-      "Settings marked \"yes\" in the column \"same on all ranks\" are compared when a "
-      "communicator "
-      "forms; a\n"
-      "difference is an error that names the setting and both values.\n"
-      "\n"
       "| variable | NCCL_ too | default | allowed | same on all ranks | meaning |\n"
       "|---|---|---|---|---|---|\n";
   for (const SettingSpec& spec : kSettings) {
+    if (spec.scope != scope) continue;
     text += fmt::format("| `RINGLET_{}` | {} | {} | {} | {} | {} |\n", spec.name,
                         spec.has_nccl_alias ? "yes" : "", Cell(WithUnit(Settings(), spec)),
                         Cell(AllowedText(spec)), spec.must_agree ? "yes" : "", Cell(spec.help));
+  }
+  return text;
+}
+
+constexpr std::string_view kDevicesNote =
+    "They have an effect on what `ringlet plan`, `explain`, `topo matrix` and `topo path` say of "
+    "a\n"
+    "machine with GPUs. Communicators are of ranks on CPU memory, to which they mean nothing.\n\n";
+
+constexpr std::string_view kPreamble = R"(# Settings
+
+<!-- Made from src/base/settings/setting_table.hpp. Renew: RINGLET_UPDATE_GOLDENS=1 os_test. -->
+
+Settings are variables, read once when the library starts. They come from
+
+1. the environment,
+2. the file that `NCCL_CONF_FILE` names or, where that is not set, `~/.nccl.conf`,
+3. `/etc/nccl.conf`,
+
+and the first of these that has a name counts for it. A file has lines `NAME=value`, without quotes
+or spaces around the `=`; a line that begins with `#` is a comment. `RINGLET_X` wins over `NCCL_X`
+where the table says that the latter is read too. An empty value counts as unset.
+
+Integers may be decimal, hexadecimal (0x10) or octal (020); words may be in any case. A value that
+does not parse is an error that names the variable and its file, never a silent default. An unknown
+variable that begins with `RINGLET_` or `NCCL_` is warned of, with the nearest name. Those that NCCL
+knows and Ringlet does not honour are named once in the log, at level INFO. `ringlet env` shows the
+values in force and where each comes from.
+
+Settings marked "yes" in the column "same on all ranks" are compared when a communicator forms; a
+difference is an error that names the setting and both values.
+)";
+
+}  // namespace
+
+std::string SettingsMarkdown() {
+  std::string text(kPreamble);
+  for (std::size_t i = 0; i < kSettingScopes; ++i) {
+    const auto scope = static_cast<SettingScope>(i);
+    text += fmt::format("\n## {}\n\n", TitleOf(scope));
+    if (scope == SettingScope::kDevices) text += kDevicesNote;
+    text += MarkdownTable(scope);
   }
   return text;
 }

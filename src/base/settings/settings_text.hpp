@@ -9,8 +9,8 @@ namespace ringlet {
 /// Columns: variable, value, where from, default, help. Secrets are "(set)".
 std::string SettingsTable(const Settings& settings);
 
-/// An array of objects {name, value, from, default, unit, allowed, nccl_alias, must_agree, help}.
-/// Values are strings, spelled as the environment would; "" is unset.
+/// An array of objects {name, value, from, default, unit, allowed, nccl_alias, must_agree,
+/// help}. Values are strings, spelled as the environment would; "" is unset.
 std::string SettingsJson(const Settings& settings);
 
 /// The whole of docs/settings.md.

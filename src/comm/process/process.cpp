@@ -7,6 +7,7 @@
 
 #include "collective/select/algorithm_choice.hpp"
 #include "comm/establish/tuning.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/net/congestion.hpp"
 #include "os/net/interfaces.hpp"
 #include "os/process/env.hpp"
@@ -36,8 +37,9 @@ Status CheckSockets(const Settings& settings) {
 
 }  // namespace
 
-Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
-  RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment));
+Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
+                                                const FileVariables& conf_files) {
+  RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment, conf_files));
   if (auto paths = topology::ReadPathOptions(settings); !paths.ok()) return paths.error();
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
   os::Host host = os::ReadHost(files);
@@ -67,13 +69,19 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment) {
   process->graphs_ = std::move(graphs);
   for (const std::string& warning : process->settings_.warnings)
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
+  for (const std::string& note : process->settings_.notes)
+    process->logger_.Log(LogLevel::kInfo, Subsystem::kEnv, std::nullopt, note);
   return process;
+}
+
+Result<std::shared_ptr<Process>> Process::StartIn(const EnvMap& environment) {
+  return Start(environment, os::ReadConfFiles(environment));
 }
 
 Result<std::shared_ptr<Process>> Process::StartHere(const EnvMap& overrides) {
   EnvMap environment = os::ReadEnvironment();
   for (const auto& [name, value] : overrides) environment.insert_or_assign(name, value);
-  return Start(environment);
+  return StartIn(environment);
 }
 
 Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash)

@@ -34,10 +34,13 @@ namespace ringlet::comm {
 
 class Process {
  public:
-  /// Reads the settings out of `environment`, finds out where it runs, starts the service thread.
-  /// Errors  kInvalidArgument  a setting; kSystem  no descriptors, no random source.
-  static Result<std::shared_ptr<Process>> Start(const EnvMap& environment);
-  /// The same with this process's own environment, read now.
+  /// Reads the settings out of `environment` and files, finds out where it runs, starts the service
+  /// thread. Errors  kInvalidArgument  a setting; kSystem  no descriptors, no random source.
+  static Result<std::shared_ptr<Process>> Start(const EnvMap& environment,
+                                                const FileVariables& conf_files = {});
+  /// The same, with the configuration files that `environment` leads to.
+  static Result<std::shared_ptr<Process>> StartIn(const EnvMap& environment);
+  /// That with this process's own environment, read now.
   /// \param overrides  variables that stand in for those of the same name
   static Result<std::shared_ptr<Process>> StartHere(const EnvMap& overrides = {});
   /// Stops the service threads; communicators and unused ids must be gone or are cut off.

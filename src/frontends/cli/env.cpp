@@ -6,6 +6,7 @@
 
 #include "base/settings/settings_text.hpp"
 #include "frontends/cli/terminal.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {
@@ -21,7 +22,7 @@ int Run(const EnvOptions& options) {
     fmt::print("{}", SettingsMarkdown());
     return 0;
   }
-  const auto settings = ParseSettings(os::ReadEnvironment());
+  const auto settings = os::ReadSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail("env", settings.error());
   for (const std::string& warning : settings->warnings) Tell("env", warning);
   fmt::print("{}", options.json ? SettingsJson(*settings)

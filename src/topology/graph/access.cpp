@@ -38,11 +38,11 @@ Error Apart(const Graph& graph, NodeIndex from, NodeIndex to) {
 }
 
 /// Whether two hosts' GPUs are in one NVLink domain, as far as is known.
-bool SameDomain(const Graph& graph, const PathOptions& options, NodeIndex from, NodeIndex to) {
+bool SameDomain(const Graph& graph, NodeIndex from, NodeIndex to) {
   const std::optional<Fabric>& a = graph.gpu(from).fabric;
   const std::optional<Fabric>& b = graph.gpu(to).fabric;
   if (!a || !b) return true;  // one system, says who put them together
-  return a->cluster == b->cluster && (a->clique == b->clique || options.cross_clique);
+  return *a == *b;
 }
 
 /// The widest way to a NIC that leads through no processor; 0: there is none.
@@ -83,7 +83,7 @@ Result<PeerAccess> Access::Peer(NodeIndex from, NodeIndex to) const {
   const Graph& graph = paths_.graph();
   const bool same_host = graph.at(from).host == graph.at(to).host;
   if (same_host && !SharedMemory(from, to)) return PeerAccess{};
-  if (!same_host && !SameDomain(graph, options_, from, to)) return PeerAccess{};
+  if (!same_host && !SameDomain(graph, from, to)) return PeerAccess{};
   const Path path = paths_.From(from, to);
   PeerAccess access{false, Between(paths_, from, to)};
   access.allowed = path.type <= options_.p2p_level.value_or(DefaultLevel(paths_));

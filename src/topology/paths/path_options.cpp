@@ -74,7 +74,6 @@ Result<PathOptions> ReadPathOptions(const Settings& settings) {
   if (settings.net_gdr_read) options.gdr_read = *settings.net_gdr_read != 0;
   options.gdr_c2c = settings.net_gdr_c2c;
   options.gdr_split = settings.net_gdr_mlopart;
-  options.cross_clique = settings.mnnvl_cross_clique;
   options.ignore_disabled_p2p = static_cast<std::uint32_t>(settings.ignore_disabled_p2p);
   RINGLET_TRY(ReadPolicy(settings.netdevs_policy, options.net_policy));
   return options;

@@ -58,7 +58,6 @@ struct PathOptions {
   std::optional<bool> gdr_read = {};       ///< NCCL_NET_GDR_READ
   bool gdr_c2c = true;                     ///< NCCL_NET_GDR_C2C
   bool gdr_split = false;                  ///< NCCL_NET_GDR_MLOPART
-  bool cross_clique = false;               ///< NCCL_MNNVL_CROSS_CLIQUE
   /// NCCL_IGNORE_DISABLED_P2P: 0 an NVLink without peer access is an error, 1 it is not, 2 peer
   /// access is not asked for.
   std::uint32_t ignore_disabled_p2p = 0;

@@ -31,7 +31,6 @@ TEST(PathOptionsTest, EveryVariableIsRead) {
                                     {"NCCL_NET_GDR_READ", "1"},
                                     {"NCCL_NET_GDR_C2C", "0"},
                                     {"NCCL_NET_GDR_MLOPART", "1"},
-                                    {"NCCL_MNNVL_CROSS_CLIQUE", "1"},
                                     {"NCCL_IGNORE_DISABLED_P2P", "2"},
                                     {"NCCL_NETDEVS_POLICY", "MAX:3"}})
                                   .value();
@@ -40,7 +39,7 @@ TEST(PathOptionsTest, EveryVariableIsRead) {
                options.gdr_c2c);
   EXPECT_EQ(options.gdr_level, PathType::kPhb);
   EXPECT_EQ(options.gdr_read, true);
-  EXPECT_TRUE(options.gdr_split && options.cross_clique);
+  EXPECT_TRUE(options.gdr_split);
   EXPECT_EQ(options.ignore_disabled_p2p, 2u);
   EXPECT_EQ(options.net_policy, (NetPolicy{NetPolicy::Kind::kMax, 3}));
   EXPECT_EQ(Read({{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "1"}})->p2p_level,

@@ -59,7 +59,7 @@ int Conclude(Presenter& presenter, const BenchOptions& options) {
 // -----------------------------------------------------------
 
 int BenchThreads(const BenchJob& job) {
-  const auto process = comm::Process::Start(job.environment);
+  const auto process = comm::Process::StartIn(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
   const auto id = comm::CreateUniqueId(*process);
   if (!id.ok()) return Fail(kBench, id.error());
@@ -109,7 +109,7 @@ int BenchProcesses(BenchJob job) {
   const auto signals = TakeSignals();  // before there are threads
   if (!signals.ok()) return Fail(kBench, signals.error());
   if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
-  const auto process = comm::Process::Start(job.environment);
+  const auto process = comm::Process::StartIn(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
   Presenter presenter = PresenterFor(job.options);
   const auto ended = RunRanks(
@@ -176,7 +176,7 @@ int BenchBeside(BenchJob job) {
   const auto signals = TakeSignals();  // before there are threads
   if (!signals.ok()) return Fail(kBench, signals.error());
   if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
-  const auto process = comm::Process::Start(job.environment);
+  const auto process = comm::Process::StartIn(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
   Presenter presenter = PresenterFor(job.options);
   Turns turns;

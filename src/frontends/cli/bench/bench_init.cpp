@@ -6,6 +6,7 @@
 #include "frontends/cli/peers/init_options.hpp"
 #include "frontends/cli/peers/init_peers.hpp"
 #include "frontends/cli/run/launcher.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
 #include "rendezvous/invitation.hpp"
@@ -39,7 +40,7 @@ Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const 
 }
 
 Status ConductAlone(const InitJob& job, const EnvMap& environment, const Report& tell) {
-  RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(environment));
+  RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(environment));
   Team alone;
   return Conduct(process, alone, job, environment, tell);
 }
@@ -57,7 +58,7 @@ os::Command WorkerCommand(const InitJob& job, const EnvMap& environment, const U
 // The tool again, once a process. Gives the exit status.
 int ServeRanks(os::SignalQueue& signals, const InitJob& job, const EnvMap& environment,
                const Report& tell) {
-  const auto process = comm::Process::Start(environment);
+  const auto process = comm::Process::StartIn(environment);
   if (!process.ok()) return Fail(kBenchInit, process.error());
   const auto id = comm::CreateUniqueId(*process);
   if (!id.ok()) return Fail(kBenchInit, id.error());
@@ -86,7 +87,7 @@ int ServeRanks(os::SignalQueue& signals, const InitJob& job, const EnvMap& envir
 // -----------------------------------------------------------------------
 
 Status Work(const InitJob& job, const EnvMap& environment) {
-  RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(environment));
+  RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(environment));
   const Settings& settings = process->settings();
   RINGLET_TRY_ASSIGN(const UniqueId id, rendezvous::FromText(settings.unique_id.text));
   RINGLET_TRY_ASSIGN(Team team,
@@ -130,7 +131,7 @@ int Launch(os::SignalQueue* signals, const InitWords& words, const InitJob& job,
 
 int Run(const InitWords& words) {
   const EnvMap environment = InitEnvironment(WithLogOnErrors(os::ReadEnvironment()), words);
-  const auto settings = ParseSettings(environment);
+  const auto settings = os::ReadSettings(environment);
   if (!settings.ok()) return Fail(kBenchInit, settings.error());
   std::vector<InitJob> jobs;
   for (const std::uint32_t ranks : words.ranks) {

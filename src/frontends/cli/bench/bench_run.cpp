@@ -5,6 +5,7 @@
 #include "base/value/digest.hpp"
 #include "frontends/cli/bench/bench_enter.hpp"
 #include "frontends/cli/command.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
 #include "os/process/random.hpp"
@@ -38,7 +39,7 @@ Result<BenchJob> PrepareBench(const BenchWords& words) {
   if (!words.links.empty()) environment["RINGLET_LINKS"] = words.links;
   if (words.hosts > 1 && !words.worker)  // this process is on none of them and cannot be called
     environment["RINGLET_COMM_ID"] = NetHosts::AddressOf(0) + ":29500";
-  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
+  RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
   RINGLET_TRY_ASSIGN(BenchOptions options, ParseBenchOptions(words, settings.links));
   return BenchJob{words, std::move(options), std::move(environment)};
 }
@@ -91,7 +92,7 @@ Result<Ended> RunRanks(os::SignalQueue& signals, const BenchJob& job,
 }
 
 int WorkAsRank(const BenchJob& job) {
-  const auto process = comm::Process::Start(job.environment);
+  const auto process = comm::Process::StartIn(job.environment);
   if (!process.ok()) return Fail(kCommand, process.error());
   const Settings& settings = (*process)->settings();
   const auto id = rendezvous::FromText(settings.unique_id.text);

@@ -55,7 +55,7 @@ Result<Ended> Measure(os::SignalQueue& signals, const TuneRequest& request, cons
   if (const auto secret = first.environment.find("RINGLET_SECRET");
       secret != first.environment.end())
     job.environment.insert(*secret);
-  RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(job.environment));
+  RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(job.environment));
   const std::size_t element_bytes = SizeOf(job.options.measure.type);
   const auto on_message = [&](const WorkerMessage& message) {
     if (const auto* row = std::get_if<Row>(&message))

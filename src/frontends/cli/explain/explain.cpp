@@ -390,7 +390,7 @@ int Run(const PlanRequest& request) {
     text += fmt::format("\nThere are {} kinds of hosts; this is the first of them.\n",
                         view->kinds.size());
   text += SearchText(node, view->classes.front().plan) + JoinText(*view) + RoundsText(*view);
-  if (request.policy == plan::Policy::kBest && request.graph_file.empty()) {
+  if (view->policy == plan::Policy::kBest && request.graph_file.empty()) {
     PlanRequest compat = request;
     compat.policy = plan::Policy::kCompat;
     compat.graph_dump.clear();

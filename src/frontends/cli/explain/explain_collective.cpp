@@ -10,6 +10,7 @@
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/operation_alias.hpp"
 #include "frontends/cli/size_units.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {
@@ -61,7 +62,7 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
 
 int Run(const CollectiveWords& words) {
   CollectiveQuestion question = words.question;
-  auto settings = ParseSettings(os::ReadEnvironment());
+  auto settings = os::ReadSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail(kExplain, settings.error());
   const auto choice = collective::ParseAlgorithmChoice(settings->host_algo);
   if (!choice.ok()) return Fail(kExplain, choice.error());

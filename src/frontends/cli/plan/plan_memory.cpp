@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/settings/settings.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/process/clock.hpp"
 #include "plan/tuning/user_limits.hpp"
 
@@ -37,9 +38,9 @@ std::vector<std::uint32_t> Numbers(const std::vector<Rank>& ranks) {
 
 Result<MemoryPlan> PlanMemory(const PlanRequest& request, std::uint32_t ranks,
                               const EnvMap& environment) {
-  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
+  RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
   RINGLET_TRY_ASSIGN(plan::SearchLimits user_limits, plan::ReadUserLimits(settings));
-  user_limits.plain = user_limits.plain || request.policy == plan::Policy::kCompat;
+  if (request.policy) user_limits.plain = request.policy == plan::Policy::kCompat;
   RINGLET_TRY_ASSIGN(const LoadedTopology loaded, LoadTopology(request.machine.source));
   if (ranks == 0) ranks = ProcessorsOf(loaded.view);
   if (std::uint64_t{ranks} * request.hosts > kPlannedMemoryRanksMax)

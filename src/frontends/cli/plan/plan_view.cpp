@@ -8,6 +8,7 @@
 
 #include "base/settings/settings.hpp"
 #include "base/value/text.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/process/clock.hpp"
 #include "plan/channels/graph_file.hpp"
 #include "plan/tuning/user_limits.hpp"
@@ -48,12 +49,13 @@ class Viewer {
       : request_(request), environment_(environment) {}
 
   Result<PlanView> Run() {
-    RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment_));
+    RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment_));
     RINGLET_TRY_ASSIGN(const plan::ChannelLimits limits, plan::ReadLimits(settings));
     RINGLET_TRY_ASSIGN(options_, topology::ReadPathOptions(settings));
     options_.as_wired = request_.machine.as_wired;
     if (request_.machine.apart) options_.peer_access = [](Rank, Rank) { return false; };
-    view_.policy = request_.policy;
+    const bool compat = settings.plan_policy == PlanPolicy::kCompat;
+    view_.policy = request_.policy.value_or(compat ? plan::Policy::kCompat : plan::Policy::kBest);
     view_.hosts = 0;
     RINGLET_TRY(Add(request_.machine, request_.hosts));
     for (const std::string& words : request_.others) {
@@ -130,7 +132,7 @@ class Viewer {
 
   Status Plan(NodeView& node) {
     plan::SearchOptions options;
-    options.policy = request_.policy;
+    options.policy = view_.policy;
     options.bounds = true;
     options.beyond = view_.hosts > 1 || view_.nodes.size() > 1;
     options.net_policy = options_.net_policy;
@@ -214,7 +216,8 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
           [&request](const std::string& word) {
             request.policy = word == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
           },
-          "best: as good as the machine allows; compat: what NCCL 2.30 takes")
+          "best: as good as the machine allows; compat: what NCCL 2.30 takes; default: "
+          "RINGLET_PLAN_POLICY")
       ->check(
           [](const std::string& word) {
             const bool known = word == "best" || word == "compat";
@@ -236,7 +239,7 @@ Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environm
 }
 
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment) {
-  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
+  RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
   plan::TuningInput input;
   RINGLET_TRY_ASSIGN(input.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
   input.ranks = view.ranks();

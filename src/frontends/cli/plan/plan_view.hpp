@@ -17,10 +17,10 @@ namespace ringlet::cli {
 struct PlanRequest {
   PathRequest machine;
   std::uint32_t hosts = 1;
-  std::vector<std::string> others;  ///< hosts of other kinds: "FILE", or "FILE*3" for three
-  plan::Policy policy = plan::Policy::kBest;
-  std::string graph_file;  ///< empty: NCCL_GRAPH_FILE, else the search
-  std::string graph_dump;  ///< empty: NCCL_GRAPH_DUMP_FILE, else none is written
+  std::vector<std::string> others;          ///< hosts of other kinds: "FILE", or "FILE*3" for three
+  std::optional<plan::Policy> policy = {};  ///< else RINGLET_PLAN_POLICY
+  std::string graph_file;                   ///< empty: NCCL_GRAPH_FILE, else the search
+  std::string graph_dump;                   ///< empty: NCCL_GRAPH_DUMP_FILE, else none is written
 };
 
 inline constexpr std::uint32_t kPlannedHostsMax = 1'000'000;

@@ -68,7 +68,7 @@ int Run(const RunOptions& options) {
   const auto signals = TakeSignals();  // before there are threads
   if (!signals.ok()) return Fail(kRun, signals.error());
   const EnvMap environment = os::ReadEnvironment();
-  const auto process = comm::Process::Start(WithLogOnErrors(environment));
+  const auto process = comm::Process::StartIn(WithLogOnErrors(environment));
   if (!process.ok()) return Fail(kRun, process.error());
   const auto id = comm::CreateUniqueId(*process);
   if (!id.ok()) return Fail(kRun, id.error());

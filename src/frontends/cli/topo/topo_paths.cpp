@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/value/text.hpp"
+#include "os/fs/conf_files.hpp"
 
 namespace ringlet::cli {
 
@@ -60,7 +61,7 @@ void AddPathRequest(CLI::App& command, PathRequest& request) {
 }
 
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment) {
-  RINGLET_TRY_ASSIGN(const Settings settings, ParseSettings(environment));
+  RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
   RINGLET_TRY_ASSIGN(topology::PathOptions options, topology::ReadPathOptions(settings));
   options.as_wired = request.as_wired;
   if (request.apart) options.peer_access = [](Rank, Rank) { return false; };

@@ -1,0 +1,34 @@
+#include "base/settings/nccl_variables.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/settings/setting_table.hpp"
+
+namespace ringlet {
+namespace {
+
+TEST(NcclVariables, KnowsWhatNcclReads) {
+  EXPECT_TRUE(IsUnusedNcclVariable("NCCL_BUFFSIZE"));
+  EXPECT_TRUE(IsUnusedNcclVariable("NCCL_IB_HCA"));
+  EXPECT_FALSE(IsUnusedNcclVariable("NCCL_BUFFSIZ"));
+  EXPECT_FALSE(IsUnusedNcclVariable("BUFFSIZE"));
+  EXPECT_FALSE(IsUnusedNcclVariable(""));
+}
+
+TEST(NcclVariables, WhatIsHonouredIsNotAmongThem) {
+  for (const SettingSpec& spec : kSettings) {
+    if (spec.has_nccl_alias) {
+      EXPECT_FALSE(IsUnusedNcclVariable(fmt::format("NCCL_{}", spec.name))) << spec.name;
+    }
+  }
+}
+
+TEST(NcclVariables, FindsTheNearest) {
+  EXPECT_EQ(NearestNcclVariable("NCCL_BUFSIZE").name, "NCCL_BUFFSIZE");
+  EXPECT_EQ(NearestNcclVariable("NCCL_BUFSIZE").edits, 1u);
+  EXPECT_EQ(NearestNcclVariable("NCCL_BUFFSIZE").edits, 0u);
+}
+
+}  // namespace
+}  // namespace ringlet
