@@ -25,4 +25,4 @@ string(JOIN ":" left_out
 add_test(NAME aarch64.protocols
   COMMAND ${RINGLET_QEMU_AARCH64} -L /usr/aarch64-linux-gnu
           ${CMAKE_BINARY_DIR}/aarch64/protocols_test --gtest_brief=1 --gtest_filter=-${left_out})
-set_tests_properties(aarch64.protocols PROPERTIES TIMEOUT 300)
+set_tests_properties(aarch64.protocols PROPERTIES TIMEOUT 900)
