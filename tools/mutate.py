@@ -12,7 +12,7 @@ end count as caught; what no test reaches survives without a run. Survivors are 
 `file:line: kind: original => fault`.
 
 Not planted: faults in text for people (logs, messages, assertions), in what the compiler evaluates,
-and in hints that change only how fast something is (reserve, madvise, yields). docs/testing.md says
+and in hints that change only how fast something is (reserve, madvise, yields). docs/contributing/testing.md:
 how to read the result. tools/mutate_equivalent.txt lists faults that change nothing, with reasons;
 they are counted apart. The tests run in namespaces of their own, because a fault may well send a
 signal to every process that it can reach.

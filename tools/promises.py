@@ -4,11 +4,11 @@
     tools/promises.py            # findings; exits 1 if there are any
     tools/promises.py --list     # every sentence that promises something, with what holds it
 
-A sentence of README.md or docs/*.md that says always, never, all, every, none, nothing or must is taken
-for a promise. It is named in a table of docs/testing.md, with the test that tries to break it, or in
-tools/promises_other.txt, with the reason why it is none. Both name a sentence by its file and a part
-of its text. What names no sentence, and a test that is not in the sources, are findings too. Tables
-are not searched: their rows describe, and that of docs/faults.md names its own tests.
+A sentence of README.md or a page of docs that says always, never, all, every, none, nothing or
+must is taken for a promise. It is named in a table of docs/contributing/testing.md, with the test
+that tries to break it, or in tools/promises_other.txt, with the reason why it is none. Both name a
+sentence by its file and a part of its text. What names no sentence, and a test that is not in the sources, are findings too. Tables
+are not searched: their rows describe, and that of docs/reference/faults.md names its own tests.
 """
 import pathlib
 import re
@@ -31,18 +31,24 @@ def sentences(text):
             yield from filter(None, re.split(r"(?<=[.:;!?])\s+(?=[A-Z`*(\"])", block))
 
 
+def pages(root):
+    """README.md and the pages of docs; decisions tell of one day and promise nothing."""
+    decisions = root / "docs" / "decisions"
+    return [root / "README.md", *(path for path in sorted((root / "docs").rglob("*.md"))
+                                  if decisions not in path.parents)]
+
+
 def promises(root):
     """(file, sentence) of everything that may be a promise."""
-    documents = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
-    for path in documents:
+    for path in pages(root):
         for sentence in sentences(path.read_text(encoding="utf-8")):
             if WORDS.search(re.sub(r"`[^`]*`", "", sentence)):
                 yield path.relative_to(root).as_posix(), sentence
 
 
 def table(root):
-    """(file, part, tests) of the table in docs/testing.md."""
-    text = (root / "docs" / "testing.md").read_text(encoding="utf-8")
+    """(file, part, tests) of the table in docs/contributing/testing.md."""
+    text = (root / "docs" / "contributing" / "testing.md").read_text(encoding="utf-8")
     return [(match["file"].strip(), match["part"].strip(),
              re.findall(r"`([^`]+)`", match["tests"])) for match in ROW.finditer(text)]
 
@@ -86,8 +92,8 @@ def check(root):
             findings.append(f"{name}: no sentence of promise has: {part}")
     for name, part, tests in rows:
         if not tests:
-            findings.append(f"docs/testing.md: no test for: {part}")
-        findings += [f"docs/testing.md: no such test: {test}" for test in tests
+            findings.append(f"docs/contributing/testing.md: no test for: {part}")
+        findings += [f"docs/contributing/testing.md: no such test: {test}" for test in tests
                      if test not in names]
     findings += [f"tools/promises_other.txt: no reason for: {part}"
                  for _, part, reason in rest if len(reason) < 4]

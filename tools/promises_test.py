@@ -14,7 +14,7 @@ ROW = "| never lost | README.md | `Line.LosesNothing` |\n"
 CLEAN = {
     "README.md": "# Toy\n\nA line is\nnever lost. It is short.\n\n    never in code\n\n"
                  "| nothing in a table | none |\n\nPrices are what all pay.\n",
-    "docs/testing.md": HEAD + ROW,
+    "docs/contributing/testing.md": HEAD + ROW,
     "tools/promises_other.txt": "README.md: what all pay # a fact\n",
     "src/line_test.cpp": "TEST(Line, LosesNothing) {}\n",
 }
@@ -46,7 +46,8 @@ class PromisesTest(unittest.TestCase):
 
     def test_a_row_without_a_test(self):
         self.expect_only("no test for: never lost",
-                         {"docs/testing.md": HEAD + ROW.replace("`Line.LosesNothing`", "later")})
+                         {"docs/contributing/testing.md":
+                          HEAD + ROW.replace("`Line.LosesNothing`", "later")})
 
     def test_a_sentence_that_is_gone(self):
         self.expect_only("no sentence of promise has: never lost",

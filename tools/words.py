@@ -4,8 +4,8 @@
     tools/words.py            # findings, `file:line: reason`; exits 1 if there are any
     tools/words.py --types    # the type names that stand in several folders, and where
 
-Checked are: words that only this project used, and their successors (docs/glossary.md has the words
-that hold); forms of sentence in messages, help texts and settings that hide the subject; lines over
+Checked are: words that only this project used, and their successors (those that hold are in
+docs/reference/glossary.md); forms of sentence in messages, help texts and settings that hide the subject; lines over
 100 columns of pages, outside tables, code and links; type names that two folders of src define and
 tools/type_names.txt does not list. That list may only shrink: an entry that is no longer true is a
 finding.
@@ -185,11 +185,10 @@ def findings(root):
             for number, why in check_source(text, user_text):
                 yield f"{path.relative_to(root)}:{number}: {why}"
     pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-    for path in [*pages, root / "src" / "README.md", *sorted((root / "docs").glob("*.md"))]:
-        for number, why in check_page(path.read_text(encoding="utf-8")):
-            yield f"{path.relative_to(root)}:{number}: {why}"
-    for path in sorted((root / "docs" / "decisions").glob("*.md")):  # with the words of their day
-        for number, why in check_columns(path.read_text(encoding="utf-8")):
+    for path in [*pages, root / "src" / "README.md", *sorted((root / "docs").rglob("*.md"))]:
+        of_its_day = path.parent.name == "decisions"  # and so are its words
+        check = check_columns if of_its_day else check_page
+        for number, why in check(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(root)}:{number}: {why}"
     yield from check_types(root)
 

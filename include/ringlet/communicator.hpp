@@ -63,7 +63,7 @@ class RINGLET_API Communicator {
   ///                           rank that joins twice
   ///         kTimeout  names the missing ranks      kPeerLost  names a rank that died
   ///         kProtocol  a peer of another version   kSystem    descriptors, threads, memory
-  /// Source  docs/bootstrap.md has the steps and what each costs
+  /// Source  docs/explanation/bootstrap.md has the steps and what each costs
   static Result<Communicator> Create(const UniqueId& id, Rank rank, std::uint32_t size,
                                      const CommunicatorOptions& options = {});
 
@@ -94,7 +94,7 @@ class RINGLET_API Communicator {
   /// \param send, receive  equally many elements of one type on all ranks; may be the same memory
   /// \param op  sums of floats associate in the order of the plan: equal on all ranks and in each
   ///            run with the same plan, but not to a serial sum. All but ReduceOp::kPreMulSum
-  /// Cost    ring: 2 * (n - 1) / n of the bytes sent per rank; docs/collectives.md has the others
+  /// Cost    ring: 2 (n - 1) / n of the bytes sent per rank; see docs/explanation/collectives.md
   Status AllReduce(SendBuffer send, ReceiveBuffer receive, ReduceOp op = ReduceOp::kSum);
 
   /// The root gets the reduction over all.

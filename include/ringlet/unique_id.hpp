@@ -13,11 +13,11 @@
 namespace ringlet {
 
 /// Environment variables that stand in for those of the process, such as
-/// {{"RINGLET_SOCKET_IFNAME", "eth1"}}. Names and values: docs/settings.md.
+/// {{"RINGLET_SOCKET_IFNAME", "eth1"}}. Names and values: docs/reference/settings.md.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
 /// Opaque, copied by value, carried to every member by the caller (a store, a file, MPI).
-/// Whoever holds it can join: it contains the communicator's secret. See docs/wire.md.
+/// Whoever holds it can join: it contains the communicator's secret. See docs/reference/wire.md.
 struct UniqueId {
   static constexpr std::size_t kBytes = 128;
   std::array<std::byte, kBytes> bytes{};  ///< to be carried as they are

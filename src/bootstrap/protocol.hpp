@@ -1,4 +1,4 @@
-// The frames of the bootstrap and of the control network. Layouts: docs/wire.md.
+// The frames of the bootstrap and of the control network. Layouts: docs/reference/wire.md.
 #pragma once
 #include <optional>
 #include <string>

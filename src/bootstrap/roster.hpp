@@ -44,7 +44,7 @@ struct RankRecord {
 };
 
 /// The records of a range of ranks (most often all) in one buffer that is forwarded, shared and
-/// kept, never decoded whole. Layout in docs/wire.md. Look-up is O(1).
+/// kept, never decoded whole. Layout in docs/reference/wire.md. Look-up is O(1).
 ///
 /// A rank that checks in for others of its host is their node leader. Node leaders come first in
 /// the buffer, so that who receives it piece by piece can dial the next ones before it is complete.

@@ -29,7 +29,7 @@ struct HostScan {
 /// Reads NUMA nodes and CPUs from /sys/devices/system/node, the processor from /proc/cpuinfo,
 /// memory from /proc/meminfo where nodes do not tell, PCI from /sys/bus/pci/devices, interfaces
 /// from /sys/class/net, RDMA ports from /sys/class/infiniband, and GPUs from their driver or, in a
-/// captured tree, from kGpuTextPath. docs/discovery.md has the rules.
+/// captured tree, from kGpuTextPath. docs/explanation/discovery.md has the rules.
 ///
 /// Without NUMA nodes the host counts as one node with all CPUs.
 ///

@@ -1,4 +1,4 @@
-// What a unique id says, and how 128 bytes say it. Layout: docs/wire.md.
+// What a unique id says, and how 128 bytes say it. Layout: docs/reference/wire.md.
 #pragma once
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 // A network in virtual time: runs the machines of production, any number of them, on one thread and
 // from one seed. The same seed gives the same run, event for event; trace() is its fingerprint.
-// What is modelled and what is not: docs/simulation.md.
+// What is modelled and what is not: docs/contributing/simulation.md.
 #pragma once
 #include <deque>
 #include <functional>

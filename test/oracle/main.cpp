@@ -1,5 +1,5 @@
 // oracle: draws programs over nccl.h, runs them in many layouts, and compares all that they do with
-// a reference that shares no code with the library. docs/testing.md says how to use it.
+// a reference that shares no code with the library. Its use: docs/contributing/testing.md.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

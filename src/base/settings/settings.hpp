@@ -1,8 +1,8 @@
 // Everything that a user can set through the environment, as one value.
 //
-// The defaults stand here; names, bounds and help stand in setting_table.hpp; docs/settings.md and
-// `ringlet env` are made from both. RINGLET_X wins over NCCL_X, the environment over files, and an
-// empty value counts as unset.
+// The defaults stand here, names, bounds and help in setting_table.hpp. docs/reference/settings.md
+// and `ringlet env` are made from both. RINGLET_X wins over NCCL_X, the environment over files, and
+// an empty value counts as unset.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The settings for people and programs: `ringlet env`, `ringlet env --json`, docs/settings.md.
+// The settings for people and programs: `ringlet env` (--json), docs/reference/settings.md.
 #pragma once
 #include <string>
 
@@ -13,7 +13,7 @@ std::string SettingsTable(const Settings& settings);
 /// help}. Values are strings, spelled as the environment would; "" is unset.
 std::string SettingsJson(const Settings& settings);
 
-/// The whole of docs/settings.md.
+/// The whole of docs/reference/settings.md.
 std::string SettingsMarkdown();
 
 }  // namespace ringlet

@@ -1,4 +1,4 @@
-// Cuts a byte stream into frames: u32 payload length, u8 type, payload. See docs/wire.md.
+// Cuts a byte stream into frames: u32 payload length, u8 type, payload. See docs/reference/wire.md.
 #pragma once
 #include <cstdint>
 #include <optional>

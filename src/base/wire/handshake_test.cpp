@@ -40,7 +40,7 @@ struct Pair {
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
 };
 
-// Computed with Python's hashlib.blake2b from the words of docs/wire.md.
+// Computed with Python's hashlib.blake2b from the words of docs/reference/wire.md.
 TEST(Handshake, IsByteForByteWhatTheDocumentSays) {
   Pair pair;
   const Bytes hello = pair.dialler.TakeOutput();

@@ -1,4 +1,4 @@
-// Sealed records: how the bytes of an encrypted line travel. Layout: docs/wire.md.
+// Sealed records: how the bytes of an encrypted line travel. Layout: docs/reference/wire.md.
 //
 // Each direction of a line has a key of its own and numbers its records from 0; the number is the
 // cipher's nonce and is not sent. So a record fits in one place of one direction of one line only:

@@ -26,7 +26,7 @@ std::string Opened(RecordOpener& opener, View sealed) {
 
 const std::string kBroken = "(a record that was changed on its way or replayed)";
 
-// Computed by another program from RFC 8439 and the words of docs/wire.md.
+// Computed by another program from RFC 8439 and the words of docs/reference/wire.md.
 TEST(Record, IsByteForByteWhatTheDocumentSays) {
   RecordSealer sealer(Key(0));
   EXPECT_EQ(Hex(sealer.Seal(AsView("one"))), "0300000077d62712e48333c52f4c2441ac4137bbe7d8f7");

@@ -186,7 +186,7 @@ class Pricer {
   }
 
   /// Edges of both trees lead out of a host of several ranks: 8 MiB among 4 hosts of 2 ranks, 1
-  /// Gb/s each, took 110 to 123 ms where a ring took 71 to 75 (docs/bench.md says on what).
+  /// Gb/s each, took 110 to 123 ms where a ring took 71 to 75 (docs/performance.md).
   std::uint64_t ThroughTrees() const {
     return Moving(slowest(), hosts_ > 1 && mates_ > 1 ? 2 * bytes_ : bytes_);
   }

@@ -37,7 +37,7 @@ void AddEnv(CLI::App& tool, Action& chosen) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto options = std::make_shared<EnvOptions>();
   CLI::Option* json = env->add_flag("--json", options->json, "An array of objects");
-  env->add_flag("--markdown", options->markdown, "The reference page, docs/settings.md")
+  env->add_flag("--markdown", options->markdown, "The reference page, docs/reference/settings.md")
       ->excludes(json);
   env->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }

@@ -1,4 +1,4 @@
-// docs/settings.md says what the registry says. Lives here because base may not read files.
+// docs/reference/settings.md says what the registry says. Here because base may not read files.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,9 +16,9 @@ TEST(SettingsPageTest, IsMadeFromTheRegistry) {
   const std::filesystem::path root = source.parent_path().parent_path().parent_path().parent_path();
   if (ReadEnvironment().contains("RINGLET_UPDATE_GOLDENS")) {
     std::filesystem::create_directories(root / "docs");
-    std::ofstream(root / "docs/settings.md") << SettingsMarkdown();
+    std::ofstream(root / "docs/reference/settings.md") << SettingsMarkdown();
   }
-  const auto page = FileTree::Open(root.string())->Read("docs/settings.md");
+  const auto page = FileTree::Open(root.string())->Read("docs/reference/settings.md");
   ASSERT_TRUE(page.ok()) << page.error().message;
   EXPECT_EQ(*page, SettingsMarkdown()) << "renew it: RINGLET_UPDATE_GOLDENS=1 os_test";
 }

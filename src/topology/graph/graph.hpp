@@ -173,7 +173,7 @@ class Graph {
   std::vector<NetFacts> nets_;
 };
 
-/// Whose rules, where Ringlet's differ; docs/topology-graph.md lists the differences.
+/// Whose rules, where Ringlet's differ; docs/explanation/graph-and-paths.md lists the differences.
 enum class Rules : std::uint8_t {
   kRinglet,
   kNccl,  ///< as NCCL 2.30 does it, faults included: to compare with it, to explain what it does

@@ -1,5 +1,5 @@
-// Says what is wrong with a topology, how one sees it, and what to do about it. docs/topology.md
-// lists the rules with their sources.
+// Says what is wrong with a topology, how one sees it, and what to do about it.
+// docs/reference/topology.md lists the rules with their sources.
 #pragma once
 #include <optional>
 #include <string_view>

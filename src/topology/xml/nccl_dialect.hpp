@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 
 /// \param text  parses as XML
-/// Source  the behaviour of NCCL 2.30.7's reader, tried out; docs/topology.md
+/// Source  the behaviour of NCCL 2.30.7's reader, tried out; docs/reference/topology.md
 /// Cost    O(bytes)
 std::vector<Finding> LintDialect(std::string_view text, std::string_view file);
 

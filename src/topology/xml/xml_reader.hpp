@@ -2,7 +2,7 @@
 //
 // Strict about meaning, tolerant about form. What a file says and Ringlet has no word for is kept,
 // so that writing it loses nothing, and is reported. What is impossible is reported and left out.
-// docs/topology.md has the format.
+// docs/reference/topology.md has the format.
 #pragma once
 #include <optional>
 #include <string>
