@@ -32,10 +32,11 @@ def sentences(text):
 
 
 def pages(root):
-    """README.md and the pages of docs; decisions tell of one day and promise nothing."""
-    decisions = root / "docs" / "decisions"
-    return [root / "README.md", *(path for path in sorted((root / "docs").rglob("*.md"))
-                                  if decisions not in path.parents)]
+    """README.md and the pages of docs; decisions and figures tell of one day, and promise nothing."""
+    docs = root / "docs"
+    return [root / "README.md", *(path for path in sorted(docs.rglob("*.md"))
+                                  if docs / "decisions" not in path.parents
+                                  and path != docs / "performance.md")]
 
 
 def promises(root):
