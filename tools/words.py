@@ -5,8 +5,9 @@
     tools/words.py --types    # the type names that stand in several folders, and where
 
 Checked are: words that only this project used, and their successors (those that hold are in
-docs/reference/glossary.md); forms of sentence in messages, help texts and settings that hide the subject; lines over
-100 columns of pages, outside tables, code and links; type names that two folders of src define and
+docs/reference/glossary.md); forms of sentence in messages, help texts and settings that hide the
+subject; lines over 100 columns of pages, outside tables, code and links; words of a diary in
+docs/reference and docs/explanation; type names that two folders of src define and
 tools/type_names.txt does not list. That list may only shrink: an entry that is no longer true is a
 finding.
 """
@@ -83,6 +84,11 @@ CAMEL_PART = re.compile(r"[A-Z][a-z]+")
 NAMES = {name: tuple(CAMEL_PART.findall(name)) for name in PRIVATE}
 
 
+# A page of reference or explanation says what is so, not what became of it: these tell a story.
+DIARY = re.compile(r"(?<![\w`/.-])(?:since|latest|at first|before)(?![\w`-])", re.I)
+GENERATED = ("docs/reference/settings.md", "docs/reference/cli.md")
+
+
 def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
 
@@ -134,6 +140,18 @@ def check_prose(text, first_line=1):
 def check_page(text):
     yield from check_prose(text)
     yield from check_columns(text)
+
+
+def check_diary(text):
+    """Words of a diary, outside code, tables and links."""
+    in_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            in_code = not in_code
+        if in_code or line.startswith(("|", "    ", "\t")):
+            continue
+        for found in DIARY.finditer(re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)):
+            yield number, f"{found.group()}: say what is so; the story belongs to decisions"
 
 
 def check_columns(text):
@@ -188,8 +206,10 @@ def findings(root):
     for path in [*pages, root / "src" / "README.md", *sorted((root / "docs").rglob("*.md"))]:
         of_its_day = path.parent.name == "decisions"  # and so are its words
         check = check_columns if of_its_day else check_page
-        for number, why in check(path.read_text(encoding="utf-8")):
-            yield f"{path.relative_to(root)}:{number}: {why}"
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
+        diary = check_diary(text) if path.parent.name in ("reference", "explanation") else ()
+        for number, why in [*check(text), *(() if name in GENERATED else diary)]:
+            yield f"{name}:{number}: {why}"
     yield from check_types(root)
 
 

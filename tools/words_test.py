@@ -39,6 +39,12 @@ class Words(unittest.TestCase):
         for exempt in ("| " + long, "    " + long, f"```\n{long}\n```", long + "[a](b)"):
             self.assertFalse(list(words.check_page(exempt)), exempt)
 
+    def test_a_page_that_tells_a_story_is_found(self):
+        for text in ("The ring was slower before.", "Since then it is not.", "At first, two."):
+            self.assertTrue(list(words.check_diary(text)), text)
+        for text in ("```\nbefore\n```", "| before |", "    before", "`before`", "a [b](0059-before.md)"):
+            self.assertFalse(list(words.check_diary(text)), text)
+
     def test_a_type_of_two_folders_must_be_listed_and_the_list_be_true(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)

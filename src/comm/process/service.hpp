@@ -56,7 +56,7 @@ class Service {
 };
 
 /// Ranks that one thread takes before another one is started. Below it they meet sooner on one
-/// thread, which hands nothing from core to core (measured: docs/explanation/bootstrap.md).
+/// thread, which hands nothing from core to core (measured: docs/performance.md).
 inline constexpr std::uint32_t kRanksOfAThread = 64;
 
 /// Which thread another rank goes to: the index of one that serves `ranks[index]` now, or

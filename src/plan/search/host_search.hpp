@@ -35,7 +35,7 @@ struct SearchOptions {
 ///
 /// \param paths  of the system, after trimming; it has GPUs, or else ranks in host memory
 /// Errors  kUnsupported  no devices, or more than kSearchDevicesMax
-/// Cost    bounded by budgets of steps, not by a clock; docs/explanation/planner.md has times
+/// Cost    bounded by budgets of steps, not by a clock; docs/performance.md has times
 /// \param stories  if not null, what was tried, graph by graph
 Result<HostPlan> SearchHost(const topology::Paths& paths, const SearchOptions& options,
                             std::vector<SearchTrace>* search_traces = nullptr);

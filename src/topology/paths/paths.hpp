@@ -118,7 +118,7 @@ class Paths {
 /// Errors  kUnsupported      more than kNodesMax nodes, kPathsMax paths or kStepsMax steps
 ///         kInvalidArgument  an NVLink whose GPUs the driver keeps apart; names both ranks and the
 ///                           cure
-/// Cost    O(ends * links): 576 GPUs of one NVLink domain, see docs/explanation/graph-and-paths.md
+/// Cost    O(ends * links): 576 GPUs of one NVLink domain, see docs/performance.md
 Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOptions& options);
 
 }  // namespace ringlet::topology
