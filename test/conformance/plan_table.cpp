@@ -1,6 +1,6 @@
 // Prints the table of docs/explanation/planner.md, and what planning takes (docs/performance.md):
-// plan_table [part of a name]. One line a machine and number of hosts: channels, bound, the time that
-// planning takes, what NCCL takes, and memory.
+// plan_table [part of a name]. One line a machine and number of hosts: channels, bound, the time
+// that planning takes, what NCCL takes, and memory.
 //
 // Times are of the processor, so that what else runs disturbs them little.
 #include <fmt/format.h>

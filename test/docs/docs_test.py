@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Tries out what the pages of docs/ say: docs_test.py BUILD_FOLDER [unittest's arguments].
+
+* Every line `ringlet ...` in a code block names a command and options that the tool has.
+* A block below `<!-- run -->` runs as it stands, and ends with status 0, or N below `<!-- run N -->`.
+  The blocks of a page run one after the other in one folder, with what `<!-- file: PATH -->` has
+  shown in it and the tool from a fresh installation ($PREFIX).
+* A picture that such a block draws, and docs/pictures/speed.svg, are those of docs/pictures.
+  RINGLET_UPDATE_GOLDENS=1 renews them.
+"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PICTURES = SOURCE / "docs" / "pictures"
+BLOCK = re.compile(r"(?:^(?:<!-- (run|file:)(?: ([^\n]*?))? ?-->\n))?"
+                   r"(?:^```\w*\n(.*?)^```|((?:^    [^\n]*\n|^\n(?=    ))+))", re.S | re.M)
+UPDATE = "RINGLET_UPDATE_GOLDENS" in os.environ
+BUILD = None  # set by main
+
+
+def pages():
+    return [SOURCE / "README.md", *(path for path in sorted((SOURCE / "docs").rglob("*.md"))
+                                    if "decisions" not in path.parts)]
+
+
+def blocks(text):
+    """(kind, argument, code) of every code block: `run`, `file:` or None."""
+    for match in BLOCK.finditer(text):
+        indented = match[4] and re.sub(r"^    ", "", match[4], flags=re.M)
+        yield match[1], match[2], match[3] if indented is None else indented
+
+
+def command_lines(code):
+    """The words after `ringlet` of each line of a shell that begins with it."""
+    for line in re.sub(r"\\\n", " ", code).splitlines():
+        line = re.split(r"\s#|\s[|>&]\s?|\s<\s|;", line)[0]
+        found = re.match(r"\s*(?:[A-Z_]+=\S*\s+)*(?:\S*/)?ringlet\s+(\S.*)", line)
+        if found:
+            yield shlex.split(found[1])
+
+
+def tool(*arguments):
+    return subprocess.run([BUILD / "bin" / "ringlet", *arguments], capture_output=True, text=True,
+                          check=False, timeout=60)
+
+
+def help_of(words, known={}):
+    """The help of the longest command that `words` begin with, and what follows that command."""
+    for length in range(len(words), -1, -1):
+        path = tuple(words[:length])
+        if path not in known:
+            ran = tool("help", *path)
+            known[path] = ran.stdout if ran.returncode == 0 else None
+        if known[path]:
+            return known[path], words[length:]
+    raise AssertionError("ringlet help fails")
+
+
+def unknown_words(words):
+    """The options of a line that its command does not have; the line itself if there is no command."""
+    if words[0].isupper():
+        return []  # COMMAND: a form, no command
+    leading = []
+    for word in words:
+        if not re.fullmatch(r"[a-z_][a-z_-]*", word):
+            break
+        leading.append(word)
+    text, rest = help_of(leading)
+    if len(rest) == len(leading) and leading or not leading and not words[0].startswith("-"):
+        return [" ".join(words)]
+    rest = words[len(leading) - len(rest):]
+    if words[0] == "run":
+        rest = rest[:next((i for i, word in enumerate(rest) if re.match(r"[./]|--$|python|sh$", word)),
+                          len(rest))]
+    return [word for word in rest if re.match(r"--?[a-zA-Z]", word) and not re.search(
+        rf"(?<![\w-]){re.escape(word.split('=')[0])}(?![\w-])", text)]
+
+
+class Commands(unittest.TestCase):
+    def test_every_line_has_a_command_and_options_that_there_are(self):
+        count = 0
+        for page in pages():
+            for _, _, code in blocks(page.read_text(encoding="utf-8")):
+                for words in command_lines(code):
+                    count += 1
+                    with self.subTest(page=page.name, line=" ".join(words)):
+                        self.assertEqual(unknown_words(words), [])
+        self.assertGreater(count, 50)
+
+    def test_lies_are_found(self):
+        for line in ("benhc all_reduce", "bench all_reduce --ranks-of 4", "topo show --wrong"):
+            self.assertNotEqual(unknown_words(line.split()), [], line)
+        for line in ("bench all_reduce -n 4", "run -n 2 ./program --own-option", "--version"):
+            self.assertEqual(unknown_words(line.split()), [], line)
+
+
+class Blocks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.prefix = pathlib.Path(cls.scratch.name) / "prefix"
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix], check=True,
+                       stdout=subprocess.DEVNULL)
+        library = next(cls.prefix.glob("lib*/**/libringlet.so.0")).parent
+        cls.environment = {
+            **{name: value for name, value in os.environ.items()
+               if not name.startswith(("RINGLET_", "NCCL_"))},
+            "PREFIX": str(cls.prefix), "PATH": f"{cls.prefix / 'bin'}:{os.environ['PATH']}",
+            "LD_LIBRARY_PATH": str(library), "PKG_CONFIG_PATH": str(library / "pkgconfig")}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def run_page(self, page, folder):
+        """The number of blocks that ran."""
+        count = 0
+        for name in ("test", "examples"):
+            (folder / name).symlink_to(SOURCE / name)
+        for kind, argument, code in blocks(page.read_text(encoding="utf-8")):
+            if kind == "file:":
+                (folder / pathlib.Path(argument).name).write_text(code, encoding="utf-8")
+            if kind != "run":
+                continue
+            count += 1
+            ran = subprocess.run(["bash", "-e", "-c", code], cwd=folder, env=self.environment,
+                                 capture_output=True, text=True, check=False, timeout=120)
+            self.assertEqual(ran.returncode, int(argument or 0),
+                             f"{page.name}: {code}\n{ran.stdout}\n{ran.stderr}")
+        return count
+
+    def expect_picture(self, drawn):
+        kept = PICTURES / drawn.name
+        if UPDATE:
+            shutil.copy(drawn, kept)
+        self.assertEqual(drawn.read_text(encoding="utf-8"), kept.read_text(encoding="utf-8"),
+                         f"{kept.name} is not what the tool draws; renew it: RINGLET_UPDATE_GOLDENS=1")
+
+    def test_every_block_runs_and_draws_what_is_shown(self):
+        count, drawn = 0, set()
+        for page in pages():
+            with self.subTest(page=page.name), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                count += self.run_page(page, folder)
+                for picture in folder.glob("*.svg"):
+                    drawn.add(picture.name)
+                    self.expect_picture(picture)
+        self.assertGreater(count, 10)
+        self.assertEqual(drawn | {"speed.svg"}, {path.name for path in PICTURES.glob("*.svg")})
+
+    def test_the_chart_is_that_of_the_results(self):
+        results = json.loads((SOURCE / "bench/results/2026-11-22-epyc-2-cores-one-host.json")
+                             .read_text(encoding="utf-8"))
+        run = next(run for run in results["runs"] if (run["op"], run["ranks"]) == ("all_reduce", 2))
+        drawn = pathlib.Path(self.scratch.name) / "speed.svg"
+        ran = subprocess.run([BUILD / "bin" / "ringlet", "bench", "plot", "-", "-o", drawn],
+                             input=json.dumps(run), text=True, check=False)
+        self.assertEqual(ran.returncode, 0)
+        self.expect_picture(drawn)
+
+
+if __name__ == "__main__":
+    BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
