@@ -20,6 +20,7 @@ usage: ./ringlet.sh COMMAND
   install [PREFIX]   build, and install to bin, lib and include of PREFIX (default /usr/local)
   package            build, and make Debian packages in build/packages: libringlet0, libringlet-dev
                      and ringlet
+  site               make the site of docs/ in build/site, with mkdocs-material from PyPI
   clean              remove the build folders
   --help             this text
 
@@ -55,11 +56,17 @@ clang-format-14  checks of the source tree
 libclang-rt-14-dev  sanitizers and fuzzers of the second compiler
 g++-aarch64-linux-gnu  compiles the protocols of shared memory for AArch64
 qemu-user        runs their tests
+chromium         opens the site of the pages in a test: navigation, search, pictures, links
+chromium-driver  lets the test steer it
 '
 
 package_packages='
 dpkg-dev         finds what a package depends on
 file             tells programs from other files
+'
+
+site_packages='
+python3-venv     an environment of its own for mkdocs-material
 '
 
 torch_packages='
@@ -244,6 +251,34 @@ have_torch() {
     fail 'the Python package cannot be built; see above.'
 }
 
+# Makes build/site-venv with what the site and its test need, unless it is there. Fails, after saying
+# why, where PyPI cannot be reached; whoever calls goes on without it.
+site_venv=build/site-venv
+site_versions='mkdocs-material==9.* selenium==4.*'
+have_site() {
+  local python=$site_venv/bin/python
+  need "$site_packages"
+  "$python" -c 'import material, mkdocs, selenium' 2>/dev/null && return
+  [ -x "$python" ] || python3 -m venv "$site_venv" || {
+    echo "An environment for the site cannot be made: python3 -m venv failed, see above."
+    return 1
+  }
+  echo "\$ pip install $site_versions"
+  # shellcheck disable=SC2086
+  "$site_venv/bin/pip" install -q $site_versions || {
+    echo 'mkdocs-material cannot be had: pip install failed, see above.'
+    return 1
+  }
+}
+
+make_site() {
+  have_site || fail 'the site needs mkdocs-material from PyPI.'
+  heading 'Making the site'
+  NO_MKDOCS_2_WARNING=1 "$site_venv/bin/python" -m mkdocs build --strict --quiet \
+    --site-dir "$PWD/build/site" || fail 'mkdocs failed; see above.'
+  echo 'The site is build/site/. To read it: python3 -m http.server --directory build/site'
+}
+
 # The table of one program on both backends, each run several times in turn; medians.
 demo_torch() {
   heading 'PyTorch'
@@ -304,6 +339,8 @@ run_tests() {
   need "$build_packages$test_packages"
   heading 'PyTorch'
   have_torch || echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
+  heading 'The site'
+  have_site || echo 'So the test of the site is left out (ctest says: not run).'
   test_preset release build "$long"
   if [ "$sanitize" = yes ]; then
     test_preset asan build-asan "$long"
@@ -321,6 +358,7 @@ case ${1:-} in
   build) none_after "$@"; build_product ;;
   install) shift; install_product "$@" ;;
   package) none_after "$@"; make_packages ;;
+  site) none_after "$@"; make_site ;;
   clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz build-python* ;;
   -h | --help | help) usage ;;
   '') usage >&2; exit 2 ;;
