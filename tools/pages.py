@@ -4,7 +4,8 @@
     tools/pages.py            # findings, `file:line: reason`; exits 1 if there are any
 
 * A link that leads to no page, picture or heading.
-* A setting or macro, RINGLET_X or NCCL_X, that no source knows.
+* A setting or macro, RINGLET_X or NCCL_X, that is neither in docs/reference/settings.md, which is
+  made from the registry, nor in a source.
 * A page that a source or a tool names and that is not there.
 * A code block below `<!-- file: PATH -->` that is not what the file has.
 * docs/reference/c-api.md: a function of nccl.h that its table lacks, and one that nccl.h lacks.
@@ -112,10 +113,9 @@ def check_errors(root):
 
 def findings(root):
     texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in sources(root)}
-    known = set(NAME.findall("\n".join(texts.values())))
-    known |= set(re.findall(r'RINGLET_\w+|NCCL_\w+', "\n".join(texts.values())))
-    known |= {f"RINGLET_{name}" for text in texts.values()
-              for name in re.findall(r'"([A-Z][A-Z0-9_]+)"', text)}  # the registry leaves RINGLET_ off
+    known = set(re.findall(r"RINGLET_\w+|NCCL_\w+", "\n".join(texts.values())))
+    settings = (root / "docs/reference/settings.md").read_text(encoding="utf-8")
+    known |= set(re.findall(r"^\| `(RINGLET_\w+)`", settings, re.M))
     for path in pages(root):
         text, name = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
         found = [*check_links(path, text), *check_files(root, text)]
