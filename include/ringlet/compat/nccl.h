@@ -79,9 +79,9 @@ typedef enum {
   ncclSuccess = 0,
   ncclUnhandledCudaError = 1, /* Ringlet calls no CUDA and never returns this */
   ncclSystemError = 2,        /* a system call failed */
-  ncclInternalError = 3,      /* ranks do not fit together, or a defect of Ringlet */
+  ncclInternalError = 3,      /* a defect of Ringlet */
   ncclInvalidArgument = 4,    /* nothing happened; the communicator is as before */
-  ncclInvalidUsage = 5,       /* not possible here, or not implemented */
+  ncclInvalidUsage = 5,       /* not possible here, not implemented, or ranks do not fit */
   ncclRemoteError = 6,        /* a rank is lost, or silent beyond its deadline */
   ncclInProgress = 7,         /* a non-blocking communicator is still at it */
   ncclNumResults = 8
