@@ -18,11 +18,11 @@ LAYERS = {
     "os": "base",
     "sim": "base",
     "rendezvous": "base",
-    "bootstrap": "base rendezvous",
+    "bootstrap": "base",
     "topology": "base",
     "discovery": "base os topology",
     "plan": "base topology",
-    "transport": "base os plan",
+    "transport": "base os",
     "collective": "base plan transport",
     "comm": "base os rendezvous bootstrap discovery topology plan transport collective",
     "frontends/c_api": "base comm",
@@ -250,6 +250,19 @@ def check_folders(files):
             first.say(1, f"{len(stems)} units in this folder; at most {UNITS_MAX}")
 
 
+def check_edges(root, files):
+    """Each edge of LAYERS is used, where all of its layers are there."""
+    used = collections.defaultdict(set)
+    for file in files:
+        layer = layer_of(file.path.relative_to(root).as_posix())
+        used[layer] |= {layer_of(name) for _, mark, name in file.includes if mark == '"'}
+    if not LAYERS.keys() <= used.keys():
+        return []
+    return [f"tools/tidy.py:1: LAYERS lets {layer} include {target}, and no file does"
+            for layer, allowed in LAYERS.items() for target in allowed.split()
+            if target not in used[layer]]
+
+
 def check(root, untested=None):
     """All findings for the source root, as printable lines in order."""
     root = pathlib.Path(root)
@@ -271,7 +284,7 @@ def check(root, untested=None):
     check_dead(root, files, neighbours)
     check_folders(files)
     return [f"{file.path}:{number}: {why}" for file in files + neighbours
-            for number, why in sorted(file.errors)]
+            for number, why in sorted(file.errors)] + check_edges(root, files)
 
 
 def read(root):

@@ -57,6 +57,14 @@ class TidyTest(unittest.TestCase):
         cli = {"frontends/cli/run/run_test.cpp": "", "frontends/cli/run/run.cpp": '#include "os/fs/fd.hpp"\n'}
         self.assertEqual(self.findings(cli), [])
 
+    def test_edges_that_nobody_uses(self):
+        includes = {layer: allowed.split() for layer, allowed in tidy.LAYERS.items()}
+        includes["comm"].remove("plan")
+        files = {f"{layer}/unit_test.cpp": "".join(f'#include "{target}/unit.hpp"\n'
+                                                  for target in targets)
+                 for layer, targets in includes.items()}
+        self.expect_only("LAYERS lets comm include plan, and no file does", files)
+
     def test_relative_include(self):
         self.expect_in_code('"fd.hpp" is in no layer', '#include "fd.hpp"', "os/fs/fd.cpp")
 
