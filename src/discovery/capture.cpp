@@ -11,7 +11,7 @@ namespace ringlet::discovery {
 namespace {
 
 using os::FileTree;
-using Kind = FileTree::Access::Kind;
+using Kind = FileTree::PathAccess::Kind;
 
 /// Hands on what a driver says, and keeps it.
 class Recorder : public GpuSource {
@@ -30,9 +30,9 @@ class Recorder : public GpuSource {
 };
 
 /// The entries of a tree under construction, by path without a slash at either end.
-class Tree {
+class CaptureTree {
  public:
-  explicit Tree(const FileTree& files) : files_(files) {}
+  explicit CaptureTree(const FileTree& files) : files_(files) {}
 
   void Add(Kind kind, const std::string& asked) {
     const std::string path = Real(ResolveLink("", asked));  // without "." and "//"
@@ -122,7 +122,7 @@ Result<Capture> CaptureHost(FileTree& files, const ScanOptions& options) {
   if (options.gpus != nullptr) watched.gpus = &driver;
   std::vector<std::pair<Kind, std::string>> asked;
   std::set<std::pair<Kind, std::string>> seen;
-  files.set_watcher([&](const FileTree::Access& access) {
+  files.set_watcher([&](const FileTree::PathAccess& access) {
     std::pair<Kind, std::string> question(access.kind, access.path);
     if (seen.insert(question).second) asked.push_back(std::move(question));
   });
@@ -130,7 +130,7 @@ Result<Capture> CaptureHost(FileTree& files, const ScanOptions& options) {
   files.set_watcher(nullptr);
   if (!scan.ok()) return std::move(scan).error();
 
-  Tree tree(files);
+  CaptureTree tree(files);
   for (const Kind kind : {Kind::kReadLink, Kind::kList, Kind::kExists, Kind::kRead})
     for (const auto& [each, path] : asked)
       if (each == kind) tree.Add(kind, path);

@@ -73,7 +73,7 @@ void WriteEverything(TempTree& tree) {
 class Driver : public GpuSource {
  public:
   Result<GpuReport> Read() override {
-    GpuFacts gpu{.index = 5, .bus = topology::BusId{0x1b000}, .name = "NVIDIA"};
+    GpuReading gpu{.index = 5, .bus = topology::BusId{0x1b000}, .name = "NVIDIA"};
     gpu.compute_capability = 90;
     gpu.links = {{.target = {}, .count = 18}};
     return GpuReport{.driver = "580", .gpus = {gpu}};

@@ -63,7 +63,7 @@ class Devices {
   void WantGpus() {
     std::set<BusId> reported;
     if (report_) {
-      for (const GpuFacts& gpu : report_->gpus)
+      for (const GpuReading& gpu : report_->gpus)
         if (reported.insert(gpu.bus).second) pci_.Want(gpu.bus);
     }
     for (std::size_t i = 0; i < functions_.size(); ++i) {
@@ -126,7 +126,7 @@ class Devices {
   void AddGpus() {
     std::uint32_t number = 0;
     if (report_) {
-      for (const GpuFacts& facts : report_->gpus) {
+      for (const GpuReading& facts : report_->gpus) {
         number = std::max(number, facts.index + 1);
         const auto at = pci_.IndexOf(facts.bus);
         if (at) AddGpu(facts, *at);
@@ -146,7 +146,7 @@ class Devices {
     if (view_.gpus.size() > HostView::kGpusMax) view_.gpus.resize(HostView::kGpusMax);
   }
 
-  void AddGpu(const GpuFacts& facts, std::uint32_t at) {
+  void AddGpu(const GpuReading& facts, std::uint32_t at) {
     topology::PciDevice& device = view_.pci[at];
     if (!device.device_class) device.device_class = PciClass{0x030000};
     if (device.ids.vendor == 0) device.ids = facts.ids;

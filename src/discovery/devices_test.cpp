@@ -90,7 +90,7 @@ TEST_F(DevicesTest, ADriverTellsOfGpusWhatTheKernelDoesNot) {
   WriteGpu("0000:07:00.0");
   WriteGpu("0000:0f:00.0");
   WriteFunction(tree_, Path("0000:c5:00.0"), {.device_class = "0x068000", .vendor = "0x10de"});
-  GpuFacts first{.index = 1, .bus = BusId{0x7000}, .name = "NVIDIA X MLOPart1"};
+  GpuReading first{.index = 1, .bus = BusId{0x7000}, .name = "NVIDIA X MLOPart1"};
   first.compute_capability = 100;
   first.pcie_generation = 6;
   first.pcie_width = 8;
@@ -100,7 +100,7 @@ TEST_F(DevicesTest, ADriverTellsOfGpusWhatTheKernelDoesNot) {
                  {GpuLinkKind::kNvLink, {}, 3, {}}};
   first.c2c = {{44'712, 10}};
   first.fabric = Fabric{{1, 2}, 3};
-  GpuFacts second{.index = 0, .bus = BusId{0xf000}};
+  GpuReading second{.index = 0, .bus = BusId{0xf000}};
   Look(GpuReport{.driver = "1", .gpus = {second, first}});
   ASSERT_EQ(view_.gpus.size(), 2u);
   const topology::Gpu& gpu = view_.gpus[0];

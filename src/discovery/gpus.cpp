@@ -62,8 +62,8 @@ class Line {
   bool ok_ = true;
 };
 
-GpuFacts ReadGpu(Line& line) {
-  GpuFacts gpu;
+GpuReading ReadGpu(Line& line) {
+  GpuReading gpu;
   gpu.index = line.U32();
   line.Expect("bus");
   gpu.bus = line.Bus();
@@ -83,15 +83,15 @@ GpuFacts ReadGpu(Line& line) {
 }
 
 /// The GPU whose number comes next, or null: then the line is bad.
-GpuFacts* Owner(Line& line, GpuReport& report) {
+GpuReading* Owner(Line& line, GpuReport& report) {
   const std::uint32_t index = line.U32();
   const auto at = std::find_if(report.gpus.begin(), report.gpus.end(),
-                               [&](const GpuFacts& gpu) { return gpu.index == index; });
+                               [&](const GpuReading& gpu) { return gpu.index == index; });
   if (at == report.gpus.end()) line.Fail();
   return line.ok() ? &*at : nullptr;
 }
 
-void ReadNvLink(Line& line, GpuFacts& gpu) {
+void ReadNvLink(Line& line, GpuReading& gpu) {
   GpuLink link;
   line.Expect("count");
   link.count = line.U32();
@@ -101,7 +101,7 @@ void ReadNvLink(Line& line, GpuFacts& gpu) {
   gpu.links.push_back(link);
 }
 
-void ReadC2c(Line& line, GpuFacts& gpu) {
+void ReadC2c(Line& line, GpuReading& gpu) {
   C2cLink link;
   line.Expect("count");
   link.count = line.U32();
@@ -111,7 +111,7 @@ void ReadC2c(Line& line, GpuFacts& gpu) {
   gpu.c2c.push_back(link);
 }
 
-void ReadFabric(Line& line, GpuFacts& gpu) {
+void ReadFabric(Line& line, GpuReading& gpu) {
   Fabric fabric;
   line.Expect("cluster");
   for (std::uint64_t& half : fabric.cluster) half = line.Number(~std::uint64_t{0});
@@ -126,17 +126,17 @@ void ReadLine(Line& line, GpuReport& report) {
     report.driver = line.Text();
   } else if (line.Take("gpu")) {
     if (report.gpus.size() == kGpusOfHostMax) return line.Fail();
-    GpuFacts gpu = ReadGpu(line);
+    GpuReading gpu = ReadGpu(line);
     if (std::any_of(report.gpus.begin(), report.gpus.end(),
-                    [&](const GpuFacts& other) { return other.index == gpu.index; }))
+                    [&](const GpuReading& other) { return other.index == gpu.index; }))
       line.Fail();
     report.gpus.push_back(std::move(gpu));
   } else if (line.Take("nvlink")) {
-    if (GpuFacts* const gpu = Owner(line, report)) ReadNvLink(line, *gpu);
+    if (GpuReading* const gpu = Owner(line, report)) ReadNvLink(line, *gpu);
   } else if (line.Take("c2c")) {
-    if (GpuFacts* const gpu = Owner(line, report)) ReadC2c(line, *gpu);
+    if (GpuReading* const gpu = Owner(line, report)) ReadC2c(line, *gpu);
   } else if (line.Take("fabric")) {
-    if (GpuFacts* const gpu = Owner(line, report)) ReadFabric(line, *gpu);
+    if (GpuReading* const gpu = Owner(line, report)) ReadFabric(line, *gpu);
   } else {
     line.Fail();
   }
@@ -163,7 +163,7 @@ std::optional<std::uint32_t> MloPartOf(std::string_view name) {
 
 std::string ToText(const GpuReport& report) {
   std::string text = fmt::format("{}\ndriver {}\n", kHeader, Quoted(report.driver));
-  for (const GpuFacts& gpu : report.gpus) {
+  for (const GpuReading& gpu : report.gpus) {
     text += fmt::format("gpu {} bus {} sm {} pcie {} {} vendor {:#06x} device {:#06x} name {}\n",
                         gpu.index, ToString(gpu.bus), gpu.compute_capability, gpu.pcie_generation,
                         gpu.pcie_width, gpu.ids.vendor, gpu.ids.device, Quoted(gpu.name));

@@ -10,7 +10,7 @@
 
 namespace ringlet::discovery {
 
-struct GpuFacts {
+struct GpuReading {
   std::uint32_t index = 0;  ///< the driver's number
   topology::BusId bus = {};
   std::string name = {};
@@ -22,12 +22,12 @@ struct GpuFacts {
       {};  ///< active ones; target_class is not the driver's to tell
   std::vector<topology::C2cLink> c2c = {};
   std::optional<topology::Fabric> fabric = {};
-  bool operator==(const GpuFacts&) const = default;
+  bool operator==(const GpuReading&) const = default;
 };
 
 struct GpuReport {
   std::string driver;  ///< its version, for people
-  std::vector<GpuFacts> gpus = {};
+  std::vector<GpuReading> gpus = {};
   /// A sentence for each thing that could not be found out.
   std::vector<std::string> missing = {};
   bool operator==(const GpuReport&) const = default;

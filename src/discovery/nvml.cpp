@@ -79,7 +79,7 @@ using GetNumber = ReturnCode(Device, std::uint32_t*);
 using GetLinkPci = ReturnCode(Device, std::uint32_t, PciInfo*);
 
 /// The functions of the library; null where it lacks one.
-struct Functions {
+struct NvmlFunctions {
   Plain* init;
   Plain* shutdown;
   const char* (*error_string)(ReturnCode);
@@ -99,8 +99,8 @@ struct Functions {
   ReturnCode (*fabric2)(Device, FabricInfo2*);
 };
 
-Functions FindAll(const os::SharedLibrary& library) {
-  Functions f{};
+NvmlFunctions FindAll(const os::SharedLibrary& library) {
+  NvmlFunctions f{};
   // The type of each is that of the member it is stored in.
   const auto find = [&](auto& member, std::initializer_list<const char*> names) {
     using Function = std::remove_reference_t<decltype(*member)>;
@@ -162,12 +162,12 @@ std::optional<std::uint64_t> NumberIn(const FieldValue& field) {
 }
 
 /// A library that is initialised, and is not when this ends.
-class Session {
+class NvmlSession {
  public:
-  Session(const Functions& functions, GpuReport& report) : f_(functions), report_(report) {}
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session() { f_.shutdown(); }
+  NvmlSession(const NvmlFunctions& functions, GpuReport& report) : f_(functions), report_(report) {}
+  NvmlSession(const NvmlSession&) = delete;
+  NvmlSession& operator=(const NvmlSession&) = delete;
+  ~NvmlSession() { f_.shutdown(); }
 
   void ReadAll() {
     if (std::array<char, 96> version{};
@@ -205,7 +205,7 @@ class Session {
     if (!Succeeds(f_.pci(device, &pci),
                   fmt::format("does not tell the PCI address of GPU {}", index)))
       return;
-    GpuFacts gpu;
+    GpuReading gpu;
     gpu.index = index;
     gpu.bus = BusId::Of(pci.domain, static_cast<std::uint8_t>(pci.bus),
                         static_cast<std::uint8_t>(pci.device), 0);
@@ -223,7 +223,7 @@ class Session {
     report_.gpus.push_back(std::move(gpu));
   }
 
-  void ReadModel(Device device, GpuFacts& gpu) {
+  void ReadModel(Device device, GpuReading& gpu) {
     if (std::array<char, 96> name{};
         f_.name != nullptr &&
         f_.name(device, name.data(), static_cast<std::uint32_t>(name.size())) == kSuccess)
@@ -249,7 +249,7 @@ class Session {
     return 0;
   }
 
-  void ReadPcie(Device device, GpuFacts& gpu) {
+  void ReadPcie(Device device, GpuReading& gpu) {
     constexpr std::uint32_t kGenerationMax = 7, kWidthMax = 32;
     gpu.pcie_generation = static_cast<std::uint8_t>(
         FirstOf(f_.generation_max, f_.generation_now, device, kGenerationMax));
@@ -265,7 +265,7 @@ class Session {
     return NumberIn(value);
   }
 
-  bool IsActive(Device device, const GpuFacts& gpu, std::uint32_t link) {
+  bool IsActive(Device device, const GpuReading& gpu, std::uint32_t link) {
     // From Hopper on the older question is not answered for all links.
     if (gpu.compute_capability >= 90 && f_.fields != nullptr)
       if (const auto state = Field(device, kFieldNvLinkState, link)) return *state == 1;
@@ -274,7 +274,7 @@ class Session {
            active == 1;
   }
 
-  void ReadNvLinks(Device device, GpuFacts& gpu) {
+  void ReadNvLinks(Device device, GpuReading& gpu) {
     if (f_.link_capability == nullptr || f_.link_remote == nullptr) {
       if (NvLinksMax(gpu.compute_capability) != 0)
         Miss(fmt::format("is too old to tell about the NVLinks of GPU {}", gpu.index));
@@ -300,7 +300,7 @@ class Session {
     }
   }
 
-  static void CountLink(GpuFacts& gpu, std::optional<BusId> target) {
+  static void CountLink(GpuReading& gpu, std::optional<BusId> target) {
     const auto known = std::find_if(gpu.links.begin(), gpu.links.end(),
                                     [&](const GpuLink& link) { return link.target == target; });
     if (known != gpu.links.end()) {
@@ -310,7 +310,7 @@ class Session {
     }
   }
 
-  void ReadC2c(Device device, GpuFacts& gpu) {
+  void ReadC2c(Device device, GpuReading& gpu) {
     const std::uint64_t count = Field(device, kFieldC2cCount, 0).value_or(0);
     C2cLink good;
     for (std::uint32_t link = 0; link < std::min<std::uint64_t>(count, kC2cLinksMax); ++link) {
@@ -323,7 +323,7 @@ class Session {
     if (good.count != 0) gpu.c2c.push_back(good);
   }
 
-  void ReadFabric(Device device, GpuFacts& gpu) {
+  void ReadFabric(Device device, GpuReading& gpu) {
     FabricInfo2 info{};
     info.version = kFabricVersion2;
     ReturnCode code = f_.fabric2 == nullptr ? kNotFound : f_.fabric2(device, &info);
@@ -344,7 +344,7 @@ class Session {
     if (fabric.cluster[0] != 0 || fabric.cluster[1] != 0) gpu.fabric = fabric;
   }
 
-  const Functions& f_;
+  const NvmlFunctions& f_;
   GpuReport& report_;
 };
 
@@ -352,7 +352,7 @@ class Session {
 
 Result<GpuReport> Nvml::Read() {
   RINGLET_TRY_ASSIGN(const os::SharedLibrary library, os::SharedLibrary::Open(library_));
-  const Functions functions = FindAll(library);
+  const NvmlFunctions functions = FindAll(library);
   if (functions.init == nullptr || functions.shutdown == nullptr || functions.count == nullptr ||
       functions.handle == nullptr || functions.pci == nullptr)
     return Error{Code::kUnsupported,
@@ -365,7 +365,7 @@ Result<GpuReport> Nvml::Read() {
                                                             : Printable(text, 100))};
   }
   GpuReport report;
-  Session(functions, report).ReadAll();
+  NvmlSession(functions, report).ReadAll();
   return report;
 }
 

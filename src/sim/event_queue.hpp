@@ -8,7 +8,7 @@
 
 namespace ringlet::sim {
 
-enum class What : std::uint8_t {
+enum class EventKind : std::uint8_t {
   // of a node
   kStart,
   kTick,
@@ -32,7 +32,7 @@ struct Due {
   Instant when{0};
   std::uint32_t target = 0;  ///< node or host
   std::uint32_t parcel = 0;  ///< index; meaningless for what has none
-  What what = What::kTick;
+  EventKind what = EventKind::kTick;
   bool at_nic = false;    ///< it has reached the target's network card, not yet the target
   bool admitted = false;  ///< it has waited for its turn on the target's processor
 };

@@ -14,13 +14,13 @@ Instant Fabric::TimeOf(std::size_t bytes) const {
 }
 
 Instant Fabric::Leave(HostId host, Instant now, std::size_t bytes) {
-  Host& from = hosts_[host];
+  FabricHost& from = hosts_[host];
   from.traffic.bytes_sent += bytes;
   return from.sends_until = std::max(from.sends_until, now) + TimeOf(bytes);
 }
 
 Instant Fabric::Enter(HostId host, Instant now, std::size_t bytes) {
-  Host& to = hosts_[host];
+  FabricHost& to = hosts_[host];
   to.traffic.bytes_received += bytes;
   return to.receives_until = std::max(to.receives_until, now) + TimeOf(bytes);
 }

@@ -44,7 +44,7 @@ class Fabric {
   const HostTraffic& traffic(HostId host) const { return hosts_[host].traffic; }
 
  private:
-  struct Host {
+  struct FabricHost {
     Instant sends_until{0}, receives_until{0};
     HostTraffic traffic;
     bool silent = false;
@@ -56,7 +56,7 @@ class Fabric {
   Instant TimeOf(std::size_t bytes) const;
 
   std::uint64_t mb_per_s_;
-  std::vector<Host> hosts_;
+  std::vector<FabricHost> hosts_;
   std::vector<CutWay> cuts_;
 };
 

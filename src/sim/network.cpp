@@ -7,8 +7,8 @@
 namespace ringlet::sim {
 namespace {
 
-bool IsOfLine(What what) {
-  return what >= What::kConnected;
+bool IsOfLine(EventKind what) {
+  return what >= EventKind::kConnected;
 }
 
 std::uint64_t KeyOfIpv4(const Address& address) {
@@ -29,7 +29,7 @@ NodeId Network::Add(std::unique_ptr<Machine> machine, const Address& address, In
   nodes_.back().host = host;
   fabric_.Add(host);
   if (address.kind != Address::Kind::kNone) Listen(id, address);
-  Push(kOrigin + start, id, What::kStart);
+  Push(kOrigin + start, id, EventKind::kStart);
   return id;
 }
 
@@ -46,20 +46,20 @@ Address Network::AddressOn(HostId host, std::uint16_t port) {
 }
 
 void Network::Kill(NodeId node, Instant when) {
-  Push(kOrigin + when, node, What::kKill);
+  Push(kOrigin + when, node, EventKind::kKill);
 }
 void Network::Silence(NodeId node, Instant when) {
-  Push(kOrigin + when, node, What::kSilence);
+  Push(kOrigin + when, node, EventKind::kSilence);
 }
 void Network::KillHost(HostId host, Instant when) {
-  Push(kOrigin + when, host, What::kKillHost);
+  Push(kOrigin + when, host, EventKind::kKillHost);
 }
 void Network::SilenceHost(HostId host, Instant when) {
-  Push(kOrigin + when, host, What::kSilenceHost);
+  Push(kOrigin + when, host, EventKind::kSilenceHost);
 }
 void Network::Stop(NodeId node, Instant from, Instant until) {
-  Push(kOrigin + from, node, What::kStop);
-  Push(kOrigin + until, node, What::kContinue);
+  Push(kOrigin + from, node, EventKind::kStop);
+  Push(kOrigin + until, node, EventKind::kContinue);
 }
 void Network::Slow(NodeId node, Instant cpu_per_event) {
   nodes_[node].slow = true;
@@ -71,7 +71,7 @@ void Network::Cut(HostId from, HostId to, Instant begin, Instant end) {
 
 void Network::Nudge(NodeId node, Instant when) {
   queue_.Push(
-      {.when = std::max(when, now_), .target = node, .what = What::kTick, .admitted = true});
+      {.when = std::max(when, now_), .target = node, .what = EventKind::kTick, .admitted = true});
 }
 
 void Network::Die(NodeId node) {
@@ -110,7 +110,7 @@ bool Network::Run(Instant until, std::uint64_t events_max) {
   return true;
 }
 
-void Network::Push(Instant when, std::uint32_t target, What what) {
+void Network::Push(Instant when, std::uint32_t target, EventKind what) {
   queue_.Push({.when = std::max(when, now_), .target = target, .what = what});
 }
 
@@ -144,17 +144,17 @@ Instant Network::Delay() {
 
 void Network::Carry(const Due& due) {
   switch (due.what) {
-    case What::kStart: nodes_[due.target].started = true; break;
-    case What::kKill: return Die(due.target);
-    case What::kSilence: nodes_[due.target].silent = true; return;
-    case What::kStop: nodes_[due.target].stopped = true; return;
-    case What::kContinue: return Continue(due.target);
-    case What::kKillHost:
+    case EventKind::kStart: nodes_[due.target].started = true; break;
+    case EventKind::kKill: return Die(due.target);
+    case EventKind::kSilence: nodes_[due.target].silent = true; return;
+    case EventKind::kStop: nodes_[due.target].stopped = true; return;
+    case EventKind::kContinue: return Continue(due.target);
+    case EventKind::kKillHost:
       for (NodeId node = 0; node < nodes_.size(); ++node)
         if (nodes_[node].host == due.target) Die(node);
       return;
-    case What::kSilenceHost: fabric_.Silence(due.target); return;
-    case What::kTick:
+    case EventKind::kSilenceHost: fabric_.Silence(due.target); return;
+    case EventKind::kTick:
       if (due.admitted) break;                             // it was looked at when it came
       if (nodes_[due.target].tick_at != due.when) return;  // overtaken by an earlier one
       nodes_[due.target].tick_at = Instant(0);
@@ -173,7 +173,7 @@ void Network::EnterHost(Due due) {
 
 // The event has reached the node; its process may be stopped or busy.
 void Network::Enter(Due due) {
-  Node& node = nodes_[due.target];
+  MachineNode& node = nodes_[due.target];
   if (node.dead || !node.started) return Discard(due);
   if (node.stopped) return held_[due.target].push_back(due);
   if (due.admitted) {
@@ -189,10 +189,10 @@ void Network::Enter(Due due) {
 }
 
 Instant Network::CostOf(const Due& due) const {
-  const Node& node = nodes_[due.target];
+  const MachineNode& node = nodes_[due.target];
   if (node.host == kNoHost && !node.slow) return Instant(0);
   Instant cost = node.slow ? cpu_per_event_.at(due.target) : conditions_.cpu_per_event;
-  if (due.what == What::kReceived && conditions_.cpu_per_kib != Instant(0))
+  if (due.what == EventKind::kReceived && conditions_.cpu_per_kib != Instant(0))
     cost += conditions_.cpu_per_kib * static_cast<std::int64_t>(parcels_[due.parcel].bytes.size()) /
             1024;
   return cost;
@@ -211,9 +211,9 @@ void Network::Handle(const Due& due) {
 // The kernel's part of a connection that the process has no room for: it is made, and what comes on
 // it is kept.
 bool Network::MustWait(const Due& due) {
-  Node& node = nodes_[due.target];
+  MachineNode& node = nodes_[due.target];
   const EndId end = parcels_[due.parcel].end;
-  if (due.what == What::kAccepted && !node.machine->Accepting()) {
+  if (due.what == EventKind::kAccepted && !node.machine->Accepting()) {
     node.crowded = true;
     Queue& queue = queues_[due.target];
     queue.callers.push_back(end);
@@ -246,24 +246,24 @@ void Network::HandleOfLine(const Due& due) {
   Parcel parcel = Take(due.parcel);
   // A line that was hung up on in the meantime has nobody who would hear.
   if (!lines_.Is(parcel.end, due.target, parcel.line)) return;
-  Node& node = nodes_[due.target];
+  MachineNode& node = nodes_[due.target];
   cause_ = parcel.depth;
   node.depth = std::max(node.depth, parcel.depth);
-  if (due.what == What::kClosed) lines_.Close(parcel.end, node.ends);
+  if (due.what == EventKind::kClosed) lines_.Close(parcel.end, node.ends);
   const Event event = EventOf(due.what, parcel, node);
-  node.traffic.dialled += due.what == What::kConnected;
-  node.traffic.accepted += due.what == What::kAccepted;
-  node.traffic.messages_received += due.what == What::kReceived;
+  node.traffic.dialled += due.what == EventKind::kConnected;
+  node.traffic.accepted += due.what == EventKind::kAccepted;
+  node.traffic.messages_received += due.what == EventKind::kReceived;
   node.traffic.bytes_received += parcel.bytes.size();
   Deliver(due.target, event);
 }
 
-Event Network::EventOf(What what, Parcel& parcel, const Node& node) {
+Event Network::EventOf(EventKind what, Parcel& parcel, const MachineNode& node) {
   switch (what) {
-    case What::kConnected: return Connected{parcel.line};
-    case What::kReceived:
+    case EventKind::kConnected: return Connected{parcel.line};
+    case EventKind::kReceived:
       return Received{parcel.line, Slice(parcel.bytes, std::move(parcel.owner)), {}};
-    case What::kClosed:
+    case EventKind::kClosed:
       return Closed{parcel.line, parcel.detail == kRefused ? "connection refused"
                                                            : "connection closed by the peer"};
     default: break;
@@ -276,7 +276,7 @@ Event Network::EventOf(What what, Parcel& parcel, const Node& node) {
 }
 
 void Network::Deliver(NodeId id, const Event& event) {
-  Node& node = nodes_[id];
+  MachineNode& node = nodes_[id];
   Note_(static_cast<std::uint64_t>(now_.count()));
   Note_(id);
   Note_(event.index());
@@ -286,7 +286,7 @@ void Network::Deliver(NodeId id, const Event& event) {
     const Instant when = std::max(*deadline, now_ + Instant(1));
     if (node.tick_at == Instant(0) || node.tick_at > when) {
       node.tick_at = when;
-      Push(when, id, What::kTick);
+      Push(when, id, EventKind::kTick);
     }
   }
   if (observer_) observer_(id);
@@ -315,8 +315,8 @@ std::optional<NodeId> Network::ListenerAt(const Address& address, HostId dialled
 
 // Whether what `from` sends now will never reach `to`.
 bool Network::Lost(NodeId from, NodeId to) const {
-  const Node& source = nodes_[from];
-  const Node& target = nodes_[to];
+  const MachineNode& source = nodes_[from];
+  const MachineNode& target = nodes_[to];
   if (source.silent || target.silent) return true;
   if (source.host == target.host || source.host == kNoHost || target.host == kNoHost) return false;
   return !fabric_.SetsOut(source.host, target.host, now_);
@@ -334,10 +334,10 @@ void Network::DoDial(NodeId node, const Dial& dial) {
   if (refused) {
     Instant when = now_ + (is_unix ? conditions_.local_latency : Delay());
     if (hosted && !is_unix) when += Delay();
-    return PushTo(end, when, What::kClosed, {.depth = cause_ + 2, .detail = kRefused});
+    return PushTo(end, when, EventKind::kClosed, {.depth = cause_ + 2, .detail = kRefused});
   }
   if (Lost(node, *to)) return;  // the SYN is lost; only a deadline helps
-  Node& target = nodes_[*to];
+  MachineNode& target = nodes_[*to];
   const EndId accepted = lines_.Open(*to, target.next_accepted++, target.ends);
   lines_.Connect(end, accepted);
   Establish(end, accepted, is_unix);
@@ -348,24 +348,24 @@ void Network::Establish(EndId from, EndId to, bool is_unix) {
   const NodeId dialler = lines_[from].node;
   const HostId here = nodes_[dialler].host, there = nodes_[lines_[to].node].host;
   if (here == kNoHost || there == kNoHost) {
-    PushOnLine(dialler, to, What::kAccepted, {.depth = cause_ + 1, .detail = dialler});
-    return PushOnLine(dialler, from, What::kConnected, {.depth = cause_ + 1});
+    PushOnLine(dialler, to, EventKind::kAccepted, {.depth = cause_ + 1, .detail = dialler});
+    return PushOnLine(dialler, from, EventKind::kConnected, {.depth = cause_ + 1});
   }
   const auto latency = [&] { return here == there ? conditions_.local_latency : Delay(); };
   Instant connected = now_ + latency();
   if (is_unix) {  // connect() returns at once
-    PushTo(from, connected, What::kConnected, {.depth = cause_ + 1});
-    return PushTo(to, connected, What::kAccepted, {.depth = cause_ + 1, .detail = dialler});
+    PushTo(from, connected, EventKind::kConnected, {.depth = cause_ + 1});
+    return PushTo(to, connected, EventKind::kAccepted, {.depth = cause_ + 1, .detail = dialler});
   }
   connected += latency();
   if (here != there)
     for (const auto& way : {fabric_.SetsOut(here, there, now_), fabric_.SetsOut(there, here, now_)})
       connected += way.value_or(now_) - now_;
-  PushTo(from, connected, What::kConnected, {.depth = cause_ + 2});
-  PushTo(to, connected + latency(), What::kAccepted, {.depth = cause_ + 3, .detail = dialler});
+  PushTo(from, connected, EventKind::kConnected, {.depth = cause_ + 2});
+  PushTo(to, connected + latency(), EventKind::kAccepted, {.depth = cause_ + 3, .detail = dialler});
 }
 
-void Network::PushTo(EndId end, Instant when, What what, Parcel parcel, bool at_nic) {
+void Network::PushTo(EndId end, Instant when, EventKind what, Parcel parcel, bool at_nic) {
   LineEnd& to = lines_[end];
   to.last_arrival = when;
   parcel.end = end;
@@ -378,7 +378,7 @@ void Network::PushTo(EndId end, Instant when, What what, Parcel parcel, bool at_
                .at_nic = at_nic});
 }
 
-void Network::PushOnLine(NodeId from, EndId end, What what, Parcel parcel) {
+void Network::PushOnLine(NodeId from, EndId end, EventKind what, Parcel parcel) {
   const LineEnd& to = lines_[end];
   const HostId here = nodes_[from].host, there = nodes_[to.node].host;
   const Instant last = to.last_arrival;
@@ -406,7 +406,7 @@ void Network::DoSend(NodeId node, const Send& send) {
     std::size_t piece = data.bytes.size() - at;
     if (conditions_.chunk_max != Conditions::kUncut)
       piece = std::min<std::size_t>(piece, 1 + prng_.Below(conditions_.chunk_max));
-    PushOnLine(node, to, What::kReceived,
+    PushOnLine(node, to, EventKind::kReceived,
                {.owner = data.owner, .bytes = data.bytes.subspan(at, piece), .depth = cause_ + 1});
     at += piece;
   }
@@ -425,7 +425,7 @@ void Network::DoHangup(NodeId node, LineId line) {
   const EndId to = lines_[end].peer;
   lines_.Close(end, nodes_[node].ends);
   if (to == kNone || Lost(node, lines_[to].node)) return;
-  PushOnLine(node, to, What::kClosed, {.depth = cause_ + 1, .detail = kHungUp});
+  PushOnLine(node, to, EventKind::kClosed, {.depth = cause_ + 1, .detail = kHungUp});
 }
 
 }  // namespace ringlet::sim

@@ -110,7 +110,7 @@ class Network {
   bool Run(Instant until, std::uint64_t events_max = 5'000'000);
 
  private:
-  struct Node {
+  struct MachineNode {
     std::unique_ptr<Machine> machine;
     Instant tick_at{0};     // of the earliest Tick in the queue; 0: none
     Instant busy_until{0};  // its processor
@@ -138,7 +138,7 @@ class Network {
   };
   enum Why : std::uint32_t { kRefused, kHungUp };
 
-  void Push(Instant when, std::uint32_t target, What what);
+  void Push(Instant when, std::uint32_t target, EventKind what);
   std::uint32_t Keep(Parcel parcel);
   Parcel Take(std::uint32_t index);
   void Discard(const Due& due);
@@ -153,7 +153,7 @@ class Network {
   bool MustWait(const Due& due);
   void HandleOfLine(const Due& due);
   void Welcome(NodeId node);
-  Event EventOf(What what, Parcel& parcel, const Node& node);
+  Event EventOf(EventKind what, Parcel& parcel, const MachineNode& node);
   void Deliver(NodeId node, const Event& event);
   void Apply(NodeId node, Action& action);
 
@@ -161,8 +161,8 @@ class Network {
   bool Lost(NodeId from, NodeId to) const;
   void DoDial(NodeId node, const Dial& dial);
   void Establish(EndId from, EndId to, bool is_unix);
-  void PushTo(EndId end, Instant when, What what, Parcel parcel, bool at_nic = false);
-  void PushOnLine(NodeId from, EndId end, What what, Parcel parcel);
+  void PushTo(EndId end, Instant when, EventKind what, Parcel parcel, bool at_nic = false);
+  void PushOnLine(NodeId from, EndId end, EventKind what, Parcel parcel);
   void DoSend(NodeId node, const Send& send);
   Slice Corrupted(const Slice& data);
   void DoHangup(NodeId node, LineId line);
@@ -176,7 +176,7 @@ class Network {
   std::uint64_t events_ = 0, trace_ = 0xcbf29ce484222325u;
   bool halted_ = false;
   std::uint32_t cause_ = 0;  // the depth of the event that is being handled
-  std::vector<Node> nodes_;
+  std::vector<MachineNode> nodes_;
   LineBook lines_;
   std::vector<Parcel> parcels_;
   std::uint32_t free_parcel_ = kNone;

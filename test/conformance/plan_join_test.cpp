@@ -120,7 +120,8 @@ class PlanJoinTest : public testing::TestWithParam<std::string> {
   void ExpectSound(const HostPlan& host, std::uint32_t hosts) {
     NodeClass node;
     node.plan = host;
-    const Joined joined = Join({&node, 1}, std::vector<NodeBlock>{{0, hosts, Rank{0}}}, {}).value();
+    const JoinedPlan joined =
+        Join({&node, 1}, std::vector<NodeBlock>{{0, hosts, Rank{0}}}, {}).value();
     ASSERT_TRUE(joined.plan.Check().ok());
     ExpectRingsVisitAll(joined.plan);
     ExpectTreesSpan(joined.plan);
@@ -136,7 +137,7 @@ class PlanJoinTest : public testing::TestWithParam<std::string> {
 TEST_P(PlanJoinTest, RingsAndTreesOfOneToEightHostsAreSound) {
   for (const Policy policy : {Policy::kCompat, Policy::kBest}) {
     const HostPlan alone = SearchHost(paths_, {.policy = policy}).value();
-    const HostPlan of_many = SearchHost(paths_, {.policy = policy, .beyond = true}).value();
+    const HostPlan of_many = SearchHost(paths_, {.policy = policy, .multi_node = true}).value();
     for (std::uint32_t hosts = 1; hosts <= kHostsMax; ++hosts) {
       SCOPED_TRACE(fmt::format("{} hosts, {}", hosts, NameOf(policy)));
       ExpectSound(hosts == 1 ? alone : of_many, hosts);

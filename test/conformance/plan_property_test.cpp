@@ -186,8 +186,9 @@ void ExpectSound(const Machine& machine, const HostPlan& plan) {
   }
 }
 
-HostPlan PlanOf(const Machine& machine, bool beyond, Policy policy = Policy::kBest) {
-  return SearchHost(machine.paths, {.policy = policy, .beyond = beyond, .bounds = true}).value();
+HostPlan PlanOf(const Machine& machine, bool multi_node, Policy policy = Policy::kBest) {
+  return SearchHost(machine.paths, {.policy = policy, .multi_node = multi_node, .bounds = true})
+      .value();
 }
 
 /// The same machine, its GPUs numbered otherwise.
@@ -216,13 +217,13 @@ TEST(PlanPropertyTest, PlansAreSoundAndFollowRelabelling) {
     SCOPED_TRACE(fmt::format("seed {}: {}", kSeed + i, words));
     const auto machine = Make(view);
     const auto relabelled = Make(Relabelled(view, random));
-    for (const bool beyond : {false, true}) {
-      if (beyond && machine->paths.Of(NodeKind::kNet).empty()) continue;
-      const HostPlan plan = PlanOf(*machine, beyond);
-      const HostPlan compat = PlanOf(*machine, beyond, Policy::kCompat);
+    for (const bool multi_node : {false, true}) {
+      if (multi_node && machine->paths.Of(NodeKind::kNet).empty()) continue;
+      const HostPlan plan = PlanOf(*machine, multi_node);
+      const HostPlan compat = PlanOf(*machine, multi_node, Policy::kCompat);
       ExpectSound(*machine, plan);
       ExpectSound(*machine, compat);
-      const HostPlan other = PlanOf(*relabelled, beyond);
+      const HostPlan other = PlanOf(*relabelled, multi_node);
       for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
         EXPECT_GE(plan.of(id).total(), compat.of(id).total());
         ASSERT_EQ(plan.of(id).channels.size(), other.of(id).channels.size());

@@ -82,15 +82,15 @@ void PrintHead() {
       "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
-void PrintRow(const std::string& name, const topology::Paths& paths, bool beyond,
+void PrintRow(const std::string& name, const topology::Paths& paths, bool multi_node,
               const std::string& nccl_ms) {
   Result<HostPlan> compat = Error{}, best = Error{};
-  const Measured of_compat =
-      Measure([&] { compat = SearchHost(paths, {.policy = Policy::kCompat, .beyond = beyond}); });
-  const Measured of_best = Measure([&] { best = SearchHost(paths, {.beyond = beyond}); });
+  const Measured of_compat = Measure(
+      [&] { compat = SearchHost(paths, {.policy = Policy::kCompat, .multi_node = multi_node}); });
+  const Measured of_best = Measure([&] { best = SearchHost(paths, {.multi_node = multi_node}); });
   if (!compat.ok() || !best.ok()) return fmt::print("| {} | not planned |\n", name);
-  fmt::print("| {} | {} | {} | {} | {:.2f} | {:.2f} | {} | {} | {} | {} |\n", name, beyond ? 2 : 1,
-             Cell(compat->of(GraphId::kRing), best->of(GraphId::kRing)),
+  fmt::print("| {} | {} | {} | {} | {:.2f} | {:.2f} | {} | {} | {} | {} |\n", name,
+             multi_node ? 2 : 1, Cell(compat->of(GraphId::kRing), best->of(GraphId::kRing)),
              Cell(compat->of(GraphId::kTree), best->of(GraphId::kTree)),
              static_cast<double>(of_compat.microseconds) / 1e3,
              static_cast<double>(of_best.microseconds) / 1e3, nccl_ms, StepsOf(*compat),
@@ -99,9 +99,9 @@ void PrintRow(const std::string& name, const topology::Paths& paths, bool beyond
 }
 
 /// What NCCL 2.30 took for ring, tree and NVLS together, where that was measured.
-std::string NcclMs(const nlohmann::json& results, const std::string& file, bool beyond) {
+std::string NcclMs(const nlohmann::json& results, const std::string& file, bool multi_node) {
   const std::string stem = std::filesystem::path(file).stem().stem();
-  const auto at = results.find(fmt::format("{}.{}hosts", stem, beyond ? 2 : 1));
+  const auto at = results.find(fmt::format("{}.{}hosts", stem, multi_node ? 2 : 1));
   if (at == results.end()) return "";
   double us = 0;
   for (const char* key : {"ring", "tree", "nvls"})
@@ -116,8 +116,8 @@ void PrintMachine(const std::string& name, const topology::HostView& view,
   if (!machine.ok()) return;
   const Result<topology::Paths> paths = topology::FindPaths(machine->graph, 0, options);
   if (!paths.ok()) return;
-  for (const bool beyond : {false, true})
-    PrintRow(name, *paths, beyond, NcclMs(results, name, beyond));
+  for (const bool multi_node : {false, true})
+    PrintRow(name, *paths, multi_node, NcclMs(results, name, multi_node));
 }
 
 void PrintTable(std::string_view part) {

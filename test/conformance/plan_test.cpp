@@ -63,8 +63,8 @@ TEST_P(PlanVectorTest, GraphsAreNccls) {
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
   ASSERT_TRUE(paths.ok()) << paths.error().message;
-  const Result<HostPlan> plan =
-      SearchHost(*paths, {.policy = Policy::kCompat, .beyond = vector["inter"].get<int>() == 1});
+  const Result<HostPlan> plan = SearchHost(
+      *paths, {.policy = Policy::kCompat, .multi_node = vector["inter"].get<int>() == 1});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   std::size_t compared = 0;
   for (Json expected : vector["graphs"]) {
@@ -102,8 +102,8 @@ TEST(PlanResultTest, GraphsOfRealMachinesAreNccls) {
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     const Result<Paths> paths = topology::FindPaths(machine->graph, 0, options);
     ASSERT_TRUE(paths.ok()) << paths.error().message;
-    const Result<HostPlan> plan =
-        SearchHost(*paths, {.policy = Policy::kCompat, .beyond = result["nNodes"].get<int>() > 1});
+    const Result<HostPlan> plan = SearchHost(
+        *paths, {.policy = Policy::kCompat, .multi_node = result["nNodes"].get<int>() > 1});
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     for (const auto& [key, id] : std::map<std::string, GraphId>{
              {"ring", GraphId::kRing}, {"tree", GraphId::kTree}, {"nvls", GraphId::kNvls}}) {
@@ -118,9 +118,10 @@ TEST(PlanResultTest, GraphsOfRealMachinesAreNccls) {
   EXPECT_EQ(results.size(), 20u);
 }
 
-void CompareWithCompat(const std::string& name, const Paths& paths, bool beyond) {
-  const Result<HostPlan> compat = SearchHost(paths, {.policy = Policy::kCompat, .beyond = beyond});
-  const Result<HostPlan> best = SearchHost(paths, {.beyond = beyond});
+void CompareWithCompat(const std::string& name, const Paths& paths, bool multi_node) {
+  const Result<HostPlan> compat =
+      SearchHost(paths, {.policy = Policy::kCompat, .multi_node = multi_node});
+  const Result<HostPlan> best = SearchHost(paths, {.multi_node = multi_node});
   ASSERT_TRUE(compat.ok() && best.ok()) << name;
   for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {
     EXPECT_GE(best->of(id).total(), compat->of(id).total()) << name;
@@ -145,7 +146,7 @@ TEST(PlanPoliciesTest, BestIsNeverWorseThanCompatAndNeverAboveTheBound) {
     if (!machine.ok()) continue;  // no GPUs
     const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
     ASSERT_TRUE(paths.ok()) << paths.error().message;
-    for (const bool beyond : {false, true}) CompareWithCompat(file, *paths, beyond);
+    for (const bool multi_node : {false, true}) CompareWithCompat(file, *paths, multi_node);
     ++compared;
   }
   EXPECT_GE(compared, 35u);
@@ -171,8 +172,8 @@ TEST(PlanPoliciesTest, LargeDomains) {
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
     ASSERT_TRUE(paths.ok()) << paths.error().message;
-    for (const bool beyond : {false, true})
-      CompareWithCompat(fmt::format("{} GPUs", gpus), *paths, beyond);
+    for (const bool multi_node : {false, true})
+      CompareWithCompat(fmt::format("{} GPUs", gpus), *paths, multi_node);
   }
 }
 

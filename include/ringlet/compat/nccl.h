@@ -4,7 +4,7 @@
  * libnccl.so.2, runs unchanged. The behaviour is described here for Ringlet, which moves host
  * memory:
  *
- *   Buffers   are host memory. A pointer to device memory is the caller's mistake.
+ *   Buffers   are CPU memory. A pointer to device memory is the caller's mistake.
  *   Streams   a null stream means "complete on return"; inside a group, when the outermost
  *             ncclGroupEnd returns; without blocking (below), when ncclCommGetAsyncError says
  *             ncclSuccess. Other streams are refused.
@@ -123,7 +123,7 @@ typedef enum {
 } ncclRedOp_t;
 
 typedef enum {
-  ncclScalarDevice = 0,       /* read when the collective runs; here, too, it is host memory */
+  ncclScalarDevice = 0,       /* read when the collective runs; here, too, it is CPU memory */
   ncclScalarHostImmediate = 1 /* read before ncclRedOpCreatePreMulSum returns */
 } ncclScalarResidence_t;
 
@@ -243,7 +243,7 @@ RINGLET_C_API ncclResult_t pncclCommInitRank(ncclComm_t* comm, int nranks, ncclU
                                              int rank);
 
 /* Forms a communicator of `ndev` ranks that all live in this process. `devlist` gives each
- * rank's device number, all different; null means 0 to ndev - 1. Host memory has no devices: the
+ * rank's device number, all different; null means 0 to ndev - 1. CPU memory has no devices: the
  * numbers are only reported back by ncclCommCuDevice. */
 RINGLET_C_API ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
 RINGLET_C_API ncclResult_t pncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
@@ -325,7 +325,7 @@ RINGLET_C_API ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank);
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Allocates `size` bytes of host memory, zero, which collectives of one host can use without
+/* Allocates `size` bytes of CPU memory, zero, which collectives of one host can use without
  * copying once it is registered. All of it is there at once. 0 bytes give a null pointer. Free it
  * with ncclMemFree. */
 RINGLET_C_API ncclResult_t ncclMemAlloc(void** ptr, size_t size);

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/value/prng.hpp"
+
 namespace ringlet {
 namespace {
 
@@ -37,10 +39,7 @@ Digest& Digest::Add(std::uint64_t value) {
 }
 
 std::uint64_t Digest::value() const {
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+  return SpreadBits(state_);
 }
 
 std::uint64_t BulkDigestOf(View bytes) {

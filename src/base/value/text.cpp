@@ -97,6 +97,25 @@ std::string Printable(std::string_view text, std::size_t bytes_max) {
   return out;
 }
 
+std::string EscapedXml(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      default:
+        if (static_cast<unsigned char>(c) < ' ') {
+          escaped += fmt::format("&#{};", static_cast<unsigned>(c));
+        } else {
+          escaped += c;
+        }
+    }
+  }
+  return escaped;
+}
+
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

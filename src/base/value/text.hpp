@@ -34,6 +34,9 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 /// `bytes_max`.
 std::string Printable(std::string_view text, std::size_t bytes_max);
 
+/// `text` as it stands in an attribute or between tags of XML and SVG.
+std::string EscapedXml(std::string_view text);
+
 /// `text` between double quotes, with quotes, backslashes and control characters escaped as in
 /// JSON.
 std::string Quoted(std::string_view text);

@@ -53,5 +53,9 @@ TEST(TextTest, QuotedIsJson) {
   EXPECT_EQ(Quoted("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
 }
 
+TEST(EscapedXml, KeepsEveryCharacter) {
+  EXPECT_EQ(EscapedXml("a<b> & \"c\"\n"), "a&lt;b&gt; &amp; &quot;c&quot;&#10;");
+}
+
 }  // namespace
 }  // namespace ringlet

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <string>
 
-#include "base/value/text.hpp"
+#include "base/value/choice_list.hpp"
 
 namespace ringlet::collective {
 namespace {
 
 using AlgorithmSet = std::bitset<kAlgorithms>;
-constexpr std::size_t kShownBytesMax = 60;  // of a bad word in a message
 
 /// Everything that can do a call of this kind on some layout: one with hosts and ranks of all
 /// sorts.
@@ -30,38 +29,36 @@ std::string ListOf(AlgorithmSet set) {
   return list;
 }
 
-Error Bad(std::string_view word, std::string_view must) {
-  return {Code::kInvalidArgument, fmt::format("RINGLET_HOST_ALGO has {}, but {}",
-                                              Quoted(Printable(word, kShownBytesMax)), must)};
+Error Bad(std::string_view word, std::string_view why) {
+  return BadChoice("RINGLET_HOST_ALGO", word, why);
 }
 
-Result<AlgorithmSet> SetOf(std::string_view list, AlgorithmSet known) {
-  const bool all_but = list.starts_with('^');
-  if (all_but) list.remove_prefix(1);
-  AlgorithmSet named;
-  for (const std::string_view word : Split(list, ',')) {
-    const auto algorithm = AlgorithmNamed(Trim(word));
-    if (!algorithm || !known[static_cast<std::size_t>(*algorithm)])
-      return Bad(word, "it must be one of " + ListOf(known));
-    named.set(static_cast<std::size_t>(*algorithm));
-  }
-  return all_but ? known & ~named : named;
+Result<AlgorithmSet> SetOf(const ChoiceEntry& entry, AlgorithmSet known) {
+  RINGLET_TRY_ASSIGN(
+      const AlgorithmSet set,
+      AllowedBy<kAlgorithms>(entry, [&](std::string_view name) -> Result<std::size_t> {
+        const auto algorithm = AlgorithmNamed(name);
+        if (algorithm && known[static_cast<std::size_t>(*algorithm)])
+          return static_cast<std::size_t>(*algorithm);
+        return Bad(name, "it must be one of " + ListOf(known));
+      }));
+  return known & set;
 }
 
 /// A list for all: where none of it can do a call, it says nothing of that one.
-Status ReadForAll(std::string_view list, AlgorithmChoice& choice) {
-  RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(list, AlgorithmSet().set()));
+Status ReadForAll(const ChoiceEntry& entry, AlgorithmChoice& choice) {
+  RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, AlgorithmSet().set()));
   for (std::size_t kind = 0; kind < kCallKinds; ++kind)
     if ((Known(CallKind(kind)) & set).any()) choice.allowed[kind] = set;
   return Ok();
 }
 
-Status ReadForOne(std::string_view operation, std::string_view list, AlgorithmChoice& choice) {
-  const auto kind = CallKindNamed(Trim(operation));
+Status ReadForOne(const ChoiceEntry& entry, AlgorithmChoice& choice) {
+  const auto kind = CallKindNamed(entry.subject);
   const AlgorithmSet known = kind ? Known(*kind) : AlgorithmSet();
-  if (known.none()) return Bad(operation, "that is no operation with a choice of algorithms");
-  RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(list, known));
-  if (set.none()) return Bad(list, fmt::format("that leaves nothing for {}", Name(*kind)));
+  if (known.none()) return Bad(entry.subject, "that is no operation with a choice of algorithms");
+  RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, known));
+  if (set.none()) return Bad(entry.list, fmt::format("that leaves nothing for {}", Name(*kind)));
   choice.allowed[static_cast<std::size_t>(*kind)] = set;
   return Ok();
 }
@@ -70,19 +67,9 @@ Status ReadForOne(std::string_view operation, std::string_view list, AlgorithmCh
 
 Result<AlgorithmChoice> ParseAlgorithmChoice(std::string_view text) {
   AlgorithmChoice choice;
-  if (Trim(text).empty()) return choice;
-  bool first = true;
-  for (const std::string_view entry : Split(text, ';')) {
-    const std::size_t colon = entry.find(':');
-    if (colon != std::string_view::npos) {
-      RINGLET_TRY(ReadForOne(entry.substr(0, colon), Trim(entry.substr(colon + 1)), choice));
-    } else if (first) {
-      RINGLET_TRY(ReadForAll(Trim(entry), choice));
-    } else {
-      return Bad(entry, "only the first list may stand without an operation");
-    }
-    first = false;
-  }
+  RINGLET_TRY_ASSIGN(const auto entries, ParseChoiceList(text, "RINGLET_HOST_ALGO"));
+  for (const ChoiceEntry& entry : entries)
+    RINGLET_TRY(entry.subject.empty() ? ReadForAll(entry, choice) : ReadForOne(entry, choice));
   return choice;
 }
 

@@ -43,7 +43,7 @@ NicChoice NearNics(const std::vector<os::UsableAddress>& usable, const topology:
   std::vector<os::UsableAddress> sorted = usable;
   const auto rest = std::ranges::stable_partition(sorted, is_best);
   NicChoice choice{.addresses = {},
-                   .near = static_cast<std::size_t>(rest.begin() - sorted.begin())};
+                   .preferred = static_cast<std::size_t>(rest.begin() - sorted.begin())};
   for (const os::UsableAddress& one : sorted) choice.addresses.push_back(one.address);
   return choice;
 }

@@ -12,7 +12,7 @@ namespace ringlet::comm {
 struct NicChoice {
   std::vector<Address> addresses;  ///< all of them
   /// The first so many are as good as each other and better than the rest; 0: nobody knows.
-  std::size_t near = 0;
+  std::size_t preferred = 0;
 };
 
 /// Of the NICs with addresses the fastest, and of these the ones at the rank's NUMA node, where

@@ -35,7 +35,7 @@ TEST(NearNics, TheFastestComeFirst) {
   host.Add("eth2", 100'000, {});
   const NicChoice choice = NearNics(host.usable, host.view, 0);
   EXPECT_THAT(choice.addresses, ElementsAre(At(1), At(2), At(0)));
-  EXPECT_EQ(choice.near, 2u);
+  EXPECT_EQ(choice.preferred, 2u);
 }
 
 TEST(NearNics, OfThoseTheOnesAtTheRanksNode) {
@@ -45,8 +45,8 @@ TEST(NearNics, OfThoseTheOnesAtTheRanksNode) {
   host.Add("eth2", 1'000, 3);
   const NicChoice choice = NearNics(host.usable, host.view, 3);
   EXPECT_THAT(choice.addresses, ElementsAre(At(1), At(0), At(2)));
-  EXPECT_EQ(choice.near, 1u);
-  EXPECT_EQ(NearNics(host.usable, host.view, 7).near, 2u) << "none is near: the fastest";
+  EXPECT_EQ(choice.preferred, 1u);
+  EXPECT_EQ(NearNics(host.usable, host.view, 7).preferred, 2u) << "none is near: the fastest";
 }
 
 TEST(NearNics, BothAddressesOfANicCount) {
@@ -55,7 +55,7 @@ TEST(NearNics, BothAddressesOfANicCount) {
   host.Add("eth1", 10'000, {});
   host.usable.push_back({.interface = "eth1", .address = At(9)});
   EXPECT_THAT(NearNics(host.usable, host.view, 0).addresses, ElementsAre(At(1), At(9), At(0)));
-  EXPECT_EQ(NearNics(host.usable, host.view, 0).near, 2u);
+  EXPECT_EQ(NearNics(host.usable, host.view, 0).preferred, 2u);
 }
 
 TEST(NearNics, NothingIsPreferredWhereOneIsNotKnown) {
@@ -63,12 +63,12 @@ TEST(NearNics, NothingIsPreferredWhereOneIsNotKnown) {
   host.Add("eth0", 1'000, {});
   host.Add("eth1", {}, {});
   EXPECT_THAT(NearNics(host.usable, host.view, 0).addresses, ElementsAre(At(0), At(1)));
-  EXPECT_EQ(NearNics(host.usable, host.view, 0).near, 0u);
+  EXPECT_EQ(NearNics(host.usable, host.view, 0).preferred, 0u);
   host.view.nets[1].speed_mbit_per_s = 0;
-  EXPECT_EQ(NearNics(host.usable, host.view, 0).near, 0u);
+  EXPECT_EQ(NearNics(host.usable, host.view, 0).preferred, 0u);
   host.view.nets.pop_back();
-  EXPECT_EQ(NearNics(host.usable, host.view, 0).near, 0u);
-  EXPECT_EQ(NearNics({}, host.view, 0).near, 0u);
+  EXPECT_EQ(NearNics(host.usable, host.view, 0).preferred, 0u);
+  EXPECT_EQ(NearNics({}, host.view, 0).preferred, 0u);
 }
 
 }  // namespace

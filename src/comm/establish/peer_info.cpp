@@ -43,7 +43,7 @@ Bytes Encode(const PeerInfo& peer_info) {
   Encode(out, FirstRanges(peer_info.cpus));
   const std::size_t count = std::min(peer_info.tcp.size(), kPeerInfoAddressesMax);
   out.U8(static_cast<std::uint8_t>(count));
-  out.U8(static_cast<std::uint8_t>(std::min(peer_info.near, count)));
+  out.U8(static_cast<std::uint8_t>(std::min(peer_info.preferred, count)));
   for (std::size_t i = 0; i < count; ++i) ringlet::Encode(out, peer_info.tcp[i]);
   ringlet::Encode(out, peer_info.unix_socket);
   return out.Take();
@@ -63,8 +63,8 @@ Result<PeerInfo> DecodePeerInfo(View bytes) {
   peer_info.cpus = topology::DecodeCpuSet(in);
   if (peer_info.cpus.ranges().size() > kPeerInfoCpuRangesMax) in.Fail();
   const std::size_t count = in.U8();
-  peer_info.near = in.U8();
-  if (count > kPeerInfoAddressesMax || peer_info.near > count) in.Fail();
+  peer_info.preferred = in.U8();
+  if (count > kPeerInfoAddressesMax || peer_info.preferred > count) in.Fail();
   for (std::size_t i = 0; i < count && in.ok(); ++i) peer_info.tcp.push_back(DecodeAddress(in));
   peer_info.unix_socket = DecodeAddress(in);
   if (!in.AtEnd()) return Error{Code::kProtocol, "a rank's peer info that cannot be read"};

@@ -24,7 +24,7 @@ struct PeerInfo {
   std::uint32_t numa = 0;                   ///< NUMA node of the rank's memory
   topology::CpuSet cpus = {};               ///< on which the rank may run; empty: unknown
   std::vector<Address> tcp;                 ///< where its TCP links are accepted, best first
-  std::size_t near = 0;                     ///< NicChoice::near of these
+  std::size_t preferred = 0;                ///< NicChoice::preferred of these
   Address unix_socket;                      ///< where its shared memory is exchanged
 
   bool operator==(const PeerInfo&) const = default;

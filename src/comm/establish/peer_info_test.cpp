@@ -22,7 +22,7 @@ PeerInfo Example() {
                      .numa = 7,
                      .cpus = topology::CpuSet::Of(8, 9),
                      .tcp = {},
-                     .near = 2,
+                     .preferred = 2,
                      .unix_socket = {}};
   peer_info.tcp = {Address::Ipv4(10, 0, 0, 1, 80), *ParseAddress("[fd00::1]:81")};
   peer_info.unix_socket = Address::Unix("ringlet-1");
@@ -49,14 +49,14 @@ TEST(PeerInfo, FitsTheRosterWhateverItHolds) {
   const Bytes bytes = Encode(peer_info);
   EXPECT_LE(bytes.size(), bootstrap::kPeerInfoBytesMax);
   EXPECT_EQ(DecodePeerInfo(bytes)->tcp.size(), kPeerInfoAddressesMax);
-  peer_info.near = 100;
-  EXPECT_EQ(DecodePeerInfo(Encode(peer_info))->near, kPeerInfoAddressesMax);
+  peer_info.preferred = 100;
+  EXPECT_EQ(DecodePeerInfo(Encode(peer_info))->preferred, kPeerInfoAddressesMax);
   EXPECT_EQ(DecodePeerInfo(bytes)->cpus.ranges().size(), kPeerInfoCpuRangesMax);
 }
 
 TEST(PeerInfo, RefusesMoreNearAddressesThanThereAre) {
   PeerInfo peer_info = Example();
-  peer_info.near = 1;
+  peer_info.preferred = 1;
   Bytes bytes = Encode(peer_info);
   const Bytes other = Encode(Example());
   const auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin()).first;

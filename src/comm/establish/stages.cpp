@@ -35,7 +35,7 @@ Result<transport::ListenerSet> OpenEndpoint(Process& process, NicChoice nics,
                                             const ServiceKey& key) {
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   return process.endpoints().Open({.interfaces = std::move(nics.addresses),
-                                   .near = nics.near,
+                                   .preferred = nics.preferred,
                                    .seed = seed,
                                    .unix_listener = key.kind == ServiceKey::Kind::kData},
                                   key);
@@ -53,7 +53,7 @@ PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHos
                      .numa = local_host.numa,
                      .cpus = local_host.allowed,
                      .tcp = listeners.tcp,
-                     .near = listeners.near,
+                     .preferred = listeners.preferred,
                      .unix_socket = listeners.unix_socket};
   if (local_host.gpu) {
     const topology::Gpu& gpu = local_host.view.gpus[*local_host.gpu];
@@ -98,8 +98,8 @@ transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
           .network_namespace = peer_info.network_namespace,
           .process_hash = peer_info.process_hash,
           .tcp = peer_info.tcp,
-          .near = peer_info.near,
-          .turn = peer_info.near > 1 ? PlaceOnHost(rank, peer_table) : 0,
+          .preferred = peer_info.preferred,
+          .turn = peer_info.preferred > 1 ? PlaceOnHost(rank, peer_table) : 0,
           .unix_socket = peer_info.unix_socket};
 }
 

@@ -158,7 +158,7 @@ TEST(Stages, LinksAreAskedForAsTheSettingsSay) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 1) return;
     PeerTable peer_table = (*formed)->peer_table();
-    peer_table.peer_infos[1].near = 1;
+    peer_table.peer_infos[1].preferred = 1;
     const auto with = [&](const EnvMap& settings) {
       return RequestWith(**formed, peer_table, settings);
     };
@@ -191,8 +191,8 @@ TEST(Stages, ANeighbourIsWhatItsPeerInfoAndItsMemberAddressSay) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     PeerTable peer_table = (*formed)->peer_table();
-    for (const std::size_t near : {1u, 2u}) {
-      peer_table.peer_infos[1].near = near;
+    for (const std::size_t preferred : {1u, 2u}) {
+      peer_table.peer_infos[1].preferred = preferred;
       const auto request = RequestWith(**formed, peer_table, {});
       EXPECT_EQ(request.self.rank, Rank{rank});
       ASSERT_EQ(request.peers.size(), 1u);
@@ -205,8 +205,8 @@ TEST(Stages, ANeighbourIsWhatItsPeerInfoAndItsMemberAddressSay) {
       EXPECT_EQ(peer.process_hash, peer_info.process_hash);
       EXPECT_EQ(peer.tcp, peer_info.tcp);
       EXPECT_FALSE(peer.tcp.empty());
-      EXPECT_EQ(peer.near, near);
-      EXPECT_EQ(peer.turn, near > 1 ? 1u : 0u) << "the second of its host, where that matters";
+      EXPECT_EQ(peer.preferred, preferred);
+      EXPECT_EQ(peer.turn, preferred > 1 ? 1u : 0u) << "the second of its host, where that matters";
       EXPECT_EQ(peer.unix_socket, peer_info.unix_socket);
     }
   });

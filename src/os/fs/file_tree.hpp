@@ -28,12 +28,12 @@ class FileTree {
   };
 
   /// What was asked of a tree, whether it was there or not.
-  struct Access {
+  struct PathAccess {
     enum class Kind : std::uint8_t { kRead, kList, kReadLink, kExists };
     Kind kind = Kind::kRead;
     std::string_view path;  ///< as it was given
   };
-  using Watcher = std::function<void(const Access&)>;
+  using Watcher = std::function<void(const PathAccess&)>;
 
   /// Errors  kSystem  `root` is not a directory that can be read; the sentence names it.
   static Result<FileTree> Open(std::string root, Resolver resolver = Resolver::kBest);
@@ -68,7 +68,7 @@ class FileTree {
       : fd_(std::move(fd)), root_(std::move(root)), resolver_(resolver) {}
   Result<Fd> OpenAt(std::string_view path, int flags) const;
   std::string Shown(std::string_view path) const;
-  void Tell(Access::Kind kind, std::string_view path) const;
+  void Tell(PathAccess::Kind kind, std::string_view path) const;
 
   Fd fd_;
   std::string root_;

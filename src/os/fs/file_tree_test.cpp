@@ -118,7 +118,7 @@ TEST_P(FileTreeTest, AWatcherHearsEveryQuestion) {
   temp_.Write("d/f", "x").Link("d/l", "f");
   FileTree tree = Tree();
   std::vector<std::string> heard;
-  tree.set_watcher([&](const FileTree::Access& access) {
+  tree.set_watcher([&](const FileTree::PathAccess& access) {
     heard.push_back("RLKE"[static_cast<std::size_t>(access.kind)] + std::string(access.path));
   });
   EXPECT_TRUE(tree.Read("d/f").ok());

@@ -50,10 +50,10 @@ Status Resize(const Fd& fd, std::size_t bytes) {
       reason);
 }
 
-Result<Shm::Identity> IdentityOf(const Fd& fd) {
+Result<Shm::ShmIdentity> IdentityOf(const Fd& fd) {
   struct stat about {};
   if (::fstat(fd.get(), &about) != 0) return SystemError("cannot examine shared memory", errno);
-  return Shm::Identity{about.st_dev, about.st_ino};
+  return Shm::ShmIdentity{about.st_dev, about.st_ino};
 }
 
 }  // namespace
@@ -98,13 +98,13 @@ Result<Shm> Shm::MapOf(std::int32_t pid, std::int32_t descriptor, std::uint64_t 
   const std::string place = fmt::format("/proc/{}/fd/{}", pid, descriptor);
   Fd found(::open(place.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!found.valid()) return SystemError("cannot open " + place, errno);
-  RINGLET_TRY_ASSIGN(const Identity its, IdentityOf(found));
+  RINGLET_TRY_ASSIGN(const ShmIdentity its, IdentityOf(found));
   if (its.device != device || its.inode != inode)
     return Error{Code::kProtocol, place + " is not the memory that was promised"};
   return Map(std::move(found), bytes_expected);
 }
 
-Result<Shm::Identity> Shm::identity() const {
+Result<Shm::ShmIdentity> Shm::identity() const {
   return IdentityOf(fd_);
 }
 

@@ -32,11 +32,11 @@ class Shm {
                            std::uint64_t inode, std::size_t bytes_expected);
 
   /// Which file it is. Two files of one running system never have both numbers in common.
-  struct Identity {
+  struct ShmIdentity {
     std::uint64_t device = 0, inode = 0;
   };
   /// Errors  kSystem  the descriptor was closed
-  Result<Identity> identity() const;
+  Result<ShmIdentity> identity() const;
 
   Shm(Shm&& other) noexcept;
   Shm& operator=(Shm&& other) noexcept;

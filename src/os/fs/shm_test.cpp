@@ -103,7 +103,7 @@ TEST(Shm, MayBeOneByte) {
 TEST(Shm, MapsWhatAnotherProcessHoldsOpen) {
   auto mine = Shm::Create(4096);
   ASSERT_TRUE(mine.ok());
-  const Shm::Identity its = mine->identity().value();
+  const Shm::ShmIdentity its = mine->identity().value();
   const auto map = [&](pid_t pid, int descriptor, std::uint64_t inode, std::size_t bytes) {
     return Shm::MapOf(pid, descriptor, its.device, inode, bytes);
   };

@@ -173,7 +173,7 @@ std::optional<Rank> ChannelPlan::ParentIn(std::uint32_t node, std::uint32_t posi
                                           std::uint32_t channel) const {
   const LocalTree& tree = TreeOf(node, channel);
   if (position > 0) return RankAt({node, tree.order[AboveOf(tree, position)]});
-  const TreePlace over = PlaceInTree(node, node_count_, OverNodes(channel));
+  const DoubleTreePlace over = PlaceInTree(node, node_count_, OverNodes(channel));
   if (!over.parent) return std::nullopt;
   const LocalTree& above = TreeOf(*over.parent, channel);
   return RankAt({*over.parent, above.order[above.to_children[over.side]]});
@@ -187,7 +187,7 @@ void ChannelPlan::AddTree(Neighbours& result, NodePlace place, std::uint32_t cha
   for (std::uint32_t below = position + 1; below < tree.order.size(); ++below)
     if (AboveOf(tree, below) == position)
       result.down[used++] = RankAt({place.node, tree.order[below]});
-  const TreePlace over = PlaceInTree(place.node, node_count_, OverNodes(channel));
+  const DoubleTreePlace over = PlaceInTree(place.node, node_count_, OverNodes(channel));
   for (std::uint32_t side = 0; side < 2; ++side) {
     if (!over.children[side] || tree.to_children[side] != position) continue;
     const std::uint32_t child = *over.children[side];

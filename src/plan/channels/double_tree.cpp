@@ -14,8 +14,8 @@ std::optional<std::uint32_t> UpperChild(std::uint32_t node, std::uint32_t half,
 
 // The first tree. Node 0 is the root and has one child; a node with the lowest bit b has children
 // at a distance of b / 2, so that odd nodes are leaves.
-TreePlace PlaceInFirst(std::uint32_t node, std::uint32_t nodes) {
-  TreePlace place;
+DoubleTreePlace PlaceInFirst(std::uint32_t node, std::uint32_t nodes) {
+  DoubleTreePlace place;
   if (node == 0) {
     if (nodes > 1) place.children[1] = std::bit_floor(nodes - 1);
     return place;
@@ -31,7 +31,7 @@ TreePlace PlaceInFirst(std::uint32_t node, std::uint32_t nodes) {
 }
 
 template <typename Map>
-TreePlace Mapped(TreePlace place, const Map& map) {
+DoubleTreePlace Mapped(DoubleTreePlace place, const Map& map) {
   if (place.parent) place.parent = map(*place.parent);
   for (std::optional<std::uint32_t>& child : place.children)
     if (child) child = map(*child);
@@ -40,13 +40,13 @@ TreePlace Mapped(TreePlace place, const Map& map) {
 
 }  // namespace
 
-TreePlace PlaceInTree(std::uint32_t node, std::uint32_t nodes, std::uint32_t tree) {
+DoubleTreePlace PlaceInTree(std::uint32_t node, std::uint32_t nodes, std::uint32_t tree) {
   if (tree == 0) return PlaceInFirst(node, nodes);
   if (nodes % 2 == 0) {
     const auto mirror = [&](std::uint32_t x) { return nodes - 1 - x; };
     return Mapped(PlaceInFirst(mirror(node), nodes), mirror);
   }
-  const TreePlace shifted = PlaceInFirst((node + nodes - 1) % nodes, nodes);
+  const DoubleTreePlace shifted = PlaceInFirst((node + nodes - 1) % nodes, nodes);
   return Mapped(shifted, [&](std::uint32_t x) { return (x + 1) % nodes; });
 }
 

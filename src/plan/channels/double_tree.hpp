@@ -11,12 +11,12 @@
 namespace ringlet::plan {
 
 /// The place of one node in one tree.
-struct TreePlace {
+struct DoubleTreePlace {
   std::optional<std::uint32_t> parent;  ///< nothing at the root
   /// Which child of its parent it is: 0 or 1. 0 at the root.
   std::uint32_t side = 0;
   std::array<std::optional<std::uint32_t>, 2> children;
-  bool operator==(const TreePlace&) const = default;
+  bool operator==(const DoubleTreePlace&) const = default;
 
   bool leaf() const { return !children[0] && !children[1]; }
 };
@@ -24,6 +24,6 @@ struct TreePlace {
 /// \param node   below `nodes`
 /// \param tree   0 or 1: the second is the first mirrored where `nodes` is even, else shifted by
 /// one Cost  O(log nodes)
-TreePlace PlaceInTree(std::uint32_t node, std::uint32_t nodes, std::uint32_t tree);
+DoubleTreePlace PlaceInTree(std::uint32_t node, std::uint32_t nodes, std::uint32_t tree);
 
 }  // namespace ringlet::plan

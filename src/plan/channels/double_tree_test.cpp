@@ -10,13 +10,13 @@ namespace {
 using Children = std::array<std::optional<std::uint32_t>, 2>;
 
 TEST(DoubleTreeTest, FiveNodesAsNcclHasThem) {
-  EXPECT_EQ(PlaceInTree(0, 5, 0), (TreePlace{{}, 0, Children{std::nullopt, 4}}));
-  EXPECT_EQ(PlaceInTree(4, 5, 0), (TreePlace{0, 1, Children{2, std::nullopt}}));
-  EXPECT_EQ(PlaceInTree(2, 5, 0), (TreePlace{4, 0, Children{1, 3}}));
-  EXPECT_EQ(PlaceInTree(1, 5, 0), (TreePlace{2, 0, {}}));
-  EXPECT_EQ(PlaceInTree(3, 5, 0), (TreePlace{2, 1, {}}));
-  EXPECT_EQ(PlaceInTree(1, 5, 1), (TreePlace{{}, 0, Children{std::nullopt, 0}}));
-  EXPECT_EQ(PlaceInTree(3, 5, 1), (TreePlace{0, 0, Children{2, 4}}));
+  EXPECT_EQ(PlaceInTree(0, 5, 0), (DoubleTreePlace{{}, 0, Children{std::nullopt, 4}}));
+  EXPECT_EQ(PlaceInTree(4, 5, 0), (DoubleTreePlace{0, 1, Children{2, std::nullopt}}));
+  EXPECT_EQ(PlaceInTree(2, 5, 0), (DoubleTreePlace{4, 0, Children{1, 3}}));
+  EXPECT_EQ(PlaceInTree(1, 5, 0), (DoubleTreePlace{2, 0, {}}));
+  EXPECT_EQ(PlaceInTree(3, 5, 0), (DoubleTreePlace{2, 1, {}}));
+  EXPECT_EQ(PlaceInTree(1, 5, 1), (DoubleTreePlace{{}, 0, Children{std::nullopt, 0}}));
+  EXPECT_EQ(PlaceInTree(3, 5, 1), (DoubleTreePlace{0, 0, Children{2, 4}}));
 }
 
 TEST(DoubleTreeTest, ASecondTreeOfTwoNodesIsMirrored) {
@@ -28,14 +28,14 @@ TEST(DoubleTreeTest, ASecondTreeOfTwoNodesIsMirrored) {
 void ExpectTree(std::uint32_t nodes, std::uint32_t tree) {
   std::uint32_t roots = 0;
   for (std::uint32_t node = 0; node < nodes; ++node) {
-    const TreePlace place = PlaceInTree(node, nodes, tree);
+    const DoubleTreePlace place = PlaceInTree(node, nodes, tree);
     if (!place.parent)
       ++roots;
     else
       ASSERT_EQ(PlaceInTree(*place.parent, nodes, tree).children[place.side], node);
     for (std::uint32_t side = 0; side < 2; ++side) {
       if (!place.children[side]) continue;
-      const TreePlace child = PlaceInTree(*place.children[side], nodes, tree);
+      const DoubleTreePlace child = PlaceInTree(*place.children[side], nodes, tree);
       ASSERT_EQ(child.parent, node);
       ASSERT_EQ(child.side, side);
     }

@@ -189,7 +189,7 @@ class Reading {
       } else if (name == "net") {
         RINGLET_TRY_ASSIGN(const std::uint32_t net, Net(child));
         (channel.devices.empty() ? channel.entry : channel.exit) = net;
-        plan_.beyond = true;
+        plan_.multi_node = true;
       } else {
         return At(child,
                   fmt::format("<{}> is neither <gpu> nor <net>", Printable(name, kShownBytesMax)));

@@ -54,7 +54,7 @@ TEST(GraphFileTest, ADumpSaysWhatNcclFound) {
   EXPECT_EQ(ring.intra.mb_per_s, 4'000u);
   EXPECT_EQ(ring.type_intra, PathType::kSys);
   EXPECT_TRUE(ring.same_channels);
-  EXPECT_TRUE(plan.beyond);
+  EXPECT_TRUE(plan.multi_node);
   const HostPlan switched = ReadGraphs(Dump("hgx_b200_8x_vastai"), "dump", Names(8)).value();
   EXPECT_EQ(switched.of(GraphId::kNvls).channels.size(), 8u);
   EXPECT_EQ(switched.of(GraphId::kNvls).inter.mb_per_s, 90'000u);

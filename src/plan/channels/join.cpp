@@ -33,7 +33,7 @@ class Joiner {
          const ChannelLimits& limits)
       : classes_(classes), blocks_(blocks), limits_(limits), present_(classes.size()) {}
 
-  Result<Joined> Run() {
+  Result<JoinedPlan> Run() {
     RINGLET_TRY(Count());
     for (std::size_t id = 0; id < kGraphIds; ++id) Reduce(static_cast<GraphId>(id));
     Common& ring = joined_.common[0];
@@ -229,7 +229,7 @@ class Joiner {
   const ChannelLimits& limits_;
   std::vector<Presence> present_;
   std::uint64_t nodes_ = 0;
-  Joined joined_;
+  JoinedPlan joined_;
 };
 
 }  // namespace
@@ -248,8 +248,8 @@ std::string ToText(const Shortfall& shortfall) {
                      shortfall.first_node, shortfall.nodes, shortfall.nodes == 1 ? "" : "s");
 }
 
-Result<Joined> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
-                    const ChannelLimits& limits) {
+Result<JoinedPlan> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
+                        const ChannelLimits& limits) {
   return Joiner(classes, blocks, limits).Run();
 }
 

@@ -70,7 +70,7 @@ struct Heads {
   std::uint32_t channels = 0;
 };
 
-struct Joined {
+struct JoinedPlan {
   ChannelPlan plan;
   std::array<Common, kGraphIds> common = {};
   std::vector<Shortfall> shortfalls;
@@ -86,7 +86,7 @@ LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern);
 /// Errors  kInvalidArgument  no node, ranks that do not follow one another, a class without a ring,
 ///                           or limits that leave nothing; the sentence names node or class
 /// Cost    O(classes * channels * devices + blocks): not of nodes or ranks
-Result<Joined> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
-                    const ChannelLimits& limits);
+Result<JoinedPlan> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
+                        const ChannelLimits& limits);
 
 }  // namespace ringlet::plan

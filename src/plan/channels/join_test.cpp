@@ -36,7 +36,7 @@ NodeClass Switched(std::uint32_t channels = 8, std::uint32_t inter = 48'000) {
   NodeClass one;
   one.compute_capability = 90;
   one.plan.devices = one.plan.nics = 8;
-  one.plan.beyond = true;
+  one.plan.multi_node = true;
   PatternGraph& ring = one.plan.of(GraphId::kRing);
   ring = Graph(GraphId::kRing, Pattern::kRing, 48'000, inter);
   ring.cross_nic = 2;
@@ -58,7 +58,7 @@ NodeClass Pcie() {
   one.compute_capability = 70;
   one.plan.devices = 4;
   one.plan.nics = 1;
-  one.plan.beyond = true;
+  one.plan.multi_node = true;
   one.plan.of(GraphId::kRing) = Graph(GraphId::kRing, Pattern::kRing, 10'000, 10'000);
   one.plan.of(GraphId::kTree) = Graph(GraphId::kTree, Pattern::kBalancedTree, 7'000, 7'000);
   for (const GraphId id : {GraphId::kRing, GraphId::kTree})
@@ -66,7 +66,7 @@ NodeClass Pcie() {
   return one;
 }
 
-Joined JoinedOf(const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
+JoinedPlan JoinedOf(const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
   return Join(classes, blocks, {}).value();
 }
 
@@ -78,7 +78,7 @@ std::vector<std::uint32_t> Numbers(const std::vector<Rank>& ranks) {
 
 // Source  a run of NCCL 2.30 on two hosts of this machine
 TEST(JoinTest, TwoSwitchedHostsAsNcclJoinsThem) {
-  const Joined joined = JoinedOf({Switched()}, {{0, 2, Rank{0}}});
+  const JoinedPlan joined = JoinedOf({Switched()}, {{0, 2, Rank{0}}});
   EXPECT_EQ(joined.plan.channel_count(), 16u);
   EXPECT_THAT(Numbers(joined.plan.Ring(0)),
               ElementsAre(0, 7, 6, 5, 4, 3, 2, 1, 9, 10, 11, 12, 13, 14, 15, 8));
@@ -91,7 +91,7 @@ TEST(JoinTest, TwoSwitchedHostsAsNcclJoinsThem) {
 
 // Source  a run of NCCL 2.30 on two hosts of this machine
 TEST(JoinTest, TwoPcieHostsAsNcclJoinsThem) {
-  const Joined joined = JoinedOf({Pcie()}, {{0, 2, Rank{0}}});
+  const JoinedPlan joined = JoinedOf({Pcie()}, {{0, 2, Rank{0}}});
   EXPECT_EQ(joined.plan.channel_count(), 2u);
   EXPECT_THAT(Numbers(joined.plan.Ring(1)), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   EXPECT_EQ(joined.plan.At(Rank{0}, 0).down[0], Rank{1});
@@ -104,7 +104,7 @@ TEST(JoinTest, TwoPcieHostsAsNcclJoinsThem) {
 
 // A balanced tree: the second GPU hands on to the first child, the first to the second.
 TEST(JoinTest, ABalancedTreeLeavesByTwoGpus) {
-  const Joined joined = JoinedOf({Pcie()}, {{0, 5, Rank{0}}});
+  const JoinedPlan joined = JoinedOf({Pcie()}, {{0, 5, Rank{0}}});
   // Node 2 has the children 1 and 3 and the parent 4.
   EXPECT_EQ(joined.plan.At(Rank{4}, 0).up, Rank{9});
   EXPECT_EQ(joined.plan.At(Rank{12}, 0).up, Rank{8});
@@ -112,7 +112,7 @@ TEST(JoinTest, ABalancedTreeLeavesByTwoGpus) {
 }
 
 // Every node is a leaf of one of the two trees, every ring a permutation, all trees span all ranks.
-void ExpectSound(const Joined& joined) {
+void ExpectSound(const JoinedPlan& joined) {
   const ChannelPlan& plan = joined.plan;
   ASSERT_TRUE(plan.Check().ok());
   for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel) {
@@ -136,8 +136,8 @@ TEST(JoinTest, OneToEightHostsAreSound) {
 }
 
 TEST(JoinTest, HostsThatDifferGetWhatAllHaveAndAreTold) {
-  const Joined joined = JoinedOf({Switched(), Switched(2, 24'000)},
-                                 {{0, 3, Rank{0}}, {1, 1, Rank{24}}, {0, 2, Rank{32}}});
+  const JoinedPlan joined = JoinedOf({Switched(), Switched(2, 24'000)},
+                                     {{0, 3, Rank{0}}, {1, 1, Rank{24}}, {0, 2, Rank{32}}});
   ExpectSound(joined);
   EXPECT_EQ(joined.of(GraphId::kRing).channels, 2u);
   EXPECT_EQ(joined.plan.speed(0).ring.mb_per_s, 24'000u);
@@ -154,7 +154,7 @@ TEST(JoinTest, UnevenHostsAndOneGpuOfAHost) {
   one.plan.of(GraphId::kTree) = Graph(GraphId::kTree, Pattern::kTree, 5'000'000, 12'000);
   for (const GraphId id : {GraphId::kRing, GraphId::kTree})
     one.plan.of(id).channels = {{{0}, 0, 0}};
-  const Joined joined = JoinedOf({Pcie(), one}, {{0, 2, Rank{0}}, {1, 3, Rank{8}}});
+  const JoinedPlan joined = JoinedOf({Pcie(), one}, {{0, 2, Rank{0}}, {1, 3, Rank{8}}});
   ExpectSound(joined);
   EXPECT_EQ(joined.plan.rank_count(), 11u);
   ExpectSound(JoinedOf({one}, {{0, 7, Rank{0}}}));
@@ -181,7 +181,7 @@ TEST(JoinTest, ChannelsAreDoubledWithinLimits) {
 
 TEST(JoinTest, WhatCannotBeJoinedIsNamed) {
   const auto why = [](const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
-    const Result<Joined> joined = Join(classes, blocks, {});
+    const Result<JoinedPlan> joined = Join(classes, blocks, {});
     return joined.ok() ? std::string() : joined.error().message;
   };
   EXPECT_THAT(why({}, {}), HasSubstr("0 nodes"));
@@ -195,7 +195,7 @@ TEST(JoinTest, WhatCannotBeJoinedIsNamed) {
 }
 
 TEST(JoinTest, NvlsHasAHeadForEachDevice) {
-  const Joined joined = JoinedOf({Switched()}, {{0, 5, Rank{0}}});
+  const JoinedPlan joined = JoinedOf({Switched()}, {{0, 5, Rank{0}}});
   ASSERT_TRUE(joined.nvls);
   EXPECT_EQ(joined.nvls->count, 8u);
   EXPECT_EQ(joined.nvls->channels, 16u);

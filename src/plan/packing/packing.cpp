@@ -23,8 +23,8 @@ constexpr std::int64_t kOverflowPrice = std::int64_t{1} << 26;
 
 }  // namespace
 
-Packing::Packing(RouteTable& table, const NetChoice& nets, PricingOracle& cheapest, Pattern pattern,
-                 Crossing crossing, std::uint32_t scale, std::int64_t& budget)
+Packing::Packing(RouteTable& table, const NicSelector& nets, PricingOracle& cheapest,
+                 Pattern pattern, Crossing crossing, std::uint32_t scale, std::int64_t& budget)
     : table_(table),
       nets_(nets),
       cheapest_(cheapest),
@@ -51,15 +51,15 @@ std::uint32_t Packing::Solve(std::int64_t enough) {
   while (!solved_ && bound_ > enough && budget_ > std::max<std::int64_t>(least, 0)) {
     ++rounds;
     const Prices& prices = PricesNow();
-    std::optional<PricingOracle::Found> found = Cheapest(prices);
+    std::optional<PricingOracle::PricedChannel> found = Cheapest(prices);
     if (!found || !LowerBound(prices, *found) || !Add(*std::move(found))) solved_ = true;
   }
   return rounds;
 }
 
-std::optional<PricingOracle::Found> Packing::Cheapest(const Prices& prices) {
+std::optional<PricingOracle::PricedChannel> Packing::Cheapest(const Prices& prices) {
   const std::int64_t before = cheapest_.work();
-  std::optional<PricingOracle::Found> found = cheapest_.Find(pattern_, crossing_, prices);
+  std::optional<PricingOracle::PricedChannel> found = cheapest_.Find(pattern_, crossing_, prices);
   budget_ -= cheapest_.work() - before;
   return found;
 }
@@ -87,7 +87,7 @@ const Prices& Packing::PricesNow() {
 }
 
 /// \return whether there may be more than there is
-bool Packing::LowerBound(const Prices& prices, const PricingOracle::Found& found) {
+bool Packing::LowerBound(const Prices& prices, const PricingOracle::PricedChannel& found) {
   std::int64_t worth = 0;
   std::size_t resource = 0;
   for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
@@ -127,7 +127,7 @@ std::uint32_t Packing::RowOf(std::uint32_t resource) {
 }
 
 /// \return whether that makes anything more
-bool Packing::Add(PricingOracle::Found found) {
+bool Packing::Add(PricingOracle::PricedChannel found) {
   if (!Append(std::move(found))) return false;
   const auto number = columns_.count() - 1;
   std::vector<LpMaster::Need> scaled;
@@ -144,7 +144,7 @@ bool Packing::Add(PricingOracle::Found found) {
 
 /// As the last column.
 /// \return false if it takes a link that has nothing
-bool Packing::Append(PricingOracle::Found found) {
+bool Packing::Append(PricingOracle::PricedChannel found) {
   std::vector<std::int64_t>& taken = taken_;
   taken.assign(capacities_.size(), 0);
   const std::size_t links = table_.link_count(), ports = nets_.port_count();
@@ -278,7 +278,7 @@ bool Packing::MayFit(std::uint32_t channels, std::int64_t mb_per_s) const {
 const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t least,
                                         std::int64_t most, Effort effort) {
   if (known_.size() <= channels) known_.resize(channels + 1);
-  Known& known = known_[channels];
+  KnownPacking& known = known_[channels];
   if (columns_.count() == 0) return known.divided;
   if (effort > known.effort) known.failed = kNeverFailed;
   known.effort = std::max(known.effort, effort);
@@ -329,7 +329,7 @@ bool Packing::Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t wo
   return fits;
 }
 
-bool Packing::Knows(const PricingOracle::Found& found) const {
+bool Packing::Knows(const PricingOracle::PricedChannel& found) const {
   return std::find(channels_.begin(), channels_.end(), found.channels) != channels_.end();
 }
 
@@ -351,7 +351,7 @@ Packing::Divided Packing::Write(const IntegerRounding& whole) const {
 }
 
 Packing& Packings::Of(Pattern pattern, Crossing crossing, std::uint32_t scale) {
-  if (!beyond_) {
+  if (!multi_node_) {
     crossing = Crossing::kSame;
     if (pattern != Pattern::kRing) pattern = Pattern::kTree;
   }

@@ -33,7 +33,7 @@ class Packing {
   /// All outlive this.
   /// \param scale  MB/s, about what channels have together
   /// \param budget  of additions and multiplications, about; what is done is taken off
-  Packing(RouteTable& table, const NetChoice& nets, PricingOracle& cheapest, Pattern pattern,
+  Packing(RouteTable& table, const NicSelector& nets, PricingOracle& cheapest, Pattern pattern,
           Crossing crossing, std::uint32_t scale, std::int64_t& budget);
 
   /// Looks for channels until what they have is as good as the bound, but for a 512th, or the
@@ -65,10 +65,10 @@ class Packing {
   const Prices& PricesNow();
   template <typename Price>
   const Prices& PricesBy(const Price& price);
-  bool LowerBound(const Prices& prices, const PricingOracle::Found& found);
-  std::optional<PricingOracle::Found> Cheapest(const Prices& prices);
-  bool Add(PricingOracle::Found found);
-  bool Append(PricingOracle::Found found);
+  bool LowerBound(const Prices& prices, const PricingOracle::PricedChannel& found);
+  std::optional<PricingOracle::PricedChannel> Cheapest(const Prices& prices);
+  bool Add(PricingOracle::PricedChannel found);
+  bool Append(PricingOracle::PricedChannel found);
   std::uint32_t RowOf(std::uint32_t resource);
   std::int64_t Value() const;
   void KeepWorth(const Prices& prices, std::int64_t cost);
@@ -81,11 +81,11 @@ class Packing {
   const Prices& PricesFor(const IntegerRounding::Rows& rows);
   bool MayFit(std::uint32_t channels, std::int64_t mb_per_s) const;
   bool Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t work_max);
-  bool Knows(const PricingOracle::Found& found) const;
+  bool Knows(const PricingOracle::PricedChannel& found) const;
   Divided Write(const IntegerRounding& whole) const;
 
   RouteTable& table_;
-  const NetChoice& nets_;
+  const NicSelector& nets_;
   PricingOracle& cheapest_;
   const Pattern pattern_;
   const Crossing crossing_;
@@ -107,12 +107,12 @@ class Packing {
   std::int64_t ask_credit_ = 0;                                // of work on other channels
   bool solved_ = false;
   static constexpr std::int64_t kNeverFailed = std::numeric_limits<std::int64_t>::max();
-  struct Known {
+  struct KnownPacking {
     Divided divided;
     std::int64_t failed = kNeverFailed;  // MB/s, with that effort
     Effort effort = Effort::kLittle;
   };
-  std::vector<Known> known_;  // by channels
+  std::vector<KnownPacking> known_;  // by channels
 };
 
 /// For all packings of rings, or of trees, of a host together: some milliseconds.
@@ -124,8 +124,8 @@ inline constexpr std::int64_t kPackingGrant = 10'000'000;
 class Packings {
  public:
   /// All outlive this.
-  Packings(RouteTable& table, const NetChoice& nets, bool beyond)
-      : table_(table), nets_(nets), beyond_(beyond), cheapest_(table, nets, beyond) {}
+  Packings(RouteTable& table, const NicSelector& nets, bool multi_node)
+      : table_(table), nets_(nets), multi_node_(multi_node), cheapest_(table, nets, multi_node) {}
 
   bool usable() const { return cheapest_.usable(); }
   /// Adds kPackingGrant to what rings have, once.
@@ -142,8 +142,8 @@ class Packings {
 
  private:
   RouteTable& table_;
-  const NetChoice& nets_;
-  const bool beyond_;
+  const NicSelector& nets_;
+  const bool multi_node_;
   PricingOracle cheapest_;
   std::int64_t of_rings_ = kPackingBudget, of_trees_ = kPackingBudget;
   bool granted_ = false;

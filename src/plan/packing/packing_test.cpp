@@ -8,18 +8,18 @@ namespace ringlet::plan {
 namespace {
 
 struct Packed {
-  Packed(std::string_view words, bool beyond)
-      : Packed(topology::ParseSynthetic(words).value(), beyond) {}
-  Packed(const topology::HostView& view, bool beyond)
+  Packed(std::string_view words, bool multi_node)
+      : Packed(topology::ParseSynthetic(words).value(), multi_node) {}
+  Packed(const topology::HostView& view, bool multi_node)
       : machine(view),
         table(machine.paths()),
         nets(table, options),
-        packings(table, nets, beyond) {}
+        packings(table, nets, multi_node) {}
 
   SearchOptions options;
   MachineForTest machine;
   RouteTable table;
-  NetChoice nets;
+  NicSelector nets;
   Packings packings;
 };
 

@@ -36,28 +36,29 @@ void FillChains(std::uint32_t universe, const std::int32_t* to, std::int32_t* be
 
 }  // namespace
 
-PricingOracle::PricingOracle(RouteTable& table, const NetChoice& nets, bool beyond)
+PricingOracle::PricingOracle(RouteTable& table, const NicSelector& nets, bool multi_node)
     : table_(table),
       nets_(nets),
-      beyond_(beyond),
+      multi_node_(multi_node),
       devices_(table.device_count()),
       lanes_((devices_ + kAtOnce - 1) / kAtOnce * kAtOnce) {
   for (const topology::NodeIndex net : table.nets())
     planes_ = planes_ || table.paths().graph().net(net).plane.has_value();
-  usable_ = devices_ > 1 && devices_ <= kCheapestDevicesMax && (!beyond || table.net_count() > 0);
+  usable_ =
+      devices_ > 1 && devices_ <= kCheapestDevicesMax && (!multi_node || table.net_count() > 0);
 }
 
-std::optional<PricingOracle::Found> PricingOracle::Find(Pattern pattern, Crossing crossing,
-                                                        const Prices& prices) {
+std::optional<PricingOracle::PricedChannel> PricingOracle::Find(Pattern pattern, Crossing crossing,
+                                                                const Prices& prices) {
   if (before_.empty()) FindLinkLoads();
   PriceRoutes(pattern, prices);
-  if (!beyond_) return FindInside(pattern);
+  if (!multi_node_) return FindInside(pattern);
   if (crossing == Crossing::kAny && pattern == Pattern::kRing && !planes_) return FindFreely();
   return FindBeyond(pattern, crossing);
 }
 
 void PricingOracle::AddLinkLoads(EndIndex from, EndIndex to, std::int64_t part,
-                                 LinkLoads& link_loads) {
+                                 ChannelLoads& link_loads) {
   const Route& route = table_.Find(from, to);
   const auto add = [&](std::uint32_t link, std::int64_t amount) {
     if (amount > 0) link_loads.list.push_back({link, static_cast<std::int32_t>(amount)});
@@ -80,7 +81,7 @@ void PricingOracle::FindLinkLoads() {
   for (std::uint32_t a = 0; a < devices_; ++a)
     for (std::uint32_t b = 0; b < devices_; ++b)
       if (a != b) AddLinkLoads(DeviceEnd(b), DeviceEnd(a), kCostUnits, between_link_loads_);
-  for (std::uint32_t net = 0; beyond_ && net < table_.net_count(); ++net) {
+  for (std::uint32_t net = 0; multi_node_ && net < table_.net_count(); ++net) {
     for (std::uint32_t device = 0; device < devices_; ++device) {
       AddLinkLoads(NetEnd(net), DeviceEnd(device), kCostUnits, in_link_loads_);
       AddLinkLoads(DeviceEnd(device), NetEnd(net), kCostUnits, out_link_loads_);
@@ -91,7 +92,7 @@ void PricingOracle::FindLinkLoads() {
 
 /// What ways cost, in 31 bits where that is enough, else in the greatest parts that are.
 void PricingOracle::PriceRoutes(Pattern pattern, const Prices& prices) {
-  const auto price = [&](const LinkLoads& link_loads, std::vector<std::int64_t>& costs) {
+  const auto price = [&](const ChannelLoads& link_loads, std::vector<std::int64_t>& costs) {
     costs.assign(link_loads.until.size(), kNoRoute);
     std::uint32_t at = 0;
     for (std::size_t route = 0; route < costs.size(); ++route) {
@@ -106,7 +107,7 @@ void PricingOracle::PriceRoutes(Pattern pattern, const Prices& prices) {
       costs[route] += part * ports[nets_.PortOf(static_cast<std::uint32_t>(route / devices_))];
   };
   price(between_link_loads_, between_costs_);
-  if (beyond_) {
+  if (multi_node_) {
     price(in_link_loads_, in_costs_);
     add(in_costs_, prices.in, kCostUnits);
     if (pattern != Pattern::kBalancedTree) {
@@ -151,8 +152,10 @@ std::int64_t PricingOracle::SomeCost(Pattern pattern) const {
     cost = std::min(kNoRoute, cost + between(order.back(), next));
     order.push_back(next);
   }
-  std::int64_t ends = beyond_ ? kNoRoute : pattern == Pattern::kRing ? between(order.back(), 0) : 0;
-  for (std::uint32_t net = 0; beyond_ && net < table_.net_count(); ++net) {
+  std::int64_t ends = multi_node_                 ? kNoRoute
+                      : pattern == Pattern::kRing ? between(order.back(), 0)
+                                                  : 0;
+  for (std::uint32_t net = 0; multi_node_ && net < table_.net_count(); ++net) {
     const auto of = [&](const std::vector<std::int64_t>& costs, std::uint32_t device) {
       return costs[std::size_t{net} * devices_ + device];
     };
@@ -204,7 +207,7 @@ void PricingOracle::Follow(std::uint32_t set, std::uint32_t first,
   }
 }
 
-std::optional<PricingOracle::Found> PricingOracle::FindInside(Pattern pattern) {
+std::optional<PricingOracle::PricedChannel> PricingOracle::FindInside(Pattern pattern) {
   const std::uint32_t all = (1u << devices_) - 1;
   const bool ring = pattern == Pattern::kRing;
   for (std::uint32_t last = 0; last < devices_; ++last) AtEnd(last) = ring ? Between(last, 0) : 0;
@@ -217,7 +220,7 @@ std::optional<PricingOracle::Found> PricingOracle::FindInside(Pattern pattern) {
   for (std::uint32_t first = best + 1; first < devices_; ++first)
     if (cost(first) < cost(best)) best = first;
   if (cost(best) >= kFar) return std::nullopt;
-  Found found{{LocalChannel()}, Unscaled(cost(best))};
+  PricedChannel found{{LocalChannel()}, Unscaled(cost(best))};
   if (ring) found.channels[0].devices.push_back(0);
   Follow(universe, best, found.channels[0].devices);
   return found;
@@ -309,7 +312,7 @@ std::uint32_t PricingOracle::CheapestNet(const std::vector<Cost>& costs,
 }
 
 /// A ring that may leave by whichever NIC.
-std::optional<PricingOracle::Found> PricingOracle::FindFreely() {
+std::optional<PricingOracle::PricedChannel> PricingOracle::FindFreely() {
   const std::uint32_t all = (1u << devices_) - 1;
   for (std::uint32_t last = 0; last < devices_; ++last)
     AtEnd(last) = out_[CheapestNet(out_, last) * devices_ + last];
@@ -321,7 +324,7 @@ std::optional<PricingOracle::Found> PricingOracle::FindFreely() {
   for (std::uint32_t first = 1; first < devices_; ++first)
     if (cost(first) < cost(best)) best = first;
   if (cost(best) >= kFar) return std::nullopt;
-  Found found{{LocalChannel()}, Unscaled(cost(best))};
+  PricedChannel found{{LocalChannel()}, Unscaled(cost(best))};
   LocalChannel& channel = found.channels.front();
   Follow(all, best, channel.devices);
   channel.entry = CheapestNet(in_, best);
@@ -329,7 +332,8 @@ std::optional<PricingOracle::Found> PricingOracle::FindFreely() {
   return found;
 }
 
-std::optional<PricingOracle::Found> PricingOracle::FindBeyond(Pattern pattern, Crossing crossing) {
+std::optional<PricingOracle::PricedChannel> PricingOracle::FindBeyond(Pattern pattern,
+                                                                      Crossing crossing) {
   Ends best{kFar, 0, table_.net_count(), 0, 0};
   std::uint32_t last = table_.net_count();
   const auto look = [&](const Cost* in, std::uint32_t entry, std::uint32_t exit) {
@@ -351,7 +355,7 @@ std::optional<PricingOracle::Found> PricingOracle::FindBeyond(Pattern pattern, C
   }
   if (best.cost >= kFar) return std::nullopt;
   if (pattern == Pattern::kRing && best.exit != last) ChainsTo(pattern, best.exit);
-  return Found{{Write(pattern, best)}, Unscaled(best.cost)};
+  return PricedChannel{{Write(pattern, best)}, Unscaled(best.cost)};
 }
 
 }  // namespace ringlet::plan

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan/channels/net_choice.hpp"
+#include "plan/channels/nic_selector.hpp"
 #include "plan/search/pattern_graph.hpp"
 #include "plan/search/route_table.hpp"
 
@@ -27,7 +27,7 @@ inline constexpr std::int64_t kPriceMax = std::int64_t{1} << 40;
 class PricingOracle {
  public:
   /// All outlive this.
-  PricingOracle(RouteTable& table, const NetChoice& nets, bool beyond);
+  PricingOracle(RouteTable& table, const NicSelector& nets, bool multi_node);
 
   /// Ways added up so far.
   std::int64_t work() const { return work_; }
@@ -35,7 +35,7 @@ class PricingOracle {
   /// More than one device, few enough to look at all sets of them, and NICs where they are needed.
   bool usable() const { return usable_; }
 
-  struct Found {
+  struct PricedChannel {
     std::vector<LocalChannel> channels;  ///< one
     /// kCostUnits being the whole bandwidth. No channel costs less, and this one hardly more.
     std::int64_t cost = 0;
@@ -45,7 +45,7 @@ class PricingOracle {
   /// \return nothing if no order of devices has all ways
   /// Cost    O(2^devices * devices^2), for each NIC where they may not be crossed
   /// Source  Held and Karp, A dynamic programming approach to sequencing problems, 1962
-  std::optional<Found> Find(Pattern pattern, Crossing crossing, const Prices& prices);
+  std::optional<PricedChannel> Find(Pattern pattern, Crossing crossing, const Prices& prices);
 
  private:
   /// In parts that Find chooses: of all channels at least one costs less than kFar.
@@ -60,19 +60,19 @@ class PricingOracle {
     std::uint32_t second = 0;           ///< of a balanced tree
   };
   /// What a way takes of a link, in kCostUnits.
-  struct LinkLoad {
+  struct ChannelLoad {
     std::uint32_t link = 0;
     std::int32_t amount = 0;
   };
   /// Of ways between ends of one kind.
-  struct LinkLoads {
-    std::vector<LinkLoad> list;        ///< of one way after the other
+  struct ChannelLoads {
+    std::vector<ChannelLoad> list;     ///< of one way after the other
     std::vector<std::uint32_t> until;  ///< of each way, in the list
     std::vector<bool> passable;        ///< by way
   };
 
   void FindLinkLoads();
-  void AddLinkLoads(EndIndex from, EndIndex to, std::int64_t part, LinkLoads& link_loads);
+  void AddLinkLoads(EndIndex from, EndIndex to, std::int64_t part, ChannelLoads& link_loads);
   void PriceRoutes(Pattern pattern, const Prices& prices);
   std::int64_t SomeCost(Pattern pattern) const;
   bool MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pattern, Crossing crossing) const;
@@ -85,9 +85,9 @@ class PricingOracle {
   Cost Between(std::uint32_t from, std::uint32_t to) const { return to_[to * lanes_ + from]; }
   void Follow(std::uint32_t set, std::uint32_t first, std::vector<std::uint32_t>& order) const;
   std::int64_t Unscaled(std::int64_t cost) const { return cost << shift_; }
-  std::optional<Found> FindInside(Pattern pattern);
-  std::optional<Found> FindBeyond(Pattern pattern, Crossing crossing);
-  std::optional<Found> FindFreely();
+  std::optional<PricedChannel> FindInside(Pattern pattern);
+  std::optional<PricedChannel> FindBeyond(Pattern pattern, Crossing crossing);
+  std::optional<PricedChannel> FindFreely();
   std::uint32_t CheapestNet(const std::vector<Cost>& costs, std::uint32_t device) const;
   std::vector<std::pair<std::int64_t, std::uint32_t>> Exits(Pattern pattern, Crossing crossing);
   void ChainsTo(Pattern pattern, std::uint32_t exit);
@@ -95,14 +95,14 @@ class PricingOracle {
   LocalChannel Write(Pattern pattern, const Ends& ends) const;
 
   RouteTable& table_;
-  const NetChoice& nets_;
-  const bool beyond_;
+  const NicSelector& nets_;
+  const bool multi_node_;
   const std::uint32_t devices_;
   const std::uint32_t lanes_;  // devices_ or some more
   bool usable_ = false;
   bool planes_ = false;  // some NICs do not reach each other
   std::int64_t work_ = 0;
-  LinkLoads between_link_loads_, in_link_loads_, out_link_loads_, half_out_link_loads_;
+  ChannelLoads between_link_loads_, in_link_loads_, out_link_loads_, half_out_link_loads_;
   // In what prices are in: by ways.
   std::vector<std::int64_t> between_costs_, in_costs_, out_costs_, half_out_costs_;
   int shift_ = 0;                     // of costs, to what follows

@@ -21,7 +21,7 @@ struct Priced {
       : machine(words),
         table(machine.paths()),
         nets(table, options),
-        beyond(beyond_host),
+        multi_node(beyond_host),
         cheapest(table, nets, beyond_host) {
     std::mt19937_64 random(kSeed);
     const auto draw = [&](std::size_t count) {
@@ -55,10 +55,10 @@ struct Priced {
     std::iota(channel.devices.begin(), channel.devices.end(), 0u);
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     do {
-      for (std::uint32_t in = 0; in < std::max(1u, beyond ? table.net_count() : 1); ++in) {
-        for (std::uint32_t out = 0; out < std::max(1u, beyond ? table.net_count() : 1); ++out) {
+      for (std::uint32_t in = 0; in < std::max(1u, multi_node ? table.net_count() : 1); ++in) {
+        for (std::uint32_t out = 0; out < std::max(1u, multi_node ? table.net_count() : 1); ++out) {
           if (crossing == Crossing::kSame && in != out) continue;
-          if (beyond) channel.entry = in, channel.exit = out;
+          if (multi_node) channel.entry = in, channel.exit = out;
           least = std::min(least, CostOf(pattern, channel));
         }
       }
@@ -69,8 +69,8 @@ struct Priced {
   SearchOptions options;
   MachineForTest machine;
   RouteTable table;
-  NetChoice nets;
-  bool beyond;
+  NicSelector nets;
+  bool multi_node;
   PricingOracle cheapest;
   Prices prices;
 };
@@ -79,11 +79,11 @@ constexpr std::string_view kWords =
     "(numa: (switch: 2 gpu, 1 nic 100g), (switch: 1 gpu)), (numa: (switch: 2 gpu, 1 nic 200g))";
 
 void ExpectNoOrderIsCheaper(std::string_view words) {
-  for (const bool beyond : {false, true}) {
+  for (const bool multi_node : {false, true}) {
     for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
       for (const Crossing crossing : {Crossing::kSame, Crossing::kAny}) {
         if (pattern == Pattern::kTree && crossing == Crossing::kAny) continue;
-        Priced one(words, beyond);
+        Priced one(words, multi_node);
         const auto found = one.cheapest.Find(pattern, crossing, one.prices);
         ASSERT_TRUE(found);
         EXPECT_EQ(found->cost, one.Least(pattern, crossing));
@@ -115,9 +115,9 @@ TEST(PricingOracleTest, AcknowledgementsCost) {
 
 /// Dear prices do not fit into 32 bits: what is found may cost a little more than it need.
 TEST(PricingOracleTest, DearPricesAreRounded) {
-  for (const bool beyond : {false, true}) {
+  for (const bool multi_node : {false, true}) {
     for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
-      Priced one(kWords, beyond);
+      Priced one(kWords, multi_node);
       std::size_t i = 0;
       for (auto* list : {&one.prices.links, &one.prices.in, &one.prices.out})
         for (std::int64_t& price : *list)

@@ -38,7 +38,7 @@ std::vector<SearchStep> SearchStepsOf(const Wanted& wanted, const Division& divi
   search_step.min_channels = search_step.max_channels = division.channels;
   std::vector<SearchStep> search_steps;
   std::vector<std::uint8_t> crossings = {0};
-  if (wanted.pattern != Pattern::kTree && options.beyond && options.cross_nic != 0)
+  if (wanted.pattern != Pattern::kTree && options.multi_node && options.cross_nic != 0)
     crossings = {0, 2, 1};
   for (const std::uint8_t cross_nic : crossings) {
     for (const bool same : {true, false}) {
@@ -116,7 +116,7 @@ class BetterSearch {
       direct_ = true;
       for (const Pricing pricing : kPricings) {
         pricing_ = pricing;
-        const bool one_order = direct_search_.any_order() && !options_.beyond;
+        const bool one_order = direct_search_.any_order() && !options_.multi_node;
         if (range.floor >= range.bound || (one_order && pricing != kPricings[0])) break;
         FindDirectly(range);
         Widen(range);
@@ -173,7 +173,7 @@ class BetterSearch {
 
   /// How channels may leave, the most promising first; of equals the simpler.
   std::vector<Crossing> CrossingsOf(const DivisionRange& range) {
-    if (!options_.beyond || options_.cross_nic == 0 || wanted_.pattern == Pattern::kTree)
+    if (!options_.multi_node || options_.cross_nic == 0 || wanted_.pattern == Pattern::kTree)
       return {Crossing::kSame};
     const auto bound = [&](Crossing crossing) {
       Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
@@ -332,7 +332,7 @@ class BetterSearch {
   /// The farthest types of ways that are used, which may be nearer than what was allowed.
   void NameTypes(PatternGraph& graph) {
     graph.type_intra = PathType::kLoc;
-    graph.type_inter = options_.beyond ? PathType::kLoc : PathType::kPix;
+    graph.type_inter = options_.multi_node ? PathType::kLoc : PathType::kPix;
     const auto intra = [&](std::uint32_t a, std::uint32_t b) {
       graph.type_intra =
           std::max(graph.type_intra, table_.PathOf({End::kDevice, a}, {End::kDevice, b}).type);

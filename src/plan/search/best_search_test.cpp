@@ -11,7 +11,7 @@ std::vector<Division> Divisions(const DivisionRange& range) {
   const MachineForTest machine("(switch: 4 gpu, 1 nic 100g)");
   RouteTable table(machine.paths());
   const SearchOptions options;
-  const NetChoice nets(table, options);
+  const NicSelector nets(table, options);
   return DivisionsOf(range, Limits(table, nets, GraphId::kRing, true), 25'000);
 }
 

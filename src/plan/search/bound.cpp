@@ -20,7 +20,7 @@ constexpr std::int64_t kUnlimited = topology::kLocalLink.mb_per_s;
 
 /// Which links are on any way that a channel may take; nothing if some way takes none, because it
 /// leads through the network.
-std::optional<std::vector<bool>> UsedLinks(RouteTable& table, bool beyond) {
+std::optional<std::vector<bool>> UsedLinks(RouteTable& table, bool multi_node) {
   std::vector<bool> used(table.link_count(), false);
   bool free = false;
   const auto add = [&](EndIndex from, EndIndex to) {
@@ -32,7 +32,7 @@ std::optional<std::vector<bool>> UsedLinks(RouteTable& table, bool beyond) {
   for (std::uint32_t a = 0; a < table.device_count(); ++a) {
     for (std::uint32_t b = 0; b < table.device_count(); ++b)
       add({End::kDevice, a}, {End::kDevice, b});
-    for (std::uint32_t net = 0; beyond && net < table.net_count(); ++net) {
+    for (std::uint32_t net = 0; multi_node && net < table.net_count(); ++net) {
       add({End::kDevice, a}, {End::kNet, net});
       add({End::kNet, net}, {End::kDevice, a});
     }
@@ -77,7 +77,7 @@ class FlowNetwork {
   /// The maximum flow, or `enough` if it is not less.
   std::int64_t Flow(std::uint32_t from, std::uint32_t to, std::int64_t enough) {
     if (Direct(from, to) >= enough) return enough;
-    for (Edge& edge : edges_) edge.left = edge.capacity;
+    for (CutEdge& edge : edges_) edge.left = edge.capacity;
     std::int64_t flow = 0;
     while (flow < enough) {
       const std::int64_t more = Augment(from, to);
@@ -88,7 +88,7 @@ class FlowNetwork {
   }
 
  private:
-  struct Edge {
+  struct CutEdge {
     std::uint32_t to = 0;
     std::int64_t capacity = 0;
     std::int64_t left = 0;
@@ -134,7 +134,7 @@ class FlowNetwork {
   }
 
   std::uint32_t first_;
-  std::vector<Edge> edges_;
+  std::vector<CutEdge> edges_;
   std::vector<std::vector<std::uint32_t>> edges_of_;
   std::vector<std::uint32_t> by_, queue_;
 };
@@ -181,14 +181,14 @@ class HubFlows {
   std::int64_t to_between_ = -1, from_between_ = -1;  // -1: there is no such node
 };
 
-std::int64_t RingBound(const RouteTable& table, FlowNetwork& network, bool beyond,
+std::int64_t RingBound(const RouteTable& table, FlowNetwork& network, bool multi_node,
                        std::int64_t bound) {
   const Graph& graph = table.paths().graph();
   const auto devices = table.devices();
   HubFlows flows(table, network,
-                 beyond ? network.outside() : network.At(HardwareOf(graph, devices.front())),
+                 multi_node ? network.outside() : network.At(HardwareOf(graph, devices.front())),
                  bound);
-  for (const NodeIndex device : devices.subspan(beyond ? 0 : 1)) {
+  for (const NodeIndex device : devices.subspan(multi_node ? 0 : 1)) {
     const std::uint32_t node = network.At(HardwareOf(graph, device));
     bound = flows.To(node, bound);
     bound = flows.From(node, bound);
@@ -196,7 +196,7 @@ std::int64_t RingBound(const RouteTable& table, FlowNetwork& network, bool beyon
   return bound;
 }
 
-std::int64_t TreeBound(const RouteTable& table, FlowNetwork& network, bool beyond,
+std::int64_t TreeBound(const RouteTable& table, FlowNetwork& network, bool multi_node,
                        std::int64_t bound) {
   const auto devices = table.devices();
   const Graph& graph = table.paths().graph();
@@ -209,14 +209,14 @@ std::int64_t TreeBound(const RouteTable& table, FlowNetwork& network, bool beyon
     ++count;
     out += network.OutOf(hardware, graph);
   }
-  if (count > 1 && !beyond) bound = std::min(bound, out / (count - 1));
+  if (count > 1 && !multi_node) bound = std::min(bound, out / (count - 1));
   HubFlows flows(table, network,
-                 beyond ? network.outside() : network.At(HardwareOf(graph, devices.front())),
+                 multi_node ? network.outside() : network.At(HardwareOf(graph, devices.front())),
                  bound);
-  for (std::size_t i = beyond ? 0 : 1; i < devices.size(); ++i) {
+  for (std::size_t i = multi_node ? 0 : 1; i < devices.size(); ++i) {
     const std::uint32_t device = network.At(HardwareOf(graph, devices[i]));
     const std::int64_t to = flows.To(device, bound);
-    if (beyond)
+    if (multi_node)
       bound = to;
     else if (to < bound)
       bound = std::min(bound, to + flows.From(device, bound));
@@ -230,8 +230,8 @@ std::int64_t NicBound(const RouteTable& table) {
   return bound;
 }
 
-std::int64_t NvlsBound(const RouteTable& table, bool beyond) {
-  std::int64_t bound = beyond ? NicBound(table) : kUnlimited;
+std::int64_t NvlsBound(const RouteTable& table, bool multi_node) {
+  std::int64_t bound = multi_node ? NicBound(table) : kUnlimited;
   const auto devices = static_cast<std::int64_t>(table.device_count());
   for (const NodeIndex device : table.devices())
     bound = std::min(bound, ToSwitch(table.paths().graph(), device) * devices / (devices + 1));
@@ -240,10 +240,11 @@ std::int64_t NvlsBound(const RouteTable& table, bool beyond) {
 
 }  // namespace
 
-Bandwidth BoundOfLimits(const RouteTable& table, const Limits& limits, GraphId id, bool beyond) {
+Bandwidth BoundOfLimits(const RouteTable& table, const Limits& limits, GraphId id,
+                        bool multi_node) {
   std::int64_t bound = 0;
   if (id == GraphId::kNvls)
-    bound = NvlsBound(table, beyond);
+    bound = NvlsBound(table, multi_node);
   else if (id == GraphId::kCollnetDirect)
     bound = NicBound(table);
   else
@@ -251,17 +252,17 @@ Bandwidth BoundOfLimits(const RouteTable& table, const Limits& limits, GraphId i
   return {static_cast<std::uint32_t>(bound)};
 }
 
-Bandwidth BoundOf(RouteTable& table, const Limits& limits, GraphId id, bool beyond,
+Bandwidth BoundOf(RouteTable& table, const Limits& limits, GraphId id, bool multi_node,
                   Bandwidth found) {
-  const Bandwidth bound = BoundOfLimits(table, limits, id, beyond);
+  const Bandwidth bound = BoundOfLimits(table, limits, id, multi_node);
   const bool chains = id != GraphId::kNvls && id != GraphId::kCollnetDirect;
   if (!chains || bound <= found) return bound;
-  const std::optional<std::vector<bool>> used = UsedLinks(table, beyond);
+  const std::optional<std::vector<bool>> used = UsedLinks(table, multi_node);
   if (!used) return bound;
   FlowNetwork network(table, *used);
   const std::int64_t flow = id == GraphId::kRing
-                                ? RingBound(table, network, beyond, bound.mb_per_s)
-                                : TreeBound(table, network, beyond, bound.mb_per_s);
+                                ? RingBound(table, network, multi_node, bound.mb_per_s)
+                                : TreeBound(table, network, multi_node, bound.mb_per_s);
   if (flow >= bound.mb_per_s) return bound;
   return {static_cast<std::uint32_t>(limits.MostOfAll(kSearchChannelsMax, flow))};
 }

@@ -22,11 +22,11 @@ namespace ringlet::plan {
 /// \param found   what is moved already: nothing more is looked for once the bound is as low
 /// \return 5,000,000 MB/s (a device's own) where nothing bounds it; 0 where it is not possible
 /// Cost    O(devices) maximum flows in the graph of the system
-topology::Bandwidth BoundOf(RouteTable& table, const Limits& limits, GraphId id, bool beyond,
+topology::Bandwidth BoundOf(RouteTable& table, const Limits& limits, GraphId id, bool multi_node,
                             topology::Bandwidth found = {});
 
 /// What the limits alone say: never lower than BoundOf, and found without flows.
 topology::Bandwidth BoundOfLimits(const RouteTable& table, const Limits& limits, GraphId id,
-                                  bool beyond);
+                                  bool multi_node);
 
 }  // namespace ringlet::plan

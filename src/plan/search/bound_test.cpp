@@ -7,12 +7,12 @@
 namespace ringlet::plan {
 namespace {
 
-std::uint32_t Bound(std::string_view words, GraphId id, bool beyond) {
+std::uint32_t Bound(std::string_view words, GraphId id, bool multi_node) {
   const MachineForTest machine(words);
   RouteTable table(machine.paths());
   const SearchOptions options;
-  const NetChoice nets(table, options);
-  return BoundOf(table, Limits(table, nets, id, beyond), id, beyond).mb_per_s;
+  const NicSelector nets(table, options);
+  return BoundOf(table, Limits(table, nets, id, multi_node), id, multi_node).mb_per_s;
 }
 
 TEST(BoundTest, ARingIsNoWiderThanTheNarrowestDevice) {

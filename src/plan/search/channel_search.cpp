@@ -23,7 +23,7 @@ std::int64_t WholeGb(topology::Bandwidth bandwidth) {
 
 }  // namespace
 
-ChannelSearch::ChannelSearch(RouteTable& table, NetChoice& nets, const SearchOptions& options)
+ChannelSearch::ChannelSearch(RouteTable& table, NicSelector& nets, const SearchOptions& options)
     : table_(table),
       nets_(nets),
       options_(options),
@@ -37,7 +37,7 @@ ChannelSearch::ChannelSearch(RouteTable& table, NetChoice& nets, const SearchOpt
   exit_.resize(kSearchChannelsMax);
   for (std::uint32_t net = 0; net < table.net_count(); ++net)
     net_left_.push_back(table.NetMbPerS(net));
-  for (std::uint32_t net = 0; options.beyond && net < table.net_count(); ++net)
+  for (std::uint32_t net = 0; options.multi_node && net < table.net_count(); ++net)
     for (std::uint32_t device = 0; device < devices; ++device)
       inter_gb_.push_back(WholeGb(table.PathOf(NetEnd(net), DeviceEnd(device)).bandwidth));
 }
@@ -51,21 +51,21 @@ StepOutcome ChannelSearch::Run(const SearchStep& search_step, std::int64_t budge
   best_ = &best;
   outcome_ = {};
   outcome_.search_step = search_step;
-  outcome_.refusal = Refusal::kNet;
+  outcome_.refusal = StepRefusal::kNet;
   farthest_ = 0;
   budgets_[0] = budget;
   channels_ = 0;
   hops_ = 0;
   budgets_[1] = 0;
   transpositions_.Clear();
-  began_second_ = !options_.beyond;
+  began_second_ = !options_.multi_node;
   StartChannel(0);
   while (!stack_.empty()) {
     if (Advance(stack_.back())) continue;
     if (stack_.back().crossroads) Remember();
     Pop();
   }
-  if (outcome_.perfect) outcome_.refusal = Refusal::kNone;
+  if (outcome_.perfect) outcome_.refusal = StepRefusal::kNone;
   outcome_.budget_out = budgets_[0] == 0;
   return outcome_;
 }
@@ -75,7 +75,7 @@ void ChannelSearch::StartChannel(std::uint8_t budget) {
   frame.kind = Kind::kStart;
   frame.budget = budget;
   const auto last = static_cast<std::int32_t>(devices_) - 1;
-  if (!options_.beyond) {
+  if (!options_.multi_node) {
     if (search_step_.pattern == Pattern::kRing) frame.close_at = last;
   } else {
     frame.exit_at = search_step_.pattern == Pattern::kRing        ? last
@@ -176,7 +176,7 @@ void ChannelSearch::Save() {
   for (std::uint32_t c = 0; c < channels_; ++c) {
     LocalChannel& channel = best.channels[c];
     channel.devices.assign(&Device(c, 0), &Device(c, 0) + visited);
-    if (!options_.beyond) continue;
+    if (!options_.multi_node) continue;
     channel.entry = entry_[c];
     channel.exit = exit_[c];
   }
@@ -198,11 +198,11 @@ std::uint64_t ChannelSearch::Place(const Frame& frame) const {
 
 /// Notes what is in the way, if the search has not been farther.
 /// \param way  of kLink: the one that has a link with too little
-void ChannelSearch::Refuse(Refusal refusal, const Route* route, std::int64_t mb_per_s) {
+void ChannelSearch::Refuse(StepRefusal refusal, const Route* route, std::int64_t mb_per_s) {
   RefuseAt(Place(stack_.back()), refusal, route, mb_per_s);
 }
 
-void ChannelSearch::RefuseAt(std::uint64_t place, Refusal refusal, const Route* route,
+void ChannelSearch::RefuseAt(std::uint64_t place, StepRefusal refusal, const Route* route,
                              std::int64_t mb_per_s) {
   if (place <= farthest_) return;
   farthest_ = place;
@@ -222,7 +222,7 @@ bool ChannelSearch::Advance(Frame& frame) {
 }
 
 bool ChannelSearch::AdvanceStart(Frame& frame) {
-  return options_.beyond ? AdvanceStartFromNet(frame) : AdvanceStartHere(frame);
+  return options_.multi_node ? AdvanceStartFromNet(frame) : AdvanceStartHere(frame);
 }
 
 /// First the order of numbers, or that of the channel before; then from each device.
@@ -259,7 +259,7 @@ bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
         search_step_.id == GraphId::kCollnetChain || search_step_.id == GraphId::kCollnetDirect;
     if (in_network && !facts.collective) continue;
     if (net_left_[net] < load) {
-      Refuse(Refusal::kNet, nullptr, 0);
+      Refuse(StepRefusal::kNet, nullptr, 0);
       continue;
     }
     if (search_step_.pattern == Pattern::kRing && search_step_.cross_nic == 2 &&
@@ -342,7 +342,7 @@ bool ChannelSearch::AdvanceExit(Frame& frame) {
 
 bool ChannelSearch::AdvanceNext(Frame& frame) {
   while (frame.next < frame.end) {
-    const Candidate next = candidates_[frame.first + frame.next++];
+    const NextDevice next = candidates_[frame.first + frame.next++];
     if (!Enter(frame, next, search_step_.intra_mb_per_s)) continue;
     Visit(next.device, frame.step + 1, frame.exit_at, frame.close_at, frame.mode, frame.budget);
     return true;
@@ -382,7 +382,7 @@ void ChannelSearch::Undo(Frame& frame) {
   const bool balanced = search_step_.pattern == Pattern::kBalancedTree;
   switch (frame.kind) {
     case Kind::kStart:
-      if (options_.beyond)
+      if (options_.multi_node)
         LoadNet(frame.chosen, -std::int64_t{search_step_.inter_mb_per_s / kMbPerGb * kMbPerGb});
       else
         ToggleUsed(frame.chosen);
@@ -416,14 +416,14 @@ void ChannelSearch::Pop() {
 /// the next channel begins in the order of this one, so that this order matters, too.
 /// \param device  that was reached; nothing: the channel begins
 std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
-  if (!options_.beyond) {
+  if (!options_.multi_node) {
     const std::size_t next = channels_ * devices_;  // where the channel begins
     if (!device) return Scatter(laid_state_ - orders_[next - 1]);
     return Scatter(laid_state_ + orders_[next + static_cast<std::size_t>(stack_.back().step)]);
   }
   std::uint64_t at = channels_ << 32 | device.value_or(devices_);
   std::uint64_t ends = 0;
-  if (options_.beyond) {
+  if (options_.multi_node) {
     const bool leaves_later = search_step_.pattern == Pattern::kRing;
     if (device) ends = entry_[channels_] + 1;
     if (device && !leaves_later) ends |= (std::uint64_t{exit_[channels_]} + 1) << 16;
@@ -456,7 +456,7 @@ const TranspositionTable::End* ChannelSearch::KnownEnd(std::optional<std::uint32
 void ChannelSearch::StartNext(std::uint8_t budget) {
   if (Repeats()) return Repeat(budget);
   StartChannel(budget);
-  if (!Remembers(Mode::kFree) || !(options_.beyond || transpositions_.pays())) return;
+  if (!Remembers(Mode::kFree) || !(options_.multi_node || transpositions_.pays())) return;
   if (const TranspositionTable::End* const end = KnownEnd(std::nullopt)) Skip(*end, budget);
 }
 
@@ -486,7 +486,7 @@ void ChannelSearch::Unwind(std::uint8_t budget) {
 
 /// Whether all channels are like the first, so that they need not be laid step by step.
 bool ChannelSearch::Repeats() const {
-  return !options_.beyond && search_step_.same_channels &&
+  return !options_.multi_node && search_step_.same_channels &&
          (is_tree_ || search_step_.pattern == Pattern::kRing);
 }
 
@@ -600,12 +600,12 @@ void ChannelSearch::RefuseMore(std::size_t more, std::size_t route) {
         residual_.Give(table_.At(latest_.routes[i]), each);
   };
   lay(-mb_per_s);
-  RefuseAt(place, Refusal::kLink, &table_.At(latest_.routes[route]), mb_per_s);
+  RefuseAt(place, StepRefusal::kLink, &table_.At(latest_.routes[route]), mb_per_s);
   lay(mb_per_s);
 }
 
 /// Goes to a device, if it may and there is room.
-bool ChannelSearch::Enter(Frame& frame, Candidate next, std::int64_t mb_per_s) {
+bool ChannelSearch::Enter(Frame& frame, NextDevice next, std::int64_t mb_per_s) {
   if (frame.sure)
     Lay(table_.At(next.route), mb_per_s);
   else if (!TakeRoute(next.route, frame.kind == Kind::kEntry, mb_per_s, true))
@@ -639,11 +639,11 @@ bool ChannelSearch::TakeRoute(std::uint32_t number, bool inter, std::int64_t mb_
                               bool checked) {
   const Route& route = table_.At(number);
   if (!MayTake(route, inter, checked)) {
-    Refuse(Refusal::kType, nullptr, 0);
+    Refuse(StepRefusal::kType, nullptr, 0);
     return false;
   }
   if (!residual_.HasRoom(route, mb_per_s)) {
-    Refuse(Refusal::kLink, &route, mb_per_s);
+    Refuse(StepRefusal::kLink, &route, mb_per_s);
     return false;
   }
   Lay(route, mb_per_s);
@@ -763,7 +763,7 @@ bool ChannelSearch::SameNic(std::uint32_t a, std::uint32_t b) const {
 /// Fills in which devices may come next, best first.
 void ChannelSearch::ListCandidates(Frame& frame) {
   frame.end = 0;
-  const auto add = [&](const Candidate& candidate) {
+  const auto add = [&](const NextDevice& candidate) {
     candidates_.push_back(candidate);
     ++frame.end;
   };
@@ -802,7 +802,7 @@ void ChannelSearch::SortByPci(const Frame& frame) {
     pci_left_.push_back(PciLeftGb(candidates_[i].device));
   std::size_t group = 0;  // the first candidate of the same bandwidth
   const std::int64_t* const inter = &inter_gb_[entry_[channels_] * devices_];
-  Candidate* const list = candidates_.data() + frame.first;
+  NextDevice* const list = candidates_.data() + frame.first;
   for (std::size_t i = 1; i < pci_left_.size(); ++i) {
     if (inter[list[i].device] != inter[list[i - 1].device]) group = i;
     for (std::size_t at = i; at > group && pci_left_[at] > pci_left_[at - 1]; --at) {
@@ -830,7 +830,7 @@ void ChannelSearch::ListNeighbours(Frame& frame) {
                                    search_step_.pattern == Pattern::kSplitTree);
   const auto offer = [&](std::uint32_t device) {
     if (Used(channel(), device) != 0) return;
-    const Candidate candidate = From(DeviceEnd(frame.device), device);
+    const NextDevice candidate = From(DeviceEnd(frame.device), device);
     if (table_.At(candidate.route).hops == 0) return;
     candidates_.push_back(candidate);
     ++frame.end;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "plan/channels/net_choice.hpp"
+#include "plan/channels/nic_selector.hpp"
 #include "plan/search/host_search.hpp"
 #include "plan/search/pattern_graph.hpp"
 #include "plan/search/route_table.hpp"
@@ -21,7 +21,7 @@ namespace ringlet::plan {
 class ChannelSearch {
  public:
   /// All outlive this.
-  ChannelSearch(RouteTable& table, NetChoice& nets, const SearchOptions& options);
+  ChannelSearch(RouteTable& table, NicSelector& nets, const SearchOptions& options);
 
   /// \param budget  steps
   /// \param best    replaced whenever something better is found
@@ -74,13 +74,13 @@ class ChannelSearch {
   };
 
   /// Where a channel may go next.
-  struct Candidate {
+  struct NextDevice {
     std::uint32_t device = 0;
     std::uint32_t route = 0;
   };
   /// Of all devices that may come next one, as far as that does not depend on what is left.
   struct Ranked {
-    Candidate candidate;
+    NextDevice candidate;
     std::uint32_t likes = 0;  // those as near and wide from the device before have the same
   };
 
@@ -93,7 +93,7 @@ class ChannelSearch {
   }
   void ToggleUsed(std::uint32_t device) {
     Used(channel(), device) ^= 1;
-    if (options_.beyond) used_state_ ^= Scatter(device);
+    if (options_.multi_node) used_state_ ^= Scatter(device);
   }
 
   void PutDevice(std::uint32_t step, std::uint32_t device);
@@ -129,13 +129,13 @@ class ChannelSearch {
   void RefuseMore(std::size_t more, std::size_t route);
   void SpendMore(std::int64_t steps, std::uint8_t budget);
 
-  bool Enter(Frame& frame, Candidate next, std::int64_t mb_per_s);
+  bool Enter(Frame& frame, NextDevice next, std::int64_t mb_per_s);
   void Leave(const Frame& frame, std::int64_t mb_per_s);
   bool MayTake(const Route& route, bool inter, bool checked) const;
   void Lay(const Route& route, std::int64_t mb_per_s);
   std::uint64_t MarkOf(std::int64_t mb_per_s) const;
   bool MayGo(const Route& route);
-  Candidate From(EndIndex from, std::uint32_t device) {
+  NextDevice From(EndIndex from, std::uint32_t device) {
     return {device, table_.NumberOf(from, {End::kDevice, device})};
   }
   bool TakeRoute(std::uint32_t route, bool inter, std::int64_t mb_per_s, bool checked);
@@ -156,11 +156,12 @@ class ChannelSearch {
   bool Better(const PatternGraph& best) const;
   void Save();
   std::uint64_t Place(const Frame& frame) const;
-  void Refuse(Refusal refusal, const Route* route, std::int64_t mb_per_s);
-  void RefuseAt(std::uint64_t place, Refusal refusal, const Route* route, std::int64_t mb_per_s);
+  void Refuse(StepRefusal refusal, const Route* route, std::int64_t mb_per_s);
+  void RefuseAt(std::uint64_t place, StepRefusal refusal, const Route* route,
+                std::int64_t mb_per_s);
 
   RouteTable& table_;
-  NetChoice& nets_;
+  NicSelector& nets_;
   const SearchOptions& options_;
   const std::uint32_t devices_;
   Residual residual_;
@@ -188,7 +189,7 @@ class ChannelSearch {
     std::int64_t hops = 0;
   };
   Latest latest_;
-  std::vector<Candidate> candidates_;
+  std::vector<NextDevice> candidates_;
   std::vector<std::int64_t> pci_left_;
   std::vector<std::uint32_t> order_;   // [channel][step]
   std::vector<std::uint64_t> orders_;  // [channel][step]: stands for the order until there

@@ -17,13 +17,13 @@ struct Searched {
   std::string link;
 };
 
-Searched SearchFor(std::string_view words, bool beyond, SearchStep search_step,
+Searched SearchFor(std::string_view words, bool multi_node, SearchStep search_step,
                    std::int64_t budget = 1000) {
   const MachineForTest machine(words);
   RouteTable table(machine.paths());
   SearchOptions options;
-  options.beyond = beyond;
-  NetChoice nets(table, options);
+  options.multi_node = multi_node;
+  NicSelector nets(table, options);
   ChannelSearch search(table, nets, options);
   Searched searched;
   searched.best.pattern = search_step.pattern;
@@ -44,7 +44,7 @@ TEST(ChannelSearchTest, LaysAsManyRingsAsFit) {
   const Searched one = SearchFor("(switch: 3 gpu)", false, RingOf(20'000, 2));
   EXPECT_EQ(one.outcome.channels, 1u);
   EXPECT_FALSE(one.outcome.perfect);
-  EXPECT_EQ(one.outcome.refusal, Refusal::kLink);
+  EXPECT_EQ(one.outcome.refusal, StepRefusal::kLink);
   EXPECT_NE(one.link.find("PCI"), std::string::npos);
   ASSERT_EQ(one.best.channels.size(), 1u);
   EXPECT_THAT(one.best.channels[0].devices, ElementsAre(0, 1, 2));
@@ -63,7 +63,7 @@ TEST(ChannelSearchTest, ARingBeyondTheHostLeavesByTheNicItCameIn) {
   EXPECT_EQ(found.best.channels[0].entry, 0u);
   EXPECT_EQ(found.best.channels[0].exit, 0u);
   EXPECT_EQ(SearchFor("(switch: 2 gpu, 1 nic)", true, RingOf(26'000, 1)).outcome.refusal,
-            Refusal::kNet);
+            StepRefusal::kNet);
 }
 
 /// NCCL's budgets are of steps, so that those count which are not taken again. The numbers are
@@ -146,10 +146,10 @@ class Searching {
   bool began_second() const { return search_.began_second(); }
 
  private:
-  const SearchOptions options_ = {.beyond = true};
+  const SearchOptions options_ = {.multi_node = true};
   MachineForTest machine_;
   RouteTable table_;
-  NetChoice nets_;
+  NicSelector nets_;
   ChannelSearch search_{table_, nets_, options_};
 };
 
@@ -199,7 +199,7 @@ TEST(ChannelSearchTest, ChannelsTakeWhatNicsHaveAndGiveItBack) {
     PatternGraph best;
     const StepOutcome outcome = searching.Run(RingOf(9'000, 3), best);
     EXPECT_EQ(outcome.channels, 2u) << "of 25 GB/s 7 are left";
-    EXPECT_EQ(outcome.refusal, Refusal::kNet);
+    EXPECT_EQ(outcome.refusal, StepRefusal::kNet);
     EXPECT_EQ(best.channels.size(), 2u);
   }
 }
@@ -220,7 +220,7 @@ TEST(ChannelSearchTest, TypesBind) {
   search_step.type_intra = PathType::kPix;
   EXPECT_EQ(
       SearchFor("(numa: (switch: 1 gpu), (switch: 1 gpu))", false, search_step).outcome.refusal,
-      Refusal::kType);
+      StepRefusal::kType);
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ TEST(ChannelWaysTest, EveryPatternHasItsEnds) {
   const LocalChannel inside{{2, 0, 1}};
   EXPECT_EQ(Routes(Pattern::kRing, inside), "2-0 0-1 1-2 ");
   EXPECT_EQ(Routes(Pattern::kBalancedTree, inside), "2-0 0-1 ");
-  const LocalChannel beyond{{2, 0, 1}, 3, 4};
-  EXPECT_EQ(Routes(Pattern::kRing, beyond), "2-0 0-1 n3-2 1-n4 ");
-  EXPECT_EQ(Routes(Pattern::kTree, beyond), "2-0 0-1 n3-2 2-n4 ");
-  EXPECT_EQ(Routes(Pattern::kSplitTree, beyond), "2-0 0-1 n3-2 0-n4 ");
-  EXPECT_EQ(Routes(Pattern::kBalancedTree, beyond), "2-0 0-1 n3-2 2~n4 0~n4 ");
+  const LocalChannel multi_node{{2, 0, 1}, 3, 4};
+  EXPECT_EQ(Routes(Pattern::kRing, multi_node), "2-0 0-1 n3-2 1-n4 ");
+  EXPECT_EQ(Routes(Pattern::kTree, multi_node), "2-0 0-1 n3-2 2-n4 ");
+  EXPECT_EQ(Routes(Pattern::kSplitTree, multi_node), "2-0 0-1 n3-2 0-n4 ");
+  EXPECT_EQ(Routes(Pattern::kBalancedTree, multi_node), "2-0 0-1 n3-2 2~n4 0~n4 ");
 }
 
 TEST(ChannelWaysTest, ItEndsWhereItIsToldTo) {

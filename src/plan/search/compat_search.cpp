@@ -82,14 +82,14 @@ bool TwoIslands(const RouteTable& table) {
 }
 
 /// Limits of ranks that are on no GPU.
-void AddHostMemory(const RouteTable& table, bool beyond, SystemFacts& facts) {
-  const std::uint32_t ends = beyond ? table.net_count() : table.device_count();
+void AddCpuMemory(const RouteTable& table, bool multi_node, SystemFacts& facts) {
+  const std::uint32_t ends = multi_node ? table.net_count() : table.device_count();
   for (std::uint32_t a = 0; a < table.device_count(); ++a)
     for (std::uint32_t b = 0; b < ends; ++b)
-      if (beyond || a != b)
+      if (multi_node || a != b)
         facts.widest = std::max(
             facts.widest,
-            table.PathOf({End::kDevice, a}, {beyond ? End::kNet : End::kDevice, b}).bandwidth);
+            table.PathOf({End::kDevice, a}, {multi_node ? End::kNet : End::kDevice, b}).bandwidth);
   for (const NodeIndex device : table.devices())
     for (const topology::Link& link : table.paths().graph().at(device).links)
       facts.total = std::max(facts.total, link.bandwidth);
@@ -111,14 +111,14 @@ std::string_view NameOf(Policy policy) {
   return policy == Policy::kBest ? "best" : "compat";
 }
 
-SystemFacts FactsOf(const RouteTable& table, bool beyond) {
+SystemFacts FactsOf(const RouteTable& table, bool multi_node) {
   const topology::Paths& paths = table.paths();
   const topology::Graph& graph = paths.graph();
   SystemFacts facts;
-  const topology::SystemLimits limits = topology::LimitsOf(paths, beyond);
+  const topology::SystemLimits limits = topology::LimitsOf(paths, multi_node);
   facts.widest = limits.widest;
   facts.total = limits.total;
-  if (paths.Of(NodeKind::kGpu).empty()) AddHostMemory(table, beyond, facts);
+  if (paths.Of(NodeKind::kGpu).empty()) AddCpuMemory(table, multi_node, facts);
   facts.device_count = static_cast<std::uint32_t>(paths.Of(NodeKind::kDev).size());
   facts.compute_capability = std::numeric_limits<std::uint32_t>::max();
   for (const NodeIndex device : paths.Of(NodeKind::kDev))
@@ -144,21 +144,21 @@ SystemFacts FactsOf(const RouteTable& table, bool beyond) {
     facts.min_intra = std::min(intra.min, PathType::kSys);
     facts.max_intra = intra.max;
   }
-  if (beyond && table.net_count() > 0) {
+  if (multi_node && table.net_count() > 0) {
     facts.min_inter = std::min(out.min, PathType::kSys);
     facts.max_inter = out.max;
   }
-  if (beyond) facts.max_intra = facts.max_inter;
+  if (multi_node) facts.max_intra = facts.max_inter;
   if (facts.compute_capability < kHopper) facts.max_inter = PathType::kSys;
   return facts;
 }
 
-std::span<const std::uint32_t> SpeedsOf(std::uint32_t compute_capability, bool beyond) {
-  if (compute_capability >= kBlackwell && beyond) return kInterBlackwell;
+std::span<const std::uint32_t> SpeedsOf(std::uint32_t compute_capability, bool multi_node) {
+  if (compute_capability >= kBlackwell && multi_node) return kInterBlackwell;
   if (compute_capability >= kBlackwell) return kIntraBlackwell;
-  if (compute_capability >= kHopper && beyond) return kInterHopper;
+  if (compute_capability >= kHopper && multi_node) return kInterHopper;
   if (compute_capability >= kHopper) return kIntraHopper;
-  if (beyond) return kInter;
+  if (multi_node) return kInter;
   return kIntra;
 }
 
@@ -209,7 +209,7 @@ void CompatSearch::Prepare(const Wanted& wanted) {
   search_step_.type_inter = facts_.min_inter;
   if (wanted.pattern == Pattern::kRing && search_step_.min_channels == 1 && facts_.two_islands)
     search_step_.min_channels = 2;
-  speeds_ = SpeedsOf(facts_.compute_capability, options_.beyond);
+  speeds_ = SpeedsOf(facts_.compute_capability, options_.multi_node);
   std::uint64_t total = facts_.total.mb_per_s;
   std::uint64_t parts = 1;
   if (wanted.pattern != Pattern::kRing && facts_.device_count > 1) {
@@ -231,15 +231,15 @@ SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
   SearchStep essence = search_step;
   essence.type_intra = Effective(search_step.type_intra, facts_.types_intra);
   essence.type_inter =
-      options_.beyond ? Effective(search_step.type_inter, facts_.types_inter) : PathType::kLoc;
-  if (!options_.beyond) essence.cross_nic = 0;
+      options_.multi_node ? Effective(search_step.type_inter, facts_.types_inter) : PathType::kLoc;
+  if (!options_.multi_node) essence.cross_nic = 0;
   return essence;
 }
 
 /// Whether the limits say that the trial finds nothing better. They count ports exactly, which
 /// NCCL does not where several NICs share one.
 bool CompatSearch::Hopeless() {
-  const bool exact = !options_.beyond || nets_.port_count() == table_.net_count();
+  const bool exact = !options_.multi_node || nets_.port_count() == table_.net_count();
   if (second_pass_ || !exact || search_step_.pattern == Pattern::kNvls ||
       search_step_.pattern == Pattern::kCollnetDirect || best_.steps < kLongSearch)
     return false;
@@ -265,7 +265,7 @@ void CompatSearch::Await() {
 /// Whether channels have one order does not matter where only one is begun: nothing comes of
 /// another trial then that did not come of the one before.
 StepOutcome CompatSearch::RunSearchStep(std::int64_t budget) {
-  const std::optional<Known> again = std::exchange(again_, std::nullopt);
+  const std::optional<KnownStep> again = std::exchange(again_, std::nullopt);
   if (again && again->outcome.search_step == search_step_) {
     left_ = budget - again->taken;
     return again->outcome;
@@ -369,13 +369,13 @@ bool CompatSearch::NextSearchStep() {
 
 bool CompatSearch::NextTypes() {
   const bool none = best_.channels.empty();
-  const PathType farthest = options_.beyond ? search_step_.type_inter : facts_.max_intra;
+  const PathType farthest = options_.multi_node ? search_step_.type_inter : facts_.max_intra;
   if (search_step_.type_intra < farthest && (none || search_step_.type_intra < best_.type_intra)) {
     search_step_.type_intra = Next(search_step_.type_intra);
     if (search_step_.type_intra < PathType::kDis) return true;
   }
   search_step_.type_intra = facts_.min_intra;
-  if (options_.beyond && search_step_.type_inter < facts_.max_inter &&
+  if (options_.multi_node && search_step_.type_inter < facts_.max_inter &&
       (none || search_step_.type_inter < best_.type_inter ||
        search_step_.type_inter < PathType::kPxn)) {
     search_step_.type_inter = Next(search_step_.type_inter);
@@ -466,7 +466,7 @@ void CompatSearch::FallBack() {
   best_.type_intra = PathType::kSys;
   best_.type_inter = PathType::kDis;
   const std::optional<std::uint32_t> entry = nets_.PreferredBy(0);
-  if (options_.beyond && entry) {
+  if (options_.multi_node && entry) {
     channel.entry = entry;
     channel.exit = nets_.PreferredBy(table_.device_count() - 1);
     best_.inter = {kFallbackMbPerS};

@@ -38,10 +38,10 @@ struct SystemFacts {
   std::uint32_t types_intra = 0;  ///< bit t: some path between devices has type t
   std::uint32_t types_inter = 0;  ///< between device and NIC
 };
-SystemFacts FactsOf(const RouteTable& table, bool beyond);
+SystemFacts FactsOf(const RouteTable& table, bool multi_node);
 
 /// The bandwidths of a channel that NCCL tries, MB/s, descending.
-std::span<const std::uint32_t> SpeedsOf(std::uint32_t compute_capability, bool beyond);
+std::span<const std::uint32_t> SpeedsOf(std::uint32_t compute_capability, bool multi_node);
 
 using LimitsOfPattern = std::function<const Limits&(GraphId)>;
 
@@ -49,8 +49,8 @@ class CompatSearch {
  public:
   /// All outlive this.
   /// \param limits  of a pattern; asked for once a search takes long
-  CompatSearch(RouteTable& table, NetChoice& nets, ChannelSearch& search, const SystemFacts& facts,
-               const SearchOptions& options, LimitsOfPattern limits)
+  CompatSearch(RouteTable& table, NicSelector& nets, ChannelSearch& search,
+               const SystemFacts& facts, const SearchOptions& options, LimitsOfPattern limits)
       : table_(table),
         nets_(nets),
         search_(search),
@@ -81,7 +81,7 @@ class CompatSearch {
   SearchStep Essence(const SearchStep& search_step) const;
 
   RouteTable& table_;
-  NetChoice& nets_;
+  NicSelector& nets_;
   ChannelSearch& search_;
   const SystemFacts& facts_;
   const SearchOptions& options_;
@@ -104,11 +104,11 @@ class CompatSearch {
   std::int64_t awaited_budget_ = 0;
   bool any_budget_out_ = false;
   /// A trial of which it is known what comes of it: what came of the one before.
-  struct Known {
+  struct KnownStep {
     StepOutcome outcome;
     std::int64_t taken = 0;  // of its budget
   };
-  std::optional<Known> again_;
+  std::optional<KnownStep> again_;
   bool second_pass_ = false;
   std::vector<std::pair<SearchStep, std::int64_t>> tried_;  // and what was left of the budget
 };

@@ -11,7 +11,7 @@ PatternGraph Ring(std::string_view words, SearchTrace* search_trace) {
   const MachineForTest machine(words);
   RouteTable table(machine.paths());
   const SearchOptions options;
-  NetChoice nets(table, options);
+  NicSelector nets(table, options);
   ChannelSearch search(table, nets, options);
   const SystemFacts facts = FactsOf(table, false);
   const Limits limits(table, nets, GraphId::kRing, false);
@@ -22,8 +22,8 @@ PatternGraph Ring(std::string_view words, SearchTrace* search_trace) {
 
 TEST(CompatSearchTest, SpeedsDescendAndDependOnTheGpu) {
   for (const std::uint32_t capability : {70u, 90u, 100u})
-    for (const bool beyond : {false, true}) {
-      const auto speeds = SpeedsOf(capability, beyond);
+    for (const bool multi_node : {false, true}) {
+      const auto speeds = SpeedsOf(capability, multi_node);
       EXPECT_TRUE(std::is_sorted(speeds.rbegin(), speeds.rend()));
     }
   EXPECT_EQ(SpeedsOf(89, true).front(), 48'000u);

@@ -19,15 +19,15 @@ constexpr std::int64_t kTooDear = std::int64_t{1} << 48;
 
 }  // namespace
 
-DirectSearch::DirectSearch(RouteTable& table, const NetChoice& nets, bool beyond)
-    : table_(table), nets_(nets), beyond_(beyond), residual_(table) {
+DirectSearch::DirectSearch(RouteTable& table, const NicSelector& nets, bool multi_node)
+    : table_(table), nets_(nets), multi_node_(multi_node), residual_(table) {
   const std::uint32_t devices = table.device_count();
-  lays_ = devices > 1 && (!beyond || table.net_count() > 0);
+  lays_ = devices > 1 && (!multi_node || table.net_count() > 0);
   any_order_ = lays_ && table.switches().size() == 1 && devices > 2;
   for (std::uint32_t a = 0; any_order_ && a < devices; ++a)
     for (std::uint32_t b = 0; any_order_ && b < devices; ++b)
       any_order_ = a == b || table.PathOf(DeviceEnd(a), DeviceEnd(b)).type == PathType::kNvl;
-  priced_ = beyond || !any_order_;
+  priced_ = multi_node || !any_order_;
 }
 
 StepOutcome DirectSearch::Lay(const SearchStep& search_step, Pricing pricing, PatternGraph& found) {
@@ -41,7 +41,7 @@ StepOutcome DirectSearch::Lay(const SearchStep& search_step, Pricing pricing, Pa
   outcome_.channels = static_cast<std::uint32_t>(channels_.size());
   if (outcome_.channels < search_step.max_channels) return outcome_;
   outcome_.improved = outcome_.perfect = true;
-  outcome_.refusal = Refusal::kNone;
+  outcome_.refusal = StepRefusal::kNone;
   outcome_.link = std::nullopt;
   Save(found);
   return outcome_;
@@ -67,7 +67,7 @@ void DirectSearch::ClearLeft() {
 
 bool DirectSearch::LayChannel() {
   channel_ = {};
-  if (beyond_) return LayByNics();
+  if (multi_node_) return LayByNics();
   // Chains end at another device each time.
   const bool ring = search_step_.pattern == Pattern::kRing;
   const auto c = static_cast<std::uint32_t>(channels_.size());
@@ -94,7 +94,7 @@ bool DirectSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> oth
   for (std::uint32_t i = 0; i + 1 < devices; ++i)
     if (!Take(DeviceEnd(order[i]), DeviceEnd(order[i + 1]), search_step_.intra_mb_per_s))
       return false;
-  if (!ring || beyond_) return true;
+  if (!ring || multi_node_) return true;
   return Take(DeviceEnd(order.back()), DeviceEnd(first), search_step_.intra_mb_per_s);
 }
 
@@ -111,9 +111,9 @@ bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> ot
   if (last_known) visited_[*other] = true;
   while (order.size() + (last_known ? 1 : 0) < devices) {
     const std::uint32_t from = order.back();
-    std::optional<Choice> next;
+    std::optional<ExitChoice> next;
     if (order.size() == 1 && other && search_step_.pattern == Pattern::kBalancedTree) {
-      next = Choice{*other, 0};
+      next = ExitChoice{*other, 0};
     } else {
       for (std::uint32_t distance = 1; distance < devices; ++distance) {
         const std::uint32_t device = (from + distance) % devices;
@@ -122,7 +122,7 @@ bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> ot
         const Route& route = table_.Find(DeviceEnd(from), DeviceEnd(device));
         if (route.type >= PathType::kNet) continue;
         const std::int64_t cost = CostOf(route, search_step_.intra_mb_per_s);
-        if (!next || cost < next->cost) next = Choice{device, cost};
+        if (!next || cost < next->cost) next = ExitChoice{device, cost};
       }
     }
     if (!next || !Take(DeviceEnd(from), DeviceEnd(next->number), search_step_.intra_mb_per_s))
@@ -135,7 +135,7 @@ bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> ot
       return false;
     order.push_back(*other);
   }
-  return !ring || beyond_ ||
+  return !ring || multi_node_ ||
          Take(DeviceEnd(order.back()), DeviceEnd(first), search_step_.intra_mb_per_s);
 }
 
@@ -170,14 +170,14 @@ bool DirectSearch::LayByNics() {
 std::optional<std::int64_t> DirectSearch::TakeEnds(std::uint32_t net) {
   const std::int64_t whole = search_step_.inter_mb_per_s;
   if (in_left_[nets_.PortOf(net)] < whole) return std::nullopt;
-  const std::optional<Choice> first = Nearest(net, true, whole, std::nullopt);
+  const std::optional<ExitChoice> first = Nearest(net, true, whole, std::nullopt);
   if (!first || !Take(NetEnd(net), DeviceEnd(first->number), whole)) return std::nullopt;
   channel_.entry = net;
   channel_.devices.assign(1, first->number);
   if (search_step_.pattern == Pattern::kRing) {
-    const std::optional<Choice> last = Nearest(net, false, whole, first->number);
+    const std::optional<ExitChoice> last = Nearest(net, false, whole, first->number);
     if (!last) return std::nullopt;
-    const std::optional<Choice> exit = ExitFor(net, last->number, whole);
+    const std::optional<ExitChoice> exit = ExitFor(net, last->number, whole);
     if (!exit || !Take(DeviceEnd(last->number), NetEnd(exit->number), whole)) return std::nullopt;
     channel_.exit = exit->number;
     channel_.devices.push_back(last->number);
@@ -187,7 +187,7 @@ std::optional<std::int64_t> DirectSearch::TakeEnds(std::uint32_t net) {
   const std::int64_t part = balanced ? (whole + 1) / 2 : whole;
   if (out_left_[nets_.PortOf(net)] < whole) return std::nullopt;
   if (!Take(DeviceEnd(first->number), NetEnd(net), part)) return std::nullopt;
-  const std::optional<Choice> second = Nearest(net, false, part, first->number);
+  const std::optional<ExitChoice> second = Nearest(net, false, part, first->number);
   if (!second) return std::nullopt;
   if (balanced && !Take(DeviceEnd(second->number), NetEnd(net), part)) return std::nullopt;
   channel_.exit = net;
@@ -196,10 +196,9 @@ std::optional<std::int64_t> DirectSearch::TakeEnds(std::uint32_t net) {
 }
 
 /// The device to which, or from which, a NIC's way costs least.
-std::optional<DirectSearch::Choice> DirectSearch::Nearest(std::uint32_t net, bool inward,
-                                                          std::int64_t mb_per_s,
-                                                          std::optional<std::uint32_t> not_this) {
-  std::optional<Choice> best;
+std::optional<DirectSearch::ExitChoice> DirectSearch::Nearest(
+    std::uint32_t net, bool inward, std::int64_t mb_per_s, std::optional<std::uint32_t> not_this) {
+  std::optional<ExitChoice> best;
   for (std::uint32_t device = 0; device < table_.device_count(); ++device) {
     if (device == not_this) continue;
     ++outcome_.steps;
@@ -207,15 +206,16 @@ std::optional<DirectSearch::Choice> DirectSearch::Nearest(std::uint32_t net, boo
                                 : table_.Find(DeviceEnd(device), NetEnd(net));
     if (route.type >= PathType::kNet) continue;
     const std::int64_t cost = CostOf(route, mb_per_s);
-    if (!best || cost < best->cost) best = Choice{device, cost};
+    if (!best || cost < best->cost) best = ExitChoice{device, cost};
   }
   return best;
 }
 
 /// The NIC by which a ring leaves.
-std::optional<DirectSearch::Choice> DirectSearch::ExitFor(std::uint32_t entry, std::uint32_t device,
-                                                          std::int64_t mb_per_s) {
-  std::optional<Choice> best;
+std::optional<DirectSearch::ExitChoice> DirectSearch::ExitFor(std::uint32_t entry,
+                                                              std::uint32_t device,
+                                                              std::int64_t mb_per_s) {
+  std::optional<ExitChoice> best;
   for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
     if (search_step_.cross_nic == kCrossNicSame && net != entry) continue;
     if (Returns() && net != channels_.back().entry) continue;
@@ -223,7 +223,7 @@ std::optional<DirectSearch::Choice> DirectSearch::ExitFor(std::uint32_t entry, s
     const Route& route = table_.Find(DeviceEnd(device), NetEnd(net));
     if (route.type >= PathType::kNet) continue;
     const std::int64_t cost = CostOf(route, mb_per_s);
-    if (!best || cost < best->cost) best = Choice{net, cost};
+    if (!best || cost < best->cost) best = ExitChoice{net, cost};
   }
   return best;
 }
@@ -242,7 +242,7 @@ std::int64_t DirectSearch::CostOf(const Route& route, std::int64_t mb_per_s) con
 bool DirectSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
   const Route& route = table_.Find(from, to);
   if (const std::optional<std::uint32_t> full = residual_.Take(route, mb_per_s)) {
-    outcome_.refusal = Refusal::kLink;
+    outcome_.refusal = StepRefusal::kLink;
     outcome_.link = full;
     return false;
   }
@@ -355,7 +355,7 @@ void DirectSearch::Save(PatternGraph& found) {
     found.hops += route.hops;
   }
   const topology::Graph& graph = table_.paths().graph();
-  if (beyond_)
+  if (multi_node_)
     found.latency_inter_ns = graph.net(table_.nets()[*found.channels.front().entry]).latency_ns;
   else
     found.type_inter = PathType::kPix;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "plan/channels/net_choice.hpp"
+#include "plan/channels/nic_selector.hpp"
 #include "plan/search/pattern_graph.hpp"
 #include "plan/search/route_table.hpp"
 #include "plan/search/search_step.hpp"
@@ -25,7 +25,7 @@ inline constexpr Pricing kPricings[] = {Pricing::kScarce, Pricing::kScarcer, Pri
 class DirectSearch {
  public:
   /// All outlive this.
-  DirectSearch(RouteTable& table, const NetChoice& nets, bool beyond);
+  DirectSearch(RouteTable& table, const NicSelector& nets, bool multi_node);
 
   /// Whether an NVSwitch joins all devices: then nothing else need be searched.
   bool any_order() const { return any_order_; }
@@ -48,7 +48,7 @@ class DirectSearch {
     std::int64_t mb_per_s = 0;
   };
   /// A device next to a NIC, or a NIC.
-  struct Choice {
+  struct ExitChoice {
     std::uint32_t number = 0;
     std::int64_t cost = 0;
   };
@@ -62,9 +62,10 @@ class DirectSearch {
   bool HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s);
   bool LayByNics();
   bool Returns() const;
-  std::optional<Choice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,
-                                std::optional<std::uint32_t> not_this);
-  std::optional<Choice> ExitFor(std::uint32_t entry, std::uint32_t device, std::int64_t mb_per_s);
+  std::optional<ExitChoice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,
+                                    std::optional<std::uint32_t> not_this);
+  std::optional<ExitChoice> ExitFor(std::uint32_t entry, std::uint32_t device,
+                                    std::int64_t mb_per_s);
   std::optional<std::int64_t> TakeEnds(std::uint32_t net);
   std::int64_t CostOf(const Route& route, std::int64_t mb_per_s) const;
   bool Take(EndIndex from, EndIndex to, std::int64_t mb_per_s);
@@ -74,8 +75,8 @@ class DirectSearch {
   void Save(PatternGraph& found);
 
   RouteTable& table_;
-  const NetChoice& nets_;
-  const bool beyond_;
+  const NicSelector& nets_;
+  const bool multi_node_;
   bool any_order_ = false;
   bool lays_ = false;
   bool priced_ = true;  // something is chosen by what it costs

@@ -16,13 +16,13 @@ struct Laid {
   PatternGraph graph;
 };
 
-Laid Lay(std::string_view words, bool beyond, Pattern pattern, std::uint32_t channels,
+Laid Lay(std::string_view words, bool multi_node, Pattern pattern, std::uint32_t channels,
          std::uint32_t mb_per_s, std::uint8_t cross_nic = kCrossNicSame) {
   const MachineForTest machine(words);
   RouteTable table(machine.paths());
   const SearchOptions options;
-  const NetChoice nets(table, options);
-  DirectSearch search(table, nets, beyond);
+  const NicSelector nets(table, options);
+  DirectSearch search(table, nets, multi_node);
   Laid laid;
   laid.applies = search.any_order();
   if (!search.lays()) return laid;
@@ -68,9 +68,9 @@ TEST(DirectSearchTest, RingsUseEveryNicAndLeaveByTheOneTheyCameIn) {
 TEST(DirectSearchTest, ChannelsVisitEveryDeviceOnce) {
   for (const std::string_view words :
        {kEight, std::string_view("(numa: 2x(switch: 4 gpu, 1 nic))")})
-    for (const bool beyond : {false, true})
+    for (const bool multi_node : {false, true})
       for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
-        const Laid laid = Lay(words, beyond, pattern, 2, 1'000);
+        const Laid laid = Lay(words, multi_node, pattern, 2, 1'000);
         ASSERT_TRUE(laid.outcome.perfect);
         for (const LocalChannel& channel : laid.graph.channels) {
           EXPECT_EQ(channel.devices.size(), 8u);
@@ -98,7 +98,7 @@ TEST(DirectSearchTest, ChannelsAreWidenedAsFarAsTheirLinksGo) {
   const MachineForTest machine("(switch: 4 gpu)");
   RouteTable table(machine.paths());
   const SearchOptions options;
-  const NetChoice nets(table, options);
+  const NicSelector nets(table, options);
   DirectSearch search(table, nets, false);
   PatternGraph graph;
   graph.channels = {{{0, 1, 2, 3}}, {{0, 1, 2, 3}}};

@@ -30,8 +30,8 @@ GraphNames NamesOf(const std::vector<Rank>& ranks, const topology::Graph& graph)
   return names;
 }
 
-Bandwidth SpeedOf(const PatternGraph& graph, bool beyond) {
-  return beyond ? std::min(graph.intra, graph.inter) : graph.intra;
+Bandwidth SpeedOf(const PatternGraph& graph, bool multi_node) {
+  return multi_node ? std::min(graph.intra, graph.inter) : graph.intra;
 }
 
 /// The file's channels, and those that were found where it has none.
@@ -46,12 +46,12 @@ class Following {
   std::size_t base() const { return base_; }
 
   std::vector<ChannelSpeed> Speeds() const {
-    const bool beyond = found_.node_count() > 1;
+    const bool multi_node = found_.node_count() > 1;
     std::vector<ChannelSpeed> speeds;
     for (std::uint32_t i = 0; i < base_; ++i) {
       ChannelSpeed speed = found_.options().speeds[i % found_.options().speeds.size()];
-      if (!ring_.channels.empty()) speed.ring = SpeedOf(ring_, beyond);
-      if (!tree_.channels.empty()) speed.tree = SpeedOf(tree_, beyond);
+      if (!ring_.channels.empty()) speed.ring = SpeedOf(ring_, multi_node);
+      if (!tree_.channels.empty()) speed.tree = SpeedOf(tree_, multi_node);
       speeds.push_back(speed);
     }
     return speeds;

@@ -26,7 +26,7 @@ std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
   std::vector<Wanted> wanted = {
       {GraphId::kTree, Pattern::kBalancedTree, ring_channels, ring_channels}};
   const std::uint32_t heads = std::min(devices, kSearchChannelsMax);
-  wanted.push_back({GraphId::kNvls, Pattern::kNvls, options.beyond ? 1 : heads, heads});
+  wanted.push_back({GraphId::kNvls, Pattern::kNvls, options.multi_node ? 1 : heads, heads});
   if (!options.collnet) return wanted;
   wanted.push_back({GraphId::kCollnetChain, Pattern::kTree, ring_channels, ring_channels});
   wanted.push_back(
@@ -43,10 +43,10 @@ class HostSearch {
         options_(options),
         stories_(search_traces),
         nets_(table, options),
-        facts_(FactsOf(table, options.beyond)),
+        facts_(FactsOf(table, options.multi_node)),
         search_(table, nets_, options),
-        direct_search_(table, nets_, options.beyond),
-        packings_(table, nets_, options.beyond),
+        direct_search_(table, nets_, options.multi_node),
+        packings_(table, nets_, options.multi_node),
         tools_{table, search_, direct_search_, packings_, facts_, options},
         compat_(table, nets_, search_, facts_, options,
                 [this](GraphId id) -> const Limits& { return LimitsOf(id); }) {}
@@ -98,7 +98,7 @@ class HostSearch {
         graph.intra = graph.inter = {width};
       // Halves of a balanced tree are rounded up.
       const bool nearly = graph.total().mb_per_s + 2 * count >= graph.bound.mb_per_s;
-      if (id == GraphId::kTree && options_.beyond && nearly && !AtBound(graph)) {
+      if (id == GraphId::kTree && options_.multi_node && nearly && !AtBound(graph)) {
         budget_ = kQuickBudget;
         graph = Better(graph, {id, Pattern::kTree, count, count});
         budget_ = kBetterBudget;
@@ -113,7 +113,8 @@ class HostSearch {
     thorough_ = true;
     for (PatternGraph& graph : plan.graphs)
       if (!graph.channels.empty())
-        graph.bound = BoundOf(table_, LimitsOf(graph.id), graph.id, options_.beyond, graph.total());
+        graph.bound =
+            BoundOf(table_, LimitsOf(graph.id), graph.id, options_.multi_node, graph.total());
     LowerBounds(plan);
     if (options_.policy == Policy::kBest) Improve(plan);
     return plan;
@@ -135,7 +136,7 @@ class HostSearch {
   PatternGraph Find(const Wanted& wanted) {
     PatternGraph graph = compat_.Find(wanted, NewSearchTrace(wanted.id));
     if (options_.bounds || options_.policy == Policy::kBest)
-      graph.bound = BoundOfLimits(table_, EndsOf(wanted.id), wanted.id, options_.beyond);
+      graph.bound = BoundOfLimits(table_, EndsOf(wanted.id), wanted.id, options_.multi_node);
     return graph;
   }
 
@@ -157,7 +158,7 @@ class HostSearch {
   using TwoLimits = std::array<std::optional<Limits>, 2>;
   const Limits& Made(TwoLimits& made, GraphId id, Limits::Detail detail) {
     std::optional<Limits>& limits = made[id == GraphId::kRing ? 0 : 1];
-    if (!limits) limits.emplace(table_, nets_, id, options_.beyond, detail);
+    if (!limits) limits.emplace(table_, nets_, id, options_.multi_node, detail);
     return *limits;
   }
 
@@ -165,7 +166,7 @@ class HostSearch {
     HostPlan plan;
     plan.devices = table_.device_count();
     plan.nics = table_.net_count();
-    plan.beyond = options_.beyond;
+    plan.multi_node = options_.multi_node;
     plan.of(GraphId::kRing) = Find({GraphId::kRing, Pattern::kRing, 1, kSearchChannelsMax});
     const auto rings = static_cast<std::uint32_t>(plan.of(GraphId::kRing).channels.size());
     for (const Wanted& wanted : Others(plan.devices, rings, options_))
@@ -228,7 +229,8 @@ class HostSearch {
     PatternGraph best = than;
     best = Better(best, {GraphId::kTree, Pattern::kBalancedTree, channels, channels});
     // They differ in how they leave by NICs.
-    if (options_.beyond) best = Better(best, {GraphId::kTree, Pattern::kTree, channels, channels});
+    if (options_.multi_node)
+      best = Better(best, {GraphId::kTree, Pattern::kTree, channels, channels});
     return best;
   }
 
@@ -280,7 +282,8 @@ class HostSearch {
     const bool usable = !ring.channels.empty() && !tree.channels.empty() &&
                         ring.stopped != StopReason::kFallback && tree.bound.mb_per_s > 0;
     if (!usable || AtBound(tree)) return false;
-    if (direct_search_.any_order() && options_.beyond) return false;  // NICs are what limits both
+    if (direct_search_.any_order() && options_.multi_node)
+      return false;  // NICs are what limits both
     for (const std::uint32_t count : OtherNumbers(plan)) {
       PatternGraph other_tree = tree;
       for (const Pattern pattern : {Pattern::kBalancedTree, Pattern::kTree})
@@ -300,7 +303,7 @@ class HostSearch {
   RouteTable& table_;
   const SearchOptions& options_;
   std::vector<SearchTrace>* stories_;
-  NetChoice nets_;
+  NicSelector nets_;
   const SystemFacts facts_;
   ChannelSearch search_;
   DirectSearch direct_search_;

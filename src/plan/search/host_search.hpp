@@ -21,7 +21,7 @@ std::string_view NameOf(Policy policy);
 struct SearchOptions {
   Policy policy = Policy::kBest;
   /// The communicator has ranks outside this system.
-  bool beyond = false;
+  bool multi_node = false;
   std::uint32_t cross_nic = 2;          ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 if it helps
   topology::NetPolicy net_policy = {};  ///< NCCL_NETDEVS_POLICY
   bool scatter_nets = true;             ///< NCCL_MNNVL_SCATTER_NETS_ENABLE
@@ -33,7 +33,7 @@ struct SearchOptions {
 
 /// Plans one system: a host, or the hosts of an NVLink domain.
 ///
-/// \param paths  of the system, after trimming; it has GPUs, or else ranks in host memory
+/// \param paths  of the system, after trimming; it has GPUs, or else ranks in CPU memory
 /// Errors  kUnsupported  no devices, or more than kSearchDevicesMax
 /// Cost    bounded by budgets of steps, not by a clock; docs/performance.md has times
 /// \param stories  if not null, what was tried, graph by graph

@@ -44,7 +44,7 @@ TEST(HostSearchTest, CollnetIsLookedForOnDemand) {
   const MachineForTest machine("(switch: 2 gpu, 1 nic)");
   std::vector<SearchTrace> search_traces;
   SearchOptions options;
-  options.beyond = options.collnet = true;
+  options.multi_node = options.collnet = true;
   const HostPlan plan = SearchHost(machine.paths(), options, &search_traces).value();
   EXPECT_TRUE(plan.of(GraphId::kCollnetChain).channels.empty()) << "the NIC does not reduce";
   EXPECT_FALSE(search_traces.empty());
@@ -65,24 +65,24 @@ topology::HostView TwoNodes() {
   return view;
 }
 
-TEST(HostSearchTest, RanksInHostMemoryHaveRings) {
+TEST(HostSearchTest, RanksInCpuMemoryHaveRings) {
   const topology::HostView view = TwoNodes();
   const std::vector<topology::RankPlace> places = {
       {Rank{0}, 0, 0}, {Rank{1}, 0, 0}, {Rank{2}, 0, 1}, {Rank{3}, 0, 1}};
   const topology::Graph graph = topology::Build({&view, 1}, places).value();
   const topology::Paths paths = topology::FindPaths(graph, 0, {}).value();
-  for (const bool beyond : {false, true}) {
-    const HostPlan plan = SearchHost(paths, {.beyond = beyond}).value();
+  for (const bool multi_node : {false, true}) {
+    const HostPlan plan = SearchHost(paths, {.multi_node = multi_node}).value();
     const PatternGraph& ring = plan.of(GraphId::kRing);
     ASSERT_FALSE(ring.channels.empty());
     EXPECT_EQ(ring.channels[0].devices.size(), 4u);
-    EXPECT_EQ(ring.channels[0].entry.has_value(), beyond);
+    EXPECT_EQ(ring.channels[0].entry.has_value(), multi_node);
     EXPECT_LE(ring.total(), ring.bound) << ToText(ring);
     EXPECT_NE(ring.stopped, StopReason::kFallback) << ToText(ring);
   }
 }
 
-TEST(HostSearchTest, RingsInHostMemoryStayOnANodeAsLongAsTheyCan) {
+TEST(HostSearchTest, RingsInCpuMemoryStayOnANodeAsLongAsTheyCan) {
   const topology::HostView view = TwoNodes();
   const std::vector<topology::RankPlace> places = {
       {Rank{0}, 0, 0}, {Rank{1}, 0, 1}, {Rank{2}, 0, 0}, {Rank{3}, 0, 1}};
@@ -101,8 +101,8 @@ TEST(HostSearchTest, RingsInHostMemoryStayOnANodeAsLongAsTheyCan) {
 
 TEST(HostSearchTest, TheBoundOfCompatIsFoundWhereItIsAskedFor) {
   const MachineForTest machine("2x(numa: 1x(switch: 2 gpu, 1 nic 10g))");
-  for (const bool beyond : {false, true}) {
-    const SearchOptions plain{.policy = Policy::kCompat, .beyond = beyond};
+  for (const bool multi_node : {false, true}) {
+    const SearchOptions plain{.policy = Policy::kCompat, .multi_node = multi_node};
     SearchOptions reported = plain;
     reported.bounds = true;
     const HostPlan without = SearchHost(machine.paths(), plain).value();
@@ -154,7 +154,7 @@ std::string PlannedAs(const topology::Paths& paths, const SearchOptions& options
 
 struct Planned {
   const char* words;
-  bool beyond;
+  bool multi_node;
   const char* compat;
   const char* best;
 };
@@ -253,8 +253,9 @@ TEST(HostSearchTest, PlansAreTheSameOnEveryMachine) {
       std::string told;
       const char* const wanted = policy == Policy::kCompat ? one.compat : one.best;
       const std::string found = PlannedAs(
-          machine.paths(), {.policy = policy, .beyond = one.beyond, .bounds = true}, told);
-      EXPECT_EQ(found, wanted) << one.words << (one.beyond ? " and beyond\n" : "\n") << told;
+          machine.paths(), {.policy = policy, .multi_node = one.multi_node, .bounds = true}, told);
+      EXPECT_EQ(found, wanted) << one.words << (one.multi_node ? " and multi_node\n" : "\n")
+                               << told;
     }
   }
 }
@@ -266,20 +267,20 @@ TEST(HostSearchTest, OptionsMakeTheSamePlansOnEveryMachine) {
   for (topology::NetInterface& net : view.nets) net.collective = true;
   const MachineForTest machine(view);
   const std::pair<SearchOptions, const char*> plans[] = {
-      {{.policy = Policy::kCompat, .beyond = true, .cross_nic = 0},
+      {{.policy = Policy::kCompat, .multi_node = true, .cross_nic = 0},
        "ring 3x7000/0, tree 3x6000/0, c49e"},
-      {{.policy = Policy::kCompat, .beyond = true, .cross_nic = 1},
+      {{.policy = Policy::kCompat, .multi_node = true, .cross_nic = 1},
        "ring 2x12000/0, tree 2x9000/0, da97"},
-      {{.policy = Policy::kBest, .beyond = true, .cross_nic = 0},
+      {{.policy = Policy::kBest, .multi_node = true, .cross_nic = 0},
        "ring 2x11000/24000, tree 2x12000/24000, 237b"},
-      {{.policy = Policy::kBest, .beyond = true, .cross_nic = 1},
+      {{.policy = Policy::kBest, .multi_node = true, .cross_nic = 1},
        "ring 2x12000/24000, tree 2x12000/24000, 9ca3"},
-      {{.beyond = true, .net_policy = {topology::NetPolicy::Kind::kMax, 1}},
+      {{.multi_node = true, .net_policy = {topology::NetPolicy::Kind::kMax, 1}},
        "ring 2x12000/24000, tree 2x12000/24000, 2035"},
-      {{.beyond = true, .net_policy = {topology::NetPolicy::Kind::kAll, 0}},
+      {{.multi_node = true, .net_policy = {topology::NetPolicy::Kind::kAll, 0}},
        "ring 2x12000/24000, tree 2x12000/24000, a519"},
-      {{.beyond = true, .scatter_nets = false}, "ring 2x12000/24000, tree 2x12000/24000, a519"},
-      {{.beyond = true, .collnet = true},
+      {{.multi_node = true, .scatter_nets = false}, "ring 2x12000/24000, tree 2x12000/24000, a519"},
+      {{.multi_node = true, .collnet = true},
        "ring 2x12000/24000, tree 2x12000/24000, collnet chain 2x12000/24000, "
        "collnet direct 3x9000/50000, f394"},
   };

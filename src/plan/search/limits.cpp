@@ -85,8 +85,8 @@ struct Passing {
 
 class LimitFinder {
  public:
-  LimitFinder(RouteTable& table, const NetChoice& nets, GraphId id, bool beyond)
-      : table_(table), nets_(nets), ring_(id == GraphId::kRing), beyond_(beyond) {}
+  LimitFinder(RouteTable& table, const NicSelector& nets, GraphId id, bool multi_node)
+      : table_(table), nets_(nets), ring_(id == GraphId::kRing), multi_node_(multi_node) {}
 
   void Find(Limits& limits, Limits::Detail detail) {
     list_ = &limits.list_;
@@ -95,7 +95,7 @@ class LimitFinder {
     if (detail == Limits::Detail::kEnds) return;
     const std::uint32_t devices = table_.device_count();
     if (devices > kLimitsEndsMax || table_.net_count() > kLimitsEndsMax) return;
-    if (devices < 2 && !beyond_) return;
+    if (devices < 2 && !multi_node_) return;
     Classify();
     number_.assign(table_.link_count(), 0);
     loaded_.assign(table_.link_count(), false);
@@ -122,7 +122,7 @@ class LimitFinder {
       std::int64_t& port = ports_[nets_.PortOf(net)];
       port = std::max(port, table_.NetMbPerS(net));
     }
-    if (beyond_) Add({ports_, kCostUnits, {kCostUnits}, {1}});
+    if (multi_node_) Add({ports_, kCostUnits, {kCostUnits}, {1}});
   }
 
   /// The types of ways from device to device: the farthest but through the network, of which no
@@ -147,7 +147,7 @@ class LimitFinder {
   void AddDevices(std::int64_t& widest) {
     const TypesAmong types = TypesOfRoutes();
     if (types.network) return;
-    const bool nvlink_alone = !beyond_ && types.farthest <= topology::PathType::kNvl;
+    const bool nvlink_alone = !multi_node_ && types.farthest <= topology::PathType::kNvl;
     const Graph& graph = table_.paths().graph();
     std::int64_t most_out = 0;
     Limit all;
@@ -168,12 +168,13 @@ class LimitFinder {
       most_out = std::max(most_out, sum);
       out.load.each = kCostUnits;
       out.passages.each = 1;
-      if (ring_ && (beyond_ || table_.device_count() > 1)) Add(std::move(out));
+      if (ring_ && (multi_node_ || table_.device_count() > 1)) Add(std::move(out));
     }
     all.passages.each = static_cast<std::int64_t>(all.mb_per_s.size()) - 1;
     all.load.each = kCostUnits * all.passages.each;
     if (!ring_ && all.load.each > 0) Add(std::move(all));
-    if (!ring_ && beyond_ && table_.device_count() > 1) widest = std::min(widest, most_out * 2 / 3);
+    if (!ring_ && multi_node_ && table_.device_count() > 1)
+      widest = std::min(widest, most_out * 2 / 3);
   }
 
   /// Links between nodes of the same kinds are one class.
@@ -241,15 +242,15 @@ class LimitFinder {
     const std::uint32_t devices = table_.device_count();
     leaving_.assign(devices, never);
     entering_.assign(devices, never);
-    if (beyond_) in_.assign(nets_.port_count(), never);
-    if (beyond_) out_.assign(nets_.port_count(), never);
+    if (multi_node_) in_.assign(nets_.port_count(), never);
+    if (multi_node_) out_.assign(nets_.port_count(), never);
     for (std::uint32_t a = 0; a < devices; ++a) {
       for (std::uint32_t b = 0; b < devices; ++b) {
         if (a == b || !Look(Device(a), Device(b))) continue;
         Lower(leaving_[a], costs_);
         Lower(entering_[b], costs_);
       }
-      for (std::uint32_t net = 0; beyond_ && net < table_.net_count(); ++net) {
+      for (std::uint32_t net = 0; multi_node_ && net < table_.net_count(); ++net) {
         if (Look(Device(a), Net(net))) Lower(out_[nets_.PortOf(net)], costs_);
         if (Look(Net(net), Device(a))) Lower(in_[nets_.PortOf(net)], costs_);
       }
@@ -267,7 +268,7 @@ class LimitFinder {
       sum += here;
       most = std::max(most, here);
     }
-    return ring_ && !beyond_ ? sum : sum - most;
+    return ring_ && !multi_node_ ? sum : sum - most;
   }
 
   /// \param least  by port
@@ -342,8 +343,8 @@ class LimitFinder {
     limit.cost = passing.cost;
     const std::uint64_t left = Behind(passing.from, passing.out);
     const std::uint64_t entered = Behind(passing.to, passing.in);
-    if (ring_ && left != 0 && (beyond_ || left != All())) AddCut(limit, left, passing.out);
-    if (entered != 0 && (beyond_ || (ring_ && entered != All())))
+    if (ring_ && left != 0 && (multi_node_ || left != All())) AddCut(limit, left, passing.out);
+    if (entered != 0 && (multi_node_ || (ring_ && entered != All())))
       AddCut(limit, entered, passing.in);
     if (ring_ || left == 0 || left == All() || number_[passing.back] == 0) return;
     // Trees pass one way or the other.
@@ -361,15 +362,15 @@ class LimitFinder {
   }
 
   void AddCut(Limit limit, std::uint64_t behind, const std::vector<std::uint64_t>& nets) {
-    if (beyond_) AddNetsBeside(limit, behind, nets);
+    if (multi_node_) AddNetsBeside(limit, behind, nets);
     if (limit.mb_per_s.size() > 1) limit.cost = kCostUnits;
     AddPassage(std::move(limit));
   }
 
   RouteTable& table_;
-  const NetChoice& nets_;
+  const NicSelector& nets_;
   const bool ring_;
-  const bool beyond_;
+  const bool multi_node_;
   std::vector<Limit>* list_ = nullptr;
   std::vector<std::uint32_t> class_of_;  // of each link
   std::size_t classes_ = 0;
@@ -383,9 +384,10 @@ class LimitFinder {
   std::vector<std::int64_t> ports_;    // MB/s
 };
 
-Limits::Limits(RouteTable& table, const NetChoice& nets, GraphId id, bool beyond, Detail detail)
+Limits::Limits(RouteTable& table, const NicSelector& nets, GraphId id, bool multi_node,
+               Detail detail)
     : widest_(topology::kLocalLink.mb_per_s) {
-  LimitFinder(table, nets, id, beyond).Find(*this, detail);
+  LimitFinder(table, nets, id, multi_node).Find(*this, detail);
 }
 
 bool Limits::Allow(std::uint32_t channels, std::int64_t mb_per_s) const {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/channels/net_choice.hpp"
+#include "plan/channels/nic_selector.hpp"
 #include "plan/search/pattern_graph.hpp"
 #include "plan/search/route_table.hpp"
 
@@ -47,7 +47,7 @@ class Limits {
   };
 
   /// Of systems with more than kLimitsEndsMax devices or NICs only the ends are looked at.
-  Limits(RouteTable& table, const NetChoice& nets, GraphId id, bool beyond,
+  Limits(RouteTable& table, const NicSelector& nets, GraphId id, bool multi_node,
          Detail detail = Detail::kLinks);
 
   /// Whether nothing here speaks against that many channels of that bandwidth.

@@ -7,12 +7,12 @@
 namespace ringlet::plan {
 namespace {
 
-Limits Of(std::string_view words, GraphId id, bool beyond) {
+Limits Of(std::string_view words, GraphId id, bool multi_node) {
   const MachineForTest machine(words);
   RouteTable table(machine.paths());
   const SearchOptions options;
-  const NetChoice nets(table, options);
-  return Limits(table, nets, id, beyond);
+  const NicSelector nets(table, options);
+  return Limits(table, nets, id, multi_node);
 }
 
 TEST(LimitsTest, ALinkHasRoomForWholeChannelsOnly) {
@@ -36,7 +36,7 @@ TEST(LimitsTest, NicsThatDoNotReachGpusCostMore) {
     const MachineForTest machine(view);
     RouteTable table(machine.paths());
     const SearchOptions options;
-    const NetChoice nets(table, options);
+    const NicSelector nets(table, options);
     return Limits(table, nets, GraphId::kRing, true).MostOfAll(32, 5'000'000);
   };
   const std::int64_t direct = most();
@@ -66,13 +66,13 @@ TEST(LimitsTest, LinksOfAcknowledgementsCount) {
 
 TEST(LimitsTest, NicsAndDevicesAloneAreNeverStricter) {
   for (const GraphId id : {GraphId::kRing, GraphId::kTree})
-    for (const bool beyond : {false, true}) {
+    for (const bool multi_node : {false, true}) {
       const MachineForTest machine("2x(numa: (switch: 2 gpu a100-sxm4 switch, 1 nic 200g))");
       RouteTable table(machine.paths());
       const SearchOptions options;
-      const NetChoice nets(table, options);
-      const Limits ends(table, nets, id, beyond, Limits::Detail::kEnds);
-      const Limits links(table, nets, id, beyond);
+      const NicSelector nets(table, options);
+      const Limits ends(table, nets, id, multi_node, Limits::Detail::kEnds);
+      const Limits links(table, nets, id, multi_node);
       EXPECT_GE(ends.MostOfAll(32, 5'000'000), links.MostOfAll(32, 5'000'000));
     }
 }

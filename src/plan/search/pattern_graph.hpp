@@ -96,7 +96,7 @@ struct HostPlan {
   std::array<PatternGraph, kGraphIds> graphs = {};
   std::uint32_t devices = 0;  ///< of the host: each channel of a ring or tree visits so many
   std::uint32_t nics = 0;
-  bool beyond = false;  ///< other hosts take part: channels have NICs, if there are any
+  bool multi_node = false;  ///< other hosts take part: channels have NICs, if there are any
 
   const PatternGraph& of(GraphId id) const { return graphs[static_cast<std::size_t>(id)]; }
   PatternGraph& of(GraphId id) { return graphs[static_cast<std::size_t>(id)]; }

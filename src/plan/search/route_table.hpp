@@ -12,7 +12,7 @@
 
 namespace ringlet::plan {
 
-/// Between what a way leads. Devices are GPUs, or ranks in host memory where there are no GPUs.
+/// Between what a way leads. Devices are GPUs, or ranks in CPU memory where there are no GPUs.
 enum class End : std::uint8_t { kDevice, kNet, kSwitch };
 struct EndIndex {
   End end = End::kDevice;

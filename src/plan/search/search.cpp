@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "plan/channels/host_memory.hpp"
+#include "plan/channels/cpu_memory.hpp"
 
 namespace ringlet::plan {
 namespace {
@@ -52,7 +52,7 @@ class Planner {
     // With two channels each has its tree.
     options.channels_of_a_tree = 1;
     std::vector<NodeShape> shapes;
-    for (const HostMemory& host : kinds_) shapes.push_back(ShapeOf(host, twice));
+    for (const CpuMemoryShape& host : kinds_) shapes.push_back(ShapeOf(host, twice));
     ChannelPlan plan(std::move(options), std::move(shapes));
     for (std::size_t i = 0; i < hosts_.size(); ++i) plan.AddNode(kind_of_[i], hosts_[i]);
     plan.Finish();
@@ -62,7 +62,7 @@ class Planner {
  private:
   Status Classify(const std::vector<Rank>& ranks) {
     const auto [at, is_new] =
-        known_.try_emplace(HostMemoryKey(graph_, ranks), static_cast<std::uint32_t>(kinds_.size()));
+        known_.try_emplace(CpuMemoryKey(graph_, ranks), static_cast<std::uint32_t>(kinds_.size()));
     kind_of_.push_back(at->second);
     if (!is_new) return Ok();
     kinds_.push_back(LookAt(graph_, ranks, hosts_.size() > 1 && !limits_.plain));
@@ -75,18 +75,18 @@ class Planner {
     if (hosts_.size() == 1) return Ok();
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       const std::size_t next = (i + 1) % hosts_.size();
-      const HostMemory &here = Kind(i), &there = Kind(next);
+      const CpuMemoryShape &here = Kind(i), &there = Kind(next);
       if (here.routes.exit.mb_per_s == 0 || there.routes.entry.mb_per_s == 0)
         return NoPath(hosts_[i][here.order.back()], hosts_[next][there.order.front()]);
     }
     return Ok();
   }
 
-  const HostMemory& Kind(std::size_t host) const { return kinds_[kind_of_[host]]; }
+  const CpuMemoryShape& Kind(std::size_t host) const { return kinds_[kind_of_[host]]; }
 
   Bandwidth Narrowest(bool twice) const {
     std::optional<Bandwidth> narrowest;
-    for (const HostMemory& kind : kinds_) {
+    for (const CpuMemoryShape& kind : kinds_) {
       Bandwidth its = kind.inside;
       if (hosts_.size() > 1) {
         const Routes& routes = twice ? kind.both_ways : kind.routes;
@@ -104,7 +104,7 @@ class Planner {
 
   Bandwidth TreeSpeed() const {
     Bandwidth speed = Narrowest(false);
-    for (const HostMemory& kind : kinds_) speed = std::min(speed, kind.tree_inside);
+    for (const CpuMemoryShape& kind : kinds_) speed = std::min(speed, kind.tree_inside);
     return speed;
   }
 
@@ -118,7 +118,7 @@ class Planner {
   const SearchLimits& limits_;
   std::vector<std::vector<Rank>> hosts_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> known_;
-  std::vector<HostMemory> kinds_;
+  std::vector<CpuMemoryShape> kinds_;
   std::vector<std::uint32_t> kind_of_;  // of each of hosts_
 };
 

@@ -18,7 +18,7 @@ struct SearchLimits {
   GraphText given = {};  ///< channels that are not searched for
 };
 
-/// Chooses the channels that collectives will use on `graph`, whose ranks are in host memory.
+/// Chooses the channels that collectives will use on `graph`, whose ranks are in CPU memory.
 ///
 /// Hosts come in the order of their lowest rank; within a host a ring goes from NUMA node to NUMA
 /// node, so that it enters and leaves the host where the network is near and crosses each pair of

@@ -24,7 +24,7 @@ struct SearchStep {
 };
 
 /// Why a search went no farther than it did.
-enum class Refusal : std::uint8_t {
+enum class StepRefusal : std::uint8_t {
   kNone,  ///< it found all channels
   kType,  ///< a way is of a type that is not allowed, or there is none
   kLink,  ///< a link has too little left
@@ -43,8 +43,8 @@ struct StepOutcome {
   /// The channels are those of a packing, divided: what this can have at most. 0: they were laid.
   topology::Bandwidth divided_of = {};
   std::uint64_t steps = 0;
-  Refusal refusal = Refusal::kNone;        ///< where it came farthest
-  std::optional<std::uint32_t> link = {};  ///< of kLink; as in SearchTrace::links
+  StepRefusal refusal = StepRefusal::kNone;  ///< where it came farthest
+  std::optional<std::uint32_t> link = {};    ///< of kLink; as in SearchTrace::links
 };
 
 /// The trials of one pattern in order, to tell how a plan came to be.

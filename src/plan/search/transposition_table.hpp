@@ -5,14 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/value/prng.hpp"
+
 namespace ringlet::plan {
 
-/// Spreads the bits of a number over all 64: splitmix64's mixer (as Prng).
+/// Spreads the bits of a number over all 64; 0 is not 0.
 constexpr std::uint64_t Scatter(std::uint64_t number) {
-  number += 0x9e3779b97f4a7c15u;
-  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
-  number = (number ^ (number >> 27)) * 0x94d049bb133111ebu;
-  return number ^ (number >> 31);
+  return Prng(number).Next();
 }
 
 /// A table that forgets: of two states in one place the later one stays. States are known by 64

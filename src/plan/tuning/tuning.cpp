@@ -10,8 +10,8 @@
 namespace ringlet::plan {
 namespace {
 
-Algorithm AlgorithmOf(std::size_t number) {
-  return static_cast<Algorithm>(number);
+NcclAlgorithm AlgorithmOf(std::size_t number) {
+  return static_cast<NcclAlgorithm>(number);
 }
 
 }  // namespace
@@ -25,22 +25,22 @@ Tuning::Tuning(TuningInput input, std::uint32_t channels)
             CellOf(input_, static_cast<Function>(f), AlgorithmOf(a), static_cast<Protocol>(p));
 }
 
-const TuningCell& Tuning::At(Function function, Algorithm algorithm, Protocol protocol) const {
+const TuningCell& Tuning::At(Function function, NcclAlgorithm algorithm, Protocol protocol) const {
   return cells_[static_cast<std::size_t>(function)][static_cast<std::size_t>(algorithm)]
                [static_cast<std::size_t>(protocol)];
 }
 
-std::optional<std::uint64_t> Tuning::TimeNs(Function function, Algorithm algorithm,
+std::optional<std::uint64_t> Tuning::TimeNs(Function function, NcclAlgorithm algorithm,
                                             Protocol protocol, std::uint64_t bytes) const {
   const TuningCell& cell = At(function, algorithm, protocol);
   std::uint64_t bandwidth = cell.bandwidth.mb_per_s, latency = cell.latency_ns;
   if (bandwidth == 0) return std::nullopt;
   const bool all_reduce = function == Function::kAllReduce;
-  if (all_reduce && (algorithm == Algorithm::kTree ||
-                     (algorithm == Algorithm::kNvlsTree && input_.capability_min >= kBlackwell)))
+  if (all_reduce && (algorithm == NcclAlgorithm::kTree || (algorithm == NcclAlgorithm::kNvlsTree &&
+                                                           input_.capability_min >= kBlackwell)))
     bandwidth = std::max<std::uint64_t>(1, bandwidth * TreeTenths(protocol, bytes) / 10);
   constexpr std::uint64_t kLargeBytes = 64;  // for each rank and channel
-  if (all_reduce && algorithm == Algorithm::kRing && protocol == Protocol::kSimple &&
+  if (all_reduce && algorithm == NcclAlgorithm::kRing && protocol == Protocol::kSimple &&
       input_.nodes > 1 &&
       bytes / (std::uint64_t{std::max(1u, GraphOf(input_, algorithm).channels)} * input_.ranks) >=
           kLargeBytes)
@@ -67,9 +67,10 @@ Result<TuningPick> Tuning::Pick(Function function, std::uint64_t bytes) const {
 
 // Source  NCCL 2.30: bytes that are worth a thread, and threads that a block has.
 TuningLaunch Tuning::LaunchOf(const TuningPick& pick, std::uint64_t bytes) const {
-  const bool ring = pick.algorithm == Algorithm::kRing, tree = pick.algorithm == Algorithm::kTree;
+  const bool ring = pick.algorithm == NcclAlgorithm::kRing,
+             tree = pick.algorithm == NcclAlgorithm::kTree;
   const bool simple = pick.protocol == Protocol::kSimple;
-  const Common& graph = GraphOf(input_, Algorithm::kRing);
+  const Common& graph = GraphOf(input_, NcclAlgorithm::kRing);
   const bool narrow = std::uint64_t{graph.intra.mb_per_s} * graph.channels <= 12'000;
   std::uint64_t worth = 8;
   std::uint32_t threads = 512;

@@ -38,7 +38,7 @@ struct TuningCell {
 };
 
 struct TuningPick {
-  Algorithm algorithm = Algorithm::kRing;
+  NcclAlgorithm algorithm = NcclAlgorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   std::uint64_t time_ns = 0;
   bool operator==(const TuningPick&) const = default;
@@ -56,9 +56,9 @@ class Tuning {
   /// \param channels  of the plan
   Tuning(TuningInput input, std::uint32_t channels);
 
-  const TuningCell& At(Function function, Algorithm algorithm, Protocol protocol) const;
+  const TuningCell& At(Function function, NcclAlgorithm algorithm, Protocol protocol) const;
   /// \param bytes  of the larger of what a rank sends and what it receives
-  std::optional<std::uint64_t> TimeNs(Function function, Algorithm algorithm, Protocol protocol,
+  std::optional<std::uint64_t> TimeNs(Function function, NcclAlgorithm algorithm, Protocol protocol,
                                       std::uint64_t bytes) const;
   /// The fastest.
   /// Errors  kInvalidArgument  NCCL_ALGO and NCCL_PROTO leave nothing

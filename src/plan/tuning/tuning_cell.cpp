@@ -67,9 +67,9 @@ Generation GenerationOf(std::uint32_t capability) {
   return capability >= kAmpere ? kOfAmpere : kOfVolta;
 }
 
-class Cell {
+class CostCell {
  public:
-  Cell(const TuningInput& input, Function function, Algorithm algorithm, Protocol protocol)
+  CostCell(const TuningInput& input, Function function, NcclAlgorithm algorithm, Protocol protocol)
       : in_(input),
         function_(function),
         algorithm_(algorithm),
@@ -89,10 +89,11 @@ class Cell {
 
  private:
   bool IsCollnet() const {
-    return algorithm_ == Algorithm::kCollnetDirect || algorithm_ == Algorithm::kCollnetChain;
+    return algorithm_ == NcclAlgorithm::kCollnetDirect ||
+           algorithm_ == NcclAlgorithm::kCollnetChain;
   }
   bool IsNvls() const {
-    return algorithm_ == Algorithm::kNvls || algorithm_ == Algorithm::kNvlsTree;
+    return algorithm_ == NcclAlgorithm::kNvls || algorithm_ == NcclAlgorithm::kNvlsTree;
   }
   bool IsGathering() const {
     return function_ == Function::kAllGather || function_ == Function::kReduceScatter;
@@ -103,12 +104,12 @@ class Cell {
   bool HasFunction() const {
     switch (function_) {
       case Function::kBroadcast:
-      case Function::kReduce: return algorithm_ == Algorithm::kRing;
+      case Function::kReduce: return algorithm_ == NcclAlgorithm::kRing;
       case Function::kAllGather:
       case Function::kReduceScatter:
-        return algorithm_ == Algorithm::kRing || algorithm_ == Algorithm::kPat ||
-               algorithm_ == Algorithm::kNvls || algorithm_ == Algorithm::kCollnetDirect;
-      case Function::kAllReduce: return algorithm_ != Algorithm::kPat;
+        return algorithm_ == NcclAlgorithm::kRing || algorithm_ == NcclAlgorithm::kPat ||
+               algorithm_ == NcclAlgorithm::kNvls || algorithm_ == NcclAlgorithm::kCollnetDirect;
+      case Function::kAllReduce: return algorithm_ != NcclAlgorithm::kPat;
     }
     return false;
   }
@@ -116,16 +117,16 @@ class Cell {
   bool Possible() const {
     if (!HasFunction() || graph_.channels == 0) return false;
     const bool simple = protocol_ == Protocol::kSimple;
-    if (!simple && (IsNvls() || IsCollnet() || algorithm_ == Algorithm::kPat)) return false;
-    if (algorithm_ == Algorithm::kPat && !in_.pat) return false;
-    if (algorithm_ == Algorithm::kNvlsTree && in_.nodes == 1) return false;
+    if (!simple && (IsNvls() || IsCollnet() || algorithm_ == NcclAlgorithm::kPat)) return false;
+    if (algorithm_ == NcclAlgorithm::kPat && !in_.pat) return false;
+    if (algorithm_ == NcclAlgorithm::kNvlsTree && in_.nodes == 1) return false;
     if (IsNvls() && graph_.channels < 2) return false;
-    const bool over_switches = IsCollnet() || (algorithm_ == Algorithm::kNvls && in_.nodes > 1);
+    const bool over_switches = IsCollnet() || (algorithm_ == NcclAlgorithm::kNvls && in_.nodes > 1);
     if (over_switches && !in_.collnet) return false;
-    if (algorithm_ == Algorithm::kCollnetDirect && !in_.nvswitch) return false;
+    if (algorithm_ == NcclAlgorithm::kCollnetDirect && !in_.nvswitch) return false;
     const bool gathers =
         IsGathering() && in_.nodes > 1 &&
-        (algorithm_ == Algorithm::kNvls || algorithm_ == Algorithm::kCollnetDirect);
+        (algorithm_ == NcclAlgorithm::kNvls || algorithm_ == NcclAlgorithm::kCollnetDirect);
     if (gathers && in_.node_ranks_max > in_.nvls_heads) return false;
     if (protocol_ == Protocol::kLl128 && !MayLl128()) return false;
     return in_.choice.Allows(function_, algorithm_, protocol_);
@@ -148,10 +149,11 @@ class Cell {
         intra * kNvlsPercent[generation_] * (graph_.channels - 1) / (100 * graph_.channels);
     const std::uint64_t inside =
         IsAllReduce() ? 2 * reduced : reduced * (PerNode() - 1) / PerNode();
-    const bool doubled = algorithm_ == Algorithm::kNvlsTree && in_.nodes <= 2;
+    const bool doubled = algorithm_ == NcclAlgorithm::kNvlsTree && in_.nodes <= 2;
     const std::uint64_t both = std::min(inside, doubled ? 2 * inter : inter);
-    return algorithm_ == Algorithm::kNvlsTree ? std::min(both, kNvlsTreeMax[generation_][scale_])
-                                              : both;
+    return algorithm_ == NcclAlgorithm::kNvlsTree
+               ? std::min(both, kNvlsTreeMax[generation_][scale_])
+               : both;
   }
 
   std::uint64_t LlMax() const {
@@ -164,12 +166,12 @@ class Cell {
     const std::uint64_t channels = graph_.channels;
     std::uint64_t bus = channels * Channel();
     const bool simple = protocol_ == Protocol::kSimple;
-    if (algorithm_ == Algorithm::kRing) {
+    if (algorithm_ == NcclAlgorithm::kRing) {
       if (protocol_ == Protocol::kLl) bus = std::min(LlMax(), bus / 2);
       if (protocol_ == Protocol::kLl128)
         bus = std::min(bus * 92 / 100, channels * kRingLl128Max[generation_][scale_]);
     }
-    if (algorithm_ == Algorithm::kTree) {
+    if (algorithm_ == NcclAlgorithm::kTree) {
       bus = std::min(bus * 92 / 100, channels * kTreeMax[generation_][scale_]);
       if (protocol_ == Protocol::kLl) bus = std::min(bus * 10 / 38, LlMax());
       if (protocol_ == Protocol::kLl128)
@@ -177,8 +179,8 @@ class Cell {
                        channels * kTreeLl128Max[generation_][scale_]);
       if (graph_.pattern == Pattern::kTree) bus = bus * 85 / 100;
     }
-    if (algorithm_ == Algorithm::kPat) bus = bus * 3 / 4;
-    if (algorithm_ == Algorithm::kCollnetDirect && simple) bus = CollnetBus(bus, channels);
+    if (algorithm_ == NcclAlgorithm::kPat) bus = bus * 3 / 4;
+    if (algorithm_ == NcclAlgorithm::kCollnetDirect && simple) bus = CollnetBus(bus, channels);
     return bus;
   }
 
@@ -193,8 +195,8 @@ class Cell {
 
   std::uint64_t Algorithmic(std::uint64_t bus) const {
     const std::uint64_t ranks = in_.ranks;
-    if (IsGathering() && algorithm_ != Algorithm::kRing && !IsNvls()) return bus;
-    if (algorithm_ != Algorithm::kRing && !IsNvls()) return bus / 2;
+    if (IsGathering() && algorithm_ != NcclAlgorithm::kRing && !IsNvls()) return bus;
+    if (algorithm_ != NcclAlgorithm::kRing && !IsNvls()) return bus / 2;
     return Steps() == 0 ? bus : bus * ranks / Steps();
   }
 
@@ -206,14 +208,14 @@ class Cell {
   std::uint64_t Overhead() const { return in_.net_overhead_ns.value_or(in_.amd ? 2'000 : 1'000); }
 
   std::uint64_t IntraNs() const {
-    const bool pci_tree = in_.power && algorithm_ == Algorithm::kTree &&
+    const bool pci_tree = in_.power && algorithm_ == NcclAlgorithm::kTree &&
                           protocol_ == Protocol::kSimple && graph_.type_intra != PathType::kNvl;
-    if (pci_tree) return kWireNs[kPciWire][static_cast<std::size_t>(Algorithm::kRing)][p_];
+    if (pci_tree) return kWireNs[kPciWire][static_cast<std::size_t>(NcclAlgorithm::kRing)][p_];
     return kWireNs[graph_.type_intra == PathType::kNvl ? kNvLinkWire : kPciWire][a_][p_];
   }
 
   std::uint64_t InterNs() const {
-    const std::size_t as = PerNode() == 1 ? static_cast<std::size_t>(Algorithm::kTree) : a_;
+    const std::size_t as = PerNode() == 1 ? static_cast<std::size_t>(NcclAlgorithm::kTree) : a_;
     const std::uint64_t nic = graph_.latency_inter_ns;
     return kWireNs[kNetWire][as][p_] + (protocol_ == Protocol::kSimple ? 2 * nic : nic);
   }
@@ -223,14 +225,15 @@ class Cell {
     const std::uint64_t inside = in_.ranks / in_.nodes - (in_.ranks >= in_.nodes ? 1 : 0);
     const std::uint64_t levels = static_cast<std::uint64_t>(std::bit_width(in_.nodes) - 1);
     switch (algorithm_) {
-      case Algorithm::kRing: return base + RingNs(intra, inter);
-      case Algorithm::kTree: return base + 2 * (inside * intra + levels * inter);
-      case Algorithm::kCollnetDirect:
+      case NcclAlgorithm::kRing: return base + RingNs(intra, inter);
+      case NcclAlgorithm::kTree: return base + 2 * (inside * intra + levels * inter);
+      case NcclAlgorithm::kCollnetDirect:
         return base + 2 * (std::min<std::uint64_t>(1, inside) * intra + inside * 400) + inter;
-      case Algorithm::kCollnetChain: return base + 2 * inside * intra + inter;
-      case Algorithm::kNvls: return intra + (in_.nodes > 1 ? inter : 0);
-      case Algorithm::kNvlsTree: return base + intra + 2 * levels * inter;
-      case Algorithm::kPat: return base + levels * inter * 2 / 7 + 2'800 * std::uint64_t{in_.ranks};
+      case NcclAlgorithm::kCollnetChain: return base + 2 * inside * intra + inter;
+      case NcclAlgorithm::kNvls: return intra + (in_.nodes > 1 ? inter : 0);
+      case NcclAlgorithm::kNvlsTree: return base + intra + 2 * levels * inter;
+      case NcclAlgorithm::kPat:
+        return base + levels * inter * 2 / 7 + 2'800 * std::uint64_t{in_.ranks};
     }
     return base;
   }
@@ -241,19 +244,19 @@ class Cell {
       const std::size_t wire = in_.nodes > 1                         ? kNetWire
                                : graph_.type_intra == PathType::kNvl ? kNvLinkWire
                                                                      : kPciWire;
-      const auto& ring = kWireNs[wire][static_cast<std::size_t>(Algorithm::kRing)];
-      const auto& tree = kWireNs[wire][static_cast<std::size_t>(Algorithm::kTree)];
+      const auto& ring = kWireNs[wire][static_cast<std::size_t>(NcclAlgorithm::kRing)];
+      const auto& tree = kWireNs[wire][static_cast<std::size_t>(NcclAlgorithm::kTree)];
       return graph_.same_channels ? ring[p_] : Steps() * (simple ? tree[p_] : ring[p_]);
     }
     if (in_.nodes > 1) intra = std::max(intra, simple ? 3 * Overhead() : Overhead());
-    const std::uint64_t beyond =
+    const std::uint64_t multi_node =
         in_.nodes == 1 ? 0 : (IsAllReduce() ? 2 : 1) * (std::uint64_t{in_.nodes} - 1);
-    return (Steps() - beyond) * intra + beyond * inter;
+    return (Steps() - multi_node) * intra + multi_node * inter;
   }
 
   const TuningInput& in_;
   Function function_;
-  Algorithm algorithm_;
+  NcclAlgorithm algorithm_;
   Protocol protocol_;
   const Common& graph_;
   Generation generation_;
@@ -262,16 +265,16 @@ class Cell {
 
 }  // namespace
 
-const Common& GraphOf(const TuningInput& input, Algorithm algorithm) {
+const Common& GraphOf(const TuningInput& input, NcclAlgorithm algorithm) {
   constexpr std::array<GraphId, kAlgorithms> kGraphs = {
       GraphId::kTree, GraphId::kRing, GraphId::kCollnetDirect, GraphId::kCollnetChain,
       GraphId::kNvls, GraphId::kNvls, GraphId::kTree};
   return input.graphs[static_cast<std::size_t>(kGraphs[static_cast<std::size_t>(algorithm)])];
 }
 
-TuningCell CellOf(const TuningInput& input, Function function, Algorithm algorithm,
+TuningCell CellOf(const TuningInput& input, Function function, NcclAlgorithm algorithm,
                   Protocol protocol) {
-  return Cell(input, function, algorithm, protocol).Run();
+  return CostCell(input, function, algorithm, protocol).Run();
 }
 
 std::uint32_t TreeTenths(Protocol protocol, std::uint64_t bytes) {

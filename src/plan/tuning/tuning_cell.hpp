@@ -7,11 +7,11 @@ namespace ringlet::plan {
 
 /// The numbers that NCCL 2.30 has for generations of GPUs and numbers of nodes.
 /// \return MB/s and ns
-TuningCell CellOf(const TuningInput& input, Function function, Algorithm algorithm,
+TuningCell CellOf(const TuningInput& input, Function function, NcclAlgorithm algorithm,
                   Protocol protocol);
 
 /// The graph whose channels an algorithm uses.
-const Common& GraphOf(const TuningInput& input, Algorithm algorithm);
+const Common& GraphOf(const TuningInput& input, NcclAlgorithm algorithm);
 
 /// What part of its bandwidth, in tenths, a tree has for an all-reduce of so many bytes.
 std::uint32_t TreeTenths(Protocol protocol, std::uint64_t bytes);

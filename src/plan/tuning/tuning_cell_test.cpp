@@ -9,11 +9,11 @@ TEST(TuningCellTest, AlgorithmsUseTheirGraphs) {
   TuningInput input;
   for (std::size_t i = 0; i < kGraphIds; ++i)
     input.graphs[i].channels = static_cast<std::uint32_t>(i);
-  EXPECT_EQ(GraphOf(input, Algorithm::kRing).channels, 0u);
-  EXPECT_EQ(GraphOf(input, Algorithm::kPat).channels, 1u);
-  EXPECT_EQ(GraphOf(input, Algorithm::kCollnetChain).channels, 2u);
-  EXPECT_EQ(GraphOf(input, Algorithm::kNvlsTree).channels, 3u);
-  EXPECT_EQ(GraphOf(input, Algorithm::kCollnetDirect).channels, 4u);
+  EXPECT_EQ(GraphOf(input, NcclAlgorithm::kRing).channels, 0u);
+  EXPECT_EQ(GraphOf(input, NcclAlgorithm::kPat).channels, 1u);
+  EXPECT_EQ(GraphOf(input, NcclAlgorithm::kCollnetChain).channels, 2u);
+  EXPECT_EQ(GraphOf(input, NcclAlgorithm::kNvlsTree).channels, 3u);
+  EXPECT_EQ(GraphOf(input, NcclAlgorithm::kCollnetDirect).channels, 4u);
 }
 
 TEST(TuningCellTest, ATreeLosesInTheMiddleOfSizes) {
@@ -26,7 +26,8 @@ TEST(TuningCellTest, ATreeLosesInTheMiddleOfSizes) {
 TEST(TuningCellTest, WhatHasNoChannelsIsNotUsed) {
   TuningInput input;
   input.ranks = 8;
-  EXPECT_EQ(CellOf(input, Function::kAllReduce, Algorithm::kRing, Protocol::kSimple), TuningCell());
+  EXPECT_EQ(CellOf(input, Function::kAllReduce, NcclAlgorithm::kRing, Protocol::kSimple),
+            TuningCell());
 }
 
 }  // namespace

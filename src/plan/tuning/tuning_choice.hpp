@@ -11,7 +11,7 @@
 namespace ringlet::plan {
 
 /// The numbers are NCCL's.
-enum class Algorithm : std::uint8_t {
+enum class NcclAlgorithm : std::uint8_t {
   kTree,
   kRing,
   kCollnetDirect,
@@ -26,9 +26,9 @@ inline constexpr std::size_t kProtocols = 3;
 enum class Function : std::uint8_t { kBroadcast, kReduce, kAllGather, kReduceScatter, kAllReduce };
 inline constexpr std::size_t kFunctions = 5;
 
-std::string_view NameOf(Algorithm algorithm);  ///< "Ring", as NCCL spells it
-std::string_view NameOf(Protocol protocol);    ///< "Simple"
-std::string_view NameOf(Function function);    ///< "AllReduce"
+std::string_view NameOf(NcclAlgorithm algorithm);  ///< "Ring", as NCCL spells it
+std::string_view NameOf(Protocol protocol);        ///< "Simple"
+std::string_view NameOf(Function function);        ///< "AllReduce"
 
 /// What is allowed for each function.
 struct TuningChoice {
@@ -38,7 +38,7 @@ struct TuningChoice {
   bool protocols_given = false;
   bool operator==(const TuningChoice&) const = default;
 
-  bool Allows(Function function, Algorithm algorithm, Protocol protocol) const {
+  bool Allows(Function function, NcclAlgorithm algorithm, Protocol protocol) const {
     const auto f = static_cast<std::size_t>(function);
     return algorithms[f][static_cast<std::size_t>(algorithm)] &&
            protocols[f][static_cast<std::size_t>(protocol)];

@@ -8,22 +8,22 @@ namespace {
 using testing::HasSubstr;
 
 bool Allowed(std::string_view algorithms, std::string_view protocols, Function function,
-             Algorithm algorithm, Protocol protocol = Protocol::kSimple) {
+             NcclAlgorithm algorithm, Protocol protocol = Protocol::kSimple) {
   return ParseTuningChoice(algorithms, protocols).value().Allows(function, algorithm, protocol);
 }
 
 TEST(TuningChoiceTest, ListsAreForAllFunctionsOrForOne) {
   constexpr auto kAllReduce = Function::kAllReduce, kReduce = Function::kReduce;
-  EXPECT_TRUE(Allowed("", "", kAllReduce, Algorithm::kNvls));
-  EXPECT_TRUE(Allowed("ring,TREE", "", kAllReduce, Algorithm::kTree));
-  EXPECT_FALSE(Allowed("ring,TREE", "", kAllReduce, Algorithm::kNvls));
-  EXPECT_FALSE(Allowed("^ring", "", kAllReduce, Algorithm::kRing));
-  EXPECT_TRUE(Allowed("^ring", "", kReduce, Algorithm::kTree));
-  EXPECT_TRUE(Allowed("ring;allreduce:tree,nvls", "", kAllReduce, Algorithm::kNvls));
-  EXPECT_FALSE(Allowed("ring;allreduce:tree,nvls", "", kAllReduce, Algorithm::kRing));
-  EXPECT_TRUE(Allowed("ring;allreduce:tree,nvls", "", kReduce, Algorithm::kRing));
-  EXPECT_TRUE(Allowed("allreduce:tree", "", kReduce, Algorithm::kRing));
-  EXPECT_FALSE(Allowed("", "^LL128", kReduce, Algorithm::kRing, Protocol::kLl128));
+  EXPECT_TRUE(Allowed("", "", kAllReduce, NcclAlgorithm::kNvls));
+  EXPECT_TRUE(Allowed("ring,TREE", "", kAllReduce, NcclAlgorithm::kTree));
+  EXPECT_FALSE(Allowed("ring,TREE", "", kAllReduce, NcclAlgorithm::kNvls));
+  EXPECT_FALSE(Allowed("^ring", "", kAllReduce, NcclAlgorithm::kRing));
+  EXPECT_TRUE(Allowed("^ring", "", kReduce, NcclAlgorithm::kTree));
+  EXPECT_TRUE(Allowed("ring;allreduce:tree,nvls", "", kAllReduce, NcclAlgorithm::kNvls));
+  EXPECT_FALSE(Allowed("ring;allreduce:tree,nvls", "", kAllReduce, NcclAlgorithm::kRing));
+  EXPECT_TRUE(Allowed("ring;allreduce:tree,nvls", "", kReduce, NcclAlgorithm::kRing));
+  EXPECT_TRUE(Allowed("allreduce:tree", "", kReduce, NcclAlgorithm::kRing));
+  EXPECT_FALSE(Allowed("", "^LL128", kReduce, NcclAlgorithm::kRing, Protocol::kLl128));
   EXPECT_TRUE(ParseTuningChoice("", "LL")->protocols_given);
 }
 
@@ -37,7 +37,7 @@ TEST(TuningChoiceTest, BadWordsAreNamedWithWhatTheyMayBe) {
             "CollnetChain, NVLS, NVLSTree, PAT");
   EXPECT_EQ(why("", "fast"), "NCCL_PROTO has \"fast\", but it must be one of LL, LL128, Simple");
   EXPECT_THAT(why("gather:ring", ""), HasSubstr("\"gather\""));
-  EXPECT_THAT(why("ring;tree", ""), HasSubstr("\"tree\" without a function"));
+  EXPECT_THAT(why("ring;tree", ""), HasSubstr("\"tree\", but only the first list"));
   EXPECT_THAT(why("ring,", ""), HasSubstr("\"\""));
 }
 

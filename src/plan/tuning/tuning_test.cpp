@@ -57,7 +57,7 @@ TuningInput Switched(std::uint32_t nodes) {
 }
 
 // Within a tenth of a microsecond and of a GB/s, which is how NCCL prints them.
-void ExpectCell(const Tuning& tuning, Algorithm algorithm, Protocol protocol, double us,
+void ExpectCell(const Tuning& tuning, NcclAlgorithm algorithm, Protocol protocol, double us,
                 double gb_per_s, Function function = kAllReduce) {
   const TuningCell& cell = tuning.At(function, algorithm, protocol);
   EXPECT_NEAR(static_cast<double>(cell.latency_ns) / 1000, us, 0.051) << NameOf(algorithm);
@@ -67,16 +67,16 @@ void ExpectCell(const Tuning& tuning, Algorithm algorithm, Protocol protocol, do
 // Source of the figures of these three  runs of NCCL 2.30 on these machines
 TEST(TuningTest, FourGpusOnPcieTwice) {
   const Tuning tuning(Pcie(), 2);
-  ExpectCell(tuning, Algorithm::kTree, Protocol::kLl, 22.8, 0.8);
-  ExpectCell(tuning, Algorithm::kTree, Protocol::kSimple, 60.4, 3.2);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kLl, 24.0, 2.9);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kSimple, 104.8, 5.7);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kLl, 15.3, 5.7, Function::kAllGather);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kSimple, 56.6, 11.4, Function::kAllGather);
-  EXPECT_EQ(tuning.At(kAllReduce, Algorithm::kRing, Protocol::kLl128).bandwidth.mb_per_s, 0u);
-  EXPECT_EQ(tuning.Pick(kAllReduce, 1024)->algorithm, Algorithm::kTree);
+  ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kLl, 22.8, 0.8);
+  ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 60.4, 3.2);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 24.0, 2.9);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 104.8, 5.7);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 15.3, 5.7, Function::kAllGather);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 56.6, 11.4, Function::kAllGather);
+  EXPECT_EQ(tuning.At(kAllReduce, NcclAlgorithm::kRing, Protocol::kLl128).bandwidth.mb_per_s, 0u);
+  EXPECT_EQ(tuning.Pick(kAllReduce, 1024)->algorithm, NcclAlgorithm::kTree);
   for (const std::uint64_t bytes : {4096ull, 256ull << 10}) {
-    EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->algorithm, Algorithm::kRing) << bytes;
+    EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->algorithm, NcclAlgorithm::kRing) << bytes;
     EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->protocol, Protocol::kLl) << bytes;
   }
   EXPECT_EQ(tuning.Pick(kAllReduce, kMiB)->protocol, Protocol::kSimple);
@@ -84,27 +84,27 @@ TEST(TuningTest, FourGpusOnPcieTwice) {
 
 TEST(TuningTest, EightGpusOnAnNvSwitch) {
   const Tuning tuning(Switched(1), 24);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kSimple, 56.0, 205.7);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kLl, 15.0, 80.6);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kLl128, 40.6, 189.3);
-  ExpectCell(tuning, Algorithm::kTree, Protocol::kSimple, 64.4, 165.6);
-  ExpectCell(tuning, Algorithm::kNvls, Protocol::kSimple, 25.0, 272.0);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 56.0, 205.7);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 15.0, 80.6);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl128, 40.6, 189.3);
+  ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 64.4, 165.6);
+  ExpectCell(tuning, NcclAlgorithm::kNvls, Protocol::kSimple, 25.0, 272.0);
   EXPECT_EQ(tuning.Pick(kAllReduce, kMiB)->protocol, Protocol::kLl);
-  EXPECT_EQ(tuning.Pick(kAllReduce, 4 * kMiB)->algorithm, Algorithm::kNvls);
+  EXPECT_EQ(tuning.Pick(kAllReduce, 4 * kMiB)->algorithm, NcclAlgorithm::kNvls);
 }
 
 TEST(TuningTest, EightGpusOnAnNvSwitchTwice) {
   const Tuning tuning(Switched(2), 16);
-  ExpectCell(tuning, Algorithm::kNvlsTree, Protocol::kSimple, 66.8, 246.2);
-  ExpectCell(tuning, Algorithm::kRing, Protocol::kSimple, 131.6, 204.8);
-  ExpectCell(tuning, Algorithm::kTree, Protocol::kSimple, 92.4, 140.8);
-  ExpectCell(tuning, Algorithm::kTree, Protocol::kLl, 25.2, 16.6);
+  ExpectCell(tuning, NcclAlgorithm::kNvlsTree, Protocol::kSimple, 66.8, 246.2);
+  ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 131.6, 204.8);
+  ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 92.4, 140.8);
+  ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kLl, 25.2, 16.6);
   EXPECT_EQ(tuning.Pick(kAllReduce, 64 << 10)->protocol, Protocol::kLl);
   for (const std::uint64_t bytes : {256ull << 10, 1ull << 20}) {
-    EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->algorithm, Algorithm::kTree);
+    EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->algorithm, NcclAlgorithm::kTree);
     EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->protocol, Protocol::kLl128);
   }
-  EXPECT_EQ(tuning.Pick(kAllReduce, 4 * kMiB)->algorithm, Algorithm::kNvlsTree);
+  EXPECT_EQ(tuning.Pick(kAllReduce, 4 * kMiB)->algorithm, NcclAlgorithm::kNvlsTree);
   EXPECT_EQ(tuning.Pick(Function::kAllGather, 64 * kMiB)->protocol, Protocol::kSimple);
   EXPECT_EQ(tuning.Pick(Function::kAllGather, 4 * kMiB)->protocol, Protocol::kLl128);
 }
@@ -114,7 +114,7 @@ TEST(TuningTest, TheUsersChoiceIsHeeded) {
   input.choice = ParseTuningChoice("ring", "LL").value();
   const Tuning tuning(input, 16);
   for (const std::uint64_t bytes : {std::uint64_t{64}, kMiB, 1024 * kMiB}) {
-    EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->algorithm, Algorithm::kRing);
+    EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->algorithm, NcclAlgorithm::kRing);
     EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->protocol, Protocol::kLl);
   }
   input.choice = ParseTuningChoice("nvls", "LL").value();
@@ -138,10 +138,11 @@ TEST(TuningTest, MoreBytesNeverTakeLessTime) {
 
 TEST(TuningTest, SmallMessagesGetFewChannelsAndThreads) {
   const Tuning tuning(Switched(1), 24);
-  const TuningPick simple{Algorithm::kRing, Protocol::kSimple, 0};
+  const TuningPick simple{NcclAlgorithm::kRing, Protocol::kSimple, 0};
   EXPECT_EQ(tuning.LaunchOf(simple, 1 << 30), (TuningLaunch{24, 544}));
   EXPECT_EQ(tuning.LaunchOf(simple, 64), (TuningLaunch{1, 96}));
-  EXPECT_EQ(tuning.LaunchOf({Algorithm::kNvls, Protocol::kSimple, 0}, 64), (TuningLaunch{24, 640}));
+  EXPECT_EQ(tuning.LaunchOf({NcclAlgorithm::kNvls, Protocol::kSimple, 0}, 64),
+            (TuningLaunch{24, 640}));
 }
 
 /// With CollNet, which reduces in the network.
@@ -188,7 +189,7 @@ std::string Said(const TuningInput& input) {
     for (std::size_t a = 0; a < kAlgorithms; ++a) {
       for (std::size_t p = 0; p < kProtocols; ++p) {
         const auto function = static_cast<Function>(f);
-        const auto algorithm = static_cast<Algorithm>(a);
+        const auto algorithm = static_cast<NcclAlgorithm>(a);
         const auto protocol = static_cast<Protocol>(p);
         const TuningCell& cell = tuning.At(function, algorithm, protocol);
         if (cell.bandwidth.mb_per_s == 0) continue;
@@ -227,18 +228,18 @@ TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
 /// Worked by hand from NCCL 2.30's rules.
 TEST(TuningTest, WhatGoesRoundOnceTakesOneStepLessThanRanks) {
   const Tuning tuning(Single(4), 2);
-  const auto cell = [&](Function function, Algorithm algorithm, Protocol protocol) {
+  const auto cell = [&](Function function, NcclAlgorithm algorithm, Protocol protocol) {
     return tuning.At(function, algorithm, protocol);
   };
-  const TuningCell gather = cell(Function::kAllGather, Algorithm::kRing, Protocol::kSimple);
+  const TuningCell gather = cell(Function::kAllGather, NcclAlgorithm::kRing, Protocol::kSimple);
   EXPECT_EQ(gather.bandwidth.mb_per_s, 10'000u * 4 / 3);
   EXPECT_EQ(gather.latency_ns, 8'400u + 3 * 14'000);
-  const TuningCell reduce = cell(kAllReduce, Algorithm::kRing, Protocol::kSimple);
+  const TuningCell reduce = cell(kAllReduce, NcclAlgorithm::kRing, Protocol::kSimple);
   EXPECT_EQ(reduce.bandwidth.mb_per_s, 10'000u * 4 / 6);
-  const TuningCell pat = cell(Function::kReduceScatter, Algorithm::kPat, Protocol::kSimple);
+  const TuningCell pat = cell(Function::kReduceScatter, NcclAlgorithm::kPat, Protocol::kSimple);
   EXPECT_EQ(pat.bandwidth.mb_per_s, 7'000u * 3 / 4);
   EXPECT_EQ(pat.latency_ns, 8'000u + 2 * 14'000 * 2 / 7 + 4 * 2'800);
-  EXPECT_EQ(cell(kAllReduce, Algorithm::kPat, Protocol::kSimple), TuningCell());
+  EXPECT_EQ(cell(kAllReduce, NcclAlgorithm::kPat, Protocol::kSimple), TuningCell());
 }
 
 }  // namespace

@@ -12,13 +12,13 @@ namespace {
 constexpr std::size_t kPartBytesShown = 60;
 
 /// What is said of a part: names and values, the same names in the same order for parts of a kind.
-struct Facts {
+struct ComparedFacts {
   std::string name;
   std::size_t number = 1;  ///< of those with the same name
   std::vector<std::pair<std::string, std::string>> values;
 };
 
-std::string ShownName(const Facts& facts) {
+std::string ShownName(const ComparedFacts& facts) {
   return facts.number == 1 ? facts.name : fmt::format("{} ({})", facts.name, facts.number);
 }
 
@@ -43,8 +43,8 @@ class Listing {
     for (const NetInterface& net : view.nets) AddNet(net);
   }
 
-  const std::vector<Facts>& facts() const { return facts_; }
-  const Facts* FindLike(const Facts& other) const {
+  const std::vector<ComparedFacts>& facts() const { return facts_; }
+  const ComparedFacts* FindLike(const ComparedFacts& other) const {
     const auto at = index_.find({other.name, other.number});
     return at == index_.end() ? nullptr : &facts_[at->second];
   }
@@ -142,7 +142,7 @@ class Listing {
   }
 
   const HostView& view_;
-  std::vector<Facts> facts_;
+  std::vector<ComparedFacts> facts_;
   std::map<std::pair<std::string, std::size_t>, std::size_t> index_;
   std::map<std::string, std::size_t> counts_;  // of each name
   std::map<std::uint64_t, std::size_t> hosts_;
@@ -162,8 +162,8 @@ std::vector<std::string> Compare(const HostView& first, const HostView& second) 
   const Listing a(first);
   const Listing b(second);
   std::vector<std::string> differences;
-  for (const Facts& facts : a.facts()) {
-    const Facts* other = b.FindLike(facts);
+  for (const ComparedFacts& facts : a.facts()) {
+    const ComparedFacts* other = b.FindLike(facts);
     if (other == nullptr) {
       differences.push_back(ShownName(facts) + " is only in the first");
       continue;
@@ -175,7 +175,7 @@ std::vector<std::string> Compare(const HostView& first, const HostView& second) 
                                           ShownName(facts), what, value, other->values[i].second));
     }
   }
-  for (const Facts& facts : b.facts())
+  for (const ComparedFacts& facts : b.facts())
     if (a.FindLike(facts) == nullptr)
       differences.push_back(ShownName(facts) + " is only in the second");
   if (differences.empty() && !SameOrder(a, b))

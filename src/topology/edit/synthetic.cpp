@@ -23,14 +23,14 @@ constexpr std::uint32_t kCpusOfAHostMax = 8192;  // as many as a mask in a file 
 
 enum class ItemKind : std::uint8_t { kHost, kNuma, kSwitch, kGpu, kNic };
 
-struct Item {
+struct SyntheticItem {
   ItemKind kind = ItemKind::kGpu;
   std::uint32_t count = 1;
   const GpuModel* model = nullptr;
   LinkLayout layout = LinkLayout::kNone;
   std::uint32_t gbit_per_s = kNicGbit;
   std::uint32_t column = 0;
-  std::vector<Item> items = {};
+  std::vector<SyntheticItem> items = {};
 };
 
 Error RefuseColumn(std::size_t column, std::string_view why) {
@@ -45,8 +45,8 @@ class SyntheticParser {
  public:
   explicit SyntheticParser(std::string_view text) : text_(text) {}
 
-  Result<std::vector<Item>> Run() {
-    RINGLET_TRY_ASSIGN(std::vector<Item> items, Items(0));
+  Result<std::vector<SyntheticItem>> Run() {
+    RINGLET_TRY_ASSIGN(std::vector<SyntheticItem> items, Items(0));
     Skip();
     if (at_ != text_.size()) return RefuseColumn(column(), "nothing should follow here");
     return items;
@@ -82,19 +82,19 @@ class SyntheticParser {
     return text_.substr(start, at_ - start);
   }
 
-  Result<std::vector<Item>> Items(std::size_t depth) {
+  Result<std::vector<SyntheticItem>> Items(std::size_t depth) {
     if (depth > kSyntheticDepthMax) return RefuseColumn(column(), "brackets are nested too deep");
-    std::vector<Item> items;
+    std::vector<SyntheticItem> items;
     do {
-      RINGLET_TRY_ASSIGN(Item item, OneItem(depth));
+      RINGLET_TRY_ASSIGN(SyntheticItem item, OneItem(depth));
       items.push_back(std::move(item));
     } while (Take(','));
     return items;
   }
 
-  Result<Item> OneItem(std::size_t depth) {
+  Result<SyntheticItem> OneItem(std::size_t depth) {
     Skip();
-    Item item{.column = column()};
+    SyntheticItem item{.column = column()};
     const std::string_view digits = TakeDigits();
     if (!digits.empty()) {
       const auto [end, error] =
@@ -111,7 +111,7 @@ class SyntheticParser {
     return Leaf(std::move(item));
   }
 
-  Result<Item> Group(Item item, std::size_t depth) {
+  Result<SyntheticItem> Group(SyntheticItem item, std::size_t depth) {
     const std::uint32_t at = column();
     const std::string_view place = TakeWord();
     if (place == "host") {
@@ -129,7 +129,7 @@ class SyntheticParser {
     return item;
   }
 
-  Result<Item> Leaf(Item item) {
+  Result<SyntheticItem> Leaf(SyntheticItem item) {
     const std::uint32_t at = column();
     const std::string_view word = TakeWord();
     if (word == "nic") {
@@ -162,7 +162,7 @@ class SyntheticParser {
     return names;
   }
 
-  Result<Item> Speed(Item item) {
+  Result<SyntheticItem> Speed(SyntheticItem item) {
     const std::uint32_t at = column();
     const std::string_view word = TakeWord();
     if (word.empty()) return item;
@@ -178,30 +178,31 @@ class SyntheticParser {
   std::size_t at_ = 0;
 };
 
-std::uint8_t NicGeneration(const Item& nic) {
+std::uint8_t NicGeneration(const SyntheticItem& nic) {
   if (nic.gbit_per_s > 400) return 6;
   return nic.gbit_per_s > 200 ? 5 : 4;
 }
 
 /// The fastest PCIe generation at or below an item.
-std::uint8_t Generation(const Item& item) {
+std::uint8_t Generation(const SyntheticItem& item) {
   if (item.kind == ItemKind::kNic) return NicGeneration(item);
   if (item.kind == ItemKind::kGpu) return item.model != nullptr ? item.model->pcie_generation : 4;
   std::uint8_t generation = 4;
-  for (const Item& below : item.items) generation = std::max(generation, Generation(below));
+  for (const SyntheticItem& below : item.items)
+    generation = std::max(generation, Generation(below));
   return generation;
 }
 
 class SyntheticBuilder {
  public:
-  Result<HostView> Run(const std::vector<Item>& items) {
+  Result<HostView> Run(const std::vector<SyntheticItem>& items) {
     view_.cpu = {"x86_64", "GenuineIntel", 6, 143, ""};
     const bool hosts = items.front().kind == ItemKind::kHost;
-    for (const Item& item : items)
+    for (const SyntheticItem& item : items)
       if ((item.kind == ItemKind::kHost) != hosts)
         return RefuseColumn(item.column, "beside a host there are only hosts");
     if (hosts) {
-      for (const Item& item : items)
+      for (const SyntheticItem& item : items)
         for (std::uint32_t i = 0; i < item.count; ++i) RINGLET_TRY(AddHost(item.items));
     } else {
       RINGLET_TRY(AddHost(items));
@@ -219,25 +220,25 @@ class SyntheticBuilder {
   }
 
  private:
-  Status Count(const Item& item) {
+  Status Count(const SyntheticItem& item) {
     if (++parts_ > kSyntheticPartsMax)
       return RefuseColumn(item.column,
                           fmt::format("the machine has more than {} parts", kSyntheticPartsMax));
     return Ok();
   }
 
-  Status AddHost(const std::vector<Item>& items) {
+  Status AddHost(const std::vector<SyntheticItem>& items) {
     ++host_;
     devices_ = 0;
     cpus_ = 0;
     numa_id_ = 0;
     const bool nodes = items.front().kind == ItemKind::kNuma;
-    for (const Item& item : items)
+    for (const SyntheticItem& item : items)
       if (item.kind == ItemKind::kHost || (item.kind == ItemKind::kNuma) != nodes)
         return RefuseColumn(item.column, nodes ? "beside a numa there are only numas"
                                                : "here is only place for switches, GPUs and NICs");
     if (!nodes) return AddNode(items);
-    for (const Item& item : items)
+    for (const SyntheticItem& item : items)
       for (std::uint32_t i = 0; i < item.count; ++i) {
         RINGLET_TRY(Count(item));
         RINGLET_TRY(AddNode(item.items));
@@ -245,7 +246,7 @@ class SyntheticBuilder {
     return Ok();
   }
 
-  Status AddNode(const std::vector<Item>& items) {
+  Status AddNode(const std::vector<SyntheticItem>& items) {
     if (cpus_ == kCpusOfAHostMax)
       return RefuseColumn(items.front().column, fmt::format("a host has at most {} NUMA nodes",
                                                             kCpusOfAHostMax / kCpusOfANode));
@@ -264,8 +265,8 @@ class SyntheticBuilder {
     return static_cast<std::uint32_t>(parts.size() - 1);
   }
 
-  Status AddItems(const std::vector<Item>& items, Part parent) {
-    for (const Item& item : items) {
+  Status AddItems(const std::vector<SyntheticItem>& items, Part parent) {
+    for (const SyntheticItem& item : items) {
       if (item.kind == ItemKind::kHost || item.kind == ItemKind::kNuma)
         return RefuseColumn(item.column, "here is only place for switches, GPUs and NICs");
       for (std::uint32_t i = 0; i < item.count; ++i) {
@@ -276,7 +277,7 @@ class SyntheticBuilder {
     return Ok();
   }
 
-  Status AddOne(const Item& item, Part parent) {
+  Status AddOne(const SyntheticItem& item, Part parent) {
     PciDevice pci{.parent = parent, .bus = NextBus()};
     pci.link_speed = PcieSpeed::Of(Generation(item));
     pci.link_width = 16;
@@ -300,7 +301,7 @@ class SyntheticBuilder {
     }
   }
 
-  void AddGpu(const Item& item, std::uint32_t pci) {
+  void AddGpu(const SyntheticItem& item, std::uint32_t pci) {
     Gpu gpu{.pci = pci, .dev = devices_++, .gcn = ""};
     gpu.compute_capability = item.model != nullptr ? item.model->compute_capability : 80;
     if (item.model != nullptr) gpu.gcn = item.model->gcn;
@@ -311,7 +312,7 @@ class SyntheticBuilder {
       joined_[{host_, item.layout}].emplace_back(Last(view_.gpus), item.model);
   }
 
-  void AddNic(const Item& item, Part pci) {
+  void AddNic(const SyntheticItem& item, Part pci) {
     view_.nics.push_back({pci});
     const auto number = static_cast<std::uint32_t>(view_.nets.size());
     NetInterface net{.name = fmt::format("nic{}", number),
@@ -351,7 +352,7 @@ Result<HostView> ParseSynthetic(std::string_view text) {
   if (text.size() > kSyntheticBytesMax)
     return Error{Code::kInvalidArgument,
                  fmt::format("a machine has at most {} characters", kSyntheticBytesMax)};
-  RINGLET_TRY_ASSIGN(const std::vector<Item> items, SyntheticParser(text).Run());
+  RINGLET_TRY_ASSIGN(const std::vector<SyntheticItem> items, SyntheticParser(text).Run());
   return SyntheticBuilder().Run(items);
 }
 

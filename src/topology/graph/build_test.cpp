@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BuildTest, RanksInHostMemoryReachThePortsOfPciDevices) {
+TEST(BuildTest, RanksInCpuMemoryReachThePortsOfPciDevices) {
   MachineForTest machine;
   machine.Numa(0).Numa(1).Switch(0x10).Nic(0x11, 200'000).Gpu(0x12, 90);
   const std::vector<RankPlace> places = {{Rank{0}, 0, 0}, {Rank{1}, 0, 1}};
@@ -26,7 +26,7 @@ TEST(BuildTest, RanksInHostMemoryReachThePortsOfPciDevices) {
   EXPECT_EQ(paths.From(graph.NodeOf(Rank{0}), net).type, PathType::kSys);
 }
 
-TEST(BuildTest, GpusAndHostMemoryMayBeRanksTogether) {
+TEST(BuildTest, GpusAndCpuMemoryMayBeRanksTogether) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90);
   const std::vector<RankPlace> one = {{Rank{5}, 0, 0}}, taken = {{Rank{0}, 0, 0}};

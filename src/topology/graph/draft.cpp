@@ -109,10 +109,10 @@ void Draft::Insert(NodeIndex from, NodeIndex to, LinkKind kind, Bandwidth bandwi
 }
 
 void Draft::PutUpstreamLast() {
-  struct Visit {
+  struct DraftVisit {
     NodeIndex node, from;
   };
-  std::vector<Visit> open;
+  std::vector<DraftVisit> open;
   const auto below = [&](NodeIndex node, NodeIndex from) {
     for (const Link& link : at(node).links)
       if (link.kind == LinkKind::kPci && link.to != from) open.push_back({link.to, node});
@@ -122,7 +122,7 @@ void Draft::PutUpstreamLast() {
     if (graph_.nodes_[i].kind != NodeKind::kCpu) continue;
     below(NodeIndex{i}, NodeIndex{i});
     while (!open.empty()) {
-      const Visit visit = open.back();
+      const DraftVisit visit = open.back();
       open.pop_back();
       if (seen[Index(visit.node)]) continue;
       seen[Index(visit.node)] = true;

@@ -29,7 +29,7 @@ enum class NodeKind : std::uint8_t {
   kRma,   ///< the same port, usable for one-sided access
   kDev,   ///< a GPU as hardware, or one half of it: all its links are here
   kCxb,   ///< what both halves of a split GPU reach their processor through
-  kRank,  ///< an endpoint in host memory
+  kRank,  ///< an endpoint in CPU memory
 };
 
 /// Of a network device, for whichever use.
@@ -122,7 +122,7 @@ struct SystemNodes {
   std::uint32_t end = 0;
 };
 
-/// Where a rank in host memory lives.
+/// Where a rank in CPU memory lives.
 struct RankPlace {
   Rank rank{};
   std::uint32_t host = 0;  ///< index into the hosts given to Build
@@ -181,7 +181,7 @@ enum class Rules : std::uint8_t {
 
 /// Which GPUs become ranks. The others are left out, and what hangs on them.
 enum class GpuRanks : std::uint8_t {
-  kNone,   ///< of a communicator in host memory
+  kNone,   ///< of a communicator in CPU memory
   kGiven,  ///< those that the view gives a rank
   kAll,    ///< those, and the rest get the lowest numbers that are free, in order; may be none
 };
@@ -196,7 +196,7 @@ struct BuildOptions {
   bool join_fabrics = true;
 };
 
-/// Joins the views of all hosts and the places of all ranks in host memory.
+/// Joins the views of all hosts and the places of all ranks in CPU memory.
 ///
 /// \param hosts  what each host has; a view that holds several hosts is one system. Identities
 ///               differ.

@@ -4,30 +4,12 @@
 
 #include <map>
 
+#include "base/value/text.hpp"
 #include "topology/view/host_tree.hpp"
 #include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::topology {
 namespace {
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          escaped += fmt::format("&#{};", static_cast<unsigned>(c));
-        } else {
-          escaped += c;
-        }
-    }
-  }
-  return escaped;
-}
 
 std::string MicrosecondsText(std::uint32_t ns) {
   if (ns % 1000 == 0) return fmt::format("{}", ns / 1000);
@@ -60,7 +42,7 @@ class XmlWriter {
     ++depth_;
   }
   void Text(std::string_view name, std::string_view value) {
-    out_ += fmt::format(" {}=\"{}\"", name, Escaped(value));
+    out_ += fmt::format(" {}=\"{}\"", name, EscapedXml(value));
   }
   void Number(std::string_view name, std::uint64_t value) { Text(name, fmt::format("{}", value)); }
   void Number(std::string_view name, std::optional<std::uint32_t> value) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/value/text.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -72,17 +74,10 @@ Colors ColorsOf(const Theme& theme, Paint paint) {
 }
 
 std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char letter : text) {
-    switch (letter) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
-    }
-  }
-  return escaped;
+  std::string printable(text);
+  for (char& letter : printable)
+    if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
+  return EscapedXml(printable);
 }
 
 /// "12", "12.5".

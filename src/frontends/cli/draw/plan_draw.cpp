@@ -157,7 +157,7 @@ class PlanDrawing {
     for (std::uint32_t node = 0; node < shown; ++node) {
       const double level = depth(node), top = y_ + level * kTreeStep;
       deepest = std::max(deepest, level);
-      const plan::TreePlace place = plan::PlaceInTree(node, nodes, tree);
+      const plan::DoubleTreePlace place = plan::PlaceInTree(node, nodes, tree);
       const Rank head =
           view_.joined.plan.RankAt({node, view_.joined.plan.ShapeOf(node).trees[0].order.front()});
       drawing_.boxes.push_back({x(node) - kTreeWidth * 0.42, top, kTreeWidth * 0.84, kTreeBox,

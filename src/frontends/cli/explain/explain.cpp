@@ -98,10 +98,10 @@ std::string SpeedText(const plan::SearchStep& search_step, bool nics) {
 std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& search_trace) {
   const char* const whom = outcome.channels == 0 ? "" : "for another, ";
   switch (outcome.refusal) {
-    case plan::Refusal::kNone: return "";
-    case plan::Refusal::kType: return fmt::format("; {}the way is farther than allowed", whom);
-    case plan::Refusal::kNet: return fmt::format("; {}NICs have too little left", whom);
-    case plan::Refusal::kLink:
+    case plan::StepRefusal::kNone: return "";
+    case plan::StepRefusal::kType: return fmt::format("; {}the way is farther than allowed", whom);
+    case plan::StepRefusal::kNet: return fmt::format("; {}NICs have too little left", whom);
+    case plan::StepRefusal::kLink:
       return outcome.link && *outcome.link < search_trace.links.size()
                  ? fmt::format("; {}{} is too full", whom, search_trace.links[*outcome.link])
                  : fmt::format("; {}a link is too full", whom);

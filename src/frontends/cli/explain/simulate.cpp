@@ -84,7 +84,7 @@ int Run(const SimulateRequest& request) {
       NameOf(pick->protocol), launch.channels, launch.threads, us, algbw, busbw);
   for (std::size_t a = 0; a < plan::kAlgorithms; ++a)
     for (std::size_t p = 0; p < plan::kProtocols; ++p) {
-      const auto algorithm = static_cast<plan::Algorithm>(a);
+      const auto algorithm = static_cast<plan::NcclAlgorithm>(a);
       const auto protocol = static_cast<plan::Protocol>(p);
       const auto time = tuning.TimeNs(*function, algorithm, protocol, *bytes);
       if (time)

@@ -16,7 +16,7 @@ namespace {
 struct ShowRequest {
   PlanRequest plan;
   bool json = false;
-  std::uint32_t ranks = 0;  ///< of each host, in host memory; 0: on its GPUs
+  std::uint32_t ranks = 0;  ///< of each host, in CPU memory; 0: on its GPUs
 };
 
 int RunMemory(const ShowRequest& request) {

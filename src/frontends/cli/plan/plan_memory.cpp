@@ -66,7 +66,7 @@ Result<MemoryPlan> PlanMemory(const PlanRequest& request, std::uint32_t ranks,
 std::string MemoryPlanText(const MemoryPlan& planned) {
   const plan::ChannelPlan& plan = planned.plan;
   std::string text = fmt::format(
-      "{}: {} host{}, {} ranks in host memory\n\n{} channel{}, {} GB/s together\n", planned.title,
+      "{}: {} host{}, {} ranks in CPU memory\n\n{} channel{}, {} GB/s together\n", planned.title,
       planned.hosts, planned.hosts == 1 ? "" : "s", plan.rank_count(), plan.channel_count(),
       plan.channel_count() == 1 ? "" : "s", GigabytesText(plan.ring_bandwidth()));
   for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel)

@@ -1,4 +1,4 @@
-// `ringlet plan --ranks N`: the plan of ranks in host memory, as communicators make it.
+// `ringlet plan --ranks N`: the plan of ranks in CPU memory, as communicators make it.
 #pragma once
 #include <string>
 

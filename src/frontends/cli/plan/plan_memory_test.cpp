@@ -24,7 +24,7 @@ TEST(PlanMemoryTest, RanksComeInBlocksByNumaNode) {
   const MemoryPlan planned = PlanMemory(Words(2), 4, {}).value();
   EXPECT_EQ(planned.plan.rank_count(), 8u);
   const std::string text = MemoryPlanText(planned);
-  EXPECT_THAT(text, HasSubstr("2 hosts, 8 ranks in host memory"));
+  EXPECT_THAT(text, HasSubstr("2 hosts, 8 ranks in CPU memory"));
   EXPECT_THAT(text, HasSubstr("leads 0 1\n"));
   EXPECT_THAT(text, HasSubstr("leads 2 3\n"));
 }

@@ -70,12 +70,12 @@ TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
   EXPECT_EQ(ring["channels"][0]["order"].size(), 8u);
 }
 
-TEST(PlanTest, RanksInHostMemoryAreTextOrJson) {
+TEST(PlanTest, RanksInCpuMemoryAreTextOrJson) {
   const std::vector<std::string> arguments = {"plan", "--ranks", "4", "--synthetic",
                                               "2x(numa: nic)"};
   const TopoRun text = RunPlan(arguments);
   EXPECT_EQ(text.status, 0) << text.errors;
-  EXPECT_THAT(text.output, HasSubstr("1 host, 4 ranks in host memory"));
+  EXPECT_THAT(text.output, HasSubstr("1 host, 4 ranks in CPU memory"));
   std::vector<std::string> as_json = arguments;
   as_json.emplace_back("--json");
   const TopoRun ran = RunPlan(as_json);

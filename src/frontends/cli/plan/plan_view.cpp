@@ -110,7 +110,7 @@ class Viewer {
     const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
     if (gpus.empty())
       return Error{Code::kInvalidArgument,
-                   fmt::format("{} has no GPUs to plan for; --ranks plans for ranks in host memory",
+                   fmt::format("{} has no GPUs to plan for; --ranks plans for ranks in CPU memory",
                                whole.title)};
     const std::vector<std::uint32_t> domains = topology::DomainsOf(whole.paths);
     for (std::uint32_t i = 0; i < gpus.size(); ++i) {
@@ -134,7 +134,7 @@ class Viewer {
     plan::SearchOptions options;
     options.policy = view_.policy;
     options.bounds = true;
-    options.beyond = view_.hosts > 1 || view_.nodes.size() > 1;
+    options.multi_node = view_.hosts > 1 || view_.nodes.size() > 1;
     options.net_policy = options_.net_policy;
     plan::NodeClass planned{.plan = {},
                             .locals = LocalsOf(node.paths),

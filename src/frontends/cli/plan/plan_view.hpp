@@ -53,7 +53,7 @@ struct PlanView {
   std::vector<HostKind> kinds;
   std::vector<NodeView> nodes;           ///< those of one host of each kind
   std::vector<plan::NodeClass> classes;  ///< one for each of `nodes`
-  plan::Joined joined;
+  plan::JoinedPlan joined;
   std::chrono::nanoseconds join_time{0};
 
   std::uint32_t ranks() const { return joined.plan.rank_count(); }

@@ -1,4 +1,4 @@
-#include "plan/channels/host_memory.hpp"
+#include "plan/channels/cpu_memory.hpp"
 
 #include <gmock/gmock.h>
 
@@ -29,9 +29,9 @@ std::vector<Rank> First(std::uint32_t count) {
   return ranks;
 }
 
-TEST(HostMemoryTest, GroupsAreNumaNodesAndTheNetworkDecidesWhoIsFirst) {
+TEST(CpuMemoryTest, GroupsAreNumaNodesAndTheNetworkDecidesWhoIsFirst) {
   const Graph graph = Machine(1, 5, {{"eth0", 100'000, 1}});
-  const HostMemory near = LookAt(graph, First(5), true);
+  const CpuMemoryShape near = LookAt(graph, First(5), true);
   EXPECT_THAT(near.order, ElementsAre(1, 3, 0, 2, 4));
   EXPECT_EQ(near.routes.entry.mb_per_s, 12'500u);
   EXPECT_EQ(near.routes.exit.mb_per_s, 10'000u);
@@ -41,7 +41,7 @@ TEST(HostMemoryTest, GroupsAreNumaNodesAndTheNetworkDecidesWhoIsFirst) {
   EXPECT_THAT(LookAt(graph, First(5), false).order, ElementsAre(0, 2, 4, 1, 3));
 }
 
-TEST(HostMemoryTest, TheTreeLeavesANumaNodeOnceForEachOther) {
+TEST(CpuMemoryTest, TheTreeLeavesANumaNodeOnceForEachOther) {
   const NodeShape shape = ShapeOf(LookAt(Machine(1, 12, {}), First(12), false), false);
   const LocalTree& tree = shape.trees[0];
   EXPECT_THAT(tree.order, ElementsAre(0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11));
@@ -49,7 +49,7 @@ TEST(HostMemoryTest, TheTreeLeavesANumaNodeOnceForEachOther) {
   EXPECT_THAT(shape.groups[1], ElementsAre(1, 3, 5, 7, 9, 11));
 }
 
-TEST(HostMemoryTest, NumaNodesAreATreeOfTwoBelowEach) {
+TEST(CpuMemoryTest, NumaNodesAreATreeOfTwoBelowEach) {
   HostView host;
   host.identity = 1;
   host.cpu = {"x86_64", "GenuineIntel", 6, 0x55, ""};
@@ -63,7 +63,7 @@ TEST(HostMemoryTest, NumaNodesAreATreeOfTwoBelowEach) {
 }
 
 /// The first NUMA node has the other two below it.
-TEST(HostMemoryTest, ATreeIsAsWideAsTheNarrowestWayUpOrDown) {
+TEST(CpuMemoryTest, ATreeIsAsWideAsTheNarrowestWayUpOrDown) {
   const topology::CpuModel intel = {"x86_64", "GenuineIntel", 6, 0x55, ""};
   for (const std::uint32_t slow : {0u, 1u, 2u, 3u}) {
     HostView host;
@@ -80,15 +80,15 @@ TEST(HostMemoryTest, ATreeIsAsWideAsTheNarrowestWayUpOrDown) {
   }
 }
 
-TEST(HostMemoryTest, HostsThatDifferInNameOnlyAreOfOneKind) {
+TEST(CpuMemoryTest, HostsThatDifferInNameOnlyAreOfOneKind) {
   const Graph one = Machine(1, 4, {{"eth0", 100'000, 1}}),
               same = Machine(2, 4, {{"ens3", 100'000, 1}});
   const Graph slower = Machine(1, 4, {{"eth0", 10'000, 1}}),
               fewer = Machine(1, 3, {{"eth0", 100'000, 1}});
-  const auto key = HostMemoryKey(one, First(4));
-  EXPECT_EQ(key, HostMemoryKey(same, First(4)));
-  EXPECT_NE(key, HostMemoryKey(slower, First(4)));
-  EXPECT_NE(key, HostMemoryKey(fewer, First(3)));
+  const auto key = CpuMemoryKey(one, First(4));
+  EXPECT_EQ(key, CpuMemoryKey(same, First(4)));
+  EXPECT_NE(key, CpuMemoryKey(slower, First(4)));
+  EXPECT_NE(key, CpuMemoryKey(fewer, First(3)));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "plan/channels/net_choice.hpp"
+#include "plan/channels/nic_selector.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,14 +21,14 @@ std::uint32_t PositionIn(std::span<const NodeIndex> nodes, NodeIndex node) {
 
 }  // namespace
 
-NetChoice::NetChoice(const RouteTable& table, const SearchOptions& options)
+NicSelector::NicSelector(const RouteTable& table, const SearchOptions& options)
     : table_(table), options_(options) {
   const topology::SystemNodes& system = table.paths().system();
   many_hosts_ = system.end_host - system.first_host > 1;
   FindPorts();
 }
 
-void NetChoice::FindPreferences() {
+void NicSelector::FindPreferences() {
   if (!preferences_.empty()) return;
   preferences_.reserve(table_.device_count());
   types_.reserve(std::size_t{table_.device_count()} * table_.net_count());
@@ -52,7 +52,7 @@ void NetChoice::FindPreferences() {
   }
 }
 
-void NetChoice::FindNear() {
+void NicSelector::FindNear() {
   if (!near_.empty()) return;
   near_.reserve(table_.net_count());
   const topology::Paths& paths = table_.paths();
@@ -68,7 +68,7 @@ void NetChoice::FindNear() {
   }
 }
 
-void NetChoice::FindPorts() {
+void NicSelector::FindPorts() {
   const topology::Graph& graph = table_.paths().graph();
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ports;
   ports.reserve(table_.net_count());
@@ -83,15 +83,15 @@ void NetChoice::FindPorts() {
   port_count_ = static_cast<std::uint32_t>(ports.size());
 }
 
-void NetChoice::Append(std::vector<std::uint32_t>& list, std::vector<bool>& seen,
-                       std::uint32_t net) const {
+void NicSelector::Append(std::vector<std::uint32_t>& list, std::vector<bool>& seen,
+                         std::uint32_t net) const {
   if (seen[net]) return;
   seen[net] = true;
   list.push_back(net);
 }
 
-std::vector<std::uint32_t> NetChoice::Build(std::optional<std::uint32_t> device,
-                                            PathType farthest) const {
+std::vector<std::uint32_t> NicSelector::Build(std::optional<std::uint32_t> device,
+                                              PathType farthest) const {
   const std::uint32_t first = device.value_or(0);
   const std::uint32_t end = device ? *device + 1 : table_.device_count();
   std::vector<std::uint32_t> list;
@@ -121,7 +121,7 @@ std::vector<std::uint32_t> NetChoice::Build(std::optional<std::uint32_t> device,
   return list;
 }
 
-const std::vector<std::uint32_t>& NetChoice::Of(std::uint32_t device, PathType farthest) {
+const std::vector<std::uint32_t>& NicSelector::Of(std::uint32_t device, PathType farthest) {
   auto& lists = lists_[static_cast<std::size_t>(farthest)];
   if (lists.empty()) lists.resize(table_.device_count() + 1);
   auto& list = lists[device];
@@ -132,7 +132,7 @@ const std::vector<std::uint32_t>& NetChoice::Of(std::uint32_t device, PathType f
   return *list;
 }
 
-const std::vector<std::uint32_t>& NetChoice::OfAll(PathType farthest) {
+const std::vector<std::uint32_t>& NicSelector::OfAll(PathType farthest) {
   return Of(table_.device_count(), farthest);
 }
 

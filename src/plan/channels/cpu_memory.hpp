@@ -1,4 +1,4 @@
-// One kind of host whose ranks are in host memory: in which order a ring passes its NUMA nodes, and
+// One kind of host whose ranks are in CPU memory: in which order a ring passes its NUMA nodes, and
 // how wide the ways are, within it and out of it.
 #pragma once
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Routes {
 };
 
 /// In local numbers: 0 for the lowest rank of the host.
-struct HostMemory {
+struct CpuMemoryShape {
   std::uint32_t ranks = 0;
   std::vector<LocalGroup> groups;    ///< of NUMA nodes that have ranks, in order of the ring
   std::vector<std::uint32_t> order;  ///< the same in one row
@@ -34,13 +34,13 @@ struct HostMemory {
 
 /// Equal for hosts that LookAt finds the same for: NUMA nodes, links, interfaces, and where ranks
 /// are. \param ranks  of one host, ascending
-std::vector<std::uint32_t> HostMemoryKey(const topology::Graph& graph, std::span<const Rank> ranks);
+std::vector<std::uint32_t> CpuMemoryKey(const topology::Graph& graph, std::span<const Rank> ranks);
 
 /// \param by_network  enter and leave where the network is near; else NUMA nodes come in order
 /// Cost  O(NUMA nodes * links of the host * log nodes + NUMA nodes ^ 2 + ranks)
-HostMemory LookAt(const topology::Graph& graph, std::span<const Rank> ranks, bool by_network);
+CpuMemoryShape LookAt(const topology::Graph& graph, std::span<const Rank> ranks, bool by_network);
 
 /// \param twice  with a second channel, whose ring goes the other way round
-NodeShape ShapeOf(const HostMemory& host, bool twice);
+NodeShape ShapeOf(const CpuMemoryShape& host, bool twice);
 
 }  // namespace ringlet::plan

@@ -1,4 +1,4 @@
-#include "plan/channels/host_memory.hpp"
+#include "plan/channels/cpu_memory.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -165,7 +165,7 @@ LocalTree TreeOf(const std::vector<LocalGroup>& groups) {
 
 }  // namespace
 
-std::vector<std::uint32_t> HostMemoryKey(const Graph& graph, std::span<const Rank> ranks) {
+std::vector<std::uint32_t> CpuMemoryKey(const Graph& graph, std::span<const Rank> ranks) {
   const topology::HostNodes& host = graph.hosts()[graph.at(ranks.front()).host];
   std::vector<std::uint32_t> key;
   for (std::uint32_t i = host.first; i < host.end; ++i) {
@@ -186,11 +186,11 @@ std::vector<std::uint32_t> HostMemoryKey(const Graph& graph, std::span<const Ran
   return key;
 }
 
-HostMemory LookAt(const Graph& graph, std::span<const Rank> ranks, bool by_network) {
+CpuMemoryShape LookAt(const Graph& graph, std::span<const Rank> ranks, bool by_network) {
   const Ground ground(graph, ranks);
   const std::vector<std::size_t> row =
       by_network ? BestRow(ground) : RowFrom(0, ground.groups().size());
-  HostMemory host;
+  CpuMemoryShape host;
   host.ranks = static_cast<std::uint32_t>(ranks.size());
   for (const std::size_t group : row) {
     host.groups.push_back(ground.groups()[group]);
@@ -210,7 +210,7 @@ HostMemory LookAt(const Graph& graph, std::span<const Rank> ranks, bool by_netwo
   return host;
 }
 
-NodeShape ShapeOf(const HostMemory& host, bool twice) {
+NodeShape ShapeOf(const CpuMemoryShape& host, bool twice) {
   NodeShape shape{host.ranks, {host.order}, {TreeOf(host.groups)}, host.groups, host.order.front()};
   std::ranges::sort(shape.groups);
   if (!twice) return shape;

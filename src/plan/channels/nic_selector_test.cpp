@@ -1,4 +1,4 @@
-#include "plan/channels/net_choice.hpp"
+#include "plan/channels/nic_selector.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,11 +10,11 @@ namespace {
 using testing::ElementsAre;
 using topology::PathType;
 
-TEST(NetChoiceTest, PreferredNicsComeFirstThenNearerOnes) {
+TEST(NicSelectorTest, PreferredNicsComeFirstThenNearerOnes) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const RouteTable table(machine.paths());
   const SearchOptions options;
-  NetChoice nets(table, options);
+  NicSelector nets(table, options);
   EXPECT_THAT(nets.Of(1, PathType::kPix), ElementsAre(1));
   EXPECT_THAT(nets.Of(1, PathType::kSys), ElementsAre(1, 0));
   EXPECT_THAT(nets.OfAll(PathType::kPix), ElementsAre(0, 1));
@@ -25,11 +25,11 @@ TEST(NetChoiceTest, PreferredNicsComeFirstThenNearerOnes) {
 }
 
 /// Who goes through the devices near one NIC may ask for those near another meanwhile.
-TEST(NetChoiceTest, DevicesNearANicStayWhereTheyAre) {
+TEST(NicSelectorTest, DevicesNearANicStayWhereTheyAre) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const RouteTable table(machine.paths());
   const SearchOptions options;
-  NetChoice nets(table, options);
+  NicSelector nets(table, options);
   const auto* const first = &nets.DevicesNear(0);
   EXPECT_TRUE(nets.Preferred(1));
   EXPECT_THAT(nets.DevicesNear(1), ElementsAre(1));
@@ -37,12 +37,12 @@ TEST(NetChoiceTest, DevicesNearANicStayWhereTheyAre) {
   EXPECT_THAT(*first, ElementsAre(0));
 }
 
-TEST(NetChoiceTest, ThePolicyBoundsTheList) {
+TEST(NicSelectorTest, ThePolicyBoundsTheList) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const RouteTable table(machine.paths());
   SearchOptions options;
   options.net_policy = {topology::NetPolicy::Kind::kMax, 1};
-  NetChoice nets(table, options);
+  NicSelector nets(table, options);
   EXPECT_THAT(nets.Of(1, PathType::kSys), ElementsAre(1));
 }
 

@@ -10,9 +10,9 @@
 
 namespace ringlet::plan {
 
-class NetChoice {
+class NicSelector {
  public:
-  NetChoice(const RouteTable& table, const SearchOptions& options);
+  NicSelector(const RouteTable& table, const SearchOptions& options);
 
   /// NICs that device may leave by, by paths of at most `farthest`; what it prefers comes first, of
   /// whatever distance.
