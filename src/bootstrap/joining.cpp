@@ -12,8 +12,8 @@ namespace ringlet::bootstrap {
 
 void Member::Begin(Instant now) {
   milestones_.started = now;
-  root_lines_.assign(roots(), 0);
-  root_seen_.assign(roots(), false);
+  joining()->root_lines.assign(roots(), 0);
+  joining()->root_seen.assign(roots(), false);
   if (config_.node_leader && !config_.speaks) {
     Connect(Role::kNodeLeader, kNoOrigin, config_.roots.front().credentials, {*config_.node_leader},
             now + config_.timeout);
@@ -26,7 +26,7 @@ void Member::Begin(Instant now) {
 
 void Member::CallRoot(std::uint32_t root) {
   const bool called =
-      root_lines_[root] != 0 || std::ranges::any_of(outgoing_, [&](const Outgoing& one) {
+      joining()->root_lines[root] != 0 || std::ranges::any_of(outgoing_, [&](const Outgoing& one) {
         return one.role == Role::kRoot && one.peer == root;
       });
   if (!called)
@@ -34,8 +34,8 @@ void Member::CallRoot(std::uint32_t root) {
             milestones_.started + config_.timeout);
 }
 
-// Who brings the first rank of a root's share is that root's root delegate: it carries the others'
-// records to the first root, and failures between the two.
+// The member that brings the first rank of a root's share is its root delegate: it carries the
+// others' records to the first root, and failures between the two.
 void Member::CallRootsFor(std::uint32_t rank) {
   const std::uint32_t root = RootOfRank(rank, config_.size, roots());
   CallRoot(root);
@@ -44,7 +44,7 @@ void Member::CallRootsFor(std::uint32_t rank) {
 
 bool Member::IsRootDelegateOf(std::uint32_t root) const {
   const std::uint32_t first = RanksOfRoot({root, roots()}, config_.size).first;
-  return first == self() || std::ranges::count(local_ranks_, first, &CheckIn::rank) > 0;
+  return first == self() || std::ranges::count(joining()->local_ranks, first, &CheckIn::rank) > 0;
 }
 
 void Member::CheckInAt(LineId id, std::uint32_t root) {
@@ -59,45 +59,42 @@ void Member::CheckInAt(LineId id, std::uint32_t root) {
   check_in.root = {root, roots()};
   check_in.member_address = config_.member_address;
   SendFrame(id, ToFrame(check_in));
-  checked_in_ = true;
+  if (joining()->step == MemberState::kCalling) joining()->step = MemberState::kCheckedIn;
   if (milestones_.called == Instant(0)) milestones_.called = now_;
 }
 
 void Member::OnRootOpened(LineId id, std::uint32_t root) {
-  root_lines_[root] = id;
-  root_seen_[root] = true;
+  joining()->root_lines[root] = id;
+  joining()->root_seen[root] = true;
   CheckInAt(id, root);
-  for (const CheckIn& local_rank : local_ranks_)
+  for (const CheckIn& local_rank : joining()->local_ranks)
     if (local_rank.root.index == root) SendLocalRank(id, local_rank);
 }
 
-void Member::OnLocalRank(LineId id, Line& line, const Frame& frame) {
-  auto check_in = ParseCheckIn(frame.payload.bytes);
-  if (!check_in.ok()) return DropCaller(id, check_in.error().message);
-  if (!config_.speaks || state_ != State::kJoining || reported_) {
-    SendFrame(id, ToFrame(FrameType::kReject,
-                          {Code::kInvalidArgument, check_in->rank,
-                           fmt::format("{} has joined with this unique id already: make a new one "
-                                       "for each communicator",
-                                       Name(self()))}));
-    Emit(Hangup{id});
-    lines_.erase(id);
-    callers_.Remove(id);
-    return;
-  }
-  Register(id, line, Role::kChild, check_in->rank);
-  line.local_rank = true;
+void Member::OnLocalRank(const Acceptor::FirstFrame& caller) {
+  const LineId id = caller.line;
+  auto check_in = ParseCheckIn(caller.frame.payload.bytes);
+  if (!check_in.ok()) return acceptor_.TurnAway(id, check_in.error().message);
+  Joining* const at = joining();
+  if (!config_.speaks || !at || at->step == MemberState::kReported)
+    return acceptor_.Dismiss(
+        id, ToFrame(FrameType::kReject,
+                    {Code::kInvalidArgument, check_in->rank,
+                     fmt::format("{} has joined with this unique id already: make a new one for "
+                                 "each communicator",
+                                 Name(self()))}));
+  Adopt(id, Role::kChild, check_in->rank).local_rank = true;
   Writer node_leader = BeginFrame(static_cast<std::uint8_t>(FrameType::kNodeLeader));
   SendFrame(id, EndFrame(std::move(node_leader.U32(self()))));
-  if (welcome_) SendFrame(id, ToFrame(*welcome_));
+  if (at->welcome) SendFrame(id, ToFrame(*at->welcome));
   // What cannot be is for the root to refuse: it names both sides.
   const bool fits = check_in->rank < config_.size && check_in->size == config_.size &&
                     check_in->root.count == roots();
   check_in->root.index = fits ? RootOfRank(check_in->rank, config_.size, roots()) : own_root();
-  local_ranks_.push_back(std::move(*check_in));
-  const CheckIn& local_rank = local_ranks_.back();
+  at->local_ranks.push_back(std::move(*check_in));
+  const CheckIn& local_rank = at->local_ranks.back();
   if (fits) CallRootsFor(local_rank.rank);
-  if (const LineId root = root_lines_[local_rank.root.index]; root != 0)
+  if (const LineId root = at->root_lines[local_rank.root.index]; root != 0)
     SendLocalRank(root, local_rank);
 }
 
@@ -110,10 +107,9 @@ void Member::SendLocalRank(LineId line, const CheckIn& local_rank) {
 
 // ---- what the root says -----------------------------------------------------------------------
 
-void Member::OnRootFrame(Line& line, const Frame& frame) {
+void Member::OnRootFrame(LineId id, Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
-  // Who knows that all are connected needs no root; what it says now comes too late.
-  if (state_ == State::kStanding) return;
+  if (standing()) return;
   switch (static_cast<FrameType>(frame.type)) {
     case FrameType::kWelcome:
       if (auto welcome = ParseWelcome(payload); welcome.ok()) {
@@ -126,26 +122,22 @@ void Member::OnRootFrame(Line& line, const Frame& frame) {
       if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
       break;
     case FrameType::kRoster:
-      if (is_tree() && line.peer == 0 && upper_ == 0 && roster_.size() == 0)
-        return OnRosterPiece(frame);
+      if (line.peer == 0 && joining()->upper == 0) return OnRosterPiece(frame);
       break;
     case FrameType::kSection:
       if (line.peer > 0 && IsRootDelegateOf(line.peer)) return OnSectionPiece(frame);
       break;
     case FrameType::kNeighbour:
-      if (!is_tree() && !FindSeat(kWorld)) return OnNeighbour(frame);
+      if (!FindSeat(kWorld)) return OnNeighbour(frame);
       break;
-    case FrameType::kDone:
-      if (is_tree() || reported_) return OnRootDone(line);
-      break;
+    case FrameType::kDone: return OnRootDone(line);
     default: break;
   }
-  FailHere(Code::kProtocol,
-           fmt::format("the root sent a frame of type {} that does not fit", frame.type));
+  OnMisfit(id, frame);
 }
 
 void Member::OnWelcome(const Welcome& welcome) {
-  welcome_ = welcome;
+  joining()->welcome = welcome;
   const SharedBytes frame = Share(ToFrame(welcome));
   for (auto& [id, line] : lines_)
     if (line.local_rank) Say(id, line, Slice(frame));
@@ -157,16 +149,17 @@ void Member::OnRootDone(Line& line) {
 }
 
 void Member::OnRootClosed(std::uint32_t root, const std::string& why) {
-  root_lines_[root] = 0;
-  if (state_ == State::kStanding) return;
-  const bool own = root == own_root() && welcome_;
-  const std::string where = own ? fmt::format("host {}, pid {}", welcome_->host, welcome_->pid)
+  if (standing()) return;
+  joining()->root_lines[root] = 0;
+  const std::optional<Welcome>& welcome = joining()->welcome;
+  const bool own = root == own_root() && welcome;
+  const std::string where = own ? fmt::format("host {}, pid {}", welcome->host, welcome->pid)
                                 : ToString(config_.roots[root].addresses.front());
   const std::string which = roots() > 1 ? fmt::format("root {} of {}", root, roots()) : "the root";
-  if (own && welcome_->hosted_rank && *welcome_->hosted_rank != self())
-    return Fail({Code::kPeerLost, *welcome_->hosted_rank,
+  if (own && welcome->hosted_rank && *welcome->hosted_rank != self())
+    return Fail({Code::kPeerLost, *welcome->hosted_rank,
                  fmt::format("rank {} ({}), which also runs {}, was lost while rank {} was {}: {}",
-                             *welcome_->hosted_rank, where, which, self(), Phase(), why)});
+                             *welcome->hosted_rank, where, which, self(), Phase(), why)});
   Fail({Code::kPeerLost, kNoOrigin,
         fmt::format("the process that runs {} ({}) was lost while rank {} was {}: {}", which, where,
                     self(), Phase(), why)});
@@ -174,7 +167,8 @@ void Member::OnRootClosed(std::uint32_t root, const std::string& why) {
 
 void Member::OnSectionPiece(const Frame& frame) {
   const Slice piece = frame.payload.Owned();
-  if (root_lines_[0] != 0) return SendPayload(root_lines_[0], FrameType::kSection, piece);
+  if (const LineId line = joining()->root_lines[0]; line != 0)
+    return SendPayload(line, FrameType::kSection, piece);
   const auto first = std::ranges::find_if(
       outgoing_, [](const Outgoing& one) { return one.role == Role::kRoot && one.peer == 0; });
   if (first == outgoing_.end()) return;  // it was lost, which has been told
@@ -189,49 +183,45 @@ void Member::OnSectionPiece(const Frame& frame) {
 
 void Member::OnUpperFrame(LineId id, Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
-  const bool node_leader = line.role == Role::kNodeLeader;
   switch (static_cast<FrameType>(frame.type)) {
     case FrameType::kNodeLeader:
-      if (node_leader && line.peer == kNoOrigin && payload.size() == 4) {
+      if (line.peer == kNoOrigin && payload.size() == 4) {
         line.peer = Reader(payload).U32();
         if (line.peer < config_.size) return;
       }
       break;
     case FrameType::kWelcome:
-      if (auto welcome = ParseWelcome(payload); welcome.ok() && node_leader) {
-        welcome_ = std::move(*welcome);
+      if (auto welcome = ParseWelcome(payload); welcome.ok()) {
+        joining()->welcome = std::move(*welcome);
         return;
       }
       break;
     case FrameType::kReject:
-      if (const auto failure = ParseFailure(payload); failure.ok() && node_leader)
-        return Fail(*failure);
+      if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
       break;
     case FrameType::kRoster:
-      if (line.peer == kNoOrigin || roster_.size() != 0) break;
-      upper_ = id;
+      if (line.peer == kNoOrigin) break;
+      joining()->upper = id;
       return OnRosterPiece(frame);
-    case FrameType::kGo:
-      if (reported_ && state_ == State::kJoining) return Go();
-      break;
+    case FrameType::kGo: return Go();
     default: break;
   }
-  FailOn(line.peer, Code::kProtocol,
-         fmt::format("sent a frame of type {} that does not fit", frame.type));
+  OnMisfit(id, frame);
 }
 
 void Member::OnRosterPiece(const Frame& frame) {
+  Joining& at = *joining();
   const Slice piece = frame.payload.Owned();
-  if (const Status pushed = inbox_.Push(piece); !pushed.ok())
+  if (const Status pushed = at.inbox.Push(piece); !pushed.ok())
     return FailHere(pushed.error().code, pushed.error().message);
   for (const auto& [id, line] : lines_)
     if (line.role == Role::kChild) SendPayload(id, FrameType::kRoster, piece);
-  if (upper_ == 0 && inbox_.node_leader_count())
-    subtree_ = PlaceRange{0, *inbox_.node_leader_count()};
-  if (subtree_ && below_.empty()) below_ = ChildrenOf(*subtree_, config_.arity);
-  if (!below_.empty()) pieces_.push_back(piece);
+  if (at.upper == 0 && at.inbox.node_leader_count())
+    at.subtree = PlaceRange{0, *at.inbox.node_leader_count()};
+  if (at.subtree && at.below.empty()) at.below = ChildrenOf(*at.subtree, config_.arity);
+  if (!at.below.empty()) at.pieces.push_back(piece);
   ConnectToChildren();
-  if (!Finished() && inbox_.complete()) FinishRoster();
+  if (!Finished() && at.inbox.complete()) FinishRoster();
 }
 
 Instant Member::ChildDeadline() const {
@@ -241,39 +231,46 @@ Instant Member::ChildDeadline() const {
 }
 
 void Member::ConnectToChildren() {
-  while (!Finished() && dialled_ < below_.size()) {
-    const auto found = inbox_.FindNodeLeader(below_[dialled_].first);
+  Joining& at = *joining();
+  while (at.dialled < at.below.size()) {
+    const PlaceRange& subtree = at.below[at.dialled];
+    const auto found = at.inbox.FindNodeLeader(subtree.first);
     if (!found.ok()) return FailHere(found.error().code, found.error().message);
     if (!*found) return;
     const auto& [rank, member_address] = **found;
     Connect(Role::kChild, Index(rank), config_.roots.front().credentials, member_address.addresses,
             ChildDeadline())
-        .subtree = below_[dialled_++];
+        .subtree = subtree;
+    ++at.dialled;
   }
 }
 
 void Member::OnChildOpened(LineId id) {
-  for (const Slice& piece : pieces_) SendPayload(id, FrameType::kRoster, piece);
-  if (++opened_ == below_.size() && roster_.size() != 0) pieces_.clear();
+  Joining& at = *joining();
+  for (const Slice& piece : at.pieces) SendPayload(id, FrameType::kRoster, piece);
+  if (++at.opened == at.below.size() && roster_.size() != 0) at.pieces.clear();
 }
 
 void Member::FinishRoster() {
-  auto roster = inbox_.Finish(config_.shelf.get());
+  Joining& at = *joining();
+  auto roster = at.inbox.Finish(config_.shelf.get());
   Status fits = roster.ok() ? CheckPlace(*roster) : Status(roster.error());
   if (!fits.ok()) return FailHere(fits.error().code, fits.error().message);
-  inbox_ = RosterInbox();
+  at.inbox = RosterInbox();
+  at.step = MemberState::kConnecting;
   roster_ = std::move(*roster);
   milestones_.roster = now_;
-  if (opened_ == below_.size()) pieces_.clear();
+  if (at.opened == at.below.size()) at.pieces.clear();
   TreePlace place;
-  if (upper_ != 0) {
-    Line& upper = lines_.at(upper_);
-    Register(upper_, upper, Role::kParent, upper.peer);
+  if (at.upper != 0) {
+    Line& upper = lines_.at(at.upper);
+    upper.role = Role::kParent;
+    Register(at.upper, upper);
     place.parent = upper.peer;
   }
-  for (const PlaceRange& child : below_)
+  for (const PlaceRange& child : at.below)
     place.children.push_back(Index(roster_.NodeLeader(child.first)));
-  for (const CheckIn& local_rank : local_ranks_) place.children.push_back(local_rank.rank);
+  for (const CheckIn& local_rank : at.local_ranks) place.children.push_back(local_rank.rank);
   OpenWorld(std::move(place));
   ReportIfReady();
 }
@@ -283,9 +280,10 @@ Status Member::CheckPlace(const Roster& roster) const {
     return Error{Code::kProtocol,
                  fmt::format("the roster has {} ranks, not {}", roster.size(), config_.size)};
   RINGLET_TRY_ASSIGN(const Rank node_leader, roster.NodeLeaderOf(config_.rank));
-  const bool mine = subtree_ ? subtree_->first < roster.node_leader_count() &&
-                                   roster.NodeLeader(subtree_->first) == config_.rank
-                             : Index(node_leader) == lines_.at(upper_).peer;
+  const std::optional<PlaceRange>& subtree = joining()->subtree;
+  const bool mine = subtree ? subtree->first < roster.node_leader_count() &&
+                                  roster.NodeLeader(subtree->first) == config_.rank
+                            : Index(node_leader) == lines_.at(joining()->upper).peer;
   if (!mine)
     return Error{Code::kProtocol, fmt::format("the roster gives rank {} another place in the tree "
                                               "than the one that called it",
@@ -293,36 +291,38 @@ Status Member::CheckPlace(const Roster& roster) const {
   return Ok();
 }
 
-void Member::OnChildReady(Line& line) {
-  line.ready = true;
-  ++ready_;
+void Member::OnChildReady(LineId id, Line& line, const Frame& frame) {
+  if (std::exchange(line.ready, true)) return OnMisfit(id, frame);
+  ++joining()->ready;
   ReportIfReady();
 }
 
 void Member::ReportIfReady() {
-  if (reported_ || roster_.size() == 0 || ready_ < below_.size() + local_ranks_.size()) return;
-  reported_ = true;
+  Joining* const at = joining();
+  if (!at || at->step != MemberState::kConnecting ||
+      at->ready < at->below.size() + at->local_ranks.size())
+    return;
+  at->step = MemberState::kReported;
   milestones_.connected = now_;
-  if (upper_ != 0) return SendFrame(upper_, ToFrame(FrameType::kReady));
-  SendFrame(root_lines_[0], ToFrame(FrameType::kReady));
+  if (at->upper != 0) return SendFrame(at->upper, ToFrame(FrameType::kReady));
+  SendFrame(at->root_lines[0], ToFrame(FrameType::kReady));
   Go();
 }
 
 void Member::Go() {
-  state_ = State::kStanding;
   milestones_.standing = now_;
   const SharedBytes go = Share(ToFrame(FrameType::kGo));
   for (auto& [id, line] : lines_)
     if (line.role == Role::kChild) Say(id, line, Slice(go));
   // The other roots' work is done when the first one's is.
   for (std::uint32_t root = 1; root < roots(); ++root)
-    if (root_lines_[root] != 0 && IsRootDelegateOf(root))
-      SendFrame(root_lines_[root], ToFrame(FrameType::kReady));
-  local_ranks_ = {};
+    if (const LineId line = joining()->root_lines[root]; line != 0 && IsRootDelegateOf(root))
+      SendFrame(line, ToFrame(FrameType::kReady));
   // A root that has not been reached by now is not needed any more.
   for (Outgoing& outgoing : outgoing_)
     if (outgoing.role == Role::kRoot) outgoing.dialler.Stop();
   outgoing_.remove_if([](const Outgoing& one) { return one.role == Role::kRoot; });
+  state_ = Standing();
 }
 
 // ---- around the ring --------------------------------------------------------------------------
@@ -355,8 +355,8 @@ void Member::FinishRingRoster() {
   roster_ = Roster::Build(0, records);
   world.group.set_roster(roster_);
   milestones_.roster = milestones_.connected = now_;
-  reported_ = true;
-  SendFrame(root_lines_[0], ToFrame(FrameType::kReady));
+  joining()->step = MemberState::kReported;
+  SendFrame(joining()->root_lines[0], ToFrame(FrameType::kReady));
 }
 
 // ---- together ---------------------------------------------------------------------------------
@@ -385,13 +385,12 @@ void Member::FailOn(std::uint32_t peer, Code code, const std::string& what) {
 
 void Member::Fail(const Failure& failure) {
   if (Finished()) return;
-  if (state_ == State::kStanding) {  // a protocol's breach on a line that no group could mend
+  if (standing()) {  // a protocol's breach on a line that no group could mend
     for (const auto& [id, seat] : seats_) seat->group.Fail(failure);
     for (const auto& [id, seat] : seats_) Settle(*seat);
     return;
   }
-  failure_ = failure;
-  state_ = State::kOver;
+  state_ = Over{failure};
   Writer to_members = BeginFrame(static_cast<std::uint8_t>(FrameType::kFailure));
   to_members.U64(kWorld);
   Encode(to_members, failure);
@@ -399,7 +398,7 @@ void Member::Fail(const Failure& failure) {
 }
 
 std::string Member::JoiningPhase() const {
-  if (!checked_in_) {
+  if (state() == MemberState::kCalling) {
     if (outgoing_.empty()) return "beginning to join";
     const Outgoing& first = outgoing_.front();
     return fmt::format(
@@ -410,7 +409,7 @@ std::string Member::JoiningPhase() const {
   if (!is_tree() && roster_.size() == 0 && FindSeat(kWorld))
     return fmt::format("gathering the ring's addresses, waiting for {}",
                        FindSeat(kWorld)->group.Awaited());
-  if (inbox_.node_leader_count()) return "receiving the roster";
+  if (joining()->inbox.node_leader_count()) return "receiving the roster";
   if (roster_.size() == 0) return "checked in and waiting for the other ranks";
   std::vector<std::uint32_t> missing;
   for (const auto& [id, line] : lines_)

@@ -17,8 +17,15 @@ constexpr Instant kNodeLeaderPatience = std::chrono::milliseconds(250);
 Member::Member(MemberConfig config)
     : config_(std::move(config)),
       nonces_(config_.nonce_seed),
-      callers_(config_.half_open_max, config_.handshake_timeout) {
-  RINGLET_ASSERT(!config_.roots.empty() && Index(config_.rank) < config_.size);
+      acceptor_({.credentials = config_.roots.at(0).credentials,
+                 .payload_bytes_max = kMemberFrameBytesMax,
+                 .options = config_.lines,
+                 .callers = {.owner = fmt::format("rank {}", Index(config_.rank)),
+                             .half_open_max = config_.half_open_max,
+                             .patience = config_.handshake_timeout,
+                             .noted_max = config_.strangers_noted_max}},
+                nonces_, [this](Action action) { Emit(std::move(action)); }) {
+  RINGLET_ASSERT(Index(config_.rank) < config_.size);
   if (is_tree()) return;
   // In a ring one root knows all neighbours; and everybody must be reachable, so nobody speaks.
   config_.roots.resize(1);
@@ -28,6 +35,11 @@ Member::Member(MemberConfig config)
 
 Member::~Member() = default;
 
+MemberState Member::state() const {
+  if (const Joining* const at = joining()) return at->step;
+  return standing() ? MemberState::kStanding : MemberState::kOver;
+}
+
 // ---- events -----------------------------------------------------------------------------------
 
 void Member::Handle(const Event& event, Instant now) {
@@ -36,7 +48,7 @@ void Member::Handle(const Event& event, Instant now) {
   if (milestones_.started == Instant(0)) Begin(now);
   std::visit(Overloaded{
                  [&](const Connected& e) { OnConnected(e.line); },
-                 [&](const Accepted& e) { OnAccepted(e, now); },
+                 [&](const Accepted& e) { acceptor_.OnAccepted(e, now); },
                  [&](const Received& e) { OnReceived(e, now); },
                  [&](const Closed& e) { OnClosed(e, now); },
                  [&](const Tick&) { OnTick(now); },
@@ -50,29 +62,28 @@ std::optional<Instant> Member::Deadline() const {
   const auto include = [&](Instant when) {
     deadline = deadline ? std::min(*deadline, when) : when;
   };
-  if (state_ == State::kJoining) include(milestones_.started + config_.timeout);
+  if (joining()) include(milestones_.started + config_.timeout);
   if (suspicion_) include(suspicion_expires_);
   if (beat_due_ != Instant(0) && !lines_.empty()) include(beat_due_);
   for (const Outgoing& outgoing : outgoing_) {
     include(outgoing.expires);
     if (const auto due = outgoing.dialler.Deadline()) include(*due);
   }
-  if (const auto due = callers_.Deadline(now_)) include(*due);
+  if (const auto due = acceptor_.Deadline(now_)) include(*due);
   return deadline;
 }
 
 void Member::OnTick(Instant now) {
   if (suspicion_ && now >= suspicion_expires_) {
     const std::string what = *std::exchange(suspicion_, std::nullopt);
-    if (state_ == State::kJoining) return FailOn(suspect_, Code::kPeerLost, what);
+    if (joining()) return FailOn(suspect_, Code::kPeerLost, what);
     OnLost(suspect_, Code::kPeerLost, what);
   }
-  while (const auto expired = callers_.Expired(now))
-    DropCaller(*expired, "it did not prove itself in time");
+  acceptor_.Expire(now);
   ExpireOutgoing(now);
   if (Finished()) return;
   if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
-  if (state_ == State::kJoining && now >= milestones_.started + config_.timeout)
+  if (joining() && now >= milestones_.started + config_.timeout)
     Fail({Code::kTimeout, kNoOrigin, fmt::format("{} timed out {}", Name(self()), Phase())});
 }
 
@@ -90,8 +101,8 @@ void Member::ExpireOutgoing(Instant now) {
     const bool node_leader = outgoing->role == Role::kNodeLeader;
     outgoing_.erase(outgoing);
     if (node_leader) {
-      CallRootsFor(self());  // whoever was to speak is gone: speak for ourselves
-    } else if (state_ == State::kStanding) {
+      CallRootsFor(self());  // the rank that was to speak is gone: speak for ourselves
+    } else if (standing()) {
       // Where nobody listens, that rank has left, or its neighbours know that it has died.
       if (!absent_.contains(peer)) OnLost(peer, Code::kTimeout, why);
     } else {
@@ -100,16 +111,15 @@ void Member::ExpireOutgoing(Instant now) {
   }
 }
 
-// Says a word on every line, and looks who has not said one for too long.
+// Says a word on every line, and finds those on which none has come for too long.
 void Member::Beat(Instant now) {
   const Instant interval = config_.silence_max / 4;
-  // Who was itself asleep cannot tell who else was.
+  // A rank that was itself asleep cannot tell which others were.
   const bool asleep = now - beat_due_ > config_.silence_max / 2;
   beat_due_ = now + interval;
   const SharedBytes beat = Share(ToFrame(FrameType::kBeat));
   std::vector<LineId> silent;
   for (auto& [id, line] : lines_) {
-    if (line.role == Role::kCaller || !line.wire.open()) continue;
     if (asleep) line.heard = now;
     if (now - line.heard >= config_.silence_max) silent.push_back(id);
     Say(id, line, Slice(beat));
@@ -129,26 +139,16 @@ void Member::OnConnected(LineId line) {
     if (outgoing.dialler.Owns(line)) return outgoing.dialler.OnConnected(line);
 }
 
-void Member::OnAccepted(const Accepted& event, Instant now) {
-  if (const auto oldest = callers_.InTheWay())
-    DropCaller(*oldest, "too many callers that do not prove themselves");
-  Line line{.wire = Wire::Accepted(config_.roots.front().credentials, nonces_.Next(),
-                                   kMemberFrameBytesMax, config_.lines),
-            .from = event.from,
-            .heard = now};
-  lines_.emplace(event.line, std::move(line));
-  callers_.Add(event.line, now);
-}
-
 void Member::OnReceived(const Received& event, Instant now) {
+  if (const auto caller = acceptor_.OnReceived(event)) {
+    OnCaller(*caller);
+    return Pump(event.line);
+  }
   const auto it = lines_.find(event.line);
   if (it == lines_.end()) return OnOutgoingReceived(event, now);
   it->second.heard = now;
-  const Status pushed = it->second.wire.Push(event.data);
-  if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
-    Emit(Send{event.line, Slice(Share(std::move(reply)))});
-  if (!pushed.ok()) return DropCaller(event.line, pushed.error().message);
-  if (it->second.wire.JustOpened()) callers_.Prove(event.line);
+  const Status pushed = it->second.wire.Push(event);
+  if (!pushed.ok()) return OnBrokenStream(event.line, pushed.error().message);
   Pump(event.line);
 }
 
@@ -156,13 +156,12 @@ void Member::OnOutgoingReceived(const Received& event, Instant now) {
   const auto it = std::ranges::find_if(
       outgoing_, [&](const Outgoing& one) { return one.dialler.Owns(event.line); });
   if (it == outgoing_.end()) return;
-  if (auto opened = it->dialler.OnReceived(event.line, event.data, now))
-    return OnOpened(it, std::move(*opened));
+  if (auto opened = it->dialler.OnReceived(event, now)) return OnOpened(it, std::move(*opened));
   if (!it->dialler.hopeless()) return;
   const bool root = it->role == Role::kRoot;
   const std::string why =
       fmt::format("cannot be reached by {}: {}", Name(self()), it->dialler.Reasons());
-  if (it->role == Role::kNodeLeader || state_ == State::kStanding) {
+  if (it->role == Role::kNodeLeader || standing()) {
     it->expires = now;  // another way is tried, or the groups hear of it, in ExpireOutgoing
     // Where it listened another communicator does: as if nobody did.
     if (it->role == Role::kPeerOut) OnUnanswered(it->peer);
@@ -173,10 +172,10 @@ void Member::OnOutgoingReceived(const Received& event, Instant now) {
 }
 
 void Member::OnClosed(const Closed& event, Instant now) {
+  if (acceptor_.OnClosed(event.line)) return;
   if (const auto it = lines_.find(event.line); it != lines_.end()) {
     const Line line = std::move(it->second);
     lines_.erase(it);
-    callers_.Remove(event.line);
     if (const auto way = route_to_.find(line.peer);
         way != route_to_.end() && way->second == event.line)
       route_to_.erase(way);
@@ -187,7 +186,7 @@ void Member::OnClosed(const Closed& event, Instant now) {
     const bool reached = outgoing.dialler.Reached(event.line);
     outgoing.dialler.OnClosed(event.line, event.why, now);
     // A root that was there and had no room for its callers is called again, one that is gone not.
-    if (outgoing.role == Role::kRoot && root_seen_[outgoing.peer] && !reached)
+    if (outgoing.role == Role::kRoot && joining()->root_seen[outgoing.peer] && !reached)
       return OnRootClosed(outgoing.peer, event.why);
     if (outgoing.role == Role::kPeerOut && !reached) return OnUnanswered(outgoing.peer);
     // A UNIX socket on which nobody listens will hardly be listened on again: its queue may have
@@ -199,15 +198,11 @@ void Member::OnClosed(const Closed& event, Instant now) {
 }
 
 void Member::OnLineClosed(const Line& line, const std::string& why) {
-  if (line.role == Role::kCaller) {
-    ++strangers_;
-    return;
-  }
   if (line.role == Role::kRoot) {
-    if (line.done || state_ == State::kStanding) return;
+    if (line.done || standing()) return;
     if (line.ready) return OnRootClosed(line.peer, why);
     // It hung up before it said a word: perhaps too many called at once.
-    root_lines_[line.peer] = 0;
+    joining()->root_lines[line.peer] = 0;
     return CallRoot(line.peer);
   }
   // Gone before it said who it is: speak for ourselves. If it had passed us on the root knows more.
@@ -215,12 +210,11 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   // Another line to it stands: if it is gone that one will close as well, and if it has left the
   // word of that may still be on its way there.
   if (std::ranges::any_of(lines_, [&](const auto& one) {
-        return one.second.peer == line.peer && one.second.role != Role::kRoot &&
-               one.second.role != Role::kCaller;
+        return one.second.peer == line.peer && one.second.role != Role::kRoot;
       }))
     return;
   const std::string what = "was lost: " + why;
-  const bool settled = state_ == State::kStanding && line.role != Role::kPeerOut;
+  const bool settled = standing() && line.role != Role::kPeerOut;
   if (settled) return OnLost(line.peer, Code::kPeerLost, what);
   // Before there is a roster a rank of this host hears of nothing but through us.
   if (line.local_rank && roster_.size() == 0) return FailOn(line.peer, Code::kPeerLost, what);
@@ -256,11 +250,12 @@ void Member::OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened op
   const Outgoing made = std::move(*outgoing);
   outgoing_.erase(outgoing);
   absent_.erase(made.peer);
-  Line& line =
-      lines_
-          .emplace(id, Line{.wire = std::move(opened.wire), .from = opened.address, .heard = now_})
-          .first->second;
-  Register(id, line, made.role, made.peer);
+  Line line{.role = made.role,
+            .peer = made.peer,
+            .wire = std::move(opened.wire),
+            .from = opened.address,
+            .heard = now_};
+  Register(id, lines_.emplace(id, std::move(line)).first->second);
   if (made.role == Role::kRoot) {
     OnRootOpened(id, made.peer);
   } else if (made.role == Role::kNodeLeader) {
@@ -273,15 +268,25 @@ void Member::OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened op
   Pump(id);
 }
 
-void Member::Register(LineId id, Line& line, Role role, std::uint32_t peer) {
-  line.role = role;
-  line.peer = peer;
-  callers_.Remove(id);
+// A caller that has said what it is.
+Member::Line& Member::Adopt(LineId id, Role role, std::uint32_t peer) {
+  Acceptor::HeldCaller caller = acceptor_.Take(id);
+  Line line{.role = role,
+            .peer = peer,
+            .wire = std::move(caller.line),
+            .from = std::move(caller.from),
+            .heard = now_};
+  Line& adopted = lines_.emplace(id, std::move(line)).first->second;
+  Register(id, adopted);
+  return adopted;
+}
+
+void Member::Register(LineId id, const Line& line) {
   if (beat_due_ == Instant(0) && config_.silence_max > Instant(0))
     beat_due_ = now_ + config_.silence_max / 4;
-  if (role == Role::kRoot || role == Role::kNodeLeader) return;
+  if (line.role == Role::kRoot || line.role == Role::kNodeLeader) return;
   // One line to a rank is used as long as it stands, so that its messages keep their order.
-  route_to_.emplace(peer, id);
+  route_to_.emplace(line.peer, id);
 }
 
 LineId Member::LineOf(Role role, std::uint32_t peer) const {
@@ -297,51 +302,42 @@ void Member::SendPayload(LineId line, FrameType type, const Slice& payload) {
   Say(line, payload);
 }
 
-void Member::DropCaller(LineId id, const std::string& why) {
+// What came on a line cannot be read, or does not belong there.
+void Member::OnBrokenStream(LineId id, const std::string& why) {
   const auto it = lines_.find(id);
   if (it == lines_.end()) return;
-  if (it->second.role == Role::kRoot && state_ == State::kStanding) {  // it is not needed any more
-    root_lines_[it->second.peer] = 0;
-    Emit(Hangup{id});
-    lines_.erase(it);
-    return;
-  }
-  if (it->second.role == Role::kRoot) return FailHere(Code::kProtocol, "the root sent " + why);
-  if (it->second.role != Role::kCaller) {
-    const std::uint32_t peer = it->second.peer;
-    if (state_ == State::kJoining) return FailOn(peer, Code::kProtocol, "sent " + why);
-    Emit(Hangup{id});
-    if (const auto way = route_to_.find(peer); way != route_to_.end() && way->second == id)
-      route_to_.erase(way);
-    lines_.erase(it);
-    return OnLost(peer, Code::kProtocol, "sent " + why);
-  }
-  if (++strangers_ <= config_.strangers_noted_max)
-    Emit(Note{LogLevel::kWarn, fmt::format("rank {}: turned away a caller from {}: {}", self(),
-                                           ToString(it->second.from), why)});
+  const std::uint32_t peer = it->second.peer;
+  const bool root = it->second.role == Role::kRoot;
+  if (joining())
+    return root ? FailHere(Code::kProtocol, "the root sent " + why)
+                : FailOn(peer, Code::kProtocol, "sent " + why);
   Emit(Hangup{id});
   lines_.erase(it);
-  callers_.Remove(id);
+  if (root) return;  // it is not needed any more
+  if (const auto way = route_to_.find(peer); way != route_to_.end() && way->second == id)
+    route_to_.erase(way);
+  OnLost(peer, Code::kProtocol, "sent " + why);
 }
 
 void Member::CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots) {
   for (auto& [id, line] : lines_) {
     const SharedBytes& word = line.role == Role::kRoot ? to_roots : to_members;
-    if (word && line.wire.open() && line.role != Role::kCaller) Say(id, line, Slice(word));
+    if (word) Say(id, line, Slice(word));
     Emit(Hangup{id});
   }
   for (Outgoing& outgoing : outgoing_) outgoing.dialler.Stop();
   lines_.clear();
-  callers_.Clear();
+  acceptor_.Clear();
   route_to_.clear();
   outgoing_.clear();
 }
 
 std::string Member::Name(std::uint32_t rank) const {
   if (rank == self()) return Describe(config_.rank, config_.member_address);
-  if (const auto it = std::ranges::find(local_ranks_, rank, &CheckIn::rank);
-      it != local_ranks_.end())
-    return Describe(Rank{rank}, it->member_address);
+  if (const Joining* const at = joining())
+    if (const auto it = std::ranges::find(at->local_ranks, rank, &CheckIn::rank);
+        it != at->local_ranks.end())
+      return Describe(Rank{rank}, it->member_address);
   return roster_.DescribeRank(Rank{rank});
 }
 
@@ -350,56 +346,63 @@ std::string Member::Name(std::uint32_t rank) const {
 void Member::Pump(LineId id) {
   while (!Finished()) {
     const auto it = lines_.find(id);
-    if (it == lines_.end() || !it->second.wire.open()) return;
+    if (it == lines_.end()) return;
     auto frame = it->second.wire.Next();
-    if (!frame.ok()) return DropCaller(id, frame.error().message);
+    if (!frame.ok()) return OnBrokenStream(id, frame.error().message);
     if (!*frame) return;
     OnFrame(id, it->second, **frame);
   }
 }
 
+bool Member::Accepts(Role role, std::uint8_t frame) const {
+  return RuleFor(MemberRules(), state(), role, static_cast<FrameType>(frame), config_.shape) !=
+         nullptr;
+}
+
 void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
+  if (!Accepts(line.role, frame.type)) return OnMisfit(id, frame);
   const auto type = static_cast<FrameType>(frame.type);
-  if (line.role == Role::kCaller) return OnCallerFrame(id, line, frame);
   if (type == FrameType::kBeat) return;
-  if (line.role == Role::kRoot) return OnRootFrame(line, frame);
+  if (line.role == Role::kRoot) return OnRootFrame(id, line, frame);
   const bool of_group = type >= FrameType::kGather && type <= FrameType::kAnswer;
   if (of_group || type == FrameType::kForm) return OnGroupFrame(line, frame);
-  if (line.role == Role::kParent || line.role == Role::kNodeLeader)
-    return OnUpperFrame(id, line, frame);
-  if (type == FrameType::kReady && line.role == Role::kChild && !line.ready)
-    return OnChildReady(line);
-  DropCaller(id, fmt::format("a frame of type {} that does not fit", frame.type));
+  if (line.role == Role::kChild) return OnChildReady(id, line, frame);
+  OnUpperFrame(id, line, frame);
 }
 
-void Member::OnCallerFrame(LineId id, Line& line, const Frame& frame) {
-  const auto type = static_cast<FrameType>(frame.type);
-  if (type == FrameType::kCheckIn && line.wire.purpose() == Purpose::kCheckIn)
-    return OnLocalRank(id, line, frame);
-  if (type == FrameType::kIdentify) return OnIdentify(id, line, frame);
-  DropCaller(id, "a connection that does not identify its rank");
+void Member::OnMisfit(LineId id, const Frame& frame) {
+  OnBrokenStream(id, fmt::format("a frame of type {} that does not fit", frame.type));
 }
 
-void Member::OnIdentify(LineId id, Line& line, const Frame& frame) {
-  const auto identify = ParseIdentify(frame.payload.bytes);
+void Member::OnCaller(const Acceptor::FirstFrame& caller) {
+  const auto type = static_cast<FrameType>(caller.frame.type);
+  const bool fits = Accepts(Role::kCaller, caller.frame.type);
+  if (fits && type == FrameType::kCheckIn && caller.purpose == Purpose::kCheckIn)
+    return OnLocalRank(caller);
+  if (fits && type == FrameType::kIdentify) return OnIdentify(caller);
+  acceptor_.TurnAway(caller.line, "a connection that does not identify its rank");
+}
+
+void Member::OnIdentify(const Acceptor::FirstFrame& caller) {
+  const auto identify = ParseIdentify(caller.frame.payload.bytes);
   if (!identify.ok() || identify->rank >= config_.size || identify->rank == self())
-    return DropCaller(id, "a connection that does not identify its rank");
+    return acceptor_.TurnAway(caller.line, "a connection that does not identify its rank");
   const std::uint32_t peer = identify->rank;
-  const Purpose purpose = line.wire.purpose();
-  // The addresses of a rank are known to others only after it has checked in.
-  if (!checked_in_) return DropCaller(id, fmt::format("rank {} calls too early", peer));
   const std::uint32_t previous = (self() + config_.size - 1) % config_.size;
+  Joining* const at = joining();
   Role role = Role::kCaller;
   const bool place = identify->subtree.count > 0 && identify->subtree.count <= config_.size;
-  if (purpose == Purpose::kTree && is_tree() && !subtree_ && place) role = Role::kParent;
-  if (purpose == Purpose::kRing && !is_tree() && peer == previous) role = Role::kPrevious;
-  // Whoever calls as a peer has been told to go; our own word to go may still be under way.
-  if (purpose == Purpose::kPeer && reported_) role = Role::kPeerIn;
+  if (caller.purpose == Purpose::kTree && is_tree() && at && !at->subtree && place)
+    role = Role::kParent;
+  if (caller.purpose == Purpose::kRing && !is_tree() && peer == previous) role = Role::kPrevious;
+  // A member that calls as a peer has been told to go; our own word to go may still be under way.
+  if (caller.purpose == Purpose::kPeer && state() >= MemberState::kReported) role = Role::kPeerIn;
   const bool taken = role != Role::kPeerIn && LineOf(role, peer) != 0;
   if (role == Role::kCaller || taken)
-    return DropCaller(id, fmt::format("rank {} calls where it has no place", peer));
-  if (role == Role::kParent) subtree_ = identify->subtree;
-  Register(id, line, role, peer);
+    return acceptor_.TurnAway(caller.line,
+                              fmt::format("rank {} calls where it has no place", peer));
+  if (role == Role::kParent) at->subtree = identify->subtree;
+  Adopt(caller.line, role, peer);
 }
 
 }  // namespace ringlet::bootstrap

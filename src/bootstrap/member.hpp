@@ -4,13 +4,14 @@
 //   tree    take the roster from the parent (the top: from the root) piece by piece, dial the
 //           children as soon as their addresses have come, pass the pieces on, report upwards when
 //           all below are connected, and go when the top says so;
-//   ring    learn the next rank from the root, connect to it, gather everybody's member address
-//   round
+//   ring    learn the next rank from the root, connect to it, gather all member addresses around
 //           the ring, report to the root, and go when it says that all are done.
 // Standing: groups (the world, and those formed from it) over the connections made: all-gather,
-//           barrier, tagged messages; who dies or falls silent fails every group that it is in, and
-//           a group's failure is passed on to all its ranks with its origin and reason.
+//           barrier, tagged messages; a rank that dies or falls silent fails every group that it is
+//           in, and a group's failure is passed on to all its ranks with its origin and reason.
 // Over:     joining failed (failure() says why), or every group was left.
+//
+// The steps of joining, and which frames are accepted in each state: bootstrap/states.
 #pragma once
 #include <functional>
 #include <list>
@@ -19,12 +20,13 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 
-#include "base/wire/callers.hpp"
+#include "base/wire/acceptor.hpp"
 #include "base/wire/dialler.hpp"
 #include "base/wire/machine.hpp"
 #include "bootstrap/group.hpp"
-#include "bootstrap/protocol.hpp"
+#include "bootstrap/states.hpp"
 
 namespace ringlet::bootstrap {
 
@@ -72,6 +74,33 @@ struct Milestones {
   Instant standing{0};
 };
 
+// What a member knows in each of its states.
+
+struct MemberJoining {
+  MemberState step = MemberState::kCalling;  // to kReported
+  std::optional<Welcome> welcome = {};       // of the own root
+  std::vector<LineId> root_lines;            // by root; 0: none
+  std::vector<bool> root_seen;               // by root: it was connected once
+  LineId upper = 0;                          // to the parent or node leader
+  std::vector<CheckIn> local_ranks = {};     // of which this rank is the node leader
+  RosterInbox inbox = {};
+  std::optional<PlaceRange> subtree = {};  // among the node leaders
+  std::vector<PlaceRange> below = {};
+  std::size_t dialled = 0;         // of `below`
+  std::uint32_t opened = 0;        // children that get the pieces
+  std::uint32_t ready = 0;         // children that have all below them connected
+  std::vector<Slice> pieces = {};  // of the roster, for children that are not connected yet
+};
+
+struct MemberStanding {
+  std::unordered_map<std::uint32_t, std::string> lost = {};  // ranks that are gone, and how
+  std::unordered_set<GroupId> left = {};
+};
+
+struct MemberOver {
+  std::optional<Failure> failure = {};  // of joining
+};
+
 class Member final : public Machine {
  public:
   /// \param config  rank < size, arity >= 1, a root; checked by the caller.
@@ -80,18 +109,19 @@ class Member final : public Machine {
 
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override;
-  bool Finished() const override { return state_ == State::kOver; }
-  bool Accepting() const override { return callers_.HasRoom(now_); }
+  bool Finished() const override { return std::holds_alternative<Over>(state_); }
+  bool Accepting() const override { return acceptor_.HasRoom(now_); }
 
   // ---- What came of it.
-  bool standing() const { return state_ == State::kStanding; }
+  MemberState state() const;
+  bool standing() const { return std::holds_alternative<Standing>(state_); }
   /// Why joining failed, or why the group has.
   const std::optional<Failure>& failure(GroupId group = kWorld) const;
   const Roster& roster(GroupId group = kWorld) const;
   const Milestones& milestones() const { return milestones_; }
   /// What this rank is doing and for whom it waits, as a phrase for messages.
   std::string Phase(GroupId group = kWorld) const;
-  std::size_t lines() const { return lines_.size(); }
+  std::size_t lines() const { return lines_.size() + acceptor_.size(); }
 
   // ---- Commands, when standing, by ranks of the group. The owner gives the machine a turn
   // afterwards.
@@ -125,21 +155,13 @@ class Member final : public Machine {
   void Leave(GroupId group = kWorld);
 
  private:
-  enum class State : std::uint8_t { kJoining, kStanding, kOver };
-  enum class Role : std::uint8_t {
-    kCaller,
-    kRoot,
-    kNodeLeader,  // of this host; the parent once the roster is there
-    kParent,
-    kChild,
-    kNext,
-    kPrevious,
-    kPeerIn,
-    kPeerOut
-  };
+  using Role = MemberLine;
+  using Joining = MemberJoining;
+  using Standing = MemberStanding;
+  using Over = MemberOver;
   struct Line {
-    Role role = Role::kCaller;
-    std::uint32_t peer = 0;  // rank; of kRoot: which one; meaningless for kCaller
+    Role role;
+    std::uint32_t peer;  // rank; of kRoot: which one
     Wire wire;
     Address from{};
     Instant heard{0};
@@ -165,7 +187,6 @@ class Member final : public Machine {
   // Events and lines: member.cpp
   void OnTick(Instant now);
   void OnConnected(LineId line);
-  void OnAccepted(const Accepted& event, Instant now);
   void OnReceived(const Received& event, Instant now);
   void OnOutgoingReceived(const Received& event, Instant now);
   void OnClosed(const Closed& event, Instant now);
@@ -173,14 +194,17 @@ class Member final : public Machine {
   void OnOpened(std::list<Outgoing>::iterator outgoing, Dialler::Opened opened);
   void Pump(LineId id);
   void OnFrame(LineId id, Line& line, const Frame& frame);
-  void OnCallerFrame(LineId id, Line& line, const Frame& frame);
-  void OnIdentify(LineId id, Line& line, const Frame& frame);
-  void DropCaller(LineId id, const std::string& why);
+  bool Accepts(Role role, std::uint8_t frame) const;
+  void OnMisfit(LineId id, const Frame& frame);
+  void OnBrokenStream(LineId id, const std::string& why);
+  void OnCaller(const Acceptor::FirstFrame& caller);
+  void OnIdentify(const Acceptor::FirstFrame& caller);
   void Beat(Instant now);
   void ExpireOutgoing(Instant now);
   Outgoing& Connect(Role role, std::uint32_t peer, const Credentials& credentials,
                     const std::vector<Address>& addresses, Instant expires);
-  void Register(LineId id, Line& line, Role role, std::uint32_t peer);
+  Line& Adopt(LineId id, Role role, std::uint32_t peer);
+  void Register(LineId id, const Line& line);
   void SendFrame(LineId line, Bytes frame) { Say(line, Slice(Share(std::move(frame)))); }
   /// Nothing, where the line is gone: its end is being told in its own way.
   void Say(LineId id, const Slice& frame) {
@@ -198,15 +222,15 @@ class Member final : public Machine {
   void CallRootsFor(std::uint32_t rank);
   void CheckInAt(LineId id, std::uint32_t root);
   void OnRootOpened(LineId id, std::uint32_t root);
-  void OnLocalRank(LineId id, Line& line, const Frame& frame);
+  void OnLocalRank(const Acceptor::FirstFrame& caller);
   void SendLocalRank(LineId line, const CheckIn& local_rank);
-  void OnRootFrame(Line& line, const Frame& frame);
+  void OnRootFrame(LineId id, Line& line, const Frame& frame);
   void OnRootDone(Line& line);
   bool IsRootDelegateOf(std::uint32_t root) const;
   void OnRootClosed(std::uint32_t root, const std::string& why);
   void OnWelcome(const Welcome& welcome);
   void OnUpperFrame(LineId id, Line& line, const Frame& frame);
-  void OnChildReady(Line& line);
+  void OnChildReady(LineId id, Line& line, const Frame& frame);
   void OnRosterPiece(const Frame& frame);
   void OnSectionPiece(const Frame& frame);
   void ConnectToChildren();
@@ -224,6 +248,8 @@ class Member final : public Machine {
   Failure FailureOf(std::uint32_t peer, Code code, const std::string& what) const;
   void FailOn(std::uint32_t peer, Code code, const std::string& what);
   void Fail(const Failure& failure);
+  Joining* joining() { return std::get_if<Joining>(&state_); }
+  const Joining* joining() const { return std::get_if<Joining>(&state_); }
   std::uint32_t self() const { return Index(config_.rank); }
   bool is_tree() const { return config_.shape == Shape::kTree; }
   std::uint32_t roots() const { return static_cast<std::uint32_t>(config_.roots.size()); }
@@ -232,6 +258,8 @@ class Member final : public Machine {
   // Standing: standing.cpp
   Seat* FindSeat(GroupId id);
   const Seat* FindSeat(GroupId id) const;
+  bool HasLeft(GroupId id) const;
+  bool IsLost(std::uint32_t peer) const;
   void OnGroupFrame(const Line& line, const Frame& frame);
   void KeepEarly(GroupId id, Early early);
   void Replay(Seat& seat);
@@ -248,44 +276,24 @@ class Member final : public Machine {
 
   MemberConfig config_;
   NonceSource nonces_;
-  State state_ = State::kJoining;
+  Acceptor acceptor_;
+  std::variant<Joining, Standing, Over> state_;
   Instant now_{0};
   Instant beat_due_{0};
   LineId next_line_ = 1;
   std::map<LineId, Line> lines_;
-  Callers callers_;                                     // the lines that are kCaller
   std::unordered_map<std::uint32_t, LineId> route_to_;  // to a rank: the line that is used
   std::list<Outgoing> outgoing_;
   Milestones milestones_;
 
-  // Joining
-  bool checked_in_ = false;
-  bool world_done_ = false;  // the first root's work is done
-  bool reported_ = false;
-  std::optional<Welcome> welcome_;    // of the own root
-  std::vector<LineId> root_lines_;    // by root; 0: none
-  std::vector<bool> root_seen_;       // by root: it was connected once
-  LineId upper_ = 0;                  // to the parent or node leader
-  std::vector<CheckIn> local_ranks_;  // of which this rank is the node leader
-  RosterInbox inbox_;
-  std::optional<PlaceRange> subtree_;  // among the node leaders
-  std::vector<PlaceRange> below_;
-  std::size_t dialled_ = 0;    // of below_
-  std::uint32_t opened_ = 0;   // children that get the pieces
-  std::uint32_t ready_ = 0;    // children that have all below them connected
-  std::vector<Slice> pieces_;  // of the roster, for children that are not connected yet
-  std::optional<Failure> failure_;
-  std::optional<std::string> suspicion_;  // of whose line closed: why is not yet certain
+  std::optional<std::string> suspicion_;  // a line closed, and why is not yet certain
   std::uint32_t suspect_ = 0;
   Instant suspicion_expires_{0};
-  std::uint32_t strangers_ = 0;
 
-  // Standing
+  // Groups, of which the world opens before this rank stands
   Roster roster_;
   std::map<GroupId, std::unique_ptr<Seat>> seats_;
-  std::unordered_map<std::uint32_t, std::string> lost_;  // who is gone, and how
-  std::unordered_set<std::uint32_t> absent_;             // at whose addresses nobody listens
-  std::unordered_set<GroupId> left_groups_;
+  std::unordered_set<std::uint32_t> absent_;  // at whose addresses nobody listens
   std::map<GroupId, std::vector<Early>> early_;
   std::size_t early_bytes_ = 0, early_frames_ = 0;
 };

@@ -49,10 +49,10 @@ TEST(Member, SilentCallersAreBoundedAndDroppedInTime) {
   }
   EXPECT_EQ(scene.driver.hung_up, (std::set<LineId>{*lines.begin(), *std::next(lines.begin())}));
   EXPECT_FALSE(scene.member.Accepting());
-  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now + Callers::kHurry);
-  scene.driver.Pass(Callers::kHurry);
+  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now + CallerQueue::kHurry);
+  scene.driver.Pass(CallerQueue::kHurry);
   EXPECT_TRUE(scene.member.Accepting()) << "the oldest has had its time";
-  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now - Callers::kHurry + seconds(10));
+  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now - CallerQueue::kHurry + seconds(10));
   scene.driver.Pass(seconds(10));
   EXPECT_EQ(scene.driver.hung_up, lines);
   EXPECT_EQ(scene.driver.notes.size(), 4u) << "the bound on notes";

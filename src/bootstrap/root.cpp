@@ -28,12 +28,24 @@ Instant LadderStep(Instant timeout) {
   return std::clamp<Instant>(timeout / 20, std::chrono::milliseconds(20), std::chrono::seconds(2));
 }
 
+Root::Root(RootConfig config)
+    : config_(std::move(config)),
+      nonces_(config_.nonce_seed),
+      acceptor_({.credentials = config_.credentials,
+                 .payload_bytes_max = kRootFrameBytesMax,
+                 .options = config_.lines,
+                 .callers = {.owner = "root",
+                             .half_open_max = config_.half_open_max,
+                             .patience = config_.handshake_timeout,
+                             .noted_max = config_.strangers_noted_max}},
+                nonces_, [this](Action action) { Emit(std::move(action)); }) {}
+
 void Root::Handle(const Event& event, Instant now) {
   if (Finished()) return;
   now_ = now;
   std::visit(Overloaded{
                  [&](const Connected&) {},
-                 [&](const Accepted& e) { OnAccepted(e, now); },
+                 [&](const Accepted& e) { acceptor_.OnAccepted(e, now); },
                  [&](const Received& e) { OnReceived(e, now); },
                  [&](const Closed& e) { OnClosed(e); },
                  [&](const Tick&) { OnTick(now); },
@@ -47,9 +59,13 @@ std::optional<Instant> Root::Deadline() const {
   const auto include = [&](Instant when) {
     deadline = deadline ? std::min(*deadline, when) : when;
   };
-  if (state_ != State::kEmpty) include(deadline_);
+  std::visit(
+      [&](const auto& state) {
+        if constexpr (requires { state.due; }) include(state.due);
+      },
+      state_);
   if (beat_due_ != Instant(0)) include(beat_due_);
-  if (const auto due = callers_.Deadline(now_)) include(*due);
+  if (const auto due = acceptor_.Deadline(now_)) include(*due);
   return deadline;
 }
 
@@ -59,68 +75,73 @@ void Root::Abort(const std::string& why) {
   End();
 }
 
-void Root::OnAccepted(const Accepted& event, Instant now) {
-  if (const auto oldest = callers_.InTheWay())
-    DropStranger(*oldest, "too many callers that do not introduce themselves");
-  guests_.emplace(event.line, Guest{Wire::Accepted(config_.credentials, nonces_.Next(),
-                                                   kRootFrameBytesMax, config_.lines),
-                                    event.from, now});
-  callers_.Add(event.line, now);
+void Root::OnReceived(const Received& event, Instant now) {
+  if (const auto caller = acceptor_.OnReceived(event)) {
+    OnCaller(*caller);
+    return Pump(event.line);
+  }
+  const auto guest = guests_.find(event.line);
+  if (guest == guests_.end()) return;
+  guest->second.heard = now;
+  const Status pushed = guest->second.wire.Push(event);
+  if (!pushed.ok()) return OnBrokenStream(guest, pushed.error());
+  Pump(event.line);
 }
 
-void Root::OnReceived(const Received& event, Instant now) {
-  const auto it = guests_.find(event.line);
-  if (it == guests_.end()) return;
-  it->second.heard = now;
-  const Status pushed = it->second.wire.Push(event.data);
-  if (Bytes reply = it->second.wire.TakeReply(); !reply.empty())
-    Emit(Send{event.line, Slice(Share(std::move(reply)))});
-  if (!pushed.ok()) return OnBrokenStream(event.line, it->second, pushed.error());
-  if (it->second.wire.JustOpened()) callers_.Prove(event.line);
+void Root::Pump(LineId line) {
   while (!Finished()) {
-    const auto guest = guests_.find(event.line);
+    const auto guest = guests_.find(line);
     if (guest == guests_.end()) return;
     auto frame = guest->second.wire.Next();
-    if (!frame.ok()) return OnBrokenStream(event.line, guest->second, frame.error());
+    if (!frame.ok()) return OnBrokenStream(guest, frame.error());
     if (!*frame) return;
     OnFrame(guest, **frame);
   }
 }
 
-void Root::OnBrokenStream(LineId line, const Guest& guest, const Error& error) {
-  if (!guest.rank) return DropStranger(line, error.message);
-  RejectAll({Code::kProtocol, *guest.rank,
-             fmt::format("{} sent the root {}", DescribeRecord(*guest.rank, guest.record),
+void Root::OnBrokenStream(GuestAt guest, const Error& error) {
+  const std::uint32_t rank = guest->second.rank;
+  RejectAll({Code::kProtocol, rank,
+             fmt::format("{} sent the root {}", DescribeRecord(rank, guest->second.record),
                          error.message)});
 }
 
 void Root::OnClosed(const Closed& event) {
-  const auto it = guests_.find(event.line);
-  if (it == guests_.end()) return;
-  const Guest guest = std::move(it->second);
-  if (!guest.rank) return DropStranger(event.line, "it left before it had introduced itself");
-  guests_.erase(it);
-  told_.insert(guest.ranks.begin(), guest.ranks.end());  // they will not come again
-  if (state_ == State::kClosing) return;
-  const char* phase = state_ == State::kGathering ? "before all ranks had checked in"
-                                                  : "while the ranks connected to each other";
-  RejectAll({Code::kPeerLost, *guest.rank,
-             fmt::format("{} was lost {}: {}", DescribeRecord(*guest.rank, guest.record), phase,
-                         event.why)});
+  if (acceptor_.OnClosed(event.line)) return;
+  auto node = guests_.extract(event.line);
+  if (node.empty() || state() == RootState::kClosing) return;
+  const Guest guest = std::move(node.mapped());
+  const char* phase = state() == RootState::kGathering ? "before all ranks had checked in"
+                                                       : "while the ranks connected to each other";
+  RejectAll({Code::kPeerLost, guest.rank,
+             fmt::format("{} was lost {}: {}", DescribeRecord(guest.rank, guest.record), phase,
+                         event.why)},
+            {guest.ranks.begin(), guest.ranks.end()});  // they will not come again
 }
 
 void Root::OnTick(Instant now) {
-  while (const auto expired = callers_.Expired(now))
-    DropStranger(*expired, "it did not introduce itself in time");
-  if (state_ == State::kEmpty) return;
+  acceptor_.Expire(now);
   if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
-  if (Finished() || now < deadline_) return;
-  if (state_ == State::kClosing) return Finish();
-  if (state_ == State::kRefusing) return End();
-  if (state_ == State::kGathering)
-    return RejectAll({Code::kTimeout, kNoOrigin, "timed out waiting for " + MissingText()});
-  RejectAll({Code::kTimeout, kNoOrigin,
-             "all ranks checked in, but they did not all connect to each other in time"});
+  const bool due = std::visit(
+      [&](const auto& state) {
+        if constexpr (requires { state.due; }) return now >= state.due;
+        return false;
+      },
+      state_);
+  if (due) OnDue();
+}
+
+void Root::OnDue() {
+  switch (state()) {
+    case RootState::kGathering:
+      return RejectAll({Code::kTimeout, kNoOrigin, "timed out waiting for " + MissingText()});
+    case RootState::kConnecting:
+      return RejectAll({Code::kTimeout, kNoOrigin,
+                        "all ranks checked in, but they did not all connect to each other in "
+                        "time"});
+    case RootState::kClosing: return Finish();
+    default: return End();
+  }
 }
 
 void Root::Beat(Instant now) {
@@ -129,7 +150,6 @@ void Root::Beat(Instant now) {
   const SharedBytes beat = Share(ToFrame(FrameType::kBeat));
   std::optional<LineId> silent;
   for (auto& [line, guest] : guests_) {
-    if (!guest.rank) continue;
     if (asleep) guest.heard = now;
     if (now - guest.heard >= config_.silence_max) silent = line;
     Say(line, guest, Slice(beat));
@@ -143,47 +163,55 @@ void Root::Beat(Instant now) {
 
 // ---- checking in ------------------------------------------------------------------------------
 
-void Root::OnFrame(GuestAt at, const Frame& frame) {
-  const auto type = static_cast<FrameType>(frame.type);
-  Guest& guest = at->second;
-  if (!guest.rank) return OnFirstFrame(at, frame);
-  if (type == FrameType::kBeat) return;
-  if (type == FrameType::kLocalRank) return OnLocalRank(at, frame);
-  if (type == FrameType::kSection && state_ == State::kGathering) return OnSection(at, frame);
-  if (type == FrameType::kReady && state_ == State::kConnecting) return OnReady(guest);
-  if (state_ == State::kClosing) return;  // they say goodbye to each other
-  const auto failure = type == FrameType::kFailure
-                           ? ParseFailure(frame.payload.bytes)
-                           : Result<Failure>(Error{Code::kProtocol, "an unexpected frame"});
-  if (failure.ok()) return RejectAll(*failure);
-  RejectAll({Code::kProtocol, *guest.rank,
-             fmt::format("{} sent the root {} (type {})", DescribeRecord(*guest.rank, guest.record),
-                         failure.error().message, frame.type)});
+// The rules are the same for both shapes.
+bool Root::Accepts(RootLine line, std::uint8_t frame) const {
+  return RuleFor(RootRules(), state(), line, static_cast<FrameType>(frame), Shape::kTree) !=
+         nullptr;
 }
 
-void Root::OnFirstFrame(GuestAt at, const Frame& frame) {
-  const LineId line = at->first;
-  if (at->second.wire.purpose() != Purpose::kCheckIn)
-    return DropStranger(line, "a member that takes the root for another member");
-  auto check_in = static_cast<FrameType>(frame.type) == FrameType::kCheckIn
-                      ? ParseCheckIn(frame.payload.bytes)
+void Root::OnFrame(GuestAt guest, const Frame& frame) {
+  if (!Accepts(RootLine::kMember, frame.type))
+    return OnBrokenStream(
+        guest, Error{Code::kProtocol, fmt::format("an unexpected frame (type {})", frame.type)});
+  switch (static_cast<FrameType>(frame.type)) {
+    case FrameType::kLocalRank: return OnLocalRank(guest, frame);
+    case FrameType::kSection: return OnSection(guest, frame);
+    case FrameType::kReady: return OnReady(guest);
+    case FrameType::kFailure: return OnFailure(guest, frame);
+    default: return;  // a beat
+  }
+}
+
+void Root::OnCaller(const Acceptor::FirstFrame& caller) {
+  const auto dismiss = [&](const Failure& failure) {
+    acceptor_.Dismiss(caller.line, ToFrame(FrameType::kReject, failure));
+  };
+  if (caller.purpose != Purpose::kCheckIn)
+    return acceptor_.TurnAway(caller.line, "a member that takes the root for another member");
+  auto check_in = Accepts(RootLine::kCaller, caller.frame.type)
+                      ? ParseCheckIn(caller.frame.payload.bytes)
                       : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
-  if (!check_in.ok()) return Reject(line, {Code::kProtocol, kNoOrigin, check_in.error().message});
-  if (refusal_) return Refuse(line, check_in->rank);
-  if (state_ == State::kClosing)
-    return Reject(line, {Code::kInvalidArgument, check_in->rank,
-                         "all ranks have joined with this unique id already: make a new one for "
-                         "each communicator"});
-  OnCheckIn(at, std::move(*check_in));
+  if (!check_in.ok()) return dismiss({Code::kProtocol, kNoOrigin, check_in.error().message});
+  if (auto* const refusing = std::get_if<Refusing>(&state_)) {
+    dismiss(refusing->failure);
+    refusing->told.insert(check_in->rank);
+    if (refusing->told.size() >= Mine().count) End();
+    return;
+  }
+  if (state() == RootState::kClosing)
+    return dismiss({Code::kInvalidArgument, check_in->rank,
+                    "all ranks have joined with this unique id already: make a new one for each "
+                    "communicator"});
+  OnCheckIn(caller.line, std::move(*check_in));
 }
 
 PlaceRange Root::Mine() const {
-  return RanksOfRoot(first_.root, first_.size);
+  return RanksOfRoot(job_->first.root, job_->first.size);
 }
 
 // The first root collects what the others have collected.
 PlaceRange Root::Expected() const {
-  return first_.root.index == 0 ? PlaceRange{0, first_.size} : Mine();
+  return job_->first.root.index == 0 ? PlaceRange{0, job_->first.size} : Mine();
 }
 
 // Whether this rank checks in here, or only brings others who do.
@@ -205,48 +233,60 @@ std::optional<std::string> Root::WhyUnfit(const CheckIn& check_in) const {
                        check_in.root.index, check_in.root.count, check_in.size);
   if (check_in.member_address.addresses.empty() && check_in.size > 1)
     return fmt::format("rank {} says no address at which it can be reached", check_in.rank);
-  if (state_ == State::kEmpty) return std::nullopt;
-  const std::string first = DescribeRecord(first_.rank, first_record_);
+  return job_ ? WhyUnlikeFirst(check_in) : std::nullopt;
+}
+
+std::optional<std::string> Root::WhyUnlikeFirst(const CheckIn& check_in) const {
+  const CheckIn& first_one = job_->first;
+  const std::string first = DescribeRecord(first_one.rank, job_->first_record);
   const std::string me = Describe(Rank{check_in.rank}, check_in.member_address);
-  if (check_in.size != first_.size)
+  if (check_in.size != first_one.size)
     return fmt::format("{} was given world size {}, {} was given {}", me, check_in.size, first,
-                       first_.size);
-  if (check_in.root != first_.root)
+                       first_one.size);
+  if (check_in.root != first_one.root)
     return fmt::format(
         "{} was given {} unique ids with this one at place {}, {} was given {} with "
         "it at place {}: all ranks need the same list",
-        me, check_in.root.count, check_in.root.index, first, first_.root.count, first_.root.index);
-  if (check_in.shape != first_.shape || check_in.arity != first_.arity)
+        me, check_in.root.count, check_in.root.index, first, first_one.root.count,
+        first_one.root.index);
+  if (check_in.shape != first_one.shape || check_in.arity != first_one.arity)
     return fmt::format("RINGLET_BOOTSTRAP or RINGLET_TREE_ARITY differs between {} and {}", me,
                        first);
-  if (const auto it = members_.find(check_in.rank); it != members_.end() && IsMine(check_in))
+  if (const auto it = job_->members.find(check_in.rank);
+      it != job_->members.end() && IsMine(check_in))
     return fmt::format("rank {} was given to two processes: {} and {}", check_in.rank, me,
                        DescribeMember(check_in.rank));
   return std::nullopt;
 }
 
-void Root::OnCheckIn(GuestAt at, CheckIn check_in) {
+void Root::OnCheckIn(LineId line, CheckIn check_in) {
+  if (const auto unfit = WhyUnfit(check_in)) {
+    const Failure failure{Code::kInvalidArgument, check_in.rank, *unfit};
+    acceptor_.Dismiss(line, ToFrame(FrameType::kReject, failure));
+    // The job cannot come together any more: the others need not wait for their deadline.
+    if (state() == RootState::kGathering) RejectAll(failure, {check_in.rank});
+    return;
+  }
   Writer record;
   Encode(record, check_in.member_address);
-  if (WhyUnfit(check_in)) return AdmitOrRefuse(at, check_in, record.Take(), check_in.rank);
-  Introduce(at, check_in);
-  at->second.record = record.Take();
-  if (first_record_.empty()) first_record_ = at->second.record;
-  SayWelcome(at, check_in);
-  if (IsMine(check_in)) AdmitOrRefuse(at, check_in, at->second.record, check_in.rank);
+  const GuestAt guest = Introduce(line, check_in, record.Take());
+  SayWelcome(guest, check_in);
+  if (IsMine(check_in)) Admit(guest, check_in, guest->second.record);
 }
 
-void Root::Introduce(GuestAt at, const CheckIn& check_in) {
-  if (state_ == State::kEmpty) {
-    first_ = check_in;
+Root::GuestAt Root::Introduce(LineId line, const CheckIn& check_in, Bytes record) {
+  if (!job_) {
     const Instant timeout = std::chrono::milliseconds(check_in.timeout_ms);
     // The first root waits for the others too, and knows less of who is missing there.
-    deadline_ = now_ + timeout - LadderStep(timeout) * (check_in.root.index == 0 ? 1 : 2);
+    const Instant due = now_ + timeout - LadderStep(timeout) * (check_in.root.index == 0 ? 1 : 2);
     if (config_.silence_max > Instant(0)) beat_due_ = now_ + config_.silence_max / 4;
-    state_ = State::kGathering;
+    job_ = Job{check_in, record};
+    state_ = Gathering{due};
   }
-  callers_.Remove(at->first);
-  at->second.rank = check_in.rank;
+  Acceptor::HeldCaller caller = acceptor_.Take(line);
+  Guest guest{std::move(caller.line), std::move(caller.from), now_, check_in.rank,
+              std::move(record)};
+  return guests_.emplace(line, std::move(guest)).first;
 }
 
 void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
@@ -258,7 +298,7 @@ void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
   Say(at->first, at->second, Slice(welcome));
   if (!news) return;  // else those who came before learn it as well
   for (auto& [line, guest] : guests_)
-    if (line != at->first && guest.rank) Say(line, guest, Slice(welcome));
+    if (line != at->first) Say(line, guest, Slice(welcome));
 }
 
 void Root::OnLocalRank(GuestAt at, const Frame& frame) {
@@ -269,52 +309,45 @@ void Root::OnLocalRank(GuestAt at, const Frame& frame) {
                     : Result<Bytes>(local_rank.error());
   auto member_address =
       record.ok() ? ParseMemberAddress(*record) : Result<MemberAddress>(record.error());
-  if (!member_address.ok()) return OnBrokenStream(at->first, guest, member_address.error());
-  local_rank->check_in.member_address = std::move(*member_address);
-  AdmitOrRefuse(at, local_rank->check_in, std::move(*record), *guest.rank);
+  if (!member_address.ok()) return OnBrokenStream(at, member_address.error());
+  CheckIn& check_in = local_rank->check_in;
+  check_in.member_address = std::move(*member_address);
+  const auto unfit = WhyUnfit(check_in);
+  if (!unfit && state() == RootState::kGathering && IsMine(check_in))
+    return Admit(at, check_in, std::move(*record));
+  RejectAll(
+      {Code::kInvalidArgument, check_in.rank,
+       unfit.value_or(fmt::format("rank {} checks in at the wrong time or root", check_in.rank))},
+      {check_in.rank});
 }
 
-void Root::AdmitOrRefuse(GuestAt at, const CheckIn& check_in, Bytes record,
-                         std::uint32_t node_leader) {
-  const auto unfit = WhyUnfit(check_in);
-  if (!unfit && state_ == State::kGathering && IsMine(check_in)) {
-    at->second.ranks.push_back(check_in.rank);
-    members_.emplace(check_in.rank, MemberSeen{at->first, {std::move(record), node_leader}});
-    return DistributeIfComplete();
-  }
-  const Failure failure{
-      Code::kInvalidArgument, check_in.rank,
-      unfit.value_or(fmt::format("rank {} checks in at the wrong time or root", check_in.rank))};
-  const bool speaks_for_others = at->second.rank.has_value();
-  if (!speaks_for_others) Reject(at->first, failure);
-  // The job cannot come together any more: the others need not wait for their deadline.
-  if (state_ != State::kGathering && !speaks_for_others) return;
-  told_.insert(check_in.rank);
-  RejectAll(failure);
+void Root::Admit(GuestAt at, const CheckIn& check_in, Bytes record) {
+  at->second.ranks.push_back(check_in.rank);
+  job_->members.emplace(check_in.rank, MemberSeen{at->first, {std::move(record), at->second.rank}});
+  DistributeIfComplete();
 }
 
 void Root::OnSection(GuestAt at, const Frame& frame) {
   Guest& guest = at->second;
   if (!guest.section) guest.section.emplace();
   const Status pushed = guest.section->Push(frame.payload);
-  if (!pushed.ok()) return OnBrokenStream(at->first, guest, pushed.error());
+  if (!pushed.ok()) return OnBrokenStream(at, pushed.error());
   if (!guest.section->complete()) return;
   const auto roster = guest.section->Finish(nullptr);
   guest.section.reset();
-  if (!roster.ok()) return OnBrokenStream(at->first, guest, roster.error());
+  if (!roster.ok()) return OnBrokenStream(at, roster.error());
   const std::uint64_t end = std::uint64_t{roster->first()} + roster->size();
-  const bool fits = first_.root.index == 0 && end <= first_.size &&
-                    members_.lower_bound(roster->first()) ==
-                        members_.lower_bound(static_cast<std::uint32_t>(end));
+  const bool fits = job_->first.root.index == 0 && end <= job_->first.size &&
+                    job_->members.lower_bound(roster->first()) ==
+                        job_->members.lower_bound(static_cast<std::uint32_t>(end));
   if (!fits)
-    return OnBrokenStream(at->first, guest,
-                          Error{Code::kProtocol, "the records of ranks that are here already"});
+    return OnBrokenStream(at, Error{Code::kProtocol, "the records of ranks that are here already"});
   for (std::uint32_t rank = roster->first(); rank < end; ++rank) {
     auto record = roster->RecordAt(Rank{rank});
     const auto node_leader = roster->NodeLeaderOf(Rank{rank});
     if (!record.ok() || !node_leader.ok() || !ParseMemberAddress(*record).ok())
-      return OnBrokenStream(at->first, guest, Error{Code::kProtocol, "records that are broken"});
-    members_.emplace(rank, MemberSeen{at->first, {std::move(*record), Index(*node_leader)}});
+      return OnBrokenStream(at, Error{Code::kProtocol, "records that are broken"});
+    job_->members.emplace(rank, MemberSeen{at->first, {std::move(*record), Index(*node_leader)}});
   }
   DistributeIfComplete();
 }
@@ -322,19 +355,20 @@ void Root::OnSection(GuestAt at, const Frame& frame) {
 // ---- distributing -----------------------------------------------------------------------------
 
 void Root::DistributeIfComplete() {
-  if (state_ != State::kGathering || members_.size() < Expected().count) return;
-  state_ = State::kConnecting;
-  if (first_.shape == Shape::kRing) return SendNeighbours();
+  const auto* const gathering = std::get_if<Gathering>(&state_);
+  if (!gathering || job_->members.size() < Expected().count) return;
+  state_ = Connecting{gathering->due, 0};
+  if (job_->first.shape == Shape::kRing) return SendNeighbours();
   std::vector<RankRecord> records;
-  records.reserve(members_.size());
-  for (auto& [rank, member] : members_) records.push_back(member.record);
+  records.reserve(job_->members.size());
+  for (auto& [rank, member] : job_->members) records.push_back(member.record);
   const Roster roster = Roster::Build(Expected().first, records);
-  const bool all = first_.root.index == 0;
+  const bool all = job_->first.root.index == 0;
   SendRoster(all ? FrameType::kRoster : FrameType::kSection, Expected().first, roster);
 }
 
 void Root::SendRoster(FrameType type, std::uint32_t to, const Roster& roster) {
-  const LineId line = members_.at(to).line;
+  const LineId line = job_->members.at(to).line;
   for (const Slice& piece : PiecesOf(roster.bytes())) {
     Writer header;
     header.U32(static_cast<std::uint32_t>(piece.bytes.size())).U8(static_cast<std::uint8_t>(type));
@@ -344,105 +378,78 @@ void Root::SendRoster(FrameType type, std::uint32_t to, const Roster& roster) {
 }
 
 void Root::SendNeighbours() {
-  for (const auto& [rank, member] : members_) {
+  for (const auto& [rank, member] : job_->members) {
     Writer out = BeginFrame(static_cast<std::uint8_t>(FrameType::kNeighbour));
-    out.Raw(members_.at((rank + 1) % first_.size).record.member_address);
+    out.Raw(job_->members.at((rank + 1) % job_->first.size).record.member_address);
     SendFrame(member.line, EndFrame(std::move(out)));
   }
 }
 
-void Root::OnReady(Guest& guest) {
-  if (guest.ready) return;
-  guest.ready = true;
-  ++ready_;
-  // In a tree the top speaks for all, and a root delegate for its root; in a ring everybody for
-  // himself, and all wait for the root's word.
-  if (first_.shape == Shape::kRing) {
-    if (ready_ == first_.size) Finish();
-    return;
+void Root::OnReady(GuestAt guest) {
+  auto* const connecting = std::get_if<Connecting>(&state_);
+  if (!connecting || std::exchange(guest->second.ready, true)) return;
+  // In a tree the top speaks for all, and a root delegate for its root; in a ring every member for
+  // itself, and all wait for the root's word.
+  if (job_->first.shape == Shape::kTree) {
+    state_ = Closing{now_ + kCloseAfter};
+  } else if (++connecting->ready == job_->first.size) {
+    Finish();
   }
-  state_ = State::kClosing;
-  deadline_ = now_ + kCloseAfter;
 }
 
 void Root::Finish() {
   const SharedBytes done = Share(ToFrame(FrameType::kDone));
-  for (auto& [line, guest] : guests_) {
-    if (guest.rank) Say(line, guest, Slice(done));
-    Emit(Hangup{line});
-  }
-  if (strangers_ > config_.strangers_noted_max)
-    Emit(Note{LogLevel::kWarn,
-              fmt::format("root: {} strangers were turned away in all", strangers_)});
-  callers_.Clear();
-  state_ = State::kFinished;
+  for (auto& [line, guest] : guests_) Say(line, guest, Slice(done));
+  if (auto note = acceptor_.log().Summary()) Emit(std::move(*note));
+  End();
 }
 
 // ---- refusing ---------------------------------------------------------------------------------
 
-void Root::Reject(LineId line, const Failure& failure) {
-  SendFrame(line, ToFrame(FrameType::kReject, failure));
-  Emit(Hangup{line});
-  guests_.erase(line);
-  callers_.Remove(line);
+void Root::OnFailure(GuestAt guest, const Frame& frame) {
+  if (state() == RootState::kClosing) return;  // they say goodbye to each other
+  const auto failure = ParseFailure(frame.payload.bytes);
+  if (!failure.ok()) return OnBrokenStream(guest, failure.error());
+  RejectAll(*failure);
 }
 
-void Root::RejectAll(const Failure& failure) {
-  if (refusal_) return;
+// Callers that have not introduced themselves yet will, and hear it then.
+void Root::RejectAll(const Failure& failure, std::set<std::uint32_t> told) {
+  if (state() == RootState::kRefusing || Finished()) return;
   const SharedBytes reject = Share(ToFrame(FrameType::kReject, failure));
-  for (auto it = guests_.begin(); it != guests_.end();) {
-    // Who has not introduced himself yet will, and hears it then.
-    const auto guest = it++;
-    if (!guest->second.rank) continue;
-    Say(guest->first, guest->second, Slice(reject));
-    Emit(Hangup{guest->first});
-    told_.insert(guest->second.ranks.begin(), guest->second.ranks.end());
-    guests_.erase(guest);
+  for (auto& [line, guest] : guests_) {
+    Say(line, guest, Slice(reject));
+    Emit(Hangup{line});
+    told.insert(guest.ranks.begin(), guest.ranks.end());
   }
-  refusal_ = failure;
-  state_ = State::kRefusing;
+  guests_.clear();
   beat_due_ = Instant(0);
   const Instant patience =
-      std::min<Instant>(std::chrono::milliseconds(first_.timeout_ms), kRefusalMost);
-  deadline_ = now_ + patience;
-  if (told_.size() >= Mine().count || patience == Instant(0)) End();
-}
-
-void Root::Refuse(LineId line, std::uint32_t rank) {
-  Reject(line, *refusal_);
-  told_.insert(rank);
-  if (told_.size() >= Mine().count) End();
+      job_ ? std::min<Instant>(std::chrono::milliseconds(job_->first.timeout_ms), kRefusalMost)
+           : Instant(0);
+  const bool all_told = !job_ || told.size() >= Mine().count;
+  state_ = Refusing{now_ + patience, failure, std::move(told)};
+  if (all_told || patience == Instant(0)) End();
 }
 
 void Root::End() {
   for (const auto& [line, guest] : guests_) Emit(Hangup{line});
   guests_.clear();
-  callers_.Clear();
-  state_ = State::kFinished;
-}
-
-void Root::DropStranger(LineId line, const std::string& why) {
-  const auto it = guests_.find(line);
-  if (it == guests_.end()) return;
-  if (++strangers_ <= config_.strangers_noted_max)
-    Emit(Note{LogLevel::kWarn, fmt::format("root: turned away a caller from {}: {}",
-                                           ToString(it->second.from), why)});
-  Emit(Hangup{line});
-  guests_.erase(it);
-  callers_.Remove(line);
+  acceptor_.Clear();
+  state_ = Over{};
 }
 
 std::string Root::DescribeMember(std::uint32_t rank) const {
-  return DescribeRecord(rank, members_.at(rank).record.member_address);
+  return DescribeRecord(rank, job_->members.at(rank).record.member_address);
 }
 
 std::string Root::MissingText() const {
   const PlaceRange expected = Expected();
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = expected.first; rank < expected.first + expected.count; ++rank)
-    if (!members_.contains(rank)) missing.push_back(rank);
+    if (!job_->members.contains(rank)) missing.push_back(rank);
   std::map<std::string, std::uint32_t> by_host;
-  for (const auto& [rank, member] : members_) {
+  for (const auto& [rank, member] : job_->members) {
     Reader in(member.record.member_address);
     ++by_host[DecodeMemberAddress(in).host];
   }
@@ -456,8 +463,9 @@ std::string Root::MissingText() const {
   }
   return fmt::format(
       "rank{} {}: {} of {} ranks checked in{}, from {}", missing.size() == 1 ? "" : "s",
-      Shortened(RangesText(missing)), members_.size(), expected.count,
-      first_.root.index == 0 ? std::string() : fmt::format(" at root {}", first_.root.index),
+      Shortened(RangesText(missing)), job_->members.size(), expected.count,
+      job_->first.root.index == 0 ? std::string()
+                                  : fmt::format(" at root {}", job_->first.root.index),
       hosts.empty() ? "nowhere" : hosts);
 }
 

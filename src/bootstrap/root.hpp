@@ -1,23 +1,21 @@
 // The root: collects one check-in from every rank, then lets the members connect to each other.
 //
-// States: empty -> gathering (after the first check-in, which defines size, shape and deadline) ->
-// connecting (the roster is out; until the members report that they are connected) -> closing (in a
-// tree, where nobody waits for its word: a moment later, so that it is in nobody's way) ->
-// finished. Whatever goes wrong is told to every member that has checked in, on the line it already
-// holds; the root then stays for a while as refusing, so that those who come late hear the reason
-// too.
+// Its states, and which frames it takes in which: bootstrap/states. When something goes wrong it is
+// told to every member that has checked in, on the line it already holds; the root then stays for a
+// while as refusing, so that those who come late hear the reason too.
 //
 // One line may check in many ranks: those of a host whose node leader holds it. Where there are
-// several roots each collects a share of the ranks, and the root delegate of a share (whoever
-// checked in its first rank) carries what was collected to the first root, which does the rest.
+// several roots each collects a share of the ranks, and the root delegate of a share (the member
+// that checked in its first rank) carries what was collected to the first root, which does the
+// rest.
 #pragma once
 #include <map>
 #include <set>
+#include <variant>
 
-#include "base/wire/callers.hpp"
+#include "base/wire/acceptor.hpp"
 #include "base/wire/machine.hpp"
-#include "base/wire/wire.hpp"
-#include "bootstrap/protocol.hpp"
+#include "bootstrap/states.hpp"
 
 namespace ringlet::bootstrap {
 
@@ -33,8 +31,7 @@ struct RootConfig {
   Instant silence_max = std::chrono::seconds(60);
   LineOptions lines = {};  ///< of every connection; the same as the members'
   /// Callers that have proven nothing yet; the others wait in the listener's queue
-  /// (base/wire/callers). At least 1, and well below the number of descriptors that the process may
-  /// hold.
+  /// (base/wire/callers).
   std::size_t half_open_max = 32'768;
   /// Strangers that get a log line of their own; the rest are counted.
   std::uint32_t strangers_noted_max = 32;
@@ -55,38 +52,51 @@ Instant LadderStep(Instant timeout);
 
 class Root final : public Machine {
  public:
-  explicit Root(RootConfig config)
-      : config_(std::move(config)),
-        nonces_(config_.nonce_seed),
-        callers_(config_.half_open_max, config_.handshake_timeout) {}
+  explicit Root(RootConfig config);
 
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override;
-  bool Finished() const override { return state_ == State::kFinished; }
-  bool Accepting() const override { return callers_.HasRoom(now_); }
+  bool Finished() const override { return state() == RootState::kFinished; }
+  bool Accepting() const override { return acceptor_.HasRoom(now_); }
 
   /// Gives up, telling every member why. For an owner that goes away.
   void Abort(const std::string& why);
 
-  std::uint32_t checked_in() const { return static_cast<std::uint32_t>(members_.size()); }
-  std::uint32_t strangers() const { return strangers_; }
+  RootState state() const { return static_cast<RootState>(state_.index()); }
+  std::uint32_t checked_in() const {
+    return job_ ? static_cast<std::uint32_t>(job_->members.size()) : 0;
+  }
+  /// Callers that were turned away or left.
+  std::uint32_t strangers() const { return acceptor_.log().turned_away() + acceptor_.log().left(); }
 
  private:
-  enum class State : std::uint8_t {
-    kEmpty,
-    kGathering,
-    kConnecting,
-    kClosing,
-    kRefusing,
-    kFinished
+  // What each state knows; in the order of RootState. `due`: when it ends if nothing happens.
+  struct Empty {};
+  struct Gathering {
+    Instant due;
   };
-  struct Guest {
+  struct Connecting {
+    Instant due;
+    std::uint32_t ready;  // ring: members that have reported
+  };
+  struct Closing {
+    Instant due;
+  };
+  struct Refusing {
+    Instant due;
+    Failure failure;
+    std::set<std::uint32_t> told;  // ranks that know
+  };
+  struct Over {};
+  using State = std::variant<Empty, Gathering, Connecting, Closing, Refusing, Over>;
+
+  struct Guest {  // a line on which a member has checked in
     Wire wire;
     Address from;
     Instant heard;
-    std::optional<std::uint32_t> rank = {};  // of whoever holds the line, once introduced
-    Bytes record = {};                       // its encoded Member address
-    std::vector<std::uint32_t> ranks = {};   // checked in on this line
+    std::uint32_t rank;
+    Bytes record;                           // its encoded member address
+    std::vector<std::uint32_t> ranks = {};  // checked in on this line
     std::optional<RosterInbox> section = {};
     bool ready = false;
   };
@@ -94,35 +104,40 @@ class Root final : public Machine {
     LineId line;
     RankRecord record;
   };
+  struct Job {  // from the first check-in on
+    CheckIn first;
+    Bytes first_record;
+    std::map<std::uint32_t, MemberSeen> members = {};
+  };
   using GuestAt = std::map<LineId, Guest>::iterator;
 
-  void OnAccepted(const Accepted& event, Instant now);
   void OnReceived(const Received& event, Instant now);
-  void OnBrokenStream(LineId line, const Guest& guest, const Error& error);
+  void Pump(LineId line);
+  void OnBrokenStream(GuestAt guest, const Error& error);
   void OnClosed(const Closed& event);
   void OnTick(Instant now);
+  void OnDue();
   void Beat(Instant now);
+  bool Accepts(RootLine line, std::uint8_t frame) const;
   void OnFrame(GuestAt guest, const Frame& frame);
-  void OnFirstFrame(GuestAt guest, const Frame& frame);
-  void OnCheckIn(GuestAt guest, CheckIn check_in);
+  void OnCaller(const Acceptor::FirstFrame& caller);
+  void OnCheckIn(LineId line, CheckIn check_in);
   void OnLocalRank(GuestAt guest, const Frame& frame);
   void OnSection(GuestAt guest, const Frame& frame);
+  void OnFailure(GuestAt guest, const Frame& frame);
+  void OnReady(GuestAt guest);
   std::optional<std::string> WhyUnfit(const CheckIn& check_in) const;
+  std::optional<std::string> WhyUnlikeFirst(const CheckIn& check_in) const;
   bool IsMine(const CheckIn& check_in) const;
-  void Introduce(GuestAt guest, const CheckIn& check_in);
-  void AdmitOrRefuse(GuestAt guest, const CheckIn& check_in, Bytes record,
-                     std::uint32_t node_leader);
+  GuestAt Introduce(LineId line, const CheckIn& check_in, Bytes record);
+  void Admit(GuestAt guest, const CheckIn& check_in, Bytes record);
   void SayWelcome(GuestAt guest, const CheckIn& check_in);
   void DistributeIfComplete();
   void SendRoster(FrameType type, std::uint32_t to, const Roster& roster);
   void SendNeighbours();
-  void OnReady(Guest& guest);
   void Finish();
-  void Reject(LineId line, const Failure& failure);
-  void RejectAll(const Failure& failure);
-  void Refuse(LineId line, std::uint32_t rank);
+  void RejectAll(const Failure& failure, std::set<std::uint32_t> told = {});
   void End();
-  void DropStranger(LineId line, const std::string& why);
   std::string DescribeMember(std::uint32_t rank) const;
   std::string MissingText() const;
   PlaceRange Mine() const;
@@ -137,20 +152,13 @@ class Root final : public Machine {
 
   RootConfig config_;
   NonceSource nonces_;
-  State state_ = State::kEmpty;
-  CheckIn first_;
-  Bytes first_record_;
-  Instant deadline_{0};
+  Acceptor acceptor_;
+  State state_;
+  std::optional<Job> job_;
   Instant beat_due_{0};
   Instant now_{0};
-  std::optional<Failure> refusal_;  // told to whoever comes when it has failed already
-  std::set<std::uint32_t> told_;    // ranks that know
   std::map<LineId, Guest> guests_;
-  Callers callers_;  // whose guests have no rank yet
-  std::map<std::uint32_t, MemberSeen> members_;
   std::optional<std::uint32_t> hosted_rank_;
-  std::uint32_t ready_ = 0;
-  std::uint32_t strangers_ = 0;
 };
 
 }  // namespace ringlet::bootstrap

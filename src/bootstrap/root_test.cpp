@@ -439,7 +439,7 @@ TEST_F(RootTest, CallersThatLeaveAreCounted) {
   Stranger();
   driver.Tell(Closed{kFirstAcceptedLine, "?"});
   EXPECT_EQ(root.strangers(), 1u);
-  EXPECT_THAT(driver.notes.at(0), HasSubstr("it left before it had introduced itself"));
+  EXPECT_THAT(driver.notes.at(0), HasSubstr("left before it introduced itself"));
 }
 
 TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {

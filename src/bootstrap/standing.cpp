@@ -44,7 +44,8 @@ std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, st
 
 const std::optional<Failure>& Member::failure(GroupId group) const {
   static const std::optional<Failure> kNone;
-  if (failure_) return failure_;
+  if (const Over* const over = std::get_if<Over>(&state_); over && over->failure)
+    return over->failure;
   const Seat* seat = FindSeat(group);
   return seat ? seat->group.failure() : kNone;
 }
@@ -55,7 +56,7 @@ const Roster& Member::roster(GroupId group) const {
 }
 
 std::string Member::Phase(GroupId group) const {
-  if (state_ == State::kJoining) return JoiningPhase();
+  if (joining()) return JoiningPhase();
   const Seat* seat = FindSeat(group);
   return seat ? seat->group.Phase() : "after having left";
 }
@@ -69,6 +70,16 @@ const Member::Seat* Member::FindSeat(GroupId id) const {
   return it == seats_.end() ? nullptr : it->second.get();
 }
 
+bool Member::HasLeft(GroupId id) const {
+  const Standing* const at = std::get_if<Standing>(&state_);
+  return at && at->left.contains(id);
+}
+
+bool Member::IsLost(std::uint32_t peer) const {
+  const Standing* const at = std::get_if<Standing>(&state_);
+  return at && at->lost.contains(peer);
+}
+
 // ---- what arrives -----------------------------------------------------------------------------
 
 void Member::OnGroupFrame(const Line& line, const Frame& frame) {
@@ -78,13 +89,13 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
   const GroupId id = in.U64();
   if (!in.ok()) return FailOn(from, Code::kProtocol, "sent a frame of no group");
   const Slice payload(frame.payload.bytes.subspan(8), frame.payload.owner);
-  if (type == FrameType::kFailure && state_ == State::kJoining && !FindSeat(id)) {
+  if (type == FrameType::kFailure && joining() && !FindSeat(id)) {
     const auto failure = ParseFailure(payload.bytes);
     return failure.ok() ? Fail(*failure)
                         : FailOn(from, Code::kProtocol, "sent a frame that does not parse");
   }
-  if (left_groups_.contains(id)) {
-    // Whoever counts on us to pass a failure on, or to answer, must know that we do not.
+  if (HasLeft(id)) {
+    // A rank that counts on us to pass a failure on, or to answer, must know that we do not.
     if (type == FrameType::kFailure || type == FrameType::kAsk)
       PostTo(from, GroupFrame(id, FrameType::kLeave, {}, {}));
     return;
@@ -136,8 +147,8 @@ void Member::Replay(Seat& seat) {
 }
 
 void Member::OnLost(std::uint32_t peer, Code code, const std::string& why) {
-  if (state_ == State::kJoining) return FailOn(peer, code, why);
-  lost_.emplace(peer, why);
+  if (joining()) return FailOn(peer, code, why);
+  std::get<Standing>(state_).lost.emplace(peer, why);
   for (const auto& [id, seat] : seats_) {
     const auto rank = seat->FromWorld(peer);
     if (!rank) continue;
@@ -152,7 +163,7 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
                     Instant now) {
   now_ = now;
   const Seat* const above = FindSeat(parent);
-  if (!above || FindSeat(id) || left_groups_.contains(id))
+  if (!standing() || !above || FindSeat(id) || HasLeft(id))
     return Error{
         Code::kInvalidArgument,
         "this child cannot be formed: the parent was left, or a child that has the same first "
@@ -179,7 +190,7 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
     seat->by_peer.emplace(seat->ranks[rank], rank);
   seat->group.set_roster(std::move(roster));
   Seat& formed = *seats_.emplace(id, std::move(seat)).first->second;
-  for (const auto& [peer, why] : lost_)
+  for (const auto& [peer, why] : std::get<Standing>(state_).lost)
     if (const auto rank = formed.FromWorld(peer)) formed.group.OnLost(*rank, Code::kPeerLost, why);
   Settle(formed);
   // Those who were given other ranks would wait for each other in vain: whoever is near hears ours.
@@ -193,7 +204,7 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
 void Member::Gather(bool barrier, Bytes payload, GroupId group) {
   Seat* const seat = FindSeat(group);
   if (!seat) return;
-  RINGLET_ASSERT(state_ == State::kStanding);
+  RINGLET_ASSERT(standing());
   seat->group.Gather(barrier, std::move(payload));
   Settle(*seat);
 }
@@ -242,7 +253,7 @@ void Member::Settle(Seat& seat) {
   }
   if (seat.group.failure() && !seat.told) {
     seat.told = true;
-    if (state_ == State::kJoining) return Fail(*seat.group.failure());
+    if (joining()) return Fail(*seat.group.failure());
     Flood(seat);
   }
   if (!is_tree() && roster_.size() == 0) FinishRingRoster();
@@ -311,7 +322,7 @@ void Member::Flood(Seat& seat) {
       continue;
     }
     const std::uint32_t peer = seat.ToWorld(rank);
-    if (seat.called.insert(rank).second && !lost_.contains(peer)) PostTo(peer, failure);
+    if (seat.called.insert(rank).second && !IsLost(peer)) PostTo(peer, failure);
   }
 }
 
@@ -346,21 +357,17 @@ std::vector<std::uint32_t> Member::TellGroup(const Seat& seat, const Slice& fram
   return told;
 }
 
-// Whoever is just calling must not take our hanging up for a loss: it knows whom it has called.
+// A rank that is just calling must not take our hanging up for a loss: it knows whom it has called.
 void Member::TellCallers() {
-  for (auto& [id, line] : lines_) {
-    if (line.role != Role::kCaller || !line.wire.open() || line.wire.purpose() != Purpose::kPeer)
-      continue;
-    for (const GroupId left : left_groups_)
-      Say(id, line, GroupFrame(left, FrameType::kLeave, {}, {}));
-  }
+  for (const GroupId left : std::get<Standing>(state_).left)
+    acceptor_.TellProven(Purpose::kPeer, GroupFrame(left, FrameType::kLeave, {}, {}));
 }
 
 // ---- endings ----------------------------------------------------------------------------------
 
 void Member::Abort(Code code, const std::string& why, GroupId group) {
   if (Finished()) return;
-  if (state_ == State::kJoining) return FailHere(code, why);
+  if (joining()) return FailHere(code, why);
   Seat* const seat = FindSeat(group);
   if (!seat) return;
   seat->group.FailHere(code, why);
@@ -369,26 +376,26 @@ void Member::Abort(Code code, const std::string& why, GroupId group) {
 
 bool Member::OwesNews(GroupId group) const {
   const Seat* const seat = FindSeat(group);
-  if (!seat || state_ != State::kStanding) return false;
+  if (!seat || !standing()) return false;
   return std::ranges::any_of(seat->called, [&](std::uint32_t rank) {
-    const bool gone = seat->group.HasLeft(rank) || seat->absent.contains(rank) ||
-                      lost_.contains(seat->ToWorld(rank));
+    const bool gone =
+        seat->group.HasLeft(rank) || seat->absent.contains(rank) || IsLost(seat->ToWorld(rank));
     return rank != seat->group.self() && !gone && !seat->knows.contains(rank);
   });
 }
 
 void Member::Leave(GroupId group) {
   if (Finished()) return;
-  if (state_ == State::kJoining)
+  if (joining())
     return FailHere(Code::kAborted, fmt::format("{} gave up {}", Name(self()), Phase()));
   const auto it = seats_.find(group);
   if (it == seats_.end()) return;
   TellGroup(*it->second, GroupFrame(group, FrameType::kLeave, {}, {}));
   seats_.erase(it);
-  left_groups_.insert(group);
+  std::get<Standing>(state_).left.insert(group);
   if (!seats_.empty()) return;
   TellCallers();
-  state_ = State::kOver;
+  state_ = Over();
   // A root that has not heard yet that all are connected must not take this for a loss.
   CloseAll(nullptr, is_tree() ? Share(ToFrame(FrameType::kReady)) : nullptr);
 }

@@ -35,7 +35,7 @@ std::string NamedAt(const Neighbour& peer, const os::Fd& socket) {
 
 // ---- who is reached how -----------------------------------------------------------------------
 
-bool SameHost(const Neighbour& a, const Neighbour& b) {
+bool MaySharePipes(const Neighbour& a, const Neighbour& b) {
   return a.host_hash == b.host_hash && a.network_namespace == b.network_namespace;
 }
 
@@ -51,7 +51,7 @@ Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
   const bool same_process = self.process_hash == peer.process_hash;
   const bool unix_sockets = self.unix_socket.kind == Address::Kind::kUnix &&
                             peer.unix_socket.kind == Address::Kind::kUnix;
-  const bool shm_possible = SameHost(self, peer) && unix_sockets;
+  const bool shm_possible = MaySharePipes(self, peer) && unix_sockets;
   const auto impossible = [&](std::string_view kind, std::string_view why) {
     return Error{Code::kUnsupported,
                  fmt::format("rank {} on {} cannot reach {} by {}: {}", Index(self.rank), self.host,
@@ -62,8 +62,8 @@ Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
   if (choice == Choice::kInproc && !same_process)
     return impossible("inproc", "it is another process");
   if (choice == Choice::kShm && !shm_possible)
-    return impossible("shm", !SameHost(self, peer) ? "it is another host or network namespace"
-                                                   : "one of them has no UNIX socket");
+    return impossible("shm", !MaySharePipes(self, peer) ? "it is another host or network namespace"
+                                                        : "one of them has no UNIX socket");
   const Neighbour& called = self.rank < peer.rank ? peer : self;
   if (Dialled(choice) && called.tcp.empty())
     return impossible(choice == Choice::kTcp ? "tcp" : "ofi",
@@ -71,13 +71,13 @@ Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
   return choice;
 }
 
-// Which of the peer's addresses a strand dials first: the near ones in turn, by the peer's place on
-// its host, so that its ranks share its NICs. Where no near ones are known, one strand an address,
-// of the family of the best one, for an interface mostly has one of each; a single strand takes
-// whichever answers first.
+// Which of the peer's addresses a strand dials first: the preferred ones in turn, by the peer's
+// place on its host, so that its ranks share its NICs. Where none is preferred, one strand an
+// address, of the family of the best one, for an interface mostly has one of each; a single strand
+// takes the one that answers first.
 std::optional<std::size_t> AddressOfStrand(const Neighbour& peer, std::uint32_t strand,
                                            std::uint32_t strands) {
-  if (peer.near > 0) return (peer.turn + strand) % std::min(peer.near, peer.tcp.size());
+  if (peer.preferred > 0) return (peer.turn + strand) % std::min(peer.preferred, peer.tcp.size());
   if (strands < 2) return std::nullopt;
   std::vector<std::size_t> alike;
   for (std::size_t i = 0; i < peer.tcp.size(); ++i)
@@ -139,7 +139,7 @@ class Connector {
     std::vector<std::optional<MetLine>> lines;  // by place in the session
   };
   std::uint32_t Count(Choice choice) const;
-  InprocExchange::Pair PairWith(const Neighbour& peer) const {
+  InprocExchange::RankPair PairWith(const Neighbour& peer) const {
     return {request_.credentials.magic, request_.self.rank, peer.rank};
   }
   std::uint32_t PipesForLater() const;
@@ -330,7 +330,13 @@ Result<WireupPeer> Connector::Invite(const PeerRoute& way, std::uint32_t strand)
                      .addresses = peer.tcp,
                      .offer = {},
                      .descriptors = {}};
-  if (Dialled(way.choice) && dials) invited.preferred = AddressOfStrand(peer, strand, Lines(way));
+  const auto first =
+      Dialled(way.choice) && dials ? AddressOfStrand(peer, strand, Lines(way)) : std::nullopt;
+  if (first) {
+    const auto begin = invited.addresses.begin() + static_cast<std::ptrdiff_t>(*first);
+    std::rotate(invited.addresses.begin(), begin, begin + 1);
+    invited.best_first = true;
+  }
   if (way.choice == Choice::kOfi) {
     invited.purpose = Purpose::kFabric;
     invited.offer = Encode(way.card);
@@ -458,12 +464,12 @@ Result<std::unique_ptr<Link>> Connector::MakeTcpLink(const PeerRoute& way, MetLi
   auto gone = std::make_shared<std::atomic<bool>>(false);
   RINGLET_TRY(bell_->waiter->WatchSocket(line.socket.get(), gone));
   return std::unique_ptr<Link>(
-      std::make_unique<TcpLink>(TcpLink::Parts{.peer = way.peer->rank,
-                                               .peer_name = std::move(name),
-                                               .socket = std::move(line.socket),
-                                               .arrived = std::move(line.met.unread),
-                                               .options = request_.options.tcp,
-                                               .gone = std::move(gone)}));
+      std::make_unique<TcpLink>(TcpLinkParts{.peer = way.peer->rank,
+                                             .peer_name = std::move(name),
+                                             .socket = std::move(line.socket),
+                                             .arrived = std::move(line.met.unread),
+                                             .options = request_.options.tcp,
+                                             .gone = std::move(gone)}));
 }
 
 Status Connector::AddOfiLink(const PeerRoute& way, MetLine line) {

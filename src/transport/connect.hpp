@@ -25,10 +25,10 @@ struct Neighbour {
   std::uint64_t host_hash = 0;
   std::uint64_t network_namespace = 0;
   std::uint64_t process_hash = 0;  ///< unique over all hosts
-  std::vector<Address> tcp;        ///< Endpoint::tcp of that rank, best first
-  std::size_t near = 0;            ///< Endpoint::near of that rank
-  std::uint32_t turn = 0;          ///< its place on its host: ranks take the near ones in turn
-  Address unix_socket;             ///< Endpoint::unix_socket of that rank
+  std::vector<Address> tcp;        ///< ListenerSet::tcp of that rank, best first
+  std::size_t preferred = 0;       ///< ListenerSet::preferred of that rank
+  std::uint32_t turn = 0;          ///< its place on its host: ranks take the preferred ones in turn
+  Address unix_socket;             ///< ListenerSet::unix_socket of that rank
 };
 
 enum class Choice : std::uint8_t {

@@ -169,7 +169,7 @@ TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
   for (const std::uint32_t turn : {2u, 3u}) {
     World world;
     std::vector<TestRank> ranks = WithTwoAddresses();
-    ranks[1].neighbour.near = 2;
+    ranks[1].neighbour.preferred = 2;
     ranks[1].neighbour.turn = turn;
     ConnectOptions options;
     options.choice = Choice::kTcp;
@@ -184,7 +184,7 @@ TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
 TEST(Connect, WhatIsBetterThanTheRestIsTakenAlone) {
   World world;
   std::vector<TestRank> ranks = WithTwoAddresses();
-  ranks[1].neighbour.near = 1;
+  ranks[1].neighbour.preferred = 1;
   ranks[1].neighbour.turn = 1;
   ConnectOptions options;
   options.choice = Choice::kTcp;
@@ -220,7 +220,7 @@ TEST(Connect, ARankOfTheProcessThatHasComeIsOneLink) {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
   ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
-  const InprocExchange::Pair pair{kTestCredentials.magic, Rank{1}, Rank{0}};
+  const InprocExchange::RankPair pair{kTestCredentials.magic, Rank{1}, Rank{0}};
   world.exchange.Arrive(pair, MakeBell(), kPipeBytesDefault);  // and takes its end later
   const auto links = Connect(RequestOf(ranks[0], ranks), {}, world.tools);
   ASSERT_TRUE(links.ok()) << links.error().message;

@@ -20,11 +20,11 @@ std::string SocketName(const Secret& seed) {
 // One listener for all interfaces of a family.
 Status OpenFamily(Address::Kind kind, const ListenerSetOptions& options, ListenerSet& endpoint) {
   std::vector<Address> own;
-  std::size_t near = 0;
+  std::size_t preferred = 0;
   for (std::size_t i = 0; i < options.interfaces.size(); ++i) {
     if (options.interfaces[i].kind != kind) continue;
     own.push_back(options.interfaces[i]);
-    if (i < options.near) ++near;
+    if (i < options.preferred) ++preferred;
   }
   if (own.empty()) return Ok();
   Address at;
@@ -32,7 +32,7 @@ Status OpenFamily(Address::Kind kind, const ListenerSetOptions& options, Listene
   if (own.size() == 1) at = own.front();
   at.port = 0;
   RINGLET_TRY_ASSIGN(os::Listener listener, os::Listen(at));
-  if (endpoint.tcp.empty()) endpoint.near = near;
+  if (endpoint.tcp.empty()) endpoint.preferred = preferred;
   for (Address& address : own) {
     address.port = listener.address.port;
     endpoint.tcp.push_back(std::move(address));

@@ -14,16 +14,16 @@ struct ListenerSetOptions {
   /// Addresses of the interfaces to be reached at; ports are ignored. With one address of a family
   /// the listener is bound to it, with several to any address of that family.
   std::vector<Address> interfaces;
-  std::size_t near = 0;       ///< the first so many are as good as each other, better than the rest
+  std::size_t preferred = 0;  ///< the first so many are as good as each other, better than the rest
   Secret seed{};              ///< fresh from the system's random source; names the UNIX socket
   bool unix_listener = true;  ///< for shared memory
 };
 
 struct ListenerSet {
   std::vector<os::Listener> listeners;
-  std::vector<Address> tcp;  ///< to advertise: each interface with its listener's port
-  std::size_t near = 0;      ///< ListenerSetOptions::near of these, of one family
-  Address unix_socket;       ///< to advertise; kNone without one
+  std::vector<Address> tcp;   ///< to advertise: each interface with its listener's port
+  std::size_t preferred = 0;  ///< ListenerSetOptions::preferred of these, of one family
+  Address unix_socket;        ///< to advertise; kNone without one
   /// Where others than listeners bring callers; null without one (transport/shared_listeners).
   std::shared_ptr<os::Entrance> entrance = {};
 

@@ -31,14 +31,14 @@ TEST(ListenerSet, OneInterfaceIsBoundItself) {
 TEST(ListenerSet, SeveralInterfacesShareOneListener) {
   const auto endpoint = ListenerSet::Open(
       {.interfaces = {Address::Ipv4(127, 0, 0, 1, 0), Address::Ipv4(127, 0, 0, 2, 0)},
-       .near = 1,
+       .preferred = 1,
        .seed = Seed(2),
        .unix_listener = false});
   ASSERT_TRUE(endpoint.ok());
   EXPECT_THAT(endpoint->listeners, SizeIs(1));
   ASSERT_THAT(endpoint->tcp, SizeIs(2));
   EXPECT_EQ(endpoint->tcp[0].port, endpoint->tcp[1].port);
-  EXPECT_EQ(endpoint->near, 1u);
+  EXPECT_EQ(endpoint->preferred, 1u);
   EXPECT_EQ(endpoint->unix_socket.kind, Address::Kind::kNone);
 }
 
@@ -46,11 +46,11 @@ TEST(ListenerSet, NearAddressesAreOfTheFirstFamily) {
   const auto endpoint =
       ListenerSet::Open({.interfaces = {*ParseAddress("[::1]:0"), Address::Ipv4(127, 0, 0, 1, 0),
                                         Address::Ipv4(127, 0, 0, 2, 0)},
-                         .near = 2,
+                         .preferred = 2,
                          .unix_listener = false});
   ASSERT_TRUE(endpoint.ok());
   EXPECT_EQ(endpoint->tcp[0].kind, Address::Kind::kIpv4);
-  EXPECT_EQ(endpoint->near, 1u);
+  EXPECT_EQ(endpoint->preferred, 1u);
 }
 
 TEST(ListenerSet, SeedsNameDifferentSockets) {

@@ -20,7 +20,7 @@ std::vector<Address> Bound(std::vector<Address> interfaces) {
 // The same endpoint as one who has given `options` sees it: its interfaces in the order that they
 // were given in, by family as Endpoint::Open has them.
 ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoint) {
-  ListenerSet seen{.listeners = {}, .tcp = {}, .near = 0, .unix_socket = {}, .entrance = {}};
+  ListenerSet seen{.listeners = {}, .tcp = {}, .preferred = 0, .unix_socket = {}, .entrance = {}};
   if (options.unix_listener) seen.unix_socket = endpoint.unix_socket;
   for (const Address::Kind kind : {Address::Kind::kIpv4, Address::Kind::kIpv6}) {
     const auto open = std::ranges::find(endpoint.tcp, kind, &Address::kind);
@@ -30,7 +30,7 @@ ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoin
       if (options.interfaces[i].kind != kind) continue;
       seen.tcp.push_back(options.interfaces[i]);
       seen.tcp.back().port = open->port;
-      if (first && i < options.near) ++seen.near;
+      if (first && i < options.preferred) ++seen.preferred;
     }
   }
   return seen;
@@ -65,7 +65,7 @@ struct SharedListeners::Shared {
     return shelf.places.contains(key);
   }
 
-  void Welcome(Shelf& shelf, Reception::Guest guest, os::Fd socket) {
+  void Welcome(Shelf& shelf, Reception::Introduced guest, os::Fd socket) {
     const std::lock_guard lock(mutex);
     const auto place = shelf.places.find(guest.key);
     if (place == shelf.places.end()) return;
@@ -130,8 +130,9 @@ void SharedListeners::Shared::Host(const std::shared_ptr<Shared>& shared,
   const auto reception = std::make_shared<Reception>(ReceptionConfig{
       .nonce_seed = nonce_seed,
       .serves = [shared, shelf](const ServiceKey& key) { return shared->Serves(*shelf, key); },
-      .patience = shared->options.patience,
-      .half_open_max = shared->options.half_open_max});
+      .callers = {.owner = {},
+                  .half_open_max = shared->options.half_open_max,
+                  .patience = shared->options.patience}});
   const auto hosted = std::make_shared<os::Hosted>();
   hosted->machine = reception;
   hosted->listeners = std::move(listeners);

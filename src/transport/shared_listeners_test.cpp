@@ -73,13 +73,13 @@ TEST(SharedListeners, InterfacesAreInTheOrderOfEachUser) {
   options.interfaces = {Address::Ipv4(127, 0, 0, 1, 0), Address::Ipv4(127, 0, 0, 2, 0)};
   const ListenerSet a = rig.Open({1, Kind::kControl}, options);
   std::ranges::reverse(options.interfaces);
-  options.near = 1;
+  options.preferred = 1;
   options.unix_listener = false;
   const ListenerSet b = rig.Open({1, Kind::kData}, options);
   ASSERT_EQ(rig.endpoints.size(), 1u);
   EXPECT_EQ(b.tcp[0], a.tcp[1]);
   EXPECT_EQ(b.tcp[1], a.tcp[0]);
-  EXPECT_EQ(b.near, 1u);
+  EXPECT_EQ(b.preferred, 1u);
   EXPECT_EQ(b.unix_socket.kind, Address::Kind::kNone);
 }
 

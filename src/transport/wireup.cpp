@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/value/digest.hpp"
-
 namespace ringlet::transport {
 namespace {
 
@@ -21,162 +19,198 @@ std::string Named(Rank rank, const std::string& host) {
 Wireup::Wireup(WireupConfig config)
     : config_(std::move(config)),
       nonces_(config_.nonce_seed),
-      jitter_(DigestOf(View(config_.nonce_seed))) {
-  for (WireupPeer& peer : config_.peers) {
-    RINGLET_ASSERT(peer.rank != config_.self && peer.descriptors.size() <= kDescriptorsPerOfferMax);
-    const std::size_t index = peers_.size();
-    RINGLET_ASSERT(peer_of_strand_.emplace(std::pair(peer.rank, peer.strand), index).second);
-    peers_.push_back(Peer{std::move(peer), {}, 0, {}});
-    Peer& added = peers_.back();
-    if (added.config.role == WireupPeer::Role::kAccept) continue;
-    for (const Address& address : added.config.addresses) {
-      added.candidates.push_back(candidates_.size());
-      candidates_.push_back(
-          Candidate{.peer = index, .address = address, .retry = config_.limits.retry_first});
-    }
-  }
+      acceptor_({.credentials = config_.credentials,
+                 .payload_bytes_max = kWireupPayloadBytesMax,
+                 .options = {},
+                 .callers = {.owner = fmt::format("rank {}, while connecting", Index(config_.self)),
+                             .half_open_max =
+                                 std::max(config_.limits.callers_max, 2 * config_.peers.size()),
+                             .patience = config_.limits.handshake_timeout}},
+                nonces_, [this](Action action) { Emit(std::move(action)); }) {
+  for (WireupPeer& peer : config_.peers) AddPeer(std::move(peer));
   config_.peers.clear();
+}
+
+void Wireup::AddPeer(WireupPeer config) {
+  RINGLET_ASSERT(config.rank != config_.self &&
+                 config.descriptors.size() <= kDescriptorsPerOfferMax);
+  const std::size_t index = peers_.size();
+  RINGLET_ASSERT(peer_of_strand_.emplace(std::pair(config.rank, config.strand), index).second);
+  Peer& peer = peers_.emplace_back();
+  peer.config = std::move(config);
+  if (peer.config.role == WireupPeer::Role::kAccept) return;
+  DialTiming timing = config_.limits.dialling;
+  if (!peer.config.best_first) timing.hesitation = Instant(0);
+  peer.dialler.emplace(DiallerConfig{.addresses = peer.config.addresses,
+                                     .credentials = config_.credentials,
+                                     .purpose = peer.config.purpose,
+                                     .payload_bytes_max = kWireupPayloadBytesMax,
+                                     .options = {},
+                                     .timing = timing},
+                       nonces_, next_line_,
+                       [this, index](Action action) { EmitOf(index, std::move(action)); });
+}
+
+// What the dialler of a peer does, and to which lines.
+void Wireup::EmitOf(std::size_t peer, Action action) {
+  if (const auto* const dial = std::get_if<Dial>(&action)) peer_of_line_[dial->line] = peer;
+  if (const auto* const hangup = std::get_if<Hangup>(&action)) peer_of_line_.erase(hangup->line);
+  Emit(std::move(action));
 }
 
 // ---- events -----------------------------------------------------------------------------------
 
 void Wireup::Handle(const Event& event, Instant now) {
-  if (!started_) {
-    started_ = true;
-    for (const Peer& peer : peers_)
-      for (std::size_t i = 0; i < peer.candidates.size(); ++i) {
-        const bool waits = peer.config.preferred && *peer.config.preferred != i;
-        Schedule(peer.candidates[i], waits ? now + config_.limits.hesitation : now);
-      }
-  }
+  now_ = now;
+  if (!started_) Begin(now);
   std::visit(Overloaded{
-                 [&](const Connected& connected) { OnConnected(connected.line); },
-                 [&](const Accepted& accepted) { OnAccepted(accepted, now); },
+                 [&](const Connected& connected) {
+                   const auto it = peer_of_line_.find(connected.line);
+                   if (it == peer_of_line_.end()) return;
+                   if (auto& dialler = peers_[it->second].dialler;
+                       dialler && dialler->Owns(connected.line))
+                     dialler->OnConnected(connected.line);
+                 },
+                 [&](const Accepted& accepted) {
+                   if (outcome_) return Emit(Hangup{accepted.line});
+                   acceptor_.OnAccepted(accepted, now);
+                 },
                  [&](const Received& received) { OnReceived(received, now); },
                  [&](const Closed& closed) { OnClosed(closed, now); },
                  [](const Tick&) {},
              },
              event);
   if (outcome_) return;
-  Expire(now);
-  DialDue(now);
+  acceptor_.Expire(now);
+  Advance(now);
   Conclude(now);
 }
 
-void Wireup::OnConnected(LineId id) {
-  const auto it = lines_.find(id);
-  if (it == lines_.end() || !it->second.candidate) return;
-  candidates_[*it->second.candidate].last = "connected, but it did not answer";
-  Emit(Send{id, Slice(Share(it->second.wire.TakeReply()))});
-}
-
-void Wireup::OnAccepted(const Accepted& accepted, Instant now) {
-  if (outcome_) return Emit(Hangup{accepted.line});
-  const auto oldest = lines_.lower_bound(kFirstAcceptedLine);
-  const std::size_t callers_max = std::max(config_.limits.callers_max, 2 * peers_.size());
-  if (accepted_count_ >= callers_max && oldest != lines_.end())
-    Fail(oldest, "too many connections at once that have not authenticated", now, true);
-  Line line{.wire = WireupLine(Handshake::Acceptor(config_.credentials, nonces_.Next())),
-            .candidate = {},
-            .from = accepted.from};
-  const auto it = lines_.emplace(accepted.line, std::move(line)).first;
-  ++accepted_count_;
-  SetDeadline(it, now + config_.limits.handshake_timeout);
+void Wireup::Begin(Instant now) {
+  started_ = true;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].dialler) peers_[i].dialler->Advance(now);
+    Await(i);
+  }
 }
 
 void Wireup::OnReceived(const Received& received, Instant now) {
-  const auto it = lines_.find(received.line);
-  if (it == lines_.end()) return;
-  WireupLine& wire = it->second.wire;
-  const Status pushed = wire.Push(received);
-  if (!pushed.ok()) {
-    // What the caller did wrong is in the reply, if anything is.
-    if (Bytes reply = wire.TakeReply(); !reply.empty())
-      Emit(Send{received.line, Slice(Share(std::move(reply)))});
-    return Fail(it, pushed.error().message, now, true);
+  if (const auto caller = acceptor_.OnReceived(received)) return OnCaller(*caller);
+  const auto it = peer_of_line_.find(received.line);
+  if (it == peer_of_line_.end()) return;
+  const std::size_t index = it->second;
+  Peer& peer = peers_[index];
+  if (peer.opened && peer.opened->made.line == received.line) {
+    const Status pushed = peer.opened->made.wire.Push(received);
+    return pushed.ok() ? ListenTo(index, now) : Lose(index, pushed.error().message, now, true);
   }
-  if (wire.JustOpened()) {
-    OnOpen(it, now);
-    if (!lines_.contains(received.line)) return;
-  } else if (Bytes reply = wire.TakeReply(); !reply.empty()) {
-    Emit(Send{received.line, Slice(Share(std::move(reply)))});
-  }
-  auto heard = wire.Next();
-  if (!heard.ok()) return Fail(it, heard.error().message, now, true);
-  if (*heard) OnHeard(it, std::move(**heard), now);
+  if (!peer.dialler || !peer.dialler->Owns(received.line)) return;
+  if (auto made = peer.dialler->OnReceived(received, now))
+    return OnOpen(index, std::move(*made), now);
+  Await(index);
 }
 
 void Wireup::OnClosed(const Closed& closed, Instant now) {
-  if (peer_of_met_line_.contains(closed.line)) return Unmeet(closed.line, now);
-  const auto it = lines_.find(closed.line);
-  if (it == lines_.end()) return;
-  Fail(it, closed.why, now, false);
+  if (acceptor_.OnClosed(closed.line)) return;
+  const auto it = peer_of_line_.find(closed.line);
+  if (it == peer_of_line_.end()) return;
+  const std::size_t index = it->second;
+  Peer& peer = peers_[index];
+  if (peer.met && peer.met->line == closed.line) return Unmeet(closed.line, now);
+  peer_of_line_.erase(it);
+  if (peer.opened && peer.opened->made.line == closed.line)
+    return Lose(index, closed.why, now, false);
+  if (peer.dialler) peer.dialler->OnClosed(closed.line, closed.why, now);
+  Await(index);
 }
+
+// ---- a peer that was reached ------------------------------------------------------------------
 
 // The other side knows the secret.
-void Wireup::OnOpen(Lines::iterator line, Instant now) {
-  if (!line->second.candidate) return;  // a caller introduces itself first
-  Peer& peer = peers_[candidates_[*line->second.candidate].peer];
-  peer.chosen = line->first;
-  candidates_[*line->second.candidate].last = "it knows the secret, but did not introduce itself";
-  StopDialling(peer, line->first);
-  Introduce(line->first, peer, line->second.wire.TakeReply());
-  SetDeadline(line, now + config_.limits.handshake_timeout);
+void Wireup::OnOpen(std::size_t index, Dialler::Opened made, Instant now) {
+  Peer& peer = peers_[index];
+  peer.opened = ProvenLine{std::move(made), now + config_.limits.handshake_timeout};
+  Introduce(peer.opened->made.line, peer);
+  ListenTo(index, now);
 }
 
-void Wireup::OnHeard(Lines::iterator line, Heard heard, Instant now) {
-  const bool dialled = line->second.candidate.has_value();
-  if (auto* const refusal = std::get_if<Refusal>(&heard))
-    return Fail(line, "it refused: " + refusal->why, now, true);
-  auto& hello = std::get<WireupHello>(heard);
-  return dialled ? OnAnswer(line, std::move(hello), now) : OnCaller(line, std::move(hello));
+void Wireup::ListenTo(std::size_t index, Instant now) {
+  Await(index);
+  Dialler::Opened& made = peers_[index].opened->made;
+  const auto frame = made.wire.Next();
+  if (!frame.ok()) return Lose(index, frame.error().message, now, true);
+  if (!*frame) return;
+  auto said = ParseWireup(**frame, made.wire.descriptors());
+  if (!said.ok()) return Lose(index, said.error().message, now, true);
+  if (const auto* const refusal = std::get_if<WireupRefusal>(&*said))
+    return Lose(index, "it refused: " + refusal->why, now, true);
+  auto& hello = std::get<WireupHello>(*said);
+  const WireupPeer& config = peers_[index].config;
+  if (hello.from != config.rank || hello.strand != config.strand || hello.to != config_.self)
+    return Lose(index, fmt::format("rank {} answered there", Index(hello.from)), now, true);
+  peers_[index].reached = made.address;
+  MarkMet(index, made.line, made.wire, std::move(hello));
 }
 
-void Wireup::OnCaller(Lines::iterator line, WireupHello hello) {
+// The line to it comes to nothing; it is dialled again.
+void Wireup::Lose(std::size_t index, const std::string& why, Instant now, bool hangup) {
+  Peer& peer = peers_[index];
+  const Dialler::Opened made = std::move(std::exchange(peer.opened, std::nullopt)->made);
+  if (hangup) EmitOf(index, Hangup{made.line});
+  peer.dialler->Resume(made.address, why, now);
+  Await(index);
+}
+
+void Wireup::OnCaller(const Acceptor::FirstFrame& caller) {
+  const auto said = ParseWireup(caller.frame, acceptor_.Find(caller.line)->descriptors());
+  if (!said.ok()) return acceptor_.TurnAway(caller.line, said.error().message);
+  const auto* const hello = std::get_if<WireupHello>(&*said);
+  if (!hello)
+    return acceptor_.TurnAway(caller.line, "it refused: " + std::get<WireupRefusal>(*said).why);
+  if (const std::string why = WhyUnexpected(*hello, caller.purpose); !why.empty())
+    return acceptor_.TurnAway(caller.line, why, Encode(WireupRefusal{why}));
+  const std::size_t index = peer_of_strand_.at({hello->from, hello->strand});
+  Wire wire = acceptor_.Take(caller.line).line;
+  Introduce(caller.line, peers_[index]);
+  MarkMet(index, caller.line, wire, *hello);
+}
+
+std::string Wireup::WhyUnexpected(const WireupHello& hello, Purpose purpose) const {
   if (hello.to != config_.self)
-    return Refuse(line, fmt::format("connection for rank {} reached rank {} (stale address?)",
-                                    Index(hello.to), Index(config_.self)));
+    return fmt::format("connection for rank {} reached rank {} (stale address?)", Index(hello.to),
+                       Index(config_.self));
   const auto known = peer_of_strand_.find({hello.from, hello.strand});
-  Peer* const peer = known == peer_of_strand_.end() ? nullptr : &peers_[known->second];
-  if (!peer || peer->config.role != WireupPeer::Role::kAccept ||
-      peer->config.purpose != line->second.wire.purpose())
-    return Refuse(line, fmt::format("rank {} does not expect such a call from rank {}",
-                                    Index(config_.self), Index(hello.from)));
-  Introduce(line->first, *peer, {});
-  MarkMet(line, *peer, std::move(hello));
+  if (known != peer_of_strand_.end()) {
+    const WireupPeer& peer = peers_[known->second].config;
+    if (peer.role == WireupPeer::Role::kAccept && peer.purpose == purpose) return "";
+  }
+  return fmt::format("rank {} does not expect such a call from rank {}", Index(config_.self),
+                     Index(hello.from));
 }
 
-void Wireup::OnAnswer(Lines::iterator line, WireupHello hello, Instant now) {
-  Peer& peer = peers_[candidates_[*line->second.candidate].peer];
-  if (hello.from != peer.config.rank || hello.strand != peer.config.strand ||
-      hello.to != config_.self)
-    return Fail(line, fmt::format("rank {} answered there", Index(hello.from)), now, true);
-  MarkMet(line, peer, std::move(hello));
-}
-
-void Wireup::MarkMet(Lines::iterator line, Peer& peer, WireupHello hello) {
-  Met met{.peer = peer.config.rank,
-          .line = line->first,
-          .offer = std::move(hello.offer),
-          .descriptors = line->second.wire.TakeDescriptors(),
-          .unread = line->second.wire.TakeUnread()};
+void Wireup::MarkMet(std::size_t index, LineId line, Wire& wire, WireupHello hello) {
+  Peer& peer = peers_[index];
   if (peer.met) {
-    peer_of_met_line_.erase(peer.met->line);  // it redialled: its first line broke
+    peer_of_line_.erase(peer.met->line);  // it dialled again: its first line broke
     --met_count_;
   }
-  Emit(Detach{line->first});
-  if (line->second.candidate) candidates_[*line->second.candidate].line = 0;
-  peer_of_met_line_[line->first] = static_cast<std::size_t>(&peer - peers_.data());
-  peer.met = std::move(met);
-  peer.chosen = 0;
+  peer.met = Met{.peer = peer.config.rank,
+                 .line = line,
+                 .offer = std::move(hello.offer),
+                 .descriptors = wire.TakeDescriptors(),
+                 .unread = wire.TakeUnread()};
+  peer.opened.reset();
+  peer_of_line_[line] = index;
   ++met_count_;
-  Forget(line);
+  Emit(Detach{line});
+  Await(index);
 }
 
 // A line that is being handed over broke first.
-void Wireup::Unmeet(LineId id, Instant now) {
-  Peer& peer = peers_[peer_of_met_line_.at(id)];
-  peer_of_met_line_.erase(id);
+void Wireup::Unmeet(LineId line, Instant now) {
+  const std::size_t index = peer_of_line_.at(line);
+  Peer& peer = peers_[index];
+  peer_of_line_.erase(line);
   peer.met.reset();
   --met_count_;
   if (outcome_) {
@@ -184,132 +218,53 @@ void Wireup::Unmeet(LineId id, Instant now) {
                                                   Named(peer.config.rank, peer.config.host))};
     return;
   }
-  for (const std::size_t candidate : peer.candidates)
-    Schedule(candidate, now + candidates_[candidate].retry);
+  if (peer.dialler) peer.dialler->Resume(peer.reached, "it hung up", now);
+  Await(index);
 }
 
-// ---- lines that lead nowhere --------------------------------------------------------------------
-
-void Wireup::Fail(Lines::iterator line, const std::string& why, Instant now, bool hangup) {
-  const LineId id = line->first;
-  const std::optional<std::size_t> dialled = line->second.candidate;
-  const bool silent = line->second.wire.silent();
-  const bool answered = line->second.wire.answered();
-  const Address from = line->second.from;
-  if (hangup) Emit(Hangup{id});
-  Forget(line);
-  if (!dialled) {
-    if (hangup || (!silent && !answered)) return TurnAway(from, why);
-    // It hung up before it proved anything: most often a dialler that got through elsewhere.
-    if (answered) ++gave_up_count_;
-    return;
-  }
-  Candidate& candidate = candidates_[*dialled];
-  Peer& peer = peers_[candidate.peer];
-  candidate.line = 0;
-  candidate.last = why;
-  const auto jitter_percent = static_cast<std::int64_t>(75 + jitter_.Below(50));
-  Schedule(*dialled, now + candidate.retry * jitter_percent / 100);
-  candidate.retry = std::min(2 * candidate.retry, config_.limits.retry_max);
-  if (peer.chosen != id) return;
-  peer.chosen = 0;  // the others get their chance again
-  for (const std::size_t other : peer.candidates)
-    if (other != *dialled) Schedule(other, now);
-}
-
-void Wireup::Refuse(Lines::iterator line, const std::string& why) {
-  const LineId id = line->first;
-  Emit(Send{id, Slice(Share(Encode(Refusal{why})))});
-  Emit(Hangup{id});
-  TurnAway(line->second.from, why);
-  Forget(line);
-}
-
-void Wireup::TurnAway(const Address& from, const std::string& why) {
-  turned_away_last_ = fmt::format("{}: {}", ToString(from), why);
-  ++turned_away_count_;
-  // Each of the first few, then ever fewer: a scanner shall not fill the log.
-  constexpr std::size_t kAlwaysNoted = 16;
-  const std::size_t n = turned_away_count_;
-  if (n > kAlwaysNoted && (n & (n - 1)) != 0) return;
-  Emit(Note{LogLevel::kWarn, fmt::format("rank {} turned away caller {} while connecting, {}",
-                                         Index(config_.self), n, turned_away_last_)});
-}
-
-void Wireup::Expire(Instant now) {
-  while (!lines_due_.empty() && lines_due_.begin()->first <= now) {
-    const auto line = lines_.find(lines_due_.begin()->second);
-    Fail(line, line->second.wire.silent() ? "it said nothing" : "it stopped halfway", now, true);
-  }
-}
-
-void Wireup::SetDeadline(Lines::iterator line, Instant deadline) {
-  lines_due_.erase({line->second.deadline, line->first});
-  line->second.deadline = deadline;
-  lines_due_.emplace(deadline, line->first);
-}
-
-void Wireup::Forget(Lines::iterator line) {
-  lines_due_.erase({line->second.deadline, line->first});
-  if (!line->second.candidate) --accepted_count_;
-  lines_.erase(line);
-}
-
-// ---- dialling ---------------------------------------------------------------------------------
-
-void Wireup::Introduce(LineId id, const Peer& peer, Bytes before) {
+// A frame of its own behind the proof, so that no descriptor comes before the proof is whole.
+void Wireup::Introduce(LineId line, const Peer& peer) {
   const Bytes frame =
       Encode(WireupHello{.from = config_.self,
                          .to = peer.config.rank,
                          .descriptors = static_cast<std::uint8_t>(peer.config.descriptors.size()),
                          .offer = peer.config.offer,
                          .strand = peer.config.strand});
-  before.insert(before.end(), frame.begin(), frame.end());
-  Emit(Send{id, Slice(Share(std::move(before))), peer.config.descriptors});
+  Emit(Send{line, Slice(Share(Bytes(frame))), peer.config.descriptors});
 }
 
-void Wireup::Schedule(std::size_t candidate, Instant due) {
-  Candidate& it = candidates_[candidate];
-  dials_due_.erase({it.due, candidate});
-  it.due = due;
-  if (due != kNever) dials_due_.emplace(due, candidate);
+// ---- time -------------------------------------------------------------------------------------
+
+// Notes when a peer is looked at next.
+void Wireup::Await(std::size_t index) {
+  Peer& peer = peers_[index];
+  due_.erase({peer.due, index});
+  peer.due = kNever;
+  if (peer.opened)
+    peer.due = peer.opened->expires;
+  else if (peer.dialler && !peer.met)
+    peer.due = peer.dialler->Deadline().value_or(kNever);
+  if (peer.due != kNever) due_.emplace(peer.due, index);
 }
 
-void Wireup::StopDialling(Peer& peer, LineId except) {
-  for (const std::size_t candidate : peer.candidates) {
-    Schedule(candidate, kNever);
-    const LineId id = candidates_[candidate].line;
-    if (id == 0 || id == except) continue;
-    candidates_[candidate].line = 0;
-    Emit(Hangup{id});
-    Forget(lines_.find(id));
+void Wireup::Advance(Instant now) {
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const std::size_t index = due_.begin()->second;
+    Peer& peer = peers_[index];
+    if (peer.opened) {
+      Lose(index, "it knows the secret, but did not introduce itself", now, true);
+    } else {
+      peer.dialler->Advance(now);
+      Await(index);
+    }
   }
 }
-
-void Wireup::DialDue(Instant now) {
-  while (!dials_due_.empty() && dials_due_.begin()->first <= now) {
-    const std::size_t index = dials_due_.begin()->second;
-    Schedule(index, kNever);
-    Candidate& candidate = candidates_[index];
-    const Peer& peer = peers_[candidate.peer];
-    if (candidate.line != 0 || peer.met || peer.chosen != 0) continue;
-    candidate.line = next_line_++;
-    lines_.emplace(candidate.line,
-                   Line{.wire = WireupLine(Handshake::Dialler(config_.credentials,
-                                                              peer.config.purpose, nonces_.Next())),
-                        .candidate = index,
-                        .from = candidate.address});
-    Emit(Dial{candidate.line, candidate.address});
-  }
-}
-
-// ---- the end ----------------------------------------------------------------------------------
 
 std::optional<Instant> Wireup::Deadline() const {
   if (outcome_) return std::nullopt;
   Instant deadline = config_.deadline;
-  if (!dials_due_.empty()) deadline = std::min(deadline, dials_due_.begin()->first);
-  if (!lines_due_.empty()) deadline = std::min(deadline, lines_due_.begin()->first);
+  if (!due_.empty()) deadline = std::min(deadline, due_.begin()->first);
+  if (const auto due = acceptor_.Deadline(now_)) deadline = std::min(deadline, *due);
   return deadline;
 }
 
@@ -324,28 +279,32 @@ void Wireup::Conclude(Instant now) {
 }
 
 void Wireup::Finish(Result<std::vector<Met>> outcome) {
-  for (const auto& [id, line] : lines_) Emit(Hangup{id});
-  lines_.clear();
-  lines_due_.clear();
-  dials_due_.clear();
+  if (auto note = acceptor_.log().Summary()) Emit(std::move(*note));
+  acceptor_.Clear();
+  for (Peer& peer : peers_) {
+    if (peer.opened) Emit(Hangup{peer.opened->made.line});
+    peer.opened.reset();
+    if (peer.dialler) peer.dialler->Stop();
+  }
+  due_.clear();
   outcome_ = std::move(outcome);
 }
 
+// ---- what it says -----------------------------------------------------------------------------
+
 std::optional<std::pair<std::size_t, Met>> Wireup::MetOn(LineId line) const {
-  const auto it = peer_of_met_line_.find(line);
-  if (it == peer_of_met_line_.end()) return std::nullopt;
-  return std::pair(it->second, *peers_[it->second].met);
+  const auto it = peer_of_line_.find(line);
+  if (it == peer_of_line_.end()) return std::nullopt;
+  const auto& met = peers_[it->second].met;
+  if (!met || met->line != line) return std::nullopt;
+  return std::pair(it->second, *met);
 }
 
 std::string Wireup::Complaint(const Peer& peer) const {
-  if (peer.config.role == WireupPeer::Role::kAccept)
-    return Named(peer.config.rank, peer.config.host) + " (it has not called)";
-  std::string tried;
-  for (const std::size_t candidate : peer.candidates)
-    tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ",
-                         ToString(candidates_[candidate].address), candidates_[candidate].last);
-  return fmt::format("{} ({})", Named(peer.config.rank, peer.config.host),
-                     tried.empty() ? "it has told no address" : tried);
+  std::string why = "it has not called";
+  if (peer.dialler) why = peer.dialler->Reasons();
+  if (peer.opened) why = ToString(peer.opened->made.address) + ": it did not introduce itself";
+  return fmt::format("{} ({})", Named(peer.config.rank, peer.config.host), why);
 }
 
 Error Wireup::Missing() const {
@@ -357,12 +316,12 @@ Error Wireup::Missing() const {
     missing += (missing.empty() ? "" : "; ") + Complaint(peer);
   }
   if (absent.size() > kNamedMax) missing += fmt::format("; and {} more", absent.size() - kNamedMax);
-  if (turned_away_count_ > 0)
-    missing += fmt::format("; callers turned away: {}, the last {}", turned_away_count_,
-                           turned_away_last_);
-  if (gave_up_count_ > 0)
-    missing += fmt::format("; callers that hung up before they proved to know the secret: {}",
-                           gave_up_count_);
+  const StrangerLog& log = acceptor_.log();
+  if (log.turned_away() > 0)
+    missing += fmt::format("; callers turned away: {}, the last {}", log.turned_away(), log.last());
+  if (log.left() > 0)
+    missing +=
+        fmt::format("; callers that hung up before they introduced themselves: {}", log.left());
   return Error{Code::kTimeout,
                fmt::format("rank {} is not connected with {} of {} peers in time: {}",
                            Index(config_.self), absent.size(), all.size(), missing)};

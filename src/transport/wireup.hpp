@@ -1,28 +1,26 @@
 // How a rank finds its peers, proves who it is and trades one offer with each of them. Without I/O.
 //
-// Of a pair one dials and one is called. The dialler tries all addresses of the peer at once; the
-// first line on which the peer proves that it knows the secret wins and the others are hung up. On
-// it both introduce themselves, the dialler first. Then the line is detached: a data link goes on
-// over it, a memory link keeps it to learn of the peer's death.
+// Of a pair one dials and one is called; both as in the bootstrap (base/wire/dialler, acceptor).
+// The first line on which the peer proves that it knows the secret wins. On it both say who they
+// are and what they offer, the dialler first. Then the line is detached: a data link goes on over
+// it, a memory link keeps it to learn of the peer's death.
 //
 //   dialler                                   acceptor
 //   Hello               -------------------->
 //                       <--------------------  Challenge
 //   Proof, Wireup hello -------------------->
 //                       <--------------------  Wireup hello, or Refusal and hang-up
-//
-// Whoever calls without the secret costs one line of the log: its line has a deadline, the number
-// of such lines a bound (the oldest makes room), and nothing it says is parsed beyond the
-// handshake.
 #pragma once
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "base/value/prng.hpp"
-#include "transport/wireup_line.hpp"
+#include "base/wire/acceptor.hpp"
+#include "base/wire/dialler.hpp"
+#include "transport/wireup_hello.hpp"
 
 namespace ringlet::transport {
 
@@ -34,17 +32,15 @@ struct WireupPeer {
   Purpose purpose = Purpose::kData;
   std::uint8_t strand = 0;         ///< which of several lines between the two
   std::vector<Address> addresses;  ///< kDial: where it may be reached; at least one
-  /// kDial: index of the address that is tried alone for a while; empty: all at once.
-  std::optional<std::size_t> preferred = {};
-  Bytes offer;              ///< at most kOfferBytesMax
-  Descriptors descriptors;  ///< at most kDescriptorsPerOfferMax
+  bool best_first = false;         ///< kDial: one after the other; else all at once
+  Bytes offer;                     ///< at most kOfferBytesMax
+  Descriptors descriptors;         ///< at most kDescriptorsPerOfferMax
 };
 
 struct WireupLimits {
   Instant handshake_timeout = std::chrono::seconds(10);
-  Instant retry_first = std::chrono::milliseconds(5);
-  Instant retry_max = std::chrono::seconds(1);
-  Instant hesitation = std::chrono::milliseconds(100);  ///< before what is not preferred is tried
+  DialTiming dialling = {.retry_first = std::chrono::milliseconds(5),
+                         .retry_most = std::chrono::seconds(1)};
   std::size_t callers_max = 1024;  ///< lines that have not introduced themselves yet
 };
 
@@ -73,6 +69,7 @@ class Wireup final : public Machine {
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override;
   bool Finished() const override { return outcome_.has_value(); }
+  bool Accepting() const override { return acceptor_.HasRoom(now_); }
 
   /// Set when finished. One entry a peer, in the order of the configuration.
   /// Errors  kTimeout   names every missing peer, the addresses tried and what became of each
@@ -84,48 +81,34 @@ class Wireup final : public Machine {
   std::optional<std::pair<std::size_t, Met>> MetOn(LineId line) const;
 
  private:
-  struct Candidate {  // an address to dial
-    std::size_t peer;
-    Address address;
-    LineId line = 0;  // 0: not dialled now
-    Instant retry{};  // how long to wait after the next failure
-    Instant due{};    // when `line` is 0: when to dial; zero: not before something changes
-    std::string last = "no answer";
+  struct ProvenLine {  // a line that the peer has proven itself on, and not introduced itself
+    Dialler::Opened made;
+    Instant expires;
   };
   struct Peer {
     WireupPeer config;
-    std::vector<std::size_t> candidates;
-    LineId chosen = 0;  // dialler: where the proof was given
+    std::optional<Dialler> dialler;  // kDial
+    std::optional<ProvenLine> opened;
+    Address reached{};  // where it was met
     std::optional<Met> met;
+    Instant due{};  // the next that this peer waits for; zero: nothing
   };
-  struct Line {
-    WireupLine wire;
-    std::optional<std::size_t> candidate;  // dialled; otherwise accepted
-    Address from;
-    Instant deadline{};  // zero: none
-  };
-  using Lines = std::map<LineId, Line>;
 
-  void OnConnected(LineId id);
-  void OnAccepted(const Accepted& accepted, Instant now);
+  void Begin(Instant now);
+  void AddPeer(WireupPeer peer);
+  void EmitOf(std::size_t peer, Action action);
   void OnReceived(const Received& received, Instant now);
   void OnClosed(const Closed& closed, Instant now);
-  void OnOpen(Lines::iterator line, Instant now);
-  void OnHeard(Lines::iterator line, Heard heard, Instant now);
-  void OnCaller(Lines::iterator line, WireupHello hello);
-  void OnAnswer(Lines::iterator line, WireupHello hello, Instant now);
-  void MarkMet(Lines::iterator line, Peer& peer, WireupHello hello);
-  void Unmeet(LineId id, Instant now);
-  void Fail(Lines::iterator line, const std::string& why, Instant now, bool hangup);
-  void Refuse(Lines::iterator line, const std::string& why);
-  void TurnAway(const Address& from, const std::string& why);
-  void Introduce(LineId id, const Peer& peer, Bytes before);
-  void Schedule(std::size_t candidate, Instant due);
-  void StopDialling(Peer& peer, LineId except);
-  void DialDue(Instant now);
-  void Expire(Instant now);
-  void SetDeadline(Lines::iterator line, Instant deadline);
-  void Forget(Lines::iterator line);
+  void OnOpen(std::size_t peer, Dialler::Opened made, Instant now);
+  void ListenTo(std::size_t peer, Instant now);
+  void OnCaller(const Acceptor::FirstFrame& caller);
+  std::string WhyUnexpected(const WireupHello& hello, Purpose purpose) const;
+  void MarkMet(std::size_t peer, LineId line, Wire& wire, WireupHello hello);
+  void Unmeet(LineId line, Instant now);
+  void Lose(std::size_t peer, const std::string& why, Instant now, bool hangup);
+  void Introduce(LineId line, const Peer& peer);
+  void Await(std::size_t peer);
+  void Advance(Instant now);
   void Conclude(Instant now);
   void Finish(Result<std::vector<Met>> outcome);
   Error Missing() const;
@@ -133,20 +116,14 @@ class Wireup final : public Machine {
 
   WireupConfig config_;
   NonceSource nonces_;
-  Prng jitter_;
-  std::vector<Peer> peers_;
-  std::vector<Candidate> candidates_;
-  Lines lines_;
-  std::map<std::pair<Rank, std::uint8_t>, std::size_t> peer_of_strand_;
-  std::map<LineId, std::size_t> peer_of_met_line_;
-  std::set<std::pair<Instant, std::size_t>> dials_due_;
-  std::set<std::pair<Instant, LineId>> lines_due_;
-  std::size_t met_count_ = 0;
-  std::size_t accepted_count_ = 0;
-  std::size_t turned_away_count_ = 0;
-  std::size_t gave_up_count_ = 0;
-  std::string turned_away_last_;
   LineId next_line_ = 1;
+  Acceptor acceptor_;
+  std::deque<Peer> peers_;
+  std::map<std::pair<Rank, std::uint8_t>, std::size_t> peer_of_strand_;
+  std::map<LineId, std::size_t> peer_of_line_;  // dialled, being dialled or met
+  std::set<std::pair<Instant, std::size_t>> due_;
+  std::size_t met_count_ = 0;
+  Instant now_{0};
   bool started_ = false;
   std::optional<Result<std::vector<Met>>> outcome_;
 };

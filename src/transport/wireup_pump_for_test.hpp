@@ -53,6 +53,7 @@ class WireupPump {
   }
 
   Instant now() const { return now_; }
+  /// The warnings.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<LineId>& detached(std::size_t host) const { return hosts_[host].detached; }
   std::size_t open_lines(std::size_t host) const { return hosts_[host].peer.size(); }
@@ -84,7 +85,9 @@ class WireupPump {
                      [&](const Send& send) { DoSend(h, send); },
                      [&](const Hangup& hangup) { DoHangup(h, hangup.line); },
                      [&](const Detach& detach) { hosts_[h].detached.push_back(detach.line); },
-                     [&](const Note& note) { notes_.push_back(note.text); },
+                     [&](const Note& note) {
+                       if (note.level <= LogLevel::kWarn) notes_.push_back(note.text);
+                     },
                  },
                  *action);
   }

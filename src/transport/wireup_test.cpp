@@ -155,11 +155,11 @@ TEST(Wireup, AStrandThatOnlyOneSideKnowsIsRefusedAndItsRankNamedOnce) {
   EXPECT_THAT(ErrorOf(a), HasSubstr("not connected with 1 of 1 peers"));
 }
 
-TEST(Wireup, ThePreferredAddressIsTakenUnlessItLeadsNowhere) {
+TEST(Wireup, TheBestAddressIsTakenUnlessItLeadsNowhere) {
   WireupConfig config = Config(0, {1, 2});
-  config.peers[0].addresses = {At(1, 1), At(1, 2)};
-  config.peers[1].addresses = {At(2, 1), At(2, 2)};
-  config.peers[0].preferred = config.peers[1].preferred = 1;
+  config.peers[0].addresses = {At(1, 2), At(1, 1)};
+  config.peers[1].addresses = {At(2, 2), At(2, 1)};
+  config.peers[0].best_first = config.peers[1].best_first = true;
   Wireup a(std::move(config)), b(Config(1, {0})), c(Config(2, {0}));
   WireupPump pump;
   std::vector<Address> dialled;
@@ -193,8 +193,8 @@ TEST(Wireup, ARefusedDialIsTriedAgainAfterAboutItsTimeWhichDoubles) {
   for (std::uint8_t seed = 1; seed <= 40; ++seed) {
     WireupConfig config = Config(0, {1});
     config.nonce_seed[0] = std::byte{seed};
-    config.limits.retry_first = kFirst;
-    config.limits.retry_max = 2 * kFirst;
+    config.limits.dialling.retry_first = kFirst;
+    config.limits.dialling.retry_most = 2 * kFirst;
     Wireup wireup(std::move(config));
     Instant now = seconds(1);
     wireup.Handle(Tick{}, now);
@@ -276,7 +276,7 @@ TEST(Wireup, ManySilentStrangersDoNotKeepThePeerOut) {
   pump.Add(a, {});
   pump.Run(seconds(2));
   EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
-  EXPECT_LT(pump.notes().size(), 30u);
+  EXPECT_LE(pump.notes().size(), 33u) << "a line each for the first, and their number";
 }
 
 TEST(Wireup, AnotherSecretIsRefusedOnBothSides) {
@@ -288,7 +288,7 @@ TEST(Wireup, AnotherSecretIsRefusedOnBothSides) {
   pump.Add(b, {At(1)});
   pump.Run(kDeadline);
   EXPECT_THAT(ErrorOf(a), HasSubstr("the secrets differ"));
-  EXPECT_THAT(ErrorOf(b), HasSubstr("hung up before they proved to know the secret"));
+  EXPECT_THAT(ErrorOf(b), HasSubstr("hung up before they introduced themselves"));
   EXPECT_EQ(a.outcome()->error().code, Code::kTimeout);
 }
 

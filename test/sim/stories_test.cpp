@@ -246,7 +246,8 @@ TEST_P(Story, StrangersThatFillEveryPlaceMakeRoomAfterAMoment) {
   Run(world);
   for (std::size_t i = 0; i < 32; ++i) {
     ASSERT_TRUE(world.rank(i).succeeded()) << Why(world, i);
-    EXPECT_LE(world.rank(i).ended(), Network::kOrigin + 10 * Callers::kHurry + milliseconds(200));
+    EXPECT_LE(world.rank(i).ended(),
+              Network::kOrigin + 10 * CallerQueue::kHurry + milliseconds(200));
   }
 }
 

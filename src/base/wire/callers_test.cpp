@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace ringlet {
 namespace {
 
@@ -10,32 +12,32 @@ using std::chrono::seconds;
 
 constexpr Instant kStart = seconds(1);
 
-class CallersTest : public testing::Test {
+class CallerQueueTest : public testing::Test {
  protected:
-  Callers callers{2, seconds(10)};
+  CallerQueue callers{2, seconds(10)};
 };
 
-TEST_F(CallersTest, AreBoundedAndTheOldestIsInTheWayWhenItHasHadItsTime) {
+TEST_F(CallerQueueTest, AreBoundedAndTheOldestIsInTheWayWhenItHasHadItsTime) {
   EXPECT_EQ(callers.InTheWay(), std::nullopt);
   callers.Add(5, kStart);
   EXPECT_TRUE(callers.HasRoom(kStart));
   callers.Add(7, kStart + milliseconds(1));
-  EXPECT_FALSE(callers.HasRoom(kStart + Callers::kHurry - Instant(1)));
-  EXPECT_EQ(callers.Deadline(kStart), kStart + Callers::kHurry) << "there may be room then";
-  EXPECT_TRUE(callers.HasRoom(kStart + Callers::kHurry));
+  EXPECT_FALSE(callers.HasRoom(kStart + CallerQueue::kHurry - Instant(1)));
+  EXPECT_EQ(callers.Deadline(kStart), kStart + CallerQueue::kHurry) << "there may be room then";
+  EXPECT_TRUE(callers.HasRoom(kStart + CallerQueue::kHurry));
   EXPECT_EQ(callers.InTheWay(), LineId{5});
   callers.Remove(5);
   EXPECT_EQ(callers.InTheWay(), std::nullopt);
 }
 
-TEST_F(CallersTest, TheOldestIsWhoCameFirstWhateverItsNumber) {
+TEST_F(CallerQueueTest, TheOldestIsWhoCameFirstWhateverItsNumber) {
   callers.Add(7, kStart);
   callers.Add(5, kStart + milliseconds(50));
   EXPECT_EQ(callers.InTheWay(), LineId{7});
-  EXPECT_TRUE(callers.HasRoom(kStart + Callers::kHurry));
+  EXPECT_TRUE(callers.HasRoom(kStart + CallerQueue::kHurry));
 }
 
-TEST_F(CallersTest, WhoHasProvenItselfIsInNobodysWay) {
+TEST_F(CallerQueueTest, WhoHasProvenItselfIsInNobodysWay) {
   callers.Add(5, kStart);
   callers.Add(7, kStart);
   callers.Prove(5);
@@ -45,7 +47,7 @@ TEST_F(CallersTest, WhoHasProvenItselfIsInNobodysWay) {
   EXPECT_EQ(callers.size(), 3u);
 }
 
-TEST_F(CallersTest, ExpireWhetherProvenOrNot) {
+TEST_F(CallerQueueTest, ExpireWhetherProvenOrNot) {
   callers.Add(5, kStart);
   callers.Prove(5);
   callers.Add(6, kStart + seconds(1));
@@ -55,9 +57,75 @@ TEST_F(CallersTest, ExpireWhetherProvenOrNot) {
   callers.Remove(5);
   EXPECT_EQ(callers.Expired(kStart + seconds(10)), std::nullopt);
   EXPECT_EQ(callers.Expired(kStart + seconds(11)), LineId{6});
-  callers.Clear();
+  callers.Remove(6);
   EXPECT_EQ(callers.Deadline(kStart), std::nullopt);
   EXPECT_EQ(callers.Expired(kStart + seconds(11)), std::nullopt);
+}
+
+const Address kFrom = Address::Ipv4(192, 0, 2, 1, 9);
+
+TEST(StrangerLog, NotesTheFirstFewAndCountsTheRest) {
+  StrangerLog log("rank 3", 2);
+  EXPECT_EQ(log.Summary(), std::nullopt);
+  EXPECT_EQ(log.TurnedAway(kFrom, "rubbish")->text,
+            "rank 3: turned away a caller from 192.0.2.1:9: rubbish");
+  EXPECT_EQ(log.TurnedAway(kFrom, "more")->level, LogLevel::kWarn);
+  EXPECT_FALSE(log.Summary());
+  EXPECT_FALSE(log.TurnedAway(kFrom, "and more"));
+  EXPECT_EQ(log.last(), "192.0.2.1:9: and more");
+  EXPECT_EQ(log.Summary()->text, "rank 3: 3 strangers were turned away in all");
+}
+
+TEST(StrangerLog, ACallerThatLeavesIsNoWarning) {
+  StrangerLog log("", 1);
+  const auto note = log.Left(kFrom);
+  EXPECT_EQ(note->level, LogLevel::kInfo);
+  EXPECT_EQ(note->text, "a caller from 192.0.2.1:9 left before it introduced itself");
+  EXPECT_FALSE(log.Left(kFrom));
+  EXPECT_EQ(log.left(), 2u);
+  EXPECT_EQ(log.turned_away(), 0u);
+}
+
+struct Lines {
+  std::vector<Action> done;
+  Callers<int> callers{{.owner = "here", .half_open_max = 2},
+                       [this](Action action) { done.push_back(std::move(action)); }};
+
+  std::vector<LineId> HungUp() const {
+    std::vector<LineId> lines;
+    for (const Action& action : done)
+      if (const auto* hangup = std::get_if<Hangup>(&action)) lines.push_back(hangup->line);
+    return lines;
+  }
+};
+
+TEST(Callers, AreKeptUntilTakenTurnedAwayOrGone) {
+  Lines lines;
+  lines.callers.Add({5, kFrom}, 50, kStart);
+  lines.callers.Add({6, kFrom}, 60, kStart);
+  EXPECT_EQ(*lines.callers.Find(6), 60);
+  EXPECT_EQ(lines.callers.Take(5).from, kFrom);
+  EXPECT_EQ(lines.callers.Find(5), nullptr);
+  EXPECT_TRUE(lines.callers.OnClosed(6));
+  EXPECT_FALSE(lines.callers.OnClosed(6));
+  EXPECT_EQ(lines.callers.log().left(), 1u);
+  lines.callers.Add({7, kFrom}, 70, kStart);
+  lines.callers.TurnAway(7, "rubbish");
+  EXPECT_EQ(lines.callers.log().turned_away(), 1u);
+  EXPECT_EQ(lines.HungUp(), std::vector<LineId>{7});
+  EXPECT_EQ(lines.callers.size(), 0u);
+}
+
+TEST(Callers, TheOldestMakesRoomAndAllHaveTheirTime) {
+  Lines lines;
+  for (const LineId line : {5u, 6u, 7u}) lines.callers.Add({line, kFrom}, 0, kStart);
+  EXPECT_EQ(lines.HungUp(), std::vector<LineId>{5});
+  lines.callers.Expire(kStart + seconds(10));
+  EXPECT_EQ(lines.HungUp(), (std::vector<LineId>{5, 6, 7}));
+  lines.callers.Add({8, kFrom}, 0, kStart);
+  lines.callers.Clear();
+  EXPECT_EQ(lines.HungUp(), (std::vector<LineId>{5, 6, 7, 8}));
+  EXPECT_EQ(lines.callers.log().turned_away(), 3u) << "a machine that ends blames nobody";
 }
 
 }  // namespace

@@ -9,14 +9,14 @@ void Dialler::Advance(Instant now) {
   if (!started_) {
     started_ = true;
     for (std::size_t i = 0; i < targets_.size(); ++i)
-      targets_[i].due = now + kHesitation * static_cast<std::int64_t>(i);
+      targets_[i].due = now + config_.timing.hesitation * static_cast<std::int64_t>(i);
   }
   std::vector<LineId> expired;
   for (const auto& [line, attempt] : attempts_)
     if (now >= attempt.expires) expired.push_back(line);
   for (const LineId line : expired) {
     emit_(Hangup{line});
-    Fail(line, "no answer", false, now);
+    Fail(line, Reached(line) ? "connected, but it did not answer" : "no answer", false, now);
   }
   for (std::size_t i = 0; i < targets_.size(); ++i)
     if (!targets_[i].busy && !targets_[i].hopeless && now >= targets_[i].due) DialTarget(i, now);
@@ -27,7 +27,7 @@ void Dialler::DialTarget(std::size_t index, Instant now) {
   target.busy = true;
   if (target.reason == "not tried") target.reason = "no answer";
   const LineId line = (*next_line_)++;
-  attempts_.emplace(line, Attempt{index, now + kAttempt, std::nullopt});
+  attempts_.emplace(line, Attempt{index, now + config_.timing.attempt, std::nullopt});
   emit_(Dial{line, config_.addresses[index]});
 }
 
@@ -50,9 +50,7 @@ void Dialler::Fail(LineId line, const std::string& why, bool hopeless, Instant n
   Target& target = targets_[index];
   target.busy = false;
   target.hopeless = hopeless;
-  target.reason = why;
-  target.pause = std::clamp(target.pause * 2, kRetryFirst, kRetryMost);
-  target.due = now + target.pause;
+  Postpone(target, why, now);
   // Those that wait for this one to hesitate need wait no longer.
   for (std::size_t i = index + 1; i < targets_.size(); ++i)
     if (!targets_[i].busy && targets_[i].reason == "not tried") {
@@ -61,11 +59,29 @@ void Dialler::Fail(LineId line, const std::string& why, bool hopeless, Instant n
     }
 }
 
-std::optional<Dialler::Opened> Dialler::OnReceived(LineId line, const Slice& data, Instant now) {
+void Dialler::Postpone(Target& target, const std::string& why, Instant now) {
+  const DialTiming& timing = config_.timing;
+  target.reason = why;
+  target.pause = std::clamp(target.pause * 2, timing.retry_first, timing.retry_most);
+  const auto jitter_percent = 75 + std::to_integer<std::int64_t>(nonces_->Next()[0]) * 50 / 255;
+  target.due = now + target.pause * jitter_percent / 100;
+}
+
+void Dialler::Resume(const Address& address, const std::string& why, Instant now) {
+  stopped_ = false;
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    targets_[i].busy = false;
+    targets_[i].due = now;
+    if (config_.addresses[i] == address) Postpone(targets_[i], why, now);
+  }
+}
+
+std::optional<Dialler::Opened> Dialler::OnReceived(const Received& event, Instant now) {
+  const LineId line = event.line;
   const auto it = attempts_.find(line);
   if (it == attempts_.end() || !it->second.wire) return std::nullopt;
   Wire& wire = *it->second.wire;
-  if (const Status status = wire.Push(data); !status.ok()) {
+  if (const Status status = wire.Push(event); !status.ok()) {
     emit_(Hangup{line});
     Fail(line, status.error().message, true, now);
     return std::nullopt;

@@ -11,30 +11,35 @@
 
 namespace ringlet {
 
+struct DialTiming {
+  /// How long an address may hesitate before the next one is tried beside it. Zero: all at once.
+  Instant hesitation = std::chrono::milliseconds(100);
+  Instant retry_first = std::chrono::milliseconds(2);  ///< doubled each time, to retry_most
+  Instant retry_most = std::chrono::milliseconds(500);
+  /// A connection that was accepted but whose handshake does not end by then is given up.
+  Instant attempt = std::chrono::seconds(10);
+};
+
+struct DiallerConfig {
+  std::vector<Address> addresses;
+  Credentials credentials;
+  Purpose purpose = Purpose::kCheckIn;
+  std::size_t payload_bytes_max = 0;  ///< of the frames on the line that wins
+  LineOptions options = {};
+  DialTiming timing = {};
+};
+
 /// Dials the addresses best first, the next one as soon as the one before fails or hesitates, again
 /// and again until stopped; the first whose handshake succeeds wins and the others are hung up.
-/// "Connection refused" is tried again (the peer may not listen yet); an address where somebody
-/// else answers, or where the secret is not known, is not. Pure: a part of a Machine, not one
-/// itself.
+/// "Connection refused" is tried again (the peer may not listen yet), after a pause that differs
+/// from rank to rank by a quarter, so that those refused together do not come again together; an
+/// address where somebody else answers, or where the secret is not known, is not. Pure: a part of a
+/// Machine, not one itself.
 class Dialler {
  public:
-  struct Config {
-    std::vector<Address> addresses;
-    Credentials credentials;
-    Purpose purpose = Purpose::kCheckIn;
-    std::size_t payload_bytes_max = 0;  ///< of the frames on the line that wins
-    LineOptions options = {};
-  };
-  /// How long an address may hesitate before the next one is tried beside it.
-  static constexpr Instant kHesitation = std::chrono::milliseconds(100);
-  static constexpr Instant kRetryFirst = std::chrono::milliseconds(2);
-  static constexpr Instant kRetryMost = std::chrono::milliseconds(500);
-  /// A connection that was accepted but whose handshake does not end by then is given up.
-  static constexpr Instant kAttempt = std::chrono::seconds(10);
-
   using Emit = std::function<void(Action)>;
 
-  Dialler(Config config, NonceSource& nonces, LineId& next_line, Emit emit)
+  Dialler(DiallerConfig config, NonceSource& nonces, LineId& next_line, Emit emit)
       : config_(std::move(config)),
         nonces_(&nonces),
         next_line_(&next_line),
@@ -60,10 +65,13 @@ class Dialler {
   void OnConnected(LineId line);
   void OnClosed(LineId line, const std::string& why, Instant now);
   /// The winner, once. Bytes behind the handshake are already in its wire.
-  std::optional<Opened> OnReceived(LineId line, const Slice& data, Instant now);
+  std::optional<Opened> OnReceived(const Received& event, Instant now);
 
-  /// Hangs up whatever is under way.
+  /// Hangs up all that is under way.
   void Stop();
+  /// Begins again, after the line that had won came to nothing: at its address after a pause, at
+  /// the others now.
+  void Resume(const Address& address, const std::string& why, Instant now);
 
   std::optional<Instant> Deadline() const;
 
@@ -86,9 +94,10 @@ class Dialler {
     std::optional<Wire> wire;
   };
   void Fail(LineId line, const std::string& why, bool hopeless, Instant now);
+  void Postpone(Target& target, const std::string& why, Instant now);
   void DialTarget(std::size_t index, Instant now);
 
-  Config config_;
+  DiallerConfig config_;
   NonceSource* nonces_;
   LineId* next_line_;
   Emit emit_;

@@ -17,8 +17,9 @@ const Credentials kCredentials{77, {}};
 // A dialler for `count` addresses, its clock, and what it did.
 class Bench {
  public:
-  explicit Bench(std::uint8_t count, bool encrypt = false) : nonces_(Secret{}) {
-    Dialler::Config config{{}, kCredentials, Purpose::kTree, 1000, {.encrypt = encrypt}};
+  explicit Bench(std::uint8_t count, bool encrypt = false, const DialTiming& timing = {})
+      : nonces_(Secret{}) {
+    DiallerConfig config{{}, kCredentials, Purpose::kTree, 1000, {.encrypt = encrypt}, timing};
     for (std::uint8_t i = 0; i < count; ++i)
       config.addresses.push_back(Address::Ipv4(10, i, 0, 1, 7));
     dialler.emplace(std::move(config), nonces_, next_line_, [this](Action action) {
@@ -50,7 +51,7 @@ class Bench {
     [[maybe_unused]] const Status known = peer.Push(in);  // a stranger answers all the same
     Bytes answer = peer.TakeOutput();
     answer.insert(answer.end(), more.begin(), more.end());
-    return dialler->OnReceived(line, Slice(Share(std::move(answer))), now);
+    return dialler->OnReceived({line, Slice(Share(std::move(answer)))}, now);
   }
 
   Instant now = seconds(1);
@@ -79,7 +80,7 @@ TEST(Dialler, DialsTheBestFirstAndTheNextWhenItHesitates) {
   Bench bench(3);
   ASSERT_EQ(bench.dials.size(), 1u);
   EXPECT_EQ(bench.dials[0].to, Address::Ipv4(10, 0, 0, 1, 7));
-  EXPECT_EQ(*bench.dialler->Deadline(), bench.now + Dialler::kHesitation);
+  EXPECT_EQ(*bench.dialler->Deadline(), bench.now + DialTiming().hesitation);
   bench.Wait();
   ASSERT_EQ(bench.dials.size(), 2u);
   EXPECT_EQ(bench.dials[1].to, Address::Ipv4(10, 1, 0, 1, 7));
@@ -120,15 +121,16 @@ TEST(Dialler, TheFirstThatProvesItselfWinsAndTheOthersAreHungUp) {
 
 TEST(Dialler, ARefusalIsTriedAgainLessAndLessOften) {
   Bench bench(1);
-  Instant pause = Dialler::kRetryFirst;
+  Instant pause = DialTiming().retry_first;
   for (int i = 0; i < 12; ++i) {
     bench.Refuse(bench.dials.back().line);
-    EXPECT_EQ(*bench.dialler->Deadline() - bench.now, pause);
+    EXPECT_GE(*bench.dialler->Deadline() - bench.now, pause * 3 / 4);
+    EXPECT_LE(*bench.dialler->Deadline() - bench.now, pause * 5 / 4);
     bench.dialler->Advance(bench.now);
     ASSERT_EQ(bench.dials.size(), static_cast<std::size_t>(i) + 1) << "not before its time";
     bench.Wait();
     ASSERT_EQ(bench.dials.size(), static_cast<std::size_t>(i) + 2);
-    pause = std::min(pause * 2, Dialler::kRetryMost);
+    pause = std::min(pause * 2, DialTiming().retry_most);
   }
   EXPECT_FALSE(bench.dialler->hopeless());
   EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: connection refused");
@@ -137,10 +139,10 @@ TEST(Dialler, ARefusalIsTriedAgainLessAndLessOften) {
 TEST(Dialler, WhoSaysNothingIsGivenUpAndTriedAgain) {
   Bench bench(1);
   bench.dialler->OnConnected(bench.dials[0].line);
-  EXPECT_EQ(*bench.dialler->Deadline(), bench.now + Dialler::kAttempt);
+  EXPECT_EQ(*bench.dialler->Deadline(), bench.now + DialTiming().attempt);
   bench.Wait();
   EXPECT_TRUE(bench.hung_up.contains(bench.dials[0].line));
-  EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: no answer");
+  EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: connected, but it did not answer");
   bench.Wait();
   EXPECT_EQ(bench.dials.size(), 2u);
 }
@@ -166,9 +168,28 @@ TEST(Dialler, LinesItDoesNotKnowAndBytesTooEarlyChangeNothing) {
   Bench bench(1);
   EXPECT_FALSE(bench.dialler->Owns(77));
   bench.dialler->OnClosed(77, "?", bench.now);
-  EXPECT_FALSE(bench.dialler->OnReceived(77, Slice(AsView("x")), bench.now));
-  EXPECT_FALSE(bench.dialler->OnReceived(bench.dials[0].line, Slice(AsView("x")), bench.now));
+  EXPECT_FALSE(bench.dialler->OnReceived({77, Slice(AsView("x"))}, bench.now));
+  EXPECT_FALSE(bench.dialler->OnReceived({bench.dials[0].line, Slice(AsView("x"))}, bench.now));
   EXPECT_TRUE(bench.dialler->Owns(bench.dials[0].line));
+}
+
+TEST(Dialler, AWinnerThatComesToNothingIsTriedAgainLaterThanTheOthers) {
+  Bench bench(2);
+  const auto opened = bench.Answer(bench.dials[0].line, kCredentials);
+  ASSERT_TRUE(opened);
+  bench.dialler->Resume(opened->address, "it refused", bench.now);
+  EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: it refused, 10.1.0.1:7: not tried");
+  bench.dialler->Advance(bench.now);
+  ASSERT_EQ(bench.dials.size(), 2u);
+  EXPECT_EQ(bench.dials[1].to, Address::Ipv4(10, 1, 0, 1, 7));
+  bench.Wait();
+  ASSERT_EQ(bench.dials.size(), 3u);
+  EXPECT_EQ(bench.dials[2].to, Address::Ipv4(10, 0, 0, 1, 7));
+}
+
+TEST(Dialler, WithoutHesitationItDialsAllAtOnce) {
+  Bench bench(3, false, {.hesitation = Instant(0)});
+  EXPECT_EQ(bench.dials.size(), 3u);
 }
 
 TEST(Dialler, StopHangsUpWhatIsUnderWay) {

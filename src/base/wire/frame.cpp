@@ -81,6 +81,14 @@ Result<std::optional<Frame>> FrameReader::Next() {
   return std::optional<Frame>();
 }
 
+Bytes FrameReader::TakeUnread() {
+  RINGLET_ASSERT(!whole_);
+  Bytes unread = std::exchange(partial_, Bytes());
+  unread.insert(unread.end(), current_.bytes.begin(), current_.bytes.end());
+  current_ = Slice();
+  return unread;
+}
+
 std::optional<Frame> FrameReader::CutCurrent(std::size_t payload_bytes) {
   Frame frame;
   frame.type = std::to_integer<std::uint8_t>(current_.bytes[4]);

@@ -17,7 +17,7 @@ constexpr std::size_t kProofBytes = 32;
 
 constexpr std::uint16_t kEncryptFlag = 1;
 
-enum class Answer : std::uint8_t {
+enum class Verdict : std::uint8_t {
   kWelcome = 0,
   kOtherVersion = 1,
   kOtherCommunicator = 2,
@@ -117,11 +117,11 @@ Status Handshake::OnHello() {
   const std::uint64_t magic = in.U64();
   const bool encrypts = (flags & kEncryptFlag) != 0;
   const bool other_version = version != kVersion || (flags & ~kEncryptFlag) != 0;
-  const Answer answer = other_version                  ? Answer::kOtherVersion
-                        : magic != credentials_.magic  ? Answer::kOtherCommunicator
-                        : encrypts == options_.encrypt ? Answer::kWelcome
-                        : options_.encrypt             ? Answer::kEncryptedOnly
-                                                       : Answer::kPlainOnly;
+  const Verdict answer = other_version                  ? Verdict::kOtherVersion
+                         : magic != credentials_.magic  ? Verdict::kOtherCommunicator
+                         : encrypts == options_.encrypt ? Verdict::kWelcome
+                         : options_.encrypt             ? Verdict::kEncryptedOnly
+                                                        : Verdict::kPlainOnly;
   purpose_ = static_cast<Purpose>(purpose);
   Writer challenge;
   challenge.U32(kChallengeTag)
@@ -134,20 +134,20 @@ Status Handshake::OnHello() {
   challenge.Raw(proof);
   challenge_ = challenge.Take();
   output_ = challenge_;
-  if (answer == Answer::kOtherVersion)
+  if (answer == Verdict::kOtherVersion)
     return Error{Code::kProtocol,
                  fmt::format("a peer with version {} of the protocol; this is version {}", version,
                              kVersion)};
-  if (answer == Answer::kOtherCommunicator)
+  if (answer == Verdict::kOtherCommunicator)
     return Error{Code::kProtocol,
                  fmt::format("a peer that looks for communicator {:016x}; this is {:016x}", magic,
                              credentials_.magic)};
-  if (answer == Answer::kEncryptedOnly)
+  if (answer == Verdict::kEncryptedOnly)
     return Error{
         Code::kProtocol,
         "a peer that does not encrypt, as this side requires; set RINGLET_ENCRYPT alike on "
         "all ranks"};
-  if (answer == Answer::kPlainOnly)
+  if (answer == Verdict::kPlainOnly)
     return Error{Code::kProtocol,
                  "a peer that encrypts, as this side does not; set RINGLET_ENCRYPT alike on all "
                  "ranks"};
@@ -164,13 +164,13 @@ Status Handshake::OnChallenge() {
     return Error{Code::kProtocol,
                  "it does not speak Ringlet's protocol; another program listens there"};
   const std::uint8_t version = in.U8();
-  const auto answer = static_cast<Answer>(in.U8());
-  if (version != kVersion || answer == Answer::kOtherVersion)
+  const auto answer = static_cast<Verdict>(in.U8());
+  if (version != kVersion || answer == Verdict::kOtherVersion)
     return Error{Code::kProtocol,
                  fmt::format("it speaks version {} of the protocol, this is version {}; use "
                              "the same Ringlet on all ranks",
                              version, kVersion)};
-  if (answer == Answer::kOtherCommunicator)
+  if (answer == Verdict::kOtherCommunicator)
     return Error{Code::kProtocol,
                  "it serves another communicator; this unique id is stale, make a new one"};
   const View challenge(challenge_);
@@ -181,12 +181,12 @@ Status Handshake::OnChallenge() {
     return Error{Code::kProtocol,
                  "the secrets differ; the unique id is not the one that was created there "
                  "(with NCCL_COMM_ID: RINGLET_SECRET differs)"};
-  if (answer == Answer::kEncryptedOnly)
+  if (answer == Verdict::kEncryptedOnly)
     return Error{
         Code::kProtocol,
         "it requires encryption, and this side does not encrypt; set RINGLET_ENCRYPT alike "
         "on all ranks"};
-  if (answer != Answer::kWelcome)
+  if (answer != Verdict::kWelcome)
     return Error{Code::kProtocol,
                  "it does not encrypt, and this side requires it; set RINGLET_ENCRYPT alike on all "
                  "ranks"};

@@ -29,9 +29,7 @@ struct ReceptionConfig {
   Secret nonce_seed{};  ///< fresh from the system's random source
   /// Whether somebody serves this now. Called on the driver's thread.
   std::function<bool(const ServiceKey&)> serves;
-  Instant patience = std::chrono::seconds(10);  ///< for a caller to say its Hello
-  std::size_t half_open_max = 32'768;           ///< callers that have not; see base/wire/callers
-  std::uint32_t strangers_noted_max = 32;       ///< with a log line of their own
+  CallersConfig callers = {.owner = {}, .half_open_max = 32'768};
 };
 
 class Reception final : public Machine {
@@ -39,7 +37,7 @@ class Reception final : public Machine {
   explicit Reception(ReceptionConfig config)
       : config_(std::move(config)),
         nonces_(config_.nonce_seed),
-        callers_(config_.half_open_max, config_.patience) {}
+        callers_(config_.callers, [this](Action action) { Emit(std::move(action)); }) {}
 
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override { return callers_.Deadline(now_); }
@@ -47,31 +45,23 @@ class Reception final : public Machine {
   bool Accepting() const override { return callers_.HasRoom(now_); }
 
   /// A caller that has said whom it looks for.
-  struct Guest {
+  struct Introduced {
     ServiceKey key;
     Address from;
     Bytes said;  ///< all of it, the Hello first
   };
   /// Of a line that was detached; once.
-  Guest Take(LineId line);
+  Introduced Take(LineId line);
 
-  std::uint32_t strangers() const { return strangers_; }
+  std::uint32_t strangers() const { return callers_.log().turned_away(); }
 
  private:
-  struct Caller {
-    Address from;
-    Bytes said = {};
-  };
   void OnReceived(const Received& event);
-  void TurnAway(LineId line, const std::string& why);
-  void Forget(LineId line);
 
   ReceptionConfig config_;
   NonceSource nonces_;
-  Callers callers_;
-  std::map<LineId, Caller> lines_;
-  std::map<LineId, Guest> guests_;
-  std::uint32_t strangers_ = 0;
+  Callers<Bytes> callers_;  // and what each has said
+  std::map<LineId, Introduced> guests_;
   Instant now_{0};
 };
 

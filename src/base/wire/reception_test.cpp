@@ -18,7 +18,7 @@ Bytes HelloFor(std::uint64_t magic, Purpose purpose) {
 struct Rig {
   std::set<ServiceKey> served;
   Reception reception{{.serves = [this](const ServiceKey& key) { return served.contains(key); },
-                       .half_open_max = 2}};
+                       .callers = {.half_open_max = 2}}};
 
   void Come(LineId line, Instant now = kNow) {
     reception.Handle(Accepted{line, Address::Ipv4(10, 0, 0, 1, 7)}, now);
@@ -57,7 +57,7 @@ TEST(Reception, HandsALineOverToWhomItsHelloNames) {
     const auto done = rig.Done();
     ASSERT_EQ(done.size(), 1u);
     ASSERT_TRUE(std::holds_alternative<Detach>(done[0]));
-    const Reception::Guest guest = rig.reception.Take(kLine);
+    const Reception::Introduced guest = rig.reception.Take(kLine);
     EXPECT_EQ(guest.key, (ServiceKey{5, kind}));
     EXPECT_EQ(guest.said, hello);
     EXPECT_EQ(guest.from, Address::Ipv4(10, 0, 0, 1, 7));

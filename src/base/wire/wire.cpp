@@ -2,6 +2,15 @@
 
 namespace ringlet {
 
+Status Wire::Push(const Received& event) {
+  RINGLET_TRY(Push(event.data));
+  if (!open()) return Ok();
+  if (descriptors_.size() + event.descriptors.size() > kDescriptorsMax)
+    return Error{Code::kProtocol, "a peer that sends too many descriptors"};
+  descriptors_.insert(descriptors_.end(), event.descriptors.begin(), event.descriptors.end());
+  return Ok();
+}
+
 Status Wire::Push(const Slice& data) {
   View rest = data.bytes;
   if (!handshake_.done()) {

@@ -4,6 +4,7 @@
 
 #include "base/wire/frame.hpp"
 #include "base/wire/handshake.hpp"
+#include "base/wire/machine.hpp"
 #include "base/wire/record.hpp"
 
 namespace ringlet {
@@ -11,7 +12,7 @@ namespace ringlet {
 /// What a line says and hears. Feed it what arrives; send what TakeReply() gives; take frames; pass
 /// what you send through Seal().
 ///
-///   wire.Push(slice)  -> Status      a failure means: hang up, the line is unusable
+///   wire.Push(event)  -> Status      a failure means: hang up, the line is unusable
 ///   wire.TakeReply()  -> Bytes       handshake bytes to send, often empty; never sealed
 ///   wire.JustOpened() -> bool        true once, when the handshake has just succeeded
 ///   wire.Next()       -> frame       only after the handshake
@@ -27,6 +28,9 @@ class Wire {
     return Wire(Handshake::Acceptor(credentials, nonce, options), payload_bytes_max, false);
   }
 
+  /// Descriptors that come beside bytes are kept from the proof on, and no more than
+  /// kDescriptorsMax of them.
+  Status Push(const Received& event);
   Status Push(const Slice& data);
   Bytes TakeReply() { return handshake_.TakeOutput(); }
   bool open() const { return handshake_.done(); }
@@ -40,6 +44,12 @@ class Wire {
   Slice Seal(const Slice& bytes);
   bool encrypts() const { return handshake_.encrypts(); }
 
+  /// For a line that is handed on, last: what came behind the frames taken so far, and beside them.
+  Bytes TakeUnread() { return frames_.TakeUnread(); }
+  Descriptors TakeDescriptors() { return std::move(descriptors_); }
+  std::size_t descriptors() const { return descriptors_.size(); }
+  static constexpr std::size_t kDescriptorsMax = 8;
+
  private:
   struct Records {
     RecordSealer out;
@@ -51,6 +61,7 @@ class Wire {
 
   Handshake handshake_;
   FrameReader frames_;
+  Descriptors descriptors_;
   bool dialled_;
   std::optional<Records> records_;  // of an encrypted line that is open
   bool announced_ = false;

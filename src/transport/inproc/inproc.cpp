@@ -29,11 +29,11 @@ std::shared_ptr<InprocChannel> MakeChannel(std::size_t pipe_bytes) {
 
 }  // namespace
 
-InprocExchange::Key InprocExchange::KeyOf(const Pair& pair) {
+InprocExchange::Key InprocExchange::KeyOf(const RankPair& pair) {
   return {pair.magic, std::min(pair.self, pair.peer), std::max(pair.self, pair.peer)};
 }
 
-void InprocExchange::Arrive(const Pair& pair, std::shared_ptr<RankBell> bell,
+void InprocExchange::Arrive(const RankPair& pair, std::shared_ptr<RankBell> bell,
                             std::size_t pipe_bytes) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[KeyOf(pair)];
@@ -43,7 +43,7 @@ void InprocExchange::Arrive(const Pair& pair, std::shared_ptr<RankBell> bell,
   if (const auto& first = entry.channel->bells[1 - SideOf(pair)]) first->waiter->Wake();
 }
 
-Result<std::shared_ptr<InprocChannel>> InprocExchange::Await(const Pair& pair, Instant deadline,
+Result<std::shared_ptr<InprocChannel>> InprocExchange::Await(const RankPair& pair, Instant deadline,
                                                              const std::stop_token& abort) {
   std::unique_lock lock(mutex_);
   const auto until = std::chrono::steady_clock::time_point(
@@ -60,12 +60,12 @@ Result<std::shared_ptr<InprocChannel>> InprocExchange::Await(const Pair& pair, I
                                            Index(pair.peer), Index(pair.self))};
 }
 
-std::shared_ptr<InprocChannel> InprocExchange::Take(const Pair& pair) {
+std::shared_ptr<InprocChannel> InprocExchange::Take(const RankPair& pair) {
   const std::lock_guard lock(mutex_);
   return TakeLocked(pair);
 }
 
-std::shared_ptr<InprocChannel> InprocExchange::TakeLocked(const Pair& pair) {
+std::shared_ptr<InprocChannel> InprocExchange::TakeLocked(const RankPair& pair) {
   const auto it = entries_.find(KeyOf(pair));
   const std::size_t side = SideOf(pair);
   if (it == entries_.end() || !it->second.channel->bells[1 - side]) return nullptr;
@@ -84,7 +84,7 @@ std::shared_ptr<const os::Fd> InprocExchange::Made(std::shared_ptr<const os::Fd>
   return event;
 }
 
-void InprocExchange::Withdraw(const Pair& pair) {
+void InprocExchange::Withdraw(const RankPair& pair) {
   const std::lock_guard lock(mutex_);
   const auto it = entries_.find(KeyOf(pair));
   if (it == entries_.end()) return;

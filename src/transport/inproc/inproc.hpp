@@ -26,7 +26,7 @@ struct InprocChannel {
 /// service thread and handed to every Connect; there is no global one. Safe from any thread.
 class InprocExchange {
  public:
-  struct Pair {
+  struct RankPair {
     std::uint64_t magic = 0;  ///< of the communicator
     Rank self{}, peer{};
   };
@@ -34,15 +34,15 @@ class InprocExchange {
   /// Comes to the wireup point of a pair; never waits. Both ranks call it, in any order, then
   /// Await, or Take again and again: the waiter of who came first is woken.
   /// \param pipe_bytes  the first to come decides
-  void Arrive(const Pair& pair, std::shared_ptr<RankBell> bell, std::size_t pipe_bytes);
+  void Arrive(const RankPair& pair, std::shared_ptr<RankBell> bell, std::size_t pipe_bytes);
 
   /// The channel, once the peer has come too.
   /// Errors  kTimeout  it has not by `deadline` (of os::SocketDriver::Now)
   ///         kAborted  `abort` was requested
-  Result<std::shared_ptr<InprocChannel>> Await(const Pair& pair, Instant deadline,
+  Result<std::shared_ptr<InprocChannel>> Await(const RankPair& pair, Instant deadline,
                                                const std::stop_token& abort);
   /// The same without waiting: null while the peer has not come.
-  std::shared_ptr<InprocChannel> Take(const Pair& pair);
+  std::shared_ptr<InprocChannel> Take(const RankPair& pair);
 
   /// Eventfds that the ranks of the process share; see DoorbellWaiterOptions. Null where there are
   /// no descriptors left.
@@ -51,7 +51,7 @@ class InprocExchange {
 
   /// Leaves a pair that will not be awaited to its end; a peer that has come hears it as a lost
   /// link.
-  void Withdraw(const Pair& pair);
+  void Withdraw(const RankPair& pair);
 
  private:
   using Key = std::tuple<std::uint64_t, Rank, Rank>;  // magic, lower, higher
@@ -60,9 +60,9 @@ class InprocExchange {
     std::array<bool, 2> taken{};
   };
   std::shared_ptr<const os::Fd> Made(std::shared_ptr<const os::Fd>& event, unsigned count);
-  static Key KeyOf(const Pair& pair);
-  std::shared_ptr<InprocChannel> TakeLocked(const Pair& pair);
-  static std::size_t SideOf(const Pair& pair) { return pair.self < pair.peer ? 0 : 1; }
+  static Key KeyOf(const RankPair& pair);
+  std::shared_ptr<InprocChannel> TakeLocked(const RankPair& pair);
+  static std::size_t SideOf(const RankPair& pair) { return pair.self < pair.peer ? 0 : 1; }
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -24,7 +24,7 @@ std::shared_ptr<RankBell> MakeBell() {
 Instant Soon() {
   return os::Now() + std::chrono::seconds(30);
 }
-constexpr InprocExchange::Pair kLow{7, Rank{0}, Rank{1}}, kHigh{7, Rank{1}, Rank{0}};
+constexpr InprocExchange::RankPair kLow{7, Rank{0}, Rank{1}}, kHigh{7, Rank{1}, Rank{0}};
 
 TEST(InprocExchange, TwoRanksMeetInAnyOrder) {
   InprocExchange exchange;

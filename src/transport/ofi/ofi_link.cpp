@@ -39,7 +39,7 @@ EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, cons
 
 // ---- making -------------------------------------------------------------------------------------
 
-OfiLink::OfiLink(Parts parts, const EndpointAddress& theirs, Fabric::PeerAddress address)
+OfiLink::OfiLink(OfiLinkParts parts, const EndpointAddress& theirs, Fabric::PeerAddress address)
     : parts_(std::move(parts)),
       theirs_(theirs),
       address_(address),
@@ -47,7 +47,7 @@ OfiLink::OfiLink(Parts parts, const EndpointAddress& theirs, Fabric::PeerAddress
       receive_credits_(parts_.mine.buffers),
       greeting_due_(parts_.greets) {}
 
-Result<std::unique_ptr<OfiLink>> OfiLink::Make(Parts parts) {
+Result<std::unique_ptr<OfiLink>> OfiLink::Make(OfiLinkParts parts) {
   const auto blame = [&](Error error) {
     error.message = fmt::format("{}: {}", parts.peer_name, error.message);
     return error;
@@ -67,7 +67,7 @@ Result<std::unique_ptr<OfiLink>> OfiLink::Make(Parts parts) {
   return link;
 }
 
-Status OfiLink::MakeRing(Ring& ring, std::uint32_t slots, std::size_t slot_bytes) {
+Status OfiLink::MakeRing(MessageRing& ring, std::uint32_t slots, std::size_t slot_bytes) {
   RINGLET_TRY_ASSIGN(ring.memory, parts_.fabric->Allocate(slots * slot_bytes));
   ring.slots = std::vector<Slot>(slots);
   for (std::size_t i = 0; i < slots; ++i) {
@@ -97,7 +97,7 @@ Status OfiLink::Prepare() {
 }
 
 /// Has those slots of `ring` wait that do not yet, as far as the provider takes them.
-Status OfiLink::Await(Ring& ring, std::uint64_t tag) {
+Status OfiLink::Await(MessageRing& ring, std::uint64_t tag) {
   const std::size_t size = ring.slots.size();
   for (; ring.idle > 0; --ring.idle) {
     Slot& slot = ring.slots[(ring.next + size - ring.idle) % size];
@@ -123,7 +123,7 @@ void OfiLink::NoteFailures() {
   // Nobody misses a credit of a peer that has gone; that it has is told by its line.
   for (const Slot& slot : rings_->data_out.slots)
     if (!slot.failure.empty() && !write_lost_) write_lost_ = Lost(slot.failure);
-  for (const Ring* const ring : {&rings_->data_in, &rings_->credit_in})
+  for (const MessageRing* const ring : {&rings_->data_in, &rings_->credit_in})
     for (const Slot& slot : ring->slots)
       if (!slot.failure.empty()) Break(Lost(slot.failure));
 }
@@ -137,7 +137,7 @@ void OfiLink::Refill() {
 }
 
 void OfiLink::HearCredits() {
-  Ring& ring = rings_->credit_in;
+  MessageRing& ring = rings_->credit_in;
   while (!lost_ && ring.idle < ring.slots.size() && !ring.front().pending) {
     Reader in(View(ring.front().buffer).first(ring.front().bytes));
     const std::uint64_t freed = in.U64();
@@ -157,7 +157,7 @@ void OfiLink::HearCredits() {
 
 void OfiLink::TellCredits() {
   if (!receive_credits_.Due() && !greeting_due_) return;
-  Ring& ring = rings_->credit_out;
+  MessageRing& ring = rings_->credit_out;
   if (lost_ || Gone() || ring.front().pending) return;
   PutCount(ring.front().buffer, receive_credits_.freed());
   const auto sent = SendFront(ring, theirs_.tag + 1, kCreditBytes);
@@ -166,7 +166,7 @@ void OfiLink::TellCredits() {
   greeting_due_ = false;
 }
 
-Result<bool> OfiLink::SendFront(Ring& ring, std::uint64_t tag, std::size_t bytes) {
+Result<bool> OfiLink::SendFront(MessageRing& ring, std::uint64_t tag, std::size_t bytes) {
   RINGLET_TRY_ASSIGN(const bool sent, parts_.fabric->Send(address_, tag, ring.front(), bytes));
   if (sent) ring.Pass();
   return sent;
@@ -205,7 +205,7 @@ Result<std::size_t> OfiLink::Write(View data) {
 
 std::size_t OfiLink::WriteSome(View data) {
   std::size_t written = 0;
-  Ring& ring = rings_->data_out;
+  MessageRing& ring = rings_->data_out;
   while (written < data.size() && !write_lost_ && !lost_ && send_credits_.MaySend() &&
          !ring.front().pending) {
     const std::size_t bytes = std::min(data.size() - written, ring.front().buffer.size());
@@ -222,7 +222,7 @@ std::size_t OfiLink::WriteSome(View data) {
 // ---- reading ------------------------------------------------------------------------------------
 
 bool OfiLink::FrontArrived() const {
-  const Ring& ring = rings_->data_in;
+  const MessageRing& ring = rings_->data_in;
   const Slot& front = ring.slots[ring.next];
   return ring.idle < ring.slots.size() && !front.pending && front.failure.empty();
 }
@@ -238,7 +238,7 @@ Result<View> OfiLink::Peek() {
 
 void OfiLink::Consume(std::size_t bytes) {
   if (bytes == 0) return;
-  Ring& ring = rings_->data_in;
+  MessageRing& ring = rings_->data_in;
   RINGLET_ASSERT(FrontArrived() && front_offset_ + bytes <= ring.front().bytes);
   front_offset_ += bytes;
   if (front_offset_ < ring.front().bytes) return;

@@ -33,24 +33,25 @@ struct LinkOptions {
 /// What this rank says of `fabric` to a peer. \param secret  fresh; the tag is drawn from it
 EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret);
 
+struct OfiLinkParts {
+  Rank peer{};
+  std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
+  std::shared_ptr<Fabric> fabric;
+  EndpointAddress mine;  ///< what the peer was told
+  View theirs;           ///< the peer's EndpointAddress; outside input
+  os::Fd line;           ///< the connection over which they met, non-blocking
+  Bytes arrived = {};    ///< what was already read from it
+  /// Set by the waiter when the peer has hung up the line.
+  std::shared_ptr<const std::atomic<bool>> gone = {};
+  bool greets = false;  ///< the peer waits to be greeted; of two, one does
+};
+
 class OfiLink final : public Link {
  public:
-  struct Parts {
-    Rank peer{};
-    std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
-    std::shared_ptr<Fabric> fabric;
-    EndpointAddress mine;  ///< what the peer was told
-    View theirs;           ///< the peer's EndpointAddress; outside input
-    os::Fd line;           ///< the connection over which they met, non-blocking
-    Bytes arrived = {};    ///< what was already read from it
-    /// Set by the waiter when the peer has hung up the line.
-    std::shared_ptr<const std::atomic<bool>> gone = {};
-    bool greets = false;  ///< the peer waits to be greeted; of two, one does
-  };
   /// Errors  kProtocol     the peer's endpoint address is none
   ///         kUnsupported  its provider is another, or there is no room for one more link
   ///         kSystem       as Fabric
-  static Result<std::unique_ptr<OfiLink>> Make(Parts parts);
+  static Result<std::unique_ptr<OfiLink>> Make(OfiLinkParts parts);
   /// Waits a moment for what was written to leave, then says goodbye. What was not read is dropped.
   ~OfiLink() override;
 
@@ -69,7 +70,7 @@ class OfiLink final : public Link {
 
  private:
   /// Slots that are used in turn, over one piece of memory.
-  struct Ring {
+  struct MessageRing {
     std::vector<Slot> slots;
     std::shared_ptr<Memory> memory;
     std::size_t next =
@@ -82,14 +83,14 @@ class OfiLink final : public Link {
     }
   };
   struct Rings {
-    Ring data_out, data_in, credit_out, credit_in;
+    MessageRing data_out, data_in, credit_out, credit_in;
   };
 
-  OfiLink(Parts parts, const EndpointAddress& theirs, Fabric::PeerAddress address);
+  OfiLink(OfiLinkParts parts, const EndpointAddress& theirs, Fabric::PeerAddress address);
   Status Prepare();
-  Status MakeRing(Ring& ring, std::uint32_t slots, std::size_t slot_bytes);
-  Status Await(Ring& ring, std::uint64_t tag);
-  Result<bool> SendFront(Ring& ring, std::uint64_t tag, std::size_t bytes);
+  Status MakeRing(MessageRing& ring, std::uint32_t slots, std::size_t slot_bytes);
+  Status Await(MessageRing& ring, std::uint64_t tag);
+  Result<bool> SendFront(MessageRing& ring, std::uint64_t tag, std::size_t bytes);
   std::size_t WriteSome(View data);
   void Serve();
   void NoteFailures();
@@ -104,7 +105,7 @@ class OfiLink final : public Link {
   void Break(Error error);
   Error Lost(const std::string& why) const;
 
-  Parts parts_;
+  OfiLinkParts parts_;
   const EndpointAddress theirs_;
   const Fabric::PeerAddress address_;
   SendCredits send_credits_;

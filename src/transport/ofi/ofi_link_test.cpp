@@ -28,7 +28,7 @@ struct Rig {
       addresss[i] = AddressOf(*fabrics[i], kSmall, secret);
     }
   }
-  OfiLink::Parts PartsOf(std::size_t i, View theirs) {
+  OfiLinkParts PartsOf(std::size_t i, View theirs) {
     return {.peer = static_cast<Rank>(1 - i),
             .peer_name = "rank " + std::to_string(1 - i) + " on there",
             .fabric = fabrics[i],

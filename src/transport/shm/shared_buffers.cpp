@@ -63,8 +63,8 @@ Status SharedBuffers::Deregister(Handle handle) {
 
 // More allocations than there are places: the operations of the others copy.
 void SharedBuffers::Use(const std::shared_ptr<const os::Shm>& allocation) {
-  auto slot = std::ranges::find(slots_, allocation, &Slot::allocation);
-  if (slot == slots_.end()) slot = std::ranges::find(slots_, nullptr, &Slot::allocation);
+  auto slot = std::ranges::find(slots_, allocation, &RegisteredSlot::allocation);
+  if (slot == slots_.end()) slot = std::ranges::find(slots_, nullptr, &RegisteredSlot::allocation);
   if (slot == slots_.end()) return;
   if (slot->uses++ > 0) return;
   slots_used_.fetch_add(1, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ void SharedBuffers::Use(const std::shared_ptr<const os::Shm>& allocation) {
 
 void SharedBuffers::Release(const os::Shm& allocation) {
   const auto slot = std::ranges::find_if(
-      slots_, [&](const Slot& one) { return one.allocation.get() == &allocation; });
+      slots_, [&](const RegisteredSlot& one) { return one.allocation.get() == &allocation; });
   if (slot == slots_.end() || --slot->uses > 0) return;
   slots_used_.fetch_sub(1, std::memory_order_relaxed);
   slot->allocation = nullptr;
@@ -86,7 +86,7 @@ void SharedBuffers::Show(std::size_t index) {
   if (!arena_) return;
   ArenaBuffer& shown = arena_->rank(self_).buffers[index];
   shown.generation.store(0, std::memory_order_seq_cst);
-  const Slot& slot = slots_[index];
+  const RegisteredSlot& slot = slots_[index];
   if (!slot.allocation) return;
   const auto identity = slot.allocation->identity();
   if (!identity.ok()) return;
@@ -111,7 +111,7 @@ std::optional<BufferPlace> SharedBuffers::Find(const std::byte* at, std::size_t 
   if (slots_used_.load(std::memory_order_relaxed) == 0) return std::nullopt;
   const std::lock_guard lock(mutex_);
   for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    const Slot& slot = slots_[index];
+    const RegisteredSlot& slot = slots_[index];
     if (!slot.allocation || !Holds(*slot.allocation, at, bytes)) continue;
     return BufferPlace{.name = (index + 1) | slot.generation << kSlotBits,
                        .offset = static_cast<std::uint64_t>(at - slot.allocation->bytes().data())};

@@ -75,7 +75,7 @@ class SharedBuffers {
     std::uint64_t times = 1;
   };
   /// A place in ArenaRank::buffers, of an allocation that is registered `uses` times.
-  struct Slot {
+  struct RegisteredSlot {
     std::shared_ptr<const os::Shm> allocation;
     std::uint32_t uses = 0;
     std::uint32_t generation = 0;
@@ -92,7 +92,7 @@ class SharedBuffers {
   mutable std::mutex mutex_;  // of what follows, up to `arena_`
   std::map<Handle, Registered> registered_;
   Handle last_ = 0;
-  std::array<Slot, ArenaRank::kBuffers> slots_;
+  std::array<RegisteredSlot, ArenaRank::kBuffers> slots_;
   std::atomic<std::uint32_t> slots_used_{0};  // written under `mutex_`; most have none
   std::shared_ptr<Arena> arena_;
   std::uint32_t self_ = 0;

@@ -23,10 +23,10 @@ struct Rig {
         if (buffer_bytes > 0)
           ::setsockopt(fds[end], SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
         of_end[end].push_back(
-            std::make_unique<TcpLink>(TcpLink::Parts{.peer = static_cast<Rank>(1 - end),
-                                                     .peer_name = "strand " + std::to_string(i),
-                                                     .socket = os::Fd(fds[end]),
-                                                     .options = {.receive_buffer_bytes = 64}}));
+            std::make_unique<TcpLink>(TcpLinkParts{.peer = static_cast<Rank>(1 - end),
+                                                   .peer_name = "strand " + std::to_string(i),
+                                                   .socket = os::Fd(fds[end]),
+                                                   .options = {.receive_buffer_bytes = 64}}));
       }
       sockets.push_back(fds[0]);
     }

@@ -45,7 +45,7 @@ void TuneSocket(int fd, const TcpOptions& options) {
   Set(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(options.socket_buffer_bytes));
 }
 
-TcpLink::TcpLink(Parts parts)
+TcpLink::TcpLink(TcpLinkParts parts)
     : peer_(parts.peer),
       peer_name_(std::move(parts.peer_name)),
       socket_(std::move(parts.socket)),

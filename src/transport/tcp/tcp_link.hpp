@@ -23,18 +23,19 @@ struct TcpOptions {
 /// other end is silent. Best effort.
 void TuneSocket(int fd, const TcpOptions& options);
 
+struct TcpLinkParts {
+  Rank peer{};
+  std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
+  os::Fd socket;          ///< connected, non-blocking
+  Bytes arrived = {};     ///< what was already read from `socket` and belongs to the link
+  TcpOptions options = {};
+  /// Set by the waiter when the peer has hung up; a mere write would not notice for long.
+  std::shared_ptr<const std::atomic<bool>> gone = {};
+};
+
 class TcpLink final : public Link {
  public:
-  struct Parts {
-    Rank peer{};
-    std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
-    os::Fd socket;          ///< connected, non-blocking
-    Bytes arrived = {};     ///< what was already read from `socket` and belongs to the link
-    TcpOptions options = {};
-    /// Set by the waiter when the peer has hung up; a mere write would not notice for long.
-    std::shared_ptr<const std::atomic<bool>> gone = {};
-  };
-  explicit TcpLink(Parts parts);
+  explicit TcpLink(TcpLinkParts parts);
   /// Says goodbye: what was written still travels, what was not read is dropped.
   ~TcpLink() override;
 

@@ -23,11 +23,11 @@ struct Rig {
     options.receive_buffer_bytes = receive_buffer_bytes;
     for (std::size_t i = 0; i < 2; ++i)
       ends[i] = std::make_unique<TcpLink>(
-          TcpLink::Parts{.peer = static_cast<Rank>(1 - i),
-                         .peer_name = "rank " + std::to_string(1 - i) + " on here",
-                         .socket = os::Fd(fds[i]),
-                         .arrived = i == 0 ? std::move(arrived) : Bytes(),
-                         .options = options});
+          TcpLinkParts{.peer = static_cast<Rank>(1 - i),
+                       .peer_name = "rank " + std::to_string(1 - i) + " on here",
+                       .socket = os::Fd(fds[i]),
+                       .arrived = i == 0 ? std::move(arrived) : Bytes(),
+                       .options = options});
   }
   std::unique_ptr<TcpLink> ends[2];
 };
