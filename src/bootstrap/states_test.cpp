@@ -1,6 +1,8 @@
 #include "bootstrap/states.hpp"
 
+#include <map>
 #include <memory>
+#include <set>
 
 #include "bootstrap/difference.hpp"
 #include "bootstrap/member_scene_for_test.hpp"
@@ -74,11 +76,12 @@ struct RootScene {
   FarEnd* member = nullptr;
 };
 
-void WalkRoot(RootState state, RootLine line, FrameType type, Shape shape) {
+/// Gives the rule that it has seen obeyed, if there is one.
+const RootRule* WalkRoot(RootState state, RootLine line, FrameType type, Shape shape) {
   RootScene scene(state, shape);
-  ASSERT_EQ(scene.root.state(), state);
+  EXPECT_EQ(scene.root.state(), state);
   FarEnd* const far = line == RootLine::kCaller ? &scene.Call() : scene.member;
-  if (!far || far->hung_up()) return;  // no such line in this state
+  if (!far || far->hung_up()) return nullptr;  // no such line in this state
   SCOPED_TRACE(testing::Message() << "state " << int(state) << " line " << int(line) << " frame "
                                   << int(type) << " shape " << int(shape));
   far->Say(scene.Valid(type));
@@ -92,17 +95,21 @@ void WalkRoot(RootState state, RootLine line, FrameType type, Shape shape) {
                                 : line == RootLine::kMember ? broken
                                                             : SetOf<RootState>{state};
   EXPECT_TRUE(next.contains(scene.root.state())) << "it is in " << int(scene.root.state());
+  return rule;
 }
 
 TEST(States, TheRootDoesWithEachFrameInEachStateWhatTheTableSays) {
+  std::set<const RootRule*> seen;
   for (const Shape shape : {Shape::kTree, Shape::kRing})
     for (int state = 0; state <= int(RootState::kFinished); ++state)
       for (const RootLine line : {RootLine::kCaller, RootLine::kMember})
         for (std::uint8_t type = 1; type <= kFrameTypes + 1; ++type) {
           const bool possible = shape == Shape::kTree || RootState(state) != RootState::kClosing;
           if (possible && RootState(state) != RootState::kFinished)
-            WalkRoot(RootState(state), line, FrameType(type), shape);
+            seen.insert(WalkRoot(RootState(state), line, FrameType(type), shape));
         }
+  for (const RootRule& rule : RootRules())
+    EXPECT_TRUE(seen.contains(&rule)) << "rule " << &rule - RootRules().data();
 }
 
 TEST(States, ARootThatHasFinishedHearsNothing) {
@@ -282,7 +289,7 @@ bool Refused(const Walk& walk) {
 }
 
 // Whether there is such a line in such a state.
-bool TakeStep(Walk walk) {
+bool TakeStep(Walk walk, std::set<const MemberRule*>& seen) {
   SetUp(walk);
   if (!walk.far) return false;
   SCOPED_TRACE(testing::Message() << "state " << int(walk.state) << " line " << int(walk.line)
@@ -293,6 +300,7 @@ bool TakeStep(Walk walk) {
   const MemberRule* const rule =
       RuleFor(MemberRules(), walk.state, walk.line, walk.type, walk.shape);
   EXPECT_EQ(Refused(walk), rule == nullptr) << walk.scene->Why();
+  seen.insert(rule);
   const bool stays = walk.line == MemberLine::kCaller || walk.state == MemberState::kStanding;
   const SetOf<MemberState> next = rule    ? rule->next
                                   : stays ? SetOf<MemberState>{walk.state}
@@ -304,15 +312,18 @@ bool TakeStep(Walk walk) {
 
 TEST(States, AMemberDoesWithEachFrameInEachStateWhatTheTableSays) {
   std::map<MemberState, int> steps;
+  std::set<const MemberRule*> seen;
   for (const Shape shape : {Shape::kTree, Shape::kRing})
     for (int state = 0; state < int(MemberState::kOver); ++state) {
       // In a ring nobody waits for those below.
       if (shape == Shape::kRing && MemberState(state) == MemberState::kConnecting) continue;
       for (std::uint8_t line = 0; line < kLines; ++line)
         for (std::uint8_t type = 1; type <= kFrameTypes + 1; ++type)
-          if (TakeStep({MemberState(state), MemberLine(line), FrameType(type), shape}))
+          if (TakeStep({MemberState(state), MemberLine(line), FrameType(type), shape}, seen))
             ++steps[MemberState(state)];
     }
+  for (const MemberRule& rule : MemberRules())
+    EXPECT_TRUE(seen.contains(&rule)) << "rule " << &rule - MemberRules().data();
   constexpr int kTypes = kFrameTypes + 1;
   EXPECT_EQ(steps[MemberState::kCalling], (2 + 1) * kTypes) << "a caller, and a local rank";
   EXPECT_EQ(steps[MemberState::kCheckedIn], (5 + 4) * kTypes);

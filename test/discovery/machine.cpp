@@ -89,7 +89,7 @@ GpuReport GpusOf(const HostView& view) {
   GpuReport report{.driver = "580.1"};
   for (const topology::Gpu& gpu : view.gpus) {
     const PciDevice& device = view.pci[gpu.pci];
-    GpuFacts facts;
+    GpuReading facts;
     facts.index = gpu.dev.value_or(0);
     facts.bus = device.bus;
     facts.name = "NVIDIA \"Test\" GPU";

@@ -83,7 +83,7 @@ gpu 0 bus 0000:06:00.0 sm 52 pcie 3 16 vendor 0x10de device 0x17c2 name "GTX TIT
 TEST_F(NvmlStandInTest, ADriverThatTellsLittleIsAskedForThat) {
   const GpuReport report = Read(kCubeMesh, NVML_BARE).value();
   ASSERT_EQ(report.gpus.size(), 2u);
-  const GpuFacts& gpu = report.gpus[1];
+  const GpuReading& gpu = report.gpus[1];
   EXPECT_EQ(gpu.index, 1u);
   EXPECT_EQ(gpu.bus, topology::BusId{0x7000});
   EXPECT_EQ(gpu.compute_capability, 70u);

@@ -64,7 +64,7 @@ Neighbourhood BelowRoot(const FromRoot& view, std::uint32_t tree) {
     return result;
   }
   const auto node = static_cast<std::uint32_t>(view.place() - 1);
-  const plan::TreePlace place = plan::PlaceInTree(node, nodes, tree);
+  const plan::DoubleTreePlace place = plan::PlaceInTree(node, nodes, tree);
   result.parent = place.parent ? *place.parent + 1 : 0;
   for (const auto& child : place.children)
     if (child) result.children.push_back(*child + 1);
@@ -164,7 +164,7 @@ Schedule DoubleTreeAllReduce(std::span<const Rank> order, Rank self, std::size_t
   if (ranks == 1) return schedule;
   for (std::uint32_t tree = 0; tree < 2; ++tree) {
     const Range half = HalfOf(count, tree);
-    const plan::TreePlace around = plan::PlaceInTree(place, ranks, tree);
+    const plan::DoubleTreePlace around = plan::PlaceInTree(place, ranks, tree);
     std::vector<Rank> children;
     for (const auto& child : around.children)
       if (child) children.push_back(order[*child]);
@@ -178,7 +178,7 @@ Schedule DoubleTreeAllReduce(std::span<const Rank> order, Rank self, std::size_t
   }
   for (std::uint32_t tree = 0; tree < 2; ++tree) {
     const Range half = HalfOf(count, tree);
-    const plan::TreePlace around = plan::PlaceInTree(place, ranks, tree);
+    const plan::DoubleTreePlace around = plan::PlaceInTree(place, ranks, tree);
     if (around.parent) schedule.Receive(order[*around.parent], Output(half.begin), half.count);
     for (const auto& child : around.children)
       if (child) schedule.Send(order[*child], Output(half.begin), half.count);
