@@ -14,7 +14,7 @@ struct Ends {
   }
   static void Shuttle(Wire& from, Wire& to) { EXPECT_TRUE(Say(to, from.TakeReply()).ok()); }
   static Status Say(Wire& to, const Bytes& bytes, Descriptors descriptors = {}) {
-    return to.Push(Received{1, Slice(View(bytes)), std::move(descriptors)});
+    return to.Push(Received{1, Slice(Share(Bytes(bytes))), std::move(descriptors)});
   }
 
   Credentials credentials{7, {}};
