@@ -1,4 +1,4 @@
-// The one frame that each side of a Wireup says behind the handshake. Layouts: docs/wire.md.
+// The one frame of each side of a Wireup behind the handshake. Layouts: docs/reference/wire.md.
 #pragma once
 #include <string>
 #include <variant>
