@@ -29,7 +29,7 @@ PRIVATE = {
     "Follower": "LocalRank",
     "Herald": "RootDelegate",
     "Meeting": "Wireup",
-    "MeetingLine": "WireupLine",
+    "MeetingLine": "Wire",
     "WayTable": "RouteTable",
     "Fare": "LinkLoad",
     "Toll": "MinLoad",
