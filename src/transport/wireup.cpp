@@ -224,13 +224,13 @@ void Wireup::Unmeet(LineId line, Instant now) {
 
 // A frame of its own behind the proof, so that no descriptor comes before the proof is whole.
 void Wireup::Introduce(LineId line, const Peer& peer) {
-  const Bytes frame =
+  Bytes frame =
       Encode(WireupHello{.from = config_.self,
                          .to = peer.config.rank,
                          .descriptors = static_cast<std::uint8_t>(peer.config.descriptors.size()),
                          .offer = peer.config.offer,
                          .strand = peer.config.strand});
-  Emit(Send{line, Slice(Share(Bytes(frame))), peer.config.descriptors});
+  Emit(Send{line, Slice(Share(std::move(frame))), peer.config.descriptors});
 }
 
 // ---- time -------------------------------------------------------------------------------------
