@@ -9,9 +9,9 @@
 include(CMakePackageConfigHelpers)
 
 # The tool and the PyTorch extension link the layers themselves; the library is for everybody else,
-# who have no use for the simulator.
+# who have no use for the simulator and the test bed.
 get_property(layers GLOBAL PROPERTY RINGLET_LAYERS)
-list(REMOVE_ITEM layers cli torch sim)
+list(REMOVE_ITEM layers cli torch sim testbed)
 list(TRANSFORM layers PREPEND ringlet_ OUTPUT_VARIABLE layer_targets)
 list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:ringlet_\\1>" OUTPUT_VARIABLE layer_objects)
 

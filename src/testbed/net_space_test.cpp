@@ -1,4 +1,4 @@
-#include "os/net/net_space.hpp"
+#include "testbed/net_space.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include "os/process/clock.hpp"
 #include "os/process/env.hpp"
 
-namespace ringlet::os {
+namespace ringlet::testbed {
 namespace {
 
 using namespace std::chrono_literals;
@@ -47,12 +47,12 @@ void NetSpaceTest::Ask(std::uint8_t index) {
   put(14, {0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 9, 10, 213, index, 9, 0, 0, 0, 0, 0, 0});
   put(38, {10, 213, index, 7});
   WriteFrame(space_.wires[index], question);
-  const Fd* const wires[] = {&space_.wires[index]};
+  const os::Fd* const wires[] = {&space_.wires[index]};
   auto watch = WireWatch::Make(wires);
   ASSERT_TRUE(watch.ok());
   Bytes frame(kFrameBytesMax);
-  const Instant give_up = Now() + 10s;
-  while (Now() < give_up) {
+  const Instant give_up = os::Now() + 10s;
+  while (os::Now() < give_up) {
     watch->Await(give_up);
     if (!watch->HasFrame(0)) continue;
     if (ReadFrame(space_.wires[index], frame) < kHeader + kFrame) continue;
@@ -71,30 +71,30 @@ TEST_F(NetSpaceTest, AFrameThatIsWrittenIsAnsweredByItsInterface) {
 }
 TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
   Bytes frame(kFrameBytesMax);
-  const Fd* const wires[] = {&space_.wires[0]};
+  const os::Fd* const wires[] = {&space_.wires[0]};
   auto watch = WireWatch::Make(wires);
   ASSERT_TRUE(watch.ok());
   EXPECT_TRUE(watch->HasFrame(0)) << "it may, nobody has looked";
-  const Instant until = Now() + 100us;
+  const Instant until = os::Now() + 100us;
   do {
     while (ReadFrame(space_.wires[0], frame) > 0) {
     }
     watch->Await(until);
   } while (watch->HasFrame(0));
-  EXPECT_GE(Now(), until);
+  EXPECT_GE(os::Now(), until);
   watch->Await(until);  // what is over does not wait, however often
   watch->Await(Instant(0));
-  const Instant later = Now() + 100us;
+  const Instant later = os::Now() + 100us;
   do {
     while (ReadFrame(space_.wires[0], frame) > 0) {
     }
     watch->Await(later);
   } while (watch->HasFrame(0));
-  EXPECT_GE(Now(), later) << "a timer that has ended is set again";
+  EXPECT_GE(os::Now(), later) << "a timer that has ended is set again";
 }
 
 // In a child: the root of this process stays as it is. 0: it went well.
-int EnterFromChroot(const std::string& root, bool with_sys, const Fd& space, std::string& why) {
+int EnterFromChroot(const std::string& root, bool with_sys, const os::Fd& space, std::string& why) {
   const auto mounts = [&](const char* from, const std::string& to, const char* type,
                           unsigned long flags) {
     std::filesystem::create_directories(to);
@@ -118,11 +118,11 @@ int EnterFromChroot(const std::string& root, bool with_sys, const Fd& space, std
 
 TEST_F(NetSpaceTest, IsEnteredFromAChrootWhoseRootIsNoMountPoint) {
   for (const bool with_sys : {true, false}) {
-    const TempTree tree;
+    const os::TempTree tree;
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    const Fd in(ends[0]);
-    Fd out(ends[1]);
+    const os::Fd in(ends[0]);
+    os::Fd out(ends[1]);
     const pid_t child = ::fork();
     if (child == 0) {
       std::string why;
@@ -154,4 +154,4 @@ TEST(NetSpace, AProgramThatDoesNotExistIsNamed) {
 }
 
 }  // namespace
-}  // namespace ringlet::os
+}  // namespace ringlet::testbed

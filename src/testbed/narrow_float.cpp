@@ -1,4 +1,4 @@
-#include "collective/reduce/narrow_float.hpp"
+#include "testbed/narrow_float.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "ringlet/status.hpp"
 
-namespace ringlet::collective {
+namespace ringlet::testbed {
 namespace {
 
 std::uint16_t LargestFinite(NarrowFormat format) {
@@ -73,4 +73,4 @@ std::uint16_t Narrow(NarrowFormat format, double value) {
   return with_sign(magnitude > LargestFinite(format) ? overflow : magnitude);
 }
 
-}  // namespace ringlet::collective
+}  // namespace ringlet::testbed

@@ -19,7 +19,7 @@
 #include "base/value/bytes.hpp"
 #include "base/wire/machine.hpp"
 
-namespace ringlet::cli {
+namespace ringlet::testbed {
 
 struct FrameSwitchOptions {
   std::uint32_t ports = 0;
@@ -29,7 +29,7 @@ struct FrameSwitchOptions {
 
 /// A frame with Linux's virtio header before it; may be many packets of TCP, which are counted with
 /// a header each.
-struct Frame {
+struct EthernetFrame {
   std::uint32_t port = 0;  ///< to which it goes
   Bytes memory;            ///< may be longer than the frame: it is used again
   std::size_t size = 0;
@@ -47,7 +47,7 @@ class FrameSwitch {
   /// When TakeDue is to be called next: one goes out then, or it is known when.
   std::optional<Instant> NextDue() const;
   /// One that is due, in order; empty when there is none.
-  std::optional<Frame> TakeDue(Instant now);
+  std::optional<EthernetFrame> TakeDue(Instant now);
 
   /// Frames that were dropped.
   std::uint64_t dropped() const { return dropped_; }
@@ -57,7 +57,7 @@ class FrameSwitch {
   struct Waiting {
     Instant due;
     std::uint64_t order;  // of equals the first
-    Frame frame;
+    EthernetFrame frame;
     Instant takes{0};
     bool operator>(const Waiting& other) const {
       return due != other.due ? due > other.due : order > other.order;
@@ -71,7 +71,7 @@ class FrameSwitch {
     std::map<std::uint64_t, Instant> bulk;  // by flow: when what was large of it has left
   };
 
-  void Send(std::uint32_t from, Frame frame, Instant now);
+  void Send(std::uint32_t from, EthernetFrame frame, Instant now);
   Instant Leave(Uplink& link, std::uint64_t flow, std::uint64_t bytes, Instant now) const;
   void Land(Waiting crossing);
   Instant TimeFor(std::uint64_t bytes) const;
@@ -84,4 +84,4 @@ class FrameSwitch {
   std::uint64_t order_ = 0, dropped_ = 0;
 };
 
-}  // namespace ringlet::cli
+}  // namespace ringlet::testbed

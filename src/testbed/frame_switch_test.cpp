@@ -1,8 +1,8 @@
-#include "frontends/cli/peers/frame_switch.hpp"
+#include "testbed/frame_switch.hpp"
 
 #include <gtest/gtest.h>
 
-namespace ringlet::cli {
+namespace ringlet::testbed {
 namespace {
 
 using std::chrono::microseconds;
@@ -186,4 +186,4 @@ TEST(FrameSwitchTest, WhatLeavesLaterDoesNotHoldTheReceiversLink) {
 }
 
 }  // namespace
-}  // namespace ringlet::cli
+}  // namespace ringlet::testbed

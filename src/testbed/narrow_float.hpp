@@ -7,7 +7,7 @@
 
 #include "ringlet/types.hpp"
 
-namespace ringlet::collective {
+namespace ringlet::testbed {
 
 /// A sign, `exponent_bits` and `mantissa_bits`, with subnormals, biased as in IEEE 754.
 struct NarrowFormat {
@@ -32,4 +32,4 @@ double Widen(NarrowFormat format, std::uint16_t bits);
 /// one and the largest finite value where there is none. NaN stays NaN.
 std::uint16_t Narrow(NarrowFormat format, double value);
 
-}  // namespace ringlet::collective
+}  // namespace ringlet::testbed

@@ -1,4 +1,4 @@
-#include "frontends/cli/peers/net_hosts.hpp"
+#include "testbed/net_hosts.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "os/process/clock.hpp"
 #include "os/process/thread.hpp"
 
-namespace ringlet::cli {
+namespace ringlet::testbed {
 namespace {
 
 // How long the end of the carrier may be waited for.
@@ -30,16 +30,16 @@ Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options)
   constexpr std::uint64_t kFastest = 800'000;
   for (std::uint32_t host = 0; host < options.hosts; ++host) {
     RINGLET_TRY_ASSIGN(
-        os::NetSpace space,
-        os::MakeNetSpace({.number = static_cast<std::uint8_t>(host + 1),
-                          .interfaces = static_cast<std::uint8_t>(options.nics),
-                          .mbit_per_s = static_cast<std::uint32_t>(
-                              options.mb_per_s == 0 ? kFastest : options.mb_per_s * 8)}));
+        NetSpace space,
+        MakeNetSpace({.number = static_cast<std::uint8_t>(host + 1),
+                      .interfaces = static_cast<std::uint8_t>(options.nics),
+                      .mbit_per_s = static_cast<std::uint32_t>(
+                          options.mb_per_s == 0 ? kFastest : options.mb_per_s * 8)}));
     hosts->spaces_.push_back(std::move(space));
   }
-  RINGLET_TRY_ASSIGN(os::WireWatch watch, os::WireWatch::Make(hosts->Wires()));
+  RINGLET_TRY_ASSIGN(WireWatch watch, WireWatch::Make(hosts->Wires()));
   // std::function wants what can be copied.
-  const auto shared = std::make_shared<os::WireWatch>(std::move(watch));
+  const auto shared = std::make_shared<WireWatch>(std::move(watch));
   RINGLET_TRY_ASSIGN(hosts->carrier_,
                      os::StartThread("to carry frames between network namespaces",
                                      [raw = hosts.get(), shared](const std::stop_token& stop) {
@@ -50,7 +50,7 @@ Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options)
 
 std::vector<const os::Fd*> NetHosts::Wires() const {
   std::vector<const os::Fd*> wires;
-  for (const os::NetSpace& space : spaces_)
+  for (const NetSpace& space : spaces_)
     for (const os::Fd& wire : space.wires) wires.push_back(&wire);
   return wires;
 }
@@ -67,28 +67,27 @@ std::string NetHosts::AddressOf(std::uint32_t host) {
 
 // What has come to the switch of `nic`, and what is due there. Until when it may be left alone
 // then.
-Instant NetHosts::CarryOver(std::uint32_t nic, const os::WireWatch& watch,
-                            std::vector<Bytes>& spare) {
+Instant NetHosts::CarryOver(std::uint32_t nic, const WireWatch& watch, std::vector<Bytes>& spare) {
   FrameSwitch& between = switches_[nic];
   for (std::uint32_t port = 0; port < spaces_.size(); ++port)
     for (std::size_t i = 0; i < kFramesAtOnce && watch.HasFrame(WireOf(port, nic)); ++i) {
-      if (spare.empty()) spare.emplace_back(os::kFrameBytesMax);
-      const std::size_t size = os::ReadFrame(spaces_[port].wires[nic], spare.back());
+      if (spare.empty()) spare.emplace_back(kFrameBytesMax);
+      const std::size_t size = ReadFrame(spaces_[port].wires[nic], spare.back());
       if (size == 0) break;
       between.Arrive(port, std::move(spare.back()), size, os::Now());
       spare.pop_back();
     }
   while (auto frame = between.TakeDue(os::Now())) {
-    os::WriteFrame(spaces_[frame->port].wires[nic], frame->bytes());
-    if (frame->memory.size() == os::kFrameBytesMax && spare.size() < kSpareMax)
+    WriteFrame(spaces_[frame->port].wires[nic], frame->bytes());
+    if (frame->memory.size() == kFrameBytesMax && spare.size() < kSpareMax)
       spare.push_back(std::move(frame->memory));
   }
   // The end of a look stays the same for a while, so that no timer is set for it.
   return between.NextDue().value_or((os::Now() / kHostLook + 2) * kHostLook);
 }
 
-void NetHosts::Carry(const std::stop_token& stop, os::WireWatch watch) {
-  os::BecomeTimely();
+void NetHosts::Carry(const std::stop_token& stop, WireWatch watch) {
+  BecomeTimely();
   std::vector<Bytes> spare;  // the last that was used first: it is still in the caches
   while (!stop.stop_requested()) {
     Instant until = Instant::max();
@@ -98,4 +97,4 @@ void NetHosts::Carry(const std::stop_token& stop, os::WireWatch watch) {
   }
 }
 
-}  // namespace ringlet::cli
+}  // namespace ringlet::testbed

@@ -1,10 +1,10 @@
-#include "frontends/cli/peers/frame_switch.hpp"
+#include "testbed/frame_switch.hpp"
 
 #include <algorithm>
 
 #include "ringlet/status.hpp"
 
-namespace ringlet::cli {
+namespace ringlet::testbed {
 namespace {
 
 // struct virtio_net_hdr of linux/virtio_net.h, whose numbers are little-endian on the machines that
@@ -75,7 +75,7 @@ Instant FrameSwitch::TimeFor(std::uint64_t bytes) const {
   return Instant(bytes * 1'000'000'000 / options_.bytes_per_s);
 }
 
-void FrameSwitch::Send(std::uint32_t from, Frame frame, Instant now) {
+void FrameSwitch::Send(std::uint32_t from, EthernetFrame frame, Instant now) {
   const std::uint64_t bytes = CableBytes(frame.bytes());
   const Instant leaves = Leave(up_[from], FlowOf(frame.bytes()), bytes, now);
   if (leaves - now > TimeFor(kBacklogBytesMax)) {
@@ -126,7 +126,7 @@ std::optional<Instant> FrameSwitch::NextDue() const {
   return std::min(waiting_.top().due, crossing_.top().due);
 }
 
-std::optional<Frame> FrameSwitch::TakeDue(Instant now) {
+std::optional<EthernetFrame> FrameSwitch::TakeDue(Instant now) {
   // What has left its host is landed at once: nothing that leaves later can come before it, and so
   // there is one moment to wait for, not two. Queues show their first element as const; it goes.
   while (!crossing_.empty() && crossing_.top().due <= now + options_.delay) {
@@ -135,9 +135,9 @@ std::optional<Frame> FrameSwitch::TakeDue(Instant now) {
     Land(std::move(next));
   }
   if (waiting_.empty() || waiting_.top().due > now) return std::nullopt;
-  Frame frame = std::move(const_cast<Waiting&>(waiting_.top()).frame);
+  EthernetFrame frame = std::move(const_cast<Waiting&>(waiting_.top()).frame);
   waiting_.pop();
   return frame;
 }
 
-}  // namespace ringlet::cli
+}  // namespace ringlet::testbed

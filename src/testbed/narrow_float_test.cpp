@@ -1,4 +1,4 @@
-#include "collective/reduce/narrow_float.hpp"
+#include "testbed/narrow_float.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/value/prng.hpp"
 
-namespace ringlet::collective {
+namespace ringlet::testbed {
 namespace {
 
 constexpr DataType kNarrowTypes[] = {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat8e4m3,
@@ -89,4 +89,4 @@ TEST(NarrowFloatValues, AreThoseOfTheSpecifications) {
 }
 
 }  // namespace
-}  // namespace ringlet::collective
+}  // namespace ringlet::testbed

@@ -1,4 +1,4 @@
-#include "os/net/net_space.hpp"
+#include "testbed/net_space.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 #include "os/process/thread.hpp"
 
-namespace ringlet::os {
+namespace ringlet::testbed {
 namespace {
 
 Error Failed(const char* what) {
@@ -41,7 +41,7 @@ ifreq RequestFor(const std::string& interface) {
   return request;
 }
 
-Status BringUp(const Fd& socket, const std::string& interface) {
+Status BringUp(const os::Fd& socket, const std::string& interface) {
   ifreq request = RequestFor(interface);
   if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) return Failed("SIOCGIFFLAGS");
   request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP | IFF_RUNNING);
@@ -49,8 +49,8 @@ Status BringUp(const Fd& socket, const std::string& interface) {
   return Ok();
 }
 
-Result<Fd> OpenWire(const std::string& interface) {
-  Fd wire(::open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK));
+Result<os::Fd> OpenWire(const std::string& interface) {
+  os::Fd wire(::open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!wire.valid()) return Failed("/dev/net/tun");
   ifreq request = RequestFor(interface);
   request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
@@ -62,7 +62,7 @@ Result<Fd> OpenWire(const std::string& interface) {
   return wire;
 }
 
-Status GiveAddresses(const Fd& socket, const std::string& interface, std::uint8_t index,
+Status GiveAddresses(const os::Fd& socket, const std::string& interface, std::uint8_t index,
                      std::uint8_t number) {
   ifreq request = RequestFor(interface);
   request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
@@ -85,7 +85,7 @@ Status GiveAddresses(const Fd& socket, const std::string& interface, std::uint8_
 }
 
 // It says 10 Mb/s otherwise, and who chooses by speed would believe it.
-void TellSpeed(const Fd& socket, const std::string& interface, std::uint32_t mbit_per_s) {
+void TellSpeed(const os::Fd& socket, const std::string& interface, std::uint32_t mbit_per_s) {
   ethtool_cmd command{};
   command.cmd = ETHTOOL_SSET;
   command.duplex = DUPLEX_FULL;
@@ -99,15 +99,15 @@ void TellSpeed(const Fd& socket, const std::string& interface, std::uint32_t mbi
 // On a thread of its own, which is in the new namespace until it ends.
 Result<NetSpace> MakeHere(const NetSpaceOptions& options) {
   if (::unshare(CLONE_NEWNET) != 0) return Failed("unshare");
-  Fd space(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  os::Fd space(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   if (!space.valid()) return Failed("/proc/thread-self/ns/net");
-  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const os::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return Failed("socket");
   RINGLET_TRY(BringUp(socket, "lo"));
   NetSpace made{.space = std::move(space), .wires = {}};
   for (std::uint8_t index = 0; index < options.interfaces; ++index) {
     const std::string interface = fmt::format("eth{}", index);
-    RINGLET_TRY_ASSIGN(Fd wire, OpenWire(interface));
+    RINGLET_TRY_ASSIGN(os::Fd wire, OpenWire(interface));
     RINGLET_TRY(GiveAddresses(socket, interface, index, options.number));
     TellSpeed(socket, interface, options.mbit_per_s);
     RINGLET_TRY(BringUp(socket, interface));
@@ -138,14 +138,15 @@ Status KeepMountsHere() {
 Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options) {
   std::optional<Result<NetSpace>> made;
   RINGLET_TRY_ASSIGN(std::jthread maker,
-                     StartThread("to make a network namespace",
-                                 [&](const std::stop_token&) { made.emplace(MakeHere(options)); }));
+                     os::StartThread("to make a network namespace", [&](const std::stop_token&) {
+                       made.emplace(MakeHere(options));
+                     }));
   maker.join();
   return *std::move(made);
 }
 
 Status EnterNetSpace(const std::string& path) {
-  const Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const os::Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!space.valid()) return SystemFailure(path);
   if (::setns(space.get(), CLONE_NEWNET) != 0) return SystemFailure("setns " + path);
   // /sys shows the network of whoever mounted it; ours is for us alone.
@@ -170,24 +171,25 @@ Error BecomeProgram(std::vector<std::string> arguments) {
   return SystemFailure(fmt::format("cannot run \"{}\"", arguments[0]));
 }
 
-std::size_t ReadFrame(const Fd& wire, std::span<std::byte> into) {
+std::size_t ReadFrame(const os::Fd& wire, std::span<std::byte> into) {
   const ssize_t got = ::read(wire.get(), into.data(), into.size());
   return got <= 0 ? 0 : static_cast<std::size_t>(got);
 }
 
-void WriteFrame(const Fd& wire, View frame) {
+void WriteFrame(const os::Fd& wire, View frame) {
   static_cast<void>(!::write(wire.get(), frame.data(), frame.size()));
 }
 
-Result<WireWatch> WireWatch::Make(std::span<const Fd* const> wires) {
-  Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+Result<WireWatch> WireWatch::Make(std::span<const os::Fd* const> wires) {
+  os::Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!timer.valid()) return SystemFailure("timerfd_create");
   return WireWatch(std::move(timer), wires);
 }
 
-WireWatch::WireWatch(Fd timer, std::span<const Fd* const> wires) : timer_(std::move(timer)) {
+WireWatch::WireWatch(os::Fd timer, std::span<const os::Fd* const> wires)
+    : timer_(std::move(timer)) {
   entries_.push_back({.fd = timer_.get(), .events = POLLIN, .revents = 0});
-  for (const Fd* wire : wires)
+  for (const os::Fd* wire : wires)
     entries_.push_back({.fd = wire->get(), .events = POLLIN, .revents = POLLIN});
 }
 
@@ -209,4 +211,4 @@ void BecomeTimely() {
   static_cast<void>(::sched_setscheduler(0, SCHED_FIFO, &lowest));
 }
 
-}  // namespace ringlet::os
+}  // namespace ringlet::testbed

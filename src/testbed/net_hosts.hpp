@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "frontends/cli/peers/frame_switch.hpp"
-#include "os/net/net_space.hpp"
+#include "testbed/frame_switch.hpp"
+#include "testbed/net_space.hpp"
 
-namespace ringlet::cli {
+namespace ringlet::testbed {
 
 struct NetHostsOptions {
   std::uint32_t hosts = 2;       ///< at most 64
@@ -27,7 +27,7 @@ class NetHosts {
   NetHosts(const NetHosts&) = delete;
   NetHosts& operator=(const NetHosts&) = delete;
 
-  /// What os::EnterNetSpace takes, from any process, as long as this one lives.
+  /// What EnterNetSpace takes, from any process, as long as this one lives.
   std::string SpacePath(std::uint32_t host) const;
   static std::string AddressOf(std::uint32_t host);
 
@@ -37,12 +37,12 @@ class NetHosts {
   std::size_t WireOf(std::uint32_t host, std::uint32_t nic) const {  // of Wires
     return host * switches_.size() + nic;
   }
-  void Carry(const std::stop_token& stop, os::WireWatch watch);
-  Instant CarryOver(std::uint32_t nic, const os::WireWatch& watch, std::vector<Bytes>& spare);
+  void Carry(const std::stop_token& stop, WireWatch watch);
+  Instant CarryOver(std::uint32_t nic, const WireWatch& watch, std::vector<Bytes>& spare);
 
-  std::vector<os::NetSpace> spaces_;
+  std::vector<NetSpace> spaces_;
   std::vector<FrameSwitch> switches_;  // one for each NIC
   std::jthread carrier_;
 };
 
-}  // namespace ringlet::cli
+}  // namespace ringlet::testbed

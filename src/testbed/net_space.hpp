@@ -13,11 +13,11 @@
 #include "os/fs/fd.hpp"
 #include "ringlet/status.hpp"
 
-namespace ringlet::os {
+namespace ringlet::testbed {
 
 struct NetSpace {
-  Fd space;               ///< holds the namespace
-  std::vector<Fd> wires;  ///< the other ends of its interfaces eth0, eth1, ...; not blocking
+  os::Fd space;               ///< holds the namespace
+  std::vector<os::Fd> wires;  ///< the other ends of its interfaces eth0, eth1, ...; not blocking
 };
 
 struct NetSpaceOptions {
@@ -44,15 +44,15 @@ Error BecomeProgram(std::vector<std::string> arguments);
 inline constexpr std::size_t kFrameBytesMax = (std::size_t{64} << 10) + 512;
 /// One frame, as Linux's virtio header and what is on the cable; it may be as long as many packets.
 /// Its bytes; 0 where there is none. Errors count as none. \param into  kFrameBytesMax
-std::size_t ReadFrame(const Fd& wire, std::span<std::byte> into);
+std::size_t ReadFrame(const os::Fd& wire, std::span<std::byte> into);
 /// A frame that does not fit is lost, as on a cable.
-void WriteFrame(const Fd& wire, View frame);
+void WriteFrame(const os::Fd& wire, View frame);
 
 /// Waits for frames of several wires.
 class WireWatch {
  public:
   /// They outlive this. Errors  kSystem
-  static Result<WireWatch> Make(std::span<const Fd* const> wires);
+  static Result<WireWatch> Make(std::span<const os::Fd* const> wires);
 
   /// Until one of the wires has a frame, or this moment of Now(). A timer that is set anyhow is not
   /// set again: in a virtual machine that costs more than the rest of a wait.
@@ -62,9 +62,9 @@ class WireWatch {
 
  private:
   static constexpr short kSome = POLLIN | POLLERR | POLLHUP;
-  WireWatch(Fd timer, std::span<const Fd* const> wires);
+  WireWatch(os::Fd timer, std::span<const os::Fd* const> wires);
 
-  Fd timer_;
+  os::Fd timer_;
   std::vector<pollfd> entries_;  // the timer, and the wires
   Instant set_{0};               // when the timer ends
 };
@@ -73,4 +73,4 @@ class WireWatch {
 /// woken in time. Elsewhere delays are longer by what the machine is busy with.
 void BecomeTimely();
 
-}  // namespace ringlet::os
+}  // namespace ringlet::testbed

@@ -1,5 +1,5 @@
 // How fast it is, and what a bench makes of it, is tested in test/integration.
-#include "frontends/cli/peers/net_hosts.hpp"
+#include "testbed/net_hosts.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <thread>
 
-namespace ringlet::cli {
+namespace ringlet::testbed {
 namespace {
 
 sockaddr_in AddressOn(std::uint32_t host) {
@@ -72,4 +72,4 @@ TEST(NetHostsTest, WhatAHostSendsComesToTheOneThatItIsFor) {
 }
 
 }  // namespace
-}  // namespace ringlet::cli
+}  // namespace ringlet::testbed
