@@ -57,8 +57,10 @@ install(TARGETS ringlet_libnccl LIBRARY DESTINATION ${compat_libdir}
 # What `cmake --install` copies; `./ringlet.sh build` builds it.
 add_custom_target(ringlet_product DEPENDS ringlet_shared ringlet_libnccl)
 if(TARGET ringlet)
-  add_dependencies(ringlet_product ringlet)
+  add_dependencies(ringlet_product ringlet ringlet_man)
   install(TARGETS ringlet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT tool
+    OPTIONAL FILES_MATCHING PATTERN "*.1")
 endif()
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringlet)

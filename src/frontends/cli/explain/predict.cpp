@@ -1,4 +1,4 @@
-#include "frontends/cli/explain/simulate.hpp"
+#include "frontends/cli/explain/predict.hpp"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,17 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/bench/sweep.hpp"
+#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/size_units.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {
 namespace {
 
-struct SimulateRequest {
+struct PredictRequest {
   PlanRequest plan;
   std::string function = "all_reduce";
   std::string bytes = "1M";
@@ -45,19 +48,19 @@ double BusFactor(plan::Function function, std::uint32_t ranks) {
   }
 }
 
-int Run(const SimulateRequest& request) {
+int Run(const PredictRequest& request) {
   const auto function = FunctionCalled(request.function);
-  if (!function.ok()) return Fail("simulate", function.error());
+  if (!function.ok()) return Fail("predict", function.error());
   const auto bytes = ParseSize(request.bytes);
-  if (!bytes.ok()) return Fail("simulate", bytes.error());
+  if (!bytes.ok()) return Fail("predict", bytes.error());
   const EnvMap environment = os::ReadEnvironment();
   const Result<PlanView> view = MakePlanView(request.plan, environment);
-  if (!view.ok()) return Fail("simulate", view.error());
+  if (!view.ok()) return Fail("predict", view.error());
   Result<plan::TuningInput> input = TuningInputOf(*view, environment);
-  if (!input.ok()) return Fail("simulate", input.error());
+  if (!input.ok()) return Fail("predict", input.error());
   const plan::Tuning tuning(*std::move(input), view->joined.plan.channel_count());
   const auto pick = tuning.Pick(*function, *bytes);
-  if (!pick.ok()) return Fail("simulate", pick.error());
+  if (!pick.ok()) return Fail("predict", pick.error());
   const plan::TuningLaunch launch = tuning.LaunchOf(*pick, *bytes);
   const double us = static_cast<double>(pick->time_ns) / 1000;
   const double algbw = static_cast<double>(*bytes) / us / 1000;
@@ -74,14 +77,15 @@ int Run(const SimulateRequest& request) {
                                          {"time_us", us},
                                          {"algbw", algbw},
                                          {"busbw", busbw}};
-    fmt::print("{}\n", json.dump(2));
-    return 0;
+    fmt::print("{}", JsonText(json));
+    return kExitDone;
   }
   fmt::print(
-      "{} of {} bytes on {} ranks of {} hosts: {} and {} on {} channels of {} threads\n"
+      "{} of {} bytes on {} of {}: {} and {} on {} of {}\n"
       "  {:.1f} us, {:.2f} GB/s, {:.2f} GB/s on the bus of each rank\n",
-      request.function, *bytes, view->ranks(), view->hosts, NameOf(pick->algorithm),
-      NameOf(pick->protocol), launch.channels, launch.threads, us, algbw, busbw);
+      request.function, *bytes, Counted(view->ranks(), "rank"), Counted(view->hosts, "host"),
+      NameOf(pick->algorithm), NameOf(pick->protocol), Counted(launch.channels, "channel"),
+      Counted(launch.threads, "thread"), us, algbw, busbw);
   for (std::size_t a = 0; a < plan::kAlgorithms; ++a)
     for (std::size_t p = 0; p < plan::kProtocols; ++p) {
       const auto algorithm = static_cast<plan::Algorithm>(a);
@@ -91,24 +95,27 @@ int Run(const SimulateRequest& request) {
         fmt::print("  {:>13} {:<6}  {:12.1f} us\n", NameOf(algorithm), NameOf(protocol),
                    static_cast<double>(*time) / 1000);
     }
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace
 
-void AddSimulate(CLI::App& tool, Action& chosen) {
-  CLI::App* simulate =
-      tool.add_subcommand("simulate", "Say how long a collective on GPUs would take, by a model");
+void AddPredict(CLI::App& tool, Action& chosen) {
+  CLI::App* predict = tool.add_subcommand(
+      "predict", "Predict how long a collective on GPUs takes, by NCCL's cost model");
   // Shared by the parser, which fills it, and the action, which reads it later.
-  const auto request = std::make_shared<SimulateRequest>();
-  simulate->add_option("FUNCTION", request->function, "The operation")
+  const auto request = std::make_shared<PredictRequest>();
+  predict->add_option("FUNCTION", request->function, "The operation")
       ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"}))
       ->capture_default_str();
-  AddPlanRequest(*simulate, request->plan);
-  simulate->add_option("-b,--bytes", request->bytes, fmt::format("Size; {}", kSizeUnitsHelp))
+  AddPlanRequest(*predict, request->plan);
+  predict->add_option("-b,--bytes", request->bytes, fmt::format("Size; {}", kSizeUnitsHelp))
+      ->type_name(kSizeType)
       ->capture_default_str();
-  simulate->add_flag("--json", request->json, "One object");
-  simulate->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
+  predict->add_flag("--json", request->json,
+                    "One object: function, bytes, ranks, hosts, algorithm, protocol, channels, "
+                    "threads, time_us, algbw, busbw");
+  predict->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 
 }  // namespace ringlet::cli

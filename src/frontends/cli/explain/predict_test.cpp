@@ -1,12 +1,12 @@
-#include "frontends/cli/explain/simulate.hpp"
+#include "frontends/cli/explain/predict.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/plan/plan_for_test.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -14,10 +14,10 @@ namespace {
 using testing::HasSubstr;
 
 // Source  NCCL 2.30's model of this machine: NVLSTree, 66.8 us and 246.2 GB/s.
-TEST(SimulateTest, TimeAndBandwidthAreThoseOfTheModel) {
-  const TopoRun ran =
-      RunPlan({"simulate", "all_reduce", "--topo", Fixture("topo-vectors/nvswitch8-sm90.xml"),
-               "--hosts", "2", "-b", "64M", "--policy", "compat", "--json"});
+TEST(PredictTest, TimeAndBandwidthAreThoseOfTheModel) {
+  const ToolRun ran =
+      RunCommand({"predict", "all_reduce", "--topo", Fixture("topo-vectors/nvswitch8-sm90.xml"),
+                  "--hosts", "2", "-b", "64M", "--policy", "compat", "--json"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
   EXPECT_EQ(json["algorithm"], "NVLSTree");
@@ -25,17 +25,17 @@ TEST(SimulateTest, TimeAndBandwidthAreThoseOfTheModel) {
   EXPECT_NEAR(json["busbw"].get<double>(), json["algbw"].get<double>() * 30 / 16, 0.01);
 }
 
-TEST(SimulateTest, TextNamesTheChoiceAndTheOthers) {
-  const TopoRun ran = RunPlan({"simulate", "all_gather", Fixture("topo-vectors/pcie4-1nic.xml")});
+TEST(PredictTest, TextNamesTheChoiceAndTheOthers) {
+  const ToolRun ran = RunCommand({"predict", "all_gather", Fixture("topo-vectors/pcie4-1nic.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_THAT(ran.output, HasSubstr("all_gather of 1048576 bytes on 4 ranks of 1 hosts: Ring"));
+  EXPECT_THAT(ran.output, HasSubstr("all_gather of 1048576 bytes on 4 ranks of 1 host: Ring"));
   EXPECT_THAT(ran.output, HasSubstr("on the bus of each rank"));
 }
 
-TEST(SimulateTest, TextHasTheTimesOfTheModelInMicroseconds) {
+TEST(PredictTest, TextHasTheTimesOfTheModelInMicroseconds) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
-  const TopoRun text = RunPlan({"simulate", "all_reduce", file, "-b", "1G"});
-  const TopoRun ran = RunPlan({"simulate", "all_reduce", file, "-b", "1G", "--json"});
+  const ToolRun text = RunCommand({"predict", "all_reduce", file, "-b", "1G"});
+  const ToolRun ran = RunCommand({"predict", "all_reduce", file, "-b", "1G", "--json"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
   PlanRequest request;
@@ -53,11 +53,11 @@ TEST(SimulateTest, TextHasTheTimesOfTheModelInMicroseconds) {
       << "among the others as well";
 }
 
-TEST(SimulateTest, EveryFunctionIsCalledAsInBench) {
+TEST(PredictTest, EveryFunctionIsCalledAsInBench) {
   for (const char* function :
        {"broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"}) {
-    const TopoRun ran =
-        RunPlan({"simulate", function, "--json", Fixture("topo-vectors/pcie4-1nic.xml")});
+    const ToolRun ran =
+        RunCommand({"predict", function, "--json", Fixture("topo-vectors/pcie4-1nic.xml")});
     ASSERT_EQ(ran.status, 0) << ran.errors;
     const auto json = nlohmann::json::parse(ran.output);
     EXPECT_EQ(json["function"], function);
@@ -65,11 +65,11 @@ TEST(SimulateTest, EveryFunctionIsCalledAsInBench) {
   }
 }
 
-TEST(SimulateTest, NonsenseIsNamed) {
+TEST(PredictTest, NonsenseIsNamed) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
-  EXPECT_THAT(RunPlan({"simulate", "all_reverse", file}).errors,
+  EXPECT_THAT(RunCommand({"predict", "all_reverse", file}).errors,
               HasSubstr("all_reverse not in {all_reduce,"));
-  EXPECT_EQ(RunPlan({"simulate", "all_reduce", file, "-b", "much"}).status, kExitUsage);
+  EXPECT_EQ(RunCommand({"predict", "all_reduce", file, "-b", "much"}).status, kExitUsage);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `ringlet simulate`: how long a collective would take, by the cost model.
+// `ringlet predict`: how long a collective would take, by the cost model.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -7,6 +7,6 @@
 namespace ringlet::cli {
 
 /// Adds the command to the tool. When it is the one that was named, parsing sets `chosen`.
-void AddSimulate(CLI::App& tool, Action& chosen);
+void AddPredict(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli
