@@ -58,9 +58,10 @@ TEST(ManPageTest, EachCommandHasItsPage) {
 
 TEST(ManPageTest, LinesThatWouldBeRequestsAreNone) {
   CLI::App tool("A tool", "ringlet");
-  tool.add_subcommand("odd", ".so /etc/passwd \\ `x` 'y'");
+  tool.add_subcommand("odd", ".so /etc/passwd \\ `x` 'y'")->add_subcommand("in", ".so x");
   const std::string page = ManPages(Describe(tool)).back().text;
   EXPECT_THAT(page, HasSubstr("\\- .so /etc/passwd \\e \\(gax\\(ga \\(aqy\\(aq\n"));
+  EXPECT_THAT(page, HasSubstr("\n\\&.so x.\n"));
   for (const std::string_view line : Split(page, '\n')) EXPECT_FALSE(line.starts_with(".so"));
 }
 
