@@ -9,9 +9,9 @@
 include(CMakePackageConfigHelpers)
 
 # The tool and the PyTorch extension link the layers themselves; the library is for everybody else,
-# who have no use for the simulator.
+# who have no use for the simulator and the test bed.
 get_property(layers GLOBAL PROPERTY RINGLET_LAYERS)
-list(REMOVE_ITEM layers cli torch sim)
+list(REMOVE_ITEM layers cli torch sim testbed)
 list(TRANSFORM layers PREPEND ringlet_ OUTPUT_VARIABLE layer_targets)
 list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:ringlet_\\1>" OUTPUT_VARIABLE layer_objects)
 
@@ -57,8 +57,10 @@ install(TARGETS ringlet_libnccl LIBRARY DESTINATION ${compat_libdir}
 # What `cmake --install` copies; `./ringlet.sh build` builds it.
 add_custom_target(ringlet_product DEPENDS ringlet_shared ringlet_libnccl)
 if(TARGET ringlet)
-  add_dependencies(ringlet_product ringlet)
+  add_dependencies(ringlet_product ringlet ringlet_man)
   install(TARGETS ringlet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT tool
+    OPTIONAL FILES_MATCHING PATTERN "*.1")
 endif()
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringlet)

@@ -17,6 +17,8 @@ LAYERS = {
     "base": "",
     "os": "base",
     "sim": "base",
+    # What the tool and tests lay beside ranks: networks, and numbers to compare with.
+    "testbed": "base os",
     "rendezvous": "base",
     "bootstrap": "base",
     "topology": "base",
@@ -30,7 +32,7 @@ LAYERS = {
     "frontends/torch": "base comm",
     # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
     "frontends/cli":
-        "base os sim rendezvous bootstrap discovery topology plan transport collective comm",
+        "base os sim testbed rendezvous bootstrap discovery topology plan transport collective comm",
 }
 
 # Layers whose results depend on their arguments alone. tools/purity.py checks their archives too.

@@ -13,6 +13,7 @@
 #include <gloo/alltoall.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
+#include <gloo/config.h>
 #include <gloo/gather.h>
 #include <gloo/math.h>
 #include <gloo/reduce.h>
@@ -304,6 +305,9 @@ int RunRank(const Seat& seat, const Request& request) {
     barrier();
     std::error_code ignored;  // what follows may be ended at any time
     if (seat.rank == 0) std::filesystem::remove_all(seat.folder, ignored);
+    if (seat.rank == 0)
+      std::printf("version Gloo %d.%d.%d\n", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR,
+                  GLOO_VERSION_PATCH);
     MeasureType(context, request);
     barrier();  // nobody hangs up on those who still work
     return 0;

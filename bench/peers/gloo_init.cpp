@@ -1,6 +1,6 @@
 // How long Gloo takes to connect its full mesh over loopback.
 //
-//   ringlet_peer_gloo RANKS PROCESSES
+//   ringlet_init_gloo RANKS PROCESSES
 //
 // The ranks are threads, spread over so many processes, each with a device (an epoll thread) and a
 // loopback address of its own: Gloo opens a listener for each pair of ranks, and on one address the

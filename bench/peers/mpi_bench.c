@@ -5,8 +5,8 @@
  * PLACE is "in" or "out"; "in,changing" or "out,changing" where each rank writes its input anew
  * before each operation, within its time.
  * COUNT is that of the call (of all_gather what a rank gives, of reduce_scatter what it gets).
- * WARMUPS and ITERATIONS: WishesOf. Prints a line a count: "COUNT MEDIAN P99 CPU",
- * microseconds; CPU is of all ranks, of one operation. */
+ * WARMUPS and ITERATIONS: WishesOf. Prints "version TEXT" and a line a count: "COUNT MEDIAN P99
+ * CPU", microseconds; CPU is of all ranks, of one operation. */
 #include <mpi.h>
 
 #include "loop.h"
@@ -175,6 +175,14 @@ static void FindInput(const struct Call* c, struct Library* library) {
   library->changing_bytes = blocks * block;
 }
 
+/* "version TEXT", of which the first line is enough. */
+static void PrintVersion(void) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  printf("version %.*s\n", (int)strcspn(text, "\n"), text);
+}
+
 int main(int argument_count, char** arguments) {
   struct Context context;
   struct Wishes wishes;
@@ -186,6 +194,7 @@ int main(int argument_count, char** arguments) {
   memset(&context, 0, sizeof context);
   MPI_Comm_rank(MPI_COMM_WORLD, &context.call.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &context.call.ranks);
+  if (context.call.rank == 0) PrintVersion();
   context.call.operation = arguments[1];
   context.operation = OperationNamed(arguments[1]);
   context.call.type = TypeNamed(arguments[2]);

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "base/value/prng.hpp"
-#include "collective/reduce/narrow_float.hpp"
 #include "comm/establish/ranks_for_test.hpp"
+#include "testbed/narrow_float.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kPeriod = 997;  // of Value in `i`
 
 /// Positive, with as many digits as the type has: the sum is exact in double and in float.
 double Value(DataType type, std::uint32_t rank, std::size_t i) {
-  const std::uint64_t digits = std::uint64_t{1} << collective::FormatOf(type).mantissa_bits;
+  const std::uint64_t digits = std::uint64_t{1} << testbed::FormatOf(type).mantissa_bits;
   Prng prng(rank * 1'000'003 + i % kPeriod);
   return static_cast<double>(digits + prng.Below(digits)) / static_cast<double>(digits);
 }
@@ -47,7 +47,7 @@ std::string Worst(Communicator& communicator, const Call& call, int& worst) {
   for (std::size_t i = 0; i < kPeriod; ++i) {
     double sum = 0;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) sum += Value(call.type, rank, i);
-    due.push_back(collective::Narrow(collective::FormatOf(call.type), sum / ranks));
+    due.push_back(testbed::Narrow(testbed::FormatOf(call.type), sum / ranks));
   }
   for (std::size_t i = 0; i < call.output.size() / SizeOf(call.type); ++i)
     worst =
@@ -66,8 +66,8 @@ std::string Worst(Communicator& communicator, CallKind kind, DataType type, std:
       std::memcpy(to, to - kPeriod * size, size);
       continue;
     }
-    const std::uint16_t code = collective::Narrow(
-        collective::FormatOf(type), Value(type, Index(communicator.identity().rank), i));
+    const std::uint16_t code = testbed::Narrow(testbed::FormatOf(type),
+                                               Value(type, Index(communicator.identity().rank), i));
     std::memcpy(to, &code, size);
   }
   call.input = input;

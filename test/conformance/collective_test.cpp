@@ -13,8 +13,8 @@
 
 #include "base/value/prng.hpp"
 #include "collective/algorithm/algorithm.hpp"
-#include "collective/reduce/narrow_float.hpp"
 #include "comm/establish/ranks_for_test.hpp"
+#include "testbed/narrow_float.hpp"
 #include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::comm {
@@ -37,10 +37,10 @@ void Store(DataType type, double value, std::byte* to) {
     case DataType::kFloat64: return put(value);
     case DataType::kFloat32: return put(static_cast<float>(value));
     case DataType::kFloat16:
-    case DataType::kBfloat16: return put(collective::Narrow(collective::FormatOf(type), value));
+    case DataType::kBfloat16: return put(testbed::Narrow(testbed::FormatOf(type), value));
     case DataType::kFloat8e4m3:
     case DataType::kFloat8e5m2:
-      return put(static_cast<std::uint8_t>(collective::Narrow(collective::FormatOf(type), value)));
+      return put(static_cast<std::uint8_t>(testbed::Narrow(testbed::FormatOf(type), value)));
     default: break;
   }
   const auto whole = static_cast<std::int64_t>(value);

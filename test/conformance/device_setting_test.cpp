@@ -103,11 +103,11 @@ TEST_F(DeviceSettingEffect, NET_GDR_MLOPART) {
 
 TEST_F(DeviceSettingEffect, ALGO) {
   EXPECT_TRUE(Changes("NCCL_ALGO", "ring",
-                      {"simulate", "all_reduce", "--topo", kMachines + "dgx_a100_xla.topo.xml"}));
+                      {"predict", "all_reduce", "--topo", kMachines + "dgx_a100_xla.topo.xml"}));
 }
 TEST_F(DeviceSettingEffect, PROTO) {
   EXPECT_TRUE(Changes("NCCL_PROTO", "LL",
-                      {"simulate", "all_reduce", "--topo", kMachines + "dgx_a100_xla.topo.xml"}));
+                      {"predict", "all_reduce", "--topo", kMachines + "dgx_a100_xla.topo.xml"}));
 }
 TEST_F(DeviceSettingEffect, PLAN_POLICY) {
   EXPECT_TRUE(Changes("RINGLET_PLAN_POLICY", "compat", Plan(kMachines + "dgx_a100_xla.topo.xml")));

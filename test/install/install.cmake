@@ -7,6 +7,8 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${prefix}
 
 foreach(path IN ITEMS
     bin/ringlet
+    share/man/man1/ringlet.1
+    share/man/man1/ringlet-bench.1
     include/ringlet/communicator.hpp
     include/ringlet/status.hpp
     include/ringlet/compat/nccl.h

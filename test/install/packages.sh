@@ -38,6 +38,7 @@ done
 
 for package in *.deb; do dpkg-deb -x "$package" root; done
 root/usr/bin/ringlet --help >/dev/null
+test -e root/usr/share/man/man1/ringlet-bench.1
 libdir=$(dirname "$(find root -name libringlet.so.0)")
 LD_BIND_NOW=1 ldd "$libdir/ringlet/compat/libnccl.so.2" >needs
 if grep 'not found' needs; then exit 1; fi

@@ -236,12 +236,11 @@ class Init(support.Case):
         self.check(rows[1], 20, 3)
 
     def test_a_peer_is_measured_or_said_to_be_missing(self):
-        (row,) = self.rows("-n", 4, "-i", 2, "--vs", "gloo,mpi")
+        (row,) = self.rows("-n", 4, "-i", 2, "--vs", "gloo,openmpi")
         self.check(row, 4, 1)
         self.assertEqual(sorted(row["vs"]), ["gloo", "openmpi"])
         for name, peer in row["vs"].items():
-            program = {"openmpi": "mpi"}.get(name, name)
-            built = os.path.exists(os.path.join(os.path.dirname(TOOL), f"ringlet_peer_{program}"))
+            built = os.path.exists(os.path.join(os.path.dirname(TOOL), f"ringlet_init_{name}"))
             with self.subTest(peer=name, built=built):
                 self.assertEqual(peer["total_ms"] is not None, built, peer)
                 self.assertEqual("was not built" in peer.get("trouble", ""), not built, peer)

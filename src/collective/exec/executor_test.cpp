@@ -14,12 +14,14 @@
 #include "base/value/prng.hpp"
 #include "collective/algorithm/ring.hpp"
 #include "collective/exec/fake_link_for_test.hpp"
-#include "collective/reduce/narrow_float.hpp"
 #include "collective/reduce/reduce.hpp"
+#include "testbed/narrow_float.hpp"
 
 namespace ringlet::collective {
 namespace {
 
+using testbed::FormatOf;
+using testbed::Narrow;
 using testing::AnyOf;
 using testing::HasSubstr;
 

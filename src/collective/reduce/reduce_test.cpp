@@ -13,13 +13,18 @@
 #include <vector>
 
 #include "base/value/prng.hpp"
-#include "collective/reduce/narrow_float.hpp"
+#include "testbed/narrow_float.hpp"
 
 #define HWY_BROKEN_EMU128 1  // as in reduce.cpp
 #include <hwy/targets.h>
 
 namespace ringlet::collective {
 namespace {
+
+using testbed::FormatOf;
+using testbed::Narrow;
+using testbed::NarrowFormat;
+using testbed::Widen;
 
 // ---- A naive oracle: one element at a time, one rule a line -------------------------------------
 

@@ -14,6 +14,10 @@ int Fail(std::string_view command, const Error& error) {
   return error.code == Code::kInvalidArgument ? kExitUsage : kExitFailed;
 }
 
+int ExitStatusOf(std::string_view command, const Status& done) {
+  return done.ok() ? kExitDone : Fail(command, done.error());
+}
+
 void Tell(std::string_view command, std::string_view text) {
   fmt::print(stderr, "ringlet {}: {}\n", command, text);
 }

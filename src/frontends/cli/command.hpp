@@ -11,8 +11,17 @@ namespace ringlet::cli {
 /// A command with its options read: does the work and gives the exit status of the tool.
 using Action = std::function<int()>;
 
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;  ///< the command line or the environment makes no sense
+/// All exit statuses of the tool, but those of the programs that `ringlet run` starts.
+enum ExitStatus : int {
+  kExitDone = 0,
+  kExitFailed = 1,         ///< also: a check found an error, or topo diff a difference
+  kExitUsage = 2,          ///< the command line, a setting or an input file is invalid
+  kExitCannotStart = 127,  ///< the program of `ringlet run`; as a shell says it
+  kExitSignalled = 128,    ///< and the number of the signal
+};
+
+/// Of a command that is done: tells of the error, if there is one, as Fail does.
+int ExitStatusOf(std::string_view command, const Status& done);
 
 /// Says on standard error what went wrong in `command` ("bench") and gives the exit status for it.
 int Fail(std::string_view command, const Error& error);

@@ -20,14 +20,16 @@ struct EnvOptions {
 int Run(const EnvOptions& options) {
   if (options.markdown) {  // the reference page: the same in every environment
     fmt::print("{}", SettingsMarkdown());
-    return 0;
+    return kExitDone;
   }
   const auto settings = os::ReadSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail("env", settings.error());
   for (const std::string& warning : settings->warnings) Tell("env", warning);
-  fmt::print("{}", options.json ? SettingsJson(*settings)
-                                : Fitted(SettingsTable(*settings), ColumnsOf(stdout)));
-  return 0;
+  if (options.json)
+    fmt::print("{}", SettingsJson(*settings));
+  else
+    PrintFitted(SettingsTable(*settings));
+  return kExitDone;
 }
 
 }  // namespace
@@ -36,7 +38,10 @@ void AddEnv(CLI::App& tool, Action& chosen) {
   CLI::App* env = tool.add_subcommand("env", "Show every setting, its value and its origin");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto options = std::make_shared<EnvOptions>();
-  CLI::Option* json = env->add_flag("--json", options->json, "An array of objects");
+  CLI::Option* json =
+      env->add_flag("--json", options->json,
+                    "A list of objects: name, value, from, default, unit, allowed, nccl_alias, "
+                    "must_agree, help");
   env->add_flag("--markdown", options->markdown, "The reference page, docs/reference/settings.md")
       ->excludes(json);
   env->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });

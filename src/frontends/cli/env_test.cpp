@@ -6,27 +6,15 @@
 
 #include <cstdlib>
 
+#include "frontends/cli/tool_run_for_test.hpp"
+
 namespace ringlet::cli {
 namespace {
 
 using testing::HasSubstr;
 
-struct Ran {
-  int status;
-  std::string output, errors;
-};
-
-Ran RunEnv(const std::vector<std::string>& flags) {
-  CLI::App tool("ringlet");
-  Action chosen;
-  AddEnv(tool, chosen);
-  std::vector<std::string> arguments = flags;  // CLI11 wants them backwards
-  arguments.push_back("env");
-  tool.parse(arguments);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = chosen();
-  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+ToolRun RunEnv(const std::vector<std::string>& flags) {
+  return RunCommand({"env"}, flags);
 }
 
 // Sets RINGLET_DEBUG for one test.
@@ -38,7 +26,7 @@ class EnvTest : public testing::Test {
 
 TEST_F(EnvTest, TheTableShowsValuesAndOrigins) {
   Set("INFO");
-  const Ran ran = RunEnv({});
+  const ToolRun ran = RunEnv({});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("RINGLET_DEBUG"));
   EXPECT_THAT(ran.output, HasSubstr("INFO"));
@@ -60,14 +48,14 @@ TEST_F(EnvTest, MarkdownIsThePage) {
 
 TEST_F(EnvTest, ABadEnvironmentIsAnError) {
   Set("LOUD");
-  const Ran ran = RunEnv({});
+  const ToolRun ran = RunEnv({});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("RINGLET_DEBUG"));
   EXPECT_EQ(ran.output, "");
 }
 
 TEST_F(EnvTest, BothFormsAtOnceAreRefused) {
-  EXPECT_THROW(RunEnv({"--json", "--markdown"}), CLI::ParseError);
+  EXPECT_EQ(RunEnv({"--json", "--markdown"}).status, kExitUsage);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/terminal.hpp"
 
 namespace ringlet::cli {
@@ -42,11 +43,11 @@ void Presenter::OnTick(Instant now) {
   silent_until_ = now + kSilence;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - options_.start);
   if (formed)
-    fmt::print(options_.errors, "ringlet bench: {} of {} sizes measured after {} s\n",
-               options_.report.rows.size(), options_.sizes, seconds.count());
+    fmt::print(options_.errors, "ringlet bench: {} of {} measured after {} s\n",
+               options_.report.rows.size(), Counted(options_.sizes, "size"), seconds.count());
   else
-    fmt::print(options_.errors, "ringlet bench: {} ranks are forming a communicator, {} s\n",
-               options_.report.ranks, seconds.count());
+    fmt::print(options_.errors, "ringlet bench: forming a communicator of {}, {} s\n",
+               Counted(options_.report.ranks, "rank"), seconds.count());
 }
 
 void Presenter::Finish() {

@@ -30,6 +30,11 @@ class Presenter {
   /// The end: the foot of the table, or the JSON object. Not called after a failure.
   void Finish();
 
+  /// What a peer says that it is: "Open MPI v5.0.11".
+  void OnVersion(const std::string& peer, std::string version) {
+    options_.report.versions[peer] = std::move(version);
+  }
+
   bool complete() const { return options_.report.rows.size() == options_.sizes; }
   const BenchReport& report() const { return options_.report; }
 

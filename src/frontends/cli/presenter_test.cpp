@@ -62,7 +62,7 @@ TEST_P(PresenterTest, SlowFormingIsToldNowAndThen) {
   EXPECT_EQ(Errors(), "");
   presenter_.OnTick(kStart + seconds(2));
   presenter_.OnTick(kStart + seconds(3));
-  EXPECT_EQ(Errors(), "ringlet bench: 4 ranks are forming a communicator, 2 s\n");
+  EXPECT_EQ(Errors(), "ringlet bench: forming a communicator of 4 ranks, 2 s\n");
 }
 
 TEST_P(PresenterTest, OnlyWhereNoTableGrowsProgressIsTold) {

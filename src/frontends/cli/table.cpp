@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "frontends/cli/plural.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -31,10 +33,11 @@ std::string CallText(const Row& row, const BenchReport& report) {
 
 std::string FirstLines(const TableHead& head) {
   return fmt::format(
-      "# ringlet bench {}: {} {}, links {}\n"
+      "# ringlet bench {}: {}, links {}\n"
       "# minBytes {} maxBytes {} step: {}(factor) validation: {}\n"
       "# time: median over iterations of the slowest rank\n",
-      BenchOperationOf(head.kind).name, head.ranks, head.threads ? "threads" : "processes",
+      BenchOperationOf(head.kind).name,
+      head.threads ? Counted(head.ranks, "thread") : Counted(head.ranks, "process", "processes"),
       head.links, head.min_bytes, head.max_bytes, head.factor, head.check ? 1 : 0);
 }
 

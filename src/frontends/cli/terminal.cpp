@@ -80,6 +80,10 @@ std::string Fitted(std::string_view text, std::size_t columns) {
   return EachLine(text, [&](std::string_view line) { return FittedLine(line, columns); });
 }
 
+void PrintFitted(std::string_view text) {
+  fmt::print("{}", Fitted(text, ColumnsOf(stdout)));
+}
+
 std::string NarrowedRows(std::string_view rows, std::size_t columns, bool in_place) {
   if (columns == 0) return std::string(rows);
   return EachLine(rows, [&](std::string_view line) {

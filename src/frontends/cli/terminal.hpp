@@ -23,6 +23,9 @@ std::size_t ColumnsOf(std::FILE* stream);
 /// `text` with each line that has more columns cut, with an ellipsis as its end. 0: unlimited.
 std::string Fitted(std::string_view text, std::size_t columns);
 
+/// Prints `text` on standard output, cut to the width of the terminal where that is one.
+void PrintFitted(std::string_view text);
+
 /// Lines of the table of `ringlet bench` without the columns that are the same in each row, and, if
 /// it is still too wide, without those of one placement. 0: as they are.
 /// \param in_place  the placement that stays

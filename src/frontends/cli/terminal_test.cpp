@@ -1,10 +1,16 @@
 #include "frontends/cli/terminal.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "base/value/text.hpp"
 #include "frontends/cli/table.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -27,6 +33,61 @@ TEST(TerminalTest, LongLinesEndWithAnEllipsis) {
   EXPECT_EQ(Fitted("123456", 0), "123456");
   EXPECT_EQ(Fitted("\u00e4\u00e4\u00e4", 3), "\u00e4\u00e4\u00e4");
   EXPECT_EQ(Fitted("\u00e4\u00e4\u00e4", 2), "\u00e4\u2026");
+}
+
+/// A terminal of so many columns in the place of standard output, until the end of the scope.
+class OutputTerminalForTest {
+ public:
+  explicit OutputTerminalForTest(unsigned short columns)
+      : master_(::posix_openpt(O_RDWR | O_NOCTTY)), before_(::dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    ::grantpt(master_);
+    ::unlockpt(master_);
+    const int slave = ::open(::ptsname(master_), O_RDWR | O_NOCTTY);
+    winsize size{};
+    size.ws_col = columns;
+    EXPECT_EQ(::ioctl(slave, TIOCSWINSZ, &size), 0);
+    ::dup2(slave, STDOUT_FILENO);
+    ::close(slave);
+  }
+  OutputTerminalForTest(const OutputTerminalForTest&) = delete;
+  OutputTerminalForTest& operator=(const OutputTerminalForTest&) = delete;
+  ~OutputTerminalForTest() {
+    ::dup2(before_, STDOUT_FILENO);
+    ::close(before_);
+    ::close(master_);
+  }
+  /// What has been written, which may be no more than a terminal holds: 4 KiB.
+  std::string Read() {
+    std::fflush(stdout);
+    std::string text(8192, '\0');
+    const ssize_t got = ::read(master_, text.data(), text.size());
+    return text.substr(0, got < 0 ? 0 : static_cast<std::size_t>(got));
+  }
+
+ private:
+  int master_, before_;
+};
+
+TEST(TerminalTest, TablesOfCommandsFitTheTerminal) {
+  const std::string file = SourceFile("test/fixtures/topo-vectors/gpu2-nic2.xml");
+  constexpr std::size_t kColumns = 40;
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"topo", "show", file},
+                                                  {"topo", "complete", "--list"},
+                                                  {"topo", "matrix", file},
+                                                  {"plan", file},
+                                                  {"sim", "init", "-n", "2"}}) {
+    OutputTerminalForTest terminal(kColumns);
+    ASSERT_EQ(RunTool(command), kExitDone);
+    const std::string text = terminal.Read();
+    EXPECT_NE(text.find("\u2026"), std::string::npos) << command.at(1) << " is cut somewhere";
+    for (std::string_view line : Split(text, '\n')) {
+      const auto bytes = static_cast<std::size_t>(std::ranges::count_if(line, [](char byte) {
+        return byte != '\r' && (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U;
+      }));
+      EXPECT_LE(bytes, kColumns) << command.at(1) << ": " << line;
+    }
+  }
 }
 
 class NarrowTable : public testing::Test {

@@ -2,26 +2,16 @@
 
 #include <gmock/gmock.h>
 
+#include "frontends/cli/tool_run_for_test.hpp"
+
 namespace ringlet::cli {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 
-struct Ran {
-  int status;
-  std::string output, errors;
-};
-
-Ran Tool(const std::vector<std::string>& arguments) {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = RunTool(arguments);
-  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
-}
-
 TEST(ToolTest, HelpNamesEveryCommand) {
-  const Ran ran = Tool({"--help"});
+  const ToolRun ran = RunCommand({"--help"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, AllOf(HasSubstr("bench"), HasSubstr("run"), HasSubstr("sim"),
                                 HasSubstr("env"), HasSubstr("version")));
@@ -41,14 +31,14 @@ TEST(ToolTest, EveryCommandHasHelp) {
                                                   {"version"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
-    const Ran ran = Tool(arguments);
+    const ToolRun ran = RunCommand(arguments);
     EXPECT_EQ(ran.status, 0) << command.front();
     EXPECT_THAT(ran.output, HasSubstr("Usage: "));
   }
 }
 
 TEST(ToolTest, AnUnknownCommandIsNamed) {
-  const Ran ran = Tool({"dance"});
+  const ToolRun ran = RunCommand({"dance"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("\"dance\""));
   EXPECT_EQ(ran.output, "");
@@ -59,7 +49,7 @@ TEST(ToolTest, UnknownOptionsAreNamed) {
                                                     {"env", "--odd"},
                                                     {"bench", "all_reduce", "--odd"},
                                                     {"run", "-n", "2", "--odd", "true"}}) {
-    const Ran ran = Tool(arguments);
+    const ToolRun ran = RunCommand(arguments);
     EXPECT_EQ(ran.status, 2) << arguments.front();
     EXPECT_THAT(ran.errors, HasSubstr("--odd"));
     EXPECT_EQ(ran.output, "");
@@ -67,13 +57,13 @@ TEST(ToolTest, UnknownOptionsAreNamed) {
 }
 
 TEST(ToolTest, WithoutACommandItSaysWhatToDo) {
-  const Ran ran = Tool({});
+  const ToolRun ran = RunCommand({});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("--help"));
 }
 
 TEST(ToolTest, ACommandRuns) {
-  const Ran ran = Tool({"version"});
+  const ToolRun ran = RunCommand({"version"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("ringlet "));
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
 #include "ringlet/compat/nccl.h"
 
 namespace ringlet::cli {
@@ -17,11 +18,11 @@ int Run(bool as_json) {
   if (as_json) {
     const nlohmann::ordered_json json{
         {"name", "ringlet"}, {"version", RINGLET_VERSION}, {"nccl_api", NcclVersion()}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", JsonText(json));
   } else {
     fmt::print("{}\n", VersionText());
   }
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace
@@ -34,7 +35,7 @@ void AddVersion(CLI::App& tool, Action& chosen) {
   CLI::App* version = tool.add_subcommand("version", "Show the version");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto as_json = std::make_shared<bool>(false);
-  version->add_flag("--json", *as_json, "One object");
+  version->add_flag("--json", *as_json, "One object: name, version, nccl_api");
   version->callback([as_json, &chosen] { chosen = [as_json] { return Run(*as_json); }; });
 }
 

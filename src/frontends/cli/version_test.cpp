@@ -4,18 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/tool_run_for_test.hpp"
+
 namespace ringlet::cli {
 namespace {
 
-std::string OutputOf(std::vector<std::string> flags) {
-  CLI::App tool("ringlet");
-  Action chosen;
-  AddVersion(tool, chosen);
-  flags.push_back("version");
-  tool.parse(flags);
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(chosen(), 0);
-  return testing::internal::GetCapturedStdout();
+std::string OutputOf(const std::vector<std::string>& flags) {
+  return RunCommand({"version"}, flags).output;
 }
 
 TEST(VersionTest, OneLineForPeople) {

@@ -16,7 +16,11 @@
 #include "frontends/cli/operation_alias.hpp"
 #include "frontends/cli/peers/init_peers.hpp"
 #include "frontends/cli/peers/peer_program.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/presenter.hpp"
+#include "frontends/cli/results/bench_report.hpp"
+#include "frontends/cli/results/machine.hpp"
+#include "frontends/cli/results/result_writer.hpp"
 #include "frontends/cli/run/launcher.hpp"
 #include "os/process/clock.hpp"
 #include "os/process/env.hpp"
@@ -49,10 +53,29 @@ Presenter PresenterFor(const BenchOptions& options) {
                     .start = os::Now()});
 }
 
-int Conclude(Presenter& presenter, const BenchOptions& options) {
-  const Status verdict = Verdict(presenter.report(), options.measure.counts.size());
+ResultHead HeadOf(const BenchJob& job, const BenchReport& report) {
+  ResultHead head{.where = MachineText(ReadMachine()),
+                  .when = Today(),
+                  .command = OwnCommandLine(),
+                  .layout = {},
+                  .beside = {}};
+  if (job.options.net.hosts > 1)
+    head.layout = fmt::format("{} of {}, {}, {}", Counted(job.options.net.hosts, "host"),
+                              Counted(job.options.ranks, "rank"), job.words.rate, job.words.delay);
+  if (job.options.threads) head.layout = Counted(job.options.ranks, "thread");
+  for (const std::string& peer : report.peers) {
+    const auto version = report.versions.find(peer);
+    head.beside.push_back(version == report.versions.end() ? peer : version->second);
+  }
+  return head;
+}
+
+int Conclude(Presenter& presenter, const BenchJob& job) {
+  const BenchReport& report = presenter.report();
+  const Status verdict = Verdict(report, job.options.measure.counts.size());
   if (presenter.complete()) presenter.Finish();
-  return verdict.ok() ? 0 : Fail(kBench, verdict.error());
+  if (!verdict.ok() || job.words.output.empty()) return ExitStatusOf(kBench, verdict);
+  return ExitStatusOf(kBench, AddResult(job.words.output, HeadOf(job, report), report));
 }
 
 // ---- Ranks as threads of this process.
@@ -99,7 +122,7 @@ int BenchThreads(const BenchJob& job) {
     break;
   }
   threads.clear();
-  return first ? Fail(kBench, *first) : Conclude(presenter, job.options);
+  return first ? Fail(kBench, *first) : Conclude(presenter, job);
 }
 
 // ---- Ranks as processes.
@@ -117,23 +140,34 @@ int BenchProcesses(BenchJob job) {
       [&](Instant now) { presenter.OnTick(now); });
   if (!ended.ok()) return Fail(kBench, ended.error());
   if (ended->status != 0) return ended->status;
-  return Conclude(presenter, job.options);
+  return Conclude(presenter, job);
 }
 
 // ---- Others beside it, in turn: whatever else happens on the machine then happens to all.
 // ------------------------------------------------------------------------------------------
 
+/// What a peer tells of itself and its time.
+struct PeerTurn {
+  std::map<std::size_t, Measurement> measured;  ///< by count
+  std::string version;                          ///< empty: it said none
+};
+
 /// One turn of a peer. A peer that fails is told of and gives nothing.
 Result<Ended> RunPeerTurn(os::SignalQueue& signals, const BenchJob& job, const std::string& peer,
-                          std::map<std::size_t, Measurement>& measured) {
+                          PeerTurn& turn) {
   LauncherOptions launcher;
   launcher.commands = PeerBenchCommands(peer, job, ToolFolder());
   launcher.on_line = [&](Rank, Stream stream, std::string_view line) {
-    if (stream == Stream::kOutput)
-      if (const auto result = ParsePeerLine(line)) {
-        measured[result->count] = result->measured;
+    if (stream == Stream::kOutput) {
+      if (std::string version = ParsePeerVersion(line); !version.empty()) {
+        turn.version = std::move(version);
         return;
       }
+      if (const auto result = ParsePeerLine(line)) {
+        turn.measured[result->count] = result->measured;
+        return;
+      }
+    }
     fmt::print(stderr, "[{}] {}\n", peer, line);
   };
   return LaunchBenchRanks(signals, std::move(launcher), peer + " as process");
@@ -157,10 +191,11 @@ Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
     turns.Add(std::move(rows));
     for (const std::string& peer : std::vector(peers)) {
       Tell(kBench, fmt::format("round {} of {}: {}", round, job.options.rounds, peer));
-      std::map<std::size_t, Measurement> measured;
-      RINGLET_TRY_ASSIGN(const Ended other, RunPeerTurn(signals, job, peer, measured));
+      PeerTurn turn;
+      RINGLET_TRY_ASSIGN(const Ended other, RunPeerTurn(signals, job, peer, turn));
       if (other.by_user) return other;
-      turns.Add(peer, measured);
+      turns.Add(peer, turn.measured);
+      if (!turn.version.empty()) presenter.OnVersion(peer, std::move(turn.version));
       if (other.status != 0) std::erase(peers, peer);  // it will do no better the next time
     }
   }
@@ -184,7 +219,7 @@ int BenchBeside(BenchJob job) {
   if (!ended.ok()) return Fail(kBench, ended.error());
   if (ended->status != 0) return ended->status;
   for (const Row& row : turns.Rows()) presenter.OnMessage(row);
-  return Conclude(presenter, job.options);
+  return Conclude(presenter, job);
 }
 
 int Run(const BenchWords& words) {
@@ -215,6 +250,7 @@ void AddBench(CLI::App& tool, Action& chosen) {
   }
   AddBenchInit(*bench, chosen);
   AddBenchPlot(*bench, chosen);
+  AddBenchReport(*bench, chosen);
   AddBenchTune(*bench, chosen);
   AddBenchBusy(*bench, chosen);
   AddBenchEnter(*bench, chosen);

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/peers/net_hosts.hpp"
-#include "os/net/net_space.hpp"
+#include "testbed/net_hosts.hpp"
+#include "testbed/net_space.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -14,21 +14,22 @@ constexpr std::string_view kEnter = "bench enter", kReach = "bench reach";
 
 int Run(const std::string& space, const std::vector<std::string>& program) {
   if (program.empty()) return Fail(kEnter, {Code::kInvalidArgument, "there is no program to run"});
-  const Status entered = os::EnterNetSpace(space);
-  return Fail(kEnter, entered.ok() ? os::BecomeProgram(program) : entered.error());
+  const Status entered = testbed::EnterNetSpace(space);
+  return Fail(kEnter, entered.ok() ? testbed::BecomeProgram(program) : entered.error());
 }
 
 int RunAt(const std::string& spaces, const std::string& address,
           const std::vector<std::string>& words) {
   std::uint32_t host = 0;
   for (const std::string_view space : Split(spaces, ',')) {
-    if (NetHosts::AddressOf(host++) != address) continue;
+    if (testbed::NetHosts::AddressOf(host++) != address) continue;
     // Programs that take hosts of one name for one host would share its memory.
-    Status entered = os::NameHost(fmt::format("host-{}", host - 1));
-    if (entered.ok()) entered = os::EnterNetSpace(std::string(space));
-    return Fail(kReach, entered.ok() ? os::BecomeProgram({"/bin/sh", "-c",
-                                                          fmt::format("{}", fmt::join(words, " "))})
-                                     : entered.error());
+    Status entered = testbed::NameHost(fmt::format("host-{}", host - 1));
+    if (entered.ok()) entered = testbed::EnterNetSpace(std::string(space));
+    return Fail(kReach, entered.ok()
+                            ? testbed::BecomeProgram(
+                                  {"/bin/sh", "-c", fmt::format("{}", fmt::join(words, " "))})
+                            : entered.error());
   }
   return Fail(kReach, {Code::kInvalidArgument, fmt::format("no host has address {}", address)});
 }

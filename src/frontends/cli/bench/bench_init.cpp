@@ -5,7 +5,9 @@
 #include "frontends/cli/peers/init_measure.hpp"
 #include "frontends/cli/peers/init_options.hpp"
 #include "frontends/cli/peers/init_peers.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/run/launcher.hpp"
+#include "frontends/cli/terminal.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
@@ -122,11 +124,14 @@ int Launch(os::SignalQueue* signals, const InitWords& words, const InitJob& job,
   }
   if (report.repetitions.size() != job.iterations)
     return Fail(kBenchInit,
-                Error{Code::kProtocol, fmt::format("{} of {} repetitions were reported",
-                                                   report.repetitions.size(), job.iterations)});
-  fmt::print("{}", words.json ? InitJson(report) : InitRowText(report));
+                Error{Code::kProtocol, fmt::format("{} of {} came back", report.repetitions.size(),
+                                                   Counted(job.iterations, "repetition"))});
+  if (words.json)
+    fmt::print("{}", InitJson(report));
+  else
+    PrintFitted(InitRowText(report));
   std::fflush(stdout);
-  return 0;
+  return kExitDone;
 }
 
 int Run(const InitWords& words) {
@@ -140,10 +145,7 @@ int Run(const InitWords& words) {
     if (!job.ok()) return Fail(kBenchInit, job.error());
     jobs.push_back(*std::move(job));
   }
-  if (words.worker) {
-    const Status status = Work(jobs.front(), environment);
-    return status.ok() ? 0 : Fail(kBenchInit, status.error());
-  }
+  if (words.worker) return ExitStatusOf(kBenchInit, Work(jobs.front(), environment));
   std::unique_ptr<os::SignalQueue> signals;
   const bool launchers = std::ranges::any_of(
       jobs, [](const InitJob& job) { return job.head.processes > 1 || !job.head.threads; });
@@ -152,11 +154,11 @@ int Run(const InitWords& words) {
     if (!taken.ok()) return Fail(kBenchInit, taken.error());
     signals = *std::move(taken);
   }
-  if (!words.json) fmt::print("{}", InitHeadText(words.iterations));
+  if (!words.json) PrintFitted(InitHeadText(words.iterations));
   for (const InitJob& job : jobs)
     if (const int status = Launch(signals.get(), words, job, environment); status != 0)
       return status;
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace

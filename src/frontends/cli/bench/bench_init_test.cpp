@@ -5,32 +5,19 @@
 #include <nlohmann/json.hpp>
 
 #include "frontends/cli/interrupted_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
 
 using testing::HasSubstr;
 
-struct Ran {
-  int status;
-  std::string output, errors;
-};
-
-Ran RunInit(std::vector<std::string> arguments) {
-  CLI::App bench("bench");
-  Action chosen;
-  AddBenchInit(bench, chosen);
-  arguments.insert(arguments.begin(), "init");
-  std::reverse(arguments.begin(), arguments.end());  // what CLI11 wants
-  bench.parse(arguments);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = chosen();
-  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+ToolRun RunInit(const std::vector<std::string>& arguments) {
+  return RunCommand({"bench", "init"}, arguments);
 }
 
 TEST(BenchInitTest, ARowForEachNumberOfRanks) {
-  const Ran ran = RunInit({"-n", "2,5", "-i", "2"});
+  const ToolRun ran = RunInit({"-n", "2,5", "-i", "2"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("medians of 2 repetitions"));
   EXPECT_THAT(ran.output, HasSubstr("\n       2 tree   threads     1 |"));
@@ -38,7 +25,7 @@ TEST(BenchInitTest, ARowForEachNumberOfRanks) {
 }
 
 TEST(BenchInitTest, JsonOfARing) {
-  const Ran ran = RunInit({"-n", "3", "--mode", "ring", "-i", "1", "--json"});
+  const ToolRun ran = RunInit({"-n", "3", "--mode", "ring", "-i", "1", "--json"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
   EXPECT_EQ(json.at("n"), 3);
@@ -47,26 +34,26 @@ TEST(BenchInitTest, JsonOfARing) {
 }
 
 TEST(BenchInitTest, RanksMayBeProcesses) {
-  const Ran ran = RunInit({"-n", "2", "--as", "processes", "-i", "1"});
+  const ToolRun ran = RunInit({"-n", "2", "--as", "processes", "-i", "1"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("\n       2 tree processes     2 |"));
 }
 
 TEST(BenchInitTest, RanksAsThreadsMayBeSpreadOverProcesses) {
-  const Ran ran = RunInit({"-n", "5", "--processes", "2", "-i", "1"});
+  const ToolRun ran = RunInit({"-n", "5", "--processes", "2", "-i", "1"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("\n       5 tree   threads     2 |"));
 }
 
 TEST(BenchInitTest, TheUserMayEndIt) {
   const InterruptedForTest interrupted;
-  const Ran ran = RunInit({"-n", "2", "--as", "processes"});
+  const ToolRun ran = RunInit({"-n", "2", "--as", "processes"});
   EXPECT_EQ(ran.status, 128 + SIGINT);
   EXPECT_THAT(ran.errors, HasSubstr("ended by SIGINT"));
 }
 
 TEST(BenchInitTest, WhatIsNotOfferedIsAUsageError) {
-  const Ran ran = RunInit({"--leaders", "--each"});
+  const ToolRun ran = RunInit({"--leaders", "--each"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("--leaders"));
   EXPECT_EQ(ran.output, "");

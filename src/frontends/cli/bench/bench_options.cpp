@@ -5,8 +5,11 @@
 #include <algorithm>
 
 #include "frontends/cli/bench/bench_operation.hpp"
+#include "frontends/cli/peers/peer_build.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/quantity.hpp"
 #include "frontends/cli/size_units.hpp"
+#include "frontends/cli/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -35,20 +38,24 @@ std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
           ->check(CLI::Range(1u, kNicsMax))
           ->capture_default_str(),
       command.add_option("--rate", words.rate, "Of each link to a switch, each way")
+          ->type_name(kRateType)
           ->capture_default_str(),
       command.add_option("--delay", words.delay, "From one host to another, one way")
+          ->type_name(kTimeType)
           ->capture_default_str()};
 }
 
 std::vector<CLI::Option*> AddSizeOptions(CLI::App& command, BenchWords& words) {
-  return {
-      command
-          .add_option("-b,--min-bytes", words.min_bytes,
-                      fmt::format("Smallest size; {}", kSizeUnitsHelp))
-          ->capture_default_str(),
-      command.add_option("-e,--max-bytes", words.max_bytes, "Largest size")->capture_default_str(),
-      command.add_option("-f,--factor", words.factor, "Each size is the last times this")
-          ->capture_default_str()};
+  return {command
+              .add_option("-b,--min-bytes", words.min_bytes,
+                          fmt::format("Smallest size; {}", kSizeUnitsHelp))
+              ->type_name(kSizeType)
+              ->capture_default_str(),
+          command.add_option("-e,--max-bytes", words.max_bytes, "Largest size")
+              ->type_name(kSizeType)
+              ->capture_default_str(),
+          command.add_option("-f,--factor", words.factor, "Each size is the last times this")
+              ->capture_default_str()};
 }
 
 // Values that the help names and shells complete; other spellings are read, too, and checked later.
@@ -94,7 +101,7 @@ Result<std::vector<std::size_t>> CallCounts(const SweepRange& range,
 Status CheckTogether(const BenchWords& words, const BenchOptions& options) {
   if (words.root >= words.ranks)
     return Error{Code::kInvalidArgument,
-                 fmt::format("--root {} is none of the {} ranks", words.root, words.ranks)};
+                 fmt::format("--root {} is none of {}", words.root, Counted(words.ranks, "rank"))};
   if (!words.peers.empty() && options.threads)
     return Error{Code::kInvalidArgument,
                  "--vs measures ranks that are processes; --threads, or links inproc, exclude it"};
@@ -103,7 +110,8 @@ Status CheckTogether(const BenchWords& words, const BenchOptions& options) {
                  "--vs gloo excludes --changing: its program does not write its input"};
   if (words.hosts > words.ranks)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} ranks are too few for {} hosts", words.ranks, words.hosts)};
+                 fmt::format("too few for {}: {}", Counted(words.hosts, "host"),
+                             Counted(words.ranks, "rank"))};
   if (words.hosts > 1 && options.threads)
     return Error{Code::kInvalidArgument,
                  "--hosts wants ranks that are processes; --threads, or links inproc, exclude it"};
@@ -122,7 +130,14 @@ std::vector<CLI::Option*> AddTuneOptions(CLI::App& command, BenchWords& words) {
 void AddBenchOptions(CLI::App& command, BenchWords& words) {
   AddRankOptions(command, words);
   if (words.operation != "barrier") AddDataOptions(command, words);
-  command.add_flag("--json", words.json, "One JSON object on standard output, in place of a table");
+  command.add_flag("--json", words.json,
+                   "One object: op, ranks, links, type, redop, root, peers, mean_busbw_gb_s, rows "
+                   "(size, count, time_us, p99_us, cpu_us, wrong, in_place, peers)");
+  command
+      .add_option("--output", words.output,
+                  "Write the result into this file as well, with machine, day and versions of "
+                  "--vs, for bench report; a run is added to what the file has")
+      ->type_name(kFileType);
   command.add_flag("--threads", words.threads,
                    "Ranks are threads of one process; --links inproc implies it");
   command.add_flag("--registered", words.registered,
@@ -140,15 +155,15 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
   command
       .add_option("-i,--iterations", words.iterations, "Runs measured; else adapted to the size")
       ->check(CLI::Range(1u, kRepeatsMax));
-  auto* const late = command.add_option("--late", words.late,
-                                        "How much later than the others the last rank calls: "
-                                        "--json tells what waiting costs (cpu_us)");
-  command
-      .add_option("--vs", words.peers,
-                  "Others beside it, in turn: gloo, openmpi, mpich; those that are installed")
+  auto* const late = command
+                         .add_option("--late", words.late,
+                                     "How much later than the others the last rank calls: "
+                                     "--json tells what waiting costs (cpu_us)")
+                         ->type_name(kTimeType);
+  command.add_option("--vs", words.peers, "Measure these as well, in turn: " + PeerNamesText())
       ->delimiter(',')
       ->excludes(late)
-      ->check(CLI::IsMember({"gloo", "openmpi", "mpich"}));
+      ->check(CLI::IsMember(PeerNames()));
   command.add_option("--rounds", words.rounds, "Turns that each takes with --vs")
       ->check(CLI::Range(1u, kRoundsMax))
       ->capture_default_str();

@@ -8,7 +8,7 @@
 #include "base/settings/settings.hpp"
 #include "frontends/cli/bench/measure.hpp"
 #include "frontends/cli/bench/sweep.hpp"
-#include "frontends/cli/peers/net_hosts.hpp"
+#include "testbed/net_hosts.hpp"
 
 namespace ringlet::cli {
 
@@ -33,6 +33,7 @@ struct BenchWords {
   std::uint32_t rounds = 3;
   bool check = false;
   bool json = false;
+  std::string output = {};  ///< a file of results; empty: none
   bool threads = false;
   bool unbound = false;
   bool registered = false;
@@ -59,7 +60,7 @@ struct BenchOptions {
   MeasureOptions measure;
   std::vector<std::string> peers;  ///< measured beside, in turn
   std::uint32_t rounds = 1;        ///< of turns
-  NetHostsOptions net = {.hosts = 1};
+  testbed::NetHostsOptions net = {.hosts = 1};
   bool json = false;
   bool threads = false;
   std::uint32_t busy = 0;  ///< programs that compute beside the ranks

@@ -147,7 +147,7 @@ TEST(BenchOptionsTest, HostsShareTheRanks) {
   EXPECT_EQ(Parse({}).net.hosts, 1u);
   EXPECT_EQ(options.net.nics, 1u);
   EXPECT_EQ(Parse({"-n", "4", "--hosts", "2", "--nics", "3"}).net.nics, 3u);
-  EXPECT_THAT(ErrorOf({"-n", "2", "--hosts", "3"}), HasSubstr("too few"));
+  EXPECT_THAT(ErrorOf({"-n", "2", "--hosts", "3"}), HasSubstr("too few for 3 hosts: 2 ranks"));
   EXPECT_THAT(ErrorOf({"--hosts", "2", "--threads"}), HasSubstr("--threads"));
   EXPECT_THAT(ErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
 }

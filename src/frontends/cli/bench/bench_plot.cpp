@@ -8,7 +8,9 @@
 #include <set>
 
 #include "frontends/cli/draw/picture_file.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -22,6 +24,7 @@ constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
 struct PlotRequest {
   std::vector<std::string> paths;
   PictureRequest picture;
+  RunChoice choice;
 };
 
 /// What one file holds, before its curves get their names.
@@ -38,8 +41,8 @@ void AddPoint(Curve& curve, double bytes, double us) {
 // The library throws where a member is missing or of another type.
 Measured MeasuredIn(const Json& json) {
   Measured measured;
-  measured.call =
-      fmt::format("{}, {} ranks", json.at("op").get<std::string>(), json.at("ranks").get<int>());
+  measured.call = fmt::format("{}, {}", json.at("op").get<std::string>(),
+                              Counted(json.at("ranks").get<std::uint32_t>(), "rank"));
   Curve own{"ringlet", {}}, in_place{"ringlet in place", {}};
   std::map<std::string, Curve> peers;
   for (const Json& row : json.at("rows")) {
@@ -49,7 +52,7 @@ Measured MeasuredIn(const Json& json) {
       AddPoint(in_place, bytes, row.at("in_place").at("time_us").get<double>());
     if (!row.contains("peers")) continue;
     for (const auto& [name, peer] : row.at("peers").items())
-      AddPoint(peers[name], bytes, peer.at("time_us").get<double>());
+      if (peer.contains("time_us")) AddPoint(peers[name], bytes, peer.at("time_us").get<double>());
   }
   measured.curves = {std::move(own), std::move(in_place)};
   for (auto& [name, curve] : peers) {
@@ -85,6 +88,7 @@ Status Plot(const PlotRequest& request) {
   std::vector<BenchFile> files;
   for (const std::string& path : request.paths) {
     RINGLET_TRY_ASSIGN(BenchFile file, Load(path));
+    RINGLET_TRY_ASSIGN(file, ChosenRun(std::move(file), request.choice));
     files.push_back(std::move(file));
   }
   RINGLET_TRY_ASSIGN(const Chart chart, ChartOf(files));
@@ -92,6 +96,24 @@ Status Plot(const PlotRequest& request) {
 }
 
 }  // namespace
+
+Result<BenchFile> ChosenRun(BenchFile file, const RunChoice& choice) {
+  const Json json = Json::parse(file.text, nullptr, false);
+  if (!json.is_object() || !json.contains("runs") || !json.at("runs").is_array()) return file;
+  std::vector<const Json*> chosen;
+  for (const Json& run : json.at("runs")) {
+    if (!run.is_object()) continue;
+    const bool operation = choice.operation.empty() || run.value("op", "") == choice.operation;
+    const bool ranks = choice.ranks == 0 || run.value("ranks", std::uint32_t{0}) == choice.ranks;
+    if (operation && ranks) chosen.push_back(&run);
+  }
+  if (chosen.size() != 1)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} has {} of that kind; choose one with --op and --ranks", file.path,
+                             Counted(chosen.size(), "run"))};
+  file.text = chosen.front()->dump(-1, ' ', false, Json::error_handler_t::replace);
+  return file;
+}
 
 Result<Chart> ChartOf(const std::vector<BenchFile>& files) {
   std::vector<Measured> all;
@@ -117,17 +139,16 @@ void AddBenchPlot(CLI::App& bench, Action& chosen) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<PlotRequest>();
   plot->add_option("FILE", request->paths,
-                   "What `ringlet bench OPERATION --json` wrote; - is standard input")
-      ->type_name("FILE")
+                   "What `ringlet bench OPERATION --json` or --output wrote; - is standard input")
+      ->type_name(kFileType)
       ->required()
       ->expected(1, static_cast<int>(kFilesMax));
+  plot->add_option("--op", request->choice.operation,
+                   "The operation, where a file has several runs: all_reduce");
+  plot->add_option("--ranks", request->choice.ranks, "The ranks, where a file has several runs");
   AddPicture(*plot, request->picture);
-  plot->callback([request, &chosen] {
-    chosen = [request] {
-      const Status status = Plot(*request);
-      return status.ok() ? 0 : Fail(kPlot, status.error());
-    };
-  });
+  plot->callback(
+      [request, &chosen] { chosen = [request] { return ExitStatusOf(kPlot, Plot(*request)); }; });
 }
 
 }  // namespace ringlet::cli

@@ -16,6 +16,15 @@ struct BenchFile {
   std::string text;
 };
 
+/// Which run of a file of results (bench/results/README.md) is drawn.
+struct RunChoice {
+  std::string operation = {};  ///< empty: any
+  std::uint32_t ranks = 0;     ///< 0: any
+};
+/// The run that `choice` names, where `file` holds several; else `file` itself.
+/// Errors  kInvalidArgument  it names none of them, or several
+Result<BenchFile> ChosenRun(BenchFile file, const RunChoice& choice);
+
 /// A curve for Ringlet and one for each peer of each file; with several files their names begin
 /// with what tells the files apart: the operation and ranks, or the file where these are the same.
 /// Errors  kInvalidArgument  names the file that is none, or that holds nothing to draw

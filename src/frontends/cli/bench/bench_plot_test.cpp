@@ -37,6 +37,17 @@ TEST(BenchPlotTest, AFileGivesACurveForEachThatWasMeasured) {
   EXPECT_THAT(chart.curves[1].points, ElementsAre(std::pair(64.0, 30.0)));
 }
 
+TEST(BenchPlotTest, OneRunOfAFileOfResultsIsChosen) {
+  const BenchFile results{"r.json",
+                          "{\"runs\": [" + ToJson(Report(2)) + "," + ToJson(Report(4)) + "]}"};
+  const BenchFile chosen = ChosenRun(results, {.operation = "all_reduce", .ranks = 4}).value();
+  EXPECT_EQ(ChartOf({chosen}).value().title, "all_reduce, 4 ranks");
+  EXPECT_THAT(ChosenRun(results, {.operation = "all_reduce"}).error().message,
+              HasSubstr("r.json has 2 runs of that kind; choose"));
+  EXPECT_THAT(ChosenRun(results, {.ranks = 3}).error().message, HasSubstr("0 runs"));
+  EXPECT_EQ(ChosenRun({"a.json", ToJson(Report(4))}, {}).value().text, ToJson(Report(4)));
+}
+
 TEST(BenchPlotTest, SeveralFilesAreToldApart) {
   EXPECT_THAT(
       NamesIn(ChartOf({{"a.json", ToJson(Report(2))}, {"b.json", ToJson(Report(4))}}).value()),

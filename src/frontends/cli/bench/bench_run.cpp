@@ -38,7 +38,7 @@ Result<BenchJob> PrepareBench(const BenchWords& words) {
   EnvMap environment = WithLogOnErrors(os::ReadEnvironment());
   if (!words.links.empty()) environment["RINGLET_LINKS"] = words.links;
   if (words.hosts > 1 && !words.worker)  // this process is on none of them and cannot be called
-    environment["RINGLET_COMM_ID"] = NetHosts::AddressOf(0) + ":29500";
+    environment["RINGLET_COMM_ID"] = testbed::NetHosts::AddressOf(0) + ":29500";
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
   RINGLET_TRY_ASSIGN(BenchOptions options, ParseBenchOptions(words, settings.links));
   return BenchJob{words, std::move(options), std::move(environment)};
@@ -52,7 +52,7 @@ Status MakeHosts(BenchJob& job) {
   // The ranks of one host may well find a core each, but all hosts have the same ones.
   if (job.options.ranks > os::UsableCpus().size())
     job.environment.try_emplace("RINGLET_WAIT", "yield");
-  RINGLET_TRY_ASSIGN(job.hosts, NetHosts::Make(job.options.net));
+  RINGLET_TRY_ASSIGN(job.hosts, testbed::NetHosts::Make(job.options.net));
   return Ok();
 }
 
@@ -108,7 +108,7 @@ int WorkAsRank(const BenchJob& job) {
     std::fflush(stdout);
   };
   const Status status = MeasureRank(*process, config, job.options.measure, on_message, {});
-  return status.ok() ? 0 : Fail(kCommand, status.error());
+  return ExitStatusOf(kCommand, status);
 }
 
 }  // namespace ringlet::cli

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "frontends/cli/bench/bench_options.hpp"
-#include "frontends/cli/peers/net_hosts.hpp"
 #include "frontends/cli/run/launcher.hpp"
+#include "testbed/net_hosts.hpp"
 
 namespace ringlet::cli {
 
@@ -14,11 +14,11 @@ struct BenchJob {
   BenchOptions options;
   EnvMap environment;  ///< with --links in it
   /// Where the ranks run; null: here. Shared by the rounds of a run.
-  std::shared_ptr<const NetHosts> hosts = nullptr;
+  std::shared_ptr<const testbed::NetHosts> hosts = nullptr;
 };
 
 /// Makes the hosts that the job asks for. After TakeSignals: they have a thread.
-/// Errors as NetHosts::Make
+/// Errors as testbed::NetHosts::Make
 Status MakeHosts(BenchJob& job);
 /// On which host a rank runs: they are shared out evenly, in order.
 std::uint32_t HostOf(const BenchOptions& options, std::uint32_t rank);

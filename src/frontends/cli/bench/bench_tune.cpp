@@ -7,6 +7,8 @@
 #include <map>
 
 #include "frontends/cli/bench/bench_run.hpp"
+#include "frontends/cli/plural.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/fs/write_file.hpp"
 
 namespace ringlet::cli {
@@ -83,11 +85,11 @@ Result<int> Tune(const TuneRequest& request) {
   }
   const collective::TuningTable table(FastestOf(trials, ranks, hosts),
                                       LinksOf(trials, ranks, hosts));
-  const std::string comment =
-      fmt::format("ringlet bench --tune: {} ranks, {} host(s), links {}", ranks, hosts,
-                  request.words.links.empty() ? "auto" : request.words.links);
+  const std::string comment = fmt::format(
+      "ringlet bench --tune: {}, {}, links {}", Counted(ranks, "rank"), Counted(hosts, "host"),
+      request.words.links.empty() ? "auto" : request.words.links);
   RINGLET_TRY(os::WriteFile(request.path, table.ToText(comment)));
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace
@@ -163,17 +165,20 @@ void AddBenchTune(CLI::App& bench, Action& chosen) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<TuneRequest>();
   request->words.factor = 4;
-  bench.add_option("--tune", request->path,
-                   "Measure all algorithms over links and write the fastest to this file, for "
-                   "RINGLET_TUNE_FILE");
+  bench
+      .add_option("--tune", request->path,
+                  "Measure all algorithms over links and write the fastest to this file, for "
+                  "RINGLET_TUNE_FILE")
+      ->type_name(kFileType);
   BenchWords& words = request->words;
   for (CLI::Option* option : AddTuneOptions(bench, words)) option->needs("--tune");
   bench.callback([&bench, request, &chosen] {
     if (!bench.get_subcommands().empty()) return;
     chosen = [request] {
       if (request->path.empty())
-        return Fail(kTune, {Code::kInvalidArgument,
-                            "name an operation, init or plot, or a file for --tune; see --help"});
+        return Fail(kTune,
+                    {Code::kInvalidArgument,
+                     "name an operation, init, plot or report, or a file for --tune; see --help"});
       const auto status = Tune(*request);
       return status.ok() ? *status : Fail(kTune, status.error());
     };

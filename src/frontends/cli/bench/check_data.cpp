@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/value/prng.hpp"
-#include "collective/reduce/narrow_float.hpp"
 #include "ringlet/status.hpp"
+#include "testbed/narrow_float.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -97,12 +97,11 @@ void Store(DataType type, Total total, std::byte* out) {
     case DataType::kFloat32: return Store(static_cast<float>(quotient), out);
     case DataType::kFloat64: return Store(quotient, out);
     case DataType::kFloat16:
-    case DataType::kBfloat16:
-      return Store(collective::Narrow(collective::FormatOf(type), quotient), out);
+    case DataType::kBfloat16: return Store(testbed::Narrow(testbed::FormatOf(type), quotient), out);
     case DataType::kFloat8e4m3:
     case DataType::kFloat8e5m2:
-      return Store(
-          static_cast<std::uint8_t>(collective::Narrow(collective::FormatOf(type), quotient)), out);
+      return Store(static_cast<std::uint8_t>(testbed::Narrow(testbed::FormatOf(type), quotient)),
+                   out);
   }
 }
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "base/value/prng.hpp"
-#include "collective/reduce/narrow_float.hpp"
+#include "testbed/narrow_float.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -52,20 +52,20 @@ void FoldAs(const CheckShape& shape, const std::vector<const std::byte*>& inputs
 
 void FoldNarrow(const CheckShape& shape, const std::vector<const std::byte*>& inputs,
                 std::byte* out) {
-  const auto format = collective::FormatOf(shape.type);
+  const auto format = testbed::FormatOf(shape.type);
   const std::size_t size = SizeOf(shape.type);
   const auto read = [&](const std::byte* from) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, from, size);
-    return collective::Widen(format, bits);
+    return testbed::Widen(format, bits);
   };
   double total = read(inputs[0]);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const double exact = Combine(shape.op, total, read(inputs[i]));
-    total = collective::Widen(format, collective::Narrow(format, exact));
+    total = testbed::Widen(format, testbed::Narrow(format, exact));
   }
   if (shape.op == ReduceOp::kAvg) total /= shape.ranks;
-  const std::uint16_t bits = collective::Narrow(format, total);
+  const std::uint16_t bits = testbed::Narrow(format, total);
   std::memcpy(out, &bits, size);
 }
 

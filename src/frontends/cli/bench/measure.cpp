@@ -106,9 +106,9 @@ class Bench {
     const std::ptrdiff_t offset =
         InPlaceOffset(shape_) * static_cast<std::ptrdiff_t>(SizeOf(options_.type));
     std::byte* const memory = output_.First(1).data();
-    std::byte* const input = offset < 0 && OutputBytes() > 0 ? memory - offset : memory;
-    std::byte* const output = offset > 0 && InputBytes() > 0 ? memory + offset : memory;
-    return {{input, InputBytes()}, {output, OutputBytes()}, true};
+    return {{memory + std::max<std::ptrdiff_t>(-offset, 0), InputBytes()},
+            {memory + std::max<std::ptrdiff_t>(offset, 0), OutputBytes()},
+            true};
   }
 
   Result<Measurement> Measure(const Places& places) {

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plural.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -95,14 +98,14 @@ std::uint64_t WrongElements(const BenchReport& report) {
 
 Status CheckComplete(std::size_t reported, std::size_t sizes) {
   if (reported == sizes) return Ok();
-  return Error{Code::kProtocol,
-               fmt::format("rank 0 ended after it had reported {} of {} sizes", reported, sizes)};
+  return Error{Code::kProtocol, fmt::format("rank 0 ended after it had reported {} of {}", reported,
+                                            Counted(sizes, "size"))};
 }
 
 Status Verdict(const BenchReport& report, std::size_t sizes) {
   RINGLET_TRY(CheckComplete(report.rows.size(), sizes));
   if (const std::uint64_t wrong = WrongElements(report); wrong != 0)
-    return Error{Code::kProtocol, fmt::format("{} elements are wrong", wrong)};
+    return Error{Code::kProtocol, Counted(wrong, "wrong element") + " in the results"};
   return Ok();
 }
 
@@ -116,9 +119,10 @@ std::string ToJson(const BenchReport& report) {
   if (collective::Reduces(report.kind)) json["redop"] = Name(report.op);
   if (collective::HasRoot(report.kind)) json["root"] = report.root;
   if (!report.peers.empty()) json["peers"] = report.peers;
+  if (!report.versions.empty()) json["versions"] = report.versions;
   json["mean_busbw_gb_s"] = MeanBusBandwidth(report);
   json["rows"] = std::move(rows);
-  return json.dump(2) + "\n";
+  return JsonText(json);
 }
 
 std::string ToLine(const WorkerMessage& message) {

@@ -47,8 +47,9 @@ struct BenchReport {
   std::string links = {};
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  std::uint32_t root = 0;               ///< of operations that have one
-  std::vector<std::string> peers = {};  ///< that were measured beside
+  std::uint32_t root = 0;                            ///< of operations that have one
+  std::vector<std::string> peers = {};               ///< that were measured beside
+  std::map<std::string, std::string> versions = {};  ///< of peers that said theirs
   std::vector<Row> rows = {};
 };
 

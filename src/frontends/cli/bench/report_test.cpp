@@ -37,7 +37,7 @@ TEST(ReportTest, WrongElementsOfAllRowsCount) {
 }
 
 TEST(ReportTest, WrongElementsAndMissingSizesAreFailures) {
-  EXPECT_THAT(Verdict(Report(), 1).error().message, testing::HasSubstr("3 elements are wrong"));
+  EXPECT_THAT(Verdict(Report(), 1).error().message, testing::HasSubstr("3 wrong elements"));
   EXPECT_THAT(Verdict(Report(), 2).error().message, testing::HasSubstr("1 of 2 sizes"));
   BenchReport right = Report();
   right.rows[0].out_of_place->wrong = 0;

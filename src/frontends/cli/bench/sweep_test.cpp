@@ -18,6 +18,16 @@ TEST(ParseSizeTest, NumbersAndSuffixes) {
   EXPECT_EQ(ParseSize("2G").value(), std::size_t{2} << 30);
 }
 
+TEST(ParseSizeTest, UnitsAsPeopleWriteThem) {
+  for (const char* mebi : {"1M", "1m", "1MiB", "1mib"})
+    EXPECT_EQ(ParseSize(mebi).value(), std::size_t{1} << 20) << mebi;
+  EXPECT_EQ(ParseSize("1KiB").value(), 1024u);
+  EXPECT_EQ(ParseSize("1GiB").value(), std::size_t{1} << 30);
+  EXPECT_EQ(ParseSize("1kB").value(), 1000u);
+  EXPECT_EQ(ParseSize("1MB").value(), 1'000'000u);
+  EXPECT_EQ(ParseSize("1GB").value(), 1'000'000'000u);
+}
+
 TEST(ParseSizeTest, ATebibyteIsTheMost) {
   EXPECT_EQ(ParseSize("1024G").value(), std::size_t{1} << 40);
   EXPECT_EQ(ParseSize("1099511627776").value(), std::size_t{1} << 40);

@@ -116,7 +116,8 @@ std::string BytesText(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
+  // Up to 1023 of a unit: four digits before an exponent would come.
+  return fmt::format("{:.{}g} {}", bytes, bytes >= 999.5 ? 4 : 3, kUnits[unit]);
 }
 
 std::string MicrosecondsText(double us) {

@@ -8,6 +8,7 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/run/helper_program.hpp"
+#include "frontends/cli/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -56,7 +57,7 @@ void AddPicture(CLI::App& command, PictureRequest& request) {
       .add_option("-o,--output", request.output,
                   "A file, .svg or .png; - or none: SVG on standard output")
       ->check(WhyNoPicture)
-      ->type_name("FILE");
+      ->type_name(kFileType);
   command.add_flag("--dark", request.dark, "For dark pages");
 }
 

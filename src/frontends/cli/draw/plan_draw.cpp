@@ -9,6 +9,7 @@
 
 #include "frontends/cli/draw/picture_file.hpp"
 #include "frontends/cli/draw/topo_layout.hpp"
+#include "frontends/cli/plural.hpp"
 #include "os/process/env.hpp"
 #include "plan/channels/double_tree.hpp"
 
@@ -84,9 +85,9 @@ class PlanDrawing {
     if (graph.channels.empty()) return;
     const double top = y_;
     Say(24, y_ + 14,
-        fmt::format("{} ({}): {} channels, {} GB/s together; each passes its devices from top to "
+        fmt::format("{} ({}): {}, {} GB/s together; each passes its devices from top to "
                     "bottom",
-                    NameOf(id), NameOf(graph.pattern), graph.channels.size(),
+                    NameOf(id), NameOf(graph.pattern), Counted(graph.channels.size(), "channel"),
                     GigabytesText(graph.total())),
         true);
     y_ += kHead;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontends/cli/plan/plan_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -168,7 +168,7 @@ TEST(PlanDrawTest, AChannelPassesBelowTheMiddlesOfItsDevices) {
 }
 
 TEST(PlanDrawTest, SvgGoesToStandardOutput) {
-  const TopoRun ran = RunPlan({"plan", "draw", Fixture("topo-vectors/pcie4-1nic.xml")});
+  const ToolRun ran = RunCommand({"plan", "draw", Fixture("topo-vectors/pcie4-1nic.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("<svg "));
   EXPECT_THAT(ran.output, HasSubstr("#0072B2"));

@@ -30,7 +30,7 @@ int Run(const DrawRequest& request) {
   const std::string title = request.title.empty() ? loaded->title : request.title;
   const Status shown =
       ShowPicture(ToSvg(LayOut(*graph, title), request.picture.dark), request.picture);
-  return shown.ok() ? 0 : Fail("topo draw", shown.error());
+  return ExitStatusOf("topo draw", shown);
 }
 
 }  // namespace

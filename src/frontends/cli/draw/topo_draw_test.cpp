@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -19,21 +19,23 @@ std::string Contents(const std::string& path) {
 
 TEST(TopoDrawTest, SvgGoesToStandardOutputOrAFile) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
-  const TopoRun printed = RunTopo({"draw", "--title", "A & B", file});
+  const ToolRun printed = RunCommand({"topo", "draw", "--title", "A & B", file});
   EXPECT_EQ(printed.status, 0) << printed.errors;
   EXPECT_THAT(printed.output, StartsWith("<svg "));
   EXPECT_THAT(printed.output, HasSubstr(">A &amp; B</text>"));
   const std::string path = testing::TempDir() + "ringlet_draw_test.svg";
-  const TopoRun written = RunTopo({"draw", "--title", "A & B", file, "-o", path});
+  const ToolRun written = RunCommand({"topo", "draw", "--title", "A & B", file, "-o", path});
   EXPECT_EQ(written.status, 0) << written.errors;
   EXPECT_EQ(Contents(path), printed.output);
-  EXPECT_NE(RunTopo({"draw", "--title", "A & B", "--dark", file}).output, printed.output);
+  EXPECT_NE(RunCommand({"topo", "draw", "--title", "A & B", "--dark", file}).output,
+            printed.output);
   std::filesystem::remove(path);
 }
 
 TEST(TopoDrawTest, PngNeedsAConverterAndSaysSo) {
   const std::string path = testing::TempDir() + "ringlet_draw_test.png";
-  const TopoRun ran = RunTopo({"draw", Fixture("topo-vectors/pcie4-1nic.xml"), "-o", path});
+  const ToolRun ran =
+      RunCommand({"topo", "draw", Fixture("topo-vectors/pcie4-1nic.xml"), "-o", path});
   if (ran.status == 0) {
     EXPECT_THAT(Contents(path), StartsWith("\x89PNG"));
     EXPECT_FALSE(std::filesystem::exists(path + ".svg"));
@@ -46,7 +48,7 @@ TEST(TopoDrawTest, PngNeedsAConverterAndSaysSo) {
 }
 
 TEST(TopoDrawTest, WhatCannotBeWrittenIsNamed) {
-  const TopoRun ran = RunTopo({"draw", "-o", "/nowhere/x.svg"});
+  const ToolRun ran = RunCommand({"topo", "draw", "-o", "/nowhere/x.svg"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.errors, HasSubstr("/nowhere/x.svg cannot be written"));
 }

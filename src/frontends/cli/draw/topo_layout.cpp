@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
 
 namespace ringlet::cli {
@@ -348,11 +349,9 @@ class HostLayout {
         ranks += fmt::format("{}{}", ranks.empty() ? "" : ",", graph_.at(link.to).number);
     const topology::DeviceFacts& facts = graph_.device(device);
     std::vector<std::string> lines = {"GPU " + ranks, ToString(facts.bus)};
-    if (!facts.gcn.empty())
-      lines.push_back(Printable(facts.gcn, kLabelBytesShown));
-    else if (facts.compute_capability != 0)
-      lines.push_back(fmt::format("sm {}{}", facts.compute_capability,
-                                  facts.half ? fmt::format(", half {}", *facts.half) : ""));
+    std::string architecture = ArchitectureText(facts.gcn, facts.compute_capability);
+    if (!architecture.empty() && facts.half) architecture += fmt::format(", half {}", *facts.half);
+    if (!architecture.empty()) lines.push_back(std::move(architecture));
     return lines;
   }
 
@@ -373,7 +372,7 @@ class HostLayout {
     for (const topology::Link& link : graph_.at(nic).links)
       if (topology::IsPort(graph_.at(link.to).kind)) add(link.to);
     if (lines.empty()) return {"NIC", "no port"};
-    if (lines.size() > 2) lines = {lines[0], fmt::format("+ {} ports", lines.size() - 1)};
+    if (lines.size() > 2) lines = {lines[0], "+ " + Counted(lines.size() - 1, "port")};
     lines.push_back(speeds[0]);
     return lines;
   }
@@ -385,7 +384,7 @@ class HostLayout {
     std::size_t gpus = 0;
     for (const topology::Link& link : graph_.at(*nvswitch_).links)
       gpus += link.bandwidth.mb_per_s > 0;
-    const std::string text = fmt::format("NVSwitch, {} GPUs", gpus);
+    const std::string text = "NVSwitch, " + Counted(gpus, "GPU");
     Put(drawing, x + width_ / 2, top + 17, Fitted(text, kNormal, width_ - 2 * kHostPad - 8),
         kNormal, Anchor::kMiddle, true);
     for (const topology::Link& link : graph_.at(*nvswitch_).links) {

@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
 #include "topology/edit/machines_for_test.hpp"

@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "frontends/cli/explain/explain_collective.hpp"
+#include "frontends/cli/explain/explain_json.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
+#include "frontends/cli/plural.hpp"
 #include "os/process/env.hpp"
 #include "plan/channels/p2p_schedule.hpp"
 #include "topology/view/locality.hpp"
@@ -60,23 +62,25 @@ std::string DirectText(const NodeView& node) {
                                       [&](NodeIndex net) { return !node.graph->net(net).gdr; });
   if (indirect == 0) return "";
   return fmt::format(
-      "{} of {} network ports have no GPUDirect: what comes in goes to the memory of the "
+      "{} of {} without GPUDirect: what comes in goes to the memory of the "
       "processor\n"
       "first, and from there to a GPU. If both are below one PCIe switch, each byte passes the\n"
       "switch's link to the processor twice, there and back: half of it is left for channels.\n",
-      indirect, nets.size());
+      indirect, Counted(nets.size(), "network port"));
 }
 
 std::string MachineText(const PlanView& view, const NodeView& node) {
   const topology::Paths& paths = node.paths;
   std::string text = fmt::format(
-      "1. The machine\n\n{} has {} GPUs, {} network ports and {} NUMA nodes{}. What a GPU can be\n"
+      "1. The machine\n\n{} has {}, {} and {}{}. What a GPU can be\n"
       "reached by, and how fast, are its paths; their types are, from near to far: NVL over "
       "NVLink,\n"
       "PIX within a PCIe switch, PXB over several, PXN to a NIC by way of another GPU, PHB "
       "through\n"
       "the processor, SYS from processor to processor.\n\n",
-      view.kinds.front().title, node.gpus.size(), node.nets.size(), paths.Of(NodeKind::kCpu).size(),
+      view.kinds.front().title, Counted(node.gpus.size(), "GPU"),
+      Counted(node.nets.size(), "network port"),
+      Counted(paths.Of(NodeKind::kCpu).size(), "NUMA node"),
       paths.Of(NodeKind::kNvs).empty() ? "" : ", and its GPUs share NVSwitches");
   text += "  GPU to GPU: " + PathsText(paths, NodeKind::kGpu, NodeKind::kGpu) + "\n";
   if (!node.nets.empty())
@@ -136,11 +140,10 @@ std::string SearchStepText(const Told& told, const plan::SearchTrace& search_tra
                            bool own) {
   const StepOutcome& outcome = *told.first;
   if (outcome.divided_of.mb_per_s > 0)
-    return fmt::format(
-        "  {} channels of {}{}, where {} GB/s is the most together: the best so far\n",
-        outcome.channels, SpeedText(outcome.search_step, nics),
-        outcome.search_step.cross_nic != 0 ? ", out by another NIC than in" : "",
-        GigabytesText(outcome.divided_of));
+    return fmt::format("  {} of {}{}, where {} GB/s is the most together: the best so far\n",
+                       Counted(outcome.channels, "channel"), SpeedText(outcome.search_step, nics),
+                       outcome.search_step.cross_nic != 0 ? ", out by another NIC than in" : "",
+                       GigabytesText(outcome.divided_of));
   std::string text =
       own ? fmt::format("  {} of ", outcome.search_step.max_channels) : std::string("  ");
   text += SpeedText(outcome.search_step, nics);
@@ -237,8 +240,8 @@ std::string SearchText(const NodeView& node, const plan::HostPlan& planned) {
     text += fmt::format("\n{}. First what NCCL tries, in its order:\n", NameOf(graph.pattern));
     text += StoriesText(node, graph);
     text +=
-        fmt::format("It ended because: {}. {} channels of {} GB/s, {} GB/s together",
-                    WhyText(graph.stopped), graph.channels.size(),
+        fmt::format("It ended because: {}. {} of {} GB/s, {} GB/s together", WhyText(graph.stopped),
+                    Counted(graph.channels.size(), "channel"),
                     GigabytesText(graph.channels.front().entry ? std::min(graph.intra, graph.inter)
                                                                : graph.intra),
                     GigabytesText(graph.total()));
@@ -262,10 +265,9 @@ std::string FirstRanksText(const std::vector<Rank>& ranks) {
 std::string JoinText(const PlanView& view) {
   const plan::ChannelPlan& plan = view.joined.plan;
   std::string text = fmt::format(
-      "\n3. All hosts\n\nThe {} channels are used twice, so that trees can use each link both "
-      "ways: "
-      "{} channels.\n",
-      plan.options().speeds.size(), plan.channel_count());
+      "\n3. All hosts\n\nWhat the search found, {}, is used twice, so that trees can use each "
+      "link both\nways: {}.\n",
+      Counted(plan.options().speeds.size(), "channel"), Counted(plan.channel_count(), "channel"));
   if (plan.node_count() == 1) return text + "There is one host, so rings close within it.\n";
   text += fmt::format(
       "A ring leaves each of {} nodes by the last GPU of its order and enters the next by the "
@@ -338,10 +340,10 @@ std::string RoundsText(const PlanView& view) {
             static_cast<std::uint32_t>(view.nodes[kind.first_node + i].gpus.size()));
   const plan::P2pSchedule schedule(node_ranks, P2pChannelsOf(view));
   std::string text = fmt::format(
-      "Sends and receives have {} channels, {} of them for each peer. If all ranks send to all, "
+      "Sends and receives have {}, {} of them for each peer. If all ranks send to all, "
       "they\n"
       "take turns: in each round each rank sends to one and receives from one. Rank 0 sends to",
-      schedule.channels().total, schedule.channels().of_a_peer);
+      Counted(schedule.channels().total, "channel"), schedule.channels().of_a_peer);
   for (std::uint32_t round = 0; round < std::min(schedule.round_count(), kRoundsTold); ++round)
     text += fmt::format(" {}", Index(schedule.At(round, Rank{0}).to));
   return text + (schedule.round_count() > kRoundsTold ? " ...\n" : ".\n");
@@ -355,8 +357,8 @@ std::string CompareText(const PlanView& mine, const PlanView& nccl) {
     const PatternGraph& its = nccl.classes.front().plan.of(id);
     if (own.channels.empty() && its.channels.empty()) continue;
     text +=
-        fmt::format("  {}: NCCL 2.30 takes {} channels, {} GB/s together; Ringlet {}, {} GB/s.\n",
-                    NameOf(id), its.channels.size(), GigabytesText(its.total()),
+        fmt::format("  {}: NCCL 2.30 takes {}, {} GB/s together; Ringlet {}, {} GB/s.\n",
+                    NameOf(id), Counted(its.channels.size(), "channel"), GigabytesText(its.total()),
                     own.channels.size(), GigabytesText(own.total()));
     if (own.total() <= its.total()) continue;
     for (const plan::SearchTrace& search_trace : nccl.nodes.front().search_traces) {
@@ -374,32 +376,43 @@ std::string CompareText(const PlanView& mine, const PlanView& nccl) {
   return text;
 }
 
-int Run(const PlanRequest& request) {
-  const EnvMap environment = os::ReadEnvironment();
-  const Result<PlanView> view = MakePlanView(request, environment);
-  if (!view.ok()) return Fail("explain", view.error());
-  for (const std::string& missing : view->missing) Tell("explain", missing);
-  const NodeView& node = view->nodes.front();
-  std::string text = MachineText(*view, node);
-  if (view->kinds.front().node_count > 1)
+struct ExplainRequest {
+  PlanRequest plan;
+  bool json = false;
+};
+
+std::string ExplainText(const PlanView& view, const PlanView* nccl) {
+  const NodeView& node = view.nodes.front();
+  std::string text = MachineText(view, node);
+  if (view.kinds.front().node_count > 1)
     text += fmt::format(
         "\nThe GPUs do not all reach each other without the network: a host counts\n"
         "as {} nodes, and this is the first of them.\n",
-        view->kinds.front().node_count);
-  if (view->kinds.size() > 1)
+        view.kinds.front().node_count);
+  if (view.kinds.size() > 1)
     text += fmt::format("\nThere are {} kinds of hosts; this is the first of them.\n",
-                        view->kinds.size());
-  text += SearchText(node, view->classes.front().plan) + JoinText(*view) + RoundsText(*view);
-  if (view->policy == plan::Policy::kBest && request.graph_file.empty()) {
-    PlanRequest compat = request;
+                        view.kinds.size());
+  text += SearchText(node, view.classes.front().plan) + JoinText(view) + RoundsText(view);
+  return nccl == nullptr ? text : text + CompareText(view, *nccl);
+}
+
+int Run(const ExplainRequest& request) {
+  const EnvMap environment = os::ReadEnvironment();
+  const Result<PlanView> view = MakePlanView(request.plan, environment);
+  if (!view.ok()) return Fail("explain", view.error());
+  for (const std::string& missing : view->missing) Tell("explain", missing);
+  std::optional<PlanView> nccl;
+  if (view->policy == plan::Policy::kBest && request.plan.graph_file.empty()) {
+    PlanRequest compat = request.plan;
     compat.policy = plan::Policy::kCompat;
     compat.graph_dump.clear();
-    const Result<PlanView> nccl = MakePlanView(compat, environment);
-    if (!nccl.ok()) return Fail("explain", nccl.error());
-    text += CompareText(*view, *nccl);
+    Result<PlanView> made = MakePlanView(compat, environment);
+    if (!made.ok()) return Fail("explain", made.error());
+    nccl = *std::move(made);
   }
-  fmt::print("{}", text);
-  return 0;
+  const PlanView* const other = nccl ? &*nccl : nullptr;
+  fmt::print("{}", request.json ? ExplainJson(*view, other) : ExplainText(*view, other));
+  return kExitDone;
 }
 
 }  // namespace
@@ -408,8 +421,9 @@ void AddExplain(CLI::App& tool, Action& chosen) {
   CLI::App* explain =
       tool.add_subcommand("explain", "Tell how a machine becomes channels, step by step");
   // Shared by the parser, which fills it, and the action, which reads it later.
-  const auto request = std::make_shared<PlanRequest>();
-  AddPlanRequest(*explain, *request);
+  const auto request = std::make_shared<ExplainRequest>();
+  AddPlanRequest(*explain, request->plan);
+  explain->add_flag("--json", request->json, "One object: machine, search, plan, nccl");
   AddExplainCollective(*explain, chosen);
   explain->callback([explain, request, &chosen] {
     if (explain->get_subcommands().empty()) chosen = [request] { return Run(*request); };

@@ -81,7 +81,7 @@ int Run(const CollectiveWords& words) {
   if (std::max(question.root, question.rank.value_or(0)) >= question.ranks)
     return refused(fmt::format("ranks and roots are numbers from 0 to {}", question.ranks - 1));
   fmt::print("{}", CollectiveText(question, comm::TunerFor(*settings, *std::move(measured))));
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace

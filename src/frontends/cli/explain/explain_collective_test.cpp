@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontends/cli/plan/plan_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -21,7 +21,7 @@ TEST(ExplainCollective, TellsTheChoiceItsReasonsAndTheStepsOfEveryRank) {
 }
 
 TEST(ExplainCollective, OffersWhatHasAChoiceOfAlgorithms) {
-  const TopoRun help = RunPlan({"explain", "--help"});
+  const ToolRun help = RunCommand({"explain", "--help"});
   for (std::size_t i = 0; i < collective::kCallKinds; ++i) {
     const auto kind = static_cast<collective::CallKind>(i);
     const bool messages =
@@ -31,7 +31,7 @@ TEST(ExplainCollective, OffersWhatHasAChoiceOfAlgorithms) {
                          help.output.find("\n  " + name + ",") != std::string::npos;
     EXPECT_NE(offered, messages) << name;
     if (messages) continue;
-    const TopoRun ran = RunPlan({"explain", name, "-n", "4", "-b", "4K", "--root", "3"});
+    const ToolRun ran = RunCommand({"explain", name, "-n", "4", "-b", "4K", "--root", "3"});
     EXPECT_EQ(ran.status, 0) << ran.errors;
     EXPECT_THAT(ran.output, HasSubstr(name + " of 4096 bytes"));
   }

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/plan/plan_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -10,24 +10,24 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ExplainTest, TellsTheSearchTraceFromTheMachineToTheRings) {
-  const TopoRun ran = RunPlan(
+  const ToolRun ran = RunCommand(
       {"explain", "--topo", Fixture("topologies/nvidia/gcp_a3_h100.topo.xml"), "--hosts", "2"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   for (const char* part : {"1. The machine", "2. The search within a host", "3. All hosts",
                            "4. And NCCL?", "GPU to NIC", "It ended because", "ring of channel 0:"})
     EXPECT_THAT(ran.output, HasSubstr(part));
-  EXPECT_THAT(ran.output, HasSubstr("have no GPUDirect"));
+  EXPECT_THAT(ran.output, HasSubstr("without GPUDirect"));
   EXPECT_THAT(ran.output, HasSubstr("Rank 0 sends to 0 1 2 3 4 5 6 7 8"));
   EXPECT_THAT(ran.output, HasSubstr("ring: NCCL 2.30 takes 2 channels, 44 GB/s together"));
 }
 
 TEST(ExplainTest, TheWholeSearchTraceOfASmallMachine) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
-  const TopoRun ran = RunPlan({"explain", "--hosts", "2", file});
+  const ToolRun ran = RunCommand({"explain", "--hosts", "2", file});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output,
               testing::StartsWith("1. The machine\n\n" + file +
-                                  " has 2 GPUs, 2 network ports and 1 NUMA nodes. What a GPU can"));
+                                  " has 2 GPUs, 2 network ports and 1 NUMA node. What a GPU can"));
   EXPECT_THAT(ran.output, HasSubstr(R"(
   GPU to GPU: 2 of type PIX with 24 GB/s
   GPU to NIC: 4 of type PIX with 12.5 GB/s
@@ -49,7 +49,8 @@ which no plan can exceed on these links.
 
 3. All hosts
 
-The 2 channels are used twice, so that trees can use each link both ways: 4 channels.
+What the search found, 2 channels, is used twice, so that trees can use each link both
+ways: 4 channels.
 A ring leaves each of 2 nodes by the last GPU of its order and enters the next by the first.
   ring of channel 0: 0 1 2 3
 There are two trees over nodes: an inner node of one is a leaf of the other, so that both
@@ -67,35 +68,38 @@ take turns: in each round each rank sends to one and receives from one. Rank 0 s
 }
 
 TEST(ExplainTest, PathsAreCountedBetweenDifferentGpus) {
-  const TopoRun ran = RunPlan({"explain", Fixture("topo-vectors/nvswitch8-sm90.xml")});
+  const ToolRun ran = RunCommand({"explain", Fixture("topo-vectors/nvswitch8-sm90.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("  GPU to GPU: 56 of type NVL with 370.8 GB/s\n"));
 }
 
 TEST(ExplainTest, RanksOfARingAreNamedInItsOrder) {
-  const TopoRun one = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "2"});
+  const ToolRun one =
+      RunCommand({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "2"});
   ASSERT_EQ(one.status, 0) << one.errors;
   EXPECT_THAT(one.output, testing::ContainsRegex("  ring of channel 0: [0-3] [0-3] [0-3] [0-3]\n"));
   EXPECT_THAT(one.output, HasSubstr("Rank 0 sends to 0 1 2 3.\n"));
-  const TopoRun many = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "21"});
+  const ToolRun many =
+      RunCommand({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "21"});
   ASSERT_EQ(many.status, 0) << many.errors;
   EXPECT_THAT(many.output, testing::ContainsRegex("  ring of channel 0:( [0-9]+){40} \\.\\.\\.\n"));
   EXPECT_THAT(many.output, testing::ContainsRegex("Rank 0 sends to( [0-9]+){10} \\.\\.\\.\n"));
-  const TopoRun ten = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "5"});
+  const ToolRun ten =
+      RunCommand({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "5"});
   EXPECT_THAT(ten.output, testing::ContainsRegex("Rank 0 sends to( [0-9]+){10}\\.\n"));
 }
 
 TEST(ExplainTest, ASearchStepSaysWhatWasInTheWayAndOfWhat) {
-  const TopoRun ran =
-      RunPlan({"explain", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});
+  const ToolRun ran =
+      RunCommand({"explain", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: 2 fit, [^\n]*; for another, NICs have"));
   EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: none fits [^\n]*; NICs have"));
 }
 
 TEST(ExplainTest, OfManySearchStepsTwelveAreToldAndTheOthersCounted) {
-  const TopoRun ran =
-      RunPlan({"explain", "--hosts", "2", Fixture("topo-vectors/cubemesh8-sm70.xml")});
+  const ToolRun ran =
+      RunCommand({"explain", "--hosts", "2", Fixture("topo-vectors/cubemesh8-sm70.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   const auto begin = ran.output.find("RING. First"), end = ran.output.find("It ended because");
   ASSERT_LT(begin, end);
@@ -109,7 +113,7 @@ TEST(ExplainTest, OfManySearchStepsTwelveAreToldAndTheOthersCounted) {
 }
 
 TEST(ExplainTest, SearchStepsAreTakenTogetherWhereOneSaysAsMuchAsTheNext) {
-  const TopoRun ran = RunPlan({"explain", Fixture("topo-vectors/gpu2-nic2.xml")});
+  const ToolRun ran = RunCommand({"explain", Fixture("topo-vectors/gpu2-nic2.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   for (const char* line : {"  20 GB/s: 1 fits, the best so far (paths up to PIX); ",
                            "  20 GB/s: 1 fits (paths up to PIX, each channel in its own order); ",
@@ -120,17 +124,17 @@ TEST(ExplainTest, SearchStepsAreTakenTogetherWhereOneSaysAsMuchAsTheNext) {
 }
 
 TEST(ExplainTest, ACollectiveIsExplainedForTheSizeThatWasAskedFor) {
-  const TopoRun ran = RunPlan({"explain", "all_reduce", "-n", "6", "-b", "4K"});
+  const ToolRun ran = RunCommand({"explain", "all_reduce", "-n", "6", "-b", "4K"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output,
               HasSubstr("all_reduce of 4096 bytes, 1024 floats a call, among 6 ranks on 1 host"));
-  EXPECT_THAT(RunPlan({"explain", "all_reduce", "-n", "2", "--hosts", "3"}).errors,
+  EXPECT_THAT(RunCommand({"explain", "all_reduce", "-n", "2", "--hosts", "3"}).errors,
               HasSubstr("2 ranks are too few for 3 hosts"));
-  EXPECT_EQ(RunPlan({"explain", "broadcast", "-n", "4", "--root", "4"}).status, kExitUsage);
+  EXPECT_EQ(RunCommand({"explain", "broadcast", "-n", "4", "--root", "4"}).status, kExitUsage);
 }
 
 TEST(ExplainTest, WhatIsNoMachineIsAnError) {
-  EXPECT_NE(RunPlan({"explain", "--topo", "no/such.xml"}).status, 0);
+  EXPECT_NE(RunCommand({"explain", "--topo", "no/such.xml"}).status, 0);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "frontends/cli/bench/bench.hpp"
 #include "frontends/cli/env.hpp"
 #include "frontends/cli/explain/explain.hpp"
-#include "frontends/cli/explain/simulate.hpp"
+#include "frontends/cli/explain/predict.hpp"
 #include "frontends/cli/help/completion.hpp"
 #include "frontends/cli/help/examples.hpp"
 #include "frontends/cli/help/help.hpp"
@@ -48,7 +48,7 @@ std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& cho
   AddTopo(*tool, chosen);
   AddPlan(*tool, chosen);
   AddExplain(*tool, chosen);
-  AddSimulate(*tool, chosen);
+  AddPredict(*tool, chosen);
   AddEnv(*tool, chosen);
   AddVersion(*tool, chosen);
   AddHelp(*tool, chosen);

@@ -3,61 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
-
-#include "base/value/text.hpp"
-#include "frontends/cli/help/exit_status.hpp"
 
 namespace ringlet::cli {
 namespace {
-
-using Visit = std::function<void(const CompletedCommand&)>;
-
-// CLI11 shows the members of a set between braces behind the type.
-std::vector<std::string> ValuesOf(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const std::size_t begin = type.find('{'), end = type.find('}');
-  std::vector<std::string> values;
-  if (begin == std::string::npos || end == std::string::npos) return values;
-  for (const std::string_view value :
-       Split(std::string_view(type).substr(begin + 1, end - begin - 1), ','))
-    values.emplace_back(value);
-  return values;
-}
-
-CompletedOption OptionFrom(const CLI::Option& option) {
-  CompletedOption one{.names = {}, .help = option.get_description(), .values = ValuesOf(option)};
-  for (const std::string& name : option.get_snames()) one.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) one.names.push_back("--" + name);
-  one.takes_value = option.get_items_expected_max() > 0;
-  const std::string type = option.get_type_name();
-  one.takes_file = type.starts_with("FILE") || type.starts_with("DIR");
-  return one;
-}
-
-CompletedCommand CommandFrom(const CLI::App& command, const std::string& path) {
-  CompletedCommand one{.path = path,
-                       .help = command.get_description(),
-                       .aliases = command.get_aliases(),
-                       .options = {},
-                       .commands = {}};
-  for (const CLI::Option* option : command.get_options())
-    if (!option->get_group().empty()) one.options.push_back(OptionFrom(*option));
-  for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
-    if (!below->get_group().empty())
-      one.commands.push_back(CommandFrom(*below, path + " " + below->get_name()));
-  return one;
-}
-
-void Walk(const CompletedCommand& command, const Visit& visit) {
-  visit(command);
-  for (const CompletedCommand& below : command.commands) Walk(below, visit);
-}
-
-std::string LastWord(const CompletedCommand& command) {
-  return command.path.substr(command.path.rfind(' ') + 1);
-}
 
 /// In single quotes for bash and zsh.
 std::string ShellQuoted(std::string_view text) {
@@ -77,24 +26,34 @@ std::string FishQuoted(std::string_view text) {
   return quoted + "'";
 }
 
-/// Branches of a case over "$at WORD" that enter a command; an alias enters it as its name.
-std::string EnteringBranches(const CompletedCommand& tool) {
+/// How a shell writes a branch of a case over "$at WORD".
+struct BranchForm {
+  std::string (*quote)(std::string_view);
+  std::string_view between;  ///< patterns
+  std::string_view branch;
+};
+constexpr BranchForm kShellBranch{&ShellQuoted, "|", "      {}) at={} ;;\n"};
+constexpr BranchForm kFishBranch{&FishQuoted, " ", "      case {}\n        set at {}\n"};
+
+/// Branches that enter a command; an alias enters it as its name.
+std::string EnteringBranches(const CommandDescription& tool, const BranchForm& form) {
   std::string text;
-  Walk(tool, [&](const CompletedCommand& command) {
+  Walk(tool, [&](const CommandDescription& command) {
     if (command.path.empty()) return;
     const std::string above = command.path.substr(0, command.path.rfind(' ') + 1);
-    std::string patterns = ShellQuoted(command.path);
-    for (const std::string& alias : command.aliases) patterns += "|" + ShellQuoted(above + alias);
-    text += fmt::format("      {}) at={} ;;\n", patterns, ShellQuoted(command.path));
+    std::vector<std::string> patterns = {form.quote(command.path)};
+    for (const std::string& alias : command.aliases) patterns.push_back(form.quote(above + alias));
+    text += fmt::format(fmt::runtime(form.branch), fmt::join(patterns, form.between),
+                        form.quote(command.path));
   });
   return text;
 }
 
 /// Branches of a case over "$at OPTION" for options that take a value.
-std::string ValueBranches(const CompletedCommand& tool) {
+std::string ValueBranches(const CommandDescription& tool) {
   std::string text;
-  Walk(tool, [&](const CompletedCommand& command) {
-    for (const CompletedOption& option : command.options) {
+  Walk(tool, [&](const CommandDescription& command) {
+    for (const OptionDescription& option : command.options) {
       if (!option.takes_value || option.names.empty()) continue;
       std::string patterns;
       for (const std::string& name : option.names)
@@ -112,26 +71,26 @@ std::string ValueBranches(const CompletedCommand& tool) {
 }
 
 /// What may stand at a place that belongs to no option.
-std::vector<std::string> WordsAt(const CompletedCommand& command) {
+std::vector<std::string> WordsAt(const CommandDescription& command) {
   std::vector<std::string> words;
-  for (const CompletedCommand& below : command.commands) words.push_back(LastWord(below));
-  for (const CompletedOption& option : command.options) {
+  for (const CommandDescription& below : command.commands) words.push_back(LastWord(below));
+  for (const OptionDescription& option : command.options) {
     const auto& more = option.names.empty() ? option.values : option.names;
     words.insert(words.end(), more.begin(), more.end());
   }
   return words;
 }
 
-bool TakesFiles(const CompletedCommand& command) {
+bool TakesFiles(const CommandDescription& command) {
   return std::any_of(command.options.begin(), command.options.end(),
                      [](const auto& option) { return option.names.empty() && option.takes_file; });
 }
 
 /// Branches of a case over "$at".
-std::string PlaceBranches(const CompletedCommand& tool) {
+std::string PlaceBranches(const CommandDescription& tool) {
   std::string text;
-  Walk(tool, [&](const CompletedCommand& command) {
-    const bool runs = command.path == " run";  // a program follows
+  Walk(tool, [&](const CommandDescription& command) {
+    const bool runs = TakesProgram(command);
     text += fmt::format("      {}) values={}{} ;;\n", ShellQuoted(command.path),
                         ShellQuoted(fmt::format("{}", fmt::join(WordsAt(command), " "))),
                         runs                  ? " more=program"
@@ -222,19 +181,7 @@ end
 complete -c ringlet -f
 )";
 
-std::string FishBranches(const CompletedCommand& tool) {
-  std::string text;
-  Walk(tool, [&](const CompletedCommand& command) {
-    if (command.path.empty()) return;
-    const std::string above = command.path.substr(0, command.path.rfind(' ') + 1);
-    std::string patterns = FishQuoted(command.path);
-    for (const std::string& alias : command.aliases) patterns += " " + FishQuoted(above + alias);
-    text += fmt::format("      case {}\n        set at {}\n", patterns, FishQuoted(command.path));
-  });
-  return text;
-}
-
-std::string FishOption(const std::string& condition, const CompletedOption& option) {
+std::string FishOption(const std::string& condition, const OptionDescription& option) {
   std::string line = "complete -c ringlet -n " + condition;
   for (const std::string& name : option.names)
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -248,36 +195,34 @@ std::string FishOption(const std::string& condition, const CompletedOption& opti
   return line + " -d " + FishQuoted(option.help) + "\n";
 }
 
-std::string ScriptFor(const CompletedCommand& tool, std::string_view shell) {
+std::string ScriptFor(const CommandDescription& tool, std::string_view shell) {
   if (shell == "bash") return BashCompletion(tool);
   return shell == "zsh" ? ZshCompletion(tool) : FishCompletion(tool);
 }
 
 }  // namespace
 
-CompletedCommand CompletedFrom(const CLI::App& tool) {
-  return CommandFrom(tool, "");
+std::string BashCompletion(const CommandDescription& tool) {
+  return fmt::format(kBash, EnteringBranches(tool, kShellBranch), ValueBranches(tool),
+                     PlaceBranches(tool));
 }
 
-std::string BashCompletion(const CompletedCommand& tool) {
-  return fmt::format(kBash, EnteringBranches(tool), ValueBranches(tool), PlaceBranches(tool));
+std::string ZshCompletion(const CommandDescription& tool) {
+  return fmt::format(kZsh, EnteringBranches(tool, kShellBranch), ValueBranches(tool),
+                     PlaceBranches(tool));
 }
 
-std::string ZshCompletion(const CompletedCommand& tool) {
-  return fmt::format(kZsh, EnteringBranches(tool), ValueBranches(tool), PlaceBranches(tool));
-}
-
-std::string FishCompletion(const CompletedCommand& tool) {
-  std::string text = fmt::format(kFish, FishBranches(tool));
-  Walk(tool, [&](const CompletedCommand& command) {
+std::string FishCompletion(const CommandDescription& tool) {
+  std::string text = fmt::format(kFish, EnteringBranches(tool, kFishBranch));
+  Walk(tool, [&](const CommandDescription& command) {
     const std::string condition = FishQuoted("__ringlet_at " + ShellQuoted(command.path));
-    for (const CompletedCommand& below : command.commands)
+    for (const CommandDescription& below : command.commands)
       text += fmt::format("complete -c ringlet -n {} -a {} -d {}\n", condition, LastWord(below),
                           FishQuoted(below.help));
-    for (const CompletedOption& option : command.options)
+    for (const OptionDescription& option : command.options)
       if (!option.names.empty() || option.takes_file || !option.values.empty())
         text += FishOption(condition, option);
-    if (command.path == " run") text += fmt::format("complete -c ringlet -n {} -F\n", condition);
+    if (TakesProgram(command)) text += fmt::format("complete -c ringlet -n {} -F\n", condition);
   });
   return text;
 }
@@ -292,7 +237,7 @@ void AddCompletion(CLI::App& tool, Action& chosen) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->callback([shell, &tool, &chosen] {
     chosen = [shell, &tool] {
-      fmt::print("{}", ScriptFor(CompletedFrom(tool), *shell));
+      fmt::print("{}", ScriptFor(Describe(tool), *shell));
       return kExitDone;
     };
   });

@@ -18,9 +18,9 @@ using testing::ElementsAre;
 using testing::IsSupersetOf;
 using testing::Not;
 
-CompletedCommand Tool() {
+CommandDescription Tool() {
   Action chosen;
-  return CompletedFrom(*MakeTool({}, chosen));
+  return Describe(*MakeTool({}, chosen));
 }
 
 bool IsInstalled(const std::string& program) {
@@ -93,7 +93,7 @@ TEST_F(BashCompletionTest, FilesAreOfferedWhereOneIsTaken) {
 }
 
 TEST(CompletionTest, ScriptsOfTheOtherShellsNameAllAndParse) {
-  const CompletedCommand tool = Tool();
+  const CommandDescription tool = Tool();
   const std::pair<std::string, std::string> scripts[] = {{"zsh", ZshCompletion(tool)},
                                                          {"fish", FishCompletion(tool)}};
   os::TempTree tree;
@@ -109,7 +109,7 @@ TEST(CompletionTest, ScriptsOfTheOtherShellsNameAllAndParse) {
 TEST(CompletionTest, DescriptionsCannotEndTheirQuotes) {
   CLI::App tool("tool", "ringlet");
   tool.add_subcommand("odd", "It's a \\ $(touch x) `y`");
-  EXPECT_NE(FishCompletion(CompletedFrom(tool)).find("'It\\'s a \\\\ $(touch x) `y`'"),
+  EXPECT_NE(FishCompletion(Describe(tool)).find("'It\\'s a \\\\ $(touch x) `y`'"),
             std::string::npos);
 }
 

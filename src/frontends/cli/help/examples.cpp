@@ -27,7 +27,10 @@ constexpr std::array kExamples = {
     Example{"bench", "--tune tuning.txt -n 4"},
     Example{"bench init", "-n 8,64,512"},
     Example{"bench init", "-n 64 --vs gloo --json"},
+    Example{"bench report", "-o docs/performance.md"},
+    Example{"bench report", "mine.json yours.json --charts pictures"},
     Example{"bench plot", "all_reduce.json -o all_reduce.svg"},
+    Example{"bench plot", "results.json --op all_reduce --ranks 4 -o all_reduce.svg"},
     Example{"bench plot", "- < all_reduce.json > all_reduce.svg"},
     Example{"run", "-n 4 ./program"},
     Example{"run", "-n 2 -- python3 train.py --epochs 1"},
@@ -62,13 +65,15 @@ constexpr std::array kExamples = {
     Example{"plan draw", "topology.xml -o plan.svg"},
     Example{"explain", "topology.xml"},
     Example{"explain", "all_reduce -n 8 -b 1MiB"},
-    Example{"simulate", "all_reduce topology.xml -b 1GiB"},
-    Example{"simulate", "all_gather topology.xml --hosts 4 -b 64M --json"},
+    Example{"predict", "all_reduce topology.xml -b 1GiB"},
+    Example{"predict", "all_gather topology.xml --hosts 4 -b 64M --json"},
     Example{"env", ""},
     Example{"env", "--json"},
     Example{"version", "--json"},
     Example{"help", "bench all_reduce"},
     Example{"help", "exit-codes"},
+    Example{"help", "--markdown > cli.md"},
+    Example{"help", "--man ~/.local/share/man/man1"},
     Example{"completion", "bash > /etc/bash_completion.d/ringlet"},
     Example{"completion", "zsh > ~/.zfunc/_ringlet"},
     Example{"completion", "fish > ~/.config/fish/completions/ringlet.fish"},
@@ -85,6 +90,7 @@ std::vector<std::string> OfOperation(std::string_view path, const BenchOperation
   if (collective::HasRoot(operation.kind)) lines.push_back(ShellLine(path, "-n 4 --root 3"));
   if (collective::Reduces(operation.kind)) lines.push_back(ShellLine(path, "-n 4 -d half -o max"));
   lines.push_back(ShellLine(path, fmt::format("-n 2 --vs gloo --json > {}.json", operation.name)));
+  lines.push_back(ShellLine(path, "-n 4 --vs gloo,openmpi --output results.json"));
   return lines;
 }
 

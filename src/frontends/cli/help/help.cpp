@@ -6,7 +6,11 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/help/exit_status.hpp"
+#include "frontends/cli/help/man_page.hpp"
+#include "frontends/cli/help/reference.hpp"
 #include "frontends/cli/help/suggest.hpp"
+#include "frontends/cli/value_types.hpp"
+#include "os/fs/write_file.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -15,7 +19,7 @@ constexpr std::string_view kExitCodesTopic = "exit-codes";
 
 std::string ExitCodesText() {
   std::string text = "Exit codes of ringlet\n\n";
-  for (const auto& [status, meaning] : kExitStatusMeanings)
+  for (const auto& [status, meaning] : ExitStatusMeanings())
     text += fmt::format("  {:<6} {}\n", status, meaning);
   return text;
 }
@@ -33,8 +37,25 @@ Error NoSuchCommand(const CLI::App& command, const std::string& above, const std
           fmt::format("there is no command {}{}", Quoted(name), DidYouMean(name, known))};
 }
 
-int ShowHelp(const CLI::App& tool, const std::vector<std::string>& words) {
-  const auto text = HelpText(tool, words);
+struct HelpRequest {
+  std::vector<std::string> words;
+  bool markdown = false;
+  std::string man;  ///< a folder
+};
+
+Status WriteManPages(const CLI::App& tool, const std::string& folder) {
+  for (const ManPage& page : ManPages(Describe(tool)))
+    RINGLET_TRY(os::WriteFile(folder + "/" + page.file, page.text));
+  return Ok();
+}
+
+int ShowHelp(const CLI::App& tool, const HelpRequest& request) {
+  if (!request.man.empty()) return ExitStatusOf("help", WriteManPages(tool, request.man));
+  if (request.markdown) {
+    fmt::print("{}", CliMarkdown(Describe(tool)));
+    return kExitDone;
+  }
+  const auto text = HelpText(tool, request.words);
   if (!text.ok()) return Fail("help", text.error());
   fmt::print("{}", *text);
   return kExitDone;
@@ -59,10 +80,19 @@ Result<std::string> HelpText(const CLI::App& tool, const std::vector<std::string
 void AddHelp(CLI::App& tool, Action& chosen) {
   CLI::App* help = tool.add_subcommand("help", "Show the help of a command");
   // Shared by the parser, which fills it, and the action, which reads it later.
-  const auto words = std::make_shared<std::vector<std::string>>();
-  help->add_option("COMMAND", *words, "A command, such as bench all_reduce, or: exit-codes");
-  help->callback(
-      [words, &tool, &chosen] { chosen = [words, &tool] { return ShowHelp(tool, *words); }; });
+  const auto request = std::make_shared<HelpRequest>();
+  CLI::Option* words = help->add_option("COMMAND", request->words,
+                                        "A command, such as bench all_reduce, or: exit-codes");
+  CLI::Option* markdown = help->add_flag("--markdown", request->markdown,
+                                         "Show the reference page, docs/reference/cli.md");
+  help->add_option("--man", request->man, "Write the manual pages, section 1, into this folder")
+      ->type_name(kFolderType)
+      ->excludes(words)
+      ->excludes(markdown);
+  markdown->excludes(words);
+  help->callback([request, &tool, &chosen] {
+    chosen = [request, &tool] { return ShowHelp(tool, *request); };
+  });
 }
 
 }  // namespace ringlet::cli

@@ -1,4 +1,4 @@
-// `ringlet help`: the help of a command, or a topic.
+// `ringlet help`: the help of a command, or a topic; the reference and manual pages of all.
 #pragma once
 #include <CLI/CLI.hpp>
 

@@ -3,25 +3,13 @@
 #include <gmock/gmock.h>
 
 #include "frontends/cli/help/exit_status.hpp"
-#include "frontends/cli/tool.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-struct Ran {
-  int status;
-  std::string output, errors;
-};
-
-Ran Tool(const std::vector<std::string>& arguments) {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = RunTool(arguments);
-  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
-}
 
 TEST(HelpTest, HelpOfACommandIsWhatItsOptionShows) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{},
@@ -32,36 +20,37 @@ TEST(HelpTest, HelpOfACommandIsWhatItsOptionShows) {
     std::vector<std::string> asked = command, optioned = command;
     asked.insert(asked.begin(), "help");
     optioned.push_back("--help");
-    const Ran ran = Tool(asked);
+    const ToolRun ran = RunCommand(asked);
     EXPECT_EQ(ran.status, kExitDone);
-    EXPECT_EQ(ran.output, Tool(optioned).output);
+    EXPECT_EQ(ran.output, RunCommand(optioned).output);
     EXPECT_THAT(ran.output, HasSubstr("Usage: "));
   }
 }
 
 TEST(HelpTest, OptionsThatExcludeEachOtherAreSorted) {
-  EXPECT_THAT(Tool({"topo", "show", "--help"}).output, HasSubstr("Excludes: --root --synthetic\n"));
+  EXPECT_THAT(RunCommand({"topo", "show", "--help"}).output,
+              HasSubstr("Excludes: --root --synthetic\n"));
 }
 
 TEST(HelpTest, UnknownCommandsAreNamedWithTheNearest) {
-  const Ran ran = Tool({"help", "bench", "allreduce"});
+  const ToolRun ran = RunCommand({"help", "bench", "allreduce"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_EQ(ran.output, "");
   EXPECT_THAT(ran.errors, AllOf(HasSubstr("\"allreduce\""), HasSubstr("did you mean all_reduce?")));
-  EXPECT_THAT(Tool({"help", "exit-code"}).errors, HasSubstr("did you mean exit-codes?"));
+  EXPECT_THAT(RunCommand({"help", "exit-code"}).errors, HasSubstr("did you mean exit-codes?"));
 }
 
 TEST(HelpTest, ExitCodesAreOneTable) {
-  const Ran ran = Tool({"help", "exit-codes"});
+  const ToolRun ran = RunCommand({"help", "exit-codes"});
   EXPECT_EQ(ran.status, kExitDone);
-  for (const auto& [status, meaning] : kExitStatusMeanings)
-    EXPECT_THAT(ran.output, AllOf(HasSubstr(std::string(status)), HasSubstr(std::string(meaning))));
+  for (const auto& [status, meaning] : ExitStatusMeanings())
+    EXPECT_THAT(ran.output, AllOf(HasSubstr(status), HasSubstr(meaning)));
 }
 
 TEST(HelpTest, VersionIsAnOptionToo) {
-  const Ran ran = Tool({"--version"});
+  const ToolRun ran = RunCommand({"--version"});
   EXPECT_EQ(ran.status, kExitDone);
-  EXPECT_EQ(ran.output, Tool({"version"}).output);
+  EXPECT_EQ(ran.output, RunCommand({"version"}).output);
 }
 
 }  // namespace

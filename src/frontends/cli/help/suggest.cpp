@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/value/text.hpp"
 
@@ -11,6 +13,10 @@ namespace {
 
 constexpr std::size_t kTypedBytesMax = 64;  // longer words are nobody's typing error
 constexpr std::size_t kPrefixBytesMin = 3;
+
+// Words that are not near the name of what they mean.
+constexpr std::array kOtherWords = {
+    std::pair<std::string_view, std::string_view>{"simulate", "predict"}};
 
 /// The subcommand that a parse has entered below `command`, or null.
 const CLI::App* EnteredBelow(const CLI::App& command) {
@@ -37,6 +43,8 @@ std::string ExplainWord(const CLI::App& command, const std::string& word) {
 std::string Nearest(std::string_view typed, const std::vector<std::string>& known) {
   if (typed.empty() || typed.size() > kTypedBytesMax) return {};
   const std::size_t edits_max = std::clamp<std::size_t>(typed.size() / 3, 1, 3);
+  for (const auto& [word, meant] : kOtherWords)
+    if (typed == word && std::ranges::find(known, meant) != known.end()) return std::string(meant);
   std::string nearest;
   std::size_t fewest = edits_max + 1;
   for (const std::string& name : known) {

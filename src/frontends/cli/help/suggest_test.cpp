@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/command.hpp"
-#include "frontends/cli/tool.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -13,11 +12,10 @@ using testing::Not;
 
 // Standard error of a command line that is wrong.
 std::string Refused(const std::vector<std::string>& arguments) {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(RunTool(arguments), kExitUsage);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
-  return testing::internal::GetCapturedStderr();
+  const ToolRun ran = RunCommand(arguments);
+  EXPECT_EQ(ran.status, kExitUsage);
+  EXPECT_EQ(ran.output, "");
+  return ran.errors;
 }
 
 TEST(SuggestTest, NearWordsAreFound) {
@@ -45,6 +43,11 @@ TEST(SuggestTest, CommandsOperationsAndOptionsAreSuggested) {
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte", "1M"}),
               HasSubstr("no option \"--max-byte\"; did you mean --max-bytes?"));
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte=1M"}), HasSubstr("mean --max-bytes?"));
+}
+
+TEST(SuggestTest, TheFormerNameOfACommandLeadsToIt) {
+  EXPECT_THAT(Refused({"simulate", "all_reduce"}), HasSubstr("did you mean predict?"));
+  EXPECT_EQ(Nearest("simulate", {"stimulate"}), "stimulate") << "where there is no predict";
 }
 
 TEST(SuggestTest, HiddenCommandsAreNotSuggested) {

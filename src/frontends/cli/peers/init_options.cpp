@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "frontends/cli/peers/peer_build.hpp"
+#include "frontends/cli/plural.hpp"
+#include "frontends/cli/value_types.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -21,8 +25,8 @@ Result<std::uint32_t> ProcessesFor(const InitWords& words, std::uint32_t ranks,
                                    std::uint64_t descriptors) {
   if (words.as == "processes") return ranks;
   if (words.processes > ranks)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("--processes {} is more than the {} ranks", words.processes, ranks)};
+    return Error{Code::kInvalidArgument, fmt::format("--processes {} is more than {}",
+                                                     words.processes, Counted(ranks, "rank"))};
   if (words.processes != 0) return words.processes;
   for (std::uint32_t processes = 1; processes < std::min(ranks, kProcessesMax); ++processes)
     if (DescriptorsNeeded(ranks, processes) <= descriptors) return processes;
@@ -35,14 +39,16 @@ Status CheckOffered(const InitWords& words) {
   for (const std::uint32_t ranks : words.ranks)
     if (words.roots > ranks)
       return Error{Code::kInvalidArgument,
-                   fmt::format("--roots {} is more than the {} ranks", words.roots, ranks)};
+                   fmt::format("--roots {} is more than {}", words.roots, Counted(ranks, "rank"))};
   return Ok();
 }
 
 }  // namespace
 
 void AddInitOptions(CLI::App& command, InitWords& words) {
-  command.add_option("-n,--ranks", words.ranks, "Numbers of ranks, all on this machine: N[,N...]")
+  command
+      .add_option("-n,--ranks", words.ranks, "Numbers of ranks, all on this machine; a row each")
+      ->type_name(kNumbersType)
       ->delimiter(',')
       ->check(CLI::Range(1u, kInitRanksMax))
       ->capture_default_str();
@@ -65,11 +71,12 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
       ->capture_default_str();
   command
       .add_option("--vs", words.peers,
-                  "Measure these as well, in turn with ours: gloo, openmpi (or mpi)")
+                  "Measure these as well, in turn with ours: " + PeerNamesText())
       ->delimiter(',')
-      ->check(CLI::IsMember({"gloo", "openmpi", "mpi"}));
+      ->check(CLI::IsMember(PeerNames()));
   command.add_flag("--json", words.json,
-                   "One JSON object for each number of ranks, a line each, in place of a table");
+                   "One object for each number of ranks, a line each: n, mode, as, processes, "
+                   "total_ms, phases_ms, repetitions, vs");
   command.add_flag("--worker", words.worker)->group("");  // not shown: only we use it
 }
 
@@ -79,7 +86,6 @@ Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool t
   InitJob job;
   job.iterations = words.iterations;
   job.peers = words.peers;
-  std::ranges::replace(job.peers, "mpi", "openmpi");  // one name for it in what is printed
   job.head = {.ranks = ranks,
               .tree = tree,
               .threads = words.as == "threads",
@@ -91,10 +97,10 @@ Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool t
   if (needed <= descriptors) return job;
   return Error{
       Code::kSystem,
-      fmt::format("{} ranks in {} process{} need {} descriptors in one of them, and {} are "
-                  "allowed; raise the hard limit (ulimit -Hn) or use more --processes",
-                  ranks, job.head.processes, job.head.processes == 1 ? "" : "es", needed,
-                  descriptors)};
+      fmt::format("{} in {} need {} descriptors in one of them, and {} are allowed; "
+                  "raise the hard limit (ulimit -Hn) or use more --processes",
+                  Counted(ranks, "rank"), Counted(job.head.processes, "process", "processes"),
+                  needed, descriptors)};
 }
 
 std::vector<std::string> InitWorkerArguments(const InitJob& job) {

@@ -36,9 +36,9 @@ TEST(InitOptionsTest, Defaults) {
 }
 
 TEST(InitOptionsTest, ListsOfRanksAndPeers) {
-  const InitWords words = Words({"-n", "8,64", "--vs", "gloo,mpi", "--iters", "3"});
+  const InitWords words = Words({"-n", "8,64", "--vs", "gloo,openmpi", "--iters", "3"});
   EXPECT_EQ(words.ranks, (std::vector<std::uint32_t>{8, 64}));
-  EXPECT_EQ(words.peers, (std::vector<std::string>{"gloo", "mpi"}));
+  EXPECT_EQ(words.peers, (std::vector<std::string>{"gloo", "openmpi"}));
   EXPECT_EQ(words.iterations, 3u);
 }
 
@@ -52,8 +52,8 @@ TEST(InitOptionsTest, WhatTheBootstrapDoesNotOfferIsSaid) {
   for (const auto& [arguments, said] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--each", "--leaders"}, "exclude each other"},
-           {{"--roots", "9"}, "--roots 9 is more than the 8 ranks"},
-           {{"--processes", "9"}, "--processes 9 is more than the 8 ranks"}}) {
+           {{"--roots", "9"}, "--roots 9 is more than 8 ranks"},
+           {{"--processes", "9"}, "--processes 9 is more than 8 ranks"}}) {
     const auto job = ParseInitJob(Words(arguments), 8, true, kMany);
     ASSERT_FALSE(job.ok());
     EXPECT_EQ(job.error().code, Code::kInvalidArgument);
@@ -84,8 +84,8 @@ TEST(InitOptionsTest, TooFewDescriptorsAreReportedWithTheirNumber) {
 
 TEST(InitOptionsTest, AWorkerIsToldTheSameJob) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {"-n", "12", "--as", "processes", "--vs", "mpi"},
-           {"-n", "13", "--processes", "3", "-i", "2", "--vs", "gloo,mpi"}}) {
+           {"-n", "12", "--as", "processes", "--vs", "openmpi"},
+           {"-n", "13", "--processes", "3", "-i", "2", "--vs", "gloo,openmpi"}}) {
     const auto job = *ParseInitJob(Words(arguments), 12, false, kMany);
     auto told = InitWorkerArguments(job);
     EXPECT_EQ(told[0], "bench");

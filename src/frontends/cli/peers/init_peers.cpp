@@ -59,13 +59,12 @@ os::Command PeerCommand(const std::string& peer, const InitHead& head, const std
                         std::uint64_t descriptors, EnvMap environment) {
   const std::string ranks = std::to_string(head.ranks);
   if (peer == "gloo")
-    return {
-        {folder + "/ringlet_peer_gloo", ranks, std::to_string(GlooProcesses(head, descriptors))},
-        std::move(environment)};
-  // Open MPI refuses more ranks than cores, and root, unless it is told not to.
-  environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
-  environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
-  return {{"mpirun", "-n", ranks, folder + "/ringlet_peer_mpi"}, std::move(environment)};
+    return {{PeerProgram(folder, "init", peer), ranks,
+             std::to_string(GlooProcesses(head, descriptors))},
+            std::move(environment)};
+  AllowOpenMpi(environment);
+  return {{PeerLauncher(folder, peer), "-n", ranks, PeerProgram(folder, "init", peer)},
+          std::move(environment)};
 }
 
 PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant patience) {
@@ -75,10 +74,8 @@ PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant pat
   const std::string& program = gloo ? command.arguments.front() : command.arguments.back();
   if (!std::filesystem::exists(program, ignored)) {
     const std::filesystem::path path(program);
-    run.trouble = fmt::format(
-        "not measured: {} was not built; to build it: {}", program,
-        PeerBuildCommand(path.parent_path(), gloo ? "libgloo-dev" : "libopenmpi-dev openmpi-bin",
-                         path.filename().string()));
+    run.trouble = fmt::format("not measured: {} was not built; to build it: {}", program,
+                              PeerBuildCommand(path.parent_path(), "init", peer));
     return run;
   }
   auto child = os::Child::Start(command);

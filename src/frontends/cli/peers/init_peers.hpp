@@ -8,7 +8,7 @@
 
 namespace ringlet::cli {
 
-/// What lets `peer` ("gloo", "mpi") form a group like that of `head`, once.
+/// What lets `peer` (of PeerNames) form a group like that of `head`, once.
 /// \param folder       where the programs of bench/peers are
 /// \param descriptors  that one process may have open
 os::Command PeerCommand(const std::string& peer, const InitHead& head, const std::string& folder,

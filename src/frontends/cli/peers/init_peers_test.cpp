@@ -18,10 +18,10 @@ TEST(PeerCommandTest, GlooTakesAsManyProcessesAsItsMeshNeeds) {
   const auto processes = [](const InitHead& head) {
     return PeerCommand("gloo", head, "/f", 20'000, {}).arguments;
   };
-  EXPECT_THAT(processes({.ranks = 64}), ElementsAre("/f/ringlet_peer_gloo", "64", "1"));
-  EXPECT_THAT(processes({.ranks = 256}), ElementsAre("/f/ringlet_peer_gloo", "256", "5"));
+  EXPECT_THAT(processes({.ranks = 64}), ElementsAre("/f/ringlet_init_gloo", "64", "1"));
+  EXPECT_THAT(processes({.ranks = 256}), ElementsAre("/f/ringlet_init_gloo", "256", "5"));
   EXPECT_THAT(processes({.ranks = 64, .threads = false, .processes = 64}),
-              ElementsAre("/f/ringlet_peer_gloo", "64", "64"));
+              ElementsAre("/f/ringlet_init_gloo", "64", "64"));
 }
 
 TEST(PeerCommandTest, SomeDescriptorsAreNotForTheMesh) {
@@ -35,10 +35,12 @@ TEST(PeerCommandTest, SomeDescriptorsAreNotForTheMesh) {
 }
 
 TEST(PeerCommandTest, MpiIsStartedByItsLauncher) {
-  const os::Command command = PeerCommand("mpi", {.ranks = 3}, "/f", 20'000, {{"A", "b"}});
-  EXPECT_THAT(command.arguments, ElementsAre("mpirun", "-n", "3", "/f/ringlet_peer_mpi"));
+  const os::Command command = PeerCommand("openmpi", {.ranks = 3}, "/f", 20'000, {{"A", "b"}});
+  EXPECT_THAT(command.arguments,
+              ElementsAre("/f/ringlet_mpirun_openmpi", "-n", "3", "/f/ringlet_init_openmpi"));
   EXPECT_EQ(command.environment.at("A"), "b");
   EXPECT_EQ(command.environment.at("OMPI_MCA_rmaps_base_oversubscribe"), "1");
+  EXPECT_EQ(command.environment.at("PRTE_MCA_rmaps_default_mapping_policy"), ":oversubscribe");
 }
 
 TEST(RunPeerTest, TheTimeIsTakenFromWhatItPrints) {
@@ -48,12 +50,12 @@ TEST(RunPeerTest, TheTimeIsTakenFromWhatItPrints) {
 }
 
 TEST(RunPeerTest, AProgramThatWasNotBuiltIsSaidPlainly) {
-  for (const char* const peer : {"gloo", "mpi"}) {
+  for (const char* const peer : {"gloo", "openmpi"}) {
     const PeerRun run = RunPeer(peer, PeerCommand(peer, {.ranks = 2}, "/nowhere", 100, {}),
                                 std::chrono::minutes(1));
     EXPECT_FALSE(run.total_ms.has_value());
     EXPECT_THAT(run.trouble, HasSubstr("was not built"));
-    EXPECT_THAT(run.trouble, HasSubstr(std::string("/nowhere/ringlet_peer_") + peer));
+    EXPECT_THAT(run.trouble, HasSubstr(std::string("/nowhere/ringlet_init_") + peer));
   }
 }
 

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plural.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -123,8 +126,8 @@ std::string InitHeadText(std::uint32_t iterations) {
       "{:>8}\n";
   return fmt::format(
              "# ringlet bench init: from the id at every rank to a control network at every "
-             "rank\n# medians of {} repetitions, after one that warms up\n#\n",
-             iterations) +
+             "rank\n# medians of {}, after one that warms up\n#\n",
+             Counted(iterations, "repetition")) +
          fmt::format(kForm, "", "", "", "", "total", "min", "max", "check-in", "roster", "connect",
                      "go", "cpu", "conns", "bytes", "calls") +
          fmt::format(kForm, "n", "mode", "as", "procs", "(ms)", "(ms)", "(ms)", "(ms)", "(ms)",
@@ -161,8 +164,8 @@ std::string InitJson(const InitReport& report) {
             {"mode", ModeText(report.head)},
             {"as", RankKindText(report.head)},
             {"processes", report.head.processes},
-            {"check_in", "each"},
-            {"roots", 1}};
+            {"check_in", report.head.together ? "leaders" : "each"},
+            {"roots", report.head.roots}};
   json.update(ToJson(MedianOf(report.repetitions)));
   json["min_ms"] = totals.empty() ? 0 : std::ranges::min(totals);
   json["max_ms"] = totals.empty() ? 0 : std::ranges::max(totals);
@@ -175,7 +178,7 @@ std::string InitJson(const InitReport& report) {
     if (!peer.times_ms.empty()) entry["total_ms"] = Median(peer.times_ms);
     if (!peer.trouble.empty()) entry["trouble"] = peer.trouble;
   }
-  return json.dump() + "\n";
+  return JsonText(json, JsonLayout::kLine);
 }
 
 std::string ToLine(const InitMessage& message) {

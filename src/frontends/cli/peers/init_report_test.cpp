@@ -19,7 +19,12 @@ Repetition Sample(double total) {
 }
 
 InitReport SampleReport() {
-  return {.head = {.ranks = 8, .tree = false, .threads = false, .processes = 8},
+  return {.head = {.ranks = 8,
+                   .tree = false,
+                   .threads = false,
+                   .processes = 8,
+                   .together = true,
+                   .roots = 2},
           .repetitions = {Sample(9), Sample(1), Sample(3)},
           .peers = {{"gloo", 30, ""}, {"mpi", {}, "not measured: no program"}, {"gloo", 12, ""}}};
 }
@@ -42,6 +47,8 @@ TEST(InitReportTest, JsonHasMediansAndEveryRepetitionOnOneLine) {
   EXPECT_EQ(json.at("min_ms"), 1.0);
   EXPECT_EQ(json.at("max_ms"), 9.0);
   EXPECT_EQ(json.at("phases_ms").at("check_in"), 1.5);
+  EXPECT_EQ(json.at("check_in"), "leaders");
+  EXPECT_EQ(json.at("roots"), 2);
   EXPECT_EQ(json.at("system_calls_per_rank"), 42.5);
   ASSERT_EQ(json.at("repetitions").size(), 3u);
   EXPECT_EQ(json.at("repetitions")[0].at("total_ms"), 9.0);

@@ -1,15 +1,33 @@
-// How a program of bench/peers that is missing comes to be.
+// The libraries that Ringlet is measured beside, and how their programs of bench/peers come to be.
 #pragma once
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/settings/env_map.hpp"
 
 namespace ringlet::cli {
 
-/// A line for a shell that installs Debian's `packages` and builds `target` in the build tree of
-/// this tool.
+/// "gloo", "openmpi", "mpich", "intelmpi": the words of --vs.
+std::vector<std::string> PeerNames();
+/// "gloo, openmpi, mpich or intelmpi".
+std::string PeerNamesText();
+
+/// BUILD/bin/ringlet_bench_gloo. \param purpose  "bench" or "init"
+std::string PeerProgram(const std::filesystem::path& folder, std::string_view purpose,
+                        const std::string& peer);
+/// What starts the ranks of an MPI: BUILD/bin/ringlet_mpirun_openmpi.
+std::string PeerLauncher(const std::filesystem::path& folder, const std::string& peer);
+
+/// Open MPI refuses more ranks than cores, and root, unless it is told not to: 4 by OMPI_, 5 by
+/// PRTE_.
+void AllowOpenMpi(EnvMap& environment);
+
+/// A line for a shell that installs the library `peer`, from PyPI into the build tree of this tool
+/// or from Debian, and builds its program there.
 /// \param folder  where the programs are: BUILD/bin
-std::string PeerBuildCommand(const std::filesystem::path& folder, std::string_view packages,
-                             std::string_view target);
+std::string PeerBuildCommand(const std::filesystem::path& folder, std::string_view purpose,
+                             const std::string& peer);
 
 }  // namespace ringlet::cli

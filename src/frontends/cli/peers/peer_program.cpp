@@ -16,21 +16,12 @@
 namespace ringlet::cli {
 namespace {
 
-std::string ProgramOf(const std::string& peer, const std::string& folder) {
-  return folder + "/ringlet_bench_" + peer;
-}
-
 // Bound as ours are. Gloo's ranks never are: the thread that does their work would share the core.
 std::string BindingOption(std::string_view peer) {
   return peer == "openmpi" ? "--bind-to" : "-bind-to";
 }
 std::string BindingOf(const BenchOptions& options) {
   return options.measure.bound && options.ranks <= os::UsableCores() ? "core" : "none";
-}
-
-std::string_view PackagesOf(std::string_view peer) {
-  if (peer == "gloo") return "libgloo-dev";
-  return peer == "openmpi" ? "libopenmpi-dev openmpi-bin" : "libmpich-dev mpich";
 }
 
 std::string IterationsOf(const BenchOptions& options) {
@@ -56,7 +47,7 @@ std::vector<std::string> CallArguments(const BenchOptions& options) {
 }
 
 // Open MPI's mpirun on the first host, which starts a daemon on each of the others as if by ssh.
-os::Command OverHosts(const BenchJob& job, os::Command program) {
+os::Command OverHosts(const BenchJob& job, const std::string& launcher, os::Command program) {
   std::vector<std::string> spaces, slots;
   std::vector<std::uint32_t> ranks_of(job.options.net.hosts);
   for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank)
@@ -64,15 +55,17 @@ os::Command OverHosts(const BenchJob& job, os::Command program) {
   for (std::uint32_t host = 0; host < ranks_of.size(); ++host) {
     spaces.push_back(job.hosts->SpacePath(host));
     if (ranks_of[host] > 0)
-      slots.push_back(fmt::format("{}:{}", NetHosts::AddressOf(host), ranks_of[host]));
+      slots.push_back(fmt::format("{}:{}", testbed::NetHosts::AddressOf(host), ranks_of[host]));
   }
   std::vector<std::string> arguments = Reacher(spaces);
-  program.environment["OMPI_MCA_plm_rsh_agent"] = fmt::format("{}", fmt::join(arguments, " "));
+  program.environment["OMPI_MCA_plm_rsh_agent"] =      // of 4
+      program.environment["PRTE_MCA_plm_ssh_agent"] =  // of 5
+      fmt::format("{}", fmt::join(arguments, " "));
   program.environment["OMPI_MCA_btl"] = "tcp,vader,self";
   // Its daemons cannot know that the cores of all hosts are the same ones.
   if (job.options.ranks > os::UsableCores())
     program.environment["OMPI_MCA_mpi_yield_when_idle"] = "1";
-  arguments.insert(arguments.end(), {NetHosts::AddressOf(0), "mpirun.openmpi", "--bind-to", "none",
+  arguments.insert(arguments.end(), {testbed::NetHosts::AddressOf(0), launcher, "--bind-to", "none",
                                      "--host", fmt::format("{}", fmt::join(slots, ",")), "-n",
                                      std::to_string(job.options.ranks)});
   arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
@@ -93,43 +86,60 @@ std::optional<double> Number(std::string_view text) {
 std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJob& job,
                                            const std::string& folder) {
   const std::string ranks = std::to_string(job.options.ranks);
-  const std::string program = ProgramOf(peer, folder);
+  const std::string program = PeerProgram(folder, "bench", peer);
   const auto command = [&](std::vector<std::string> arguments) {
     for (std::string& argument : CallArguments(job.options))
       arguments.push_back(std::move(argument));
     os::Command made{std::move(arguments), job.environment};
-    // Open MPI refuses more ranks than cores, and root, unless it is told not to.
-    made.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
-    made.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
-    made.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
+    AllowOpenMpi(made.environment);
     return made;
   };
-  if (job.hosts && peer == "openmpi") return {OverHosts(job, command({program}))};
+  if (job.hosts && peer == "openmpi")
+    return {OverHosts(job, PeerLauncher(folder, peer), command({program}))};
   if (peer != "gloo")
-    return {command(
-        {"mpirun." + peer, BindingOption(peer), BindingOf(job.options), "-n", ranks, program})};
+    return {command({PeerLauncher(folder, peer), BindingOption(peer), BindingOf(job.options), "-n",
+                     ranks, program})};
   if (!job.hosts) return {command({program, ranks})};
   std::vector<os::Command> commands;
   const std::string wireup = fmt::format("/dev/shm/ringlet-gloo-{}", os::Now().count());
   for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank) {
     const std::uint32_t host = HostOf(job.options, rank);
-    commands.push_back(command(Entered(
-        job.hosts->SpacePath(host),
-        {program, fmt::format("{},{},{},{}", rank, ranks, NetHosts::AddressOf(host), wireup)})));
+    commands.push_back(
+        command(Entered(job.hosts->SpacePath(host),
+                        {program, fmt::format("{},{},{},{}", rank, ranks,
+                                              testbed::NetHosts::AddressOf(host), wireup)})));
   }
   return commands;
 }
 
 Status CheckPeer(const std::string& peer, const std::string& folder, std::uint32_t hosts) {
-  if (hosts > 1 && peer == "mpich")
+  if (hosts > 1 && peer != "gloo" && peer != "openmpi")
     return Error{Code::kUnsupported,
-                 "mpich is not measured: its mpirun is not taught to start ranks in namespaces"};
+                 fmt::format("{} is not measured: its mpirun is not taught to start ranks in "
+                             "namespaces",
+                             peer)};
   std::error_code ignored;
-  const std::string program = ProgramOf(peer, folder);
+  const std::string program = PeerProgram(folder, "bench", peer);
   if (std::filesystem::exists(program, ignored)) return Ok();
   return Error{Code::kUnsupported,
                fmt::format("{} is not measured: {} was not built; to build it: {}", peer, program,
-                           PeerBuildCommand(folder, PackagesOf(peer), "ringlet_bench_" + peer))};
+                           PeerBuildCommand(folder, "bench", peer))};
+}
+
+std::string ParsePeerVersion(std::string_view line) {
+  constexpr std::string_view kWord = "version ";
+  constexpr std::size_t kVersionBytesMax = 60;
+  if (!line.starts_with(kWord)) return "";
+  line = Trim(line.substr(kWord.size()));
+  std::string version;
+  for (const char letter : line.substr(0, line.find(','))) {
+    const bool blank = letter == ' ' || letter == '\t';
+    if (!blank || !version.ends_with(' ')) version += blank ? ' ' : letter;
+  }
+  constexpr std::string_view kSaidTwice = " Version:";
+  if (const std::size_t at = version.find(kSaidTwice); at != std::string::npos)
+    version.erase(at, kSaidTwice.size());
+  return Printable(version, kVersionBytesMax);
 }
 
 std::optional<PeerLine> ParsePeerLine(std::string_view line) {

@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-/// What measures the operation of `job` with `peer` ("gloo", "openmpi", "mpich"): commands to run
+/// What measures the operation of `job` with `peer` (of PeerNames): commands to run
 /// together.
 /// \param folder  where the programs of bench/peers are
 std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJob& job,
@@ -26,5 +26,9 @@ struct PeerLine {
   Measurement measured;
 };
 std::optional<PeerLine> ParsePeerLine(std::string_view line);
+
+/// What a line "version TEXT" of such a program names: up to a comma, with single blanks. Empty for
+/// anything else.
+std::string ParsePeerVersion(std::string_view line);
 
 }  // namespace ringlet::cli

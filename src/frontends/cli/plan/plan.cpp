@@ -8,6 +8,7 @@
 #include "frontends/cli/plan/plan_memory.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
+#include "frontends/cli/terminal.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {
@@ -23,7 +24,7 @@ int RunMemory(const ShowRequest& request) {
   const auto planned = PlanMemory(request.plan, request.ranks, os::ReadEnvironment());
   if (!planned.ok()) return Fail("plan", planned.error());
   fmt::print("{}", request.json ? MemoryPlanJson(*planned) : MemoryPlanText(*planned));
-  return 0;
+  return kExitDone;
 }
 
 /// No machine is named, and this one has no GPUs: then it is about ranks as Ringlet has them.
@@ -45,8 +46,11 @@ int Run(const ShowRequest& request) {
     if (kind.node_count > 1)
       Tell("plan", fmt::format("the GPUs of {} do not all reach each other: it counts as {} nodes",
                                kind.title, kind.node_count));
-  fmt::print("{}", request.json ? PlanJson(*view) : PlanText(*view));
-  return 0;
+  if (request.json)
+    fmt::print("{}", PlanJson(*view));
+  else
+    PrintFitted(PlanText(*view));
+  return kExitDone;
 }
 
 }  // namespace
@@ -59,7 +63,9 @@ void AddPlan(CLI::App& tool, Action& chosen) {
   AddPlanRequest(*plan, request->plan);
   plan->add_option("--ranks", request->ranks,
                    "Plan for so many ranks in the memory of each host, not for GPUs");
-  plan->add_flag("--json", request->json, "One object");
+  plan->add_flag("--json", request->json,
+                 "One object: gpus or ranks, hosts, policy, ring, tree, nvls, channels, plan_ms, "
+                 "plan_bytes, digest");
   AddPlanDraw(*plan, chosen);
   plan->callback([plan, request, &chosen] {
     if (plan->get_subcommands().empty()) chosen = [request] { return Run(*request); };

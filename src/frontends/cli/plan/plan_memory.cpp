@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/settings/settings.hpp"
+#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/clock.hpp"
 #include "plan/tuning/user_limits.hpp"
@@ -44,8 +46,9 @@ Result<MemoryPlan> PlanMemory(const PlanRequest& request, std::uint32_t ranks,
   RINGLET_TRY_ASSIGN(const LoadedTopology loaded, LoadTopology(request.machine.source));
   if (ranks == 0) ranks = ProcessorsOf(loaded.view);
   if (std::uint64_t{ranks} * request.hosts > kPlannedMemoryRanksMax)
-    return Error{Code::kUnsupported, fmt::format("{} hosts of {} ranks are more than {}",
-                                                 request.hosts, ranks, kPlannedMemoryRanksMax)};
+    return Error{Code::kUnsupported,
+                 fmt::format("{} of {} are more than {} in all", Counted(request.hosts, "host"),
+                             Counted(ranks, "rank"), kPlannedMemoryRanksMax)};
   std::vector<topology::HostView> hosts(request.hosts, loaded.view);
   std::vector<topology::RankPlace> places;
   const std::size_t numas = loaded.view.numa_nodes.size();
@@ -65,10 +68,10 @@ Result<MemoryPlan> PlanMemory(const PlanRequest& request, std::uint32_t ranks,
 
 std::string MemoryPlanText(const MemoryPlan& planned) {
   const plan::ChannelPlan& plan = planned.plan;
-  std::string text = fmt::format(
-      "{}: {} host{}, {} ranks in CPU memory\n\n{} channel{}, {} GB/s together\n", planned.title,
-      planned.hosts, planned.hosts == 1 ? "" : "s", plan.rank_count(), plan.channel_count(),
-      plan.channel_count() == 1 ? "" : "s", GigabytesText(plan.ring_bandwidth()));
+  std::string text =
+      fmt::format("{}: {}, {} in CPU memory\n\n{}, {} GB/s together\n", planned.title,
+                  Counted(planned.hosts, "host"), Counted(plan.rank_count(), "rank"),
+                  Counted(plan.channel_count(), "channel"), GigabytesText(plan.ring_bandwidth()));
   for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel)
     text += fmt::format("  {}: {} GB/s, ring{}\n", channel, GigabytesText(plan.speed(channel).ring),
                         RanksText(plan.Ring(channel)));
@@ -95,7 +98,7 @@ std::string MemoryPlanJson(const MemoryPlan& planned) {
                      {"plan_ms", static_cast<double>(planned.time.count()) / 1e6},
                      {"plan_bytes", plan.bytes()},
                      {"digest", fmt::format("{:016x}", plan.digest())}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 }  // namespace ringlet::cli

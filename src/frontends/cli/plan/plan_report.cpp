@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plural.hpp"
+
 namespace ringlet::cli {
 namespace {
 
@@ -22,8 +25,8 @@ double SearchMilliseconds(std::chrono::nanoseconds time) {
 std::string GraphText(const NodeView& node, const PatternGraph& graph) {
   if (graph.channels.empty()) return "";
   std::string text =
-      fmt::format("{} ({}): {} channels of {} GB/s within a host", NameOf(graph.id),
-                  NameOf(graph.pattern), graph.channels.size(), GigabytesText(graph.intra));
+      fmt::format("{} ({}): {} of {} GB/s within a host", NameOf(graph.id), NameOf(graph.pattern),
+                  Counted(graph.channels.size(), "channel"), GigabytesText(graph.intra));
   if (graph.channels.front().entry)
     text += fmt::format(", {} GB/s between hosts", GigabytesText(graph.inter));
   text += fmt::format("; paths {}", NameOf(graph.type_intra));
@@ -33,7 +36,7 @@ std::string GraphText(const NodeView& node, const PatternGraph& graph) {
   if (graph.bound.mb_per_s > 0)
     text += fmt::format(", {:.1f} % of the {} GB/s that no plan can exceed", PercentOfBound(graph),
                         GigabytesText(graph.bound));
-  text += fmt::format("\n  search: {} steps; {}\n", graph.steps, NameOf(graph.stopped));
+  text += fmt::format("\n  search: {}; {}\n", Counted(graph.steps, "step"), NameOf(graph.stopped));
   for (std::size_t i = 0; i < graph.channels.size() && i < kShownChannelsMax; ++i)
     text += fmt::format("  {:2}: {}\n", i, ChannelText(node, graph.channels[i]));
   return text;
@@ -92,33 +95,30 @@ std::string ChannelText(const NodeView& node, const plan::LocalChannel& channel)
 std::string NodeTitle(const PlanView& view, std::size_t number) {
   for (const HostKind& kind : view.kinds) {
     if (number >= kind.first_node + kind.node_count) continue;
-    const std::string of =
-        view.kinds.size() == 1
-            ? std::string("each host")
-            : fmt::format("{} host{} like {}", kind.hosts, kind.hosts == 1 ? "" : "s", kind.title);
-    const std::size_t gpus = view.nodes[number].gpus.size();
-    if (kind.node_count == 1) return fmt::format("\n{}, {} GPUs each\n", of, gpus);
-    return fmt::format("\nnode {} of {}, {} GPUs\n", number - kind.first_node, of, gpus);
+    const std::string of = view.kinds.size() == 1
+                               ? std::string("each host")
+                               : fmt::format("{} like {}", Counted(kind.hosts, "host"), kind.title);
+    const std::string gpus = Counted(view.nodes[number].gpus.size(), "GPU");
+    if (kind.node_count == 1) return fmt::format("\n{}, {} each\n", of, gpus);
+    return fmt::format("\nnode {} of {}, {}\n", number - kind.first_node, of, gpus);
   }
   return "";
 }
 
 std::string PlanText(const PlanView& view) {
   const plan::ChannelPlan& plan = view.joined.plan;
-  std::string text =
-      fmt::format("{}: {} host{}, {} node{}, {} ranks, policy {}\n", view.title, view.hosts,
-                  view.hosts == 1 ? "" : "s", plan.node_count(), plan.node_count() == 1 ? "" : "s",
-                  view.ranks(), NameOf(view.policy));
+  std::string text = fmt::format("{}: {}, {}, {}, policy {}\n", view.title,
+                                 Counted(view.hosts, "host"), Counted(plan.node_count(), "node"),
+                                 Counted(view.ranks(), "rank"), NameOf(view.policy));
   for (std::size_t i = 0; i < view.nodes.size(); ++i) {
     if (view.nodes.size() > 1) text += NodeTitle(view, i);
     for (const PatternGraph& graph : view.classes[i].plan.graphs)
       if (std::string one = GraphText(view.nodes[i], graph); !one.empty()) text += "\n" + one;
     text += fmt::format("\nplanned in {:.2f} ms\n", SearchMilliseconds(view.nodes[i].search_time));
   }
-  text += fmt::format(
-      "\njoined over {} node{} in {:.2f} ms: {} channels; a rank keeps {} bytes of it\n",
-      plan.node_count(), plan.node_count() == 1 ? "" : "s", SearchMilliseconds(view.join_time),
-      plan.channel_count(), plan.bytes());
+  text += fmt::format("\njoined over {} in {:.2f} ms: {}; a rank keeps {} bytes of it\n",
+                      Counted(plan.node_count(), "node"), SearchMilliseconds(view.join_time),
+                      Counted(plan.channel_count(), "channel"), plan.bytes());
   for (const plan::Shortfall& shortfall : view.joined.shortfalls) text += ToText(shortfall) + "\n";
   return text;
 }
@@ -152,7 +152,7 @@ std::string PlanJson(const PlanView& view) {
   for (const plan::Shortfall& shortfall : view.joined.shortfalls)
     shortfalls.push_back(ToText(shortfall));
   json["shortfalls"] = std::move(shortfalls);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 }  // namespace ringlet::cli

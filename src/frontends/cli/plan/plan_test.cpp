@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/plan/plan_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(PlanTest, TextSaysChannelsBoundAndWhyItStopped) {
-  const TopoRun ran = RunPlan({"plan", Fixture("topo-vectors/nvswitch8-sm90.xml"), "--hosts", "2"});
+  const ToolRun ran =
+      RunCommand({"plan", Fixture("topo-vectors/nvswitch8-sm90.xml"), "--hosts", "2"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("2 hosts, 2 nodes, 16 ranks, policy best"));
   EXPECT_THAT(ran.output, HasSubstr("ring (RING): "));
@@ -23,7 +24,7 @@ TEST(PlanTest, TextSaysChannelsBoundAndWhyItStopped) {
 
 TEST(PlanTest, TheWholeTextOfASmallMachine) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
-  const TopoRun two = RunPlan({"plan", file, "--hosts", "2"});
+  const ToolRun two = RunCommand({"plan", file, "--hosts", "2"});
   EXPECT_EQ(two.status, 0) << two.errors;
   EXPECT_THAT(two.output, testing::StartsWith(file + R"(: 2 hosts, 2 nodes, 4 ranks, policy best
 
@@ -37,7 +38,7 @@ ring (RING): 2 channels of 12 GB/s within a host, 12 GB/s between hosts; paths P
 planned in )"));
   EXPECT_THAT(two.output,
               testing::ContainsRegex("\njoined over 2 nodes in [0-9.]+ ms: 4 channels"));
-  const TopoRun one = RunPlan({"plan", file});
+  const ToolRun one = RunCommand({"plan", file});
   EXPECT_THAT(one.output, testing::StartsWith(file + R"(: 1 host, 1 node, 2 ranks, policy best
 
 ring (RING): 2 channels of 12 GB/s within a host; paths PIX
@@ -52,8 +53,8 @@ tree (BALANCED_TREE): 2 channels of 24 GB/s within a host; paths PIX
 }
 
 TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
-  const TopoRun ran = RunPlan({"plan", "--json", "--policy", "compat", "--hosts", "2",
-                               Fixture("topo-vectors/nvswitch8-sm90.xml")});
+  const ToolRun ran = RunCommand({"plan", "--json", "--policy", "compat", "--hosts", "2",
+                                  Fixture("topo-vectors/nvswitch8-sm90.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
   EXPECT_EQ(json["gpus"], 8);
@@ -73,18 +74,18 @@ TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
 TEST(PlanTest, RanksInCpuMemoryAreTextOrJson) {
   const std::vector<std::string> arguments = {"plan", "--ranks", "4", "--synthetic",
                                               "2x(numa: nic)"};
-  const TopoRun text = RunPlan(arguments);
+  const ToolRun text = RunCommand(arguments);
   EXPECT_EQ(text.status, 0) << text.errors;
   EXPECT_THAT(text.output, HasSubstr("1 host, 4 ranks in CPU memory"));
   std::vector<std::string> as_json = arguments;
   as_json.emplace_back("--json");
-  const TopoRun ran = RunPlan(as_json);
+  const ToolRun ran = RunCommand(as_json);
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_EQ(nlohmann::json::parse(ran.output)["ranks"], 4);
 }
 
 TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
-  const TopoRun ran = RunPlan({"plan", Fixture("topo-vectors/pcie16-4persw.xml")});
+  const ToolRun ran = RunCommand({"plan", Fixture("topo-vectors/pcie16-4persw.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.errors, HasSubstr("it counts as 2 nodes"));
   EXPECT_THAT(ran.output, HasSubstr("node 1 of each host, 8 GPUs"));
@@ -93,10 +94,11 @@ TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
 TEST(PlanTest, WhatIsDumpedCanBeReadBack) {
   const std::string path = testing::TempDir() + "ringlet_plan_test.graph.xml";
   const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
-  const TopoRun planned =
-      RunPlan({"plan", "--json", machine, "--hosts", "2", "--dump-graph", path});
+  const ToolRun planned =
+      RunCommand({"plan", "--json", machine, "--hosts", "2", "--dump-graph", path});
   ASSERT_EQ(planned.status, 0) << planned.errors;
-  const TopoRun read = RunPlan({"plan", "--json", machine, "--hosts", "2", "--graph-file", path});
+  const ToolRun read =
+      RunCommand({"plan", "--json", machine, "--hosts", "2", "--graph-file", path});
   ASSERT_EQ(read.status, 0) << read.errors;
   const auto one = nlohmann::json::parse(planned.output),
              other = nlohmann::json::parse(read.output);
@@ -106,45 +108,45 @@ TEST(PlanTest, WhatIsDumpedCanBeReadBack) {
 }
 
 TEST(PlanTest, NcclsOwnDumpReplacesTheSearch) {
-  const TopoRun ran = RunPlan({"plan", "--json", "--hosts", "2", "--graph-file",
-                               Fixture("topologies/graphs/3090x8_panlichen.graph.xml"),
-                               Fixture("topologies/nvidia/3090x8_panlichen.topo.xml")});
+  const ToolRun ran = RunCommand({"plan", "--json", "--hosts", "2", "--graph-file",
+                                  Fixture("topologies/graphs/3090x8_panlichen.graph.xml"),
+                                  Fixture("topologies/nvidia/3090x8_panlichen.topo.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_EQ(nlohmann::json::parse(ran.output)["ring"]["bwIntra"], 4.0);
 }
 
 TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
   const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
-  const TopoRun wrong = RunPlan({"plan", machine, "--graph-file", machine});
+  const ToolRun wrong = RunCommand({"plan", machine, "--graph-file", machine});
   EXPECT_EQ(wrong.status, kExitUsage);
   EXPECT_THAT(wrong.errors, HasSubstr("pcie4-1nic.xml:"));
-  const TopoRun none = RunPlan({"plan", "--synthetic", "(numa: nic)"});
+  const ToolRun none = RunCommand({"plan", "--synthetic", "(numa: nic)"});
   EXPECT_EQ(none.status, kExitUsage);
   EXPECT_THAT(none.errors, HasSubstr("has no GPUs to plan for"));
-  EXPECT_EQ(RunPlan({"plan", machine, "--hosts", "0"}).status, kExitUsage);
-  EXPECT_EQ(RunPlan({"plan", machine, "--policy", "worst"}).status, kExitUsage);
+  EXPECT_EQ(RunCommand({"plan", machine, "--hosts", "0"}).status, kExitUsage);
+  EXPECT_EQ(RunCommand({"plan", machine, "--policy", "worst"}).status, kExitUsage);
 }
 
 TEST(PlanTest, HostsOfSeveralKinds) {
   const std::string a100 = Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml");
   const std::string mesh = Fixture("topologies/nvidia/perlmutter_a100_nid001056.topo.xml");
-  const TopoRun ran = RunPlan({"plan", a100, "--hosts", "2", "--and", mesh + "*3"});
+  const ToolRun ran = RunCommand({"plan", a100, "--hosts", "2", "--and", mesh + "*3"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("5 hosts, 5 nodes, 28 ranks, policy best"));
   EXPECT_THAT(ran.output, HasSubstr("3 hosts like " + mesh + ", 4 GPUs each"));
   EXPECT_THAT(ran.output, HasSubstr("all get"));  // the weaker hosts decide
-  const TopoRun explained = RunPlan({"explain", "--topo", a100, "--and", mesh});
+  const ToolRun explained = RunCommand({"explain", "--topo", a100, "--and", mesh});
   ASSERT_EQ(explained.status, 0) << explained.errors;
   EXPECT_THAT(explained.output, HasSubstr("2 kinds of hosts"));
   for (const char* hosts : {"*none", "*0", "*", "*1x", "*1000001"})
-    EXPECT_THAT(RunPlan({"plan", a100, "--and", mesh + hosts}).errors,
+    EXPECT_THAT(RunCommand({"plan", a100, "--and", mesh + hosts}).errors,
                 HasSubstr("after * comes how many such hosts there are"))
         << hosts;
-  EXPECT_NE(RunPlan({"plan", a100, "--and", "no/such.xml"}).status, 0);
+  EXPECT_NE(RunCommand({"plan", a100, "--and", "no/such.xml"}).status, 0);
 }
 
 TEST(PlanTest, AnUnknownPolicyIsNamedWithThoseThereAre) {
-  const TopoRun ran = RunPlan({"plan", "--policy", "worst"});
+  const ToolRun ran = RunCommand({"plan", "--policy", "worst"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("'worst' is neither best nor compat"));
 }

@@ -8,6 +8,7 @@
 
 #include "base/settings/settings.hpp"
 #include "base/value/text.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/clock.hpp"
 #include "plan/channels/graph_file.hpp"
@@ -204,12 +205,15 @@ class Viewer {
 
 void AddPlanRequest(CLI::App& command, PlanRequest& request) {
   AddPathRequest(command, request.machine);
-  command.add_option("--topo", request.machine.source.file, "The same as FILE")->type_name("FILE");
+  command.add_option("--topo", request.machine.source.file, "The same as FILE")
+      ->type_name(kFileType);
   command.add_option("--hosts", request.hosts, "How many such hosts there are")
       ->check(CLI::Range(1u, kPlannedHostsMax))
       ->capture_default_str();
-  command.add_option("--and", request.others,
-                     "Hosts of another kind: FILE, or FILE*3 for three of them; may be repeated");
+  command
+      .add_option("--and", request.others,
+                  "Hosts of another kind: FILE, or FILE*3 for three of them; may be repeated")
+      ->type_name(kFileType);
   command
       .add_option_function<std::string>(
           "--policy",
@@ -227,11 +231,11 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
   command
       .add_option("--graph-file", request.graph_file,
                   "Channels from an NCCL graph file in place of the search; - is standard input")
-      ->type_name("FILE");
+      ->type_name(kFileType);
   command
       .add_option("--dump-graph", request.graph_dump,
                   "Writes the channels of a host as an NCCL graph file")
-      ->type_name("FILE");
+      ->type_name(kFileType);
 }
 
 Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environment) {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/plan/plan_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 #include "os/process/clock.hpp"
 
 namespace ringlet::cli {

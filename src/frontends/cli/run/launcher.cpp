@@ -98,11 +98,10 @@ void Wait(const std::vector<Member>& members, const InputPump* input,
 }  // namespace
 
 int LauncherOutcome::ExitStatus() const {
-  constexpr int kSignalled = 128;
-  if (user_signal) return kSignalled + *user_signal;
-  if (!first_failure) return 0;
+  if (user_signal) return kExitSignalled + *user_signal;
+  if (!first_failure) return kExitDone;
   const os::ChildExit how = first_failure->how;
-  return how.signal != 0 ? kSignalled + how.signal : how.status;
+  return how.signal != 0 ? kExitSignalled + how.signal : how.status;
 }
 
 Result<std::unique_ptr<os::SignalQueue>> TakeSignals() {

@@ -10,6 +10,7 @@
 #include "comm/establish/establish.hpp"
 #include "frontends/cli/run/input_pump.hpp"
 #include "frontends/cli/run/launcher.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/net/listener.hpp"
 #include "os/process/env.hpp"
 #include "rendezvous/invitation.hpp"
@@ -19,7 +20,6 @@ namespace {
 
 constexpr std::string_view kRun = "run";
 // What a shell says of a program that it cannot start.
-constexpr int kExitCannotStart = 127;
 constexpr std::uint32_t kRunRanksMax = 4096;
 
 struct RunOptions {
@@ -143,6 +143,7 @@ void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
       ->check(CLI::Range(1u, kRunRanksMax));
   run->add_option("--grace", options->grace_s,
                   "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")
+      ->type_name(kSecondsType)
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
   run->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });

@@ -1,9 +1,9 @@
 #include "frontends/cli/run/run.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <cstdio>
+#include "frontends/cli/input_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -49,26 +49,15 @@ TEST(RankEnvironmentTest, OurWordsAndTorchruns) {
   EXPECT_EQ(map, expected);
 }
 
-struct Ran {
-  int status;
-  std::string output, errors;
-};
-
-Ran RunRun(std::vector<std::string> own, std::vector<std::string> program) {
-  CLI::App tool("ringlet");
-  Action chosen;
-  AddRun(tool, std::move(program), chosen);
-  own.insert(own.begin(), "run");
-  std::reverse(own.begin(), own.end());  // what CLI11 wants
-  tool.parse(own);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = chosen();
-  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+ToolRun RunRun(std::vector<std::string> own, const std::vector<std::string>& program) {
+  own.push_back("--");
+  own.insert(own.end(), program.begin(), program.end());
+  return RunCommand({"run"}, own);
 }
 
 TEST(RunTest, LinesCarryTheirRank) {
-  const Ran ran = RunRun({"-n", "2"}, {"sh", "-c", "echo $RANK/$RINGLET_WORLD_SIZE; echo e >&2"});
+  const ToolRun ran =
+      RunRun({"-n", "2"}, {"sh", "-c", "echo $RANK/$RINGLET_WORLD_SIZE; echo e >&2"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("[0] 0/2\n"));
   EXPECT_THAT(ran.output, HasSubstr("[1] 1/2\n"));
@@ -76,39 +65,20 @@ TEST(RunTest, LinesCarryTheirRank) {
 }
 
 TEST(RunTest, TheFirstFailureIsNamedAndItsStatusIsOurs) {
-  const Ran ran = RunRun({"-n", "2"}, {"sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600"});
+  const ToolRun ran = RunRun({"-n", "2"}, {"sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600"});
   EXPECT_EQ(ran.status, 7);
   EXPECT_THAT(ran.errors, HasSubstr("rank 1 exited with status 7"));
 }
 
 TEST(RunTest, AProgramThatCannotBeStarted) {
-  const Ran ran = RunRun({"-n", "2"}, {"/nowhere/ringlet-no-such"});
+  const ToolRun ran = RunRun({"-n", "2"}, {"/nowhere/ringlet-no-such"});
   EXPECT_EQ(ran.status, 127);
   EXPECT_THAT(ran.errors, HasSubstr("/nowhere/ringlet-no-such"));
 }
 
-/// Standard input from a file with this text, until the end of the scope.
-class InputForTest {
- public:
-  explicit InputForTest(std::string_view text) : before_(::dup(STDIN_FILENO)) {
-    std::FILE* const file = std::tmpfile();
-    std::fwrite(text.data(), 1, text.size(), file);
-    std::rewind(file);
-    ::dup2(::fileno(file), STDIN_FILENO);
-    std::fclose(file);
-  }
-  ~InputForTest() {
-    ::dup2(before_, STDIN_FILENO);
-    ::close(before_);
-  }
-
- private:
-  int before_;
-};
-
 TEST(RunTest, RankZeroHasTheStandardInputAndTheOthersHaveNone) {
   const InputForTest input("hello\nworld\n");
-  const Ran ran = RunRun({"-n", "2"}, {"sh", "-c", "sed s/^/read:/; echo end"});
+  const ToolRun ran = RunRun({"-n", "2"}, {"sh", "-c", "sed s/^/read:/; echo end"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("[0] read:hello\n"));
   EXPECT_THAT(ran.output, HasSubstr("[0] read:world\n"));

@@ -8,9 +8,11 @@
 #include <cstring>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/quantity.hpp"
 #include "frontends/cli/sim/sim_run.hpp"
 #include "frontends/cli/sim/sim_trace.hpp"
+#include "frontends/cli/terminal.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/process/clock.hpp"
 
@@ -74,9 +76,10 @@ class Progress {
   void OnTick(SimWorld& world, const SimWatch& watch, Instant now) {
     if (now < said_ + kSilent) return;
     said_ = now;
-    Tell(kSim, fmt::format("{} ranks: {:.1f} M events, {} simulated; {} checked in, {} have the "
+    Tell(kSim, fmt::format("{}: {:.1f} M events, {} simulated; {} checked in, {} have the "
                            "roster, {} stand, {} failed",
-                           world.size(), static_cast<double>(world.network().events()) / 1e6,
+                           Counted(world.size(), "rank"),
+                           static_cast<double>(world.network().events()) / 1e6,
                            DurationText(world.network().now() - sim::Network::kOrigin),
                            world.checked_in(), watch.rosters(), watch.standing(), watch.failed()));
   }
@@ -109,15 +112,16 @@ int Run(const SimWords& words) {
     auto row = Simulate(*options, size);
     if (!row.ok()) return Fail(kSim, row.error());
     if (!options->json) {
-      if (rows.empty()) fmt::print("{}", SimHeadText(*options));
-      fmt::print("{}{}", SimRowText(*row), SimFailuresText(*row));
+      if (rows.empty()) PrintFitted(SimHeadText(*options));
+      PrintFitted(SimRowText(*row));
+      fmt::print("{}", SimFailuresText(*row));
       std::fflush(stdout);
     }
     if (verdict.ok()) verdict = SimVerdict(*options, *row);
     rows.push_back(std::move(*row));
   }
   if (options->json) fmt::print("{}", SimJson(*options, rows));
-  return verdict.ok() ? 0 : Fail(kSim, verdict.error());
+  return ExitStatusOf(kSim, verdict);
 }
 
 }  // namespace

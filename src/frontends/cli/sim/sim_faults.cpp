@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/quantity.hpp"
 
 namespace ringlet::cli {
@@ -137,8 +138,8 @@ Status CheckVictim(const Victim& victim, const SimExtent& extent) {
   if (victim.index < count) return Ok();
   return Error{
       Code::kInvalidArgument,
-      fmt::format("--faults names {0} {1}, but there {2} {3} {0}{4}, from 0", NameOf(victim.kind),
-                  victim.index, count == 1 ? "is" : "are", count, count == 1 ? "" : "s")};
+      fmt::format("--faults names {0} {1}, but there {2} {3}, from 0", NameOf(victim.kind),
+                  victim.index, count == 1 ? "is" : "are", Counted(count, NameOf(victim.kind)))};
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include "base/value/text.hpp"
 #include "bootstrap/root.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/quantity.hpp"
+#include "frontends/cli/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -50,7 +52,7 @@ Status CheckExtents(const SimOptions& options) {
   for (const std::uint32_t size : options.sizes) {
     if (options.hosts > size)
       return Error{Code::kInvalidArgument,
-                   fmt::format("--hosts {} is more than the {} ranks", options.hosts, size)};
+                   fmt::format("--hosts {} is more than {}", options.hosts, Counted(size, "rank"))};
     if (options.RanksPerHost(size) > kRanksPerHostMax)
       return Error{Code::kInvalidArgument,
                    fmt::format("--hosts {}: {} ranks are more than {} on each", options.hosts, size,
@@ -67,39 +69,51 @@ void AddSimOptions(CLI::App& command, SimWords& words) {
   const auto option = [&](const char* name, auto& value, const std::string& text) {
     return command.add_option(name, value, text)->capture_default_str();
   };
-  option("-n,--ranks", words.ranks, "Numbers of ranks, with commas; each is a row of the table");
+  option("-n,--ranks", words.ranks, "Numbers of ranks, with commas; each is a row of the table")
+      ->type_name(kNumbersType);
   option("--ranks-per-host", words.ranks_per_host, "Ranks on each host")
       ->check(CLI::Range(1u, kRanksPerHostMax));
   command
       .add_option("--hosts", words.hosts,
                   "Number of hosts, in place of --ranks-per-host; ranks are dealt evenly")
       ->check(CLI::Range(1u, kSimRanksMax));
-  option("--latency", words.latency, "One way between hosts; a dial takes two");
-  option("--jitter", words.jitter, "Up to so much more, drawn for each message");
-  option("--local-latency", words.local_latency, "One way inside a host");
+  option("--latency", words.latency, "One way between hosts; a dial takes two")
+      ->type_name(kTimeType);
+  option("--jitter", words.jitter, "Up to so much more, drawn for each message")
+      ->type_name(kTimeType);
+  option("--local-latency", words.local_latency, "One way inside a host")->type_name(kTimeType);
   option("--bandwidth", words.bandwidth,
-         "Of each host's network card, each direction; 0: unlimited");
-  option("--cpu", words.cpu, "What one event costs a rank or root; its events wait their turn");
-  option("--cpu-per-kib", words.cpu_per_kib, "What each KiB received costs on top");
-  option("--spread", words.spread, "Ranks start at random within this time");
+         "Of each host's network card, each direction; 0: unlimited")
+      ->type_name(kRateType);
+  option("--cpu", words.cpu, "What one event costs a rank or root; its events wait their turn")
+      ->type_name(kTimeType);
+  option("--cpu-per-kib", words.cpu_per_kib, "What each KiB received costs on top")
+      ->type_name(kTimeType);
+  option("--spread", words.spread, "Ranks start at random within this time")->type_name(kTimeType);
   option("--mode", words.mode, "tree or ring")->check(CLI::IsMember({"tree", "ring"}));
   option("--arity", words.arity, "Children of each rank in the tree")->check(CLI::Range(1u, 256u));
   option("--roots", words.roots, "Number of roots")->check(CLI::Range(1u, 4096u));
   command.add_flag("--each", words.each,
                    "Every rank checks in for itself, not the first of a host for all of it");
   option("--heartbeat", words.heartbeat,
-         "A rank that is silent for this long counts as lost; 0 disables detection");
+         "A rank that is silent for this long counts as lost; 0 disables detection")
+      ->type_name(kTimeType);
   command.add_option("--faults", words.faults,
                      "What goes wrong, with commas: " + std::string(kFaultsHelp));
   option("--seed", words.seed, "Of all that is random; the same seed gives the same run");
-  option("--timeout", words.timeout, "Join timeout per rank");
-  command.add_option(
-      "--until", words.until,
-      "End of the simulated time; else, with faults, twice the timeout after the last");
-  command.add_flag("--json", words.json, "One JSON object on standard output, in place of a table");
-  command.add_option(
-      "--trace", words.trace,
-      "Write the phases of some ranks to this file, for chrome://tracing or Perfetto");
+  option("--timeout", words.timeout, "Join timeout per rank")->type_name(kTimeType);
+  command
+      .add_option("--until", words.until,
+                  "End of the simulated time; else, with faults, twice the timeout after the last")
+      ->type_name(kTimeType);
+  command.add_flag(
+      "--json", words.json,
+      "One object: mode, arity, roots, seed, faults, rows (n, hosts, standing, failed, "
+      "steps, total_ms, phases_ms, bytes, failures, ...)");
+  command
+      .add_option("--trace", words.trace,
+                  "Write the phases of some ranks to this file, for chrome://tracing or Perfetto")
+      ->type_name(kFileType);
 }
 
 Result<SimOptions> ParseSimOptions(const SimWords& words) {

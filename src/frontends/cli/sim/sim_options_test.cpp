@@ -68,7 +68,7 @@ TEST(SimOptionsTest, WhatMakesNoSenseIsNamed) {
       {{"-n", "8,"}, "-n \"8,\""},
       {{"-n", "4194305"}, "-n \"4194305\""},
       {{"-n", "many"}, "-n \"many\""},
-      {{"-n", "8", "--hosts", "9"}, "--hosts 9 is more than the 8 ranks"},
+      {{"-n", "8", "--hosts", "9"}, "--hosts 9 is more than 8 ranks"},
       {{"-n", "131072", "--hosts", "2"}, "more than 60000 on each"},
       {{"--latency", "20"}, "\"20\" is no time"},
       {{"--bandwidth", "fast"}, "\"fast\" is no bandwidth"},

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/quantity.hpp"
 
 namespace ringlet::cli {
@@ -115,12 +117,12 @@ double StepsAim(std::uint32_t ranks) {
 std::string SimHeadText(const SimOptions& options) {
   const bool tree = options.shape == bootstrap::Shape::kTree;
   std::string text = fmt::format(
-      "# ringlet sim init: {}, {}, {} root{}; between hosts {} and {} a card, inside one {}; seed "
+      "# ringlet sim init: {}, {}, {}; between hosts {} and {} a card, inside one {}; seed "
       "{}\n",
       tree ? fmt::format("tree of arity {}", options.arity) : std::string("ring"),
-      options.hosts == 0 ? fmt::format("{} ranks a host", options.ranks_per_host)
-                         : fmt::format("{} hosts", options.hosts),
-      options.roots, options.roots == 1 ? "" : "s", DurationText(options.latency),
+      options.hosts == 0 ? Counted(options.ranks_per_host, "rank") + " a host"
+                         : Counted(options.hosts, "host"),
+      Counted(options.roots, "root"), DurationText(options.latency),
       BandwidthText(options.mb_per_s), DurationText(options.local_latency), options.seed);
   if (options.cpu_per_event != Instant(0) || options.cpu_per_kib != Instant(0))
     text += fmt::format("# an event costs {}, and {} a KiB received\n",
@@ -157,8 +159,8 @@ std::string SimRowText(const SimRow& row) {
 std::string SimFailuresText(const SimRow& row) {
   if (row.standing == row.ranks) return "";
   std::string text = fmt::format(
-      "#   of {} ranks {} stand, {} failed, {} were killed, {} never came, {} still wait\n",
-      row.ranks, row.standing, row.failed, row.killed, row.absent, row.waiting);
+      "#   of {}: {} stand, {} failed, {} were killed, {} never came, {} still wait\n",
+      Counted(row.ranks, "rank"), row.standing, row.failed, row.killed, row.absent, row.waiting);
   for (std::size_t i = 0; i < std::min(kFailuresShown, row.failures.size()); ++i) {
     const SimFailure& failure = row.failures[i];
     text += fmt::format("#   {} x from {:.3f} to {:.3f} ms, rank{} {}: {}\n", failure.ranks.size(),
@@ -187,21 +189,21 @@ std::string SimJson(const SimOptions& options, const std::vector<SimRow>& rows) 
             {"seed", options.seed},
             {"rows", Json::array()}};
   for (const SimRow& row : rows) json["rows"].push_back(JsonRow(row));
-  // A failure's text may quote bytes that are no UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 Status SimVerdict(const SimOptions& options, const SimRow& row) {
   if (!options.faults.any() && row.standing < row.ranks)
-    return Error{
-        Code::kProtocol,
-        fmt::format("there was no fault, yet only {} of {} ranks stand{}", row.standing, row.ranks,
-                    row.failures.empty()
-                        ? ""
-                        : "; " + Printable(row.failures.front().text, kPhaseBytesShown))};
+    return Error{Code::kProtocol,
+                 fmt::format("there was no fault, yet only {} of {} stand{}", row.standing,
+                             Counted(row.ranks, "rank"),
+                             row.failures.empty()
+                                 ? ""
+                                 : "; " + Printable(row.failures.front().text, kPhaseBytesShown))};
   if (options.until == Instant(0) && row.waiting > 0)
-    return Error{Code::kProtocol, fmt::format("{} of {} ranks still wait after {}", row.waiting,
-                                              row.ranks, DurationText(options.Limit()))};
+    return Error{Code::kProtocol,
+                 fmt::format("{} of {} still wait after {}", row.waiting,
+                             Counted(row.ranks, "rank"), DurationText(options.Limit()))};
   return Ok();
 }
 

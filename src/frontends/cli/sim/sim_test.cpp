@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/tool.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -13,21 +13,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ran {
-  int status;
-  std::string output, errors;
-};
-
-Ran Sim(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"sim", "init"});
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = RunTool(arguments);
-  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+ToolRun Sim(const std::vector<std::string>& arguments) {
+  return RunCommand({"sim", "init"}, arguments);
 }
 
 TEST(SimTest, EachSizeIsARow) {
-  const Ran ran = Sim({"-n", "1,64"});
+  const ToolRun ran = Sim({"-n", "1,64"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output,
               AllOf(HasSubstr("6log2N"), HasSubstr("\n        1 "), HasSubstr("\n       64 ")));
@@ -35,7 +26,7 @@ TEST(SimTest, EachSizeIsARow) {
 }
 
 TEST(SimTest, JsonIsOneObjectWithTimeAndMemory) {
-  const Ran ran = Sim({"-n", "16,32", "--json", "--seed", "9"});
+  const ToolRun ran = Sim({"-n", "16,32", "--json", "--seed", "9"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
   EXPECT_EQ(json.at("seed"), 9);
@@ -46,21 +37,21 @@ TEST(SimTest, JsonIsOneObjectWithTimeAndMemory) {
 }
 
 TEST(SimTest, FaultsAreNoFailureOfTheTool) {
-  const Ran ran = Sim({"-n", "16", "--each", "--faults", "kill:3@0.1ms"});
+  const ToolRun ran = Sim({"-n", "16", "--each", "--faults", "kill:3@0.1ms"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, AllOf(HasSubstr("# faults: kill:3@0.1ms"),
                                 HasSubstr("15 failed, 1 were killed"), HasSubstr("15 x from")));
 }
 
 TEST(SimTest, ARunWithoutFaultsWhereNotAllStandFails) {
-  const Ran ran = Sim({"-n", "16", "--until", "0.1ms"});
+  const ToolRun ran = Sim({"-n", "16", "--until", "0.1ms"});
   EXPECT_EQ(ran.status, kExitFailed);
   EXPECT_THAT(ran.errors, HasSubstr("only 0 of 16 ranks stand"));
 }
 
 TEST(SimTest, ATraceIsWritten) {
   const std::string path = testing::TempDir() + "sim_test_trace.json";
-  const Ran ran = Sim({"-n", "16", "--trace", path});
+  const ToolRun ran = Sim({"-n", "16", "--trace", path});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   std::FILE* file = std::fopen(path.c_str(), "r");
   ASSERT_NE(file, nullptr);
@@ -77,7 +68,7 @@ TEST(SimTest, WhatCannotBeDoneIsSaid) {
       {{"-n", "16", "--trace", "/nowhere/file"}, "cannot write \"/nowhere/file\""},
   };
   for (const auto& [arguments, why] : cases) {
-    const Ran ran = Sim(arguments);
+    const ToolRun ran = Sim(arguments);
     EXPECT_NE(ran.status, 0) << why;
     EXPECT_THAT(ran.errors, HasSubstr(why));
     EXPECT_EQ(ran.output, "");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "comm/establish/peer_info.hpp"
+#include "frontends/cli/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "frontends/cli/quantity.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/topo/topo_paths.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "topology/edit/complete.hpp"
 #include "topology/xml/xml_writer.hpp"
 
@@ -20,18 +25,40 @@ struct CompleteOptions {
   std::string machine, gpu, layout;
   std::string nic_speed;
   bool list = false;
+  bool json = false;
 };
 
-void PrintKnown() {
-  fmt::print("Machines:\n");
+std::string KnownText() {
+  std::string text = "Machines:\n";
   for (const topology::KnownMachine& machine : topology::KnownMachines())
-    fmt::print("  {:<22} {} {}, links {}, NICs of {} Mbit/s\n  {:<22} {}\n", machine.name,
-               machine.gpus, machine.gpu, LayoutName(machine.layout), machine.nic_mbit_per_s, "",
-               machine.source);
-  fmt::print("GPUs:\n");
+    text += fmt::format("  {:<22} {} {}, links {}, NICs of {} Mbit/s\n  {:<22} {}\n", machine.name,
+                        machine.gpus, machine.gpu, LayoutName(machine.layout),
+                        machine.nic_mbit_per_s, "", machine.source);
+  text += "GPUs:\n";
   for (const topology::GpuModel& model : topology::GpuModels())
-    fmt::print("  {:<22} device 0x{:04x}, compute capability {}, {} links, PCIe {}.0\n", model.name,
-               model.device, model.compute_capability, model.links, model.pcie_generation);
+    text += fmt::format("  {:<22} device 0x{:04x}, {}, {}, PCIe {}.0\n", model.name, model.device,
+                        ArchitectureText(model.gcn, model.compute_capability),
+                        Counted(model.links, "link"), model.pcie_generation);
+  return text;
+}
+
+std::string KnownJson() {
+  nlohmann::ordered_json json{{"machines", nlohmann::ordered_json::array()},
+                              {"gpus", nlohmann::ordered_json::array()}};
+  for (const topology::KnownMachine& machine : topology::KnownMachines())
+    json["machines"].push_back({{"name", machine.name},
+                                {"gpus", machine.gpus},
+                                {"gpu", machine.gpu},
+                                {"nvlink", LayoutName(machine.layout)},
+                                {"nic_mbit_per_s", machine.nic_mbit_per_s},
+                                {"source", machine.source}});
+  for (const topology::GpuModel& model : topology::GpuModels())
+    json["gpus"].push_back({{"name", model.name},
+                            {"device", fmt::format("0x{:04x}", model.device)},
+                            {"architecture", ArchitectureText(model.gcn, model.compute_capability)},
+                            {"links", model.links},
+                            {"pcie_generation", model.pcie_generation}});
+  return JsonText(json);
 }
 
 Error Unknown(std::string_view what, const std::string& name) {
@@ -76,8 +103,11 @@ Result<Completion> CompletionFrom(const CompleteOptions& options) {
 
 int Run(const CompleteOptions& options) {
   if (options.list) {
-    PrintKnown();
-    return 0;
+    if (options.json)
+      fmt::print("{}", KnownJson());
+    else
+      PrintFitted(KnownText());
+    return kExitDone;
   }
   const Result<LoadedTopology> loaded = LoadTopology(options.source);
   if (!loaded.ok()) return Fail("topo complete", loaded.error());
@@ -88,7 +118,7 @@ int Run(const CompleteOptions& options) {
   for (const std::string& note : completed->notes) Tell("topo complete", note);
   if (completed->notes.empty()) Tell("topo complete", "nothing had to be added");
   fmt::print("{}", ToXml(completed->view));
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace
@@ -103,9 +133,14 @@ void AddTopoComplete(CLI::App& topo, Action& chosen) {
   complete->add_option("--gpu", options->gpu, "Model of the GPUs that have no known device id");
   complete->add_option("--nvlink", options->layout, "How they are linked")
       ->check(CLI::IsMember({"none", "switch", "pairs", "mesh", "cube-mesh"}));
-  complete->add_option("--nic-speed", options->nic_speed,
-                       "Of each NIC: 400Gb/s; a number alone is in Mbit/s");
-  complete->add_flag("--list", options->list, "Show known machines and GPUs, with sources");
+  complete
+      ->add_option("--nic-speed", options->nic_speed,
+                   "Of each NIC: 400Gb/s; a number alone is in Mbit/s")
+      ->type_name(kRateType);
+  auto* const list =
+      complete->add_flag("--list", options->list, "Show known machines and GPUs, with sources");
+  complete->add_flag("--json", options->json, "With --list: one object: machines, gpus")
+      ->needs(list);
   complete->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

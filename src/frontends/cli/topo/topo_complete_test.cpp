@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/tool_run_for_test.hpp"
 #include "topology/lint/lint.hpp"
+#include "topology/view/known_devices.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -19,9 +22,9 @@ TEST(TopoCompleteTest, SkeletonsOfKnownMachinesBecomeWhole) {
                                       {"soperator_h100", "nebius-h100"},
                                       {"topo-flattened", "oci-bm.gpu4.8"},
                                       {"dgxa100_nic_affinity.bert", "dgx-a100"}}) {
-    const TopoRun ran =
-        RunTopo({"complete", Fixture("topologies/nvidia/" + std::string(file) + ".topo.xml"),
-                 "--machine", machine});
+    const ToolRun ran = RunCommand({"topo", "complete",
+                                    Fixture("topologies/nvidia/" + std::string(file) + ".topo.xml"),
+                                    "--machine", machine});
     EXPECT_EQ(ran.status, 0) << file << ran.errors;
     const topology::LintReport report = topology::LintXml(ran.output, "");
     ASSERT_TRUE(report.view) << file;
@@ -33,8 +36,9 @@ TEST(TopoCompleteTest, SkeletonsOfKnownMachinesBecomeWhole) {
 }
 
 TEST(TopoCompleteTest, OptionsSayWhatNoTableKnows) {
-  const TopoRun ran = RunTopo({"complete", Fixture("topologies/nvidia/ndv4.topo.xml"), "--gpu",
-                               "a100-pcie", "--nvlink", "pairs", "--nic-speed", "100000"});
+  const ToolRun ran =
+      RunCommand({"topo", "complete", Fixture("topologies/nvidia/ndv4.topo.xml"), "--gpu",
+                  "a100-pcie", "--nvlink", "pairs", "--nic-speed", "100000"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("count=\"12\" tclass=\"0x030200\""));
   EXPECT_THAT(ran.output, HasSubstr("speed=\"100000\""));
@@ -43,14 +47,25 @@ TEST(TopoCompleteTest, OptionsSayWhatNoTableKnows) {
 
 TEST(TopoCompleteTest, WhatIsUnknownIsNamed) {
   const std::string file = Fixture("topologies/nvidia/ndv4.topo.xml");
-  EXPECT_THAT(RunTopo({"complete", file}).errors, HasSubstr("name its model"));
-  EXPECT_THAT(RunTopo({"complete", file, "--machine", "cray-1"}).errors, HasSubstr("cray-1"));
-  EXPECT_THAT(RunTopo({"complete", file, "--gpu", "z9"}).errors, HasSubstr("z9"));
-  EXPECT_THAT(RunTopo({"complete", file, "--nvlink", "ring"}).errors, HasSubstr("cube-mesh"));
+  EXPECT_THAT(RunCommand({"topo", "complete", file}).errors, HasSubstr("name its model"));
+  EXPECT_THAT(RunCommand({"topo", "complete", file, "--machine", "cray-1"}).errors,
+              HasSubstr("cray-1"));
+  EXPECT_THAT(RunCommand({"topo", "complete", file, "--gpu", "z9"}).errors, HasSubstr("z9"));
+  EXPECT_THAT(RunCommand({"topo", "complete", file, "--nvlink", "ring"}).errors,
+              HasSubstr("cube-mesh"));
+}
+
+TEST(TopoCompleteTest, TheListIsJsonToo) {
+  const ToolRun ran = RunCommand({"topo", "complete", "--list", "--json"});
+  EXPECT_EQ(ran.status, kExitDone) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json.at("gpus").size(), topology::GpuModels().size());
+  for (const auto& machine : json.at("machines")) EXPECT_NE(machine.at("source"), "");
+  EXPECT_EQ(RunCommand({"topo", "complete", "--json"}).status, kExitUsage);
 }
 
 TEST(TopoCompleteTest, TheListHasSources) {
-  const TopoRun ran = RunTopo({"complete", "--list"});
+  const ToolRun ran = RunCommand({"topo", "complete", "--list"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("learn.microsoft.com"));
 }

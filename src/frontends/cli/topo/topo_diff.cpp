@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
 #include "topology/edit/compare.hpp"
 
@@ -12,6 +14,7 @@ namespace {
 
 struct DiffOptions {
   std::string a, b;
+  bool json = false;
 };
 
 /// A file, or a description where it has brackets, or this machine.
@@ -31,8 +34,11 @@ int Run(const DiffOptions& options) {
   const Result<LoadedTopology> b = LoadSide(options.b);
   if (!b.ok()) return Fail("topo diff", b.error());
   const std::vector<std::string> differences = topology::Compare(a->view, b->view);
-  for (const std::string& difference : differences) fmt::print("{}\n", difference);
-  return differences.empty() ? 0 : kExitFailed;
+  if (options.json)
+    fmt::print("{}", JsonText({{"equal", differences.empty()}, {"differences", differences}}));
+  else
+    for (const std::string& difference : differences) fmt::print("{}\n", difference);
+  return differences.empty() ? kExitDone : kExitFailed;
 }
 
 }  // namespace
@@ -45,6 +51,7 @@ void AddTopoDiff(CLI::App& topo, Action& chosen) {
   diff->add_option("A", options->a, "An NCCL topology file, a machine in words, or: this")
       ->required();
   diff->add_option("B", options->b, "The other one")->required();
+  diff->add_flag("--json", options->json, "One object: equal, differences (a list of sentences)");
   diff->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

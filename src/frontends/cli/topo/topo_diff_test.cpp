@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -10,9 +12,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TopoDiffTest, SaysWhatIsWrongWithTheOldFileOfAzure) {
-  const TopoRun ran =
-      RunTopo({"diff", Fixture("topologies/nvidia/ndv4.topo.xml"),
-               Fixture("topologies/broken/azure_ndv4_v2_wrong_numa_affinity.topo.xml")});
+  const ToolRun ran =
+      RunCommand({"topo", "diff", Fixture("topologies/nvidia/ndv4.topo.xml"),
+                  Fixture("topologies/broken/azure_ndv4_v2_wrong_numa_affinity.topo.xml")});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.output, HasSubstr("NUMA node 0: the set of CPUs is 0-23 in the first, 0-15,32-47 "
                                     "in the second\n"));
@@ -23,12 +25,24 @@ TEST(TopoDiffTest, SaysWhatIsWrongWithTheOldFileOfAzure) {
 }
 
 TEST(TopoDiffTest, WordsCanBeCompared) {
-  EXPECT_EQ(RunTopo({"diff", "(numa: gpu)", "(numa:gpu)"}).status, 0);
-  EXPECT_EQ(RunTopo({"diff", "(numa: gpu)", "(numa: nic)"}).status, 1);
+  EXPECT_EQ(RunCommand({"topo", "diff", "(numa: gpu)", "(numa:gpu)"}).status, 0);
+  EXPECT_EQ(RunCommand({"topo", "diff", "(numa: gpu)", "(numa: nic)"}).status, 1);
+}
+
+TEST(TopoDiffTest, JsonHasTheSentences) {
+  const ToolRun same = RunCommand({"topo", "diff", "--json", "(numa: gpu)", "(numa: gpu)"});
+  EXPECT_EQ(same.status, kExitDone);
+  EXPECT_EQ(nlohmann::json::parse(same.output), nlohmann::json::parse(R"({"equal": true,
+      "differences": []})"));
+  const ToolRun other = RunCommand({"topo", "diff", "--json", "(numa: gpu)", "(numa: 2 gpu)"});
+  EXPECT_EQ(other.status, kExitFailed);
+  const auto json = nlohmann::json::parse(other.output);
+  EXPECT_EQ(json.at("equal"), false);
+  EXPECT_GE(json.at("differences").size(), 1u);
 }
 
 TEST(TopoDiffTest, WhatCannotBeReadIsNamed) {
-  const TopoRun ran = RunTopo({"diff", "(numa: gpu)", "no/such.xml"});
+  const ToolRun ran = RunCommand({"topo", "diff", "(numa: gpu)", "no/such.xml"});
   EXPECT_NE(ran.status, 0);
   EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));
 }

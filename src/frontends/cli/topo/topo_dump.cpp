@@ -35,7 +35,7 @@ int Run(const DumpRequest& request) {
   const Result<topology::HostView> view = Merged(loaded->view, request);
   if (!view.ok()) return Fail("topo dump", view.error());
   fmt::print("{}", topology::ToXml(*view));
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace

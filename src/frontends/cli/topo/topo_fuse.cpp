@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "topology/edit/fuse.hpp"
 #include "topology/xml/xml_writer.hpp"
 
@@ -64,7 +65,7 @@ int Run(const FuseRequest& request) {
   if (!fused.ok()) return Fail("topo fuse", fused.error());
   for (const std::string& note : fused->notes) Tell("topo fuse", note);
   fmt::print("{}", topology::ToXml(fused->view));
-  return 0;
+  return kExitDone;
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ void AddTopoFuse(CLI::App& topo, Action& chosen) {
   const auto request = std::make_shared<FuseRequest>();
   fuse->add_option("FILE", request->files, "NCCL topology files; equal host_hash is one host")
       ->required()
-      ->type_name("FILE");
+      ->type_name(kFileType);
   fuse->add_flag("--distinct", request->distinct, "No two files show the same host");
   fuse->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 #include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::cli {
@@ -12,14 +12,14 @@ namespace {
 
 using testing::HasSubstr;
 
-topology::HostView ViewOf(const TopoRun& ran) {
+topology::HostView ViewOf(const ToolRun& ran) {
   EXPECT_EQ(ran.status, 0) << ran.errors;
   return topology::ViewFromXml(ran.output, "output").value();
 }
 
 TEST(TopoFuseTest, FilesThatNameNoHostAreHostsOfTheirOwn) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
-  const TopoRun ran = RunTopo({"fuse", file, file});
+  const ToolRun ran = RunCommand({"topo", "fuse", file, file});
   const topology::HostView view = ViewOf(ran);
   EXPECT_EQ(view.numa_nodes.size(), 4u);
   EXPECT_EQ(view.gpus.size(), 16u);
@@ -29,14 +29,15 @@ TEST(TopoFuseTest, FilesThatNameNoHostAreHostsOfTheirOwn) {
 
 TEST(TopoFuseTest, EqualHostsAreOneUnlessAskedFor) {
   const std::string file = Fixture("topologies/nvidia/a100pcie_nvl2_timez.topo.xml");
-  EXPECT_EQ(ViewOf(RunTopo({"fuse", file, file})).gpus.size(), 2u);
-  EXPECT_EQ(ViewOf(RunTopo({"fuse", "--distinct", file, file})).gpus.size(), 4u);
+  EXPECT_EQ(ViewOf(RunCommand({"topo", "fuse", file, file})).gpus.size(), 2u);
+  EXPECT_EQ(ViewOf(RunCommand({"topo", "fuse", "--distinct", file, file})).gpus.size(), 4u);
 }
 
 TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
   const std::string file = Fixture("topo-vectors/mnnvl-2x4.xml");
-  EXPECT_EQ(ViewOf(RunTopo({"fuse", file, file})).gpus.size(), 8u);
-  const topology::HostView view = ViewOf(RunTopo({"fuse", "--distinct", file, file, file}));
+  EXPECT_EQ(ViewOf(RunCommand({"topo", "fuse", file, file})).gpus.size(), 8u);
+  const topology::HostView view =
+      ViewOf(RunCommand({"topo", "fuse", "--distinct", file, file, file}));
   EXPECT_EQ(view.gpus.size(), 24u);
   std::set<std::uint64_t> hosts;
   for (const auto& node : view.numa_nodes) hosts.insert(view.HostOf(node));
@@ -44,8 +45,8 @@ TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
 }
 
 TEST(TopoFuseTest, BadFilesAreNamed) {
-  EXPECT_EQ(RunTopo({"fuse"}).status, 2);
-  const TopoRun ran = RunTopo({"fuse", "/nowhere.xml"});
+  EXPECT_EQ(RunCommand({"topo", "fuse"}).status, 2);
+  const ToolRun ran = RunCommand({"topo", "fuse", "/nowhere.xml"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.errors, HasSubstr("nowhere.xml"));
 }

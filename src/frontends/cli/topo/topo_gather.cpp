@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "discovery/capture.hpp"
 #include "discovery/nvml.hpp"
+#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/run/helper_program.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/fs/write_file.hpp"
 
 namespace ringlet::cli {
@@ -17,6 +20,7 @@ namespace {
 struct GatherOptions {
   std::string root = "/";
   std::string output = "ringlet-topology.tar";
+  bool json = false;
 };
 
 bool IsCompressed(const std::string& path) {
@@ -51,6 +55,9 @@ Status Gather(const GatherOptions& options) {
                                     .gpus = options.root == "/" ? &driver : nullptr};
   RINGLET_TRY_ASSIGN(const discovery::Capture capture, discovery::CaptureHost(files, scan));
   const bool to_stdout = options.output == "-";
+  if (to_stdout && options.json)
+    return Error{Code::kInvalidArgument,
+                 "--json and -o - both want standard output; write the tarball into a file"};
   const std::string tar = ToTar(capture.entries);
   RINGLET_TRY(IsCompressed(options.output)
                   ? WriteCompressed(options.output, tar)
@@ -59,6 +66,10 @@ Status Gather(const GatherOptions& options) {
   const auto count = std::count_if(
       capture.entries.begin(), capture.entries.end(),
       [](const auto& entry) { return entry.kind == discovery::TarEntry::Kind::kFile; });
+  if (options.json) {
+    fmt::print("{}", JsonText({{"output", options.output}, {"files", count}}));
+    return Ok();
+  }
   fmt::print(
       "{}: {}; no serial numbers, MAC or IP addresses\n"
       "To look at it:  mkdir DIR && tar -xf {} -C DIR && ringlet topo show --root DIR\n",
@@ -79,16 +90,15 @@ void AddTopoGather(CLI::App& topo, Action& chosen) {
       ->add_option("-o,--output", options->output,
                    "The tarball, .tar or .tar.gz; - is standard output")
       ->check(WhyNoTarball)
-      ->type_name("FILE")
+      ->type_name(kFileType)
       ->capture_default_str();
   gather
       ->add_option("--root", options->root, "A folder that holds another machine's /sys and /proc")
+      ->type_name(kFolderType)
       ->capture_default_str();
+  gather->add_flag("--json", options->json, "One object: output, files");
   gather->callback([options, &chosen] {
-    chosen = [options] {
-      const Status done = Gather(*options);
-      return done.ok() ? 0 : Fail("topo gather", done.error());
-    };
+    chosen = [options] { return ExitStatusOf("topo gather", Gather(*options)); };
   });
 }
 

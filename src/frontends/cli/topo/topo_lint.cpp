@@ -5,8 +5,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "topology/lint/lint.hpp"
 
 namespace ringlet::cli {
@@ -21,7 +23,7 @@ struct LintOptions {
   bool all = false;
 };
 
-nlohmann::ordered_json Json(const std::vector<topology::Finding>& findings) {
+nlohmann::ordered_json FindingsJson(const std::vector<topology::Finding>& findings) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const topology::Finding& finding : findings) {
     json.push_back({{"severity", topology::SeverityName(finding.severity)},
@@ -49,9 +51,7 @@ int Run(const LintOptions& options) {
   if (!text.ok()) return Fail("topo lint", text.error());
   const topology::LintReport report = topology::LintXml(*text, options.file);
   if (options.json) {
-    // What a file holds need not be UTF-8; JSON must be.
-    fmt::print("{}\n", Json(report.findings)
-                           .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}", JsonText(FindingsJson(report.findings)));
   } else {
     fmt::print("{}{}: {}\n",
                ToText(report.findings, options.all ? report.findings.size() : kOfARuleMax),
@@ -60,7 +60,7 @@ int Run(const LintOptions& options) {
   const bool warned = std::any_of(
       report.findings.begin(), report.findings.end(),
       [](const auto& finding) { return finding.severity == topology::Severity::kWarning; });
-  return HasError(report.findings) || (options.strict && warned) ? kExitFailed : 0;
+  return HasError(report.findings) || (options.strict && warned) ? kExitFailed : kExitDone;
 }
 
 }  // namespace
@@ -71,8 +71,9 @@ void AddTopoLint(CLI::App& topo, Action& chosen) {
   const auto options = std::make_shared<LintOptions>();
   lint->add_option("FILE", options->file, "An NCCL topology file; - is standard input")
       ->required()
-      ->type_name("FILE");
-  lint->add_flag("--json", options->json, "An array of objects");
+      ->type_name(kFileType);
+  lint->add_flag("--json", options->json,
+                 "A list of objects: severity, rule, file, line, column, path, reason, cure");
   lint->add_flag("--strict", options->strict, "Exit with 1 for warnings too, not for errors alone");
   lint->add_flag("--all", options->all,
                  fmt::format("Show all findings of a rule, not the first {}", kOfARuleMax));

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -14,14 +14,14 @@ using testing::EndsWith;
 using testing::HasSubstr;
 
 TEST(TopoLintTest, AGoodFileIsGood) {
-  const TopoRun ran = RunTopo({"lint", Fixture("topologies/nvidia/ucb_dgx1v.topo.xml")});
+  const ToolRun ran = RunCommand({"topo", "lint", Fixture("topologies/nvidia/ucb_dgx1v.topo.xml")});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, EndsWith("0 errors, 0 warnings, 0 notes\n"));
 }
 
 TEST(TopoLintTest, ABadFileSaysWhereAndWhy) {
   const std::string file = Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml");
-  const TopoRun ran = RunTopo({"lint", file});
+  const ToolRun ran = RunCommand({"topo", "lint", file});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.output,
               AllOf(HasSubstr(file + ":5:17: error: system/cpu[0]/pci[0001:00:00.0]/gpu/nvlink"),
@@ -30,13 +30,16 @@ TEST(TopoLintTest, ABadFileSaysWhereAndWhy) {
 
 TEST(TopoLintTest, ManyOfARuleAreCountedUnlessAllAreWanted) {
   const std::string file = Fixture("topologies/broken/modal_b200_vm_v3_pairwise_nvlink.topo.xml");
-  EXPECT_THAT(RunTopo({"lint", file}).output, HasSubstr("and 51 more of [nvlink-odd-class]"));
-  EXPECT_THAT(RunTopo({"lint", "--all", file}).output, testing::Not(HasSubstr(" more of [")));
+  EXPECT_THAT(RunCommand({"topo", "lint", file}).output,
+              HasSubstr("and 51 more of [nvlink-odd-class]"));
+  EXPECT_THAT(RunCommand({"topo", "lint", "--all", file}).output,
+              testing::Not(HasSubstr(" more of [")));
 }
 
 TEST(TopoLintTest, JsonHasAllFields) {
-  const TopoRun ran = RunTopo(
-      {"lint", "--json", Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml")});
+  const ToolRun ran =
+      RunCommand({"topo", "lint", "--json",
+                  Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml")});
   EXPECT_EQ(ran.status, 1);
   const auto json = nlohmann::json::parse(ran.output);
   const auto loop = std::find_if(json.begin(), json.end(), [](const auto& finding) {
@@ -52,12 +55,12 @@ TEST(TopoLintTest, JsonHasAllFields) {
 
 TEST(TopoLintTest, StrictMindsWarnings) {
   const std::string file = Fixture("topologies/nvidia/hgx_b200_8x_vastai.topo.xml");
-  EXPECT_EQ(RunTopo({"lint", file}).status, 0);
-  EXPECT_EQ(RunTopo({"lint", "--strict", file}).status, 1);
+  EXPECT_EQ(RunCommand({"topo", "lint", file}).status, 0);
+  EXPECT_EQ(RunCommand({"topo", "lint", "--strict", file}).status, 1);
 }
 
 TEST(TopoLintTest, AFileThatIsNotThereIsNamed) {
-  const TopoRun ran = RunTopo({"lint", "no/such.xml"});
+  const ToolRun ran = RunCommand({"topo", "lint", "no/such.xml"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/terminal.hpp"
 #include "os/process/env.hpp"
 #include "topology/view/locality.hpp"
@@ -105,8 +106,7 @@ std::string Legend(const PathView& view, const std::vector<NodeIndex>& nodes) {
     if (kind == NodeKind::kGpu) {
       const topology::DeviceFacts& device = graph.device(graph.gpu(node).device);
       row.push_back(ToString(device.bus));
-      row.push_back(
-          device.compute_capability == 0 ? "" : fmt::format("sm {}", device.compute_capability));
+      row.push_back(ArchitectureText(device.gcn, device.compute_capability));
     } else {
       row.push_back(LabelOf(graph, node));
       row.push_back(
@@ -152,12 +152,12 @@ int Run(MatrixRequest request) {
   if (!view.ok()) return Fail("topo matrix", view.error());
   for (const std::string& missing : view->missing) Tell("topo matrix", missing);
   if (request.as_json)
-    fmt::print("{}\n", MatrixJson(*view, request.with_numa));
+    fmt::print("{}", MatrixJson(*view, request.with_numa));
+  else if (request.as_smi)
+    fmt::print("{}", SmiText(*view));
   else
-    fmt::print("{}", request.as_smi
-                         ? SmiText(*view)
-                         : Fitted(MatrixText(*view, request.with_numa), ColumnsOf(stdout)));
-  return 0;
+    PrintFitted(MatrixText(*view, request.with_numa));
+  return kExitDone;
 }
 
 }  // namespace
@@ -198,19 +198,21 @@ std::string SmiText(const PathView& view) {
 }
 
 std::string MatrixJson(const PathView& view, bool with_numa) {
-  using nlohmann::json;
+  using Json = nlohmann::ordered_json;
   const Graph& graph = *view.graph;
   const std::vector<NodeIndex> nodes = NodesOf(view, with_numa);
-  json listed = json::array(), paths = json::array();
+  Json listed = Json::array(), paths = Json::array();
   for (const NodeIndex node : nodes) {
     const topology::Node& one = graph.at(node);
-    json entry = {{"name", LabelOf(graph, node)},
+    Json entry = {{"name", LabelOf(graph, node)},
                   {"nccl", NcclName(graph, node)},
                   {"kind", std::string(NameOf(one.kind))},
                   {"host", graph.hosts()[one.host].name}};
     if (one.kind == NodeKind::kGpu) {
       entry["rank"] = one.number;
-      entry["bus"] = ToString(graph.device(graph.gpu(node).device).bus);
+      const topology::DeviceFacts& device = graph.device(graph.gpu(node).device);
+      entry["bus"] = ToString(device.bus);
+      entry["architecture"] = ArchitectureText(device.gcn, device.compute_capability);
     }
     if (const auto numa = NumaOf(view, node)) entry["numa"] = graph.at(*numa).number;
     listed.push_back(std::move(entry));
@@ -222,8 +224,7 @@ std::string MatrixJson(const PathView& view, bool with_numa) {
           {from, to, std::string(NameOf(path.type)), path.bandwidth.mb_per_s, path.hops});
     }
   }
-  return json{{"nodes", std::move(listed)}, {"paths", std::move(paths)}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  return JsonText({{"nodes", std::move(listed)}, {"paths", std::move(paths)}}, JsonLayout::kLine);
 }
 
 void AddTopoMatrix(CLI::App& topo, Action& chosen) {
@@ -233,7 +234,9 @@ void AddTopoMatrix(CLI::App& topo, Action& chosen) {
   const auto request = std::make_shared<MatrixRequest>();
   AddPathRequest(*matrix, request->paths);
   matrix->add_flag("--numa", request->with_numa, "NUMA nodes as well");
-  auto* json = matrix->add_flag("--json", request->as_json, "As JSON");
+  auto* json = matrix->add_flag(
+      "--json", request->as_json,
+      "One object: nodes, paths ([from, to, type, MB/s, hops]; from and to are positions)");
   matrix->add_flag("--nvidia-smi", request->as_smi, "As nvidia-smi topo -m says it")
       ->excludes(json);
   matrix->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });

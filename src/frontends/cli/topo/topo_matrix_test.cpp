@@ -11,7 +11,7 @@
 #include <regex>
 #include <sstream>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TopoMatrixTest, TypesAndBandwidthsOfAPcieMachine) {
-  const TopoRun ran = RunTopo({"matrix", Fixture("topo-vectors/pcie4-1nic.xml")});
+  const ToolRun ran = RunCommand({"topo", "matrix", Fixture("topo-vectors/pcie4-1nic.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("        GPU0    GPU1    GPU2    GPU3    NIC0\n"
                                     "GPU0       X  PIX 12  PHB 12  PHB 12  PIX 12\n"
@@ -29,10 +29,17 @@ TEST(TopoMatrixTest, TypesAndBandwidthsOfAPcieMachine) {
   EXPECT_EQ(ran.errors, "");
 }
 
+TEST(TopoMatrixTest, GpusOfAmdHaveTheirArchitecturesName) {
+  const ToolRun ran =
+      RunCommand({"topo", "matrix", Fixture("topologies/amd/topo_8p_942.topo.xml")});
+  EXPECT_THAT(ran.output, HasSubstr("gfx942"));
+  EXPECT_THAT(ran.output, testing::Not(HasSubstr("sm ")));
+}
+
 TEST(TopoMatrixTest, WhatIsLeftOutIsTold) {
-  const TopoRun ran = RunTopo({"matrix", Fixture("topologies/nvidia/ndv4.topo.xml")});
+  const ToolRun ran = RunCommand({"topo", "matrix", Fixture("topologies/nvidia/ndv4.topo.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_THAT(ran.errors, HasSubstr("topo matrix: 8 GPUs are PCI functions only"));
+  EXPECT_THAT(ran.errors, HasSubstr("topo matrix: left out: 8 GPUs with"));
 }
 
 /// What nvidia-smi printed, up to the columns that we lack, with spaces for tabs.
@@ -53,8 +60,9 @@ TEST(TopoMatrixTest, AgreesWithNvidiaSmi) {
   for (const auto& [name, gpus] :
        {std::pair("perlmutter_a100_nid001056", 4u), std::pair("hgx_h200_8x_vastai", 8u),
         std::pair("hgx_b200_8x_vastai", 8u)}) {
-    const TopoRun ran = RunTopo({"matrix", "--nvidia-smi",
-                                 Fixture("topologies/nvidia/" + std::string(name) + ".topo.xml")});
+    const ToolRun ran =
+        RunCommand({"topo", "matrix", "--nvidia-smi",
+                    Fixture("topologies/nvidia/" + std::string(name) + ".topo.xml")});
     ASSERT_EQ(ran.status, 0) << ran.errors;
     std::ifstream file(Fixture("topologies/statements/" + std::string(name) + ".topo-m.txt"));
     const std::string said((std::istreambuf_iterator<char>(file)), {});
@@ -98,7 +106,7 @@ TEST(TopoMatrixTest, AgreesWithWhatNcclPrinted) {
     std::vector<std::string> arguments = {"matrix", "--json", "--numa", "--as-nccl",
                                           Fixture("topologies/" + one.file + ".topo.xml")};
     arguments.insert(arguments.end(), one.options.begin(), one.options.end());
-    const TopoRun ran = RunTopo(arguments);
+    const ToolRun ran = RunCommand({"topo"}, arguments);
     ASSERT_EQ(ran.status, 0) << ran.errors;
     const auto json = nlohmann::json::parse(ran.output);
     const std::map<std::string, std::string> printed = Printed(one.log);
@@ -123,15 +131,16 @@ TEST(TopoMatrixTest, AgreesWithWhatNcclPrinted) {
 
 /// The pairs that nvidia-smi printed with NICs, on a machine of that shape.
 TEST(TopoMatrixTest, NicsAreNearTheirGpusInNvidiaSmisWords) {
-  const TopoRun ran =
-      RunTopo({"matrix", "--nvidia-smi", "--synthetic", "2x(numa: 4x(switch: 1 gpu, 1 nic 400g))"});
+  const ToolRun ran = RunCommand(
+      {"topo", "matrix", "--nvidia-smi", "--synthetic", "2x(numa: 4x(switch: 1 gpu, 1 nic 400g))"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("NIC5\tSYS\tSYS\tSYS\tSYS\tNODE\tPIX\tNODE\tNODE\tSYS\tSYS\t"
                                     "SYS\tSYS\tNODE\t X \tNODE\tNODE\t1\n"));
 }
 
 TEST(TopoMatrixTest, JsonHasEveryPair) {
-  const TopoRun ran = RunTopo({"matrix", "--json", Fixture("topo-vectors/nvswitch8-sm90.xml")});
+  const ToolRun ran =
+      RunCommand({"topo", "matrix", "--json", Fixture("topo-vectors/nvswitch8-sm90.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
   ASSERT_EQ(json["nodes"].size(), 16u);
@@ -144,21 +153,22 @@ TEST(TopoMatrixTest, JsonHasEveryPair) {
 
 TEST(TopoMatrixTest, AsWiredKnowsNoTransports) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
-  EXPECT_THAT(RunTopo({"matrix", "--as-wired", file}).output, Not(HasSubstr("PXN 48")));
-  EXPECT_THAT(RunTopo({"matrix", file}).output, HasSubstr("PXN 48"));
+  EXPECT_THAT(RunCommand({"topo", "matrix", "--as-wired", file}).output, Not(HasSubstr("PXN 48")));
+  EXPECT_THAT(RunCommand({"topo", "matrix", file}).output, HasSubstr("PXN 48"));
 }
 
 TEST(TopoMatrixTest, AsNcclRepeatsItsFaults) {
   const std::string file = Fixture("topo-vectors/unknown-cpu-vendor.xml");
-  EXPECT_THAT(RunTopo({"matrix", "--numa", file}).output, HasSubstr("SYS 16\n"));
-  EXPECT_THAT(RunTopo({"matrix", "--numa", "--as-nccl", file}).output, HasSubstr("SYS 5000\n"));
+  EXPECT_THAT(RunCommand({"topo", "matrix", "--numa", file}).output, HasSubstr("SYS 16\n"));
+  EXPECT_THAT(RunCommand({"topo", "matrix", "--numa", "--as-nccl", file}).output,
+              HasSubstr("SYS 5000\n"));
 }
 
 TEST(TopoMatrixTest, ThisMachineAndWhatIsNoFile) {
-  const TopoRun here = RunTopo({"matrix"});
+  const ToolRun here = RunCommand({"topo", "matrix"});
   EXPECT_EQ(here.status, 0) << here.errors;
   EXPECT_THAT(here.output, HasSubstr("NUMA"));
-  EXPECT_EQ(RunTopo({"matrix", "/nowhere.xml"}).status, 1);
+  EXPECT_EQ(RunCommand({"topo", "matrix", "/nowhere.xml"}).status, 1);
 }
 
 }  // namespace

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plural.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {
@@ -35,6 +39,7 @@ std::string_view Meaning(PathType type) {
 struct TwoEnds {
   PathRequest paths;
   std::string from, to;
+  bool json = false;
 };
 
 int Run(const TwoEnds& request) {
@@ -45,8 +50,8 @@ int Run(const TwoEnds& request) {
   if (!from.ok()) return Fail("topo path", from.error());
   const Result<NodeIndex> to = NodeCalled(*view->graph, request.to);
   if (!to.ok()) return Fail("topo path", to.error());
-  fmt::print("{}", PathText(*view, *from, *to));
-  return 0;
+  fmt::print("{}", request.json ? PathJson(*view, *from, *to) : PathText(*view, *from, *to));
+  return kExitDone;
 }
 
 }  // namespace
@@ -57,7 +62,7 @@ std::string PathText(const PathView& view, NodeIndex from, NodeIndex to) {
   std::string text = fmt::format("{} to {}: {} ({})", LabelOf(graph, from), LabelOf(graph, to),
                                  NameOf(path.type), Meaning(path.type));
   if (path.type == PathType::kDis) return text + "\n";
-  text += fmt::format(", {} GB/s, {} hops\n", GigabytesText(path.bandwidth), path.hops);
+  text += fmt::format(", {} GB/s, {}\n", GigabytesText(path.bandwidth), Counted(path.hops, "hop"));
   const std::vector<Hop> route = view.paths.Route(from, to);
   std::size_t width = 0;
   for (const Hop& hop : route) width = std::max(width, LabelOf(graph, hop.to).size());
@@ -70,13 +75,34 @@ std::string PathText(const PathView& view, NodeIndex from, NodeIndex to) {
   return text;
 }
 
+std::string PathJson(const PathView& view, NodeIndex from, NodeIndex to) {
+  const topology::Graph& graph = *view.graph;
+  const Path path = view.paths.From(from, to);
+  nlohmann::ordered_json json{{"from", LabelOf(graph, from)},
+                              {"to", LabelOf(graph, to)},
+                              {"type", NameOf(path.type)},
+                              {"meaning", Meaning(path.type)}};
+  if (path.type == PathType::kDis) return JsonText(json);
+  json["mb_per_s"] = path.bandwidth.mb_per_s;
+  json["links"] = nlohmann::ordered_json::array();
+  for (const Hop& hop : view.paths.Route(from, to))
+    json["links"].push_back({{"kind", NameOf(hop.kind)},
+                             {"to", LabelOf(graph, hop.to)},
+                             {"mb_per_s", hop.bandwidth.mb_per_s}});
+  return JsonText(json);
+}
+
 void AddTopoPath(CLI::App& topo, Action& chosen) {
   CLI::App* path = topo.add_subcommand("path", "The way from one thing to another, hop by hop");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<TwoEnds>();
-  path->add_option("FROM", request->from, "GPU0, 0000:11:00.0, mlx5_0, NUMA0, ...")->required();
-  path->add_option("TO", request->to, "Likewise")->required();
+  path->add_option("FROM", request->from, "GPU0, 0000:11:00.0, mlx5_0, NUMA0, ...")
+      ->type_name(kPartType)
+      ->required();
+  path->add_option("TO", request->to, "Likewise")->type_name(kPartType)->required();
   AddPathRequest(*path, request->paths);
+  path->add_flag("--json", request->json,
+                 "One object: from, to, type, meaning, mb_per_s, links (kind, to, mb_per_s)");
   path->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 

@@ -11,6 +11,8 @@ namespace ringlet::cli {
 /// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
 void AddTopoPath(CLI::App& topo, Action& chosen);
 
+/// {"from", "to", "type", "meaning"}, and of ends that are joined "mb_per_s" and "links".
+std::string PathJson(const PathView& view, topology::NodeIndex from, topology::NodeIndex to);
 /// A line for the path, and one for each of its links.
 std::string PathText(const PathView& view, topology::NodeIndex from, topology::NodeIndex to);
 

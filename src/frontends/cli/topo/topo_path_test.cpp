@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -10,8 +12,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TopoPathTest, EveryHopIsShownAndTheNarrowestMarked) {
-  const TopoRun ran =
-      RunTopo({"path", "GPU0", "mlx5_1", Fixture("topo-vectors/nvswitch8-sm90.xml")});
+  const ToolRun ran =
+      RunCommand({"topo", "path", "GPU0", "mlx5_1", Fixture("topo-vectors/nvswitch8-sm90.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_EQ(ran.output,
             "GPU0 to mlx5_1: PXN (through the GPU near the NIC), 48 GB/s, 8 hops\n"
@@ -26,18 +28,34 @@ TEST(TopoPathTest, EveryHopIsShownAndTheNarrowestMarked) {
 }
 
 TEST(TopoPathTest, WhatIsNotJoinedSaysSo) {
-  const TopoRun ran =
-      RunTopo({"path", "GPU0", "0x5001/NUMA0", Fixture("topo-vectors/mnnvl-2x4.xml")});
+  const ToolRun ran =
+      RunCommand({"topo", "path", "GPU0", "0x5001/NUMA0", Fixture("topo-vectors/mnnvl-2x4.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_EQ(ran.output, "GPU0 to 0x5001/NUMA0: DIS (not joined)\n");
 }
 
+TEST(TopoPathTest, JsonHasTheSameHops) {
+  const ToolRun ran = RunCommand(
+      {"topo", "path", "GPU0", "mlx5_1", Fixture("topo-vectors/nvswitch8-sm90.xml"), "--json"});
+  EXPECT_EQ(ran.status, kExitDone) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json.at("from"), "GPU0");
+  EXPECT_EQ(json.at("type"), "PXN");
+  EXPECT_EQ(json.at("mb_per_s"), 48'000);
+  ASSERT_EQ(json.at("links").size(), 8u);
+  EXPECT_EQ(json.at("links").at(6).at("kind"), "PCI");
+  EXPECT_EQ(json.at("links").at(7).at("to"), "mlx5_1");
+  const ToolRun apart = RunCommand(
+      {"topo", "path", "GPU0", "0x5001/NUMA0", Fixture("topo-vectors/mnnvl-2x4.xml"), "--json"});
+  EXPECT_FALSE(nlohmann::json::parse(apart.output).contains("links"));
+}
+
 TEST(TopoPathTest, UnknownNamesAndMissingOnesAreUsage) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
-  const TopoRun ran = RunTopo({"path", "GPU0", "GPU4", file});
+  const ToolRun ran = RunCommand({"topo", "path", "GPU0", "GPU4", file});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("nothing is called \"GPU4\""));
-  EXPECT_EQ(RunTopo({"path", "GPU0"}).status, 2);
+  EXPECT_EQ(RunCommand({"topo", "path", "GPU0"}).status, 2);
 }
 
 }  // namespace

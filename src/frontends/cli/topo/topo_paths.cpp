@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "os/fs/conf_files.hpp"
 
 namespace ringlet::cli {
@@ -121,8 +122,13 @@ std::string SkeletonHint(const topology::HostView& view) {
   });
   if (gpus == 0 || !view.gpus.empty()) return "";
   return fmt::format(
-      "{} GPUs are PCI functions only, and are left out; ringlet topo complete makes GPUs of them",
-      gpus);
+      "left out: {} with a PCI function and nothing else; ringlet topo complete fills them in",
+      Counted(static_cast<std::uint64_t>(gpus), "GPU"));
+}
+
+std::string ArchitectureText(std::string_view gcn, std::uint32_t compute_capability) {
+  if (!gcn.empty()) return Printable(gcn, kNameBytesShown);
+  return compute_capability == 0 ? "" : fmt::format("sm {}", compute_capability);
 }
 
 std::string GigabytesText(topology::Bandwidth bandwidth) {

@@ -47,6 +47,9 @@ Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string
 /// about it. "" for others.
 std::string SkeletonHint(const topology::HostView& view);
 
+/// "gfx942" of AMD's GPUs, "sm 90" of others; "" where nothing is known. \param gcn  AMD's name
+std::string ArchitectureText(std::string_view gcn, std::uint32_t compute_capability);
+
 /// "48", "370.8": GB/s.
 std::string GigabytesText(topology::Bandwidth bandwidth);
 

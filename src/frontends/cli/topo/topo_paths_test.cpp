@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 #include "topology/edit/machines_for_test.hpp"
 
 namespace ringlet::cli {
@@ -63,7 +63,7 @@ TEST(TopoPathsTest, AFileWithoutGpusSaysHowToGetThem) {
   PathRequest request;
   request.source.file = Fixture("topologies/nvidia/ndv4.topo.xml");
   EXPECT_THAT(FindPathView(request, {})->missing,
-              testing::ElementsAre(HasSubstr("8 GPUs are PCI functions only")));
+              testing::ElementsAre(HasSubstr("8 GPUs with a PCI function")));
   request.source.file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   EXPECT_TRUE(FindPathView(request, {})->missing.empty());
 }

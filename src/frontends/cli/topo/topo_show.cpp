@@ -4,18 +4,28 @@
 
 #include <memory>
 
+#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/topo/topo_json.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
 #include "frontends/cli/topo/topo_tree.hpp"
 
 namespace ringlet::cli {
 namespace {
 
-int Run(const TopoSource& source) {
-  const Result<LoadedTopology> loaded = LoadTopology(source);
+struct ShowOptions {
+  TopoSource source;
+  bool json = false;
+};
+
+int Run(const ShowOptions& options) {
+  const Result<LoadedTopology> loaded = LoadTopology(options.source);
   if (!loaded.ok()) return Fail("topo show", loaded.error());
   for (const std::string& missing : loaded->missing) Tell("topo show", missing);
-  fmt::print("{}", TreeText(loaded->view));
-  return 0;
+  if (options.json)
+    fmt::print("{}", ViewJson(loaded->view));
+  else
+    PrintFitted(TreeText(loaded->view));
+  return kExitDone;
 }
 
 }  // namespace
@@ -23,9 +33,11 @@ int Run(const TopoSource& source) {
 void AddTopoShow(CLI::App& topo, Action& chosen) {
   CLI::App* show = topo.add_subcommand("show", "Show a machine as a tree, with bandwidths");
   // Shared by the parser, which fills it, and the action, which reads it later.
-  const auto source = std::make_shared<TopoSource>();
-  AddTopoSource(*show, *source);
-  show->callback([source, &chosen] { chosen = [source] { return Run(*source); }; });
+  const auto options = std::make_shared<ShowOptions>();
+  AddTopoSource(*show, options->source);
+  show->add_flag("--json", options->json,
+                 "One object: name, arch, processor, numa_nodes, pci, gpus, nets");
+  show->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 
 }  // namespace ringlet::cli

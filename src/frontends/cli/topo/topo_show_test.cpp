@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -10,20 +10,20 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TopoShowTest, ShowsAFile) {
-  const TopoRun ran = RunTopo({"show", Fixture("topologies/nvidia/ucb_dgx1v.topo.xml")});
+  const ToolRun ran = RunCommand({"topo", "show", Fixture("topologies/nvidia/ucb_dgx1v.topo.xml")});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("2 NVLink links to GPU 0000:85:00.0, 40 GB/s"));
   EXPECT_EQ(ran.errors, "");
 }
 
 TEST(TopoShowTest, ShowsThisMachine) {
-  const TopoRun ran = RunTopo({"show"});
+  const ToolRun ran = RunCommand({"topo", "show"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("NUMA node"));
 }
 
 TEST(TopoShowTest, BadWordsNameTheirColumn) {
-  const TopoRun ran = RunTopo({"show", "--synthetic", "2 cpu"});
+  const ToolRun ran = RunCommand({"topo", "show", "--synthetic", "2 cpu"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("ringlet topo show: column 3 of the machine"));
   EXPECT_EQ(ran.output, "");

@@ -7,6 +7,7 @@
 
 #include "discovery/nvml.hpp"
 #include "discovery/scan.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/process/host.hpp"
 #include "topology/edit/synthetic.hpp"
@@ -63,15 +64,16 @@ void AddTopoSource(CLI::App& command, TopoSource& source) {
       command
           .add_option("FILE", source.file,
                       "An NCCL topology file; - is standard input; none: this machine")
-          ->type_name("FILE");
+          ->type_name(kFileType);
   CLI::Option* root =
       command
           .add_option("--root", source.root, "A folder that holds another machine's /sys and /proc")
           ->excludes(file)
-          ->type_name("DIR");
+          ->type_name(kFolderType);
   command
       .add_option("--synthetic", source.synthetic,
                   "A machine in words, such as \"2x(numa: 2x(switch: 2 gpu, 1 nic))\"")
+      ->type_name(kMachineType)
       ->excludes(file)
       ->excludes(root);
 }

@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/input_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -25,6 +26,17 @@ TEST(TopoSourceTest, AFileHasPlaces) {
   EXPECT_NE(loaded->positions.Of({topology::PartKind::kGpu, 7}).line, 0u);
 }
 
+TEST(TopoSourceTest, ADashIsStandardInput) {
+  const std::string path = Fixture("topologies/nvidia/ucb_dgx1v.topo.xml");
+  const std::string text = ReadUserFile(path, topology::kXmlBytesMax).value();
+  for (const char* command : {"show", "matrix", "dump"}) {
+    const InputForTest input(text);
+    const ToolRun ran = RunCommand({"topo", command, "-"});
+    EXPECT_EQ(ran.status, kExitDone) << ran.errors;
+    EXPECT_EQ(ran.output, RunCommand({"topo", command, path}).output) << command;
+  }
+}
+
 TEST(TopoSourceTest, NothingNamedIsThisMachine) {
   const Result<LoadedTopology> loaded = LoadTopology({});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
@@ -40,7 +52,7 @@ TEST(TopoSourceTest, WhatIsNotThereIsNamed) {
 }
 
 TEST(TopoSourceTest, OnlyOneSourceMayBeNamed) {
-  const TopoRun ran = RunTopo({"show", "a.xml", "--synthetic", "gpu"});
+  const ToolRun ran = RunCommand({"topo", "show", "a.xml", "--synthetic", "gpu"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("excludes"));
 }

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/topo/topo_for_test.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TopoTest, HelpNamesEveryCommand) {
-  const TopoRun ran = RunTopo({"--help"});
+  const ToolRun ran = RunCommand({"topo", "--help"});
   EXPECT_EQ(ran.status, 0);
   for (const char* name :
        {"show", "dump", "lint", "diff", "complete", "matrix", "path", "draw", "fuse"})
@@ -18,7 +18,9 @@ TEST(TopoTest, HelpNamesEveryCommand) {
 }
 
 TEST(TopoTest, ACommandIsNeeded) {
-  const TopoRun ran = RunTopo({});
+  const ToolRun ran = RunCommand({
+      "topo",
+  });
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("ringlet topo --help"));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/plural.hpp"
 #include "topology/graph/bandwidth.hpp"
 #include "topology/view/host_tree.hpp"
 #include "topology/view/known_devices.hpp"
@@ -19,18 +20,6 @@ using topology::PciDevice;
 using topology::PciRole;
 
 constexpr std::size_t kTextBytesShown = 60;
-
-std::string_view RoleName(PciRole role) {
-  switch (role) {
-    case PciRole::kBridge: return "switch";
-    case PciRole::kNvSwitch: return "NVSwitch";
-    case PciRole::kCpuBridge: return "CPU bridge";
-    case PciRole::kGpu: return "GPU";
-    case PciRole::kNic: return "NIC";
-    case PciRole::kOther: break;
-  }
-  return "function";
-}
 
 class TreeWriter {
  public:
@@ -130,7 +119,7 @@ class TreeWriter {
     Line(depth, text);
     for (const GpuLink& link : gpu.links) WriteLink(gpu, link, depth + 1);
     for (const topology::C2cLink& c2c : gpu.c2c)
-      Line(depth + 1, fmt::format("{} C2C links to the processor, {}", c2c.count,
+      Line(depth + 1, fmt::format("{} to the processor, {}", Counted(c2c.count, "C2C link"),
                                   SpeedText(std::uint64_t{c2c.mb_per_s} * c2c.count)));
   }
 
@@ -142,8 +131,8 @@ class TreeWriter {
     std::string target(RoleName(role));
     if (link.target) target += " " + ToString(*link.target);
     if (!link.target) target += " (not visible)";
-    Line(depth, fmt::format("{} {} links to {}, {}", link.count, xgmi ? "xGMI" : "NVLink", target,
-                            SpeedText(topology::Times(one, link.count).mb_per_s)));
+    Line(depth, fmt::format("{} to {}, {}", Counted(link.count, xgmi ? "xGMI link" : "NVLink link"),
+                            target, SpeedText(topology::Times(one, link.count).mb_per_s)));
   }
 
   void WriteNet(const topology::NetInterface& net, std::size_t depth) {
@@ -174,7 +163,8 @@ class TreeWriter {
         if (&other != &node && view_.HostOf(other) == view_.HostOf(node)) ++others;
       if (others == 0) continue;
       const std::uint32_t speed = SocketInterconnect(view_.ModelOf(node)).mb_per_s;
-      Line(1, fmt::format("from {} to each of {} others, {}", NumaName(node), others,
+      Line(1, fmt::format("from {} to {}, {}", NumaName(node),
+                          others == 1 ? "the other" : fmt::format("each of {} others", others),
                           SpeedText(speed)));
     }
   }
@@ -188,6 +178,18 @@ class TreeWriter {
 
 std::string TreeText(const HostView& view) {
   return TreeWriter(view).Run();
+}
+
+std::string_view RoleName(PciRole role) {
+  switch (role) {
+    case PciRole::kBridge: return "switch";
+    case PciRole::kNvSwitch: return "NVSwitch";
+    case PciRole::kCpuBridge: return "CPU bridge";
+    case PciRole::kGpu: return "GPU";
+    case PciRole::kNic: return "NIC";
+    case PciRole::kOther: break;
+  }
+  return "function";
 }
 
 std::string SpeedText(std::uint64_t mb_per_s) {

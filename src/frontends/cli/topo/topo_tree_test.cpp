@@ -26,8 +26,8 @@ TEST(TopoTreeTest, ShowsEveryPartWithItsBandwidth) {
           12 NVLink links to NVSwitch (not visible), 240 GB/s
       NIC 0000:06:00.0, PCIe 4.0 x16, 24 GB/s
         net nic1, 200000 Mbit/s, 25 GB/s, device 1, port 1, GPUDirect RDMA
-  from NUMA node 0 to each of 1 others, 22 GB/s
-  from NUMA node 1 to each of 1 others, 22 GB/s
+  from NUMA node 0 to the other, 22 GB/s
+  from NUMA node 1 to the other, 22 GB/s
 )");
 }
 

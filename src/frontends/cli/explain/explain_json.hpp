@@ -1,0 +1,13 @@
+// What `ringlet explain` tells, as JSON. Pure.
+#pragma once
+#include <string>
+
+#include "frontends/cli/plan/plan_view.hpp"
+
+namespace ringlet::cli {
+
+/// {"machine", "search", "plan", "nccl"}: what the first node has, the steps of its searches, and
+/// the plans as PlanJson has them. \param nccl  null: not compared
+std::string ExplainJson(const PlanView& view, const PlanView* nccl);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,76 @@
+#include "frontends/cli/explain/predict.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "frontends/cli/plan/plan_view.hpp"
+#include "frontends/cli/tool_run_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// Source  NCCL 2.30's model of this machine: NVLSTree, 66.8 us and 246.2 GB/s.
+TEST(PredictTest, TimeAndBandwidthAreThoseOfTheModel) {
+  const ToolRun ran =
+      RunCommand({"predict", "all_reduce", "--topo", Fixture("topo-vectors/nvswitch8-sm90.xml"),
+                  "--hosts", "2", "-b", "64M", "--policy", "compat", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json["algorithm"], "NVLSTree");
+  EXPECT_NEAR(json["time_us"], 66.8 + (64 << 20) / 246.2e3, 1);
+  EXPECT_NEAR(json["busbw"].get<double>(), json["algbw"].get<double>() * 30 / 16, 0.01);
+}
+
+TEST(PredictTest, TextNamesTheChoiceAndTheOthers) {
+  const ToolRun ran = RunCommand({"predict", "all_gather", Fixture("topo-vectors/pcie4-1nic.xml")});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("all_gather of 1048576 bytes on 4 ranks of 1 host: Ring"));
+  EXPECT_THAT(ran.output, HasSubstr("on the bus of each rank"));
+}
+
+TEST(PredictTest, TextHasTheTimesOfTheModelInMicroseconds) {
+  const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
+  const ToolRun text = RunCommand({"predict", "all_reduce", file, "-b", "1G"});
+  const ToolRun ran = RunCommand({"predict", "all_reduce", file, "-b", "1G", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  PlanRequest request;
+  request.machine.source.file = file;
+  const PlanView view = MakePlanView(request, {}).value();
+  const plan::Tuning tuning(TuningInputOf(view, {}).value(), view.joined.plan.channel_count());
+  const plan::TuningPick pick = tuning.Pick(plan::Function::kAllReduce, 1 << 30).value();
+  const double us = std::chrono::duration<double, std::micro>(Instant(pick.time_ns)).count();
+  EXPECT_NEAR(json["time_us"], us, 1e-6);
+  EXPECT_NEAR(json["algbw"].get<double>(), (1 << 30) / (us * 1e3), 1e-6) << "bytes a nanosecond";
+  EXPECT_THAT(text.output, HasSubstr(fmt::format("\n  {:.1f} us, ", us)));
+  EXPECT_THAT(text.output,
+              HasSubstr(fmt::format("{:>13} {:<6}  {:12.1f} us\n", NameOf(pick.algorithm),
+                                    NameOf(pick.protocol), us)))
+      << "among the others as well";
+}
+
+TEST(PredictTest, EveryFunctionIsCalledAsInBench) {
+  for (const char* function :
+       {"broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"}) {
+    const ToolRun ran =
+        RunCommand({"predict", function, "--json", Fixture("topo-vectors/pcie4-1nic.xml")});
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const auto json = nlohmann::json::parse(ran.output);
+    EXPECT_EQ(json["function"], function);
+    EXPECT_GT(json["time_us"], 0.0) << function;
+  }
+}
+
+TEST(PredictTest, NonsenseIsNamed) {
+  const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
+  EXPECT_THAT(RunCommand({"predict", "all_reverse", file}).errors,
+              HasSubstr("all_reverse not in {all_reduce,"));
+  EXPECT_EQ(RunCommand({"predict", "all_reduce", file, "-b", "much"}).status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace ringlet::cli

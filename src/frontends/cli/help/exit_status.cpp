@@ -1,0 +1,22 @@
+#include "frontends/cli/help/exit_status.hpp"
+
+#include <fmt/format.h>
+
+#include "frontends/cli/command.hpp"
+
+namespace ringlet::cli {
+
+std::vector<std::pair<std::string, std::string>> ExitStatusMeanings() {
+  const auto number = [](ExitStatus status) { return std::to_string(status); };
+  return {
+      {number(kExitDone), "the command succeeded"},
+      {number(kExitFailed),
+       "the command failed, a check found an error, or topo diff a difference"},
+      {number(kExitUsage), "the command line, a setting or an input file is invalid"},
+      {"N", "run: the first rank that failed exited with N"},
+      {number(kExitCannotStart), "run: the program cannot be started"},
+      {number(kExitSignalled) + "+N", "run, bench: signal N ended a rank or the command"},
+  };
+}
+
+}  // namespace ringlet::cli

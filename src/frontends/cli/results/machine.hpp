@@ -1,0 +1,27 @@
+// What a result says of the machine on which it was measured.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace ringlet::cli {
+
+/// Texts of the system; empty where it says nothing.
+struct MachineFacts {
+  std::string cpuinfo;     ///< /proc/cpuinfo
+  std::string os_release;  ///< /etc/os-release
+  std::string kernel;      ///< /proc/sys/kernel/osrelease
+  std::string memory;      ///< /proc/meminfo
+  std::uint32_t cores = 0;
+};
+MachineFacts ReadMachine();
+
+/// "2 cores (AMD EPYC 9B45, virtual machine), 24 GiB, Debian GNU/Linux 12, kernel 6.18".
+std::string MachineText(const MachineFacts& facts);
+
+/// "2026-11-23".
+std::string Today();
+
+/// How this process was called: "ringlet bench all_reduce -n 4".
+std::string OwnCommandLine();
+
+}  // namespace ringlet::cli
