@@ -265,9 +265,9 @@ std::string FirstRanksText(const std::vector<Rank>& ranks) {
 std::string JoinText(const PlanView& view) {
   const plan::ChannelPlan& plan = view.joined.plan;
   std::string text = fmt::format(
-      "\n3. All hosts\n\nWhat the search found, {}, is used twice, so that trees can use each "
-      "link both\nways: {}.\n",
-      Counted(plan.options().speeds.size(), "channel"), Counted(plan.channel_count(), "channel"));
+      "\n3. All hosts\n\nEach channel is used twice, so that trees can use each link both ways: "
+      "{}.\n",
+      Counted(plan.channel_count(), "channel"));
   if (plan.node_count() == 1) return text + "There is one host, so rings close within it.\n";
   text += fmt::format(
       "A ring leaves each of {} nodes by the last GPU of its order and enters the next by the "

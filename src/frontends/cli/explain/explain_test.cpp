@@ -49,8 +49,7 @@ which no plan can exceed on these links.
 
 3. All hosts
 
-What the search found, 2 channels, is used twice, so that trees can use each link both
-ways: 4 channels.
+Each channel is used twice, so that trees can use each link both ways: 4 channels.
 A ring leaves each of 2 nodes by the last GPU of its order and enters the next by the first.
   ring of channel 0: 0 1 2 3
 There are two trees over nodes: an inner node of one is a leaf of the other, so that both
