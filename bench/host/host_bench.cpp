@@ -25,8 +25,8 @@
 namespace {
 
 using namespace std::literals;
+using ringlet::collective::Call;
 using ringlet::collective::CallKind;
-using ringlet::collective::HostCall;
 using ringlet::collective::ShmCollective;
 
 double NowUs() {
@@ -53,7 +53,7 @@ struct Bench {
   std::vector<std::size_t> sizes;
 };
 
-void Run(ShmCollective& engine, const HostCall& call) {
+void Run(ShmCollective& engine, const Call& call) {
   const static ringlet::collective::RunPolicy policy{.check = [] { return ringlet::Ok(); }};
   engine.Start(call);
   const auto status = RunToEnd(engine, *engine.place()->waiter, policy);
@@ -92,30 +92,30 @@ int RunRank(const Bench& bench) {
   ShmCollective engine(bench.arena, bench.self, patience, tuning, reach);
   bench.arena->PrefaultPosts(bench.self);
   for (const std::size_t bytes : bench.sizes) {
-    HostCall call{
-        .operation = bench.operation, .type = ringlet::DataType::kFloat32, .count = bytes / 4};
-    if (call.operation == CallKind::kBarrier) call.count = 0;
-    const auto sizes = SizesOf(call, bench.self, bench.ranks);
-    std::vector<float> unregistered((sizes.input + sizes.output) / 4 + 1);
+    Call call{.kind = bench.operation, .count = bytes / 4, .type = ringlet::DataType::kFloat32};
+    if (call.kind == CallKind::kBarrier) call.count = 0;
+    const ringlet::collective::CallPlace place{ringlet::Rank{bench.self}, bench.ranks};
+    const std::size_t in = InputBytes(call, place), out = OutputBytes(call, place);
+    std::vector<float> unregistered((in + out) / 4 + 1);
     float* input = unregistered.data();
     std::shared_ptr<const ringlet::os::Shm> memory;
     std::uint64_t handle = 0;
     if (registered > 0) {
-      auto shm = ringlet::os::Shm::Create(sizes.input + sizes.output + 4);
+      auto shm = ringlet::os::Shm::Create(in + out + 4);
       if (!shm.ok() || !shm->Fill().ok()) return 1;
       memory = std::make_shared<ringlet::os::Shm>(std::move(shm).value());
       handle = reach.shared->Register(memory->bytes(), memory).value();
       input = reinterpret_cast<float*>(memory->bytes().data());
     }
-    float* const output = registered == 2 ? input : input + sizes.input / 4;
-    std::fill(input, input + sizes.input / 4, 1.0f + static_cast<float>(bench.self));
-    call.input = reinterpret_cast<const std::byte*>(input);
-    call.output = reinterpret_cast<std::byte*>(output);
+    float* const output = registered == 2 ? input : input + in / 4;
+    std::fill(input, input + in / 4, 1.0f + static_cast<float>(bench.self));
+    call.input = std::as_bytes(std::span(input, in / 4));
+    call.output = std::as_writable_bytes(std::span(output, out / 4));
     const std::size_t batch = std::clamp<std::size_t>((256 << 10) / (bytes + 64), 1, 200);
     const std::size_t batches = bytes >= (16u << 20) ? 7 : 41;
     std::vector<double> times;
     for (std::size_t b = 0; b < batches + 3; ++b) {
-      Run(engine, {.operation = CallKind::kBarrier});
+      Run(engine, {.kind = CallKind::kBarrier});
       const double begin = NowUs();
       for (std::size_t i = 0; i < batch; ++i) Run(engine, call);
       if (b >= 3) times.push_back((NowUs() - begin) / static_cast<double>(batch));

@@ -59,7 +59,8 @@ std::string Worst(Communicator& communicator, CallKind kind, DataType type, std:
                   int& worst) {
   Call call{.kind = kind, .count = count, .type = type, .op = ReduceOp::kAvg};
   const std::size_t size = SizeOf(type);
-  Bytes input(communicator.InputCount(call) * size), output(communicator.OutputCount(call) * size);
+  Bytes input(InputBytes(call, communicator.place()));
+  Bytes output(OutputBytes(call, communicator.place()));
   for (std::size_t i = 0; i < input.size() / size; ++i) {
     std::byte* const to = input.data() + i * size;
     if (i >= kPeriod) {

@@ -146,17 +146,14 @@ Bytes AllDue(const Case& its, std::uint32_t self, std::size_t elements) {
 std::string Complaint(const Case& its, Communicator& communicator) {
   const std::uint32_t self = Index(communicator.identity().rank);
   const std::size_t size = SizeOf(its.type);
-  const collective::CallShape shape{.kind = its.kind,
-                                    .count = its.count,
-                                    .root = its.root,
-                                    .self = Rank{self},
-                                    .ranks = its.ranks};
-  const std::size_t in_count = collective::InputCount(shape);
-  const std::size_t out_count = collective::OutputCount(shape);
+  Call call{.kind = its.kind, .count = its.count, .type = its.type, .op = its.op, .root = its.root};
+  const std::size_t in_count = InputCount(call, communicator.place());
+  const std::size_t out_count = OutputCount(call, communicator.place());
   Bytes input(in_count * size), output(out_count * size), both;
   std::span<std::byte> in(input), out(output);
   if (its.in_place) {
-    const std::ptrdiff_t offset = collective::InPlaceOffset(shape) * std::ptrdiff_t(size);
+    const std::ptrdiff_t offset =
+        collective::InPlaceOffset(call, Rank{self}) * std::ptrdiff_t(size);
     const std::ptrdiff_t first = std::min<std::ptrdiff_t>(0, offset);
     const auto in_at = std::size_t(-first), out_at = std::size_t(offset - first);
     both.resize(std::max(in_at + in.size(), out_at + out.size()));
@@ -164,15 +161,11 @@ std::string Complaint(const Case& its, Communicator& communicator) {
     out = std::span(both).subspan(out_at, out.size());
   }
   Fill(its.type, in, [&](std::size_t i) { return static_cast<double>(Value(its, self, i)); });
-  Call call{.kind = its.kind,
-            .input = in,
-            .output = out,
-            .count = its.count,
-            .type = its.type,
-            .op = its.op,
-            .root = its.root};
-  call.scalar.resize(size);
-  Store(its.type, its.type == DataType::kBool ? 1 : kScalar, call.scalar.data());
+  call.input = in;
+  call.output = out;
+  std::array<std::byte, 8> scalar = {};
+  Store(its.type, its.type == DataType::kBool ? 1 : kScalar, scalar.data());
+  call.scalar = collective::Scalar(View(scalar).first(size));
   const Status status = communicator.Run(call);
   if (!status.ok()) return its.Text() + ": " + status.error().message;
   const Bytes due = AllDue(its, self, out_count);

@@ -59,7 +59,8 @@ Status RunOnce(Communicator& communicator, const Scene& scene, std::uint64_t ope
             .count = scene.kind == CallKind::kBarrier ? 0 : scene.count,
             .op = ReduceOp::kMax,
             .root = Rank{static_cast<std::uint32_t>(operation % kRanks)}};
-  const std::size_t in = communicator.InputCount(call), out = communicator.OutputCount(call);
+  const std::size_t in = InputCount(call, communicator.place()),
+                    out = OutputCount(call, communicator.place());
   values.resize(std::max(values.size(), in + out));
   call.input = std::as_bytes(std::span(values).first(in));
   call.output = std::as_writable_bytes(std::span(values).subspan(in, out));

@@ -72,17 +72,18 @@ struct Buffers {
 // In place always from the beginning of `room`. Else where a whole number of blocks lies before
 // both, drawn by each rank for itself: what one gives lies now here, now there, where another
 // wants it.
-Buffers BuffersOf(const Case& its, std::span<std::byte> room, const collective::CallShape& shape) {
+Buffers BuffersOf(const Case& its, std::span<std::byte> room, const Call& call,
+                  const Communicator& communicator) {
   const std::size_t block = its.count * 4;
-  const std::size_t in = collective::InputCount(shape) * 4;
-  const std::size_t out = collective::OutputCount(shape) * 4;
+  const std::size_t in = InputBytes(call, communicator.place());
+  const std::size_t out = OutputBytes(call, communicator.place());
   if (its.in_place) {
-    const std::ptrdiff_t offset = collective::InPlaceOffset(shape) * 4;
+    const std::ptrdiff_t offset = InPlaceOffset(call, communicator.identity().rank) * 4;
     const std::ptrdiff_t first = std::min<std::ptrdiff_t>(0, offset);
     return {room.subspan(static_cast<std::size_t>(-first), in),
             room.subspan(static_cast<std::size_t>(offset - first), out)};
   }
-  Prng prng(its.seed * kRanksMax + Index(shape.self));
+  Prng prng(its.seed * kRanksMax + Index(communicator.identity().rank));
   const bool input_first = prng.Below(2) == 0;
   const std::size_t before = prng.Below(3) * block;
   const std::size_t first = input_first ? in : out;
@@ -94,20 +95,16 @@ Buffers BuffersOf(const Case& its, std::span<std::byte> room, const collective::
 std::string Complaint(Communicator& communicator, const Case& its, std::span<std::byte> room) {
   const std::uint32_t ranks = communicator.identity().size;
   const std::uint32_t self = Index(communicator.identity().rank);
-  const collective::CallShape shape{
-      .kind = its.kind, .count = its.count, .root = its.root, .self = Rank{self}, .ranks = ranks};
-  const Buffers buffers = BuffersOf(its, room, shape);
+  Call call{.kind = its.kind, .count = its.count, .type = DataType::kUint32, .root = its.root};
+  const Buffers buffers = BuffersOf(its, room, call, communicator);
   std::memset(buffers.output.data(), 0xee, buffers.output.size());
   for (std::size_t i = 0; i < buffers.input.size() / 4; ++i) {
     const std::uint32_t value = InputOf(self, i);
     std::memcpy(buffers.input.data() + i * 4, &value, 4);
   }
-  const Status status = communicator.Run(Call{.kind = its.kind,
-                                              .input = buffers.input,
-                                              .output = buffers.output,
-                                              .count = its.count,
-                                              .type = DataType::kUint32,
-                                              .root = its.root});
+  call.input = buffers.input;
+  call.output = buffers.output;
+  const Status status = communicator.Run(call);
   if (!status.ok()) return its.Text() + ": " + status.error().message;
   for (std::size_t i = 0; i < buffers.output.size() / 4; ++i) {
     std::uint32_t value = 0;

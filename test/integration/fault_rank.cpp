@@ -107,14 +107,15 @@ struct Buffers {
 };
 
 /// Roots take turns, so that nobody only sends.
-comm::Call CallOf(const comm::Communicator& communicator, const Part& part, std::uint64_t operation,
-                  Buffers& buffers) {
-  comm::Call call{.kind = part.kind,
-                  .count = part.count,
-                  .op = ReduceOp::kMax,
-                  .root = Rank{static_cast<std::uint32_t>(operation % part.size)}};
+collective::Call CallOf(const comm::Communicator& communicator, const Part& part,
+                        std::uint64_t operation, Buffers& buffers) {
+  collective::Call call{.kind = part.kind,
+                        .count = part.count,
+                        .op = ReduceOp::kMax,
+                        .root = Rank{static_cast<std::uint32_t>(operation % part.size)}};
   if (part.kind == comm::CallKind::kBarrier) return call;
-  const std::size_t in = communicator.InputCount(call), out = communicator.OutputCount(call);
+  const std::size_t in = InputCount(call, communicator.place()),
+                    out = OutputCount(call, communicator.place());
   if (buffers.all.size() < in + out) {
     buffers.own.resize(in + out, static_cast<float>(part.rank));
     buffers.all = buffers.own;

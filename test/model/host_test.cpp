@@ -13,8 +13,8 @@
 namespace ringlet::model {
 namespace {
 
+using collective::Call;
 using collective::CallKind;
-using collective::HostCall;
 using collective::HostReach;
 using collective::HostTuning;
 using collective::InProcessBuffers;
@@ -92,7 +92,7 @@ class World {
 
   // Before the threads: all ranks are so many broadcasts without data further.
   void Pass(int operations) {
-    HostCall call{.operation = CallKind::kBarrier, .count = 0};
+    Call call{.kind = CallKind::kBarrier, .count = 0};
     for (int i = 0; i < operations; ++i) {
       for (auto& engine : engines_) engine->Start(call);
       std::vector<bool> done(engines_.size(), false);
@@ -104,19 +104,20 @@ class World {
 
   // One operation of one rank, from its input to the check of its output.
   /// \param sleeps  so many times, then it gives up
-  void Run(std::uint32_t rank, HostCall call, std::size_t operation, int sleeps = INT_MAX) {
+  void Run(std::uint32_t rank, Call call, std::size_t operation, int sleeps = INT_MAX) {
     Buffers& mine = buffers[rank];
-    const auto sizes = SizesOf(call, rank, setup_.ranks);
-    for (std::size_t i = 0; i < sizes.input / 4; ++i) mine.input[i] = Input(rank, i, operation);
-    call.input = reinterpret_cast<const std::byte*>(mine.input);
-    call.output = reinterpret_cast<std::byte*>(mine.output);
+    const collective::CallPlace place{Rank{rank}, setup_.ranks};
+    const std::size_t in = InputBytes(call, place), out = OutputBytes(call, place);
+    for (std::size_t i = 0; i < in / 4; ++i) mine.input[i] = Input(rank, i, operation);
+    call.input = View(reinterpret_cast<const std::byte*>(mine.input), in);
+    call.output = std::span(reinterpret_cast<std::byte*>(mine.output), out);
     engine(rank).Start(call);
     const Status status =
         RunToEnd(engine(rank), NoLinks(), {.check = [&] {
                    return sleeps-- > 0 ? Ok() : Status(Error{Code::kTimeout, "late"});
                  }});
     if (!status.ok()) return Stop(rank, status.error());
-    for (std::size_t i = 0; i < sizes.output / 4; ++i) Check(rank, call, i, operation);
+    for (std::size_t i = 0; i < out / 4; ++i) Check(rank, call, i, operation);
   }
 
  private:
@@ -136,10 +137,10 @@ class World {
     return waiter;
   }
 
-  void Check(std::uint32_t rank, const HostCall& call, std::size_t i, std::size_t operation) {
+  void Check(std::uint32_t rank, const Call& call, std::size_t i, std::size_t operation) {
     const auto count = static_cast<std::size_t>(call.count);
     std::int32_t expected = 0;
-    switch (call.operation) {
+    switch (call.kind) {
       case CallKind::kAllReduce:
       case CallKind::kReduce:
         for (std::uint32_t from = 0; from < setup_.ranks; ++from)
@@ -201,12 +202,12 @@ class World {
   std::vector<std::unique_ptr<ShmCollective>> engines_;
 };
 
-HostCall Call(CallKind kind, std::uint64_t count, std::uint32_t root = 0) {
-  return {.operation = kind, .type = DataType::kInt32, .count = count, .root = Rank{root}};
+Call CallOf(CallKind kind, std::uint64_t count, std::uint32_t root = 0) {
+  return {.kind = kind, .count = count, .type = DataType::kInt32, .root = Rank{root}};
 }
 
 // All ranks carry out `calls`.
-Scenario All(World& world, const std::string& name, const std::vector<HostCall>& calls) {
+Scenario All(World& world, const std::string& name, const std::vector<Call>& calls) {
   Scenario scenario{.name = std::to_string(world.ranks()) + " ranks, " + name,
                     .begin = [&world] { world.Begin(); },
                     .threads = {},
@@ -229,13 +230,13 @@ Scenario Then(Scenario scenario, const std::string& name, std::function<void(std
   return scenario;
 }
 
-std::vector<HostCall> Many(std::size_t times, const HostCall& call) {
-  return std::vector<HostCall>(times, call);
+std::vector<Call> Many(std::size_t times, const Call& call) {
+  return std::vector<Call>(times, call);
 }
 
 constexpr const char *kAsleep = "nobody wakes them", *kRace = "data race";
-const HostCall kSum = Call(CallKind::kAllReduce, 2);
-const HostCall kCast = Call(CallKind::kBroadcast, 2);
+const Call kSum = CallOf(CallKind::kAllReduce, 2);
+const Call kCast = CallOf(CallKind::kBroadcast, 2);
 constexpr HostTuning kSlices{.one_shot_bytes_max = 0};
 constexpr std::uint64_t kSlice = 48;  // int32 in one slice of what is laid out once
 
@@ -245,7 +246,7 @@ TEST(PostModel, OneShotOperationsOfTwoAreRight) {
   World world({.ranks = 2});
   ExpectRightInAll(All(world, "all_reduce", {kSum}));
   ExpectRightInAll(All(world, "2 all_reduce", {kSum, kSum}));
-  ExpectRightInAll(All(world, "barrier", {Call(CallKind::kBarrier, 0)}));
+  ExpectRightInAll(All(world, "barrier", {CallOf(CallKind::kBarrier, 0)}));
 }
 
 TEST(PostModel, OneShotOperationsOfThreeAreRight) {
@@ -256,7 +257,7 @@ TEST(PostModel, OneShotOperationsOfThreeAreRight) {
 
 // A root waits for nobody, but for room: four payloads of 64 bytes are the ring, 64 posts are.
 Scenario PayloadsAround(World& world) {
-  return All(world, "6 payloads in a ring of 4", Many(6, Call(CallKind::kBroadcast, 16)));
+  return All(world, "6 payloads in a ring of 4", Many(6, CallOf(CallKind::kBroadcast, 16)));
 }
 Scenario PostsAround(World& world) {
   Scenario scenario = All(world, "posts 63 to 67 of 64", Many(5, kCast));
@@ -299,28 +300,29 @@ TEST(PostModel, PlantedMistakesAreFound) {
 
 TEST(SliceModel, OperationsOfTwoAreRight) {
   World world({.ranks = 2, .tuning = kSlices});
-  ExpectRightInMuch(All(world, "all_reduce of 3 slices", {Call(CallKind::kAllReduce, 3 * kSlice)}));
-  ExpectRightInMuch(All(world, "broadcast of 3", {Call(CallKind::kBroadcast, 3 * kSlice)}));
-  ExpectRightInMuch(All(world, "all_gather of 3", {Call(CallKind::kAllGather, 3 * kSlice)}));
-  ExpectRightInMuch(All(world, "all_to_all of 3", {Call(CallKind::kAllToAll, kSlice)}));
-  ExpectRightInMuch(All(world, "reduce_scatter of 3", {Call(CallKind::kReduceScatter, kSlice)}));
   ExpectRightInMuch(
-      All(world, "broadcast of 2 from each",
-          {Call(CallKind::kBroadcast, 2 * kSlice, 0), Call(CallKind::kBroadcast, 2 * kSlice, 1)}));
+      All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)}));
+  ExpectRightInMuch(All(world, "broadcast of 3", {CallOf(CallKind::kBroadcast, 3 * kSlice)}));
+  ExpectRightInMuch(All(world, "all_gather of 3", {CallOf(CallKind::kAllGather, 3 * kSlice)}));
+  ExpectRightInMuch(All(world, "all_to_all of 3", {CallOf(CallKind::kAllToAll, kSlice)}));
+  ExpectRightInMuch(All(world, "reduce_scatter of 3", {CallOf(CallKind::kReduceScatter, kSlice)}));
+  ExpectRightInMuch(All(
+      world, "broadcast of 2 from each",
+      {CallOf(CallKind::kBroadcast, 2 * kSlice, 0), CallOf(CallKind::kBroadcast, 2 * kSlice, 1)}));
 }
 
 TEST(SliceModel, OperationsOfThreeAreRight) {
   World world({.ranks = 3, .tuning = kSlices});
-  ExpectRightInMuch(All(world, "all_reduce of 3 slices", {Call(CallKind::kAllReduce, 3 * kSlice)}),
-                    1);
-  ExpectRightInMuch(All(world, "broadcast of 3", {Call(CallKind::kBroadcast, 3 * kSlice)}), 1);
+  ExpectRightInMuch(
+      All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)}), 1);
+  ExpectRightInMuch(All(world, "broadcast of 3", {CallOf(CallKind::kBroadcast, 3 * kSlice)}), 1);
 }
 
 TEST(SliceModel, PlantedMistakesAreFound) {
   World world({.ranks = 2, .tuning = kSlices});
   const Scenario sum =
-      All(world, "all_reduce of 3 slices", {Call(CallKind::kAllReduce, 3 * kSlice)});
-  const Scenario cast = All(world, "broadcast of 3", {Call(CallKind::kBroadcast, 3 * kSlice)});
+      All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)});
+  const Scenario cast = All(world, "broadcast of 3", {CallOf(CallKind::kBroadcast, 3 * kSlice)});
   for (const char* const counter : {"put", "reduced", "got"}) {
     const std::string name = counter;
     ExpectFound(sum, Weakened("'" + name + "' is relaxed", name, Op::kStore), kRace);
@@ -359,7 +361,7 @@ TEST(DirectModel, OperationsOfThreeAreRight) {
 
 // A third thread aborts rank 0 at any moment. Nobody hangs, and nobody is at the buffers of who has
 // withdrawn.
-Scenario Aborted(World& world, const HostCall& call) {
+Scenario Aborted(World& world, const Call& call) {
   world.MayFail();
   Scenario scenario = All(world, "rank 0 aborted", {call});
   scenario.threads.push_back([&world] { world.engine(0).GiveUp(); });
@@ -374,7 +376,7 @@ TEST(DirectModel, WhoIsAbortedHasItsBuffersBack) {
 
 TEST(SliceModel, NobodyWaitsForWhoIsAborted) {
   World world({.ranks = 2, .tuning = kSlices});
-  ExpectRightInMuch(Aborted(world, Call(CallKind::kAllReduce, kSlice)));
+  ExpectRightInMuch(Aborted(world, CallOf(CallKind::kAllReduce, kSlice)));
 }
 
 TEST(DirectModel, PlantedMistakesAreFound) {
@@ -420,7 +422,7 @@ TEST(DirectModel, WhatWasReadOfWhoGaveUpDoesNotCount) {
 // ---- leaving ------------------------------------------------------------------------------------
 
 // Whoever leaves right after its last operation fails nobody.
-void ExpectLeavingIsRight(World& world, const HostCall& call, std::uint32_t deviations) {
+void ExpectLeavingIsRight(World& world, const Call& call, std::uint32_t deviations) {
   const Scenario scenario = Then(All(world, ToText(call), {call}), "then each leaves",
                                  [&world](std::uint32_t rank) { world.engine(rank).Leave(); });
   ExpectRightInMuch(scenario, deviations);
@@ -433,10 +435,10 @@ TEST(LeaveModel, WhoLeavesInOrderFailsNobody) {
 }
 TEST(LeaveModel, WhoLeavesAfterSlicesFailsNobody) {
   World slices({.ranks = 3, .tuning = kSlices});
-  ExpectLeavingIsRight(slices, Call(CallKind::kBroadcast, 3 * kSlice), 1);
-  ExpectLeavingIsRight(slices, Call(CallKind::kGather, kSlice), 1);
-  ExpectLeavingIsRight(slices, Call(CallKind::kScatter, kSlice), 1);
-  ExpectLeavingIsRight(slices, Call(CallKind::kAllReduce, kSlice), 1);
+  ExpectLeavingIsRight(slices, CallOf(CallKind::kBroadcast, 3 * kSlice), 1);
+  ExpectLeavingIsRight(slices, CallOf(CallKind::kGather, kSlice), 1);
+  ExpectLeavingIsRight(slices, CallOf(CallKind::kScatter, kSlice), 1);
+  ExpectLeavingIsRight(slices, CallOf(CallKind::kAllReduce, kSlice), 1);
 }
 TEST(LeaveModel, WhoLeavesAfterDirectFailsNobody) {
   World direct(Near(2));

@@ -31,48 +31,52 @@ Between BetweenOf(Algorithm algorithm) {
   return algorithm == Algorithm::kHierarchical ? Between::kRing : Between::kDoubling;
 }
 
-Schedule BuildAllReduce(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+Schedule BuildAllReduce(Algorithm algorithm, const Call& call, CallPlace place,
+                        const Layout& layout) {
   switch (algorithm) {
-    case Algorithm::kDoubling: return DoublingAllReduce(layout.order, shape.self, shape.count);
-    case Algorithm::kHalving: return HalvingAllReduce(layout.order, shape.self, shape.count);
-    case Algorithm::kDoubleTree: return DoubleTreeAllReduce(layout.order, shape.self, shape.count);
-    case Algorithm::kDirect: return DirectAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kDoubling: return DoublingAllReduce(layout.order, place.self, call.count);
+    case Algorithm::kHalving: return HalvingAllReduce(layout.order, place.self, call.count);
+    case Algorithm::kDoubleTree: return DoubleTreeAllReduce(layout.order, place.self, call.count);
+    case Algorithm::kDirect: return DirectAllReduce(layout.order, place.self, call.count);
     case Algorithm::kHierarchical:
     case Algorithm::kHierarchicalDoubling:
     case Algorithm::kHierarchicalDirect:
       return HierarchicalAllReduce(layout.groups,
-                                   ShardsOf(layout.groups, shape.count, layout.shard_elements_min),
-                                   BetweenOf(algorithm), shape.self, shape.count);
-    default: return RingAllReduce(layout.order, shape.self, shape.count);
+                                   ShardsOf(layout.groups, call.count, layout.shard_elements_min),
+                                   BetweenOf(algorithm), place.self, call.count);
+    default: return RingAllReduce(layout.order, place.self, call.count);
   }
 }
 
-Schedule BuildAllGather(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
-  const Seat seat{shape.self, shape.ranks};
+Schedule BuildAllGather(Algorithm algorithm, const Call& call, CallPlace place,
+                        const Layout& layout) {
+  const Seat seat{place.self, place.ranks};
   switch (algorithm) {
-    case Algorithm::kDoubling: return DoublingAllGather(seat, shape.count);
-    case Algorithm::kBruck: return BruckAllGather(seat, shape.count);
-    case Algorithm::kDirect: return DirectAllGather(seat, shape.count);
+    case Algorithm::kDoubling: return DoublingAllGather(seat, call.count);
+    case Algorithm::kBruck: return BruckAllGather(seat, call.count);
+    case Algorithm::kDirect: return DirectAllGather(seat, call.count);
     case Algorithm::kHierarchical:
-      return HierarchicalAllGather(layout.groups, shape.self, shape.count);
-    default: return RingAllGather(layout.order, shape.self, shape.count);
+      return HierarchicalAllGather(layout.groups, place.self, call.count);
+    default: return RingAllGather(layout.order, place.self, call.count);
   }
 }
 
-Schedule BuildReduceScatter(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
-  const Seat seat{shape.self, shape.ranks};
+Schedule BuildReduceScatter(Algorithm algorithm, const Call& call, CallPlace place,
+                            const Layout& layout) {
+  const Seat seat{place.self, place.ranks};
   switch (algorithm) {
-    case Algorithm::kHalving: return HalvingReduceScatter(seat, shape.count);
-    case Algorithm::kDirect: return DirectReduceScatter(seat, shape.count);
+    case Algorithm::kHalving: return HalvingReduceScatter(seat, call.count);
+    case Algorithm::kDirect: return DirectReduceScatter(seat, call.count);
     case Algorithm::kHierarchical:
-      return HierarchicalReduceScatter(layout.groups, shape.self, shape.count);
-    default: return RingReduceScatter(layout.order, shape.self, shape.count);
+      return HierarchicalReduceScatter(layout.groups, place.self, call.count);
+    default: return RingReduceScatter(layout.order, place.self, call.count);
   }
 }
 
-Schedule BuildBroadcast(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+Schedule BuildBroadcast(Algorithm algorithm, const Call& call, CallPlace place,
+                        const Layout& layout) {
   const auto flat = [&](auto build) {
-    return build(layout.order, shape.self, shape.root, shape.count);
+    return build(layout.order, place.self, call.root, call.count);
   };
   switch (algorithm) {
     case Algorithm::kBinomial: return flat(BinomialBroadcast);
@@ -81,15 +85,15 @@ Schedule BuildBroadcast(Algorithm algorithm, const CallShape& shape, const Layou
     case Algorithm::kHierarchical:
     case Algorithm::kHierarchicalDoubling:
     case Algorithm::kHierarchicalDirect:
-      return HierarchicalBroadcast(layout.groups, BetweenOf(algorithm), shape.self, shape.root,
-                                   shape.count);
+      return HierarchicalBroadcast(layout.groups, BetweenOf(algorithm), place.self, call.root,
+                                   call.count);
     default: return flat(RingBroadcast);
   }
 }
 
-Schedule BuildReduce(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+Schedule BuildReduce(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout) {
   const auto flat = [&](auto build) {
-    return build(layout.order, shape.self, shape.root, shape.count);
+    return build(layout.order, place.self, call.root, call.count);
   };
   switch (algorithm) {
     case Algorithm::kBinomial: return flat(BinomialReduce);
@@ -98,20 +102,21 @@ Schedule BuildReduce(Algorithm algorithm, const CallShape& shape, const Layout& 
     case Algorithm::kHierarchical:
     case Algorithm::kHierarchicalDoubling:
     case Algorithm::kHierarchicalDirect:
-      return HierarchicalReduce(layout.groups, BetweenOf(algorithm), shape.self, shape.root,
-                                shape.count);
+      return HierarchicalReduce(layout.groups, BetweenOf(algorithm), place.self, call.root,
+                                call.count);
     default: return flat(RingReduce);
   }
 }
 
 /// Those between hosts as all-reduces of what may be nothing.
-Schedule BuildBarrier(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
+Schedule BuildBarrier(Algorithm algorithm, const Call& call, CallPlace place,
+                      const Layout& layout) {
   switch (algorithm) {
-    case Algorithm::kDirect: return DirectAllReduce(layout.order, shape.self, shape.count);
+    case Algorithm::kDirect: return DirectAllReduce(layout.order, place.self, call.count);
     case Algorithm::kHierarchicalDoubling:
     case Algorithm::kHierarchicalDirect:
-      return HierarchicalAllReduce(layout.groups, 1, BetweenOf(algorithm), shape.self, shape.count);
-    default: return DisseminationBarrier({shape.self, shape.ranks}, shape.count);
+      return HierarchicalAllReduce(layout.groups, 1, BetweenOf(algorithm), place.self, call.count);
+    default: return DisseminationBarrier({place.self, place.ranks}, call.count);
   }
 }
 
@@ -163,20 +168,20 @@ std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
   return algorithms;
 }
 
-Schedule Build(Algorithm algorithm, const CallShape& shape, const Layout& layout) {
-  const Seat seat{shape.self, shape.ranks};
-  switch (shape.kind) {
-    case CallKind::kAllReduce: return BuildAllReduce(algorithm, shape, layout);
-    case CallKind::kAllGather: return BuildAllGather(algorithm, shape, layout);
-    case CallKind::kReduceScatter: return BuildReduceScatter(algorithm, shape, layout);
-    case CallKind::kBroadcast: return BuildBroadcast(algorithm, shape, layout);
-    case CallKind::kReduce: return BuildReduce(algorithm, shape, layout);
+Schedule Build(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout) {
+  const Seat seat{place.self, place.ranks};
+  switch (call.kind) {
+    case CallKind::kAllReduce: return BuildAllReduce(algorithm, call, place, layout);
+    case CallKind::kAllGather: return BuildAllGather(algorithm, call, place, layout);
+    case CallKind::kReduceScatter: return BuildReduceScatter(algorithm, call, place, layout);
+    case CallKind::kBroadcast: return BuildBroadcast(algorithm, call, place, layout);
+    case CallKind::kReduce: return BuildReduce(algorithm, call, place, layout);
     case CallKind::kAllToAll:
-      return algorithm == Algorithm::kBruck ? BruckAllToAll(seat, shape.count)
-                                            : DirectAllToAll(seat, shape.count);
-    case CallKind::kGather: return DirectGather(seat, shape.root, shape.count);
-    case CallKind::kScatter: return DirectScatter(seat, shape.root, shape.count);
-    case CallKind::kBarrier: return BuildBarrier(algorithm, shape, layout);
+      return algorithm == Algorithm::kBruck ? BruckAllToAll(seat, call.count)
+                                            : DirectAllToAll(seat, call.count);
+    case CallKind::kGather: return DirectGather(seat, call.root, call.count);
+    case CallKind::kScatter: return DirectScatter(seat, call.root, call.count);
+    case CallKind::kBarrier: return BuildBarrier(algorithm, call, place, layout);
     case CallKind::kAllToAllV:
     case CallKind::kSendReceive: break;
   }

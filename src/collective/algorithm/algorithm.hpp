@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "collective/algorithm/hierarchy.hpp"
+#include "collective/call/call.hpp"
 #include "collective/call/groups.hpp"
-#include "collective/call/shape.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
@@ -46,6 +46,6 @@ struct Layout {
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout);
 
 /// This rank's schedule. Pure. \pre  AlgorithmsFor has it
-Schedule Build(Algorithm algorithm, const CallShape& shape, const Layout& layout);
+Schedule Build(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout);
 
 }  // namespace ringlet::collective

@@ -38,12 +38,11 @@ Layout AnyLayout(std::uint32_t ranks, std::uint64_t seed) {
   return layout;
 }
 
-Status ProveOne(Algorithm algorithm, CallShape call, const Layout& layout, std::uint64_t seed) {
+Status ProveOne(Algorithm algorithm, const Call& call, const Layout& layout, std::uint64_t seed) {
   std::vector<Schedule> schedules;
-  for (std::uint32_t rank = 0; rank < call.ranks; ++rank) {
-    call.self = Rank{rank};
-    schedules.push_back(Build(algorithm, call, layout));
-  }
+  const auto ranks = static_cast<std::uint32_t>(layout.order.size());
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    schedules.push_back(Build(algorithm, call, {Rank{rank}, ranks}, layout));
   for (const bool in_place : {false, true}) {
     if (in_place && call.kind == CallKind::kAllToAll) continue;  // is given a copy
     RINGLET_TRY(
@@ -62,8 +61,7 @@ void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride) {
         layout.shard_elements_min = 1 + ranks % 4;  // one shard, or several
         const std::uint64_t seed = ranks * 1000 + root * 10 + count;
         const Status status =
-            ProveOne(algorithm, {.kind = kind, .count = count, .root = Rank{root}, .ranks = ranks},
-                     layout, seed);
+            ProveOne(algorithm, {.kind = kind, .count = count, .root = Rank{root}}, layout, seed);
         ASSERT_TRUE(status.ok()) << Name(algorithm) << " for " << Name(kind) << " of " << count
                                  << " among " << ranks << " ranks on " << layout.groups.size()
                                  << " hosts, root " << root << ", seed " << seed << ": "
@@ -103,9 +101,9 @@ TEST_P(EveryAlgorithm, DISABLED_IsProvenForAllRanksAndRoots) {
 /// Messages from a rank to other hosts in an all-reduce that one rank of each host speaks for.
 std::size_t SentToOtherHosts(Algorithm algorithm, Rank self) {
   const Layout layout{.order = InOrder(EvenGroups(16, 4)), .groups = EvenGroups(16, 4)};
-  const CallShape call{.kind = CallKind::kAllReduce, .count = 8, .self = self, .ranks = 16};
+  const Call call{.kind = CallKind::kAllReduce, .count = 8};
   std::size_t sent = 0;
-  for (const Step& step : Build(algorithm, call, layout).steps)
+  for (const Step& step : Build(algorithm, call, {self, 16}, layout).steps)
     sent += step.kind == StepKind::kSend && Index(step.peer) / 4 != Index(self) / 4;
   return sent;
 }

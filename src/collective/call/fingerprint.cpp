@@ -9,9 +9,6 @@ namespace ringlet::collective {
 namespace {
 
 constexpr std::uint32_t kFormat = 0x32434c52;  // "RLC2"
-constexpr std::array<std::string_view, kCallKinds> kCallNames = {
-    "all_reduce",   "all_gather", "reduce_scatter", "broadcast", "reduce",      "all_to_all",
-    "all_to_all_v", "gather",     "scatter",        "barrier",   "send_receive"};
 
 /// Says from whom to whom a message goes, and after how many collectives.
 std::string MessageText(const Fingerprint& message) {
@@ -20,16 +17,6 @@ std::string MessageText(const Fingerprint& message) {
 }
 
 }  // namespace
-
-std::string_view Name(CallKind kind) {
-  return kCallNames[static_cast<std::size_t>(kind)];
-}
-
-std::optional<CallKind> CallKindNamed(std::string_view name) {
-  const auto found = std::find(kCallNames.begin(), kCallNames.end(), name);
-  if (found == kCallNames.end()) return std::nullopt;
-  return static_cast<CallKind>(found - kCallNames.begin());
-}
 
 std::string ToText(const Fingerprint& fingerprint) {
   if (fingerprint.operation == CallKind::kSendReceive) return MessageText(fingerprint);

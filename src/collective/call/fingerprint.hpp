@@ -6,57 +6,36 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "base/value/bytes.hpp"
+#include "collective/call/call.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 
 namespace ringlet::collective {
 
-/// The numbers are on the wire: add, never change.
-enum class CallKind : std::uint8_t {
-  kAllReduce = 0,
-  kAllGather = 1,
-  kReduceScatter = 2,
-  kBroadcast = 3,
-  kReduce = 4,
-  kAllToAll = 5,
-  kAllToAllV = 6,  ///< count and root are those of one pair
-  kGather = 7,
-  kScatter = 8,
-  kBarrier = 9,
-  kSendReceive = 10,  ///< between two ranks
-};
-inline constexpr std::size_t kCallKinds = 11;
-
-/// "all_reduce", "all_to_all_v", ... Static storage.
-std::string_view Name(CallKind kind);
-/// The inverse. Empty for anything else.
-std::optional<CallKind> CallKindNamed(std::string_view name);
-/// Whether its elements are reduced, and whether one rank is its root.
-inline bool Reduces(CallKind kind) {
-  return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter ||
-         kind == CallKind::kReduce;
-}
-inline bool HasRoot(CallKind kind) {
-  return kind == CallKind::kBroadcast || kind == CallKind::kReduce || kind == CallKind::kGather ||
-         kind == CallKind::kScatter;
-}
-
-/// One call. All ranks of a communicator must call the same collectives in the same order, and two
-/// ranks the same messages between the same collectives.
+/// A call's form on the wire: what must be the same on all ranks, and its place among the calls.
+/// All ranks of a communicator must call the same collectives in the same order, and two ranks the
+/// same messages between the same collectives.
 struct Fingerprint {
   std::uint64_t sequence = 0;  ///< how many collectives this communicator has seen before
   CallKind operation = CallKind::kAllReduce;
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  /// Elements, as NCCL counts them: of all-gather and gather those that a rank gives, of
-  /// reduce-scatter and scatter those that it gets, of all-to-all those for one peer.
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  ///< Call::count; of messages and all_to_all_v that of one pair
   Rank root{};  ///< of operations that have one; of messages and all_to_all_v, who receives
   bool operator==(const Fingerprint&) const = default;
 };
+
+/// What does not count in a call of this kind is as if it had not been given.
+inline Fingerprint FingerprintOf(const Call& call, std::uint64_t sequence) {
+  return {.sequence = sequence,
+          .operation = call.kind,
+          .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
+          .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
+          .count = call.count,
+          .root = HasRoot(call.kind) ? call.root : Rank{}};
+}
 
 /// "all_reduce of 8 float sum as operation 17", "broadcast of 8 float at root 2 as operation 18".
 std::string ToText(const Fingerprint& fingerprint);

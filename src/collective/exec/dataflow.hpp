@@ -13,10 +13,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "collective/call/call.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
@@ -62,10 +62,6 @@ struct Flow {
         .subspan(step.dependencies_begin, step.dependencies_end - step.dependencies_begin);
   }
 };
-
-/// Where the output begins in the input's memory, in elements; may be negative. Empty: they do not
-/// overlap.
-using Overlap = std::optional<std::ptrdiff_t>;
 
 /// Cost  O(steps * segments that a step covers), a segment being what lies between two neighbouring
 ///       ends of ranges; for a ring every step covers one.

@@ -56,23 +56,19 @@ std::string Where(std::size_t rank, const Schedule& schedule, std::size_t step) 
 
 // ---- What can be seen without running -----------------------------------------------------------
 
-/// `call` as `rank` makes it.
-CallShape SeenFrom(const CallShape& call, std::size_t rank, std::size_t ranks) {
-  CallShape seen = call;
-  seen.self = Rank{static_cast<std::uint32_t>(rank)};
-  seen.ranks = static_cast<std::uint32_t>(ranks);
-  return seen;
+CallPlace PlaceOf(std::size_t rank, std::size_t ranks) {
+  return {.self = Rank{static_cast<std::uint32_t>(rank)},
+          .ranks = static_cast<std::uint32_t>(ranks)};
 }
 
-Status CheckCounts(const CallShape& call, std::span<const Schedule> schedules, std::size_t rank) {
-  const CallShape seen = SeenFrom(call, rank, schedules.size());
+Status CheckCounts(const Call& call, std::span<const Schedule> schedules, std::size_t rank) {
+  const CallPlace place = PlaceOf(rank, schedules.size());
+  const std::size_t in = InputCount(call, place), out = OutputCount(call, place);
   const Schedule& schedule = schedules[rank];
-  if (schedule.input_count == InputCount(seen) && schedule.output_count == OutputCount(seen)) {
-    return Ok();
-  }
+  if (schedule.input_count == in && schedule.output_count == out) return Ok();
   return Wrong(fmt::format("rank {} takes {} elements and gives {}; {} of {} takes {} and gives {}",
                            rank, schedule.input_count, schedule.output_count, Name(call.kind),
-                           call.count, InputCount(seen), OutputCount(seen)));
+                           call.count, in, out));
 }
 
 Status CheckSteps(std::span<const Schedule> schedules, std::size_t rank) {
@@ -139,7 +135,7 @@ Status CheckPairs(std::span<const Schedule> schedules, const LinkKey& link,
   return Ok();
 }
 
-Status CheckStatically(const CallShape& call, std::span<const Schedule> schedules) {
+Status CheckStatically(const Call& call, std::span<const Schedule> schedules) {
   if (schedules.empty() || schedules.size() > kProvableRanksMax) {
     return Wrong(
         fmt::format("{} ranks; a proof takes 1 to {}", schedules.size(), kProvableRanksMax));
@@ -174,12 +170,13 @@ struct Touches {
 /// The memory of one rank and how far its steps are, with every access checked.
 class RankModel {
  public:
-  RankModel(const CallShape& call, const Schedule& schedule, const Flow& flow, bool in_place)
-      : call_(call), schedule_(schedule), flow_(flow), done_(flow.steps.size()) {
+  RankModel(const Call& call, CallPlace place, const Schedule& schedule, const Flow& flow,
+            bool in_place)
+      : call_(call), place_(place), schedule_(schedule), flow_(flow), done_(flow.steps.size()) {
     LayOut(in_place);
     for (std::size_t i = 0; i < schedule.input_count; ++i) {
       cells_[At(Input(i))] = {
-          .index = i, .ranks = RankSet{1} << Index(call.self), .form = Index(call.self) + 1};
+          .index = i, .ranks = RankSet{1} << Index(place.self), .form = Index(place.self) + 1};
     }
     cursor_.resize(flow_.lanes.size());
     Prescribe();
@@ -234,7 +231,7 @@ class RankModel {
     for (std::size_t i = 0; i < flow_.steps.size(); ++i) {
       if (done_[i] < flow_.steps[i].step.count) {
         return fmt::format("{} is stuck after {} elements",
-                           Where(Index(call_.self), schedule_, flow_.steps[i].origin), done_[i]);
+                           Where(Index(place_.self), schedule_, flow_.steps[i].origin), done_[i]);
       }
     }
     return {};
@@ -244,14 +241,14 @@ class RankModel {
     for (std::size_t i = 0; i < schedule_.output_count; ++i) {
       const Symbol& symbol = cells_[At(Output(i))];
       const Symbol due = Due(i);
-      const std::string place = fmt::format("rank {} ends with element {}", Index(call_.self), i);
+      const std::string place = fmt::format("rank {} ends with element {}", Index(place_.self), i);
       if (symbol.ranks != 0 && symbol.index != due.index)
         return Wrong(fmt::format("{} holding element {}", place, symbol.index));
       if ((due.ranks & ~symbol.ranks) != 0)
         return Wrong(place + " lacking ranks " + ToText(due.ranks & ~symbol.ranks));
       if (symbol.ranks != due.ranks)
         return Wrong(place + " with ranks " + ToText(symbol.ranks) + " too many");
-      if (due.divided && !symbol.divided && call_.ranks > 1)
+      if (due.divided && !symbol.divided && place_.ranks > 1)
         return Wrong(place + " never finished: averages are wrong");
     }
     return Ok();
@@ -261,9 +258,9 @@ class RankModel {
   /// What the call wants at element `i` of the output.
   Symbol Due(std::size_t i) const {
     const RankSet everybody =
-        call_.ranks == kProvableRanksMax ? ~RankSet{0} : (RankSet{1} << call_.ranks) - 1;
+        place_.ranks == kProvableRanksMax ? ~RankSet{0} : (RankSet{1} << place_.ranks) - 1;
     const std::size_t count = call_.count;
-    const std::size_t own = Index(call_.self) * count;
+    const std::size_t own = Index(place_.self) * count;
     const RankSet root = RankSet{1} << Index(call_.root);
     switch (call_.kind) {
       case CallKind::kReduceScatter: return {own + i, everybody, true};
@@ -281,7 +278,7 @@ class RankModel {
   void LayOut(bool in_place) {
     const auto input = static_cast<std::ptrdiff_t>(schedule_.input_count);
     const auto output = static_cast<std::ptrdiff_t>(schedule_.output_count);
-    const std::ptrdiff_t offset = in_place ? InPlaceOffset(call_) : input;
+    const std::ptrdiff_t offset = in_place ? InPlaceOffset(call_, place_.self) : input;
     const std::ptrdiff_t first = std::min<std::ptrdiff_t>(0, offset);
     const std::ptrdiff_t end = std::max(input, offset + output);
     bases_ = {static_cast<std::size_t>(-first), static_cast<std::size_t>(offset - first),
@@ -367,11 +364,12 @@ class RankModel {
 
   Error WrongAt(std::uint32_t index, const std::string& what) const {
     return Wrong(fmt::format("{}: element {} {}",
-                             Where(Index(call_.self), schedule_, flow_.steps[index].origin),
+                             Where(Index(place_.self), schedule_, flow_.steps[index].origin),
                              done_[index], what));
   }
 
-  CallShape call_;
+  Call call_;
+  CallPlace place_;
   const Schedule& schedule_;
   const Flow& flow_;
   std::array<std::size_t, 3> bases_{};  // by Buffer
@@ -396,11 +394,11 @@ struct Pipe {
 
 class World {
  public:
-  World(const CallShape& call, std::span<const Schedule> schedules, std::span<const Flow> flows,
+  World(const Call& call, std::span<const Schedule> schedules, std::span<const Flow> flows,
         const ProofOptions& options)
       : call_(call), options_(options), prng_(options.seed) {
     for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-      ranks_.emplace_back(SeenFrom(call, rank, schedules.size()), schedules[rank], flows[rank],
+      ranks_.emplace_back(call, PlaceOf(rank, schedules.size()), schedules[rank], flows[rank],
                           options.in_place);
     }
     JoinLanes();
@@ -515,7 +513,7 @@ class World {
     return count > 0;
   }
 
-  const CallShape& call_;
+  const Call& call_;
   const ProofOptions& options_;
   Prng prng_;
   std::vector<RankModel> ranks_;
@@ -525,22 +523,20 @@ class World {
 
 }  // namespace
 
-Status Prove(const CallShape& call, std::span<const Schedule> schedules,
-             const ProofOptions& options) {
+Status Prove(const Call& call, std::span<const Schedule> schedules, const ProofOptions& options) {
   // Before deriving: ranges may lie outside the buffer.
   RINGLET_TRY(CheckStatically(call, schedules));
   std::vector<Flow> flows;
   for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-    const Overlap overlap = options.in_place
-                                ? Overlap(InPlaceOffset(SeenFrom(call, rank, schedules.size())))
-                                : Overlap();
+    const Rank self{static_cast<std::uint32_t>(rank)};
+    const Overlap overlap = options.in_place ? Overlap(InPlaceOffset(call, self)) : Overlap();
     flows.push_back(Derive(schedules[rank], overlap));
   }
   return World(call, schedules, flows, options).Run();
 }
 
-Status Prove(const CallShape& call, std::span<const Schedule> schedules,
-             std::span<const Flow> flows, const ProofOptions& options) {
+Status Prove(const Call& call, std::span<const Schedule> schedules, std::span<const Flow> flows,
+             const ProofOptions& options) {
   RINGLET_ASSERT(schedules.size() == flows.size());
   RINGLET_TRY(CheckStatically(call, schedules));
   return World(call, schedules, flows, options).Run();

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <span>
 
-#include "collective/call/shape.hpp"
+#include "collective/call/call.hpp"
 #include "collective/exec/dataflow.hpp"
 #include "collective/exec/schedule.hpp"
 #include "ringlet/status.hpp"
@@ -39,19 +39,18 @@ struct ProofOptions {
   bool in_place = false;
 };
 
-/// Checks that `schedules`, one per rank in rank order, do what `call` says; its `self` and `ranks`
-/// are not looked at.
+/// Checks that `schedules`, one per rank in rank order, do what `call` says; its buffers are not
+/// looked at.
 ///
 /// Errors  kInvalidArgument  they do not; the sentence names rank, step and element, and what is
 ///                           wrong. Also for more than kProvableRanksMax ranks.
 /// Cost    O(ranks * count) memory; every element of every step is looked at a few times.
 /// One run with one seed shows one order of events: call with several.
-Status Prove(const CallShape& call, std::span<const Schedule> schedules,
-             const ProofOptions& options);
+Status Prove(const Call& call, std::span<const Schedule> schedules, const ProofOptions& options);
 
 /// The same with the given flows in place of what Derive makes of each schedule: proves that they
 /// admit no order of events that the schedules do not.
-Status Prove(const CallShape& call, std::span<const Schedule> schedules,
-             std::span<const Flow> flows, const ProofOptions& options);
+Status Prove(const Call& call, std::span<const Schedule> schedules, std::span<const Flow> flows,
+             const ProofOptions& options);
 
 }  // namespace ringlet::collective

@@ -337,7 +337,7 @@ TEST(Prove, LinksHoldWhatTheyAreSaidToHoldAndNoMore) {
   schedules[1].input_count = 0;
   schedules[1].Receive(Rank{0}, Output(), 1).channel = 1;
   schedules[1].Receive(Rank{0}, Output(), 4);
-  const CallShape call{.kind = CallKind::kBroadcast, .count = 4};
+  const Call call{.kind = CallKind::kBroadcast, .count = 4};
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Status narrow = Prove(call, schedules, {.seed = seed, .link_capacity = 3});
     ASSERT_FALSE(narrow.ok()) << "seed " << seed;
@@ -368,7 +368,7 @@ TEST(Prove, ABarrierMayHearOfARankTwiceButOfEach) {
     return schedule;
   };
   // One round among three ranks: each lacks one.
-  const CallShape call{.kind = CallKind::kBarrier, .count = 1};
+  const Call call{.kind = CallKind::kBarrier, .count = 1};
   const std::vector<Schedule> one = {barrier(0, 1), barrier(1, 1), barrier(2, 1)};
   const Status status = Prove(call, one, {});
   ASSERT_FALSE(status.ok());

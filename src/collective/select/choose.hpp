@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "collective/algorithm/algorithm.hpp"
-#include "collective/call/shape.hpp"
+#include "collective/call/call.hpp"
 #include "collective/select/algorithm_choice.hpp"
 #include "collective/select/cost.hpp"
 #include "collective/select/tuning_table.hpp"
@@ -29,18 +29,15 @@ struct Candidate {
 
 /// Those that can, in the order of the enumerators. Where the user allows none of them, all are
 /// allowed: what he allows may need more hosts than there are.
-std::vector<Candidate> CandidatesFor(const CallShape& shape, std::size_t element_bytes,
-                                     const Layout& layout, const Tuner& tuner);
+std::vector<Candidate> CandidatesFor(const Call& call, const Layout& layout, const Tuner& tuner);
 
 /// Empty where nothing that is allowed here was measured.
-std::optional<Algorithm> MeasuredFor(const CallShape& shape, std::size_t element_bytes,
-                                     const Layout& layout, const Tuner& tuner);
+std::optional<Algorithm> MeasuredFor(const Call& call, const Layout& layout, const Tuner& tuner);
 
 /// The one that was measured to be the fastest, where it can do the call here and is allowed. Else
 /// the allowed one that takes the least time by the model; of equals the first. Every rank chooses
 /// alone, from values that are the same on all, so that they agree. Pure. \pre  the call is no
 /// message
-Algorithm Choose(const CallShape& shape, std::size_t element_bytes, const Layout& layout,
-                 const Tuner& tuner);
+Algorithm Choose(const Call& call, const Layout& layout, const Tuner& tuner);
 
 }  // namespace ringlet::collective

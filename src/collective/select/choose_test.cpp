@@ -13,7 +13,8 @@ Layout LayoutOf(std::uint32_t ranks, std::uint32_t hosts) {
 
 Algorithm ChosenFor(CallKind kind, std::size_t bytes, std::uint32_t ranks, std::uint32_t hosts,
                     const Tuner& tuner = {}) {
-  return Choose({.kind = kind, .count = bytes, .ranks = ranks}, 1, LayoutOf(ranks, hosts), tuner);
+  return Choose({.kind = kind, .count = bytes, .type = DataType::kUint8}, LayoutOf(ranks, hosts),
+                tuner);
 }
 
 TEST(Choose, LittleTakesFewRoundsAndMuchTakesFewBytes) {

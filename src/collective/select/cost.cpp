@@ -15,14 +15,14 @@ std::uint64_t Rounds(std::uint64_t ranks) {
 /// One call among so many ranks on so many hosts.
 class Pricer {
  public:
-  Pricer(std::uint64_t bytes, const CallShape& shape, const Layout& layout, const CostModel& model)
+  Pricer(std::uint64_t bytes, const Call& call, const Layout& layout, const CostModel& model)
       : bytes_(bytes),
         ranks_(layout.order.size()),
         hosts_(layout.groups.empty() ? 1 : layout.groups.size()),
         mates_(layout.groups.empty() ? ranks_ : LargestOf(layout.groups)),
         rails_(layout.groups.empty()
                    ? 1
-                   : ShardsOf(layout.groups, shape.count, layout.shard_elements_min)),
+                   : ShardsOf(layout.groups, call.count, layout.shard_elements_min)),
         model_(model) {}
 
   std::uint64_t AllReduce(Algorithm algorithm) const {
@@ -201,14 +201,14 @@ class Pricer {
 
 }  // namespace
 
-std::uint64_t TimeNs(Algorithm algorithm, const CallShape& shape, std::size_t element_bytes,
-                     const Layout& layout, const CostModel& model) {
+std::uint64_t TimeNs(Algorithm algorithm, const Call& call, const Layout& layout,
+                     const CostModel& model) {
   if (layout.order.size() <= 1) return 0;
   // No time is longer than that of so many bytes, and the sums above stay within 64 bits.
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
-  const std::uint64_t bytes = std::min<std::uint64_t>(shape.count * element_bytes, kBytesMax);
-  const Pricer pricer(bytes, shape, layout, model);
-  switch (shape.kind) {
+  const std::uint64_t bytes = std::min<std::uint64_t>(BlockBytes(call), kBytesMax);
+  const Pricer pricer(bytes, call, layout, model);
+  switch (call.kind) {
     case CallKind::kAllReduce: return pricer.AllReduce(algorithm);
     case CallKind::kBroadcast: return pricer.Broadcast(algorithm, false);
     case CallKind::kReduce: return pricer.Broadcast(algorithm, true);

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "collective/algorithm/algorithm.hpp"
-#include "collective/call/shape.hpp"
+#include "collective/call/call.hpp"
 
 namespace ringlet::collective {
 
@@ -30,9 +30,8 @@ struct CostModel {
 };
 
 /// The time until the last rank is done, if all begin at once.
-/// \param element_bytes  size of one element
 /// \pre  AlgorithmsFor has the algorithm
-std::uint64_t TimeNs(Algorithm algorithm, const CallShape& shape, std::size_t element_bytes,
-                     const Layout& layout, const CostModel& model);
+std::uint64_t TimeNs(Algorithm algorithm, const Call& call, const Layout& layout,
+                     const CostModel& model);
 
 }  // namespace ringlet::collective

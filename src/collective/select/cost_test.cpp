@@ -14,7 +14,7 @@ constexpr CostModel kModel{.local = {.latency_ns = 1000, .overhead_ns = 100, .mb
 std::uint64_t TimeOf(Algorithm algorithm, CallKind kind, std::size_t bytes, std::uint32_t ranks,
                      std::uint32_t hosts) {
   const Groups groups = EvenGroups(ranks, hosts);
-  return TimeNs(algorithm, {.kind = kind, .count = bytes, .ranks = ranks}, 1,
+  return TimeNs(algorithm, {.kind = kind, .count = bytes, .type = DataType::kUint8},
                 {.order = InOrder(groups), .groups = groups}, kModel);
 }
 

@@ -19,7 +19,7 @@ struct TunedChoice {
   CallKind kind = CallKind::kAllReduce;
   std::uint32_t ranks = 1;
   std::uint32_t hosts = 1;
-  std::size_t bytes_max = 0;  ///< the call's count, as CallShape has it, times the element's size
+  std::size_t bytes_max = 0;  ///< BlockBytes of the call
   Algorithm algorithm = Algorithm::kRing;
   bool operator==(const TunedChoice&) const = default;
 };

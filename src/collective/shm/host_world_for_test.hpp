@@ -37,7 +37,7 @@ class World {
 
   // Each rank carries out its list, the next rank to move is drawn. Ends with all done or, with
   // the first error, that.
-  Status Run(const std::vector<std::vector<HostCall>>& lists) {
+  Status Run(const std::vector<std::vector<Call>>& lists) {
     std::vector<std::size_t> at(ranks(), 0);
     std::vector<bool> running(ranks(), false);
     constexpr int kTurnsMax = 2'000'000;
@@ -77,24 +77,24 @@ class World {
 // int32, which add up alike in any order.
 class Scene {
  public:
-  Scene(HostCall call, std::uint32_t ranks, bool in_place, Prng& prng) : call_(call) {
+  Scene(Call call, std::uint32_t ranks, bool in_place, Prng& prng) : call_(call) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      const HostSizes sizes = SizesOf(call, rank, ranks);
-      inputs_.emplace_back(sizes.input / 4);
+      const CallPlace place{Rank{rank}, ranks};
+      inputs_.emplace_back(InputCount(call, place));
       for (std::int32_t& value : inputs_.back())
         value = static_cast<std::int32_t>(prng.Below(1000));
-      outputs_.emplace_back(sizes.output / 4, -1);
+      outputs_.emplace_back(OutputCount(call, place), -1);
     }
     Expect(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) Place(rank, in_place);
   }
 
-  HostCall call(std::uint32_t rank) const { return calls_[rank]; }
+  Call call(std::uint32_t rank) const { return calls_[rank]; }
   void Check(const std::string& what) const {
     for (std::size_t rank = 0; rank < calls_.size(); ++rank) {
       const auto& expected = expected_[rank];
       if (expected.empty()) continue;
-      EXPECT_EQ(std::memcmp(calls_[rank].output, expected.data(), expected.size() * 4), 0)
+      EXPECT_EQ(std::memcmp(calls_[rank].output.data(), expected.data(), expected.size() * 4), 0)
           << what << ", rank " << rank << ": " << ToText(call_);
     }
   }
@@ -115,7 +115,7 @@ class Scene {
     const auto count = static_cast<std::size_t>(call_.count);
     const std::size_t block = i / count, within = i % count;
     const std::uint32_t root = Index(call_.root);
-    switch (call_.operation) {
+    switch (call_.kind) {
       case CallKind::kAllReduce:
       case CallKind::kReduce: return Sum(i, ranks);
       case CallKind::kReduceScatter: return Sum(to * count + i, ranks);
@@ -137,30 +137,30 @@ class Scene {
 
   // In place: the smaller of input and output is the rank's own part of the larger one.
   void Place(std::uint32_t rank, bool in_place) {
-    HostCall call = call_;
+    Call call = call_;
     Elements& input = inputs_[rank];
     Elements& output = outputs_[rank];
-    call.input = reinterpret_cast<const std::byte*>(input.data());
-    call.output = reinterpret_cast<std::byte*>(output.data());
+    call.input = std::as_bytes(std::span(input));
+    call.output = std::as_writable_bytes(std::span(output));
     const std::size_t own = rank * static_cast<std::size_t>(call.count);
-    if (in_place && call.operation != CallKind::kAllToAll && !input.empty() && !output.empty()) {
+    if (in_place && call.kind != CallKind::kAllToAll && !input.empty() && !output.empty()) {
       if (output.size() > input.size()) {
         std::copy(input.begin(), input.end(), output.begin() + static_cast<std::ptrdiff_t>(own));
-        call.input = call.output + own * 4;
+        call.input = call.output.subspan(own * 4, call.input.size());
       } else {
         const std::size_t at = input.size() > output.size() ? own * 4 : 0;
-        call.output = reinterpret_cast<std::byte*>(input.data()) + at;
+        call.output = std::as_writable_bytes(std::span(input)).subspan(at, call.output.size());
       }
     }
     calls_.push_back(call);
   }
 
-  HostCall call_;
+  Call call_;
   std::vector<Elements> inputs_, outputs_, expected_;
-  std::vector<HostCall> calls_;
+  std::vector<Call> calls_;
 };
 
-inline HostCall RandomCall(std::uint32_t ranks, Prng& prng) {
+inline Call RandomCall(std::uint32_t ranks, Prng& prng) {
   constexpr CallKind kKinds[] = {
       CallKind::kAllReduce, CallKind::kAllGather, CallKind::kReduceScatter, CallKind::kBroadcast,
       CallKind::kReduce,    CallKind::kAllToAll,  CallKind::kAllToAllV,     CallKind::kGather,
@@ -169,10 +169,10 @@ inline HostCall RandomCall(std::uint32_t ranks, Prng& prng) {
   constexpr std::uint64_t kCounts[] = {0, 1, 2, 4, 7, 8, 16, 17, 63, 64, 65, 255, 256, 300, 1031};
   const CallKind kind = kKinds[prng.Below(std::size(kKinds))];
   const bool empty = kind == CallKind::kBarrier || kind == CallKind::kAllToAllV;
-  return {.operation = kind,
+  return {.kind = kind,
+          .count = empty ? 0 : kCounts[prng.Below(std::size(kCounts))],
           .type = DataType::kInt32,
           .op = kOps[prng.Below(std::size(kOps))],
-          .count = empty ? 0 : kCounts[prng.Below(std::size(kCounts))],
           .root = Rank{static_cast<std::uint32_t>(prng.Below(ranks))}};
 }
 
@@ -180,7 +180,7 @@ inline HostCall RandomCall(std::uint32_t ranks, Prng& prng) {
 /// results.
 inline void ExpectAnySequenceIsRight(World& world, int operations) {
   std::vector<Scene> scenes;
-  std::vector<std::vector<HostCall>> lists(world.ranks());
+  std::vector<std::vector<Call>> lists(world.ranks());
   for (int i = 0; i < operations; ++i) {
     scenes.emplace_back(RandomCall(world.ranks(), world.prng()), world.ranks(),
                         world.prng().Below(2) == 0, world.prng());

@@ -36,13 +36,13 @@ PipelinedShm::PipelinedShm(std::shared_ptr<transport::Arena> arena, std::uint32_
   }
 }
 
-void PipelinedShm::Begin(const HostCall& call, std::uint64_t before, bool stream) {
+void PipelinedShm::Begin(const Call& call, std::uint64_t before, bool stream) {
   call_ = call;
   before_ = before;
   stream_ = stream;
   put_ = reduced_ = joined_ = got_ = 0;
-  const bool shares = call.operation == CallKind::kAllReduce || call.operation == CallKind::kReduce;
-  levels_ = !nodes_.empty() && Reduces(call.operation);
+  const bool shares = call.kind == CallKind::kAllReduce || call.kind == CallKind::kReduce;
+  levels_ = !nodes_.empty() && Reduces(call.kind);
   reduces_ = shares || levels_;
   joins_ = shares && levels_;
   near_ = levels_ ? &nodes_[seats_[self_].group] : &everybody_;
@@ -61,7 +61,7 @@ bool PipelinedShm::Put(std::uint32_t& awaited) {
 bool PipelinedShm::Work(std::uint32_t& awaited) {
   bool moved = false;
   if (reduces_ && reduced_ < put_ && NearReach(&ArenaProgress::put, reduced_, awaited)) {
-    if (call_.operation == CallKind::kReduceScatter)
+    if (call_.kind == CallKind::kReduceScatter)
       ReduceForOthers(reduced_);
     else
       ReduceShare(reduced_);
@@ -124,7 +124,7 @@ bool PipelinedShm::MayJoin(std::uint32_t& awaited) const {
 
 bool PipelinedShm::MayGet(std::uint32_t& awaited) const {
   if (joins_) return NearReach(&ArenaProgress::joined, got_, awaited);
-  if (call_.operation == CallKind::kReduceScatter) {
+  if (call_.kind == CallKind::kReduceScatter) {
     for (std::size_t node = 0; node < nodes_.size() && levels_; ++node) {
       if (node != seats_[self_].group &&
           !Reached(StandIn(node, self_), &ArenaProgress::reduced, got_, awaited))
@@ -134,7 +134,8 @@ bool PipelinedShm::MayGet(std::uint32_t& awaited) const {
   }
   if (reduces_) return NearReach(&ArenaProgress::reduced, got_, awaited);
   return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
-    return !Gives(call_, peer, self_) || Reached(peer, &ArenaProgress::put, got_, awaited);
+    return !Gives(call_, Rank{peer}, Rank{self_}) ||
+           Reached(peer, &ArenaProgress::put, got_, awaited);
   });
 }
 
@@ -142,10 +143,10 @@ bool PipelinedShm::MayGet(std::uint32_t& awaited) const {
 
 // Whether this rank wants the result of all-reduce or reduce, or some rank near it.
 bool PipelinedShm::Takes() const {
-  return call_.operation == CallKind::kAllReduce || Index(call_.root) == self_;
+  return call_.kind == CallKind::kAllReduce || Index(call_.root) == self_;
 }
 bool PipelinedShm::NodeTakes() const {
-  return call_.operation == CallKind::kAllReduce ||
+  return call_.kind == CallKind::kAllReduce ||
          std::ranges::find(*near_, Index(call_.root)) != near_->end();
 }
 
@@ -199,35 +200,38 @@ void PipelinedShm::ReduceInto(std::span<const std::byte*> sources, std::span<std
 }
 
 void PipelinedShm::Lay(std::uint64_t slice) const {
-  if (!Reduces(call_.operation) && !PieceEach(call_.operation)) return LayForAll(slice);
+  if (!Reduces(call_.kind) && !PieceEach(call_.kind)) return LayForAll(slice);
   const Piece range = slicing_.At(slice);
   std::byte* const stage = Stage(self_, slice);
-  if (PieceEach(call_.operation)) {
+  if (PieceEach(call_.kind)) {
     for (const std::uint32_t peer : everybody_) {
-      if (peer == self_ || !Gives(call_, self_, peer) || (levels_ && StandsInFor(peer))) continue;
+      if (peer == self_ || !Gives(call_, Rank{self_}, Rank{peer}) || (levels_ && StandsInFor(peer)))
+        continue;
       std::memcpy(stage + peer * slicing_.slice_bytes,
-                  call_.input + InputOffset(call_, self_, peer) + range.begin, range.bytes);
+                  call_.input.data() + InputOffset(call_, Rank{peer}) + range.begin, range.bytes);
     }
     return;
   }
   const Piece mine = Share(local_, range);
   const std::size_t behind = mine.begin + mine.bytes;
-  std::memcpy(stage, call_.input + range.begin, mine.begin);
-  std::memcpy(stage + behind, call_.input + range.begin + behind, range.bytes - behind);
+  std::memcpy(stage, call_.input.data() + range.begin, mine.begin);
+  std::memcpy(stage + behind, call_.input.data() + range.begin + behind, range.bytes - behind);
 }
 
 void PipelinedShm::LayForAll(std::uint64_t slice) const {
   const Piece range = slicing_.At(slice);
-  const bool gives = !HasRoot(call_.operation) ||
-                     (call_.operation == CallKind::kGather) != (Index(call_.root) == self_);
-  if (gives) std::memcpy(Stage(self_, slice), call_.input + range.begin, range.bytes);
+  const bool gives =
+      !HasRoot(call_.kind) || (call_.kind == CallKind::kGather) != (Index(call_.root) == self_);
+  if (gives) std::memcpy(Stage(self_, slice), call_.input.data() + range.begin, range.bytes);
 }
 
 void PipelinedShm::ReduceShare(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   const Piece share = Share(local_, range);
-  const auto sources = NearSources(slice, share.begin, call_.input + range.begin + share.begin);
-  std::byte* const copy = Takes() && !joins_ ? call_.output + range.begin + share.begin : nullptr;
+  const auto sources =
+      NearSources(slice, share.begin, call_.input.data() + range.begin + share.begin);
+  std::byte* const copy =
+      Takes() && !joins_ ? call_.output.data() + range.begin + share.begin : nullptr;
   ReduceInto(sources, {Stage(self_, slice) + share.begin, share.bytes}, copy, !joins_);
 }
 
@@ -237,8 +241,8 @@ void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
   for (const std::uint32_t rank : everybody_) {
     if (!StandsInFor(rank)) continue;
     const std::size_t piece = rank * slicing_.slice_bytes;
-    const auto sources =
-        NearSources(slice, piece, call_.input + InputOffset(call_, self_, rank) + range.begin);
+    const auto sources = NearSources(
+        slice, piece, call_.input.data() + InputOffset(call_, Rank{rank}) + range.begin);
     ReduceInto(sources, {Stage(self_, slice) + piece, range.bytes}, nullptr, false);
   }
 }
@@ -260,12 +264,12 @@ void PipelinedShm::Join(std::uint64_t slice) {
       sources_.push_back(Stage(node[holder], slice) + at);
     }
     ReduceInto(sources_, {Joined(self_, slice) + at, next - at},
-               Takes() ? call_.output + range.begin + at : nullptr, true);
+               Takes() ? call_.output.data() + range.begin + at : nullptr, true);
   }
 }
 
 void PipelinedShm::Get(std::uint64_t slice) {
-  if (call_.operation == CallKind::kReduceScatter) return GetReduced(slice);
+  if (call_.kind == CallKind::kReduceScatter) return GetReduced(slice);
   if (!reduces_) return GetGiven(slice);
   if (Takes()) GetShares(slice);
 }
@@ -275,18 +279,18 @@ void PipelinedShm::GetShares(std::uint64_t slice) const {
   for (std::uint32_t place = 0; place < near_->size(); ++place) {
     if (place == local_) continue;
     const Piece share = Share(place, range);
-    Copy(Joined((*near_)[place], slice) + share.begin, call_.output + range.begin + share.begin,
-         share.bytes);
+    Copy(Joined((*near_)[place], slice) + share.begin,
+         call_.output.data() + range.begin + share.begin, share.bytes);
   }
 }
 
 void PipelinedShm::GetReduced(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   const std::size_t piece = self_ * slicing_.slice_bytes;
-  const std::span<std::byte> out(call_.output + range.begin, range.bytes);
+  const std::span<std::byte> out(call_.output.data() + range.begin, range.bytes);
   ReduceInto(
-      NearSources(slice, piece, call_.input + InputOffset(call_, self_, self_) + range.begin), out,
-      nullptr, !levels_);
+      NearSources(slice, piece, call_.input.data() + InputOffset(call_, Rank{self_}) + range.begin),
+      out, nullptr, !levels_);
   if (!levels_) return;
   sources_.clear();
   for (std::size_t node = 0; node < nodes_.size(); ++node)
@@ -297,13 +301,13 @@ void PipelinedShm::GetReduced(std::uint64_t slice) {
 
 void PipelinedShm::GetGiven(std::uint64_t slice) const {
   const Piece range = slicing_.At(slice);
-  const std::size_t piece = PieceEach(call_.operation) ? self_ * slicing_.slice_bytes : 0;
+  const std::size_t piece = PieceEach(call_.kind) ? self_ * slicing_.slice_bytes : 0;
   for (const std::uint32_t rank : everybody_) {
-    if (!Gives(call_, rank, self_)) continue;
-    std::byte* const to = call_.output + OutputOffset(call_, rank, self_) + range.begin;
-    const std::byte* const from = rank == self_
-                                      ? call_.input + InputOffset(call_, rank, self_) + range.begin
-                                      : Stage(rank, slice) + piece;
+    if (!Gives(call_, Rank{rank}, Rank{self_})) continue;
+    std::byte* const to = call_.output.data() + OutputOffset(call_, Rank{rank}) + range.begin;
+    const std::byte* const from =
+        rank == self_ ? call_.input.data() + InputOffset(call_, Rank{self_}) + range.begin
+                      : Stage(rank, slice) + piece;
     if (from != to) Copy(from, to, range.bytes);
   }
 }

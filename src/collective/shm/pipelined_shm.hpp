@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "collective/call/groups.hpp"
-#include "collective/shm/host_call.hpp"
+#include "collective/shm/slicing.hpp"
 #include "transport/shm/arena.hpp"
 
 namespace ringlet::collective {
@@ -44,7 +44,7 @@ class PipelinedShm {
 
   /// \param before  slices of all operations before this one
   /// \param stream  outputs are written past the caches
-  void Begin(const HostCall& call, std::uint64_t before, bool stream);
+  void Begin(const Call& call, std::uint64_t before, bool stream);
 
   /// Lays out the next slice. False: there is none, or no room until `awaited` has got more.
   bool Put(std::uint32_t& awaited);
@@ -101,7 +101,7 @@ class PipelinedShm {
   std::vector<GroupPlace> seats_;                  // of each rank in nodes_
   std::vector<const std::byte*> sources_;
 
-  HostCall call_;
+  Call call_;
   bool stream_ = false;
   bool levels_ = false, reduces_ = false, joins_ = false;  // has two levels; has these steps
   const std::vector<std::uint32_t>* near_ = nullptr;       // those whose inputs come first

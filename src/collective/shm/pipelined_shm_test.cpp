@@ -64,15 +64,15 @@ TEST(PipelinedShm, TwoLevelsAddUpNodeByNode) {
     tuning.nodes = nodes;
     World world(ranks, ranks, tuning);
     std::vector<std::vector<float>> inputs(ranks, std::vector<float>(kCount)), outputs = inputs;
-    std::vector<std::vector<HostCall>> lists;
+    std::vector<std::vector<Call>> lists;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       for (float& value : inputs[rank])
         value = static_cast<float>(world.prng().Next() % 100000) * 1e-3f;
-      lists.push_back({{.operation = CallKind::kAllReduce,
-                        .type = DataType::kFloat32,
+      lists.push_back({{.kind = CallKind::kAllReduce,
+                        .input = std::as_bytes(std::span(inputs[rank])),
+                        .output = std::as_writable_bytes(std::span(outputs[rank])),
                         .count = kCount,
-                        .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
-                        .output = reinterpret_cast<std::byte*>(outputs[rank].data())}});
+                        .type = DataType::kFloat32}});
     }
     ASSERT_TRUE(world.Run(lists).ok());
     for (std::size_t i = 0; i < kCount; ++i) {

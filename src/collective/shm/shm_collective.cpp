@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "collective/call/fingerprint.hpp"
 #include "collective/reduce/reduce.hpp"
 
 namespace ringlet::collective {
@@ -26,21 +27,22 @@ constexpr std::uint64_t kPostsAhead = ArenaShape::kPosts / 2;
 // ArenaHeader::failed: who gave up first below, whom it blames above.
 constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
 
-std::uint64_t CallWord(const HostCall& call) {
-  return static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.type) << 8 |
-         static_cast<std::uint64_t>(call.op) << 16 | std::uint64_t{Index(call.root)} << 32;
+std::uint64_t CallWord(const Call& call) {
+  const Fingerprint said = FingerprintOf(call, 0);
+  return static_cast<std::uint64_t>(said.operation) | static_cast<std::uint64_t>(said.type) << 8 |
+         static_cast<std::uint64_t>(said.op) << 16 | std::uint64_t{Index(said.root)} << 32;
 }
 
-HostCall CallOf(std::uint64_t word, std::uint64_t count) {
-  return {.operation = static_cast<CallKind>(word & 0xff),
+Call CallOf(std::uint64_t word, std::uint64_t count) {
+  return {.kind = static_cast<CallKind>(word & 0xff),
+          .count = static_cast<std::size_t>(count),
           .type = static_cast<DataType>(word >> 8 & 0xff),
           .op = static_cast<ReduceOp>(word >> 16 & 0xff),
-          .count = count,
           .root = Rank{static_cast<std::uint32_t>(word >> 32)}};
 }
 
-bool Readable(const HostCall& call) {
-  return static_cast<std::size_t>(call.operation) < kCallKinds &&
+bool Readable(const Call& call) {
+  return static_cast<std::size_t>(call.kind) < kCallKinds &&
          static_cast<std::size_t>(call.type) < kDataTypes &&
          static_cast<std::size_t>(call.op) < kReduceOps;
 }
@@ -72,7 +74,7 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
   if (reach.shared) direct_.emplace(arena_, self_, std::move(reach), tuning_.fetch_bytes);
 }
 
-void ShmCollective::Start(const HostCall& call) {
+void ShmCollective::Start(const Call& call) {
   RINGLET_ASSERT(phase_ == Phase::kIdle);
   call_ = call;
   call_word_ = CallWord(call);
@@ -80,19 +82,20 @@ void ShmCollective::Start(const HostCall& call) {
   gone_ = 0;
   phase_ = Phase::kPost;
 
-  put_bytes_ = PieceEach(call.operation) ? ranks_ * BlockBytes(call_) : BlockBytes(call_);
+  put_bytes_ = PieceEach(call.kind) ? ranks_ * BlockBytes(call_) : BlockBytes(call_);
   one_shot_ = put_bytes_ <= tuning_.one_shot_bytes_max;
   post_place_ = ring_.Next(one_shot_ && put_bytes_ > ArenaPost::kInlineBytes ? put_bytes_ : 0);
-  meets_ = call.operation == CallKind::kBarrier || call.operation == CallKind::kAllToAllV;
+  meets_ = call.kind == CallKind::kBarrier || call.kind == CallKind::kAllToAllV;
   shared_ = offers_ = false;
   if (one_shot_) return;
-  shared_ = call.operation == CallKind::kAllReduce || call.operation == CallKind::kReduce;
-  stream_ = SizesOf(call, self_, ranks_).output * ranks_ >= tuning_.stream_bytes_min;
+  shared_ = call.kind == CallKind::kAllReduce || call.kind == CallKind::kReduce;
+  const std::size_t output_bytes = OutputBytes(call, {Rank{self_}, ranks_});
+  stream_ = output_bytes * ranks_ >= tuning_.stream_bytes_min;
   slices_.Begin(call, base_, stream_);
   met_ = false;
 }
 
-void ShmCollective::Skip(const HostCall& call) {
+void ShmCollective::Skip(const Call& call) {
   RINGLET_ASSERT((error_ || phase_ == Phase::kIdle) && call.count == 0);
   ++skipped_;
   history_ = Mix(history_, CallWord(call), call.count);
@@ -174,12 +177,12 @@ void ShmCollective::Post() {
   post.count = call_.count;
   post.history = history_;
   const bool carries = one_shot_ && put_bytes_ > 0 &&
-                       (!HasRoot(call_.operation) || call_.operation == CallKind::kReduce ||
-                        call_.operation == CallKind::kGather || Index(call_.root) == self_);
+                       (!HasRoot(call_.kind) || call_.kind == CallKind::kReduce ||
+                        call_.kind == CallKind::kGather || Index(call_.root) == self_);
   if (carries) {
     std::byte* const to =
         put_bytes_ <= ArenaPost::kInlineBytes ? post.inline_payload : PayloadAt(self_);
-    std::memcpy(to, call_.input, put_bytes_);
+    std::memcpy(to, call_.input.data(), put_bytes_);
   }
   if (!one_shot_) Offer(post);
   post.sequence.store(sequence_, std::memory_order_seq_cst);
@@ -200,7 +203,7 @@ void ShmCollective::Offer(ArenaPost& post) {
 Result<bool> ShmCollective::Meet() {
   for (; awaited_ < ranks_; ++awaited_) {
     if (awaited_ == self_) continue;
-    const bool needed = meets_ || shared_ || offers_ || Gives(call_, awaited_, self_);
+    const bool needed = meets_ || shared_ || offers_ || Gives(call_, Rank{awaited_}, Rank{self_});
     if (!needed && Index(call_.root) != self_ && Index(call_.root) != awaited_) continue;
     const std::uint64_t seen =
         arena_->post(awaited_, sequence_).sequence.load(std::memory_order_seq_cst);
@@ -219,7 +222,7 @@ Status ShmCollective::Compare(std::uint32_t peer) {
   const std::uint64_t word = post.call, count = post.count, history = post.history;
   if (word == call_word_ && count == call_.count && history == history_) [[likely]]
     return Ok();
-  const HostCall theirs = CallOf(word, count);
+  const Call theirs = CallOf(word, count);
   const bool same = word == call_word_ && count == call_.count;
   return Fail({Code::kProtocol,
                same
@@ -240,18 +243,18 @@ const std::byte* ShmCollective::Payload(std::uint32_t rank) const {
 void ShmCollective::FinishOneShot() {
   const std::size_t block = BlockBytes(call_);
   if (block == 0) return;
-  const std::size_t mine = PieceEach(call_.operation) ? self_ * block : 0;
-  if (Reduces(call_.operation)) {
-    if (call_.operation == CallKind::kReduce && Index(call_.root) != self_) return;
+  const std::size_t mine = PieceEach(call_.kind) ? self_ * block : 0;
+  if (Reduces(call_.kind)) {
+    if (call_.kind == CallKind::kReduce && Index(call_.root) != self_) return;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank)
-      sources_[rank] = (rank == self_ ? call_.input : Payload(rank)) + mine;
-    const std::span<std::byte> out(call_.output, block);
+      sources_[rank] = (rank == self_ ? call_.input.data() : Payload(rank)) + mine;
+    const std::span<std::byte> out(call_.output.data(), block);
     return ReduceMany({call_.type, call_.op, ranks_}, sources_, out);
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    if (!Gives(call_, rank, self_)) continue;
-    std::byte* const to = call_.output + OutputOffset(call_, rank, self_);
-    const std::byte* const from = (rank == self_ ? call_.input : Payload(rank)) + mine;
+    if (!Gives(call_, Rank{rank}, Rank{self_})) continue;
+    std::byte* const to = call_.output.data() + OutputOffset(call_, Rank{rank});
+    const std::byte* const from = (rank == self_ ? call_.input.data() : Payload(rank)) + mine;
     if (from != to) std::memcpy(to, from, block);
   }
 }

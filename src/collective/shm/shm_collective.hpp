@@ -2,8 +2,8 @@
 //
 // Every operation begins with a post: what this rank called, so that ranks which disagree find out.
 // Small operations are one-shot: the data are in the post, everybody reads everybody's. Large ones
-// either work on the ranks' own memory (host_direct.hpp) or pass stages in slices
-// (host_slices.hpp). In each the result is the same on all ranks, bit for bit.
+// either work on the ranks' own memory (zero_copy_shm.hpp) or pass stages in slices
+// (pipelined_shm.hpp). In each the result is the same on all ranks, bit for bit.
 //
 // What peers write is outside input: this rank computes all places and lengths from its own call,
 // and takes from the others only counters, which it compares, and data.
@@ -16,9 +16,9 @@
 
 #include "collective/call/groups.hpp"
 #include "collective/call/operation.hpp"
-#include "collective/shm/host_call.hpp"
 #include "collective/shm/pipelined_shm.hpp"
 #include "collective/shm/post_ring.hpp"
+#include "collective/shm/slicing.hpp"
 #include "collective/shm/zero_copy_shm.hpp"
 #include "ringlet/status.hpp"
 #include "transport/shm/arena.hpp"
@@ -50,12 +50,13 @@ class ShmCollective final : public Operation {
                 WaitPolicy wait_policy = {}, HostTuning tuning = {}, HostReach reach = {});
 
   /// Begins an operation; the last one is done. Does not block. Allocates nothing.
-  /// A count of 0 for those without data.
-  void Start(const HostCall& call);
+  /// A barrier and the wireup before the messages of all_to_all_v have a count of 0. All-to-all
+  /// cannot be in place. Of what only the root has, the others' buffers are not looked at.
+  void Start(const Call& call);
 
   /// Counts an operation without elements, which moves nothing and waits for nobody, as one that
   /// all ranks call. The last one is done.
-  void Skip(const HostCall& call);
+  void Skip(const Call& call);
 
   /// Does what can be done now; never blocks. True: this rank's part is done and its buffers are
   /// the caller's again. After an error every further call gives the same one.
@@ -111,7 +112,7 @@ class ShmCollective final : public Operation {
   WaitTarget place_;
   HostTuning tuning_;
 
-  HostCall call_;
+  Call call_;
   Phase phase_ = Phase::kIdle;
   bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
   bool met_ = false, touched_ = false;

@@ -26,15 +26,15 @@ TEST(ShmCollective, SumsAreTheSameOnAllRanksBitForBit) {
     World world(5, count);
     std::vector<std::vector<float>> outputs(5, std::vector<float>(count));
     std::vector<std::vector<float>> inputs(5, std::vector<float>(count));
-    std::vector<std::vector<HostCall>> lists;
+    std::vector<std::vector<Call>> lists;
     for (std::size_t rank = 0; rank < 5; ++rank) {
       for (float& value : inputs[rank])
         value = static_cast<float>(world.prng().Next() % 100000) * 1e-3f;
-      lists.push_back({{.operation = CallKind::kAllReduce,
-                        .type = DataType::kFloat32,
+      lists.push_back({{.kind = CallKind::kAllReduce,
+                        .input = std::as_bytes(std::span(inputs[rank])),
+                        .output = std::as_writable_bytes(std::span(outputs[rank])),
                         .count = count,
-                        .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
-                        .output = reinterpret_cast<std::byte*>(outputs[rank].data())}});
+                        .type = DataType::kFloat32}});
     }
     ASSERT_TRUE(world.Run(lists).ok());
     for (std::size_t i = 0; i < count; ++i) {
@@ -48,8 +48,8 @@ TEST(ShmCollective, SumsAreTheSameOnAllRanksBitForBit) {
 TEST(ShmCollective, WhatFitsIntoASlotIsOneShotAndWhatDoesNotGoesInSlices) {
   for (const std::uint64_t count : {kSlotBytes / 4, kSlotBytes / 4 + 1}) {
     World world(2, 1);
-    const Scene scene({.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = count},
-                      2, false, world.prng());
+    const Scene scene({.kind = CallKind::kAllReduce, .count = count, .type = DataType::kInt32}, 2,
+                      false, world.prng());
     ASSERT_TRUE(world.Run({{scene.call(0)}, {scene.call(1)}}).ok());
     scene.Check("sum");
     EXPECT_EQ(world.arena().rank(0).progress.got.load() > 0, count * 4 > kSlotBytes);
@@ -60,7 +60,7 @@ TEST(ShmCollective, NobodyIsThroughABarrierBeforeAllAreInIt) {
   for (const CallKind kind : {CallKind::kBarrier, CallKind::kAllToAllV}) {
     World world(3, 1);
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      world.engine(rank).Start({.operation = kind});
+      world.engine(rank).Start({.kind = kind});
       const auto done = world.engine(rank).Advance();
       ASSERT_TRUE(done.ok());
       EXPECT_EQ(*done, rank == 2) << Name(kind) << ", rank " << rank;
@@ -74,11 +74,11 @@ TEST(ShmCollective, WhoIsAheadOverwritesNothingThatIsStillWanted) {
   World world(2, 1);
   std::int32_t given = 0, got = -1;
   const auto call = [](std::int32_t& memory) {
-    return HostCall{.operation = CallKind::kBroadcast,
-                    .type = DataType::kInt32,
-                    .count = 1,
-                    .input = reinterpret_cast<const std::byte*>(&memory),
-                    .output = reinterpret_cast<std::byte*>(&memory)};
+    return Call{.kind = CallKind::kBroadcast,
+                .input = std::as_bytes(std::span(&memory, 1)),
+                .output = std::as_writable_bytes(std::span(&memory, 1)),
+                .count = 1,
+                .type = DataType::kInt32};
   };
   constexpr auto kPosts = static_cast<std::int32_t>(transport::ArenaShape::kPosts);
   for (; given < kPosts; ++given) {
@@ -104,22 +104,22 @@ TEST(ShmCollective, WhoIsAheadOverwritesNothingThatIsStillWanted) {
 constexpr std::uint64_t kSmall = 4, kLarge = 1000;
 
 TEST(ShmCollective, WhoCallsSomethingElseIsNamedOnAllRanks) {
-  const HostCall sum{.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = kSmall};
-  HostCall large = sum, max = sum, gather = sum, wide = sum;
+  const Call sum{.kind = CallKind::kAllReduce, .count = kSmall, .type = DataType::kInt32};
+  Call large = sum, max = sum, gather = sum, wide = sum;
   large.count = kLarge;
   max.op = ReduceOp::kMax;
-  gather.operation = CallKind::kAllGather;
+  gather.kind = CallKind::kAllGather;
   wide.type = DataType::kInt64;
-  for (const HostCall& other : {large, max, gather, wide}) {
+  for (const Call& other : {large, max, gather, wide}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       SCOPED_TRACE(testing::Message() << ToText(other) << ", seed " << seed);
       World world(3, seed);
       std::vector<Bytes> memory(6, Bytes(32 * kLarge));
       std::vector<std::string> said(3);
       for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        HostCall call = rank == 1 ? other : sum;
-        call.input = memory[2 * rank].data();
-        call.output = memory[2 * rank + 1].data();
+        Call call = rank == 1 ? other : sum;
+        call.input = memory[2 * rank];
+        call.output = memory[2 * rank + 1];
         world.engine(rank).Start(call);
       }
       for (int turn = 0; turn < 300; ++turn) {
@@ -143,18 +143,18 @@ TEST(ShmCollective, RootsThatDisagreeAreFoundAtTheNextWireup) {
   World world(2, 1);
   std::vector<Bytes> memory(4, Bytes(64));
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    world.engine(rank).Start({.operation = CallKind::kBroadcast,
-                              .type = DataType::kInt32,
+    world.engine(rank).Start({.kind = CallKind::kBroadcast,
+                              .input = memory[rank],
+                              .output = memory[2 + rank],
                               .count = kSmall,
-                              .root = Rank{rank},
-                              .input = memory[rank].data(),
-                              .output = memory[2 + rank].data()});
+                              .type = DataType::kInt32,
+                              .root = Rank{rank}});
   }
   // Rank 0 gives and is done; rank 1 gives, sees what rank 0 called, and objects.
   const auto first = world.engine(0).Advance();
   ASSERT_TRUE(first.ok() && *first);
   EXPECT_THAT(world.engine(1).Advance().error().message, HasSubstr("at root 0"));
-  world.engine(0).Start({.operation = CallKind::kBarrier});
+  world.engine(0).Start({.kind = CallKind::kBarrier});
   auto second = world.engine(0).Advance();
   EXPECT_FALSE(second.ok());
 }
@@ -163,17 +163,17 @@ TEST(ShmCollective, WhatRanksCalledBeforeIsComparedToo) {
   World world(2, 1);
   Bytes memory(64);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    world.engine(rank).Start({.operation = CallKind::kBroadcast,
-                              .type = DataType::kInt32,
+    world.engine(rank).Start({.kind = CallKind::kBroadcast,
+                              .input = memory,
+                              .output = memory,
                               .count = kSmall - rank,  // nobody looks: both are roots
-                              .root = Rank{rank},
-                              .input = memory.data(),
-                              .output = memory.data()});
+                              .type = DataType::kInt32,
+                              .root = Rank{rank}});
     if (rank == 1) world.arena().post(0, 1).sequence = 0;  // as if it had not come yet
     ASSERT_TRUE(world.engine(rank).Advance().value());
   }
-  world.engine(0).Start({.operation = CallKind::kBarrier});
-  world.engine(1).Start({.operation = CallKind::kBarrier});
+  world.engine(0).Start({.kind = CallKind::kBarrier});
+  world.engine(1).Start({.kind = CallKind::kBarrier});
   ASSERT_TRUE(world.engine(0).Advance().ok());
   EXPECT_THAT(world.engine(1).Advance().error().message,
               HasSubstr("different operations before operation 1"));
@@ -183,11 +183,11 @@ TEST(ShmCollective, GivingUpFreesTheOthers) {
   for (const std::uint64_t count : {kSmall, kLarge}) {
     World world(2, 1);
     Bytes memory(4 * kLarge);
-    world.engine(0).Start({.operation = CallKind::kAllReduce,
-                           .type = DataType::kInt32,
+    world.engine(0).Start({.kind = CallKind::kAllReduce,
+                           .input = memory,
+                           .output = memory,
                            .count = count,
-                           .input = memory.data(),
-                           .output = memory.data()});
+                           .type = DataType::kInt32});
     ASSERT_FALSE(world.engine(0).Advance().value());
     EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
     EXPECT_THAT(world.engine(0).WaitingFor(), HasSubstr("waits for rank 1 to call it"));
@@ -203,11 +203,11 @@ TEST(ShmCollective, GivingUpFreesTheOthers) {
 TEST(ShmCollective, WhoHasLeftIsAwaitedNoMoreButWhatItDidCounts) {
   World world(2, 1);
   Bytes memory(64);
-  const HostCall sum{.operation = CallKind::kAllReduce,
-                     .type = DataType::kInt32,
-                     .count = kSmall,
-                     .input = memory.data(),
-                     .output = memory.data()};
+  const Call sum{.kind = CallKind::kAllReduce,
+                 .input = memory,
+                 .output = memory,
+                 .count = kSmall,
+                 .type = DataType::kInt32};
   world.engine(0).Start(sum);
   ASSERT_FALSE(world.engine(0).Advance().value());
   world.engine(1).Start(sum);
@@ -228,11 +228,11 @@ TEST(ShmCollective, WhoHasLeftIsAwaitedNoMoreButWhatItDidCounts) {
 TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
   World world(2, 1);
   Bytes memory(64);
-  HostCall broadcast{.operation = CallKind::kBroadcast,
-                     .type = DataType::kInt32,
-                     .count = kSmall,
-                     .input = memory.data(),
-                     .output = memory.data()};
+  Call broadcast{.kind = CallKind::kBroadcast,
+                 .input = memory,
+                 .output = memory,
+                 .count = kSmall,
+                 .type = DataType::kInt32};
   world.engine(0).Start(broadcast);
   ASSERT_TRUE(world.engine(0).Advance().value());
   broadcast.root = Rank{1};
@@ -255,11 +255,11 @@ TEST(ShmCollective, PostsThatCannotBeReadAreRefused) {
   Bytes memory(64);
   world.arena().post(1, 1).call = 0xffffffffffffffff;
   world.arena().post(1, 1).sequence = 1;
-  world.engine(0).Start({.operation = CallKind::kAllReduce,
-                         .type = DataType::kInt32,
+  world.engine(0).Start({.kind = CallKind::kAllReduce,
+                         .input = memory,
+                         .output = memory,
                          .count = kSmall,
-                         .input = memory.data(),
-                         .output = memory.data()});
+                         .type = DataType::kInt32});
   EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("what cannot be read"));
 }
 

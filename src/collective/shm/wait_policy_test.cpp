@@ -17,7 +17,7 @@ Status AlwaysFine() {
   return Ok();
 }
 
-Status RunOnHost(ShmCollective& engine, const HostCall& call, const RunPolicy& policy) {
+Status RunOnHost(ShmCollective& engine, const Call& call, const RunPolicy& policy) {
   engine.Start(call);
   return RunToEnd(engine, *engine.place()->waiter, policy);
 }
@@ -34,11 +34,11 @@ void RunThreads(std::uint32_t ranks, WaitPolicy wait_policy) {
       for (int turn = 0; turn < 60; ++turn) {
         std::vector<std::int32_t> data(kCounts[turn % 3]);
         std::iota(data.begin(), data.end(), static_cast<std::int32_t>(self));
-        const HostCall call{.operation = CallKind::kAllReduce,
-                            .type = DataType::kInt32,
-                            .count = data.size(),
-                            .input = reinterpret_cast<const std::byte*>(data.data()),
-                            .output = reinterpret_cast<std::byte*>(data.data())};
+        const Call call{.kind = CallKind::kAllReduce,
+                        .input = std::as_bytes(std::span(data)),
+                        .output = std::as_writable_bytes(std::span(data)),
+                        .count = data.size(),
+                        .type = DataType::kInt32};
         const Status status = RunOnHost(engine, call, {.check = AlwaysFine});
         ASSERT_TRUE(status.ok()) << status.error().message;
         for (std::size_t i = 0; i < data.size(); ++i)
@@ -160,7 +160,7 @@ TEST(Spinner, EndsWhenTheCheckObjects) {
                            return Error{Code::kTimeout, "too late"};
                          },
                          .sleep_max = std::chrono::milliseconds(1)};
-  const Status status = RunOnHost(engine, {.operation = CallKind::kBarrier}, policy);
+  const Status status = RunOnHost(engine, {.kind = CallKind::kBarrier}, policy);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "too late");
   EXPECT_EQ(asked, 3);

@@ -46,11 +46,11 @@ ZeroCopyShm::ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t 
 
 // Whether all ranks write into the output of `rank`.
 bool ZeroCopyShm::WritesTo(std::uint32_t rank) const {
-  return call_.operation == CallKind::kAllReduce ||
-         (call_.operation == CallKind::kReduce && Index(call_.root) == rank);
+  return call_.kind == CallKind::kAllReduce ||
+         (call_.kind == CallKind::kReduce && Index(call_.root) == rank);
 }
 
-ArenaPlaces ZeroCopyShm::Begin(const HostCall& call, std::uint64_t sequence, bool stream) {
+ArenaPlaces ZeroCopyShm::Begin(const Call& call, std::uint64_t sequence, bool stream) {
   call_ = call;
   sequence_ = sequence;
   stream_ = stream;
@@ -61,25 +61,25 @@ ArenaPlaces ZeroCopyShm::Begin(const HostCall& call, std::uint64_t sequence, boo
   lets_read_ = places.offered == kAddress;
   stream_ = stream && !lets_read_;  // the caches hold what is fetched
   open_ = !near_peers_.empty();
-  if (open_) reach_.near->Open(self_, {call.input, call.output});
+  if (open_) reach_.near->Open(self_, {call.input.data(), call.output.data()});
   return places;
 }
 
-bool ZeroCopyShm::Offers(const HostCall& call, ArenaPlaces& places) const {
+bool ZeroCopyShm::Offers(const Call& call, ArenaPlaces& places) const {
   places.offered = kRegistered;
   return all_near_ || OffersRegistered(call, places) || OffersAddress(call, places);
 }
 
-bool ZeroCopyShm::OffersRegistered(const HostCall& call, ArenaPlaces& places) const {
-  const HostSizes sizes = SizesOf(call, self_, ranks_);
-  if (sizes.input > 0) {
-    const auto place = reach_.shared->Find(call.input, sizes.input);
+bool ZeroCopyShm::OffersRegistered(const Call& call, ArenaPlaces& places) const {
+  const CallPlace here{Rank{self_}, ranks_};
+  if (const std::size_t bytes = InputBytes(call, here); bytes > 0) {
+    const auto place = reach_.shared->Find(call.input.data(), bytes);
     if (!place) return false;
     places.input = place->name;
     places.input_offset = place->offset;
   }
   if (WritesTo(self_)) {
-    const auto place = reach_.shared->Find(call.output, sizes.output);
+    const auto place = reach_.shared->Find(call.output.data(), OutputBytes(call, here));
     if (!place) return false;
     places.output = place->name;
     places.output_offset = place->offset;
@@ -89,17 +89,17 @@ bool ZeroCopyShm::OffersRegistered(const HostCall& call, ArenaPlaces& places) co
 
 // The root of a broadcast waits until all have read, which through stages it does but for two
 // slices.
-bool ZeroCopyShm::OffersAddress(const HostCall& call, ArenaPlaces& places) const {
+bool ZeroCopyShm::OffersAddress(const Call& call, ArenaPlaces& places) const {
   const std::size_t bytes = BlockBytes(call);
   const bool fetched =
-      (call.operation == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
-      (call.operation == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min) ||
-      (call.operation == CallKind::kBroadcast && bytes >= fetch_bytes_.broadcast_min);
+      (call.kind == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
+      (call.kind == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min) ||
+      (call.kind == CallKind::kBroadcast && bytes >= fetch_bytes_.broadcast_min);
   if (!fetched || bytes > fetch_bytes_.max) return false;
   // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)
     if (peer != self_ && !reach_.shared->CanFetch(peer)) return false;
-  places = {.input_offset = RemoteAddress::Of(call.input).told(), .offered = kAddress};
+  places = {.input_offset = RemoteAddress::Of(call.input.data()).told(), .offered = kAddress};
   return true;
 }
 
@@ -136,8 +136,8 @@ ZeroCopyShm::Step ZeroCopyShm::CountOffers() {
 bool ZeroCopyShm::Reaches() {
   inputs_.assign(ranks_, nullptr);
   far_inputs_.assign(ranks_, std::nullopt);
-  inputs_[self_] = call_.input;
-  outputs_[self_] = call_.output;
+  inputs_[self_] = call_.input.data();
+  outputs_[self_] = call_.output.data();
   for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
     if (peer == self_) continue;
     if (!(reach_.is_near[peer] ? ReachesNear(peer) : ReachesShared(peer))) return false;
@@ -156,24 +156,25 @@ bool ZeroCopyShm::ReachesNear(std::uint32_t peer) {
 bool ZeroCopyShm::ReachesShared(std::uint32_t peer) {
   ArenaPlaces places;
   std::memcpy(&places, arena_->post(peer, sequence_).inline_payload, sizeof places);
-  const HostSizes sizes = SizesOf(call_, peer, ranks_);
+  const CallPlace there{Rank{peer}, ranks_};
+  const std::size_t input_bytes = InputBytes(call_, there);
   if (places.offered == kAddress)
-    return ReachesProcess(peer, RemoteAddress(places.input_offset), sizes.input);
+    return ReachesProcess(peer, RemoteAddress(places.input_offset), input_bytes);
   const auto reach = [&](std::uint32_t name, std::uint64_t offset, std::size_t bytes) {
     return reach_.shared->Reach(peer, BufferPlace{.name = name, .offset = offset}, bytes);
   };
-  const bool reads = Reduces(call_.operation) || Gives(call_, peer, self_);
-  if (reads && !(inputs_[peer] = reach(places.input, places.input_offset, sizes.input)))
+  const bool reads = Reduces(call_.kind) || Gives(call_, Rank{peer}, Rank{self_});
+  if (reads && !(inputs_[peer] = reach(places.input, places.input_offset, input_bytes)))
     return false;
   if (!WritesTo(peer)) return true;
-  outputs_[peer] = reach(places.output, places.output_offset, sizes.output);
+  outputs_[peer] = reach(places.output, places.output_offset, OutputBytes(call_, there));
   return outputs_[peer] != nullptr;
 }
 
 // Both ends are tried, so that what cannot be read is found before anything is written.
 bool ZeroCopyShm::ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
   std::byte probe{};
-  if (Reduces(call_.operation) || bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
+  if (Reduces(call_.kind) || bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
       !reach_.shared->Fetch(peer, address + bytes - 1, {&probe, 1}))
     return false;
   far_inputs_[peer] = address;
@@ -205,7 +206,7 @@ void ZeroCopyShm::PlanWork() {
   copy_ = at_ = 0;
   published_ = false;
   work_bytes_ = BlockBytes(call_);
-  if (!Reduces(call_.operation)) {
+  if (!Reduces(call_.kind)) {
     // Each begins with another one, so that they do not all read the same memory, and ends with
     // itself, since nobody waits for that.
     for (std::uint32_t i = 1; i <= ranks_; ++i) {
@@ -214,9 +215,9 @@ void ZeroCopyShm::PlanWork() {
     }
     return;
   }
-  std::size_t begin = InputOffset(call_, self_, self_);
-  if (call_.operation == CallKind::kReduceScatter) {
-    targets_.push_back(call_.output);
+  std::size_t begin = InputOffset(call_, Rank{self_});
+  if (call_.kind == CallKind::kReduceScatter) {
+    targets_.push_back(call_.output.data());
   } else {
     const Piece share = ShareOf(work_bytes_, self_, ranks_);
     begin = share.begin;
@@ -232,9 +233,9 @@ void ZeroCopyShm::PlanWork() {
 // What lies in another process is copied wherever it lies there; what this rank sees in its place
 // already, is not.
 void ZeroCopyShm::PlanCopy(std::uint32_t from) {
-  if (!Gives(call_, from, self_)) return;
-  const std::size_t offset = InputOffset(call_, from, self_);
-  Transfer copy{.to = call_.output + OutputOffset(call_, from, self_)};
+  if (!Gives(call_, Rank{from}, Rank{self_})) return;
+  const std::size_t offset = InputOffset(call_, Rank{self_});
+  Transfer copy{.to = call_.output.data() + OutputOffset(call_, Rank{from})};
   if (far_inputs_[from]) {
     copy.far_from = *far_inputs_[from] + offset;
     copy.far_rank = from;

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/value/remote_address.hpp"
-#include "collective/shm/host_call.hpp"
 #include "collective/shm/in_process_buffers.hpp"
+#include "collective/shm/slicing.hpp"
 #include "transport/shm/arena.hpp"
 #include "transport/shm/shared_buffers.hpp"
 
@@ -59,7 +59,7 @@ class ZeroCopyShm {
 
   /// Begins: gives what is posted with `call`.
   /// \param stream  outputs are written past the caches
-  transport::ArenaPlaces Begin(const HostCall& call, std::uint64_t sequence, bool stream);
+  transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, bool stream);
 
   enum class Step {
     kWaits,    ///< for `awaited`
@@ -84,9 +84,9 @@ class ZeroCopyShm {
   enum class Phase : std::uint8_t { kOffers, kVotes, kWork, kLeaves };
 
   bool WritesTo(std::uint32_t rank) const;
-  bool Offers(const HostCall& call, transport::ArenaPlaces& places) const;
-  bool OffersRegistered(const HostCall& call, transport::ArenaPlaces& places) const;
-  bool OffersAddress(const HostCall& call, transport::ArenaPlaces& places) const;
+  bool Offers(const Call& call, transport::ArenaPlaces& places) const;
+  bool OffersRegistered(const Call& call, transport::ArenaPlaces& places) const;
+  bool OffersAddress(const Call& call, transport::ArenaPlaces& places) const;
   Step CountOffers();
   bool Reaches();
   bool ReachesNear(std::uint32_t peer);
@@ -109,7 +109,7 @@ class ZeroCopyShm {
   std::vector<std::uint32_t> near_peers_;
   const std::vector<std::uint32_t> nobody_;
 
-  HostCall call_;
+  Call call_;
   std::uint64_t sequence_ = 0;
   bool stream_ = false, open_ = false, lets_read_ = false;
   Phase phase_ = Phase::kOffers;

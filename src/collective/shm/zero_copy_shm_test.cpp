@@ -97,7 +97,7 @@ class Host {
 
   // Who is done has its buffers back: the output is looked at then, and the input written over
   // where that is not the output.
-  Status Run(const std::vector<HostCall>& calls) {
+  Status Run(const std::vector<Call>& calls) {
     outputs_.assign(kRanks, {});
     std::vector<bool> done(kRanks, false);
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) engine(rank).Start(calls[rank]);
@@ -123,11 +123,10 @@ class Host {
     return {arena_->rank(rank).vote.load(), arena_->rank(rank).progress.got.load()};
   }
 
-  void TakeBack(std::uint32_t rank, const HostCall& call) {
-    const HostSizes sizes = SizesOf(call, rank, kRanks);
-    outputs_[rank].assign(call.output, call.output + sizes.output);
-    const bool apart = call.output >= call.input + sizes.input;
-    if (apart) std::memset(memory(rank).data(), 0xee, sizes.input);
+  void TakeBack(std::uint32_t rank, const Call& call) {
+    outputs_[rank].assign(call.output.begin(), call.output.end());
+    const bool apart = call.output.data() >= call.input.data() + call.input.size();
+    if (apart) std::memset(memory(rank).data(), 0xee, call.input.size());
   }
 
   std::vector<Bytes> outputs_;
@@ -142,27 +141,28 @@ class Host {
 
 // The calls of all ranks: the input at the front of each rank's memory, which is filled from the
 // seed, the output behind it or, in place, where it belongs.
-std::vector<HostCall> CallsOn(Host& host, HostCall call, bool in_place, std::uint64_t seed) {
-  std::vector<HostCall> calls;
+std::vector<Call> CallsOn(Host& host, Call call, bool in_place, std::uint64_t seed) {
+  std::vector<Call> calls;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    const HostSizes sizes = SizesOf(call, rank, kRanks);
+    const CallPlace place{Rank{rank}, kRanks};
+    const std::size_t in = InputBytes(call, place), out = OutputBytes(call, place);
     const std::size_t own = rank * BlockBytes(call);
     std::byte* const at = host.memory(rank).data();
     std::byte* input = at;
-    std::byte* output = at + (sizes.input + 63) / 64 * 64;
-    if (in_place && sizes.output > sizes.input) {
+    std::byte* output = at + (in + 63) / 64 * 64;
+    if (in_place && out > in) {
       output = at;
       input = at + own;
     } else if (in_place) {
-      output = at + (sizes.input > sizes.output ? own : 0);
+      output = at + (in > out ? own : 0);
     }
     Prng values(seed * 100 + rank);
-    for (std::size_t i = 0; i < sizes.input / 4; ++i) {
+    for (std::size_t i = 0; i < in / 4; ++i) {
       const float value = static_cast<float>(values.Below(1'000'000)) * 1e-3f;
       std::memcpy(input + i * 4, &value, 4);
     }
-    call.input = input;
-    call.output = output;
+    call.input = View(input, in);
+    call.output = std::span(output, out);
     calls.push_back(call);
   }
   return calls;
@@ -177,11 +177,11 @@ TEST(ZeroCopyShm, GivesTheSameBitsAsStagesInEveryWay) {
     for (const std::uint64_t count : {300u, 1031u, 20'000u})
       for (const bool in_place : {false, true}) {
         if (in_place && kind == CallKind::kAllToAll) continue;
-        const HostCall call{.operation = kind,
-                            .type = DataType::kFloat32,
-                            .op = count == 1031 ? ReduceOp::kAvg : ReduceOp::kSum,
-                            .count = count,
-                            .root = Rank{static_cast<std::uint32_t>(count % kRanks)}};
+        const Call call{.kind = kind,
+                        .count = count,
+                        .type = DataType::kFloat32,
+                        .op = count == 1031 ? ReduceOp::kAvg : ReduceOp::kSum,
+                        .root = Rank{static_cast<std::uint32_t>(count % kRanks)}};
         std::vector<Bytes> expected;
         for (const Way way : kWays) {
           SCOPED_TRACE(testing::Message() << ToText(call) << (in_place ? " in place" : "")
@@ -205,8 +205,7 @@ TEST(ZeroCopyShm, OnesOwnBlockNeedsNobody) {
   for (const Way way : {Way::kThreads, Way::kMixed, Way::kRegistered, Way::kFetched}) {
     SCOPED_TRACE(testing::Message() << "way " << static_cast<int>(way));
     Host host(way, 1);
-    const HostCall call{
-        .operation = CallKind::kAllGather, .type = DataType::kFloat32, .count = 320'000};
+    const Call call{.kind = CallKind::kAllGather, .count = 320'000, .type = DataType::kFloat32};
     const auto calls = CallsOn(host, call, false, 1);
     const Status status = host.Run(calls);
     ASSERT_TRUE(status.ok()) << status.error().message;
@@ -223,8 +222,7 @@ std::uint64_t SlicesOf(Host& host, std::uint32_t rank) {
 TEST(ZeroCopyShm, IsTakenWhereAllCanAndOnlyThere) {
   for (const Way way : kWays) {
     Host host(way, 1);
-    const HostCall call{
-        .operation = CallKind::kAllReduce, .type = DataType::kFloat32, .count = 4000};
+    const Call call{.kind = CallKind::kAllReduce, .count = 4000, .type = DataType::kFloat32};
     ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
     const bool direct = way == Way::kRegistered || way == Way::kThreads || way == Way::kMixed;
     EXPECT_EQ(SlicesOf(host, 0) == 1, direct) << "way " << static_cast<int>(way);
@@ -236,15 +234,14 @@ TEST(ZeroCopyShm, IsFetchedWhereAllCanAndAllNeedIt) {
     for (const CallKind kind :
          {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast, CallKind::kGather}) {
       Host host(way, 1);
-      const HostCall call{.operation = kind, .type = DataType::kFloat32, .count = 4000};
+      const Call call{.kind = kind, .count = 4000, .type = DataType::kFloat32};
       ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
       const bool fetched = way != Way::kOneIsNotRead && kind != CallKind::kGather;
       EXPECT_EQ(SlicesOf(host, 0) == 1, fetched)
           << "way " << static_cast<int>(way) << ", " << Name(kind);
     }
     Host host(way, 1);
-    const HostCall large{
-        .operation = CallKind::kAllGather, .type = DataType::kFloat32, .count = 20'000};
+    const Call large{.kind = CallKind::kAllGather, .count = 20'000, .type = DataType::kFloat32};
     ASSERT_TRUE(host.Run(CallsOn(host, large, false, 1)).ok());
     EXPECT_GT(SlicesOf(host, 0), 1u) << "more than is fetched";
   }
@@ -252,7 +249,7 @@ TEST(ZeroCopyShm, IsFetchedWhereAllCanAndAllNeedIt) {
 
 TEST(ZeroCopyShm, NobodyOffersWhatWouldBeRefused) {
   Host host(Way::kOneIsNotRead, 1);
-  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
     EXPECT_EQ(host.arena().rank(rank).vote.load(), 0u) << "rank " << rank;
@@ -260,7 +257,7 @@ TEST(ZeroCopyShm, NobodyOffersWhatWouldBeRefused) {
 
 /// An all-gather in which all have voted that they can fetch.
 void VoteToFetch(Host& host) {
-  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) host.engine(rank).Start(calls[rank]);
   for (int round = 0; round < 2; ++round)
@@ -295,7 +292,7 @@ TEST(ZeroCopyShm, MemoryThatCannotBeReadAnyMoreIsALoss) {
 
 TEST(ZeroCopyShm, DeregisteredMemoryIsCopiedAgain) {
   Host host(Way::kRegistered, 1);
-  const HostCall call{.operation = CallKind::kAllGather, .type = DataType::kInt32, .count = 1000};
+  const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
   EXPECT_EQ(SlicesOf(host, 0), 1u);
   ASSERT_TRUE(host.shared(3).Deregister(host.handle(3)).ok());
@@ -305,7 +302,7 @@ TEST(ZeroCopyShm, DeregisteredMemoryIsCopiedAgain) {
 
 TEST(ZeroCopyShm, WhoCallsSomethingElseIsStillNamed) {
   Host host(Way::kRegistered, 1);
-  const HostCall call{.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = 1000};
+  const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   auto calls = CallsOn(host, call, false, 1);
   calls[2].op = ReduceOp::kMax;
   const Status status = host.Run(calls);
@@ -331,20 +328,20 @@ TEST(ZeroCopyShm, PlacesBeyondWhatWasRegisteredAreRefused) {
 // seen its offer.
 TEST(ZeroCopyShm, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
   Host host(Way::kThreads, 1);
-  const HostCall call{.operation = CallKind::kAllReduce, .type = DataType::kInt32, .count = 1000};
+  const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) host.engine(rank).Start(calls[rank]);
   for (int round = 0; round < 2; ++round)  // posted, then voted
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());
   ASSERT_EQ(host.arena().rank(0).vote.load(), 3u) << "all can";
-  std::memset(calls[0].output, 7, 4000);
+  std::memset(calls[0].output.data(), 7, 4000);
   host.engine(0).Withdraw();
   for (int round = 0; round < 4; ++round)
     for (std::uint32_t rank = 1; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());
   EXPECT_EQ(host.engine(1).Awaits(), Rank{0});
-  for (int i = 0; i < 4000; ++i) ASSERT_EQ(calls[0].output[i], std::byte{7});
+  for (std::size_t i = 0; i < 4000; ++i) ASSERT_EQ(calls[0].output[i], std::byte{7});
 }
 
 }  // namespace

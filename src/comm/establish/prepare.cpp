@@ -19,28 +19,14 @@
 namespace ringlet::comm {
 namespace {
 
-using collective::CallShape;
 using collective::Fingerprint;
 using collective::Overlap;
-
-/// A barrier moves something, since it must wait for everybody.
-constexpr std::size_t kBarrierBytes = 1;
 
 /// Who runs the operation knows more about a missing rank than the wireup does, and speaks first.
 constexpr std::chrono::seconds kWireupGrace(10);
 
 Error Refused(std::string why) {
   return {.code = Code::kInvalidArgument, .message = std::move(why)};
-}
-
-bool Multiplies(std::size_t a, std::size_t b) {
-  return a == 0 || b <= SIZE_MAX / 2 / a;
-}
-
-Status CheckBytes(const char* what, std::size_t count, DataType type, std::size_t bytes) {
-  if (bytes == count * SizeOf(type)) return Ok();
-  return Refused(
-      fmt::format("{} elements of {} are not {} bytes of {}", count, Name(type), bytes, what));
 }
 
 bool Overlapping(View a, View b) {
@@ -98,48 +84,9 @@ std::vector<Rank> PeersOf(const collective::Flow& flow) {
 
 Status Communicator::Validate(const Work& work) const {
   if (const auto failed = failure()) return *failed;
-  if (const auto* call = std::get_if<Call>(&work)) return ValidateCall(*call);
+  if (const auto* call = std::get_if<Call>(&work)) return collective::Validate(*call, place());
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return ValidatePortions(*call);
   return ValidateTransfer(std::get<Transfer>(work));
-}
-
-CallShape Communicator::ShapeOf(const Call& call) const {
-  return {.kind = call.kind,
-          .count = call.kind == CallKind::kBarrier ? kBarrierBytes : call.count,
-          .root = call.root,
-          .self = identity_.rank,
-          .ranks = identity_.size};
-}
-
-std::size_t Communicator::InputCount(const Call& call) const {
-  return collective::InputCount(ShapeOf(call));
-}
-
-std::size_t Communicator::OutputCount(const Call& call) const {
-  return collective::OutputCount(ShapeOf(call));
-}
-
-Status Communicator::ValidateCall(const Call& call) const {
-  if (call.kind == CallKind::kBarrier) return Ok();
-  const std::size_t size = SizeOf(call.type);
-  if (!Multiplies(call.count, size * identity_.size))
-    return Refused(fmt::format("a count of {} is larger than any memory", call.count));
-  if (HasRoot(call.kind) && Index(call.root) >= identity_.size)
-    return Refused(fmt::format("root {} of {} is not below the number of ranks, {}",
-                               Index(call.root), Name(call.kind), identity_.size));
-  if (Reduces(call.kind) && !Reduces(call.op, call.type))
-    return Refused(fmt::format("{} of {} does not exist", Name(call.op), Name(call.type)));
-  if (Reduces(call.kind) && call.op == ReduceOp::kPreMulSum && !call.scalar_at &&
-      call.scalar.size() != size)
-    return Refused(fmt::format("{} wants a scalar of {} bytes, not {}", Name(call.op), size,
-                               call.scalar.size()));
-  const CallShape shape = ShapeOf(call);
-  const std::size_t in = collective::InputCount(shape), out = collective::OutputCount(shape);
-  if (in > 0) RINGLET_TRY(CheckBytes("input", in, call.type, call.input.size()));
-  if (out > 0) RINGLET_TRY(CheckBytes("output", out, call.type, call.output.size()));
-  RINGLET_TRY(collective::OverlapOf(shape, size, call.input.first(in * size),
-                                    View(call.output).first(out * size)));
-  return Ok();
 }
 
 Status Communicator::ValidatePortions(const AllToAllVCall& call) const {
@@ -156,10 +103,9 @@ Status Communicator::ValidateTransfer(const Transfer& transfer) const {
     return Refused(fmt::format("a message {} rank {}, which is not below the number of ranks, {}",
                                transfer.sends ? "to" : "from", Index(transfer.peer),
                                identity_.size));
-  if (!Multiplies(transfer.count, SizeOf(transfer.type)))
-    return Refused(fmt::format("a count of {} is larger than any memory", transfer.count));
-  return CheckBytes("message", transfer.count, transfer.type,
-                    transfer.sends ? transfer.from.size() : transfer.to.size());
+  RINGLET_TRY(collective::CheckCount(transfer.count, transfer.type, 1));
+  return collective::CheckBytes("message", transfer.count, transfer.type,
+                                transfer.sends ? transfer.from.size() : transfer.to.size());
 }
 
 // ---- What runs ----------------------------------------------------------------------------------
@@ -170,23 +116,23 @@ Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work&
   return Prepare(std::span(&std::get<Transfer>(work), 1));
 }
 
-std::shared_ptr<const collective::Flow> Communicator::FlowFor(const CallShape& shape,
-                                                              std::size_t element_bytes,
+std::shared_ptr<const collective::Flow> Communicator::FlowFor(const Call& call,
                                                               const Overlap& overlap) {
-  const FlowKey key{shape.kind, shape.count, element_bytes, shape.root, overlap};
+  const Rank root = HasRoot(call.kind) ? call.root : Rank{};
+  const FlowKey key{call.kind, call.count, SizeOf(call.type), root, overlap};
   const auto it = flows_.find(key);
   if (it != flows_.end()) return it->second;
   if (flows_.size() >= kFlowsMax) flows_.clear();
-  const auto algorithm = collective::Choose(shape, element_bytes, layout_, tuner_);
+  const auto algorithm = collective::Choose(call, layout_, tuner_);
   auto flow = std::make_shared<const collective::Flow>(
-      collective::Derive(collective::Build(algorithm, shape, layout_), overlap));
+      collective::Derive(collective::Build(algorithm, call, place(), layout_), overlap));
   flows_.emplace(key, flow);
   return flow;
 }
 
 /// The call's input, or a copy of it where the operation needs one: multiplied, or out of the way.
 View Communicator::Staged(const Call& call) {
-  const View input = call.input.first(InputCount(call) * SizeOf(call.type));
+  const View input = call.input.first(InputBytes(call, place()));
   const bool multiplies = Reduces(call.kind) && call.op == ReduceOp::kPreMulSum;
   const bool moves = call.kind == CallKind::kAllToAll && Overlapping(input, call.output);
   if (input.empty() || (!multiplies && !moves)) return input;
@@ -194,7 +140,7 @@ View Communicator::Staged(const Call& call) {
   const std::span<std::byte> copy = std::span(staging_).first(input.size());
   if (multiplies) {
     const View scalar =
-        call.scalar_at ? View(call.scalar_at, SizeOf(call.type)) : View(call.scalar);
+        call.scalar_at ? View(call.scalar_at, SizeOf(call.type)) : call.scalar.view();
     Scale(call.type, input, scalar, copy);
   } else {
     std::memcpy(copy.data(), input.data(), input.size());
@@ -203,60 +149,34 @@ View Communicator::Staged(const Call& call) {
 }
 
 Fingerprint Communicator::Begin(const Call& call) {
-  const Fingerprint begun{.sequence = sequence_++,
-                          .operation = call.kind,
-                          .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
-                          .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
-                          .count = ShapeOf(call).count,
-                          .root = HasRoot(call.kind) ? call.root : Rank{}};
+  const Fingerprint begun = FingerprintOf(call, sequence_++);
   control_->doing().operations.store(sequence_, std::memory_order_relaxed);
   Calls(begun);
   return begun;
 }
 
-collective::Task Communicator::TaskOf(const Call& call) {
-  collective::Task task{.flow = nullptr,
-                        .input = {},
-                        .output = {},
-                        .fingerprint = Begin(call),
-                        .self = identity_.rank,
-                        .ranks = identity_.size};
-  if (call.kind == CallKind::kBarrier) {
-    staging_.resize(std::max(staging_.size(), kBarrierBytes));
-    task.output = std::span(staging_).first(kBarrierBytes);
-    task.input = task.output;
-  } else {
-    task.input = Staged(call);
-    task.output = call.output.first(OutputCount(call) * SizeOf(call.type));
-  }
-  return task;
-}
-
 Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
   // The one place where it is chosen how a collective runs.
-  return host_.IsHere() ? OnHost(call) : OverLinks(TaskOf(call));
+  return host_.IsHere() ? OnHost(call) : OverLinks(call);
 }
 
 bool Communicator::Skips(const Work& work) {
   const auto* const call = std::get_if<Call>(&work);
   if (!call || call->kind == CallKind::kBarrier || call->count > 0) return false;
-  const Fingerprint begun = Begin(*call);
-  if (host_.IsHere())
-    host_.engine().Skip(
-        {.operation = begun.operation, .type = begun.type, .op = begun.op, .root = begun.root});
+  Begin(*call);
+  if (host_.IsHere()) host_.engine().Skip(*call);
   return true;
 }
 
 void Communicator::StartOnHost(const Call& call) {
-  const Fingerprint begun = Begin(call);
-  const bool barrier = call.kind == CallKind::kBarrier;
-  host_.engine().Start({.operation = call.kind,
-                        .type = begun.type,
-                        .op = begun.op,
-                        .count = barrier ? 0 : begun.count,
-                        .root = begun.root,
-                        .input = barrier ? nullptr : Staged(call).data(),
-                        .output = call.output.data()});
+  Call staged = call;
+  if (call.kind == CallKind::kBarrier) {
+    staged = {.kind = CallKind::kBarrier};
+  } else {
+    staged.input = Staged(call);
+  }
+  Begin(staged);
+  host_.engine().Start(staged);
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& call) {
@@ -264,18 +184,30 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& 
   return std::unique_ptr<Operation>(std::make_unique<HostRun>(host_.engine()));
 }
 
-Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(collective::Task task) {
-  const Fingerprint& fingerprint = task.fingerprint;
-  const std::size_t size = SizeOf(fingerprint.type);
-  const CallShape shape{.kind = fingerprint.operation,
-                        .count = static_cast<std::size_t>(fingerprint.count),
-                        .root = fingerprint.root,
+/// What links carry for a barrier: something, since it must wait for everybody.
+Call Communicator::WithData(Call call) {
+  if (call.kind != CallKind::kBarrier) return call;
+  constexpr std::size_t kBarrierBytes = 1;
+  staging_.resize(std::max(staging_.size(), kBarrierBytes));
+  call.output = std::span(staging_).first(kBarrierBytes);
+  call.input = call.output;
+  call.count = kBarrierBytes;
+  call.type = DataType::kUint8;
+  return call;
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(const Call& given) {
+  const Call call = WithData(given);
+  collective::Task task{.flow = nullptr,
+                        .input = Staged(call),
+                        .output = call.output.first(OutputBytes(call, place())),
+                        .fingerprint = Begin(call),
                         .self = identity_.rank,
                         .ranks = identity_.size};
   RINGLET_TRY_ASSIGN(const Overlap overlap,
-                     collective::OverlapOf(shape, size, task.input, task.output));
-  task.flow = FlowFor(shape, size, overlap);
-  const std::size_t scratch_bytes = task.flow->scratch_count * size;
+                     collective::OverlapOf(call, identity_.rank, task.input, task.output));
+  task.flow = FlowFor(call, overlap);
+  const std::size_t scratch_bytes = task.flow->scratch_count * SizeOf(call.type);
   if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
   task.scratch = std::span(scratch_).first(scratch_bytes);
   return WithLinks(
@@ -316,7 +248,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
   };
   if (!host_.IsHere()) return exchange();
   // Where collectives go through memory, whoever calls another one is there and not on the links.
-  host_.engine().Start({.operation = CallKind::kAllToAllV});
+  host_.engine().Start({.kind = CallKind::kAllToAllV});
   return std::unique_ptr<Operation>(
       std::make_unique<ThenOperation>(std::make_unique<HostRun>(host_.engine()), exchange));
 }

@@ -159,7 +159,7 @@ TEST_P(EveryOperation, SumsAreSums) {
         call.input = In(in_place ? sum : mine, 0, count);
         call.output = Out(sum, 0, count);
         call.op = ReduceOp::kPreMulSum;
-        call.scalar = Bytes(bytes.begin(), bytes.end());
+        call.scalar = collective::Scalar(bytes);
         ASSERT_TRUE(communicator.AllReduce(call).ok());
         for (std::size_t i = 0; i < count; ++i) {
           std::int32_t total = 0;

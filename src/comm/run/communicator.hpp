@@ -11,16 +11,16 @@
 #include <tuple>
 #include <vector>
 
+#include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
-#include "collective/call/shape.hpp"
 #include "collective/exec/executor.hpp"
 #include "collective/exec/messages.hpp"
 #include "collective/select/choose.hpp"
 #include "comm/control/control.hpp"
 #include "comm/establish/config.hpp"
 #include "comm/establish/peer_table.hpp"
-#include "comm/run/call.hpp"
 #include "comm/run/host_memory.hpp"
+#include "comm/run/work.hpp"
 #include "plan/channels/channel_plan.hpp"
 #include "transport/links.hpp"
 
@@ -59,8 +59,8 @@ class Communicator {
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
   // Operations. Each blocks until this rank's part is done: its output is complete and its input no
-  // longer needed. One thread at a time. How buffers lie and what may be in place: call.hpp.
-  // Errors of all of them:
+  // longer needed. One thread at a time. How buffers lie and what may be in place:
+  // collective/call/call.hpp. Errors of all of them:
   //   kInvalidArgument  the call makes no sense; nothing happened
   //   kProtocol         a rank called something else; names the ranks and both calls
   //   kTimeout          names who is awaited; kPeerLost  who is gone; kAborted  who aborted and why
@@ -93,9 +93,8 @@ class Communicator {
     return Run(Transfer{.peer = from, .to = data, .count = count, .type = type});
   }
 
-  /// Elements of this rank's buffers in a call; 0 where only the root has them.
-  std::size_t InputCount(const Call& call) const;
-  std::size_t OutputCount(const Call& call) const;
+  /// Where this rank stands in every call.
+  collective::CallPlace place() const { return {identity_.rank, identity_.size}; }
 
   /// Announces memory that will be used often. What lies in an allocation of RegisteredHeap is then
   /// not staged by collectives of one host, where all ranks have registered theirs, and messages
@@ -142,26 +141,22 @@ class Communicator {
 
  private:
   using Operation = collective::Operation;
-  /// What a flow depends on, beside what never changes.
+  /// What a flow depends on, beside what never changes: kind, count, bytes of an element, root.
   using FlowKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
 
   Status RunAs(CallKind kind, Call call) {
     call.kind = kind;
     return Run(std::move(call));
   }
-  collective::CallShape ShapeOf(const Call& call) const;
-  Status ValidateCall(const Call& call) const;
   Status ValidatePortions(const AllToAllVCall& call) const;
   Status ValidateTransfer(const Transfer& transfer) const;
   Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
-  /// What is to be run, as the next operation.
-  collective::Task TaskOf(const Call& call);
   /// Counts the call as this rank's next, and writes it down.
   collective::Fingerprint Begin(const Call& call);
   Status RunPrepared(Operation& operation);
   void StartOnHost(const Call& call);
   Result<std::unique_ptr<Operation>> OnHost(const Call& call);
-  Result<std::unique_ptr<Operation>> OverLinks(collective::Task task);
+  Result<std::unique_ptr<Operation>> OverLinks(const Call& call);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
   /// What makes the links to those of `peers` to whom there is none; null where there are all.
   Result<std::unique_ptr<BlockingTask>> LinksTo(std::vector<Rank> peers, std::string purpose);
@@ -175,6 +170,7 @@ class Communicator {
   /// Fills `transfers_`, and writes down that they are called.
   void CollectMessages(std::span<const Transfer> transfers);
   View Staged(const Call& call);
+  Call WithData(Call call);
   collective::LinkTo LinkTo() const;
   /// Writes down what this rank calls, for those who ask.
   void Calls(const collective::Fingerprint& call);
@@ -184,8 +180,7 @@ class Communicator {
   /// \param given_up  the operation has failed anyway, so that what is only likely counts too
   Status CompareCalls(const Operation& running, bool given_up);
   Error LeftBefore(Rank whom, const Operation& running) const;
-  std::shared_ptr<const collective::Flow> FlowFor(const collective::CallShape& shape,
-                                                  std::size_t element_bytes,
+  std::shared_ptr<const collective::Flow> FlowFor(const Call& call,
                                                   const collective::Overlap& overlap);
 
   Origin origin_;  // its process's service thread serves the rest: it goes last

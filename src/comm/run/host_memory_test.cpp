@@ -399,11 +399,8 @@ TEST(HostRun, ItsEndGivesTheBuffersBack) {
   collective::ShmCollective engine(arena, 0, {}, {},
                                    {.shared = shared, .near = near, .is_near = {true, true}});
   Bytes data(400'000);
-  engine.Start({.operation = collective::CallKind::kAllReduce,
-                .type = DataType::kFloat32,
-                .count = 100'000,
-                .input = data.data(),
-                .output = data.data()});
+  engine.Start(
+      {.kind = collective::CallKind::kAllReduce, .input = data, .output = data, .count = 100'000});
   {
     HostRun run(engine);
     ASSERT_FALSE(run.Advance().value());

@@ -39,47 +39,37 @@ Result<Rank> RankOf(int number, const char* name, const comm::Communicator& comm
                                                    communicator.identity().size - 1)};
 }
 
-/// Bytes of `elements`, if there are that many in the world.
-Result<std::size_t> BytesOf(std::size_t elements, DataType type, std::uint32_t ranks) {
-  if (elements > kMemoryMax / SizeOf(type) / ranks)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("a count of {} is larger than any memory", elements)};
-  return elements * SizeOf(type);
-}
-
 struct Submission {
   Held held = {};
-  comm::Call call = {};
+  collective::Call call = {};
 };
 
 Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root) {
   Submission submission;
   RINGLET_TRY_ASSIGN(submission.held, FindActive(given.comm));
   const comm::Communicator& communicator = *submission.held.communicator;
-  comm::Call& call = submission.call;
+  collective::Call& call = submission.call;
   call.kind = kind;
   call.count = given.count;
   RINGLET_TRY_ASSIGN(call.type, TypeOf(given.type));
   RINGLET_TRY(RequireNullStream(given.stream));
-  const comm::Identity& identity = communicator.identity();
   if (root) {
     RINGLET_TRY_ASSIGN(call.root, RankOf(*root, "root", communicator));
   }
-  RINGLET_TRY(BytesOf(given.count, call.type, identity.size));
-  const std::size_t in = communicator.InputCount(call);
-  const std::size_t out = communicator.OutputCount(call);
+  RINGLET_TRY(collective::CheckCount(given.count, call.type, communicator.identity().size));
+  const std::size_t in = InputBytes(call, communicator.place());
+  const std::size_t out = OutputBytes(call, communicator.place());
   if (in > 0) RINGLET_TRY(RequireNonNull(given.send, "sendbuff"));
   if (out > 0) RINGLET_TRY(RequireNonNull(given.receive, "recvbuff"));
-  const std::size_t size = SizeOf(call.type);
-  call.input = View(static_cast<const std::byte*>(given.send), in * size);
-  call.output = std::span(static_cast<std::byte*>(given.receive), out * size);
+  call.input = View(static_cast<const std::byte*>(given.send), in);
+  call.output = std::span(static_cast<std::byte*>(given.receive), out);
   return submission;
 }
 
 Result<bool> Collective(comm::CallKind kind, const Arguments& given,
                         std::optional<int> root = std::nullopt) {
   RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
-  return SubmitCall({given.comm, std::move(submission.held), std::move(submission.call)});
+  return SubmitCall({given.comm, std::move(submission.held), submission.call});
 }
 
 Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t op,
@@ -87,9 +77,9 @@ Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t 
   RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
   RINGLET_TRY_ASSIGN(RedOp its, FindRedOp(*submission.held.communicator, op, submission.call.type));
   submission.call.op = its.op;
-  submission.call.scalar = std::move(its.scalar);
+  submission.call.scalar = its.scalar;
   submission.call.scalar_at = its.scalar_at;
-  return SubmitCall({given.comm, std::move(submission.held), std::move(submission.call)});
+  return SubmitCall({given.comm, std::move(submission.held), submission.call});
 }
 
 Result<bool> Message(bool sends, const Arguments& given, int peer) {
@@ -97,7 +87,8 @@ Result<bool> Message(bool sends, const Arguments& given, int peer) {
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(given.type));
   RINGLET_TRY(RequireNullStream(given.stream));
   RINGLET_TRY_ASSIGN(const Rank rank, RankOf(peer, "peer", *held.communicator));
-  RINGLET_TRY_ASSIGN(const std::size_t bytes, BytesOf(given.count, type, 1));
+  RINGLET_TRY(collective::CheckCount(given.count, type, 1));
+  const std::size_t bytes = given.count * SizeOf(type);
   if (bytes > 0) {
     RINGLET_TRY(sends ? RequireNonNull(given.send, "sendbuff")
                       : RequireNonNull(given.receive, "recvbuff"));

@@ -25,9 +25,6 @@ ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
   }
 }
 
-/// More bytes than any process can address: a number above it was never a size.
-inline constexpr std::size_t kMemoryMax = std::size_t{1} << 57;
-
 Status RequireNonNull(const void* pointer, std::string_view name);
 
 }  // namespace ringlet::c_api

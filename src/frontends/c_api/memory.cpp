@@ -17,7 +17,7 @@ Status Register(ncclComm_t comm, const void* buffer, std::size_t size, Handle* h
                 const char* name) {
   RINGLET_TRY(RequireNonNull(buffer, "buff"));
   RINGLET_TRY(RequireNonNull(handle, name));
-  if (size == 0 || size > kMemoryMax)
+  if (size == 0 || size > collective::kMemoryMax)
     return Error{Code::kInvalidArgument,
                  fmt::format("size is {}: {}", size,
                              size == 0 ? "there is nothing to register" : "no memory is so large")};

@@ -15,7 +15,7 @@ constexpr std::size_t kRedOpsMax = 1 << 16;
 
 struct Made {
   DataType type = DataType::kFloat32;
-  Bytes scalar = {};                      // read when it was made
+  collective::Scalar scalar = {};         // read when it was made
   const std::byte* read_later = nullptr;  // or this, when what uses it runs
 };
 
@@ -30,9 +30,8 @@ RedOps& TheRedOps() {
   return registry;
 }
 
-Bytes Copy(const void* scalar, DataType type) {
-  const auto* bytes = static_cast<const std::byte*>(scalar);
-  return Bytes(bytes, bytes + SizeOf(type));
+collective::Scalar Copy(const void* scalar, DataType type) {
+  return collective::Scalar(View(static_cast<const std::byte*>(scalar), SizeOf(type)));
 }
 
 Error NoSuch(int op) {
@@ -54,7 +53,7 @@ Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, cons
   registry.next = number == ncclMaxRedOp ? static_cast<int>(ncclNumOps) : number + 1;
   registry.made[{&communicator, number}] = {
       .type = type,
-      .scalar = read_later ? Bytes() : Copy(scalar, type),
+      .scalar = read_later ? collective::Scalar() : Copy(scalar, type),
       .read_later = read_later ? static_cast<const std::byte*>(scalar) : nullptr};
   return static_cast<ncclRedOp_t>(number);
 }

@@ -8,7 +8,7 @@ namespace ringlet::c_api {
 /// What a number of type ncclRedOp_t means for a communicator.
 struct RedOp {
   ReduceOp op = ReduceOp::kSum;
-  Bytes scalar = {};                     ///< of kPreMulSum
+  collective::Scalar scalar = {};        ///< of kPreMulSum
   const std::byte* scalar_at = nullptr;  ///< or where it is read when the operation runs
 };
 

@@ -5,9 +5,6 @@
 namespace ringlet::cxx {
 namespace {
 
-/// More bytes than any process can address: a number above it was never a size.
-constexpr std::size_t kMemoryMax = std::size_t{1} << 57;
-
 Error Refused(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
@@ -25,7 +22,7 @@ Status CheckSide(const std::string& call, const Side& side) {
   const auto type = static_cast<std::size_t>(side.type);
   if (type >= kDataTypes)
     return Refused(fmt::format("{}: data type {} does not exist", call, type));
-  if (side.count > kMemoryMax / SizeOf(side.type))
+  if (!collective::CheckCount(side.count, side.type, 1).ok())
     return Refused(
         fmt::format("{}: {} has {} elements, more than any memory", call, side.name, side.count));
   if (side.count > 0 && !side.data)
@@ -71,8 +68,8 @@ std::span<std::byte> BytesOf(const ReceiveBuffer& buffer) {
 }  // namespace
 
 Result<comm::Work> WorkOf(const Request& request, const comm::Communicator& communicator) {
-  comm::Call call{.kind = request.kind, .count = 1, .op = request.op, .root = request.root};
-  if (call.kind == comm::CallKind::kBarrier) return comm::Work(comm::Call{.kind = call.kind});
+  collective::Call call{.kind = request.kind, .count = 1, .op = request.op, .root = request.root};
+  if (call.kind == comm::CallKind::kBarrier) return comm::Work(collective::Call{.kind = call.kind});
   const std::string name(Name(call.kind));
   if (static_cast<std::size_t>(call.op) >= kReduceOps)
     return Refused(
@@ -80,8 +77,10 @@ Result<comm::Work> WorkOf(const Request& request, const comm::Communicator& comm
 
   const SendBuffer& from = request.send;
   const ReceiveBuffer& to = request.receive;
-  const Side send{"send", from.data(), from.count(), from.type(), communicator.InputCount(call)};
-  const Side receive{"receive", to.data(), to.count(), to.type(), communicator.OutputCount(call)};
+  const Side send{"send", from.data(), from.count(), from.type(),
+                  InputCount(call, communicator.place())};
+  const Side receive{"receive", to.data(), to.count(), to.type(),
+                     OutputCount(call, communicator.place())};
   const Side& basis = CountsByReceive(call.kind) ? receive : send;
   const Side& other = CountsByReceive(call.kind) ? send : receive;
 

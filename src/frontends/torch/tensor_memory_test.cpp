@@ -103,7 +103,7 @@ TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
         auto main = group.Main();
         ASSERT_TRUE(main.ok()) << main.error().message;
         group.Announce(all);
-        comm::Call call;
+        collective::Call call;
         call.input = all;
         call.output = {begin, all.size()};
         call.count = values.size();

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "collective/call/shape.hpp"
+#include "collective/call/call.hpp"
 
 namespace ringlet::cli {
 

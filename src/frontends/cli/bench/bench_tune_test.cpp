@@ -39,8 +39,8 @@ AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
   const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
   AlgorithmTimes times{kind, algorithm, {}};
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 24}) {
-    const collective::CallShape shape{.kind = kind, .count = bytes, .ranks = ranks};
-    const auto ns = collective::TimeNs(algorithm, shape, 1, layout, model);
+    const collective::Call call{.kind = kind, .count = bytes, .type = DataType::kUint8};
+    const auto ns = collective::TimeNs(algorithm, call, layout, model);
     times.us_by_bytes.emplace_back(bytes, static_cast<double>(ns) / 1'000);
   }
   return times;

@@ -182,14 +182,15 @@ std::uint64_t CountWrongInput(const CheckShape& shape, Rank rank, View input, st
   return CountDifferent(shape.type, InputPeriod(shape, rank), input, first);
 }
 
-std::uint64_t CountWrong(const CheckShape& shape, const collective::CallShape& call, View output) {
+std::uint64_t CountWrong(const CheckShape& shape, const collective::Call& call, Rank self,
+                         View output) {
   using collective::CallKind;
   if (output.empty()) return 0;
-  const std::size_t own_block = call.count * Index(call.self);
+  const std::size_t own_block = call.count * Index(self);
   const auto from_each = [&](std::size_t first) {
     const std::size_t bytes = call.count * SizeOf(shape.type);
     std::uint64_t wrong = 0;
-    for (std::uint32_t rank = 0; rank < call.ranks; ++rank)
+    for (std::uint32_t rank = 0; rank < shape.ranks; ++rank)
       wrong += CountWrongInput(shape, Rank{rank}, output.subspan(rank * bytes, bytes), first);
     return wrong;
   };
@@ -203,7 +204,7 @@ std::uint64_t CountWrong(const CheckShape& shape, const collective::CallShape& c
     case CallKind::kGather: return from_each(0);
     case CallKind::kAllToAll: return from_each(own_block);
     case CallKind::kSendReceive:
-      return CountWrongInput(shape, Rank{(Index(call.self) + call.ranks - 1) % call.ranks}, output);
+      return CountWrongInput(shape, Rank{(Index(self) + shape.ranks - 1) % shape.ranks}, output);
     case CallKind::kAllToAllV:
     case CallKind::kBarrier: break;
   }

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/value/bytes.hpp"
-#include "collective/call/shape.hpp"
+#include "collective/call/call.hpp"
 #include "ringlet/types.hpp"
 
 namespace ringlet::cli {
@@ -44,6 +44,7 @@ std::uint64_t CountWrongInput(const CheckShape& shape, Rank rank, View input,
 /// \param call    as that rank made it; of messages: sent to the next rank, received from the one
 ///                before
 /// \param output  as long as the call's
-std::uint64_t CountWrong(const CheckShape& shape, const collective::CallShape& call, View output);
+std::uint64_t CountWrong(const CheckShape& shape, const collective::Call& call, Rank self,
+                         View output);
 
 }  // namespace ringlet::cli

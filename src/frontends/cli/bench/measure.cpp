@@ -75,11 +75,11 @@ class Bench {
         output_(std::move(output)) {}
 
   Result<Row> MeasureSize(std::size_t count) {
-    shape_ = {.kind = options_.kind,
-              .count = count,
-              .root = options_.root,
-              .self = rank_,
-              .ranks = data_.ranks};
+    call_ = {.kind = options_.kind,
+             .count = count,
+             .type = options_.type,
+             .op = options_.op,
+             .root = options_.root};
     Row row{.bytes = SizeElements(operation_, count, data_.ranks) * SizeOf(options_.type),
             .count = count};
     const bool in_place = operation_.in_place && options_.placement != Placement::kOutOfPlace;
@@ -97,14 +97,14 @@ class Bench {
     std::uint32_t iterations = 1, batch = 1;
   };
 
-  std::size_t InputBytes() const { return InputCount(shape_) * SizeOf(options_.type); }
-  std::size_t OutputBytes() const { return OutputCount(shape_) * SizeOf(options_.type); }
+  std::size_t InputBytes() const { return collective::InputBytes(call_, communicator_->place()); }
+  std::size_t OutputBytes() const { return collective::OutputBytes(call_, communicator_->place()); }
 
   Places OutOfPlace() { return {input_.First(InputBytes()), output_.First(OutputBytes()), false}; }
   // NCCL's places: the smaller of the two lies somewhere in the other.
   Places InPlace() {
     const std::ptrdiff_t offset =
-        InPlaceOffset(shape_) * static_cast<std::ptrdiff_t>(SizeOf(options_.type));
+        InPlaceOffset(call_, rank_) * static_cast<std::ptrdiff_t>(SizeOf(options_.type));
     std::byte* const memory = output_.First(1).data();
     return {{memory + std::max<std::ptrdiff_t>(-offset, 0), InputBytes()},
             {memory + std::max<std::ptrdiff_t>(offset, 0), OutputBytes()},
@@ -156,13 +156,9 @@ class Bench {
 
   Status RunOnce(const Places& places) {
     if (options_.kind == CallKind::kSendReceive) return PassOn(places);
-    return communicator_->Run(comm::Call{.kind = options_.kind,
-                                         .input = places.input,
-                                         .output = places.output,
-                                         .count = shape_.count,
-                                         .type = options_.type,
-                                         .op = options_.op,
-                                         .root = options_.root});
+    call_.input = places.input;
+    call_.output = places.output;
+    return communicator_->Run(call_);
   }
 
   Status PassOn(const Places& places) {
@@ -170,11 +166,11 @@ class Bench {
     const comm::Transfer sent{.peer = Rank{(self + 1) % ranks},
                               .sends = true,
                               .from = places.input,
-                              .count = shape_.count,
+                              .count = call_.count,
                               .type = options_.type};
     const comm::Transfer received{.peer = Rank{(self + ranks - 1) % ranks},
                                   .to = places.output,
-                                  .count = shape_.count,
+                                  .count = call_.count,
                                   .type = options_.type};
     const std::array both = {sent, received};
     return communicator_->Run(both);
@@ -236,7 +232,7 @@ class Bench {
     std::memset(places.output.data(), std::to_integer<int>(kUntouched), places.output.size());
     FillInput(data_, rank_, places.input);
     RINGLET_TRY(RunOnce(places));
-    std::uint64_t wrong = CountWrong(data_, shape_, places.output);
+    std::uint64_t wrong = CountWrong(data_, call_, rank_, places.output);
     if (!places.in_place) wrong += CountWrongInput(data_, rank_, places.input);
     Writer out;
     out.U64(wrong).U64(DigestOf(places.output));
@@ -258,7 +254,7 @@ class Bench {
   const MeasureOptions& options_;
   const BenchOperation& operation_;
   CheckShape data_;
-  collective::CallShape shape_;
+  collective::Call call_;  // without its buffers
   Rank rank_;
   bool shares_cores_;
   bool changes_ = false;

@@ -16,8 +16,8 @@
 namespace ringlet::cli {
 namespace {
 
+using collective::Call;
 using collective::CallKind;
-using collective::CallShape;
 using collective::Candidate;
 using collective::Layout;
 
@@ -33,8 +33,9 @@ struct CollectiveWords {
 /// The count that NCCL's call would have, for so many bytes of the larger buffer.
 std::size_t CountOf(const CollectiveQuestion& question) {
   const std::size_t elements = question.bytes / kElementBytes;
-  CallShape one{.kind = question.kind, .count = 1, .ranks = question.ranks};
-  const std::size_t buffer = std::max(collective::InputCount(one), collective::OutputCount(one));
+  const Call one{.kind = question.kind, .count = 1};
+  const collective::CallPlace place{.self = one.root, .ranks = question.ranks};
+  const std::size_t buffer = std::max(InputCount(one, place), OutputCount(one, place));
   return question.kind == CallKind::kBarrier ? 1 : elements / std::max<std::size_t>(buffer, 1);
 }
 
@@ -89,25 +90,21 @@ int Run(const CollectiveWords& words) {
 std::string CollectiveText(const CollectiveQuestion& question, const collective::Tuner& tuner) {
   const collective::Groups groups = collective::EvenGroups(question.ranks, question.hosts);
   const Layout layout{.order = collective::InOrder(groups), .groups = groups};
-  CallShape shape{.kind = question.kind,
-                  .count = CountOf(question),
-                  .root = Rank{question.root},
-                  .ranks = question.ranks};
-  const auto chosen = collective::Choose(shape, kElementBytes, layout, tuner);
+  const Call call{.kind = question.kind, .count = CountOf(question), .root = Rank{question.root}};
+  const auto chosen = collective::Choose(call, layout, tuner);
   std::string text =
       fmt::format("{} of {} bytes, {} floats a call, among {} rank{} on {} host{}\n\nLinks cost\n",
-                  Name(question.kind), question.bytes, shape.count, question.ranks,
+                  Name(question.kind), question.bytes, call.count, question.ranks,
                   question.ranks == 1 ? "" : "s", question.hosts, question.hosts == 1 ? "" : "s");
   text += CostText("within a host", tuner.model.local);
   if (question.hosts > 1) text += CostText("between hosts", tuner.model.remote);
   text += "\nso that the last rank is done after\n";
-  const bool measured = MeasuredFor(shape, kElementBytes, layout, tuner).has_value();
-  text += CandidatesText(collective::CandidatesFor(shape, kElementBytes, layout, tuner), chosen,
-                         measured);
+  const bool measured = MeasuredFor(call, layout, tuner).has_value();
+  text += CandidatesText(collective::CandidatesFor(call, layout, tuner), chosen, measured);
   for (std::uint32_t rank = 0; rank < question.ranks; ++rank) {
     if (question.rank.value_or(rank) != rank) continue;
-    shape.self = Rank{rank};
-    text += fmt::format("\nRank {}: {}", rank, ToText(collective::Build(chosen, shape, layout)));
+    const auto schedule = Build(chosen, call, {Rank{rank}, question.ranks}, layout);
+    text += fmt::format("\nRank {}: {}", rank, ToText(schedule));
   }
   return text;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "collective/call/shape.hpp"
+#include "collective/call/call.hpp"
 #include "frontends/cli/bench/bench_operation.hpp"
 
 namespace ringlet::cli {

@@ -85,18 +85,15 @@ struct Moved {
   std::size_t per_element;
 };
 
-inline comm::Call Reducing(const Reduction& reduction, View input, std::span<std::byte> output,
-                           std::size_t bytes) {
-  comm::Call call;
+inline collective::Call Reducing(const Reduction& reduction, View input,
+                                 std::span<std::byte> output, std::size_t bytes) {
+  collective::Call call;
   call.input = input;
   call.output = output;
   call.count = bytes / SizeOf(reduction.type);
   call.type = reduction.type;
   call.op = reduction.op;
-  if (reduction.factor.defined()) {
-    const View factor = BytesOf(reduction.factor);
-    call.scalar.assign(factor.begin(), factor.end());
-  }
+  if (reduction.factor.defined()) call.scalar = collective::Scalar(BytesOf(reduction.factor));
   return call;
 }
 
@@ -114,8 +111,9 @@ inline Status Reduce(comm::Communicator& communicator, const at::Tensor& tensor,
                      const Reduction& reduction, std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const bool is_root = static_cast<std::int64_t>(Index(communicator.identity().rank)) == root;
-  comm::Call call = Reducing(reduction, BytesOf(tensor),
-                             is_root ? RoomOf(tensor) : std::span<std::byte>(), tensor.nbytes());
+  collective::Call call =
+      Reducing(reduction, BytesOf(tensor), is_root ? RoomOf(tensor) : std::span<std::byte>(),
+               tensor.nbytes());
   call.root = Rank{static_cast<std::uint32_t>(root)};
   return communicator.Reduce(call);
 }

@@ -1,0 +1,103 @@
+#include "collective/call/call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ringlet::collective {
+namespace {
+
+constexpr std::array<std::string_view, kCallKinds> kCallNames = {
+    "all_reduce",   "all_gather", "reduce_scatter", "broadcast", "reduce",      "all_to_all",
+    "all_to_all_v", "gather",     "scatter",        "barrier",   "send_receive"};
+
+Error Refused(std::string why) {
+  return {.code = Code::kInvalidArgument, .message = std::move(why)};
+}
+
+Status CheckReduction(const Call& call) {
+  if (!Reduces(call.op, call.type))
+    return Refused(fmt::format("{} of {} does not exist", Name(call.op), Name(call.type)));
+  const std::size_t size = SizeOf(call.type);
+  if (call.op == ReduceOp::kPreMulSum && !call.scalar_at && call.scalar.given_bytes() != size)
+    return Refused(fmt::format("{} wants a scalar of {} bytes, not {}", Name(call.op), size,
+                               call.scalar.given_bytes()));
+  return Ok();
+}
+
+}  // namespace
+
+std::string_view Name(CallKind kind) {
+  return kCallNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<CallKind> CallKindNamed(std::string_view name) {
+  const auto found = std::find(kCallNames.begin(), kCallNames.end(), name);
+  if (found == kCallNames.end()) return std::nullopt;
+  return static_cast<CallKind>(found - kCallNames.begin());
+}
+
+Scalar::Scalar(View element) : given_bytes_(element.size()) {
+  std::copy_n(element.begin(), size(), bytes_.begin());
+}
+
+std::string ToText(const Call& call) {
+  if (static_cast<std::size_t>(call.kind) >= kCallKinds)
+    return fmt::format("unknown operation {}", static_cast<unsigned>(call.kind));
+  std::string text(Name(call.kind));
+  if (call.kind == CallKind::kBarrier || call.kind == CallKind::kAllToAllV) return text;
+  text += fmt::format(" of {} {}", call.count, Name(call.type));
+  if (Reduces(call.kind)) text += fmt::format(" {}", Name(call.op));
+  if (HasRoot(call.kind)) text += fmt::format(" at root {}", Index(call.root));
+  return text;
+}
+
+std::ptrdiff_t InPlaceOffset(const Call& call, Rank self) {
+  const auto elements = [&](std::size_t bytes) {
+    return static_cast<std::ptrdiff_t>(bytes / SizeOf(call.type));
+  };
+  return elements(InputOffset(call, self)) - elements(OutputOffset(call, self));
+}
+
+Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) {
+  if (input.empty() || output.empty() || input.data() + input.size() <= output.data() ||
+      output.data() + output.size() <= input.data())
+    return Overlap();
+  const std::ptrdiff_t offset = InPlaceOffset(call, self);
+  if (output.data() - input.data() == offset * static_cast<std::ptrdiff_t>(SizeOf(call.type)))
+    return Overlap(offset);
+  return Refused(
+      fmt::format("input and output of {} overlap, and the output does not begin {} "
+                  "elements from the input, as in place it does",
+                  Name(call.kind), offset));
+}
+
+Status CheckCount(std::size_t count, DataType type, std::size_t blocks) {
+  std::size_t bytes = 0;
+  if (!__builtin_mul_overflow(count, SizeOf(type) * blocks, &bytes) && bytes <= kMemoryMax)
+    return Ok();
+  return Refused(fmt::format("a count of {} is larger than any memory", count));
+}
+
+Status CheckBytes(const char* what, std::size_t count, DataType type, std::size_t bytes) {
+  if (bytes == count * SizeOf(type)) return Ok();
+  return Refused(
+      fmt::format("{} elements of {} are not {} bytes of {}", count, Name(type), bytes, what));
+}
+
+Status Validate(const Call& call, CallPlace place) {
+  if (call.kind == CallKind::kBarrier) return Ok();
+  RINGLET_TRY(CheckCount(call.count, call.type, place.ranks));
+  if (HasRoot(call.kind) && Index(call.root) >= place.ranks)
+    return Refused(fmt::format("root {} of {} is not below the number of ranks, {}",
+                               Index(call.root), Name(call.kind), place.ranks));
+  if (Reduces(call.kind)) RINGLET_TRY(CheckReduction(call));
+  const std::size_t in = InputCount(call, place), out = OutputCount(call, place);
+  if (in > 0) RINGLET_TRY(CheckBytes("input", in, call.type, call.input.size()));
+  if (out > 0) RINGLET_TRY(CheckBytes("output", out, call.type, call.output.size()));
+  RINGLET_TRY(OverlapOf(call, place.self, in > 0 ? call.input : View(),
+                        out > 0 ? View(call.output) : View()));
+  return Ok();
+}
+
+}  // namespace ringlet::collective
