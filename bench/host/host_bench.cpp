@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "collective/call/run.hpp"
+#include "collective/select/select.hpp"
 #include "collective/shm/shm_collective.hpp"
 
 namespace {
@@ -53,9 +54,9 @@ struct Bench {
   std::vector<std::size_t> sizes;
 };
 
-void Run(ShmCollective& engine, const Call& call) {
+void Run(ShmCollective& engine, const ringlet::collective::ScoreTable& scores, const Call& call) {
   const static ringlet::collective::RunPolicy policy{.check = [] { return ringlet::Ok(); }};
-  engine.Start(call);
+  engine.Start(call, scores.For(call.kind, BlockBytes(call)));
   const auto status = RunToEnd(engine, *engine.place()->waiter, policy);
   if (status.ok()) return;
   std::fprintf(stderr, "%s\n", status.error().message.c_str());
@@ -75,21 +76,27 @@ void Pin(const Bench& bench, std::uint32_t cores) {
 int RunRank(const Bench& bench) {
   const auto cores = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   Pin(bench, cores);
-  ringlet::collective::HostTuning tuning;
-  tuning.one_shot_bytes_max = FromEnvironment("ONE_SHOT", tuning.one_shot_bytes_max);
-  tuning.stream_bytes_min = FromEnvironment("STREAM", tuning.stream_bytes_min);
+  ringlet::collective::ShmOptions options;
+  ringlet::collective::ShmThresholds thresholds;
+  thresholds.one_shot_max = FromEnvironment("ONE_SHOT", thresholds.one_shot_max);
+  options.stream_bytes_min = FromEnvironment("STREAM", options.stream_bytes_min);
   using ringlet::collective::WaitPolicy;
   WaitPolicy patience = bench.ranks <= cores ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
   patience.looks = static_cast<std::uint32_t>(FromEnvironment("LOOKS", patience.looks));
   patience.yields = static_cast<std::uint32_t>(FromEnvironment("YIELDS", patience.yields));
-  tuning.direct_bytes_min = FromEnvironment("DIRECT", tuning.direct_bytes_min);
+  thresholds.zero_copy_min = FromEnvironment("DIRECT", thresholds.zero_copy_min);
   const std::size_t registered = FromEnvironment("REGISTERED", 0);
   const ringlet::collective::HostReach reach{
       .shared = std::make_shared<ringlet::transport::SharedBuffers>(),
       .near = std::make_shared<ringlet::collective::InProcessBuffers>(bench.ranks),
       .is_near = std::vector<bool>(bench.ranks, false)};
   reach.shared->Publish(bench.arena, bench.self);
-  ShmCollective engine(bench.arena, bench.self, patience, tuning, reach);
+  ShmCollective engine(bench.arena, bench.self, patience, options, reach);
+  const auto groups = ringlet::collective::EvenGroups(bench.ranks, 1);
+  const ringlet::collective::Layout layout{.order = ringlet::collective::InOrder(groups),
+                                           .groups = groups,
+                                           .post_bytes = bench.arena->shape().slot_bytes};
+  const ringlet::collective::ScoreTable scores(layout, {.shm = thresholds});
   bench.arena->PrefaultPosts(bench.self);
   for (const std::size_t bytes : bench.sizes) {
     Call call{.kind = bench.operation, .count = bytes / 4, .type = ringlet::DataType::kFloat32};
@@ -115,9 +122,9 @@ int RunRank(const Bench& bench) {
     const std::size_t batches = bytes >= (16u << 20) ? 7 : 41;
     std::vector<double> times;
     for (std::size_t b = 0; b < batches + 3; ++b) {
-      Run(engine, {.kind = CallKind::kBarrier});
+      Run(engine, scores, {.kind = CallKind::kBarrier});
       const double begin = NowUs();
-      for (std::size_t i = 0; i < batch; ++i) Run(engine, call);
+      for (std::size_t i = 0; i < batch; ++i) Run(engine, scores, call);
       if (b >= 3) times.push_back((NowUs() - begin) / static_cast<double>(batch));
     }
     const auto all = static_cast<float>(bench.ranks * (bench.ranks + 1) / 2);

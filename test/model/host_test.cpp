@@ -13,10 +13,10 @@
 namespace ringlet::model {
 namespace {
 
+using collective::Algorithm;
 using collective::Call;
 using collective::CallKind;
 using collective::HostReach;
-using collective::HostTuning;
 using collective::InProcessBuffers;
 using collective::ShmCollective;
 using transport::Arena;
@@ -39,9 +39,9 @@ struct Setup {
   std::uint32_t ranks = 2;
   std::uint64_t slot_bytes = 64;
   std::uint64_t stage_bytes = 192;
-  HostTuning tuning = {};
-  bool near = false;  // threads of one process, which reach each other's buffers
-  bool far = false;   // ranks of several, which ask the kernel for them
+  Algorithm how = Algorithm::kOneShot;  // calls with data
+  bool near = false;                    // threads of one process, which reach each other's buffers
+  bool far = false;                     // ranks of several, which ask the kernel for them
 };
 
 // An arena with one engine for each rank. The arena is made once, and as new for each execution.
@@ -79,8 +79,8 @@ class World {
         reach.shared->Publish(arena_, rank);
         reach.shared->KnowProcesses(std::vector<os::KnownProcess>(setup_.ranks, LocalHost()));
       }
-      engines_.push_back(std::make_unique<ShmCollective>(arena_, rank, collective::WaitPolicy{},
-                                                         setup_.tuning, std::move(reach)));
+      engines_.push_back(std::make_unique<ShmCollective>(
+          arena_, rank, collective::WaitPolicy{}, collective::ShmOptions{}, std::move(reach)));
     }
   }
 
@@ -94,7 +94,7 @@ class World {
   void Pass(int operations) {
     Call call{.kind = CallKind::kBarrier, .count = 0};
     for (int i = 0; i < operations; ++i) {
-      for (auto& engine : engines_) engine->Start(call);
+      for (auto& engine : engines_) engine->Start(call, Algorithm::kOneShot);
       std::vector<bool> done(engines_.size(), false);
       while (std::ranges::find(done, false) != done.end())
         for (std::size_t rank = 0; rank < done.size(); ++rank)
@@ -111,7 +111,7 @@ class World {
     for (std::size_t i = 0; i < in / 4; ++i) mine.input[i] = Input(rank, i, operation);
     call.input = View(reinterpret_cast<const std::byte*>(mine.input), in);
     call.output = std::span(reinterpret_cast<std::byte*>(mine.output), out);
-    engine(rank).Start(call);
+    engine(rank).Start(call, call.count > 0 ? setup_.how : Algorithm::kOneShot);
     const Status status =
         RunToEnd(engine(rank), NoLinks(), {.check = [&] {
                    return sleeps-- > 0 ? Ok() : Status(Error{Code::kTimeout, "late"});
@@ -237,7 +237,7 @@ std::vector<Call> Many(std::size_t times, const Call& call) {
 constexpr const char *kAsleep = "nobody wakes them", *kRace = "data race";
 const Call kSum = CallOf(CallKind::kAllReduce, 2);
 const Call kCast = CallOf(CallKind::kBroadcast, 2);
-constexpr HostTuning kSlices{.one_shot_bytes_max = 0};
+constexpr Algorithm kSlices = Algorithm::kSlices;
 constexpr std::uint64_t kSlice = 48;  // int32 in one slice of what is laid out once
 
 // ---- posts --------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ TEST(PostModel, PlantedMistakesAreFound) {
 // ---- slices -------------------------------------------------------------------------------------
 
 TEST(SliceModel, OperationsOfTwoAreRight) {
-  World world({.ranks = 2, .tuning = kSlices});
+  World world({.ranks = 2, .how = kSlices});
   ExpectRightInMuch(
       All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)}));
   ExpectRightInMuch(All(world, "broadcast of 3", {CallOf(CallKind::kBroadcast, 3 * kSlice)}));
@@ -312,14 +312,14 @@ TEST(SliceModel, OperationsOfTwoAreRight) {
 }
 
 TEST(SliceModel, OperationsOfThreeAreRight) {
-  World world({.ranks = 3, .tuning = kSlices});
+  World world({.ranks = 3, .how = kSlices});
   ExpectRightInMuch(
       All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)}), 1);
   ExpectRightInMuch(All(world, "broadcast of 3", {CallOf(CallKind::kBroadcast, 3 * kSlice)}), 1);
 }
 
 TEST(SliceModel, PlantedMistakesAreFound) {
-  World world({.ranks = 2, .tuning = kSlices});
+  World world({.ranks = 2, .how = kSlices});
   const Scenario sum =
       All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)});
   const Scenario cast = All(world, "broadcast of 3", {CallOf(CallKind::kBroadcast, 3 * kSlice)});
@@ -343,7 +343,7 @@ TEST(SliceModel, PlantedMistakesAreFound) {
 // ---- direct -------------------------------------------------------------------------------------
 
 Setup Near(std::uint32_t ranks) {
-  return {.ranks = ranks, .tuning = {.one_shot_bytes_max = 0, .direct_bytes_min = 0}, .near = true};
+  return {.ranks = ranks, .how = Algorithm::kZeroCopy, .near = true};
 }
 
 TEST(DirectModel, OperationsOfTwoAreRight) {
@@ -375,7 +375,7 @@ TEST(DirectModel, WhoIsAbortedHasItsBuffersBack) {
 }
 
 TEST(SliceModel, NobodyWaitsForWhoIsAborted) {
-  World world({.ranks = 2, .tuning = kSlices});
+  World world({.ranks = 2, .how = kSlices});
   ExpectRightInMuch(Aborted(world, CallOf(CallKind::kAllReduce, kSlice)));
 }
 
@@ -400,11 +400,7 @@ TEST(DirectModel, PlantedMistakesAreFound) {
 
 // The kernel reads what a rank has taken back and written: what was read then does not count.
 TEST(DirectModel, WhatWasReadOfWhoGaveUpDoesNotCount) {
-  World world({.ranks = 2,
-               .tuning = {.one_shot_bytes_max = 0,
-                          .direct_bytes_min = 0,
-                          .fetch_bytes = {.broadcast_min = 0, .max = 4096}},
-               .far = true});
+  World world({.ranks = 2, .how = Algorithm::kFetch, .far = true});
   ExpectRightInMuch(All(world, "broadcast by the kernel", {kCast}));
   Scenario late = All(world, "the root gives up", {kCast});
   late.threads[0] = [&world] { world.Run(0, kCast, 0, 1); };
@@ -434,7 +430,7 @@ TEST(LeaveModel, WhoLeavesInOrderFailsNobody) {
   ExpectLeavingIsRight(posts, kCast, 1);
 }
 TEST(LeaveModel, WhoLeavesAfterSlicesFailsNobody) {
-  World slices({.ranks = 3, .tuning = kSlices});
+  World slices({.ranks = 3, .how = kSlices});
   ExpectLeavingIsRight(slices, CallOf(CallKind::kBroadcast, 3 * kSlice), 1);
   ExpectLeavingIsRight(slices, CallOf(CallKind::kGather, kSlice), 1);
   ExpectLeavingIsRight(slices, CallOf(CallKind::kScatter, kSlice), 1);

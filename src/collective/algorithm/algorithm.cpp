@@ -24,7 +24,11 @@ constexpr std::array<std::string_view, kAlgorithms> kNames = {"ring",
                                                               "direct",
                                                               "hierarchical",
                                                               "hierarchical_doubling",
-                                                              "hierarchical_direct"};
+                                                              "hierarchical_direct",
+                                                              "one_shot",
+                                                              "slices",
+                                                              "zero_copy",
+                                                              "fetch"};
 
 Between BetweenOf(Algorithm algorithm) {
   if (algorithm == Algorithm::kHierarchicalDirect) return Between::kDirect;
@@ -132,7 +136,25 @@ void AddForHosts(CallKind kind, const Layout& layout, std::vector<Algorithm>& al
   if (little) algorithms.insert(algorithms.end(), {kHierarchicalDoubling, kHierarchicalDirect});
 }
 
+std::vector<Algorithm> OnSharedMemory(CallKind kind) {
+  using enum Algorithm;
+  switch (kind) {
+    case CallKind::kAllToAllV:
+    case CallKind::kSendReceive: return {};
+    case CallKind::kBarrier: return {kOneShot};
+    case CallKind::kAllToAll:
+    case CallKind::kAllGather:
+    case CallKind::kBroadcast: return {kOneShot, kSlices, kZeroCopy, kFetch};
+    default: return {kOneShot, kSlices, kZeroCopy};
+  }
+}
+
 }  // namespace
+
+std::optional<Algorithm> NextOf(Algorithm algorithm) {
+  const bool may_be_refused = algorithm == Algorithm::kZeroCopy || algorithm == Algorithm::kFetch;
+  return may_be_refused ? std::optional(Algorithm::kSlices) : std::nullopt;
+}
 
 std::string_view Name(Algorithm algorithm) {
   return kNames[static_cast<std::size_t>(algorithm)];
@@ -146,6 +168,7 @@ std::optional<Algorithm> AlgorithmNamed(std::string_view name) {
 
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
   using enum Algorithm;
+  if (SharesMemory(layout)) return OnSharedMemory(kind);
   std::vector<Algorithm> algorithms;
   switch (kind) {
     case CallKind::kAllReduce: algorithms = {kRing, kDoubling, kHalving, kDoubleTree}; break;

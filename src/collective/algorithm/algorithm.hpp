@@ -25,8 +25,20 @@ enum class Algorithm : std::uint8_t {
   kHierarchical,   ///< hierarchy.hpp, with rings between hosts where it has a choice
   kHierarchicalDoubling,
   kHierarchicalDirect,
+  // Ways through memory that all ranks of a host share: shm_collective.hpp. No schedules.
+  kOneShot,   ///< the data travel with the call
+  kSlices,    ///< pipelined_shm.hpp: through stages, slice by slice
+  kZeroCopy,  ///< zero_copy_shm.hpp: on registered memory itself; where not all have that, kSlices
+  kFetch,     ///< the same, and the kernel reads memory that is not registered
 };
-inline constexpr std::size_t kAlgorithms = 11;
+inline constexpr std::size_t kAlgorithms = 15;
+
+inline bool IsOnSharedMemory(Algorithm algorithm) {
+  return algorithm >= Algorithm::kOneShot;
+}
+/// What runs a call for which the ranks cannot use the algorithm, each of which knows only its own
+/// memory; empty: it is never refused.
+std::optional<Algorithm> NextOf(Algorithm algorithm);
 
 /// "ring", "double_tree", ... Static storage.
 std::string_view Name(Algorithm algorithm);
@@ -39,13 +51,19 @@ struct Layout {
   Groups groups;            ///< by host
   /// Of hierarchical all-reduces.
   std::size_t shard_elements_min = kShardElementsMin;
+  /// The most that a rank can give with a post in the memory that all ranks share; 0: they share
+  /// none, and all goes over links.
+  std::size_t post_bytes = 0;
 };
+inline bool SharesMemory(const Layout& layout) {
+  return layout.post_bytes > 0;
+}
 
 /// What can do a call of this kind, in the order of the enumerators; at least one, but none for
-/// messages, which are no schedules.
+/// messages. Where the ranks share memory, the ways through that; else schedules over links.
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout);
 
-/// This rank's schedule. Pure. \pre  AlgorithmsFor has it
+/// This rank's schedule. Pure. \pre  AlgorithmsFor has it, and not on shared memory
 Schedule Build(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout);
 
 }  // namespace ringlet::collective

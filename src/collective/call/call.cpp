@@ -15,6 +15,12 @@ Error Refused(std::string why) {
   return {.code = Code::kInvalidArgument, .message = std::move(why)};
 }
 
+Status CheckBytes(const char* what, std::size_t count, DataType type, std::size_t bytes) {
+  if (bytes == count * SizeOf(type)) return Ok();
+  return Refused(
+      fmt::format("{} elements of {} are not {} bytes of {}", count, Name(type), bytes, what));
+}
+
 Status CheckReduction(const Call& call) {
   if (!Reduces(call.op, call.type))
     return Refused(fmt::format("{} of {} does not exist", Name(call.op), Name(call.type)));
@@ -52,13 +58,6 @@ std::string ToText(const Call& call) {
   return text;
 }
 
-std::ptrdiff_t InPlaceOffset(const Call& call, Rank self) {
-  const auto elements = [&](std::size_t bytes) {
-    return static_cast<std::ptrdiff_t>(bytes / SizeOf(call.type));
-  };
-  return elements(InputOffset(call, self)) - elements(OutputOffset(call, self));
-}
-
 Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) {
   if (input.empty() || output.empty() || input.data() + input.size() <= output.data() ||
       output.data() + output.size() <= input.data())
@@ -72,17 +71,8 @@ Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) 
                   Name(call.kind), offset));
 }
 
-Status CheckCount(std::size_t count, DataType type, std::size_t blocks) {
-  std::size_t bytes = 0;
-  if (!__builtin_mul_overflow(count, SizeOf(type) * blocks, &bytes) && bytes <= kMemoryMax)
-    return Ok();
+Error CountTooLarge(std::size_t count) {
   return Refused(fmt::format("a count of {} is larger than any memory", count));
-}
-
-Status CheckBytes(const char* what, std::size_t count, DataType type, std::size_t bytes) {
-  if (bytes == count * SizeOf(type)) return Ok();
-  return Refused(
-      fmt::format("{} elements of {} are not {} bytes of {}", count, Name(type), bytes, what));
 }
 
 Status Validate(const Call& call, CallPlace place) {

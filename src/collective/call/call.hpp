@@ -151,35 +151,53 @@ inline bool Gives(const Call& call, Rank from, Rank to) {
     default: return true;
   }
 }
-/// Bytes before the block for `to` in the input of every rank, and before that of `from` in the
+/// Elements before the block for `to` in the input of every rank, and before that of `from` in the
 /// output.
-inline std::size_t InputOffset(const Call& call, Rank to) {
-  return PieceEach(call.kind) ? Index(to) * BlockBytes(call) : 0;
+inline std::size_t InputIndex(const Call& call, Rank to) {
+  return PieceEach(call.kind) ? Index(to) * call.count : 0;
 }
-inline std::size_t OutputOffset(const Call& call, Rank from) {
+inline std::size_t OutputIndex(const Call& call, Rank from) {
   switch (call.kind) {
     case CallKind::kAllGather:
     case CallKind::kGather:
-    case CallKind::kAllToAll: return Index(from) * BlockBytes(call);
+    case CallKind::kAllToAll: return Index(from) * call.count;
     default: return 0;
   }
+}
+/// The same in bytes.
+inline std::size_t InputOffset(const Call& call, Rank to) {
+  return InputIndex(call, to) * SizeOf(call.type);
+}
+inline std::size_t OutputOffset(const Call& call, Rank from) {
+  return OutputIndex(call, from) * SizeOf(call.type);
 }
 
 /// Where the output begins in the input's memory, in elements; may be negative. Empty: they do not
 /// overlap.
 using Overlap = std::optional<std::ptrdiff_t>;
 /// Of a call in place: NCCL's rule.
-std::ptrdiff_t InPlaceOffset(const Call& call, Rank self);
+inline std::ptrdiff_t InPlaceOffset(const Call& call, Rank self) {
+  return static_cast<std::ptrdiff_t>(InputIndex(call, self)) -
+         static_cast<std::ptrdiff_t>(OutputIndex(call, self));
+}
 /// How two buffers lie, which are those of the call or copies of them.
 /// Errors  kInvalidArgument  they overlap in another way than NCCL calls in place
 Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output);
 
 /// More bytes than any process can address: a number above it was never a size.
 inline constexpr std::size_t kMemoryMax = std::size_t{1} << 57;
-/// Errors  kInvalidArgument  so many blocks of `count` elements are more than any memory has
-Status CheckCount(std::size_t count, DataType type, std::size_t blocks);
-/// Errors  kInvalidArgument  `bytes` of `what` are not so many elements
-Status CheckBytes(const char* what, std::size_t count, DataType type, std::size_t bytes);
+/// Whether any memory has so many blocks of `count` elements.
+inline bool FitsMemory(std::size_t count, DataType type, std::size_t blocks) {
+  std::size_t bytes = 0;
+  return !__builtin_mul_overflow(count, SizeOf(type) * blocks, &bytes) && bytes <= kMemoryMax;
+}
+Error CountTooLarge(std::size_t count);
+/// Errors  kInvalidArgument  FitsMemory says no
+inline Status CheckCount(std::size_t count, DataType type, std::size_t blocks) {
+  if (FitsMemory(count, type, blocks)) [[likely]]
+    return Ok();
+  return CountTooLarge(count);
+}
 
 /// Whether the call makes sense on this rank.
 /// Errors  kInvalidArgument  it does not: count, root, reduction, scalar, buffers

@@ -13,12 +13,15 @@ namespace {
 using AlgorithmSet = std::bitset<kAlgorithms>;
 
 /// Everything that can do a call of this kind on some layout: one with hosts and ranks of all
-/// sorts.
+/// sorts, with shared memory and without.
 AlgorithmSet Known(CallKind kind) {
   AlgorithmSet known;
-  const Layout layout{.order = InOrder(EvenGroups(4, 2)), .groups = EvenGroups(4, 2)};
-  for (const Algorithm algorithm : AlgorithmsFor(kind, layout))
-    known.set(static_cast<std::size_t>(algorithm));
+  Layout layout{.order = InOrder(EvenGroups(4, 2)), .groups = EvenGroups(4, 2)};
+  for (const std::size_t post_bytes : {std::size_t{0}, std::size_t{1}}) {
+    layout.post_bytes = post_bytes;
+    for (const Algorithm algorithm : AlgorithmsFor(kind, layout))
+      known.set(static_cast<std::size_t>(algorithm));
+  }
   return known;
 }
 
@@ -45,6 +48,16 @@ Result<AlgorithmSet> SetOf(const ChoiceEntry& entry, AlgorithmSet known) {
   return known & set;
 }
 
+/// Over links and through shared memory something must be left of what is not named at all.
+bool LeavesNothing(bool all_but, AlgorithmSet known, AlgorithmSet left) {
+  AlgorithmSet over_links;
+  for (std::size_t i = 0; i < kAlgorithms; ++i) over_links[i] = !IsOnSharedMemory(Algorithm(i));
+  const auto lacks = [&](AlgorithmSet medium) {
+    return (known & medium).any() && (left & medium).none();
+  };
+  return left.none() || (all_but && (lacks(over_links) || lacks(~over_links)));
+}
+
 /// A list for all: where none of it can do a call, it says nothing of that one.
 Status ReadForAll(const ChoiceEntry& entry, AlgorithmChoice& choice) {
   RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, AlgorithmSet().set()));
@@ -58,7 +71,8 @@ Status ReadForOne(const ChoiceEntry& entry, AlgorithmChoice& choice) {
   const AlgorithmSet known = kind ? Known(*kind) : AlgorithmSet();
   if (known.none()) return Bad(entry.subject, "that is no operation with a choice of algorithms");
   RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, known));
-  if (set.none()) return Bad(entry.list, fmt::format("that leaves nothing for {}", Name(*kind)));
+  if (LeavesNothing(entry.all_but, known, set))
+    return Bad(entry.list, fmt::format("that leaves nothing for {}", Name(*kind)));
   choice.allowed[static_cast<std::size_t>(*kind)] = set;
   return Ok();
 }

@@ -40,6 +40,8 @@ TEST(AlgorithmChoice, SaysWhatIsWrongAndWhatMayBeThere) {
   EXPECT_THAT(ComplaintOf("fast"), HasSubstr("\"fast\", but it must be one of ring, doubling"));
   EXPECT_THAT(ComplaintOf("all_to_all:ring"), HasSubstr("must be one of bruck, direct"));
   EXPECT_THAT(ComplaintOf("all_to_all:^bruck,direct"), HasSubstr("leaves nothing for all_to_all"));
+  EXPECT_THAT(ComplaintOf("all_reduce:^one_shot,slices,zero_copy"), HasSubstr("leaves nothing"));
+  EXPECT_THAT(ComplaintOf("all_reduce:fetch"), HasSubstr("must be one of ring, "));
   EXPECT_THAT(ComplaintOf("sort:ring"), HasSubstr("no operation"));
   EXPECT_THAT(ComplaintOf("ring;doubling"), HasSubstr("only the first"));
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/value/text.hpp"
+#include "transport/shm/arena.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -16,7 +17,8 @@ constexpr std::size_t kChoicesMax = 100'000;   // 13 operations and sizes of a t
 constexpr std::uint32_t kRanksMax = 1u << 20;  // more than any communicator has had
 
 auto KeyOf(const TunedChoice& choice) {
-  return std::tuple(choice.kind, choice.ranks, choice.hosts, choice.bytes_max);
+  return std::tuple(choice.kind, choice.ranks, choice.hosts, IsOnSharedMemory(choice.algorithm),
+                    choice.bytes_max);
 }
 
 bool Earlier(const TunedChoice& a, const TunedChoice& b) {
@@ -51,8 +53,21 @@ Result<std::uint32_t> NumberIn(std::string_view word, const Line& here, std::str
 /// A layout on which every algorithm exists that could exist for so many hosts.
 bool Knows(CallKind kind, Algorithm algorithm, bool several_hosts) {
   const Groups groups = EvenGroups(8, several_hosts ? 4 : 1);
-  const auto known = AlgorithmsFor(kind, {.order = InOrder(groups), .groups = groups});
+  Layout layout{.order = InOrder(groups), .groups = groups};
+  if (!several_hosts && IsOnSharedMemory(algorithm))
+    layout.post_bytes = transport::ArenaShape().slot_bytes;
+  const auto known = AlgorithmsFor(kind, layout);
   return std::ranges::find(known, algorithm) != known.end();
+}
+
+Status CheckRoom(const TunedChoice& choice, const Line& here) {
+  const std::size_t most =
+      transport::ArenaShape().slot_bytes / (PieceEach(choice.kind) ? choice.ranks : 1);
+  if (choice.algorithm != Algorithm::kOneShot || choice.kind == CallKind::kBarrier ||
+      choice.bytes_max <= most)
+    return Ok();
+  return here.Bad(fmt::format("one_shot of {} among {} ranks takes at most {} bytes",
+                              Name(choice.kind), choice.ranks, most));
 }
 
 Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const Line& here) {
@@ -75,6 +90,7 @@ Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const L
     return here.BadWord(words[7], fmt::format("algorithm of {} on {}", Name(choice.kind),
                                               choice.hosts > 1 ? "several hosts" : "one host"));
   choice.algorithm = *algorithm;
+  RINGLET_TRY(CheckRoom(choice, here));
   return choice;
 }
 
@@ -153,13 +169,25 @@ Result<TuningTable> TuningTable::Parse(std::string_view text, std::string_view p
 }
 
 std::optional<Algorithm> TuningTable::For(CallKind kind, std::uint32_t ranks, std::uint32_t hosts,
-                                          std::size_t bytes) const {
-  const TunedChoice wanted{.kind = kind, .ranks = ranks, .hosts = hosts, .bytes_max = bytes};
+                                          std::size_t bytes, bool on_shared_memory) const {
+  const TunedChoice wanted{.kind = kind,
+                           .ranks = ranks,
+                           .hosts = hosts,
+                           .bytes_max = bytes,
+                           .algorithm = on_shared_memory ? Algorithm::kOneShot : Algorithm::kRing};
   const auto found = std::ranges::lower_bound(choices_, wanted, Earlier);
   if (found == choices_.end() || found->kind != kind || found->ranks != ranks ||
-      found->hosts != hosts)
+      found->hosts != hosts || IsOnSharedMemory(found->algorithm) != on_shared_memory)
     return std::nullopt;
   return found->algorithm;
+}
+
+std::vector<std::size_t> TuningTable::BoundsOf(CallKind kind, std::uint32_t ranks) const {
+  std::vector<std::size_t> bounds;
+  for (const TunedChoice& choice : choices_)
+    if (choice.kind == kind && choice.ranks == ranks && IsOnSharedMemory(choice.algorithm))
+      bounds.push_back(choice.bytes_max);
+  return bounds;
 }
 
 CostModel TuningTable::Over(CostModel model) const {

@@ -21,7 +21,7 @@ std::string ErrorOf(const std::string& lines) {
 
 TEST(TuningTableTest, TheSmallestThatReachesCounts) {
   const auto chosen = [](std::size_t bytes) {
-    return kTable.For(CallKind::kAllReduce, 8, 4, bytes);
+    return kTable.For(CallKind::kAllReduce, 8, 4, bytes, false);
   };
   EXPECT_EQ(chosen(0), Algorithm::kDoubling);
   EXPECT_EQ(chosen(4096), Algorithm::kDoubling);
@@ -30,15 +30,40 @@ TEST(TuningTableTest, TheSmallestThatReachesCounts) {
 }
 
 TEST(TuningTableTest, WhatWasNotMeasuredIsNotChosen) {
-  EXPECT_EQ(kTable.For(CallKind::kAllReduce, 8, 2, 8), std::nullopt);
-  EXPECT_EQ(kTable.For(CallKind::kAllReduce, 4, 1, 1025), std::nullopt);
-  EXPECT_EQ(kTable.For(CallKind::kReduce, 8, 4, 8), std::nullopt);
-  EXPECT_EQ(TuningTable().For(CallKind::kAllReduce, 1, 1, 8), std::nullopt);
+  EXPECT_EQ(kTable.For(CallKind::kAllReduce, 8, 2, 8, false), std::nullopt);
+  EXPECT_EQ(kTable.For(CallKind::kAllReduce, 4, 1, 1025, false), std::nullopt);
+  EXPECT_EQ(kTable.For(CallKind::kReduce, 8, 4, 8, false), std::nullopt);
+  EXPECT_EQ(TuningTable().For(CallKind::kAllReduce, 1, 1, 8, false), std::nullopt);
 }
 
 TEST(TuningTableTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(TuningTable::Parse(kTable.ToText("two\tcores"), "x").value(), kTable);
   EXPECT_EQ(TuningTable::Parse(TuningTable().ToText(""), "x").value(), TuningTable());
+}
+
+TEST(TuningTableTest, WhatGoesThroughSharedMemoryStandsForItself) {
+  const TuningTable table({{CallKind::kAllReduce, 4, 1, kAnyBytes, Algorithm::kRing},
+                           {CallKind::kAllReduce, 4, 1, 8192, Algorithm::kOneShot},
+                           {CallKind::kAllReduce, 4, 1, kAnyBytes, Algorithm::kSlices}});
+  EXPECT_EQ(table.For(CallKind::kAllReduce, 4, 1, 8, false), Algorithm::kRing);
+  EXPECT_EQ(table.For(CallKind::kAllReduce, 4, 1, 8, true), Algorithm::kOneShot);
+  EXPECT_EQ(table.For(CallKind::kAllReduce, 4, 1, 8193, true), Algorithm::kSlices);
+  EXPECT_EQ(table.For(CallKind::kAllReduce, 3, 1, 8, true), std::nullopt);
+  EXPECT_EQ(table.BoundsOf(CallKind::kAllReduce, 4), (std::vector<std::size_t>{8192, kAnyBytes}));
+  EXPECT_EQ(TuningTable::Parse(table.ToText(""), "x").value(), table);
+}
+
+TEST(TuningTableTest, WhatSharedMemoryCannotDoIsNamed) {
+  EXPECT_EQ(ErrorOf("all_reduce ranks 4 hosts 1 bytes 32768 one_shot"), "no error");
+  EXPECT_EQ(ErrorOf("barrier ranks 4 hosts 1 bytes any one_shot"), "no error");
+  EXPECT_EQ(ErrorOf("all_reduce ranks 4 hosts 1 bytes 32769 one_shot"),
+            "/x/tuned, line 2: one_shot of all_reduce among 4 ranks takes at most 32768 bytes");
+  EXPECT_EQ(ErrorOf("all_to_all ranks 4 hosts 1 bytes any one_shot"),
+            "/x/tuned, line 2: one_shot of all_to_all among 4 ranks takes at most 8192 bytes");
+  EXPECT_THAT(ErrorOf("all_reduce ranks 4 hosts 1 bytes any fetch"),
+              HasSubstr("\"fetch\" is no algorithm of all_reduce on one host"));
+  EXPECT_THAT(ErrorOf("all_reduce ranks 4 hosts 2 bytes any slices"),
+              HasSubstr("\"slices\" is no algorithm of all_reduce on several hosts"));
 }
 
 TEST(TuningTableTest, MeasuredLinksGoIntoTheModel) {

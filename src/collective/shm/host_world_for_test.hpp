@@ -19,19 +19,28 @@ namespace ringlet::collective {
 inline constexpr std::size_t kSlotBytes = 256;
 inline constexpr std::size_t kStageBytes = 1024;
 
+/// In one shot where the slots of an arena take what a rank gives, else in slices.
+inline Algorithm HowFor(const Call& call, std::uint32_t ranks, std::size_t slot_bytes) {
+  const std::size_t given = BlockBytes(call) * (PieceEach(call.kind) ? ranks : 1);
+  return given <= slot_bytes ? Algorithm::kOneShot : Algorithm::kSlices;
+}
+
 class World {
  public:
-  World(std::uint32_t ranks, std::uint64_t seed, HostTuning tuning = {}) : prng_(seed) {
+  World(std::uint32_t ranks, std::uint64_t seed, const ShmOptions& options = {}) : prng_(seed) {
     auto arena = transport::Arena::Create(
         {.ranks = ranks, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes});
     RINGLET_ASSERT(arena.ok());
     arena_ = *arena;
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      engines_.push_back(std::make_unique<ShmCollective>(arena_, rank, WaitPolicy{}, tuning));
+      engines_.push_back(std::make_unique<ShmCollective>(arena_, rank, WaitPolicy{}, options));
   }
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(engines_.size()); }
   ShmCollective& engine(std::uint32_t rank) { return *engines_[rank]; }
+  void Start(std::uint32_t rank, const Call& call) {
+    engine(rank).Start(call, HowFor(call, ranks(), kSlotBytes));
+  }
   transport::Arena& arena() { return *arena_; }
   Prng& prng() { return prng_; }
 
@@ -49,7 +58,7 @@ class World {
           return Ok();
         continue;
       }
-      if (!running[rank]) engine(rank).Start(lists[rank][at[rank]]);
+      if (!running[rank]) Start(rank, lists[rank][at[rank]]);
       running[rank] = true;
       const auto before = ProgressOf(rank);
       RINGLET_TRY_ASSIGN(const bool done, engine(rank).Advance());

@@ -44,10 +44,10 @@ TEST(PipelinedShm, TwoLevelsGiveWhatOneGives) {
     const std::uint32_t ranks = RanksOf(nodes);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       SCOPED_TRACE(testing::Message() << ranks << " ranks, seed " << seed);
-      HostTuning tuning;
-      tuning.nodes = nodes;
-      if (seed % 2 == 1) tuning.stream_bytes_min = 1;
-      World world(ranks, seed, tuning);
+      ShmOptions options;
+      options.nodes = nodes;
+      if (seed % 2 == 1) options.stream_bytes_min = 1;
+      World world(ranks, seed, options);
       ExpectAnySequenceIsRight(world, 40);
       if (testing::Test::HasFatalFailure()) return;
     }
@@ -60,9 +60,9 @@ TEST(PipelinedShm, TwoLevelsAddUpNodeByNode) {
   for (const Groups& nodes : Machines()) {
     const std::uint32_t ranks = RanksOf(nodes);
     SCOPED_TRACE(ranks);
-    HostTuning tuning;
-    tuning.nodes = nodes;
-    World world(ranks, ranks, tuning);
+    ShmOptions options;
+    options.nodes = nodes;
+    World world(ranks, ranks, options);
     std::vector<std::vector<float>> inputs(ranks, std::vector<float>(kCount)), outputs = inputs;
     std::vector<std::vector<Call>> lists;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {

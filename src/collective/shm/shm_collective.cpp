@@ -56,25 +56,23 @@ std::uint64_t Mix(std::uint64_t history, std::uint64_t word, std::uint64_t count
 }  // namespace
 
 ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
-                             WaitPolicy wait_policy, HostTuning tuning, HostReach reach)
+                             WaitPolicy wait_policy, ShmOptions options, HostReach reach)
     : arena_(std::move(arena)),
       self_(self),
       ranks_(arena_->shape().ranks),
       waiter_(arena_->rank(self).bell),
       spinner_(wait_policy),
       place_{.waiter = &waiter_, .spinner = &spinner_},
-      tuning_(tuning),
+      options_(std::move(options)),
       ring_(arena_->shape().PayloadBytes()),
       posted_(ranks_, 0),
       sources_(ranks_, nullptr),
-      slices_(arena_, self_, tuning_.nodes) {
+      slices_(arena_, self_, options_.nodes) {
   RINGLET_ASSERT(self_ < ranks_ && arena_->shape().stage_bytes >= std::size_t{64} * ranks_);
-  tuning_.one_shot_bytes_max =
-      std::min<std::size_t>(tuning_.one_shot_bytes_max, arena_->shape().slot_bytes);
-  if (reach.shared) direct_.emplace(arena_, self_, std::move(reach), tuning_.fetch_bytes);
+  if (reach.shared) direct_.emplace(arena_, self_, std::move(reach));
 }
 
-void ShmCollective::Start(const Call& call) {
+void ShmCollective::Start(const Call& call, Algorithm how) {
   RINGLET_ASSERT(phase_ == Phase::kIdle);
   call_ = call;
   call_word_ = CallWord(call);
@@ -83,14 +81,16 @@ void ShmCollective::Start(const Call& call) {
   phase_ = Phase::kPost;
 
   put_bytes_ = PieceEach(call.kind) ? ranks_ * BlockBytes(call_) : BlockBytes(call_);
-  one_shot_ = put_bytes_ <= tuning_.one_shot_bytes_max;
+  how_ = how;
+  one_shot_ = how == Algorithm::kOneShot;
+  RINGLET_ASSERT(!one_shot_ || put_bytes_ <= arena_->shape().slot_bytes);
   post_place_ = ring_.Next(one_shot_ && put_bytes_ > ArenaPost::kInlineBytes ? put_bytes_ : 0);
   meets_ = call.kind == CallKind::kBarrier || call.kind == CallKind::kAllToAllV;
   shared_ = offers_ = false;
   if (one_shot_) return;
   shared_ = call.kind == CallKind::kAllReduce || call.kind == CallKind::kReduce;
   const std::size_t output_bytes = OutputBytes(call, {Rank{self_}, ranks_});
-  stream_ = output_bytes * ranks_ >= tuning_.stream_bytes_min;
+  stream_ = output_bytes * ranks_ >= options_.stream_bytes_min;
   slices_.Begin(call, base_, stream_);
   met_ = false;
 }
@@ -192,8 +192,9 @@ void ShmCollective::Post() {
 
 void ShmCollective::Offer(ArenaPost& post) {
   transport::ArenaPlaces places;
-  if (direct_ && put_bytes_ >= tuning_.direct_bytes_min)
-    places = direct_->Begin(call_, sequence_, stream_);
+  if (direct_ && how_ != Algorithm::kSlices)
+    places =
+        direct_->Begin(call_, sequence_, {.stream = stream_, .fetch = how_ == Algorithm::kFetch});
   offers_ = places.offered != 0;
   std::memcpy(post.inline_payload, &places, sizeof places);
 }

@@ -1,7 +1,7 @@
 // Collectives among the ranks of one host, through the memory that they share.
 //
 // Every operation begins with a post: what this rank called, so that ranks which disagree find out.
-// Small operations are one-shot: the data are in the post, everybody reads everybody's. Large ones
+// One-shot the data are in the post, and everybody reads everybody's. Larger operations
 // either work on the ranks' own memory (zero_copy_shm.hpp) or pass stages in slices
 // (pipelined_shm.hpp). In each the result is the same on all ranks, bit for bit.
 //
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/algorithm/algorithm.hpp"
 #include "collective/call/groups.hpp"
 #include "collective/call/operation.hpp"
 #include "collective/shm/pipelined_shm.hpp"
@@ -26,16 +27,9 @@
 
 namespace ringlet::collective {
 
-struct HostTuning {
-  /// The most that a rank lays out in one-shot operations; at most the arena's slots.
-  std::size_t one_shot_bytes_max = 16 << 10;
-  /// From this much output on it is written past the caches: more than they hold.
+struct ShmOptions {
+  /// From this much output of all ranks on it is written past the caches: more than they hold.
   std::size_t stream_bytes_min = 6 << 20;
-  /// From this much that a rank lays out on, what is not one-shot is not laid out at all where all
-  /// can reach the memory itself.
-  std::size_t direct_bytes_min = 16 << 10;
-  /// Blocks that are fetched from the memory of the other processes where it is not registered.
-  FetchSizes fetch_bytes = {};
   /// The ranks of each NUMA node in order, every rank once; empty: reductions have one level.
   Groups nodes = {};
 };
@@ -47,12 +41,16 @@ class ShmCollective final : public Operation {
   /// \param self   below the arena's ranks
   /// \param reach  of the memory of the others; without its pointers all is laid out
   ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
-                WaitPolicy wait_policy = {}, HostTuning tuning = {}, HostReach reach = {});
+                WaitPolicy wait_policy = {}, ShmOptions options = {}, HostReach reach = {});
 
   /// Begins an operation; the last one is done. Does not block. Allocates nothing.
   /// A barrier and the wireup before the messages of all_to_all_v have a count of 0. All-to-all
   /// cannot be in place. Of what only the root has, the others' buffers are not looked at.
-  void Start(const Call& call);
+  ///
+  /// \param how  kOneShot, of at most the arena's slot_bytes that a rank gives; kSlices; kZeroCopy
+  /// or
+  ///             kFetch, which become kSlices where one rank cannot. The same on all ranks.
+  void Start(const Call& call, Algorithm how);
 
   /// Counts an operation without elements, which moves nothing and waits for nobody, as one that
   /// all ranks call. The last one is done.
@@ -110,9 +108,10 @@ class ShmCollective final : public Operation {
   transport::BellWaiter waiter_;
   Spinner spinner_;
   WaitTarget place_;
-  HostTuning tuning_;
+  ShmOptions options_;
 
   Call call_;
+  Algorithm how_ = Algorithm::kOneShot;
   Phase phase_ = Phase::kIdle;
   bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
   bool met_ = false, touched_ = false;

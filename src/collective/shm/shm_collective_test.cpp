@@ -60,7 +60,7 @@ TEST(ShmCollective, NobodyIsThroughABarrierBeforeAllAreInIt) {
   for (const CallKind kind : {CallKind::kBarrier, CallKind::kAllToAllV}) {
     World world(3, 1);
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      world.engine(rank).Start({.kind = kind});
+      world.Start(rank, {.kind = kind});
       const auto done = world.engine(rank).Advance();
       ASSERT_TRUE(done.ok());
       EXPECT_EQ(*done, rank == 2) << Name(kind) << ", rank " << rank;
@@ -82,16 +82,16 @@ TEST(ShmCollective, WhoIsAheadOverwritesNothingThatIsStillWanted) {
   };
   constexpr auto kPosts = static_cast<std::int32_t>(transport::ArenaShape::kPosts);
   for (; given < kPosts; ++given) {
-    world.engine(0).Start(call(given));
+    world.Start(0, call(given));
     ASSERT_TRUE(world.engine(0).Advance().value()) << given;
   }
-  world.engine(0).Start(call(given));
+  world.Start(0, call(given));
   ASSERT_FALSE(world.engine(0).Advance().value());
   EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
   EXPECT_THAT(world.engine(0).WaitingFor(), HasSubstr("waits for rank 1 to finish operation 0"));
   // That it has finished one it shows by beginning the next.
   for (std::int32_t i = 0; i <= kPosts; ++i) {
-    world.engine(1).Start(call(got));
+    world.Start(1, call(got));
     ASSERT_TRUE(world.engine(1).Advance().value()) << i;
     EXPECT_EQ(got, i);
     if (i > 1) continue;
@@ -120,7 +120,7 @@ TEST(ShmCollective, WhoCallsSomethingElseIsNamedOnAllRanks) {
         Call call = rank == 1 ? other : sum;
         call.input = memory[2 * rank];
         call.output = memory[2 * rank + 1];
-        world.engine(rank).Start(call);
+        world.Start(rank, call);
       }
       for (int turn = 0; turn < 300; ++turn) {
         const auto rank = static_cast<std::uint32_t>(world.prng().Below(3));
@@ -143,18 +143,18 @@ TEST(ShmCollective, RootsThatDisagreeAreFoundAtTheNextWireup) {
   World world(2, 1);
   std::vector<Bytes> memory(4, Bytes(64));
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    world.engine(rank).Start({.kind = CallKind::kBroadcast,
-                              .input = memory[rank],
-                              .output = memory[2 + rank],
-                              .count = kSmall,
-                              .type = DataType::kInt32,
-                              .root = Rank{rank}});
+    world.Start(rank, {.kind = CallKind::kBroadcast,
+                       .input = memory[rank],
+                       .output = memory[2 + rank],
+                       .count = kSmall,
+                       .type = DataType::kInt32,
+                       .root = Rank{rank}});
   }
   // Rank 0 gives and is done; rank 1 gives, sees what rank 0 called, and objects.
   const auto first = world.engine(0).Advance();
   ASSERT_TRUE(first.ok() && *first);
   EXPECT_THAT(world.engine(1).Advance().error().message, HasSubstr("at root 0"));
-  world.engine(0).Start({.kind = CallKind::kBarrier});
+  world.Start(0, {.kind = CallKind::kBarrier});
   auto second = world.engine(0).Advance();
   EXPECT_FALSE(second.ok());
 }
@@ -163,17 +163,17 @@ TEST(ShmCollective, WhatRanksCalledBeforeIsComparedToo) {
   World world(2, 1);
   Bytes memory(64);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    world.engine(rank).Start({.kind = CallKind::kBroadcast,
-                              .input = memory,
-                              .output = memory,
-                              .count = kSmall - rank,  // nobody looks: both are roots
-                              .type = DataType::kInt32,
-                              .root = Rank{rank}});
+    world.Start(rank, {.kind = CallKind::kBroadcast,
+                       .input = memory,
+                       .output = memory,
+                       .count = kSmall - rank,  // nobody looks: both are roots
+                       .type = DataType::kInt32,
+                       .root = Rank{rank}});
     if (rank == 1) world.arena().post(0, 1).sequence = 0;  // as if it had not come yet
     ASSERT_TRUE(world.engine(rank).Advance().value());
   }
-  world.engine(0).Start({.kind = CallKind::kBarrier});
-  world.engine(1).Start({.kind = CallKind::kBarrier});
+  world.Start(0, {.kind = CallKind::kBarrier});
+  world.Start(1, {.kind = CallKind::kBarrier});
   ASSERT_TRUE(world.engine(0).Advance().ok());
   EXPECT_THAT(world.engine(1).Advance().error().message,
               HasSubstr("different operations before operation 1"));
@@ -183,11 +183,11 @@ TEST(ShmCollective, GivingUpFreesTheOthers) {
   for (const std::uint64_t count : {kSmall, kLarge}) {
     World world(2, 1);
     Bytes memory(4 * kLarge);
-    world.engine(0).Start({.kind = CallKind::kAllReduce,
-                           .input = memory,
-                           .output = memory,
-                           .count = count,
-                           .type = DataType::kInt32});
+    world.Start(0, {.kind = CallKind::kAllReduce,
+                    .input = memory,
+                    .output = memory,
+                    .count = count,
+                    .type = DataType::kInt32});
     ASSERT_FALSE(world.engine(0).Advance().value());
     EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
     EXPECT_THAT(world.engine(0).WaitingFor(), HasSubstr("waits for rank 1 to call it"));
@@ -208,13 +208,13 @@ TEST(ShmCollective, WhoHasLeftIsAwaitedNoMoreButWhatItDidCounts) {
                  .output = memory,
                  .count = kSmall,
                  .type = DataType::kInt32};
-  world.engine(0).Start(sum);
+  world.Start(0, sum);
   ASSERT_FALSE(world.engine(0).Advance().value());
-  world.engine(1).Start(sum);
+  world.Start(1, sum);
   ASSERT_TRUE(world.engine(1).Advance().value());
   world.engine(1).Leave();
   ASSERT_TRUE(world.engine(0).Advance().value()) << "it left after its part";
-  world.engine(0).Start(sum);
+  world.Start(0, sum);
   ASSERT_FALSE(world.engine(0).Advance().value());  // posts
   ASSERT_FALSE(world.engine(0).Advance().value());  // looks once more
   const auto error = world.engine(0).Advance();
@@ -233,10 +233,10 @@ TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
                  .output = memory,
                  .count = kSmall,
                  .type = DataType::kInt32};
-  world.engine(0).Start(broadcast);
+  world.Start(0, broadcast);
   ASSERT_TRUE(world.engine(0).Advance().value());
   broadcast.root = Rank{1};
-  world.engine(1).Start(broadcast);
+  world.Start(1, broadcast);
   const auto found = world.engine(1).Advance();
   ASSERT_FALSE(found.ok());
   EXPECT_THAT(
@@ -244,7 +244,7 @@ TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
       HasSubstr("rank 0 called broadcast of 4 int32 at root 0, rank 1 called broadcast of 4 "
                 "int32 at root 1, as operation 0"));
   broadcast.root = Rank{0};
-  world.engine(0).Start(broadcast);
+  world.Start(0, broadcast);
   const auto next = world.engine(0).Advance();
   ASSERT_FALSE(next.ok());
   EXPECT_THAT(next.error().message, HasSubstr("rank 1 has given up"));
@@ -255,11 +255,11 @@ TEST(ShmCollective, PostsThatCannotBeReadAreRefused) {
   Bytes memory(64);
   world.arena().post(1, 1).call = 0xffffffffffffffff;
   world.arena().post(1, 1).sequence = 1;
-  world.engine(0).Start({.kind = CallKind::kAllReduce,
-                         .input = memory,
-                         .output = memory,
-                         .count = kSmall,
-                         .type = DataType::kInt32});
+  world.Start(0, {.kind = CallKind::kAllReduce,
+                  .input = memory,
+                  .output = memory,
+                  .count = kSmall,
+                  .type = DataType::kInt32});
   EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("what cannot be read"));
 }
 

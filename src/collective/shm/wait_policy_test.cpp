@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "collective/call/run.hpp"
+#include "collective/shm/host_world_for_test.hpp"
 #include "collective/shm/shm_collective.hpp"
 
 namespace ringlet::collective {
@@ -18,7 +19,8 @@ Status AlwaysFine() {
 }
 
 Status RunOnHost(ShmCollective& engine, const Call& call, const RunPolicy& policy) {
-  engine.Start(call);
+  const transport::ArenaShape& shape = engine.arena().shape();
+  engine.Start(call, HowFor(call, shape.ranks, shape.slot_bytes));
   return RunToEnd(engine, *engine.place()->waiter, policy);
 }
 

@@ -26,12 +26,11 @@ constexpr std::uint64_t kRegistered = 1, kAddress = 2;
 }  // namespace
 
 ZeroCopyShm::ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
-                         HostReach reach, FetchSizes fetch_bytes)
+                         HostReach reach)
     : arena_(std::move(arena)),
       self_(self),
       ranks_(arena_->shape().ranks),
       reach_(std::move(reach)),
-      fetch_bytes_(fetch_bytes),
       inputs_(ranks_, nullptr),
       far_inputs_(ranks_),
       outputs_(ranks_, nullptr),
@@ -50,24 +49,23 @@ bool ZeroCopyShm::WritesTo(std::uint32_t rank) const {
          (call_.kind == CallKind::kReduce && Index(call_.root) == rank);
 }
 
-ArenaPlaces ZeroCopyShm::Begin(const Call& call, std::uint64_t sequence, bool stream) {
+ArenaPlaces ZeroCopyShm::Begin(const Call& call, std::uint64_t sequence, CopyMode mode) {
   call_ = call;
   sequence_ = sequence;
-  stream_ = stream;
   phase_ = Phase::kOffers;
   lets_read_ = false;
   ArenaPlaces places;
-  if (!Offers(call, places)) return {};
+  if (!Offers(call, mode.fetch, places)) return {};
   lets_read_ = places.offered == kAddress;
-  stream_ = stream && !lets_read_;  // the caches hold what is fetched
+  stream_ = mode.stream && !lets_read_;  // the caches hold what is fetched
   open_ = !near_peers_.empty();
   if (open_) reach_.near->Open(self_, {call.input.data(), call.output.data()});
   return places;
 }
 
-bool ZeroCopyShm::Offers(const Call& call, ArenaPlaces& places) const {
+bool ZeroCopyShm::Offers(const Call& call, bool fetch, ArenaPlaces& places) const {
   places.offered = kRegistered;
-  return all_near_ || OffersRegistered(call, places) || OffersAddress(call, places);
+  return all_near_ || OffersRegistered(call, places) || (fetch && OffersAddress(call, places));
 }
 
 bool ZeroCopyShm::OffersRegistered(const Call& call, ArenaPlaces& places) const {
@@ -90,12 +88,6 @@ bool ZeroCopyShm::OffersRegistered(const Call& call, ArenaPlaces& places) const 
 // The root of a broadcast waits until all have read, which through stages it does but for two
 // slices.
 bool ZeroCopyShm::OffersAddress(const Call& call, ArenaPlaces& places) const {
-  const std::size_t bytes = BlockBytes(call);
-  const bool fetched =
-      (call.kind == CallKind::kAllToAll && bytes >= fetch_bytes_.all_to_all_min) ||
-      (call.kind == CallKind::kAllGather && bytes >= fetch_bytes_.all_gather_min) ||
-      (call.kind == CallKind::kBroadcast && bytes >= fetch_bytes_.broadcast_min);
-  if (!fetched || bytes > fetch_bytes_.max) return false;
   // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)
     if (peer != self_ && !reach_.shared->CanFetch(peer)) return false;

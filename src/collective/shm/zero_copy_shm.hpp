@@ -31,35 +31,21 @@ struct HostReach {
   std::vector<bool> is_near = {};                         ///< of each rank: in this process
 };
 
-/// Blocks that are fetched from the memory of other processes, bytes. By default none.
-struct FetchSizes {
-  std::size_t all_to_all_min = SIZE_MAX;
-  std::size_t all_gather_min = SIZE_MAX;
-  std::size_t broadcast_min = SIZE_MAX;
-  std::size_t max = 0;
-
-  /// Of ranks that have a core each. (docs/decisions/0037, 0052)
-  static constexpr FetchSizes WithCores() {
-    return {.all_to_all_min = 128 << 10,
-            .all_gather_min = 2 << 20,
-            .broadcast_min = 128 << 10,
-            .max = 4 << 20};
-  }
-};
-
 class ZeroCopyShm {
  public:
   /// \param reach  both pointers are set, and one truth for each rank of the arena
-  ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self, HostReach reach,
-              FetchSizes fetch_bytes);
+  ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self, HostReach reach);
 
   ~ZeroCopyShm() { End(); }
   ZeroCopyShm(const ZeroCopyShm&) = delete;
   ZeroCopyShm& operator=(const ZeroCopyShm&) = delete;
 
+  struct CopyMode {
+    bool stream = false;  ///< outputs are written past the caches
+    bool fetch = false;   ///< what is not registered may be fetched
+  };
   /// Begins: gives what is posted with `call`.
-  /// \param stream  outputs are written past the caches
-  transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, bool stream);
+  transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, CopyMode mode);
 
   enum class Step {
     kWaits,    ///< for `awaited`
@@ -84,7 +70,7 @@ class ZeroCopyShm {
   enum class Phase : std::uint8_t { kOffers, kVotes, kWork, kLeaves };
 
   bool WritesTo(std::uint32_t rank) const;
-  bool Offers(const Call& call, transport::ArenaPlaces& places) const;
+  bool Offers(const Call& call, bool fetch, transport::ArenaPlaces& places) const;
   bool OffersRegistered(const Call& call, transport::ArenaPlaces& places) const;
   bool OffersAddress(const Call& call, transport::ArenaPlaces& places) const;
   Step CountOffers();
@@ -104,7 +90,6 @@ class ZeroCopyShm {
   std::shared_ptr<transport::Arena> arena_;
   std::uint32_t self_, ranks_;
   HostReach reach_;
-  FetchSizes fetch_bytes_;
   bool all_near_ = false;
   std::vector<std::uint32_t> near_peers_;
   const std::vector<std::uint32_t> nobody_;

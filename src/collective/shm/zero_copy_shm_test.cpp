@@ -21,12 +21,19 @@ using transport::SharedBuffers;
 
 constexpr std::uint32_t kRanks = 4;
 constexpr std::size_t kRankBytes = 8 << 20;  // of memory, of which calls take parts
-constexpr HostTuning kTuning{
-    .one_shot_bytes_max = 256,
-    .stream_bytes_min = 64 << 10,
-    .direct_bytes_min = 1024,
-    .fetch_bytes = {
-        .all_to_all_min = 256, .all_gather_min = 256, .broadcast_min = 256, .max = 64 << 10}};
+constexpr std::size_t kSlotBytes = 256;
+constexpr ShmOptions kOptions{.stream_bytes_min = 64 << 10};
+
+/// Blocks of 256 bytes to 64 KiB are fetched where that exists; from 1 KiB on nothing is laid out.
+Algorithm HowFor(const Call& call) {
+  const std::size_t block = BlockBytes(call);
+  const std::size_t given = block * (PieceEach(call.kind) ? kRanks : 1);
+  const bool fetches = call.kind == CallKind::kAllToAll || call.kind == CallKind::kAllGather ||
+                       call.kind == CallKind::kBroadcast;
+  if (given <= kSlotBytes) return Algorithm::kOneShot;
+  if (given < 1024) return Algorithm::kSlices;
+  return fetches && block <= 64 << 10 ? Algorithm::kFetch : Algorithm::kZeroCopy;
+}
 
 enum class Way {
   kStages,
@@ -57,7 +64,7 @@ os::KnownProcess Here() {
 class Host {
  public:
   Host(Way way, std::uint64_t seed) : prng_(seed) {
-    auto arena = Arena::Create({.ranks = kRanks, .slot_bytes = 256, .stage_bytes = 1024});
+    auto arena = Arena::Create({.ranks = kRanks, .slot_bytes = kSlotBytes, .stage_bytes = 1024});
     RINGLET_ASSERT(arena.ok());
     arena_ = *arena;
     near_ = std::make_shared<InProcessBuffers>(kRanks);
@@ -82,7 +89,7 @@ class Host {
       near[rank] = true;
       if (way == Way::kMixed && rank < 2) near[0] = near[1] = true;
       engines_.push_back(std::make_unique<ShmCollective>(
-          arena_, rank, WaitPolicy{}, kTuning,
+          arena_, rank, WaitPolicy{}, kOptions,
           HostReach{.shared = shared, .near = near_, .is_near = std::move(near)}));
     }
     if (way == Way::kOneCannot) arena_->rank(2).buffers[0].inode += 1;
@@ -100,7 +107,8 @@ class Host {
   Status Run(const std::vector<Call>& calls) {
     outputs_.assign(kRanks, {});
     std::vector<bool> done(kRanks, false);
-    for (std::uint32_t rank = 0; rank < kRanks; ++rank) engine(rank).Start(calls[rank]);
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      engine(rank).Start(calls[rank], HowFor(calls[rank]));
     for (int turn = 0; turn < 1'000'000; ++turn) {
       const auto rank = static_cast<std::uint32_t>(prng_.Below(kRanks));
       if (done[rank]) continue;
@@ -259,7 +267,8 @@ TEST(ZeroCopyShm, NobodyOffersWhatWouldBeRefused) {
 void VoteToFetch(Host& host) {
   const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) host.engine(rank).Start(calls[rank]);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+    host.engine(rank).Start(calls[rank], HowFor(calls[rank]));
   for (int round = 0; round < 2; ++round)
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());
@@ -330,7 +339,8 @@ TEST(ZeroCopyShm, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
   Host host(Way::kThreads, 1);
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) host.engine(rank).Start(calls[rank]);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+    host.engine(rank).Start(calls[rank], HowFor(calls[rank]));
   for (int round = 0; round < 2; ++round)  // posted, then voted
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());

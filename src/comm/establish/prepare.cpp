@@ -8,7 +8,7 @@
 
 #include "collective/exec/messages.hpp"
 #include "collective/reduce/reduce.hpp"
-#include "collective/select/choose.hpp"
+#include "collective/select/select.hpp"
 #include "comm/establish/stages.hpp"
 #include "comm/run/blocking_task.hpp"
 #include "comm/run/communicator.hpp"
@@ -104,8 +104,10 @@ Status Communicator::ValidateTransfer(const Transfer& transfer) const {
                                transfer.sends ? "to" : "from", Index(transfer.peer),
                                identity_.size));
   RINGLET_TRY(collective::CheckCount(transfer.count, transfer.type, 1));
-  return collective::CheckBytes("message", transfer.count, transfer.type,
-                                transfer.sends ? transfer.from.size() : transfer.to.size());
+  const std::size_t bytes = transfer.sends ? transfer.from.size() : transfer.to.size();
+  if (bytes == transfer.count * SizeOf(transfer.type)) return Ok();
+  return Refused(fmt::format("{} elements of {} are not {} bytes of message", transfer.count,
+                             Name(transfer.type), bytes));
 }
 
 // ---- What runs ----------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ std::shared_ptr<const collective::Flow> Communicator::FlowFor(const Call& call,
   const auto it = flows_.find(key);
   if (it != flows_.end()) return it->second;
   if (flows_.size() >= kFlowsMax) flows_.clear();
-  const auto algorithm = collective::Choose(call, layout_, tuner_);
+  const auto algorithm = collective::Select(call, layout_, tuner_);
   auto flow = std::make_shared<const collective::Flow>(
       collective::Derive(collective::Build(algorithm, call, place(), layout_), overlap));
   flows_.emplace(key, flow);
@@ -156,27 +158,33 @@ Fingerprint Communicator::Begin(const Call& call) {
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
-  // The one place where it is chosen how a collective runs.
   return host_.IsHere() ? OnHost(call) : OverLinks(call);
 }
 
 bool Communicator::Skips(const Work& work) {
   const auto* const call = std::get_if<Call>(&work);
-  if (!call || call->kind == CallKind::kBarrier || call->count > 0) return false;
-  Begin(*call);
-  if (host_.IsHere()) host_.engine().Skip(*call);
+  return call && Skips(*call);
+}
+
+bool Communicator::Skips(const Call& call) {
+  if (call.kind == CallKind::kBarrier || call.count > 0) return false;
+  Begin(call);
+  if (host_.IsHere()) host_.engine().Skip(call);
   return true;
 }
 
 void Communicator::StartOnHost(const Call& call) {
+  Begin(call);
+  const auto start = [&](const Call& its) {
+    host_.engine().Start(its, scores_.For(its.kind, BlockBytes(its)));
+  };
+  if (call.kind == CallKind::kBarrier) return start({.kind = CallKind::kBarrier});
+  const View input = Staged(call);
+  if (input.data() == call.input.data()) [[likely]]
+    return start(call);
   Call staged = call;
-  if (call.kind == CallKind::kBarrier) {
-    staged = {.kind = CallKind::kBarrier};
-  } else {
-    staged.input = Staged(call);
-  }
-  Begin(staged);
-  host_.engine().Start(staged);
+  staged.input = input;
+  start(staged);
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& call) {
@@ -248,7 +256,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
   };
   if (!host_.IsHere()) return exchange();
   // Where collectives go through memory, whoever calls another one is there and not on the links.
-  host_.engine().Start({.kind = CallKind::kAllToAllV});
+  host_.engine().Start({.kind = CallKind::kAllToAllV}, scores_.For(CallKind::kAllToAllV, 0));
   return std::unique_ptr<Operation>(
       std::make_unique<ThenOperation>(std::make_unique<HostRun>(host_.engine()), exchange));
 }
@@ -284,7 +292,9 @@ Status Communicator::Run(std::span<const Transfer> transfers) {
 }
 
 collective::LinkTo Communicator::LinkTo() const {
-  return [this](Rank peer, std::uint16_t) { return links_->Find(peer); };
+  return [this](Rank peer, std::uint16_t channel) {
+    return channel == 0 ? links_->Find(peer) : nullptr;  // there is one link to each peer
+  };
 }
 
 Result<std::unique_ptr<BlockingTask>> Communicator::LinksTo(std::vector<Rank> peers,

@@ -2,7 +2,7 @@
 // user allows. The same values on all ranks. Pure.
 #pragma once
 #include "base/settings/settings.hpp"
-#include "collective/select/choose.hpp"
+#include "collective/select/select.hpp"
 #include "comm/establish/peer_table.hpp"
 #include "plan/channels/channel_plan.hpp"
 #include "plan/search/given_graphs.hpp"

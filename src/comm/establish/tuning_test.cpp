@@ -66,7 +66,7 @@ TEST_F(TuneFile, IsReadAndChosenFrom) {
   const auto process = Process::Start({{"RINGLET_TUNE_FILE", path}});
   ASSERT_TRUE(process.ok()) << process.error().message;
   const auto tuner = TunerFor((*process)->settings(), (*process)->measured_choices());
-  EXPECT_EQ(tuner.measured.For(CallKind::kAllReduce, 4, 1, 8), collective::Algorithm::kRing);
+  EXPECT_EQ(tuner.measured.For(CallKind::kAllReduce, 4, 1, 8, false), collective::Algorithm::kRing);
 }
 
 TEST_F(TuneFile, AMistakeIsNamedWithFileAndLine) {

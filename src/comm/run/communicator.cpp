@@ -64,8 +64,14 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
       timeout_(timeout),
       messages_(identity_.rank) {
   links_->reserve().registered = host_.published_buffers();
-  if (spinner_.wait_policy().looks > 0)
+  if (spinner_.wait_policy().looks > 0) {
     links_->reserve().offers = transport::OfferSizes::WithCores();
+    tuner_.shm = collective::ShmThresholds::WithCores();
+  }
+  if (host_.IsHere()) {
+    layout_.post_bytes = host_.engine().arena().shape().slot_bytes;
+    scores_ = collective::ScoreTable(layout_, tuner_);
+  }
   control_->OnFailure([this] {
     links_->waiter().Wake();
     host_.GiveUp();
@@ -149,15 +155,22 @@ Result<std::uint64_t> Communicator::Register(View memory) {
 }
 
 Status Communicator::Run(const Work& work) {
+  if (const auto* const call = std::get_if<Call>(&work)) return Run(*call);
   if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
   RINGLET_TRY(Validate(work));
-  if (Skips(work)) return Ok();
-  const auto* const call = std::get_if<Call>(&work);
-  if (call && host_.IsHere()) {
-    StartOnHost(*call);
+  RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
+  return RunPrepared(*operation);
+}
+
+Status Communicator::Run(const Call& call) {
+  if (const auto failed = failure()) return *failed;
+  RINGLET_TRY(collective::Validate(call, place()));
+  if (Skips(call)) return Ok();
+  if (host_.IsHere()) {
+    StartOnHost(call);
     return RunPrepared(host_.engine());
   }
-  RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
+  RINGLET_TRY_ASSIGN(const auto operation, OverLinks(call));
   return RunPrepared(*operation);
 }
 

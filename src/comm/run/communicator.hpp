@@ -15,7 +15,7 @@
 #include "collective/call/operation.hpp"
 #include "collective/exec/executor.hpp"
 #include "collective/exec/messages.hpp"
-#include "collective/select/choose.hpp"
+#include "collective/select/select.hpp"
 #include "comm/control/control.hpp"
 #include "comm/establish/config.hpp"
 #include "comm/establish/peer_table.hpp"
@@ -108,6 +108,7 @@ class Communicator {
 
   /// Any of the above.
   Status Run(const Work& work);
+  Status Run(const Call& call);
   /// Sends and receives that run together, in whatever order their peers come to them. Where they
   /// all have links already, it takes no memory.
   Status Run(std::span<const Transfer> transfers);
@@ -146,8 +147,9 @@ class Communicator {
 
   Status RunAs(CallKind kind, Call call) {
     call.kind = kind;
-    return Run(std::move(call));
+    return Run(call);
   }
+  bool Skips(const Call& call);
   Status ValidatePortions(const AllToAllVCall& call) const;
   Status ValidateTransfer(const Transfer& transfer) const;
   Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
@@ -190,6 +192,7 @@ class Communicator {
   plan::ChannelPlan plan_;
   collective::Layout layout_;
   collective::Tuner tuner_;
+  collective::ScoreTable scores_;  // where the ranks share memory
   std::unique_ptr<transport::Links> links_;
   collective::Spinner spinner_;
   HostMemory host_;

@@ -30,10 +30,6 @@ bool OnOneHost(const PeerTable& peer_table) {
                      });
 }
 
-bool Wanted(const Settings& settings) {
-  return settings.host_memory && !settings.shm_disable && settings.links == LinkChoice::kAuto;
-}
-
 Result<ArenaRequest> RequestFor(const Origin& origin) {
   const std::uint32_t ranks = origin.config.size;
   ArenaRequest request{.credentials = origin.credentials,
@@ -81,10 +77,14 @@ std::vector<View> NoncesIn(const bootstrap::Table& told) {
 
 }  // namespace
 
+bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks) {
+  const bool wanted =
+      settings.host_memory && !settings.shm_disable && settings.links == LinkChoice::kAuto;
+  return wanted && ranks > 1 && ranks <= ArenaShape::kRanksMax;
+}
+
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table) {
-  const std::uint32_t ranks = origin.config.size;
-  const bool fits = ranks > 1 && ranks <= ArenaShape::kRanksMax;
-  return fits && Wanted(origin.process->settings()) && OnOneHost(peer_table);
+  return AllowsHostMemory(origin.process->settings(), origin.config.size) && OnOneHost(peer_table);
 }
 
 Result<ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table) {
@@ -148,11 +148,10 @@ HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
     reach.is_near.push_back(peer_info.process_hash == local_host);
   buffers_->Publish(parts.arena, self);
   buffers_->KnowProcesses(std::move(parts.processes));
-  collective::HostTuning tuning;
-  tuning.nodes = NumaGroups(peer_table.peer_infos, origin.process->settings().numa_ranks);
-  if (wait_policy.looks > 0) tuning.fetch_bytes = collective::FetchSizes::WithCores();
+  collective::ShmOptions options;
+  options.nodes = NumaGroups(peer_table.peer_infos, origin.process->settings().numa_ranks);
   engine_ = std::make_unique<collective::ShmCollective>(std::move(parts.arena), self, wait_policy,
-                                                        tuning, std::move(reach));
+                                                        std::move(options), std::move(reach));
 }
 
 void HostMemory::Leave() {

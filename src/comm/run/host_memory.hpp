@@ -19,6 +19,9 @@
 
 namespace ringlet::comm {
 
+/// Pure: whether so many ranks share memory where all are on one host and in one network namespace.
+bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks);
+
 /// Pure: the ranks of `peer table` are on one host, meet in one network namespace, and no setting
 /// has them do without. The same on all of them.
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);

@@ -400,7 +400,8 @@ TEST(HostRun, ItsEndGivesTheBuffersBack) {
                                    {.shared = shared, .near = near, .is_near = {true, true}});
   Bytes data(400'000);
   engine.Start(
-      {.kind = collective::CallKind::kAllReduce, .input = data, .output = data, .count = 100'000});
+      {.kind = collective::CallKind::kAllReduce, .input = data, .output = data, .count = 100'000},
+      collective::Algorithm::kZeroCopy);
   {
     HostRun run(engine);
     ASSERT_FALSE(run.Advance().value());

@@ -156,9 +156,13 @@ class Bench {
 
   Status RunOnce(const Places& places) {
     if (options_.kind == CallKind::kSendReceive) return PassOn(places);
-    call_.input = places.input;
-    call_.output = places.output;
-    return communicator_->Run(call_);
+    return communicator_->Run(collective::Call{.kind = options_.kind,
+                                               .input = places.input,
+                                               .output = places.output,
+                                               .count = call_.count,
+                                               .type = options_.type,
+                                               .op = options_.op,
+                                               .root = options_.root});
   }
 
   Status PassOn(const Places& places) {

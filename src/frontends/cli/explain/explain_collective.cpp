@@ -7,11 +7,13 @@
 
 #include "base/settings/settings.hpp"
 #include "comm/establish/tuning.hpp"
+#include "comm/run/host_memory.hpp"
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/operation_alias.hpp"
 #include "frontends/cli/size_units.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
+#include "transport/shm/arena.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -61,6 +63,49 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
   return text;
 }
 
+std::string_view WayText(collective::Algorithm way) {
+  switch (way) {
+    case collective::Algorithm::kOneShot: return "the data travel with the call";
+    case collective::Algorithm::kSlices: return "through stages, slice by slice";
+    case collective::Algorithm::kFetch: return "as zero_copy, and other memory is read in place";
+    default: return "on registered memory, or that of threads, itself";
+  }
+}
+
+std::string ScoresText(const std::vector<collective::Score>& scores, std::size_t bytes) {
+  std::string text = "\nThrough the memory that the ranks share, blocks of up to\n";
+  bool found = false;
+  for (const collective::Score& score : scores) {
+    const bool chosen = !found && bytes <= score.bytes_max;
+    found = found || chosen;
+    const auto next = NextOf(score.algorithm);
+    text += fmt::format(
+        "  {:>12}  {:<9}  {}{}{}{}\n",
+        score.bytes_max == collective::kAnyBytes ? "any size" : std::to_string(score.bytes_max),
+        Name(score.algorithm), WayText(score.algorithm),
+        next ? fmt::format("; where a rank cannot, {}", Name(*next)) : "",
+        score.measured ? "; the tuning file says so" : "", chosen ? "  chosen" : "");
+  }
+  return text + fmt::format("This call's has {} bytes.\n", bytes);
+}
+
+/// Over links.
+std::string AlgorithmText(const CollectiveQuestion& question, const Call& call,
+                          const Layout& layout, const collective::Tuner& tuner) {
+  const auto chosen = collective::Select(call, layout, tuner);
+  std::string text = "\nLinks cost\n" + CostText("within a host", tuner.model.local);
+  if (question.hosts > 1) text += CostText("between hosts", tuner.model.remote);
+  text += "\nso that the last rank is done after\n";
+  const bool measured = MeasuredFor(call, layout, tuner).has_value();
+  text += CandidatesText(collective::CandidatesFor(call, layout, tuner), chosen, measured);
+  for (std::uint32_t rank = 0; rank < question.ranks; ++rank) {
+    if (question.rank.value_or(rank) != rank) continue;
+    const auto schedule = Build(chosen, call, {Rank{rank}, question.ranks}, layout);
+    text += fmt::format("\nRank {}: {}", rank, ToText(schedule));
+  }
+  return text;
+}
+
 int Run(const CollectiveWords& words) {
   CollectiveQuestion question = words.question;
   auto settings = os::ReadSettings(os::ReadEnvironment());
@@ -81,7 +126,12 @@ int Run(const CollectiveWords& words) {
         fmt::format("{} ranks are too few for {} hosts", question.ranks, question.hosts));
   if (std::max(question.root, question.rank.value_or(0)) >= question.ranks)
     return refused(fmt::format("ranks and roots are numbers from 0 to {}", question.ranks - 1));
-  fmt::print("{}", CollectiveText(question, comm::TunerFor(*settings, *std::move(measured))));
+  question.shares_memory = question.hosts == 1 && comm::AllowsHostMemory(*settings, question.ranks);
+  collective::Tuner tuner = comm::TunerFor(*settings, *std::move(measured));
+  const bool shares_cores =
+      settings->wait == WaitChoice::kYield || settings->wait == WaitChoice::kSleep;
+  if (!shares_cores) tuner.shm = collective::ShmThresholds::WithCores();
+  fmt::print("{}", CollectiveText(question, tuner));
   return kExitDone;
 }
 
@@ -89,24 +139,16 @@ int Run(const CollectiveWords& words) {
 
 std::string CollectiveText(const CollectiveQuestion& question, const collective::Tuner& tuner) {
   const collective::Groups groups = collective::EvenGroups(question.ranks, question.hosts);
-  const Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  Layout layout{.order = collective::InOrder(groups), .groups = groups};
   const Call call{.kind = question.kind, .count = CountOf(question), .root = Rank{question.root}};
-  const auto chosen = collective::Choose(call, layout, tuner);
-  std::string text =
-      fmt::format("{} of {} bytes, {} floats a call, among {} rank{} on {} host{}\n\nLinks cost\n",
+  const std::string text =
+      fmt::format("{} of {} bytes, {} floats a call, among {} rank{} on {} host{}\n",
                   Name(question.kind), question.bytes, call.count, question.ranks,
                   question.ranks == 1 ? "" : "s", question.hosts, question.hosts == 1 ? "" : "s");
-  text += CostText("within a host", tuner.model.local);
-  if (question.hosts > 1) text += CostText("between hosts", tuner.model.remote);
-  text += "\nso that the last rank is done after\n";
-  const bool measured = MeasuredFor(call, layout, tuner).has_value();
-  text += CandidatesText(collective::CandidatesFor(call, layout, tuner), chosen, measured);
-  for (std::uint32_t rank = 0; rank < question.ranks; ++rank) {
-    if (question.rank.value_or(rank) != rank) continue;
-    const auto schedule = Build(chosen, call, {Rank{rank}, question.ranks}, layout);
-    text += fmt::format("\nRank {}: {}", rank, ToText(schedule));
-  }
-  return text;
+  if (!question.shares_memory) return text + AlgorithmText(question, call, layout, tuner);
+  layout.post_bytes = transport::ArenaShape().slot_bytes;
+  return text +
+         ScoresText(collective::ScoreTable(layout, tuner).scores(call.kind), BlockBytes(call));
 }
 
 void AddExplainCollective(CLI::App& explain, Action& chosen) {

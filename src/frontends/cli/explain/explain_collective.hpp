@@ -1,5 +1,5 @@
-// `ringlet explain all_reduce -n 6 -b 1M`: which algorithm a collective over links takes, why, and
-// what every rank then does.
+// `ringlet explain all_reduce -n 6 -b 1M`: how a collective runs and why: which way through the
+// memory of one host, or by which algorithm over links and what every rank then does.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "collective/select/choose.hpp"
+#include "collective/select/select.hpp"
 #include "frontends/cli/command.hpp"
 
 namespace ringlet::cli {
@@ -19,6 +19,7 @@ struct CollectiveQuestion {
   std::size_t bytes = 0;    ///< of the larger of what a rank gives and what it gets
   std::uint32_t root = 0;
   std::optional<std::uint32_t> rank = std::nullopt;  ///< whose steps; empty: everybody's
+  bool shares_memory = false;                        ///< all ranks; then `hosts` is 1
 };
 
 /// The answer, in several lines. Elements are floats. Pure.

@@ -50,6 +50,27 @@ TEST(ExplainCollective, BytesAreThoseOfTheLargerBuffer) {
       HasSubstr("64 bytes, 4 floats a call"));
 }
 
+TEST(ExplainCollective, ShowsTheWaysThroughSharedMemoryAndWhichIsTaken) {
+  CollectiveQuestion question{.ranks = 4, .bytes = 1 << 20, .shares_memory = true};
+  collective::Tuner tuner;
+  EXPECT_THAT(CollectiveText(question, tuner),
+              AllOf(HasSubstr("16384  one_shot"), HasSubstr("any size  zero_copy"),
+                    testing::ContainsRegex("zero_copy .* where a rank cannot, slices  chosen"),
+                    Not(HasSubstr("Links cost"))));
+  question.bytes = 8;
+  tuner.measured = collective::TuningTable(
+      {{collective::CallKind::kAllReduce, 4, 1, 64, collective::Algorithm::kSlices}});
+  EXPECT_THAT(CollectiveText(question, tuner),
+              testing::ContainsRegex(" 64  slices .*; the tuning file says so  chosen"));
+}
+
+TEST(ExplainCollective, RanksOfOneHostShareMemoryAndOthersUseLinks) {
+  EXPECT_THAT(RunPlan({"explain", "broadcast", "-n", "4", "-b", "1M"}).output,
+              testing::ContainsRegex("4194304  fetch .*  chosen"));
+  EXPECT_THAT(RunPlan({"explain", "broadcast", "-n", "4", "--hosts", "2", "-b", "1M"}).output,
+              AllOf(HasSubstr("Links cost"), Not(HasSubstr("fetch"))));
+}
+
 TEST(ExplainCollective, SaysWhatIsNotAllowed) {
   collective::Tuner tuner;
   tuner.choice = collective::ParseAlgorithmChoice("all_reduce:ring").value();
