@@ -164,7 +164,7 @@ class Connector {
   std::shared_ptr<RankBell> bell_;
   std::shared_ptr<ofi::Fabric> fabric_;  // null without ofi peers
   std::shared_ptr<SharedBuffers> registered_;
-  OfferSizes offers_;
+  RtsSizes offers_;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<ofi::OfiLink*> opening_;  // of links_
 };

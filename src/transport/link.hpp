@@ -19,19 +19,19 @@
 namespace ringlet::transport {
 
 /// What may be offered on links that know of offers, at least.
-inline constexpr std::size_t kOfferBytesMin = 4 << 10;
+inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 
 /// What a sender does offer, bytes. Below, the pipe takes no longer, and its sender need not wait;
 /// above, the kernel's copy takes longer, which does not go past the caches. (docs/decisions/0036,
 /// 0052, 0056)
-struct OfferSizes {
-  std::size_t reached_min = 32 << 10;  ///< where the peer reads by itself; kOfferBytesMin or more
+struct RtsSizes {
+  std::size_t reached_min = 32 << 10;  ///< where the peer reads by itself; kRtsBytesMin or more
   std::size_t read_min = 32 << 10;     ///< where it asks the kernel
   std::size_t read_max = 4 << 20;
 
   /// Of ranks that have a core each.
-  static constexpr OfferSizes WithCores() {
-    return {.reached_min = kOfferBytesMin, .read_max = 8 << 20};
+  static constexpr RtsSizes WithCores() {
+    return {.reached_min = kRtsBytesMin, .read_max = 8 << 20};
   }
 };
 
@@ -83,10 +83,10 @@ class Link {
   virtual bool fetches() const { return false; }
   /// Sender: `data` may be fetched until the peer has answered or Withdraw is called. What to tell
   /// the peer; 0: it could not fetch them, write them.
-  virtual std::uint64_t Offer(View /*data*/) { return 0; }
+  virtual std::uint64_t SendRts(View /*data*/) { return 0; }
   /// Sender: true when the peer has fetched what was offered last, false when it wants it written,
   /// empty when it has not said so yet. Errors  as Write
-  virtual Result<std::optional<bool>> Answer() { return std::optional<bool>(false); }
+  virtual Result<std::optional<bool>> TakeAck() { return std::optional<bool>(false); }
   /// Sender: gives up. What the peer fetches from now on, or is just fetching, it will not take for
   /// data; no further offer is good.
   virtual void Withdraw() {}
@@ -97,12 +97,12 @@ class Link {
   /// \param at     where the piece begins, bytes
   /// \param copy   for memory that this rank reads by itself
   /// Errors  kPeerLost  the peer has given up meanwhile
-  virtual Result<bool> Fetch(std::uint64_t /*offer*/, std::size_t /*at*/,
-                             std::span<std::byte> /*to*/, Copy /*copy*/) {
+  virtual Result<bool> Get(std::uint64_t /*offer*/, std::size_t /*at*/, std::span<std::byte> /*to*/,
+                           Copy /*copy*/) {
     return false;
   }
   /// Receiver: done with what the peer offered. \param taken  all of it; else it has to be written
-  virtual void AnswerOffer(bool /*taken*/) {}
+  virtual void SendAck(bool /*taken*/) {}
 };
 
 /// Where the thread of one rank sleeps until a link of the rank has news or somebody calls Wake.

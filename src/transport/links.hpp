@@ -29,7 +29,7 @@ class Links {
     std::shared_ptr<ofi::Fabric> fabric = {};  ///< null before the first link over libfabric
     /// Published in an arena of the same ranks; null where there is none.
     std::shared_ptr<SharedBuffers> registered = {};
-    OfferSizes offers = {};
+    RtsSizes offers = {};
   };
   Reserve& reserve() { return reserve_; }
   const std::shared_ptr<RankBell>& bell() const { return bell_; }

@@ -127,7 +127,7 @@ void PipeWriter::ShowRecent(View piece) {
   header.recent_end.store(written_bytes_, std::memory_order_release);
 }
 
-std::optional<bool> PipeWriter::Answer() const {
+std::optional<bool> PipeWriter::TakeAck() const {
   const std::uint32_t answers = place_.header->answers.load();
   if (answers >> 1 != (offers_ & (~0u >> 1))) return std::nullopt;
   return (answers & 1) != 0;
@@ -207,7 +207,7 @@ Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
   return done;
 }
 
-void PipeReader::AnswerOffer(bool taken) {
+void PipeReader::SendAck(bool taken) {
   ++offers_;
   place_.header->answers.store(offers_ << 1 | (taken ? 1 : 0));
   writer_.Ring();

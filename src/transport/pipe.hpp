@@ -77,10 +77,10 @@ class PipeWriter {
   /// The same of `head` and `data` behind it, of which the reader hears together.
   Result<std::size_t> Write(View head, View data);
 
-  /// The reader will be told of one more offer (see Link::Offer), whose answer is awaited.
-  void CountOffer() { ++offers_; }
+  /// The reader will be told of one more offer (see Link::SendRts), whose answer is awaited.
+  void CountRts() { ++offers_; }
   /// Whether the reader has taken the last one; empty: it has not answered.
-  std::optional<bool> Answer() const;
+  std::optional<bool> TakeAck() const;
   /// No offer holds any more.
   void Withdraw() { place_.header->withdrawn.exchange(1); }
 
@@ -119,7 +119,7 @@ class PipeReader {
   void Consume(std::size_t bytes);
 
   /// Answers the next offer of the writer.
-  void AnswerOffer(bool taken);
+  void SendAck(bool taken);
   /// True when what was offered, and read before, may have changed already.
   bool withdrawn() const { return RaisedBefore(place_.header->withdrawn); }
 

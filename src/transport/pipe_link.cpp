@@ -62,7 +62,7 @@ Result<View> PipeLink::Peek() {
 
 // What to tell the peer: an address in this process, or a place in registered memory.
 std::uint64_t PipeLink::Tell(View data) {
-  const OfferSizes& sizes = parts_.offers;
+  const RtsSizes& sizes = parts_.offers;
   const std::uint64_t address = RemoteAddress::Of(data.data()).told();
   if (parts_.own_offer != nullptr) return data.size() >= sizes.reached_min ? address : 0;
   told_mapping_ = false;
@@ -76,15 +76,15 @@ std::uint64_t PipeLink::Tell(View data) {
   return readable && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
 }
 
-std::uint64_t PipeLink::Offer(View data) {
+std::uint64_t PipeLink::SendRts(View data) {
   const std::uint64_t told = Tell(data);
-  if (told != 0) parts_.out.CountOffer();
+  if (told != 0) parts_.out.CountRts();
   return told;
 }
 
-Result<std::optional<bool>> PipeLink::Answer() {
+Result<std::optional<bool>> PipeLink::TakeAck() {
   const bool left = parts_.out.reader_closed() || Gone();  // before the look, as in Read
-  const std::optional<bool> answer = parts_.out.Answer();
+  const std::optional<bool> answer = parts_.out.TakeAck();
   if (!answer && left) return Lost();
   if (answer == false) (told_mapping_ ? refuses_mapping_ : refuses_reading_) = true;
   return answer;
@@ -96,7 +96,7 @@ void PipeLink::Withdraw() {
   parts_.out.Withdraw();
 }
 
-bool PipeLink::FetchPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy) {
+bool PipeLink::GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy) {
   if ((offer & kRegisteredBit) == 0)
     return os::ReadMemoryOf(parts_.process, RemoteAddress(offer) + at, to);
   if (!parts_.registered) return false;
@@ -108,8 +108,8 @@ bool PipeLink::FetchPiece(std::uint64_t offer, std::size_t at, std::span<std::by
   return true;
 }
 
-Result<bool> PipeLink::Fetch(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
-                             Copy copy) {
+Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                           Copy copy) {
   if (parts_.peer_offer != nullptr) {
     // Who withdraws waits for this: its memory is its own then.
     const std::lock_guard lock(*parts_.peer_offer);
@@ -118,7 +118,7 @@ Result<bool> PipeLink::Fetch(std::uint64_t offer, std::size_t at, std::span<std:
     copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
     return true;
   }
-  const bool fetched = FetchPiece(offer, at, to, copy);
+  const bool fetched = GetPiece(offer, at, to, copy);
   // Asked after the data: the peer changes them only once it has withdrawn the offer.
   if (fetched && (parts_.in.withdrawn() || Gone())) return Lost();
   return fetched;

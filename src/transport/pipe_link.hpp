@@ -29,7 +29,7 @@ struct PipeLinkParts {
   /// and while this rank reads what the peer does. In `memory`.
   std::mutex* own_offer = nullptr;
   std::mutex* peer_offer = nullptr;
-  OfferSizes offers = {};
+  RtsSizes offers = {};
 };
 
 class PipeLink final : public Link {
@@ -48,16 +48,16 @@ class PipeLink final : public Link {
   std::string_view kind() const override { return parts_.kind; }
 
   bool fetches() const override { return true; }
-  std::uint64_t Offer(View data) override;
-  Result<std::optional<bool>> Answer() override;
+  std::uint64_t SendRts(View data) override;
+  Result<std::optional<bool>> TakeAck() override;
   void Withdraw() override;
-  Result<bool> Fetch(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
-                     Copy copy) override;
-  void AnswerOffer(bool taken) override { parts_.in.AnswerOffer(taken); }
+  Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                   Copy copy) override;
+  void SendAck(bool taken) override { parts_.in.SendAck(taken); }
 
  private:
   std::uint64_t Tell(View data);
-  bool FetchPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy);
+  bool GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy);
   bool Gone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
   bool WriterLeft() const { return parts_.in.writer_closed() || Gone(); }
   Error Lost() const;

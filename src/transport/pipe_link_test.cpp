@@ -64,7 +64,7 @@ struct Rig {
                       .registered = registered[side],
                       .own_offer = offers[side],
                       .peer_offer = offers[1 - side],
-                      .offers = OfferSizes::WithCores()});
+                      .offers = RtsSizes::WithCores()});
   }
 };
 
@@ -111,15 +111,15 @@ TEST(PipeLink, WhatIsOfferedIsFetched) {
   const std::string text = "in the sender's memory" + std::string(kLarge, '!');
   Bytes out(text.size());
   for (int i = 0; i < 3; ++i) {
-    const std::uint64_t offer = rig.ends[0]->Offer(AsView(text));
+    const std::uint64_t offer = rig.ends[0]->SendRts(AsView(text));
     ASSERT_NE(offer, 0u);
-    EXPECT_EQ(rig.ends[0]->Answer().value(), std::nullopt);
-    EXPECT_TRUE(rig.ends[1]->Fetch(offer, 0, std::span(out).first(5), Plain).value());
-    EXPECT_TRUE(rig.ends[1]->Fetch(offer, 5, std::span(out).subspan(5), Plain).value());
+    EXPECT_EQ(rig.ends[0]->TakeAck().value(), std::nullopt);
+    EXPECT_TRUE(rig.ends[1]->Get(offer, 0, std::span(out).first(5), Plain).value());
+    EXPECT_TRUE(rig.ends[1]->Get(offer, 5, std::span(out).subspan(5), Plain).value());
     EXPECT_EQ(AsText(out), text);
-    EXPECT_EQ(rig.ends[0]->Answer().value(), std::nullopt);
-    rig.ends[1]->AnswerOffer(true);
-    EXPECT_EQ(rig.ends[0]->Answer().value(), true);
+    EXPECT_EQ(rig.ends[0]->TakeAck().value(), std::nullopt);
+    rig.ends[1]->SendAck(true);
+    EXPECT_EQ(rig.ends[0]->TakeAck().value(), true);
   }
 }
 
@@ -127,38 +127,38 @@ TEST(PipeLink, WhoCannotFetchIsNotAskedAgain) {
   Rig rig;  // end 0 does not know which process end 1 is
   const Bytes data(kLarge);
   Bytes out(kLarge);
-  const std::uint64_t offer = rig.ends[1]->Offer(data);
-  EXPECT_FALSE(rig.ends[0]->Fetch(offer, 0, out, Plain).value());
-  rig.ends[0]->AnswerOffer(false);
-  EXPECT_EQ(rig.ends[1]->Answer().value(), false);
-  EXPECT_EQ(rig.ends[1]->Offer(data), 0u);
+  const std::uint64_t offer = rig.ends[1]->SendRts(data);
+  EXPECT_FALSE(rig.ends[0]->Get(offer, 0, out, Plain).value());
+  rig.ends[0]->SendAck(false);
+  EXPECT_EQ(rig.ends[1]->TakeAck().value(), false);
+  EXPECT_EQ(rig.ends[1]->SendRts(data), 0u);
   // An address that is not the sender's is refused as well.
-  rig.ends[0]->Offer(data);
-  EXPECT_FALSE(rig.ends[1]->Fetch(1, 0, out, Plain).value());
-  rig.ends[1]->AnswerOffer(false);
-  EXPECT_EQ(rig.ends[0]->Answer().value(), false);
+  rig.ends[0]->SendRts(data);
+  EXPECT_FALSE(rig.ends[1]->Get(1, 0, out, Plain).value());
+  rig.ends[1]->SendAck(false);
+  EXPECT_EQ(rig.ends[0]->TakeAck().value(), false);
 }
 
 TEST(PipeLink, TheKernelIsNotAskedForLittle) {
   Rig rig;
-  EXPECT_EQ(rig.ends[0]->Offer(Bytes(kOfferBytesMin)), 0u);
+  EXPECT_EQ(rig.ends[0]->SendRts(Bytes(kRtsBytesMin)), 0u);
 }
 
 TEST(PipeLink, WhatWasWithdrawnIsNotTaken) {
   Rig rig;
   const Bytes data(kLarge);
   Bytes out(kLarge);
-  const std::uint64_t offer = rig.ends[0]->Offer(data);
+  const std::uint64_t offer = rig.ends[0]->SendRts(data);
   rig.ends[0]->Withdraw();
-  EXPECT_EQ(rig.ends[1]->Fetch(offer, 0, out, Plain).error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[1]->Get(offer, 0, out, Plain).error().code, Code::kPeerLost);
 }
 
 TEST(PipeLink, AnOfferToTheDeadIsALoss) {
   Rig rig;
   const Bytes data(kLarge);
-  rig.ends[0]->Offer(data);
+  rig.ends[0]->SendRts(data);
   rig.gone->store(true);
-  EXPECT_EQ(rig.ends[0]->Answer().error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[0]->TakeAck().error().code, Code::kPeerLost);
 }
 
 // ---- registered memory: both ends take each other for other processes, which the kernel hides
@@ -185,15 +185,15 @@ struct RegisteredRig {
 
 TEST(PipeLink, RegisteredMemoryIsReadByTheReceiverItself) {
   RegisteredRig its;
-  for (const std::size_t bytes : {kOfferBytesMin, kLarge}) {
+  for (const std::size_t bytes : {kRtsBytesMin, kLarge}) {
     const View data = its.data().first(bytes);
-    const std::uint64_t offer = its.sender.Offer(data);
+    const std::uint64_t offer = its.sender.SendRts(data);
     ASSERT_NE(offer, 0u);
     Bytes out(bytes);
-    EXPECT_TRUE(its.receiver.Fetch(offer, 0, std::span(out).first(1000), Plain).value());
-    EXPECT_TRUE(its.receiver.Fetch(offer, 1000, std::span(out).subspan(1000), Plain).value());
-    its.receiver.AnswerOffer(true);
-    EXPECT_EQ(its.sender.Answer().value(), true);
+    EXPECT_TRUE(its.receiver.Get(offer, 0, std::span(out).first(1000), Plain).value());
+    EXPECT_TRUE(its.receiver.Get(offer, 1000, std::span(out).subspan(1000), Plain).value());
+    its.receiver.SendAck(true);
+    EXPECT_EQ(its.sender.TakeAck().value(), true);
     EXPECT_TRUE(std::ranges::equal(out, data));
   }
 }
@@ -201,39 +201,39 @@ TEST(PipeLink, RegisteredMemoryIsReadByTheReceiverItself) {
 TEST(PipeLink, RegisteredMemoryThatIsTakenBackIsNotRead) {
   RegisteredRig its;
   Bytes out(kLarge);
-  const std::uint64_t early = its.sender.Offer(its.data());
+  const std::uint64_t early = its.sender.SendRts(its.data());
   ASSERT_TRUE(its.buffers[0]->Deregister(its.handle).ok());
-  EXPECT_FALSE(its.receiver.Fetch(early, 0, out, Plain).value());
-  its.receiver.AnswerOffer(false);
-  EXPECT_EQ(its.sender.Answer().value(), false);
+  EXPECT_FALSE(its.receiver.Get(early, 0, out, Plain).value());
+  its.receiver.SendAck(false);
+  EXPECT_EQ(its.sender.TakeAck().value(), false);
   // The peer may yet read by the kernel, for all that this end knows.
-  const std::uint64_t address = its.sender.Offer(its.data());
+  const std::uint64_t address = its.sender.SendRts(its.data());
   EXPECT_EQ(address, reinterpret_cast<std::uintptr_t>(its.data().data()));
 }
 
 TEST(PipeLink, RegisteredMemoryIsLostWithItsSender) {
   RegisteredRig its;
   Bytes out(kLarge);
-  const std::uint64_t offer = its.sender.Offer(its.data());
-  EXPECT_TRUE(its.receiver.Fetch(offer, 0, std::span(out).first(10), Plain).value());
+  const std::uint64_t offer = its.sender.SendRts(its.data());
+  EXPECT_TRUE(its.receiver.Get(offer, 0, std::span(out).first(10), Plain).value());
   its.sender.Withdraw();
-  EXPECT_EQ(its.receiver.Fetch(offer, 10, std::span(out).first(10), Plain).error().code,
+  EXPECT_EQ(its.receiver.Get(offer, 10, std::span(out).first(10), Plain).error().code,
             Code::kPeerLost);
 }
 
 TEST(PipeLink, WhatAPeerTellsOfItsMemoryIsHeldAgainstIt) {
   RegisteredRig its;
   Bytes out(kLarge);
-  const std::uint64_t offer = its.sender.Offer(its.data());
+  const std::uint64_t offer = its.sender.SendRts(its.data());
   const std::uint64_t bit = std::uint64_t{1} << 63;
   const std::uint64_t next_place = std::uint64_t{1} << BufferPlace::kOffsetBits;
   for (const std::uint64_t lie : {bit, UINT64_MAX, offer + next_place, offer + 128 * next_place,
                                   offer + 2 * kLarge, offer + kLarge})
-    EXPECT_FALSE(its.receiver.Fetch(lie, 0, out, Plain).value()) << lie;
-  EXPECT_FALSE(its.receiver.Fetch(offer, 2 * kLarge, out, Plain).value()) << "beyond its end";
-  EXPECT_TRUE(its.receiver.Fetch(offer, 0, out, Plain).value());
+    EXPECT_FALSE(its.receiver.Get(lie, 0, out, Plain).value()) << lie;
+  EXPECT_FALSE(its.receiver.Get(offer, 2 * kLarge, out, Plain).value()) << "beyond its end";
+  EXPECT_TRUE(its.receiver.Get(offer, 0, out, Plain).value());
   Rig without;
-  EXPECT_FALSE(without.ends[1]->Fetch(offer, 0, out, Plain).value()) << "nothing is registered";
+  EXPECT_FALSE(without.ends[1]->Get(offer, 0, out, Plain).value()) << "nothing is registered";
 }
 
 // ---- threads of one process ---------------------------------------------------------------------
@@ -253,8 +253,8 @@ TEST(PipeLink, WhoWithdrawsFromAThreadWaitsUntilItReadsNoMore) {
   copying = withdrawing = withdrawn = withdrawn_while_copying = false;
   std::mutex offers[2];
   Rig rig{.offers = {&offers[0], &offers[1]}};
-  Bytes data(kOfferBytesMin, std::byte{7}), out(kOfferBytesMin);
-  const std::uint64_t offer = rig.ends[0]->Offer(data);
+  Bytes data(kRtsBytesMin, std::byte{7}), out(kRtsBytesMin);
+  const std::uint64_t offer = rig.ends[0]->SendRts(data);
   ASSERT_NE(offer, 0u) << "threads need no kernel";
   std::thread withdrawer([&] {
     while (!copying) std::this_thread::yield();
@@ -263,12 +263,12 @@ TEST(PipeLink, WhoWithdrawsFromAThreadWaitsUntilItReadsNoMore) {
     withdrawn = true;
     data.assign(data.size(), std::byte{8});
   });
-  const auto fetched = rig.ends[1]->Fetch(offer, 0, out, CopySlowly);
+  const auto fetched = rig.ends[1]->Get(offer, 0, out, CopySlowly);
   withdrawer.join();
   EXPECT_FALSE(withdrawn_while_copying);
   EXPECT_TRUE(fetched.ok() && *fetched);
-  EXPECT_EQ(out, Bytes(kOfferBytesMin, std::byte{7}));
-  EXPECT_EQ(rig.ends[1]->Fetch(offer, 0, out, Plain).error().code, Code::kPeerLost);
+  EXPECT_EQ(out, Bytes(kRtsBytesMin, std::byte{7}));
+  EXPECT_EQ(rig.ends[1]->Get(offer, 0, out, Plain).error().code, Code::kPeerLost);
 }
 
 TEST(PipeLink, NonsenseIsSticky) {

@@ -132,7 +132,7 @@ alignas(64) std::array<std::byte, 256 << 10> same_place;
 bool TradeOffers(RankProcess& process, std::byte mine, std::byte theirs) {
   Link& link = *process.link;
   same_place.fill(mine);
-  const std::uint64_t offer = link.Offer(same_place);
+  const std::uint64_t offer = link.SendRts(same_place);
   std::array<std::byte, 8> told{};
   std::memcpy(told.data(), &offer, told.size());
   std::size_t gone = 0, came = 0;
@@ -148,9 +148,9 @@ bool TradeOffers(RankProcess& process, std::byte mine, std::byte theirs) {
   std::memcpy(&place, told.data(), told.size());
   Bytes fetched(same_place.size());
   const auto copy = [](View from, std::byte* to) { std::memcpy(to, from.data(), from.size()); };
-  const bool taken = place != 0 && link.Fetch(place, 0, fetched, copy).value();
-  link.AnswerOffer(taken);
-  WaitUntil(process.waiter(), [&] { return offer == 0 || link.Answer().value().has_value(); });
+  const bool taken = place != 0 && link.Get(place, 0, fetched, copy).value();
+  link.SendAck(taken);
+  WaitUntil(process.waiter(), [&] { return offer == 0 || link.TakeAck().value().has_value(); });
   return !taken || fetched == Bytes(fetched.size(), theirs);
 }
 

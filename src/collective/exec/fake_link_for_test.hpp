@@ -98,13 +98,13 @@ class FakeLink final : public transport::Link {
   bool in_memory() const override { return true; }
 
   bool fetches() const override { return offers_ != Offers::kUnknown; }
-  std::uint64_t Offer(View data) override {
+  std::uint64_t SendRts(View data) override {
     RINGLET_ASSERT(out_.offered.empty() && !out_.withdrawn);
     if (refused_) return 0;
     out_.offered = data;
     return 17;
   }
-  Result<std::optional<bool>> Answer() override {
+  Result<std::optional<bool>> TakeAck() override {
     if (!out_.taken && out_.failure) return Lost(*out_.failure);
     const std::optional<bool> answer = std::exchange(out_.taken, std::nullopt);
     if (answer) out_.offered = {};
@@ -113,15 +113,15 @@ class FakeLink final : public transport::Link {
   }
   void Withdraw() override { out_.withdrawn = true; }
   /// Where they are refused, the first piece is fetched, if there are several.
-  Result<bool> Fetch(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
-                     Copy copy) override {
+  Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                   Copy copy) override {
     RINGLET_ASSERT(offer == 17 && at + to.size() <= in_.offered.size());
     if (in_.withdrawn) return Lost("the peer has given up");
     if (offers_ == Offers::kRefused && at + to.size() == in_.offered.size()) return false;
     copy(in_.offered.subspan(at, to.size()), to.data());
     return true;
   }
-  void AnswerOffer(bool taken) override { in_.taken = taken; }
+  void SendAck(bool taken) override { in_.taken = taken; }
 
  private:
   static Error Lost(const std::string& why) { return {.code = Code::kPeerLost, .message = why}; }

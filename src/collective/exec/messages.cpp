@@ -194,7 +194,7 @@ void Messages::Take(Lane& lane, std::size_t message) {
   if (message == kNone) return;
   // The same on both sides.
   const bool fetchable =
-      BytesOf(messages_[message]) >= transport::kOfferBytesMin && lane.link->fetches();
+      BytesOf(messages_[message]) >= transport::kRtsBytesMin && lane.link->fetches();
   lane.prefix_end = kHeaderBytes + (fetchable ? kOfferBytes : 0);
 }
 
@@ -202,7 +202,7 @@ void Messages::BeginSend(Lane& lane, const Message& message) {
   const Header header = EncodeHeader(message.fingerprint, self_);
   std::copy(header.begin(), header.end(), lane.prefix.begin());
   if (lane.prefix_end == kHeaderBytes) return;
-  const std::uint64_t offer = lane.link->Offer(message.from);
+  const std::uint64_t offer = lane.link->SendRts(message.from);
   for (std::size_t i = 0; i < kOfferBytes; ++i)
     lane.prefix[kHeaderBytes + i] = static_cast<std::byte>(offer >> (8 * i));
   lane.offered = offer != 0;
@@ -241,7 +241,7 @@ Result<std::size_t> Messages::Written(Lane& lane, std::size_t prefix_left,
 }
 
 Result<std::size_t> Messages::AwaitAnswer(Lane& lane, const Message& message) {
-  RINGLET_TRY_ASSIGN(const std::optional<bool> fetched, lane.link->Answer());
+  RINGLET_TRY_ASSIGN(const std::optional<bool> fetched, lane.link->TakeAck());
   if (!fetched) return std::size_t{0};
   lane.offered = false;
   if (*fetched) lane.bytes = BytesOf(message);
@@ -252,7 +252,7 @@ Result<std::size_t> Messages::PumpReceive(Lane& lane, const Message& message) {
   if (lane.prefix_bytes < lane.prefix_end) return ReceivePrefix(lane, message);
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
   if (rest.empty()) return std::size_t{0};
-  if (lane.offer != 0) return FetchPiece(lane, message);
+  if (lane.offer != 0) return GetPiece(lane, message);
   const bool streams = BytesOf(message) >= kStreamBytesMin && lane.link->in_memory();
   RINGLET_TRY_ASSIGN(const std::size_t received,
                      streams ? Stream(*lane.link, rest)
@@ -288,16 +288,16 @@ Status Messages::ReadPrefix(Lane& lane, const Message& message, std::size_t befo
   return Ok();
 }
 
-Result<std::size_t> Messages::FetchPiece(Lane& lane, const Message& message) {
+Result<std::size_t> Messages::GetPiece(Lane& lane, const Message& message) {
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
   const std::span<std::byte> piece = rest.first(std::min(rest.size(), kFetchedAtOnceBytes));
   const bool streams = BytesOf(message) >= kStreamFetchedBytesMin;
   const transport::Link::Copy copy = streams ? StreamCopy : PlainCopy;
-  RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Fetch(lane.offer, lane.bytes, piece, copy));
+  RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Get(lane.offer, lane.bytes, piece, copy));
   lane.bytes = fetched ? lane.bytes + piece.size() : 0;
   if (fetched && piece.size() < rest.size()) return piece.size();
   lane.offer = 0;
-  lane.link->AnswerOffer(fetched);
+  lane.link->SendAck(fetched);
   return piece.size();
 }
 

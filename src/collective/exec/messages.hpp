@@ -91,7 +91,7 @@ class Messages final : public Operation {
   Result<std::size_t> AwaitAnswer(Lane& lane, const Message& message);
   Result<std::size_t> PumpReceive(Lane& lane, const Message& message);
   Result<std::size_t> ReceivePrefix(Lane& lane, const Message& message);
-  Result<std::size_t> FetchPiece(Lane& lane, const Message& message);
+  Result<std::size_t> GetPiece(Lane& lane, const Message& message);
   Result<std::size_t> ReceiveSmall(Lane& lane, const Message& message);
   Result<std::size_t> ReceiveAtOnce(Lane& lane, const Message& message, View arrived);
   Status ReadPrefix(Lane& lane, const Message& message, std::size_t before);

@@ -90,7 +90,7 @@ bool ZeroCopyShm::OffersRegistered(const Call& call, ArenaPlaces& places) const 
 bool ZeroCopyShm::OffersAddress(const Call& call, ArenaPlaces& places) const {
   // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)
-    if (peer != self_ && !reach_.shared->CanFetch(peer)) return false;
+    if (peer != self_ && !reach_.shared->CanGet(peer)) return false;
   places = {.input_offset = RemoteAddress::Of(call.input.data()).told(), .offered = kAddress};
   return true;
 }
@@ -166,8 +166,8 @@ bool ZeroCopyShm::ReachesShared(std::uint32_t peer) {
 // Both ends are tried, so that what cannot be read is found before anything is written.
 bool ZeroCopyShm::ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
   std::byte probe{};
-  if (Reduces(call_.kind) || bytes == 0 || !reach_.shared->Fetch(peer, address, {&probe, 1}) ||
-      !reach_.shared->Fetch(peer, address + bytes - 1, {&probe, 1}))
+  if (Reduces(call_.kind) || bytes == 0 || !reach_.shared->Get(peer, address, {&probe, 1}) ||
+      !reach_.shared->Get(peer, address + bytes - 1, {&probe, 1}))
     return false;
   far_inputs_[peer] = address;
   return true;
@@ -279,7 +279,7 @@ bool ZeroCopyShm::DoChunk(std::uint32_t& awaited) {
     ReduceChunk(at_, bytes);
   } else if (!far) {
     Write(copy.from + at_, copy.to + at_, bytes);
-  } else if (!reach_.shared->Fetch(copy.far_rank, *copy.far_from + at_, {copy.to + at_, bytes})) {
+  } else if (!reach_.shared->Get(copy.far_rank, *copy.far_from + at_, {copy.to + at_, bytes})) {
     awaited = copy.far_rank;
     return false;
   }

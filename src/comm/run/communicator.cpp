@@ -65,7 +65,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
       messages_(identity_.rank) {
   links_->reserve().registered = host_.published_buffers();
   if (spinner_.wait_policy().looks > 0) {
-    links_->reserve().offers = transport::OfferSizes::WithCores();
+    links_->reserve().offers = transport::RtsSizes::WithCores();
     tuner_.shm = collective::ShmThresholds::WithCores();
   }
   if (host_.IsHere()) {

@@ -104,7 +104,7 @@ void InprocExchange::Withdraw(const RankPair& pair) {
 }
 
 std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
-                                     const std::string& peer_host, const OfferSizes& offers) {
+                                     const std::string& peer_host, const RtsSizes& offers) {
   const std::size_t side = self < peer ? 0 : 1;
   const DoorbellButton bell = channel->bells[1 - side]->waiter->button();
   std::mutex *const own_offer = &channel->offers[side], *const peer_offer =

@@ -72,6 +72,6 @@ class InprocExchange {
 
 /// This rank's end of a channel on which both have arrived.
 std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
-                                     const std::string& peer_host, const OfferSizes& offers = {});
+                                     const std::string& peer_host, const RtsSizes& offers = {});
 
 }  // namespace ringlet::transport

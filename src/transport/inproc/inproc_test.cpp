@@ -111,16 +111,16 @@ TEST(InprocExchange, WhatIsOfferedIsFetchedBothWays) {
   const Bytes data(64 << 10, std::byte{'d'});
   for (const auto& [from, to] :
        {std::pair(low.get(), high.get()), std::pair(high.get(), low.get())}) {
-    const std::uint64_t offer = from->Offer(data);
+    const std::uint64_t offer = from->SendRts(data);
     ASSERT_NE(offer, 0u);
     Bytes copy(data.size());
-    ASSERT_TRUE(to->Fetch(offer, 0, copy, plain).value());
+    ASSERT_TRUE(to->Get(offer, 0, copy, plain).value());
     EXPECT_EQ(copy, data);
-    to->AnswerOffer(true);
-    EXPECT_EQ(from->Answer().value(), true);
-    const std::uint64_t again = from->Offer(data);
+    to->SendAck(true);
+    EXPECT_EQ(from->TakeAck().value(), true);
+    const std::uint64_t again = from->SendRts(data);
     from->Withdraw();
-    const auto fetched = to->Fetch(again, 0, copy, plain);
+    const auto fetched = to->Get(again, 0, copy, plain);
     EXPECT_FALSE(fetched.ok() && *fetched) << "it was taken back";
   }
 }

@@ -145,9 +145,8 @@ std::optional<os::Shm> SharedBuffers::Map(std::uint32_t peer, std::size_t slot,
   return std::move(mapped).value();
 }
 
-bool SharedBuffers::Fetch(std::uint32_t peer, RemoteAddress address,
-                          std::span<std::byte> to) const {
-  return CanFetch(peer) && os::ReadMemoryOf(processes_[peer], address, to);
+bool SharedBuffers::Get(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const {
+  return CanGet(peer) && os::ReadMemoryOf(processes_[peer], address, to);
 }
 
 }  // namespace ringlet::transport

@@ -62,11 +62,11 @@ class SharedBuffers {
 
   /// By rank the process whose memory may be read. Before the first Fetch, which else gives false.
   void KnowProcesses(std::vector<os::KnownProcess> processes) { processes_ = std::move(processes); }
-  bool CanFetch(std::uint32_t peer) const {
+  bool CanGet(std::uint32_t peer) const {
     return peer < processes_.size() && processes_[peer].pid != 0;
   }
   /// Reads memory that is not registered, where it is. False: it cannot be read, or not whole.
-  bool Fetch(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const;
+  bool Get(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const;
 
  private:
   struct Registered {

@@ -34,7 +34,7 @@ struct ShmLinkParts {
   os::Fd line;              ///< the UNIX connection to the peer
   bool prefault = false;
   std::shared_ptr<SharedBuffers> registered = {};  ///< see PipeLinkParts
-  OfferSizes offers = {};
+  RtsSizes offers = {};
 };
 
 /// Errors  kProtocol  the offer is not one

@@ -68,16 +68,16 @@ TEST(ShmLink, FetchesFromTheProcessAtTheOtherEnd) {
   auto a = rig.Make(0), b = rig.Make(1);
   ASSERT_TRUE(a.ok() && b.ok());
   const Bytes data(64 << 10, std::byte{'d'});
-  const std::uint64_t offer = (*a)->Offer(data);
+  const std::uint64_t offer = (*a)->SendRts(data);
   ASSERT_NE(offer, 0u);
   Bytes copy(data.size());
   const Link::Copy plain = [](View from, std::byte* to) {
     std::memcpy(to, from.data(), from.size());
   };
-  ASSERT_TRUE((*b)->Fetch(offer, 0, copy, plain).value());
+  ASSERT_TRUE((*b)->Get(offer, 0, copy, plain).value());
   EXPECT_EQ(copy, data);
-  (*b)->AnswerOffer(true);
-  EXPECT_EQ((*a)->Answer().value(), true);
+  (*b)->SendAck(true);
+  EXPECT_EQ((*a)->TakeAck().value(), true);
 }
 
 // What a killed process leaves: bytes in the pipe, no goodbye, a closed line.
