@@ -15,12 +15,12 @@ namespace {
 using transport::DoorbellButton;
 using transport::DoorbellWord;
 using transport::kPipeBytesMin;
-using transport::OfferSizes;
 using transport::PipeLink;
 using transport::PipeLinkParts;
 using transport::PipePlace;
 using transport::PipeReader;
 using transport::PipeWriter;
+using transport::RtsSizes;
 
 constexpr int kOffered = 7, kChanged = 9;
 using Data = std::array<int, 2>;
@@ -68,7 +68,7 @@ class OfferModel : public testing::Test {
           .process = LocalHost(),
           .own_offer = same_process ? &shared.offers[side] : nullptr,
           .peer_offer = same_process ? &shared.offers[1 - side] : nullptr,
-          .offers = OfferSizes{.reached_min = 1, .read_min = 1}});
+          .offers = RtsSizes{.reached_min = 1, .read_min = 1}});
     }
   }
 
@@ -78,7 +78,7 @@ class OfferModel : public testing::Test {
             .begin = [=, this] { Begin(same_process); },
             .threads = {[=, this] {
                           const View data = std::as_bytes(std::span(shared.data));
-                          links_[0]->Offer(data);
+                          links_[0]->SendRts(data);
                           links_[0]->Withdraw();
                           if (same_process) {
                             shared.data.fill(kChanged);
@@ -88,7 +88,7 @@ class OfferModel : public testing::Test {
                           }
                         },
                         [=, this] {
-                          const auto got = links_[1]->Fetch(
+                          const auto got = links_[1]->Get(
                               reinterpret_cast<std::uintptr_t>(shared.data.data()), 0,
                               std::as_writable_bytes(std::span(shared.fetched)), CopyLocked);
                           if (!got.ok() || !*got) return;

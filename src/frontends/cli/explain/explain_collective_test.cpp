@@ -65,9 +65,9 @@ TEST(ExplainCollective, ShowsTheWaysThroughSharedMemoryAndWhichIsTaken) {
 }
 
 TEST(ExplainCollective, RanksOfOneHostShareMemoryAndOthersUseLinks) {
-  EXPECT_THAT(RunPlan({"explain", "broadcast", "-n", "4", "-b", "1M"}).output,
+  EXPECT_THAT(RunCommand({"explain", "broadcast", "-n", "4", "-b", "1M"}).output,
               testing::ContainsRegex("4194304  fetch .*  chosen"));
-  EXPECT_THAT(RunPlan({"explain", "broadcast", "-n", "4", "--hosts", "2", "-b", "1M"}).output,
+  EXPECT_THAT(RunCommand({"explain", "broadcast", "-n", "4", "--hosts", "2", "-b", "1M"}).output,
               AllOf(HasSubstr("Links cost"), Not(HasSubstr("fetch"))));
 }
 
