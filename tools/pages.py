@@ -8,6 +8,7 @@
   made from the registry, nor in a source.
 * A page that a source or a tool names and that is not there.
 * A code block below `<!-- file: PATH -->` that is not what the file has.
+* A row `file` | `function` of a table where the file has no such function.
 * docs/reference/c-api.md: a function of nccl.h that its table lacks, and one that nccl.h lacks.
 * docs/reference/errors.md: codes and exit statuses that are not those of the sources.
 
@@ -83,6 +84,16 @@ def check_files(root, text):
             yield line_of(text, match.start()), f"the code is not that of {match[1]}"
 
 
+def check_functions(root, text):
+    """Rows of a table `file` | `function`, ...: the file has them."""
+    for match in re.finditer(r"^\| \d+ \| `(src/\S+)` \| (`[^|]*`) \|", text, re.M):
+        path = root / match[1]
+        source = path.read_text(encoding="utf-8") if path.is_file() else ""
+        for name in re.findall(r"`(\w+)`", match[2]):
+            if not re.search(rf"\b{name}\b", source):
+                yield line_of(text, match.start()), f"{match[1]} has no {name}"
+
+
 def check_c_api(root):
     header = (root / "include/ringlet/compat/nccl.h").read_text(encoding="utf-8")
     page = (root / "docs/reference/c-api.md").read_text(encoding="utf-8")
@@ -118,7 +129,7 @@ def findings(root):
     known |= set(re.findall(r"^\| `(RINGLET_\w+)`", settings, re.M))
     for path in pages(root):
         text, name = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
-        found = [*check_links(path, text), *check_files(root, text)]
+        found = [*check_links(path, text), *check_files(root, text), *check_functions(root, text)]
         if "decisions" not in path.parts:
             found += check_names(text, known)
         for number, why in found:

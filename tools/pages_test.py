@@ -47,6 +47,8 @@ class Pages(unittest.TestCase):
                 ("no source knows it", "README.md", "RINGLET_UNKNOWN\n"),
                 ("no source knows it", "README.md", "`NCCL_UNKNOWN`\n"),
                 ("not that of examples/a.c", "examples/a.c", "int b;\n"),
+                ("src/a.cpp has no Gone", "docs/y.md", "| 1 | `src/a.cpp` | `Gone` | why |\n"),
+                ("src/b.cpp has no F", "docs/y.md", "| 1 | `src/b.cpp` | `F` | why |\n"),
                 ("there is no docs/y.md", "src/a.cpp", "// docs/y.md\n"),
                 ("ncclTwo of nccl.h is missing", "include/ringlet/compat/nccl.h",
                  header + "RINGLET_C_API const char* ncclTwo(void);\n"),
