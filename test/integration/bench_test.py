@@ -166,7 +166,7 @@ class Operations(support.Case):
             self.result("all_reduce", "-n", 2, "-e", 64, "-i", 2, "--check",
                         RINGLET_TUNE_FILE=tuned, RINGLET_HOST_MEMORY="0")
             explain = self.run_to_end(TOOL, "explain", "all_reduce", "-n", 2, "-b", 64,
-                                      RINGLET_TUNE_FILE=tuned)
+                                      RINGLET_TUNE_FILE=tuned, RINGLET_HOST_MEMORY="0")
             self.assertIsNotNone(explain.find("it was measured to be the fastest"), explain.text())
 
 
