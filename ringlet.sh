@@ -241,15 +241,19 @@ have_torch() {
   if ! "$python" -c "import torch; assert torch.__version__.startswith('$torch_version')" 2>/dev/null
   then
     echo "\$ pip install torch==$torch_version numpy expecttest"
-    "$venv/bin/pip" install -q "torch==$torch_version" numpy expecttest || {
+    "$venv/bin/pip" install "torch==$torch_version" numpy expecttest || {
       echo "PyTorch $torch_version cannot be had: pip install failed, see above."
       return 1
     }
   fi
   echo '$ pip install .'
   # By the name that CMake chose for the tool: pip has another, and the compiler cache keeps those apart.
-  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$venv/bin/pip" install -q . ||
-    fail 'the Python package cannot be built; see above.'
+  # Of what it says only the steps are shown, since it takes minutes.
+  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$venv/bin/pip" install -v . 2>&1 |
+    tee build/pip.log | { grep --line-buffered -oE '\[[0-9]+/[0-9]+\] .*' || true; } || {
+      tail -n 60 build/pip.log
+      fail 'the Python package cannot be built; the end of build/pip.log is above.'
+    }
 }
 
 # Makes build/site-venv with what the site and its test need, unless it is there. Fails, after saying
