@@ -25,6 +25,7 @@ int Run(const EnvOptions& options) {
   const auto settings = os::ReadSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail("env", settings.error());
   for (const std::string& warning : settings->warnings) Tell("env", warning);
+  for (const std::string& note : settings->notes) Tell("env", note);
   if (options.json)
     fmt::print("{}", SettingsJson(*settings));
   else

@@ -54,6 +54,16 @@ TEST_F(EnvTest, ABadEnvironmentIsAnError) {
   EXPECT_EQ(ran.output, "");
 }
 
+TEST_F(EnvTest, VariablesWithoutEffectAreTold) {
+  ::setenv("NCCL_BUFFSIZE", "1", 1);
+  ::setenv("NCCL_BUFFSIZES", "1", 1);
+  const ToolRun ran = RunEnv({});
+  ::unsetenv("NCCL_BUFFSIZE");
+  ::unsetenv("NCCL_BUFFSIZES");
+  EXPECT_THAT(ran.errors, HasSubstr("NCCL_BUFFSIZE: NCCL reads this"));
+  EXPECT_THAT(ran.errors, HasSubstr("did you mean NCCL_BUFFSIZE?"));
+}
+
 TEST_F(EnvTest, BothFormsAtOnceAreRefused) {
   EXPECT_EQ(RunEnv({"--json", "--markdown"}).status, kExitUsage);
 }

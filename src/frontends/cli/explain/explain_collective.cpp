@@ -83,7 +83,7 @@ std::string ScoresText(const std::vector<collective::Score>& scores, std::size_t
         "  {:>12}  {:<9}  {}{}{}{}\n",
         score.bytes_max == collective::kAnyBytes ? "any size" : std::to_string(score.bytes_max),
         Name(score.algorithm), WayText(score.algorithm),
-        next ? fmt::format("; where a rank cannot, {}", Name(*next)) : "",
+        next ? fmt::format("; else {}", Name(*next)) : "",
         score.measured ? "; the tuning file says so" : "", chosen ? "  chosen" : "");
   }
   return text + fmt::format("This call's has {} bytes.\n", bytes);
