@@ -40,7 +40,8 @@ struct ShmThresholds {
   }
 };
 
-/// By what it is chosen. The same value on all ranks of a communicator.
+/// By what it is chosen. The same value on all ranks of a communicator, but for what is fetched:
+/// where ranks differ in that, the vote of zero_copy settles it.
 struct Tuner {
   CostModel model = {};
   ShmThresholds shm = {};

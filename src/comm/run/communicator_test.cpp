@@ -39,6 +39,25 @@ TEST(Communicator, LibfabricLinksHostsWhereItIsAskedFor) {
   });
 }
 
+// RINGLET_WAIT is each rank's own, and only ranks that look fetch memory that is not registered.
+TEST(Communicator, RanksThatWaitInDifferentWaysAgreeHowACallRuns) {
+  const auto process_of = [](std::uint32_t rank) {
+    return ProcessWith({{"RINGLET_WAIT", rank == 0 ? "spin" : "yield"}, {"RINGLET_TIMEOUT", "20"}});
+  };
+  constexpr std::size_t kCount = std::size_t{1} << 18;
+  RunRanks(3, process_of, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    for (const std::uint32_t root : {0u, 1u}) {
+      std::vector<float> data(kCount, rank == root ? 7.0f : 0.0f);
+      const auto bytes = std::as_writable_bytes(std::span(data));
+      const Status status = (*formed)->Broadcast(
+          {.input = bytes, .output = bytes, .count = kCount, .root = Rank{root}});
+      ASSERT_TRUE(status.ok()) << status.error().message;
+      EXPECT_EQ(std::count(data.begin(), data.end(), 7.0f), static_cast<std::ptrdiff_t>(kCount));
+    }
+  });
+}
+
 TEST(Communicator, WhoCallsSomethingElseIsNamedToAll) {
   RunRanks(3, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
