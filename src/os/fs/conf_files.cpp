@@ -24,9 +24,9 @@ void AddFile(const std::filesystem::path& path, bool named, FileVariables& files
   if (text.ok()) return files.Add(*text, path.string());
   const int why = text.error().os_errno;
   if (!named && (why == ENOENT || why == ENOTDIR)) return;
-  files.warnings.push_back(fmt::format("{}{} is not read: {}",
-                                       named ? std::string(kConfFileVariable) + " names " : "",
-                                       path.string(), text.error().message));
+  const std::string by = named ? fmt::format(", which {} names,", kConfFileVariable) : "";
+  files.warnings.push_back(
+      fmt::format("{}{} is not read: {}", path.string(), by, text.error().message));
 }
 
 std::string ValueOf(const EnvMap& env, std::string_view name) {
