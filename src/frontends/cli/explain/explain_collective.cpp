@@ -57,7 +57,7 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
                            ? measured ? "  chosen: it was measured to be the fastest" : "  chosen"
                        : candidate.allowed ? ""
                                            : "  not allowed by RINGLET_HOST_ALGO";
-    text += fmt::format("  {:<22} {:>8.1f} us{}\n", Name(candidate.algorithm),
+    text += fmt::format("  {:<28} {:>8.1f} us{}\n", Name(candidate.algorithm),
                         static_cast<double>(candidate.time_ns) / 1e3, note);
   }
   return text;
@@ -100,8 +100,8 @@ std::string AlgorithmText(const CollectiveQuestion& question, const Call& call,
   text += CandidatesText(collective::CandidatesFor(call, layout, tuner), chosen, measured);
   for (std::uint32_t rank = 0; rank < question.ranks; ++rank) {
     if (question.rank.value_or(rank) != rank) continue;
-    const auto schedule = Build(chosen, call, {Rank{rank}, question.ranks}, layout);
-    text += fmt::format("\nRank {}: {}", rank, ToText(schedule));
+    const auto parts = BuildParts(chosen, call, {Rank{rank}, question.ranks}, layout);
+    text += fmt::format("\nRank {}: {}", rank, ToText(parts));
   }
   return text;
 }
@@ -126,7 +126,8 @@ int Run(const CollectiveWords& words) {
         fmt::format("{} ranks are too few for {} hosts", question.ranks, question.hosts));
   if (std::max(question.root, question.rank.value_or(0)) >= question.ranks)
     return refused(fmt::format("ranks and roots are numbers from 0 to {}", question.ranks - 1));
-  question.shares_memory = question.hosts == 1 && comm::AllowsHostMemory(*settings, question.ranks);
+  const std::uint32_t ranks_on_host = (question.ranks + question.hosts - 1) / question.hosts;
+  question.shares_memory = comm::AllowsHostMemory(*settings, ranks_on_host);
   collective::Tuner tuner = comm::TunerFor(*settings, *std::move(measured));
   const bool shares_cores =
       settings->wait == WaitChoice::kYield || settings->wait == WaitChoice::kSleep;
@@ -145,7 +146,9 @@ std::string CollectiveText(const CollectiveQuestion& question, const collective:
       fmt::format("{} of {} bytes, {} floats a call, among {} rank{} on {} host{}\n",
                   Name(question.kind), question.bytes, call.count, question.ranks,
                   question.ranks == 1 ? "" : "s", question.hosts, question.hosts == 1 ? "" : "s");
-  if (!question.shares_memory) return text + AlgorithmText(question, call, layout, tuner);
+  if (question.shares_memory && question.hosts > 1) layout.sharing = groups;
+  if (!question.shares_memory || question.hosts > 1)
+    return text + AlgorithmText(question, call, layout, tuner);
   layout.post_bytes = transport::ArenaShape().slot_bytes;
   return text +
          ScoresText(collective::ScoreTable(layout, tuner).scores(call.kind), BlockBytes(call));

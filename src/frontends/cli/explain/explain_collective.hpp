@@ -19,7 +19,7 @@ struct CollectiveQuestion {
   std::size_t bytes = 0;    ///< of the larger of what a rank gives and what it gets
   std::uint32_t root = 0;
   std::optional<std::uint32_t> rank = std::nullopt;  ///< whose steps; empty: everybody's
-  bool shares_memory = false;                        ///< all ranks; then `hosts` is 1
+  bool shares_memory = false;                        ///< the ranks of each host
 };
 
 /// The answer, in several lines. Elements are floats. Pure.
