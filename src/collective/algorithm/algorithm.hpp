@@ -36,8 +36,8 @@ inline constexpr std::size_t kAlgorithms = 15;
 inline bool IsOnSharedMemory(Algorithm algorithm) {
   return algorithm >= Algorithm::kOneShot;
 }
-/// What runs a call for which the ranks cannot use the algorithm, each of which knows only its own
-/// memory; empty: it is never refused.
+/// The algorithm that runs a call for which the ranks cannot use the given one, each of which knows
+/// only its own memory; empty: it is never refused.
 std::optional<Algorithm> NextOf(Algorithm algorithm);
 
 /// "ring", "double_tree", ... Static storage.
@@ -59,8 +59,8 @@ inline bool SharesMemory(const Layout& layout) {
   return layout.post_bytes > 0;
 }
 
-/// What can do a call of this kind, in the order of the enumerators; at least one, but none for
-/// messages. Where the ranks share memory, the ways through that; else schedules over links.
+/// The algorithms for a call of this kind, in the order of the enumerators; at least one, but none
+/// for messages. Of ranks that share memory, the ways through that; else schedules over links.
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout);
 
 /// This rank's schedule. Pure. \pre  AlgorithmsFor has it, and not on shared memory

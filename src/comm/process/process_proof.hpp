@@ -11,7 +11,7 @@
 
 namespace ringlet::comm {
 
-/// What this rank shows the others. They read it where it lies.
+/// The proof of this rank for the others. They read it where it lies.
 class ProcessProof {
  public:
   /// Errors  kSystem  no random source
@@ -21,7 +21,7 @@ class ProcessProof {
   const Secret& nonce() const { return nonce_; }
 
   /// The process of each rank whose memory this one can read, known by what it shows this one; none
-  /// for the others and this one. All ranks call it; one all-gather. Whoever finds this object
+  /// for the others and this one. All ranks call it; one all-gather. A rank that finds this object
   /// gone, or another process in the place of this one, reads from this rank's memory no more.
   /// \param nonces  of all ranks, by rank
   /// Errors  those of the control network

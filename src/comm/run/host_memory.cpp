@@ -44,7 +44,8 @@ Result<ArenaRequest> RequestFor(const Origin& origin) {
   return request;
 }
 
-// What each rank tells the others: its nonce, and why it has no arena; nothing more if it has one.
+// The message of each rank to the others: its nonce, and why it has no arena; nothing more if it
+// has one.
 Bytes Told(const HostMemoryShare& share, const Secret& nonce) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);
   if (!share.arena && why.empty()) why = "no reason";

@@ -1,5 +1,5 @@
-// What the ranks of a communicator that all run on one host share: an arena, made while it forms,
-// and the engine that runs collectives through it.
+// The memory that the ranks of a communicator on one host share: an arena, made while it forms, and
+// the engine that runs collectives through it.
 //
 // Whether it is there is decided by all ranks together, so that never one uses the arena while
 // another uses links.
@@ -26,12 +26,12 @@ bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks);
 /// has them do without. The same on all of them.
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);
 
-/// What the first rank has for the others: made before it tells them anything more, so that whoever
-/// comes finds it. Empty on other ranks, and where there is to be none. Does not block.
+/// The first rank's offer to the others: made before it tells them anything more, so that each rank
+/// that comes finds it. Empty on other ranks, and where there is to be none. Does not block.
 /// Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
 Result<transport::ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table);
 
-/// What came of an offer on this rank.
+/// The outcome of an offer on this rank.
 struct HostMemoryShare {
   std::shared_ptr<transport::Arena> arena;  ///< null: it has none
   std::string why_not;
@@ -43,7 +43,7 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
                                         transport::ArenaOffer offer, Control& control,
                                         const std::stop_token& abort);
 
-/// What all ranks of a communicator have, or none.
+/// The memory that all ranks of a communicator have, or none.
 struct HostMemoryParts {
   std::shared_ptr<transport::Arena> arena;  ///< null: collectives go over links
   std::vector<os::KnownProcess> processes;  ///< see ProcessProof
@@ -65,10 +65,10 @@ class HostMemory {
 
   /// Whether collectives go through it; else over links.
   bool IsHere() const { return engine_ != nullptr; }
-  /// Where it is here. The rank's thread's.
+  /// Its address here. The rank's thread's.
   collective::ShmCollective& engine() { return *engine_; }
 
-  /// Where this rank's registered memory is, whether it is here or not. Any thread.
+  /// The address of this rank's registered memory, whether it is here or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
   /// The same, where peers can see it; else null.
   std::shared_ptr<transport::SharedBuffers> published_buffers() const {

@@ -1,4 +1,4 @@
-// What becomes of a call: checked, then made an operation through the memory of the host or over
+// The preparation of a call: checked, then made an operation through the memory of the host or over
 // links. The rest of Communicator is in communicator.cpp.
 #include <fmt/format.h>
 
@@ -22,7 +22,8 @@ namespace {
 using collective::Fingerprint;
 using collective::Overlap;
 
-/// Who runs the operation knows more about a missing rank than the wireup does, and speaks first.
+/// The rank that runs the operation knows more about a missing rank than the wireup does, and
+/// speaks first.
 constexpr std::chrono::seconds kWireupGrace(10);
 
 Error Refused(std::string why) {
@@ -192,7 +193,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& 
   return std::unique_ptr<Operation>(std::make_unique<HostRun>(host_.engine()));
 }
 
-/// What links carry for a barrier: something, since it must wait for everybody.
+/// The bytes that links carry for a barrier: some, since it must wait for all ranks.
 Call Communicator::WithData(Call call) {
   if (call.kind != CallKind::kBarrier) return call;
   constexpr std::size_t kBarrierBytes = 1;
@@ -229,7 +230,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     const AllToAllVCall& call) {
   const std::uint64_t sequence = sequence_++;
   control_->doing().operations.store(sequence_, std::memory_order_relaxed);
-  // What is the same on all ranks: each pair has its own count.
+  // The part that is the same on all ranks: each pair has its own count.
   Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
   std::vector<collective::Message> messages;
   for (std::uint32_t distance = 0; distance < identity_.size; ++distance) {
@@ -255,7 +256,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     return Exchange(messages, purpose);
   };
   if (!host_.IsHere()) return exchange();
-  // Where collectives go through memory, whoever calls another one is there and not on the links.
+  // If collectives go through memory, a rank that calls another one is there and not on the links.
   host_.engine().Start({.kind = CallKind::kAllToAllV}, scores_.For(CallKind::kAllToAllV, 0));
   return std::unique_ptr<Operation>(
       std::make_unique<ThenOperation>(std::make_unique<HostRun>(host_.engine()), exchange));

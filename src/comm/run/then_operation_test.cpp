@@ -37,7 +37,7 @@ TEST(ThenOperation, MakesTheSecondWhenTheFirstIsDone) {
   EXPECT_TRUE(both.Advance().value());
 }
 
-TEST(ThenOperation, WhatCannotBeMadeIsItsError) {
+TEST(ThenOperation, AFailureToMakeTheNextIsItsError) {
   ThenOperation both(std::make_unique<Turns>("first", 1), [] {
     return ThenOperation::Made(Error{Code::kSystem, "no second"});
   });

@@ -18,8 +18,9 @@ struct CollectiveQuestion {
   std::uint32_t hosts = 1;  ///< at most `ranks`; the ranks are shared out evenly
   std::size_t bytes = 0;    ///< of the larger of what a rank gives and what it gets
   std::uint32_t root = 0;
-  std::optional<std::uint32_t> rank = std::nullopt;  ///< whose steps; empty: everybody's
-  bool shares_memory = false;                        ///< all ranks; then `hosts` is 1
+  std::optional<std::uint32_t> rank =
+      std::nullopt;            ///< the rank whose steps are shown; empty: all ranks
+  bool shares_memory = false;  ///< all ranks; then `hosts` is 1
 };
 
 /// The answer, in several lines. Elements are floats. Pure.
