@@ -303,13 +303,13 @@ int RunRank(const Seat& seat, const Request& request) {
       gloo::barrier(options);
     };
     barrier();
-    std::error_code ignored;  // what follows may be ended at any time
+    std::error_code ignored;  // the rest may be ended at any time
     if (seat.rank == 0) std::filesystem::remove_all(seat.folder, ignored);
     if (seat.rank == 0)
       std::printf("version Gloo %d.%d.%d\n", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR,
                   GLOO_VERSION_PATCH);
     MeasureType(context, request);
-    barrier();  // nobody hangs up on those who still work
+    barrier();  // no process hangs up on those that still work
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

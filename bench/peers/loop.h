@@ -18,7 +18,7 @@ extern "C" {
 enum { kRepeatsMin = 5, kRepeatsMax = 2000, kWarmupsMax = 20, kBatchMax = 2000 };
 static const double kWarmupBudgetUs = 20e3, kBudgetUs = 120e3;
 
-/* What a library must offer. */
+/* The interface of a library. */
 struct Library {
   void* context;
   void (*run)(void* context); /* the operation, once */

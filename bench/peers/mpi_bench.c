@@ -160,7 +160,7 @@ static char* Allocate(const struct Call* call) {
   return memory;
 }
 
-/* What this rank gives, for the loop to change. */
+/* The input of this rank, for the loop to change. */
 static void FindInput(const struct Call* c, struct Library* library) {
   const char* const name = c->operation;
   const int is_root = c->rank == c->root;

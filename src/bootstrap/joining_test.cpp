@@ -437,7 +437,7 @@ TEST(Member, ALocalRankThatIsLostBeforeTheRosterEndsAllAtOnce) {
   EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
-TEST(Member, InARingNobodySpeaksForOthers) {
+TEST(Member, InARingThereIsNoNodeLeader) {
   MemberConfig config = Config(1, 3, Shape::kRing);
   config.node_leader = Address::Unix("node leader");
   config.speaks = true;

@@ -9,7 +9,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// It goes to every rank, and a list that long helps nobody.
+// It goes to every rank, and a longer list is of no use.
 std::string Shortened(std::string ranges) {
   constexpr std::size_t kRangesBytesMax = 512;
   if (ranges.size() <= kRangesBytesMax) return ranges;

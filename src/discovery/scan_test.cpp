@@ -173,7 +173,7 @@ TEST(ScanTest, ADriverIsMissedOnlyWhereThereIsAGpu) {
   EXPECT_EQ(scan.view.gpus.size(), 1u);
 }
 
-TEST(ScanTest, WhatTheDriverDoesNotKnowIsMissing) {
+TEST(ScanTest, FactsUnknownToTheDriverAreMissing) {
   TempTree tree;
   WriteTwoSockets(tree);
   Source source(GpuReport{.driver = "1", .gpus = {}, .missing = {"GPU 0 is lost"}});
@@ -212,7 +212,7 @@ TEST(ScanTest, InterfacesAreThoseOfTheRule) {
   EXPECT_THAT(bad.error().message, HasSubstr("SOCKET_IFNAME"));
 }
 
-TEST(ScanTest, WhatIsNoMachineIsRefused) {
+TEST(ScanTest, AFolderThatIsNoMachineIsRefused) {
   TempTree tree;
   const auto scan = Scan(FileTree::Open(tree.root()).value(), {});
   ASSERT_FALSE(scan.ok());

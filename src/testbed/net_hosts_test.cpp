@@ -58,7 +58,7 @@ TEST(NetHostsTest, TheirNamespacesAreHeldByThisProcessAlone) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(NetHostsTest, WhatAHostSendsComesToTheOneThatItIsFor) {
+TEST(NetHostsTest, FramesComeToTheHostThatTheyAreFor) {
   const auto hosts = NetHosts::Make({.hosts = 3, .mb_per_s = 0});
   if (!hosts.ok()) GTEST_SKIP() << hosts.error().message;
   const os::Fd sockets[] = {SocketOn(**hosts, 0), SocketOn(**hosts, 1), SocketOn(**hosts, 2)};

@@ -85,7 +85,7 @@ bool WaitUntil(Waiter& waiter, Done done) {
     const Instant left = until - os::Now();
     if (left <= Instant(0)) return false;
     waiter.Wait(ticket, left);
-    // Who was not woken looks here for the first time after its patience is at an end.
+    // A rank that was not woken looks here for the first time after its timeout.
     if (os::Now() >= until) return false;
   }
 }

@@ -1,4 +1,4 @@
-// What every Link promises, whatever it is made of. One suite, run over each of kLinkKinds.
+// The promises of every Link, of every kind. One suite, run over each of kLinkKinds.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -305,7 +305,7 @@ constexpr LinkKind kPlainKinds[] = {{.name = "inproc", .choice = Choice::kInproc
 INSTANTIATE_TEST_SUITE_P(Kinds, ConnectTest, testing::ValuesIn(kPlainKinds), NameOf);
 
 TEST_P(ConnectTest, AnAbortEndsTheWait) {
-  for (const std::size_t self : {0u, 1u}) {  // who dials, and who is called
+  for (const std::size_t self : {0u, 1u}) {  // the rank that dials, and the one that is called
     auto ranks = TwoRanks(GetParam());
     std::stop_source abort;
     ConnectTools tools = tools_;
@@ -319,7 +319,7 @@ TEST_P(ConnectTest, AnAbortEndsTheWait) {
   }
 }
 
-TEST_P(ConnectTest, TheDeadlineNamesWhoIsMissing) {
+TEST_P(ConnectTest, TheDeadlineNamesTheMissingRank) {
   for (const std::size_t self : {0u, 1u}) {
     auto ranks = TwoRanks(GetParam());
     ConnectRequest request = RequestOf(ranks[self], ranks, GetParam().Options());
@@ -331,7 +331,7 @@ TEST_P(ConnectTest, TheDeadlineNamesWhoIsMissing) {
   }
 }
 
-/// What two ranks with different secrets are told, after so long.
+/// The error of two ranks with different secrets, after so long.
 std::pair<Result<std::unique_ptr<Links>>, Result<std::unique_ptr<Links>>> ConnectDivided(
     const LinkKind& kind, const ConnectTools& tools, std::chrono::milliseconds patience) {
   auto ranks = TwoRanks(kind);
@@ -361,7 +361,7 @@ TEST_P(ConnectTest, AnotherSecretIsRefused) {
   }
 }
 
-// A connection of somebody who found the address by chance.
+// A connection of a stranger that found the address by chance.
 os::Fd CallAsStranger(const Address& at, std::string_view words) {
   const os::SocketAddress to = os::ToSocketAddress(at);
   os::Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));

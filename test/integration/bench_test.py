@@ -147,7 +147,7 @@ class Operations(support.Case):
             self.assertGreater(row["time_us"], 2000)  # one way at least: that is no speed of ours
         self.assertEqual(self.marked(), {})
 
-    def test_what_was_measured_is_drawn(self):
+    def test_measurements_are_drawn(self):
         _, bench = self.result("all_gather", "-n", 2, "-b", 64, "-e", 1024, "-i", 2)
         with tempfile.TemporaryDirectory() as folder:
             measured, picture = f"{folder}/a.json", f"{folder}/a.svg"

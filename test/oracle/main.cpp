@@ -121,7 +121,7 @@ Options ParseOptions(int count, char** words) {
   return options;
 }
 
-/// What happened in one layout.
+/// The outcome of one layout.
 struct Tally {
   std::size_t programs = 0, operations = 0, refused = 0, failed = 0;
   std::string missing = {};  ///< why it is not available

@@ -21,7 +21,7 @@ constexpr bool IsFailure(Outcome outcome) {
 
 struct Verdict {
   Outcome outcome = Outcome::kPassed;
-  std::string text = {};    ///< what failed, or why it was refused
+  std::string text = {};    ///< the failure, or the reason of the refusal
   std::string output = {};  ///< the end of what the processes printed
 };
 

@@ -148,7 +148,7 @@ typedef enum {
 #define NCCL_WIN_COLL_SYMMETRIC 0x01
 #define NCCL_WIN_REQUIRED_ALIGNMENT 4096
 
-/* What a communicator is formed with. Always start from NCCL_CONFIG_INITIALIZER: its first three
+/* The options of a communicator. Always start from NCCL_CONFIG_INITIALIZER: its first three
  * fields tell the library which version of this struct the caller was compiled with. A field left
  * at its UNDEF value takes the default. Each field is checked, but only `blocking` has an effect:
  * networks and connections are chosen by RINGLET_ settings, and there are no GPU kernels. */
@@ -196,7 +196,7 @@ typedef struct ncclConfig_v22800 {
         NCCL_CONFIG_UNDEF_INT   /* nvlinkCentricSched */  \
   }
 
-/* What ncclGroupSimulateEnd fills in. Start from NCCL_SIM_INFO_INITIALIZER. */
+/* The result of ncclGroupSimulateEnd. Start from NCCL_SIM_INFO_INITIALIZER. */
 typedef struct ncclSimInfo_v22200 {
   size_t size;
   unsigned int magic;
@@ -337,8 +337,8 @@ RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
 RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 
 /* Announces that `buff` will be used often, so that `comm` may prepare it. Local to this rank.
- * The memory must live until ncclCommDeregister or the end of `comm`. What ncclMemAlloc gave is
- * then used without a copy where all ranks have registered theirs; all else is accepted and copied.
+ * The memory must live until ncclCommDeregister or the end of `comm`. Memory of ncclMemAlloc is
+ * then used without a copy if all ranks have registered theirs; all else is accepted and copied.
  * The same memory again gives the same handle, to be taken back as often. When an operation has
  * failed while a rank was stopped, not dead, that rank may still write up to 256 KiB into an output
  * here once it goes on. */
@@ -351,7 +351,7 @@ RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, 
 RINGLET_C_API ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 RINGLET_C_API ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle);
 
-/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for nobody.
+/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for no rank.
  * Collective. `winFlags` is a sum of NCCL_WIN_
  * flags; the address is a multiple of NCCL_WIN_REQUIRED_ALIGNMENT. */
 RINGLET_C_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
@@ -384,7 +384,7 @@ RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
  *
  * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described, and
  * may not overlap otherwise. All ranks give the same count, type, operation and root; a rank that
- * differs is reported on all of them. A count of 0 moves nothing and waits for nobody. */
+ * differs is reported on all of them. A count of 0 moves nothing and waits for no rank. */
 
 /* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff ==
  * recvbuff. Other ranks' `recvbuff` is not touched. */

@@ -19,7 +19,7 @@ using SettingField =
                  LinkChoice Settings::*, NetChoice Settings::*, BootstrapShape Settings::*,
                  PlanPolicy Settings::*, SocketFamily Settings::*, WaitChoice Settings::*>;
 
-/// What a setting is about, in the order of the reference page.
+/// The subject of a setting, in the order of the reference page.
 enum class SettingScope : std::uint8_t {
   kBootstrap,    ///< how ranks find each other
   kLinks,        ///< how they are connected
@@ -153,7 +153,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "NET",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::net,
-                .help = "What carries the links between hosts: tcp, or ofi, which is libfabric.",
+                .help = "Carrier of the links between hosts: tcp, or ofi, which is libfabric.",
                 .choices = "tcp|ofi",
                 .must_agree = true},
     SettingSpec{.name = "OFI_PROVIDER",

@@ -14,7 +14,7 @@ TEST(TextTest, UnsignedNumbersAreDecimalHexadecimalOrOctal) {
   EXPECT_EQ(ParseUnsigned("0xffffffffffffffff"), ~std::uint64_t{0});
 }
 
-TEST(TextTest, WhatIsNoNumberIsRefused) {
+TEST(TextTest, AnInvalidNumberIsRefused) {
   for (const char* text : {"", "-1", "+1", " 1", "1 ", "0x", "08", "1e3", "18446744073709551616"})
     EXPECT_EQ(ParseUnsigned(text), std::nullopt) << text;
   EXPECT_EQ(ParseDecimal("007"), 7u);

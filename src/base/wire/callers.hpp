@@ -22,15 +22,16 @@ struct CallersConfig {
   std::uint32_t noted_max = 32;  ///< those with a line of the log each; the rest are counted
 };
 
-/// The order in which callers came. Where there is no room for one more the machine accepts nobody
-/// (Machine::Accepting): they wait in the listener's queue. A peer that knows the secret proves it
-/// within a round trip, so a place becomes free soon when many members call at once; and a stranger
-/// keeps the others waiting for kHurry at most, after which it goes for the next in the queue. Only
-/// a caller that has proven nothing ever goes for another.
+/// The order in which callers came. A machine that has no room for one more accepts no caller
+/// (Machine::Accepting): callers then wait in the listener's queue. A peer that knows the secret
+/// proves it within a round trip, so a place becomes free soon when many members call at once; and
+/// a stranger keeps the others waiting for kHurry at most, after which it goes for the next in the
+/// queue. Only a caller that has proven nothing ever goes for another.
 class CallerQueue {
  public:
-  /// What a caller surely gets to prove itself in, however many wait. Long for a round trip; short
-  /// enough that strangers would have to call ten times `half_open_max` times a second to fill it.
+  /// The time that each caller is granted to prove itself, however many wait. Long for a round
+  /// trip; short enough that strangers would have to call ten times `half_open_max` times a second
+  /// to fill it.
   static constexpr Instant kHurry = std::chrono::milliseconds(100);
 
   CallerQueue(std::size_t half_open_max, Instant patience)
@@ -46,7 +47,7 @@ class CallerQueue {
     return unproven_.Oldest().second;
   }
   void Add(LineId line, Instant now) { unproven_.Add(line, now); }
-  /// It knows the secret: from now on it is in nobody's way.
+  /// It knows the secret: from now on it takes no place from others.
   void Prove(LineId line) {
     if (const auto since = unproven_.Remove(line)) proven_.Add(line, *since);
   }

@@ -30,14 +30,14 @@ TEST_F(CallerQueueTest, AreBoundedAndTheOldestIsInTheWayWhenItHasHadItsTime) {
   EXPECT_EQ(callers.InTheWay(), std::nullopt);
 }
 
-TEST_F(CallerQueueTest, TheOldestIsWhoCameFirstWhateverItsNumber) {
+TEST_F(CallerQueueTest, TheOldestIsTheFirstCallerWhateverItsNumber) {
   callers.Add(7, kStart);
   callers.Add(5, kStart + milliseconds(50));
   EXPECT_EQ(callers.InTheWay(), LineId{7});
   EXPECT_TRUE(callers.HasRoom(kStart + CallerQueue::kHurry));
 }
 
-TEST_F(CallerQueueTest, WhoHasProvenItselfIsInNobodysWay) {
+TEST_F(CallerQueueTest, AProvenCallerTakesNoPlace) {
   callers.Add(5, kStart);
   callers.Add(7, kStart);
   callers.Prove(5);

@@ -72,8 +72,8 @@ inline bool SharesMemory(const Layout& layout) {
 /// Of so many ranks that share the memory of one host.
 Layout LayoutOnHost(std::uint32_t ranks, std::size_t post_bytes);
 
-/// What can do a call of this kind, in the order of the enumerators; at least one, but none for
-/// messages. Where the ranks share memory, the ways through that; else schedules over links.
+/// The algorithms for a call of this kind, in the order of the enumerators; at least one, but none
+/// for messages. Of ranks that share memory, the ways through that; else schedules over links.
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout);
 
 /// This rank's schedule. Pure. \pre  AlgorithmsFor has it, and all of it goes over links

@@ -32,11 +32,11 @@ struct Here {
   void ForEachOtherHost(Visit visit) const {
     for (std::size_t i = 1; i < groups.size(); ++i) visit((place.group + i) % groups.size());
   }
-  /// Who stands for local place `local` of another host here.
+  /// The rank here that stands for local place `local` of another host.
   bool StandsFor(std::size_t other_local) const { return other_local % mates().size() == local(); }
 };
 
-/// Who of host `group` stands for the rank at `local` of another host.
+/// The rank of host `group` that stands for the rank at `local` of another host.
 Rank StandIn(const Groups& groups, std::size_t group, std::size_t local) {
   return groups[group][local % groups[group].size()];
 }
@@ -156,7 +156,7 @@ Schedule HierarchicalReduceScatter(const Groups& groups, Rank self, std::size_t 
   const std::size_t ranks = InOrder(groups).size();
   Schedule schedule{.input_count = count * ranks, .output_count = count};
   const auto block = [&](Rank rank) { return Input(Index(rank) * count); };
-  // For each block somebody of this host adds up what the host has of it, and sends it on.
+  // For each block one rank of this host adds up what the host has of it, and sends it on.
   for (std::size_t host = 0; host < groups.size(); ++host) {
     if (host == here.place.group) continue;
     for (std::size_t local = 0; local < groups[host].size(); ++local) {

@@ -22,7 +22,7 @@ std::size_t ShardsOf(const Groups& groups, std::size_t count,
                      std::size_t shard_elements_min = kShardElementsMin);
 
 /// Each rank, or the first ones, adds up one shard of its host's data, the rail all-reduces it, and
-/// it goes to the host's other ranks. Within a host everybody talks to those: one round each way.
+/// it goes to the host's other ranks. Within a host each rank talks to those: one round each way.
 /// \param shards  from 1 to the ranks of the smallest host
 Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between between, Rank self,
                                std::size_t count);

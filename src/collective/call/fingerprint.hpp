@@ -1,4 +1,4 @@
-// What a rank called, told to every peer before the data, so that ranks which disagree find out.
+// The call of a rank, told to every peer before the data, so that ranks which disagree find out.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-/// What does not count in a call of this kind is as if it had not been given.
+/// Fields that a call of this kind does not use are taken as not given.
 inline Fingerprint FingerprintOf(const Call& call, std::uint64_t sequence) {
   return {.sequence = sequence,
           .operation = call.kind,

@@ -174,7 +174,8 @@ class Pricer {
   std::uint64_t Reducing(std::uint64_t bytes) const {
     return bytes * 1000 / model_.reduce_mb_per_s;
   }
-  /// Everybody exchanges with somebody `distance` away; beyond the host they share what leads out.
+  /// Each rank exchanges with one that is `distance` away; beyond the host they share what leads
+  /// out.
   std::uint64_t Round(std::uint64_t distance, std::uint64_t bytes) const {
     if (Crosses(distance)) return Together(mates_, mates_ * bytes);
     return Hop(model_.local) + Moving(model_.local, bytes);

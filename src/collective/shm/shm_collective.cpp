@@ -16,7 +16,7 @@ namespace {
 using transport::ArenaPost;
 using transport::ArenaShape;
 
-// Slices in one Advance: after some milliseconds whoever drives the operation has its turn, and
+// Slices in one Advance: after some milliseconds the driver of the operation has its turn, and
 // whether a rank has given up is looked at.
 constexpr int kSlicesAtOnce = 16;
 
@@ -108,7 +108,8 @@ Result<bool> ShmCollective::Advance() {
   moved_ = false;
   if (error_) return *error_;
   if (phase_ == Phase::kPost) {
-    // Who needs nobody would else go on for long after an operation that others found to be wrong.
+    // A rank that needs no other would else go on for long after an operation that others found to
+    // be wrong.
     if (arena_->header().failed.load(std::memory_order_relaxed) != 0)
       return Fail({Code::kPeerLost, ""});
     if (!MayPost()) return Wait();
@@ -132,7 +133,7 @@ Result<bool> ShmCollective::Advance() {
   return true;
 }
 
-// Not done: is there somebody to wait for?
+// Not done: is there a rank to wait for?
 Result<bool> ShmCollective::Wait() {
   if (arena_->header().failed.load(std::memory_order_seq_cst) != 0)  // news: see doorbell.hpp
     return Fail({Code::kPeerLost, ""});
@@ -202,8 +203,8 @@ void ShmCollective::Offer(ArenaPost& post) {
   std::memcpy(post.inline_payload, &places, sizeof places);
 }
 
-// Whoever gives me data must have called. Where that is nobody, or not all, the root looks at what
-// the others have called so far, and they at the root: of two that differ one finds out.
+// A rank that gives me data must have called. If no rank gives data, or not all do, the root looks
+// at what the others have called so far, and they at the root: of two that differ one finds out.
 Result<bool> ShmCollective::Meet() {
   for (; awaited_ < ranks_; ++awaited_) {
     if (awaited_ == self_) continue;
@@ -288,7 +289,7 @@ Result<bool> ShmCollective::AdvanceDirect() {
   return true;
 }
 
-// Peers in other processes look whether somebody has given up after they have read.
+// Peers in other processes look whether a rank has given up after they have read.
 void ShmCollective::Withdraw() {
   if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUpFor(blamed_);
   if (direct_) direct_->End();
@@ -324,7 +325,7 @@ void ShmCollective::Leave() {
 }
 
 void ShmCollective::GiveUp() {
-  GiveUpFor(0);  // whom to blame is for the rank's own thread to say
+  GiveUpFor(0);  // the rank's own thread names the rank to blame
 }
 
 void ShmCollective::GiveUpFor(std::uint32_t blamed) {

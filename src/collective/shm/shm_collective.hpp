@@ -1,12 +1,12 @@
 // Collectives among the ranks of one host, through the memory that they share.
 //
 // Every operation begins with a post: what this rank called, so that ranks which disagree find out.
-// One-shot the data are in the post, and everybody reads everybody's. Larger operations
-// either work on the ranks' own memory (zero_copy_shm.hpp) or pass stages in slices
-// (pipelined_shm.hpp). In each the result is the same on all ranks, bit for bit.
+// One-shot the data are in the post, and each rank reads those of all. Larger operations either
+// work on the ranks' own memory (zero_copy_shm.hpp) or pass stages in slices (pipelined_shm.hpp).
+// In each the result is the same on all ranks, bit for bit.
 //
-// What peers write is outside input: this rank computes all places and lengths from its own call,
-// and takes from the others only counters, which it compares, and data.
+// Data that peers write are outside input: this rank computes all places and lengths from its own
+// call, and takes from the others only counters, which it compares, and data.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -74,7 +74,7 @@ class ShmCollective final : public Operation {
   /// \param part  among the ranks of the arena: its root is a place among them
   void StartPart(const Call& part, Algorithm how, const UserCall& whole);
 
-  /// Counts an operation without elements, which moves nothing and waits for nobody, as one that
+  /// Counts an operation without elements, which moves nothing and waits for no rank, as one that
   /// all ranks call. The last one is done.
   void Skip(const Call& call);
 
@@ -95,7 +95,7 @@ class ShmCollective final : public Operation {
   void Withdraw() override;
 
   /// Lets all ranks of the arena know that this one, which is in no operation, calls no more:
-  /// whoever awaits it then fails.
+  /// a rank that awaits it then fails.
   void Leave();
   /// Lets all ranks of the arena know that this one is out, and wakes it. Any thread.
   void GiveUp();

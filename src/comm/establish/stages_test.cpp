@@ -143,7 +143,8 @@ TEST(Stages, TheCallersTimeoutsGoBeforeTheSettings) {
   EXPECT_EQ((*formed(config))->timeout(), std::chrono::seconds(6));
 }
 
-/// What a rank of `origin` asks for to be linked with rank 1, were its settings these.
+/// The link options of a rank of `origin` that is to be linked with rank 1, were its settings
+/// these.
 transport::ConnectRequest RequestWith(const Communicator& mine, const PeerTable& peer_table,
                                       const EnvMap& settings) {
   Origin origin = mine.origin();
@@ -212,7 +213,7 @@ TEST(Stages, ANeighbourIsWhatItsPeerInfoAndItsMemberAddressSay) {
   });
 }
 
-// What belongs to the child must never be taken for the parent's, nor for that of its sister.
+// Names of the child must never be taken for the parent's, nor for those of its sister.
 TEST(Stages, AChildHasNamesOfItsOwn) {
   std::vector<Origin> children(4);
   RunRanks(4, EnvMap{}, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {

@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// What `rank` shows to who has drawn `nonce`.
+/// The proof of `rank` for the rank that drew `nonce`.
 Secret ProofOf(View nonce, Rank rank) {
   Writer who;
   who.U32(Index(rank));

@@ -11,7 +11,7 @@
 
 namespace ringlet::comm {
 
-/// What this rank shows the others. They read it where it lies.
+/// The proof of this rank for the others. They read it where it lies.
 class ProcessProof {
  public:
   /// Errors  kSystem  no random source

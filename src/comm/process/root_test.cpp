@@ -30,7 +30,7 @@ TEST(Root, EveryIdIsItsOwn) {
   EXPECT_FALSE(a.fixed_address);
 }
 
-TEST(Root, IdsThatNobodyUsesAreBounded) {
+TEST(Root, UnusedIdsAreBounded) {
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
   const UniqueId first = *CreateUniqueId(process);
   UniqueId last;
@@ -103,7 +103,7 @@ TEST(Root, ATakenAddressIsNamed) {
   EXPECT_THAT(result.error().message, testing::HasSubstr(comm_id));
 }
 
-// At an address that anybody may find, whoever says nothing is sent away.
+// At an address that is easy to find, a caller that says nothing is sent away.
 TEST(Root, AStrangerThatSaysNothingIsSentAway) {
   const std::uint16_t port = FreePort();
   const auto process = ProcessWith({{"NCCL_COMM_ID", "127.0.0.1:" + std::to_string(port)},

@@ -38,7 +38,7 @@ void Service::RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
     const Status moved = os::RunOn(ranges);
     if (!moved.ok())
       logger_.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt, moved.error().message);
-    // What several ranks share lies where it is used first.
+    // Data that several ranks share lie where they are used first.
     if (first) near_node_ = numa_node;
     if (near_node_ != numa_node) near_node_.reset();
     if (!near_node_) near_memory_.reset();

@@ -93,15 +93,15 @@ class Communicator {
     return Run(Transfer{.peer = from, .to = data, .count = count, .type = type});
   }
 
-  /// Where this rank stands in every call.
+  /// The place of this rank in every call.
   collective::CallPlace place() const { return {identity_.rank, identity_.size}; }
 
-  /// Announces memory that will be used often. What lies in an allocation of RegisteredHeap is then
+  /// Announces memory that will be used often. Memory in an allocation of RegisteredHeap is then
   /// not staged by collectives of one host, where all ranks have registered theirs, and messages
   /// from it are copied once; other memory is accepted as it is. Local, costs microseconds. Any
   /// thread. The same memory again gives the same registration, which then wants to be ended as
-  /// often. \param memory  not empty; outlives the registration, which ends with Deregister or with
-  /// this Errors  kInvalidArgument  empty; or why the communicator has failed
+  /// often. \param memory not empty; outlives the registration, which ends with Deregister or with
+  /// this Errors kInvalidArgument empty; or why the communicator has failed
   Result<std::uint64_t> Register(View memory);
   /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
   Status Deregister(std::uint64_t registration) { return host_.buffers().Deregister(registration); }
@@ -109,15 +109,15 @@ class Communicator {
   /// Any of the above.
   Status Run(const Work& work);
   Status Run(const Call& call);
-  /// Sends and receives that run together, in whatever order their peers come to them. Where they
-  /// all have links already, it takes no memory.
+  /// Sends and receives that run together, in whatever order their peers come to them. If they all
+  /// have links already, it takes no memory.
   Status Run(std::span<const Transfer> transfers);
 
-  // What they are made of, for several ranks and calls on one thread (group.hpp).
+  // The operations, for several ranks and calls on one thread (group.hpp).
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
   Status Validate(const Work& work) const;
-  /// Whether `work` is a collective without elements, which is done with this: nobody is waited
-  /// for, and it counts as one of those that all ranks call. Those before must be done.
+  /// Whether `work` is a collective without elements, which is done with this: it waits for no
+  /// rank, and counts as one of those that all ranks call. Those before must be done.
   bool Skips(const Work& work);
   /// The call made ready to run, as this communicator's next operation. Those before must be done.
   Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
@@ -169,7 +169,7 @@ class Communicator {
   Result<std::unique_ptr<Operation>> OnHost(const Call& call);
   Result<std::unique_ptr<Operation>> BeyondHost(const Call& call);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
-  /// What makes the links to those of `peers` to whom there is none; null where there are all.
+  /// The maker of the links to those of `peers` to which there is none; null if there are all.
   Result<std::unique_ptr<BlockingTask>> LinksTo(std::vector<Rank> peers, std::string purpose);
   /// Runs `then` at once if there are links to all of `peers`, else makes them first.
   Result<std::unique_ptr<Operation>> WithLinks(

@@ -34,7 +34,7 @@ bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);
 /// block. Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
 Result<transport::ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table);
 
-/// What came of an offer on this rank.
+/// The outcome of an offer on this rank.
 struct HostMemoryShare {
   std::shared_ptr<transport::Arena> arena;  ///< null: it has none
   std::string why_not;
@@ -74,7 +74,7 @@ class HostMemory {
   /// Of the ranks of this host, where several share its memory; else null. The rank's thread's.
   collective::ShmCollective* engine() { return engine_.get(); }
 
-  /// Where this rank's registered memory is, whether it is here or not. Any thread.
+  /// The address of this rank's registered memory, whether it is here or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
   /// The same, where peers can see it; else null.
   std::shared_ptr<transport::SharedBuffers> published_buffers() const {

@@ -22,7 +22,8 @@ namespace {
 using collective::Fingerprint;
 using collective::Overlap;
 
-/// Who runs the operation knows more about a missing rank than the wireup does, and speaks first.
+/// The rank that runs the operation knows more about a missing rank than the wireup does, and
+/// speaks first.
 constexpr std::chrono::seconds kWireupGrace(10);
 
 Error Refused(std::string why) {
@@ -216,7 +217,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& 
   return std::unique_ptr<Operation>(std::make_unique<HostRun>(*host_.engine()));
 }
 
-/// What links carry for a barrier: something, since it must wait for everybody.
+/// The bytes that links carry for a barrier: some, since it must wait for all ranks.
 Call Communicator::WithData(Call call) {
   if (call.kind != CallKind::kBarrier) return call;
   constexpr std::size_t kBarrierBytes = 1;
@@ -293,7 +294,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     const AllToAllVCall& call) {
   const std::uint64_t sequence = sequence_++;
   control_->doing().operations.store(sequence_, std::memory_order_relaxed);
-  // What is the same on all ranks: each pair has its own count.
+  // The part that is the same on all ranks: each pair has its own count.
   Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
   std::vector<collective::Message> messages;
   for (std::uint32_t distance = 0; distance < identity_.size; ++distance) {

@@ -34,7 +34,7 @@ TEST(Options, AConfigIsCheckedFieldByField) {
   EXPECT_THAT(WhyNot(config), HasSubstr("config->size is 8"));
 }
 
-TEST(Options, WhatAnOlderConfigDoesNotHaveIsNotLookedAt) {
+TEST(Options, FieldsThatAnOlderConfigLacksAreNotLookedAt) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.size = offsetof(ncclConfig_t, cgaClusterSize);
   config.cgaClusterSize = 99;

@@ -42,7 +42,7 @@ std::vector<std::vector<std::string>> JsonCommands() {
           {"version"}};
 }
 
-TEST(JsonTextTest, WhatCommandsPrintIsOneJsonText) {
+TEST(JsonTextTest, CommandsPrintOneJsonText) {
   for (std::vector<std::string> command : JsonCommands()) {
     command.emplace_back("--json");
     const ToolRun ran = RunCommand(command);

@@ -12,7 +12,7 @@
 namespace ringlet::cli {
 namespace {
 
-// What a parser's exception means: help was asked for, or the command line is wrong.
+// The meaning of a parser's exception: help was asked for, or the command line is wrong.
 int Explain(const CLI::App& tool, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return tool.exit(error);  // --help, --version: prints it
   const std::string path = EnteredPath(tool);
@@ -31,7 +31,7 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   }
   const std::unique_ptr<CLI::App> tool = MakeTool(std::move(split.program), chosen);
   try {
-    std::reverse(split.own.begin(), split.own.end());  // what CLI11 wants
+    std::reverse(split.own.begin(), split.own.end());  // the form that CLI11 wants
     tool->parse(split.own);
   } catch (const CLI::ParseError& error) {
     return Explain(*tool, error);

@@ -30,7 +30,8 @@
 namespace ringlet::os {
 namespace {
 
-using Token = std::uint64_t;  // what epoll gives back: names one descriptor for its whole life
+using Token =
+    std::uint64_t;  // the data that epoll gives back: name one descriptor for its whole life
 
 constexpr std::size_t kReadBytes = 256 * 1024;
 constexpr int kReadsPerTurn = 16;  // then the other lines get theirs
@@ -91,7 +92,7 @@ struct Line {
 struct Door {  // a listener
   Listener listener;
   SocketDriver::Id owner = 0;
-  std::uint32_t strangers = 0;  // who began as nobody of ours does
+  std::uint32_t strangers = 0;  // callers that began as no rank does
   bool guarded = false;         // by a filter, because of them
 };
 
@@ -193,7 +194,7 @@ class SocketDriver::Impl {
   std::vector<Id> touched_;
   bool any_failed_ = false;
   std::unique_ptr<std::byte[]> reserve_ = std::make_unique<std::byte[]>(kReserveBytes);
-  std::set<Id> guests_;  // whose machines have callers waiting
+  std::set<Id> guests_;  // listeners whose machines have callers waiting
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
 };
@@ -225,7 +226,7 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
   return id;
 }
 
-// Who else holds an entrance must not call what is gone.
+// Other holders of an entrance must not call what is gone.
 SocketDriver::Impl::~Impl() {
   for (auto& [id, entry] : entries_)
     if (entry.hosted.entrance) entry.hosted.entrance->Close(entry.visit);
@@ -275,7 +276,8 @@ void SocketDriver::Impl::Deliver(Id id, const Event& event) {
   }
 }
 
-// Only marked, which takes no memory: whoever delivers may go on with what belongs to the machine.
+// Only marked, which takes no memory: the code that delivers may go on with what belongs to the
+// machine.
 void SocketDriver::Impl::MarkFailed(Id id) {
   const auto it = entries_.find(id);
   if (it == entries_.end()) return;
@@ -329,7 +331,7 @@ void SocketDriver::Impl::Drain(Id id) {
   entry.touched = true;
 }
 
-// Who calls while they are not watched waits in the kernel's queue.
+// A caller that comes while they are not watched waits in the kernel's queue.
 void SocketDriver::Impl::WatchDoors(Entry& entry, bool accepting) {
   entry.accepting = accepting;
   for (const Token token : entry.doors)
@@ -523,7 +525,7 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (again->second.guarded) AdmitAll(fd.get());
     const Token caller = AddLine(owner, id, std::move(fd), is_unix, false);
     Deliver(owner, Accepted{id, FromSocketAddress(from)});
-    // What it has to say is mostly here already: whoever is hung up on for it was never watched.
+    // Its words are mostly here already: a caller that is hung up on for them was never watched.
     greeted_ = false;
     ReadFrom(caller);
     if (Line* line = FindLine(caller)) WatchLine(caller, *line);
@@ -666,7 +668,7 @@ void SocketDriver::Impl::Flush(Token token) {
     int error = 0;
     if (SendSome(*line, error)) continue;
     if (error == EAGAIN || error == EINTR) break;
-    ReadFrom(token);  // whoever has hung up may have said why
+    ReadFrom(token);  // a peer that has hung up may have said why
     return Lose(token, ErrnoText(error));
   }
   if (line->unsent.empty()) {
@@ -773,7 +775,7 @@ void SocketDriver::Impl::RunPosted() {
     try {
       one();
     } catch (const std::bad_alloc&) {
-      MarkAllFailed();  // whose it was nobody knows
+      MarkAllFailed();  // its owner is unknown
     }
   }
 }
@@ -856,7 +858,7 @@ void SocketDriver::Impl::Turn(Instant wait) {
   }
   RunDue();
   AdmitGuests();
-  // What machines want to say is flushed once a turn, gathered; that may in turn lose lines.
+  // Output of machines is flushed once a turn, gathered; that may in turn lose lines.
   while (!deferred_.empty() || !dirty_.empty()) {
     RunDeferred();
     std::vector<Token> dirty;

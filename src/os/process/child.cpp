@@ -108,7 +108,7 @@ Result<Child> Child::Start(const Command& command) {
     return Error{Code::kSystem, fmt::format("cannot start a process: {}", std::strerror(errno)),
                  errno};
   if (pid == 0) BecomeProgram(launch);
-  ::setpgid(pid, pid);  // the child does it too: whoever comes first
+  ::setpgid(pid, pid);  // the child does it too: the first of the two counts
   report.write.Close();
   if (const int why = ReadReport(report.read); why != 0) {
     WaitFor(pid, nullptr);
@@ -138,7 +138,7 @@ void Child::Signal(int signal) {
 
 std::optional<ChildExit> Child::Poll() {
   if (ended_) return ended_;
-  // Look first, and clean up while the pid is still taken: later it could name somebody else.
+  // Look first, and clean up while the pid is still taken: later it could name another process.
   siginfo_t info{};
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0)

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// As long as nobody can mistake a slow machine for a hang.
+// Long enough that a slow machine is not mistaken for a hang.
 constexpr std::chrono::seconds kPatience(60);
 
 Child Shell(const std::string& script, EnvMap environment = ReadEnvironment()) {
@@ -77,7 +77,7 @@ TEST(ChildTest, ASignalReachesTheChildAndItsChildren) {
   EXPECT_EQ(Wait(child), (ChildExit{.signal = SIGKILL}));
 }
 
-TEST(ChildTest, WhatAnEndedChildLeftRunningIsKilled) {
+TEST(ChildTest, ProcessesThatAnEndedChildLeftRunningAreKilled) {
   // The grandchild inherits the output, so its end shows that it has gone too.
   Child child = Shell("sh -c 'kill -STOP $$' & echo started");
   EXPECT_EQ(Wait(child), (ChildExit{.status = 0}));
@@ -106,7 +106,7 @@ TEST(ChildTest, BlockedSignalsAreNotInherited) {
   EXPECT_EQ(Wait(child), (ChildExit{.signal = SIGTERM}));
 }
 
-TEST(ChildTest, WhatHasArrivedIsReadToTheLastByte) {
+TEST(ChildTest, ArrivedOutputIsReadToTheLastByte) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
   const Fd from(ends[0]);

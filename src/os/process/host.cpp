@@ -37,7 +37,7 @@ Result<std::uint64_t> StartTicksAt(const FileTree& files, const std::string& pat
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat) {
   const std::size_t bracket = stat.rfind(')');
   if (bracket == std::string_view::npos) return std::nullopt;
-  // What follows the bracket and a space is field 3.
+  // The text after the bracket and a space is field 3.
   const std::vector<std::string_view> fields = Split(Trim(stat.substr(bracket + 1)), ' ');
   constexpr std::size_t kIndex = kStartTicksField - 3;
   return fields.size() > kIndex ? ParseDecimal(fields[kIndex]) : std::nullopt;

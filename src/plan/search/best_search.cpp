@@ -201,7 +201,8 @@ class BetterSearch {
     }
   }
 
-  /// What so many channels must have together: more than there is, or as much in fewer channels.
+  /// The bandwidth that so many channels must have together: more than there is, or as much in
+  /// fewer channels.
   std::uint64_t WorthOf(std::uint32_t count, const DivisionRange& range) const {
     return range.floor + (packed_ && count < result_.channels.size() ? 0 : 1);
   }

@@ -143,7 +143,7 @@ void ChannelSearch::Complete(std::uint8_t budget) {
   frame.end = channels_ < search_step_.max_channels ? 1 : 0;
 }
 
-/// What is complete is the best so far.
+/// The complete channels are the best so far.
 void ChannelSearch::Gain(std::uint8_t budget) {
   Save();
   outcome_.improved = true;
@@ -411,9 +411,9 @@ void ChannelSearch::Pop() {
   stack_.pop_back();
 }
 
-/// What the rest of a channel, and those after it, depend on, but for hops: what links and NICs
-/// have left, where the channel is and has been, and by which NICs it must leave. Within the host
-/// the next channel begins in the order of this one, so that this order matters, too.
+/// The state that the rest of a channel, and those after it, depend on, but for hops: what links
+/// and NICs have left, where the channel is and has been, and by which NICs it must leave. Within
+/// the host the next channel begins in the order of this one, so that this order matters, too.
 /// \param device  that was reached; nothing: the channel begins
 std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
   if (!options_.multi_node) {
@@ -479,7 +479,7 @@ void ChannelSearch::Remember() {
   transpositions_.Add(here.state, {static_cast<std::int64_t>(outcome_.steps - here.steps), hops_});
 }
 
-/// Back to whoever gave that budget.
+/// Back to the level that gave that budget.
 void ChannelSearch::Unwind(std::uint8_t budget) {
   while (!stack_.empty() && (budget == 0 || stack_.back().budget == budget)) Pop();
 }
@@ -557,7 +557,7 @@ std::size_t ChannelSearch::FailingRoute(std::size_t more) {
   const auto times = static_cast<std::int64_t>(more);
   std::size_t failing = 0;
   bool fits = true;
-  // What the ways until there take is taken off for a while.
+  // The use of the ways until there is taken off for a while.
   for (; failing < latest_.routes.size(); ++failing) {
     const auto take = [&](std::uint32_t link, std::int64_t link_load) {
       latest_.spare[link] += link_load;

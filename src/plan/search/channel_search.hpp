@@ -1,9 +1,9 @@
 // One trial: lays channel after channel, device after device, and goes back where a link is full.
 //
 // The order in which devices and NICs are tried, and how a step is counted, are NCCL's, so that the
-// first solution found is the same. Where NCCL calls itself once for each device of each channel,
-// this keeps a stack of its own. Where it would look once more at what has come to nothing, with
-// the same left of everything, this counts the steps and goes on.
+// first solution found is the same. NCCL calls itself once for each device of each channel; this
+// keeps a stack of its own. A state that has come to nothing, with the same left of everything, is
+// not searched again: its steps are counted and the search goes on.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -63,7 +63,7 @@ class ChannelSearch {
     std::uint32_t next = 0;  // alternative
     std::uint32_t end = 0;
     std::uint32_t first = 0;   // of kNext: its candidates in candidates_
-    std::uint32_t chosen = 0;  // what the latest alternative chose
+    std::uint32_t chosen = 0;  // the choice of the latest alternative
     std::uint32_t route = 0;   // by which way
   };
 
@@ -73,7 +73,7 @@ class ChannelSearch {
     std::uint64_t steps = 0, gains = 0;  // until then
   };
 
-  /// Where a channel may go next.
+  /// The next places of a channel.
   struct NextDevice {
     std::uint32_t device = 0;
     std::uint32_t route = 0;

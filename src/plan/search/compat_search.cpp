@@ -226,7 +226,7 @@ void CompatSearch::Prepare(const Wanted& wanted) {
   budget_ = kBudgetAll;
 }
 
-/// What of a trial matters to its outcome.
+/// The part of a trial that matters to its outcome.
 SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
   SearchStep essence = search_step;
   essence.type_intra = Effective(search_step.type_intra, facts_.types_intra);
@@ -340,7 +340,7 @@ void CompatSearch::FirstPass() {
   }
 }
 
-/// What the latest trial left, if that is known.
+/// The state that the latest trial left, if that is known.
 void CompatSearch::GiveBudgetBack() {
   if (left_known_) {
     budget_ += left_;

@@ -15,7 +15,7 @@
 
 namespace ringlet::plan {
 
-/// What a pattern is asked for.
+/// The request for a pattern.
 struct Wanted {
   GraphId id = GraphId::kRing;
   Pattern pattern = Pattern::kRing;
@@ -23,7 +23,7 @@ struct Wanted {
   std::uint32_t max_channels = 1;
 };
 
-/// What of a system bounds the search, and steers it.
+/// The properties of a system that bound the search, and steer it.
 struct SystemFacts {
   topology::Bandwidth widest;  ///< topology::SystemLimits
   topology::Bandwidth total;
@@ -94,7 +94,7 @@ class CompatSearch {
   std::span<const std::uint32_t> speeds_;
   std::size_t speed_ = 0;  // index into speeds_
   std::size_t first_speed_ = 0;
-  std::uint8_t cross_nic_ = 0;  // what is allowed
+  std::uint8_t cross_nic_ = 0;  // the limits
   bool try_same_ = true;
   std::int64_t budget_ = 0;  // of all trials
   std::int64_t left_ = 0;    // of the latest trial

@@ -1,7 +1,7 @@
 // Channels without going back: each NIC, and each device after another, where most is left.
 //
-// Where an NVSwitch joins all devices any order of these is as good as another, so that only NICs
-// and the devices next to them are chosen. Elsewhere the next device is the one that costs least.
+// If an NVSwitch joins all devices any order of these is as good as another, so that only NICs and
+// the devices next to them are chosen. Elsewhere the next device is the one that costs least.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace ringlet::plan {
 
-/// What is dear while channels are laid.
+/// The scarce resource while channels are laid.
 enum class Pricing : std::uint8_t {
   kScarce,   ///< a link costs more the less it has left
   kScarcer,  ///< and much more

@@ -31,7 +31,7 @@ enum class StepRefusal : std::uint8_t {
   kNet,   ///< NICs have too little left, or none may be used
 };
 
-/// What came of one.
+/// The outcome of one.
 struct StepOutcome {
   SearchStep search_step;
   std::uint32_t channels = 0;  ///< at most, whether better or not

@@ -132,7 +132,7 @@ class CostCell {
     return in_.choice.Allows(function_, algorithm_, protocol_);
   }
 
-  // Where writes of 128 bytes arrive whole.
+  // Processors on which writes of 128 bytes arrive whole.
   bool MayLl128() const {
     if (in_.choice.protocols_given) return true;
     const PathType farthest = in_.capability_min >= kHopper ? PathType::kPxn : PathType::kPxb;

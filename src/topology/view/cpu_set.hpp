@@ -57,10 +57,10 @@ class CpuSet {
   std::vector<Range> ranges_;  // ascending, apart by at least one CPU
 };
 
-/// What Parse reads; "" for the empty set.
+/// The form that Parse reads; "" for the empty set.
 std::string ToString(const CpuSet& set);
 
-/// What ParseMask reads, in groups of eight digits; "" for the empty set.
+/// The form that ParseMask reads, in groups of eight digits; "" for the empty set.
 std::string ToMask(const CpuSet& set);
 
 void Encode(Writer& out, const CpuSet& set);

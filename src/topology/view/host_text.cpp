@@ -55,8 +55,8 @@ std::string DistancesText(const std::vector<std::uint32_t>& distances) {
   return text;
 }
 
-/// One line: what it is, its name, and its keys with values. A key is asked for once; what nobody
-/// asked for is an error.
+/// One line: what it is, its name, and its keys with values. A key is asked for once; a key that
+/// was not asked for is an error.
 class Line {
  public:
   static Result<Line> Parse(std::string_view text, std::size_t number) {

@@ -13,8 +13,8 @@
 //   net "eth1"
 //
 // A gpu names its pci by position, a net its nic; a link (or c2c, with the MB/s of one) is of the
-// gpu before it. What XML has beyond comes as `attribute NAME of PART value TEXT` and `element XML
-// of PART`. A line that starts with # is a comment. Memory is in bytes, speed in Mbit/s.
+// gpu before it. Other parts of XML come as `attribute NAME of PART value TEXT` and `element XML of
+// PART`. A line that starts with # is a comment. Memory is in bytes, speed in Mbit/s.
 #pragma once
 #include <string>
 #include <string_view>

@@ -109,7 +109,7 @@ TEST(HostTextTest, AnErrorNamesTheLine) {
   EXPECT_THAT(ErrorOf(With("numa 1 distances \"10 x\"")), HasSubstr("distance"));
 }
 
-TEST(HostTextTest, WhatTheValueForbidsIsRefused) {
+TEST(HostTextTest, TextThatTheValueForbidsIsRefused) {
   EXPECT_THAT(ErrorOf(With("numa 0")), HasSubstr("occurs twice"));
   EXPECT_THAT(ErrorOf(With("net eth0 numa 7")), HasSubstr("NUMA node 7, which the host lacks"));
 }

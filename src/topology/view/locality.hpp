@@ -1,4 +1,4 @@
-// Who is near whom, by the paths between them.
+// The nearness of nodes, by the paths between them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ std::vector<NodeIndex> NearestOf(const Paths& paths, NodeIndex node, NodeKind ki
 /// The nearest NUMA node of a GPU: of the nearest the first with the fewest hops.
 std::optional<NodeIndex> NearestCpu(const Paths& paths, NodeIndex gpu);
 
-/// What a GPU chooses its NICs by.
+/// The key by which a GPU chooses its NICs.
 struct NearNets {
   std::vector<NodeIndex> nets;  ///< nearest to the GPU
   std::uint32_t per_gpu = 1;    ///< how many of these it uses

@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::size_t kShownBytesMax = 200;
 
-/// What the library exports; the rest goes through tables that its objects carry.
+/// The exports of the library; the rest goes through tables that its objects carry.
 struct Functions {
   decltype(::fi_getinfo)* getinfo;
   decltype(::fi_freeinfo)* freeinfo;

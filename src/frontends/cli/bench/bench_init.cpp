@@ -21,7 +21,7 @@ constexpr std::chrono::minutes kPeerPatience(2);  // Gloo takes 50 s for 512 ran
 
 using Report = std::function<void(const InitMessage&)>;
 
-// What each process of a job does. The first one tells, and lets the peers have their turns.
+// The work of each process of a job. The first one tells, and lets the peers have their turns.
 Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const InitJob& job,
                const EnvMap& environment, const Report& tell) {
   std::vector<std::string> peers = job.peers;
@@ -99,7 +99,7 @@ Status Work(const InitJob& job, const EnvMap& environment) {
     std::fflush(stdout);
   };
   RINGLET_TRY(Conduct(process, team, job, environment, tell));
-  return team.Barrier();  // nobody leaves before all have heard all
+  return team.Barrier();  // no process leaves before all have heard all
 }
 
 // ---- The launcher.

@@ -23,7 +23,7 @@ struct TuneRequest {
   BenchWords words;  ///< of every operation
 };
 
-/// What has a choice, on this many hosts.
+/// The operations with a choice, on this many hosts.
 std::vector<AlgorithmTimes> Attempts(std::uint32_t ranks, std::uint32_t hosts) {
   const collective::Groups groups = collective::EvenGroups(ranks, hosts);
   const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};

@@ -10,11 +10,11 @@
 
 namespace ringlet::cli {
 
-/// Adds --tune and what it needs to `bench`. Where it is given, and no operation, parsing sets
+/// Adds --tune and what it needs to `bench`. If it is given, and no operation, parsing sets
 /// `chosen`.
 void AddBenchTune(CLI::App& bench, Action& chosen);
 
-/// What one algorithm took for calls of each size.
+/// The times of one algorithm for calls of each size.
 struct AlgorithmTimes {
   collective::CallKind kind = collective::CallKind::kAllReduce;
   collective::Algorithm algorithm = collective::Algorithm::kRing;

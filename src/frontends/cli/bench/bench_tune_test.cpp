@@ -32,7 +32,7 @@ TEST(BenchTuneTest, OfEquallyFastOnesTheFirstIsChosen) {
                                                Algorithm::kRing}));
 }
 
-/// What the model says of a call, as if it had been measured.
+/// The model's time of a call, as if it had been measured.
 AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
                         std::uint32_t hosts, const collective::CostModel& model) {
   const collective::Groups groups = collective::EvenGroups(ranks, hosts);
@@ -76,7 +76,7 @@ TEST(BenchTuneTest, WithOnePeerAQuarterOfAMessageIsTheProcessors) {
               3.0 * static_cast<double>(links.local->overhead_ns), 3);
 }
 
-TEST(BenchTuneTest, WhatIsAProcessorsIsBetweenATwentiethAndAHalf) {
+TEST(BenchTuneTest, TheProcessorsShareIsBetweenATwentiethAndAHalf) {
   collective::CostModel model;
   model.local = {.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
   const AlgorithmTimes ring = Modelled(CallKind::kAllReduce, Algorithm::kRing, 4, 1, model);

@@ -55,7 +55,7 @@ class Buffer {
   Memory memory_;
 };
 
-// Where the input and the output of one call lie.
+// The addresses of the input and the output of one call.
 struct Places {
   std::span<std::byte> input, output;
   bool in_place = false;
@@ -147,7 +147,7 @@ class Bench {
     return os::Now() - begin;
   }
 
-  // As a program does between two operations: copies of memory that nobody changes find it in the
+  // As a program does between two operations: copies of memory that does not change find it in the
   // caches of the rank that copies. Small numbers in every type.
   void Change(std::span<std::byte> input) {
     changes_ = !changes_;
@@ -312,7 +312,7 @@ Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
     RINGLET_TRY_ASSIGN(const Row row, bench.MeasureSize(count));
     if (reports) on_message(row);
   }
-  return communicator->control().Barrier();  // nobody leaves while another still works
+  return communicator->control().Barrier();  // no rank leaves while another still works
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr std::string_view kGrid = "#8b95a1";
 constexpr std::array<std::string_view, 7> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                      "#E69F00", "#56B4E9", "#8b95a1"};
 
-/// Where a value lies between the ends of an axis: 0 to 1.
+/// The position of a value between the ends of an axis: 0 to 1.
 struct Axis {
   double low = 1, high = 2;
   double At(double value) const { return std::log(value / low) / std::log(high / low); }

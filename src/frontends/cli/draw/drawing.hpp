@@ -7,7 +7,7 @@
 
 namespace ringlet::cli {
 
-/// What something shows; the theme gives it colors.
+/// The kind of a shape; the theme gives it colors.
 enum class Paint {
   kHost,
   kNuma,
@@ -65,7 +65,7 @@ struct Extent {
   }
 };
 
-/// Where words lie, by the widths of a monospaced font.
+/// The extent of words, by the widths of a monospaced font.
 Extent ExtentOf(const Words& words);
 /// How wide a text of that size is.
 double TextWidth(std::string_view text, double size);

@@ -188,8 +188,8 @@ class HostLayout {
     return {};
   }
 
-  /// Where legs stand below their devices, and how deep each wire runs: short ones first, none over
-  /// another. Needs the places of leaves, so works on ones as if the host lay at 0.
+  /// The positions of legs below their devices, and the depth of each wire: short ones first, none
+  /// over another. Needs the places of leaves, so works on ones as if the host lay at 0.
   void AssignTracks() {
     if (wires_.empty()) return;
     double at = 0;
@@ -401,7 +401,8 @@ class HostLayout {
     }
   }
 
-  /// Where on its level part a wire is farthest from the legs of those that run deeper.
+  /// The point on its level part at which a wire is farthest from the legs of those that run
+  /// deeper.
   double ClearOfLegs(const Wire& wire, double left, double right) {
     std::vector<double> legs = {left, right};
     for (const Wire& other : wires_) {

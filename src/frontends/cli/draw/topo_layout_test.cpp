@@ -84,7 +84,8 @@ struct Upright {
   double x, top, bottom;
 };
 
-/// What joins parts of a host from above to below; neither the legend nor what joins hosts.
+/// The lines that join parts of a host from above to below; neither the legend nor lines between
+/// hosts.
 std::vector<Upright> UprightsOf(const Drawing& drawing) {
   std::vector<Upright> uprights;
   for (const Line& line : drawing.lines)
@@ -462,7 +463,7 @@ TEST(TopoLayoutTest, ManyHostsStandInRowsOfWhichNoneIsTooWide) {
   EXPECT_GT(drawing.width, 2000);
 }
 
-TEST(TopoLayoutTest, WhatNobodyCouldReadIsRefused) {
+TEST(TopoLayoutTest, AnIllegiblePictureIsRefused) {
   topology::MachineForTest machine;
   machine.Numa(0);
   for (std::uint8_t gpu = 0; gpu < 100; ++gpu) {

@@ -55,7 +55,7 @@ std::string WhyText(plan::StopReason reason) {
   return "";
 }
 
-/// What NICs cost that do not reach GPUs themselves.
+/// The cost of NICs that do not reach GPUs themselves.
 std::string DirectText(const NodeView& node) {
   const std::vector<NodeIndex>& nets = node.paths.Of(NodeKind::kNet);
   const auto indirect = std::count_if(nets.begin(), nets.end(),
@@ -98,7 +98,7 @@ std::string SpeedText(const plan::SearchStep& search_step, bool nics) {
                      GigabytesText({search_step.inter_mb_per_s}));
 }
 
-/// What was in the way of the next channel.
+/// The obstacle to the next channel.
 std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& search_trace) {
   const char* const whom = outcome.channels == 0 ? "" : "for another, ";
   switch (outcome.refusal) {
@@ -181,7 +181,7 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
   std::size_t told = 0, untold = 0;
   for (const Told& one : list) {
     if (told >= (own ? kOwnSearchStepsToldMax : kSearchStepsToldMax) && !one.first->improved) {
-      untold += one.count;  // what is the best so far is always told
+      untold += one.count;  // the best so far is always told
     } else {
       text += SearchStepText(one, search_trace, nics, own);
       ++told;
@@ -290,7 +290,7 @@ std::string JoinText(const PlanView& view) {
   return text;
 }
 
-/// What one GPU has for sends and receives.
+/// The channels of one GPU for sends and receives.
 /// \param pairs  of GPUs of its node, as P2pGround has them
 plan::P2pGround GroundOf(const topology::Paths& paths, NodeIndex gpu,
                          const std::vector<std::optional<topology::Bandwidth>>& pairs) {
@@ -349,7 +349,7 @@ std::string RoundsText(const PlanView& view) {
   return text + (schedule.round_count() > kRoundsTold ? " ...\n" : ".\n");
 }
 
-// What NCCL would have done with the same machine.
+// NCCL's plan of the same machine.
 std::string CompareText(const PlanView& mine, const PlanView& nccl) {
   std::string text = "\n4. And NCCL?\n\n";
   for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {

@@ -25,7 +25,7 @@ using collective::Layout;
 
 constexpr std::string_view kExplain = "explain";
 constexpr std::size_t kElementBytes = 4;
-constexpr std::uint32_t kExplainedRanksMax = 1024;  // whose schedules one wants to read
+constexpr std::uint32_t kExplainedRanksMax = 1024;  // the rank whose schedule is shown
 
 struct CollectiveWords {
   CollectiveQuestion question;

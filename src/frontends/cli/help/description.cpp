@@ -11,7 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// What stands between `begin` and `end`; empty where it does not.
+/// The text between `begin` and `end`; empty if there is none.
 std::string_view Between(std::string_view text, std::string_view begin, std::string_view end) {
   const std::size_t from = text.find(begin);
   if (from == std::string_view::npos) return {};
@@ -48,7 +48,7 @@ OptionDescription OptionFrom(const CLI::Option& option) {
   return one;
 }
 
-/// What AddExamples has put before the rest.
+/// The text that AddExamples has put before the rest.
 std::string WithoutExamples(std::string footer, const std::vector<std::string>& examples) {
   if (examples.empty()) return footer;
   const std::size_t end = footer.find("\n\n");

@@ -11,7 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kTypedBytesMax = 64;  // longer words are nobody's typing error
+constexpr std::size_t kTypedBytesMax = 64;  // longer words are not typing errors
 constexpr std::size_t kPrefixBytesMin = 3;
 
 // Words that are not near the name of what they mean.

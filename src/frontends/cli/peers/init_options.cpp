@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint32_t kInitRanksMax = 16'384;
 constexpr std::uint32_t kProcessesMax = 4096;
 constexpr std::uint32_t kIterationsMax = 10'000;
-// What a process has open besides connections of ranks: streams, libraries, epoll, the team's line.
+// The descriptors of a process besides connections of ranks: streams, libraries, epoll, the team's
+// line.
 constexpr std::uint64_t kSpareDescriptors = 128;
 // Of one rank: its listener, its line to the root, and, on average, one to its parent and one to a
 // child; with some room for blocks of ranks that have more children than ranks.
@@ -54,7 +55,7 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
       ->capture_default_str();
   command.add_option("--mode", words.mode, "Shape of the control network, for RINGLET_BOOTSTRAP")
       ->check(CLI::IsMember({"tree", "ring"}));
-  command.add_option("--as", words.as, "What a rank is")
+  command.add_option("--as", words.as, "The kind of a rank")
       ->check(CLI::IsMember({"threads", "processes"}))
       ->capture_default_str();
   command

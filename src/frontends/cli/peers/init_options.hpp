@@ -28,7 +28,7 @@ struct InitWords {
 /// Adds the options to `command`; parsing fills `words`, which outlives it.
 void AddInitOptions(CLI::App& command, InitWords& words);
 
-/// What the words mean for one number of ranks.
+/// The meaning of the words for one number of ranks.
 struct InitJob {
   InitHead head;
   std::uint32_t iterations = 0;

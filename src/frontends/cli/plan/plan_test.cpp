@@ -91,7 +91,7 @@ TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
   EXPECT_THAT(ran.output, HasSubstr("node 1 of each host, 8 GPUs"));
 }
 
-TEST(PlanTest, WhatIsDumpedCanBeReadBack) {
+TEST(PlanTest, ADumpCanBeReadBack) {
   const std::string path = testing::TempDir() + "ringlet_plan_test.graph.xml";
   const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
   const ToolRun planned =

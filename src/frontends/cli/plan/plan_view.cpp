@@ -106,7 +106,7 @@ class Viewer {
     return Ok();
   }
 
-  // What GPUs reach each other in without the network is a node of its own.
+  // A group of GPUs that reach each other without the network is a node of its own.
   Status Split(const PathView& whole) {
     const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
     if (gpus.empty())

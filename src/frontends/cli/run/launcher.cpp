@@ -12,9 +12,9 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kReadBytes = 65'536;  // what a pipe holds
-// What is still read of a rank that has ended. Pipes hold 64 KiB unless the program made them
-// larger (to at most 1 MiB without privileges); beyond that a process that has escaped us is
+constexpr std::size_t kReadBytes = 65'536;  // the capacity of a pipe
+// The bytes that are still read of a rank that has ended. Pipes hold 64 KiB unless the program made
+// them larger (to at most 1 MiB without privileges); beyond that a process that has escaped us is
 // writing.
 constexpr std::size_t kLastWordsBytesMax = std::size_t{1} << 20;
 constexpr Instant kSecond = std::chrono::seconds(1);
@@ -32,7 +32,7 @@ class Member {
     if (!errors_.end) descriptors.push_back(child_.errors().get());
   }
 
-  // What has arrived, at most one pipeful of each: nobody may talk the others down.
+  // The bytes that have arrived, at most one pipeful of each: no rank may talk the others down.
   std::size_t Read(const LauncherOptions& options) {
     return ReadOne(options, Stream::kOutput, child_.output(), output_) +
            ReadOne(options, Stream::kErrors, child_.errors(), errors_);

@@ -20,7 +20,7 @@ struct RunArguments {
 /// the value of one. \param arguments  those after "run"
 RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
 
-/// What tells a rank who it is, in our words and in torchrun's.
+/// The variables that tell a rank its number, in our words and in torchrun's.
 struct RankPlace {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;

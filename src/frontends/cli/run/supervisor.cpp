@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-// By somebody else, that is. A program that gives up may do so by abort().
+// By another process, that is. A program that gives up may do so by abort().
 bool WasKilled(const RankEnd& end) {
   return end.how.signal != 0 && end.how.signal != SIGABRT;
 }

@@ -105,7 +105,7 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   config.init_timeout = seat.timeout;
   config.timeout = seat.operation_timeout;
   auto communicator = comm::Establish(process, config, abort);
-  // Whoever joined has read the ids: nobody needs them any more.
+  // A rank that joined has read the ids: they are needed no more.
   if (communicator.ok() && seat.rank == 0 && seat.size > 1)
     for (const std::string& key : keys) store.Erase(key);
   return communicator;
