@@ -26,6 +26,10 @@ struct CollectiveQuestion {
 /// The answer, in several lines. Elements are floats. Pure.
 std::string CollectiveText(const CollectiveQuestion& question, const collective::Tuner& tuner);
 
+/// The same as one JSON object: either "ways" (through shared memory), or "links", "candidates" and
+/// the steps of "schedules". Pure.
+std::string CollectiveJson(const CollectiveQuestion& question, const collective::Tuner& tuner);
+
 /// One subcommand for each operation with a choice of algorithms.
 void AddExplainCollective(CLI::App& explain, Action& chosen);
 
