@@ -47,7 +47,7 @@ PRIVATE = {
     "NearBuffers": "InProcessBuffers",
     "SharedHeap": "RegisteredHeap",
     "Errand": "BlockingTask",
-    "Sequel": "ThenOperation",
+    "Sequel": "Sequence",
     "Agenda": "GroupOperation",
     "WaitingPlace": "WaitTarget",
     "Turnstile": "SerialExecutor",

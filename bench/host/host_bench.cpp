@@ -56,7 +56,8 @@ struct Bench {
 
 void Run(ShmCollective& engine, const ringlet::collective::ScoreTable& scores, const Call& call) {
   const static ringlet::collective::RunPolicy policy{.check = [] { return ringlet::Ok(); }};
-  engine.Start(call, scores.For(call.kind, BlockBytes(call)));
+  static std::uint64_t begun = 0;
+  engine.Start(call, scores.For(call.kind, BlockBytes(call)), begun++);
   const auto status = RunToEnd(engine, *engine.place()->waiter, policy);
   if (status.ok()) return;
   std::fprintf(stderr, "%s\n", status.error().message.c_str());

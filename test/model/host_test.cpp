@@ -111,7 +111,7 @@ class World {
     for (std::size_t i = 0; i < in / 4; ++i) mine.input[i] = Input(rank, i, operation);
     call.input = View(reinterpret_cast<const std::byte*>(mine.input), in);
     call.output = std::span(reinterpret_cast<std::byte*>(mine.output), out);
-    engine(rank).Start(call, call.count > 0 ? setup_.how : Algorithm::kOneShot);
+    engine(rank).Start(call, call.count > 0 ? setup_.how : Algorithm::kOneShot, operation);
     const Status status =
         RunToEnd(engine(rank), NoLinks(), {.check = [&] {
                    return sleeps-- > 0 ? Ok() : Status(Error{Code::kTimeout, "late"});

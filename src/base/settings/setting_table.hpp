@@ -221,11 +221,12 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "HOST_ALGO",
                 .scope = SettingScope::kCollectives,
                 .field = &Settings::host_algo,
-                .help =
-                    "Algorithms that collectives over host memory may use, written as ALGO: "
-                    "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
-                    "direct, hierarchical, hierarchical_doubling, hierarchical_direct; through the "
-                    "memory of one host: one_shot, slices, zero_copy, fetch.",
+                .help = "Algorithms that collectives over host memory may use, written as ALGO: "
+                        "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
+                        "direct, hierarchical, hierarchical_doubling, hierarchical_direct; between "
+                        "hosts and through the memory of each: hierarchical_shared, "
+                        "hierarchical_shared_doubling, hierarchical_shared_direct; through the "
+                        "memory of one host: one_shot, slices, zero_copy, fetch.",
                 .must_agree = true},
     SettingSpec{.name = "TUNE_FILE",
                 .scope = SettingScope::kCollectives,

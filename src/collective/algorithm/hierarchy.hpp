@@ -5,19 +5,12 @@
 // different numbers of ranks. Pure.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 
+#include "collective/algorithm/rails.hpp"
 #include "collective/call/groups.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
-
-/// How the ranks of one rail talk.
-enum class Between : std::uint8_t {
-  kRing,      ///< for much
-  kDoubling,  ///< for little
-  kDirect,    ///< for very little that is far away: each with each at once
-};
 
 /// Elements that are worth a message between hosts of their own. 8 bytes among 8 ranks on 4 hosts
 /// in namespaces took 0.70 to 0.94 ms in one shard, 0.93 to 1.20 in two, 4 KiB the same with two

@@ -67,6 +67,12 @@ constexpr bool Writes(StepKind kind) {
   return kind != StepKind::kSend;
 }
 
+/// The place of a schedule of fewer elements or ranks within a larger one.
+struct Mount {
+  Place input = {};
+  Place output = {};
+};
+
 /// The steps of one rank.
 struct Schedule {
   std::size_t input_count = 0;  ///< elements of the buffers
@@ -87,6 +93,8 @@ struct Schedule {
   Step& ReceiveReduce(Rank peer, Place from, Place to, std::size_t count);
   Step& Copy(Place from, Place to, std::size_t count);
   Step& Reduce(Place from, Place to, std::size_t count);
+  /// Appends the steps of `inner`, its buffers placed where `mount` says; its scratch is new.
+  void Append(const Schedule& inner, const Mount& mount);
 };
 
 constexpr Place Input(std::size_t begin = 0) {
@@ -98,6 +106,9 @@ constexpr Place Output(std::size_t begin = 0) {
 constexpr Place Scratch(std::size_t begin = 0) {
   return {Buffer::kScratch, begin};
 }
+
+/// "input 32".
+std::string ToText(const Place& place);
 
 /// "receive 16 elements from rank 3 on channel 0, reduced with input 32 into output 32, finishes".
 std::string ToText(const Step& step);

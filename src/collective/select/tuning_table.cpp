@@ -56,6 +56,7 @@ bool Knows(CallKind kind, Algorithm algorithm, bool several_hosts) {
   Layout layout{.order = InOrder(groups), .groups = groups};
   if (!several_hosts && IsOnSharedMemory(algorithm))
     layout.post_bytes = transport::ArenaShape().slot_bytes;
+  if (several_hosts) layout.sharing = groups;
   const auto known = AlgorithmsFor(kind, layout);
   return std::ranges::find(known, algorithm) != known.end();
 }

@@ -72,10 +72,14 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
   if (reach.shared) direct_.emplace(arena_, self_, std::move(reach));
 }
 
-void ShmCollective::Start(const Call& call, Algorithm how) {
+void ShmCollective::StartPart(const Call& call, Algorithm how, const UserCall& whole) {
   RINGLET_ASSERT(phase_ == Phase::kIdle);
   call_ = call;
-  call_word_ = CallWord(call);
+  call_word_ = CallWord(whole.call);
+  call_count_ = whole.call.count;
+  number_ = whole.number;
+  part_ = whole.part;
+  place_.spinner = part_ == PartOf::kAfterLinks ? nullptr : &spinner_;
   ++sequence_;
   gone_ = 0;
   phase_ = Phase::kPost;
@@ -97,7 +101,6 @@ void ShmCollective::Start(const Call& call, Algorithm how) {
 
 void ShmCollective::Skip(const Call& call) {
   RINGLET_ASSERT((error_ || phase_ == Phase::kIdle) && call.count == 0);
-  ++skipped_;
   history_ = Mix(history_, CallWord(call), call.count);
 }
 
@@ -124,7 +127,7 @@ Result<bool> ShmCollective::Advance() {
     RINGLET_TRY_ASSIGN(done, AdvanceSlices());
   }
   if (!done) return Wait();
-  history_ = Mix(history_, call_word_, call_.count);
+  history_ = Mix(history_, call_word_, call_count_);
   phase_ = Phase::kIdle;
   moved_ = true;
   return true;
@@ -146,7 +149,7 @@ Result<bool> ShmCollective::Wait() {
   blamed_ = awaited_ + 1;
   return Fail({Code::kPeerLost,
                fmt::format("rank {} left the communicator (destroyed it) before operation {}: {}",
-                           awaited_, Number(), WaitingFor())});
+                           RankAt(awaited_), number_, WaitingFor())});
 }
 
 // ---- posts --------------------------------------------------------------------------------------
@@ -175,7 +178,7 @@ bool ShmCollective::HasPosted(std::uint32_t peer, std::uint64_t sequence) {
 void ShmCollective::Post() {
   ArenaPost& post = arena_->post(self_, sequence_);
   post.call = call_word_;
-  post.count = call_.count;
+  post.count = call_count_;
   post.history = history_;
   const bool carries = one_shot_ && put_bytes_ > 0 &&
                        (!HasRoot(call_.kind) || call_.kind == CallKind::kReduce ||
@@ -222,19 +225,19 @@ Result<bool> ShmCollective::Meet() {
 Status ShmCollective::Compare(std::uint32_t peer) {
   const ArenaPost& post = arena_->post(peer, sequence_);
   const std::uint64_t word = post.call, count = post.count, history = post.history;
-  if (word == call_word_ && count == call_.count && history == history_) [[likely]]
+  if (word == call_word_ && count == call_count_ && history == history_) [[likely]]
     return Ok();
   const Call theirs = CallOf(word, count);
-  const bool same = word == call_word_ && count == call_.count;
-  return Fail({Code::kProtocol,
-               same
-                   ? fmt::format("rank {} and rank {} called different operations before operation "
-                                 "{}: all ranks must call the same operations in the same order",
-                                 peer, self_, Number())
-                   : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
-                                 "must call the same operations in the same order",
-                                 peer, Readable(theirs) ? ToText(theirs) : "what cannot be read",
-                                 self_, ToText(call_), Number())});
+  const bool same = word == call_word_ && count == call_count_;
+  return Fail(
+      {Code::kProtocol,
+       same ? fmt::format("rank {} and rank {} called different operations before operation "
+                          "{}: all ranks must call the same operations in the same order",
+                          RankAt(peer), RankAt(self_), number_)
+            : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
+                          "must call the same operations in the same order",
+                          RankAt(peer), Readable(theirs) ? ToText(theirs) : "what cannot be read",
+                          RankAt(self_), WhatIsCalled(), number_)});
 }
 
 const std::byte* ShmCollective::Payload(std::uint32_t rank) const {
@@ -275,7 +278,7 @@ Result<bool> ShmCollective::AdvanceDirect() {
         {Code::kPeerLost,
          fmt::format("the memory of rank {} cannot be read any more: its process has ended, "
                      "or has returned what it gave to {}",
-                     awaited_, ToText(call_))});
+                     RankAt(awaited_), WhatIsCalled())});
   if (step == ZeroCopyShm::Step::kRefused) {
     direct_->End();
     phase_ = Phase::kSlices;
@@ -342,8 +345,8 @@ Error ShmCollective::Fail(Error error) {
         continue;
       if (const Status same = Compare(peer); !same.ok()) return same.error();
     }
-    error.message = fmt::format("{} while rank {} was in {} as operation {}", WhoGaveUp(), self_,
-                                ToText(call_), Number());
+    error.message = fmt::format("{} while rank {} was in {} as operation {}", WhoGaveUp(),
+                                RankAt(self_), WhatIsCalled(), number_);
   }
   error_ = error;
   GiveUpFor(blamed_);
@@ -352,29 +355,47 @@ Error ShmCollective::Fail(Error error) {
 
 std::string ShmCollective::WhoGaveUp() const {
   const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
-  const std::uint32_t rank = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
+  const std::uint32_t place = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
+  // Data in the arena are from outside.
+  if (place >= ranks_ || blamed > ranks_) return "a rank of this host has given up";
+  const std::uint32_t rank = RankAt(place);
   if (blamed == 0) return fmt::format("rank {} has given up", rank);
   return fmt::format(
       "rank {} left the communicator (destroyed it) before operation {}: rank {} has given up",
-      blamed - 1, Number(), rank);
+      RankAt(blamed - 1), number_, rank);
 }
 
 std::optional<Rank> ShmCollective::Awaits() const {
   if (phase_ == Phase::kIdle || awaited_ >= ranks_) return std::nullopt;
-  return Rank{awaited_};
+  return Rank{RankAt(awaited_)};
+}
+
+std::string ShmCollective::WhatIsCalled() const {
+  return ToText(CallOf(call_word_, call_count_));
+}
+
+/// The next duty of an awaited rank that has not posted this operation.
+const char* ShmCollective::Awaited() const {
+  switch (part_) {
+    case PartOf::kFirst: return "call it";
+    case PartOf::kNext: return "go on with it";
+    case PartOf::kAfterLinks: return "bring it from the other hosts";
+  }
+  return "";
 }
 
 std::string ShmCollective::WaitingFor() const {
   const std::string what =
-      fmt::format("rank {} in {} as operation {}", self_, ToText(call_), Number());
+      fmt::format("rank {} in {} as operation {}", RankAt(self_), WhatIsCalled(), number_);
   if (phase_ == Phase::kIdle) return what + " waits for no rank";
+  const std::uint32_t awaited = awaited_ < ranks_ ? RankAt(awaited_) : awaited_;
   if (phase_ == Phase::kPost)
-    return fmt::format("{} waits for rank {} to finish operation {}", what, awaited_,
-                       post_place_.after - 1);
-  if (one_shot_ || !met_) return fmt::format("{} waits for rank {} to call it", what, awaited_);
+    return fmt::format("{} waits for rank {} to finish an operation before", what, awaited);
+  if (one_shot_ || !met_)
+    return fmt::format("{} waits for rank {} to {}", what, awaited, Awaited());
   if (phase_ == Phase::kDirect)
-    return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited_);
-  return fmt::format("{} waits for rank {}; {}", what, awaited_, slices_.ToText());
+    return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited);
+  return fmt::format("{} waits for rank {}; {}", what, awaited, slices_.ToText());
 }
 
 }  // namespace ringlet::collective

@@ -108,7 +108,7 @@ class Host {
     outputs_.assign(kRanks, {});
     std::vector<bool> done(kRanks, false);
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-      engine(rank).Start(calls[rank], HowFor(calls[rank]));
+      engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
     for (int turn = 0; turn < 1'000'000; ++turn) {
       const auto rank = static_cast<std::uint32_t>(prng_.Below(kRanks));
       if (done[rank]) continue;
@@ -267,7 +267,7 @@ void VoteToFetch(Host& host) {
   const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    host.engine(rank).Start(calls[rank], HowFor(calls[rank]));
+    host.engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
   for (int round = 0; round < 2; ++round)
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());
@@ -339,7 +339,7 @@ TEST(ZeroCopyShm, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    host.engine(rank).Start(calls[rank], HowFor(calls[rank]));
+    host.engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
   for (int round = 0; round < 2; ++round)  // posted, then voted
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());

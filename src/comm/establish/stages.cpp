@@ -382,10 +382,11 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const std::stop_token& abort) {
   Process& process = *origin.process;
   const Instant deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
-  // Those who have their host's memory make links when they first want one.
-  const std::vector<Rank> peers = UsesHostMemory(origin, peer_table)
-                                      ? std::vector<Rank>()
-                                      : plan.RingNeighboursOf(Rank{origin.config.rank});
+  // Those who have their host's memory make links within it when they first want one.
+  std::vector<Rank> peers = plan.RingNeighboursOf(Rank{origin.config.rank});
+  if (UsesHostMemory(origin, peer_table))
+    std::erase_if(peers,
+                  [&](Rank peer) { return SameHost(peer_table, origin.config.rank, Index(peer)); });
   RINGLET_TRY_ASSIGN(auto request, RequestFor(origin, peers, peer_table, control, deadline));
   for (std::uint32_t rank = 0; rank < origin.config.size; ++rank)
     if (SameHost(peer_table, origin.config.rank, rank))

@@ -68,9 +68,12 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
     links_->reserve().offers = transport::RtsSizes::WithCores();
     tuner_.shm = collective::ShmThresholds::WithCores();
   }
-  if (host_.IsHere()) {
-    layout_.post_bytes = host_.engine().arena().shape().slot_bytes;
-    scores_ = collective::ScoreTable(layout_, tuner_);
+  layout_.sharing = host_.hosts();
+  if (host_.engine() != nullptr) {
+    const transport::ArenaShape& shape = host_.engine()->arena().shape();
+    scores_ =
+        collective::ScoreTable(collective::LayoutOnHost(shape.ranks, shape.slot_bytes), tuner_);
+    if (host_.IsHere()) layout_.post_bytes = shape.slot_bytes;
   }
   control_->OnFailure([this] {
     links_->waiter().Wake();
@@ -168,9 +171,9 @@ Status Communicator::Run(const Call& call) {
   if (Skips(call)) return Ok();
   if (host_.IsHere()) {
     StartOnHost(call);
-    return RunPrepared(host_.engine());
+    return RunPrepared(*host_.engine());
   }
-  RINGLET_TRY_ASSIGN(const auto operation, OverLinks(call));
+  RINGLET_TRY_ASSIGN(const auto operation, BeyondHost(call));
   return RunPrepared(*operation);
 }
 

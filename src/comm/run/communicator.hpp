@@ -142,9 +142,19 @@ class Communicator {
 
  private:
   using Operation = collective::Operation;
-  /// The properties that a flow depends on, beside those that never change: kind, count, bytes of
-  /// an element, root.
-  using FlowKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
+  /// The part of this rank in a call that does not stay on one host: made once for calls of a
+  /// shape.
+  struct Program {
+    struct Stage {
+      std::shared_ptr<const collective::Flow> flow;  ///< over links; null: on the host
+      collective::HostPart on_host = {};
+    };
+    std::size_t scratch_count = 0;
+    std::vector<Stage> stages = {};
+  };
+  /// The properties that a program depends on, beside those that never change: kind, count, bytes
+  /// of an element, root.
+  using ProgramKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
 
   Status RunAs(CallKind kind, Call call) {
     call.kind = kind;
@@ -159,7 +169,7 @@ class Communicator {
   Status RunPrepared(Operation& operation);
   void StartOnHost(const Call& call);
   Result<std::unique_ptr<Operation>> OnHost(const Call& call);
-  Result<std::unique_ptr<Operation>> OverLinks(const Call& call);
+  Result<std::unique_ptr<Operation>> BeyondHost(const Call& call);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
   /// The maker of the links to those of `peers` to which there is none; null if there are all.
   Result<std::unique_ptr<BlockingTask>> LinksTo(std::vector<Rank> peers, std::string purpose);
@@ -183,8 +193,12 @@ class Communicator {
   /// \param given_up  the operation has failed anyway, so that what is only likely counts too
   Status CompareCalls(const Operation& running, bool given_up);
   Error LeftBefore(Rank whom, const Operation& running) const;
-  std::shared_ptr<const collective::Flow> FlowFor(const Call& call,
-                                                  const collective::Overlap& overlap);
+  std::shared_ptr<const Program> ProgramFor(const Call& call, const collective::Overlap& overlap);
+  /// Of `call`, whose buffers are those of `task`.
+  Result<std::unique_ptr<Operation>> StartStage(const Program::Stage& stage, const Call& call,
+                                                collective::Task task, bool is_first);
+  void StartPartOnHost(const collective::HostPart& part, const Call& call,
+                       const collective::Task& task, bool is_first);
 
   Origin origin_;  // its process's service thread serves the rest: it goes last
   Identity identity_;
@@ -193,7 +207,7 @@ class Communicator {
   plan::ChannelPlan plan_;
   collective::Layout layout_;
   collective::Tuner tuner_;
-  collective::ScoreTable scores_;  // where the ranks share memory
+  collective::ScoreTable scores_;  // where ranks of this host share memory
   std::unique_ptr<transport::Links> links_;
   collective::Spinner spinner_;
   HostMemory host_;
@@ -204,8 +218,8 @@ class Communicator {
   std::uint32_t looks_ = 0;       // at whether it stands still
   std::string seen_waiting_for_;  // by the last of them
   std::optional<Rank> seen_gone_;
-  static constexpr std::size_t kFlowsMax = 64;
-  std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
+  static constexpr std::size_t kProgramsMax = 64;
+  std::map<ProgramKey, std::shared_ptr<const Program>> programs_;
   std::vector<collective::Message> transfers_;  // of the messages that run
   collective::Messages messages_;               // and they themselves, where links were there
   Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old

@@ -401,7 +401,7 @@ TEST(HostRun, ItsEndGivesTheBuffersBack) {
   Bytes data(400'000);
   engine.Start(
       {.kind = collective::CallKind::kAllReduce, .input = data, .output = data, .count = 100'000},
-      collective::Algorithm::kZeroCopy);
+      collective::Algorithm::kZeroCopy, 0);
   {
     HostRun run(engine);
     ASSERT_FALSE(run.Advance().value());

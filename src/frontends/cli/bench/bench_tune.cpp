@@ -31,12 +31,8 @@ std::size_t OneShotMax(collective::CallKind kind, std::uint32_t ranks) {
   return transport::ArenaShape().slot_bytes / (collective::PieceEach(kind) ? ranks : 1);
 }
 
-/// The algorithms of operations that have a choice, through shared memory or over links.
-void AddAttempts(std::uint32_t ranks, std::uint32_t hosts, bool on_shared_memory,
-                 std::vector<AlgorithmTimes>& trials) {
-  const collective::Groups groups = collective::EvenGroups(ranks, hosts);
-  collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
-  if (on_shared_memory) layout.post_bytes = transport::ArenaShape().slot_bytes;
+/// The algorithms of operations that have a choice on such a layout.
+void AddAttempts(const collective::Layout& layout, std::vector<AlgorithmTimes>& trials) {
   for (const BenchOperation& operation : BenchOperations()) {
     const auto algorithms = AlgorithmsFor(operation.kind, layout);
     if (algorithms.size() < 2) continue;
@@ -61,7 +57,8 @@ Result<BenchJob> JobFor(const TuneRequest& request, const AlgorithmTimes& trial)
   words.registered = trial.registered;
   RINGLET_TRY_ASSIGN(BenchJob job, PrepareBench(words));
   job.environment.erase("RINGLET_TUNE_FILE");
-  if (!IsOnSharedMemory(trial.algorithm)) job.environment["RINGLET_HOST_MEMORY"] = "0";
+  if (!IsOnSharedMemory(trial.algorithm) && !SharesWithinHosts(trial.algorithm))
+    job.environment["RINGLET_HOST_MEMORY"] = "0";
   job.environment["RINGLET_HOST_ALGO"] =
       fmt::format("{}:{}", Name(trial.kind), Name(trial.algorithm));
   return job;
@@ -96,9 +93,24 @@ Result<Ended> Measure(os::SignalQueue& signals, const TuneRequest& request, cons
 
 /// Whether the ranks of a job use the memory of their host.
 Result<bool> SharesMemory(const BenchJob& job, std::uint32_t hosts) {
-  if (hosts > 1) return false;
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(job.environment));
-  return comm::AllowsHostMemory(settings, job.options.ranks);
+  return comm::AllowsHostMemory(settings, (job.options.ranks + hosts - 1) / hosts);
+}
+
+/// Through the memory of one host, and over links; of several hosts also through that of each.
+std::vector<AlgorithmTimes> AttemptsOf(std::uint32_t ranks, std::uint32_t hosts,
+                                       bool shares_memory) {
+  const collective::Groups groups = collective::EvenGroups(ranks, hosts);
+  collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  std::vector<AlgorithmTimes> trials;
+  if (shares_memory && hosts == 1) {
+    collective::Layout on_host = layout;
+    on_host.post_bytes = transport::ArenaShape().slot_bytes;
+    AddAttempts(on_host, trials);
+  }
+  if (shares_memory && hosts > 1) layout.sharing = groups;
+  AddAttempts(layout, trials);
+  return trials;
 }
 
 Result<int> Tune(const TuneRequest& request) {
@@ -106,9 +118,7 @@ Result<int> Tune(const TuneRequest& request) {
   const std::uint32_t ranks = request.words.ranks, hosts = request.words.hosts;
   RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, AlgorithmTimes{}));
   RINGLET_TRY_ASSIGN(const bool shares_memory, SharesMemory(first, hosts));
-  std::vector<AlgorithmTimes> trials;
-  if (ranks > 1 && shares_memory) AddAttempts(ranks, hosts, true, trials);
-  AddAttempts(ranks, hosts, false, trials);
+  std::vector<AlgorithmTimes> trials = AttemptsOf(ranks, hosts, shares_memory);
   if (trials.empty()) return Error{Code::kInvalidArgument, "one rank has no choice of algorithms"};
   RINGLET_TRY(MakeHosts(first));
   for (std::size_t i = 0; i < trials.size(); ++i) {

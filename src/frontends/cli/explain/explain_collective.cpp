@@ -71,7 +71,7 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
                            ? measured ? "  chosen: it was measured to be the fastest" : "  chosen"
                        : candidate.allowed ? ""
                                            : "  not allowed by RINGLET_HOST_ALGO";
-    text += fmt::format("  {:<22} {:>8.1f} us{}\n", Name(candidate.algorithm),
+    text += fmt::format("  {:<28} {:>8.1f} us{}\n", Name(candidate.algorithm),
                         static_cast<double>(candidate.time_ns) / 1e3, note);
   }
   return text;
@@ -114,8 +114,8 @@ std::string AlgorithmText(const CollectiveQuestion& question, const Call& call,
   text += CandidatesText(collective::CandidatesFor(call, layout, tuner), chosen, measured);
   for (std::uint32_t rank = 0; rank < question.ranks; ++rank) {
     if (question.rank.value_or(rank) != rank) continue;
-    const auto schedule = Build(chosen, call, {Rank{rank}, question.ranks}, layout);
-    text += fmt::format("\nRank {}: {}", rank, ToText(schedule));
+    const auto parts = BuildParts(chosen, call, {Rank{rank}, question.ranks}, layout);
+    text += fmt::format("\nRank {}: {}", rank, ToText(parts));
   }
   return text;
 }
@@ -143,14 +143,23 @@ Json StepJson(const collective::Step& step) {
   return json;
 }
 
-Json ScheduleJson(std::uint32_t rank, const collective::Schedule& schedule) {
+Json PartJson(const collective::Schedule& schedule) {
   Json steps = Json::array();
   for (const collective::Step& step : schedule.steps) steps.push_back(StepJson(step));
-  return {{"rank", rank},
-          {"input_count", schedule.input_count},
-          {"output_count", schedule.output_count},
-          {"scratch_count", schedule.scratch_count},
-          {"steps", std::move(steps)}};
+  return {{"over", "links"}, {"steps", std::move(steps)}};
+}
+
+Json PartJson(const collective::HostPart& part) {
+  return {
+      {"over", "memory"},    {"operation", Name(part.kind)},   {"root", Index(part.root)},
+      {"count", part.count}, {"input", PlaceJson(part.input)}, {"output", PlaceJson(part.output)}};
+}
+
+Json RankJson(std::uint32_t rank, const collective::CallParts& parts) {
+  Json list = Json::array();
+  for (const collective::CallPart& part : parts.parts)
+    list.push_back(std::visit([](const auto& one) { return PartJson(one); }, part));
+  return {{"rank", rank}, {"scratch_count", parts.scratch_count}, {"parts", std::move(list)}};
 }
 
 /// Through shared memory.
@@ -188,7 +197,7 @@ void AddAlgorithms(Json& json, const CollectiveQuestion& question, const Explain
   for (std::uint32_t rank = 0; rank < question.ranks; ++rank)
     if (question.rank.value_or(rank) == rank)
       schedules.push_back(
-          ScheduleJson(rank, Build(chosen, one.call, {Rank{rank}, question.ranks}, one.layout)));
+          RankJson(rank, BuildParts(chosen, one.call, {Rank{rank}, question.ranks}, one.layout)));
   json["schedules"] = std::move(schedules);
 }
 
@@ -212,7 +221,8 @@ int Run(const CollectiveWords& words) {
         fmt::format("{} ranks are too few for {} hosts", question.ranks, question.hosts));
   if (std::max(question.root, question.rank.value_or(0)) >= question.ranks)
     return refused(fmt::format("ranks and roots are numbers from 0 to {}", question.ranks - 1));
-  question.shares_memory = question.hosts == 1 && comm::AllowsHostMemory(*settings, question.ranks);
+  const std::uint32_t ranks_on_host = (question.ranks + question.hosts - 1) / question.hosts;
+  question.shares_memory = comm::AllowsHostMemory(*settings, ranks_on_host);
   collective::Tuner tuner = comm::TunerFor(*settings, *std::move(measured));
   const bool shares_cores =
       settings->wait == WaitChoice::kYield || settings->wait == WaitChoice::kSleep;
@@ -226,7 +236,9 @@ ExplainedCall CallOf(const CollectiveQuestion& question) {
   ExplainedCall one{
       .call = {.kind = question.kind, .count = CountOf(question), .root = Rank{question.root}},
       .layout = {.order = collective::InOrder(groups), .groups = groups}};
-  if (question.shares_memory) one.layout.post_bytes = transport::ArenaShape().slot_bytes;
+  if (question.shares_memory && question.hosts > 1) one.layout.sharing = groups;
+  if (question.shares_memory && question.hosts == 1)
+    one.layout.post_bytes = transport::ArenaShape().slot_bytes;
   return one;
 }
 
@@ -237,7 +249,8 @@ std::string CollectiveText(const CollectiveQuestion& question, const collective:
   const std::string text = fmt::format(
       "{} of {} bytes, {} floats a call, among {} on {}\n", Name(question.kind), question.bytes,
       call.count, Counted(question.ranks, "rank"), Counted(question.hosts, "host"));
-  if (!question.shares_memory) return text + AlgorithmText(question, call, layout, tuner);
+  if (!question.shares_memory || question.hosts > 1)
+    return text + AlgorithmText(question, call, layout, tuner);
   return text +
          ScoresText(collective::ScoreTable(layout, tuner).scores(call.kind), BlockBytes(call));
 }
@@ -247,7 +260,7 @@ std::string CollectiveJson(const CollectiveQuestion& question, const collective:
   Json json = {{"operation", Name(question.kind)}, {"bytes", question.bytes},
                {"count", one.call.count},          {"ranks", question.ranks},
                {"hosts", question.hosts},          {"root", question.root}};
-  if (question.shares_memory)
+  if (question.shares_memory && question.hosts == 1)
     AddWays(json, collective::ScoreTable(one.layout, tuner).scores(question.kind),
             BlockBytes(one.call));
   else

@@ -20,7 +20,7 @@ struct CollectiveQuestion {
   std::uint32_t root = 0;
   std::optional<std::uint32_t> rank =
       std::nullopt;            ///< the rank whose steps are shown; empty: all ranks
-  bool shares_memory = false;  ///< all ranks; then `hosts` is 1
+  bool shares_memory = false;  ///< the ranks of each host
 };
 
 /// The answer, in several lines. Elements are floats. Pure.

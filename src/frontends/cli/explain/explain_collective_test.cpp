@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "frontends/cli/tool_run_for_test.hpp"
 
@@ -84,9 +85,23 @@ TEST(ExplainCollective, JsonHasTheCandidatesAndTheStepsOfTheChosenOne) {
   ASSERT_EQ(json["schedules"].size(), 1u);
   const auto& schedule = json["schedules"][0];
   EXPECT_EQ(schedule["rank"], 2);
-  EXPECT_EQ(schedule["input_count"], 1 << 18);
-  for (const auto& step : schedule["steps"])
+  ASSERT_EQ(schedule["parts"].size(), 1u) << "ranks that share no memory";
+  EXPECT_EQ(schedule["parts"][0]["over"], "links");
+  EXPECT_FALSE(schedule["parts"][0]["steps"].empty());
+  for (const auto& step : schedule["parts"][0]["steps"])
     EXPECT_EQ(step.contains("peer"), step["kind"] != "copy" && step["kind"] != "reduce") << step;
+}
+
+TEST(ExplainCollective, JsonHasThePartsThroughTheMemoryOfEachHost) {
+  collective::Tuner tuner;
+  tuner.choice = collective::ParseAlgorithmChoice("all_reduce:hierarchical_shared").value();
+  const auto json = nlohmann::json::parse(
+      CollectiveJson({.ranks = 8, .hosts = 2, .bytes = 1 << 20, .shares_memory = true}, tuner));
+  EXPECT_EQ(json["algorithm"], "hierarchical_shared");
+  ASSERT_EQ(json["schedules"].size(), 8u);
+  std::set<std::string> over;
+  for (const auto& part : json["schedules"][0]["parts"]) over.insert(part["over"]);
+  EXPECT_EQ(over, (std::set<std::string>{"links", "memory"}));
 }
 
 TEST(ExplainCollective, JsonHasTheWaysThroughSharedMemory) {
