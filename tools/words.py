@@ -55,6 +55,9 @@ PRIVATE = {
     "Crew": "Launcher",
     "Foreman": "Supervisor",
     "SharedEndpoints": "SharedListeners",
+    "Patience": "Timeout, Backoff",
+    "Doors": "Listeners",
+    "Wishes": "Limits, Hints",
 }
 # In prose: words of the above that have no other sense here.
 PRIVATE_PROSE = {
@@ -64,6 +67,8 @@ PRIVATE_PROSE = {
     "turnstile": "serial executor",
     "foreman": "supervisor",
     "backwash": "reverse load",
+    "patience": "timeout",
+    "wishes": "limits, options",
 }
 # In texts that a user reads: a rank, a process or a caller is named as such.
 FORMS = [
@@ -127,6 +132,9 @@ def check_source(text, user_text):
         code_end = match.start() if match else len(text)
         for found in IDENTIFIER.finditer(text, last, code_end):
             name = private_in(found.group())
+            for part in found.group().lower().split("_") if found.group().islower() else ():
+                if part in PRIVATE_PROSE:
+                    yield line_of(text, found.start()), f"{part}: say {PRIVATE_PROSE[part]}"
             if name:
                 yield line_of(text, found.start()), f"{found.group()}: say {PRIVATE[name]}"
         if not match:

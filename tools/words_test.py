@@ -19,6 +19,11 @@ class Words(unittest.TestCase):
         for name in ("Census", "TakeCensus", "kCensusMax", "MeetingLine", "Speakers"):
             self.assertTrue(source(f"void {name}();"), name)
 
+    def test_a_private_word_is_found_within_a_variable(self):
+        for name in ("patience", "patience_ms", "root_census_"):
+            self.assertTrue(source(f"int {name};"), name)
+        self.assertFalse(source("int timeout_ms;"))
+
     def test_a_word_that_only_contains_one_is_left_alone(self):
         for name in ("Software", "Welfare", "Trialling"):
             self.assertFalse(source(f"int {name};"), name)

@@ -48,7 +48,7 @@ struct Request {
   std::string operation, type, reduction;
   int root = 0;
   bool in_place = false;
-  Wishes wishes{};
+  LoopOptions options{};
   std::vector<std::size_t> counts;
 };
 
@@ -265,7 +265,7 @@ void MeasureAll(const ContextPtr& context, const Request& request) {
     for (const Run& run : operation.Ways()) {
       Running running{context, run};
       const Library library = LibraryFor(running);
-      const Measured measured = Measure(&library, request.wishes);
+      const Measured measured = Measure(&library, request.options);
       if (!best || measured.median_us < best->median_us) best = measured;
     }
     if (context->rank == 0) Print(count, *best);
@@ -323,7 +323,7 @@ Request RequestOf(int count, char** arguments) {
                   .reduction = arguments[4],
                   .root = std::atoi(arguments[5]),
                   .in_place = std::string(arguments[6]) == "in",
-                  .wishes = WishesOf(arguments[7], arguments[8]),
+                  .options = LoopOptionsOf(arguments[7], arguments[8]),
                   .counts = {}};
   for (int i = 9; i < count; ++i)
     request.counts.push_back(static_cast<std::size_t>(std::atoll(arguments[i])));

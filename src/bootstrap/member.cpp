@@ -10,7 +10,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-constexpr Instant kNodeLeaderPatience = std::chrono::milliseconds(250);
+constexpr Instant kNodeLeaderTimeout = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Member::Member(MemberConfig config)
                  .options = config_.lines,
                  .callers = {.owner = fmt::format("rank {}", Index(config_.rank)),
                              .half_open_max = config_.half_open_max,
-                             .patience = config_.handshake_timeout,
+                             .timeout = config_.handshake_timeout,
                              .noted_max = config_.strangers_noted_max}},
                 nonces_, [this](Action action) { Emit(std::move(action)); }) {
   RINGLET_ASSERT(Index(config_.rank) < config_.size);
@@ -193,7 +193,7 @@ void Member::OnClosed(const Closed& event, Instant now) {
     // A UNIX socket without a listener will hardly get one again: its queue may have been full, so
     // try a little longer.
     if (outgoing.role == Role::kNodeLeader)
-      outgoing.expires = std::min(outgoing.expires, now + kNodeLeaderPatience);
+      outgoing.expires = std::min(outgoing.expires, now + kNodeLeaderTimeout);
     return;
   }
 }

@@ -31,7 +31,6 @@ class Fabric {
   Instant Leave(HostId host, Instant now, std::size_t bytes);
   /// When a message that has reached the card at `now` is in its host's memory, whole.
   Instant Enter(HostId host, Instant now, std::size_t bytes);
-  bool has_cards() const { return mb_per_s_ != 0; }
 
   /// Pulls the cable of a host: for ever, and no host is told.
   void Silence(HostId host) { hosts_[host].silent = true; }

@@ -17,9 +17,9 @@ namespace ringlet::transport {
 class SharedListeners {
  public:
   struct Options {
-    Instant patience = std::chrono::seconds(10);  ///< for a caller to say whom it looks for
-    std::size_t half_open_max = 4096;             ///< callers of an endpoint that have not said it
-    std::function<void(const Note&)> note = {};   ///< called on the driver's thread
+    Instant timeout = std::chrono::seconds(10);  ///< for a caller to say whom it looks for
+    std::size_t half_open_max = 4096;            ///< callers of an endpoint that have not said it
+    std::function<void(const Note&)> note = {};  ///< called on the driver's thread
   };
   /// \param driver  runs the endpoints; outlives this
   SharedListeners(os::SocketDriver& driver, Options options);

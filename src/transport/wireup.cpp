@@ -25,7 +25,7 @@ Wireup::Wireup(WireupConfig config)
                  .callers = {.owner = fmt::format("rank {}, while connecting", Index(config_.self)),
                              .half_open_max =
                                  std::max(config_.limits.callers_max, 2 * config_.peers.size()),
-                             .patience = config_.limits.handshake_timeout}},
+                             .timeout = config_.limits.handshake_timeout}},
                 nonces_, [this](Action action) { Emit(std::move(action)); }) {
   for (WireupPeer& peer : config_.peers) AddPeer(std::move(peer));
   config_.peers.clear();

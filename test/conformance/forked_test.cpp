@@ -189,7 +189,7 @@ struct Seat {
 };
 
 /// A process that hangs is ended, which is a failure as well.
-constexpr unsigned kPatienceS = 100;
+constexpr unsigned kTimeoutS = 100;
 
 /// Each of `ranks` in a process of its own, which ends at once when `play` has returned. It gives
 /// what is wrong, or "".
@@ -201,7 +201,7 @@ void RunForked(std::uint32_t ranks, const std::function<std::string(const Seat&)
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ::alarm(kPatienceS);
+      ::alarm(kTimeoutS);
       const std::string wrong = play(Seat{rank, ranks, pipes});
       if (!wrong.empty()) std::fprintf(stderr, "rank %u: %s\n", rank, wrong.c_str());
       ::_exit(wrong.empty() ? 0 : 1);

@@ -73,12 +73,12 @@ inline std::vector<TestRank> TwoRanks(const LinkKind& kind) {
 }
 
 /// No wait of a test is longer; reached only when something hangs.
-inline constexpr auto kPatience = std::chrono::seconds(30);
+inline constexpr auto kTimeout = std::chrono::seconds(30);
 
 /// Waits on `waiter` until `done()`; false when that does not come about.
 template <typename Done>
 bool WaitUntil(Waiter& waiter, Done done) {
-  const Instant until = os::Now() + kPatience;
+  const Instant until = os::Now() + kTimeout;
   for (;;) {
     const auto ticket = waiter.Prepare();
     if (done()) return true;

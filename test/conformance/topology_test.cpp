@@ -110,7 +110,7 @@ TEST_P(VectorTest, PreferredNetsAreEqual) {
     const auto gpu = graph_.Find(Rank{static_cast<std::uint32_t>(std::stoul(rank))});
     ASSERT_TRUE(gpu);
     for (std::uint32_t channel = 0; channel < nets.size(); ++channel)
-      EXPECT_EQ(PreferredNet(paths_, *gpu, channel, {}), Named(nets[channel])) << rank;
+      EXPECT_EQ(NearNetsOf(paths_, *gpu, {}).For(channel), Named(nets[channel])) << rank;
   }
 }
 

@@ -342,7 +342,7 @@ class Strangers(FaultCase):
                b"\x00" * 4096, b"\xff" * 4096, random.Random(1).randbytes(100_000))
 
     def call(self, address, data=b""):
-        caller = support.socket.create_connection(address, timeout=support.PATIENCE)
+        caller = support.socket.create_connection(address, timeout=support.TIMEOUT_S)
         self.addCleanup(caller.close)
         try:
             caller.sendall(data)

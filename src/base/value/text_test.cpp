@@ -36,10 +36,13 @@ TEST(TextTest, CaseOfLettersIsIgnoredButNotLength) {
   EXPECT_FALSE(EqualIgnoringCase("AF_INET", "AF_INET6"));
 }
 
-TEST(TextTest, EditDistanceCountsInsertionsRemovalsAndReplacements) {
+TEST(TextTest, EditDistanceCountsInsertionsRemovalsReplacementsAndSwaps) {
   EXPECT_EQ(EditDistance("kitten", "sitting"), 3u);
   EXPECT_EQ(EditDistance("", "abc"), 3u);
   EXPECT_EQ(EditDistance("abc", "abc"), 0u);
+  EXPECT_EQ(EditDistance("shwo", "show"), 1u);
+  EXPECT_EQ(EditDistance("ab", "ba"), 1u);
+  EXPECT_EQ(EditDistance("abcd", "badc"), 2u);
 }
 
 TEST(TextTest, PrintableDefusesControlCharactersAndCuts) {

@@ -18,7 +18,7 @@ struct CallersConfig {
   /// Callers that have proven nothing yet; at least 1, and well below the number of descriptors
   /// that the process may hold.
   std::size_t half_open_max = 4096;
-  Instant patience = std::chrono::seconds(10);  ///< for a caller to introduce itself
+  Instant timeout = std::chrono::seconds(10);  ///< for a caller to introduce itself
   std::uint32_t noted_max = 32;  ///< those with a line of the log each; the rest are counted
 };
 
@@ -34,15 +34,15 @@ class CallerQueue {
   /// to fill it.
   static constexpr Instant kHurry = std::chrono::milliseconds(100);
 
-  CallerQueue(std::size_t half_open_max, Instant patience)
-      : half_open_max_(half_open_max), patience_(patience) {}
+  CallerQueue(std::size_t half_open_max, Instant timeout)
+      : half_open_max_(half_open_max), timeout_(timeout) {}
 
   /// Whether another may come.
   bool HasRoom(Instant now) const {
     return unproven_.size() < half_open_max_ || now - unproven_.Oldest().first >= kHurry;
   }
   /// The caller that has to go before another is added, if one has.
-  std::optional<LineId> InTheWay() const {
+  std::optional<LineId> Overdue() const {
     if (unproven_.size() < half_open_max_) return std::nullopt;
     return unproven_.Oldest().second;
   }
@@ -88,7 +88,7 @@ class CallerQueue {
   };
 
   std::size_t half_open_max_;
-  Instant patience_;
+  Instant timeout_;
   Arrivals unproven_, proven_;
 };
 
@@ -131,13 +131,13 @@ class Callers {
 
   /// \param emit  takes what there is to do; outlives this
   Callers(CallersConfig config, Emit emit)
-      : queue_(config.half_open_max, config.patience),
+      : queue_(config.half_open_max, config.timeout),
         log_(std::move(config.owner), config.noted_max),
         emit_(std::move(emit)) {}
 
   bool HasRoom(Instant now) const { return queue_.HasRoom(now); }
   void Add(const Accepted& event, Line line, Instant now) {
-    if (const auto oldest = queue_.InTheWay())
+    if (const auto oldest = queue_.Overdue())
       TurnAway(*oldest, "too many callers that do not introduce themselves");
     callers_.emplace(event.line, HeldCaller{std::move(line), event.from});
     queue_.Add(event.line, now);

@@ -44,8 +44,8 @@ inline bool IsOnSharedMemory(Algorithm algorithm) {
 inline bool SharesWithinHosts(Algorithm algorithm) {
   return algorithm >= Algorithm::kHierarchicalShared && !IsOnSharedMemory(algorithm);
 }
-/// What runs a call for which the ranks cannot use the algorithm, each of which knows only its own
-/// memory; empty: it is never refused.
+/// The algorithm that runs a call for which the ranks cannot use the given one, each of which knows
+/// only its own memory; empty: it is never refused.
 std::optional<Algorithm> NextOf(Algorithm algorithm);
 
 /// "ring", "double_tree", ... Static storage.

@@ -41,7 +41,7 @@ Layout AnyLayout(std::uint32_t ranks, std::uint64_t seed) {
   return layout;
 }
 
-/// What the ranks of a host do through their memory, as if it went over links between them.
+/// The operations of a host's ranks through their memory, as if it went over links between them.
 Schedule OverLinks(const HostPart& part, const std::vector<Rank>& host, Rank self) {
   const auto local = static_cast<std::uint32_t>(std::ranges::find(host, self) - host.begin());
   const Seat seat{Rank{local}, static_cast<std::uint32_t>(host.size())};

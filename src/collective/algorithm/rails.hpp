@@ -1,5 +1,5 @@
-// What one rank of each host does with the others: the parts of hierarchical collectives that cross
-// between hosts. Pure.
+// The exchange of one rank of each host with the others: the parts of hierarchical collectives that
+// cross between hosts. Pure.
 #pragma once
 #include <cstddef>
 #include <cstdint>

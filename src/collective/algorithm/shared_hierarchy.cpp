@@ -110,7 +110,7 @@ CallParts SharedAllReduce(const Groups& hosts, std::size_t shards, Between betwe
                           std::size_t count) {
   PartsBuilder builder(hosts, self, count, count);
   const std::size_t block = count / shards, local = builder.local();
-  // What does not go into equal shards is the last one's too.
+  // Elements that do not go into equal shards are the last one's too.
   const std::size_t rest = shards > 1 ? count - shards * block : 0;
   const Rank last = PlaceAt(shards - 1);
   const Place mine = Output(local * block), tail = Output(shards * block);

@@ -1,7 +1,7 @@
 // Collectives among several hosts, each of whose ranks share memory: part after part, through the
 // memory of the host and over links between hosts.
 //
-// What a schedule of hierarchy.hpp sends within a host is here one operation of ShmCollective, so
+// A host's part of a schedule of hierarchy.hpp is here one operation of ShmCollective, so
 // that a host of many ranks costs as much as one. Much of an all-reduce, all-gather or
 // reduce-scatter is shared by all ranks of a host, each of which talks to one rank of every other
 // host; of little the first rank of each host talks to the other first ones. Pure.
@@ -18,8 +18,8 @@
 
 namespace ringlet::collective {
 
-/// What the ranks of one host do through their memory. Averages are sums here: they are divided on
-/// their way between hosts.
+/// An operation of the ranks of one host through their memory. Averages are sums here: they are
+/// divided on their way between hosts.
 struct HostPart {
   CallKind kind = CallKind::kAllReduce;
   Rank root{};            ///< a place among the ranks of the host

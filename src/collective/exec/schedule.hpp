@@ -67,13 +67,13 @@ constexpr bool Writes(StepKind kind) {
   return kind != StepKind::kSend;
 }
 
-/// Where a schedule of fewer elements or ranks goes within a larger one.
+/// The place of a schedule of fewer elements or ranks within a larger one.
 struct Mount {
   Place input = {};
   Place output = {};
 };
 
-/// What one rank does.
+/// The steps of one rank.
 struct Schedule {
   std::size_t input_count = 0;  ///< elements of the buffers
   std::size_t output_count = 0;

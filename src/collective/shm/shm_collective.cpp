@@ -356,7 +356,7 @@ Error ShmCollective::Fail(Error error) {
 std::string ShmCollective::WhoGaveUp() const {
   const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
   const std::uint32_t place = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
-  // What stands in the arena is from outside.
+  // Data in the arena are from outside.
   if (place >= ranks_ || blamed > ranks_) return "a rank of this host has given up";
   const std::uint32_t rank = RankAt(place);
   if (blamed == 0) return fmt::format("rank {} has given up", rank);
@@ -374,7 +374,7 @@ std::string ShmCollective::WhatIsCalled() const {
   return ToText(CallOf(call_word_, call_count_));
 }
 
-/// What an awaited rank shall do that has not posted this operation.
+/// The next duty of an awaited rank that has not posted this operation.
 const char* ShmCollective::Awaited() const {
   switch (part_) {
     case PartOf::kFirst: return "call it";

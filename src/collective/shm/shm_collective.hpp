@@ -63,7 +63,7 @@ class ShmCollective final : public Operation {
     kNext,        ///< the ranks have met in another part
     kAfterLinks,  ///< the same, and wait for what comes from other hosts
   };
-  /// What the user called, of which an operation here is a part.
+  /// The user's call, of which an operation here is a part.
   struct UserCall {
     const Call& call;
     std::uint64_t number = 0;
@@ -89,7 +89,8 @@ class ShmCollective final : public Operation {
   std::string WaitingFor() const override;
 
   /// On the bell of this rank in the arena.
-  /// Who waits for another host sleeps at once, as over links: it is never as near as a spin.
+  /// A rank that waits for another host sleeps at once, as over links: it is never as near as a
+  /// spin.
   const WaitTarget* place() const override { return &place_; }
 
   void Withdraw() override;

@@ -1,4 +1,4 @@
-// The wishes of a caller for a communicator, which the communicator keeps.
+// The options of a caller for a communicator, which the communicator keeps.
 #pragma once
 #include <chrono>
 #include <memory>

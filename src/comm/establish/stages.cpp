@@ -104,8 +104,8 @@ transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
 }
 
 // A spinning rank takes the core that another needs: only where each has one.
-std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& patience) {
-  return patience.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
+std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& policy) {
+  return policy.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
 }
 
 transport::Choice NetworkOf(const Settings& settings) {

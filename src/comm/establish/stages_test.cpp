@@ -18,7 +18,7 @@ TEST(Stages, ArgumentsAreCheckedFirst) {
   EXPECT_EQ(CheckArguments({.rank = 0, .size = 0xffffffff}).error().code, Code::kInvalidArgument);
 }
 
-TEST(Stages, ARankFindsItsNodeAndItsDoors) {
+TEST(Stages, ARankFindsItsNodeAndItsListeners) {
   const auto process = ProcessWith({});
   const auto local_host = DiscoverLocal(*process, {.rank = 0, .size = 1});
   ASSERT_TRUE(local_host.ok()) << local_host.error().message;
@@ -87,7 +87,7 @@ TEST(Stages, ADumpThatCannotBeWrittenIsNoReasonToFail) {
   EXPECT_TRUE(DiscoverLocal(*process, {.rank = 0, .size = 1}).ok());
 }
 
-TEST(Stages, AMemberIsWhatItsCallerItsSettingsAndItsDoorsSay) {
+TEST(Stages, AMemberHasTheOptionsOfItsCallerItsSettingsAndItsListeners) {
   const auto process = ProcessWith({{"RINGLET_BOOTSTRAP", "ring"},
                                     {"RINGLET_TREE_ARITY", "3"},
                                     {"RINGLET_ENCRYPT", "1"},

@@ -59,7 +59,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   process->descriptors_max_ = descriptors_max;
   process->endpoints_ = std::make_unique<transport::SharedListeners>(
       process->driver(),
-      transport::SharedListeners::Options{.patience = process->settings_.handshake_timeout,
+      transport::SharedListeners::Options{.timeout = process->settings_.handshake_timeout,
                                           .half_open_max = process->HalfOpenMax(kHalfOpenMax),
                                           .note = [raw = process.get()](const Note& note) {
                                             raw->logger().Log(note.level, Subsystem::kBootstrap,

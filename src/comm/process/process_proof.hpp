@@ -22,8 +22,8 @@ class ProcessProof {
 
   /// The process of each rank of this host whose memory this one can read, known by what it shows
   /// this one; none for the others and this one. All ranks of the communicator call it; one
-  /// all-gather. Whoever finds this object gone, or another process in the place of this one, reads
-  /// from this rank's memory no more.
+  /// all-gather. A rank that finds this object gone, or another process in the place of this one,
+  /// reads from this rank's memory no more.
   /// \param host    the ranks of this host, with this one; the same list on all of them
   /// \param nonces  of these
   /// Errors  those of the control network

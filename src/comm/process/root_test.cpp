@@ -118,8 +118,8 @@ TEST(Root, AStrangerThatSaysNothingIsSentAway) {
                           .sin_addr = {htonl(INADDR_LOOPBACK)},
                           .sin_zero = {}};
   ASSERT_EQ(::connect(stranger, reinterpret_cast<const sockaddr*>(&there), sizeof there), 0);
-  const timeval patience{.tv_sec = 8, .tv_usec = 0};  // the default is 10 s
-  ASSERT_EQ(::setsockopt(stranger, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+  const timeval timeout{.tv_sec = 8, .tv_usec = 0};  // the default is 10 s
+  ASSERT_EQ(::setsockopt(stranger, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout), 0);
   char any[256];
   ssize_t got = 1;
   while (got > 0) got = ::recv(stranger, any, sizeof any, 0);

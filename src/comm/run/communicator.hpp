@@ -142,7 +142,8 @@ class Communicator {
 
  private:
   using Operation = collective::Operation;
-  /// What this rank does of a call that does not stay on one host: made once for calls of a shape.
+  /// The part of this rank in a call that does not stay on one host: made once for calls of a
+  /// shape.
   struct Program {
     struct Stage {
       std::shared_ptr<const collective::Flow> flow;  ///< over links; null: on the host
@@ -151,7 +152,8 @@ class Communicator {
     std::size_t scratch_count = 0;
     std::vector<Stage> stages = {};
   };
-  /// What a program depends on, beside what never changes: kind, count, bytes of an element, root.
+  /// The properties that a program depends on, beside those that never change: kind, count, bytes
+  /// of an element, root.
   using ProgramKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
 
   Status RunAs(CallKind kind, Call call) {

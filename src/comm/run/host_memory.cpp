@@ -57,8 +57,8 @@ Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_tabl
   return request;
 }
 
-// What each rank tells the others: its nonce, and why it has no arena; nothing more if it has one
-// or, alone on its host, wants none.
+// The message of each rank to the others: its nonce, and why it has no arena; nothing more if it
+// has one or, alone on its host, wants none.
 Bytes Told(const HostMemoryShare& share, bool wanted, const Secret& nonce) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);
   if (wanted && !share.arena && why.empty()) why = "no reason";

@@ -1,5 +1,5 @@
-// What the ranks of each host share: an arena, made while the communicator forms, and the engine
-// that runs collectives through it, or the part that one of several hosts has in them.
+// The memory that the ranks of each host share: an arena, made while the communicator forms, and
+// the engine that runs collectives through it, or the part that one of several hosts has in them.
 //
 // Whether arenas are there is decided by all ranks together, so that never one uses them while
 // another uses links.
@@ -29,9 +29,9 @@ collective::Groups HostsWithMemory(const Settings& settings, const PeerTable& pe
 /// Pure: whether this rank's host is one of them and has several ranks.
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);
 
-/// What the first rank of a host has for its others: made before it tells them anything more, so
-/// that whoever comes finds it. Empty on other ranks, and where there is to be none. Does not
-/// block. Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
+/// The first rank's offer to the others of its host: made before it tells them anything more, so
+/// that each rank that comes finds it. Empty on other ranks, and where there is to be none. Does
+/// not block. Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
 Result<transport::ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table);
 
 /// The outcome of an offer on this rank.
@@ -46,7 +46,7 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
                                         transport::ArenaOffer offer, Control& control,
                                         const std::stop_token& abort);
 
-/// What all hosts of a communicator have, or none.
+/// The memory that all hosts of a communicator have, or none.
 struct HostMemoryParts {
   collective::Groups hosts;                 ///< HostsWithMemory; empty: collectives go over links
   std::shared_ptr<transport::Arena> arena;  ///< of this host; null where this rank is alone on it

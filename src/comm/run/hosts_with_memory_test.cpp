@@ -56,7 +56,7 @@ float Element(std::uint32_t rank, std::size_t index) {
   return static_cast<float>((rank * 7 + index * 13) % 64);
 }
 
-/// What `call` leaves at element `index` of the output of `self`.
+/// The result of `call` at element `index` of the output of `self`.
 float Expected(const Call& call, Rank self, std::size_t index, std::uint32_t ranks) {
   const std::size_t block = index / call.count, within = index % call.count;
   const auto from = static_cast<std::uint32_t>(block);
@@ -239,7 +239,7 @@ TEST(TwoHostsWithMemory, AHostThatCallsSomethingElseIsNamed) {
   });
 }
 
-TEST(TwoHostsWithMemory, AnAbortFreesWhoWaitsInTheMemoryOfAnotherHost) {
+TEST(TwoHostsWithMemory, AnAbortFreesARankThatWaitsInTheMemoryOfAnotherHost) {
   RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 0) {

@@ -1,4 +1,4 @@
-// What becomes of a call: checked, then made an operation through the memory of the host, over
+// The preparation of a call: checked, then made an operation through the memory of the host, over
 // links or, among several hosts, both. The rest of Communicator is in communicator.cpp.
 #include <fmt/format.h>
 
@@ -320,7 +320,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     return Exchange(messages, purpose);
   };
   if (!host_.IsHere()) return exchange();
-  // Where collectives go through memory, whoever calls another one is there and not on the links.
+  // If collectives go through memory, a rank that calls another one is there and not on the links.
   host_.engine()->Start({.kind = CallKind::kAllToAllV}, scores_.For(CallKind::kAllToAllV, 0),
                         sequence);
   return InSequence(std::make_unique<HostRun>(*host_.engine()), {exchange});

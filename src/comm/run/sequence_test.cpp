@@ -54,7 +54,7 @@ TEST(Sequence, MakesEachWhenTheOneBeforeIsDoneAndGone) {
   EXPECT_EQ(all.WaitingFor(), "withdrawn");
 }
 
-TEST(Sequence, WhatCannotBeMadeIsItsError) {
+TEST(Sequence, AFailureToMakeTheNextIsItsError) {
   int there = 0;
   Sequence both(std::make_unique<Turns>("first", 1, there), {[] {
                   return Sequence::Made(Error{Code::kSystem, "no second"});

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 // Long enough that a slow machine is not mistaken for a hang.
-constexpr std::chrono::seconds kPatience(60);
+constexpr std::chrono::seconds kTimeout(60);
 
 Child Shell(const std::string& script, EnvMap environment = ReadEnvironment()) {
   return Child::Start({{"sh", "-c", script}, std::move(environment)}).value();
@@ -28,7 +28,7 @@ std::string ReadAll(const Fd& from) {
   std::string all;
   for (;;) {
     const std::array descriptors{from.get()};
-    PollReadable(descriptors, kPatience);
+    PollReadable(descriptors, kTimeout);
     const Arrived arrived = ReadAvailable(from, 4096);
     all += arrived.bytes;
     if (arrived.end) return all;
@@ -70,7 +70,7 @@ TEST(ChildTest, ASignalReachesTheChildAndItsChildren) {
   // The inner shell holds the output as well: the stream ends only when both are gone.
   Child child = Shell("sh -c 'echo ready; kill -STOP $$' & wait");
   const std::array descriptors{child.output().get()};
-  PollReadable(descriptors, kPatience);
+  PollReadable(descriptors, kTimeout);
   EXPECT_FALSE(child.Poll().has_value());
   child.Signal(SIGKILL);
   EXPECT_EQ(ReadAll(child.output()), "ready\n");

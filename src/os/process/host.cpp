@@ -49,10 +49,6 @@ std::optional<std::uint64_t> ParseNamespaceInode(std::string_view link) {
   return ParseDecimal(link.substr(open + 2, link.size() - open - 3));
 }
 
-Result<std::uint64_t> ProcessStartTicks(const FileTree& files, std::uint32_t pid) {
-  return StartTicksAt(files, fmt::format("/proc/{}/stat", pid));
-}
-
 Host ReadHost(const FileTree& files) {
   Host host;
   host.name = HostName();

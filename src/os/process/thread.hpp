@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/value/cpu_range.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::os {
@@ -34,12 +35,6 @@ std::invoke_result_t<Run> Caught(Run&& run) {
     return Error{Code::kSystem, std::string("unexpected: ") + e.what()};
   }
 }
-
-/// CPUs that follow each other.
-struct CpuRange {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;  ///< inclusive
-};
 
 /// For a thread of ours, first thing: signals go to the program's own threads, and the thread has a
 /// name in ps and gdb (at most 15 characters are kept).

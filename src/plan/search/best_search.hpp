@@ -54,7 +54,7 @@ struct BetterThan {
 
 /// Looks for a graph with more bandwidth.
 /// \param budget  steps; it is lowered by what was taken
-/// \param story  if not null, what was tried is added
+/// \param trace  if not null, what was tried is added
 /// \return the first division that can be laid, widened as far as it goes; `than.graph` if there is
 /// none
 PatternGraph FindBetter(const HostTools& tools, const BetterThan& than, std::int64_t& budget,

@@ -58,7 +58,7 @@ class CompatSearch {
         options_(options),
         limits_(std::move(limits)) {}
 
-  /// \param story  if not null, trials are added
+  /// \param search_trace  if not null, search steps are added
   PatternGraph Find(const Wanted& wanted, SearchTrace* search_trace);
 
  private:
@@ -96,14 +96,14 @@ class CompatSearch {
   std::size_t first_speed_ = 0;
   std::uint8_t cross_nic_ = 0;  // the limits
   bool try_same_ = true;
-  std::int64_t budget_ = 0;  // of all trials
-  std::int64_t left_ = 0;    // of the latest trial
+  std::int64_t budget_ = 0;  // of all search steps
+  std::int64_t left_ = 0;    // of the latest search step
   bool left_known_ = true;   // false: it was hopeless and not run
   /// SearchSteps that were not run; what they would have left is missing in budget_.
   std::vector<SearchStep> awaited_;
   std::int64_t awaited_budget_ = 0;
   bool any_budget_out_ = false;
-  /// A trial of which it is known what comes of it: what came of the one before.
+  /// A search step of which it is known what comes of it: what came of the one before.
   struct KnownStep {
     StepOutcome outcome;
     std::int64_t taken = 0;  // of its budget

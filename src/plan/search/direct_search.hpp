@@ -36,8 +36,8 @@ class DirectSearch {
   /// \param graph  a ring or a tree
   std::uint32_t WidthOf(const PatternGraph& graph, std::uint32_t most);
 
-  /// Lays trial.max_channels channels, each where it is in the way of others least.
-  /// \param trial  a ring, or a tree that is not split
+  /// Lays search_step.max_channels channels, each where it is in the way of others least.
+  /// \param search_step  a ring, or a tree that is not split
   /// \param found  gets them, if there is room for all
   StepOutcome Lay(const SearchStep& search_step, Pricing pricing, PatternGraph& found);
 

@@ -8,7 +8,7 @@
 
 namespace ringlet::plan {
 
-/// Bounds on the work, and what the user wishes.
+/// Bounds on the work, and the limits of the user.
 struct SearchLimits {
   std::uint32_t ranks_max = std::uint32_t{1} << 24;
   /// Rings as plain as can be: one channel, NUMA nodes in order.

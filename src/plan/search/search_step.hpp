@@ -47,7 +47,7 @@ struct StepOutcome {
   std::optional<std::uint32_t> link = {};    ///< of kLink; as in SearchTrace::links
 };
 
-/// The trials of one pattern in order, to tell how a plan came to be.
+/// The search steps of one pattern in order, to tell how a plan came to be.
 struct SearchTrace {
   GraphId id = GraphId::kRing;
   std::vector<StepOutcome> search_steps;

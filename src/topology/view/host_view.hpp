@@ -1,5 +1,5 @@
 // The parts of one host, as a value: facts without judgement. discovery makes one of a live machine
-// or a captured file tree; a text form makes one of a fixture; ranks send it to each other.
+// or a captured file tree; topology/xml makes one of NCCL's file; ranks send it to each other.
 #pragma once
 #include <array>
 #include <compare>

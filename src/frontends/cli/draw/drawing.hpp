@@ -31,7 +31,7 @@ struct Box {
 };
 
 /// Through all points, with round corners.
-struct Line {
+struct Polyline {
   std::vector<std::pair<double, double>> points;
   double width = 1;
   Paint paint = Paint::kPciLine;
@@ -54,7 +54,7 @@ struct Words {
 struct Drawing {
   double width = 0, height = 0;
   std::vector<Box> boxes;  ///< below lines, which are below words
-  std::vector<Line> lines;
+  std::vector<Polyline> lines;
   std::vector<Words> words;
 };
 

@@ -32,7 +32,9 @@ void DescribeType(const CLI::Option& option, OptionDescription& one) {
   one.takes_file = one.type == kFileType || one.type == kFolderType;
 }
 
-OptionDescription OptionFrom(const CLI::Option& option) {
+}  // namespace
+
+OptionDescription DescribeOption(const CLI::Option& option) {
   OptionDescription one{.names = {}, .argument = "", .help = option.get_description()};
   for (const std::string& name : option.get_snames()) one.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) one.names.push_back("--" + name);
@@ -47,6 +49,8 @@ OptionDescription OptionFrom(const CLI::Option& option) {
   DescribeType(option, one);
   return one;
 }
+
+namespace {
 
 /// The text that AddExamples has put before the rest.
 std::string WithoutExamples(std::string footer, const std::vector<std::string>& examples) {
@@ -65,7 +69,7 @@ CommandDescription CommandFrom(const CLI::App& command, const std::string& path)
                          .commands = {}};
   one.remarks = WithoutExamples(command.get_footer(), one.examples);
   for (const CLI::Option* option : command.get_options())
-    if (!option->get_group().empty()) one.options.push_back(OptionFrom(*option));
+    if (!option->get_group().empty()) one.options.push_back(DescribeOption(*option));
   for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
     if (!below->get_group().empty())
       one.commands.push_back(CommandFrom(*below, path + " " + below->get_name()));

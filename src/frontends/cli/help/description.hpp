@@ -36,6 +36,8 @@ struct CommandDescription {
   std::vector<CommandDescription> commands;
 };
 
+OptionDescription DescribeOption(const CLI::Option& option);
+
 /// The contents of the help of `tool` and of each command. Hidden options are left out.
 CommandDescription Describe(const CLI::App& tool);
 

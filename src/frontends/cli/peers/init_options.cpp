@@ -81,10 +81,10 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
   command.add_flag("--worker", words.worker)->group("");  // not shown: only we use it
 }
 
-Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool tree,
-                             std::uint64_t descriptors) {
+Result<BootstrapJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool tree,
+                                  std::uint64_t descriptors) {
   RINGLET_TRY(CheckOffered(words));
-  InitJob job;
+  BootstrapJob job;
   job.iterations = words.iterations;
   job.peers = words.peers;
   job.head = {.ranks = ranks,
@@ -104,7 +104,7 @@ Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool t
                   needed, descriptors)};
 }
 
-std::vector<std::string> InitWorkerArguments(const InitJob& job) {
+std::vector<std::string> InitWorkerArguments(const BootstrapJob& job) {
   std::vector<std::string> arguments{"bench",   "init",
                                      "-n",      std::to_string(job.head.ranks),
                                      "--mode",  job.head.tree ? "tree" : "ring",

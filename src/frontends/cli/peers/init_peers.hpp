@@ -15,7 +15,7 @@ os::Command PeerCommand(const std::string& peer, const InitHead& head, const std
                         std::uint64_t descriptors, EnvMap environment);
 
 /// Runs `command` to its end and takes the time that it prints as "total_ms NUMBER".
-PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant patience);
+PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant timeout);
 
 /// The path of this tool's own program.
 std::string ToolFolder();

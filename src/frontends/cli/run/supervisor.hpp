@@ -53,7 +53,7 @@ class Supervisor {
   Instant settled_{0};
   std::optional<RankEnd> first_failure_;
   std::optional<int> user_signal_;
-  std::optional<Instant> patience_ends_;
+  std::optional<Instant> grace_ends_;
   std::vector<int> orders_;
 };
 

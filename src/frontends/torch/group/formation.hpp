@@ -46,7 +46,7 @@ Result<UniqueId> ToId(View bytes, const std::string& key);
 bool Pause(std::chrono::microseconds time, const std::stop_token& abort);
 
 /// How long to wait between two looks at something that another process brings about.
-class Patience {
+class Backoff {
  public:
   std::chrono::microseconds Next();
 

@@ -274,7 +274,7 @@ void P2pQueue::RunCaretaker() {
     if (IsPending()) {
       TakeCare(lock);
     } else {
-      patience_ = Patience();
+      backoff_ = Backoff();
       news_.wait(lock, [&] { return stop_.stop_requested() || IsPending(); });
     }
   }
@@ -289,10 +289,10 @@ void P2pQueue::TakeCare(Lock& lock) {
     if (!came.ok()) return StoreFailed(lock, came.error());
     if (*came) {
       ++guests_;
-      patience_ = Patience();
+      backoff_ = Backoff();
       return;
     }
-    pause = patience_.Next();
+    pause = backoff_.Next();
   }
   news_.wait_for(lock, pause);
   unlooked_ += pause;

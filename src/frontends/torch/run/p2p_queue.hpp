@@ -148,7 +148,7 @@ class P2pQueue {
   std::map<std::uint32_t, Inbox> inboxes_;
   std::map<std::uint32_t, std::string> gone_;  // and why nothing comes from them any more
   std::uint64_t guests_ = 0;                   // senders that have announced themselves
-  Patience patience_;
+  Backoff backoff_;
   std::chrono::microseconds unlooked_{0};  // that have passed since the last look around
   std::jthread caretaker_;
 };
