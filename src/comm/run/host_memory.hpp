@@ -68,6 +68,9 @@ class HostMemory {
   /// Where it is here. The rank's thread's.
   collective::ShmCollective& engine() { return *engine_; }
 
+  /// Of the arena; 0 where there is none.
+  std::uint64_t shared_bytes() const { return engine_ ? engine_->arena().shape().TotalBytes() : 0; }
+
   /// Where this rank's registered memory is, whether it is here or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
   /// The same, where peers can see it; else null.
