@@ -68,6 +68,7 @@ class Group {
   std::optional<Bytes> TakeMessage(std::uint32_t from, std::uint64_t tag) {
     return mailbox_.Take(Rank{from}, tag);
   }
+  std::optional<PushedMessage> TakePushed() { return mailbox_.TakePushed(); }
   void Ask(std::uint32_t whom);
   std::optional<Activity> TakeAnswer(std::uint32_t from);
   /// True once for each question of another rank that waits for an answer.

@@ -137,6 +137,8 @@ class Member final : public Machine {
   /// Sends `message` to `to`; `to` finds it under (this rank, tag).
   void Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupId group = kWorld);
   std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag, GroupId group = kWorld);
+  /// The oldest message with a tag of kPushedTag or more.
+  std::optional<PushedMessage> TakePushed(GroupId group = kWorld);
   /// Asks another rank what it is doing; its machine answers even while its caller is elsewhere.
   void Ask(Rank whom, Instant now, GroupId group = kWorld);
   std::optional<Activity> TakeAnswer(Rank from, GroupId group = kWorld);

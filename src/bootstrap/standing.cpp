@@ -227,6 +227,11 @@ std::optional<Bytes> Member::TakeMessage(Rank from, std::uint64_t tag, GroupId g
   return seat ? seat->group.TakeMessage(Index(from), tag) : std::nullopt;
 }
 
+std::optional<PushedMessage> Member::TakePushed(GroupId group) {
+  Seat* const seat = FindSeat(group);
+  return seat ? seat->group.TakePushed() : std::nullopt;
+}
+
 void Member::Ask(Rank whom, Instant now, GroupId group) {
   Seat* const seat = FindSeat(group);
   if (!seat) return;

@@ -1,5 +1,6 @@
 // The algorithms by name, and which schedule each is for a call.
 #pragma once
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,7 @@ enum class Algorithm : std::uint8_t {
   kFetch,     ///< the same, and the kernel reads memory that is not registered
 };
 inline constexpr std::size_t kAlgorithms = 18;
+using AlgorithmSet = std::bitset<kAlgorithms>;
 
 inline bool IsOnSharedMemory(Algorithm algorithm) {
   return algorithm >= Algorithm::kOneShot;

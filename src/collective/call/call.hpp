@@ -97,6 +97,8 @@ struct Call {
   /// The address of that element, which is read when the operation runs; then `scalar` is not
   /// looked at.
   const std::byte* scalar_at = nullptr;
+  /// Which algorithms may run it, a bit each; 0: all that may run any call. The same on all ranks.
+  std::uint32_t algorithms = 0;
 };
 
 /// "all_reduce of 8 float sum", "broadcast of 8 float at root 2", "barrier".

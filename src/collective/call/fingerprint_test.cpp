@@ -40,6 +40,7 @@ TEST(Fingerprint, EveryFieldCounts) {
       [](Fingerprint& it) { it.op = ReduceOp::kMax; },
       [](Fingerprint& it) { it.count = 1ull << 40; },
       [](Fingerprint& it) { it.root = Rank{2}; },
+      [](Fingerprint& it) { it.selection = 3; },
   };
   for (const auto& change : changes) {
     Fingerprint theirs = kMine;

@@ -10,8 +10,6 @@
 namespace ringlet::collective {
 namespace {
 
-using AlgorithmSet = std::bitset<kAlgorithms>;
-
 /// Everything that can do a call of this kind on some layout: one with hosts and ranks of all
 /// sorts, with shared memory and without.
 AlgorithmSet Known(CallKind kind) {

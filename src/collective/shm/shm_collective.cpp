@@ -30,7 +30,8 @@ constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
 std::uint64_t CallWord(const Call& call) {
   const Fingerprint said = FingerprintOf(call, 0);
   return static_cast<std::uint64_t>(said.operation) | static_cast<std::uint64_t>(said.type) << 8 |
-         static_cast<std::uint64_t>(said.op) << 16 | std::uint64_t{Index(said.root)} << 32;
+         static_cast<std::uint64_t>(said.op) << 16 |
+         static_cast<std::uint64_t>(said.selection) << 24 | std::uint64_t{Index(said.root)} << 32;
 }
 
 Call CallOf(std::uint64_t word, std::uint64_t count) {
@@ -38,7 +39,8 @@ Call CallOf(std::uint64_t word, std::uint64_t count) {
           .count = static_cast<std::size_t>(count),
           .type = static_cast<DataType>(word >> 8 & 0xff),
           .op = static_cast<ReduceOp>(word >> 16 & 0xff),
-          .root = Rank{static_cast<std::uint32_t>(word >> 32)}};
+          .root = Rank{static_cast<std::uint32_t>(word >> 32)},
+          .algorithms = static_cast<std::uint32_t>(word >> 24 & 0xff)};
 }
 
 bool Readable(const Call& call) {

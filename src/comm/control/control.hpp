@@ -89,6 +89,11 @@ class Control {
   // Between two ranks.
   Status Send(Rank to, std::uint64_t tag, Bytes message);
   Result<Bytes> Receive(Rank from, std::uint64_t tag);
+  /// Has messages whose tag is bootstrap::kPushedTag or more seen to as they come: on the service
+  /// thread, one after the other, in each sender's order. Those that came before are kept until
+  /// this is called. Not called any more after Leave.
+  using OnPushed = std::function<void(bootstrap::PushedMessage)>;
+  void SeeTo(OnPushed on_pushed);
 
   /// Passes `result` through; an error fails the communicator on all ranks with its reason. Wrapped
   /// around each stage of forming a communicator: what fails on one rank fails on all.

@@ -175,10 +175,9 @@ std::shared_ptr<collective::InProcessBuffers> Process::InProcessBuffersOf(const 
   return buffers;
 }
 
-void Process::WarnOnce(const std::string& text) {
+void Process::SayOnce(LogLevel level, const std::string& text) {
   const std::lock_guard lock(warned_mutex_);
-  if (warned_.insert(text).second)
-    logger_.Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt, text);
+  if (warned_.insert(text).second) logger_.Log(level, Subsystem::kInit, std::nullopt, text);
 }
 
 void Process::HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted) {

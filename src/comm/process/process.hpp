@@ -110,8 +110,9 @@ class Process {
   /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
   bool TakeGivenId() { return !given_id_taken_.exchange(true); }
 
-  /// Logs a warning the first time that it is given.
-  void WarnOnce(const std::string& text);
+  /// Logs a warning, or with less weight a note, the first time that it is given.
+  void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
+  void NoteOnce(const std::string& text) { SayOnce(LogLevel::kInfo, text); }
 
   /// Roots at which no rank has checked in: of unused ids.
   static constexpr std::size_t kUnusedRootsMax = 4096;
@@ -123,6 +124,7 @@ class Process {
   Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);
   Status AddService();
   void ForgetUnusedRoots();
+  void SayOnce(LogLevel level, const std::string& text);
 
   const Settings settings_;
   const os::Host host_;

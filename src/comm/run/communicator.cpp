@@ -61,6 +61,8 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
       links_(std::move(links)),
       spinner_(Timed(WaitPolicyOf(peer_table_, identity_.rank, origin_.process->settings().wait))),
       host_(origin_, peer_table_, spinner_.wait_policy(), std::move(memory)),
+      one_sided_(
+          *control_, [this] { links_->waiter().Wake(); }, MemoryOfPeers()),
       timeout_(timeout),
       messages_(identity_.rank) {
   links_->reserve().registered = host_.published_buffers();
@@ -157,6 +159,37 @@ Result<std::uint64_t> Communicator::Register(View memory) {
   return host_.buffers().Register(memory, origin_.process->heap().Find(memory));
 }
 
+// Within the host, where ranks see what the others have registered.
+OneSided::PeerMemory Communicator::MemoryOfPeers() {
+  if (!host_.IsHere()) return {};
+  return {.find = [this](const std::byte* at,
+                         std::size_t bytes) { return host_.buffers().Find(at, bytes); },
+          .reach =
+              [this](Rank peer, const transport::BufferPlace& place, std::size_t bytes) {
+                return host_.buffers().Reach(Index(peer), place, bytes);
+              }};
+}
+
+Result<std::uint32_t> Communicator::OpenWindow(std::span<std::byte> memory, std::uint32_t flags) {
+  RINGLET_TRY_ASSIGN(const std::uint64_t registration, Register(memory));
+  return one_sided_.Open({.memory = memory, .registration = registration, .flags = flags});
+}
+
+Status Communicator::CloseWindow(std::uint32_t window) {
+  RINGLET_TRY_ASSIGN(const OneSided::Window closed, one_sided_.Close(window));
+  return Deregister(closed.registration);
+}
+
+Communicator::MemoryUse Communicator::memory_use() const {
+  return {.working = scratch_.capacity() + staging_.capacity(), .shared = host_.shared_bytes()};
+}
+
+void Communicator::FreeWorkingMemory() {
+  scratch_ = Bytes();
+  staging_ = Bytes();
+  flows_.clear();
+}
+
 Status Communicator::Run(const Work& work) {
   if (const auto* const call = std::get_if<Call>(&work)) return Run(*call);
   if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
@@ -167,7 +200,7 @@ Status Communicator::Run(const Work& work) {
 
 Status Communicator::Run(const Call& call) {
   if (const auto failed = failure()) return *failed;
-  RINGLET_TRY(collective::Validate(call, place()));
+  RINGLET_TRY(ValidateCall(call));
   if (Skips(call)) return Ok();
   if (host_.IsHere()) {
     StartOnHost(call);

@@ -20,6 +20,8 @@
 #include "comm/establish/config.hpp"
 #include "comm/establish/peer_table.hpp"
 #include "comm/run/host_memory.hpp"
+#include "comm/run/one_sided.hpp"
+#include "comm/run/selection.hpp"
 #include "comm/run/work.hpp"
 #include "plan/channels/channel_plan.hpp"
 #include "transport/links.hpp"
@@ -106,6 +108,23 @@ class Communicator {
   /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
   Status Deregister(std::uint64_t registration) { return host_.buffers().Deregister(registration); }
 
+  /// Memory that peers may write to (Put), the same window on all ranks by the order in which each
+  /// opens its windows. Local. Any thread. \param memory  as of Register, until CloseWindow
+  /// \param flags  the caller's, kept with the window
+  Result<std::uint32_t> OpenWindow(std::span<std::byte> memory, std::uint32_t flags);
+  /// Errors  kInvalidArgument  no such window, or not any more
+  Status CloseWindow(std::uint32_t window);
+  const OneSided& one_sided() const { return one_sided_; }
+
+  /// What the communicator has of this host's memory, bytes.
+  struct MemoryUse {
+    std::uint64_t working = 0;  ///< its own, of the last operations
+    std::uint64_t shared = 0;   ///< with the other ranks of the host
+  };
+  MemoryUse memory_use() const;
+  /// Gives the working memory back; operations take it again. The rank's thread, between them.
+  void FreeWorkingMemory();
+
   /// Any of the above.
   Status Run(const Work& work);
   Status Run(const Call& call);
@@ -114,6 +133,8 @@ class Communicator {
   Status Run(std::span<const Transfer> transfers);
 
   // The operations, for several ranks and calls on one thread (group.hpp).
+  /// Whether one of the algorithms that may run the call can.
+  bool CanRun(const Call& call) const { return comm::CanRun(call, layout_, tuner_); }
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
   Status Validate(const Work& work) const;
   /// Whether `work` is a collective without elements, which is done with this: it waits for no
@@ -123,6 +144,9 @@ class Communicator {
   Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
   /// Sends and receives that run together.
   Result<std::unique_ptr<collective::Operation>> Prepare(std::span<const Transfer> transfers);
+  /// Puts, or waits for signals, that run together. Not empty.
+  std::unique_ptr<collective::Operation> Prepare(std::vector<Put> puts);
+  std::unique_ptr<collective::Operation> Prepare(std::vector<SignalWait> waits);
   /// Ok while it is worth going on: not failed, not aborted, in time.
   Status Check(Instant deadline, const collective::Operation& running);
   /// The run has come to its end.
@@ -153,20 +177,25 @@ class Communicator {
     std::vector<Stage> stages = {};
   };
   /// The properties that a program depends on, beside those that never change: kind, count, bytes
-  /// of an element, root.
-  using ProgramKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
+  /// of an element, root, how buffers lie, and the algorithms that may run it.
+  using ProgramKey =
+      std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap, std::uint32_t>;
 
   Status RunAs(CallKind kind, Call call) {
     call.kind = kind;
     return Run(call);
   }
   bool Skips(const Call& call);
+  Status ValidateCall(const Call& call) const;
   Status ValidatePortions(const AllToAllVCall& call) const;
   Status ValidateTransfer(const Transfer& transfer) const;
+  Status ValidatePeer(Rank peer, const Signal& signal) const;
+  OneSided::PeerMemory MemoryOfPeers();
   Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
   /// Counts the call as this rank's next, and writes it down.
   collective::Fingerprint Begin(const Call& call);
   Status RunPrepared(Operation& operation);
+  collective::Algorithm AlgorithmOnHost(const Call& call) const;
   void StartOnHost(const Call& call);
   Result<std::unique_ptr<Operation>> OnHost(const Call& call);
   Result<std::unique_ptr<Operation>> BeyondHost(const Call& call);
@@ -211,6 +240,7 @@ class Communicator {
   std::unique_ptr<transport::Links> links_;
   collective::Spinner spinner_;
   HostMemory host_;
+  OneSided one_sided_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> revoked_{false};
   std::uint64_t sequence_ = 0;    // collectives begun

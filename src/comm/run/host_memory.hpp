@@ -74,6 +74,9 @@ class HostMemory {
   /// Of the ranks of this host, where several share its memory; else null. The rank's thread's.
   collective::ShmCollective* engine() { return engine_.get(); }
 
+  /// Of the arena; 0 where there is none.
+  std::uint64_t shared_bytes() const { return engine_ ? engine_->arena().shape().TotalBytes() : 0; }
+
   /// The address of this rank's registered memory, whether it is here or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
   /// The same, where peers can see it; else null.

@@ -102,9 +102,32 @@ std::vector<Rank> PeersOf(const collective::Flow& flow) {
 
 Status Communicator::Validate(const Work& work) const {
   if (const auto failed = failure()) return *failed;
-  if (const auto* call = std::get_if<Call>(&work)) return collective::Validate(*call, place());
+  if (const auto* call = std::get_if<Call>(&work)) return ValidateCall(*call);
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return ValidatePortions(*call);
+  if (const auto* put = std::get_if<Put>(&work)) return ValidatePeer(put->peer, put->signal);
+  if (const auto* wait = std::get_if<SignalWait>(&work)) {
+    for (const SignalCount& count : wait->counts)
+      RINGLET_TRY(ValidatePeer(count.peer, count.signal));
+    return Ok();
+  }
   return ValidateTransfer(std::get<Transfer>(work));
+}
+
+Status Communicator::ValidatePeer(Rank peer, const Signal& signal) const {
+  if (Index(peer) >= identity_.size)
+    return Refused(fmt::format("a signal of rank {}, which is not below the number of ranks, {}",
+                               Index(peer), identity_.size));
+  if (!signal.Exists())
+    return Refused(fmt::format("signal {} of context {}: there are at most {} contexts of {} each",
+                               signal.number, signal.context, Signal::kContextsMax,
+                               Signal::kNumbersMax));
+  return Ok();
+}
+
+Status Communicator::ValidateCall(const Call& call) const {
+  RINGLET_TRY(collective::Validate(call, place()));
+  if (CanRun(call)) return Ok();
+  return Refused(fmt::format("none of the selected algorithms can run {} here", ToText(call)));
 }
 
 Status Communicator::ValidatePortions(const AllToAllVCall& call) const {
@@ -133,17 +156,20 @@ Status Communicator::ValidateTransfer(const Transfer& transfer) const {
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work& work) {
   if (const auto* call = std::get_if<Call>(&work)) return PrepareCall(*call);
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return PreparePortions(*call);
+  if (const auto* put = std::get_if<Put>(&work)) return Prepare(std::vector<Put>{*put});
+  if (const auto* wait = std::get_if<SignalWait>(&work))
+    return Prepare(std::vector<SignalWait>{*wait});
   return Prepare(std::span(&std::get<Transfer>(work), 1));
 }
 
 std::shared_ptr<const Communicator::Program> Communicator::ProgramFor(const Call& call,
                                                                       const Overlap& overlap) {
   const Rank root = HasRoot(call.kind) ? call.root : Rank{};
-  const ProgramKey key{call.kind, call.count, SizeOf(call.type), root, overlap};
+  const ProgramKey key{call.kind, call.count, SizeOf(call.type), root, overlap, call.algorithms};
   const auto it = programs_.find(key);
   if (it != programs_.end()) return it->second;
   if (programs_.size() >= kProgramsMax) programs_.clear();
-  const auto algorithm = collective::Select(call, layout_, tuner_);
+  const auto algorithm = collective::Select(call, layout_, Restricted(tuner_, call));
   const collective::CallParts parts = collective::BuildParts(algorithm, call, place(), layout_);
   auto program = std::make_shared<Program>(Program{.scratch_count = parts.scratch_count});
   for (const collective::CallPart& part : parts.parts) {
@@ -198,10 +224,16 @@ bool Communicator::Skips(const Call& call) {
   return true;
 }
 
+collective::Algorithm Communicator::AlgorithmOnHost(const Call& call) const {
+  if (call.algorithms == 0) [[likely]]
+    return scores_.For(call.kind, BlockBytes(call));
+  return collective::Select(call, layout_, Restricted(tuner_, call));
+}
+
 void Communicator::StartOnHost(const Call& call) {
   Begin(call);
   const auto start = [&](const Call& its) {
-    host_.engine()->Start(its, scores_.For(its.kind, BlockBytes(its)), sequence_ - 1);
+    host_.engine()->Start(its, AlgorithmOnHost(its), sequence_ - 1);
   };
   if (call.kind == CallKind::kBarrier) return start({.kind = CallKind::kBarrier});
   const View input = Staged(call);
@@ -345,6 +377,23 @@ Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
     std::span<const Transfer> transfers) {
   CollectMessages(transfers);
   return Exchange(transfers_, fmt::format("a message after {} collectives", sequence_));
+}
+
+std::unique_ptr<collective::Operation> Communicator::Prepare(std::vector<Put> puts) {
+  Calls({.sequence = sequence_,
+         .operation = CallKind::kSendReceive,
+         .type = DataType::kUint8,
+         .count = puts.front().from.size(),
+         .root = puts.front().peer});
+  return one_sided_.Run(std::move(puts));
+}
+
+std::unique_ptr<collective::Operation> Communicator::Prepare(std::vector<SignalWait> waits) {
+  Calls({.sequence = sequence_,
+         .operation = CallKind::kSendReceive,
+         .type = DataType::kUint8,
+         .root = identity_.rank});
+  return one_sided_.Run(std::move(waits));
 }
 
 Status Communicator::Run(std::span<const Transfer> transfers) {

@@ -1,6 +1,7 @@
 // The requests of a rank to its communicator, as values: run at once, or collected into a group.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <variant>
 #include <vector>
@@ -41,6 +42,38 @@ struct Transfer {
   DataType type = DataType::kFloat32;
 };
 
-using Work = std::variant<Call, AllToAllVCall, Transfer>;
+/// What tells a rank that something was put into its window. It counts how often it was raised, by
+/// each rank for itself.
+struct Signal {
+  static constexpr std::uint32_t kContextsMax = 1 << 10;
+  static constexpr std::uint32_t kNumbersMax = 1 << 16;  ///< of each context
+
+  std::uint32_t context = 0;
+  std::uint32_t number = 0;
+
+  bool Exists() const { return context < kContextsMax && number < kNumbersMax; }
+};
+
+/// Writes to a peer's part of a window, which makes no call for it, and then raises a signal there.
+struct Put {
+  Rank peer{};     ///< may be this rank
+  View from = {};  ///< empty: the signal alone
+  std::uint32_t window = 0;
+  std::uint64_t offset = 0;  ///< in the peer's part, bytes
+  Signal signal = {};
+};
+
+struct SignalCount {
+  Rank peer{};
+  Signal signal = {};
+  std::uint32_t times = 1;
+};
+
+/// Waits until each of these signals has been raised so often, and takes that off its count.
+struct SignalWait {
+  std::vector<SignalCount> counts;
+};
+
+using Work = std::variant<Call, AllToAllVCall, Transfer, Put, SignalWait>;
 
 }  // namespace ringlet::comm

@@ -1,5 +1,6 @@
 // A communicator that a thread of its own forms, for callers that do not wait (blocking = 0).
 #pragma once
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -8,11 +9,23 @@
 
 #include "comm/process/thread.hpp"
 #include "comm/run/communicator.hpp"
+#include "ringlet/compat/nccl.h"
 
 namespace ringlet::c_api {
 
 /// Forms a communicator; a null one where this rank is not to have any.
 using Form = std::function<Result<std::unique_ptr<comm::Communicator>>(const std::stop_token&)>;
+
+inline UniqueId FromNccl(const ncclUniqueId& id) {
+  UniqueId out;
+  std::memcpy(out.bytes.data(), id.internal, UniqueId::kBytes);
+  return out;
+}
+inline ncclUniqueId ToNccl(const UniqueId& id) {
+  ncclUniqueId out;
+  std::memcpy(out.internal, id.bytes.data(), UniqueId::kBytes);
+  return out;
+}
 
 class Forming {
  public:
