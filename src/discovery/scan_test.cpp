@@ -51,7 +51,7 @@ TEST(ScanTest, ReadsATwoSocketMachine) {
   TempTree tree;
   WriteTwoSockets(tree);
   const HostScan scan = ScanOf(tree);
-  const HostView& view = scan.view;
+  const topology::HostView& view = scan.view;
   EXPECT_EQ(view.name, "node-a");
   EXPECT_EQ(view.identity, 1u);
   EXPECT_EQ(view.cpu, (topology::CpuModel{"x86_64", "GenuineIntel", 6, 85,

@@ -19,6 +19,7 @@ struct FormatterTest : testing::Test {
   }
   CLI::App tool{"A tool", "tool"};
   unsigned number = 4;
+  bool flag = false;
   std::string word;
 };
 
@@ -40,10 +41,10 @@ TEST_F(FormatterTest, FewValuesStandBesideTheNameAndManyInTheText) {
 }
 
 TEST_F(FormatterTest, ExclusionsAndNeedsAreSorted) {
-  CLI::Option* a = tool.add_flag("--a", "A");
-  CLI::Option* b = tool.add_flag("--b", "B");
-  tool.add_flag("--c", "C")->excludes(b)->excludes(a);
-  tool.add_flag("--d", "D")->needs(b)->needs(a);
+  CLI::Option* a = tool.add_flag("--a", flag, "A");
+  CLI::Option* b = tool.add_flag("--b", flag, "B");
+  tool.add_flag("--c", flag, "C")->excludes(b)->excludes(a);
+  tool.add_flag("--d", flag, "D")->needs(b)->needs(a);
   EXPECT_THAT(Help(100), AllOf(HasSubstr("C (not with --a, --b)"), HasSubstr("D (with --a, --b)")));
 }
 
@@ -53,7 +54,7 @@ TEST_F(FormatterTest, ARequiredArgumentSaysSo) {
 }
 
 TEST_F(FormatterTest, ALongNameHasALineOfItsOwn) {
-  tool.add_flag("--a-name-that-is-too-long-for-it", "Words");
+  tool.add_flag("--a-name-that-is-too-long-for-it", flag, "Words");
   EXPECT_THAT(Help(100), HasSubstr("\n  --a-name-that-is-too-long-for-it\n" + std::string(30, ' ') +
                                    "Words\n"));
 }
@@ -76,7 +77,7 @@ TEST_F(FormatterTest, TextsFitTheTerminal) {
 }
 
 TEST_F(FormatterTest, ANarrowTerminalStillHasTwentyColumnsOfText) {
-  tool.add_flag("--flag", "One two three four five six seven eight nine ten");
+  tool.add_flag("--flag", flag, "One two three four five six seven eight nine ten");
   const std::string help = Help(10);
   EXPECT_THAT(help, AllOf(HasSubstr("One two three four\n"), Not(HasSubstr("four five"))));
 }
