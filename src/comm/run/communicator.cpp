@@ -187,7 +187,7 @@ Communicator::MemoryUse Communicator::memory_use() const {
 void Communicator::FreeWorkingMemory() {
   scratch_ = Bytes();
   staging_ = Bytes();
-  flows_.clear();
+  programs_.clear();
 }
 
 Status Communicator::Run(const Work& work) {
