@@ -54,6 +54,21 @@ class Words(unittest.TestCase):
             self.assertFalse(list(words.check_sentences(text)), text)
             self.assertFalse(list(words.check_comments(f"// {text}\n")), text)
 
+    def test_pages_are_searched_for_sentences(self):
+        self.assertTrue(list(words.check_page("What is so is so.")))
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "src/README.md",
+                         "tools/type_names.txt"):
+                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).write_text("")
+            (root / "test").mkdir()
+            (root / "src" / "a.cpp").write_text("int a;  // What it is is known.\n")
+            (root / "src" / "a_test.cpp").write_text("TEST(A, WhoIsNew) {\n}\n")
+            (root / "test" / "b.py").write_text("    def test_who_is_new(self):\n")
+            self.assertEqual([found.split(":")[0] for found in words.findings(root)],
+                             ["src/a.cpp", "src/a_test.cpp", "test/b.py"])
+
     def test_headings_code_and_heads_of_tables_are_no_sentences(self):
         for text in ("## What does not work", "```\nWhat is it\n```", "    What is it",
                      "| What | Who |\n|---|---|\n| a rank | all |"):
@@ -66,7 +81,7 @@ class Words(unittest.TestCase):
         self.assertTrue(list(words.check_sentences("It is known.\nWhat is not, is not.")))
 
     def test_strings_are_no_comments(self):
-        self.assertFalse(list(words.check_comments('f("// What is it");')))
+        self.assertFalse(list(words.check_comments('f("What is it is it.");')))
 
     def test_names_of_tests_have_a_subject(self):
         for name in ("WhatIsNew", "WhoLeavesIsNamed", "ItHelpsNobody", "NamesWhoIsLate"):

@@ -16,7 +16,7 @@ struct MailboxLimits {
   std::size_t bytes_max = std::size_t{256} << 20;
 };
 
-/// From this tag on messages are for nobody who asks, but for whoever sees to them as they come.
+/// From this tag on messages are for the code that handles them as they come, not for a receive.
 inline constexpr std::uint64_t kPushedTag = std::uint64_t{1} << 63;
 
 struct PushedMessage {

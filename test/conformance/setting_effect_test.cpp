@@ -383,6 +383,7 @@ TEST_F(SettingEffect, DEBUG_FILE) {
   EXPECT_THAT(LogWith(tree_, {{"RINGLET_DEBUG", "INFO"}}), HasSubstr("INFO"));
 }
 TEST_F(SettingEffect, DEBUG) {
+  EXPECT_THAT(LogWith(tree_, {{"RINGLET_DEBUG", "INFO"}}), HasSubstr("INFO"));
   EXPECT_THAT(LogWith(tree_, {{"RINGLET_DEBUG", "WARN"}}), Not(HasSubstr("INFO")));
 }
 TEST_F(SettingEffect, DEBUG_SUBSYS) {
@@ -409,6 +410,7 @@ TEST_F(SettingEffect, RANK) {
 }
 TEST_F(SettingEffect, WORLD_SIZE) {
   EXPECT_TRUE(Process::Start({{"RINGLET_RANK", "4"}, {"RINGLET_WORLD_SIZE", "5"}}).ok());
+  EXPECT_FALSE(Process::Start({{"RINGLET_RANK", "5"}, {"RINGLET_WORLD_SIZE", "5"}}).ok());
 }
 TEST_F(SettingEffect, LOCAL_RANK) {
   const auto numa = [](const char* rank) {

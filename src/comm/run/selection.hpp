@@ -1,4 +1,4 @@
-// What a caller says of one call: by which algorithms it may run.
+// The caller's options of one call: the algorithms by which it may run.
 #pragma once
 #include <string_view>
 

@@ -41,7 +41,7 @@ Status CheckEncryption(comm::Communicator& communicator) {
   return error;
 }
 
-/// What a caller gets of `form`, with what `options` say of it.
+/// The communicator of `form` for the caller, with the effects of `options`.
 Form Finished(Form form, const CommOptions& options) {
   return [form = std::move(form), name = options.name](
              const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {

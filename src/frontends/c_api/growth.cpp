@@ -7,7 +7,7 @@
 namespace ringlet::c_api {
 namespace {
 
-/// What both old and new ranks say.
+/// The arguments that both old and new ranks give.
 struct Growth {
   int size;
   const ncclUniqueId* id;

@@ -116,7 +116,8 @@ std::vector<AlgorithmTimes> AttemptsOf(std::uint32_t ranks, std::uint32_t hosts,
 Result<int> Tune(const TuneRequest& request) {
   RINGLET_TRY_ASSIGN(const auto signals, TakeSignals());  // before there are threads
   const std::uint32_t ranks = request.words.ranks, hosts = request.words.hosts;
-  RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, AlgorithmTimes{}));
+  const AlgorithmTimes any_way{collective::CallKind::kAllReduce, Algorithm::kSlices, false, {}};
+  RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, any_way));
   RINGLET_TRY_ASSIGN(const bool shares_memory, SharesMemory(first, hosts));
   std::vector<AlgorithmTimes> trials = AttemptsOf(ranks, hosts, shares_memory);
   if (trials.empty()) return Error{Code::kInvalidArgument, "one rank has no choice of algorithms"};
