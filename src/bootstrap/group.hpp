@@ -53,7 +53,7 @@ class Group {
     Bytes head = {};
     Slice body = {};
   };
-  /// What is to be sent; empty most of the time. Take after every call.
+  /// The frames to be sent; empty most of the time. Take after every call.
   std::vector<Out> TakeOut() { return std::exchange(out_, {}); }
 
   // ---- What arrives.

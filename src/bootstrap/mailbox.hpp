@@ -1,4 +1,4 @@
-// Tagged messages that have arrived before anybody asked for them.
+// Tagged messages that have arrived before a receive asked for them.
 #pragma once
 #include <cstdint>
 #include <deque>

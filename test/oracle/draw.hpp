@@ -13,12 +13,12 @@ namespace oracle {
 struct Taste {
   int calls = 40;     ///< of a program, about
   bool huge = false;  ///< counts beyond 2^31 bytes now and then
-  /// What is not drawn, since a known defect would hide all others: see kWithout.
+  /// The operations that are not drawn, since a known defect would hide all others: see kWithout.
   std::set<std::string> without = {};
   int fault_one_in = 12;  ///< of so many programs one has a fault at its end; 0: none
 };
 
-/// What Taste::without may name.
+/// The names for Taste::without.
 inline constexpr auto kWithout =
     std::to_array<const char*>({"empty", "simulate", "late_scalar", "shrink", "split", "form",
                                 "nonblocking", "scalable", "destroy", "grow", "put", "selection",

@@ -23,7 +23,7 @@ class Prepared {
   /// To be called when everything is issued, before the group ends: what is read when the call runs
   /// gets its value.
   void BeforeEnd() { scalar_ = scalar_when_run_; }
-  /// What is wrong in memory. `succeeded`: the output must be right; else only the rest of memory.
+  /// The faults in memory. `succeeded`: the output must be right; else only the rest of memory.
   std::optional<std::string> Check(bool succeeded) const;
   std::uint64_t Digest() const;
 

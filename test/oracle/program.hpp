@@ -49,7 +49,7 @@ inline constexpr int kTypes = 12;
 enum class Op { kSum, kProd, kMax, kMin, kAvg, kPreMulSum };
 inline constexpr int kOps = 6;
 
-/// What the elements of a reduction look like.
+/// The kind of values in a reduction.
 enum class Values {
   kExact,   ///< every order of adding gives the same bits
   kWide,    ///< random digits and exponents: results lie within a bound
@@ -57,7 +57,7 @@ enum class Values {
 };
 inline constexpr int kValues = 3;
 
-/// Where buffers lie.
+/// The kind of memory of buffers.
 enum class Memory {
   kMalloc,
   kMmap,
@@ -74,7 +74,7 @@ enum class Memory {
 };
 inline constexpr int kMemories = 12;
 
-/// What one rank does otherwise than the rest, in a program that is wrong.
+/// The deviation of one rank from the rest, in a program that is wrong.
 enum class Odd { kNone, kCount, kType, kOp, kRoot, kKind };
 inline constexpr int kOdds = 6;
 
@@ -145,7 +145,7 @@ struct Step {
   int repeat = 1;         ///< kPut
 };
 
-/// Where a world rank lives.
+/// The place of a world rank.
 struct Place {
   int process = 0;
   int thread = 0;
@@ -162,7 +162,7 @@ struct Program {
   int ranks() const { return static_cast<int>(places.size()); }
 };
 
-/// What is known of the communicators between two steps.
+/// The state of the communicators between two steps.
 struct World {
   std::map<int, std::vector<int>> members;  ///< world ranks of each communicator, in its order
   std::map<int, bool> nonblocking;

@@ -175,7 +175,7 @@ class Actor {
     if (group) Tolerate(ncclGroupEnd(), "ncclGroupEnd");
   }
 
-  // What does not block may still be at it; Settle waits for it.
+  // A call that does not block may still be at it; Settle waits for it.
   static void Tolerate(ncclResult_t result, const char* what) {
     if (result != ncclInProgress) Must(result, what);
   }

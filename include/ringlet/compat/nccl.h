@@ -188,7 +188,7 @@ typedef enum {
   ncclNvlsHostModeDisable = INT_MAX
 } ncclNvlsHostMode_t;
 
-/* What a communicator is formed with. Always start from NCCL_CONFIG_INITIALIZER: its first three
+/* The options of a communicator. Always start from NCCL_CONFIG_INITIALIZER: its first three
  * fields tell the library which version of this struct the caller was compiled with; all versions
  * from 2.14 on are taken. A field left at its UNDEF value takes the default. Each field is checked.
  * One that has no effect on CPU memory is named in the log the first time that it is set. */
@@ -309,7 +309,7 @@ typedef struct ncclCollConfig_v23200 {
         NCCL_CONFIG_UNDEF_PTR  /* launchCompletionEvent */ \
   }
 
-/* What ncclGroupSimulateEnd fills in. Start from NCCL_SIM_INFO_INITIALIZER. */
+/* The result of ncclGroupSimulateEnd. Start from NCCL_SIM_INFO_INITIALIZER. */
 typedef struct ncclSimInfo_v22200 {
   size_t size;
   unsigned int magic;
@@ -492,8 +492,8 @@ RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
 RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 
 /* Announces that `buff` will be used often, so that `comm` may prepare it. Local to this rank.
- * The memory must live until ncclCommDeregister or the end of `comm`. What ncclMemAlloc gave is
- * then used without a copy where all ranks have registered theirs; all else is accepted and copied.
+ * The memory must live until ncclCommDeregister or the end of `comm`. Memory of ncclMemAlloc is
+ * then used without a copy if all ranks have registered theirs; all else is accepted and copied.
  * The same memory again gives the same handle, to be taken back as often. When an operation has
  * failed while a rank was stopped, not dead, that rank may still write up to 256 KiB into an output
  * here once it goes on. */
@@ -506,7 +506,7 @@ RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, 
 RINGLET_C_API ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 RINGLET_C_API ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle);
 
-/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for nobody.
+/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for no rank.
  * Collective. `winFlags` is a sum of NCCL_WIN_
  * flags; the address is a multiple of NCCL_WIN_REQUIRED_ALIGNMENT. */
 RINGLET_C_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
@@ -543,7 +543,7 @@ RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
  *
  * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described, and
  * may not overlap otherwise. All ranks give the same count, type, operation and root; a rank that
- * differs is reported on all of them. A count of 0 moves nothing and waits for nobody. */
+ * differs is reported on all of them. A count of 0 moves nothing and waits for no rank. */
 
 /* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff ==
  * recvbuff. Other ranks' `recvbuff` is not touched. */

@@ -37,7 +37,7 @@ struct Rig {
   }
 };
 
-TEST(Reception, HandsALineOverToWhomItsHelloNames) {
+TEST(Reception, HandsALineOverToTheMachineThatItsHelloNames) {
   for (const auto& [purpose, kind] :
        std::map<Purpose, ServiceKey::Kind>{{Purpose::kCheckIn, ServiceKey::Kind::kRoot},
                                            {Purpose::kTree, ServiceKey::Kind::kControl},
@@ -64,7 +64,7 @@ TEST(Reception, HandsALineOverToWhomItsHelloNames) {
   }
 }
 
-TEST(Reception, WhoLooksForWhatNobodyServesIsToldSo) {
+TEST(Reception, ACallerForAnUnservedIdIsToldSo) {
   Rig rig;
   rig.served = {{5, ServiceKey::Kind::kControl}};
   Handshake dialler = Handshake::Dialler({6, {}}, Purpose::kTree, Nonce{});
@@ -92,7 +92,7 @@ TEST(Reception, StrangersAreHungUpOnAtTheirFirstWrongByte) {
   EXPECT_EQ(rig.reception.strangers(), 1u);
 }
 
-TEST(Reception, WhoSaysNothingGoesInTimeAndWhoLeavesIsForgotten) {
+TEST(Reception, ASilentCallerGoesInTimeAndOneThatLeavesIsForgotten) {
   Rig rig;
   rig.Come(kLine);
   rig.Come(kLine + 1);

@@ -1,4 +1,4 @@
-// What a rank called, told to every peer before the data, so that ranks which disagree find out.
+// The call of a rank, told to every peer before the data, so that ranks which disagree find out.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -33,7 +33,7 @@ inline std::uint8_t SelectionMark(std::uint32_t algorithms) {
   return algorithms == 0 ? 0 : static_cast<std::uint8_t>(algorithms % 255 + 1);
 }
 
-/// What does not count in a call of this kind is as if it had not been given.
+/// Fields that a call of this kind does not use are taken as not given.
 inline Fingerprint FingerprintOf(const Call& call, std::uint64_t sequence) {
   return {.sequence = sequence,
           .operation = call.kind,

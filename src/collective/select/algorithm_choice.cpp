@@ -14,7 +14,8 @@ namespace {
 /// sorts, with shared memory and without.
 AlgorithmSet Known(CallKind kind) {
   AlgorithmSet known;
-  Layout layout{.order = InOrder(EvenGroups(4, 2)), .groups = EvenGroups(4, 2)};
+  const Groups groups = EvenGroups(4, 2);
+  Layout layout{.order = InOrder(groups), .groups = groups, .sharing = groups};
   for (const std::size_t post_bytes : {std::size_t{0}, std::size_t{1}}) {
     layout.post_bytes = post_bytes;
     for (const Algorithm algorithm : AlgorithmsFor(kind, layout))

@@ -35,9 +35,10 @@ struct Control::Carrier {
   os::SocketDriver::Id id = 0;
   std::map<GroupId, std::shared_ptr<Shared>> users;
   std::vector<std::shared_ptr<Shared>> parting;  // that leave when the failure has been passed on
-  std::vector<std::shared_ptr<Shared>> leaving;  // whose last words the driver has not sent yet
-  bool closes_listeners = false;                 // when it stands
-  bool lost = false;  // the member, for want of memory: who knows what it holds?
+  std::vector<std::shared_ptr<Shared>>
+      leaving;                    // groups whose last words the driver has not sent yet
+  bool closes_listeners = false;  // when it stands
+  bool lost = false;              // the member, for want of memory: who knows what it holds?
 
   void Look();
   bool Part();
@@ -45,7 +46,7 @@ struct Control::Carrier {
   void Lose(const Error& error);
 };
 
-// What the service thread and the rank's thread share of one group, under one lock.
+// The state of one group that the service thread and the rank's thread share, under one lock.
 struct Control::Shared {
   std::shared_ptr<Carrier> carrier;
   GroupId group = bootstrap::kWorld;

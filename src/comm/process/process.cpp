@@ -44,7 +44,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
   os::Host host = os::ReadHost(files);
   // One control connection is one descriptor: take all that the system allows.
-  // What communicators will need of it: wrong here is wrong for all of them.
+  // The settings that communicators need: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
   RINGLET_TRY(CheckSockets(settings));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
@@ -59,7 +59,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   process->descriptors_max_ = descriptors_max;
   process->endpoints_ = std::make_unique<transport::SharedListeners>(
       process->driver(),
-      transport::SharedListeners::Options{.patience = process->settings_.handshake_timeout,
+      transport::SharedListeners::Options{.timeout = process->settings_.handshake_timeout,
                                           .half_open_max = process->HalfOpenMax(kHalfOpenMax),
                                           .note = [raw = process.get()](const Note& note) {
                                             raw->logger().Log(note.level, Subsystem::kBootstrap,

@@ -95,15 +95,15 @@ class Communicator {
     return Run(Transfer{.peer = from, .to = data, .count = count, .type = type});
   }
 
-  /// Where this rank stands in every call.
+  /// The place of this rank in every call.
   collective::CallPlace place() const { return {identity_.rank, identity_.size}; }
 
-  /// Announces memory that will be used often. What lies in an allocation of RegisteredHeap is then
+  /// Announces memory that will be used often. Memory in an allocation of RegisteredHeap is then
   /// not staged by collectives of one host, where all ranks have registered theirs, and messages
   /// from it are copied once; other memory is accepted as it is. Local, costs microseconds. Any
   /// thread. The same memory again gives the same registration, which then wants to be ended as
-  /// often. \param memory  not empty; outlives the registration, which ends with Deregister or with
-  /// this Errors  kInvalidArgument  empty; or why the communicator has failed
+  /// often. \param memory not empty; outlives the registration, which ends with Deregister or with
+  /// this Errors kInvalidArgument empty; or why the communicator has failed
   Result<std::uint64_t> Register(View memory);
   /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
   Status Deregister(std::uint64_t registration) { return host_.buffers().Deregister(registration); }
@@ -128,17 +128,17 @@ class Communicator {
   /// Any of the above.
   Status Run(const Work& work);
   Status Run(const Call& call);
-  /// Sends and receives that run together, in whatever order their peers come to them. Where they
-  /// all have links already, it takes no memory.
+  /// Sends and receives that run together, in whatever order their peers come to them. If they all
+  /// have links already, it takes no memory.
   Status Run(std::span<const Transfer> transfers);
 
-  // What they are made of, for several ranks and calls on one thread (group.hpp).
+  // The operations, for several ranks and calls on one thread (group.hpp).
   /// Whether one of the algorithms that may run the call can.
   bool CanRun(const Call& call) const { return comm::CanRun(call, layout_, tuner_); }
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
   Status Validate(const Work& work) const;
-  /// Whether `work` is a collective without elements, which is done with this: nobody is waited
-  /// for, and it counts as one of those that all ranks call. Those before must be done.
+  /// Whether `work` is a collective without elements, which is done with this: it waits for no
+  /// rank, and counts as one of those that all ranks call. Those before must be done.
   bool Skips(const Work& work);
   /// The call made ready to run, as this communicator's next operation. Those before must be done.
   Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
@@ -166,9 +166,19 @@ class Communicator {
 
  private:
   using Operation = collective::Operation;
-  /// What a flow depends on, beside what never changes: kind, count, bytes of an element, root, how
-  /// buffers lie, and which algorithms may run it.
-  using FlowKey =
+  /// The part of this rank in a call that does not stay on one host: made once for calls of a
+  /// shape.
+  struct Program {
+    struct Stage {
+      std::shared_ptr<const collective::Flow> flow;  ///< over links; null: on the host
+      collective::HostPart on_host = {};
+    };
+    std::size_t scratch_count = 0;
+    std::vector<Stage> stages = {};
+  };
+  /// The properties that a program depends on, beside those that never change: kind, count, bytes
+  /// of an element, root, how buffers lie, and the algorithms that may run it.
+  using ProgramKey =
       std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap, std::uint32_t>;
 
   Status RunAs(CallKind kind, Call call) {
@@ -188,9 +198,9 @@ class Communicator {
   collective::Algorithm AlgorithmOnHost(const Call& call) const;
   void StartOnHost(const Call& call);
   Result<std::unique_ptr<Operation>> OnHost(const Call& call);
-  Result<std::unique_ptr<Operation>> OverLinks(const Call& call);
+  Result<std::unique_ptr<Operation>> BeyondHost(const Call& call);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
-  /// What makes the links to those of `peers` to whom there is none; null where there are all.
+  /// The maker of the links to those of `peers` to which there is none; null if there are all.
   Result<std::unique_ptr<BlockingTask>> LinksTo(std::vector<Rank> peers, std::string purpose);
   /// Runs `then` at once if there are links to all of `peers`, else makes them first.
   Result<std::unique_ptr<Operation>> WithLinks(
@@ -212,8 +222,12 @@ class Communicator {
   /// \param given_up  the operation has failed anyway, so that what is only likely counts too
   Status CompareCalls(const Operation& running, bool given_up);
   Error LeftBefore(Rank whom, const Operation& running) const;
-  std::shared_ptr<const collective::Flow> FlowFor(const Call& call,
-                                                  const collective::Overlap& overlap);
+  std::shared_ptr<const Program> ProgramFor(const Call& call, const collective::Overlap& overlap);
+  /// Of `call`, whose buffers are those of `task`.
+  Result<std::unique_ptr<Operation>> StartStage(const Program::Stage& stage, const Call& call,
+                                                collective::Task task, bool is_first);
+  void StartPartOnHost(const collective::HostPart& part, const Call& call,
+                       const collective::Task& task, bool is_first);
 
   Origin origin_;  // its process's service thread serves the rest: it goes last
   Identity identity_;
@@ -222,7 +236,7 @@ class Communicator {
   plan::ChannelPlan plan_;
   collective::Layout layout_;
   collective::Tuner tuner_;
-  collective::ScoreTable scores_;  // where the ranks share memory
+  collective::ScoreTable scores_;  // where ranks of this host share memory
   std::unique_ptr<transport::Links> links_;
   collective::Spinner spinner_;
   HostMemory host_;
@@ -234,8 +248,8 @@ class Communicator {
   std::uint32_t looks_ = 0;       // at whether it stands still
   std::string seen_waiting_for_;  // by the last of them
   std::optional<Rank> seen_gone_;
-  static constexpr std::size_t kFlowsMax = 64;
-  std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
+  static constexpr std::size_t kProgramsMax = 64;
+  std::map<ProgramKey, std::shared_ptr<const Program>> programs_;
   std::vector<collective::Message> transfers_;  // of the messages that run
   collective::Messages messages_;               // and they themselves, where links were there
   Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old

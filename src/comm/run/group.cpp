@@ -11,7 +11,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// What a group asks of one communicator, one operation after the other.
+/// The operations of a group on one communicator, one after the other.
 class GroupOperation final : public collective::Operation {
  public:
   explicit GroupOperation(std::shared_ptr<Communicator> communicator)
@@ -104,7 +104,7 @@ Status Run(const GroupOperations& group_operations) {
     waiters.push_back(&group_operation->communicator().links().waiter());
     timeout = std::min(timeout, group_operation->communicator().timeout());
   }
-  std::optional<Instant> deadline;  // most groups are over before anybody asks for the time
+  std::optional<Instant> deadline;  // most groups are over before the time is asked for
   const auto check = [&]() -> Status {
     if (!deadline) deadline = os::Now() + timeout;
     for (const auto& group_operation : group_operations) {

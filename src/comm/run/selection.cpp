@@ -27,10 +27,13 @@ std::optional<AlgorithmSet> NamedByNccl(std::string_view name, bool excludes) {
   const AlgorithmSet shared = excludes ? AlgorithmSet()
                                        : SetOf({Algorithm::kOneShot, Algorithm::kSlices,
                                                 Algorithm::kZeroCopy, Algorithm::kFetch});
-  if (name == "ring") return shared | SetOf({Algorithm::kRing, Algorithm::kHierarchical});
+  if (name == "ring")
+    return shared |
+           SetOf({Algorithm::kRing, Algorithm::kHierarchical, Algorithm::kHierarchicalShared});
   if (name == "tree")
     return shared |
-           SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree, Algorithm::kHierarchicalDoubling});
+           SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree, Algorithm::kHierarchicalDoubling,
+                  Algorithm::kHierarchicalSharedDoubling});
   constexpr std::array kOfGpus = {"collnetdirect", "collnetchain", "collnet", "nvls",
                                   "nvlstree",      "pat",          "symk",    "ce"};
   if (std::ranges::find(kOfGpus, name) != kOfGpus.end()) return AlgorithmSet();

@@ -1,4 +1,4 @@
-// What a rank may ask of its communicator, as values: run at once, or collected into a group.
+// The requests of a rank to its communicator, as values: run at once, or collected into a group.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Portions {
   std::vector<std::size_t> displacements;
 };
 
-/// All-to-all with other counts for each pair. What a rank sends to another must be what that one
+/// All-to-all with other counts for each pair. A send of one rank must be what the other one
 /// expects. Input and output do not overlap; they are as long as the portions reach.
 struct AllToAllVCall {
   View input = {};
@@ -36,7 +36,7 @@ struct AllToAllVCall {
 struct Transfer {
   Rank peer{};
   bool sends = false;
-  View from = {};                ///< what is sent
+  View from = {};                ///< the data to send
   std::span<std::byte> to = {};  ///< where what is received goes
   std::size_t count = 0;
   DataType type = DataType::kFloat32;

@@ -11,7 +11,7 @@
 namespace ringlet::c_api {
 namespace {
 
-/// What every function of this file gets from its caller.
+/// The arguments that every function of this file gets from its caller.
 struct Arguments {
   const void* send = nullptr;
   void* receive = nullptr;

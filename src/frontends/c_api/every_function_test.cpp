@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr std::size_t kCount = 8;
 constexpr std::size_t kTooMany = SIZE_MAX / 4;
 
-/// What calls may work on, and what they leave in place of it.
+/// The buffers that calls may use, and the values that they leave in their place.
 struct Things {
   alignas(NCCL_WIN_REQUIRED_ALIGNMENT) double in[kCount * 4] = {};
   double out[kCount * 4] = {};
@@ -45,7 +45,7 @@ Things& The() {
 struct OnComm {
   const char* name;
   std::function<ncclResult_t(ncclComm_t)> call;
-  ncclResult_t finalized, revoked, failed;  // what it gives on such a communicator
+  ncclResult_t finalized, revoked, failed;  // its result on such a communicator
 };
 
 const ncclResult_t kOk = ncclSuccess, kArgument = ncclInvalidArgument, kUsage = ncclInvalidUsage,
@@ -625,7 +625,7 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
 
 // ---- at random ----------------------------------------------------------------------------------
 
-/// Calls of one thread on communicators of one rank each, so that nothing waits for anybody.
+/// Calls of one thread on communicators of one rank each, so that no call waits for another rank.
 class Program {
  public:
   explicit Program(std::uint64_t seed) : random_(seed) {}
@@ -662,7 +662,7 @@ class Program {
       EXPECT_NE(LastMessage(), "");
     }
   }
-  /// What a split or shrink has made is the program's.
+  /// The result of a split or shrink is the program's.
   void Remember(ncclResult_t result) {
     Check(result);
     if (The().made) comms_.push_back(std::exchange(The().made, nullptr));

@@ -31,7 +31,7 @@ class Forming {
  public:
   explicit Forming(Form form) : form_(std::move(form)) {}
 
-  /// Once. \param on_failure  called on the thread, before anybody is told; on the caller's where
+  /// Once. \param on_failure  called on the thread, before a waiter is told; on the caller's where
   /// no thread can be started, which is the outcome then
   void Start(std::function<void(const Error&)> on_failure);
 
@@ -41,7 +41,7 @@ class Forming {
   /// Lets go of what has come of it, which its taker holds now. Others see that it is over.
   void LetGo();
 
-  /// What has come of it; nothing while it goes on.
+  /// Its outcome; nothing while it goes on.
   std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome() const;
 
  private:

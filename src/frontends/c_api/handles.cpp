@@ -36,7 +36,7 @@ struct Registry {
 };
 
 // A handle is a number that is never used twice, so that a destroyed one is always found out. It
-// looks like a pointer because NCCL's type is one; nobody follows it.
+// looks like a pointer because NCCL's type is one; it is never followed.
 constexpr std::uintptr_t kHandleStep = 16;
 
 // Never destroyed: communicators may be used by threads that outlive main's statics.
@@ -113,7 +113,7 @@ Held HeldOf(const Entry& entry) {
   return {entry.communicator, entry.options};
 }
 
-// What `use` makes of the entry of a handle.
+// The result of `use` on the entry of a handle.
 template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
   Registry& registry = TheRegistry();
@@ -354,7 +354,7 @@ Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
   const std::lock_guard lock(registry.mutex);
   const auto it = registry.entries.find(handle);
   if (it == registry.entries.end()) return Unknown(handle);
-  // What could not be formed is there to be destroyed, too.
+  // A communicator that could not be formed is there to be destroyed, too.
   const bool formed = !it->second.forming || it->second.forming->outcome().has_value();
   if (!at_any_time && !formed) return Busy("being formed");
   if (!at_any_time && IsParentOfUnborn(it->second)) return Busy("forming another");

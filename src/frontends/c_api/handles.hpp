@@ -53,7 +53,7 @@ Result<Held> FindParent(ncclComm_t handle);
 Result<Held> FindActive(ncclComm_t handle);
 /// As FindParent, also while an operation runs on it.
 Result<Held> FindRunning(ncclComm_t handle);
-/// Waits until no operation runs on it. Who calls this has failed the communicator.
+/// Waits until no operation runs on it. The caller of this has failed the communicator.
 void AwaitIdle(ncclComm_t handle);
 
 /// Finds and forgets: the handle is invalid from now on. Nothing where none was formed.

@@ -8,7 +8,7 @@ namespace ringlet::c_api {
 namespace {
 
 // Handles are numbers that are never used twice within a communicator. They look like pointers
-// because NCCL's types are; nobody follows them.
+// because NCCL's types are; they are never followed.
 constexpr std::uintptr_t kRegistrationStep = 16;
 constexpr std::uintptr_t kWindowMark = 8;  // of windows, so that one is not taken for the other
 

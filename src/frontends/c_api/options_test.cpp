@@ -39,7 +39,7 @@ TEST(Options, AConfigIsCheckedFieldByField) {
   EXPECT_THAT(WhyNot(config), HasSubstr("config->size is 8"));
 }
 
-TEST(Options, WhatAnOlderConfigDoesNotHaveIsNotLookedAt) {
+TEST(Options, FieldsThatAnOlderConfigLacksAreNotLookedAt) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.size = offsetof(ncclConfig_t, cgaClusterSize);
   config.cgaClusterSize = 99;
@@ -92,6 +92,10 @@ TEST(Options, EveryVersionOfAConfigIsTaken) {
     ASSERT_TRUE(options.ok()) << options.error().message;
     EXPECT_FALSE(options->blocking);
   }
+  ncclConfig_t older = NCCL_CONFIG_INITIALIZER;  // in memory that is large enough for this one
+  older.version = 22809;
+  older.hostCftMode = 99;
+  EXPECT_EQ(WhyNot(older), "");
   ncclConfig_t newer = NCCL_CONFIG_INITIALIZER;
   newer.size = 200;
   newer.version = 24000;
