@@ -197,7 +197,6 @@ class Drawing {
     step.bytes = dice_.OneIn(8) ? 0 : dice_.Below(kPutBytesMax / step.repeat);
     if (dice_.OneIn(2)) step.bytes %= 300;
     step.depth = dice_.OneIn(2) ? 1 : 0;
-    ++calls_;
     Add(step);
   }
 

@@ -119,7 +119,8 @@ enum class What {
 };
 
 /// Of all puts of one step to one rank.
-inline constexpr int kPutBytesMax = 1 << 17;
+inline constexpr int kPutBytesMax = 600
+                                    << 10;  // some pieces, where it goes over the control network
 
 struct Step {
   What what = What::kRun;

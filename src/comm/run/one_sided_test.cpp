@@ -204,6 +204,19 @@ TEST(Windows, ADeadlineSaysWhichSignalHasNotCome) {
   });
 }
 
+TEST(Windows, WhatWasWaitedForIsTakenOff) {
+  RunRanks(2, {{"RINGLET_TIMEOUT", "0.5"}}, [](std::uint32_t rank, auto formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const Rank other{1 - rank};
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE((*formed)->Run(Work(Put{.peer = other})).ok());
+    ASSERT_TRUE(WaitFor(**formed, other, 1).ok());
+    ASSERT_TRUE(WaitFor(**formed, other, 1).ok());
+    const Status status = WaitFor(**formed, other, 1);
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message, HasSubstr("0 of 1 have come"));
+  });
+}
+
 TEST(Windows, InAGroupPutsGoBeforeMessagesAndWaitsAfterThem) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

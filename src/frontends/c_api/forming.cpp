@@ -34,6 +34,11 @@ void Forming::Stop() {
   if (!outcome_) outcome_ = Error{Code::kAborted, "the communicator was aborted before it began"};
 }
 
+void Forming::LetGo() {
+  const std::lock_guard lock(mutex_);
+  if (outcome_ && outcome_->ok()) outcome_ = std::shared_ptr<comm::Communicator>();
+}
+
 std::optional<Result<std::shared_ptr<comm::Communicator>>> Forming::outcome() const {
   const std::lock_guard lock(mutex_);
   return outcome_;

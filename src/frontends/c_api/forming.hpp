@@ -38,6 +38,9 @@ class Forming {
   /// Ends it, if it goes on, and waits for that, which comes at once. There is an outcome then.
   void Stop();
 
+  /// Lets go of what has come of it, which its taker holds now. Others see that it is over.
+  void LetGo();
+
   /// Its outcome; nothing while it goes on.
   std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome() const;
 

@@ -59,6 +59,7 @@ std::optional<Status> Settle(Entry& entry) {
   if (!outcome) return std::nullopt;
   if (!outcome->ok()) return outcome->error();
   entry.communicator = **outcome;
+  entry.forming->LetGo();  // its parent may have it as well
   entry.forming.reset();
   return Ok();
 }

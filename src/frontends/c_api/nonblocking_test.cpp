@@ -319,5 +319,19 @@ TEST(NonBlocking, AShrinkEndsWhatRunsOnlyIfItIsToldTo) {
   }
 }
 
+TEST(NonBlocking, AChildIsGoneWhenItIsDestroyed) {
+  const Comms parents = FormWithoutBlocking(1);
+  ncclComm_t child = nullptr;
+  ASSERT_EQ(ncclCommSplit(parents[0], 0, 0, &child, nullptr), ncclInProgress);
+  ASSERT_EQ(Outcome(child), ncclSuccess) << LastMessage();
+  void *memory = nullptr, *handle = nullptr;
+  ASSERT_EQ(ncclMemAlloc(&memory, 64), ncclSuccess);
+  ASSERT_EQ(ncclCommRegister(child, memory, 64, &handle), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(child), ncclSuccess);
+  EXPECT_EQ(ncclMemFree(memory), ncclSuccess) << LastMessage();
+  EXPECT_EQ(Outcome(parents[0]), ncclSuccess);
+  DestroyAll(parents);
+}
+
 }  // namespace
 }  // namespace ringlet::c_api

@@ -92,6 +92,10 @@ TEST(Options, EveryVersionOfAConfigIsTaken) {
     ASSERT_TRUE(options.ok()) << options.error().message;
     EXPECT_FALSE(options->blocking);
   }
+  ncclConfig_t older = NCCL_CONFIG_INITIALIZER;  // in memory that is large enough for this one
+  older.version = 22809;
+  older.hostCftMode = 99;
+  EXPECT_EQ(WhyNot(older), "");
   ncclConfig_t newer = NCCL_CONFIG_INITIALIZER;
   newer.size = 200;
   newer.version = 24000;
