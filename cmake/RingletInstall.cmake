@@ -49,7 +49,7 @@ target_include_directories(ringlet_nccl INTERFACE
   $<INSTALL_INTERFACE:${compat_includedir}>)
 target_link_libraries(ringlet_nccl INTERFACE ringlet_shared)
 install(TARGETS ringlet_nccl EXPORT ringlet)
-install(FILES ${PROJECT_SOURCE_DIR}/include/ringlet/compat/nccl.h
+install(FILES ${nccl_headers}
   DESTINATION ${compat_includedir} COMPONENT development)
 install(TARGETS ringlet_libnccl LIBRARY DESTINATION ${compat_libdir}
   COMPONENT runtime NAMELINK_COMPONENT development)

@@ -1,11 +1,11 @@
 # libnccl.so.2, for programs that are linked with NCCL's library or load it by its name.
 #
-# ringlet_read_nccl_header(HEADER) sets, for the caller:
-#   nccl_version    the version of NCCL that the header describes, as 2.28.9
-#   nccl_functions  the names of its functions without their p-twins
+# ringlet_read_nccl_headers(HEADER...) sets, for the caller:
+#   nccl_version    the version of NCCL that the first header describes, as 2.28.9
+#   nccl_functions  the names of their functions without their p-twins
 #   nccl_forwards   C source: each function, and its twin, calls ringlet_<name>
-function(ringlet_read_nccl_header header)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+function(ringlet_read_nccl_headers header)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header} ${ARGN})
   file(READ ${header} text)
   set(version)
   foreach(part MAJOR MINOR PATCH)
@@ -15,6 +15,10 @@ function(ringlet_read_nccl_header header)
     list(APPEND version ${CMAKE_MATCH_1})
   endforeach()
   list(JOIN version "." version)
+  foreach(further IN LISTS ARGN)
+    file(READ ${further} more)
+    string(APPEND text "${more}")
+  endforeach()
 
   set(functions)
   set(forwards)
@@ -36,8 +40,8 @@ endfunction()
 
 # Sets `forward`, the C source for one declaration, and `name`, its function without a leading p.
 function(ringlet_forward declaration)
-  if(NOT declaration MATCHES "^RINGLET_C_API (.*[ *])p?(nccl[A-Za-z]+)\\((.*)\\)@$")
-    message(FATAL_ERROR "nccl.h: not a function that can be forwarded: ${declaration}")
+  if(NOT declaration MATCHES "^RINGLET_C_API (.*[ *])p?(nccl[A-Za-z0-9]+)\\((.*)\\)@$")
+    message(FATAL_ERROR "not a function that can be forwarded: ${declaration}")
   endif()
   set(result "${CMAKE_MATCH_1}")
   set(name ${CMAKE_MATCH_2})
@@ -49,7 +53,7 @@ function(ringlet_forward declaration)
   string(REPLACE "," ";" each "${parameters}")
   foreach(parameter IN LISTS each)
     if(NOT parameter MATCHES "[ *]([A-Za-z_0-9]+)$" AND NOT parameter STREQUAL "void")
-      message(FATAL_ERROR "nccl.h: a parameter without a name: ${declaration}")
+      message(FATAL_ERROR "a parameter without a name: ${declaration}")
     endif()
     list(APPEND arguments ${CMAKE_MATCH_1})
   endforeach()
@@ -68,7 +72,10 @@ ${prototype} { ${return}ringlet_${name}(${arguments})@ }
 " PARENT_SCOPE)
 endfunction()
 
-ringlet_read_nccl_header(${PROJECT_SOURCE_DIR}/include/ringlet/compat/nccl.h)
+set(nccl_headers
+  ${PROJECT_SOURCE_DIR}/include/ringlet/compat/nccl.h
+  ${PROJECT_SOURCE_DIR}/include/ringlet/compat/nccl_device.h)
+ringlet_read_nccl_headers(${nccl_headers})
 
 # The names that libnccl.so.2 calls, in libringlet.so.0.
 set(aliases)

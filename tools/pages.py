@@ -9,7 +9,8 @@
 * A page that a source or a tool names and that is not there.
 * A code block below `<!-- file: PATH -->` that is not what the file has.
 * A row `file` | `function` of a table where the file has no such function.
-* docs/reference/c-api.md: a function of nccl.h that its table lacks, and one that nccl.h lacks.
+* docs/reference/c-api.md: a function of nccl.h or nccl_device.h that its table lacks, and
+  one that they lack.
 * docs/reference/errors.md: codes and exit statuses that are not those of the sources.
 
 The commands of the pages are tried out by test/docs/docs_test.py, which needs the tool.
@@ -95,7 +96,8 @@ def check_functions(root, text):
 
 
 def check_c_api(root):
-    header = (root / "include/ringlet/compat/nccl.h").read_text(encoding="utf-8")
+    headers = sorted((root / "include/ringlet/compat").glob("*.h"))
+    header = "".join(path.read_text(encoding="utf-8") for path in headers)
     page = (root / "docs/reference/c-api.md").read_text(encoding="utf-8")
     declared = set(re.findall(r"^RINGLET_C_API [\w *]+?[ *](nccl\w+)\(", header, re.M))
     rows = re.findall(r"^\| `(nccl\w+)` \| *([^|]*?) *\| *([^|]*?) *\|", page, re.M)

@@ -57,7 +57,7 @@ class TidyTest(unittest.TestCase):
         cli = {"frontends/cli/run/run_test.cpp": "", "frontends/cli/run/run.cpp": '#include "os/fs/fd.hpp"\n'}
         self.assertEqual(self.findings(cli), [])
 
-    def test_edges_that_nobody_uses(self):
+    def test_unused_edges(self):
         includes = {layer: allowed.split() for layer, allowed in tidy.LAYERS.items()}
         includes["comm"].remove("plan")
         files = {f"{layer}/unit_test.cpp": "".join(f'#include "{target}/unit.hpp"\n'

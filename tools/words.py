@@ -6,7 +6,9 @@
 
 Checked are: words that only this project used, and their successors (those that hold are in
 docs/reference/glossary.md); forms of sentence in messages, help texts and settings that hide the
-subject; lines over 100 columns of pages, outside tables, code and links; words of a diary in
+subject; sentences of pages and comments that begin with a clause in place of a subject ("What a
+rank has told ..."), or whose subject has no name (nobody, whoever), and names of tests that do so;
+lines over 100 columns of pages, outside tables, code and links; words of a diary in
 docs/reference and docs/explanation; type names that two folders of src define and
 tools/type_names.txt does not list. That list may only shrink: an entry that is no longer true is a
 finding.
@@ -45,7 +47,7 @@ PRIVATE = {
     "NearBuffers": "InProcessBuffers",
     "SharedHeap": "RegisteredHeap",
     "Errand": "BlockingTask",
-    "Sequel": "ThenOperation",
+    "Sequel": "Sequence",
     "Agenda": "GroupOperation",
     "WaitingPlace": "WaitTarget",
     "Turnstile": "SerialExecutor",
@@ -53,6 +55,9 @@ PRIVATE = {
     "Crew": "Launcher",
     "Foreman": "Supervisor",
     "SharedEndpoints": "SharedListeners",
+    "Patience": "Timeout, Backoff",
+    "Doors": "Listeners",
+    "Wishes": "Limits, Hints",
 }
 # In prose: words of the above that have no other sense here.
 PRIVATE_PROSE = {
@@ -62,6 +67,8 @@ PRIVATE_PROSE = {
     "turnstile": "serial executor",
     "foreman": "supervisor",
     "backwash": "reverse load",
+    "patience": "timeout",
+    "wishes": "limits, options",
 }
 # In texts that a user reads: a rank, a process or a caller is named as such.
 FORMS = [
@@ -71,6 +78,16 @@ FORMS = [
      "`who` begins a clause that means a rank: write `a rank that`"),
     (re.compile(r"\b(?:patience|rubbish)\b", re.I), "timeout; what does not parse"),
 ]
+
+# A sentence begins with its subject, which is a noun. Questions and lead-ins to a list may begin so.
+CLAUSE_FIRST = re.compile(r"^[\"(*]*(?:[Ww]hat|[Ww]ho|[Ww]hose|[Ww]hom|[Ww]hoever|Whatever|Whichever|Where)"
+                          r"\b(?!-)")
+NAMELESS = re.compile(r"(?<![`\w])(?:nobody|somebody|everybody|anybody|whoever|whomever)\b", re.I)
+SENTENCE_END = re.compile(r"(?<=[.:;!?])\s+(?=[A-Z`*(\"\\])")
+COMMENT_BREAK = re.compile(r"\\(?:param|pre)\b|(?:Errors|Cost|Source)\b")
+TEST_CASE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\w+,\s*(\w+)\)|^ +def test_(\w+)\(", re.M)
+CLAUSE_IN_NAME = re.compile(r"^(?:What|Who|Whose|Whom|Whoever|Whatever|Whichever|Where)(?![a-z])"
+                            r"|(?:Nobody|Somebody|Everybody|Anybody|Whoever|Who|Whom|Whose)(?![a-z])")
 
 NOT_CODE = re.compile(
     r"//[^\n]*|/\*.*?\*/"
@@ -115,6 +132,9 @@ def check_source(text, user_text):
         code_end = match.start() if match else len(text)
         for found in IDENTIFIER.finditer(text, last, code_end):
             name = private_in(found.group())
+            for part in found.group().lower().split("_") if found.group().islower() else ():
+                if part in PRIVATE_PROSE:
+                    yield line_of(text, found.start()), f"{part}: say {PRIVATE_PROSE[part]}"
             if name:
                 yield line_of(text, found.start()), f"{found.group()}: say {PRIVATE[name]}"
         if not match:
@@ -137,9 +157,66 @@ def check_prose(text, first_line=1):
             yield first_line + text.count("\n", 0, found.start()), f"{found.group()}: say {instead}"
 
 
+def clauses(text, first_line=1):
+    """Sentences of `text` that do not begin with their subject, or do not name it."""
+    for sentence in SENTENCE_END.split(re.sub(r"\s+", " ", text).strip()):
+        words = re.sub(r"`[^`]*`", "``", sentence)
+        start = " ".join(sentence.split()[:6])
+        if CLAUSE_FIRST.search(words) and not words.endswith(("?", ":")):
+            yield first_line, f'"{start} ...": begin with the subject, a noun'
+        named = NAMELESS.search(words)
+        if named:
+            yield first_line, f'"{start} ...": {named.group()}: name the subject (a rank, a process)'
+
+
+def check_comments(text):
+    """Sentences of comments. Adjacent lines are one text, up to a blank one or the next `Errors`."""
+    block, first, previous = [], 0, -2
+    for match in [*NOT_CODE.finditer(text), None]:
+        comment = match and match["text"] is None and match["raw"] is None
+        line = line_of(text, match.start()) if match else 0
+        words = re.sub(r"^//[/!<]*|^/\*+|\*/$", "", match.group()).strip() if comment else ""
+        if match and match.group().startswith("'"):
+            continue
+        alone = comment and not text[text.rfind("\n", 0, match.start()) + 1:match.start()].strip()
+        if not (words and alone and line == previous + 1 and not COMMENT_BREAK.match(words)):
+            yield from clauses(" ".join(block), first)
+            block, first = [], line
+        if words:
+            block.append(words)
+            previous = line if alone else -2
+
+
+def check_test_names(text):
+    for match in TEST_CASE.finditer(text):
+        name = match[1] or match[2].title().replace("_", "")
+        if CLAUSE_IN_NAME.search(name.removeprefix("DISABLED_")):
+            yield line_of(text, match.start()), f"{match[1] or match[2]}: name the subject, a noun"
+
+
+def check_sentences(text):
+    """Sentences of a page, outside code, headings, heads of tables and the targets of links."""
+    block, first, in_code, row = [], 0, False, 0
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        in_code ^= line.startswith("```")
+        words = re.sub(r"\]\([^)]*\)", "]", line.strip())
+        skipped = in_code or not words or line.startswith(("#", "    ", "\t", "```", "|", "<"))
+        if skipped or re.match(r"(?:[*-]|\d+\.) ", words):
+            yield from clauses(" ".join(block), first)
+            block, first = [], number
+        row = row + 1 if line.startswith("|") and not in_code else 0
+        if row > 2:
+            for cell in words.strip("|").split(" | "):
+                yield from clauses(cell.strip(), number)
+        if not skipped:
+            first = first if block else number
+            block.append(re.sub(r"^(?:[*-]|\d+\.) ", "", words))
+
+
 def check_page(text):
     yield from check_prose(text)
     yield from check_columns(text)
+    yield from check_sentences(text)
 
 
 def check_diary(text):
@@ -200,7 +277,13 @@ def findings(root):
                 continue
             user_text = folder in ("src", "include") and not is_test(path)
             text = path.read_text(encoding="utf-8")
-            for number, why in check_source(text, user_text):
+            found = [*check_source(text, user_text), *check_comments(text),
+                     *check_test_names(text)]
+            for number, why in found:
+                yield f"{path.relative_to(root)}:{number}: {why}"
+    for folder in ("test", "tools", "python", "src"):
+        for path in sorted((root / folder).rglob("*.py")):
+            for number, why in check_test_names(path.read_text(encoding="utf-8")):
                 yield f"{path.relative_to(root)}:{number}: {why}"
     pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     for path in [*pages, root / "src" / "README.md", *sorted((root / "docs").rglob("*.md"))]:

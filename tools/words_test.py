@@ -19,6 +19,11 @@ class Words(unittest.TestCase):
         for name in ("Census", "TakeCensus", "kCensusMax", "MeetingLine", "Speakers"):
             self.assertTrue(source(f"void {name}();"), name)
 
+    def test_a_private_word_is_found_within_a_variable(self):
+        for name in ("patience", "patience_ms", "root_census_"):
+            self.assertTrue(source(f"int {name};"), name)
+        self.assertFalse(source("int timeout_ms;"))
+
     def test_a_word_that_only_contains_one_is_left_alone(self):
         for name in ("Software", "Welfare", "Trialling"):
             self.assertFalse(source(f"int {name};"), name)
@@ -27,7 +32,7 @@ class Words(unittest.TestCase):
         self.assertTrue(source("// the census of all\n"))
         self.assertFalse(source("// introduction to Meeting\n"))
 
-    def test_a_text_whose_subject_is_hidden_is_found(self):
+    def test_a_text_without_a_named_subject_is_found(self):
         for text in ("nobody came in time", "Who is silent is lost", "patience of ranks"):
             self.assertTrue(source(f'f("{text}");'), text)
             self.assertFalse(source(f'f("{text}");', user_text=False), text)
@@ -38,6 +43,53 @@ class Words(unittest.TestCase):
         self.assertTrue(list(words.check_page(long)))
         for exempt in ("| " + long, "    " + long, f"```\n{long}\n```", long + "[a](b)"):
             self.assertFalse(list(words.check_page(exempt)), exempt)
+
+    def test_a_sentence_without_a_subject_is_found(self):
+        for text in ("What peers write is outside input.", "It is. Whoever leaves says so.",
+                     "Where it is missing, slices.", "A line that nobody reads.", "Who dials waits."):
+            self.assertTrue(list(words.check_sentences(text)), text)
+            self.assertTrue(list(words.check_comments(f"int x;  // {text}\n")), text)
+        for text in ("What is missing?", "What happens:", "Ranks know what they want.",
+                     "The place where it lies.", "`nobody` is a user.", "Whether it is so."):
+            self.assertFalse(list(words.check_sentences(text)), text)
+            self.assertFalse(list(words.check_comments(f"// {text}\n")), text)
+
+    def test_pages_are_searched_for_sentences(self):
+        self.assertTrue(list(words.check_page("What is so is so.")))
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "src/README.md",
+                         "tools/type_names.txt"):
+                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).write_text("")
+            (root / "test").mkdir()
+            (root / "src" / "a.cpp").write_text("int a;  // What it is is known.\n")
+            (root / "src" / "a_test.cpp").write_text("TEST(A, WhoIsNew) {\n}\n")
+            (root / "test" / "b.py").write_text("    def test_who_is_new(self):\n")
+            self.assertEqual([found.split(":")[0] for found in words.findings(root)],
+                             ["src/a.cpp", "src/a_test.cpp", "test/b.py"])
+
+    def test_headings_code_and_heads_of_tables_are_no_sentences(self):
+        for text in ("## What does not work", "```\nWhat is it\n```", "    What is it",
+                     "| What | Who |\n|---|---|\n| a rank | all |"):
+            self.assertFalse(list(words.check_sentences(text)), text)
+        self.assertTrue(list(words.check_sentences("| a |\n|---|\n| what a rank tells |")))
+
+    def test_a_sentence_over_several_lines_is_one(self):
+        self.assertEqual(list(words.check_comments("// It is known. What\n// is not, is not.\n")),
+                         [(1, '"What is not, is not. ...": begin with the subject, a noun')])
+        self.assertTrue(list(words.check_sentences("It is known.\nWhat is not, is not.")))
+
+    def test_strings_are_no_comments(self):
+        self.assertFalse(list(words.check_comments('f("What is it is it.");')))
+
+    def test_names_of_tests_have_a_subject(self):
+        for name in ("WhatIsNew", "WhoLeavesIsNamed", "ItHelpsNobody", "NamesWhoIsLate"):
+            self.assertTrue(list(words.check_test_names(f"TEST_F(A, {name}) {{")), name)
+        for name in ("ARankIsNamed", "WholeCallsAreMade", "SaysWhatIsWrong", "AWhoopIsHeard"):
+            self.assertFalse(list(words.check_test_names(f"TEST(A, {name}) {{")), name)
+        self.assertTrue(list(words.check_test_names("    def test_who_leaves(self):")))
+        self.assertFalse(list(words.check_test_names("    def test_a_whole(self):")))
 
     def test_a_page_that_tells_a_story_is_found(self):
         for text in ("The ring was slower before.", "Since then it is not.", "At first, two."):

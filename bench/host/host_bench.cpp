@@ -56,7 +56,8 @@ struct Bench {
 
 void Run(ShmCollective& engine, const ringlet::collective::ScoreTable& scores, const Call& call) {
   const static ringlet::collective::RunPolicy policy{.check = [] { return ringlet::Ok(); }};
-  engine.Start(call, scores.For(call.kind, BlockBytes(call)));
+  static std::uint64_t begun = 0;
+  engine.Start(call, scores.For(call.kind, BlockBytes(call)), begun++);
   const auto status = RunToEnd(engine, *engine.place()->waiter, policy);
   if (status.ok()) return;
   std::fprintf(stderr, "%s\n", status.error().message.c_str());
@@ -81,9 +82,9 @@ int RunRank(const Bench& bench) {
   thresholds.one_shot_max = FromEnvironment("ONE_SHOT", thresholds.one_shot_max);
   options.stream_bytes_min = FromEnvironment("STREAM", options.stream_bytes_min);
   using ringlet::collective::WaitPolicy;
-  WaitPolicy patience = bench.ranks <= cores ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
-  patience.looks = static_cast<std::uint32_t>(FromEnvironment("LOOKS", patience.looks));
-  patience.yields = static_cast<std::uint32_t>(FromEnvironment("YIELDS", patience.yields));
+  WaitPolicy timeout = bench.ranks <= cores ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
+  timeout.looks = static_cast<std::uint32_t>(FromEnvironment("LOOKS", timeout.looks));
+  timeout.yields = static_cast<std::uint32_t>(FromEnvironment("YIELDS", timeout.yields));
   thresholds.zero_copy_min = FromEnvironment("DIRECT", thresholds.zero_copy_min);
   const std::size_t registered = FromEnvironment("REGISTERED", 0);
   const ringlet::collective::HostReach reach{
@@ -91,7 +92,7 @@ int RunRank(const Bench& bench) {
       .near = std::make_shared<ringlet::collective::InProcessBuffers>(bench.ranks),
       .is_near = std::vector<bool>(bench.ranks, false)};
   reach.shared->Publish(bench.arena, bench.self);
-  ShmCollective engine(bench.arena, bench.self, patience, options, reach);
+  ShmCollective engine(bench.arena, bench.self, timeout, options, reach);
   const auto groups = ringlet::collective::EvenGroups(bench.ranks, 1);
   const ringlet::collective::Layout layout{.order = ringlet::collective::InOrder(groups),
                                            .groups = groups,

@@ -48,7 +48,7 @@ struct Request {
   std::string operation, type, reduction;
   int root = 0;
   bool in_place = false;
-  Wishes wishes{};
+  LoopOptions options{};
   std::vector<std::size_t> counts;
 };
 
@@ -265,7 +265,7 @@ void MeasureAll(const ContextPtr& context, const Request& request) {
     for (const Run& run : operation.Ways()) {
       Running running{context, run};
       const Library library = LibraryFor(running);
-      const Measured measured = Measure(&library, request.wishes);
+      const Measured measured = Measure(&library, request.options);
       if (!best || measured.median_us < best->median_us) best = measured;
     }
     if (context->rank == 0) Print(count, *best);
@@ -303,13 +303,13 @@ int RunRank(const Seat& seat, const Request& request) {
       gloo::barrier(options);
     };
     barrier();
-    std::error_code ignored;  // what follows may be ended at any time
+    std::error_code ignored;  // the rest may be ended at any time
     if (seat.rank == 0) std::filesystem::remove_all(seat.folder, ignored);
     if (seat.rank == 0)
       std::printf("version Gloo %d.%d.%d\n", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR,
                   GLOO_VERSION_PATCH);
     MeasureType(context, request);
-    barrier();  // nobody hangs up on those who still work
+    barrier();  // no process hangs up on those that still work
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
@@ -323,7 +323,7 @@ Request RequestOf(int count, char** arguments) {
                   .reduction = arguments[4],
                   .root = std::atoi(arguments[5]),
                   .in_place = std::string(arguments[6]) == "in",
-                  .wishes = WishesOf(arguments[7], arguments[8]),
+                  .options = LoopOptionsOf(arguments[7], arguments[8]),
                   .counts = {}};
   for (int i = 9; i < count; ++i)
     request.counts.push_back(static_cast<std::size_t>(std::atoll(arguments[i])));

@@ -76,7 +76,7 @@ void RunRank(int rank, int size, gloo::rendezvous::Store& store, Board& board) {
     context->connectFullMesh(store, device);
     Keep(board.last_end_ns, NowNs(), false);
     ++board.done;
-    WaitFor(board.done, size, board);  // nobody hangs up on those who still connect
+    WaitFor(board.done, size, board);  // no process hangs up on those that still connect
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
     std::fflush(stderr);

@@ -18,7 +18,7 @@ extern "C" {
 enum { kRepeatsMin = 5, kRepeatsMax = 2000, kWarmupsMax = 20, kBatchMax = 2000 };
 static const double kWarmupBudgetUs = 20e3, kBudgetUs = 120e3;
 
-/* What a library must offer. */
+/* The interface of a library. */
 struct Library {
   void* context;
   void (*run)(void* context); /* the operation, once */
@@ -30,7 +30,7 @@ struct Library {
 };
 
 /* From the command line; negative: adapted to the size. */
-struct Wishes {
+struct LoopOptions {
   int warmups, iterations;
   double iteration_min_us; /* an adapted iteration is as many operations as take this long */
 };
@@ -66,23 +66,23 @@ static double RunTimes(const struct Library* library, int times) {
 }
 
 /* Called by all ranks together; the same on all. */
-static struct Measured Measure(const struct Library* library, struct Wishes wishes) {
+static struct Measured Measure(const struct Library* library, struct LoopOptions options) {
   struct Measured measured;
   double *times, latest, begin, computed;
-  int i, warmups = wishes.warmups >= 0 ? wishes.warmups : 1, batch = 1, iterations;
+  int i, warmups = options.warmups >= 0 ? options.warmups : 1, batch = 1, iterations;
   latest = RunTimes(library, warmups);
-  if (wishes.warmups < 0) {
+  if (options.warmups < 0) {
     library->largest(library->context, &latest, 1);
     warmups = Fitting(kWarmupBudgetUs, latest, kRepeatsMin, kRepeatsMax);
     if (warmups > kWarmupsMax) warmups = kWarmupsMax;
     latest = RunTimes(library, warmups);
   }
   library->largest(library->context, &latest, 1);
-  if (wishes.iterations >= 0) {
-    iterations = wishes.iterations;
+  if (options.iterations >= 0) {
+    iterations = options.iterations;
   } else {
     const double once = latest / (warmups > 1 ? warmups : 1);
-    if (warmups > 0) batch = Fitting(wishes.iteration_min_us, once, 1, kBatchMax);
+    if (warmups > 0) batch = Fitting(options.iteration_min_us, once, 1, kBatchMax);
     iterations = Fitting(kBudgetUs, once * batch, kRepeatsMin, kRepeatsMax);
   }
   times = (double*)malloc((size_t)iterations * sizeof *times);
@@ -111,13 +111,13 @@ static int WishOf(const char* text) {
 
 /* WARMUPS and ITERATIONS: numbers, or "adapted" and "adapted:US", the least that an iteration
  * takes. */
-static struct Wishes WishesOf(const char* warmups, const char* iterations) {
+static struct LoopOptions LoopOptionsOf(const char* warmups, const char* iterations) {
   const char* const colon = strchr(iterations, ':');
-  struct Wishes wishes;
-  wishes.warmups = WishOf(warmups);
-  wishes.iterations = WishOf(iterations);
-  wishes.iteration_min_us = colon ? atof(colon + 1) : 0;
-  return wishes;
+  struct LoopOptions options;
+  options.warmups = WishOf(warmups);
+  options.iterations = WishOf(iterations);
+  options.iteration_min_us = colon ? atof(colon + 1) : 0;
+  return options;
 }
 
 #ifdef __cplusplus

@@ -5,8 +5,8 @@
  * PLACE is "in" or "out"; "in,changing" or "out,changing" where each rank writes its input anew
  * before each operation, within its time.
  * COUNT is that of the call (of all_gather what a rank gives, of reduce_scatter what it gets).
- * WARMUPS and ITERATIONS: WishesOf. Prints "version TEXT" and a line a count: "COUNT MEDIAN P99
- * CPU", microseconds; CPU is of all ranks, of one operation. */
+ * WARMUPS and ITERATIONS: LoopOptionsOf. Prints "version TEXT" and a line a count: "COUNT MEDIAN
+ * P99 CPU", microseconds; CPU is of all ranks, of one operation. */
 #include <mpi.h>
 
 #include "loop.h"
@@ -160,7 +160,7 @@ static char* Allocate(const struct Call* call) {
   return memory;
 }
 
-/* What this rank gives, for the loop to change. */
+/* The input of this rank, for the loop to change. */
 static void FindInput(const struct Call* c, struct Library* library) {
   const char* const name = c->operation;
   const int is_root = c->rank == c->root;
@@ -185,7 +185,7 @@ static void PrintVersion(void) {
 
 int main(int argument_count, char** arguments) {
   struct Context context;
-  struct Wishes wishes;
+  struct LoopOptions options;
   struct Library library = {NULL, Run, WaitForAll, Largest, Sum, NULL, 0};
   int changing;
   int a;
@@ -202,7 +202,7 @@ int main(int argument_count, char** arguments) {
   context.call.root = atoi(arguments[4]);
   context.call.in_place = !strncmp(arguments[5], "in", 2);
   changing = strchr(arguments[5], ',') != NULL;
-  wishes = WishesOf(arguments[6], arguments[7]);
+  options = LoopOptionsOf(arguments[6], arguments[7]);
   library.context = &context;
   for (a = 8; a < argument_count; ++a) {
     struct Measured measured;
@@ -210,7 +210,7 @@ int main(int argument_count, char** arguments) {
     context.call.output = Allocate(&context.call);
     context.call.input = context.call.in_place ? context.call.output : Allocate(&context.call);
     if (changing) FindInput(&context.call, &library);
-    measured = Measure(&library, wishes);
+    measured = Measure(&library, options);
     if (context.call.rank == 0) Print((size_t)context.call.count, measured);
     free(context.call.output);
     if (!context.call.in_place) free(context.call.input);

@@ -1,4 +1,4 @@
-/* What every example does when a call fails: says why, and ends. */
+/* The end of every example whose call fails: says why, and ends. */
 #ifndef RINGLET_EXAMPLES_CHECK_H_
 #define RINGLET_EXAMPLES_CHECK_H_
 

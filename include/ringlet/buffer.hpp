@@ -50,14 +50,14 @@ struct DataTypeOf<double> : DataTypeIs<DataType::kFloat64> {};
 static_assert(sizeof(long) == sizeof(std::int64_t) && sizeof(int) == sizeof(std::int32_t) &&
               sizeof(short) == sizeof(std::int16_t));
 
-/// What the memory of `Range` holds, const where it is not to be written.
+/// The element type of the memory of `Range`, const if it is not to be written.
 template <typename Range>
 using ElementOf = std::remove_pointer_t<decltype(std::data(std::declval<Range&>()))>;
 template <typename Range>
 using DataTypeOfRange = DataTypeOf<std::remove_cv_t<ElementOf<Range>>>;
 
-/// What an operation reads. A view: the memory belongs to the caller and stays as it is until the
-/// call (or the Group's End) has returned.
+/// The memory that an operation reads. A view: the memory belongs to the caller and stays as it is
+/// until the call (or the Group's End) has returned.
 class SendBuffer {
  public:
   /// Nothing; for ranks that send nothing, such as all but the root of a scatter.
@@ -80,8 +80,8 @@ class SendBuffer {
   DataType type_ = DataType::kUint8;
 };
 
-/// What an operation writes. As SendBuffer; a container must be an lvalue, or nobody could read the
-/// result.
+/// The memory that an operation writes. As SendBuffer; a container must be an lvalue, or the result
+/// could not be read.
 class ReceiveBuffer {
  public:
   /// Nothing; for ranks that receive nothing, such as all but the root of a reduce.

@@ -10,7 +10,7 @@
 
 namespace ringlet {
 
-/// What the caller can do about a failure, not where it came from.
+/// The caller's cure of a failure, not its origin.
 enum class Code : std::uint8_t {
   kInvalidArgument,  ///< the caller broke a documented precondition; fix the call, nothing happened
   kUnsupported,      ///< this build or this machine cannot do it; choose another way
@@ -18,7 +18,7 @@ enum class Code : std::uint8_t {
   kTimeout,          ///< a deadline passed; the message names who is awaited
   kProtocol,  ///< a peer said what does not parse or does not fit; versions or settings differ
   kSystem,    ///< a system call failed; Error::os_errno says how
-  kAborted,   ///< somebody aborted the communicator; the message says who and why
+  kAborted,   ///< a rank aborted the communicator; the message says which and why
 };
 
 /// The enumerator's name in words, such as "peer lost". Static storage.

@@ -17,7 +17,7 @@ namespace ringlet {
 using Environment = std::map<std::string, std::string, std::less<>>;
 
 /// Opaque, copied by value, carried to every member by the caller (a store, a file, MPI).
-/// Whoever holds it can join: it contains the communicator's secret. See docs/reference/wire.md.
+/// Each holder of it can join: it contains the communicator's secret. See docs/reference/wire.md.
 struct UniqueId {
   static constexpr std::size_t kBytes = 128;
   std::array<std::byte, kBytes> bytes{};  ///< to be carried as they are

@@ -19,7 +19,7 @@ std::size_t SameFrom(View base, View bytes, std::size_t at, std::size_t most) {
   return count;
 }
 
-// Where the run of differing bytes that starts at `at` ends.
+// The end of the run of differing bytes that starts at `at`.
 std::size_t EndOfRun(View base, View bytes, std::size_t at) {
   std::size_t end = at;
   while (end < bytes.size() && end - at < kRunMax &&

@@ -8,8 +8,9 @@
 
 namespace ringlet::bootstrap {
 
-/// What turns `base` into `bytes`, compared place by place: the length, then runs of (bytes that
-/// stay, bytes that follow, those bytes). At most bytes.size() * 5 / 4 + 8 bytes; often a tenth.
+/// The difference that turns `base` into `bytes`, compared place by place: the length, then runs of
+/// (bytes that stay, bytes that follow, those bytes). At most bytes.size() * 5 / 4 + 8 bytes; often
+/// a tenth.
 /// \param bytes  at most 65535.
 /// Cost  O(bytes)
 Bytes DifferenceOf(View base, View bytes);

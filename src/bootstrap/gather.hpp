@@ -21,7 +21,7 @@ class Table {
   /// Errors  kProtocol  not a table of `count` entries.
   /// Cost    O(count); no copy of an owned slice
   static Result<Table> Parse(const Slice& bytes, std::uint32_t count);
-  /// What Parse reads, of entries by rank.
+  /// The result of Parse, of entries by rank.
   static Bytes Join(const std::vector<View>& entries);
 
   std::uint32_t size() const { return size_; }
@@ -33,7 +33,7 @@ class Table {
   std::uint32_t size_ = 0;
 };
 
-/// What every collective on the control network is identified by.
+/// The identity of a collective on the control network.
 struct GatherHeader {
   std::uint32_t sequence = 0;
   bool barrier = false;  ///< no entries at all, just "I am here"
@@ -65,7 +65,7 @@ class TreeGather {
   std::optional<Table> TakeResult() { return std::exchange(result_, std::nullopt); }
 
   bool running() const { return running_; }
-  /// Who is awaited: "rank 3 or those below it", or "rank 0's answer".
+  /// The ranks that are awaited: "rank 3 or those below it", or "rank 0's answer".
   std::string Awaited() const;
 
  private:

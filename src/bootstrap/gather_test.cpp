@@ -195,7 +195,7 @@ TEST(TreeGather, AKindThatCameEarlyIsComparedAtTheStartAndItsRankNamed) {
   EXPECT_THAT(status.error().message, HasSubstr("rank 2 is in barrier 1"));
 }
 
-TEST(TreeGather, EntriesTwiceOrMissingOrOfNobodyAreRefused) {
+TEST(TreeGather, EntriesTwiceOrMissingOrOfNoRankAreRefused) {
   TreeGather top = Gather(0, 4, 1);
   EXPECT_FALSE(top.OnChild(1, Up(1, {{1, "a"}, {4, "b"}})).ok()) << "there is no rank 4";
   EXPECT_FALSE(top.OnChild(1, Up(1, {{1, "a"}}, true)).ok()) << "a barrier carries nothing";
@@ -208,7 +208,7 @@ TEST(TreeGather, EntriesTwiceOrMissingOrOfNobodyAreRefused) {
   EXPECT_FALSE(twice.Start(false, {}).ok());
 }
 
-TEST(TreeGather, ATableNobodyWaitsForOrOfAnotherSizeIsRefused) {
+TEST(TreeGather, AnUnexpectedTableOrOneOfAnotherSizeIsRefused) {
   TreeGather leaf = Gather(1, 2, 2);
   EXPECT_FALSE(leaf.OnParent(Down(1, {"a", "b"})).ok()) << "not begun";
   ASSERT_TRUE(leaf.Start(false, {}).ok());
@@ -225,7 +225,7 @@ TEST(TreeGather, ATableNobodyWaitsForOrOfAnotherSizeIsRefused) {
       << "a table without this rank's own entries";
 }
 
-TEST(TreeGather, SaysWhomItAwaits) {
+TEST(TreeGather, NamesTheAwaitedRank) {
   TreeGather top = Gather(0, 6, 2);
   ASSERT_TRUE(top.Start(false, {}).ok());
   EXPECT_EQ(top.Awaited(), "rank 1 or those below it, rank 4 or those below it");
@@ -258,7 +258,7 @@ TEST(RingGather, BlocksThatCannotBeAreRefused) {
   EXPECT_FALSE(gather.OnPrevious(Slice(AsView("cut"))).ok());
 }
 
-TEST(RingGather, SaysWhomItAwaits) {
+TEST(RingGather, NamesTheAwaitedRank) {
   RingGather gather(1, 4, 0);
   ASSERT_TRUE(gather.Start(false, {}).ok());
   EXPECT_EQ(gather.Awaited(), "rank 0 (3 entries missing)");

@@ -116,7 +116,7 @@ bool Group::IsNeeded(std::uint32_t rank) const {
   return config_.place.parent == rank || std::ranges::count(config_.place.children, rank) > 0;
 }
 
-// Whoever has left will not take part any more: say so instead of waiting for it.
+// A rank that has left takes no further part: say so instead of waiting for it.
 void Group::RequirePresent() {
   if (failure_ || !gathering()) return;
   for (const std::uint32_t rank : left_)

@@ -53,7 +53,7 @@ class Group {
     Bytes head = {};
     Slice body = {};
   };
-  /// What is to be sent; empty most of the time. Take after every call.
+  /// The frames to be sent; empty most of the time. Take after every call.
   std::vector<Out> TakeOut() { return std::exchange(out_, {}); }
 
   // ---- What arrives.
@@ -68,6 +68,7 @@ class Group {
   std::optional<Bytes> TakeMessage(std::uint32_t from, std::uint64_t tag) {
     return mailbox_.Take(Rank{from}, tag);
   }
+  std::optional<PushedMessage> TakePushed() { return mailbox_.TakePushed(); }
   void Ask(std::uint32_t whom);
   std::optional<Activity> TakeAnswer(std::uint32_t from);
   /// True once for each question of another rank that waits for an answer.

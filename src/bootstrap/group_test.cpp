@@ -61,7 +61,7 @@ TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
   }
 }
 
-TEST(Group, AQuestionIsHandedToWhoCanAnswerIt) {
+TEST(Group, AQuestionIsHandedToTheRankThatCanAnswerIt) {
   Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kAsk, Slice());
   group.OnFrame(3, FrameType::kAsk, Slice());
@@ -85,7 +85,7 @@ TEST(Group, TheFirstFailureStaysAndNothingMovesAfterIt) {
   EXPECT_TRUE(group.TakeOut().empty());
 }
 
-TEST(Group, WhoHasLeftIsMissedOnlyWhereItIsNeeded) {
+TEST(Group, ALeftRankIsMissedOnlyWhereItIsNeeded) {
   Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kLeave, Slice());
   group.OnLost(3, Code::kPeerLost, "was lost");

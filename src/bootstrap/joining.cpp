@@ -87,7 +87,7 @@ void Member::OnLocalRank(const Acceptor::FirstFrame& caller) {
   Writer node_leader = BeginFrame(static_cast<std::uint8_t>(FrameType::kNodeLeader));
   SendFrame(id, EndFrame(std::move(node_leader.U32(self()))));
   if (at->welcome) SendFrame(id, ToFrame(*at->welcome));
-  // What cannot be is for the root to refuse: it names both sides.
+  // An impossible rank or size is for the root to refuse: it names both sides.
   const bool fits = check_in->rank < config_.size && check_in->size == config_.size &&
                     check_in->root.count == roots();
   check_in->root.index = fits ? RootOfRank(check_in->rank, config_.size, roots()) : own_root();
@@ -225,8 +225,8 @@ void Member::OnRosterPiece(const Frame& frame) {
 }
 
 Instant Member::ChildDeadline() const {
-  // Two steps below the own deadline: whoever knows which connection fails speaks before the root,
-  // which knows only that something does.
+  // Two steps below the own deadline: the rank that knows which connection fails speaks before the
+  // root, which knows only that something does.
   return milestones_.started + config_.timeout - 2 * LadderStep(config_.timeout);
 }
 

@@ -18,7 +18,7 @@ TEST(Member, ChecksInWithWhatItIs) {
   EXPECT_EQ(check_in->size, 8u);
   EXPECT_EQ(check_in->shape, Shape::kTree);
   EXPECT_EQ(check_in->arity, 2);
-  EXPECT_EQ(check_in->timeout_ms, 8000u) << "what is left of its patience";
+  EXPECT_EQ(check_in->timeout_ms, 8000u) << "what is left of its timeout";
   EXPECT_EQ(check_in->member_address, FakeRank(3));
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
 }
@@ -437,7 +437,7 @@ TEST(Member, ALocalRankThatIsLostBeforeTheRosterEndsAllAtOnce) {
   EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
-TEST(Member, InARingNobodySpeaksForOthers) {
+TEST(Member, InARingThereIsNoNodeLeader) {
   MemberConfig config = Config(1, 3, Shape::kRing);
   config.node_leader = Address::Unix("node leader");
   config.speaks = true;

@@ -106,7 +106,7 @@ class FarEnd {
     driver_->Tell(Closed{line_, std::move(why)});
   }
 
-  /// The next frame that the machine has sent and nobody has taken.
+  /// The next frame that the machine has sent and no test has taken.
   std::optional<Frame> Take() {
     Listen();
     if (taken_ == frames_.size()) return std::nullopt;
@@ -118,8 +118,8 @@ class FarEnd {
       if (frame->type == static_cast<std::uint8_t>(type)) return frame;
     return std::nullopt;
   }
-  /// The failure in the next kReject or kFailure frame; an empty text when there is none. Where a
-  /// group is named before it, that is passed over.
+  /// The failure in the next kReject or kFailure frame; an empty text when there is none. An event
+  /// that names a group before it is passed over.
   Failure TakeFailure(FrameType type) {
     const auto frame = Take(type);
     if (!frame) return {};

@@ -13,7 +13,11 @@ Status Mailbox::Put(Rank from, std::uint64_t tag, Bytes message) {
                     messages_, bytes_, Index(from), tag)};
   ++messages_;
   bytes_ += message.size();
-  queues_[{from, tag}].push_back(std::move(message));
+  if (tag >= kPushedTag) {
+    pushed_.push_back({from, tag, std::move(message)});
+  } else {
+    queues_[{from, tag}].push_back(std::move(message));
+  }
   return Ok();
 }
 
@@ -26,6 +30,15 @@ std::optional<Bytes> Mailbox::Take(Rank from, std::uint64_t tag) {
   --messages_;
   bytes_ -= message.size();
   return message;
+}
+
+std::optional<PushedMessage> Mailbox::TakePushed() {
+  if (pushed_.empty()) return std::nullopt;
+  PushedMessage oldest = std::move(pushed_.front());
+  pushed_.pop_front();
+  --messages_;
+  bytes_ -= oldest.message.size();
+  return oldest;
 }
 
 }  // namespace ringlet::bootstrap

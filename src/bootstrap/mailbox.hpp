@@ -1,4 +1,4 @@
-// Tagged messages that have arrived before anybody asked for them.
+// Tagged messages that have arrived before a receive asked for them.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,6 +16,15 @@ struct MailboxLimits {
   std::size_t bytes_max = std::size_t{256} << 20;
 };
 
+/// From this tag on messages are for the code that handles them as they come, not for a receive.
+inline constexpr std::uint64_t kPushedTag = std::uint64_t{1} << 63;
+
+struct PushedMessage {
+  Rank from{};
+  std::uint64_t tag = 0;
+  Bytes message = {};
+};
+
 /// Messages of one (sender, tag) keep their order. Look-up is O(log n).
 class Mailbox {
  public:
@@ -26,6 +35,8 @@ class Mailbox {
   Status Put(Rank from, std::uint64_t tag, Bytes message);
 
   std::optional<Bytes> Take(Rank from, std::uint64_t tag);
+  /// The oldest whose tag is kPushedTag or more, of any sender.
+  std::optional<PushedMessage> TakePushed();
 
   std::size_t messages() const { return messages_; }
   std::size_t bytes() const { return bytes_; }
@@ -33,6 +44,7 @@ class Mailbox {
  private:
   MailboxLimits limits_;
   std::map<std::pair<Rank, std::uint64_t>, std::deque<Bytes>> queues_;
+  std::deque<PushedMessage> pushed_;
   std::size_t messages_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -24,6 +24,22 @@ TEST(Mailbox, KeepsTheOrderOfEachSenderAndTag) {
   EXPECT_EQ(box.bytes(), 0u);
 }
 
+TEST(Mailbox, PushedMessagesComeInTheOrderOfAllSenders) {
+  Mailbox box({.messages_max = 3, .bytes_max = 100});
+  ASSERT_TRUE(box.Put(Rank{1}, kPushedTag, Of(1)).ok());
+  ASSERT_TRUE(box.Put(Rank{2}, kPushedTag + 5, Of(2)).ok());
+  ASSERT_TRUE(box.Put(Rank{1}, 7, Of(3)).ok());
+  EXPECT_FALSE(box.Put(Rank{1}, kPushedTag, Of(4)).ok()) << "they count as all others";
+  EXPECT_EQ(box.Take(Rank{1}, kPushedTag), std::nullopt) << "nobody asks for it";
+  const auto first = box.TakePushed(), second = box.TakePushed();
+  EXPECT_EQ(first->message, Of(1));
+  EXPECT_EQ(second->from, Rank{2});
+  EXPECT_EQ(second->tag, kPushedTag + 5);
+  EXPECT_FALSE(box.TakePushed().has_value());
+  EXPECT_EQ(box.messages(), 1u);
+  EXPECT_EQ(box.bytes(), 1u);
+}
+
 TEST(Mailbox, IsBoundedByCountAndByBytes) {
   Mailbox few({.messages_max = 2, .bytes_max = 100});
   ASSERT_TRUE(few.Put(Rank{3}, 1, Bytes(60)).ok());

@@ -10,7 +10,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-constexpr Instant kNodeLeaderPatience = std::chrono::milliseconds(250);
+constexpr Instant kNodeLeaderTimeout = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -22,12 +22,13 @@ Member::Member(MemberConfig config)
                  .options = config_.lines,
                  .callers = {.owner = fmt::format("rank {}", Index(config_.rank)),
                              .half_open_max = config_.half_open_max,
-                             .patience = config_.handshake_timeout,
+                             .timeout = config_.handshake_timeout,
                              .noted_max = config_.strangers_noted_max}},
                 nonces_, [this](Action action) { Emit(std::move(action)); }) {
   RINGLET_ASSERT(Index(config_.rank) < config_.size);
   if (is_tree()) return;
-  // In a ring one root knows all neighbours; and everybody must be reachable, so nobody speaks.
+  // In a ring one root knows all neighbours; and all ranks must be reachable, so there is no node
+  // leader.
   config_.roots.resize(1);
   config_.node_leader.reset();
   config_.speaks = false;
@@ -103,7 +104,7 @@ void Member::ExpireOutgoing(Instant now) {
     if (node_leader) {
       CallRootsFor(self());  // the rank that was to speak is gone: speak for ourselves
     } else if (standing()) {
-      // Where nobody listens, that rank has left, or its neighbours know that it has died.
+      // If no process listens, that rank has left, or its neighbours know that it has died.
       if (!absent_.contains(peer)) OnLost(peer, Code::kTimeout, why);
     } else {
       return Fail({Code::kTimeout, peer, Name(peer) + " " + why});
@@ -163,7 +164,7 @@ void Member::OnOutgoingReceived(const Received& event, Instant now) {
       fmt::format("cannot be reached by {}: {}", Name(self()), it->dialler.Reasons());
   if (it->role == Role::kNodeLeader || standing()) {
     it->expires = now;  // another way is tried, or the groups hear of it, in ExpireOutgoing
-    // Where it listened another communicator does: as if nobody did.
+    // Another communicator listens at its address now: as if no process did.
     if (it->role == Role::kPeerOut) OnUnanswered(it->peer);
     return;
   }
@@ -189,10 +190,10 @@ void Member::OnClosed(const Closed& event, Instant now) {
     if (outgoing.role == Role::kRoot && joining()->root_seen[outgoing.peer] && !reached)
       return OnRootClosed(outgoing.peer, event.why);
     if (outgoing.role == Role::kPeerOut && !reached) return OnUnanswered(outgoing.peer);
-    // A UNIX socket on which nobody listens will hardly be listened on again: its queue may have
-    // been full, so try a little longer.
+    // A UNIX socket without a listener will hardly get one again: its queue may have been full, so
+    // try a little longer.
     if (outgoing.role == Role::kNodeLeader)
-      outgoing.expires = std::min(outgoing.expires, now + kNodeLeaderPatience);
+      outgoing.expires = std::min(outgoing.expires, now + kNodeLeaderTimeout);
     return;
   }
 }
@@ -302,7 +303,7 @@ void Member::SendPayload(LineId line, FrameType type, const Slice& payload) {
   Say(line, payload);
 }
 
-// What came on a line cannot be read, or does not belong there.
+// A frame that came on a line cannot be read, or does not belong there.
 void Member::OnBrokenStream(LineId id, const std::string& why) {
   const auto it = lines_.find(id);
   if (it == lines_.end()) return;

@@ -30,7 +30,7 @@
 
 namespace ringlet::bootstrap {
 
-/// Where a root listens and what it expects to hear.
+/// The address of a root and the proof that it expects.
 struct RootDoor {
   Credentials credentials;
   std::vector<Address> addresses;
@@ -46,13 +46,14 @@ struct MemberConfig {
   MemberAddress member_address;
   Shape shape = Shape::kTree;
   std::uint16_t arity = 8;
-  /// Where the node leader of this host listens, if there is one to be: a UNIX socket.
+  /// The address of this host's node leader, a UNIX socket, if there is to be one.
   std::optional<Address> node_leader;
   /// This rank is the node leader: its owner listens there.
   bool speaks = false;
   Instant timeout = std::chrono::seconds(300);           ///< for joining, from the first Tick
   Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove itself
-  /// Who is not heard of for so long is lost; 0: never. Every quarter of it somebody says a word.
+  /// A rank that is not heard of for so long is lost; 0: never. Heartbeats are sent every quarter
+  /// of it.
   Instant silence_max = std::chrono::seconds(60);
   LineOptions lines = {};  ///< of every connection; the same on all ranks
   /// Callers that have proven nothing yet; the others wait in the listener's queue. More than a
@@ -60,7 +61,7 @@ struct MemberConfig {
   std::size_t half_open_max = 4096;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
-  /// What to answer when another rank of a group asks; none: nothing.
+  /// The answer when another rank of a group asks; none: nothing.
   std::function<Activity(GroupId)> activity;
   std::shared_ptr<RosterShelf> shelf;  ///< of the process; may be null
 };
@@ -69,12 +70,12 @@ struct MemberConfig {
 struct Milestones {
   Instant started{0};
   Instant called{0};     ///< connected to the root or node leader, and checked in
-  Instant roster{0};     ///< knows everybody
+  Instant roster{0};     ///< knows all ranks
   Instant connected{0};  ///< all below are connected
   Instant standing{0};
 };
 
-// What a member knows in each of its states.
+// The data of a member in each of its states.
 
 struct MemberJoining {
   MemberState step = MemberState::kCalling;  // to kReported
@@ -119,7 +120,7 @@ class Member final : public Machine {
   const std::optional<Failure>& failure(GroupId group = kWorld) const;
   const Roster& roster(GroupId group = kWorld) const;
   const Milestones& milestones() const { return milestones_; }
-  /// What this rank is doing and for whom it waits, as a phrase for messages.
+  /// The present phase of this rank and the ranks that it waits for, as a phrase for messages.
   std::string Phase(GroupId group = kWorld) const;
   std::size_t lines() const { return lines_.size() + acceptor_.size(); }
 
@@ -136,12 +137,14 @@ class Member final : public Machine {
   /// Sends `message` to `to`; `to` finds it under (this rank, tag).
   void Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupId group = kWorld);
   std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag, GroupId group = kWorld);
+  /// The oldest message with a tag of kPushedTag or more.
+  std::optional<PushedMessage> TakePushed(GroupId group = kWorld);
   /// Asks another rank what it is doing; its machine answers even while its caller is elsewhere.
   void Ask(Rank whom, Instant now, GroupId group = kWorld);
   std::optional<Activity> TakeAnswer(Rank from, GroupId group = kWorld);
   enum class Presence : std::uint8_t { kUnknown, kLeft, kAbsent };
-  /// What has become of a rank that does not answer, if that is known: it has left the group, or
-  /// nobody listens at its addresses.
+  /// The fate of a rank that does not answer, if that is known: it has left the group, or no
+  /// process listens at its addresses.
   Presence PresenceOf(Rank whom, GroupId group = kWorld) const;
 
   // ---- Commands, at any time.
@@ -293,7 +296,7 @@ class Member final : public Machine {
   // Groups, of which the world opens before this rank stands
   Roster roster_;
   std::map<GroupId, std::unique_ptr<Seat>> seats_;
-  std::unordered_set<std::uint32_t> absent_;  // at whose addresses nobody listens
+  std::unordered_set<std::uint32_t> absent_;  // at whose addresses no process listens
   std::map<GroupId, std::vector<Early>> early_;
   std::size_t early_bytes_ = 0, early_frames_ = 0;
 };

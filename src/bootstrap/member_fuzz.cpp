@@ -206,7 +206,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   stage.driver.Pass(1h);
   stage.driver.Pass(1h);
-  Require(stage.member.standing() || stage.member.Finished());  // nobody joins for ever
+  Require(stage.member.standing() || stage.member.Finished());  // no rank waits to join for ever
   Require(stage.member.Finished() == !stage.member.Deadline() || stage.member.standing());
   return 0;
 }

@@ -35,7 +35,7 @@ inline MemberConfig Config(std::uint32_t rank, std::uint32_t size, Shape shape =
   return config;
 }
 
-// As the parent of rank 1 in a binary tree of 4 would call it, and anybody else.
+// As the parent of rank 1 in a binary tree of 4 would call it, and as any other caller would.
 inline Bytes Call(std::uint32_t rank, PlaceRange subtree = {1, 2}) {
   return ToFrame(Identify{rank, subtree});
 }

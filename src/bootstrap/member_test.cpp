@@ -5,7 +5,7 @@ namespace {
 
 // ---- callers ----------------------------------------------------------------------------------
 
-TEST(Member, StrangersCostALineOfTheLogEachAndDelayNobody) {
+TEST(Member, StrangersCostALineOfTheLogEachAndDelayNoRank) {
   Middle scene;
   Credentials other = kCredentials;
   other.magic = 1;
@@ -32,7 +32,7 @@ TEST(Member, AMemberThatCallsWhereItHasNoPlaceIsTurnedAway) {
   EXPECT_TRUE(early.CallAs(0, Purpose::kTree).hung_up()) << "nobody can know us before we check in";
 }
 
-TEST(Member, ACallerThatHasProvenItselfMakesRoomForNobody) {
+TEST(Member, AProvenCallerKeepsItsPlace) {
   Middle scene;
   FarEnd& proven = scene.Call(Purpose::kTree);
   for (int i = 0; i < 4; ++i) scene.driver.Tell(Accepted{scene.next_line++, {}});

@@ -24,13 +24,13 @@ enum class FrameType : std::uint8_t {
   // member <-> member
   kIdentify = 7,  ///< first frame of the one who dialled: which rank I am, and your place
   kRoster = 8,    ///< down the tree (and root -> its top): the roster, in pieces
-  kGo = 9,        ///< down the tree: everybody is connected
+  kGo = 9,        ///< down the tree: all ranks are connected
   // member <-> member, of one group: a u64 group id, then
   kGather = 10,   ///< up the tree: the entries of my subtree
   kTable = 11,    ///< down the tree: the entries of all
   kBlock = 12,    ///< along the ring: the entry of one rank
   kMessage = 13,  ///< peer to peer: a tagged message
-  kFailure = 14,  ///< on every line: somebody failed, pass it on (to the root without a group)
+  kFailure = 14,  ///< on every line: a rank failed, pass it on (to the root without a group)
   kLeave = 15,    ///< on every line: I go, and that is in order
   kAsk = 16,      ///< peer to peer: what are you doing?
   kAnswer = 17,   ///< peer to peer: this
@@ -52,7 +52,7 @@ struct CheckIn {
   std::uint32_t size = 0;
   Shape shape = Shape::kTree;
   std::uint16_t arity = 0;
-  std::uint32_t timeout_ms = 0;  ///< what is left of the member's patience
+  std::uint32_t timeout_ms = 0;  ///< the rest of the member's join timeout
   RootShare root;
   MemberAddress member_address;
 };
@@ -85,18 +85,19 @@ struct Failure {
 inline constexpr std::uint32_t kNoOrigin = 0xffffffff;
 inline constexpr std::size_t kFailureTextBytesMax = 4096;
 
-/// What a rank is doing on the data plane. Asked when an operation times out, to find the rank that
-/// has not come rather than one that waits for it as well.
+/// The activity of a rank on the data plane. Asked when an operation times out, to find the rank
+/// that has not come rather than one that waits for it as well.
 struct Activity {
   std::uint64_t operations = 0;                 ///< begun so far
   std::optional<std::uint32_t> waits_for = {};  ///< inside one: a rank whose data it needs next
-  /// What it called last, as the data plane writes it; empty before the first call.
+  /// Its last call, as the data plane writes it; empty before the first call.
   Bytes call = {};
   bool operator==(const Activity&) const = default;
 };
 inline constexpr std::size_t kActivityCallBytesMax = 64;  // collective::Header has 32
 
-/// The largest frame that is accepted from whoever has proved to know the secret, per kind of line.
+/// The largest frame that is accepted from a peer that has proved to know the secret, per kind of
+/// line.
 inline constexpr std::size_t kRootFrameBytesMax = std::size_t{4} << 20;
 inline constexpr std::size_t kMemberFrameBytesMax = std::size_t{1} << 30;
 

@@ -9,7 +9,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// It goes to every rank, and a list that long helps nobody.
+// It goes to every rank, and a longer list is of no use.
 std::string Shortened(std::string ranges) {
   constexpr std::size_t kRangesBytesMax = 512;
   if (ranges.size() <= kRangesBytesMax) return ranges;
@@ -36,7 +36,7 @@ Root::Root(RootConfig config)
                  .options = config_.lines,
                  .callers = {.owner = "root",
                              .half_open_max = config_.half_open_max,
-                             .patience = config_.handshake_timeout,
+                             .timeout = config_.handshake_timeout,
                              .noted_max = config_.strangers_noted_max}},
                 nonces_, [this](Action action) { Emit(std::move(action)); }) {}
 
@@ -424,12 +424,12 @@ void Root::RejectAll(const Failure& failure, std::set<std::uint32_t> told) {
   }
   guests_.clear();
   beat_due_ = Instant(0);
-  const Instant patience =
+  const Instant timeout =
       job_ ? std::min<Instant>(std::chrono::milliseconds(job_->first.timeout_ms), kRefusalMost)
            : Instant(0);
   const bool all_told = !job_ || told.size() >= Mine().count;
-  state_ = Refusing{now_ + patience, failure, std::move(told)};
-  if (all_told || patience == Instant(0)) End();
+  state_ = Refusing{now_ + timeout, failure, std::move(told)};
+  if (all_told || timeout == Instant(0)) End();
 }
 
 void Root::End() {

@@ -4,10 +4,9 @@
 // told to every member that has checked in, on the line it already holds; the root then stays for a
 // while as refusing, so that those who come late hear the reason too.
 //
-// One line may check in many ranks: those of a host whose node leader holds it. Where there are
-// several roots each collects a share of the ranks, and the root delegate of a share (the member
-// that checked in its first rank) carries what was collected to the first root, which does the
-// rest.
+// One line may check in many ranks: those of a host whose node leader holds it. Of several roots
+// each collects a share of the ranks, and the root delegate of a share (the member that checked in
+// its first rank) carries what was collected to the first root, which does the rest.
 #pragma once
 #include <map>
 #include <set>
@@ -70,7 +69,7 @@ class Root final : public Machine {
   std::uint32_t strangers() const { return acceptor_.log().turned_away() + acceptor_.log().left(); }
 
  private:
-  // What each state knows; in the order of RootState. `due`: when it ends if nothing happens.
+  // The data of each state; in the order of RootState. `due`: when it ends if nothing happens.
   struct Empty {};
   struct Gathering {
     Instant due;

@@ -110,6 +110,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   driver.Drain();
   driver.Pass(1h);                                     // past the deadline: it refuses
   driver.Pass(1h);                                     // and has refused for long enough
-  Require(root.Finished() || root.checked_in() == 0);  // whoever waits for it hears of the end
+  Require(root.Finished() || root.checked_in() == 0);  // a rank that waits for it hears of the end
   return 0;
 }

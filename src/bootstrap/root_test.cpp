@@ -87,7 +87,7 @@ TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
   }
 }
 
-TEST_F(RootTest, WhoComesWhenAllHaveJoinedIsToldSo) {
+TEST_F(RootTest, ARankThatComesWhenAllHaveJoinedIsToldSo) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 1));
   zero.Say(FrameType::kReady);
   FarEnd& late = CheckInAs(CheckInOf(0, 1));
@@ -247,7 +247,7 @@ TEST_F(RootTest, ARankGivenTwiceNamesBothProcesses) {
               "host1, pid 1002)");
 }
 
-TEST_F(RootTest, ATwinThatComesLateHurtsNobody) {
+TEST_F(RootTest, ALateTwinHarmsNoRank) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 1));
   FarEnd& twin = CheckInAs(CheckInOf(0, 1));
   EXPECT_THAT(WhyRejected(twin), HasSubstr("two processes"));
@@ -271,7 +271,7 @@ TEST_F(RootTest, AnotherArityFailsAll) {
   EXPECT_THAT(WhyRejected(CheckInAs(odd)), HasSubstr("RINGLET_TREE_ARITY differs"));
 }
 
-TEST_F(RootTest, WhoIsMissingAtTheDeadlineIsNamedBeforeTheMembersGiveUp) {
+TEST_F(RootTest, MissingRanksAreNamedBeforeTheMembersGiveUp) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 6));
   CheckInAs(CheckInOf(5, 6));
   const Instant deadline = *root.Deadline();
@@ -314,7 +314,7 @@ class HeartbeatTest : public RootTest {
   HeartbeatTest() : RootTest(ConfigWithHeartbeats()) {}
 };
 
-TEST_F(HeartbeatTest, SaysAWordOnEveryLineAndFindsWhoSaysNone) {
+TEST_F(HeartbeatTest, IsSentOnEveryLineAndFindsASilentPeer) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   FarEnd& unknown = Call();
@@ -333,7 +333,7 @@ TEST_F(HeartbeatTest, SaysAWordOnEveryLineAndFindsWhoSaysNone) {
   EXPECT_TRUE(one.hung_up());
 }
 
-TEST_F(HeartbeatTest, ARootThatWasAsleepBlamesNobody) {
+TEST_F(HeartbeatTest, ARootThatWasAsleepBlamesNoRank) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   driver.Pass(seconds(5));
   EXPECT_FALSE(zero.hung_up());
@@ -383,7 +383,7 @@ TEST_F(RootTest, AMemberThatSpeaksOutOfTurnFailsAll) {
               AllOf(HasSubstr("rank 1"), HasSubstr("an unexpected frame (type 5)")));
 }
 
-TEST_F(RootTest, AMemberWhoseFrameIsTooLongFailsAll) {
+TEST_F(RootTest, AnOverlongFrameOfAMemberFailsAll) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   Writer out;
@@ -467,7 +467,7 @@ TEST_F(RootTest, AMemberThatDoesNotCheckInIsToldWhy) {
 }
 
 TEST_F(RootTest, AReplayedCheckInIsRefused) {
-  // What an eavesdropper has of rank 0: its Hello, its proof and its check-in.
+  // The messages of rank 0 that an eavesdropper has: its Hello, its proof and its check-in.
   Wire wire = Wire::Dialled(kRootCredentials, Purpose::kCheckIn, {}, 100);
   Bytes recording = wire.TakeReply();
   const LineId line = next_line++;
@@ -526,7 +526,7 @@ TEST_F(SmallRootTest, HalfOpenCallersAreBoundedAndTheOldestGoes) {
   EXPECT_FALSE(member.hung_up()) << "who has checked in is not half-open";
 }
 
-TEST_F(SmallRootTest, AcceptsNobodyWhileItIsFullAndSomeMayStillProveThemselves) {
+TEST_F(SmallRootTest, AcceptsNoCallerWhileItIsFullAndSomeMayStillProveThemselves) {
   Stranger();
   FarEnd& proven = Call();
   Stranger();

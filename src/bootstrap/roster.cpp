@@ -14,7 +14,7 @@ namespace {
 
 // Header: tag, total bytes, digest of all that follows it, first rank, ranks, node leaders.
 constexpr std::uint32_t kTag = 0x324f5252;  // "RRO2"
-constexpr std::size_t kDigested = 16;       // what comes before is not covered by the digest
+constexpr std::size_t kDigested = 16;       // the bytes before it are not covered by the digest
 constexpr std::size_t kHeaderBytes = 28;
 
 // Of a body.
@@ -58,8 +58,7 @@ class Builder {
  private:
   bool Has(std::uint32_t rank) const { return rank - first_ < records_.size(); }
 
-  // The node leader, else the first of the host: whoever it is stands whole, so chains have
-  // length 1.
+  // The node leader, else the first of the host: its record is whole, so chains have length 1.
   std::optional<std::uint32_t> BaseOf(std::uint32_t index) {
     const RankRecord& record = records_[index];
     if (record.node_leader != first_ + index && Has(record.node_leader) &&

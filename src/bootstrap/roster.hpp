@@ -1,4 +1,4 @@
-// Who is in the communicator: one immutable buffer with a record for each rank.
+// The members of the communicator: one immutable buffer with a record for each rank.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace ringlet::bootstrap {
 
-/// What a member says about itself when it checks in.
+/// The record of a member, as it checks in.
 struct MemberAddress {
   std::vector<Address> addresses;  ///< of its control listener, best first; at most kAddressesMax
   std::string host;                ///< host name, for messages; at most kHostBytesMax
   std::uint32_t pid = 0;
-  Bytes peer_info;  ///< what the layers above need to know of the rank; opaque here; at most
+  Bytes peer_info;  ///< data of the rank for the layers above; opaque here; at most
                     ///< kPeerInfoBytesMax
 
   bool operator==(const MemberAddress&) const = default;
@@ -66,7 +66,7 @@ class Roster {
   std::uint64_t digest() const { return digest_; }
   const Slice& bytes() const { return bytes_; }
 
-  /// Who speaks for whom: node leaders by the lowest rank that they speak for.
+  /// The node leaders, by the lowest rank that they speak for.
   std::uint32_t node_leader_count() const { return node_leaders_; }
   Rank NodeLeader(std::uint32_t index) const;
   Result<Rank> NodeLeaderOf(Rank rank) const;

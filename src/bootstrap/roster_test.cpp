@@ -62,7 +62,7 @@ TEST(Roster, CostsLittleForRanksOfOneHost) {
   EXPECT_EQ(roster.NodeLeader(7), Rank{28});
 }
 
-TEST(Roster, NodeLeadersComeInTheOrderOfWhomTheySpeakFor) {
+TEST(Roster, NodeLeadersComeInTheOrderOfTheirLocalRanks) {
   std::vector<RankRecord> records = FakeRanks(0, 6, false);
   for (const auto& [rank, node_leader] : {std::pair{0u, 4u}, {1u, 3u}, {2u, 4u}, {5u, 3u}})
     records[rank].node_leader = node_leader;
@@ -84,14 +84,14 @@ TEST(Roster, EveryDamageIsNoticed) {
   }
 }
 
-TEST(Roster, DescribesWhomItKnows) {
+TEST(Roster, DescribesKnownRanks) {
   const Roster roster = Roster::Build(0, FakeRanks(0, 6, false));
   EXPECT_EQ(roster.DescribeRank(Rank{5}), "rank 5 (host node-1, pid 105)");
   EXPECT_EQ(roster.DescribeRank(Rank{6}), "rank 6");
   EXPECT_EQ(Roster().DescribeRank(Rank{0}), "rank 0");
 }
 
-TEST(Roster, ASubsetIsRenumberedAndKeepsTogetherWhoHadOneNodeLeader) {
+TEST(Roster, ASubsetIsRenumberedAndKeepsTheRanksOfOneNodeLeaderTogether) {
   const Roster roster = Roster::Build(0, FakeRanks(0, 12, true));
   const auto some = roster.Subset({9, 2, 11, 3});
   ASSERT_TRUE(some.ok());
@@ -162,7 +162,7 @@ TEST(RosterInbox, PiecesOfOneBufferAreNotCopied) {
 }
 
 // Before room is made for what it promises.
-TEST(RosterInbox, RefusesAHeadWhoseNumbersDoNotFitEachOther) {
+TEST(RosterInbox, RefusesAHeadWithContradictoryNumbers) {
   struct Case {
     std::size_t place;
     std::uint32_t number;

@@ -25,9 +25,9 @@ struct Member::Seat {
 
   // Of its failure, by rank of the group:
   bool told = false;               // those that a line stands to know
-  std::set<std::uint32_t> knows;   // who has told us
-  std::set<std::uint32_t> called;  // who has been told, or is being called; this rank, too
-  std::set<std::uint32_t> absent;  // who does not answer
+  std::set<std::uint32_t> knows;   // ranks that have told us
+  std::set<std::uint32_t> called;  // ranks that have been told, or are being called; this rank, too
+  std::set<std::uint32_t> absent;  // ranks that do not answer
   std::set<std::uint32_t> passed;  // in whose place those next to it have been told
 };
 

@@ -10,7 +10,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// What may wait for groups that others have formed earlier than this rank.
+// The frames that may wait for groups that other ranks have formed earlier than this one.
 constexpr std::size_t kEarlyFramesMax = 65'536;
 constexpr std::size_t kEarlyBytesMax = std::size_t{64} << 20;
 
@@ -110,7 +110,7 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
   if (type == FrameType::kLeave && seat->told && !Finished()) Flood(*seat);
 }
 
-// Who tells of a failure stays until those that it tells have said so, too.
+// A rank that tells of a failure stays until those that it tells have said so, too.
 void Member::OnFailureFrame(Seat& seat, std::uint32_t from) {
   seat.knows.insert(from);
   if (seat.told && seat.called.insert(from).second)
@@ -193,7 +193,7 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
   for (const auto& [peer, why] : std::get<Standing>(state_).lost)
     if (const auto rank = formed.FromWorld(peer)) formed.group.OnLost(*rank, Code::kPeerLost, why);
   Settle(formed);
-  // Those who were given other ranks would wait for each other in vain: whoever is near hears ours.
+  // Ranks that were given other numbers would wait for each other in vain: those nearby hear ours.
   Writer digest_of_ranks;
   digest_of_ranks.U64(formed.group.digest());
   TellGroup(formed, GroupFrame(id, FrameType::kForm, {}, digest_of_ranks.view()));
@@ -225,6 +225,11 @@ void Member::Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupI
 std::optional<Bytes> Member::TakeMessage(Rank from, std::uint64_t tag, GroupId group) {
   Seat* const seat = FindSeat(group);
   return seat ? seat->group.TakeMessage(Index(from), tag) : std::nullopt;
+}
+
+std::optional<PushedMessage> Member::TakePushed(GroupId group) {
+  Seat* const seat = FindSeat(group);
+  return seat ? seat->group.TakePushed() : std::nullopt;
 }
 
 void Member::Ask(Rank whom, Instant now, GroupId group) {
@@ -334,7 +339,7 @@ Member::Presence Member::PresenceOf(Rank whom, GroupId group) const {
   return absent ? Presence::kAbsent : Presence::kUnknown;
 }
 
-// Nobody listens there (for now): it may have left, and nobody who knows that has told us.
+// No process listens there (for now): it may have left, and no rank that knows that has told us.
 void Member::OnUnanswered(std::uint32_t peer) {
   absent_.insert(peer);
   for (const auto& [id, seat] : seats_) {

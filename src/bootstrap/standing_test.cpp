@@ -180,7 +180,7 @@ TEST(Member, WhileJoiningTheRootsStoryCountsMoreThanASuspicion) {
   EXPECT_EQ(silent.member.failure()->origin, 2u);
 }
 
-TEST(Member, AbortTellsEverybodyWithItselfAsTheOrigin) {
+TEST(Member, AbortTellsAllRanksWithItselfAsTheOrigin) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "rank 1 was told to abort");
   scene.driver.Drain();
@@ -202,7 +202,7 @@ TEST(Member, LeavesInGoodOrder) {
   EXPECT_FALSE(scene.root->Take(FrameType::kLeave));
 }
 
-TEST(Member, WhoLeavesWhileJoiningFailsTheOthers) {
+TEST(Member, ARankThatLeavesWhileJoiningFailsTheOthers) {
   Scene scene(Config(1, 4));
   FarEnd& root = scene.CheckIn();
   scene.member.Leave();
@@ -212,7 +212,7 @@ TEST(Member, WhoLeavesWhileJoiningFailsTheOthers) {
               HasSubstr("rank 1 (host host0, pid 1001) gave up checked in"));
 }
 
-TEST(Member, WhoHasLeftIsNotMissedUntilItIsNeeded) {
+TEST(Member, ALeftRankIsNotMissedUntilItIsNeeded) {
   for (const bool closes : {false, true}) {
     Middle scene;
     scene.child->Say(FrameType::kLeave, OfGroup({}));
@@ -228,7 +228,7 @@ TEST(Member, WhoHasLeftIsNotMissedUntilItIsNeeded) {
 }
 
 // It has proven itself and not yet said who it is: it would take the hanging up for a loss.
-TEST(Member, WhoIsJustCallingHearsOfTheLeave) {
+TEST(Member, ARankThatIsJustCallingHearsOfTheLeave) {
   Middle scene;
   FarEnd& three = scene.Call(Purpose::kPeer);
   scene.member.Leave();
@@ -237,7 +237,7 @@ TEST(Member, WhoIsJustCallingHearsOfTheLeave) {
   EXPECT_TRUE(three.hung_up());
 }
 
-TEST(Member, WhoseAddressesNobodyListensAtIsAbsentAndNotLost) {
+TEST(Member, ARankWithoutAListenerIsAbsentAndNotLost) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
@@ -255,7 +255,7 @@ TEST(Member, WhoseAddressesNobodyListensAtIsAbsentAndNotLost) {
   EXPECT_EQ(scene.member.PresenceOf(Rank{2}), Member::Presence::kLeft);
 }
 
-TEST(Member, WhoAnswersInTheEndIsNotAbsentAnyMore) {
+TEST(Member, ARankThatAnswersInTheEndIsNotAbsentAnyMore) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
@@ -269,7 +269,7 @@ TEST(Member, WhoAnswersInTheEndIsNotAbsentAnyMore) {
 }
 
 // Its process serves other communicators at the same endpoint, this one no more.
-TEST(Member, WhoseAddressAnotherCommunicatorAnswersAtIsAbsentAndNotLost) {
+TEST(Member, ARankIsAbsentAndNotLostIfAnotherCommunicatorHasItsAddress) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
@@ -324,7 +324,7 @@ TEST(Member, AGroupUsesTheLinesThatStandAndItsOwnRanks) {
   EXPECT_EQ(scene.member.roster(kChild).DescribeRank(Rank{0}), "rank 0 (host host1, pid 1002)");
 }
 
-TEST(Member, WhatComesBeforeAGroupIsFormedWaitsForIt) {
+TEST(Member, FramesThatComeBeforeAGroupIsFormedWaitForIt) {
   Middle scene;
   Writer early;
   early.U64(kChild).U64(5).Raw(AsView("early"));
@@ -335,7 +335,7 @@ TEST(Member, WhatComesBeforeAGroupIsFormedWaitsForIt) {
   EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5)) << "not the world's";
 }
 
-TEST(Member, WhatMayWaitForAGroupIsBounded) {
+TEST(Member, FramesThatWaitForAGroupAreBounded) {
   Middle scene;
   Writer early;
   early.U64(kChild).U64(5);
@@ -347,7 +347,7 @@ TEST(Member, WhatMayWaitForAGroupIsBounded) {
   EXPECT_THAT(scene.Why(), HasSubstr("sends more to a communicator than may wait"));
 }
 
-TEST(Member, WhoAsksInAGroupThatWasLeftIsToldSo) {
+TEST(Member, AQuestionInAGroupThatWasLeftIsAnsweredSo) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.member.Leave(kChild);
@@ -358,7 +358,7 @@ TEST(Member, WhoAsksInAGroupThatWasLeftIsToldSo) {
   EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
 }
 
-TEST(Member, WhoWasGivenOtherRanksIsTold) {
+TEST(Member, ARankThatWasGivenOtherRanksIsTold) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   Writer other;
@@ -405,7 +405,7 @@ struct Listening : Middle {
   Listening() : Middle(true, Quiet()) {}
 };
 
-TEST(Member, SaysAWordNowAndThenAndMissesWhoDoesNot) {
+TEST(Member, SendsHeartbeatsAndMissesASilentPeer) {
   Listening scene;
   EXPECT_EQ(*scene.member.Deadline(), scene.driver.now + seconds(2));
   for (int i = 0; i < 3; ++i) {
@@ -425,7 +425,7 @@ TEST(Member, SaysAWordNowAndThenAndMissesWhoDoesNot) {
   EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
-TEST(Member, WhoWasAsleepItselfBlamesNobody) {
+TEST(Member, ARankThatWasAsleepItselfBlamesNoOther) {
   Listening scene;
   scene.driver.Pass(seconds(60));
   EXPECT_FALSE(scene.member.failure());

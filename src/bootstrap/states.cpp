@@ -33,7 +33,7 @@ constexpr RootRule kRootRules[] = {
     // A rank that is there already, which its node leader could not know.
     {{R::kConnecting}, kMember, {F::kLocalRank}, {R::kRefusing, R::kFinished}},
     {{R::kConnecting}, kMember, {F::kReady}, {R::kConnecting, R::kClosing, R::kFinished}},
-    // What members say as they part is no news.
+    // A goodbye is no news.
     {{R::kClosing}, kMember, {F::kBeat, F::kReady, F::kFailure}, {R::kClosing}},
 };
 

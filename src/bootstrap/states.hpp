@@ -26,11 +26,11 @@ enum class RootState : std::uint8_t {
   kEmpty,
   kGathering,   ///< after the first check-in, which defines size, shape and deadline
   kConnecting,  ///< the roster is out; until the members report that they are connected
-  kClosing,     ///< in a tree, where nobody waits for its word: a moment later
+  kClosing,     ///< in a tree, where no rank waits for its word: a moment later
   kRefusing,    ///< it has failed, and stays to tell those who come late
   kFinished,
 };
-/// What a line of the root is.
+/// The kind of a root's line.
 enum class RootLine : std::uint8_t {
   kCaller,  ///< it has proven that it knows the secret, and says its first frame
   kMember,  ///< it has checked in
@@ -44,7 +44,7 @@ enum class MemberState : std::uint8_t {
   kStanding,
   kOver,
 };
-/// What a line of a member is: the other end's place.
+/// The kind of a member's line: the other end's place.
 enum class MemberLine : std::uint8_t {
   kCaller,  ///< it has proven that it knows the secret, and says its first frame
   kRoot,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint8_t kFrameTypes = 22;
 constexpr std::uint8_t kLines = 9;
-constexpr GroupId kOtherGroup = 77;  // which nobody has formed
+constexpr GroupId kOtherGroup = 77;  // which no rank has formed
 
 Bytes AFailure() {
   Writer out;
@@ -315,7 +315,7 @@ TEST(States, AMemberDoesWithEachFrameInEachStateWhatTheTableSays) {
   std::set<const MemberRule*> seen;
   for (const Shape shape : {Shape::kTree, Shape::kRing})
     for (int state = 0; state < int(MemberState::kOver); ++state) {
-      // In a ring nobody waits for those below.
+      // In a ring no rank waits for those below.
       if (shape == Shape::kRing && MemberState(state) == MemberState::kConnecting) continue;
       for (std::uint8_t line = 0; line < kLines; ++line)
         for (std::uint8_t type = 1; type <= kFrameTypes + 1; ++type)

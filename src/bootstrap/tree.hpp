@@ -15,13 +15,13 @@ struct PlaceRange {
 };
 
 /// The subtrees below the top of `subtree`, ascending; the first place of each is the child.
-/// Whoever knows its subtree knows its children, so a parent tells each child its range and nobody
-/// needs more.
+/// A rank that knows its subtree knows its children, so a parent tells each child its range and no
+/// rank needs more.
 /// \param arity  children at most; at least 1 (a chain)
 /// Depth is about log_arity(count); cost O(arity).
 std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity);
 
-/// Whom one rank of a group is connected to.
+/// The ranks that one rank of a group is connected to.
 struct TreePlace {
   std::optional<std::uint32_t> parent;  ///< empty at the top
   std::vector<std::uint32_t> children;

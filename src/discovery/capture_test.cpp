@@ -127,7 +127,7 @@ TEST(CaptureTest, TheWatcherIsGoneAfterwards) {
   EXPECT_FALSE(files.Exists("x"));  // would call it
 }
 
-TEST(CaptureTest, WhatOnlyHasToBeThereIsInIt) {
+TEST(CaptureTest, FilesThatOnlyHaveToExistAreInIt) {
   TempTree machine;
   machine.Directory("sys/devices/system");
   FileTree files = FileTree::Open(machine.root()).value();

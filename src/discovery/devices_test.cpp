@@ -276,7 +276,7 @@ TEST_F(DevicesTest, OneLaneIsALane) {
   EXPECT_EQ(view_.pci[view_.gpus[0].pci].link_speed, PcieSpeed::Of(1));
 }
 
-TEST_F(DevicesTest, ACardThatNobodyUsesIsThere) {
+TEST_F(DevicesTest, AnUnusedCardIsThere) {
   WriteNic("0000:03:00.0", "");
   Look();
   ASSERT_EQ(view_.pci.size(), 1u);
@@ -284,7 +284,7 @@ TEST_F(DevicesTest, ACardThatNobodyUsesIsThere) {
   EXPECT_THAT(view_.nics, IsEmpty());
 }
 
-TEST_F(DevicesTest, APortWhoseRateIsNotToldIsKeptAndTold) {
+TEST_F(DevicesTest, APortWithoutARateIsKeptAndTold) {
   WriteFunction(tree_, Path("0000:43:00.0"), {.device_class = "0x020700", .numa = "1"});
   WriteRdma("0000:43:00.0", "mlx5_0", "");
   tree_.Write("sys/devices/" + Path("0000:43:00.0") + "/infiniband/mlx5_0/ports/1/rate", "?\n");

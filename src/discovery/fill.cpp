@@ -31,7 +31,7 @@ void FillIn(T& list, const T& other) requires requires {
   if (list.empty()) list = other;
 }
 
-/// Where the parts of one view are in the other.
+/// The places of one view's parts in the other.
 class Filler {
  public:
   Filler(HostView& view, const HostView& detected) : view_(view), detected_(detected) {}
@@ -181,7 +181,7 @@ class Filler {
     }
   }
 
-  /// Where a detected interface is.
+  /// The place of a detected interface.
   std::optional<std::uint32_t> NicOf(const NetInterface& other) {
     if (!other.nic) return std::nullopt;
     const Part& parent = detected_.nics[*other.nic].parent;

@@ -1,15 +1,15 @@
-// A view that somebody gave, completed by what the machine itself tells.
+// A given view, completed by what the machine itself tells.
 #pragma once
 #include "ringlet/status.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 
-/// What `given` says stays, and `detected` fills what it leaves out: attributes of NUMA nodes (same
-/// id), PCI functions (same address), GPUs (on the same function) and interfaces (same name, or the
-/// same RDMA device); NUMA nodes, GPUs and interfaces that it lacks, with the functions they are
-/// at. A function keeps the parent that `given` has for it. Whatever host a file was made on, its
-/// nodes count as those of `detected`. Links of a GPU are all of one or all of the other.
+/// The values of `given` stay, and `detected` fills what it leaves out: attributes of NUMA nodes
+/// (same id), PCI functions (same address), GPUs (on the same function) and interfaces (same name,
+/// or the same RDMA device); NUMA nodes, GPUs and interfaces that it lacks, with the functions they
+/// are at. A function keeps the parent that `given` has for it. A file may come from another host:
+/// its nodes count as those of `detected`. Links of a GPU are all of one or all of the other.
 ///
 /// Source  NCCL detects over the elements of NCCL_TOPO_FILE in the same way. It then drops what no
 ///         rank uses; here it stays, because a view is of a machine and not of a communicator.

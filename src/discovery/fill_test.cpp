@@ -72,7 +72,7 @@ TEST(FillTest, AnEmptyFileGivesWhatIsDetected) {
   EXPECT_EQ(filled.gpus, Detected().gpus);
 }
 
-TEST(FillTest, WhatTheFileSaysStays) {
+TEST(FillTest, ValuesOfTheFileStay) {
   HostView given = Detected();
   given.numa_nodes[0].cpus = CpuSet::Of(0, 1);
   given.pci[1].link_speed = PcieSpeed::Of(3);

@@ -20,9 +20,9 @@ constexpr std::string_view kHeader = "ringlet-gpus 1";
 constexpr std::string_view kHidden = "hidden";
 
 /// The words of one line, taken from the front; the first bad one spoils the line.
-class Line {
+class GpuLine {
  public:
-  explicit Line(std::vector<std::string> words) : words_(std::move(words)) {}
+  explicit GpuLine(std::vector<std::string> words) : words_(std::move(words)) {}
 
   bool ok() const { return ok_; }
   bool AtEnd() const { return at_ == words_.size(); }
@@ -62,7 +62,7 @@ class Line {
   bool ok_ = true;
 };
 
-GpuReading ReadGpu(Line& line) {
+GpuReading ReadGpu(GpuLine& line) {
   GpuReading gpu;
   gpu.index = line.U32();
   line.Expect("bus");
@@ -83,7 +83,7 @@ GpuReading ReadGpu(Line& line) {
 }
 
 /// The GPU whose number comes next, or null: then the line is bad.
-GpuReading* Owner(Line& line, GpuReport& report) {
+GpuReading* Owner(GpuLine& line, GpuReport& report) {
   const std::uint32_t index = line.U32();
   const auto at = std::find_if(report.gpus.begin(), report.gpus.end(),
                                [&](const GpuReading& gpu) { return gpu.index == index; });
@@ -91,7 +91,7 @@ GpuReading* Owner(Line& line, GpuReport& report) {
   return line.ok() ? &*at : nullptr;
 }
 
-void ReadNvLink(Line& line, GpuReading& gpu) {
+void ReadNvLink(GpuLine& line, GpuReading& gpu) {
   GpuLink link;
   line.Expect("count");
   link.count = line.U32();
@@ -101,7 +101,7 @@ void ReadNvLink(Line& line, GpuReading& gpu) {
   gpu.links.push_back(link);
 }
 
-void ReadC2c(Line& line, GpuReading& gpu) {
+void ReadC2c(GpuLine& line, GpuReading& gpu) {
   C2cLink link;
   line.Expect("count");
   link.count = line.U32();
@@ -111,7 +111,7 @@ void ReadC2c(Line& line, GpuReading& gpu) {
   gpu.c2c.push_back(link);
 }
 
-void ReadFabric(Line& line, GpuReading& gpu) {
+void ReadFabric(GpuLine& line, GpuReading& gpu) {
   Fabric fabric;
   line.Expect("cluster");
   for (std::uint64_t& half : fabric.cluster) half = line.Number(~std::uint64_t{0});
@@ -121,7 +121,7 @@ void ReadFabric(Line& line, GpuReading& gpu) {
   gpu.fabric = fabric;
 }
 
-void ReadLine(Line& line, GpuReport& report) {
+void ReadLine(GpuLine& line, GpuReport& report) {
   if (line.Take("driver")) {
     report.driver = line.Text();
   } else if (line.Take("gpu")) {
@@ -194,7 +194,7 @@ Result<GpuReport> ParseGpuText(std::string_view text) {
     }
     auto words = topology::Words(line);
     if (!words) return Refuse(number, line);
-    Line rest(*std::move(words));
+    GpuLine rest(*std::move(words));
     ReadLine(rest, report);
     if (!rest.ok() || !rest.AtEnd()) return Refuse(number, line);
   }

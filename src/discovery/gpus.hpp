@@ -1,4 +1,4 @@
-// What a driver tells of the GPUs of a machine, as a value, and where one gets it.
+// The driver's report of the GPUs of a machine, as a value, and its source.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -36,8 +36,7 @@ struct GpuReport {
 class GpuSource {
  public:
   virtual ~GpuSource() = default;
-  /// Asks the driver, or whoever stands for it. What is not told about one GPU is in
-  /// GpuReport::missing.
+  /// Asks the driver, or its stand-in. GpuReport::missing names what is not told about one GPU.
   /// Errors  kUnsupported  there is no driver; kSystem  it does not answer
   virtual Result<GpuReport> Read() = 0;
 };

@@ -1,4 +1,4 @@
-// What the kernel writes into /proc and /sys, read: pure functions of text.
+// Texts of the kernel in /proc and /sys, read: pure functions of text.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@ namespace ringlet::discovery {
 
 /// The processor out of /proc/cpuinfo, from the block of the first CPU. The architecture is told
 /// from the keys, so that a captured file is read for what it is: x86 has vendor_id, Arm "CPU
-/// implementer", POWER a cpu that starts with POWER. What is not there stays empty or 0.
+/// implementer", POWER a cpu that starts with POWER. A missing value stays empty or 0.
 topology::CpuModel ParseCpuInfo(std::string_view text);
 
 /// How many CPUs /proc/cpuinfo lists.

@@ -21,7 +21,7 @@ struct InterfaceFacts {
   std::optional<std::uint32_t> numa = {};  ///< of the device; -1 is unknown
   std::uint32_t device_port = 0;           ///< of those at one function, counted from 0
   std::string master = {};                 ///< the bond or bridge that it is part of
-  std::vector<std::string> members = {};   ///< what a bond, bridge or VLAN is made of
+  std::vector<std::string> members = {};   ///< the parts of a bond, bridge or VLAN
 };
 
 /// All of /sys/class/net by name.
@@ -31,7 +31,8 @@ std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs);
 /// link is up, with a bond in place of its members; where there is none, as in a container, virtual
 /// ones that are up, but not loopback and not the host's side of containers (docker*, veth*,
 /// virbr*, br-*): those come and go, and ranks of one host shall see one host. A rule that picks
-/// names gets what it names, of any kind, unless it is down. What is down is remembered in `sysfs`.
+/// names gets what it names, of any kind, unless it is down. Interfaces that are down are
+/// remembered in `sysfs`.
 std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces,
                                    const os::NameRule& rule, Sysfs& sysfs);
 

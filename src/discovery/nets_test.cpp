@@ -103,7 +103,7 @@ TEST_F(NetsTest, AMemberOfABridgeIsUsedItself) {
   EXPECT_THAT(Chosen(), ElementsAre("eth0"));
 }
 
-TEST_F(NetsTest, WhatIsDownIsLeftOutAndTold) {
+TEST_F(NetsTest, InterfacesThatAreDownAreLeftOutAndTold) {
   Add("eth0", "pci0000:00/0000:00:03.0", "down");
   Add("eth1", "pci0000:00/0000:00:04.0", "up");
   EXPECT_THAT(Chosen(), ElementsAre("eth1"));

@@ -131,7 +131,7 @@ NvmlFunctions FindAll(const os::SharedLibrary& library) {
   return f;
 }
 
-/// What stands in a buffer that the library has filled, if it has ended it.
+/// The contents of a buffer that the library has filled, if it has ended it.
 template <std::size_t N>
 std::string TextIn(const std::array<char, N>& buffer) {
   return {buffer.data(),

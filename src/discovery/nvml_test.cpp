@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What the library tells is tested in test/discovery, with one of the same interface in its place.
+// The library's answers are tested in test/discovery, with one of the same interface in its place.
 
 TEST(NvmlTest, WithoutTheLibraryThereIsNoDriver) {
   const auto report = Nvml("libringlet-no-such-nvml.so.1").Read();

@@ -6,7 +6,7 @@
 
 namespace ringlet::discovery {
 
-/// What is empty gets no file.
+/// An empty value gets no file.
 struct FunctionFiles {
   std::string device_class = "0x060400";
   std::string vendor = {};

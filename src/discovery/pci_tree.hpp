@@ -28,8 +28,8 @@ struct PciFunction {
 
   // The rest is filled by ReadDetails.
   topology::PciIds ids = {};
-  PciLink max = {};                        ///< what the function itself could do
-  PciLink current = {};                    ///< what it does now; an idle one may have slowed down
+  PciLink max = {};                        ///< the capability of the function itself
+  PciLink current = {};                    ///< its present state; an idle one may have slowed down
   std::optional<std::uint32_t> numa = {};  ///< the kernel's node; -1 is unknown
   topology::CpuSet local_cpus = {};        ///< empty: unknown
   std::optional<topology::BusId> physical = {};  ///< of a virtual function: the one it is made of

@@ -72,7 +72,7 @@ TEST_F(PciTreeTest, DetailsAreReadAsTheyStand) {
   EXPECT_EQ(ToString(function.local_cpus), "8-15,24-31");
 }
 
-TEST_F(PciTreeTest, WhatDoesNotMakeSenseIsUnknown) {
+TEST_F(PciTreeTest, SenselessValuesAreUnknown) {
   WriteFunction(tree_, "pci0000:00/0000:00:04.0",
                 {.device_class = "nonsense",
                  .vendor = "0x12345",

@@ -34,11 +34,10 @@ class PciView {
   void Want(topology::BusId bus);
 
   /// Fills HostView::pci: parents before children, neighbours in the order of addresses. Functions
-  /// whose node nobody tells get a NUMA node of their own, topology::kUnknownNuma, where the host
-  /// has several.
+  /// of unknown node get a NUMA node of their own, topology::kUnknownNuma, if the host has several.
   void Build();
 
-  /// Where Build has put a function that was wanted.
+  /// The place that Build has given a wanted function.
   std::optional<std::uint32_t> IndexOf(topology::BusId bus) const;
 
   /// Id of the NUMA node that a function is at; empty: unknown.

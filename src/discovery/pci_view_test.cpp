@@ -118,7 +118,7 @@ TEST_F(PciViewTest, OnAHostOfOneNodeThereIsNoOther) {
   EXPECT_THAT(Shown(), ElementsAre("numa 0 > 0000:00:02.0  x0"));
 }
 
-TEST_F(PciViewTest, WhatNobodyTellsIsANodeOfItsOwn) {
+TEST_F(PciViewTest, AnUnknownNodeIsANodeOfItsOwn) {
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "-1", .local_cpus = "ffff"});
   WriteFunction(tree_, "pci0000:00/0000:00:03.0", {.numa = "9"});
   Build({BusId{0x20}, BusId{0x30}});
@@ -170,7 +170,7 @@ TEST_F(PciViewTest, PathsThatContradictEachOtherMakeNoCircle) {
   EXPECT_EQ(view_.pci.size(), 2u);
 }
 
-TEST_F(PciViewTest, WhatIsTooDeepIsLeftOut) {
+TEST_F(PciViewTest, PartsThatLieTooDeepAreLeftOut) {
   std::string path = "pci0000:00";
   for (int i = 0; i < 150; ++i)
     path += "/" + ToString(BusId::Of(0, static_cast<std::uint8_t>(i), 0, 0));

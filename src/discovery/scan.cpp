@@ -114,7 +114,7 @@ class Scanner {
     return node;
   }
 
-  /// What the driver says of GPUs, or the text in its place; empty where nobody tells.
+  /// The driver's report of GPUs, or the text in its place; empty if there is none.
   std::optional<GpuReport> ReadGpus(GpuSource* source, const std::vector<PciFunction>& functions) {
     if (source != nullptr) {
       if (!MayHaveGpus(functions)) return std::nullopt;

@@ -10,7 +10,7 @@
 
 namespace ringlet::discovery {
 
-/// What the files do not tell.
+/// The facts that the files do not tell.
 struct ScanOptions {
   std::string host_name;
   std::uint64_t identity = 0;  ///< topology::HostIdentity

@@ -1,7 +1,7 @@
 // Builds a small tree of a stranger's files, folders and links, and discovers the machine in it.
 //
 // A line of the input is an entry: "F PATH CONTENT", "L PATH TARGET" or "D PATH"; "|" in a content
-// is a new line. What is found must be a view that can be written, sent and captured.
+// is a new line. The result must be a view that can be written, sent and captured.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 
 #include "discovery/pci_for_test.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
-#include "topology/view/host_text.hpp"
+#include "topology/view/host_view.hpp"
 
 namespace ringlet::discovery {
 namespace {
@@ -51,15 +51,30 @@ TEST(ScanTest, ReadsATwoSocketMachine) {
   TempTree tree;
   WriteTwoSockets(tree);
   const HostScan scan = ScanOf(tree);
-  EXPECT_EQ(topology::ToText(scan.view),
-            "ringlet-host 1\n"
-            "host \"node-a\" identity 0x0000000000000001\n"
-            "cpu arch \"x86_64\" vendor \"GenuineIntel\" family 6 model 85 name \"Intel(R) Xeon(R) "
-            "Gold 6130 CPU @ 2.10GHz\"\n"
-            "numa 0 cpus \"0-15\" memory 100663296000 distances \"10 21\"\n"
-            "numa 1 cpus \"16-31\" memory 100663296000 distances \"21 10\"\n"
-            "net \"eth0\" kind physical dev 0\n"
-            "net \"ib0\" speed 100000 numa 1 kind physical dev 1\n");
+  const topology::HostView& view = scan.view;
+  EXPECT_EQ(view.name, "node-a");
+  EXPECT_EQ(view.identity, 1u);
+  EXPECT_EQ(view.cpu, (topology::CpuModel{"x86_64", "GenuineIntel", 6, 85,
+                                          "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz"}));
+  const auto node = [](std::uint32_t id, const char* cpus, std::vector<std::uint32_t> distances) {
+    return topology::NumaNode{.id = id,
+                              .cpus = topology::CpuSet::Parse(cpus).value(),
+                              .memory_bytes = 100'663'296'000,
+                              .distances = std::move(distances)};
+  };
+  EXPECT_THAT(view.numa_nodes,
+              testing::ElementsAre(node(0, "0-15", {10, 21}), node(1, "16-31", {21, 10})));
+  const auto net = [](const char* name, std::optional<std::uint32_t> speed,
+                      std::optional<std::uint32_t> numa, std::uint32_t dev) {
+    return topology::NetInterface{.name = name,
+                                  .speed_mbit_per_s = speed,
+                                  .numa = numa,
+                                  .kind = topology::NetKind::kPhysical,
+                                  .dev = dev};
+  };
+  EXPECT_THAT(view.nets, testing::ElementsAre(net("eth0", std::nullopt, std::nullopt, 0),
+                                              net("ib0", 100'000, 1, 1)));
+  EXPECT_TRUE(view.pci.empty() && view.gpus.empty() && view.nics.empty());
   EXPECT_THAT(scan.missing, testing::ElementsAre(HasSubstr("/sys/class/net/eth0/speed")));
 }
 
@@ -173,7 +188,7 @@ TEST(ScanTest, ADriverIsMissedOnlyWhereThereIsAGpu) {
   EXPECT_EQ(scan.view.gpus.size(), 1u);
 }
 
-TEST(ScanTest, WhatTheDriverDoesNotKnowIsMissing) {
+TEST(ScanTest, FactsUnknownToTheDriverAreMissing) {
   TempTree tree;
   WriteTwoSockets(tree);
   Source source(GpuReport{.driver = "1", .gpus = {}, .missing = {"GPU 0 is lost"}});
@@ -212,7 +227,7 @@ TEST(ScanTest, InterfacesAreThoseOfTheRule) {
   EXPECT_THAT(bad.error().message, HasSubstr("SOCKET_IFNAME"));
 }
 
-TEST(ScanTest, WhatIsNoMachineIsRefused) {
+TEST(ScanTest, AFolderThatIsNoMachineIsRefused) {
   TempTree tree;
   const auto scan = Scan(FileTree::Open(tree.root()).value(), {});
   ASSERT_FALSE(scan.ok());

@@ -81,7 +81,7 @@ class Scrubber {
 
  private:
   std::string Guid(const std::string& content) {
-    if (!ParseGuid(content)) return content;  // 0: nobody's
+    if (!ParseGuid(content)) return content;  // 0: unused
     const std::size_t number = guids_.Of(std::string(Trim(content)));
     return fmt::format("0000:0000:{:04x}:{:04x}\n", number >> 16 & 0xffff, number & 0xffff);
   }

@@ -59,7 +59,7 @@ TEST(ScrubTest, UuidsInPathsAreReplaced) {
   EXPECT_EQ(entries[1].content, "/a/00000000-0000-0000-0000-000000000001");
 }
 
-TEST(ScrubTest, WhatOnlyLooksLikeAnAddressStays) {
+TEST(ScrubTest, TextsThatOnlyLookLikeAddressesStay) {
   for (const char* path :
        {"sys/enx00112233445", "sys/001122334455", "sys/vx1", "sys/enp001122334455",
         "sys/000d3a6b_2a43-000d-3a6b-2a43000d3a6b", "sys/000d3a6b-2a43-000d-3a6b-2a43000d3a6",

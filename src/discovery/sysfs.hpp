@@ -13,14 +13,14 @@
 
 namespace ringlet::discovery {
 
-/// Where a link leads, as a path from the root and without looking at it: `target` as seen from the
-/// folder of `link`, with "." and ".." taken out. "/sys/class/net/eth0" and
+/// The target of a link, as a path from the root and without looking at it: `target` as seen from
+/// the folder of `link`, with "." and ".." taken out. "/sys/class/net/eth0" and
 /// "../../devices/pci0000:00/0000:00:03.0/net/eth0" give
 /// "/sys/devices/pci0000:00/0000:00:03.0/net/eth0".
 std::string ResolveLink(std::string_view link, std::string_view target);
 
 /// The addresses of the PCI functions that a path of /sys goes through, nearest to its end first.
-/// What lies above the last host bridge ("pci0000:17") is not counted: a bridge of its own, such as
+/// Parts above the last host bridge ("pci0000:17") are not counted: a bridge of its own, such as
 /// that of Intel's VMD, starts a new tree.
 std::vector<topology::BusId> FunctionsIn(std::string_view path);
 

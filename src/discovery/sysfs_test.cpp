@@ -59,7 +59,7 @@ TEST(SysfsTest, SmallFilesAreReadAndMissingOnesRemembered) {
   EXPECT_THAT(missing, ElementsAre(HasSubstr("/none")));
 }
 
-TEST(SysfsTest, WhatIsMissingIsBounded) {
+TEST(SysfsTest, TheListOfMissingFilesIsBounded) {
   os::TempTree tree;
   const os::FileTree files = os::FileTree::Open(tree.root()).value();
   std::vector<std::string> missing;

@@ -8,7 +8,7 @@
 namespace ringlet::discovery {
 namespace {
 
-constexpr std::size_t kFindingsMax = 20;  // of a file that somebody only wants to use
+constexpr std::size_t kFindingsMax = 20;  // of a file that is only used
 
 /// `path` as seen from "/": a tree does not know the current directory.
 std::string Absolute(const os::FileTree& files, const std::string& path) {

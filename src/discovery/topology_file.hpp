@@ -9,7 +9,7 @@
 
 namespace ringlet::discovery {
 
-/// Where NVIDIA's topology daemon leaves the file of a virtual machine.
+/// The path at which NVIDIA's topology daemon leaves the file of a virtual machine.
 /// Source  NCCL tries it when NCCL_TOPO_FILE is not set.
 inline constexpr std::string_view kProvidedFile = "/var/run/nvidia-topologyd/virtualTopology.xml";
 

@@ -132,7 +132,7 @@ TEST(TopologyFilesTest, SkeletonsAreRecognised) {
         "broken/azure_ndv4_v2_wrong_numa_affinity", "broken/dell_xe8545_duplicate_busid",
         "broken/nemo_azure_ndv4_all_in_one_cpu"})
     expected.insert(std::string("topologies/") + name + ".topo.xml");
-  EXPECT_EQ(skeletons, expected);  // g5.48xl has no classes, so nobody can tell
+  EXPECT_EQ(skeletons, expected);  // g5.48xl has no classes, so it cannot be told
 }
 
 /// A heading for each file, and its findings, at most two of a rule.

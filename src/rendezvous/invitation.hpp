@@ -1,4 +1,4 @@
-// What a unique id says, and how 128 bytes say it. Layout: docs/reference/wire.md.
+// The contents of a unique id, and their form in 128 bytes. Layout: docs/reference/wire.md.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -14,7 +14,7 @@ struct Invitation {
   Credentials credentials;
   std::vector<Address> roots;     ///< every address of the root, best first
   std::uint32_t parent_size = 0;  ///< 0, or the size of the communicator that this id grows
-  /// The root's address was chosen by the user (NCCL_COMM_ID): nobody listens there yet, and the
+  /// The root's address was chosen by the user (NCCL_COMM_ID): no root listens there yet, and the
   /// rank 0 that uses the id opens it.
   bool fixed_address = false;
   bool operator==(const Invitation&) const = default;

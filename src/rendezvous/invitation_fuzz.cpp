@@ -1,4 +1,5 @@
-// Reads arbitrary bytes as a unique id and as its text. What is read must be what would be written.
+// Reads arbitrary bytes as a unique id and as its text. An accepted input must be equal to its own
+// output.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -130,7 +130,7 @@ TEST(Invitation, TextErrorsSayWhere) {
   EXPECT_NE(FromText(text).error().message.find("digit 16"), std::string::npos);
 }
 
-TEST(Invitation, CommIdGivesTheSameInvitationToThoseWhoShareTheSecret) {
+TEST(Invitation, CommIdGivesTheSameInvitationToRanksThatShareTheSecret) {
   const Address address = Address::Ipv4(127, 0, 0, 1, 5000);
   const Invitation a = FromCommId("localhost:5000", address, "s");
   EXPECT_EQ(a, FromCommId("localhost:5000", address, "s"));

@@ -28,7 +28,7 @@ bool EventQueue::Ready(Instant limit) {
   if (used_ == 0) return false;
   const auto bucket = static_cast<std::size_t>(std::countr_zero(used_)) + 1;
   const Instant next = std::ranges::min_element(buckets_[bucket], {}, &Due::when)->when;
-  if (next > limit) return false;  // last_ stays: whoever pushes next may still be earlier
+  if (next > limit) return false;  // last_ stays: the next push may still be earlier
   buckets_[0].clear();
   head_ = 0;
   last_ = static_cast<std::uint64_t>(next.count());

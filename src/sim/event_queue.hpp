@@ -1,4 +1,4 @@
-// What is to happen next: a queue by time, first come first served within one instant.
+// The events to come: a queue by time, first come first served within one instant.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What lies between hosts: a network card in each, and a way from each to each that may be cut.
+// The network between hosts: a network card in each, and a way from each to each that may be cut.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -13,7 +13,7 @@ using HostId = std::uint32_t;
 inline constexpr HostId kNoHost = 0xffffffff;
 inline constexpr Instant kForEver = Instant::max();
 
-/// What has passed the card of one host.
+/// The bytes that have passed the card of one host.
 struct HostTraffic {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
 };
@@ -31,12 +31,11 @@ class Fabric {
   Instant Leave(HostId host, Instant now, std::size_t bytes);
   /// When a message that has reached the card at `now` is in its host's memory, whole.
   Instant Enter(HostId host, Instant now, std::size_t bytes);
-  bool has_cards() const { return mb_per_s_ != 0; }
 
-  /// Pulls the cable of a host: for ever, and nobody is told.
+  /// Pulls the cable of a host: for ever, and no host is told.
   void Silence(HostId host) { hosts_[host].silent = true; }
-  /// Nothing gets from one host to the other from `begin` on; the other way is another cut. What is
-  /// sent before `end` sets out at `end`, as TCP's retransmission would have it.
+  /// Nothing gets from one host to the other from `begin` on; the other way is another cut. Bytes
+  /// sent before `end` set out at `end`, as TCP's retransmission would have it.
   void Cut(HostId from, HostId to, Instant begin, Instant end);
   /// When something sent at `now` sets out; empty: never.
   std::optional<Instant> SetsOut(HostId from, HostId to, Instant now) const;

@@ -44,7 +44,8 @@ void IdTable::Erase(std::uint64_t key) {
   if (size_ == 0) return;
   std::size_t hole = PlaceOf(key);
   if (keys_[hole] == kNoKey) return;
-  // Whoever was pushed past the hole moves up into it, so that no search ends there too early.
+  // An entry that was pushed past the hole moves up into it, so that no search ends there too
+  // early.
   const std::size_t mask = keys_.size() - 1;
   for (std::size_t next = (hole + 1) & mask; keys_[next] != kNoKey; next = (next + 1) & mask) {
     const std::size_t home = HomeOf(keys_[next]);

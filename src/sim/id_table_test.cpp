@@ -24,7 +24,7 @@ TEST(IdTable, SetReplaces) {
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST(IdTable, WhatWasThereIsStillThereWhenItHasGrown) {
+TEST(IdTable, EntriesAreStillThereWhenItHasGrown) {
   IdTable table;
   for (std::uint32_t key = 0; key < 1000; ++key) table.Set(key, key * 7 + 1);
   for (std::uint32_t key = 0; key < 1000; ++key) ASSERT_EQ(table.Find(key), key * 7 + 1);

@@ -30,7 +30,7 @@ class LineBook {
 
   /// \param first  the node's own mark; the book keeps it
   EndId Open(NodeId node, LineId line, EndId& first);
-  static constexpr EndId kFirst = kNone;  ///< what a node without lines has there
+  static constexpr EndId kFirst = kNone;  ///< the contents there of a node without lines
   void Connect(EndId a, EndId b);
   /// The other end learns of it only in that its `peer` goes.
   void Close(EndId end, EndId& first);

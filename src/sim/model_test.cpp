@@ -129,7 +129,7 @@ TEST(Model, WithoutAHostADialTakesOneLatency) {
             Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(caller)));
 }
 
-TEST(Model, WhoCallsAMachineThatAcceptsNobodyWaitsWithAllItSays) {
+TEST(Model, ACallerOfAFullMachineWaitsWithAllItSays) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
     // Room for one at a time, until that one has said two messages.
@@ -155,7 +155,7 @@ TEST(Model, WhoCallsAMachineThatAcceptsNobodyWaitsWithAllItSays) {
                   "1000 us: 6 bytes", "1000 us: connection closed by the peer"));
 }
 
-TEST(Model, AMachineThatAcceptsNobodyHearsThoseThatItHasAccepted) {
+TEST(Model, AFullMachineHearsTheCallersThatItHasAccepted) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
     if (std::holds_alternative<Accepted>(event)) probe.accepting = false;
@@ -175,7 +175,7 @@ TEST(Model, AMachineThatAcceptsNobodyHearsThoseThatItHasAccepted) {
   EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "60 us: 1 bytes", "520 us: 2 bytes"));
 }
 
-TEST(Model, WhoWaitsToBeAcceptedHearsThatTheMachineDied) {
+TEST(Model, AWaitingCallerHearsThatTheMachineDied) {
   Model model;
   const NodeId home = model.Add(0);
   model.probe(home).accepting = false;
@@ -291,7 +291,7 @@ TEST(Model, ASliceIsHandedOnWithoutACopy) {
   EXPECT_EQ(model.probe(last).data.bytes.data(), bytes->data());
 }
 
-TEST(Model, WhoHasHungUpHearsNoMore) {
+TEST(Model, ANodeThatHasHungUpHearsNoMore) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   const NodeId caller = model.Add(1, [&](Probe& probe, const Event& event) {
@@ -318,7 +318,7 @@ TEST(Model, HangingUpOnALineThatIsGoneOrNeverWasDoesNothing) {
   EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
 }
 
-TEST(Model, TheLinesOfWhoDiesCloseInTheirOrder) {
+TEST(Model, TheLinesOfADyingNodeCloseInTheirOrder) {
   Model model;
   const NodeId home = model.Add(0);
   std::vector<LineId> closed;
@@ -332,7 +332,7 @@ TEST(Model, TheLinesOfWhoDiesCloseInTheirOrder) {
   EXPECT_THAT(closed, ElementsAre(1, 2, 3, 4));
 }
 
-// What was under way to a line that is gone must not reach the one that takes its place.
+// Messages under way to a line that is gone must not reach the one that takes its place.
 TEST(Model, ANewLineHearsNothingOfTheOldOne) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
@@ -365,7 +365,7 @@ TEST(Model, DepthIsTheLongestChainOfMessages) {
   EXPECT_EQ(model.network.depth(idle), 0u);
 }
 
-TEST(Model, WhoIsDialledHasHeardAllOfTheHandshake) {
+TEST(Model, ADialledNodeHasHeardAllOfTheHandshake) {
   Model model;
   const Address address = Address::Ipv4(10, 9, 9, 9, 1);
   const NodeId far = model.Add(0), near = model.Add(1), alone = model.AddWithoutHost(address);
@@ -401,7 +401,7 @@ TEST(Model, ADialInsideAHostByNameIsOneMessage) {
   EXPECT_EQ(model.network.depth(home), 2u);
 }
 
-TEST(Model, WhoServesManyDoesNotChainThemTogether) {
+TEST(Model, ANodeThatServesManyDoesNotChainThemTogether) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   std::vector<NodeId> callers;
@@ -413,7 +413,7 @@ TEST(Model, WhoServesManyDoesNotChainThemTogether) {
   EXPECT_EQ(model.network.depth(home), 3u);
 }
 
-TEST(Model, WhatIsSentAfterAWhileFollowsOnWhatWasHeardBefore) {
+TEST(Model, LaterMessagesFollowOnThoseHeardBefore) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
     if (std::holds_alternative<Received>(event))
@@ -476,7 +476,7 @@ TEST(Model, ASilencedHostIsNotHeardButItsNodesHearEachOther) {
   EXPECT_FALSE(model.network.alive(home));
 }
 
-TEST(Model, WhoIsSilencedIsHeardUntilThen) {
+TEST(Model, ASilencedNodeIsHeardUntilThen) {
   for (const bool whole_host : {true, false}) {
     Model model;
     const NodeId home = model.Add(0);
@@ -518,7 +518,7 @@ TEST(Model, ASilencedNodeGoesOnByItself) {
   EXPECT_FALSE(model.network.reachable(node));
 }
 
-TEST(Model, WhatStillWaitsForItsCardWhenTheCableIsPulledIsLost) {
+TEST(Model, BytesThatWaitForTheCardWhenTheCableIsPulledAreLost) {
   Model model({.mb_per_s = 1});
   const NodeId home = model.Add(0);
   model.Add(1, Sends(Model::AddressOf(0, 1), {10, 10}));  // out by 50 and 60 us
@@ -658,7 +658,7 @@ TEST(Model, CorruptionChangesOneByteOfSomeMessages) {
   EXPECT_NEAR(changed, 250, 60);
 }
 
-TEST(Model, WhatIsCorruptedIsNotWhatWasSent) {
+TEST(Model, ACorruptedMessageDiffersFromTheSentOne) {
   Model model({.corrupt = 1});
   int unchanged = 0;
   model.Add(0, [&](Probe& probe, const Event& event) {

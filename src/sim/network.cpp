@@ -244,7 +244,7 @@ void Network::Welcome(NodeId id) {
 
 void Network::HandleOfLine(const Due& due) {
   Parcel parcel = Take(due.parcel);
-  // A line that was hung up on in the meantime has nobody who would hear.
+  // A line that was hung up on in the meantime has no node that would hear.
   if (!lines_.Is(parcel.end, due.target, parcel.line)) return;
   MachineNode& node = nodes_[due.target];
   cause_ = parcel.depth;
@@ -326,7 +326,7 @@ void Network::DoDial(NodeId node, const Dial& dial) {
   const bool is_unix = dial.to.kind == Address::Kind::kUnix;
   const auto to = ListenerAt(dial.to, nodes_[node].host);
   const EndId end = lines_.Open(node, dial.line, nodes_[node].ends);
-  // Behind a cable that is pulled nobody says no.
+  // A pulled cable gives no refusals.
   const bool hosted = nodes_[node].host != kNoHost;
   if (hosted && to && (Lost(node, *to) || Lost(*to, node))) return;
   const bool refused =

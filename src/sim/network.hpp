@@ -1,6 +1,6 @@
 // A network in virtual time: runs the machines of production, any number of them, on one thread and
 // from one seed. The same seed gives the same run, event for event; trace() is its fingerprint.
-// What is modelled and what is not: docs/contributing/simulation.md.
+// docs/contributing/simulation.md says what is modelled and what is not.
 #pragma once
 #include <deque>
 #include <functional>
@@ -24,7 +24,7 @@ struct Conditions {
 
   Instant latency_min{std::chrono::microseconds(1)};
   Instant latency_max{std::chrono::milliseconds(1)};  ///< each delivery draws between the two
-  double refuse = 0;              ///< chance that one dial is refused although somebody listens
+  double refuse = 0;              ///< chance that one dial is refused although a machine listens
   std::size_t chunk_max = 65536;  ///< streams are cut into pieces of 1 to this many bytes; kUncut:
                                   ///< each Send arrives whole, as a slice of the same owner
   double corrupt = 0;             ///< chance that one byte of a Send arrives changed
@@ -35,7 +35,8 @@ struct Conditions {
   Instant cpu_per_kib{0};      ///< on top, for what it receives
 };
 
-/// What one node has said and heard. A message is one Send, or one piece of it that arrives.
+/// The bytes that one node has sent and received. A message is one Send, or one piece of it that
+/// arrives.
 struct Traffic {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
   std::uint32_t messages_sent = 0, messages_received = 0;
@@ -56,16 +57,16 @@ class Network {
   ///                 reached in one latency, by no card, and its dials come through in one as well.
   NodeId Add(std::unique_ptr<Machine> machine, const Address& address, Instant start,
              HostId host = kNoHost);
-  /// One more address for the node; whoever listened there before does not any more. A UNIX name
-  /// is a name on the node's host: the same name on two hosts is two listeners.
+  /// One more address for the node; an earlier listener there listens no more. A UNIX name is a
+  /// name on the node's host: the same name on two hosts is two listeners.
   void Listen(NodeId node, const Address& address);
-  /// An address on `host` that nobody else has.
+  /// An address on `host` that no other node has.
   static Address AddressOn(HostId host, std::uint16_t port);
 
   // ---- Faults. Times are after kOrigin, and never before what has been run already.
   /// The node's process dies: its lines close, later dials are refused.
   void Kill(NodeId node, Instant when);
-  /// The node's cable is pulled: nothing reaches it and nothing leaves it, nobody is told.
+  /// The node's cable is pulled: nothing reaches it and nothing leaves it, no peer is told.
   void Silence(NodeId node, Instant when);
   /// All processes of the host die.
   void KillHost(HostId host, Instant when);
@@ -96,8 +97,8 @@ class Network {
   const Traffic& traffic(NodeId node) const { return nodes_[node].traffic; }
   const HostTraffic& host_traffic(HostId host) const { return fabric_.traffic(host); }
   /// The longest chain of messages, each sent while the one before was handled, that ends at this
-  /// node so far. Setting up a connection counts as the two or three messages that it takes. What
-  /// is sent because time has passed follows on all that the node had handled.
+  /// node so far. Setting up a connection counts as the two or three messages that it takes.
+  /// Messages that are sent because time has passed follow on all that the node had handled.
   std::uint32_t depth(NodeId node) const { return nodes_[node].depth; }
 
   /// `observer` is called after every event that a machine has handled; it may call Halt.
@@ -105,7 +106,7 @@ class Network {
   /// Ends the Run that is under way, after this event. Another Run goes on from there.
   void Halt() { halted_ = true; }
 
-  /// Runs until nothing happens any more before `until`, or somebody says Halt.
+  /// Runs until nothing happens any more before `until`, or an observer says Halt.
   /// \return false when `events_max` did not suffice: some machine keeps itself busy for ever.
   bool Run(Instant until, std::uint64_t events_max = 5'000'000);
 
@@ -128,7 +129,7 @@ class Network {
     std::deque<EndId> callers;
     std::unordered_map<EndId, std::vector<Due>> waiting;
   };
-  struct Parcel {  // what is on its way to an end
+  struct Parcel {  // messages on their way to an end
     SharedBytes owner = {};
     View bytes = {};
     EndId end = kNone;

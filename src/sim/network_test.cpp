@@ -7,7 +7,7 @@
 namespace ringlet::sim {
 namespace {
 
-// Sends `count` bytes to whoever it dials, or records what it gets.
+// Sends `count` bytes to the node it dials, or records what it gets.
 class Talker final : public Machine {
  public:
   explicit Talker(std::optional<Address> to, std::size_t count = 0)
@@ -89,7 +89,7 @@ class Restless final : public Machine {
   bool Finished() const override { return false; }
 };
 
-TEST(Network, WhoeverKeepsItselfBusyIsNoticed) {
+TEST(Network, ANodeThatKeepsItselfBusyIsNoticed) {
   Network network(1, {});
   network.Add(std::make_unique<Restless>(), {}, Instant(0));
   EXPECT_FALSE(network.Run(std::chrono::seconds(100), 1000));
@@ -118,7 +118,7 @@ TEST(Network, TheSameSeedGivesTheSameRun) {
 }
 
 // Two nodes begin, and then something happens.
-TEST(Network, TheTraceTellsWhatHappenedToWhomAndWhen) {
+TEST(Network, TheTraceTellsTheEventsOfEachNodeWithTheirTimes) {
   constexpr Instant kLater(1000);
   const auto run = [&](NodeId nudged, bool dials, Instant when) {
     Network network(1, {.latency_min = kLater, .latency_max = kLater});
@@ -137,7 +137,7 @@ TEST(Network, TheTraceTellsWhatHappenedToWhomAndWhen) {
   EXPECT_NE(run(0, true, kLater), trace) << "a refusal, not a turn";
 }
 
-TEST(Network, NobodyListensBeforeTheStartOrAfterDeath) {
+TEST(Network, ANodeListensNeitherBeforeItsStartNorAfterItsDeath) {
   Network network(1, {});
   const NodeId home =
       network.Add(std::make_unique<Talker>(std::nullopt), kHome, std::chrono::seconds(1));

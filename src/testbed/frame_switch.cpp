@@ -17,7 +17,7 @@ std::uint32_t U16At(View bytes, std::size_t at) {
                                                          << 8;
 }
 
-// What all its packets are on the cable.
+// The size of all its packets on the cable.
 std::uint64_t CableBytes(View frame) {
   const std::uint64_t bytes = frame.size() - kVirtioHeader;
   const std::uint64_t header = U16At(frame, 2), piece = U16At(frame, 4);
@@ -127,8 +127,9 @@ std::optional<Instant> FrameSwitch::NextDue() const {
 }
 
 std::optional<EthernetFrame> FrameSwitch::TakeDue(Instant now) {
-  // What has left its host is landed at once: nothing that leaves later can come before it, and so
-  // there is one moment to wait for, not two. Queues show their first element as const; it goes.
+  // Packets that have left their host are landed at once: nothing that leaves later can come before
+  // them, and so there is one moment to wait for, not two. Queues show their first element as
+  // const; it goes.
   while (!crossing_.empty() && crossing_.top().due <= now + options_.delay) {
     Waiting next = std::move(const_cast<Waiting&>(crossing_.top()));
     crossing_.pop();

@@ -41,7 +41,7 @@ class FrameSwitch {
   explicit FrameSwitch(const FrameSwitchOptions& options);
 
   /// A frame from the host at `port`: the first `size` bytes of `memory`. Those for all go to all
-  /// others. What has waited too long for a link is dropped: kBacklogBytesMax.
+  /// others. Packets that have waited too long for a link are dropped: kBacklogBytesMax.
   void Arrive(std::uint32_t port, Bytes memory, std::size_t size, Instant now);
 
   /// When TakeDue is to be called next: one goes out then, or it is known when.
@@ -64,7 +64,7 @@ class FrameSwitch {
     }
   };
   using Queue = std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>>;
-  /// What a host sends by.
+  /// The link of a host.
   struct Uplink {
     Instant free{0};                        // when all so far has left
     Instant thin_free{0};                   // and all single packets that went first

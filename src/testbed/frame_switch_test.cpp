@@ -46,7 +46,7 @@ TEST(FrameSwitchTest, AFrameTakesTheDelayAndItsTimeOnTheLinkOnce) {
   EXPECT_FALSE(one.NextDue().has_value());
 }
 
-TEST(FrameSwitchTest, WhatHasLeftIsWaitedForOnce) {
+TEST(FrameSwitchTest, AFrameThatHasLeftIsWaitedForOnce) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000, .delay = microseconds(100)});
   Arrive(one, 0, FrameTo(2, 500), kStart);
   EXPECT_FALSE(one.TakeDue(kStart).has_value());
@@ -69,7 +69,7 @@ TEST(FrameSwitchTest, FramesForOneHostShareItsLink) {
   EXPECT_EQ(Drain(one), kStart + microseconds(200));
 }
 
-TEST(FrameSwitchTest, WhatIsForAllGoesToAllOthers) {
+TEST(FrameSwitchTest, ABroadcastFrameGoesToAllOthers) {
   FrameSwitch one({.ports = 3});
   Arrive(one, 1, FrameTo(255, 60, 255), kStart);
   EXPECT_EQ(one.TakeDue(kStart)->port, 0u);
@@ -77,7 +77,7 @@ TEST(FrameSwitchTest, WhatIsForAllGoesToAllOthers) {
   EXPECT_FALSE(one.TakeDue(kStart).has_value());
 }
 
-TEST(FrameSwitchTest, FramesForNobodyAndFramesThatAreNoneAreDropped) {
+TEST(FrameSwitchTest, FramesForUnknownHostsAndInvalidFramesAreDropped) {
   FrameSwitch one({.ports = 2});
   Arrive(one, 0, FrameTo(9, 60), kStart);
   Arrive(one, 0, FrameTo(1, 60), kStart);  // to itself
@@ -174,7 +174,7 @@ TEST(FrameSwitchTest, PacketsAloneDoNotExceedTheRate) {
   EXPECT_EQ(Drain(one), kStart + microseconds(100'000));
 }
 
-TEST(FrameSwitchTest, WhatLeavesLaterDoesNotHoldTheReceiversLink) {
+TEST(FrameSwitchTest, ALaterFrameDoesNotHoldTheReceiversLink) {
   FrameSwitch one({.ports = 3, .bytes_per_s = 1'000'000, .delay = microseconds(100)});
   for (int i = 0; i < 4; ++i) Arrive(one, 0, TcpFrame(3, 10'000, 1), kStart);
   int taken = 0;

@@ -65,8 +65,8 @@ std::uint16_t Narrow(NarrowFormat format, double value) {
   const int exponent = std::max(std::ilogb(value), 1 - format.bias());
   const double units =
       std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent));
-  // Adding a rounded-up mantissa to the exponent field carries into it, as it should. What is too
-  // large has an exponent beyond the field: that of a double leaves room in an int.
+  // Adding a rounded-up mantissa to the exponent field carries into it, as it should. A value that
+  // is too large has an exponent beyond the field: that of a double leaves room in an int.
   const int hidden_bit = 1 << format.mantissa_bits;
   const int magnitude =
       ((exponent + format.bias()) << format.mantissa_bits) + static_cast<int>(units) - hidden_bit;

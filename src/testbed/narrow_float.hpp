@@ -28,8 +28,8 @@ NarrowFormat FormatOf(DataType type);
 /// The value of `bits`, exactly.
 double Widen(NarrowFormat format, std::uint16_t bits);
 
-/// The nearest representable value, ties to even. What is too large becomes infinity where there is
-/// one and the largest finite value where there is none. NaN stays NaN.
+/// The nearest representable value, ties to even. A value that is too large becomes infinity if
+/// there is one and the largest finite value if there is none. NaN stays NaN.
 std::uint16_t Narrow(NarrowFormat format, double value);
 
 }  // namespace ringlet::testbed

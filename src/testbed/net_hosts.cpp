@@ -65,8 +65,8 @@ std::string NetHosts::AddressOf(std::uint32_t host) {
   return fmt::format("10.213.0.{}", host + 1);
 }
 
-// What has come to the switch of `nic`, and what is due there. Until when it may be left alone
-// then.
+// The packets that have come to the switch of `nic`, and those due there. Until when it may be left
+// alone then.
 Instant NetHosts::CarryOver(std::uint32_t nic, const WireWatch& watch, std::vector<Bytes>& spare) {
   FrameSwitch& between = switches_[nic];
   for (std::uint32_t port = 0; port < spaces_.size(); ++port)

@@ -27,7 +27,7 @@ class NetHosts {
   NetHosts(const NetHosts&) = delete;
   NetHosts& operator=(const NetHosts&) = delete;
 
-  /// What EnterNetSpace takes, from any process, as long as this one lives.
+  /// The argument of EnterNetSpace, from any process, as long as this one lives.
   std::string SpacePath(std::uint32_t host) const;
   static std::string AddressOf(std::uint32_t host);
 

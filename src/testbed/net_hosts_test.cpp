@@ -29,8 +29,8 @@ os::Fd SocketOn(const NetHosts& hosts, std::uint32_t host) {
     const os::Fd space(::open(hosts.SpacePath(host).c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_EQ(::setns(space.get(), CLONE_NEWNET), 0);
     made = os::Fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};
-    ASSERT_EQ(::setsockopt(made.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    const timeval timeout{.tv_sec = 10, .tv_usec = 0};
+    ASSERT_EQ(::setsockopt(made.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout), 0);
     const sockaddr_in own = AddressOn(host);
     ASSERT_EQ(::bind(made.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
   }).join();
@@ -58,7 +58,7 @@ TEST(NetHostsTest, TheirNamespacesAreHeldByThisProcessAlone) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(NetHostsTest, WhatAHostSendsComesToTheOneThatItIsFor) {
+TEST(NetHostsTest, FramesComeToTheHostThatTheyAreFor) {
   const auto hosts = NetHosts::Make({.hosts = 3, .mb_per_s = 0});
   if (!hosts.ok()) GTEST_SKIP() << hosts.error().message;
   const os::Fd sockets[] = {SocketOn(**hosts, 0), SocketOn(**hosts, 1), SocketOn(**hosts, 2)};

@@ -66,7 +66,7 @@ Status GiveAddresses(const os::Fd& socket, const std::string& interface, std::ui
                      std::uint8_t number) {
   ifreq request = RequestFor(interface);
   request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
-  request.ifr_hwaddr.sa_data[0] = 2;  // of nobody's make
+  request.ifr_hwaddr.sa_data[0] = 2;  // of no vendor
   request.ifr_hwaddr.sa_data[4] = static_cast<char>(index);
   request.ifr_hwaddr.sa_data[5] = static_cast<char>(number);
   if (::ioctl(socket.get(), SIOCSIFHWADDR, &request) != 0) return Failed("SIOCSIFHWADDR");
@@ -120,8 +120,8 @@ Error SystemFailure(std::string what) {
   return {Code::kSystem, fmt::format("{}: {}", what, std::strerror(errno)), errno};
 }
 
-// What is mounted over /sys from now on, in the mount namespace of this process, is seen by nobody
-// else. In a chroot / may be no mount point, and has no propagation that could be changed.
+// A file system mounted over /sys from now on, in the mount namespace of this process, is seen by
+// no other. In a chroot / may be no mount point, and has no propagation that could be changed.
 Status KeepMountsHere() {
   if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0) return Ok();
   if (errno == EINVAL && ::mount("none", "/sys", nullptr, MS_REC | MS_SLAVE, nullptr) == 0)
@@ -149,7 +149,7 @@ Status EnterNetSpace(const std::string& path) {
   const os::Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!space.valid()) return SystemFailure(path);
   if (::setns(space.get(), CLONE_NEWNET) != 0) return SystemFailure("setns " + path);
-  // /sys shows the network of whoever mounted it; ours is for us alone.
+  // /sys shows the network of the process that mounted it; ours is for us alone.
   if (::unshare(CLONE_NEWNS) != 0) return SystemFailure("unshare");
   RINGLET_TRY(KeepMountsHere());
   if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return SystemFailure("a /sys of its own");

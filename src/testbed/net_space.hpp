@@ -1,6 +1,6 @@
 // Networks of their own (Linux network namespaces), each with Ethernet interfaces whose other
 // ends this process holds: what is sent there can be read here, and the other way round. Nothing of
-// them has a name, so that they are gone, whatever happens, when nobody holds them any more.
+// them has a name, so that they are gone, whatever happens, when no process holds them any more.
 #pragma once
 #include <poll.h>
 
@@ -23,7 +23,7 @@ struct NetSpace {
 struct NetSpaceOptions {
   std::uint8_t number = 1;  ///< its address at ethN is 10.213.N.NUMBER/24, its MACs end with it
   std::uint8_t interfaces = 1;
-  std::uint32_t mbit_per_s = 0;  ///< what the interface says of its speed; nothing enforces it
+  std::uint32_t mbit_per_s = 0;  ///< the speed that the interface tells; nothing enforces it
 };
 
 /// Makes one, with its loopback and its interfaces up.
@@ -40,7 +40,7 @@ Status NameHost(const std::string& name);
 /// Becomes another program, found by PATH. Returns only where that fails. Errors  kSystem
 Error BecomeProgram(std::vector<std::string> arguments);
 
-/// What a frame takes: Linux makes frames of at most 64 KiB of many packets; and the headers.
+/// The time of a frame: Linux makes frames of at most 64 KiB of many packets; and the headers.
 inline constexpr std::size_t kFrameBytesMax = (std::size_t{64} << 10) + 512;
 /// One frame, as Linux's virtio header and what is on the cable; it may be as long as many packets.
 /// Its bytes; 0 where there is none. Errors count as none. \param into  kFrameBytesMax

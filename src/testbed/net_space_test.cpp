@@ -82,7 +82,7 @@ TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
     watch->Await(until);
   } while (watch->HasFrame(0));
   EXPECT_GE(os::Now(), until);
-  watch->Await(until);  // what is over does not wait, however often
+  watch->Await(until);  // an action that is over does not wait, however often
   watch->Await(Instant(0));
   const Instant later = os::Now() + 100us;
   do {
@@ -116,7 +116,7 @@ int EnterFromChroot(const std::string& root, bool with_sys, const os::Fd& space,
   return mbit_per_s == 1000 ? 0 : 9;
 }
 
-TEST_F(NetSpaceTest, IsEnteredFromAChrootWhoseRootIsNoMountPoint) {
+TEST_F(NetSpaceTest, IsEnteredFromAChrootThatIsNoMountPoint) {
   for (const bool with_sys : {true, false}) {
     const os::TempTree tree;
     std::array<int, 2> ends{};
@@ -143,7 +143,7 @@ TEST_F(NetSpaceTest, IsEnteredFromAChrootWhoseRootIsNoMountPoint) {
   }
 }
 
-TEST(NetSpace, WhatCannotBeEnteredIsNamed) {
+TEST(NetSpace, ANamespaceThatCannotBeEnteredIsNamed) {
   const Status status = EnterNetSpace("/nowhere");
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, testing::HasSubstr("/nowhere"));

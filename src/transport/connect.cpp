@@ -39,7 +39,7 @@ bool MaySharePipes(const Neighbour& a, const Neighbour& b) {
   return a.host_hash == b.host_hash && a.network_namespace == b.network_namespace;
 }
 
-// What both `tcp` and `ofi` begin with: a TCP connection between the two.
+// The beginning of both `tcp` and `ofi`: a TCP connection between the two.
 bool Dialled(Choice choice) {
   return choice == Choice::kTcp || choice == Choice::kOfi;
 }
@@ -72,9 +72,9 @@ Result<Choice> Resolve(const ConnectOptions& options, const Neighbour& self,
 }
 
 // Which of the peer's addresses a strand dials first: the preferred ones in turn, by the peer's
-// place on its host, so that its ranks share its NICs. Where none is preferred, one strand an
-// address, of the family of the best one, for an interface mostly has one of each; a single strand
-// takes the one that answers first.
+// place on its host, so that its ranks share its NICs. If none is preferred, one strand an address,
+// of the family of the best one, for an interface mostly has one of each; a single strand takes the
+// one that answers first.
 std::optional<std::size_t> AddressOfStrand(const Neighbour& peer, std::uint32_t strand,
                                            std::uint32_t strands) {
   if (peer.preferred > 0) return (peer.turn + strand) % std::min(peer.preferred, peer.tcp.size());
@@ -169,8 +169,8 @@ class Connector {
   std::vector<ofi::OfiLink*> opening_;  // of links_
 };
 
-// Whoever was promised an inproc link and does not get it hears so at once. (After success all have
-// been taken, and this does nothing.)
+// A rank that was promised an inproc link and does not get it hears so at once. (After success all
+// have been taken, and this does nothing.)
 Connector::~Connector() {
   for (const PeerRoute& way : ways_)
     if (way.choice == Choice::kInproc) tools_.inproc.Withdraw(PairWith(*way.peer));
@@ -273,7 +273,7 @@ Status Connector::OpenFabric() {
     if (way.choice != Choice::kOfi) continue;
     Writer peer;
     peer.U32(Index(way.peer->rank));
-    // The wireup's nonces, which everybody sees, come from the same seed under another label.
+    // The wireup's nonces, which any peer sees, come from the same seed under another label.
     way.card =
         ofi::AddressOf(*fabric_, request_.options.ofi,
                        KeyedHash(request_.nonce_seed, {AsView("tag of a link"), peer.view()}));

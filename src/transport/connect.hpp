@@ -18,7 +18,7 @@
 
 namespace ringlet::transport {
 
-/// What the roster says of a rank. Both sides of a pair must see the same, for they choose alone.
+/// The roster's data of a rank. Both sides of a pair must see the same, for they choose alone.
 struct Neighbour {
   Rank rank{};
   std::string host;  ///< its name, for errors
@@ -68,7 +68,7 @@ struct ConnectRequest {
   ConnectOptions options = {};
 };
 
-/// What Connect uses and does not own; all outlive the call.
+/// The parts that Connect uses and does not own; all outlive the call.
 struct ConnectTools {
   os::SocketDriver& driver;  ///< run by another thread
   InprocExchange& inproc;    ///< the process's
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Links>> Connect(ConnectRequest request, ListenerSet endpo
 
 class Connector;
 
-/// More links for a rank that has some. Both ranks of a pair must do it; whoever comes first waits.
+/// More links for a rank that has some. Both ranks of a pair must do it; the first of them waits.
 /// The peers' lists need not be the same: each pair is met by itself, and has its link at once.
 class Extension {
  public:
@@ -104,8 +104,8 @@ class Extension {
   bool meets() const;
   /// Blocks until those of other processes have come. On any thread. Errors  as Connect
   Status Meet();
-  /// Makes the links to those who have come by now. Who is still missing. Waiter::Wake of the links
-  /// tells when it pays to call again.
+  /// Makes the links to those who have come by now. The ranks that are still missing. Waiter::Wake
+  /// of the links tells when it pays to call again.
   Result<std::vector<Rank>> Take();
 
  private:

@@ -23,7 +23,7 @@ struct World {
   ConnectTools tools{.driver = service.driver(), .inproc = exchange, .abort = abort.get_token()};
 };
 
-// What rank 0 hears when it asks for a link of kind `choice` to a rank like `peer`.
+// The answer to rank 0 when it asks for a link of kind `choice` to a rank like `peer`.
 Error Refusal(Choice choice, void (*change)(Neighbour&)) {
   World world;
   std::vector<TestRank> ranks;
@@ -181,7 +181,7 @@ TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
   }
 }
 
-TEST(Connect, WhatIsBetterThanTheRestIsTakenAlone) {
+TEST(Connect, AnInterfaceThatIsBetterThanTheRestIsTakenAlone) {
   World world;
   std::vector<TestRank> ranks = WithTwoAddresses();
   ranks[1].neighbour.preferred = 1;
@@ -248,7 +248,7 @@ std::string WhyNotOfi() {
   return fabric.ok() ? "" : fabric.error().message;
 }
 
-TEST(Connect, OverLibfabricWhoDialsNeedsNoAddressOfItsOwn) {
+TEST(Connect, OverLibfabricTheDiallerNeedsNoAddressOfItsOwn) {
   if (const std::string why = WhyNotOfi(); !why.empty()) GTEST_SKIP() << why;
   World world;
   std::vector<TestRank> ranks;
@@ -262,7 +262,7 @@ TEST(Connect, OverLibfabricWhoDialsNeedsNoAddressOfItsOwn) {
     ASSERT_TRUE(links.ok()) << links.error().message;
     EXPECT_EQ((*links)->Summary(), "2 ofi");
   }
-  // Without a further call of who writes, whoever reads first.
+  // Without a further call of the writer, whichever rank reads first.
   for (std::uint32_t from = 0; from < 3; ++from)
     for (std::uint32_t to = 0; to < 3; ++to) {
       if (from == to) continue;
@@ -274,7 +274,7 @@ TEST(Connect, OverLibfabricWhoDialsNeedsNoAddressOfItsOwn) {
 
 // ---- more links later ---------------------------------------------------------------------------
 
-/// Links of `rank` to nobody, and room for those to all of `ranks`.
+/// Links of `rank` to no rank, and room for those to all of `ranks`.
 std::unique_ptr<Links> Alone(TestRank& rank, const std::vector<TestRank>& ranks,
                              const ConnectTools& tools, const ConnectOptions& options) {
   ConnectRequest request = RequestOf(rank, ranks, options);
@@ -318,7 +318,7 @@ void AreMadeLater(Choice choice) {
   }
 }
 
-TEST(Extension, MakesLinksOfAnyKindToThoseWhoHaveCome) {
+TEST(Extension, MakesLinksOfAnyKindToRanksThatHaveCome) {
   for (const Choice choice : {Choice::kInproc, Choice::kShm, Choice::kTcp}) AreMadeLater(choice);
 }
 
@@ -344,7 +344,7 @@ TEST(Extension, HasRoomForThoseOfItsHostThatMightBeWanted) {
   EXPECT_THAT(full.error().message, HasSubstr("needs 3 pipes of shared memory and has room for 2"));
 }
 
-TEST(Connect, WhoFailsLetsItsNeighboursOfTheProcessKnow) {
+TEST(Connect, ARankThatFailsLetsItsNeighboursOfTheProcessKnow) {
   World world;
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 3; ++i) ranks.emplace_back(i);

@@ -39,8 +39,8 @@ void Alarm::Sound() const {
 }
 
 void DoorbellButton::RingSleeper(std::uint32_t seen) const {
-  // The owner may lie down between our load and the exchange, hence the loop; whoever turns the
-  // word to "awake" owes the wake-up, so of several ringers one makes the call.
+  // The owner may lie down between our load and the exchange, hence the loop; the ringer that turns
+  // the word to "awake" owes the wake-up, so of several ringers one makes the call.
   while (!word_->value.compare_exchange_weak(seen, seen & ~kStateMask, std::memory_order_seq_cst))
     if ((seen & kStateMask) == 0) return;
   switch (static_cast<Doorbell::Sleep>(seen & kStateMask)) {

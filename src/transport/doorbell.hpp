@@ -1,4 +1,4 @@
-// What wakes a rank, laid out so that other processes can reach it.
+// The word that wakes a rank, laid out so that other processes can reach it.
 //
 // A sleeper and a ringer share one 32-bit word. Its low two bits say what the owner does, the upper
 // thirty count how often it has lain down, so that an old ticket is never taken for a new one:
@@ -8,8 +8,9 @@
 //     ^                 |                         |                         |
 //     '-----------------'----------- Ring --------'-------------------------'
 //
-// Whoever makes news first stores it, then calls Ring; Ring reads the word and does no more when
-// the owner is awake. So the common case costs a load of a line that nobody writes, and no call.
+// A rank that makes news first stores it, then calls Ring; Ring reads the word and does no more
+// when the owner is awake. So the common case costs a load of a line that is not written, and no
+// call.
 //
 // Why no wake-up is lost. Four operations are sequentially consistent: the ringer stores the news
 // (N) and then loads the word (W); the owner stores "looking" (A) and then looks at the news (L).
@@ -85,7 +86,7 @@ class Doorbell {
   Ticket Arm();
   /// As Arm, and lies down at once: from here on Ring writes to the eventfd.
   void ArmInPoll();
-  /// True when somebody has rung since Arm gave `ticket`.
+  /// True when a peer has rung since Arm gave `ticket`.
   bool Rung(Ticket ticket) const {
     const std::uint32_t now = word_->value.load(std::memory_order_seq_cst);
     return now >> 2 != ticket >> 2 || (now & 3u) == 0;

@@ -25,7 +25,7 @@ struct DoorbellWaiterOptions {
   /// An eventfd that is always readable, of the process: with it a rank that watches sockets needs
   /// no eventfd of its own. May be null.
   std::shared_ptr<const os::Fd> ready = {};
-  /// An eventfd of the process, which nobody reads, for ranks of other processes to ring; each of
+  /// An eventfd of the process, which is never read, for ranks of other processes to ring; each of
   /// its ranks that polls then wakes to look. Null: the rank has its own.
   std::shared_ptr<const os::Fd> rung_from_outside = {};
 };
@@ -52,8 +52,8 @@ class DoorbellWaiter final : public Waiter {
   static Result<std::unique_ptr<DoorbellWaiter>> Create(DoorbellWord& word,
                                                         const DoorbellWaiterOptions& options);
 
-  /// What others ring. Valid while the waiter lives and, for another process, while it holds a
-  /// duplicate of event_fd().
+  /// The doorbell that others ring. Valid while the waiter lives and, for another process, while it
+  /// holds a duplicate of event_fd().
   DoorbellButton button() const { return DoorbellButton(word_, alarm_); }
   /// Makes event_fd(), once. Errors  kSystem  no descriptors left
   Status PrepareOffer();

@@ -217,7 +217,7 @@ class FakeSource final : public NewsSource {
   os::Fd event_;
 };
 
-TEST(DoorbellWaiter, WhoseSourceHasMovedDoesNotSleep) {
+TEST(DoorbellWaiter, DoesNotSleepWhenItsSourceHasMoved) {
   WaiterRig rig;
   const auto source = std::make_shared<FakeSource>(MakeSockets().a);
   ASSERT_TRUE(rig.waiter->WatchSource(source).ok());

@@ -1,5 +1,5 @@
-// How a reader finds out, after it has read memory of somebody who may have taken it back, whether
-// that was so before: memory that its owner writes again is not read by mistake.
+// The check of a reader that has read memory of a rank that may have taken it back, whether that
+// was so before: memory that its owner writes again is not read by mistake.
 #pragma once
 #include <atomic>
 #include <cstdint>

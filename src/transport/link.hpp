@@ -18,12 +18,12 @@
 
 namespace ringlet::transport {
 
-/// What may be offered on links that know of offers, at least.
+/// The least size of an offer on links that know of offers.
 inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 
-/// What a sender does offer, bytes. Below, the pipe takes no longer, and its sender need not wait;
-/// above, the kernel's copy takes longer, which does not go past the caches. (docs/decisions/0036,
-/// 0052, 0056)
+/// The size from which a sender does offer, bytes. Below, the pipe takes no longer, and its sender
+/// need not wait; above, the kernel's copy takes longer, which does not go past the caches.
+/// (docs/decisions/0036, 0052, 0056)
 struct RtsSizes {
   std::size_t reached_min = 32 << 10;  ///< where the peer reads by itself; kRtsBytesMin or more
   std::size_t read_min = 32 << 10;     ///< where it asks the kernel
@@ -58,10 +58,10 @@ class Link {
   /// Errors as Write, but only after everything that did arrive has been read.
   virtual Result<std::size_t> Read(std::span<std::byte> out) = 0;
 
-  /// What has arrived, as far as it lies in one piece, without moving it; empty when nothing has.
-  /// Valid until the next call of Read, Peek or Consume. A piece may end in the middle of an
-  /// element and stay so (a ring ends where it ends): what is needed whole is fetched by Read. Who
-  /// consumes nothing sees at least as much again, and more when more has come.
+  /// The bytes that have arrived, as far as they lie in one piece, without moving them; empty when
+  /// none have. Valid until the next call of Read, Peek or Consume. A piece may end in the middle
+  /// of an element and stay so (a ring ends where it ends): what is needed whole is fetched by
+  /// Read. A reader that consumes nothing sees at least as much again, and more when more has come.
   virtual Result<View> Peek() = 0;
   virtual void Consume(std::size_t bytes) = 0;
 
@@ -78,22 +78,22 @@ class Link {
   // Data that the receiver fetches from the sender's memory itself: one copy instead of two. Beside
   // the stream of bytes, in which the sender tells what it offers. One offer at a time.
 
-  /// Whether this kind of link knows of offers; both ends say the same. What becomes of one is
+  /// Whether this kind of link knows of offers; both ends say the same. The outcome of an offer is
   /// another question: the kernel may forbid it.
   virtual bool fetches() const { return false; }
-  /// Sender: `data` may be fetched until the peer has answered or Withdraw is called. What to tell
-  /// the peer; 0: it could not fetch them, write them.
+  /// Sender: `data` may be fetched until the peer has answered or Withdraw is called. The number to
+  /// tell the peer; 0: it could not fetch them, write them.
   virtual std::uint64_t SendRts(View /*data*/) { return 0; }
   /// Sender: true when the peer has fetched what was offered last, false when it wants it written,
   /// empty when it has not said so yet. Errors  as Write
   virtual Result<std::optional<bool>> TakeAck() { return std::optional<bool>(false); }
-  /// Sender: gives up. What the peer fetches from now on, or is just fetching, it will not take for
-  /// data; no further offer is good.
+  /// Sender: gives up. Data that the peer fetches from now on, or is just fetching, it will not
+  /// take for data; no further offer is good.
   virtual void Withdraw() {}
   /// As std::memcpy(to, from.data(), from.size()).
   using Copy = void (*)(View from, std::byte* to);
   /// Receiver: fetches a piece of what the peer offered. False: it cannot.
-  /// \param offer  what the peer told; outside input
+  /// \param offer the number that the peer told; outside input
   /// \param at     where the piece begins, bytes
   /// \param copy   for memory that this rank reads by itself
   /// Errors  kPeerLost  the peer has given up meanwhile
@@ -105,7 +105,8 @@ class Link {
   virtual void SendAck(bool /*taken*/) {}
 };
 
-/// Where the thread of one rank sleeps until a link of the rank has news or somebody calls Wake.
+/// The sleeping place of one rank's thread until a link of the rank has news or another thread
+/// calls Wake.
 ///
 ///   const auto ticket = waiter.Prepare();      // from here on news is not missed
 ///   if (!Advance()) waiter.Wait(ticket, until);

@@ -20,9 +20,9 @@ class Links {
   /// \param bell  the rank's own; kept as long as the links
   Links(std::shared_ptr<RankBell> bell, std::vector<std::unique_ptr<Link>> links);
 
-  /// What it takes to make more links, for Connect and Extension alone.
+  /// The parts that make more links, for Connect and Extension alone.
   struct Reserve {
-    std::shared_ptr<Segment> segment = {};  ///< null where nobody can be reached by shm
+    std::shared_ptr<Segment> segment = {};  ///< null if no peer can be reached by shm
     std::uint32_t pipes_taken = 0;          ///< of the segment
     std::vector<os::Listener> listeners = {};
     std::shared_ptr<os::Entrance> entrance = {};

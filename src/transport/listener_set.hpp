@@ -1,5 +1,5 @@
-// Where a rank waits for its peers' calls. Opened before check-in, so that its addresses travel
-// with the check-in and no peer ever dials a door that is not there yet.
+// The place where a rank waits for its peers' calls. Opened before check-in, so that its addresses
+// travel with the check-in and no peer ever dials a door that is not there yet.
 #pragma once
 #include <memory>
 #include <vector>
@@ -24,7 +24,7 @@ struct ListenerSet {
   std::vector<Address> tcp;   ///< to advertise: each interface with its listener's port
   std::size_t preferred = 0;  ///< ListenerSetOptions::preferred of these, of one family
   Address unix_socket;        ///< to advertise; kNone without one
-  /// Where others than listeners bring callers; null without one (transport/shared_listeners).
+  /// The other way by which callers come; null without one (transport/shared_listeners).
   std::shared_ptr<os::Entrance> entrance = {};
 
   /// Errors  kSystem  not a single listener could be opened although one was asked for; or there

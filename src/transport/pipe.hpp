@@ -22,8 +22,8 @@
 
 namespace ringlet::transport {
 
-/// What was written last, if it was this little, lies beside the writer's count as well: whoever
-/// looks at that then has it, without fetching another line.
+/// The last write, if it was this little, lies beside the writer's count as well: a reader of the
+/// count then has it, without fetching another line.
 inline constexpr std::size_t kPipeRecentBytes = 40;
 
 /// The shared part, followed by the ring itself. All zero is an empty, open pipe.
@@ -33,7 +33,7 @@ struct PipeHeader {
   std::atomic<std::uint64_t> recent_bytes{0};  // how many of it
   std::atomic<std::uint64_t> recent[kPipeRecentBytes / 8] = {};
   alignas(64) std::atomic<std::uint64_t> read_bytes{0};  // by the reader alone
-  // What either looks at each time, and hardly ever changes.
+  // The fields that either looks at each time, and that hardly ever change.
   alignas(64) std::atomic<std::uint32_t> room_wanted_bytes{0};  // 0: the writer does not wait
   std::atomic<std::uint32_t> writer_closed{0};
   std::atomic<std::uint32_t> withdrawn{0};  // 1: the writer's offers do not hold
@@ -56,7 +56,7 @@ constexpr std::size_t PipeFootprint(std::size_t ring_bytes) {
   return sizeof(PipeHeader) + ring_bytes;
 }
 
-/// Where a pipe lies: a PipeHeader, 64-aligned, and after it the ring.
+/// The place of a pipe: a PipeHeader, 64-aligned, and after it the ring.
 struct PipePlace {
   PipeHeader* header;
   std::span<std::byte> ring;
@@ -113,7 +113,7 @@ class PipeReader {
   /// Copies out what has arrived, at most `out.size()`.
   /// Errors  kProtocol  the writer's counter is impossible
   Result<std::size_t> Read(std::span<std::byte> out);
-  /// What has arrived up to the end of the ring, in place.
+  /// The bytes that have arrived up to the end of the ring, in place.
   Result<View> Peek();
   /// \param bytes  at most what the last Peek gave
   void Consume(std::size_t bytes);

@@ -60,7 +60,7 @@ Result<View> PipeLink::Peek() {
   return view;
 }
 
-// What to tell the peer: an address in this process, or a place in registered memory.
+// The number to tell the peer: an address in this process, or a place in registered memory.
 std::uint64_t PipeLink::Tell(View data) {
   const RtsSizes& sizes = parts_.offers;
   const std::uint64_t address = RemoteAddress::Of(data.data()).told();
@@ -111,7 +111,7 @@ bool PipeLink::GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte
 Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
                            Copy copy) {
   if (parts_.peer_offer != nullptr) {
-    // Who withdraws waits for this: its memory is its own then.
+    // A rank that withdraws waits for this: its memory is its own then.
     const std::lock_guard lock(*parts_.peer_offer);
     if (parts_.in.withdrawn()) return Lost();
     // Of a thread of this process, which told it as an address of its own.

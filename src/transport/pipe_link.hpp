@@ -1,4 +1,4 @@
-// A Link over two pipes. What owns their memory tells inproc from shm.
+// A Link over two pipes. The owner of their memory tells inproc from shm.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -21,9 +21,9 @@ struct PipeLinkParts {
   std::shared_ptr<void> memory;  ///< keeps alive what `out` and `in` point into
   /// Set by the waiter when the peer's process is known to be gone; empty within one process.
   std::shared_ptr<const std::atomic<bool>> gone = {};
-  /// Whose memory is fetched from, if anybody's.
+  /// The process whose memory is fetched, if there is one.
   os::KnownProcess process = {};
-  /// What users have registered, of this rank and of the peer; null: nothing.
+  /// The memory that users have registered, of this rank and of the peer; null: nothing.
   std::shared_ptr<SharedBuffers> registered = {};
   /// Between threads of one process, else null: held while the peer reads what this rank offers,
   /// and while this rank reads what the peer does. In `memory`.
@@ -64,7 +64,7 @@ class PipeLink final : public Link {
   Error Named(Error error) const;
 
   PipeLinkParts parts_;
-  // What the peer told to be written it will not fetch the next time either.
+  // Data that the peer told to be written it will not fetch the next time either.
   bool refuses_mapping_ = false, refuses_reading_ = false;
   bool told_mapping_ = false;    // the last offer is of registered memory
   std::optional<Error> broken_;  // sticky; what was read before it stays read

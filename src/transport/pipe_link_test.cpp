@@ -105,7 +105,7 @@ TEST(PipeLink, ADeadProcessIsALoss) {
   EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
 }
 
-TEST(PipeLink, WhatIsOfferedIsFetched) {
+TEST(PipeLink, AnOfferIsFetched) {
   PipeLinkRig rig;
   ASSERT_TRUE(rig.ends[0]->fetches());
   const std::string text = "in the sender's memory" + std::string(kLarge, '!');
@@ -123,7 +123,7 @@ TEST(PipeLink, WhatIsOfferedIsFetched) {
   }
 }
 
-TEST(PipeLink, WhoCannotFetchIsNotAskedAgain) {
+TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
   PipeLinkRig rig;  // end 0 does not know which process end 1 is
   const Bytes data(kLarge);
   Bytes out(kLarge);
@@ -144,7 +144,7 @@ TEST(PipeLink, TheKernelIsNotAskedForLittle) {
   EXPECT_EQ(rig.ends[0]->SendRts(Bytes(kRtsBytesMin)), 0u);
 }
 
-TEST(PipeLink, WhatWasWithdrawnIsNotTaken) {
+TEST(PipeLink, AWithdrawnOfferIsNotTaken) {
   PipeLinkRig rig;
   const Bytes data(kLarge);
   Bytes out(kLarge);
@@ -221,7 +221,7 @@ TEST(PipeLink, RegisteredMemoryIsLostWithItsSender) {
             Code::kPeerLost);
 }
 
-TEST(PipeLink, WhatAPeerTellsOfItsMemoryIsHeldAgainstIt) {
+TEST(PipeLink, ThePlaceThatAPeerTellsIsHeldAgainstItsMemory) {
   RegisteredRig its;
   Bytes out(kLarge);
   const std::uint64_t offer = its.sender.SendRts(its.data());
@@ -249,7 +249,7 @@ void CopySlowly(View from, std::byte* to) {
   std::memcpy(to, from.data(), from.size());
 }
 
-TEST(PipeLink, WhoWithdrawsFromAThreadWaitsUntilItReadsNoMore) {
+TEST(PipeLink, AWithdrawalFromAThreadWaitsUntilItReadsNoMore) {
   copying = withdrawing = withdrawn = withdrawn_while_copying = false;
   std::mutex offers[2];
   PipeLinkRig rig{.offers = {&offers[0], &offers[1]}};

@@ -49,8 +49,8 @@ TEST(Pipe, GivesBackWhatWasWritten) {
   EXPECT_EQ(rig.reader.Read(out).value(), 0u);
 }
 
-// The last few bytes are read beside the count; the ring has them too, for whoever comes too late
-// or wants less.
+// The last few bytes are read beside the count; the ring has them too, for a reader that comes too
+// late or wants less.
 TEST(Pipe, FewBytesLieBesideTheCount) {
   PipeRig rig(256);
   const Bytes data = Pattern(1, kPipeRecentBytes);
@@ -73,8 +73,8 @@ TEST(Pipe, FewBytesLieBesideTheCount) {
   }
 }
 
-// Whatever fits, wherever the ring ends. The reader never hears of a part of the head alone that
-// had room with what is behind it.
+// With any size that fits, wherever the ring ends. The reader never hears of a part of the head
+// alone that had room with what is behind it.
 TEST(Pipe, TakesAHeadAndWhatIsBehindItTogether) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     PipeRig rig(256);

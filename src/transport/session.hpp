@@ -31,7 +31,7 @@ struct SessionParts {
 };
 
 /// Blocks until the wireup has ended or `abort` was requested; the wireup is then over. Gives all
-/// whom it has met, in the order of the wireup, or nobody where `parts.met` was given them.
+/// peers that it has met, in the order of the wireup, or none if `parts.met` was given them.
 /// Errors  those of Wireup; kAborted
 Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
                                         const std::stop_token& abort);

@@ -49,7 +49,7 @@ TEST(Session, TwoThreadsGetTheTwoEndsOfASocket) {
   EXPECT_EQ(got, 'x');
 }
 
-TEST(Session, GivesWhoHasComeBeforeTheOthers) {
+TEST(Session, GivesRanksThatHaveComeBeforeTheOthers) {
   DriverThread service;
   TestRank called(1);
   SessionParts accepting = Parts(1, 0, {});

@@ -132,7 +132,7 @@ void SharedListeners::Shared::Host(const std::shared_ptr<Shared>& shared,
       .serves = [shared, shelf](const ServiceKey& key) { return shared->Serves(*shelf, key); },
       .callers = {.owner = {},
                   .half_open_max = shared->options.half_open_max,
-                  .patience = shared->options.patience}});
+                  .timeout = shared->options.timeout}});
   const auto hosted = std::make_shared<os::Hosted>();
   hosted->machine = reception;
   hosted->listeners = std::move(listeners);

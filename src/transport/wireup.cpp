@@ -25,7 +25,7 @@ Wireup::Wireup(WireupConfig config)
                  .callers = {.owner = fmt::format("rank {}, while connecting", Index(config_.self)),
                              .half_open_max =
                                  std::max(config_.limits.callers_max, 2 * config_.peers.size()),
-                             .patience = config_.limits.handshake_timeout}},
+                             .timeout = config_.limits.handshake_timeout}},
                 nonces_, [this](Action action) { Emit(std::move(action)); }) {
   for (WireupPeer& peer : config_.peers) AddPeer(std::move(peer));
   config_.peers.clear();
@@ -51,7 +51,7 @@ void Wireup::AddPeer(WireupPeer config) {
                        [this, index](Action action) { EmitOf(index, std::move(action)); });
 }
 
-// What the dialler of a peer does, and to which lines.
+// The actions of a peer's dialler, and the lines that they concern.
 void Wireup::EmitOf(std::size_t peer, Action action) {
   if (const auto* const dial = std::get_if<Dial>(&action)) peer_of_line_[dial->line] = peer;
   if (const auto* const hangup = std::get_if<Hangup>(&action)) peer_of_line_.erase(hangup->line);

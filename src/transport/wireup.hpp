@@ -59,7 +59,7 @@ struct Met {
   LineId line{};  ///< detached
   Bytes offer;    ///< the peer's; authenticated but not checked
   Descriptors descriptors;
-  Bytes unread;  ///< what the peer already sent for the link
+  Bytes unread;  ///< bytes that the peer already sent for the link
 };
 
 class Wireup final : public Machine {

@@ -28,7 +28,7 @@ inline constexpr std::size_t kWireupPayloadBytesMax = kOfferBytesMax + 64;
 Bytes Encode(const WireupHello& hello);
 Bytes Encode(const WireupRefusal& refusal);
 
-/// What a peer says. `descriptors`: those that have come beside it.
+/// The message of a peer. `descriptors`: those that have come beside it.
 /// Errors  kProtocol  it does not parse, or its descriptors are not all there
 Result<std::variant<WireupHello, WireupRefusal>> ParseWireup(const Frame& frame,
                                                              std::size_t descriptors);

@@ -64,7 +64,7 @@ TEST(WireupHello, ARefusalIsHeardWithoutControlCharacters) {
   EXPECT_EQ(std::get<WireupRefusal>(*heard).why, "not here");
 }
 
-TEST(WireupHello, WhatDoesNotParseIsRefused) {
+TEST(WireupHello, AnUnparsableHelloIsRefused) {
   for (const int type : {1, 2, 9}) {
     Writer frame = BeginFrame(static_cast<std::uint8_t>(type));
     const Bytes bytes = EndFrame(std::move(frame.U32(1)));

@@ -24,7 +24,7 @@ class WireupPump {
     queue_.push_back({hosts_.size() - 1, Tick{}});
     return hosts_.size() - 1;
   }
-  /// Dials to `address` are answered by nobody and never fail.
+  /// Dials to `address` are not answered and never fail.
   void Blackhole(const Address& address) { holes_.push_back(address); }
 
   /// Notes the addresses that are dialled, in order. `dialled` outlives the pump.

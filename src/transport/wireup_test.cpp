@@ -228,7 +228,7 @@ TEST(Wireup, AnotherRankBehindAnAddressIsNotThePeer) {
   EXPECT_THAT(ErrorOf(c), HasSubstr("connection for rank 1 reached rank 2 (stale address?)"));
 }
 
-TEST(Wireup, WhatCameBehindTheWireupHelloIsKept) {
+TEST(Wireup, BytesBehindTheWireupHelloAreKept) {
   Wireup b(Config(1, {0}));
   Handshake caller = Handshake::Dialler(Shared(), Purpose::kData, Nonce{});
   WireupPump pump;
@@ -292,7 +292,7 @@ TEST(Wireup, AnotherSecretIsRefusedOnBothSides) {
   EXPECT_EQ(a.outcome()->error().code, Code::kTimeout);
 }
 
-TEST(Wireup, TheDeadlineNamesWhoIsMissingAndWhy) {
+TEST(Wireup, TheDeadlineNamesTheMissingRankAndTheReason) {
   WireupConfig config = Config(1, {0, 2, 3});
   config.peers[1].addresses = {At(2), At(2, 8)};
   Wireup b(std::move(config));

@@ -19,9 +19,9 @@ ExternalProject_Add(aarch64
 
 # qemu-user has no process_vm_readv: what fetches from the memory of another process is left out.
 string(JOIN ":" left_out
-  ZeroCopyShm.IsFetchedWhereAllCanAndAllNeedIt ZeroCopyShm.WhoWithdrawsIsNotReadForData
-  ZeroCopyShm.MemoryThatCannotBeReadAnyMoreIsALoss PipeLink.WhatIsOfferedIsFetched
-  PipeLink.WhatWasWithdrawnIsNotTaken SharedBuffers.OnlyProvenProcessesAreReadFrom)
+  ZeroCopyShm.IsFetchedWhereAllCanAndAllNeedIt ZeroCopyShm.AWithdrawnBufferIsNotReadForData
+  ZeroCopyShm.MemoryThatCannotBeReadAnyMoreIsALoss PipeLink.AnOfferIsFetched
+  PipeLink.AWithdrawnOfferIsNotTaken SharedBuffers.OnlyProvenProcessesAreReadFrom)
 add_test(NAME aarch64.protocols
   COMMAND ${RINGLET_QEMU_AARCH64} -L /usr/aarch64-linux-gnu
           ${CMAKE_BINARY_DIR}/aarch64/protocols_test --gtest_brief=1 --gtest_filter=-${left_out})

@@ -1,5 +1,5 @@
-// What the tests of the reductions ask Highway's library, which is not there for AArch64: here all
-// is compiled for one set of instructions, which every such processor has.
+// The answers that the tests of the reductions need of Highway's library, which is not there for
+// AArch64: here all is compiled for one set of instructions, which every such processor has.
 #include <hwy/targets.h>
 
 namespace hwy {

@@ -1,4 +1,4 @@
-// A Result that nobody looks at.
+// A Result that is not looked at.
 #include "ringlet/status.hpp"
 
 ringlet::Result<int> Count();

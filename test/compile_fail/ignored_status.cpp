@@ -1,4 +1,4 @@
-// A Status that nobody looks at.
+// A Status that is not looked at.
 #include "ringlet/status.hpp"
 
 ringlet::Status Close();

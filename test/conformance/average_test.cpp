@@ -76,7 +76,7 @@ std::string Worst(Communicator& communicator, CallKind kind, DataType type, std:
   return Worst(communicator, call, worst);
 }
 
-/// \param bound  what may be the worst among so many ranks
+/// \param bound the worst error allowed among so many ranks
 void RunAverages(std::uint32_t ranks, const std::function<EnvMap(std::uint32_t)>& environment,
                  bool one_process, int bound) {
   std::vector<std::shared_ptr<Process>> processes;
@@ -101,8 +101,7 @@ EnvMap Plain(std::uint32_t) {
   return {{"RINGLET_NUMA_RANKS", "1"}};
 }
 
-// Where one rank sees all inputs, which on one host is everywhere, an average is the nearest
-// number.
+// If one rank sees all inputs, which on one host is everywhere, an average is the nearest number.
 TEST(Averages, ThroughTheMemoryOfAHostAreRoundedOnce) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) RunAverages(ranks, Plain, false, 0);
 }
@@ -110,7 +109,7 @@ TEST(Averages, OfThreadsAreRoundedOnce) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) RunAverages(ranks, Plain, true, 0);
 }
 
-// Where partial sums travel they do so in their type: each was rounded, and of two ranks there is
+// If partial sums travel they do so in their type: each was rounded, and of two ranks there is
 // none.
 TEST(Averages, OverLinksAreNoFurtherOffThanTheirPartialSums) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) {

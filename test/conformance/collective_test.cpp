@@ -102,7 +102,7 @@ double Reduced(const Case& its, std::size_t i) {
   return static_cast<float>(result) / static_cast<float>(its.ranks);
 }
 
-/// What element `i` of the output of `self` must be.
+/// The expected element `i` of the output of `self`.
 double Due(const Case& its, std::uint32_t self, std::size_t i) {
   const auto value = [&](std::uint32_t rank, std::size_t at) {
     return static_cast<double>(Value(its, rank, at));
@@ -132,7 +132,7 @@ void Fill(DataType type, std::span<std::byte> elements, const ValueOf& value_of)
   }
 }
 
-/// What the output of `self` must be.
+/// The expected output of `self`.
 Bytes AllDue(const Case& its, std::uint32_t self, std::size_t elements) {
   const std::size_t size = SizeOf(its.type);
   Bytes due(elements * size);
@@ -249,7 +249,7 @@ TEST_P(OverLinks, DISABLED_TheWholeTableIsRight) {
     RunTable(ranks, GetParam(), std::size(kCounts), 1);
 }
 
-// Whatever the model prefers: each algorithm over real links, on one host and on two.
+// Independent of the model's choice: each algorithm over real links, on one host and on two.
 TEST(Algorithms, EachIsRightOverLinks) {
   for (std::size_t i = 0; i < collective::kAlgorithms; ++i)
     for (const std::uint32_t ranks : {4u, 7u}) {

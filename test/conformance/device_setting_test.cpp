@@ -1,4 +1,4 @@
-// What settings change for machines with GPUs, by what the tool says of real ones.
+// The effects of settings for machines with GPUs, by what the tool says of real ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ const std::string kMachines = RINGLET_FIXTURES "/topologies/nvidia/";
 
 using Words = std::vector<std::string>;
 
-/// What the tool prints with `variable` set, if it is not empty; without times.
+/// The output of the tool with `variable` set, if it is not empty; without times.
 std::string Told(const Words& words, const std::string& variable, const std::string& value) {
   if (!variable.empty()) setenv(variable.c_str(), value.c_str(), 1);
   testing::internal::CaptureStdout();
@@ -132,7 +132,7 @@ TEST_F(DeviceSettingEffect, TUNE_FILE) {
   EXPECT_TRUE(Changes("RINGLET_TUNE_FILE", tree_.At("tune"), kCollective));
 }
 
-// Where nothing else is asked, plans follow what the environment's file says too.
+// Without another request, plans follow what the environment's file says too.
 TEST_F(DeviceSettingEffect, OfAFileAsOfTheEnvironment) {
   tree_.Write("conf", "NCCL_P2P_DISABLE=1\n");
   EXPECT_TRUE(

@@ -1,7 +1,7 @@
 // Ranks that are forked from one process, so that all have the same addresses for different memory:
 // every operation, at sizes around each threshold, in place and not, between buffers that lie at
-// the same addresses in some ranks and at others' in others. What a rank takes of another must be
-// the other's, never what lies at that address in its own memory.
+// the same addresses in some ranks and at others' in others. Data that a rank takes of another must
+// be the other's, never those at that address in its own memory.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -189,7 +189,7 @@ struct Seat {
 };
 
 /// A process that hangs is ended, which is a failure as well.
-constexpr unsigned kPatienceS = 100;
+constexpr unsigned kTimeoutS = 100;
 
 /// Each of `ranks` in a process of its own, which ends at once when `play` has returned. It gives
 /// what is wrong, or "".
@@ -201,7 +201,7 @@ void RunForked(std::uint32_t ranks, const std::function<std::string(const Seat&)
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ::alarm(kPatienceS);
+      ::alarm(kTimeoutS);
       const std::string wrong = play(Seat{rank, ranks, pipes});
       if (!wrong.empty()) std::fprintf(stderr, "rank %u: %s\n", rank, wrong.c_str());
       ::_exit(wrong.empty() ? 0 : 1);
@@ -273,7 +273,7 @@ void RunAndLeave(CallKind kind, std::size_t bytes, const EnvMap& environment) {
 
 constexpr CallKind kOneSided[] = {CallKind::kGather, CallKind::kScatter, CallKind::kBroadcast};
 
-TEST(ForkedRanks, ThatLeaveRightAfterTheirLastOperationFailNobody) {
+TEST(ForkedRanks, ThatLeaveRightAfterTheirLastOperationFailNoOther) {
   for (const char* const links : {"auto", "shm", "tcp"})
     for (const CallKind kind : kOneSided)
       for (const std::size_t bytes : {4u << 10, 64u << 10, 256u << 10})
@@ -281,7 +281,7 @@ TEST(ForkedRanks, ThatLeaveRightAfterTheirLastOperationFailNobody) {
           RunAndLeave(kind, bytes, {{"RINGLET_DEBUG", "NONE"}, {"RINGLET_LINKS", links}});
 }
 
-TEST(ForkedRanks, DISABLED_ThatLeaveAThousandTimesFailNobody) {
+TEST(ForkedRanks, DISABLED_ThatLeaveAThousandTimesFailNoOther) {
   for (int round = 0; round < 1000; ++round)
     RunAndLeave(kOneSided[round % 3], std::size_t{4} << (10 + round % 7),
                 {{"RINGLET_DEBUG", "NONE"}});

@@ -1,5 +1,5 @@
-// A rank leaves in good order: whoever has what it needs goes on, and whoever waits for it is told
-// that it has left, and before what.
+// A rank leaves in good order: a rank that has what it needs goes on, and a rank that waits for it
+// is told that it has left, and before what.
 #include <gmock/gmock.h>
 
 #include <latch>
@@ -27,7 +27,7 @@ class Leaves : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Links, Leaves, testing::Values("auto", "inproc", "shm", "tcp"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-TEST_P(Leaves, AndIsNamedByWhoWaitsForIt) {
+TEST_P(Leaves, AndIsNamedByARankThatWaitsForIt) {
   std::latch gone(3);
   Run(3, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -45,7 +45,7 @@ TEST_P(Leaves, AndIsNamedByWhoWaitsForIt) {
 }
 
 // To which there is no link yet, and no connection of the control network either.
-TEST_P(Leaves, AndIsNamedByWhoWaitsForItsMessage) {
+TEST_P(Leaves, AndIsNamedByARankThatWaitsForItsMessage) {
   std::latch gone(4);
   Run(4, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -67,7 +67,7 @@ TEST_P(Leaves, AndIsNamedByWhoWaitsForItsMessage) {
   });
 }
 
-// What it has sent before is still there for those who come later.
+// Data that it has sent before are still there for ranks that come later.
 TEST_P(Leaves, AfterWhichWhatItGaveIsStillThere) {
   for (const std::size_t count : {1u, 1000u, 40'000u}) {
     std::latch gone(3);
@@ -75,7 +75,7 @@ TEST_P(Leaves, AfterWhichWhatItGaveIsStillThere) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
       std::vector<float> data(count, rank == 1 ? 5.0f : 0.0f);
       const std::span<std::byte> bytes = std::as_writable_bytes(std::span(data));
-      const bool small = count == 1;  // the root need not wait for anybody
+      const bool small = count == 1;  // the root need not wait for any rank
       if (rank != 1 && small) gone.arrive_and_wait();
       const Status status =
           (*formed)->Broadcast({.input = bytes, .output = bytes, .count = count, .root = Rank{1}});

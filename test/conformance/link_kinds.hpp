@@ -73,19 +73,19 @@ inline std::vector<TestRank> TwoRanks(const LinkKind& kind) {
 }
 
 /// No wait of a test is longer; reached only when something hangs.
-inline constexpr auto kPatience = std::chrono::seconds(30);
+inline constexpr auto kTimeout = std::chrono::seconds(30);
 
 /// Waits on `waiter` until `done()`; false when that does not come about.
 template <typename Done>
 bool WaitUntil(Waiter& waiter, Done done) {
-  const Instant until = os::Now() + kPatience;
+  const Instant until = os::Now() + kTimeout;
   for (;;) {
     const auto ticket = waiter.Prepare();
     if (done()) return true;
     const Instant left = until - os::Now();
     if (left <= Instant(0)) return false;
     waiter.Wait(ticket, left);
-    // Who was not woken looks here for the first time after its patience is at an end.
+    // A rank that was not woken looks here for the first time after its timeout.
     if (os::Now() >= until) return false;
   }
 }

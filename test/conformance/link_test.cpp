@@ -1,4 +1,4 @@
-// What every Link promises, whatever it is made of. One suite, run over each of kLinkKinds.
+// The promises of every Link, of every kind. One suite, run over each of kLinkKinds.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -277,8 +277,8 @@ TEST_P(LinkTest, OneThreadServesTwoRanksByDescriptor) {
     const bool moved = step();
     std::array<pollfd, 2> fds = {pollfd{WaiterOf(0).descriptor(), POLLIN, 0},
                                  pollfd{WaiterOf(1).descriptor(), POLLIN, 0}};
-    const int patience_ms = moved ? 0 : 30'000;
-    ASSERT_GE(::poll(fds.data(), fds.size(), patience_ms), moved ? 0 : 1) << "nobody was woken";
+    const int timeout_ms = moved ? 0 : 30'000;
+    ASSERT_GE(::poll(fds.data(), fds.size(), timeout_ms), moved ? 0 : 1) << "no rank was woken";
     WaiterOf(0).Acknowledge();
     WaiterOf(1).Acknowledge();
   }
@@ -305,7 +305,7 @@ constexpr LinkKind kPlainKinds[] = {{.name = "inproc", .choice = Choice::kInproc
 INSTANTIATE_TEST_SUITE_P(Kinds, ConnectTest, testing::ValuesIn(kPlainKinds), NameOf);
 
 TEST_P(ConnectTest, AnAbortEndsTheWait) {
-  for (const std::size_t self : {0u, 1u}) {  // who dials, and who is called
+  for (const std::size_t self : {0u, 1u}) {  // the rank that dials, and the one that is called
     auto ranks = TwoRanks(GetParam());
     std::stop_source abort;
     ConnectTools tools = tools_;
@@ -319,7 +319,7 @@ TEST_P(ConnectTest, AnAbortEndsTheWait) {
   }
 }
 
-TEST_P(ConnectTest, TheDeadlineNamesWhoIsMissing) {
+TEST_P(ConnectTest, TheDeadlineNamesTheMissingRank) {
   for (const std::size_t self : {0u, 1u}) {
     auto ranks = TwoRanks(GetParam());
     ConnectRequest request = RequestOf(ranks[self], ranks, GetParam().Options());
@@ -331,14 +331,14 @@ TEST_P(ConnectTest, TheDeadlineNamesWhoIsMissing) {
   }
 }
 
-/// What two ranks with different secrets are told, after so long.
+/// The error of two ranks with different secrets, after so long.
 std::pair<Result<std::unique_ptr<Links>>, Result<std::unique_ptr<Links>>> ConnectDivided(
-    const LinkKind& kind, const ConnectTools& tools, std::chrono::milliseconds patience) {
+    const LinkKind& kind, const ConnectTools& tools, std::chrono::milliseconds timeout) {
   auto ranks = TwoRanks(kind);
   ConnectRequest requests[2] = {RequestOf(ranks[0], ranks, kind.Options()),
                                 RequestOf(ranks[1], ranks, kind.Options())};
   requests[1].credentials.secret[5] = std::byte{1};
-  for (ConnectRequest& request : requests) request.deadline = os::Now() + patience;
+  for (ConnectRequest& request : requests) request.deadline = os::Now() + timeout;
   std::optional<Result<std::unique_ptr<Links>>> other;
   std::thread thread([&] { other = Connect(requests[1], std::move(ranks[1].endpoint), tools); });
   auto mine = Connect(requests[0], std::move(ranks[0].endpoint), tools);
@@ -349,19 +349,19 @@ std::pair<Result<std::unique_ptr<Links>>, Result<std::unique_ptr<Links>>> Connec
 TEST_P(ConnectTest, AnotherSecretIsRefused) {
   if (GetParam().choice == Choice::kInproc)
     GTEST_SKIP() << "one process has no secrets from itself";
-  // An endpoint of libfabric may take longer to open than the first patience lasts.
-  for (std::chrono::milliseconds patience(300);; patience *= 4) {
-    const auto [mine, other] = ConnectDivided(GetParam(), tools_, patience);
+  // An endpoint of libfabric may take longer to open than the first timeout lasts.
+  for (std::chrono::milliseconds timeout(300);; timeout *= 4) {
+    const auto [mine, other] = ConnectDivided(GetParam(), tools_, timeout);
     ASSERT_FALSE(mine.ok() || other.ok());
     const bool met = mine.error().message.find("no answer") == std::string::npos;
-    if (!met && patience < kPatience) continue;
+    if (!met && timeout < kTimeout) continue;
     EXPECT_THAT(mine.error().message, HasSubstr("the secrets differ"));
     EXPECT_THAT(other.error().message, HasSubstr("rank 0 on testhost (it has not called)"));
     return;
   }
 }
 
-// A connection of somebody who found the address by chance.
+// A connection of a stranger that found the address by chance.
 os::Fd CallAsStranger(const Address& at, std::string_view words) {
   const os::SocketAddress to = os::ToSocketAddress(at);
   os::Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -1,6 +1,6 @@
 // Messages of any size between buffers of any kind, among others: of the caller's own, of
 // registered memory and of memory that was registered before, over links between processes of a
-// host and within one. Whatever way the data take, each byte arrives.
+// host and within one. By any way of the data, each byte arrives.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class Place {
   std::size_t at_ = 0;
 };
 
-/// Each sends to the next, or all to rank 0 and rank 0 to nobody.
+/// Each sends to the next, or all to rank 0 and rank 0 to none.
 std::vector<Transfer> TransfersOf(std::uint32_t self, bool ring, std::size_t bytes, Place& sent,
                                   std::array<Place*, kMessageRanks> received) {
   std::vector<Transfer> transfers;

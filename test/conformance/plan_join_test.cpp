@@ -36,7 +36,7 @@ std::vector<std::string> Machines() {
   return names;
 }
 
-/// What is asked of each link by the rings of a plan, in MB/s.
+/// The load of each link by the rings of a plan, in MB/s.
 class Loads {
  public:
   explicit Loads(const Paths& paths) : paths_(paths) {}

@@ -98,7 +98,7 @@ void PrintRow(const std::string& name, const topology::Paths& paths, bool multi_
   std::fflush(stdout);
 }
 
-/// What NCCL 2.30 took for ring, tree and NVLS together, where that was measured.
+/// The time of NCCL 2.30 for ring, tree and NVLS together, if that was measured.
 std::string NcclMs(const nlohmann::json& results, const std::string& file, bool multi_node) {
   const std::string stem = std::filesystem::path(file).stem().stem();
   const auto at = results.find(fmt::format("{}.{}hosts", stem, multi_node ? 2 : 1));

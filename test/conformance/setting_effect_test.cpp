@@ -1,4 +1,4 @@
-// What each setting changes, one test a setting, named as it is; none without a test. Those of
+// The effect of each setting, one test a setting, named as it is; none without a test. Those of
 // machines with GPUs are in device_setting_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string ErrorText(const Formed& formed) {
   return formed.ok() ? "no error" : formed.error().message;
 }
 
-/// What rank 0 of so many ranks answers; they then leave together.
+/// The answer of rank 0 of so many ranks; they then leave together.
 std::string OfRankZero(std::uint32_t size, const EnvMap& environment, const Ask& ask) {
   std::string answer;
   RunRanks(size, environment, [&](std::uint32_t rank, Formed formed) {
@@ -50,7 +50,7 @@ std::string Channels(Communicator& communicator) {
   return std::to_string(communicator.plan().channel_count());
 }
 
-/// What would be asked of a connection to another rank.
+/// The options of a connection to another rank.
 std::string LinkOptions(const EnvMap& environment,
                         const std::function<std::string(const transport::ConnectRequest&)>& of) {
   return OfRankZero(2, environment, [&](Communicator& communicator) {
@@ -383,6 +383,7 @@ TEST_F(SettingEffect, DEBUG_FILE) {
   EXPECT_THAT(LogWith(tree_, {{"RINGLET_DEBUG", "INFO"}}), HasSubstr("INFO"));
 }
 TEST_F(SettingEffect, DEBUG) {
+  EXPECT_THAT(LogWith(tree_, {{"RINGLET_DEBUG", "INFO"}}), HasSubstr("INFO"));
   EXPECT_THAT(LogWith(tree_, {{"RINGLET_DEBUG", "WARN"}}), Not(HasSubstr("INFO")));
 }
 TEST_F(SettingEffect, DEBUG_SUBSYS) {
@@ -409,6 +410,7 @@ TEST_F(SettingEffect, RANK) {
 }
 TEST_F(SettingEffect, WORLD_SIZE) {
   EXPECT_TRUE(Process::Start({{"RINGLET_RANK", "4"}, {"RINGLET_WORLD_SIZE", "5"}}).ok());
+  EXPECT_FALSE(Process::Start({{"RINGLET_RANK", "5"}, {"RINGLET_WORLD_SIZE", "5"}}).ok());
 }
 TEST_F(SettingEffect, LOCAL_RANK) {
   const auto numa = [](const char* rank) {

@@ -25,7 +25,7 @@ using Json = nlohmann::json;
 using test::Contents;
 using test::MbPerS;
 
-/// What rank 0 keeps after trimming.
+/// The nodes that rank 0 keeps after trimming.
 Result<Graph> Kept(const HostView& view) {
   RINGLET_TRY_ASSIGN(
       const Graph whole,
@@ -110,7 +110,7 @@ TEST_P(VectorTest, PreferredNetsAreEqual) {
     const auto gpu = graph_.Find(Rank{static_cast<std::uint32_t>(std::stoul(rank))});
     ASSERT_TRUE(gpu);
     for (std::uint32_t channel = 0; channel < nets.size(); ++channel)
-      EXPECT_EQ(PreferredNet(paths_, *gpu, channel, {}), Named(nets[channel])) << rank;
+      EXPECT_EQ(NearNetsOf(paths_, *gpu, {}).For(channel), Named(nets[channel])) << rank;
   }
 }
 
@@ -127,7 +127,7 @@ TEST_P(VectorTest, LimitsOfTheSystemAreEqual) {
 INSTANTIATE_TEST_SUITE_P(Nccl, VectorTest, testing::ValuesIn(test::Vectors()),
                          test::VectorName<testing::TestParamInfo<std::string>>);
 
-/// A machine of which somebody has kept what NCCL printed.
+/// A machine with a kept output of NCCL.
 struct Statement {
   std::string topology;
   std::string log;
@@ -218,7 +218,7 @@ TEST(DomainTest, HostsFallApartWhereNcclsDo) {
   EXPECT_EQ(compared, 20u);
 }
 
-/// A machine of which somebody has kept what `nvidia-smi topo -m` printed. `X`, `NV18`, `NODE`, ...
+/// A machine with a kept output of `nvidia-smi topo -m`. `X`, `NV18`, `NODE`, ...
 class SmiTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(SmiTest, NvLinksAndNumaNodesAreThoseThatNvidiaSmiPrinted) {

@@ -23,7 +23,7 @@ inline nlohmann::json ReadVector(const std::string& name) {
   return nlohmann::json::parse(Contents("topo-vectors/" + name));
 }
 
-/// What NCCL 2.30 finds on real machines.
+/// The findings of NCCL 2.30 on real machines.
 inline nlohmann::json ReadResults() {
   return nlohmann::json::parse(Contents("topologies/nccl-2.30-results.json"));
 }

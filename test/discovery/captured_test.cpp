@@ -1,8 +1,8 @@
 // Captured machines, read by Ringlet and by hwloc: the PCI tree, speeds and places must be equal.
 //
-// What hwloc says is in NAME.hwloc.txt beside NAME.tar.bz2; where hwloc is installed it is asked
-// again. What Ringlet makes of the whole machine is in NAME.topo.xml. WRITE_FIXTURES=FOLDER writes
-// both anew.
+// The output of hwloc is in NAME.hwloc.txt beside NAME.tar.bz2; if hwloc is installed it is asked
+// again. Ringlet's view of the whole machine is in NAME.topo.xml. WRITE_FIXTURES=FOLDER writes both
+// anew.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Machines whose topology somebody has dumped, discovered again from the /sys and the driver that
-// they must have had.
+// Machines with a known topology dump, discovered again from the /sys and the driver that they must
+// have had.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

@@ -167,7 +167,7 @@ TEST_F(NvmlStandInTest, TheOtherQuestionAnswersWhereOneFails) {
   EXPECT_EQ(report.gpus[0].links.size(), 2u);
 }
 
-TEST_F(NvmlStandInTest, WhatIsNotSupportedIsNotMissing) {
+TEST_F(NvmlStandInTest, UnsupportedFactsAreNotMissing) {
   const GpuReport report = ReadFailing(kSwitched, "nvmlDeviceGetNvLinkCapability", 3).value();
   EXPECT_THAT(report.gpus[0].links, IsEmpty());
   EXPECT_THAT(report.missing, IsEmpty());

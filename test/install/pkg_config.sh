@@ -32,7 +32,7 @@ if PKG_CONFIG_LIBDIR=$libdir/pkgconfig pkg-config --exists nccl; then
   exit 1
 fi
 export PKG_CONFIG_PATH=$libdir/ringlet/compat/pkgconfig
-pkg-config --atleast-version=2.28 nccl
+pkg-config --atleast-version=2.32 nccl
 read -ra nccl <<<"$(pkg-config --cflags --libs nccl)"
 "$CC" ${FLAGS:-} "$here/consumer/c_consumer.c" -o nccl_consumer "${nccl[@]}"
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir nccl)/ringlet/compat ./nccl_consumer

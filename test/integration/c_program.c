@@ -1,4 +1,4 @@
-/* What a C program does through nccl.h near the limits of its process. Says what it finds on
+/* A C program that uses nccl.h near the limits of its process. Says what it finds on
  * standard output, a line each, and exits 1 with a sentence where something fails that must not. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -32,7 +32,7 @@ static int descriptors(void) {
   return count;
 }
 
-/* What is just ending, such as the line to a root that is done, has a moment for it. */
+/* Descriptors that are just ending, such as the line to a root that is done, have a moment. */
 static int settled(int before, int wanted) {
   const time_t give_up = time(NULL) + 20;
   while (descriptors() - before > wanted && time(NULL) < give_up) sched_yield();
@@ -103,7 +103,7 @@ static int meet(void) {
   int rank = number("RINGLET_RANK"), sum = rank + 1, ranks = number("RINGLET_WORLD_SIZE");
   check(ncclAllReduce(&sum, &sum, 1, ncclInt, ncclSum, comm, NULL), "ncclAllReduce");
   printf("SUM %d\n", sum);
-  /* What follows is new in each process, so one rank's is for all. */
+  /* The ids are new in each process, so one rank's is for all. */
   check(ncclGetUniqueId(&first), "ncclGetUniqueId");
   check(ncclGetUniqueId(&second), "ncclGetUniqueId");
   printf("NEXT %s\n", memcmp(&first, &second, sizeof first) ? "another" : "the same");

@@ -17,7 +17,7 @@
 //       or, when something fails                -> ERROR code: message, GONE
 //       and then waits until standard input ends
 //
-// Settings come from the environment, as for everybody. Exits with 0 unless there was an error.
+// Settings come from the environment, as for all ranks. Exits with 0 unless there was an error.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
@@ -100,13 +100,13 @@ struct Part {
   bool registered = false;
 };
 
-/// Where a rank's data lie.
+/// The buffers of a rank.
 struct Buffers {
   std::vector<float> own;
   std::span<float> all;  // `own`, or registered
 };
 
-/// Roots take turns, so that nobody only sends.
+/// Roots take turns, so that no rank only sends.
 collective::Call CallOf(const comm::Communicator& communicator, const Part& part,
                         std::uint64_t operation, Buffers& buffers) {
   collective::Call call{.kind = part.kind,
@@ -205,7 +205,7 @@ Status Join(const std::vector<std::string>& words) {
 
 // ---- many communicators -----------------------------------------------------------------------
 
-/// What a communicator could leave behind in its process.
+/// The resources that a communicator could leave behind in its process.
 struct Held {
   std::int64_t descriptors = 0, mappings = 0, heap_bytes = 0;
 };
@@ -290,7 +290,7 @@ Status Many(const std::vector<std::string>& words) {
   RINGLET_TRY_ASSIGN(const auto first, comm::Establish(process, config, {}));
   RINGLET_TRY(first->Barrier());  // it has made all that it will
   const std::int64_t descriptors = HeldNow().descriptors;
-  // What the first others leave is kept for good: tables, caches of the allocator.
+  // The memory that the first others leave is kept for good: tables, caches of the allocator.
   constexpr std::uint64_t kWarm = 20;
   Communicators alive;
   RINGLET_TRY(FormMany(process, *first, kWarm + numbers[3], numbers[3], alive));

@@ -146,7 +146,7 @@ class Forming(FaultCase):
                 self.expect_errors([self.join(wrong, 0, 2)], "unique id", since)
         self.expect_success([self.join(text, rank, 2, 1) for rank in range(2)])
 
-    def test_a_wrong_secret_is_refused_and_harms_nobody(self):
+    def test_a_wrong_secret_is_refused_and_harms_no_rank(self):
         holder, text = self.make_id()
         first = self.join(text, 0, 2, 1)
         since = time.monotonic()
@@ -243,7 +243,7 @@ class Running(FaultCase):
         for elements in (3000, 5_000_000):
             self.check_killed_or_stopped(elements, "send_receive", "registered")
 
-    def test_what_is_fetched_from_a_rank_ends_when_it_is_killed_or_stopped(self):
+    def test_a_fetch_from_a_rank_ends_when_it_is_killed_or_stopped(self):
         for kind in ("send_receive", "all_to_all"):
             self.check_killed_or_stopped(200_000, kind, RINGLET_WAIT="spin")
 
@@ -342,7 +342,7 @@ class Strangers(FaultCase):
                b"\x00" * 4096, b"\xff" * 4096, random.Random(1).randbytes(100_000))
 
     def call(self, address, data=b""):
-        caller = support.socket.create_connection(address, timeout=support.PATIENCE)
+        caller = support.socket.create_connection(address, timeout=support.TIMEOUT_S)
         self.addCleanup(caller.close)
         try:
             caller.sendall(data)
@@ -366,7 +366,7 @@ class Strangers(FaultCase):
         print(f"{self.id().split('.')[-1]}: formed and done after {elapsed:.3f} s", flush=True)
         self.assertLess(elapsed, BOUND_S)
 
-    def test_silent_callers_at_the_root_delay_nobody(self):
+    def test_silent_callers_at_the_root_delay_no_rank(self):
         holder, text = self.make_id(**self.SLOW)
         address = self.root_address(holder)
         for _ in range(50):
@@ -401,7 +401,7 @@ class Strangers(FaultCase):
         others = [self.join(text, rank, 3, 1, **self.SLOW) for rank in (0, 2)]
         self.check_formed_soon([first, *others], since)
 
-    def test_callers_at_a_members_ports_harm_nobody(self):
+    def test_callers_at_a_members_ports_harm_no_rank(self):
         holder, text = self.make_id(**self.SLOW)
         ranks, callers = [], []
         for rank in range(2):

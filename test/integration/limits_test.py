@@ -28,7 +28,7 @@ class Descriptors(support.Case):
         self.assertEqual(run.status, 0, run.text())
         return run, numbers(run, "HELD")
 
-    def test_ids_that_nobody_uses_hold_none(self):
+    def test_unused_ids_hold_none(self):
         self.assertLessEqual(self.held(C_PROGRAM, "ids", 200)[1][0], 0)
 
     def check_in_one_process(self, communicators, ranks, most):

@@ -56,7 +56,7 @@ class Namespaces(support.Case):
 
     def await_up(self, side, interface):
         """Until the kernel has seen the cable: an interface without one is advertised by nobody."""
-        give_up = time.monotonic() + support.PATIENCE
+        give_up = time.monotonic() + support.TIMEOUT_S
         while " UP " not in subprocess.run(
                 ["ip", "-n", self.names[side], "-br", "link", "show", interface],
                 capture_output=True, text=True, check=True).stdout:

@@ -14,7 +14,7 @@ class Run(support.Case):
     def shell(self, script, *options, ranks=3):
         return self.start(TOOL, "run", "-n", ranks, *options, "--", "sh", "-c", script)
 
-    def test_every_rank_is_told_who_it_is(self):
+    def test_every_rank_is_told_its_number(self):
         names = ("RINGLET_RANK RINGLET_WORLD_SIZE RINGLET_LOCAL_RANK RANK WORLD_SIZE LOCAL_RANK "
                  "LOCAL_WORLD_SIZE MASTER_ADDR").split()
         run = self.shell("echo " + " ".join("$" + name for name in names) +
@@ -64,7 +64,7 @@ class Run(support.Case):
         self.assertIsNotNone(run.find(r"rank 2 was killed by signal 11 \(SIGSEGV\)",
                                       run.error_lines), run.text())
 
-    def test_who_does_not_listen_is_killed_after_the_grace(self):
+    def test_a_rank_that_does_not_listen_is_killed_after_the_grace(self):
         run = self.shell("trap '' TERM; echo deaf; if [ $RANK = 0 ]; then exit 4; fi; "
                          "while :; do sleep 3600; done", "--grace", "0.1")
         self.assertEqual(run.finish(), 4, run.text())

@@ -83,7 +83,7 @@ def form(ranks, strangers, manner, elsewhere):
     pest.join()
     for program in [*programs, holder]:
         program.process.stdin.close()
-        program.process.wait(support.PATIENCE)
+        program.process.wait(support.TIMEOUT_S)
     for listener in listeners:
         listener.close()
     return seconds, calls.value, processor_seconds.value

@@ -18,7 +18,7 @@ import unittest
 import uuid
 
 # Until a hang is called a hang. Generous: machines are slow and sanitizers slower.
-PATIENCE = 60
+TIMEOUT_S = 60
 
 BUILD = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build")
 TOOL = str(BUILD / "bin" / "ringlet")
@@ -73,7 +73,7 @@ class Program:
     def wait_for(self, pattern, where="lines"):
         """The first line in which `pattern` is found; fails when the program ends without one."""
         lines = getattr(self, where)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_S
         with self.changed:
             while (line := self.find(pattern, lines)) is None:
                 if self.open_streams == 0:
@@ -92,11 +92,11 @@ class Program:
 
     def wait(self):
         try:
-            status = self.process.wait(PATIENCE)
+            status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"[{self.name}] does not end: {self.text()}") from None
         for reader in self.readers:
-            reader.join(PATIENCE)
+            reader.join(TIMEOUT_S)
         return status
 
     def signal(self, number):
@@ -107,7 +107,7 @@ class Program:
         self.process.kill()
         self.process.wait()
         for reader in self.readers:
-            reader.join(PATIENCE)
+            reader.join(TIMEOUT_S)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             stream.close()
 
@@ -156,7 +156,7 @@ class Proxy:
     def wait_for_welcome(self):
         """Until the root has answered a check-in: a challenge of 72 bytes, then a frame."""
         with self.changed:
-            if not self.changed.wait_for(lambda: len(self.received) > 72 + 5, PATIENCE):
+            if not self.changed.wait_for(lambda: len(self.received) > 72 + 5, TIMEOUT_S):
                 raise AssertionError("the root does not answer the check-in")
 
     def close(self):
@@ -168,7 +168,7 @@ class Proxy:
             except OSError:
                 pass
         for thread in self.threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT_S)
         for one in self.sockets:
             one.close()
 
@@ -180,7 +180,7 @@ def await_end(pid):
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], PATIENCE)[0])
+        return bool(select.select([descriptor], [], [], TIMEOUT_S)[0])
     finally:
         os.close(descriptor)
 

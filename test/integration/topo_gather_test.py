@@ -80,7 +80,7 @@ class Gather(support.Case):
 
     def test_it_can_go_to_standard_output(self):
         done = subprocess.run([TOOL, "topo", "gather", "-o", "-"], stdout=subprocess.PIPE,
-                              env=self.environment(), check=True, timeout=support.PATIENCE)
+                              env=self.environment(), check=True, timeout=support.TIMEOUT_S)
         listed = subprocess.run(["tar", "-tf", "-"], input=done.stdout, stdout=subprocess.PIPE,
                                 check=True)
         self.assertIn(b"sys/class/net/", listed.stdout)

@@ -1,4 +1,4 @@
-// Nobody sleeps through news: the doorbell.
+// No rank sleeps through news: the doorbell.
 #include "transport/doorbell.hpp"
 
 #include <sys/socket.h>
@@ -78,7 +78,7 @@ class DoorbellModel : public testing::Test {
   std::unique_ptr<DoorbellWaiter> waiter_;
 };
 
-TEST_F(DoorbellModel, NobodySleepsThroughNews) {
+TEST_F(DoorbellModel, NoRankSleepsThroughNews) {
   ExpectRightInAll(Rings(1, 1));
   ExpectRightInAll(Rings(1, 2));
   ExpectRightInAll(Rings(2, 1));
@@ -104,7 +104,7 @@ Scenario DoorbellModel::RingsInPoll(std::size_t ringers) {
   return scenario;
 }
 
-TEST_F(DoorbellModel, NobodySleepsInPollThroughNews) {
+TEST_F(DoorbellModel, NoRankSleepsInPollThroughNews) {
   ExpectRightInAll(RingsInPoll(1));
   ExpectRightInAll(RingsInPoll(2));
   constexpr const char* kAsleep = "nobody wakes them";

@@ -20,7 +20,7 @@ bool Writes(Op op) {
   return op != Op::kLoad && op != Op::kResume && op != Op::kUnlock;
 }
 
-// What has been explored from a state already.
+// The alternatives of a state that have been explored already.
 struct Explored {
   bool asleep = false;
   std::uint32_t from = 0;  // a load: what was stored from here on has not
@@ -33,8 +33,8 @@ struct Step {
   std::uint32_t option = 0, options = 0;               // which reading, of how many
   std::array<Explored, kThreadsMax> sleep = {};
   std::array<std::uint32_t, kThreadsMax> stores = {};  // where each thread loads next
-  Thread in_turn = kNobody;                            // whose turn it is without a deviation
-  std::uint32_t left = 0;                              // deviations
+  Thread in_turn = kNobody;  // the thread whose turn it is without a deviation
+  std::uint32_t left = 0;    // deviations
 };
 
 struct Fiber {
@@ -49,7 +49,7 @@ struct Trace {
   Event event;
   std::uint32_t index = 0;  // which store was read
   std::uint64_t read = 0;
-  Clock past;  // what it depends on, and itself
+  Clock past;  // the operations that it depends on, and itself
 };
 
 class Explorer {
@@ -119,7 +119,7 @@ Explorer* TheExplorer() {
   static Explorer explorer;
   return &explorer;
 }
-Explorer* running = nullptr;  // what is caught may be asked for before there is one
+Explorer* running = nullptr;  // the caught exception may be asked for before there is one
 
 [[gnu::noinline]] void Switch(std::jmp_buf& from, std::jmp_buf& to) {
   if (_setjmp(from) == 0) _longjmp(to, 1);
@@ -449,7 +449,7 @@ void Explorer::Reverse(const Event& event, const Location::Access& first) {
   step.backtrack |= (may & mine) != 0 ? mine : may != 0 ? may & (~may + 1) : step.enabled;
 }
 
-// Who sleeps wakes up when something happens that its next operation depends on.
+// A thread that sleeps wakes up when something happens that its next operation depends on.
 void Explorer::PutToSleep(const Event& event) {
   if (!Writes(event.op)) return;
   for (Thread thread = 0; thread < threads_; ++thread) {

@@ -42,7 +42,7 @@ struct Event {
   Order order = Order::kSeqCst;
   std::uint64_t value = 0;     // stored, or read; of a comparison: what is put there
   std::uint64_t expected = 0;  // by a comparison or a futex
-  /// What is put in the place of `seen`; null: `value`.
+  /// The replacement of `seen`; null: `value`.
   std::uint64_t (*change)(std::uint64_t seen, std::uint64_t value) = nullptr;
   bool dropped = false;  // planted: not done
 };
@@ -71,9 +71,9 @@ struct Limits {
   std::uint64_t seed = 1;
   /// False: all turns are tried everywhere. To check the explorer itself.
   bool reduced = true;
-  /// Where set, without reductions: all executions in which at most so many times it is not the
-  /// turn of who had it or, where that one cannot go on, of the next one; or a load reads what is
-  /// not the last store.
+  /// If set, without reductions: all executions in which at most so many times it is not the turn
+  /// of the thread that had it or, if that one cannot go on, of the next one; or a load reads what
+  /// is not the last store.
   std::optional<std::uint32_t> deviations_max = std::nullopt;
 };
 
@@ -87,7 +87,7 @@ struct Report {
 
 Report Explore(const Scenario& scenario, const Limits& limits = {}, const Plant* plant = nullptr);
 
-/// What the threads of all scenarios share; outside of Explore.
+/// The memory that the threads of all scenarios share; outside of Explore.
 Memory& SharedMemory();
 
 /// Called by a thread of a scenario that finds something wrong. Does not return.

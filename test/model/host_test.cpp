@@ -111,7 +111,7 @@ class World {
     for (std::size_t i = 0; i < in / 4; ++i) mine.input[i] = Input(rank, i, operation);
     call.input = View(reinterpret_cast<const std::byte*>(mine.input), in);
     call.output = std::span(reinterpret_cast<std::byte*>(mine.output), out);
-    engine(rank).Start(call, call.count > 0 ? setup_.how : Algorithm::kOneShot);
+    engine(rank).Start(call, call.count > 0 ? setup_.how : Algorithm::kOneShot, operation);
     const Status status =
         RunToEnd(engine(rank), NoLinks(), {.check = [&] {
                    return sleeps-- > 0 ? Ok() : Status(Error{Code::kTimeout, "late"});
@@ -255,7 +255,7 @@ TEST(PostModel, OneShotOperationsOfThreeAreRight) {
   ExpectRightInMuch(All(world, "all_reduce", {kSum}));
 }
 
-// A root waits for nobody, but for room: four payloads of 64 bytes are the ring, 64 posts are.
+// A root waits for no rank, but for room: four payloads of 64 bytes are the ring, 64 posts are.
 Scenario PayloadsAround(World& world) {
   return All(world, "6 payloads in a ring of 4", Many(6, CallOf(CallKind::kBroadcast, 16)));
 }
@@ -359,8 +359,8 @@ TEST(DirectModel, OperationsOfThreeAreRight) {
   ExpectRightInMuch(All(world, "direct broadcast", {kCast}), 1);
 }
 
-// A third thread aborts rank 0 at any moment. Nobody hangs, and nobody is at the buffers of who has
-// withdrawn.
+// A third thread aborts rank 0 at any moment. No rank hangs, and no rank is at the buffers of one
+// that has withdrawn.
 Scenario Aborted(World& world, const Call& call) {
   world.MayFail();
   Scenario scenario = All(world, "rank 0 aborted", {call});
@@ -368,13 +368,13 @@ Scenario Aborted(World& world, const Call& call) {
   return scenario;
 }
 
-TEST(DirectModel, WhoIsAbortedHasItsBuffersBack) {
+TEST(DirectModel, AnAbortedRankHasItsBuffersBack) {
   World world(Near(2));
   ExpectRightInMuch(Aborted(world, kSum));
   ExpectRightInMuch(Aborted(world, kCast));
 }
 
-TEST(SliceModel, NobodyWaitsForWhoIsAborted) {
+TEST(SliceModel, NoRankWaitsForAnAbortedOne) {
   World world({.ranks = 2, .how = kSlices});
   ExpectRightInMuch(Aborted(world, CallOf(CallKind::kAllReduce, kSlice)));
 }
@@ -399,7 +399,7 @@ TEST(DirectModel, PlantedMistakesAreFound) {
 }
 
 // The kernel reads what a rank has taken back and written: what was read then does not count.
-TEST(DirectModel, WhatWasReadOfWhoGaveUpDoesNotCount) {
+TEST(DirectModel, DataOfARankThatGaveUpDoNotCount) {
   World world({.ranks = 2, .how = Algorithm::kFetch, .far = true});
   ExpectRightInMuch(All(world, "broadcast by the kernel", {kCast}));
   Scenario late = All(world, "the root gives up", {kCast});
@@ -417,26 +417,26 @@ TEST(DirectModel, WhatWasReadOfWhoGaveUpDoesNotCount) {
 
 // ---- leaving ------------------------------------------------------------------------------------
 
-// Whoever leaves right after its last operation fails nobody.
+// A rank that leaves right after its last operation makes no other fail.
 void ExpectLeavingIsRight(World& world, const Call& call, std::uint32_t deviations) {
   const Scenario scenario = Then(All(world, ToText(call), {call}), "then each leaves",
                                  [&world](std::uint32_t rank) { world.engine(rank).Leave(); });
   ExpectRightInMuch(scenario, deviations);
 }
 
-TEST(LeaveModel, WhoLeavesInOrderFailsNobody) {
+TEST(LeaveModel, ARankThatLeavesInOrderFailsNoOther) {
   World posts({.ranks = 3});
   ExpectLeavingIsRight(posts, kSum, 1);
   ExpectLeavingIsRight(posts, kCast, 1);
 }
-TEST(LeaveModel, WhoLeavesAfterSlicesFailsNobody) {
+TEST(LeaveModel, ARankThatLeavesAfterSlicesFailsNoOther) {
   World slices({.ranks = 3, .how = kSlices});
   ExpectLeavingIsRight(slices, CallOf(CallKind::kBroadcast, 3 * kSlice), 1);
   ExpectLeavingIsRight(slices, CallOf(CallKind::kGather, kSlice), 1);
   ExpectLeavingIsRight(slices, CallOf(CallKind::kScatter, kSlice), 1);
   ExpectLeavingIsRight(slices, CallOf(CallKind::kAllReduce, kSlice), 1);
 }
-TEST(LeaveModel, WhoLeavesAfterDirectFailsNobody) {
+TEST(LeaveModel, ARankThatLeavesAfterDirectFailsNoOther) {
   World direct(Near(2));
   ExpectLeavingIsRight(direct, kSum, 2);
 }

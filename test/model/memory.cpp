@@ -121,7 +121,8 @@ std::uint32_t Memory::Floor(Thread thread, const Location& location) const {
   return floor;
 }
 
-// What precedes an access to `index` in the single order of sequentially consistent operations.
+// The operations that precede an access to `index` in the single order of sequentially consistent
+// operations.
 Memory::Nodes Memory::NodesBefore(Thread thread, const Location& location, std::uint32_t index,
                                   bool writes) const {
   Nodes nodes;

@@ -2,13 +2,13 @@
 //
 // Every atomic location keeps all that was ever stored there, in modification order. A load may
 // read any of it, unless something that happens before the load has overwritten it (coherence), or
-// the sequentially consistent operations would have no single order any more. What is not atomic
-// may be accessed by two threads, one of which writes, only where one access happens before the
+// the sequentially consistent operations would have no single order any more. Memory that is not
+// atomic may be accessed by two threads, one of which writes, only if one access happens before the
 // other; anything else is a data race.
 //
-// Modification order is the order of execution: the explorer tries all of them. What is not here is
-// what no order of execution shows: a store that takes its place before one that was executed
-// already (2+2W of relaxed stores), and load buffering.
+// Modification order is the order of execution: the explorer tries all of them. Two effects are not
+// modelled, since no order of execution shows them: a store that takes its place before one that
+// was executed already (2+2W of relaxed stores), and load buffering.
 #pragma once
 #include <array>
 #include <bitset>
@@ -49,7 +49,7 @@ struct Location {
 
   struct Store {
     std::uint64_t value = 0;
-    Clock view;  // what who reads it and acquires knows
+    Clock view;  // the knowledge of a thread that reads it and acquires
     Clock past;  // all events before it, in program order, by reading, in modification order
   };
   std::vector<Store> stores;  // [0]: what was there before the threads began
@@ -81,8 +81,8 @@ struct Location {
 
 class Memory {
  public:
-  /// What the checks look at; all else is private to a thread and taken as it is. Kept until
-  /// Forget.
+  /// The locations that the checks look at; all else is private to a thread and taken as it is.
+  /// Kept until Forget.
   void Share(const std::string& name, const void* begin, std::size_t bytes);
   /// For traces, of a part of what is shared.
   void Name(const std::string& name, const void* begin, std::size_t bytes);
@@ -115,8 +115,8 @@ class Memory {
   void Leave(Thread thread, Location& lock);
   void Enter(Thread thread, const Location& lock);
 
-  /// What the explorer has to know of dependence: all that writes to a location depends on what
-  /// did so before, and who is woken on who wakes. Orders nothing for the threads.
+  /// The explorer's knowledge of dependence: all that writes to a location depends on what did so
+  /// before, and a sleeper on its waker. Orders nothing for the threads.
   void FollowWrites(Thread thread, const Location& location) {
     threads_[thread].past.Join(location.writes);
   }

@@ -1,5 +1,5 @@
-// What a peer has fetched of an offer is what was offered, though the offer may be withdrawn and
-// the memory written at any moment.
+// The bytes that a peer has fetched of an offer are the bytes that were offered, though the offer
+// may be withdrawn and the memory written at any moment.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -100,7 +100,7 @@ class OfferModel : public testing::Test {
   std::array<std::optional<PipeLink>, 2> links_;
 };
 
-TEST_F(OfferModel, WhatIsFetchedWasOffered) {
+TEST_F(OfferModel, FetchedBytesAreTheOfferedOnes) {
   ExpectRightInAll(Withdrawn(true));
   ExpectRightInAll(Withdrawn(false));
 }

@@ -1,4 +1,4 @@
-// What goes in at one end of a pipe comes out at the other, and nobody sleeps through it.
+// The bytes that go in at one end of a pipe come out at the other, and no rank sleeps through them.
 #include "transport/pipe.hpp"
 
 #include <array>
@@ -167,7 +167,7 @@ TEST_F(PipeModel, TwoWritersRingOneReader) {
   ExpectRightInAll(scenario);
 }
 
-TEST_F(PipeModel, WhatWasWrittenBeforeItWasClosedIsThere) {
+TEST_F(PipeModel, BytesWrittenBeforeItWasClosedAreThere) {
   Scenario scenario = Stream("closed behind 48 bytes", {48}, {48});
   scenario.threads[0] = [] {
     PipeWriter out(Pipe(0), DoorbellButton(shared.bells[1], -1));

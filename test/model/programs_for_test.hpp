@@ -1,4 +1,4 @@
-// What the tests of the protocols have in common: how much is explored, and how it is told.
+// The common parts of the tests of the protocols: how much is explored, and how it is told.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the compiler and the linker turn the operations of the checked sources into.
+// The functions to which the compiler and the linker turn the operations of the checked sources.
 //
 // The sources are those of the library, unchanged, compiled with -fsanitize=thread: the compiler
 // then calls a function for every atomic operation and every access to memory. These functions are
@@ -209,8 +209,8 @@ void* __wrap_memset(void* to, int value, std::size_t bytes) {
   return __real_memset(to, value, bytes);
 }
 
-// A futex never times out and nobody wakes it by chance: a wake-up that is missing is a bug, and
-// not to be hidden by the clock.
+// A futex never times out and is not woken by chance: a wake-up that is missing is a bug, and not
+// to be hidden by the clock.
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
   va_list arguments;

@@ -1,5 +1,5 @@
-// What the ranks' inputs hold: a function of the seed, the call, the rank and the index, so that
-// every rank can compute what any other one gives.
+// The contents of the ranks' inputs: a function of the seed, the call, the rank and the index, so
+// that every rank can compute those of any other one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ class Content {
 
   /// The element at `index` of the input of rank `rank`, in the lowest bytes.
   std::uint64_t Element(int rank, std::size_t index) const;
-  /// What rank `rank` multiplies its elements by, where the call wants that.
+  /// The factor of rank `rank` for its elements, if the call wants one.
   std::uint64_t Scalar(int rank) const;
   /// Writes elements 0 to count - 1 of `rank`.
   void Fill(int rank, std::size_t count, std::byte* to) const;

@@ -13,15 +13,16 @@ namespace oracle {
 struct Taste {
   int calls = 40;     ///< of a program, about
   bool huge = false;  ///< counts beyond 2^31 bytes now and then
-  /// What is not drawn, since a known defect would hide all others: see kWithout.
+  /// The operations that are not drawn, since a known defect would hide all others: see kWithout.
   std::set<std::string> without = {};
   int fault_one_in = 12;  ///< of so many programs one has a fault at its end; 0: none
 };
 
-/// What Taste::without may name.
-inline constexpr auto kWithout = std::to_array<const char*>(
-    {"empty", "simulate", "late_scalar", "shrink", "split", "form", "nonblocking", "scalable",
-     "destroy", "kill", "abort", "revoke", "mismatch", "settings", "group"});
+/// The names for Taste::without.
+inline constexpr auto kWithout =
+    std::to_array<const char*>({"empty", "simulate", "late_scalar", "shrink", "split", "form",
+                                "nonblocking", "scalable", "destroy", "grow", "put", "selection",
+                                "kill", "abort", "revoke", "mismatch", "settings", "group"});
 
 /// The same seed, layout and taste give the same program.
 Program Draw(std::uint64_t seed, const Layout& layout, const Taste& taste);

@@ -18,10 +18,10 @@ enum class Start {
   kExecFixed      ///< the same, without address randomisation
 };
 
-/// Who shares a process or a thread.
+/// The sharing of processes and threads by ranks.
 enum class Spread { kProcesses, kThreads, kOneThread, kMixed };
 
-/// What the system does to the ranks.
+/// The system's limits on the ranks.
 enum class Trouble {
   kNone,
   kBusy,             ///< an endless loop on every core beside them
@@ -61,9 +61,10 @@ std::optional<std::string> WhyNot(const Layout& layout);
 /// Draws processes and threads for so many ranks.
 std::vector<Place> DrawPlaces(const Layout& layout, int ranks, Dice& dice);
 
-/// What the process does that starts the ranks, before it starts any. Throws std::runtime_error.
+/// The preparation in the process that starts the ranks, before it starts any. Throws
+/// std::runtime_error.
 void PrepareLeader(const Layout& layout, const Program& program);
-/// What each rank's process does before it uses the library.
+/// The preparation in each rank's process before it uses the library.
 void PrepareRank(const Layout& layout, const Program& program, int process);
 
 /// Two hosts on one machine, for as long as this object lives; nothing where that is not possible.

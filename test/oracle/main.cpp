@@ -38,7 +38,7 @@ constexpr const char* kUsage = R"(usage: oracle [OPTION]...
   --without LIST   what is not drawn: a comma list of {}
   --huge            counts beyond 2^31 bytes, too: needs tens of gigabytes
   --failures N      stop after N failures (1)
-  --patience S      seconds without progress that count as a hang (100)
+  --timeout S      seconds without progress that count as a hang (100)
   --shrink-for S    seconds that a failure may be shrunk; 0: not at all (60)
   --keep DIR        where programs that failed are written (.)
 )";
@@ -52,7 +52,7 @@ struct Options {
   bool print = false, json = false, list = false;
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   int failures = 1, times = 1;
-  std::chrono::seconds patience{100}, shrink_for{60};
+  std::chrono::seconds timeout{100}, shrink_for{60};
   Taste taste;
 };
 
@@ -110,8 +110,8 @@ Options ParseOptions(int count, char** words) {
       options.failures = Number<int>(value);
     else if (name == "--times")
       options.times = Number<int>(value);
-    else if (name == "--patience")
-      options.patience = std::chrono::seconds(Number<int>(value));
+    else if (name == "--timeout")
+      options.timeout = std::chrono::seconds(Number<int>(value));
     else if (name == "--shrink-for")
       options.shrink_for = std::chrono::seconds(Number<int>(value));
     else
@@ -121,7 +121,7 @@ Options ParseOptions(int count, char** words) {
   return options;
 }
 
-/// What happened in one layout.
+/// The outcome of one layout.
 struct Tally {
   std::size_t programs = 0, operations = 0, refused = 0, failed = 0;
   std::string missing = {};  ///< why it is not available
@@ -155,7 +155,7 @@ class Session {
     std::vector<std::unique_ptr<Running>> running;
     while (!Done() || !running.empty()) {
       while (!Done() && static_cast<int>(running.size()) < options_.jobs)
-        running.push_back(std::make_unique<Running>(NextProgram(), options_.patience));
+        running.push_back(std::make_unique<Running>(NextProgram(), options_.timeout));
       for (auto& one : running) {
         const auto verdict = one->Poll(Running::Clock::now());
         if (!verdict) continue;
@@ -213,7 +213,7 @@ class Session {
                fmt::join(options_.taste.without, ","));
     Shrunk shrunk{program, verdict};
     if (options_.shrink_for.count() > 0)
-      shrunk = Shrink(program, verdict, std::min(options_.patience, std::chrono::seconds(30)),
+      shrunk = Shrink(program, verdict, std::min(options_.timeout, std::chrono::seconds(30)),
                       options_.shrink_for);
     const std::string path =
         fmt::format("{}/oracle-{}-{}.txt", options_.keep, program.layout, program.seed);
@@ -286,7 +286,7 @@ int Replay(const Options& options) {
   const Program program = Parse(ReadFile(options.replay));
   int failed = 0;
   for (int i = 0; i < options.times; ++i) {
-    const Verdict verdict = RunToVerdict(program, options.patience);
+    const Verdict verdict = RunToVerdict(program, options.timeout);
     fmt::print("{}{}{}\n{}", Name(verdict.outcome), verdict.text.empty() ? "" : ": ", verdict.text,
                verdict.output);
     failed += IsFailure(verdict.outcome);

@@ -23,7 +23,7 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
 
   /// At least `bytes` bytes that begin on a multiple of 64, until Release. Registered with `comm`
-  /// where the kind says so. What does not fit on the stack or in static data comes from malloc.
+  /// where the kind says so. Data that do not fit on the stack or in static data come from malloc.
   std::byte* Take(Memory kind, std::size_t bytes, ncclComm_t comm);
   void Release();
   /// Before `comm` ends. False: leaves its registrations for the library to end.

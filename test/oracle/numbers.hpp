@@ -1,4 +1,4 @@
-// What the bits of an element mean, written as plainly as the formats are defined.
+// The value of the bits of an element, written as plainly as the formats are defined.
 #pragma once
 #include <cstdint>
 

@@ -35,9 +35,9 @@ struct Page {
   std::array<Rank, kRanksMax> ranks;
   /// A digest of the output of each all-reduce of floats, of the first rank that has one.
   std::array<std::atomic<std::uint64_t>, kCallsMax> digests;
-  std::atomic<std::uint32_t> told{0};  ///< 1: somebody writes `text`; 2: it is written
+  std::atomic<std::uint32_t> told{0};  ///< 1: a process writes `text`; 2: it is written
   std::atomic<std::uint32_t> crashed{0};
-  std::atomic<std::uint32_t> refused{0};  ///< 1: somebody writes `reason`; 2: it is written
+  std::atomic<std::uint32_t> refused{0};  ///< 1: a process writes `reason`; 2: it is written
   std::array<char, kTextMax> text{};
   std::array<char, kTextMax> reason{};
 

@@ -23,7 +23,7 @@ class Prepared {
   /// To be called when everything is issued, before the group ends: what is read when the call runs
   /// gets its value.
   void BeforeEnd() { scalar_ = scalar_when_run_; }
-  /// What is wrong in memory. `succeeded`: the output must be right; else only the rest of memory.
+  /// The faults in memory. `succeeded`: the output must be right; else only the rest of memory.
   std::optional<std::string> Check(bool succeeded) const;
   std::uint64_t Digest() const;
 
@@ -48,6 +48,9 @@ class Prepared {
   std::optional<std::string> CheckRegion(const Region& region, bool succeeded) const;
   ncclResult_t IssueMessages(bool grouped);
   ncclResult_t IssueReduction(bool grouped);
+  ncclCollConfig_t Config() const;
+  ncclResult_t SelectedReduction(ncclRedOp_t op, void* recv);
+  ncclResult_t IssueSelected(const void* send, void* recv);
   ncclResult_t Reduction(ncclRedOp_t op);
   int Peer(int shift) const { return ((self_ + shift) % n_ + n_) % n_; }
 

@@ -97,9 +97,9 @@ std::string SignatureOf(const Verdict& verdict) {
 
 class Shrinker {
  public:
-  Shrinker(const Program& program, const Verdict& verdict, std::chrono::seconds patience,
+  Shrinker(const Program& program, const Verdict& verdict, std::chrono::seconds timeout,
            std::chrono::seconds budget)
-      : patience_(patience), deadline_(Running::Clock::now() + budget) {
+      : timeout_(timeout), deadline_(Running::Clock::now() + budget) {
     best_.program = program;
     best_.verdict = verdict;
     signature_ = SignatureOf(verdict);
@@ -140,13 +140,13 @@ class Shrinker {
   bool Fails(const Program& program, int tries) {
     for (int i = 0; i < tries && Running::Clock::now() < deadline_; ++i) {
       ++best_.runs;
-      last_ = RunToVerdict(program, patience_);
+      last_ = RunToVerdict(program, timeout_);
       if (SignatureOf(last_) == signature_) return true;
     }
     return false;
   }
 
-  std::chrono::seconds patience_;
+  std::chrono::seconds timeout_;
   Running::Clock::time_point deadline_;
   Shrunk best_;
   std::string signature_;
@@ -171,7 +171,7 @@ Program WithoutLastRank(const Program& program) {
     }
     World next = world;
     if (Fits(step, world, program)) Apply(step, next);
-    if (step.what == What::kForm) std::erase(step.ranks, gone);
+    if (step.what == What::kForm || step.what == What::kGrow) std::erase(step.ranks, gone);
     if (step.what == What::kShrink && index >= 0) {
       std::erase(step.ranks, index);
       for (int& rank : step.ranks) rank = Renumbered(rank, index);
@@ -236,9 +236,9 @@ std::vector<Simpler> Simplifications(const Program& program) {
   return all;
 }
 
-Shrunk Shrink(const Program& program, const Verdict& verdict, std::chrono::seconds patience,
+Shrunk Shrink(const Program& program, const Verdict& verdict, std::chrono::seconds timeout,
               std::chrono::seconds budget) {
-  return Shrinker(program, verdict, patience, budget).Run();
+  return Shrinker(program, verdict, timeout, budget).Run();
 }
 
 }  // namespace oracle

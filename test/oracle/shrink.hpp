@@ -20,9 +20,9 @@ struct Shrunk {
 /// program goes on failing in the same way. A program that fails now and then is run several times
 /// before it counts as passing.
 ///
-/// \param patience  see Running
+/// \param timeout  see Running
 /// \param budget    stops looking for a shorter one after so long
-Shrunk Shrink(const Program& program, const Verdict& verdict, std::chrono::seconds patience,
+Shrunk Shrink(const Program& program, const Verdict& verdict, std::chrono::seconds timeout,
               std::chrono::seconds budget);
 
 /// The program without its last world rank; at least one must be left.

@@ -126,10 +126,10 @@ const char* Name(Outcome outcome) {
   return kNames[static_cast<int>(outcome)];
 }
 
-Running::Running(Program program, std::chrono::seconds patience)
+Running::Running(Program program, std::chrono::seconds timeout)
     : program_(std::move(program)),
       layout_(FindLayout(program_.layout)),
-      patience_(patience),
+      timeout_(timeout),
       output_(memfd_create("output", MFD_CLOEXEC)),
       moved_(Clock::now()) {
   if (!layout_) throw std::runtime_error("there is no layout " + program_.layout);
@@ -166,7 +166,7 @@ std::optional<Verdict> Running::Poll(Clock::time_point now) {
     progress_ = progress;
     moved_ = now;
   }
-  if (now - moved_ > patience_) return Hung();
+  if (now - moved_ > timeout_) return Hung();
   return std::nullopt;
 }
 
@@ -184,7 +184,7 @@ Verdict Running::Conclude() {
 }
 
 Verdict Running::Hung() const {
-  return {Outcome::kHung, fmt::format("nothing moved for {} s: {}", patience_.count(), Where()),
+  return {Outcome::kHung, fmt::format("nothing moved for {} s: {}", timeout_.count(), Where()),
           Output()};
 }
 
@@ -207,8 +207,8 @@ std::string Running::Output() const {
   return text;
 }
 
-Verdict RunToVerdict(const Program& program, std::chrono::seconds patience) {
-  Running running(program, patience);
+Verdict RunToVerdict(const Program& program, std::chrono::seconds timeout) {
+  Running running(program, timeout);
   while (true) {
     if (auto verdict = running.Poll(Running::Clock::now())) return *verdict;
     if (!AwaitChildren()) return {Outcome::kPassed, "", "ended from outside\n"};

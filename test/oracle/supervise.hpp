@@ -21,7 +21,7 @@ constexpr bool IsFailure(Outcome outcome) {
 
 struct Verdict {
   Outcome outcome = Outcome::kPassed;
-  std::string text = {};    ///< what failed, or why it was refused
+  std::string text = {};    ///< the failure, or the reason of the refusal
   std::string output = {};  ///< the end of what the processes printed
 };
 
@@ -30,8 +30,8 @@ class Running {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// \param patience  without any progress of any rank for so long, the program hangs
-  Running(Program program, std::chrono::seconds patience);
+  /// \param timeout  without any progress of any rank for so long, the program hangs
+  Running(Program program, std::chrono::seconds timeout);
   ~Running();
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -48,7 +48,7 @@ class Running {
 
   Program program_;
   const Layout* layout_;
-  std::chrono::seconds patience_;
+  std::chrono::seconds timeout_;
   SharedPage page_;
   int output_ = -1;
   pid_t leader_ = -1;
@@ -58,7 +58,7 @@ class Running {
 };
 
 /// Runs one program to its end.
-Verdict RunToVerdict(const Program& program, std::chrono::seconds patience);
+Verdict RunToVerdict(const Program& program, std::chrono::seconds timeout);
 
 /// Sleeps until a child ends, at most some milliseconds. False: this process was told to end.
 bool AwaitChildren();

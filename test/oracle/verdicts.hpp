@@ -1,4 +1,4 @@
-// What ends a rank early.
+// The early end of a rank.
 #pragma once
 #include <nccl.h>
 

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-PATIENCE_S = 20  # for a process that is just ending
+TIMEOUT_S = 20  # for a process that is just ending
 
 
 def started(pid):
@@ -35,7 +35,7 @@ def await_end(pid):
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], PATIENCE_S)[0])
+        return bool(select.select([descriptor], [], [], TIMEOUT_S)[0])
     finally:
         os.close(descriptor)
 

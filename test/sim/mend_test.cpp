@@ -1,5 +1,5 @@
-// Ranks leave in good order, and then something fails: what is left of the tree or ring has fallen
-// apart, and still everybody who is there hears of it.
+// Ranks leave in good order, and then something fails: the rest of the tree or ring has fallen
+// apart, and still every rank that is there hears of it.
 #include <gtest/gtest.h>
 
 #include "world.hpp"
@@ -98,7 +98,7 @@ TEST_P(Mend, AFailureThatMeetsTheWordOfOneThatLeavesIsPassedOn) {
   ExpectAllBlame(6);
 }
 
-TEST_P(Mend, WhoHasLeftOneGroupOnlyPassesNothingOnAndSaysSo) {
+TEST_P(Mend, ARankThatHasLeftOneGroupOnlyPassesNothingOnAndSaysSo) {
   RunUntil(seconds(2));
   std::vector<std::uint32_t> all(kSize);
   for (std::uint32_t rank = 0; rank < kSize; ++rank) all[rank] = rank;
@@ -121,7 +121,7 @@ TEST_P(Mend, WhoHasLeftOneGroupOnlyPassesNothingOnAndSaysSo) {
     EXPECT_FALSE(member(rank).failure()) << "the world goes on";
 }
 
-TEST_P(Mend, AllThatLeaveAfterAFailureCallNobody) {
+TEST_P(Mend, AllThatLeaveAfterAFailureCallNoOther) {
   KillAt(3, seconds(2));
   RunUntil(seconds(3));
   std::uint32_t before = 0, after = 0;

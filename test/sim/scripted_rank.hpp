@@ -43,7 +43,7 @@ class ScriptedRank final : public Machine {
   const std::optional<bootstrap::Failure>& failure() const { return failure_; }
   /// Left after having seen all that it should.
   bool succeeded() const { return step_ == Step::kDone; }
-  /// What it saw that it should not have; empty when all was right.
+  /// The unexpected event that it saw; empty when all was right.
   const std::string& wrong() const { return wrong_; }
   Instant ended() const { return ended_; }
 

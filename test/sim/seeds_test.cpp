@@ -1,5 +1,5 @@
-// Random jobs, random faults. Checked in each: agreement (whoever succeeds has seen the right
-// data), termination (every live rank has an outcome), no false alarm (without a fault all
+// Random jobs, random faults. Checked in each: agreement (each rank that succeeds has seen the
+// right data), termination (every live rank has an outcome), no false alarm (without a fault all
 // succeed), no wrong blame, determinism, bounded work. RINGLET_SIM_SEEDS=first:count runs others.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct Fate {  // what befalls this job
+struct Fate {  // the faults of this job
   std::optional<std::uint32_t> killed, silenced, never_started;
   bool root_killed = false;
   int strangers = 0;
@@ -77,12 +77,12 @@ void AddStrangers(World& world, const WorldConfig& config, int count) {
   }
 }
 
-// Whom the failure of `rank` may name, given what happened.
+// The ranks that the failure of `rank` may name, given what happened.
 bool BlamesRightly(const bootstrap::Failure& failure, const Fate& fate) {
   if (failure.origin == bootstrap::kNoOrigin) return true;
   if (fate.killed) return failure.origin == *fate.killed;
   if (fate.never_started) return failure.origin == *fate.never_started;
-  // Silence is found by whoever times out first; it is the origin of its own report.
+  // Silence is found by the rank that times out first; it is the origin of its own report.
   return fate.silenced.has_value() || fate.root_killed;
 }
 

@@ -1,4 +1,4 @@
-// Directed stories: one thing goes wrong, and we know what everybody should say.
+// Directed stories: one thing goes wrong, and the message of each rank is known.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST_P(Story, AllGoesWell) {
   }
 }
 
-TEST_P(Story, TheRankThatNeverStartsIsNamedByEverybodyInTime) {
+TEST_P(Story, TheRankThatNeverStartsIsNamedByAllInTime) {
   World world(Config(6));
   for (const std::uint32_t rank : {0u, 1u, 2u, 4u, 5u}) world.AddRank(rank, milliseconds(rank));
   Run(world);
@@ -97,7 +97,7 @@ TEST_P(Story, TwoProcessesWithOneRankAreBothNamed) {
   }
 }
 
-TEST_P(Story, WhoComesAfterTheFailureHearsOfItAtOnce) {
+TEST_P(Story, ARankThatComesAfterTheFailureHearsOfItAtOnce) {
   World world(Config(4));
   world.AddRank(0, Instant(0));
   world.AddRank(2, milliseconds(1));
@@ -156,7 +156,7 @@ TEST_P(Story, TheRootThatDiesIsSaidSo) {
                 HasSubstr("the process that runs the root (host host0, pid 1) was lost"));
 }
 
-TEST_P(Story, SilentStrangersDelayNobody) {
+TEST_P(Story, SilentStrangersDelayNoRank) {
   World quiet(Config(8)), noisy(Config(8));
   for (int i = 0; i < 200; ++i)
     noisy.network().Add(
@@ -202,7 +202,7 @@ TEST_P(Story, ACutBetweenTwoIsFoundOnBothSides) {
   EXPECT_THAT(Why(world, 1), HasSubstr("was lost"));
 }
 
-TEST_P(Story, TenThousandStrangersDelayNobody) {
+TEST_P(Story, TenThousandStrangersDelayNoRank) {
   World quiet(Config(32)), noisy(Config(32));
   for (int i = 0; i < 10'000; ++i)
     noisy.network().Add(
@@ -219,7 +219,7 @@ TEST_P(Story, TenThousandStrangersDelayNobody) {
   EXPECT_LE(noisy.network().notes().size(), 33u) << "a line each up to a bound, then a count";
 }
 
-// A thousand members find sixteen places: nobody has to call twice.
+// A thousand members find sixteen places: none has to call twice.
 TEST_P(Story, MoreMembersAtOnceThanPlacesWaitTheirTurn) {
   WorldConfig config = Config(GetParam() == Shape::kTree ? 1000 : 200);
   config.half_open_max = 16;

@@ -24,7 +24,7 @@ struct WorldConfig {
   bool node_leaders = false;  ///< the first rank of each host of four speaks for it
   std::uint32_t roots = 1;
   bool encrypt = false;
-  std::uint32_t ranks_per_host = 0;    ///< 0: nobody has a host
+  std::uint32_t ranks_per_host = 0;    ///< 0: no rank has a host
   std::size_t half_open_max = 32'768;  ///< of the roots
 };
 

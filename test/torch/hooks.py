@@ -163,7 +163,7 @@ class Callbacks(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_who_has_waited_sees_the_future_done(self):
+    def test_a_waiter_sees_the_future_done(self):
         def body(rank, size):
             for _ in range(100):
                 work = dist.all_reduce(ones(), async_op=True)

@@ -171,7 +171,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_what_does_not_exist_is_refused_and_nothing_breaks(self):
+    def test_unknown_things_are_refused_and_nothing_breaks(self):
         def body(rank, size):
             for tensor, op in (
                 (torch.zeros(3), dist.ReduceOp.BAND),
@@ -189,7 +189,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_what_cannot_be_written_is_refused_before_anything_is_sent(self):
+    def test_an_unwritable_tensor_is_refused_before_anything_is_sent(self):
         def body(rank, size):
             expanded = torch.ones(1).expand(4)
             overlapping = torch.arange(20.0).as_strided((3, 4), (2, 1))
@@ -237,7 +237,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_who_refuses_alone_tells_the_others(self):
+    def test_a_rank_that_refuses_alone_tells_the_others(self):
         def body(rank, size, formed):
             if formed:
                 dist.all_reduce(torch.ones(1))
@@ -255,7 +255,7 @@ class Ranks(unittest.TestCase):
             with self.subTest(formed=formed):
                 on_ranks(3, functools.partial(body, formed=formed))
 
-    def test_who_refuses_and_calls_again_breaks_nothing(self):
+    def test_a_rank_that_refuses_and_calls_again_breaks_nothing(self):
         def body(rank, size, formed):
             if formed:
                 dist.all_reduce(torch.ones(1))
@@ -270,7 +270,7 @@ class Ranks(unittest.TestCase):
             with self.subTest(formed=formed):
                 on_ranks(3, functools.partial(body, formed=formed))
 
-    def test_where_all_refuse_the_group_goes_on_even_if_some_take_their_time(self):
+    def test_the_group_goes_on_if_all_refuse_even_if_some_take_their_time(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             for again in range(2):
@@ -389,7 +389,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_tags_and_anybody(self):
+    def test_tags_and_any_rank(self):
         def body(rank, size):
             if rank > 0:
                 works = [dist.isend(torch.tensor([rank * 10.0 + t]), 0, tag=t) for t in range(3)]
@@ -469,7 +469,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_who_is_gone_is_named(self):
+    def test_a_lost_rank_is_named(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             if rank == 1:
@@ -483,7 +483,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body, may_die=(1,))
 
-    def test_who_waits_for_a_rank_that_died_is_told(self):
+    def test_a_wait_for_a_rank_that_died_is_told(self):
         def receive():
             dist.recv(torch.zeros(1), 1, tag=7)
 
@@ -533,7 +533,7 @@ class Ranks(unittest.TestCase):
                         body, before=before, waits=waits,
                         tagged=waits not in (collective, dist.barrier)), may_die=(1,))
 
-    def test_a_rank_that_leaves_in_order_fails_nobody_who_does_not_need_it(self):
+    def test_a_rank_that_leaves_in_order_fails_no_rank_that_does_not_need_it(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             store = the_store()
@@ -742,7 +742,7 @@ class Launchers(unittest.TestCase):
         with self.assertRaisesRegex(pmix.Unavailable, "not within 1 s"):
             pmix_variables(FakePmix(1, {}), {}, None, None, 1)
 
-    def test_what_they_say(self):
+    def test_their_messages(self):
         open_mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2",
                     "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
         mpich = {"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "4"}
@@ -759,7 +759,7 @@ class Launchers(unittest.TestCase):
             self.assertEqual(
                 rank_variables(slurm | {"SLURM_STEP_NODELIST": nodes})["MASTER_ADDR"], first)
 
-    def test_what_is_set_stays(self):
+    def test_values_that_are_set_stay(self):
         self.assertEqual(rank_variables({"RANK": "0", "WORLD_SIZE": "1", "PMI_RANK": "3"}), {})
         said = rank_variables({"PMI_RANK": "1", "PMI_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "5"})
         self.assertEqual(said, {"RANK": "1", "WORLD_SIZE": "2"})

@@ -1,4 +1,4 @@
-/* NCCL's C interface, version 2.28, for programs that run on Ringlet.
+/* NCCL's C interface, version 2.32, for programs that run on Ringlet.
  *
  * Names, numbers and layouts are NCCL's, so that a program compiles unchanged, and, with our
  * libnccl.so.2, runs unchanged. The behaviour is described here for Ringlet, which moves host
@@ -13,27 +13,41 @@
  *   Errors    every call returns a ncclResult_t; ncclGetLastError has the whole sentence: which
  *             rank, host and address, and what to do. After anything but ncclInvalidArgument and
  *             ncclInProgress, abort the communicator.
- *   Missing   a function that this version of Ringlet does not implement changes nothing, returns
- *             ncclInvalidUsage, and ncclGetLastError says so.
+ *   Missing   a function that only a GPU can carry out changes nothing, returns ncclInvalidUsage,
+ *             and ncclGetLastError says so. So do those of nccl_device.h.
  *
  * "Collective" means that every rank of the communicator makes the call, in the same order.
  * Each function has a twin with a leading p, the same under another name, so that a profiler can
  * define the plain name and call on.
  *
  * This header is installed where no compiler looks by itself, so it never shadows a real NCCL.
- * It needs C99 or C++98 and no CUDA. With CUDA, include cuda_runtime.h first, or define
- * RINGLET_HAVE_CUDA to have it included here.
+ * It needs C99 or C++98 and no CUDA. If the compiler finds cuda_runtime.h, that is included, as
+ * NCCL's header does; define RINGLET_NO_CUDA_HEADERS to have it left alone.
  */
 #ifndef RINGLET_COMPAT_NCCL_H_
 #define RINGLET_COMPAT_NCCL_H_
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#if defined(RINGLET_HAVE_CUDA)
+#if !defined(RINGLET_NO_CUDA_HEADERS) && defined(__has_include)
+#if __has_include(<cuda_runtime.h>)
 #include <cuda_runtime.h>
-#elif !defined(__DRIVER_TYPES_H__) && !defined(__CUDA_RUNTIME_H__)
+#if __has_include(<cuda_fp16.h>)
+#include <cuda_fp16.h>
+#endif
+#if __has_include(<cuda_bf16.h>)
+#include <cuda_bf16.h>
+#endif
+#if defined(__cplusplus) && __has_include(<cuda_fp8.h>)
+#include <cuda_fp8.h>
+#endif
+#endif
+#endif
+#if !defined(__DRIVER_TYPES_H__) && !defined(__CUDA_RUNTIME_H__)
 typedef struct CUstream_st* cudaStream_t;
+typedef struct CUevent_st* cudaEvent_t;
 #endif
 
 #if defined(__GNUC__)
@@ -45,15 +59,15 @@ typedef struct CUstream_st* cudaStream_t;
 /* ---- Version --------------------------------------------------------------------------------- */
 
 #define NCCL_MAJOR 2
-#define NCCL_MINOR 28
-#define NCCL_PATCH 9
+#define NCCL_MINOR 32
+#define NCCL_PATCH 3
 #define NCCL_SUFFIX ""
 
 /* The code of a version. Up to 2.8 it had a digit less for the minor number. */
 #define NCCL_VERSION(major, minor, patch)                                \
   (((major) <= 2 && (minor) <= 8) ? (major)*1000 + (minor)*100 + (patch) \
                                   : (major)*10000 + (minor)*100 + (patch))
-#define NCCL_VERSION_CODE 22809
+#define NCCL_VERSION_CODE 23203
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,9 +96,10 @@ typedef enum {
   ncclInternalError = 3,      /* a defect of Ringlet */
   ncclInvalidArgument = 4,    /* nothing happened; the communicator is as before */
   ncclInvalidUsage = 5,       /* not possible here, not implemented, or ranks do not fit */
-  ncclRemoteError = 6,        /* a rank is lost, or silent beyond its deadline */
+  ncclRemoteError = 6,        /* a rank is lost or has aborted */
   ncclInProgress = 7,         /* a non-blocking communicator is still at it */
-  ncclNumResults = 8
+  ncclTimeout = 8,            /* a rank is silent beyond the deadline */
+  ncclNumResults = 9
 } ncclResult_t;
 
 typedef enum {
@@ -133,6 +148,9 @@ typedef enum {
 #define NCCL_CONFIG_UNDEF_PTR NULL
 #define NCCL_UNDEF_FLOAT -1.0f
 
+/* In every struct that an INITIALIZER of this header makes; nothing for callers to set. */
+#define NCCL_API_MAGIC 0xcafebeef
+
 #define NCCL_SPLIT_NOCOLOR -1 /* this rank takes part in the split but in none of its results */
 
 #define NCCL_CTA_POLICY_DEFAULT 0x00
@@ -145,14 +163,36 @@ typedef enum {
 #define NCCL_REVOKE_DEFAULT 0x00
 
 #define NCCL_WIN_DEFAULT 0x00
-#define NCCL_WIN_COLL_SYMMETRIC 0x01
+#define NCCL_WIN_COLL_SYMMETRIC 0x01 /* peers may put into it, and what is put lies in one */
+#define NCCL_WIN_STRICT_ORDERING 0x02
+#define NCCL_WIN_GIN_ONLY 0x04    /* GPU only */
+#define NCCL_WIN_CFT_COUNTED 0x08 /* GPU only */
 #define NCCL_WIN_REQUIRED_ALIGNMENT 4096
 
-/* What a communicator is formed with. Always start from NCCL_CONFIG_INITIALIZER: its first three
- * fields tell the library which version of this struct the caller was compiled with. A field left
- * at its UNDEF value takes the default. Each field is checked, but only `blocking` has an effect:
- * networks and connections are chosen by RINGLET_ settings, and there are no GPU kernels. */
-typedef struct ncclConfig_v22800 {
+#define NCCL_SUSPEND_MEM 0x01 /* ncclCommSuspend: gives memory back */
+
+/* Of ncclConfig_t::hostCftMode. GPU only. */
+typedef enum {
+  ncclHostCftDefault = NCCL_CONFIG_UNDEF_INT,
+  ncclHostCftEnable = 1,
+  ncclHostCftDisable = 2,
+  ncclHostCftFallback = 3
+} ncclHostCftMode_t;
+
+/* Of ncclConfig_t::nvlsHostMode: a sum of what is to be left out. GPU only. */
+typedef enum {
+  ncclNvlsHostModeDefault = NCCL_CONFIG_UNDEF_INT,
+  ncclNvlsHostModeEnable = 0,
+  ncclNvlsHostModeDisableTransport = 1,
+  ncclNvlsHostModeDisableSymmetricMultimem = 2,
+  ncclNvlsHostModeDisable = INT_MAX
+} ncclNvlsHostMode_t;
+
+/* The options of a communicator. Always start from NCCL_CONFIG_INITIALIZER: its first three
+ * fields tell the library which version of this struct the caller was compiled with; all versions
+ * from 2.14 on are taken. A field left at its UNDEF value takes the default. Each field is checked.
+ * One that has no effect on CPU memory is named in the log the first time that it is set. */
+typedef struct ncclConfig_v23100 {
   size_t size;
   unsigned int magic;
   unsigned int version;
@@ -166,37 +206,110 @@ typedef struct ncclConfig_v22800 {
   const char* netName;     /* no effect: RINGLET_NET chooses the network */
   int splitShare;          /* no effect: children share what they can */
   int trafficClass;        /* no effect */
-  const char* commName;    /* no effect */
+  const char* commName;    /* in the log beside the communicator's number */
   int collnetEnable;       /* in-network reduction; not available */
   int CTAPolicy;           /* GPU only; NCCL_CTA_POLICY_ */
   int shrinkShare;         /* no effect, as splitShare */
   int nvlsCTAs;            /* GPU only */
   int nChannelsPerNetPeer; /* no effect: RINGLET_SOCKETS_PER_LINK says how many connections */
   int nvlinkCentricSched;  /* GPU only */
+  int graphUsageMode;      /* GPU only */
+  int numRmaCtx;           /* contexts of ncclPutSignal, 1 unless set */
+  int maxP2pPeers;         /* no effect: connections are made as peers are first met */
+  int graphStreamOrdering; /* GPU only */
+  int launchOrderImplicit; /* GPU only */
+  int numRmaSig;           /* signals of each context, 1 unless set */
+  int rmaEagerInit;        /* no effect: there is nothing to prepare */
+  int hostCftMode;         /* GPU only; ncclHostCftMode_t */
+  int nvlsHostMode;        /* GPU only; ncclNvlsHostMode_t */
 } ncclConfig_t;
 
-#define NCCL_CONFIG_INITIALIZER                           \
-  {                                                       \
-    sizeof(ncclConfig_t),       /* size */                \
-        0xcafebeef,             /* magic */               \
-        NCCL_VERSION(2, 28, 9), /* version */             \
-        NCCL_CONFIG_UNDEF_INT,  /* blocking */            \
-        NCCL_CONFIG_UNDEF_INT,  /* cgaClusterSize */      \
-        NCCL_CONFIG_UNDEF_INT,  /* minCTAs */             \
-        NCCL_CONFIG_UNDEF_INT,  /* maxCTAs */             \
-        NCCL_CONFIG_UNDEF_PTR,  /* netName */             \
-        NCCL_CONFIG_UNDEF_INT,  /* splitShare */          \
-        NCCL_CONFIG_UNDEF_INT,  /* trafficClass */        \
-        NCCL_CONFIG_UNDEF_PTR,  /* commName */            \
-        NCCL_CONFIG_UNDEF_INT,  /* collnetEnable */       \
-        NCCL_CONFIG_UNDEF_INT,  /* CTAPolicy */           \
-        NCCL_CONFIG_UNDEF_INT,  /* shrinkShare */         \
-        NCCL_CONFIG_UNDEF_INT,  /* nvlsCTAs */            \
-        NCCL_CONFIG_UNDEF_INT,  /* nChannelsPerNetPeer */ \
-        NCCL_CONFIG_UNDEF_INT   /* nvlinkCentricSched */  \
+#define NCCL_CONFIG_INITIALIZER                          \
+  {                                                      \
+    sizeof(ncclConfig_t),      /* size */                \
+        NCCL_API_MAGIC,        /* magic */               \
+        NCCL_VERSION_CODE,     /* version */             \
+        NCCL_CONFIG_UNDEF_INT, /* blocking */            \
+        NCCL_CONFIG_UNDEF_INT, /* cgaClusterSize */      \
+        NCCL_CONFIG_UNDEF_INT, /* minCTAs */             \
+        NCCL_CONFIG_UNDEF_INT, /* maxCTAs */             \
+        NCCL_CONFIG_UNDEF_PTR, /* netName */             \
+        NCCL_CONFIG_UNDEF_INT, /* splitShare */          \
+        NCCL_CONFIG_UNDEF_INT, /* trafficClass */        \
+        NCCL_CONFIG_UNDEF_PTR, /* commName */            \
+        NCCL_CONFIG_UNDEF_INT, /* collnetEnable */       \
+        NCCL_CONFIG_UNDEF_INT, /* CTAPolicy */           \
+        NCCL_CONFIG_UNDEF_INT, /* shrinkShare */         \
+        NCCL_CONFIG_UNDEF_INT, /* nvlsCTAs */            \
+        NCCL_CONFIG_UNDEF_INT, /* nChannelsPerNetPeer */ \
+        NCCL_CONFIG_UNDEF_INT, /* nvlinkCentricSched */  \
+        NCCL_CONFIG_UNDEF_INT, /* graphUsageMode */      \
+        NCCL_CONFIG_UNDEF_INT, /* numRmaCtx */           \
+        NCCL_CONFIG_UNDEF_INT, /* maxP2pPeers */         \
+        NCCL_CONFIG_UNDEF_INT, /* graphStreamOrdering */ \
+        NCCL_CONFIG_UNDEF_INT, /* launchOrderImplicit */ \
+        NCCL_CONFIG_UNDEF_INT, /* numRmaSig */           \
+        NCCL_CONFIG_UNDEF_INT, /* rmaEagerInit */        \
+        NCCL_CONFIG_UNDEF_INT, /* hostCftMode */         \
+        NCCL_CONFIG_UNDEF_INT  /* nvlsHostMode */        \
   }
 
-/* What ncclGroupSimulateEnd fills in. Start from NCCL_SIM_INFO_INITIALIZER. */
+/* An option of some vendor's library, in a list that ends with NULL. Ringlet has none: each is
+ * passed over. */
+typedef struct ncclConfigExt {
+  struct ncclConfigExt* next;
+  struct {
+    int vendorId;
+    int optionId;
+  } key;
+  union {
+    int i;
+    const char* s;
+    void* raw;
+  } val;
+} ncclConfigExt_t;
+
+/* The options of one call of a collective. Always start from NCCL_COLLCONFIG_INITIALIZER.
+ * Read before the call returns; the same on all ranks. */
+typedef struct ncclCollConfig_v23200 {
+  size_t size;
+  unsigned int magic;
+  unsigned int version;
+
+  ncclConfigExt_t* ext;
+  int minCTAs;        /* GPU only */
+  int maxCTAs;        /* GPU only */
+  int nvlsCTAs;       /* GPU only */
+  int cgaClusterSize; /* GPU only */
+
+  /* Which algorithms may run this call: names with commas between, or ^ and those that are not to
+   * be used. "ring" and "tree" are NCCL's; RINGLET_HOST_ALGO's names are taken too. NULL and "":
+   * Ringlet chooses */
+  const char* algSelection;
+  int forceAlgSelection;    /* 1, the default: an error where none of them can; 0: then any */
+  int CTAPolicy;            /* GPU only; NCCL_CTA_POLICY_ */
+  uint64_t userProfilerTag; /* no effect: there are no profiler plugins */
+  cudaEvent_t launchCompletionEvent; /* not available: NULL */
+} ncclCollConfig_t;
+
+#define NCCL_COLLCONFIG_INITIALIZER                        \
+  {                                                        \
+    sizeof(ncclCollConfig_t),  /* size */                  \
+        NCCL_API_MAGIC,        /* magic */                 \
+        NCCL_VERSION_CODE,     /* version */               \
+        NCCL_CONFIG_UNDEF_PTR, /* ext */                   \
+        NCCL_CONFIG_UNDEF_INT, /* minCTAs */               \
+        NCCL_CONFIG_UNDEF_INT, /* maxCTAs */               \
+        NCCL_CONFIG_UNDEF_INT, /* nvlsCTAs */              \
+        NCCL_CONFIG_UNDEF_INT, /* cgaClusterSize */        \
+        NCCL_CONFIG_UNDEF_PTR, /* algSelection */          \
+        1,                     /* forceAlgSelection */     \
+        NCCL_CONFIG_UNDEF_INT, /* CTAPolicy */             \
+        0,                     /* userProfilerTag */       \
+        NCCL_CONFIG_UNDEF_PTR  /* launchCompletionEvent */ \
+  }
+
+/* The result of ncclGroupSimulateEnd. Start from NCCL_SIM_INFO_INITIALIZER. */
 typedef struct ncclSimInfo_v22200 {
   size_t size;
   unsigned int magic;
@@ -205,7 +318,7 @@ typedef struct ncclSimInfo_v22200 {
 } ncclSimInfo_t;
 
 #define NCCL_SIM_INFO_INITIALIZER \
-  { sizeof(ncclSimInfo_t), 0x74685283, NCCL_VERSION(2, 28, 9), NCCL_UNDEF_FLOAT }
+  { sizeof(ncclSimInfo_t), 0x74685283, NCCL_VERSION_CODE, NCCL_UNDEF_FLOAT }
 
 /* ---- The library ----------------------------------------------------------------------------- */
 
@@ -225,6 +338,10 @@ RINGLET_C_API const char* pncclGetLastError(ncclComm_t comm);
 /* Does nothing: settings are read once. Deprecated by NCCL; kept for its callers. */
 RINGLET_C_API void ncclResetDebugInit(void);
 RINGLET_C_API void pncclResetDebugInit(void);
+
+/* The same. NCCL exports it and does not declare it. */
+RINGLET_C_API void ncclResetDebugInitInternal(void);
+RINGLET_C_API void pncclResetDebugInitInternal(void);
 
 /* ---- Forming a communicator ------------------------------------------------------------------ */
 
@@ -281,6 +398,20 @@ RINGLET_C_API ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksLis
                                            int excludeRanksCount, ncclComm_t* newcomm,
                                            ncclConfig_t* config, int shrinkFlags);
 
+/* Makes an id with which `comm` grows, on any one of its ranks, to be carried to the new ranks. One
+ * at a time: until ncclCommGrow has used it up another one is ncclInvalidUsage. */
+RINGLET_C_API ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
+RINGLET_C_API ncclResult_t pncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
+
+/* Forms a communicator of the ranks of `comm`, which keep their numbers, and new ones, `nRanks` in
+ * all. Collective over both. Ranks of `comm` pass it, a rank of -1, and NULL or, on the rank that
+ * made it, the id. New ranks pass NULL for `comm`, the id and their rank, from the size of `comm`
+ * on. `comm` stays as it is. A null `config` means the parent's, of new ranks the defaults. */
+RINGLET_C_API ncclResult_t ncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId,
+                                        int rank, ncclComm_t* newcomm, ncclConfig_t* config);
+RINGLET_C_API ncclResult_t pncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId,
+                                         int rank, ncclComm_t* newcomm, ncclConfig_t* config);
+
 /* ---- Ending it ------------------------------------------------------------------------------- */
 
 /* Completes everything issued on `comm`, once, collectively. Afterwards only ncclCommDestroy and
@@ -323,6 +454,30 @@ RINGLET_C_API ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device)
 RINGLET_C_API ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 RINGLET_C_API ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank);
 
+/* NCCL's figures of memory on GPUs; here of memory that the communicator shares on this host. */
+typedef enum {
+  ncclStatGpuMemSuspend = 0,   /* bytes that ncclCommSuspend gives back */
+  ncclStatGpuMemSuspended = 1, /* 1: they have been given back */
+  ncclStatGpuMemPersist = 2,   /* bytes that it keeps */
+  ncclStatGpuMemTotal = 3      /* the sum of both */
+} ncclCommMemStat_t;
+
+/* Writes one of them. */
+RINGLET_C_API ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat,
+                                            uint64_t* value);
+RINGLET_C_API ncclResult_t pncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat,
+                                             uint64_t* value);
+
+/* Lets `comm` rest: until ncclCommResume calls on it are ncclInvalidUsage. `flags` is 0 or
+ * NCCL_SUSPEND_MEM, which gives back working memory that the next call needs again. Local; no
+ * operation of `comm` may be under way. */
+RINGLET_C_API ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags);
+RINGLET_C_API ncclResult_t pncclCommSuspend(ncclComm_t comm, int flags);
+
+/* Ends that. A communicator that does not rest is ncclInvalidUsage. */
+RINGLET_C_API ncclResult_t ncclCommResume(ncclComm_t comm);
+RINGLET_C_API ncclResult_t pncclCommResume(ncclComm_t comm);
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* Allocates `size` bytes of CPU memory, zero, which collectives of one host can use without
@@ -337,8 +492,8 @@ RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
 RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 
 /* Announces that `buff` will be used often, so that `comm` may prepare it. Local to this rank.
- * The memory must live until ncclCommDeregister or the end of `comm`. What ncclMemAlloc gave is
- * then used without a copy where all ranks have registered theirs; all else is accepted and copied.
+ * The memory must live until ncclCommDeregister or the end of `comm`. Memory of ncclMemAlloc is
+ * then used without a copy if all ranks have registered theirs; all else is accepted and copied.
  * The same memory again gives the same handle, to be taken back as often. When an operation has
  * failed while a rank was stopped, not dead, that rank may still write up to 256 KiB into an output
  * here once it goes on. */
@@ -351,7 +506,7 @@ RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, 
 RINGLET_C_API ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 RINGLET_C_API ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle);
 
-/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for nobody.
+/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for no rank.
  * Collective. `winFlags` is a sum of NCCL_WIN_
  * flags; the address is a multiple of NCCL_WIN_REQUIRED_ALIGNMENT. */
 RINGLET_C_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
@@ -362,6 +517,10 @@ RINGLET_C_API ncclResult_t pncclCommWindowRegister(ncclComm_t comm, void* buff, 
 /* Takes back ncclCommWindowRegister. Collective. */
 RINGLET_C_API ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
 RINGLET_C_API ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
+
+/* Writes the address with which this rank registered the window. */
+RINGLET_C_API ncclResult_t ncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
+RINGLET_C_API ncclResult_t pncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
 
 /* ---- Reduction operations of one's own ------------------------------------------------------- */
 
@@ -384,7 +543,7 @@ RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
  *
  * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described, and
  * may not overlap otherwise. All ranks give the same count, type, operation and root; a rank that
- * differs is reported on all of them. A count of 0 moves nothing and waits for nobody. */
+ * differs is reported on all of them. A count of 0 moves nothing and waits for no rank. */
 
 /* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff ==
  * recvbuff. Other ranks' `recvbuff` is not touched. */
@@ -463,6 +622,67 @@ RINGLET_C_API ncclResult_t pncclScatter(const void* sendbuff, void* recvbuff, si
                                         ncclDataType_t datatype, int root, ncclComm_t comm,
                                         cudaStream_t stream);
 
+/* The same with a choice for this one call; without one they are the functions above. */
+RINGLET_C_API ncclResult_t ncclAllReduceConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                               ncclDataType_t datatype, ncclRedOp_t op,
+                                               ncclComm_t comm, cudaStream_t stream,
+                                               const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclAllReduceConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                                ncclDataType_t datatype, ncclRedOp_t op,
+                                                ncclComm_t comm, cudaStream_t stream,
+                                                const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t ncclBroadcastConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                               ncclDataType_t datatype, int root, ncclComm_t comm,
+                                               cudaStream_t stream, const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclBroadcastConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                                ncclDataType_t datatype, int root, ncclComm_t comm,
+                                                cudaStream_t stream,
+                                                const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t ncclReduceConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                            ncclDataType_t datatype, ncclRedOp_t op, int root,
+                                            ncclComm_t comm, cudaStream_t stream,
+                                            const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclReduceConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                             ncclDataType_t datatype, ncclRedOp_t op, int root,
+                                             ncclComm_t comm, cudaStream_t stream,
+                                             const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t ncclAllGatherConfig(const void* sendbuff, void* recvbuff,
+                                               size_t sendcount, ncclDataType_t datatype,
+                                               ncclComm_t comm, cudaStream_t stream,
+                                               const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclAllGatherConfig(const void* sendbuff, void* recvbuff,
+                                                size_t sendcount, ncclDataType_t datatype,
+                                                ncclComm_t comm, cudaStream_t stream,
+                                                const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t ncclReduceScatterConfig(const void* sendbuff, void* recvbuff,
+                                                   size_t recvcount, ncclDataType_t datatype,
+                                                   ncclRedOp_t op, ncclComm_t comm,
+                                                   cudaStream_t stream,
+                                                   const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclReduceScatterConfig(const void* sendbuff, void* recvbuff,
+                                                    size_t recvcount, ncclDataType_t datatype,
+                                                    ncclRedOp_t op, ncclComm_t comm,
+                                                    cudaStream_t stream,
+                                                    const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t ncclAlltoAllConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                              ncclDataType_t datatype, ncclComm_t comm,
+                                              cudaStream_t stream, const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclAlltoAllConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                               ncclDataType_t datatype, ncclComm_t comm,
+                                               cudaStream_t stream, const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t ncclGatherConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                            ncclDataType_t datatype, int root, ncclComm_t comm,
+                                            cudaStream_t stream, const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclGatherConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                             ncclDataType_t datatype, int root, ncclComm_t comm,
+                                             cudaStream_t stream, const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t ncclScatterConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                             ncclDataType_t datatype, int root, ncclComm_t comm,
+                                             cudaStream_t stream, const ncclCollConfig_t* config);
+RINGLET_C_API ncclResult_t pncclScatterConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                              ncclDataType_t datatype, int root, ncclComm_t comm,
+                                              cudaStream_t stream, const ncclCollConfig_t* config);
+
 /* ---- Between two ranks ----------------------------------------------------------------------- */
 
 /* Sends to `peer`, which receives the same count and type. Messages between two ranks keep their
@@ -477,6 +697,44 @@ RINGLET_C_API ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t
                                     ncclComm_t comm, cudaStream_t stream);
 RINGLET_C_API ncclResult_t pncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype,
                                      int peer, ncclComm_t comm, cudaStream_t stream);
+
+/* ---- Into a peer's window -----------------------------------------------------------------------
+ *
+ * One-sided: the peer makes no call for the data to arrive. It calls ncclWaitSignal before it reads
+ * them. Puts and signals to one peer on one context take effect in their order; in a group they go
+ * before sends and receives, waits after them. */
+
+/* Writes `count` elements to `peer`'s part of the window, `peerWinOffset` bytes from its beginning,
+ * and then raises its signal `sigIdx` of `ctx`. `localbuff` lies in a window of this rank, and is
+ * free when the call is complete. `flags` is 0. */
+RINGLET_C_API ncclResult_t ncclPutSignal(const void* localbuff, size_t count,
+                                         ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
+                                         size_t peerWinOffset, int sigIdx, int ctx,
+                                         unsigned int flags, ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclPutSignal(const void* localbuff, size_t count,
+                                          ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
+                                          size_t peerWinOffset, int sigIdx, int ctx,
+                                          unsigned int flags, ncclComm_t comm, cudaStream_t stream);
+
+/* Raises the signal alone. */
+RINGLET_C_API ncclResult_t ncclSignal(int peer, int sigIdx, int ctx, unsigned int flags,
+                                      ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclSignal(int peer, int sigIdx, int ctx, unsigned int flags,
+                                       ncclComm_t comm, cudaStream_t stream);
+
+/* How often a peer's signal is to have been raised. */
+typedef struct {
+  int opCnt;
+  int peer;
+  int sigIdx;
+  int ctx;
+} ncclWaitSignalDesc_t;
+
+/* Waits until all of them have been, and takes as many back. */
+RINGLET_C_API ncclResult_t ncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs,
+                                          ncclComm_t comm, cudaStream_t stream);
+RINGLET_C_API ncclResult_t pncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs,
+                                           ncclComm_t comm, cudaStream_t stream);
 
 /* ---- Groups -------------------------------------------------------------------------------------
  *
@@ -495,6 +753,90 @@ RINGLET_C_API ncclResult_t pncclGroupEnd(void);
  * leaves `simInfo` as it is; what was in the group will not run. */
 RINGLET_C_API ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 RINGLET_C_API ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
+
+/* ---- Encryption ------------------------------------------------------------------------------ */
+
+typedef enum {
+  NCCL_ENCRYPTION_MODE_NONE = 0,
+  NCCL_ENCRYPTION_MODE_PSK = 1 /* with a key that all ranks were given */
+} ncclEncryptionMode_t;
+
+/* Start from NCCL_ENCRYPTION_CONFIG_INITIALIZER. */
+typedef struct ncclEncryptionConfig_v23200 {
+  size_t size;
+  unsigned int magic;
+  unsigned int version;
+  int mode;
+  const char* psk; /* the key, at least 16 bytes of text; copied */
+} ncclEncryptionConfig_t;
+
+#define NCCL_ENCRYPTION_CONFIG_INITIALIZER        \
+  {                                               \
+    sizeof(ncclEncryptionConfig_t), /* size */    \
+        NCCL_API_MAGIC,             /* magic */   \
+        NCCL_VERSION_CODE,          /* version */ \
+        NCCL_ENCRYPTION_MODE_NONE,  /* mode */    \
+        NCCL_CONFIG_UNDEF_PTR       /* psk */     \
+  }
+
+/* Before the first id or communicator of the process: RINGLET_ENCRYPT=1 and RINGLET_SECRET=psk, or
+ * RINGLET_ENCRYPT=0. Later it is ncclInvalidUsage. */
+RINGLET_C_API ncclResult_t ncclSetEncryption(const ncclEncryptionConfig_t* config);
+RINGLET_C_API ncclResult_t pncclSetEncryption(const ncclEncryptionConfig_t* config);
+
+/* ---- Settings -----------------------------------------------------------------------------------
+ *
+ * Every setting of Ringlet that docs/reference/settings.md names, to read. Their keys are the
+ * variables, RINGLET_DEBUG, and of those that NCCL has too NCCL_DEBUG. Secrets read "(set)". */
+
+/* One of them. Never to be freed. */
+typedef struct ncclParamHandle* ncclParamHandle_t;
+
+/* Finds one. A key that does not exist is ncclInvalidArgument. */
+RINGLET_C_API ncclResult_t ncclParamBind(ncclParamHandle_t* out, const char* key);
+RINGLET_C_API ncclResult_t pncclParamBind(ncclParamHandle_t* out, const char* key);
+
+/* Its value as a number; ncclInvalidArgument where it is none, or does not fit. Yes and no are 1
+ * and 0, choices are counted from 0, times are milliseconds. */
+RINGLET_C_API ncclResult_t ncclParamGetI8(ncclParamHandle_t h, int8_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetI8(ncclParamHandle_t h, int8_t* out);
+RINGLET_C_API ncclResult_t ncclParamGetI16(ncclParamHandle_t h, int16_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetI16(ncclParamHandle_t h, int16_t* out);
+RINGLET_C_API ncclResult_t ncclParamGetI32(ncclParamHandle_t h, int32_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetI32(ncclParamHandle_t h, int32_t* out);
+RINGLET_C_API ncclResult_t ncclParamGetI64(ncclParamHandle_t h, int64_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetI64(ncclParamHandle_t h, int64_t* out);
+RINGLET_C_API ncclResult_t ncclParamGetU8(ncclParamHandle_t h, uint8_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetU8(ncclParamHandle_t h, uint8_t* out);
+RINGLET_C_API ncclResult_t ncclParamGetU16(ncclParamHandle_t h, uint16_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetU16(ncclParamHandle_t h, uint16_t* out);
+RINGLET_C_API ncclResult_t ncclParamGetU32(ncclParamHandle_t h, uint32_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetU32(ncclParamHandle_t h, uint32_t* out);
+RINGLET_C_API ncclResult_t ncclParamGetU64(ncclParamHandle_t h, uint64_t* out);
+RINGLET_C_API ncclResult_t pncclParamGetU64(ncclParamHandle_t h, uint64_t* out);
+
+/* Its value as text, "" where it is unset. Valid until the next call on this thread. */
+RINGLET_C_API ncclResult_t ncclParamGetStr(ncclParamHandle_t h, const char** out);
+RINGLET_C_API ncclResult_t pncclParamGetStr(ncclParamHandle_t h, const char** out);
+
+/* Its value as bytes: a number of 8 bytes, or the text without its end. `*len` is how many there
+ * are, also where `maxLen` is below, which is ncclInvalidArgument. */
+RINGLET_C_API ncclResult_t ncclParamGet(ncclParamHandle_t h, void* out, int maxLen, int* len);
+RINGLET_C_API ncclResult_t pncclParamGet(ncclParamHandle_t h, void* out, int maxLen, int* len);
+
+/* Text and its length by key. Valid until the next call on this thread. */
+RINGLET_C_API ncclResult_t ncclParamGetParameter(const char* key, const char** value,
+                                                 int* valueLen);
+RINGLET_C_API ncclResult_t pncclParamGetParameter(const char* key, const char** value,
+                                                  int* valueLen);
+
+/* All keys. Valid until the next call on this thread. */
+RINGLET_C_API ncclResult_t ncclParamGetAllParameterKeys(const char*** table, int* tableLen);
+RINGLET_C_API ncclResult_t pncclParamGetAllParameterKeys(const char*** table, int* tableLen);
+
+/* Writes all of them to the log, at any level. */
+RINGLET_C_API void ncclParamDumpAll(void);
+RINGLET_C_API void pncclParamDumpAll(void);
 
 #ifdef __cplusplus
 }

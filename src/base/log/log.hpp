@@ -1,4 +1,4 @@
-// What a log line says and whether it is wanted, as pure functions; os::Logger writes the lines.
+// The text of a log line and whether it is wanted, as pure functions; os::Logger writes the lines.
 //
 // Levels, subsystems and the shape of lines are NCCL's, with RINGLET in the place of NCCL, so that
 // habits and scripts keep working:
@@ -60,7 +60,7 @@ Result<SubsystemMask> ParseSubsystems(std::string_view text);
 /// The shortest text that ParseSubsystems reads back as `mask`.
 std::string ToString(SubsystemMask mask);
 
-/// What RINGLET_DEBUG and RINGLET_DEBUG_SUBSYS ask for.
+/// The meaning of RINGLET_DEBUG and RINGLET_DEBUG_SUBSYS.
 struct LogFilter {
   LogLevel level = LogLevel::kNone;
   SubsystemMask subsystems;

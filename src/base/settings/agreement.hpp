@@ -27,7 +27,8 @@ struct SettingDifference {
 /// "RINGLET_TREE_ARITY is 8 here and 4 there".
 std::string ToString(const SettingDifference& difference);
 
-/// What differs between `mine` and what another rank encoded; empty when nothing does.
+/// The settings in which `mine` differs from the encoded ones of another rank; empty when none
+/// does.
 /// Errors  kProtocol  `theirs` is not what EncodeAgreement writes.
 Result<std::vector<SettingDifference>> CompareAgreement(const Settings& mine, View theirs);
 

@@ -52,7 +52,7 @@ TEST(AgreementTest, NoSecretTravels) {
   EXPECT_LE(bytes.size(), kAgreementBytesMax);
 }
 
-TEST(AgreementTest, WhatDoesNotParseIsAProtocolError) {
+TEST(AgreementTest, UnparsableTextIsAProtocolError) {
   const Bytes good = EncodeAgreement(Settings());
   for (std::size_t bytes = 0; bytes < good.size(); ++bytes) {
     const auto bad = CompareAgreement(Settings(), View(good).first(bytes));

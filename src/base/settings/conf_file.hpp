@@ -17,7 +17,7 @@ struct FileVariable {
   bool operator==(const FileVariable&) const = default;
 };
 
-/// What configuration files set. os::ReadConfFiles makes one.
+/// The variables that configuration files set. os::ReadConfFiles makes one.
 struct FileVariables {
   std::map<std::string, FileVariable, std::less<>> values = {};
   std::vector<std::string> warnings = {};  ///< sentences: a file that cannot be read, a bad line

@@ -1,5 +1,5 @@
 // The environment variables of NCCL that Ringlet does not honour, so that a user is told of those
-// and of names that nobody knows.
+// and of names that neither of them knows.
 #pragma once
 #include <string>
 #include <string_view>

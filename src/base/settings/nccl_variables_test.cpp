@@ -16,7 +16,7 @@ TEST(NcclVariables, KnowsWhatNcclReads) {
   EXPECT_FALSE(IsUnusedNcclVariable(""));
 }
 
-TEST(NcclVariables, WhatIsHonouredIsNotAmongThem) {
+TEST(NcclVariables, HonouredVariablesAreNotAmongThem) {
   for (const SettingSpec& spec : kSettings) {
     if (spec.has_nccl_alias) {
       EXPECT_FALSE(IsUnusedNcclVariable(fmt::format("NCCL_{}", spec.name))) << spec.name;

@@ -19,7 +19,7 @@ using SettingField =
                  LinkChoice Settings::*, NetChoice Settings::*, BootstrapShape Settings::*,
                  PlanPolicy Settings::*, SocketFamily Settings::*, WaitChoice Settings::*>;
 
-/// What a setting is about, in the order of the reference page.
+/// The subject of a setting, in the order of the reference page.
 enum class SettingScope : std::uint8_t {
   kBootstrap,    ///< how ranks find each other
   kLinks,        ///< how they are connected
@@ -153,7 +153,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "NET",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::net,
-                .help = "What carries the links between hosts: tcp, or ofi, which is libfabric.",
+                .help = "Carrier of the links between hosts: tcp, or ofi, which is libfabric.",
                 .choices = "tcp|ofi",
                 .must_agree = true},
     SettingSpec{.name = "OFI_PROVIDER",
@@ -221,11 +221,12 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "HOST_ALGO",
                 .scope = SettingScope::kCollectives,
                 .field = &Settings::host_algo,
-                .help =
-                    "Algorithms that collectives over host memory may use, written as ALGO: "
-                    "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
-                    "direct, hierarchical, hierarchical_doubling, hierarchical_direct; through the "
-                    "memory of one host: one_shot, slices, zero_copy, fetch.",
+                .help = "Algorithms that collectives over host memory may use, written as ALGO: "
+                        "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
+                        "direct, hierarchical, hierarchical_doubling, hierarchical_direct; between "
+                        "hosts and through the memory of each: hierarchical_shared, "
+                        "hierarchical_shared_doubling, hierarchical_shared_direct; through the "
+                        "memory of one host: one_shot, slices, zero_copy, fetch.",
                 .must_agree = true},
     SettingSpec{.name = "TUNE_FILE",
                 .scope = SettingScope::kCollectives,

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kPrefix = "RINGLET_", kNcclPrefix = "NCCL_";
 constexpr std::size_t kShownBytesMax = 100;    // of a bad value in a message
 constexpr std::size_t kNearEdits = 3;          // so many wrong letters still look like a known name
-constexpr std::size_t kMistypedBytesMax = 64;  // longer ones are nobody's typing error
+constexpr std::size_t kMistypedBytesMax = 64;  // longer words are not typing errors
 
 /// A value with the variable that gave it.
 struct Given {

@@ -27,7 +27,7 @@ struct SecretText {
 /// How ranks are linked. kAuto: the fastest kind that a pair of ranks can use.
 enum class LinkChoice : std::uint8_t { kAuto, kInproc, kShm, kTcp, kOfi };
 
-/// What carries the links that leave a host: TCP, or libfabric.
+/// The carrier of the links that leave a host: TCP, or libfabric.
 enum class NetChoice : std::uint8_t { kTcp, kOfi };
 
 /// The shape of the control network.
@@ -65,8 +65,8 @@ struct Settings {
   std::string graph_file;                  ///< empty: channels are searched for
   std::string graph_dump_file;             ///< empty: nothing is written
   std::uint64_t graph_dump_file_rank = 0;  ///< the rank that writes it
-  // What decides over paths; topology::ReadPathOptions makes sense of it. Texts: empty is NCCL's
-  // rule.
+  // The settings that decide over paths; topology::ReadPathOptions makes sense of them. Texts:
+  // empty is NCCL's rule.
   std::string p2p_level;     ///< how far apart GPUs may be and still access each other
   bool p2p_disable = false;  ///< they never do
   bool nvb_disable = false;  ///< NVLink through another GPU is not used

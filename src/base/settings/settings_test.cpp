@@ -76,7 +76,7 @@ TEST(SettingsTest, OurNameWinsOverNcclsAndEmptyIsUnset) {
             LogLevel::kTrace);
 }
 
-TEST(SettingsTest, WhatNcclDoesNotHaveIsNotReadUnderItsName) {
+TEST(SettingsTest, SettingsOfRingletAloneAreNotReadWithNcclsPrefix) {
   EXPECT_EQ(ParseSettings({{"NCCL_TREE_ARITY", "x"}})->tree_arity, 8u);
   EXPECT_EQ(ParseSettings({{"NCCL_SECRET", "x"}})->secret.text, "");
 }

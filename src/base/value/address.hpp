@@ -1,4 +1,4 @@
-// Where somebody can be reached, as a value.
+// The address of a socket, as a value.
 #pragma once
 #include <array>
 #include <cstdint>

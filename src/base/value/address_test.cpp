@@ -26,7 +26,7 @@ TEST(Address, Ipv6TextIsTheShortForm) {
   EXPECT_EQ(ToString(*ParseAddress("[0:0:3:4:5:0:0:0]:80")), "[0:0:3:4:5::]:80");
 }
 
-TEST(Address, WhatIsNoAddressIsQuoted) {
+TEST(Address, AnInvalidAddressIsQuoted) {
   for (const std::string_view text : {"",
                                       ":",
                                       "10.0.0.5",

@@ -70,7 +70,7 @@ TEST(Reader, ALengthThatLiesFails) {
   }
 }
 
-TEST(Reader, CanBeFailedByWhoKnowsMore) {
+TEST(Reader, CanBeFailedByItsCaller) {
   Reader in(AsView(""));
   EXPECT_TRUE(in.AtEnd());
   in.Fail();

@@ -1,7 +1,6 @@
-// Where something lies in the memory of another process. Ranks that were forked, or that run
-// without address randomisation, have the same addresses for different memory: so this is no
-// pointer, does not become one, and cannot be compared, neither with one nor with another of its
-// kind.
+// The address of data in the memory of another process. Ranks that were forked, or that run without
+// address randomisation, have the same addresses for different memory: so this is no pointer, does
+// not become one, and cannot be compared, neither with one nor with another of its kind.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +19,7 @@ class RemoteAddress {
 
   RemoteAddress operator+(std::size_t bytes) const { return RemoteAddress(told_ + bytes); }
   RemoteAddress operator-(std::size_t bytes) const { return RemoteAddress(told_ - bytes); }
-  /// What to tell others, or the kernel.
+  /// The address that other processes, or the kernel, understand.
   std::uint64_t told() const { return told_; }
 
   bool operator==(const RemoteAddress&) const = delete;

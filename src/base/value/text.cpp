@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace ringlet {
 namespace {
@@ -61,18 +63,18 @@ bool EqualIgnoringCase(std::string_view a, std::string_view b) {
 }
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] = std::min({last[j] + (a[i] == b[j] ? 0 : 1), row[j] + 1, last[j + 1] + 1});
+      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
+        row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
+    before = std::exchange(last, row);
   }
-  return row.back();
+  return last.back();
 }
 
 std::string Printable(std::string_view text, std::size_t bytes_max) {

@@ -25,7 +25,8 @@ std::string_view Trim(std::string_view text);
 /// Equal but for the case of ASCII letters.
 bool EqualIgnoringCase(std::string_view a, std::string_view b);
 
-/// How many letters must be inserted, removed or replaced to make `a` into `b` (Levenshtein).
+/// How many letters must be inserted, removed, replaced or swapped with the next to make `a` into
+/// `b` (optimal string alignment).
 /// O(|a| |b|) time.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 

@@ -14,7 +14,7 @@ TEST(TextTest, UnsignedNumbersAreDecimalHexadecimalOrOctal) {
   EXPECT_EQ(ParseUnsigned("0xffffffffffffffff"), ~std::uint64_t{0});
 }
 
-TEST(TextTest, WhatIsNoNumberIsRefused) {
+TEST(TextTest, AnInvalidNumberIsRefused) {
   for (const char* text : {"", "-1", "+1", " 1", "1 ", "0x", "08", "1e3", "18446744073709551616"})
     EXPECT_EQ(ParseUnsigned(text), std::nullopt) << text;
   EXPECT_EQ(ParseDecimal("007"), 7u);
@@ -36,10 +36,13 @@ TEST(TextTest, CaseOfLettersIsIgnoredButNotLength) {
   EXPECT_FALSE(EqualIgnoringCase("AF_INET", "AF_INET6"));
 }
 
-TEST(TextTest, EditDistanceCountsInsertionsRemovalsAndReplacements) {
+TEST(TextTest, EditDistanceCountsInsertionsRemovalsReplacementsAndSwaps) {
   EXPECT_EQ(EditDistance("kitten", "sitting"), 3u);
   EXPECT_EQ(EditDistance("", "abc"), 3u);
   EXPECT_EQ(EditDistance("abc", "abc"), 0u);
+  EXPECT_EQ(EditDistance("shwo", "show"), 1u);
+  EXPECT_EQ(EditDistance("ab", "ba"), 1u);
+  EXPECT_EQ(EditDistance("abcd", "badc"), 2u);
 }
 
 TEST(TextTest, PrintableDefusesControlCharactersAndCuts) {

@@ -66,7 +66,7 @@ TEST(Acceptor, ACallerThatHasProvenItselfTakesNoPlace) {
   EXPECT_FALSE(rig.acceptor.HasRoom(kNow));
 }
 
-TEST(Acceptor, WhatCannotBeReadIsTurnedAway) {
+TEST(Acceptor, UnreadableBytesAreTurnedAway) {
   AcceptorRig rig;
   Bytes long_one = EmptyFrame(3);
   long_one[1] = std::byte{1};  // 256 bytes follow

@@ -8,7 +8,7 @@ namespace ringlet {
 
 std::optional<LineId> CallerQueue::Expired(Instant now) const {
   for (const Arrivals* arrivals : {&unproven_, &proven_})
-    if (arrivals->size() > 0 && now - arrivals->Oldest().first >= patience_)
+    if (arrivals->size() > 0 && now - arrivals->Oldest().first >= timeout_)
       return arrivals->Oldest().second;
   return std::nullopt;
 }
@@ -19,7 +19,7 @@ std::optional<Instant> CallerQueue::Deadline(Instant now) const {
     deadline = deadline ? std::min(*deadline, when) : when;
   };
   for (const Arrivals* arrivals : {&unproven_, &proven_})
-    if (arrivals->size() > 0) include(arrivals->Oldest().first + patience_);
+    if (arrivals->size() > 0) include(arrivals->Oldest().first + timeout_);
   if (!HasRoom(now)) include(unproven_.Oldest().first + kHurry);
   return deadline;
 }

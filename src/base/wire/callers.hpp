@@ -18,35 +18,36 @@ struct CallersConfig {
   /// Callers that have proven nothing yet; at least 1, and well below the number of descriptors
   /// that the process may hold.
   std::size_t half_open_max = 4096;
-  Instant patience = std::chrono::seconds(10);  ///< for a caller to introduce itself
+  Instant timeout = std::chrono::seconds(10);  ///< for a caller to introduce itself
   std::uint32_t noted_max = 32;  ///< those with a line of the log each; the rest are counted
 };
 
-/// The order in which callers came. Where there is no room for one more the machine accepts nobody
-/// (Machine::Accepting): they wait in the listener's queue. A peer that knows the secret proves it
-/// within a round trip, so a place becomes free soon when many members call at once; and a stranger
-/// keeps the others waiting for kHurry at most, after which it goes for the next in the queue. Only
-/// a caller that has proven nothing ever goes for another.
+/// The order in which callers came. A machine that has no room for one more accepts no caller
+/// (Machine::Accepting): callers then wait in the listener's queue. A peer that knows the secret
+/// proves it within a round trip, so a place becomes free soon when many members call at once; and
+/// a stranger keeps the others waiting for kHurry at most, after which it goes for the next in the
+/// queue. Only a caller that has proven nothing ever goes for another.
 class CallerQueue {
  public:
-  /// What a caller surely gets to prove itself in, however many wait. Long for a round trip; short
-  /// enough that strangers would have to call ten times `half_open_max` times a second to fill it.
+  /// The time that each caller is granted to prove itself, however many wait. Long for a round
+  /// trip; short enough that strangers would have to call ten times `half_open_max` times a second
+  /// to fill it.
   static constexpr Instant kHurry = std::chrono::milliseconds(100);
 
-  CallerQueue(std::size_t half_open_max, Instant patience)
-      : half_open_max_(half_open_max), patience_(patience) {}
+  CallerQueue(std::size_t half_open_max, Instant timeout)
+      : half_open_max_(half_open_max), timeout_(timeout) {}
 
   /// Whether another may come.
   bool HasRoom(Instant now) const {
     return unproven_.size() < half_open_max_ || now - unproven_.Oldest().first >= kHurry;
   }
   /// The caller that has to go before another is added, if one has.
-  std::optional<LineId> InTheWay() const {
+  std::optional<LineId> Overdue() const {
     if (unproven_.size() < half_open_max_) return std::nullopt;
     return unproven_.Oldest().second;
   }
   void Add(LineId line, Instant now) { unproven_.Add(line, now); }
-  /// It knows the secret: from now on it is in nobody's way.
+  /// It knows the secret: from now on it takes no place from others.
   void Prove(LineId line) {
     if (const auto since = unproven_.Remove(line)) proven_.Add(line, *since);
   }
@@ -87,7 +88,7 @@ class CallerQueue {
   };
 
   std::size_t half_open_max_;
-  Instant patience_;
+  Instant timeout_;
   Arrivals unproven_, proven_;
 };
 
@@ -130,13 +131,13 @@ class Callers {
 
   /// \param emit  takes what there is to do; outlives this
   Callers(CallersConfig config, Emit emit)
-      : queue_(config.half_open_max, config.patience),
+      : queue_(config.half_open_max, config.timeout),
         log_(std::move(config.owner), config.noted_max),
         emit_(std::move(emit)) {}
 
   bool HasRoom(Instant now) const { return queue_.HasRoom(now); }
   void Add(const Accepted& event, Line line, Instant now) {
-    if (const auto oldest = queue_.InTheWay())
+    if (const auto oldest = queue_.Overdue())
       TurnAway(*oldest, "too many callers that do not introduce themselves");
     callers_.emplace(event.line, HeldCaller{std::move(line), event.from});
     queue_.Add(event.line, now);

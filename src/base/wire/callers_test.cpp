@@ -17,33 +17,33 @@ class CallerQueueTest : public testing::Test {
   CallerQueue callers{2, seconds(10)};
 };
 
-TEST_F(CallerQueueTest, AreBoundedAndTheOldestIsInTheWayWhenItHasHadItsTime) {
-  EXPECT_EQ(callers.InTheWay(), std::nullopt);
+TEST_F(CallerQueueTest, AreBoundedAndTheOldestIsOverdueWhenItHasHadItsTime) {
+  EXPECT_EQ(callers.Overdue(), std::nullopt);
   callers.Add(5, kStart);
   EXPECT_TRUE(callers.HasRoom(kStart));
   callers.Add(7, kStart + milliseconds(1));
   EXPECT_FALSE(callers.HasRoom(kStart + CallerQueue::kHurry - Instant(1)));
   EXPECT_EQ(callers.Deadline(kStart), kStart + CallerQueue::kHurry) << "there may be room then";
   EXPECT_TRUE(callers.HasRoom(kStart + CallerQueue::kHurry));
-  EXPECT_EQ(callers.InTheWay(), LineId{5});
+  EXPECT_EQ(callers.Overdue(), LineId{5});
   callers.Remove(5);
-  EXPECT_EQ(callers.InTheWay(), std::nullopt);
+  EXPECT_EQ(callers.Overdue(), std::nullopt);
 }
 
-TEST_F(CallerQueueTest, TheOldestIsWhoCameFirstWhateverItsNumber) {
+TEST_F(CallerQueueTest, TheOldestIsTheFirstCallerWhateverItsNumber) {
   callers.Add(7, kStart);
   callers.Add(5, kStart + milliseconds(50));
-  EXPECT_EQ(callers.InTheWay(), LineId{7});
+  EXPECT_EQ(callers.Overdue(), LineId{7});
   EXPECT_TRUE(callers.HasRoom(kStart + CallerQueue::kHurry));
 }
 
-TEST_F(CallerQueueTest, WhoHasProvenItselfIsInNobodysWay) {
+TEST_F(CallerQueueTest, AProvenCallerTakesNoPlace) {
   callers.Add(5, kStart);
   callers.Add(7, kStart);
   callers.Prove(5);
   EXPECT_TRUE(callers.HasRoom(kStart));
   callers.Add(8, kStart);
-  EXPECT_EQ(callers.InTheWay(), LineId{7});
+  EXPECT_EQ(callers.Overdue(), LineId{7});
   EXPECT_EQ(callers.size(), 3u);
 }
 

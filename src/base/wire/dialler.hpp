@@ -33,8 +33,8 @@ struct DiallerConfig {
 /// and again until stopped; the first whose handshake succeeds wins and the others are hung up.
 /// "Connection refused" is tried again (the peer may not listen yet), after a pause that differs
 /// from rank to rank by a quarter, so that those refused together do not come again together; an
-/// address where somebody else answers, or where the secret is not known, is not. Pure: a part of a
-/// Machine, not one itself.
+/// address where another process answers, or where the secret is not known, is not. Pure: a part of
+/// a Machine, not one itself.
 class Dialler {
  public:
   using Emit = std::function<void(Action)>;
@@ -57,7 +57,7 @@ class Dialler {
   void Advance(Instant now);
 
   bool Owns(LineId line) const { return attempts_.contains(line); }
-  /// Somebody listens at the other end of a line that it owns.
+  /// A peer listens at the other end of a line that this rank owns.
   bool Reached(LineId line) const {
     const auto it = attempts_.find(line);
     return it != attempts_.end() && it->second.wire.has_value();
@@ -75,7 +75,7 @@ class Dialler {
 
   std::optional<Instant> Deadline() const;
 
-  /// Every address was answered by somebody else, or by one with another secret.
+  /// Every address was answered by another process, or by one with another secret.
   bool hopeless() const;
   /// "10.0.0.5:7: connection refused, 10.1.0.5:7: no answer"
   std::string Reasons() const;

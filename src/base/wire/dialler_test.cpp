@@ -137,7 +137,7 @@ TEST(Dialler, ARefusalIsTriedAgainLessAndLessOften) {
   EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: connection refused");
 }
 
-TEST(Dialler, WhoSaysNothingIsGivenUpAndTriedAgain) {
+TEST(Dialler, ASilentPeerIsGivenUpAndTriedAgain) {
   Bench bench(1);
   bench.dialler->OnConnected(bench.dials[0].line);
   EXPECT_EQ(*bench.dialler->Deadline(), bench.now + DialTiming().attempt);

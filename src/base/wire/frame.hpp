@@ -32,7 +32,7 @@ class FrameReader {
   /// The next whole frame, or nothing yet. Error: kProtocol; the stream cannot be read on.
   Result<std::optional<Frame>> Next();
 
-  /// What came behind the frames taken so far; for a line that is handed on. Take last.
+  /// The bytes behind the frames taken so far; for a line that is handed on. Take last.
   Bytes TakeUnread();
 
   std::size_t buffered_bytes() const {

@@ -8,7 +8,7 @@
 // in their label, so that reflecting one back is useless; each covers a nonce that the verifier
 // drew for this connection, so that a recording is useless. Nothing but these fixed sizes is parsed
 // before the proof holds. Whether the line is to be encrypted is part of the Hello; both sides know
-// what they want, so there is nothing to negotiate and nobody on the way can talk them out of it.
+// what they want, so nothing is negotiated that a third party could change.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -27,14 +27,14 @@ using Nonce = std::array<std::byte, 32>;
 /// How every dialler's Hello begins, in every version and for every purpose.
 inline constexpr std::string_view kGreeting = "RLH1";
 
-/// What a member must know to take part: which communicator, and its secret.
+/// The credentials of a member: the communicator's id, and its secret.
 struct Credentials {
   std::uint64_t magic = 0;  ///< public name of the communicator
   Secret secret{};
   bool operator==(const Credentials&) const = default;
 };
 
-/// What a connection is for. Travels in the Hello and is covered by both proofs.
+/// The purpose of a connection. Travels in the Hello and is covered by both proofs.
 enum class Purpose : std::uint8_t {
   kCheckIn = 1,  ///< member to root
   kTree = 2,     ///< parent to child in the control tree
@@ -45,10 +45,10 @@ enum class Purpose : std::uint8_t {
   kFabric = 7,   ///< a TCP line over which libfabric's endpoints are exchanged
 };
 
-/// What both ends of a line must want alike.
+/// The properties of a line that both ends must want alike.
 struct LineOptions {
   bool encrypt =
-      false;  ///< what follows the handshake travels in sealed records (base/wire/record.hpp)
+      false;  ///< frames after the handshake travel in sealed records (base/wire/record.hpp)
 };
 
 /// Of one encrypted line, a key for each direction.
@@ -57,7 +57,7 @@ struct LineKeys {
   Secret from_acceptor{};
 };
 
-/// Draws nonces that nobody without the seed can foretell. The seed comes from the system's random
+/// Draws nonces that cannot be foretold without the seed. The seed comes from the system's random
 /// source (os) or from the simulator's.
 class NonceSource {
  public:
@@ -69,7 +69,7 @@ class NonceSource {
   std::uint64_t drawn_ = 0;
 };
 
-/// What a Hello says before anything is proven.
+/// The contents of a Hello, before anything is proven.
 struct HelloText {
   std::uint64_t magic = 0;
   std::uint8_t purpose = 0;  ///< a Purpose, if it is a known one
@@ -85,7 +85,7 @@ class Handshake {
   static Handshake Acceptor(const Credentials& credentials, const Nonce& nonce,
                             const LineOptions& options = {});
 
-  /// Takes its share of `in` and leaves the rest. What must be sent in answer is in TakeOutput().
+  /// Takes its share of `in` and leaves the rest. TakeOutput() has the answer to be sent.
   /// Errors  kProtocol  not a Ringlet peer, another version, another communicator, a wrong secret,
   /// or
   ///                    one side wants encryption and the other does not; the sentence says which.

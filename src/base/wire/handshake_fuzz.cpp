@@ -1,5 +1,5 @@
-// Nobody gets through without the secret, whatever is said; nor does anybody when a single bit of a
-// true handshake is changed on the way.
+// No peer passes without the secret, whatever it says; nor does one when a single bit of a true
+// handshake is changed on the way.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -210,8 +210,8 @@ TEST(Handshake, EncryptionThatOneSideDoesNotWantIsSaidOnBothSides) {
   }
 }
 
-// Whoever stands between two that encrypt alike can end the line, not change what it is.
-TEST(Handshake, NobodyOnTheWayCanTurnEncryptionOffOrOn) {
+// A third party between two ends that encrypt alike can end the line, not change what it is.
+TEST(Handshake, AThirdPartyCannotTurnEncryptionOffOrOn) {
   for (const bool encrypt : {false, true}) {
     Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = encrypt});
     Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = !encrypt});
@@ -239,7 +239,7 @@ TEST(Handshake, StrangersAreToldNothing) {
   EXPECT_THAT(http.error().message, HasSubstr("another program listens there"));
 }
 
-TEST(Handshake, RefusesPurposesThatNobodyHas) {
+TEST(Handshake, RefusesUnknownPurposes) {
   for (const int purpose : {0, 8, 255}) {
     Handshake dialler = Handshake::Dialler(Ours(), static_cast<Purpose>(purpose), Filled(1));
     Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));

@@ -26,7 +26,8 @@ using LineId = std::uint32_t;
 inline constexpr LineId kFirstAcceptedLine = 1u << 31;
 
 /// A handle of the operating system that travels beside bytes on a UNIX socket. To a machine it is
-/// opaque; it is closed when the last copy goes, so none is lost with a message that nobody wants.
+/// opaque; it is closed when the last copy goes, so none is lost with a message that no machine
+/// wants.
 struct Descriptor {
   int value = -1;
   std::shared_ptr<const void> keeper;  ///< made by os::Keep; closes `value`
@@ -39,7 +40,7 @@ using Descriptors = std::vector<Descriptor>;
 struct Connected {  ///< a Dial came through
   LineId line;
 };
-struct Accepted {  ///< somebody dialled us; nothing is known of them yet
+struct Accepted {  ///< a peer dialled us; nothing is known of it yet
   LineId line;
   Address from;
 };

@@ -2,7 +2,8 @@
 //
 // It reads a caller's Hello, which names a communicator and a purpose, and hands the line over to
 // the machine that serves these, with all that was said. It knows no secret: the proof is given to
-// that machine. Who looks for what nobody serves is told so; who says no Hello is hung up on.
+// that machine. A caller that looks for an id that is not served is told so; a caller that says no
+// Hello is hung up on.
 #pragma once
 #include <compare>
 #include <functional>
@@ -15,7 +16,7 @@
 
 namespace ringlet {
 
-/// Whom a caller looks for.
+/// The communicator or root that a caller looks for.
 struct ServiceKey {
   enum class Kind : std::uint8_t { kRoot, kControl, kData };
   std::uint64_t magic = 0;  ///< of the communicator
@@ -27,7 +28,7 @@ ServiceKey KeyOf(const HelloText& hello);
 
 struct ReceptionConfig {
   Secret nonce_seed{};  ///< fresh from the system's random source
-  /// Whether somebody serves this now. Called on the driver's thread.
+  /// Whether a machine serves this now. Called on the driver's thread.
   std::function<bool(const ServiceKey&)> serves;
   CallersConfig callers = {.owner = {}, .half_open_max = 32'768};
 };

@@ -9,10 +9,10 @@
 
 namespace ringlet {
 
-/// What one record carries at most. Bounds what a reader holds of a record that it cannot check
+/// The largest payload of a record. Bounds what a reader holds of a record that it cannot check
 /// yet.
 inline constexpr std::size_t kRecordBytesMax = 64 * 1024;
-/// What a record adds: its length and its tag.
+/// The overhead of a record: its length and its tag.
 inline constexpr std::size_t kRecordOverheadBytes = 4 + 16;
 
 class RecordSealer {

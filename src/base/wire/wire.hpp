@@ -9,8 +9,8 @@
 
 namespace ringlet {
 
-/// What a line says and hears. Feed it what arrives; send what TakeReply() gives; take frames; pass
-/// what you send through Seal().
+/// The two directions of a line. Feed it what arrives; send what TakeReply() gives; take frames;
+/// pass what you send through Seal().
 ///
 ///   wire.Push(event)  -> Status      a failure means: hang up, the line is unusable
 ///   wire.TakeReply()  -> Bytes       handshake bytes to send, often empty; never sealed
@@ -38,9 +38,9 @@ class Wire {
   Purpose purpose() const { return handshake_.purpose(); }
   Result<std::optional<Frame>> Next() { return frames_.Next(); }
 
-  /// What to send so that the other end reads `bytes`, a piece of a frame or several: on a plain
-  /// line the same, uncopied; on an encrypted one sealed records, to be sent in the order of
-  /// sealing, each once. Cost  a copy and about two nanoseconds a byte where it encrypts.
+  /// The bytes that make the other end read `bytes`, a piece of a frame or several: on a plain line
+  /// the same, uncopied; on an encrypted one sealed records, to be sent in the order of sealing,
+  /// each once. Cost a copy and about two nanoseconds a byte where it encrypts.
   Slice Seal(const Slice& bytes);
   bool encrypts() const { return handshake_.encrypts(); }
 

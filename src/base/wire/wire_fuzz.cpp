@@ -1,6 +1,6 @@
-// Two ends of a line and somebody between them. Whatever he does to the bytes (cut, flip, drop,
-// repeat, swap, send back), what an encrypted line gives out is a beginning of what was said, in
-// order; a plain one survives it. Untouched, all of it arrives.
+// Two ends of a line and an attacker between them. The attacker cuts, flips, drops, repeats, swaps
+// or sends back bytes: an encrypted line then gives out a beginning of what was said, in order; a
+// plain one survives it. Untouched, all of it arrives.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -62,7 +62,7 @@ Bytes FrameOf(std::uint8_t type, std::size_t bytes) {
   return ringlet::EndFrame(std::move(out));
 }
 
-// What the one between does to the pieces. True when he leaves them as they are.
+// The attacker's change of the pieces. True when he leaves them as they are.
 bool Meddle(std::vector<Bytes>& pieces, Wire& acceptor, ringlet::Reader& in) {
   const std::uint8_t deed = in.U8() % 7;
   const std::size_t at = in.U8() % pieces.size();

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "base/value/text.hpp"
 #include "collective/algorithm/bruck.hpp"
@@ -25,14 +26,22 @@ constexpr std::array<std::string_view, kAlgorithms> kNames = {"ring",
                                                               "hierarchical",
                                                               "hierarchical_doubling",
                                                               "hierarchical_direct",
+                                                              "hierarchical_shared",
+                                                              "hierarchical_shared_doubling",
+                                                              "hierarchical_shared_direct",
                                                               "one_shot",
                                                               "slices",
                                                               "zero_copy",
                                                               "fetch"};
 
 Between BetweenOf(Algorithm algorithm) {
-  if (algorithm == Algorithm::kHierarchicalDirect) return Between::kDirect;
-  return algorithm == Algorithm::kHierarchical ? Between::kRing : Between::kDoubling;
+  switch (algorithm) {
+    case Algorithm::kHierarchical:
+    case Algorithm::kHierarchicalShared: return Between::kRing;
+    case Algorithm::kHierarchicalDirect:
+    case Algorithm::kHierarchicalSharedDirect: return Between::kDirect;
+    default: return Between::kDoubling;
+  }
 }
 
 Schedule BuildAllReduce(Algorithm algorithm, const Call& call, CallPlace place,
@@ -112,6 +121,21 @@ Schedule BuildReduce(Algorithm algorithm, const Call& call, CallPlace place, con
   }
 }
 
+CallParts BuildShared(Algorithm algorithm, const Call& call, Rank self, const Layout& layout) {
+  const Between between = BetweenOf(algorithm);
+  const Groups& hosts = layout.sharing;
+  const std::size_t shards = SharedShardsOf(call, layout);
+  switch (call.kind) {
+    case CallKind::kAllReduce: return SharedAllReduce(hosts, shards, between, self, call.count);
+    case CallKind::kBarrier: return SharedAllReduce(hosts, 1, between, self, call.count);
+    case CallKind::kBroadcast: return SharedBroadcast(hosts, between, self, call.root, call.count);
+    case CallKind::kReduce: return SharedReduce(hosts, between, self, call.root, call.count);
+    case CallKind::kAllGather: return SharedAllGather(hosts, shards, self, call.count);
+    case CallKind::kReduceScatter: return SharedReduceScatter(hosts, shards, self, call.count);
+    default: return {};
+  }
+}
+
 /// Those between hosts as all-reduces of what may be nothing.
 Schedule BuildBarrier(Algorithm algorithm, const Call& call, CallPlace place,
                       const Layout& layout) {
@@ -134,6 +158,13 @@ void AddForHosts(CallKind kind, const Layout& layout, std::vector<Algorithm>& al
   if (LargestOf(layout.groups) < 2) return;
   if (kind != CallKind::kBarrier) algorithms.push_back(kHierarchical);
   if (little) algorithms.insert(algorithms.end(), {kHierarchicalDoubling, kHierarchicalDirect});
+  if (layout.sharing.empty()) return;
+  if (little) {
+    if (kind != CallKind::kBarrier) algorithms.push_back(kHierarchicalShared);
+    algorithms.insert(algorithms.end(), {kHierarchicalSharedDoubling, kHierarchicalSharedDirect});
+  } else if (AreInRankOrder(layout.sharing)) {
+    algorithms.push_back(kHierarchicalShared);
+  }
 }
 
 std::vector<Algorithm> OnSharedMemory(CallKind kind) {
@@ -164,6 +195,12 @@ std::optional<Algorithm> AlgorithmNamed(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if (EqualIgnoringCase(name, kNames[i])) return static_cast<Algorithm>(i);
   return std::nullopt;
+}
+
+Layout LayoutOnHost(std::uint32_t ranks, std::size_t post_bytes) {
+  Groups groups = EvenGroups(ranks, 1);
+  std::vector<Rank> order = InOrder(groups);
+  return {.order = std::move(order), .groups = std::move(groups), .post_bytes = post_bytes};
 }
 
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout) {
@@ -209,6 +246,22 @@ Schedule Build(Algorithm algorithm, const Call& call, CallPlace place, const Lay
     case CallKind::kSendReceive: break;
   }
   return {};
+}
+
+std::size_t SharedShardsOf(const Call& call, const Layout& layout) {
+  const std::size_t mates = SmallestOf(layout.sharing);
+  if (LargestOf(layout.sharing) != mates) return 1;
+  const bool block_each =
+      call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
+  const std::size_t shard = block_each ? call.count : call.count / mates;
+  return shard >= layout.shard_elements_min ? mates : 1;
+}
+
+CallParts BuildParts(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout) {
+  if (SharesWithinHosts(algorithm)) return BuildShared(algorithm, call, place.self, layout);
+  Schedule schedule = Build(algorithm, call, place, layout);
+  const std::size_t scratch_count = schedule.scratch_count;
+  return {.scratch_count = scratch_count, .parts = {std::move(schedule)}};
 }
 
 }  // namespace ringlet::collective

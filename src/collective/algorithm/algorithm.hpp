@@ -1,5 +1,6 @@
 // The algorithms by name, and which schedule each is for a call.
 #pragma once
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "collective/algorithm/hierarchy.hpp"
+#include "collective/algorithm/shared_hierarchy.hpp"
 #include "collective/call/call.hpp"
 #include "collective/call/groups.hpp"
 #include "collective/exec/schedule.hpp"
@@ -25,19 +27,27 @@ enum class Algorithm : std::uint8_t {
   kHierarchical,   ///< hierarchy.hpp, with rings between hosts where it has a choice
   kHierarchicalDoubling,
   kHierarchicalDirect,
+  kHierarchicalShared,  ///< shared_hierarchy.hpp, the same three ways between hosts
+  kHierarchicalSharedDoubling,
+  kHierarchicalSharedDirect,
   // Ways through memory that all ranks of a host share: shm_collective.hpp. No schedules.
   kOneShot,   ///< the data travel with the call
   kSlices,    ///< pipelined_shm.hpp: through stages, slice by slice
   kZeroCopy,  ///< zero_copy_shm.hpp: on registered memory itself; where not all have that, kSlices
   kFetch,     ///< the same, and the kernel reads memory that is not registered
 };
-inline constexpr std::size_t kAlgorithms = 15;
+inline constexpr std::size_t kAlgorithms = 18;
+using AlgorithmSet = std::bitset<kAlgorithms>;
 
 inline bool IsOnSharedMemory(Algorithm algorithm) {
   return algorithm >= Algorithm::kOneShot;
 }
-/// What runs a call for which the ranks cannot use the algorithm, each of which knows only its own
-/// memory; empty: it is never refused.
+/// Between hosts, and through memory within them.
+inline bool SharesWithinHosts(Algorithm algorithm) {
+  return algorithm >= Algorithm::kHierarchicalShared && !IsOnSharedMemory(algorithm);
+}
+/// The algorithm that runs a call for which the ranks cannot use the given one, each of which knows
+/// only its own memory; empty: it is never refused.
 std::optional<Algorithm> NextOf(Algorithm algorithm);
 
 /// "ring", "double_tree", ... Static storage.
@@ -54,16 +64,27 @@ struct Layout {
   /// The most that a rank can give with a post in the memory that all ranks share; 0: they share
   /// none, and all goes over links.
   std::size_t post_bytes = 0;
+  /// The ranks of each of several hosts in ascending order, where those of each host that has
+  /// several share memory; else empty.
+  Groups sharing = {};
 };
 inline bool SharesMemory(const Layout& layout) {
   return layout.post_bytes > 0;
 }
+/// Of so many ranks that share the memory of one host.
+Layout LayoutOnHost(std::uint32_t ranks, std::size_t post_bytes);
 
-/// What can do a call of this kind, in the order of the enumerators; at least one, but none for
-/// messages. Where the ranks share memory, the ways through that; else schedules over links.
+/// The algorithms for a call of this kind, in the order of the enumerators; at least one, but none
+/// for messages. Of ranks that share memory, the ways through that; else schedules over links.
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout);
 
-/// This rank's schedule. Pure. \pre  AlgorithmsFor has it, and not on shared memory
+/// This rank's schedule. Pure. \pre  AlgorithmsFor has it, and all of it goes over links
 Schedule Build(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout);
+/// Into how many shards such an algorithm cuts what each host has: as many as the host has ranks,
+/// where all have the same number and each shard has `shard_elements_min`; else 1.
+/// \pre  SharesWithinHosts(its algorithm), no broadcast or reduce
+std::size_t SharedShardsOf(const Call& call, const Layout& layout);
+/// The same for those that are not on the memory of one host; what Build gives is one part.
+CallParts BuildParts(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout);
 
 }  // namespace ringlet::collective

@@ -5,11 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/value/prng.hpp"
+#include "collective/algorithm/direct.hpp"
 #include "collective/exec/interpreter.hpp"
 
 namespace ringlet::collective {
@@ -38,11 +41,50 @@ Layout AnyLayout(std::uint32_t ranks, std::uint64_t seed) {
   return layout;
 }
 
+/// The operations of a host's ranks through their memory, as if it went over links between them.
+Schedule OverLinks(const HostPart& part, const std::vector<Rank>& host, Rank self) {
+  const auto local = static_cast<std::uint32_t>(std::ranges::find(host, self) - host.begin());
+  const Seat seat{Rank{local}, static_cast<std::uint32_t>(host.size())};
+  const Rank root = host[Index(part.root)];
+  switch (part.kind) {
+    case CallKind::kReduce: return DirectReduce(host, self, root, part.count);
+    case CallKind::kBroadcast: return DirectBroadcast(host, self, root, part.count);
+    case CallKind::kAllGather: return OnRail(DirectAllGather(seat, part.count), host);
+    case CallKind::kReduceScatter: return OnRail(DirectReduceScatter(seat, part.count), host);
+    case CallKind::kScatter: return OnRail(DirectScatter(seat, part.root, part.count), host);
+    default: ADD_FAILURE() << Name(part.kind); return {};
+  }
+}
+
+/// All parts as one schedule. Of those on hosts no sum is complete.
+Schedule AsOne(const CallParts& parts, const Call& call, CallPlace place, const Layout& layout) {
+  Schedule all{.input_count = InputCount(call, place),
+               .output_count = OutputCount(call, place),
+               .scratch_count = parts.scratch_count};
+  if (call.kind == CallKind::kBarrier) all.output_count = all.input_count;
+  for (const CallPart& part : parts.parts) {
+    if (const auto* schedule = std::get_if<Schedule>(&part)) {
+      all.steps.insert(all.steps.end(), schedule->steps.begin(), schedule->steps.end());
+      continue;
+    }
+    const auto& on_host = std::get<HostPart>(part);
+    const auto& host = layout.sharing[PlaceIn(layout.sharing, place.self)->group];
+    Schedule steps = OverLinks(on_host, host, place.self);
+    for (Step& step : steps.steps) step.finishes = false;
+    all.Append(steps, {.input = on_host.input, .output = on_host.output});
+  }
+  return all;
+}
+
 Status ProveOne(Algorithm algorithm, const Call& call, const Layout& layout, std::uint64_t seed) {
   std::vector<Schedule> schedules;
   const auto ranks = static_cast<std::uint32_t>(layout.order.size());
-  for (std::uint32_t rank = 0; rank < ranks; ++rank)
-    schedules.push_back(Build(algorithm, call, {Rank{rank}, ranks}, layout));
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const CallPlace place{Rank{rank}, ranks};
+    schedules.push_back(SharesWithinHosts(algorithm)
+                            ? AsOne(BuildParts(algorithm, call, place, layout), call, place, layout)
+                            : Build(algorithm, call, place, layout));
+  }
   for (const bool in_place : {false, true}) {
     if (in_place && call.kind == CallKind::kAllToAll) continue;  // is given a copy
     RINGLET_TRY(
@@ -52,8 +94,7 @@ Status ProveOne(Algorithm algorithm, const Call& call, const Layout& layout, std
 }
 
 /// Everything for one number of ranks. `stride` of the roots.
-void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride) {
-  Layout layout = AnyLayout(ranks, ranks);
+void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride, Layout layout) {
   for (const Algorithm algorithm : AlgorithmsFor(kind, layout)) {
     const std::uint32_t roots = HasRoot(kind) ? ranks : 1;
     for (std::uint32_t root = 0; root < roots; root += stride) {
@@ -68,6 +109,21 @@ void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride) {
                                  << status.error().message;
       }
     }
+  }
+}
+
+/// On hosts of any sizes, their ranks anywhere; and on as many as possible with several ranks each.
+void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride) {
+  Layout anywhere = AnyLayout(ranks, ranks);
+  anywhere.sharing = anywhere.groups;
+  for (auto& host : anywhere.sharing) std::ranges::sort(host);
+  if (anywhere.sharing.size() < 2) anywhere.sharing.clear();
+  ProveAll(kind, ranks, stride, anywhere);
+  for (std::uint32_t mates = 2; mates * 2 <= ranks; ++mates) {
+    if (ranks % mates != 0) continue;
+    const Groups groups = EvenGroups(ranks, ranks / mates);
+    return ProveAll(kind, ranks, stride,
+                    {.order = InOrder(groups), .groups = groups, .sharing = groups});
   }
 }
 

@@ -28,8 +28,9 @@ void ForEachPiece(std::size_t first, std::size_t blocks, std::size_t ranks, Visi
   if (blocks > before_end) visit(std::size_t{0}, blocks - before_end);
 }
 
-/// Where the blocks of an all-to-all lie while they travel. Block d is the one for `d` ranks ahead
-/// of where it started. In round k those move on whose bit k is set, packed in ascending order.
+/// The places of the blocks of an all-to-all while they travel. Block d is the one for `d` ranks
+/// ahead of where it started. In round k those move on whose bit k is set, packed in ascending
+/// order.
 class Parcels {
  public:
   Parcels(Seat seat, std::size_t count) : count_(count) {
@@ -49,7 +50,7 @@ class Parcels {
   Place Arriving(std::size_t round) const {
     return Scratch((begins_[round] + rounds_[round].size()) * count_);
   }
-  /// Where block `d` is before round `round`: still in the input, or where it arrived last.
+  /// The place of block `d` before round `round`: still in the input, or where it arrived last.
   Place Before(std::size_t round, std::size_t d, Seat seat) const {
     const std::size_t earlier = d & ((std::size_t{1} << round) - 1);
     if (earlier == 0) return Input(Index(Ahead(seat, d)) * count_);

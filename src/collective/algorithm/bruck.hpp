@@ -20,8 +20,8 @@ Schedule BruckAllGather(Seat seat, std::size_t count);
 /// scratch.
 Schedule BruckAllToAll(Seat seat, std::size_t count);
 
-/// When it is done, every rank has heard of every other, directly or not. What is in the buffers is
-/// of no use to anybody.
+/// When it is done, every rank has heard of every other, directly or not. The contents of the
+/// buffers have no meaning.
 /// Source Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", Int. J. Parallel
 ///        Programming 17 (1988).
 Schedule DisseminationBarrier(Seat seat, std::size_t count);

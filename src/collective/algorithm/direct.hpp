@@ -2,7 +2,7 @@
 // steps, the most links.
 //
 // Blocks lie in the order of ranks. Pure. Peers are visited in the order of their distance, so that
-// not everybody talks to rank 0 first. Sums are added up from the rank on that they are for; those
+// not all ranks talk to rank 0 first. Sums are added up from the rank on that they are for; those
 // that are for all, in the order of ranks.
 #pragma once
 #include <cstddef>

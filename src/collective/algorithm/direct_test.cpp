@@ -39,7 +39,7 @@ TEST(DirectAllReduce, SendsWhatItHasToEachAtOnceAndWaitsForNothing) {
   EXPECT_EQ(sent, (std::vector<std::uint32_t>{0, 2, 3}));
 }
 
-TEST(DirectBroadcast, TheRootSendsToAllAndTheyToNobody) {
+TEST(DirectBroadcast, TheRootSendsToAllAndTheySendNothing) {
   const std::vector<Rank> order{Rank{2}, Rank{0}, Rank{1}};
   const Schedule root = DirectBroadcast(order, Rank{0}, Rank{0}, 5);
   ASSERT_EQ(root.steps.size(), 3u);

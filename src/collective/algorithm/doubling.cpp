@@ -67,7 +67,7 @@ Schedule DoublingAllReduce(std::span<const Rank> order, Rank self, std::size_t c
     schedule.Receive(order[fold.other()], Output(), count);
     return schedule;
   }
-  // What is sent must not be overwritten by what comes for it: sums go from scratch to output and
+  // Received data must not overwrite data still to be sent: sums go from scratch to output and
   // back, so that the last one ends in the output.
   schedule.scratch_count = count;
   const std::size_t rounds = fold.rounds();

@@ -1,9 +1,9 @@
 // Schedules that double the distance between partners each round: few rounds, for small and middle
 // sizes.
 //
-// Where the number of ranks is no power of two, some ranks first hand their data to a neighbour,
-// and get the result from it at the end. Pure. Each sum is computed in the same order by all ranks
-// that compute it, so that results are the same bit for bit.
+// If the number of ranks is no power of two, some ranks first hand their data to a neighbour, and
+// get the result from it at the end. Pure. Each sum is computed in the same order by all ranks that
+// compute it, so that results are the same bit for bit.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -3,37 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "collective/algorithm/direct.hpp"
-#include "collective/algorithm/doubling.hpp"
 #include "collective/algorithm/ring.hpp"
 #include "collective/algorithm/tree.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::collective {
 namespace {
-
-/// Where a schedule of fewer elements or ranks goes within a larger one.
-struct Mount {
-  Place input;
-  Place output;
-};
-
-/// Appends the steps of `inner`, its buffers placed where `mount` says; its scratch is new.
-void Append(Schedule& outer, const Schedule& inner, const Mount& mount) {
-  const std::size_t scratch = outer.scratch_count;
-  outer.scratch_count += inner.scratch_count;
-  const auto placed = [&](const Place& place) {
-    Place base = Scratch(scratch);
-    if (place.buffer == Buffer::kInput) base = mount.input;
-    if (place.buffer == Buffer::kOutput) base = mount.output;
-    return Place{base.buffer, base.begin + place.begin};
-  };
-  for (Step step : inner.steps) {
-    if (Reads(step.kind)) step.from = placed(step.from);
-    if (Writes(step.kind)) step.to = placed(step.to);
-    outer.steps.push_back(step);
-  }
-}
 
 /// A rank among its hosts.
 struct Here {
@@ -57,11 +32,11 @@ struct Here {
   void ForEachOtherHost(Visit visit) const {
     for (std::size_t i = 1; i < groups.size(); ++i) visit((place.group + i) % groups.size());
   }
-  /// Who stands for local place `local` of another host here.
+  /// The rank here that stands for local place `local` of another host.
   bool StandsFor(std::size_t other_local) const { return other_local % mates().size() == local(); }
 };
 
-/// Who of host `group` stands for the rank at `local` of another host.
+/// The rank of host `group` that stands for the rank at `local` of another host.
 Rank StandIn(const Groups& groups, std::size_t group, std::size_t local) {
   return groups[group][local % groups[group].size()];
 }
@@ -71,19 +46,6 @@ Rank StandIn(const Groups& groups, std::size_t group, std::size_t local) {
 std::size_t ShardsOf(const Groups& groups, std::size_t count, std::size_t shard_elements_min) {
   return std::clamp<std::size_t>(count / shard_elements_min, 1, SmallestOf(groups));
 }
-
-namespace {
-
-Schedule RailAllReduce(std::span<const Rank> rail, Between between, Rank self, std::size_t count) {
-  switch (between) {
-    case Between::kRing: return RingAllReduce(rail, self, count);
-    case Between::kDoubling: return DoublingAllReduce(rail, self, count);
-    case Between::kDirect: return DirectAllReduce(rail, self, count);
-  }
-  return {};
-}
-
-}  // namespace
 
 Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between between, Rank self,
                                std::size_t count) {
@@ -103,10 +65,8 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
     });
     if (groups.size() == 1 && here.mates().size() > 1) schedule.steps.back().finishes = true;
     if (groups.size() > 1 || here.mates().size() == 1) {
-      std::vector<Rank> rail;
-      for (const auto& group : groups) rail.push_back(group[here.local()]);
-      Append(schedule, RailAllReduce(rail, between, self, mine.count),
-             {.input = sum, .output = Output(mine.begin)});
+      schedule.Append(RailAllReduce(RailAt(groups, here.local()), between, self, mine.count),
+                      {.input = sum, .output = Output(mine.begin)});
     }
     here.ForEachMate([&](std::size_t mate) {
       schedule.Send(here.mates()[mate], Output(mine.begin), mine.count);
@@ -119,19 +79,6 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
   return schedule;
 }
 
-namespace {
-
-/// Of each host the rank that talks to other hosts: the root, or the first.
-std::vector<Rank> LeadersFor(const Groups& groups, Rank root) {
-  const Here there(groups, root);
-  std::vector<Rank> leaders;
-  for (std::size_t group = 0; group < groups.size(); ++group)
-    leaders.push_back(group == there.place.group ? root : groups[group].front());
-  return leaders;
-}
-
-}  // namespace
-
 Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self, Rank root,
                                std::size_t count) {
   const Here here(groups, self);
@@ -142,14 +89,12 @@ Schedule HierarchicalBroadcast(const Groups& groups, Between between, Rank self,
     return between == Between::kRing ? RingBroadcast(ranks, self, from, count)
                                      : BinomialBroadcast(ranks, self, from, count);
   };
-  const auto on_rail = [&](std::span<const Rank> ranks) {
-    return between == Between::kDirect ? DirectBroadcast(ranks, self, root, count)
-                                       : flat(ranks, root);
-  };
   Schedule schedule{.input_count = is_root ? count : 0, .output_count = count};
   const Place source = is_root ? Input() : Output();
-  if (self == leader) Append(schedule, on_rail(leaders), {.input = source, .output = Output()});
-  Append(schedule, flat(here.mates(), leader), {.input = source, .output = Output()});
+  if (self == leader)
+    schedule.Append(RailBroadcast(leaders, between, self, root, count),
+                    {.input = source, .output = Output()});
+  schedule.Append(flat(here.mates(), leader), {.input = source, .output = Output()});
   return schedule;
 }
 
@@ -168,14 +113,12 @@ Schedule HierarchicalReduce(const Groups& groups, Between between, Rank self, Ra
   if (here.mates().size() > 1) {
     if (is_root) sum = Output();
     if (self == leader && !is_root) sum = Scratch(std::exchange(schedule.scratch_count, count));
-    Append(schedule, flat(here.mates(), leader), {.input = Input(), .output = sum});
+    schedule.Append(flat(here.mates(), leader), {.input = Input(), .output = sum});
     if (groups.size() == 1 || self != leader) return schedule;
     schedule.steps.back().finishes = false;  // other hosts' are still to come
   }
-  Append(
-      schedule,
-      between == Between::kDirect ? DirectReduce(leaders, self, root, count) : flat(leaders, root),
-      {.input = sum, .output = Output()});
+  schedule.Append(RailReduce(leaders, between, self, root, count),
+                  {.input = sum, .output = Output()});
   return schedule;
 }
 
@@ -213,7 +156,7 @@ Schedule HierarchicalReduceScatter(const Groups& groups, Rank self, std::size_t 
   const std::size_t ranks = InOrder(groups).size();
   Schedule schedule{.input_count = count * ranks, .output_count = count};
   const auto block = [&](Rank rank) { return Input(Index(rank) * count); };
-  // For each block somebody of this host adds up what the host has of it, and sends it on.
+  // For each block one rank of this host adds up what the host has of it, and sends it on.
   for (std::size_t host = 0; host < groups.size(); ++host) {
     if (host == here.place.group) continue;
     for (std::size_t local = 0; local < groups[host].size(); ++local) {

@@ -5,19 +5,12 @@
 // different numbers of ranks. Pure.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 
+#include "collective/algorithm/rails.hpp"
 #include "collective/call/groups.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
-
-/// How the ranks of one rail talk.
-enum class Between : std::uint8_t {
-  kRing,      ///< for much
-  kDoubling,  ///< for little
-  kDirect,    ///< for very little that is far away: each with each at once
-};
 
 /// Elements that are worth a message between hosts of their own. 8 bytes among 8 ranks on 4 hosts
 /// in namespaces took 0.70 to 0.94 ms in one shard, 0.93 to 1.20 in two, 4 KiB the same with two
@@ -29,7 +22,7 @@ std::size_t ShardsOf(const Groups& groups, std::size_t count,
                      std::size_t shard_elements_min = kShardElementsMin);
 
 /// Each rank, or the first ones, adds up one shard of its host's data, the rail all-reduces it, and
-/// it goes to the host's other ranks. Within a host everybody talks to those: one round each way.
+/// it goes to the host's other ranks. Within a host each rank talks to those: one round each way.
 /// \param shards  from 1 to the ranks of the smallest host
 Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between between, Rank self,
                                std::size_t count);

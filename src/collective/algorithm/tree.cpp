@@ -48,14 +48,14 @@ Range HalfOf(std::size_t count, std::uint32_t tree) {
 
 /// This rank's place in one of two trees over all ranks but the root, in places as FromRoot has
 /// them. Only the root's own place is 0; it stands above both.
-struct Neighbourhood {
+struct TreeRelatives {
   std::optional<std::size_t> parent = {};
   std::vector<std::size_t> children = {};
 };
 
-Neighbourhood BelowRoot(const FromRoot& view, std::uint32_t tree) {
+TreeRelatives BelowRoot(const FromRoot& view, std::uint32_t tree) {
   const auto nodes = static_cast<std::uint32_t>(view.size() - 1);
-  Neighbourhood result;
+  TreeRelatives result;
   if (view.place() == 0) {
     for (std::uint32_t node = 0; node < nodes; ++node) {
       // The top of the first tree is its first node, that of the second its first or last.
@@ -123,7 +123,7 @@ Schedule DoubleTreeBroadcast(std::span<const Rank> order, Rank self, Rank root, 
   Schedule schedule{.input_count = is_root ? count : 0, .output_count = count};
   for (std::uint32_t tree = 0; tree < 2 && view.size() > 1; ++tree) {
     const Range half = HalfOf(count, tree);
-    const Neighbourhood around = BelowRoot(view, tree);
+    const TreeRelatives around = BelowRoot(view, tree);
     if (around.parent) schedule.Receive(view.At(*around.parent), Output(half.begin), half.count);
     for (const std::size_t child : around.children)
       schedule.Send(view.At(child), is_root ? Input(half.begin) : Output(half.begin), half.count);
@@ -141,7 +141,7 @@ Schedule DoubleTreeReduce(std::span<const Rank> order, Rank self, Rank root, std
   if (view.size() == 1) schedule.Copy(Input(), Output(), count).finishes = true;
   for (std::uint32_t tree = 0; tree < 2 && view.size() > 1; ++tree) {
     const Range half = HalfOf(count, tree);
-    const Neighbourhood around = BelowRoot(view, tree);
+    const TreeRelatives around = BelowRoot(view, tree);
     std::vector<Rank> children;
     for (const std::size_t child : around.children) children.push_back(view.At(child));
     const Place sum = SumOfChildren(schedule, children, Input(half.begin),

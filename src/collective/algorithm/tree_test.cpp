@@ -30,7 +30,7 @@ TEST(BinomialBroadcast, TheRootSendsALogarithmOfTimesFurthestFirst) {
   EXPECT_EQ(schedule.steps[2].peer, Rank{3});
 }
 
-TEST(DoubleTree, NobodySendsMoreThanABitOverTheWhole) {
+TEST(DoubleTree, NoRankSendsMoreThanABitOverTheWhole) {
   for (const std::uint32_t ranks : {5u, 8u, 13u, 64u}) {
     for (const Rank self : Ascending(ranks)) {
       EXPECT_LE(ElementsSent(DoubleTreeBroadcast(Ascending(ranks), self, Rank{3}, 100)), 100u);

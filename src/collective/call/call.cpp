@@ -55,6 +55,7 @@ std::string ToText(const Call& call) {
   text += fmt::format(" of {} {}", call.count, Name(call.type));
   if (Reduces(call.kind)) text += fmt::format(" {}", Name(call.op));
   if (HasRoot(call.kind)) text += fmt::format(" at root {}", Index(call.root));
+  if (call.algorithms != 0) text += " by selected algorithms";
   return text;
 }
 

@@ -79,10 +79,10 @@ class Scalar {
 ///   gather          count            n * count (root) input == output + rank * count
 ///   scatter         n * count (root) count            output == input + rank * count
 ///
-/// A barrier has no elements: only its kind is looked at. What only the root has may be anything on
-/// the others. Memory that overlaps in any other way is refused. A count of 0 moves nothing and
-/// waits for nobody, but counts: ranks that differ in it find out. Buffers belong to the caller and
-/// must stay as they are until the call has returned.
+/// A barrier has no elements: only its kind is looked at. Arguments that only the root uses may be
+/// anything on the other ranks. Memory that overlaps in any other way is refused. A count of 0
+/// moves nothing and waits for no rank, but counts: ranks that differ in it find out. Buffers
+/// belong to the caller and must stay as they are until the call has returned.
 struct Call {
   CallKind kind = CallKind::kAllReduce;
   View input = {};
@@ -94,15 +94,17 @@ struct Call {
   /// Of kPreMulSum: one element of `type`, by which this rank's input is multiplied first, rounded
   /// as a product is. Each rank has its own.
   Scalar scalar = {};
-  /// Where that element lies when the operation runs, which is when it is read; then `scalar` is
-  /// not looked at.
+  /// The address of that element, which is read when the operation runs; then `scalar` is not
+  /// looked at.
   const std::byte* scalar_at = nullptr;
+  /// Which algorithms may run it, a bit each; 0: all that may run any call. The same on all ranks.
+  std::uint32_t algorithms = 0;
 };
 
 /// "all_reduce of 8 float sum", "broadcast of 8 float at root 2", "barrier".
 std::string ToText(const Call& call);
 
-/// Where a rank stands among those that make a call.
+/// The place of a rank among those that make a call.
 struct CallPlace {
   Rank self{};
   std::uint32_t ranks = 1;
@@ -172,8 +174,8 @@ inline std::size_t OutputOffset(const Call& call, Rank from) {
   return OutputIndex(call, from) * SizeOf(call.type);
 }
 
-/// Where the output begins in the input's memory, in elements; may be negative. Empty: they do not
-/// overlap.
+/// The offset of the output from the beginning of the input's memory, in elements; may be negative.
+/// Empty: they do not overlap.
 using Overlap = std::optional<std::ptrdiff_t>;
 /// Of a call in place: NCCL's rule.
 inline std::ptrdiff_t InPlaceOffset(const Call& call, Rank self) {

@@ -107,7 +107,7 @@ class ValidateTest : public testing::Test {
   }
 };
 
-TEST_F(ValidateTest, WhatMakesSenseIsTaken) {
+TEST_F(ValidateTest, SensibleCallsAreTaken) {
   EXPECT_EQ(Refusal(), "");
   call_.output = std::span(memory_).first(12);
   EXPECT_EQ(Refusal(), "") << "in place";
@@ -115,7 +115,7 @@ TEST_F(ValidateTest, WhatMakesSenseIsTaken) {
   EXPECT_EQ(Refusal(), "");
 }
 
-TEST_F(ValidateTest, WhatMakesNoneIsRefusedWithTheReason) {
+TEST_F(ValidateTest, ImpossibleCallsAreRefusedWithTheReason) {
   call_.input = View(memory_).first(11);
   EXPECT_THAT(Refusal(), HasSubstr("are not 11 bytes of input"));
   call_.input = View(memory_).first(12);
@@ -128,7 +128,7 @@ TEST_F(ValidateTest, WhatMakesNoneIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal(), HasSubstr("root 4 of broadcast is not below the number of ranks, 4"));
 }
 
-TEST_F(ValidateTest, WhatOnlyTheRootHasIsNotLookedAtElsewhere) {
+TEST_F(ValidateTest, ArgumentsOfTheRootAreNotLookedAtElsewhere) {
   call_.kind = CallKind::kReduce;
   call_.output = std::span(memory_).subspan(1, 5);
   call_.root = Rank{0};

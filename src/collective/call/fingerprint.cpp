@@ -28,6 +28,8 @@ std::string ToText(const Fingerprint& fingerprint) {
   if (HasRoot(fingerprint.operation)) text += fmt::format(" at root {}", Index(fingerprint.root));
   if (fingerprint.operation == CallKind::kAllToAllV)
     text += fmt::format(" for rank {}", Index(fingerprint.root));
+  if (fingerprint.selection != 0)
+    text += fmt::format(" by selected algorithms ({})", fingerprint.selection);
   return text + fmt::format(" as operation {}", fingerprint.sequence);
 }
 
@@ -36,7 +38,8 @@ Header EncodeHeader(const Fingerprint& fingerprint, Rank sender) {
   const std::array<std::uint64_t, kHeaderBytes / 8> words = {
       kFormat | static_cast<std::uint64_t>(fingerprint.operation) << 32 |
           static_cast<std::uint64_t>(fingerprint.type) << 40 |
-          static_cast<std::uint64_t>(fingerprint.op) << 48,
+          static_cast<std::uint64_t>(fingerprint.op) << 48 |
+          static_cast<std::uint64_t>(fingerprint.selection) << 56,
       fingerprint.sequence, fingerprint.count,
       Index(fingerprint.root) | std::uint64_t{Index(sender)} << 32};
   Header header;
@@ -52,19 +55,19 @@ std::optional<Fingerprint> DecodeHeader(const Header& header) {
   const std::uint8_t operation = reader.U8();
   const std::uint8_t type = reader.U8();
   const std::uint8_t op = reader.U8();
-  const std::uint8_t zero = reader.U8();
+  const std::uint8_t selection = reader.U8();
   const std::uint64_t sequence = reader.U64();
   const std::uint64_t count = reader.U64();
   const Rank root{reader.U32()};
-  if (format != kFormat || operation >= kCallKinds || type >= kDataTypes || op >= kReduceOps ||
-      zero != 0)
+  if (format != kFormat || operation >= kCallKinds || type >= kDataTypes || op >= kReduceOps)
     return std::nullopt;
   return Fingerprint{.sequence = sequence,
                      .operation = static_cast<CallKind>(operation),
                      .type = static_cast<DataType>(type),
                      .op = static_cast<ReduceOp>(op),
                      .count = count,
-                     .root = root};
+                     .root = root,
+                     .selection = selection};
 }
 
 std::optional<std::uint64_t> SequenceIn(View beginning) {

@@ -1,4 +1,4 @@
-// What a rank called, told to every peer before the data, so that ranks which disagree find out.
+// The call of a rank, told to every peer before the data, so that ranks which disagree find out.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -24,17 +24,24 @@ struct Fingerprint {
   ReduceOp op = ReduceOp::kSum;
   std::uint64_t count = 0;  ///< Call::count; of messages and all_to_all_v that of one pair
   Rank root{};  ///< of operations that have one; of messages and all_to_all_v, who receives
+  std::uint8_t selection = 0;  ///< SelectionMark of Call::algorithms
   bool operator==(const Fingerprint&) const = default;
 };
 
-/// What does not count in a call of this kind is as if it had not been given.
+/// Differs, nearly always, where the algorithms differ; 0: all.
+inline std::uint8_t SelectionMark(std::uint32_t algorithms) {
+  return algorithms == 0 ? 0 : static_cast<std::uint8_t>(algorithms % 255 + 1);
+}
+
+/// Fields that a call of this kind does not use are taken as not given.
 inline Fingerprint FingerprintOf(const Call& call, std::uint64_t sequence) {
   return {.sequence = sequence,
           .operation = call.kind,
           .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
           .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
           .count = call.count,
-          .root = HasRoot(call.kind) ? call.root : Rank{}};
+          .root = HasRoot(call.kind) ? call.root : Rank{},
+          .selection = SelectionMark(call.algorithms)};
 }
 
 /// "all_reduce of 8 float sum as operation 17", "broadcast of 8 float at root 2 as operation 18".
@@ -43,7 +50,8 @@ std::string ToText(const Fingerprint& fingerprint);
 /// The first bytes of an operation in each direction of each link that it uses, little-endian:
 ///
 ///   0  u32  0x32434c52, "RLC2": the format
-///   4  u8   operation         5  u8  type         6  u8  reduction        7  u8  0
+///   4  u8   operation         5  u8  type         6  u8  reduction
+///   7  u8   mark of the algorithms that may run it, 0: all
 ///   8  u64  sequence
 ///  16  u64  count
 ///  24  u32  root

@@ -1,4 +1,4 @@
-// What it costs an operation over links to say what it is, and to look at what a peer said.
+// The cost of sending a fingerprint with an operation over links, and of comparing a peer's.
 #include <benchmark/benchmark.h>
 
 #include "collective/call/fingerprint.hpp"

@@ -11,7 +11,7 @@ namespace ringlet::collective {
 /// The ranks of each host, every rank once. The same value on all ranks.
 using Groups = std::vector<std::vector<Rank>>;
 
-/// Where a rank is.
+/// The place of a rank.
 struct GroupPlace {
   std::size_t group = 0;
   std::size_t local = 0;  ///< its place within

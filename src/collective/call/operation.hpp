@@ -1,4 +1,4 @@
-// One rank's part of one call, as whoever drives it sees it: run.hpp, group.hpp.
+// One rank's part of one call, as its drivers see it: run.hpp, group.hpp.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ringlet::collective {
 
-/// Where and how to wait for news that does not come over links.
+/// The place and the way to wait for news that does not come over links.
 struct WaitTarget {
   transport::Waiter* waiter = nullptr;
   Spinner* spinner = nullptr;  ///< before sleeping there; null: sleeps at once
@@ -35,18 +35,21 @@ class Operation {
   /// Whether the last Advance moved anything. If not, it pays to wait for news.
   virtual bool moved() const = 0;
 
-  /// Whom this rank waits for, for the message of a deadline: "rank 1 in all_reduce of 8 float sum
-  /// as operation 17 waits for data from rank 0 (4 of 8 elements of step 1 have come) and ...".
+  /// The rank that this rank waits for, for the message of a deadline: "rank 1 in all_reduce of 8
+  /// float sum as operation 17 waits for data from rank 0 (4 of 8 elements of step 1 have come) and
+  /// ...".
   virtual std::string WaitingFor() const = 0;
-  /// The rank whose data are awaited or, if none are, one that takes no data; empty when nobody is.
+  /// The rank whose data are awaited or, if none are, one that takes no data; empty if there is
+  /// none.
   virtual std::optional<Rank> Awaits() const = 0;
 
-  /// It has failed or will not go on: takes its buffers back from whoever else is at them, peers or
-  /// their threads. They are the caller's again.
+  /// It has failed or will not go on: takes its buffers back from peers or their threads. They are
+  /// the caller's again.
   virtual void Withdraw() {}
 
-  /// Where to wait for its news at present; null: at the links of the rank. Who waits there is told
-  /// through Advance of what `RunPolicy::check` says, and is asked for it before sleeping only.
+  /// The place to wait for its news at present; null: at the links of the rank. A rank that waits
+  /// there is told through Advance of what `RunPolicy::check` says, and is asked for it before
+  /// sleeping only.
   virtual const WaitTarget* place() const { return nullptr; }
 };
 

@@ -32,8 +32,8 @@ using PollReadable =
     std::function<void(std::span<const int> descriptors, std::chrono::nanoseconds timeout)>;
 
 /// The same for several ranks of one process on one thread: operations[i] belongs to the rank of
-/// waiters[i]. Ends with the first error of any of them. What is awaited in places of its own has
-/// no descriptor: of several operations together, it is looked for each millisecond.
+/// waiters[i]. Ends with the first error of any of them. An operation with a waiting place of its
+/// own has no descriptor: of several operations together, it is polled each millisecond.
 Status RunAllToEnd(std::span<Operation* const> operations,
                    std::span<transport::Waiter* const> waiters, const PollReadable& poll,
                    const RunPolicy& policy);

@@ -1,4 +1,4 @@
-// What a schedule leaves unsaid: which steps may run at the same time.
+// The order that a schedule leaves open: which steps may run at the same time.
 //
 // Derive looks at what the steps read and write and notes, for each, the earlier steps that must
 // have passed an element before this one may touch it:
@@ -24,7 +24,7 @@ namespace ringlet::collective {
 /// An earlier step that a step must not overtake.
 struct Dependency {
   std::uint32_t step = 0;  ///< index in Flow::steps
-  /// Where the earlier step's first element lies, counted from the later one's first element, as
+  /// The place of the earlier step's first element, counted from the later one's first element, as
   /// far as they touch the same memory.
   std::ptrdiff_t offset = 0;
   bool operator==(const Dependency&) const = default;

@@ -80,9 +80,9 @@ Result<bool> Execution::Advance() {
   return AllDone() && Settled();
 }
 
-/// What a peer sends to whom takes nothing from it stays where it is: so who only gives would never
-/// learn that others named another root. It learns when it comes back to the link. A ring that ends
-/// within those few bytes hides them until the next time.
+/// Data from a peer to a rank that takes none stay where they are: so a rank that only gives would
+/// never learn that others named another root. It learns when it comes back to the link. A ring
+/// that ends within those few bytes hides them until the next time.
 Status Execution::CheckUnread() {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = task_.flow->lanes[i];
@@ -162,7 +162,7 @@ const FlowStep* Execution::Current(std::uint32_t lane) const {
   return lanes_[lane].step == steps.size() ? nullptr : &task_.flow->steps[steps[lanes_[lane].step]];
 }
 
-/// What the data flow admits of a step beyond what is done, a slice at most.
+/// The elements of a step that the data flow admits beyond those done, a slice at most.
 std::size_t Execution::AllowedBytes(std::uint32_t lane, const FlowStep& step) const {
   const std::size_t frontier_bytes = Frontier(*task_.flow, step, done_) * element_bytes_;
   return std::min(frontier_bytes - lanes_[lane].bytes, task_.slice_bytes);
@@ -242,7 +242,7 @@ Status Execution::SendHeader(LaneState& state, std::uint32_t lane) {
   const std::size_t data_bytes =
       step == nullptr ? 0 : std::min(AllowedBytes(lane, *step), kFirstWriteBytes);
   if (step != nullptr && data_bytes == 0 && in_vain_ < kTurnsInVain) return Ok();
-  // Where nothing may be sent yet there is nothing to point at either.
+  // If nothing may be sent yet there is nothing to point at either.
   if (data_bytes > 0) {
     std::memcpy(first.data() + header_bytes, Operand(*step, 0, data_bytes).data(), data_bytes);
   }

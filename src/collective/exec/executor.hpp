@@ -2,7 +2,7 @@
 //
 // The loop knows nothing of rings: it moves bytes along the lanes of a Flow as far as links and
 // data flow allow, a slice at a time, so that sending, receiving and reducing overlap. Another
-// algorithm is another Schedule. Where operands lie is known to one function, Execution::Memory.
+// algorithm is another Schedule. One function knows the addresses of operands, Execution::Memory.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -111,7 +111,7 @@ class Execution final : public Operation {
   std::vector<std::size_t> done_;      // elements, by Flow::steps
   std::optional<Error> send_failure_;  // held back while something still arrives
   std::optional<Error> error_;
-  std::optional<Rank> lost_;  // whose link failed
+  std::optional<Rank> lost_;  // the peer of the failed link
   bool begun_ = false;
   std::uint32_t in_vain_ = 0;  // calls of Advance since something moved
   bool moved_ = false;

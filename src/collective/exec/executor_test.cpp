@@ -28,7 +28,7 @@ using testing::HasSubstr;
 // ---- Numbers, and the naive loop ----------------------------------------------------------------
 
 /// A number between -4 and 4 in the bytes of `type`; any bytes for integers. No NaN: their payloads
-/// are nobody's promise.
+/// are not promised.
 void AppendRandom(Bytes& bytes, DataType type, Prng& prng) {
   const double value = static_cast<double>(prng.Below(8001)) / 1000 - 4;
   const auto append = [&bytes](auto number) {
@@ -407,7 +407,7 @@ TEST(Failure, ADifferentCallExplainsABrokenLink) {
   }
 }
 
-/// What a rank of three does of a call that has no input.
+/// The part of a rank of three in a call that has no input.
 std::unique_ptr<Execution> OneOfThree(const Schedule& schedule, const Fingerprint& call, Rank self,
                                       std::span<std::byte> output, FakeNetwork& network) {
   return std::make_unique<Execution>(
@@ -524,7 +524,7 @@ void ExpectWhoseStepComesFirst(Rank earlier, Rank later) {
   EXPECT_EQ(execution->Awaits(), later);
 }
 
-TEST(Awaited, IsWhoseStepComesFirst) {
+TEST(Awaited, IsThePeerOfTheFirstStep) {
   ExpectWhoseStepComesFirst(Rank{1}, Rank{2});
   ExpectWhoseStepComesFirst(Rank{2}, Rank{1});
 }

@@ -32,7 +32,7 @@ class FakePipe {
     return bytes;
   }
 
-  /// What lies in one piece, or a part of it: the same part until something is consumed.
+  /// The bytes in one piece, or a part of them: the same part until something is consumed.
   View Peek() {
     const std::size_t piece = std::min(held_, ring_.size() - head_);
     if (shown_ == 0) shown_ = Some(piece);
@@ -49,10 +49,10 @@ class FakePipe {
   std::size_t held() const { return held_; }
 
   std::optional<std::string> failure;
-  View offered = {};               // what the reader may fetch
+  View offered = {};               // the bytes that the reader may fetch
   std::optional<bool> taken = {};  // its answer
   bool withdrawn = false;
-  bool settled = true;  // what was written travels by itself
+  bool settled = true;  // written data travel by themselves
 
  private:
   /// Any number up to `most`, often all of it, and not 0 unless there is nothing.
@@ -70,7 +70,7 @@ class FakePipe {
 /// One end.
 class FakeLink final : public transport::Link {
  public:
-  /// What becomes of offers.
+  /// The fate of offers.
   enum class Offers { kUnknown, kTaken, kRefused };
 
   FakeLink(Rank peer, FakePipe& out, FakePipe& in, Offers offers)
@@ -112,7 +112,7 @@ class FakeLink final : public transport::Link {
     return answer;
   }
   void Withdraw() override { out_.withdrawn = true; }
-  /// Where they are refused, the first piece is fetched, if there are several.
+  /// If they are refused, the first piece is fetched, if there are several.
   Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
                    Copy copy) override {
     RINGLET_ASSERT(offer == 17 && at + to.size() <= in_.offered.size());
@@ -149,7 +149,7 @@ class FakeNetwork {
     return link.get();
   }
 
-  /// What Execution asks for.
+  /// The needs of Execution.
   auto LinksOf(Rank rank) {
     return [this, rank](Rank peer, std::uint16_t channel) -> transport::Link* {
       return Link(rank, peer, channel);

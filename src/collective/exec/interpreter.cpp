@@ -20,8 +20,8 @@ namespace {
 
 using RankSet = std::uint64_t;
 
-/// What an element stands for: the sum over `ranks` of element `index` of their inputs. Without
-/// ranks: nobody has written it yet.
+/// The value of an element: the sum over `ranks` of element `index` of their inputs. Without ranks:
+/// not written yet.
 struct Symbol {
   std::size_t index = 0;
   RankSet ranks = 0;
@@ -255,7 +255,7 @@ class RankModel {
   }
 
  private:
-  /// What the call wants at element `i` of the output.
+  /// The value that the call wants at element `i` of the output.
   Symbol Due(std::size_t i) const {
     const RankSet everybody =
         place_.ranks == kProvableRanksMax ? ~RankSet{0} : (RankSet{1} << place_.ranks) - 1;
@@ -274,7 +274,7 @@ class RankModel {
     }
   }
 
-  /// Where the buffers begin among the cells.
+  /// The first cell of each buffer.
   void LayOut(bool in_place) {
     const auto input = static_cast<std::ptrdiff_t>(schedule_.input_count);
     const auto output = static_cast<std::ptrdiff_t>(schedule_.output_count);
@@ -317,7 +317,7 @@ class RankModel {
     return steps[cursor_[lane]];
   }
 
-  /// What step `index` reads next, if it is its turn.
+  /// The elements that step `index` reads next, if it is its turn.
   Result<Symbol> Read(std::uint32_t index) {
     const std::size_t cell = At(flow_.steps[index].step.from) + done_[index];
     // Reads between two writes may come in any order.

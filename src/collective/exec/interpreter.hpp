@@ -10,9 +10,9 @@
 //   an all-reduce gives all ranks the same bits: each element is the same expression everywhere
 //   a rank that comes out of a barrier has heard of all ranks, directly or not
 //   no element is touched before an earlier step of the same rank is through with it
-//   nothing is read that nobody has written
+//   nothing is read that no step has written
 //   what is sent is received, step by step with equal counts, and nothing is left over
-//   nobody waits for ever
+//   no rank waits for ever
 #pragma once
 #include <cstddef>
 #include <cstdint>

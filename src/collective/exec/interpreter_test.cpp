@@ -246,7 +246,7 @@ TEST(Prove, NamesRankStepAndElement) {
                         "reduced with input 2 into output 2): the counts differ"));
 }
 
-TEST(Prove, FindsTheDeadlockOfTwoWhoBothWaitFirst) {
+TEST(Prove, FindsTheDeadlockOfTwoThatBothWaitFirst) {
   std::vector<Schedule> waiting(2, Four());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     SumFrom(waiting[rank], 1 - rank, Input());
@@ -255,7 +255,7 @@ TEST(Prove, FindsTheDeadlockOfTwoWhoBothWaitFirst) {
   EXPECT_THAT(Complaint(waiting), HasSubstr("deadlock: rank 0, step 0"));
 }
 
-TEST(Prove, NamesWhoIsCountedTwice) {
+TEST(Prove, NamesTheRankThatIsCountedTwice) {
   std::vector<Schedule> doubled(2, Four());
   SendTo(doubled[0], 1, Input());
   SendTo(doubled[0], 1, Input());
@@ -280,7 +280,7 @@ TEST(Prove, NamesWhatIsLeftOverOrMissing) {
   EXPECT_THAT(Complaint(missing), HasSubstr("waits for what no rank sends"));
 }
 
-TEST(Prove, NamesWhatIsReadBeforeAnybodyWroteIt) {
+TEST(Prove, NamesElementsThatAreReadBeforeTheyAreWritten) {
   std::vector<Schedule> schedules(2, Four());
   SendTo(schedules[0], 1, Output());
   SumFrom(schedules[1], 0, Input());
@@ -305,8 +305,8 @@ TEST(Prove, FindsEveryHazardThatAFlowWithoutItsDependenciesAdmits) {
         ++found;
         EXPECT_THAT(status.error().message, HasSubstr("out of turn"));
       }
-      // What a rank sends last comes back changed only when everybody has it: no order of events
-      // lets that overtake, and the dependency costs nothing.
+      // Data that a rank sends last come back changed only when all ranks have them: no order of
+      // events lets that overtake, and the dependency costs nothing.
       const bool can_overtake = good[rank].steps[step].step.kind != StepKind::kReceive;
       EXPECT_EQ(found > 0, can_overtake) << "rank " << rank << " step " << step;
     }

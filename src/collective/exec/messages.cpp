@@ -13,7 +13,8 @@
 namespace ringlet::collective {
 namespace {
 
-/// What one lane moves before the others have their turn: enough for the calls to weigh little.
+/// The bytes that one lane moves before the others have their turn: enough for the calls to weigh
+/// little.
 constexpr std::size_t kTurnBytes = 4 * kSliceBytes;
 
 /// Data that fits behind the header goes out in one write with it: a small message is one packet.
@@ -86,8 +87,8 @@ bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
   return !error_;
 }
 
-/// Who exchanges messages mostly does so with the same ranks again. True: each message has the lane
-/// that the last one in its place had to itself.
+/// Most messages go to the same ranks as the ones before. True: each message has the lane that the
+/// last one in its place had to itself.
 bool Messages::TakesLastLanes() {
   if (error_ || lanes_.empty() || lanes_.size() != messages_.size()) return false;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
@@ -278,8 +279,8 @@ Result<std::size_t> Messages::ReceivePrefix(Lane& lane, const Message& message) 
   return received;
 }
 
-/// What has come of it, of which `before` bytes were read before. Of another call other bytes
-/// follow the header, so that is checked first.
+/// The bytes of it that have come, of which `before` bytes were read before. Of another call other
+/// bytes follow the header, so that is checked first.
 Status Messages::ReadPrefix(Lane& lane, const Message& message, std::size_t before) {
   if (before < kHeaderBytes && lane.prefix_bytes >= kHeaderBytes)
     RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
@@ -316,8 +317,7 @@ Result<std::size_t> Messages::ReceiveSmall(Lane& lane, const Message& message) {
   return received;
 }
 
-/// What goes before the data and what of them lies behind it, as far as they have arrived in one
-/// piece: most messages.
+/// The header and the data behind it, as far as they have arrived in one piece: most messages.
 Result<std::size_t> Messages::ReceiveAtOnce(Lane& lane, const Message& message, View arrived) {
   lane.prefix_bytes = lane.prefix_end;
   std::memcpy(lane.prefix.data(), arrived.data(), lane.prefix_bytes);

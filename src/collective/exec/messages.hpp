@@ -17,13 +17,13 @@
 
 namespace ringlet::collective {
 
-/// One message, at one of its ends. What is sent and what is received must have the same
-/// fingerprint; its count may be 0.
+/// One message, at one of its ends. A send and its receive must have the same fingerprint; its
+/// count may be 0.
 struct Message {
   Rank peer{};
   bool sends = false;
   Fingerprint fingerprint;       ///< its root is who receives
-  View from = {};                ///< what is sent
+  View from = {};                ///< the data to send
   std::span<std::byte> to = {};  ///< where what is received goes
 };
 
@@ -60,7 +60,7 @@ class Messages final : public Operation {
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
-  /// What goes before the data: the header, and behind it, of messages that may be fetched, the
+  /// The bytes before the data: the header, and behind it, of messages that may be fetched, the
   /// link's name of the offer, u64 little-endian; 0: the data follow.
   static constexpr std::size_t kOfferBytes = 8;
   using Prefix = std::array<std::byte, kHeaderBytes + kOfferBytes>;
@@ -102,7 +102,7 @@ class Messages final : public Operation {
   Rank self_;
   std::vector<Lane> lanes_;
   std::optional<Error> error_;
-  std::optional<Rank> lost_;  // whose link failed
+  std::optional<Rank> lost_;  // the peer of the failed link
   bool own_left_ = false;     // messages to itself
   bool moved_ = false;
 };

@@ -185,7 +185,7 @@ TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
   EXPECT_THAT(unequal.Advance().error().message, HasSubstr("a message of 4 uint8 to rank 0"));
 }
 
-TEST(Messages, AnotherCountIsToldByWhoReceives) {
+TEST(Messages, AnotherCountIsToldByTheReceiver) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(8, 1);
   Bytes got(9);
@@ -251,7 +251,7 @@ TEST(Messages, SayWhetherTheyMoved) {
   EXPECT_TRUE(one.moved());
 }
 
-TEST(Messages, WaitForWhoSendsBeforeWhoTakes) {
+TEST(Messages, WaitForTheSenderBeforeTheReceiver) {
   FakeNetwork network(1, 1);
   const Bytes data = Pattern(9, 1);
   Bytes got(9);
@@ -278,7 +278,7 @@ TEST(Messages, AreDoneWhenWhatWasSentTravelsByItself) {
   EXPECT_TRUE(zero.Advance().value());
 }
 
-TEST(Messages, NameWhomTheyWaitFor) {
+TEST(Messages, NameThePeerThatTheyWaitFor) {
   FakeNetwork network(4096, 1);
   Bytes got(9);
   Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));

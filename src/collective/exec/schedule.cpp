@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
-namespace ringlet::collective {
-namespace {
+#include <utility>
 
+namespace ringlet::collective {
 std::string ToText(const Place& place) {
-  constexpr const char* kNames[] = {"input", "output", "scratch"};
-  return fmt::format("{} {}", kNames[static_cast<std::size_t>(place.buffer)], place.begin);
+  constexpr const char* kBuffers[] = {"input", "output", "scratch"};
+  return fmt::format("{} {}", kBuffers[static_cast<std::size_t>(place.buffer)], place.begin);
 }
+
+namespace {
 
 std::string Words(const Step& step) {
   const std::string peer = fmt::format("rank {} on channel {}", Index(step.peer), step.channel);
@@ -28,7 +30,7 @@ std::string Words(const Step& step) {
   return "unknown";
 }
 
-Step& Append(Schedule& schedule, Step step) {
+Step& Add(Schedule& schedule, Step step) {
   schedule.steps.push_back(step);
   return schedule.steps.back();
 }
@@ -36,21 +38,36 @@ Step& Append(Schedule& schedule, Step step) {
 }  // namespace
 
 Step& Schedule::Send(Rank peer, Place from, std::size_t count) {
-  return Append(*this, {.kind = StepKind::kSend, .peer = peer, .count = count, .from = from});
+  return Add(*this, {.kind = StepKind::kSend, .peer = peer, .count = count, .from = from});
 }
 Step& Schedule::Receive(Rank peer, Place to, std::size_t count) {
-  return Append(*this, {.kind = StepKind::kReceive, .peer = peer, .count = count, .to = to});
+  return Add(*this, {.kind = StepKind::kReceive, .peer = peer, .count = count, .to = to});
 }
 Step& Schedule::ReceiveReduce(Rank peer, Place from, Place to, std::size_t count) {
-  return Append(
+  return Add(
       *this,
       {.kind = StepKind::kReceiveReduce, .peer = peer, .count = count, .from = from, .to = to});
 }
 Step& Schedule::Copy(Place from, Place to, std::size_t count) {
-  return Append(*this, {.kind = StepKind::kCopy, .count = count, .from = from, .to = to});
+  return Add(*this, {.kind = StepKind::kCopy, .count = count, .from = from, .to = to});
 }
 Step& Schedule::Reduce(Place from, Place to, std::size_t count) {
-  return Append(*this, {.kind = StepKind::kReduce, .count = count, .from = from, .to = to});
+  return Add(*this, {.kind = StepKind::kReduce, .count = count, .from = from, .to = to});
+}
+
+void Schedule::Append(const Schedule& inner, const Mount& mount) {
+  const std::size_t scratch = std::exchange(scratch_count, scratch_count + inner.scratch_count);
+  const auto placed = [&](const Place& place) {
+    Place base = Scratch(scratch);
+    if (place.buffer == Buffer::kInput) base = mount.input;
+    if (place.buffer == Buffer::kOutput) base = mount.output;
+    return Place{base.buffer, base.begin + place.begin};
+  };
+  for (Step step : inner.steps) {
+    if (Reads(step.kind)) step.from = placed(step.from);
+    if (Writes(step.kind)) step.to = placed(step.to);
+    steps.push_back(step);
+  }
 }
 
 std::string ToText(const Step& step) {

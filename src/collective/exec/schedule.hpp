@@ -22,11 +22,11 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// What a rank has at hand. The input is never written, unless the caller gave the same memory as
+/// The buffers of a rank. The input is never written, unless the caller gave the same memory as
 /// output; output and scratch hold nothing of use before they are written.
 enum class Buffer : std::uint8_t { kInput, kOutput, kScratch };
 
-/// Where elements lie: from `begin` of `buffer` on.
+/// A place of elements: from `begin` of `buffer` on.
 struct Place {
   Buffer buffer = Buffer::kInput;
   std::size_t begin = 0;
@@ -46,13 +46,13 @@ struct Step {
   std::uint16_t channel = 0;
   Rank peer{};            ///< of steps that talk
   std::size_t count = 0;  ///< elements; with 0 a step that talks still says what was called
-  Place from = {};        ///< what is read: all but kReceive
-  Place to = {};          ///< what is written: all but kSend
-  /// Of steps that reduce: the operands change places. Where several ranks compute the same sum,
-  /// all of them must do it in the same order, or NaNs and zeros differ.
+  Place from = {};        ///< source: all but kReceive
+  Place to = {};          ///< destination: all but kSend
+  /// Of steps that reduce: the operands change places. Ranks that compute the same sum must all do
+  /// it in the same order, or NaNs and zeros differ.
   bool swapped = false;
   /// The elements of `to` are complete after this step; averages divide here, once. Only steps that
-  /// write finish. What is sent on afterwards is already divided.
+  /// write finish. Data that are sent on afterwards are already divided.
   bool finishes = false;
   bool operator==(const Step&) const = default;
 };
@@ -67,7 +67,13 @@ constexpr bool Writes(StepKind kind) {
   return kind != StepKind::kSend;
 }
 
-/// What one rank does.
+/// The place of a schedule of fewer elements or ranks within a larger one.
+struct Mount {
+  Place input = {};
+  Place output = {};
+};
+
+/// The steps of one rank.
 struct Schedule {
   std::size_t input_count = 0;  ///< elements of the buffers
   std::size_t output_count = 0;
@@ -87,6 +93,8 @@ struct Schedule {
   Step& ReceiveReduce(Rank peer, Place from, Place to, std::size_t count);
   Step& Copy(Place from, Place to, std::size_t count);
   Step& Reduce(Place from, Place to, std::size_t count);
+  /// Appends the steps of `inner`, its buffers placed where `mount` says; its scratch is new.
+  void Append(const Schedule& inner, const Mount& mount);
 };
 
 constexpr Place Input(std::size_t begin = 0) {
@@ -98,6 +106,9 @@ constexpr Place Output(std::size_t begin = 0) {
 constexpr Place Scratch(std::size_t begin = 0) {
   return {Buffer::kScratch, begin};
 }
+
+/// "input 32".
+std::string ToText(const Place& place);
 
 /// "receive 16 elements from rank 3 on channel 0, reduced with input 32 into output 32, finishes".
 std::string ToText(const Step& step);

@@ -49,7 +49,7 @@ struct Many {
 
 // ---- Operations on vectors of one lane type -----------------------------------------------------
 
-/// What becomes of the result before it is rounded: nothing.
+/// The last operation on the result before it is rounded: none.
 struct Whole {
   template <class D, class V = hn::Vec<D>>
   static HWY_INLINE V End(D, V result) {

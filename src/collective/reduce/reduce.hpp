@@ -48,8 +48,8 @@ void Reduce(Reduction what, View a, View b, std::span<std::byte> out);
 inline constexpr std::size_t kInputsMax = 64;
 void ReduceMany(Reduction what, std::span<const std::byte* const> inputs, std::span<std::byte> out);
 
-/// Copies past the caches: for what nobody reads soon, and more than they hold. Saves the read that
-/// a store to a line not in the cache costs. No overlap.
+/// Copies past the caches: for data that are not read soon, and more than the caches hold. Saves
+/// the read that a store to a line not in the cache costs. No overlap.
 void StreamCopy(View from, std::byte* to);
 
 /// Divides every element by `divisor`, as Reduce does: of an average that is not added up any more,

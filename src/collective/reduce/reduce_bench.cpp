@@ -54,7 +54,7 @@ void DivideBlocks(benchmark::State& state, DataType type) {
   state.SetBytesProcessed(static_cast<std::int64_t>(kSliceBytes) * state.iterations());
 }
 
-/// What the compiler makes of the obvious loop, for comparison.
+/// The obvious loop as the compiler translates it, for comparison.
 template <class T>
 void PlainLoop(benchmark::State& state) {
   const std::vector<T> a(kSliceBytes / sizeof(T), T{1});
@@ -67,7 +67,7 @@ void PlainLoop(benchmark::State& state) {
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(kSliceBytes) * state.iterations());
 }
-/// What memory gives one core: one read and one written for each byte that counts.
+/// The memory bandwidth of one core: one read and one written for each byte that counts.
 void Copy(benchmark::State& state) {
   const Bytes from(kMemoryBytes, std::byte{1});
   Bytes to(kMemoryBytes);

@@ -96,7 +96,7 @@ double NarrowValue(DataType type, View element) {
   return Widen(FormatOf(type), NarrowBits(type, element));
 }
 
-// Of bytes that are 0 or 1; what other bytes give is nobody's business, but is always this.
+// Of bytes that are 0 or 1; the result of other bytes is not specified, but is always this.
 ReduceOp OfBools(ReduceOp op) {
   if (op == ReduceOp::kSum || op == ReduceOp::kMax) return ReduceOp::kBor;
   return op == ReduceOp::kProd || op == ReduceOp::kMin ? ReduceOp::kBand : op;

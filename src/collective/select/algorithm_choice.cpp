@@ -10,13 +10,12 @@
 namespace ringlet::collective {
 namespace {
 
-using AlgorithmSet = std::bitset<kAlgorithms>;
-
 /// Everything that can do a call of this kind on some layout: one with hosts and ranks of all
 /// sorts, with shared memory and without.
 AlgorithmSet Known(CallKind kind) {
   AlgorithmSet known;
-  Layout layout{.order = InOrder(EvenGroups(4, 2)), .groups = EvenGroups(4, 2)};
+  const Groups groups = EvenGroups(4, 2);
+  Layout layout{.order = InOrder(groups), .groups = groups, .sharing = groups};
   for (const std::size_t post_bytes : {std::size_t{0}, std::size_t{1}}) {
     layout.post_bytes = post_bytes;
     for (const Algorithm algorithm : AlgorithmsFor(kind, layout))

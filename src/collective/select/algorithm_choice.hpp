@@ -1,7 +1,6 @@
 // Which algorithms the user allows: the setting HOST_ALGO as a value.
 #pragma once
 #include <array>
-#include <bitset>
 #include <string_view>
 
 #include "collective/algorithm/algorithm.hpp"
@@ -11,7 +10,7 @@ namespace ringlet::collective {
 
 /// For each kind of call those that may be used.
 struct AlgorithmChoice {
-  std::array<std::bitset<kAlgorithms>, kCallKinds> allowed;
+  std::array<AlgorithmSet, kCallKinds> allowed;
 
   AlgorithmChoice() {
     for (auto& set : allowed) set.set();

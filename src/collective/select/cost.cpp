@@ -25,6 +25,9 @@ class Pricer {
                    : ShardsOf(layout.groups, call.count, layout.shard_elements_min)),
         model_(model) {}
 
+  /// The same through memory within the hosts, on so many rails.
+  void ShareWithinHosts(std::uint64_t rails) { rails_ = rails; }
+
   std::uint64_t AllReduce(Algorithm algorithm) const {
     const std::uint64_t share = bytes_ / ranks_;
     switch (algorithm) {
@@ -51,6 +54,10 @@ class Pricer {
         return 2 * Burst(model_.local, mates_ - 1, near) + Reducing((mates_ - 1) * shard) +
                OnRails(algorithm, shard);
       }
+      case Algorithm::kHierarchicalShared:
+      case Algorithm::kHierarchicalSharedDoubling:
+      case Algorithm::kHierarchicalSharedDirect:
+        return SharedReduce(bytes_) + OnRails(algorithm, bytes_ / rails_) + SharedCopy(bytes_);
       default:
         return 2 * (ranks_ - 1) * (Hop(slowest()) + Moving(slowest(), share)) +
                (ranks_ - 1) * Reducing(share);
@@ -75,6 +82,15 @@ class Pricer {
       case Algorithm::kHierarchicalDirect:
         return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + (hosts_ - 1) * adding +
                ToMates() + Rounds(mates_) * adding;
+      case Algorithm::kHierarchicalShared:
+        return (hosts_ - 1) * Hop(model_.remote) + Moving(model_.remote, bytes_) + adding +
+               SharedEnd(reduces);
+      case Algorithm::kHierarchicalSharedDoubling:
+        return Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_) + adding) +
+               SharedEnd(reduces);
+      case Algorithm::kHierarchicalSharedDirect:
+        return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + (hosts_ - 1) * adding +
+               SharedEnd(reduces);
       default:
         return (ranks_ - hosts_) * Hop(model_.local) + (hosts_ - 1) * Hop(model_.remote) +
                Moving(slowest(), bytes_) + adding;
@@ -98,6 +114,14 @@ class Pricer {
       case Algorithm::kHierarchical:
         return adding + Burst(model_.remote, hosts_ - 1, (ranks_ - mates_) * bytes_ * mates_) +
                Burst(model_.local, (mates_ - 1) * hosts_, ranks_ * bytes_);
+      case Algorithm::kHierarchicalShared: {
+        const std::uint64_t far = (ranks_ - mates_) * bytes_;
+        const std::uint64_t ends =
+            reduces ? SharedReduce(ranks_ * bytes_) + Reducing(far) : SharedCopy(ranks_ * bytes_);
+        if (rails_ > 1)
+          return ends + (hosts_ - 1) * SharedHop() + Burst(model_.remote, hosts_ - 1, far);
+        return ends + SharedCopy(mates_ * bytes_) + Burst(model_.remote, hosts_ - 1, far);
+      }
       default: return adding + (ranks_ - 1) * (Hop(slowest()) + Moving(slowest(), bytes_));
     }
   }
@@ -124,8 +148,10 @@ class Pricer {
   /// The part of hierarchical all-reduces between hosts; `shard` bytes a rail.
   std::uint64_t OnRails(Algorithm algorithm, std::uint64_t shard) const {
     switch (algorithm) {
-      case Algorithm::kHierarchicalDoubling: return Rounds(hosts_) * Together(rails_, bytes_);
+      case Algorithm::kHierarchicalDoubling:
+      case Algorithm::kHierarchicalSharedDoubling: return Rounds(hosts_) * Together(rails_, bytes_);
       case Algorithm::kHierarchicalDirect:
+      case Algorithm::kHierarchicalSharedDirect:
         return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) +
                (rails_ - 1) * (hosts_ - 1) * (model_.remote.overhead_ns / 5) +
                (hosts_ - 1) * Reducing(shard);
@@ -148,7 +174,8 @@ class Pricer {
   std::uint64_t Reducing(std::uint64_t bytes) const {
     return bytes * 1000 / model_.reduce_mb_per_s;
   }
-  /// Everybody exchanges with somebody `distance` away; beyond the host they share what leads out.
+  /// Each rank exchanges with one that is `distance` away; beyond the host they share what leads
+  /// out.
   std::uint64_t Round(std::uint64_t distance, std::uint64_t bytes) const {
     if (Crosses(distance)) return Together(mates_, mates_ * bytes);
     return Hop(model_.local) + Moving(model_.local, bytes);
@@ -169,6 +196,21 @@ class Pricer {
     const std::uint64_t far =
         Burst(model_.remote, ranks_ - mates_, (ranks_ - mates_) * bytes_ * mates_);
     return near + far;
+  }
+  /// A post in shared memory costs a processor what a message does, and nothing on its way; data
+  /// are written and read there once, through a link twice. (docs/decisions/0071)
+  std::uint64_t SharedHop() const { return model_.local.overhead_ns; }
+  /// Through the memory of a host: so many bytes from one rank to all, or from all to one rank
+  /// after the other.
+  std::uint64_t SharedCopy(std::uint64_t bytes) const {
+    return mates_ == 1 ? 0 : SharedHop() + Moving(model_.local, bytes) / 2;
+  }
+  /// The same from each rank, added up by all of them.
+  std::uint64_t SharedReduce(std::uint64_t bytes) const {
+    return SharedCopy(bytes) + (mates_ == 1 ? 0 : Reducing(bytes));
+  }
+  std::uint64_t SharedEnd(bool reduces) const {
+    return reduces ? SharedReduce(bytes_) : SharedCopy(bytes_);
   }
   /// From one rank of a host to all others of it, by a binomial tree.
   std::uint64_t ToMates() const {
@@ -207,7 +249,8 @@ std::uint64_t TimeNs(Algorithm algorithm, const Call& call, const Layout& layout
   // No time is longer than that of so many bytes, and the sums above stay within 64 bits.
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
   const std::uint64_t bytes = std::min<std::uint64_t>(BlockBytes(call), kBytesMax);
-  const Pricer pricer(bytes, call, layout, model);
+  Pricer pricer(bytes, call, layout, model);
+  if (SharesWithinHosts(algorithm)) pricer.ShareWithinHosts(SharedShardsOf(call, layout));
   switch (call.kind) {
     case CallKind::kAllReduce: return pricer.AllReduce(algorithm);
     case CallKind::kBroadcast: return pricer.Broadcast(algorithm, false);

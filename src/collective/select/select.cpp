@@ -36,7 +36,7 @@ bool FitsOneShot(CallKind kind, std::size_t bytes, const Layout& layout) {
   return bytes <= layout.post_bytes / BlocksGiven(kind, layout);
 }
 
-/// What the thresholds say.
+/// The choice by thresholds.
 Algorithm PreferredOnHost(CallKind kind, std::size_t bytes, const Layout& layout,
                           const ShmThresholds& shm) {
   const std::size_t blocks = BlocksGiven(kind, layout);

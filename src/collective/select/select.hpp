@@ -1,10 +1,11 @@
 // The one place where it is chosen how a collective runs: by which algorithm over links, or which
 // way through the memory that the ranks of a host share.
 //
-// What was measured (the tuning file) goes before what is computed, and what the user allows
+// Measurements (the tuning file) go before computed times, and the user's choice
 // (RINGLET_HOST_ALGO) before both. Every rank chooses alone, from values that are the same on all,
-// so that they agree. What only one rank knows, such as whether its buffers are registered, is not
-// asked here: zero_copy and fetch find out together whether all can, and slices come next. Pure.
+// so that they agree. Facts that only one rank knows, such as whether its buffers are registered,
+// are not asked here: zero_copy and fetch find out together whether all can, and slices come next.
+// Pure.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -57,17 +58,18 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-/// Those that can, in the order of the enumerators. Where the user allows none of them, all are
-/// allowed: what he allows may need more hosts than there are.
+/// Those that can, in the order of the enumerators. If the user allows none of them, all are
+/// allowed: the user's choice may need more hosts than there are.
 /// \pre  !SharesMemory(layout)
 std::vector<Candidate> CandidatesFor(const Call& call, const Layout& layout, const Tuner& tuner);
 
-/// What the tuning file says. Empty where it has nothing that can do the call here and is allowed.
+/// The choice of the tuning file. Empty where it has nothing that can do the call here and is
+/// allowed.
 std::optional<Algorithm> MeasuredFor(const Call& call, const Layout& layout, const Tuner& tuner);
 
-/// What was measured to be the fastest. Else, over links, the allowed algorithm that takes the
-/// least time by the model; of equals the first. Through shared memory what the thresholds say, or
-/// the first that is allowed and can.
+/// The fastest one by measurement. Else, over links, the allowed algorithm that takes the least
+/// time by the model; of equals the first. Through shared memory what the thresholds say, or the
+/// first that is allowed and can.
 /// \pre  the call is no message
 Algorithm Select(const Call& call, const Layout& layout, const Tuner& tuner);
 
@@ -79,8 +81,8 @@ struct Score {
   bool operator==(const Score&) const = default;
 };
 
-/// What Select gives through shared memory, for calls of each kind and all sizes: resolved once, so
-/// that an operation of a fraction of a microsecond looks it up in nanoseconds.
+/// The results of Select through shared memory, for calls of each kind and all sizes: resolved
+/// once, so that an operation of a fraction of a microsecond looks it up in nanoseconds.
 class ScoreTable {
  public:
   ScoreTable() = default;

@@ -1,4 +1,4 @@
-// What is chosen, from small to large. That all of it is right is proven in algorithm_test.cpp.
+// The choices, from small to large. That all of it is right is proven in algorithm_test.cpp.
 #include "collective/select/select.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Select, OnlyWhatIsAllowed) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 2, tuner), Algorithm::kHierarchical);
 }
 
-TEST(Select, WhatWasMeasuredGoesBeforeTheModelWhereItCanBeDone) {
+TEST(Select, MeasurementsGoBeforeTheModelWhereTheyCanBeDone) {
   Tuner tuner;
   tuner.measured = TuningTable({{CallKind::kAllReduce, 8, 1, 4096, Algorithm::kRing},
                                 {CallKind::kAllGather, 6, 1, kAnyBytes, Algorithm::kDoubling}});
@@ -67,7 +67,7 @@ TEST(Select, WhatWasMeasuredGoesBeforeTheModelWhereItCanBeDone) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kHalving);
 }
 
-/// Where messages cost next to nothing, many at once are better than few rounds of large ones.
+/// If messages cost next to nothing, many at once are better than few rounds of large ones.
 TEST(Select, MeasuredLinksCountWhereNoChoiceWasMeasured) {
   Tuner tuner;
   tuner.measured = TuningTable(

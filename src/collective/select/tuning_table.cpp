@@ -32,7 +32,7 @@ std::vector<std::string_view> WordsOf(std::string_view line) {
   return words;
 }
 
-struct Line {
+struct FileLine {
   std::string_view path;
   std::size_t number;
 
@@ -44,7 +44,7 @@ struct Line {
   }
 };
 
-Result<std::uint32_t> NumberIn(std::string_view word, const Line& here, std::string_view what) {
+Result<std::uint32_t> NumberIn(std::string_view word, const FileLine& here, std::string_view what) {
   const auto number = ParseDecimal(word);
   if (!number || *number == 0 || *number > kRanksMax) return here.BadWord(word, what);
   return static_cast<std::uint32_t>(*number);
@@ -56,11 +56,12 @@ bool Knows(CallKind kind, Algorithm algorithm, bool several_hosts) {
   Layout layout{.order = InOrder(groups), .groups = groups};
   if (!several_hosts && IsOnSharedMemory(algorithm))
     layout.post_bytes = transport::ArenaShape().slot_bytes;
+  if (several_hosts) layout.sharing = groups;
   const auto known = AlgorithmsFor(kind, layout);
   return std::ranges::find(known, algorithm) != known.end();
 }
 
-Status CheckRoom(const TunedChoice& choice, const Line& here) {
+Status CheckRoom(const TunedChoice& choice, const FileLine& here) {
   const std::size_t most =
       transport::ArenaShape().slot_bytes / (PieceEach(choice.kind) ? choice.ranks : 1);
   if (choice.algorithm != Algorithm::kOneShot || choice.kind == CallKind::kBarrier ||
@@ -70,7 +71,7 @@ Status CheckRoom(const TunedChoice& choice, const Line& here) {
                               Name(choice.kind), choice.ranks, most));
 }
 
-Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const Line& here) {
+Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const FileLine& here) {
   constexpr std::size_t kWords = 8;
   if (words.size() != kWords || words[1] != "ranks" || words[3] != "hosts" || words[5] != "bytes")
     return here.Bad("a line is OPERATION ranks N hosts N bytes (N or any) ALGORITHM");
@@ -98,7 +99,7 @@ constexpr std::uint64_t kNanosecondsMax = 1'000'000'000;
 constexpr std::uint64_t kMbPerSMax = 10'000'000;
 
 /// A line "link local|remote latency_ns N overhead_ns N mb_per_s N".
-Status ReadLink(const std::vector<std::string_view>& words, const Line& here,
+Status ReadLink(const std::vector<std::string_view>& words, const FileLine& here,
                 MeasuredLinks& links) {
   constexpr std::size_t kWords = 8;
   const bool remote = words.size() > 1 && words[1] == "remote";
@@ -138,7 +139,7 @@ TuningTable::TuningTable(std::vector<TunedChoice> choices, MeasuredLinks links)
 Result<TuningTable> TuningTable::Parse(std::string_view text, std::string_view path) {
   std::vector<TunedChoice> choices;
   MeasuredLinks links;
-  Line here{path, 0};
+  FileLine here{path, 0};
   for (std::string_view line : Split(text, '\n')) {
     ++here.number;
     if (here.number == 1) {

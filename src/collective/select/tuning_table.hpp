@@ -14,7 +14,7 @@
 
 namespace ringlet::collective {
 
-/// What was fastest for calls of up to so many bytes among so many ranks on so many hosts.
+/// The fastest algorithm for calls of up to so many bytes among so many ranks on so many hosts.
 struct TunedChoice {
   CallKind kind = CallKind::kAllReduce;
   std::uint32_t ranks = 1;
@@ -62,7 +62,7 @@ class TuningTable {
   /// The model that counts where no choice was measured: `model` with the links that were.
   CostModel Over(CostModel model) const;
 
-  /// What Parse reads. \param comment  one line that stands above, without "#"; may be empty
+  /// The result of Parse. \param comment one line that stands above, without "#"; may be empty
   std::string ToText(std::string_view comment) const;
   bool empty() const { return *this == TuningTable(); }
   bool operator==(const TuningTable&) const = default;

@@ -29,7 +29,7 @@ TEST(TuningTableTest, TheSmallestThatReachesCounts) {
   EXPECT_EQ(chosen(kAnyBytes), Algorithm::kRing);
 }
 
-TEST(TuningTableTest, WhatWasNotMeasuredIsNotChosen) {
+TEST(TuningTableTest, UnmeasuredAlgorithmsAreNotChosen) {
   EXPECT_EQ(kTable.For(CallKind::kAllReduce, 8, 2, 8, false), std::nullopt);
   EXPECT_EQ(kTable.For(CallKind::kAllReduce, 4, 1, 1025, false), std::nullopt);
   EXPECT_EQ(kTable.For(CallKind::kReduce, 8, 4, 8, false), std::nullopt);
@@ -41,7 +41,7 @@ TEST(TuningTableTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(TuningTable::Parse(TuningTable().ToText(""), "x").value(), TuningTable());
 }
 
-TEST(TuningTableTest, WhatGoesThroughSharedMemoryStandsForItself) {
+TEST(TuningTableTest, LinesForSharedMemoryStandForThemselves) {
   const TuningTable table({{CallKind::kAllReduce, 4, 1, kAnyBytes, Algorithm::kRing},
                            {CallKind::kAllReduce, 4, 1, 8192, Algorithm::kOneShot},
                            {CallKind::kAllReduce, 4, 1, kAnyBytes, Algorithm::kSlices}});
@@ -53,7 +53,7 @@ TEST(TuningTableTest, WhatGoesThroughSharedMemoryStandsForItself) {
   EXPECT_EQ(TuningTable::Parse(table.ToText(""), "x").value(), table);
 }
 
-TEST(TuningTableTest, WhatSharedMemoryCannotDoIsNamed) {
+TEST(TuningTableTest, LimitsOfSharedMemoryAreNamed) {
   EXPECT_EQ(ErrorOf("all_reduce ranks 4 hosts 1 bytes 32768 one_shot"), "no error");
   EXPECT_EQ(ErrorOf("barrier ranks 4 hosts 1 bytes any one_shot"), "no error");
   EXPECT_EQ(ErrorOf("all_reduce ranks 4 hosts 1 bytes 32769 one_shot"),

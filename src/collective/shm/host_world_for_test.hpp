@@ -32,6 +32,7 @@ class World {
         {.ranks = ranks, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes});
     RINGLET_ASSERT(arena.ok());
     arena_ = *arena;
+    begun_.resize(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       engines_.push_back(std::make_unique<ShmCollective>(arena_, rank, WaitPolicy{}, options));
   }
@@ -39,7 +40,7 @@ class World {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(engines_.size()); }
   ShmCollective& engine(std::uint32_t rank) { return *engines_[rank]; }
   void Start(std::uint32_t rank, const Call& call) {
-    engine(rank).Start(call, HowFor(call, ranks(), kSlotBytes));
+    engine(rank).Start(call, HowFor(call, ranks(), kSlotBytes), begun_[rank]++);
   }
   transport::Arena& arena() { return *arena_; }
   Prng& prng() { return prng_; }
@@ -79,6 +80,7 @@ class World {
 
   std::shared_ptr<transport::Arena> arena_;
   std::vector<std::unique_ptr<ShmCollective>> engines_;
+  std::vector<std::uint64_t> begun_;  // operations, by rank
   Prng prng_;
 };
 

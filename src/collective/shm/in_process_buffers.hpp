@@ -1,5 +1,5 @@
-// Where the buffers of ranks lie that are threads of one process: they need no mapping and no
-// registration, only to know when the memory is the caller's again.
+// The buffers of ranks that are threads of one process: they need no mapping and no registration,
+// only to know when the memory is the caller's again.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,8 +23,8 @@ class InProcessBuffers {
 
   /// Lets the others at the buffers of `rank`, by which this is called, as are the next two.
   void Open(std::uint32_t rank, Pair pair);
-  /// Nobody is at them any more when this returns, nor will be. Waits for whoever is, which is as
-  /// long as it takes to work through a chunk.
+  /// No rank uses them when this returns, nor will one. Waits for ranks that use them, which takes
+  /// as long as working through a chunk.
   void Close(std::uint32_t rank);
   /// Read by a peer that has seen the post of the operation, after Open.
   Pair pair(std::uint32_t rank) const { return entries_[rank].pair; }
@@ -34,7 +34,7 @@ class InProcessBuffers {
    public:
     Visit(InProcessBuffers& buffers, const std::vector<std::uint32_t>& ranks);
     bool granted() const { return granted_; }
-    std::uint32_t closed() const { return closed_; }  ///< who refused
+    std::uint32_t closed() const { return closed_; }  ///< ranks that refused
 
    private:
     std::vector<std::shared_lock<std::shared_mutex>> locks_;
@@ -44,7 +44,7 @@ class InProcessBuffers {
 
  private:
   struct Entry {
-    std::shared_mutex mutex;  // shared: somebody is at the buffers
+    std::shared_mutex mutex;  // shared: a rank uses the buffers
     bool open = false;
     Pair pair;
   };

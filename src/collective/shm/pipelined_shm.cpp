@@ -47,7 +47,7 @@ void PipelinedShm::Begin(const Call& call, std::uint64_t before, bool stream) {
   joins_ = shares && levels_;
   near_ = levels_ ? &nodes_[seats_[self_].group] : &everybody_;
   local_ = levels_ ? static_cast<std::uint32_t>(seats_[self_].local) : self_;
-  // What is joined lies behind what is only added up.
+  // Joined blocks lie behind those that are only added up.
   const std::size_t stage_bytes = arena_->shape().stage_bytes;
   slicing_ = SlicingOf(call, ranks_, joins_ ? stage_bytes / 2 : stage_bytes);
 }
@@ -106,7 +106,7 @@ bool PipelinedShm::NearReach(Counter counter, std::uint64_t slice, std::uint32_t
       *near_, [&](std::uint32_t peer) { return Reached(peer, counter, slice, awaited); });
 }
 
-// The stage of a slice is free once everybody has what was in it, of the operation before, too.
+// The stage of a slice is free once all ranks have read it, of the operation before, too.
 bool PipelinedShm::MayPut(std::uint32_t& awaited) const {
   if (before_ + put_ < ArenaShape::kStages) return true;
   const std::uint64_t old = put_ - ArenaShape::kStages;  // wraps around with before_
@@ -150,7 +150,7 @@ bool PipelinedShm::NodeTakes() const {
          std::ranges::find(*near_, Index(call_.root)) != near_->end();
 }
 
-// Who adds up for `rank`, of another node, what this node has.
+// The rank that adds up for `rank`, of another node, what this node has.
 std::uint32_t PipelinedShm::StandIn(std::size_t node, std::uint32_t rank) const {
   return nodes_[node][seats_[rank].local % nodes_[node].size()];
 }
@@ -170,7 +170,7 @@ std::byte* PipelinedShm::Joined(std::uint32_t rank, std::uint64_t slice) const {
   return Stage(rank, slice) + (joins_ ? slicing_.slice_bytes : 0);
 }
 
-// What the ranks near have laid out at `in_stage`, and this one has at `mine`, into sources_.
+// Collects the data of the near ranks at `in_stage`, and of this one at `mine`, into sources_.
 std::span<const std::byte*> PipelinedShm::NearSources(std::uint64_t slice, std::size_t in_stage,
                                                       const std::byte* mine) {
   sources_.clear();
@@ -235,7 +235,8 @@ void PipelinedShm::ReduceShare(std::uint64_t slice) {
   ReduceInto(sources, {Stage(self_, slice) + share.begin, share.bytes}, copy, !joins_);
 }
 
-// What this rank's node adds to the blocks of those of other nodes for whom this rank stands in.
+// The part that this rank's node adds to the blocks of those of other nodes for whom this rank
+// stands in.
 void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   for (const std::uint32_t rank : everybody_) {
@@ -247,8 +248,7 @@ void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
   }
 }
 
-// My share of what all nodes have. Where they have different numbers of ranks, it lies with
-// several.
+// My share of what all nodes have. If they have different numbers of ranks, it lies with several.
 void PipelinedShm::Join(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   const Piece share = Share(local_, range);

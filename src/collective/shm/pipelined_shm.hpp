@@ -5,7 +5,7 @@
 //   reduce   (all-reduce, reduce) my share of the slice, of all inputs, into my stage
 //   get      copy what I need from the others' stages into my output
 //
-// Where the ranks live at several NUMA nodes, reductions have two levels, so that little is read
+// If the ranks live at several NUMA nodes, reductions have two levels, so that little is read
 // across:
 //
 //   put      only for the ranks of my node
@@ -16,7 +16,7 @@
 //
 // Counters in the arena say how far each rank is; they never return to zero, so nothing needs to be
 // cleared between operations. Sums run over the nodes in order, within each over its ranks in
-// order, whoever computes them, so the result is the same on all ranks, bit for bit.
+// order, whichever rank computes them, so the result is the same on all ranks, bit for bit.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Reductions in two levels. What passes through stages in one is tested with the engine.
+// Reductions in two levels. Operations that pass through stages in one step are tested with the
+// engine.
 #include "collective/shm/pipelined_shm.hpp"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ namespace {
 using transport::ArenaPost;
 using transport::ArenaShape;
 
-// Slices in one Advance: after some milliseconds whoever drives the operation has its turn, and
+// Slices in one Advance: after some milliseconds the driver of the operation has its turn, and
 // whether a rank has given up is looked at.
 constexpr int kSlicesAtOnce = 16;
 
@@ -30,7 +30,8 @@ constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
 std::uint64_t CallWord(const Call& call) {
   const Fingerprint said = FingerprintOf(call, 0);
   return static_cast<std::uint64_t>(said.operation) | static_cast<std::uint64_t>(said.type) << 8 |
-         static_cast<std::uint64_t>(said.op) << 16 | std::uint64_t{Index(said.root)} << 32;
+         static_cast<std::uint64_t>(said.op) << 16 |
+         static_cast<std::uint64_t>(said.selection) << 24 | std::uint64_t{Index(said.root)} << 32;
 }
 
 Call CallOf(std::uint64_t word, std::uint64_t count) {
@@ -38,7 +39,8 @@ Call CallOf(std::uint64_t word, std::uint64_t count) {
           .count = static_cast<std::size_t>(count),
           .type = static_cast<DataType>(word >> 8 & 0xff),
           .op = static_cast<ReduceOp>(word >> 16 & 0xff),
-          .root = Rank{static_cast<std::uint32_t>(word >> 32)}};
+          .root = Rank{static_cast<std::uint32_t>(word >> 32)},
+          .algorithms = static_cast<std::uint32_t>(word >> 24 & 0xff)};
 }
 
 bool Readable(const Call& call) {
@@ -72,10 +74,14 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
   if (reach.shared) direct_.emplace(arena_, self_, std::move(reach));
 }
 
-void ShmCollective::Start(const Call& call, Algorithm how) {
+void ShmCollective::StartPart(const Call& call, Algorithm how, const UserCall& whole) {
   RINGLET_ASSERT(phase_ == Phase::kIdle);
   call_ = call;
-  call_word_ = CallWord(call);
+  call_word_ = CallWord(whole.call);
+  call_count_ = whole.call.count;
+  number_ = whole.number;
+  part_ = whole.part;
+  place_.spinner = part_ == PartOf::kAfterLinks ? nullptr : &spinner_;
   ++sequence_;
   gone_ = 0;
   phase_ = Phase::kPost;
@@ -97,7 +103,6 @@ void ShmCollective::Start(const Call& call, Algorithm how) {
 
 void ShmCollective::Skip(const Call& call) {
   RINGLET_ASSERT((error_ || phase_ == Phase::kIdle) && call.count == 0);
-  ++skipped_;
   history_ = Mix(history_, CallWord(call), call.count);
 }
 
@@ -105,7 +110,8 @@ Result<bool> ShmCollective::Advance() {
   moved_ = false;
   if (error_) return *error_;
   if (phase_ == Phase::kPost) {
-    // Who needs nobody would else go on for long after an operation that others found to be wrong.
+    // A rank that needs no other would else go on for long after an operation that others found to
+    // be wrong.
     if (arena_->header().failed.load(std::memory_order_relaxed) != 0)
       return Fail({Code::kPeerLost, ""});
     if (!MayPost()) return Wait();
@@ -123,13 +129,13 @@ Result<bool> ShmCollective::Advance() {
     RINGLET_TRY_ASSIGN(done, AdvanceSlices());
   }
   if (!done) return Wait();
-  history_ = Mix(history_, call_word_, call_.count);
+  history_ = Mix(history_, call_word_, call_count_);
   phase_ = Phase::kIdle;
   moved_ = true;
   return true;
 }
 
-// Not done: is there somebody to wait for?
+// Not done: is there a rank to wait for?
 Result<bool> ShmCollective::Wait() {
   if (arena_->header().failed.load(std::memory_order_seq_cst) != 0)  // news: see doorbell.hpp
     return Fail({Code::kPeerLost, ""});
@@ -145,7 +151,7 @@ Result<bool> ShmCollective::Wait() {
   blamed_ = awaited_ + 1;
   return Fail({Code::kPeerLost,
                fmt::format("rank {} left the communicator (destroyed it) before operation {}: {}",
-                           awaited_, Number(), WaitingFor())});
+                           RankAt(awaited_), number_, WaitingFor())});
 }
 
 // ---- posts --------------------------------------------------------------------------------------
@@ -174,7 +180,7 @@ bool ShmCollective::HasPosted(std::uint32_t peer, std::uint64_t sequence) {
 void ShmCollective::Post() {
   ArenaPost& post = arena_->post(self_, sequence_);
   post.call = call_word_;
-  post.count = call_.count;
+  post.count = call_count_;
   post.history = history_;
   const bool carries = one_shot_ && put_bytes_ > 0 &&
                        (!HasRoot(call_.kind) || call_.kind == CallKind::kReduce ||
@@ -199,8 +205,8 @@ void ShmCollective::Offer(ArenaPost& post) {
   std::memcpy(post.inline_payload, &places, sizeof places);
 }
 
-// Whoever gives me data must have called. Where that is nobody, or not all, the root looks at what
-// the others have called so far, and they at the root: of two that differ one finds out.
+// A rank that gives me data must have called. If no rank gives data, or not all do, the root looks
+// at what the others have called so far, and they at the root: of two that differ one finds out.
 Result<bool> ShmCollective::Meet() {
   for (; awaited_ < ranks_; ++awaited_) {
     if (awaited_ == self_) continue;
@@ -221,19 +227,19 @@ Result<bool> ShmCollective::Meet() {
 Status ShmCollective::Compare(std::uint32_t peer) {
   const ArenaPost& post = arena_->post(peer, sequence_);
   const std::uint64_t word = post.call, count = post.count, history = post.history;
-  if (word == call_word_ && count == call_.count && history == history_) [[likely]]
+  if (word == call_word_ && count == call_count_ && history == history_) [[likely]]
     return Ok();
   const Call theirs = CallOf(word, count);
-  const bool same = word == call_word_ && count == call_.count;
-  return Fail({Code::kProtocol,
-               same
-                   ? fmt::format("rank {} and rank {} called different operations before operation "
-                                 "{}: all ranks must call the same operations in the same order",
-                                 peer, self_, Number())
-                   : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
-                                 "must call the same operations in the same order",
-                                 peer, Readable(theirs) ? ToText(theirs) : "what cannot be read",
-                                 self_, ToText(call_), Number())});
+  const bool same = word == call_word_ && count == call_count_;
+  return Fail(
+      {Code::kProtocol,
+       same ? fmt::format("rank {} and rank {} called different operations before operation "
+                          "{}: all ranks must call the same operations in the same order",
+                          RankAt(peer), RankAt(self_), number_)
+            : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
+                          "must call the same operations in the same order",
+                          RankAt(peer), Readable(theirs) ? ToText(theirs) : "what cannot be read",
+                          RankAt(self_), WhatIsCalled(), number_)});
 }
 
 const std::byte* ShmCollective::Payload(std::uint32_t rank) const {
@@ -274,7 +280,7 @@ Result<bool> ShmCollective::AdvanceDirect() {
         {Code::kPeerLost,
          fmt::format("the memory of rank {} cannot be read any more: its process has ended, "
                      "or has returned what it gave to {}",
-                     awaited_, ToText(call_))});
+                     RankAt(awaited_), WhatIsCalled())});
   if (step == ZeroCopyShm::Step::kRefused) {
     direct_->End();
     phase_ = Phase::kSlices;
@@ -285,7 +291,7 @@ Result<bool> ShmCollective::AdvanceDirect() {
   return true;
 }
 
-// Peers in other processes look whether somebody has given up after they have read.
+// Peers in other processes look whether a rank has given up after they have read.
 void ShmCollective::Withdraw() {
   if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUpFor(blamed_);
   if (direct_) direct_->End();
@@ -321,7 +327,7 @@ void ShmCollective::Leave() {
 }
 
 void ShmCollective::GiveUp() {
-  GiveUpFor(0);  // whom to blame is for the rank's own thread to say
+  GiveUpFor(0);  // the rank's own thread names the rank to blame
 }
 
 void ShmCollective::GiveUpFor(std::uint32_t blamed) {
@@ -341,8 +347,8 @@ Error ShmCollective::Fail(Error error) {
         continue;
       if (const Status same = Compare(peer); !same.ok()) return same.error();
     }
-    error.message = fmt::format("{} while rank {} was in {} as operation {}", WhoGaveUp(), self_,
-                                ToText(call_), Number());
+    error.message = fmt::format("{} while rank {} was in {} as operation {}", WhoGaveUp(),
+                                RankAt(self_), WhatIsCalled(), number_);
   }
   error_ = error;
   GiveUpFor(blamed_);
@@ -351,29 +357,47 @@ Error ShmCollective::Fail(Error error) {
 
 std::string ShmCollective::WhoGaveUp() const {
   const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
-  const std::uint32_t rank = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
+  const std::uint32_t place = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
+  // Data in the arena are from outside.
+  if (place >= ranks_ || blamed > ranks_) return "a rank of this host has given up";
+  const std::uint32_t rank = RankAt(place);
   if (blamed == 0) return fmt::format("rank {} has given up", rank);
   return fmt::format(
       "rank {} left the communicator (destroyed it) before operation {}: rank {} has given up",
-      blamed - 1, Number(), rank);
+      RankAt(blamed - 1), number_, rank);
 }
 
 std::optional<Rank> ShmCollective::Awaits() const {
   if (phase_ == Phase::kIdle || awaited_ >= ranks_) return std::nullopt;
-  return Rank{awaited_};
+  return Rank{RankAt(awaited_)};
+}
+
+std::string ShmCollective::WhatIsCalled() const {
+  return ToText(CallOf(call_word_, call_count_));
+}
+
+/// The next duty of an awaited rank that has not posted this operation.
+const char* ShmCollective::Awaited() const {
+  switch (part_) {
+    case PartOf::kFirst: return "call it";
+    case PartOf::kNext: return "go on with it";
+    case PartOf::kAfterLinks: return "bring it from the other hosts";
+  }
+  return "";
 }
 
 std::string ShmCollective::WaitingFor() const {
   const std::string what =
-      fmt::format("rank {} in {} as operation {}", self_, ToText(call_), Number());
+      fmt::format("rank {} in {} as operation {}", RankAt(self_), WhatIsCalled(), number_);
   if (phase_ == Phase::kIdle) return what + " waits for no rank";
+  const std::uint32_t awaited = awaited_ < ranks_ ? RankAt(awaited_) : awaited_;
   if (phase_ == Phase::kPost)
-    return fmt::format("{} waits for rank {} to finish operation {}", what, awaited_,
-                       post_place_.after - 1);
-  if (one_shot_ || !met_) return fmt::format("{} waits for rank {} to call it", what, awaited_);
+    return fmt::format("{} waits for rank {} to finish an operation before", what, awaited);
+  if (one_shot_ || !met_)
+    return fmt::format("{} waits for rank {} to {}", what, awaited, Awaited());
   if (phase_ == Phase::kDirect)
-    return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited_);
-  return fmt::format("{} waits for rank {}; {}", what, awaited_, slices_.ToText());
+    return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited);
+  return fmt::format("{} waits for rank {}; {}", what, awaited, slices_.ToText());
 }
 
 }  // namespace ringlet::collective

@@ -1,12 +1,12 @@
 // Collectives among the ranks of one host, through the memory that they share.
 //
 // Every operation begins with a post: what this rank called, so that ranks which disagree find out.
-// One-shot the data are in the post, and everybody reads everybody's. Larger operations
-// either work on the ranks' own memory (zero_copy_shm.hpp) or pass stages in slices
-// (pipelined_shm.hpp). In each the result is the same on all ranks, bit for bit.
+// One-shot the data are in the post, and each rank reads those of all. Larger operations either
+// work on the ranks' own memory (zero_copy_shm.hpp) or pass stages in slices (pipelined_shm.hpp).
+// In each the result is the same on all ranks, bit for bit.
 //
-// What peers write is outside input: this rank computes all places and lengths from its own call,
-// and takes from the others only counters, which it compares, and data.
+// Data that peers write are outside input: this rank computes all places and lengths from its own
+// call, and takes from the others only counters, which it compares, and data.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -30,8 +30,10 @@ namespace ringlet::collective {
 struct ShmOptions {
   /// From this much output of all ranks on it is written past the caches: more than they hold.
   std::size_t stream_bytes_min = 6 << 20;
-  /// The ranks of each NUMA node in order, every rank once; empty: reductions have one level.
+  /// The places of each NUMA node in order, each once; empty: reductions have one level.
   Groups nodes = {};
+  /// Which rank of the communicator has each place in the arena; empty: the places are the ranks.
+  std::vector<Rank> ranks = {};
 };
 
 /// One operation after the other, each of which is driven as an Operation from Start on.
@@ -44,15 +46,35 @@ class ShmCollective final : public Operation {
                 WaitPolicy wait_policy = {}, ShmOptions options = {}, HostReach reach = {});
 
   /// Begins an operation; the last one is done. Does not block. Allocates nothing.
+  /// \param number  how many operations the callers count before this one
   /// A barrier and the wireup before the messages of all_to_all_v have a count of 0. All-to-all
   /// cannot be in place. Of what only the root has, the others' buffers are not looked at.
   ///
   /// \param how  kOneShot, of at most the arena's slot_bytes that a rank gives; kSlices; kZeroCopy
   /// or
   ///             kFetch, which become kSlices where one rank cannot. The same on all ranks.
-  void Start(const Call& call, Algorithm how);
+  void Start(const Call& call, Algorithm how, std::uint64_t number) {
+    StartPart(call, how, {.call = call, .number = number});
+  }
 
-  /// Counts an operation without elements, which moves nothing and waits for nobody, as one that
+  /// Which part of what the user called an operation here is.
+  enum class PartOf : std::uint8_t {
+    kFirst,       ///< or the only one
+    kNext,        ///< the ranks have met in another part
+    kAfterLinks,  ///< the same, and wait for what comes from other hosts
+  };
+  /// The user's call, of which an operation here is a part.
+  struct UserCall {
+    const Call& call;
+    std::uint64_t number = 0;
+    PartOf part = PartOf::kFirst;
+  };
+  /// The same for what the ranks of this host do of a call among several hosts. Ranks that differ
+  /// in the whole find out, and texts speak of it.
+  /// \param part  among the ranks of the arena: its root is a place among them
+  void StartPart(const Call& part, Algorithm how, const UserCall& whole);
+
+  /// Counts an operation without elements, which moves nothing and waits for no rank, as one that
   /// all ranks call. The last one is done.
   void Skip(const Call& call);
 
@@ -67,12 +89,14 @@ class ShmCollective final : public Operation {
   std::string WaitingFor() const override;
 
   /// On the bell of this rank in the arena.
+  /// A rank that waits for another host sleeps at once, as over links: it is never as near as a
+  /// spin.
   const WaitTarget* place() const override { return &place_; }
 
   void Withdraw() override;
 
   /// Lets all ranks of the arena know that this one, which is in no operation, calls no more:
-  /// whoever awaits it then fails.
+  /// a rank that awaits it then fails.
   void Leave();
   /// Lets all ranks of the arena know that this one is out, and wakes it. Any thread.
   void GiveUp();
@@ -83,8 +107,12 @@ class ShmCollective final : public Operation {
  private:
   enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kDirect, kSlices };
 
-  /// The operation as callers count: the first is 0.
-  std::uint64_t Number() const { return sequence_ - 1 + skipped_; }
+  /// Of a place in the arena, the rank in the communicator.
+  std::uint32_t RankAt(std::uint32_t place) const {
+    return options_.ranks.empty() ? place : Index(options_.ranks[place]);
+  }
+  std::string WhatIsCalled() const;
+  const char* Awaited() const;
   bool MayPost();
   bool HasPosted(std::uint32_t peer, std::uint64_t sequence);
   std::byte* PayloadAt(std::uint32_t rank) const {
@@ -115,9 +143,11 @@ class ShmCollective final : public Operation {
   Phase phase_ = Phase::kIdle;
   bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
   bool met_ = false, touched_ = false;
-  std::uint64_t sequence_ = 0;  // of the operation; the first is 1
-  std::uint64_t skipped_ = 0;   // those without elements, which have no sequence number
-  std::uint64_t call_word_ = 0;
+  std::uint64_t sequence_ = 0;   // of the operation; the first is 1
+  std::uint64_t number_ = 0;     // of the operation, as the callers count
+  std::uint64_t call_word_ = 0;  // of what the user called, and its count
+  std::uint64_t call_count_ = 0;
+  PartOf part_ = PartOf::kFirst;
   std::uint64_t history_ = 0;  // digest of all calls before this one
   std::size_t put_bytes_ = 0;
   std::uint32_t gone_ = 0;     // 1 + the awaited peer, once it was seen to have left

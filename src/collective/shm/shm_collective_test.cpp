@@ -45,7 +45,7 @@ TEST(ShmCollective, SumsAreTheSameOnAllRanksBitForBit) {
   }
 }
 
-TEST(ShmCollective, WhatFitsIntoASlotIsOneShotAndWhatDoesNotGoesInSlices) {
+TEST(ShmCollective, DataThatFitASlotAreOneShotAndOthersGoInSlices) {
   for (const std::uint64_t count : {kSlotBytes / 4, kSlotBytes / 4 + 1}) {
     World world(2, 1);
     const Scene scene({.kind = CallKind::kAllReduce, .count = count, .type = DataType::kInt32}, 2,
@@ -56,7 +56,7 @@ TEST(ShmCollective, WhatFitsIntoASlotIsOneShotAndWhatDoesNotGoesInSlices) {
   }
 }
 
-TEST(ShmCollective, NobodyIsThroughABarrierBeforeAllAreInIt) {
+TEST(ShmCollective, NoRankIsThroughABarrierBeforeAllAreInIt) {
   for (const CallKind kind : {CallKind::kBarrier, CallKind::kAllToAllV}) {
     World world(3, 1);
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -69,8 +69,8 @@ TEST(ShmCollective, NobodyIsThroughABarrierBeforeAllAreInIt) {
   }
 }
 
-// A root waits for nobody until it would overwrite what another one has still to read.
-TEST(ShmCollective, WhoIsAheadOverwritesNothingThatIsStillWanted) {
+// A root waits for no rank until it would overwrite what another one has still to read.
+TEST(ShmCollective, ARankThatIsAheadOverwritesNothingThatIsStillWanted) {
   World world(2, 1);
   std::int32_t given = 0, got = -1;
   const auto call = [](std::int32_t& memory) {
@@ -88,7 +88,8 @@ TEST(ShmCollective, WhoIsAheadOverwritesNothingThatIsStillWanted) {
   world.Start(0, call(given));
   ASSERT_FALSE(world.engine(0).Advance().value());
   EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
-  EXPECT_THAT(world.engine(0).WaitingFor(), HasSubstr("waits for rank 1 to finish operation 0"));
+  EXPECT_THAT(world.engine(0).WaitingFor(),
+              HasSubstr("waits for rank 1 to finish an operation before"));
   // That it has finished one it shows by beginning the next.
   for (std::int32_t i = 0; i <= kPosts; ++i) {
     world.Start(1, call(got));
@@ -103,7 +104,7 @@ TEST(ShmCollective, WhoIsAheadOverwritesNothingThatIsStillWanted) {
 
 constexpr std::uint64_t kSmall = 4, kLarge = 1000;
 
-TEST(ShmCollective, WhoCallsSomethingElseIsNamedOnAllRanks) {
+TEST(ShmCollective, ARankThatCallsSomethingElseIsNamedOnAllRanks) {
   const Call sum{.kind = CallKind::kAllReduce, .count = kSmall, .type = DataType::kInt32};
   Call large = sum, max = sum, gather = sum, wide = sum;
   large.count = kLarge;
@@ -159,14 +160,14 @@ TEST(ShmCollective, RootsThatDisagreeAreFoundAtTheNextWireup) {
   EXPECT_FALSE(second.ok());
 }
 
-TEST(ShmCollective, WhatRanksCalledBeforeIsComparedToo) {
+TEST(ShmCollective, EarlierCallsOfRanksAreComparedToo) {
   World world(2, 1);
   Bytes memory(64);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     world.Start(rank, {.kind = CallKind::kBroadcast,
                        .input = memory,
                        .output = memory,
-                       .count = kSmall - rank,  // nobody looks: both are roots
+                       .count = kSmall - rank,  // no rank looks: both are roots
                        .type = DataType::kInt32,
                        .root = Rank{rank}});
     if (rank == 1) world.arena().post(0, 1).sequence = 0;  // as if it had not come yet
@@ -200,7 +201,7 @@ TEST(ShmCollective, GivingUpFreesTheOthers) {
   }
 }
 
-TEST(ShmCollective, WhoHasLeftIsAwaitedNoMoreButWhatItDidCounts) {
+TEST(ShmCollective, ALeftRankIsAwaitedNoMoreButItsOperationsCount) {
   World world(2, 1);
   Bytes memory(64);
   const Call sum{.kind = CallKind::kAllReduce,
@@ -224,7 +225,7 @@ TEST(ShmCollective, WhoHasLeftIsAwaitedNoMoreButWhatItDidCounts) {
               HasSubstr("rank 1 left the communicator (destroyed it) before operation 1"));
 }
 
-// As root it needs nobody: it has gone on when the others find that they named another one.
+// As root it needs no other rank: it has gone on when the others find that they named another one.
 TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
   World world(2, 1);
   Bytes memory(64);

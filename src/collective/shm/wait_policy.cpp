@@ -18,8 +18,9 @@ void Pause() {
 
 WaitPolicy WaitPolicy::WithCores() {
   // Even with a core for each, two ranks may have been put on the same one: after some 5 us it is
-  // worth asking. Who then sleeps soon is woken on that core again and stays there (70 us for an
-  // operation of 0.1 us); the kernel moves only what is runnable when it looks, each millisecond.
+  // worth asking. A rank that then sleeps soon is woken on that core again and stays there (70 us
+  // for an operation of 0.1 us); the kernel moves only what is runnable when it looks, each
+  // millisecond.
   constexpr std::uint32_t kLooks = 200;
   constexpr std::uint32_t kYields = 4000;  // about a millisecond
   return {.looks = kLooks, .yields = kYields};

@@ -7,7 +7,7 @@
 namespace ringlet::collective {
 
 /// A look costs some tens of nanoseconds; a yield about a microsecond when another rank takes the
-/// core, less when nobody wants it; a sleep and its end together from 2 us (same core) to 20 us
+/// core, less when none wants it; a sleep and its end together from 2 us (same core) to 20 us
 /// (another core).
 struct WaitPolicy {
   std::uint32_t looks = 0;

@@ -20,7 +20,7 @@ Status AlwaysFine() {
 
 Status RunOnHost(ShmCollective& engine, const Call& call, const RunPolicy& policy) {
   const transport::ArenaShape& shape = engine.arena().shape();
-  engine.Start(call, HowFor(call, shape.ranks, shape.slot_bytes));
+  engine.Start(call, HowFor(call, shape.ranks, shape.slot_bytes), 0);
   return RunToEnd(engine, *engine.place()->waiter, policy);
 }
 

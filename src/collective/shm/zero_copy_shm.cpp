@@ -14,7 +14,7 @@ namespace {
 using transport::ArenaPlaces;
 using transport::BufferPlace;
 
-// Between looks at whether somebody has given up or wants its memory back.
+// Between looks at whether a rank has given up or wants its memory back.
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
 // Fetched at a time.
@@ -88,7 +88,7 @@ bool ZeroCopyShm::OffersRegistered(const Call& call, ArenaPlaces& places) const 
 // The root of a broadcast waits until all have read, which through stages it does but for two
 // slices.
 bool ZeroCopyShm::OffersAddress(const Call& call, ArenaPlaces& places) const {
-  // Where it is forbidden, it mostly is for all: nothing is offered that would be voted down.
+  // If it is forbidden, it mostly is for all: nothing is offered that would be voted down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)
     if (peer != self_ && !reach_.shared->CanGet(peer)) return false;
   places = {.input_offset = RemoteAddress::Of(call.input.data()).told(), .offered = kAddress};
@@ -200,7 +200,7 @@ void ZeroCopyShm::PlanWork() {
   work_bytes_ = BlockBytes(call_);
   if (!Reduces(call_.kind)) {
     // Each begins with another one, so that they do not all read the same memory, and ends with
-    // itself, since nobody waits for that.
+    // itself, since no rank waits for that.
     for (std::uint32_t i = 1; i <= ranks_; ++i) {
       if (i == ranks_) others_copies_ = copies_.size();
       PlanCopy((self_ + i) % ranks_);
@@ -222,8 +222,8 @@ void ZeroCopyShm::PlanWork() {
   others_copies_ = copies_.size();
 }
 
-// What lies in another process is copied wherever it lies there; what this rank sees in its place
-// already, is not.
+// Data in another process are copied wherever they lie there; data that this rank sees in their
+// place already are not.
 void ZeroCopyShm::PlanCopy(std::uint32_t from) {
   if (!Gives(call_, Rank{from}, Rank{self_})) return;
   const std::size_t offset = InputOffset(call_, Rank{self_});
@@ -258,8 +258,8 @@ ZeroCopyShm::Step ZeroCopyShm::Work(std::uint64_t finished, std::uint32_t& await
   return Step::kMoved;
 }
 
-// This rank needs the memory of the others no more. False: what was read last may have been
-// somebody's who had given up already.
+// This rank needs the memory of the others no more. False: the last read may have been of memory
+// whose rank had given up already.
 bool ZeroCopyShm::Publish(std::uint64_t finished) {
   if (std::exchange(published_, true)) return true;
   if (transport::RaisedBefore(arena_->header().failed)) return false;

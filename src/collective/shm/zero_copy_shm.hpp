@@ -42,7 +42,7 @@ class ZeroCopyShm {
 
   struct CopyMode {
     bool stream = false;  ///< outputs are written past the caches
-    bool fetch = false;   ///< what is not registered may be fetched
+    bool fetch = false;   ///< memory that is not registered may be fetched
   };
   /// Begins: gives what is posted with `call`.
   transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, CopyMode mode);
@@ -103,8 +103,8 @@ class ZeroCopyShm {
   std::vector<std::byte*> outputs_;                       // of each rank that this one writes to
   // The work: a reduction of all sources into all targets, or copies, one after the other.
   struct Transfer {
-    const std::byte* from = nullptr;          // what this rank sees, or
-    std::optional<RemoteAddress> far_from{};  // what `far_rank` does
+    const std::byte* from = nullptr;          // the memory that this rank sees, or
+    std::optional<RemoteAddress> far_from{};  // that `far_rank` sees
     std::uint32_t far_rank = 0;
     std::byte* to = nullptr;
   };

@@ -58,7 +58,7 @@ os::KnownProcess Here() {
 
 // Ranks that reach each other's memory in the way that is named: ranks 0 and 1 are threads of one
 // process in kMixed, rank 2 has registered nothing in kOneHasNot, and what rank 2 has registered
-// cannot be opened in kOneCannot. Nobody has registered anything in kFetched, where all can read
+// cannot be opened in kOneCannot. No rank has registered anything in kFetched, where all can read
 // each other's memory; only rank 2 has in kFetchedMixed; and rank 0 cannot read that of rank 2 in
 // kOneIsNotRead.
 class Host {
@@ -103,13 +103,13 @@ class Host {
   Arena& arena() { return *arena_; }
   Prng& prng() { return prng_; }
 
-  // Who is done has its buffers back: the output is looked at then, and the input written over
-  // where that is not the output.
+  // A rank that is done has its buffers back: the output is looked at then, and the input written
+  // over if that is not the output.
   Status Run(const std::vector<Call>& calls) {
     outputs_.assign(kRanks, {});
     std::vector<bool> done(kRanks, false);
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-      engine(rank).Start(calls[rank], HowFor(calls[rank]));
+      engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
     for (int turn = 0; turn < 1'000'000; ++turn) {
       const auto rank = static_cast<std::uint32_t>(prng_.Below(kRanks));
       if (done[rank]) continue;
@@ -124,7 +124,7 @@ class Host {
     return Error{Code::kTimeout, engine(0).WaitingFor()};
   }
 
-  /// What each rank had when it was done.
+  /// The output of each rank when it was done.
   const std::vector<Bytes>& outputs() const { return outputs_; }
 
  private:
@@ -207,10 +207,9 @@ TEST(ZeroCopyShm, GivesTheSameBitsAsStagesInEveryWay) {
       }
 }
 
-// What a rank copies to itself comes last, when the others may have ended and closed their buffers.
-// Five chunks a block: of the first sixteen, after which the others have their turn, one is its
-// own.
-TEST(ZeroCopyShm, OnesOwnBlockNeedsNobody) {
+// A rank's copy to itself comes last, when the others may have ended and closed their buffers. Five
+// chunks a block: of the first sixteen, after which the others have their turn, one is its own.
+TEST(ZeroCopyShm, OnesOwnBlockNeedsNoOtherRank) {
   for (const Way way : {Way::kThreads, Way::kMixed, Way::kRegistered, Way::kFetched}) {
     SCOPED_TRACE(testing::Message() << "way " << static_cast<int>(way));
     Host host(way, 1);
@@ -256,7 +255,7 @@ TEST(ZeroCopyShm, IsFetchedWhereAllCanAndAllNeedIt) {
   }
 }
 
-TEST(ZeroCopyShm, NobodyOffersWhatWouldBeRefused) {
+TEST(ZeroCopyShm, NoRankOffersMemoryThatWouldBeRefused) {
   Host host(Way::kOneIsNotRead, 1);
   const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
@@ -269,14 +268,14 @@ void VoteToFetch(Host& host) {
   const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    host.engine(rank).Start(calls[rank], HowFor(calls[rank]));
+    host.engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
   for (int round = 0; round < 2; ++round)
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());
   ASSERT_EQ(host.arena().rank(0).vote.load(), 3u) << "all can";
 }
 
-TEST(ZeroCopyShm, WhoWithdrawsIsNotReadForData) {
+TEST(ZeroCopyShm, AWithdrawnBufferIsNotReadForData) {
   Host host(Way::kFetched, 1);
   VoteToFetch(host);
   host.engine(0).Withdraw();
@@ -310,7 +309,7 @@ TEST(ZeroCopyShm, DeregisteredMemoryIsCopiedAgain) {
   EXPECT_GT(SlicesOf(host, 0), 2u);
 }
 
-TEST(ZeroCopyShm, WhoCallsSomethingElseIsStillNamed) {
+TEST(ZeroCopyShm, ARankThatCallsSomethingElseIsStillNamed) {
   Host host(Way::kRegistered, 1);
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   auto calls = CallsOn(host, call, false, 1);
@@ -341,7 +340,7 @@ TEST(ZeroCopyShm, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    host.engine(rank).Start(calls[rank], HowFor(calls[rank]));
+    host.engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
   for (int round = 0; round < 2; ++round)  // posted, then voted
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());

@@ -35,9 +35,10 @@ struct Control::Carrier {
   os::SocketDriver::Id id = 0;
   std::map<GroupId, std::shared_ptr<Shared>> users;
   std::vector<std::shared_ptr<Shared>> parting;  // that leave when the failure has been passed on
-  std::vector<std::shared_ptr<Shared>> leaving;  // whose last words the driver has not sent yet
-  bool closes_listeners = false;                 // when it stands
-  bool lost = false;  // the member, for want of memory: who knows what it holds?
+  std::vector<std::shared_ptr<Shared>>
+      leaving;                    // groups whose last words the driver has not sent yet
+  bool closes_listeners = false;  // when it stands
+  bool lost = false;              // the member, for want of memory: who knows what it holds?
 
   void Look();
   bool Part();
@@ -45,7 +46,7 @@ struct Control::Carrier {
   void Lose(const Error& error);
 };
 
-// What the service thread and the rank's thread share of one group, under one lock.
+// The state of one group that the service thread and the rank's thread share, under one lock.
 struct Control::Shared {
   std::shared_ptr<Carrier> carrier;
   GroupId group = bootstrap::kWorld;
@@ -63,6 +64,8 @@ struct Control::Shared {
   std::optional<bootstrap::Table> table;
   std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
   std::function<void()> on_failure;
+  std::mutex pushed_mutex;  // of the next, held while it runs
+  OnPushed on_pushed;
   std::optional<Rank> asked;
   std::optional<Answer> answer;
 
@@ -93,6 +96,15 @@ struct Control::Shared {
     }
     news |= !std::exchange(over, failure || member.Finished()) && over;
     if (news) changed.notify_all();
+  }
+
+  void Deliver(Member& member) {
+    const std::lock_guard lock(pushed_mutex);
+    while (on_pushed) {
+      auto message = member.TakePushed(group);
+      if (!message) return;
+      on_pushed(*std::move(message));
+    }
   }
 
   std::optional<Answer> AnswerOf(Member& member) const {
@@ -127,7 +139,10 @@ struct Control::Shared {
 // After what the member wanted to say has been given to the kernel.
 void Control::Carrier::Look() {
   for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
-  for (const auto& [group, shared] : users) shared->Look(*member);
+  for (const auto& [group, shared] : users) {
+    shared->Look(*member);
+    shared->Deliver(*member);
+  }
   if (Part()) return;
   if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
   if (!member->Finished()) return;
@@ -334,6 +349,14 @@ Result<Bytes> Control::Receive(Rank from, std::uint64_t tag) {
   return *message;
 }
 
+void Control::SeeTo(OnPushed on_pushed) {
+  {
+    const std::lock_guard lock(shared_->pushed_mutex);
+    shared_->on_pushed = std::move(on_pushed);
+  }
+  Command([](Member&, GroupId) {});  // some may be there already
+}
+
 void Control::Doing::Calls(const collective::Header& header) {
   // One thread writes: plain stores, in this order, do.
   const std::uint32_t changes = changes_.load(std::memory_order_relaxed);
@@ -402,6 +425,10 @@ void Control::Leave() {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->on_failure = nullptr;
+  }
+  {
+    const std::lock_guard lock(shared_->pushed_mutex);
+    shared_->on_pushed = nullptr;
   }
   Command([shared = shared_](Member& member, GroupId group) {
     Carrier& carrier = *shared->carrier;

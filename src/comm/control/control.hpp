@@ -61,7 +61,7 @@ class Control {
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
-  /// Who is in. Valid as long as this lives.
+  /// The members. Valid as long as this lives.
   const bootstrap::Roster& roster() const { return roster_; }
   /// When it came how far, by the clock of os::Now.
   bootstrap::Milestones milestones() const;
@@ -89,6 +89,11 @@ class Control {
   // Between two ranks.
   Status Send(Rank to, std::uint64_t tag, Bytes message);
   Result<Bytes> Receive(Rank from, std::uint64_t tag);
+  /// Has messages whose tag is bootstrap::kPushedTag or more seen to as they come: on the service
+  /// thread, one after the other, in each sender's order. Those that came before are kept until
+  /// this is called. Not called any more after Leave.
+  using OnPushed = std::function<void(bootstrap::PushedMessage)>;
+  void SeeTo(OnPushed on_pushed);
 
   /// Passes `result` through; an error fails the communicator on all ranks with its reason. Wrapped
   /// around each stage of forming a communicator: what fails on one rank fails on all.
@@ -113,7 +118,7 @@ class Control {
     return result;
   }
 
-  /// What this rank answers when another asks what it does; written by the rank's thread.
+  /// This rank's answer when another asks what it does; written by the rank's thread.
   struct Doing {
     std::atomic<std::uint64_t> operations{0};  ///< begun so far
     std::atomic<std::int64_t> waits_for{-1};   ///< inside one: a rank; else -1
@@ -132,7 +137,7 @@ class Control {
     kSilent,  ///< it does not answer in time: its process is stopped, or cut off
     kHere,
     kLeft,    ///< in good order, as it says
-    kAbsent,  ///< nobody listens at its addresses: it has left or died, of which its neighbours
+    kAbsent,  ///< no process listens at its addresses: it has left or died, of which its neighbours
               ///< tell
   };
   struct Answer {
@@ -147,7 +152,7 @@ class Control {
   /// The reason why the communicator has failed, if it has. Any thread.
   std::optional<Error> failure() const;
   /// Called once when the communicator fails (at once if it has), on the service thread and under a
-  /// lock: it may wake somebody, and must not call back. Not called any more after Leave.
+  /// lock: it may wake a thread, and must not call back. Not called any more after Leave.
   void OnFailure(std::function<void()> callback);
   /// Waits at most `timeout` for a failure: a broken link is explained by the control network
   /// soon.

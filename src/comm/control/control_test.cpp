@@ -96,7 +96,7 @@ TEST_P(ControlOver, AFailureSharedByOneIsTheFailureOfAll) {
            });
 }
 
-TEST_P(ControlOver, WhoDoesNotComeToABarrierIsNamed) {
+TEST_P(ControlOver, ARankThatDoesNotComeToABarrierIsNamed) {
   RunRanks(3, Environment(),
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());
@@ -110,7 +110,7 @@ TEST_P(ControlOver, WhoDoesNotComeToABarrierIsNamed) {
            });
 }
 
-TEST_P(ControlOver, WhoHasLeftIsToldSo) {
+TEST_P(ControlOver, ARankThatHasLeftIsToldSo) {
   RunRanks(2, Environment(), [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Control& control = (*communicator)->control();
@@ -126,7 +126,7 @@ TEST_P(ControlOver, WhoHasLeftIsToldSo) {
   });
 }
 
-TEST_P(ControlOver, WhoIsAskedTellsWhatItDoes) {
+TEST_P(ControlOver, ARankThatIsAskedTellsWhatItDoes) {
   constexpr std::chrono::seconds kTimeout(60);  // longer than a test may take
   RunRanks(3, Environment(),
            [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
@@ -186,7 +186,7 @@ TEST(Doing, GivesNoCallThatIsHalfWritten) {
   EXPECT_EQ(doing.call(), last);
 }
 
-TEST_P(ControlOver, ShrinkRefusesWhoIsNotThere) {
+TEST_P(ControlOver, ShrinkRefusesAnUnknownRank) {
   RunRanks(3, Environment(),
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -204,7 +204,7 @@ TEST_P(ControlOver, ShrinkRefusesWhoIsNotThere) {
            });
 }
 
-TEST_P(ControlOver, AFailureIsToldAtOnceToWhoAsksLater) {
+TEST_P(ControlOver, AFailureIsToldAtOnceToALaterCaller) {
   RunRanks(
       2, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
         ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -265,7 +265,7 @@ void AwaitSleep(pid_t thread) {
 
 // Its process may end as soon as it has left. So it has not as long as the service thread has only
 // begun to say so: the others would take its end for a death.
-TEST_P(ControlOver, WhoHasLeftHasSaidSo) {
+TEST_P(ControlOver, ARankThatHasLeftHasSaidSo) {
   std::latch done(2);
   const std::vector processes = {ProcessWith(Environment()), ProcessWith(Environment())};
   RunRanks(

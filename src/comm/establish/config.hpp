@@ -1,4 +1,4 @@
-// What a caller says of the communicator that it wants, and what that one remembers of it.
+// The options of a caller for a communicator, which the communicator keeps.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -18,7 +18,7 @@ struct Config {
   std::vector<UniqueId> more_ids = {};
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
-  std::uint32_t device = 0;  ///< what the caller calls the rank's device
+  std::uint32_t device = 0;  ///< the caller's name of the rank's device
   /// The caller chose `device`, and did not only leave it at what it is: the rank lives near it,
   /// and no other rank of the host may name it, unless RINGLET_MULTI_RANK_GPU_ENABLE is 1.
   bool names_device = false;
@@ -28,7 +28,7 @@ struct Config {
   bool grows = false;  ///< this rank was in the communicator that `id` grows
 };
 
-/// Where a communicator comes from: what it needs to make links, and children.
+/// The origin of a communicator: the parts that make links, and children.
 struct Origin {
   std::shared_ptr<Process> process;
   Config config;            ///< rank and size are those of this communicator

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
                                                   origin.process->settings(), local_host.view)));
   timeline.Reached(Phase::kPeerTable);
 
-  // What to do with all that: pure functions of the peer table, the same on every rank.
+  // The decisions made of all that: pure functions of the peer table, the same on every rank.
   RINGLET_TRY_ASSIGN(const topology::Graph graph,
                      control->Share(topology::Build(peer_table.hosts, peer_table.places)));
   timeline.Reached(Phase::kTopology);
@@ -32,7 +32,7 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   RINGLET_TRY(control->Share(control->RequireEqual(plan.digest(), "channel plan")));
   DumpGraphs(origin, plan);
 
-  // The data plane, then everybody at once.
+  // The data plane, then all ranks at once.
   RINGLET_TRY_ASSIGN(auto share, control->Share(FetchHostMemory(
                                      origin, peer_table, std::move(offer), *control, abort)));
   RINGLET_TRY_ASSIGN(auto links, control->Share(Connect(origin, plan, peer_table, *control,
@@ -53,14 +53,14 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   RINGLET_TRY_ASSIGN(const std::vector<Invitation> invitations, ReadIds(*process, config));
   RINGLET_TRY(OpenFixedRoot(process, invitations.front(), config));
 
-  // What this rank has and where it can be reached: reads the machine.
+  // The devices and addresses of this rank: reads the machine.
   RINGLET_TRY_ASSIGN(const LocalHost local_host, DiscoverLocal(*process, config));
   process->ServeNear(local_host.cpus, local_host.numa);
   RINGLET_TRY_ASSIGN(Listeners listeners,
                      OpenListeners(*process, invitations.front(), config, local_host));
   timeline.Reached(Phase::kDiscoverLocal);
 
-  // Who the others are: check-in at the root, roster, standing control network.
+  // The other ranks: check-in at the root, roster, standing control network.
   RINGLET_TRY_ASSIGN(std::unique_ptr<Control> control,
                      Join(process, config, invitations, local_host, listeners, abort));
   timeline.Joined(control->milestones());
@@ -78,7 +78,7 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
   const std::uint64_t shortages = process->shortages();
   auto formed = Form(process, config, abort);
   if (formed.ok() || process->shortages() == shortages) return formed;
-  // What failed in the end may say nothing of why: a peer that could not call, say, is missing.
+  // The last failure may say nothing of the cause: a peer that could not call, say, is missing.
   Error error = std::move(formed).error();
   error.message += "; this process was out of file descriptors meanwhile: raise ulimit -n";
   return error;

@@ -17,9 +17,9 @@ namespace ringlet::comm {
 Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
                                 std::uint32_t parent_size = 0);
 
-/// What a program's next ncclGetUniqueId gives: RINGLET_UNIQUE_ID, which `ringlet run` sets, the
-/// first time in a process, so that ranks that each ask for an id meet; a new one afterwards, and
-/// where RINGLET_COMM_ID is set. Errors  kInvalidArgument  RINGLET_UNIQUE_ID is no id
+/// The settings of a program's next ncclGetUniqueId: RINGLET_UNIQUE_ID, which `ringlet run` sets,
+/// the first time in a process, so that ranks that each ask for an id meet; a new one afterwards,
+/// and where RINGLET_COMM_ID is set. Errors kInvalidArgument RINGLET_UNIQUE_ID is no id
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process);
 
 /// Forms the communicator together with all other ranks of `config.id`. Blocks until all are

@@ -269,8 +269,8 @@ TEST(Establish, ATraceThatCannotBeWrittenIsAWarningThatNamesTheSetting) {
   EXPECT_THAT(files.Read("log").value(), HasSubstr("RINGLET_TRACE: "));
 }
 
-// Nobody told them what their devices are, or told two of a host the same.
-TEST(Establish, RanksOfAHostThatNobodyToldApartAreCounted) {
+// The ranks were not told what their devices are, or two of a host were told the same.
+TEST(Establish, RanksOfAHostWithoutDevicesAreCounted) {
   struct Rank {
     const char* host;
     std::uint32_t told, expected;

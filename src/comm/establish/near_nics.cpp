@@ -7,16 +7,16 @@
 namespace ringlet::comm {
 namespace {
 
-struct Nic {
+struct NicSpeed {
   std::string_view name;
   std::uint32_t speed_mbit_per_s = 0;
   bool near = false;  // at the rank's NUMA node
 };
 
 // Those that have addresses; empty when one of them is unknown, or its speed.
-std::vector<Nic> Known(const std::vector<os::UsableAddress>& usable, const topology::HostView& view,
-                       std::uint32_t numa) {
-  std::vector<Nic> nics;
+std::vector<NicSpeed> Known(const std::vector<os::UsableAddress>& usable,
+                            const topology::HostView& view, std::uint32_t numa) {
+  std::vector<NicSpeed> nics;
   for (const os::UsableAddress& one : usable) {
     const auto net = std::ranges::find(view.nets, one.interface, &topology::NetInterface::name);
     if (net == view.nets.end() || net->speed_mbit_per_s.value_or(0) == 0) return {};
@@ -31,14 +31,16 @@ std::vector<Nic> Known(const std::vector<os::UsableAddress>& usable, const topol
 
 NicChoice NearNics(const std::vector<os::UsableAddress>& usable, const topology::HostView& view,
                    std::uint32_t numa) {
-  std::vector<Nic> nics = Known(usable, view, numa);
+  std::vector<NicSpeed> nics = Known(usable, view, numa);
   if (!nics.empty()) {
-    const std::uint32_t best = std::ranges::max(nics, {}, &Nic::speed_mbit_per_s).speed_mbit_per_s;
-    std::erase_if(nics, [&](const Nic& nic) { return nic.speed_mbit_per_s < best; });
-    if (std::ranges::any_of(nics, &Nic::near)) std::erase_if(nics, std::not_fn(&Nic::near));
+    const std::uint32_t best =
+        std::ranges::max(nics, {}, &NicSpeed::speed_mbit_per_s).speed_mbit_per_s;
+    std::erase_if(nics, [&](const NicSpeed& nic) { return nic.speed_mbit_per_s < best; });
+    if (std::ranges::any_of(nics, &NicSpeed::near))
+      std::erase_if(nics, std::not_fn(&NicSpeed::near));
   }
   const auto is_best = [&](const os::UsableAddress& one) {
-    return std::ranges::find(nics, one.interface, &Nic::name) != nics.end();
+    return std::ranges::find(nics, one.interface, &NicSpeed::name) != nics.end();
   };
   std::vector<os::UsableAddress> sorted = usable;
   const auto rest = std::ranges::stable_partition(sorted, is_best);

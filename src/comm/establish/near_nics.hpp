@@ -11,12 +11,12 @@ namespace ringlet::comm {
 
 struct NicChoice {
   std::vector<Address> addresses;  ///< all of them
-  /// The first so many are as good as each other and better than the rest; 0: nobody knows.
+  /// The first so many are as good as each other and better than the rest; 0: unknown.
   std::size_t preferred = 0;
 };
 
 /// Of the NICs with addresses the fastest, and of these the ones at the rank's NUMA node, where
-/// there are any. Where the speed of one is not known, as in many virtual machines, nothing is
+/// there are any. If the speed of one is not known, as in many virtual machines, nothing is
 /// preferred.
 ///
 /// \param usable  best first; that order remains among equals

@@ -1,4 +1,4 @@
-// What a rank tells the others about itself at check-in: all that is needed to place and reach it.
+// The data of a rank for the others at check-in: all that is needed to place and reach it.
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,4 +1,5 @@
-// Reads arbitrary bytes as the peer info of a rank. What is read can be written and read again.
+// Reads arbitrary bytes as the peer info of a rank. An accepted input can be written and read
+// again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

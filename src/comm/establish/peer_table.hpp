@@ -1,4 +1,4 @@
-// Who is where: the peer infos of all ranks and the view of each host, the same value on every
+// The places of all ranks: their peer infos and the view of each host, the same value on every
 // rank.
 #pragma once
 #include <vector>

@@ -46,7 +46,7 @@ Status CheckGrowth(const Communicator& parent, std::uint32_t size, const UniqueI
   return Ok();
 }
 
-// What its ranks were asked for cannot be taken back: as long as this lives, who is told to abort
+// Requests to its ranks cannot be taken back: as long as this lives, a rank that is told to abort
 // aborts the parent, and so tells them.
 class AbortsParent {
  public:

@@ -135,7 +135,7 @@ TEST_P(SplitOver, AParentThatSomeHaveShrunkIsSplitAndShrunkAgain) {
   });
 }
 
-TEST_P(SplitOver, WhoExcludesOthersIsToldSo) {
+TEST_P(SplitOver, ARankThatExcludesOthersIsToldSo) {
   RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
     if (rank == 3) return;

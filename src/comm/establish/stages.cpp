@@ -75,8 +75,8 @@ std::uint32_t PlaceOnHost(Rank rank, const PeerTable& peer_table) {
                     [&](const topology::RankPlace& place) { return place.host == host; }));
 }
 
-// What a rank was told its device is, unless that was said to another rank of its host as well:
-// then nobody has told them apart, and they are counted.
+// The device that the rank was given, unless another rank of its host was given the same: then the
+// ranks are not told apart, and they are counted.
 std::uint32_t DeviceOf(Rank rank, const PeerTable& peer_table) {
   const PeerInfo& mine = peer_table.peer_infos[Index(rank)];
   if (mine.names_device) return mine.device;
@@ -104,8 +104,8 @@ transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
 }
 
 // A spinning rank takes the core that another needs: only where each has one.
-std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& patience) {
-  return patience.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
+std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& policy) {
+  return policy.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
 }
 
 transport::Choice NetworkOf(const Settings& settings) {
@@ -124,7 +124,7 @@ transport::Choice ChoiceOf(const Settings& settings) {
   return transport::Choice::kAuto;
 }
 
-// Before anything can fail that somebody may want to look into. A dump is no reason to fail.
+// Before anything can fail whose cause may be of interest. A dump is no reason to fail.
 void DumpTopology(Process& process, const Config& config, const topology::HostView& view) {
   const Settings& settings = process.settings();
   if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
@@ -132,10 +132,11 @@ void DumpTopology(Process& process, const Config& config, const topology::HostVi
   if (!written.ok()) process.WarnOnce("the topology is not dumped: " + written.error().message);
 }
 
-// Where on its host the rank lives: at the device that its caller named, or where the caller runs.
+// The place of the rank on its host: at the device that its caller named, or at the cores of the
+// caller.
 LocalHost Settled(const Process& process, const Config& config, topology::HostView view) {
   const Settings& settings = process.settings();
-  // Where it may run is not always told; then all nodes are as good.
+  // The allowed cores are not always told; then all nodes are as good.
   const auto told = discovery::AllowedCpus(process.files());
   const bool bound = told.ok() && settings.ignore_cpu_affinity == 0;
   const topology::CpuSet allowed = bound ? *told : topology::CpuSet();
@@ -234,7 +235,8 @@ void OpenNodeLeaderListener(const Process& process, const Invitation& invitation
   const bool together =
       settings.node_leader && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
   if (!together) return;
-  // Whoever finds the door taken is spoken for; where none can be opened each speaks for itself.
+  // A rank that finds the address taken has a node leader; if none can be opened each rank speaks
+  // for itself.
   auto listener = os::Listen(NodeLeaderAddress(invitation));
   listeners.speaks = listener.ok();
   if (listener.ok()) listeners.control.listeners.push_back(std::move(*listener));
@@ -380,10 +382,11 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const std::stop_token& abort) {
   Process& process = *origin.process;
   const Instant deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
-  // Those who have their host's memory make links when they first want one.
-  const std::vector<Rank> peers = UsesHostMemory(origin, peer_table)
-                                      ? std::vector<Rank>()
-                                      : plan.RingNeighboursOf(Rank{origin.config.rank});
+  // Those who have their host's memory make links within it when they first want one.
+  std::vector<Rank> peers = plan.RingNeighboursOf(Rank{origin.config.rank});
+  if (UsesHostMemory(origin, peer_table))
+    std::erase_if(peers,
+                  [&](Rank peer) { return SameHost(peer_table, origin.config.rank, Index(peer)); });
   RINGLET_TRY_ASSIGN(auto request, RequestFor(origin, peers, peer_table, control, deadline));
   for (std::uint32_t rank = 0; rank < origin.config.size; ++rank)
     if (SameHost(peer_table, origin.config.rank, rank))

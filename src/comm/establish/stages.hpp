@@ -36,24 +36,25 @@ Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config);
 Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& invitation,
                      const Config& config);
 
-/// What this rank has around it.
+/// The surroundings of this rank.
 struct LocalHost {
   topology::HostView view;
   std::uint32_t numa = 0;  ///< id of the NUMA node that the rank lives at
-  /// Where the service thread may run to be near; empty: anywhere.
+  /// The cores where the service thread is near; empty: anywhere.
   topology::CpuSet cpus = {};
-  /// Where the rank itself may run; empty: unknown.
+  /// The cores of the rank itself; empty: unknown.
   topology::CpuSet allowed = {};
   std::optional<std::uint32_t> gpu = {};  ///< index of the one that the caller named
 };
 Result<LocalHost> DiscoverLocal(Process& process, const Config& config);
 
-/// Where the other ranks will call. Opened before check-in, so that nobody dials too early.
+/// The addresses at which the other ranks will call. Opened before check-in, so that no rank dials
+/// too early.
 struct Listeners {
   transport::ListenerSet control;
   transport::ListenerSet data;
-  /// Where the rank that speaks for this host listens, and whether that is this one: the first of a
-  /// host to open the door is.
+  /// The address of this host's node leader, and whether this rank is it: the first of a host to
+  /// open the address is.
   std::optional<Address> node_leader = {};
   bool speaks = false;
 };
@@ -66,7 +67,7 @@ Result<transport::ListenerSet> OpenDataListener(Process& process, const Credenti
 void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
                             const Config& config, Listeners& listeners);
 
-/// What a rank with these listeners and this peer info is to the control network.
+/// The configuration of the control network for a rank with these listeners and this peer info.
 Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Config& config,
                                                const std::vector<Invitation>& invitations,
                                                const Listeners& listeners,
@@ -77,14 +78,14 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
                                       const LocalHost& local_host, Listeners& listeners,
                                       const std::stop_token& abort);
 
-/// What a child communicator is: its own names, secret and ranks.
+/// The identity of a child communicator: its own names, secret and ranks.
 Origin ChildOf(const Origin& parent, const Control& control);
 /// The peer infos of all ranks of `control`, which has no roster with fresh ones.
 Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& control,
                                                const LocalHost& local_host,
                                                const transport::ListenerSet& listeners);
 
-/// What it takes to make links to `peers`, now or later.
+/// The parts that make links to `peers`, now or later.
 Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
                                              const PeerTable& peer_table, const Control& control,
                                              Instant deadline);

@@ -18,7 +18,7 @@ TEST(Stages, ArgumentsAreCheckedFirst) {
   EXPECT_EQ(CheckArguments({.rank = 0, .size = 0xffffffff}).error().code, Code::kInvalidArgument);
 }
 
-TEST(Stages, ARankFindsItsNodeAndItsDoors) {
+TEST(Stages, ARankFindsItsNodeAndItsListeners) {
   const auto process = ProcessWith({});
   const auto local_host = DiscoverLocal(*process, {.rank = 0, .size = 1});
   ASSERT_TRUE(local_host.ok()) << local_host.error().message;
@@ -87,7 +87,7 @@ TEST(Stages, ADumpThatCannotBeWrittenIsNoReasonToFail) {
   EXPECT_TRUE(DiscoverLocal(*process, {.rank = 0, .size = 1}).ok());
 }
 
-TEST(Stages, AMemberIsWhatItsCallerItsSettingsAndItsDoorsSay) {
+TEST(Stages, AMemberHasTheOptionsOfItsCallerItsSettingsAndItsListeners) {
   const auto process = ProcessWith({{"RINGLET_BOOTSTRAP", "ring"},
                                     {"RINGLET_TREE_ARITY", "3"},
                                     {"RINGLET_ENCRYPT", "1"},
@@ -143,7 +143,8 @@ TEST(Stages, TheCallersTimeoutsGoBeforeTheSettings) {
   EXPECT_EQ((*formed(config))->timeout(), std::chrono::seconds(6));
 }
 
-/// What a rank of `origin` asks for to be linked with rank 1, were its settings these.
+/// The link options of a rank of `origin` that is to be linked with rank 1, were its settings
+/// these.
 transport::ConnectRequest RequestWith(const Communicator& mine, const PeerTable& peer_table,
                                       const EnvMap& settings) {
   Origin origin = mine.origin();
@@ -212,7 +213,7 @@ TEST(Stages, ANeighbourIsWhatItsPeerInfoAndItsMemberAddressSay) {
   });
 }
 
-// What belongs to the child must never be taken for the parent's, nor for that of its sister.
+// Names of the child must never be taken for the parent's, nor for those of its sister.
 TEST(Stages, AChildHasNamesOfItsOwn) {
   std::vector<Origin> children(4);
   RunRanks(4, EnvMap{}, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {

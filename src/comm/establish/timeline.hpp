@@ -14,14 +14,14 @@ namespace ringlet::comm {
 enum class Phase : std::uint8_t {
   kDiscoverLocal,  ///< it had read its machine and opened its doors
   kCheckIn,        ///< it had reached the root or its host's node leader
-  kRoster,         ///< it knew everybody
+  kRoster,         ///< it knew all ranks
   kBelow,          ///< all below it in the tree were connected
   kStanding,       ///< all were
-  kPeerTable,      ///< it knew everybody's host
+  kPeerTable,      ///< it knew the hosts of all ranks
   kTopology,
   kPlan,
   kConnect,  ///< its links, or the memory of its host, stood
-  kBarrier,  ///< everybody's did
+  kBarrier,  ///< those of all ranks did
 };
 inline constexpr std::size_t kPhases = 10;
 std::string_view Name(Phase phase);

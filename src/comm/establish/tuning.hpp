@@ -1,5 +1,5 @@
-// What a communicator tells the choice of algorithms: how its ranks lie, what links cost, what the
-// user allows. The same values on all ranks. Pure.
+// The input to the choice of algorithms: how the ranks lie, what links cost, what the user allows.
+// The same values on all ranks. Pure.
 #pragma once
 #include "base/settings/settings.hpp"
 #include "collective/select/select.hpp"

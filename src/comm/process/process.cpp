@@ -44,7 +44,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
   os::Host host = os::ReadHost(files);
   // One control connection is one descriptor: take all that the system allows.
-  // What communicators will need of it: wrong here is wrong for all of them.
+  // The settings that communicators need: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
   RINGLET_TRY(CheckSockets(settings));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
@@ -59,7 +59,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   process->descriptors_max_ = descriptors_max;
   process->endpoints_ = std::make_unique<transport::SharedListeners>(
       process->driver(),
-      transport::SharedListeners::Options{.patience = process->settings_.handshake_timeout,
+      transport::SharedListeners::Options{.timeout = process->settings_.handshake_timeout,
                                           .half_open_max = process->HalfOpenMax(kHalfOpenMax),
                                           .note = [raw = process.get()](const Note& note) {
                                             raw->logger().Log(note.level, Subsystem::kBootstrap,
@@ -175,10 +175,9 @@ std::shared_ptr<collective::InProcessBuffers> Process::InProcessBuffersOf(const 
   return buffers;
 }
 
-void Process::WarnOnce(const std::string& text) {
+void Process::SayOnce(LogLevel level, const std::string& text) {
   const std::lock_guard lock(warned_mutex_);
-  if (warned_.insert(text).second)
-    logger_.Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt, text);
+  if (warned_.insert(text).second) logger_.Log(level, Subsystem::kInit, std::nullopt, text);
 }
 
 void Process::HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted) {

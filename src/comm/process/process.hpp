@@ -1,5 +1,6 @@
-// What the ranks of one process share: settings, log, the machine they run on, and the service
-// threads that drive all control connections. Made at the edge and passed down; never a global.
+// The state that the ranks of one process share: settings, log, the machine they run on, and the
+// service threads that drive all control connections. Made at the edge and passed down; never a
+// global.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -55,11 +56,11 @@ class Process {
   /// Of the first service thread, which there always is.
   os::SocketDriver& driver() { return first_->driver(); }
   transport::InprocExchange& inproc() { return inproc_; }
-  /// Where the ranks and roots of this process are called.
+  /// The addresses of the ranks and roots of this process.
   transport::SharedListeners& endpoints() { return *endpoints_; }
   RegisteredHeap& heap() { return heap_; }
-  /// Where the ranks of a communicator in this process find each other's buffers; the same for all
-  /// of them. \param secret  of the communicator
+  /// The table through which ranks of a communicator in this process find each other's buffers; the
+  /// same for all of them. \param secret of the communicator
   std::shared_ptr<collective::InProcessBuffers> InProcessBuffersOf(const Secret& secret,
                                                                    std::uint32_t ranks);
 
@@ -75,7 +76,7 @@ class Process {
   /// The same without their names.
   Result<std::vector<Address>> ReachableAddresses() const;
 
-  /// Where a rank of this process is served.
+  /// The service thread of a rank of this process.
   struct Seat {
     Service& service;
     std::shared_ptr<const void> taken;  ///< to be held as long as the rank is served there
@@ -92,9 +93,9 @@ class Process {
 
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
-  /// What RINGLET_TUNE_FILE holds.
+  /// The contents of RINGLET_TUNE_FILE.
   const collective::TuningTable& measured_choices() const { return measured_choices_; }
-  /// What RINGLET_GRAPH_FILE holds.
+  /// The contents of RINGLET_GRAPH_FILE.
   const plan::GraphText& graphs() const { return graphs_; }
 
   /// Has the service threads run near a rank that lives at `numa_node`: on `cpus`, and on those
@@ -109,19 +110,21 @@ class Process {
   /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
   bool TakeGivenId() { return !given_id_taken_.exchange(true); }
 
-  /// Logs a warning the first time that it is given.
-  void WarnOnce(const std::string& text);
+  /// Logs a warning, or with less weight a note, the first time that it is given.
+  void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
+  void NoteOnce(const std::string& text) { SayOnce(LogLevel::kInfo, text); }
 
-  /// Roots at which nobody has checked in: of ids that nobody uses.
+  /// Roots at which no rank has checked in: of unused ids.
   static constexpr std::size_t kUnusedRootsMax = 4096;
-  /// Runs a root on the first service thread until it has finished, and forgets it then. Where
-  /// there are more than kUnusedRootsMax that nobody has used, the oldest of these goes.
+  /// Runs a root on the first service thread until it has finished, and forgets it then. If more
+  /// than kUnusedRootsMax are unused, the oldest of these goes.
   void HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted);
 
  private:
   Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);
   Status AddService();
   void ForgetUnusedRoots();
+  void SayOnce(LogLevel level, const std::string& text);
 
   const Settings settings_;
   const os::Host host_;

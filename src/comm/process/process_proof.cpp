@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// What `rank` shows to who has drawn `nonce`.
+/// The proof of `rank` for the rank that drew `nonce`.
 Secret ProofOf(View nonce, Rank rank) {
   Writer who;
   who.U32(Index(rank));
@@ -19,7 +19,7 @@ Secret ProofOf(View nonce, Rank rank) {
 
 struct Claim {
   std::int32_t pid = 0;
-  RemoteAddress proofs;  // of it, by rank
+  RemoteAddress proofs;  // of it, by place in the host
 };
 
 Claim ClaimIn(View bytes) {
@@ -36,21 +36,23 @@ Result<ProcessProof> ProcessProof::Draw() {
 }
 
 Result<std::vector<os::KnownProcess>> ProcessProof::Exchange(Control& control,
+                                                             const std::vector<Rank>& host,
                                                              const std::vector<View>& nonces) {
   const Rank self = control.rank();
+  const auto place = static_cast<std::size_t>(std::ranges::find(host, self) - host.begin());
   for (const View nonce : nonces) shown_.push_back(ProofOf(nonce, self));
   Writer claim;
   claim.U32(static_cast<std::uint32_t>(::getpid())).U64(RemoteAddress::Of(shown_.data()).told());
   RINGLET_TRY_ASSIGN(const bootstrap::Table claims, control.AllGather(claim.Take()));
-  std::vector<os::KnownProcess> processes(claims.size());
-  for (std::uint32_t rank = 0; rank < claims.size(); ++rank) {
-    const Claim said = ClaimIn(claims.At(Rank{rank}));
-    if (rank == Index(self) || said.pid <= 0) continue;
+  std::vector<os::KnownProcess> processes(host.size());
+  for (std::size_t at = 0; at < host.size(); ++at) {
+    const Claim said = ClaimIn(claims.At(host[at]));
+    if (at == place || said.pid <= 0) continue;
     const os::KnownProcess claimed{.pid = said.pid,
-                                   .sign_at = said.proofs + Index(self) * sizeof(Secret),
-                                   .sign = ProofOf(nonce_, Rank{rank})};
+                                   .sign_at = said.proofs + place * sizeof(Secret),
+                                   .sign = ProofOf(nonce_, host[at])};
     std::byte any{};
-    if (os::ReadMemoryOf(claimed, claimed.sign_at, {&any, 1})) processes[rank] = claimed;
+    if (os::ReadMemoryOf(claimed, claimed.sign_at, {&any, 1})) processes[at] = claimed;
   }
   return processes;
 }

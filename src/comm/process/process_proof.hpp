@@ -11,7 +11,7 @@
 
 namespace ringlet::comm {
 
-/// What this rank shows the others. They read it where it lies.
+/// The proof of this rank for the others. They read it where it lies.
 class ProcessProof {
  public:
   /// Errors  kSystem  no random source
@@ -20,17 +20,20 @@ class ProcessProof {
   /// To be told to all ranks first.
   const Secret& nonce() const { return nonce_; }
 
-  /// The process of each rank whose memory this one can read, known by what it shows this one; none
-  /// for the others and this one. All ranks call it; one all-gather. Whoever finds this object
-  /// gone, or another process in the place of this one, reads from this rank's memory no more.
-  /// \param nonces  of all ranks, by rank
+  /// The process of each rank of this host whose memory this one can read, known by what it shows
+  /// this one; none for the others and this one. All ranks of the communicator call it; one
+  /// all-gather. A rank that finds this object gone, or another process in the place of this one,
+  /// reads from this rank's memory no more.
+  /// \param host    the ranks of this host, with this one; the same list on all of them
+  /// \param nonces  of these
   /// Errors  those of the control network
-  Result<std::vector<os::KnownProcess>> Exchange(Control& control, const std::vector<View>& nonces);
+  Result<std::vector<os::KnownProcess>> Exchange(Control& control, const std::vector<Rank>& host,
+                                                 const std::vector<View>& nonces);
 
  private:
   explicit ProcessProof(const Secret& nonce) : nonce_(nonce) {}
   Secret nonce_;
-  std::vector<Secret> shown_;  // by rank
+  std::vector<Secret> shown_;  // by place in the host
 };
 
 }  // namespace ringlet::comm

@@ -13,8 +13,12 @@ Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proo
   RINGLET_TRY_ASSIGN(const bootstrap::Table told,
                      control.AllGather(Bytes(nonce.begin(), nonce.end())));
   std::vector<View> nonces;
-  for (std::uint32_t rank = 0; rank < told.size(); ++rank) nonces.push_back(told.At(Rank{rank}));
-  auto found = proof.Exchange(control, nonces);
+  std::vector<Rank> host;
+  for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
+    host.push_back(Rank{rank});
+    nonces.push_back(told.At(Rank{rank}));
+  }
+  auto found = proof.Exchange(control, host, nonces);
   // Until all have read it.
   RINGLET_TRY(control.Barrier());
   return found;

@@ -41,7 +41,7 @@ TEST(RegisteredHeap, GivesMemoryAndTakesItBackWhole) {
   EXPECT_EQ(MappedFiles(), mapped);
 }
 
-TEST(RegisteredHeap, WhatWasFreedIsGoneAlsoWhereAPeerHasItMapped) {
+TEST(RegisteredHeap, FreedMemoryIsGoneAlsoWhereAPeerHasItMapped) {
   RegisteredHeap heap;
   std::byte* const memory = heap.Allocate(4096).value();
   auto allocation = heap.Find(View(memory, 1));

@@ -9,7 +9,7 @@
 namespace ringlet::comm {
 
 /// Serves a root at `endpoint` on the service thread until the communicator is formed or has
-/// failed, or until Process::kUnusedRootsMax later ones were made and nobody has checked in at it.
+/// failed, or until Process::kUnusedRootsMax later ones were made and no rank has checked in at it.
 Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
                 transport::ListenerSet endpoint);
 

@@ -30,7 +30,7 @@ TEST(Root, EveryIdIsItsOwn) {
   EXPECT_FALSE(a.fixed_address);
 }
 
-TEST(Root, IdsThatNobodyUsesAreBounded) {
+TEST(Root, UnusedIdsAreBounded) {
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
   const UniqueId first = *CreateUniqueId(process);
   UniqueId last;
@@ -103,7 +103,7 @@ TEST(Root, ATakenAddressIsNamed) {
   EXPECT_THAT(result.error().message, testing::HasSubstr(comm_id));
 }
 
-// At an address that anybody may find, whoever says nothing is sent away.
+// At an address that is easy to find, a caller that says nothing is sent away.
 TEST(Root, AStrangerThatSaysNothingIsSentAway) {
   const std::uint16_t port = FreePort();
   const auto process = ProcessWith({{"NCCL_COMM_ID", "127.0.0.1:" + std::to_string(port)},
@@ -118,8 +118,8 @@ TEST(Root, AStrangerThatSaysNothingIsSentAway) {
                           .sin_addr = {htonl(INADDR_LOOPBACK)},
                           .sin_zero = {}};
   ASSERT_EQ(::connect(stranger, reinterpret_cast<const sockaddr*>(&there), sizeof there), 0);
-  const timeval patience{.tv_sec = 8, .tv_usec = 0};  // the default is 10 s
-  ASSERT_EQ(::setsockopt(stranger, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+  const timeval timeout{.tv_sec = 8, .tv_usec = 0};  // the default is 10 s
+  ASSERT_EQ(::setsockopt(stranger, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout), 0);
   char any[256];
   ssize_t got = 1;
   while (got > 0) got = ::recv(stranger, any, sizeof any, 0);

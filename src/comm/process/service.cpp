@@ -32,13 +32,10 @@ void Service::RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
   driver_->Post([this, cpus, numa_node] {
     const bool first = near_.empty();
     near_ = near_.JoinedWith(cpus);
-    std::vector<os::CpuRange> ranges;
-    for (const topology::CpuSet::Range& range : near_.ranges())
-      ranges.push_back({range.first, range.last});
-    const Status moved = os::RunOn(ranges);
+    const Status moved = os::RunOn(near_.ranges());
     if (!moved.ok())
       logger_.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt, moved.error().message);
-    // What several ranks share lies where it is used first.
+    // Data that several ranks share lie where they are used first.
     if (first) near_node_ = numa_node;
     if (near_node_ != numa_node) near_node_.reset();
     if (!near_node_) near_memory_.reset();

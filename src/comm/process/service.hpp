@@ -32,7 +32,8 @@ class Service {
   const std::shared_ptr<bootstrap::RosterShelf>& shelf() const { return shelf_; }
 
   /// Has the thread run near a rank that lives at `numa_node`: on `cpus`, and on those that it was
-  /// told of before. What it touches first lies at the node as long as it was told of no other.
+  /// told of before. Memory that it touches first lies at the node as long as it was told of no
+  /// other.
   void RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
 
   /// Ranks that are served here now. Any thread.

@@ -13,20 +13,20 @@
 
 namespace ringlet::comm {
 
-/// What blocks is done by a thread, which lives from the first Advance to the end of that. Where
-/// none can be started the operation fails. Done when nobody is missing.
+/// A blocking call is made by a thread, which lives from the first Advance to the end of that. If
+/// none can be started the operation fails. Done when no rank is missing.
 class BlockingTask final : public collective::Operation {
  public:
   struct Parts {
-    /// Blocks until nobody is missing whom it can bring. Ends soon after `stop` is requested. Empty
-    /// where nothing blocks.
+    /// Blocks until no rank is missing that it can bring. Ends soon after `stop` is requested.
+    /// Empty where nothing blocks.
     std::function<Status()> run;
     std::stop_source stop = {};
     /// On the rank's thread, with each Advance: takes those who have come, says who is missing.
     std::function<Result<std::vector<Rank>>()> take;
     transport::Waiter& waiter;  ///< of the rank: woken when `run` has returned
     Rank self{};
-    std::vector<Rank> peers = {};  ///< who must come as well
+    std::vector<Rank> peers = {};  ///< ranks that must come as well
     std::string purpose = {};      ///< the call, for messages
   };
   explicit BlockingTask(Parts parts) : parts_(std::move(parts)) {}
@@ -34,7 +34,7 @@ class BlockingTask final : public collective::Operation {
   ~BlockingTask() override;
 
   Result<bool> Advance() override;
-  /// Whether somebody has come.
+  /// Whether a rank has come.
   bool moved() const override { return moved_; }
   /// "rank 0 in all_reduce of 8 float sum as operation 0 waits for ranks 1, 3 to begin".
   std::string WaitingFor() const override;

@@ -14,7 +14,7 @@ class LinksOnDemand : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Links, LinksOnDemand, testing::Values("inproc", "shm", "tcp"),
                          [](const auto& links) { return links.param; });
 
-TEST_P(LinksOnDemand, AreMadeForWhoTalksAndKept) {
+TEST_P(LinksOnDemand, AreMadeForRanksThatTalkAndKept) {
   // In a ring of five, ranks 0 and 2 are no neighbours.
   RunRanks(5, {{"RINGLET_LINKS", GetParam()}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
@@ -37,7 +37,7 @@ TEST_P(LinksOnDemand, AreMadeForWhoTalksAndKept) {
            });
 }
 
-TEST(BlockingTask, WhoDoesNotComeIsNamed) {
+TEST(BlockingTask, ARankThatDoesNotComeIsNamed) {
   RunRanks(
       5, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
       [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {

@@ -23,9 +23,9 @@ constexpr std::chrono::milliseconds kNewsOfDeath(2000);
 // For finding out who is missing when an operation has timed out.
 constexpr std::chrono::milliseconds kAnswer(1000);
 constexpr std::uint32_t kHopsMax = 256;
-// Who waits so long looks what for, and after twice the time, and so on; and asks what the others
-// called if it is still the same: over links that only one of two ranks uses neither learns what
-// the other called.
+// A rank that waits so long asks which rank it waits for, and after twice the time, and so on; and
+// asks what the others called if it is still the same: over links that only one of two ranks uses
+// neither learns what the other called.
 constexpr std::chrono::milliseconds kFirstLook(500);
 constexpr std::uint32_t kLooksMax = 13;  // the last after more than an hour
 // The operation stands still meanwhile.
@@ -61,6 +61,8 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
       links_(std::move(links)),
       spinner_(Timed(WaitPolicyOf(peer_table_, identity_.rank, origin_.process->settings().wait))),
       host_(origin_, peer_table_, spinner_.wait_policy(), std::move(memory)),
+      one_sided_(
+          *control_, [this] { links_->waiter().Wake(); }, MemoryOfPeers()),
       timeout_(timeout),
       messages_(identity_.rank) {
   links_->reserve().registered = host_.published_buffers();
@@ -68,9 +70,12 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
     links_->reserve().offers = transport::RtsSizes::WithCores();
     tuner_.shm = collective::ShmThresholds::WithCores();
   }
-  if (host_.IsHere()) {
-    layout_.post_bytes = host_.engine().arena().shape().slot_bytes;
-    scores_ = collective::ScoreTable(layout_, tuner_);
+  layout_.sharing = host_.hosts();
+  if (host_.engine() != nullptr) {
+    const transport::ArenaShape& shape = host_.engine()->arena().shape();
+    scores_ =
+        collective::ScoreTable(collective::LayoutOnHost(shape.ranks, shape.slot_bytes), tuner_);
+    if (host_.IsHere()) layout_.post_bytes = shape.slot_bytes;
   }
   control_->OnFailure([this] {
     links_->waiter().Wake();
@@ -87,7 +92,7 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
   std::optional<Rank> suspect = running.Awaits();
   const std::uint64_t mine = control_->doing().operations;
   // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
-  // long, so its length is bounded; whoever is asked answers from its service thread.
+  // long, so its length is bounded; the rank that is asked answers from its service thread.
   std::set<Rank> asked = {identity_.rank};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const std::string name = control_->roster().DescribeRank(*suspect);
@@ -118,7 +123,7 @@ Status Communicator::CompareCalls(const Operation& running, bool given_up) {
   std::set<Rank> asked = {identity_.rank};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const auto [presence, activity] = control_->Ask(*suspect, kInquiryAnswer);
-    // A link says itself that its end has left, behind all that was sent. Where there is none the
+    // A link says itself that its end has left, behind all that was sent. If there is none the
     // second look believes it: what was done before leaving has been seen by then.
     const bool direct = suspect == running.Awaits() && links_->Find(*suspect) == nullptr;
     if (IsGone(presence) && direct && (std::exchange(seen_gone_, suspect) == suspect || given_up))
@@ -154,6 +159,37 @@ Result<std::uint64_t> Communicator::Register(View memory) {
   return host_.buffers().Register(memory, origin_.process->heap().Find(memory));
 }
 
+// Within the host, where ranks see what the others have registered.
+OneSided::PeerMemory Communicator::MemoryOfPeers() {
+  if (!host_.IsHere()) return {};
+  return {.find = [this](const std::byte* at,
+                         std::size_t bytes) { return host_.buffers().Find(at, bytes); },
+          .reach =
+              [this](Rank peer, const transport::BufferPlace& place, std::size_t bytes) {
+                return host_.buffers().Reach(Index(peer), place, bytes);
+              }};
+}
+
+Result<std::uint32_t> Communicator::OpenWindow(std::span<std::byte> memory, std::uint32_t flags) {
+  RINGLET_TRY_ASSIGN(const std::uint64_t registration, Register(memory));
+  return one_sided_.Open({.memory = memory, .registration = registration, .flags = flags});
+}
+
+Status Communicator::CloseWindow(std::uint32_t window) {
+  RINGLET_TRY_ASSIGN(const OneSided::Window closed, one_sided_.Close(window));
+  return Deregister(closed.registration);
+}
+
+Communicator::MemoryUse Communicator::memory_use() const {
+  return {.working = scratch_.capacity() + staging_.capacity(), .shared = host_.shared_bytes()};
+}
+
+void Communicator::FreeWorkingMemory() {
+  scratch_ = Bytes();
+  staging_ = Bytes();
+  programs_.clear();
+}
+
 Status Communicator::Run(const Work& work) {
   if (const auto* const call = std::get_if<Call>(&work)) return Run(*call);
   if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
@@ -164,18 +200,18 @@ Status Communicator::Run(const Work& work) {
 
 Status Communicator::Run(const Call& call) {
   if (const auto failed = failure()) return *failed;
-  RINGLET_TRY(collective::Validate(call, place()));
+  RINGLET_TRY(ValidateCall(call));
   if (Skips(call)) return Ok();
   if (host_.IsHere()) {
     StartOnHost(call);
-    return RunPrepared(host_.engine());
+    return RunPrepared(*host_.engine());
   }
-  RINGLET_TRY_ASSIGN(const auto operation, OverLinks(call));
+  RINGLET_TRY_ASSIGN(const auto operation, BeyondHost(call));
   return RunPrepared(*operation);
 }
 
 Status Communicator::RunPrepared(Operation& operation) {
-  // Most operations are over before anybody asks for the time, and many at once.
+  // Most operations are over before the time is asked for, and many at once.
   const Result<bool> at_once = operation.Advance();
   if (at_once.ok() && *at_once) {
     Finished();
@@ -211,7 +247,7 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
     const Instant waited = now - (deadline - timeout_);
     if (looks_ >= kLooksMax || waited < kFirstLook * (1 << looks_)) return Ok();
     ++looks_;
-    // What takes long but moves is not held up.
+    // A slow operation that moves is not held up.
     std::string waiting_for = running.WaitingFor();
     if (std::exchange(seen_waiting_for_, waiting_for) != waiting_for) {
       seen_gone_.reset();
@@ -231,7 +267,7 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
 Error Communicator::Conclude(const Error& error, const Operation& ended) {
   Error reason = error;
   if (error.code == Code::kPeerLost) {
-    // Whoever lost a link was not the first to know why: let the control network speak first.
+    // The rank that lost a link was not the first to know why: let the control network speak first.
     if (auto better = control_->AwaitFailure(kExplanation)) return *better;
     // No rank has died, or that would be known by now.
     const std::optional<Rank> lost = ended.Awaits();

@@ -20,6 +20,8 @@
 #include "comm/establish/config.hpp"
 #include "comm/establish/peer_table.hpp"
 #include "comm/run/host_memory.hpp"
+#include "comm/run/one_sided.hpp"
+#include "comm/run/selection.hpp"
 #include "comm/run/work.hpp"
 #include "plan/channels/channel_plan.hpp"
 #include "transport/links.hpp"
@@ -93,36 +95,58 @@ class Communicator {
     return Run(Transfer{.peer = from, .to = data, .count = count, .type = type});
   }
 
-  /// Where this rank stands in every call.
+  /// The place of this rank in every call.
   collective::CallPlace place() const { return {identity_.rank, identity_.size}; }
 
-  /// Announces memory that will be used often. What lies in an allocation of RegisteredHeap is then
+  /// Announces memory that will be used often. Memory in an allocation of RegisteredHeap is then
   /// not staged by collectives of one host, where all ranks have registered theirs, and messages
   /// from it are copied once; other memory is accepted as it is. Local, costs microseconds. Any
   /// thread. The same memory again gives the same registration, which then wants to be ended as
-  /// often. \param memory  not empty; outlives the registration, which ends with Deregister or with
-  /// this Errors  kInvalidArgument  empty; or why the communicator has failed
+  /// often. \param memory not empty; outlives the registration, which ends with Deregister or with
+  /// this Errors kInvalidArgument empty; or why the communicator has failed
   Result<std::uint64_t> Register(View memory);
   /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
   Status Deregister(std::uint64_t registration) { return host_.buffers().Deregister(registration); }
 
+  /// Memory that peers may write to (Put), the same window on all ranks by the order in which each
+  /// opens its windows. Local. Any thread. \param memory  as of Register, until CloseWindow
+  /// \param flags  the caller's, kept with the window
+  Result<std::uint32_t> OpenWindow(std::span<std::byte> memory, std::uint32_t flags);
+  /// Errors  kInvalidArgument  no such window, or not any more
+  Status CloseWindow(std::uint32_t window);
+  const OneSided& one_sided() const { return one_sided_; }
+
+  /// The communicator's share of this host's memory, bytes.
+  struct MemoryUse {
+    std::uint64_t working = 0;  ///< its own, of the last operations
+    std::uint64_t shared = 0;   ///< with the other ranks of the host
+  };
+  MemoryUse memory_use() const;
+  /// Gives the working memory back; operations take it again. The rank's thread, between them.
+  void FreeWorkingMemory();
+
   /// Any of the above.
   Status Run(const Work& work);
   Status Run(const Call& call);
-  /// Sends and receives that run together, in whatever order their peers come to them. Where they
-  /// all have links already, it takes no memory.
+  /// Sends and receives that run together, in whatever order their peers come to them. If they all
+  /// have links already, it takes no memory.
   Status Run(std::span<const Transfer> transfers);
 
-  // What they are made of, for several ranks and calls on one thread (group.hpp).
+  // The operations, for several ranks and calls on one thread (group.hpp).
+  /// Whether one of the algorithms that may run the call can.
+  bool CanRun(const Call& call) const { return comm::CanRun(call, layout_, tuner_); }
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
   Status Validate(const Work& work) const;
-  /// Whether `work` is a collective without elements, which is done with this: nobody is waited
-  /// for, and it counts as one of those that all ranks call. Those before must be done.
+  /// Whether `work` is a collective without elements, which is done with this: it waits for no
+  /// rank, and counts as one of those that all ranks call. Those before must be done.
   bool Skips(const Work& work);
   /// The call made ready to run, as this communicator's next operation. Those before must be done.
   Result<std::unique_ptr<collective::Operation>> Prepare(const Work& work);
   /// Sends and receives that run together.
   Result<std::unique_ptr<collective::Operation>> Prepare(std::span<const Transfer> transfers);
+  /// Puts, or waits for signals, that run together. Not empty.
+  std::unique_ptr<collective::Operation> Prepare(std::vector<Put> puts);
+  std::unique_ptr<collective::Operation> Prepare(std::vector<SignalWait> waits);
   /// Ok while it is worth going on: not failed, not aborted, in time.
   Status Check(Instant deadline, const collective::Operation& running);
   /// The run has come to its end.
@@ -142,25 +166,41 @@ class Communicator {
 
  private:
   using Operation = collective::Operation;
-  /// What a flow depends on, beside what never changes: kind, count, bytes of an element, root.
-  using FlowKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap>;
+  /// The part of this rank in a call that does not stay on one host: made once for calls of a
+  /// shape.
+  struct Program {
+    struct Stage {
+      std::shared_ptr<const collective::Flow> flow;  ///< over links; null: on the host
+      collective::HostPart on_host = {};
+    };
+    std::size_t scratch_count = 0;
+    std::vector<Stage> stages = {};
+  };
+  /// The properties that a program depends on, beside those that never change: kind, count, bytes
+  /// of an element, root, how buffers lie, and the algorithms that may run it.
+  using ProgramKey =
+      std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap, std::uint32_t>;
 
   Status RunAs(CallKind kind, Call call) {
     call.kind = kind;
     return Run(call);
   }
   bool Skips(const Call& call);
+  Status ValidateCall(const Call& call) const;
   Status ValidatePortions(const AllToAllVCall& call) const;
   Status ValidateTransfer(const Transfer& transfer) const;
+  Status ValidatePeer(Rank peer, const Signal& signal) const;
+  OneSided::PeerMemory MemoryOfPeers();
   Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
   /// Counts the call as this rank's next, and writes it down.
   collective::Fingerprint Begin(const Call& call);
   Status RunPrepared(Operation& operation);
+  collective::Algorithm AlgorithmOnHost(const Call& call) const;
   void StartOnHost(const Call& call);
   Result<std::unique_ptr<Operation>> OnHost(const Call& call);
-  Result<std::unique_ptr<Operation>> OverLinks(const Call& call);
+  Result<std::unique_ptr<Operation>> BeyondHost(const Call& call);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
-  /// What makes the links to those of `peers` to whom there is none; null where there are all.
+  /// The maker of the links to those of `peers` to which there is none; null if there are all.
   Result<std::unique_ptr<BlockingTask>> LinksTo(std::vector<Rank> peers, std::string purpose);
   /// Runs `then` at once if there are links to all of `peers`, else makes them first.
   Result<std::unique_ptr<Operation>> WithLinks(
@@ -182,8 +222,12 @@ class Communicator {
   /// \param given_up  the operation has failed anyway, so that what is only likely counts too
   Status CompareCalls(const Operation& running, bool given_up);
   Error LeftBefore(Rank whom, const Operation& running) const;
-  std::shared_ptr<const collective::Flow> FlowFor(const Call& call,
-                                                  const collective::Overlap& overlap);
+  std::shared_ptr<const Program> ProgramFor(const Call& call, const collective::Overlap& overlap);
+  /// Of `call`, whose buffers are those of `task`.
+  Result<std::unique_ptr<Operation>> StartStage(const Program::Stage& stage, const Call& call,
+                                                collective::Task task, bool is_first);
+  void StartPartOnHost(const collective::HostPart& part, const Call& call,
+                       const collective::Task& task, bool is_first);
 
   Origin origin_;  // its process's service thread serves the rest: it goes last
   Identity identity_;
@@ -192,10 +236,11 @@ class Communicator {
   plan::ChannelPlan plan_;
   collective::Layout layout_;
   collective::Tuner tuner_;
-  collective::ScoreTable scores_;  // where the ranks share memory
+  collective::ScoreTable scores_;  // where ranks of this host share memory
   std::unique_ptr<transport::Links> links_;
   collective::Spinner spinner_;
   HostMemory host_;
+  OneSided one_sided_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> revoked_{false};
   std::uint64_t sequence_ = 0;    // collectives begun
@@ -203,8 +248,8 @@ class Communicator {
   std::uint32_t looks_ = 0;       // at whether it stands still
   std::string seen_waiting_for_;  // by the last of them
   std::optional<Rank> seen_gone_;
-  static constexpr std::size_t kFlowsMax = 64;
-  std::map<FlowKey, std::shared_ptr<const collective::Flow>> flows_;
+  static constexpr std::size_t kProgramsMax = 64;
+  std::map<ProgramKey, std::shared_ptr<const Program>> programs_;
   std::vector<collective::Message> transfers_;  // of the messages that run
   collective::Messages messages_;               // and they themselves, where links were there
   Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old

@@ -58,7 +58,7 @@ TEST(Communicator, RanksThatWaitInDifferentWaysAgreeHowACallRuns) {
   });
 }
 
-TEST(Communicator, WhoCallsSomethingElseIsNamedToAll) {
+TEST(Communicator, ARankThatCallsSomethingElseIsNamedToAll) {
   RunRanks(3, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     const Status status = SumOfRanks(**communicator, rank == 1 ? 9 : 8);
@@ -84,7 +84,7 @@ TEST(Communicator, CallsThatShareNoLinkAreToldFromEachOtherLongBeforeTheDeadline
         rank == 2 ? (*communicator)->Scatter(call) : (*communicator)->Reduce(call);
     std::optional<Error> failure;
     if (!status.ok()) failure = status.error();
-    // Who only sends may be done before anybody finds out.
+    // A rank that only sends may be done before any rank finds out.
     if (!failure) failure = (*communicator)->control().AwaitFailure(std::chrono::seconds(20));
     ASSERT_TRUE(failure.has_value());
     EXPECT_EQ(failure->code, Code::kProtocol) << failure->message;
@@ -197,7 +197,7 @@ TEST(Communicator, LooksAtEachOperationAnew) {
   });
 }
 
-TEST(Communicator, WhoHasFinishedItsPartIsToldFromWhoHasNotBegunIt) {
+TEST(Communicator, AFinishedRankIsToldFromOneThatHasNotBegun) {
   RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
@@ -219,8 +219,8 @@ TEST(Communicator, WhoHasFinishedItsPartIsToldFromWhoHasNotBegunIt) {
   });
 }
 
-// What a peer says is no rank to be asked: it is left at that.
-TEST(Communicator, APeerThatWaitsForNobodyThereIsNotFollowed) {
+// A peer names a rank that cannot be asked: it is left at that.
+TEST(Communicator, APeerThatWaitsForAnUnknownRankIsNotFollowed) {
   RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
@@ -274,7 +274,7 @@ TEST(Communicator, AbortWakesTheRankThatWaitsInAnOperation) {
 }
 
 // Of a size that the receiver would fetch from the sender's memory, and of one that it would not.
-TEST(Communicator, AbortEndsASendThatNobodyTakes) {
+TEST(Communicator, AbortEndsASendWithoutAReceive) {
   for (const std::size_t count : {std::size_t{1} << 20, std::size_t{8} << 20})
     RunRanks(2, kShm, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
       ASSERT_TRUE(communicator.ok());
@@ -304,7 +304,7 @@ TEST(Communicator, ARankThatDoesNotCallIsNamedAtTheDeadline) {
            });
 }
 
-TEST(Communicator, TheOneWhoIsMissingIsFoundBehindThoseWhoWaitThemselves) {
+TEST(Communicator, TheMissingRankIsFoundBehindThoseThatWaitThemselves) {
   RunRanks(5, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -321,7 +321,7 @@ TEST(Communicator, TheOneWhoIsMissingIsFoundBehindThoseWhoWaitThemselves) {
            });
 }
 
-TEST(Communicator, WhoLeavesEarlyIsNamed) {
+TEST(Communicator, ARankThatLeavesEarlyIsNamed) {
   RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());
     if (rank == 1) return;
@@ -332,7 +332,7 @@ TEST(Communicator, WhoLeavesEarlyIsNamed) {
   });
 }
 
-TEST(Communicator, WhoLeavesBeforeAMessageIsNamed) {
+TEST(Communicator, ARankThatLeavesBeforeAMessageIsNamed) {
   RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());
     ASSERT_TRUE(SumOfRanks(**communicator, 8).ok());

@@ -1,4 +1,4 @@
-// Collectives without elements: nobody waits for anybody, yet who differs in them finds out.
+// Collectives without elements: no rank waits for another, yet ranks that differ in them find out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST_P(EmptyCalls, OfOneRankOnlyAreFoundByTheNextOperation) {
 }
 
 // The other is in no operation that would tell it: it is asked.
-TEST_P(EmptyCalls, WhereTheOthersHaveElementsAreFoundByThem) {
+TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
   std::latch found(1);
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

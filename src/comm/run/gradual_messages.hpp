@@ -39,7 +39,7 @@ class GradualMessages final : public collective::Operation {
   std::unique_ptr<BlockingTask> blocking_task_;     // null once all links are there
   std::vector<std::unique_ptr<Messages>> running_;  // by when their links came
   std::optional<Error> error_;
-  std::optional<Rank> lost_;  // whose link failed
+  std::optional<Rank> lost_;  // the peer of the failed link
   bool moved_ = false;
 };
 

@@ -128,7 +128,7 @@ TEST(MessageRing, OfTwoRanksOnAThreadAndTwoOfAnotherProcessEnds) {
   for (const Part* part : {&zero, &one, &two, &three}) EXPECT_EQ(part->got, part->expected);
 }
 
-TEST(GradualMessages, WhoCallsSomethingElseIsNamedWhileOthersAreMissing) {
+TEST(GradualMessages, ARankThatCallsSomethingElseIsNamedWhileOthersAreMissing) {
   RunRanks(
       3, {{"RINGLET_TIMEOUT", "30"}}, EachRank([&](std::uint32_t rank, const Shared& communicator) {
         std::array<std::int32_t, 2> data{};

@@ -11,7 +11,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// What a group asks of one communicator, one operation after the other.
+/// The operations of a group on one communicator, one after the other.
 class GroupOperation final : public collective::Operation {
  public:
   explicit GroupOperation(std::shared_ptr<Communicator> communicator)
@@ -21,6 +21,10 @@ class GroupOperation final : public collective::Operation {
   void Add(const Work& work) {
     if (const auto* transfer = std::get_if<Transfer>(&work)) {
       transfers_.push_back(*transfer);
+    } else if (const auto* put = std::get_if<Put>(&work)) {
+      puts_.push_back(*put);
+    } else if (const auto* wait = std::get_if<SignalWait>(&work)) {
+      waits_.push_back(*wait);
     } else {
       calls_.push_back(work);
     }
@@ -57,9 +61,13 @@ class GroupOperation final : public collective::Operation {
     while (begun_ < calls_.size() && communicator_->Skips(calls_[begun_])) ++begun_;
     if (begun_ < calls_.size()) {
       RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(calls_[begun_++]));
+    } else if (!puts_.empty()) {
+      current_ = communicator_->Prepare(std::exchange(puts_, {}));
     } else if (!transfers_.empty()) {
       RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(transfers_));
       transfers_.clear();
+    } else if (!waits_.empty()) {
+      current_ = communicator_->Prepare(std::exchange(waits_, {}));
     }
     return Ok();
   }
@@ -67,7 +75,9 @@ class GroupOperation final : public collective::Operation {
   std::shared_ptr<Communicator> communicator_;
   std::vector<Work> calls_;
   std::size_t begun_ = 0;  // of the calls
+  std::vector<Put> puts_;
   std::vector<Transfer> transfers_;
+  std::vector<SignalWait> waits_;
   std::unique_ptr<collective::Operation> current_;
   bool moved_ = false;
   bool done_ = false;
@@ -94,7 +104,7 @@ Status Run(const GroupOperations& group_operations) {
     waiters.push_back(&group_operation->communicator().links().waiter());
     timeout = std::min(timeout, group_operation->communicator().timeout());
   }
-  std::optional<Instant> deadline;  // most groups are over before anybody asks for the time
+  std::optional<Instant> deadline;  // most groups are over before the time is asked for
   const auto check = [&]() -> Status {
     if (!deadline) deadline = os::Now() + timeout;
     for (const auto& group_operation : group_operations) {

@@ -64,7 +64,7 @@ TEST(Group, AMismatchFailsTheCommunicator) {
   EXPECT_TRUE(all[0]->failure() && all[1]->failure());
 }
 
-/// What one thread may give a group: a sum of `data` in place.
+/// The operations that one thread may give a group: a sum of `data` in place.
 GroupedCall SumOf(const std::shared_ptr<Communicator>& communicator, std::vector<float>& data) {
   return {communicator, Call{.input = std::as_bytes(std::span(data)),
                              .output = std::as_writable_bytes(std::span(data)),
@@ -72,7 +72,7 @@ GroupedCall SumOf(const std::shared_ptr<Communicator>& communicator, std::vector
 }
 
 // The others never call theirs. The shortest time that a communicator gives an operation counts.
-TEST_P(GroupOver, WhatTheOthersDoNotCallEndsAtTheDeadline) {
+TEST_P(GroupOver, ACallThatTheOthersDoNotMakeEndsAtTheDeadline) {
   const auto all = AllOf(2, {{"RINGLET_LINKS", GetParam()}});
   const auto more = AllOf(2, {{"RINGLET_LINKS", GetParam()}});
   more[0]->set_timeout(std::chrono::milliseconds(200));

@@ -21,33 +21,47 @@ using transport::ArenaShape;
 
 constexpr std::size_t kReasonBytesMax = 400;
 
-bool OnOneHost(const PeerTable& peer_table) {
-  const PeerInfo& first = peer_table.peer_infos.front();
-  return std::all_of(peer_table.peer_infos.begin(), peer_table.peer_infos.end(),
-                     [&](const PeerInfo& peer_info) {
-                       return peer_info.host_hash == first.host_hash &&
-                              peer_info.network_namespace == first.network_namespace;
-                     });
+bool MeetInOneNamespace(const std::vector<Rank>& host, const PeerTable& peer_table) {
+  const PeerInfo& first = peer_table.peer_infos[Index(host.front())];
+  return std::ranges::all_of(host, [&](Rank rank) {
+    const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
+    return peer_info.host_hash == first.host_hash &&
+           peer_info.network_namespace == first.network_namespace;
+  });
 }
 
-Result<ArenaRequest> RequestFor(const Origin& origin) {
-  const std::uint32_t ranks = origin.config.size;
+/// The ranks of this rank's host, and its place among them.
+struct OfThisHost {
+  std::vector<Rank> ranks;
+  std::uint32_t self = 0;
+
+  OfThisHost(const collective::Groups& hosts, std::uint32_t rank) {
+    const auto place = collective::PlaceIn(hosts, Rank{rank});
+    if (!place) return;
+    ranks = hosts[place->group];
+    self = static_cast<std::uint32_t>(place->local);
+  }
+};
+
+Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_table) {
+  OfThisHost here(HostsWithMemory(origin.process->settings(), peer_table), origin.config.rank);
+  const auto ranks = static_cast<std::uint32_t>(here.ranks.size());
   ArenaRequest request{.credentials = origin.credentials,
                        .nonce_seed = {},
                        .host = origin.process->host().name,
-                       .members = {},
-                       .self = origin.config.rank,
+                       .members = std::move(here.ranks),
+                       .self = here.self,
                        .shape = {.ranks = ranks},
                        .deadline = os::Now() + InitTimeout(*origin.process, origin.config)};
   RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) request.members.push_back(Rank{rank});
   return request;
 }
 
-// What each rank tells the others: its nonce, and why it has no arena; nothing more if it has one.
-Bytes Told(const HostMemoryShare& share, const Secret& nonce) {
+// The message of each rank to the others: its nonce, and why it has no arena; nothing more if it
+// has one or, alone on its host, wants none.
+Bytes Told(const HostMemoryShare& share, bool wanted, const Secret& nonce) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);
-  if (!share.arena && why.empty()) why = "no reason";
+  if (wanted && !share.arena && why.empty()) why = "no reason";
   Bytes told;
   told.reserve(nonce.size() + why.size());
   for (const std::byte byte : nonce) told.push_back(byte);
@@ -68,10 +82,9 @@ std::optional<std::string> WhoHasNone(const bootstrap::Table& told, const Contro
   return std::nullopt;
 }
 
-std::vector<View> NoncesIn(const bootstrap::Table& told) {
+std::vector<View> NoncesIn(const bootstrap::Table& told, const std::vector<Rank>& ranks) {
   std::vector<View> nonces;
-  for (std::uint32_t rank = 0; rank < told.size(); ++rank)
-    nonces.push_back(told.At(Rank{rank}).first(sizeof(Secret)));
+  for (const Rank rank : ranks) nonces.push_back(told.At(rank).first(sizeof(Secret)));
   return nonces;
 }
 
@@ -83,13 +96,27 @@ bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks) {
   return wanted && ranks > 1 && ranks <= ArenaShape::kRanksMax;
 }
 
+collective::Groups HostsWithMemory(const Settings& settings, const PeerTable& peer_table) {
+  collective::Groups hosts(peer_table.hosts.size());
+  for (std::uint32_t rank = 0; rank < peer_table.places.size(); ++rank)
+    hosts[peer_table.places[rank].host].push_back(Rank{rank});
+  std::erase_if(hosts, [](const auto& host) { return host.empty(); });
+  const auto most = static_cast<std::uint32_t>(collective::LargestOf(hosts));
+  const bool allowed = AllowsHostMemory(settings, most) &&
+                       std::ranges::all_of(hosts, [&](const std::vector<Rank>& host) {
+                         return MeetInOneNamespace(host, peer_table);
+                       });
+  return allowed ? hosts : collective::Groups();
+}
+
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table) {
-  return AllowsHostMemory(origin.process->settings(), origin.config.size) && OnOneHost(peer_table);
+  const auto hosts = HostsWithMemory(origin.process->settings(), peer_table);
+  return OfThisHost(hosts, origin.config.rank).ranks.size() > 1;
 }
 
 Result<ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table) {
   if (!UsesHostMemory(origin, peer_table)) return ArenaOffer{};
-  RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin));
+  RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin, peer_table));
   return transport::OfferArena(request);
 }
 
@@ -98,7 +125,7 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
                                         const std::stop_token& abort) {
   HostMemoryShare share;
   if (!UsesHostMemory(origin, peer_table)) return share;
-  RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin));
+  RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin, peer_table));
   auto arena = control.WhileStanding(abort, [&](const std::stop_token& stop) {
     const transport::ArenaTools tools{
         .driver = origin.process->driver(), .abort = stop, .note = ToolsOf(*origin.process).note};
@@ -118,40 +145,49 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
 
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
                                           Control& control, HostMemoryShare share) {
-  if (!UsesHostMemory(origin, peer_table)) {
+  collective::Groups hosts = HostsWithMemory(origin.process->settings(), peer_table);
+  if (hosts.empty()) {
     RINGLET_TRY(control.Barrier());
     return HostMemoryParts{};
   }
+  const OfThisHost here(hosts, origin.config.rank);
   RINGLET_TRY_ASSIGN(ProcessProof proof, ProcessProof::Draw());
-  RINGLET_TRY_ASSIGN(const bootstrap::Table told, control.AllGather(Told(share, proof.nonce())));
+  RINGLET_TRY_ASSIGN(const bootstrap::Table told,
+                     control.AllGather(Told(share, here.ranks.size() > 1, proof.nonce())));
   if (const auto lacking = WhoHasNone(told, control)) {
     if (origin.config.rank == 0)
       origin.process->WarnOnce(
-          "collectives of one host go over links, for want of shared memory: " + *lacking);
+          "collectives within hosts go over links, for want of shared memory: " + *lacking);
     return HostMemoryParts{};
   }
-  RINGLET_TRY_ASSIGN(auto processes, proof.Exchange(control, NoncesIn(told)));
-  return HostMemoryParts{std::move(share.arena), std::move(processes), std::move(proof)};
+  RINGLET_TRY_ASSIGN(auto processes,
+                     proof.Exchange(control, here.ranks, NoncesIn(told, here.ranks)));
+  return HostMemoryParts{std::move(hosts), std::move(share.arena), std::move(processes),
+                         std::move(proof)};
 }
 
 HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
                        collective::WaitPolicy wait_policy, HostMemoryParts parts)
-    : proof_(std::move(parts.proof)), buffers_(std::make_shared<transport::SharedBuffers>()) {
+    : hosts_(std::move(parts.hosts)),
+      proof_(std::move(parts.proof)),
+      buffers_(std::make_shared<transport::SharedBuffers>()) {
   if (!parts.arena) return;
-  const std::uint32_t self = origin.config.rank;
-  const std::uint64_t local_host = origin.process->process_hash();
+  const OfThisHost here(hosts_, origin.config.rank);
+  const auto ranks = static_cast<std::uint32_t>(here.ranks.size());
   collective::HostReach reach{
       .shared = buffers_,
-      .near = origin.process->InProcessBuffersOf(origin.credentials.secret, origin.config.size),
+      .near = origin.process->InProcessBuffersOf(origin.credentials.secret, ranks),
       .is_near = {}};
-  for (const PeerInfo& peer_info : peer_table.peer_infos)
-    reach.is_near.push_back(peer_info.process_hash == local_host);
-  buffers_->Publish(parts.arena, self);
+  std::vector<PeerInfo> peer_infos;
+  for (const Rank rank : here.ranks) peer_infos.push_back(peer_table.peer_infos[Index(rank)]);
+  for (const PeerInfo& peer_info : peer_infos)
+    reach.is_near.push_back(peer_info.process_hash == origin.process->process_hash());
+  buffers_->Publish(parts.arena, here.self);
   buffers_->KnowProcesses(std::move(parts.processes));
-  collective::ShmOptions options;
-  options.nodes = NumaGroups(peer_table.peer_infos, origin.process->settings().numa_ranks);
-  engine_ = std::make_unique<collective::ShmCollective>(std::move(parts.arena), self, wait_policy,
-                                                        std::move(options), std::move(reach));
+  collective::ShmOptions options{.ranks = here.ranks};
+  options.nodes = NumaGroups(peer_infos, origin.process->settings().numa_ranks);
+  engine_ = std::make_unique<collective::ShmCollective>(
+      std::move(parts.arena), here.self, wait_policy, std::move(options), std::move(reach));
 }
 
 void HostMemory::Leave() {

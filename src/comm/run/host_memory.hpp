@@ -1,7 +1,7 @@
-// What the ranks of a communicator that all run on one host share: an arena, made while it forms,
-// and the engine that runs collectives through it.
+// The memory that the ranks of each host share: an arena, made while the communicator forms, and
+// the engine that runs collectives through it, or the part that one of several hosts has in them.
 //
-// Whether it is there is decided by all ranks together, so that never one uses the arena while
+// Whether arenas are there is decided by all ranks together, so that never one uses them while
 // another uses links.
 #pragma once
 #include <memory>
@@ -22,35 +22,39 @@ namespace ringlet::comm {
 /// Pure: whether so many ranks share memory where all are on one host and in one network namespace.
 bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks);
 
-/// Pure: the ranks of `peer table` are on one host, meet in one network namespace, and no setting
-/// has them do without. The same on all of them.
+/// Pure: the ranks of each host in ascending order, hosts in that of their lowest ranks. Empty
+/// unless all hosts that have several ranks can share memory: at least one has, those of a host
+/// meet in one network namespace, and no setting has them do without. The same on all ranks.
+collective::Groups HostsWithMemory(const Settings& settings, const PeerTable& peer_table);
+/// Pure: whether this rank's host is one of them and has several ranks.
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);
 
-/// What the first rank has for the others: made before it tells them anything more, so that whoever
-/// comes finds it. Empty on other ranks, and where there is to be none. Does not block.
-/// Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
+/// The first rank's offer to the others of its host: made before it tells them anything more, so
+/// that each rank that comes finds it. Empty on other ranks, and where there is to be none. Does
+/// not block. Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
 Result<transport::ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table);
 
-/// What came of an offer on this rank.
+/// The outcome of an offer on this rank.
 struct HostMemoryShare {
   std::shared_ptr<transport::Arena> arena;  ///< null: it has none
   std::string why_not;
 };
 
-/// Blocks until this rank has its share of the arena or knows that it cannot have it. Called by all
-/// ranks, once the offer stands. Errors  kAborted, kTimeout
+/// Blocks until this rank has its share of its host's arena or knows that it cannot have it. Called
+/// by all ranks, once the offers stand. Errors  kAborted, kTimeout
 Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& peer_table,
                                         transport::ArenaOffer offer, Control& control,
                                         const std::stop_token& abort);
 
-/// What all ranks of a communicator have, or none.
+/// The memory that all hosts of a communicator have, or none.
 struct HostMemoryParts {
-  std::shared_ptr<transport::Arena> arena;  ///< null: collectives go over links
-  std::vector<os::KnownProcess> processes;  ///< see ProcessProof
+  collective::Groups hosts;                 ///< HostsWithMemory; empty: collectives go over links
+  std::shared_ptr<transport::Arena> arena;  ///< of this host; null where this rank is alone on it
+  std::vector<os::KnownProcess> processes;  ///< of the ranks of this host; see ProcessProof
   std::optional<ProcessProof> proof;        ///< kept, for who has not read it yet
 };
 
-/// Ends when all ranks have called it. With an arena if all of them have it; without, and with a
+/// Ends when all ranks have called it. With arenas if all of them have theirs; without, and with a
 /// warning of rank 0, if one has not. Errors  those of the control network; kSystem  no random
 /// source
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
@@ -63,12 +67,17 @@ class HostMemory {
   HostMemory(const Origin& origin, const PeerTable& peer_table, collective::WaitPolicy wait_policy,
              HostMemoryParts parts);
 
-  /// Whether collectives go through it; else over links.
-  bool IsHere() const { return engine_ != nullptr; }
-  /// Where it is here. The rank's thread's.
-  collective::ShmCollective& engine() { return *engine_; }
+  /// Whether all ranks are on this host and share its memory: nothing goes over links.
+  bool IsHere() const { return engine_ != nullptr && hosts_.size() == 1; }
+  /// The ranks of each of several hosts, where those of a host share memory; else empty.
+  const collective::Groups& hosts() const { return hosts_.size() > 1 ? hosts_ : none_; }
+  /// Of the ranks of this host, where several share its memory; else null. The rank's thread's.
+  collective::ShmCollective* engine() { return engine_.get(); }
 
-  /// Where this rank's registered memory is, whether it is here or not. Any thread.
+  /// Of the arena; 0 where there is none.
+  std::uint64_t shared_bytes() const { return engine_ ? engine_->arena().shape().TotalBytes() : 0; }
+
+  /// The address of this rank's registered memory, whether it is here or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
   /// The same, where peers can see it; else null.
   std::shared_ptr<transport::SharedBuffers> published_buffers() const {
@@ -81,6 +90,7 @@ class HostMemory {
   void GiveUp();
 
  private:
+  collective::Groups hosts_, none_;
   std::optional<ProcessProof> proof_;
   std::shared_ptr<transport::SharedBuffers> buffers_;
   std::unique_ptr<collective::ShmCollective> engine_;
@@ -93,6 +103,7 @@ class HostRun final : public collective::Operation {
   /// The buffers are the caller's again, also when the operation has not come to its end.
   ~HostRun() override { engine_.Withdraw(); }
   Result<bool> Advance() override { return engine_.Advance(); }
+  void Withdraw() override { engine_.Withdraw(); }
   bool moved() const override { return engine_.moved(); }
   std::string WaitingFor() const override { return engine_.WaitingFor(); }
   std::optional<Rank> Awaits() const override { return engine_.Awaits(); }

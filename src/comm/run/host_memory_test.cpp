@@ -165,7 +165,7 @@ TEST(HostMemory, AnotherCallIsNamedOnAllRanksWithBothCalls) {
   });
 }
 
-TEST(HostMemory, AbortFreesWhoWaitsInIt) {
+TEST(HostMemory, AbortFreesARankThatWaitsInIt) {
   for (const bool made : {false, true}) {
     RunRanks(2, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -187,7 +187,7 @@ TEST(HostMemory, AbortFreesWhoWaitsInIt) {
   }
 }
 
-TEST(HostMemory, WhoIsMissingIsNamed) {
+TEST(HostMemory, AMissingRankIsNamed) {
   for (const bool made : {false, true}) {
     RunRanks(4, {{"RINGLET_TIMEOUT", "0.3"}}, [&](std::uint32_t rank, Formed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -401,7 +401,7 @@ TEST(HostRun, ItsEndGivesTheBuffersBack) {
   Bytes data(400'000);
   engine.Start(
       {.kind = collective::CallKind::kAllReduce, .input = data, .output = data, .count = 100'000},
-      collective::Algorithm::kZeroCopy);
+      collective::Algorithm::kZeroCopy, 0);
   {
     HostRun run(engine);
     ASSERT_FALSE(run.Advance().value());

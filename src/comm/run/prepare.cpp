@@ -1,5 +1,5 @@
-// What becomes of a call: checked, then made an operation through the memory of the host or over
-// links. The rest of Communicator is in communicator.cpp.
+// The preparation of a call: checked, then made an operation through the memory of the host, over
+// links or, among several hosts, both. The rest of Communicator is in communicator.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "comm/run/blocking_task.hpp"
 #include "comm/run/communicator.hpp"
 #include "comm/run/gradual_messages.hpp"
-#include "comm/run/then_operation.hpp"
+#include "comm/run/sequence.hpp"
 #include "os/process/clock.hpp"
 
 namespace ringlet::comm {
@@ -22,7 +22,8 @@ namespace {
 using collective::Fingerprint;
 using collective::Overlap;
 
-/// Who runs the operation knows more about a missing rank than the wireup does, and speaks first.
+/// The rank that runs the operation knows more about a missing rank than the wireup does, and
+/// speaks first.
 constexpr std::chrono::seconds kWireupGrace(10);
 
 Error Refused(std::string why) {
@@ -71,6 +72,23 @@ void Scale(DataType type, View input, View scalar, std::span<std::byte> out) {
   }
 }
 
+std::unique_ptr<collective::Operation> InSequence(
+    std::unique_ptr<collective::Operation> first,
+    std::vector<std::function<Sequence::Made()>> makers) {
+  return std::make_unique<Sequence>(std::move(first), std::move(makers));
+}
+
+/// From a place in the buffers of a call to their end.
+std::span<std::byte> WritableMemoryOf(const collective::Task& task, const collective::Place& place,
+                                      DataType type) {
+  const bool scratch = place.buffer == collective::Buffer::kScratch;
+  return (scratch ? task.scratch : task.output).subspan(place.begin * SizeOf(type));
+}
+View MemoryOf(const collective::Task& task, const collective::Place& place, DataType type) {
+  if (place.buffer != collective::Buffer::kInput) return WritableMemoryOf(task, place, type);
+  return task.input.subspan(place.begin * SizeOf(type));
+}
+
 std::vector<Rank> PeersOf(const collective::Flow& flow) {
   std::vector<Rank> peers;
   for (const collective::Lane& lane : flow.lanes)
@@ -84,9 +102,32 @@ std::vector<Rank> PeersOf(const collective::Flow& flow) {
 
 Status Communicator::Validate(const Work& work) const {
   if (const auto failed = failure()) return *failed;
-  if (const auto* call = std::get_if<Call>(&work)) return collective::Validate(*call, place());
+  if (const auto* call = std::get_if<Call>(&work)) return ValidateCall(*call);
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return ValidatePortions(*call);
+  if (const auto* put = std::get_if<Put>(&work)) return ValidatePeer(put->peer, put->signal);
+  if (const auto* wait = std::get_if<SignalWait>(&work)) {
+    for (const SignalCount& count : wait->counts)
+      RINGLET_TRY(ValidatePeer(count.peer, count.signal));
+    return Ok();
+  }
   return ValidateTransfer(std::get<Transfer>(work));
+}
+
+Status Communicator::ValidatePeer(Rank peer, const Signal& signal) const {
+  if (Index(peer) >= identity_.size)
+    return Refused(fmt::format("a signal of rank {}, which is not below the number of ranks, {}",
+                               Index(peer), identity_.size));
+  if (!signal.Exists())
+    return Refused(fmt::format("signal {} of context {}: there are at most {} contexts of {} each",
+                               signal.number, signal.context, Signal::kContextsMax,
+                               Signal::kNumbersMax));
+  return Ok();
+}
+
+Status Communicator::ValidateCall(const Call& call) const {
+  RINGLET_TRY(collective::Validate(call, place()));
+  if (CanRun(call)) return Ok();
+  return Refused(fmt::format("none of the selected algorithms can run {} here", ToText(call)));
 }
 
 Status Communicator::ValidatePortions(const AllToAllVCall& call) const {
@@ -115,21 +156,31 @@ Status Communicator::ValidateTransfer(const Transfer& transfer) const {
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work& work) {
   if (const auto* call = std::get_if<Call>(&work)) return PrepareCall(*call);
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return PreparePortions(*call);
+  if (const auto* put = std::get_if<Put>(&work)) return Prepare(std::vector<Put>{*put});
+  if (const auto* wait = std::get_if<SignalWait>(&work))
+    return Prepare(std::vector<SignalWait>{*wait});
   return Prepare(std::span(&std::get<Transfer>(work), 1));
 }
 
-std::shared_ptr<const collective::Flow> Communicator::FlowFor(const Call& call,
-                                                              const Overlap& overlap) {
+std::shared_ptr<const Communicator::Program> Communicator::ProgramFor(const Call& call,
+                                                                      const Overlap& overlap) {
   const Rank root = HasRoot(call.kind) ? call.root : Rank{};
-  const FlowKey key{call.kind, call.count, SizeOf(call.type), root, overlap};
-  const auto it = flows_.find(key);
-  if (it != flows_.end()) return it->second;
-  if (flows_.size() >= kFlowsMax) flows_.clear();
-  const auto algorithm = collective::Select(call, layout_, tuner_);
-  auto flow = std::make_shared<const collective::Flow>(
-      collective::Derive(collective::Build(algorithm, call, place(), layout_), overlap));
-  flows_.emplace(key, flow);
-  return flow;
+  const ProgramKey key{call.kind, call.count, SizeOf(call.type), root, overlap, call.algorithms};
+  const auto it = programs_.find(key);
+  if (it != programs_.end()) return it->second;
+  if (programs_.size() >= kProgramsMax) programs_.clear();
+  const auto algorithm = collective::Select(call, layout_, Restricted(tuner_, call));
+  const collective::CallParts parts = collective::BuildParts(algorithm, call, place(), layout_);
+  auto program = std::make_shared<Program>(Program{.scratch_count = parts.scratch_count});
+  for (const collective::CallPart& part : parts.parts) {
+    Program::Stage& made = program->stages.emplace_back();
+    if (const auto* schedule = std::get_if<collective::Schedule>(&part))
+      made.flow = std::make_shared<const collective::Flow>(collective::Derive(*schedule, overlap));
+    else
+      made.on_host = std::get<collective::HostPart>(part);
+  }
+  programs_.emplace(key, program);
+  return program;
 }
 
 /// The call's input, or a copy of it where the operation needs one: multiplied, or out of the way.
@@ -158,7 +209,7 @@ Fingerprint Communicator::Begin(const Call& call) {
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
-  return host_.IsHere() ? OnHost(call) : OverLinks(call);
+  return host_.IsHere() ? OnHost(call) : BeyondHost(call);
 }
 
 bool Communicator::Skips(const Work& work) {
@@ -169,14 +220,20 @@ bool Communicator::Skips(const Work& work) {
 bool Communicator::Skips(const Call& call) {
   if (call.kind == CallKind::kBarrier || call.count > 0) return false;
   Begin(call);
-  if (host_.IsHere()) host_.engine().Skip(call);
+  if (host_.engine() != nullptr) host_.engine()->Skip(call);
   return true;
+}
+
+collective::Algorithm Communicator::AlgorithmOnHost(const Call& call) const {
+  if (call.algorithms == 0) [[likely]]
+    return scores_.For(call.kind, BlockBytes(call));
+  return collective::Select(call, layout_, Restricted(tuner_, call));
 }
 
 void Communicator::StartOnHost(const Call& call) {
   Begin(call);
   const auto start = [&](const Call& its) {
-    host_.engine().Start(its, scores_.For(its.kind, BlockBytes(its)));
+    host_.engine()->Start(its, AlgorithmOnHost(its), sequence_ - 1);
   };
   if (call.kind == CallKind::kBarrier) return start({.kind = CallKind::kBarrier});
   const View input = Staged(call);
@@ -189,10 +246,10 @@ void Communicator::StartOnHost(const Call& call) {
 
 Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& call) {
   StartOnHost(call);
-  return std::unique_ptr<Operation>(std::make_unique<HostRun>(host_.engine()));
+  return std::unique_ptr<Operation>(std::make_unique<HostRun>(*host_.engine()));
 }
 
-/// What links carry for a barrier: something, since it must wait for everybody.
+/// The bytes that links carry for a barrier: some, since it must wait for all ranks.
 Call Communicator::WithData(Call call) {
   if (call.kind != CallKind::kBarrier) return call;
   constexpr std::size_t kBarrierBytes = 1;
@@ -204,7 +261,7 @@ Call Communicator::WithData(Call call) {
   return call;
 }
 
-Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(const Call& given) {
+Result<std::unique_ptr<collective::Operation>> Communicator::BeyondHost(const Call& given) {
   const Call call = WithData(given);
   collective::Task task{.flow = nullptr,
                         .input = Staged(call),
@@ -214,10 +271,29 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(const Cal
                         .ranks = identity_.size};
   RINGLET_TRY_ASSIGN(const Overlap overlap,
                      collective::OverlapOf(call, identity_.rank, task.input, task.output));
-  task.flow = FlowFor(call, overlap);
-  const std::size_t scratch_bytes = task.flow->scratch_count * SizeOf(call.type);
+  const auto program = ProgramFor(call, overlap);
+  const std::size_t scratch_bytes = program->scratch_count * SizeOf(call.type);
   if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
   task.scratch = std::span(scratch_).first(scratch_bytes);
+  RINGLET_TRY_ASSIGN(auto first, StartStage(program->stages.front(), call, task, true));
+  if (program->stages.size() == 1) return first;
+  std::vector<std::function<Sequence::Made()>> makers;
+  for (std::size_t i = 1; i < program->stages.size(); ++i)
+    makers.emplace_back([this, program, i, call, task] {
+      return StartStage(program->stages[i], call, task, false);
+    });
+  return InSequence(std::move(first), std::move(makers));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::StartStage(const Program::Stage& stage,
+                                                                        const Call& call,
+                                                                        collective::Task task,
+                                                                        bool is_first) {
+  if (!stage.flow) {
+    StartPartOnHost(stage.on_host, call, task, is_first);
+    return std::unique_ptr<Operation>(std::make_unique<HostRun>(*host_.engine()));
+  }
+  task.flow = stage.flow;
   return WithLinks(
       PeersOf(*task.flow), ToText(task.fingerprint),
       [this, task]() -> Result<std::unique_ptr<Operation>> {
@@ -225,11 +301,32 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OverLinks(const Cal
       });
 }
 
+void Communicator::StartPartOnHost(const collective::HostPart& part, const Call& call,
+                                   const collective::Task& task, bool is_first) {
+  collective::ShmCollective& engine = *host_.engine();
+  const collective::CallPlace place{Rank{engine.self()}, engine.arena().shape().ranks};
+  Call here{.kind = part.kind,
+            .count = part.count,
+            .type = call.type,
+            .op = call.op == ReduceOp::kAvg ? ReduceOp::kSum : call.op,
+            .root = part.root};
+  if (const std::size_t bytes = InputBytes(here, place); bytes > 0)
+    here.input = MemoryOf(task, part.input, call.type).first(bytes);
+  if (const std::size_t bytes = OutputBytes(here, place); bytes > 0)
+    here.output = WritableMemoryOf(task, part.output, call.type).first(bytes);
+  using PartOf = collective::ShmCollective::PartOf;
+  const PartOf which = part.after_links ? PartOf::kAfterLinks
+                       : is_first       ? PartOf::kFirst
+                                        : PartOf::kNext;
+  engine.StartPart(here, scores_.For(here.kind, BlockBytes(here)),
+                   {.call = call, .number = task.fingerprint.sequence, .part = which});
+}
+
 Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     const AllToAllVCall& call) {
   const std::uint64_t sequence = sequence_++;
   control_->doing().operations.store(sequence_, std::memory_order_relaxed);
-  // What is the same on all ranks: each pair has its own count.
+  // The part that is the same on all ranks: each pair has its own count.
   Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
   std::vector<collective::Message> messages;
   for (std::uint32_t distance = 0; distance < identity_.size; ++distance) {
@@ -255,10 +352,10 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     return Exchange(messages, purpose);
   };
   if (!host_.IsHere()) return exchange();
-  // Where collectives go through memory, whoever calls another one is there and not on the links.
-  host_.engine().Start({.kind = CallKind::kAllToAllV}, scores_.For(CallKind::kAllToAllV, 0));
-  return std::unique_ptr<Operation>(
-      std::make_unique<ThenOperation>(std::make_unique<HostRun>(host_.engine()), exchange));
+  // If collectives go through memory, a rank that calls another one is there and not on the links.
+  host_.engine()->Start({.kind = CallKind::kAllToAllV}, scores_.For(CallKind::kAllToAllV, 0),
+                        sequence);
+  return InSequence(std::make_unique<HostRun>(*host_.engine()), {exchange});
 }
 
 void Communicator::CollectMessages(std::span<const Transfer> transfers) {
@@ -280,6 +377,23 @@ Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
     std::span<const Transfer> transfers) {
   CollectMessages(transfers);
   return Exchange(transfers_, fmt::format("a message after {} collectives", sequence_));
+}
+
+std::unique_ptr<collective::Operation> Communicator::Prepare(std::vector<Put> puts) {
+  Calls({.sequence = sequence_,
+         .operation = CallKind::kSendReceive,
+         .type = DataType::kUint8,
+         .count = puts.front().from.size(),
+         .root = puts.front().peer});
+  return one_sided_.Run(std::move(puts));
+}
+
+std::unique_ptr<collective::Operation> Communicator::Prepare(std::vector<SignalWait> waits) {
+  Calls({.sequence = sequence_,
+         .operation = CallKind::kSendReceive,
+         .type = DataType::kUint8,
+         .root = identity_.rank});
+  return one_sided_.Run(std::move(waits));
 }
 
 Status Communicator::Run(std::span<const Transfer> transfers) {
@@ -327,8 +441,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
     std::function<Result<std::unique_ptr<Operation>>()> then) {
   RINGLET_TRY_ASSIGN(auto blocking_task, LinksTo(std::move(peers), std::move(purpose)));
   if (!blocking_task) return then();
-  return std::unique_ptr<Operation>(
-      std::make_unique<ThenOperation>(std::move(blocking_task), std::move(then)));
+  return InSequence(std::move(blocking_task), {std::move(then)});
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::Exchange(

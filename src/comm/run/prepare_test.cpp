@@ -232,7 +232,7 @@ TEST_P(EveryOperation, AGroupOfMessagesHasNoOrder) {
     const Numbers mine = Values(rank, kCount);
     std::vector<Numbers> got(ranks(), Numbers(kCount));
     std::vector<GroupedCall> calls;
-    // Everybody receives first from the last, and sends first to itself.
+    // Each rank receives first from the last, and sends first to itself.
     for (std::uint32_t i = 0; i < ranks(); ++i) {
       const std::uint32_t from = ranks() - 1 - i, to = (rank + i) % ranks();
       calls.push_back({communicator, Transfer{.peer = Rank{from},
@@ -252,7 +252,7 @@ TEST_P(EveryOperation, AGroupOfMessagesHasNoOrder) {
   });
 }
 
-TEST(Validate, WhatMakesNoSenseIsRefusedAndNothingHappens) {
+TEST(Validate, AnImpossibleCallIsRefusedAndNothingHappens) {
   RunRanks(1, {{"RINGLET_LINKS", "inproc"}},
            [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());

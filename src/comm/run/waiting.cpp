@@ -21,7 +21,7 @@ class Seating {
 
  private:
   bool TakeFree(std::size_t rank) {
-    for (const CpuSet::Range& range : ranks_[rank].ranges())
+    for (const CpuRange& range : ranks_[rank].ranges())
       for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu)
         if (taken_.emplace(cpu, rank).second) return true;
     return false;
@@ -29,7 +29,7 @@ class Seating {
 
   // All CPUs that `rank` may have are taken. In depth at most the number of ranks.
   bool Move(std::size_t rank) {
-    for (const CpuSet::Range& range : ranks_[rank].ranges())
+    for (const CpuRange& range : ranks_[rank].ranges())
       for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu) {
         if (!asked_.emplace(cpu, rank).second) continue;
         const std::size_t owner = taken_.at(cpu);

@@ -9,8 +9,8 @@
 
 namespace ringlet::comm {
 
-/// Whether ranks that may run on these CPUs can have one each, all at the same time. False where a
-/// set is empty: nobody knows then. Cost  O(ranks * CPUs), squared at worst.
+/// Whether ranks that may run on these CPUs can have one each, all at the same time. False if a set
+/// is empty: unknown. Cost O(ranks * CPUs), squared at worst.
 bool EachHasACore(const std::vector<topology::CpuSet>& ranks);
 
 /// Of the ranks on the host of `self`; what the setting says, or with kAuto what their CPUs allow.

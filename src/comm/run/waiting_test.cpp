@@ -28,20 +28,20 @@ TEST(Waiting, RanksThatAreBoundToNothingShareAllCores) {
   EXPECT_TRUE(EachHas({"0-3", "0-3", "4-7", "4-7"}));
 }
 
-TEST(Waiting, ManyCoresTogetherDoNotHelpThoseWhoShareOne) {
+TEST(Waiting, ManyCoresTogetherDoNotHelpRanksThatShareOne) {
   EXPECT_FALSE(EachHas({"0", "0", "0-7"}));
   EXPECT_FALSE(EachHas({"0-7", "0", "0"}));
   EXPECT_FALSE(EachHas({"0-1", "0-7", "0-1", "0-1"}));
 }
 
-TEST(Waiting, WhoCameFirstMakesRoom) {
+TEST(Waiting, TheFirstRankMakesRoom) {
   EXPECT_TRUE(EachHas({"0-2", "0", "0-1"}));
   EXPECT_TRUE(EachHas({"0-3", "0-2", "0-1", "0"}));
   EXPECT_TRUE(EachHas({"0-1", "1-2", "2-3", "3-4", "0"}));
   EXPECT_FALSE(EachHas({"0-1", "1-2", "2-3", "3", "0", "0-3"}));
 }
 
-TEST(Waiting, WhoIsNotKnownHasNone) {
+TEST(Waiting, AnUnknownRankHasNone) {
   EXPECT_FALSE(EachHas({"0-7", ""}));
 }
 

@@ -1,6 +1,7 @@
-// What a rank may ask of its communicator, as values: run at once, or collected into a group.
+// The requests of a rank to its communicator, as values: run at once, or collected into a group.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <variant>
 #include <vector>
@@ -20,7 +21,7 @@ struct Portions {
   std::vector<std::size_t> displacements;
 };
 
-/// All-to-all with other counts for each pair. What a rank sends to another must be what that one
+/// All-to-all with other counts for each pair. A send of one rank must be what the other one
 /// expects. Input and output do not overlap; they are as long as the portions reach.
 struct AllToAllVCall {
   View input = {};
@@ -35,12 +36,44 @@ struct AllToAllVCall {
 struct Transfer {
   Rank peer{};
   bool sends = false;
-  View from = {};                ///< what is sent
+  View from = {};                ///< the data to send
   std::span<std::byte> to = {};  ///< where what is received goes
   std::size_t count = 0;
   DataType type = DataType::kFloat32;
 };
 
-using Work = std::variant<Call, AllToAllVCall, Transfer>;
+/// The sign that something was put into the window of a rank. It counts how often it was raised, by
+/// each rank for itself.
+struct Signal {
+  static constexpr std::uint32_t kContextsMax = 1 << 10;
+  static constexpr std::uint32_t kNumbersMax = 1 << 16;  ///< of each context
+
+  std::uint32_t context = 0;
+  std::uint32_t number = 0;
+
+  bool Exists() const { return context < kContextsMax && number < kNumbersMax; }
+};
+
+/// Writes to a peer's part of a window, which makes no call for it, and then raises a signal there.
+struct Put {
+  Rank peer{};     ///< may be this rank
+  View from = {};  ///< empty: the signal alone
+  std::uint32_t window = 0;
+  std::uint64_t offset = 0;  ///< in the peer's part, bytes
+  Signal signal = {};
+};
+
+struct SignalCount {
+  Rank peer{};
+  Signal signal = {};
+  std::uint32_t times = 1;
+};
+
+/// Waits until each of these signals has been raised so often, and takes that off its count.
+struct SignalWait {
+  std::vector<SignalCount> counts;
+};
+
+using Work = std::variant<Call, AllToAllVCall, Transfer, Put, SignalWait>;
 
 }  // namespace ringlet::comm

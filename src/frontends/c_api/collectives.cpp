@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
+#include "base/value/text.hpp"
+#include "comm/run/selection.hpp"
 #include "frontends/c_api/group.hpp"
 #include "frontends/c_api/red_op.hpp"
 
 namespace ringlet::c_api {
 namespace {
 
-/// What every function of this file gets from its caller.
+/// The arguments that every function of this file gets from its caller.
 struct Arguments {
   const void* send = nullptr;
   void* receive = nullptr;
@@ -17,6 +19,7 @@ struct Arguments {
   ncclDataType_t type = ncclInt8;
   ncclComm_t comm = nullptr;
   cudaStream_t stream = nullptr;
+  const ncclCollConfig_t* config = nullptr;
 };
 
 Result<DataType> TypeOf(ncclDataType_t type) {
@@ -37,6 +40,22 @@ Result<Rank> RankOf(int number, const char* name, const comm::Communicator& comm
     return Rank{static_cast<std::uint32_t>(number)};
   return Error{Code::kInvalidArgument, fmt::format("{} is {}, not between 0 and {}", name, number,
                                                    communicator.identity().size - 1)};
+}
+
+/// Which algorithms the caller's config lets run the call; 0: all.
+Result<std::uint32_t> AlgorithmsOf(const ncclCollConfig_t* config, collective::Call call,
+                                   const comm::Communicator& communicator) {
+  RINGLET_TRY_ASSIGN(const CallOptions options, ReadCallConfig(config));
+  if (options.algorithms.empty()) return 0u;
+  RINGLET_TRY_ASSIGN(const collective::AlgorithmSet set, comm::ReadSelection(options.algorithms));
+  call.algorithms = static_cast<std::uint32_t>(set.to_ulong());
+  if (set.all()) return 0u;
+  if (call.algorithms != 0 && communicator.CanRun(call)) return call.algorithms;
+  if (!options.forces) return 0u;
+  return Error{Code::kInvalidArgument,
+               fmt::format("nothing that config->algSelection, \"{}\", names can run {} here; with "
+                           "forceAlgSelection = 0 something else would",
+                           Printable(options.algorithms, 100), ToText(call))};
 }
 
 struct Submission {
@@ -63,6 +82,9 @@ Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::opt
   if (out > 0) RINGLET_TRY(RequireNonNull(given.receive, "recvbuff"));
   call.input = View(static_cast<const std::byte*>(given.send), in);
   call.output = std::span(static_cast<std::byte*>(given.receive), out);
+  if (given.config) {
+    RINGLET_TRY_ASSIGN(call.algorithms, AlgorithmsOf(given.config, call, communicator));
+  }
   return submission;
 }
 
@@ -97,6 +119,90 @@ Result<bool> Message(bool sends, const Arguments& given, int peer) {
   if (sends) transfer.from = View(static_cast<const std::byte*>(given.send), bytes);
   if (!sends) transfer.to = std::span(static_cast<std::byte*>(given.receive), bytes);
   return SubmitCall({given.comm, std::move(held), transfer});
+}
+
+Status CheckSignal(const Held& held, int context, int number, const char* where) {
+  const CommOptions& options = held.options;
+  if (context < 0 || static_cast<std::uint32_t>(context) >= options.contexts)
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("{}ctx is {}, not between 0 and {} (ncclConfig_t::numRmaCtx is {})", where,
+                    context, static_cast<int>(options.contexts) - 1, options.contexts)};
+  if (number < 0 || static_cast<std::uint32_t>(number) >= options.signals)
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("{}sigIdx is {}, not between 0 and {} (ncclConfig_t::numRmaSig is {})", where,
+                    number, static_cast<int>(options.signals) - 1, options.signals)};
+  return Ok();
+}
+
+comm::Signal SignalOf(int context, int number) {
+  return {.context = static_cast<std::uint32_t>(context),
+          .number = static_cast<std::uint32_t>(number)};
+}
+
+/// Which signal of whom is raised, and where data go.
+struct SignalArguments {
+  int peer;
+  int number, context;
+  unsigned flags;
+};
+
+Result<comm::Put> PutOf(const Held& held, const SignalArguments& given, cudaStream_t stream) {
+  comm::Put put;
+  RINGLET_TRY_ASSIGN(put.peer, RankOf(given.peer, "peer", *held.communicator));
+  RINGLET_TRY(CheckSignal(held, given.context, given.number, ""));
+  if (given.flags != 0)
+    return Error{Code::kInvalidArgument, fmt::format("flags is {:#x}, not 0", given.flags)};
+  RINGLET_TRY(RequireNullStream(stream));
+  put.signal = SignalOf(given.context, given.number);
+  return put;
+}
+
+Result<bool> SignalPeer(const SignalArguments& given, ncclComm_t comm, cudaStream_t stream) {
+  RINGLET_TRY_ASSIGN(Held held, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const comm::Put put, PutOf(held, given, stream));
+  return SubmitCall({comm, std::move(held), put});
+}
+
+Result<bool> PutToPeer(const Arguments& data, const SignalArguments& given, ncclWindow_t window,
+                       std::size_t offset) {
+  RINGLET_TRY_ASSIGN(Held held, FindActive(data.comm));
+  RINGLET_TRY_ASSIGN(comm::Put put, PutOf(held, given, data.stream));
+  RINGLET_TRY_ASSIGN(const DataType type, TypeOf(data.type));
+  RINGLET_TRY(collective::CheckCount(data.count, type, 1));
+  RINGLET_TRY(RequireNonNull(data.send, "localbuff"));
+  RINGLET_TRY_ASSIGN(put.window, WindowNumber(window, "peerWin"));
+  put.from = View(static_cast<const std::byte*>(data.send), data.count * SizeOf(type));
+  put.offset = offset;
+  const comm::OneSided& windows = held.communicator->one_sided();
+  RINGLET_TRY(windows.Find(put.window));
+  if (!windows.HasWindowOf(put.from, NCCL_WIN_COLL_SYMMETRIC))
+    return Error{Code::kInvalidArgument,
+                 "localbuff lies in no window that was registered with NCCL_WIN_COLL_SYMMETRIC"};
+  return SubmitCall({data.comm, std::move(held), put});
+}
+
+Result<bool> WaitForSignals(int count, const ncclWaitSignalDesc_t* descriptors, ncclComm_t comm,
+                            cudaStream_t stream) {
+  RINGLET_TRY_ASSIGN(Held held, FindActive(comm));
+  RINGLET_TRY(RequireNonNull(descriptors, "signalDescs"));
+  if (count < 1) return Error{Code::kInvalidArgument, fmt::format("nDesc is {}, below 1", count)};
+  RINGLET_TRY(RequireNullStream(stream));
+  comm::SignalWait wait;
+  for (int i = 0; i < count; ++i) {
+    const ncclWaitSignalDesc_t& one = descriptors[i];
+    const std::string where = fmt::format("signalDescs[{}].", i);
+    RINGLET_TRY_ASSIGN(const Rank peer,
+                       RankOf(one.peer, (where + "peer").c_str(), *held.communicator));
+    RINGLET_TRY(CheckSignal(held, one.ctx, one.sigIdx, where.c_str()));
+    if (one.opCnt < 1)
+      return Error{Code::kInvalidArgument, fmt::format("{}opCnt is {}, below 1", where, one.opCnt)};
+    wait.counts.push_back({.peer = peer,
+                           .signal = SignalOf(one.ctx, one.sigIdx),
+                           .times = static_cast<std::uint32_t>(one.opCnt)});
+  }
+  return SubmitCall({comm, std::move(held), std::move(wait)});
 }
 
 Status MakePreMulSum(ncclRedOp_t* op, const void* scalar, ncclDataType_t datatype,
@@ -211,6 +317,100 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
   });
 }
 
+ncclResult_t ncclAllReduceConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                 ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                                 cudaStream_t stream, const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclAllReduceConfig", [&] {
+    return api::Reduction(CallKind::kAllReduce,
+                          {sendbuff, recvbuff, count, datatype, comm, stream, config}, op);
+  });
+}
+
+ncclResult_t ncclBroadcastConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                 ncclDataType_t datatype, int root, ncclComm_t comm,
+                                 cudaStream_t stream, const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclBroadcastConfig", [&] {
+    return api::Collective(CallKind::kBroadcast,
+                           {sendbuff, recvbuff, count, datatype, comm, stream, config}, root);
+  });
+}
+
+ncclResult_t ncclReduceConfig(const void* sendbuff, void* recvbuff, size_t count,
+                              ncclDataType_t datatype, ncclRedOp_t op, int root, ncclComm_t comm,
+                              cudaStream_t stream, const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclReduceConfig", [&] {
+    return api::Reduction(CallKind::kReduce,
+                          {sendbuff, recvbuff, count, datatype, comm, stream, config}, op, root);
+  });
+}
+
+ncclResult_t ncclAllGatherConfig(const void* sendbuff, void* recvbuff, size_t sendcount,
+                                 ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream,
+                                 const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclAllGatherConfig", [&] {
+    return api::Collective(CallKind::kAllGather,
+                           {sendbuff, recvbuff, sendcount, datatype, comm, stream, config});
+  });
+}
+
+ncclResult_t ncclReduceScatterConfig(const void* sendbuff, void* recvbuff, size_t recvcount,
+                                     ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                                     cudaStream_t stream, const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclReduceScatterConfig", [&] {
+    return api::Reduction(CallKind::kReduceScatter,
+                          {sendbuff, recvbuff, recvcount, datatype, comm, stream, config}, op);
+  });
+}
+
+ncclResult_t ncclAlltoAllConfig(const void* sendbuff, void* recvbuff, size_t count,
+                                ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream,
+                                const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclAlltoAllConfig", [&] {
+    return api::Collective(CallKind::kAllToAll,
+                           {sendbuff, recvbuff, count, datatype, comm, stream, config});
+  });
+}
+
+ncclResult_t ncclGatherConfig(const void* sendbuff, void* recvbuff, size_t count,
+                              ncclDataType_t datatype, int root, ncclComm_t comm,
+                              cudaStream_t stream, const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclGatherConfig", [&] {
+    return api::Collective(CallKind::kGather,
+                           {sendbuff, recvbuff, count, datatype, comm, stream, config}, root);
+  });
+}
+
+ncclResult_t ncclScatterConfig(const void* sendbuff, void* recvbuff, size_t count,
+                               ncclDataType_t datatype, int root, ncclComm_t comm,
+                               cudaStream_t stream, const ncclCollConfig_t* config) {
+  return api::GuardBegun("ncclScatterConfig", [&] {
+    return api::Collective(CallKind::kScatter,
+                           {sendbuff, recvbuff, count, datatype, comm, stream, config}, root);
+  });
+}
+
+ncclResult_t ncclPutSignal(const void* localbuff, size_t count, ncclDataType_t datatype, int peer,
+                           ncclWindow_t peerWin, size_t peerWinOffset, int sigIdx, int ctx,
+                           unsigned int flags, ncclComm_t comm, cudaStream_t stream) {
+  return api::GuardBegun("ncclPutSignal", [&] {
+    return api::PutToPeer({localbuff, nullptr, count, datatype, comm, stream},
+                          {peer, sigIdx, ctx, flags}, peerWin, peerWinOffset);
+  });
+}
+
+ncclResult_t ncclSignal(int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm,
+                        cudaStream_t stream) {
+  return api::GuardBegun("ncclSignal", [&] {
+    return api::SignalPeer({peer, sigIdx, ctx, flags}, comm, stream);
+  });
+}
+
+ncclResult_t ncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs, ncclComm_t comm,
+                            cudaStream_t stream) {
+  return api::GuardBegun("ncclWaitSignal",
+                         [&] { return api::WaitForSignals(nDesc, signalDescs, comm, stream); });
+}
+
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
                                       ncclScalarResidence_t residence, ncclComm_t comm) {
   return api::GuardInGroup("ncclRedOpCreatePreMulSum", [&] {
@@ -238,6 +438,17 @@ RINGLET_TWIN(ncclGather);
 RINGLET_TWIN(ncclScatter);
 RINGLET_TWIN(ncclSend);
 RINGLET_TWIN(ncclRecv);
+RINGLET_TWIN(ncclAllReduceConfig);
+RINGLET_TWIN(ncclBroadcastConfig);
+RINGLET_TWIN(ncclReduceConfig);
+RINGLET_TWIN(ncclAllGatherConfig);
+RINGLET_TWIN(ncclReduceScatterConfig);
+RINGLET_TWIN(ncclAlltoAllConfig);
+RINGLET_TWIN(ncclGatherConfig);
+RINGLET_TWIN(ncclScatterConfig);
+RINGLET_TWIN(ncclPutSignal);
+RINGLET_TWIN(ncclSignal);
+RINGLET_TWIN(ncclWaitSignal);
 RINGLET_TWIN(ncclRedOpCreatePreMulSum);
 RINGLET_TWIN(ncclRedOpDestroy);
 #undef RINGLET_TWIN

@@ -53,7 +53,8 @@ inline ncclResult_t AllReduceInGroup(const Comms& comms, void* const* buffers, s
   return ncclGroupEnd();
 }
 
-/// How a communicator is once it is at nothing any more. What it is at has a deadline of its own.
+/// How a communicator is once it is at nothing any more. Its present operation has a deadline of
+/// its own.
 inline ncclResult_t Outcome(ncclComm_t comm) {
   ncclResult_t state = ncclInProgress;
   while (state == ncclInProgress) {

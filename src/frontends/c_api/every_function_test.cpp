@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr std::size_t kFewElements = 8;
 constexpr std::size_t kTooMany = SIZE_MAX / 4;
 
-/// What calls may work on, and what they leave in place of it.
+/// The buffers that calls may use, and the values that they leave in their place.
 struct Things {
   alignas(NCCL_WIN_REQUIRED_ALIGNMENT) double in[kFewElements * 4] = {};
   double out[kFewElements * 4] = {};
@@ -32,6 +32,9 @@ struct Things {
   ncclWindow_t window = nullptr;
   ncclRedOp_t op = ncclSum;
   ncclResult_t state = ncclSuccess;
+  ncclCollConfig_t config = NCCL_COLLCONFIG_INITIALIZER;
+  std::uint64_t value = 0;
+  ncclUniqueId id = {};
 };
 Things& The() {
   static Things things;
@@ -42,7 +45,7 @@ Things& The() {
 struct OnComm {
   const char* name;
   std::function<ncclResult_t(ncclComm_t)> call;
-  ncclResult_t finalized, revoked, failed;  // what it gives on such a communicator
+  ncclResult_t finalized, revoked, failed;  // its result on such a communicator
 };
 
 const ncclResult_t kOk = ncclSuccess, kArgument = ncclInvalidArgument, kUsage = ncclInvalidUsage,
@@ -69,6 +72,40 @@ std::vector<OnComm> CollectiveFunctions() {
       on("ncclAlltoAll", [=](auto c) { return ncclAlltoAll(in, out, 8, ncclDouble, c, nullptr); }),
       on("ncclGather", [=](auto c) { return ncclGather(in, out, 8, ncclDouble, 0, c, nullptr); }),
       on("ncclScatter", [=](auto c) { return ncclScatter(in, out, 8, ncclDouble, 0, c, nullptr); }),
+      on("ncclReduceConfig",
+         [=](auto c) {
+           return ncclReduceConfig(in, out, 8, ncclDouble, ncclSum, 0, c, nullptr, &The().config);
+         }),
+      on("ncclBroadcastConfig",
+         [=](auto c) {
+           return ncclBroadcastConfig(in, out, 8, ncclDouble, 0, c, nullptr, &The().config);
+         }),
+      on("ncclAllReduceConfig",
+         [=](auto c) {
+           return ncclAllReduceConfig(in, out, 8, ncclDouble, ncclSum, c, nullptr, nullptr);
+         }),
+      on("ncclReduceScatterConfig",
+         [=](auto c) {
+           return ncclReduceScatterConfig(in, out, 8, ncclDouble, ncclSum, c, nullptr,
+                                          &The().config);
+         }),
+      on("ncclAllGatherConfig",
+         [=](auto c) {
+           return ncclAllGatherConfig(in, out, 8, ncclDouble, c, nullptr, &The().config);
+         }),
+      on("ncclAlltoAllConfig",
+         [=](auto c) {
+           return ncclAlltoAllConfig(in, out, 8, ncclDouble, c, nullptr, &The().config);
+         }),
+      on("ncclGatherConfig",
+         [=](auto c) {
+           return ncclGatherConfig(in, out, 8, ncclDouble, 0, c, nullptr, &The().config);
+         }),
+      on("ncclScatterConfig",
+         [=](auto c) {
+           return ncclScatterConfig(in, out, 8, ncclDouble, 0, c, nullptr, &The().config);
+         }),
+      on("ncclSignal", [](auto c) { return ncclSignal(0, 0, 0, 0, c, nullptr); }),
       on("ncclSend", [=](auto c) { return ncclSend(in, 8, ncclDouble, 1, c, nullptr); }),
       on("ncclRecv", [=](auto c) { return ncclRecv(out, 8, ncclDouble, 1, c, nullptr); }),
   };
@@ -107,6 +144,27 @@ std::vector<OnComm> Others() {
       {"ncclCommShrink",
        [&](auto c) { return ncclCommShrink(c, &the.excluded, 1, &the.made, nullptr, 0); }, kUsage,
        kOk, kOk},
+      {"ncclCommGetUniqueId", [&](auto c) { return ncclCommGetUniqueId(c, &the.id); }, kUsage,
+       kUsage, kRemote},
+      {"ncclCommGrow", [&](auto c) { return ncclCommGrow(c, 1, nullptr, -1, &the.made, nullptr); },
+       kUsage, kUsage, kArgument},  // it has as many already, or none of them waits
+      {"ncclCommMemStats",
+       [&](auto c) { return ncclCommMemStats(c, ncclStatGpuMemTotal, &the.value); }, kOk, kOk, kOk},
+      {"ncclCommSuspend", [](auto c) { return ncclCommSuspend(c, NCCL_SUSPEND_MEM); }, kUsage,
+       kUsage, kRemote},
+      {"ncclCommResume", [](auto c) { return ncclCommResume(c); }, kUsage, kUsage, kUsage},
+      {"ncclWinGetUserPtr",
+       [&](auto c) {
+         return ncclWinGetUserPtr(c, reinterpret_cast<ncclWindow_t>(the.in), &the.handle);
+       },
+       kArgument, kArgument, kArgument},
+      {"ncclPutSignal",
+       [&](auto c) {
+         return ncclPutSignal(the.in, 1, ncclDouble, 0, nullptr, 0, 0, 0, 0, c, nullptr);
+       },
+       kUsage, kUsage, kArgument},
+      {"ncclWaitSignal", [](auto c) { return ncclWaitSignal(0, nullptr, c, nullptr); }, kUsage,
+       kUsage, kArgument},
       {"ncclCommDestroy", [](auto c) { return ncclCommDestroy(c); }, kOk, kOk, kOk},
       {"ncclCommAbort", [](auto c) { return ncclCommAbort(c); }, kOk, kOk, kOk},
   };
@@ -157,7 +215,7 @@ TEST(EveryFunction, IsHere) {
   std::stringstream text;
   text << file.rdbuf();
   const std::string all = text.str();
-  const std::regex declared(R"(RINGLET_C_API [a-zA-Z_ ]+\*? ?\*?(nccl[a-zA-Z]+)\()");
+  const std::regex declared(R"(RINGLET_C_API [a-zA-Z_ ]+\*? ?\*?(nccl[a-zA-Z0-9]+)\()");
   std::set<std::string> names, known = {"ncclGetVersion",
                                         "ncclGetErrorString",
                                         "ncclGetLastError",
@@ -171,7 +229,23 @@ TEST(EveryFunction, IsHere) {
                                         "ncclMemFree",
                                         "ncclGroupStart",
                                         "ncclGroupEnd",
-                                        "ncclGroupSimulateEnd"};
+                                        "ncclGroupSimulateEnd",
+                                        "ncclResetDebugInitInternal",
+                                        "ncclSetEncryption",
+                                        "ncclParamBind",
+                                        "ncclParamGetI8",
+                                        "ncclParamGetI16",
+                                        "ncclParamGetI32",
+                                        "ncclParamGetI64",
+                                        "ncclParamGetU8",
+                                        "ncclParamGetU16",
+                                        "ncclParamGetU32",
+                                        "ncclParamGetU64",
+                                        "ncclParamGetStr",
+                                        "ncclParamGet",
+                                        "ncclParamGetParameter",
+                                        "ncclParamGetAllParameterKeys",
+                                        "ncclParamDumpAll"};
   for (auto at = std::sregex_iterator(all.begin(), all.end(), declared);
        at != std::sregex_iterator(); ++at)
     names.insert((*at)[1]);
@@ -197,6 +271,7 @@ TEST(EveryFunction, RefusesWhatIsNoCommunicator) {
                      << function.name << " on " << comm << " in a group " << grouped);
         const std::string name = function.name;
         const bool nothing = !comm && (name == "ncclCommDestroy" || name == "ncclCommAbort");
+        if (!comm && name == "ncclCommGrow") continue;  // a new rank has none
         if (grouped) {
           EXPECT_EQ(ncclGroupStart(), ncclSuccess);
         }
@@ -345,6 +420,24 @@ std::vector<Wrong> WrongUseOfOne() {
   const auto shrink = [&](int* list, int count, ncclComm_t* out, int flags) {
     return [=](ncclComm_t c) { return ncclCommShrink(c, list, count, out, nullptr, flags); };
   };
+  const auto put = [&](const void* from, std::size_t count, int type, int peer) {
+    return [=](ncclComm_t c) {
+      return ncclPutSignal(from, count, EnumOf<ncclDataType_t>(type), peer, nullptr, 0, 0, 0, 0, c,
+                           nullptr);
+    };
+  };
+  const auto wait = [](int count, ncclWaitSignalDesc_t* list) {
+    return [=](ncclComm_t c) { return ncclWaitSignal(count, list, c, nullptr); };
+  };
+  const auto selected = [&](const char* algorithms) {
+    return [&the, algorithms](ncclComm_t c) {
+      ncclCollConfig_t its = NCCL_COLLCONFIG_INITIALIZER;
+      its.algSelection = algorithms;
+      return ncclAllReduceConfig(the.in, the.out, 8, ncclDouble, ncclSum, c, nullptr, &its);
+    };
+  };
+  static ncclWaitSignalDesc_t descriptor = {0, 0, 0, 0}, beyond_peer = {1, 2, 0, 0},
+                              beyond_signal = {1, 0, 1, 0};
   static int negative = -1, self = 0, beyond = 2;
   static ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.splitShare = 3;
@@ -403,6 +496,39 @@ std::vector<Wrong> WrongUseOfOne() {
        },
        "residence is -1"},
       {[](ncclComm_t c) { return ncclRedOpDestroy(EnumOf<ncclRedOp_t>(-1), c); }, "reduction -1"},
+      {[](ncclComm_t c) { return ncclCommSuspend(c, 2); }, "flags 0x2"},
+      {[](ncclComm_t c) { return ncclCommMemStats(c, ncclStatGpuMemTotal, nullptr); },
+       "value is NULL"},
+      {[&](ncclComm_t c) { return ncclCommMemStats(c, EnumOf<ncclCommMemStat_t>(4), &the.value); },
+       "stat is 4"},
+      {[](ncclComm_t c) { return ncclCommGetUniqueId(c, nullptr); }, "uniqueId is NULL"},
+      {[](ncclComm_t c) { return ncclCommGrow(c, 3, nullptr, -1, nullptr, nullptr); },
+       "newcomm is NULL"},
+      {[&](ncclComm_t c) { return ncclCommGrow(c, 0, nullptr, -1, &the.made, nullptr); },
+       "nRanks is 0"},
+      {[&](ncclComm_t c) { return ncclCommGrow(c, 9, nullptr, 0, &the.made, nullptr); },
+       "rank is 0"},
+      {[&](ncclComm_t c) { return ncclCommGrow(c, 9, nullptr, -1, &the.made, &config); },
+       "config->splitShare is 3"},
+      {[](ncclComm_t c) { return ncclWinGetUserPtr(c, nullptr, nullptr); }, "outUserPtr is NULL"},
+      {[&](ncclComm_t c) { return ncclWinGetUserPtr(c, nullptr, &the.handle); }, "win is NULL"},
+      {[](ncclComm_t c) { return ncclSignal(2, 0, 0, 0, c, nullptr); }, "peer is 2"},
+      {[](ncclComm_t c) { return ncclSignal(0, 1, 0, 0, c, nullptr); }, "sigIdx is 1"},
+      {[](ncclComm_t c) { return ncclSignal(0, 0, -1, 0, c, nullptr); }, "ctx is -1"},
+      {[](ncclComm_t c) { return ncclSignal(0, 0, 0, 1, c, nullptr); }, "flags is 0x1"},
+      {put(the.in, 1, 0, -1), "peer is -1"},
+      {put(nullptr, 1, 0, 0), "localbuff is NULL"},
+      {put(the.in, kTooMany, 0, 0), "count of"},
+      {put(the.in, 1, 99, 0), "data type 99"},
+      {put(the.in, 1, 0, 0), "peerWin is NULL"},
+      {wait(1, nullptr), "signalDescs is NULL"},
+      {wait(-1, &descriptor), "nDesc is -1"},
+      {wait(1, &descriptor), "signalDescs[0].opCnt is 0"},
+      {wait(1, &beyond_peer), "signalDescs[0].peer is 2"},
+      {wait(1, &beyond_signal), "signalDescs[0].sigIdx is 1"},
+      {selected("nonsense"), "algSelection has \"nonsense\""},
+      {selected("nvls"), "\"nvls\", names can run"},
+      {selected("one_shot,,"), "algSelection has \"\""},
       {[](ncclComm_t c) { return ncclRedOpDestroy(EnumOf<ncclRedOp_t>(5), c); }, "reduction 5"},
   };
 }
@@ -469,6 +595,11 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
       {[](ncclComm_t) { return ncclMemAlloc(nullptr, 1); }, "ptr is NULL"},
       {[&](ncclComm_t) { return ncclMemFree(&comm); }, "ncclMemAlloc"},
       {[](ncclComm_t) { return ncclGetVersion(nullptr); }, "version is NULL"},
+      {[&](ncclComm_t) { return ncclCommGrow(nullptr, 2, nullptr, 1, &comm, nullptr); },
+       "uniqueId is NULL"},
+      {[&](ncclComm_t) { return ncclCommGrow(nullptr, 2, &id, 2, &comm, nullptr); }, "rank 2"},
+      {[&](ncclComm_t) { return ncclCommGrow(nullptr, 2, &id, -1, &comm, nullptr); }, "rank -1"},
+      {[](ncclComm_t) { return ncclParamBind(nullptr, "NCCL_DEBUG"); }, "out is NULL"},
   };
   for (const bool grouped : {false, true})
     for (const Wrong& one : kWrong) {
@@ -486,7 +617,7 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
       EXPECT_TRUE(result == ncclInvalidArgument || end == ncclInvalidArgument) << end;
     }
   EXPECT_EQ(comm, nullptr);
-  for (const int code : {-1, INT_MIN, INT_MAX, 8})
+  for (const int code : {-1, INT_MIN, INT_MAX, 9})
     EXPECT_STREQ(ncclGetErrorString(EnumOf<ncclResult_t>(code)), "unknown result code");
   EXPECT_NE(ncclGetLastError(reinterpret_cast<ncclComm_t>(&comm)), nullptr);
   ncclResetDebugInit();
@@ -494,7 +625,7 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
 
 // ---- at random ----------------------------------------------------------------------------------
 
-/// Calls of one thread on communicators of one rank each, so that nothing waits for anybody.
+/// Calls of one thread on communicators of one rank each, so that no call waits for another rank.
 class Program {
  public:
   explicit Program(std::uint64_t seed) : random_(seed) {}
@@ -531,7 +662,7 @@ class Program {
       EXPECT_NE(LastMessage(), "");
     }
   }
-  /// What a split or shrink has made is the program's.
+  /// The result of a split or shrink is the program's.
   void Remember(ncclResult_t result) {
     Check(result);
     if (The().made) comms_.push_back(std::exchange(The().made, nullptr));

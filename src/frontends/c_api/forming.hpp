@@ -1,5 +1,6 @@
 // A communicator that a thread of its own forms, for callers that do not wait (blocking = 0).
 #pragma once
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -8,24 +9,36 @@
 
 #include "comm/process/thread.hpp"
 #include "comm/run/communicator.hpp"
+#include "ringlet/compat/nccl.h"
 
 namespace ringlet::c_api {
 
 /// Forms a communicator; a null one where this rank is not to have any.
 using Form = std::function<Result<std::unique_ptr<comm::Communicator>>(const std::stop_token&)>;
 
+inline UniqueId FromNccl(const ncclUniqueId& id) {
+  UniqueId out;
+  std::memcpy(out.bytes.data(), id.internal, UniqueId::kBytes);
+  return out;
+}
+inline ncclUniqueId ToNccl(const UniqueId& id) {
+  ncclUniqueId out;
+  std::memcpy(out.internal, id.bytes.data(), UniqueId::kBytes);
+  return out;
+}
+
 class Forming {
  public:
   explicit Forming(Form form) : form_(std::move(form)) {}
 
-  /// Once. \param on_failure  called on the thread, before anybody is told; on the caller's where
+  /// Once. \param on_failure  called on the thread, before a waiter is told; on the caller's where
   /// no thread can be started, which is the outcome then
   void Start(std::function<void(const Error&)> on_failure);
 
   /// Ends it, if it goes on, and waits for that, which comes at once. There is an outcome then.
   void Stop();
 
-  /// What has come of it; nothing while it goes on.
+  /// Its outcome; nothing while it goes on.
   std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome() const;
 
  private:

@@ -43,7 +43,7 @@ TEST(Forming, GoesOnUntilItIsStopped) {
   EXPECT_FALSE(forming.outcome()->ok());
 }
 
-TEST(Forming, WhatNeverBeganWasAborted) {
+TEST(Forming, AFormingThatNeverBeganWasAborted) {
   Forming forming([](const std::stop_token&) { return Fails(); });
   EXPECT_FALSE(forming.outcome().has_value());
   forming.Stop();
@@ -67,7 +67,7 @@ TEST(Forming, WithoutAThreadFails) {
   EXPECT_FALSE(ran);
 }
 
-TEST(Forming, WhatIsThrownIsAnError) {
+TEST(Forming, AnExceptionIsAnError) {
   Forming forming([](const std::stop_token&) -> Result<std::unique_ptr<comm::Communicator>> {
     throw std::runtime_error("oh");
   });

@@ -1,5 +1,7 @@
 #include "frontends/c_api/group.hpp"
 
+#include <fmt/format.h>
+
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -26,9 +28,37 @@ struct Group {
 };
 thread_local Group group;
 
+/// Data between hosts are not encrypted: who has asked for that gets no such communicator.
+Status CheckEncryption(comm::Communicator& communicator) {
+  const std::size_t hosts = communicator.peer_table().hosts.size();
+  if (hosts < 2 || !IsEncryptionWanted()) return Ok();
+  Error error{Code::kUnsupported,
+              fmt::format("ncclSetEncryption asked for encryption, and this communicator has ranks "
+                          "on {} hosts: what ranks say to each other would be encrypted, data that "
+                          "collectives send between hosts would not",
+                          hosts)};
+  communicator.Abort(error.message);
+  return error;
+}
+
+/// The communicator of `form` for the caller, with the effects of `options`.
+Form Finished(Form form, const CommOptions& options) {
+  return [form = std::move(form), name = options.name](
+             const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {
+    RINGLET_TRY_ASSIGN(auto communicator, form(abort));
+    if (!communicator) return communicator;
+    RINGLET_TRY(CheckEncryption(*communicator));
+    if (!name.empty())
+      communicator->origin().process->logger().Log(
+          LogLevel::kInfo, Subsystem::kInit, communicator->identity().device,
+          fmt::format("commId {:016x} is called {}", communicator->identity().magic, name));
+    return communicator;
+  };
+}
+
 Status RunInit(const InitJob& job, const std::stop_token& abort) {
   RINGLET_TRY_ASSIGN(std::shared_ptr<comm::Communicator> communicator, job.form(abort));
-  *job.out = communicator ? Export(std::move(communicator)) : nullptr;
+  *job.out = communicator ? Export(std::move(communicator), job.options) : nullptr;
   return Ok();
 }
 
@@ -96,10 +126,21 @@ Result<bool> RunCalls(Group collected) {
 
 }  // namespace
 
+Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inherited) {
+  RINGLET_TRY_ASSIGN(CommOptions options, ReadConfig(config, inherited));
+  const std::vector<std::string> notes = WithoutEffect(config);
+  if (notes.empty()) return options;
+  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  for (const std::string& note : notes) process->NoteOnce(note);
+  return options;
+}
+
 Result<bool> SubmitInit(InitJob job) {
-  if (!job.blocking) {
+  job.form = Finished(std::move(job.form), job.options);
+  if (!job.options.blocking) {
     auto forming = std::make_shared<Forming>(std::move(job.form));
-    const ncclComm_t handle = *job.out = job.gives_one ? ExportForming(forming) : nullptr;
+    const ncclComm_t handle = *job.out =
+        job.gives_one ? ExportForming(forming, job.options) : nullptr;
     Occupy(job.parent, forming);
     if (group.depth == 0) {
       BeginForming(*forming);
@@ -120,10 +161,10 @@ Result<bool> SubmitCall(CallJob job) {
   comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
   if (group.depth > 0) {
     group.calls.push_back(std::move(call));
-    if (!job.held.blocking) group.unblocked.push_back(job.handle);
+    if (!job.held.options.blocking) group.unblocked.push_back(job.handle);
     return false;
   }
-  if (!job.held.blocking) return BeginCalls({job.handle}, {std::move(call)});
+  if (!job.held.options.blocking) return BeginCalls({job.handle}, {std::move(call)});
   RINGLET_TRY(call.communicator->Run(call.work));
   return false;
 }

@@ -12,10 +12,14 @@ namespace ringlet::c_api {
 struct InitJob {
   Form form;
   ncclComm_t* out;
-  bool blocking = true;  ///< else the handle is stored at once, and a thread forms what it is of
+  /// Without blocking the handle is stored at once, and a thread forms what it is of.
+  CommOptions options = {};
   ncclComm_t parent = nullptr;
   bool gives_one = true;  ///< else the rank is in none of what is formed, and gets no handle
 };
+
+/// ReadConfig; what has no effect is noted in the log once.
+Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inherited);
 
 struct CallJob {
   ncclComm_t handle;

@@ -6,7 +6,7 @@ namespace ringlet::c_api {
 
 ncclResult_t Report(std::string_view function, const Error& error) {
   Remember(error);
-  if (const auto process = CurrentProcess(); process.ok())
+  if (const auto process = LookAtProcess(); process.ok())
     (*process)->logger().Log(
         LogLevel::kWarn, Subsystem::kCall, std::nullopt,
         fmt::format("{}: {}: {}", function, CodeName(error.code), error.message), error.file,

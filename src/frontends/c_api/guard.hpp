@@ -27,4 +27,8 @@ ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
 
 Status RequireNonNull(const void* pointer, std::string_view name);
 
+/// The number that the communicator knows a window by. \param name  of the argument
+/// Errors  kInvalidArgument  null, or not what ncclCommWindowRegister gives
+Result<std::uint32_t> WindowNumber(ncclWindow_t window, const char* name);
+
 }  // namespace ringlet::c_api

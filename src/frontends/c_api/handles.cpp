@@ -18,20 +18,25 @@ struct Entry {
   std::shared_ptr<Forming> forming = {};  // of the communicator
   std::shared_ptr<Forming> child = {};    // the last that was made of it
   std::shared_ptr<Running> running = {};  // the last operation that did not block
-  bool blocking = true;
+  CommOptions options = {};
   bool finalized = false;
+  bool rests = false;
+  bool freed = false;                      // its working memory, while it rests
+  std::optional<UniqueId> growth_id = {};  // not used yet
 };
 
 struct Registry {
   std::mutex mutex;
   std::map<ncclComm_t, Entry> entries;
   std::shared_ptr<comm::Process> process;
+  EnvMap overrides;
+  bool in_use = false;  // the process: its settings stay
   pid_t pid = 0;
   std::uintptr_t last_handle = 0;
 };
 
 // A handle is a number that is never used twice, so that a destroyed one is always found out. It
-// looks like a pointer because NCCL's type is one; nobody follows it.
+// looks like a pointer because NCCL's type is one; it is never followed.
 constexpr std::uintptr_t kHandleStep = 16;
 
 // Never destroyed: communicators may be used by threads that outlive main's statics.
@@ -92,6 +97,11 @@ Status NotFinalized(const Entry& entry) {
   return Error{Code::kUnsupported, "the communicator is finalized: it takes no more operations"};
 }
 
+Status NotResting(const Entry& entry) {
+  if (!entry.rests) return Ok();
+  return Error{Code::kUnsupported, "the communicator is suspended: ncclCommResume first"};
+}
+
 Status NotRevoked(const Entry& entry) {
   if (!entry.communicator->revoked()) return Ok();
   return Error{Code::kUnsupported,
@@ -99,10 +109,10 @@ Status NotRevoked(const Entry& entry) {
 }
 
 Held HeldOf(const Entry& entry) {
-  return {entry.communicator, entry.blocking};
+  return {entry.communicator, entry.options};
 }
 
-// What `use` makes of the entry of a handle.
+// The result of `use` on the entry of a handle.
 template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
   Registry& registry = TheRegistry();
@@ -114,35 +124,75 @@ auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>(
 
 }  // namespace
 
-Result<std::shared_ptr<comm::Process>> CurrentProcess() {
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
+namespace {
+
+Result<std::shared_ptr<comm::Process>> ProcessOf(Registry& registry) {
   if (registry.process && registry.pid != ::getpid()) {
     // A child of fork has copies of our objects but not the service thread: leave them be.
     new std::shared_ptr<comm::Process>(std::move(registry.process));
     new std::map<ncclComm_t, Entry>(std::move(registry.entries));
     registry.entries.clear();
+    registry.in_use = false;
   }
   if (!registry.process) {
-    RINGLET_TRY_ASSIGN(registry.process, comm::Process::StartHere());
+    RINGLET_TRY_ASSIGN(registry.process, comm::Process::StartHere(registry.overrides));
     registry.pid = ::getpid();
   }
   return registry.process;
 }
 
-ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator) {
+}  // namespace
+
+Result<std::shared_ptr<comm::Process>> CurrentProcess() {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  RINGLET_TRY_ASSIGN(auto process, ProcessOf(registry));
+  registry.in_use = true;
+  return process;
+}
+
+Result<std::shared_ptr<comm::Process>> LookAtProcess() {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  return ProcessOf(registry);
+}
+
+Status Override(const EnvMap& settings) {
+  std::shared_ptr<comm::Process> former;  // ends its threads, which may want the lock
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  EnvMap overrides = registry.overrides;
+  for (const auto& [name, value] : settings) overrides.insert_or_assign(name, value);
+  if (overrides == registry.overrides) return Ok();
+  if (registry.process && registry.in_use && registry.pid == ::getpid())
+    return Error{Code::kUnsupported,
+                 "this process has unique ids, communicators or memory already: say so before the "
+                 "first of them"};
+  registry.overrides = std::move(overrides);
+  former = std::exchange(registry.process, nullptr);
+  return Ok();
+}
+
+bool IsEncryptionWanted() {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  const auto set = registry.overrides.find("RINGLET_ENCRYPT");
+  return set != registry.overrides.end() && set->second == "1";
+}
+
+ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOptions& options) {
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
   const auto handle = reinterpret_cast<ncclComm_t>(registry.last_handle += kHandleStep);  // NOLINT
-  registry.entries.emplace(handle, Entry{.communicator = std::move(communicator)});
+  registry.entries.emplace(handle,
+                           Entry{.communicator = std::move(communicator), .options = options});
   return handle;
 }
 
-ncclComm_t ExportForming(std::shared_ptr<Forming> forming) {
-  const ncclComm_t handle = Export(nullptr);
+ncclComm_t ExportForming(std::shared_ptr<Forming> forming, const CommOptions& options) {
+  const ncclComm_t handle = Export(nullptr, options);
   static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
     entry.forming = std::move(forming);
-    entry.blocking = false;
     return Ok();
   }));
   return handle;
@@ -180,16 +230,26 @@ Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle) {
 Result<Held> FindParent(ncclComm_t handle) {
   return WithEntry(handle, [](Entry& entry) -> Result<Held> {
     RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(NotResting(entry));
     RINGLET_TRY(Ready(entry));
     return HeldOf(entry);
   });
 }
 
+namespace {
+
+Status Active(Entry& entry) {
+  RINGLET_TRY(NotFinalized(entry));
+  RINGLET_TRY(NotResting(entry));
+  RINGLET_TRY(Ready(entry));
+  return NotRevoked(entry);
+}
+
+}  // namespace
+
 Result<Held> FindActive(ncclComm_t handle) {
   return WithEntry(handle, [](Entry& entry) -> Result<Held> {
-    RINGLET_TRY(NotFinalized(entry));
-    RINGLET_TRY(Ready(entry));
-    RINGLET_TRY(NotRevoked(entry));
+    RINGLET_TRY(Active(entry));
     return HeldOf(entry);
   });
 }
@@ -233,6 +293,58 @@ Status MarkFinalized(ncclComm_t handle) {
   });
 }
 
+Status MarkResting(ncclComm_t handle, bool frees) {
+  return WithEntry(handle, [&](Entry& entry) -> Status {
+    RINGLET_TRY(Active(entry));
+    if (const auto failed = entry.communicator->failure()) return *failed;
+    entry.rests = true;
+    entry.freed = frees;
+    if (frees) entry.communicator->FreeWorkingMemory();
+    return Ok();
+  });
+}
+
+Status MarkAwake(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Status {
+    RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(Ready(entry));
+    RINGLET_TRY(NotRevoked(entry));
+    if (!std::exchange(entry.rests, false))
+      return Error{Code::kUnsupported, "the communicator is not suspended"};
+    entry.freed = false;
+    return Ok();
+  });
+}
+
+Result<bool> IsFreed(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<bool> {
+    RINGLET_TRY(Ready(entry));
+    return entry.freed;
+  });
+}
+
+Result<UniqueId> TakeGrowthId(ncclComm_t handle,
+                              const std::function<Result<UniqueId>(comm::Communicator&)>& make) {
+  RINGLET_TRY_ASSIGN(const Held held, FindActive(handle));
+  return WithEntry(handle, [&](Entry& entry) -> Result<UniqueId> {
+    if (const auto failed = entry.communicator->failure()) return *failed;
+    if (entry.growth_id)
+      return Error{Code::kUnsupported,
+                   "ncclCommGrow has not used the last id of this communicator yet"};
+    RINGLET_TRY_ASSIGN(entry.growth_id, make(*held.communicator));
+    return *entry.growth_id;
+  });
+}
+
+std::optional<UniqueId> UseGrowthId(ncclComm_t handle) {
+  std::optional<UniqueId> id;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    id = std::exchange(entry.growth_id, std::nullopt);
+    return Ok();
+  }));
+  return id;
+}
+
 namespace {
 
 // Finds and forgets.
@@ -241,7 +353,7 @@ Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
   const std::lock_guard lock(registry.mutex);
   const auto it = registry.entries.find(handle);
   if (it == registry.entries.end()) return Unknown(handle);
-  // What could not be formed is there to be destroyed, too.
+  // A communicator that could not be formed is there to be destroyed, too.
   const bool formed = !it->second.forming || it->second.forming->outcome().has_value();
   if (!at_any_time && !formed) return Busy("being formed");
   if (!at_any_time && IsParentOfUnborn(it->second)) return Busy("forming another");

@@ -6,6 +6,7 @@
 
 #include "comm/run/communicator.hpp"
 #include "frontends/c_api/forming.hpp"
+#include "frontends/c_api/options.hpp"
 #include "frontends/c_api/running.hpp"
 #include "ringlet/compat/nccl.h"
 
@@ -14,12 +15,20 @@ namespace ringlet::c_api {
 /// The process behind the C API: made at the first call, made anew in the child of a fork. The C
 /// API has no object to hold it, so this is the one global of Ringlet.
 Result<std::shared_ptr<comm::Process>> CurrentProcess();
+/// The same for who only reads what is the same in any process of this program: settings, the log.
+Result<std::shared_ptr<comm::Process>> LookAtProcess();
+/// From now on processes have these settings, whatever the environment says.
+/// Errors  kUnsupported  CurrentProcess has been asked for, and it has others
+Status Override(const EnvMap& settings);
 
-/// Gives out a handle of a communicator whose calls block.
-ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator);
+/// Whether ncclSetEncryption has asked for encryption.
+bool IsEncryptionWanted();
 
-/// Gives out a handle of one whose calls do not block, before it is formed.
-ncclComm_t ExportForming(std::shared_ptr<Forming> forming);
+/// Gives out a handle of a communicator that is there.
+ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOptions& options);
+
+/// Gives out a handle of one before it is formed.
+ncclComm_t ExportForming(std::shared_ptr<Forming> forming, const CommOptions& options);
 
 /// `parent` is not to be used until what is formed of it is there. Nothing where there is none.
 void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming);
@@ -33,18 +42,18 @@ Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>
 ///         and as forming it, if that failed
 Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle);
 
-/// A communicator that is there, and whether calls on it wait for what they begin.
+/// A communicator that is there, and what it was formed with.
 struct Held {
   std::shared_ptr<comm::Communicator> communicator = {};
-  bool blocking = true;
+  CommOptions options = {};
 };
-/// As Find; also refuses a finalized one (kUnsupported). A revoked one is found.
+/// As Find; also refuses a finalized one and one that rests (kUnsupported). A revoked one is found.
 Result<Held> FindParent(ncclComm_t handle);
 /// As FindParent; also refuses a revoked one (kUnsupported).
 Result<Held> FindActive(ncclComm_t handle);
 /// As FindParent, also while an operation runs on it.
 Result<Held> FindRunning(ncclComm_t handle);
-/// Waits until no operation runs on it. Who calls this has failed the communicator.
+/// Waits until no operation runs on it. The caller of this has failed the communicator.
 void AwaitIdle(ncclComm_t handle);
 
 /// Finds and forgets: the handle is invalid from now on. Nothing where none was formed.
@@ -64,5 +73,20 @@ Result<State> StateOf(ncclComm_t handle);
 
 /// A finalized communicator takes no more operations. Errors  as FindActive
 Status MarkFinalized(ncclComm_t handle);
+
+/// A communicator rests until it is woken. \param frees  its working memory is given back
+/// Errors  as FindActive
+Status MarkResting(ncclComm_t handle, bool frees);
+/// Errors  kUnsupported  it does not rest; as Find
+Status MarkAwake(ncclComm_t handle);
+/// Whether its memory is given back. Errors  as Find
+Result<bool> IsFreed(ncclComm_t handle);
+
+/// The id with which it grows next is `make`'s. Errors  kUnsupported  it has one that was not used;
+/// as FindActive
+Result<UniqueId> TakeGrowthId(ncclComm_t handle,
+                              const std::function<Result<UniqueId>(comm::Communicator&)>& make);
+/// That id, used up with this; empty: it has none.
+std::optional<UniqueId> UseGrowthId(ncclComm_t handle);
 
 }  // namespace ringlet::c_api

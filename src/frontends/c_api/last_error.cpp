@@ -17,7 +17,7 @@ ncclResult_t ToResult(Code code) {
     case Code::kInvalidArgument: return ncclInvalidArgument;
     case Code::kUnsupported: return ncclInvalidUsage;
     case Code::kPeerLost: return ncclRemoteError;
-    case Code::kTimeout: return ncclRemoteError;  // NCCL 2.28 has no code for it
+    case Code::kTimeout: return ncclTimeout;
     case Code::kProtocol: return ncclInvalidUsage;
     case Code::kSystem: return ncclSystemError;
     case Code::kAborted: return ncclRemoteError;

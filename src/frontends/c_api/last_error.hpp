@@ -1,4 +1,4 @@
-// What ncclGetLastError tells.
+// The text of ncclGetLastError.
 #pragma once
 #include "ringlet/compat/nccl.h"
 #include "ringlet/status.hpp"

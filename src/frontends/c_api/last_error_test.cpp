@@ -35,7 +35,7 @@ TEST(LastError, EachCodeIsOneOfNccls) {
   EXPECT_EQ(ToResult(Code::kProtocol), ncclInvalidUsage);
   EXPECT_EQ(ToResult(Code::kSystem), ncclSystemError);
   EXPECT_EQ(ToResult(Code::kPeerLost), ncclRemoteError);
-  EXPECT_EQ(ToResult(Code::kTimeout), ncclRemoteError);
+  EXPECT_EQ(ToResult(Code::kTimeout), ncclTimeout);
   EXPECT_EQ(ToResult(Code::kAborted), ncclRemoteError);
 }
 

@@ -12,19 +12,12 @@
 #include "comm/establish/split.hpp"
 #include "frontends/c_api/group.hpp"
 #include "frontends/c_api/guard.hpp"
-#include "frontends/c_api/options.hpp"
 
 namespace ringlet::c_api {
 namespace {
 
 /// More ranks than any process has threads for.
 constexpr int kRanksHereMax = 1 << 16;
-
-UniqueId FromNccl(const ncclUniqueId& id) {
-  UniqueId out;
-  std::memcpy(out.bytes.data(), id.internal, UniqueId::kBytes);
-  return out;
-}
 
 Status CheckRank(int nranks, int rank) {
   if (nranks < 1)
@@ -36,18 +29,18 @@ Status CheckRank(int nranks, int rank) {
 }
 
 Result<bool> SubmitEstablish(std::shared_ptr<comm::Process> process, comm::Config config,
-                             bool blocking, ncclComm_t* out) {
+                             const CommOptions& options, ncclComm_t* out) {
   *out = nullptr;
   return SubmitInit(
       {[process = std::move(process), config = std::move(config)](const std::stop_token& abort) {
          return comm::Establish(process, config, abort);
        },
-       out, blocking});
+       out, options});
 }
 
 Result<bool> InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId> ids, int rank,
                       const ncclConfig_t* given) {
-  RINGLET_TRY(CheckConfig(given));
+  RINGLET_TRY_ASSIGN(const CommOptions options, OptionsOf(given, {}));
   RINGLET_TRY(RequireNonNull(comm, "comm"));
   RINGLET_TRY(CheckRank(nranks, rank));
   RINGLET_TRY_ASSIGN(auto process, CurrentProcess());
@@ -57,7 +50,7 @@ Result<bool> InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId
   config.rank = static_cast<std::uint32_t>(rank);
   config.size = static_cast<std::uint32_t>(nranks);
   config.device = process->settings().local_rank.value_or(0);
-  return SubmitEstablish(std::move(process), std::move(config), Blocks(given, true), comm);
+  return SubmitEstablish(std::move(process), std::move(config), options, comm);
 }
 
 Status CheckDeviceList(std::span<const int> devices, bool may_share) {
@@ -92,7 +85,7 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
     config.size = static_cast<std::uint32_t>(ndev);
     config.device = static_cast<std::uint32_t>(devlist ? devlist[i] : i);
     config.names_device = true;
-    RINGLET_TRY(SubmitEstablish(process, config, true, &comms[i]));
+    RINGLET_TRY(SubmitEstablish(process, config, {}, &comms[i]));
   }
   RINGLET_TRY(EndGroup());
   return Ok();
@@ -111,15 +104,16 @@ Result<bool> SplitOff(ncclComm_t comm, int color, int key, ncclComm_t* out,
                       const ncclConfig_t* config) {
   RINGLET_TRY(RequireNonNull(out, "newcomm"));
   *out = nullptr;
-  RINGLET_TRY(CheckConfig(config));
+  RINGLET_TRY(OptionsOf(config, {}));
   RINGLET_TRY_ASSIGN(Held held, FindParent(comm));
+  RINGLET_TRY_ASSIGN(const CommOptions options, OptionsOf(config, held.options));
   const auto chosen =
       color == NCCL_SPLIT_NOCOLOR ? std::nullopt : std::optional<std::int32_t>(color);
   return SubmitInit(
       {[parent = std::move(held.communicator), chosen, key](const std::stop_token& abort) {
          return comm::Split(*parent, chosen, key, abort);
        },
-       out, Blocks(config, held.blocking), comm, chosen.has_value()});
+       out, options, comm, chosen.has_value()});
 }
 
 Result<std::vector<std::uint32_t>> ExcludedRanks(const int* excluded, int count,
@@ -148,13 +142,14 @@ Result<bool> ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_
                       const ncclConfig_t* config, int flags) {
   RINGLET_TRY(RequireNonNull(out, "newcomm"));
   *out = nullptr;
-  RINGLET_TRY(CheckConfig(config));
+  RINGLET_TRY(OptionsOf(config, {}));
   RINGLET_TRY(RequireNonNull(excluded, "excludeRanksList"));
   if (flags != NCCL_SHRINK_DEFAULT && flags != NCCL_SHRINK_ABORT)
     return Error{Code::kInvalidArgument,
                  fmt::format("shrinkFlags is {}, not NCCL_SHRINK_DEFAULT or _ABORT", flags)};
   const bool aborts = flags == NCCL_SHRINK_ABORT;
   RINGLET_TRY_ASSIGN(const Held held, aborts ? FindRunning(comm) : FindParent(comm));
+  RINGLET_TRY_ASSIGN(const CommOptions options, OptionsOf(config, held.options));
   RINGLET_TRY_ASSIGN(auto ranks, ExcludedRanks(excluded, count, held.communicator->identity()));
   if (aborts) {
     held.communicator->Abort("ncclCommShrink ends it for the survivors");
@@ -164,7 +159,7 @@ Result<bool> ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_
       {[parent = held.communicator, ranks = std::move(ranks)](const std::stop_token& abort) {
          return comm::Shrink(*parent, ranks, abort);
        },
-       out, Blocks(config, held.blocking), comm});
+       out, options, comm});
 }
 
 Status Revoke(ncclComm_t comm, int flags) {
@@ -224,6 +219,7 @@ const char* ncclGetErrorString(ncclResult_t result) {
     case ncclInvalidUsage: return "invalid usage (ncclGetLastError tells what)";
     case ncclRemoteError: return "remote process exited or there was a network error";
     case ncclInProgress: return "operation in progress";
+    case ncclTimeout: return "timeout (ncclGetLastError tells who is silent)";
     default: return "unknown result code";
   }
 }
@@ -233,13 +229,14 @@ const char* ncclGetLastError(ncclComm_t) {
 }
 
 void ncclResetDebugInit(void) {}
+void ncclResetDebugInitInternal(void) {}
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
   return api::Guard("ncclGetUniqueId", [&]() -> Status {
     RINGLET_TRY(api::RequireNonNull(uniqueId, "uniqueId"));
     RINGLET_TRY_ASSIGN(const auto process, api::CurrentProcess());
     RINGLET_TRY_ASSIGN(const ringlet::UniqueId id, ringlet::comm::NextUniqueId(process));
-    std::memcpy(uniqueId->internal, id.bytes.data(), ringlet::UniqueId::kBytes);
+    *uniqueId = api::ToNccl(id);
     return Ok();
   });
 }
@@ -358,6 +355,7 @@ RINGLET_TWIN(ncclGetVersion);
 RINGLET_TWIN(ncclGetErrorString);
 RINGLET_TWIN(ncclGetLastError);
 RINGLET_TWIN(ncclResetDebugInit);
+RINGLET_TWIN(ncclResetDebugInitInternal);
 RINGLET_TWIN(ncclGetUniqueId);
 RINGLET_TWIN(ncclCommInitRank);
 RINGLET_TWIN(ncclCommInitRankConfig);

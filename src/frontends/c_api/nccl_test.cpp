@@ -29,7 +29,7 @@ TEST(Nccl, SaysItsVersionAndItsCodes) {
   EXPECT_THAT(ncclGetErrorString(ncclRemoteError), HasSubstr("remote"));
 }
 
-TEST(Nccl, ACommunicatorKnowsWhoItIs) {
+TEST(Nccl, ACommunicatorKnowsItsRankAndSize) {
   const int devices[] = {7, 3};
   ncclComm_t comms[2];
   ASSERT_EQ(ncclCommInitAll(comms, 2, devices), ncclSuccess) << ncclGetLastError(nullptr);
@@ -233,7 +233,7 @@ TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
   EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
 }
 
-// What `body` says in a child of fork, which starts with settings of its own.
+// The output of `body` in a child of fork, which starts with settings of its own.
 bool HoldsInAChild(const std::function<bool()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body() ? 0 : 1);
@@ -332,7 +332,7 @@ TEST(Nccl, RanksThatNameNoDeviceAreCountedOnTheirHost) {
   DestroyAll(comms);
 }
 
-TEST(Nccl, ACollectiveWithoutElementsWaitsForNobody) {
+TEST(Nccl, ACollectiveWithoutElementsWaitsForNoRank) {
   const auto comms = InitAll(2);
   const ncclComm_t alone = comms[0];
   EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, alone, nullptr), ncclSuccess);

@@ -23,7 +23,8 @@ TEST(NonBlocking, UntilThenItIsRefusedAndCanBeAborted) {
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclComm_t comm = nullptr;
-  ASSERT_EQ(ncclCommInitRankConfig(&comm, 2, id, 0, &config), ncclInProgress);  // nobody else comes
+  ASSERT_EQ(ncclCommInitRankConfig(&comm, 2, id, 0, &config),
+            ncclInProgress);  // no other rank comes
   ncclResult_t state = ncclSuccess;
   EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
   EXPECT_EQ(state, ncclInProgress);
@@ -39,7 +40,7 @@ TEST(NonBlocking, UntilThenItIsRefusedAndCanBeAborted) {
   EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclInvalidArgument) << "the handle is gone";
 }
 
-TEST(NonBlocking, WhatCannotBeFormedSaysWhy) {
+TEST(NonBlocking, AFailureToFormSaysWhy) {
   ncclConfig_t config = NonBlocking();
   const ncclUniqueId rubbish{};
   ncclComm_t comm = nullptr;
@@ -83,7 +84,7 @@ TEST(NonBlocking, AChildThatIsAbortedLeavesItsParentToBeAborted) {
   for (const ncclComm_t comm : parents) EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
 }
 
-TEST(NonBlocking, WhoIsInNoPartOfASplitGetsNullWhenItIsDone) {
+TEST(NonBlocking, ARankInNoPartOfASplitGetsNullWhenItIsDone) {
   const auto parents = InitAll(2);
   ncclConfig_t config = NonBlocking();
   ncclComm_t children[2] = {parents[0], parents[0]};
@@ -231,7 +232,7 @@ TEST(NonBlocking, AGroupDoesNotMixThoseThatBlockWithOthers) {
   DestroyAll({one[0], other[0]});
 }
 
-TEST(NonBlocking, WhatIsAbortedInsideItsGroupIsNotFormed) {
+TEST(NonBlocking, ACommunicatorAbortedInsideItsGroupIsNotFormed) {
   ncclConfig_t config = NonBlocking();
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
@@ -241,7 +242,7 @@ TEST(NonBlocking, WhatIsAbortedInsideItsGroupIsNotFormed) {
   EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
   EXPECT_EQ(ncclGetVersion(nullptr), ncclInvalidArgument);
   EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
-  // What goes wrong on a thread of the library is seen by those that have made no mistake yet.
+  // An error on a thread of the library is seen by threads that have made no mistake yet.
   std::string seen;
   std::thread([&] { seen = LastMessage(); }).join();
   EXPECT_THAT(seen, HasSubstr("version is NULL")) << "nothing was begun that could fail";
@@ -268,7 +269,7 @@ TEST(NonBlocking, AGroupDoesNotRunOnACommunicatorThatIsBusy) {
 }
 
 // Its buffers are the caller's again: also those on another communicator of the same group.
-TEST(NonBlocking, WhatRunsIsOverWhenItsAbortReturns) {
+TEST(NonBlocking, ARunningCallIsOverWhenItsAbortReturns) {
   const auto one = FormWithoutBlocking(2), other = FormWithoutBlocking(2);
   float data[] = {1, 2};
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);

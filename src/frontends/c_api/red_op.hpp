@@ -5,7 +5,7 @@
 
 namespace ringlet::c_api {
 
-/// What a number of type ncclRedOp_t means for a communicator.
+/// The meaning of a number of type ncclRedOp_t for a communicator.
 struct RedOp {
   ReduceOp op = ReduceOp::kSum;
   collective::Scalar scalar = {};        ///< of kPreMulSum

@@ -15,12 +15,12 @@ class Running {
   explicit Running(std::function<Status()> run) : run_(std::move(run)) {}
 
   /// Once.
-  /// \param on_failure  called on the thread, before anybody is told
+  /// \param on_failure  called on the thread, before a waiter is told
   /// Errors  kSystem  there is no thread for it; it is done, with this error
   Status Start(std::function<void(const Error&)> on_failure);
 
   bool done() const { return done_.load(std::memory_order_acquire); }
-  /// It has been started. Who wants it to end soon fails its communicators first.
+  /// It has been started. A caller that wants it to end soon fails its communicators first.
   void Wait() const { done_.wait(false, std::memory_order_acquire); }
   /// Why it has failed, if it has. \pre  done
   const std::optional<Error>& failure() const { return failure_; }

@@ -35,7 +35,7 @@ TEST(Running, TellsItsFailureBeforeItIsDone) {
   EXPECT_EQ(running.failure()->message, "nobody came");
 }
 
-TEST(Running, WhatIsThrownIsAnError) {
+TEST(Running, AnExceptionIsAnError) {
   Running running([]() -> Status { throw std::runtime_error("oh"); });
   ASSERT_TRUE(running.Start([](const Error&) {}).ok());
   running.Wait();

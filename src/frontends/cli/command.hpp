@@ -1,4 +1,4 @@
-// What the commands of the tool have in common.
+// The common parts of the tool's commands.
 #pragma once
 #include <functional>
 #include <string_view>

@@ -24,7 +24,7 @@ TEST(CommandTest, TheLogLeavesStandardOutputToResults) {
             (EnvMap{{"RINGLET_DEBUG_FILE", "/dev/stderr"}}));
 }
 
-TEST(CommandTest, WhoWantsTheLogElsewhereHasIt) {
+TEST(CommandTest, AnExplicitLogFileIsKept) {
   const EnvMap ours{{"RINGLET_DEBUG_FILE", "/tmp/log"}}, nccls{{"NCCL_DEBUG_FILE", "/tmp/log"}};
   EXPECT_EQ(WithLogOnErrors(ours), ours);
   EXPECT_EQ(WithLogOnErrors(nccls), nccls);

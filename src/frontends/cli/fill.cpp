@@ -11,7 +11,7 @@ std::size_t Width(std::string_view text) {
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }));
 }
 
-/// Where the word that begins `text` ends; blanks within a link do not end it.
+/// The end of the word that begins `text`; blanks within a link do not end it.
 std::size_t WordEnd(std::string_view text) {
   const std::size_t blank = std::min(text.find_first_of(" \n"), text.size());
   const std::size_t open = text.find('[');

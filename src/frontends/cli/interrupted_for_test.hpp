@@ -5,7 +5,7 @@
 
 namespace ringlet::cli {
 
-/// While it lives, SIGINT waits in this thread until somebody takes it.
+/// While it lives, SIGINT waits in this thread until a test takes it.
 class InterruptedForTest {
  public:
   InterruptedForTest() {

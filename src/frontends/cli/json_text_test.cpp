@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/value/text.hpp"
 #include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/help/description.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
@@ -22,34 +25,80 @@ TEST(JsonTextTest, BytesThatAreNoUtf8AreReplaced) {
   EXPECT_TRUE(ordered_json::accept(JsonText({{"name", "\xff\xfe"}})));
 }
 
-/// Each command that a machine may read, quick enough for a unit test.
-std::vector<std::vector<std::string>> JsonCommands() {
+/// The path of a command, and words that make it quick enough for a unit test.
+struct JsonCommand {
+  std::string path;
+  std::vector<std::string> words;
+};
+
+std::vector<JsonCommand> JsonCommands() {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
-  return {{"bench", "all_reduce", "-n", "2", "--threads", "-e", "8", "-i", "1"},
-          {"bench", "init", "-n", "2", "-i", "1"},
-          {"sim", "init", "-n", "4"},
-          {"topo", "show", file},
-          {"topo", "path", "GPU0", "GPU1", file},
-          {"topo", "matrix", file},
-          {"topo", "lint", file},
-          {"topo", "diff", file, file},
-          {"topo", "complete", "--list"},
-          {"plan", file},
-          {"plan", "--ranks", "2"},
-          {"explain", file},
-          {"predict", "all_reduce", file},
-          {"env"},
-          {"version"}};
+  return {{" bench init", {"-n", "2", "-i", "1"}},
+          {" sim init", {"-n", "4"}},
+          {" topo show", {file}},
+          {" topo gather", {"--root", "/dev", "-o", testing::TempDir() + "json_text_test.tar"}},
+          {" topo path", {"GPU0", "GPU1", file}},
+          {" topo matrix", {file}},
+          {" topo lint", {file}},
+          {" topo diff", {file, file}},
+          {" topo complete", {"--list"}},
+          {" plan", {file}},
+          {" plan", {"--ranks", "2"}},
+          {" explain", {file}},
+          {" predict", {"all_reduce", file}},
+          {" env", {}},
+          {" version", {}}};
 }
 
-TEST(JsonTextTest, WhatCommandsPrintIsOneJsonText) {
-  for (std::vector<std::string> command : JsonCommands()) {
-    command.emplace_back("--json");
-    const ToolRun ran = RunCommand(command);
-    SCOPED_TRACE(command.at(0) + " " + command.at(1));
-    EXPECT_TRUE(ran.status == kExitDone || command.at(1) == "lint") << ran.errors;
-    EXPECT_TRUE(ordered_json::accept(ran.output)) << ran.output;
+/// The words of each command that has --json, but for the operations of bench and explain.
+std::vector<std::vector<std::string>> WordsOfJson(const CommandDescription& command) {
+  const auto run = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all;
+    for (const std::string_view word : Split(command.path.substr(1), ' ')) all.emplace_back(word);
+    all.insert(all.end(), words.begin(), words.end());
+    all.emplace_back("--json");
+    return all;
+  };
+  std::vector<std::vector<std::string>> found;
+  for (const JsonCommand& one : JsonCommands())
+    if (one.path == command.path) found.push_back(run(one.words));
+  if (!found.empty()) return found;
+  if (command.path.starts_with(" bench "))
+    return {run({"-n", "2", "--threads", "-e", "8", "-i", "1"})};
+  if (command.path.starts_with(" explain ")) return {run({}), run({"--hosts", "2"})};
+  return {};
+}
+
+/// At any depth.
+void ExpectSnakeCase(const ordered_json& json, const std::string& where) {
+  for (const auto& item : json.items()) {
+    if (json.is_object()) {
+      EXPECT_THAT(item.key(), testing::MatchesRegex("[a-z][a-z0-9_]*")) << where;
+    }
+    if (item.value().is_structured()) ExpectSnakeCase(item.value(), where + "." + item.key());
   }
+}
+
+TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
+  Action chosen;
+  std::size_t commands = 0;
+  Walk(Describe(*MakeTool({}, chosen)), [&](const CommandDescription& command) {
+    const bool has_json = std::ranges::any_of(command.options, [](const OptionDescription& option) {
+      return std::ranges::count(option.names, "--json") > 0;
+    });
+    if (!has_json) return;
+    ++commands;
+    const auto lines = WordsOfJson(command);
+    EXPECT_FALSE(lines.empty()) << "no line for" << command.path;
+    for (const std::vector<std::string>& words : lines) {
+      const ToolRun ran = RunCommand(words);
+      SCOPED_TRACE(command.path);
+      EXPECT_TRUE(ran.status == kExitDone || command.path == " topo lint") << ran.errors;
+      ASSERT_TRUE(ordered_json::accept(ran.output)) << ran.output;
+      ExpectSnakeCase(ordered_json::parse(ran.output), command.path);
+    }
+  });
+  EXPECT_GT(commands, JsonCommands().size());
 }
 
 /// The help names the keys.

@@ -17,7 +17,7 @@ class Presenter {
     std::size_t sizes = 0;  ///< rows to come
     bool in_place = false;  ///< only in place, which a narrow table then shows
     Instant start{0};
-    /// Where to; this process's standard streams unless a test wants to look.
+    /// The output streams; this process's standard streams unless a test wants to look.
     std::FILE* output = stdout;
     std::FILE* errors = stderr;
   };
@@ -30,7 +30,7 @@ class Presenter {
   /// The end: the foot of the table, or the JSON object. Not called after a failure.
   void Finish();
 
-  /// What a peer says that it is: "Open MPI v5.0.11".
+  /// A peer's name of itself: "Open MPI v5.0.11".
   void OnVersion(const std::string& peer, std::string version) {
     options_.report.versions[peer] = std::move(version);
   }

@@ -19,7 +19,7 @@ TEST(QuantityTest, TimesHaveUnits) {
   EXPECT_EQ(ParseDuration("0.000000001s").value(), Instant(1));
 }
 
-TEST(QuantityTest, WhatIsNoTimeIsQuoted) {
+TEST(QuantityTest, AnInvalidTimeIsQuoted) {
   for (const char* text :
        {"", "20", "us", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "20 parsecs",
         "99999999999999999999s", "1001h", "60001min", "60000.5min", "1.0000000001s"})
@@ -34,7 +34,7 @@ TEST(QuantityTest, BandwidthsAreOfBitsOrBytes) {
   EXPECT_EQ(ParseBandwidth("0").value(), 0u);
 }
 
-TEST(QuantityTest, WhatIsNoBandwidthIsQuoted) {
+TEST(QuantityTest, AnInvalidBandwidthIsQuoted) {
   for (const char* text : {"", "10", "10G", "7Mb/s", "2000GB/s", "1000.5GB/s", "fast", "10gb/s"})
     EXPECT_THAT(ParseBandwidth(text).error().message, HasSubstr('"' + std::string(text) + '"'));
 }

@@ -1,4 +1,4 @@
-// What helps and messages say of the units that ParseSize reads.
+// The units that ParseSize reads, for helps and messages.
 #pragma once
 #include <string_view>
 

@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// What stands above the rows.
+/// The text above the rows.
 struct TableHead {
   CallKind kind = CallKind::kAllReduce;
   std::uint32_t ranks = 0;

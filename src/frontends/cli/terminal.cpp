@@ -12,7 +12,7 @@
 namespace ringlet::cli {
 namespace {
 
-// Where columns of the table of `ringlet bench` begin; see CallText and PlacementText.
+// The first words of the columns of the table of `ringlet bench`; see CallText and PlacementText.
 constexpr std::size_t kAfterSize = 12, kAfterCall = 52, kAfterOutOfPlace = 85, kAfterInPlace = 118;
 
 std::string NarrowedLine(std::string line, std::size_t columns, bool in_place) {

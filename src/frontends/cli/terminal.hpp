@@ -1,4 +1,4 @@
-// What depends on whether a stream is a terminal: colours and the width of tables.
+// The properties that depend on whether a stream is a terminal: colours and the width of tables.
 #pragma once
 #include <cstddef>
 #include <cstdio>

@@ -57,7 +57,7 @@ class OutputTerminalForTest {
     ::close(before_);
     ::close(master_);
   }
-  /// What has been written, which may be no more than a terminal holds: 4 KiB.
+  /// The text that has been written, which may be no more than a terminal holds: 4 KiB.
   std::string Read() {
     std::fflush(stdout);
     std::string text(8192, '\0');
@@ -113,7 +113,7 @@ TEST_F(NarrowTable, WideTerminalsShowAll) {
   EXPECT_EQ(NarrowedRows(text_, 135, false), text_);
 }
 
-TEST_F(NarrowTable, WhatIsTheSameInEachRowGoesFirst) {
+TEST_F(NarrowTable, AColumnOfEqualValuesGoesFirst) {
   const std::string narrow = NarrowedRows(text_, 100, false);
   EXPECT_EQ(narrow.find("float"), std::string::npos);
   EXPECT_NE(narrow.find("3.00"), std::string::npos);

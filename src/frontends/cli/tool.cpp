@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <new>
+#include <system_error>
 
 #include "frontends/cli/help/commands.hpp"
 #include "frontends/cli/help/suggest.hpp"
@@ -12,13 +15,22 @@
 namespace ringlet::cli {
 namespace {
 
-// What a parser's exception means: help was asked for, or the command line is wrong.
+/// A command with commands below it was given alone.
+std::optional<std::string> ExplainMissing(const CLI::App& tool) {
+  const CLI::App* last = &tool;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  if (last->get_require_subcommand_min() == 0) return std::nullopt;
+  return fmt::format("name a command: {}", fmt::join(CommandNames(*last), ", "));
+}
+
+// The meaning of a parser's exception: help was asked for, or the command line is wrong.
 int Explain(const CLI::App& tool, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return tool.exit(error);  // --help, --version: prints it
   const std::string path = EnteredPath(tool);
   const std::string command = path.empty() ? "ringlet" : "ringlet " + path;
-  fmt::print(stderr, "{}: {}\nTry: {} --help\n", command,
-             ExplainUnexpected(tool).value_or(error.what()), command);
+  auto reason = ExplainUnexpected(tool);
+  if (!reason) reason = ExplainMissing(tool);
+  fmt::print(stderr, "{}: {}\nTry: {} --help\n", command, reason.value_or(error.what()), command);
   return kExitUsage;
 }
 
@@ -31,7 +43,7 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   }
   const std::unique_ptr<CLI::App> tool = MakeTool(std::move(split.program), chosen);
   try {
-    std::reverse(split.own.begin(), split.own.end());  // what CLI11 wants
+    std::reverse(split.own.begin(), split.own.end());  // the form that CLI11 wants
     tool->parse(split.own);
   } catch (const CLI::ParseError& error) {
     return Explain(*tool, error);
@@ -41,11 +53,19 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   return kExitUsage;
 }
 
+/// A command whose output is lost has not succeeded.
+int CheckOutput(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  fmt::print(stderr, "ringlet: cannot write standard output: {}\n",
+             std::generic_category().message(errno));
+  return status == kExitDone ? kExitFailed : status;
+}
+
 }  // namespace
 
 int RunTool(const std::vector<std::string>& arguments) {
   try {
-    return ParseAndRun(arguments);
+    return CheckOutput(ParseAndRun(arguments));
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "ringlet: there is not enough memory\n");
   } catch (const std::exception& error) {

@@ -1,6 +1,10 @@
 #include "frontends/cli/tool.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "frontends/cli/tool_run_for_test.hpp"
 
@@ -60,6 +64,34 @@ TEST(ToolTest, WithoutACommandItSaysWhatToDo) {
   const ToolRun ran = RunCommand({});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("--help"));
+}
+
+TEST(ToolTest, ACommandOfCommandsNamesThem) {
+  for (const char* const command : {"topo", "sim"}) {
+    const ToolRun ran = RunCommand({command});
+    EXPECT_EQ(ran.status, kExitUsage);
+    EXPECT_THAT(ran.errors, HasSubstr(std::string("ringlet ") + command + ": name a command: "));
+  }
+}
+
+TEST(ToolTest, OutputThatCannotBeWrittenIsAFailure) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"version"},
+                                                  {"env"},
+                                                  {"version", "--json"},
+                                                  {"help", "exit-codes"}}) {
+    testing::internal::CaptureStderr();
+    std::fflush(stdout);
+    const int kept = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    ASSERT_GE(full, 0);
+    dup2(full, STDOUT_FILENO);
+    const int status = RunTool(command);
+    std::clearerr(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(full);
+    close(kept);
+    EXPECT_EQ(status, kExitFailed) << command.front();
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("No space left on device"));
+  }
 }
 
 TEST(ToolTest, ACommandRuns) {

@@ -1,4 +1,4 @@
-// What helps call the types of values; help/description.cpp says what each is.
+// The names of the types of values in helps; help/description.cpp says what each is.
 #pragma once
 
 namespace ringlet::cli {

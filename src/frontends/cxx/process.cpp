@@ -10,22 +10,22 @@ namespace {
 
 using Processes = std::map<EnvMap, std::shared_ptr<comm::Process>>;
 
-struct Shared {
+struct ProcessTable {
   std::mutex mutex;
   Processes processes;
   comm::ForkGuard fork_guard;
 };
 
 // Never destroyed: communicators may be used by threads that outlive main's statics.
-Shared& TheShared() {
-  static Shared& shared = *new Shared;
+ProcessTable& TheShared() {
+  static ProcessTable& shared = *new ProcessTable;
   return shared;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides) {
-  Shared& shared = TheShared();
+  ProcessTable& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
   if (!shared.fork_guard.IsHere()) {
     new Processes(std::move(shared.processes));  // their threads are the parent's: leave them be

@@ -20,8 +20,8 @@ struct MessageRequest {
   ReceiveBuffer to = {};
 };
 
-/// The call that this rank's buffers make. What can be checked without their lengths and types is
-/// left to Communicator::Run.
+/// The call that this rank's buffers make. Checks that need no lengths and types are left to
+/// Communicator::Run.
 /// Errors  kInvalidArgument  lengths or types that do not fit each other; null with a length; more
 ///                           elements than any memory has
 Result<comm::Work> WorkOf(const Request& request, const comm::Communicator& communicator);

@@ -110,7 +110,7 @@ class RingletBackend final : public c10d::Backend {
     // From here on callbacks that still run are refused, and so leave mail and group alone.
     if (ended_.exchange(true)) return;
     if (at_exit) AbortIfBusy();
-    static_cast<void>(group_->presence().Leave());  // a store that is gone tells nobody anything
+    static_cast<void>(group_->presence().Leave());  // a store that is gone can tell nothing
     p2p_queue_->Close();
     group_->Close();
     p2p_queue_ = nullptr;
@@ -473,8 +473,8 @@ class RingletBackend final : public c10d::Backend {
     TORCH_CHECK_WITH(DistBackendError, status.ok(), "ringlet: ", status.error().message);
   }
 
-  /// A group of some ranks, called by those. Where this one has a communicator, the new one comes
-  /// from its connections, else from the store when it is needed.
+  /// A group of some ranks, called by those. If this one has a communicator, the new one comes from
+  /// its connections, else from the store when it is needed.
   c10::intrusive_ptr<Backend> split(
       const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
       const c10::intrusive_ptr<Backend::Options>& opts) RINGLET_OVERRIDE_SINCE_2_9 {
@@ -614,7 +614,7 @@ class RingletBackend final : public c10d::Backend {
     return Coalesce(work);
   }
 
-  /// Where the tensors lie that other ranks may reach; mostly none.
+  /// The memory of tensors that other ranks may reach; mostly none.
   static std::vector<View> ReachableAmong(const Name& name) {
     std::vector<View> reachable;
     for (const Tensors* list : {&name.inputs, &name.outputs}) {

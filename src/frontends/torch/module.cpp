@@ -10,7 +10,7 @@ Milliseconds Whole(std::chrono::duration<float> seconds) {
   return std::chrono::ceil<Milliseconds>(std::chrono::duration<double>(seconds));
 }
 
-/// What PyTorch calls for init_process_group and new_group.
+/// The entry points for init_process_group and new_group.
 c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& torch_options,
                                          const py::object& given) {
   auto options = given.is_none() || !py::isinstance<BackendOptions>(given)
@@ -24,7 +24,7 @@ c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& 
                                              torch_options.group_size, std::move(options));
 }
 
-/// At the end of the program: the groups that nobody destroyed.
+/// At the end of the program: the groups that were not destroyed.
 void EndAll() {
   std::set<RingletBackend*> backends;
   {
@@ -55,7 +55,7 @@ PYBIND11_MODULE(_C, module) {
       py::module_::import("torch._C._distributed_c10d").attr("Backend");
 
   py::class_<api::BackendOptions, c10d::Backend::Options, c10::intrusive_ptr<api::BackendOptions>>(
-      module, "Options", "What a Ringlet process group can be told.")
+      module, "Options", "The options of a Ringlet process group.")
       .def(py::init(&api::MakeOptions), py::kw_only(), py::arg("timeout") = kBackendDefaultTimeout,
            py::arg("init_timeout") = api::Milliseconds(0), py::arg("ranks_per_root") = 128)
       .def_readwrite("init_timeout", &api::BackendOptions::init_timeout)
@@ -95,6 +95,6 @@ PYBIND11_MODULE(_C, module) {
         return *address;
       },
       "The address at which groups of this process listen first.");
-  module.def("create", &api::Create, "What PyTorch calls to make a process group.");
+  module.def("create", &api::Create, "Makes a process group; PyTorch calls it.");
   module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
 }

@@ -11,7 +11,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-struct Shared {
+struct ProcessState {
   std::mutex mutex;
   std::weak_ptr<comm::Process> process;
   std::weak_ptr<comm::Beacon> beacon;
@@ -19,8 +19,8 @@ struct Shared {
 };
 
 // Never destroyed: groups may end after main's statics.
-Shared& TheShared() {
-  static Shared& shared = *new Shared;
+ProcessState& TheShared() {
+  static ProcessState& shared = *new ProcessState;
   return shared;
 }
 
@@ -39,7 +39,7 @@ std::atomic<int>& LitDescriptor() {
 }  // namespace
 
 Result<std::shared_ptr<comm::Process>> SharedProcess() {
-  Shared& shared = TheShared();
+  ProcessState& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
   if (!shared.fork_guard.IsHere()) {
     shared.process.reset();
@@ -55,7 +55,7 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
 
 Result<std::shared_ptr<comm::Beacon>> SharedBeacon() {
   RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
-  Shared& shared = TheShared();
+  ProcessState& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
   if (auto beacon = shared.beacon.lock()) return beacon;
   RINGLET_TRY_ASSIGN(auto lit, comm::Beacon::Light(*process));

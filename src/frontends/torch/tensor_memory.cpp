@@ -80,7 +80,7 @@ void TensorMemory::Trim() {
 void TensorMemory::Drop(const std::byte* begin) {
   for (Announcements* const each : announcements_) each->Withdraw(begin);
   const auto found = allocations_.find(begin);
-  // It is the beginning of an allocation, and nobody has it registered any more.
+  // It is the beginning of an allocation, and no group has it registered any more.
   (void)found->second.process->heap().Free(begin);
   allocations_.erase(found);
   count_ = allocations_.size();

@@ -17,7 +17,7 @@ class Announcements;
 
 /// The allocations of this process. Safe from any thread.
 ///
-/// Each is a sealed anonymous file, with a descriptor, as ncclMemAlloc gives them. What is freed is
+/// Each is a sealed anonymous file, with a descriptor, as ncclMemAlloc gives them. Freed memory is
 /// kept for the next of its size, since both to fill new pages and to have peers map them is slow.
 class TensorMemory {
  public:
@@ -31,8 +31,8 @@ class TensorMemory {
   /// At least `bytes`, on a page boundary, of whatever content. Costs up to 3 us a page where
   /// nothing kept fits. Errors  as RegisteredHeap::Allocate, and SharedProcess
   Result<std::byte*> Allocate(std::size_t bytes);
-  /// What Allocate gave. No operation uses it any more. In the child of a fork: nothing, the memory
-  /// is the parent's.
+  /// The memory that Allocate gave. No operation uses it any more. In the child of a fork: nothing,
+  /// the memory is the parent's.
   void Free(const std::byte* memory);
 
   /// Whether all of `memory` lies in an allocation.
@@ -75,7 +75,7 @@ class Announcements {
   Announcements& operator=(const Announcements&) = delete;
 
   /// Tells the communicator, always the same, of the allocation that `memory` lies in, if it does
-  /// not know it. Where it cannot take it, operations copy, as they do with any memory.
+  /// not know it. If it cannot take it, operations copy, as they do with any memory.
   void Cover(comm::Communicator& communicator, View memory);
 
  private:

@@ -106,7 +106,7 @@ inline void Share(const at::Tensor& joint, const Tensors& tensors) {
   }
 }
 
-/// What Ringlet calls the elements; empty where it can only move them, as bytes.
+/// Ringlet's type of the elements; empty if it can only move them, as bytes.
 inline std::optional<DataType> KnownType(at::ScalarType type) {
   switch (type) {
     case at::kBool: return DataType::kBool;
@@ -127,7 +127,7 @@ inline std::optional<DataType> KnownType(at::ScalarType type) {
   }
 }
 
-/// What the elements are for a reduction.
+/// The type of the elements for a reduction.
 inline DataType TypeOf(at::ScalarType type) {
   const auto known = KnownType(type);
   TORCH_CHECK(known, "ringlet: tensors of ", type,

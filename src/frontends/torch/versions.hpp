@@ -1,4 +1,4 @@
-// Where versions of PyTorch differ, from 2.7 on. Included by module.cpp only.
+// The differences between versions of PyTorch, from 2.7 on. Included by module.cpp only.
 #pragma once
 #include <torch/version.h>
 
@@ -22,7 +22,7 @@ constexpr Type ReduceScatterCoalesced() {
   }
 }
 
-/// What the options of all backends tell of their group, where PyTorch has it.
+/// The description of their group in the options of all backends, if PyTorch has it.
 template <typename Options>
 std::string GroupNameOf(const Options& options) {
   if constexpr (requires { options.group_name; }) {

@@ -7,10 +7,10 @@
 
 namespace ringlet::os {
 
-/// What the file sets that NCCL_CONF_FILE of `env` names or, where it names none, .nccl.conf in the
-/// folder HOME of `env`; and behind it /etc/nccl.conf. Of these two either may be missing. A file
-/// that was named and is not there, one that cannot be read, and one of more than 1 MiB, is a
-/// warning.
+/// The variables of the file that NCCL_CONF_FILE of `env` names or, if it names none, of .nccl.conf
+/// in the folder HOME of `env`; and behind it those of /etc/nccl.conf. Of these two either may be
+/// missing. A file that was named and is not there, one that cannot be read, and one of more than 1
+/// MiB, is a warning.
 /// \param root  where /etc lies: for tests
 FileVariables ReadConfFiles(const EnvMap& env, const std::string& root = "/");
 

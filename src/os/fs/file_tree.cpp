@@ -92,7 +92,7 @@ void FileTree::Tell(PathAccess::Kind kind, std::string_view path) const {
 
 Result<std::string> FileTree::Read(std::string_view path, std::size_t bytes_max) const {
   Tell(PathAccess::Kind::kRead, path);
-  // O_NONBLOCK: opening a pipe that somebody left in a captured tree must not wait for a writer.
+  // O_NONBLOCK: opening a pipe in a captured tree must not wait for a writer.
   RINGLET_TRY_ASSIGN(const Fd fd, OpenAt(path, O_RDONLY | O_NONBLOCK));
   struct stat facts {};
   if (fstat(fd.get(), &facts) != 0) return Failed("examine", Shown(path), errno);

@@ -27,7 +27,7 @@ class FileTree {
     kWalk,  ///< our own walk: for tests, and for sandboxes that refuse openat2
   };
 
-  /// What was asked of a tree, whether it was there or not.
+  /// The questions to a tree, whether the answer was there or not.
   struct PathAccess {
     enum class Kind : std::uint8_t { kRead, kList, kReadLink, kExists };
     Kind kind = Kind::kRead;
@@ -56,7 +56,7 @@ class FileTree {
 
   const std::string& root() const { return root_; }
 
-  /// How often something could not be opened for want of descriptors or memory. What was read
+  /// How often something could not be opened for want of descriptors or memory. The text read
   /// meanwhile is less than there is. Any thread.
   std::uint64_t shortages() const { return *shortages_; }
 

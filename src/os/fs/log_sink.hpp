@@ -14,12 +14,12 @@ namespace ringlet::os {
 
 /// One for each process or test; passed down, never global. All methods from any thread.
 ///
-/// A line is one write(2), so that lines of several processes in one file or pipe do not mix. What
-/// cannot be written is dropped: the log never makes a communicator fail.
+/// A line is one write(2), so that lines of several processes in one file or pipe do not mix. Lines
+/// that cannot be written are dropped: the log never makes a communicator fail.
 class Logger {
  public:
   /// Opens RINGLET_DEBUG_FILE for overwriting, if there is one and the level is above VERSION, as
-  /// NCCL does. Where that fails, lines go to standard output, after a warning that names the file.
+  /// NCCL does. If that fails, lines go to standard output, after a warning that names the file.
   Logger(const Settings& settings, std::string_view host_name, std::uint32_t pid);
 
   /// True where Log would write: ask before composing an expensive text.

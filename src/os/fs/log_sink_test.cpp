@@ -45,7 +45,7 @@ TEST_F(LoggerTest, AWarningHasTimeAndPlace) {
               MatchesRegex("\n\\[[-0-9]+ [:0-9]+\\] node-a:42:[0-9]+ y.cpp:7 RINGLET WARN bad\n"));
 }
 
-TEST_F(LoggerTest, WhatIsNotWantedIsNotWritten) {
+TEST_F(LoggerTest, UnwantedLinesAreNotWritten) {
   Logger logger(At(LogLevel::kInfo), "node-a", 42);
   logger.Log(LogLevel::kInfo, Subsystem::kNet, 0, "subsystem is off");
   logger.Log(LogLevel::kTrace, Subsystem::kInit, 0, "level is off");
@@ -97,7 +97,7 @@ TEST_F(LoggerTest, AFileThatCannotBeOpenedIsWarnedOfOnStandardOutput) {
   EXPECT_THAT(out, HasSubstr("RINGLET INFO goes on\n"));
 }
 
-TEST_F(LoggerTest, WhatCannotBeWrittenIsDropped) {
+TEST_F(LoggerTest, UnwritableLinesAreDropped) {
   Settings settings = At(LogLevel::kInfo);
   settings.debug_file = "/dev/full";
   Logger logger(settings, "node-a", 42);

@@ -10,7 +10,7 @@
 
 #include "os/fs/temp_tree_for_test.hpp"
 
-// What FileTree promises is tested in file_tree_test.cpp, for both resolvers.
+// The promises of FileTree are tested in file_tree_test.cpp, for both resolvers.
 namespace ringlet::os {
 namespace {
 

@@ -9,8 +9,8 @@ namespace ringlet::os {
 /// Closes the library at its end: functions found in it are not called after that.
 class SharedLibrary {
  public:
-  /// What closing means: kForEver keeps the library in the process, for one that has threads of its
-  /// own or takes long to start.
+  /// The meaning of closing: kForEver keeps the library in the process, for one that has threads of
+  /// its own or takes long to start.
   enum class Stay { kWhileOpen, kForEver };
   /// \param name  a file name that the system's linker looks for, or a path
   /// Errors  kUnsupported  the library is not there or cannot be loaded; the linker's words

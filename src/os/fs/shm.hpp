@@ -1,4 +1,4 @@
-// Memory that two processes share: an anonymous file whose size nobody can change any more.
+// Memory that two processes share: an anonymous file whose size can no longer be changed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +24,8 @@ class Shm {
   ///         kSystem    no address space left
   static Result<Shm> Map(Fd received, std::size_t bytes_expected);
 
-  /// What `Map` wants, of memory that another process of this PID namespace holds open; `device`
-  /// and `inode` are of its Identity. Nobody has to send it, and the other process does nothing.
+  /// The file for `Map`, of memory that another process of this PID namespace holds open; `device`
+  /// and `inode` are of its Identity. It need not be sent, and the other process does nothing.
   /// Errors  kSystem    the process is gone, of another user, or in another PID namespace
   ///         kProtocol  its descriptor is other memory; and as Map
   static Result<Shm> MapOf(std::int32_t pid, std::int32_t descriptor, std::uint64_t device,
@@ -55,8 +55,8 @@ class Shm {
   /// Brings all of it in, in huge pages where the system gives them for the asking.
   /// Errors  kSystem  there is not that much memory
   Status Fill() const;
-  /// Gives all pages back to the system, whoever has them mapped: what is read then is zero. fd()
-  /// must be valid.
+  /// Gives all pages back to the system, whichever process has them mapped: reads then give zero.
+  /// fd() must be valid.
   void Discard() const;
 
  private:

@@ -42,7 +42,7 @@ TEST(Shm, SharesWithAChild) {
   EXPECT_EQ(shm->bytes()[0], std::byte{42});
 }
 
-TEST(Shm, BeyondTheLimitOfAFileIsAnErrorAndKillsNobody) {
+TEST(Shm, BeyondTheLimitOfAFileIsAnErrorAndKillsNoProcess) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit less{.rlim_cur = 4096, .rlim_max = before.rlim_max};
@@ -56,7 +56,7 @@ TEST(Shm, BeyondTheLimitOfAFileIsAnErrorAndKillsNobody) {
   EXPECT_EQ(::sigismember(&waiting, SIGXFSZ), 0);
 }
 
-TEST(Shm, NobodyCanResizeIt) {
+TEST(Shm, ItsSizeIsFixed) {
   auto shm = Shm::Create(4096);
   ASSERT_TRUE(shm.ok());
   EXPECT_NE(::ftruncate(shm->fd().get(), 100), 0);
@@ -123,7 +123,7 @@ TEST(Shm, MapsWhatAnotherProcessHoldsOpen) {
   EXPECT_EQ(map(-1, descriptor, its.inode, 4096).error().code, Code::kSystem);
 }
 
-TEST(Shm, WhatIsDiscardedIsZero) {
+TEST(Shm, DiscardedPagesAreZero) {
   auto shm = Shm::Create(3 << 20);
   ASSERT_TRUE(shm.ok());
   ASSERT_TRUE(shm->Fill().ok());

@@ -14,8 +14,8 @@ class Sight {
  public:
   /// Begins to call, and returns at once.
   static Sight Of(const Address& beacon);
-  /// Whether it is certain that nobody listens there any more. No answer, and no way there, are not
-  /// certain: false. Cost  one system call.
+  /// Whether it is certain that no process listens there any more. No answer, and no way there, are
+  /// not certain: false. Cost one system call.
   bool IsGone();
 
  private:

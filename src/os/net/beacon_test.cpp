@@ -36,7 +36,7 @@ TEST(Beacon, IsSeenAsLongAsItListens) {
   EXPECT_TRUE(EndsSoon(late));
 }
 
-TEST(Beacon, AProcessThatIsKilledIsSeenToBeGoneBeforeAnybodyReapsIt) {
+TEST(Beacon, AKilledProcessIsSeenToBeGoneBeforeItIsReaped) {
   Listener beacon = ListenHere();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -52,7 +52,7 @@ TEST(Beacon, AProcessThatIsKilledIsSeenToBeGoneBeforeAnybodyReapsIt) {
   ::waitpid(child, nullptr, 0);
 }
 
-TEST(Beacon, WhatCannotBeReachedIsNotGone) {
+TEST(Beacon, AnUnreachableBeaconIsNotGone) {
   Address nowhere;  // of no family
   Sight sight = Sight::Of(nowhere);
   EXPECT_FALSE(sight.IsGone());

@@ -1,6 +1,7 @@
-// What the kernel keeps away from a listener over TCP, so that strangers cost its process nothing.
+// The traffic that the kernel keeps away from a listener over TCP, so that strangers cost its
+// process nothing.
 //
-// Where callers are known to speak first, one that says nothing is left to the kernel for a second
+// If callers are known to speak first, one that says nothing is left to the kernel for a second
 // (TCP_DEFER_ACCEPT). And once it is clear that strangers call, a filter on the listener drops what
 // does not begin as it should before there is a connection to accept.
 #pragma once
@@ -18,8 +19,8 @@ bool KernelHoldsCallers();
 /// Has `listener` give out those who have said something, at once, and others after a second.
 void DeferSilentCallers(int listener);
 
-/// Has `listener` take in only those who begin with `greeting`, of kGreetingBytes. What others send
-/// is dropped, and they are not told. False where the kernel does not let us.
+/// Has `listener` take in only those who begin with `greeting`, of kGreetingBytes. Other traffic is
+/// dropped, and its senders are not told. False where the kernel does not let us.
 bool AdmitOnly(int listener, std::string_view greeting);
 
 /// Has a socket accepted from such a listener, whose filter it has, hear everything.

@@ -1,4 +1,4 @@
-// What a filtered listener does to callers is tested with the driver that decides on it.
+// The effect of a filtered listener on callers is tested with the driver that decides on it.
 #include "os/net/caller_filter.hpp"
 
 #include <gtest/gtest.h>

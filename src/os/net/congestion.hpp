@@ -22,7 +22,7 @@ Status SetCongestionControl(const Fd& socket, const std::string& name);
 /// The one that a socket uses; empty where the kernel does not tell.
 std::string CongestionControlOf(const Fd& socket);
 
-/// What the kernel lists, blank between: all that it has loaded, and those for everybody.
+/// The kernel's list, blank between: all that it has loaded, and those for all users.
 struct CongestionControls {
   std::string available, permitted;
 };

@@ -19,7 +19,7 @@ Fd Socket() {
   return Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
-TEST(Congestion, WhatEverybodyMayChooseIsChosen) {
+TEST(Congestion, AnUnprivilegedAlgorithmIsChosen) {
   std::ifstream file("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
   int chosen = 0;
   for (std::string name; file >> name; ++chosen) {
@@ -31,7 +31,7 @@ TEST(Congestion, WhatEverybodyMayChooseIsChosen) {
   if (chosen == 0) GTEST_SKIP() << "the kernel does not tell what may be chosen";
 }
 
-TEST(Congestion, WhatTheKernelDoesNotHaveIsAnErrorThatNamesWhatItHas) {
+TEST(Congestion, AnUnknownAlgorithmIsAnErrorThatNamesTheKnownOnes) {
   const Status chosen = CheckCongestionControl("no_such");
   ASSERT_FALSE(chosen.ok());
   EXPECT_EQ(chosen.error().code, Code::kInvalidArgument);

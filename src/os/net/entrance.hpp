@@ -8,11 +8,11 @@
 
 namespace ringlet::os {
 
-/// Somebody who has called elsewhere, and whom a machine is to take over.
+/// A caller from another listener that a machine is to take over.
 struct Caller {
   Fd socket;  ///< connected, non-blocking
   Address from;
-  Bytes said;  ///< what was read of it already
+  Bytes said;  ///< bytes of it that were read already
 };
 
 /// Calls of it come from any thread.

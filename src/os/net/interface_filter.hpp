@@ -63,7 +63,7 @@ class NameRule {
   std::vector<std::string> names_;
 };
 
-/// What the user allows.
+/// The interfaces that the user allows.
 struct InterfaceFilter {
   std::string_view names = {};  ///< RINGLET_SOCKET_IFNAME; empty: all, in the default order
   SocketFamily family = SocketFamily::kAny;

@@ -12,7 +12,8 @@ struct Listener {
 
 /// Binds and listens on `at` (port 0: any free one; a UNIX address: the abstract name). The backlog
 /// is what the system allows (net.core.somaxconn): a short one stalls mass check-ins for seconds.
-/// Errors  kSystem  the sentence names the address; EADDRINUSE says that somebody listens there.
+/// Errors kSystem the sentence names the address; EADDRINUSE says that another socket listens
+/// there.
 Result<Listener> Listen(const Address& at);
 
 }  // namespace ringlet::os

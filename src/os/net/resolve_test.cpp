@@ -29,8 +29,8 @@ TEST(Resolve, QuotesWhatIsNotHostAndPort) {
   }
 }
 
-TEST(Resolve, QuotesANameThatNobodyHas) {
-  // Too long for a name, so that the resolver asks nobody on the network.
+TEST(Resolve, QuotesAnUnknownName) {
+  // Too long for a name, so that the resolver asks no server on the network.
   const std::string text = std::string(400, 'x') + ":7";
   const auto address = Resolve(text);
   ASSERT_FALSE(address.ok());

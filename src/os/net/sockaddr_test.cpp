@@ -50,7 +50,7 @@ TEST(SocketAddress, AnAbstractNameHasNoZeroAtItsEnd) {
   EXPECT_EQ(std::string(un.sun_path + 1, 3), "abc");
 }
 
-TEST(SocketAddress, WhatHasNoNameOrAForeignFamilyIsTold) {
+TEST(SocketAddress, AnAddressWithoutNameOrOfAForeignFamilyIsTold) {
   SocketAddress unnamed;
   unnamed.storage.ss_family = AF_UNIX;
   unnamed.bytes = sizeof(sa_family_t);

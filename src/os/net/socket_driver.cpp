@@ -30,7 +30,8 @@
 namespace ringlet::os {
 namespace {
 
-using Token = std::uint64_t;  // what epoll gives back: names one descriptor for its whole life
+using Token =
+    std::uint64_t;  // the data that epoll gives back: name one descriptor for its whole life
 
 constexpr std::size_t kReadBytes = 256 * 1024;
 constexpr int kReadsPerTurn = 16;  // then the other lines get theirs
@@ -71,7 +72,7 @@ struct Unsent {
   Descriptors descriptors;
 };
 
-struct Line {
+struct Connection {
   Fd fd;
   SocketDriver::Id owner = 0;
   LineId id = 0;
@@ -91,7 +92,7 @@ struct Line {
 struct Door {  // a listener
   Listener listener;
   SocketDriver::Id owner = 0;
-  std::uint32_t strangers = 0;  // who began as nobody of ours does
+  std::uint32_t strangers = 0;  // callers that began as no rank does
   bool guarded = false;         // by a filter, because of them
 };
 
@@ -155,22 +156,22 @@ class SocketDriver::Impl {
   bool GreetedBy(const Hosted& hosted) const;
   void OnStranger(Token token);
   void OnLine(Token token, std::uint32_t events);
-  void OnConnecting(Token token, Line& line);
+  void OnConnecting(Token token, Connection& line);
   void ReadFrom(Token token);
-  bool ReadOnce(Token token, Line& line);
+  bool ReadOnce(Token token, Connection& line);
   void Flush(Token token);
   void Part(Token token);
   void Discard(Token token);
-  bool SendSome(Line& line, int& error);
+  bool SendSome(Connection& line, int& error);
   void Lose(Token token, std::string why);
   void Drop(Token token);
   void HandOver(Token token);
   Token AddLine(Id id, LineId line_id, Fd fd, bool is_unix, bool connecting);
-  void WatchLine(Token token, Line& line);
-  void Linger(Token token, Line& line, Instant patience);
-  void WatchDoors(Entry& entry, bool accepting);
+  void WatchLine(Token token, Connection& line);
+  void Linger(Token token, Connection& line, Instant timeout);
+  void WatchListeners(Entry& entry, bool accepting);
   void Watch(int fd, Token token, std::uint32_t events, int operation);
-  Line* FindLine(Token token);
+  Connection* FindLine(Token token);
   Token TokenOf(Id id, LineId line);
 
   Fd epoll_, wake_, spare_;
@@ -183,7 +184,7 @@ class SocketDriver::Impl {
   Id next_id_ = 1;
   Token next_token_ = 1;
   std::unordered_map<Id, Entry> entries_;
-  std::unordered_map<Token, Line> lines_;
+  std::unordered_map<Token, Connection> lines_;
   std::unordered_map<Token, Door> doors_;
   std::set<std::pair<Instant, Id>> due_;
   std::set<std::pair<Instant, Token>> lingering_;
@@ -193,7 +194,7 @@ class SocketDriver::Impl {
   std::vector<Id> touched_;
   bool any_failed_ = false;
   std::unique_ptr<std::byte[]> reserve_ = std::make_unique<std::byte[]>(kReserveBytes);
-  std::set<Id> guests_;  // whose machines have callers waiting
+  std::set<Id> guests_;  // listeners whose machines have callers waiting
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
 };
@@ -225,7 +226,7 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
   return id;
 }
 
-// Who else holds an entrance must not call what is gone.
+// Other holders of an entrance must not call what is gone.
 SocketDriver::Impl::~Impl() {
   for (auto& [id, entry] : entries_)
     if (entry.hosted.entrance) entry.hosted.entrance->Close(entry.visit);
@@ -252,7 +253,7 @@ void SocketDriver::Impl::Remove(Id id, Instant linger) {
   if (entry.hosted.entrance) entry.hosted.entrance->Close(entry.visit);
   if (entry.deadline) due_.erase({*entry.deadline, id});
   for (const auto& [line_id, token] : entry.lines) {
-    Line* line = FindLine(token);
+    Connection* line = FindLine(token);
     if (!line) continue;
     line->dying = true;
     if (line->unsent.empty() || line->connecting || linger <= Instant(0)) {
@@ -275,7 +276,8 @@ void SocketDriver::Impl::Deliver(Id id, const Event& event) {
   }
 }
 
-// Only marked, which takes no memory: whoever delivers may go on with what belongs to the machine.
+// Only marked, which takes no memory: the code that delivers may go on with what belongs to the
+// machine.
 void SocketDriver::Impl::MarkFailed(Id id) {
   const auto it = entries_.find(id);
   if (it == entries_.end()) return;
@@ -324,13 +326,13 @@ void SocketDriver::Impl::Drain(Id id) {
     if (deadline) due_.emplace(*deadline, id);
     entry.deadline = deadline;
   }
-  if (entry.accepting != machine->Accepting()) WatchDoors(entry, !entry.accepting);
+  if (entry.accepting != machine->Accepting()) WatchListeners(entry, !entry.accepting);
   if (!entry.touched) touched_.push_back(id);
   entry.touched = true;
 }
 
-// Who calls while they are not watched waits in the kernel's queue.
-void SocketDriver::Impl::WatchDoors(Entry& entry, bool accepting) {
+// A caller that comes while they are not watched waits in the kernel's queue.
+void SocketDriver::Impl::WatchListeners(Entry& entry, bool accepting) {
   entry.accepting = accepting;
   for (const Token token : entry.doors)
     Watch(doors_.at(token).listener.fd.get(), token, accepting ? EPOLLIN : 0u, EPOLL_CTL_MOD);
@@ -376,7 +378,7 @@ void SocketDriver::Impl::DoDial(Id id, const Dial& dial) {
 
 void SocketDriver::Impl::DoSend(Id id, Send send) {
   const Token token = TokenOf(id, send.line);
-  Line* line = FindLine(token);
+  Connection* line = FindLine(token);
   if (!line || line->dying) return;  // the machine will hear Closed, or has hung up itself
   line->unsent_bytes += send.data.bytes.size();
   line->unsent.push_back(Unsent{send.data.Owned(), std::move(send.descriptors)});
@@ -387,7 +389,7 @@ void SocketDriver::Impl::DoSend(Id id, Send send) {
 
 void SocketDriver::Impl::DoHangup(Id id, LineId line_id) {
   const Token token = TokenOf(id, line_id);
-  Line* line = FindLine(token);
+  Connection* line = FindLine(token);
   if (!line) return;
   entries_.at(id).lines.erase(line_id);
   line->dying = true;
@@ -399,7 +401,7 @@ void SocketDriver::Impl::DoHangup(Id id, LineId line_id) {
 
 void SocketDriver::Impl::DoDetach(Id id, LineId line_id) {
   const Token token = TokenOf(id, line_id);
-  Line* line = FindLine(token);
+  Connection* line = FindLine(token);
   if (!line) return;
   line->detaching = true;
   if (line->unsent.empty()) return HandOver(token);
@@ -407,7 +409,7 @@ void SocketDriver::Impl::DoDetach(Id id, LineId line_id) {
 }
 
 void SocketDriver::Impl::HandOver(Token token) {
-  Line line = std::move(lines_.at(token));
+  Connection line = std::move(lines_.at(token));
   lines_.erase(token);
   if (line.in_epoll) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, line.fd.get(), nullptr);
@@ -423,7 +425,7 @@ void SocketDriver::Impl::HandOver(Token token) {
 
 Token SocketDriver::Impl::AddLine(Id id, LineId line_id, Fd fd, bool is_unix, bool connecting) {
   const Token token = next_token_++;
-  Line& line = lines_[token];
+  Connection& line = lines_[token];
   line.fd = std::move(fd);
   line.owner = id;
   line.id = line_id;
@@ -433,7 +435,7 @@ Token SocketDriver::Impl::AddLine(Id id, LineId line_id, Fd fd, bool is_unix, bo
   return token;
 }
 
-void SocketDriver::Impl::WatchLine(Token token, Line& line) {
+void SocketDriver::Impl::WatchLine(Token token, Connection& line) {
   const bool deaf = (line.dying && !line.parting) || line.detaching;
   std::uint32_t wanted = deaf ? 0u : std::uint32_t{EPOLLIN};
   if (line.connecting || !line.unsent.empty()) wanted |= EPOLLOUT;
@@ -444,9 +446,9 @@ void SocketDriver::Impl::WatchLine(Token token, Line& line) {
 }
 
 // Until then its peer may take what is left, and no longer.
-void SocketDriver::Impl::Linger(Token token, Line& line, Instant patience) {
+void SocketDriver::Impl::Linger(Token token, Connection& line, Instant timeout) {
   if (line.lingers_until) lingering_.erase({*line.lingers_until, token});
-  line.lingers_until = Now() + patience;
+  line.lingers_until = Now() + timeout;
   lingering_.emplace(*line.lingers_until, token);
 }
 
@@ -458,7 +460,7 @@ void SocketDriver::Impl::Watch(int fd, Token token, std::uint32_t events, int op
   ++counters.system_calls;
 }
 
-Line* SocketDriver::Impl::FindLine(Token token) {
+Connection* SocketDriver::Impl::FindLine(Token token) {
   const auto it = lines_.find(token);
   return it == lines_.end() ? nullptr : &it->second;
 }
@@ -485,7 +487,7 @@ void SocketDriver::Impl::Drop(Token token) {
 }
 
 void SocketDriver::Impl::Lose(Token token, std::string why) {
-  const Line* line = FindLine(token);
+  const Connection* line = FindLine(token);
   if (!line) return;
   const Id owner = line->owner;
   const LineId id = line->id;
@@ -523,10 +525,10 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (again->second.guarded) AdmitAll(fd.get());
     const Token caller = AddLine(owner, id, std::move(fd), is_unix, false);
     Deliver(owner, Accepted{id, FromSocketAddress(from)});
-    // What it has to say is mostly here already: whoever is hung up on for it was never watched.
+    // Its words are mostly here already: a caller that is hung up on for them was never watched.
     greeted_ = false;
     ReadFrom(caller);
-    if (Line* line = FindLine(caller)) WatchLine(caller, *line);
+    if (Connection* line = FindLine(caller)) WatchLine(caller, *line);
     if (!is_unix && !greeted_) OnStranger(token);
   }
 }
@@ -561,7 +563,7 @@ void SocketDriver::Impl::Admit(Id id, Caller caller) {
   Deliver(id, Accepted{line_id, caller.from});
   if (FindLine(token)) Deliver(id, Received{line_id, Slice(View(caller.said))});
   ReadFrom(token);
-  if (Line* line = FindLine(token)) WatchLine(token, *line);
+  if (Connection* line = FindLine(token)) WatchLine(token, *line);
 }
 
 bool SocketDriver::Impl::GreetedBy(const Hosted& hosted) const {
@@ -588,7 +590,7 @@ void SocketDriver::Impl::OnStranger(Token token) {
 }
 
 void SocketDriver::Impl::OnLine(Token token, std::uint32_t events) {
-  Line* line = FindLine(token);
+  Connection* line = FindLine(token);
   if (!line) return;
   if (line->connecting) return OnConnecting(token, *line);
   if (events & EPOLLOUT) Flush(token);
@@ -602,7 +604,7 @@ void SocketDriver::Impl::OnLine(Token token, std::uint32_t events) {
   if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) ReadFrom(token);
 }
 
-void SocketDriver::Impl::OnConnecting(Token token, Line& line) {
+void SocketDriver::Impl::OnConnecting(Token token, Connection& line) {
   int error = 0;
   socklen_t bytes = sizeof error;
   ::getsockopt(line.fd.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
@@ -617,14 +619,14 @@ void SocketDriver::Impl::OnConnecting(Token token, Line& line) {
 
 void SocketDriver::Impl::ReadFrom(Token token) {
   for (int i = 0; i < kReadsPerTurn; ++i) {
-    Line* line = FindLine(token);
+    Connection* line = FindLine(token);
     if (!line || line->dying || line->detaching) return;
     if (!ReadOnce(token, *line)) return;
   }
 }
 
 // True when there may be more to read.
-bool SocketDriver::Impl::ReadOnce(Token token, Line& line) {
+bool SocketDriver::Impl::ReadOnce(Token token, Connection& line) {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> control;
   iovec piece{buffer_.get(), kReadBytes};
   msghdr message{};
@@ -660,13 +662,13 @@ bool SocketDriver::Impl::ReadOnce(Token token, Line& line) {
 }
 
 void SocketDriver::Impl::Flush(Token token) {
-  Line* line = FindLine(token);
+  Connection* line = FindLine(token);
   if (!line || line->connecting) return;
   while (!line->unsent.empty()) {
     int error = 0;
     if (SendSome(*line, error)) continue;
     if (error == EAGAIN || error == EINTR) break;
-    ReadFrom(token);  // whoever has hung up may have said why
+    ReadFrom(token);  // a peer that has hung up may have said why
     return Lose(token, ErrnoText(error));
   }
   if (line->unsent.empty()) {
@@ -679,7 +681,7 @@ void SocketDriver::Impl::Flush(Token token) {
 // All is with the kernel. If the peer should say something more, closing now would reset the
 // connection and destroy what has not reached it yet: close for writing, and wait for it to close.
 void SocketDriver::Impl::Part(Token token) {
-  Line& line = lines_.at(token);
+  Connection& line = lines_.at(token);
   if (line.parting) return;
   int unacknowledged = 0;
   ::ioctl(line.fd.get(), SIOCOUTQ, &unacknowledged);
@@ -694,7 +696,7 @@ void SocketDriver::Impl::Part(Token token) {
 }
 
 void SocketDriver::Impl::Discard(Token token) {
-  const Line* line = FindLine(token);
+  const Connection* line = FindLine(token);
   for (int i = 0; i < kReadsPerTurn; ++i) {
     const ssize_t bytes = ::recv(line->fd.get(), buffer_.get(), kReadBytes, 0);
     ++counters.system_calls;
@@ -703,7 +705,7 @@ void SocketDriver::Impl::Discard(Token token) {
   }
 }
 
-bool SocketDriver::Impl::SendSome(Line& line, int& error) {
+bool SocketDriver::Impl::SendSome(Connection& line, int& error) {
   std::array<iovec, kGatherMax> pieces;
   std::size_t count = 0;
   for (const Unsent& unsent : line.unsent) {
@@ -773,7 +775,7 @@ void SocketDriver::Impl::RunPosted() {
     try {
       one();
     } catch (const std::bad_alloc&) {
-      MarkAllFailed();  // whose it was nobody knows
+      MarkAllFailed();  // its owner is unknown
     }
   }
 }
@@ -856,7 +858,7 @@ void SocketDriver::Impl::Turn(Instant wait) {
   }
   RunDue();
   AdmitGuests();
-  // What machines want to say is flushed once a turn, gathered; that may in turn lose lines.
+  // Output of machines is flushed once a turn, gathered; that may in turn lose lines.
   while (!deferred_.empty() || !dirty_.empty()) {
     RunDeferred();
     std::vector<Token> dirty;

@@ -23,18 +23,18 @@ struct Hosted {
   std::shared_ptr<Machine> machine;
   std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted lines
   std::shared_ptr<Entrance> entrance = {};  ///< as do those who come here; may be null
-  /// The four bytes with which whoever belongs to us begins, at once; empty where they do not, or
-  /// not alike. Callers over TCP that say nothing are left to the kernel for a second then. When
-  /// many have begun otherwise it drops what such callers send, and a note says so.
+  /// The four bytes with which ranks and roots begin, at once; empty if they do not, or not alike.
+  /// Callers over TCP that say nothing are left to the kernel for a second then. When many have
+  /// begun otherwise it drops what such callers send, and a note says so.
   std::string_view greeting = {};
   /// After every batch of events that the machine handled: look at its results, wake who waits.
   std::function<void()> changed = {};
   /// The socket of a line that the machine detached: connected, non-blocking, yours.
   std::function<void(LineId, Fd)> detached = {};
   std::function<void(const Note&)> note = {};  ///< for the log
-  /// There was no memory for what the machine had to do, and nobody knows how much of it is done:
-  /// it is removed after this, and its lines close. May be called twice. Where it is empty the
-  /// machine stays, and only what it was told is lost.
+  /// There was no memory for the machine's work, and how much of it is done is unknown: it is
+  /// removed after this, and its lines close. May be called twice. If it is empty the machine
+  /// stays, and only the last event is lost.
   std::function<void(const Error&)> failed = {};
 };
 

@@ -90,7 +90,7 @@ class Driven : public testing::Test {
   }
 
   // Serves events until `ready`. The bound is for a broken driver only: it looks again when it is
-  // woken and not before, so that an event that wakes nobody is noticed.
+  // woken and not before, so that an event that wakes no thread is noticed.
   template <typename Ready>
   void Await(const char* what, Ready ready) {
     const Instant give_up = SocketDriver::Now() + seconds(60);
@@ -186,7 +186,7 @@ TEST_P(Talk, BytesGoBothWaysInOrder) {
   EXPECT_EQ(driver->counters().bytes_received, 2 * all.size());
 }
 
-TEST_P(Talk, CallersWaitWhileTheMachineAcceptsNobody) {
+TEST_P(Talk, CallersWaitWhileTheMachineAcceptsNone) {
   Introduce();
   host->accepting = false;
   driver->Nudge(host_id);
@@ -266,7 +266,7 @@ TEST_P(Talk, LastWordsArriveAlthoughThePeerWasSpeaking) {
   EXPECT_EQ(caller->Heard(1), "");
 }
 
-// What we have said is with our kernel, and the peer has no room for it yet.
+// Our bytes are with our kernel, and the peer has no room for them yet.
 TEST_P(Talk, LastWordsReachAPeerThatGoesOnSpeaking) {
   if (over_unix()) return;  // there is one kernel, and what it has has arrived
   Introduce();
@@ -294,7 +294,7 @@ TEST_P(Talk, LastWordsReachAPeerThatGoesOnSpeaking) {
 
 // The peer speaks and hangs up after the driver has looked, and before it sends what we have to
 // say.
-TEST_P(Talk, LastWordsAreHeardByWhoWasAboutToSpeak) {
+TEST_P(Talk, LastWordsAreHeardByAPeerThatWasAboutToSpeak) {
   Introduce();
   Fd raw = Raw();
   const LineId to_raw = host->accepted.back();
@@ -308,7 +308,7 @@ TEST_P(Talk, LastWordsAreHeardByWhoWasAboutToSpeak) {
   EXPECT_EQ(AsText(host->heard[to_raw]), "because") << host->closed[to_raw];
 }
 
-TEST_P(Talk, WhoHasHungUpIsNotToldThatTheLineBroke) {
+TEST_P(Talk, AMachineThatHasHungUpIsNotToldThatTheLineBroke) {
   Introduce();
   Fd raw = Raw();  // reads nothing
   host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
@@ -338,7 +338,7 @@ TEST_P(Talk, APeerThatClosesIsHeardOnce) {
   EXPECT_EQ(host->closed.size(), 1u);
 }
 
-TEST_P(Talk, WhatAHungUpPeerStillSendsIsNotHeard) {
+TEST_P(Talk, BytesOfAHungUpPeerAreNotHeard) {
   Introduce();
   host->Do(Hangup{line});
   driver->Nudge(host_id);
@@ -565,7 +565,7 @@ TEST_F(Driven, PostedWorkMayAddAMachineWhichTicksAtOnce) {
 
 TEST_F(Driven, NudgesAtAnyTimeAreHarmless) {
   const auto puppet = std::make_shared<Puppet>();
-  driver->Nudge(1);  // before there is anybody
+  driver->Nudge(1);  // before there is any caller
   const SocketDriver::Id id = Host(puppet);
   driver->Nudge(id);
   driver->Nudge(id);
@@ -656,7 +656,7 @@ TEST_F(Driven, AMachineThatCannotFailStaysAndTheOthersFail) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(Driven, PostedWorkWithoutMemoryFailsWhoeverItMayHaveBeenFor) {
+TEST_F(Driven, PostedWorkWithoutMemoryFailsAllMachinesItMayHaveBeenFor) {
   const auto puppet = std::make_shared<Puppet>();
   int told = 0, later = 0;
   driver->Add({.machine = puppet, .listeners = {}, .failed = [&](const Error&) { ++told; }});
@@ -687,7 +687,7 @@ TEST_F(Driven, NotesReachTheLogAndMayRemove) {
   EXPECT_EQ(notes, (std::vector<std::string>{"one", "two"}));
 }
 
-TEST_F(Driven, CallersForWhomThereIsNoDescriptorAreTurnedAway) {
+TEST_F(Driven, CallersWithoutADescriptorAreTurnedAway) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
   const SocketAddress to = ToSocketAddress(listener->address);
@@ -772,7 +772,7 @@ class Guests : public Driven {
            driver->Remove(id);
          }});
   }
-  // Somebody who has said `words` so far: gives its own end.
+  // A caller that has said `words` so far: gives its own end.
   Fd Come(std::string_view words) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -819,7 +819,7 @@ TEST_F(Guests, ComeOnAnyThread) {
   Await("both", [&] { return host->heard.size() == 2; });
 }
 
-TEST_F(Guests, WaitWhileTheMachineAcceptsNobody) {
+TEST_F(Guests, WaitWhileTheMachineAcceptsNone) {
   AcceptNobody();
   std::vector<Fd> callers;
   for (int i = 0; i < 3; ++i) callers.push_back(Come("word"));
@@ -896,7 +896,7 @@ class Greeted : public Driven {
   std::vector<std::string> notes;
 };
 
-TEST_F(Greeted, WhoSaysNothingIsLeftToTheKernel) {
+TEST_F(Greeted, ASilentCallerIsLeftToTheKernel) {
   int seconds_max = 0;
   socklen_t bytes = sizeof seconds_max;
   EXPECT_EQ(::getsockopt(copy.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds_max, &bytes), 0);
@@ -919,7 +919,7 @@ TEST_F(Greeted, OfVeryManyStrangersTheKernelKeepsTheRestAway) {
   Call("ping");  // behind the two, in one queue
   AwaitBytes(4);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
-  Say(callers.back(), "and more");  // it is heard as anybody is
+  Say(callers.back(), "and more");  // it is heard as any caller is
   AwaitBytes(12);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
   EXPECT_EQ(notes.size(), 1u);

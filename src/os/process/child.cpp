@@ -16,15 +16,15 @@
 namespace ringlet::os {
 namespace {
 
-struct Pipe {
+struct PipeEnds {
   Fd read, write;
 };
 
-Result<Pipe> OpenPipe() {
+Result<PipeEnds> OpenPipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return Error{Code::kSystem, fmt::format("cannot open a pipe: {}", std::strerror(errno)), errno};
-  return Pipe{Fd(ends[0]), Fd(ends[1])};
+  return PipeEnds{Fd(ends[0]), Fd(ends[1])};
 }
 
 // Pointers to texts, as execve wants them. Valid as long as the texts.
@@ -96,9 +96,9 @@ Result<Child> Child::Start(const Command& command) {
   std::vector<std::string> arguments = command.arguments, environment;
   for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
   std::vector<char*> argument_pointers = Pointers(arguments), variables = Pointers(environment);
-  RINGLET_TRY_ASSIGN(Pipe output, OpenPipe());
-  RINGLET_TRY_ASSIGN(Pipe errors, OpenPipe());
-  RINGLET_TRY_ASSIGN(Pipe report, OpenPipe());
+  RINGLET_TRY_ASSIGN(PipeEnds output, OpenPipe());
+  RINGLET_TRY_ASSIGN(PipeEnds errors, OpenPipe());
+  RINGLET_TRY_ASSIGN(PipeEnds report, OpenPipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const Launch launch{.arguments = argument_pointers.data(),
                       .environment = variables.data(),
@@ -112,7 +112,7 @@ Result<Child> Child::Start(const Command& command) {
     return Error{Code::kSystem, fmt::format("cannot start a process: {}", std::strerror(errno)),
                  errno};
   if (pid == 0) BecomeProgram(launch);
-  ::setpgid(pid, pid);  // the child does it too: whoever comes first
+  ::setpgid(pid, pid);  // the child does it too: the first of the two counts
   report.write.Close();
   if (const int why = ReadReport(report.read); why != 0) {
     WaitFor(pid, nullptr);
@@ -142,7 +142,7 @@ void Child::Signal(int signal) {
 
 std::optional<ChildExit> Child::Poll() {
   if (ended_) return ended_;
-  // Look first, and clean up while the pid is still taken: later it could name somebody else.
+  // Look first, and clean up while the pid is still taken: later it could name another process.
   siginfo_t info{};
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0)

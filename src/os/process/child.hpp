@@ -10,7 +10,7 @@
 
 namespace ringlet::os {
 
-/// What is to run.
+/// The program to run.
 struct Command {
   std::vector<std::string> arguments;  ///< the program, found by this process's PATH, then its own
   EnvMap environment;                  ///< all of it: nothing is inherited
@@ -52,8 +52,8 @@ class Child {
   /// Sends `signal` to the child and all that it has started. Nothing happens once it has ended.
   void Signal(int signal);
 
-  /// How it ended, once it has; does not block. What it has started and left running is killed
-  /// then.
+  /// How it ended, once it has; does not block. Processes that it has started and left running are
+  /// killed then.
   std::optional<ChildExit> Poll();
 
  private:
@@ -65,7 +65,7 @@ class Child {
   std::optional<ChildExit> ended_;
 };
 
-/// What could be read without waiting.
+/// The output that could be read without waiting.
 struct Arrived {
   std::string bytes;
   bool end = false;  ///< nothing more will come

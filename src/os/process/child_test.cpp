@@ -16,8 +16,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// As long as nobody can mistake a slow machine for a hang.
-constexpr std::chrono::seconds kPatience(60);
+// Long enough that a slow machine is not mistaken for a hang.
+constexpr std::chrono::seconds kTimeout(60);
 
 Child Shell(const std::string& script, EnvMap environment = ReadEnvironment()) {
   return Child::Start({{"sh", "-c", script}, std::move(environment)}).value();
@@ -28,7 +28,7 @@ std::string ReadAll(const Fd& from) {
   std::string all;
   for (;;) {
     const std::array descriptors{from.get()};
-    PollReadable(descriptors, kPatience);
+    PollReadable(descriptors, kTimeout);
     const Arrived arrived = ReadAvailable(from, 4096);
     all += arrived.bytes;
     if (arrived.end) return all;
@@ -70,14 +70,14 @@ TEST(ChildTest, ASignalReachesTheChildAndItsChildren) {
   // The inner shell holds the output as well: the stream ends only when both are gone.
   Child child = Shell("sh -c 'echo ready; kill -STOP $$' & wait");
   const std::array descriptors{child.output().get()};
-  PollReadable(descriptors, kPatience);
+  PollReadable(descriptors, kTimeout);
   EXPECT_FALSE(child.Poll().has_value());
   child.Signal(SIGKILL);
   EXPECT_EQ(ReadAll(child.output()), "ready\n");
   EXPECT_EQ(Wait(child), (ChildExit{.signal = SIGKILL}));
 }
 
-TEST(ChildTest, WhatAnEndedChildLeftRunningIsKilled) {
+TEST(ChildTest, ProcessesThatAnEndedChildLeftRunningAreKilled) {
   // The grandchild inherits the output, so its end shows that it has gone too.
   Child child = Shell("sh -c 'kill -STOP $$' & echo started");
   EXPECT_EQ(Wait(child), (ChildExit{.status = 0}));
@@ -106,7 +106,7 @@ TEST(ChildTest, BlockedSignalsAreNotInherited) {
   EXPECT_EQ(Wait(child), (ChildExit{.signal = SIGTERM}));
 }
 
-TEST(ChildTest, WhatHasArrivedIsReadToTheLastByte) {
+TEST(ChildTest, ArrivedOutputIsReadToTheLastByte) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
   const Fd from(ends[0]);

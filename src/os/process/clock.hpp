@@ -1,4 +1,4 @@
-// What time it is. Pure layers are told the time; they never ask.
+// The present time. Pure layers are told the time; they never ask.
 #pragma once
 #include <string>
 
@@ -9,10 +9,10 @@ namespace ringlet::os {
 /// Monotonic, the same for all threads, never zero.
 Instant Now();
 
-/// Wall time since 1970, for comparing hosts. Jumps when somebody sets the clock.
+/// Wall time since 1970, for comparing hosts. Jumps when the clock is set.
 Instant UnixTime();
 
-/// What this process has computed so far, on all cores and in the kernel.
+/// The processor time of this process so far, on all cores and in the kernel.
 Instant ProcessCpuTime();
 
 /// Local wall time as log lines show it: "2025-11-20 18:14:03".

@@ -37,7 +37,7 @@ Result<std::uint64_t> StartTicksAt(const FileTree& files, const std::string& pat
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat) {
   const std::size_t bracket = stat.rfind(')');
   if (bracket == std::string_view::npos) return std::nullopt;
-  // What follows the bracket and a space is field 3.
+  // The text after the bracket and a space is field 3.
   const std::vector<std::string_view> fields = Split(Trim(stat.substr(bracket + 1)), ' ');
   constexpr std::size_t kIndex = kStartTicksField - 3;
   return fields.size() > kIndex ? ParseDecimal(fields[kIndex]) : std::nullopt;
@@ -47,10 +47,6 @@ std::optional<std::uint64_t> ParseNamespaceInode(std::string_view link) {
   const std::size_t open = link.find(":[");
   if (open == std::string_view::npos || !link.ends_with(']')) return std::nullopt;
   return ParseDecimal(link.substr(open + 2, link.size() - open - 3));
-}
-
-Result<std::uint64_t> ProcessStartTicks(const FileTree& files, std::uint32_t pid) {
-  return StartTicksAt(files, fmt::format("/proc/{}/stat", pid));
 }
 
 Host ReadHost(const FileTree& files) {

@@ -24,10 +24,6 @@ struct Host {
 /// Never fails: what cannot be found out stays empty. `files` is the live machine's "/".
 Host ReadHost(const FileTree& files);
 
-/// The start of another process, to be compared with what it said of itself.
-/// Errors  kSystem  ENOENT: there is no such process.
-Result<std::uint64_t> ProcessStartTicks(const FileTree& files, std::uint32_t pid);
-
 /// Field 22 of /proc/PID/stat. The second field, the command's name, may hold spaces and brackets.
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat);
 

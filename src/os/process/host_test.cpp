@@ -23,7 +23,6 @@ TEST(HostTest, TheLiveMachineTellsEverything) {
   EXPECT_NE(host.net_namespace, 0u);
   EXPECT_NE(host.pid_namespace, 0u);
   EXPECT_NE(host.process_start_ticks, 0u);
-  EXPECT_EQ(ProcessStartTicks(live, host.pid).value(), host.process_start_ticks);
 }
 
 TEST(HostTest, WithoutProcTheRestIsThere) {
@@ -37,7 +36,7 @@ TEST(HostTest, WithoutProcTheRestIsThere) {
 
 TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
   TempTree temp;
-  temp.Write("proc/7/stat", kStat).Write("proc/8/stat", "garbage");
+  temp.Write("proc/7/stat", kStat);
   temp.Link("proc/self", "7").Link("proc/7/ns/net", "net:[42]");
   temp.Write("proc/sys/kernel/random/boot_id", "some-boot\n");
   const FileTree tree = FileTree::Open(temp.root()).value();
@@ -45,8 +44,6 @@ TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
   EXPECT_EQ(host.boot_id, "some-boot");
   EXPECT_EQ(host.process_start_ticks, 98765u);
   EXPECT_EQ(host.net_namespace, 42u);
-  EXPECT_EQ(ProcessStartTicks(tree, 8).error().code, Code::kUnsupported);
-  EXPECT_EQ(ProcessStartTicks(tree, 9).error().os_errno, ENOENT);
 }
 
 TEST(HostTest, AStartIsReadBehindTheLastBracket) {

@@ -14,7 +14,8 @@ bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<
   };
   const std::array<iovec, 2> local = {iovec{.iov_base = to.data(), .iov_len = to.size()},
                                       iovec{.iov_base = sign.data(), .iov_len = sign.size()}};
-  // In this order: as long as the sign was there after the data, so was whoever let them be read.
+  // In this order: as long as the sign was there after the data, so was the process that let them
+  // be read.
   const std::array<iovec, 2> remote = {there(address, to.size()),
                                        there(process.sign_at, sign.size())};
   const ssize_t bytes =

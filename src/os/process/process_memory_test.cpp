@@ -37,7 +37,7 @@ TEST(ProcessMemory, ThatEndsTooSoonIsNotRead) {
   ::munmap(two, 2 * page);
 }
 
-TEST(ProcessMemory, OfNobodyIsNotRead) {
+TEST(ProcessMemory, OfNoProcessIsNotRead) {
   std::array<std::byte, 8> copy{};
   KnownProcess nobody = Here();
   nobody.pid = 0x7fffffff;

@@ -4,7 +4,7 @@
 
 namespace ringlet::os {
 
-/// 32 bytes that nobody can foretell: a communicator's secret, or the seed of a NonceSource.
+/// 32 bytes that cannot be foretold: a communicator's secret, or the seed of a NonceSource.
 /// Errors  kSystem  the kernel has no random source.
 Result<Secret> SecureRandom();
 

@@ -1,4 +1,4 @@
-// What a library owes the program in whose process it runs a thread.
+// The duties of a library to the program in whose process it runs a thread.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/value/cpu_range.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::os {
@@ -22,7 +23,7 @@ namespace ringlet::os {
 Result<std::jthread> StartThread(std::string_view purpose,
                                  std::function<void(const std::stop_token&)> run);
 
-/// What `run` returns, or what it throws as an error: no exception may leave a thread.
+/// The result of `run`, or its exception as an error: no exception may leave a thread.
 /// \param run  returns a Status or a Result
 template <typename Run>
 std::invoke_result_t<Run> Caught(Run&& run) {
@@ -35,12 +36,6 @@ std::invoke_result_t<Run> Caught(Run&& run) {
   }
 }
 
-/// CPUs that follow each other.
-struct CpuRange {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;  ///< inclusive
-};
-
 /// For a thread of ours, first thing: signals go to the program's own threads, and the thread has a
 /// name in ps and gdb (at most 15 characters are kept).
 void BecomeServiceThread(const char* name);
@@ -51,9 +46,9 @@ void BecomeServiceThread(const char* name);
 Status RunOn(std::span<const CpuRange> cpus);
 
 /// While it lives, pages that the calling thread touches first come from `numa_node` where that has
-/// room. Where the kernel does not let us (a container may forbid it), or there is no such node,
-/// they come from where they always do. The policy that the thread had before is its own again
-/// after; so this may be used on threads of the program.
+/// room. If the kernel does not let us (a container may forbid it), or there is no such node, they
+/// come from their usual place. The policy that the thread had before is its own again after; so
+/// this may be used on threads of the program.
 class MemoryNear {
  public:
   explicit MemoryNear(std::uint32_t numa_node);

@@ -29,7 +29,7 @@ std::uint32_t AboveOf(const LocalTree& tree, std::uint32_t position) {
   return tree.above.empty() ? position - 1 : tree.above[position - 1];
 }
 
-/// Whether every position hangs below a lower one, and nobody has too many below.
+/// Whether every position hangs below a lower one, and none has too many below.
 bool Hangs(const LocalTree& tree) {
   if (!tree.above.empty() && tree.above.size() + 1 != tree.order.size()) return false;
   std::vector<std::size_t> below(tree.order.size());
@@ -168,7 +168,7 @@ std::uint32_t ChannelPlan::OverNodes(std::uint32_t channel) const {
   return channel / options_.channels_of_a_tree % 2;
 }
 
-// Who is above a position of a node's tree: in the node, or in another one.
+// The parent of a position of a node's tree: in the node, or in another one.
 std::optional<Rank> ChannelPlan::ParentIn(std::uint32_t node, std::uint32_t position,
                                           std::uint32_t channel) const {
   const LocalTree& tree = TreeOf(node, channel);

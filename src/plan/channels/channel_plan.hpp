@@ -1,4 +1,4 @@
-// What planning decides: in which orders ranks pass data on, and how fast that can be.
+// The decisions of planning: the orders in which ranks pass data on, and their speed.
 //
 // Nodes that are built alike have one shape: the orders within it, in numbers of its own ranks. A
 // plan is the shapes, and which node has which and holds which ranks. So 12,500 nodes of 8 ranks
@@ -41,7 +41,7 @@ struct NodeShape {
   std::vector<std::vector<std::uint32_t>> rings;  ///< for each base channel: each number once
   std::vector<LocalTree> trees;                   ///< for each base channel
   std::vector<LocalGroup> groups = {};            ///< each number once
-  std::uint32_t leader = 0;                       ///< who is nearest to the network
+  std::uint32_t leader = 0;                       ///< the rank nearest to the network
   bool operator==(const NodeShape&) const = default;
 };
 
@@ -52,7 +52,7 @@ struct ChannelSpeed {
   bool operator==(const ChannelSpeed&) const = default;
 };
 
-/// Whom a rank exchanges data with on one channel.
+/// The ranks that a rank exchanges data with on one channel.
 struct Neighbours {
   static constexpr std::size_t kDownMax = 6;  // 2 of its NUMA node, 2 of its host, 2 of other hosts
   Rank previous{}, next{};                    ///< in the ring; itself where it is alone
@@ -71,9 +71,9 @@ struct NodePlace {
 class ChannelPlan {
  public:
   struct Options {
-    /// What each base channel carries: 1 to kChannelsMax.
+    /// The load of each base channel: 1 to kChannelsMax.
     std::vector<ChannelSpeed> speeds;
-    /// All channels, the base channels over and over: 1 to kChannelsMax. Where there are fewer than
+    /// All channels, the base channels over and over: 1 to kChannelsMax. If there are fewer than
     /// base channels, the rest is not used.
     std::uint32_t channels = 1;
     /// So many channels use the first tree over nodes, as many the second, and so on.
@@ -119,7 +119,7 @@ class ChannelPlan {
 
   /// Equal for equal plans, on every machine. Ranks compare these 8 bytes in place of plans.
   std::uint64_t digest() const;
-  /// What it holds in memory.
+  /// The bytes that it holds in memory.
   std::size_t bytes() const;
 
   /// Whether every ring and tree visits each of the ranks 0 to n-1 once.
@@ -164,7 +164,7 @@ class ChannelPlan {
   std::uint32_t rank_count_ = 0;
 };
 
-/// Who leads on the host of a rank, and whom: what a collective within a host needs.
+/// The leader of a rank's host, and its local ranks: needed by a collective within a host.
 struct Leaders {
   Rank host{};                            ///< nearest to the network
   std::vector<Rank> ranks;                ///< all of the host, ascending

@@ -62,7 +62,7 @@ TEST(ChannelPlanTest, OddNodesMayExchangeNeighbouringChannels) {
   EXPECT_EQ(plan.At(Rank{3}, 0).previous, Rank{1});
 }
 
-// What a rank works out for itself is what the whole rings and trees say.
+// A rank's own computation gives the same as the whole rings and trees.
 void ExpectOneView(const ChannelPlan& plan) {
   for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel) {
     const std::vector<Rank> ring = plan.Ring(channel);

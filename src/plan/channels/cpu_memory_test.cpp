@@ -29,7 +29,7 @@ std::vector<Rank> First(std::uint32_t count) {
   return ranks;
 }
 
-TEST(CpuMemoryTest, GroupsAreNumaNodesAndTheNetworkDecidesWhoIsFirst) {
+TEST(CpuMemoryTest, GroupsAreNumaNodesAndTheNetworkDecidesTheFirst) {
   const Graph graph = Machine(1, 5, {{"eth0", 100'000, 1}});
   const CpuMemoryShape near = LookAt(graph, First(5), true);
   EXPECT_THAT(near.order, ElementsAre(1, 3, 0, 2, 4));

@@ -5,7 +5,7 @@
 namespace ringlet::plan {
 namespace {
 
-// What stands below one side of a node: as far as possible from it, but within the tree.
+// The place below one side of a node: as far as possible from it, but within the tree.
 std::optional<std::uint32_t> UpperChild(std::uint32_t node, std::uint32_t half,
                                         std::uint32_t nodes) {
   while (half > 0 && node + half >= nodes) half /= 2;

@@ -13,7 +13,7 @@
 
 namespace ringlet::plan {
 
-/// What the devices and NICs of a plan are called in files.
+/// The names of a plan's devices and NICs in files.
 struct GraphNames {
   std::vector<std::uint64_t> gpus;   ///< NVML's number of each, with its host's above 56 bits
   std::vector<std::uint32_t> ranks;  ///< of each GPU

@@ -22,7 +22,7 @@ Error RefusedJoin(std::string why) {
 }
 
 /// The nodes of each class: the first, and how many.
-struct Presence {
+struct ClassPresence {
   std::uint32_t first_node = 0;
   std::uint64_t nodes = 0;
 };
@@ -62,7 +62,7 @@ class Joiner {
       if (Index(block.first) != rank)
         return RefusedJoin(fmt::format("node {} begins with rank {}, but {} is next", nodes_,
                                        Index(block.first), rank));
-      Presence& present = present_[block.node_class];
+      ClassPresence& present = present_[block.node_class];
       if (present.nodes == 0) present.first_node = static_cast<std::uint32_t>(nodes_);
       present.nodes += block.nodes;
       nodes_ += block.nodes;
@@ -227,7 +227,7 @@ class Joiner {
   std::span<const NodeClass> classes_;
   std::span<const NodeBlock> blocks_;
   const ChannelLimits& limits_;
-  std::vector<Presence> present_;
+  std::vector<ClassPresence> present_;
   std::uint64_t nodes_ = 0;
   JoinedPlan joined_;
 };

@@ -2,7 +2,7 @@
 //
 // Each class of hosts is planned once; here it is only said which node is of which class, and which
 // ranks it has. The rules are NCCL 2.30's, so that equal plans within hosts give equal rings and
-// trees; what NCCL does not keep is who forced everybody to less.
+// trees; NCCL does not keep which class forced all others to less.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -32,16 +32,16 @@ struct NodeClass {
   std::uint32_t compute_capability = 0;  ///< the lowest, times 10; 0: unknown
 };
 
-/// What the user allows. NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS.
+/// The limits of the user. NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS.
 struct ChannelLimits {
   std::uint32_t min = 1;
   std::uint32_t max = kChannelsMax;
 };
 
-/// What all nodes can do: the least of all.
+/// The least that all nodes can do.
 struct Common {
   Pattern pattern = Pattern::kRing;
-  std::uint32_t channels = 0;  ///< of one node's search; 0: not everybody has any
+  std::uint32_t channels = 0;  ///< of one node's search; 0: not all nodes have any
   topology::Bandwidth intra = {}, inter = {};
   topology::PathType type_intra = topology::PathType::kLoc;
   topology::PathType type_inter = topology::PathType::kLoc;
@@ -51,13 +51,13 @@ struct Common {
   bool operator==(const Common&) const = default;
 };
 
-/// Why everybody gets less than some could have.
+/// The reason why all nodes get less than some could have.
 struct Shortfall {
   GraphId graph = GraphId::kRing;
   std::string what;              ///< "channels", "MB/s of a channel between nodes"
-  std::uint64_t least = 0;       ///< what all get
-  std::uint64_t most = 0;        ///< what another class offers
-  std::uint32_t node_class = 0;  ///< who forces it: the first such class
+  std::uint64_t least = 0;       ///< the share of all
+  std::uint64_t most = 0;        ///< the offer of another class
+  std::uint32_t node_class = 0;  ///< the class that forces it: the first such one
   std::uint32_t first_node = 0;  ///< and its first node
   std::uint64_t nodes = 0;       ///< how many nodes of that class there are
 };

@@ -179,7 +179,7 @@ TEST(JoinTest, ChannelsAreDoubledWithinLimits) {
     EXPECT_FALSE(Join({&one, 1}, blocks, limits).ok());
 }
 
-TEST(JoinTest, WhatCannotBeJoinedIsNamed) {
+TEST(JoinTest, GraphsThatCannotBeJoinedAreNamed) {
   const auto why = [](const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
     const Result<JoinedPlan> joined = Join(classes, blocks, {});
     return joined.ok() ? std::string() : joined.error().message;

@@ -53,7 +53,7 @@ class NicSelector {
   const RouteTable& table_;
   const SearchOptions& options_;
   bool many_hosts_ = false;
-  // Found when first asked for: within the host nobody asks.
+  // Found when first asked for: within the host it is not needed.
   std::vector<std::vector<std::uint32_t>> preferences_;  // of each device
   std::vector<topology::PathType> types_;                // [device][net]
   std::vector<std::vector<std::uint32_t>> near_;

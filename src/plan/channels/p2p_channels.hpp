@@ -8,7 +8,7 @@
 
 namespace ringlet::plan {
 
-/// What a class of nodes has for sends and receives.
+/// The channels of a class of nodes for sends and receives.
 struct P2pGround {
   /// Of each pair of GPUs of the node that NVLink joins, the width of the path; of others nothing.
   std::span<const std::optional<topology::Bandwidth>> paths;
@@ -17,7 +17,7 @@ struct P2pGround {
   topology::Bandwidth nics_width;  ///< these together
 };
 
-/// What the user allows; defaults are NCCL's.
+/// The limits of the user; defaults are NCCL's.
 struct P2pLimits {
   std::uint32_t min = 1;                       ///< NCCL_MIN_P2P_NCHANNELS
   std::uint32_t max = 64;                      ///< NCCL_MAX_P2P_NCHANNELS

@@ -3,6 +3,8 @@
 #include <bit>
 #include <numeric>
 
+#include "topology/view/locality.hpp"
+
 namespace ringlet::plan {
 namespace {
 
@@ -17,16 +19,6 @@ std::vector<std::uint32_t> Distances(std::uint32_t groups) {
     if (distance < groups) distances.push_back(distance);
   }
   return distances;
-}
-
-/// 1 becomes 4 of eight.
-std::uint32_t Reversed(std::uint32_t value, std::uint32_t count) {
-  std::uint32_t reversed = 0;
-  for (std::uint32_t bit = 1; bit < count; bit <<= 1) {
-    reversed = reversed << 1 | (value & 1);
-    value >>= 1;
-  }
-  return reversed;
 }
 
 }  // namespace
@@ -54,8 +46,8 @@ P2pRound P2pSchedule::At(std::uint32_t round, Rank rank) const {
   found.to = at(group + distance, local + local_distance);
   found.from = at(group + groups() - distance, local + group_size_ - local_distance);
   // Of several nodes one group's messages to another share channels.
-  found.first_channel =
-      one_node_ ? Reversed(round % channels_.total, channels_.total) : distance % channels_.total;
+  found.first_channel = one_node_ ? topology::ReverseBits(round % channels_.total, channels_.total)
+                                  : distance % channels_.total;
   return found;
 }
 

@@ -1,5 +1,5 @@
-// In which order ranks send to each other and receive, so that nobody waits for a crowd: NCCL's
-// rounds. Worked out when asked for; nothing is kept per rank.
+// The order in which ranks send to each other and receive, so that no rank waits for a crowd:
+// NCCL's rounds. Worked out when asked for; nothing is kept per rank.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace ringlet::plan {
 
-/// What one rank does in a round: both at once.
+/// The work of one rank in a round: both at once.
 struct P2pRound {
   Rank to{0};
   Rank from{0};

@@ -9,8 +9,8 @@ namespace {
 
 using testing::ElementsAre;
 
-/// In every round everybody sends to one and receives from one, who agree; over all rounds each
-/// meets everybody once.
+/// In every round each rank sends to one and receives from one, and both agree; over all rounds
+/// each meets every other once.
 void ExpectSoundRounds(const std::vector<std::uint32_t>& nodes, std::uint32_t ranks) {
   const P2pSchedule schedule(nodes, {8, 2});
   ASSERT_EQ(schedule.rank_count(), ranks);
@@ -27,7 +27,7 @@ void ExpectSoundRounds(const std::vector<std::uint32_t>& nodes, std::uint32_t ra
   for (const std::set<Rank>& one : met) EXPECT_EQ(one.size(), ranks);
 }
 
-TEST(P2pScheduleTest, EverybodyMeetsEverybodyOnceAndAgreesWhen) {
+TEST(P2pScheduleTest, EachRankMeetsEachOtherOnceAndBothAgreeWhen) {
   ExpectSoundRounds({1}, 1);
   ExpectSoundRounds({8}, 8);
   ExpectSoundRounds({7}, 7);

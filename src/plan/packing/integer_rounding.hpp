@@ -11,7 +11,7 @@
 
 namespace ringlet::plan {
 
-/// What can be chosen, and what one of it takes of each row.
+/// The columns to choose from, and the use of each row by one of them.
 class Columns {
  public:
   using Needs = std::vector<LpMaster::Need>;  ///< in kCostUnits, each row once
@@ -21,7 +21,7 @@ class Columns {
   const Needs& of(std::uint32_t column) const { return needs_[column]; }
 
   std::size_t row_count() const { return rows_.size(); }
-  /// What is taken of a row, by column, `stride` of them; 0 beyond the last. No more than kLaneMax.
+  /// The use of a row, by column, `stride` of them; 0 beyond the last. No more than kLaneMax.
   const std::uint16_t* Row(std::size_t row) const { return rows_[row].data(); }
   std::size_t stride() const { return stride_; }
   /// kLaneMax for those there are, kLanes of them.
@@ -40,7 +40,7 @@ class Columns {
 /// How many there are of each column, and what they take of each row.
 ///
 /// Fit exchanges one of a column for one of another, whichever makes the overflow of rows least.
-/// Where no exchange helps, rows that overflow count for more, until one does.
+/// If no exchange helps, rows that overflow count for more, until one does.
 /// Source  weights of unsatisfied clauses: P. Morris, The breakout method for escaping from local
 ///         minima, 1993
 class IntegerRounding {
@@ -52,7 +52,7 @@ class IntegerRounding {
   /// So many more, each of the column that overflows `room` least, and leaves most.
   void AddBest(std::uint32_t times, const std::vector<std::int64_t>& room);
 
-  /// What a row takes, and what it counts, when one of a column is to be exchanged.
+  /// The use of a row, and its weight, when one of a column is to be exchanged.
   struct Rows {
     const std::vector<std::int64_t>& loads;
     const std::vector<std::int64_t>& weights;
@@ -67,7 +67,7 @@ class IntegerRounding {
 
   /// Exchanges until no row takes more than its room.
   /// \param work_max  of needs looked at, kLanes at once
-  /// \param work  what is done is added
+  /// \param work the work done is added
   bool Fit(const std::vector<std::int64_t>& room, std::int64_t work_max, const More& more,
            std::int64_t& work);
 

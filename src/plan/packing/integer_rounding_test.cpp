@@ -37,7 +37,7 @@ TEST(IntegerRoundingTest, GivesUpWhenTheWorkIsDone) {
 }
 
 /// No single exchange helps until the rows that overflow count for more.
-TEST(IntegerRoundingTest, WhatOverflowsCountsForMore) {
+TEST(IntegerRoundingTest, RowsThatOverflowCountForMore) {
   const Columns columns = Those({{{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}});
   IntegerRounding whole(columns);
   whole.Put(0, 3);

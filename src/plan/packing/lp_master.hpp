@@ -11,7 +11,7 @@ namespace ringlet::plan {
 /// most 1. Columns come one after the other; a row that no column had before costs nothing to add.
 ///
 /// Numbers are kFluidOne-ths, rounded: the same on every machine, and near the optimum but not
-/// exact. Who needs a proof takes the prices, which bound the optimum whatever they are.
+/// exact. A caller that needs a proof takes the prices, which bound the optimum whatever they are.
 ///
 /// Source  revised simplex method with an explicit inverse: V. Chvatal, Linear Programming, 1983
 class LpMaster {
@@ -31,7 +31,7 @@ class LpMaster {
   /// Cost    O(rows^2)
   bool Enter(std::uint32_t column, const std::vector<Need>& needs, std::int64_t weight);
 
-  /// What room in each row is worth; the sum of prices is about the optimum so far.
+  /// The price of room in each row; the sum of prices is about the optimum so far.
   const std::vector<std::int64_t>& prices() const { return prices_; }
 
   /// Multiplications so far, about.

@@ -32,7 +32,7 @@ TEST(LpMasterTest, FractionsAreBetterThanWholes) {
   EXPECT_EQ(fluid.Amounts().size(), 3u);
 }
 
-TEST(LpMasterTest, WhatDoesNotPayStaysOut) {
+TEST(LpMasterTest, ColumnsThatDoNotPayStayOut) {
   LpMaster fluid;
   fluid.AddRow();
   EXPECT_TRUE(fluid.Enter(0, Needs{{0, kFluidOne}}, kFluidOne));

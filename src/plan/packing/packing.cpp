@@ -75,7 +75,7 @@ const Prices& Packing::PricesBy(const Price& price) {
   return prices_;
 }
 
-/// What links are worth, per MB/s; at first all are, the narrower the more.
+/// The prices of links, per MB/s; at first all have one, the narrower the more.
 const Prices& Packing::PricesNow() {
   return PricesBy([&](std::uint32_t resource) {
     const std::uint32_t row = row_of_[resource];
@@ -168,7 +168,7 @@ bool Packing::Append(PricingOracle::PricedChannel found) {
     if (capacities_[resource] == 0) return false;
     needs.push_back({RowOf(resource), taken[resource]});
   }
-  // What is scarce first: where it has no room is then soon known.
+  // Scarce links first: a lack of room is then soon known.
   std::sort(needs.begin(), needs.end(), [&](const auto& a, const auto& b) {
     return capacities_[resource_of_[a.row]] * b.amount <
            capacities_[resource_of_[b.row]] * a.amount;
@@ -178,7 +178,7 @@ bool Packing::Append(PricingOracle::PricedChannel found) {
   return true;
 }
 
-/// What channels take of a resource is a multiple of its unit.
+/// The use of a resource by channels is a multiple of its unit.
 void Packing::FindUnits() {
   units_.assign(capacities_.size(), 0);
   std::fill(units_.begin() + static_cast<std::ptrdiff_t>(table_.link_count()), units_.end(),
@@ -293,7 +293,7 @@ const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t lea
   for (; next <= most && next < known.failed; next = WidthOf(whole) + 1) {
     bool wide = MayFit(channels, next);
     if (wide && !fits(next)) {
-      // What was widened step by step may be a dead end.
+      // A plan that was widened step by step may be a dead end.
       if (best) whole = Spread(channels, next);
       wide = best && fits(next);
     }

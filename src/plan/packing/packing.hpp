@@ -20,11 +20,11 @@ inline constexpr Effort kEfforts[] = {Effort::kLittle, Effort::kSome, Effort::kM
 
 /// Channels of one pattern on one host.
 ///
-/// Whoever has links that are full pays for them; the channel that is cheapest then is taken in,
-/// until none is cheaper than those there are. What all links are worth, divided by what the
-/// cheapest channel pays, is more than any channels can have together: that is the bound, exact
-/// in integers whatever the prices are. How much of each channel there is are fractions; Divide
-/// makes some equal channels of them.
+/// A channel pays for links that are full; the channel that is cheapest then is taken in, until
+/// none is cheaper than those there are. The price of all links, divided by the price of the
+/// cheapest channel, is more than any channels can have together: that is the bound, exact in
+/// integers whatever the prices are. How much of each channel there is are fractions; Divide makes
+/// some equal channels of them.
 /// Cost    bounded by the budget; memory O(rows^2 + 2^devices * devices)
 /// Source  column generation: Gilmore and Gomory, A linear programming approach to the cutting
 ///         stock problem, 1961

@@ -55,7 +55,7 @@ TEST(PackingTest, NothingIsLookedForOnceTheBoundIsLowEnough) {
   EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 20'000), 20'000) << "what is known is kept";
 }
 
-TEST(PackingTest, WhatIsTooLittleIsNotLookedForAgain) {
+TEST(PackingTest, TooLowBandwidthsAreNotSearchedAgain) {
   Packed one("(switch: 4 gpu)", false);
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
   packing.Solve(0);

@@ -14,7 +14,8 @@ constexpr std::int64_t kNoRoute = std::int64_t{1}
 constexpr std::uint32_t kAtOnce = 4;  // numbers that processors add up at once
 static_assert(3 * kAtOnce >= kCheapestDevicesMax);
 
-/// What the cheapest chains from each device on cost, through all sets of others but the greatest.
+/// The cost of the cheapest chains from each device on, through all sets of others but the
+/// greatest.
 /// \param to  [device][device from which]
 /// \param before  [set][device]; that of no others is given
 template <std::uint32_t kWidth>
@@ -90,7 +91,7 @@ void PricingOracle::FindLinkLoads() {
   }
 }
 
-/// What ways cost, in 31 bits where that is enough, else in the greatest parts that are.
+/// The cost of ways, in 31 bits if that is enough, else in the greatest parts that are.
 void PricingOracle::PriceRoutes(Pattern pattern, const Prices& prices) {
   const auto price = [&](const ChannelLoads& link_loads, std::vector<std::int64_t>& costs) {
     costs.assign(link_loads.until.size(), kNoRoute);
@@ -137,7 +138,7 @@ void PricingOracle::PriceRoutes(Pattern pattern, const Prices& prices) {
   scale(half_out_costs_, half_out_);
 }
 
-/// What one channel costs that has all ways, or else all ways together.
+/// The cost of one channel that has all ways, or else of all ways together.
 std::int64_t PricingOracle::SomeCost(Pattern pattern) const {
   const auto between = [&](std::uint32_t from, std::uint32_t to) {
     return between_costs_[to * (devices_ - 1) + from - (from > to ? 1 : 0)];

@@ -59,7 +59,7 @@ class PricingOracle {
     std::uint32_t first = 0;            ///< device
     std::uint32_t second = 0;           ///< of a balanced tree
   };
-  /// What a way takes of a link, in kCostUnits.
+  /// The use of a link by a way, in kCostUnits.
   struct ChannelLoad {
     std::uint32_t link = 0;
     std::int32_t amount = 0;
@@ -78,7 +78,7 @@ class PricingOracle {
   bool MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pattern, Crossing crossing) const;
   void Chains(std::uint32_t universe);
   Cost& AtEnd(std::uint32_t last) { return before_[last]; }
-  /// What the cheapest chain of a set costs that begins at one of it.
+  /// The cost of the cheapest chain of a set that begins at one of it.
   Cost Chain(std::uint32_t set, std::uint32_t first) const {
     return before_[(set & ~(1u << first)) * lanes_ + first];
   }
@@ -110,7 +110,7 @@ class PricingOracle {
   std::vector<Cost> least_in_;        // by any NIC: [device]
   std::vector<Cost> in_;              // [NIC][device]
   std::vector<Cost> out_, half_out_;  // [NIC][device]
-  /// What a chain costs from a device on, through a set of others: [set][device]. Through none:
+  /// The cost of a chain from a device on, through a set of others: [set][device]. Through none:
   /// what it costs to end there.
   std::vector<Cost> before_;
 };

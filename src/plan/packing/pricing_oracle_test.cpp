@@ -108,7 +108,7 @@ TEST(PricingOracleTest, AChainThatOneDeviceHeadsLeavesByTheNicThatItCameInBy) {
   EXPECT_EQ(found->cost, one.Least(Pattern::kTree, Crossing::kSame));
 }
 
-/// What comes in by a NIC loads the way back, too.
+/// Data that come in by a NIC load the way back, too.
 TEST(PricingOracleTest, AcknowledgementsCost) {
   ExpectNoOrderIsCheaper("(switch: 3 gpu v100-sxm2 mesh, 1 nic 100g), (switch: 1 gpu, 1 nic 100g)");
 }

@@ -12,7 +12,7 @@ namespace {
 using topology::PathType;
 
 constexpr std::int64_t kBudgetPattern = 48'000;  // of one pattern, and number of channels
-constexpr std::int64_t kBudgetOne = 4'096;       // of one trial
+constexpr std::int64_t kBudgetOne = 4'096;       // of one search step
 constexpr std::int64_t kBudgetDirect = 8'000;    // without going back, where there is no NVSwitch
 // More channels are hardly any better: what they divide is NICs.
 constexpr std::uint32_t kDirectChannelsMax = 16;
@@ -201,7 +201,8 @@ class BetterSearch {
     }
   }
 
-  /// What so many channels must have together: more than there is, or as much in fewer channels.
+  /// The bandwidth that so many channels must have together: more than there is, or as much in
+  /// fewer channels.
   std::uint64_t WorthOf(std::uint32_t count, const DivisionRange& range) const {
     return range.floor + (packed_ && count < result_.channels.size() ? 0 : 1);
   }

@@ -19,7 +19,7 @@ struct Division {
   bool operator==(const Division&) const = default;
 };
 
-/// What is tried: at most `bound` together and more than `floor`.
+/// The bandwidths to try: at most `bound` together and more than `floor`.
 struct DivisionRange {
   std::uint32_t bound = 0;  ///< MB/s of all channels together
   std::uint64_t floor = 0;
@@ -30,7 +30,7 @@ struct DivisionRange {
 
 /// Divisions that the limits allow, best first: by total bandwidth in steps of 1/64, then by how
 /// near the count is to `like`, then by fewer channels.
-/// \param widest  what one channel may have at most, MB/s
+/// \param widest the most that one channel may have, MB/s
 std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limits,
                                   std::uint32_t widest);
 
@@ -44,7 +44,7 @@ struct HostTools {
   const SearchOptions& options;
 };
 
-/// What is to be better, and how.
+/// The property to improve, and how.
 struct BetterThan {
   const PatternGraph& graph;  ///< as good as is known; its bound is that of the pattern
   std::uint64_t floor = 0;  ///< MB/s of all channels together; only what is more is worth anything
@@ -54,7 +54,7 @@ struct BetterThan {
 
 /// Looks for a graph with more bandwidth.
 /// \param budget  steps; it is lowered by what was taken
-/// \param story  if not null, what was tried is added
+/// \param trace  if not null, what was tried is added
 /// \return the first division that can be laid, widened as far as it goes; `than.graph` if there is
 /// none
 PatternGraph FindBetter(const HostTools& tools, const BetterThan& than, std::int64_t& budget,

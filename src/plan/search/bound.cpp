@@ -63,7 +63,7 @@ class FlowNetwork {
   std::uint32_t outside() const { return static_cast<std::uint32_t>(edges_of_.size() - 1); }
   std::uint32_t At(NodeIndex node) const { return Index(node) - first_; }
 
-  /// What a device sends at all, but to its own ranks.
+  /// The data that a device sends at all, but to its own ranks.
   std::int64_t OutOf(NodeIndex node, const Graph& graph) const {
     std::int64_t out = 0;
     for (const std::uint32_t edge : edges_of_[At(node)]) {
@@ -144,7 +144,7 @@ NodeIndex HardwareOf(const Graph& graph, NodeIndex end) {
   return graph.at(end).kind == NodeKind::kGpu ? graph.gpu(end).device : end;
 }
 
-/// What a device sends to its NVSwitch.
+/// The data that a device sends to its NVSwitch.
 std::int64_t ToSwitch(const Graph& graph, NodeIndex end) {
   std::int64_t out = 0;
   for (const topology::Link& link : graph.at(HardwareOf(graph, end)).links)
@@ -152,8 +152,8 @@ std::int64_t ToSwitch(const Graph& graph, NodeIndex end) {
   return out;
 }
 
-/// Minimum cuts between one node, the hub, and many others. What flows to a node in between, and
-/// on from there, flows: where all devices hang on an NVSwitch, only two long flows are looked for.
+/// Minimum cuts between one node, the hub, and many others. Data that flow to a node in between,
+/// and on from there, flow: if all devices hang on an NVSwitch, only two long flows are looked for.
 class HubFlows {
  public:
   HubFlows(const RouteTable& table, FlowNetwork& network, std::uint32_t hub, std::int64_t enough)

@@ -1,4 +1,4 @@
-// What no plan of a pattern on a host can exceed: minimum cuts between its devices and NICs.
+// The upper bound on any plan of a pattern on a host: minimum cuts between its devices and NICs.
 #pragma once
 #include "plan/search/limits.hpp"
 #include "plan/search/pattern_graph.hpp"
@@ -14,18 +14,18 @@ namespace ringlet::plan {
 /// two devices one way or the other, and of n devices n - 1 send; beyond the host they come from
 /// the NICs to every device, and leave for the NICs from some. Each device and its NVSwitch
 /// exchange a share for every head of NVLS, and one more for its own. Only links count that are on
-/// the way between two ends: NVLink and PCIe are not used side by side. What else every channel
-/// pays is in Limits, which also know that channels are equal and at most kSearchChannelsMax. The
-/// true optimum may be lower.
+/// the way between two ends: NVLink and PCIe are not used side by side. The other costs of every
+/// channel are in Limits, which also know that channels are equal and at most kSearchChannelsMax.
+/// The true optimum may be lower.
 ///
 /// \param limits  of the pattern, beyond the host or not
-/// \param found   what is moved already: nothing more is looked for once the bound is as low
+/// \param found the flow moved already: nothing more is looked for once the bound is as low
 /// \return 5,000,000 MB/s (a device's own) where nothing bounds it; 0 where it is not possible
 /// Cost    O(devices) maximum flows in the graph of the system
 topology::Bandwidth BoundOf(RouteTable& table, const Limits& limits, GraphId id, bool multi_node,
                             topology::Bandwidth found = {});
 
-/// What the limits alone say: never lower than BoundOf, and found without flows.
+/// The bound of the limits alone: never lower than BoundOf, and found without flows.
 topology::Bandwidth BoundOfLimits(const RouteTable& table, const Limits& limits, GraphId id,
                                   bool multi_node);
 

@@ -71,7 +71,7 @@ StepOutcome ChannelSearch::Run(const SearchStep& search_step, std::int64_t budge
 }
 
 void ChannelSearch::StartChannel(std::uint8_t budget) {
-  Frame& frame = stack_.emplace_back();
+  SearchFrame& frame = stack_.emplace_back();
   frame.kind = Kind::kStart;
   frame.budget = budget;
   const auto last = static_cast<std::int32_t>(devices_) - 1;
@@ -100,7 +100,7 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
     return true;
   }
   PutDevice(static_cast<std::uint32_t>(step), device);
-  Frame& frame = stack_.emplace_back();  // in place: copying what was just written is slow
+  SearchFrame& frame = stack_.emplace_back();  // in place: copying what was just written is slow
   frame.mode = mode;
   frame.budget = budget;
   frame.step = step;
@@ -137,13 +137,13 @@ void ChannelSearch::Complete(std::uint8_t budget) {
   ++channels_;
   outcome_.channels = std::max(outcome_.channels, channel());
   if (Better(*best_)) Gain(budget);
-  Frame& frame = stack_.emplace_back();
+  SearchFrame& frame = stack_.emplace_back();
   frame.kind = Kind::kDone;
   frame.budget = budget;
   frame.end = channels_ < search_step_.max_channels ? 1 : 0;
 }
 
-/// What is complete is the best so far.
+/// The complete channels are the best so far.
 void ChannelSearch::Gain(std::uint8_t budget) {
   Save();
   outcome_.improved = true;
@@ -191,7 +191,7 @@ void ChannelSearch::Save() {
 }
 
 /// How far the search has come.
-std::uint64_t ChannelSearch::Place(const Frame& frame) const {
+std::uint64_t ChannelSearch::Place(const SearchFrame& frame) const {
   const auto step = static_cast<std::uint64_t>(frame.step);
   return channels_ * (devices_ + 1) + step + 1;
 }
@@ -210,7 +210,7 @@ void ChannelSearch::RefuseAt(std::uint64_t place, StepRefusal refusal, const Rou
   outcome_.link = route == nullptr ? std::nullopt : residual_.FullOf(*route, mb_per_s);
 }
 
-bool ChannelSearch::Advance(Frame& frame) {
+bool ChannelSearch::Advance(SearchFrame& frame) {
   Undo(frame);
   switch (frame.kind) {
     case Kind::kStart: return AdvanceStart(frame);
@@ -221,12 +221,12 @@ bool ChannelSearch::Advance(Frame& frame) {
   }
 }
 
-bool ChannelSearch::AdvanceStart(Frame& frame) {
+bool ChannelSearch::AdvanceStart(SearchFrame& frame) {
   return options_.multi_node ? AdvanceStartFromNet(frame) : AdvanceStartHere(frame);
 }
 
 /// First the order of numbers, or that of the channel before; then from each device.
-bool ChannelSearch::AdvanceStartHere(Frame& frame) {
+bool ChannelSearch::AdvanceStartHere(SearchFrame& frame) {
   const std::uint32_t alternative = frame.next++;
   std::uint32_t device = alternative - 1;
   Mode mode = Mode::kFree;
@@ -246,7 +246,7 @@ bool ChannelSearch::AdvanceStartHere(Frame& frame) {
   return true;
 }
 
-bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
+bool ChannelSearch::AdvanceStartFromNet(SearchFrame& frame) {
   const std::vector<std::uint32_t>& list = nets_.OfAll(search_step_.type_inter);
   const std::int64_t load = search_step_.inter_mb_per_s / kMbPerGb * kMbPerGb;
   const bool heads =
@@ -279,7 +279,7 @@ bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
     LoadNet(net, load);
     frame.undo = true;
     frame.chosen = net;
-    Frame entry = frame;
+    SearchFrame entry = frame;
     entry.kind = Kind::kEntry;
     entry.undo = entry.crossroads = false;
     entry.net = net;
@@ -290,7 +290,7 @@ bool ChannelSearch::AdvanceStartFromNet(Frame& frame) {
   return false;
 }
 
-bool ChannelSearch::AdvanceEntry(Frame& frame) {
+bool ChannelSearch::AdvanceEntry(SearchFrame& frame) {
   if (budgets_[1] == -1) budgets_[0] = -1;
   const std::vector<std::uint32_t>& near = nets_.DevicesNear(frame.net);
   while (true) {
@@ -320,7 +320,7 @@ bool ChannelSearch::AdvanceEntry(Frame& frame) {
   }
 }
 
-bool ChannelSearch::AdvanceExit(Frame& frame) {
+bool ChannelSearch::AdvanceExit(SearchFrame& frame) {
   const std::vector<std::uint32_t>& list = nets_.Of(frame.device, search_step_.type_inter);
   const bool balanced = search_step_.pattern == Pattern::kBalancedTree;
   const std::int64_t mb_per_s =
@@ -340,7 +340,7 @@ bool ChannelSearch::AdvanceExit(Frame& frame) {
   return false;
 }
 
-bool ChannelSearch::AdvanceNext(Frame& frame) {
+bool ChannelSearch::AdvanceNext(SearchFrame& frame) {
   while (frame.next < frame.end) {
     const NextDevice next = candidates_[frame.first + frame.next++];
     if (!Enter(frame, next, search_step_.intra_mb_per_s)) continue;
@@ -350,7 +350,7 @@ bool ChannelSearch::AdvanceNext(Frame& frame) {
   return false;
 }
 
-bool ChannelSearch::AdvanceOnce(Frame& frame) {
+bool ChannelSearch::AdvanceOnce(SearchFrame& frame) {
   if (frame.next >= frame.end) return false;
   ++frame.next;
   const auto devices = static_cast<std::int32_t>(devices_);
@@ -376,7 +376,7 @@ bool ChannelSearch::AdvanceOnce(Frame& frame) {
 }
 
 /// Takes back what the latest alternative took.
-void ChannelSearch::Undo(Frame& frame) {
+void ChannelSearch::Undo(SearchFrame& frame) {
   if (!frame.undo) return;
   frame.undo = false;
   const bool balanced = search_step_.pattern == Pattern::kBalancedTree;
@@ -403,7 +403,7 @@ void ChannelSearch::Undo(Frame& frame) {
 
 /// Drops the latest frame and all that it did.
 void ChannelSearch::Pop() {
-  Frame& frame = stack_.back();
+  SearchFrame& frame = stack_.back();
   Undo(frame);
   if (frame.kind == Kind::kDone) --channels_;
   if (frame.kind == Kind::kNext) candidates_.resize(frame.first);
@@ -411,9 +411,9 @@ void ChannelSearch::Pop() {
   stack_.pop_back();
 }
 
-/// What the rest of a channel, and those after it, depend on, but for hops: what links and NICs
-/// have left, where the channel is and has been, and by which NICs it must leave. Within the host
-/// the next channel begins in the order of this one, so that this order matters, too.
+/// The state that the rest of a channel, and those after it, depend on, but for hops: what links
+/// and NICs have left, where the channel is and has been, and by which NICs it must leave. Within
+/// the host the next channel begins in the order of this one, so that this order matters, too.
 /// \param device  that was reached; nothing: the channel begins
 std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
   if (!options_.multi_node) {
@@ -479,7 +479,7 @@ void ChannelSearch::Remember() {
   transpositions_.Add(here.state, {static_cast<std::int64_t>(outcome_.steps - here.steps), hops_});
 }
 
-/// Back to whoever gave that budget.
+/// Back to the level that gave that budget.
 void ChannelSearch::Unwind(std::uint8_t budget) {
   while (!stack_.empty() && (budget == 0 || stack_.back().budget == budget)) Pop();
 }
@@ -557,7 +557,7 @@ std::size_t ChannelSearch::FailingRoute(std::size_t more) {
   const auto times = static_cast<std::int64_t>(more);
   std::size_t failing = 0;
   bool fits = true;
-  // What the ways until there take is taken off for a while.
+  // The use of the ways until there is taken off for a while.
   for (; failing < latest_.routes.size(); ++failing) {
     const auto take = [&](std::uint32_t link, std::int64_t link_load) {
       latest_.spare[link] += link_load;
@@ -605,7 +605,7 @@ void ChannelSearch::RefuseMore(std::size_t more, std::size_t route) {
 }
 
 /// Goes to a device, if it may and there is room.
-bool ChannelSearch::Enter(Frame& frame, NextDevice next, std::int64_t mb_per_s) {
+bool ChannelSearch::Enter(SearchFrame& frame, NextDevice next, std::int64_t mb_per_s) {
   if (frame.sure)
     Lay(table_.At(next.route), mb_per_s);
   else if (!TakeRoute(next.route, frame.kind == Kind::kEntry, mb_per_s, true))
@@ -617,12 +617,12 @@ bool ChannelSearch::Enter(Frame& frame, NextDevice next, std::int64_t mb_per_s) 
   return true;
 }
 
-void ChannelSearch::Leave(const Frame& frame, std::int64_t mb_per_s) {
+void ChannelSearch::Leave(const SearchFrame& frame, std::int64_t mb_per_s) {
   ReleaseRoute(frame.route, mb_per_s);
   ToggleUsed(frame.chosen);
 }
 
-/// By the trial's types.
+/// By the search step's types.
 bool ChannelSearch::MayTake(const Route& route, bool inter, bool checked) const {
   const PathType farthest = inter ? search_step_.type_inter : search_step_.type_intra;
   const bool too_far =
@@ -634,7 +634,7 @@ bool ChannelSearch::MayGo(const Route& route) {
   return MayTake(route, false, true) && residual_.HasRoom(route, search_step_.intra_mb_per_s);
 }
 
-/// \param checked  whether the trial's types bind
+/// \param checked  whether the search step's types bind
 bool ChannelSearch::TakeRoute(std::uint32_t number, bool inter, std::int64_t mb_per_s,
                               bool checked) {
   const Route& route = table_.At(number);
@@ -663,7 +663,7 @@ void ChannelSearch::ReleaseRoute(std::uint32_t number, std::int64_t mb_per_s) {
   hops_ -= route.hops;
 }
 
-/// One for each bandwidth of the trial: what is rounded up of one is not of another.
+/// One for each bandwidth of the search step: what is rounded up of one is not of another.
 std::uint64_t ChannelSearch::MarkOf(std::int64_t mb_per_s) const {
   if (mb_per_s == search_step_.intra_mb_per_s) return 1;
   return mb_per_s == search_step_.inter_mb_per_s ? Scatter(1) : Scatter(2);
@@ -761,7 +761,7 @@ bool ChannelSearch::SameNic(std::uint32_t a, std::uint32_t b) const {
 }
 
 /// Fills in which devices may come next, best first.
-void ChannelSearch::ListCandidates(Frame& frame) {
+void ChannelSearch::ListCandidates(SearchFrame& frame) {
   frame.end = 0;
   const auto add = [&](const NextDevice& candidate) {
     candidates_.push_back(candidate);
@@ -796,7 +796,7 @@ void ChannelSearch::ListCandidates(Frame& frame) {
 
 /// Among those that the NIC reaches at equal bandwidth, the one comes first whose own link has more
 /// left.
-void ChannelSearch::SortByPci(const Frame& frame) {
+void ChannelSearch::SortByPci(const SearchFrame& frame) {
   pci_left_.clear();
   for (std::uint32_t i = frame.first; i < candidates_.size(); ++i)
     pci_left_.push_back(PciLeftGb(candidates_[i].device));
@@ -819,7 +819,7 @@ std::int64_t ChannelSearch::PciLeftGb(std::uint32_t device) const {
 }
 
 /// Behind an NVSwitch all devices are alike, and those next by number are enough.
-void ChannelSearch::ListNeighbours(Frame& frame) {
+void ChannelSearch::ListNeighbours(SearchFrame& frame) {
   const std::uint32_t devices = devices_;
   const std::uint32_t up = (frame.device + 1) % devices;
   const std::uint32_t down = (frame.device + devices - 1) % devices;

@@ -1,9 +1,10 @@
-// One trial: lays channel after channel, device after device, and goes back where a link is full.
+// One search step: lays channel after channel, device after device, and goes back where a link is
+// full.
 //
 // The order in which devices and NICs are tried, and how a step is counted, are NCCL's, so that the
-// first solution found is the same. Where NCCL calls itself once for each device of each channel,
-// this keeps a stack of its own. Where it would look once more at what has come to nothing, with
-// the same left of everything, this counts the steps and goes on.
+// first solution found is the same. NCCL calls itself once for each device of each channel; this
+// keeps a stack of its own. A state that has come to nothing, with the same left of everything, is
+// not searched again: its steps are counted and the search goes on.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -47,7 +48,7 @@ class ChannelSearch {
     kPass,   // nothing more to do on this channel
     kDone,   // a channel is complete
   };
-  struct Frame {
+  struct SearchFrame {
     Kind kind = Kind::kStart;
     Mode mode = Mode::kFree;
     std::uint8_t budget = 0;
@@ -63,7 +64,7 @@ class ChannelSearch {
     std::uint32_t next = 0;  // alternative
     std::uint32_t end = 0;
     std::uint32_t first = 0;   // of kNext: its candidates in candidates_
-    std::uint32_t chosen = 0;  // what the latest alternative chose
+    std::uint32_t chosen = 0;  // the choice of the latest alternative
     std::uint32_t route = 0;   // by which way
   };
 
@@ -73,7 +74,7 @@ class ChannelSearch {
     std::uint64_t steps = 0, gains = 0;  // until then
   };
 
-  /// Where a channel may go next.
+  /// The next places of a channel.
   struct NextDevice {
     std::uint32_t device = 0;
     std::uint32_t route = 0;
@@ -103,15 +104,15 @@ class ChannelSearch {
              Mode mode, std::uint8_t budget);
   void Complete(std::uint8_t budget);
   void Gain(std::uint8_t budget);
-  bool Advance(Frame& frame);
-  bool AdvanceStart(Frame& frame);
-  bool AdvanceStartHere(Frame& frame);
-  bool AdvanceStartFromNet(Frame& frame);
-  bool AdvanceEntry(Frame& frame);
-  bool AdvanceExit(Frame& frame);
-  bool AdvanceNext(Frame& frame);
-  bool AdvanceOnce(Frame& frame);
-  void Undo(Frame& frame);
+  bool Advance(SearchFrame& frame);
+  bool AdvanceStart(SearchFrame& frame);
+  bool AdvanceStartHere(SearchFrame& frame);
+  bool AdvanceStartFromNet(SearchFrame& frame);
+  bool AdvanceEntry(SearchFrame& frame);
+  bool AdvanceExit(SearchFrame& frame);
+  bool AdvanceNext(SearchFrame& frame);
+  bool AdvanceOnce(SearchFrame& frame);
+  void Undo(SearchFrame& frame);
   void Pop();
   std::uint64_t State(std::optional<std::uint32_t> device) const;
   bool Remembers(Mode mode) const;
@@ -129,8 +130,8 @@ class ChannelSearch {
   void RefuseMore(std::size_t more, std::size_t route);
   void SpendMore(std::int64_t steps, std::uint8_t budget);
 
-  bool Enter(Frame& frame, NextDevice next, std::int64_t mb_per_s);
-  void Leave(const Frame& frame, std::int64_t mb_per_s);
+  bool Enter(SearchFrame& frame, NextDevice next, std::int64_t mb_per_s);
+  void Leave(const SearchFrame& frame, std::int64_t mb_per_s);
   bool MayTake(const Route& route, bool inter, bool checked) const;
   void Lay(const Route& route, std::int64_t mb_per_s);
   std::uint64_t MarkOf(std::int64_t mb_per_s) const;
@@ -148,14 +149,14 @@ class ChannelSearch {
   bool MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const;
   bool SameNic(std::uint32_t a, std::uint32_t b) const;
 
-  void ListCandidates(Frame& frame);
+  void ListCandidates(SearchFrame& frame);
   std::vector<Ranked> Rank(std::optional<std::uint32_t> net, std::uint32_t device);
-  void SortByPci(const Frame& frame);
+  void SortByPci(const SearchFrame& frame);
   std::int64_t PciLeftGb(std::uint32_t device) const;
-  void ListNeighbours(Frame& frame);
+  void ListNeighbours(SearchFrame& frame);
   bool Better(const PatternGraph& best) const;
   void Save();
-  std::uint64_t Place(const Frame& frame) const;
+  std::uint64_t Place(const SearchFrame& frame) const;
   void Refuse(StepRefusal refusal, const Route* route, std::int64_t mb_per_s);
   void RefuseAt(std::uint64_t place, StepRefusal refusal, const Route* route,
                 std::int64_t mb_per_s);
@@ -170,11 +171,11 @@ class ChannelSearch {
   std::vector<std::optional<std::vector<Ranked>>> ranked_;  // [NIC + 1][device]; 0: without one
 
   SearchStep search_step_;
-  bool is_tree_ = false;  // the trial's pattern
+  bool is_tree_ = false;  // the search step's pattern
   PatternGraph* best_ = nullptr;
   StepOutcome outcome_;
   std::uint64_t farthest_ = 0;
-  std::vector<Frame> stack_;
+  std::vector<SearchFrame> stack_;
   TranspositionTable transpositions_;
   std::vector<Crossroads> crossroads_;
   // Sums of marks: of ways that are taken, of devices that are visited, of NICs that are used.
@@ -199,7 +200,7 @@ class ChannelSearch {
   std::int64_t hops_ = 0;
   std::uint32_t latency_ns_ = 0;
   bool began_second_ = false;
-  std::int64_t budgets_[2] = {0, 0};  // of the trial; of the reference order
+  std::int64_t budgets_[2] = {0, 0};  // of the search step; of the reference order
 };
 
 /// That NCCL's search has, too.

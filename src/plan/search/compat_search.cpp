@@ -226,7 +226,7 @@ void CompatSearch::Prepare(const Wanted& wanted) {
   budget_ = kBudgetAll;
 }
 
-/// What of a trial matters to its outcome.
+/// The part of a search step that matters to its outcome.
 SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
   SearchStep essence = search_step;
   essence.type_intra = Effective(search_step.type_intra, facts_.types_intra);
@@ -236,8 +236,8 @@ SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
   return essence;
 }
 
-/// Whether the limits say that the trial finds nothing better. They count ports exactly, which
-/// NCCL does not where several NICs share one.
+/// Whether the limits say that the search step finds nothing better. They count ports exactly,
+/// which NCCL does not where several NICs share one.
 bool CompatSearch::Hopeless() {
   const bool exact = !options_.multi_node || nets_.port_count() == table_.net_count();
   if (second_pass_ || !exact || search_step_.pattern == Pattern::kNvls ||
@@ -263,7 +263,7 @@ void CompatSearch::Await() {
 }
 
 /// Whether channels have one order does not matter where only one is begun: nothing comes of
-/// another trial then that did not come of the one before.
+/// another search step then that did not come of the one before.
 StepOutcome CompatSearch::RunSearchStep(std::int64_t budget) {
   const std::optional<KnownStep> again = std::exchange(again_, std::nullopt);
   if (again && again->outcome.search_step == search_step_) {
@@ -278,7 +278,7 @@ StepOutcome CompatSearch::RunSearchStep(std::int64_t budget) {
   return outcome;
 }
 
-/// One trial, unless it is known what would come of it.
+/// One search step, unless it is known what would come of it.
 /// \return whether there is nothing better to hope for
 bool CompatSearch::Run() {
   ++best_.searches;
@@ -340,7 +340,7 @@ void CompatSearch::FirstPass() {
   }
 }
 
-/// What the latest trial left, if that is known.
+/// The state that the latest search step left, if that is known.
 void CompatSearch::GiveBudgetBack() {
   if (left_known_) {
     budget_ += left_;

@@ -15,7 +15,7 @@
 
 namespace ringlet::plan {
 
-/// What a pattern is asked for.
+/// The request for a pattern.
 struct Wanted {
   GraphId id = GraphId::kRing;
   Pattern pattern = Pattern::kRing;
@@ -23,7 +23,7 @@ struct Wanted {
   std::uint32_t max_channels = 1;
 };
 
-/// What of a system bounds the search, and steers it.
+/// The properties of a system that bound the search, and steer it.
 struct SystemFacts {
   topology::Bandwidth widest;  ///< topology::SystemLimits
   topology::Bandwidth total;
@@ -58,7 +58,7 @@ class CompatSearch {
         options_(options),
         limits_(std::move(limits)) {}
 
-  /// \param story  if not null, trials are added
+  /// \param search_trace  if not null, search steps are added
   PatternGraph Find(const Wanted& wanted, SearchTrace* search_trace);
 
  private:
@@ -94,16 +94,16 @@ class CompatSearch {
   std::span<const std::uint32_t> speeds_;
   std::size_t speed_ = 0;  // index into speeds_
   std::size_t first_speed_ = 0;
-  std::uint8_t cross_nic_ = 0;  // what is allowed
+  std::uint8_t cross_nic_ = 0;  // the limits
   bool try_same_ = true;
-  std::int64_t budget_ = 0;  // of all trials
-  std::int64_t left_ = 0;    // of the latest trial
+  std::int64_t budget_ = 0;  // of all search steps
+  std::int64_t left_ = 0;    // of the latest search step
   bool left_known_ = true;   // false: it was hopeless and not run
   /// SearchSteps that were not run; what they would have left is missing in budget_.
   std::vector<SearchStep> awaited_;
   std::int64_t awaited_budget_ = 0;
   bool any_budget_out_ = false;
-  /// A trial of which it is known what comes of it: what came of the one before.
+  /// A search step of which it is known what comes of it: what came of the one before.
   struct KnownStep {
     StepOutcome outcome;
     std::int64_t taken = 0;  // of its budget

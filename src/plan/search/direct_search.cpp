@@ -228,7 +228,7 @@ std::optional<DirectSearch::ExitChoice> DirectSearch::ExitFor(std::uint32_t entr
   return best;
 }
 
-/// What a way would take of its links, dearer where less is left.
+/// The use that a way would make of its links, dearer where less is left.
 std::int64_t DirectSearch::CostOf(const Route& route, std::int64_t mb_per_s) const {
   std::int64_t cost = 0;
   for (std::uint32_t i = 0; i < route.count; ++i) {
@@ -263,7 +263,7 @@ std::int64_t DirectSearch::PriceOf(std::uint32_t link) const {
   return 0;
 }
 
-/// What is left of its links has changed.
+/// The rest of its links has changed.
 void DirectSearch::Price(const Route& route) {
   for (std::uint32_t i = 0; i < route.count; ++i) {
     const std::uint32_t link = table_.Steps(route)[i].link;
@@ -301,12 +301,12 @@ std::uint32_t DirectSearch::WidthOf(const PatternGraph& graph, std::uint32_t mos
     if (out_load_[port] > 0) width = std::min(width, out_left_[port] / out_load_[port]);
   }
   const std::int64_t now = std::min(graph.intra, graph.inter).mb_per_s;
-  // What is charged is rounded up, a MB/s a step.
+  // Charges are rounded up, a MB/s a step.
   while (!exact_ && width > now && !HasRoomFor(graph, width)) --width;
   return static_cast<std::uint32_t>(std::max(width, now));
 }
 
-/// What so many equal channels take of links, in kCostUnits, and of ports.
+/// The use of links by so many equal channels, in kCostUnits, and of ports.
 void DirectSearch::AddLoad(const LocalChannel& channel, std::int64_t times) {
   ForEachRoute(search_step_.pattern, channel, [&](EndIndex from, EndIndex to, bool half) {
     const Route& route = table_.Find(from, to);

@@ -1,7 +1,7 @@
 // Channels without going back: each NIC, and each device after another, where most is left.
 //
-// Where an NVSwitch joins all devices any order of these is as good as another, so that only NICs
-// and the devices next to them are chosen. Elsewhere the next device is the one that costs least.
+// If an NVSwitch joins all devices any order of these is as good as another, so that only NICs and
+// the devices next to them are chosen. Elsewhere the next device is the one that costs least.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace ringlet::plan {
 
-/// What is dear while channels are laid.
+/// The scarce resource while channels are laid.
 enum class Pricing : std::uint8_t {
   kScarce,   ///< a link costs more the less it has left
   kScarcer,  ///< and much more
@@ -36,8 +36,8 @@ class DirectSearch {
   /// \param graph  a ring or a tree
   std::uint32_t WidthOf(const PatternGraph& graph, std::uint32_t most);
 
-  /// Lays trial.max_channels channels, each where it is in the way of others least.
-  /// \param trial  a ring, or a tree that is not split
+  /// Lays search_step.max_channels channels, each where it is in the way of others least.
+  /// \param search_step  a ring, or a tree that is not split
   /// \param found  gets them, if there is room for all
   StepOutcome Lay(const SearchStep& search_step, Pricing pricing, PatternGraph& found);
 

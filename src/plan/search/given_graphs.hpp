@@ -21,8 +21,8 @@ struct GraphText {
 ///
 /// A file is of one host. `dev` of a GPU is the local number of a rank: 0 for the lowest of its
 /// host. `rank` is a rank of the communicator; all that are named are of one host. The other hosts
-/// have as many ranks, which follow by their local numbers. What a file says of NICs must be of
-/// that host, but decides nothing: links of ranks in CPU memory choose interfaces by themselves.
+/// have as many ranks, which follow by their local numbers. The NICs that a file names must be of
+/// that host, but decide nothing: links of ranks in CPU memory choose interfaces by themselves.
 ///
 /// Errors  kInvalidArgument  as ReadGraphs; neither rings nor trees; a host with another number of
 ///                           ranks: names a rank there, and both numbers

@@ -100,7 +100,7 @@ TEST(GivenGraphsTest, TreesAloneAndLimitsOnChannels) {
   EXPECT_EQ(Given(graph, tree, {.channels_min = 6})->channel_count(), 6u);
 }
 
-TEST(GivenGraphsTest, WhatDoesNotFitSaysWhy) {
+TEST(GivenGraphsTest, AGraphThatDoesNotFitSaysWhy) {
   const auto why = [](const Graph& graph, const std::string& graphs) {
     const auto plan = Given(graph, graphs);
     return plan.ok() ? std::string("ok") : plan.error().message;
@@ -119,7 +119,7 @@ TEST(GivenGraphsTest, WhatDoesNotFitSaysWhy) {
               HasSubstr("dev is \"9\""));
 }
 
-TEST(GivenGraphsTest, WhatIsWrittenIsReadBack) {
+TEST(GivenGraphsTest, AWrittenGraphIsReadBack) {
   for (const std::vector<std::uint32_t>& hosts :
        {std::vector<std::uint32_t>{5}, {2, 2, 2}, {4, 4}, {1, 1}}) {
     const Graph graph = Hosts(hosts);

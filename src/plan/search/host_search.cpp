@@ -20,7 +20,7 @@ constexpr std::int64_t kWorth = 256;  // trees are moved to other channels for a
 constexpr std::size_t kOtherNumbersMax = 8;
 constexpr std::size_t kRebalancesMax = 4;
 
-/// What is asked for after the ring, which says how many channels trees have.
+/// The request after the ring, which says how many channels trees have.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
                            const SearchOptions& options) {
   std::vector<Wanted> wanted = {
@@ -204,7 +204,7 @@ class HostSearch {
     return other;
   }
 
-  /// Where trees have less with as many channels as the best rings: of the numbers of channels with
+  /// If trees have less with as many channels as the best rings: of the numbers of channels with
   /// which trees have no less, the one with which rings have most.
   void ImproveTogether(HostPlan& plan) {
     PatternGraph ring = plan.of(GraphId::kRing);

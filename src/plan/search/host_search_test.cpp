@@ -134,7 +134,7 @@ std::string SearchTraceText(const std::vector<SearchTrace>& search_traces) {
   return text;
 }
 
-/// What is found, in short, and a digest of everything that can be told of it.
+/// The result, in short, and a digest of everything that can be told of it.
 std::string PlannedAs(const topology::Paths& paths, const SearchOptions& options,
                       std::string& told) {
   std::vector<SearchTrace> search_traces;
@@ -244,8 +244,8 @@ constexpr Planned kPlans[] = {
 };
 
 /// Every rank plans for itself, so that all builds on all machines must find the same, and count
-/// the same steps. The figures are those of the search when this was written; whoever changes the
-/// search on purpose writes down the new ones, of which none should be less.
+/// the same steps. The figures are those of the search when this was written; a change of the
+/// search on purpose comes with the new ones, of which none should be less.
 TEST(HostSearchTest, PlansAreTheSameOnEveryMachine) {
   for (const Planned& one : kPlans) {
     const MachineForTest machine(one.words);
@@ -260,7 +260,7 @@ TEST(HostSearchTest, PlansAreTheSameOnEveryMachine) {
   }
 }
 
-/// What users may ask for, on a machine with more NICs than channels need.
+/// The limits of users, on a machine with more NICs than channels need.
 TEST(HostSearchTest, OptionsMakeTheSamePlansOnEveryMachine) {
   topology::HostView view =
       topology::ParseSynthetic("2x(numa: (switch: 2 gpu, 2 nic 100g))").value();

@@ -16,8 +16,8 @@ using topology::NodeKind;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// What `channels` pay that choose the cheapest ports; kNever if the ports have no room for so
-/// many. \param unit  MB/s of a channel
+/// The cost of `channels` that choose the cheapest ports; kNever if the ports have no room for so
+/// many. \param unit MB/s of a channel
 std::int64_t Cheapest(const std::vector<PortCost>& ports, std::int64_t channels,
                       std::int64_t unit) {
   if (ports.empty()) return 0;
@@ -57,7 +57,7 @@ bool Allows(const Limit& limit, std::int64_t channels, std::int64_t mb_per_s) {
   return places >= wanted;
 }
 
-/// What one way costs links of one class.
+/// The cost of one way to links of one class.
 struct ClassCost {
   std::int64_t load = 0;
   std::int64_t passages = 0;
@@ -257,8 +257,8 @@ class LimitFinder {
     }
   }
 
-  /// What the ways among devices cost one class at least: each device is left once and entered
-  /// once, but for one where the channel is no cycle.
+  /// The least cost of the ways among devices to one class: each device is left once and entered
+  /// once, but for one if the channel is no cycle.
   std::int64_t Among(const std::vector<Least>& ends, std::size_t one,
                      std::int64_t ClassCost::*cost) const {
     std::int64_t sum = 0, most = 0;
@@ -326,7 +326,7 @@ class LimitFinder {
     return behind;
   }
 
-  /// What may come in by a NIC instead of the link, or leave.
+  /// The data that may come in by a NIC instead of the link, or leave.
   void AddNetsBeside(Limit& limit, std::uint64_t behind,
                      const std::vector<std::uint64_t>& nets) const {
     std::uint64_t passing = ~std::uint64_t{0};

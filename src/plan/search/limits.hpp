@@ -1,6 +1,6 @@
-// What every channel of a pattern must pay, whichever way it takes: sets of links that it passes,
-// how often, and what a passage costs. From these follows how many channels of a bandwidth there
-// can be.
+// The cost of every channel of a pattern, whichever way it takes: sets of links that it passes, how
+// often, and the cost of a passage. From these follows how many channels of a bandwidth there can
+// be.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,14 +15,14 @@ namespace ringlet::plan {
 /// Costs are counted in this part of a channel's bandwidth, which has 6/5 and 1/8 as whole numbers.
 inline constexpr std::int64_t kCostUnits = 40;
 
-/// What a channel pays more that uses NICs of a port.
+/// The extra cost of a channel that uses NICs of a port.
 struct PortCost {
   std::int64_t mb_per_s = 0;  ///< of the port
   std::int64_t cost = 0;
   bool operator==(const PortCost&) const = default;
 };
 
-/// What every channel pays at least.
+/// The least cost of every channel.
 struct MinLoad {
   std::int64_t each = 0;
   std::vector<PortCost> in = {};  ///< the cheapest first; empty where ports make no difference

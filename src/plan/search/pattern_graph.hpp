@@ -1,5 +1,5 @@
-// What the search within one class of hosts finds: for each pattern the channels, how fast each is,
-// and how the search came to its end. Values only; who joins hosts builds on them.
+// The result of the search within one class of hosts: for each pattern the channels, how fast each
+// is, and how the search came to its end. Values only; who joins hosts builds on them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class Pattern : std::uint8_t {
 /// NCCL's word: "RING", "BALANCED_TREE".
 std::string_view NameOf(Pattern pattern);
 
-/// What a graph is for. The numbers are NCCL's, as its graph files have them.
+/// The purpose of a graph. The numbers are NCCL's, as its graph files have them.
 enum class GraphId : std::uint8_t {
   kRing = 0,
   kTree = 1,
@@ -81,8 +81,8 @@ struct PatternGraph {
   std::uint64_t steps = 0;     ///< devices that the search looked at
   std::uint32_t searches = 0;  ///< settings (bandwidth, types, ...) that it tried
   StopReason stopped = StopReason::kNotThere;
-  /// No plan of this pattern on this host moves more than this, all channels together; 0: nobody
-  /// asked (SearchOptions::bounds).
+  /// No plan of this pattern on this host moves more than this, all channels together; 0: not asked
+  /// for (SearchOptions::bounds).
   topology::Bandwidth bound = {};
 
   /// All channels together: by the narrower of intra and inter where NICs are used.

@@ -51,7 +51,7 @@ struct Route {
   std::uint64_t mark = 0;
 };
 
-/// What a step takes from its link, and from the link back.
+/// The bandwidth that a step takes from its link, and from the link back.
 struct Charge {
   std::int64_t forth = 0;
   std::int64_t back = 0;
@@ -93,7 +93,7 @@ class RouteTable {
   topology::Path PathOf(EndIndex from, EndIndex to) const {
     return paths_.From(NodeOf(from), NodeOf(to));
   }
-  /// What a NIC moves, each way.
+  /// The bandwidth of a NIC, each way.
   std::int64_t NetMbPerS(std::uint32_t net) const;
   /// A device's own PCIe link, to it and from it; nothing where it has none.
   struct LinkPair {
@@ -133,7 +133,7 @@ class RouteTable {
   std::vector<std::uint32_t> route_of_[3][3];  // by kinds of ends, then from * count + to
 };
 
-/// What is left of the links' bandwidth while channels are laid.
+/// The rest of the links' bandwidth while channels are laid.
 class Residual {
  public:
   explicit Residual(const RouteTable& table) : table_(table), left_(table.bandwidths()) {}
@@ -158,7 +158,7 @@ class Residual {
   /// \pre HasRoom
   void TakeRoom(const Route& route, std::int64_t mb_per_s) { Move(route, -mb_per_s); }
   void Give(const Route& route, std::int64_t mb_per_s) { Move(route, mb_per_s); }
-  /// What the way takes of each link: `what` gets its number and MB/s.
+  /// The bandwidth that the way takes of each link: `what` gets its number and MB/s.
   template <typename What>
   void ForEachLinkLoad(const Route& route, std::int64_t mb_per_s, const What& what) {
     if (route.plain) {
@@ -173,7 +173,7 @@ class Residual {
   std::int64_t left(std::uint32_t link) const { return left_[link]; }
 
  private:
-  /// What a way takes of a link altogether.
+  /// The bandwidth that a way takes of a link altogether.
   struct LinkLoad {
     std::uint32_t link = 0;
     std::int64_t mb_per_s = 0;

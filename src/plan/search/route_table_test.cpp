@@ -67,7 +67,7 @@ TEST(ResidualTest, ChargesFollowTheBandwidth) {
   EXPECT_EQ(residual.FullOf(route, all), link);
 }
 
-TEST(ResidualTest, WhatIsRefusedTakesNothing) {
+TEST(ResidualTest, ARefusedRouteTakesNothing) {
   const MachineForTest machine("(switch: 2 gpu)");
   RouteTable table(machine.paths());
   const Route forth = table.Find(kFirst, kSecond);

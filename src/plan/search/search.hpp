@@ -8,7 +8,7 @@
 
 namespace ringlet::plan {
 
-/// Bounds on the work, and what the user wishes.
+/// Bounds on the work, and the limits of the user.
 struct SearchLimits {
   std::uint32_t ranks_max = std::uint32_t{1} << 24;
   /// Rings as plain as can be: one channel, NUMA nodes in order.
@@ -22,10 +22,10 @@ struct SearchLimits {
 ///
 /// Hosts come in the order of their lowest rank; within a host a ring goes from NUMA node to NUMA
 /// node, so that it enters and leaves the host where the network is near and crosses each pair of
-/// NUMA nodes as little as a ring can. Where every host has two interfaces that together carry
-/// more, a second channel goes the other way round: it enters by what the first leaves by. A tree
-/// goes from the rank nearest to the network to one rank of each NUMA node, and from these to the
-/// others of the same.
+/// NUMA nodes as little as a ring can. If every host has two interfaces that together carry more, a
+/// second channel goes the other way round: it enters by the interface by which the first leaves. A
+/// tree goes from the rank nearest to the network to one rank of each NUMA node, and from these to
+/// the others of the same.
 ///
 /// \return a plan whose channels have the bandwidth of the narrowest hop; a single rank's is that
 /// of

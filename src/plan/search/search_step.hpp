@@ -31,7 +31,7 @@ enum class StepRefusal : std::uint8_t {
   kNet,   ///< NICs have too little left, or none may be used
 };
 
-/// What came of one.
+/// The outcome of one.
 struct StepOutcome {
   SearchStep search_step;
   std::uint32_t channels = 0;  ///< at most, whether better or not
@@ -47,7 +47,7 @@ struct StepOutcome {
   std::optional<std::uint32_t> link = {};    ///< of kLink; as in SearchTrace::links
 };
 
-/// The trials of one pattern in order, to tell how a plan came to be.
+/// The search steps of one pattern in order, to tell how a plan came to be.
 struct SearchTrace {
   GraphId id = GraphId::kRing;
   std::vector<StepOutcome> search_steps;

@@ -11,11 +11,11 @@
 
 namespace ringlet::plan {
 
-/// What the model looks at.
+/// The input of the model.
 struct TuningInput {
   std::uint32_t ranks = 1;
   std::uint32_t nodes = 1;
-  std::array<Common, kGraphIds> graphs = {};  ///< what all nodes can do
+  std::array<Common, kGraphIds> graphs = {};  ///< the least of all nodes
   std::uint32_t capability_min = 0;           ///< compute capability times 10, of all GPUs
   std::uint32_t capability_max = 0;
   bool amd_or_mixed = false;  ///< processors: AMD's, or not all of one vendor
@@ -44,7 +44,7 @@ struct TuningPick {
   bool operator==(const TuningPick&) const = default;
 };
 
-/// What a kernel is started with.
+/// The launch parameters of a kernel.
 struct TuningLaunch {
   std::uint32_t channels = 1;
   std::uint32_t threads = 96;

@@ -38,7 +38,7 @@ constexpr std::array<std::uint64_t, kGenerations> kNvlsPercent = {0, 0, 85, 74};
 using Latencies = std::array<std::uint64_t, kProtocols>;  // LL, LL128, Simple
 constexpr std::array<Latencies, kAlgorithms> kBaseNs = {
     {{6'800, 14'000, 8'400}, {6'600, 14'000, 8'400}, {}, {}, {}, {}, {8'000, 8'000, 8'000}}};
-enum Wire : std::size_t { kNvLinkWire, kPciWire, kNetWire };
+enum WireKind : std::size_t { kNvLinkWire, kPciWire, kNetWire };
 constexpr std::array<std::array<Latencies, kAlgorithms>, 3> kWireNs = {{{{{600, 1'250, 4'000},
                                                                           {600, 1'900, 3'400},
                                                                           {0, 0, 3'700},
@@ -132,7 +132,7 @@ class CostCell {
     return in_.choice.Allows(function_, algorithm_, protocol_);
   }
 
-  // Where writes of 128 bytes arrive whole.
+  // Processors on which writes of 128 bytes arrive whole.
   bool MayLl128() const {
     if (in_.choice.protocols_given) return true;
     const PathType farthest = in_.capability_min >= kHopper ? PathType::kPxn : PathType::kPxb;

@@ -13,7 +13,7 @@ TuningCell CellOf(const TuningInput& input, Function function, NcclAlgorithm alg
 /// The graph whose channels an algorithm uses.
 const Common& GraphOf(const TuningInput& input, NcclAlgorithm algorithm);
 
-/// What part of its bandwidth, in tenths, a tree has for an all-reduce of so many bytes.
+/// The share of its bandwidth, in tenths, that a tree has for an all-reduce of so many bytes.
 std::uint32_t TreeTenths(Protocol protocol, std::uint64_t bytes);
 
 }  // namespace ringlet::plan

@@ -23,7 +23,7 @@ TEST(TuningCellTest, ATreeLosesInTheMiddleOfSizes) {
   EXPECT_EQ(TreeTenths(Protocol::kLl, 64ull << 40), 10u);
 }
 
-TEST(TuningCellTest, WhatHasNoChannelsIsNotUsed) {
+TEST(TuningCellTest, PatternsWithoutChannelsAreNotUsed) {
   TuningInput input;
   input.ranks = 8;
   EXPECT_EQ(CellOf(input, Function::kAllReduce, NcclAlgorithm::kRing, Protocol::kSimple),

@@ -30,7 +30,7 @@ std::string_view NameOf(NcclAlgorithm algorithm);  ///< "Ring", as NCCL spells i
 std::string_view NameOf(Protocol protocol);        ///< "Simple"
 std::string_view NameOf(Function function);        ///< "AllReduce"
 
-/// What is allowed for each function.
+/// The choices allowed for each function.
 struct TuningChoice {
   std::array<std::bitset<kAlgorithms>, kFunctions> algorithms;
   std::array<std::bitset<kProtocols>, kFunctions> protocols;

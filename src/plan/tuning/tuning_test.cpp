@@ -210,8 +210,8 @@ std::string Said(const TuningInput& input) {
   return text;
 }
 
-/// Every rank chooses for itself, so that all builds on all machines must say the same. Whoever
-/// changes the model on purpose writes down the new digest.
+/// Every rank chooses for itself, so that all builds on all machines must say the same. A change of
+/// the model on purpose comes with the new digest.
 TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
   const std::pair<TuningInput, std::uint64_t> all[] = {
       {PcieInput(), 0x0fbcc2f4ef8c1688},      {SwitchedInput(1), 0xecabcd48fae36174},
@@ -228,7 +228,7 @@ TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
 }
 
 /// Worked by hand from NCCL 2.30's rules.
-TEST(TuningTest, WhatGoesRoundOnceTakesOneStepLessThanRanks) {
+TEST(TuningTest, OneRoundOfTheRingTakesOneStepLessThanRanks) {
   const Tuning tuning(Single(4), 2);
   const auto cell = [&](Function function, NcclAlgorithm algorithm, Protocol protocol) {
     return tuning.At(function, algorithm, protocol);

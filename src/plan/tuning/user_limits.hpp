@@ -1,4 +1,4 @@
-// What a user wishes of the plan, out of the settings.
+// The user's limits of the plan, out of the settings.
 #pragma once
 #include "base/settings/settings.hpp"
 #include "plan/channels/join.hpp"

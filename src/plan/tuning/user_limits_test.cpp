@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(WishesTest, OldAndNewNamesCount) {
+TEST(UserLimitsTest, OldAndNewNamesCount) {
   const auto limits = ReadLimits(
       ParseSettings({{"NCCL_MIN_NRINGS", "4"}, {"NCCL_MIN_NCHANNELS", "2"}, {"NCCL_MAX_CTAS", "8"}})
           .value());
@@ -18,7 +18,7 @@ TEST(WishesTest, OldAndNewNamesCount) {
   EXPECT_EQ(ReadLimits({})->max, kChannelsMax);
 }
 
-TEST(WishesTest, ContradictionsAndBadWordsAreErrors) {
+TEST(UserLimitsTest, ContradictionsAndBadWordsAreErrors) {
   const auto why = [](const EnvMap& env) {
     const auto user_limits = ReadUserLimits(ParseSettings(env).value());
     return user_limits.ok() ? std::string() : user_limits.error().message;
@@ -32,7 +32,7 @@ TEST(WishesTest, ContradictionsAndBadWordsAreErrors) {
   EXPECT_FALSE(ParseSettings({{"NCCL_MAX_NCHANNELS", "65"}}).ok());
 }
 
-TEST(WishesTest, CompatIsThePlainRing) {
+TEST(UserLimitsTest, CompatIsThePlainRing) {
   EXPECT_TRUE(ReadUserLimits(ParseSettings({{"RINGLET_PLAN_POLICY", "compat"}}).value())->plain);
   EXPECT_FALSE(ReadUserLimits({})->plain);
 }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kPartBytesShown = 60;
 
-/// What is said of a part: names and values, the same names in the same order for parts of a kind.
+/// The properties of a part: names and values, the same names in the same order for parts of a
+/// kind.
 struct ComparedFacts {
   std::string name;
   std::size_t number = 1;  ///< of those with the same name

@@ -1,4 +1,4 @@
-// What differs between two machines, in words.
+// The differences between two machines, in words.
 #pragma once
 #include <string>
 #include <vector>

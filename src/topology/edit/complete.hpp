@@ -10,10 +10,10 @@
 namespace ringlet::topology {
 
 /// Whether a view has PCI functions that by their class are GPUs or NICs, but says nothing more of
-/// any GPU: NCCL fills in the rest on the machine, but nobody can without.
+/// any GPU: NCCL fills in the rest on the machine, but it cannot be done without.
 bool IsSkeleton(const HostView& view);
 
-/// What the view does not say itself.
+/// The facts that the view does not say itself.
 struct Completion {
   const GpuModel* gpu = nullptr;  ///< of functions with no device id that is known; nullptr: none
   LinkLayout layout = LinkLayout::kNone;

@@ -82,7 +82,7 @@ TEST(CompleteTest, AKnownDeviceNeedsNoModel) {
   EXPECT_EQ(completed.view.gpus[1].links[0].count, 12u);
 }
 
-TEST(CompleteTest, WhatIsThereStays) {
+TEST(CompleteTest, GivenPartsStay) {
   HostView view = ParseSynthetic("gpu, nic 400g").value();
   const HostView before = view;
   EXPECT_EQ(Complete(view, {}).value().view, before);

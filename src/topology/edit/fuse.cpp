@@ -316,7 +316,7 @@ class Fuser {
   std::vector<std::uint32_t> gpu_seen_in_;  // the latest view that named a GPU
 };
 
-/// What Prune keeps, and where it goes.
+/// The nodes that Prune keeps, and their new places.
 struct Kept {
   explicit Kept(std::size_t size) : keep(size, false) {}
   void Number() {

@@ -3,8 +3,8 @@
 //
 // NCCL compares elements attribute by attribute, and makes two devices of one that two processes
 // saw differently. Here a part is what its identity says: a NUMA node its host and number, a PCI
-// function its host and address, a port its device and name. What they say differently is settled,
-// and told.
+// function its host and address, a port its device and name. Their differences are settled, and
+// told.
 #pragma once
 #include <span>
 #include <string>
@@ -16,7 +16,8 @@ namespace ringlet::topology {
 
 struct Fused {
   HostView view;
-  /// What the views disagree about and how it was settled, a sentence each; at most kFusedNotesMax.
+  /// The differences between the views and how they were settled, a sentence each; at most
+  /// kFusedNotesMax.
   std::vector<std::string> notes;
 };
 inline constexpr std::size_t kFusedNotesMax = 100;
@@ -24,7 +25,7 @@ inline constexpr std::size_t kFusedNotesMax = 100;
 /// Makes one view of all. Hosts are told apart by identity; the first is the view's own.
 ///
 /// Of two speeds or widths of a PCIe link the higher is taken, since devices at rest show less; of
-/// other differences the first. Where two GPUs claim one rank, all GPUs are numbered anew in order.
+/// other differences the first. If two GPUs claim one rank, all GPUs are numbered anew in order.
 /// Distances of NUMA nodes are dropped where there are several hosts.
 ///
 /// Errors  kInvalidArgument  no view, a bad one, or more parts together than a view may have

@@ -30,7 +30,7 @@ HostView SeenBy(std::uint32_t rank) {
   return Prune(view);
 }
 
-TEST(FuseTest, WhatTheRanksOfAHostSawIsTheHost) {
+TEST(FuseTest, TheViewsOfAHostsRanksAreTheHost) {
   const std::vector<HostView> views = {SeenBy(0), SeenBy(1)};
   EXPECT_EQ(views[0].gpus.size(), 1u);
   const Fused fused = Fuse(views).value();
@@ -46,7 +46,7 @@ TEST(FuseTest, WhatTheRanksOfAHostSawIsTheHost) {
   EXPECT_EQ(lines(fused.view), lines(Prune(Whole())));
 }
 
-TEST(FuseTest, WhatIsSeenDifferentlyStaysOneDeviceAndIsTold) {
+TEST(FuseTest, DifferentViewsOfADeviceStayOneDeviceAndAreTold) {
   std::vector<HostView> views = {SeenBy(0), SeenBy(1)};
   views[0].pci[0].link_speed = PcieSpeed::Of(1);  // at rest
   views[1].nets[0].speed_mbit_per_s = 100'000;
@@ -89,7 +89,7 @@ TEST(FuseTest, SeveralRanksOnOneGpuAreKept) {
   EXPECT_EQ(fused.view.gpus[0].pci, fused.view.gpus[1].pci);
 }
 
-TEST(FuseTest, WhatOneViewNamesTwiceStaysTwo) {
+TEST(FuseTest, DevicesThatOneViewNamesTwiceStayTwo) {
   HostView view = Whole();
   view.gpus[0].rank.reset();
   view.gpus.push_back(view.gpus[0]);
@@ -241,7 +241,7 @@ TEST(FuseTest, NumaNumbersOfPortsAreDropped) {
   EXPECT_EQ(Fuse({&view, 1}).value().view.nets[0].numa, std::nullopt);
 }
 
-TEST(FuseTest, WhatIsUnknownOfALinkGoesWithTheLink) {
+TEST(FuseTest, UnknownPropertiesOfALinkGoWithTheLink) {
   const HostView first = Detailed();
   for (const Part link : {Part{PartKind::kGpuLink, 0, 0}, Part{PartKind::kC2c, 0, 0},
                           Part{PartKind::kPciLink, 1, 0}}) {

@@ -1,4 +1,4 @@
-// What this layer answers to arguments that it cannot take.
+// The answers of this layer to arguments that it cannot take.
 #pragma once
 #include <string>
 #include <utility>

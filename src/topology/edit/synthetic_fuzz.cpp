@@ -1,5 +1,5 @@
-// Whatever the words: they become a machine that is as a reader would find it, or an error that
-// names a column.
+// With any words: they become a machine that is as a reader would find it, or an error that names a
+// column.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

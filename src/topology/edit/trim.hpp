@@ -1,4 +1,4 @@
-// What of a system takes part in what a rank can reach without the network.
+// The parts of a system that a rank can reach without the network.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,7 @@ std::vector<std::uint32_t> DomainsOf(const Paths& paths);
 /// Errors  kInvalidArgument  no GPU of the system has that rank
 Result<Graph> TrimToDomain(const Paths& paths, Rank rank);
 
-/// What a search can hope for.
+/// The most that a search can find.
 struct SystemLimits {
   Bandwidth widest;  ///< path from a device to another, or to a NIC
   Bandwidth total;   ///< that a device can move at all

@@ -112,12 +112,12 @@ Result<bool> Access::CanConnect(NodeIndex from, NodeIndex to) const {
 }
 
 bool MayGpuDirect(const Paths& paths, const PathOptions& options, NodeIndex gpu, NodeIndex net,
-                  Direction direction, std::optional<NodeIndex> relay) {
+                  NicDirection direction, std::optional<NodeIndex> relay) {
   const Graph& graph = paths.graph();
   const DeviceFacts& device = graph.device(graph.gpu(gpu).device);
   if (!graph.net(net).gdr || !graph.gpu(gpu).gdr) return false;
   if (device.half && !options.gdr_split) return false;
-  if (direction == Direction::kSend) {
+  if (direction == NicDirection::kSend) {
     if (options.gdr_read == false) return false;
     constexpr std::uint32_t kReadsWell = 80;
     const std::vector<NodeIndex>& gpus = paths.Of(NodeKind::kGpu);

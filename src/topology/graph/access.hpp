@@ -43,11 +43,11 @@ class Access {
   std::unordered_map<NodeIndex, Bandwidth> widest_to_net_;  // without a processor between
 };
 
-enum class Direction : std::uint8_t { kSend, kReceive };
+enum class NicDirection : std::uint8_t { kSend, kReceive };
 
 /// Whether a NIC reads (to send) or writes (to receive) the memory of a GPU itself.
 /// \param relay  of a PXN path: the GPU that the NIC is near
 bool MayGpuDirect(const Paths& paths, const PathOptions& options, NodeIndex gpu, NodeIndex net,
-                  Direction direction, std::optional<NodeIndex> relay = std::nullopt);
+                  NicDirection direction, std::optional<NodeIndex> relay = std::nullopt);
 
 }  // namespace ringlet::topology

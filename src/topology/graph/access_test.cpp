@@ -91,23 +91,23 @@ TEST(AccessTest, ANetworkWiderThanTheSocketsIsPreferred) {
 TEST(AccessTest, OldGpusWithoutNvLinkAreNotReadByNics) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 70).Gpu(0x12, 70).Nic(0x13, 100'000);
-  const auto may = [&](const PathOptions& options, Direction direction) {
+  const auto may = [&](const PathOptions& options, NicDirection direction) {
     const Graph graph = AccessGraph(machine.view);
     const Paths paths = FindPaths(graph, 0, options).value();
     return MayGpuDirect(paths, options, graph.NodeOf(Rank{0}), paths.Of(NodeKind::kNet)[0],
                         direction);
   };
-  EXPECT_TRUE(may({}, Direction::kReceive));
-  EXPECT_FALSE(may({}, Direction::kSend));
+  EXPECT_TRUE(may({}, NicDirection::kReceive));
+  EXPECT_FALSE(may({}, NicDirection::kSend));
   PathOptions options;
   options.gdr_read = true;
-  EXPECT_TRUE(may(options, Direction::kSend));
+  EXPECT_TRUE(may(options, NicDirection::kSend));
   machine.view.gpus[0].compute_capability = 80;
-  EXPECT_TRUE(may({}, Direction::kSend));
+  EXPECT_TRUE(may({}, NicDirection::kSend));
   options.gdr_read = false;
-  EXPECT_FALSE(may(options, Direction::kSend));
+  EXPECT_FALSE(may(options, NicDirection::kSend));
   machine.view.gpus[0].gdr = false;
-  EXPECT_FALSE(may({}, Direction::kReceive));
+  EXPECT_FALSE(may({}, NicDirection::kReceive));
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ struct Bandwidth {
   auto operator<=>(const Bandwidth&) const = default;
 };
 
-/// What one core copies from memory to memory: the link of a host-memory rank to its NUMA node.
+/// The copy bandwidth of one core from memory to memory: the link of a host-memory rank to its NUMA
+/// node.
 /// Source  memcpy on one core of an AMD EPYC (family 26), Linux 6.18 in a virtual machine, 2 cores,
 ///         November 2025: 17 GB/s. A model of one core, not of a node's memory channels.
 inline constexpr Bandwidth kRankMemory{17'000};
@@ -36,7 +37,7 @@ inline constexpr Bandwidth kSplitGpuLink{2'618'000};
 /// plan relies on it.
 inline constexpr Bandwidth kUnknownInterconnect{6'000};
 
-/// What one NUMA node reads from another over the interconnect of the sockets.
+/// The bandwidth with which one NUMA node reads from another over the interconnect of the sockets.
 /// Source  NCCL's topology model, by vendor and model of the processor: Intel before Skylake server
 ///         6 GB/s, from model 0x55 10, from 0x8f 22, from 0xcf 40 (family 6); AMD 16; Zhaoxin 6,
 ///         from YongFeng (family 7, model 0x5b) 9; Arm 6; POWER 32; any other 5000, that is, no

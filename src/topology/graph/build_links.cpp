@@ -5,7 +5,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// What a device's link leads to; without a class, an address that is a GPU's tells.
+/// The end of a device's link; without a class, an address that is a GPU's tells.
 PciRole RoleOf(const GpuLink& link, bool known_gpu) {
   if (link.target_class) return link.target_class->role();
   return known_gpu ? PciRole::kGpu : PciRole::kNvSwitch;
@@ -43,7 +43,8 @@ void AddGpuLink(Draft& draft, const Gpu& gpu, const GpuLink& link, const Tree& t
   }
 }
 
-/// What NCCL masks and compares, of vendor, device, subsystem vendor and subsystem device.
+/// The numbers that NCCL masks and compares, of vendor, device, subsystem vendor and subsystem
+/// device.
 constexpr std::uint64_t kBroadcomMask = 0xffff'ffff'ffff'f000;
 constexpr std::uint64_t kBroadcomGen4 = 0x1000'c010'1000'a000;
 constexpr std::uint64_t kBroadcomGen5Upper = 0x1000'c030'1000'0000;

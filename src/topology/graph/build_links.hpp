@@ -26,14 +26,14 @@ class NvSwitches {
 };
 
 /// NVLinks and xGMI links of all devices of a view. One to a GPU is one way: that GPU's own element
-/// makes the way back. What leads to no known GPU, to itself, or has a count of 0 is left out.
+/// makes the way back. A link to no known GPU, to itself, or with a count of 0 is left out.
 void AddGpuLinks(Draft& draft, const HostView& view, std::uint32_t view_number, const Tree& tree,
                  NvSwitches& switches);
 
 /// Chip-to-chip links to the processor above.
 void AddC2cLinks(Draft& draft, const HostView& view, const Tree& tree);
 
-/// What Broadcom's switches are joined with (`pcilink`), one way each.
+/// The links between Broadcom's switches (`pcilink`), one way each.
 void AddPciLinks(Draft& draft, const HostView& view, const Tree& tree);
 
 /// Makes one of the two levels that Broadcom's PEX switches of generation 4 and 5 appear as: any

@@ -31,7 +31,7 @@ TEST(BuildLinksTest, NvLinksAreAsFastAsTheGpuThatNamesThem) {
   EXPECT_EQ(Between(graph, 1, 0), 20'000u);
 }
 
-TEST(BuildLinksTest, NvLinksToNobodyToItselfAndOfNoCountAreLeftOut) {
+TEST(BuildLinksTest, NvLinksToNoGpuToItselfAndOfNoCountAreLeftOut) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).NvLink(0x11, 4).NvLink(0x77, 4).NvLink(0x12, 0).Gpu(0x12, 80);
   const Graph graph = BuildOne(machine.view);

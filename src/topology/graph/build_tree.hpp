@@ -26,7 +26,7 @@ struct Device {
   NodeIndex cpu{};                  ///< above it
 };
 
-/// What was made of one view, for those who add the other links.
+/// The nodes of one view, for the code that adds the other links.
 struct Tree {
   std::vector<std::uint32_t> hosts;                           ///< of the draft, for each NUMA node
   std::vector<NodeIndex> cpus;                                ///< for each NUMA node

@@ -107,7 +107,7 @@ TEST(BuildTreeTest, GpusWithoutRankAreLeftOutOrNumbered) {
   EXPECT_EQ(graph.at(Rank{1}).id, BusId::Of(0, 0x11, 0, 0).value);
 }
 
-TEST(BuildTreeTest, WhatIsThereTwiceIsNamed) {
+TEST(BuildTreeTest, DuplicatePartsAreNamed) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90).Gpu(0x11, 90);
   EXPECT_THAT(TreeErrorOf({machine.view}),

@@ -156,7 +156,7 @@ std::vector<std::uint32_t> Draft::OrderHosts() {
   return order;
 }
 
-/// What is left, by host, kind and age; `position` tells where each went.
+/// The rest, by host, kind and age; `position` tells where each went.
 std::vector<NodeIndex> Draft::OrderNodes(const std::vector<std::uint32_t>& host_order,
                                          std::vector<std::uint32_t>& position) const {
   std::vector<std::uint32_t> host_at(host_order.size());

@@ -70,7 +70,7 @@ TEST(DraftTest, NodesAreOrderedBySystemHostAndKind) {
   EXPECT_EQ(graph.at(NodeIndex{1}).number, 2u);
 }
 
-TEST(DraftTest, WhatIsRemovedLeavesNoLinks) {
+TEST(DraftTest, ARemovedNodeLeavesNoLinks) {
   Draft draft;
   draft.AddHost("a", 1);
   const NodeIndex cpu = draft.Add(NodeKind::kCpu, 0, 0, 0);

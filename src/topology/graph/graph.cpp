@@ -89,7 +89,7 @@ bool HasWayBack(const std::vector<Edge>& edges, const Edge& edge) {
   return at != edges.end() && SameButForBandwidth(*at, back);
 }
 
-/// What is wrong with one link, or "".
+/// The fault of one link, or "".
 std::string_view Fault(const Graph& graph, std::uint32_t from, const Link& link) {
   const Node& node = graph.nodes()[from];
   const std::uint32_t to = Index(link.to);

@@ -1,8 +1,8 @@
 // All hosts of a communicator as one graph: what is there, and how fast it is joined.
 //
-// Hosts are joined only where they share an NVLink domain; such hosts are one system. Whatever
-// leaves a system does so through a network interface, and every interface reaches every other. The
-// graph never changes once built; capacity that a search uses up is kept in the search.
+// Hosts are joined only where they share an NVLink domain; such hosts are one system. Data leave a
+// system through a network interface, and every interface reaches every other. The graph never
+// changes once built; capacity that a search uses up is kept in the search.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,7 @@ enum class NodeKind : std::uint8_t {
   kGin,   ///< the same port, usable by kernels
   kRma,   ///< the same port, usable for one-sided access
   kDev,   ///< a GPU as hardware, or one half of it: all its links are here
-  kCxb,   ///< what both halves of a split GPU reach their processor through
+  kCxb,   ///< the switch through which both halves of a split GPU reach their processor
   kRank,  ///< an endpoint in CPU memory
 };
 
@@ -122,7 +122,7 @@ struct SystemNodes {
   std::uint32_t end = 0;
 };
 
-/// Where a rank in CPU memory lives.
+/// The place of a rank in CPU memory.
 struct RankPlace {
   Rank rank{};
   std::uint32_t host = 0;  ///< index into the hosts given to Build
@@ -173,7 +173,8 @@ class Graph {
   std::vector<NetFacts> nets_;
 };
 
-/// Whose rules, where Ringlet's differ; docs/explanation/graph-and-paths.md lists the differences.
+/// The rules to follow if Ringlet's differ; docs/explanation/graph-and-paths.md lists the
+/// differences.
 enum class Rules : std::uint8_t {
   kRinglet,
   kNccl,  ///< as NCCL 2.30 does it, faults included: to compare with it, to explain what it does
@@ -198,7 +199,7 @@ struct BuildOptions {
 
 /// Joins the views of all hosts and the places of all ranks in CPU memory.
 ///
-/// \param hosts  what each host has; a view that holds several hosts is one system. Identities
+/// \param hosts the view of each host; a view that holds several hosts is one system. Identities
 ///               differ.
 /// \param ranks  without GPUs, 0 to n-1, each once, in any order; with GPUs, those that are not on
 ///               a GPU, if any.
@@ -215,7 +216,7 @@ inline constexpr std::size_t kGraphRanksMax = std::size_t{1} << 24;
 /// For people and tests: a node a line, its links indented below.
 std::string ToText(const Graph& graph);
 
-/// What NCCL's log calls a node: kind, host of its system, local id: "GPU/0-11000".
+/// The name of a node in NCCL's log: kind, host of its system, local id: "GPU/0-11000".
 std::string NcclName(const Graph& graph, NodeIndex node);
 
 /// "NVL", "PCI", as NCCL's log says; "MEM" for kMemory.

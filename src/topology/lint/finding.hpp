@@ -1,4 +1,4 @@
-// What is wrong with a topology: how bad, where, why, and what to do about it.
+// A fault of a topology: how bad, where, why, and its cure.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -45,7 +45,7 @@ std::string ToText(const Finding& finding);
 /// and how many there are beyond.
 std::string ToText(const std::vector<Finding>& findings, std::size_t of_a_rule);
 
-/// Where the parts of a view stand in the file they were read from.
+/// The places of a view's parts in the file they were read from.
 class Positions {
  public:
   /// \param attribute  empty: of the element itself

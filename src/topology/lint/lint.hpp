@@ -10,7 +10,7 @@
 
 namespace ringlet::topology {
 
-/// What the view itself shows, in order of place.
+/// The findings of the view itself, in order of place.
 /// \param positions  of the parts, if the view was read from a file; may be empty
 /// \param file       the name for findings; may be empty
 /// \pre   view.Check() has passed

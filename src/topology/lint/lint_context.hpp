@@ -1,4 +1,4 @@
-// What the rules of the linter share.
+// The state that the rules of the linter share.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ class LintContext {
 
   const HostView& view() const { return view_; }
 
-  /// \param attribute  what to point at; empty: the element
+  /// \param attribute the place to point at; empty: the element
   void Say(Severity severity, std::string_view rule, Part part, std::string_view attribute,
            std::string reason, std::string cure);
   /// "FILE:LINE" or the path of a part, to refer to it in a sentence.

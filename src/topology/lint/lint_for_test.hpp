@@ -1,4 +1,4 @@
-// What tests of the linter's rules share.
+// The common parts of tests of the linter's rules.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -41,7 +41,7 @@ TEST(LintPciTest, ClassesFitWhatIsBelow) {
               ElementsAre("warning hidden-function " + kFirstPci + "/pci[0000:02:00.0]"));
 }
 
-TEST(LintPciTest, WhatIsBesideANicIsHidden) {
+TEST(LintPciTest, PartsBesideANicAreHidden) {
   EXPECT_THAT(SaidOf("(switch: gpu)",
                      [](HostView& v) {
                        v.nics = {{{PartKind::kPci, 0}}};

@@ -40,7 +40,7 @@ TEST(LintTest, FindingsOfAFileHavePlacesInOrder) {
   EXPECT_TRUE(HasError(report.findings));
 }
 
-TEST(LintTest, WhatIsNoTopologyHasOneError) {
+TEST(LintTest, AFileThatIsNoTopologyHasOneError) {
   const LintReport report = LintXml("nonsense", "f.xml");
   EXPECT_FALSE(report.view);
   EXPECT_EQ(report.findings.size(), 1u);

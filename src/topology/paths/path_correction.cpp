@@ -100,7 +100,7 @@ Result<std::optional<NodeIndex>> PathCorrection::FindLocalGpu(NodeIndex net) {
 /// PXN: what `gpu` sends by `net` goes over NVLink to the GPU near it, if that is better.
 void PathCorrection::HandOver(NodeIndex net, NodeIndex gpu, NodeIndex relay) {
   const Graph& graph = paths_.graph();
-  if (relay == gpu || !MayGpuDirect(paths_, options_, relay, net, Direction::kSend)) return;
+  if (relay == gpu || !MayGpuDirect(paths_, options_, relay, net, NicDirection::kSend)) return;
   const Path out = paths_.From(relay, net);
   const Path own = paths_.From(gpu, net);
   if (out.type > (options_.pxn_c2c ? PathType::kP2c : PathType::kPxb)) return;
@@ -117,7 +117,7 @@ void PathCorrection::CorrectNet(NodeIndex net, std::optional<NodeIndex> relay) {
     const Path before = paths_.From(gpu, net);
     if (relay) HandOver(net, gpu, *relay);
     const bool past_cpu = paths_.From(gpu, net).type < PathType::kPhb &&
-                          !MayGpuDirect(paths_, options_, gpu, net, Direction::kReceive, relay);
+                          !MayGpuDirect(paths_, options_, gpu, net, NicDirection::kReceive, relay);
     if (past_cpu && cpu_of_.contains(Index(gpu))) {
       GoThrough(gpu, cpu_of_.at(Index(gpu)), net);
       GoThrough(net, cpu_of_.at(Index(gpu)), gpu);

@@ -1,4 +1,4 @@
-// What becomes of the best paths once it is asked which transports may be used on them.
+// The change of the best paths once it is asked which transports may be used on them.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -28,7 +28,7 @@ PathType TypeTo(const HostView& view, const PathOptions& options, std::size_t ne
   return paths.From(graph.NodeOf(Rank{0}), paths.Of(NodeKind::kNet)[net]).type;
 }
 
-TEST(PathCorrectionTest, WhatLeavesByAnothersNicGoesToItsGpuFirst) {
+TEST(PathCorrectionTest, DataThatLeaveByTheNicOfAnotherGpuGoToThatGpuFirst) {
   const Graph graph = CorrectedGraph(Pair(true));
   const Paths paths = FindPaths(graph, 0, {}).value();
   const NodeIndex gpu = graph.NodeOf(Rank{0}), net = paths.Of(NodeKind::kNet)[1];

@@ -1,5 +1,5 @@
-// What decides over paths besides the graph: NCCL's variables as a value, and what only the live
-// machine knows.
+// The options that decide over paths besides the graph: NCCL's variables as a value, and what only
+// the live machine knows.
 #pragma once
 #include <cstdint>
 #include <functional>

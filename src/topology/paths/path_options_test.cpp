@@ -55,7 +55,7 @@ TEST(PathOptionsTest, LevelsHaveNamesAndOldNumbers) {
   for (const char* bad : {"NET", "DIS", "PXI", "-1", ""}) EXPECT_FALSE(ParsePathType(bad).ok());
 }
 
-TEST(PathOptionsTest, WhatMakesNoSenseIsNamed) {
+TEST(PathOptionsTest, AnInvalidValueIsNamed) {
   for (const auto& [name, value] :
        {std::pair("NCCL_P2P_LEVEL", "near"), std::pair("NCCL_PXN_DISABLE", "yes"),
         std::pair("NCCL_NETDEVS_POLICY", "MAX:0"), std::pair("NCCL_IGNORE_DISABLED_P2P", "3")}) {

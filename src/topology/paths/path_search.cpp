@@ -25,7 +25,8 @@ bool Better(const Path& candidate, const Path& known) {
 
 }  // namespace
 
-/// Through somebody else's GPU there is only the way to its ranks and, over NVLink, to one more.
+/// Through the GPU of another rank there is only the way to its ranks and, over NVLink, to one
+/// more.
 bool PathSearch::MayPass(NodeIndex node, const Link& link) const {
   if (graph_.at(node).kind != NodeKind::kDev || node == own_) return true;
   const NodeKind to = graph_.at(link.to).kind;

@@ -1,4 +1,4 @@
-// The best paths of a graph, before anybody asks what transports can use.
+// The best paths of a graph, before transports are considered.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -62,7 +62,7 @@ TEST(PathSearchTest, ABetterTypeWinsOverAWiderPath) {
 }
 
 /// A switch is found through its processor, wide; later, of a better type but narrow, through other
-/// switches. What lies behind it keeps the first way if the better type makes no difference there.
+/// switches. Nodes behind it keep the first way if the better type makes no difference there.
 TEST(PathSearchTest, APathKeepsTheLinksItWasFoundWith) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 80).Switch(0x12).Switch(0x13).Up().Up().Up();

@@ -69,7 +69,7 @@ class Paths {
   /// Of a kNet: the GPU that prefers it and is near it, to whom others hand what is to leave by it.
   std::optional<NodeIndex> LocalGpu(NodeIndex net) const;
 
-  /// What it holds in memory.
+  /// The bytes that it holds in memory.
   std::size_t bytes() const;
 
  private:

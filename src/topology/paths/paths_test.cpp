@@ -44,7 +44,7 @@ TEST(PathsTest, ADomainOf576GpusTakes8BytesAPath) {
   }
 }
 
-TEST(PathsTest, WhatWouldTakeTooLongIsRefused) {
+TEST(PathsTest, AGraphThatWouldTakeTooLongIsRefused) {
   MachineForTest machine;
   constexpr std::uint32_t kHosts = 3, kNumas = 800;
   for (std::uint32_t numa = 0; numa < kHosts * kNumas; ++numa) {
@@ -58,7 +58,7 @@ TEST(PathsTest, WhatWouldTakeTooLongIsRefused) {
   EXPECT_EQ(paths.error().code, Code::kUnsupported);
 }
 
-TEST(PathsTest, WhatIsOfAnotherSystemOrNoEndIsDisconnected) {
+TEST(PathsTest, NodesOfOtherSystemsOrThatAreNoEndsAreDisconnected) {
   MachineForTest a(1), b(2);
   a.Numa(0).Switch(0x10).Gpu(0x11, 80);
   b.Numa(0).Gpu(0x11, 80);

@@ -10,12 +10,12 @@
 namespace ringlet::topology {
 namespace {
 
-std::optional<CpuSet::Range> ParseRange(std::string_view text) {
+std::optional<CpuRange> ParseRange(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = ParseDecimal(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : ParseDecimal(text.substr(dash + 1));
   if (!first || !last || *first > *last || *last > CpuSet::kCpuMax) return std::nullopt;
-  return CpuSet::Range{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
+  return CpuRange{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
 }
 
 }  // namespace
@@ -23,9 +23,9 @@ std::optional<CpuSet::Range> ParseRange(std::string_view text) {
 Result<CpuSet> CpuSet::Parse(std::string_view list) {
   const std::string_view trimmed = Trim(list);
   if (trimmed.empty()) return CpuSet();
-  std::vector<Range> ranges;
+  std::vector<CpuRange> ranges;
   for (const std::string_view part : Split(trimmed, ',')) {
-    const std::optional<Range> range = ParseRange(Trim(part));
+    const std::optional<CpuRange> range = ParseRange(Trim(part));
     if (!range || ranges.size() == kRangesMax) {
       return Error{
           Code::kInvalidArgument,
@@ -36,11 +36,11 @@ Result<CpuSet> CpuSet::Parse(std::string_view list) {
   return OfRanges(std::move(ranges));
 }
 
-CpuSet CpuSet::OfRanges(std::vector<Range> ranges) {
+CpuSet CpuSet::OfRanges(std::vector<CpuRange> ranges) {
   CpuSet set;
   std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.first < b.first; });
-  for (const Range& range : ranges) {
+            [](const CpuRange& a, const CpuRange& b) { return a.first < b.first; });
+  for (const CpuRange& range : ranges) {
     if (!set.ranges_.empty() && range.first <= set.ranges_.back().last + 1) {
       set.ranges_.back().last = std::max(set.ranges_.back().last, range.last);
     } else {
@@ -81,13 +81,14 @@ void CpuSet::Append(std::uint32_t cpu) {
 
 std::size_t CpuSet::Count() const {
   std::size_t count = 0;
-  for (const Range& range : ranges_) count += range.last - range.first + 1;
+  for (const CpuRange& range : ranges_) count += range.last - range.first + 1;
   return count;
 }
 
 bool CpuSet::Contains(std::uint32_t cpu) const {
-  return std::any_of(ranges_.begin(), ranges_.end(),
-                     [&](const Range& range) { return range.first <= cpu && cpu <= range.last; });
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const CpuRange& range) {
+    return range.first <= cpu && cpu <= range.last;
+  });
 }
 
 std::size_t CpuSet::CountCommon(const CpuSet& other) const {
@@ -112,7 +113,7 @@ CpuSet CpuSet::CommonWith(const CpuSet& other) const {
 }
 
 CpuSet CpuSet::JoinedWith(const CpuSet& other) const {
-  std::vector<Range> all = ranges_;
+  std::vector<CpuRange> all = ranges_;
   all.insert(all.end(), other.ranges_.begin(), other.ranges_.end());
   return OfRanges(std::move(all));
 }
@@ -120,7 +121,7 @@ CpuSet CpuSet::JoinedWith(const CpuSet& other) const {
 std::string ToMask(const CpuSet& set) {
   if (set.empty()) return "";
   std::vector<std::uint32_t> groups(set.ranges().back().last / 32 + 1, 0);
-  for (const CpuSet::Range& range : set.ranges())
+  for (const CpuRange& range : set.ranges())
     for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu)
       groups[cpu / 32] |= std::uint32_t{1} << (cpu % 32);
   std::string text;
@@ -131,7 +132,7 @@ std::string ToMask(const CpuSet& set) {
 
 std::string ToString(const CpuSet& set) {
   std::string text;
-  for (const CpuSet::Range& range : set.ranges()) {
+  for (const CpuRange& range : set.ranges()) {
     if (!text.empty()) text += ',';
     text += range.first == range.last ? fmt::format("{}", range.first)
                                       : fmt::format("{}-{}", range.first, range.last);
@@ -141,7 +142,7 @@ std::string ToString(const CpuSet& set) {
 
 void Encode(Writer& out, const CpuSet& set) {
   out.U16(static_cast<std::uint16_t>(set.ranges().size()));
-  for (const CpuSet::Range& range : set.ranges())
+  for (const CpuRange& range : set.ranges())
     out.U16(static_cast<std::uint16_t>(range.first)).U16(static_cast<std::uint16_t>(range.last));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/value/bytes.hpp"
+#include "base/value/cpu_range.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::topology {
@@ -16,12 +17,6 @@ class CpuSet {
   static constexpr std::uint32_t kCpuMax = 65'535;  // NR_CPUS is 8192 at most today
   static constexpr std::size_t kRangesMax = 8'192;
   static constexpr std::size_t kMaskBytesMax = 2'304;  // 8192 CPUs, nine characters for 32
-
-  struct Range {
-    std::uint32_t first;
-    std::uint32_t last;  ///< inclusive
-    bool operator==(const Range&) const = default;
-  };
 
   CpuSet() = default;
 
@@ -46,21 +41,21 @@ class CpuSet {
   std::size_t CountCommon(const CpuSet& other) const;
   CpuSet CommonWith(const CpuSet& other) const;
   CpuSet JoinedWith(const CpuSet& other) const;
-  const std::vector<Range>& ranges() const { return ranges_; }
+  const std::vector<CpuRange>& ranges() const { return ranges_; }
 
   bool operator==(const CpuSet&) const = default;
 
  private:
-  static CpuSet OfRanges(std::vector<Range> ranges);  // in any order
-  void Append(std::uint32_t cpu);                     // above all that are in
+  static CpuSet OfRanges(std::vector<CpuRange> ranges);  // in any order
+  void Append(std::uint32_t cpu);                        // above all that are in
 
-  std::vector<Range> ranges_;  // ascending, apart by at least one CPU
+  std::vector<CpuRange> ranges_;  // ascending, apart by at least one CPU
 };
 
-/// What Parse reads; "" for the empty set.
+/// The form that Parse reads; "" for the empty set.
 std::string ToString(const CpuSet& set);
 
-/// What ParseMask reads, in groups of eight digits; "" for the empty set.
+/// The form that ParseMask reads, in groups of eight digits; "" for the empty set.
 std::string ToMask(const CpuSet& set);
 
 void Encode(Writer& out, const CpuSet& set);

@@ -11,7 +11,7 @@
 
 namespace ringlet::topology {
 
-/// What a rank says that it runs on.
+/// The device that a rank says it runs on.
 struct RankDevice {
   Rank rank{};
   std::uint64_t host = 0;                  ///< HostView::identity

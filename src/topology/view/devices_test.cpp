@@ -33,7 +33,7 @@ TEST(DevicesTest, BothRanksTheHostAndTheDeviceAreNamed) {
   EXPECT_TRUE(CheckDevices(devices, true).ok());
 }
 
-TEST(DevicesTest, WhereNoGpuIsKnownTheNumberCounts) {
+TEST(DevicesTest, TheNumberCountsIfNoGpuIsKnown) {
   std::vector<RankDevice> devices = Devices(2, 2);
   for (RankDevice& device : devices) device.bus.reset();
   EXPECT_TRUE(CheckDevices(devices, false).ok());

@@ -1,4 +1,4 @@
-// What hosts of one kind have in common. Ranks send each other the shapes of their hosts, each
+// The common facts of hosts of one kind. Ranks send each other the shapes of their hosts, each
 // shape once: a thousand equal hosts cost as much as one.
 #pragma once
 #include <cstdint>

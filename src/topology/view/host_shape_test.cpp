@@ -31,7 +31,7 @@ TEST(HostShapeTest, HostsOfOneKindHaveOneShape) {
   EXPECT_TRUE(ShapeOf(Node(1)).Check().ok());
 }
 
-TEST(HostShapeTest, WhatPlansDependOnMakesAnotherShape) {
+TEST(HostShapeTest, PropertiesThatPlansDependOnMakeAnotherShape) {
   HostView slower = Node(1);
   slower.nets[1].speed_mbit_per_s = 200'000;
   EXPECT_NE(ShapeOf(slower), ShapeOf(Node(1)));

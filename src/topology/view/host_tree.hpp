@@ -7,7 +7,7 @@
 
 namespace ringlet::topology {
 
-/// What lies directly below each part that can have something below it. Below a NUMA node: PCI
+/// The parts directly below each part that can have something below it. Below a NUMA node: PCI
 /// functions and NICs. Below a PCI function: GPUs, then NICs, then PCI functions. Below a NIC:
 /// nets.
 ///

@@ -20,7 +20,7 @@ bool TooLong(const CpuModel& cpu) {
   return TooLong(cpu.arch) || TooLong(cpu.vendor) || TooLong(cpu.name);
 }
 
-/// "-1" for the node that nobody knows.
+/// "-1" for the unknown node.
 std::string NumaText(std::uint32_t id) {
   return id == kUnknownNuma ? "-1" : fmt::format("{}", id);
 }

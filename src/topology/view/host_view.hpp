@@ -1,5 +1,5 @@
-// What one host has, as a value: facts without judgement. discovery makes one of a live machine or
-// a captured file tree; a text form makes one of a fixture; ranks send it to each other.
+// The parts of one host, as a value: facts without judgement. discovery makes one of a live machine
+// or a captured file tree; topology/xml makes one of NCCL's file; ranks send it to each other.
 #pragma once
 #include <array>
 #include <compare>
@@ -16,7 +16,7 @@
 
 namespace ringlet::topology {
 
-/// What kind of processor.
+/// The kind of processor.
 struct CpuModel {
   std::string arch;          ///< "x86_64", "arm64", "ppc64"; empty: unknown
   std::string vendor;        ///< as the processor says: "GenuineIntel", "AuthenticAMD", "0x41"
@@ -26,7 +26,7 @@ struct CpuModel {
   bool operator==(const CpuModel&) const = default;
 };
 
-/// The id that stands for "nobody knows which node": NCCL's numaid="-1".
+/// The id that stands for an unknown node: NCCL's numaid="-1".
 inline constexpr std::uint32_t kUnknownNuma = ~std::uint32_t{0};
 
 struct NumaNode {
@@ -36,9 +36,9 @@ struct NumaNode {
   /// The kernel's relative distances to each node of the view in order, 10 = itself. Empty:
   /// unknown.
   std::vector<std::uint32_t> distances = {};
-  /// Where it differs from HostView::cpu.
+  /// Set if it differs from HostView::cpu.
   std::optional<CpuModel> cpu = {};
-  /// Where it differs from HostView::identity: a view that was read from a file, or fused of many,
+  /// Set if it differs from HostView::identity: a view that was read from a file, or fused of many,
   /// may hold several hosts.
   std::optional<std::uint64_t> host = {};
   bool operator==(const NumaNode&) const = default;
@@ -125,7 +125,7 @@ struct Nic {
   bool operator==(const Nic&) const = default;
 };
 
-/// What the kernel or a driver says that an interface is.
+/// The kind of an interface, as the kernel or a driver says.
 enum class NetKind : std::uint8_t { kUnknown, kPhysical, kVirtual, kBond, kBridge, kVlan };
 
 /// A network interface, or a port of an RDMA device. The last members are those of NCCL's `net`.
@@ -152,7 +152,7 @@ struct NetInterface {
   bool operator==(const NetInterface&) const = default;
 };
 
-/// What a file says and Ringlet has no word for: kept, so that writing loses nothing.
+/// The texts of a file that have no word in Ringlet: kept, so that writing loses nothing.
 struct UnknownAttribute {
   Part part;
   std::string name;

@@ -156,7 +156,7 @@ TEST(HostViewTest, LimitsAreTheLastThatIsAllowed) {
   });
 }
 
-TEST(HostViewTest, WhatIsUnknownIsOfAPartThatIsThere) {
+TEST(HostViewTest, UnknownAttributesBelongToPartsThatAreThere) {
   HostView view = Sample();
   view.pci = {{.parent = {PartKind::kNuma, 1}, .bus = {}}};
   view.pci[0].peers = {BusId{1}};

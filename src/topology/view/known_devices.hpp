@@ -50,7 +50,7 @@ struct KnownMachine {
   std::uint32_t gpus;     ///< of one host
   LinkLayout layout;
   std::uint32_t nic_mbit_per_s;  ///< of one NIC function
-  std::string_view source;       ///< who says so
+  std::string_view source;       ///< its source
 };
 std::span<const KnownMachine> KnownMachines();
 const KnownMachine* FindKnownMachine(std::string_view name);

@@ -4,9 +4,7 @@
 #include <bit>
 
 namespace ringlet::topology {
-namespace {
 
-/// 1 becomes 2 of four, 3 stays.
 std::uint32_t ReverseBits(std::uint32_t value, std::uint32_t count) {
   std::uint32_t reversed = 0;
   for (std::uint32_t bit = 1; bit < count; bit <<= 1) {
@@ -15,8 +13,6 @@ std::uint32_t ReverseBits(std::uint32_t value, std::uint32_t count) {
   }
   return reversed;
 }
-
-}  // namespace
 
 std::vector<NodeIndex> NearestOf(const Paths& paths, NodeIndex node, NodeKind kind) {
   std::vector<NodeIndex> nearest;
@@ -58,13 +54,6 @@ NearNets NearNetsOf(const Paths& paths, NodeIndex gpu, const NetPolicy& policy) 
   near.first = graph.at(graph.gpu(gpu).device).number % gpus;
   if (std::has_single_bit(count)) near.first = ReverseBits(near.first, count);
   return near;
-}
-
-std::optional<NodeIndex> PreferredNet(const Paths& paths, NodeIndex gpu, std::uint32_t channel,
-                                      const NetPolicy& policy) {
-  const NearNets near = NearNetsOf(paths, gpu, policy);
-  if (near.nets.empty()) return std::nullopt;
-  return near.For(channel);
 }
 
 }  // namespace ringlet::topology

@@ -1,4 +1,4 @@
-// Who is near whom, by the paths between them.
+// The nearness of nodes, by the paths between them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,6 +8,9 @@
 
 namespace ringlet::topology {
 
+/// The bits of a number below `count`, a power of two, in reverse: 1 becomes 2 of four, 3 stays.
+std::uint32_t ReverseBits(std::uint32_t value, std::uint32_t count);
+
 /// Of the nodes of `kind`, those to which the path from `node` is widest, and among these of the
 /// lowest type; in order.
 std::vector<NodeIndex> NearestOf(const Paths& paths, NodeIndex node, NodeKind kind);
@@ -15,7 +18,7 @@ std::vector<NodeIndex> NearestOf(const Paths& paths, NodeIndex node, NodeKind ki
 /// The nearest NUMA node of a GPU: of the nearest the first with the fewest hops.
 std::optional<NodeIndex> NearestCpu(const Paths& paths, NodeIndex gpu);
 
-/// What a GPU chooses its NICs by.
+/// The key by which a GPU chooses its NICs.
 struct NearNets {
   std::vector<NodeIndex> nets;  ///< nearest to the GPU
   std::uint32_t per_gpu = 1;    ///< how many of these it uses
@@ -30,9 +33,5 @@ struct NearNets {
 /// The GPUs near the first of a GPU's NICs share all of these by NVML's number, spread as bits in
 /// reverse where the count is a power of two.
 NearNets NearNetsOf(const Paths& paths, NodeIndex gpu, const NetPolicy& policy);
-
-/// The NIC that a GPU prefers for a channel; nothing where no NIC is reachable.
-std::optional<NodeIndex> PreferredNet(const Paths& paths, NodeIndex gpu, std::uint32_t channel,
-                                      const NetPolicy& policy);
 
 }  // namespace ringlet::topology

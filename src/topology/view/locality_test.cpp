@@ -19,7 +19,7 @@ std::vector<std::uint32_t> Preferred(std::uint32_t gpus, std::uint32_t nics,
   std::vector<std::uint32_t> preferred;
   for (std::uint32_t channel = 0; channel < 4; ++channel)
     preferred.push_back(
-        graph.at(*PreferredNet(paths, graph.NodeOf(Rank{rank}), channel, policy)).number);
+        graph.at(NearNetsOf(paths, graph.NodeOf(Rank{rank}), policy).For(channel)).number);
   return preferred;
 }
 
@@ -55,7 +55,7 @@ TEST(LocalityTest, WithoutNicsNoneIsPreferred) {
   const Graph graph =
       Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll, .unknown_net = false}).value();
   const Paths paths = FindPaths(graph, 0, {}).value();
-  EXPECT_FALSE(PreferredNet(paths, graph.NodeOf(Rank{0}), 0, {}));
+  EXPECT_TRUE(NearNetsOf(paths, graph.NodeOf(Rank{0}), {}).nets.empty());
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct BusId {
 /// Lower case, at least four digits of domain: "0000:0b:00.0".
 std::string ToString(BusId id);
 
-/// What NCCL makes of a PCI function by its class.
+/// NCCL's kind of a PCI function, by its class.
 /// Source  NCCL's table of class prefixes; AMD's accelerators call themselves 0x120000.
 enum class PciRole : std::uint8_t {
   kBridge,     ///< 0x060400, a switch; 0x080100, the "data direct" bridge of a ConnectX-8

@@ -15,7 +15,7 @@ TEST(PciTest, BusIdsArePackedAsNcclPacksThem) {
   EXPECT_EQ(ToString(BusId::Parse("00010000:3b:00.1").value()), "10000:3b:00.1");
 }
 
-TEST(PciTest, WhatIsNoBusIdIsQuoted) {
+TEST(PciTest, AnInvalidBusIdIsQuoted) {
   for (const char* text : {"", "0000:11:00", "0000:11:00.0 ", "11:00.0", "0000:111:00.0",
                            "0000:11:0.0", "000000000:11:00.0", "fffffff:ffff:ff", "0000:1g:00.0",
                            "0000:1/:00.0", "0000:1::00.0", "0000:1`:00.0"}) {

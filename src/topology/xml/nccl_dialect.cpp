@@ -9,8 +9,8 @@
 namespace ringlet::topology {
 namespace {
 
-/// Walks over the text of a well-formed file. What it does not understand it skips: the text was
-/// parsed before.
+/// Walks over the text of a well-formed file. Unknown parts are skipped: the text was parsed
+/// before.
 class DialectReader {
  public:
   DialectReader(std::string_view text, std::string_view file)

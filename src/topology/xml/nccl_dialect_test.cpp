@@ -16,14 +16,14 @@ std::vector<std::string> Said(const std::string& text) {
   return said;
 }
 
-TEST(NcclDialectTest, WhatNcclWritesIsGood) {
+TEST(NcclDialectTest, FilesWrittenByNcclAreGood) {
   EXPECT_THAT(Said("\n<!-- a\tb <c> -->\n<system version=\"1\">\n  <cpu a='1' b=\"\"/>\r\n"
                    "</system>\n"),
               ElementsAre());
   EXPECT_THAT(Said("<a  b='1' />"), ElementsAre());
 }
 
-TEST(NcclDialectTest, WhatOnlyXmlKnowsIsTold) {
+TEST(NcclDialectTest, AttributesThatOnlyXmlHasAreTold) {
   EXPECT_THAT(Said("\xef\xbb\xbf<a/>"), ElementsAre("byte-order-mark 1:1"));
   EXPECT_THAT(Said("<?xml version='1.0'?>\n<a/>"), ElementsAre("declaration 1:1"));
   EXPECT_THAT(Said("<!DOCTYPE a>\n<a/>"), ElementsAre("declaration 1:1"));

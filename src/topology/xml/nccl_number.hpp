@@ -6,9 +6,9 @@
 
 namespace ringlet::topology {
 
-/// What NCCL makes of the text of an integer attribute: it reads decimal, hexadecimal (0x) and,
-/// where the text starts with 0, octal; stops at the first strange character; and takes 0 where
-/// there is no number at all.
+/// NCCL's value of the text of an integer attribute: it reads decimal, hexadecimal (0x) and, if the
+/// text starts with 0, octal; stops at the first strange character; and takes 0 if there is no
+/// number at all.
 struct NcclNumber {
   std::int64_t value = 0;  ///< at most 2^53 in magnitude
   bool whole = false;      ///< all of the text was the number

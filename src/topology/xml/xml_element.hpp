@@ -1,5 +1,5 @@
 // One element of a topology file while it is read: gives its attributes as values, remembers where
-// they stand, and reports those that make no sense or that nobody asked for.
+// they stand, and reports those that make no sense or that were not asked for.
 #pragma once
 #include <optional>
 #include <pugixml.hpp>
@@ -13,7 +13,7 @@
 
 namespace ringlet::topology {
 
-/// What all elements of a file share while it is read.
+/// The state that all elements of a file share while it is read.
 struct XmlContext {
   const XmlText& text;
   std::string file;
@@ -26,7 +26,7 @@ class XmlElement {
  public:
   /// \param context  outlives the element
   /// \param path     of the element, for findings
-  /// \param part     what the element becomes in the view
+  /// \param part the part of the view that the element becomes
   XmlElement(XmlContext& context, pugi::xml_node node, std::string path, Part part);
 
   /// The same element, where what is below it belongs to another part.
@@ -59,7 +59,7 @@ class XmlElement {
   /// Keeps what was not asked for, and says so.
   void KeepTheRest();
 
-  /// \param attribute  what to point at; empty: the element
+  /// \param attribute the place to point at; empty: the element
   void Say(Severity severity, std::string rule, const char* attribute, std::string reason,
            std::string cure);
 

@@ -72,7 +72,7 @@ TEST_F(XmlElementTest, LongTextsAreNotNames) {
   EXPECT_EQ(Said(), "bad-value at 4\n");
 }
 
-TEST_F(XmlElementTest, WhatNobodyAskedForIsKept) {
+TEST_F(XmlElementTest, AttributesNotAskedForAreKept) {
   XmlElement& element = Parse("<a b='1' c='2' d='3' c='4'/>");
   element.Number("b");
   element.Ignore("d");

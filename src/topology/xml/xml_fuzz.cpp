@@ -1,5 +1,5 @@
-// Whatever the text: reading it ends, says why if it gives nothing, and what it gives is written
-// and read again without loss, sent and received, linted, compared with itself and completed.
+// With any text: reading it ends, says why if it gives nothing, and its view is written and read
+// again without loss, sent and received, linted, compared with itself and completed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

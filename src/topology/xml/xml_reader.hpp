@@ -1,7 +1,7 @@
 // Reads NCCL's topology files: those that NCCL itself reads, and the same things in proper XML.
 //
-// Strict about meaning, tolerant about form. What a file says and Ringlet has no word for is kept,
-// so that writing it loses nothing, and is reported. What is impossible is reported and left out.
+// Strict about meaning, tolerant about form. Texts of a file that have no word in Ringlet are kept,
+// so that writing it loses nothing, and are reported. Impossible values are reported and left out.
 // docs/reference/topology.md has the format.
 #pragma once
 #include <optional>
@@ -23,7 +23,7 @@ inline constexpr std::size_t kXmlAttributesMax = std::size_t{1} << 20;
 inline constexpr std::size_t kXmlAttributesOfOneMax = 256;  // of one element; NCCL takes 16
 inline constexpr std::size_t kXmlDepthMax = 128;
 
-/// What NCCL writes for a neighbour that it cannot see.
+/// The name that NCCL writes for a neighbour that it cannot see.
 inline constexpr std::string_view kNotVisible = "fffffff:ffff:ff";
 /// Drivers say 0FFFFFFF:FF:FF.0 of what they do not show, such as NVSwitches in a virtual machine.
 constexpr bool IsHidden(BusId bus) {

@@ -120,7 +120,7 @@ std::vector<std::string> RulesOf(const std::string& text) {
   return rules;
 }
 
-TEST(XmlReaderTest, WhatIsUnknownIsKeptAndTold) {
+TEST(XmlReaderTest, UnknownPartsAreKeptAndTold) {
   const XmlReading reading = ReadXml(
       Within("<fan rpm='3'><blade/></fan><nic color='red'><net name='x' taste='1'/></nic>"), "");
   ASSERT_TRUE(reading.view);
@@ -132,7 +132,7 @@ TEST(XmlReaderTest, WhatIsUnknownIsKeptAndTold) {
   EXPECT_EQ(reading.findings.size(), 3u);
 }
 
-TEST(XmlReaderTest, WhatHasNoPlaceIsKept) {
+TEST(XmlReaderTest, PartsWithoutAPlaceAreKept) {
   EXPECT_THAT(RulesOf(Within("<gpu dev='0'/>")), ElementsAre("unknown-element system/cpu[0]/gpu"));
   EXPECT_THAT(RulesOf(Within("<pci class='0x03'/>")),
               ElementsAre("unknown-element system/cpu[0]/pci"));
@@ -141,7 +141,7 @@ TEST(XmlReaderTest, WhatHasNoPlaceIsKept) {
   EXPECT_THAT(RulesOf(Within("0")), ElementsAre("text system/cpu[0]"));
 }
 
-TEST(XmlReaderTest, WhatIsImpossibleIsToldAndLeftOut) {
+TEST(XmlReaderTest, ImpossibleValuesAreToldAndLeftOut) {
   EXPECT_THAT(RulesOf(InPci("<gpu gdr='2' dev='one'><nvlink target='a'/></gpu>")),
               ElementsAre("bad-value system/cpu[0]/pci[0000:01:00.0]/gpu",
                           "bad-value system/cpu[0]/pci[0000:01:00.0]/gpu",
@@ -212,7 +212,7 @@ TEST(XmlReaderTest, NvLinkDomainsAreRead) {
   EXPECT_EQ(reading.findings.size(), 1u);
 }
 
-TEST(XmlReaderTest, WhatIsNoTopologyIsAnErrorWithItsPlace) {
+TEST(XmlReaderTest, AFileThatIsNoTopologyIsAnErrorWithItsPlace) {
   EXPECT_THAT(ViewFromXml("<graphs/>", "g.xml").error().message,
               testing::AllOf(HasSubstr("g.xml:1:2: error:"), HasSubstr("NCCL_GRAPH_FILE")));
   EXPECT_THAT(ViewFromXml("<system version='1'>\n</cpu></system>", "g.xml").error().message,

@@ -37,7 +37,7 @@ class XmlText {
   const std::optional<XmlRefusal>& refusal() const { return refusal_; }
   pugi::xml_node root() const { return document_.document_element(); }
 
-  /// Where the name of an element or an attribute begins.
+  /// The beginning of the name of an element or an attribute.
   TextPosition At(pugi::xml_node node) const;
   TextPosition At(pugi::xml_attribute attribute, pugi::xml_node owner) const;
 

@@ -33,7 +33,7 @@ TEST(XmlTextTest, ElementsAndAttributesHaveTheirPlaces) {
   EXPECT_EQ(RawXml(b), "<b c=\"&lt;\" d=\"2\"/>");
 }
 
-TEST(XmlTextTest, WhatIsNoXmlIsRefusedWithItsPlace) {
+TEST(XmlTextTest, InvalidXmlIsRefusedWithItsPlace) {
   const XmlText text("<a>\n<b></c></a>");
   ASSERT_TRUE(text.refusal());
   EXPECT_EQ(text.refusal()->rule, "not-xml");

@@ -46,7 +46,7 @@ TEST(XmlWriterTest, WritesAsNcclDoes) {
   EXPECT_EQ(ToXml(ViewFromXml(kNcclsOwn, "").value()), kNcclsOwn);
 }
 
-TEST(XmlWriterTest, WhatNcclHasNoWordsForIsReadBack) {
+TEST(XmlWriterTest, AttributesUnknownToNcclAreReadBack) {
   HostView view{.name = "a\"<&>'\t\n\x01\xc3\xa4",
                 .identity = 5,
                 .cpu = {"x86_64", "GenuineIntel", 6, 143, ""},

@@ -92,7 +92,7 @@ void InprocExchange::Withdraw(const RankPair& pair) {
   InprocChannel& channel = *it->second.channel;
   if (it->second.taken[side] || !channel.bells[side]) return;
   if (!channel.bells[1 - side]) {
-    entries_.erase(it);  // nobody has seen it
+    entries_.erase(it);  // no thread has seen it
     return;
   }
   // The peer has come, and perhaps gone on: it gets a link whose other end has left.

@@ -18,12 +18,13 @@ namespace ringlet::transport {
 struct InprocChannel {
   std::unique_ptr<std::byte[], void (*)(std::byte*)> memory{nullptr, nullptr};
   std::array<PipePlace, 2> pipes{};                  // [0] carries lower to higher rank
-  std::array<std::mutex, 2> offers{};                // what is offered beside that pipe is read
+  std::array<std::mutex, 2> offers{};                // offers beside that pipe are read
   std::array<std::shared_ptr<RankBell>, 2> bells{};  // [0] is the lower rank's
 };
 
-/// Where ranks of one process find each other. One per process, made by whoever owns the process's
-/// service thread and handed to every Connect; there is no global one. Safe from any thread.
+/// The table through which ranks of one process find each other. One per process, made by the owner
+/// of the process's service thread and handed to every Connect; there is no global one. Safe from
+/// any thread.
 class InprocExchange {
  public:
   struct RankPair {

@@ -53,7 +53,7 @@ TEST(InprocExchange, WaitsForAnotherThread) {
   other.join();
 }
 
-TEST(InprocExchange, WhoCameFirstIsWokenAndTakesWithoutWaiting) {
+TEST(InprocExchange, TheFirstRankIsWokenAndTakesWithoutWaiting) {
   InprocExchange exchange;
   const auto bell = MakeInprocBell();
   exchange.Arrive(kLow, bell, 64);
@@ -86,7 +86,7 @@ TEST(InprocExchange, AnAbortEndsTheWait) {
   other.join();
 }
 
-TEST(InprocExchange, WhoWithdrawsIsLostToTheOther) {
+TEST(InprocExchange, ARankThatWithdrawsIsLostToTheOther) {
   InprocExchange exchange;
   exchange.Arrive(kLow, MakeInprocBell(), 64);
   exchange.Arrive(kHigh, MakeInprocBell(), 64);
@@ -99,7 +99,7 @@ TEST(InprocExchange, WhoWithdrawsIsLostToTheOther) {
 }
 
 // Each end takes the other's lock for what it fetches, and its own for what it takes back.
-TEST(InprocExchange, WhatIsOfferedIsFetchedBothWays) {
+TEST(InprocExchange, OffersAreFetchedBothWays) {
   InprocExchange exchange;
   exchange.Arrive(kLow, MakeInprocBell(), 64);
   exchange.Arrive(kHigh, MakeInprocBell(), 64);

@@ -1,4 +1,4 @@
-// Who may send how much: both ends of one direction of a link, as values.
+// The permission to send: both ends of one direction of a link, as values.
 //
 // The receiver has a fixed number of buffers waiting. Each message takes one; the sender has no
 // more messages on their way than there are buffers. The receiver tells from time to time how many
@@ -19,7 +19,8 @@ class SendCredits {
   void Sent() { ++sent_; }
   std::uint64_t sent() const { return sent_; }
 
-  /// What the receiver told. Errors  kProtocol  it took one back, or freed what was not sent
+  /// The number that the receiver told. Errors kProtocol it took one back, or freed what was not
+  /// sent
   Status Told(std::uint64_t freed) {
     if (freed < freed_ || freed > sent_)
       return Error{Code::kProtocol, "credits for messages that were never sent"};

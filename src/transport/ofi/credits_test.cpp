@@ -22,7 +22,7 @@ TEST(SendCredits, AsManyAsThereAreBuffers) {
   EXPECT_FALSE(credits.MaySend());
 }
 
-TEST(SendCredits, WhatCannotBeIsRefused) {
+TEST(SendCredits, ImpossibleCreditsAreRefused) {
   SendCredits credits(4);
   for (int i = 0; i < 3; ++i) credits.Sent();
   ASSERT_TRUE(credits.Told(2).ok());

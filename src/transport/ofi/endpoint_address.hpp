@@ -1,4 +1,5 @@
-// What a rank says to one peer about its libfabric endpoint, in the wireup that makes their link.
+// The message of a rank to one peer about its libfabric endpoint, in the wireup that makes their
+// link.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Reads arbitrary bytes as what a peer says of its libfabric endpoint. What is read is written the
-// same.
+// Reads arbitrary bytes as what a peer says of its libfabric endpoint. An accepted input is written
+// the same.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

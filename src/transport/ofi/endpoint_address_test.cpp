@@ -27,7 +27,7 @@ TEST(EndpointAddressTest, TheLongestFitsAWireup) {
   EXPECT_TRUE(DecodeEndpointAddress(Encode(address)).ok());
 }
 
-TEST(EndpointAddressTest, WhatIsOutOfBoundsIsRefused) {
+TEST(EndpointAddressTest, AnAddressOutOfBoundsIsRefused) {
   const auto refused = [](auto change) {
     EndpointAddress address = Example();
     change(address);

@@ -45,7 +45,7 @@ class Fabric : public NewsSource {
   using PeerAddress = std::uint64_t;
 
   virtual const std::string& provider() const = 0;
-  virtual View name() const = 0;  ///< what peers reach this endpoint by
+  virtual View name() const = 0;  ///< the address by which peers reach this endpoint
   /// Bits of a tag that the provider compares, from the lowest.
   virtual std::uint64_t tag_mask() const = 0;
 

@@ -20,7 +20,7 @@ class FakeFabric final : public Fabric {
     other.other_ = this;
   }
 
-  // What a test may turn.
+  // The parameters that a test may turn.
   bool busy = false;                 ///< sends are put off
   bool held = false;                 ///< messages stay on their way, and their slots pending
   std::string failure = {};          ///< of sends from now on

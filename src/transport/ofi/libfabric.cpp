@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::size_t kShownBytesMax = 200;
 
-/// What the library exports; the rest goes through tables that its objects carry.
+/// The exports of the library; the rest goes through tables that its objects carry.
 struct Functions {
   decltype(::fi_getinfo)* getinfo;
   decltype(::fi_freeinfo)* freeinfo;
@@ -121,7 +121,7 @@ class Libfabric final : public Fabric {
  private:
   using Info = std::unique_ptr<fi_info, decltype(::fi_freeinfo)*>;
 
-  Result<Info> Wishes(const LibfabricOptions& options) const;
+  Result<Info> Hints(const LibfabricOptions& options) const;
   Result<Info> Find(const LibfabricOptions& options) const;
   Status OpenQueue();
   Status OpenEndpoint();
@@ -172,34 +172,34 @@ std::string HostNumber(const Address& source) {
   }
 }
 
-Result<Libfabric::Info> Libfabric::Wishes(const LibfabricOptions& options) const {
-  Info wishes(f_.dupinfo(nullptr), f_.freeinfo);
-  if (!wishes) return Error{Code::kSystem, "libfabric has no memory left"};
-  wishes->caps = FI_TAGGED | FI_SEND | FI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
-  wishes->mode = FI_CONTEXT | FI_CONTEXT2;
-  wishes->ep_attr->type = FI_EP_RDM;
-  wishes->tx_attr->msg_order = wishes->rx_attr->msg_order = FI_ORDER_SAS;
+Result<Libfabric::Info> Libfabric::Hints(const LibfabricOptions& options) const {
+  Info hints(f_.dupinfo(nullptr), f_.freeinfo);
+  if (!hints) return Error{Code::kSystem, "libfabric has no memory left"};
+  hints->caps = FI_TAGGED | FI_SEND | FI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
   // One thread at a time, which calls when it waits: no locks, no threads of the provider.
-  wishes->domain_attr->threading = FI_THREAD_DOMAIN;
-  wishes->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-  wishes->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-  wishes->domain_attr->resource_mgmt = FI_RM_ENABLED;
-  wishes->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-  if (!options.provider.empty()) wishes->fabric_attr->prov_name = CopyForC(options.provider);
-  return wishes;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  if (!options.provider.empty()) hints->fabric_attr->prov_name = CopyForC(options.provider);
+  return hints;
 }
 
 /// The first that the library names: at the address that was asked for, else at any.
 Result<Libfabric::Info> Libfabric::Find(const LibfabricOptions& options) const {
   constexpr std::uint32_t kVersion = FI_VERSION(1, 14);
-  RINGLET_TRY_ASSIGN(const Info wishes, Wishes(options));
+  RINGLET_TRY_ASSIGN(const Info hints, Hints(options));
   const std::string source = HostNumber(options.source);
   fi_info* found = nullptr;
   int rc = -FI_ENODATA;
   if (!source.empty())
-    rc = f_.getinfo(kVersion, source.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, wishes.get(),
+    rc = f_.getinfo(kVersion, source.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, hints.get(),
                     &found);
-  if (rc != 0) rc = f_.getinfo(kVersion, nullptr, nullptr, 0, wishes.get(), &found);
+  if (rc != 0) rc = f_.getinfo(kVersion, nullptr, nullptr, 0, hints.get(), &found);
   if (rc == 0 && found != nullptr) return Info(found, f_.freeinfo);
   const std::string named =
       options.provider.empty() ? "no provider" : fmt::format("no provider {}", options.provider);

@@ -15,7 +15,7 @@ namespace ringlet::transport::ofi {
 namespace {
 
 constexpr std::size_t kCreditBytes = 8, kLastWordsBytes = 8;
-// What a peer had sent before it left arrives within this, or not at all.
+// Data that a peer had sent before it left arrive within this, or not at all.
 constexpr std::chrono::seconds kStragglersMax(5);
 constexpr const char* kPeerClosed = "it closed the connection";
 
@@ -28,7 +28,7 @@ void PutCount(std::span<std::byte> to, std::uint64_t count) {
 }  // namespace
 
 EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret) {
-  // Whoever does not know the tag can at worst fill the provider's memory.
+  // A peer that does not know the tag can at worst fill the provider's memory.
   const std::uint64_t drawn = Reader(View(secret)).U64();
   return {.provider = fabric.provider(),
           .name = Bytes(fabric.name().begin(), fabric.name().end()),
@@ -79,7 +79,7 @@ Status OfiLink::MakeRing(MessageRing& ring, std::uint32_t slots, std::size_t slo
 
 Status OfiLink::Prepare() {
   const EndpointAddress& mine = parts_.mine;
-  // What the peer says bounds what is on its way, and not what this rank allocates.
+  // The peer's number bounds the bytes on their way, and not the allocations of this rank.
   RINGLET_TRY(MakeRing(rings_->data_out, std::min(mine.buffers, theirs_.buffers),
                        std::min(mine.buffer_bytes, theirs_.buffer_bytes)));
   RINGLET_TRY(MakeRing(rings_->data_in, mine.buffers, mine.buffer_bytes));
@@ -120,7 +120,7 @@ void OfiLink::Serve() {
 void OfiLink::NoteFailures() {
   if (failures_seen_ == parts_.fabric->failures()) return;
   failures_seen_ = parts_.fabric->failures();
-  // Nobody misses a credit of a peer that has gone; that it has is told by its line.
+  // A credit of a peer that has gone is not missed; that it has is told by its line.
   for (const Slot& slot : rings_->data_out.slots)
     if (!slot.failure.empty() && !write_lost_) write_lost_ = Lost(slot.failure);
   for (const MessageRing* const ring : {&rings_->data_in, &rings_->credit_in})

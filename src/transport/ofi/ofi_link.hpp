@@ -30,17 +30,17 @@ struct LinkOptions {
   std::uint32_t buffer_bytes = 16384;  ///< of each: what libfabric's tcp;ofi_rxm sends in one go
 };
 
-/// What this rank says of `fabric` to a peer. \param secret  fresh; the tag is drawn from it
+/// The message of this rank about `fabric` to a peer. \param secret fresh; the tag is drawn from it
 EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret);
 
 struct OfiLinkParts {
   Rank peer{};
   std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
   std::shared_ptr<Fabric> fabric;
-  EndpointAddress mine;  ///< what the peer was told
+  EndpointAddress mine;  ///< the number that the peer was told
   View theirs;           ///< the peer's EndpointAddress; outside input
   os::Fd line;           ///< the connection over which they met, non-blocking
-  Bytes arrived = {};    ///< what was already read from it
+  Bytes arrived = {};    ///< bytes already read from it
   /// Set by the waiter when the peer has hung up the line.
   std::shared_ptr<const std::atomic<bool>> gone = {};
   bool greets = false;  ///< the peer waits to be greeted; of two, one does
@@ -52,7 +52,7 @@ class OfiLink final : public Link {
   ///         kUnsupported  its provider is another, or there is no room for one more link
   ///         kSystem       as Fabric
   static Result<std::unique_ptr<OfiLink>> Make(OfiLinkParts parts);
-  /// Waits a moment for what was written to leave, then says goodbye. What was not read is dropped.
+  /// Waits a moment for what was written to leave, then says goodbye. Unread data are dropped.
   ~OfiLink() override;
 
   /// Whether the peer has been heard: from then on what is written travels. Makes progress.

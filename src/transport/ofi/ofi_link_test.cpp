@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr LinkOptions kSmall{.buffers = 4, .buffer_bytes = 8};
 
-// Two links over a fabric of memory, before anybody has said anything.
+// Two links over a fabric of memory, before either has said anything.
 struct OfiRig {
   OfiRig() {
     fabrics[0]->JoinWith(*fabrics[1]);
@@ -107,7 +107,7 @@ TEST(OfiLink, TakesNoMoreThanThePeersBuffersHoldUntilTheyAreFree) {
   EXPECT_TRUE(rig.fabrics[1]->arrived.empty()) << "a message found no buffer";
 }
 
-TEST(OfiLink, WhatTheFabricDoesNotTakeIsNotWritten) {
+TEST(OfiLink, BytesThatTheFabricDoesNotTakeAreNotWritten) {
   OfiRig rig;
   rig.Open();
   rig.fabrics[0]->busy = true;

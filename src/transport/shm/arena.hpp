@@ -8,10 +8,10 @@
 //     payloads                 a ring of kSlots times `slot_bytes`: small operations, whole
 //     kStages stages           `stage_bytes` each: slices of large ones
 //
-// Each rank writes in its own part only, except that anybody may ring a doorbell or report a
+// Each rank writes in its own part only, except that any rank may ring a doorbell or report a
 // failure. The parts begin on pages so that each rank's lie in memory near it (it touches them
-// first). What a peer has written is outside input: nobody takes a length or a place from it
-// without holding it against its own.
+// first). Data that a peer has written are outside input: no rank takes a length or a place from
+// them without holding it against its own.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -64,7 +64,7 @@ struct ArenaProgress {
   std::atomic<std::uint64_t> got{0};      ///< it needs the others' stages no more
 };
 
-/// What a rank called. Written by that rank alone, before `sequence`.
+/// The call of a rank. Written by that rank alone, before `sequence`.
 struct ArenaPost {
   alignas(64) std::atomic<std::uint64_t> sequence{0};
   std::uint64_t call = 0;     ///< operation, type, reduction, ways offered, root
@@ -85,8 +85,8 @@ struct ArenaBuffer {
   std::uint64_t bytes = 0;
 };
 
-/// What is posted, in place of a payload, for an operation that does not fit in a slot: whether
-/// peers may work on this rank's memory itself, and where that is. 0: nowhere.
+/// The post, in place of a payload, for an operation that does not fit in a slot: whether peers may
+/// work on this rank's memory itself, and its address. 0: nowhere.
 struct ArenaPlaces {
   std::uint32_t input = 0, output = 0;  ///< see shared_buffers.hpp
   std::uint64_t input_offset = 0, output_offset = 0;
@@ -142,7 +142,7 @@ class Arena {
   void PrefaultPosts(std::uint32_t rank) const;
   void PrefaultStages(std::uint32_t rank) const;
 
-  /// Nobody will be given it any more. fd() is invalid then.
+  /// No rank will be given it any more. fd() is invalid then.
   void CloseDescriptor() { shm_.CloseDescriptor(); }
 
  private:

@@ -31,7 +31,7 @@ struct ArenaTools {
   std::function<void(const Note&)> note = {};  ///< called on the driver's thread
 };
 
-/// What the first member has for the others; of these, nothing.
+/// The first member's offer to the others; of these, nothing.
 struct ArenaOffer {
   std::shared_ptr<Arena> arena;
   std::optional<Error> why_not;         // of the first, without an arena: the others come in vain

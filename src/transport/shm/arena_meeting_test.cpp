@@ -73,7 +73,7 @@ TEST(ArenaWireup, AnotherShapeIsRefusedAndTheSenderNamed) {
   EXPECT_NE(shared[1].error().message.find("rank 10 on testhost sent"), std::string::npos);
 }
 
-TEST(ArenaWireup, WhoDoesNotComeIsNamed) {
+TEST(ArenaWireup, ARankThatDoesNotComeIsNamed) {
   DriverThread driver;
   ArenaRequest request = RequestFor(Fresh(), 0, 2);
   request.deadline = os::Now() + std::chrono::milliseconds(20);

@@ -54,7 +54,7 @@ TEST(Arena, PartsDoNotOverlapAndAreAligned) {
   EXPECT_LE(last, begin + shape.TotalBytes());
 }
 
-TEST(Arena, WhatOneMappingWritesAnotherReads) {
+TEST(Arena, BytesThatOneMappingWritesAnotherReads) {
   const ArenaShape shape{.ranks = 2};
   const auto mine = Arena::Create(shape);
   ASSERT_TRUE(mine.ok());

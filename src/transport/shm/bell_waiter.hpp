@@ -1,4 +1,4 @@
-// Where a rank sleeps for news of its arena: a futex on its bell there, and nothing else.
+// The sleeping place of a rank for news of its arena: a futex on its bell there, and nothing else.
 #pragma once
 #include "transport/doorbell.hpp"
 #include "transport/link.hpp"

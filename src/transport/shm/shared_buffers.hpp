@@ -4,7 +4,8 @@
 // The unit is an allocation: one sealed memfd (os::Shm), of which the user registers any parts. The
 // owner writes into its part of the arena where the kernel keeps it open (process, descriptor, and
 // the file's identity); a peer opens that when an operation first needs it. The owner has no part
-// in that, so it may happen while it waits. What cannot be opened is not used, and not tried again.
+// in that, so it may happen while it waits. Buffers that cannot be opened are not used, and not
+// tried again.
 #pragma once
 #include <array>
 #include <atomic>
@@ -21,7 +22,7 @@
 
 namespace ringlet::transport {
 
-/// Where memory lies within what a rank has registered. Outside input when it comes from a peer.
+/// The place of memory within what a rank has registered. Outside input when it comes from a peer.
 struct BufferPlace {
   /// 1 + its number in ArenaRank::buffers, and 128 times its generation; 0: nowhere.
   std::uint32_t name = 0;
@@ -41,7 +42,8 @@ class SharedBuffers {
   // ---- Of this rank's memory. Any thread. ----
 
   /// \param memory  where it lies, in `allocation` if there is one
-  /// \param allocation  what peers can map; null: they cannot, and operations copy as before. Kept
+  /// \param allocation the memory that peers can map; null: they cannot, and operations copy as
+  /// before. Kept
   ///                    until Deregister.
   /// The same memory again gives the same handle, which is then to be given back as often.
   Result<Handle> Register(View memory, std::shared_ptr<const os::Shm> allocation);
@@ -51,7 +53,8 @@ class SharedBuffers {
   /// From now on peers see it. Once.
   void Publish(std::shared_ptr<Arena> arena, std::uint32_t self);
 
-  /// Where peers find `bytes` at `at`: anywhere in an allocation of which a part is registered.
+  /// The place at which peers find `bytes` at `at`: anywhere in an allocation of which a part is
+  /// registered.
   std::optional<BufferPlace> Find(const std::byte* at, std::size_t bytes) const;
 
   // ---- Of the peers'. The rank's thread. ----

@@ -42,7 +42,7 @@ TEST(SharedBuffers, APeerSeesTheSameMemoryAtTheSamePlace) {
   EXPECT_EQ(two.second.Reach(0, *place, 5000), seen) << "mapped once";
 }
 
-TEST(SharedBuffers, WhatWasRegisteredBeforeTheArenaIsShownToo) {
+TEST(SharedBuffers, MemoryRegisteredBeforeTheArenaIsShownToo) {
   const auto arena = Arena::Create({.ranks = 2}).value();
   SharedBuffers first, second;
   const auto memory = SharedMemory(4096);
@@ -137,7 +137,7 @@ TEST(SharedBuffers, OnlyProvenProcessesAreReadFrom) {
   EXPECT_FALSE(two.second.CanGet(2) || two.second.Get(2, address, copy));
 }
 
-TEST(SharedBuffers, WhatHasNoDescriptorAnyMoreIsNotReached) {
+TEST(SharedBuffers, MemoryWithoutADescriptorIsNotReached) {
   Two two;
   auto made = os::Shm::Create(4096);
   ASSERT_TRUE(made.ok());

@@ -58,7 +58,7 @@ Status RequireEventFd(int fd) {
   return Ok();
 }
 
-// Who holds the other end of `line`, as the kernel says and not the peer; 0: nobody of this PID
+// The process at the other end of `line`, as the kernel says and not the peer; 0: none of this PID
 // namespace.
 std::int32_t ProcessAt(const os::Fd& line) {
   ucred about{};

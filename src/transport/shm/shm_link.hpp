@@ -15,7 +15,7 @@
 
 namespace ringlet::transport {
 
-/// What a rank says to one peer about its own segment.
+/// The message of a rank to one peer about its own segment.
 struct ShmOffer {
   Bytes bytes;
   Descriptors descriptors;

@@ -80,7 +80,7 @@ TEST(ShmLink, FetchesFromTheProcessAtTheOtherEnd) {
   EXPECT_EQ((*a)->TakeAck().value(), true);
 }
 
-// What a killed process leaves: bytes in the pipe, no goodbye, a closed line.
+// The remains of a killed process: bytes in the pipe, no goodbye, a closed line.
 TEST(ShmLink, APeerThatDiesIsLostAfterItsData) {
   ShmRig rig;
   auto a = rig.Make(0);

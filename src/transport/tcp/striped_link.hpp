@@ -2,8 +2,8 @@
 // connection less than all.
 //
 // The stream of bytes is dealt out in stripes of a fixed size, in turn, so that nothing has to be
-// said about what lies where: byte i goes over connection (i / stripe) mod their number. What the
-// kernel holds of one connection while the others catch up is what keeps all of them busy, so that
+// said about what lies where: byte i goes over connection (i / stripe) mod their number. The bytes
+// of one connection that the kernel holds while the others catch up keep all of them busy, so that
 // NICs of very different speed go as fast as the slowest times their number.
 #pragma once
 #include <memory>
@@ -29,7 +29,7 @@ class StripedLink final : public Link {
   std::string_view kind() const override { return strands_.front()->kind(); }
 
  private:
-  /// Where in the stream one direction stands.
+  /// The position of one direction in the stream.
   struct Place {
     std::size_t strand = 0;
     std::size_t left = 0;  // of its stripe

@@ -78,7 +78,7 @@ Result<std::size_t> TcpLink::Write(View data) {
   const ssize_t sent = ::send(socket_.get(), data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) return static_cast<std::size_t>(sent);
   if (WouldBlock(errno)) return std::size_t{0};
-  write_lost_ = Lost(os::ErrnoText(errno));  // what has arrived can still be read
+  write_lost_ = Lost(os::ErrnoText(errno));  // arrived bytes can still be read
   return *write_lost_;
 }
 

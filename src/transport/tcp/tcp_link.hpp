@@ -11,7 +11,7 @@
 namespace ringlet::transport {
 
 struct TcpOptions {
-  /// What is read ahead of the caller: whole messages come with one system call.
+  /// The bytes that are read ahead of the caller: whole messages come with one system call.
   std::size_t receive_buffer_bytes = 256 * 1024;
   /// The kernel's buffers, each way; 0 leaves them to its own tuning.
   std::size_t socket_buffer_bytes = 0;
@@ -27,7 +27,7 @@ struct TcpLinkParts {
   Rank peer{};
   std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
   os::Fd socket;          ///< connected, non-blocking
-  Bytes arrived = {};     ///< what was already read from `socket` and belongs to the link
+  Bytes arrived = {};     ///< bytes already read from `socket` that belong to the link
   TcpOptions options = {};
   /// Set by the waiter when the peer has hung up; a mere write would not notice for long.
   std::shared_ptr<const std::atomic<bool>> gone = {};

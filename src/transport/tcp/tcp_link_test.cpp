@@ -62,7 +62,7 @@ TEST(TcpLink, PeekShowsMoreWhenMoreHasCome) {
   EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "89abc");
 }
 
-TEST(TcpLink, WhoLooksAtAFullBufferAgainLosesNothing) {
+TEST(TcpLink, ALookAtAFullBufferLosesNothing) {
   TcpRig rig(8);
   ASSERT_EQ(rig.ends[1]->Write(Digits(12)).value(), 12u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "01234567");
@@ -91,7 +91,7 @@ TEST(TcpLink, AFullSocketTakesNothing) {
   EXPECT_GT(rig.ends[0]->Write(data).value(), 0u);
 }
 
-TEST(TcpLink, WhatItHasNotReadDoesNotResetTheConnection) {
+TEST(TcpLink, UnreadBytesDoNotResetTheConnection) {
   TcpRig rig(64);
   ASSERT_EQ(rig.ends[0]->Write(Digits(1000)).value(), 1000u);
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
@@ -102,7 +102,7 @@ TEST(TcpLink, WhatItHasNotReadDoesNotResetTheConnection) {
 }
 
 // As a process has one that was forked while the link was open.
-TEST(TcpLink, ItsEndIsHeardAlthoughSomebodyHoldsACopyOfItsSocket) {
+TEST(TcpLink, ItsEndIsHeardAlthoughAProcessHoldsACopyOfItsSocket) {
   std::array<int, 2> fds{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
   const os::Fd copy(::dup(fds[0]));
@@ -132,7 +132,7 @@ TEST(TcpLink, AsksTheKernelForProbesWithinTheSilence) {
   EXPECT_EQ(get(TCP_USER_TIMEOUT), 60'000);
 }
 
-TEST(TcpLink, WhoOnlyLooksSeesTheLossToo) {
+TEST(TcpLink, ARankThatOnlyLooksSeesTheLossToo) {
   TcpRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();

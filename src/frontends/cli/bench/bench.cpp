@@ -89,7 +89,7 @@ int BenchThreads(const BenchJob& job) {
   Presenter presenter = PresenterFor(job.options);
   std::mutex mutex;
   std::optional<Error> first;
-  std::stop_source stop;  // whoever fails early must not leave the others waiting for him
+  std::stop_source stop;  // a process that fails early must not leave the others waiting for it
   const auto run = [&](std::uint32_t rank) {
     const comm::Config config{.id = *id,
                               .rank = rank,
@@ -146,7 +146,7 @@ int BenchProcesses(BenchJob job) {
 // ---- Others beside it, in turn: whatever else happens on the machine then happens to all.
 // ------------------------------------------------------------------------------------------
 
-/// What a peer tells of itself and its time.
+/// A peer's version and time.
 struct PeerTurn {
   std::map<std::size_t, Measurement> measured;  ///< by count
   std::string version;                          ///< empty: it said none

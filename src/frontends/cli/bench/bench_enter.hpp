@@ -18,10 +18,10 @@ namespace ringlet::cli {
 void AddBenchEnter(CLI::App& bench, Action& chosen);
 void AddBenchReach(CLI::App& bench, Action& chosen);
 
-/// What runs `arguments` in the namespace that os::EnterNetSpace takes.
+/// The command that runs `arguments` in the namespace that os::EnterNetSpace takes.
 std::vector<std::string> Entered(const std::string& space, std::vector<std::string> arguments);
 
-/// What stands before an address and a line for its shell; this process stays.
+/// The words before an address and a line for its shell; this process stays.
 /// \param spaces  of each host, as in Entered
 std::vector<std::string> Reacher(const std::vector<std::string>& spaces);
 

@@ -17,12 +17,12 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::string_view kBenchInit = "bench init";
-constexpr std::chrono::minutes kPeerPatience(2);  // Gloo takes 50 s for 512 ranks on two cores
+constexpr std::chrono::minutes kPeerTimeout(2);  // Gloo takes 50 s for 512 ranks on two cores
 
 using Report = std::function<void(const InitMessage&)>;
 
-// What each process of a job does. The first one tells, and lets the peers have their turns.
-Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const InitJob& job,
+// The work of each process of a job. The first one tells, and lets the peers have their turns.
+Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const BootstrapJob& job,
                const EnvMap& environment, const Report& tell) {
   std::vector<std::string> peers = job.peers;
   const std::uint64_t descriptors = os::RaiseDescriptorLimit();
@@ -33,7 +33,7 @@ Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const 
     tell(one);
     std::erase_if(peers, [&](const std::string& peer) {
       const PeerRun run = RunPeer(
-          peer, PeerCommand(peer, job.head, ToolFolder(), descriptors, environment), kPeerPatience);
+          peer, PeerCommand(peer, job.head, ToolFolder(), descriptors, environment), kPeerTimeout);
       tell(run);
       return !run.total_ms;  // it will not do better the next time
     });
@@ -41,13 +41,13 @@ Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const 
   return Ok();
 }
 
-Status ConductAlone(const InitJob& job, const EnvMap& environment, const Report& tell) {
+Status ConductAlone(const BootstrapJob& job, const EnvMap& environment, const Report& tell) {
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(environment));
   Team alone;
   return Conduct(process, alone, job, environment, tell);
 }
 
-os::Command WorkerCommand(const InitJob& job, const EnvMap& environment, const UniqueId& id,
+os::Command WorkerCommand(const BootstrapJob& job, const EnvMap& environment, const UniqueId& id,
                           std::uint32_t index) {
   os::Command command{{"/proc/self/exe"}, environment};
   for (std::string& argument : InitWorkerArguments(job))
@@ -58,7 +58,7 @@ os::Command WorkerCommand(const InitJob& job, const EnvMap& environment, const U
 }
 
 // The tool again, once a process. Gives the exit status.
-int ServeRanks(os::SignalQueue& signals, const InitJob& job, const EnvMap& environment,
+int ServeRanks(os::SignalQueue& signals, const BootstrapJob& job, const EnvMap& environment,
                const Report& tell) {
   const auto process = comm::Process::StartIn(environment);
   if (!process.ok()) return Fail(kBenchInit, process.error());
@@ -88,7 +88,7 @@ int ServeRanks(os::SignalQueue& signals, const InitJob& job, const EnvMap& envir
 // ---- One of the processes.
 // -----------------------------------------------------------------------
 
-Status Work(const InitJob& job, const EnvMap& environment) {
+Status Work(const BootstrapJob& job, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(environment));
   const Settings& settings = process->settings();
   RINGLET_TRY_ASSIGN(const UniqueId id, rendezvous::FromText(settings.unique_id.text));
@@ -99,13 +99,13 @@ Status Work(const InitJob& job, const EnvMap& environment) {
     std::fflush(stdout);
   };
   RINGLET_TRY(Conduct(process, team, job, environment, tell));
-  return team.Barrier();  // nobody leaves before all have heard all
+  return team.Barrier();  // no process leaves before all have heard all
 }
 
 // ---- The launcher.
 // -------------------------------------------------------------------------------
 
-int Launch(os::SignalQueue* signals, const InitWords& words, const InitJob& job,
+int Launch(os::SignalQueue* signals, const InitWords& words, const BootstrapJob& job,
            const EnvMap& environment) {
   InitReport report{.head = job.head, .repetitions = {}, .peers = {}};
   const auto tell = [&](const InitMessage& message) {
@@ -138,7 +138,7 @@ int Run(const InitWords& words) {
   const EnvMap environment = InitEnvironment(WithLogOnErrors(os::ReadEnvironment()), words);
   const auto settings = os::ReadSettings(environment);
   if (!settings.ok()) return Fail(kBenchInit, settings.error());
-  std::vector<InitJob> jobs;
+  std::vector<BootstrapJob> jobs;
   for (const std::uint32_t ranks : words.ranks) {
     auto job = ParseInitJob(words, ranks, settings->bootstrap == BootstrapShape::kTree,
                             os::RaiseDescriptorLimit());
@@ -148,14 +148,14 @@ int Run(const InitWords& words) {
   if (words.worker) return ExitStatusOf(kBenchInit, Work(jobs.front(), environment));
   std::unique_ptr<os::SignalQueue> signals;
   const bool launchers = std::ranges::any_of(
-      jobs, [](const InitJob& job) { return job.head.processes > 1 || !job.head.threads; });
+      jobs, [](const BootstrapJob& job) { return job.head.processes > 1 || !job.head.threads; });
   if (launchers) {
     auto taken = TakeSignals();  // before there are threads
     if (!taken.ok()) return Fail(kBenchInit, taken.error());
     signals = *std::move(taken);
   }
   if (!words.json) PrintFitted(InitHeadText(words.iterations));
-  for (const InitJob& job : jobs)
+  for (const BootstrapJob& job : jobs)
     if (const int status = Launch(signals.get(), words, job, environment); status != 0)
       return status;
   return kExitDone;

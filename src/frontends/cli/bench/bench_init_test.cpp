@@ -52,7 +52,7 @@ TEST(BenchInitTest, TheUserMayEndIt) {
   EXPECT_THAT(ran.errors, HasSubstr("ended by SIGINT"));
 }
 
-TEST(BenchInitTest, WhatIsNotOfferedIsAUsageError) {
+TEST(BenchInitTest, AnUnknownChoiceIsAUsageError) {
   const ToolRun ran = RunInit({"--leaders", "--each"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("--leaders"));

@@ -14,7 +14,7 @@ std::optional<BenchWords> Read(std::vector<std::string> arguments,
   BenchWords words;
   words.operation = operation;
   AddBenchOptions(app, words);
-  std::reverse(arguments.begin(), arguments.end());  // what CLI11 wants
+  std::reverse(arguments.begin(), arguments.end());  // the form that CLI11 wants
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError&) {

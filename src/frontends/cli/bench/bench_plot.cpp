@@ -27,7 +27,7 @@ struct PlotRequest {
   RunChoice choice;
 };
 
-/// What one file holds, before its curves get their names.
+/// The contents of one file, before its curves get their names.
 struct Measured {
   std::string call;  ///< "all_reduce, 4 ranks"
   std::string path;
@@ -139,7 +139,7 @@ void AddBenchPlot(CLI::App& bench, Action& chosen) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<PlotRequest>();
   plot->add_option("FILE", request->paths,
-                   "What `ringlet bench OPERATION --json` or --output wrote; - is standard input")
+                   "Output of `ringlet bench OPERATION --json` or --output; - is standard input")
       ->type_name(kFileType)
       ->required()
       ->expected(1, static_cast<int>(kFilesMax));

@@ -61,7 +61,7 @@ TEST(BenchPlotTest, SeveralFilesAreToldApart) {
               ElementsAre("a: ringlet", "a: gloo", "b: ringlet", "b: gloo"));
 }
 
-TEST(BenchPlotTest, WhatIsNoResultIsNamed) {
+TEST(BenchPlotTest, AFileWithoutResultsIsNamed) {
   for (const char* text : {"", "{}", "[1]", "{\"op\": 1}", "not json"})
     EXPECT_THAT(PlotErrorOf(text), HasSubstr("folder/a.json")) << text;
   BenchReport nothing = PlottedReport(2);

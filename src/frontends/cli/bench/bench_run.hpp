@@ -13,7 +13,7 @@ struct BenchJob {
   BenchWords words;
   BenchOptions options;
   EnvMap environment;  ///< with --links in it
-  /// Where the ranks run; null: here. Shared by the rounds of a run.
+  /// The hosts of the ranks; null: here. Shared by the rounds of a run.
   std::shared_ptr<const testbed::NetHosts> hosts = nullptr;
 };
 
@@ -26,7 +26,7 @@ std::uint32_t HostOf(const BenchOptions& options, std::uint32_t rank);
 /// With this process's environment. Errors as ParseSettings and ParseBenchOptions.
 Result<BenchJob> PrepareBench(const BenchWords& words);
 
-/// How a run ended. Where it was not good, the user has been told.
+/// How a run ended. If it was not good, the user has been told.
 struct Ended {
   int status = 0;  ///< as a shell gives it
   bool by_user = false;
@@ -41,7 +41,7 @@ Result<Ended> RunRanks(os::SignalQueue& signals, const BenchJob& job,
                        const std::shared_ptr<comm::Process>& process, const OnMessage& on_message,
                        std::function<void(Instant)> on_second);
 
-/// What a worker does. Gives the exit status.
+/// The work of a worker. Gives the exit status.
 int WorkAsRank(const BenchJob& job);
 
 }  // namespace ringlet::cli

@@ -32,8 +32,8 @@ TEST(BenchRunTest, TheEndOfACommandIsThatOfTheRun) {
   EXPECT_THAT(lines, testing::ElementsAre("hello"));
 }
 
-/// What `ranks` ranks on two hosts are told of waiting; empty: nothing. Nothing where hosts cannot
-/// be made.
+/// The setting of waiting that `ranks` ranks on two hosts are given; empty: none. Nothing where
+/// hosts cannot be made.
 std::optional<std::string> ToldToWait(std::uint32_t ranks, const EnvMap& user) {
   BenchJob job;
   job.options.ranks = ranks;

@@ -43,7 +43,7 @@ TEST(BenchTest, ProcessesAreToldHowManyTheyAreWhateverElseIsSaid) {
   EXPECT_THAT(ran.output, HasSubstr("Wrong elements       : 0 OK"));
 }
 
-// Where Gloo was not built, Ringlet takes its turns alone.
+// If Gloo was not built, Ringlet takes its turns alone.
 TEST(BenchTest, BesideOthersOneRowASizeIsLeftOfAllRounds) {
   const ToolRun ran =
       RunBench({"-n", "2", "--vs", "gloo", "--rounds", "2", "-e", "32", "-i", "2", "--json"});

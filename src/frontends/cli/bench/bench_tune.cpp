@@ -6,10 +6,13 @@
 #include <cmath>
 #include <map>
 
+#include "comm/run/host_memory.hpp"
 #include "frontends/cli/bench/bench_run.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/value_types.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/fs/write_file.hpp"
+#include "transport/shm/arena.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -23,28 +26,39 @@ struct TuneRequest {
   BenchWords words;  ///< of every operation
 };
 
-/// What has a choice, on this many hosts.
-std::vector<AlgorithmTimes> Attempts(std::uint32_t ranks, std::uint32_t hosts) {
-  const collective::Groups groups = collective::EvenGroups(ranks, hosts);
-  const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
-  std::vector<AlgorithmTimes> trials;
+/// The largest block that one_shot takes.
+std::size_t OneShotMax(collective::CallKind kind, std::uint32_t ranks) {
+  return transport::ArenaShape().slot_bytes / (collective::PieceEach(kind) ? ranks : 1);
+}
+
+/// The algorithms of operations that have a choice on such a layout.
+void AddAttempts(const collective::Layout& layout, std::vector<AlgorithmTimes>& trials) {
   for (const BenchOperation& operation : BenchOperations()) {
     const auto algorithms = AlgorithmsFor(operation.kind, layout);
     if (algorithms.size() < 2) continue;
-    for (const Algorithm algorithm : algorithms)
-      trials.push_back({.kind = operation.kind, .algorithm = algorithm, .us_by_bytes = {}});
+    const auto add = [&](Algorithm algorithm, bool registered) {
+      trials.push_back({.kind = operation.kind,
+                        .algorithm = algorithm,
+                        .registered = registered,
+                        .us_by_bytes = {}});
+    };
+    for (const Algorithm algorithm : algorithms) {
+      if (algorithm != Algorithm::kZeroCopy) add(algorithm, false);
+      if (algorithm == Algorithm::kZeroCopy || algorithm == Algorithm::kSlices)
+        add(algorithm, true);
+    }
   }
-  return trials;
 }
 
-/// Over links: what ranks of one host do in their common memory has no choice of algorithms.
 Result<BenchJob> JobFor(const TuneRequest& request, const AlgorithmTimes& trial) {
   BenchWords words = request.words;
   words.operation = BenchOperationOf(trial.kind).name;
   words.out_of_place = true;
+  words.registered = trial.registered;
   RINGLET_TRY_ASSIGN(BenchJob job, PrepareBench(words));
   job.environment.erase("RINGLET_TUNE_FILE");
-  job.environment["RINGLET_HOST_MEMORY"] = "0";
+  if (!IsOnSharedMemory(trial.algorithm) && !SharesWithinHosts(trial.algorithm))
+    job.environment["RINGLET_HOST_MEMORY"] = "0";
   job.environment["RINGLET_HOST_ALGO"] =
       fmt::format("{}:{}", Name(trial.kind), Name(trial.algorithm));
   return job;
@@ -59,27 +73,59 @@ Result<Ended> Measure(os::SignalQueue& signals, const TuneRequest& request, cons
     job.environment.insert(*secret);
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(job.environment));
   const std::size_t element_bytes = SizeOf(job.options.measure.type);
+  const std::size_t bytes_max = trial.algorithm == Algorithm::kOneShot
+                                    ? OneShotMax(trial.kind, request.words.ranks)
+                                    : collective::kAnyBytes;
+  std::size_t rows = 0;
   const auto on_message = [&](const WorkerMessage& message) {
-    if (const auto* row = std::get_if<Row>(&message))
-      trial.us_by_bytes.emplace_back(row->count * element_bytes, row->first().time_us);
+    const auto* row = std::get_if<Row>(&message);
+    if (row == nullptr) return;
+    ++rows;
+    const std::size_t bytes = row->count * element_bytes;
+    if (bytes <= bytes_max) trial.us_by_bytes.emplace_back(bytes, row->first().time_us);
   };
   RINGLET_TRY_ASSIGN(const Ended ended, RunRanks(signals, job, process, on_message, {}));
   if (ended.status == 0) {
-    RINGLET_TRY(CheckComplete(trial.us_by_bytes.size(), job.options.measure.counts.size()));
+    RINGLET_TRY(CheckComplete(rows, job.options.measure.counts.size()));
   }
   return ended;
+}
+
+/// Whether the ranks of a job use the memory of their host.
+Result<bool> SharesMemory(const BenchJob& job, std::uint32_t hosts) {
+  RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(job.environment));
+  return comm::AllowsHostMemory(settings, (job.options.ranks + hosts - 1) / hosts);
+}
+
+/// Through the memory of one host, and over links; of several hosts also through that of each.
+std::vector<AlgorithmTimes> AttemptsOf(std::uint32_t ranks, std::uint32_t hosts,
+                                       bool shares_memory) {
+  const collective::Groups groups = collective::EvenGroups(ranks, hosts);
+  collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  std::vector<AlgorithmTimes> trials;
+  if (shares_memory && hosts == 1) {
+    collective::Layout on_host = layout;
+    on_host.post_bytes = transport::ArenaShape().slot_bytes;
+    AddAttempts(on_host, trials);
+  }
+  if (shares_memory && hosts > 1) layout.sharing = groups;
+  AddAttempts(layout, trials);
+  return trials;
 }
 
 Result<int> Tune(const TuneRequest& request) {
   RINGLET_TRY_ASSIGN(const auto signals, TakeSignals());  // before there are threads
   const std::uint32_t ranks = request.words.ranks, hosts = request.words.hosts;
-  std::vector<AlgorithmTimes> trials = Attempts(ranks, hosts);
+  const AlgorithmTimes any_way{collective::CallKind::kAllReduce, Algorithm::kSlices, false, {}};
+  RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, any_way));
+  RINGLET_TRY_ASSIGN(const bool shares_memory, SharesMemory(first, hosts));
+  std::vector<AlgorithmTimes> trials = AttemptsOf(ranks, hosts, shares_memory);
   if (trials.empty()) return Error{Code::kInvalidArgument, "one rank has no choice of algorithms"};
-  RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, trials.front()));
   RINGLET_TRY(MakeHosts(first));
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    Tell(kTune, fmt::format("{} of {}: {} by {}", i + 1, trials.size(), Name(trials[i].kind),
-                            Name(trials[i].algorithm)));
+    Tell(kTune,
+         fmt::format("{} of {}: {} by {}{}", i + 1, trials.size(), Name(trials[i].kind),
+                     Name(trials[i].algorithm), trials[i].registered ? ", registered memory" : ""));
     RINGLET_TRY_ASSIGN(const Ended ended, Measure(*signals, request, first, trials[i]));
     if (ended.status != 0) return ended.status;
   }
@@ -92,36 +138,62 @@ Result<int> Tune(const TuneRequest& request) {
   return kExitDone;
 }
 
+struct Winner {
+  Algorithm algorithm = Algorithm::kRing;
+  double us = 0;
+};
+/// By the size of a block.
+using Winners = std::map<std::size_t, Winner>;
+
+/// Of one operation, of the times that are of registered memory or are not.
+Winners WinnersOf(const std::vector<AlgorithmTimes>& times, collective::CallKind kind,
+                  bool on_shared_memory, bool registered) {
+  Winners winners;
+  for (const AlgorithmTimes& one : times) {
+    if (one.kind != kind || IsOnSharedMemory(one.algorithm) != on_shared_memory ||
+        one.registered != registered)
+      continue;
+    for (const auto& [bytes, us] : one.us_by_bytes) {
+      const auto [place, is_first] = winners.try_emplace(bytes, one.algorithm, us);
+      if (!is_first && us < place->second.us) place->second = {one.algorithm, us};
+    }
+  }
+  return winners;
+}
+
+void AddChoices(const Winners& winners, collective::TunedChoice choice,
+                std::vector<collective::TunedChoice>& choices) {
+  for (auto size = winners.begin(); size != winners.end(); ++size) {
+    const auto next = std::next(size);
+    if (next != winners.end() && next->second.algorithm == size->second.algorithm) continue;
+    choice.algorithm = size->second.algorithm;
+    choice.bytes_max = collective::kAnyBytes;
+    if (next != winners.end())
+      choice.bytes_max = static_cast<std::size_t>(
+          std::sqrt(static_cast<double>(size->first) * static_cast<double>(next->first)));
+    if (choice.algorithm == Algorithm::kOneShot)
+      choice.bytes_max = std::min(choice.bytes_max, OneShotMax(choice.kind, choice.ranks));
+    choices.push_back(choice);
+  }
+}
+
 }  // namespace
 
 std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>& times,
                                                std::uint32_t ranks, std::uint32_t hosts) {
-  struct Winner {
-    Algorithm algorithm = Algorithm::kRing;
-    double us = 0;
-  };
-  std::map<collective::CallKind, std::map<std::size_t, Winner>> winners;
-  for (const AlgorithmTimes& one : times)
-    for (const auto& [bytes, us] : one.us_by_bytes) {
-      const auto [place, is_first] = winners[one.kind].try_emplace(bytes, one.algorithm, us);
-      if (!is_first && us < place->second.us) place->second = {one.algorithm, us};
-    }
   std::vector<collective::TunedChoice> choices;
-  for (const auto& [kind, by_bytes] : winners)
-    for (auto size = by_bytes.begin(); size != by_bytes.end(); ++size) {
-      const auto next = std::next(size);
-      if (next != by_bytes.end() && next->second.algorithm == size->second.algorithm) continue;
-      const double middle =
-          next == by_bytes.end()
-              ? 0
-              : std::sqrt(static_cast<double>(size->first) * static_cast<double>(next->first));
-      choices.push_back({.kind = kind,
-                         .ranks = ranks,
-                         .hosts = hosts,
-                         .bytes_max = next == by_bytes.end() ? collective::kAnyBytes
-                                                             : static_cast<std::size_t>(middle),
-                         .algorithm = size->second.algorithm});
-    }
+  for (std::size_t i = 0; i < collective::kCallKinds; ++i) {
+    const auto kind = static_cast<collective::CallKind>(i);
+    const collective::TunedChoice choice{.kind = kind, .ranks = ranks, .hosts = hosts};
+    AddChoices(WinnersOf(times, kind, false, false), choice, choices);
+    Winners on_host = WinnersOf(times, kind, true, false);
+    const Winners registered = WinnersOf(times, kind, true, true);
+    for (auto& [bytes, winner] : on_host)
+      if (const auto found = registered.find(bytes);
+          winner.algorithm == Algorithm::kSlices && found != registered.end())
+        winner = found->second;
+    AddChoices(on_host, choice, choices);
+  }
   return choices;
 }
 
@@ -167,8 +239,8 @@ void AddBenchTune(CLI::App& bench, Action& chosen) {
   request->words.factor = 4;
   bench
       .add_option("--tune", request->path,
-                  "Measure all algorithms over links and write the fastest to this file, for "
-                  "RINGLET_TUNE_FILE")
+                  "Measure all algorithms, through shared memory and over links, and write the "
+                  "fastest to this file, for RINGLET_TUNE_FILE")
       ->type_name(kFileType);
   BenchWords& words = request->words;
   for (CLI::Option* option : AddTuneOptions(bench, words)) option->needs("--tune");
@@ -176,7 +248,7 @@ void AddBenchTune(CLI::App& bench, Action& chosen) {
     if (!bench.get_subcommands().empty()) return;
     chosen = [request] {
       if (request->path.empty())
-        return Fail(kTune,
+        return Fail("bench",
                     {Code::kInvalidArgument,
                      "name an operation, init, plot or report, or a file for --tune; see --help"});
       const auto status = Tune(*request);

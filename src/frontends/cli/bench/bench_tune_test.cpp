@@ -13,9 +13,12 @@ using testing::HasSubstr;
 
 TEST(BenchTuneTest, TheFastestOfEachSizeIsChosenAndEqualNeighboursAreOne) {
   const std::vector<AlgorithmTimes> times = {
-      {CallKind::kAllReduce, Algorithm::kRing, {{16, 9}, {64, 9}, {256, 9}, {1024, 9}}},
-      {CallKind::kAllReduce, Algorithm::kDoubling, {{16, 1}, {64, 2}, {256, 30}, {1024, 50}}},
-      {CallKind::kBroadcast, Algorithm::kBinomial, {{16, 1}}}};
+      {CallKind::kAllReduce, Algorithm::kRing, false, {{16, 9}, {64, 9}, {256, 9}, {1024, 9}}},
+      {CallKind::kAllReduce,
+       Algorithm::kDoubling,
+       false,
+       {{16, 1}, {64, 2}, {256, 30}, {1024, 50}}},
+      {CallKind::kBroadcast, Algorithm::kBinomial, false, {{16, 1}}}};
   EXPECT_THAT(
       FastestOf(times, 8, 2),
       ElementsAre(
@@ -25,19 +28,60 @@ TEST(BenchTuneTest, TheFastestOfEachSizeIsChosenAndEqualNeighboursAreOne) {
 }
 
 TEST(BenchTuneTest, OfEquallyFastOnesTheFirstIsChosen) {
-  const auto choices = FastestOf({{CallKind::kAllReduce, Algorithm::kRing, {{16, 9}}},
-                                  {CallKind::kAllReduce, Algorithm::kDoubling, {{16, 9}}}},
+  const auto choices = FastestOf({{CallKind::kAllReduce, Algorithm::kRing, false, {{16, 9}}},
+                                  {CallKind::kAllReduce, Algorithm::kDoubling, false, {{16, 9}}}},
                                  8, 2);
   EXPECT_THAT(choices, ElementsAre(TunedChoice{CallKind::kAllReduce, 8, 2, collective::kAnyBytes,
                                                Algorithm::kRing}));
 }
 
-/// What the model says of a call, as if it had been measured.
+TEST(BenchTuneTest, WaysThroughSharedMemoryAreChosenBesideAlgorithmsOverLinks) {
+  const auto kind = CallKind::kAllReduce;
+  const std::vector<AlgorithmTimes> times = {
+      {kind, Algorithm::kRing, false, {{1024, 5}, {1 << 20, 300}}},
+      {kind, Algorithm::kOneShot, false, {{1024, 1}}},
+      {kind, Algorithm::kSlices, false, {{1024, 2}, {1 << 20, 200}}}};
+  EXPECT_THAT(FastestOf(times, 2, 1),
+              ElementsAre(TunedChoice{kind, 2, 1, collective::kAnyBytes, Algorithm::kRing},
+                          TunedChoice{kind, 2, 1, 16 << 10, Algorithm::kOneShot},
+                          TunedChoice{kind, 2, 1, collective::kAnyBytes, Algorithm::kSlices}))
+      << "the middle, 32 KiB, is more than one_shot takes";
+}
+
+TEST(BenchTuneTest, RegisteredMemoryDecidesBetweenSlicesAndZeroCopyAlone) {
+  const auto kind = CallKind::kAllGather;
+  const std::vector<AlgorithmTimes> times = {
+      {kind, Algorithm::kOneShot, false, {{16, 1}}},
+      {kind, Algorithm::kSlices, false, {{16, 2}, {64, 2}, {256, 2}, {1024, 9}}},
+      {kind, Algorithm::kFetch, false, {{16, 9}, {64, 9}, {256, 9}, {1024, 5}}},
+      {kind, Algorithm::kSlices, true, {{16, 2}, {64, 1}, {256, 3}, {1024, 9}}},
+      {kind, Algorithm::kZeroCopy, true, {{16, 0.5}, {64, 2}, {256, 1}, {1024, 1}}}};
+  EXPECT_THAT(FastestOf(times, 4, 1),
+              ElementsAre(TunedChoice{kind, 4, 1, 32, Algorithm::kOneShot},
+                          TunedChoice{kind, 4, 1, 128, Algorithm::kSlices},
+                          TunedChoice{kind, 4, 1, 512, Algorithm::kZeroCopy},
+                          TunedChoice{kind, 4, 1, collective::kAnyBytes, Algorithm::kFetch}));
+}
+
+TEST(BenchTuneTest, TheFileThatIsWrittenIsRead) {
+  for (const CallKind kind : {CallKind::kAllReduce, CallKind::kAllToAll}) {
+    const collective::TuningTable table(
+        FastestOf({{kind, Algorithm::kOneShot, false, {{64, 1}, {4096, 1}}},
+                   {kind, Algorithm::kSlices, false, {{64, 2}, {4096, 2}}}},
+                  8, 1));
+    const auto read = collective::TuningTable::Parse(table.ToText("a test"), "tuned");
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(*read, table);
+    EXPECT_EQ(read->For(kind, 8, 1, 1024, true), Algorithm::kOneShot);
+  }
+}
+
+/// The model's time of a call, as if it had been measured.
 AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
                         std::uint32_t hosts, const collective::CostModel& model) {
   const collective::Groups groups = collective::EvenGroups(ranks, hosts);
   const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
-  AlgorithmTimes times{kind, algorithm, {}};
+  AlgorithmTimes times{kind, algorithm, false, {}};
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 24}) {
     const collective::Call call{.kind = kind, .count = bytes, .type = DataType::kUint8};
     const auto ns = collective::TimeNs(algorithm, call, layout, model);
@@ -76,13 +120,13 @@ TEST(BenchTuneTest, WithOnePeerAQuarterOfAMessageIsTheProcessors) {
               3.0 * static_cast<double>(links.local->overhead_ns), 3);
 }
 
-TEST(BenchTuneTest, WhatIsAProcessorsIsBetweenATwentiethAndAHalf) {
+TEST(BenchTuneTest, TheProcessorsShareIsBetweenATwentiethAndAHalf) {
   collective::CostModel model;
   model.local = {.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
   const AlgorithmTimes ring = Modelled(CallKind::kAllReduce, Algorithm::kRing, 4, 1, model);
   const auto share = [&](double us) {
     const auto link =
-        *LinksOf({ring, {CallKind::kAllToAll, Algorithm::kDirect, {{64, us}}}}, 4, 1).local;
+        *LinksOf({ring, {CallKind::kAllToAll, Algorithm::kDirect, false, {{64, us}}}}, 4, 1).local;
     return static_cast<double>(link.overhead_ns) /
            static_cast<double>(link.overhead_ns + link.latency_ns);
   };
@@ -92,7 +136,7 @@ TEST(BenchTuneTest, WhatIsAProcessorsIsBetweenATwentiethAndAHalf) {
 
 TEST(BenchTuneTest, NothingIsMadeUpWhereTimesDoNotGrow) {
   const std::vector<AlgorithmTimes> flat = {
-      {CallKind::kAllReduce, Algorithm::kRing, {{16, 9}, {64, 9}}}};
+      {CallKind::kAllReduce, Algorithm::kRing, false, {{16, 9}, {64, 9}}}};
   EXPECT_EQ(LinksOf(flat, 4, 1), collective::MeasuredLinks());
   EXPECT_EQ(LinksOf({}, 4, 1), collective::MeasuredLinks());
 }

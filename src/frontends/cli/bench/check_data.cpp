@@ -27,8 +27,8 @@ std::int64_t WithSign(const CheckShape& shape, std::int64_t value, std::uint64_t
   return !IsUnsigned(shape.type) && (mixed >> 40 & 1) != 0 ? -value : value;
 }
 
-// The absolute values of all ranks add up to at most LargestExact. Where there are more ranks than
-// that, some contribute nothing; which ones goes round with the index.
+// The absolute values of all ranks add up to at most LargestExact. Of more ranks than that, some
+// contribute nothing; which ones goes round with the index.
 std::int64_t Summand(const CheckShape& shape, Rank rank, std::size_t index) {
   const std::uint64_t mixed = Mix(rank, index);
   const auto limit = static_cast<std::uint64_t>(LargestExact(shape.type));

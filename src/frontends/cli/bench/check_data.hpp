@@ -13,7 +13,7 @@
 
 namespace ringlet::cli {
 
-/// What is reduced over how many ranks.
+/// The type and the number of ranks of a reduction.
 struct CheckShape {
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
@@ -26,7 +26,7 @@ inline constexpr std::size_t kCheckPeriod = 4093;
 /// The largest number up to which the type holds all whole numbers.
 std::int64_t LargestExact(DataType type);
 
-/// What `rank` contributes at element `index`.
+/// The contribution of `rank` at element `index`.
 std::int64_t InputValue(const CheckShape& shape, Rank rank, std::size_t index);
 
 /// Writes the contribution of `rank`. \param out  a whole number of elements

@@ -178,7 +178,7 @@ TEST(CheckDataTest, AMissingOrRepeatedRankIsNoticed) {
     }
 }
 
-// What a call must leave, put together from the inputs by hand.
+// The result of a call, put together from the inputs by hand.
 Bytes Part(const CheckShape& shape, Rank rank, std::size_t first, std::size_t count) {
   Bytes input((first + count) * SizeOf(shape.type));
   FillInput(shape, rank, input);
@@ -192,7 +192,7 @@ void ExpectExactly(const CheckShape& shape, const collective::Call& call, Bytes 
   EXPECT_EQ(CountWrong(shape, call, self, output), 1u) << Name(call.kind);
 }
 
-TEST(CheckDataTest, CopiesAreComparedWithWhomTheyComeFrom) {
+TEST(CheckDataTest, CopiesAreComparedWithTheirSource) {
   using collective::CallKind;
   constexpr std::size_t kCount = kCheckPeriod + 7;
   const CheckShape shape{DataType::kInt32, ReduceOp::kSum, 3};

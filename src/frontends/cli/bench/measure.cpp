@@ -27,22 +27,22 @@ constexpr Instant kBudget = std::chrono::milliseconds(120);
 constexpr std::uint32_t kWarmupsMax = 20;
 constexpr std::byte kUntouched{0xa5};  // no expected result consists of these
 
-class Buffer {
+class BenchBuffer {
  public:
-  static Result<Buffer> Allocate(std::size_t bytes) {
+  static Result<BenchBuffer> Allocate(std::size_t bytes) {
     Memory memory(new (std::nothrow) std::byte[bytes], std::default_delete<std::byte[]>());
     if (!memory)
       return Error{Code::kSystem, fmt::format("there is no memory for a buffer of {} bytes", bytes),
                    ENOMEM};
-    return Buffer(std::move(memory));
+    return BenchBuffer(std::move(memory));
   }
   /// The same, registered for as long as it is there.
-  static Result<Buffer> Register(const std::shared_ptr<comm::Communicator>& communicator,
-                                 std::size_t bytes) {
+  static Result<BenchBuffer> Register(const std::shared_ptr<comm::Communicator>& communicator,
+                                      std::size_t bytes) {
     const std::shared_ptr<comm::Process> process = communicator->origin().process;
     RINGLET_TRY_ASSIGN(std::byte* const begin, process->heap().Allocate(bytes));
     RINGLET_TRY_ASSIGN(const std::uint64_t handle, communicator->Register({begin, bytes}));
-    return Buffer(Memory(begin, [process, communicator, handle](std::byte* memory) {
+    return BenchBuffer(Memory(begin, [process, communicator, handle](std::byte* memory) {
       static_cast<void>(communicator->Deregister(handle));
       static_cast<void>(process->heap().Free(memory));
     }));
@@ -51,11 +51,11 @@ class Buffer {
 
  private:
   using Memory = std::unique_ptr<std::byte[], std::function<void(std::byte*)>>;
-  explicit Buffer(Memory memory) : memory_(std::move(memory)) {}
+  explicit BenchBuffer(Memory memory) : memory_(std::move(memory)) {}
   Memory memory_;
 };
 
-// Where the input and the output of one call lie.
+// The addresses of the input and the output of one call.
 struct Places {
   std::span<std::byte> input, output;
   bool in_place = false;
@@ -64,7 +64,7 @@ struct Places {
 class Bench {
  public:
   Bench(const std::shared_ptr<comm::Communicator>& communicator, const MeasureOptions& options,
-        bool shares_cores, Buffer input, Buffer output)
+        bool shares_cores, BenchBuffer input, BenchBuffer output)
       : communicator_(communicator),
         options_(options),
         operation_(BenchOperationOf(options.kind)),
@@ -147,7 +147,7 @@ class Bench {
     return os::Now() - begin;
   }
 
-  // As a program does between two operations: copies of memory that nobody changes find it in the
+  // As a program does between two operations: copies of memory that does not change find it in the
   // caches of the rank that copies. Small numbers in every type.
   void Change(std::span<std::byte> input) {
     changes_ = !changes_;
@@ -262,7 +262,7 @@ class Bench {
   Rank rank_;
   bool shares_cores_;
   bool changes_ = false;
-  Buffer input_, output_;
+  BenchBuffer input_, output_;
 };
 
 // Bytes that hold the input, and the output, of a call of any rank.
@@ -292,7 +292,7 @@ Result<std::string> LinksOfAll(comm::Communicator& communicator) {
 void BindRank(const comm::Config& config) {
   const std::vector<std::uint32_t> cpus = os::UsableCpus();
   if (config.size > cpus.size()) return;
-  const os::CpuRange own{cpus[config.rank], cpus[config.rank]};
+  const CpuRange own{cpus[config.rank], cpus[config.rank]};
   static_cast<void>(os::RunOn({&own, 1}));  // it measures elsewhere then
 }
 
@@ -303,16 +303,17 @@ Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
   if (reports) on_message(Formed{std::move(links)});
   const std::size_t bytes = BytesFor(options, communicator->identity().size);
   const auto allocate = [&] {
-    return options.registered ? Buffer::Register(communicator, bytes) : Buffer::Allocate(bytes);
+    return options.registered ? BenchBuffer::Register(communicator, bytes)
+                              : BenchBuffer::Allocate(bytes);
   };
-  RINGLET_TRY_ASSIGN(Buffer input, allocate());
-  RINGLET_TRY_ASSIGN(Buffer output, allocate());
+  RINGLET_TRY_ASSIGN(BenchBuffer input, allocate());
+  RINGLET_TRY_ASSIGN(BenchBuffer output, allocate());
   Bench bench(communicator, options, shares_cores, std::move(input), std::move(output));
   for (const std::size_t count : options.counts) {
     RINGLET_TRY_ASSIGN(const Row row, bench.MeasureSize(count));
     if (reports) on_message(row);
   }
-  return communicator->control().Barrier();  // nobody leaves while another still works
+  return communicator->control().Barrier();  // no rank leaves while another still works
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST(MeasureTest, TheWrongElementsOfAllRanksAreCounted) {
   EXPECT_EQ(row.in_place->wrong, expected);
 }
 
-TEST(MeasureTest, WithoutCheckNobodyCounts) {
+TEST(MeasureTest, WithoutCheckNoRankCounts) {
   const Outcome outcome = MeasureWith(1, {.counts = {8}, .warmup = 0, .iterations = 1});
   EXPECT_EQ(std::get<Row>(outcome.messages.at(1)).in_place->wrong, std::nullopt);
 }

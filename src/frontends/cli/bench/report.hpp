@@ -1,4 +1,5 @@
-// What a benchmark found, as values and as JSON: for the user, and from a worker to its launcher.
+// The findings of a benchmark, as values and as JSON: for the user, and from a worker to its
+// launcher.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,9 +18,9 @@ namespace ringlet::cli {
 struct Measurement {
   double time_us = 0;  ///< median over iterations of the slowest rank
   double p99_us = 0;
-  double cpu_us = 0;  ///< what all ranks together computed for one operation
+  double cpu_us = 0;  ///< computed by all ranks together for one operation
   std::optional<std::uint64_t> wrong =
-      std::nullopt;  ///< elements on all ranks; empty where nobody checked
+      std::nullopt;  ///< elements on all ranks; empty if not checked
   bool operator==(const Measurement&) const = default;
 };
 
@@ -28,7 +29,7 @@ struct Row {
   std::size_t count = 0;  ///< of the call
   std::optional<Measurement> out_of_place = std::nullopt;
   std::optional<Measurement> in_place = std::nullopt;
-  /// What others took for the same, by name.
+  /// The figures of other libraries, by name.
   std::map<std::string, Measurement> peers = {};
   /// That which is compared with others.
   const Measurement& first() const { return out_of_place ? *out_of_place : in_place.value(); }
@@ -73,7 +74,7 @@ Status Verdict(const BenchReport& report, std::size_t sizes);
 /// The whole report as one object, with a newline.
 std::string ToJson(const BenchReport& report);
 
-/// What rank 0 of a benchmark tells its launcher, a line each.
+/// The reports of rank 0 of a benchmark to its launcher, a line each.
 using WorkerMessage = std::variant<Formed, Row>;
 /// Begins with a byte that no log line begins with (RFC 7464's record separator); no newline.
 std::string ToLine(const WorkerMessage& message);

@@ -36,7 +36,7 @@ std::uint32_t BatchFor(Instant once, bool shares_cores);
 /// The least that an iteration takes, unless it is one operation.
 Instant IterationMin(bool shares_cores);
 
-/// What the iterations of one size took.
+/// The times of the iterations of one size.
 struct Timing {
   double median_us = 0;
   double p99_us = 0;

@@ -1,4 +1,4 @@
-// What several turns of the same benchmark, each with its medians, amount to. Pure.
+// Several turns of the same benchmark, each with its medians, as one result. Pure.
 #pragma once
 #include <map>
 #include <string>

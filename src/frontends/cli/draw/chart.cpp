@@ -18,7 +18,7 @@ constexpr std::string_view kGrid = "#8b95a1";
 constexpr std::array<std::string_view, 7> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                      "#E69F00", "#56B4E9", "#8b95a1"};
 
-/// Where a value lies between the ends of an axis: 0 to 1.
+/// The position of a value between the ends of an axis: 0 to 1.
 struct Axis {
   double low = 1, high = 2;
   double At(double value) const { return std::log(value / low) / std::log(high / low); }
@@ -93,9 +93,9 @@ void DrawTimeAxis(Drawing& drawing, const Axes& axes) {
       {.x = kLeft, .y = kTop - 10, .text = "time of one operation, median", .size = kSmall});
 }
 
-void DrawCurve(Drawing& drawing, const Axes& axes, const Curve& curve, const Line& style) {
+void DrawCurve(Drawing& drawing, const Axes& axes, const Curve& curve, const Polyline& style) {
   constexpr double kMark = 2.5;
-  Line line = style;
+  Polyline line = style;
   line.width = 2;
   for (const auto& [bytes, us] : curve.points) line.points.emplace_back(axes.X(bytes), axes.Y(us));
   for (std::size_t i = 0; i < line.points.size(); ++i) {
@@ -139,10 +139,10 @@ Drawing DrawChart(const Chart& chart) {
   DrawBytesAxis(drawing, axes);
   DrawTimeAxis(drawing, axes);
   for (std::size_t i = 0; i < chart.curves.size(); ++i) {
-    Line style{.points = {},
-               .width = 3,
-               .color = std::string(kColors[i % kColors.size()]),
-               .dashed = i / kColors.size() % 2 == 1};
+    Polyline style{.points = {},
+                   .width = 3,
+                   .color = std::string(kColors[i % kColors.size()]),
+                   .dashed = i / kColors.size() % 2 == 1};
     DrawCurve(drawing, axes, chart.curves[i], style);
     const double y = kTop + 10 + kLegendLine * static_cast<double>(i);
     style.points = {{legend, y}, {legend + kLegendLine, y}};

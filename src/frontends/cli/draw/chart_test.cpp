@@ -19,8 +19,8 @@ std::vector<std::string> WordsOf(const Drawing& drawing) {
   return words;
 }
 
-const Line& Thickest(const Drawing& drawing, std::size_t points) {
-  return *std::ranges::find_if(drawing.lines, [&](const Line& line) {
+const Polyline& Thickest(const Drawing& drawing, std::size_t points) {
+  return *std::ranges::find_if(drawing.lines, [&](const Polyline& line) {
     return line.points.size() == points && line.width == 2;
   });
 }
@@ -32,7 +32,7 @@ TEST(ChartTest, BothAxesAreLogarithmicWithUnitsAndALegend) {
   for (const char* word : {"all_reduce, 4 ranks", "ringlet", "gloo", "8 B", "1 us", "1 ms", "size",
                            "time of one operation, median"})
     EXPECT_THAT(WordsOf(drawing), Contains(word));
-  const Line& curve = Thickest(drawing, 3);
+  const Polyline& curve = Thickest(drawing, 3);
   const auto& points = curve.points;
   EXPECT_NEAR(points[1].first - points[0].first, points[2].first - points[1].first, 1e-6);
   EXPECT_NEAR(points[0].second - points[1].second, points[1].second - points[2].second, 1e-6);
@@ -41,7 +41,7 @@ TEST(ChartTest, BothAxesAreLogarithmicWithUnitsAndALegend) {
 
 TEST(ChartTest, NothingLiesOutside) {
   const Drawing drawing = DrawChart({"t", {{"a", {{3, 0.07}, {5e9, 9e7}}}, {"b", {{40, 5}}}}});
-  for (const Line& line : drawing.lines)
+  for (const Polyline& line : drawing.lines)
     for (const auto& [x, y] : line.points) {
       EXPECT_TRUE(x >= 0 && x <= drawing.width) << x;
       EXPECT_TRUE(y >= 0 && y <= drawing.height) << y;
@@ -78,7 +78,7 @@ TEST(ChartTest, AnAxisGoesFromPowerToPower) {
 TEST(ChartTest, EachRuleHasItsNumberOutsideTheCurves) {
   const Drawing drawing = DrawChart({"t", {{"a", {{8, 1}, {1024, 100}}}}});
   std::size_t upright = 0, level = 0;
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (line.width != 0.5) continue;
     const auto [from, to] = std::pair(line.points.at(0), line.points.at(1));
     const bool is_upright = from.first == to.first;
@@ -103,7 +103,7 @@ TEST(ChartTest, AMarkAroundEachPointNamesIt) {
   const Drawing drawing = DrawChart({"t", {{"a", {{8, 1}, {64, 20}, {128, 30}}}}});
   const auto& points = Thickest(drawing, 3).points;
   std::vector<std::string> titles;
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (line.title.empty()) continue;
     const auto& [x, y] = points.at(titles.size());
     titles.push_back(line.title);
@@ -117,7 +117,7 @@ TEST(ChartTest, AMarkAroundEachPointNamesIt) {
 TEST(ChartTest, ManyCurvesAreToldApartByColorAndDashes) {
   Chart chart{"t", std::vector<Curve>(14, {"a", {{8, 1}, {64, 2}}})};
   std::set<std::pair<std::string, bool>> looks;
-  for (const Line& line : DrawChart(chart).lines)
+  for (const Polyline& line : DrawChart(chart).lines)
     if (line.width == 3) {  // the legend
       EXPECT_EQ(line.dashed, looks.size() >= 7) << "dashes where colors come again";
       looks.emplace(line.color, line.dashed);
@@ -133,7 +133,7 @@ TEST(ChartTest, TheLegendHasALineAndANameForEachCurve) {
     const auto words = std::ranges::find(drawing.words, name, &Words::text);
     ASSERT_NE(words, drawing.words.end());
     const Extent extent = ExtentOf(*words);
-    const auto sample = std::ranges::find_if(drawing.lines, [&](const Line& line) {
+    const auto sample = std::ranges::find_if(drawing.lines, [&](const Polyline& line) {
       const auto [from, to] = std::pair(line.points.front(), line.points.back());
       return line.width == 3 && from.second == to.second && from.second > extent.top &&
              from.second < extent.bottom;

@@ -119,7 +119,7 @@ std::string PathOf(const std::vector<std::pair<double, double>>& points) {
   return path + fmt::format("L{} {}", Number(last.first), Number(last.second));
 }
 
-std::string LineSvg(const Line& line, const Theme& theme) {
+std::string LineSvg(const Polyline& line, const Theme& theme) {
   return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{}{}{}",
                      PathOf(line.points),
                      line.color.empty() ? ColorsOf(theme, line.paint).stroke : line.color,
@@ -174,7 +174,7 @@ std::string ToSvg(const Drawing& drawing, bool dark) {
       "<rect width=\"100%\" height=\"100%\" fill=\"{2}\"/>\n",
       Number(std::ceil(drawing.width)), Number(std::ceil(drawing.height)), theme.ground);
   for (const Box& box : drawing.boxes) svg += BoxSvg(box, theme);
-  for (const Line& line : drawing.lines)
+  for (const Polyline& line : drawing.lines)
     if (line.points.size() > 1) svg += LineSvg(line, theme);
   svg += fmt::format("<g fill=\"{}\">\n", theme.ink);
   for (const Words& words : drawing.words) svg += WordsSvg(words, theme);

@@ -7,7 +7,7 @@
 
 namespace ringlet::cli {
 
-/// What something shows; the theme gives it colors.
+/// The kind of a shape; the theme gives it colors.
 enum class Paint {
   kHost,
   kNuma,
@@ -31,7 +31,7 @@ struct Box {
 };
 
 /// Through all points, with round corners.
-struct Line {
+struct Polyline {
   std::vector<std::pair<double, double>> points;
   double width = 1;
   Paint paint = Paint::kPciLine;
@@ -54,7 +54,7 @@ struct Words {
 struct Drawing {
   double width = 0, height = 0;
   std::vector<Box> boxes;  ///< below lines, which are below words
-  std::vector<Line> lines;
+  std::vector<Polyline> lines;
   std::vector<Words> words;
 };
 
@@ -65,7 +65,7 @@ struct Extent {
   }
 };
 
-/// Where words lie, by the widths of a monospaced font.
+/// The extent of words, by the widths of a monospaced font.
 Extent ExtentOf(const Words& words);
 /// How wide a text of that size is.
 double TextWidth(std::string_view text, double size);

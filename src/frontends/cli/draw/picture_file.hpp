@@ -1,4 +1,4 @@
-// Where a drawing goes: standard output, or a file as SVG or PNG.
+// The target of a drawing: standard output, or a file as SVG or PNG.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>

@@ -103,7 +103,7 @@ class PlanDrawing {
   void DrawColumns(double top) {
     for (const double x : gpus_)
       drawing_.lines.insert(drawing_.lines.begin(),
-                            Line{{{x, top}, {x, y_ - kChannelGap}}, 0.5, Paint::kPciLine});
+                            Polyline{{{x, top}, {x, y_ - kChannelGap}}, 0.5, Paint::kPciLine});
   }
 
   void DrawChannel(std::size_t number, const plan::PatternGraph& graph,

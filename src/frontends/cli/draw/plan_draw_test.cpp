@@ -19,7 +19,7 @@ TEST(PlanDrawTest, EveryChannelIsALineOfItsColorThroughItsDevices) {
   const PlanView view = MakePlanView(request, {}).value();
   const Drawing drawing = DrawPlan(view);
   const auto& rings = view.classes[0].plan.of(plan::GraphId::kRing).channels;
-  const auto ring = std::ranges::find_if(drawing.lines, [](const Line& line) {
+  const auto ring = std::ranges::find_if(drawing.lines, [](const Polyline& line) {
     return line.title == "channel 0" && !line.color.empty();
   });
   ASSERT_NE(ring, drawing.lines.end());
@@ -32,7 +32,7 @@ TEST(PlanDrawTest, EveryChannelIsALineOfItsColorThroughItsDevices) {
   // Three edges for each of the two trees over four nodes.
   EXPECT_EQ(std::ranges::count_if(
                 drawing.lines,
-                [](const Line& line) { return line.title.empty() && !line.color.empty(); }),
+                [](const Polyline& line) { return line.title.empty() && !line.color.empty(); }),
             6);
 }
 
@@ -48,7 +48,7 @@ void ExpectLegible(const Drawing& drawing) {
     EXPECT_TRUE(box.x >= 0 && box.x + box.width <= drawing.width);
     EXPECT_TRUE(box.y >= 0 && box.y + box.height <= drawing.height);
   }
-  for (const Line& line : drawing.lines)
+  for (const Polyline& line : drawing.lines)
     for (const auto& [x, y] : line.points)
       EXPECT_TRUE(x >= 0 && x <= drawing.width && y >= 0 && y <= drawing.height) << line.title;
   for (std::size_t i = 0; i < drawing.words.size(); ++i)
@@ -68,8 +68,8 @@ TEST(PlanDrawTest, OfManyChannelsTheFirstAreDrawnAndTheOthersCounted) {
   const Drawing drawing = DrawPlan(view);
   ExpectLegible(drawing);
   EXPECT_NE(std::ranges::find(drawing.words, "and 8 more", &Words::text), drawing.words.end());
-  EXPECT_NE(std::ranges::find(drawing.lines, "channel 31", &Line::title), drawing.lines.end());
-  EXPECT_EQ(std::ranges::find(drawing.lines, "channel 32", &Line::title), drawing.lines.end());
+  EXPECT_NE(std::ranges::find(drawing.lines, "channel 31", &Polyline::title), drawing.lines.end());
+  EXPECT_EQ(std::ranges::find(drawing.lines, "channel 32", &Polyline::title), drawing.lines.end());
 }
 
 TEST(PlanDrawTest, HeadingsBeginBelowTheTitle) {
@@ -97,7 +97,7 @@ TEST(PlanDrawTest, TheTreesAreThoseOfTwoNodesOrMore) {
 
 TEST(PlanDrawTest, ADotIsAroundEachPointOfAChannel) {
   const Drawing drawing = DrawPlan(ViewOf("topo-vectors/pcie4-1nic.xml", 2));
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (!line.title.starts_with("channel")) continue;
     for (std::size_t i = 0; i < line.points.size(); ++i) {
       const auto& [x, y] = line.points[i];
@@ -121,7 +121,7 @@ TEST(PlanDrawTest, AnEdgeOfATreeJoinsTwoOfItsNodes) {
              std::abs(box.y + (top ? 0 : box.height) - y) < 1e-6;
     });
   };
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (line.points.size() != 4 || !line.title.empty() || line.color.empty()) continue;
     ++edges;
     EXPECT_EQ(node_at(line.points[0].first, line.points[0].second, true), 1);
@@ -140,7 +140,7 @@ TEST(PlanDrawTest, ChannelsLieBelowTheirHeading) {
         drawing.words, [&](const Words& words) { return words.text.starts_with(start); })));
   const std::size_t rings = view.classes[0].plan.of(plan::GraphId::kRing).channels.size();
   std::size_t seen = 0;
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (!line.title.starts_with("channel")) continue;
     const Extent& own = headings[seen++ < rings ? 0 : 1];
     for (const auto& [x, y] : line.points) {
@@ -159,7 +159,7 @@ TEST(PlanDrawTest, AChannelPassesBelowTheMiddlesOfItsDevices) {
     if (box.node) middles.push_back(box.x + box.width / 2);
   EXPECT_EQ(middles.size(), 5u);
   std::size_t channels = 0;
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (!line.title.starts_with("channel")) continue;
     ++channels;
     for (const auto& [x, y] : line.points) EXPECT_THAT(middles, testing::Contains(x));

@@ -41,7 +41,7 @@ void AddTopoDraw(CLI::App& topo, Action& chosen) {
   const auto request = std::make_shared<DrawRequest>();
   AddTopoSource(*draw, request->source);
   AddPicture(*draw, request->picture);
-  draw->add_option("--title", request->title, "What stands above it; none: where it is from");
+  draw->add_option("--title", request->title, "The title; none: the source of the machine");
   draw->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 

@@ -47,7 +47,7 @@ TEST(TopoDrawTest, PngNeedsAConverterAndSaysSo) {
   std::filesystem::remove(path + ".svg");
 }
 
-TEST(TopoDrawTest, WhatCannotBeWrittenIsNamed) {
+TEST(TopoDrawTest, AnUnwritableFileIsNamed) {
   const ToolRun ran = RunCommand({"topo", "draw", "-o", "/nowhere/x.svg"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.errors, HasSubstr("/nowhere/x.svg cannot be written"));

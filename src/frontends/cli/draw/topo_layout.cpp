@@ -53,7 +53,7 @@ double WidthOf(const std::vector<Item>& items) {
 }
 
 /// A direct NVLink between two devices of a host.
-struct Wire {
+struct LegWire {
   NodeIndex left{}, right{};
   Bandwidth out, back;
   double from = 0, to = 0;  // x of its legs
@@ -188,8 +188,8 @@ class HostLayout {
     return {};
   }
 
-  /// Where legs stand below their devices, and how deep each wire runs: short ones first, none over
-  /// another. Needs the places of leaves, so works on ones as if the host lay at 0.
+  /// The positions of legs below their devices, and the depth of each wire: short ones first, none
+  /// over another. Needs the places of leaves, so works on ones as if the host lay at 0.
   void AssignTracks() {
     if (wires_.empty()) return;
     double at = 0;
@@ -198,7 +198,7 @@ class HostLayout {
       at += numa.width + kNumaGap;
     }
     std::map<NodeIndex, std::vector<std::pair<double, double*>>> legs;  // by the other end's place
-    for (Wire& wire : wires_) {
+    for (LegWire& wire : wires_) {
       if (leaf_x_[wire.right] < leaf_x_[wire.left]) {
         std::swap(wire.left, wire.right);
         std::swap(wire.out, wire.back);
@@ -219,14 +219,14 @@ class HostLayout {
     }
     std::vector<std::size_t> order(wires_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto left = [&](const Wire& wire) { return leaf_x_[wire.left] + wire.from; };
-    const auto right = [&](const Wire& wire) { return leaf_x_[wire.right] + wire.to; };
+    const auto left = [&](const LegWire& wire) { return leaf_x_[wire.left] + wire.from; };
+    const auto right = [&](const LegWire& wire) { return leaf_x_[wire.right] + wire.to; };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return right(wires_[a]) - left(wires_[a]) < right(wires_[b]) - left(wires_[b]);
     });
     std::vector<std::vector<std::pair<double, double>>> taken;
     for (const std::size_t i : order) {
-      Wire& wire = wires_[i];
+      LegWire& wire = wires_[i];
       const std::pair span(left(wire), right(wire));
       const auto free = [&](const auto& track) {
         return std::none_of(track.begin(), track.end(), [&](const auto& other) {
@@ -401,10 +401,11 @@ class HostLayout {
     }
   }
 
-  /// Where on its level part a wire is farthest from the legs of those that run deeper.
-  double ClearOfLegs(const Wire& wire, double left, double right) {
+  /// The point on its level part at which a wire is farthest from the legs of those that run
+  /// deeper.
+  double ClearOfLegs(const LegWire& wire, double left, double right) {
     std::vector<double> legs = {left, right};
-    for (const Wire& other : wires_) {
+    for (const LegWire& other : wires_) {
       if (other.track <= wire.track) continue;
       for (const double x : {leaf_x_[other.left] + other.from, leaf_x_[other.right] + other.to})
         if (x > left && x < right) legs.push_back(x);
@@ -424,7 +425,7 @@ class HostLayout {
     const double base = y + leaf_y_ + kLeafHeight;
     const double first =
         base + kNumaPad + kTracksGap + (nvswitch_ ? kNvSwitchGap + kNvSwitchHeight : 0);
-    for (const Wire& wire : wires_) {
+    for (const LegWire& wire : wires_) {
       const double left = leaf_x_[wire.left] + wire.from, right = leaf_x_[wire.right] + wire.to;
       const double depth = first + kTrackHeight * static_cast<double>(wire.track);
       std::string text = GigabytesText(wire.out);
@@ -442,7 +443,7 @@ class HostLayout {
   const HostNodes& host_;
   std::vector<Item> numas_;
   std::map<NodeIndex, double> leaf_x_;
-  std::vector<Wire> wires_;
+  std::vector<LegWire> wires_;
   std::size_t tracks_ = 0;
   std::optional<NodeIndex> nvswitch_;
   std::size_t depth_ = 0;
@@ -464,10 +465,10 @@ void DrawLegend(Drawing& drawing, double y, bool xgmi) {
     drawing.words.push_back({x, y + 16, text, kSmallText + 1, Anchor::kStart, false, false});
     x += TextWidth(text, kSmallText + 1) + 20;
   };
-  const std::vector<Line> drawn = drawing.lines;
+  const std::vector<Polyline> drawn = drawing.lines;
   for (const auto& kind : kinds)
     if (std::any_of(drawn.begin(), drawn.end(),
-                    [&](const Line& line) { return line.paint == kind.first; }))
+                    [&](const Polyline& line) { return line.paint == kind.first; }))
       put(std::string(kind.second), kind.first, 4);
   x = kMargin;
   y += 24;

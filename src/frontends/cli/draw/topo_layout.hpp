@@ -1,5 +1,5 @@
-// Where things lie in the picture of a machine: hosts hold NUMA nodes, these hold switches, these
-// devices; GPUs and NICs stand in one row, and what NVLink joins is below. Pure.
+// The positions of things in the picture of a machine: hosts hold NUMA nodes, these hold switches,
+// these devices; GPUs and NICs stand in one row, and what NVLink joins is below. Pure.
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-/// More than anybody could read, or wait for.
+/// More than is legible, or worth the time.
 inline constexpr std::size_t kDrawnNodesMax = 20'000;
 inline constexpr std::size_t kDrawnWiresMax = 4'000;  ///< NVLinks from GPU to GPU
 

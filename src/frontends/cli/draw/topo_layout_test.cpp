@@ -84,10 +84,11 @@ struct Upright {
   double x, top, bottom;
 };
 
-/// What joins parts of a host from above to below; neither the legend nor what joins hosts.
+/// The lines that join parts of a host from above to below; neither the legend nor lines between
+/// hosts.
 std::vector<Upright> UprightsOf(const Drawing& drawing) {
   std::vector<Upright> uprights;
-  for (const Line& line : drawing.lines)
+  for (const Polyline& line : drawing.lines)
     if (line.points.size() == 2 && line.points[0].first == line.points[1].first &&
         !line.title.starts_with("NVSwitches"))
       uprights.push_back({line.points[0].first, line.points[0].second, line.points[1].second});
@@ -102,7 +103,7 @@ struct Wire {
 
 std::vector<Wire> WiresOf(const Drawing& drawing) {
   std::vector<Wire> wires;
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (line.points.size() != 4) continue;
     const auto& [down, along, back, up] =
         std::tie(line.points[0], line.points[1], line.points[2], line.points[3]);
@@ -135,7 +136,7 @@ void ExpectLegibleTopology(const Drawing& drawing, const std::string& name) {
     EXPECT_LE(box.x + box.width, drawing.width) << name;
     EXPECT_LE(box.y + box.height, drawing.height) << name;
   }
-  for (const Line& line : drawing.lines)
+  for (const Polyline& line : drawing.lines)
     for (const auto& [x, y] : line.points) {
       EXPECT_TRUE(x >= 0 && x <= drawing.width) << name;
       EXPECT_TRUE(y >= 0 && y <= drawing.height) << name;
@@ -146,7 +147,7 @@ std::size_t Count(const Drawing& drawing, Paint paint) {
   const auto boxes = std::count_if(drawing.boxes.begin(), drawing.boxes.end(),
                                    [&](const Box& box) { return box.paint == paint; });
   const auto lines = std::count_if(drawing.lines.begin(), drawing.lines.end(),
-                                   [&](const Line& line) { return line.paint == paint; });
+                                   [&](const Polyline& line) { return line.paint == paint; });
   return static_cast<std::size_t>(boxes + lines);
 }
 
@@ -183,7 +184,7 @@ bool Carries(const Drawing& drawing, double x, double y) {
     return one.paint != Paint::kHost && near(one.y + one.height) && one.x <= x &&
            x <= one.x + one.width;
   });
-  return box || std::ranges::any_of(drawing.lines, [&](const Line& line) {
+  return box || std::ranges::any_of(drawing.lines, [&](const Polyline& line) {
            return line.title == "PCIe root" && near(line.points[0].second) &&
                   line.points[0].first <= x && x <= line.points[1].first;
          });
@@ -206,7 +207,7 @@ TEST(TopoLayoutTest, LinesJoinWhatTheyTouchAndNothingHangsInTheAir) {
         EXPECT_TRUE(hangs) << name << ": " << box.title;
       }
     }
-    for (const Line& line : drawing.lines)
+    for (const Polyline& line : drawing.lines)
       if (line.title == "PCIe root") {
         const auto& [from, to] = std::tie(line.points[0], line.points[1]);
         EXPECT_TRUE(IsInOne({from.first, from.second, to.first, to.second},
@@ -220,7 +221,7 @@ TEST(TopoLayoutTest, TheSpeedOfALineStandsRightOfIt) {
   std::size_t seen = 0;
   for (const auto& [name, graph] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
-    for (const Line& line : drawing.lines) {
+    for (const Polyline& line : drawing.lines) {
       const auto& [from, to] = std::tie(line.points.front(), line.points.back());
       const bool has_speed = line.title.find(" GB/s") != std::string::npos;
       if (line.points.size() != 2 || from.first != to.first || !has_speed) continue;
@@ -335,12 +336,12 @@ TEST(TopoLayoutTest, TheNumberOfAWireThatNoneCrossesIsInItsMiddle) {
 TEST(TopoLayoutTest, ASpineJoinsWhatTiesTheRowsOfARack) {
   const Drawing drawing = LayOut(GraphOf(topology::RackForTest(18)), "NVL72");
   const auto spine = std::ranges::find_if(
-      drawing.lines, [](const Line& line) { return line.title.starts_with("NVSwitches"); });
+      drawing.lines, [](const Polyline& line) { return line.title.starts_with("NVSwitches"); });
   ASSERT_NE(spine, drawing.lines.end());
   const auto [top, bottom] = std::pair(spine->points.at(0), spine->points.at(1));
   EXPECT_EQ(top.first, bottom.first);
   std::vector<double> heights;
-  for (const Line& line : drawing.lines) {
+  for (const Polyline& line : drawing.lines) {
     if (line.paint != Paint::kNvLine || line.points.size() != 2 || &line == &*spine) continue;
     if (line.points[0].second == line.points[1].second && line.points[0].first == top.first)
       heights.push_back(line.points[0].second);
@@ -355,7 +356,7 @@ TEST(TopoLayoutTest, ASpineJoinsWhatTiesTheRowsOfARack) {
 TEST(TopoLayoutTest, SwitchesOfTwoHostsAreTied) {
   const Drawing drawing = LayOut(GraphOf(topology::RackForTest(2)), "two");
   EXPECT_EQ(std::ranges::count_if(drawing.lines,
-                                  [](const Line& line) {
+                                  [](const Polyline& line) {
                                     return line.paint == Paint::kNvLine && line.title.empty();
                                   }),
             2 + 1)
@@ -432,7 +433,7 @@ TEST(TopoLayoutTest, TheLegendShowsTheLinesThatThereAreAndWidths) {
     ASSERT_NE(words, drawing.words.end()) << text;
     const Extent extent = ExtentOf(*words);
     EXPECT_EQ(std::ranges::count_if(drawing.lines,
-                                    [&](const Line& line) {
+                                    [&](const Polyline& line) {
                                       const auto& [from, to] =
                                           std::tie(line.points[0], line.points.back());
                                       return from.first < to.first && to.first < extent.left &&
@@ -462,7 +463,7 @@ TEST(TopoLayoutTest, ManyHostsStandInRowsOfWhichNoneIsTooWide) {
   EXPECT_GT(drawing.width, 2000);
 }
 
-TEST(TopoLayoutTest, WhatNobodyCouldReadIsRefused) {
+TEST(TopoLayoutTest, AnIllegiblePictureIsRefused) {
   topology::MachineForTest machine;
   machine.Numa(0);
   for (std::uint8_t gpu = 0; gpu < 100; ++gpu) {

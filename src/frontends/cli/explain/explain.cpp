@@ -8,6 +8,7 @@
 
 #include "frontends/cli/explain/explain_collective.hpp"
 #include "frontends/cli/explain/explain_json.hpp"
+#include "frontends/cli/help/suggest.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/plural.hpp"
@@ -55,7 +56,7 @@ std::string WhyText(plan::StopReason reason) {
   return "";
 }
 
-/// What NICs cost that do not reach GPUs themselves.
+/// The cost of NICs that do not reach GPUs themselves.
 std::string DirectText(const NodeView& node) {
   const std::vector<NodeIndex>& nets = node.paths.Of(NodeKind::kNet);
   const auto indirect = std::count_if(nets.begin(), nets.end(),
@@ -98,7 +99,7 @@ std::string SpeedText(const plan::SearchStep& search_step, bool nics) {
                      GigabytesText({search_step.inter_mb_per_s}));
 }
 
-/// What was in the way of the next channel.
+/// The obstacle to the next channel.
 std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& search_trace) {
   const char* const whom = outcome.channels == 0 ? "" : "for another, ";
   switch (outcome.refusal) {
@@ -123,7 +124,7 @@ std::string FreedomText(const plan::SearchStep& search_step, bool nics) {
 }
 
 /// Several in a row that asked for as much and got as little.
-struct Told {
+struct ToldPart {
   const StepOutcome* first = nullptr;
   std::size_t count = 1;
 };
@@ -136,7 +137,7 @@ bool Alike(const StepOutcome& a, const StepOutcome& b) {
 }
 
 /// \param own  Ringlet's part asks for a number of channels; NCCL's for as many as there can be
-std::string SearchStepText(const Told& told, const plan::SearchTrace& search_trace, bool nics,
+std::string SearchStepText(const ToldPart& told, const plan::SearchTrace& search_trace, bool nics,
                            bool own) {
   const StepOutcome& outcome = *told.first;
   if (outcome.divided_of.mb_per_s > 0)
@@ -167,7 +168,7 @@ std::string SearchStepText(const Told& told, const plan::SearchTrace& search_tra
 std::string SearchStepsText(const plan::SearchTrace& search_trace, const PatternGraph& graph,
                             bool own) {
   const bool nics = !graph.channels.empty() && graph.channels.front().entry.has_value();
-  std::vector<Told> list;
+  std::vector<ToldPart> list;
   std::size_t repeated = 0;
   for (const StepOutcome& outcome : search_trace.search_steps) {
     if (outcome.repeated)
@@ -179,9 +180,9 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
   }
   std::string text;
   std::size_t told = 0, untold = 0;
-  for (const Told& one : list) {
+  for (const ToldPart& one : list) {
     if (told >= (own ? kOwnSearchStepsToldMax : kSearchStepsToldMax) && !one.first->improved) {
-      untold += one.count;  // what is the best so far is always told
+      untold += one.count;  // the best so far is always told
     } else {
       text += SearchStepText(one, search_trace, nics, own);
       ++told;
@@ -194,8 +195,8 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
   return text;
 }
 
-/// NCCL's trials, and what Ringlet tries beyond them; of the latter only where something came of
-/// it.
+/// NCCL's search steps, and what Ringlet tries beyond them; of the latter only where something came
+/// of it.
 std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
   std::string text;
   std::size_t parts = 0, in_vain = 0;
@@ -290,7 +291,7 @@ std::string JoinText(const PlanView& view) {
   return text;
 }
 
-/// What one GPU has for sends and receives.
+/// The channels of one GPU for sends and receives.
 /// \param pairs  of GPUs of its node, as P2pGround has them
 plan::P2pGround GroundOf(const topology::Paths& paths, NodeIndex gpu,
                          const std::vector<std::optional<topology::Bandwidth>>& pairs) {
@@ -349,7 +350,7 @@ std::string RoundsText(const PlanView& view) {
   return text + (schedule.round_count() > kRoundsTold ? " ...\n" : ".\n");
 }
 
-// What NCCL would have done with the same machine.
+// NCCL's plan of the same machine.
 std::string CompareText(const PlanView& mine, const PlanView& nccl) {
   std::string text = "\n4. And NCCL?\n\n";
   for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {
@@ -368,7 +369,7 @@ std::string CompareText(const PlanView& mine, const PlanView& nccl) {
                        [](const StepOutcome& outcome) { return outcome.improved; });
       if (last != search_trace.search_steps.rend())
         text +=
-            "  NCCL's best trial went:\n  " +
+            "  NCCL's best search step went:\n  " +
             SearchStepText({&*last}, search_trace, own.channels.front().entry.has_value(), false);
     }
     text += fmt::format("  It ended because: {}.\n", WhyText(its.stopped));
@@ -396,10 +397,16 @@ std::string ExplainText(const PlanView& view, const PlanView* nccl) {
   return nccl == nullptr ? text : text + CompareText(view, *nccl);
 }
 
-int Run(const ExplainRequest& request) {
+/// \param operations  that a word which is no file may mean
+int Run(const ExplainRequest& request, const std::vector<std::string>& operations) {
   const EnvMap environment = os::ReadEnvironment();
   const Result<PlanView> view = MakePlanView(request.plan, environment);
-  if (!view.ok()) return Fail("explain", view.error());
+  if (!view.ok()) {
+    Error error = view.error();
+    if (error.code == Code::kSystem)
+      error.message += DidYouMean(request.plan.machine.source.file, operations);
+    return Fail("explain", error);
+  }
   for (const std::string& missing : view->missing) Tell("explain", missing);
   std::optional<PlanView> nccl;
   if (view->policy == plan::Policy::kBest && request.plan.graph_file.empty()) {
@@ -426,7 +433,8 @@ void AddExplain(CLI::App& tool, Action& chosen) {
   explain->add_flag("--json", request->json, "One object: machine, search, plan, nccl");
   AddExplainCollective(*explain, chosen);
   explain->callback([explain, request, &chosen] {
-    if (explain->get_subcommands().empty()) chosen = [request] { return Run(*request); };
+    if (explain->get_subcommands().empty())
+      chosen = [request, operations = CommandNames(*explain)] { return Run(*request, operations); };
   });
 }
 

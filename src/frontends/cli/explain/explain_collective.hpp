@@ -18,12 +18,17 @@ struct CollectiveQuestion {
   std::uint32_t hosts = 1;  ///< at most `ranks`; the ranks are shared out evenly
   std::size_t bytes = 0;    ///< of the larger of what a rank gives and what it gets
   std::uint32_t root = 0;
-  std::optional<std::uint32_t> rank = std::nullopt;  ///< whose steps; empty: everybody's
-  bool shares_memory = false;                        ///< all ranks; then `hosts` is 1
+  std::optional<std::uint32_t> rank =
+      std::nullopt;            ///< the rank whose steps are shown; empty: all ranks
+  bool shares_memory = false;  ///< the ranks of each host
 };
 
 /// The answer, in several lines. Elements are floats. Pure.
 std::string CollectiveText(const CollectiveQuestion& question, const collective::Tuner& tuner);
+
+/// The same as one JSON object: either "ways" (through shared memory), or "links", "candidates" and
+/// the steps of "schedules". Pure.
+std::string CollectiveJson(const CollectiveQuestion& question, const collective::Tuner& tuner);
 
 /// One subcommand for each operation with a choice of algorithms.
 void AddExplainCollective(CLI::App& explain, Action& chosen);

@@ -1,4 +1,4 @@
-// What `ringlet explain` tells, as JSON. Pure.
+// The output of `ringlet explain`, as JSON. Pure.
 #pragma once
 #include <string>
 

@@ -132,7 +132,7 @@ TEST(ExplainTest, ACollectiveIsExplainedForTheSizeThatWasAskedFor) {
   EXPECT_EQ(RunCommand({"explain", "broadcast", "-n", "4", "--root", "4"}).status, kExitUsage);
 }
 
-TEST(ExplainTest, WhatIsNoMachineIsAnError) {
+TEST(ExplainTest, AFileThatIsNoMachineIsAnError) {
   EXPECT_NE(RunCommand({"explain", "--topo", "no/such.xml"}).status, 0);
 }
 

@@ -1,15 +1,12 @@
 #include "frontends/cli/help/commands.hpp"
 
-#include <fmt/format.h>
-
-#include <set>
-
 #include "frontends/cli/bench/bench.hpp"
 #include "frontends/cli/env.hpp"
 #include "frontends/cli/explain/explain.hpp"
 #include "frontends/cli/explain/predict.hpp"
 #include "frontends/cli/help/completion.hpp"
 #include "frontends/cli/help/examples.hpp"
+#include "frontends/cli/help/formatter.hpp"
 #include "frontends/cli/help/help.hpp"
 #include "frontends/cli/plan/plan.hpp"
 #include "frontends/cli/run/run.hpp"
@@ -18,28 +15,9 @@
 #include "frontends/cli/version.hpp"
 
 namespace ringlet::cli {
-namespace {
-
-// CLI11 names the options that one excludes in the order of their addresses, which is another in
-// each run.
-class SortedFormatter final : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string text = Formatter::make_option_opts(option);
-    const std::string label = " " + get_label("Excludes") + ":";
-    const std::size_t begin = text.find(label);
-    if (begin == std::string::npos) return text;
-    std::set<std::string> names;
-    for (const CLI::Option* excluded : option->get_excludes()) names.insert(excluded->get_name());
-    return fmt::format("{}{} {}", text.substr(0, begin), label, fmt::join(names, " "));
-  }
-};
-
-}  // namespace
-
 std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& chosen) {
   auto tool = std::make_unique<CLI::App>("Collective communication without a GPU", "ringlet");
-  tool->formatter(std::make_shared<SortedFormatter>());
+  tool->formatter(std::make_shared<HelpFormatter>(HelpColumns()));
   tool->require_subcommand(0, 1);  // none is refused after the parse, which names unknown options
   tool->set_version_flag("--version", VersionText(), "Show the version");
   AddBench(*tool, chosen);

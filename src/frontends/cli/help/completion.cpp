@@ -70,7 +70,7 @@ std::string ValueBranches(const CommandDescription& tool) {
   return text;
 }
 
-/// What may stand at a place that belongs to no option.
+/// The words that may stand at a place that belongs to no option.
 std::vector<std::string> WordsAt(const CommandDescription& command) {
   std::vector<std::string> words;
   for (const CommandDescription& below : command.commands) words.push_back(LastWord(below));

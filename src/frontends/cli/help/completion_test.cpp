@@ -29,7 +29,7 @@ bool IsInstalled(const std::string& program) {
          std::filesystem::exists("/bin/" + program, ignored);
 }
 
-/// What a line for a shell prints, with its standard error; its exit status as the last line.
+/// The output of a line for a shell, with its standard error; its exit status as the last line.
 std::vector<std::string> LinesOf(const std::string& command) {
   std::FILE* const pipe = ::popen(("exec 2>&1; " + command).c_str(), "r");
   std::string text;
@@ -51,7 +51,7 @@ class BashCompletionTest : public testing::Test {
     tree_.Write("machine.xml", "");
   }
 
-  /// What bash offers for the last of `words`, which are typed after "ringlet".
+  /// The offers of bash for the last of `words`, which are typed after "ringlet".
   std::vector<std::string> Offered(const std::string& words) {
     tree_.Write("ask.bash",
                 "cd " + tree_.root() + "\n. ./ringlet.bash\nset -u\nCOMP_WORDS=(ringlet " + words +

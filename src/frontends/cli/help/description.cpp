@@ -11,7 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// What stands between `begin` and `end`; empty where it does not.
+/// The text between `begin` and `end`; empty if there is none.
 std::string_view Between(std::string_view text, std::string_view begin, std::string_view end) {
   const std::size_t from = text.find(begin);
   if (from == std::string_view::npos) return {};
@@ -32,7 +32,9 @@ void DescribeType(const CLI::Option& option, OptionDescription& one) {
   one.takes_file = one.type == kFileType || one.type == kFolderType;
 }
 
-OptionDescription OptionFrom(const CLI::Option& option) {
+}  // namespace
+
+OptionDescription DescribeOption(const CLI::Option& option) {
   OptionDescription one{.names = {}, .argument = "", .help = option.get_description()};
   for (const std::string& name : option.get_snames()) one.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) one.names.push_back("--" + name);
@@ -48,7 +50,9 @@ OptionDescription OptionFrom(const CLI::Option& option) {
   return one;
 }
 
-/// What AddExamples has put before the rest.
+namespace {
+
+/// The text that AddExamples has put before the rest.
 std::string WithoutExamples(std::string footer, const std::vector<std::string>& examples) {
   if (examples.empty()) return footer;
   const std::size_t end = footer.find("\n\n");
@@ -65,7 +69,7 @@ CommandDescription CommandFrom(const CLI::App& command, const std::string& path)
                          .commands = {}};
   one.remarks = WithoutExamples(command.get_footer(), one.examples);
   for (const CLI::Option* option : command.get_options())
-    if (!option->get_group().empty()) one.options.push_back(OptionFrom(*option));
+    if (!option->get_group().empty()) one.options.push_back(DescribeOption(*option));
   for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
     if (!below->get_group().empty())
       one.commands.push_back(CommandFrom(*below, path + " " + below->get_name()));

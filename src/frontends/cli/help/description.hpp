@@ -32,11 +32,13 @@ struct CommandDescription {
   std::vector<std::string> aliases;  ///< of its last word
   std::vector<OptionDescription> options;
   std::vector<std::string> examples;
-  std::string remarks;  ///< what its help ends with besides
+  std::string remarks;  ///< the further end of its help
   std::vector<CommandDescription> commands;
 };
 
-/// What the help of `tool` and of each command shows. What is hidden is left out.
+OptionDescription DescribeOption(const CLI::Option& option);
+
+/// The contents of the help of `tool` and of each command. Hidden options are left out.
 CommandDescription Describe(const CLI::App& tool);
 
 /// `command` and then all below it, in the order of the help.

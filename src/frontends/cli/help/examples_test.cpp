@@ -29,7 +29,7 @@ std::vector<std::string> WordsOfLine(const std::string& line) {
   return words;
 }
 
-/// What the parser of the tool says of a command line; empty where it takes it.
+/// The parser's complaint about a command line; empty if it takes it.
 std::string Refusal(std::vector<std::string> words) {
   Action chosen;
   std::vector<std::string> program;
@@ -76,7 +76,7 @@ TEST(ExamplesTest, TheParserRefusesWhatIsNoExample) {
   EXPECT_NE(Refusal({"run", "-n", "2"}), "");
 }
 
-TEST(ExamplesTest, WhatAHelpSaysBesideStays) {
+TEST(ExamplesTest, OtherTextOfAHelpStays) {
   Action chosen;
   const std::string footer = MakeTool({}, chosen)->get_subcommand("run")->get_footer();
   EXPECT_NE(footer.find("Examples:"), std::string::npos);

@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-/// What `ringlet help WORDS...` shows: the help of that command, or the topic exit-codes.
+/// The output of `ringlet help WORDS...`: the help of that command, or the topic exit-codes.
 /// Errors  kInvalidArgument  there is no such command; says which is near
 Result<std::string> HelpText(const CLI::App& tool, const std::vector<std::string>& words);
 

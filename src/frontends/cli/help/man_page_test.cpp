@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What a line for a shell prints, standard error included.
+/// The output of a line for a shell, standard error included.
 std::string OutputOf(const std::string& command) {
   std::FILE* const pipe = ::popen(("exec 2>&1; " + command).c_str(), "r");
   std::string text;
@@ -37,7 +37,7 @@ TEST(ManPageTest, GroffHasNoWarnings) {
     EXPECT_EQ(OutputOf("groff -man -Tutf8 -ww -z " + tree.At(page.file)), "") << page.file;
 }
 
-TEST(ManPageTest, WhatIsReadIsWhatTheHelpSays) {
+TEST(ManPageTest, ThePageSaysWhatTheHelpSays) {
   os::TempTree tree;
   for (const ManPage& page : Pages()) tree.Write(page.file, page.text);
   const std::string page =

@@ -77,6 +77,13 @@ std::string CliMarkdown(const CommandDescription& tool) {
   for (const ValueType& type : ValueTypes())
     text += MarkdownRow(
         {std::string(type.name), MarkdownCell(type.meaning), fmt::format("`{}`", type.example)});
+  text += "\n## JSON\n\n" +
+          Filled(
+              "`--json` prints JSON alone on standard output: one text, or one a line where the "
+              "command says so. Keys are in snake_case and end with their unit (`time_us`, "
+              "`total_gb_s`, `mb_per_s`); `algbw` and `busbw` are GB/s, as in nccl-tests; sizes "
+              "are bytes. An unknown value is null or left out.",
+              kPageColumns);
   text += "\n## Exit codes\n\n| status | meaning |\n|---|---|\n";
   for (const auto& [status, meaning] : ExitStatusMeanings())
     text += MarkdownRow({status, MarkdownCell(meaning)});

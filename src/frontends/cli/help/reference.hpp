@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// What docs/reference/cli.md holds.
+/// The contents of docs/reference/cli.md.
 std::string CliMarkdown(const CommandDescription& tool);
 
 }  // namespace ringlet::cli

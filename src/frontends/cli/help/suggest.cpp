@@ -11,7 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kTypedBytesMax = 64;  // longer words are nobody's typing error
+constexpr std::size_t kTypedBytesMax = 64;  // longer words are not typing errors
 constexpr std::size_t kPrefixBytesMin = 3;
 
 // Words that are not near the name of what they mean.
@@ -38,10 +38,19 @@ std::string ExplainWord(const CLI::App& command, const std::string& word) {
   return fmt::format("there is no command {}{}", shown, DidYouMean(word, CommandNames(command)));
 }
 
+/// The one long option that begins with a letter: all short ones are as near as each other.
+std::string OptionFor(char letter, const std::vector<std::string>& known) {
+  const std::string begin = fmt::format("--{}", static_cast<char>(letter | 0x20));
+  const auto begins = [&](const std::string& name) { return name.starts_with(begin); };
+  const auto found = std::ranges::find_if(known, begins);
+  return std::ranges::count_if(known, begins) == 1 ? *found : "";
+}
+
 }  // namespace
 
 std::string Nearest(std::string_view typed, const std::vector<std::string>& known) {
   if (typed.empty() || typed.size() > kTypedBytesMax) return {};
+  if (typed.size() == 2 && typed.front() == '-') return OptionFor(typed.back(), known);
   const std::size_t edits_max = std::clamp<std::size_t>(typed.size() / 3, 1, 3);
   for (const auto& [word, meant] : kOtherWords)
     if (typed == word && std::ranges::find(known, meant) != known.end()) return std::string(meant);

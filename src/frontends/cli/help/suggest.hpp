@@ -1,4 +1,4 @@
-// What to say of words on a command line that are unknown: "did you mean ...?".
+// The answer to words on a command line that are unknown: "did you mean ...?".
 #pragma once
 #include <CLI/CLI.hpp>
 

@@ -26,6 +26,13 @@ TEST(SuggestTest, NearWordsAreFound) {
   EXPECT_EQ(Nearest("int", known), "init");
 }
 
+TEST(SuggestTest, ALetterMeansTheOneLongOptionThatBeginsWithIt) {
+  const std::vector<std::string> known = {"--version", "--help", "-h", "--hosts", "-n"};
+  EXPECT_EQ(Nearest("-V", known), "--version");
+  EXPECT_EQ(Nearest("-x", known), "");
+  EXPECT_EQ(Nearest("-H", known), "") << "two begin so";
+}
+
 TEST(SuggestTest, FarEmptyAndEndlessWordsAreNot) {
   const std::vector<std::string> known = {"all_reduce", "init"};
   EXPECT_EQ(Nearest("dance", known), "");
@@ -35,11 +42,11 @@ TEST(SuggestTest, FarEmptyAndEndlessWordsAreNot) {
 }
 
 TEST(SuggestTest, CommandsOperationsAndOptionsAreSuggested) {
-  EXPECT_THAT(Refused({"bnech"}), HasSubstr("no command \"bnech\""));
+  EXPECT_THAT(Refused({"bnech"}), HasSubstr("no command \"bnech\"; did you mean bench?"));
   EXPECT_THAT(Refused({"bensh"}), HasSubstr("did you mean bench?"));
   EXPECT_THAT(Refused({"bench", "allreduce"}), HasSubstr("did you mean all_reduce?"));
   EXPECT_THAT(Refused({"bench", "allreduce", "-n", "4"}), HasSubstr("did you mean all_reduce?"));
-  EXPECT_THAT(Refused({"topo", "shwo"}), HasSubstr("Try: ringlet topo --help"));
+  EXPECT_THAT(Refused({"topo", "shwo"}), HasSubstr("did you mean show?"));
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte", "1M"}),
               HasSubstr("no option \"--max-byte\"; did you mean --max-bytes?"));
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte=1M"}), HasSubstr("mean --max-bytes?"));

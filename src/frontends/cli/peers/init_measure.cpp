@@ -13,7 +13,7 @@ namespace ringlet::cli {
 namespace {
 
 // The others wait while the first process lets a peer run.
-constexpr std::chrono::hours kTeamPatience(1);
+constexpr std::chrono::hours kTeamTimeout(1);
 
 double Milliseconds(Instant time) {
   return std::chrono::duration<double, std::milli>(time).count();
@@ -45,7 +45,7 @@ Result<comm::Control::Pending> BeginJoinAt(const std::shared_ptr<comm::Process>&
                                           PeerInfoOf(*process, listeners.control, rank)));
   return comm::Control::Begin(process, {.member = std::move(member),
                                         .listeners = std::move(listeners.control.listeners),
-                                        .operation_timeout = kTeamPatience});
+                                        .operation_timeout = kTeamTimeout});
 }
 
 void Include(JoinShare& share, const bootstrap::Milestones& one, bool is_first) {

@@ -10,7 +10,7 @@
 
 namespace ringlet::cli {
 
-/// What one process saw of one bootstrap.
+/// The figures of one process in one bootstrap.
 struct JoinShare {
   // Over its ranks; CLOCK_MONOTONIC is the same in all processes of a machine.
   Instant begun{0};
@@ -34,7 +34,7 @@ Result<comm::Control::Pending> BeginJoin(const std::shared_ptr<comm::Process>& p
                                          const UniqueId& id, std::uint32_t rank,
                                          std::uint32_t size);
 
-/// What this process had done before; read before anybody can dial it.
+/// The counters of this process from before; read before a peer can dial it.
 struct Baseline {
   os::SocketDriver::Counters counters;
   Instant cpu{0};

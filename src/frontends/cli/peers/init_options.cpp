@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint32_t kInitRanksMax = 16'384;
 constexpr std::uint32_t kProcessesMax = 4096;
 constexpr std::uint32_t kIterationsMax = 10'000;
-// What a process has open besides connections of ranks: streams, libraries, epoll, the team's line.
+// The descriptors of a process besides connections of ranks: streams, libraries, epoll, the team's
+// line.
 constexpr std::uint64_t kSpareDescriptors = 128;
 // Of one rank: its listener, its line to the root, and, on average, one to its parent and one to a
 // child; with some room for blocks of ranks that have more children than ranks.
@@ -54,7 +55,7 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
       ->capture_default_str();
   command.add_option("--mode", words.mode, "Shape of the control network, for RINGLET_BOOTSTRAP")
       ->check(CLI::IsMember({"tree", "ring"}));
-  command.add_option("--as", words.as, "What a rank is")
+  command.add_option("--as", words.as, "The kind of a rank")
       ->check(CLI::IsMember({"threads", "processes"}))
       ->capture_default_str();
   command
@@ -80,10 +81,10 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
   command.add_flag("--worker", words.worker)->group("");  // not shown: only we use it
 }
 
-Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool tree,
-                             std::uint64_t descriptors) {
+Result<BootstrapJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool tree,
+                                  std::uint64_t descriptors) {
   RINGLET_TRY(CheckOffered(words));
-  InitJob job;
+  BootstrapJob job;
   job.iterations = words.iterations;
   job.peers = words.peers;
   job.head = {.ranks = ranks,
@@ -103,7 +104,7 @@ Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool t
                   needed, descriptors)};
 }
 
-std::vector<std::string> InitWorkerArguments(const InitJob& job) {
+std::vector<std::string> InitWorkerArguments(const BootstrapJob& job) {
   std::vector<std::string> arguments{"bench",   "init",
                                      "-n",      std::to_string(job.head.ranks),
                                      "--mode",  job.head.tree ? "tree" : "ring",

@@ -28,8 +28,8 @@ struct InitWords {
 /// Adds the options to `command`; parsing fills `words`, which outlives it.
 void AddInitOptions(CLI::App& command, InitWords& words);
 
-/// What the words mean for one number of ranks.
-struct InitJob {
+/// The meaning of the words for one number of ranks.
+struct BootstrapJob {
   InitHead head;
   std::uint32_t iterations = 0;
   std::vector<std::string> peers;
@@ -40,11 +40,11 @@ struct InitJob {
 /// Errors  kInvalidArgument  what is asked for cannot be had; kSystem  too few descriptors: says
 /// how
 ///         many are needed.
-Result<InitJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool tree,
-                             std::uint64_t descriptors);
+Result<BootstrapJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool tree,
+                                  std::uint64_t descriptors);
 
 /// The arguments, from "bench" on, that make the tool one of the processes of `job`.
-std::vector<std::string> InitWorkerArguments(const InitJob& job);
+std::vector<std::string> InitWorkerArguments(const BootstrapJob& job);
 
 /// The ranks of process `index` of `processes`: contiguous blocks that differ by one at most.
 struct RankBlock {

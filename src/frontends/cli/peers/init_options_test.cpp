@@ -13,7 +13,7 @@ Result<InitWords> ParseInit(std::vector<std::string> arguments) {
   CLI::App command("init");
   InitWords words;
   AddInitOptions(command, words);
-  std::reverse(arguments.begin(), arguments.end());  // what CLI11 wants
+  std::reverse(arguments.begin(), arguments.end());  // the form that CLI11 wants
   try {
     command.parse(arguments);
   } catch (const CLI::ParseError& error) {
@@ -42,13 +42,13 @@ TEST(InitOptionsTest, ListsOfRanksAndPeers) {
   EXPECT_EQ(words.iterations, 3u);
 }
 
-TEST(InitOptionsTest, WhatDoesNotExistIsRefused) {
+TEST(InitOptionsTest, UnknownValuesAreRefused) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"-n", "0"}, {"-n", "8,x"}, {"--mode", "star"}, {"--as", "ants"}, {"--vs", "nccl"}})
     EXPECT_FALSE(ParseInit(arguments).ok()) << arguments[0] << " " << arguments[1];
 }
 
-TEST(InitOptionsTest, WhatTheBootstrapDoesNotOfferIsSaid) {
+TEST(InitOptionsTest, UnavailableBootstrapsAreNamed) {
   for (const auto& [arguments, said] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--each", "--leaders"}, "exclude each other"},

@@ -67,7 +67,7 @@ os::Command PeerCommand(const std::string& peer, const InitHead& head, const std
           std::move(environment)};
 }
 
-PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant patience) {
+PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant timeout) {
   PeerRun run{.peer = peer};
   std::error_code ignored;
   const bool gloo = peer == "gloo";
@@ -83,7 +83,7 @@ PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant pat
     run.trouble = fmt::format("not measured: {}", child.error().message);
     return run;
   }
-  const Instant give_up = os::Now() + patience;
+  const Instant give_up = os::Now() + timeout;
   std::string output, errors;
   std::optional<os::ChildExit> ended;
   while (!ended && os::Now() < give_up) {
@@ -100,7 +100,7 @@ PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant pat
   run.trouble =
       ended ? fmt::format("it {}: {}", ToString(*ended), LastLine(errors.empty() ? output : errors))
             : fmt::format("ended after {} s without a result",
-                          std::chrono::duration_cast<std::chrono::seconds>(patience).count());
+                          std::chrono::duration_cast<std::chrono::seconds>(timeout).count());
   return run;
 }
 

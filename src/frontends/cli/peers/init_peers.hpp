@@ -8,16 +8,16 @@
 
 namespace ringlet::cli {
 
-/// What lets `peer` (of PeerNames) form a group like that of `head`, once.
+/// The setup that lets `peer` (of PeerNames) form a group like that of `head`, once.
 /// \param folder       where the programs of bench/peers are
 /// \param descriptors  that one process may have open
 os::Command PeerCommand(const std::string& peer, const InitHead& head, const std::string& folder,
                         std::uint64_t descriptors, EnvMap environment);
 
 /// Runs `command` to its end and takes the time that it prints as "total_ms NUMBER".
-PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant patience);
+PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant timeout);
 
-/// Where this tool's own program lies.
+/// The path of this tool's own program.
 std::string ToolFolder();
 
 }  // namespace ringlet::cli

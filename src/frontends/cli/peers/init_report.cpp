@@ -55,7 +55,7 @@ PeerRun PeerRunOf(const Json& json) {
   return run;
 }
 
-// What one peer did in all repetitions.
+// The figures of one peer in all repetitions.
 struct PeerSummary {
   std::string name;
   std::vector<double> times_ms;

@@ -1,4 +1,4 @@
-// What `ringlet bench init` found, as values, as text and as JSON.
+// The findings of `ringlet bench init`, as values, as text and as JSON.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ringlet::cli {
 
-/// What was measured.
+/// The measured job.
 struct InitHead {
   std::uint32_t ranks = 0;
   bool tree = true;     ///< else ring
@@ -23,10 +23,11 @@ struct InitHead {
 
 /// The parts of one bootstrap, one after the other over all ranks. Milliseconds.
 struct Phases {
-  double check_in = 0;  ///< from the start until the root has heard all, and somebody the roster
-  double roster = 0;    ///< until every rank knows who takes part
-  double connect = 0;   ///< until the first rank knows that all are connected
-  double go = 0;        ///< until the last one does
+  double check_in =
+      0;               ///< from the start until the root has heard all, and one rank has the roster
+  double roster = 0;   ///< until every rank knows who takes part
+  double connect = 0;  ///< until the first rank knows that all are connected
+  double go = 0;       ///< until the last one does
   bool operator==(const Phases&) const = default;
 };
 
@@ -67,7 +68,7 @@ std::string InitRowText(const InitReport& report);
 /// One object on one line, with its newline.
 std::string InitJson(const InitReport& report);
 
-/// What the first process tells its launcher, a line each; as report.hpp's WorkerMessage.
+/// The reports of the first process to its launcher, a line each; as report.hpp's WorkerMessage.
 using InitMessage = std::variant<Repetition, PeerRun>;
 std::string ToLine(const InitMessage& message);
 /// Empty for a line that is no message.

@@ -17,7 +17,7 @@ std::string PeerNamesText();
 /// BUILD/bin/ringlet_bench_gloo. \param purpose  "bench" or "init"
 std::string PeerProgram(const std::filesystem::path& folder, std::string_view purpose,
                         const std::string& peer);
-/// What starts the ranks of an MPI: BUILD/bin/ringlet_mpirun_openmpi.
+/// The launcher of the ranks of an MPI: BUILD/bin/ringlet_mpirun_openmpi.
 std::string PeerLauncher(const std::filesystem::path& folder, const std::string& peer);
 
 /// Open MPI refuses more ranks than cores, and root, unless it is told not to: 4 by OMPI_, 5 by

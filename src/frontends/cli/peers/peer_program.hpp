@@ -9,8 +9,7 @@
 
 namespace ringlet::cli {
 
-/// What measures the operation of `job` with `peer` (of PeerNames): commands to run
-/// together.
+/// The commands that measure the operation of `job` with `peer` (of PeerNames), to run together.
 /// \param folder  where the programs of bench/peers are
 std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJob& job,
                                            const std::string& folder);
@@ -27,8 +26,8 @@ struct PeerLine {
 };
 std::optional<PeerLine> ParsePeerLine(std::string_view line);
 
-/// What a line "version TEXT" of such a program names: up to a comma, with single blanks. Empty for
-/// anything else.
+/// The version that a line "version TEXT" of such a program names: up to a comma, with single
+/// blanks. Empty for anything else.
 std::string ParsePeerVersion(std::string_view line);
 
 }  // namespace ringlet::cli

@@ -69,7 +69,7 @@ TEST_F(PeerOnHosts, GloosRanksAreStartedEachOnItsHost) {
   }
 }
 
-TEST_F(PeerOnHosts, OpenMpisLauncherIsToldWhoRunsWhere) {
+TEST_F(PeerOnHosts, OpenMpisLauncherIsToldTheHostOfEachRank) {
   const auto commands = PeerBenchCommands("openmpi", job_, "/bin");
   ASSERT_EQ(commands.size(), 1u);
   const auto& arguments = commands[0].arguments;
@@ -87,7 +87,7 @@ TEST(PeerProgramTest, APeerChangesItsInputToo) {
   EXPECT_THAT(PeerBenchCommands("openmpi", job, "/bin").at(0).arguments, Contains("in,changing"));
 }
 
-TEST(PeerProgramTest, WhereRanksTakeTurnsAPeerMeasuresAsLongIterationsAsWe) {
+TEST(PeerProgramTest, APeerMeasuresAsLongIterationsAsWeIfRanksTakeTurns) {
   BenchJob job = Job();
   job.options.measure.iterations.reset();
   job.options.ranks = 1;

@@ -37,7 +37,7 @@ int Run(const ShowRequest& request) {
   if (request.ranks > 0) return RunMemory(request);
   const Result<PlanView> view = MakePlanView(request.plan, os::ReadEnvironment());
   if (!view.ok() && view.error().code == Code::kInvalidArgument && IsThisMachine(request.plan)) {
-    Tell("plan", view.error().message);
+    Tell("plan", view.error().message + "; this plan is for ranks in CPU memory, as with --ranks");
     return RunMemory(request);
   }
   if (!view.ok()) return Fail("plan", view.error());

@@ -88,12 +88,12 @@ std::string MemoryPlanJson(const MemoryPlan& planned) {
   const plan::ChannelPlan& plan = planned.plan;
   Json channels = Json::array();
   for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel)
-    channels.push_back({{"bandwidth", plan.speed(channel).ring.mb_per_s / 1000.0},
+    channels.push_back({{"bandwidth_gb_s", plan.speed(channel).ring.mb_per_s / 1000.0},
                         {"order", Numbers(plan.Ring(channel))}});
   const Json json = {{"ranks", plan.rank_count()},
                      {"hosts", planned.hosts},
-                     {"total", plan.ring_bandwidth().mb_per_s / 1000.0},
-                     {"finalChannels", plan.channel_count()},
+                     {"total_gb_s", plan.ring_bandwidth().mb_per_s / 1000.0},
+                     {"final_channels", plan.channel_count()},
                      {"channels", std::move(channels)},
                      {"plan_ms", static_cast<double>(planned.time.count()) / 1e6},
                      {"plan_bytes", plan.bytes()},

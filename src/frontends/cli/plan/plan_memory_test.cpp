@@ -35,14 +35,14 @@ TEST(PlanMemoryTest, EveryChannelIsToldWithItsRing) {
   const auto json = nlohmann::json::parse(MemoryPlanJson(planned));
   EXPECT_EQ(json["ranks"], 8);
   EXPECT_EQ(json["hosts"], 2);
-  EXPECT_EQ(json["finalChannels"], channels);
+  EXPECT_EQ(json["final_channels"], channels);
   ASSERT_EQ(json["channels"].size(), channels);
   std::string told = channels == 1 ? "\n1 channel, " : fmt::format("\n{} channels, ", channels);
-  told += fmt::format("{} GB/s together\n", json["total"].get<double>());
+  told += fmt::format("{} GB/s together\n", json["total_gb_s"].get<double>());
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     const auto& one = json["channels"][channel];
     std::vector<std::uint32_t> order = one["order"];
-    told += fmt::format("  {}: {} GB/s, ring {}\n", channel, one["bandwidth"].get<double>(),
+    told += fmt::format("  {}: {} GB/s, ring {}\n", channel, one["bandwidth_gb_s"].get<double>(),
                         fmt::join(order, " "));
     std::ranges::sort(order);
     EXPECT_THAT(order, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));

@@ -54,16 +54,16 @@ Json ChannelJson(const NodeView& node, const plan::LocalChannel& channel) {
 
 Json GraphJson(const NodeView& node, const PatternGraph& graph) {
   if (graph.channels.empty()) return {};
-  Json json = {{"patternName", NameOf(graph.pattern)},
-               {"nChannels", graph.channels.size()},
-               {"bwIntra", graph.intra.mb_per_s / 1000.0},
-               {"bwInter", graph.inter.mb_per_s / 1000.0},
-               {"typeIntra", NameOf(graph.type_intra)},
-               {"typeInter", NameOf(graph.type_inter)},
-               {"crossNic", graph.cross_nic},
-               {"sameChannels", graph.same_channels ? 1 : 0},
-               {"total", graph.total().mb_per_s / 1000.0},
-               {"bound", graph.bound.mb_per_s / 1000.0},
+  Json json = {{"pattern", NameOf(graph.pattern)},
+               {"channel_count", graph.channels.size()},
+               {"intra_gb_s", graph.intra.mb_per_s / 1000.0},
+               {"inter_gb_s", graph.inter.mb_per_s / 1000.0},
+               {"type_intra", NameOf(graph.type_intra)},
+               {"type_inter", NameOf(graph.type_inter)},
+               {"cross_nic", graph.cross_nic},
+               {"same_channels", graph.same_channels},
+               {"total_gb_s", graph.total().mb_per_s / 1000.0},
+               {"bound_gb_s", graph.bound.mb_per_s / 1000.0},
                {"fraction", PercentOfBound(graph) / 100},
                {"steps", graph.steps},
                {"searches", graph.searches},
@@ -128,7 +128,7 @@ std::string PlanJson(const PlanView& view) {
   const NodeView& node = view.nodes.front();
   Json json = {{"gpus", 0},
                {"hosts", view.hosts},
-               {"nNodes", view.joined.plan.node_count()},
+               {"nodes", view.joined.plan.node_count()},
                {"policy", NameOf(view.policy)}};
   std::size_t gpus = 0;
   for (std::size_t i = 0; i < view.kinds.front().node_count; ++i) gpus += view.nodes[i].gpus.size();
@@ -138,12 +138,12 @@ std::string PlanJson(const PlanView& view) {
   json["nvls"] = GraphJson(node, plan.of(GraphId::kNvls));
   for (std::size_t i = 1; i < view.nodes.size(); ++i) {
     const HostPlan& other = view.classes[i].plan;
-    json["otherNodes"].push_back({{"gpus", view.nodes[i].gpus.size()},
-                                  {"ring", GraphJson(view.nodes[i], other.of(GraphId::kRing))},
-                                  {"tree", GraphJson(view.nodes[i], other.of(GraphId::kTree))},
-                                  {"nvls", GraphJson(view.nodes[i], other.of(GraphId::kNvls))}});
+    json["other_nodes"].push_back({{"gpus", view.nodes[i].gpus.size()},
+                                   {"ring", GraphJson(view.nodes[i], other.of(GraphId::kRing))},
+                                   {"tree", GraphJson(view.nodes[i], other.of(GraphId::kTree))},
+                                   {"nvls", GraphJson(view.nodes[i], other.of(GraphId::kNvls))}});
   }
-  json["finalChannels"] = view.joined.plan.channel_count();
+  json["final_channels"] = view.joined.plan.channel_count();
   json["plan_ms"] = SearchMilliseconds(node.search_time);
   json["join_ms"] = SearchMilliseconds(view.join_time);
   json["plan_bytes"] = view.joined.plan.bytes();

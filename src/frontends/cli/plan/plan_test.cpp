@@ -58,14 +58,14 @@ TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
   ASSERT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
   EXPECT_EQ(json["gpus"], 8);
-  EXPECT_EQ(json["nNodes"], 2);
-  EXPECT_EQ(json["finalChannels"], 16);
+  EXPECT_EQ(json["nodes"], 2);
+  EXPECT_EQ(json["final_channels"], 16);
   const auto& ring = json["ring"];
-  EXPECT_EQ(ring["patternName"], "RING");
-  EXPECT_EQ(ring["nChannels"], 8);
-  EXPECT_EQ(ring["bwIntra"], 48.0);
-  EXPECT_EQ(ring["crossNic"], 2);
-  for (const char* key : {"bound", "fraction", "steps", "stopped_because"})
+  EXPECT_EQ(ring["pattern"], "RING");
+  EXPECT_EQ(ring["channel_count"], 8);
+  EXPECT_EQ(ring["intra_gb_s"], 48.0);
+  EXPECT_EQ(ring["cross_nic"], 2);
+  for (const char* key : {"bound_gb_s", "fraction", "steps", "stopped_because"})
     EXPECT_TRUE(ring.contains(key)) << key;
   EXPECT_EQ(ring["channels"].size(), 8u);
   EXPECT_EQ(ring["channels"][0]["order"].size(), 8u);
@@ -91,7 +91,7 @@ TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
   EXPECT_THAT(ran.output, HasSubstr("node 1 of each host, 8 GPUs"));
 }
 
-TEST(PlanTest, WhatIsDumpedCanBeReadBack) {
+TEST(PlanTest, ADumpCanBeReadBack) {
   const std::string path = testing::TempDir() + "ringlet_plan_test.graph.xml";
   const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
   const ToolRun planned =
@@ -112,7 +112,7 @@ TEST(PlanTest, NcclsOwnDumpReplacesTheSearch) {
                                   Fixture("topologies/graphs/3090x8_panlichen.graph.xml"),
                                   Fixture("topologies/nvidia/3090x8_panlichen.topo.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_EQ(nlohmann::json::parse(ran.output)["ring"]["bwIntra"], 4.0);
+  EXPECT_EQ(nlohmann::json::parse(ran.output)["ring"]["intra_gb_s"], 4.0);
 }
 
 TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {

@@ -106,12 +106,13 @@ class Viewer {
     return Ok();
   }
 
-  // What GPUs reach each other in without the network is a node of its own.
+  // A group of GPUs that reach each other without the network is a node of its own.
   Status Split(const PathView& whole) {
     const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
     if (gpus.empty())
       return Error{Code::kInvalidArgument,
-                   fmt::format("{} has no GPUs to plan for; --ranks plans for ranks in CPU memory",
+                   fmt::format("{} has no GPUs to plan for; name a topology file, or a machine by "
+                               "--synthetic",
                                whole.title)};
     const std::vector<std::uint32_t> domains = topology::DomainsOf(whole.paths);
     for (std::uint32_t i = 0; i < gpus.size(); ++i) {

@@ -1,5 +1,5 @@
-// What the commands that show plans have in common: a machine, how many there are of it, and the
-// plan for all of them.
+// The common parts of commands that show plans: a machine, how many there are of it, and the plan
+// for all of them.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -47,7 +47,7 @@ struct HostKind {
 
 struct PlanView {
   std::string title;
-  std::vector<std::string> missing;  ///< what discovery looked for in vain; hints
+  std::vector<std::string> missing;  ///< facts that discovery did not find; hints
   std::uint32_t hosts = 1;           ///< of all kinds
   plan::Policy policy = plan::Policy::kBest;
   std::vector<HostKind> kinds;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFactBytesMax = std::size_t{1} << 20;
 
-/// What follows `key` and `separator` on the first line that begins so.
+/// The text after `key` and `separator` on the first line that begins so.
 std::string_view ValueOf(std::string_view text, std::string_view key, char separator) {
   for (const std::string_view line : Split(text, '\n')) {
     const std::size_t at = line.find(separator);

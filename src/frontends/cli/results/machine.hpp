@@ -1,4 +1,4 @@
-// What a result says of the machine on which it was measured.
+// The description of the machine on which a result was measured.
 #pragma once
 #include <cstdint>
 #include <string>

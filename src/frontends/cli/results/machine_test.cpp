@@ -16,7 +16,7 @@ TEST(MachineTest, FactsBecomeOneLine) {
       "2 cores (AMD EPYC 9B45, virtual machine), 24 GiB, Debian GNU/Linux 12, kernel 6.18");
 }
 
-TEST(MachineTest, WhatIsUnknownIsLeftOut) {
+TEST(MachineTest, UnknownFactsAreLeftOut) {
   EXPECT_EQ(MachineText({.cpuinfo = "", .os_release = "", .kernel = "", .memory = "x", .cores = 1}),
             "1 core");
   EXPECT_EQ(MachineText({.cpuinfo = "flags : hypervisor\n",

@@ -94,7 +94,7 @@ std::string RunsTable(const ResultFile& file, const LayoutRuns& layout) {
   return text;
 }
 
-/// What the other took, as a part of what we took: below 1 the other is faster.
+/// The other's time as a part of ours: below 1 the other is faster.
 std::string RatioText(double ratio) {
   return ratio < 0.995 ? fmt::format("{:.2f}", ratio) : fmt::format("{:.3f}", ratio);
 }
@@ -146,7 +146,7 @@ std::string OtherTable(const ResultTable& table) {
 }
 
 std::string PartOf(const ResultFile& file) {
-  std::string where = fmt::format("Where: {}. When: {}.", file.where, file.when);
+  std::string where = fmt::format("Machine: {}. Date: {}.", file.where, file.when);
   if (!file.beside.empty()) where += fmt::format(" Beside: {}.", fmt::join(file.beside, "; "));
   if (!file.commit.empty()) where += fmt::format(" Commit: {}.", file.commit);
   if (!file.command.empty()) where += fmt::format(" Command: `{}`.", file.command);
@@ -173,7 +173,7 @@ std::string PerformancePage(std::vector<ResultFile> files) {
   std::string text =
       "# Performance\n\n" +
       Filled(
-          "What was measured, where, when, and beside which other libraries. `ringlet bench "
+          "Measurements, with machine, date and the libraries measured beside. `ringlet bench "
           "report` makes this page from the files in `bench/results`; a figure is changed there. "
           "Only numbers of one cell compare: machines and days differ. Below each part stands "
           "where Ringlet is behind.",

@@ -37,7 +37,7 @@ TEST(PerformancePageTest, RunsOfALayoutAreATable) {
                RunOf("broadcast", {{8, {}, {{"Gloo", 14.04}}}})})});
   EXPECT_THAT(page, testing::StartsWith("# Performance\n\n"));
   EXPECT_THAT(page,
-              HasSubstr("\n## One host\n\nWhere: 2 cores. When: 2026-11-23. Beside: Gloo 0.5; "
+              HasSubstr("\n## One host\n\nMachine: 2 cores. Date: 2026-11-23. Beside: Gloo 0.5; "
                         "Open MPI 5. Command: `ringlet bench`.\n"));
   EXPECT_THAT(page, HasSubstr("**2 ranks**, us: **Ringlet** Gloo / Open MPI\n\n"
                               "| operation | 8 B | 1 MiB |\n|---|---|---|\n"

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One object of a file, read key by key. What is wrong first is kept; reads give nothing then.
+/// One object of a file, read key by key. The first error is kept; reads give nothing then.
 class ResultReader {
  public:
   ResultReader(const Json& json, std::string place, std::optional<std::string>& wrong)

@@ -52,7 +52,7 @@ TEST(ResultFileTest, ARunIsWhatBenchPrints) {
   EXPECT_EQ(file->runs.at(0).rows.at(0).us, 1.5);
 }
 
-TEST(ResultFileTest, WhatIsWrongIsNamedWithTheFileAndTheKey) {
+TEST(ResultFileTest, AnErrorNamesTheFileAndTheKey) {
   EXPECT_THAT(WhyNot("{"), AllOf(HasSubstr("x.json"), HasSubstr("no JSON")));
   EXPECT_THAT(WhyNot("[]"), HasSubstr("no object"));
   EXPECT_THAT(WhyNot(R"({"what": "w", "where": "m", "runs": []})"), HasSubstr("when is missing"));

@@ -8,7 +8,7 @@
 
 namespace ringlet::cli {
 
-/// What a run does not say itself.
+/// The facts that a run does not say itself.
 struct ResultHead {
   std::string where, when, command;
   std::string layout;               ///< hosts and links in words; empty: the ranks say it

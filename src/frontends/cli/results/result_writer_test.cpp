@@ -27,7 +27,7 @@ const ResultHead kHead{.where = "2 cores",
                        .layout = "2 hosts",
                        .beside = {"Gloo 0.5"}};
 
-TEST(ResultWriterTest, WhatIsWrittenIsAFileOfResults) {
+TEST(ResultWriterTest, TheOutputIsAFileOfResults) {
   os::TempTree tree;
   const std::string path = tree.At("mine.json");
   ASSERT_TRUE(AddResult(path, kHead, MeasuredReport(CallKind::kAllReduce)).ok());

@@ -27,7 +27,7 @@ bool IsReadable(int from) {
 }  // namespace
 
 Result<InputPump> InputPump::Open(int from) {
-  // Not a pipe: writing to one that nobody reads any more raises SIGPIPE.
+  // Not a pipe: writing to one without a reader raises SIGPIPE.
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return Error{Code::kSystem, fmt::format("cannot open a socket pair: {}", std::strerror(errno)),
@@ -57,7 +57,7 @@ void InputPump::Write() {
     const ssize_t sent =
         ::send(writer_.get(), pending_.data(), pending_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) pending_.erase(0, static_cast<std::size_t>(sent));
-    // What the program will not read is read by nobody.
+    // Input that the program does not read is lost.
     if (sent < 0 && errno != EAGAIN && errno != EINTR) end_ = true;
   }
   if (end_) writer_.Close();

@@ -15,10 +15,10 @@ class InputPump {
   /// Errors  kSystem  there are no descriptors left
   static Result<InputPump> Open(int from);
 
-  /// What the program gets as its standard input. To be closed once it runs.
+  /// The standard input of the program. To be closed once it runs.
   os::Fd& reader() { return reader_; }
 
-  /// What to wait for, if there is anything.
+  /// The descriptor to wait for, if there is one.
   void AddDescriptor(std::vector<int>& descriptors) const;
   /// Copies what has come; does not block. The end of the input closes the program's.
   void Pump();

@@ -22,7 +22,7 @@ void Put(const os::Fd& to, std::string_view text) {
   ASSERT_EQ(::write(to.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-TEST(InputPumpTest, WhatComesIsCopiedUpToItsEnd) {
+TEST(InputPumpTest, InputIsCopiedUpToItsEnd) {
   Pipe typed = OpenPipe();
   auto pump = InputPump::Open(typed.read.get()).value();
   pump.Pump();  // nothing has come: it does not block

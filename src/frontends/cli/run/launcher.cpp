@@ -12,16 +12,16 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kReadBytes = 65'536;  // what a pipe holds
-// What is still read of a rank that has ended. Pipes hold 64 KiB unless the program made them
-// larger (to at most 1 MiB without privileges); beyond that a process that has escaped us is
+constexpr std::size_t kReadBytes = 65'536;  // the capacity of a pipe
+// The bytes that are still read of a rank that has ended. Pipes hold 64 KiB unless the program made
+// them larger (to at most 1 MiB without privileges); beyond that a process that has escaped us is
 // writing.
 constexpr std::size_t kLastWordsBytesMax = std::size_t{1} << 20;
 constexpr Instant kSecond = std::chrono::seconds(1);
 
-class Member {
+class LaunchedRank {
  public:
-  Member(Rank rank, os::Child child) : rank_(rank), child_(std::move(child)) {}
+  LaunchedRank(Rank rank, os::Child child) : rank_(rank), child_(std::move(child)) {}
 
   Rank rank() const { return rank_; }
   bool ended() const { return ended_; }
@@ -32,7 +32,7 @@ class Member {
     if (!errors_.end) descriptors.push_back(child_.errors().get());
   }
 
-  // What has arrived, at most one pipeful of each: nobody may talk the others down.
+  // The bytes that have arrived, at most one pipeful of each: no rank may talk the others down.
   std::size_t Read(const LauncherOptions& options) {
     return ReadOne(options, Stream::kOutput, child_.output(), output_) +
            ReadOne(options, Stream::kErrors, child_.errors(), errors_);
@@ -77,8 +77,8 @@ class Member {
   bool ended_ = false;
 };
 
-Result<std::vector<Member>> StartAll(const LauncherOptions& options) {
-  std::vector<Member> members;
+Result<std::vector<LaunchedRank>> StartAll(const LauncherOptions& options) {
+  std::vector<LaunchedRank> members;
   for (const os::Command& command : options.commands) {
     RINGLET_TRY_ASSIGN(os::Child child, os::Child::Start(command));
     members.emplace_back(Rank{static_cast<std::uint32_t>(members.size())}, std::move(child));
@@ -86,13 +86,13 @@ Result<std::vector<Member>> StartAll(const LauncherOptions& options) {
   return members;
 }
 
-void Wait(const std::vector<Member>& members, const InputPump* input,
+void Wait(const std::vector<LaunchedRank>& members, const InputPump* input,
           const os::SignalQueue& signals, std::optional<Instant> deadline, Instant now) {
   std::vector<int> descriptors{signals.fd().get()};
-  for (const Member& member : members) member.AddDescriptors(descriptors);
+  for (const LaunchedRank& member : members) member.AddDescriptors(descriptors);
   if (input != nullptr) input->AddDescriptor(descriptors);
-  const Instant patience = deadline ? std::min(*deadline - now, kSecond) : kSecond;
-  os::PollReadable(descriptors, patience);
+  const Instant timeout = deadline ? std::min(*deadline - now, kSecond) : kSecond;
+  os::PollReadable(descriptors, timeout);
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ Result<std::unique_ptr<os::SignalQueue>> TakeSignals() {
 }
 
 Result<LauncherOutcome> LaunchRanks(os::SignalQueue& signals, const LauncherOptions& options) {
-  RINGLET_TRY_ASSIGN(std::vector<Member> members, StartAll(options));
+  RINGLET_TRY_ASSIGN(std::vector<LaunchedRank> members, StartAll(options));
   Supervisor supervisor(static_cast<std::uint32_t>(members.size()), options.grace);
   Instant next_second = os::Now() + kSecond;
   while (!supervisor.finished()) {
@@ -119,7 +119,7 @@ Result<LauncherOutcome> LaunchRanks(os::SignalQueue& signals, const LauncherOpti
       if (*signal != SIGCHLD) supervisor.OnSignal(*signal, now);
     if (options.input != nullptr) options.input->Pump();
     std::vector<RankEnd> ends;
-    for (Member& member : members) {
+    for (LaunchedRank& member : members) {
       member.Read(options);
       if (const auto end = member.PollEnd(options)) ends.push_back(*end);
     }
@@ -129,7 +129,7 @@ Result<LauncherOutcome> LaunchRanks(os::SignalQueue& signals, const LauncherOpti
     if (supervisor.first_failure() && !failed_before)
       options.on_failure(*supervisor.first_failure());
     while (const auto order = supervisor.TakeOrder())
-      for (Member& member : members) member.Signal(*order);
+      for (LaunchedRank& member : members) member.Signal(*order);
     if (options.on_second && now >= next_second) {
       options.on_second(now);
       next_second = now + kSecond;

@@ -21,7 +21,7 @@ struct LauncherOptions {
   std::function<void(Rank, Stream, std::string_view)> on_line;
   /// The first failure, when it is noticed: all that the rank wrote has been given to on_line.
   std::function<void(const RankEnd&)> on_failure;
-  /// About once a second, for whoever shows progress. May be empty.
+  /// About once a second, for a display of progress. May be empty.
   std::function<void(Instant now)> on_second;
 };
 

@@ -97,7 +97,7 @@ TEST_F(LauncherTest, TheUsersSignalReachesAll) {
   EXPECT_THAT(lines_, UnorderedElementsAre("0:ready", "1:ready", "0:got INT", "1:got INT"));
 }
 
-/// Where a script waits for a line: `read answer <PATH`.
+/// In a script that waits for a line: `read answer <PATH`.
 class Fifo {
  public:
   explicit Fifo(const std::string& name)
@@ -117,7 +117,7 @@ class Fifo {
   os::Fd end_;
 };
 
-// Whoever looks only once a second would need a second for each line.
+// A launcher that looks only once a second would need a second for each line.
 TEST_F(LauncherTest, ALineIsHeardWhenItIsWritten) {
   constexpr int kLines = 20;
   Fifo to_rank("line");

@@ -15,7 +15,7 @@ class LineCutter {
 
   /// The lines that end within `bytes`, without their newlines.
   std::vector<std::string> Push(std::string_view bytes);
-  /// What is left of a last line that has no newline; empty if there is nothing.
+  /// The rest of a last line that has no newline; empty if there is none.
   std::string Finish() { return std::exchange(partial_, {}); }
 
  private:

@@ -19,7 +19,7 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::string_view kRun = "run";
-// What a shell says of a program that it cannot start.
+// A shell's message about a program that it cannot start.
 constexpr std::uint32_t kRunRanksMax = 4096;
 
 struct RunOptions {
@@ -36,7 +36,7 @@ Result<std::uint16_t> FreePort() {
 
 Result<std::vector<os::Command>> CommandsFor(const RunOptions& options, const EnvMap& environment,
                                              const UniqueId& id) {
-  RankPlace place{.rank = 0, .ranks = options.ranks, .unique_id = rendezvous::ToText(id)};
+  RankIdentity place{.rank = 0, .ranks = options.ranks, .unique_id = rendezvous::ToText(id)};
   RINGLET_TRY_ASSIGN(place.master_port, FreePort());
   std::vector<os::Command> commands;
   for (; place.rank < options.ranks; ++place.rank)
@@ -115,7 +115,7 @@ RunArguments SplitRunArguments(const std::vector<std::string>& arguments) {
   return split;
 }
 
-EnvMap RankEnvironment(EnvMap base, const RankPlace& place) {
+EnvMap RankEnvironment(EnvMap base, const RankIdentity& place) {
   const std::string rank = std::to_string(place.rank), ranks = std::to_string(place.ranks);
   base["RINGLET_UNIQUE_ID"] = place.unique_id;
   for (const char* name : {"RINGLET_RANK", "RINGLET_LOCAL_RANK", "RANK", "LOCAL_RANK"})

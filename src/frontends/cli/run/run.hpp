@@ -20,14 +20,14 @@ struct RunArguments {
 /// the value of one. \param arguments  those after "run"
 RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
 
-/// What tells a rank who it is, in our words and in torchrun's.
-struct RankPlace {
+/// The variables that tell a rank its number, in our words and in torchrun's.
+struct RankIdentity {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
   std::string unique_id;          ///< as text
   std::uint16_t master_port = 0;  ///< for programs that bring a rendezvous of their own
 };
-EnvMap RankEnvironment(EnvMap base, const RankPlace& place);
+EnvMap RankEnvironment(EnvMap base, const RankIdentity& place);
 
 /// Adds the command to `tool`. \param program  as SplitRunArguments found it
 void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen);

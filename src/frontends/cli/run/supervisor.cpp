@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-// By somebody else, that is. A program that gives up may do so by abort().
+// By another process, that is. A program that gives up may do so by abort().
 bool WasKilled(const RankEnd& end) {
   return end.how.signal != 0 && end.how.signal != SIGABRT;
 }
@@ -37,14 +37,14 @@ void Supervisor::OnSignal(int signal, Instant now) {
 
 void Supervisor::OnTick(Instant now) {
   if (suspect_ && !first_failure_ && !user_signal_ && now >= settled_) Conclude(now);
-  if (!patience_ends_ || now < *patience_ends_) return;
-  patience_ends_ = std::nullopt;
+  if (!grace_ends_ || now < *grace_ends_) return;
+  grace_ends_ = std::nullopt;
   orders_.push_back(SIGKILL);
 }
 
 void Supervisor::EndAll(int signal, Instant now) {
   orders_.push_back(signal);
-  patience_ends_ = now + grace_;
+  grace_ends_ = now + grace_;
 }
 
 std::optional<int> Supervisor::TakeOrder() {
@@ -56,7 +56,7 @@ std::optional<int> Supervisor::TakeOrder() {
 
 std::optional<Instant> Supervisor::Deadline() const {
   if (finished()) return std::nullopt;
-  return suspect_ && !first_failure_ && !user_signal_ ? settled_ : patience_ends_;
+  return suspect_ && !first_failure_ && !user_signal_ ? settled_ : grace_ends_;
 }
 
 }  // namespace ringlet::cli

@@ -22,7 +22,7 @@ class Supervisor {
   /// \param grace  what they get to end by themselves after they were told to
   Supervisor(std::uint32_t ranks, Instant grace) : running_(ranks), grace_(grace) {}
 
-  /// The ends that were noticed together. Nobody knows their order. A rank that was killed is a
+  /// The ends that were noticed together. Their order is not known. A rank that was killed is a
   /// cause, one that gave up may be a consequence: when a process is killed, its connections close
   /// before its end is told, so its peers may be seen to end first. Hence the wait of kSettling.
   void OnEnds(const std::vector<RankEnd>& ends, Instant now);
@@ -53,7 +53,7 @@ class Supervisor {
   Instant settled_{0};
   std::optional<RankEnd> first_failure_;
   std::optional<int> user_signal_;
-  std::optional<Instant> patience_ends_;
+  std::optional<Instant> grace_ends_;
   std::vector<int> orders_;
 };
 

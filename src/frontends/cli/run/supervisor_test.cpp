@@ -58,7 +58,7 @@ TEST(SupervisorTest, AKilledRankIsTheCauseAlthoughItsPeersEndedFirst) {
   EXPECT_EQ(supervisor.first_failure()->rank, Rank{2});
 }
 
-TEST(SupervisorTest, WhenAllHaveEndedNobodyWaits) {
+TEST(SupervisorTest, NothingWaitsWhenAllHaveEnded) {
   Supervisor supervisor(2, kGrace);
   supervisor.OnEnds({{Rank{0}, {.status = 1}}, {Rank{1}, {.status = 2}}}, kStart);
   EXPECT_TRUE(supervisor.finished());

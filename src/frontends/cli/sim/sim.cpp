@@ -24,7 +24,7 @@ constexpr std::string_view kSim = "sim";
 // After what time a user wonders whether anything happens.
 constexpr Instant kSilent = std::chrono::seconds(2);
 
-// What this process holds, or 0 where the system does not say.
+// The memory of this process, or 0 if the system does not say.
 std::uint64_t MemoryBytes() {
   constexpr std::string_view kResident = "VmRSS:";
   const auto tree = os::FileTree::Open("/proc/self");

@@ -1,5 +1,4 @@
-// What goes wrong in a simulation, as one text: "kill:3@10ms,silence:host2@5ms,stop:7@1ms-2s".
-// Pure.
+// The faults of a simulation, as one text: "kill:3@10ms,silence:host2@5ms,stop:7@1ms-2s". Pure.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -9,7 +8,7 @@
 
 namespace ringlet::cli {
 
-/// Whom a fault befalls.
+/// The target of a fault.
 struct Victim {
   enum class Kind : std::uint8_t { kRank, kRoot, kHost };
   Kind kind = Kind::kRank;

@@ -60,7 +60,7 @@ TEST(SimFaultsTest, ACutIsOneWayOrBoth) {
                           Fault{Kind::kCut, HostVictim(2), HostVictim(1), milliseconds(5), kEver}));
 }
 
-TEST(SimFaultsTest, WhatMakesNoSenseIsQuotedWithItsReason) {
+TEST(SimFaultsTest, AnInvalidFaultIsQuotedWithItsReason) {
   const std::pair<const char*, const char*> cases[] = {
       {"kill", "a colon is missing"},
       {"tickle:3@1ms", "there is no fault \"tickle\""},

@@ -85,9 +85,9 @@ void AddSimOptions(CLI::App& command, SimWords& words) {
   option("--bandwidth", words.bandwidth,
          "Of each host's network card, each direction; 0: unlimited")
       ->type_name(kRateType);
-  option("--cpu", words.cpu, "What one event costs a rank or root; its events wait their turn")
+  option("--cpu", words.cpu, "Time of an event at a rank or root; its events wait their turn")
       ->type_name(kTimeType);
-  option("--cpu-per-kib", words.cpu_per_kib, "What each KiB received costs on top")
+  option("--cpu-per-kib", words.cpu_per_kib, "Further processor time for each KiB received")
       ->type_name(kTimeType);
   option("--spread", words.spread, "Ranks start at random within this time")->type_name(kTimeType);
   option("--mode", words.mode, "tree or ring")->check(CLI::IsMember({"tree", "ring"}));
@@ -98,8 +98,7 @@ void AddSimOptions(CLI::App& command, SimWords& words) {
   option("--heartbeat", words.heartbeat,
          "A rank that is silent for this long counts as lost; 0 disables detection")
       ->type_name(kTimeType);
-  command.add_option("--faults", words.faults,
-                     "What goes wrong, with commas: " + std::string(kFaultsHelp));
+  command.add_option("--faults", words.faults, "Faults, with commas: " + std::string(kFaultsHelp));
   option("--seed", words.seed, "Of all that is random; the same seed gives the same run");
   option("--timeout", words.timeout, "Join timeout per rank")->type_name(kTimeType);
   command

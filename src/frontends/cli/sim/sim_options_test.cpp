@@ -62,7 +62,7 @@ TEST(SimOptionsTest, EveryOptionIsRead) {
   EXPECT_EQ(ParseSimOptions(Parsed({"--until", "1s"})).value().Limit(), std::chrono::seconds(1));
 }
 
-TEST(SimOptionsTest, WhatMakesNoSenseIsNamed) {
+TEST(SimOptionsTest, AnInvalidOptionIsNamed) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"-n", "0"}, "-n \"0\""},
       {{"-n", "8,"}, "-n \"8,\""},

@@ -1,4 +1,4 @@
-// What came of a simulation, as a table and as JSON. Pure.
+// The outcome of a simulation, as a table and as JSON. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace ringlet::cli {
 
-/// What some ranks reported in the same words.
+/// The ranks that reported the same words.
 struct SimFailure {
-  std::string text;                  ///< with "(this rank)" for whoever speaks
+  std::string text;                  ///< with "(this rank)" for the speaker
   std::vector<std::uint32_t> ranks;  ///< ascending
   Instant first{0}, last{0};         ///< when the first and the last of them did
 };
@@ -40,7 +40,7 @@ struct SimRow {
   std::uint64_t bytes = 0;  ///< sent by all ranks and roots together
   std::uint64_t events = 0;
   std::uint64_t trace = 0;                ///< fingerprint of the run
-  Instant wall{0};                        ///< what the simulation took
+  Instant wall{0};                        ///< the cost of the simulation
   std::uint64_t memory_bytes = 0;         ///< of this process, at the end
   std::vector<SimFailure> failures = {};  ///< most frequent first
   std::uint32_t failures_unsaid = 0;      ///< ranks whose words were too many to keep
@@ -55,12 +55,12 @@ double StepsAim(std::uint32_t ranks);
 /// Each with its newline.
 std::string SimHeadText(const SimOptions& options);
 std::string SimRowText(const SimRow& row);
-/// Who reported what; empty when nobody failed and nobody waits.
+/// The reports of ranks; empty when no rank failed and none waits.
 std::string SimFailuresText(const SimRow& row);
 
 std::string SimJson(const SimOptions& options, const std::vector<SimRow>& rows);
 
-/// Errors  kProtocol  without a fault not all stand; or somebody still waits although the simulated
+/// Errors kProtocol without a fault not all stand; or a rank still waits although the simulated
 ///                    time was long enough for every timeout.
 Status SimVerdict(const SimOptions& options, const SimRow& row);
 

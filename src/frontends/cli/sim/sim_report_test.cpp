@@ -147,7 +147,7 @@ TEST(SimReportTest, JsonHasWhatProgramsLookFor) {
   EXPECT_TRUE(other.at("rows").at(0).at("total_ms").is_null());
 }
 
-TEST(SimReportTest, WithoutAFaultAllMustStandAndNobodyWaitsForEver) {
+TEST(SimReportTest, WithoutAFaultAllMustStandAndNoRankWaitsForEver) {
   SimOptions options = Options();
   EXPECT_TRUE(SimVerdict(options, SampleRow()).ok());
   EXPECT_THAT(SimVerdict(options, FailedRow()).error().message,

@@ -7,7 +7,7 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::uint64_t kEventsAtATime = 10'000;
-// Distinct failures that are kept: when every rank says something else, more help nobody.
+// Distinct failures that are kept: when every rank says something else, more are of no use.
 constexpr std::size_t kTextsMax = 1000;
 constexpr std::string_view kItself = "(this rank)";
 

@@ -130,7 +130,7 @@ TEST(SimRunTest, RanksThatSpeakOfThemselvesSayTheSame) {
   EXPECT_THAT(row.failures[0].ranks, SizeIs(16));
 }
 
-TEST(SimRunTest, WhoWaitsAndWhoNeverCameIsSaid) {
+TEST(SimRunTest, WaitingAndAbsentRanksAreNamed) {
   SimWords words;
   words.faults = "absent:2";
   words.until = "1s";

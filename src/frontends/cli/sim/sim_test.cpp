@@ -61,7 +61,7 @@ TEST(SimTest, ATraceIsWritten) {
   EXPECT_GT(json.at("traceEvents").size(), 16u);
 }
 
-TEST(SimTest, WhatCannotBeDoneIsSaid) {
+TEST(SimTest, AnImpossibleSimulationSaysSo) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"-n", "none"}, "\"none\""},
       {{"-n", "16", "--roots", "17"}, "--roots 17"},

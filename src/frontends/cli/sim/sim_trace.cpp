@@ -55,15 +55,16 @@ class Events {
 
 void AddJob(Events& events, const SimPhases& phases) {
   events.Name("process_name", kJob, 0, "job");
-  struct Phase {
+  struct TracedPhase {
     const char* name;
     const std::optional<Instant>& end;
   };
   Instant begin{0};
-  for (const Phase& phase : {Phase{"check-in", phases.checked_in},
-                             Phase{"roster to the first rank", phases.roster_first},
-                             Phase{"roster to all", phases.roster_last},
-                             Phase{"connecting", phases.connected}, Phase{"go", phases.standing}}) {
+  for (const TracedPhase& phase :
+       {TracedPhase{"check-in", phases.checked_in},
+        TracedPhase{"roster to the first rank", phases.roster_first},
+        TracedPhase{"roster to all", phases.roster_last},
+        TracedPhase{"connecting", phases.connected}, TracedPhase{"go", phases.standing}}) {
     if (!phase.end || *phase.end < begin) continue;
     events.Span(kJob, 0, phase.name, begin, *phase.end);
     begin = *phase.end;

@@ -68,7 +68,7 @@ TEST(SimWorldTest, TheControlNetworkHasTheArityThatWasAskedFor) {
   EXPECT_GT(lines_of_first(8), lines_of_first(2));
 }
 
-TEST(SimWorldTest, WhatTheNetworkCostsIsFelt) {
+TEST(SimWorldTest, TheCostOfTheNetworkIsFelt) {
   const auto takes = [](const std::function<void(SimOptions&)>& change) {
     SimOptions options = WorldOptions();
     change(options);

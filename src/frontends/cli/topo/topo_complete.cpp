@@ -75,7 +75,7 @@ Result<std::uint32_t> MbitPerS(const std::string& text) {
   return Error{Code::kInvalidArgument, "--nic-speed: a NIC of no speed is none"};
 }
 
-/// What the machine says, and over it what the other options say.
+/// The values of the machine, and over them those of the other options.
 Result<Completion> CompletionFrom(const CompleteOptions& options) {
   Completion completion;
   if (!options.machine.empty()) {

@@ -45,7 +45,7 @@ TEST(TopoCompleteTest, OptionsSayWhatNoTableKnows) {
   EXPECT_THAT(ran.errors, HasSubstr("8 GPUs were added"));
 }
 
-TEST(TopoCompleteTest, WhatIsUnknownIsNamed) {
+TEST(TopoCompleteTest, UnknownPartsAreNamed) {
   const std::string file = Fixture("topologies/nvidia/ndv4.topo.xml");
   EXPECT_THAT(RunCommand({"topo", "complete", file}).errors, HasSubstr("name its model"));
   EXPECT_THAT(RunCommand({"topo", "complete", file, "--machine", "cray-1"}).errors,

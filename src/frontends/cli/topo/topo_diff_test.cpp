@@ -41,7 +41,7 @@ TEST(TopoDiffTest, JsonHasTheSentences) {
   EXPECT_GE(json.at("differences").size(), 1u);
 }
 
-TEST(TopoDiffTest, WhatCannotBeReadIsNamed) {
+TEST(TopoDiffTest, AnUnreadableFileIsNamed) {
   const ToolRun ran = RunCommand({"topo", "diff", "(numa: gpu)", "no/such.xml"});
   EXPECT_NE(ran.status, 0);
   EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));

@@ -30,7 +30,7 @@ TEST(TopoDumpTest, NicsAreMergedAsAPluginWould) {
   EXPECT_THAT(odd.errors, testing::HasSubstr("near"));
 }
 
-TEST(TopoDumpTest, WhatCannotBeReadIsAnError) {
+TEST(TopoDumpTest, AnUnreadableFileIsAnError) {
   const ToolRun ran =
       RunCommand({"topo", "dump", Fixture("topologies/graphs/hgx_h200_8x_vastai.graph.xml")});
   EXPECT_EQ(ran.status, 2);

@@ -56,7 +56,7 @@ TEST(TopoGatherTest, JsonCountsTheFilesAndLeavesStandardOutputToOne) {
   EXPECT_EQ(RunCommand({"topo", "gather", "--json", "-o", "-"}).status, kExitUsage);
 }
 
-TEST(TopoGatherTest, WhatCannotBeReadOrWrittenIsAFailure) {
+TEST(TopoGatherTest, AnUnreadableTreeOrUnwritableFileIsAFailure) {
   os::TempTree tree;
   tree.Write("machine/proc/cpuinfo", "processor : 0\n");
   const ToolRun unwritable = Gather(tree, "machine", "no/x.tar");

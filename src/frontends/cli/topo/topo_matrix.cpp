@@ -117,8 +117,8 @@ std::string Legend(const PathView& view, const std::vector<NodeIndex>& nodes) {
   return Aligned(rows, Align::kLeft);
 }
 
-/// What nvidia-smi calls a path. Its PHB (one host bridge) and NODE (several of a NUMA node) are
-/// one in a view, which has no host bridges.
+/// nvidia-smi's name of a path. Its PHB (one host bridge) and NODE (several of a NUMA node) are one
+/// in a view, which has no host bridges.
 std::string SmiWord(const PathView& view, NodeIndex from, const Path& path) {
   switch (path.type) {
     case PathType::kNvl: {

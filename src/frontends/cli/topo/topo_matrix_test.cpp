@@ -36,13 +36,13 @@ TEST(TopoMatrixTest, GpusOfAmdHaveTheirArchitecturesName) {
   EXPECT_THAT(ran.output, testing::Not(HasSubstr("sm ")));
 }
 
-TEST(TopoMatrixTest, WhatIsLeftOutIsTold) {
+TEST(TopoMatrixTest, OmittedDevicesAreTold) {
   const ToolRun ran = RunCommand({"topo", "matrix", Fixture("topologies/nvidia/ndv4.topo.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.errors, HasSubstr("topo matrix: left out: 8 GPUs with"));
 }
 
-/// What nvidia-smi printed, up to the columns that we lack, with spaces for tabs.
+/// The output of nvidia-smi, up to the columns that we lack, with spaces for tabs.
 std::vector<std::string> SmiRows(const std::string& text, std::size_t gpus) {
   std::vector<std::string> rows;
   std::istringstream in(text);
@@ -72,7 +72,7 @@ TEST(TopoMatrixTest, AgreesWithNvidiaSmi) {
   }
 }
 
-/// What NCCL printed of paths: from and to, in its names without the host, to "MB/s type".
+/// NCCL's output of paths: from and to, in its names without the host, to "MB/s type".
 std::map<std::string, std::string> Printed(const std::string& log) {
   std::map<std::string, std::string> printed;
   const std::regex line_pattern("NCCL INFO ((?:GPU|NET)/\\S+) :(GPU/.*)");

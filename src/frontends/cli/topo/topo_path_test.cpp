@@ -27,7 +27,7 @@ TEST(TopoPathTest, EveryHopIsShownAndTheNarrowestMarked) {
             "   8  NET  mlx5_1                 50 GB/s\n");
 }
 
-TEST(TopoPathTest, WhatIsNotJoinedSaysSo) {
+TEST(TopoPathTest, UnconnectedDevicesAreSaidToBeSo) {
   const ToolRun ran =
       RunCommand({"topo", "path", "GPU0", "0x5001/NUMA0", Fixture("topo-vectors/mnnvl-2x4.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;

@@ -1,4 +1,4 @@
-// What the commands of `ringlet topo` that look at paths have in common.
+// The common parts of the commands of `ringlet topo` that look at paths.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -27,7 +27,7 @@ struct PathView {
   std::string title;
   std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
   topology::Paths paths;
-  std::vector<std::string> missing;  ///< what discovery looked for in vain; SkeletonHint
+  std::vector<std::string> missing;  ///< facts that discovery did not find; SkeletonHint
 };
 
 /// NCCL's variables of the environment that decide over paths are heeded.
@@ -39,7 +39,7 @@ Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environm
 /// there are several.
 std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
 
-/// The node that somebody means: its label, NCCL's name ("GPU/0-11000"), a bus address.
+/// The node that a word names: its label, NCCL's name ("GPU/0-11000"), a bus address.
 /// Errors  kInvalidArgument  nothing is called so, or several things are; lists what there is
 Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string_view name);
 

@@ -50,7 +50,7 @@ TEST(TopoPathsTest, ABusAddressOfANicMeansItsPort) {
   EXPECT_EQ(LabelOf(*view.graph, NodeCalled(*view.graph, "0000:13:00.0").value()), "mlx5_0");
 }
 
-TEST(TopoPathsTest, WhatSeveralHostsHaveNeedsTheHost) {
+TEST(TopoPathsTest, ANameOfSeveralHostsNeedsTheHost) {
   PathRequest request;
   request.source.file = Fixture("topo-vectors/mnnvl-2x4.xml");
   const PathView view = FindPathView(request, {}).value();

@@ -1,5 +1,4 @@
-// Where a command of `ringlet topo` takes its machine from: this one, a file, a captured tree, or a
-// description.
+// The source of a machine for `ringlet topo`: this one, a file, a captured tree, or a description.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -26,7 +25,7 @@ struct LoadedTopology {
   topology::HostView view;
   std::vector<topology::Finding> findings;  ///< of the reader; empty where there was no file
   topology::Positions positions;
-  std::vector<std::string> missing;  ///< what discovery looked for in vain
+  std::vector<std::string> missing;  ///< facts that discovery did not find
 };
 
 /// Errors  kInvalidArgument  the file or the description makes no sense; the sentence says where

@@ -44,7 +44,7 @@ TEST(TopoSourceTest, NothingNamedIsThisMachine) {
   EXPECT_NE(loaded->view.identity, 0u);
 }
 
-TEST(TopoSourceTest, WhatIsNotThereIsNamed) {
+TEST(TopoSourceTest, AMissingFileIsNamed) {
   EXPECT_THAT(LoadTopology({.file = "no/such.xml", .root = "", .synthetic = ""}).error().message,
               HasSubstr("no/such.xml"));
   EXPECT_THAT(LoadTopology({.file = "", .root = "/no/such", .synthetic = ""}).error().message,

@@ -43,7 +43,7 @@ TEST(TopoTreeTest, LinksToTheProcessorStandBelowTheirGpu) {
 )");
 }
 
-TEST(TopoTreeTest, WhatANetworkPortIsSaidToBe) {
+TEST(TopoTreeTest, ANetworkPortIsDescribed) {
   topology::HostView view;
   view.name = "box";
   view.numa_nodes.emplace_back().id = 3;
@@ -70,7 +70,7 @@ TEST(TopoTreeTest, WhatANetworkPortIsSaidToBe) {
 )");
 }
 
-TEST(TopoTreeTest, WhatIsSaidOfProcessorsAndHosts) {
+TEST(TopoTreeTest, ProcessorsAndHostsAreDescribed) {
   topology::HostView view;
   view.cpu = {"x86_64", "AuthenticAMD", 25, 1, "EPYC"};
   auto& first = view.numa_nodes.emplace_back();
@@ -86,7 +86,7 @@ TEST(TopoTreeTest, WhatIsSaidOfProcessorsAndHosts) {
 )");
 }
 
-TEST(TopoTreeTest, WhatIsUnknownIsSaid) {
+TEST(TopoTreeTest, UnknownFactsAreSaidToBeSo) {
   topology::HostView view;
   view.name = "box";
   view.numa_nodes.emplace_back().id = topology::kUnknownNuma;

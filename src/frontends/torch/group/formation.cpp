@@ -29,7 +29,7 @@ Error Aborted(const std::string& key) {
 
 }  // namespace
 
-std::chrono::microseconds Patience::Next() {
+std::chrono::microseconds Backoff::Next() {
   const auto now = next_;
   next_ = std::min(next_ * 6 / 5, kLongestPause);
   return now;
@@ -54,7 +54,7 @@ std::vector<std::string> KeysOfRoots(const Seat& seat) {
 
 Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
                     const std::stop_token& abort) {
-  Patience patience;
+  Backoff backoff;
   std::chrono::microseconds waited{0};
   while (true) {
     RINGLET_TRY_ASSIGN(auto value, store.Find(key));
@@ -66,7 +66,7 @@ Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::millis
               "key '{}' did not appear in the store within {} ms: has the rank that sets it "
               "called this operation?",
               key, timeout.count())};
-    const auto pause = patience.Next();
+    const auto pause = backoff.Next();
     if (!Pause(pause, abort)) return Aborted(key);
     waited += pause;
   }
@@ -105,7 +105,7 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   config.init_timeout = seat.timeout;
   config.timeout = seat.operation_timeout;
   auto communicator = comm::Establish(process, config, abort);
-  // Whoever joined has read the ids: nobody needs them any more.
+  // A rank that joined has read the ids: they are needed no more.
   if (communicator.ok() && seat.rank == 0 && seat.size > 1)
     for (const std::string& key : keys) store.Erase(key);
   return communicator;

@@ -29,7 +29,7 @@ std::vector<std::string> KeysOfRoots(const Seat& seat);
 
 /// Forms the communicator with all other ranks of the seat. Blocks until it stands. Rank 0 takes
 /// the keys out of the store afterwards, so that the same names can serve again. Errors  kTimeout
-/// nobody published an id in time; else as comm::Establish
+/// no rank published an id in time; else as comm::Establish
 Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort);
@@ -46,7 +46,7 @@ Result<UniqueId> ToId(View bytes, const std::string& key);
 bool Pause(std::chrono::microseconds time, const std::stop_token& abort);
 
 /// How long to wait between two looks at something that another process brings about.
-class Patience {
+class Backoff {
  public:
   std::chrono::microseconds Next();
 

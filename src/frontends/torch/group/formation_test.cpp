@@ -45,7 +45,7 @@ TEST(Formation, RanksMeetThroughTheStoreAndLeaveItEmpty) {
   }
 }
 
-TEST(Formation, WhoeverWaitsForAnIdThatNobodyMakesIsToldSo) {
+TEST(Formation, ARankThatWaitsForAMissingIdIsToldSo) {
   MemoryStore store;
   Seat seat = SeatOf(1, 2);
   seat.timeout = std::chrono::milliseconds(1);

@@ -26,13 +26,13 @@ std::optional<Error> Group::failure() const {
 
 namespace {
 
-// Most groups form sooner than this; then nobody asks who is there.
+// Most groups form sooner than this; then no rank asks for the presence of others.
 constexpr std::chrono::milliseconds kFirstLook{200};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 // When it is over: the first of them only asks.
 constexpr int kLastLooks = 4;
 
-/// What a rank that has refused a call tells the others in the store, for its last one.
+/// The message of a rank that has refused a call to the others in the store, for its last one.
 struct Refusal {
   std::uint64_t call = 0;
   bool stands = false;  // it does nothing else: who waits for it waits in vain
@@ -100,7 +100,7 @@ class Watch {
 
   static void Look(Group& group, std::uint64_t call, std::stop_source& stop, Shared& shared) {
     const auto& options = group.options();
-    // Rank 0 says it to the others; who looks after it is anybody.
+    // Rank 0 says it to the others; any rank may look after it.
     const std::uint32_t watched = options.rank == 0 ? options.size : 1;
     auto pause = kFirstLook;
     std::unique_lock lock(shared.mutex);
@@ -211,7 +211,7 @@ void Group::TellWhoWaits(std::uint64_t call, const std::string& why) {
   };
   Refusal refusal{.call = call, .why = why};
   has_refused_ = true;
-  if (!refusal.Tell(*store_, options_.rank).ok()) return;  // nobody can be told of anything
+  if (!refusal.Tell(*store_, options_.rank).ok()) return;  // no rank can be told of anything
   std::chrono::milliseconds waited{0}, awaited{0};
   for (; waited < timeout() && !goes_on(); waited += kBetweenLooks) {
     if (!Pause(kBetweenLooks, closing_.get_token())) break;

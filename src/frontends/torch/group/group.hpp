@@ -1,4 +1,4 @@
-// What a process group is, apart from tensors: its seat, its communicator, its turn-taking, its
+// The parts of a process group apart from tensors: its seat, its communicator, its turn-taking, its
 // end.
 #pragma once
 #include <atomic>
@@ -56,7 +56,7 @@ class Group {
   /// thread.
   std::uint64_t NextCall() { return ++calls_; }
   /// This rank has refused a call that others may have begun. Unless another one follows it here,
-  /// or nobody did, the group fails on all ranks with the reason. Returns at once.
+  /// or no rank did, the group fails on all ranks with the reason. Returns at once.
   void Refused(std::string why);
   /// Why the group does not work any more, if so. Any thread.
   std::optional<Error> failure() const;
@@ -76,7 +76,7 @@ class Group {
   void Abort(const std::string& why);
 
   /// Ends in good order: what was submitted runs to its end, callbacks too; but not the one from
-  /// which this is called, if it is. Nobody submits any more.
+  /// which this is called, if it is. No thread submits any more.
   void Close();
 
  private:

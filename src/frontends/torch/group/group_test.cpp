@@ -69,7 +69,7 @@ TEST(Group, AnAbortedGroupSaysSo) {
   EXPECT_THAT(Sum(group).error().message, HasSubstr("the test wants it"));
 }
 
-TEST(Group, WhatFailedOnceFailsAgainAtOnce) {
+TEST(Group, AFailedGroupFailsAgainAtOnce) {
   Group::Options options = At(1, 2);
   options.init_timeout = std::chrono::milliseconds(1);
   Group group(options, std::make_shared<MemoryStore>());
@@ -87,7 +87,7 @@ TEST(Group, ARankThatWillNotComeEndsTheForming) {
   EXPECT_THAT(sum.error().message, HasSubstr("rank 0 has left"));
 }
 
-TEST(Group, WhoWaitsForACallThatAnotherRankRefusedIsTold) {
+TEST(Group, ARankThatWaitsForARefusedCallIsTold) {
   for (const bool formed : {true, false}) {
     OnRanks(2, [formed](Group& group) {
       if (formed) {
@@ -112,7 +112,7 @@ TEST(Group, WhoWaitsForACallThatAnotherRankRefusedIsTold) {
   }
 }
 
-TEST(Group, WhatAllRefuseOrIsCalledAgainBreaksNothing) {
+TEST(Group, ACallThatAllRefuseOrRepeatBreaksNothing) {
   OnRanks(3, [](Group& group) {
     ASSERT_TRUE(Sum(group).ok());
     group.Refused("all do");

@@ -15,7 +15,7 @@ class KeyStore {
  public:
   virtual ~KeyStore() = default;
   virtual Status Set(const std::string& key, View value) = 0;
-  /// Empty when nobody has set it yet.
+  /// Empty when it is not set yet.
   virtual Result<std::optional<Bytes>> Find(const std::string& key) = 0;
   /// Adds one to a counter and gives its value before.
   virtual Result<std::uint64_t> CountUp(const std::string& key) = 0;

@@ -26,7 +26,7 @@ Result<std::vector<std::uint32_t>> Missing(KeyStore& store, const Muster& muster
                                            const std::stop_token& abort) {
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 1; rank < muster.size; ++rank) missing.push_back(rank);
-  Patience patience;
+  Backoff backoff;
   std::chrono::microseconds waited{0};
   while (true) {
     std::optional<Error> broken;
@@ -37,7 +37,7 @@ Result<std::vector<std::uint32_t>> Missing(KeyStore& store, const Muster& muster
     });
     if (broken) return *broken;
     if (missing.empty() || waited >= muster.timeout) return missing;
-    const auto pause = patience.Next();
+    const auto pause = backoff.Next();
     if (!Pause(pause, abort)) return Error{Code::kAborted, "the process group was aborted"};
     waited += pause;
   }

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-TEST(Muster, AllWhoComeGoOn) {
+TEST(Muster, AllRanksThatComeGoOn) {
   MemoryStore store;
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < 4; ++rank)
@@ -34,7 +34,7 @@ Status AtRankZero(MemoryStore& store, bool wait_for_all) {
                     {});
 }
 
-TEST(Muster, RankZeroNamesTheFirstWhoIsMissingOrAll) {
+TEST(Muster, RankZeroNamesTheFirstMissingRankOrAll) {
   MemoryStore store;
   ASSERT_TRUE(store.Set("muster:0:2", AsView("here")).ok());
   EXPECT_THAT(AtRankZero(store, false).error().message,
@@ -44,7 +44,7 @@ TEST(Muster, RankZeroNamesTheFirstWhoIsMissingOrAll) {
               HasSubstr("Ranks 1, 3 failed to pass monitoredBarrier"));
 }
 
-TEST(Muster, WhoDidComeHearsWhoDidNot) {
+TEST(Muster, RanksThatCameHearTheMissingOnes) {
   MemoryStore store;
   Status at_two = Ok();
   std::thread two([&] {
@@ -59,7 +59,7 @@ TEST(Muster, WhoDidComeHearsWhoDidNot) {
   EXPECT_THAT(at_two.error().message, HasSubstr("Rank 1 failed"));
 }
 
-TEST(Muster, WithoutTimeRankZeroIsTheOneWhoTimesOut) {
+TEST(Muster, WithoutTimeRankZeroIsTheOneThatTimesOut) {
   MemoryStore store;
   EXPECT_THAT(HoldMuster(store, {.size = 2}, {}).error().message,
               HasSubstr("Rank 0 timed out in monitoredBarrier"));

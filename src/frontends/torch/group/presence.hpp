@@ -1,4 +1,4 @@
-// Who of a group is still there, also before anything connects its ranks.
+// The ranks of a group that are still there, also before anything connects its ranks.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -30,8 +30,8 @@ class Presence {
   Status Announce();
   Status Leave();
 
-  /// What is known of another rank. Cost  a system call; at the first look, some later ones, and
-  /// before it says kGone, a request to the store.
+  /// The state of another rank, as far as it is known. Cost a system call; at the first look, some
+  /// later ones, and before it says kGone, a request to the store.
   State Of(std::uint32_t rank);
 
  private:

@@ -24,7 +24,7 @@ State Eventually(Presence& presence, std::uint32_t rank, State wanted) {
   return state;
 }
 
-TEST(Presence, WhoHasNotComeIsUnknown) {
+TEST(Presence, ARankThatHasNotComeIsUnknown) {
   MemoryStore store;
   Presence own(store, 0, nullptr);
   EXPECT_EQ(own.Of(1), State::kUnknown);
@@ -34,7 +34,7 @@ TEST(Presence, WhoHasNotComeIsUnknown) {
   EXPECT_EQ(WhyInVain(own, 1), "");
 }
 
-TEST(Presence, WhoLeavesIsNotTakenForDead) {
+TEST(Presence, ARankThatLeavesIsNotTakenForDead) {
   MemoryStore store;
   Presence own(store, 0, nullptr);
   {
@@ -47,7 +47,7 @@ TEST(Presence, WhoLeavesIsNotTakenForDead) {
   EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 has left"));
 }
 
-TEST(Presence, WhoseProcessEndsIsGone) {
+TEST(Presence, ARankIsGoneWhenItsProcessEnds) {
   MemoryStore store;
   Presence own(store, 0, nullptr);
   {

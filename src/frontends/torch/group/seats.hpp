@@ -1,5 +1,5 @@
-// Who sits on a line: a communicator of two, whose ranks are its seats. What it says of them must
-// reach the user in the ranks of the group, the only ones that the user knows.
+// The ranks on a line: a communicator of two, whose ranks are its seats. Its messages must reach
+// the user in the ranks of the group, the only ones that the user knows.
 #pragma once
 #include <cstdint>
 #include <string>

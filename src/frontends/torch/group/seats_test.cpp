@@ -19,7 +19,7 @@ TEST(Seats, OtherNumbersStayAsTheyAre) {
     EXPECT_EQ(InRanksOfGroup(text, seats), text);
 }
 
-TEST(Seats, WhatAGroupSaidIsInItsRanksAlready) {
+TEST(Seats, AMessageOfAGroupIsInItsRanksAlready) {
   EXPECT_EQ(InRanksOfGroup("rank 1 aborted the communicator: rank 0 was late", {4, 5}),
             "rank 5 aborted the communicator: rank 0 was late");
 }

@@ -8,7 +8,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-// Whose job this thread runs.
+// The executor whose job this thread runs.
 thread_local const void* t_serves = nullptr;
 
 }  // namespace

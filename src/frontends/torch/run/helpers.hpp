@@ -1,4 +1,4 @@
-// Threads for what may block at anybody's pleasure: the callbacks of futures.
+// Threads for work that may block for any time: the callbacks of futures.
 #pragma once
 #include <atomic>
 #include <condition_variable>

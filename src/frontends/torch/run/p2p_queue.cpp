@@ -17,7 +17,7 @@ constexpr std::size_t kHeadBytes = 16;
 // A receiver's line waits for the next message as long as its group lives; who waits for a certain
 // message has a deadline of its own.
 constexpr std::chrono::hours kForever{24 * 365};
-// Of messages from one sender that nobody has asked for: more stay with the sender.
+// Of messages from one sender that no receive has asked for: more stay with the sender.
 constexpr std::size_t kUnexpectedBytesMax = 256 << 20;
 // The seats of a line.
 constexpr std::uint32_t kSender = 0;
@@ -192,7 +192,7 @@ void P2pQueue::RunOutbox(std::uint32_t to) {
     lock.lock();
     outbox.sending = false;
     if (!status.ok()) {
-      // Why the line could not be made, or has ended, somebody else may know better.
+      // Another thread may know better why the line could not be made, or has ended.
       Error error = failure_ ? *failure_ : status.error();
       if (const auto gone = gone_.find(to); gone != gone_.end() && !failure_)
         error = Error{Code::kPeerLost, gone->second};
@@ -274,7 +274,7 @@ void P2pQueue::RunCaretaker() {
     if (IsPending()) {
       TakeCare(lock);
     } else {
-      patience_ = Patience();
+      backoff_ = Backoff();
       news_.wait(lock, [&] { return stop_.stop_requested() || IsPending(); });
     }
   }
@@ -289,10 +289,10 @@ void P2pQueue::TakeCare(Lock& lock) {
     if (!came.ok()) return StoreFailed(lock, came.error());
     if (*came) {
       ++guests_;
-      patience_ = Patience();
+      backoff_ = Backoff();
       return;
     }
-    pause = patience_.Next();
+    pause = backoff_.Next();
   }
   news_.wait_for(lock, pause);
   unlooked_ += pause;
@@ -347,13 +347,13 @@ void P2pQueue::CheckPeers(Lock& lock) {
 }
 
 void P2pQueue::GiveUp(Lock& lock, std::uint32_t rank) {
-  // Where a line is being made, its thread tells those who wait.
+  // If a line is being made, its thread tells those that wait.
   if (const auto out = outboxes_.find(rank); out != outboxes_.end())
     out->second.stop.request_stop();
   const auto in = inboxes_.find(rank);
   if (in != inboxes_.end()) in->second.stop.request_stop();
-  // Who waits for anybody may have waited for a rank that has died, and is told; one that has left
-  // in order has sent what it had to.
+  // A receive from any rank may have waited for a rank that has died, and is told; a rank that has
+  // left in order has sent what it had to.
   const bool died = group_.presence().Of(rank) == Presence::State::kGone;
   PostedList lost;
   for (auto it = posted_.begin(); it != posted_.end();) {
@@ -474,7 +474,7 @@ Status P2pQueue::TakeMessage(Lock& lock, std::uint32_t from) {
   const auto head = ReadHead(*inbox.line);
   lock.lock();
   RINGLET_TRY(head);
-  // One that nobody waits for is put aside, unless too much is put aside already.
+  // A message without a receive is put aside, unless too much is put aside already.
   news_.wait(lock, [&] {
     return stop_.stop_requested() || Match(from, head->tag) != posted_.end() ||
            (IsAwaited(from) && inbox.unexpected_bytes + head->bytes <= kUnexpectedBytesMax);
@@ -552,7 +552,7 @@ void P2pQueue::RunInbox(std::uint32_t from, const UniqueId& id) {
     if (stop_.stop_requested() || !IsAwaited(from)) continue;
     if (inbox.broken) {
       Break(lock, from, Error(*inbox.broken));
-      // Somebody may still wait for any sender: until then there is nothing to do here.
+      // A receive from any sender may still wait: until then there is nothing to do here.
       news_.wait(lock);
     } else if (const Status status = TakeMessage(lock, from); !status.ok()) {
       Break(lock, from, status.error());

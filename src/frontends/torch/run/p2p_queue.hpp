@@ -1,4 +1,4 @@
-// Messages between two ranks, with tags, received in whatever order and from whomever.
+// Messages between two ranks, with tags, received in any order and from any rank.
 //
 // Collectives and messages of a group need not come in one order on both sides, so messages have
 // communicators of their own: one of two ranks for each sender and receiver, made when the first
@@ -22,9 +22,9 @@
 
 namespace ringlet::torch_api {
 
-/// A message that somebody waits for.
+/// A receive that waits for a message.
 struct Posted {
-  std::optional<std::uint32_t> from;  ///< else from anybody
+  std::optional<std::uint32_t> from;  ///< else from any rank
   std::int32_t tag = 0;
   std::span<std::byte> room;  ///< lives until `done`; a message must fill it
   /// Called once, with the sender, by Receive or on a thread of the mail's. Must not block.
@@ -65,7 +65,8 @@ class P2pQueue {
   /// Receives in the background. Messages of one sender and tag are matched in their order.
   /// The number is for Withdraw.
   std::uint64_t Receive(Posted posted);
-  /// Takes back what nobody has begun to fill: its `done` will not be called. False: too late.
+  /// Takes back a receive that no message has begun to fill: its `done` will not be called. False:
+  /// too late.
   bool Withdraw(std::uint64_t number);
 
   /// Fails everything that is under way or comes later.
@@ -91,7 +92,7 @@ class P2pQueue {
     Bytes bytes;
   };
   struct Inbox {
-    std::deque<Unexpected> unexpected;  // came before anybody asked for them
+    std::deque<Unexpected> unexpected;  // came before a receive asked for them
     std::size_t unexpected_bytes = 0;
     std::shared_ptr<Line> line;
     bool reading = false;         // a message, or the wait for one
@@ -125,11 +126,11 @@ class P2pQueue {
   bool IsAwaited(std::uint32_t from) const;
   PostedList::iterator Match(std::uint32_t from, std::int32_t tag);
   void DeliverUnexpected(Lock& lock, std::uint32_t from);
-  /// What has come already for `posted`, and from whom.
+  /// The messages that have come already for `posted`, and their sender.
   std::optional<std::pair<std::uint32_t, Bytes>> TakeUnexpected(const Posted& posted);
   static void HandOver(const Posted& posted, const Bytes& bytes, std::uint32_t from);
   Status TakeMessage(Lock& lock, std::uint32_t from);
-  /// Whether somebody may send it yet, or has sent it and it lies here.
+  /// Whether a rank may send it yet, or has sent it and it lies here.
   bool MayStillCome(const Posted& posted) const;
   void Break(Lock& lock, std::uint32_t from, const Error& error);
   void End(Lock& lock, PostedList lost, const Error& error, std::uint32_t from);
@@ -147,7 +148,7 @@ class P2pQueue {
   std::map<std::uint32_t, Inbox> inboxes_;
   std::map<std::uint32_t, std::string> gone_;  // and why nothing comes from them any more
   std::uint64_t guests_ = 0;                   // senders that have announced themselves
-  Patience patience_;
+  Backoff backoff_;
   std::chrono::microseconds unlooked_{0};  // that have passed since the last look around
   std::jthread caretaker_;
 };

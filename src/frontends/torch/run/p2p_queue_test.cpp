@@ -122,7 +122,7 @@ TEST_F(P2pQueueTest, MessagesOfOneTagKeepTheirOrderAndTagsNeedNone) {
   EXPECT_EQ(first->text + later->text, "firstlater");
 }
 
-TEST_F(P2pQueueTest, FromAnybodyTellsWhoItWas) {
+TEST_F(P2pQueueTest, AReceiveFromAnyRankTellsTheSender) {
   const auto a = Receive(0, std::nullopt, 1, 1), b = Receive(0, std::nullopt, 1, 1);
   Send(2, 0, 1, "2");
   EXPECT_EQ(*a->From(), 2u);
@@ -143,7 +143,7 @@ TEST_F(P2pQueueTest, AMessageOfAnotherSizeIsRefusedAndTheNextOneArrives) {
   EXPECT_EQ(next->text, "five!");
 }
 
-TEST_F(P2pQueueTest, WhatWasWithdrawnIsNotCalled) {
+TEST_F(P2pQueueTest, AWithdrawnReceiveIsNotCalled) {
   const std::uint64_t number = p2p_queues_[1]->Receive(
       {.from = 0u, .tag = 5, .room = {}, .done = [](const Status&, std::uint32_t) { FAIL(); }});
   EXPECT_TRUE(p2p_queues_[1]->Withdraw(number));
@@ -155,7 +155,7 @@ TEST_F(P2pQueueTest, EmptyMessagesArriveToo) {
   EXPECT_EQ(*Receive(2, 1u, -3, 0)->From(), 1u);
 }
 
-TEST_F(P2pQueueTest, AbortEndsWhoWaits) {
+TEST_F(P2pQueueTest, AbortEndsWaitingReceives) {
   const auto never = Receive(1, 2u, 0, 4);
   p2p_queues_[1]->Abort("the test wants it");
   const auto ended = never->From();
@@ -165,7 +165,7 @@ TEST_F(P2pQueueTest, AbortEndsWhoWaits) {
   EXPECT_THAT(later.error().message, HasSubstr("the test wants it"));
 }
 
-TEST_F(P2pQueueTest, ASenderThatIsGoneIsToldToWhoWaitsForIt) {
+TEST_F(P2pQueueTest, ASenderThatIsGoneIsToldToItsReceivers) {
   Send(2, 1, 0, "here");
   EXPECT_TRUE(Receive(1, 2u, 0, 4)->From().ok());
   const auto never = Receive(1, 2u, 0, 4);
@@ -178,7 +178,7 @@ TEST_F(P2pQueueTest, ASenderThatIsGoneIsToldToWhoWaitsForIt) {
                              "from rank 2 with tag 0: the process group was destroyed"));
 }
 
-TEST_F(P2pQueueTest, WhatCameEarlyIsTakenWhileItsSenderIsListenedTo) {
+TEST_F(P2pQueueTest, AnEarlyMessageIsTakenWhileItsSenderIsListenedTo) {
   const auto first = Receive(1, std::nullopt, 8, 1), never = Receive(1, std::nullopt, 9, 1);
   Send(0, 1, 7, "early");
   Send(0, 1, 8, "8");
@@ -191,7 +191,7 @@ TEST_F(P2pQueueTest, WhatCameEarlyIsTakenWhileItsSenderIsListenedTo) {
   EXPECT_EQ(*never->From(), 0U);
 }
 
-TEST_F(P2pQueueTest, WhoWaitsForARankThatLeftIsToldWithItsTag) {
+TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
   // It never sent, so that nothing connects the two.
   const auto certain = Receive(1, 2u, 7, 4);
   ASSERT_TRUE(groups_[2]->presence().Leave().ok());
@@ -201,7 +201,7 @@ TEST_F(P2pQueueTest, WhoWaitsForARankThatLeftIsToldWithItsTag) {
   EXPECT_THAT(ended.error().message, HasSubstr("from rank 2 with tag 7: rank 2 has left"));
 }
 
-TEST_F(P2pQueueTest, WhoWaitsForAnybodyIsToldWhenNobodyIsLeft) {
+TEST_F(P2pQueueTest, AReceiveFromAnyRankIsToldWhenNoneIsLeft) {
   const auto anybody = Receive(1, std::nullopt, 3, 4);
   ASSERT_TRUE(groups_[2]->presence().Leave().ok());
   Send(0, 1, 3, "more");
@@ -213,7 +213,7 @@ TEST_F(P2pQueueTest, WhoWaitsForAnybodyIsToldWhenNobodyIsLeft) {
   EXPECT_THAT(ended.error().message, HasSubstr("from any rank with tag 3"));
 }
 
-TEST_F(P2pQueueTest, AFailureOfTheGroupWakesWhoWaitsForAMessage) {
+TEST_F(P2pQueueTest, AFailureOfTheGroupWakesWaitingReceives) {
   const auto certain = Receive(1, 2u, 7, 4), anybody = Receive(1, std::nullopt, 8, 4);
   groups_[1]->Abort("the test wants it");
   for (const auto& each : {certain->From(), anybody->From()}) {

@@ -83,7 +83,7 @@ void SerialExecutor::Drain(const std::shared_ptr<State>& state) {
       state->jobs.pop_front();
     }
     if (Serve(state, std::move(job))) continue;
-    // Its turn ended before it did; somebody else may drain since then.
+    // Its turn ended before it did; another thread may drain since then.
     const Lock lock(state->mutex);
     if (state->drained || !WantsDrainer(*state)) return;
   }
@@ -105,7 +105,7 @@ bool SerialExecutor::Serve(const std::shared_ptr<State>& state, Job job) {
   };
   Turn turn(end);
   job(turn);
-  job = nullptr;  // what it holds may end here, before the next one begins
+  job = nullptr;  // the job's captures may end here, before the next one begins
   if (!inside) return false;
   inside.reset();
   const Lock lock(state->mutex);

@@ -36,16 +36,16 @@ class SerialExecutor {
 
   /// \param helpers  run what is submitted, and outlive this
   explicit SerialExecutor(Helpers& helpers);
-  /// Waits until the turns of all that was submitted have ended. Nobody may be inside RunHere.
+  /// Waits until the turns of all that was submitted have ended. No thread may be inside RunHere.
   ~SerialExecutor();
   SerialExecutor(const SerialExecutor&) = delete;
   SerialExecutor& operator=(const SerialExecutor&) = delete;
 
   /// Runs `job` on this thread, after all that came before. Not from inside a turn.
-  /// Cost  two locks when nobody else is there: no thread is woken.
+  /// Cost two locks when no other thread is there: no thread is woken.
   void RunHere(const std::function<void()>& job);
-  /// Runs `job` on a helper; returns at once. Where the system has no thread for it, it runs here,
-  /// or on a thread that waits for its turn. Not from inside a turn.
+  /// Runs `job` on a helper; returns at once. If the system has no thread for it, it runs here, or
+  /// on a thread that waits for its turn. Not from inside a turn.
   void Submit(Job job);
   /// Whether something has a turn or waits for it.
   bool IsBusy();

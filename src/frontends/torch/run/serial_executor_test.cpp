@@ -10,7 +10,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-TEST(SerialExecutor, RunsOnTheCallersThreadWhenNobodyElseIsThere) {
+TEST(SerialExecutor, RunsOnTheCallersThreadWhenNoOtherIsThere) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   std::thread::id ran_on;
@@ -56,7 +56,7 @@ TEST(SerialExecutor, OneAtATimeWithManyCallers) {
   serial_executor.RunHere([&] { EXPECT_EQ(sum, 1000); });
 }
 
-TEST(SerialExecutor, WhoEndedItsTurnMaySubmitAndWait) {
+TEST(SerialExecutor, AJobThatEndedItsTurnMaySubmitAndWait) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   std::vector<int> order;
@@ -80,7 +80,7 @@ TEST(SerialExecutor, WhoEndedItsTurnMaySubmitAndWait) {
   EXPECT_EQ(order.front(), 0);
 }
 
-TEST(SerialExecutor, AJobThatOutlastsItsTurnHoldsNobodyUp) {
+TEST(SerialExecutor, AJobThatOutlastsItsTurnHoldsNoOtherUp) {
   Helpers helpers;
   std::latch last(1);
   SerialExecutor serial_executor(helpers);
@@ -94,7 +94,7 @@ TEST(SerialExecutor, AJobThatOutlastsItsTurnHoldsNobodyUp) {
   serial_executor.RunHere([] {});
 }
 
-TEST(SerialExecutor, KnowsWhoIsInside) {
+TEST(SerialExecutor, KnowsTheThreadInside) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers), other(helpers);
   EXPECT_FALSE(serial_executor.IsInside());

@@ -1,4 +1,4 @@
-// What PyTorch's callers hold of an operation. Included by module.cpp only.
+// An operation as PyTorch's callers hold it. Included by module.cpp only.
 #pragma once
 #include <fmt/format.h>
 #include <torch/extension.h>
@@ -21,7 +21,7 @@ class GroupWork : public c10d::Work {
     c10d::OpType type = c10d::OpType::UNKNOWN;
     std::string title;  ///< for the profiler, such as "ringlet:all_reduce"
     Tensors inputs;     ///< their shapes go to the profiler
-    Tensors outputs;    ///< what the Future gives
+    Tensors outputs;    ///< the value of the Future
     std::uint64_t sequence = 0;
     std::chrono::milliseconds timeout{};  ///< of the operation, for messages
     std::string detail;                   ///< of a receive: from whom
@@ -69,7 +69,7 @@ class GroupWork : public c10d::Work {
   int sourceRank() const override { return source_; }
   void set_source(int source) { source_ = source; }
 
-  /// Made only when somebody asks: most operations are waited for and no more.
+  /// Made only on request: most operations are waited for and no more.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
     std::unique_lock lock(mutex_);
     if (future_) return future_;
@@ -85,7 +85,7 @@ class GroupWork : public c10d::Work {
   }
 
  private:
-  /// Null: nobody has asked for the Future, and there is nothing more to do.
+  /// Null: the Future was not asked for, and there is nothing more to do.
   c10::intrusive_ptr<c10::ivalue::Future> EndWith(std::exception_ptr exception,
                                                   SerialExecutor::Turn* turn) {
     c10::intrusive_ptr<c10::ivalue::Future> future;
@@ -179,8 +179,8 @@ class JointWork : public c10d::Work {
   const std::vector<c10::intrusive_ptr<Work>> parts_;
 };
 
-/// What a failed operation throws at its waiters: who, in which group, what, and why. The words
-/// "Timed out" and "Connection closed by peer" are those that users of PyTorch look for.
+/// The exception of a failed operation for its waiters: rank, group, operation, and cause. The
+/// words "Timed out" and "Connection closed by peer" are those that users of PyTorch look for.
 inline std::exception_ptr ToException(const Error& error, const std::string& operation) {
   std::string_view kind;
   switch (error.code) {

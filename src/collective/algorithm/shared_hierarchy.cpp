@@ -1,0 +1,229 @@
+#include "collective/algorithm/shared_hierarchy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "collective/algorithm/bruck.hpp"
+#include "collective/algorithm/direct.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::collective {
+namespace {
+
+Rank PlaceAt(std::size_t local) {
+  return Rank{static_cast<std::uint32_t>(local)};
+}
+
+/// The parts of one rank, as they are put together.
+class PartsBuilder {
+ public:
+  PartsBuilder(const Groups& hosts, Rank self, std::size_t input_count, std::size_t output_count)
+      : hosts_(hosts), input_count_(input_count), output_count_(output_count) {
+    const auto found = PlaceIn(hosts, self);
+    RINGLET_ASSERT(found.has_value() && hosts.size() > 1);
+    place_ = *found;
+  }
+
+  std::size_t host() const { return place_.group; }
+  std::size_t local() const { return place_.local; }
+  std::size_t mates() const { return hosts_[host()].size(); }  ///< this rank is one
+  bool alone() const { return mates() == 1; }
+
+  /// So many elements that stay from part to part.
+  Place Keep(std::size_t count) { return Scratch(std::exchange(kept_, kept_ + count)); }
+  void OnHost(HostPart part) {
+    if (alone() || part.count == 0) return;
+    part.after_links = std::exchange(crossed_, false);
+    parts_.parts.emplace_back(part);
+  }
+  /// Ranks of the host talk to other hosts; this one only if it takes part.
+  void BetweenHosts(bool takes_part, const std::function<Schedule()>& make, const Mount& mount) {
+    crossed_ = true;
+    if (!takes_part) return;
+    const Schedule inner = make();
+    Schedule schedule{
+        .input_count = input_count_, .output_count = output_count_, .scratch_count = kept_};
+    schedule.Append(inner, mount);
+    parts_.scratch_count = std::max(parts_.scratch_count, schedule.scratch_count);
+    parts_.parts.emplace_back(std::move(schedule));
+  }
+
+  CallParts Take() {
+    parts_.scratch_count = std::max(parts_.scratch_count, kept_);
+    for (CallPart& part : parts_.parts)
+      if (auto* schedule = std::get_if<Schedule>(&part))
+        schedule->scratch_count = parts_.scratch_count;
+    return std::move(parts_);
+  }
+
+ private:
+  const Groups& hosts_;
+  GroupPlace place_;
+  std::size_t input_count_, output_count_, kept_ = 0;
+  bool crossed_ = false;  // since the last part on the host
+  CallParts parts_;
+};
+
+/// Each rank sends its block to the ranks at its place in other hosts, and gets theirs.
+Schedule RailAllGather(const Groups& hosts, GroupPlace place, std::size_t count) {
+  Schedule schedule;
+  const auto block = [&](Rank rank) { return Output(Index(rank) * count); };
+  const auto others = [&](auto visit) {
+    for (std::size_t i = 1; i < hosts.size(); ++i)
+      visit(hosts[(place.group + i) % hosts.size()][place.local]);
+  };
+  others([&](Rank peer) { schedule.Send(peer, Input(), count); });
+  others([&](Rank peer) { schedule.Receive(peer, block(peer), count); });
+  schedule.Copy(Input(), block(hosts[place.group][place.local]), count);
+  return schedule;
+}
+
+const char* RootWord(CallKind kind) {
+  return kind == CallKind::kReduce || kind == CallKind::kGather ? " to" : " from";
+}
+
+std::string ToText(const HostPart& part) {
+  return fmt::format("  {} of {} elements through the memory of the host{}, {} to {}\n",
+                     Name(part.kind), part.count,
+                     HasRoot(part.kind)
+                         ? fmt::format("{} its place {}", RootWord(part.kind), Index(part.root))
+                         : "",
+                     ToText(part.input), ToText(part.output));
+}
+
+}  // namespace
+
+bool AreInRankOrder(const Groups& hosts) {
+  std::uint32_t next = 0;
+  for (const auto& host : hosts) {
+    if (host.size() != hosts.front().size()) return false;
+    for (const Rank rank : host)
+      if (Index(rank) != next++) return false;
+  }
+  return true;
+}
+
+CallParts SharedAllReduce(const Groups& hosts, std::size_t shards, Between between, Rank self,
+                          std::size_t count) {
+  PartsBuilder builder(hosts, self, count, count);
+  const std::size_t block = count / shards, local = builder.local();
+  // Elements that do not go into equal shards are the last one's too.
+  const std::size_t rest = shards > 1 ? count - shards * block : 0;
+  const Rank last = PlaceAt(shards - 1);
+  const Place mine = Output(local * block), tail = Output(shards * block);
+  if (shards == 1) {
+    builder.OnHost({CallKind::kReduce, Rank{0}, count, Input(), Output()});
+  } else {
+    builder.OnHost({CallKind::kReduceScatter, Rank{}, block, Input(), mine});
+    builder.OnHost({CallKind::kReduce, last, rest, Input(tail.begin), tail});
+  }
+  const std::size_t elements = local + 1 == shards ? block + rest : block;
+  builder.BetweenHosts(local < shards,
+                       [&] { return RailAllReduce(RailAt(hosts, local), between, self, elements); },
+                       {builder.alone() ? Input(mine.begin) : mine, mine});
+  if (shards == 1) {
+    builder.OnHost({CallKind::kBroadcast, Rank{0}, count, Output(), Output()});
+  } else {
+    builder.OnHost({CallKind::kAllGather, Rank{}, block, mine, Output()});
+    builder.OnHost({CallKind::kBroadcast, last, rest, tail, tail});
+  }
+  return builder.Take();
+}
+
+CallParts SharedBroadcast(const Groups& hosts, Between between, Rank self, Rank root,
+                          std::size_t count) {
+  const bool is_root = self == root;
+  PartsBuilder builder(hosts, self, is_root ? count : 0, count);
+  const std::vector<Rank> leaders = LeadersFor(hosts, root);
+  const Rank leader = leaders[builder.host()];
+  const Place source = is_root ? Input() : Output();
+  builder.BetweenHosts(self == leader,
+                       [&] { return RailBroadcast(leaders, between, self, root, count); },
+                       {source, Output()});
+  builder.OnHost(
+      {CallKind::kBroadcast, PlaceAt(PlaceIn(hosts, leader)->local), count, source, Output()});
+  return builder.Take();
+}
+
+CallParts SharedReduce(const Groups& hosts, Between between, Rank self, Rank root,
+                       std::size_t count) {
+  const bool is_root = self == root;
+  PartsBuilder builder(hosts, self, count, is_root ? count : 0);
+  const std::vector<Rank> leaders = LeadersFor(hosts, root);
+  const Rank leader = leaders[builder.host()];
+  Place sum = Output();  // of this host
+  if (self == leader && !is_root) sum = builder.alone() ? Input() : builder.Keep(count);
+  builder.OnHost({CallKind::kReduce, PlaceAt(PlaceIn(hosts, leader)->local), count, Input(), sum});
+  if (is_root && builder.alone()) sum = Input();
+  builder.BetweenHosts(self == leader,
+                       [&] { return RailReduce(leaders, between, self, root, count); },
+                       {sum, Output()});
+  return builder.Take();
+}
+
+CallParts SharedAllGather(const Groups& hosts, std::size_t shards, Rank self, std::size_t count) {
+  const std::size_t mates = hosts.front().size(), total = hosts.size() * mates * count;
+  PartsBuilder builder(hosts, self, count, total);
+  const auto region = [&](std::size_t host) { return Output(host * mates * count); };
+  if (shards > 1) {
+    const GroupPlace here{builder.host(), builder.local()};
+    builder.BetweenHosts(true, [&] { return RailAllGather(hosts, here, count); },
+                         {Input(), Output()});
+    for (std::size_t host = 0; host < hosts.size(); ++host)
+      builder.OnHost({CallKind::kAllGather, Rank{}, count,
+                      Output(region(host).begin + builder.local() * count), region(host)});
+    return builder.Take();
+  }
+  const Place mine = region(builder.host());
+  builder.OnHost({CallKind::kAllGather, Rank{}, count, Input(), mine});
+  const Seat seat{PlaceAt(builder.host()), static_cast<std::uint32_t>(hosts.size())};
+  builder.BetweenHosts(
+      builder.local() == 0,
+      [&] { return OnRail(BruckAllGather(seat, mates * count), RailAt(hosts, 0)); },
+      {builder.alone() ? Input() : mine, Output()});
+  builder.OnHost({CallKind::kBroadcast, Rank{0}, total, Output(), Output()});
+  return builder.Take();
+}
+
+CallParts SharedReduceScatter(const Groups& hosts, std::size_t shards, Rank self,
+                              std::size_t count) {
+  const std::size_t mates = hosts.front().size(), total = hosts.size() * mates * count;
+  PartsBuilder builder(hosts, self, total, count);
+  const Seat seat{PlaceAt(builder.host()), static_cast<std::uint32_t>(hosts.size())};
+  const std::vector<Rank> rail = RailAt(hosts, shards > 1 ? builder.local() : 0);
+  if (shards > 1) {
+    const Place sums = builder.Keep(hosts.size() * count);
+    for (std::size_t host = 0; host < hosts.size(); ++host)
+      builder.OnHost({CallKind::kReduceScatter, Rank{}, count, Input(host * mates * count),
+                      Scratch(sums.begin + host * count)});
+    builder.BetweenHosts(true, [&] { return OnRail(DirectReduceScatter(seat, count), rail); },
+                         {sums, Output()});
+    return builder.Take();
+  }
+  const bool leads = builder.local() == 0, keeps = leads && !builder.alone();
+  const Place sums = keeps ? builder.Keep(total) : Input();
+  const Place shares = keeps ? builder.Keep(mates * count) : Output();
+  builder.OnHost({CallKind::kReduce, Rank{0}, total, Input(), sums});
+  builder.BetweenHosts(leads,
+                       [&] { return OnRail(DirectReduceScatter(seat, mates * count), rail); },
+                       {sums, shares});
+  builder.OnHost({CallKind::kScatter, Rank{0}, count, shares, Output()});
+  return builder.Take();
+}
+
+std::string ToText(const CallParts& parts) {
+  if (parts.parts.size() == 1)
+    if (const auto* schedule = std::get_if<Schedule>(&parts.parts.front()))
+      return ToText(*schedule);
+  std::string text = fmt::format("{} parts\n", parts.parts.size());
+  for (const CallPart& part : parts.parts) {
+    const auto* host_part = std::get_if<HostPart>(&part);
+    text += host_part ? ToText(*host_part) : ToText(std::get<Schedule>(part));
+  }
+  return text;
+}
+
+}  // namespace ringlet::collective

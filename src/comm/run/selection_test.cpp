@@ -1,0 +1,58 @@
+#include "comm/run/selection.hpp"
+
+#include <gmock/gmock.h>
+
+namespace ringlet::comm {
+namespace {
+
+using collective::Algorithm;
+using collective::AlgorithmSet;
+using testing::HasSubstr;
+
+bool Has(const AlgorithmSet& set, Algorithm algorithm) {
+  return set[static_cast<std::size_t>(algorithm)];
+}
+
+TEST(Selection, NamesAreNcclsAndOurs) {
+  EXPECT_TRUE(ReadSelection("")->all());
+  const AlgorithmSet ring = *ReadSelection("RING");
+  EXPECT_TRUE(Has(ring, Algorithm::kRing));
+  EXPECT_TRUE(Has(ring, Algorithm::kSlices)) << "shared memory has neither rings nor trees";
+  EXPECT_FALSE(Has(ring, Algorithm::kDoubleTree));
+  const AlgorithmSet both = *ReadSelection("tree,ring");
+  EXPECT_TRUE(Has(both, Algorithm::kDoubleTree));
+  EXPECT_TRUE(Has(both, Algorithm::kRing));
+  EXPECT_EQ(ReadSelection("bruck")->count(), 1u);
+  EXPECT_TRUE(ReadSelection("nvls")->none());
+  EXPECT_TRUE(ReadSelection("^symk")->all());
+  EXPECT_FALSE(Has(*ReadSelection("^bruck"), Algorithm::kBruck));
+  EXPECT_FALSE(Has(*ReadSelection("^ring"), Algorithm::kRing));
+  EXPECT_TRUE(Has(*ReadSelection("^ring"), Algorithm::kSlices));
+}
+
+TEST(Selection, AnUnknownNameIsQuoted) {
+  EXPECT_THAT(ReadSelection("ring,circle").error().message, HasSubstr("\"circle\""));
+  EXPECT_THAT(ReadSelection("ring,").error().message, HasSubstr("\"\""));
+  EXPECT_THAT(ReadSelection("ring;tree").error().message, HasSubstr("one of ring, tree"));
+  EXPECT_EQ(ReadSelection("^x").error().code, Code::kInvalidArgument);
+}
+
+TEST(Selection, DecidesWhatRunsACall) {
+  const auto groups = collective::EvenGroups(2, 4);
+  const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  collective::Call call{.kind = collective::CallKind::kAllReduce, .count = 1 << 20};
+  for (const Algorithm wanted : {Algorithm::kRing, Algorithm::kDoubleTree, Algorithm::kDoubling}) {
+    call.algorithms = 1u << static_cast<unsigned>(wanted);
+    EXPECT_TRUE(CanRun(call, layout, {}));
+    EXPECT_EQ(collective::Select(call, layout, Restricted({}, call)), wanted);
+  }
+  call.algorithms = 1u << static_cast<unsigned>(Algorithm::kSlices);
+  EXPECT_FALSE(CanRun(call, layout, {})) << "without shared memory";
+  call.count = 0;
+  EXPECT_TRUE(CanRun(call, layout, {})) << "there is nothing to run";
+  call.algorithms = 0;
+  EXPECT_TRUE(CanRun(call, layout, {}));
+}
+
+}  // namespace
+}  // namespace ringlet::comm
