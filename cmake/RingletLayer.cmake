@@ -53,7 +53,7 @@ function(ringlet_layer name)
     ringlet_compile_as_test(${name}_test)
     # A compiler cache may make __FILE__ relative to this folder, by which some tests find fixtures.
     add_test(NAME unit.${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-    set_tests_properties(unit.${name} PROPERTIES TIMEOUT 120)
+    set_tests_properties(unit.${name} PROPERTIES TIMEOUT 600)
   endif()
   if(RINGLET_FUZZ)
     foreach(fuzzer ${fuzzers})

@@ -23,6 +23,6 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 foreach(name leftovers skipped)
   add_test(NAME run.${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/test/run/${name}.py)
   set_tests_properties(run.${name} PROPERTIES
-    LABELS run RUN_SERIAL ON TIMEOUT 120 SKIP_RETURN_CODE 77 DEPENDS "${ringlet_run_before}")
+    LABELS run RUN_SERIAL ON TIMEOUT 600 SKIP_RETURN_CODE 77 DEPENDS "${ringlet_run_before}")
 endforeach()
 set_property(TEST run.skipped APPEND PROPERTY DEPENDS run.leftovers)

@@ -8,7 +8,7 @@
 namespace ringlet {
 namespace {
 
-constexpr Instant kStart = std::chrono::seconds(1);
+constexpr Instant kReceptionStart = std::chrono::seconds(1);
 constexpr LineId kCallersLine = kFirstAcceptedLine;
 
 Bytes HelloFor(std::uint64_t magic, Purpose purpose) {
@@ -20,10 +20,12 @@ struct ReceptionRig {
   Reception reception{{.serves = [this](const ServiceKey& key) { return served.contains(key); },
                        .callers = {.half_open_max = 2}}};
 
-  void Come(LineId line, Instant now = kStart) {
+  void Come(LineId line, Instant now = kReceptionStart) {
     reception.Handle(Accepted{line, Address::Ipv4(10, 0, 0, 1, 7)}, now);
   }
-  void Say(LineId line, View bytes) { reception.Handle(Received{line, Slice(bytes)}, kStart); }
+  void Say(LineId line, View bytes) {
+    reception.Handle(Received{line, Slice(bytes)}, kReceptionStart);
+  }
   std::vector<Action> Done() {
     std::vector<Action> actions;
     while (auto action = reception.PollAction()) actions.push_back(std::move(*action));
@@ -97,11 +99,11 @@ TEST(Reception, ASilentCallerGoesInTimeAndOneThatLeavesIsForgotten) {
   rig.Come(kCallersLine);
   rig.Come(kCallersLine + 1);
   EXPECT_FALSE(rig.reception.Accepting()) << "two are as many as it takes";
-  rig.reception.Handle(Closed{kCallersLine, "left"}, kStart);
+  rig.reception.Handle(Closed{kCallersLine, "left"}, kReceptionStart);
   EXPECT_TRUE(rig.reception.Accepting());
   rig.Done();
   ASSERT_TRUE(rig.reception.Deadline());
-  rig.reception.Handle(Tick{}, kStart + std::chrono::seconds(11));
+  rig.reception.Handle(Tick{}, kReceptionStart + std::chrono::seconds(11));
   EXPECT_TRUE(rig.HungUp(kCallersLine + 1));
   EXPECT_FALSE(rig.reception.Deadline());
 }
@@ -110,7 +112,7 @@ TEST(Reception, TheOldestGoesForTheNextWhenThereAreTooMany) {
   ReceptionRig rig;
   rig.Come(kCallersLine);
   rig.Come(kCallersLine + 1);
-  rig.Come(kCallersLine + 2, kStart + std::chrono::seconds(1));
+  rig.Come(kCallersLine + 2, kReceptionStart + std::chrono::seconds(1));
   EXPECT_TRUE(rig.HungUp(kCallersLine));
 }
 

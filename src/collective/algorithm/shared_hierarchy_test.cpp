@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 /// Elements that leave a host, all its ranks together.
 template <typename Build>
-std::size_t Leaving(const std::vector<Rank>& host, Build build) {
+std::size_t LeavingTheShared(const std::vector<Rank>& host, Build build) {
   std::size_t elements = 0;
   for (const Rank self : host)
     for (const CallPart& part : build(self).parts)
@@ -35,26 +35,28 @@ std::vector<CallKind> KindsOnHost(const CallParts& parts) {
 TEST(SharedHierarchy, AsLittleAsPossibleLeavesAHost) {
   const Groups hosts = EvenGroups(12, 3);
   for (const std::size_t shards : {1u, 4u}) {
-    EXPECT_EQ(Leaving(hosts[0],
-                      [&](Rank self) {
-                        return SharedAllReduce(hosts, shards, Between::kRing, self, 120);
-                      }),
+    EXPECT_EQ(LeavingTheShared(hosts[0],
+                               [&](Rank self) {
+                                 return SharedAllReduce(hosts, shards, Between::kRing, self, 120);
+                               }),
               2u * 2 * 120 / 3);
+    EXPECT_EQ(LeavingTheShared(hosts[0],
+                               [&](Rank self) { return SharedAllGather(hosts, shards, self, 10); }),
+              2u * 4 * 10);
     EXPECT_EQ(
-        Leaving(hosts[0], [&](Rank self) { return SharedAllGather(hosts, shards, self, 10); }),
-        2u * 4 * 10);
-    EXPECT_EQ(
-        Leaving(hosts[0], [&](Rank self) { return SharedReduceScatter(hosts, shards, self, 10); }),
+        LeavingTheShared(hosts[0],
+                         [&](Rank self) { return SharedReduceScatter(hosts, shards, self, 10); }),
         2u * 4 * 10);
   }
   for (const Between between : {Between::kRing, Between::kDoubling, Between::kDirect}) {
-    EXPECT_EQ(Leaving(hosts[0],
-                      [&](Rank self) { return SharedReduce(hosts, between, self, Rank{5}, 10); }),
-              10u);
     EXPECT_EQ(
-        Leaving(hosts[0],
-                [&](Rank self) { return SharedBroadcast(hosts, between, self, Rank{5}, 10); }),
-        0u);
+        LeavingTheShared(
+            hosts[0], [&](Rank self) { return SharedReduce(hosts, between, self, Rank{5}, 10); }),
+        10u);
+    EXPECT_EQ(LeavingTheShared(
+                  hosts[0],
+                  [&](Rank self) { return SharedBroadcast(hosts, between, self, Rank{5}, 10); }),
+              0u);
   }
 }
 

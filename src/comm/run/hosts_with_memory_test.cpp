@@ -17,7 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
-using Formed = Result<std::unique_ptr<Communicator>>;
+using HostsFormed = Result<std::unique_ptr<Communicator>>;
 
 /// Which host each rank is on, by rank: ranks of a host are threads of one process, or have a
 /// process each.
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(On, HostsWithMemory, testing::ValuesIn(Placements()),
 void ExpectAllCallsAreRight(const Placement& placement, const EnvMap& environment,
                             std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
-  RunOn(placement, environment, [&](std::uint32_t, Formed formed) {
+  RunOn(placement, environment, [&](std::uint32_t, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& mine = **formed;
     ASSERT_FALSE(mine.host_memory().hosts().empty());
@@ -139,7 +139,7 @@ TEST_P(HostsWithMemory, EveryCallIsRightEachWayBetweenHosts) {
 
 // The scalar is each rank's own, and a multiplied input is a copy that no call has in place.
 TEST_P(HostsWithMemory, EachRankMultipliesByItsOwnScalar) {
-  RunOn(GetParam(), {}, [](std::uint32_t rank, Formed formed) {
+  RunOn(GetParam(), {}, [](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const auto scalar = static_cast<float>(rank + 1);
     std::vector<float> data(5000, 1);
@@ -162,7 +162,7 @@ const Placement& TwoOfTwo() {
 
 TEST(TwoHostsWithMemory, NoLinkIsMadeWithinAHost) {
   const EnvMap shared = {{"RINGLET_HOST_ALGO", "hierarchical_shared"}};
-  RunOn(TwoOfTwo(), shared, [](std::uint32_t rank, Formed formed) {
+  RunOn(TwoOfTwo(), shared, [](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     for (const std::size_t count : {1u, 100'000u}) EXPECT_TRUE(SumOfRanks(**formed, count).ok());
     EXPECT_EQ((*formed)->links().Find(Rank{rank ^ 1}), nullptr);
@@ -171,7 +171,7 @@ TEST(TwoHostsWithMemory, NoLinkIsMadeWithinAHost) {
 }
 
 TEST(TwoHostsWithMemory, AreNoneWhereSettingsSaySo) {
-  RunOn(TwoOfTwo(), {{"RINGLET_HOST_MEMORY", "0"}}, [](std::uint32_t, Formed formed) {
+  RunOn(TwoOfTwo(), {{"RINGLET_HOST_MEMORY", "0"}}, [](std::uint32_t, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     EXPECT_TRUE((*formed)->host_memory().hosts().empty());
     EXPECT_TRUE(SumOfRanks(**formed, 5000).ok());
@@ -179,7 +179,7 @@ TEST(TwoHostsWithMemory, AreNoneWhereSettingsSaySo) {
 }
 
 TEST(TwoHostsWithMemory, AreNoneWhereEachRankIsAlone) {
-  RunOn({"", {0, 1, 2}}, {}, [](std::uint32_t, Formed formed) {
+  RunOn({"", {0, 1, 2}}, {}, [](std::uint32_t, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     EXPECT_TRUE((*formed)->host_memory().hosts().empty());
     EXPECT_TRUE(SumOfRanks(**formed, 5000).ok());
@@ -197,7 +197,7 @@ Status Broadcast(Communicator& mine, std::size_t count, Rank root) {
 /// `odd` calls something else than all others.
 void ExpectBothCallsAreNamed(std::uint32_t odd, const std::function<Status(Communicator&)>& its,
                              const std::string& text) {
-  RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, Formed formed) {
+  RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     ASSERT_TRUE(SumOfRanks(**formed, 3).ok());
     const Status status = rank == odd ? its(**formed) : SumOfRanks(**formed, 8);
@@ -229,7 +229,7 @@ TEST(TwoHostsWithMemory, ACallThatDiffersInItsMediumIsNamed) {
 }
 
 TEST(TwoHostsWithMemory, AHostThatCallsSomethingElseIsNamed) {
-  RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, Formed formed) {
+  RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Status status = SumOfRanks(**formed, rank < 2 ? 8 : 9);
     ASSERT_FALSE(status.ok());
@@ -240,7 +240,7 @@ TEST(TwoHostsWithMemory, AHostThatCallsSomethingElseIsNamed) {
 }
 
 TEST(TwoHostsWithMemory, AnAbortFreesARankThatWaitsInTheMemoryOfAnotherHost) {
-  RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, Formed formed) {
+  RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 0) {
       (*formed)->Abort("enough");
@@ -255,7 +255,7 @@ TEST(TwoHostsWithMemory, AnAbortFreesARankThatWaitsInTheMemoryOfAnotherHost) {
 
 TEST(TwoHostsWithMemory, ARankThatDoesNotCallIsNamedOnBothHosts) {
   for (const std::uint32_t missing : {0u, 1u})
-    RunOn(TwoOfTwo(), {{"RINGLET_TIMEOUT", "0.5"}}, [&](std::uint32_t rank, Formed formed) {
+    RunOn(TwoOfTwo(), {{"RINGLET_TIMEOUT", "0.5"}}, [&](std::uint32_t rank, HostsFormed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
       if (rank == missing) {
         (*formed)->control().AwaitFailure(std::chrono::seconds(60));
@@ -271,7 +271,7 @@ TEST(TwoHostsWithMemory, ARankThatDoesNotCallIsNamedOnBothHosts) {
 
 TEST(TwoHostsWithMemory, ARankThatHasLeftIsNamedOnBothHosts) {
   for (const std::uint32_t leaver : {0u, 3u})
-    RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, Formed formed) {
+    RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
       ASSERT_TRUE(SumOfRanks(**formed, 8).ok());
       if (rank == leaver) return;

@@ -51,7 +51,7 @@ std::vector<JsonCommand> JsonCommands() {
 }
 
 /// The words of each command that has --json, but for the operations of bench and explain.
-std::vector<std::vector<std::string>> WordsOf(const CommandDescription& command) {
+std::vector<std::vector<std::string>> WordsOfJson(const CommandDescription& command) {
   const auto run = [&](const std::vector<std::string>& words) {
     std::vector<std::string> all;
     for (const std::string_view word : Split(command.path.substr(1), ' ')) all.emplace_back(word);
@@ -88,7 +88,7 @@ TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
     });
     if (!has_json) return;
     ++commands;
-    const auto lines = WordsOf(command);
+    const auto lines = WordsOfJson(command);
     EXPECT_FALSE(lines.empty()) << "no line for" << command.path;
     for (const std::vector<std::string>& words : lines) {
       const ToolRun ran = RunCommand(words);
