@@ -71,7 +71,7 @@ python3-venv     an environment of its own for mkdocs-material
 '
 
 torch_packages='
-python3-venv     an environment of its own for PyTorch
+python3-venv     environments of their own for PyTorch and the site
 python3-dev      headers for the PyTorch backend
 '
 
@@ -147,7 +147,6 @@ build_target() {
 }
 
 build_tool() {
-  need "$build_packages"
   heading 'Building the tool'
   build_target ringlet
   echo 'The tool is build/bin/ringlet; --help says what it can do.'
@@ -227,25 +226,47 @@ make_packages() {
   echo "apt-get install $(printf '%s ' "$PWD"/build/packages/*.deb)"
 }
 
-# Makes build/venv with PyTorch and the package `ringlet` in it, unless they are there and new. Fails,
-# after saying why, where PyTorch cannot be had; whoever calls goes on without it.
+# Runs a function beside what follows, in a process group of its own, and keeps what it says.
+beside=
+beside_log=build/beside.log
+start_beside() {
+  mkdir -p build
+  set -m
+  "$@" >"$beside_log" 2>&1 </dev/null &
+  beside=$!
+  set +m
+  trap 'kill -TERM -- "-$beside" 2>/dev/null || true' EXIT
+}
+# Shows what it has said, and what it still says, until it ends.
+join_beside() {
+  tail -n +1 --pid="$beside" --sleep-interval=0.2 -f "$beside_log"
+  wait "$beside" || fail 'fetching from PyPI was interrupted.'
+  trap - EXIT
+}
+
+# Makes build/venv with PyTorch in it, unless it is there and of that version. Fails, after saying why,
+# where PyTorch cannot be had; whoever calls goes on without it.
 torch_version=2.13.0
 venv=build/venv
-have_torch() {
-  local python=$venv/bin/python
-  need "$torch_packages"
-  [ -x "$python" ] || python3 -m venv "$venv" || {
+torch_is_there() {
+  "$venv/bin/python" -c "import torch; assert torch.__version__.startswith('$torch_version')" 2>/dev/null
+}
+fetch_torch() {
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv" || {
     echo "An environment for PyTorch cannot be made: python3 -m venv failed, see above."
     return 1
   }
-  if ! "$python" -c "import torch; assert torch.__version__.startswith('$torch_version')" 2>/dev/null
-  then
+  if ! torch_is_there; then
     echo "\$ pip install torch==$torch_version numpy expecttest"
     "$venv/bin/pip" install "torch==$torch_version" numpy expecttest || {
       echo "PyTorch $torch_version cannot be had: pip install failed, see above."
       return 1
     }
   fi
+}
+
+# Builds the package `ringlet` and installs it into build/venv.
+install_python_package() {
   echo '$ pip install .'
   # By the name that CMake chose for the tool: pip has another, and the compiler cache keeps those apart.
   # Of what it says only the steps are shown, since it takes minutes.
@@ -260,9 +281,8 @@ have_torch() {
 # why, where PyPI cannot be reached; whoever calls goes on without it.
 site_venv=build/site-venv
 site_versions='mkdocs-material==9.* selenium==4.*'
-have_site() {
+fetch_site() {
   local python=$site_venv/bin/python
-  need "$site_packages"
   "$python" -c 'import material, mkdocs, selenium' 2>/dev/null && return
   [ -x "$python" ] || python3 -m venv "$site_venv" || {
     echo "An environment for the site cannot be made: python3 -m venv failed, see above."
@@ -277,7 +297,8 @@ have_site() {
 }
 
 make_site() {
-  have_site || fail 'the site needs mkdocs-material from PyPI.'
+  need "$site_packages"
+  fetch_site || fail 'the site needs mkdocs-material from PyPI.'
   heading 'Making the site'
   NO_MKDOCS_2_WARNING=1 "$site_venv/bin/python" -m mkdocs build --strict --quiet \
     --site-dir "$PWD/build/site" || fail 'mkdocs failed; see above.'
@@ -286,40 +307,50 @@ make_site() {
 
 # The table of one program on both backends, each run several times in turn; medians.
 demo_torch() {
-  heading 'PyTorch'
-  if ! have_torch; then
-    echo 'So the part of the demonstration that trains with PyTorch is left out.'
-    return
-  fi
+  torch_is_there || return 0
+  install_python_package
   echo '$ torchrun --nproc-per-node 2 examples/pytorch/ddp.py --backend ringlet   # and gloo'
   "$venv/bin/python" examples/pytorch/compare.py --processes 2 examples/pytorch/ddp.py ||
     fail 'training with PyTorch failed; the lines above say how.'
 }
 
+fetch_for_demo() {
+  heading 'PyTorch'
+  fetch_torch || echo 'So the part of the demonstration that trains with PyTorch is left out.'
+}
+
 demo() {
+  need "$build_packages$torch_packages"
+  echo 'PyTorch is fetched beside the build.'
+  start_beside fetch_for_demo
   build_tool
   heading 'Four ranks on this machine sum their buffers; every element of every result is checked'
   echo '$ build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check'
   build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check ||
     fail 'the demonstration failed; the lines above say how.'
+  join_beside
   demo_torch
   heading 'The demonstration succeeded'
 }
 
-# Tests one preset; counts in `passed` and `failed`.
-passed=0
-failed=0
-test_preset() {
-  local preset=$1 folder=$2 long=$3 filter=() log line total wrong
+build_preset() {
+  local preset=$1 folder=$2
   heading "Building everything ($preset)"
   cmake --preset "$preset" --log-level=WARNING -DRINGLET_TESTS=ON -DRINGLET_BENCHMARKS=ON ||
     fail 'CMake failed; see above.'
   cmake --build "$folder" -j "$(jobs)" || fail "the build of preset $preset failed; see above."
+}
+
+# Tests one preset that is built; counts in `passed` and `failed`.
+passed=0
+failed=0
+test_preset() {
+  local preset=$1 folder=$2 long=$3 filter=() log line total wrong
   heading "Testing ($preset)"
   [ "$long" = yes ] || filter=(--label-exclude '^long$')
   log=$folder/ringlet_test.log
   if [ "$preset" = tsan ]; then export TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1'; fi
-  ctest --test-dir "$folder" --output-on-failure --no-tests=error "${filter[@]}" 2>&1 |
+  ctest --test-dir "$folder" -j "$(jobs)" --output-on-failure --no-tests=error "${filter[@]}" 2>&1 |
     tee "$log" || true
   # Not all that passes has run in whole: what did not, and why.
   grep -h '^NOT RUN' "$folder"/Testing/Temporary/LastTest.log | sort -u || true
@@ -332,8 +363,15 @@ test_preset() {
   passed=$((passed + total - wrong))
 }
 
+fetch_from_pypi() {
+  heading 'PyTorch'
+  fetch_torch || echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
+  heading 'The site'
+  fetch_site || echo 'So the test of the site is left out (ctest says: not run).'
+}
+
 run_tests() {
-  local long=no sanitize=no option
+  local long=no sanitize=no option preset
   for option; do
     case $option in
       --long) long=yes ;;
@@ -341,15 +379,21 @@ run_tests() {
       *) usage >&2; fail "test does not know $option" ;;
     esac
   done
-  need "$build_packages$test_packages"
-  heading 'PyTorch'
-  have_torch || echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
-  heading 'The site'
-  have_site || echo 'So the test of the site is left out (ctest says: not run).'
+  need "$build_packages$test_packages$torch_packages"  # those of the site are among them
+  echo 'PyTorch and what makes the site are fetched beside the build.'
+  start_beside fetch_from_pypi
+  build_preset release build
+  join_beside
+  if torch_is_there; then
+    heading 'The Python package'
+    install_python_package
+  fi
   test_preset release build "$long"
   if [ "$sanitize" = yes ]; then
-    test_preset asan build-asan "$long"
-    test_preset tsan build-tsan "$long"
+    for preset in asan tsan; do
+      build_preset "$preset" "build-$preset"
+      test_preset "$preset" "build-$preset" "$long"
+    done
   fi
   printf '\n%d passed, %d failed\n' "$passed" "$failed"
   [ "$failed" = 0 ]

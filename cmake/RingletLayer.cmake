@@ -1,3 +1,16 @@
+# ringlet_compile_as_test(TARGET)
+#
+# For programs whose sources are tests. Most of a compiler's time goes into headers, and into optimizing
+# what runs once: so -O1, and with RINGLET_UNITY several sources at once, as those of a library.
+function(ringlet_compile_as_test target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
+  if(RINGLET_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # ringlet_layer(NAME [DEPENDS layer...] [LINK library...] [QUICK_TO_COMPILE])
 #
 # Makes the static library ringlet_NAME of the sources beside the caller (one folder below included),
@@ -37,8 +50,7 @@ function(ringlet_layer name)
   if(RINGLET_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE ringlet_${name} ringlet_flags GTest::gmock_main)
-    # Only the tests themselves: compiling them takes two thirds of the time then.
-    target_compile_options(${name}_test PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
+    ringlet_compile_as_test(${name}_test)
     # A compiler cache may make __FILE__ relative to this folder, by which some tests find fixtures.
     add_test(NAME unit.${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
     set_tests_properties(unit.${name} PROPERTIES TIMEOUT 120)

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 // Rank 1 of 4: 0 above, 2 below.
-Group Middle() {
+Group MiddleOfThree() {
   Group group({.id = 5, .self = 1, .size = 4, .place = {0, {2}}});
   group.set_roster(RosterOf(4));
   return group;
@@ -22,7 +22,7 @@ Slice Payload(Bytes bytes) {
 }
 
 TEST(Group, GathersAlongItsTree) {
-  Group group = Middle();
+  Group group = MiddleOfThree();
   group.Gather(false, Bytes(1, std::byte{'1'}));
   EXPECT_TRUE(group.TakeOut().empty()) << "the child is awaited";
   EXPECT_EQ(group.Phase(),
@@ -49,7 +49,7 @@ TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
                                    {2u, FrameType::kMessage},
                                    {2u, FrameType::kForm},
                                    {2u, FrameType::kRoster}}) {
-    Group group = Middle();
+    Group group = MiddleOfThree();
     group.OnFrame(from, type, Slice());
     ASSERT_TRUE(group.failure()) << static_cast<int>(type);
     EXPECT_EQ(group.failure()->origin, from);
@@ -62,7 +62,7 @@ TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
 }
 
 TEST(Group, AQuestionIsHandedToTheRankThatCanAnswerIt) {
-  Group group = Middle();
+  Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kAsk, Slice());
   group.OnFrame(3, FrameType::kAsk, Slice());
   EXPECT_EQ(group.TakeQuestion(), 3u);
@@ -75,7 +75,7 @@ TEST(Group, AQuestionIsHandedToTheRankThatCanAnswerIt) {
 }
 
 TEST(Group, TheFirstFailureStaysAndNothingMovesAfterIt) {
-  Group group = Middle();
+  Group group = MiddleOfThree();
   group.FailHere(Code::kAborted, "first");
   group.OnLost(2, Code::kPeerLost, "second");
   EXPECT_EQ(group.failure()->text, "first");
@@ -86,7 +86,7 @@ TEST(Group, TheFirstFailureStaysAndNothingMovesAfterIt) {
 }
 
 TEST(Group, ALeftRankIsMissedOnlyWhereItIsNeeded) {
-  Group group = Middle();
+  Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kLeave, Slice());
   group.OnLost(3, Code::kPeerLost, "was lost");
   group.Gather(true, {});

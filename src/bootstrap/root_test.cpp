@@ -17,11 +17,11 @@ using std::chrono::seconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const Credentials kCredentials{77, {}};
+const Credentials kRootCredentials{77, {}};
 
-RootConfig Config() {
+RootConfig DefaultRoot() {
   RootConfig config;
-  config.credentials = kCredentials;
+  config.credentials = kRootCredentials;
   config.host = "roothost";
   config.pid = 1;
   config.silence_max = Instant(0);
@@ -34,9 +34,10 @@ CheckIn CheckInOf(std::uint32_t rank, std::uint32_t size, Shape shape = Shape::k
 
 class RootTest : public testing::Test {
  protected:
-  explicit RootTest(RootConfig config = Config()) : root(std::move(config)), driver(root) {}
+  explicit RootTest(RootConfig config = DefaultRoot()) : root(std::move(config)), driver(root) {}
 
-  FarEnd& Call(const Credentials& credentials = kCredentials, Purpose purpose = Purpose::kCheckIn) {
+  FarEnd& Call(const Credentials& credentials = kRootCredentials,
+               Purpose purpose = Purpose::kCheckIn) {
     Nonce nonce{};
     nonce[0] = static_cast<std::byte>(next_line);
     return far_ends.emplace_back(driver, next_line++, credentials, purpose, nonce);
@@ -303,7 +304,7 @@ TEST_F(RootTest, RanksThatDoNotConnectInTimeAreToldSo) {
 }
 
 RootConfig ConfigWithHeartbeats() {
-  RootConfig config = Config();
+  RootConfig config = DefaultRoot();
   config.silence_max = seconds(4);
   return config;
 }
@@ -443,12 +444,12 @@ TEST_F(RootTest, CallersThatLeaveAreCounted) {
 }
 
 TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {
-  Credentials other = kCredentials;
+  Credentials other = kRootCredentials;
   other.secret[3] = std::byte{1};
   FarEnd& wrong = Call(other);
   EXPECT_FALSE(wrong.open());
   EXPECT_FALSE(wrong.hung_up()) << "it knows now, and goes";
-  FarEnd& lost = Call(kCredentials, Purpose::kTree);
+  FarEnd& lost = Call(kRootCredentials, Purpose::kTree);
   ASSERT_TRUE(lost.open());
   lost.Say(ToFrame(CheckInOf(0, 1)));
   EXPECT_TRUE(lost.hung_up());
@@ -467,7 +468,7 @@ TEST_F(RootTest, AMemberThatDoesNotCheckInIsToldWhy) {
 
 TEST_F(RootTest, AReplayedCheckInIsRefused) {
   // The messages of rank 0 that an eavesdropper has: its Hello, its proof and its check-in.
-  Wire wire = Wire::Dialled(kCredentials, Purpose::kCheckIn, {}, 100);
+  Wire wire = Wire::Dialled(kRootCredentials, Purpose::kCheckIn, {}, 100);
   Bytes recording = wire.TakeReply();
   const LineId line = next_line++;
   driver.Tell(Accepted{line, {}});
@@ -480,7 +481,7 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
   ASSERT_EQ(root.checked_in(), 1u);
   driver.Tell(Closed{line, "gone"});  // and so this root is over; another one, of the same secret
 
-  RootConfig config = Config();
+  RootConfig config = DefaultRoot();
   config.nonce_seed[0] = std::byte{1};
   Root second(config);
   MachineDriver second_driver(second);
@@ -493,7 +494,7 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
 }
 
 TEST_F(RootTest, OneStreamCutIntoSingleBytesIsUnderstood) {
-  Wire wire = Wire::Dialled(kCredentials, Purpose::kCheckIn, {}, 100);
+  Wire wire = Wire::Dialled(kRootCredentials, Purpose::kCheckIn, {}, 100);
   const LineId line = next_line++;
   driver.Tell(Accepted{line, {}});
   const auto trickle = [&](const Bytes& bytes) {
@@ -510,7 +511,7 @@ class SmallRootTest : public RootTest {
  protected:
   SmallRootTest()
       : RootTest([] {
-          RootConfig config = Config();
+          RootConfig config = DefaultRoot();
           config.half_open_max = 3;
           config.strangers_noted_max = 2;
           return config;

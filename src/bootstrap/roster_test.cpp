@@ -10,7 +10,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-MemberAddress FakeRank(std::uint32_t rank) {
+MemberAddress RosterRank(std::uint32_t rank) {
   MemberAddress fake_rank;
   fake_rank.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank / 4),
                                        static_cast<std::uint16_t>(4000 + rank))};
@@ -27,7 +27,7 @@ std::vector<RankRecord> FakeRanks(std::uint32_t first, std::uint32_t count, bool
   std::vector<RankRecord> records;
   for (std::uint32_t rank = first; rank < first + count; ++rank) {
     Writer out;
-    Encode(out, FakeRank(rank));
+    Encode(out, RosterRank(rank));
     records.push_back({out.Take(), node_leaders ? rank / 4 * 4 : rank});
   }
   return records;
@@ -37,7 +37,7 @@ void ExpectFakeRanks(const Roster& roster, bool node_leaders) {
   for (std::uint32_t rank = roster.first(); rank < roster.first() + roster.size(); ++rank) {
     const auto fake_rank = roster.At(Rank{rank});
     ASSERT_TRUE(fake_rank.ok());
-    EXPECT_EQ(*fake_rank, FakeRank(rank));
+    EXPECT_EQ(*fake_rank, RosterRank(rank));
     EXPECT_EQ(Index(*roster.NodeLeaderOf(Rank{rank})), node_leaders ? rank / 4 * 4 : rank);
   }
 }
@@ -96,8 +96,8 @@ TEST(Roster, ASubsetIsRenumberedAndKeepsTheRanksOfOneNodeLeaderTogether) {
   const auto some = roster.Subset({9, 2, 11, 3});
   ASSERT_TRUE(some.ok());
   ASSERT_EQ(some->size(), 4u);
-  EXPECT_EQ(*some->At(Rank{0}), FakeRank(9));
-  EXPECT_EQ(*some->At(Rank{3}), FakeRank(3));
+  EXPECT_EQ(*some->At(Rank{0}), RosterRank(9));
+  EXPECT_EQ(*some->At(Rank{3}), RosterRank(3));
   EXPECT_EQ(*some->NodeLeaderOf(Rank{2}), Rank{0}) << "11 was with 9";
   EXPECT_EQ(*some->NodeLeaderOf(Rank{3}), Rank{1});
 }
@@ -132,7 +132,7 @@ TEST(RosterInbox, KnowsNodeLeadersBeforeItIsComplete) {
       ASSERT_TRUE(found.ok()) << found.error().message;
       if (!*found) break;
       EXPECT_EQ((*found)->first, Rank{known * 4});
-      EXPECT_EQ((*found)->second, FakeRank(known * 4));
+      EXPECT_EQ((*found)->second, RosterRank(known * 4));
       if (known++ == 0) first_known_at = at;
       all_known_at = at;
     }

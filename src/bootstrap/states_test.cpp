@@ -209,7 +209,7 @@ Bytes BlockOf(std::uint32_t origin) {
 }
 
 // Rank 1 of 3.
-void InRing(Walk& walk) {
+void WalkIntoRing(Walk& walk) {
   walk.scene = std::make_unique<Scene>(Config(1, 3, Shape::kRing));
   Scene& scene = *walk.scene;
   std::map<MemberLine, FarEnd*> lines;
@@ -233,7 +233,7 @@ void InRing(Walk& walk) {
 
 void SetUp(Walk& walk) {
   const bool early = walk.state <= MemberState::kCheckedIn;
-  if (walk.shape == Shape::kRing) return InRing(walk);
+  if (walk.shape == Shape::kRing) return WalkIntoRing(walk);
   if (walk.line == MemberLine::kNodeLeader) return BelowNodeLeader(walk);
   if (walk.line == MemberLine::kChild && early) return AboveLocalRank(walk);
   if (walk.line == MemberLine::kRoot && walk.state == MemberState::kCheckedIn &&

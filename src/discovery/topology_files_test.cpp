@@ -42,7 +42,7 @@ std::vector<std::string> TopologyFiles() {
   return paths;
 }
 
-std::string Content(const std::string& path) {
+std::string FixtureContent(const std::string& path) {
   return os::FileTree::Open(FixtureFolder()).value().Read(path).value();
 }
 
@@ -60,7 +60,7 @@ TEST(TopologyFilesTest, AllAreHere) {
 
 TEST(TopologyFilesTest, ReadWriteReadIsTheSameValue) {
   for (const std::string& path : TopologyFiles()) {
-    const XmlReading reading = topology::ReadXml(Content(path), path);
+    const XmlReading reading = topology::ReadXml(FixtureContent(path), path);
     EXPECT_EQ(reading.view.has_value(), !IsGraph(path)) << path;
     if (!reading.view) continue;
     const std::string written = ToXml(*reading.view);
@@ -98,7 +98,7 @@ TEST(TopologyFilesTest, EachBrokenFileIsDiagnosed) {
            {"nemo_azure_ndv4_all_in_one_cpu", kError, "one-cpu"},
        }) {
     const std::string path = std::string("topologies/broken/") + broken.file + ".topo.xml";
-    const topology::LintReport report = topology::LintXml(Content(path), path);
+    const topology::LintReport report = topology::LintXml(FixtureContent(path), path);
     EXPECT_TRUE(Has(report.findings, broken.severity, broken.rule)) << path << broken.rule;
   }
 }
@@ -110,7 +110,7 @@ TEST(TopologyFilesTest, GoodFilesHaveNoFalseErrors) {
                                          "topologies/nvidia/g5.48xl.topo.xml"};
   for (const std::string& path : TopologyFiles()) {
     if (path.starts_with("topologies/broken/") || IsGraph(path)) continue;
-    topology::LintReport report = topology::LintXml(Content(path), path);
+    topology::LintReport report = topology::LintXml(FixtureContent(path), path);
     // The vectors are made by hand, and give all their nodes the same CPUs.
     if (IsVector(path))
       std::erase_if(report.findings, [](const Finding& f) { return f.rule == "same-affinity"; });
@@ -122,7 +122,7 @@ TEST(TopologyFilesTest, GoodFilesHaveNoFalseErrors) {
 TEST(TopologyFilesTest, SkeletonsAreRecognised) {
   std::set<std::string> skeletons;
   for (const std::string& path : TopologyFiles()) {
-    const topology::LintReport report = topology::LintXml(Content(path), path);
+    const topology::LintReport report = topology::LintXml(FixtureContent(path), path);
     if (Has(report.findings, Severity::kNote, "skeleton")) skeletons.insert(path);
   }
   std::set<std::string> expected;
@@ -140,7 +140,7 @@ std::string Table() {
   std::string table;
   for (const std::string& path : TopologyFiles()) {
     if (IsVector(path)) continue;
-    const topology::LintReport report = topology::LintXml(Content(path), "");
+    const topology::LintReport report = topology::LintXml(FixtureContent(path), "");
     table += fmt::format("{}: {}", path, report.view ? "read" : "refused");
     table +=
         report.findings.empty() ? "\n" : fmt::format(", findings: {}\n", report.findings.size());
@@ -154,7 +154,7 @@ std::string Table() {
 TEST(TopologyFilesTest, FindingsAreThoseOfTheTable) {
   if (os::ReadEnvironment().contains("RINGLET_UPDATE_GOLDENS"))
     std::ofstream(FixtureFolder() + "/topologies/findings.txt") << Table();
-  EXPECT_EQ(Content("topologies/findings.txt"), Table())
+  EXPECT_EQ(FixtureContent("topologies/findings.txt"), Table())
       << "renew it: RINGLET_UPDATE_GOLDENS=1 discovery_test";
 }
 

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::nanoseconds;
 constexpr auto kLong = std::chrono::seconds(30);
 
-struct Rig {
+struct BellRig {
   DoorbellWord word;
   os::Fd event{::eventfd(0, EFD_NONBLOCK)};
   Doorbell bell{word};
@@ -27,14 +27,14 @@ struct Rig {
 };
 
 TEST(Doorbell, RingingAnAwakeOwnerChangesNothing) {
-  Rig rig;
+  BellRig rig;
   rig.button.Ring();
   EXPECT_EQ(rig.word.value.load(), 0u);
   EXPECT_FALSE(rig.EventWritten());
 }
 
 TEST(Doorbell, ARingAfterArmIsSeen) {
-  Rig rig;
+  BellRig rig;
   const auto ticket = rig.bell.Arm();
   EXPECT_FALSE(rig.bell.Rung(ticket));
   rig.button.Ring();
@@ -43,7 +43,7 @@ TEST(Doorbell, ARingAfterArmIsSeen) {
 }
 
 TEST(Doorbell, AnOldTicketCountsAsRung) {
-  Rig rig;
+  BellRig rig;
   const auto old = rig.bell.Arm();
   const auto ticket = rig.bell.Arm();
   EXPECT_TRUE(rig.bell.Rung(old));
@@ -51,7 +51,7 @@ TEST(Doorbell, AnOldTicketCountsAsRung) {
 }
 
 TEST(Doorbell, OnlyAPollerCostsAWrite) {
-  Rig rig;
+  BellRig rig;
   auto ticket = rig.bell.Arm();
   ASSERT_TRUE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));
   rig.button.Ring();
@@ -68,7 +68,7 @@ TEST(Doorbell, OnlyAPollerCostsAWrite) {
 }
 
 TEST(Doorbell, NonsenseInTheWordEndsTheSleep) {
-  Rig rig;
+  BellRig rig;
   const auto ticket = rig.bell.Arm();
   ASSERT_TRUE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));
   rig.word.value.store(0xfffffffe);
@@ -78,7 +78,7 @@ TEST(Doorbell, NonsenseInTheWordEndsTheSleep) {
 
 // Two threads hand a number to and fro; a lost wake-up leaves one asleep until the time limit.
 TEST(Doorbell, NoWakeUpIsLost) {
-  Rig rigs[2];
+  BellRig rigs[2];
   std::atomic<std::uint32_t> number{0};
   constexpr std::uint32_t kRounds = 20'000;
   const auto play = [&](std::uint32_t side) {

@@ -15,7 +15,7 @@ namespace ringlet::transport {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kLong = std::chrono::seconds(30);
+constexpr auto kLongWait = std::chrono::seconds(30);
 
 struct SocketPair {
   os::Fd a, b;
@@ -32,8 +32,8 @@ std::size_t Descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-struct Rig {
-  explicit Rig(std::chrono::nanoseconds spin = {}, std::shared_ptr<const os::Fd> ready = {}) {
+struct WaiterRig {
+  explicit WaiterRig(std::chrono::nanoseconds spin = {}, std::shared_ptr<const os::Fd> ready = {}) {
     auto made = DoorbellWaiter::Create(word, DoorbellWaiterOptions{spin, std::move(ready)});
     EXPECT_TRUE(made.ok());
     waiter = std::move(made).value();
@@ -52,7 +52,7 @@ TEST(DoorbellWaiter, TakesDescriptorsWhenItNeedsThem) {
   const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   const SocketPair pair = MakeSockets();
   const std::size_t before = Descriptors();
-  Rig in_memory;
+  WaiterRig in_memory;
   EXPECT_EQ(Descriptors(), before) << "it sleeps on its word";
   in_memory.waiter->PrepareDescriptor();
   EXPECT_EQ(Descriptors(), before + 1) << "an eventfd, for who polls";
@@ -61,14 +61,14 @@ TEST(DoorbellWaiter, TakesDescriptorsWhenItNeedsThem) {
   EXPECT_TRUE(in_memory.Readable());
   in_memory.waiter->Acknowledge();
   EXPECT_FALSE(in_memory.Readable());
-  Rig sockets({}, ready);
+  WaiterRig sockets({}, ready);
   ASSERT_TRUE(sockets.waiter->WatchSocket(pair.a.get(), nullptr).ok());
   EXPECT_EQ(Descriptors(), before + 2) << "an epoll, and no eventfd";
 }
 
 TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {
   const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
-  Rig rig({}, ready), other({}, ready);
+  WaiterRig rig({}, ready), other({}, ready);
   const SocketPair pair = MakeSockets(), others = MakeSockets();
   ASSERT_TRUE(rig.waiter->WatchSocket(pair.a.get(), nullptr).ok());
   ASSERT_TRUE(other.waiter->WatchSocket(others.a.get(), nullptr).ok());
@@ -77,7 +77,7 @@ TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {
     other.ForgetOldEdges();
     const auto ticket = rig.waiter->Prepare();
     std::thread waker([&] { rig.waiter->Wake(); });
-    rig.waiter->Wait(ticket, kLong);
+    rig.waiter->Wait(ticket, kLongWait);
     waker.join();
     rig.waiter->PrepareDescriptor();
     rig.waiter->Wake();
@@ -123,16 +123,16 @@ INSTANTIATE_TEST_SUITE_P(Spin, WaiterWithSpin,
                                          std::chrono::microseconds(50)));
 
 TEST_P(WaiterWithSpin, AWakeBeforeTheWaitEndsIt) {
-  Rig rig(GetParam());
+  WaiterRig rig(GetParam());
   const auto ticket = rig.waiter->Prepare();
   rig.waiter->Wake();
-  rig.waiter->Wait(ticket, kLong);
+  rig.waiter->Wait(ticket, kLongWait);
   EXPECT_EQ(rig.word.value.load() & 3u, 0u) << "awake again";
 }
 
 TEST_P(WaiterWithSpin, AWakeFromAnotherThreadEndsTheWait) {
   for (const bool sockets : {false, true}) {
-    Rig rig(GetParam());
+    WaiterRig rig(GetParam());
     const SocketPair pair = MakeSockets();
     if (sockets) {
       ASSERT_TRUE(rig.waiter->WatchSocket(pair.a.get(), nullptr).ok());
@@ -145,14 +145,14 @@ TEST_P(WaiterWithSpin, AWakeFromAnotherThreadEndsTheWait) {
     for (;;) {
       const auto ticket = rig.waiter->Prepare();
       if (flag.load()) break;
-      rig.waiter->Wait(ticket, kLong);
+      rig.waiter->Wait(ticket, kLongWait);
     }
     other.join();
   }
 }
 
 TEST_P(WaiterWithSpin, ATimeoutEndsTheWait) {
-  Rig rig(GetParam());
+  WaiterRig rig(GetParam());
   rig.waiter->Wait(rig.waiter->Prepare(), milliseconds(1));
   const SocketPair pair = MakeSockets();
   ASSERT_TRUE(rig.waiter->WatchSocket(pair.a.get(), nullptr).ok());
@@ -162,13 +162,13 @@ TEST_P(WaiterWithSpin, ATimeoutEndsTheWait) {
 }
 
 TEST(DoorbellWaiter, BytesOnASocketAreNewsOnce) {
-  Rig rig;
+  WaiterRig rig;
   const SocketPair pair = MakeSockets();
   ASSERT_TRUE(rig.waiter->WatchSocket(pair.a.get(), nullptr).ok());
   rig.ForgetOldEdges();
   const auto ticket = rig.waiter->Prepare();
   ASSERT_EQ(::write(pair.b.get(), "x", 1), 1);
-  rig.waiter->Wait(ticket, kLong);
+  rig.waiter->Wait(ticket, kLongWait);
   rig.waiter->PrepareDescriptor();
   EXPECT_FALSE(rig.Readable()) << "unread bytes are no news";
   ASSERT_EQ(::write(pair.b.get(), "y", 1), 1);
@@ -178,19 +178,19 @@ TEST(DoorbellWaiter, BytesOnASocketAreNewsOnce) {
 }
 
 TEST(DoorbellWaiter, AHangUpSetsGone) {
-  Rig rig;
+  WaiterRig rig;
   SocketPair pair = MakeSockets();
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   ASSERT_TRUE(rig.waiter->WatchLiveness(pair.a.get(), gone).ok());
   rig.waiter->Wait(rig.waiter->Prepare(), milliseconds(1));
   EXPECT_FALSE(gone->load());
   pair.b.Close();
-  rig.waiter->Wait(rig.waiter->Prepare(), kLong);  // from a futex
+  rig.waiter->Wait(rig.waiter->Prepare(), kLongWait);  // from a futex
   EXPECT_TRUE(gone->load());
 }
 
 TEST(DoorbellWaiter, AHangUpOfASocketSetsGoneAndBytesDoNot) {
-  Rig rig;
+  WaiterRig rig;
   SocketPair pair = MakeSockets();
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   ASSERT_TRUE(rig.waiter->WatchSocket(pair.a.get(), gone).ok());
@@ -198,7 +198,7 @@ TEST(DoorbellWaiter, AHangUpOfASocketSetsGoneAndBytesDoNot) {
   rig.ForgetOldEdges();
   EXPECT_FALSE(gone->load());
   pair.b.Close();
-  rig.waiter->Wait(rig.waiter->Prepare(), kLong);
+  rig.waiter->Wait(rig.waiter->Prepare(), kLongWait);
   EXPECT_TRUE(gone->load());
 }
 
@@ -218,12 +218,12 @@ class FakeSource final : public NewsSource {
 };
 
 TEST(DoorbellWaiter, DoesNotSleepWhenItsSourceHasMoved) {
-  Rig rig;
+  WaiterRig rig;
   const auto source = std::make_shared<FakeSource>(MakeSockets().a);
   ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
   rig.ForgetOldEdges();
   source->moves = 2;
-  rig.waiter->Wait(rig.waiter->Prepare(), kLong);
+  rig.waiter->Wait(rig.waiter->Prepare(), kLongWait);
   EXPECT_EQ(source->asked, 1);
   EXPECT_EQ(source->moves, 1);
   rig.waiter->PrepareDescriptor();
@@ -231,7 +231,7 @@ TEST(DoorbellWaiter, DoesNotSleepWhenItsSourceHasMoved) {
 }
 
 TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
-  Rig rig;
+  WaiterRig rig;
   SocketPair pair = MakeSockets();
   const auto source = std::make_shared<FakeSource>(std::move(pair.a));
   ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
@@ -239,7 +239,7 @@ TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
   rig.waiter->PrepareDescriptor();
   EXPECT_FALSE(rig.Readable());
   std::thread other([&] { EXPECT_EQ(::write(pair.b.get(), "x", 1), 1); });
-  rig.waiter->Wait(rig.waiter->Prepare(), kLong);
+  rig.waiter->Wait(rig.waiter->Prepare(), kLongWait);
   other.join();
 }
 
@@ -247,7 +247,7 @@ TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
 TEST(DoorbellWaiter, NewsMayComeFromDescriptorZero) {
   const os::Fd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   {
-    Rig rig;
+    WaiterRig rig;
     SocketPair pair = MakeSockets();
     ASSERT_EQ(::dup2(pair.a.get(), STDIN_FILENO), STDIN_FILENO);
     const auto source = std::make_shared<FakeSource>(os::Fd(STDIN_FILENO));
@@ -264,11 +264,11 @@ TEST(DoorbellWaiter, NewsMayComeFromDescriptorZero) {
 }
 
 TEST(DoorbellWaiter, ASourceWithoutADescriptorIsAskedAgainAndAgain) {
-  Rig rig;
+  WaiterRig rig;
   const auto source = std::make_shared<FakeSource>(os::Fd());
   ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
   for (int i = 1; i <= 3; ++i) {
-    rig.waiter->Wait(rig.waiter->Prepare(), kLong);
+    rig.waiter->Wait(rig.waiter->Prepare(), kLongWait);
     EXPECT_EQ(source->asked, i) << "nobody looks while it sleeps";
   }
   rig.waiter->PrepareDescriptor();
@@ -276,14 +276,14 @@ TEST(DoorbellWaiter, ASourceWithoutADescriptorIsAskedAgainAndAgain) {
 }
 
 TEST(DoorbellWaiter, ASourceThatHasGoneIsForgotten) {
-  Rig rig;
+  WaiterRig rig;
   ASSERT_TRUE(rig.waiter->WatchSource(std::make_shared<FakeSource>(os::Fd())).ok());
   rig.waiter->PrepareDescriptor();
   EXPECT_FALSE(rig.Readable());
 }
 
 TEST(DoorbellWaiter, TheDescriptorTellsOfRings) {
-  Rig rig;
+  WaiterRig rig;
   rig.ForgetOldEdges();
   rig.waiter->button().Ring();
   EXPECT_FALSE(rig.Readable()) << "nobody was prepared";

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Memory {
+struct PipeMemory {
   struct alignas(64) Chunk {
     std::byte bytes[64] = {};
   };
@@ -42,11 +42,11 @@ os::KnownProcess Here() {
   return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
 }
 
-struct Rig {
+struct PipeLinkRig {
   os::KnownProcess processes[2] = {{}, Here()};
   std::shared_ptr<SharedBuffers> registered[2] = {};
   std::mutex* offers[2] = {};
-  std::shared_ptr<Memory> memory = std::make_shared<Memory>();
+  std::shared_ptr<PipeMemory> memory = std::make_shared<PipeMemory>();
   std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<PipeLink> ends[2] = {Make(0), Make(1)};
 
@@ -69,7 +69,7 @@ struct Rig {
 };
 
 TEST(PipeLink, CarriesBothWays) {
-  Rig rig;
+  PipeLinkRig rig;
   Bytes out(10);
   EXPECT_EQ(rig.ends[0]->Write(AsView("ping")).value(), 4u);
   EXPECT_EQ(rig.ends[1]->Write(AsView("pong!")).value(), 5u);
@@ -82,7 +82,7 @@ TEST(PipeLink, CarriesBothWays) {
 }
 
 TEST(PipeLink, DataFirstThenTheLoss) {
-  Rig rig;
+  PipeLinkRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();
   EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
@@ -96,7 +96,7 @@ TEST(PipeLink, DataFirstThenTheLoss) {
 }
 
 TEST(PipeLink, ADeadProcessIsALoss) {
-  Rig rig;
+  PipeLinkRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.gone->store(true);
   Bytes out(100);
@@ -106,7 +106,7 @@ TEST(PipeLink, ADeadProcessIsALoss) {
 }
 
 TEST(PipeLink, AnOfferIsFetched) {
-  Rig rig;
+  PipeLinkRig rig;
   ASSERT_TRUE(rig.ends[0]->fetches());
   const std::string text = "in the sender's memory" + std::string(kLarge, '!');
   Bytes out(text.size());
@@ -124,7 +124,7 @@ TEST(PipeLink, AnOfferIsFetched) {
 }
 
 TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
-  Rig rig;  // end 0 does not know which process end 1 is
+  PipeLinkRig rig;  // end 0 does not know which process end 1 is
   const Bytes data(kLarge);
   Bytes out(kLarge);
   const std::uint64_t offer = rig.ends[1]->SendRts(data);
@@ -140,12 +140,12 @@ TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
 }
 
 TEST(PipeLink, TheKernelIsNotAskedForLittle) {
-  Rig rig;
+  PipeLinkRig rig;
   EXPECT_EQ(rig.ends[0]->SendRts(Bytes(kRtsBytesMin)), 0u);
 }
 
 TEST(PipeLink, AWithdrawnOfferIsNotTaken) {
-  Rig rig;
+  PipeLinkRig rig;
   const Bytes data(kLarge);
   Bytes out(kLarge);
   const std::uint64_t offer = rig.ends[0]->SendRts(data);
@@ -154,7 +154,7 @@ TEST(PipeLink, AWithdrawnOfferIsNotTaken) {
 }
 
 TEST(PipeLink, AnOfferToTheDeadIsALoss) {
-  Rig rig;
+  PipeLinkRig rig;
   const Bytes data(kLarge);
   rig.ends[0]->SendRts(data);
   rig.gone->store(true);
@@ -171,7 +171,7 @@ struct RegisteredRig {
   std::shared_ptr<const os::Shm> allocation =
       std::make_shared<os::Shm>(os::Shm::Create(2 * kLarge).value());
   SharedBuffers::Handle handle = 0;
-  Rig rig = {.processes = {{}, {}}, .registered = {buffers[0], buffers[1]}};
+  PipeLinkRig rig = {.processes = {{}, {}}, .registered = {buffers[0], buffers[1]}};
   PipeLink &sender = *rig.ends[0], &receiver = *rig.ends[1];
 
   RegisteredRig() {
@@ -232,7 +232,7 @@ TEST(PipeLink, ThePlaceThatAPeerTellsIsHeldAgainstItsMemory) {
     EXPECT_FALSE(its.receiver.Get(lie, 0, out, Plain).value()) << lie;
   EXPECT_FALSE(its.receiver.Get(offer, 2 * kLarge, out, Plain).value()) << "beyond its end";
   EXPECT_TRUE(its.receiver.Get(offer, 0, out, Plain).value());
-  Rig without;
+  PipeLinkRig without;
   EXPECT_FALSE(without.ends[1]->Get(offer, 0, out, Plain).value()) << "nothing is registered";
 }
 
@@ -252,7 +252,7 @@ void CopySlowly(View from, std::byte* to) {
 TEST(PipeLink, AWithdrawalFromAThreadWaitsUntilItReadsNoMore) {
   copying = withdrawing = withdrawn = withdrawn_while_copying = false;
   std::mutex offers[2];
-  Rig rig{.offers = {&offers[0], &offers[1]}};
+  PipeLinkRig rig{.offers = {&offers[0], &offers[1]}};
   Bytes data(kRtsBytesMin, std::byte{7}), out(kRtsBytesMin);
   const std::uint64_t offer = rig.ends[0]->SendRts(data);
   ASSERT_NE(offer, 0u) << "threads need no kernel";
@@ -272,7 +272,7 @@ TEST(PipeLink, AWithdrawalFromAThreadWaitsUntilItReadsNoMore) {
 }
 
 TEST(PipeLink, NonsenseIsSticky) {
-  Rig rig;
+  PipeLinkRig rig;
   rig.memory->Place(1).header->written_bytes.store(1u << 30);
   EXPECT_THAT(rig.ends[0]->Peek().error().message, HasSubstr("rank 1 on here"));
   rig.memory->Place(1).header->written_bytes.store(0);

@@ -12,8 +12,8 @@
 namespace ringlet::transport {
 namespace {
 
-struct Rig {
-  explicit Rig(std::size_t ring_bytes)
+struct PipeRig {
+  explicit PipeRig(std::size_t ring_bytes)
       : memory(PipeFootprint(ring_bytes) / sizeof(Chunk)),
         place(PipePlace::At(std::as_writable_bytes(std::span(memory)), ring_bytes)) {}
 
@@ -40,7 +40,7 @@ std::size_t Written(PipeWriter& writer, View data) {
 }
 
 TEST(Pipe, GivesBackWhatWasWritten) {
-  Rig rig(64);
+  PipeRig rig(64);
   const Bytes data = Pattern(1, 40);
   EXPECT_EQ(Written(rig.writer, data), 40u);
   Bytes out(100);
@@ -52,7 +52,7 @@ TEST(Pipe, GivesBackWhatWasWritten) {
 // The last few bytes are read beside the count; the ring has them too, for a reader that comes too
 // late or wants less.
 TEST(Pipe, FewBytesLieBesideTheCount) {
-  Rig rig(256);
+  PipeRig rig(256);
   const Bytes data = Pattern(1, kPipeRecentBytes);
   Bytes out(kPipeRecentBytes);
   for (const std::size_t at : {std::size_t{0}, data.size()}) {
@@ -77,7 +77,7 @@ TEST(Pipe, FewBytesLieBesideTheCount) {
 // alone that had room with what is behind it.
 TEST(Pipe, TakesAHeadAndWhatIsBehindItTogether) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    Rig rig(256);
+    PipeRig rig(256);
     Prng prng(seed);
     for (std::uint64_t i = 0; i < 50; ++i) {
       const Bytes head = Pattern(seed * 100 + i, 1 + prng.Below(50));
@@ -102,7 +102,7 @@ TEST(Pipe, TakesAHeadAndWhatIsBehindItTogether) {
 }
 
 TEST(Pipe, TakesWhatFitsAndNoMore) {
-  Rig rig(64);
+  PipeRig rig(64);
   EXPECT_EQ(Written(rig.writer, Pattern(1, 100)), 64u);
   EXPECT_EQ(Written(rig.writer, Pattern(1, 1)), 0u);
   EXPECT_EQ(Written(rig.writer, {}), 0u);
@@ -112,7 +112,7 @@ TEST(Pipe, TakesWhatFitsAndNoMore) {
 }
 
 TEST(Pipe, PeekShowsUpToTheEndOfTheRing) {
-  Rig rig(64);
+  PipeRig rig(64);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 50)), 50u);
   EXPECT_EQ(rig.reader.Peek()->size(), 50u);
   rig.reader.Consume(50);
@@ -126,7 +126,7 @@ TEST(Pipe, PeekShowsUpToTheEndOfTheRing) {
 }
 
 TEST(Pipe, PeekShowsMoreWhenMoreHasCome) {
-  Rig rig(64);
+  PipeRig rig(64);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 3)), 3u);
   EXPECT_EQ(rig.reader.Peek()->size(), 3u);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 5)), 5u);
@@ -134,7 +134,7 @@ TEST(Pipe, PeekShowsMoreWhenMoreHasCome) {
 }
 
 TEST(Pipe, RingsTheReaderForDataAndTheWriterForRoomThatItWants) {
-  Rig rig(64);
+  PipeRig rig(64);
   Doorbell reader(rig.reader_word), writer(rig.writer_word);
   const auto reading = reader.Arm();
   ASSERT_EQ(Written(rig.writer, Pattern(1, 64)), 64u);
@@ -154,7 +154,7 @@ TEST(Pipe, RingsTheReaderForDataAndTheWriterForRoomThatItWants) {
 }
 
 TEST(Pipe, ASmallWishIsGrantedAtOnce) {
-  Rig rig(64);
+  PipeRig rig(64);
   Doorbell writer(rig.writer_word);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 66)), 64u);
   const auto wanting = writer.Arm();
@@ -164,7 +164,7 @@ TEST(Pipe, ASmallWishIsGrantedAtOnce) {
 }
 
 TEST(Pipe, ClosingTellsTheOtherSide) {
-  Rig rig(64);
+  PipeRig rig(64);
   Doorbell reader(rig.reader_word), writer(rig.writer_word);
   const auto reading = reader.Arm();
   const auto writing = writer.Arm();
@@ -177,13 +177,13 @@ TEST(Pipe, ClosingTellsTheOtherSide) {
 
 TEST(Pipe, ImpossibleCountsAreRefused) {
   for (const std::uint64_t nonsense : {std::uint64_t{65}, ~std::uint64_t{0}}) {
-    Rig rig(64);
+    PipeRig rig(64);
     rig.place.header->written_bytes.store(nonsense);
     Bytes out(64);
     EXPECT_EQ(rig.reader.Read(out).error().code, Code::kProtocol);
     EXPECT_EQ(rig.reader.Peek().error().code, Code::kProtocol);
   }
-  Rig rig(64);
+  PipeRig rig(64);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 64)), 64u);
   rig.place.header->read_bytes.store(65);
   EXPECT_EQ(rig.writer.Write(Pattern(1, 1)).error().code, Code::kProtocol);
@@ -198,7 +198,7 @@ TEST(Pipe, OnlyPowersOfTwoAreSizes) {
 // whenever there is nothing to do.
 TEST(Pipe, CarriesAStreamBetweenThreads) {
   for (const std::size_t ring_bytes : {std::size_t{64}, std::size_t{4096}}) {
-    Rig rig(ring_bytes);
+    PipeRig rig(ring_bytes);
     const Bytes data = Pattern(ring_bytes, 1000 * ring_bytes);
     std::thread writing([&] {
       Doorbell bell(rig.writer_word);

@@ -16,7 +16,7 @@ ListenerSetOptions Loopback() {
   return {.interfaces = {Address::Ipv4(127, 0, 0, 1, 0)}, .seed = UniqueSeed()};
 }
 
-struct Rig {
+struct ListenersRig {
   DriverThread thread;
   SharedListeners endpoints{thread.driver(), {}};
 
@@ -28,7 +28,7 @@ struct Rig {
 };
 
 TEST(SharedListeners, ManyCommunicatorsHaveOne) {
-  Rig rig;
+  ListenersRig rig;
   std::vector<ListenerSet> open;
   for (std::uint64_t magic = 1; magic <= 100; ++magic)
     for (const Kind kind : {Kind::kRoot, Kind::kControl, Kind::kData})
@@ -44,7 +44,7 @@ TEST(SharedListeners, ManyCommunicatorsHaveOne) {
 }
 
 TEST(SharedListeners, TheFirstStaysAndTheOthersGoWithTheirLastUser) {
-  Rig rig;
+  ListenersRig rig;
   ListenerSet first = rig.Open({1, Kind::kData}), second = rig.Open({1, Kind::kData});
   const auto tcp = first.tcp;
   first = {};
@@ -54,7 +54,7 @@ TEST(SharedListeners, TheFirstStaysAndTheOthersGoWithTheirLastUser) {
 }
 
 TEST(SharedListeners, OtherAddressesAreAnotherEndpoint) {
-  Rig rig;
+  ListenersRig rig;
   ListenerSet v4 = rig.Open({1, Kind::kData});
   ListenerSetOptions other = Loopback();
   other.interfaces = {Address::Ipv4(127, 0, 0, 2, 0)};
@@ -68,7 +68,7 @@ TEST(SharedListeners, OtherAddressesAreAnotherEndpoint) {
 }
 
 TEST(SharedListeners, InterfacesAreInTheOrderOfEachUser) {
-  Rig rig;
+  ListenersRig rig;
   ListenerSetOptions options = Loopback();
   options.interfaces = {Address::Ipv4(127, 0, 0, 1, 0), Address::Ipv4(127, 0, 0, 2, 0)};
   const ListenerSet a = rig.Open({1, Kind::kControl}, options);
@@ -119,7 +119,7 @@ class Voice final : public Machine {
 
 TEST(SharedListeners, ACallerReachesTheMachineOfItsCommunicatorOnAnotherThread) {
   for (const bool early : {false, true}) {
-    Rig rig;
+    ListenersRig rig;
     DriverThread other;
     const ServiceKey key{42, Kind::kData};
     const ListenerSet endpoint = rig.Open(key), beside = rig.Open({43, Kind::kData});

@@ -18,14 +18,14 @@ constexpr DataType kNarrow[] = {DataType::kFloat16, DataType::kBfloat16, DataTyp
 constexpr CallKind kReducing[] = {CallKind::kAllReduce, CallKind::kReduce,
                                   CallKind::kReduceScatter};
 // One shot; stages or the memory itself, in more than one piece.
-constexpr std::size_t kCounts[] = {61, 17'011};
+constexpr std::size_t kAverageCounts[] = {61, 17'011};
 
-constexpr std::size_t kPeriod = 997;  // of Value in `i`
+constexpr std::size_t kAveragePeriod = 997;  // of Value in `i`
 
 /// Positive, with as many digits as the type has: the sum is exact in double and in float.
 double Value(DataType type, std::uint32_t rank, std::size_t i) {
   const std::uint64_t digits = std::uint64_t{1} << testbed::FormatOf(type).mantissa_bits;
-  Prng prng(rank * 1'000'003 + i % kPeriod);
+  Prng prng(rank * 1'000'003 + i % kAveragePeriod);
   return static_cast<double>(digits + prng.Below(digits)) / static_cast<double>(digits);
 }
 
@@ -44,14 +44,14 @@ std::string Worst(Communicator& communicator, const Call& call, int& worst) {
   const Status status = communicator.Run(call);
   if (!status.ok()) return status.error().message;
   std::vector<std::uint16_t> due;
-  for (std::size_t i = 0; i < kPeriod; ++i) {
+  for (std::size_t i = 0; i < kAveragePeriod; ++i) {
     double sum = 0;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) sum += Value(call.type, rank, i);
     due.push_back(testbed::Narrow(testbed::FormatOf(call.type), sum / ranks));
   }
   for (std::size_t i = 0; i < call.output.size() / SizeOf(call.type); ++i)
-    worst =
-        std::max(worst, std::abs(CodeAt(call.type, call.output, i) - due[(first + i) % kPeriod]));
+    worst = std::max(
+        worst, std::abs(CodeAt(call.type, call.output, i) - due[(first + i) % kAveragePeriod]));
   return "";
 }
 
@@ -63,8 +63,8 @@ std::string Worst(Communicator& communicator, CallKind kind, DataType type, std:
   Bytes output(OutputBytes(call, communicator.place()));
   for (std::size_t i = 0; i < input.size() / size; ++i) {
     std::byte* const to = input.data() + i * size;
-    if (i >= kPeriod) {
-      std::memcpy(to, to - kPeriod * size, size);
+    if (i >= kAveragePeriod) {
+      std::memcpy(to, to - kAveragePeriod * size, size);
       continue;
     }
     const std::uint16_t code = testbed::Narrow(testbed::FormatOf(type),
@@ -88,7 +88,7 @@ void RunAverages(std::uint32_t ranks, const std::function<EnvMap(std::uint32_t)>
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     for (const CallKind kind : kReducing)
       for (const DataType type : kNarrow)
-        for (const std::size_t count : kCounts) {
+        for (const std::size_t count : kAverageCounts) {
           int worst = 0;
           ASSERT_EQ(Worst(**formed, kind, type, count, worst), "");
           EXPECT_LE(worst, bound) << Name(kind) << " of " << count << ' ' << Name(type) << " among "

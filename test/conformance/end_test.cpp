@@ -15,13 +15,13 @@
 namespace ringlet::comm {
 namespace {
 
-constexpr std::uint32_t kRanks = 4;
-constexpr CallKind kKinds[] = {
+constexpr std::uint32_t kEndRanks = 4;
+constexpr CallKind kEndKinds[] = {
     CallKind::kAllReduce,     CallKind::kReduce,     CallKind::kBroadcast, CallKind::kAllGather,
     CallKind::kReduceScatter, CallKind::kAllToAll,   CallKind::kGather,    CallKind::kScatter,
     CallKind::kBarrier,       CallKind::kSendReceive};
 // One packet; several slices; more than pipes and arenas hold.
-constexpr std::size_t kCounts[] = {1, 20'000, 1'500'000};
+constexpr std::size_t kEndCounts[] = {1, 20'000, 1'500'000};
 
 struct Scene {
   CallKind kind = CallKind::kAllReduce;
@@ -39,11 +39,11 @@ struct Scene {
 Status PassOn(Communicator& communicator, std::size_t count, std::span<float> values) {
   const std::uint32_t self = Index(communicator.identity().rank);
   const std::array<Transfer, 2> both = {
-      Transfer{.peer = Rank{(self + 1) % kRanks},
+      Transfer{.peer = Rank{(self + 1) % kEndRanks},
                .sends = true,
                .from = std::as_bytes(values.first(count)),
                .count = count},
-      Transfer{.peer = Rank{(self + kRanks - 1) % kRanks},
+      Transfer{.peer = Rank{(self + kEndRanks - 1) % kEndRanks},
                .to = std::as_writable_bytes(values.subspan(count, count)),
                .count = count}};
   return communicator.Run(both);
@@ -58,7 +58,7 @@ Status RunOnce(Communicator& communicator, const Scene& scene, std::uint64_t ope
   Call call{.kind = scene.kind,
             .count = scene.kind == CallKind::kBarrier ? 0 : scene.count,
             .op = ReduceOp::kMax,
-            .root = Rank{static_cast<std::uint32_t>(operation % kRanks)}};
+            .root = Rank{static_cast<std::uint32_t>(operation % kEndRanks)}};
   const std::size_t in = InputCount(call, communicator.place()),
                     out = OutputCount(call, communicator.place());
   values.resize(std::max(values.size(), in + out));
@@ -92,7 +92,7 @@ void Play(const Scene& scene, const char* links) {
   const auto shared = ProcessWith(environment);
   const bool one_process = std::string_view(links) == "inproc";
   RunRanks(
-      kRanks, [&](std::uint32_t) { return one_process ? shared : ProcessWith(environment); },
+      kEndRanks, [&](std::uint32_t) { return one_process ? shared : ProcessWith(environment); },
       [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
         ASSERT_TRUE(formed.ok()) << formed.error().message;
         std::atomic<std::uint64_t> ended = 0;
@@ -119,10 +119,10 @@ void PlayAll(const char* links, std::uint64_t seed, std::size_t rounds) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
   Prng prng(seed);
   for (std::size_t round = 0; round < rounds; ++round)
-    for (const CallKind kind : kKinds)
+    for (const CallKind kind : kEndKinds)
       Play({.kind = kind,
-            .count = kCounts[prng.Below(std::size(kCounts))],
-            .victim = static_cast<std::uint32_t>(prng.Below(kRanks)),
+            .count = kEndCounts[prng.Below(std::size(kEndCounts))],
+            .victim = static_cast<std::uint32_t>(prng.Below(kEndRanks)),
             .operations = prng.Below(4),
             .turns = prng.Below(2) * prng.Below(1'000'000)},
            links);

@@ -14,7 +14,7 @@
 namespace ringlet::comm {
 namespace {
 
-constexpr std::uint32_t kRanks = 3;
+constexpr std::uint32_t kMessageRanks = 3;
 // Around each size at which messages take another way, and some between.
 constexpr std::size_t kBytes[] = {0,         8,         4095,          4096,    20'001,
                                   32 << 10,  100'003,   1 << 20,       4 << 20, (4 << 20) + 1,
@@ -72,7 +72,7 @@ class Place {
 
 /// Each sends to the next, or all to rank 0 and rank 0 to none.
 std::vector<Transfer> TransfersOf(std::uint32_t self, bool ring, std::size_t bytes, Place& sent,
-                                  std::array<Place*, kRanks> received) {
+                                  std::array<Place*, kMessageRanks> received) {
   std::vector<Transfer> transfers;
   const auto send = [&](std::uint32_t to) {
     transfers.push_back({.peer = Rank{to},
@@ -88,12 +88,12 @@ std::vector<Transfer> TransfersOf(std::uint32_t self, bool ring, std::size_t byt
                          .type = DataType::kUint8});
   };
   if (ring) {
-    send((self + 1) % kRanks);
-    receive((self + kRanks - 1) % kRanks);
+    send((self + 1) % kMessageRanks);
+    receive((self + kMessageRanks - 1) % kMessageRanks);
   } else if (self != 0) {
     send(0);
   } else {
-    for (std::uint32_t from = 1; from < kRanks; ++from) receive(from);
+    for (std::uint32_t from = 1; from < kMessageRanks; ++from) receive(from);
   }
   return transfers;
 }
@@ -104,7 +104,7 @@ void RunRank(Process& process, Communicator& communicator, std::uint64_t seed,
   Prng prng(seed), own_prng(seed + 1 + self);
   Place sent(process, communicator), first(process, communicator), second(process, communicator),
       third(process, communicator);
-  const std::array<Place*, kRanks> received = {&first, &second, &third};
+  const std::array<Place*, kMessageRanks> received = {&first, &second, &third};
   for (std::uint64_t number = 0; number < operations; ++number) {
     const std::size_t bytes = kBytes[prng.Below(std::size(kBytes))];
     const bool ring = prng.Chance(0.6);
@@ -133,11 +133,11 @@ void RunMessages(const char* links, std::uint64_t seed, std::uint64_t operations
   SCOPED_TRACE(fmt::format("seed {}", seed));
   const EnvMap environment = {{"RINGLET_LINKS", links}};
   const bool one_process = std::string_view(links) == "inproc";
-  std::vector<std::shared_ptr<Process>> processes(kRanks, ProcessWith(environment));
-  for (std::uint32_t rank = 1; rank < kRanks && !one_process; ++rank)
+  std::vector<std::shared_ptr<Process>> processes(kMessageRanks, ProcessWith(environment));
+  for (std::uint32_t rank = 1; rank < kMessageRanks && !one_process; ++rank)
     processes[rank] = ProcessWith(environment);
   RunRanks(
-      kRanks, [&](std::uint32_t rank) { return processes[rank]; },
+      kMessageRanks, [&](std::uint32_t rank) { return processes[rank]; },
       [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
         ASSERT_TRUE(formed.ok()) << formed.error().message;
         RunRank(*processes[rank], **formed, seed, operations);

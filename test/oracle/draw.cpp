@@ -47,6 +47,8 @@ class Drawing {
   void Anything() {
     const int what = dice_.Below(100);
     const bool room = world_.members.size() < kMaxComms && next_comm_ < kCommsDrawn;
+    if (what >= 58 && what < 60 && room && With("grow")) return Grow();
+    if (what >= 60 && what < 66 && With("put")) return Put();
     if (what >= 66 && what < 84 && With("group")) return Group();
     if (what >= 84 && what < 87 && With("empty")) return Empty();
     if (what >= 87 && what < 89 && With("simulate")) return Simulated();
@@ -171,6 +173,34 @@ class Drawing {
     Add(step);
   }
 
+  void Grow() {
+    Step step;
+    step.what = What::kGrow;
+    step.comm = AnyComm();
+    const std::vector<int>& members = world_.members.at(step.comm);
+    for (const int rank : Shuffled(program_.ranks()))
+      if (std::count(members.begin(), members.end(), rank) == 0) step.ranks.push_back(rank);
+    if (step.ranks.empty()) return;
+    step.ranks.resize(
+        static_cast<std::size_t>(dice_.Between(1, static_cast<int>(step.ranks.size()))));
+    step.made = NewComm();
+    step.depth = dice_.OneIn(3) ? 1 : 0;
+    Add(step);
+  }
+
+  void Put() {
+    Step step;
+    step.what = What::kPut;
+    step.comm = AnyComm();
+    step.shift = dice_.Below(static_cast<int>(world_.members.at(step.comm).size()) + 1);
+    step.repeat = dice_.OneIn(2) ? 1 : dice_.Between(2, 7);
+    step.bytes = dice_.OneIn(8) ? 0 : dice_.Below(kPutBytesMax / step.repeat);
+    if (dice_.OneIn(2)) step.bytes %= 300;
+    step.depth = dice_.OneIn(2) ? 1 : 0;
+    ++calls_;
+    Add(step);
+  }
+
   void Destroy() {
     Step step;
     step.what = What::kDestroy;
@@ -249,6 +279,8 @@ class Drawing {
         n % 2 == 0 && call.shift % 2 == 1 && !world_.nonblocking.at(comm) && dice_.OneIn(2);
     call.late_scalar = dice_.OneIn(2) && With("late_scalar");
     call.count = Count(call, n);
+    if (dice_.OneIn(5) && With("selection"))
+      call.selection = 1 + dice_.Below(static_cast<int>(kSelections.size()));
     return call;
   }
 

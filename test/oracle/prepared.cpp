@@ -83,9 +83,48 @@ void Prepared::PlaceBuffers(Heap& heap) {
   if (call_.in_place && out_bytes_ == 0) recv_ = send_;
 }
 
+// Read before the call returns, so it need not last.
+ncclCollConfig_t Prepared::Config() const {
+  ncclCollConfig_t config = NCCL_COLLCONFIG_INITIALIZER;
+  config.forceAlgSelection = 0;
+  config.algSelection = kSelections.at(static_cast<std::size_t>(call_.selection - 1));
+  return config;
+}
+
+ncclResult_t Prepared::SelectedReduction(ncclRedOp_t op, void* recv) {
+  const auto type = static_cast<ncclDataType_t>(call_.type);
+  const ncclCollConfig_t config = Config();
+  if (call_.kind == Kind::kAllReduce)
+    return ncclAllReduceConfig(send_, recv, call_.count, type, op, comm_, nullptr, &config);
+  if (call_.kind == Kind::kReduce)
+    return ncclReduceConfig(send_, recv, call_.count, type, op, call_.root, comm_, nullptr,
+                            &config);
+  return ncclReduceScatterConfig(send_, recv, call_.count, type, op, comm_, nullptr, &config);
+}
+
+ncclResult_t Prepared::IssueSelected(const void* send, void* recv) {
+  const auto type = static_cast<ncclDataType_t>(call_.type);
+  const ncclCollConfig_t config = Config();
+  const std::size_t count = call_.count;
+  switch (call_.kind) {
+    case Kind::kBroadcast:
+      return ncclBroadcastConfig(send, recv, count, type, call_.root, comm_, nullptr, &config);
+    case Kind::kBcast:  // has no such form
+      return ncclBroadcastConfig(recv, recv, count, type, call_.root, comm_, nullptr, &config);
+    case Kind::kAllGather:
+      return ncclAllGatherConfig(send, recv, count, type, comm_, nullptr, &config);
+    case Kind::kAllToAll:
+      return ncclAlltoAllConfig(send, recv, count, type, comm_, nullptr, &config);
+    case Kind::kGather:
+      return ncclGatherConfig(send, recv, count, type, call_.root, comm_, nullptr, &config);
+    default: return ncclScatterConfig(send, recv, count, type, call_.root, comm_, nullptr, &config);
+  }
+}
+
 ncclResult_t Prepared::Reduction(ncclRedOp_t op) {
   const auto type = static_cast<ncclDataType_t>(call_.type);
   void* recv = out_bytes_ == 0 && call_.null_unused ? nullptr : recv_;
+  if (call_.selection > 0) return SelectedReduction(op, recv);
   if (call_.kind == Kind::kAllReduce)
     return ncclAllReduce(send_, recv, call_.count, type, op, comm_, nullptr);
   if (call_.kind == Kind::kReduce)
@@ -147,6 +186,7 @@ ncclResult_t Prepared::Issue(bool grouped) {
   void* send = in_bytes_ == 0 && call_.null_unused ? nullptr : send_;
   void* recv = out_bytes_ == 0 && call_.null_unused ? nullptr : recv_;
   const std::size_t count = call_.count;
+  if (call_.selection > 0) return IssueSelected(send, recv);
   switch (call_.kind) {
     case Kind::kBroadcast:
       return ncclBroadcast(send, recv, count, type, call_.root, comm_, nullptr);

@@ -48,6 +48,9 @@ class Prepared {
   std::optional<std::string> CheckRegion(const Region& region, bool succeeded) const;
   ncclResult_t IssueMessages(bool grouped);
   ncclResult_t IssueReduction(bool grouped);
+  ncclCollConfig_t Config() const;
+  ncclResult_t SelectedReduction(ncclRedOp_t op, void* recv);
+  ncclResult_t IssueSelected(const void* send, void* recv);
   ncclResult_t Reduction(ncclRedOp_t op);
   int Peer(int shift) const { return ((self_ + shift) % n_ + n_) % n_; }
 

@@ -25,8 +25,8 @@ constexpr std::array<const char*, kMemories> kMemoryNames = {
     "shared", "fixed", "nccl",  "registered", "registered_other", "window"};
 constexpr std::array<const char*, kOdds> kOddNames = {"none", "count", "type",
                                                       "op",   "root",  "kind"};
-constexpr std::array<const char*, 8> kWhatNames = {"form",    "split", "shrink", "run",
-                                                   "destroy", "kill",  "abort",  "revoke"};
+constexpr std::array<const char*, 10> kWhatNames = {"form", "split",   "shrink", "grow",  "put",
+                                                    "run",  "destroy", "kill",   "abort", "revoke"};
 
 template <typename E, std::size_t N>
 const char* NameOf(const std::array<const char*, N>& names, E value) {
@@ -105,6 +105,7 @@ Call CallOf(const Words& words) {
   call.values = words.Enum("values", kValuesNames, usual.values);
   call.memory = words.Enum("memory", kMemoryNames, usual.memory);
   call.misalign = static_cast<unsigned>(words.Number("misalign", 0));
+  call.selection = words.Int("selection", 0);
   call.odd_rank = words.Int("odd_rank", -1);
   call.odd = words.Enum("odd", kOddNames, Odd::kNone);
   return call;
@@ -121,6 +122,9 @@ Step StepOf(const Words& words) {
   step.depth = words.Int("depth", 0);
   step.rank = words.Int("rank", -1);
   step.us = words.Int("us", 0);
+  step.shift = words.Int("shift", 0);
+  step.bytes = words.Int("bytes", 0);
+  step.repeat = words.Int("repeat", 1);
   step.simulate = words.Has("simulate");
   step.shuffled = words.Has("shuffled");
   step.all = words.Has("all");
@@ -141,8 +145,10 @@ std::string ToText(const Step& step) {
   };
   if (step.what != What::kRun && step.what != What::kKill)
     text += fmt::format(" comm={}", step.comm);
-  if (step.what == What::kSplit || step.what == What::kShrink)
+  if (step.what == What::kSplit || step.what == What::kShrink || step.what == What::kGrow)
     text += fmt::format(" made={}", step.made);
+  if (step.what == What::kPut)
+    text += fmt::format(" shift={} bytes={} repeat={}", step.shift, step.bytes, step.repeat);
   list(step.ranks, "ranks");
   list(step.colors, "colors");
   list(step.keys, "keys");
@@ -225,6 +231,15 @@ bool Fits(const Step& step, const World& world, const Program& program) {
     case What::kShrink:
       return size > static_cast<int>(step.ranks.size()) && !step.ranks.empty() &&
              std::all_of(step.ranks.begin(), step.ranks.end(), below(size));
+    case What::kGrow:
+      return size > 0 && !step.ranks.empty() && !world.doomed.count(step.comm) &&
+             std::all_of(step.ranks.begin(), step.ranks.end(), below(program.ranks())) &&
+             std::none_of(step.ranks.begin(), step.ranks.end(), [&](int rank) {
+               return std::count(found->second.begin(), found->second.end(), rank) > 0;
+             });
+    case What::kPut:
+      return size > 0 && !world.doomed.count(step.comm) && step.bytes >= 0 && step.repeat >= 1 &&
+             step.bytes <= kPutBytesMax / step.repeat;
     case What::kRun:
       return std::all_of(step.calls.begin(), step.calls.end(),
                          [&](const Call& call) { return FitsCall(call, world); });
@@ -268,6 +283,14 @@ void Apply(const Step& step, World& world) {
       world.nonblocking[step.made] = world.nonblocking[step.comm];
       break;
     }
+    case What::kGrow: {
+      std::vector<int> ranks = members->second;
+      ranks.insert(ranks.end(), step.ranks.begin(), step.ranks.end());
+      world.members[step.made] = ranks;
+      world.nonblocking[step.made] = world.nonblocking[step.comm];
+      break;
+    }
+    case What::kPut: break;
     case What::kRun:
       for (const Call& call : step.calls)
         if (call.odd != Odd::kNone) world.doomed.insert(call.comm);
@@ -329,6 +352,7 @@ std::string ToText(const Call& call) {
   if (call.kind == Kind::kSendRecv && call.ungrouped) text += " ungrouped";
   if (call.in_place) text += " in_place";
   if (call.null_unused) text += " null_unused";
+  if (call.selection > 0) text += fmt::format(" selection={}", call.selection);
   if (call.odd != Odd::kNone)
     text += fmt::format(" odd_rank={} odd={}", call.odd_rank, NameOf(kOddNames, call.odd));
   return text;

@@ -3,6 +3,7 @@
 // A step is told once for all ranks; each rank does its part of it (run_rank.cpp). The same value
 // is text, one step a line, which is what a failure prints and what `oracle --replay` reads.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -77,6 +78,10 @@ inline constexpr int kMemories = 12;
 enum class Odd { kNone, kCount, kType, kOp, kRoot, kKind };
 inline constexpr int kOdds = 6;
 
+/// The algorithms in the config of a call, none of which need be there.
+inline constexpr std::array<const char*, 6> kSelections = {nullptr, "",      "ring",
+                                                           "tree",  "^ring", "direct,bruck,slices"};
+
 struct Call {
   std::uint32_t id = 0;  ///< names the content of its buffers; stays when a program shrinks
   Kind kind = Kind::kAllReduce;
@@ -95,6 +100,7 @@ struct Call {
   Values values = Values::kExact;
   Memory memory = Memory::kMalloc;
   unsigned misalign = 0;  ///< bytes between a multiple of 64 and where buffers begin
+  int selection = 0;      ///< the call's config: 0 none, else 1 + a row of kSelections
   int odd_rank = -1;      ///< rank of the communicator that differs
   Odd odd = Odd::kNone;
 };
@@ -103,12 +109,17 @@ enum class What {
   kForm,     ///< form communicator `comm` of `ranks`
   kSplit,    ///< split `comm` by `colors` and `keys` into communicators `made` + color
   kShrink,   ///< shrink `comm` without `ranks` (of that communicator) to communicator `made`
+  kGrow,     ///< grow `comm` by world ranks `ranks` to communicator `made`
+  kPut,      ///< each rank of `comm` puts `bytes`, `repeat` times, to the one `shift` further on
   kRun,      ///< run `calls`
   kDestroy,  ///< destroy `comm`, each rank as soon as it gets there
   kKill,     ///< process of world rank `rank` dies `us` microseconds from now
   kAbort,    ///< world rank `rank` aborts `comm` and calls nothing on it any more
   kRevoke    ///< world rank `rank` revokes `comm`
 };
+
+/// Of all puts of one step to one rank.
+inline constexpr int kPutBytesMax = 1 << 17;
 
 struct Step {
   What what = What::kRun;
@@ -128,6 +139,9 @@ struct Step {
   bool broken = false;    ///< kShrink: NCCL_SHRINK_ABORT
   int rank = -1;          ///< kKill, kAbort, kRevoke: who; kRun: who is late
   int us = 0;             ///< microseconds: how late, or until the end
+  int shift = 0;          ///< kPut
+  int bytes = 0;          ///< kPut
+  int repeat = 1;         ///< kPut
 };
 
 /// The place of a world rank.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <list>
 #include <memory>
 #include <system_error>
@@ -44,10 +45,21 @@ ncclResult_t Settle(ncclComm_t comm) {
 
 namespace {
 
+/// The window of a rank: the data that it puts, and behind them those that are put to it.
+struct PutWindow {
+  std::byte* memory = nullptr;
+  bool of_nccl = false;
+  ncclWindow_t window = nullptr;
+
+  std::byte* source() const { return memory; }
+  std::byte* target() const { return memory + kPutBytesMax; }
+};
+
 /// A rank of this thread.
 struct Member {
   int world = 0;
   std::map<int, ncclComm_t> comms = {};
+  std::map<int, PutWindow> windows = {};
   std::unique_ptr<Heap> heap = {};
   std::set<int> left = {};                 ///< communicators that it has aborted
   std::map<int, std::string> errors = {};  ///< the first error on each communicator
@@ -106,6 +118,8 @@ class Actor {
       case What::kForm: return Form(step);
       case What::kSplit: return Split(step);
       case What::kShrink: return Shrink(step);
+      case What::kGrow: return Grow(step);
+      case What::kPut: return Put(step);
       case What::kRun: return RunCalls(step);
       case What::kDestroy: return Destroy(step);
       case What::kKill: return Kill(step);
@@ -140,10 +154,11 @@ class Actor {
 
   // ---- Communicators ----
 
-  ncclUniqueId IdOf(int comm, int which, bool lead) {
+  ncclUniqueId IdOf(int comm, int which, bool lead, ncclComm_t parent = nullptr) {
     Page::Id& slot = page_.ids[static_cast<std::size_t>(comm)][static_cast<std::size_t>(which)];
     if (lead && slot.ready == 0) {
-      Must(ncclGetUniqueId(&slot.id), "ncclGetUniqueId");
+      Must(parent ? ncclCommGetUniqueId(parent, &slot.id) : ncclGetUniqueId(&slot.id),
+           "ncclGetUniqueId");
       slot.ready = 1;
     }
     while (slot.ready == 0) Await();
@@ -204,6 +219,7 @@ class Actor {
       if (count != n || rank != part.rank)
         throw Failure(fmt::format("communicator {}: rank {} of {} in place of {} of {}", comm, rank,
                                   count, part.rank, n));
+      OpenWindow(*part.member, comm);
     }
   }
 
@@ -249,12 +265,135 @@ class Actor {
     if (!parts.empty()) CheckMade(step, parts);
   }
 
+  void Grow(const Step& step) {
+    const std::vector<Part> old = PartsOf(step.comm);
+    std::vector<Part> parts = old;
+    const int before = static_cast<int>(world_.members.at(step.comm).size());
+    for (const Part& part : PartsOf(step.ranks)) parts.push_back({part.member, before + part.rank});
+    if (parts.empty()) return;
+    const int n = before + static_cast<int>(step.ranks.size());
+    const bool lead = parts.front().rank == 0;
+    const ncclUniqueId id =
+        IdOf(step.made, 0, lead, lead ? parts.front().member->comms.at(step.comm) : nullptr);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = Nonblocking(step.comm) ? 0 : 1;
+    ForEach(parts, step.depth > 0, "ncclCommGrow", [&](const Part& part) {
+      ncclComm_t* const made = &part.member->comms[step.made];
+      if (part.rank >= before) return ncclCommGrow(nullptr, n, &id, part.rank, made, &config);
+      // The rank that has made the id may say so or not.
+      const ncclUniqueId* const its = part.rank == 0 && step.made % 2 == 0 ? &id : nullptr;
+      return ncclCommGrow(part.member->comms.at(step.comm), n, its, -1, made, nullptr);
+    });
+    CheckMade(step, old);
+  }
+
+  /// The data that `rank` puts for the `m`-th time in this step.
+  std::byte PutByte(int rank, int m, std::size_t at) const {
+    const std::uint64_t word = Mix(program_.seed + steps_ * kGolden + at / 8);
+    return static_cast<std::byte>((word >> at % 8 * 8) + static_cast<std::uint64_t>(31 * rank + m));
+  }
+
+  void Put(const Step& step) {
+    const std::vector<Part> parts = PartsOf(step.comm);
+    if (parts.empty()) return;
+    const int n = static_cast<int>(world_.members.at(step.comm).size());
+    const auto bytes = static_cast<std::size_t>(step.bytes);
+    const bool group = parts.size() > 1 || step.depth > 0 || Nonblocking(step.comm);
+    for (const Part& part : parts)
+      for (int m = 0; m < step.repeat; ++m)
+        for (std::size_t at = 0; at < bytes; ++at)
+          part.member->windows.at(step.comm).source()[static_cast<std::size_t>(m) * bytes + at] =
+              PutByte(part.rank, m, at);
+    ForEach(parts, group, "ncclPutSignal", [&](const Part& part) {
+      const PutWindow& window = part.member->windows.at(step.comm);
+      const ncclComm_t comm = part.member->comms.at(step.comm);
+      ncclResult_t first = ncclSuccess;
+      for (int m = 0; m < step.repeat; ++m)
+        Note(first, ncclPutSignal(window.source() + static_cast<std::size_t>(m) * bytes, bytes,
+                                  ncclUint8, (part.rank + step.shift) % n, window.window,
+                                  kPutBytesMax + static_cast<std::size_t>(m) * bytes, 0, 0, 0, comm,
+                                  nullptr));
+      ncclWaitSignalDesc_t wait = {
+          .opCnt = step.repeat, .peer = (part.rank + n - step.shift) % n, .sigIdx = 0, .ctx = 0};
+      Note(first, ncclWaitSignal(1, &wait, comm, nullptr));
+      return first;
+    });
+    for (const Part& part : parts) {
+      const ncclComm_t comm = part.member->comms.at(step.comm);
+      if (Nonblocking(step.comm)) Must(Settle(comm), "a put that does not block");
+      for (int m = 0; m < step.repeat; ++m)
+        CheckPut(step, part, (part.rank + n - step.shift) % n, m);
+      ++PageOf(*part.member).calls;
+    }
+    AllHaveLooked(step, parts);
+  }
+
+  void CheckPut(const Step& step, const Part& part, int from, int m) {
+    const auto bytes = static_cast<std::size_t>(step.bytes);
+    const std::byte* const came =
+        part.member->windows.at(step.comm).target() + static_cast<std::size_t>(m) * bytes;
+    for (std::size_t at = 0; at < bytes; ++at)
+      if (came[at] != PutByte(from, m, at))
+        throw Failure(
+            fmt::format("byte {} of put {} of {} bytes from rank {} to rank {} of "
+                        "communicator {} is wrong",
+                        at, m, bytes, from, part.rank, step.comm));
+  }
+
+  /// No rank puts again before the others have seen what was put.
+  void AllHaveLooked(const Step& step, const std::vector<Part>& parts) {
+    std::vector<int> ones(parts.size(), 1);
+    std::size_t next = 0;
+    ForEach(parts, false, "an all-reduce after puts", [&](const Part& part) {
+      int* const one = &ones[next++];
+      return ncclAllReduce(one, one, 1, ncclInt32, ncclSum, part.member->comms.at(step.comm),
+                           nullptr);
+    });
+    for (const Part& part : parts)
+      if (Nonblocking(step.comm))
+        Must(Settle(part.member->comms.at(step.comm)), "an all-reduce after puts");
+  }
+
+  /// The first window of a communicator on each of its ranks, and so the same one.
+  void OpenWindow(Member& member, int comm) {
+    constexpr std::size_t kBytes = 2 * static_cast<std::size_t>(kPutBytesMax);
+    PutWindow& window = member.windows[comm];
+    window.of_nccl = (program_.seed + static_cast<std::uint64_t>(comm + member.world)) % 2 == 0;
+    void* memory = nullptr;
+    if (window.of_nccl) {
+      Must(ncclMemAlloc(&memory, kBytes), "ncclMemAlloc for a window");
+    } else if (!(memory = std::aligned_alloc(NCCL_WIN_REQUIRED_ALIGNMENT, kBytes))) {
+      throw std::bad_alloc();
+    }
+    window.memory = static_cast<std::byte*>(memory);
+    Must(ncclCommWindowRegister(member.comms.at(comm), memory, kBytes, &window.window,
+                                NCCL_WIN_COLL_SYMMETRIC),
+         "ncclCommWindowRegister of a window for puts");
+  }
+
+  /// Forgets a communicator that was destroyed or aborted.
+  static void Drop(Member& member, int comm) {
+    member.comms.erase(comm);
+    const auto found = member.windows.find(comm);
+    if (found == member.windows.end()) return;
+    if (found->second.of_nccl)
+      Must(ncclMemFree(found->second.memory), "ncclMemFree of a window");
+    else
+      std::free(found->second.memory);
+    member.windows.erase(found);
+  }
+
   void Destroy(const Step& step) { End(step.comm, step.finalize, step.depth > 0, step.made % 2); }
 
   void End(int comm, bool finalize, bool group, bool deregister) {
     const std::vector<Part> parts = PartsOf(comm);
-    for (const Part& part : parts)
+    for (const Part& part : parts) {
       part.member->heap->Forget(part.member->comms.at(comm), deregister);
+      if (deregister)
+        Must(ncclCommWindowDeregister(part.member->comms.at(comm),
+                                      part.member->windows.at(comm).window),
+             "ncclCommWindowDeregister of a window for puts");
+    }
     if (finalize) {
       ForEach(parts, group, "ncclCommFinalize",
               [&](const Part& part) { return ncclCommFinalize(part.member->comms.at(comm)); });
@@ -263,7 +402,7 @@ class Actor {
     }
     ForEach(parts, group, "ncclCommDestroy",
             [&](const Part& part) { return ncclCommDestroy(part.member->comms.at(comm)); });
-    for (const Part& part : parts) part.member->comms.erase(comm);
+    for (const Part& part : parts) Drop(*part.member, comm);
   }
 
   // ---- Faults ----
@@ -290,7 +429,7 @@ class Actor {
       const ncclComm_t comm = part.member->comms.at(step.comm);
       part.member->heap->Forget(comm, false);
       Must(ncclCommAbort(comm), "ncclCommAbort");
-      part.member->comms.erase(step.comm);
+      Drop(*part.member, step.comm);
       part.member->left.insert(step.comm);
     }
   }
@@ -464,7 +603,7 @@ class Actor {
     for (const Part& part : PartsOf(comm)) {
       part.member->heap->Forget(part.member->comms.at(comm), false);
       Must(ncclCommAbort(part.member->comms.at(comm)), "ncclCommAbort");
-      part.member->comms.erase(comm);
+      Drop(*part.member, comm);
     }
   }
 

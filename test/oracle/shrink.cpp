@@ -171,7 +171,7 @@ Program WithoutLastRank(const Program& program) {
     }
     World next = world;
     if (Fits(step, world, program)) Apply(step, next);
-    if (step.what == What::kForm) std::erase(step.ranks, gone);
+    if (step.what == What::kForm || step.what == What::kGrow) std::erase(step.ranks, gone);
     if (step.what == What::kShrink && index >= 0) {
       std::erase(step.ranks, index);
       for (int& rank : step.ranks) rank = Renumbered(rank, index);

@@ -86,13 +86,13 @@ void AddRanks(World& world, const WorldConfig& config, Trouble trouble) {
                             : world.RandomTime(config.start_spread));
 }
 
-struct Outcome {
+struct HostsOutcome {
   std::uint64_t trace = 0;
   std::uint32_t succeeded = 0, failed = 0;
   std::string problem;
 };
 
-void Judge(World& world, Trouble trouble, Outcome& out) {
+void Judge(World& world, Trouble trouble, HostsOutcome& out) {
   for (std::size_t i = 0; i < world.ranks(); ++i) {
     if (!world.network().alive(world.node(i))) continue;
     const ScriptedRank& rank = world.rank(i);
@@ -112,14 +112,14 @@ void Judge(World& world, Trouble trouble, Outcome& out) {
   }
 }
 
-Outcome RunSeed(std::uint64_t seed) {
+HostsOutcome RunHostsSeed(std::uint64_t seed) {
   Prng prng(seed ^ 0x51ed270b0a1fc3a5u);
   const auto trouble = static_cast<Trouble>(prng.Below(kTroubles));
   const WorldConfig config = RandomConfig(seed, prng, trouble);
   World world(config);
   AddRanks(world, config, trouble);
   BringAbout(trouble, world, config);
-  Outcome out;
+  HostsOutcome out;
   if (!world.network().Run(config.timeout * 3 + seconds(35)))
     out.problem = "livelock: the event budget is spent";
   out.trace = world.network().trace();
@@ -138,13 +138,13 @@ TEST(HostSeeds, NoBadOutcome) {
   }
   std::uint64_t succeeded = 0, failed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const Outcome out = RunSeed(seed);
+    const HostsOutcome out = RunHostsSeed(seed);
     succeeded += out.succeeded;
     failed += out.failed;
     EXPECT_EQ(out.problem, "") << "seed " << seed << "; again with RINGLET_SIM_SEEDS=" << seed
                                << ":1";
     if (seed % 16 != 0) continue;
-    ASSERT_EQ(RunSeed(seed).trace, out.trace) << "seed " << seed << " is not deterministic";
+    ASSERT_EQ(RunHostsSeed(seed).trace, out.trace) << "seed " << seed << " is not deterministic";
   }
   std::printf("%llu seeds: %llu ranks succeeded, %llu failed as they should\n",
               static_cast<unsigned long long>(count), static_cast<unsigned long long>(succeeded),

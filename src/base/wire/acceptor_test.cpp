@@ -9,19 +9,19 @@ namespace {
 
 constexpr Instant kNow = std::chrono::seconds(1);
 constexpr LineId kLine = kFirstAcceptedLine;
-const Credentials kCredentials{77, {}};
+const Credentials kAcceptorCredentials{77, {}};
 
 // An acceptor, and one peer that calls it.
-struct Rig {
+struct AcceptorRig {
   NonceSource nonces{Secret{}};
   std::vector<Action> done;
-  Acceptor acceptor{{.credentials = kCredentials,
+  Acceptor acceptor{{.credentials = kAcceptorCredentials,
                      .payload_bytes_max = 100,
                      .options = {},
                      .callers = {.owner = "here", .half_open_max = 1}},
                     nonces,
                     [this](Action action) { done.push_back(std::move(action)); }};
-  Wire peer = Wire::Dialled(kCredentials, Purpose::kRing, Nonce{}, 100);
+  Wire peer = Wire::Dialled(kAcceptorCredentials, Purpose::kRing, Nonce{}, 100);
 
   std::optional<Acceptor::FirstFrame> Say(const Bytes& bytes) {
     return acceptor.OnReceived({kLine, Slice(View(bytes))});
@@ -38,14 +38,14 @@ struct Rig {
   bool HungUp() const { return !done.empty() && std::holds_alternative<Hangup>(done.back()); }
 };
 
-Bytes FrameOf(std::uint8_t type) {
+Bytes EmptyFrame(std::uint8_t type) {
   return EndFrame(BeginFrame(type));
 }
 
 TEST(Acceptor, GivesTheFirstFrameAndThenTheLine) {
-  Rig rig;
-  Bytes two = FrameOf(3);
-  const Bytes second = FrameOf(4);
+  AcceptorRig rig;
+  Bytes two = EmptyFrame(3);
+  const Bytes second = EmptyFrame(4);
   two.insert(two.end(), second.begin(), second.end());
   const auto caller = rig.Prove(two);
   ASSERT_TRUE(caller);
@@ -59,7 +59,7 @@ TEST(Acceptor, GivesTheFirstFrameAndThenTheLine) {
 }
 
 TEST(Acceptor, ACallerThatHasProvenItselfTakesNoPlace) {
-  Rig rig;
+  AcceptorRig rig;
   rig.Prove({});
   EXPECT_TRUE(rig.acceptor.HasRoom(kNow));
   rig.acceptor.OnAccepted({kLine + 1, {}}, kNow);
@@ -67,19 +67,19 @@ TEST(Acceptor, ACallerThatHasProvenItselfTakesNoPlace) {
 }
 
 TEST(Acceptor, UnreadableBytesAreTurnedAway) {
-  Rig rig;
-  Bytes long_one = FrameOf(3);
+  AcceptorRig rig;
+  Bytes long_one = EmptyFrame(3);
   long_one[1] = std::byte{1};  // 256 bytes follow
   EXPECT_FALSE(rig.Prove(long_one));
   EXPECT_TRUE(rig.HungUp());
   EXPECT_EQ(rig.acceptor.log().turned_away(), 1u);
-  EXPECT_FALSE(rig.Say(FrameOf(3))) << "the line is gone";
+  EXPECT_FALSE(rig.Say(EmptyFrame(3))) << "the line is gone";
 }
 
 TEST(Acceptor, ADismissedCallerHearsWhyAndIsNoStranger) {
-  Rig rig;
-  ASSERT_TRUE(rig.Prove(FrameOf(3)));
-  rig.acceptor.Dismiss(kLine, FrameOf(9));
+  AcceptorRig rig;
+  ASSERT_TRUE(rig.Prove(EmptyFrame(3)));
+  rig.acceptor.Dismiss(kLine, EmptyFrame(9));
   EXPECT_TRUE(rig.HungUp());
   ASSERT_TRUE(rig.peer.Push(std::get<Send>(rig.done[rig.done.size() - 2]).data).ok());
   EXPECT_EQ((*rig.peer.Next())->type, 9);
@@ -87,21 +87,21 @@ TEST(Acceptor, ADismissedCallerHearsWhyAndIsNoStranger) {
 }
 
 TEST(Acceptor, AStrangerToTheMachineMayHearWhyToo) {
-  Rig rig;
-  ASSERT_TRUE(rig.Prove(FrameOf(3)));
-  rig.acceptor.TurnAway(kLine, "not expected", FrameOf(9));
+  AcceptorRig rig;
+  ASSERT_TRUE(rig.Prove(EmptyFrame(3)));
+  rig.acceptor.TurnAway(kLine, "not expected", EmptyFrame(9));
   EXPECT_TRUE(rig.HungUp());
   EXPECT_EQ(rig.acceptor.log().last(), "10.0.0.1:7: not expected");
 }
 
 TEST(Acceptor, TellsThoseThatHaveProvenThemselvesForAPurpose) {
-  Rig rig;
+  AcceptorRig rig;
   rig.Prove({});
   rig.acceptor.OnAccepted({kLine + 1, {}}, kNow);
   const std::size_t before = rig.done.size();
-  rig.acceptor.TellProven(Purpose::kPeer, Slice(Share(FrameOf(9))));
+  rig.acceptor.TellProven(Purpose::kPeer, Slice(Share(EmptyFrame(9))));
   EXPECT_EQ(rig.done.size(), before);
-  rig.acceptor.TellProven(Purpose::kRing, Slice(Share(FrameOf(9))));
+  rig.acceptor.TellProven(Purpose::kRing, Slice(Share(EmptyFrame(9))));
   ASSERT_EQ(rig.done.size(), before + 1);
   EXPECT_EQ(std::get<Send>(rig.done.back()).line, kLine);
 }

@@ -12,14 +12,15 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-const Credentials kCredentials{77, {}};
+const Credentials kDiallerCredentials{77, {}};
 
 // A dialler for `count` addresses, its clock, and what it did.
 class Bench {
  public:
   explicit Bench(std::uint8_t count, bool encrypt = false, const DialTiming& timing = {})
       : nonces_(Secret{}) {
-    DiallerConfig config{{}, kCredentials, Purpose::kTree, 1000, {.encrypt = encrypt}, timing};
+    DiallerConfig config{{},   kDiallerCredentials,  Purpose::kTree,
+                         1000, {.encrypt = encrypt}, timing};
     for (std::uint8_t i = 0; i < count; ++i)
       config.addresses.push_back(Address::Ipv4(10, i, 0, 1, 7));
     dialler.emplace(std::move(config), nonces_, next_line_, [this](Action action) {
@@ -67,11 +68,11 @@ class Bench {
 
 TEST(Dialler, WhetherToEncryptIsPartOfItsConfiguration) {
   Bench alike(1, true);
-  const auto opened = alike.Answer(alike.dials[0].line, kCredentials, {}, true);
+  const auto opened = alike.Answer(alike.dials[0].line, kDiallerCredentials, {}, true);
   ASSERT_TRUE(opened.has_value());
   EXPECT_TRUE(opened->wire.encrypts());
   Bench plain(1);
-  EXPECT_FALSE(plain.Answer(plain.dials[0].line, kCredentials, {}, true));
+  EXPECT_FALSE(plain.Answer(plain.dials[0].line, kDiallerCredentials, {}, true));
   EXPECT_TRUE(plain.dialler->hopeless());
   EXPECT_THAT(plain.dialler->Reasons(), HasSubstr("it requires encryption"));
 }
@@ -106,7 +107,7 @@ TEST(Dialler, TheFirstThatProvesItselfWinsAndTheOthersAreHungUp) {
   EXPECT_FALSE(bench.dialler->Reached(bench.dials[2].line + 1)) << "no line of its own";
   Writer frame = BeginFrame(9);
   const Bytes behind = EndFrame(std::move(frame));
-  auto opened = bench.Answer(bench.dials[1].line, kCredentials, behind);
+  auto opened = bench.Answer(bench.dials[1].line, kDiallerCredentials, behind);
   ASSERT_TRUE(opened);
   EXPECT_EQ(opened->line, bench.dials[1].line);
   EXPECT_EQ(opened->address, Address::Ipv4(10, 1, 0, 1, 7));
@@ -149,7 +150,7 @@ TEST(Dialler, ASilentPeerIsGivenUpAndTriedAgain) {
 
 TEST(Dialler, AWrongSecretIsNotTriedAgain) {
   Bench bench(2);
-  Credentials other = kCredentials;
+  Credentials other = kDiallerCredentials;
   other.secret[0] = std::byte{1};
   EXPECT_FALSE(bench.Answer(bench.dials[0].line, other));
   EXPECT_TRUE(bench.hung_up.contains(bench.dials[0].line));
@@ -175,7 +176,7 @@ TEST(Dialler, LinesItDoesNotKnowAndBytesTooEarlyChangeNothing) {
 
 TEST(Dialler, AWinnerThatComesToNothingIsTriedAgainLaterThanTheOthers) {
   Bench bench(2);
-  const auto opened = bench.Answer(bench.dials[0].line, kCredentials);
+  const auto opened = bench.Answer(bench.dials[0].line, kDiallerCredentials);
   ASSERT_TRUE(opened);
   bench.dialler->Resume(opened->address, "it refused", bench.now);
   EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: it refused, 10.1.0.1:7: not tried");

@@ -35,14 +35,14 @@ Status PushAll(Handshake& to, const Bytes& bytes) {
   return to.Push(in);
 }
 
-struct Pair {
+struct TwoSides {
   Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1));
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
 };
 
 // Computed with Python's hashlib.blake2b from the words of docs/reference/wire.md.
 TEST(Handshake, IsByteForByteWhatTheDocumentSays) {
-  Pair pair;
+  TwoSides pair;
   const Bytes hello = pair.dialler.TakeOutput();
   EXPECT_TRUE(std::ranges::equal(View(hello).first(4), AsView(kGreeting)));
   EXPECT_EQ(
@@ -62,7 +62,7 @@ TEST(Handshake, IsByteForByteWhatTheDocumentSays) {
 
 TEST(Handshake, SucceedsCutAnywhereAndLeavesWhatFollows) {
   for (const std::size_t piece : {1u, 2u, 31u, 48u, 1000u}) {
-    Pair pair;
+    TwoSides pair;
     Bytes to_acceptor = pair.dialler.TakeOutput(), to_dialler;
     Bytes left;
     bool said = false;
@@ -107,7 +107,7 @@ TEST(Handshake, TheDiallerIsToldThatItsSecretIsWrong) {
 
 TEST(Handshake, TheAcceptorRefusesAProofThatIsNotOne) {
   for (std::size_t bit = 0; bit < 256; bit += 5) {
-    Pair pair;
+    TwoSides pair;
     ASSERT_TRUE(PushAll(pair.acceptor, pair.dialler.TakeOutput()).ok());
     ASSERT_TRUE(PushAll(pair.dialler, pair.acceptor.TakeOutput()).ok());
     Bytes proof = pair.dialler.TakeOutput();
@@ -121,7 +121,7 @@ TEST(Handshake, TheAcceptorRefusesAProofThatIsNotOne) {
 
 TEST(Handshake, EveryFlippedBitOfTheHelloOrTheChallengeIsNoticed) {
   for (std::size_t bit = 0; bit < 8 * (48 + 72); ++bit) {
-    Pair pair;
+    TwoSides pair;
     Bytes hello = pair.dialler.TakeOutput();
     if (bit < 8 * 48) hello[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
     if (!PushAll(pair.acceptor, hello).ok()) continue;
@@ -132,7 +132,7 @@ TEST(Handshake, EveryFlippedBitOfTheHelloOrTheChallengeIsNoticed) {
 }
 
 TEST(Handshake, ARecordingIsWorthNothingOnAnotherConnection) {
-  Pair first;
+  TwoSides first;
   Bytes recording = first.dialler.TakeOutput();
   ASSERT_TRUE(PushAll(first.acceptor, recording).ok());
   ASSERT_TRUE(PushAll(first.dialler, first.acceptor.TakeOutput()).ok());
@@ -143,7 +143,7 @@ TEST(Handshake, ARecordingIsWorthNothingOnAnotherConnection) {
 }
 
 TEST(Handshake, AnAcceptorsOwnProofReflectedIsRefused) {
-  Pair pair;
+  TwoSides pair;
   ASSERT_TRUE(PushAll(pair.acceptor, pair.dialler.TakeOutput()).ok());
   const Bytes challenge = pair.acceptor.TakeOutput();
   EXPECT_FALSE(PushAll(pair.acceptor, Bytes(challenge.end() - 32, challenge.end())).ok());
@@ -162,7 +162,7 @@ TEST(Handshake, AnotherVersionOrCommunicatorIsSaidOnBothSides) {
   ASSERT_FALSE(ours.ok());
   EXPECT_THAT(ours.error().message, HasSubstr("this unique id is stale"));
 
-  Pair pair;
+  TwoSides pair;
   Bytes hello = pair.dialler.TakeOutput();
   hello[4] = std::byte{9};
   const Status version = PushAll(pair.acceptor, hello);

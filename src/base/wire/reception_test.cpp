@@ -8,22 +8,22 @@
 namespace ringlet {
 namespace {
 
-constexpr Instant kNow = std::chrono::seconds(1);
-constexpr LineId kLine = kFirstAcceptedLine;
+constexpr Instant kStart = std::chrono::seconds(1);
+constexpr LineId kCallersLine = kFirstAcceptedLine;
 
 Bytes HelloFor(std::uint64_t magic, Purpose purpose) {
   return Handshake::Dialler({magic, {}}, purpose, Nonce{}).TakeOutput();
 }
 
-struct Rig {
+struct ReceptionRig {
   std::set<ServiceKey> served;
   Reception reception{{.serves = [this](const ServiceKey& key) { return served.contains(key); },
                        .callers = {.half_open_max = 2}}};
 
-  void Come(LineId line, Instant now = kNow) {
+  void Come(LineId line, Instant now = kStart) {
     reception.Handle(Accepted{line, Address::Ipv4(10, 0, 0, 1, 7)}, now);
   }
-  void Say(LineId line, View bytes) { reception.Handle(Received{line, Slice(bytes)}, kNow); }
+  void Say(LineId line, View bytes) { reception.Handle(Received{line, Slice(bytes)}, kStart); }
   std::vector<Action> Done() {
     std::vector<Action> actions;
     while (auto action = reception.PollAction()) actions.push_back(std::move(*action));
@@ -46,18 +46,18 @@ TEST(Reception, HandsALineOverToTheMachineThatItsHelloNames) {
                                            {Purpose::kData, ServiceKey::Kind::kData},
                                            {Purpose::kMemory, ServiceKey::Kind::kData},
                                            {Purpose::kFabric, ServiceKey::Kind::kData}}) {
-    Rig rig;
+    ReceptionRig rig;
     rig.served = {{5, kind}};
-    rig.Come(kLine);
+    rig.Come(kCallersLine);
     const Bytes hello = HelloFor(5, purpose);
     for (std::size_t at = 0; at < hello.size(); ++at) {
       EXPECT_TRUE(rig.Done().empty()) << "not before it is whole";
-      rig.Say(kLine, View(hello).subspan(at, 1));
+      rig.Say(kCallersLine, View(hello).subspan(at, 1));
     }
     const auto done = rig.Done();
     ASSERT_EQ(done.size(), 1u);
     ASSERT_TRUE(std::holds_alternative<Detach>(done[0]));
-    const Reception::Introduced guest = rig.reception.Take(kLine);
+    const Reception::Introduced guest = rig.reception.Take(kCallersLine);
     EXPECT_EQ(guest.key, (ServiceKey{5, kind}));
     EXPECT_EQ(guest.said, hello);
     EXPECT_EQ(guest.from, Address::Ipv4(10, 0, 0, 1, 7));
@@ -65,11 +65,11 @@ TEST(Reception, HandsALineOverToTheMachineThatItsHelloNames) {
 }
 
 TEST(Reception, ACallerForAnUnservedIdIsToldSo) {
-  Rig rig;
+  ReceptionRig rig;
   rig.served = {{5, ServiceKey::Kind::kControl}};
   Handshake dialler = Handshake::Dialler({6, {}}, Purpose::kTree, Nonce{});
-  rig.Come(kLine);
-  rig.Say(kLine, dialler.TakeOutput());
+  rig.Come(kCallersLine);
+  rig.Say(kCallersLine, dialler.TakeOutput());
   const auto done = rig.Done();
   ASSERT_EQ(done.size(), 3u);
   View answer = std::get<Send>(done[0]).data.bytes;
@@ -77,41 +77,41 @@ TEST(Reception, ACallerForAnUnservedIdIsToldSo) {
   ASSERT_FALSE(heard.ok());
   EXPECT_THAT(heard.error().message, testing::HasSubstr("another communicator"));
   EXPECT_THAT(std::get<Note>(done[1]).text, testing::HasSubstr("0000000000000006"));
-  EXPECT_EQ(std::get<Hangup>(done[2]).line, kLine);
+  EXPECT_EQ(std::get<Hangup>(done[2]).line, kCallersLine);
 }
 
 TEST(Reception, StrangersAreHungUpOnAtTheirFirstWrongByte) {
-  Rig rig;
-  rig.Come(kLine);
-  rig.Say(kLine, AsView("RL"));
+  ReceptionRig rig;
+  rig.Come(kCallersLine);
+  rig.Say(kCallersLine, AsView("RL"));
   EXPECT_TRUE(rig.Done().empty());
-  rig.Say(kLine, AsView("GET / HTTP"));
-  EXPECT_TRUE(rig.HungUp(kLine));
-  rig.Say(kLine, AsView("more"));
+  rig.Say(kCallersLine, AsView("GET / HTTP"));
+  EXPECT_TRUE(rig.HungUp(kCallersLine));
+  rig.Say(kCallersLine, AsView("more"));
   EXPECT_TRUE(rig.Done().empty()) << "it is gone";
   EXPECT_EQ(rig.reception.strangers(), 1u);
 }
 
 TEST(Reception, ASilentCallerGoesInTimeAndOneThatLeavesIsForgotten) {
-  Rig rig;
-  rig.Come(kLine);
-  rig.Come(kLine + 1);
+  ReceptionRig rig;
+  rig.Come(kCallersLine);
+  rig.Come(kCallersLine + 1);
   EXPECT_FALSE(rig.reception.Accepting()) << "two are as many as it takes";
-  rig.reception.Handle(Closed{kLine, "left"}, kNow);
+  rig.reception.Handle(Closed{kCallersLine, "left"}, kStart);
   EXPECT_TRUE(rig.reception.Accepting());
   rig.Done();
   ASSERT_TRUE(rig.reception.Deadline());
-  rig.reception.Handle(Tick{}, kNow + std::chrono::seconds(11));
-  EXPECT_TRUE(rig.HungUp(kLine + 1));
+  rig.reception.Handle(Tick{}, kStart + std::chrono::seconds(11));
+  EXPECT_TRUE(rig.HungUp(kCallersLine + 1));
   EXPECT_FALSE(rig.reception.Deadline());
 }
 
 TEST(Reception, TheOldestGoesForTheNextWhenThereAreTooMany) {
-  Rig rig;
-  rig.Come(kLine);
-  rig.Come(kLine + 1);
-  rig.Come(kLine + 2, kNow + std::chrono::seconds(1));
-  EXPECT_TRUE(rig.HungUp(kLine));
+  ReceptionRig rig;
+  rig.Come(kCallersLine);
+  rig.Come(kCallersLine + 1);
+  rig.Come(kCallersLine + 2, kStart + std::chrono::seconds(1));
+  EXPECT_TRUE(rig.HungUp(kCallersLine));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ Secret Key(int first) {
   return key;
 }
 
-std::string Hex(View bytes) {
+std::string HexOfRecord(View bytes) {
   std::string text;
   for (const std::byte b : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(b));
   return text;
@@ -29,8 +29,9 @@ const std::string kBroken = "(a record that was changed on its way or replayed)"
 // Computed by another program from RFC 8439 and the words of docs/reference/wire.md.
 TEST(Record, IsByteForByteWhatTheDocumentSays) {
   RecordSealer sealer(Key(0));
-  EXPECT_EQ(Hex(sealer.Seal(AsView("one"))), "0300000077d62712e48333c52f4c2441ac4137bbe7d8f7");
-  EXPECT_EQ(Hex(sealer.Seal(AsView("two more"))),
+  EXPECT_EQ(HexOfRecord(sealer.Seal(AsView("one"))),
+            "0300000077d62712e48333c52f4c2441ac4137bbe7d8f7");
+  EXPECT_EQ(HexOfRecord(sealer.Seal(AsView("two more"))),
             "08000000eb209c7fd845dd7d210dcf0439b44a09a9f169750001cd63");
   EXPECT_TRUE(sealer.Seal({}).empty());
 }

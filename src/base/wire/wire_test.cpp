@@ -8,7 +8,7 @@ namespace {
 
 const Credentials kCredentials{77, {}};
 
-Bytes FrameOf(std::uint8_t type, std::string_view text) {
+Bytes TextFrame(std::uint8_t type, std::string_view text) {
   Writer out = BeginFrame(type);
   out.Raw(AsView(text));
   return EndFrame(std::move(out));
@@ -31,8 +31,8 @@ TEST(Wire, ProvesThenSpeaksInFrames) {
 
   // The proof and what follows it may come in one piece.
   Bytes more = dialled.TakeReply();
-  Append(more, FrameOf(3, "first"));
-  Append(more, FrameOf(4, "second"));
+  Append(more, TextFrame(3, "first"));
+  Append(more, TextFrame(4, "second"));
   ASSERT_TRUE(accepted.Push(Slice(Share(std::move(more)))).ok());
   EXPECT_TRUE(accepted.JustOpened());
   EXPECT_EQ(accepted.purpose(), Purpose::kPeer);
@@ -43,7 +43,7 @@ TEST(Wire, ProvesThenSpeaksInFrames) {
 
 TEST(Wire, GivesNoFrameBeforeTheProof) {
   Wire accepted = Wire::Accepted(kCredentials, {}, 100);
-  const Bytes early = FrameOf(1, "let me in");
+  const Bytes early = TextFrame(1, "let me in");
   ASSERT_TRUE(accepted.Push(Slice(View(early))).ok());
   EXPECT_FALSE(accepted.Next()->has_value());
   const Status status = accepted.Push(Slice(Share(Bytes(48 + 32, std::byte{1}))));
@@ -58,7 +58,7 @@ TEST(Wire, BoundsTheFramesBehindTheHandshake) {
   ASSERT_TRUE(accepted.Push(Slice(Share(dialled.TakeReply()))).ok());
   ASSERT_TRUE(dialled.Push(Slice(Share(accepted.TakeReply()))).ok());
   ASSERT_TRUE(accepted.Push(Slice(Share(dialled.TakeReply()))).ok());
-  ASSERT_TRUE(accepted.Push(Slice(Share(FrameOf(1, "12345")))).ok());
+  ASSERT_TRUE(accepted.Push(Slice(Share(TextFrame(1, "12345")))).ok());
   EXPECT_FALSE(accepted.Next().ok());
 }
 
@@ -66,7 +66,7 @@ TEST(Wire, BoundsTheFramesBehindTheHandshake) {
 
 constexpr LineOptions kEncrypted{.encrypt = true};
 
-Nonce Filled(int value) {
+Nonce NonceOf(int value) {
   Nonce nonce;
   nonce.fill(static_cast<std::byte>(value));
   return nonce;
@@ -83,8 +83,8 @@ Bytes Copy(const Slice& slice) {
 // Two ends, and all that went over the line between them.
 struct Session {
   explicit Session(int nonces = 1)
-      : dialled(Wire::Dialled(kCredentials, Purpose::kTree, Filled(nonces), 1 << 20, kEncrypted)),
-        accepted(Wire::Accepted(kCredentials, Filled(nonces + 1), 1 << 20, kEncrypted)) {
+      : dialled(Wire::Dialled(kCredentials, Purpose::kTree, NonceOf(nonces), 1 << 20, kEncrypted)),
+        accepted(Wire::Accepted(kCredentials, NonceOf(nonces + 1), 1 << 20, kEncrypted)) {
     Bytes hello = dialled.TakeReply();
     EXPECT_TRUE(accepted.Push(Piece(hello)).ok());
     const Bytes challenge = accepted.TakeReply();
@@ -97,11 +97,11 @@ struct Session {
     EXPECT_TRUE(dialled.open() && accepted.open());
   }
   Bytes Say(std::string_view text) {
-    Bytes sealed = Copy(dialled.Seal(Piece(FrameOf(1, text))));
+    Bytes sealed = Copy(dialled.Seal(Piece(TextFrame(1, text))));
     Append(to_acceptor, sealed);
     return sealed;
   }
-  Bytes Answer(std::string_view text) { return Copy(accepted.Seal(Piece(FrameOf(1, text)))); }
+  Bytes Answer(std::string_view text) { return Copy(accepted.Seal(Piece(TextFrame(1, text)))); }
 
   Wire dialled, accepted;
   Bytes to_acceptor, to_dialler;
@@ -132,14 +132,14 @@ TEST(EncryptedWire, CarriesFramesBothWaysAndShowsNothing) {
 
 TEST(EncryptedWire, ProofFramesAndLongOnesMayComeInOnePieceOrInMany) {
   for (const std::size_t piece : {1u, 777u, 1u << 20}) {
-    Wire dialled = Wire::Dialled(kCredentials, Purpose::kTree, Filled(1), 1 << 20, kEncrypted);
-    Wire accepted = Wire::Accepted(kCredentials, Filled(2), 1 << 20, kEncrypted);
+    Wire dialled = Wire::Dialled(kCredentials, Purpose::kTree, NonceOf(1), 1 << 20, kEncrypted);
+    Wire accepted = Wire::Accepted(kCredentials, NonceOf(2), 1 << 20, kEncrypted);
     ASSERT_TRUE(accepted.Push(Piece(dialled.TakeReply())).ok());
     ASSERT_TRUE(dialled.Push(Piece(accepted.TakeReply())).ok());
     Bytes stream = dialled.TakeReply();
     const std::string text(3 * kRecordBytesMax, 'x');
-    Append(stream, Copy(dialled.Seal(Piece(FrameOf(1, "short")))));
-    Append(stream, Copy(dialled.Seal(Piece(FrameOf(1, text)))));
+    Append(stream, Copy(dialled.Seal(Piece(TextFrame(1, "short")))));
+    Append(stream, Copy(dialled.Seal(Piece(TextFrame(1, text)))));
     for (View rest = stream; !rest.empty(); rest = rest.subspan(std::min(piece, rest.size())))
       ASSERT_TRUE(accepted.Push(Slice(rest.first(std::min(piece, rest.size())))).ok());
     EXPECT_EQ(Heard(accepted), "short");
@@ -150,7 +150,7 @@ TEST(EncryptedWire, ProofFramesAndLongOnesMayComeInOnePieceOrInMany) {
 TEST(EncryptedWire, ARecordedSessionIsWorthNothingToAnotherAcceptor) {
   Session session;
   session.Say("pay him");
-  Wire again = Wire::Accepted(kCredentials, Filled(9), 1 << 20, kEncrypted);
+  Wire again = Wire::Accepted(kCredentials, NonceOf(9), 1 << 20, kEncrypted);
   EXPECT_FALSE(again.Push(Piece(session.to_acceptor)).ok());
   EXPECT_FALSE(again.open());
   EXPECT_EQ(Heard(again), "(nothing)");
@@ -212,12 +212,12 @@ TEST(EncryptedWire, ACutStreamGivesOnlyWhatWasWhole) {
 
 TEST(EncryptedWire, PlainFramesAreNotAccepted) {
   Session session, empty;
-  Bytes two = FrameOf(1, std::string(100, 'a'));
-  Append(two, FrameOf(1, "b"));
-  Append(two, FrameOf(1, "c"));
-  Append(two, FrameOf(1, "d"));
+  Bytes two = TextFrame(1, std::string(100, 'a'));
+  Append(two, TextFrame(1, "b"));
+  Append(two, TextFrame(1, "c"));
+  Append(two, TextFrame(1, "d"));
   ExpectBroken(session.accepted.Push(Piece(two)));
-  ExpectBroken(empty.accepted.Push(Piece(FrameOf(1, ""))));
+  ExpectBroken(empty.accepted.Push(Piece(TextFrame(1, ""))));
 }
 
 TEST(Wire, SealsNothingOnAPlainLine) {
@@ -225,7 +225,7 @@ TEST(Wire, SealsNothingOnAPlainLine) {
   Wire accepted = Wire::Accepted(kCredentials, {}, 100);
   ASSERT_TRUE(accepted.Push(Piece(dialled.TakeReply())).ok());
   ASSERT_TRUE(dialled.Push(Piece(accepted.TakeReply())).ok());
-  const Slice frame = Piece(FrameOf(1, "plain"));
+  const Slice frame = Piece(TextFrame(1, "plain"));
   const Slice sealed = dialled.Seal(frame);
   EXPECT_EQ(sealed.bytes.data(), frame.bytes.data()) << "not even copied";
   EXPECT_FALSE(dialled.encrypts());

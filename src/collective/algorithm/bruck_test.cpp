@@ -15,7 +15,7 @@ std::set<Rank> ReceiversOf(const Schedule& schedule) {
   return receivers;
 }
 
-std::size_t ElementsSent(const Schedule& schedule) {
+std::size_t ElementsSentByBruck(const Schedule& schedule) {
   std::size_t elements = 0;
   for (const Step& step : schedule.steps)
     if (step.kind == StepKind::kSend) elements += step.count;
@@ -29,7 +29,7 @@ TEST(Bruck, TalksToALogarithmOfTheRanks) {
 }
 
 TEST(BruckAllGather, SendsAsLittleAsARing) {
-  EXPECT_EQ(ElementsSent(BruckAllGather({Rank{1}, 9}, 3)), 8u * 3);
+  EXPECT_EQ(ElementsSentByBruck(BruckAllGather({Rank{1}, 9}, 3)), 8u * 3);
 }
 
 TEST(BruckAllToAll, PacksWhatGoesTheSameWay) {

@@ -8,7 +8,7 @@
 namespace ringlet::collective {
 namespace {
 
-std::vector<Rank> Ascending(std::uint32_t ranks) {
+std::vector<Rank> RanksUpTo(std::uint32_t ranks) {
   std::vector<Rank> order;
   for (std::uint32_t i = 0; i < ranks; ++i) order.push_back(Rank{i});
   return order;
@@ -30,19 +30,19 @@ Sent SentBy(const Schedule& schedule) {
 }
 
 TEST(DoublingAllReduce, TakesTheLogarithmOfTheRanks) {
-  const Sent sent = SentBy(DoublingAllReduce(Ascending(16), Rank{5}, 10));
+  const Sent sent = SentBy(DoublingAllReduce(RanksUpTo(16), Rank{5}, 10));
   EXPECT_EQ(sent.messages, 4u);
   EXPECT_EQ(sent.elements, 40u);
 }
 
 TEST(DoublingAllReduce, RanksBeyondAPowerOfTwoSendOnce) {
-  EXPECT_EQ(SentBy(DoublingAllReduce(Ascending(6), Rank{0}, 10)).messages, 1u);
-  EXPECT_EQ(SentBy(DoublingAllReduce(Ascending(6), Rank{1}, 10)).messages, 3u);
-  EXPECT_EQ(SentBy(DoublingAllReduce(Ascending(6), Rank{5}, 10)).messages, 2u);
+  EXPECT_EQ(SentBy(DoublingAllReduce(RanksUpTo(6), Rank{0}, 10)).messages, 1u);
+  EXPECT_EQ(SentBy(DoublingAllReduce(RanksUpTo(6), Rank{1}, 10)).messages, 3u);
+  EXPECT_EQ(SentBy(DoublingAllReduce(RanksUpTo(6), Rank{5}, 10)).messages, 2u);
 }
 
 TEST(HalvingAllReduce, SendsTheFewestElementsInFewRounds) {
-  const Sent sent = SentBy(HalvingAllReduce(Ascending(8), Rank{3}, 80));
+  const Sent sent = SentBy(HalvingAllReduce(RanksUpTo(8), Rank{3}, 80));
   EXPECT_EQ(sent.messages, 6u);
   EXPECT_EQ(sent.elements, 140u);
 }

@@ -8,7 +8,7 @@
 namespace ringlet::collective {
 namespace {
 
-std::vector<Rank> Ascending(std::uint32_t ranks) {
+std::vector<Rank> RingOrder(std::uint32_t ranks) {
   std::vector<Rank> order;
   for (std::uint32_t i = 0; i < ranks; ++i) order.push_back(Rank{i});
   return order;
@@ -33,9 +33,9 @@ TEST(EvenChunk, CoversEverythingInOrderAndEvenly) {
 TEST(RingAllReduce, SendsTheFewestElements) {
   const std::size_t ranks = 7;
   const std::size_t count = 70;
-  for (const Rank self : Ascending(7)) {
+  for (const Rank self : RingOrder(7)) {
     std::size_t sent = 0;
-    const Schedule schedule = RingAllReduce(Ascending(ranks), self, count);
+    const Schedule schedule = RingAllReduce(RingOrder(ranks), self, count);
     for (const Step& step : schedule.steps) {
       if (step.kind == StepKind::kSend) sent += step.count;
     }
@@ -58,13 +58,13 @@ TEST(Rings, TalkToNeighboursOnly) {
 }
 
 TEST(RingAllReduce, WithoutElementsNeighboursStillTalk) {
-  const Schedule schedule = RingAllReduce(Ascending(4), Rank{0}, 0);
+  const Schedule schedule = RingAllReduce(RingOrder(4), Rank{0}, 0);
   EXPECT_FALSE(schedule.steps.empty());
   for (const Step& step : schedule.steps) EXPECT_EQ(step.count, 0u);
 }
 
 TEST(RingAllReduce, AloneThereIsOnlyACopy) {
-  const Schedule schedule = RingAllReduce(Ascending(1), Rank{0}, 100);
+  const Schedule schedule = RingAllReduce(RingOrder(1), Rank{0}, 100);
   ASSERT_EQ(schedule.steps.size(), 1u);
   EXPECT_EQ(schedule.steps[0].kind, StepKind::kCopy);
 }

@@ -127,9 +127,9 @@ void PrintTo(const Case& it, std::ostream* out) {
 }
 
 /// Everything that the ranks of one test hold.
-class World {
+class ExecutorWorld {
  public:
-  explicit World(const Case& it)
+  explicit ExecutorWorld(const Case& it)
       : case_(it),
         prng_(it.seed),
         order_(ShuffledOrder(it.ranks, prng_)),
@@ -194,7 +194,7 @@ class World {
 
 void ExpectRight(const Case& it) {
   SCOPED_TRACE(testing::PrintToString(it));
-  World world(it);
+  ExecutorWorld world(it);
   const Bytes expected = world.Expected();
   const Status status = world.Run();
   ASSERT_TRUE(status.ok()) << status.error().message;
@@ -273,7 +273,7 @@ TEST(Execution, ManySeeds) {
 }
 
 TEST(Execution, TheInputIsNotTouchedOutOfPlace) {
-  World world({.ranks = 3, .count = 10});
+  ExecutorWorld world({.ranks = 3, .count = 10});
   Task task = world.TaskOf(Rank{1});
   const Bytes before(task.input.begin(), task.input.end());
   ASSERT_TRUE(world.Run().ok());
@@ -283,7 +283,8 @@ TEST(Execution, TheInputIsNotTouchedOutOfPlace) {
 TEST(Execution, OperationsFollowEachOtherWithoutABarrier) {
   // Each rank starts the second as soon as its own part of the first is done.
   const std::size_t ranks = 4;
-  World world({.type = DataType::kInt32, .ranks = ranks, .count = 29, .in_place = true, .seed = 3});
+  ExecutorWorld world(
+      {.type = DataType::kInt32, .ranks = ranks, .count = 29, .in_place = true, .seed = 3});
   const Bytes once = world.Expected();
   Bytes expected = once;  // the sum of four equal summands
   for (int i = 0; i < 3; ++i) Reduce({DataType::kInt32, ReduceOp::kSum}, expected, once, expected);
@@ -309,7 +310,7 @@ TEST(Execution, OperationsFollowEachOtherWithoutABarrier) {
 }
 
 TEST(Execution, BytesOfTheNextOperationStayOnTheLink) {
-  World world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
+  ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
   ASSERT_TRUE(world.Run().ok());
   const auto execution_0 = world.Start(Rank{0});
   const auto execution_1 = world.Start(Rank{1});
@@ -324,7 +325,8 @@ TEST(Execution, BytesOfTheNextOperationStayOnTheLink) {
 
 TEST(Execution, OneAdvanceDoesABoundedPartOfIt) {
   constexpr std::size_t kSlice = 8, kPasses = 32;
-  World world({.ranks = 2, .count = 10'000, .capacity_bytes = 100'000, .slice_bytes = kSlice});
+  ExecutorWorld world(
+      {.ranks = 2, .count = 10'000, .capacity_bytes = 100'000, .slice_bytes = kSlice});
   const auto execution = world.Start(Rank{0});
   ASSERT_FALSE(execution->Advance().value());
   EXPECT_TRUE(execution->moved());
@@ -335,7 +337,7 @@ TEST(Execution, OneAdvanceDoesABoundedPartOfIt) {
 
 /// Rank 1 of three calls something else; all go on until nothing moves.
 std::vector<std::string> ErrorsWhenRankOneDiffers(const std::function<void(Task&)>& change) {
-  World world({.ranks = 3, .count = 9, .capacity_bytes = 100});
+  ExecutorWorld world({.ranks = 3, .count = 9, .capacity_bytes = 100});
   std::vector<std::unique_ptr<Execution>> executions;
   for (std::uint32_t i = 0; i < 3; ++i) {
     Task task = world.TaskOf(Rank{i});
@@ -375,7 +377,7 @@ TEST(Mismatch, IsToldOnBothSidesAndNamesTheRankThatDiffers) {
 }
 
 TEST(Failure, OfALinkComesOutAndStays) {
-  World world({.ranks = 2, .count = 6, .capacity_bytes = 40});
+  ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 40});
   const auto execution = world.Start(Rank{0});
   ASSERT_FALSE(execution->Advance().value());
   world.network().Pipe(Rank{1}, Rank{0}, 0).failure = "rank 1 on host b is gone";
@@ -390,7 +392,7 @@ TEST(Failure, OfALinkComesOutAndStays) {
 TEST(Failure, ADifferentCallExplainsABrokenLink) {
   // With many seeds, since what was called may arrive in several pieces.
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    World world({.ranks = 2, .count = 6, .capacity_bytes = 400, .seed = seed});
+    ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 400, .seed = seed});
     Task other = world.TaskOf(Rank{1});
     other.fingerprint.op = ReduceOp::kMin;
     const auto execution_1 = world.Start(std::move(other));
@@ -528,7 +530,7 @@ TEST(Awaited, IsThePeerOfTheFirstStep) {
 }
 
 TEST(Failure, AMissingLinkIsNamed) {
-  World world({.ranks = 2, .count = 6});
+  ExecutorWorld world({.ranks = 2, .count = 6});
   Execution execution(world.TaskOf(Rank{0}), [](Rank, std::uint16_t) { return nullptr; });
   const Result<bool> done = execution.Advance();
   ASSERT_FALSE(done.ok());
@@ -536,7 +538,7 @@ TEST(Failure, AMissingLinkIsNamed) {
 }
 
 TEST(Waiting, NamesThePeer) {
-  World world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
+  ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
   const auto execution_0 = world.Start(Rank{0});
   ASSERT_FALSE(execution_0->Advance().value());
   EXPECT_THAT(execution_0->WaitingFor(),
@@ -551,7 +553,7 @@ TEST(Waiting, NamesThePeer) {
 }
 
 TEST(Waiting, LastsUntilWhatWasSentTravelsByItself) {
-  World world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
+  ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
   FakePipe& out = world.network().Pipe(Rank{0}, Rank{1}, 0);
   out.settled = false;
   const auto execution_0 = world.Start(Rank{0}), execution_1 = world.Start(Rank{1});

@@ -16,20 +16,20 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<Rank> Ascending(std::size_t ranks) {
+std::vector<Rank> CountedRanks(std::size_t ranks) {
   std::vector<Rank> order;
   for (std::uint32_t i = 0; i < ranks; ++i) order.push_back(Rank{i});
   return order;
 }
 
 std::vector<Rank> Rotated(std::size_t ranks, std::size_t by) {
-  std::vector<Rank> order = Ascending(ranks);
+  std::vector<Rank> order = CountedRanks(ranks);
   std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(by % ranks), order.end());
   return order;
 }
 
-std::vector<Rank> Shuffled(std::size_t ranks, std::uint64_t seed) {
-  std::vector<Rank> order = Ascending(ranks);
+std::vector<Rank> ShuffledBySeed(std::size_t ranks, std::uint64_t seed) {
+  std::vector<Rank> order = CountedRanks(ranks);
   Prng prng(seed);
   for (std::size_t i = ranks; i > 1; --i) std::swap(order[i - 1], order[prng.Below(i)]);
   return order;
@@ -43,7 +43,7 @@ Status ProveAllReduce(const std::vector<Schedule>& schedules, const ProofOptions
 
 std::vector<Schedule> Ring(const std::vector<Rank>& order, std::size_t count) {
   std::vector<Schedule> schedules;
-  for (const Rank rank : Ascending(order.size())) {
+  for (const Rank rank : CountedRanks(order.size())) {
     schedules.push_back(RingAllReduce(order, rank, count));
   }
   return schedules;
@@ -68,7 +68,8 @@ TEST(Prove, RingsOfEverySizeAreRight) {
   for (std::size_t n = 1; n <= kProvableRanksMax; n += n < 16 ? 1 : 12) {
     for (const std::size_t count :
          {std::size_t{0}, std::size_t{1}, n - 1, n, n + 1, 3 * n + 1, std::size_t{97}}) {
-      const std::vector<Rank> orders[] = {Ascending(n), Rotated(n, n / 2 + 1), Shuffled(n, n)};
+      const std::vector<Rank> orders[] = {CountedRanks(n), Rotated(n, n / 2 + 1),
+                                          ShuffledBySeed(n, n)};
       for (const std::vector<Rank>& order : orders) {
         const ProofOptions options{
             .seed = n * 1000 + count, .link_capacity = count % 4, .in_place = count % 2 == 0};
@@ -85,7 +86,7 @@ TEST(Prove, SmallRingsAreRightInManyOrdersOfEvents) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       const ProofOptions options{
           .seed = seed, .link_capacity = seed % 5, .slice_max = seed % 3 + 1};
-      const Status status = ProveAllReduce(Ring(Shuffled(n, seed), 2 * n + 1), options);
+      const Status status = ProveAllReduce(Ring(ShuffledBySeed(n, seed), 2 * n + 1), options);
       ASSERT_TRUE(status.ok()) << n << " ranks, seed " << seed << ": " << status.error().message;
     }
   }
@@ -102,7 +103,7 @@ std::size_t Begin(const Step& step) {
 /// says whether it applies to a step.
 void ExpectAllCaught(const std::function<bool(Schedule&, std::size_t step)>& change) {
   for (const std::size_t n : {2u, 3u, 5u}) {
-    const std::vector<Schedule> good = Ring(Shuffled(n, 7), 3 * n + 1);
+    const std::vector<Schedule> good = Ring(ShuffledBySeed(n, 7), 3 * n + 1);
     std::size_t broken = 0;
     for (std::size_t rank = 0; rank < n; ++rank) {
       for (std::size_t i = 0; i < good[rank].steps.size(); ++i) {
@@ -233,12 +234,12 @@ void SumFrom(Schedule& schedule, std::uint32_t peer, Place from) {
 }
 
 TEST(Prove, NamesRankStepAndElement) {
-  std::vector<Schedule> schedules = Ring(Ascending(3), 6);
+  std::vector<Schedule> schedules = Ring(CountedRanks(3), 6);
   schedules[1].steps[3].finishes = false;
   EXPECT_THAT(Complaint(schedules), HasSubstr("element"));
   EXPECT_THAT(Complaint(schedules), HasSubstr("never finished"));
 
-  schedules = Ring(Ascending(3), 6);
+  schedules = Ring(CountedRanks(3), 6);
   schedules[2].steps[1].count = 1;
   EXPECT_THAT(Complaint(schedules),
               HasSubstr("meets rank 2, step 1 (receive 1 elements from rank 1 on channel 0, "
@@ -288,7 +289,7 @@ TEST(Prove, NamesElementsThatAreReadBeforeTheyAreWritten) {
 
 TEST(Prove, FindsEveryHazardThatAFlowWithoutItsDependenciesAdmits) {
   // Every dependency of every step is there for a reason: without it some order of events is wrong.
-  const std::vector<Schedule> schedules = Ring(Ascending(3), 7);
+  const std::vector<Schedule> schedules = Ring(CountedRanks(3), 7);
   std::vector<Flow> good;
   for (const Schedule& schedule : schedules) good.push_back(Derive(schedule));
   for (std::size_t rank = 0; rank < good.size(); ++rank) {
@@ -376,7 +377,7 @@ TEST(Prove, ABarrierMayHearOfARankTwiceButOfEach) {
 }
 
 TEST(Prove, TakesNoMoreRanksThanItHasBits) {
-  EXPECT_FALSE(ProveAllReduce(Ring(Ascending(65), 1), {}).ok());
+  EXPECT_FALSE(ProveAllReduce(Ring(CountedRanks(65), 1), {}).ok());
   EXPECT_FALSE(ProveAllReduce({}, {}).ok());
 }
 

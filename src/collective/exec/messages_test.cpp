@@ -21,7 +21,7 @@ Fingerprint About(std::size_t count, Rank receiver) {
           .count = count,
           .root = receiver};
 }
-Message SendTo(Rank peer, View data) {
+Message SendMessageTo(Rank peer, View data) {
   return {.peer = peer, .sends = true, .fingerprint = About(data.size(), peer), .from = data};
 }
 Message ReceiveFrom(Rank peer, Rank self, std::span<std::byte> data) {
@@ -50,10 +50,10 @@ TEST(Messages, CrossEachOtherWhateverTheLinkHolds) {
     const Bytes first = Pattern(5000, 1), second = Pattern(0, 2), third = Pattern(33, 3);
     Bytes got_first(5000), got_second, got_third(33);
     // Rank 0 sends two and then receives; rank 1 has it the other way round.
-    Messages zero(
-        {SendTo(Rank{1}, first), SendTo(Rank{1}, second), ReceiveFrom(Rank{1}, Rank{0}, got_third)},
-        Rank{0}, network.LinksOf(Rank{0}));
-    Messages one({SendTo(Rank{0}, third), ReceiveFrom(Rank{0}, Rank{1}, got_first),
+    Messages zero({SendMessageTo(Rank{1}, first), SendMessageTo(Rank{1}, second),
+                   ReceiveFrom(Rank{1}, Rank{0}, got_third)},
+                  Rank{0}, network.LinksOf(Rank{0}));
+    Messages one({SendMessageTo(Rank{0}, third), ReceiveFrom(Rank{0}, Rank{1}, got_first),
                   ReceiveFrom(Rank{0}, Rank{1}, got_second)},
                  Rank{1}, network.LinksOf(Rank{1}));
     const Status status = RunBoth(zero, one);
@@ -70,7 +70,7 @@ TEST(Messages, ThatNoCacheHoldsArriveWhole) {
   const Bytes large = Pattern(kBytes, 1), small = Pattern(5, 2);
   Bytes got_large(kBytes + 1), got_small(5);
   const std::span<std::byte> odd = std::span(got_large).subspan(1);  // no whole cache lines
-  Messages zero({SendTo(Rank{1}, large), SendTo(Rank{1}, small)}, Rank{0},
+  Messages zero({SendMessageTo(Rank{1}, large), SendMessageTo(Rank{1}, small)}, Rank{0},
                 network.LinksOf(Rank{0}));
   Messages one({ReceiveFrom(Rank{0}, Rank{1}, odd), ReceiveFrom(Rank{0}, Rank{1}, got_small)},
                Rank{1}, network.LinksOf(Rank{1}));
@@ -90,11 +90,11 @@ TEST(Messages, AreFetchedOrWrittenAmongOthers) {
       FakeNetwork network(1 + seed * 37 % 300, seed, offers);
       const Bytes small = Pattern(77, 1), first = Pattern(kFetched, 2), last = Pattern(kFetched, 3);
       Bytes got_small(77), got_first(kFetched), got_last(kFetched), got_back(kFetched);
-      Messages zero({SendTo(Rank{1}, first), SendTo(Rank{1}, small), SendTo(Rank{1}, last),
-                     ReceiveFrom(Rank{1}, Rank{0}, got_back)},
+      Messages zero({SendMessageTo(Rank{1}, first), SendMessageTo(Rank{1}, small),
+                     SendMessageTo(Rank{1}, last), ReceiveFrom(Rank{1}, Rank{0}, got_back)},
                     Rank{0}, network.LinksOf(Rank{0}));
       Messages one(
-          {SendTo(Rank{0}, last), ReceiveFrom(Rank{0}, Rank{1}, got_first),
+          {SendMessageTo(Rank{0}, last), ReceiveFrom(Rank{0}, Rank{1}, got_first),
            ReceiveFrom(Rank{0}, Rank{1}, got_small), ReceiveFrom(Rank{0}, Rank{1}, got_last)},
           Rank{1}, network.LinksOf(Rank{1}));
       const Status status = RunBoth(zero, one);
@@ -112,7 +112,7 @@ TEST(Messages, ThatAreGivenUpAreNotFetched) {
   FakeNetwork network(4096, 1, FakeLink::Offers::kTaken);
   const Bytes data = Pattern(kFetched, 1);
   Bytes got(kFetched);
-  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  Messages zero({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
   Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
   while (zero.Advance().value() || zero.moved()) {
   }
@@ -130,7 +130,7 @@ TEST(Messages, BeginAnewWithWhatTheyHave) {
   Bytes got_first(500), got_second(40);
   Messages zero(Rank{0}), one(Rank{1});
   const auto pass = [&](const Bytes& data, Bytes& got) {
-    zero.Start(std::vector{SendTo(Rank{1}, data)}, network.LinksOf(Rank{0}));
+    zero.Start(std::vector{SendMessageTo(Rank{1}, data)}, network.LinksOf(Rank{0}));
     one.Start(std::vector{ReceiveFrom(Rank{0}, Rank{1}, got)}, network.LinksOf(Rank{1}));
     return RunBoth(zero, one);
   };
@@ -149,15 +149,16 @@ TEST(Messages, BeginAnewWithTheSamePeersAndWithOthers) {
   Messages zero(Rank{0}), one(Rank{1});
   for (int turn = 0; turn < 3; ++turn) {
     Bytes got(70), back(90), twice(70);
-    zero.Start(std::vector{SendTo(Rank{1}, data), ReceiveFrom(Rank{1}, Rank{0}, back)},
+    zero.Start(std::vector{SendMessageTo(Rank{1}, data), ReceiveFrom(Rank{1}, Rank{0}, back)},
                network.LinksOf(Rank{0}));
-    one.Start(std::vector{ReceiveFrom(Rank{0}, Rank{1}, got), SendTo(Rank{0}, other)},
+    one.Start(std::vector{ReceiveFrom(Rank{0}, Rank{1}, got), SendMessageTo(Rank{0}, other)},
               network.LinksOf(Rank{1}));
     ASSERT_TRUE(RunBoth(zero, one).ok());
     EXPECT_EQ(got, data);
     EXPECT_EQ(back, other);
     std::ranges::fill(got, std::byte{0});
-    zero.Start(std::vector{SendTo(Rank{1}, data), SendTo(Rank{1}, data)}, network.LinksOf(Rank{0}));
+    zero.Start(std::vector{SendMessageTo(Rank{1}, data), SendMessageTo(Rank{1}, data)},
+               network.LinksOf(Rank{0}));
     one.Start(std::vector{ReceiveFrom(Rank{0}, Rank{1}, got), ReceiveFrom(Rank{0}, Rank{1}, twice)},
               network.LinksOf(Rank{1}));
     ASSERT_TRUE(RunBoth(zero, one).ok());
@@ -170,16 +171,17 @@ TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
   const Bytes a = Pattern(3, 1), b = Pattern(4, 9);
   Bytes got_a(3), got_b(4);
   const LinkTo none = [](Rank, std::uint16_t) { return nullptr; };
-  Messages both({ReceiveFrom(Rank{0}, Rank{0}, got_a), SendTo(Rank{0}, a), SendTo(Rank{0}, b),
-                 ReceiveFrom(Rank{0}, Rank{0}, got_b)},
+  Messages both({ReceiveFrom(Rank{0}, Rank{0}, got_a), SendMessageTo(Rank{0}, a),
+                 SendMessageTo(Rank{0}, b), ReceiveFrom(Rank{0}, Rank{0}, got_b)},
                 Rank{0}, none);
   ASSERT_TRUE(both.Advance().value());
   EXPECT_EQ(got_a, a);
   EXPECT_EQ(got_b, b);
 
-  Messages lonely({SendTo(Rank{0}, a)}, Rank{0}, none);
+  Messages lonely({SendMessageTo(Rank{0}, a)}, Rank{0}, none);
   EXPECT_THAT(lonely.Advance().error().message, HasSubstr("does not receive it in the same group"));
-  Messages unequal({SendTo(Rank{0}, a), ReceiveFrom(Rank{0}, Rank{0}, got_b)}, Rank{0}, none);
+  Messages unequal({SendMessageTo(Rank{0}, a), ReceiveFrom(Rank{0}, Rank{0}, got_b)}, Rank{0},
+                   none);
   EXPECT_THAT(unequal.Advance().error().message, HasSubstr("a message of 4 uint8 to rank 0"));
 }
 
@@ -187,7 +189,7 @@ TEST(Messages, AnotherCountIsToldByTheReceiver) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(8, 1);
   Bytes got(9);
-  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  Messages zero({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
   Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
   const Status status = RunBoth(zero, one);
   ASSERT_FALSE(status.ok());
@@ -239,7 +241,7 @@ TEST(Messages, SayWhetherTheyMoved) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(9, 1);
   Bytes got(9);
-  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  Messages zero({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
   Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
   ASSERT_FALSE(one.Advance().value());
   EXPECT_FALSE(one.moved());
@@ -253,7 +255,7 @@ TEST(Messages, WaitForTheSenderBeforeTheReceiver) {
   FakeNetwork network(1, 1);
   const Bytes data = Pattern(9, 1);
   Bytes got(9);
-  const Message gives = SendTo(Rank{2}, data), takes = ReceiveFrom(Rank{1}, Rank{0}, got);
+  const Message gives = SendMessageTo(Rank{2}, data), takes = ReceiveFrom(Rank{1}, Rank{0}, got);
   for (const std::vector<Message>& messages :
        {std::vector{gives, takes}, std::vector{takes, gives}}) {
     Messages both(messages, Rank{0}, network.LinksOf(Rank{0}));
@@ -269,7 +271,7 @@ TEST(Messages, AreDoneWhenWhatWasSentTravelsByItself) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(9, 1);
   network.Pipe(Rank{0}, Rank{1}, 0).settled = false;
-  Messages zero({SendTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
+  Messages zero({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
   for (int i = 0; i < 20; ++i) ASSERT_FALSE(zero.Advance().value());
   EXPECT_EQ(zero.WaitingFor(), "rank 0 waits for what it has sent to leave");
   network.Pipe(Rank{0}, Rank{1}, 0).settled = true;

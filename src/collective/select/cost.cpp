@@ -119,7 +119,7 @@ class Pricer {
         const std::uint64_t ends =
             reduces ? SharedReduce(ranks_ * bytes_) + Reducing(far) : SharedCopy(ranks_ * bytes_);
         if (rails_ > 1)
-          return ends + (hosts_ - 1) * Hop(model_.local) + Burst(model_.remote, hosts_ - 1, far);
+          return ends + (hosts_ - 1) * SharedHop() + Burst(model_.remote, hosts_ - 1, far);
         return ends + SharedCopy(mates_ * bytes_) + Burst(model_.remote, hosts_ - 1, far);
       }
       default: return adding + (ranks_ - 1) * (Hop(slowest()) + Moving(slowest(), bytes_));
@@ -197,10 +197,13 @@ class Pricer {
         Burst(model_.remote, ranks_ - mates_, (ranks_ - mates_) * bytes_ * mates_);
     return near + far;
   }
+  /// A post in shared memory costs a processor what a message does, and nothing on its way; data
+  /// are written and read there once, through a link twice. (docs/decisions/0071)
+  std::uint64_t SharedHop() const { return model_.local.overhead_ns; }
   /// Through the memory of a host: so many bytes from one rank to all, or from all to one rank
   /// after the other.
   std::uint64_t SharedCopy(std::uint64_t bytes) const {
-    return mates_ == 1 ? 0 : Hop(model_.local) + Moving(model_.local, bytes);
+    return mates_ == 1 ? 0 : SharedHop() + Moving(model_.local, bytes) / 2;
   }
   /// The same from each rank, added up by all of them.
   std::uint64_t SharedReduce(std::uint64_t bytes) const {

@@ -15,7 +15,7 @@ std::uint64_t TimeOf(Algorithm algorithm, CallKind kind, std::size_t bytes, std:
                      std::uint32_t hosts) {
   const Groups groups = EvenGroups(ranks, hosts);
   return TimeNs(algorithm, {.kind = kind, .count = bytes, .type = DataType::kUint8},
-                {.order = InOrder(groups), .groups = groups}, kModel);
+                {.order = InOrder(groups), .groups = groups, .sharing = groups}, kModel);
 }
 
 TEST(Cost, IsRoundsAndBytes) {
@@ -30,6 +30,33 @@ TEST(Cost, BetweenHostsItIsTheLinksBetween) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 2), 6u * 10000);
   // Both ranks of a host have a message for the other one: a fifth of a share more.
   EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 2), 1100u + 10000 + 200);
+}
+
+TEST(Cost, OfTheMemoryOfHostsIsAPostAndOneCrossingOfEachByte) {
+  struct Row {
+    Algorithm algorithm;
+    CallKind kind;
+    std::uint64_t between, on_hosts;
+  };
+  using enum Algorithm;
+  // 100 bytes: a post and half of 100 ns to copy, 100 ns more to add up.
+  constexpr std::uint64_t kCopy = 150, kReduce = 250;
+  for (const Row& row :
+       {Row{kHierarchicalShared, CallKind::kAllReduce, 20'000 + 1000, kReduce + kCopy},
+        Row{kHierarchicalSharedDoubling, CallKind::kAllReduce, 10'000 + 1000, kReduce + kCopy},
+        Row{kHierarchicalSharedDirect, CallKind::kAllReduce, 11'000 + 100, kReduce + kCopy},
+        Row{kHierarchicalShared, CallKind::kBroadcast, 11'000, kCopy},
+        Row{kHierarchicalSharedDoubling, CallKind::kReduce, 11'000 + 100, kReduce},
+        Row{kHierarchicalSharedDirect, CallKind::kReduce, 11'000 + 100, kReduce},
+        Row{kHierarchicalShared, CallKind::kAllGather, 10'000 + 4000, 300 + 500},
+        Row{kHierarchicalShared, CallKind::kReduceScatter, 10'000 + 4000, 1300 + 400 + 300}})
+    EXPECT_EQ(TimeOf(row.algorithm, row.kind, 100, 8, 2), row.between + row.on_hosts)
+        << Name(row.algorithm) << " for " << Name(row.kind);
+  EXPECT_EQ(TimeOf(kHierarchicalSharedDirect, CallKind::kBarrier, 0, 8, 2), 10'000u + 2 * 100);
+  // All four ranks of a host talk to the other one, and take turns at the card.
+  constexpr std::uint64_t kBytes = 4 * kShardElementsMin;
+  EXPECT_EQ(TimeOf(kHierarchicalSharedDoubling, CallKind::kAllReduce, kBytes, 8, 2),
+            10'000 + 3 * 200 + 10 * kBytes + 2 * (100 + kBytes / 2) + kBytes);
 }
 
 TEST(Cost, OneRankOfAHostSpeaksForLittle) {

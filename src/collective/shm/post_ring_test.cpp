@@ -10,12 +10,12 @@
 namespace ringlet::collective {
 namespace {
 
-constexpr std::uint64_t kPosts = transport::ArenaShape::kPosts;
+constexpr std::uint64_t kRingPosts = transport::ArenaShape::kPosts;
 
 TEST(PostRing, WithoutPayloadsOnlyPostsAreUsedAgain) {
   PostRing ring(1024);
-  for (std::uint64_t sequence = 1; sequence <= 3 * kPosts; ++sequence)
-    EXPECT_EQ(ring.Next(0).after, sequence > kPosts ? sequence - kPosts : 0);
+  for (std::uint64_t sequence = 1; sequence <= 3 * kRingPosts; ++sequence)
+    EXPECT_EQ(ring.Next(0).after, sequence > kRingPosts ? sequence - kRingPosts : 0);
 }
 
 // With any payloads: an operation overwrites only data of operations that are over, and none has to
@@ -45,8 +45,8 @@ TEST(PostRing, NothingIsOverwrittenThatIsInUse) {
 }
 
 TEST(PostRing, SmallPayloadsLeaveRanksFarAhead) {
-  PostRing ring(64 * kPosts);
-  for (std::uint64_t sequence = 1; sequence <= kPosts; ++sequence)
+  PostRing ring(64 * kRingPosts);
+  for (std::uint64_t sequence = 1; sequence <= kRingPosts; ++sequence)
     EXPECT_EQ(ring.Next(64).after, 0u);
   EXPECT_EQ(ring.Next(64).after, 1u);
 }

@@ -21,7 +21,7 @@ using transport::SharedBuffers;
 
 constexpr std::uint32_t kRanks = 4;
 constexpr std::size_t kRankBytes = 8 << 20;  // of memory, of which calls take parts
-constexpr std::size_t kSlotBytes = 256;
+constexpr std::size_t kZeroCopySlotBytes = 256;
 constexpr ShmOptions kOptions{.stream_bytes_min = 64 << 10};
 
 /// Blocks of 256 bytes to 64 KiB are fetched where that exists; from 1 KiB on nothing is laid out.
@@ -30,7 +30,7 @@ Algorithm HowFor(const Call& call) {
   const std::size_t given = block * (PieceEach(call.kind) ? kRanks : 1);
   const bool fetches = call.kind == CallKind::kAllToAll || call.kind == CallKind::kAllGather ||
                        call.kind == CallKind::kBroadcast;
-  if (given <= kSlotBytes) return Algorithm::kOneShot;
+  if (given <= kZeroCopySlotBytes) return Algorithm::kOneShot;
   if (given < 1024) return Algorithm::kSlices;
   return fetches && block <= 64 << 10 ? Algorithm::kFetch : Algorithm::kZeroCopy;
 }
@@ -64,7 +64,8 @@ os::KnownProcess Here() {
 class Host {
  public:
   Host(Way way, std::uint64_t seed) : prng_(seed) {
-    auto arena = Arena::Create({.ranks = kRanks, .slot_bytes = kSlotBytes, .stage_bytes = 1024});
+    auto arena =
+        Arena::Create({.ranks = kRanks, .slot_bytes = kZeroCopySlotBytes, .stage_bytes = 1024});
     RINGLET_ASSERT(arena.ok());
     arena_ = *arena;
     near_ = std::make_shared<InProcessBuffers>(kRanks);
@@ -176,12 +177,12 @@ std::vector<Call> CallsOn(Host& host, Call call, bool in_place, std::uint64_t se
   return calls;
 }
 
-constexpr CallKind kKinds[] = {CallKind::kAllReduce, CallKind::kAllGather, CallKind::kReduceScatter,
-                               CallKind::kBroadcast, CallKind::kReduce,    CallKind::kAllToAll,
-                               CallKind::kGather,    CallKind::kScatter};
+constexpr CallKind kZeroCopyKinds[] = {
+    CallKind::kAllReduce, CallKind::kAllGather, CallKind::kReduceScatter, CallKind::kBroadcast,
+    CallKind::kReduce,    CallKind::kAllToAll,  CallKind::kGather,        CallKind::kScatter};
 
 TEST(ZeroCopyShm, GivesTheSameBitsAsStagesInEveryWay) {
-  for (const CallKind kind : kKinds)
+  for (const CallKind kind : kZeroCopyKinds)
     for (const std::uint64_t count : {300u, 1031u, 20'000u})
       for (const bool in_place : {false, true}) {
         if (in_place && kind == CallKind::kAllToAll) continue;

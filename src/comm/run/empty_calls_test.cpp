@@ -10,7 +10,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Formed = Result<std::unique_ptr<Communicator>>;
+using EmptyFormed = Result<std::unique_ptr<Communicator>>;
 
 constexpr CallKind kKinds[] = {CallKind::kAllReduce,     CallKind::kReduce,  CallKind::kBroadcast,
                                CallKind::kAllGather,     CallKind::kGather,  CallKind::kScatter,
@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Over, EmptyCalls, testing::Values("memory", "links"),
 
 TEST_P(EmptyCalls, AreOverBeforeTheOthersCallThem) {
   std::latch called(1);
-  RunRanks(3, environment_, [&](std::uint32_t rank, Formed formed) {
+  RunRanks(3, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& mine = **formed;
     EXPECT_EQ(mine.host_memory().IsHere(), GetParam() == "memory");
@@ -49,7 +49,7 @@ TEST_P(EmptyCalls, AreOverBeforeTheOthersCallThem) {
 }
 
 TEST_P(EmptyCalls, AmongOthersOfAGroupAreOverInTheirTurn) {
-  RunRanks(2, environment_, [&](std::uint32_t rank, Formed formed) {
+  RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const std::shared_ptr<Communicator> mine = std::move(*formed);
     std::vector<float> data(10, static_cast<float>(rank + 1));
@@ -66,7 +66,7 @@ TEST_P(EmptyCalls, AmongOthersOfAGroupAreOverInTheirTurn) {
 }
 
 TEST_P(EmptyCalls, OfOneRankOnlyAreFoundByTheNextOperation) {
-  RunRanks(2, environment_, [&](std::uint32_t rank, Formed formed) {
+  RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 0) {
       EXPECT_TRUE(Without(**formed, CallKind::kAllReduce).ok());
@@ -81,7 +81,7 @@ TEST_P(EmptyCalls, OfOneRankOnlyAreFoundByTheNextOperation) {
 // The other is in no operation that would tell it: it is asked.
 TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
   std::latch found(1);
-  RunRanks(2, environment_, [&](std::uint32_t rank, Formed formed) {
+  RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 0) {
       EXPECT_TRUE(Without(**formed, CallKind::kAllReduce).ok());
@@ -100,7 +100,7 @@ TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
 }
 
 TEST_P(EmptyCalls, AreRefusedByACommunicatorThatHasFailed) {
-  RunRanks(1, environment_, [&](std::uint32_t, Formed formed) {
+  RunRanks(1, environment_, [&](std::uint32_t, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     (*formed)->Abort("a test");
     ASSERT_TRUE((*formed)->control().AwaitFailure(std::chrono::seconds(20)));

@@ -13,10 +13,10 @@
 namespace ringlet::comm {
 namespace {
 
-using Numbers = std::vector<std::int32_t>;
+using Integers = std::vector<std::int32_t>;
 using Shared = std::shared_ptr<Communicator>;
 
-constexpr std::size_t kCount = 300'000;  // more than any link holds
+constexpr std::size_t kMessageCount = 300'000;  // more than any link holds
 
 struct Ring {
   std::uint32_t ranks;
@@ -30,17 +30,17 @@ struct Part {
   Part(const Shared& communicator, std::uint32_t shift) : mine(communicator) {
     const std::uint32_t size = mine->identity().size, self = Index(mine->identity().rank);
     const std::uint32_t left = (self + size - shift) % size;
-    given.assign(kCount, static_cast<std::int32_t>(self));
-    expected.assign(kCount, static_cast<std::int32_t>(left));
-    got.assign(kCount, -1);
+    given.assign(kMessageCount, static_cast<std::int32_t>(self));
+    expected.assign(kMessageCount, static_cast<std::int32_t>(left));
+    got.assign(kMessageCount, -1);
     send = {.peer = Rank{(self + shift) % size},
             .sends = true,
             .from = std::as_bytes(std::span(given)),
-            .count = kCount,
+            .count = kMessageCount,
             .type = DataType::kInt32};
     receive = {.peer = Rank{left},
                .to = std::as_writable_bytes(std::span(got)),
-               .count = kCount,
+               .count = kMessageCount,
                .type = DataType::kInt32};
   }
   Part(const Part&) = delete;
@@ -54,7 +54,7 @@ struct Part {
   void Expect(const Status& status) const { EXPECT_TRUE(status.ok()) << status.error().message; }
 
   Shared mine;
-  Numbers given, expected, got;
+  Integers given, expected, got;
   Transfer send, receive;
 };
 

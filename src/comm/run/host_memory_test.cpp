@@ -208,7 +208,7 @@ TEST(HostMemory, AMissingRankIsNamed) {
   }
 }
 
-std::size_t OpenDescriptors() {
+std::size_t DescriptorsOpen() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
     ++count;
@@ -219,12 +219,12 @@ TEST(HostMemory, KeepsNoDescriptorAndLeavesNoMemory) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     ASSERT_TRUE((*formed)->control().Barrier().ok());
-    const std::size_t before = OpenDescriptors();
+    const std::size_t before = DescriptorsOpen();
     ASSERT_TRUE((*formed)->control().Barrier().ok());
     ASSERT_TRUE(SumOfRanks(**formed, 5).ok());
     ASSERT_TRUE((*formed)->control().Barrier().ok());
     if (rank == 0) {
-      EXPECT_LE(OpenDescriptors(), before);
+      EXPECT_LE(DescriptorsOpen(), before);
     }
     ASSERT_TRUE((*formed)->control().Barrier().ok());
   });

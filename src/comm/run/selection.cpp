@@ -22,9 +22,11 @@ AlgorithmSet SetOf(std::initializer_list<Algorithm> algorithms) {
 }
 
 /// NCCL's names, in lower case. Algorithms of a GPU or a switch alone are empty.
-std::optional<AlgorithmSet> NamedByNccl(std::string_view name) {
-  const AlgorithmSet shared =
-      SetOf({Algorithm::kOneShot, Algorithm::kSlices, Algorithm::kZeroCopy, Algorithm::kFetch});
+/// \param excludes  the ways through shared memory stay then, as they are neither
+std::optional<AlgorithmSet> NamedByNccl(std::string_view name, bool excludes) {
+  const AlgorithmSet shared = excludes ? AlgorithmSet()
+                                       : SetOf({Algorithm::kOneShot, Algorithm::kSlices,
+                                                Algorithm::kZeroCopy, Algorithm::kFetch});
   if (name == "ring")
     return shared |
            SetOf({Algorithm::kRing, Algorithm::kHierarchical, Algorithm::kHierarchicalShared});
@@ -45,12 +47,12 @@ std::string AllNames() {
   return names;
 }
 
-Result<AlgorithmSet> SetNamed(std::string_view word) {
+Result<AlgorithmSet> SetNamed(std::string_view word, bool excludes) {
   std::string name(word);
   std::ranges::transform(name, name.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  if (const auto set = NamedByNccl(name)) return *set;
+  if (const auto set = NamedByNccl(name, excludes)) return *set;
   if (const auto algorithm = collective::AlgorithmNamed(name)) return SetOf({*algorithm});
   return Error{Code::kInvalidArgument,
                fmt::format("algSelection has \"{}\"; it must be one of {}, or a name of NCCL's",
@@ -66,7 +68,7 @@ Result<AlgorithmSet> ReadSelection(std::string_view list) {
   AlgorithmSet named;
   while (true) {
     const std::size_t comma = std::min(list.find(','), list.size());
-    RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetNamed(list.substr(0, comma)));
+    RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetNamed(list.substr(0, comma), all_but));
     named |= set;
     if (comma == list.size()) break;
     list.remove_prefix(comma + 1);
@@ -82,7 +84,7 @@ collective::Tuner Restricted(collective::Tuner tuner, const collective::Call& ca
 
 bool CanRun(const collective::Call& call, const collective::Layout& layout,
             const collective::Tuner& tuner) {
-  if (call.algorithms == 0) return true;
+  if (call.algorithms == 0 || call.count == 0) return true;  // nothing runs
   const collective::Tuner restricted = Restricted(tuner, call);
   return restricted.choice.Allows(call.kind, collective::Select(call, layout, restricted));
 }

@@ -26,6 +26,8 @@ TEST(Selection, NamesAreNcclsAndOurs) {
   EXPECT_TRUE(ReadSelection("nvls")->none());
   EXPECT_TRUE(ReadSelection("^symk")->all());
   EXPECT_FALSE(Has(*ReadSelection("^bruck"), Algorithm::kBruck));
+  EXPECT_FALSE(Has(*ReadSelection("^ring"), Algorithm::kRing));
+  EXPECT_TRUE(Has(*ReadSelection("^ring"), Algorithm::kSlices));
 }
 
 TEST(Selection, AnUnknownNameIsQuoted) {
@@ -46,6 +48,8 @@ TEST(Selection, DecidesWhatRunsACall) {
   }
   call.algorithms = 1u << static_cast<unsigned>(Algorithm::kSlices);
   EXPECT_FALSE(CanRun(call, layout, {})) << "without shared memory";
+  call.count = 0;
+  EXPECT_TRUE(CanRun(call, layout, {})) << "there is nothing to run";
   call.algorithms = 0;
   EXPECT_TRUE(CanRun(call, layout, {}));
 }

@@ -19,13 +19,13 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t kCount = 8;
+constexpr std::size_t kFewElements = 8;
 constexpr std::size_t kTooMany = SIZE_MAX / 4;
 
 /// The buffers that calls may use, and the values that they leave in their place.
 struct Things {
-  alignas(NCCL_WIN_REQUIRED_ALIGNMENT) double in[kCount * 4] = {};
-  double out[kCount * 4] = {};
+  alignas(NCCL_WIN_REQUIRED_ALIGNMENT) double in[kFewElements * 4] = {};
+  double out[kFewElements * 4] = {};
   int excluded = 1, number = 0;
   ncclComm_t made = nullptr;
   void* handle = nullptr;
@@ -51,7 +51,7 @@ struct OnComm {
 const ncclResult_t kOk = ncclSuccess, kArgument = ncclInvalidArgument, kUsage = ncclInvalidUsage,
                    kRemote = ncclRemoteError;
 
-std::vector<OnComm> Collectives() {
+std::vector<OnComm> CollectiveFunctions() {
   double* const in = The().in;
   double* const out = The().out;
   const auto on = [](const char* name, auto call) {
@@ -171,7 +171,7 @@ std::vector<OnComm> Others() {
 }
 
 std::vector<OnComm> All() {
-  std::vector<OnComm> all = Collectives();
+  std::vector<OnComm> all = CollectiveFunctions();
   for (OnComm& one : Others()) all.push_back(std::move(one));
   return all;
 }
@@ -685,7 +685,7 @@ class Program {
       if (*place) comms_.push_back(std::exchange(*place, nullptr));
   }
   ncclResult_t AllReduce() {
-    constexpr std::size_t kCounts[] = {0, 1, kCount, kTooMany, SIZE_MAX};
+    constexpr std::size_t kCounts[] = {0, 1, kFewElements, kTooMany, SIZE_MAX};
     double* const ends[] = {nullptr, The().in, The().out};
     return ncclAllReduce(ends[random_.Below(3)], ends[random_.Below(3)],
                          kCounts[random_.Below(std::size(kCounts))],

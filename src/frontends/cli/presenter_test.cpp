@@ -8,8 +8,8 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr Instant kStart = std::chrono::hours(1);
-const Row kRow{.bytes = 8, .count = 2, .out_of_place = Measurement{.time_us = 1, .wrong = 0}};
+constexpr Instant kShownStart = std::chrono::hours(1);
+const Row kShownRow{.bytes = 8, .count = 2, .out_of_place = Measurement{.time_us = 1, .wrong = 0}};
 
 // A presenter whose two streams are kept in memory.
 class PresenterTest : public testing::TestWithParam<bool> {
@@ -35,14 +35,14 @@ class PresenterTest : public testing::TestWithParam<bool> {
                         .head = {.ranks = 4},
                         .json = GetParam(),
                         .sizes = 2,
-                        .start = kStart,
+                        .start = kShownStart,
                         .output = output_.get(),
                         .errors = errors_.get()}};
 };
 
 TEST_P(PresenterTest, TheTableGrowsAndTheObjectComesAtTheEnd) {
   presenter_.OnMessage(Formed{"2 shm"});
-  presenter_.OnMessage(kRow);
+  presenter_.OnMessage(kShownRow);
   if (GetParam()) {
     EXPECT_EQ(Output(), "");
   } else {
@@ -50,7 +50,7 @@ TEST_P(PresenterTest, TheTableGrowsAndTheObjectComesAtTheEnd) {
     EXPECT_THAT(Output(), HasSubstr("float     sum"));
   }
   EXPECT_FALSE(presenter_.complete());
-  presenter_.OnMessage(kRow);
+  presenter_.OnMessage(kShownRow);
   EXPECT_TRUE(presenter_.complete());
   presenter_.Finish();
   EXPECT_THAT(Output(), HasSubstr(GetParam() ? "\"links\": \"2 shm\"" : "Avg bus bandwidth"));
@@ -58,17 +58,17 @@ TEST_P(PresenterTest, TheTableGrowsAndTheObjectComesAtTheEnd) {
 }
 
 TEST_P(PresenterTest, SlowFormingIsToldNowAndThen) {
-  presenter_.OnTick(kStart + seconds(1));
+  presenter_.OnTick(kShownStart + seconds(1));
   EXPECT_EQ(Errors(), "");
-  presenter_.OnTick(kStart + seconds(2));
-  presenter_.OnTick(kStart + seconds(3));
+  presenter_.OnTick(kShownStart + seconds(2));
+  presenter_.OnTick(kShownStart + seconds(3));
   EXPECT_EQ(Errors(), "ringlet bench: forming a communicator of 4 ranks, 2 s\n");
 }
 
 TEST_P(PresenterTest, OnlyWhereNoTableGrowsProgressIsTold) {
   presenter_.OnMessage(Formed{"2 shm"});
-  presenter_.OnMessage(kRow);
-  presenter_.OnTick(kStart + seconds(5));
+  presenter_.OnMessage(kShownRow);
+  presenter_.OnTick(kShownStart + seconds(5));
   EXPECT_EQ(Errors(), GetParam() ? "ringlet bench: 1 of 2 sizes measured after 5 s\n" : "");
 }
 

@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-BenchReport Report() {
+BenchReport TabledReport() {
   return {
       .ranks = 4,
       .links = "2 shm",
@@ -44,7 +44,7 @@ TEST(TableTest, Head) {
 }
 
 TEST(TableTest, RowsStandInTheirColumns) {
-  const BenchReport report = Report();
+  const BenchReport report = TabledReport();
   EXPECT_EQ(RowText(report.rows[0], report) + RowText(report.rows[1], report),
             "           8             2     float     sum      -1    12.3"
             "5    0.00    0.00      0    123.5    0.00    0.00    N/A    20.00    1.50\n"
@@ -53,7 +53,7 @@ TEST(TableTest, RowsStandInTheirColumns) {
 }
 
 TEST(TableTest, TimesKeepFourDigitsInSevenColumns) {
-  const BenchReport report = Report();
+  const BenchReport report = TabledReport();
   const auto time = [&](double us) {
     const Row row{.bytes = 8, .count = 2, .out_of_place = Measurement{.time_us = us}};
     return RowText(row, report).substr(54, 7);
@@ -66,7 +66,7 @@ TEST(TableTest, TimesKeepFourDigitsInSevenColumns) {
 }
 
 TEST(TableTest, MissingValuesAreNotThere) {
-  BenchReport report = Report();
+  BenchReport report = TabledReport();
   report.kind = CallKind::kBroadcast;
   report.root = 3;
   report.rows[0].in_place = std::nullopt;
@@ -76,7 +76,7 @@ TEST(TableTest, MissingValuesAreNotThere) {
 }
 
 TEST(TableTest, OthersStandBesideWithTheirRatios) {
-  BenchReport report = Report();
+  BenchReport report = TabledReport();
   report.peers = {"gloo", "mpich"};
   report.rows[0].peers["mpich"] = {.time_us = 24.69};
   const std::string head = VersusHeadText({.ranks = 4, .links = "2 shm"}, report.peers);
@@ -92,9 +92,9 @@ TEST(TableTest, OthersStandBesideWithTheirRatios) {
 }
 
 TEST(TableTest, TheFootSumsUp) {
-  EXPECT_EQ(FootText(Report()),
+  EXPECT_EQ(FootText(TabledReport()),
             "# Wrong elements       : 123456 FAILED\n# Avg bus bandwidth    : 4.5555\n");
-  BenchReport right = Report();  // a sound one, then one that was not checked
+  BenchReport right = TabledReport();  // a sound one, then one that was not checked
   right.rows.pop_back();
   EXPECT_EQ(FootText(right), "# Wrong elements       : 0 OK\n# Avg bus bandwidth    : 0.0005\n");
   right.rows[0].out_of_place->wrong = std::nullopt;

@@ -9,7 +9,7 @@
 namespace ringlet::os {
 namespace {
 
-Listener Here() {
+Listener ListenHere() {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   EXPECT_TRUE(listener.ok());
   return std::move(*listener);
@@ -24,7 +24,7 @@ bool EndsSoon(Sight& sight) {
 }
 
 TEST(Beacon, IsSeenAsLongAsItListens) {
-  Listener beacon = Here();
+  Listener beacon = ListenHere();
   Sight first = Sight::Of(beacon.address), second = Sight::Of(beacon.address);
   EXPECT_FALSE(first.IsGone());
   EXPECT_FALSE(second.IsGone());
@@ -37,7 +37,7 @@ TEST(Beacon, IsSeenAsLongAsItListens) {
 }
 
 TEST(Beacon, AKilledProcessIsSeenToBeGoneBeforeItIsReaped) {
-  Listener beacon = Here();
+  Listener beacon = ListenHere();
   const pid_t child = ::fork();
   if (child == 0) {
     ::pause();

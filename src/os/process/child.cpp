@@ -55,6 +55,10 @@ struct Launch {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Shells have what they start in the background ignore these, and a script cannot trap what its
+  // parent ignored. We pass them on.
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGQUIT, SIG_DFL);
   ::execvpe(launch.arguments[0], launch.arguments, launch.environment);
   const int why = errno;
   static_cast<void>(!::write(launch.report, &why, sizeof why));

@@ -32,7 +32,8 @@ std::string ToString(const ChildExit& ended);
 /// A running program and what it has started, as one process group.
 ///
 /// Its standard input is empty unless the command has one; what it writes is read from output() and
-/// errors(). When the thread that started it ends, in whatever way, the kernel kills it.
+/// errors(). It starts with no signal blocked, SIGINT and SIGQUIT with their default actions. When
+/// the thread that started it ends, in whatever way, the kernel kills it.
 class Child {
  public:
   /// Errors  kSystem  the program cannot be run (the sentence names it), or there are no processes

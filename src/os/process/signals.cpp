@@ -10,6 +10,15 @@
 
 namespace ringlet::os {
 
+namespace {
+
+bool IsIgnored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 struct SignalQueue::Mask {
   sigset_t set;
 };
@@ -20,7 +29,8 @@ SignalQueue::SignalQueue(Fd fd, std::unique_ptr<Mask> before)
 Result<std::unique_ptr<SignalQueue>> SignalQueue::Open(std::initializer_list<int> signals) {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : signals) ::sigaddset(&set, signal);
+  for (const int signal : signals)
+    if (signal != SIGHUP || !IsIgnored(SIGHUP)) ::sigaddset(&set, signal);
   Fd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid())
     return Error{Code::kSystem, fmt::format("cannot wait for signals: {}", std::strerror(errno)),

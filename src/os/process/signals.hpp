@@ -16,6 +16,8 @@ namespace ringlet::os {
 /// thread, which later ones inherit.
 class SignalQueue {
  public:
+  /// A SIGHUP that the process ignores, as nohup has it, stays ignored.
+  ///
   /// Errors  kSystem  no descriptors left.
   static Result<std::unique_ptr<SignalQueue>> Open(std::initializer_list<int> signals);
   /// The signals have their usual effect again, those not yet taken included.

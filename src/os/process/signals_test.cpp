@@ -32,6 +32,18 @@ TEST(SignalQueueTest, AfterwardsTheMaskIsWhatItWas) {
   EXPECT_EQ(sigismember(&mask, SIGUSR1), 0);
 }
 
+TEST(SignalQueueTest, AHangUpThatNohupIgnoresStaysIgnored) {
+  const auto before = ::signal(SIGHUP, SIG_IGN);
+  {
+    const auto queue = SignalQueue::Open({SIGHUP, SIGUSR1}).value();
+    ::kill(::getpid(), SIGHUP);
+    ::kill(::getpid(), SIGUSR1);
+    EXPECT_EQ(queue->Next(), SIGUSR1);
+    EXPECT_EQ(queue->Next(), std::nullopt);
+  }
+  ::signal(SIGHUP, before);
+}
+
 TEST(SignalNameTest, NamesAndNumbers) {
   EXPECT_EQ(SignalName(SIGINT), "SIGINT");
   EXPECT_EQ(SignalName(99), "signal 99");

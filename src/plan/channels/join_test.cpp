@@ -20,7 +20,7 @@ std::vector<std::uint32_t> From(std::uint32_t first, std::uint32_t devices, bool
   return order;
 }
 
-PatternGraph Graph(GraphId id, Pattern pattern, std::uint32_t intra, std::uint32_t inter) {
+PatternGraph PatternOf(GraphId id, Pattern pattern, std::uint32_t intra, std::uint32_t inter) {
   PatternGraph graph;
   graph.id = id;
   graph.pattern = pattern;
@@ -38,12 +38,12 @@ NodeClass Switched(std::uint32_t channels = 8, std::uint32_t inter = 48'000) {
   one.plan.devices = one.plan.nics = 8;
   one.plan.multi_node = true;
   PatternGraph& ring = one.plan.of(GraphId::kRing);
-  ring = Graph(GraphId::kRing, Pattern::kRing, 48'000, inter);
+  ring = PatternOf(GraphId::kRing, Pattern::kRing, 48'000, inter);
   ring.cross_nic = 2;
   PatternGraph& tree = one.plan.of(GraphId::kTree);
-  tree = Graph(GraphId::kTree, Pattern::kTree, 48'000, inter);
+  tree = PatternOf(GraphId::kTree, Pattern::kTree, 48'000, inter);
   PatternGraph& nvls = one.plan.of(GraphId::kNvls);
-  nvls = Graph(GraphId::kNvls, Pattern::kNvls, 40'000, inter);
+  nvls = PatternOf(GraphId::kNvls, Pattern::kNvls, 40'000, inter);
   for (std::uint32_t c = 0; c < channels; ++c) {
     ring.channels.push_back({From(c, 8, c % 2 == 0), c, c ^ 1});
     tree.channels.push_back({From(c, 8, false), c, c});
@@ -59,8 +59,8 @@ NodeClass Pcie() {
   one.plan.devices = 4;
   one.plan.nics = 1;
   one.plan.multi_node = true;
-  one.plan.of(GraphId::kRing) = Graph(GraphId::kRing, Pattern::kRing, 10'000, 10'000);
-  one.plan.of(GraphId::kTree) = Graph(GraphId::kTree, Pattern::kBalancedTree, 7'000, 7'000);
+  one.plan.of(GraphId::kRing) = PatternOf(GraphId::kRing, Pattern::kRing, 10'000, 10'000);
+  one.plan.of(GraphId::kTree) = PatternOf(GraphId::kTree, Pattern::kBalancedTree, 7'000, 7'000);
   for (const GraphId id : {GraphId::kRing, GraphId::kTree})
     one.plan.of(id).channels = {{From(0, 4, false), 0, 0}};
   return one;
@@ -150,8 +150,8 @@ TEST(JoinTest, HostsThatDifferGetWhatAllHaveAndAreTold) {
 TEST(JoinTest, UnevenHostsAndOneGpuOfAHost) {
   NodeClass one;
   one.plan.devices = 1;
-  one.plan.of(GraphId::kRing) = Graph(GraphId::kRing, Pattern::kRing, 5'000'000, 12'000);
-  one.plan.of(GraphId::kTree) = Graph(GraphId::kTree, Pattern::kTree, 5'000'000, 12'000);
+  one.plan.of(GraphId::kRing) = PatternOf(GraphId::kRing, Pattern::kRing, 5'000'000, 12'000);
+  one.plan.of(GraphId::kTree) = PatternOf(GraphId::kTree, Pattern::kTree, 5'000'000, 12'000);
   for (const GraphId id : {GraphId::kRing, GraphId::kTree})
     one.plan.of(id).channels = {{{0}, 0, 0}};
   const JoinedPlan joined = JoinedOf({Pcie(), one}, {{0, 2, Rank{0}}, {1, 3, Rank{8}}});

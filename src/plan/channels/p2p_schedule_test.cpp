@@ -11,7 +11,7 @@ using testing::ElementsAre;
 
 /// In every round each rank sends to one and receives from one, and both agree; over all rounds
 /// each meets every other once.
-void ExpectSound(const std::vector<std::uint32_t>& nodes, std::uint32_t ranks) {
+void ExpectSoundRounds(const std::vector<std::uint32_t>& nodes, std::uint32_t ranks) {
   const P2pSchedule schedule(nodes, {8, 2});
   ASSERT_EQ(schedule.rank_count(), ranks);
   std::vector<std::set<Rank>> met(ranks);
@@ -28,14 +28,14 @@ void ExpectSound(const std::vector<std::uint32_t>& nodes, std::uint32_t ranks) {
 }
 
 TEST(P2pScheduleTest, EachRankMeetsEachOtherOnceAndBothAgreeWhen) {
-  ExpectSound({1}, 1);
-  ExpectSound({8}, 8);
-  ExpectSound({7}, 7);
-  ExpectSound({8, 8}, 16);
-  ExpectSound({16, 8, 8}, 32);
-  ExpectSound({4, 6, 2}, 12);
-  ExpectSound({3, 5}, 8);
-  ExpectSound(std::vector<std::uint32_t>(11, 8), 88);
+  ExpectSoundRounds({1}, 1);
+  ExpectSoundRounds({8}, 8);
+  ExpectSoundRounds({7}, 7);
+  ExpectSoundRounds({8, 8}, 16);
+  ExpectSoundRounds({16, 8, 8}, 32);
+  ExpectSoundRounds({4, 6, 2}, 12);
+  ExpectSoundRounds({3, 5}, 8);
+  ExpectSoundRounds(std::vector<std::uint32_t>(11, 8), 88);
 }
 
 TEST(P2pScheduleTest, GroupsAreMetInStepsThatGrow) {

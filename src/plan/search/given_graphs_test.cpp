@@ -54,7 +54,7 @@ Result<ChannelPlan> Given(const Graph& graph, const std::string& graphs, SearchL
   return Search(graph, limits);
 }
 
-std::vector<std::uint32_t> Numbers(const std::vector<Rank>& ranks) {
+std::vector<std::uint32_t> RankNumbers(const std::vector<Rank>& ranks) {
   std::vector<std::uint32_t> numbers;
   for (const Rank rank : ranks) numbers.push_back(Index(rank));
   return numbers;
@@ -68,8 +68,8 @@ TEST(GivenGraphsTest, EveryHostFollowsTheChannelsOfTheFile) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->Check().ok());
   ASSERT_EQ(plan->channel_count(), 2u);
-  EXPECT_THAT(Numbers(plan->Ring(0)), ElementsAre(2, 0, 1, 5, 3, 4));
-  EXPECT_THAT(Numbers(plan->Ring(1)), ElementsAre(1, 0, 2, 4, 3, 5));
+  EXPECT_THAT(RankNumbers(plan->Ring(0)), ElementsAre(2, 0, 1, 5, 3, 4));
+  EXPECT_THAT(RankNumbers(plan->Ring(1)), ElementsAre(1, 0, 2, 4, 3, 5));
   EXPECT_EQ(plan->speed(0).ring.mb_per_s, 2'500u) << "between hosts the slower of the two";
   EXPECT_EQ(plan->At(Rank{1}, 0).down[0], Rank{2}) << "a tree is a chain in the order of the file";
   EXPECT_EQ(plan->ShapeOf(0).groups, Search(graph, {})->ShapeOf(0).groups);
@@ -81,7 +81,7 @@ TEST(GivenGraphsTest, RanksOfAnyHostNameTheHost) {
   const Graph graph = Hosts({2, 2, 2});
   const auto plan = Given(graph, GraphXml(0, 4, {Gpus("rank", {3, 2})}));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_THAT(Numbers(plan->Ring(0)), ElementsAre(1, 0, 3, 2, 5, 4));
+  EXPECT_THAT(RankNumbers(plan->Ring(0)), ElementsAre(1, 0, 3, 2, 5, 4));
   EXPECT_EQ(TreeParents(*plan, 0), TreeParents(*Search(graph, {}), 0))
       << "not in the file: as found";
   const auto two = Given(graph, GraphXml(0, 4, {Gpus("rank", {1, 2})}));

@@ -7,7 +7,7 @@
 namespace ringlet::plan {
 namespace {
 
-Limits Of(std::string_view words, GraphId id, bool multi_node) {
+Limits LimitsOf(std::string_view words, GraphId id, bool multi_node) {
   const MachineForTest machine(words);
   RouteTable table(machine.paths());
   const SearchOptions options;
@@ -16,7 +16,7 @@ Limits Of(std::string_view words, GraphId id, bool multi_node) {
 }
 
 TEST(LimitsTest, ALinkHasRoomForWholeChannelsOnly) {
-  const Limits limits = Of("(switch: 4 gpu)", GraphId::kRing, false);
+  const Limits limits = LimitsOf("(switch: 4 gpu)", GraphId::kRing, false);
   EXPECT_EQ(limits.MostOf(1), 24'000);
   EXPECT_EQ(limits.MostOf(3), 8'000);
   EXPECT_TRUE(limits.Allow(3, 8'000));
@@ -25,7 +25,7 @@ TEST(LimitsTest, ALinkHasRoomForWholeChannelsOnly) {
 }
 
 TEST(LimitsTest, ThroughIntelsProcessorsAWayCostsSixFifths) {
-  const Limits limits = Of("(numa: (switch: 2 gpu), (switch: 2 gpu))", GraphId::kRing, false);
+  const Limits limits = LimitsOf("(numa: (switch: 2 gpu), (switch: 2 gpu))", GraphId::kRing, false);
   EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 20'000);
 }
 
@@ -45,20 +45,20 @@ TEST(LimitsTest, NicsThatDoNotReachGpusCostMore) {
 }
 
 TEST(LimitsTest, OfNDevicesAllButOneSendInATree) {
-  const Limits limits = Of("(switch: 4 gpu)", GraphId::kTree, false);
+  const Limits limits = LimitsOf("(switch: 4 gpu)", GraphId::kTree, false);
   EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 32'000);
   EXPECT_EQ(limits.MostOf(1), 24'000);
   EXPECT_EQ(limits.MostOf(4), 8'000);
 }
 
 TEST(LimitsTest, OfATreeThatLeavesADeviceSendsOneAndAHalfTimes) {
-  EXPECT_EQ(Of("(switch: 3 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 16'000);
-  EXPECT_EQ(Of("(switch: 1 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 24'000);
+  EXPECT_EQ(LimitsOf("(switch: 3 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 16'000);
+  EXPECT_EQ(LimitsOf("(switch: 1 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 24'000);
 }
 
 TEST(LimitsTest, LinksOfAcknowledgementsCount) {
   // GPUs are entered by PCIe, but left by NVLink and another GPU's NIC.
-  const Limits limits = Of(
+  const Limits limits = LimitsOf(
       "(numa: (switch: 2 gpu v100-sxm2 mesh)), (numa: (switch: 1 gpu v100-sxm2 mesh, 1 nic 100g))",
       GraphId::kRing, true);
   EXPECT_GE(limits.MostOf(1), 12'000);
@@ -78,7 +78,7 @@ TEST(LimitsTest, NicsAndDevicesAloneAreNeverStricter) {
 }
 
 TEST(LimitsTest, NicsBoundChannels) {
-  const Limits limits = Of("(switch: 2 gpu, 2 nic 100g)", GraphId::kRing, true);
+  const Limits limits = LimitsOf("(switch: 2 gpu, 2 nic 100g)", GraphId::kRing, true);
   EXPECT_EQ(limits.MostOf(1), 12'500);
   EXPECT_EQ(limits.MostOf(2), 12'000) << "a GPU sends 24 GB/s";
   EXPECT_EQ(limits.MostOf(3), 6'250);

@@ -5,7 +5,7 @@
 namespace ringlet::plan {
 namespace {
 
-PatternGraph Ring() {
+PatternGraph SampleRing() {
   PatternGraph ring;
   ring.channels = {{{0, 3, 2, 1}, 1, 2}, {{1, 0, 3, 2}, 2, 1}};
   ring.intra = {48'000};
@@ -21,7 +21,7 @@ PatternGraph Ring() {
 }
 
 TEST(PatternGraphTest, TheNarrowerSideCountsWhereNicsAreUsed) {
-  PatternGraph ring = Ring();
+  PatternGraph ring = SampleRing();
   EXPECT_EQ(ring.total().mb_per_s, 48'000u);
   for (LocalChannel& channel : ring.channels) channel.entry = channel.exit = std::nullopt;
   EXPECT_EQ(ring.total().mb_per_s, 96'000u);
@@ -30,15 +30,15 @@ TEST(PatternGraphTest, TheNarrowerSideCountsWhereNicsAreUsed) {
 }
 
 TEST(PatternGraphTest, TextHasALineAChannel) {
-  EXPECT_EQ(ToText(Ring()),
+  EXPECT_EQ(ToText(SampleRing()),
             "ring RING: 2 channels of 48000/24000 MB/s, NVL/PXN, cross nic 2, 48000 of at most "
             "50000 MB/s, exhausted after 3 searches of 17 steps\n"
             "  0: nic 1 > 0 3 2 1 > nic 2\n"
             "  1: nic 2 > 1 0 3 2 > nic 1\n");
   HostPlan plan;
   EXPECT_EQ(ToText(plan), "");
-  plan.of(GraphId::kRing) = Ring();
-  EXPECT_EQ(ToText(plan), ToText(Ring()));
+  plan.of(GraphId::kRing) = SampleRing();
+  EXPECT_EQ(ToText(plan), ToText(SampleRing()));
 }
 
 TEST(PatternGraphTest, NumbersAreThoseOfGraphFiles) {

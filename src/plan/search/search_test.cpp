@@ -17,7 +17,7 @@ using topology::RankPlace;
 
 constexpr std::uint32_t kNumaNodes = 2;
 
-HostView Host(std::uint32_t number) {
+HostView SearchedHost(std::uint32_t number) {
   return {.name = "host-" + std::to_string(number),
           .identity = number + 1,
           .cpu = {"x86_64", "GenuineIntel", 6, 0x55, ""},
@@ -33,7 +33,7 @@ Graph Random(std::uint32_t hosts, std::uint32_t ranks, std::uint64_t seed,
   Prng order(order_seed);
   for (std::uint32_t i = hosts; i > 1; --i) std::swap(position[i - 1], position[order.Below(i)]);
   std::vector<HostView> views(hosts);
-  for (std::uint32_t i = 0; i < hosts; ++i) views[position[i]] = Host(i);
+  for (std::uint32_t i = 0; i < hosts; ++i) views[position[i]] = SearchedHost(i);
   std::vector<RankPlace> places;
   Prng deal(seed);
   for (std::uint32_t i = 0; i < ranks; ++i) {
@@ -48,7 +48,7 @@ ChannelPlan Plan(const Graph& graph) {
 }
 
 TEST(SearchTest, HostsComeByLowestRankAndAreEnteredWhereTheNetworkIsNear) {
-  const std::vector<HostView> hosts = {Host(0), Host(1)};
+  const std::vector<HostView> hosts = {SearchedHost(0), SearchedHost(1)};
   const std::vector<RankPlace> places = {
       {Rank{0}, 1, 1}, {Rank{1}, 0, 0}, {Rank{2}, 1, 0}, {Rank{3}, 0, 0}, {Rank{4}, 1, 1}};
   const Graph graph = topology::Build(hosts, places).value();
@@ -59,7 +59,7 @@ TEST(SearchTest, HostsComeByLowestRankAndAreEnteredWhereTheNetworkIsNear) {
 
 // Four NUMA nodes, and the network at the third.
 HostView Wide(std::uint32_t number, std::vector<topology::NetInterface> nets) {
-  HostView host = Host(number);
+  HostView host = SearchedHost(number);
   host.numa_nodes = {{0, CpuSet::Of(0, 1), 0, {}},
                      {1, CpuSet::Of(2, 3), 0, {}},
                      {2, CpuSet::Of(4, 5), 0, {}},
@@ -114,10 +114,12 @@ TEST(SearchTest, TheNarrowestHopCounts) {
                             const std::vector<RankPlace>& places) {
     return Plan(topology::Build(hosts, places).value()).speed(0).ring.mb_per_s;
   };
-  EXPECT_EQ(bandwidth({Host(0)}, {{Rank{0}, 0, 0}, {Rank{1}, 0, 0}}), 17'000u);
-  EXPECT_EQ(bandwidth({Host(0)}, {{Rank{0}, 0, 0}, {Rank{1}, 0, 1}}), 10'000u);
-  EXPECT_EQ(bandwidth({Host(0), Host(1)}, {{Rank{0}, 0, 1}, {Rank{1}, 1, 1}}), 12'500u);
-  EXPECT_EQ(bandwidth({Host(0), Host(1)}, {{Rank{0}, 0, 1}, {Rank{1}, 1, 0}}), 10'000u);
+  EXPECT_EQ(bandwidth({SearchedHost(0)}, {{Rank{0}, 0, 0}, {Rank{1}, 0, 0}}), 17'000u);
+  EXPECT_EQ(bandwidth({SearchedHost(0)}, {{Rank{0}, 0, 0}, {Rank{1}, 0, 1}}), 10'000u);
+  EXPECT_EQ(bandwidth({SearchedHost(0), SearchedHost(1)}, {{Rank{0}, 0, 1}, {Rank{1}, 1, 1}}),
+            12'500u);
+  EXPECT_EQ(bandwidth({SearchedHost(0), SearchedHost(1)}, {{Rank{0}, 0, 1}, {Rank{1}, 1, 0}}),
+            10'000u);
 }
 
 TEST(SearchTest, OneRankIsARingOfItself) {

@@ -14,8 +14,8 @@ using topology::PathType;
 constexpr auto kAllReduce = Function::kAllReduce;
 constexpr std::uint64_t kMiB = 1 << 20;
 
-Common Of(Pattern pattern, std::uint32_t channels, std::uint32_t intra, std::uint32_t inter,
-          PathType type_intra, PathType type_inter) {
+Common CommonOf(Pattern pattern, std::uint32_t channels, std::uint32_t intra, std::uint32_t inter,
+                PathType type_intra, PathType type_inter) {
   return {.pattern = pattern,
           .channels = channels,
           .intra = {intra},
@@ -25,19 +25,20 @@ Common Of(Pattern pattern, std::uint32_t channels, std::uint32_t intra, std::uin
 }
 
 // Four GPUs on PCIe with one NIC, two such hosts.
-TuningInput Pcie() {
+TuningInput PcieInput() {
   TuningInput input;
   input.ranks = 8;
   input.nodes = 2;
   input.capability_min = input.capability_max = 70;
-  input.graphs[0] = Of(Pattern::kRing, 1, 10'000, 10'000, PathType::kPhb, PathType::kPhb);
-  input.graphs[1] = Of(Pattern::kBalancedTree, 1, 7'000, 7'000, PathType::kPhb, PathType::kPhb);
+  input.graphs[0] = CommonOf(Pattern::kRing, 1, 10'000, 10'000, PathType::kPhb, PathType::kPhb);
+  input.graphs[1] =
+      CommonOf(Pattern::kBalancedTree, 1, 7'000, 7'000, PathType::kPhb, PathType::kPhb);
   input.choice = ParseTuningChoice("", "").value();
   return input;
 }
 
 // Eight GPUs on an NVSwitch.
-TuningInput Switched(std::uint32_t nodes) {
+TuningInput SwitchedInput(std::uint32_t nodes) {
   TuningInput input;
   input.ranks = 8 * nodes;
   input.nodes = nodes;
@@ -45,13 +46,13 @@ TuningInput Switched(std::uint32_t nodes) {
   input.nvswitch = true;
   input.nvls_heads = input.node_ranks_max = 8;
   const auto graph = [&](Pattern pattern, std::uint32_t speed) {
-    return Of(pattern, nodes == 1 ? 12 : 8, nodes == 1 ? 30'000 : speed,
-              nodes == 1 ? 30'000 : speed, PathType::kNvl, PathType::kPix);
+    return CommonOf(pattern, nodes == 1 ? 12 : 8, nodes == 1 ? 30'000 : speed,
+                    nodes == 1 ? 30'000 : speed, PathType::kNvl, PathType::kPix);
   };
   input.graphs[0] = graph(Pattern::kRing, 48'000);
   input.graphs[1] = graph(nodes == 1 ? Pattern::kBalancedTree : Pattern::kTree, 48'000);
-  input.graphs[3] =
-      Of(Pattern::kNvls, 8, 40'000, nodes == 1 ? 60'000 : 48'000, PathType::kNvl, PathType::kPix);
+  input.graphs[3] = CommonOf(Pattern::kNvls, 8, 40'000, nodes == 1 ? 60'000 : 48'000,
+                             PathType::kNvl, PathType::kPix);
   input.choice = ParseTuningChoice("", "").value();
   return input;
 }
@@ -66,7 +67,7 @@ void ExpectCell(const Tuning& tuning, NcclAlgorithm algorithm, Protocol protocol
 
 // Source of the figures of these three  runs of NCCL 2.30 on these machines
 TEST(TuningTest, FourGpusOnPcieTwice) {
-  const Tuning tuning(Pcie(), 2);
+  const Tuning tuning(PcieInput(), 2);
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kLl, 22.8, 0.8);
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 60.4, 3.2);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 24.0, 2.9);
@@ -83,7 +84,7 @@ TEST(TuningTest, FourGpusOnPcieTwice) {
 }
 
 TEST(TuningTest, EightGpusOnAnNvSwitch) {
-  const Tuning tuning(Switched(1), 24);
+  const Tuning tuning(SwitchedInput(1), 24);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 56.0, 205.7);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 15.0, 80.6);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl128, 40.6, 189.3);
@@ -94,7 +95,7 @@ TEST(TuningTest, EightGpusOnAnNvSwitch) {
 }
 
 TEST(TuningTest, EightGpusOnAnNvSwitchTwice) {
-  const Tuning tuning(Switched(2), 16);
+  const Tuning tuning(SwitchedInput(2), 16);
   ExpectCell(tuning, NcclAlgorithm::kNvlsTree, Protocol::kSimple, 66.8, 246.2);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 131.6, 204.8);
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 92.4, 140.8);
@@ -110,7 +111,7 @@ TEST(TuningTest, EightGpusOnAnNvSwitchTwice) {
 }
 
 TEST(TuningTest, TheUsersChoiceIsHeeded) {
-  TuningInput input = Switched(2);
+  TuningInput input = SwitchedInput(2);
   input.choice = ParseTuningChoice("ring", "LL").value();
   const Tuning tuning(input, 16);
   for (const std::uint64_t bytes : {std::uint64_t{64}, kMiB, 1024 * kMiB}) {
@@ -124,7 +125,7 @@ TEST(TuningTest, TheUsersChoiceIsHeeded) {
 }
 
 TEST(TuningTest, MoreBytesNeverTakeLessTime) {
-  const Tuning tuning(Switched(4), 16);
+  const Tuning tuning(SwitchedInput(4), 16);
   for (std::size_t f = 0; f < kFunctions; ++f) {
     std::uint64_t before = 0;
     for (std::uint64_t bytes = 1; bytes < std::uint64_t{1} << 45; bytes *= 64) {
@@ -137,7 +138,7 @@ TEST(TuningTest, MoreBytesNeverTakeLessTime) {
 }
 
 TEST(TuningTest, SmallMessagesGetFewChannelsAndThreads) {
-  const Tuning tuning(Switched(1), 24);
+  const Tuning tuning(SwitchedInput(1), 24);
   const TuningPick simple{NcclAlgorithm::kRing, Protocol::kSimple, 0};
   EXPECT_EQ(tuning.LaunchOf(simple, 1 << 30), (TuningLaunch{24, 544}));
   EXPECT_EQ(tuning.LaunchOf(simple, 64), (TuningLaunch{1, 96}));
@@ -147,17 +148,18 @@ TEST(TuningTest, SmallMessagesGetFewChannelsAndThreads) {
 
 /// With CollNet, which reduces in the network.
 TuningInput Reducing() {
-  TuningInput input = Switched(4);
+  TuningInput input = SwitchedInput(4);
   input.collnet = true;
-  input.graphs[2] = Of(Pattern::kTree, 8, 40'000, 30'000, PathType::kNvl, PathType::kPix);
-  input.graphs[4] = Of(Pattern::kCollnetDirect, 8, 24'000, 48'000, PathType::kNvl, PathType::kPix);
+  input.graphs[2] = CommonOf(Pattern::kTree, 8, 40'000, 30'000, PathType::kNvl, PathType::kPix);
+  input.graphs[4] =
+      CommonOf(Pattern::kCollnetDirect, 8, 24'000, 48'000, PathType::kNvl, PathType::kPix);
   for (Common& graph : input.graphs) graph.latency_inter_ns = 700;
   return input;
 }
 
 /// One GPU a node, where PAT may be used.
 TuningInput Single(std::uint32_t nodes) {
-  TuningInput input = Pcie();
+  TuningInput input = PcieInput();
   input.ranks = input.nodes = nodes;
   input.pat = true;
   input.amd = true;
@@ -166,14 +168,14 @@ TuningInput Single(std::uint32_t nodes) {
 }
 
 TuningInput Newer(std::uint32_t capability, std::uint32_t nodes) {
-  TuningInput input = Switched(nodes);
+  TuningInput input = SwitchedInput(nodes);
   input.capability_min = input.capability_max = capability;
   input.amd_or_mixed = true;
   return input;
 }
 
 TuningInput Power() {
-  TuningInput input = Pcie();
+  TuningInput input = PcieInput();
   input.power = true;
   input.graphs[0].same_channels = true;
   return input;
@@ -212,11 +214,11 @@ std::string Said(const TuningInput& input) {
 /// the model on purpose comes with the new digest.
 TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
   const std::pair<TuningInput, std::uint64_t> all[] = {
-      {Pcie(), 0x0fbcc2f4ef8c1688},        {Switched(1), 0xecabcd48fae36174},
-      {Switched(2), 0x23e801f776e0e996},   {Switched(4), 0xf813fc118f29fb06},
-      {Reducing(), 0x4370942acacfd073},    {Single(4), 0x61d212196adf28c8},
-      {Single(9), 0xdc076efc8f055564},     {Newer(100, 1), 0x6dcdfdb9a00b5932},
-      {Newer(100, 4), 0xd612bb8540676a29}, {Newer(80, 1), 0xe994069659b1e50d},
+      {PcieInput(), 0x0fbcc2f4ef8c1688},      {SwitchedInput(1), 0xecabcd48fae36174},
+      {SwitchedInput(2), 0x23e801f776e0e996}, {SwitchedInput(4), 0xf813fc118f29fb06},
+      {Reducing(), 0x4370942acacfd073},       {Single(4), 0x61d212196adf28c8},
+      {Single(9), 0xdc076efc8f055564},        {Newer(100, 1), 0x6dcdfdb9a00b5932},
+      {Newer(100, 4), 0xd612bb8540676a29},    {Newer(80, 1), 0xe994069659b1e50d},
       {Power(), 0xcc52110d95662a02},
   };
   for (const auto& [input, digest] : all) {

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string ErrorOf(std::string_view text) {
+std::string SyntheticErrorOf(std::string_view text) {
   const Result<HostView> view = ParseSynthetic(text);
   return view.ok() ? "no error" : view.error().message;
 }
@@ -62,31 +62,33 @@ TEST(SyntheticTest, IsAsAReaderWouldFindIt) {
 }
 
 TEST(SyntheticTest, ErrorsNameTheColumn) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("column 1"));
-  EXPECT_THAT(ErrorOf("2 cpu"), HasSubstr("column 3"));
-  EXPECT_THAT(ErrorOf("2x2 gpu"), HasSubstr("column 3 of the machine: after \"x\" comes \"(\""));
-  EXPECT_THAT(ErrorOf("(numb: gpu)"), HasSubstr("column 2"));
-  EXPECT_THAT(ErrorOf("(numa gpu)"), HasSubstr("column 7"));
-  EXPECT_THAT(ErrorOf("(numa: gpu"), HasSubstr("column 11"));
-  EXPECT_THAT(ErrorOf("gpu)"), HasSubstr("column 4"));
-  EXPECT_THAT(ErrorOf("0 gpu"), HasSubstr("a count is 1 to"));
-  EXPECT_THAT(ErrorOf("99999999999 gpu"), HasSubstr("a count is 1 to"));
-  EXPECT_THAT(ErrorOf("gpu, (numa: gpu)"), HasSubstr("column 6"));
-  EXPECT_THAT(ErrorOf("(switch: (numa: gpu))"), HasSubstr("column 10"));
-  EXPECT_THAT(ErrorOf("(host: gpu), gpu"), HasSubstr("column 14"));
-  EXPECT_THAT(ErrorOf("gpu z9"), HasSubstr("known are p100-sxm2"));
-  EXPECT_THAT(ErrorOf("gpu a10g ring"), HasSubstr("cube-mesh"));
-  EXPECT_THAT(ErrorOf("gpu a10g switch"), HasSubstr("no links"));
-  EXPECT_THAT(ErrorOf("3 gpu a100-pcie pairs"), HasSubstr("3 GPUs cannot be joined in pairs"));
-  EXPECT_THAT(ErrorOf("nic fast"), HasSubstr("400g"));
+  EXPECT_THAT(SyntheticErrorOf(""), HasSubstr("column 1"));
+  EXPECT_THAT(SyntheticErrorOf("2 cpu"), HasSubstr("column 3"));
+  EXPECT_THAT(SyntheticErrorOf("2x2 gpu"),
+              HasSubstr("column 3 of the machine: after \"x\" comes \"(\""));
+  EXPECT_THAT(SyntheticErrorOf("(numb: gpu)"), HasSubstr("column 2"));
+  EXPECT_THAT(SyntheticErrorOf("(numa gpu)"), HasSubstr("column 7"));
+  EXPECT_THAT(SyntheticErrorOf("(numa: gpu"), HasSubstr("column 11"));
+  EXPECT_THAT(SyntheticErrorOf("gpu)"), HasSubstr("column 4"));
+  EXPECT_THAT(SyntheticErrorOf("0 gpu"), HasSubstr("a count is 1 to"));
+  EXPECT_THAT(SyntheticErrorOf("99999999999 gpu"), HasSubstr("a count is 1 to"));
+  EXPECT_THAT(SyntheticErrorOf("gpu, (numa: gpu)"), HasSubstr("column 6"));
+  EXPECT_THAT(SyntheticErrorOf("(switch: (numa: gpu))"), HasSubstr("column 10"));
+  EXPECT_THAT(SyntheticErrorOf("(host: gpu), gpu"), HasSubstr("column 14"));
+  EXPECT_THAT(SyntheticErrorOf("gpu z9"), HasSubstr("known are p100-sxm2"));
+  EXPECT_THAT(SyntheticErrorOf("gpu a10g ring"), HasSubstr("cube-mesh"));
+  EXPECT_THAT(SyntheticErrorOf("gpu a10g switch"), HasSubstr("no links"));
+  EXPECT_THAT(SyntheticErrorOf("3 gpu a100-pcie pairs"),
+              HasSubstr("3 GPUs cannot be joined in pairs"));
+  EXPECT_THAT(SyntheticErrorOf("nic fast"), HasSubstr("400g"));
 }
 
 TEST(SyntheticTest, IsBounded) {
-  EXPECT_THAT(ErrorOf(std::string(5000, ' ')), HasSubstr("4096"));
-  EXPECT_THAT(ErrorOf("16384x(switch: 16384 gpu)"), HasSubstr("16384 parts"));
+  EXPECT_THAT(SyntheticErrorOf(std::string(5000, ' ')), HasSubstr("4096"));
+  EXPECT_THAT(SyntheticErrorOf("16384x(switch: 16384 gpu)"), HasSubstr("16384 parts"));
   std::string deep;
   for (int i = 0; i < 30; ++i) deep += "(switch:";
-  EXPECT_THAT(ErrorOf(deep), HasSubstr("too deep"));
+  EXPECT_THAT(SyntheticErrorOf(deep), HasSubstr("too deep"));
 }
 
 TEST(SyntheticTest, AHostHasNoMoreNodesThanAMaskOfCpusCanName) {

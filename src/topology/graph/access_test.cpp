@@ -9,13 +9,13 @@ namespace {
 
 using testing::HasSubstr;
 
-Graph BuildOne(const HostView& view) {
+Graph AccessGraph(const HostView& view) {
   return Build({&view, 1}, {}, {.gpus = GpuRanks::kAll, .unknown_net = false}).value();
 }
 
 /// Whether rank 0 writes to rank 1.
 bool Allowed(const HostView& view, const PathOptions& options) {
-  const Graph graph = BuildOne(view);
+  const Graph graph = AccessGraph(view);
   PathOptions raw;
   raw.p2p_level = PathType::kSys;
   const Paths paths = FindPaths(graph, 0, raw).value();
@@ -49,7 +49,7 @@ TEST(AccessTest, ContainersWithoutCommonMemoryAreApart) {
 TEST(AccessTest, NvLinkWithoutPeerAccessIsAnErrorThatNamesBothRanks) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).NvLink(0x12, 4).Gpu(0x12, 80).NvLink(0x11, 4);
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = AccessGraph(machine.view);
   PathOptions options;
   options.peer_access = [](Rank, Rank) { return false; };
   const Result<Paths> paths = FindPaths(graph, 0, options);
@@ -80,7 +80,7 @@ TEST(AccessTest, ANetworkWiderThanTheSocketsIsPreferred) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 90).Nic(0x12, 400'000);
   machine.Numa(1).Switch(0x20).Gpu(0x21, 90).Nic(0x22, 400'000);
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = AccessGraph(machine.view);
   const NodeIndex a = graph.NodeOf(Rank{0}), b = graph.NodeOf(Rank{1});
   EXPECT_EQ(FindPaths(graph, 0, {})->From(a, b).type, PathType::kNet);
   PathOptions options;
@@ -92,7 +92,7 @@ TEST(AccessTest, OldGpusWithoutNvLinkAreNotReadByNics) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 70).Gpu(0x12, 70).Nic(0x13, 100'000);
   const auto may = [&](const PathOptions& options, NicDirection direction) {
-    const Graph graph = BuildOne(machine.view);
+    const Graph graph = AccessGraph(machine.view);
     const Paths paths = FindPaths(graph, 0, options).value();
     return MayGpuDirect(paths, options, graph.NodeOf(Rank{0}), paths.Of(NodeKind::kNet)[0],
                         direction);

@@ -9,12 +9,12 @@ namespace {
 
 using testing::HasSubstr;
 
-Graph BuildOne(const HostView& view, Rules rules = Rules::kRinglet) {
+Graph BuildTreeOf(const HostView& view, Rules rules = Rules::kRinglet) {
   return Build({&view, 1}, {}, {.rules = rules, .gpus = GpuRanks::kAll, .unknown_net = false})
       .value();
 }
 
-std::string ErrorOf(const std::vector<HostView>& views, GpuRanks gpus = GpuRanks::kAll) {
+std::string TreeErrorOf(const std::vector<HostView>& views, GpuRanks gpus = GpuRanks::kAll) {
   const Result<Graph> graph = Build(views, {}, {.gpus = gpus});
   return graph.ok() ? "no error" : graph.error().message;
 }
@@ -22,7 +22,7 @@ std::string ErrorOf(const std::vector<HostView>& views, GpuRanks gpus = GpuRanks
 TEST(BuildTreeTest, SwitchesDevicesAndPortsHangWhereTheViewHasThem) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 90).Nic(0x12, 400'000);
-  EXPECT_EQ(ToText(BuildOne(machine.view)),
+  EXPECT_EQ(ToText(BuildTreeOf(machine.view)),
             "ringlet-graph 1\n"
             "host \"host\"\n"
             "  gpu 0\n"
@@ -47,7 +47,7 @@ TEST(BuildTreeTest, NicsWithoutSlotStayOnTheirNumaNodeUnlessAsNcclDoesIt) {
   MachineForTest machine;
   machine.Numa(0).NicOnNuma(100'000).Numa(1).Gpu(0x11, 80).NicOnNuma(100'000);
   const auto nics = [&](Rules rules) {
-    const Graph graph = BuildOne(machine.view, rules);
+    const Graph graph = BuildTreeOf(machine.view, rules);
     return graph.NodesOf(graph.systems()[0], NodeKind::kNic).size();
   };
   EXPECT_EQ(nics(Rules::kRinglet), 2u);
@@ -58,7 +58,7 @@ TEST(BuildTreeTest, PortsComeInTheOrderOfTheFile) {
   MachineForTest machine;
   machine.Numa(0).Nic(0x11, 100'000).NicOnNuma(100'000).Nic(0x12, 100'000);
   std::vector<std::string> names;
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = BuildTreeOf(machine.view);
   for (const NodeIndex net : graph.NodesOf(graph.systems()[0], NodeKind::kNet))
     names.push_back(graph.at(net).name);
   EXPECT_EQ(names, (std::vector<std::string>{"mlx5_0", "mlx5_1", "mlx5_2"}));
@@ -69,7 +69,7 @@ TEST(BuildTreeTest, SeveralRanksOnOneGpuShareItsDevice) {
   machine.Numa(0).Gpu(0x11, 90);
   machine.view.gpus.push_back(machine.view.gpus.front());
   machine.view.gpus.back().rank = 4;
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = BuildTreeOf(machine.view);
   EXPECT_EQ(graph.NodesOf(graph.systems()[0], NodeKind::kDev).size(), 1u);
   EXPECT_EQ(graph.gpu(graph.NodeOf(Rank{0})).device, graph.gpu(graph.NodeOf(Rank{4})).device);
   EXPECT_EQ(NcclName(graph, graph.NodeOf(Rank{4})), "GPU/0-10000011000");
@@ -82,14 +82,14 @@ TEST(BuildTreeTest, HalvesOfAGpuAreTwoDevices) {
   machine.view.gpus.push_back(machine.view.gpus.front());
   machine.view.gpus.back().mlopart = 1;
   machine.view.gpus.back().rank = 1;
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = BuildTreeOf(machine.view);
   const auto devices = graph.NodesOf(graph.systems()[0], NodeKind::kDev);
   ASSERT_EQ(devices.size(), 2u);
   EXPECT_EQ(NcclName(graph, devices[1]), "DEV/0-11003");
   EXPECT_EQ(graph.at(devices[0]).links[1].to, devices[1]);
   EXPECT_EQ(graph.at(devices[0]).links[1].bandwidth, kSplitGpuLink);
   machine.view.gpus.back().mlopart = 2;
-  EXPECT_THAT(ErrorOf({machine.view}), HasSubstr("part 2"));
+  EXPECT_THAT(TreeErrorOf({machine.view}), HasSubstr("part 2"));
 }
 
 TEST(BuildTreeTest, GpusWithoutRankAreLeftOutOrNumbered) {
@@ -103,28 +103,28 @@ TEST(BuildTreeTest, GpusWithoutRankAreLeftOutOrNumbered) {
   };
   EXPECT_EQ(ranks(GpuRanks::kGiven), 1u);
   EXPECT_EQ(ranks(GpuRanks::kAll), 3u);
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = BuildTreeOf(machine.view);
   EXPECT_EQ(graph.at(Rank{1}).id, BusId::Of(0, 0x11, 0, 0).value);
 }
 
 TEST(BuildTreeTest, DuplicatePartsAreNamed) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90).Gpu(0x11, 90);
-  EXPECT_THAT(ErrorOf({machine.view}),
+  EXPECT_THAT(TreeErrorOf({machine.view}),
               HasSubstr("ranks 0 and 1 of host \"host\" are on two GPUs with the same address "
                         "0000:11:00.0"));
   MachineForTest other;
   other.Numa(0).Gpu(0x11, 90).Gpu(0x12, 90);
   other.view.gpus[1].rank = 0;
-  EXPECT_THAT(ErrorOf({other.view}), HasSubstr("rank 0 is claimed by GPU 0000:11:00.0 of host "
-                                               "\"host\" and by GPU 0000:12:00.0"));
+  EXPECT_THAT(TreeErrorOf({other.view}), HasSubstr("rank 0 is claimed by GPU 0000:11:00.0 of host "
+                                                   "\"host\" and by GPU 0000:12:00.0"));
 }
 
 TEST(BuildTreeTest, AHostOfAFusedViewIsOfTheSameSystem) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 100).Numa(0).Gpu(0x11, 100);
   machine.view.numa_nodes[1].host = 2;
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = BuildTreeOf(machine.view);
   EXPECT_EQ(graph.hosts().size(), 2u);
   EXPECT_EQ(graph.systems().size(), 1u);
   EXPECT_EQ(NcclName(graph, graph.NodeOf(Rank{1})), "GPU/1-11000");
@@ -138,7 +138,7 @@ TEST(BuildTreeTest, PortsOfOtherInterfacesAreNodesOfTheirOwn) {
   machine.view.nets[0].net_api = false;
   machine.view.nets[1].dev.reset();
   const auto count = [&](NodeKind kind, Rules rules) {
-    const Graph graph = BuildOne(machine.view, rules);
+    const Graph graph = BuildTreeOf(machine.view, rules);
     return graph.NodesOf(graph.systems()[0], kind).size();
   };
   EXPECT_EQ(count(NodeKind::kGin, Rules::kNccl), 1u);
@@ -159,7 +159,7 @@ TEST(BuildTreeTest, APortHasWhatTheViewSaysOfIt) {
   told.rail = 3;
   told.plane = 4;
   machine.view.nets[1].gdr.reset();
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = BuildTreeOf(machine.view);
   const auto nets = graph.NodesOf(graph.systems()[0], NodeKind::kNet);
   const NetFacts& facts = graph.net(nets.at(0));
   EXPECT_EQ(facts.chip, 0x1234u);

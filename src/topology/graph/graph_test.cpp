@@ -22,14 +22,14 @@ HostView Host(std::string name, std::uint64_t identity) {
           .nets = {{"eth0", 100'000, 2}, {"eth1", std::nullopt, std::nullopt}}};
 }
 
-Graph Sample() {
+Graph SampleGraph() {
   const std::vector<HostView> hosts = {Host("a", 1), Host("b", 2)};
   const std::vector<RankPlace> ranks = {
       {Rank{2}, 1, 0}, {Rank{1}, 0, 2}, {Rank{0}, 0, 0}, {Rank{3}, 1, 0}};
   return Build(hosts, ranks).value();
 }
 
-std::string ErrorOf(const std::vector<HostView>& hosts, const std::vector<RankPlace>& ranks) {
+std::string GraphErrorOf(const std::vector<HostView>& hosts, const std::vector<RankPlace>& ranks) {
   const Result<Graph> graph = Build(hosts, ranks);
   if (graph.ok()) return "no error";
   EXPECT_EQ(graph.error().code, Code::kInvalidArgument);
@@ -58,7 +58,7 @@ TEST(GraphTest, TextShowsNodesAndLinks) {
 }
 
 TEST(GraphTest, RanksAreFoundWhereTheyWerePlaced) {
-  const Graph graph = Sample();
+  const Graph graph = SampleGraph();
   EXPECT_TRUE(graph.Check().ok());
   EXPECT_EQ(graph.rank_count(), 4u);
   EXPECT_EQ(graph.at(Rank{1}).host, 0u);
@@ -70,7 +70,7 @@ TEST(GraphTest, TheOrderOfPlacesDoesNotMatter) {
   const std::vector<HostView> hosts = {Host("a", 1), Host("b", 2)};
   const std::vector<RankPlace> ranks = {
       {Rank{0}, 0, 0}, {Rank{1}, 0, 2}, {Rank{2}, 1, 0}, {Rank{3}, 1, 0}};
-  EXPECT_EQ(ToText(Build(hosts, ranks).value()), ToText(Sample()));
+  EXPECT_EQ(ToText(Build(hosts, ranks).value()), ToText(SampleGraph()));
 }
 
 TEST(GraphTest, AHostWithoutInterfacesStillReachesTheOthers) {
@@ -83,24 +83,25 @@ TEST(GraphTest, AHostWithoutInterfacesStillReachesTheOthers) {
 
 TEST(GraphTest, BadInputIsNamed) {
   const HostView a = Host("a", 1), b = Host("b", 2);
-  EXPECT_THAT(ErrorOf({}, {{Rank{0}, 0, 0}}), HasSubstr("hosts, not 0"));
-  EXPECT_THAT(ErrorOf({a}, {}), HasSubstr("ranks, not 0"));
-  EXPECT_THAT(ErrorOf({a, Host("c", 1)}, {{Rank{0}, 0, 0}}),
+  EXPECT_THAT(GraphErrorOf({}, {{Rank{0}, 0, 0}}), HasSubstr("hosts, not 0"));
+  EXPECT_THAT(GraphErrorOf({a}, {}), HasSubstr("ranks, not 0"));
+  EXPECT_THAT(GraphErrorOf({a, Host("c", 1)}, {{Rank{0}, 0, 0}}),
               HasSubstr("hosts \"a\" and \"c\" have the same identity"));
-  EXPECT_THAT(ErrorOf({a, b}, {{Rank{0}, 2, 0}}), HasSubstr("rank 0 is on host 2 of 2"));
-  EXPECT_THAT(ErrorOf({a}, {{Rank{0}, 0, 1}}), HasSubstr("NUMA node 1, which host \"a\" lacks"));
-  EXPECT_THAT(ErrorOf({a}, {{Rank{0}, 0, 0}, {Rank{0}, 0, 0}}),
+  EXPECT_THAT(GraphErrorOf({a, b}, {{Rank{0}, 2, 0}}), HasSubstr("rank 0 is on host 2 of 2"));
+  EXPECT_THAT(GraphErrorOf({a}, {{Rank{0}, 0, 1}}),
+              HasSubstr("NUMA node 1, which host \"a\" lacks"));
+  EXPECT_THAT(GraphErrorOf({a}, {{Rank{0}, 0, 0}, {Rank{0}, 0, 0}}),
               HasSubstr("rank 0 is placed twice"));
-  EXPECT_THAT(ErrorOf({a}, {{Rank{0}, 0, 0}, {Rank{2}, 0, 0}}),
+  EXPECT_THAT(GraphErrorOf({a}, {{Rank{0}, 0, 0}, {Rank{2}, 0, 0}}),
               HasSubstr("rank 1 of 2 has no place"));
   HostView bad = a;
   bad.numa_nodes.clear();
-  EXPECT_THAT(ErrorOf({bad}, {{Rank{0}, 0, 0}}), HasSubstr("host \"a\": "));
+  EXPECT_THAT(GraphErrorOf({bad}, {{Rank{0}, 0, 0}}), HasSubstr("host \"a\": "));
 }
 
 TEST(GraphTest, CheckFindsBrokenGraphs) {
   const auto why = [](auto change) {
-    Graph graph = Sample();
+    Graph graph = SampleGraph();
     change(graph);
     const Status status = graph.Check();
     return status.ok() ? std::string("no error") : status.error().message;

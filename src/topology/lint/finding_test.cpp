@@ -5,7 +5,7 @@
 namespace ringlet::topology {
 namespace {
 
-Finding Sample(TextPosition at) {
+Finding SampleFinding(TextPosition at) {
   return {.severity = Severity::kWarning,
           .rule = "odd",
           .file = "a.xml",
@@ -16,7 +16,8 @@ Finding Sample(TextPosition at) {
 }
 
 TEST(FindingTest, OneLineSaysAll) {
-  EXPECT_EQ(ToText(Sample({3, 7})), "a.xml:3:7: warning: system: it is odd; make it even [odd]");
+  EXPECT_EQ(ToText(SampleFinding({3, 7})),
+            "a.xml:3:7: warning: system: it is odd; make it even [odd]");
   EXPECT_EQ(ToText({.severity = Severity::kError,
                     .rule = "x",
                     .file = "",
@@ -28,7 +29,7 @@ TEST(FindingTest, OneLineSaysAll) {
 }
 
 TEST(FindingTest, ManyOfARuleAreCounted) {
-  const std::vector<Finding> findings(4, Sample({1, 1}));
+  const std::vector<Finding> findings(4, SampleFinding({1, 1}));
   const std::string line = ToText(findings[0]) + "\n";
   EXPECT_EQ(ToText(findings, 4), line + line + line + line);
   EXPECT_EQ(ToText(findings, 1), line + "and 3 more of [odd]\n");
@@ -36,18 +37,18 @@ TEST(FindingTest, ManyOfARuleAreCounted) {
 
 TEST(FindingTest, AreSortedByPlaceAndBounded) {
   Findings findings;
-  findings.Add(Sample({2, 1}));
-  findings.Add(Sample({1, 9}));
+  findings.Add(SampleFinding({2, 1}));
+  findings.Add(SampleFinding({1, 9}));
   const std::vector<Finding> sorted = findings.Take();
   ASSERT_EQ(sorted.size(), 2u);
   EXPECT_EQ(sorted[0].at.line, 1u);
-  for (std::size_t i = 0; i < Findings::kMax + 5; ++i) findings.Add(Sample({1, 1}));
+  for (std::size_t i = 0; i < Findings::kMax + 5; ++i) findings.Add(SampleFinding({1, 1}));
   const std::vector<Finding> many = findings.Take();
   ASSERT_EQ(many.size(), Findings::kMax + 1);
   EXPECT_EQ(many.back().reason, "5 more findings are not shown");
-  for (std::size_t i = 0; i < Findings::kMax; ++i) findings.Add(Sample({1, 1}));
+  for (std::size_t i = 0; i < Findings::kMax; ++i) findings.Add(SampleFinding({1, 1}));
   EXPECT_TRUE(findings.full(Severity::kWarning));
-  Finding error = Sample({2, 1});
+  Finding error = SampleFinding({2, 1});
   error.severity = Severity::kError;
   findings.Add(error);
   EXPECT_EQ(findings.Take().back().severity, Severity::kError);

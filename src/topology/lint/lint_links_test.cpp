@@ -7,10 +7,10 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::string kFirst = "system/cpu[0]/pci[0000:01:00.0]/gpu";
-const std::string kSecond = "system/cpu[0]/pci[0000:02:00.0]/gpu";
-const std::string kThere = kFirst + "/nvlink[0000:02:00.0]";
-const std::string kBack = kSecond + "/nvlink[0000:01:00.0]";
+const std::string kFirstGpu = "system/cpu[0]/pci[0000:01:00.0]/gpu";
+const std::string kSecondGpu = "system/cpu[0]/pci[0000:02:00.0]/gpu";
+const std::string kThere = kFirstGpu + "/nvlink[0000:02:00.0]";
+const std::string kBack = kSecondGpu + "/nvlink[0000:01:00.0]";
 
 /// Of two GPUs with a bridge, changed.
 template <typename Change>
@@ -31,8 +31,8 @@ TEST(LintLinksTest, ALinkLeadsSomewhereElse) {
                 there[0].target = v.pci[0].bus;
                 back[0].target = v.pci[1].bus;
               }),
-              ElementsAre("error nvlink-self-loop " + kFirst + "/nvlink[0000:01:00.0]",
-                          "error nvlink-self-loop " + kSecond + "/nvlink[0000:02:00.0]"));
+              ElementsAre("error nvlink-self-loop " + kFirstGpu + "/nvlink[0000:01:00.0]",
+                          "error nvlink-self-loop " + kSecondGpu + "/nvlink[0000:02:00.0]"));
 }
 
 TEST(LintLinksTest, BothEndsSayTheSame) {
@@ -58,7 +58,7 @@ TEST(LintLinksTest, NoLinksAreNoConnection) {
 TEST(LintLinksTest, AGpuHasOnlySoMany) {
   EXPECT_THAT(
       SaidOfLinks([](auto&, auto& there, auto& back) { there[0].count = back[0].count = 13; }),
-      ElementsAre("error nvlink-too-many " + kFirst, "error nvlink-too-many " + kSecond));
+      ElementsAre("error nvlink-too-many " + kFirstGpu, "error nvlink-too-many " + kSecondGpu));
 }
 
 TEST(LintLinksTest, TheClassIsThatOfTheTarget) {
@@ -71,7 +71,7 @@ TEST(LintLinksTest, TheClassIsThatOfTheTarget) {
                 there[0].target.reset();
                 back.clear();
               }),
-              ElementsAre("error nvlink-no-target " + kFirst + "/nvlink[not visible]"));
+              ElementsAre("error nvlink-no-target " + kFirstGpu + "/nvlink[not visible]"));
 }
 
 TEST(LintLinksTest, ATargetMayBeLeftOut) {
@@ -79,7 +79,7 @@ TEST(LintLinksTest, ATargetMayBeLeftOut) {
                 there[0].target = BusId{0x99000};
                 back.clear();
               }),
-              ElementsAre("note nvlink-elsewhere " + kFirst + "/nvlink[0000:99:00.0]"));
+              ElementsAre("note nvlink-elsewhere " + kFirstGpu + "/nvlink[0000:99:00.0]"));
 }
 
 TEST(LintLinksTest, ChipToChipLinksHaveABandwidth) {
@@ -87,7 +87,7 @@ TEST(LintLinksTest, ChipToChipLinksHaveABandwidth) {
                      [](HostView& v) {
                        v.gpus[0].c2c = {{0, 10}};
                      }),
-              ElementsAre("error c2c-without-bandwidth " + kFirst + "/c2c"));
+              ElementsAre("error c2c-without-bandwidth " + kFirstGpu + "/c2c"));
 }
 
 }  // namespace

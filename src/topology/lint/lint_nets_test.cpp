@@ -7,25 +7,25 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::string kSecond = "system/cpu[0]/pci[0000:02:00.0]/nic/net[nic1]";
+const std::string kSecondNet = "system/cpu[0]/pci[0000:02:00.0]/nic/net[nic1]";
 
 TEST(LintNetsTest, DevicesHaveNumbersOfTheirOwn) {
   EXPECT_THAT(SaidOf("2 nic", [](HostView&) {}), ElementsAre());
   EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].dev.reset(); }),
-              ElementsAre("warning net-without-device " + kSecond));
+              ElementsAre("warning net-without-device " + kSecondNet));
   EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].dev = 0; }),
-              ElementsAre("error duplicate-net " + kSecond));
+              ElementsAre("error duplicate-net " + kSecondNet));
   EXPECT_THAT(SaidOf("2 nic",
                      [](HostView& v) {
                        v.nets[1].dev = 0;
                        v.nets[0].name = "nic1";
                      }),
-              ElementsAre("warning net-twice " + kSecond));
+              ElementsAre("warning net-twice " + kSecondNet));
 }
 
 TEST(LintNetsTest, AnUnknownSpeedIsNoted) {
   EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s.reset(); }),
-              ElementsAre("note no-speed " + kSecond));
+              ElementsAre("note no-speed " + kSecondNet));
 }
 
 TEST(LintNetsTest, NicsOfNodesAreJoinedByNccl) {

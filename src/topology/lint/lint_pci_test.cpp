@@ -7,7 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::string kFirst = "system/cpu[0]/pci[0000:01:00.0]";
+const std::string kFirstPci = "system/cpu[0]/pci[0000:01:00.0]";
 
 TEST(LintPciTest, SpeedsAreThoseOfKernelsAndOfNccl) {
   const auto said = [](std::string_view text) {
@@ -15,16 +15,17 @@ TEST(LintPciTest, SpeedsAreThoseOfKernelsAndOfNccl) {
   };
   EXPECT_THAT(said("16.0 GT/s PCIe"), ElementsAre());
   EXPECT_THAT(said("16 GT/s"), ElementsAre());
-  EXPECT_THAT(said(""), ElementsAre("note no-speed " + kFirst));
-  EXPECT_THAT(said("fast"), ElementsAre("error unknown-speed " + kFirst));
-  EXPECT_THAT(said("16.0 GT/s"), ElementsAre("warning unknown-speed " + kFirst));
-  EXPECT_THAT(said("128.0 GT/s PCIe"), ElementsAre("warning unknown-speed " + kFirst));
-  EXPECT_THAT(said("32 GT/s PCIe/s"), ElementsAre("warning unknown-speed " + kFirst));
+  EXPECT_THAT(said(""), ElementsAre("note no-speed " + kFirstPci));
+  EXPECT_THAT(said("fast"), ElementsAre("error unknown-speed " + kFirstPci));
+  EXPECT_THAT(said("16.0 GT/s"), ElementsAre("warning unknown-speed " + kFirstPci));
+  EXPECT_THAT(said("128.0 GT/s PCIe"), ElementsAre("warning unknown-speed " + kFirstPci));
+  EXPECT_THAT(said("32 GT/s PCIe/s"), ElementsAre("warning unknown-speed " + kFirstPci));
 }
 
 TEST(LintPciTest, BusIdsAreOfOneFunction) {
-  EXPECT_THAT(SaidOf("3 nic", [](HostView& v) { v.pci[1].bus = v.pci[2].bus = v.pci[0].bus; }),
-              ElementsAre("error duplicate-bus-id " + kFirst, "error duplicate-bus-id " + kFirst));
+  EXPECT_THAT(
+      SaidOf("3 nic", [](HostView& v) { v.pci[1].bus = v.pci[2].bus = v.pci[0].bus; }),
+      ElementsAre("error duplicate-bus-id " + kFirstPci, "error duplicate-bus-id " + kFirstPci));
   EXPECT_THAT(SaidOf("2x(host: nic)", [](HostView& v) { v.pci[1].bus = v.pci[0].bus; }),
               ElementsAre("note several-hosts system"));
 }
@@ -33,11 +34,11 @@ TEST(LintPciTest, ClassesFitWhatIsBelow) {
   const auto said = [](std::string_view words, std::optional<PciClass> device_class) {
     return SaidOf(words, [&](HostView& v) { v.pci[0].device_class = device_class; });
   };
-  EXPECT_THAT(said("gpu", std::nullopt), ElementsAre("warning missing-class " + kFirst));
-  EXPECT_THAT(said("gpu", PciClass{0x020000}), ElementsAre("warning odd-class " + kFirst));
-  EXPECT_THAT(said("nic", PciClass{0x060000}), ElementsAre("note odd-class " + kFirst));
+  EXPECT_THAT(said("gpu", std::nullopt), ElementsAre("warning missing-class " + kFirstPci));
+  EXPECT_THAT(said("gpu", PciClass{0x020000}), ElementsAre("warning odd-class " + kFirstPci));
+  EXPECT_THAT(said("nic", PciClass{0x060000}), ElementsAre("note odd-class " + kFirstPci));
   EXPECT_THAT(said("(switch: nic), gpu", PciClass{0x020000}),
-              ElementsAre("warning hidden-function " + kFirst + "/pci[0000:02:00.0]"));
+              ElementsAre("warning hidden-function " + kFirstPci + "/pci[0000:02:00.0]"));
 }
 
 TEST(LintPciTest, PartsBesideANicAreHidden) {
@@ -45,13 +46,13 @@ TEST(LintPciTest, PartsBesideANicAreHidden) {
                      [](HostView& v) {
                        v.nics = {{{PartKind::kPci, 0}}};
                      }),
-              ElementsAre("note odd-class " + kFirst,
-                          "warning hidden-function " + kFirst + "/pci[0000:02:00.0]"));
+              ElementsAre("note odd-class " + kFirstPci,
+                          "warning hidden-function " + kFirstPci + "/pci[0000:02:00.0]"));
 }
 
 TEST(LintPciTest, WidthsArePowers) {
   EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.pci[0].link_width = 7; }),
-              ElementsAre("warning odd-width " + kFirst));
+              ElementsAre("warning odd-width " + kFirstPci));
 }
 
 TEST(LintPciTest, PeersAreJoinedAtBothEnds) {
@@ -62,9 +63,10 @@ TEST(LintPciTest, PeersAreJoinedAtBothEnds) {
     });
   };
   EXPECT_THAT(said(true), ElementsAre());
-  EXPECT_THAT(said(false), ElementsAre("error one-way-peer " + kFirst + "/pcilink[0000:03:00.0]"));
+  EXPECT_THAT(said(false),
+              ElementsAre("error one-way-peer " + kFirstPci + "/pcilink[0000:03:00.0]"));
   EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.pci[0].peers = {BusId{0x99000}}; }),
-              ElementsAre("warning unknown-peer " + kFirst + "/pcilink[0000:99:00.0]"));
+              ElementsAre("warning unknown-peer " + kFirstPci + "/pcilink[0000:99:00.0]"));
 }
 
 }  // namespace

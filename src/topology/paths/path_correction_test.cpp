@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-Graph BuildOne(const HostView& view) {
+Graph CorrectedGraph(const HostView& view) {
   return Build({&view, 1}, {}, {.gpus = GpuRanks::kAll, .unknown_net = false}).value();
 }
 
@@ -23,13 +23,13 @@ HostView Pair(bool nvlink) {
 }
 
 PathType TypeTo(const HostView& view, const PathOptions& options, std::size_t net) {
-  const Graph graph = BuildOne(view);
+  const Graph graph = CorrectedGraph(view);
   const Paths paths = FindPaths(graph, 0, options).value();
   return paths.From(graph.NodeOf(Rank{0}), paths.Of(NodeKind::kNet)[net]).type;
 }
 
 TEST(PathCorrectionTest, DataThatLeaveByTheNicOfAnotherGpuGoToThatGpuFirst) {
-  const Graph graph = BuildOne(Pair(true));
+  const Graph graph = CorrectedGraph(Pair(true));
   const Paths paths = FindPaths(graph, 0, {}).value();
   const NodeIndex gpu = graph.NodeOf(Rank{0}), net = paths.Of(NodeKind::kNet)[1];
   EXPECT_EQ(paths.From(gpu, net), (Path{PathType::kPxn, {25'000}, 7}));
@@ -58,7 +58,7 @@ TEST(PathCorrectionTest, WithoutGpuDirectAllGoesThroughTheProcessor) {
   options.gdr_level = PathType::kLoc;
   EXPECT_EQ(TypeTo(view, options, 0), PathType::kPhb);
   for (NetInterface& net : view.nets) net.gdr = false;
-  const Graph graph = BuildOne(view);
+  const Graph graph = CorrectedGraph(view);
   const Paths paths = FindPaths(graph, 0, {}).value();
   const NodeIndex gpu = graph.NodeOf(Rank{0}), net = paths.Of(NodeKind::kNet)[0];
   EXPECT_EQ(paths.From(gpu, net), (Path{PathType::kPhb, {25'000}, 6}));
@@ -68,7 +68,7 @@ TEST(PathCorrectionTest, WithoutGpuDirectAllGoesThroughTheProcessor) {
 TEST(PathCorrectionTest, GpusKeptApartGoThroughTheProcessor) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 86).Gpu(0x12, 86);
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = CorrectedGraph(machine.view);
   PathOptions options;
   options.peer_access = [](Rank, Rank) { return false; };
   const NodeIndex a = graph.NodeOf(Rank{0}), b = graph.NodeOf(Rank{1});

@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-Graph BuildOne(const HostView& view) {
+Graph SearchedGraph(const HostView& view) {
   return Build({&view, 1}, {}, {.gpus = GpuRanks::kAll, .unknown_net = false}).value();
 }
 
@@ -29,7 +29,7 @@ HostView Row() {
 }
 
 TEST(PathSearchTest, OneGpuMayStandBetweenTwo) {
-  const Graph graph = BuildOne(Row());
+  const Graph graph = SearchedGraph(Row());
   const Paths paths = FindPaths(graph, 0, {}).value();
   const NodeIndex a = graph.NodeOf(Rank{0}), c = graph.NodeOf(Rank{2});
   EXPECT_EQ(paths.From(a, graph.NodeOf(Rank{1})), (Path{PathType::kNvl, {20'000}, 3}));
@@ -47,7 +47,7 @@ TEST(PathSearchTest, TwoGpusMayNotStandBetween) {
   machine.Numa(2).Gpu(0x34, 70).NvLink(0x23, 2);
   machine.view.gpus[2].links.push_back(
       {GpuLinkKind::kNvLink, BusId::Of(0, 0x34, 0, 0), 2, PciClass{0x030200}});
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = SearchedGraph(machine.view);
   const Paths paths = FindPaths(graph, 0, {}).value();
   EXPECT_EQ(paths.From(graph.NodeOf(Rank{0}), graph.NodeOf(Rank{3})).type, PathType::kSys);
 }
@@ -55,7 +55,7 @@ TEST(PathSearchTest, TwoGpusMayNotStandBetween) {
 TEST(PathSearchTest, ABetterTypeWinsOverAWiderPath) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 61).NvLink(0x12, 1).Gpu(0x12, 61).NvLink(0x11, 1);
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = SearchedGraph(machine.view);
   const Paths paths = FindPaths(graph, 0, {}).value();
   EXPECT_EQ(paths.From(graph.NodeOf(Rank{0}), graph.NodeOf(Rank{1})),
             (Path{PathType::kNvl, {18'000}, 3}));  // PCIe has 48
@@ -80,7 +80,7 @@ TEST(PathSearchTest, APathKeepsTheLinksItWasFoundWith) {
   join(0x13, 0x20);
   join(0x20, 0x30);
   join(0x30, 0x40);
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = SearchedGraph(machine.view);
   const Paths paths = FindPaths(graph, 0, {}).value();
   const NodeIndex gpu = graph.NodeOf(Rank{0});
   const NodeIndex far = graph.NodesOf(graph.systems()[0], NodeKind::kCpu)[1];
@@ -105,7 +105,7 @@ TEST(PathSearchTest, EveryRouteIsAsLongAndAsWideAsItsPath) {
       machine.Nic(static_cast<std::uint8_t>(bus + 2), 200'000).Up();
     }
   }
-  const Graph graph = BuildOne(machine.view);
+  const Graph graph = SearchedGraph(machine.view);
   const Paths paths = FindPaths(graph, 0, {}).value();
   std::size_t routes = 0;
   for (std::uint32_t from = 0; from < graph.nodes().size(); ++from) {

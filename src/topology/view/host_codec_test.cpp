@@ -42,7 +42,7 @@ NetInterface SampleNet() {
           .plane = 6};
 }
 
-HostView Sample() {
+HostView CodecSample() {
   HostView view = {.name = "node-a",
                    .identity = 7,
                    .cpu = {"x86_64", "AuthenticAMD", 25, 1, "AMD EPYC 7763"},
@@ -75,14 +75,14 @@ Bytes Encoded(const HostView& view) {
 }
 
 TEST(HostCodecTest, CodecRoundTrips) {
-  const Bytes bytes = Encoded(Sample());
+  const Bytes bytes = Encoded(CodecSample());
   Reader in(bytes);
-  EXPECT_EQ(DecodeHostView(in), Sample());
+  EXPECT_EQ(DecodeHostView(in), CodecSample());
   EXPECT_TRUE(in.AtEnd());
 }
 
 TEST(HostCodecTest, EveryTruncationIsRefused) {
-  const Bytes bytes = Encoded(Sample());
+  const Bytes bytes = Encoded(CodecSample());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     Reader in(View(bytes).first(size));
     EXPECT_EQ(DecodeHostView(in), HostView());
@@ -91,7 +91,7 @@ TEST(HostCodecTest, EveryTruncationIsRefused) {
 }
 
 TEST(HostCodecTest, NoChangedByteDecodesToSomethingThatCheckRefuses) {
-  const Bytes bytes = Encoded(Sample());
+  const Bytes bytes = Encoded(CodecSample());
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     for (const unsigned flip : {0x01u, 0x80u, 0xffu}) {
       Bytes changed = bytes;
@@ -100,7 +100,7 @@ TEST(HostCodecTest, NoChangedByteDecodesToSomethingThatCheckRefuses) {
       const HostView view = DecodeHostView(in);
       if (!in.ok()) continue;
       EXPECT_TRUE(view.Check().ok()) << at;
-      EXPECT_FALSE(in.AtEnd() && view == Sample()) << at;
+      EXPECT_FALSE(in.AtEnd() && view == CodecSample()) << at;
     }
   }
 }

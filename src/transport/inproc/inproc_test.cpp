@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::shared_ptr<RankBell> MakeBell() {
+std::shared_ptr<RankBell> MakeInprocBell() {
   auto word = std::make_shared<DoorbellWord>();
   auto waiter = DoorbellWaiter::Create(*word, {});
   EXPECT_TRUE(waiter.ok());
@@ -28,8 +28,8 @@ constexpr InprocExchange::RankPair kLow{7, Rank{0}, Rank{1}}, kHigh{7, Rank{1}, 
 
 TEST(InprocExchange, TwoRanksMeetInAnyOrder) {
   InprocExchange exchange;
-  exchange.Arrive(kHigh, MakeBell(), 64);
-  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive(kHigh, MakeInprocBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
   auto low = exchange.Await(kLow, Soon(), {});
   auto high = exchange.Await(kHigh, Soon(), {});
   ASSERT_TRUE(low.ok() && high.ok());
@@ -45,21 +45,21 @@ TEST(InprocExchange, TwoRanksMeetInAnyOrder) {
 TEST(InprocExchange, WaitsForAnotherThread) {
   InprocExchange exchange;
   std::thread other([&] {
-    exchange.Arrive(kHigh, MakeBell(), 64);
+    exchange.Arrive(kHigh, MakeInprocBell(), 64);
     EXPECT_TRUE(exchange.Await(kHigh, Soon(), {}).ok());
   });
-  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
   EXPECT_TRUE(exchange.Await(kLow, Soon(), {}).ok());
   other.join();
 }
 
 TEST(InprocExchange, TheFirstRankIsWokenAndTakesWithoutWaiting) {
   InprocExchange exchange;
-  const auto bell = MakeBell();
+  const auto bell = MakeInprocBell();
   exchange.Arrive(kLow, bell, 64);
   EXPECT_EQ(exchange.Take(kLow), nullptr);
   const Waiter::Ticket before = bell->waiter->Prepare();
-  exchange.Arrive(kHigh, MakeBell(), 64);
+  exchange.Arrive(kHigh, MakeInprocBell(), 64);
   EXPECT_NE(bell->waiter->Prepare(), before);
   const auto low = exchange.Take(kLow);
   ASSERT_NE(low, nullptr);
@@ -69,8 +69,8 @@ TEST(InprocExchange, TheFirstRankIsWokenAndTakesWithoutWaiting) {
 
 TEST(InprocExchange, CommunicatorsDoNotMix) {
   InprocExchange exchange;
-  exchange.Arrive({8, Rank{1}, Rank{0}}, MakeBell(), 64);
-  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive({8, Rank{1}, Rank{0}}, MakeInprocBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
   const auto met = exchange.Await(kLow, os::Now(), {});
   ASSERT_FALSE(met.ok());
   EXPECT_EQ(met.error().code, Code::kTimeout);
@@ -79,7 +79,7 @@ TEST(InprocExchange, CommunicatorsDoNotMix) {
 
 TEST(InprocExchange, AnAbortEndsTheWait) {
   InprocExchange exchange;
-  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
   std::stop_source abort;
   std::thread other([&] { abort.request_stop(); });
   EXPECT_EQ(exchange.Await(kLow, Soon(), abort.get_token()).error().code, Code::kAborted);
@@ -88,8 +88,8 @@ TEST(InprocExchange, AnAbortEndsTheWait) {
 
 TEST(InprocExchange, ARankThatWithdrawsIsLostToTheOther) {
   InprocExchange exchange;
-  exchange.Arrive(kLow, MakeBell(), 64);
-  exchange.Arrive(kHigh, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
+  exchange.Arrive(kHigh, MakeInprocBell(), 64);
   exchange.Withdraw(kLow);
   auto channel = exchange.Await(kHigh, Soon(), {});
   ASSERT_TRUE(channel.ok());
@@ -101,8 +101,8 @@ TEST(InprocExchange, ARankThatWithdrawsIsLostToTheOther) {
 // Each end takes the other's lock for what it fetches, and its own for what it takes back.
 TEST(InprocExchange, OffersAreFetchedBothWays) {
   InprocExchange exchange;
-  exchange.Arrive(kLow, MakeBell(), 64);
-  exchange.Arrive(kHigh, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
+  exchange.Arrive(kHigh, MakeInprocBell(), 64);
   const auto low = MakeInprocLink(*exchange.Await(kLow, Soon(), {}), Rank{0}, Rank{1}, "here");
   const auto high = MakeInprocLink(*exchange.Await(kHigh, Soon(), {}), Rank{1}, Rank{0}, "here");
   const Link::Copy plain = [](View from, std::byte* to) {
@@ -127,9 +127,9 @@ TEST(InprocExchange, OffersAreFetchedBothWays) {
 
 TEST(InprocExchange, TheOtherWayRoundToo) {
   InprocExchange exchange;
-  exchange.Arrive(kHigh, MakeBell(), 64);
+  exchange.Arrive(kHigh, MakeInprocBell(), 64);
   EXPECT_EQ(exchange.Await(kHigh, os::Now(), {}).error().code, Code::kTimeout);
-  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
   exchange.Withdraw(kHigh);
   auto channel = exchange.Await(kLow, Soon(), {});
   ASSERT_TRUE(channel.ok());
@@ -140,10 +140,10 @@ TEST(InprocExchange, TheOtherWayRoundToo) {
 
 TEST(InprocExchange, WithdrawingAloneLeavesNothing) {
   InprocExchange exchange;
-  exchange.Arrive(kLow, MakeBell(), 64);
+  exchange.Arrive(kLow, MakeInprocBell(), 64);
   exchange.Withdraw(kLow);
   exchange.Withdraw(kLow);
-  exchange.Arrive(kHigh, MakeBell(), 64);
+  exchange.Arrive(kHigh, MakeInprocBell(), 64);
   EXPECT_EQ(exchange.Await(kHigh, os::Now(), {}).error().code, Code::kTimeout);
 }
 

@@ -16,8 +16,8 @@ using testing::HasSubstr;
 constexpr LinkOptions kSmall{.buffers = 4, .buffer_bytes = 8};
 
 // Two links over a fabric of memory, before either has said anything.
-struct Rig {
-  Rig() {
+struct OfiRig {
+  OfiRig() {
     fabrics[0]->JoinWith(*fabrics[1]);
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
@@ -64,7 +64,7 @@ struct Rig {
   std::array<std::unique_ptr<OfiLink>, 2> ends;
 };
 
-Bytes Digits(std::size_t count) {
+Bytes OfiDigits(std::size_t count) {
   Bytes out(count);
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::byte>('0' + i % 10);
   return out;
@@ -78,9 +78,9 @@ std::string ReadUpTo(OfiLink& link, std::size_t bytes) {
 }
 
 TEST(OfiLink, CutsTheStreamIntoMessagesAndReadsOn) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
-  EXPECT_EQ(rig.ends[0]->Write(Digits(20)).value(), 20u);
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(20)).value(), 20u);
   EXPECT_EQ(rig.fabrics[0]->sent, 1u + 3u);  // a greeting, and 8 + 8 + 4 bytes
   rig.fabrics[0]->Progress();
   EXPECT_EQ(AsText(rig.ends[1]->Peek().value()), "01234567");
@@ -91,44 +91,44 @@ TEST(OfiLink, CutsTheStreamIntoMessagesAndReadsOn) {
 }
 
 TEST(OfiLink, TakesNoMoreThanThePeersBuffersHoldUntilTheyAreFree) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
-  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 4 * 8u);
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 4 * 8u);
   rig.fabrics[0]->Progress();
-  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 0u);
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 0u);
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 8), "01234567");
   rig.fabrics[1]->Progress();
-  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 0u);  // credits come by halves
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 0u);  // credits come by halves
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 8), "89012345");
   rig.fabrics[1]->Progress();
-  EXPECT_EQ(rig.ends[0]->Write(Digits(100)).value(), 2 * 8u);
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 2 * 8u);
   rig.fabrics[0]->Progress();
   rig.fabrics[1]->Progress();
   EXPECT_TRUE(rig.fabrics[1]->arrived.empty()) << "a message found no buffer";
 }
 
 TEST(OfiLink, BytesThatTheFabricDoesNotTakeAreNotWritten) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
   rig.fabrics[0]->busy = true;
-  EXPECT_EQ(rig.ends[0]->Write(Digits(12)).value(), 0u);
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(12)).value(), 0u);
   rig.fabrics[0]->busy = false;
-  EXPECT_EQ(rig.ends[0]->Write(Digits(12)).value(), 12u);
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(12)).value(), 12u);
   rig.fabrics[0]->Progress();
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "012345678901");
 }
 
 TEST(OfiLink, IsSettledWhenNothingWaitsForItsRank) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
   EXPECT_TRUE(rig.ends[0]->Settled());
   rig.fabrics[0]->held = true;
-  ASSERT_EQ(rig.ends[0]->Write(Digits(8)).value(), 8u);
+  ASSERT_EQ(rig.ends[0]->Write(OfiDigits(8)).value(), 8u);
   EXPECT_FALSE(rig.ends[0]->Settled());
   rig.fabrics[0]->held = false;
   EXPECT_TRUE(rig.ends[0]->Settled());
 
-  ASSERT_EQ(rig.ends[0]->Write(Digits(24)).value(), 24u);
+  ASSERT_EQ(rig.ends[0]->Write(OfiDigits(24)).value(), 24u);
   rig.fabrics[0]->Progress();
   rig.fabrics[1]->busy = true;
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 24).size(), 24u);
@@ -139,9 +139,9 @@ TEST(OfiLink, IsSettledWhenNothingWaitsForItsRank) {
 }
 
 TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
-  ASSERT_EQ(rig.ends[0]->Write(Digits(12)).value(), 12u);
+  ASSERT_EQ(rig.ends[0]->Write(OfiDigits(12)).value(), 12u);
   rig.fabrics[0]->Progress();
   // The last message is slower than the news that its sender has left.
   FakeFabric& there = *rig.fabrics[1];
@@ -150,7 +150,7 @@ TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
   rig.Leave(0);
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "01234567");
   EXPECT_TRUE(rig.ends[1]->Peek()->empty());
-  EXPECT_EQ(rig.ends[1]->Write(Digits(1)).error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[1]->Write(OfiDigits(1)).error().code, Code::kPeerLost);
   there.arrived.push_back(late);
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "8901");
   for (int i = 0; i < 2; ++i) {
@@ -161,9 +161,9 @@ TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
 }
 
 TEST(OfiLink, APeerThatDiesIsLostAtOnceAfterWhatHasCome) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
-  ASSERT_EQ(rig.ends[0]->Write(Digits(8)).value(), 8u);
+  ASSERT_EQ(rig.ends[0]->Write(OfiDigits(8)).value(), 8u);
   rig.fabrics[0]->Progress();
   rig.gone[1]->store(true);  // and no last words
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "01234567");
@@ -172,43 +172,44 @@ TEST(OfiLink, APeerThatDiesIsLostAtOnceAfterWhatHasCome) {
 }
 
 TEST(OfiLink, AFailedSendIsALossThatLeavesWhatHasCome) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
-  ASSERT_EQ(rig.ends[1]->Write(Digits(4)).value(), 4u);
+  ASSERT_EQ(rig.ends[1]->Write(OfiDigits(4)).value(), 4u);
   rig.fabrics[1]->Progress();
   rig.fabrics[0]->failure = "Connection reset by peer";
-  ASSERT_EQ(rig.ends[0]->Write(Digits(8)).value(), 8u);
+  ASSERT_EQ(rig.ends[0]->Write(OfiDigits(8)).value(), 8u);
   rig.fabrics[0]->Progress();
   EXPECT_EQ(ReadUpTo(*rig.ends[0], 100), "0123");
-  EXPECT_THAT(rig.ends[0]->Write(Digits(80)).error().message,
+  EXPECT_THAT(rig.ends[0]->Write(OfiDigits(80)).error().message,
               HasSubstr("rank 1 on there (ofi) is gone: Connection reset by peer"));
-  EXPECT_EQ(rig.ends[0]->Write(Digits(1)).error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(1)).error().code, Code::kPeerLost);
   rig.fabrics[0]->failure.clear();
-  EXPECT_THAT(rig.ends[0]->Write(Digits(1)).error().message, HasSubstr("Connection reset by peer"))
+  EXPECT_THAT(rig.ends[0]->Write(OfiDigits(1)).error().message,
+              HasSubstr("Connection reset by peer"))
       << "what was lost stays lost";
 }
 
 TEST(OfiLink, CreditsThatCannotBeAreAnError) {
   for (const Bytes& words : {Writer().U64(100).Take(), Writer().U32(0).Take()}) {
-    Rig rig;
+    OfiRig rig;
     rig.Open();
     rig.fabrics[0]->arrived.push_back({rig.addresss[0].tag + 1, words});
     EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kProtocol);
     EXPECT_THAT(rig.ends[0]->Peek().error().message,
                 HasSubstr("rank 1 on there (ofi) sent credits"));
-    EXPECT_EQ(rig.ends[0]->Write(Digits(1)).error().code, Code::kProtocol);
+    EXPECT_EQ(rig.ends[0]->Write(OfiDigits(1)).error().code, Code::kProtocol);
   }
 }
 
 TEST(OfiLink, AMessageThatFitsNoBufferIsALoss) {
-  Rig rig;
+  OfiRig rig;
   rig.Open();
-  rig.fabrics[0]->arrived.push_back({rig.addresss[0].tag, Digits(9)});
+  rig.fabrics[0]->arrived.push_back({rig.addresss[0].tag, OfiDigits(9)});
   EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kPeerLost);
 }
 
 TEST(OfiLink, TheProviderMustBeTheSame) {
-  Rig rig;
+  OfiRig rig;
   rig.addresss[1].provider = "efa";
   const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.addresss[1])));
   ASSERT_FALSE(made.ok());
@@ -219,11 +220,11 @@ TEST(OfiLink, TheProviderMustBeTheSame) {
 }
 
 TEST(OfiLink, NeedsAAddressAndRoom) {
-  Rig rig;
+  OfiRig rig;
   EXPECT_EQ(OfiLink::Make(rig.PartsOf(0, AsView("endpoint address"))).error().code,
             Code::kProtocol);
   for (const std::size_t room : {0u, 5u, 7u}) {  // of 4 for data and 4 for credits
-    Rig full;
+    OfiRig full;
     full.fabrics[0]->room = room;
     const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.addresss[1])));
     ASSERT_FALSE(made.ok()) << room;
@@ -233,7 +234,7 @@ TEST(OfiLink, NeedsAAddressAndRoom) {
 
 TEST(OfiLink, NeedsAllOfItsMemory) {
   for (std::size_t memories = 0; memories < 4; ++memories) {
-    Rig rig;
+    OfiRig rig;
     rig.fabrics[0]->good_memories = memories;
     const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.addresss[1])));
     ASSERT_FALSE(made.ok()) << memories;
@@ -242,13 +243,13 @@ TEST(OfiLink, NeedsAllOfItsMemory) {
 }
 
 TEST(OfiLink, AllocatesWhatThisRankWantsWhateverThePeerSays) {
-  Rig rig;
+  OfiRig rig;
   rig.addresss[1].buffers = kBuffersMax;
   rig.addresss[1].buffer_bytes = kBufferBytesMax;
   auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.addresss[1])));
   ASSERT_TRUE(made.ok());
   rig.fabrics[0]->held = true;
-  EXPECT_EQ((*made)->Write(Digits(1000)).value(), 4 * 8u);
+  EXPECT_EQ((*made)->Write(OfiDigits(1000)).value(), 4 * 8u);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace ringlet::transport {
 namespace {
 
-std::shared_ptr<const os::Shm> Memory(std::size_t bytes) {
+std::shared_ptr<const os::Shm> SharedMemory(std::size_t bytes) {
   auto memory = os::Shm::Create(bytes);
   EXPECT_TRUE(memory.ok());
   return std::make_shared<os::Shm>(std::move(memory).value());
@@ -27,7 +27,7 @@ struct Two {
 
 TEST(SharedBuffers, APeerSeesTheSameMemoryAtTheSamePlace) {
   Two two;
-  const auto memory = Memory(10'000);
+  const auto memory = SharedMemory(10'000);
   ASSERT_TRUE(two.first.Register(memory->bytes().first(100), memory).ok());
   std::byte* const at = memory->bytes().data() + 5000;
   const auto place = two.first.Find(at, 5000);
@@ -45,7 +45,7 @@ TEST(SharedBuffers, APeerSeesTheSameMemoryAtTheSamePlace) {
 TEST(SharedBuffers, MemoryRegisteredBeforeTheArenaIsShownToo) {
   const auto arena = Arena::Create({.ranks = 2}).value();
   SharedBuffers first, second;
-  const auto memory = Memory(4096);
+  const auto memory = SharedMemory(4096);
   ASSERT_TRUE(first.Register(memory->bytes(), memory).ok());
   first.Publish(arena, 0);
   second.Publish(arena, 1);
@@ -54,7 +54,7 @@ TEST(SharedBuffers, MemoryRegisteredBeforeTheArenaIsShownToo) {
 
 TEST(SharedBuffers, MemoryIsRegisteredUntilItWasGivenBackAsOften) {
   Two two;
-  const auto memory = Memory(4096);
+  const auto memory = SharedMemory(4096);
   const auto handle = two.first.Register(memory->bytes(), memory).value();
   EXPECT_EQ(two.first.Register(memory->bytes(), memory).value(), handle);
   EXPECT_NE(two.first.Register(memory->bytes().first(64), memory).value(), handle);
@@ -68,7 +68,7 @@ TEST(SharedBuffers, MemoryIsRegisteredUntilItWasGivenBackAsOften) {
 
 TEST(SharedBuffers, WrongUseIsRefused) {
   Two two;
-  const auto memory = Memory(4096);
+  const auto memory = SharedMemory(4096);
   const auto handle = two.first.Register(memory->bytes(), memory);
   ASSERT_TRUE(handle.ok());
   EXPECT_EQ(two.first.Deregister(*handle + 1).error().code, Code::kInvalidArgument);
@@ -81,7 +81,7 @@ TEST(SharedBuffers, WrongUseIsRefused) {
 
 TEST(SharedBuffers, ItIsReachableUntilTheLastOfItsRegistrationsEnds) {
   Two two;
-  const auto memory = Memory(8192);
+  const auto memory = SharedMemory(8192);
   const auto low = two.first.Register(memory->bytes().first(4096), memory).value();
   const auto high = two.first.Register(memory->bytes().last(4096), memory).value();
   ASSERT_TRUE(two.first.Deregister(low).ok());
@@ -95,7 +95,7 @@ TEST(SharedBuffers, ItIsReachableUntilTheLastOfItsRegistrationsEnds) {
 
 TEST(SharedBuffers, AnotherInTheSamePlaceIsMappedAnew) {
   Two two;
-  const auto one = Memory(4096), other = Memory(4096);
+  const auto one = SharedMemory(4096), other = SharedMemory(4096);
   const auto handle = two.first.Register(one->bytes(), one).value();
   const auto old = two.first.Find(one->bytes().data(), 1).value();
   ASSERT_NE(two.second.Reach(0, old, 1), nullptr);
@@ -114,7 +114,7 @@ TEST(SharedBuffers, MoreThanThereArePlacesForAreNotFound) {
   std::vector<std::shared_ptr<const os::Shm>> memory;
   std::vector<SharedBuffers::Handle> handles;
   for (std::size_t i = 0; i <= ArenaRank::kBuffers; ++i) {
-    memory.push_back(Memory(64));
+    memory.push_back(SharedMemory(64));
     handles.push_back(two.first.Register(memory[i]->bytes(), memory[i]).value());
   }
   EXPECT_TRUE(two.first.Find(memory.front()->bytes().data(), 64));
@@ -163,7 +163,7 @@ TEST(BufferPlace, GoesIntoAWordAndBack) {
 }
 
 TEST(SharedBuffers, ALieAboutWhereItLiesMapsNothing) {
-  const auto memory = Memory(4096);
+  const auto memory = SharedMemory(4096);
   for (int lie = 0; lie < 4; ++lie) {
     Two two;
     ASSERT_TRUE(two.first.Register(memory->bytes(), memory).ok());

@@ -26,8 +26,8 @@ struct Side {
   ShmOffer offer;
 };
 
-struct Rig {
-  Rig() {
+struct ShmRig {
+  ShmRig() {
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
     lines[0] = os::Fd(fds[0]);
@@ -52,7 +52,7 @@ struct Rig {
 };
 
 TEST(ShmLink, CarriesAndWakes) {
-  Rig rig;
+  ShmRig rig;
   auto a = rig.Make(0), b = rig.Make(1);
   ASSERT_TRUE(a.ok() && b.ok());
   rig.sides[1].waiter->Acknowledge();
@@ -64,7 +64,7 @@ TEST(ShmLink, CarriesAndWakes) {
 }
 
 TEST(ShmLink, FetchesFromTheProcessAtTheOtherEnd) {
-  Rig rig;
+  ShmRig rig;
   auto a = rig.Make(0), b = rig.Make(1);
   ASSERT_TRUE(a.ok() && b.ok());
   const Bytes data(64 << 10, std::byte{'d'});
@@ -82,7 +82,7 @@ TEST(ShmLink, FetchesFromTheProcessAtTheOtherEnd) {
 
 // The remains of a killed process: bytes in the pipe, no goodbye, a closed line.
 TEST(ShmLink, APeerThatDiesIsLostAfterItsData) {
-  Rig rig;
+  ShmRig rig;
   auto a = rig.Make(0);
   ASSERT_TRUE(a.ok());
   const SegmentShape shape = rig.sides[0].segment->shape();
@@ -101,7 +101,7 @@ TEST(ShmLink, APeerThatDiesIsLostAfterItsData) {
 
 TEST(ShmLink, NonsenseOffersAreRefused) {
   for (int wrong = 0; wrong < 6; ++wrong) {
-    Rig rig;
+    ShmRig rig;
     ShmOffer offer = rig.sides[1].offer;
     switch (wrong) {
       case 0: offer.bytes.pop_back(); break;
@@ -119,7 +119,7 @@ TEST(ShmLink, NonsenseOffersAreRefused) {
 }
 
 TEST(ShmLink, ABlockingDoorbellIsRefused) {
-  Rig rig;
+  ShmRig rig;
   ShmOffer offer = rig.sides[1].offer;
   offer.descriptors[1] = os::Keep(os::Fd(::eventfd(0, 0)));
   EXPECT_EQ(rig.MakeFrom(0, offer).error().code, Code::kProtocol);

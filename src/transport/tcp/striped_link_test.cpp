@@ -13,8 +13,8 @@ namespace ringlet::transport {
 namespace {
 
 // Two ends over socket pairs, with stripes of 5 bytes.
-struct Rig {
-  explicit Rig(std::size_t strands, int buffer_bytes = 0) {
+struct StripedRig {
+  explicit StripedRig(std::size_t strands, int buffer_bytes = 0) {
     std::vector<std::unique_ptr<Link>> of_end[2];
     for (std::size_t i = 0; i < strands; ++i) {
       std::array<int, 2> fds{};
@@ -44,7 +44,7 @@ Bytes Random(std::size_t count, Prng& prng) {
 }
 
 TEST(StripedLink, DealsOutTheStreamInStripes) {
-  Rig rig(3);
+  StripedRig rig(3);
   ASSERT_EQ(rig.ends[1]->Write(AsView("aaaaabbbbbcccccddddde")).value(), 21u);
   const std::array<std::string, 3> due = {"aaaaaddddd", "bbbbbe", "ccccc"};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -64,7 +64,7 @@ TEST(StripedLink, KeepsTheOrderWhateverTheKernelTakes) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Prng prng(seed);
-    Rig rig(2 + prng.Below(3), 2048);
+    StripedRig rig(2 + prng.Below(3), 2048);
     const Bytes sent = Random(100'000, prng);
     Bytes got;
     for (std::size_t written = 0; got.size() < sent.size();) {
@@ -85,7 +85,7 @@ TEST(StripedLink, KeepsTheOrderWhateverTheKernelTakes) {
 }
 
 TEST(StripedLink, TheLossOfAStrandIsTheLinksAfterWhatArrived) {
-  Rig rig(2);
+  StripedRig rig(2);
   ASSERT_EQ(rig.ends[0]->Write(AsView("aaaaabb")).value(), 7u);
   ::shutdown(rig.sockets[1], SHUT_RDWR);
   Bytes got(20);

@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 
 // Over a socket pair: what a link asks of a socket, without ports.
-struct Rig {
-  explicit Rig(std::size_t receive_buffer_bytes = 64, Bytes arrived = {}) {
+struct TcpRig {
+  explicit TcpRig(std::size_t receive_buffer_bytes = 64, Bytes arrived = {}) {
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
     TcpOptions options;
@@ -39,7 +39,7 @@ Bytes Digits(std::size_t count) {
 }
 
 TEST(TcpLink, ReadsStraightAndAhead) {
-  Rig rig;
+  TcpRig rig;
   ASSERT_EQ(rig.ends[1]->Write(Digits(50)).value(), 50u);
   Bytes out(50);
   EXPECT_EQ(rig.ends[0]->Read(std::span(out).first(5)).value(), 5u);  // the rest is read ahead
@@ -53,7 +53,7 @@ TEST(TcpLink, ReadsStraightAndAhead) {
 }
 
 TEST(TcpLink, PeekShowsMoreWhenMoreHasCome) {
-  Rig rig(8);
+  TcpRig rig(8);
   ASSERT_EQ(rig.ends[1]->Write(AsView("123")).value(), 3u);
   EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "123");
   ASSERT_EQ(rig.ends[1]->Write(AsView("456789abc")).value(), 9u);
@@ -63,7 +63,7 @@ TEST(TcpLink, PeekShowsMoreWhenMoreHasCome) {
 }
 
 TEST(TcpLink, ALookAtAFullBufferLosesNothing) {
-  Rig rig(8);
+  TcpRig rig(8);
   ASSERT_EQ(rig.ends[1]->Write(Digits(12)).value(), 12u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "01234567");
   rig.ends[0]->Consume(8);
@@ -71,7 +71,7 @@ TEST(TcpLink, ALookAtAFullBufferLosesNothing) {
 }
 
 TEST(TcpLink, BeginsWithWhatHadAlreadyArrived) {
-  Rig rig(4, Digits(6));
+  TcpRig rig(4, Digits(6));
   ASSERT_EQ(rig.ends[1]->Write(AsView("xy")).value(), 2u);
   Bytes out(8);
   EXPECT_EQ(rig.ends[0]->Read(out).value(), 8u);
@@ -79,7 +79,7 @@ TEST(TcpLink, BeginsWithWhatHadAlreadyArrived) {
 }
 
 TEST(TcpLink, AFullSocketTakesNothing) {
-  Rig rig;
+  TcpRig rig;
   const Bytes data(1 << 16);
   std::size_t written = 0;
   while (const std::size_t n = rig.ends[0]->Write(data).value()) written += n;
@@ -92,7 +92,7 @@ TEST(TcpLink, AFullSocketTakesNothing) {
 }
 
 TEST(TcpLink, UnreadBytesDoNotResetTheConnection) {
-  Rig rig(64);
+  TcpRig rig(64);
   ASSERT_EQ(rig.ends[0]->Write(Digits(1000)).value(), 1000u);
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();
@@ -133,7 +133,7 @@ TEST(TcpLink, AsksTheKernelForProbesWithinTheSilence) {
 }
 
 TEST(TcpLink, ARankThatOnlyLooksSeesTheLossToo) {
-  Rig rig;
+  TcpRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();
   EXPECT_EQ(rig.ends[0]->Peek()->size(), 10u);
@@ -162,7 +162,7 @@ TEST(TcpLink, AResetIsALossWithItsReason) {
 }
 
 TEST(TcpLink, DataFirstThenTheLoss) {
-  Rig rig;
+  TcpRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();
   const auto refused = rig.ends[0]->Write(AsView("x"));

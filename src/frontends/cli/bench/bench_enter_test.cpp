@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string ErrorOf(std::vector<std::string> arguments) {
+std::string EnterErrorOf(std::vector<std::string> arguments) {
   CLI::App tool("ringlet");
   Action chosen;
   AddBenchEnter(tool, chosen);
@@ -20,8 +20,8 @@ std::string ErrorOf(std::vector<std::string> arguments) {
 }
 
 TEST(BenchEnterTest, TheOptionsOfTheProgramAreItsOwn) {
-  EXPECT_THAT(ErrorOf({"enter", "/nowhere", "/bin/ls", "-l", "--all"}), HasSubstr("/nowhere"));
-  EXPECT_THAT(ErrorOf({"enter", "/nowhere"}), HasSubstr("no program"));
+  EXPECT_THAT(EnterErrorOf({"enter", "/nowhere", "/bin/ls", "-l", "--all"}), HasSubstr("/nowhere"));
+  EXPECT_THAT(EnterErrorOf({"enter", "/nowhere"}), HasSubstr("no program"));
   EXPECT_THAT(Entered("/space", {"ls", "-l"}),
               testing::ElementsAre("/proc/self/exe", "bench", "enter", "/space", "ls", "-l"));
 }
@@ -29,7 +29,7 @@ TEST(BenchEnterTest, TheOptionsOfTheProgramAreItsOwn) {
 TEST(BenchReachTest, IsCalledAsSshIs) {
   EXPECT_THAT(Reacher({"/a", "/b"}),
               testing::ElementsAre(testing::EndsWith("/exe"), "bench", "reach", "/a,/b"));
-  EXPECT_THAT(ErrorOf({"reach", "/a,/b", "10.213.0.3", "ls", "-l"}),
+  EXPECT_THAT(EnterErrorOf({"reach", "/a,/b", "10.213.0.3", "ls", "-l"}),
               HasSubstr("no host has address 10.213.0.3"));
 }
 

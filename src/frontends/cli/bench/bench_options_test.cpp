@@ -27,7 +27,7 @@ BenchOptions Parse(const std::vector<std::string>& arguments) {
   return ParseBenchOptions(Read(arguments).value(), LinkChoice::kAuto).value();
 }
 
-std::string ErrorOf(const std::vector<std::string>& arguments) {
+std::string OptionsErrorOf(const std::vector<std::string>& arguments) {
   const auto options = ParseBenchOptions(Read(arguments).value(), LinkChoice::kAuto);
   return options.ok() ? "no error" : options.error().message;
 }
@@ -66,12 +66,12 @@ TEST(BenchOptionsTest, InprocLinksMakeTheRanksThreads) {
 }
 
 TEST(BenchOptionsTest, MistakesAreNamed) {
-  EXPECT_THAT(ErrorOf({"-d", "float128"}), HasSubstr("float128"));
-  EXPECT_THAT(ErrorOf({"-o", "xor"}), HasSubstr("xor"));
-  EXPECT_THAT(ErrorOf({"-b", "8Q"}), HasSubstr("8Q"));
-  EXPECT_THAT(ErrorOf({"-b", "16", "-e", "8"}), HasSubstr("16"));
-  EXPECT_THAT(ErrorOf({"-f", "1"}), HasSubstr("factor"));
-  EXPECT_THAT(ErrorOf({"--vs", "openmpi,gloo", "--changing"}), HasSubstr("does not write"));
+  EXPECT_THAT(OptionsErrorOf({"-d", "float128"}), HasSubstr("float128"));
+  EXPECT_THAT(OptionsErrorOf({"-o", "xor"}), HasSubstr("xor"));
+  EXPECT_THAT(OptionsErrorOf({"-b", "8Q"}), HasSubstr("8Q"));
+  EXPECT_THAT(OptionsErrorOf({"-b", "16", "-e", "8"}), HasSubstr("16"));
+  EXPECT_THAT(OptionsErrorOf({"-f", "1"}), HasSubstr("factor"));
+  EXPECT_THAT(OptionsErrorOf({"--vs", "openmpi,gloo", "--changing"}), HasSubstr("does not write"));
   EXPECT_FALSE(Read({"-n", "0"}).has_value());
   EXPECT_FALSE(Read({"--links", "rdma"}).has_value());
   EXPECT_FALSE(Read({"-i", "0"}).has_value());
@@ -129,7 +129,7 @@ TEST(BenchOptionsTest, BesideOthersOnePlacementInSeveralRounds) {
   EXPECT_EQ(Parse({}).measure.placement, Placement::kBoth);
   EXPECT_EQ(Parse({}).rounds, 1u);
   EXPECT_FALSE(Read({"--vs", "nccl"}).has_value());
-  EXPECT_THAT(ErrorOf({"--vs", "gloo", "--threads"}), HasSubstr("--threads"));
+  EXPECT_THAT(OptionsErrorOf({"--vs", "gloo", "--threads"}), HasSubstr("--threads"));
 }
 
 TEST(BenchOptionsTest, BesideOthersAWorkerMeasuresOnePlacementToo) {
@@ -147,9 +147,10 @@ TEST(BenchOptionsTest, HostsShareTheRanks) {
   EXPECT_EQ(Parse({}).net.hosts, 1u);
   EXPECT_EQ(options.net.nics, 1u);
   EXPECT_EQ(Parse({"-n", "4", "--hosts", "2", "--nics", "3"}).net.nics, 3u);
-  EXPECT_THAT(ErrorOf({"-n", "2", "--hosts", "3"}), HasSubstr("too few for 3 hosts: 2 ranks"));
-  EXPECT_THAT(ErrorOf({"--hosts", "2", "--threads"}), HasSubstr("--threads"));
-  EXPECT_THAT(ErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
+  EXPECT_THAT(OptionsErrorOf({"-n", "2", "--hosts", "3"}),
+              HasSubstr("too few for 3 hosts: 2 ranks"));
+  EXPECT_THAT(OptionsErrorOf({"--hosts", "2", "--threads"}), HasSubstr("--threads"));
+  EXPECT_THAT(OptionsErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
 }
 
 TEST(BenchOptionsTest, BusyProgramsAreOfTheLauncherNotOfItsWorkers) {
@@ -165,7 +166,7 @@ TEST(BenchOptionsTest, TheLastRankMayBeLateButNotOthers) {
   std::vector<std::string> arguments = WorkerArguments(Read({"--late", "1s"}).value());
   arguments.erase(arguments.begin(), arguments.begin() + 2);
   EXPECT_EQ(Parse(arguments).measure.late, std::chrono::seconds(1));
-  EXPECT_THAT(ErrorOf({"--late", "soon"}), HasSubstr("soon"));
+  EXPECT_THAT(OptionsErrorOf({"--late", "soon"}), HasSubstr("soon"));
   EXPECT_FALSE(Read({"--late", "1s", "--vs", "gloo"}).has_value());
 }
 

@@ -119,7 +119,7 @@ bool HasText(const Drawing& drawing, std::string_view text) {
 }
 
 /// That no words lie over others or outside, and all are in some box or have ground of their own.
-void ExpectLegible(const Drawing& drawing, const std::string& name) {
+void ExpectLegibleTopology(const Drawing& drawing, const std::string& name) {
   std::vector<Extent> extents;
   for (const Words& words : drawing.words) extents.push_back(ExtentOf(words));
   for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -153,7 +153,7 @@ std::size_t Count(const Drawing& drawing, Paint paint) {
 
 TEST(TopoLayoutTest, NoLabelsOverlapOnAnyMachine) {
   for (const Machine& machine : Machines())
-    ExpectLegible(LayOut(machine.graph, "A machine"), machine.name);
+    ExpectLegibleTopology(LayOut(machine.graph, "A machine"), machine.name);
 }
 
 TEST(TopoLayoutTest, EachPartLiesInThatWhichHoldsIt) {
@@ -371,7 +371,7 @@ TEST(TopoLayoutTest, ASwitchOfOneHostIsTiedToNothing) {
 
 TEST(TopoLayoutTest, ARackOf72GpusIsLegibleAndJoined) {
   const Drawing drawing = LayOut(GraphOf(topology::RackForTest(18)), "NVL72");
-  ExpectLegible(drawing, "NVL72");
+  ExpectLegibleTopology(drawing, "NVL72");
   EXPECT_EQ(Count(drawing, Paint::kGpu), 72u);
   EXPECT_EQ(Count(drawing, Paint::kHost), 18u);
   EXPECT_EQ(Count(drawing, Paint::kNvSwitch), 18u);
@@ -487,7 +487,7 @@ TEST(TopoLayoutTest, WiderLinesAreFaster) {
 TEST(TopoLayoutTest, AMachineOfProcessorsAloneIsDrawn) {
   topology::MachineForTest machine;
   machine.Numa(0);
-  ExpectLegible(LayOut(GraphOf({machine.view}), "small"), "small");
+  ExpectLegibleTopology(LayOut(GraphOf({machine.view}), "small"), "small");
 }
 
 }  // namespace

@@ -47,6 +47,15 @@ TEST(ExplainCollective, ShowsOneRankWhenAsked) {
                           HasSubstr("hierarchical"), Not(HasSubstr("Rank 2: "))));
 }
 
+TEST(ExplainCollective, ShowsThePartsOnAHostAndBetweenHosts) {
+  const std::string text = CollectiveText(
+      {.ranks = 8, .hosts = 2, .bytes = 1 << 20, .rank = 3, .shares_memory = true}, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("hierarchical_shared"), HasSubstr("Rank 3: 3 parts"),
+                          HasSubstr("reduce_scatter of 65536 elements through the memory of the "
+                                    "host"),
+                          HasSubstr("to rank 7 on channel 0")));
+}
+
 TEST(ExplainCollective, BytesAreThoseOfTheLargerBuffer) {
   EXPECT_THAT(
       CollectiveText({.kind = collective::CallKind::kAllGather, .ranks = 4, .bytes = 64}, {}),

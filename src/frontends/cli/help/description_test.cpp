@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-CommandDescription Tool() {
+CommandDescription DescribedTool() {
   Action chosen;
   return Describe(*MakeTool({}, chosen));
 }
@@ -30,7 +30,7 @@ const OptionDescription& OptionNamed(const CommandDescription& command, std::str
 }
 
 TEST(DescriptionTest, OptionsSayTypeRangeAndDefault) {
-  const CommandDescription tool = Tool();
+  const CommandDescription tool = DescribedTool();
   const CommandDescription& bench = Named(Named(tool, "bench"), "all_reduce");
   const OptionDescription& ranks = OptionNamed(bench, "--ranks");
   EXPECT_THAT(ranks.names, ElementsAre("-n", "--ranks"));
@@ -48,7 +48,7 @@ TEST(DescriptionTest, TheTypesOfAllValuesAreExplained) {
     EXPECT_FALSE(type.meaning.empty() || type.example.empty()) << type.name;
   }
   std::set<std::string> used;
-  Walk(Tool(), [&](const CommandDescription& command) {
+  Walk(DescribedTool(), [&](const CommandDescription& command) {
     for (const OptionDescription& option : command.options)
       if (option.takes_value && option.values.empty()) {
         EXPECT_EQ(known.count(option.type), 1u)
@@ -60,7 +60,7 @@ TEST(DescriptionTest, TheTypesOfAllValuesAreExplained) {
 }
 
 TEST(DescriptionTest, OptionsThatSiblingsShareAreSaidOnce) {
-  const CommandDescription tool = Tool();
+  const CommandDescription tool = DescribedTool();
   const CommandDescription& bench = Named(tool, "bench");
   EXPECT_EQ(OwnOptionsOf(bench, 0).like, nullptr);
   EXPECT_EQ(SharedText(OwnOptionsOf(bench, 0)), "");
@@ -73,7 +73,7 @@ TEST(DescriptionTest, OptionsThatSiblingsShareAreSaidOnce) {
 }
 
 TEST(DescriptionTest, SynopsesNameArgumentsCommandsAndPrograms) {
-  const CommandDescription tool = Tool();
+  const CommandDescription tool = DescribedTool();
   EXPECT_EQ(SynopsisOf(tool), "ringlet [OPTIONS] COMMAND");
   const CommandDescription& topo = Named(tool, "topo");
   EXPECT_EQ(SynopsisOf(Named(topo, "show")), "ringlet topo show [OPTIONS] [FILE]");
@@ -82,7 +82,7 @@ TEST(DescriptionTest, SynopsesNameArgumentsCommandsAndPrograms) {
 }
 
 TEST(DescriptionTest, RemarksAndExamplesAreApart) {
-  const CommandDescription tool = Tool();
+  const CommandDescription tool = DescribedTool();
   const CommandDescription& run = Named(tool, "run");
   EXPECT_THAT(run.remarks, testing::StartsWith("Then the program"));
   EXPECT_THAT(run.examples, testing::Contains("ringlet run -n 4 ./program"));

@@ -11,7 +11,7 @@ namespace ringlet::cli {
 namespace {
 
 /// The words of a command line, as a shell without variables has them, up to what redirects.
-std::vector<std::string> WordsOf(const std::string& line) {
+std::vector<std::string> WordsOfLine(const std::string& line) {
   std::vector<std::string> words(1);
   bool quoted = false;
   for (const char letter : line) {
@@ -56,7 +56,7 @@ void ExpectExamples(const CLI::App& command, const std::string& path) {
   EXPECT_FALSE(lines.empty()) << "no example of " << path;
   for (const std::string& line : lines) {
     EXPECT_NE(command.get_footer().find("  " + line + "\n"), std::string::npos) << line;
-    std::vector<std::string> words = WordsOf(line);
+    std::vector<std::string> words = WordsOfLine(line);
     ASSERT_EQ(words.front(), "ringlet");
     words.erase(words.begin());
     EXPECT_EQ(Refusal(words), "") << line;

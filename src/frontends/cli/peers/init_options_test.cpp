@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kMany = 20'000;  // descriptors
 
-Result<InitWords> Parse(std::vector<std::string> arguments) {
+Result<InitWords> ParseInit(std::vector<std::string> arguments) {
   CLI::App command("init");
   InitWords words;
   AddInitOptions(command, words);
@@ -23,7 +23,7 @@ Result<InitWords> Parse(std::vector<std::string> arguments) {
 }
 
 InitWords Words(std::vector<std::string> arguments) {
-  return Parse(std::move(arguments)).value();
+  return ParseInit(std::move(arguments)).value();
 }
 
 TEST(InitOptionsTest, Defaults) {
@@ -45,7 +45,7 @@ TEST(InitOptionsTest, ListsOfRanksAndPeers) {
 TEST(InitOptionsTest, UnknownValuesAreRefused) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"-n", "0"}, {"-n", "8,x"}, {"--mode", "star"}, {"--as", "ants"}, {"--vs", "nccl"}})
-    EXPECT_FALSE(Parse(arguments).ok()) << arguments[0] << " " << arguments[1];
+    EXPECT_FALSE(ParseInit(arguments).ok()) << arguments[0] << " " << arguments[1];
 }
 
 TEST(InitOptionsTest, UnavailableBootstrapsAreNamed) {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-PlanRequest Words(std::uint32_t hosts) {
+PlanRequest RequestFor(std::uint32_t hosts) {
   PlanRequest request;
   request.machine.source.synthetic = "2x(numa: nic)";
   request.hosts = hosts;
@@ -21,7 +21,7 @@ PlanRequest Words(std::uint32_t hosts) {
 }
 
 TEST(PlanMemoryTest, RanksComeInBlocksByNumaNode) {
-  const MemoryPlan planned = PlanMemory(Words(2), 4, {}).value();
+  const MemoryPlan planned = PlanMemory(RequestFor(2), 4, {}).value();
   EXPECT_EQ(planned.plan.rank_count(), 8u);
   const std::string text = MemoryPlanText(planned);
   EXPECT_THAT(text, HasSubstr("2 hosts, 8 ranks in CPU memory"));
@@ -30,7 +30,7 @@ TEST(PlanMemoryTest, RanksComeInBlocksByNumaNode) {
 }
 
 TEST(PlanMemoryTest, EveryChannelIsToldWithItsRing) {
-  const MemoryPlan planned = PlanMemory(Words(2), 4, {}).value();
+  const MemoryPlan planned = PlanMemory(RequestFor(2), 4, {}).value();
   const std::uint32_t channels = planned.plan.channel_count();
   const auto json = nlohmann::json::parse(MemoryPlanJson(planned));
   EXPECT_EQ(json["ranks"], 8);
@@ -51,7 +51,7 @@ TEST(PlanMemoryTest, EveryChannelIsToldWithItsRing) {
 }
 
 TEST(PlanMemoryTest, OfManyRanksTheFirstAreNamed) {
-  PlanRequest request = Words(1);
+  PlanRequest request = RequestFor(1);
   request.machine.source.synthetic = "(numa: nic)";
   const auto leads = [&](std::uint32_t ranks) {
     const std::string text = MemoryPlanText(PlanMemory(request, ranks, {}).value());
@@ -63,19 +63,20 @@ TEST(PlanMemoryTest, OfManyRanksTheFirstAreNamed) {
 }
 
 TEST(PlanMemoryTest, WithoutANumberThereIsARankForEachProcessor) {
-  EXPECT_EQ(PlanMemory(Words(2), 0, {})->plan.rank_count(), 64u) << "sixteen of each NUMA node";
+  EXPECT_EQ(PlanMemory(RequestFor(2), 0, {})->plan.rank_count(), 64u)
+      << "sixteen of each NUMA node";
 }
 
 TEST(PlanMemoryTest, PlanningTookNoLongerThanTheCall) {
   const Instant start = os::Now();
-  const MemoryPlan planned = PlanMemory(Words(2), 4, {}).value();
+  const MemoryPlan planned = PlanMemory(RequestFor(2), 4, {}).value();
   EXPECT_GE(planned.time, Instant(0));
   EXPECT_LE(planned.time, os::Now() - start);
 }
 
 TEST(PlanMemoryTest, TooManyAndBadVariablesAreErrors) {
-  EXPECT_EQ(PlanMemory(Words(1000), 1'000'000, {}).error().code, Code::kUnsupported);
-  EXPECT_THAT(PlanMemory(Words(1), 2, {{"NCCL_ALGO", "wheel"}}).error().message,
+  EXPECT_EQ(PlanMemory(RequestFor(1000), 1'000'000, {}).error().code, Code::kUnsupported);
+  EXPECT_THAT(PlanMemory(RequestFor(1), 2, {{"NCCL_ALGO", "wheel"}}).error().message,
               HasSubstr("\"wheel\""));
 }
 

@@ -72,7 +72,20 @@ TEST_F(LauncherTest, ARankThatIsKilledIsNamedWithItsSignal) {
   EXPECT_THAT(lines_, ElementsAre("rank 1 was killed by signal 9 (SIGKILL)"));
 }
 
+// What a program finds where its shell has started it in the background: SIGINT is ignored.
+class IgnoredInterrupt {
+ public:
+  IgnoredInterrupt() : before_(::signal(SIGINT, SIG_IGN)) {}
+  IgnoredInterrupt(const IgnoredInterrupt&) = delete;
+  IgnoredInterrupt& operator=(const IgnoredInterrupt&) = delete;
+  ~IgnoredInterrupt() { ::signal(SIGINT, before_); }
+
+ private:
+  void (*before_)(int);
+};
+
 TEST_F(LauncherTest, TheUsersSignalReachesAll) {
+  const IgnoredInterrupt ignored;
   int ready = 0;
   on_line_ = [&](const std::string& line) {
     if (line.ends_with("ready") && ++ready == 2) ::kill(::getpid(), SIGINT);
@@ -109,14 +122,14 @@ TEST_F(LauncherTest, ALineIsHeardWhenItIsWritten) {
   constexpr int kLines = 20;
   Fifo to_rank("line");
   on_line_ = [&](const std::string&) { to_rank.Answer(); };
-  int seconds = 0;
-  on_second_ = [&](Instant) { ++seconds; };
+  int seconds_heard = 0;
+  on_second_ = [&](Instant) { ++seconds_heard; };
   const auto outcome = Run({"exec <" + to_rank.path() + "; for i in $(seq " +
                             std::to_string(kLines) + "); do echo $i; read answer; done"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->ExitStatus(), 0);
   EXPECT_EQ(lines_.size(), std::size_t{kLines});
-  EXPECT_LT(seconds, kLines - 2);
+  EXPECT_LT(seconds_heard, kLines - 2);
 }
 
 // The rank that is left ends only when seconds were heard of, long before its grace is over.
@@ -125,10 +138,10 @@ TEST_F(LauncherTest, SecondsGoByWhileTheOthersHaveTheirGrace) {
   on_line_ = [&](const std::string& line) {
     if (line == "1:ready") to_first.Answer();
   };
-  int seconds = 0;  // of its grace
+  int seconds_heard = 0;  // of its grace
   on_second_ = [&](Instant) {
-    seconds += !lines_.empty() && lines_.back().starts_with("rank 0");
-    if (seconds == 2) to_second.Answer();
+    seconds_heard += !lines_.empty() && lines_.back().starts_with("rank 0");
+    if (seconds_heard == 2) to_second.Answer();
   };
   const auto outcome =
       Run({"read answer <" + to_first.path() + "; exit 3",

@@ -15,13 +15,13 @@ using Kind = Fault::Kind;
 
 constexpr Instant kEver = Instant::max();
 
-Victim Rank(std::uint32_t index) {
+Victim RankVictim(std::uint32_t index) {
   return {Victim::Kind::kRank, index};
 }
-Victim Host(std::uint32_t index) {
+Victim HostVictim(std::uint32_t index) {
   return {Victim::Kind::kHost, index};
 }
-Victim Root(std::uint32_t index) {
+Victim RootVictim(std::uint32_t index) {
   return {Victim::Kind::kRoot, index};
 }
 
@@ -37,12 +37,13 @@ TEST(SimFaultsTest, EveryKindCanBeWritten) {
           "kill:3@10ms, silence:host2@5ms,stop:root@1ms-2s,slow:root1@3ms,late:5@100ms,"
           "absent:6,refuse:0.5,corrupt:0.25")
           .value();
-  EXPECT_THAT(plan.faults, ElementsAre(Fault{Kind::kKill, Rank(3), {}, milliseconds(10), kEver},
-                                       Fault{Kind::kSilence, Host(2), {}, milliseconds(5), kEver},
-                                       Fault{Kind::kStop, Root(0), {}, milliseconds(1), seconds(2)},
-                                       Fault{Kind::kSlow, Root(1), {}, milliseconds(3), kEver},
-                                       Fault{Kind::kLate, Rank(5), {}, milliseconds(100), kEver},
-                                       Fault{Kind::kAbsent, Rank(6), {}, Instant(0), Instant(0)}));
+  EXPECT_THAT(plan.faults,
+              ElementsAre(Fault{Kind::kKill, RankVictim(3), {}, milliseconds(10), kEver},
+                          Fault{Kind::kSilence, HostVictim(2), {}, milliseconds(5), kEver},
+                          Fault{Kind::kStop, RootVictim(0), {}, milliseconds(1), seconds(2)},
+                          Fault{Kind::kSlow, RootVictim(1), {}, milliseconds(3), kEver},
+                          Fault{Kind::kLate, RankVictim(5), {}, milliseconds(100), kEver},
+                          Fault{Kind::kAbsent, RankVictim(6), {}, Instant(0), Instant(0)}));
   EXPECT_EQ(plan.refuse, 0.5);
   EXPECT_EQ(plan.corrupt, 0.25);
   EXPECT_EQ(plan.Last(), seconds(2));
@@ -51,11 +52,12 @@ TEST(SimFaultsTest, EveryKindCanBeWritten) {
 }
 
 TEST(SimFaultsTest, ACutIsOneWayOrBoth) {
-  EXPECT_THAT(ParseFaults("cut:host1>host2@5ms-1s").value().faults,
-              ElementsAre(Fault{Kind::kCut, Host(1), Host(2), milliseconds(5), seconds(1)}));
+  EXPECT_THAT(
+      ParseFaults("cut:host1>host2@5ms-1s").value().faults,
+      ElementsAre(Fault{Kind::kCut, HostVictim(1), HostVictim(2), milliseconds(5), seconds(1)}));
   EXPECT_THAT(ParseFaults("cut:host1-host2@5ms").value().faults,
-              ElementsAre(Fault{Kind::kCut, Host(1), Host(2), milliseconds(5), kEver},
-                          Fault{Kind::kCut, Host(2), Host(1), milliseconds(5), kEver}));
+              ElementsAre(Fault{Kind::kCut, HostVictim(1), HostVictim(2), milliseconds(5), kEver},
+                          Fault{Kind::kCut, HostVictim(2), HostVictim(1), milliseconds(5), kEver}));
 }
 
 TEST(SimFaultsTest, AnInvalidFaultIsQuotedWithItsReason) {

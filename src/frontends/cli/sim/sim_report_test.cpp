@@ -17,7 +17,7 @@ SimOptions Options() {
   return ParseSimOptions({}).value();
 }
 
-SimRow Row() {
+SimRow SampleRow() {
   SimRow row;
   row.ranks = row.standing = 1024;
   row.hosts = 128;
@@ -43,7 +43,7 @@ SimRow Row() {
 }
 
 SimRow FailedRow() {
-  SimRow row = Row();
+  SimRow row = SampleRow();
   row.standing = 0;
   row.failed = 1020;
   row.killed = 1;
@@ -56,7 +56,7 @@ SimRow FailedRow() {
 TEST(SimReportTest, TheAimIsLogarithmic) {
   EXPECT_EQ(StepsAim(1), 0.0);
   EXPECT_EQ(StepsAim(1024), 60.0);
-  EXPECT_EQ(Row().RootBytesPerHost(), 12.5);
+  EXPECT_EQ(SampleRow().RootBytesPerHost(), 12.5);
   EXPECT_EQ(SimRow().RootBytesPerHost(), 0.0);
 }
 
@@ -87,18 +87,18 @@ TEST(SimReportTest, ARowHasAColumnForEachHeading) {
     }
     return count;
   };
-  const std::string text = SimRowText(Row());
+  const std::string text = SimRowText(SampleRow());
   EXPECT_EQ(words(text), 17u);
   EXPECT_THAT(text, AllOf(HasSubstr(" 1024 "), HasSubstr(" 60.0 "), HasSubstr(" 2.885 "),
                           HasSubstr(" 1600 "), HasSubstr(" 12.3M "), HasSubstr(" 31.6k "),
                           HasSubstr(" 1.50 ")));
-  SimRow unfinished = Row();
+  SimRow unfinished = SampleRow();
   unfinished.phases = {};
   EXPECT_EQ(words(SimRowText(unfinished)), 17u);
 }
 
 TEST(SimReportTest, FailuresAreSaidWithTheirRanksAndTimes) {
-  EXPECT_EQ(SimFailuresText(Row()), "");
+  EXPECT_EQ(SimFailuresText(SampleRow()), "");
   EXPECT_THAT(SimFailuresText(FailedRow()),
               AllOf(HasSubstr("0 stand, 1020 failed, 1 were killed, 2 never came, 1 still wait"),
                     HasSubstr("5 x from 5.000 to 6.000 ms, ranks 0-2,4,9: rank 3 was lost")));
@@ -123,7 +123,7 @@ TEST(SimReportTest, ManyFailuresAndLongListsAreCutShort) {
 }
 
 TEST(SimReportTest, JsonHasWhatProgramsLookFor) {
-  const auto json = nlohmann::json::parse(SimJson(Options(), {Row(), FailedRow()}));
+  const auto json = nlohmann::json::parse(SimJson(Options(), {SampleRow(), FailedRow()}));
   EXPECT_EQ(json.at("mode"), "tree");
   EXPECT_EQ(json.at("latency_us"), 20.0);
   EXPECT_EQ(json.at("mb_per_s"), 1250);
@@ -140,7 +140,7 @@ TEST(SimReportTest, JsonHasWhatProgramsLookFor) {
   EXPECT_EQ(failure.at("ranks"), "0-2,4,9");
   EXPECT_EQ(failure.at("count"), 5);
   EXPECT_EQ(failure.at("first_ms"), 5.0);
-  SimRow unfinished = Row();
+  SimRow unfinished = SampleRow();
   unfinished.phases = {};
   unfinished.failures = {{"\xff", {1}, {}, {}}};
   const auto other = nlohmann::json::parse(SimJson(Options(), {unfinished}));
@@ -149,7 +149,7 @@ TEST(SimReportTest, JsonHasWhatProgramsLookFor) {
 
 TEST(SimReportTest, WithoutAFaultAllMustStandAndNoRankWaitsForEver) {
   SimOptions options = Options();
-  EXPECT_TRUE(SimVerdict(options, Row()).ok());
+  EXPECT_TRUE(SimVerdict(options, SampleRow()).ok());
   EXPECT_THAT(SimVerdict(options, FailedRow()).error().message,
               AllOf(HasSubstr("only 0 of 1024 ranks stand"), HasSubstr("rank 3 was lost")));
   options.faults = ParseFaults("kill:3@1ms").value();

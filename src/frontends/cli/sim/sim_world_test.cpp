@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-SimOptions Options(const std::string& faults = "") {
+SimOptions WorldOptions(const std::string& faults = "") {
   SimWords words;
   words.faults = faults;
   words.ranks = "16";
@@ -29,7 +29,7 @@ std::uint32_t Standing(const SimWorld& world) {
 }
 
 TEST(SimWorldTest, AllRanksJoinFromTheirHosts) {
-  SimWorld world = SimWorld::Build(Options(), 15).value();
+  SimWorld world = SimWorld::Build(WorldOptions(), 15).value();
   EXPECT_EQ(world.size(), 15u);
   EXPECT_EQ(world.hosts(), 4u);
   ASSERT_TRUE(world.network().Run(seconds(1)));
@@ -43,7 +43,7 @@ TEST(SimWorldTest, AllRanksJoinFromTheirHosts) {
 
 TEST(SimWorldTest, TheSameSeedIsTheSameJob) {
   const auto run = [](std::uint64_t seed) {
-    SimOptions options = Options();
+    SimOptions options = WorldOptions();
     options.seed = seed;
     options.spread = milliseconds(1);
     SimWorld world = SimWorld::Build(options, 16).value();
@@ -56,7 +56,7 @@ TEST(SimWorldTest, TheSameSeedIsTheSameJob) {
 
 TEST(SimWorldTest, TheControlNetworkHasTheArityThatWasAskedFor) {
   const auto lines_of_first = [](std::uint16_t arity) {
-    SimOptions options = Options();
+    SimOptions options = WorldOptions();
     options.arity = arity;
     options.each = true;
     SimWorld world = SimWorld::Build(options, 16).value();
@@ -70,7 +70,7 @@ TEST(SimWorldTest, TheControlNetworkHasTheArityThatWasAskedFor) {
 
 TEST(SimWorldTest, TheCostOfTheNetworkIsFelt) {
   const auto takes = [](const std::function<void(SimOptions&)>& change) {
-    SimOptions options = Options();
+    SimOptions options = WorldOptions();
     change(options);
     SimWorld world = SimWorld::Build(options, 16).value();
     EXPECT_TRUE(world.network().Run(seconds(10)));
@@ -91,7 +91,7 @@ TEST(SimWorldTest, TheCostOfTheNetworkIsFelt) {
 }
 
 TEST(SimWorldTest, RanksStartWithinTheSpread) {
-  SimOptions options = Options("late:3@1s,absent:4");
+  SimOptions options = WorldOptions("late:3@1s,absent:4");
   options.spread = milliseconds(50);
   const SimWorld world = SimWorld::Build(options, 16).value();
   bool different = false;
@@ -107,7 +107,7 @@ TEST(SimWorldTest, RanksStartWithinTheSpread) {
 
 TEST(SimWorldTest, EveryFaultBefallsItsVictim) {
   const auto why = [](const std::string& faults, std::uint32_t rank) {
-    SimWorld world = SimWorld::Build(Options(faults), 16).value();
+    SimWorld world = SimWorld::Build(WorldOptions(faults), 16).value();
     EXPECT_TRUE(world.network().Run(seconds(40)));
     const auto& failure = world.member(rank).failure();
     return failure ? failure->text : "(no failure)";
@@ -130,7 +130,7 @@ TEST(SimWorldTest, EveryFaultBefallsItsVictim) {
 }
 
 TEST(SimWorldTest, TheRanksOfAKilledHostAreDoomed) {
-  SimWorld world = SimWorld::Build(Options("kill:host1@0.2ms,kill:9@1s"), 16).value();
+  SimWorld world = SimWorld::Build(WorldOptions("kill:host1@0.2ms,kill:9@1s"), 16).value();
   for (std::uint32_t rank = 0; rank < 16; ++rank)
     EXPECT_EQ(world.doomed(rank), (rank >= 4 && rank < 8) || rank == 9) << rank;
   ASSERT_TRUE(world.network().Run(seconds(40)));
@@ -139,7 +139,7 @@ TEST(SimWorldTest, TheRanksOfAKilledHostAreDoomed) {
 }
 
 TEST(SimWorldTest, ThereAreNotMoreRootsThanRanks) {
-  SimOptions options = Options();
+  SimOptions options = WorldOptions();
   options.roots = 17;
   EXPECT_THAT(SimWorld::Build(options, 16).error().message, HasSubstr("--roots 17"));
 }

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-topology::HostView ViewOf(const ToolRun& ran) {
+topology::HostView FusedView(const ToolRun& ran) {
   EXPECT_EQ(ran.status, 0) << ran.errors;
   return topology::ViewFromXml(ran.output, "output").value();
 }
@@ -20,7 +20,7 @@ topology::HostView ViewOf(const ToolRun& ran) {
 TEST(TopoFuseTest, FilesThatNameNoHostAreHostsOfTheirOwn) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   const ToolRun ran = RunCommand({"topo", "fuse", file, file});
-  const topology::HostView view = ViewOf(ran);
+  const topology::HostView view = FusedView(ran);
   EXPECT_EQ(view.numa_nodes.size(), 4u);
   EXPECT_EQ(view.gpus.size(), 16u);
   EXPECT_EQ(view.gpus[15].rank, 15u);
@@ -29,15 +29,15 @@ TEST(TopoFuseTest, FilesThatNameNoHostAreHostsOfTheirOwn) {
 
 TEST(TopoFuseTest, EqualHostsAreOneUnlessAskedFor) {
   const std::string file = Fixture("topologies/nvidia/a100pcie_nvl2_timez.topo.xml");
-  EXPECT_EQ(ViewOf(RunCommand({"topo", "fuse", file, file})).gpus.size(), 2u);
-  EXPECT_EQ(ViewOf(RunCommand({"topo", "fuse", "--distinct", file, file})).gpus.size(), 4u);
+  EXPECT_EQ(FusedView(RunCommand({"topo", "fuse", file, file})).gpus.size(), 2u);
+  EXPECT_EQ(FusedView(RunCommand({"topo", "fuse", "--distinct", file, file})).gpus.size(), 4u);
 }
 
 TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
   const std::string file = Fixture("topo-vectors/mnnvl-2x4.xml");
-  EXPECT_EQ(ViewOf(RunCommand({"topo", "fuse", file, file})).gpus.size(), 8u);
+  EXPECT_EQ(FusedView(RunCommand({"topo", "fuse", file, file})).gpus.size(), 8u);
   const topology::HostView view =
-      ViewOf(RunCommand({"topo", "fuse", "--distinct", file, file, file}));
+      FusedView(RunCommand({"topo", "fuse", "--distinct", file, file, file}));
   EXPECT_EQ(view.gpus.size(), 24u);
   std::set<std::uint64_t> hosts;
   for (const auto& node : view.numa_nodes) hosts.insert(view.HostOf(node));

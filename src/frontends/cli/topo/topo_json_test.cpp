@@ -10,20 +10,18 @@
 namespace ringlet::cli {
 namespace {
 
-using nlohmann::json;
-
-json Synthetic(const std::string& words) {
-  return json::parse(ViewJson(topology::ParseSynthetic(words).value()));
+nlohmann::json Synthetic(const std::string& words) {
+  return nlohmann::json::parse(ViewJson(topology::ParseSynthetic(words).value()));
 }
 
 TEST(TopoJsonTest, EachPartNamesWhatItLiesBelow) {
-  const json view = Synthetic("2x(numa: 1x(switch: 2 gpu, 1 nic))");
+  const nlohmann::json view = Synthetic("2x(numa: 1x(switch: 2 gpu, 1 nic))");
   EXPECT_EQ(view.at("numa_nodes").size(), 2u);
   EXPECT_EQ(view.at("gpus").size(), 4u);
   EXPECT_EQ(view.at("nets").size(), 2u);
-  const json& first = view.at("pci").at(0);
+  const nlohmann::json& first = view.at("pci").at(0);
   EXPECT_EQ(first.at("below"), view.at("numa_nodes").at(0).at("name"));
-  for (const json& device : view.at("pci"))
+  for (const nlohmann::json& device : view.at("pci"))
     if (device.at("role") == "GPU") {
       EXPECT_THAT(device.at("below").get<std::string>(), testing::HasSubstr(":"));
     }
@@ -33,7 +31,7 @@ TEST(TopoJsonTest, LinksSayKindCountAndBandwidth) {
   const ToolRun ran =
       RunCommand({"topo", "show", "--json", Fixture("topologies/amd/topo_8p_942.topo.xml")});
   ASSERT_EQ(ran.status, kExitDone) << ran.errors;
-  const json gpu = json::parse(ran.output).at("gpus").at(0);
+  const nlohmann::json gpu = nlohmann::json::parse(ran.output).at("gpus").at(0);
   EXPECT_EQ(gpu.at("architecture"), "gfx942");
   EXPECT_EQ(gpu.at("links").at(0).at("kind"), "xGMI");
   EXPECT_EQ(gpu.at("links").at(0).at("mb_per_s"), 48'000);
@@ -42,7 +40,7 @@ TEST(TopoJsonTest, LinksSayKindCountAndBandwidth) {
 TEST(TopoJsonTest, NamesThatAreNoUtf8StayJson) {
   topology::HostView view = topology::ParseSynthetic("(numa: nic)").value();
   view.nets.at(0).name = "\xff";
-  EXPECT_TRUE(json::accept(ViewJson(view)));
+  EXPECT_TRUE(nlohmann::json::accept(ViewJson(view)));
 }
 
 }  // namespace
