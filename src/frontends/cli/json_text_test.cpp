@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
@@ -31,12 +32,17 @@ struct JsonCommand {
   std::vector<std::string> words;
 };
 
+std::string TarFile() {
+  return testing::TempDir() + "json_text_test.tar";
+}
+
 std::vector<JsonCommand> JsonCommands() {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
-  return {{" bench init", {"-n", "2", "-i", "1"}},
+  return {{" bench barrier", {"-n", "2", "--threads", "-i", "1"}},
+          {" bench init", {"-n", "2", "-i", "1"}},
           {" sim init", {"-n", "4"}},
           {" topo show", {file}},
-          {" topo gather", {"--root", "/dev", "-o", testing::TempDir() + "json_text_test.tar"}},
+          {" topo gather", {"-o", TarFile()}},
           {" topo path", {"GPU0", "GPU1", file}},
           {" topo matrix", {file}},
           {" topo lint", {file}},
@@ -54,7 +60,8 @@ std::vector<JsonCommand> JsonCommands() {
 std::vector<std::vector<std::string>> WordsOfJson(const CommandDescription& command) {
   const auto run = [&](const std::vector<std::string>& words) {
     std::vector<std::string> all;
-    for (const std::string_view word : Split(command.path.substr(1), ' ')) all.emplace_back(word);
+    for (const std::string_view word : Split(std::string_view(command.path).substr(1), ' '))
+      all.emplace_back(word);
     all.insert(all.end(), words.begin(), words.end());
     all.emplace_back("--json");
     return all;
@@ -99,6 +106,7 @@ TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
     }
   });
   EXPECT_GT(commands, JsonCommands().size());
+  std::filesystem::remove(TarFile());
 }
 
 /// The help names the keys.

@@ -38,14 +38,14 @@ TEST(BenchTuneTest, OfEquallyFastOnesTheFirstIsChosen) {
 TEST(BenchTuneTest, WaysThroughSharedMemoryAreChosenBesideAlgorithmsOverLinks) {
   const auto kind = CallKind::kAllReduce;
   const std::vector<AlgorithmTimes> times = {
-      {kind, Algorithm::kRing, false, {{1024, 5}, {1 << 20, 300}}},
+      {kind, Algorithm::kRing, false, {{1024, 5}, {4 << 20, 300}}},
       {kind, Algorithm::kOneShot, false, {{1024, 1}}},
-      {kind, Algorithm::kSlices, false, {{1024, 2}, {1 << 20, 200}}}};
+      {kind, Algorithm::kSlices, false, {{1024, 2}, {4 << 20, 200}}}};
   EXPECT_THAT(FastestOf(times, 2, 1),
               ElementsAre(TunedChoice{kind, 2, 1, collective::kAnyBytes, Algorithm::kRing},
-                          TunedChoice{kind, 2, 1, 16 << 10, Algorithm::kOneShot},
+                          TunedChoice{kind, 2, 1, 32 << 10, Algorithm::kOneShot},
                           TunedChoice{kind, 2, 1, collective::kAnyBytes, Algorithm::kSlices}))
-      << "the middle, 32 KiB, is more than one_shot takes";
+      << "the middle, 64 KiB, is more than one_shot takes";
 }
 
 TEST(BenchTuneTest, RegisteredMemoryDecidesBetweenSlicesAndZeroCopyAlone) {
