@@ -204,7 +204,7 @@ TEST(Windows, ADeadlineSaysWhichSignalHasNotCome) {
   });
 }
 
-TEST(Windows, WhatWasWaitedForIsTakenOff) {
+TEST(Windows, AnAwaitedSignalIsTakenOff) {
   RunRanks(2, {{"RINGLET_TIMEOUT", "0.5"}}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Rank other{1 - rank};
