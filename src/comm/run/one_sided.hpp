@@ -26,7 +26,7 @@ class OneSided {
  public:
   /// How this rank and its peers reach each other's memory. Empty: over the control network only.
   struct PeerMemory {
-    /// Where peers find memory of this rank. Any thread.
+    /// The place where peers find memory of this rank. Any thread.
     std::function<std::optional<transport::BufferPlace>(const std::byte*, std::size_t)> find;
     /// Memory of a peer; null: it cannot be reached. The rank's thread.
     std::function<std::byte*(Rank, const transport::BufferPlace&, std::size_t)> reach;
@@ -47,7 +47,7 @@ class OneSided {
   // one window. Any thread.
   /// Its memory is the caller's, until Close or the end of this. Peers may write to it at once.
   std::uint32_t Open(const Window& window);
-  /// Nobody writes to it any more when this returns, but who reaches it by itself.
+  /// Peers do not write to it any more when this returns, but those that reach it by themselves.
   /// Errors  kInvalidArgument  no such window, or not any more
   Result<Window> Close(std::uint32_t window);
   /// Errors  as Close
@@ -71,14 +71,14 @@ class OneSided {
     std::uint64_t bytes = 0;
     transport::BufferPlace place = {};
   };
-  /// What was sent to a peer, and how much of it has arrived.
+  /// Puts and signals that were sent to a peer, and how many of them have arrived.
   struct PutCount {
     std::uint64_t sent = 0;
     std::uint64_t arrived = 0;
     std::optional<Error> refused = {};
   };
   using SignalKey =
-      std::tuple<Rank, std::uint32_t, std::uint32_t>;  // who raises it, context, number
+      std::tuple<Rank, std::uint32_t, std::uint32_t>;  // rank that raises it, context, number
 
   void OnMessage(const bootstrap::PushedMessage& pushed);
   Status Take(Rank from, Reader& in);

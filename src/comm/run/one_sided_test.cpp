@@ -114,7 +114,7 @@ TEST_P(WindowsOver, SignalsAreCountedEachForItself) {
   });
 }
 
-TEST(Windows, WhoPutsFirstWaitsUntilThePeerHasOpenedItsWindow) {
+TEST(Windows, AnEarlyPutWaitsUntilThePeerHasOpenedItsWindow) {
   std::latch begun(1);
   RunRanks(2, EnvMap{}, [&](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -137,7 +137,7 @@ TEST(Windows, WhoPutsFirstWaitsUntilThePeerHasOpenedItsWindow) {
   });
 }
 
-TEST(Windows, WhatLiesBeyondAWindowFailsTheCommunicator) {
+TEST(Windows, APutBeyondAWindowFailsTheCommunicator) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& communicator = **formed;
@@ -175,7 +175,7 @@ TEST(Windows, AWindowThatIsClosedIsSaidToBe) {
   });
 }
 
-TEST(Windows, WhoWaitsHearsOfTheEndOfTheOther) {
+TEST(Windows, AWaitingRankHearsOfTheEndOfTheOther) {
   for (const bool aborts : {false, true}) {
     SCOPED_TRACE(aborts);
     RunRanks(2, EnvMap{}, [aborts](std::uint32_t rank, auto formed) {
@@ -204,7 +204,7 @@ TEST(Windows, ADeadlineSaysWhichSignalHasNotCome) {
   });
 }
 
-TEST(Windows, WhatWasWaitedForIsTakenOff) {
+TEST(Windows, AWaitTakesItsSignalsOff) {
   RunRanks(2, {{"RINGLET_TIMEOUT", "0.5"}}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Rank other{1 - rank};
@@ -248,7 +248,7 @@ TEST(Windows, InAGroupPutsGoBeforeMessagesAndWaitsAfterThem) {
   });
 }
 
-TEST(Windows, WhatMakesNoSenseIsRefusedBeforeAnythingRuns) {
+TEST(Windows, NonsenseIsRefusedBeforeAnythingRuns) {
   RunRanks(1, EnvMap{}, [](std::uint32_t, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& communicator = **formed;

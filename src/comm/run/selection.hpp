@@ -1,4 +1,4 @@
-// What a caller says of one call: by which algorithms it may run.
+// The algorithms that a caller selects for one call.
 #pragma once
 #include <string_view>
 

@@ -41,7 +41,7 @@ Status CheckEncryption(comm::Communicator& communicator) {
   return error;
 }
 
-/// What a caller gets of `form`, with what `options` say of it.
+/// The caller's form of `form`: checked, and named as `options` say.
 Form Finished(Form form, const CommOptions& options) {
   return [form = std::move(form), name = options.name](
              const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {

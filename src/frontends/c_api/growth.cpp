@@ -7,7 +7,7 @@
 namespace ringlet::c_api {
 namespace {
 
-/// What both old and new ranks say.
+/// The arguments of both old and new ranks.
 struct Growth {
   int size;
   const ncclUniqueId* id;
