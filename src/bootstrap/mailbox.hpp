@@ -16,7 +16,7 @@ struct MailboxLimits {
   std::size_t bytes_max = std::size_t{256} << 20;
 };
 
-/// From this tag on messages are for the code that handles them as they come, not for a receive.
+/// Messages from this tag on are not asked for: the service thread sees to them as they come.
 inline constexpr std::uint64_t kPushedTag = std::uint64_t{1} << 63;
 
 struct PushedMessage {

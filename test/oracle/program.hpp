@@ -78,7 +78,7 @@ inline constexpr int kMemories = 12;
 enum class Odd { kNone, kCount, kType, kOp, kRoot, kKind };
 inline constexpr int kOdds = 6;
 
-/// The algorithms in the config of a call, none of which need be there.
+/// Lists of algorithms for a call's config. None of them need be there.
 inline constexpr std::array<const char*, 6> kSelections = {nullptr, "",      "ring",
                                                            "tree",  "^ring", "direct,bruck,slices"};
 

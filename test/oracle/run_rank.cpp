@@ -45,7 +45,7 @@ ncclResult_t Settle(ncclComm_t comm) {
 
 namespace {
 
-/// The window of a rank: the data that it puts, and behind them those that are put to it.
+/// A rank's part of a communicator's window: its puts, and behind them the puts of another rank.
 struct PutWindow {
   std::byte* memory = nullptr;
   bool of_nccl = false;
@@ -287,7 +287,7 @@ class Actor {
     CheckMade(step, old);
   }
 
-  /// The data that `rank` puts for the `m`-th time in this step.
+  /// A byte of the `m`-th put of `rank` in this step.
   std::byte PutByte(int rank, int m, std::size_t at) const {
     const std::uint64_t word = Mix(program_.seed + steps_ * kGolden + at / 8);
     return static_cast<std::byte>((word >> at % 8 * 8) + static_cast<std::uint64_t>(31 * rank + m));
@@ -340,7 +340,7 @@ class Actor {
                         at, m, bytes, from, part.rank, step.comm));
   }
 
-  /// No rank puts again before the others have seen what was put.
+  /// A rank puts again only when the others have seen what was put.
   void AllHaveLooked(const Step& step, const std::vector<Part>& parts) {
     std::vector<int> ones(parts.size(), 1);
     std::size_t next = 0;

@@ -21,7 +21,7 @@
  * define the plain name and call on.
  *
  * This header is installed where no compiler looks by itself, so it never shadows a real NCCL.
- * It needs C99 or C++98 and no CUDA. If the compiler finds cuda_runtime.h, that is included, as
+ * It needs C99 or C++98 and no CUDA. It includes cuda_runtime.h where the compiler finds it, as
  * NCCL's header does; define RINGLET_NO_CUDA_HEADERS to have it left alone.
  */
 #ifndef RINGLET_COMPAT_NCCL_H_
@@ -269,7 +269,7 @@ typedef struct ncclConfigExt {
   } val;
 } ncclConfigExt_t;
 
-/* The options of one call of a collective. Always start from NCCL_COLLCONFIG_INITIALIZER.
+/* The choices for one call of a collective. Always start from NCCL_COLLCONFIG_INITIALIZER.
  * Read before the call returns; the same on all ranks. */
 typedef struct ncclCollConfig_v23200 {
   size_t size;
@@ -454,7 +454,7 @@ RINGLET_C_API ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device)
 RINGLET_C_API ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 RINGLET_C_API ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank);
 
-/* NCCL's figures of memory on GPUs; here of memory that the communicator shares on this host. */
+/* Figures about memory: in NCCL of GPUs, here of what the communicator has on this host. */
 typedef enum {
   ncclStatGpuMemSuspend = 0,   /* bytes that ncclCommSuspend gives back */
   ncclStatGpuMemSuspended = 1, /* 1: they have been given back */

@@ -2,8 +2,8 @@
  *
  * The device API lets kernels on GPUs communicate by themselves. Ringlet runs none: what makes
  * resources for kernels changes nothing, returns ncclInvalidUsage, and ncclGetLastError says so. A
- * program that asks ncclCommQueryProperties first finds deviceApiSupport false. Functions that say
- * how ranks lie work. Nothing for device code is declared here.
+ * program that asks ncclCommQueryProperties first finds deviceApiSupport false. Functions that
+ * say how ranks lie work. Nothing for device code is declared here.
  *
  * It needs C99 or C++11, and nccl.h of the same folder.
  */
@@ -186,7 +186,7 @@ typedef struct ncclResourceWindow_vidmem {
   uint32_t mcOffset4K;
 } ncclResourceWindow_vidmem_t;
 
-/* The result of ncclDevCommCreate, where there are kernels. */
+/* ncclDevCommCreate would fill it in. */
 typedef struct ncclDevComm {
   unsigned int magic;
   unsigned int version;
@@ -290,8 +290,7 @@ RINGLET_C_API ncclResult_t pncclDevCommCreate(ncclComm_t comm,
 RINGLET_C_API ncclResult_t ncclDevCommDestroy(ncclComm_t comm, const ncclDevComm_t* devComm);
 RINGLET_C_API ncclResult_t pncclDevCommDestroy(ncclComm_t comm, const ncclDevComm_t* devComm);
 
-/* The address at which kernels find a peer's window. Host code of a window's owner:
- * ncclWinGetUserPtr. */
+/* The place where kernels find a peer's window. Host code of its owner: ncclWinGetUserPtr. */
 RINGLET_C_API ncclResult_t ncclGetLsaMultimemDevicePointer(ncclWindow_t window, size_t offset,
                                                            void** outPtr);
 RINGLET_C_API ncclResult_t pncclGetLsaMultimemDevicePointer(ncclWindow_t window, size_t offset,
@@ -327,7 +326,7 @@ RINGLET_C_API ncclResult_t pncclGetPeerDeviceLeInfo(ncclWindow_t window, size_t 
                                                     int peerWorld, ncclCftLeId* leId,
                                                     size_t* leOffset);
 
-/* The resources for which ncclDevCommCreate makes room. */
+/* Things that ncclDevCommCreate is to make room for. */
 RINGLET_C_API ncclResult_t ncclLsaBarrierCreateRequirement(ncclTeam_t team, int nBarriers,
                                                            ncclLsaBarrierHandle_t* outHandle,
                                                            ncclDevResourceRequirements_t* outReq);

@@ -116,7 +116,7 @@ class Communicator {
   Status CloseWindow(std::uint32_t window);
   const OneSided& one_sided() const { return one_sided_; }
 
-  /// The communicator's share of this host's memory, bytes.
+  /// The communicator's part of this host's memory, bytes.
   struct MemoryUse {
     std::uint64_t working = 0;  ///< its own, of the last operations
     std::uint64_t shared = 0;   ///< with the other ranks of the host

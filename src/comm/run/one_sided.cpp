@@ -23,11 +23,11 @@ enum class OneSidedType : std::uint8_t {
   kRefused = 6,  ///< why
 };
 
-/// Of one message. The owner's service thread copies it while others wait.
+/// Of one message: the owner's service thread copies so much while others wait for it.
 constexpr std::size_t kPieceBytes = 256 << 10;
 /// To one peer without an answer: what its service thread may have to hold.
 constexpr std::uint64_t kPiecesMax = 4;
-/// Bytes that this rank copies itself before it looks whether to go on.
+/// This rank copies so much itself before it looks whether to go on.
 constexpr std::size_t kCopyBytes = 1 << 20;
 /// How many windows a peer may be ahead in opening them.
 constexpr std::uint32_t kWindowsAhead = 1 << 12;

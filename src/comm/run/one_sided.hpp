@@ -26,7 +26,7 @@ class OneSided {
  public:
   /// How this rank and its peers reach each other's memory. Empty: over the control network only.
   struct PeerMemory {
-    /// The place at which peers find memory of this rank. Any thread.
+    /// The place where peers find memory of this rank. Any thread.
     std::function<std::optional<transport::BufferPlace>(const std::byte*, std::size_t)> find;
     /// Memory of a peer; null: it cannot be reached. The rank's thread.
     std::function<std::byte*(Rank, const transport::BufferPlace&, std::size_t)> reach;
@@ -47,7 +47,7 @@ class OneSided {
   // one window. Any thread.
   /// Its memory is the caller's, until Close or the end of this. Peers may write to it at once.
   std::uint32_t Open(const Window& window);
-  /// When this returns only ranks that reach it by themselves still write to it.
+  /// Peers do not write to it any more when this returns, but those that reach it by themselves.
   /// Errors  kInvalidArgument  no such window, or not any more
   Result<Window> Close(std::uint32_t window);
   /// Errors  as Close
@@ -71,7 +71,7 @@ class OneSided {
     std::uint64_t bytes = 0;
     transport::BufferPlace place = {};
   };
-  /// The operations sent to a peer, and how many of them have arrived.
+  /// Puts and signals that were sent to a peer, and how many of them have arrived.
   struct PutCount {
     std::uint64_t sent = 0;
     std::uint64_t arrived = 0;

@@ -204,7 +204,7 @@ TEST(Windows, ADeadlineSaysWhichSignalHasNotCome) {
   });
 }
 
-TEST(Windows, AnAwaitedSignalIsTakenOff) {
+TEST(Windows, AWaitTakesItsSignalsOff) {
   RunRanks(2, {{"RINGLET_TIMEOUT", "0.5"}}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Rank other{1 - rank};
@@ -248,7 +248,7 @@ TEST(Windows, InAGroupPutsGoBeforeMessagesAndWaitsAfterThem) {
   });
 }
 
-TEST(Windows, AnImpossibleOperationIsRefusedBeforeAnythingRuns) {
+TEST(Windows, NonsenseIsRefusedBeforeAnythingRuns) {
   RunRanks(1, EnvMap{}, [](std::uint32_t, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& communicator = **formed;

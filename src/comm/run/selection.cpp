@@ -21,7 +21,7 @@ AlgorithmSet SetOf(std::initializer_list<Algorithm> algorithms) {
   return set;
 }
 
-/// NCCL's names, in lower case. Algorithms of a GPU or a switch alone are empty.
+/// NCCL's names, in lower case. Names of what only a GPU or a switch can do are empty.
 /// \param excludes  the ways through shared memory stay then, as they are neither
 std::optional<AlgorithmSet> NamedByNccl(std::string_view name, bool excludes) {
   const AlgorithmSet shared = excludes ? AlgorithmSet()

@@ -1,4 +1,4 @@
-// The caller's options of one call: the algorithms by which it may run.
+// The algorithms that a caller selects for one call.
 #pragma once
 #include <string_view>
 

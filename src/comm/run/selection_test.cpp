@@ -30,7 +30,7 @@ TEST(Selection, NamesAreNcclsAndOurs) {
   EXPECT_TRUE(Has(*ReadSelection("^ring"), Algorithm::kSlices));
 }
 
-TEST(Selection, AnUnknownNameIsQuoted) {
+TEST(Selection, AWordThatIsNoNameIsQuoted) {
   EXPECT_THAT(ReadSelection("ring,circle").error().message, HasSubstr("\"circle\""));
   EXPECT_THAT(ReadSelection("ring,").error().message, HasSubstr("\"\""));
   EXPECT_THAT(ReadSelection("ring;tree").error().message, HasSubstr("one of ring, tree"));

@@ -42,8 +42,8 @@ struct Transfer {
   DataType type = DataType::kFloat32;
 };
 
-/// The sign that something was put into the window of a rank. It counts how often it was raised, by
-/// each rank for itself.
+/// A signal tells a rank that something was put into its window. It counts how often it was raised,
+/// by each rank for itself.
 struct Signal {
   static constexpr std::uint32_t kContextsMax = 1 << 10;
   static constexpr std::uint32_t kNumbersMax = 1 << 16;  ///< of each context

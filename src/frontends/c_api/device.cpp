@@ -34,7 +34,7 @@ ncclTeam_t World(const comm::Communicator& communicator) {
   return {static_cast<int>(identity.size), static_cast<int>(Index(identity.rank)), 1};
 }
 
-/// The `team` of the communicator; 0 ranks where there is none.
+/// The team that `team` makes of the communicator; 0 ranks where there is none.
 template <typename Team>
 ncclTeam_t TeamOf(const char* function, ncclComm_t comm, Team team) {
   ncclTeam_t made{0, 0, 0};

@@ -76,7 +76,7 @@ TEST(Device, TeamsOfTeams) {
   EXPECT_EQ(ncclTeamRankInDifference(parent, inner, 8), -1);
 }
 
-TEST(Device, RequestsOfKernelsAreRefusedWithASentence) {
+TEST(Device, ResourcesOfKernelsAreRefusedWithASentence) {
   const auto comms = InitAll(1);
   ncclDevCommRequirements_t requirements = NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;
   ncclDevComm_t device = {};

@@ -41,7 +41,7 @@ Status CheckEncryption(comm::Communicator& communicator) {
   return error;
 }
 
-/// The communicator of `form` for the caller, with the effects of `options`.
+/// The caller's form of `form`: checked, and named as `options` say.
 Form Finished(Form form, const CommOptions& options) {
   return [form = std::move(form), name = options.name](
              const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {

@@ -7,7 +7,7 @@
 namespace ringlet::c_api {
 namespace {
 
-/// The arguments that both old and new ranks give.
+/// The arguments of both old and new ranks.
 struct Growth {
   int size;
   const ncclUniqueId* id;

@@ -9,7 +9,7 @@
 
 namespace ringlet::c_api {
 
-/// The fields of a communicator's config that have an effect here.
+/// The part of a communicator's config that has an effect here.
 struct CommOptions {
   bool blocking = true;  ///< calls wait for what they begin
   std::string name;      ///< empty: none
@@ -28,7 +28,7 @@ Result<CommOptions> ReadConfig(const ncclConfig_t* config, const CommOptions& in
 /// Sentences about the fields of a sound config that are set and have no effect here.
 std::vector<std::string> WithoutEffect(const ncclConfig_t* config);
 
-/// The options of one call of a collective.
+/// The part of a call's config that has an effect here.
 struct CallOptions {
   std::string algorithms;  ///< see comm::ReadSelection
   bool forces = true;      ///< else any algorithm will do where none of these can

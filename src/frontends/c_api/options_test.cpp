@@ -115,7 +115,7 @@ TEST(Options, WithoutAConfigAllIsInherited) {
   EXPECT_EQ(own->signals, 1u);
 }
 
-TEST(Options, AFieldWithoutEffectIsNamed) {
+TEST(Options, FieldsWithoutEffectAreNamed) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   EXPECT_TRUE(WithoutEffect(&config).empty());
   EXPECT_TRUE(WithoutEffect(nullptr).empty());

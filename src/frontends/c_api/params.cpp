@@ -15,8 +15,8 @@
 namespace ringlet::c_api {
 namespace {
 
-// A handle is 1 + a row of kSettings. It looks like a pointer because NCCL's type is one; it is
-// never followed.
+// A handle is 1 + a row of kSettings. It looks like a pointer because NCCL's type is one; it
+// is never followed.
 Result<const SettingSpec*> SettingOf(ncclParamHandle_t handle) {
   RINGLET_TRY(RequireNonNull(handle, "h"));
   const auto number = reinterpret_cast<std::uintptr_t>(handle);

@@ -89,7 +89,7 @@ TEST(Params, WrongUseIsRefused) {
   ncclParamDumpAll();
 }
 
-TEST(Encryption, ComesTooLateForAProcessWithCommunicators) {
+TEST(Encryption, ComesTooLateWhereThereAreCommunicators) {
   DestroyAll(InitAll(1));
   const std::string key(40, 'k');
   ncclEncryptionConfig_t config = NCCL_ENCRYPTION_CONFIG_INITIALIZER;
