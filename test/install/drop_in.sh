@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # drop_in.sh LIBDIR COMPAT INCLUDE WORK: a program that was linked with some other libnccl.so.2 runs
 # on ours in COMPAT, and does so only when that folder is on the loader's path. libringlet.so.0 is in
-# LIBDIR, nccl.h in INCLUDE.
+# LIBDIR, nccl.h and nccl_device.h in INCLUDE.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 libdir=$1
@@ -14,7 +14,8 @@ readelf -d "$compat/libnccl.so.2" | grep -q 'SONAME.*\[libnccl\.so\.2\]'
 readelf -d "$compat/libnccl.so.2" | grep -q 'NEEDED.*\[libringlet\.so\.0\]'
 readelf -d "$compat/libnccl.so.2" | grep -q 'RUNPATH.*\[\$ORIGIN/'
 shown() { nm -D --defined-only "$1" | awk '{ print $3 }' | grep -E '^p?nccl' | sort; }
-sed -n 's/^RINGLET_C_API .*[ *]\(p\{0,1\}nccl[A-Za-z]*\)(.*/\1/p' "$include/nccl.h" | sort >declared
+sed -n 's/^RINGLET_C_API .*[ *]\(p\{0,1\}nccl[A-Za-z0-9]*\)(.*/\1/p' \
+  "$include/nccl.h" "$include/nccl_device.h" | sort >declared
 [ -s declared ]
 shown "$compat/libnccl.so.2" | diff declared -
 shown "$libdir/libringlet.so.0" | diff declared -

@@ -94,7 +94,8 @@ class World {
   void Pass(int operations) {
     Call call{.kind = CallKind::kBarrier, .count = 0};
     for (int i = 0; i < operations; ++i) {
-      for (auto& engine : engines_) engine->Start(call, Algorithm::kOneShot, static_cast<std::uint64_t>(i));
+      for (auto& engine : engines_)
+        engine->Start(call, Algorithm::kOneShot, static_cast<std::uint64_t>(i));
       std::vector<bool> done(engines_.size(), false);
       while (std::ranges::find(done, false) != done.end())
         for (std::size_t rank = 0; rank < done.size(); ++rank)

@@ -19,7 +19,6 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::string_view kRun = "run";
-// A shell's message about a program that it cannot start.
 constexpr std::uint32_t kRunRanksMax = 4096;
 
 struct RunOptions {
