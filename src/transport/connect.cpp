@@ -519,15 +519,6 @@ Status Connector::AwaitOpen() {
   return Ok();
 }
 
-std::optional<Choice> ChoiceNamed(std::string_view name) {
-  if (name == "auto") return Choice::kAuto;
-  if (name == "inproc") return Choice::kInproc;
-  if (name == "shm") return Choice::kShm;
-  if (name == "tcp") return Choice::kTcp;
-  if (name == "ofi") return Choice::kOfi;
-  return std::nullopt;
-}
-
 Result<std::unique_ptr<Links>> Connect(ConnectRequest request, ListenerSet endpoint,
                                        const ConnectTools& tools) {
   Connector connector(std::move(request), tools);

@@ -2,7 +2,6 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -38,8 +37,6 @@ enum class Choice : std::uint8_t {
   kTcp,
   kOfi,
 };
-/// "auto", "inproc", "shm", "tcp", "ofi"; empty for anything else.
-std::optional<Choice> ChoiceNamed(std::string_view name);
 
 struct ConnectOptions {
   Choice choice = Choice::kAuto;               ///< the same on all ranks

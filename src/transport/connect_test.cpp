@@ -37,15 +37,6 @@ Error Refusal(Choice choice, void (*change)(Neighbour&)) {
   return links.ok() ? Error{Code::kSystem, "connected"} : links.error();
 }
 
-TEST(Connect, NamesOfChoices) {
-  EXPECT_EQ(ChoiceNamed("auto"), Choice::kAuto);
-  EXPECT_EQ(ChoiceNamed("inproc"), Choice::kInproc);
-  EXPECT_EQ(ChoiceNamed("shm"), Choice::kShm);
-  EXPECT_EQ(ChoiceNamed("tcp"), Choice::kTcp);
-  EXPECT_EQ(ChoiceNamed("ofi"), Choice::kOfi);
-  EXPECT_EQ(ChoiceNamed("pigeon"), std::nullopt);
-}
-
 TEST(Connect, AForcedKindThatCannotWorkNamesRankAndHost) {
   const auto elsewhere = [](Neighbour& peer) {
     peer.host = "far";

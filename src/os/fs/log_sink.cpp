@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/value/text.hpp"
 #include "os/process/clock.hpp"
 
 namespace ringlet::os {
@@ -49,10 +48,6 @@ int Logger::Target() const {
 
 void Logger::Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_t> device,
                  std::string_view text, const char* file, int line) {
-  if (level == LogLevel::kWarn) {
-    const std::lock_guard lock(mutex_);
-    last_warning_ = Printable(text, kLogTextBytesMax);
-  }
   if (!Wants(level, subsystem)) return;
   const std::string wall_time = level == LogLevel::kWarn ? WallTimeText() : "";
   WriteWhole(Target(), FormatLogLine({.level = level,
@@ -66,11 +61,6 @@ void Logger::Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_
                                       .line = line,
                                       .wall_time = wall_time,
                                       .since_start = Now() - start_}));
-}
-
-std::string Logger::LastWarning() const {
-  const std::lock_guard lock(mutex_);
-  return last_warning_;
 }
 
 }  // namespace ringlet::os

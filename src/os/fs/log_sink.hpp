@@ -1,7 +1,6 @@
 // Writes log lines, whole, to standard output or to RINGLET_DEBUG_FILE.
 #pragma once
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,13 +24,10 @@ class Logger {
   /// True where Log would write: ask before composing an expensive text.
   bool Wants(LogLevel level, Subsystem subsystem) const { return filter_.Wants(level, subsystem); }
 
-  /// Writes a line if it is wanted. A warning is remembered for LastWarning even if it is not.
+  /// Writes a line if it is wanted.
   /// `device` is shown in brackets; where there is none, neither are the brackets.
   void Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_t> device,
            std::string_view text, const char* file = __builtin_FILE(), int line = __builtin_LINE());
-
-  /// The text of the latest warning, for ncclGetLastError; empty before the first.
-  std::string LastWarning() const;
 
  private:
   int Target() const;
@@ -42,8 +38,6 @@ class Logger {
   const Instant start_;
   int standard_;  ///< descriptor 1 or 2, not ours to close
   Fd file_;       ///< valid where a file was opened
-  mutable std::mutex mutex_;
-  std::string last_warning_;  ///< guarded by mutex_
 };
 
 }  // namespace ringlet::os
