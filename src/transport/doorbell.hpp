@@ -59,6 +59,9 @@ class DoorbellButton {
   /// \param alarm  the owner's, in this process; outlives the button
   DoorbellButton(DoorbellWord& word, const Alarm& alarm) : word_(&word), alarm_(&alarm) {}
 
+  /// Whether the owner looks or sleeps.
+  bool WouldWake() const { return (word_->value.load(std::memory_order_seq_cst) & 3u) != 0; }
+
   /// Wakes the owner if it looks or sleeps. Call after the news is visible.
   void Ring() const {
     const std::uint32_t seen = word_->value.load(std::memory_order_seq_cst);

@@ -1,5 +1,6 @@
 #include "collective/algorithm/algorithm.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
@@ -124,12 +125,15 @@ Schedule BuildReduce(Algorithm algorithm, const Call& call, CallPlace place, con
 CallParts BuildShared(Algorithm algorithm, const Call& call, Rank self, const Layout& layout) {
   const Between between = BetweenOf(algorithm);
   const Groups& hosts = layout.sharing;
-  const std::size_t shards = SharedShardsOf(call, layout);
+  const std::size_t shards = SharedShardsOf(call, layout), pieces = SharedPiecesOf(call, layout);
   switch (call.kind) {
-    case CallKind::kAllReduce: return SharedAllReduce(hosts, shards, between, self, call.count);
-    case CallKind::kBarrier: return SharedAllReduce(hosts, 1, between, self, call.count);
-    case CallKind::kBroadcast: return SharedBroadcast(hosts, between, self, call.root, call.count);
-    case CallKind::kReduce: return SharedReduce(hosts, between, self, call.root, call.count);
+    case CallKind::kAllReduce:
+      return SharedAllReduce(hosts, shards, pieces, between, self, call.count);
+    case CallKind::kBarrier: return SharedAllReduce(hosts, 1, 1, between, self, call.count);
+    case CallKind::kBroadcast:
+      return SharedBroadcast(hosts, pieces, between, self, call.root, call.count);
+    case CallKind::kReduce:
+      return SharedReduce(hosts, pieces, between, self, call.root, call.count);
     case CallKind::kAllGather: return SharedAllGather(hosts, shards, self, call.count);
     case CallKind::kReduceScatter: return SharedReduceScatter(hosts, shards, self, call.count);
     default: return {};
@@ -255,6 +259,10 @@ std::size_t SharedShardsOf(const Call& call, const Layout& layout) {
       call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
   const std::size_t shard = block_each ? call.count : call.count / mates;
   return shard >= layout.shard_elements_min ? mates : 1;
+}
+
+std::size_t SharedPiecesOf(const Call& call, const Layout& layout) {
+  return std::clamp<std::size_t>(call.count / layout.piece_elements_min, 1, kPiecesMax);
 }
 
 CallParts BuildParts(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout) {

@@ -61,6 +61,8 @@ struct Layout {
   Groups groups;            ///< by host
   /// Of hierarchical all-reduces.
   std::size_t shard_elements_min = kShardElementsMin;
+  /// Of those through the memory of each host.
+  std::size_t piece_elements_min = kPieceElementsMin;
   /// The most that a rank can give with a post in the memory that all ranks share; 0: they share
   /// none, and all goes over links.
   std::size_t post_bytes = 0;
@@ -84,6 +86,9 @@ Schedule Build(Algorithm algorithm, const Call& call, CallPlace place, const Lay
 /// where all have the same number and each shard has `shard_elements_min`; else 1.
 /// \pre  SharesWithinHosts(its algorithm), no broadcast or reduce
 std::size_t SharedShardsOf(const Call& call, const Layout& layout);
+/// Into how many pieces such an algorithm cuts a long message, each of `piece_elements_min` or
+/// more.
+std::size_t SharedPiecesOf(const Call& call, const Layout& layout);
 /// The same for those that are not on the memory of one host; what Build gives is one part.
 CallParts BuildParts(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout);
 

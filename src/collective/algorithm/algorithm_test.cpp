@@ -100,6 +100,7 @@ void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride, Layout l
     for (std::uint32_t root = 0; root < roots; root += stride) {
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
         layout.shard_elements_min = 1 + ranks % 4;  // one shard, or several
+        layout.piece_elements_min = 1 + (ranks + root) % 5;
         const std::uint64_t seed = ranks * 1000 + root * 10 + count;
         const Status status =
             ProveOne(algorithm, {.kind = kind, .count = count, .root = Rank{root}}, layout, seed);

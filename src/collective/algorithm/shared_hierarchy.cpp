@@ -17,6 +17,20 @@ Rank PlaceAt(std::size_t local) {
   return Rank{static_cast<std::uint32_t>(local)};
 }
 
+struct Portion {
+  std::size_t begin = 0, count = 0;
+};
+
+/// All but the last one are of the same length, a multiple of `multiple`.
+std::vector<Portion> CutIntoPieces(std::size_t count, std::size_t pieces, std::size_t multiple) {
+  const std::size_t length = count / pieces / multiple * multiple;
+  if (pieces == 1 || length == 0) return {{0, count}};
+  std::vector<Portion> cut;
+  for (std::size_t i = 0; i < pieces; ++i) cut.push_back({i * length, length});
+  cut.back().count = count - cut.back().begin;
+  return cut;
+}
+
 /// The parts of one rank, as they are put together.
 class PartsBuilder {
  public:
@@ -34,10 +48,18 @@ class PartsBuilder {
 
   /// So many elements that stay from part to part.
   Place Keep(std::size_t count) { return Scratch(std::exchange(kept_, kept_ + count)); }
-  void OnHost(HostPart part) {
+  /// It needs all that was between hosts before it.
+  void OnHost(HostPart part) { OnHost(part, links_); }
+  /// It needs the first so many of this rank's parts over links.
+  void OnHost(HostPart part, std::size_t links_before) {
     if (alone() || part.count == 0) return;
+    part.links_before = links_before;
     part.after_links = std::exchange(crossed_, false);
     parts_.parts.emplace_back(part);
+  }
+  /// It needs nothing from other hosts.
+  void OnHostBeside(HostPart part) {
+    if (!alone() && part.count > 0) parts_.parts.emplace_back(part);
   }
   /// Ranks of the host talk to other hosts; this one only if it takes part.
   void BetweenHosts(bool takes_part, const std::function<Schedule()>& make, const Mount& mount) {
@@ -49,6 +71,20 @@ class PartsBuilder {
     schedule.Append(inner, mount);
     parts_.scratch_count = std::max(parts_.scratch_count, schedule.scratch_count);
     parts_.parts.emplace_back(std::move(schedule));
+    ++links_;
+  }
+  /// For each piece its way to other hosts; what follows it on the host is put off until the next
+  /// piece is on its way. \param after  is told how many parts over links it needs
+  void InPieces(const std::vector<Portion>& pieces, const std::function<void(Portion)>& to_hosts,
+                const std::function<void(Portion, std::size_t)>& after) {
+    std::size_t needed = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      to_hosts(pieces[i]);
+      const std::size_t now = links_;
+      if (i > 0) after(pieces[i - 1], needed);
+      needed = now;
+    }
+    after(pieces.back(), needed);
   }
 
   CallParts Take() {
@@ -62,7 +98,7 @@ class PartsBuilder {
  private:
   const Groups& hosts_;
   GroupPlace place_;
-  std::size_t input_count_, output_count_, kept_ = 0;
+  std::size_t input_count_, output_count_, kept_ = 0, links_ = 0;
   bool crossed_ = false;  // since the last part on the host
   CallParts parts_;
 };
@@ -106,61 +142,90 @@ bool AreInRankOrder(const Groups& hosts) {
   return true;
 }
 
-CallParts SharedAllReduce(const Groups& hosts, std::size_t shards, Between between, Rank self,
-                          std::size_t count) {
+CallParts SharedAllReduce(const Groups& hosts, std::size_t shards, std::size_t pieces,
+                          Between between, Rank self, std::size_t count) {
   PartsBuilder builder(hosts, self, count, count);
-  const std::size_t block = count / shards, local = builder.local();
-  // Elements that do not go into equal shards are the last one's too.
-  const std::size_t rest = shards > 1 ? count - shards * block : 0;
+  const std::size_t local = builder.local();
   const Rank last = PlaceAt(shards - 1);
-  const Place mine = Output(local * block), tail = Output(shards * block);
-  if (shards == 1) {
-    builder.OnHost({CallKind::kReduce, Rank{0}, count, Input(), Output()});
-  } else {
-    builder.OnHost({CallKind::kReduceScatter, Rank{}, block, Input(), mine});
-    builder.OnHost({CallKind::kReduce, last, rest, Input(tail.begin), tail});
-  }
-  const std::size_t elements = local + 1 == shards ? block + rest : block;
-  builder.BetweenHosts(local < shards,
-                       [&] { return RailAllReduce(RailAt(hosts, local), between, self, elements); },
-                       {builder.alone() ? Input(mine.begin) : mine, mine});
-  if (shards == 1) {
-    builder.OnHost({CallKind::kBroadcast, Rank{0}, count, Output(), Output()});
-  } else {
-    builder.OnHost({CallKind::kAllGather, Rank{}, block, mine, Output()});
-    builder.OnHost({CallKind::kBroadcast, last, rest, tail, tail});
-  }
+  // Elements that do not go into equal shards are the last one's too.
+  const auto tail = [&](Portion piece) {
+    const std::size_t equal = piece.count / shards * shards;
+    return Portion{piece.begin + equal, piece.count - equal};
+  };
+  const auto shard = [&](Portion piece) {
+    const std::size_t block = piece.count / shards;
+    return Portion{piece.begin + local * block, block};
+  };
+  const auto to_hosts = [&](Portion piece) {
+    const Portion mine = shard(piece), rest = tail(piece);
+    const Place at = Output(mine.begin), left = Output(rest.begin);
+    if (shards == 1) {
+      builder.OnHostBeside(
+          {CallKind::kReduce, Rank{0}, piece.count, Input(piece.begin), Output(piece.begin)});
+    } else {
+      builder.OnHostBeside({CallKind::kReduceScatter, Rank{}, mine.count, Input(piece.begin), at});
+      builder.OnHostBeside({CallKind::kReduce, last, rest.count, Input(rest.begin), left});
+    }
+    const std::size_t elements = local + 1 == shards ? mine.count + rest.count : mine.count;
+    builder.BetweenHosts(
+        local < shards,
+        [&] { return RailAllReduce(RailAt(hosts, local), between, self, elements); },
+        {builder.alone() ? Input(mine.begin) : at, at});
+  };
+  const auto after = [&](Portion piece, std::size_t links) {
+    const Portion mine = shard(piece), rest = tail(piece);
+    const Place all = Output(piece.begin), left = Output(rest.begin);
+    if (shards == 1) {
+      builder.OnHost({CallKind::kBroadcast, Rank{0}, piece.count, all, all}, links);
+    } else {
+      builder.OnHost({CallKind::kAllGather, Rank{}, mine.count, Output(mine.begin), all}, links);
+      builder.OnHost({CallKind::kBroadcast, last, rest.count, left, left}, links);
+    }
+  };
+  builder.InPieces(CutIntoPieces(count, pieces, shards), to_hosts, after);
   return builder.Take();
 }
 
-CallParts SharedBroadcast(const Groups& hosts, Between between, Rank self, Rank root,
-                          std::size_t count) {
+CallParts SharedBroadcast(const Groups& hosts, std::size_t pieces, Between between, Rank self,
+                          Rank root, std::size_t count) {
   const bool is_root = self == root;
   PartsBuilder builder(hosts, self, is_root ? count : 0, count);
   const std::vector<Rank> leaders = LeadersFor(hosts, root);
   const Rank leader = leaders[builder.host()];
-  const Place source = is_root ? Input() : Output();
-  builder.BetweenHosts(self == leader,
-                       [&] { return RailBroadcast(leaders, between, self, root, count); },
-                       {source, Output()});
-  builder.OnHost(
-      {CallKind::kBroadcast, PlaceAt(PlaceIn(hosts, leader)->local), count, source, Output()});
+  const Rank from = PlaceAt(PlaceIn(hosts, leader)->local);
+  const auto source = [&](Portion piece) {
+    return is_root ? Input(piece.begin) : Output(piece.begin);
+  };
+  const auto to_hosts = [&](Portion piece) {
+    builder.BetweenHosts(self == leader,
+                         [&] { return RailBroadcast(leaders, between, self, root, piece.count); },
+                         {source(piece), Output(piece.begin)});
+  };
+  const auto after = [&](Portion piece, std::size_t links) {
+    builder.OnHost({CallKind::kBroadcast, from, piece.count, source(piece), Output(piece.begin)},
+                   links);
+  };
+  builder.InPieces(CutIntoPieces(count, pieces, 1), to_hosts, after);
   return builder.Take();
 }
 
-CallParts SharedReduce(const Groups& hosts, Between between, Rank self, Rank root,
-                       std::size_t count) {
+CallParts SharedReduce(const Groups& hosts, std::size_t pieces, Between between, Rank self,
+                       Rank root, std::size_t count) {
   const bool is_root = self == root;
   PartsBuilder builder(hosts, self, count, is_root ? count : 0);
   const std::vector<Rank> leaders = LeadersFor(hosts, root);
   const Rank leader = leaders[builder.host()];
+  const Rank to = PlaceAt(PlaceIn(hosts, leader)->local);
   Place sum = Output();  // of this host
-  if (self == leader && !is_root) sum = builder.alone() ? Input() : builder.Keep(count);
-  builder.OnHost({CallKind::kReduce, PlaceAt(PlaceIn(hosts, leader)->local), count, Input(), sum});
-  if (is_root && builder.alone()) sum = Input();
-  builder.BetweenHosts(self == leader,
-                       [&] { return RailReduce(leaders, between, self, root, count); },
-                       {sum, Output()});
+  if (self == leader && !is_root && !builder.alone()) sum = builder.Keep(count);
+  const auto to_hosts = [&](Portion piece) {
+    const Place mine{sum.buffer, sum.begin + piece.begin};
+    builder.OnHostBeside({CallKind::kReduce, to, piece.count, Input(piece.begin), mine});
+    builder.BetweenHosts(self == leader,
+                         [&] { return RailReduce(leaders, between, self, root, piece.count); },
+                         {builder.alone() ? Input(piece.begin) : mine, Output(piece.begin)});
+  };
+  builder.InPieces(CutIntoPieces(count, pieces, 1), to_hosts, [](Portion, std::size_t) {});
   return builder.Take();
 }
 

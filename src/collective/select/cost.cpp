@@ -25,8 +25,11 @@ class Pricer {
                    : ShardsOf(layout.groups, call.count, layout.shard_elements_min)),
         model_(model) {}
 
-  /// The same through memory within the hosts, on so many rails.
-  void ShareWithinHosts(std::uint64_t rails) { rails_ = rails; }
+  /// The same through memory within the hosts, on so many rails and in so many pieces.
+  void ShareWithinHosts(std::uint64_t rails, std::uint64_t pieces) {
+    rails_ = rails;
+    pieces_ = pieces;
+  }
 
   std::uint64_t AllReduce(Algorithm algorithm) const {
     const std::uint64_t share = bytes_ / ranks_;
@@ -57,7 +60,8 @@ class Pricer {
       case Algorithm::kHierarchicalShared:
       case Algorithm::kHierarchicalSharedDoubling:
       case Algorithm::kHierarchicalSharedDirect:
-        return SharedReduce(bytes_) + OnRails(algorithm, bytes_ / rails_) + SharedCopy(bytes_);
+        return InPieces(SharedReduce(bytes_) + SharedCopy(bytes_),
+                        OnRails(algorithm, bytes_ / rails_));
       default:
         return 2 * (ranks_ - 1) * (Hop(slowest()) + Moving(slowest(), share)) +
                (ranks_ - 1) * Reducing(share);
@@ -83,14 +87,16 @@ class Pricer {
         return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + (hosts_ - 1) * adding +
                ToMates() + Rounds(mates_) * adding;
       case Algorithm::kHierarchicalShared:
-        return (hosts_ - 1) * Hop(model_.remote) + Moving(model_.remote, bytes_) + adding +
-               SharedEnd(reduces);
+        return InPieces(SharedEnd(reduces),
+                        (hosts_ - 1) * Hop(model_.remote) + Moving(model_.remote, bytes_) + adding);
       case Algorithm::kHierarchicalSharedDoubling:
-        return Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_) + adding) +
-               SharedEnd(reduces);
+        return InPieces(
+            SharedEnd(reduces),
+            Rounds(hosts_) * (Hop(model_.remote) + Moving(model_.remote, bytes_) + adding));
       case Algorithm::kHierarchicalSharedDirect:
-        return Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + (hosts_ - 1) * adding +
-               SharedEnd(reduces);
+        return InPieces(
+            SharedEnd(reduces),
+            Burst(model_.remote, hosts_ - 1, (hosts_ - 1) * bytes_) + (hosts_ - 1) * adding);
       default:
         return (ranks_ - hosts_) * Hop(model_.local) + (hosts_ - 1) * Hop(model_.remote) +
                Moving(slowest(), bytes_) + adding;
@@ -212,6 +218,12 @@ class Pricer {
   std::uint64_t SharedEnd(bool reduces) const {
     return reduces ? SharedReduce(bytes_) : SharedCopy(bytes_);
   }
+  /// Times of the whole message, on the host and between hosts: of the pieces but one the shorter
+  /// is hidden behind the other, and each takes its way between hosts.
+  std::uint64_t InPieces(std::uint64_t on_host, std::uint64_t between) const {
+    const std::uint64_t hidden = (pieces_ - 1) * (std::min(on_host, between) / pieces_);
+    return on_host + between - hidden + (pieces_ - 1) * Hop(model_.remote);
+  }
   /// From one rank of a host to all others of it, by a binomial tree.
   std::uint64_t ToMates() const {
     return Rounds(mates_) * (Hop(model_.local) + Moving(model_.local, bytes_));
@@ -237,6 +249,7 @@ class Pricer {
   std::uint64_t ranks_;
   std::uint64_t hosts_;
   std::uint64_t mates_;  // ranks of a host
+  std::uint64_t pieces_ = 1;
   std::uint64_t rails_;  // of them, those that talk to other hosts in hierarchical all-reduces
   CostModel model_;
 };
@@ -250,7 +263,8 @@ std::uint64_t TimeNs(Algorithm algorithm, const Call& call, const Layout& layout
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
   const std::uint64_t bytes = std::min<std::uint64_t>(BlockBytes(call), kBytesMax);
   Pricer pricer(bytes, call, layout, model);
-  if (SharesWithinHosts(algorithm)) pricer.ShareWithinHosts(SharedShardsOf(call, layout));
+  if (SharesWithinHosts(algorithm))
+    pricer.ShareWithinHosts(SharedShardsOf(call, layout), SharedPiecesOf(call, layout));
   switch (call.kind) {
     case CallKind::kAllReduce: return pricer.AllReduce(algorithm);
     case CallKind::kBroadcast: return pricer.Broadcast(algorithm, false);

@@ -62,7 +62,7 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
     : arena_(std::move(arena)),
       self_(self),
       ranks_(arena_->shape().ranks),
-      waiter_(arena_->rank(self).bell),
+      waiter_(arena_->rank(self), awaited_),
       spinner_(wait_policy),
       place_{.waiter = &waiter_, .spinner = &spinner_},
       options_(std::move(options)),
@@ -192,7 +192,7 @@ void ShmCollective::Post() {
   }
   if (!one_shot_) Offer(post);
   post.sequence.store(sequence_, std::memory_order_seq_cst);
-  arena_->RingOthers(self_);
+  arena_->RingForPost(self_);
   awaited_ = 0;
 }
 

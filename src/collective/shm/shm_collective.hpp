@@ -19,11 +19,11 @@
 #include "collective/call/operation.hpp"
 #include "collective/shm/pipelined_shm.hpp"
 #include "collective/shm/post_ring.hpp"
+#include "collective/shm/post_waiter.hpp"
 #include "collective/shm/slicing.hpp"
 #include "collective/shm/zero_copy_shm.hpp"
 #include "ringlet/status.hpp"
 #include "transport/shm/arena.hpp"
-#include "transport/shm/bell_waiter.hpp"
 
 namespace ringlet::collective {
 
@@ -133,7 +133,7 @@ class ShmCollective final : public Operation {
 
   std::shared_ptr<transport::Arena> arena_;
   std::uint32_t self_, ranks_;
-  transport::BellWaiter waiter_;
+  PostWaiter waiter_;
   Spinner spinner_;
   WaitTarget place_;
   ShmOptions options_;

@@ -138,6 +138,20 @@ TEST_P(HostsWithMemory, EveryCallIsRightEachWayBetweenHosts) {
 }
 
 // The scalar is each rank's own, and a multiplied input is a copy that no call has in place.
+TEST_P(HostsWithMemory, LongMessagesPassInPieces) {
+  RunOn(GetParam(), {}, [&](std::uint32_t, HostsFormed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    for (const std::size_t count :
+         {2 * collective::kPieceElementsMin - 1, 3 * collective::kPieceElementsMin + 5})
+      for (const CallKind kind : {CallKind::kAllReduce, CallKind::kBroadcast, CallKind::kReduce})
+        for (const bool in_place : {false, true}) {
+          const Call call{.kind = kind, .count = count, .root = Rank{1}};
+          const Status status = CallAndCheck(**formed, call, in_place);
+          ASSERT_TRUE(status.ok()) << status.error().message;
+        }
+  });
+}
+
 TEST_P(HostsWithMemory, EachRankMultipliesByItsOwnScalar) {
   RunOn(GetParam(), {}, [](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

@@ -72,12 +72,6 @@ void Scale(DataType type, View input, View scalar, std::span<std::byte> out) {
   }
 }
 
-std::unique_ptr<collective::Operation> InSequence(
-    std::unique_ptr<collective::Operation> first,
-    std::vector<std::function<Sequence::Made()>> makers) {
-  return std::make_unique<Sequence>(std::move(first), std::move(makers));
-}
-
 /// From a place in the buffers of a call to their end.
 std::span<std::byte> WritableMemoryOf(const collective::Task& task, const collective::Place& place,
                                       DataType type) {
@@ -275,14 +269,16 @@ Result<std::unique_ptr<collective::Operation>> Communicator::BeyondHost(const Ca
   const std::size_t scratch_bytes = program->scratch_count * SizeOf(call.type);
   if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
   task.scratch = std::span(scratch_).first(scratch_bytes);
-  RINGLET_TRY_ASSIGN(auto first, StartStage(program->stages.front(), call, task, true));
-  if (program->stages.size() == 1) return first;
-  std::vector<std::function<Sequence::Made()>> makers;
-  for (std::size_t i = 1; i < program->stages.size(); ++i)
-    makers.emplace_back([this, program, i, call, task] {
-      return StartStage(program->stages[i], call, task, false);
-    });
-  return InSequence(std::move(first), std::move(makers));
+  if (program->stages.size() == 1) return StartStage(program->stages.front(), call, task, true);
+  std::vector<Sequence::Turn> parts;
+  for (const Program::Stage& stage : program->stages) {
+    const bool is_first = parts.empty();
+    parts.push_back({.make = [this, program, &stage, call, task,
+                              is_first] { return StartStage(stage, call, task, is_first); },
+                     .over_links = stage.flow != nullptr,
+                     .links_before = stage.on_host.links_before});
+  }
+  return Sequence::Begin(std::move(parts));
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::StartStage(const Program::Stage& stage,
@@ -355,7 +351,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
   // If collectives go through memory, a rank that calls another one is there and not on the links.
   host_.engine()->Start({.kind = CallKind::kAllToAllV}, scores_.For(CallKind::kAllToAllV, 0),
                         sequence);
-  return InSequence(std::make_unique<HostRun>(*host_.engine()), {exchange});
+  return Sequence::Of(std::make_unique<HostRun>(*host_.engine()), exchange);
 }
 
 void Communicator::CollectMessages(std::span<const Transfer> transfers) {
@@ -441,7 +437,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::WithLinks(
     std::function<Result<std::unique_ptr<Operation>>()> then) {
   RINGLET_TRY_ASSIGN(auto blocking_task, LinksTo(std::move(peers), std::move(purpose)));
   if (!blocking_task) return then();
-  return InSequence(std::move(blocking_task), {std::move(then)});
+  return Sequence::Of(std::move(blocking_task), std::move(then));
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::Exchange(

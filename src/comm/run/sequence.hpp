@@ -1,5 +1,7 @@
-// Operations one after the other, each of which can be made only when those before are done.
+// The parts of one call: some on the host, one after the other, and some over links, one after the
+// other, beside them.
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,27 +15,54 @@ namespace ringlet::comm {
 class Sequence final : public collective::Operation {
  public:
   using Made = Result<std::unique_ptr<collective::Operation>>;
-  /// \param makers  called in order, each when the operation before is done and gone
-  Sequence(std::unique_ptr<collective::Operation> first, std::vector<std::function<Made()>> makers)
-      : current_(std::move(first)), makers_(std::move(makers)) {}
+  struct Turn {
+    /// Called when the part begins: the one before of its kind is done and gone.
+    std::function<Made()> make;
+    bool over_links = false;
+    /// On the host: so many parts over links are done before it begins.
+    std::size_t links_before = 0;
+  };
+
+  /// Begins what can begin now.
+  static Made Begin(std::vector<Turn> parts);
+  /// One that has begun, and another when it is done and gone.
+  static std::unique_ptr<collective::Operation> Of(std::unique_ptr<collective::Operation> first,
+                                                   std::function<Made()> second);
 
   Result<bool> Advance() override;
   bool moved() const override { return moved_; }
-  std::string WaitingFor() const override { return current_ ? current_->WaitingFor() : ""; }
+  std::string WaitingFor() const override { return awaited() ? awaited()->WaitingFor() : ""; }
   std::optional<Rank> Awaits() const override {
-    return current_ ? current_->Awaits() : std::nullopt;
+    return awaited() ? awaited()->Awaits() : std::nullopt;
   }
+  /// Of the part on the host, if one runs: its ranks do what they have to do there before they wait
+  /// for other hosts, so that it is over soon.
   const collective::WaitTarget* place() const override {
-    return current_ ? current_->place() : nullptr;
+    return awaited() ? awaited()->place() : nullptr;
   }
-  void Withdraw() override {
-    if (current_) current_->Withdraw();
-  }
+  void Withdraw() override;
 
  private:
-  std::unique_ptr<collective::Operation> current_;  // null: the next could not be made
-  std::vector<std::function<Made()>> makers_;
-  std::size_t made_ = 0;
+  /// Parts of one kind, in order.
+  struct Track {
+    std::vector<Turn> parts;
+    std::size_t begun = 0;
+    std::unique_ptr<collective::Operation> running = {};  // null: the next has not begun
+
+    std::size_t done() const { return begun - (running ? 1 : 0); }
+    bool IsOver() const { return done() == parts.size(); }
+  };
+
+  explicit Sequence(std::vector<Turn> parts);
+  const collective::Operation* awaited() const {
+    return host_.running ? host_.running.get() : links_.running.get();
+  }
+  Status BeginNext();
+  Result<bool> AdvanceTrack(Track& track);
+  Result<bool> AdvanceBoth();
+
+  Track host_, links_;
+  std::vector<std::size_t> host_before_;  // of each part over links, the parts on the host before
   std::optional<Error> error_;
   bool moved_ = false;
 };

@@ -96,10 +96,13 @@ static_assert(sizeof(ArenaPlaces) <= ArenaPost::kInlineBytes);
 
 struct ArenaRank {
   DoorbellWord bell;
+  /// Read where the owner looks or sleeps: `Awaiting` the rank whose post it waits for.
+  std::atomic<std::uint32_t> awaits{0};
   ArenaProgress progress;
   alignas(64) std::atomic<std::uint32_t> left{0};  ///< 1: it will not do anything any more
   /// Twice the last operation in which all offered their memory; plus 1: this rank reaches it.
   std::atomic<std::uint64_t> vote{0};
+  static constexpr std::uint32_t Awaiting(std::uint32_t rank) { return rank + 1; }
   static constexpr std::size_t kBuffers = 64;
   alignas(64) ArenaBuffer buffers[kBuffers];
 };
@@ -135,6 +138,18 @@ class Arena {
   void RingOthers(std::uint32_t self) const {
     for (std::uint32_t peer = 0; peer < shape_.ranks; ++peer)
       if (peer != self) DoorbellButton(rank(peer).bell, -1).Ring();
+  }
+
+  /// Wakes those that wait for a post of `self`, after it has stored one.
+  void RingForPost(std::uint32_t self) const {
+    for (std::uint32_t peer = 0; peer < shape_.ranks; ++peer) {
+      if (peer == self) continue;
+      ArenaRank& other = rank(peer);
+      const DoorbellButton button(other.bell, -1);
+      if (button.WouldWake() &&
+          other.awaits.load(std::memory_order_seq_cst) == ArenaRank::Awaiting(self))
+        button.Ring();
+    }
   }
 
   /// Brings the part of `rank` into memory, near the calling thread: what every operation needs,

@@ -1,0 +1,44 @@
+// The sleeping place of a rank for news of its arena, where it says whose post it waits for: posts
+// of others let it sleep.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "transport/shm/arena.hpp"
+#include "transport/shm/bell_waiter.hpp"
+
+namespace ringlet::collective {
+
+/// Its word is right from Prepare to Wait: if another post is waited for by then, Wait returns
+/// at once. So no wake-up is lost: the word stands before the rank is seen to look or sleep.
+class PostWaiter final : public transport::Waiter {
+ public:
+  /// \param rank     the part of the arena that the rank owns
+  /// \param awaited  the rank whose post is waited for; changed by the owner only
+  PostWaiter(transport::ArenaRank& rank, const std::uint32_t& awaited)
+      : bell_(rank.bell), said_(rank.awaits), awaited_(awaited) {}
+
+  Ticket Prepare() override {
+    says_ = transport::ArenaRank::Awaiting(awaited_);
+    said_.store(says_, std::memory_order_seq_cst);
+    return bell_.Prepare();
+  }
+  void Wait(Ticket ticket, std::chrono::nanoseconds timeout) override {
+    const bool other = says_ != transport::ArenaRank::Awaiting(awaited_);
+    bell_.Wait(ticket, other ? std::chrono::nanoseconds(0) : timeout);
+  }
+  void Wake() override { bell_.Wake(); }
+  bool in_memory() const override { return true; }
+  int descriptor() const override { return -1; }
+  void PrepareDescriptor() override {}
+  void Acknowledge() override {}
+
+ private:
+  transport::BellWaiter bell_;
+  std::atomic<std::uint32_t>& said_;
+  const std::uint32_t& awaited_;
+  std::uint32_t says_ = 0;
+};
+
+}  // namespace ringlet::collective
