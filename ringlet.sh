@@ -16,6 +16,8 @@ usage: ./ringlet.sh COMMAND
                      backend where PyTorch can be had
        --long        the long ones too
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
+       --clients     those of programs of others too: PyTorch's CUDA wheel and nccl4py, which are
+                     fetched from PyPI (1 GB), on the devices of `ringlet emulate`
   build              build the tool (build/bin/ringlet) and the libraries
   install [PREFIX]   build, and install to bin, lib and include of PREFIX (default /usr/local)
   package            build, and make Debian packages in build/packages: libringlet0, libringlet-dev
@@ -278,6 +280,28 @@ install_python_package() {
     }
 }
 
+# Makes build/clients-venv with programs written for CUDA and NCCL, unless it is there: without the
+# libraries of NVIDIA that they depend on, in whose place those of `ringlet emulate` are.
+clients_venv=build/clients-venv
+clients_torch=2.15
+fetch_clients() {
+  local python=$clients_venv/bin/python
+  "$python" -c "import importlib.metadata as m; m.version('nccl4py'); m.version('packaging'); \
+assert m.version('torch').startswith('$clients_torch')" 2>/dev/null && return
+  [ -x "$python" ] || python3 -m venv "$clients_venv" || {
+    echo "An environment for the clients cannot be made: python3 -m venv failed, see above."
+    return 1
+  }
+  echo "\$ pip install --no-deps torch==$clients_torch.* nccl4py cuda-core cuda-bindings cuda-pathfinder"
+  { "$clients_venv/bin/pip" install -q --no-deps "torch==$clients_torch.*" nccl4py cuda-core \
+      cuda-bindings cuda-pathfinder &&
+    "$clients_venv/bin/pip" install -q numpy packaging filelock typing-extensions sympy networkx jinja2 \
+      fsspec setuptools; } || {
+    echo 'The clients cannot be had: pip install failed, see above.'
+    return 1
+  }
+}
+
 # Makes build/site-venv with what the site and its test need, unless it is there. Fails, after saying
 # why, where PyPI cannot be reached; whoever calls goes on without it.
 site_venv=build/site-venv
@@ -346,9 +370,11 @@ build_preset() {
 passed=0
 failed=0
 test_preset() {
-  local preset=$1 folder=$2 long=$3 filter=() log line total wrong
+  local preset=$1 folder=$2 long=$3 clients=$4 left_out=() filter=() log line total wrong
   heading "Testing ($preset)"
-  [ "$long" = yes ] || filter=(--label-exclude '^long$')
+  [ "$long" = yes ] || left_out+=(long)
+  [ "$clients" = yes ] || left_out+=(clients)
+  [ ${#left_out[@]} = 0 ] || filter=(--label-exclude "^($(IFS='|'; echo "${left_out[*]}"))\$")
   log=$folder/ringlet_test.log
   if [ "$preset" = tsan ]; then export TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1'; fi
   ctest --test-dir "$folder" -j "$(jobs)" --output-on-failure --no-tests=error "${filter[@]}" 2>&1 |
@@ -369,31 +395,36 @@ fetch_from_pypi() {
   fetch_torch || echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
   heading 'The site'
   fetch_site || echo 'So the test of the site is left out (ctest says: not run).'
+  [ "$1" = no ] || {
+    heading 'Programs of CUDA and NCCL'
+    fetch_clients || echo 'So their tests are left out (ctest says: not run).'
+  }
 }
 
 run_tests() {
-  local long=no sanitize=no option preset
+  local long=no sanitize=no clients=no option preset
   for option; do
     case $option in
       --long) long=yes ;;
       --sanitize) sanitize=yes ;;
+      --clients) clients=yes ;;
       *) usage >&2; fail "test does not know $option" ;;
     esac
   done
   need "$build_packages$test_packages$torch_packages"  # those of the site are among them
   echo 'PyTorch and what makes the site are fetched beside the build.'
-  start_beside fetch_from_pypi
+  start_beside fetch_from_pypi "$clients"
   build_preset release build
   join_beside
   if torch_is_there; then
     heading 'The Python package'
     install_python_package
   fi
-  test_preset release build "$long"
+  test_preset release build "$long" "$clients"
   if [ "$sanitize" = yes ]; then
     for preset in asan tsan; do
       build_preset "$preset" "build-$preset"
-      test_preset "$preset" "build-$preset" "$long"
+      test_preset "$preset" "build-$preset" "$long" no
     done
   fi
   printf '\n%d passed, %d failed\n' "$passed" "$failed"

@@ -3,19 +3,20 @@
 # Each file belongs to a component, of which RingletPackage makes a Debian package: `runtime` has the
 # libraries that programs load, `development` the files to compile with, `tool` the command.
 #
-# It exports what is marked RINGLET_API in include/ringlet and the nccl*/pnccl* functions; the rest
+# It exports what include/ringlet marks RINGLET_API or RINGLET_STREAM_API, and the nccl*/pnccl* functions; the rest
 # is hidden twice: by the compiler's flag and by packaging/ringlet.map, which also keeps our copies
 # of inline standard-library functions from meeting those of the program.
 include(CMakePackageConfigHelpers)
 
-# The tool and the PyTorch extension link the layers themselves; the library is for everybody else,
-# who have no use for the simulator and the test bed.
+# The tool and the PyTorch extension link the layers themselves; the library is for all other programs,
+# which have no use for the simulator, the test bed and the host CUDA.
 get_property(layers GLOBAL PROPERTY RINGLET_LAYERS)
-list(REMOVE_ITEM layers cli torch sim testbed)
+list(REMOVE_ITEM layers cli torch cuda sim testbed)
 list(TRANSFORM layers PREPEND ringlet_ OUTPUT_VARIABLE layer_targets)
 list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:ringlet_\\1>" OUTPUT_VARIABLE layer_objects)
 
-file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/ringlet/*.hpp)
+file(GLOB public_headers CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/include/ringlet/*.hpp ${PROJECT_SOURCE_DIR}/include/ringlet/*.h)
 set(version_script ${PROJECT_SOURCE_DIR}/packaging/ringlet.map)
 
 # The target `ringlet` is the tool, hence the longer name here. The layers' archives are listed only
@@ -61,6 +62,11 @@ if(TARGET ringlet)
   install(TARGETS ringlet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT tool
     OPTIONAL FILES_MATCHING PATTERN "*.1")
+endif()
+
+if(RINGLET_EMULATE)
+  include(RingletEmulate)
+  add_dependencies(ringlet_product ringlet_emulate)
 endif()
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringlet)

@@ -27,9 +27,14 @@ LAYERS = {
     "transport": "base os",
     "collective": "base plan transport",
     "comm": "base os rendezvous bootstrap discovery topology plan transport collective",
-    "frontends/c_api": "base comm",
+    # Host streams know nothing of communicators: operations are to them functions in an order.
+    "stream": "base os",
+    "frontends/c_api": "base comm stream",
+    "frontends/stream": "stream",
     "frontends/cxx": "base comm",
     "frontends/torch": "base comm",
+    # The libraries that stand for NVIDIA's meet the library through ringlet/stream.h alone.
+    "frontends/cuda": "base os",
     # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
     "frontends/cli":
         "base os sim testbed rendezvous bootstrap discovery topology plan transport collective comm",
@@ -45,6 +50,19 @@ UNTESTED = {
     "frontends/c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/guard.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
+    "frontends/cuda/driver/device.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/driver/entry.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/driver/memory.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/driver/stream.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/management/nvml.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/copy.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/device.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/error.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/event.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/graph.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/kernel.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/memory.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/runtime/stream.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/torch/module.cpp": "needs PyTorch; test/torch tests it from Python",
 }
 

@@ -19,7 +19,7 @@ def _autoload():
     """
 
 
-import torch
+import torch as _torch
 import torch.distributed as dist
 
 from ringlet import pmix
@@ -72,8 +72,8 @@ def empty(*size, dtype=None):
     of its size. A process that was forked from this one shares the memory: it sees what is written
     here, and the other way round. Raises RuntimeError where there is no memory.
     """
-    shape = torch.Size(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
-    dtype = dtype or torch.get_default_dtype()
+    shape = _torch.Size(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+    dtype = dtype or _torch.get_default_dtype()
     return _extension().allocate(shape.numel() * dtype.itemsize).view(dtype).view(shape)
 
 
@@ -124,7 +124,7 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
     group = group or dist.group.WORLD
     if group is None or group is dist.GroupMember.NON_GROUP_MEMBER:
         return
-    backend = group._get_backend(torch.device("cpu"))
+    backend = group._get_backend(_torch.device("cpu"))
     if timeout is None:
         backend.monitored_barrier(wait_all_ranks=wait_all_ranks)
     else:

@@ -89,7 +89,7 @@ def unknown_words(words):
     if len(rest) == len(leading) and leading or not leading and not words[0].startswith("-"):
         return [" ".join(words)]
     rest = words[len(leading) - len(rest):]
-    if words[0] == "run":
+    if words[0] in ("run", "emulate"):
         rest = rest[:next((i for i, word in enumerate(rest) if re.match(r"[./]|--$|python|sh$", word)),
                           len(rest))]
     return [word for word in rest if re.match(r"--?[a-zA-Z]", word) and not re.search(

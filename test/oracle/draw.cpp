@@ -197,6 +197,7 @@ class Drawing {
     step.bytes = dice_.OneIn(8) ? 0 : dice_.Below(kPutBytesMax / step.repeat);
     if (dice_.OneIn(2)) step.bytes %= 300;
     step.depth = dice_.OneIn(2) ? 1 : 0;
+    if (With("streams") && dice_.OneIn(3)) step.streams = dice_.Between(1, kStreamsMax);
     Add(step);
   }
 
@@ -213,10 +214,28 @@ class Drawing {
 
   // ---- Calls ----
 
+  void MaybeStreams(Step& step, int one_in) {
+    if (!With("streams") || !dice_.OneIn(one_in)) return;
+    step.streams = dice_.Between(1, kStreamsMax);
+    if (With("graphs") && dice_.OneIn(3)) step.launches = dice_.Between(1, 4);
+  }
+
+  /// Calls that are issued one by one, before the first is waited for.
+  void Streamed() {
+    Step step;
+    MaybeStreams(step, 1);
+    const int calls = dice_.Between(2, 6);
+    for (int i = 0; i < calls; ++i) step.calls.push_back(AnyCall(AnyComm()));
+    MaybeLate(step);
+    Add(step);
+  }
+
   void Single() {
+    if (With("streams") && dice_.OneIn(6)) return Streamed();
     Step step;
     step.calls.push_back(AnyCall(AnyComm()));
     step.depth = dice_.OneIn(6) ? dice_.Between(1, 3) : 0;
+    MaybeStreams(step, 4);
     MaybeLate(step);
     Add(step);
   }
@@ -234,6 +253,7 @@ class Drawing {
       const bool fits = world_.nonblocking.at(other) == world_.nonblocking.at(comm);
       step.calls.push_back(AnyCall(fits ? other : comm));
     }
+    MaybeStreams(step, 3);
     MaybeLate(step);
     Add(step);
   }
@@ -361,6 +381,7 @@ class Drawing {
   void AddRun(Call call) {
     Step step;
     step.calls.push_back(call);
+    MaybeStreams(step, 3);
     Add(step);
   }
 

@@ -124,8 +124,9 @@ Options ParseOptions(int count, char** words) {
 /// The outcome of one layout.
 struct Tally {
   std::size_t programs = 0, operations = 0, refused = 0, failed = 0;
-  std::string missing = {};  ///< why it is not available
-  std::string reason = {};   ///< why the first refused program was
+  std::size_t streamed = 0, captured = 0;  ///< operations
+  std::string missing = {};                ///< why it is not available
+  std::string reason = {};                 ///< why the first refused program was
 };
 
 std::string ReadFile(const std::string& path) {
@@ -194,6 +195,8 @@ class Session {
     ++tally.programs;
     if (verdict.outcome == Outcome::kPassed) {
       tally.operations += CountCalls(program);
+      tally.streamed += CountStreamed(program, false);
+      tally.captured += CountStreamed(program, true);
     } else {
       drawn_ -= CountCalls(program);  // others are drawn in their place
     }
@@ -238,6 +241,8 @@ class Session {
       total.operations += tally.operations;
       total.refused += tally.refused;
       total.failed += tally.failed;
+      total.streamed += tally.streamed;
+      total.captured += tally.captured;
     }
     return total;
   }
@@ -252,6 +257,8 @@ class Session {
     };
     for (const auto& [name, tally] : tallies_) row(name, tally);
     row("all", Total());
+    fmt::print("{} operations on streams, {} of them in graphs\n", Total().streamed,
+               Total().captured);
     fmt::print("seeds {} to {}, {:.1f} s\n", options_.seed, options_.seed + programs_ - 1,
                Seconds());
     for (const auto& [name, tally] : tallies_)

@@ -95,11 +95,11 @@ ncclResult_t Prepared::SelectedReduction(ncclRedOp_t op, void* recv) {
   const auto type = static_cast<ncclDataType_t>(call_.type);
   const ncclCollConfig_t config = Config();
   if (call_.kind == Kind::kAllReduce)
-    return ncclAllReduceConfig(send_, recv, call_.count, type, op, comm_, nullptr, &config);
+    return ncclAllReduceConfig(send_, recv, call_.count, type, op, comm_, stream_, &config);
   if (call_.kind == Kind::kReduce)
-    return ncclReduceConfig(send_, recv, call_.count, type, op, call_.root, comm_, nullptr,
+    return ncclReduceConfig(send_, recv, call_.count, type, op, call_.root, comm_, stream_,
                             &config);
-  return ncclReduceScatterConfig(send_, recv, call_.count, type, op, comm_, nullptr, &config);
+  return ncclReduceScatterConfig(send_, recv, call_.count, type, op, comm_, stream_, &config);
 }
 
 ncclResult_t Prepared::IssueSelected(const void* send, void* recv) {
@@ -108,16 +108,16 @@ ncclResult_t Prepared::IssueSelected(const void* send, void* recv) {
   const std::size_t count = call_.count;
   switch (call_.kind) {
     case Kind::kBroadcast:
-      return ncclBroadcastConfig(send, recv, count, type, call_.root, comm_, nullptr, &config);
+      return ncclBroadcastConfig(send, recv, count, type, call_.root, comm_, stream_, &config);
     case Kind::kBcast:  // has no such form
-      return ncclBroadcastConfig(recv, recv, count, type, call_.root, comm_, nullptr, &config);
+      return ncclBroadcastConfig(recv, recv, count, type, call_.root, comm_, stream_, &config);
     case Kind::kAllGather:
-      return ncclAllGatherConfig(send, recv, count, type, comm_, nullptr, &config);
+      return ncclAllGatherConfig(send, recv, count, type, comm_, stream_, &config);
     case Kind::kAllToAll:
-      return ncclAlltoAllConfig(send, recv, count, type, comm_, nullptr, &config);
+      return ncclAlltoAllConfig(send, recv, count, type, comm_, stream_, &config);
     case Kind::kGather:
-      return ncclGatherConfig(send, recv, count, type, call_.root, comm_, nullptr, &config);
-    default: return ncclScatterConfig(send, recv, count, type, call_.root, comm_, nullptr, &config);
+      return ncclGatherConfig(send, recv, count, type, call_.root, comm_, stream_, &config);
+    default: return ncclScatterConfig(send, recv, count, type, call_.root, comm_, stream_, &config);
   }
 }
 
@@ -126,10 +126,10 @@ ncclResult_t Prepared::Reduction(ncclRedOp_t op) {
   void* recv = out_bytes_ == 0 && call_.null_unused ? nullptr : recv_;
   if (call_.selection > 0) return SelectedReduction(op, recv);
   if (call_.kind == Kind::kAllReduce)
-    return ncclAllReduce(send_, recv, call_.count, type, op, comm_, nullptr);
+    return ncclAllReduce(send_, recv, call_.count, type, op, comm_, stream_);
   if (call_.kind == Kind::kReduce)
-    return ncclReduce(send_, recv, call_.count, type, op, call_.root, comm_, nullptr);
-  return ncclReduceScatter(send_, recv, call_.count, type, op, comm_, nullptr);
+    return ncclReduce(send_, recv, call_.count, type, op, call_.root, comm_, stream_);
+  return ncclReduceScatter(send_, recv, call_.count, type, op, comm_, stream_);
 }
 
 ncclResult_t Prepared::IssueReduction(bool grouped) {
@@ -144,7 +144,7 @@ ncclResult_t Prepared::IssueReduction(bool grouped) {
                                 immediate ? ncclScalarHostImmediate : ncclScalarDevice, comm_),
        "ncclRedOpCreatePreMulSum");
   early = 0;
-  if (!grouped) BeforeEnd();
+  if (!grouped && !stream_) BeforeEnd();
   ncclResult_t result = Reduction(op);
   if (result == ncclInProgress && !grouped) result = Settle(comm_);
   Must(ncclRedOpDestroy(op, comm_), "ncclRedOpDestroy");
@@ -159,10 +159,10 @@ ncclResult_t Prepared::IssueMessages(bool grouped) {
     if (first == ncclSuccess) first = result;
   };
   const auto send = [&](std::size_t m) {
-    note(ncclSend(send_ + m * bytes, call_.count, type, Peer(call_.shift), comm_, nullptr));
+    note(ncclSend(send_ + m * bytes, call_.count, type, Peer(call_.shift), comm_, stream_));
   };
   const auto receive = [&](std::size_t m) {
-    note(ncclRecv(recv_ + m * bytes, call_.count, type, Peer(-call_.shift), comm_, nullptr));
+    note(ncclRecv(recv_ + m * bytes, call_.count, type, Peer(-call_.shift), comm_, stream_));
   };
   const auto messages = static_cast<std::size_t>(call_.repeat);
   if (call_.ungrouped && !grouped) {
@@ -189,12 +189,12 @@ ncclResult_t Prepared::Issue(bool grouped) {
   if (call_.selection > 0) return IssueSelected(send, recv);
   switch (call_.kind) {
     case Kind::kBroadcast:
-      return ncclBroadcast(send, recv, count, type, call_.root, comm_, nullptr);
-    case Kind::kBcast: return ncclBcast(recv, count, type, call_.root, comm_, nullptr);
-    case Kind::kAllGather: return ncclAllGather(send, recv, count, type, comm_, nullptr);
-    case Kind::kAllToAll: return ncclAlltoAll(send, recv, count, type, comm_, nullptr);
-    case Kind::kGather: return ncclGather(send, recv, count, type, call_.root, comm_, nullptr);
-    default: return ncclScatter(send, recv, count, type, call_.root, comm_, nullptr);
+      return ncclBroadcast(send, recv, count, type, call_.root, comm_, stream_);
+    case Kind::kBcast: return ncclBcast(recv, count, type, call_.root, comm_, stream_);
+    case Kind::kAllGather: return ncclAllGather(send, recv, count, type, comm_, stream_);
+    case Kind::kAllToAll: return ncclAlltoAll(send, recv, count, type, comm_, stream_);
+    case Kind::kGather: return ncclGather(send, recv, count, type, call_.root, comm_, stream_);
+    default: return ncclScatter(send, recv, count, type, call_.root, comm_, stream_);
   }
 }
 

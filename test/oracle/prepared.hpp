@@ -18,6 +18,8 @@ class Prepared {
   /// \param call  as all ranks but `odd_rank` make it
   Prepared(std::uint64_t seed, const Call& call, int n, int self, ncclComm_t comm, Heap& heap);
 
+  /// From now on the call goes to this stream, and runs after BeforeEnd.
+  void On(cudaStream_t stream) { stream_ = stream; }
   /// Makes the call. `grouped`: a group is open.
   ncclResult_t Issue(bool grouped);
   /// To be called when everything is issued, before the group ends: what is read when the call runs
@@ -60,6 +62,7 @@ class Prepared {
   Call call_;
   int n_, self_;
   ncclComm_t comm_;
+  cudaStream_t stream_ = nullptr;
   bool odd_ = false;
   std::vector<Region> regions_;
   std::byte* send_ = nullptr;

@@ -125,6 +125,8 @@ Step StepOf(const Words& words) {
   step.shift = words.Int("shift", 0);
   step.bytes = words.Int("bytes", 0);
   step.repeat = words.Int("repeat", 1);
+  step.streams = words.Int("streams", 0);
+  step.launches = words.Int("launches", 0);
   step.simulate = words.Has("simulate");
   step.shuffled = words.Has("shuffled");
   step.all = words.Has("all");
@@ -154,6 +156,8 @@ std::string ToText(const Step& step) {
   list(step.keys, "keys");
   if (step.depth > 0) text += fmt::format(" depth={}", step.depth);
   if (step.rank >= 0) text += fmt::format(" rank={} us={}", step.rank, step.us);
+  if (step.streams > 0) text += fmt::format(" streams={}", step.streams);
+  if (step.launches > 0) text += fmt::format(" launches={}", step.launches);
   flag(step.simulate, "simulate");
   flag(step.shuffled, "shuffled");
   flag(step.all, "all");
@@ -241,7 +245,9 @@ bool Fits(const Step& step, const World& world, const Program& program) {
       return size > 0 && !world.doomed.count(step.comm) && step.bytes >= 0 && step.repeat >= 1 &&
              step.bytes <= kPutBytesMax / step.repeat;
     case What::kRun:
-      return std::all_of(step.calls.begin(), step.calls.end(),
+      return step.streams >= 0 && step.streams <= kStreamsMax && step.launches >= 0 &&
+             (step.launches == 0 || step.streams > 0) &&
+             std::all_of(step.calls.begin(), step.calls.end(),
                          [&](const Call& call) { return FitsCall(call, world); });
     case What::kDestroy: return size > 0;
     case What::kKill: return step.rank >= 0 && step.rank < program.ranks();
@@ -322,6 +328,15 @@ Program Normalised(const Program& program) {
 std::size_t CountCalls(const Program& program) {
   std::size_t count = 0;
   for (const Step& step : program.steps) count += step.calls.size();
+  return count;
+}
+
+std::size_t CountStreamed(const Program& program, bool captured) {
+  std::size_t count = 0;
+  for (const Step& step : program.steps) {
+    if (step.streams == 0 || step.simulate || (captured && step.launches == 0)) continue;
+    count += step.calls.size();
+  }
   return count;
 }
 

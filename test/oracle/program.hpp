@@ -118,6 +118,9 @@ enum class What {
   kRevoke    ///< world rank `rank` revokes `comm`
 };
 
+/// Streams of a rank.
+inline constexpr int kStreamsMax = 3;
+
 /// Of all puts of one step to one rank.
 inline constexpr int kPutBytesMax = 600
                                     << 10;  // some pieces, where it goes over the control network
@@ -143,6 +146,8 @@ struct Step {
   int shift = 0;          ///< kPut
   int bytes = 0;          ///< kPut
   int repeat = 1;         ///< kPut
+  int streams = 0;        ///< kRun, kPut: each rank issues to so many; 0: the null stream
+  int launches = 0;       ///< kRun: captured, and launched so often; 0: not captured
 };
 
 /// The place of a world rank.
@@ -178,6 +183,8 @@ void Apply(const Step& step, World& world);
 Program Normalised(const Program& program);
 
 std::size_t CountCalls(const Program& program);
+/// Of these, those on streams, and of those the captured.
+std::size_t CountStreamed(const Program& program, bool captured);
 /// A rank dies, aborts or revokes, or calls something else than the rest.
 bool IsFault(const Step& step);
 bool HasFault(const Program& program);

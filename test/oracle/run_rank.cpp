@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "dice.hpp"
+#include "lanes.hpp"
 #include "memory.hpp"
 #include "prepared.hpp"
 #include "verdicts.hpp"
@@ -61,6 +62,7 @@ struct Member {
   std::map<int, ncclComm_t> comms = {};
   std::map<int, PutWindow> windows = {};
   std::unique_ptr<Heap> heap = {};
+  Lanes lanes = {};
   std::set<int> left = {};                 ///< communicators that it has aborted
   std::map<int, std::string> errors = {};  ///< the first error on each communicator
 };
@@ -304,6 +306,11 @@ class Actor {
         for (std::size_t at = 0; at < bytes; ++at)
           part.member->windows.at(step.comm).source()[static_cast<std::size_t>(m) * bytes + at] =
               PutByte(part.rank, m, at);
+    for (const Part& part : parts)
+      if (step.streams > 0) part.member->lanes.Use(step.streams, program_.seed);
+    const auto on = [&](const Member& member, int m) -> cudaStream_t {
+      return step.streams > 0 ? StreamOf(member, m % step.streams) : nullptr;
+    };
     ForEach(parts, group, "ncclPutSignal", [&](const Part& part) {
       const PutWindow& window = part.member->windows.at(step.comm);
       const ncclComm_t comm = part.member->comms.at(step.comm);
@@ -312,15 +319,17 @@ class Actor {
         Note(first, ncclPutSignal(window.source() + static_cast<std::size_t>(m) * bytes, bytes,
                                   ncclUint8, (part.rank + step.shift) % n, window.window,
                                   kPutBytesMax + static_cast<std::size_t>(m) * bytes, 0, 0, 0, comm,
-                                  nullptr));
+                                  on(*part.member, m)));
       ncclWaitSignalDesc_t wait = {
           .opCnt = step.repeat, .peer = (part.rank + n - step.shift) % n, .sigIdx = 0, .ctx = 0};
-      Note(first, ncclWaitSignal(1, &wait, comm, nullptr));
+      Note(first, ncclWaitSignal(1, &wait, comm, on(*part.member, step.repeat)));
       return first;
     });
     for (const Part& part : parts) {
       const ncclComm_t comm = part.member->comms.at(step.comm);
       if (Nonblocking(step.comm)) Must(Settle(comm), "a put that does not block");
+      if (const std::string failed = part.member->lanes.Synchronize(); !failed.empty())
+        throw Refusal("a put on a stream failed: " + failed);
       for (int m = 0; m < step.repeat; ++m)
         CheckPut(step, part, (part.rank + n - step.shift) % n, m);
       ++PageOf(*part.member).calls;
@@ -479,7 +488,9 @@ class Actor {
     if (kills_) dying_ = true;  // after this step
     for (const Member& member : members_)
       if (member.world == step.rank) Wait(step.us);
-    if (step.depth > 0) {
+    if (step.streams > 0 && !step.simulate) {
+      RunOnStreams(step, issued);
+    } else if (step.depth > 0) {
       IssueGroup(step, issued);
     } else {
       for (auto first = issued.begin(); first != issued.end();) first = IssueOne(first, issued);
@@ -520,6 +531,61 @@ class Actor {
     Conclude(result, order);
   }
 
+  /// Chooses for this thread's ranks, each by itself.
+  std::uint64_t Choice(const Issued& one, std::uint64_t which) const {
+    return Mix(program_.seed + one.prepared.call().id * kGolden) ^
+           Mix(static_cast<std::uint64_t>(one.member->world) * 8 + which);
+  }
+
+  static cudaStream_t StreamOf(const Member& member, int lane) {
+    return reinterpret_cast<cudaStream_t>(member.lanes[lane]);
+  }
+
+  ncclResult_t IssueToStream(Issued& one, bool grouped) {
+    const Lanes& lanes = one.member->lanes;
+    const auto count = static_cast<std::uint64_t>(lanes.count());
+    const auto lane = static_cast<int>(Choice(one, 1) % count);
+    if (Choice(one, 2) % 2 == 0) lanes.Order(static_cast<int>(Choice(one, 3) % count), lane);
+    one.prepared.On(StreamOf(*one.member, lane));
+    return one.prepared.Issue(grouped);
+  }
+
+  /// All calls are issued before the first can begin, and then waited for together.
+  void RunOnStreams(const Step& step, std::list<Issued>& issued) {
+    Gate gate;
+    std::vector<Issued*> order;
+    std::vector<Member*> members;  // of this thread, that have a part
+    for (Issued& one : issued) {
+      order.push_back(&one);
+      if (std::count(members.begin(), members.end(), one.member) == 0)
+        members.push_back(one.member);
+    }
+    if (step.shuffled && step.depth > 0) Shuffle(order);
+    for (Member* member : members) {
+      member->lanes.Use(step.streams, program_.seed + static_cast<std::uint64_t>(member->world));
+      for (int i = 0; i < step.streams; ++i) gate.Hold(member->lanes[i]);
+      if (step.launches > 0) member->lanes.BeginCapture();
+    }
+    ncclResult_t result = ncclSuccess;
+    for (int d = 0; d < step.depth; ++d) Must(ncclGroupStart(), "ncclGroupStart");
+    for (Issued* one : order) Note(result, IssueToStream(*one, step.depth > 0));
+    for (int d = 0; d < step.depth; ++d) Note(result, ncclGroupEnd());
+    for (Issued* one : order) one->prepared.BeforeEnd();
+    // An output that replaces its input, on whichever rank, would be another input the next time.
+    const bool once = std::any_of(step.calls.begin(), step.calls.end(),
+                                  [](const Call& call) { return call.in_place; });
+    if (step.launches > 0)
+      for (Member* member : members) member->lanes.EndCaptureAndLaunch(once ? 1 : step.launches);
+    gate.Open();
+    std::string failed;
+    for (Member* member : members) {
+      const std::string sentence = member->lanes.Synchronize();
+      if (failed.empty()) failed = sentence;
+    }
+    if (!failed.empty()) Note(result, ncclRemoteError);
+    Conclude(result, order, failed);
+  }
+
   /// Communicators in an order of this rank's own; the calls of each keep theirs.
   void Shuffle(std::vector<Issued*>& order) const {
     const auto key = [&](const Issued* one) {
@@ -546,7 +612,9 @@ class Actor {
   }
 
   /// Looks at what calls have done that have all returned.
-  void Conclude(ncclResult_t result, const std::vector<Issued*>& calls) {
+  /// \param failed  the sentence of streams that they went to, if those have failed
+  void Conclude(ncclResult_t result, const std::vector<Issued*>& calls,
+                const std::string& failed = "") {
     bool doomed = false;
     for (const Issued* one : calls) {
       const Call& call = one->prepared.call();
@@ -556,8 +624,11 @@ class Actor {
       if (state != ncclSuccess) result = state;
     }
     if (result == ncclInProgress) result = ncclSuccess;
+    if (!doomed && !failed.empty()) throw Refusal("a stream failed: " + failed);
     if (!doomed) Must(result, calls.empty() ? "a group without calls" : "a group or call");
-    const std::string sentence = result == ncclSuccess ? "" : ncclGetLastError(nullptr);
+    const std::string sentence = result == ncclSuccess ? ""
+                                 : failed.empty()      ? ncclGetLastError(nullptr)
+                                                       : failed;
     for (const Issued* one : calls) {
       const int comm = one->prepared.call().comm;
       if (result != ncclSuccess) one->member->errors.try_emplace(comm, sentence);
@@ -699,6 +770,16 @@ void UseLibrary() {
          "ncclAllReduce before the fork");
   Must(ncclGroupEnd(), "ncclGroupEnd before the fork");
   if (out[0] != 3 || out[1] != 3) throw Failure("the all-reduce before the fork is wrong");
+  // On a stream, too, whose worker the child will not have.
+  ringletStream_t stream = nullptr;
+  MustStream(ringletStreamCreate(&stream, 0, 0, 0), "ringletStreamCreate before the fork");
+  Must(ncclGroupStart(), "ncclGroupStart before the fork");
+  for (int r = 0; r < 2; ++r)
+    Must(ncclAllReduce(&in[r], &out[r], 1, ncclInt32, ncclSum, comms[r],
+                       reinterpret_cast<cudaStream_t>(stream)),
+         "ncclAllReduce on a stream before the fork");
+  Must(ncclGroupEnd(), "ncclGroupEnd before the fork");
+  MustStream(ringletStreamSynchronize(stream), "ringletStreamSynchronize before the fork");
   void* memory = nullptr;  // stays, as it would in a program
   Must(ncclMemAlloc(&memory, 1 << 16), "ncclMemAlloc before the fork");
   for (const ncclComm_t comm : comms)

@@ -61,6 +61,9 @@ void AddStepSimplifications(std::size_t at, std::vector<Simpler>& all) {
     });
   };
   add([](Step& s) { return s.what == What::kRun && s.rank >= 0 && Set(s.rank, -1); });
+  add([](Step& s) { return Set(s.launches, 0); });
+  add([](Step& s) { return s.launches == 0 && Set(s.streams, 0); });
+  add([](Step& s) { return s.streams > 1 && Set(s.streams, 1); });
   add([](Step& s) { return Set(s.shuffled, false); });
   add([](Step& s) { return Set(s.nonblocking, false); });
   add([](Step& s) { return Set(s.scalable, false); });

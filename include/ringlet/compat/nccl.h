@@ -7,7 +7,8 @@
  *   Buffers   are CPU memory. A pointer to device memory is the caller's mistake.
  *   Streams   a null stream means "complete on return"; inside a group, when the outermost
  *             ncclGroupEnd returns; without blocking (below), when ncclCommGetAsyncError says
- *             ncclSuccess. Other streams are refused.
+ *             ncclSuccess. Another stream is one of ringlet/stream.h: the call is checked, issued
+ *             behind what the stream and the communicator have, and returns.
  *   Threads   one thread at a time per communicator, except ncclCommAbort, ncclCommRevoke and
  *             ncclCommGetAsyncError, which any thread may call at any time.
  *   Errors    every call returns a ncclResult_t; ncclGetLastError has the whole sentence: which

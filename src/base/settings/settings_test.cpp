@@ -127,6 +127,14 @@ TEST(SettingsTest, AnUnknownVariableIsWarnedOfWithTheNearestName) {
       << "three letters are missing, as many as may be";
 }
 
+TEST(SettingsTest, VariablesOfEmulateAreKnown) {
+  const auto settings = ParseSettings({{"RINGLET_EMULATE_DEVICES", "8"},
+                                       {"RINGLET_EMULATE_MEMORY", "1"},
+                                       {"RINGLET_EMULATE_KERNELS", "/x.so"},
+                                       {"RINGLET_EMULATE_DEVICE", "8"}});
+  EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("RINGLET_EMULATE_DEVICE is not")));
+}
+
 TEST(SettingsTest, AnUnknownVariableOfNcclIsWarnedOfToo) {
   const auto settings = ParseSettings({{"NCCL_IB_HCAS", "mlx5_0"},
                                        {"NCCL_DEBUGG", "INFO"},

@@ -29,12 +29,6 @@ Result<DataType> TypeOf(ncclDataType_t type) {
   return Error{Code::kInvalidArgument, fmt::format("data type {} does not exist", number)};
 }
 
-Status RequireNullStream(cudaStream_t stream) {
-  if (!stream) return Ok();
-  return Error{Code::kUnsupported,
-               "streams are not implemented yet: pass NULL, the call completes before it returns"};
-}
-
 Result<Rank> RankOf(int number, const char* name, const comm::Communicator& communicator) {
   if (number >= 0 && static_cast<std::uint32_t>(number) < communicator.identity().size)
     return Rank{static_cast<std::uint32_t>(number)};
@@ -71,7 +65,6 @@ Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::opt
   call.kind = kind;
   call.count = given.count;
   RINGLET_TRY_ASSIGN(call.type, TypeOf(given.type));
-  RINGLET_TRY(RequireNullStream(given.stream));
   if (root) {
     RINGLET_TRY_ASSIGN(call.root, RankOf(*root, "root", communicator));
   }
@@ -91,7 +84,7 @@ Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::opt
 Result<bool> Collective(comm::CallKind kind, const Arguments& given,
                         std::optional<int> root = std::nullopt) {
   RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
-  return SubmitCall({given.comm, std::move(submission.held), submission.call});
+  return SubmitCall({given.comm, std::move(submission.held), submission.call, given.stream});
 }
 
 Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t op,
@@ -101,13 +94,12 @@ Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t 
   submission.call.op = its.op;
   submission.call.scalar = its.scalar;
   submission.call.scalar_at = its.scalar_at;
-  return SubmitCall({given.comm, std::move(submission.held), submission.call});
+  return SubmitCall({given.comm, std::move(submission.held), submission.call, given.stream});
 }
 
 Result<bool> Message(bool sends, const Arguments& given, int peer) {
   RINGLET_TRY_ASSIGN(Held held, FindActive(given.comm));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(given.type));
-  RINGLET_TRY(RequireNullStream(given.stream));
   RINGLET_TRY_ASSIGN(const Rank rank, RankOf(peer, "peer", *held.communicator));
   RINGLET_TRY(collective::CheckCount(given.count, type, 1));
   const std::size_t bytes = given.count * SizeOf(type);
@@ -118,7 +110,7 @@ Result<bool> Message(bool sends, const Arguments& given, int peer) {
   comm::Transfer transfer{.peer = rank, .sends = sends, .count = given.count, .type = type};
   if (sends) transfer.from = View(static_cast<const std::byte*>(given.send), bytes);
   if (!sends) transfer.to = std::span(static_cast<std::byte*>(given.receive), bytes);
-  return SubmitCall({given.comm, std::move(held), transfer});
+  return SubmitCall({given.comm, std::move(held), transfer, given.stream});
 }
 
 Status CheckSignal(const Held& held, int context, int number, const char* where) {
@@ -148,27 +140,26 @@ struct SignalArguments {
   unsigned flags;
 };
 
-Result<comm::Put> PutOf(const Held& held, const SignalArguments& given, cudaStream_t stream) {
+Result<comm::Put> PutOf(const Held& held, const SignalArguments& given) {
   comm::Put put;
   RINGLET_TRY_ASSIGN(put.peer, RankOf(given.peer, "peer", *held.communicator));
   RINGLET_TRY(CheckSignal(held, given.context, given.number, ""));
   if (given.flags != 0)
     return Error{Code::kInvalidArgument, fmt::format("flags is {:#x}, not 0", given.flags)};
-  RINGLET_TRY(RequireNullStream(stream));
   put.signal = SignalOf(given.context, given.number);
   return put;
 }
 
 Result<bool> SignalPeer(const SignalArguments& given, ncclComm_t comm, cudaStream_t stream) {
   RINGLET_TRY_ASSIGN(Held held, FindActive(comm));
-  RINGLET_TRY_ASSIGN(const comm::Put put, PutOf(held, given, stream));
-  return SubmitCall({comm, std::move(held), put});
+  RINGLET_TRY_ASSIGN(const comm::Put put, PutOf(held, given));
+  return SubmitCall({comm, std::move(held), put, stream});
 }
 
 Result<bool> PutToPeer(const Arguments& data, const SignalArguments& given, ncclWindow_t window,
                        std::size_t offset) {
   RINGLET_TRY_ASSIGN(Held held, FindActive(data.comm));
-  RINGLET_TRY_ASSIGN(comm::Put put, PutOf(held, given, data.stream));
+  RINGLET_TRY_ASSIGN(comm::Put put, PutOf(held, given));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(data.type));
   RINGLET_TRY(collective::CheckCount(data.count, type, 1));
   RINGLET_TRY(RequireNonNull(data.send, "localbuff"));
@@ -180,7 +171,7 @@ Result<bool> PutToPeer(const Arguments& data, const SignalArguments& given, nccl
   if (!windows.HasWindowOf(put.from, NCCL_WIN_COLL_SYMMETRIC))
     return Error{Code::kInvalidArgument,
                  "localbuff lies in no window that was registered with NCCL_WIN_COLL_SYMMETRIC"};
-  return SubmitCall({data.comm, std::move(held), put});
+  return SubmitCall({data.comm, std::move(held), put, data.stream});
 }
 
 Result<bool> WaitForSignals(int count, const ncclWaitSignalDesc_t* descriptors, ncclComm_t comm,
@@ -188,7 +179,6 @@ Result<bool> WaitForSignals(int count, const ncclWaitSignalDesc_t* descriptors, 
   RINGLET_TRY_ASSIGN(Held held, FindActive(comm));
   RINGLET_TRY(RequireNonNull(descriptors, "signalDescs"));
   if (count < 1) return Error{Code::kInvalidArgument, fmt::format("nDesc is {}, below 1", count)};
-  RINGLET_TRY(RequireNullStream(stream));
   comm::SignalWait wait;
   for (int i = 0; i < count; ++i) {
     const ncclWaitSignalDesc_t& one = descriptors[i];
@@ -202,7 +192,7 @@ Result<bool> WaitForSignals(int count, const ncclWaitSignalDesc_t* descriptors, 
                            .signal = SignalOf(one.ctx, one.sigIdx),
                            .times = static_cast<std::uint32_t>(one.opCnt)});
   }
-  return SubmitCall({comm, std::move(held), std::move(wait)});
+  return SubmitCall({comm, std::move(held), std::move(wait), stream});
 }
 
 Status MakePreMulSum(ncclRedOp_t* op, const void* scalar, ncclDataType_t datatype,

@@ -103,6 +103,7 @@ Status MemStats(ncclComm_t comm, ncclCommMemStat_t stat, std::uint64_t* value) {
 Status Suspend(ncclComm_t comm, int flags) {
   if ((flags & ~NCCL_SUSPEND_MEM) != 0)
     return Error{Code::kInvalidArgument, fmt::format("flags {:#x} has unknown bits", flags)};
+  RINGLET_TRY(AwaitIssued(comm));
   return MarkResting(comm, (flags & NCCL_SUSPEND_MEM) != 0);
 }
 

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <vector>
 
 #include "comm/process/thread.hpp"
+#include "frontends/c_api/streams/stream_call.hpp"
+#include "stream/current_device.hpp"
 
 namespace ringlet::c_api {
 namespace {
@@ -25,6 +28,13 @@ struct Group {
   std::vector<Begun> begun;
   std::vector<comm::GroupedCall> calls;
   std::vector<ncclComm_t> unblocked;  // of the calls, those on communicators that do not block
+  /// A call on a stream.
+  struct Streamed {
+    std::size_t place;  // the calls that came before it
+    StreamCall call;
+    bool blocking;
+  };
+  std::vector<Streamed> streamed;
 };
 thread_local Group group;
 
@@ -108,12 +118,85 @@ void Withdraw(const Group& spoiled) {
 // All of them on communicators that do not block.
 Result<bool> BeginCalls(std::vector<ncclComm_t> handles, std::vector<comm::GroupedCall> calls) {
   for (const comm::GroupedCall& call : calls) RINGLET_TRY(call.communicator->Validate(call.work));
-  RINGLET_TRY(Begin(handles, std::make_shared<Running>(
-                                 [calls = std::move(calls)] { return comm::RunGroup(calls); })));
+  std::vector<std::shared_ptr<Issued>> before;  // their operations on streams
+  for (const ncclComm_t handle : handles)
+    if (auto issued = FindIssued(handle)) before.push_back(std::move(issued));
+  RINGLET_TRY(Begin(
+      handles, std::make_shared<Running>([calls = std::move(calls), before = std::move(before)] {
+        for (const auto& issued : before) issued->Await();
+        return comm::RunGroup(calls);
+      })));
   return true;
 }
 
+/// The call on its stream, found sound.
+Result<StreamCall> StreamCallOf(CallJob job) {
+  RINGLET_TRY(job.held.communicator->Validate(job.work));
+  StreamCall call{.call = {std::move(job.held.communicator), std::move(job.work)},
+                  .stream = reinterpret_cast<ringletStream_t>(job.stream)};
+  RINGLET_TRY_ASSIGN(call.issued, IssuedOf(job.handle));
+  return call;
+}
+
+Result<bool> SubmitToStream(CallJob job) {
+  const bool blocking = job.held.options.blocking;
+  RINGLET_TRY_ASSIGN(StreamCall call, StreamCallOf(std::move(job)));
+  if (group.depth == 0) {
+    std::vector<StreamCall> calls;
+    calls.push_back(std::move(call));
+    RINGLET_TRY(IssueCalls(std::move(calls)));
+    return !blocking;
+  }
+  RINGLET_TRY(CheckStream(call.stream));
+  group.streamed.push_back({group.calls.size(), std::move(call), blocking});
+  return false;
+}
+
+/// Those on null streams of communicators that have calls on others: in one item with these.
+/// The rest stays in `calls`.
+std::vector<StreamCall> TakeStreamCalls(Group& collected) {
+  std::vector<StreamCall> calls;
+  std::vector<comm::GroupedCall> rest;
+  auto next = collected.streamed.begin();
+  for (std::size_t i = 0; i <= collected.calls.size(); ++i) {
+    for (; next != collected.streamed.end() && next->place == i; ++next)
+      calls.push_back(next->call);
+    if (i == collected.calls.size()) break;
+    comm::GroupedCall& call = collected.calls[i];
+    const auto shared = std::find_if(collected.streamed.begin(), collected.streamed.end(),
+                                     [&](const Group::Streamed& one) {
+                                       return one.call.call.communicator == call.communicator;
+                                     });
+    if (shared == collected.streamed.end()) {
+      rest.push_back(std::move(call));
+    } else {
+      calls.push_back({.call = std::move(call), .issued = shared->call.issued, .on_stream = false});
+    }
+  }
+  collected.calls = std::move(rest);
+  return calls;
+}
+
+Result<bool> RunCalls(Group collected);
+
+Result<bool> RunStreamCalls(Group collected) {
+  const bool unblocked = std::any_of(collected.streamed.begin(), collected.streamed.end(),
+                                     [](const Group::Streamed& one) { return !one.blocking; });
+  if (unblocked && !collected.calls.empty())
+    return Error{
+        Code::kUnsupported,
+        "a group has calls on null streams and on others, and a communicator that does not "
+        "block: give all of them streams"};
+  for (const comm::GroupedCall& call : collected.calls)
+    RINGLET_TRY(call.communicator->Validate(call.work));
+  RINGLET_TRY(IssueCalls(TakeStreamCalls(collected)));
+  collected.streamed.clear();
+  RINGLET_TRY(RunCalls(std::move(collected)));
+  return unblocked;
+}
+
 Result<bool> RunCalls(Group collected) {
+  if (!collected.streamed.empty()) return RunStreamCalls(std::move(collected));
   if (collected.unblocked.empty()) {
     RINGLET_TRY(comm::RunGroup(collected.calls));
     return false;
@@ -137,6 +220,14 @@ Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inh
 
 Result<bool> SubmitInit(InitJob job) {
   job.form = Finished(std::move(job.form), job.options);
+  if (FindIssued(job.parent)) {
+    // The parent's operations on streams come first: it has one at a time.
+    job.form = [form = std::move(job.form), parent = job.parent](
+                   const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {
+      RINGLET_TRY(AwaitIssued(parent));
+      return form(abort);
+    };
+  }
   if (!job.options.blocking) {
     auto forming = std::make_shared<Forming>(std::move(job.form));
     const ncclComm_t handle = *job.out =
@@ -158,6 +249,8 @@ Result<bool> SubmitInit(InitJob job) {
 }
 
 Result<bool> SubmitCall(CallJob job) {
+  if (stream::IsStream(job.stream)) return SubmitToStream(std::move(job));
+  if (job.held.has_issued && job.held.options.blocking) RINGLET_TRY(AwaitIssued(job.handle));
   comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
   if (group.depth > 0) {
     group.calls.push_back(std::move(call));
@@ -191,9 +284,10 @@ Result<bool> EndGroup() {
   if (--group.depth > 0) return false;
   Group collected = std::exchange(group, Group{});
   const bool forms = !collected.inits.empty() || !collected.begun.empty();
-  if (collected.spoiled || (forms && !collected.calls.empty())) Withdraw(collected);
+  const bool runs = !collected.calls.empty() || !collected.streamed.empty();
+  if (collected.spoiled || (forms && runs)) Withdraw(collected);
   if (collected.spoiled) return *collected.spoiled;
-  if (forms && !collected.calls.empty())
+  if (forms && runs)
     return Error{Code::kUnsupported, "a group forms communicators or runs collectives, not both"};
   if (!forms) return RunCalls(std::move(collected));
   for (const Group::Begun& begun : collected.begun) BeginForming(*begun.forming);

@@ -25,6 +25,7 @@ struct CallJob {
   ncclComm_t handle;
   Held held;
   comm::Work work;
+  cudaStream_t stream;
 };
 
 /// Inside a group: collects. Outside: runs now, or begins where it does not block. True: it goes

@@ -9,6 +9,7 @@
 
 #include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/red_op.hpp"
+#include "stream/host_task.hpp"
 
 namespace ringlet::c_api {
 namespace {
@@ -18,6 +19,7 @@ struct Entry {
   std::shared_ptr<Forming> forming = {};  // of the communicator
   std::shared_ptr<Forming> child = {};    // the last that was made of it
   std::shared_ptr<Running> running = {};  // the last operation that did not block
+  std::shared_ptr<Issued> issued = {};    // to streams, with what runs of it; null: none yet
   CommOptions options = {};
   bool finalized = false;
   bool rests = false;
@@ -109,8 +111,15 @@ Status NotRevoked(const Entry& entry) {
                "the communicator is revoked: it can be split, shrunk, destroyed and aborted only"};
 }
 
+// Its owner gives it up: streams are not to stand still for what it has failed to do.
+void EndFailed(const std::shared_ptr<Issued>& issued) {
+  if (!issued) return;
+  issued->order()->Forgive();
+  issued->AwaitUnused();
+}
+
 Held HeldOf(const Entry& entry) {
-  return {entry.communicator, entry.options};
+  return {entry.communicator, entry.options, entry.issued != nullptr};
 }
 
 // The result of `use` on the entry of a handle.
@@ -265,11 +274,51 @@ Result<Held> FindRunning(ncclComm_t handle) {
 
 void AwaitIdle(ncclComm_t handle) {
   std::shared_ptr<Running> running;
+  std::shared_ptr<Issued> issued;
   static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
     running = entry.running;
+    issued = entry.issued;
     return Ok();
   }));
   if (running) running->Wait();
+  EndFailed(issued);
+}
+
+Result<std::shared_ptr<Issued>> IssuedOf(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<std::shared_ptr<Issued>> {
+    if (!entry.issued) entry.issued = std::make_shared<Issued>();
+    return entry.issued;
+  });
+}
+
+std::shared_ptr<Issued> FindIssued(ncclComm_t handle) {
+  std::shared_ptr<Issued> issued;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    issued = entry.issued;
+    return Ok();
+  }));
+  return issued;
+}
+
+Status AwaitIssued(ncclComm_t handle) {
+  std::shared_ptr<comm::Communicator> communicator;
+  std::shared_ptr<Issued> issued;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    communicator = entry.communicator;
+    issued = entry.issued;
+    return Ok();
+  }));
+  if (!issued || !issued->pending()) return Ok();
+  if (stream::IsInsideItem())
+    return Error{Code::kUnsupported,
+                 "a host function of a stream may not wait for operations on streams: the "
+                 "communicator has some that have not ended"};
+  if (communicator && communicator->failure()) {
+    issued->AwaitUnused();
+  } else {
+    issued->Await();
+  }
+  return Ok();
 }
 
 Result<State> StateOf(ncclComm_t handle) {
@@ -277,6 +326,8 @@ Result<State> StateOf(ncclComm_t handle) {
     const std::optional<Status> settled = Settle(entry);
     if (!settled || IsParentOfUnborn(entry) || Runs(entry)) return State{.in_progress = true};
     if (!settled->ok()) return State{.failure = settled->error()};
+    if (entry.finalized && entry.issued && entry.issued->pending())
+      return State{.in_progress = true};
     if (entry.communicator->revoked()) return State{};
     State state{.failure = entry.communicator->failure()};
     if (!state.failure && entry.running) state.failure = entry.running->failure();
@@ -284,14 +335,21 @@ Result<State> StateOf(ncclComm_t handle) {
   });
 }
 
-Status MarkFinalized(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Status {
+Result<bool> MarkFinalized(ncclComm_t handle) {
+  bool blocking = true;
+  const Status marked = WithEntry(handle, [&](Entry& entry) -> Status {
     RINGLET_TRY(Ready(entry));
     RINGLET_TRY(NotRevoked(entry));
     if (std::exchange(entry.finalized, true))
       return Error{Code::kInvalidArgument, "the communicator is finalized already"};
+    blocking = entry.options.blocking;
     return Ok();
   });
+  if (!marked.ok()) return marked.error();
+  const std::shared_ptr<Issued> issued = FindIssued(handle);
+  if (!blocking) return issued && issued->pending();
+  RINGLET_TRY(AwaitIssued(handle));
+  return false;
 }
 
 Status MarkResting(ncclComm_t handle, bool frees) {
@@ -367,9 +425,12 @@ Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
 }  // namespace
 
 Status Take(ncclComm_t handle) {
+  RINGLET_TRY(AwaitIssued(handle));
   RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
   static_cast<void>(Settle(entry));
-  if (entry.communicator) ForgetRedOps(*entry.communicator);
+  if (!entry.communicator) return Ok();
+  EndFailed(entry.issued);
+  ForgetRedOps(*entry.communicator);
   return Ok();
 }
 
@@ -381,6 +442,7 @@ Status TakeAborted(ncclComm_t handle, const std::string& why) {
   if (!entry.communicator) return Ok();
   entry.communicator->Abort(why);
   if (entry.running) entry.running->Wait();
+  EndFailed(entry.issued);
   ForgetRedOps(*entry.communicator);
   return Ok();
 }

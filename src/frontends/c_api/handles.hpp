@@ -8,6 +8,7 @@
 #include "frontends/c_api/forming.hpp"
 #include "frontends/c_api/options.hpp"
 #include "frontends/c_api/running.hpp"
+#include "frontends/c_api/streams/issued.hpp"
 #include "ringlet/compat/nccl.h"
 
 namespace ringlet::c_api {
@@ -46,6 +47,7 @@ Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle);
 struct Held {
   std::shared_ptr<comm::Communicator> communicator = {};
   CommOptions options = {};
+  bool has_issued = false;  ///< operations to streams, which may not have ended
 };
 /// As Find; also refuses a finalized one and one that rests (kUnsupported). A revoked one is found.
 Result<Held> FindParent(ncclComm_t handle);
@@ -53,10 +55,22 @@ Result<Held> FindParent(ncclComm_t handle);
 Result<Held> FindActive(ncclComm_t handle);
 /// As FindParent, also while an operation runs on it.
 Result<Held> FindRunning(ncclComm_t handle);
-/// Waits until no operation runs on it. The caller of this has failed the communicator.
+/// Waits until no operation runs on it. The caller of this has failed the communicator: what was
+/// issued to streams and has not begun will do nothing, and streams go on behind it.
 void AwaitIdle(ncclComm_t handle);
 
-/// Finds and forgets: the handle is invalid from now on. Nothing where none was formed.
+/// The operations of a communicator on streams; made with the first.
+/// Errors  kInvalidArgument  as Find
+Result<std::shared_ptr<Issued>> IssuedOf(ncclComm_t handle);
+/// The same, and null where there were none.
+std::shared_ptr<Issued> FindIssued(ncclComm_t handle);
+/// Waits until the operations on streams have ended, or those that run where the communicator has
+/// failed. Errors  kUnsupported  there is something to wait for, and this is a host function of a
+///                               stream
+Status AwaitIssued(ncclComm_t handle);
+
+/// Finds and forgets: the handle is invalid from now on. Nothing where none was formed. Waits as
+/// AwaitIssued.
 /// Errors  kInvalidArgument  as Find
 Status Take(ncclComm_t handle);
 /// The same at any time: what is still being formed is stopped first, and what runs is failed on
@@ -71,8 +85,9 @@ struct State {
 /// Errors  kInvalidArgument  null, never given out, or destroyed already
 Result<State> StateOf(ncclComm_t handle);
 
-/// A finalized communicator takes no more operations. Errors  as FindActive
-Status MarkFinalized(ncclComm_t handle);
+/// A finalized communicator takes no more operations. True: some on streams have not ended, and it
+/// does not block. Errors  as FindActive
+Result<bool> MarkFinalized(ncclComm_t handle);
 
 /// A communicator rests until it is woken. \param frees  its working memory is given back
 /// Errors  as FindActive

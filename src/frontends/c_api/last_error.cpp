@@ -5,8 +5,15 @@
 namespace ringlet::c_api {
 namespace {
 
-std::mutex mutex;
-std::string of_process;
+// Never destroyed: operations on streams may end while the program does.
+struct ProcessError {
+  std::mutex mutex;
+  std::string message;
+};
+ProcessError& ErrorOfProcess() {
+  static ProcessError& its = *new ProcessError;
+  return its;
+}
 thread_local std::string of_thread;
 thread_local std::string shown;
 
@@ -27,16 +34,18 @@ ncclResult_t ToResult(Code code) {
 
 void Remember(const Error& error) {
   of_thread = error.message;
-  const std::lock_guard lock(mutex);
-  of_process = error.message;
+  ProcessError& its = ErrorOfProcess();
+  const std::lock_guard lock(its.mutex);
+  its.message = error.message;
 }
 
 const char* LastError() {
   if (!of_thread.empty()) {
     shown = of_thread;
   } else {
-    const std::lock_guard lock(mutex);
-    shown = of_process;
+    ProcessError& its = ErrorOfProcess();
+    const std::lock_guard lock(its.mutex);
+    shown = its.message;
   }
   return shown.c_str();
 }

@@ -3,9 +3,20 @@
 
 #include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/handles.hpp"
+#include "stream/current_device.hpp"
+
+/// The host CUDA of `ringlet emulate`, in processes that have it: memory of NCCL is a device's
+/// there.
+extern "C" __attribute__((weak)) void ringlet_host_memory(void* begin, size_t bytes, int device,
+                                                          int present);
 
 namespace ringlet::c_api {
 namespace {
+
+void TellHostCuda(void* memory, std::size_t bytes, bool present) {
+  if (ringlet_host_memory == nullptr) return;
+  ringlet_host_memory(memory, bytes, stream::CurrentDevice(), present ? 1 : 0);
+}
 
 // Handles are numbers that are never used twice within a communicator. They look like pointers
 // because NCCL's types are; they are never followed.
@@ -46,12 +57,14 @@ Status Allocate(void** memory, std::size_t size) {
   if (size == 0) return Ok();
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
   RINGLET_TRY_ASSIGN(*memory, process->heap().Allocate(size));
+  TellHostCuda(*memory, size, true);
   return Ok();
 }
 
 Status Free(void* memory) {
   if (!memory) return Ok();
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  TellHostCuda(memory, 0, false);  // the address may be another's as soon as it is free
   return process->heap().Free(memory);
 }
 

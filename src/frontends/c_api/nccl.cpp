@@ -170,6 +170,7 @@ Status Revoke(ncclComm_t comm, int flags) {
   if (held.communicator->revoked())
     return Error{Code::kUnsupported, "the communicator is revoked already"};
   held.communicator->Revoke();
+  if (const auto issued = FindIssued(comm)) issued->order()->Forgive();
   return Ok();
 }
 
@@ -283,7 +284,12 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags) {
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  return api::Guard("ncclCommFinalize", [&] { return api::MarkFinalized(comm); });
+  bool goes_on = false;
+  const ncclResult_t result = api::Guard("ncclCommFinalize", [&]() -> Status {
+    RINGLET_TRY_ASSIGN(goes_on, api::MarkFinalized(comm));
+    return Ok();
+  });
+  return result == ncclSuccess && goes_on ? ncclInProgress : result;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {

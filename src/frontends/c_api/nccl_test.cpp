@@ -162,7 +162,8 @@ TEST(Nccl, AWrongCallLeavesTheCommunicatorAsItWas) {
   EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, comms[0], nullptr), ncclSuccess);
   EXPECT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, comms[0],
                           reinterpret_cast<cudaStream_t>(data)),
-            ncclInvalidUsage);
+            ncclInvalidArgument);
+  EXPECT_THAT(last(), HasSubstr("is no stream of this process"));
   EXPECT_EQ(call(data, data, ncclFloat, ncclSum, comms[0]), ncclSuccess);
   EXPECT_EQ(data[3], 4);
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);

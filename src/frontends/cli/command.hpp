@@ -11,12 +11,12 @@ namespace ringlet::cli {
 /// A command with its options read: does the work and gives the exit status of the tool.
 using Action = std::function<int()>;
 
-/// All exit statuses of the tool, but those of the programs that `ringlet run` starts.
+/// All exit statuses of the tool, but those of the programs that `ringlet run` and `emulate` start.
 enum ExitStatus : int {
   kExitDone = 0,
   kExitFailed = 1,         ///< also: a check found an error, or topo diff a difference
   kExitUsage = 2,          ///< the command line, a setting or an input file is invalid
-  kExitCannotStart = 127,  ///< the program of `ringlet run`; as a shell says it
+  kExitCannotStart = 127,  ///< the program of `run` or `emulate`; as a shell says it
   kExitSignalled = 128,    ///< and the number of the signal
 };
 

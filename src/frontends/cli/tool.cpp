@@ -37,9 +37,9 @@ int Explain(const CLI::App& tool, const CLI::ParseError& error) {
 int ParseAndRun(const std::vector<std::string>& arguments) {
   Action chosen;
   RunArguments split{.own = arguments, .program = {}};
-  if (!arguments.empty() && arguments.front() == "run") {
+  if (!arguments.empty() && TakesProgram(arguments.front())) {
     split = SplitRunArguments({arguments.begin() + 1, arguments.end()});
-    split.own.insert(split.own.begin(), "run");
+    split.own.insert(split.own.begin(), arguments.front());
   }
   const std::unique_ptr<CLI::App> tool = MakeTool(std::move(split.program), chosen);
   try {

@@ -1,6 +1,7 @@
 #include "frontends/cli/help/commands.hpp"
 
 #include "frontends/cli/bench/bench.hpp"
+#include "frontends/cli/emulate/emulate.hpp"
 #include "frontends/cli/env.hpp"
 #include "frontends/cli/explain/explain.hpp"
 #include "frontends/cli/explain/predict.hpp"
@@ -21,7 +22,8 @@ std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& cho
   tool->require_subcommand(0, 1);  // none is refused after the parse, which names unknown options
   tool->set_version_flag("--version", VersionText(), "Show the version");
   AddBench(*tool, chosen);
-  AddRun(*tool, std::move(program), chosen);
+  AddRun(*tool, program, chosen);
+  AddEmulate(*tool, std::move(program), chosen);
   AddSim(*tool, chosen);
   AddTopo(*tool, chosen);
   AddPlan(*tool, chosen);

@@ -11,7 +11,7 @@
 namespace ringlet::cli {
 
 /// The parser of all commands. Parsing sets `chosen`, which outlives the parser.
-/// \param program  what follows the options of `run`
+/// \param program  what follows the options of `run` or `emulate`
 std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& chosen);
 
 }  // namespace ringlet::cli

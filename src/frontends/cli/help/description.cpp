@@ -104,7 +104,7 @@ void Walk(const CommandDescription& command,
 }
 
 bool TakesProgram(const CommandDescription& command) {
-  return command.path == " run";
+  return command.path == " run" || command.path == " emulate";
 }
 
 std::string FullName(const CommandDescription& command) {

@@ -33,11 +33,11 @@ std::vector<std::string> WordsOfLine(const std::string& line) {
 std::string Refusal(std::vector<std::string> words) {
   Action chosen;
   std::vector<std::string> program;
-  if (words.front() == "run") {
+  if (TakesProgram(words.front())) {
     RunArguments split = SplitRunArguments({words.begin() + 1, words.end()});
     if (split.program.empty()) return "no program";
+    split.own.insert(split.own.begin(), words.front());
     words = std::move(split.own);
-    words.insert(words.begin(), "run");
     program = std::move(split.program);
   }
   const auto tool = MakeTool(program, chosen);

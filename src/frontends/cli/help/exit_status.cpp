@@ -13,8 +13,8 @@ std::vector<std::pair<std::string, std::string>> ExitStatusMeanings() {
       {number(kExitFailed),
        "the command failed, a check found an error, or topo diff a difference"},
       {number(kExitUsage), "the command line, a setting or an input file is invalid"},
-      {"N", "run: the first rank that failed exited with N"},
-      {number(kExitCannotStart), "run: the program cannot be started"},
+      {"N", "run: the first rank that failed exited with N; emulate: the program did"},
+      {number(kExitCannotStart), "run, emulate: the program cannot be started"},
       {number(kExitSignalled) + "+N", "run, bench: signal N ended a rank or the command"},
   };
 }

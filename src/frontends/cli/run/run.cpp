@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <optional>
 
@@ -20,6 +22,9 @@ namespace {
 
 constexpr std::string_view kRun = "run";
 constexpr std::uint32_t kRunRanksMax = 4096;
+// Of `run` and `emulate`, no two of which mean different things.
+constexpr std::array<std::string_view, 6> kOptionsWithValue = {
+    "-n", "--ranks", "--grace", "--devices", "--memory", "--kernels"};
 
 struct RunOptions {
   std::uint32_t ranks = 0;
@@ -97,6 +102,10 @@ int Run(const RunOptions& options) {
 
 }  // namespace
 
+bool TakesProgram(std::string_view command) {
+  return command == "run" || command == "emulate";
+}
+
 RunArguments SplitRunArguments(const std::vector<std::string>& arguments) {
   RunArguments split;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -108,8 +117,8 @@ RunArguments SplitRunArguments(const std::vector<std::string>& arguments) {
       break;
     }
     split.own.push_back(argument);
-    const bool takes_value = argument == "-n" || argument == "--ranks" || argument == "--grace";
-    if (takes_value && i + 1 < arguments.size()) split.own.push_back(arguments[++i]);
+    if (std::ranges::count(kOptionsWithValue, argument) > 0 && i + 1 < arguments.size())
+      split.own.push_back(arguments[++i]);
   }
   return split;
 }

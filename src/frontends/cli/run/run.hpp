@@ -10,15 +10,19 @@
 
 namespace ringlet::cli {
 
-/// A command line of `run`, cut where the program begins: what follows is none of our business.
+/// A command line of `run` or `emulate`, cut where the program begins: what follows is none of our
+/// business.
 struct RunArguments {
   std::vector<std::string> own;
   std::vector<std::string> program;
 };
 
 /// The program begins after "--", or with the first argument that is neither an option of ours nor
-/// the value of one. \param arguments  those after "run"
+/// the value of one. \param arguments  those after "run" or "emulate"
 RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
+
+/// Whether what follows the options of `command` is a program with its arguments.
+bool TakesProgram(std::string_view command);
 
 /// The variables that tell a rank its number, in our words and in torchrun's.
 struct RankIdentity {

@@ -1,0 +1,51 @@
+// Operations that are issued to streams: one item for those of a call or a group that belong
+// together.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "comm/run/group.hpp"
+#include "frontends/c_api/streams/issued.hpp"
+#include "ringlet/compat/nccl.h"
+#include "ringlet/stream.h"
+#include "stream/host_task.hpp"
+#include "stream/stream_table.hpp"
+
+namespace ringlet::c_api {
+
+/// One operation, before it is issued.
+struct StreamCall {
+  comm::GroupedCall call = {};
+  /// Shared with the handle, and what runs later.
+  std::shared_ptr<Issued> issued = {};
+  ringletStream_t stream = nullptr;
+  bool on_stream = true;  ///< else it is of the caller's thread, and complete when that returns
+};
+
+/// Operations that run as one: linked by a communicator, which has one operation at a time, or by a
+/// stream.
+struct StreamCallSet {
+  std::vector<StreamCall> calls = {};         ///< in the order in which they were called
+  std::vector<ringletStream_t> streams = {};  ///< each once, the first call's first
+  bool waits = false;                         ///< some are complete when the caller returns
+};
+
+/// Sets in the order of their first calls. Sets without a stream come as one, the last.
+std::vector<StreamCallSet> Gather(std::vector<StreamCall> calls);
+
+/// The host function that runs them, once or with every launch of a graph. Communicators that are
+/// gone by then are an error.
+stream::TaskRef TaskOf(const StreamCallSet& set);
+
+/// Issues them, and waits for those that are to be complete. Not for streams that are captured.
+/// Errors  kInvalidArgument  no such stream; kUnsupported  a capture does not allow it;
+///         kSystem  no thread; and those of what was waited for
+Status IssueCalls(std::vector<StreamCall> calls);
+
+/// The answer of a stream as an error of NCCL's functions.
+Status ToStatus(const stream::Answer& answer);
+
+/// Whether there is such a stream. Errors  kInvalidArgument
+Status CheckStream(ringletStream_t stream);
+
+}  // namespace ringlet::c_api

@@ -1,0 +1,44 @@
+// The environment in which a program finds host devices in the place of GPUs. Pure.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/settings/env_map.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::cli {
+
+/// Places of the libraries. Paths begin with '/'.
+struct EmulateFolders {
+  std::string emulate;  ///< libcudart.so.13 and those beside it
+  std::string compat;   ///< libnccl.so.2
+  std::string library;  ///< libringlet.so.0
+};
+
+/// The folders of the build tree or installation to which `tool` belongs.
+/// \param tool    path of the running program
+/// \param library_folder  of an installation, from the folder of the tool, such as "../lib"
+/// \param exists  whether there is a file of this path
+/// Errors  kUnsupported  the libraries are not there
+Result<EmulateFolders> FindEmulateFolders(const std::string& tool, std::string_view library_folder,
+                                          const std::function<bool(const std::string&)>& exists);
+
+struct EmulatedMachine {
+  std::uint32_t devices = 8;
+  std::optional<std::uint64_t> memory_bytes = std::nullopt;  ///< of each device; else its share
+  std::vector<std::string> kernels = {};                     ///< absolute paths
+};
+
+/// `base` with what makes a program and all that it starts find our libraries. libnccl.so.2 and
+/// libcudart are loaded first in any case: a program may have a run path (DT_RPATH), which
+/// LD_LIBRARY_PATH does not beat. Errors  kUnsupported  a folder's name has a character at which
+/// the loader cuts lists
+///         kInvalidArgument  a path of `kernels` has a colon
+Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,
+                                   const EmulatedMachine& machine);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,67 @@
+#include "frontends/cuda/host/emulation.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontends/cuda/host/device_facts.hpp"
+
+namespace ringlet::cuda {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+
+TEST(EmulationTest, DevicesShareTheMemoryOfTheComputer) {
+  const auto one = ReadEmulation({}, 16 * kGibibyte);
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(one->devices, 1u);
+  EXPECT_EQ(one->memory_bytes, 16 * kGibibyte);
+  const auto eight = ReadEmulation({{kDevicesVariable, "8"}}, 16 * kGibibyte);
+  ASSERT_TRUE(eight.ok());
+  EXPECT_EQ(eight->memory_bytes, 2 * kGibibyte);
+  EXPECT_EQ(ReadEmulation({{kDevicesVariable, "8"}}, 0)->memory_bytes, kMemoryMin);
+}
+
+TEST(EmulationTest, TheEnvironmentDecides) {
+  const auto emulation = ReadEmulation({{kDevicesVariable, "3"},
+                                        {kMemoryVariable, "2097152"},
+                                        {kKernelsVariable, "/a.so::/b.so"},
+                                        {"RINGLET_DEBUG", "info"}},
+                                       kGibibyte);
+  ASSERT_TRUE(emulation.ok());
+  EXPECT_EQ(emulation->devices, 3u);
+  EXPECT_EQ(emulation->memory_bytes, 2097152u);
+  EXPECT_THAT(emulation->kernels, ElementsAre("/a.so", "/b.so"));
+  EXPECT_TRUE(emulation->verbose);
+  EXPECT_FALSE(ReadEmulation({{"RINGLET_DEBUG", "VERSION"}}, kGibibyte)->verbose);
+}
+
+TEST(EmulationTest, ErrorsNameTheVariable) {
+  for (const char* wrong : {"0", "65", "x", "-1", ""}) {
+    const auto emulation = ReadEmulation({{kDevicesVariable, wrong}}, kGibibyte);
+    ASSERT_FALSE(emulation.ok()) << wrong;
+    EXPECT_THAT(emulation.error().message, HasSubstr(kDevicesVariable));
+  }
+  EXPECT_FALSE(ReadEmulation({{kMemoryVariable, "1000"}}, kGibibyte).ok());
+}
+
+TEST(VisibleDevicesTest, AllWithoutTheVariable) {
+  EXPECT_THAT(VisibleDevices({}, 3), ElementsAre(0, 1, 2));
+}
+
+TEST(VisibleDevicesTest, AListEndsAtTheFirstThatIsNone) {
+  const auto visible = [](const std::string& list) {
+    return VisibleDevices({{"CUDA_VISIBLE_DEVICES", list}}, 4);
+  };
+  EXPECT_THAT(visible("2,0"), ElementsAre(2, 0));
+  EXPECT_THAT(visible("1, 3 ,9,0"), ElementsAre(1, 3));
+  EXPECT_THAT(visible("1,1"), ElementsAre(1));
+  EXPECT_THAT(visible(""), IsEmpty());
+  EXPECT_THAT(visible("-1"), IsEmpty());
+  EXPECT_THAT(visible(UuidText(2) + ",0"), ElementsAre(2, 0));
+}
+
+}  // namespace
+}  // namespace ringlet::cuda

@@ -1,0 +1,77 @@
+// The emulated machine of this process: what libcudart, libcuda and libnvidia-ml have in common.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontends/cuda/host/cuda_code.hpp"
+#include "frontends/cuda/host/emulation.hpp"
+#include "frontends/cuda/host/kernels.hpp"
+#include "frontends/cuda/host/memory.hpp"
+#include "frontends/cuda/host/user_object.hpp"
+#include "ringlet/export.hpp"
+
+namespace ringlet::cuda {
+
+/// One for each process. All methods from any thread.
+class RINGLET_API HostCuda {
+ public:
+  HostCuda(Emulation emulation, std::vector<std::uint32_t> visible);
+
+  /// Devices that this process sees; fewer than there are where CUDA_VISIBLE_DEVICES says so.
+  std::uint32_t devices() const { return static_cast<std::uint32_t>(visible_.size()); }
+  /// The number among all devices.
+  std::uint32_t GlobalNumber(std::uint32_t device) const { return visible_[device]; }
+  std::uint32_t devices_of_machine() const { return emulation_.devices; }
+  std::uint64_t memory_bytes() const { return emulation_.memory_bytes; }
+
+  Memory& memory() { return memory_; }
+  /// With the functions of the user's libraries, which are loaded at the first call.
+  Kernels& kernels();
+  /// Without: for the functions that those libraries call.
+  Kernels& kernels_as_they_are() { return kernels_; }
+
+  UserObjects& user_objects() { return user_objects_; }
+
+  /// Peer access, as a program has enabled it. It changes nothing: every device reaches all memory.
+  Answer EnablePeer(std::uint32_t from, std::uint32_t to);
+  Answer DisablePeer(std::uint32_t from, std::uint32_t to);
+
+  /// Remembers the sentence of an answer for the user, and says it where the log is on.
+  void Note(std::string_view function, const Answer& answer);
+  /// Says a sentence on standard error, once.
+  void SayOnce(const std::string& sentence);
+
+ private:
+  void LoadKernels();
+
+  const Emulation emulation_;
+  const std::vector<std::uint32_t> visible_;
+  Memory memory_;
+  Kernels kernels_;
+  UserObjects user_objects_;
+  std::once_flag kernels_loaded_;
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> said_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> peers_;
+};
+
+/// The one of this process, made at the first call from its environment. An environment that does
+/// not parse ends the process with the reason: CUDA's first call has no place for it.
+RINGLET_API HostCuda& Host();
+
+/// The end of a function that the host does not have: says its name once.
+/// \return kNotSupported
+RINGLET_API CudaCode RefuseFunction(std::string_view library, std::string_view function);
+
+/// The error of this thread, as cudaGetLastError has it.
+RINGLET_API void SetLastError(CudaCode code);
+RINGLET_API CudaCode LastError();
+/// LastError, which is then success.
+RINGLET_API CudaCode TakeLastError();
+
+}  // namespace ringlet::cuda

@@ -1,0 +1,81 @@
+#include "frontends/cuda/host/host_cuda.hpp"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+namespace ringlet::cuda {
+namespace {
+
+using testing::HasSubstr;
+
+Emulation Machine(std::uint32_t devices) {
+  Emulation machine;
+  machine.devices = devices;
+  machine.memory_bytes = kMemoryMin;
+  return machine;
+}
+
+TEST(HostCudaTest, VisibleDevicesHaveNumbersOfTheirOwn) {
+  const HostCuda host(Machine(4), {3, 1});
+  EXPECT_EQ(host.devices(), 2u);
+  EXPECT_EQ(host.devices_of_machine(), 4u);
+  EXPECT_EQ(host.GlobalNumber(0), 3u);
+  EXPECT_EQ(host.GlobalNumber(1), 1u);
+}
+
+TEST(HostCudaTest, PeerAccessIsRememberedOneWay) {
+  HostCuda host(Machine(2), {0, 1});
+  EXPECT_EQ(host.DisablePeer(0, 1).code, CudaCode::kPeerAccessNotEnabled);
+  EXPECT_TRUE(host.EnablePeer(0, 1).ok());
+  EXPECT_EQ(host.EnablePeer(0, 1).code, CudaCode::kPeerAccessAlreadyEnabled);
+  EXPECT_TRUE(host.EnablePeer(1, 0).ok());
+  EXPECT_TRUE(host.DisablePeer(0, 1).ok());
+  EXPECT_EQ(host.EnablePeer(0, 0).code, CudaCode::kInvalidDevice);
+  EXPECT_EQ(host.EnablePeer(0, 2).code, CudaCode::kInvalidDevice);
+}
+
+TEST(HostCudaTest, ASentenceIsSaidOnce) {
+  HostCuda host(Machine(1), {0});
+  testing::internal::CaptureStderr();
+  host.SayOnce("first");
+  host.SayOnce("first");
+  host.SayOnce("second");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "ringlet emulate: first\nringlet emulate: second\n");
+}
+
+TEST(HostCudaTest, RefusalsAreSaidWhereTheLogIsOn) {
+  Emulation loud = Machine(1);
+  loud.verbose = true;
+  HostCuda host(loud, {0}), quiet(Machine(1), {0});
+  testing::internal::CaptureStderr();
+  host.Note("cudaFree", {CudaCode::kInvalidValue, "why"});
+  host.Note("cudaEventQuery", {CudaCode::kNotReady, ""});
+  quiet.Note("cudaFree", {CudaCode::kInvalidValue, "why"});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "ringlet emulate: cudaFree: cudaErrorInvalidValue: why\n");
+}
+
+TEST(HostCudaTest, ALibraryOfKernelsThatCannotBeLoadedIsNamed) {
+  Emulation machine = Machine(1);
+  machine.kernels = {"/nowhere/kernels.so"};
+  HostCuda host(machine, {0});
+  testing::internal::CaptureStderr();
+  static_cast<void>(host.kernels());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("/nowhere/kernels.so"));
+}
+
+TEST(LastErrorTest, IsOfTheThreadAndTakenOnce) {
+  SetLastError(CudaCode::kInvalidValue);
+  SetLastError(CudaCode::kSuccess);  // does not take it back
+  EXPECT_EQ(LastError(), CudaCode::kInvalidValue);
+  CudaCode other = CudaCode::kUnknown;
+  std::thread([&] { other = LastError(); }).join();
+  EXPECT_EQ(other, CudaCode::kSuccess);
+  EXPECT_EQ(TakeLastError(), CudaCode::kInvalidValue);
+  EXPECT_EQ(TakeLastError(), CudaCode::kSuccess);
+}
+
+}  // namespace
+}  // namespace ringlet::cuda

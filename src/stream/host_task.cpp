@@ -1,0 +1,39 @@
+#include "stream/host_task.hpp"
+
+#include <utility>
+
+#include "os/process/thread.hpp"
+
+namespace ringlet::stream {
+namespace {
+
+struct RunningItem {
+  std::optional<Error> failed = {};
+};
+// The item of this worker, for the functions that only an item may call, and those that none may.
+thread_local RunningItem* running_item = nullptr;
+
+}  // namespace
+
+Status RunTask(const HostTask& task) {
+  RunningItem here;
+  RunningItem* const outer = std::exchange(running_item, &here);
+  const Status status = os::Caught(task.run);
+  running_item = outer;
+  if (!status.ok()) return status.error();
+  if (here.failed) return *std::move(here.failed);
+  return Ok();
+}
+
+bool IsInsideItem() {
+  return running_item != nullptr;
+}
+
+Status FailRunningItem(std::string why) {
+  if (!running_item)
+    return Error{Code::kUnsupported, "no host function of a stream runs on this thread"};
+  if (!running_item->failed) running_item->failed = Error{Code::kSystem, std::move(why)};
+  return Ok();
+}
+
+}  // namespace ringlet::stream

@@ -1,0 +1,42 @@
+#include "stream/host_task.hpp"
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+namespace ringlet::stream {
+namespace {
+
+TEST(HostTask, AnItemKnowsThatItRuns) {
+  EXPECT_FALSE(IsInsideItem());
+  bool inside = false;
+  EXPECT_TRUE(RunTask({.run = [&] {
+                inside = IsInsideItem();
+                return Ok();
+              }}).ok());
+  EXPECT_TRUE(inside);
+  EXPECT_FALSE(IsInsideItem());
+}
+
+TEST(HostTask, TheFirstReportOfAFailureCounts) {
+  const Status status = RunTask({.run = [] {
+    EXPECT_TRUE(FailRunningItem("first").ok());
+    EXPECT_TRUE(FailRunningItem("second").ok());
+    return Ok();
+  }});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "first");
+}
+
+TEST(HostTask, OnlyAnItemCanFail) {
+  EXPECT_EQ(FailRunningItem("why").error().code, Code::kUnsupported);
+}
+
+TEST(HostTask, AnExceptionIsAFailure) {
+  const Status status = RunTask({.run = []() -> Status { throw std::bad_alloc(); }});
+  EXPECT_FALSE(status.ok());
+  EXPECT_FALSE(IsInsideItem());
+}
+
+}  // namespace
+}  // namespace ringlet::stream

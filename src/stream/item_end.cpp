@@ -1,0 +1,44 @@
+#include "stream/item_end.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ringlet::stream {
+
+ItemEndRef SerialOrder::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void SerialOrder::Follow(ItemEndRef next) {
+  const std::lock_guard lock(mutex_);
+  last_.swap(next);
+}
+
+bool ItemFailure::forgiven() const {
+  return std::any_of(sources.begin(), sources.end(),
+                     [](const auto& source) { return source->forgiven(); });
+}
+
+ItemEndRef ItemEnd::At(Instant when) {
+  auto completion = std::make_shared<ItemEnd>();
+  completion->Complete(when);
+  return completion;
+}
+
+void ItemEnd::End(Instant when, FailureRef why) {
+  when_ = when;
+  failure_ = std::move(why);
+  ended_.store(true, std::memory_order_release);
+  ended_.notify_all();
+}
+
+FailureRef ItemEnd::failure() const {
+  return failure_ && !failure_->forgiven() ? failure_ : nullptr;
+}
+
+bool Matters(const ItemEndRef& completion) {
+  return completion && (completion->pending() || completion->failure());
+}
+
+}  // namespace ringlet::stream

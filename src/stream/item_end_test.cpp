@@ -1,0 +1,62 @@
+#include "stream/item_end.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace ringlet::stream {
+namespace {
+
+FailureRef Broken(std::vector<std::shared_ptr<SerialOrder>> sources = {}) {
+  return std::make_shared<const ItemFailure>(
+      ItemFailure{Error{Code::kSystem, "the link broke"}, std::move(sources)});
+}
+
+TEST(ItemEnd, IsPendingUntilItEnds) {
+  ItemEnd completion;
+  EXPECT_TRUE(completion.pending());
+  completion.Complete(Instant(7));
+  EXPECT_FALSE(completion.pending());
+  EXPECT_EQ(completion.when(), Instant(7));
+  EXPECT_EQ(completion.failure(), nullptr);
+}
+
+TEST(ItemEnd, AWaiterOfAnotherThreadSeesTheFailure) {
+  ItemEnd completion;
+  std::string seen;
+  {
+    const std::jthread waiter([&] {
+      completion.Wait();
+      seen = completion.failure()->error.message;
+    });
+    completion.Fail(Instant(1), Broken());
+  }
+  EXPECT_EQ(seen, "the link broke");
+}
+
+TEST(ItemEnd, AFailureIsForgivenWithItsSource) {
+  const auto order = std::make_shared<SerialOrder>();
+  const auto completion = std::make_shared<ItemEnd>();
+  completion->Fail(Instant(1), Broken({order}));
+  EXPECT_TRUE(Matters(completion));
+  order->Forgive();
+  EXPECT_EQ(completion->failure(), nullptr);
+  EXPECT_FALSE(Matters(completion));
+}
+
+TEST(ItemEnd, OnlyPendingAndFailedOnesMatter) {
+  EXPECT_FALSE(Matters(nullptr));
+  EXPECT_FALSE(Matters(ItemEnd::At(Instant(1))));
+  EXPECT_TRUE(Matters(std::make_shared<ItemEnd>()));
+}
+
+TEST(SerialOrder, KeepsTheLast) {
+  SerialOrder order;
+  EXPECT_EQ(order.last(), nullptr);
+  const ItemEndRef next = ItemEnd::At(Instant(1));
+  order.Follow(next);
+  EXPECT_EQ(order.last(), next);
+}
+
+}  // namespace
+}  // namespace ringlet::stream

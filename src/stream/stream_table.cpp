@@ -1,0 +1,220 @@
+#include "stream/stream_table.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "stream/current_device.hpp"
+
+namespace ringlet::stream {
+namespace {
+
+// A handle is a number that is never used twice, as those of communicators. These begin above the
+// special ones and above what a program may mean by a small number.
+constexpr std::uintptr_t kFirstHandle = 0x10000;
+constexpr std::uintptr_t kHandleStep = 16;
+
+/// The table of a process. A child of fork has a copy without the workers, and a new table.
+struct TableOfProcess {
+  TableOfProcess(StreamTable* its_table, pid_t its_pid) : table(its_table), pid(its_pid) {}
+  StreamTable* const table;
+  const pid_t pid;
+};
+std::atomic<const TableOfProcess*> table_of_process{nullptr};
+
+/// The per-thread streams of a thread, which end with it.
+struct StreamsOfThread {
+  StreamTable* table = nullptr;
+  std::map<int, ringletStream_t> by_device = {};
+
+  ~StreamsOfThread() {
+    if (!table || table != &StreamTable::Here()) return;
+    for (const auto& [device, handle] : by_device) table->Abandon(handle);
+  }
+};
+thread_local StreamsOfThread streams_of_thread;
+
+// Threads that have ended are joined before the program ends.
+struct LastReap {
+  ~LastReap() { StreamTable::Here().Reap(); }
+};
+
+}  // namespace
+
+StreamTable::StreamTable(std::uintptr_t first_handle)
+    : first_handle_(first_handle), last_handle_(first_handle) {}
+
+StreamTable& StreamTable::Here() {
+  const pid_t pid = ::getpid();
+  const TableOfProcess* current = table_of_process.load(std::memory_order_acquire);
+  while (!current || current->pid != pid) {
+    // Read without the lock, which a thread of the parent may have held: the child has this one
+    // thread, and numbers that the parent gave out meanwhile are unknown to it anyway.
+    const std::uintptr_t first = current ? current->table->last_handle_ : kFirstHandle;
+    const auto* const made = new TableOfProcess(new StreamTable(first), pid);
+    if (table_of_process.compare_exchange_strong(current, made)) return *made->table;
+    delete made->table;
+    delete made;
+  }
+  return *current->table;
+}
+
+template <typename Handle>
+Handle StreamTable::NextHandle() {
+  last_handle_ += kHandleStep;
+  return reinterpret_cast<Handle>(last_handle_);  // NOLINT: it is never followed
+}
+template ringletEvent_t StreamTable::NextHandle();
+template ringletGraph_t StreamTable::NextHandle();
+template ringletGraphNode_t StreamTable::NextHandle();
+template ringletGraphExec_t StreamTable::NextHandle();
+
+Answer StreamTable::Unknown(const void* handle, const char* what) const {
+  const auto number = reinterpret_cast<std::uintptr_t>(handle);
+  if (number > kFirstHandle && number <= first_handle_)
+    return {ringletInvalidHandle,
+            fmt::format("{:#x} was made before fork(): this process is its child, and has no "
+                        "streams, events or graphs of its parent",
+                        number)};
+  return {ringletInvalidHandle,
+          fmt::format("{:#x} is no {} of this process: never created, or destroyed", number, what)};
+}
+
+StreamRef StreamTable::Add(ringletStream_t handle, int device) {
+  static const LastReap last_reap;
+  auto stream = std::make_shared<StreamState>(handle, device);
+  stream->id = ++last_id_;
+  devices_[device].streams.push_back(stream);
+  return stream;
+}
+
+StreamRef StreamTable::LegacyOf(int device) {
+  DeviceStreams& its = devices_[device];
+  if (its.legacy) return its.legacy;
+  const StreamRef stream = Add(nullptr, device);
+  stream->legacy = true;
+  return devices_[device].legacy = stream;
+}
+
+StreamRef StreamTable::PerThread() {
+  StreamsOfThread& mine = streams_of_thread;
+  if (mine.table != this) {
+    mine.table = this;
+    mine.by_device.clear();
+  }
+  ringletStream_t& handle = mine.by_device[CurrentDevice()];
+  const auto found = streams_.find(handle);
+  if (found != streams_.end()) return found->second;
+  handle = NextHandle<ringletStream_t>();
+  return streams_[handle] = Add(handle, CurrentDevice());
+}
+
+StreamRef StreamTable::Find(ringletStream_t stream) {
+  if (!stream || stream == ringletStreamLegacy) return LegacyOf(CurrentDevice());
+  if (stream == ringletStreamPerThread) return PerThread();
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
+Answer StreamTable::Enter(Lock& lock, ringletStream_t stream, StreamRef* found) {
+  for (;;) {
+    *found = Find(stream);
+    if (!*found) return Unknown(stream, "stream");
+    // A host function never waits: it may be what has to end before there is room.
+    if ((*found)->worker.HasRoom() || IsInsideItem()) return {};
+    lock.unlock();
+    (*found)->worker.AwaitRoom();
+    lock.lock();
+  }
+}
+
+Answer StreamTable::Create(ringletStream_t* stream, int device, unsigned flags, int priority) {
+  if (device < 0 || device >= RINGLET_STREAM_DEVICES_MAX)
+    return {ringletInvalidArgument, fmt::format("device is {}, not between 0 and {}", device,
+                                                RINGLET_STREAM_DEVICES_MAX - 1)};
+  if ((flags & ~static_cast<unsigned>(ringletStreamNonBlocking)) != 0)
+    return {ringletInvalidArgument, fmt::format("flags are {:#x}: there is only "
+                                                "ringletStreamNonBlocking",
+                                                flags)};
+  Reap();
+  const Lock lock(mutex_);
+  const auto handle = NextHandle<ringletStream_t>();
+  const StreamRef made = Add(handle, device);
+  made->flags = flags;
+  made->priority = priority;
+  streams_[handle] = made;
+  *stream = handle;
+  return {};
+}
+
+Answer StreamTable::Destroy(ringletStream_t stream) {
+  if (!stream || stream == ringletStreamLegacy || stream == ringletStreamPerThread)
+    return {ringletInvalidArgument, "the legacy and per-thread streams cannot be destroyed"};
+  if (!Abandon(stream)) {
+    const Lock lock(mutex_);
+    return Unknown(stream, "stream");
+  }
+  Reap();
+  return {};
+}
+
+bool StreamTable::Abandon(ringletStream_t stream) {
+  std::shared_ptr<GraphState> dropped;  // after the lock: its end calls the program
+  const Lock lock(mutex_);
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return false;
+  StreamState& state = *found->second;
+  if (const CaptureRef capture = state.capture) {
+    if (capture->origin == stream) {
+      dropped = Withdraw(capture->handle);
+      Leave(capture);
+    } else {
+      capture->loose = Union(std::move(capture->loose), state.tips);
+      state.capture = nullptr;
+    }
+  }
+  state.retired = true;
+  state.worker.Close();
+  streams_.erase(found);
+  return true;
+}
+
+Answer StreamTable::Describe(ringletStream_t stream, Properties* properties) {
+  const Lock lock(mutex_);
+  const StreamRef found = Find(stream);
+  if (!found) return Unknown(stream, "stream");
+  *properties = {.device = found->device,
+                 .flags = found->flags,
+                 .priority = found->priority,
+                 .id = found->id,
+                 .last_error = found->worker.last_error()};
+  return {};
+}
+
+Answer StreamTable::Check(ringletStream_t stream) {
+  const Lock lock(mutex_);
+  return Find(stream) ? Answer{} : Unknown(stream, "stream");
+}
+
+void StreamTable::Reap() {
+  std::vector<StreamRef> streams;  // joined after the lock
+  std::vector<std::unique_ptr<StreamWorker>> lanes;
+  const Lock lock(mutex_);
+  for (auto& [number, device] : devices_) {
+    std::erase_if(device.streams, [&](const StreamRef& stream) {
+      const bool gone = stream->retired && stream->worker.ended();
+      if (gone) streams.push_back(stream);
+      return gone;
+    });
+  }
+  std::erase_if(retired_lanes_, [&](std::unique_ptr<StreamWorker>& lane) {
+    const bool gone = lane->ended();
+    if (gone) lanes.push_back(std::move(lane));
+    return gone;
+  });
+}
+
+}  // namespace ringlet::stream

@@ -1,0 +1,164 @@
+// All streams, events, captures and graphs of a process: the functions of ringlet/stream.h behind
+// their C names, on handles that are looked up and never followed.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "stream/answer.hpp"
+#include "stream/stream_state.hpp"
+
+namespace ringlet::stream {
+
+/// A task that belongs to several streams: it begins when all have come to it, and none goes on
+/// before it is done.
+struct JointTask {
+  std::vector<ringletStream_t> streams = {};  ///< at least one
+  TaskRef task = {};
+  ItemEndRef done = {};  ///< given back; null where it was captured
+};
+
+/// The functions of ringlet/stream.h, where their documentation is. Any thread.
+class StreamTable {
+ public:
+  /// That of this process: made at first use, made anew in the child of a fork, and never
+  /// destroyed, since workers may outlive main's statics.
+  static StreamTable& Here();
+  StreamTable(const StreamTable&) = delete;
+  StreamTable& operator=(const StreamTable&) = delete;
+
+  // Streams.
+  Answer Create(ringletStream_t* stream, int device, unsigned flags, int priority);
+  Answer Destroy(ringletStream_t stream);
+  Answer Query(ringletStream_t stream);
+  Answer Synchronize(ringletStream_t stream);
+  Answer SynchronizeDevice(int device);
+  Answer WaitEvent(ringletStream_t stream, ringletEvent_t event);
+  Answer Launch(ringletStream_t stream, TaskRef task);
+  /// All of them or none, in their order, with nothing issued between them.
+  Answer Enqueue(std::span<JointTask> tasks);
+  struct Properties {
+    int device = 0;
+    unsigned flags = 0;
+    int priority = 0;
+    unsigned long long id = 0;
+    std::string last_error = {};
+  };
+  Answer Describe(ringletStream_t stream, Properties* properties);
+  /// Whether there is such a stream.
+  Answer Check(ringletStream_t stream);
+
+  // Events.
+  Answer CreateEvent(ringletEvent_t* event, unsigned flags);
+  Answer DestroyEvent(ringletEvent_t event);
+  Answer Record(ringletEvent_t event, ringletStream_t stream);
+  Answer QueryEvent(ringletEvent_t event);
+  Answer SynchronizeEvent(ringletEvent_t event);
+  Answer ElapsedTime(float* milliseconds, ringletEvent_t start, ringletEvent_t end);
+
+  // Captures.
+  Answer BeginCapture(ringletStream_t stream, int mode);
+  Answer EndCapture(ringletStream_t stream, ringletGraph_t* graph);
+  struct CaptureStatus {
+    int status = ringletCaptureNone;
+    unsigned long long id = 0;
+    ringletGraph_t graph = nullptr;
+  };
+  Answer DescribeCapture(ringletStream_t stream, CaptureStatus* status);
+  Answer GetCaptureNodes(ringletStream_t stream, std::vector<ringletGraphNode_t>* nodes);
+  Answer SetCaptureNodes(ringletStream_t stream, std::span<const ringletGraphNode_t> nodes,
+                         bool adds);
+  Answer CheckCapture();
+  /// Sets this thread's mode. \param mode  gets the one before
+  static Answer ExchangeCaptureMode(int* mode);
+
+  // Graphs.
+  Answer CreateGraph(ringletGraph_t* graph);
+  Answer DestroyGraph(ringletGraph_t graph);
+  Answer AddNode(ringletGraphNode_t* node, ringletGraph_t graph,
+                 std::span<const ringletGraphNode_t> dependencies, TaskRef task);
+  Answer Clone(ringletGraph_t* clone, ringletGraph_t graph);
+  Answer GetNodes(ringletGraph_t graph, std::vector<ringletGraphNode_t>* nodes);
+  Answer Instantiate(ringletGraphExec_t* exec, ringletGraph_t graph);
+  Answer LaunchGraph(ringletGraphExec_t exec, ringletStream_t stream);
+  Answer DestroyExec(ringletGraphExec_t exec);
+  Answer OnDestroy(ringletGraph_t graph, std::function<void()> call);
+
+  /// Joins the threads of destroyed streams that have run all they had.
+  void Reap();
+  /// Destroy without that, for threads that end: they may be such a thread. False: no such stream.
+  bool Abandon(ringletStream_t stream);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct NodeOfGraph {
+    GraphState* graph = nullptr;
+    NodeIndex index = 0;
+  };
+  struct DeviceStreams {
+    StreamRef legacy = {};
+    std::vector<StreamRef> streams = {};  ///< with the legacy one, and with retired ones
+  };
+
+  explicit StreamTable(std::uintptr_t first_handle);
+
+  // All of these with the lock held.
+  template <typename Handle>
+  Handle NextHandle();
+  Answer Unknown(const void* handle, const char* what) const;
+  StreamRef Add(ringletStream_t handle, int device);
+  StreamRef LegacyOf(int device);
+  StreamRef PerThread();
+  /// Null: there is none.
+  StreamRef Find(ringletStream_t stream);
+  /// Finds, and waits for room in its queue, for which it gives up the lock.
+  Answer Enter(Lock& lock, ringletStream_t stream, StreamRef* found);
+
+  // The order of streams.
+  std::vector<ItemEndRef> ImplicitPredecessors(const StreamState& stream);
+  Answer CheckLegacy(const StreamState& stream);
+  ItemEndRef Issue(StreamState& stream, StreamItem item);
+  Answer Mark(StreamState& stream, ItemEndRef* mark);
+  struct Awaited {
+    StreamRef stream;
+    ItemEndRef last;
+  };
+  std::vector<Awaited> AwaitedBy(const StreamRef& stream);
+  Answer AwaitAll(Lock& lock, const std::vector<Awaited>& awaited);
+  Answer ResolveJoint(Lock& lock, const JointTask& joint, std::vector<StreamRef>* streams);
+  Answer CheckJoint(const std::vector<StreamRef>& streams);
+  void IssueJoint(JointTask& joint, const std::vector<StreamRef>& streams);
+
+  // Captures.
+  Answer CheckCapturing(const StreamState& stream) const;
+  Answer Capture(StreamState& stream, TaskRef task);
+  Answer Join(StreamState& stream, const EventState& event);
+  static void Break(CaptureState& capture) { capture.broken = true; }
+  /// The end of a capture for its streams. Gives the last nodes of those that are not its first.
+  std::vector<NodeIndex> Leave(const CaptureRef& capture);
+  std::shared_ptr<GraphState> Withdraw(ringletGraph_t graph);
+
+  // Graphs.
+  Answer NodesOf(const GraphState& graph, std::span<const ringletGraphNode_t> nodes,
+                 std::vector<NodeIndex>* indices);
+  void NameNodes(GraphState& graph);
+  void IssueGraph(ExecState& exec, StreamState& stream);
+
+  std::mutex mutex_;
+  const std::uintptr_t first_handle_;
+  std::uintptr_t last_handle_;
+  unsigned long long last_id_ = 0;
+  std::unordered_map<const void*, StreamRef> streams_;
+  std::unordered_map<const void*, EventState> events_;
+  std::unordered_map<const void*, std::shared_ptr<GraphState>> graphs_;
+  std::unordered_map<const void*, NodeOfGraph> nodes_;
+  std::unordered_map<const void*, std::unique_ptr<ExecState>> execs_;
+  std::map<int, DeviceStreams> devices_;
+  std::vector<CaptureRef> captures_;  // that are not over
+  std::vector<std::unique_ptr<StreamWorker>> retired_lanes_;
+};
+
+}  // namespace ringlet::stream

@@ -1,0 +1,29 @@
+"""Runs a Python program in the environment of the clients through `ringlet emulate`, or says that there is none.
+
+    python run.py ENVIRONMENT_PYTHON RINGLET ARGUMENT...
+
+PyTorch's launcher leaves files in the temporary folder: each run has one of its own, which is removed.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+DEVICES = 8
+MEMORY = "512MiB"
+
+python, tool, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+if not os.path.exists(python) or subprocess.run(
+        [python, "-c", "import importlib.metadata as m; m.version('torch'); m.version('nccl4py')"],
+        capture_output=True).returncode != 0:
+    print(f"NOT RUN clients: {python} has not the programs that this test runs: it is skipped.")
+    print("`./ringlet.sh test --clients` makes that environment where PyPI can be had.")
+    sys.exit(SKIPPED)
+environment = {name: value for name, value in os.environ.items()
+               if not name.startswith(("RINGLET_", "NCCL_", "CUDA_", "LD_"))}
+with tempfile.TemporaryDirectory(prefix="clients_") as folder:
+    ended = subprocess.run(
+        [tool, "emulate", "--devices", str(DEVICES), "--memory", MEMORY, "--", python, *arguments],
+        env={**environment, "TMPDIR": folder})
+sys.exit(ended.returncode if ended.returncode >= 0 else 128 - ended.returncode)
