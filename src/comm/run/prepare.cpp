@@ -270,7 +270,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::BeyondHost(const Ca
   if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
   task.scratch = std::span(scratch_).first(scratch_bytes);
   if (program->stages.size() == 1) return StartStage(program->stages.front(), call, task, true);
-  std::vector<Sequence::Turn> parts;
+  std::vector<Sequence::SubOperation> parts;
   for (const Program::Stage& stage : program->stages) {
     const bool is_first = parts.empty();
     parts.push_back({.make = [this, program, &stage, call, task,

@@ -4,14 +4,14 @@
 
 namespace ringlet::comm {
 
-Sequence::Sequence(std::vector<Turn> parts) {
-  for (Turn& part : parts) {
+Sequence::Sequence(std::vector<SubOperation> parts) {
+  for (SubOperation& part : parts) {
     if (part.over_links) host_before_.push_back(host_.parts.size());
     (part.over_links ? links_ : host_).parts.push_back(std::move(part));
   }
 }
 
-Sequence::Made Sequence::Begin(std::vector<Turn> parts) {
+Sequence::Made Sequence::Begin(std::vector<SubOperation> parts) {
   std::unique_ptr<Sequence> sequence(new Sequence(std::move(parts)));
   RINGLET_TRY(sequence->BeginNext());
   return std::unique_ptr<collective::Operation>(std::move(sequence));
@@ -19,7 +19,7 @@ Sequence::Made Sequence::Begin(std::vector<Turn> parts) {
 
 std::unique_ptr<collective::Operation> Sequence::Of(std::unique_ptr<collective::Operation> first,
                                                     std::function<Made()> second) {
-  std::vector<Turn> parts(2);
+  std::vector<SubOperation> parts(2);
   parts[1].make = std::move(second);
   std::unique_ptr<Sequence> both(new Sequence(std::move(parts)));
   both->host_.running = std::move(first);

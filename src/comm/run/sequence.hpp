@@ -15,7 +15,7 @@ namespace ringlet::comm {
 class Sequence final : public collective::Operation {
  public:
   using Made = Result<std::unique_ptr<collective::Operation>>;
-  struct Turn {
+  struct SubOperation {
     /// Called when the part begins: the one before of its kind is done and gone.
     std::function<Made()> make;
     bool over_links = false;
@@ -24,7 +24,7 @@ class Sequence final : public collective::Operation {
   };
 
   /// Begins what can begin now.
-  static Made Begin(std::vector<Turn> parts);
+  static Made Begin(std::vector<SubOperation> parts);
   /// One that has begun, and another when it is done and gone.
   static std::unique_ptr<collective::Operation> Of(std::unique_ptr<collective::Operation> first,
                                                    std::function<Made()> second);
@@ -45,7 +45,7 @@ class Sequence final : public collective::Operation {
  private:
   /// Parts of one kind, in order.
   struct Track {
-    std::vector<Turn> parts;
+    std::vector<SubOperation> parts;
     std::size_t begun = 0;
     std::unique_ptr<collective::Operation> running = {};  // null: the next has not begun
 
@@ -53,7 +53,7 @@ class Sequence final : public collective::Operation {
     bool IsOver() const { return done() == parts.size(); }
   };
 
-  explicit Sequence(std::vector<Turn> parts);
+  explicit Sequence(std::vector<SubOperation> parts);
   const collective::Operation* awaited() const {
     return host_.running ? host_.running.get() : links_.running.get();
   }
