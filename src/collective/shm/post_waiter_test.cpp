@@ -29,14 +29,14 @@ TEST_F(PostWaiterTest, APostThatIsNotAwaitedLetsItSleep) {
   arena_->RingForPost(1);
   EXPECT_FALSE(Rung());
   arena_->RingForPost(2);
-  EXPECT_TRUE(Rung());
+  ASSERT_TRUE(Rung());
   waiter_.Wait(ticket, kHours);
 }
 
 TEST_F(PostWaiterTest, OtherNewsWakeIt) {
   const auto ticket = waiter_.Prepare();
   arena_->RingOthers(1);
-  EXPECT_TRUE(Rung());
+  ASSERT_TRUE(Rung());
   waiter_.Wait(ticket, kHours);
 }
 
@@ -48,7 +48,7 @@ TEST_F(PostWaiterTest, ARankThatWaitsForAnotherPostThanItSaidLooksAgain) {
   arena_->RingForPost(2);
   EXPECT_FALSE(Rung());
   arena_->RingForPost(1);
-  EXPECT_TRUE(Rung());
+  ASSERT_TRUE(Rung());
 }
 
 TEST_F(PostWaiterTest, IsWokenByThePostOfAnotherThread) {
