@@ -248,6 +248,18 @@ inline constexpr std::array kSettings = {
                         "core, yield does so at once, sleep does neither; auto is spin where each "
                         "of them can have a core of its own, else yield.",
                 .choices = "auto|spin|yield|sleep"},
+    SettingSpec{.name = "MACHINE",
+                .scope = SettingScope::kPlan,
+                .field = &Settings::machine,
+                .help = "Topology file of the machine whose GPUs the ranks of this process play: "
+                        "communicators are planned on them as NCCL would, and run on those "
+                        "channels. ringlet emulate sets it."},
+    SettingSpec{.name = "TRAFFIC_DIR",
+                .scope = SettingScope::kPlan,
+                .field = &Settings::traffic_dir,
+                .help = "Folder in which each rank of each communicator on a MACHINE leaves, when "
+                        "it ends, the bytes that it moved over each link. ringlet emulate "
+                        "--report sets it."},
     SettingSpec{.name = "TOPO_FILE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::topo_file,

@@ -263,7 +263,7 @@ TEST_F(RunTest, AGroupLooksAsOftenAsTheLeastPatientOfItBeforeItSleeps) {
 TEST_F(RunTest, AFailureInAGroupEndsItAndLeavesNoWaiterPrepared) {
   Start(3, 300);
   const PollReadable poll = [&](std::span<const int>, std::chrono::nanoseconds) {
-    network_.Pipe(Rank{2}, Rank{0}, 0).failure = "rank 2 is gone";
+    network_.Pipe(Rank{2}, Rank{0}).failure = "rank 2 is gone";
   };
   const Status status = RunAllToEnd(Executions(2), Waiters(2), poll, patient_);
   ASSERT_FALSE(status.ok());

@@ -139,12 +139,10 @@ class Derivation {
     if (Talks(step.kind)) {
       wanted = {.direction = step.kind == StepKind::kSend ? Lane::Direction::kSend
                                                           : Lane::Direction::kReceive,
-                .peer = step.peer,
-                .channel = step.channel};
+                .peer = step.peer};
     }
     const auto same = [&](const Lane& lane) {
-      return lane.direction == wanted.direction && lane.peer == wanted.peer &&
-             lane.channel == wanted.channel;
+      return lane.direction == wanted.direction && lane.peer == wanted.peer;
     };
     const auto found = std::find_if(flow_.lanes.begin(), flow_.lanes.end(), same);
     const auto index = static_cast<std::uint32_t>(found - flow_.lanes.begin());

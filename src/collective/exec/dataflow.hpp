@@ -44,7 +44,6 @@ struct Lane {
   enum class Direction : std::uint8_t { kSend, kReceive, kLocal };
   Direction direction = Direction::kLocal;
   Rank peer{};
-  std::uint16_t channel = 0;
   std::vector<std::uint32_t> steps = {};  ///< indices in Flow::steps, ascending; may be none
 };
 

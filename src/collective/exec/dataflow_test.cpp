@@ -114,11 +114,11 @@ TEST(Dataflow, ReadersBeforeTheLastWriteAreNotAwaitedAgain) {
   EXPECT_THAT(flow.DependenciesOf(flow.steps[2]), ElementsAre(Dependency{1, 0}));
 }
 
-TEST(Dataflow, DifferentChannelsAreDifferentLanes) {
+TEST(Dataflow, ChannelsShareTheLinkOfTwoRanks) {
   Schedule schedule = Empty();
   schedule.Send(Rank{1}, Input(), 2);
   schedule.Send(Rank{1}, Input(2), 2).channel = 1;
-  EXPECT_EQ(Derive(schedule).lanes.size(), 2u);
+  EXPECT_EQ(Derive(schedule).lanes.size(), 1u);
 }
 
 TEST(Dataflow, AStepWithoutElementsLeavesItsLane) {

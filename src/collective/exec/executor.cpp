@@ -44,11 +44,11 @@ Execution::Execution(Task task, const LinkTo& links)
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = task_.flow->lanes[i];
     if (lane.direction == Lane::Direction::kLocal) continue;
-    lanes_[i].link = links(lane.peer, lane.channel);
+    lanes_[i].link = links(lane.peer);
     if (lanes_[i].link == nullptr && !error_) {
       error_ = Error{.code = Code::kInvalidArgument,
-                     .message = fmt::format("rank {} has no link to rank {} on channel {}",
-                                            Index(task_.self), Index(lane.peer), lane.channel)};
+                     .message = fmt::format("rank {} has no link to rank {}", Index(task_.self),
+                                            Index(lane.peer))};
     }
   }
 }
@@ -171,6 +171,8 @@ std::size_t Execution::AllowedBytes(std::uint32_t lane, const FlowStep& step) co
 void Execution::Account(std::uint32_t lane, const FlowStep& step, std::size_t bytes) {
   LaneState& state = lanes_[lane];
   const std::vector<std::uint32_t>& steps = task_.flow->lanes[lane].steps;
+  if (task_.sent != nullptr && step.step.kind == StepKind::kSend)
+    task_.sent->Add(step.step.peer, step.step.channel, bytes);
   const std::size_t done_before = state.bytes / element_bytes_;
   state.bytes += bytes;
   const std::size_t done = state.bytes / element_bytes_;

@@ -18,6 +18,7 @@
 #include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
 #include "collective/exec/dataflow.hpp"
+#include "collective/exec/sent_bytes.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 #include "transport/link.hpp"
@@ -28,8 +29,8 @@ namespace ringlet::collective {
 /// still in the second-level cache when it is sent on. Not yet tuned on more than one machine.
 inline constexpr std::size_t kSliceBytes = 64 << 10;
 
-/// The link to a peer for one channel, or null where there is none. Links must outlive executions.
-using LinkTo = std::function<transport::Link*(Rank peer, std::uint16_t channel)>;
+/// The link to a peer, or null where there is none. Links must outlive executions.
+using LinkTo = std::function<transport::Link*(Rank peer)>;
 
 /// One rank's part of one call.
 struct Task {
@@ -47,6 +48,7 @@ struct Task {
   Rank self{};
   std::uint32_t ranks = 1;                ///< in the communicator: what averages divide by
   std::size_t slice_bytes = kSliceBytes;  ///< a multiple of 8, above 0
+  SentBytes* sent = nullptr;              ///< counts; outlives the execution. Null: not counted
 };
 
 class Execution final : public Operation {

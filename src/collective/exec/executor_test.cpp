@@ -316,7 +316,7 @@ TEST(Execution, BytesOfTheNextOperationStayOnTheLink) {
   const auto execution_1 = world.Start(Rank{1});
   ASSERT_TRUE(RunInterleaved({execution_0.get(), execution_1.get()}, world.prng()).ok());
   const Bytes stray(7, std::byte{1});
-  world.network().Pipe(Rank{0}, Rank{1}, 0).Write(stray);
+  world.network().Pipe(Rank{0}, Rank{1}).Write(stray);
   const std::size_t held = world.network().held_bytes();
   EXPECT_GT(held, 0u);
   EXPECT_TRUE(execution_1->Advance().value());
@@ -380,7 +380,7 @@ TEST(Failure, OfALinkComesOutAndStays) {
   ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 40});
   const auto execution = world.Start(Rank{0});
   ASSERT_FALSE(execution->Advance().value());
-  world.network().Pipe(Rank{1}, Rank{0}, 0).failure = "rank 1 on host b is gone";
+  world.network().Pipe(Rank{1}, Rank{0}).failure = "rank 1 on host b is gone";
   for (int i = 0; i < 2; ++i) {
     const Result<bool> done = execution->Advance();
     ASSERT_FALSE(done.ok());
@@ -398,7 +398,7 @@ TEST(Failure, ADifferentCallExplainsABrokenLink) {
     const auto execution_1 = world.Start(std::move(other));
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(execution_1->Advance().ok());
     const auto execution_0 = world.Start(Rank{0});
-    world.network().Pipe(Rank{0}, Rank{1}, 0).failure = "rank 1 is gone";
+    world.network().Pipe(Rank{0}, Rank{1}).failure = "rank 1 is gone";
     for (int i = 0; i < 2; ++i) {
       const Result<bool> done = execution_0->Advance();
       ASSERT_FALSE(done.ok());
@@ -436,7 +436,7 @@ TEST(Mismatch, IsFoundByARootAtItsNextCall) {
     Fingerprint other = call;
     other.root = Rank{1};
     const Header header = EncodeHeader(other, Rank{1});
-    FakePipe& back = network.Pipe(Rank{1}, Rank{0}, 0);
+    FakePipe& back = network.Pipe(Rank{1}, Rank{0});
     for (std::size_t sent = 0; sent < header.size();)
       sent += back.Write(View(header).subspan(sent));
     const bool shown = back.Peek().size() >= 16;
@@ -461,7 +461,7 @@ TEST(Mismatch, IsNotWhatAPeerThatIsAheadHasSent) {
   Fingerprint call{.sequence = 3, .operation = CallKind::kBroadcast, .count = 4};
   Fingerprint later = call;
   ++later.sequence;
-  network.Pipe(Rank{1}, Rank{0}, 0).Write(EncodeHeader(later, Rank{1}));
+  network.Pipe(Rank{1}, Rank{0}).Write(EncodeHeader(later, Rank{1}));
   EXPECT_TRUE(OneOfThree(schedule, call, Rank{0}, output, network)->Advance().value());
 }
 
@@ -478,7 +478,7 @@ struct Relay {
     schedule.Send(Rank{2}, Output(), 4);
     execution = OneOfThree(schedule, call, Rank{1}, output, network);
   }
-  std::size_t said() { return network.Pipe(Rank{1}, Rank{2}, 0).held(); }
+  std::size_t said() { return network.Pipe(Rank{1}, Rank{2}).held(); }
 };
 
 TEST(Header, GoesWithTheDataThatItIsFor) {
@@ -488,7 +488,7 @@ TEST(Header, GoesWithTheDataThatItIsFor) {
   const Header header = EncodeHeader(relay.call, Rank{0});
   Bytes all(header.begin(), header.end());
   all.resize(kHeaderBytes + 16);
-  transport::Link& link = *relay.network.Link(Rank{0}, Rank{1}, 0);
+  transport::Link& link = *relay.network.Link(Rank{0}, Rank{1});
   for (std::size_t sent = 0; sent < all.size();)
     sent += link.Write(View(all).subspan(sent)).value();
   bool done = false;
@@ -519,7 +519,7 @@ void ExpectWhoseStepComesFirst(Rank earlier, Rank later) {
   Bytes all(header.begin(), header.end());
   all.resize(kHeaderBytes + 4);
   for (std::size_t sent = 0; sent < all.size();)
-    sent += network.Link(earlier, Rank{0}, 0)->Write(View(all).subspan(sent)).value();
+    sent += network.Link(earlier, Rank{0})->Write(View(all).subspan(sent)).value();
   for (int i = 0; i < 100; ++i) ASSERT_FALSE(execution->Advance().value());
   EXPECT_EQ(execution->Awaits(), later);
 }
@@ -531,10 +531,10 @@ TEST(Awaited, IsThePeerOfTheFirstStep) {
 
 TEST(Failure, AMissingLinkIsNamed) {
   ExecutorWorld world({.ranks = 2, .count = 6});
-  Execution execution(world.TaskOf(Rank{0}), [](Rank, std::uint16_t) { return nullptr; });
+  Execution execution(world.TaskOf(Rank{0}), [](Rank) { return nullptr; });
   const Result<bool> done = execution.Advance();
   ASSERT_FALSE(done.ok());
-  EXPECT_EQ(done.error().message, "rank 0 has no link to rank 1 on channel 0");
+  EXPECT_EQ(done.error().message, "rank 0 has no link to rank 1");
 }
 
 TEST(Waiting, NamesThePeer) {
@@ -554,7 +554,7 @@ TEST(Waiting, NamesThePeer) {
 
 TEST(Waiting, LastsUntilWhatWasSentTravelsByItself) {
   ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
-  FakePipe& out = world.network().Pipe(Rank{0}, Rank{1}, 0);
+  FakePipe& out = world.network().Pipe(Rank{0}, Rank{1});
   out.settled = false;
   const auto execution_0 = world.Start(Rank{0}), execution_1 = world.Start(Rank{1});
   bool done_1 = false;

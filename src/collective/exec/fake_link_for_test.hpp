@@ -140,24 +140,24 @@ class FakeNetwork {
               FakeLink::Offers offers = FakeLink::Offers::kUnknown)
       : capacity_bytes_(capacity_bytes), prng_(seed), offers_(offers) {}
 
-  FakeLink* Link(Rank from, Rank to, std::uint16_t channel) {
-    std::unique_ptr<FakeLink>& link = links_[{from, to, channel}];
+  FakeLink* Link(Rank from, Rank to) {
+    std::unique_ptr<FakeLink>& link = links_[{from, to}];
     if (!link) {
-      FakePipe& out = Pipe(from, to, channel);
-      link = std::make_unique<FakeLink>(to, out, Pipe(to, from, channel), offers_);
+      FakePipe& out = Pipe(from, to);
+      link = std::make_unique<FakeLink>(to, out, Pipe(to, from), offers_);
     }
     return link.get();
   }
 
   /// The needs of Execution.
   auto LinksOf(Rank rank) {
-    return [this, rank](Rank peer, std::uint16_t channel) -> transport::Link* {
-      return Link(rank, peer, channel);
+    return [this, rank](Rank peer) -> transport::Link* {
+      return Link(rank, peer);
     };
   }
 
-  FakePipe& Pipe(Rank from, Rank to, std::uint16_t channel) {
-    std::unique_ptr<FakePipe>& pipe = pipes_[{from, to, channel}];
+  FakePipe& Pipe(Rank from, Rank to) {
+    std::unique_ptr<FakePipe>& pipe = pipes_[{from, to}];
     if (!pipe) pipe = std::make_unique<FakePipe>(capacity_bytes_, prng_.Next());
     return *pipe;
   }
@@ -170,7 +170,7 @@ class FakeNetwork {
   }
 
  private:
-  using Key = std::tuple<Rank, Rank, std::uint16_t>;
+  using Key = std::pair<Rank, Rank>;
   std::size_t capacity_bytes_;
   Prng prng_;
   FakeLink::Offers offers_;

@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/value/prng.hpp"
@@ -96,7 +96,7 @@ Status CheckSteps(std::span<const Schedule> schedules, std::size_t rank) {
 }
 
 /// Steps of one direction of one link, at one of its ends.
-using LinkKey = std::tuple<std::size_t, std::size_t, std::uint16_t>;  // from, to, channel
+using LinkKey = std::pair<std::size_t, std::size_t>;  // from, to
 using StepsByLink = std::map<LinkKey, std::vector<std::size_t>>;
 
 StepsByLink StepsOf(std::span<const Schedule> schedules, bool sends) {
@@ -106,8 +106,7 @@ StepsByLink StepsOf(std::span<const Schedule> schedules, bool sends) {
       const Step& step = schedules[rank].steps[i];
       if (!Talks(step.kind) || (step.kind == StepKind::kSend) != sends) continue;
       const std::size_t peer = Index(step.peer);
-      steps[sends ? LinkKey{rank, peer, step.channel} : LinkKey{peer, rank, step.channel}]
-          .push_back(i);
+      steps[sends ? LinkKey{rank, peer} : LinkKey{peer, rank}].push_back(i);
     }
   }
   return steps;
@@ -115,12 +114,17 @@ StepsByLink StepsOf(std::span<const Schedule> schedules, bool sends) {
 
 Status CheckPairs(std::span<const Schedule> schedules, const LinkKey& link,
                   std::span<const std::size_t> sends, std::span<const std::size_t> receives) {
-  const auto& [from, to, channel] = link;
+  const auto& [from, to] = link;
   for (std::size_t i = 0; i < std::min(sends.size(), receives.size()); ++i) {
     const Step& send = schedules[from].steps[sends[i]];
     const Step& receive = schedules[to].steps[receives[i]];
     if (send.count != receive.count) {
       return Wrong(fmt::format("{} meets {}: the counts differ",
+                               Where(from, schedules[from], sends[i]),
+                               Where(to, schedules[to], receives[i])));
+    }
+    if (send.channel != receive.channel) {
+      return Wrong(fmt::format("{} meets {}: the channels differ",
                                Where(from, schedules[from], sends[i]),
                                Where(to, schedules[to], receives[i])));
     }
@@ -451,11 +455,11 @@ class World {
         if (lanes[i].direction == Lane::Direction::kLocal) {
           local_.push_back({rank, i});
         } else if (lanes[i].direction == Lane::Direction::kSend) {
-          Pipe& pipe = pipes[{rank, peer, lanes[i].channel}];
+          Pipe& pipe = pipes[{rank, peer}];
           pipe.from = rank;
           pipe.from_lane = i;
         } else {
-          Pipe& pipe = pipes[{peer, rank, lanes[i].channel}];
+          Pipe& pipe = pipes[{peer, rank}];
           pipe.to = rank;
           pipe.to_lane = i;
         }

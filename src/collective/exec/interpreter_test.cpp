@@ -326,18 +326,22 @@ TEST(Prove, AnExchangeOfWholeBuffersInPlaceNeedsRoomOnTheLink) {
 }
 
 TEST(Prove, LinksHoldWhatTheyAreSaidToHoldAndNoMore) {
-  // Rank 1 takes nothing on channel 0 before something came on channel 1, where rank 0 sends only
-  // when four elements have left on channel 0.
-  std::vector<Schedule> schedules(2, Four());
+  // Rank 1 takes nothing from rank 0 before something came from rank 2, to which rank 0 sends only
+  // when four elements have left for rank 1.
+  std::vector<Schedule> schedules(3, Four());
   schedules[0].scratch_count = 4;
   schedules[0].Copy(Input(), Output(), 4);
   schedules[0].Copy(Input(), Scratch(), 4);
   schedules[0].Send(Rank{1}, Scratch(), 4);
   schedules[0].Copy(Input(0), Scratch(3), 1);
-  schedules[0].Send(Rank{1}, Scratch(3), 1).channel = 1;
-  schedules[1].input_count = 0;
-  schedules[1].Receive(Rank{0}, Output(), 1).channel = 1;
+  schedules[0].Send(Rank{2}, Scratch(3), 1);
+  schedules[0].Send(Rank{2}, Input(1), 3);
+  schedules[1].input_count = schedules[2].input_count = 0;
+  schedules[1].Receive(Rank{2}, Output(), 1);
   schedules[1].Receive(Rank{0}, Output(), 4);
+  schedules[2].Receive(Rank{0}, Output(), 1);
+  schedules[2].Send(Rank{1}, Output(), 1);
+  schedules[2].Receive(Rank{0}, Output(1), 3);
   const Call call{.kind = CallKind::kBroadcast, .count = 4};
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Status narrow = Prove(call, schedules, {.seed = seed, .link_capacity = 3});

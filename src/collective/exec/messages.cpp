@@ -107,7 +107,7 @@ void Messages::Enqueue(std::size_t message, const LinkTo& links) {
   auto lane = std::find_if(lanes_.begin(), lanes_.end(),
                            [&](const Lane& one) { return one.peer == peer && one.sends == sends; });
   if (lane == lanes_.end()) {
-    lanes_.push_back({.peer = peer, .sends = sends, .link = links(peer, 0)});
+    lanes_.push_back({.peer = peer, .sends = sends, .link = links(peer)});
     lane = lanes_.end() - 1;
     if (lane->link == nullptr && !error_) {
       error_ = Error{
@@ -178,6 +178,8 @@ Status Messages::Pump(Lane& lane) {
     RINGLET_TRY_ASSIGN(const std::size_t bytes,
                        lane.sends ? PumpSend(lane, message) : PumpReceive(lane, message));
     const bool done = lane.prefix_bytes == lane.prefix_end && lane.bytes == BytesOf(message);
+    if (done && lane.sends && message.sent != nullptr)
+      message.sent->Add(message.peer, 0, BytesOf(message));
     if (done) Take(lane, next_[lane.current]);
     if (bytes == 0 && !done) return Ok();
     moved_ = true;

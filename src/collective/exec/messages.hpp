@@ -14,6 +14,7 @@
 #include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
 #include "collective/exec/executor.hpp"
+#include "collective/exec/sent_bytes.hpp"
 
 namespace ringlet::collective {
 
@@ -25,6 +26,7 @@ struct Message {
   Fingerprint fingerprint;       ///< its root is who receives
   View from = {};                ///< the data to send
   std::span<std::byte> to = {};  ///< where what is received goes
+  SentBytes* sent = nullptr;     ///< counts what was sent; outlives the run. Null: not counted
 };
 
 /// Messages to the same peer arrive in their order, and are matched with its receives in theirs;

@@ -116,7 +116,7 @@ TEST(Messages, ThatAreGivenUpAreNotFetched) {
   Messages one({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1}));
   while (zero.Advance().value() || zero.moved()) {
   }
-  EXPECT_EQ(network.Pipe(Rank{0}, Rank{1}, 0).offered.size(), kFetched);
+  EXPECT_EQ(network.Pipe(Rank{0}, Rank{1}).offered.size(), kFetched);
   zero.Withdraw();
   Result<bool> done = false;
   for (int turn = 0; done.ok() && turn < 100; ++turn) done = one.Advance();
@@ -170,7 +170,7 @@ TEST(Messages, BeginAnewWithTheSamePeersAndWithOthers) {
 TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
   const Bytes a = Pattern(3, 1), b = Pattern(4, 9);
   Bytes got_a(3), got_b(4);
-  const LinkTo none = [](Rank, std::uint16_t) { return nullptr; };
+  const LinkTo none = [](Rank) { return nullptr; };
   Messages both({ReceiveFrom(Rank{0}, Rank{0}, got_a), SendMessageTo(Rank{0}, a),
                  SendMessageTo(Rank{0}, b), ReceiveFrom(Rank{0}, Rank{0}, got_b)},
                 Rank{0}, none);
@@ -270,11 +270,11 @@ TEST(Messages, WaitForTheSenderBeforeTheReceiver) {
 TEST(Messages, AreDoneWhenWhatWasSentTravelsByItself) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(9, 1);
-  network.Pipe(Rank{0}, Rank{1}, 0).settled = false;
+  network.Pipe(Rank{0}, Rank{1}).settled = false;
   Messages zero({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
   for (int i = 0; i < 20; ++i) ASSERT_FALSE(zero.Advance().value());
   EXPECT_EQ(zero.WaitingFor(), "rank 0 waits for what it has sent to leave");
-  network.Pipe(Rank{0}, Rank{1}, 0).settled = true;
+  network.Pipe(Rank{0}, Rank{1}).settled = true;
   EXPECT_TRUE(zero.Advance().value());
 }
 

@@ -26,11 +26,14 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   RINGLET_TRY_ASSIGN(
       const plan::SearchLimits user_limits,
       control->Share(plan::ReadUserLimits(origin.process->settings(), origin.process->graphs())));
-  RINGLET_TRY_ASSIGN(plan::ChannelPlan plan, control->Share(plan::Search(graph, user_limits)));
+  RINGLET_TRY_ASSIGN(auto machine, control->Share(PlanMachine(origin, peer_table)));
+  RINGLET_TRY_ASSIGN(
+      plan::ChannelPlan plan,
+      control->Share(machine ? machine->gpus().channels() : plan::Search(graph, user_limits)));
   timeline.Reached(Phase::kPlan);
   RINGLET_TRY_ASSIGN(auto offer, control->Share(OfferHostMemory(origin, peer_table)));
   RINGLET_TRY(control->Share(control->RequireEqual(plan.digest(), "channel plan")));
-  DumpGraphs(origin, plan);
+  DumpGraphs(origin, plan, machine.get());
 
   // The data plane, then all ranks at once.
   RINGLET_TRY_ASSIGN(auto share, control->Share(FetchHostMemory(
@@ -43,7 +46,7 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   timeline.Reached(Phase::kBarrier);
   RINGLET_TRY(control->Share(Report(origin, *control, timeline)));
   return Finish(std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
-                std::move(links), std::move(memory));
+                std::move(links), std::move(memory), std::move(machine));
 }
 
 Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& process,

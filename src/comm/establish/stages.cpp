@@ -10,6 +10,7 @@
 #include "base/value/digest.hpp"
 #include "bootstrap/root.hpp"
 #include "comm/establish/near_nics.hpp"
+#include "comm/machine/init_lines.hpp"
 #include "comm/process/root.hpp"
 #include "comm/run/waiting.hpp"
 #include "discovery/fill.hpp"
@@ -58,6 +59,7 @@ PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHos
   if (local_host.gpu) {
     const topology::Gpu& gpu = local_host.view.gpus[*local_host.gpu];
     peer_info.gpu = local_host.view.pci[gpu.pci].bus;
+    peer_info.device = gpu.dev.value_or(config.device);
     if (gpu.mlopart) peer_info.half = static_cast<std::uint8_t>(*gpu.mlopart);
   }
   return peer_info;
@@ -154,6 +156,23 @@ LocalHost Settled(const Process& process, const Config& config, topology::HostVi
   return local_host;
 }
 
+// The host that a file describes, in place of the one that is here.
+Result<LocalHost> ReadMachine(Process& process, const Config& config) {
+  RINGLET_TRY_ASSIGN(discovery::TopologyFile file,
+                     discovery::ReadTopologyFile(process.files(), process.settings().machine));
+  for (const std::string& finding : file.findings) process.WarnOnce(finding);
+  file.view->name = process.host().name;
+  file.view->identity = process.host_hash();
+  DumpTopology(process, config, *file.view);
+  Config placed = config;
+  if (!placed.names_device)
+    placed.device = process.settings().local_rank.value_or(config.device);
+  placed.names_device = true;
+  LocalHost local_host = Settled(process, placed, std::move(*file.view));
+  local_host.cpus = {};  // the processors of the file are not here
+  return local_host;
+}
+
 }  // namespace
 
 std::chrono::milliseconds InitTimeout(const Process& process, const Config& config) {
@@ -181,6 +200,7 @@ Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& 
 
 Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
   const Settings& settings = process.settings();
+  if (!settings.machine.empty()) return ReadMachine(process, config);
   discovery::Nvml driver;
   const discovery::ScanOptions options{.host_name = process.host().name,
                                        .identity = process.host_hash(),
@@ -366,11 +386,20 @@ transport::ConnectTools ToolsOf(Process& process) {
       }};
 }
 
-void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan) {
+Result<std::shared_ptr<const GpuMachine>> PlanMachine(const Origin& origin,
+                                                   const PeerTable& peer_table) {
+  const Process& process = *origin.process;
+  if (process.settings().machine.empty()) return std::shared_ptr<const GpuMachine>();
+  return GpuMachine::Plan(process.settings(), peer_table, process.graphs());
+}
+
+void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMachine* machine) {
   const Settings& settings = origin.process->settings();
-  const std::uint32_t rank = origin.config.rank;
-  if (settings.graph_dump_file.empty() || rank != settings.graph_dump_file_rank) return;
-  const Status written = os::WriteFile(settings.graph_dump_file, plan::GraphsOf(plan, Rank{rank}));
+  const Rank rank{origin.config.rank};
+  if (settings.graph_dump_file.empty() || Index(rank) != settings.graph_dump_file_rank) return;
+  const Status written =
+      os::WriteFile(settings.graph_dump_file,
+                    machine ? machine->GraphsOf(rank) : plan::GraphsOf(plan, rank));
   if (!written.ok())
     origin.process->WarnOnce("the channels are not dumped: " + written.error().message);
 }
@@ -422,19 +451,31 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline) 
 std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
                                      PeerTable peer_table, plan::ChannelPlan plan,
                                      std::unique_ptr<transport::Links> links,
-                                     HostMemoryParts memory) {
+                                     HostMemoryParts memory,
+                                     std::shared_ptr<const GpuMachine> machine) {
   origin.config.device = DeviceOf(Rank{origin.config.rank}, peer_table);
   const Config& config = origin.config;
   const auto timeout = OperationTimeout(*origin.process, config);
   control->set_operation_timeout(timeout);
-  origin.process->logger().Log(
-      LogLevel::kInfo, Subsystem::kInit, config.device,
-      fmt::format("rank {} nranks {} commId {:016x} hosts {} links {} - Init COMPLETE", config.rank,
-                  config.size, origin.credentials.magic, peer_table.hosts.size(),
-                  memory.arena ? "host memory" : links->Summary()));
+  os::Logger& logger = origin.process->logger();
+  const Rank rank{config.rank};
+  if (machine && logger.Wants(LogLevel::kInfo, Subsystem::kGraph))
+    for (const std::string& line :
+         InitLines(*machine, peer_table, rank, origin.credentials.magic))
+      logger.Log(LogLevel::kInfo, Subsystem::kGraph, config.device, line);
+  const auto& gpu = peer_table.peer_infos[config.rank].gpu;
+  const std::string place =
+      machine && gpu ? fmt::format("cudaDev {} nvmlDev {} busId {:x} ", config.device,
+                                   config.device, gpu->value)
+                     : "";
+  logger.Log(LogLevel::kInfo, Subsystem::kInit, config.device,
+             fmt::format("rank {} nranks {} {}commId {:016x} hosts {} links {} - Init COMPLETE",
+                         config.rank, config.size, place, origin.credentials.magic,
+                         peer_table.hosts.size(),
+                         memory.arena ? "host memory" : links->Summary()));
   return std::make_unique<Communicator>(std::move(origin), std::move(control),
                                         std::move(peer_table), std::move(plan), std::move(links),
-                                        std::move(memory), timeout);
+                                        std::move(memory), std::move(machine), timeout);
 }
 
 }  // namespace ringlet::comm

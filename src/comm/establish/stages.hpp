@@ -7,6 +7,7 @@
 #include "comm/establish/establish.hpp"
 #include "comm/establish/peer_table.hpp"
 #include "comm/establish/timeline.hpp"
+#include "comm/machine/machine.hpp"
 #include "comm/run/communicator.hpp"
 #include "comm/run/host_memory.hpp"
 #include "plan/channels/channel_plan.hpp"
@@ -92,9 +93,14 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
 /// \return  without an `abort`
 transport::ConnectTools ToolsOf(Process& process);
 
+/// The machine of RINGLET_MACHINE with its plan; null where there is none. Errors  as GpuMachine::Plan
+Result<std::shared_ptr<const GpuMachine>> PlanMachine(const Origin& origin,
+                                                   const PeerTable& peer_table);
+
 /// The rank of GRAPH_DUMP_FILE_RANK writes the channels of its host. A file that cannot be written
 /// is a warning that names it, no reason to fail.
-void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan);
+/// \param machine  null: ranks in CPU memory
+void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMachine* machine);
 
 /// Links to every rank that `plan` makes a neighbour of this one; none yet where the ranks use the
 /// memory of their host.
@@ -110,6 +116,7 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline);
 std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
                                      PeerTable peer_table, plan::ChannelPlan plan,
                                      std::unique_ptr<transport::Links> links,
-                                     HostMemoryParts memory);
+                                     HostMemoryParts memory,
+                                     std::shared_ptr<const GpuMachine> machine);
 
 }  // namespace ringlet::comm

@@ -9,6 +9,7 @@
 #include "collective/call/run.hpp"
 #include "comm/establish/tuning.hpp"
 #include "comm/run/waiting.hpp"
+#include "os/fs/write_file.hpp"
 #include "os/process/clock.hpp"
 
 namespace ringlet::comm {
@@ -49,12 +50,15 @@ bool IsMessage(collective::CallKind kind) {
 
 Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, PeerTable peer_table,
                            plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
-                           HostMemoryParts memory, std::chrono::milliseconds timeout)
+                           HostMemoryParts memory, std::shared_ptr<const GpuMachine> machine,
+                           std::chrono::milliseconds timeout)
     : origin_(std::move(origin)),
       identity_{Rank{origin_.config.rank}, origin_.config.size, origin_.config.device,
                 origin_.credentials.magic},
       control_(std::move(control)),
       peer_table_(std::move(peer_table)),
+      machine_(std::move(machine)),
+      traffic_(machine_ ? std::make_unique<Traffic>(machine_, identity_.rank) : nullptr),
       plan_(std::move(plan)),
       layout_(LayoutOf(plan_, peer_table_)),
       tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),
@@ -84,8 +88,22 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
 }
 
 Communicator::~Communicator() {
+  WriteTraffic();
   host_.Leave();
   control_->Leave();
+}
+
+// A report that cannot be written is no reason to fail what has been done.
+void Communicator::WriteTraffic() const {
+  const Settings& settings = origin_.process->settings();
+  if (!traffic_ || settings.traffic_dir.empty()) return;
+  const std::string file = fmt::format("{}/{:016x}-{}.json", settings.traffic_dir, identity_.magic,
+                                       Index(identity_.rank));
+  const Status written =
+      os::WriteFile(file, traffic_->ToJson(identity_.magic, settings.host_id));
+  if (!written.ok())
+    origin_.process->WarnOnce("the bytes that were moved are not reported: " +
+                              written.error().message);
 }
 
 std::string Communicator::WhoIsMissing(const Operation& running) {

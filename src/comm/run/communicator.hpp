@@ -19,6 +19,8 @@
 #include "comm/control/control.hpp"
 #include "comm/establish/config.hpp"
 #include "comm/establish/peer_table.hpp"
+#include "comm/machine/machine.hpp"
+#include "comm/machine/traffic.hpp"
 #include "comm/run/host_memory.hpp"
 #include "comm/run/one_sided.hpp"
 #include "comm/run/selection.hpp"
@@ -41,7 +43,8 @@ class Communicator {
  public:
   Communicator(Origin origin, std::unique_ptr<Control> control, PeerTable peer_table,
                plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
-               HostMemoryParts memory, std::chrono::milliseconds timeout);
+               HostMemoryParts memory, std::shared_ptr<const GpuMachine> machine,
+               std::chrono::milliseconds timeout);
   /// Leaves in good order, unless it has failed or was aborted.
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -51,6 +54,8 @@ class Communicator {
   const Origin& origin() const { return origin_; }
   const plan::ChannelPlan& plan() const { return plan_; }
   const PeerTable& peer_table() const { return peer_table_; }
+  /// The machine that its ranks play; null: they are in CPU memory.
+  const GpuMachine* machine() const { return machine_.get(); }
   Control& control() const { return *control_; }
   transport::Links& links() { return *links_; }
   const HostMemory& host_memory() const { return host_; }
@@ -134,7 +139,9 @@ class Communicator {
 
   // The operations, for several ranks and calls on one thread (group.hpp).
   /// Whether one of the algorithms that may run the call can.
-  bool CanRun(const Call& call) const { return comm::CanRun(call, layout_, tuner_); }
+  bool CanRun(const Call& call) const {
+    return machine_ ? machine_->WayOf(call).ok() : comm::CanRun(call, layout_, tuner_);
+  }
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
   Status Validate(const Work& work) const;
   /// Whether `work` is a collective without elements, which is done with this: it waits for no
@@ -175,6 +182,7 @@ class Communicator {
     };
     std::size_t scratch_count = 0;
     std::vector<Stage> stages = {};
+    MachineWay on_machine = {};
   };
   /// The properties that a program depends on, beside those that never change: kind, count, bytes
   /// of an element, root, how buffers lie, and the algorithms that may run it.
@@ -209,6 +217,8 @@ class Communicator {
   /// Runs those messages at once to whose peers there are links, and the others as theirs are made.
   Result<std::unique_ptr<Operation>> Exchange(std::vector<collective::Message> messages,
                                               std::string purpose);
+  /// Where a message is counted; null: nowhere.
+  collective::SentBytes* CountsMessage(const Transfer& transfer);
   /// Fills `transfers_`, and writes down that they are called.
   void CollectMessages(std::span<const Transfer> transfers);
   View Staged(const Call& call);
@@ -222,7 +232,11 @@ class Communicator {
   /// \param given_up  the operation has failed anyway, so that what is only likely counts too
   Status CompareCalls(const Operation& running, bool given_up);
   Error LeftBefore(Rank whom, const Operation& running) const;
-  std::shared_ptr<const Program> ProgramFor(const Call& call, const collective::Overlap& overlap);
+  Result<std::shared_ptr<const Program>> ProgramFor(const Call& call,
+                                                    const collective::Overlap& overlap);
+  /// The parts of a call; on a machine also how NCCL would run it.
+  Result<collective::CallParts> PartsOf(const Call& call, Program& program) const;
+  void WriteTraffic() const;
   /// Of `call`, whose buffers are those of `task`.
   Result<std::unique_ptr<Operation>> StartStage(const Program::Stage& stage, const Call& call,
                                                 collective::Task task, bool is_first);
@@ -233,6 +247,8 @@ class Communicator {
   Identity identity_;
   std::unique_ptr<Control> control_;
   PeerTable peer_table_;
+  std::shared_ptr<const GpuMachine> machine_;
+  std::unique_ptr<Traffic> traffic_;  // of the machine
   plan::ChannelPlan plan_;
   collective::Layout layout_;
   collective::Tuner tuner_;

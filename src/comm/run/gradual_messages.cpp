@@ -19,7 +19,7 @@ GradualMessages::GradualMessages(std::vector<collective::Message> messages, Rank
 void GradualMessages::BeginLinked() {
   const auto linked = std::stable_partition(
       waiting_.begin(), waiting_.end(), [&](const collective::Message& message) {
-        return message.peer != self_ && links_(message.peer, 0) == nullptr;
+        return message.peer != self_ && links_(message.peer) == nullptr;
       });
   if (linked == waiting_.end()) return;
   running_.push_back(std::make_unique<Messages>(std::span(linked, waiting_.end()), self_, links_));

@@ -92,7 +92,8 @@ std::vector<View> NoncesIn(const bootstrap::Table& told, const std::vector<Rank>
 
 bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks) {
   const bool wanted =
-      settings.host_memory && !settings.shm_disable && settings.links == LinkChoice::kAuto;
+      settings.host_memory && !settings.shm_disable && settings.links == LinkChoice::kAuto &&
+      settings.machine.empty();
   return wanted && ranks > 1 && ranks <= ArenaShape::kRanksMax;
 }
 

@@ -156,16 +156,16 @@ Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work&
   return Prepare(std::span(&std::get<Transfer>(work), 1));
 }
 
-std::shared_ptr<const Communicator::Program> Communicator::ProgramFor(const Call& call,
-                                                                      const Overlap& overlap) {
+Result<std::shared_ptr<const Communicator::Program>> Communicator::ProgramFor(
+    const Call& call, const Overlap& overlap) {
   const Rank root = HasRoot(call.kind) ? call.root : Rank{};
   const ProgramKey key{call.kind, call.count, SizeOf(call.type), root, overlap, call.algorithms};
   const auto it = programs_.find(key);
   if (it != programs_.end()) return it->second;
   if (programs_.size() >= kProgramsMax) programs_.clear();
-  const auto algorithm = collective::Select(call, layout_, Restricted(tuner_, call));
-  const collective::CallParts parts = collective::BuildParts(algorithm, call, place(), layout_);
-  auto program = std::make_shared<Program>(Program{.scratch_count = parts.scratch_count});
+  auto program = std::make_shared<Program>();
+  RINGLET_TRY_ASSIGN(const collective::CallParts parts, PartsOf(call, *program));
+  program->scratch_count = parts.scratch_count;
   for (const collective::CallPart& part : parts.parts) {
     Program::Stage& made = program->stages.emplace_back();
     if (const auto* schedule = std::get_if<collective::Schedule>(&part))
@@ -174,7 +174,18 @@ std::shared_ptr<const Communicator::Program> Communicator::ProgramFor(const Call
       made.on_host = std::get<collective::HostPart>(part);
   }
   programs_.emplace(key, program);
-  return program;
+  return std::shared_ptr<const Program>(program);
+}
+
+Result<collective::CallParts> Communicator::PartsOf(const Call& call, Program& program) const {
+  if (!machine_) {
+    const auto algorithm = collective::Select(call, layout_, Restricted(tuner_, call));
+    return collective::BuildParts(algorithm, call, place(), layout_);
+  }
+  RINGLET_TRY_ASSIGN(program.on_machine, machine_->WayOf(call));
+  collective::Schedule schedule = machine_->ScheduleOf(call, place(), program.on_machine);
+  const std::size_t scratch_count = schedule.scratch_count;
+  return collective::CallParts{.scratch_count = scratch_count, .parts = {std::move(schedule)}};
 }
 
 /// The call's input, or a copy of it where the operation needs one: multiplied, or out of the way.
@@ -265,7 +276,11 @@ Result<std::unique_ptr<collective::Operation>> Communicator::BeyondHost(const Ca
                         .ranks = identity_.size};
   RINGLET_TRY_ASSIGN(const Overlap overlap,
                      collective::OverlapOf(call, identity_.rank, task.input, task.output));
-  const auto program = ProgramFor(call, overlap);
+  RINGLET_TRY_ASSIGN(const auto program, ProgramFor(call, overlap));
+  if (traffic_ && given.kind != CallKind::kBarrier) {
+    traffic_->Began(call, place(), program->on_machine);
+    task.sent = &traffic_->counter(program->on_machine.carriage);
+  }
   const std::size_t scratch_bytes = program->scratch_count * SizeOf(call.type);
   if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
   task.scratch = std::span(scratch_).first(scratch_bytes);
@@ -354,6 +369,12 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
   return Sequence::Of(std::make_unique<HostRun>(*host_.engine()), exchange);
 }
 
+collective::SentBytes* Communicator::CountsMessage(const Transfer& transfer) {
+  if (!traffic_ || !transfer.sends) return nullptr;
+  traffic_->BeganMessage(transfer.peer, transfer.count * SizeOf(transfer.type));
+  return &traffic_->counter(plan::Carriage::kMessage);
+}
+
 void Communicator::CollectMessages(std::span<const Transfer> transfers) {
   transfers_.clear();
   for (const Transfer& transfer : transfers)
@@ -365,7 +386,8 @@ void Communicator::CollectMessages(std::span<const Transfer> transfers) {
                                           .count = transfer.count,
                                           .root = transfer.sends ? transfer.peer : identity_.rank},
                           .from = transfer.from,
-                          .to = transfer.to});
+                          .to = transfer.to,
+                          .sent = CountsMessage(transfer)});
   if (!transfers_.empty()) Calls(transfers_.front().fingerprint);
 }
 
@@ -402,9 +424,7 @@ Status Communicator::Run(std::span<const Transfer> transfers) {
 }
 
 collective::LinkTo Communicator::LinkTo() const {
-  return [this](Rank peer, std::uint16_t channel) {
-    return channel == 0 ? links_->Find(peer) : nullptr;  // there is one link to each peer
-  };
+  return [this](Rank peer) { return links_->Find(peer); };
 }
 
 Result<std::unique_ptr<BlockingTask>> Communicator::LinksTo(std::vector<Rank> peers,

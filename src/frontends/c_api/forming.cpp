@@ -1,6 +1,9 @@
 #include "frontends/c_api/forming.hpp"
 
+#include "stream/current_device.hpp"
+
 namespace ringlet::c_api {
+
 namespace {
 
 Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::stop_token& abort) {
@@ -11,6 +14,14 @@ Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::sto
 }
 
 }  // namespace
+
+void PlaceOnDevice(comm::Config& config, const Settings& settings) {
+  config.device = settings.local_rank.value_or(0);
+  if (settings.machine.empty()) return;
+  if (const int chosen = stream::CurrentDevice(); chosen > 0)
+    config.device = static_cast<std::uint32_t>(chosen);
+  config.names_device = true;
+}
 
 void Forming::Start(std::function<void(const Error&)> on_failure) {
   const auto conclude = [this, on_failure = std::move(on_failure)](auto outcome) {

@@ -27,6 +27,10 @@ inline ncclUniqueId ToNccl(const UniqueId& id) {
   return out;
 }
 
+/// The device of a rank whose call names none: LOCAL_RANK's; on an emulated machine that which the
+/// calling thread has chosen (cudaSetDevice), if it has.
+void PlaceOnDevice(comm::Config& config, const Settings& settings);
+
 class Forming {
  public:
   explicit Forming(Form form) : form_(std::move(form)) {}

@@ -48,7 +48,7 @@ Result<bool> JoinGrown(const Growth& growth) {
   config.id = FromNccl(*growth.id);
   config.rank = static_cast<std::uint32_t>(growth.rank);
   config.size = static_cast<std::uint32_t>(growth.size);
-  config.device = process->settings().local_rank.value_or(0);
+  PlaceOnDevice(config, process->settings());
   return SubmitInit(
       {[process = std::move(process), config = std::move(config)](const std::stop_token& abort) {
          return comm::Establish(process, config, abort);

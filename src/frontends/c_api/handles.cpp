@@ -118,6 +118,12 @@ void EndFailed(const std::shared_ptr<Issued>& issued) {
   issued->AwaitUnused();
 }
 
+// From here on nothing but `entry` has the communicator, so that it goes with that.
+void GiveUp(const Entry& entry) {
+  if (entry.issued) entry.issued->Close();
+  EndFailed(entry.issued);
+}
+
 Held HeldOf(const Entry& entry) {
   return {entry.communicator, entry.options, entry.issued != nullptr};
 }
@@ -429,7 +435,7 @@ Status Take(ncclComm_t handle) {
   RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
   static_cast<void>(Settle(entry));
   if (!entry.communicator) return Ok();
-  EndFailed(entry.issued);
+  GiveUp(entry);
   ForgetRedOps(*entry.communicator);
   return Ok();
 }
@@ -442,7 +448,7 @@ Status TakeAborted(ncclComm_t handle, const std::string& why) {
   if (!entry.communicator) return Ok();
   entry.communicator->Abort(why);
   if (entry.running) entry.running->Wait();
-  EndFailed(entry.issued);
+  GiveUp(entry);
   ForgetRedOps(*entry.communicator);
   return Ok();
 }

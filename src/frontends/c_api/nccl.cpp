@@ -49,7 +49,7 @@ Result<bool> InitRank(ncclComm_t* comm, int nranks, std::span<const ncclUniqueId
   for (const ncclUniqueId& id : ids.subspan(1)) config.more_ids.push_back(FromNccl(id));
   config.rank = static_cast<std::uint32_t>(rank);
   config.size = static_cast<std::uint32_t>(nranks);
-  config.device = process->settings().local_rank.value_or(0);
+  PlaceOnDevice(config, process->settings());
   return SubmitEstablish(std::move(process), std::move(config), options, comm);
 }
 

@@ -29,6 +29,9 @@ class Issued {
    private:
     Issued* issued_;
   };
+  /// The communicator is given up: those that begin later leave it alone.
+  void Close() { closed_.store(true); }
+  bool closed() const { return closed_.load(); }
   /// Waits until none uses it. The caller has failed the communicator, so that this comes soon, and
   /// those that begin later end at once.
   void AwaitUnused() const;
@@ -37,6 +40,7 @@ class Issued {
   // Shared with the items that are in it, which may outlive the handle.
   const std::shared_ptr<stream::SerialOrder> order_ = std::make_shared<stream::SerialOrder>();
   std::atomic<int> running_{0};
+  std::atomic<bool> closed_{false};
 };
 
 }  // namespace ringlet::c_api

@@ -36,5 +36,13 @@ TEST(Issued, IsInUseWhileOneRuns) {
   { const Issued::InUse last = std::move(moved); }
 }
 
+TEST(Issued, WhatBeginsLaterSeesThatItIsClosed) {
+  Issued issued;
+  EXPECT_FALSE(issued.closed());
+  issued.Close();
+  const Issued::InUse later(issued);
+  EXPECT_TRUE(issued.closed());
+}
+
 }  // namespace
 }  // namespace ringlet::c_api

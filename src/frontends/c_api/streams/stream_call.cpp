@@ -15,7 +15,19 @@ struct LaterCall {
   std::weak_ptr<comm::Communicator> communicator;
   std::shared_ptr<Issued> issued;  // outlives the handle with this
   comm::Work work;
+
+  /// Null once it is given up. \pre  the call is in use: else its owner would not wait for this
+  std::shared_ptr<comm::Communicator> Communicator() const {
+    return issued->closed() ? nullptr : communicator.lock();
+  }
 };
+
+std::vector<Issued::InUse> Use(const std::vector<LaterCall>& calls) {
+  std::vector<Issued::InUse> in_use;
+  in_use.reserve(calls.size());
+  for (const LaterCall& call : calls) in_use.emplace_back(*call.issued);
+  return in_use;
+}
 
 Error Gone() {
   return {Code::kInvalidArgument,
@@ -26,7 +38,7 @@ Error Gone() {
 // Ranks that have called the same would wait for this one in vain.
 void FailAll(const std::vector<LaterCall>& calls, const std::string& why) {
   for (const LaterCall& call : calls)
-    if (const auto communicator = call.communicator.lock();
+    if (const auto communicator = call.Communicator();
         communicator && !communicator->failure())
       communicator->Abort(why);
 }
@@ -35,7 +47,7 @@ Status RunOnCommunicators(const std::vector<LaterCall>& calls) {
   std::vector<comm::GroupedCall> grouped;
   grouped.reserve(calls.size());
   for (const LaterCall& call : calls) {
-    auto communicator = call.communicator.lock();
+    auto communicator = call.Communicator();
     if (!communicator) return Gone();
     if (calls.size() == 1) return communicator->Run(call.work);
     grouped.push_back({std::move(communicator), call.work});
@@ -44,9 +56,7 @@ Status RunOnCommunicators(const std::vector<LaterCall>& calls) {
 }
 
 Status RunLater(const std::vector<LaterCall>& calls) {
-  std::vector<Issued::InUse> in_use;
-  in_use.reserve(calls.size());
-  for (const LaterCall& call : calls) in_use.emplace_back(*call.issued);
+  const std::vector<Issued::InUse> in_use = Use(calls);
   Status status = RunOnCommunicators(calls);
   if (status.ok()) return status;
   FailAll(calls, "an operation on a stream failed: " + status.error().message);
@@ -55,6 +65,7 @@ Status RunLater(const std::vector<LaterCall>& calls) {
 }
 
 void PassOver(const std::vector<LaterCall>& calls, const Error& why) {
+  const std::vector<Issued::InUse> in_use = Use(calls);
   FailAll(calls,
           "an operation was not run, because work before it on its stream failed: " + why.message);
 }

@@ -14,6 +14,7 @@
 #include "frontends/cli/plural.hpp"
 #include "os/process/env.hpp"
 #include "plan/channels/p2p_schedule.hpp"
+#include "plan/gpus/gpu_plan.hpp"
 #include "topology/view/locality.hpp"
 
 namespace ringlet::cli {
@@ -291,43 +292,10 @@ std::string JoinText(const PlanView& view) {
   return text;
 }
 
-/// The channels of one GPU for sends and receives.
-/// \param pairs  of GPUs of its node, as P2pGround has them
-plan::P2pGround GroundOf(const topology::Paths& paths, NodeIndex gpu,
-                         const std::vector<std::optional<topology::Bandwidth>>& pairs) {
-  const topology::Graph& graph = paths.graph();
-  plan::P2pGround ground;
-  ground.paths = pairs;
-  ground.nvlink = topology::NvLink(graph.device(graph.gpu(gpu).device).compute_capability);
-  const topology::NearNets near = topology::NearNetsOf(paths, gpu, {});
-  const std::optional<NodeIndex> cpu = topology::NearestCpu(paths, gpu);
-  const topology::Bandwidth needed = cpu ? paths.From(gpu, *cpu).bandwidth : topology::Bandwidth{};
-  while (ground.nics < near.nets.size() && (ground.nics == 0 || ground.nics_width < needed)) {
-    ground.nics_width.mb_per_s += paths.From(gpu, near.For(ground.nics)).bandwidth.mb_per_s;
-    ++ground.nics;
-  }
-  return ground;
-}
-
 plan::P2pChannels P2pChannelsOf(const PlanView& view) {
-  std::vector<std::vector<std::optional<topology::Bandwidth>>> pairs(view.nodes.size());
-  std::vector<plan::P2pGround> grounds;
-  std::uint32_t peers_max = 0;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const topology::Paths& paths = view.nodes[i].paths;
-    const std::vector<NodeIndex>& gpus = paths.Of(NodeKind::kGpu);
-    peers_max = std::max(peers_max, static_cast<std::uint32_t>(gpus.size()));
-    for (const NodeIndex a : gpus)
-      for (const NodeIndex b : gpus) {
-        if (a == b) continue;
-        const topology::Path path = paths.From(a, b);
-        const bool nvlink = path.type <= topology::PathType::kNvb;
-        pairs[i].push_back(nvlink ? std::optional(path.bandwidth) : std::nullopt);
-      }
-    for (const NodeIndex gpu : gpus) grounds.push_back(GroundOf(paths, gpu, pairs[i]));
-  }
-  return plan::CountP2pChannels(grounds, view.joined.plan.node_count(), peers_max,
-                                view.joined.plan.channel_count(), {});
+  std::vector<const topology::Paths*> kinds;
+  for (const NodeView& node : view.nodes) kinds.push_back(&node.paths);
+  return plan::P2pChannelsFor(kinds, view.joined.plan);
 }
 
 /// Sends and receives between two ranks.

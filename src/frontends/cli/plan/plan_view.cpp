@@ -12,6 +12,7 @@
 #include "os/fs/conf_files.hpp"
 #include "os/process/clock.hpp"
 #include "plan/channels/graph_file.hpp"
+#include "plan/gpus/gpu_plan.hpp"
 #include "plan/tuning/user_limits.hpp"
 #include "topology/edit/trim.hpp"
 
@@ -24,24 +25,6 @@ using topology::NodeKind;
 std::string FromEnvironment(const EnvMap& environment, const char* name) {
   const auto found = environment.find(name);
   return found == environment.end() ? "" : found->second;
-}
-
-/// Each GPU's number among those of its node, by rank.
-std::vector<std::uint32_t> LocalsOf(const topology::Paths& paths) {
-  std::vector<std::uint32_t> ranks, locals;
-  for (const NodeIndex gpu : paths.Of(NodeKind::kGpu))
-    ranks.push_back(paths.graph().at(gpu).number);
-  for (const std::uint32_t rank : ranks)
-    locals.push_back(static_cast<std::uint32_t>(
-        std::ranges::count_if(ranks, [&](std::uint32_t other) { return other < rank; })));
-  return locals;
-}
-
-std::uint32_t LeastCapability(const topology::Paths& paths) {
-  std::uint32_t least = ~0u;
-  for (const NodeIndex gpu : paths.Of(NodeKind::kGpu))
-    least = std::min(least, paths.graph().device(paths.graph().gpu(gpu).device).compute_capability);
-  return least;
 }
 
 class Viewer {
@@ -139,8 +122,8 @@ class Viewer {
     options.multi_node = view_.hosts > 1 || view_.nodes.size() > 1;
     options.net_policy = options_.net_policy;
     plan::NodeClass planned{.plan = {},
-                            .locals = LocalsOf(node.paths),
-                            .compute_capability = LeastCapability(node.paths)};
+                            .locals = plan::LocalsOf(node.paths),
+                            .compute_capability = plan::LeastCapability(node.paths)};
     const Instant start = os::Now();
     const std::string file = request_.graph_file.empty()
                                  ? FromEnvironment(environment_, "NCCL_GRAPH_FILE")
@@ -245,34 +228,11 @@ Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environm
 
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
-  plan::TuningInput input;
-  RINGLET_TRY_ASSIGN(input.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
-  input.ranks = view.ranks();
-  input.nodes = view.joined.plan.node_count();
-  input.graphs = view.joined.common;
-  input.capability_min = ~0u;
-  bool all_amd = true, power = false;
-  for (const NodeView& node : view.nodes) {
-    for (const NodeIndex gpu : node.paths.Of(NodeKind::kGpu)) {
-      const auto capability = node.graph->device(node.graph->gpu(gpu).device).compute_capability;
-      input.capability_min = std::min(input.capability_min, capability);
-      input.capability_max = std::max(input.capability_max, capability);
-    }
-    for (const NodeIndex cpu : node.paths.Of(NodeKind::kCpu)) {
-      const topology::CpuModel& model = node.graph->cpu(cpu);
-      const bool its = model.vendor == "AuthenticAMD";
-      all_amd = all_amd && its;
-      input.amd_or_mixed = input.amd_or_mixed || its;
-      power = power || model.arch == "ppc64";
-    }
-    input.nvswitch = input.nvswitch || !node.paths.Of(NodeKind::kNvs).empty();
-    input.node_ranks_max =
-        std::max(input.node_ranks_max, static_cast<std::uint32_t>(node.gpus.size()));
-  }
-  input.amd = all_amd && input.amd_or_mixed;
-  input.power = power;
-  input.nvls_heads = view.joined.nvls ? view.joined.nvls->count : 0;
-  return input;
+  RINGLET_TRY_ASSIGN(plan::TuningChoice choice,
+                     plan::ParseTuningChoice(settings.algo, settings.proto));
+  std::vector<const topology::Paths*> kinds;
+  for (const NodeView& node : view.nodes) kinds.push_back(&node.paths);
+  return plan::TuningInputFor(kinds, view.joined, std::move(choice));
 }
 
 }  // namespace ringlet::cli

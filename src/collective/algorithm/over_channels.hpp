@@ -1,0 +1,52 @@
+// Schedules over the channels of a plan, as NCCL runs them: each channel has a share of the
+// elements, and its own ring or tree.
+//
+// Pure. A rank goes through channel after channel, and so do all others: what two ranks send each
+// other has one order. Sums of a channel are added up in the order of its ring or tree.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collective/call/call.hpp"
+#include "collective/exec/schedule.hpp"
+
+namespace ringlet::collective {
+
+/// A rank in one tree.
+struct TreePlace {
+  std::optional<Rank> up = {};   ///< nothing at the root
+  std::vector<Rank> down = {};
+  bool operator==(const TreePlace&) const = default;
+};
+
+/// Sums go up the tree and back down: count elements over each of its edges both ways.
+Schedule TreeAllReduce(const TreePlace& place, std::size_t count);
+
+/// The rings of so many channels, each with every rank once.
+using Rings = std::span<const std::vector<Rank>>;
+
+/// Of all-reduce, broadcast, reduce, all-gather and reduce-scatter. Each channel takes an even share
+/// of `call.count` elements: those of the user's blocks, where each rank has one.
+/// Cost  as ring.hpp has it for each channel
+Schedule OverRings(const Call& call, CallPlace place, Rings rings);
+
+/// Of all-reduce. \param places  of this rank, one for each channel
+Schedule OverTrees(const Call& call, std::span<const TreePlace> places);
+
+/// What a rank sends to another.
+struct ChannelLoad {
+  Rank peer{};
+  std::uint16_t channel = 0;
+  std::size_t count = 0;  ///< elements
+  bool operator==(const ChannelLoad&) const = default;
+};
+
+/// The elements that a rank has to send over each channel, by what rings and trees are: not read off
+/// a schedule, so that one can be held against the other. Channels without elements are left out.
+std::vector<ChannelLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings);
+std::vector<ChannelLoad> LoadsOverTrees(const Call& call, std::span<const TreePlace> places);
+
+}  // namespace ringlet::collective

@@ -1,0 +1,194 @@
+#include "comm/machine/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collective/algorithm/algorithm.hpp"
+#include "collective/algorithm/bruck.hpp"
+#include "plan/channels/graph_file.hpp"
+#include "plan/tuning/user_limits.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using collective::Algorithm;
+using collective::Call;
+using collective::CallKind;
+using collective::CallPlace;
+using plan::Carriage;
+using plan::NcclAlgorithm;
+
+std::optional<plan::Function> FunctionOf(CallKind kind) {
+  switch (kind) {
+    case CallKind::kAllReduce: return plan::Function::kAllReduce;
+    case CallKind::kBroadcast: return plan::Function::kBroadcast;
+    case CallKind::kReduce: return plan::Function::kReduce;
+    case CallKind::kAllGather: return plan::Function::kAllGather;
+    case CallKind::kReduceScatter: return plan::Function::kReduceScatter;
+    default: return std::nullopt;
+  }
+}
+
+/// Bytes of the larger one of a rank's buffers, by which NCCL chooses.
+std::uint64_t SizeFor(const Call& call, std::uint32_t ranks) {
+  const bool block_each =
+      call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
+  return BlockBytes(call) * (block_each ? ranks : 1);
+}
+
+/// Whether the caller of one call admits it (ncclConfig's algSelection).
+bool Admits(const Call& call, NcclAlgorithm algorithm) {
+  if (call.algorithms == 0) return true;
+  const collective::AlgorithmSet set(call.algorithms);
+  return set[static_cast<std::size_t>(algorithm == NcclAlgorithm::kRing ? Algorithm::kRing
+                                                                        : Algorithm::kDoubleTree)];
+}
+
+/// The first rank that shares its GPU with an earlier one.
+Status CheckPlaces(const PeerTable& peer_table) {
+  std::vector<bool> placed(peer_table.peer_infos.size());
+  for (const topology::HostView& host : peer_table.hosts)
+    for (const topology::Gpu& gpu : host.gpus)
+      if (gpu.rank) placed[*gpu.rank] = true;
+  for (std::uint32_t rank = 0; rank < placed.size(); ++rank) {
+    if (placed[rank]) continue;
+    const PeerInfo& its = peer_table.peer_infos[rank];
+    if (!its.gpu)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("rank {} is on device {}, which the machine of RINGLET_MACHINE does "
+                               "not have: start fewer ranks for each host, or name a larger machine",
+                               rank, its.device)};
+    for (std::uint32_t other = 0; other < rank; ++other) {
+      const PeerInfo& theirs = peer_table.peer_infos[other];
+      if (theirs.host_hash == its.host_hash && theirs.gpu == its.gpu && theirs.half == its.half)
+        return Error{Code::kInvalidArgument,
+                     fmt::format("ranks {} and {} are both on GPU {} of one host: give each rank a "
+                                 "device of its own (cudaSetDevice, or LOCAL_RANK)",
+                                 other, rank, its.device)};
+    }
+  }
+  return Ok();
+}
+
+Result<plan::GpuPlanOptions> OptionsFor(const Settings& settings, const plan::GraphText& graphs) {
+  plan::GpuPlanOptions options;
+  options.policy =
+      settings.plan_policy == PlanPolicy::kCompat ? plan::Policy::kCompat : plan::Policy::kBest;
+  RINGLET_TRY_ASSIGN(options.channels, plan::ReadLimits(settings));
+  RINGLET_TRY_ASSIGN(options.paths, topology::ReadPathOptions(settings));
+  RINGLET_TRY_ASSIGN(options.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
+  options.given = graphs;
+  return options;
+}
+
+std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus) {
+  std::vector<std::uint32_t> sizes;
+  for (const plan::GpuNode& node : gpus.nodes)
+    sizes.push_back(static_cast<std::uint32_t>(node.ranks.size()));
+  return sizes;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const GpuMachine>> GpuMachine::Plan(const Settings& settings,
+                                                     const PeerTable& peer_table,
+                                                     const plan::GraphText& graphs) {
+  RINGLET_TRY(CheckPlaces(peer_table));
+  RINGLET_TRY_ASSIGN(const plan::GpuPlanOptions options, OptionsFor(settings, graphs));
+  RINGLET_TRY_ASSIGN(plan::GpuPlan gpus, plan::PlanGpus(peer_table.hosts, options));
+  return std::shared_ptr<const GpuMachine>(new GpuMachine(std::move(gpus), peer_table));
+}
+
+GpuMachine::GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table)
+    : gpus_(std::move(gpus)), messages_(NodeSizes(gpus_), gpus_.messages) {
+  for (const topology::HostView& host : peer_table.hosts) identities_.push_back(host.identity);
+  const plan::ChannelPlan& channels = gpus_.channels();
+  for (std::uint32_t channel = 0; channel < channels.channel_count(); ++channel)
+    rings_.push_back(channels.Ring(channel));
+  numbers_.resize(channels.rank_count());
+  std::uint32_t number = 0;
+  for (const plan::GpuNode& node : gpus_.nodes)
+    for (const Rank rank : node.ranks) numbers_[Index(rank)] = number++;
+}
+
+Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
+  const auto function = FunctionOf(call.kind);
+  if (!function) return MachineWay{};
+  const std::uint64_t bytes = SizeFor(call, gpus_.channels().rank_count());
+  std::optional<plan::TuningPick> best;
+  for (const NcclAlgorithm algorithm : {NcclAlgorithm::kTree, NcclAlgorithm::kRing}) {
+    if (!Admits(call, algorithm)) continue;
+    for (std::size_t p = 0; p < plan::kProtocols; ++p) {
+      const auto protocol = static_cast<plan::Protocol>(p);
+      const auto time = gpus_.tuning.TimeNs(*function, algorithm, protocol, bytes);
+      if (time && (!best || *time < best->time_ns)) best = {algorithm, protocol, *time};
+    }
+  }
+  if (!best)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("NCCL_ALGO, NCCL_PROTO and algSelection leave no way to do {} on the "
+                             "emulated machine, whose collectives run on rings and trees: allow "
+                             "Ring and Simple",
+                             NameOf(*function))};
+  return MachineWay{
+      .carriage = best->algorithm == NcclAlgorithm::kRing ? Carriage::kRing : Carriage::kTree,
+      .pick = best,
+      .channels = gpus_.tuning.LaunchOf(*best, bytes).channels};
+}
+
+std::vector<collective::TreePlace> GpuMachine::TreesOf(Rank rank, std::uint32_t channels) const {
+  std::vector<collective::TreePlace> places;
+  for (std::uint32_t channel = 0; channel < channels; ++channel) {
+    const plan::Neighbours near = gpus_.channels().At(rank, channel);
+    collective::TreePlace& place = places.emplace_back(collective::TreePlace{near.up, {}});
+    for (const auto& down : near.down)
+      if (down) place.down.push_back(*down);
+  }
+  return places;
+}
+
+collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
+                                         const MachineWay& way) const {
+  const collective::Rings rings(rings_.data(), way.channels);
+  switch (way.carriage) {
+    case Carriage::kRing: return OverRings(call, place, rings);
+    case Carriage::kTree: return OverTrees(call, TreesOf(place.self, way.channels));
+    case Carriage::kMessage: break;
+  }
+  const collective::Layout layout{.order = rings_.front(), .groups = {rings_.front()}};
+  const bool barrier = call.kind == CallKind::kBarrier;
+  return Build(barrier ? Algorithm::kDissemination : Algorithm::kDirect, call, place, layout);
+}
+
+std::vector<collective::ChannelLoad> GpuMachine::LoadsOf(const Call& call, CallPlace place,
+                                                      const MachineWay& way) const {
+  const collective::Rings rings(rings_.data(), way.channels);
+  return way.carriage == Carriage::kRing
+             ? LoadsOverRings(call, place, rings)
+             : LoadsOverTrees(call, TreesOf(place.self, way.channels));
+}
+
+std::vector<std::uint32_t> GpuMachine::ChannelsOfMessage(Rank from, Rank to) const {
+  const Rank sender{numbers_[Index(from)]};
+  std::vector<std::uint32_t> channels;
+  for (std::uint32_t round = 0; round < messages_.round_count(); ++round) {
+    const plan::P2pRound at = messages_.At(round, sender);
+    if (Index(at.to) != numbers_[Index(to)]) continue;
+    for (std::uint32_t part = 0; part < messages_.channels().of_a_peer; ++part)
+      channels.push_back(messages_.ChannelOf(at, part));
+    break;
+  }
+  return channels;
+}
+
+std::string GpuMachine::GraphsOf(Rank rank) const {
+  const plan::GpuNode& node = gpus_.nodes[gpus_.channels().PlaceOf(rank).node];
+  const plan::GpuSystem& system = gpus_.systems[node.system];
+  plan::GraphNames names = plan::NamesOf(system.paths);
+  for (std::size_t i = 0; i < names.ranks.size(); ++i)
+    names.ranks[i] = Index(node.ranks[system.planned.locals[i]]);
+  return plan::WriteGraphs(system.planned.plan, names);
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,70 @@
+// The machine whose GPUs the ranks of a communicator play: planned as NCCL would, and how calls run
+// on its channels. There is one where RINGLET_MACHINE names its topology file.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collective/algorithm/over_channels.hpp"
+#include "collective/call/call.hpp"
+#include "comm/establish/peer_table.hpp"
+#include "plan/channels/p2p_schedule.hpp"
+#include "plan/gpus/gpu_plan.hpp"
+#include "plan/gpus/gpu_route.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::comm {
+
+/// How NCCL would run a call there.
+struct MachineWay {
+  plan::Carriage carriage = plan::Carriage::kMessage;
+  std::optional<plan::TuningPick> pick = {};  ///< of rings and trees
+  std::uint32_t channels = 0;                 ///< of these
+  bool operator==(const MachineWay&) const = default;
+};
+
+class GpuMachine {
+ public:
+  /// \param peer_table  whose hosts say which rank is on which GPU
+  /// Errors  as plan::PlanGpus; two ranks on one GPU: names both and what to do
+  static Result<std::shared_ptr<const GpuMachine>> Plan(const Settings& settings,
+                                                     const PeerTable& peer_table,
+                                                     const plan::GraphText& graphs);
+
+  const plan::GpuPlan& gpus() const { return gpus_; }
+  /// The hosts of PlanGpus, as RINGLET_HOSTID names them: equal in all communicators.
+  std::uint64_t IdentityOf(std::uint32_t host) const { return identities_[host]; }
+
+  /// Rings or trees as NCCL's model of times says, of those that are allowed: NCCL_ALGO, NCCL_PROTO
+  /// and the call's own. Messages for what has neither.
+  /// Errors  kInvalidArgument  nothing is left; names the function and what limits it
+  Result<MachineWay> WayOf(const collective::Call& call) const;
+
+  /// This rank's schedule. \pre  the way is that of this call
+  collective::Schedule ScheduleOf(const collective::Call& call, collective::CallPlace place,
+                                  const MachineWay& way) const;
+  /// What this rank has to send for it. \pre  no messages
+  std::vector<collective::ChannelLoad> LoadsOf(const collective::Call& call,
+                                               collective::CallPlace place,
+                                               const MachineWay& way) const;
+
+  /// The channels that a message between two ranks is spread over.
+  std::vector<std::uint32_t> ChannelsOfMessage(Rank from, Rank to) const;
+
+  /// The graph file of this rank's node.
+  std::string GraphsOf(Rank rank) const;
+
+ private:
+  GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table);
+  std::vector<collective::TreePlace> TreesOf(Rank rank, std::uint32_t channels) const;
+
+  plan::GpuPlan gpus_;
+  std::vector<std::uint64_t> identities_;
+  std::vector<std::vector<Rank>> rings_;  // of each channel
+  std::vector<std::uint32_t> numbers_;    // of each rank among all, node after node
+  plan::P2pSchedule messages_;
+};
+
+}  // namespace ringlet::comm

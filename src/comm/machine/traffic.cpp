@@ -1,0 +1,136 @@
+#include "comm/machine/traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ringlet::comm {
+namespace {
+
+using collective::SentBytes;
+using plan::Carriage;
+using Json = nlohmann::ordered_json;
+
+/// A link of a host, in the same words in every communicator and on every rank.
+using LinkKey = std::tuple<std::uint64_t, std::string, std::string>;  // host, from, to
+
+struct LinkLoad {
+  topology::LinkKind kind = topology::LinkKind::kLocal;
+  std::uint32_t mb_per_s = 0;
+  std::uint64_t measured = 0, planned = 0;
+};
+
+class LinkLoads {
+ public:
+  LinkLoads(const GpuMachine& machine, Rank self) : machine_(machine), self_(self) {}
+
+  void Add(const SentBytes& sent, Carriage carriage, std::uint64_t LinkLoad::*which) {
+    for (const auto& [hop, bytes] : sent.all()) {
+      const auto& [peer, channel] = hop;
+      if (carriage != Carriage::kMessage) {
+        AddRoute(peer, channel, carriage, bytes, which);
+        continue;
+      }
+      const auto channels = machine_.ChannelsOfMessage(self_, peer);
+      for (std::size_t i = 0; i < channels.size(); ++i)
+        AddRoute(peer, channels[i], carriage, bytes * (i + 1) / channels.size() - bytes * i / channels.size(),
+                 which);
+    }
+  }
+
+  Json ToJson() const {
+    Json links = Json::array();
+    for (const auto& [key, load] : loads_) {
+      const auto& [host, from, to] = key;
+      links.push_back({{"host", fmt::format("{:016x}", host)},
+                       {"from", from},
+                       {"to", to},
+                       {"kind", NameOf(load.kind)},
+                       {"mb_per_s", load.mb_per_s},
+                       {"measured_bytes", load.measured},
+                       {"planned_bytes", load.planned}});
+    }
+    return links;
+  }
+
+ private:
+  void AddRoute(Rank peer, std::uint32_t channel, Carriage carriage, std::uint64_t bytes,
+                std::uint64_t LinkLoad::*which) {
+    if (bytes == 0) return;
+    const plan::GpuPlan& gpus = machine_.gpus();
+    const plan::GpuRoute route = plan::RouteOf(gpus, self_, peer, channel, carriage);
+    for (std::size_t i = 0; i < route.links.size(); ++i) {
+      const plan::GpuNode& node = gpus.nodes[route.links[i].node];
+      const topology::Graph& graph = *gpus.systems[node.system].graph;
+      const topology::Hop& hop = route.hops[i];
+      const std::uint64_t host = machine_.IdentityOf(node.hosts[graph.at(hop.from).host]);
+      LinkLoad& load =
+          loads_[{host, topology::NcclName(graph, hop.from), topology::NcclName(graph, hop.to)}];
+      load.kind = hop.kind;
+      load.mb_per_s = hop.bandwidth.mb_per_s;
+      load.*which += bytes;
+    }
+  }
+
+  const GpuMachine& machine_;
+  Rank self_;
+  std::map<LinkKey, LinkLoad> loads_;
+};
+
+Json CallJson(collective::CallKind kind, std::size_t count, std::size_t element_bytes,
+              std::uint64_t calls, const MachineWay& way) {
+  Json json = {{"function", Name(kind)}, {"count", count}, {"bytes", count * element_bytes}};
+  json["calls"] = calls;
+  if (!way.pick) return json;
+  json["algorithm"] = NameOf(way.pick->algorithm);
+  json["protocol"] = NameOf(way.pick->protocol);
+  json["channels"] = way.channels;
+  json["predicted_ns"] = way.pick->time_ns;
+  return json;
+}
+
+}  // namespace
+
+void Traffic::Began(const collective::Call& call, collective::CallPlace place,
+                    const MachineWay& way) {
+  const std::string how =
+      way.pick ? fmt::format("{} {}", NameOf(way.pick->algorithm), NameOf(way.pick->protocol)) : "";
+  CallCount& count = calls_[{call.kind, call.count, SizeOf(call.type), how}];
+  ++count.calls;
+  count.way = way;
+  if (!way.pick) return;
+  SentBytes& planned = planned_[static_cast<std::size_t>(way.carriage)];
+  for (const collective::ChannelLoad& load : machine_->LoadsOf(call, place, way))
+    planned.Add(load.peer, load.channel, load.count * SizeOf(call.type));
+}
+
+void Traffic::BeganMessage(Rank peer, std::size_t bytes) {
+  ++calls_[{collective::CallKind::kSendReceive, bytes, 1, ""}].calls;
+  if (peer != self_) planned_[static_cast<std::size_t>(Carriage::kMessage)].Add(peer, 0, bytes);
+}
+
+std::string Traffic::ToJson(std::uint64_t communicator, const std::string& host) const {
+  LinkLoads loads(*machine_, self_);
+  for (const Carriage carriage : {Carriage::kRing, Carriage::kTree, Carriage::kMessage}) {
+    const auto index = static_cast<std::size_t>(carriage);
+    loads.Add(sent_[index], carriage, &LinkLoad::measured);
+    loads.Add(planned_[index], carriage, &LinkLoad::planned);
+  }
+  Json calls = Json::array();
+  for (const auto& [key, count] : calls_)
+    calls.push_back(CallJson(std::get<0>(key), std::get<1>(key), std::get<2>(key), count.calls,
+                             count.way));
+  const plan::NodePlace place = machine_->gpus().channels().PlaceOf(self_);
+  const std::uint32_t ranks = machine_->gpus().channels().rank_count();
+  const Json json = {{"version", 1},
+                     {"communicator", fmt::format("{:016x}", communicator)},
+                     {"rank", Index(self_)},
+                     {"ranks", ranks},
+                     {"node", place.node},
+                     {"host", host},
+                     {"links", loads.ToJson()},
+                     {"calls", std::move(calls)}};
+  return json.dump(1) + "\n";
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,49 @@
+// The bytes that a rank moved over the links of its machine, and what was run to move them: counted
+// where data are given to links, and worked out from the plan beside it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "collective/exec/sent_bytes.hpp"
+#include "comm/machine/machine.hpp"
+
+namespace ringlet::comm {
+
+/// Of one rank of one communicator. One thread: that which calls.
+class Traffic {
+ public:
+  Traffic(std::shared_ptr<const GpuMachine> machine, Rank self) : machine_(std::move(machine)), self_(self) {}
+
+  /// Where an operation counts what it sends.
+  collective::SentBytes& counter(plan::Carriage carriage) {
+    return sent_[static_cast<std::size_t>(carriage)];
+  }
+  /// A collective begins.
+  void Began(const collective::Call& call, collective::CallPlace place, const MachineWay& way);
+  /// A message does. \param bytes  0 of those to the rank itself
+  void BeganMessage(Rank peer, std::size_t bytes);
+
+  /// What the rank has measured and what the plan says, as JSON: "links", an entry for each link
+  /// that the rank's data went over, and "calls". Keys: docs/reference/emulate-report.md.
+  /// \param communicator  its public number; \param host  as RINGLET_HOSTID names it
+  std::string ToJson(std::uint64_t communicator, const std::string& host) const;
+
+ private:
+  /// Function, elements, bytes of one, algorithm and protocol.
+  using CallKey = std::tuple<collective::CallKind, std::size_t, std::size_t, std::string>;
+  struct CallCount {
+    std::uint64_t calls = 0;
+    MachineWay way = {};
+  };
+
+  std::shared_ptr<const GpuMachine> machine_;
+  Rank self_;
+  std::array<collective::SentBytes, 3> sent_;     // by carriage
+  std::array<collective::SentBytes, 3> planned_;  // the same by the plan
+  std::map<CallKey, CallCount> calls_;
+};
+
+}  // namespace ringlet::comm
