@@ -58,10 +58,10 @@ struct Settings {
   std::string tcp_congestion;          ///< of links; empty: what the kernel gives
   std::string host_id;                 ///< empty: host name and boot id
 
-  std::string machine;      ///< empty: ranks are in CPU memory, on the machine that is here
-  std::string traffic_dir;  ///< empty: nothing is written
-  std::string topo_file;                  ///< empty: the machine is looked at
-  std::string topo_dump_file;             ///< empty: nothing is written
+  std::string machine;         ///< empty: ranks are in CPU memory, on the machine that is here
+  std::string traffic_dir;     ///< empty: nothing is written
+  std::string topo_file;       ///< empty: the machine is looked at
+  std::string topo_dump_file;  ///< empty: nothing is written
   std::uint64_t topo_dump_file_rank = 0;  ///< the rank that writes it
   /// Once a process has read it with `comm::ReadGraphFile`: its path and the digest of its content.
   std::string graph_file;                  ///< empty: channels are searched for

@@ -130,8 +130,8 @@ std::vector<ChannelLoad> LoadsOverRings(const Call& call, CallPlace place, Rings
   std::vector<ChannelLoad> loads;
   for (std::size_t channel = 0; channel < rings.size(); ++channel) {
     const std::vector<Rank>& ring = rings[channel];
-    const std::size_t count = SentInRing(call, EvenChunk(call.count, rings.size(), channel).count,
-                                         ring, place.self);
+    const std::size_t count =
+        SentInRing(call, EvenChunk(call.count, rings.size(), channel).count, ring, place.self);
     const Rank next = AfterInRing(ring, PlaceInRing(ring, place.self), 1);
     if (count > 0) loads.push_back({next, static_cast<std::uint16_t>(channel), count});
   }

@@ -17,7 +17,7 @@ namespace ringlet::collective {
 
 /// A rank in one tree.
 struct TreePlace {
-  std::optional<Rank> up = {};   ///< nothing at the root
+  std::optional<Rank> up = {};  ///< nothing at the root
   std::vector<Rank> down = {};
   bool operator==(const TreePlace&) const = default;
 };
@@ -28,9 +28,9 @@ Schedule TreeAllReduce(const TreePlace& place, std::size_t count);
 /// The rings of so many channels, each with every rank once.
 using Rings = std::span<const std::vector<Rank>>;
 
-/// Of all-reduce, broadcast, reduce, all-gather and reduce-scatter. Each channel takes an even share
-/// of `call.count` elements: those of the user's blocks, where each rank has one.
-/// Cost  as ring.hpp has it for each channel
+/// Of all-reduce, broadcast, reduce, all-gather and reduce-scatter. Each channel takes an even
+/// share of `call.count` elements: those of the user's blocks, where each rank has one. Cost  as
+/// ring.hpp has it for each channel
 Schedule OverRings(const Call& call, CallPlace place, Rings rings);
 
 /// Of all-reduce. \param places  of this rank, one for each channel
@@ -44,8 +44,9 @@ struct ChannelLoad {
   bool operator==(const ChannelLoad&) const = default;
 };
 
-/// The elements that a rank has to send over each channel, by what rings and trees are: not read off
-/// a schedule, so that one can be held against the other. Channels without elements are left out.
+/// The elements that a rank has to send over each channel, by what rings and trees are: not read
+/// off a schedule, so that one can be held against the other. Channels without elements are left
+/// out.
 std::vector<ChannelLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings);
 std::vector<ChannelLoad> LoadsOverTrees(const Call& call, std::span<const TreePlace> places);
 

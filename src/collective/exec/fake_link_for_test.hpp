@@ -151,9 +151,7 @@ class FakeNetwork {
 
   /// The needs of Execution.
   auto LinksOf(Rank rank) {
-    return [this, rank](Rank peer) -> transport::Link* {
-      return Link(rank, peer);
-    };
+    return [this, rank](Rank peer) -> transport::Link* { return Link(rank, peer); };
   }
 
   FakePipe& Pipe(Rank from, Rank to) {

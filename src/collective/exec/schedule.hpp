@@ -44,10 +44,10 @@ enum class StepKind : std::uint8_t {
 struct Step {
   StepKind kind = StepKind::kSend;
   std::uint16_t channel = 0;  ///< of the plan; all channels of two ranks share their one link
-  Rank peer{};            ///< of steps that talk
-  std::size_t count = 0;  ///< elements; with 0 a step that talks still says what was called
-  Place from = {};        ///< source: all but kReceive
-  Place to = {};          ///< destination: all but kSend
+  Rank peer{};                ///< of steps that talk
+  std::size_t count = 0;      ///< elements; with 0 a step that talks still says what was called
+  Place from = {};            ///< source: all but kReceive
+  Place to = {};              ///< destination: all but kSend
   /// Of steps that reduce: the operands change places. Ranks that compute the same sum must all do
   /// it in the same order, or NaNs and zeros differ.
   bool swapped = false;

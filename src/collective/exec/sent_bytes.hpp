@@ -13,7 +13,9 @@ class SentBytes {
  public:
   using ByChannel = std::map<std::pair<Rank, std::uint16_t>, std::uint64_t>;
 
-  void Add(Rank peer, std::uint16_t channel, std::size_t bytes) { bytes_[{peer, channel}] += bytes; }
+  void Add(Rank peer, std::uint16_t channel, std::size_t bytes) {
+    bytes_[{peer, channel}] += bytes;
+  }
   const ByChannel& all() const { return bytes_; }
 
  private:

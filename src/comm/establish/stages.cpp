@@ -165,8 +165,7 @@ Result<LocalHost> ReadMachine(Process& process, const Config& config) {
   file.view->identity = process.host_hash();
   DumpTopology(process, config, *file.view);
   Config placed = config;
-  if (!placed.names_device)
-    placed.device = process.settings().local_rank.value_or(config.device);
+  if (!placed.names_device) placed.device = process.settings().local_rank.value_or(config.device);
   placed.names_device = true;
   LocalHost local_host = Settled(process, placed, std::move(*file.view));
   local_host.cpus = {};  // the processors of the file are not here
@@ -387,7 +386,7 @@ transport::ConnectTools ToolsOf(Process& process) {
 }
 
 Result<std::shared_ptr<const GpuMachine>> PlanMachine(const Origin& origin,
-                                                   const PeerTable& peer_table) {
+                                                      const PeerTable& peer_table) {
   const Process& process = *origin.process;
   if (process.settings().machine.empty()) return std::shared_ptr<const GpuMachine>();
   return GpuMachine::Plan(process.settings(), peer_table, process.graphs());
@@ -397,9 +396,8 @@ void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMa
   const Settings& settings = origin.process->settings();
   const Rank rank{origin.config.rank};
   if (settings.graph_dump_file.empty() || Index(rank) != settings.graph_dump_file_rank) return;
-  const Status written =
-      os::WriteFile(settings.graph_dump_file,
-                    machine ? machine->GraphsOf(rank) : plan::GraphsOf(plan, rank));
+  const Status written = os::WriteFile(
+      settings.graph_dump_file, machine ? machine->GraphsOf(rank) : plan::GraphsOf(plan, rank));
   if (!written.ok())
     origin.process->WarnOnce("the channels are not dumped: " + written.error().message);
 }
@@ -460,19 +458,16 @@ std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> con
   os::Logger& logger = origin.process->logger();
   const Rank rank{config.rank};
   if (machine && logger.Wants(LogLevel::kInfo, Subsystem::kGraph))
-    for (const std::string& line :
-         InitLines(*machine, peer_table, rank, origin.credentials.magic))
+    for (const std::string& line : InitLines(*machine, peer_table, rank, origin.credentials.magic))
       logger.Log(LogLevel::kInfo, Subsystem::kGraph, config.device, line);
   const auto& gpu = peer_table.peer_infos[config.rank].gpu;
-  const std::string place =
-      machine && gpu ? fmt::format("cudaDev {} nvmlDev {} busId {:x} ", config.device,
-                                   config.device, gpu->value)
-                     : "";
+  const std::string place = machine && gpu ? fmt::format("cudaDev {} nvmlDev {} busId {:x} ",
+                                                         config.device, config.device, gpu->value)
+                                           : "";
   logger.Log(LogLevel::kInfo, Subsystem::kInit, config.device,
              fmt::format("rank {} nranks {} {}commId {:016x} hosts {} links {} - Init COMPLETE",
                          config.rank, config.size, place, origin.credentials.magic,
-                         peer_table.hosts.size(),
-                         memory.arena ? "host memory" : links->Summary()));
+                         peer_table.hosts.size(), memory.arena ? "host memory" : links->Summary()));
   return std::make_unique<Communicator>(std::move(origin), std::move(control),
                                         std::move(peer_table), std::move(plan), std::move(links),
                                         std::move(memory), std::move(machine), timeout);

@@ -93,9 +93,10 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
 /// \return  without an `abort`
 transport::ConnectTools ToolsOf(Process& process);
 
-/// The machine of RINGLET_MACHINE with its plan; null where there is none. Errors  as GpuMachine::Plan
+/// The machine of RINGLET_MACHINE with its plan; null where there is none. Errors  as
+/// GpuMachine::Plan
 Result<std::shared_ptr<const GpuMachine>> PlanMachine(const Origin& origin,
-                                                   const PeerTable& peer_table);
+                                                      const PeerTable& peer_table);
 
 /// The rank of GRAPH_DUMP_FILE_RANK writes the channels of its host. A file that cannot be written
 /// is a warning that names it, no reason to fail.

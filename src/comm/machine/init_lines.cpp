@@ -20,9 +20,10 @@ class LinesOfRank {
   std::string Ranks(std::uint64_t communicator) const {
     const plan::NodePlace place = channels_.PlaceOf(self_);
     const plan::GpuNode& node = plan_.nodes[place.node];
-    return fmt::format("comm 0x{:x} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL {}",
-                       communicator, Index(self_), channels_.rank_count(), channels_.node_count(),
-                       node.ranks.size(), place.local, node.hosts.size() > 1 ? 1 : 0);
+    return fmt::format(
+        "comm 0x{:x} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL {}", communicator,
+        Index(self_), channels_.rank_count(), channels_.node_count(), node.ranks.size(),
+        place.local, node.hosts.size() > 1 ? 1 : 0);
   }
 
   void AddRings(std::vector<std::string>& lines) const {
@@ -44,9 +45,9 @@ class LinesOfRank {
     std::string line = "Trees";
     for (std::uint32_t channel = 0; channel < channels_.channel_count(); ++channel) {
       const plan::Neighbours near = channels_.At(self_, channel);
-      line += fmt::format(" [{}] {}/{}/{}->{}->{}", channel, Number(near.down[0]),
-                          Number(near.down[1]), Number(near.down[2]), Index(self_),
-                          Number(near.up));
+      line +=
+          fmt::format(" [{}] {}/{}/{}->{}->{}", channel, Number(near.down[0]), Number(near.down[1]),
+                      Number(near.down[2]), Index(self_), Number(near.up));
     }
     return line;
   }
@@ -154,8 +155,8 @@ class LinesOfRank {
 
 }  // namespace
 
-std::vector<std::string> InitLines(const GpuMachine& machine, const PeerTable& peer_table, Rank self,
-                                   std::uint64_t communicator) {
+std::vector<std::string> InitLines(const GpuMachine& machine, const PeerTable& peer_table,
+                                   Rank self, std::uint64_t communicator) {
   const LinesOfRank of_rank(machine, peer_table, self);
   std::vector<std::string> lines = {of_rank.Ranks(communicator)};
   of_rank.AddRings(lines);

@@ -10,7 +10,7 @@ namespace ringlet::comm {
 /// Of one rank, in NCCL's order: ranks and nodes, the channels (on rank 0), its place in rings and
 /// trees, by what it reaches its neighbours, and how many channels there are.
 /// \param communicator  its public number
-std::vector<std::string> InitLines(const GpuMachine& machine, const PeerTable& peer_table, Rank self,
-                                   std::uint64_t communicator);
+std::vector<std::string> InitLines(const GpuMachine& machine, const PeerTable& peer_table,
+                                   Rank self, std::uint64_t communicator);
 
 }  // namespace ringlet::comm

@@ -55,10 +55,11 @@ Status CheckPlaces(const PeerTable& peer_table) {
     if (placed[rank]) continue;
     const PeerInfo& its = peer_table.peer_infos[rank];
     if (!its.gpu)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("rank {} is on device {}, which the machine of RINGLET_MACHINE does "
-                               "not have: start fewer ranks for each host, or name a larger machine",
-                               rank, its.device)};
+      return Error{
+          Code::kInvalidArgument,
+          fmt::format("rank {} is on device {}, which the machine of RINGLET_MACHINE does "
+                      "not have: start fewer ranks for each host, or name a larger machine",
+                      rank, its.device)};
     for (std::uint32_t other = 0; other < rank; ++other) {
       const PeerInfo& theirs = peer_table.peer_infos[other];
       if (theirs.host_hash == its.host_hash && theirs.gpu == its.gpu && theirs.half == its.half)
@@ -92,8 +93,8 @@ std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus) {
 }  // namespace
 
 Result<std::shared_ptr<const GpuMachine>> GpuMachine::Plan(const Settings& settings,
-                                                     const PeerTable& peer_table,
-                                                     const plan::GraphText& graphs) {
+                                                           const PeerTable& peer_table,
+                                                           const plan::GraphText& graphs) {
   RINGLET_TRY(CheckPlaces(peer_table));
   RINGLET_TRY_ASSIGN(const plan::GpuPlanOptions options, OptionsFor(settings, graphs));
   RINGLET_TRY_ASSIGN(plan::GpuPlan gpus, plan::PlanGpus(peer_table.hosts, options));
@@ -149,7 +150,7 @@ std::vector<collective::TreePlace> GpuMachine::TreesOf(Rank rank, std::uint32_t 
 }
 
 collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
-                                         const MachineWay& way) const {
+                                            const MachineWay& way) const {
   const collective::Rings rings(rings_.data(), way.channels);
   switch (way.carriage) {
     case Carriage::kRing: return OverRings(call, place, rings);
@@ -162,11 +163,10 @@ collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
 }
 
 std::vector<collective::ChannelLoad> GpuMachine::LoadsOf(const Call& call, CallPlace place,
-                                                      const MachineWay& way) const {
+                                                         const MachineWay& way) const {
   const collective::Rings rings(rings_.data(), way.channels);
-  return way.carriage == Carriage::kRing
-             ? LoadsOverRings(call, place, rings)
-             : LoadsOverTrees(call, TreesOf(place.self, way.channels));
+  return way.carriage == Carriage::kRing ? LoadsOverRings(call, place, rings)
+                                         : LoadsOverTrees(call, TreesOf(place.self, way.channels));
 }
 
 std::vector<std::uint32_t> GpuMachine::ChannelsOfMessage(Rank from, Rank to) const {

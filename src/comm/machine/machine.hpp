@@ -30,8 +30,8 @@ class GpuMachine {
   /// \param peer_table  whose hosts say which rank is on which GPU
   /// Errors  as plan::PlanGpus; two ranks on one GPU: names both and what to do
   static Result<std::shared_ptr<const GpuMachine>> Plan(const Settings& settings,
-                                                     const PeerTable& peer_table,
-                                                     const plan::GraphText& graphs);
+                                                        const PeerTable& peer_table,
+                                                        const plan::GraphText& graphs);
 
   const plan::GpuPlan& gpus() const { return gpus_; }
   /// The hosts of PlanGpus, as RINGLET_HOSTID names them: equal in all communicators.

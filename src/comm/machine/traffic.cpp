@@ -33,8 +33,8 @@ class LinkLoads {
       }
       const auto channels = machine_.ChannelsOfMessage(self_, peer);
       for (std::size_t i = 0; i < channels.size(); ++i)
-        AddRoute(peer, channels[i], carriage, bytes * (i + 1) / channels.size() - bytes * i / channels.size(),
-                 which);
+        AddRoute(peer, channels[i], carriage,
+                 bytes * (i + 1) / channels.size() - bytes * i / channels.size(), which);
     }
   }
 
@@ -118,8 +118,8 @@ std::string Traffic::ToJson(std::uint64_t communicator, const std::string& host)
   }
   Json calls = Json::array();
   for (const auto& [key, count] : calls_)
-    calls.push_back(CallJson(std::get<0>(key), std::get<1>(key), std::get<2>(key), count.calls,
-                             count.way));
+    calls.push_back(
+        CallJson(std::get<0>(key), std::get<1>(key), std::get<2>(key), count.calls, count.way));
   const plan::NodePlace place = machine_->gpus().channels().PlaceOf(self_);
   const std::uint32_t ranks = machine_->gpus().channels().rank_count();
   const Json json = {{"version", 1},

@@ -15,7 +15,8 @@ namespace ringlet::comm {
 /// Of one rank of one communicator. One thread: that which calls.
 class Traffic {
  public:
-  Traffic(std::shared_ptr<const GpuMachine> machine, Rank self) : machine_(std::move(machine)), self_(self) {}
+  Traffic(std::shared_ptr<const GpuMachine> machine, Rank self)
+      : machine_(std::move(machine)), self_(self) {}
 
   /// Where an operation counts what it sends.
   collective::SentBytes& counter(plan::Carriage carriage) {

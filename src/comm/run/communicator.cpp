@@ -99,8 +99,7 @@ void Communicator::WriteTraffic() const {
   if (!traffic_ || settings.traffic_dir.empty()) return;
   const std::string file = fmt::format("{}/{:016x}-{}.json", settings.traffic_dir, identity_.magic,
                                        Index(identity_.rank));
-  const Status written =
-      os::WriteFile(file, traffic_->ToJson(identity_.magic, settings.host_id));
+  const Status written = os::WriteFile(file, traffic_->ToJson(identity_.magic, settings.host_id));
   if (!written.ok())
     origin_.process->WarnOnce("the bytes that were moved are not reported: " +
                               written.error().message);

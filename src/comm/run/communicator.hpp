@@ -74,24 +74,24 @@ class Communicator {
   // After any but the first the communicator has failed on all ranks, and stays so.
 
   /// Every rank gets the reduction over all.
-  Status AllReduce(Call call) { return RunAs(CallKind::kAllReduce, std::move(call)); }
+  Status AllReduce(Call call) { return RunAs(CallKind::kAllReduce, call); }
   /// The root gets it.
-  Status Reduce(Call call) { return RunAs(CallKind::kReduce, std::move(call)); }
+  Status Reduce(Call call) { return RunAs(CallKind::kReduce, call); }
   /// Rank r gets the r-th block of it.
-  Status ReduceScatter(Call call) { return RunAs(CallKind::kReduceScatter, std::move(call)); }
+  Status ReduceScatter(Call call) { return RunAs(CallKind::kReduceScatter, call); }
   /// Every rank gets the root's input.
-  Status Broadcast(Call call) { return RunAs(CallKind::kBroadcast, std::move(call)); }
+  Status Broadcast(Call call) { return RunAs(CallKind::kBroadcast, call); }
   /// Every rank gets the inputs of all, in the order of their ranks.
-  Status AllGather(Call call) { return RunAs(CallKind::kAllGather, std::move(call)); }
+  Status AllGather(Call call) { return RunAs(CallKind::kAllGather, call); }
   /// The root gets them.
-  Status Gather(Call call) { return RunAs(CallKind::kGather, std::move(call)); }
+  Status Gather(Call call) { return RunAs(CallKind::kGather, call); }
   /// Rank r gets the r-th block of the root's input.
-  Status Scatter(Call call) { return RunAs(CallKind::kScatter, std::move(call)); }
+  Status Scatter(Call call) { return RunAs(CallKind::kScatter, call); }
   /// Rank r gets the r-th block of every rank's input, in the order of the ranks.
-  Status AllToAll(Call call) { return RunAs(CallKind::kAllToAll, std::move(call)); }
+  Status AllToAll(Call call) { return RunAs(CallKind::kAllToAll, call); }
   Status AllToAllV(AllToAllVCall call) { return Run(std::move(call)); }
   /// Returns when all ranks have called it.
-  Status Barrier() { return RunAs(CallKind::kBarrier, {}); }
+  Status Barrier() { return Run(Call{.kind = CallKind::kBarrier}); }
   /// Returns when the data may be overwritten, which may be before `to` has received them.
   Status Send(Rank to, View data, std::size_t count, DataType type) {
     return Run(Transfer{.peer = to, .sends = true, .from = data, .count = count, .type = type});
@@ -189,7 +189,7 @@ class Communicator {
   using ProgramKey =
       std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap, std::uint32_t>;
 
-  Status RunAs(CallKind kind, Call call) {
+  Status RunAs(CallKind kind, Call& call) {
     call.kind = kind;
     return Run(call);
   }

@@ -91,9 +91,8 @@ std::vector<View> NoncesIn(const bootstrap::Table& told, const std::vector<Rank>
 }  // namespace
 
 bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks) {
-  const bool wanted =
-      settings.host_memory && !settings.shm_disable && settings.links == LinkChoice::kAuto &&
-      settings.machine.empty();
+  const bool wanted = settings.host_memory && !settings.shm_disable &&
+                      settings.links == LinkChoice::kAuto && settings.machine.empty();
   return wanted && ranks > 1 && ranks <= ArenaShape::kRanksMax;
 }
 

@@ -109,11 +109,11 @@ void ExpectAllCallsAreRight(const Placement& placement, const EnvMap& environmen
     ASSERT_FALSE(mine.host_memory().hosts().empty());
     EXPECT_FALSE(mine.host_memory().IsHere());
     Prng prng(seed);  // the same draws on all ranks
-    constexpr CallKind kKinds[] = {
+    constexpr CallKind kCallKinds[] = {
         CallKind::kAllReduce,     CallKind::kReduce, CallKind::kBroadcast, CallKind::kAllGather,
         CallKind::kReduceScatter, CallKind::kGather, CallKind::kScatter,   CallKind::kAllToAll};
     constexpr std::size_t kCounts[] = {1, 3, 1023, 2048, 4099, 50'000};
-    for (const CallKind kind : kKinds)
+    for (const CallKind kind : kCallKinds)
       for (const std::size_t count : kCounts) {
         const Call call{.kind = kind,
                         .count = count,

@@ -120,7 +120,10 @@ Status Communicator::ValidatePeer(Rank peer, const Signal& signal) const {
 
 Status Communicator::ValidateCall(const Call& call) const {
   RINGLET_TRY(collective::Validate(call, place()));
+  if (call.algorithms == 0 && !machine_) [[likely]]
+    return Ok();
   if (CanRun(call)) return Ok();
+  if (machine_) return machine_->WayOf(call).error();
   return Refused(fmt::format("none of the selected algorithms can run {} here", ToText(call)));
 }
 

@@ -162,7 +162,8 @@ class GpuPlanner {
     for (const std::uint32_t system : known->second) {
       GpuNode node{.system = system, .ranks = {}, .hosts = group};
       const GpuSystem& its = systems_[system];
-      for (const NodeIndex gpu : its.gpus) node.ranks.push_back(hosts.ranks[its.graph->at(gpu).number]);
+      for (const NodeIndex gpu : its.gpus)
+        node.ranks.push_back(hosts.ranks[its.graph->at(gpu).number]);
       nodes_.push_back(std::move(node));
     }
     return Ok();
@@ -211,8 +212,8 @@ class GpuPlanner {
     if (systems_.size() > 1)
       return RefusedPlan(fmt::format("{} is for one kind of node, but here are {}",
                                      options_.given.file, systems_.size()));
-    RINGLET_TRY_ASSIGN(system.planned.plan, ReadGraphs(options_.given.text, options_.given.file,
-                                                       NamesOf(system.paths)));
+    RINGLET_TRY_ASSIGN(system.planned.plan,
+                       ReadGraphs(options_.given.text, options_.given.file, NamesOf(system.paths)));
     return Ok();
   }
 
@@ -298,16 +299,14 @@ TuningInput TuningInputFor(std::span<const topology::Paths* const> kinds, const 
       input.power = input.power || model.arch == "ppc64";
     }
     input.nvswitch = input.nvswitch || !paths->Of(NodeKind::kNvs).empty();
-    input.node_ranks_max =
-        std::max(input.node_ranks_max, static_cast<std::uint32_t>(gpus.size()));
+    input.node_ranks_max = std::max(input.node_ranks_max, static_cast<std::uint32_t>(gpus.size()));
   }
   input.amd = all_amd && input.amd_or_mixed;
   input.nvls_heads = joined.nvls ? joined.nvls->count : 0;
   return input;
 }
 
-P2pChannels P2pChannelsFor(std::span<const topology::Paths* const> kinds,
-                           const ChannelPlan& plan) {
+P2pChannels P2pChannelsFor(std::span<const topology::Paths* const> kinds, const ChannelPlan& plan) {
   std::vector<PathWidths> pairs;
   for (const topology::Paths* const paths : kinds) pairs.push_back(NvLinkedPairs(*paths));
   std::vector<P2pGround> grounds;

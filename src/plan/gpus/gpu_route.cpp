@@ -57,8 +57,8 @@ WayOut WayOfMessage(const Place& from, const Place& to, std::uint32_t channel) {
 
 /// The NIC by which a channel enters or leaves at this GPU.
 std::optional<NodeIndex> ChannelNet(const Place& place, std::uint32_t channel, Carriage carriage) {
-  const PatternGraph& graph = place.system.planned.plan.of(
-      carriage == Carriage::kRing ? GraphId::kRing : GraphId::kTree);
+  const PatternGraph& graph =
+      place.system.planned.plan.of(carriage == Carriage::kRing ? GraphId::kRing : GraphId::kTree);
   if (graph.channels.empty()) return std::nullopt;
   const LocalChannel& its = graph.channels[channel % graph.channels.size()];
   const bool first = its.devices.front() == place.system.DeviceOf(place.local);
@@ -93,8 +93,8 @@ GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel,
   const WayOut way = message ? WayOfMessage(sender, receiver, channel)
                              : WayOut{ChannelNet(sender, channel, carriage), sender.gpu};
   route.exit = way.net;
-  route.entry = message ? PreferredNet(in, receiver.gpu, channel)
-                        : ChannelNet(receiver, channel, carriage);
+  route.entry =
+      message ? PreferredNet(in, receiver.gpu, channel) : ChannelNet(receiver, channel, carriage);
   if (way.relay != sender.gpu) Append(route, sender.node, out.Route(sender.gpu, way.relay));
   if (route.exit) Append(route, sender.node, out.Route(way.relay, *route.exit));
   if (route.entry) Append(route, receiver.node, in.Route(*route.entry, receiver.gpu));

@@ -38,8 +38,7 @@ Error Gone() {
 // Ranks that have called the same would wait for this one in vain.
 void FailAll(const std::vector<LaterCall>& calls, const std::string& why) {
   for (const LaterCall& call : calls)
-    if (const auto communicator = call.Communicator();
-        communicator && !communicator->failure())
+    if (const auto communicator = call.Communicator(); communicator && !communicator->failure())
       communicator->Abort(why);
 }
 
