@@ -62,7 +62,8 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
     : arena_(std::move(arena)),
       self_(self),
       ranks_(arena_->shape().ranks),
-      waiter_(arena_->rank(self), awaited_),
+      fences_(wait_policy.looks > 0 && arena_->FenceForOthers(self)),
+      waiter_(arena_->rank(self), awaited_, fences_ ? &transport::Arena::Fence : nullptr),
       spinner_(wait_policy),
       place_{.waiter = &waiter_, .spinner = &spinner_},
       options_(std::move(options)),
@@ -191,9 +192,22 @@ void ShmCollective::Post() {
     std::memcpy(to, call_.input.data(), put_bytes_);
   }
   if (!one_shot_) Offer(post);
-  post.sequence.store(sequence_, std::memory_order_seq_cst);
+  Publish(post);
   arena_->RingForPost(self_);
   awaited_ = 0;
+}
+
+// The bells of the others are read next. Ranks that have not said how they sleep when so many
+// operations have begun never will: nobody is further ahead than kPosts.
+void ShmCollective::Publish(ArenaPost& post) {
+  if (!others_fence_ && fences_ && sequence_ <= 2 * ArenaShape::kPosts)
+    others_fence_ = arena_->AllFenceForOthers();
+  if (others_fence_) {
+    post.sequence.store(sequence_, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // no compiler reads a bell before
+  } else {
+    post.sequence.store(sequence_, std::memory_order_seq_cst);
+  }
 }
 
 void ShmCollective::Offer(ArenaPost& post) {

@@ -119,6 +119,7 @@ class ShmCollective final : public Operation {
     return arena_->payload(rank, post_place_.offset);
   }
   void Post();
+  void Publish(transport::ArenaPost& post);
   void Offer(transport::ArenaPost& post);
   Result<bool> Wait();
   Result<bool> Meet();
@@ -133,6 +134,8 @@ class ShmCollective final : public Operation {
 
   std::shared_ptr<transport::Arena> arena_;
   std::uint32_t self_, ranks_;
+  bool fences_;                // before it sleeps, for all ranks
+  bool others_fence_ = false;  // all do, so that posts need no fence
   PostWaiter waiter_;
   Spinner spinner_;
   WaitTarget place_;

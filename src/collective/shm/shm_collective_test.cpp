@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "collective/call/run.hpp"
 #include "collective/shm/host_world_for_test.hpp"
+#include "os/process/clock.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -262,6 +266,44 @@ TEST(ShmCollective, PostsThatCannotBeReadAreRefused) {
                   .count = kSmall,
                   .type = DataType::kInt32});
   EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("what cannot be read"));
+}
+
+// Ranks that have cores sleep by a fence for all and post without one. Each waits for the other in
+// every operation and sleeps almost at once, so that each post meets a rank about to sleep. A
+// wake-up that is lost holds its rank up until the deadline.
+TEST(ShmCollective, NoWakeUpIsLostByPostsWithoutFences) {
+  auto arena = transport::Arena::Create(
+      {.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes}).value();
+  const Instant deadline = os::Now() + std::chrono::seconds(60);
+  const RunPolicy policy{
+      .check = [&]() -> Status {
+        if (os::Now() < deadline) return Ok();
+        return Error{Code::kTimeout, "a rank slept through a post"};
+      },
+      .sleep_max = std::chrono::seconds(100)};
+  const auto body = [&](std::uint32_t rank) {
+    const WaitPolicy looks{.looks = 1};
+    ShmCollective engine(arena, rank, looks);
+    PostWaiter links(arena->rank(rank), rank);  // unused: the engine has its own
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+      engine.Start({.kind = CallKind::kBarrier}, Algorithm::kOneShot, i);
+      const Status status = RunToEnd(engine, links, policy);
+      ASSERT_TRUE(status.ok()) << status.error().message << " in operation " << i;
+    }
+  };
+  std::jthread other([&] { body(1); });
+  body(0);
+}
+
+TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
+  auto arena = transport::Arena::Create(
+      {.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes}).value();
+  ShmCollective looks(arena, 0, {.looks = 1});
+  ShmCollective sleeps(arena, 1, {});
+  EXPECT_EQ(arena->rank(1).fences, 0u);
+  EXPECT_FALSE(arena->AllFenceForOthers());
+  if (!arena->FenceForOthers(1)) return;  // nor does the kernel have any
+  EXPECT_TRUE(arena->AllFenceForOthers());
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 
 #include <new>
 
+#include "os/process/remote_fence.hpp"
+
 namespace ringlet::transport {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31414e4552414c52;  // "RLARENA1"
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 constexpr std::size_t kPageBytes = 4096;
 
 constexpr std::size_t Paged(std::size_t bytes) {
@@ -89,6 +91,22 @@ void Arena::PrefaultPosts(std::uint32_t rank) const {
 
 void Arena::PrefaultStages(std::uint32_t rank) const {
   shm_.Prefault(shape_.RankOffset(rank) + StagesAt(shape_), rank_bytes_ - StagesAt(shape_));
+}
+
+bool Arena::FenceForOthers(std::uint32_t self) const {
+  if (!os::JoinRemoteFences()) return false;
+  rank(self).fences.store(1, std::memory_order_seq_cst);
+  return true;
+}
+
+bool Arena::Fence() {
+  return os::RemoteFence();
+}
+
+bool Arena::AllFenceForOthers() const {
+  for (std::uint32_t one = 0; one < shape_.ranks; ++one)
+    if (rank(one).fences.load(std::memory_order_seq_cst) == 0) return false;
+  return true;
 }
 
 }  // namespace ringlet::transport

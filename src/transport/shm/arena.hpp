@@ -98,6 +98,8 @@ struct ArenaRank {
   DoorbellWord bell;
   /// Read where the owner looks or sleeps: `Awaiting` the rank whose post it waits for.
   std::atomic<std::uint32_t> awaits{0};
+  /// 1: before it sleeps for a post, the owner makes a fence for all ranks (Arena::FenceForOthers).
+  std::atomic<std::uint32_t> fences{0};
   ArenaProgress progress;
   alignas(64) std::atomic<std::uint32_t> left{0};  ///< 1: it will not do anything any more
   /// Twice the last operation in which all offered their memory; plus 1: this rank reaches it.
@@ -151,6 +153,13 @@ class Arena {
         button.Ring();
     }
   }
+
+  /// `self` will make a fence on all ranks before it sleeps for a post. False: it cannot.
+  bool FenceForOthers(std::uint32_t self) const;
+  /// That fence. False: it could not be made
+  static bool Fence();
+  /// Whether all ranks will: then posts need none of their own.
+  bool AllFenceForOthers() const;
 
   /// Brings the part of `rank` into memory, near the calling thread: what every operation needs,
   /// and the stages, which only large ones do.
