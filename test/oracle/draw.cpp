@@ -77,6 +77,16 @@ class Drawing {
         "all_to_all:bruck",   "all_to_all:direct",      "reduce_scatter:direct",
         "all_gather:ring",    "reduce_scatter:ring",    "reduce:ring"};
     auto& settings = program_.settings;
+    static const std::vector<std::string> of_nccl = {
+        "NCCL_ALGO=allreduce:Tree",  "NCCL_ALGO=allreduce:Ring",
+        "NCCL_PROTO=Simple",         "NCCL_PROTO=LL",
+        "NCCL_MAX_NCHANNELS=3",      "NCCL_MIN_NCHANNELS=16",
+        "RINGLET_PLAN_POLICY=compat"};
+    if (layout_.trouble == Trouble::kMachine) {
+      if (dice_.OneIn(2)) settings.push_back(dice_.Of(of_nccl));
+      if (dice_.OneIn(2)) settings.push_back(dice_.Of(small));
+      return;
+    }
     const bool two_hosts =
         layout_.trouble == Trouble::kTwoHosts || layout_.trouble == Trouble::kTwoHostsLoopback;
     if (dice_.OneIn(2)) {

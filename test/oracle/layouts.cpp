@@ -171,6 +171,8 @@ const std::vector<Layout>& Layouts() {
        6, 4},
       {"two-hosts-loopback", "two host identities on one loopback interface", Start::kFork,
        Spread::kMixed, kTwoHostsLoopback, 2, 6, 6},
+      {"machine", "GPUs of two hosts of a topology file, on the channels planned for them",
+       Start::kFork, Spread::kProcesses, kMachine, 2, 6, 6},
   };
   return layouts;
 }
@@ -256,6 +258,11 @@ void PrepareRank(const Layout& layout, const Program& program, int process) {
     case Trouble::kReadMissing: DenyReading(ENOSYS); break;
     case Trouble::kTwoHosts:
     case Trouble::kTwoHostsLoopback: BecomeHost(layout, process); break;
+    case Trouble::kMachine:
+      BecomeHost(layout, process);
+      setenv("RINGLET_MACHINE", ORACLE_MACHINE, 1);
+      setenv("RINGLET_LOCAL_RANK", std::to_string(process / 2).c_str(), 1);
+      break;
     default: break;
   }
   if (layout.start == Start::kExecFixed) personality(ADDR_NO_RANDOMIZE);

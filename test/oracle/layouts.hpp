@@ -24,18 +24,19 @@ enum class Spread { kProcesses, kThreads, kOneThread, kMixed };
 /// The system's limits on the ranks.
 enum class Trouble {
   kNone,
-  kBusy,             ///< an endless loop on every core beside them
-  kQuota,            ///< a cgroup that gives them half a core
-  kDescriptors,      ///< RLIMIT_NOFILE
-  kProcesses,        ///< RLIMIT_NPROC, as another user than root
-  kAddressSpace,     ///< RLIMIT_AS
-  kFileSize,         ///< RLIMIT_FSIZE
-  kReadDenied,       ///< process_vm_readv: EPERM, by seccomp
-  kReadMissing,      ///< process_vm_readv: ENOSYS
-  kShmReadOnly,      ///< /dev/shm is mounted read-only
-  kShmFull,          ///< /dev/shm is full
-  kTwoHosts,         ///< two network namespaces with host names of their own
-  kTwoHostsLoopback  ///< two host identities on one loopback interface: needs no rights
+  kBusy,              ///< an endless loop on every core beside them
+  kQuota,             ///< a cgroup that gives them half a core
+  kDescriptors,       ///< RLIMIT_NOFILE
+  kProcesses,         ///< RLIMIT_NPROC, as another user than root
+  kAddressSpace,      ///< RLIMIT_AS
+  kFileSize,          ///< RLIMIT_FSIZE
+  kReadDenied,        ///< process_vm_readv: EPERM, by seccomp
+  kReadMissing,       ///< process_vm_readv: ENOSYS
+  kShmReadOnly,       ///< /dev/shm is mounted read-only
+  kShmFull,           ///< /dev/shm is full
+  kTwoHosts,          ///< two network namespaces with host names of their own
+  kTwoHostsLoopback,  ///< two host identities on one loopback interface: needs no rights
+  kMachine            ///< the same, and ranks play the GPUs of two hosts of a topology file
 };
 
 struct Layout {

@@ -95,7 +95,7 @@ std::size_t SentInRing(const Call& call, std::size_t count, const std::vector<Ra
 
 }  // namespace
 
-Schedule TreeAllReduce(const TreePlace& place, std::size_t count) {
+Schedule TreeAllReduce(const TreeMember& place, std::size_t count) {
   Schedule schedule{.input_count = count, .output_count = count};
   Place sum = Input();
   for (const Rank child : place.down) {
@@ -119,15 +119,15 @@ Schedule OverRings(const Call& call, CallPlace place, Rings rings) {
   });
 }
 
-Schedule OverTrees(const Call& call, std::span<const TreePlace> places) {
+Schedule OverTrees(const Call& call, std::span<const TreeMember> places) {
   // An all-reduce has as many elements on every rank.
   return Joined(call, {}, places.size(), [&](std::size_t channel, std::size_t count) {
     return TreeAllReduce(places[channel], count);
   });
 }
 
-std::vector<ChannelLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings) {
-  std::vector<ChannelLoad> loads;
+std::vector<RankLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings) {
+  std::vector<RankLoad> loads;
   for (std::size_t channel = 0; channel < rings.size(); ++channel) {
     const std::vector<Rank>& ring = rings[channel];
     const std::size_t count =
@@ -138,8 +138,8 @@ std::vector<ChannelLoad> LoadsOverRings(const Call& call, CallPlace place, Rings
   return loads;
 }
 
-std::vector<ChannelLoad> LoadsOverTrees(const Call& call, std::span<const TreePlace> places) {
-  std::vector<ChannelLoad> loads;
+std::vector<RankLoad> LoadsOverTrees(const Call& call, std::span<const TreeMember> places) {
+  std::vector<RankLoad> loads;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::size_t count = EvenChunk(call.count, places.size(), i).count;
     const auto channel = static_cast<std::uint16_t>(i);

@@ -16,14 +16,14 @@
 namespace ringlet::collective {
 
 /// A rank in one tree.
-struct TreePlace {
+struct TreeMember {
   std::optional<Rank> up = {};  ///< nothing at the root
   std::vector<Rank> down = {};
-  bool operator==(const TreePlace&) const = default;
+  bool operator==(const TreeMember&) const = default;
 };
 
 /// Sums go up the tree and back down: count elements over each of its edges both ways.
-Schedule TreeAllReduce(const TreePlace& place, std::size_t count);
+Schedule TreeAllReduce(const TreeMember& place, std::size_t count);
 
 /// The rings of so many channels, each with every rank once.
 using Rings = std::span<const std::vector<Rank>>;
@@ -34,20 +34,20 @@ using Rings = std::span<const std::vector<Rank>>;
 Schedule OverRings(const Call& call, CallPlace place, Rings rings);
 
 /// Of all-reduce. \param places  of this rank, one for each channel
-Schedule OverTrees(const Call& call, std::span<const TreePlace> places);
+Schedule OverTrees(const Call& call, std::span<const TreeMember> places);
 
-/// What a rank sends to another.
-struct ChannelLoad {
+/// The elements from one rank to another.
+struct RankLoad {
   Rank peer{};
   std::uint16_t channel = 0;
   std::size_t count = 0;  ///< elements
-  bool operator==(const ChannelLoad&) const = default;
+  bool operator==(const RankLoad&) const = default;
 };
 
 /// The elements that a rank has to send over each channel, by what rings and trees are: not read
 /// off a schedule, so that one can be held against the other. Channels without elements are left
 /// out.
-std::vector<ChannelLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings);
-std::vector<ChannelLoad> LoadsOverTrees(const Call& call, std::span<const TreePlace> places);
+std::vector<RankLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings);
+std::vector<RankLoad> LoadsOverTrees(const Call& call, std::span<const TreeMember> places);
 
 }  // namespace ringlet::collective

@@ -29,9 +29,9 @@ std::vector<std::vector<Rank>> AnyRings(std::uint32_t ranks, std::size_t channel
 }
 
 /// By rank.
-std::vector<TreePlace> AnyTree(std::uint32_t ranks, Prng& prng) {
+std::vector<TreeMember> AnyTree(std::uint32_t ranks, Prng& prng) {
   const std::vector<Rank> order = AnyOrder(ranks, prng);
-  std::vector<TreePlace> places(ranks);
+  std::vector<TreeMember> places(ranks);
   for (std::size_t i = 1; i < order.size(); ++i) {
     const Rank above = order[prng.Below(i)];
     places[Index(order[i])].up = above;
@@ -71,13 +71,13 @@ TEST(OverTrees, AllReducesAreProvenOnTreesOfAnyShape) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Prng prng(seed);
     const auto ranks = static_cast<std::uint32_t>(1 + prng.Below(12));
-    std::vector<std::vector<TreePlace>> trees;
+    std::vector<std::vector<TreeMember>> trees;
     for (std::size_t channel = 1 + prng.Below(4); channel > 0; --channel)
       trees.push_back(AnyTree(ranks, prng));
     const Call call{.kind = CallKind::kAllReduce, .count = 1 + prng.Below(30)};
     std::vector<Schedule> schedules;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      std::vector<TreePlace> places;
+      std::vector<TreeMember> places;
       for (const auto& tree : trees) places.push_back(tree[rank]);
       schedules.push_back(OverTrees(call, places));
     }
@@ -106,15 +106,15 @@ TEST(OverRings, EachHopOfARingCarriesItsShareOfTheBytes) {
 }
 
 TEST(OverTrees, EachEdgeCarriesEveryElementUpAndDown) {
-  const TreePlace inner{.up = Rank{7}, .down = {Rank{2}, Rank{3}}};
-  const std::vector<TreePlace> places = {inner, {.up = Rank{2}, .down = {}}};
+  const TreeMember inner{.up = Rank{7}, .down = {Rank{2}, Rank{3}}};
+  const std::vector<TreeMember> places = {inner, {.up = Rank{2}, .down = {}}};
   EXPECT_EQ(SentByChannel(OverTrees({.kind = CallKind::kAllReduce, .count = 11}, places)),
             (ElementsByLink{{{7, 0}, 6}, {{2, 0}, 6}, {{3, 0}, 6}, {{2, 1}, 5}}));
 }
 
-ElementsByLink ByLink(const std::vector<ChannelLoad>& loads) {
+ElementsByLink ByLink(const std::vector<RankLoad>& loads) {
   ElementsByLink sent;
-  for (const ChannelLoad& load : loads) sent[{Index(load.peer), load.channel}] += load.count;
+  for (const RankLoad& load : loads) sent[{Index(load.peer), load.channel}] += load.count;
   return sent;
 }
 
@@ -139,8 +139,8 @@ TEST(LoadsOverRings, AreWhatSchedulesSend) {
 }
 
 TEST(LoadsOverTrees, AreWhatSchedulesSend) {
-  const std::vector<TreePlace> places = {{.up = Rank{7}, .down = {Rank{2}, Rank{3}}},
-                                         {.up = {}, .down = {Rank{7}}}};
+  const std::vector<TreeMember> places = {{.up = Rank{7}, .down = {Rank{2}, Rank{3}}},
+                                          {.up = {}, .down = {Rank{7}}}};
   for (const std::size_t count : {1u, 2u, 11u}) {
     const Call call{.kind = CallKind::kAllReduce, .count = count};
     EXPECT_EQ(ByLink(LoadsOverTrees(call, places)), SentByChannel(OverTrees(call, places)));

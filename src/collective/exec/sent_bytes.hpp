@@ -1,4 +1,4 @@
-// What a rank has given to its links, counted where it is given.
+// The bytes that a rank has given to its links, counted as it gives them.
 #pragma once
 #include <cstdint>
 #include <map>

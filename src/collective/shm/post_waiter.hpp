@@ -13,10 +13,10 @@ namespace ringlet::collective {
 /// Its word is right from Prepare to Wait: if another post is waited for by then, Wait returns
 /// at once. So no wake-up is lost: the word stands before the rank is seen to look or sleep.
 ///
-/// A post is stored, then the bell is read (doorbell.hpp); that order costs a fence for each post,
-/// a tenth of a small operation. Where all ranks have cores, so that they seldom sleep, the sleeper
-/// makes the fence instead, on all of them, between its word and its last look: a rank that reads
-/// the bell before that has its post seen by the look.
+/// A post is stored, then the bell is read (doorbell.hpp); that order costs each post a fence, a
+/// tenth of a small operation. Ranks that have cores seldom sleep: if all have, the sleeper makes
+/// the fence instead, on all of them, between its word and its last look. A rank that has read the
+/// bell before that has posted by then, and the look sees it.
 class PostWaiter final : public transport::Waiter {
  public:
   /// \param rank     the part of the arena that the rank owns

@@ -198,7 +198,7 @@ void ShmCollective::Post() {
 }
 
 // The bells of the others are read next. Ranks that have not said how they sleep when so many
-// operations have begun never will: nobody is further ahead than kPosts.
+// operations have begun never will: no rank is further ahead than kPosts.
 void ShmCollective::Publish(ArenaPost& post) {
   if (!others_fence_ && fences_ && sequence_ <= 2 * ArenaShape::kPosts)
     others_fence_ = arena_->AllFenceForOthers();

@@ -272,15 +272,15 @@ TEST(ShmCollective, PostsThatCannotBeReadAreRefused) {
 // every operation and sleeps almost at once, so that each post meets a rank about to sleep. A
 // wake-up that is lost holds its rank up until the deadline.
 TEST(ShmCollective, NoWakeUpIsLostByPostsWithoutFences) {
-  auto arena = transport::Arena::Create(
-      {.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes}).value();
+  auto arena =
+      transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
+          .value();
   const Instant deadline = os::Now() + std::chrono::seconds(60);
-  const RunPolicy policy{
-      .check = [&]() -> Status {
-        if (os::Now() < deadline) return Ok();
-        return Error{Code::kTimeout, "a rank slept through a post"};
-      },
-      .sleep_max = std::chrono::seconds(100)};
+  const RunPolicy policy{.check = [&]() -> Status {
+                           if (os::Now() < deadline) return Ok();
+                           return Error{Code::kTimeout, "a rank slept through a post"};
+                         },
+                         .sleep_max = std::chrono::seconds(100)};
   const auto body = [&](std::uint32_t rank) {
     const WaitPolicy looks{.looks = 1};
     ShmCollective engine(arena, rank, looks);
@@ -296,8 +296,9 @@ TEST(ShmCollective, NoWakeUpIsLostByPostsWithoutFences) {
 }
 
 TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
-  auto arena = transport::Arena::Create(
-      {.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes}).value();
+  auto arena =
+      transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
+          .value();
   ShmCollective looks(arena, 0, {.looks = 1});
   ShmCollective sleeps(arena, 1, {});
   EXPECT_EQ(arena->rank(1).fences, 0u);

@@ -132,17 +132,20 @@ Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
                              "emulated machine, whose collectives run on rings and trees: allow "
                              "Ring and Simple",
                              NameOf(*function))};
+  const auto of_nccl = gpus_.tuning.Pick(*function, bytes);
+  const bool differs = call.algorithms == 0 && of_nccl.ok() && *of_nccl != *best;
   return MachineWay{
       .carriage = best->algorithm == NcclAlgorithm::kRing ? Carriage::kRing : Carriage::kTree,
       .pick = best,
-      .channels = gpus_.tuning.LaunchOf(*best, bytes).channels};
+      .channels = gpus_.tuning.LaunchOf(*best, bytes).channels,
+      .nccl_pick = differs ? std::optional(*of_nccl) : std::nullopt};
 }
 
-std::vector<collective::TreePlace> GpuMachine::TreesOf(Rank rank, std::uint32_t channels) const {
-  std::vector<collective::TreePlace> places;
+std::vector<collective::TreeMember> GpuMachine::TreesOf(Rank rank, std::uint32_t channels) const {
+  std::vector<collective::TreeMember> places;
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     const plan::Neighbours near = gpus_.channels().At(rank, channel);
-    collective::TreePlace& place = places.emplace_back(collective::TreePlace{near.up, {}});
+    collective::TreeMember& place = places.emplace_back(collective::TreeMember{near.up, {}});
     for (const auto& down : near.down)
       if (down) place.down.push_back(*down);
   }
@@ -162,8 +165,8 @@ collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
   return Build(barrier ? Algorithm::kDissemination : Algorithm::kDirect, call, place, layout);
 }
 
-std::vector<collective::ChannelLoad> GpuMachine::LoadsOf(const Call& call, CallPlace place,
-                                                         const MachineWay& way) const {
+std::vector<collective::RankLoad> GpuMachine::LoadsOf(const Call& call, CallPlace place,
+                                                      const MachineWay& way) const {
   const collective::Rings rings(rings_.data(), way.channels);
   return way.carriage == Carriage::kRing ? LoadsOverRings(call, place, rings)
                                          : LoadsOverTrees(call, TreesOf(place.self, way.channels));

@@ -22,6 +22,9 @@ struct MachineWay {
   plan::Carriage carriage = plan::Carriage::kMessage;
   std::optional<plan::TuningPick> pick = {};  ///< of rings and trees
   std::uint32_t channels = 0;                 ///< of these
+  /// The way that NCCL would take with NVLS and the like, which do not run here; nothing where that
+  /// is `pick`.
+  std::optional<plan::TuningPick> nccl_pick = {};
   bool operator==(const MachineWay&) const = default;
 };
 
@@ -45,10 +48,10 @@ class GpuMachine {
   /// This rank's schedule. \pre  the way is that of this call
   collective::Schedule ScheduleOf(const collective::Call& call, collective::CallPlace place,
                                   const MachineWay& way) const;
-  /// What this rank has to send for it. \pre  no messages
-  std::vector<collective::ChannelLoad> LoadsOf(const collective::Call& call,
-                                               collective::CallPlace place,
-                                               const MachineWay& way) const;
+  /// The elements that this rank has to send for it. \pre  no messages
+  std::vector<collective::RankLoad> LoadsOf(const collective::Call& call,
+                                            collective::CallPlace place,
+                                            const MachineWay& way) const;
 
   /// The channels that a message between two ranks is spread over.
   std::vector<std::uint32_t> ChannelsOfMessage(Rank from, Rank to) const;
@@ -58,7 +61,7 @@ class GpuMachine {
 
  private:
   GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table);
-  std::vector<collective::TreePlace> TreesOf(Rank rank, std::uint32_t channels) const;
+  std::vector<collective::TreeMember> TreesOf(Rank rank, std::uint32_t channels) const;
 
   plan::GpuPlan gpus_;
   std::vector<std::uint64_t> identities_;

@@ -108,7 +108,23 @@ TEST_F(GpuMachineTest, VariablesOfNcclChooseTheWay) {
   EXPECT_GT(way({{"NCCL_PROTO", "Simple"}}, 4 << 20).channels, 2u);
 }
 
-TEST_F(GpuMachineTest, WhatIsNotRingOrTreeIsRefusedByName) {
+TEST_F(GpuMachineTest, NvlsIsNamedWhereNcclWouldTakeIt) {
+  files_.Write(
+      "hopper.xml",
+      ToXml(topology::ParseSynthetic("2x(numa: 4x(switch: 1 gpu h100-sxm5 switch, 1 nic 400g))")
+                .value()));
+  RunOn(1, 8, {{"RINGLET_MACHINE", PathOf("hopper.xml")}}, [](std::uint32_t, auto communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    const auto way = (*communicator)->machine()->WayOf({.count = 64 << 20});
+    ASSERT_TRUE(way.ok());
+    EXPECT_EQ(way->carriage, plan::Carriage::kRing);
+    ASSERT_TRUE(way->nccl_pick);
+    EXPECT_EQ(way->nccl_pick->algorithm, plan::NcclAlgorithm::kNvls);
+    EXPECT_TRUE(SumOfRanks(**communicator, 1000).ok());
+  });
+}
+
+TEST_F(GpuMachineTest, AWayThatIsNoRingOrTreeIsRefusedByName) {
   RunOn(1, 2, {{"NCCL_ALGO", "allreduce:NVLS"}}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     const Status status = SumOfRanks(**communicator, 10);

@@ -14,17 +14,17 @@ using Json = nlohmann::ordered_json;
 /// A link of a host, in the same words in every communicator and on every rank.
 using LinkKey = std::tuple<std::uint64_t, std::string, std::string>;  // host, from, to
 
-struct LinkLoad {
+struct LinkBytes {
   topology::LinkKind kind = topology::LinkKind::kLocal;
   std::uint32_t mb_per_s = 0;
   std::uint64_t measured = 0, planned = 0;
 };
 
-class LinkLoads {
+class LinksOfRank {
  public:
-  LinkLoads(const GpuMachine& machine, Rank self) : machine_(machine), self_(self) {}
+  LinksOfRank(const GpuMachine& machine, Rank self) : machine_(machine), self_(self) {}
 
-  void Add(const SentBytes& sent, Carriage carriage, std::uint64_t LinkLoad::*which) {
+  void Add(const SentBytes& sent, Carriage carriage, std::uint64_t LinkBytes::*which) {
     for (const auto& [hop, bytes] : sent.all()) {
       const auto& [peer, channel] = hop;
       if (carriage != Carriage::kMessage) {
@@ -55,7 +55,7 @@ class LinkLoads {
 
  private:
   void AddRoute(Rank peer, std::uint32_t channel, Carriage carriage, std::uint64_t bytes,
-                std::uint64_t LinkLoad::*which) {
+                std::uint64_t LinkBytes::*which) {
     if (bytes == 0) return;
     const plan::GpuPlan& gpus = machine_.gpus();
     const plan::GpuRoute route = plan::RouteOf(gpus, self_, peer, channel, carriage);
@@ -64,7 +64,7 @@ class LinkLoads {
       const topology::Graph& graph = *gpus.systems[node.system].graph;
       const topology::Hop& hop = route.hops[i];
       const std::uint64_t host = machine_.IdentityOf(node.hosts[graph.at(hop.from).host]);
-      LinkLoad& load =
+      LinkBytes& load =
           loads_[{host, topology::NcclName(graph, hop.from), topology::NcclName(graph, hop.to)}];
       load.kind = hop.kind;
       load.mb_per_s = hop.bandwidth.mb_per_s;
@@ -74,7 +74,7 @@ class LinkLoads {
 
   const GpuMachine& machine_;
   Rank self_;
-  std::map<LinkKey, LinkLoad> loads_;
+  std::map<LinkKey, LinkBytes> loads_;
 };
 
 Json CallJson(collective::CallKind kind, std::size_t count, std::size_t element_bytes,
@@ -86,13 +86,17 @@ Json CallJson(collective::CallKind kind, std::size_t count, std::size_t element_
   json["protocol"] = NameOf(way.pick->protocol);
   json["channels"] = way.channels;
   json["predicted_ns"] = way.pick->time_ns;
+  if (way.nccl_pick) {
+    json["nccl_algorithm"] = NameOf(way.nccl_pick->algorithm);
+    json["nccl_predicted_ns"] = way.nccl_pick->time_ns;
+  }
   return json;
 }
 
 }  // namespace
 
-void Traffic::Began(const collective::Call& call, collective::CallPlace place,
-                    const MachineWay& way) {
+void MachineTraffic::Began(const collective::Call& call, collective::CallPlace place,
+                           const MachineWay& way) {
   const std::string how =
       way.pick ? fmt::format("{} {}", NameOf(way.pick->algorithm), NameOf(way.pick->protocol)) : "";
   CallCount& count = calls_[{call.kind, call.count, SizeOf(call.type), how}];
@@ -100,21 +104,21 @@ void Traffic::Began(const collective::Call& call, collective::CallPlace place,
   count.way = way;
   if (!way.pick) return;
   SentBytes& planned = planned_[static_cast<std::size_t>(way.carriage)];
-  for (const collective::ChannelLoad& load : machine_->LoadsOf(call, place, way))
+  for (const collective::RankLoad& load : machine_->LoadsOf(call, place, way))
     planned.Add(load.peer, load.channel, load.count * SizeOf(call.type));
 }
 
-void Traffic::BeganMessage(Rank peer, std::size_t bytes) {
+void MachineTraffic::BeganMessage(Rank peer, std::size_t bytes) {
   ++calls_[{collective::CallKind::kSendReceive, bytes, 1, ""}].calls;
   if (peer != self_) planned_[static_cast<std::size_t>(Carriage::kMessage)].Add(peer, 0, bytes);
 }
 
-std::string Traffic::ToJson(std::uint64_t communicator, const std::string& host) const {
-  LinkLoads loads(*machine_, self_);
+std::string MachineTraffic::ToJson(std::uint64_t communicator, const std::string& host) const {
+  LinksOfRank loads(*machine_, self_);
   for (const Carriage carriage : {Carriage::kRing, Carriage::kTree, Carriage::kMessage}) {
     const auto index = static_cast<std::size_t>(carriage);
-    loads.Add(sent_[index], carriage, &LinkLoad::measured);
-    loads.Add(planned_[index], carriage, &LinkLoad::planned);
+    loads.Add(sent_[index], carriage, &LinkBytes::measured);
+    loads.Add(planned_[index], carriage, &LinkBytes::planned);
   }
   Json calls = Json::array();
   for (const auto& [key, count] : calls_)

@@ -13,12 +13,12 @@
 namespace ringlet::comm {
 
 /// Of one rank of one communicator. One thread: that which calls.
-class Traffic {
+class MachineTraffic {
  public:
-  Traffic(std::shared_ptr<const GpuMachine> machine, Rank self)
+  MachineTraffic(std::shared_ptr<const GpuMachine> machine, Rank self)
       : machine_(std::move(machine)), self_(self) {}
 
-  /// Where an operation counts what it sends.
+  /// The counter of an operation that runs so.
   collective::SentBytes& counter(plan::Carriage carriage) {
     return sent_[static_cast<std::size_t>(carriage)];
   }

@@ -102,7 +102,7 @@ TEST_F(TrafficTest, FailedCallsShowWhereLessWasMoved) {
     });
     return its;
   }();
-  Traffic traffic(machine, Rank{0});
+  MachineTraffic traffic(machine, Rank{0});
   const Call call{.count = 1000};
   traffic.Began(call, {Rank{0}, 2}, machine->WayOf(call).value());
   const json file = json::parse(traffic.ToJson(7, "a"));

@@ -58,7 +58,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
       control_(std::move(control)),
       peer_table_(std::move(peer_table)),
       machine_(std::move(machine)),
-      traffic_(machine_ ? std::make_unique<Traffic>(machine_, identity_.rank) : nullptr),
+      traffic_(machine_ ? std::make_unique<MachineTraffic>(machine_, identity_.rank) : nullptr),
       plan_(std::move(plan)),
       layout_(LayoutOf(plan_, peer_table_)),
       tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),

@@ -217,7 +217,7 @@ class Communicator {
   /// Runs those messages at once to whose peers there are links, and the others as theirs are made.
   Result<std::unique_ptr<Operation>> Exchange(std::vector<collective::Message> messages,
                                               std::string purpose);
-  /// Where a message is counted; null: nowhere.
+  /// The counter of a message; null: there is none.
   collective::SentBytes* CountsMessage(const Transfer& transfer);
   /// Fills `transfers_`, and writes down that they are called.
   void CollectMessages(std::span<const Transfer> transfers);
@@ -248,7 +248,7 @@ class Communicator {
   std::unique_ptr<Control> control_;
   PeerTable peer_table_;
   std::shared_ptr<const GpuMachine> machine_;
-  std::unique_ptr<Traffic> traffic_;  // of the machine
+  std::unique_ptr<MachineTraffic> traffic_;  // of the machine
   plan::ChannelPlan plan_;
   collective::Layout layout_;
   collective::Tuner tuner_;

@@ -17,7 +17,7 @@ TEST(RemoteFence, OnceJoinedAlwaysJoined) {
 // Two threads each store and then look at the other's store. With a fence on one side alone, and
 // that a remote one, at least one of them sees the other's.
 TEST(RemoteFence, OneSideFencesForBoth) {
-  if (!JoinRemoteFences()) return;  // what uses it then fences on both sides
+  if (!JoinRemoteFences()) return;  // ringers then fence for themselves
   constexpr int kRounds = 20'000;
   std::atomic<int> often{0}, seldom{0}, round{0}, arrived{0};
   int missed = 0;

@@ -65,7 +65,7 @@ std::vector<std::uint32_t> LocalsOf(const topology::Paths& paths);
 /// Of the GPUs of `paths`; times 10.
 std::uint32_t LeastCapability(const topology::Paths& paths);
 
-/// What the model of times knows of such nodes.
+/// The model's input for such nodes.
 TuningInput TuningInputFor(std::span<const topology::Paths* const> kinds, const JoinedPlan& joined,
                            TuningChoice choice);
 

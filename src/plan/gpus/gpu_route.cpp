@@ -12,14 +12,14 @@ using topology::NodeKind;
 using topology::PathType;
 
 /// A rank as the paths of its node see it.
-struct Place {
+struct GpuPlace {
   std::uint32_t node = 0;
   std::uint32_t local = 0;
   const GpuSystem& system;
   NodeIndex gpu{};
 };
 
-Place PlaceOn(const GpuPlan& plan, Rank rank) {
+GpuPlace PlaceOn(const GpuPlan& plan, Rank rank) {
   const NodePlace place = plan.channels().PlaceOf(rank);
   const GpuSystem& system = plan.systems[plan.nodes[place.node].system];
   return {place.node, place.local, system, system.gpus[place.local]};
@@ -40,7 +40,7 @@ struct WayOut {
 
 /// On the rail of the receiver: by the NIC of the GPU that has the receiver's number, if the sender
 /// reaches that over NVLink.
-WayOut WayOfMessage(const Place& from, const Place& to, std::uint32_t channel) {
+WayOut WayOfMessage(const GpuPlace& from, const GpuPlace& to, std::uint32_t channel) {
   const topology::Paths& paths = from.system.paths;
   const topology::Graph& graph = paths.graph();
   const topology::Graph& theirs = to.system.paths.graph();
@@ -56,7 +56,8 @@ WayOut WayOfMessage(const Place& from, const Place& to, std::uint32_t channel) {
 }
 
 /// The NIC by which a channel enters or leaves at this GPU.
-std::optional<NodeIndex> ChannelNet(const Place& place, std::uint32_t channel, Carriage carriage) {
+std::optional<NodeIndex> ChannelNet(const GpuPlace& place, std::uint32_t channel,
+                                    Carriage carriage) {
   const PatternGraph& graph =
       place.system.planned.plan.of(carriage == Carriage::kRing ? GraphId::kRing : GraphId::kTree);
   if (graph.channels.empty()) return std::nullopt;
@@ -79,7 +80,7 @@ void Append(GpuRoute& route, std::uint32_t node, const std::vector<topology::Hop
 GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel,
                  Carriage carriage) {
   GpuRoute route;
-  const Place sender = PlaceOn(plan, from), receiver = PlaceOn(plan, to);
+  const GpuPlace sender = PlaceOn(plan, from), receiver = PlaceOn(plan, to);
   if (sender.node == receiver.node) {
     const topology::Paths& paths = sender.system.paths;
     Append(route, sender.node, paths.Route(sender.gpu, receiver.gpu));

@@ -36,7 +36,7 @@ TEST(Issued, IsInUseWhileOneRuns) {
   { const Issued::InUse last = std::move(moved); }
 }
 
-TEST(Issued, WhatBeginsLaterSeesThatItIsClosed) {
+TEST(Issued, ALaterUserSeesThatItIsClosed) {
   Issued issued;
   EXPECT_FALSE(issued.closed());
   issued.Close();
