@@ -57,6 +57,7 @@ UNTESTED = {
     "frontends/cuda/driver/stream.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/management/nvml.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/management/nvml_machine.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/management/nvml_sensors.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/copy.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/device.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/error.cpp": "C functions; test/emulate calls them as programs do",

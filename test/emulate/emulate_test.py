@@ -132,7 +132,8 @@ assert nvml.nvmlDeviceGetName(device, text, 4) == 7
 assert nvml.nvmlDeviceGetName(device, text, 96) == 0 and text.value
 assert nvml.nvmlDeviceGetMemoryInfo(device, memory) == 0 and memory[0] == 8 << 20
 assert nvml.nvmlDeviceGetName(ctypes.byref(count), text, 96) == 2
-assert not hasattr(nvml, "nvmlDeviceGetFanSpeed")
+assert nvml.nvmlDeviceGetFanSpeed(device, ctypes.byref(count)) == 3 and count.value == 3
+assert not hasattr(nvml, "nvmlDeviceSetFanSpeed_v2")
 assert nvml.nvmlShutdown() == 0 and nvml.nvmlShutdown() == 1
 """
 

@@ -72,12 +72,17 @@ HostCuda::HostCuda(Emulation emulation, std::vector<std::uint32_t> visible)
       memory_(static_cast<std::uint32_t>(visible_.size()), emulation_.memory_bytes) {}
 
 MemoryInfo HostCuda::InfoOf(std::uint32_t number) const {
-  MemoryInfo info{.free = emulation_.memory_bytes, .total = emulation_.memory_bytes};
-  const auto device = std::ranges::find(visible_, number);
-  if (device != visible_.end())
-    info = memory_.InfoOf(static_cast<std::uint32_t>(device - visible_.begin()));
+  MemoryInfo info{.free = emulation_.memory_bytes - AllocatedOn(number),
+                  .total = emulation_.memory_bytes};
   if (emulation_.memory_of_model) info.total = std::max(info.total, machine()[number].memory_bytes);
   return info;
+}
+
+std::uint64_t HostCuda::AllocatedOn(std::uint32_t number) const {
+  const auto device = std::ranges::find(visible_, number);
+  if (device == visible_.end()) return 0;
+  const MemoryInfo info = memory_.InfoOf(static_cast<std::uint32_t>(device - visible_.begin()));
+  return info.total - info.free;
 }
 
 Kernels& HostCuda::kernels() {

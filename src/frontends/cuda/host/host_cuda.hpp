@@ -33,6 +33,8 @@ class RINGLET_API HostCuda {
   /// process can be free.
   /// \param number  among all devices
   MemoryInfo InfoOf(std::uint32_t number) const;
+  /// The bytes that this process has allocated there.
+  std::uint64_t AllocatedOn(std::uint32_t number) const;
 
   Memory& memory() { return memory_; }
   /// With the functions of the user's libraries, which are loaded at the first call.

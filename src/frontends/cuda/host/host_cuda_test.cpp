@@ -61,6 +61,14 @@ TEST(HostCudaTest, ADeviceTellsOfItsModelsMemoryAndHasThatOfTheComputer) {
   }
 }
 
+TEST(HostCudaTest, AllocatedMemoryIsThatOfThisProcess) {
+  HostCuda host(Machine(2), {1});
+  ASSERT_TRUE(host.memory().AllocateDevice(0, 4096).ok());
+  EXPECT_EQ(host.AllocatedOn(0), 0u);
+  EXPECT_GE(host.AllocatedOn(1), 4096u);
+  EXPECT_EQ(host.InfoOf(1).free, kMemoryMin - host.AllocatedOn(1));
+}
+
 TEST(HostCudaTest, ASentenceIsSaidOnce) {
   HostCuda host(Machine(1), {0});
   testing::internal::CaptureStderr();

@@ -40,6 +40,12 @@ int GiveNvmlText(std::string_view text, char* out, unsigned bytes) {
   return kNvmlSuccess;
 }
 
+// The memory of the device, of which this process alone uses some: devices have none in common.
+NvmlMemory MemoryOf(std::uint32_t number) {
+  const std::uint64_t total = Host().InfoOf(number).total, used = Host().AllocatedOn(number);
+  return {.total = total, .free = total - used, .used = used};
+}
+
 int FindDevice(std::optional<std::uint32_t> number, NvmlDevice* device) {
   if (users == 0) return kNvmlUninitialized;
   if (device == nullptr) return kNvmlInvalidArgument;
@@ -192,8 +198,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetPciInfo_v3(NvmlDevice device, NvmlPci* pc
 RINGLET_NVML_FUNCTION int nvmlDeviceGetMemoryInfo(NvmlDevice device, NvmlMemory* memory) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (memory == nullptr) return kNvmlInvalidArgument;
-    const MemoryInfo info = Host().InfoOf(number);
-    *memory = {info.total, info.free, info.total - info.free};
+    *memory = MemoryOf(number);
     return kNvmlSuccess;
   });
 }
@@ -201,8 +206,8 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetMemoryInfo(NvmlDevice device, NvmlMemory*
 RINGLET_NVML_FUNCTION int nvmlDeviceGetMemoryInfo_v2(NvmlDevice device, NvmlMemory2* memory) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (memory == nullptr) return kNvmlInvalidArgument;
-    const MemoryInfo info = Host().InfoOf(number);
-    *memory = {memory->version, info.total, 0, info.free, info.total - info.free};
+    const NvmlMemory is = MemoryOf(number);
+    *memory = {memory->version, is.total, 0, is.free, is.used};
     return kNvmlSuccess;
   });
 }

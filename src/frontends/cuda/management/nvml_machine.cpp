@@ -11,7 +11,6 @@
 namespace ringlet::cuda {
 namespace {
 
-constexpr unsigned kNvmlLinksMax = 18;
 /// nvmlIntNvLinkDeviceType_t.
 enum NvmlLinkEnd : unsigned { kEndGpu = 0, kEndProcessor = 1, kEndSwitch = 2 };
 /// nvmlNvLinkCapability_t; the last says whether the link exists.
@@ -93,7 +92,7 @@ int OfLink(NvmlDevice device, unsigned link, Body&& body) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     const CudaDeviceFacts& facts = Facts(number);
     if (facts.links_max == 0) return kNvmlNotSupported;
-    if (link >= std::min(facts.links_max, kNvmlLinksMax)) return kNvmlInvalidArgument;
+    if (link >= facts.links_max) return kNvmlInvalidArgument;
     return body(link < facts.links.size() ? &facts.links[link] : nullptr);
   });
 }
