@@ -334,6 +334,14 @@ class Ranks(unittest.TestCase):
         ran = emulate("--hosts", 2, "--", sys.executable, "-c", script)
         self.assertEqual(len({line.split()[1] for line in ran.stdout.splitlines()}), 2, ran.stderr)
 
+    def test_ranks_of_two_hosts_reduce_over_the_network(self):
+        # Memory of one host alone would not be enough: the links between hosts are refused.
+        for links, status in (("auto", 0), ("shm", 1)):
+            ran = emulate("--machine", "perlmutter-a100", "-n", 4, "--hosts", 2, "--",
+                          BUILD / "bin/host_ranks", RINGLET_LINKS=links, RINGLET_TIMEOUT="20")
+            self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
+            self.assertEqual(ran.stdout.count("right"), 0 if status else 4)
+
     def test_a_failure_ends_the_others(self):
         ran = emulate("--hosts", 2, "--", "sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600")
         self.assertEqual(ran.returncode, 7)
