@@ -286,7 +286,7 @@ clients_venv=build/clients-venv
 clients_torch=2.15
 fetch_clients() {
   local python=$clients_venv/bin/python
-  "$python" -c "import importlib.metadata as m; m.version('nccl4py'); m.version('packaging'); \
+  "$python" -c "import importlib.metadata as m; m.version('nccl4py'); m.version('nvidia-ml-py'); m.version('packaging'); \
 assert m.version('torch').startswith('$clients_torch')" 2>/dev/null && return
   [ -x "$python" ] || python3 -m venv "$clients_venv" || {
     echo "An environment for the clients cannot be made: python3 -m venv failed, see above."
@@ -295,7 +295,7 @@ assert m.version('torch').startswith('$clients_torch')" 2>/dev/null && return
   echo "\$ pip install --no-deps torch==$clients_torch.* nccl4py cuda-core cuda-bindings cuda-pathfinder"
   { "$clients_venv/bin/pip" install -q --no-deps "torch==$clients_torch.*" nccl4py cuda-core \
       cuda-bindings cuda-pathfinder &&
-    "$clients_venv/bin/pip" install -q numpy packaging filelock typing-extensions sympy networkx jinja2 \
+    "$clients_venv/bin/pip" install -q nvidia-ml-py numpy packaging filelock typing-extensions sympy networkx jinja2 \
       fsspec setuptools; } || {
     echo 'The clients cannot be had: pip install failed, see above.'
     return 1

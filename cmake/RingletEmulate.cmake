@@ -82,7 +82,7 @@ endfunction()
 # The state of the process, which all of them share, is in a library of its own.
 add_library(ringlet_hostcuda SHARED $<TARGET_OBJECTS:ringlet_cuda>)
 target_link_libraries(ringlet_hostcuda PRIVATE
-  ringlet_os ringlet_base ringlet_shared fmt::fmt ${CMAKE_DL_LIBS})
+  ringlet_os ringlet_topology ringlet_base ringlet_shared fmt::fmt ${CMAKE_DL_LIBS})
 set(hostcuda_map ${PROJECT_SOURCE_DIR}/packaging/hostcuda.map)
 target_link_options(ringlet_hostcuda PRIVATE -Wl,--version-script=${hostcuda_map})
 set_target_properties(ringlet_hostcuda PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${hostcuda_map})
@@ -98,7 +98,8 @@ foreach(major 13 12)
 endforeach()
 ringlet_emulate_real(ringlet_cuda_driver libcuda.so.1 "" ${driver_sources})
 # NVML has no traps: a function that is not there is one that the driver does not have.
-add_library(ringlet_nvml SHARED ${emulate_sources}/management/nvml.cpp)
+file(GLOB management_sources CONFIGURE_DEPENDS ${emulate_sources}/management/*.cpp)
+add_library(ringlet_nvml SHARED ${management_sources})
 target_include_directories(ringlet_nvml PRIVATE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(ringlet_nvml PRIVATE ringlet_hostcuda ringlet_base fmt::fmt ringlet_flags)

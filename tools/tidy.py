@@ -33,8 +33,9 @@ LAYERS = {
     "frontends/stream": "stream",
     "frontends/cxx": "base comm",
     "frontends/torch": "base comm",
-    # The libraries that stand for NVIDIA's meet the library through ringlet/stream.h alone.
-    "frontends/cuda": "base os",
+    # The libraries that stand for NVIDIA's meet the library through ringlet/stream.h alone. They read
+    # the file of the machine that they show.
+    "frontends/cuda": "base os topology",
     # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
     "frontends/cli":
         "base os sim testbed rendezvous bootstrap discovery topology plan transport collective comm",
@@ -55,6 +56,8 @@ UNTESTED = {
     "frontends/cuda/driver/memory.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/driver/stream.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/management/nvml.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/management/nvml_machine.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/cuda/management/nvml_sensors.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/copy.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/device.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/error.cpp": "C functions; test/emulate calls them as programs do",

@@ -1,6 +1,6 @@
 """Runs a Python program in the environment of the clients through `ringlet emulate`, or says that there is none.
 
-    python run.py ENVIRONMENT_PYTHON RINGLET ARGUMENT...
+    python run.py ENVIRONMENT_PYTHON RINGLET [--machine NAME] ARGUMENT...
 
 PyTorch's launcher leaves files in the temporary folder: each run has one of its own, which is removed.
 """
@@ -14,8 +14,12 @@ DEVICES = 8
 MEMORY = "512MiB"
 
 python, tool, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+machine = ["--devices", str(DEVICES), "--memory", MEMORY]
+if arguments[0] == "--machine":
+    machine, arguments = arguments[:2], arguments[2:]
+PACKAGES = "import importlib.metadata as m; [m.version(name) for name in ('torch', 'nccl4py', 'nvidia-ml-py')]"
 if not os.path.exists(python) or subprocess.run(
-        [python, "-c", "import importlib.metadata as m; m.version('torch'); m.version('nccl4py')"],
+        [python, "-c", PACKAGES],
         capture_output=True).returncode != 0:
     print(f"NOT RUN clients: {python} has not the programs that this test runs: it is skipped.")
     print("`./ringlet.sh test --clients` makes that environment where PyPI can be had.")
@@ -24,6 +28,6 @@ environment = {name: value for name, value in os.environ.items()
                if not name.startswith(("RINGLET_", "NCCL_", "CUDA_", "LD_"))}
 with tempfile.TemporaryDirectory(prefix="clients_") as folder:
     ended = subprocess.run(
-        [tool, "emulate", "--devices", str(DEVICES), "--memory", MEMORY, "--", python, *arguments],
+        [tool, "emulate", *machine, "--", python, *arguments],
         env={**environment, "TMPDIR": folder})
 sys.exit(ended.returncode if ended.returncode >= 0 else 128 - ended.returncode)

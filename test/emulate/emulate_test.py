@@ -132,7 +132,8 @@ assert nvml.nvmlDeviceGetName(device, text, 4) == 7
 assert nvml.nvmlDeviceGetName(device, text, 96) == 0 and text.value
 assert nvml.nvmlDeviceGetMemoryInfo(device, memory) == 0 and memory[0] == 8 << 20
 assert nvml.nvmlDeviceGetName(ctypes.byref(count), text, 96) == 2
-assert not hasattr(nvml, "nvmlDeviceGetFanSpeed")
+assert nvml.nvmlDeviceGetFanSpeed(device, ctypes.byref(count)) == 3 and count.value == 3
+assert not hasattr(nvml, "nvmlDeviceSetFanSpeed_v2")
 assert nvml.nvmlShutdown() == 0 and nvml.nvmlShutdown() == 1
 """
 
@@ -186,6 +187,10 @@ class Tool(Case):
             tool = pathlib.Path(name) / "bin/ringlet"
             self.expect_right(emulate(BUILD / "bin/cuda_program_13", "devices", tool=tool))
             self.expect_right(emulate(BUILD / "bin/cuda_all_reduce", tool=tool))
+            listed = subprocess.run([tool, "emulate", "--list-machines", "--json"], check=True,
+                                    capture_output=True, text=True, env=environment()).stdout
+            self.assertIn(f"{name}/share/ringlet/machines/dgx-h100.xml", listed)
+            self.assertTrue((pathlib.Path(name) / "share/ringlet/machines/LICENSES.md").exists())
             library = next(pathlib.Path(name).glob("lib*/**/ringlet/emulate/libcudart.so.13"))
             self.assertTrue((library.parent / "libcublas.so.13").exists())
 

@@ -48,6 +48,7 @@ std::vector<JsonCommand> JsonCommands() {
           {" topo lint", {file}},
           {" topo diff", {file, file}},
           {" topo complete", {"--list"}},
+          {" emulate", {"--list-machines"}},
           {" plan", {file}},
           {" plan", {"--ranks", "2"}},
           {" explain", {file}},

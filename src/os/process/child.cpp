@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "os/process/process_texts.hpp"
 #include "os/process/signals.hpp"
 
 namespace ringlet::os {
@@ -25,14 +26,6 @@ Result<PipeEnds> OpenPipe() {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return Error{Code::kSystem, fmt::format("cannot open a pipe: {}", std::strerror(errno)), errno};
   return PipeEnds{Fd(ends[0]), Fd(ends[1])};
-}
-
-// Pointers to texts, as execve wants them. Valid as long as the texts.
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // All that the child needs, made before the fork: other threads may hold the allocator's locks
@@ -93,9 +86,9 @@ std::string ToString(const ChildExit& ended) {
 
 Result<Child> Child::Start(const Command& command) {
   RINGLET_ASSERT(!command.arguments.empty());
-  std::vector<std::string> arguments = command.arguments, environment;
-  for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
-  std::vector<char*> argument_pointers = Pointers(arguments), variables = Pointers(environment);
+  std::vector<std::string> arguments = command.arguments;
+  std::vector<std::string> environment = VariableTexts(command.environment);
+  std::vector<char*> argument_pointers = PointersTo(arguments), variables = PointersTo(environment);
   RINGLET_TRY_ASSIGN(PipeEnds output, OpenPipe());
   RINGLET_TRY_ASSIGN(PipeEnds errors, OpenPipe());
   RINGLET_TRY_ASSIGN(PipeEnds report, OpenPipe());

@@ -105,6 +105,8 @@ class Completer {
       if (model == nullptr)
         return Refuse(fmt::format("nothing says what GPU {} is; name its model",
                                   ToString(view_.pci[place].bus)));
+      if (view_.pci[place].ids == PciIds{})
+        view_.pci[place].ids = {.vendor = model->vendor, .device = model->device};
       const auto index = static_cast<std::uint32_t>(view_.gpus.size());
       Gpu gpu{.pci = place, .dev = next_device[HostNumberOf(place)]++, .gcn = ""};
       gpu.gcn = model->gcn;

@@ -28,7 +28,8 @@ struct Completed {
 
 /// Adds a GPU to every PCI function whose class says GPU and that has none, a NIC with one port to
 /// every one whose class says NIC; then links the GPUs of each host that have no links yet. GPUs
-/// are numbered, as NVML does, by bus id; ranks follow if no GPU has one.
+/// are numbered, as NVML does, by bus id; ranks follow if no GPU has one. A function of a GPU that
+/// has no ids gets those of the model.
 ///
 /// Errors  kInvalidArgument  a GPU is of unknown model and `completion` names none; the layout does
 ///                           not fit the number of GPUs or links

@@ -46,6 +46,15 @@ TEST(CompleteTest, GivesBackWhatASkeletonLost) {
   EXPECT_EQ(completed->notes.size(), 3u);
 }
 
+TEST(CompleteTest, AGpuWithoutIdsGetsThoseOfItsModel) {
+  HostView view = Skeleton("2 gpu");
+  view.pci[1].ids = {.vendor = 0x10de, .device = 0x1234, .subsystem_vendor = 1};
+  const PciIds known = view.pci[1].ids;
+  const Completed completed = Complete(view, {.gpu = FindGpuModel("h100-sxm5")}).value();
+  EXPECT_EQ(completed.view.pci[0].ids, (PciIds{0x10de, 0x2330, 0, 0}));
+  EXPECT_EQ(completed.view.pci[1].ids, known);
+}
+
 TEST(CompleteTest, GpusAreNumberedByBusId) {
   HostView view = Skeleton("2 gpu");
   std::swap(view.pci[0].bus, view.pci[1].bus);

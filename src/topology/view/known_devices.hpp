@@ -17,7 +17,10 @@ struct GpuModel {
   std::uint32_t compute_capability;  ///< times 10; of AMD's as RCCL's files have it
   std::uint32_t links;               ///< NVLinks or xGMI links that the GPU has at all
   std::uint8_t pcie_generation;
-  std::string_view gcn;  ///< AMD's name of the architecture; empty of others
+  std::string_view gcn;      ///< AMD's name of the architecture; empty of others
+  std::string_view product;  ///< the name by which its driver calls it
+  std::uint32_t memory_gib;  ///< of one PCI function; data sheets write GB
+  std::uint32_t processors;  ///< multiprocessors, or AMD's compute units, of one PCI function
 };
 
 /// Source  device ids: the PCI ID Repository and the files in test/fixtures/topologies; the rest:

@@ -15,6 +15,9 @@ TEST(KnownDevicesTest, NoNameOrDeviceOccursTwice) {
     EXPECT_TRUE(devices.insert(std::uint32_t{model.vendor} << 16 | model.device).second);
     EXPECT_EQ(FindGpuModel(model.name), &model);
     EXPECT_EQ(FindGpuModel(PciIds{model.vendor, model.device, 0, 0}), &model);
+    EXPECT_TRUE(names.insert(model.product).second) << model.name;
+    EXPECT_GT(model.memory_gib, 0u) << model.name;
+    EXPECT_GT(model.processors, 0u) << model.name;
     if (model.gcn.empty()) {
       EXPECT_LE(model.links, NvLinksMax(model.compute_capability)) << model.name;
     }

@@ -1,43 +1,118 @@
 #include "frontends/cli/emulate/emulate.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <system_error>
 
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/emulate/emulated_environment.hpp"
+#include "frontends/cli/emulate/machine_choice.hpp"
+#include "frontends/cli/emulate/machine_list.hpp"
+#include "frontends/cli/plural.hpp"
+#include "frontends/cli/run/job.hpp"
 #include "frontends/cli/size_units.hpp"
+#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/topo/topo_source.hpp"
 #include "frontends/cli/value_types.hpp"
+#include "os/fs/private_folder.hpp"
+#include "os/fs/write_file.hpp"
 #include "os/process/env.hpp"
+#include "os/process/foreground.hpp"
+#include "os/process/random.hpp"
+#include "topology/xml/xml_reader.hpp"
+#include "topology/xml/xml_writer.hpp"
 
 namespace ringlet::cli {
 namespace {
 
 constexpr std::string_view kEmulate = "emulate";
-constexpr std::uint32_t kEmulatedDevicesMax = 64;
 constexpr std::uint64_t kEmulatedMemoryMin = std::uint64_t{1} << 20;
 constexpr std::uint64_t kEmulatedMemoryMax = std::uint64_t{1} << 40;
 
+constexpr std::uint32_t kPlainDevices = 8;
+constexpr std::string_view kMachineSetting = "RINGLET_MACHINE";
+
 struct EmulateOptions {
-  std::uint32_t devices = 8;
+  std::string machine;
+  std::optional<std::uint32_t> devices;
   std::string memory;
   std::vector<std::string> kernels;
+  std::optional<std::uint32_t> ranks, hosts;
+  double grace_s = 5;
+  std::string policy;
+  bool list = false;
+  bool json = false;
   std::vector<std::string> program;
 };
 
-Result<EmulatedMachine> MachineOf(const EmulateOptions& options) {
-  EmulatedMachine machine{.devices = options.devices};
-  if (!options.memory.empty()) {
-    const auto bytes = ParseSize(options.memory);
-    if (!bytes.ok()) return Error{bytes.error().code, "--memory: " + bytes.error().message};
-    machine.memory_bytes = *bytes;
-    if (*machine.memory_bytes < kEmulatedMemoryMin || *machine.memory_bytes > kEmulatedMemoryMax)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("--memory is {}, not between 1 MiB and 1024 GiB", options.memory)};
-  }
+/// The installation or build tree of this program, as its path tells.
+Result<std::string> ToolPath() {
+  std::error_code wrong;
+  const auto tool = std::filesystem::read_symlink("/proc/self/exe", wrong);
+  if (wrong)
+    return Error{Code::kSystem, "cannot read /proc/self/exe: " + wrong.message(), wrong.value()};
+  return tool.string();
+}
+
+bool IsThere(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+Result<std::string> MachineFolder() {
+  RINGLET_TRY_ASSIGN(const std::string tool, ToolPath());
+  return FindMachineFolder(tool, RINGLET_DATA_FOLDER, IsThere);
+}
+
+/// The machine that the program is shown, and the folder of its file, if one had to be written.
+struct EmulateSetup {
+  EmulatedMachine machine;
+  std::unique_ptr<os::PrivateFolder> folder;
+};
+
+Status WriteMachine(const EnvMap& environment, const topology::HostView& view,
+                    EmulateSetup& setup) {
+  const auto parent = environment.find("TMPDIR");
+  RINGLET_TRY_ASSIGN(setup.folder,
+                     os::PrivateFolder::Make(parent == environment.end() ? "" : parent->second,
+                                             "ringlet-emulate"));
+  setup.machine.topology = setup.folder->path() + "/machine.xml";
+  return os::WriteFile(setup.machine.topology, ToXml(view));
+}
+
+Status SetMachine(const EmulateOptions& options, const EnvMap& environment, EmulateSetup& setup) {
+  std::string words = options.machine;
+  const auto named = environment.find(kMachineSetting);
+  if (words.empty() && named != environment.end()) words = named->second;
+  setup.machine.devices = options.devices.value_or(kPlainDevices);
+  if (words.empty()) return Ok();
+  RINGLET_TRY_ASSIGN(const std::string folder, MachineFolder());
+  RINGLET_TRY_ASSIGN(const ChosenMachine chosen, ChooseMachine(words, folder));
+  for (const std::string& note : chosen.notes) Tell(kEmulate, note);
+  const auto gpus = static_cast<std::uint32_t>(chosen.view.gpus.size());
+  if (options.devices.value_or(gpus) > gpus)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("--devices is {}, but the machine {} has {}", *options.devices, words,
+                             Counted(gpus, "GPU"))};
+  setup.machine.devices = options.devices.value_or(gpus);
+  setup.machine.topology = chosen.path;
+  return chosen.path.empty() ? WriteMachine(environment, chosen.view, setup) : Ok();
+}
+
+Status SetMemory(const EmulateOptions& options, EmulatedMachine& machine) {
+  if (options.memory.empty()) return Ok();
+  const auto bytes = ParseSize(options.memory);
+  if (!bytes.ok()) return Error{bytes.error().code, "--memory: " + bytes.error().message};
+  machine.memory_bytes = *bytes;
+  if (*bytes >= kEmulatedMemoryMin && *bytes <= kEmulatedMemoryMax) return Ok();
+  return Error{Code::kInvalidArgument,
+               fmt::format("--memory is {}, not between 1 MiB and 1024 GiB", options.memory)};
+}
+
+Status SetKernels(const EmulateOptions& options, EmulatedMachine& machine) {
   for (const std::string& kernels : options.kernels) {
     std::error_code wrong;
     const auto path = std::filesystem::canonical(kernels, wrong);
@@ -46,47 +121,134 @@ Result<EmulatedMachine> MachineOf(const EmulateOptions& options) {
                    fmt::format("--kernels {}: {}", kernels, wrong.message())};
     machine.kernels.push_back(path.string());
   }
-  return machine;
+  return Ok();
 }
 
-Result<EnvMap> EnvironmentFor(const EmulateOptions& options) {
-  RINGLET_TRY_ASSIGN(const EmulatedMachine machine, MachineOf(options));
-  std::error_code wrong;
-  const auto tool = std::filesystem::read_symlink("/proc/self/exe", wrong);
-  if (wrong)
-    return Error{Code::kSystem, "cannot read /proc/self/exe: " + wrong.message(), wrong.value()};
-  RINGLET_TRY_ASSIGN(
-      const EmulateFolders folders,
-      FindEmulateFolders(tool.string(), RINGLET_LIBRARY_FOLDER, [](const std::string& path) {
-        std::error_code ignored;
-        return std::filesystem::exists(path, ignored);
-      }));
-  return EmulatedEnvironment(os::ReadEnvironment(), folders, machine);
+Result<EmulateSetup> SetUp(const EmulateOptions& options, const EnvMap& environment) {
+  EmulateSetup setup;
+  RINGLET_TRY(SetMemory(options, setup.machine));
+  RINGLET_TRY(SetKernels(options, setup.machine));
+  RINGLET_TRY(SetMachine(options, environment, setup));
+  setup.machine.policy = options.policy;
+  return setup;
 }
 
-std::vector<char*> PointersTo(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (std::string& one : strings) pointers.push_back(one.data());
-  pointers.push_back(nullptr);
-  return pointers;
+Result<EnvMap> EnvironmentFor(const EmulatedMachine& machine, EnvMap environment) {
+  RINGLET_TRY_ASSIGN(const std::string tool, ToolPath());
+  RINGLET_TRY_ASSIGN(const EmulateFolders folders,
+                     FindEmulateFolders(tool, RINGLET_LIBRARY_FOLDER, IsThere));
+  return EmulatedEnvironment(std::move(environment), folders, machine);
 }
 
-// This process becomes the program: its terminal, signals and exit status are its own.
+int CannotStart(const Error& error) {
+  Fail(kEmulate, error);
+  return kExitCannotStart;
+}
+
+/// One program in the foreground. This process becomes it, unless something is left to do when it
+/// has ended; its terminal, signals and exit status are the program's in any case.
+int RunOne(const EmulateOptions& options, const EnvMap& environment, EmulateSetup setup) {
+  if (!setup.folder) return CannotStart(os::BecomeProgram(options.program, environment));
+  const auto ended = os::RunInForeground(options.program, environment);
+  setup.folder.reset();
+  if (!ended.ok()) return CannotStart(ended.error());
+  if (ended->signal != 0) os::EndLike(*ended);
+  return ended->status;
+}
+
+int RunRanks(const EmulateOptions& options, const EnvMap& environment) {
+  const auto spread = SpreadRanks(options.ranks, options.hosts.value_or(1));
+  if (!spread.ok()) return Fail(kEmulate, spread.error());
+  const auto random = os::SecureRandom();
+  if (!random.ok()) return Fail(kEmulate, random.error());
+  constexpr std::size_t kLaunchBytes = 8;
+  std::string launch;
+  for (std::size_t i = 0; i < kLaunchBytes; ++i)
+    launch += fmt::format("{:02x}", static_cast<unsigned>((*random)[i]));
+  return RunJob({.command = kEmulate,
+                 .program = options.program,
+                 .ranks = spread->ranks,
+                 .hosts = spread->hosts,
+                 .grace_s = options.grace_s,
+                 .environment = [&](std::uint32_t host) {
+                   return EmulatedHostEnvironment(environment, host, spread->hosts, launch);
+                 }});
+}
+
+Result<std::vector<MachineSummary>> NamedMachines() {
+  RINGLET_TRY_ASSIGN(const std::string folder, MachineFolder());
+  RINGLET_TRY_ASSIGN(const std::vector<std::string> names, MachineNames(folder));
+  std::vector<MachineSummary> machines;
+  for (const std::string& name : names) {
+    const std::string path = MachineFile(folder, name);
+    RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(path, topology::kXmlBytesMax));
+    RINGLET_TRY_ASSIGN(const topology::HostView view, topology::ViewFromXml(text, path));
+    machines.push_back(Summarize(name, path, view));
+  }
+  return machines;
+}
+
+int ListMachines(bool json) {
+  const auto machines = NamedMachines();
+  if (!machines.ok()) return Fail(kEmulate, machines.error());
+  if (json)
+    fmt::print("{}", MachineListJson(*machines));
+  else
+    PrintFitted(MachineListText(*machines));
+  return kExitDone;
+}
+
 int Run(const EmulateOptions& options) {
+  if (options.list) return ListMachines(options.json);
   if (options.program.empty())
     return Fail(kEmulate, Error{Code::kInvalidArgument,
                                 "no program; write ringlet emulate -- PROGRAM ARGUMENTS..."});
-  const auto environment = EnvironmentFor(options);
+  EnvMap base = os::ReadEnvironment();
+  auto setup = SetUp(options, base);
+  if (!setup.ok()) return Fail(kEmulate, setup.error());
+  const auto environment = EnvironmentFor(setup->machine, std::move(base));
   if (!environment.ok()) return Fail(kEmulate, environment.error());
-  std::vector<std::string> arguments = options.program, variables;
-  for (const auto& [name, value] : *environment) variables.push_back(name + "=" + value);
-  ::execvpe(arguments.front().c_str(), PointersTo(arguments).data(), PointersTo(variables).data());
-  const int reason = errno;
-  Fail(kEmulate, Error{Code::kSystem,
-                       fmt::format("cannot start {}: {}", arguments.front(),
-                                   std::generic_category().message(reason)),
-                       reason});
-  return kExitCannotStart;
+  if (options.ranks || options.hosts) return RunRanks(options, *environment);
+  return RunOne(options, *environment, *std::move(setup));
+}
+
+void AddMachineOptions(CLI::App& emulate, EmulateOptions& options) {
+  emulate
+      .add_option("--machine", options.machine,
+                  "Machine of the devices: a name of --list-machines, a topology file, or a "
+                  "description in words")
+      ->type_name(kMachineType);
+  emulate
+      .add_option(
+          "--devices", options.devices,
+          fmt::format("Number of devices; without it all of the machine, or {}", kPlainDevices))
+      ->check(CLI::Range(1u, kEmulatedDevicesMax));
+  emulate
+      .add_option("--policy", options.policy,
+                  "Channels of the machine: as NCCL would have them, or the best; without it "
+                  "RINGLET_PLAN_POLICY, or compat")
+      ->check(CLI::IsMember({"best", "compat"}));
+  CLI::Option* const list =
+      emulate.add_flag("--list-machines", options.list, "Show the machines that have names");
+  emulate.add_flag("--json", options.json, "With --list-machines: one object: machines")
+      ->needs(list);
+}
+
+void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
+  emulate
+      .add_option("-n,--ranks", options.ranks,
+                  "Start so many processes of the program, as ringlet run does")
+      ->check(CLI::Range(1u, kRunRanksMax));
+  emulate
+      .add_option("--hosts", options.hosts,
+                  "Spread them over so many hosts, each with all devices; without -n one on each")
+      ->check(CLI::Range(1u, kRunRanksMax));
+  emulate
+      .add_option("--grace", options.grace_s,
+                  "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")
+      ->type_name(kSecondsType)
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -100,13 +262,12 @@ void AddEmulate(CLI::App& tool, std::vector<std::string> program, Action& chosen
       "of "
       "Ringlet:\n"
       "devices whose memory is the computer's. Kernels run as functions of --kernels alone.\n"
-      "The exit status is the program's.");
+      "With --machine CUDA and NVML tell of the devices, links and addresses of that machine.\n"
+      "The exit status is the program's; with -n or --hosts, as of ringlet run.");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto options = std::make_shared<EmulateOptions>();
   options->program = std::move(program);
-  emulate->add_option("--devices", options->devices, "Number of devices")
-      ->check(CLI::Range(1u, kEmulatedDevicesMax))
-      ->capture_default_str();
+  AddMachineOptions(*emulate, *options);
   emulate
       ->add_option("--memory", options->memory,
                    fmt::format("Memory of each device, for each process; without it all devices "
@@ -119,6 +280,7 @@ void AddEmulate(CLI::App& tool, std::vector<std::string> program, Action& chosen
       ->type_name(kFileType)
       ->expected(1)
       ->take_all();
+  AddRankOptions(*emulate, *options);
   emulate->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

@@ -74,6 +74,26 @@ Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,
   if (machine.memory_bytes) base["RINGLET_EMULATE_MEMORY"] = std::to_string(*machine.memory_bytes);
   if (!machine.kernels.empty())
     base["RINGLET_EMULATE_KERNELS"] = fmt::format("{}", fmt::join(machine.kernels, ":"));
+  if (!machine.topology.empty()) base["RINGLET_MACHINE"] = machine.topology;
+  if (!machine.policy.empty()) base["RINGLET_PLAN_POLICY"] = machine.policy;
+  // A program for NCCL is shown the channels that NCCL would make of the machine.
+  if (!machine.topology.empty()) base.try_emplace("RINGLET_PLAN_POLICY", "compat");
+  return base;
+}
+
+Result<EmulatedRanks> SpreadRanks(std::optional<std::uint32_t> ranks, std::uint32_t hosts) {
+  const EmulatedRanks spread{.ranks = ranks.value_or(hosts), .hosts = hosts};
+  if (spread.ranks % hosts == 0) return spread;
+  const std::uint32_t next = (spread.ranks / hosts + 1) * hosts;
+  return Error{Code::kInvalidArgument,
+               fmt::format("-n {} cannot be spread evenly over --hosts {}: -n {} could",
+                           spread.ranks, hosts, next)};
+}
+
+EnvMap EmulatedHostEnvironment(EnvMap base, std::uint32_t host, std::uint32_t hosts,
+                               std::string_view launch) {
+  base["RINGLET_EMULATE_HOST"] = std::to_string(host);
+  if (hosts > 1) base["RINGLET_HOSTID"] = fmt::format("emulated-host-{}-{}", host, launch);
   return base;
 }
 

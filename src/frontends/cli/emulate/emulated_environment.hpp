@@ -31,6 +31,9 @@ struct EmulatedMachine {
   std::uint32_t devices = 8;
   std::optional<std::uint64_t> memory_bytes = std::nullopt;  ///< of each device; else its share
   std::vector<std::string> kernels = {};                     ///< absolute paths
+  std::string topology =
+      {};                   ///< absolute path of the machine's file; empty: devices are plain ones
+  std::string policy = {};  ///< RINGLET_PLAN_POLICY; empty: what `base` says, else "compat"
 };
 
 /// `base` with what makes a program and all that it starts find our libraries. libnccl.so.2 and
@@ -40,5 +43,19 @@ struct EmulatedMachine {
 ///         kInvalidArgument  a path of `kernels` has a colon
 Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,
                                    const EmulatedMachine& machine);
+
+/// How ranks are spread over emulated hosts: as many on each, in order.
+struct EmulatedRanks {
+  std::uint32_t ranks = 1, hosts = 1;
+};
+/// \param ranks  without it one for each host
+/// Errors  kInvalidArgument  the hosts do not divide the ranks
+Result<EmulatedRanks> SpreadRanks(std::optional<std::uint32_t> ranks, std::uint32_t hosts);
+
+/// `base` for the processes of one emulated host. Several hosts count as different machines, so
+/// that nothing is shared between them but the network.
+/// \param launch  differs from that of any other launch on this computer
+EnvMap EmulatedHostEnvironment(EnvMap base, std::uint32_t host, std::uint32_t hosts,
+                               std::string_view launch);
 
 }  // namespace ringlet::cli

@@ -66,6 +66,38 @@ TEST(EmulatedEnvironmentTest, MemoryAndKernelsAreOptional) {
   EXPECT_FALSE(made->contains("RINGLET_EMULATE_KERNELS"));
 }
 
+TEST(EmulatedEnvironmentTest, AMachineIsNamedAndPlannedAsNcclWould) {
+  const EmulatedMachine machine{.devices = 2, .topology = "/m/mine.xml"};
+  auto made = EmulatedEnvironment({}, kFolders, machine);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made->at("RINGLET_MACHINE"), "/m/mine.xml");
+  EXPECT_EQ(made->at("RINGLET_PLAN_POLICY"), "compat");
+  made = EmulatedEnvironment({{"RINGLET_PLAN_POLICY", "best"}}, kFolders, machine);
+  EXPECT_EQ(made->at("RINGLET_PLAN_POLICY"), "best");
+  made = EmulatedEnvironment({{"RINGLET_PLAN_POLICY", "best"}}, kFolders,
+                             {.topology = "/m/mine.xml", .policy = "compat"});
+  EXPECT_EQ(made->at("RINGLET_PLAN_POLICY"), "compat");
+  EXPECT_FALSE(EmulatedEnvironment({}, kFolders, {})->contains("RINGLET_PLAN_POLICY"));
+}
+
+TEST(SpreadRanksTest, EvenlyOrNotAtAll) {
+  EXPECT_EQ(SpreadRanks(8, 2)->ranks, 8u);
+  EXPECT_EQ(SpreadRanks({}, 3)->ranks, 3u);
+  const auto odd = SpreadRanks(7, 2);
+  ASSERT_FALSE(odd.ok());
+  EXPECT_THAT(odd.error().message, HasSubstr("-n 8"));
+}
+
+TEST(EmulatedHostTest, SeveralHostsAreNotOne) {
+  const EnvMap first = EmulatedHostEnvironment({}, 0, 2, "a1");
+  const EnvMap second = EmulatedHostEnvironment({}, 1, 2, "a1");
+  EXPECT_NE(first.at("RINGLET_HOSTID"), second.at("RINGLET_HOSTID"));
+  EXPECT_NE(first.at("RINGLET_HOSTID"),
+            EmulatedHostEnvironment({}, 0, 2, "a2").at("RINGLET_HOSTID"));
+  EXPECT_EQ(second.at("RINGLET_EMULATE_HOST"), "1");
+  EXPECT_FALSE(EmulatedHostEnvironment({}, 0, 1, "a1").contains("RINGLET_HOSTID"));
+}
+
 TEST(EmulatedEnvironmentTest, PathsAtWhichTheLoaderCutsAreRefused) {
   for (const char* folder : {"/a b", "/a:b", "/a;b"})
     EXPECT_FALSE(EmulatedEnvironment({}, {folder, "/r/compat", "/r/lib"}, {}).ok()) << folder;

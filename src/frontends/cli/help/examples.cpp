@@ -19,7 +19,7 @@ struct Example {
 constexpr std::array kExamples = {
     Example{"", "bench all_reduce -n 4 --check"},
     Example{"", "run -n 2 ./program"},
-    Example{"", "emulate --devices 8 -- ./all_reduce_perf -g 8"},
+    Example{"", "emulate --machine dgx-h100 -- ./all_reduce_perf -g 8"},
     Example{"", "topo show"},
     Example{"", "help bench all_reduce"},
     Example{"", "help exit-codes"},
@@ -37,6 +37,9 @@ constexpr std::array kExamples = {
     Example{"run", "-n 2 -- python3 train.py --epochs 1"},
     Example{"run", "-n 2 ./program < input.txt"},
     Example{"emulate", "--devices 8 -- ./all_reduce_perf -g 8"},
+    Example{"emulate", "--machine dgx-h100 -- ./all_reduce_perf -g 8"},
+    Example{"emulate", "--machine dgx-a100 --hosts 2 -n 16 -- python3 train.py"},
+    Example{"emulate", "--list-machines"},
     Example{"emulate", "--devices 2 -- torchrun --nproc-per-node 2 train.py"},
     Example{"emulate", "--devices 4 --memory 1GiB --kernels ./libkernels.so -- ./program"},
     Example{"sim", "init -n 1000"},

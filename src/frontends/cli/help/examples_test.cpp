@@ -35,7 +35,8 @@ std::string Refusal(std::vector<std::string> words) {
   std::vector<std::string> program;
   if (TakesProgram(words.front())) {
     RunArguments split = SplitRunArguments({words.begin() + 1, words.end()});
-    if (split.program.empty()) return "no program";
+    const bool lists = std::ranges::count(split.own, "--list-machines") > 0;
+    if (split.program.empty() && !lists) return "no program";
     split.own.insert(split.own.begin(), words.front());
     words = std::move(split.own);
     program = std::move(split.program);

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/settings/env_map.hpp"
 #include "frontends/cli/command.hpp"
 
 namespace ringlet::cli {
@@ -23,15 +22,6 @@ RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
 
 /// Whether what follows the options of `command` is a program with its arguments.
 bool TakesProgram(std::string_view command);
-
-/// The variables that tell a rank its number, in our words and in torchrun's.
-struct RankIdentity {
-  std::uint32_t rank = 0;
-  std::uint32_t ranks = 0;
-  std::string unique_id;          ///< as text
-  std::uint16_t master_port = 0;  ///< for programs that bring a rendezvous of their own
-};
-EnvMap RankEnvironment(EnvMap base, const RankIdentity& place);
 
 /// Adds the command to `tool`. \param program  as SplitRunArguments found it
 void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen);

@@ -37,18 +37,6 @@ TEST(SplitRunArgumentsTest, WithoutAProgramThereIsNone) {
   EXPECT_THAT(SplitRunArguments({"--help"}).own, ElementsAre("--help"));
 }
 
-TEST(RankEnvironmentTest, OurWordsAndTorchruns) {
-  const EnvMap map =
-      RankEnvironment({{"PATH", "/bin"}, {"RANK", "9"}},
-                      {.rank = 1, .ranks = 4, .unique_id = "ringlet1:00", .master_port = 1234});
-  const EnvMap expected{
-      {"LOCAL_RANK", "1"},         {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "127.0.0.1"},
-      {"MASTER_PORT", "1234"},     {"PATH", "/bin"},          {"RANK", "1"},
-      {"RINGLET_LOCAL_RANK", "1"}, {"RINGLET_RANK", "1"},     {"RINGLET_UNIQUE_ID", "ringlet1:00"},
-      {"RINGLET_WORLD_SIZE", "4"}, {"WORLD_SIZE", "4"}};
-  EXPECT_EQ(map, expected);
-}
-
 ToolRun RunRun(std::vector<std::string> own, const std::vector<std::string>& program) {
   own.push_back("--");
   own.insert(own.end(), program.begin(), program.end());

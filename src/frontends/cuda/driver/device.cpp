@@ -38,8 +38,8 @@ Answer GiveText(std::string_view text, char* out, int bytes) {
   return Done();
 }
 
-std::uint32_t Global(int device) {
-  return Host().GlobalNumber(static_cast<std::uint32_t>(device));
+const CudaDeviceFacts& FactsOf(int device) {
+  return Host().FactsOf(static_cast<std::uint32_t>(device));
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGet(int* device, int ordinal) {
 RINGLET_DRIVER_FUNCTION int cuDeviceGetName(char* name, int bytes, int device) {
   return DriverCall("cuDeviceGetName", [&]() -> Answer {
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    return GiveText(kDeviceName, name, bytes);
+    return GiveText(FactsOf(device).name, name, bytes);
   });
 }
 
@@ -95,7 +95,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGetUuid_v2(UuidBytes* uuid, int device) {
   return DriverCall("cuDeviceGetUuid", [&]() -> Answer {
     if (uuid == nullptr) return NullArgument();
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    uuid->bytes = Uuid(Global(device));
+    uuid->bytes = FactsOf(device).uuid;
     return Done();
   });
 }
@@ -104,7 +104,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceTotalMem_v2(std::size_t* bytes, int device) 
   return DriverCall("cuDeviceTotalMem", [&]() -> Answer {
     if (bytes == nullptr) return NullArgument();
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    *bytes = Host().memory_bytes();
+    *bytes = Host().InfoOf(Host().GlobalNumber(static_cast<std::uint32_t>(device))).total;
     return Done();
   });
 }
@@ -113,7 +113,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGetAttribute(int* value, int attribute, int 
   return DriverCall("cuDeviceGetAttribute", [&]() -> Answer {
     if (value == nullptr) return NullArgument();
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    const auto is = Attribute(attribute, Global(device));
+    const auto is = Attribute(attribute, FactsOf(device));
     if (!is) return {CudaCode::kInvalidValue, fmt::format("there is no attribute {}", attribute)};
     *value = *is;
     return Done();
@@ -124,8 +124,8 @@ RINGLET_DRIVER_FUNCTION int cuDeviceComputeCapability(int* major, int* minor, in
   return DriverCall("cuDeviceComputeCapability", [&]() -> Answer {
     if (major == nullptr || minor == nullptr) return NullArgument();
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    *major = kCapabilityMajor;
-    *minor = kCapabilityMinor;
+    *major = FactsOf(device).capability_major();
+    *minor = FactsOf(device).capability_minor();
     return Done();
   });
 }
@@ -133,7 +133,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceComputeCapability(int* major, int* minor, in
 RINGLET_DRIVER_FUNCTION int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
   return DriverCall("cuDeviceGetPCIBusId", [&]() -> Answer {
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    return GiveText(PciText(Global(device)), text, bytes);
+    return GiveText(PciText(FactsOf(device).pci), text, bytes);
   });
 }
 
@@ -142,8 +142,23 @@ RINGLET_DRIVER_FUNCTION int cuDeviceCanAccessPeer(int* can, int device, int peer
     if (can == nullptr) return NullArgument();
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
     if (const Answer known = CheckDriverDevice(peer); !known.ok()) return known;
-    *can = device != peer ? 1 : 0;
+    const PeerWay way =
+        Host().Peer(static_cast<std::uint32_t>(device), static_cast<std::uint32_t>(peer));
+    *can = way != PeerWay::kNone ? 1 : 0;
     return Done();
+  });
+}
+
+RINGLET_DRIVER_FUNCTION int cuDeviceGetByPCIBusId(int* device, const char* text) {
+  return DriverCall("cuDeviceGetByPCIBusId", [&]() -> Answer {
+    if (device == nullptr || text == nullptr) return NullArgument();
+    const auto place = ParsePci(text);
+    for (std::uint32_t index = 0; place && index < Host().devices(); ++index)
+      if (Host().FactsOf(index).pci == *place) {
+        *device = static_cast<int>(index);
+        return Done();
+      }
+    return {CudaCode::kInvalidDevice, fmt::format("there is no device at {}", text)};
   });
 }
 

@@ -117,7 +117,8 @@ RINGLET_DRIVER_FUNCTION int cuMemFree_v2(DevicePointer pointer) {
 RINGLET_DRIVER_FUNCTION int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return DriverCall("cuMemGetInfo", [&]() -> Answer {
     if (free == nullptr || total == nullptr) return NullArgument();
-    const MemoryInfo info = Host().memory().InfoOf(static_cast<std::uint32_t>(CurrentDevice()));
+    const auto device = static_cast<std::uint32_t>(CurrentDevice());
+    const MemoryInfo info = Host().InfoOf(Host().GlobalNumber(device));
     *free = info.free;
     *total = info.total;
     return Done();

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "os/fs/file_tree.hpp"
 #include "os/fs/shared_library.hpp"
 #include "os/process/env.hpp"
+#include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::cuda {
 namespace {
@@ -40,14 +43,24 @@ void ShowOurSymbols() {
   ::dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
+Result<Emulation> EmulationOf(const EnvMap& environment) {
+  const auto path = environment.find(kMachineVariable);
+  if (path == environment.end() || path->second.empty())
+    return ReadEmulation(environment, PhysicalBytes());
+  RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
+  RINGLET_TRY_ASSIGN(const std::string text, files.Read(path->second, topology::kXmlBytesMax));
+  RINGLET_TRY_ASSIGN(const topology::HostView view, topology::ViewFromXml(text, path->second));
+  return ReadEmulation(environment, PhysicalBytes(), &view);
+}
+
 HostCuda* MakeHost() {
   const EnvMap environment = os::ReadEnvironment();
-  auto emulation = ReadEmulation(environment, PhysicalBytes());
+  auto emulation = EmulationOf(environment);
   if (!emulation.ok()) {
     Say(emulation.error().message);
     std::_Exit(1);
   }
-  auto visible = VisibleDevices(environment, emulation->devices);
+  auto visible = VisibleDevices(environment, emulation->machine);
   return new HostCuda(*std::move(emulation), std::move(visible));
 }
 
@@ -57,6 +70,20 @@ HostCuda::HostCuda(Emulation emulation, std::vector<std::uint32_t> visible)
     : emulation_(std::move(emulation)),
       visible_(std::move(visible)),
       memory_(static_cast<std::uint32_t>(visible_.size()), emulation_.memory_bytes) {}
+
+MemoryInfo HostCuda::InfoOf(std::uint32_t number) const {
+  MemoryInfo info{.free = emulation_.memory_bytes - AllocatedOn(number),
+                  .total = emulation_.memory_bytes};
+  if (emulation_.memory_of_model) info.total = std::max(info.total, machine()[number].memory_bytes);
+  return info;
+}
+
+std::uint64_t HostCuda::AllocatedOn(std::uint32_t number) const {
+  const auto device = std::ranges::find(visible_, number);
+  if (device == visible_.end()) return 0;
+  const MemoryInfo info = memory_.InfoOf(static_cast<std::uint32_t>(device - visible_.begin()));
+  return info.total - info.free;
+}
 
 Kernels& HostCuda::kernels() {
   std::call_once(kernels_loaded_, [this] { LoadKernels(); });
@@ -75,6 +102,9 @@ void HostCuda::LoadKernels() {
 Answer HostCuda::EnablePeer(std::uint32_t from, std::uint32_t to) {
   if (to >= devices()) return {CudaCode::kInvalidDevice, fmt::format("there is no device {}", to)};
   if (from == to) return {CudaCode::kInvalidDevice, "a device is no peer of its own"};
+  if (Peer(from, to) == PeerWay::kNone)
+    return {CudaCode::kPeerAccessUnsupported,
+            fmt::format("on this machine device {} has no way to device {}", from, to)};
   const std::lock_guard lock(mutex_);
   if (!peers_.emplace(from, to).second)
     return {CudaCode::kPeerAccessAlreadyEnabled,

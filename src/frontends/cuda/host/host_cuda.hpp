@@ -26,8 +26,15 @@ class RINGLET_API HostCuda {
   std::uint32_t devices() const { return static_cast<std::uint32_t>(visible_.size()); }
   /// The number among all devices.
   std::uint32_t GlobalNumber(std::uint32_t device) const { return visible_[device]; }
-  std::uint32_t devices_of_machine() const { return emulation_.devices; }
-  std::uint64_t memory_bytes() const { return emulation_.memory_bytes; }
+  const MachineFacts& machine() const { return emulation_.machine; }
+  /// \param device  as this process counts
+  const CudaDeviceFacts& FactsOf(std::uint32_t device) const { return machine()[visible_[device]]; }
+  /// The memory of a device of the machine: all of its model's, of which only the share of this
+  /// process can be free.
+  /// \param number  among all devices
+  MemoryInfo InfoOf(std::uint32_t number) const;
+  /// The bytes that this process has allocated there.
+  std::uint64_t AllocatedOn(std::uint32_t number) const;
 
   Memory& memory() { return memory_; }
   /// With the functions of the user's libraries, which are loaded at the first call.
@@ -37,7 +44,12 @@ class RINGLET_API HostCuda {
 
   UserObjects& user_objects() { return user_objects_; }
 
-  /// Peer access, as a program has enabled it. It changes nothing: every device reaches all memory.
+  /// Peer access: what the machine's driver would grant, and what a program has enabled. It changes
+  /// nothing: every device reaches all memory.
+  /// \param from, to  as this process counts
+  PeerWay Peer(std::uint32_t from, std::uint32_t to) const {
+    return machine().Peer(visible_[from], visible_[to]);
+  }
   Answer EnablePeer(std::uint32_t from, std::uint32_t to);
   Answer DisablePeer(std::uint32_t from, std::uint32_t to);
 

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "topology/edit/synthetic.hpp"
+
 namespace ringlet::cuda {
 namespace {
 
@@ -11,7 +13,7 @@ using testing::HasSubstr;
 
 Emulation Machine(std::uint32_t devices) {
   Emulation machine;
-  machine.devices = devices;
+  machine.machine = MachineFacts::Plain(devices, 0);
   machine.memory_bytes = kMemoryMin;
   return machine;
 }
@@ -19,7 +21,7 @@ Emulation Machine(std::uint32_t devices) {
 TEST(HostCudaTest, VisibleDevicesHaveNumbersOfTheirOwn) {
   const HostCuda host(Machine(4), {3, 1});
   EXPECT_EQ(host.devices(), 2u);
-  EXPECT_EQ(host.devices_of_machine(), 4u);
+  EXPECT_EQ(host.machine().devices(), 4u);
   EXPECT_EQ(host.GlobalNumber(0), 3u);
   EXPECT_EQ(host.GlobalNumber(1), 1u);
 }
@@ -33,6 +35,38 @@ TEST(HostCudaTest, PeerAccessIsRememberedOneWay) {
   EXPECT_TRUE(host.DisablePeer(0, 1).ok());
   EXPECT_EQ(host.EnablePeer(0, 0).code, CudaCode::kInvalidDevice);
   EXPECT_EQ(host.EnablePeer(0, 2).code, CudaCode::kInvalidDevice);
+}
+
+TEST(HostCudaTest, PeerAccessNeedsAWay) {
+  Emulation emulation = Machine(3);
+  emulation.machine =
+      MachineFacts::Of(topology::ParseSynthetic("2x(numa: 2 gpu a100-pcie pairs)").value(), 0)
+          .value();
+  HostCuda host(emulation, {1, 2, 3});
+  EXPECT_EQ(host.Peer(1, 2), PeerWay::kNvLink);
+  EXPECT_TRUE(host.EnablePeer(1, 2).ok());
+  EXPECT_EQ(host.EnablePeer(0, 1).code, CudaCode::kPeerAccessUnsupported);
+}
+
+TEST(HostCudaTest, ADeviceTellsOfItsModelsMemoryAndHasThatOfTheComputer) {
+  Emulation emulation = Machine(2);
+  emulation.machine = MachineFacts::Of(topology::ParseSynthetic("2 gpu a10g").value(), 0).value();
+  const HostCuda limited(emulation, {1});
+  EXPECT_EQ(limited.InfoOf(1).total, kMemoryMin);
+  emulation.memory_of_model = true;
+  const HostCuda host(emulation, {1});
+  for (const std::uint32_t number : {0u, 1u}) {
+    EXPECT_EQ(host.InfoOf(number).total, std::uint64_t{24} << 30);
+    EXPECT_EQ(host.InfoOf(number).free, kMemoryMin);
+  }
+}
+
+TEST(HostCudaTest, AllocatedMemoryIsThatOfThisProcess) {
+  HostCuda host(Machine(2), {1});
+  ASSERT_TRUE(host.memory().AllocateDevice(0, 4096).ok());
+  EXPECT_EQ(host.AllocatedOn(0), 0u);
+  EXPECT_GE(host.AllocatedOn(1), 4096u);
+  EXPECT_EQ(host.InfoOf(1).free, kMemoryMin - host.AllocatedOn(1));
 }
 
 TEST(HostCudaTest, ASentenceIsSaidOnce) {

@@ -10,32 +10,12 @@
 #include <optional>
 
 #include "frontends/cuda/host/device_facts.hpp"
-#include "frontends/cuda/host/host_cuda.hpp"
-
-#define RINGLET_NVML_FUNCTION extern "C" RINGLET_API
+#include "frontends/cuda/management/nvml_call.hpp"
 
 namespace ringlet::cuda {
 namespace {
 
-enum NvmlCode : int {
-  kNvmlSuccess = 0,
-  kNvmlUninitialized = 1,
-  kNvmlInvalidArgument = 2,
-  kNvmlNotSupported = 3,
-  kNvmlNotFound = 6,
-  kNvmlInsufficientSize = 7,
-};
-
-/// Looks like a pointer and is never followed.
-using NvmlDevice = void*;
 constexpr std::uintptr_t kHandleBase = 0x4e564d4c0000, kHandleStep = 0x10;
-
-struct NvmlPci {
-  std::array<char, 16> address_short;
-  unsigned domain, bus, device, device_id, subsystem_id;
-  std::array<char, 32> address;
-};
-static_assert(sizeof(NvmlPci) == 68);
 
 struct NvmlMemory {
   unsigned long long total, free, used;
@@ -48,24 +28,8 @@ struct NvmlMemory2 {
 
 std::atomic<int> users{0};
 
-std::optional<std::uint32_t> Number(NvmlDevice device) {
-  const auto handle = reinterpret_cast<std::uintptr_t>(device);
-  if (handle < kHandleBase || (handle - kHandleBase) % kHandleStep != 0) return std::nullopt;
-  const std::uintptr_t number = (handle - kHandleBase) / kHandleStep;
-  if (number >= Host().devices_of_machine()) return std::nullopt;
-  return static_cast<std::uint32_t>(number);
-}
-
 NvmlDevice HandleOf(std::uint32_t number) {
   return reinterpret_cast<NvmlDevice>(kHandleBase + number * kHandleStep);  // NOLINT
-}
-
-// Runs `body` with the number of the device.
-template <typename Body>
-int OfDevice(NvmlDevice device, Body&& body) {
-  if (users == 0) return kNvmlUninitialized;
-  const auto number = Number(device);
-  return number ? body(*number) : static_cast<int>(kNvmlInvalidArgument);
 }
 
 int GiveNvmlText(std::string_view text, char* out, unsigned bytes) {
@@ -76,17 +40,10 @@ int GiveNvmlText(std::string_view text, char* out, unsigned bytes) {
   return kNvmlSuccess;
 }
 
-int GiveNumber(unsigned value, unsigned* out) {
-  if (out == nullptr) return kNvmlInvalidArgument;
-  *out = value;
-  return kNvmlSuccess;
-}
-
-// Of this process alone: devices have no memory in common.
-MemoryInfo InfoOf(std::uint32_t number) {
-  for (std::uint32_t device = 0; device < Host().devices(); ++device)
-    if (Host().GlobalNumber(device) == number) return Host().memory().InfoOf(device);
-  return {.free = Host().memory_bytes(), .total = Host().memory_bytes()};
+// The memory of the device, of which this process alone uses some: devices have none in common.
+NvmlMemory MemoryOf(std::uint32_t number) {
+  const std::uint64_t total = Host().InfoOf(number).total, used = Host().AllocatedOn(number);
+  return {.total = total, .free = total - used, .used = used};
 }
 
 int FindDevice(std::optional<std::uint32_t> number, NvmlDevice* device) {
@@ -97,7 +54,34 @@ int FindDevice(std::optional<std::uint32_t> number, NvmlDevice* device) {
   return kNvmlSuccess;
 }
 
+const CudaDeviceFacts& Facts(std::uint32_t number) {
+  return Host().machine()[number];
+}
+
 }  // namespace
+
+bool NvmlIsOpen() {
+  return users > 0;
+}
+
+std::optional<std::uint32_t> NvmlNumber(NvmlDevice device) {
+  const auto handle = reinterpret_cast<std::uintptr_t>(device);
+  if (handle < kHandleBase || (handle - kHandleBase) % kHandleStep != 0) return std::nullopt;
+  const std::uintptr_t number = (handle - kHandleBase) / kHandleStep;
+  if (number >= Host().machine().devices()) return std::nullopt;
+  return static_cast<std::uint32_t>(number);
+}
+
+void FillNvmlPci(const PciPlace& place, NvmlPci& pci) {
+  pci.domain = place.domain;
+  pci.bus = place.bus;
+  pci.device = place.device;
+  std::ranges::copy(LongPciText(place), pci.address.begin());
+  // The older field has room for four digits of the domain.
+  std::ranges::copy(
+      LongPciText({place.domain & 0xffffU, place.bus, place.device, place.function}).substr(4),
+      pci.address_short.begin());
+}
 
 RINGLET_NVML_FUNCTION int nvmlInitWithFlags(unsigned) {
   ++users;
@@ -126,6 +110,7 @@ RINGLET_NVML_FUNCTION const char* nvmlErrorString(int code) {
     case kNvmlNotSupported: return "not supported on host devices";
     case kNvmlNotFound: return "there is no such device";
     case kNvmlInsufficientSize: return "the buffer is too small";
+    case kNvmlVersionMismatch: return "the version of a structure is unknown";
     default: return "unknown error";
   }
 }
@@ -150,7 +135,7 @@ RINGLET_NVML_FUNCTION int nvmlSystemGetCudaDriverVersion(int* version) {
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCount_v2(unsigned* count) {
   return users == 0 ? static_cast<int>(kNvmlUninitialized)
-                    : GiveNumber(Host().devices_of_machine(), count);
+                    : GiveNumber(Host().machine().devices(), count);
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCount(unsigned* count) {
@@ -158,7 +143,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetCount(unsigned* count) {
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByIndex_v2(unsigned index, NvmlDevice* device) {
-  if (users > 0 && index >= Host().devices_of_machine()) return kNvmlInvalidArgument;
+  if (users > 0 && index >= Host().machine().devices()) return kNvmlInvalidArgument;
   return FindDevice(index, device);
 }
 
@@ -169,13 +154,14 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByIndex(unsigned index, NvmlDevice*
 RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByPciBusId_v2(const char* address,
                                                            NvmlDevice* device) {
   if (address == nullptr) return kNvmlInvalidArgument;
-  return FindDevice(DeviceAtPci(address, Host().devices_of_machine()), device);
+  const auto place = ParsePci(address);
+  return FindDevice(place ? Host().machine().At(*place) : std::nullopt, device);
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByUUID(const char* uuid, NvmlDevice* device) {
   if (uuid == nullptr) return kNvmlInvalidArgument;
-  for (std::uint32_t number = 0; number < Host().devices_of_machine(); ++number)
-    if (UuidText(number) == uuid) return FindDevice(number, device);
+  for (std::uint32_t number = 0; number < Host().machine().devices(); ++number)
+    if (UuidText(Facts(number)) == uuid) return FindDevice(number, device);
   return FindDevice(std::nullopt, device);
 }
 
@@ -188,23 +174,23 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetMinorNumber(NvmlDevice device, unsigned* 
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetName(NvmlDevice device, char* name, unsigned bytes) {
-  return OfDevice(device, [&](std::uint32_t) { return GiveNvmlText(kDeviceName, name, bytes); });
+  return OfDevice(
+      device, [&](std::uint32_t number) { return GiveNvmlText(Facts(number).name, name, bytes); });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetUUID(NvmlDevice device, char* uuid, unsigned bytes) {
-  return OfDevice(
-      device, [&](std::uint32_t number) { return GiveNvmlText(UuidText(number), uuid, bytes); });
+  return OfDevice(device, [&](std::uint32_t number) {
+    return GiveNvmlText(UuidText(Facts(number)), uuid, bytes);
+  });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetPciInfo_v3(NvmlDevice device, NvmlPci* pci) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (pci == nullptr) return kNvmlInvalidArgument;
     *pci = {};
-    pci->domain = kPciDomain;
-    pci->bus = static_cast<unsigned>(PciBus(number));
-    const std::string text = PciText(number);
-    std::ranges::copy(text, pci->address_short.begin());
-    std::ranges::copy("0000" + text, pci->address.begin());
+    FillNvmlPci(Facts(number).pci, *pci);
+    pci->device_id = Facts(number).pci_id;
+    pci->subsystem_id = Facts(number).pci_subsystem_id;
     return kNvmlSuccess;
   });
 }
@@ -212,8 +198,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetPciInfo_v3(NvmlDevice device, NvmlPci* pc
 RINGLET_NVML_FUNCTION int nvmlDeviceGetMemoryInfo(NvmlDevice device, NvmlMemory* memory) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (memory == nullptr) return kNvmlInvalidArgument;
-    const MemoryInfo info = InfoOf(number);
-    *memory = {info.total, info.free, info.total - info.free};
+    *memory = MemoryOf(number);
     return kNvmlSuccess;
   });
 }
@@ -221,34 +206,36 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetMemoryInfo(NvmlDevice device, NvmlMemory*
 RINGLET_NVML_FUNCTION int nvmlDeviceGetMemoryInfo_v2(NvmlDevice device, NvmlMemory2* memory) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (memory == nullptr) return kNvmlInvalidArgument;
-    const MemoryInfo info = InfoOf(number);
-    *memory = {memory->version, info.total, 0, info.free, info.total - info.free};
+    const NvmlMemory is = MemoryOf(number);
+    *memory = {memory->version, is.total, 0, is.free, is.used};
     return kNvmlSuccess;
   });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCudaComputeCapability(NvmlDevice device, int* major,
                                                              int* minor) {
-  return OfDevice(device, [&](std::uint32_t) -> int {
+  return OfDevice(device, [&](std::uint32_t number) -> int {
     if (major == nullptr || minor == nullptr) return kNvmlInvalidArgument;
-    *major = kCapabilityMajor;
-    *minor = kCapabilityMinor;
+    *major = Facts(number).capability_major();
+    *minor = Facts(number).capability_minor();
     return kNvmlSuccess;
   });
 }
 
-// The devices have no NVLinks.
-RINGLET_NVML_FUNCTION int nvmlDeviceGetNvLinkState(NvmlDevice device, unsigned, unsigned*) {
-  return OfDevice(device, [](std::uint32_t) { return kNvmlNotSupported; });
-}
-
-RINGLET_NVML_FUNCTION int nvmlDeviceGetP2PStatus(NvmlDevice a, NvmlDevice b, int, int* status) {
-  return OfDevice(a, [&](std::uint32_t) {
-    return OfDevice(b, [&](std::uint32_t) -> int {
-      if (status == nullptr) return kNvmlInvalidArgument;
-      *status = 0;  // they reach each other
-      return kNvmlSuccess;
-    });
+// The numbers of nvmlDeviceArchitecture_t.
+RINGLET_NVML_FUNCTION int nvmlDeviceGetArchitecture(NvmlDevice device, unsigned* architecture) {
+  constexpr unsigned kUnknown = ~0U;
+  return OfDevice(device, [&](std::uint32_t number) {
+    const std::uint32_t capability = Facts(number).capability;
+    unsigned is = kUnknown;
+    if (capability >= 60) is = 4;    // Pascal
+    if (capability >= 70) is = 5;    // Volta
+    if (capability >= 75) is = 6;    // Turing
+    if (capability >= 80) is = 7;    // Ampere
+    if (capability == 89) is = 8;    // Ada
+    if (capability >= 90) is = 9;    // Hopper
+    if (capability >= 100) is = 10;  // Blackwell
+    return GiveNumber(is, architecture);
   });
 }
 

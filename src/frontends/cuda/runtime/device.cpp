@@ -19,7 +19,8 @@ void CopyText(std::string_view text, char* field, std::size_t bytes) {
   field[count] = '\0';
 }
 
-void FillLimits(DeviceProperties& is) {
+void FillLimits(DeviceProperties& is, const CudaDeviceFacts& device) {
+  const CapabilityLimits& limits = LimitsOf(device.capability);
   is.shared_bytes_per_block = kSharedBytesPerBlock;
   is.registers_per_block = kRegisters;
   is.warp_size = kWarpSize;
@@ -28,36 +29,37 @@ void FillLimits(DeviceProperties& is) {
   is.block_max = kBlockMax;
   is.grid_max = kGridMax;
   is.constant_bytes = kConstantBytes;
-  is.major = kCapabilityMajor;
-  is.minor = kCapabilityMinor;
+  is.major = device.capability_major();
+  is.minor = device.capability_minor();
   is.texture_alignment = 512;
   is.texture_pitch_alignment = 32;
-  is.processors = kProcessors;
+  is.processors = device.processors;
   is.surface_alignment = 512;
   is.memory_bus_bits = 64;
   is.cache_bytes = kCacheBytes;
-  is.threads_per_processor_max = kThreadsPerProcessorMax;
-  is.shared_bytes_per_processor = kSharedBytesPerProcessor;
+  is.threads_per_processor_max = limits.threads_per_processor;
+  is.shared_bytes_per_processor = static_cast<std::size_t>(limits.shared_bytes_per_processor);
   is.registers_per_processor = kRegisters;
-  is.shared_bytes_per_block_opt_in = kSharedBytesPerBlockOptIn;
-  is.blocks_per_processor_max = kBlocksPerProcessorMax;
-  is.shared_bytes_reserved = kSharedBytesReserved;
+  is.shared_bytes_per_block_opt_in = static_cast<std::size_t>(limits.shared_bytes_per_block_opt_in);
+  is.blocks_per_processor_max = limits.blocks_per_processor;
+  is.shared_bytes_reserved = static_cast<std::size_t>(limits.shared_bytes_reserved);
 }
 
 DeviceProperties PropertiesOf(std::uint32_t device) {
   DeviceProperties is{};
-  const std::uint32_t global = Host().GlobalNumber(device);
-  CopyText(kDeviceName, is.name.data(), is.name.size());
-  is.uuid = Uuid(global);
-  is.memory_bytes = Host().memory_bytes();
-  FillLimits(is);
+  const CudaDeviceFacts& facts = Host().FactsOf(device);
+  CopyText(facts.name, is.name.data(), is.name.size());
+  is.uuid = facts.uuid;
+  is.memory_bytes = Host().InfoOf(Host().GlobalNumber(device)).total;
+  FillLimits(is, facts);
 #if RINGLET_CUDART < 13
   is.overlaps_copies = 1;
   is.clock_khz = is.memory_clock_khz = 1'000'000;
 #endif
   is.maps_host_memory = is.concurrent_kernels = is.unified_addresses = 1;
-  is.pci_bus = PciBus(global);
-  is.pci_domain = kPciDomain;
+  is.pci_bus = facts.pci.bus;
+  is.pci_device = facts.pci.device;
+  is.pci_domain = static_cast<int>(facts.pci.domain);
   is.copy_engines = is.stream_priorities = is.managed_memory = 1;
   is.host_atomics = is.pageable_access = is.concurrent_managed_access = 1;
   is.host_pointers_of_registered = is.pageable_by_host_tables = is.direct_managed_access = 1;
@@ -79,8 +81,22 @@ Answer CheckPair(int a, int b) {
   return first.ok() ? CheckDevice(b) : first;
 }
 
-// The values of cudaDeviceP2PAttr: rank of the link, access, atomics, arrays, partial atomics.
-constexpr std::array kPeerAttributes = {0, 1, 1, 0, 1};
+/// \pre CheckPair has passed
+PeerWay WayBetween(int from, int to) {
+  return Host().Peer(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
+}
+
+// The values of cudaDeviceP2PAttr: rank of the link (0 is the best), access, atomics, arrays,
+// partial atomics.
+using PeerAttributes = std::array<int, 5>;
+PeerAttributes PeerAttributesOf(PeerWay way) {
+  switch (way) {
+    case PeerWay::kNvLink: return {0, 1, 1, 0, 1};
+    case PeerWay::kPci: return {1, 1, 0, 0, 0};
+    case PeerWay::kNone: break;
+  }
+  return {2, 0, 0, 0, 0};
+}
 
 // The values of cudaLimit: stack, printf, heap, depth, launches, fetch, persisting cache.
 std::array<std::atomic<std::size_t>, 7> limits = {1024, 1 << 20, 8 << 20, 0, 0, 0, 0};
@@ -130,7 +146,7 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetAttribute(int* value, int attribute, int 
   return Call("cudaDeviceGetAttribute", [&]() -> Answer {
     if (value == nullptr) return IsNull("value");
     if (const Answer known = CheckDevice(device); !known.ok()) return known;
-    const auto is = Attribute(attribute, Host().GlobalNumber(static_cast<std::uint32_t>(device)));
+    const auto is = Attribute(attribute, Host().FactsOf(static_cast<std::uint32_t>(device)));
     if (!is) return {CudaCode::kInvalidValue, fmt::format("there is no attribute {}", attribute)};
     *value = *is;
     return Done();
@@ -151,7 +167,7 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetPCIBusId(char* text, int bytes, int devic
   return Call("cudaDeviceGetPCIBusId", [&]() -> Answer {
     if (text == nullptr) return IsNull("pciBusId");
     if (const Answer known = CheckDevice(device); !known.ok()) return known;
-    const std::string address = PciText(Host().GlobalNumber(static_cast<std::uint32_t>(device)));
+    const std::string address = PciText(Host().FactsOf(static_cast<std::uint32_t>(device)).pci);
     if (std::cmp_less_equal(bytes, address.size())) return Invalid("len is too small");
     CopyText(address, text, static_cast<std::size_t>(bytes));
     return Done();
@@ -161,9 +177,9 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetPCIBusId(char* text, int bytes, int devic
 RINGLET_CUDA_FUNCTION int cudaDeviceGetByPCIBusId(int* device, const char* text) {
   return Call("cudaDeviceGetByPCIBusId", [&]() -> Answer {
     if (device == nullptr || text == nullptr) return IsNull("an argument");
-    const auto global = DeviceAtPci(text, Host().devices_of_machine());
-    for (std::uint32_t index = 0; global && index < Host().devices(); ++index)
-      if (Host().GlobalNumber(index) == *global) {
+    const auto place = ParsePci(text);
+    for (std::uint32_t index = 0; place && index < Host().devices(); ++index)
+      if (Host().FactsOf(index).pci == *place) {
         *device = static_cast<int>(index);
         return Done();
       }
@@ -175,7 +191,7 @@ RINGLET_CUDA_FUNCTION int cudaDeviceCanAccessPeer(int* can, int device, int peer
   return Call("cudaDeviceCanAccessPeer", [&]() -> Answer {
     if (can == nullptr) return IsNull("canAccessPeer");
     if (const Answer known = CheckPair(device, peer); !known.ok()) return known;
-    *can = device != peer ? 1 : 0;
+    *can = WayBetween(device, peer) != PeerWay::kNone ? 1 : 0;
     return Done();
   });
 }
@@ -200,9 +216,10 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetP2PAttribute(int* value, int attribute, i
     if (value == nullptr) return IsNull("value");
     if (const Answer known = CheckPair(from, to); !known.ok()) return known;
     if (from == to) return {CudaCode::kInvalidDevice, "a device is no peer of its own"};
-    if (attribute < 1 || std::cmp_greater(attribute, kPeerAttributes.size()))
+    const PeerAttributes values = PeerAttributesOf(WayBetween(from, to));
+    if (attribute < 1 || std::cmp_greater(attribute, values.size()))
       return Invalid("there is no such attribute");
-    *value = kPeerAttributes[static_cast<std::size_t>(attribute - 1)];
+    *value = values[static_cast<std::size_t>(attribute - 1)];
     return Done();
   });
 }

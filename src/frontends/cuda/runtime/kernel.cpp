@@ -53,12 +53,15 @@ Answer Occupancy(int* blocks, const void* stub, int threads, std::size_t shared_
   if (blocks == nullptr) return IsNull("numBlocks");
   if (const Answer known = CheckKernel(stub); !known.ok()) return known;
   if (threads <= 0) return Invalid("blockSize is not positive");
-  const std::size_t by_shared = static_cast<std::size_t>(kSharedBytesPerProcessor) /
-                                (shared_bytes + static_cast<std::size_t>(kSharedBytesReserved));
+  const CapabilityLimits& limits = LimitsOf(Host().FactsOf(CurrentIndex()).capability);
+  const std::size_t each = shared_bytes + static_cast<std::size_t>(limits.shared_bytes_reserved);
+  const std::size_t by_shared =
+      static_cast<std::size_t>(limits.shared_bytes_per_processor) / std::max<std::size_t>(each, 1);
   *blocks = threads > kThreadsPerBlockMax
                 ? 0
-                : std::min({kThreadsPerProcessorMax / threads, kBlocksPerProcessorMax,
-                            static_cast<int>(by_shared)});
+                : static_cast<int>(std::min<std::size_t>(
+                      {static_cast<std::size_t>(limits.threads_per_processor / threads),
+                       static_cast<std::size_t>(limits.blocks_per_processor), by_shared}));
   return Done();
 }
 
@@ -182,11 +185,11 @@ RINGLET_CUDA_FUNCTION int cudaFuncGetAttributes(FunctionAttributes* attributes, 
   return Call("cudaFuncGetAttributes", [&]() -> Answer {
     if (attributes == nullptr) return IsNull("attr");
     if (const Answer known = CheckKernel(stub); !known.ok()) return known;
-    constexpr int kVersion = 10 * kCapabilityMajor + kCapabilityMinor;
+    const std::uint32_t capability = Host().FactsOf(CurrentIndex()).capability;
     *attributes = {};
     attributes->threads_max = kThreadsPerBlockMax;
-    attributes->ptx_version = attributes->binary_version = kVersion;
-    attributes->dynamic_shared_bytes_max = kSharedBytesPerBlockOptIn;
+    attributes->ptx_version = attributes->binary_version = static_cast<int>(capability);
+    attributes->dynamic_shared_bytes_max = LimitsOf(capability).shared_bytes_per_block_opt_in;
     return Done();
   });
 }

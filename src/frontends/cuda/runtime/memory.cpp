@@ -196,7 +196,7 @@ RINGLET_CUDA_FUNCTION int cudaHostGetFlags(unsigned* flags, void* host) {
 RINGLET_CUDA_FUNCTION int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return Call("cudaMemGetInfo", [&]() -> Answer {
     if (free == nullptr || total == nullptr) return IsNull("an argument");
-    const MemoryInfo info = Host().memory().InfoOf(CurrentIndex());
+    const MemoryInfo info = Host().InfoOf(Host().GlobalNumber(CurrentIndex()));
     *free = info.free;
     *total = info.total;
     return Done();

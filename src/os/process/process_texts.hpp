@@ -1,0 +1,25 @@
+// Arguments and variables as execve wants them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/settings/env_map.hpp"
+
+namespace ringlet::os {
+
+/// "NAME=value" for each.
+inline std::vector<std::string> VariableTexts(const EnvMap& environment) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : environment) texts.push_back(name + "=" + value);
+  return texts;
+}
+
+/// Pointers to the texts, and a null behind them. Valid as long as the texts.
+inline std::vector<char*> PointersTo(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace ringlet::os
