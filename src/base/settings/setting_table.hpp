@@ -254,6 +254,14 @@ inline constexpr std::array kSettings = {
                 .help = "Topology file of the machine whose GPUs the ranks of this process play: "
                         "communicators are planned on them as NCCL would, and run on those "
                         "channels. ringlet emulate sets it."},
+    SettingSpec{.name = "FAULT",
+                .scope = SettingScope::kCollectives,
+                .field = &Settings::fault,
+                .help =
+                    "RANK@OPERATION:NUMBER: the process of that rank (RINGLET_RANK, else of the "
+                    "communicator) is killed when it begins so many operations of that name on "
+                    "one communicator, such as 3@all_reduce:10. For tests of what others do "
+                    "then."},
     SettingSpec{.name = "TRAFFIC_DIR",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::traffic_dir,

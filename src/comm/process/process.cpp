@@ -7,6 +7,7 @@
 
 #include "collective/select/algorithm_choice.hpp"
 #include "comm/establish/tuning.hpp"
+#include "comm/run/fault.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/net/congestion.hpp"
 #include "os/net/interfaces.hpp"
@@ -18,6 +19,13 @@
 
 namespace ringlet::comm {
 namespace {
+
+Status CheckFault(const std::string& text) {
+  if (text.empty()) return Ok();
+  const auto fault = ParseFault(text);
+  if (fault.ok()) return Ok();
+  return Error{fault.error().code, "RINGLET_FAULT: " + fault.error().message};
+}
 
 // How long what was said last may take to leave when a machine has finished.
 constexpr Instant kLinger = std::chrono::seconds(5);
@@ -46,6 +54,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   // One control connection is one descriptor: take all that the system allows.
   // The settings that communicators need: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
+  RINGLET_TRY(CheckFault(settings.fault));
   RINGLET_TRY(CheckSockets(settings));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));

@@ -42,6 +42,13 @@ bool IsGone(Presence presence) {
   return presence == Presence::kLeft || presence == Presence::kAbsent;
 }
 
+/// The fault that the user wants of this rank.
+std::optional<Fault> FaultOf(const Settings& settings, Rank self) {
+  if (settings.fault.empty()) return std::nullopt;
+  const Fault fault = ParseFault(settings.fault).value();  // Process::Start has read it
+  return fault.rank == settings.rank.value_or(Index(self)) ? std::optional(fault) : std::nullopt;
+}
+
 bool IsMessage(collective::CallKind kind) {
   return kind == collective::CallKind::kSendReceive;
 }
@@ -75,6 +82,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
     tuner_.shm = collective::ShmThresholds::WithCores();
   }
   layout_.sharing = host_.hosts();
+  fault_ = FaultOf(origin_.process->settings(), identity_.rank);
   if (host_.engine() != nullptr) {
     const transport::ArenaShape& shape = host_.engine()->arena().shape();
     scores_ =

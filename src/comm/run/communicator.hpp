@@ -21,6 +21,7 @@
 #include "comm/establish/peer_table.hpp"
 #include "comm/machine/machine.hpp"
 #include "comm/machine/traffic.hpp"
+#include "comm/run/fault.hpp"
 #include "comm/run/host_memory.hpp"
 #include "comm/run/one_sided.hpp"
 #include "comm/run/selection.hpp"
@@ -202,6 +203,8 @@ class Communicator {
   Result<std::unique_ptr<Operation>> PrepareCall(const Call& call);
   /// Counts the call as this rank's next, and writes it down.
   collective::Fingerprint Begin(const Call& call);
+  /// \pre  there is a fault of this rank
+  void StrikeAt(CallKind kind);
   Status RunPrepared(Operation& operation);
   collective::Algorithm AlgorithmOnHost(const Call& call) const;
   void StartOnHost(const Call& call);
@@ -259,6 +262,7 @@ class Communicator {
   OneSided one_sided_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> revoked_{false};
+  std::optional<Fault> fault_;    // of this rank
   std::uint64_t sequence_ = 0;    // collectives begun
   collective::Fingerprint call_;  // the one that runs
   std::uint32_t looks_ = 0;       // at whether it stands still

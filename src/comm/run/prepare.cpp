@@ -15,6 +15,7 @@
 #include "comm/run/gradual_messages.hpp"
 #include "comm/run/sequence.hpp"
 #include "os/process/clock.hpp"
+#include "os/process/signals.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -210,6 +211,8 @@ View Communicator::Staged(const Call& call) {
 }
 
 Fingerprint Communicator::Begin(const Call& call) {
+  if (fault_) [[unlikely]]
+    StrikeAt(call.kind);
   const Fingerprint begun = FingerprintOf(call, sequence_++);
   control_->doing().operations.store(sequence_, std::memory_order_relaxed);
   Calls(begun);
@@ -378,7 +381,13 @@ collective::SentBytes* Communicator::CountsMessage(const Transfer& transfer) {
   return &traffic_->counter(plan::Carriage::kMessage);
 }
 
+void Communicator::StrikeAt(CallKind kind) {
+  if (fault_->Strikes(kind)) os::KillThisProcess();
+}
+
 void Communicator::CollectMessages(std::span<const Transfer> transfers) {
+  if (fault_ && !transfers.empty()) [[unlikely]]
+    StrikeAt(CallKind::kSendReceive);
   transfers_.clear();
   for (const Transfer& transfer : transfers)
     transfers_.push_back({.peer = transfer.peer,

@@ -2,9 +2,18 @@
 
 #include "stream/current_device.hpp"
 
-namespace ringlet::c_api {
+/// The host CUDA of `ringlet emulate`, in processes that have it: a device's number among all of
+/// the machine; -1 for one that is not visible.
+extern "C" __attribute__((weak)) int ringlet_host_device_number(int device);
 
+namespace ringlet::c_api {
 namespace {
+
+std::optional<std::uint32_t> NumberOnMachine(int device) {
+  if (ringlet_host_device_number == nullptr) return std::nullopt;
+  const int number = ringlet_host_device_number(device);
+  return number < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(number));
+}
 
 Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::stop_token& abort) {
   return comm::Caught([&]() -> Result<std::shared_ptr<comm::Communicator>> {
@@ -18,9 +27,17 @@ Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::sto
 void PlaceOnDevice(comm::Config& config, const Settings& settings) {
   config.device = settings.local_rank.value_or(0);
   if (settings.machine.empty()) return;
-  if (const int chosen = stream::CurrentDevice(); chosen > 0)
-    config.device = static_cast<std::uint32_t>(chosen);
+  // A thread that has chosen none is on the first device; ranks of several processes are then told
+  // apart by LOCAL_RANK, as programs that know of no devices need it.
+  const int chosen = stream::CurrentDevice();
+  const auto number = NumberOnMachine(chosen);
+  if (number && (chosen > 0 || *number > 0)) config.device = *number;
   config.names_device = true;
+}
+
+std::uint32_t DeviceOnMachine(int device, const Settings& settings) {
+  const auto number = settings.machine.empty() ? std::nullopt : NumberOnMachine(device);
+  return number.value_or(static_cast<std::uint32_t>(device));
 }
 
 void Forming::Start(std::function<void(const Error&)> on_failure) {

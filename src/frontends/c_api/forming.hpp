@@ -30,6 +30,9 @@ inline ncclUniqueId ToNccl(const UniqueId& id) {
 /// The device of a rank whose call names none: LOCAL_RANK's; on an emulated machine that which the
 /// calling thread has chosen (cudaSetDevice), if it has.
 void PlaceOnDevice(comm::Config& config, const Settings& settings);
+/// The number of a device of the caller among all of the emulated machine, which are not always
+/// visible; without such a machine its own.
+std::uint32_t DeviceOnMachine(int device, const Settings& settings);
 
 class Forming {
  public:

@@ -83,7 +83,7 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
     config.id = id;
     config.rank = static_cast<std::uint32_t>(i);
     config.size = static_cast<std::uint32_t>(ndev);
-    config.device = static_cast<std::uint32_t>(devlist ? devlist[i] : i);
+    config.device = DeviceOnMachine(devlist ? devlist[i] : i, process->settings());
     config.names_device = true;
     RINGLET_TRY(SubmitEstablish(process, config, {}, &comms[i]));
   }

@@ -55,4 +55,9 @@ std::string SignalName(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
+void KillThisProcess() {
+  ::kill(::getpid(), SIGKILL);
+  while (true) ::pause();
+}
+
 }  // namespace ringlet::os

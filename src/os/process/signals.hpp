@@ -40,4 +40,7 @@ class SignalQueue {
 /// "SIGINT"; "signal 99" where it has no name.
 std::string SignalName(int signal);
 
+/// SIGKILL: nothing is flushed, unwound or told.
+[[noreturn]] void KillThisProcess();
+
 }  // namespace ringlet::os

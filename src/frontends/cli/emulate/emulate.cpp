@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include "comm/run/fault.hpp"
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/emulate/emulated_environment.hpp"
 #include "frontends/cli/emulate/machine_choice.hpp"
@@ -22,6 +23,7 @@
 #include "os/process/env.hpp"
 #include "os/process/foreground.hpp"
 #include "os/process/random.hpp"
+#include "topology/edit/cut_links.hpp"
 #include "topology/xml/xml_reader.hpp"
 #include "topology/xml/xml_writer.hpp"
 
@@ -43,6 +45,8 @@ struct EmulateOptions {
   std::optional<std::uint32_t> ranks, hosts;
   double grace_s = 5;
   std::string policy;
+  std::string kill;
+  std::vector<std::uint32_t> without_nvlink;
   bool list = false;
   bool json = false;
   std::vector<std::string> program;
@@ -88,6 +92,8 @@ Status SetMachine(const EmulateOptions& options, const EnvMap& environment, Emul
   const auto named = environment.find(kMachineSetting);
   if (words.empty() && named != environment.end()) words = named->second;
   setup.machine.devices = options.devices.value_or(kPlainDevices);
+  if (words.empty() && !options.without_nvlink.empty())
+    return Error{Code::kInvalidArgument, "--drop-nvlink needs a --machine that has NVLinks"};
   if (words.empty()) return Ok();
   RINGLET_TRY_ASSIGN(const std::string folder, MachineFolder());
   RINGLET_TRY_ASSIGN(const ChosenMachine chosen, ChooseMachine(words, folder));
@@ -99,7 +105,11 @@ Status SetMachine(const EmulateOptions& options, const EnvMap& environment, Emul
                              Counted(gpus, "GPU"))};
   setup.machine.devices = options.devices.value_or(gpus);
   setup.machine.topology = chosen.path;
-  return chosen.path.empty() ? WriteMachine(environment, chosen.view, setup) : Ok();
+  if (!chosen.path.empty() && options.without_nvlink.empty()) return Ok();
+  topology::HostView view = chosen.view;
+  for (const std::uint32_t gpu : options.without_nvlink)
+    RINGLET_TRY(topology::CutNvLinks(view, gpu));
+  return WriteMachine(environment, view, setup);
 }
 
 Status SetMemory(const EmulateOptions& options, EmulatedMachine& machine) {
@@ -130,6 +140,11 @@ Result<EmulateSetup> SetUp(const EmulateOptions& options, const EnvMap& environm
   RINGLET_TRY(SetKernels(options, setup.machine));
   RINGLET_TRY(SetMachine(options, environment, setup));
   setup.machine.policy = options.policy;
+  if (!options.kill.empty()) {
+    const auto fault = comm::ParseFault(options.kill);
+    if (!fault.ok()) return Error{fault.error().code, "--kill: " + fault.error().message};
+    setup.machine.fault = options.kill;
+  }
   return setup;
 }
 
@@ -228,6 +243,11 @@ void AddMachineOptions(CLI::App& emulate, EmulateOptions& options) {
                   "Channels of the machine: as NCCL would have them, or the best; without it "
                   "RINGLET_PLAN_POLICY, or compat")
       ->check(CLI::IsMember({"best", "compat"}));
+  emulate
+      .add_option("--drop-nvlink", options.without_nvlink,
+                  "GPU of the machine that has lost its NVLinks; may be repeated")
+      ->expected(1)
+      ->take_all();
   CLI::Option* const list =
       emulate.add_flag("--list-machines", options.list, "Show the machines that have names");
   emulate.add_flag("--json", options.json, "With --list-machines: one object: machines")
@@ -243,6 +263,11 @@ void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
       .add_option("--hosts", options.hosts,
                   "Spread them over so many hosts, each with all devices; without -n one on each")
       ->check(CLI::Range(1u, kRunRanksMax));
+  emulate
+      .add_option("--kill", options.kill,
+                  "A rank to be killed when it begins an operation: 3@all_reduce:10 is rank 3 at "
+                  "its tenth all-reduce")
+      ->type_name("RANK@OPERATION:NUMBER");
   emulate
       .add_option("--grace", options.grace_s,
                   "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")

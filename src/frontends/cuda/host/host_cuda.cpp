@@ -184,6 +184,14 @@ RINGLET_API void ringlet_host_memory(void* begin, size_t bytes, int device, int 
                                  : memory.Unregister(begin, ringlet::cuda::MemoryKind::kOfNccl));
 }
 
+// For communicators: the number of a visible device among all of the machine, as NVML counts; -1:
+// there is no such device.
+RINGLET_API int ringlet_host_device_number(int device) {
+  const ringlet::cuda::HostCuda& host = ringlet::cuda::Host();
+  const bool is_there = device >= 0 && static_cast<std::uint32_t>(device) < host.devices();
+  return is_there ? static_cast<int>(host.GlobalNumber(static_cast<std::uint32_t>(device))) : -1;
+}
+
 // For the stub libraries, which are C: says the name.
 RINGLET_API void ringlet_refuse_function(const char* library, const char* function) {
   ringlet::cuda::RefuseFunction(library, function);
