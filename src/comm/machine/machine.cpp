@@ -83,6 +83,19 @@ Result<plan::GpuPlanOptions> OptionsFor(const Settings& settings, const plan::Gr
   return options;
 }
 
+/// A rank has no message to itself.
+std::vector<collective::RankLoad> LoadsOfMessages(const Call& call, CallPlace place) {
+  std::vector<collective::RankLoad> loads;
+  for (std::uint32_t rank = 0; rank < place.ranks; ++rank) {
+    const Rank to{rank};
+    const bool sends = call.kind == CallKind::kAllToAll ||
+                       (call.kind == CallKind::kScatter && place.self == call.root) ||
+                       (call.kind == CallKind::kGather && to == call.root);
+    if (sends && to != place.self && call.count > 0) loads.push_back({to, 0, call.count});
+  }
+  return loads;
+}
+
 std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus) {
   std::vector<std::uint32_t> sizes;
   for (const plan::GpuNode& node : gpus.nodes)
@@ -167,9 +180,13 @@ collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
 
 std::vector<collective::RankLoad> GpuMachine::LoadsOf(const Call& call, CallPlace place,
                                                       const MachineWay& way) const {
-  const collective::Rings rings(rings_.data(), way.channels);
-  return way.carriage == Carriage::kRing ? LoadsOverRings(call, place, rings)
-                                         : LoadsOverTrees(call, TreesOf(place.self, way.channels));
+  switch (way.carriage) {
+    case Carriage::kRing:
+      return LoadsOverRings(call, place, collective::Rings(rings_.data(), way.channels));
+    case Carriage::kTree: return LoadsOverTrees(call, TreesOf(place.self, way.channels));
+    case Carriage::kMessage: break;
+  }
+  return LoadsOfMessages(call, place);
 }
 
 std::vector<std::uint32_t> GpuMachine::ChannelsOfMessage(Rank from, Rank to) const {

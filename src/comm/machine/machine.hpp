@@ -48,7 +48,8 @@ class GpuMachine {
   /// This rank's schedule. \pre  the way is that of this call
   collective::Schedule ScheduleOf(const collective::Call& call, collective::CallPlace place,
                                   const MachineWay& way) const;
-  /// The elements that this rank has to send for it. \pre  no messages
+  /// The elements that this rank has to send for it. Messages have channel 0: ChannelsOfMessage
+  /// says theirs.
   std::vector<collective::RankLoad> LoadsOf(const collective::Call& call,
                                             collective::CallPlace place,
                                             const MachineWay& way) const;

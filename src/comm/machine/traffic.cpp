@@ -54,6 +54,15 @@ class LinksOfRank {
   }
 
  private:
+  // Switches of several hosts belong to each of them: to that of the GPU at the other end.
+  LinkKey KeyOf(const plan::GpuNode& node, const topology::Graph& graph,
+                const topology::Hop& hop) const {
+    const bool from_switch = graph.at(hop.from).kind == topology::NodeKind::kNvs;
+    const std::uint32_t host = graph.at(from_switch ? hop.to : hop.from).host;
+    return {machine_.IdentityOf(node.hosts[host]), topology::NameOnHost(graph, hop.from),
+            topology::NameOnHost(graph, hop.to)};
+  }
+
   void AddRoute(Rank peer, std::uint32_t channel, Carriage carriage, std::uint64_t bytes,
                 std::uint64_t LinkBytes::*which) {
     if (bytes == 0) return;
@@ -63,9 +72,7 @@ class LinksOfRank {
       const plan::GpuNode& node = gpus.nodes[route.links[i].node];
       const topology::Graph& graph = *gpus.systems[node.system].graph;
       const topology::Hop& hop = route.hops[i];
-      const std::uint64_t host = machine_.IdentityOf(node.hosts[graph.at(hop.from).host]);
-      LinkBytes& load =
-          loads_[{host, topology::NcclName(graph, hop.from), topology::NcclName(graph, hop.to)}];
+      LinkBytes& load = loads_[KeyOf(node, graph, hop)];
       load.kind = hop.kind;
       load.mb_per_s = hop.bandwidth.mb_per_s;
       load.*which += bytes;
@@ -102,14 +109,13 @@ void MachineTraffic::Began(const collective::Call& call, collective::CallPlace p
   CallCount& count = calls_[{call.kind, call.count, SizeOf(call.type), how}];
   ++count.calls;
   count.way = way;
-  if (!way.pick) return;
   SentBytes& planned = planned_[static_cast<std::size_t>(way.carriage)];
   for (const collective::RankLoad& load : machine_->LoadsOf(call, place, way))
     planned.Add(load.peer, load.channel, load.count * SizeOf(call.type));
 }
 
-void MachineTraffic::BeganMessage(Rank peer, std::size_t bytes) {
-  ++calls_[{collective::CallKind::kSendReceive, bytes, 1, ""}].calls;
+void MachineTraffic::BeganMessage(Rank peer, std::size_t bytes, collective::CallKind kind) {
+  ++calls_[{kind, bytes, 1, ""}].calls;
   if (peer != self_) planned_[static_cast<std::size_t>(Carriage::kMessage)].Add(peer, 0, bytes);
 }
 
@@ -126,12 +132,18 @@ std::string MachineTraffic::ToJson(std::uint64_t communicator, const std::string
         CallJson(std::get<0>(key), std::get<1>(key), std::get<2>(key), count.calls, count.way));
   const plan::NodePlace place = machine_->gpus().channels().PlaceOf(self_);
   const std::uint32_t ranks = machine_->gpus().channels().rank_count();
+  const plan::GpuNode& node = machine_->gpus().nodes[place.node];
+  const plan::GpuSystem& system = machine_->gpus().systems[node.system];
+  const topology::NodeIndex device = system.graph->gpu(system.gpus[place.local]).device;
+  const std::uint64_t identity = machine_->IdentityOf(node.hosts[system.graph->at(device).host]);
   const Json json = {{"version", 1},
                      {"communicator", fmt::format("{:016x}", communicator)},
                      {"rank", Index(self_)},
                      {"ranks", ranks},
                      {"node", place.node},
                      {"host", host},
+                     {"host_identity", fmt::format("{:016x}", identity)},
+                     {"gpu", topology::NameOnHost(*system.graph, device)},
                      {"links", loads.ToJson()},
                      {"calls", std::move(calls)}};
   return json.dump(1) + "\n";

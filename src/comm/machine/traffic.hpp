@@ -24,8 +24,9 @@ class MachineTraffic {
   }
   /// A collective begins.
   void Began(const collective::Call& call, collective::CallPlace place, const MachineWay& way);
-  /// A message does. \param bytes  0 of those to the rank itself
-  void BeganMessage(Rank peer, std::size_t bytes);
+  /// A message does. \param kind  of a pair of ranks
+  void BeganMessage(Rank peer, std::size_t bytes,
+                    collective::CallKind kind = collective::CallKind::kSendReceive);
 
   /// What the rank has measured and what the plan says, as JSON: "links", an entry for each link
   /// that the rank's data went over, and "calls". Keys: docs/reference/emulate-report.md.

@@ -222,8 +222,12 @@ class Communicator {
                                               std::string purpose);
   /// The counter of a message; null: there is none.
   collective::SentBytes* CountsMessage(const Transfer& transfer);
+  /// The same of one of all_to_all_v.
+  void CountPortion(collective::Message& message);
   /// Fills `transfers_`, and writes down that they are called.
   void CollectMessages(std::span<const Transfer> transfers);
+  /// Runs those, as Exchange does.
+  Result<std::unique_ptr<Operation>> ExchangeCollected();
   View Staged(const Call& call);
   Call WithData(Call call);
   collective::LinkTo LinkTo() const;

@@ -364,6 +364,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
                         .fingerprint = fingerprint(call.received, from, identity_.rank),
                         .to = PortionOf(call.output, call.received, Index(from), call.type)});
   }
+  for (collective::Message& message : messages) CountPortion(message);
   const std::string purpose = fmt::format("all_to_all_v as operation {}", sequence);
   const auto exchange = [this, purpose, messages = std::move(messages)] {
     return Exchange(messages, purpose);
@@ -383,6 +384,12 @@ collective::SentBytes* Communicator::CountsMessage(const Transfer& transfer) {
 
 void Communicator::StrikeAt(CallKind kind) {
   if (fault_->Strikes(kind)) os::KillThisProcess();
+}
+
+void Communicator::CountPortion(collective::Message& message) {
+  if (!traffic_ || !message.sends) return;
+  traffic_->BeganMessage(message.peer, message.from.size(), CallKind::kAllToAllV);
+  message.sent = &traffic_->counter(plan::Carriage::kMessage);
 }
 
 void Communicator::CollectMessages(std::span<const Transfer> transfers) {
@@ -406,6 +413,10 @@ void Communicator::CollectMessages(std::span<const Transfer> transfers) {
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
     std::span<const Transfer> transfers) {
   CollectMessages(transfers);
+  return ExchangeCollected();
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::ExchangeCollected() {
   return Exchange(transfers_, fmt::format("a message after {} collectives", sequence_));
 }
 
@@ -431,7 +442,7 @@ Status Communicator::Run(std::span<const Transfer> transfers) {
   for (const Transfer& transfer : transfers) RINGLET_TRY(ValidateTransfer(transfer));
   CollectMessages(transfers);
   if (messages_.Start(transfers_, LinkTo())) return RunPrepared(messages_);
-  RINGLET_TRY_ASSIGN(const auto operation, Prepare(transfers));
+  RINGLET_TRY_ASSIGN(const auto operation, ExchangeCollected());
   return RunPrepared(*operation);
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/emulate/traffic_for_test.hpp"
 #include "frontends/cli/help/commands.hpp"
 #include "frontends/cli/help/description.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
@@ -36,10 +38,21 @@ std::string TarFile() {
   return testing::TempDir() + "json_text_test.tar";
 }
 
+/// With the files of two ranks.
+std::string TrafficFolder() {
+  const std::string folder = testing::TempDir() + "json_text_test_traffic";
+  std::filesystem::create_directories(folder);
+  for (const auto& [path, file] : TrafficForTest())
+    std::ofstream(folder + "/" + std::filesystem::path(path).filename().string())
+        << TextForTest(file);
+  return folder;
+}
+
 std::vector<JsonCommand> JsonCommands() {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   return {{" bench barrier", {"-n", "2", "--threads", "-i", "1"}},
           {" bench init", {"-n", "2", "-i", "1"}},
+          {" traffic", {TrafficFolder()}},
           {" sim init", {"-n", "4"}},
           {" topo show", {file}},
           {" topo gather", {"-o", TarFile()}},
@@ -108,6 +121,7 @@ TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
   });
   EXPECT_GT(commands, JsonCommands().size());
   std::filesystem::remove(TarFile());
+  std::filesystem::remove_all(TrafficFolder());
 }
 
 /// The help names the keys.

@@ -128,6 +128,7 @@ TEST(BuildTreeTest, AHostOfAFusedViewIsOfTheSameSystem) {
   EXPECT_EQ(graph.hosts().size(), 2u);
   EXPECT_EQ(graph.systems().size(), 1u);
   EXPECT_EQ(NcclName(graph, graph.NodeOf(Rank{1})), "GPU/1-11000");
+  EXPECT_EQ(NameOnHost(graph, graph.NodeOf(Rank{1})), "GPU/0-11000");
 }
 
 TEST(BuildTreeTest, PortsOfOtherInterfacesAreNodesOfTheirOwn) {

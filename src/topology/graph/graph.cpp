@@ -198,4 +198,8 @@ std::string NcclName(const Graph& graph, NodeIndex node) {
   return fmt::format("{}/{:x}-{:x}", NameOf(one.kind), one.host - first, one.id);
 }
 
+std::string NameOnHost(const Graph& graph, NodeIndex node) {
+  return fmt::format("{}/0-{:x}", NameOf(graph.at(node).kind), graph.at(node).id);
+}
+
 }  // namespace ringlet::topology

@@ -218,6 +218,8 @@ std::string ToText(const Graph& graph);
 
 /// The name of a node in NCCL's log: kind, host of its system, local id: "GPU/0-11000".
 std::string NcclName(const Graph& graph, NodeIndex node);
+/// The same as if its host were alone: equal in all graphs that the host is part of.
+std::string NameOnHost(const Graph& graph, NodeIndex node);
 
 /// "NVL", "PCI", as NCCL's log says; "MEM" for kMemory.
 std::string_view NameOf(LinkKind kind);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/value/text.hpp"
@@ -37,6 +38,7 @@ constexpr double kLegendHeight = 64;
 constexpr double kSmallText = 9, kNormal = 11, kLarge = 14;
 constexpr std::size_t kLabelBytesShown = 60;  // of a name
 constexpr double kRowWidthMax = 2800;         // of hosts next to each other
+constexpr std::string_view kUnusedColor = "#adb5bd";
 
 /// A NUMA node, a switch, a GPU, a NIC, or a port that no NIC is known of.
 struct Item {
@@ -63,7 +65,8 @@ struct LegWire {
 /// One host: its parts, how large they are, then where they lie.
 class HostLayout {
  public:
-  HostLayout(const Graph& graph, const HostNodes& host) : graph_(graph), host_(host) {
+  HostLayout(const Graph& graph, const HostNodes& host, const LayoutLook* look)
+      : graph_(graph), host_(host), look_(look) {
     for (std::uint32_t i = host.first; i < host.end; ++i) {
       const NodeIndex node{i};
       if (graph.at(node).kind != NodeKind::kCpu) continue;
@@ -241,8 +244,33 @@ class HostLayout {
     tracks_ = taken.size();
   }
 
+  /// Of the line between two nodes; the default is its bandwidth.
+  LinkLook LookOf(NodeIndex a, NodeIndex b, Bandwidth bandwidth, std::string title) const {
+    if (look_ == nullptr)
+      return {.width = LineWidth(bandwidth),
+              .title = std::move(title),
+              .label = GigabytesText(bandwidth)};
+    const auto found = look_->lines.find(std::minmax(a, b));
+    if (found == look_->lines.end())
+      return {.width = 1, .color = std::string(kUnusedColor), .title = title + ", not used"};
+    LinkLook look = found->second;
+    look.title = title + ", " + look.title;
+    return look;
+  }
+
+  /// The note of a device in place of its last line.
+  void AddNote(NodeIndex device, std::vector<std::string>& lines) const {
+    constexpr std::size_t kOwnLines = 2;
+    if (look_ == nullptr) return;
+    const auto note = look_->notes.find(device);
+    if (note == look_->notes.end()) return;
+    lines.resize(std::min(lines.size(), kOwnLines));
+    lines.push_back(note->second);
+  }
+
   static void Put(Drawing& drawing, double x, double y, std::string text, double size,
                   Anchor anchor, bool strong = false, bool on_line = false) {
+    if (text.empty()) return;
     drawing.words.push_back({x, y, std::move(text), size, anchor, strong, on_line});
   }
 
@@ -254,13 +282,16 @@ class HostLayout {
         if (link.kind == LinkKind::kSocket) own = link.bandwidth;
       low = std::min(low, own);
       high = std::max(high, own);
+      const LinkLook look = LookOf(numa.node, numa.node, own,
+                                   fmt::format("{} GB/s to any other", GigabytesText(own)));
       drawing.lines.push_back(
           {{{numa.x + numa.width / 2, y + kBusHeight}, {numa.x + numa.width / 2, numa_y}},
-           LineWidth(own),
+           look.width,
            Paint::kSocketLine,
-           fmt::format("{} GB/s to any other", GigabytesText(own))});
-      Put(drawing, numa.x + numa.width / 2 + LineWidth(own) / 2 + 4, numa_y - 8, GigabytesText(own),
-          kSmallText, Anchor::kStart);
+           look.title,
+           look.color});
+      Put(drawing, numa.x + numa.width / 2 + look.width / 2 + 4, numa_y - 8, look.label, kSmallText,
+          Anchor::kStart);
     }
     drawing.boxes.push_back(
         {x + kHostPad, y, width_ - 2 * kHostPad, kBusHeight, Paint::kSocketBus, {}});
@@ -312,21 +343,24 @@ class HostLayout {
     double x = item.x + item.width / 2 - (links.size() > 1 ? kApart / 2 : 0);
     for (const topology::Link* link : links) {
       const bool c2c = link->kind == LinkKind::kC2c;
-      drawing.lines.push_back(
-          {{{x, top}, {x, bottom}},
-           LineWidth(link->bandwidth),
-           c2c ? Paint::kC2cLine : Paint::kPciLine,
-           fmt::format("{} {} GB/s", c2c ? "C2C" : "PCIe", GigabytesText(link->bandwidth))});
-      if (link->bandwidth < topology::kLocalLink)
-        Put(drawing, x + LineWidth(link->bandwidth) / 2 + 3, bottom - 8,
-            GigabytesText(link->bandwidth), kSmallText, Anchor::kStart);
+      const LinkLook look =
+          LookOf(item.node, parent.node, link->bandwidth,
+                 fmt::format("{} {} GB/s", c2c ? "C2C" : "PCIe", GigabytesText(link->bandwidth)));
+      drawing.lines.push_back({{{x, top}, {x, bottom}},
+                               look.width,
+                               c2c ? Paint::kC2cLine : Paint::kPciLine,
+                               look.title,
+                               look.color});
+      if (look_ != nullptr || link->bandwidth < topology::kLocalLink)
+        Put(drawing, x + look.width / 2 + 3, bottom - 8, look.label, kSmallText, Anchor::kStart);
       x += kApart;
     }
   }
 
   void DrawLeaf(Drawing& drawing, const Item& item, double y) const {
     const bool gpu = graph_.at(item.node).kind == NodeKind::kDev;
-    const std::vector<std::string> lines = gpu ? GpuLines(item.node) : NicLines(item.node);
+    std::vector<std::string> lines = gpu ? GpuLines(item.node) : NicLines(item.node);
+    AddNote(item.node, lines);
     std::string title;
     for (const std::string& line : lines) title += (title.empty() ? "" : ", ") + line;
     drawing.boxes.push_back({item.x, y, kLeafWidth, kLeafHeight, gpu ? Paint::kGpu : Paint::kNic,
@@ -348,7 +382,9 @@ class HostLayout {
       if (graph_.at(link.to).kind == NodeKind::kGpu)
         ranks += fmt::format("{}{}", ranks.empty() ? "" : ",", graph_.at(link.to).number);
     const topology::DeviceFacts& facts = graph_.device(device);
-    std::vector<std::string> lines = {"GPU " + ranks, ToString(facts.bus)};
+    std::vector<std::string> lines = {
+        "GPU " + (look_ == nullptr ? ranks : std::to_string(graph_.at(device).number)),
+        ToString(facts.bus)};
     std::string architecture = ArchitectureText(facts.gcn, facts.compute_capability);
     if (!architecture.empty() && facts.half) architecture += fmt::format(", half {}", *facts.half);
     if (!architecture.empty()) lines.push_back(std::move(architecture));
@@ -391,13 +427,14 @@ class HostLayout {
       const auto at = leaf_x_.find(link.to);
       if (at == leaf_x_.end()) continue;
       const double middle = at->second + kLeafWidth / 2;
-      const double width = LineWidth(link.bandwidth);
+      const LinkLook look = LookOf(link.to, *nvswitch_, link.bandwidth,
+                                   fmt::format("NVLink {} GB/s", GigabytesText(link.bandwidth)));
       drawing.lines.push_back({{{middle, y + leaf_y_ + kLeafHeight}, {middle, top}},
-                               width,
+                               look.width,
                                Paint::kNvLine,
-                               fmt::format("NVLink {} GB/s", GigabytesText(link.bandwidth))});
-      Put(drawing, middle + width / 2 + 3, top - 8, GigabytesText(link.bandwidth), kSmallText,
-          Anchor::kStart);
+                               look.title,
+                               look.color});
+      Put(drawing, middle + look.width / 2 + 3, top - 8, look.label, kSmallText, Anchor::kStart);
     }
   }
 
@@ -430,10 +467,14 @@ class HostLayout {
       const double depth = first + kTrackHeight * static_cast<double>(wire.track);
       std::string text = GigabytesText(wire.out);
       if (wire.out != wire.back) text += "/" + GigabytesText(wire.back);
+      const LinkLook look = LookOf(wire.left, wire.right, std::max(wire.out, wire.back),
+                                   fmt::format("NVLink {} GB/s", text));
       drawing.lines.push_back({{{left, base}, {left, depth}, {right, depth}, {right, base}},
-                               LineWidth(std::max(wire.out, wire.back)),
+                               look.width,
                                Paint::kNvLine,
-                               fmt::format("NVLink {} GB/s", text)});
+                               look.title,
+                               look.color});
+      if (look_ != nullptr) text = look.label;
       Put(drawing, ClearOfLegs(wire, left, right), depth + 3, text, kSmallText, Anchor::kMiddle,
           false, true);
     }
@@ -441,6 +482,7 @@ class HostLayout {
 
   const Graph& graph_;
   const HostNodes& host_;
+  const LayoutLook* look_;
   std::vector<Item> numas_;
   std::map<NodeIndex, double> leaf_x_;
   std::vector<LegWire> wires_;
@@ -451,6 +493,18 @@ class HostLayout {
   double width_ = 0;
   double leaf_y_ = 0;  // below the top of the host
 };
+
+void DrawLegendOf(Drawing& drawing, double y, const LayoutLook& look) {
+  constexpr double kSample = 26, kGap = 20;
+  double x = kMargin;
+  for (const LinkLook& one : look.legend) {
+    drawing.lines.push_back(
+        {{{x, y + 12}, {x + kSample, y + 12}}, one.width, Paint::kPciLine, {}, one.color});
+    x += kSample + 6;
+    drawing.words.push_back({x, y + 16, one.label, kSmallText + 1, Anchor::kStart, false, false});
+    x += TextWidth(one.label, kSmallText + 1) + kGap;
+  }
+}
 
 void DrawLegend(Drawing& drawing, double y, bool xgmi) {
   const std::pair<Paint, std::string_view> kinds[] = {{Paint::kPciLine, "PCIe"},
@@ -491,8 +545,8 @@ namespace {
 /// Hosts row by row; those that share NVSwitches are joined along the left.
 class TopoLayout {
  public:
-  explicit TopoLayout(const Graph& graph) : graph_(graph) {
-    for (const HostNodes& host : graph.hosts()) hosts_.emplace_back(graph, host);
+  TopoLayout(const Graph& graph, const LayoutLook* look) : graph_(graph), look_(look) {
+    for (const HostNodes& host : graph.hosts()) hosts_.emplace_back(graph, host, look);
     double width = 0;
     std::size_t columns = 0, widest_row = 1;
     for (const HostLayout& host : hosts_) {
@@ -527,7 +581,10 @@ class TopoLayout {
       y += height + kHostGap;
     }
     DrawSpines(left - kSpine / 2);
-    DrawLegend(drawing_, y, IsAmd());
+    if (look_ == nullptr)
+      DrawLegend(drawing_, y, IsAmd());
+    else
+      DrawLegendOf(drawing_, y, *look_);
     drawing_.width = right + kMargin;
     drawing_.height = y + kLegendHeight;
     drawing_.words.push_back({kMargin, kMargin + 14, Fitted(title, kLarge, right - kMargin), kLarge,
@@ -576,6 +633,7 @@ class TopoLayout {
   }
 
   const Graph& graph_;
+  const LayoutLook* look_;
   std::vector<HostLayout> hosts_;
   std::size_t columns_ = 1;
   std::map<NodeIndex, Spine> spines_;
@@ -601,8 +659,8 @@ Status CheckDrawable(const Graph& graph) {
                            ends / 2, kDrawnWiresMax)};
 }
 
-Drawing LayOut(const Graph& graph, const std::string& title) {
-  return TopoLayout(graph).Run(title);
+Drawing LayOut(const Graph& graph, const std::string& title, const LayoutLook* look) {
+  return TopoLayout(graph, look).Run(title);
 }
 
 }  // namespace ringlet::cli

@@ -12,6 +12,9 @@
 #include "frontends/cli/emulate/emulated_environment.hpp"
 #include "frontends/cli/emulate/machine_choice.hpp"
 #include "frontends/cli/emulate/machine_list.hpp"
+#include "frontends/cli/emulate/traffic_report.hpp"
+#include "frontends/cli/emulate/traffic_text.hpp"
+#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/run/job.hpp"
 #include "frontends/cli/size_units.hpp"
@@ -45,7 +48,7 @@ struct EmulateOptions {
   std::optional<std::uint32_t> ranks, hosts;
   double grace_s = 5;
   std::string policy;
-  std::string kill;
+  std::string kill, report;
   std::vector<std::uint32_t> without_nvlink;
   bool list = false;
   bool json = false;
@@ -75,14 +78,18 @@ Result<std::string> MachineFolder() {
 struct EmulateSetup {
   EmulatedMachine machine;
   std::unique_ptr<os::PrivateFolder> folder;
+  std::unique_ptr<os::PrivateFolder> traffic;  ///< of the files of ranks, if a report is wanted
 };
+
+Result<std::unique_ptr<os::PrivateFolder>> MakeFolder(const EnvMap& environment) {
+  const auto parent = environment.find("TMPDIR");
+  return os::PrivateFolder::Make(parent == environment.end() ? "" : parent->second,
+                                 "ringlet-emulate");
+}
 
 Status WriteMachine(const EnvMap& environment, const topology::HostView& view,
                     EmulateSetup& setup) {
-  const auto parent = environment.find("TMPDIR");
-  RINGLET_TRY_ASSIGN(setup.folder,
-                     os::PrivateFolder::Make(parent == environment.end() ? "" : parent->second,
-                                             "ringlet-emulate"));
+  RINGLET_TRY_ASSIGN(setup.folder, MakeFolder(environment));
   setup.machine.topology = setup.folder->path() + "/machine.xml";
   return os::WriteFile(setup.machine.topology, ToXml(view));
 }
@@ -140,6 +147,12 @@ Result<EmulateSetup> SetUp(const EmulateOptions& options, const EnvMap& environm
   RINGLET_TRY(SetKernels(options, setup.machine));
   RINGLET_TRY(SetMachine(options, environment, setup));
   setup.machine.policy = options.policy;
+  if (!options.report.empty()) {
+    if (setup.machine.topology.empty())
+      return Error{Code::kInvalidArgument, "--report needs a --machine whose links it is about"};
+    RINGLET_TRY_ASSIGN(setup.traffic, MakeFolder(environment));
+    setup.machine.traffic = setup.traffic->path();
+  }
   if (!options.kill.empty()) {
     const auto fault = comm::ParseFault(options.kill);
     if (!fault.ok()) return Error{fault.error().code, "--kill: " + fault.error().message};
@@ -160,12 +173,24 @@ int CannotStart(const Error& error) {
   return kExitCannotStart;
 }
 
+/// Writes what the ranks have left; what is wrong with that is no failure of the program.
+void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
+  const auto report = ReadTraffic(setup.traffic->path());
+  if (!report.ok()) return Tell(kEmulate, "there is no report: " + report.error().message);
+  for (const std::string& finding : report->findings) Tell(kEmulate, finding);
+  const Status written = os::WriteFile(options.report, JsonText(ToJson(*report)));
+  if (!written.ok()) Tell(kEmulate, "--report: " + written.error().message);
+}
+
 /// One program in the foreground. This process becomes it, unless something is left to do when it
 /// has ended; its terminal, signals and exit status are the program's in any case.
 int RunOne(const EmulateOptions& options, const EnvMap& environment, EmulateSetup setup) {
-  if (!setup.folder) return CannotStart(os::BecomeProgram(options.program, environment));
+  if (!setup.folder && !setup.traffic)
+    return CannotStart(os::BecomeProgram(options.program, environment));
   const auto ended = os::RunInForeground(options.program, environment);
+  if (setup.traffic && ended.ok()) WriteReport(options, setup);
   setup.folder.reset();
+  setup.traffic.reset();
   if (!ended.ok()) return CannotStart(ended.error());
   if (ended->signal != 0) os::EndLike(*ended);
   return ended->status;
@@ -223,7 +248,11 @@ int Run(const EmulateOptions& options) {
   if (!setup.ok()) return Fail(kEmulate, setup.error());
   const auto environment = EnvironmentFor(setup->machine, std::move(base));
   if (!environment.ok()) return Fail(kEmulate, environment.error());
-  if (options.ranks || options.hosts) return RunRanks(options, *environment);
+  if (options.ranks || options.hosts) {
+    const int status = RunRanks(options, *environment);
+    if (setup->traffic) WriteReport(options, *setup);
+    return status;
+  }
   return RunOne(options, *environment, *std::move(setup));
 }
 
@@ -248,6 +277,11 @@ void AddMachineOptions(CLI::App& emulate, EmulateOptions& options) {
                   "GPU of the machine that has lost its NVLinks; may be repeated")
       ->expected(1)
       ->take_all();
+  emulate
+      .add_option("--report", options.report,
+                  "Writes here what each link of the machine carried, beside the plan, and the "
+                  "calls with NCCL's predicted times; ringlet traffic shows such figures")
+      ->type_name(kFileType);
   CLI::Option* const list =
       emulate.add_flag("--list-machines", options.list, "Show the machines that have names");
   emulate.add_flag("--json", options.json, "With --list-machines: one object: machines")

@@ -32,9 +32,10 @@ struct EmulatedMachine {
   std::optional<std::uint64_t> memory_bytes = std::nullopt;  ///< of each device; else its share
   std::vector<std::string> kernels = {};                     ///< absolute paths
   std::string topology =
-      {};                   ///< absolute path of the machine's file; empty: devices are plain ones
-  std::string fault = {};   ///< RINGLET_FAULT; empty: none
-  std::string policy = {};  ///< RINGLET_PLAN_POLICY; empty: what `base` says, else "compat"
+      {};                    ///< absolute path of the machine's file; empty: devices are plain ones
+  std::string traffic = {};  ///< RINGLET_TRAFFIC_DIR; empty: none
+  std::string fault = {};    ///< RINGLET_FAULT; empty: none
+  std::string policy = {};   ///< RINGLET_PLAN_POLICY; empty: what `base` says, else "compat"
 };
 
 /// `base` with what makes a program and all that it starts find our libraries. libnccl.so.2 and

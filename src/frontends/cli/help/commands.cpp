@@ -2,6 +2,7 @@
 
 #include "frontends/cli/bench/bench.hpp"
 #include "frontends/cli/emulate/emulate.hpp"
+#include "frontends/cli/emulate/traffic.hpp"
 #include "frontends/cli/env.hpp"
 #include "frontends/cli/explain/explain.hpp"
 #include "frontends/cli/explain/predict.hpp"
@@ -24,6 +25,7 @@ std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& cho
   AddBench(*tool, chosen);
   AddRun(*tool, program, chosen);
   AddEmulate(*tool, std::move(program), chosen);
+  AddTraffic(*tool, chosen);
   AddSim(*tool, chosen);
   AddTopo(*tool, chosen);
   AddPlan(*tool, chosen);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontends/cli/command.hpp"
 #include "frontends/cli/run/input_pump.hpp"
 #include "frontends/cli/run/lines.hpp"
 #include "os/net/poll.hpp"
