@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -292,6 +294,34 @@ TEST_F(SettingEffect, WAIT) {
 }
 
 // ---- machine and plan ---------------------------------------------------------------------------
+
+TEST_F(SettingEffect, MACHINE) {
+  const auto nodes = [&](const EnvMap& environment) {
+    return OfRankZero(1, environment, [](Communicator& communicator) {
+      return communicator.machine() ? std::to_string(communicator.machine()->gpus().nodes.size())
+                                    : "none";
+    });
+  };
+  EXPECT_EQ(nodes({}), "none");
+  EXPECT_EQ(nodes({{"RINGLET_MACHINE", RINGLET_FIXTURES "/topo-vectors/gpu4-nic4.xml"}}), "1");
+}
+
+TEST_F(SettingEffect, TRAFFIC_DIR) {
+  const os::TempTree folder;
+  const EnvMap environment{{"RINGLET_MACHINE", RINGLET_FIXTURES "/topo-vectors/gpu4-nic4.xml"},
+                           {"RINGLET_TRAFFIC_DIR", folder.root()}};
+  OfRankZero(1, environment, [](Communicator&) { return ""; });
+  EXPECT_FALSE(std::filesystem::is_empty(folder.root()));
+}
+
+TEST_F(SettingEffect, FAULT) {
+  const auto sum = [](const char* fault) {
+    OfRankZero(1, {{"RINGLET_FAULT", fault}}, [](Communicator&) { return ""; });
+    std::exit(0);
+  };
+  EXPECT_EXIT(sum("0@all_reduce"), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EXIT(sum("0@all_reduce:9"), testing::ExitedWithCode(0), "");
+}
 
 TEST_F(SettingEffect, TOPO_FILE) {
   const auto gpus = [](const EnvMap& environment) {

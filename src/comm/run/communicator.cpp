@@ -43,9 +43,9 @@ bool IsGone(Presence presence) {
 }
 
 /// The fault that the user wants of this rank.
-std::optional<Fault> FaultOf(const Settings& settings, Rank self) {
+std::optional<RankFault> FaultOf(const Settings& settings, Rank self) {
   if (settings.fault.empty()) return std::nullopt;
-  const Fault fault = ParseFault(settings.fault).value();  // Process::Start has read it
+  const RankFault fault = ParseFault(settings.fault).value();  // Process::Start has read it
   return fault.rank == settings.rank.value_or(Index(self)) ? std::optional(fault) : std::nullopt;
 }
 

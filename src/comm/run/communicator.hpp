@@ -266,11 +266,11 @@ class Communicator {
   OneSided one_sided_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> revoked_{false};
-  std::optional<Fault> fault_;    // of this rank
-  std::uint64_t sequence_ = 0;    // collectives begun
-  collective::Fingerprint call_;  // the one that runs
-  std::uint32_t looks_ = 0;       // at whether it stands still
-  std::string seen_waiting_for_;  // by the last of them
+  std::optional<RankFault> fault_;  // of this rank
+  std::uint64_t sequence_ = 0;      // collectives begun
+  collective::Fingerprint call_;    // the one that runs
+  std::uint32_t looks_ = 0;         // at whether it stands still
+  std::string seen_waiting_for_;    // by the last of them
   std::optional<Rank> seen_gone_;
   static constexpr std::size_t kProgramsMax = 64;
   std::map<ProgramKey, std::shared_ptr<const Program>> programs_;

@@ -17,12 +17,12 @@ bool ReadNumber(std::string_view text, Number& number) {
 
 }  // namespace
 
-Result<Fault> ParseFault(std::string_view text) {
+Result<RankFault> ParseFault(std::string_view text) {
   const std::size_t at = text.find('@'), colon = text.find(':');
   const std::string_view operation =
       at == text.npos ? "" : text.substr(at + 1, colon == text.npos ? colon : colon - at - 1);
   const auto kind = collective::CallKindNamed(operation);
-  Fault fault;
+  RankFault fault;
   const bool reads = kind && ReadNumber(text.substr(0, at), fault.rank) &&
                      (colon == text.npos || ReadNumber(text.substr(colon + 1), fault.number));
   if (!reads || fault.number == 0)

@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 
 /// A rank whose process is killed when it begins an operation.
-struct Fault {
+struct RankFault {
   std::uint32_t rank = 0;
   collective::CallKind kind = collective::CallKind::kAllReduce;
   std::uint64_t number = 1;  ///< of the operations of that kind on one communicator, from 1
@@ -21,6 +21,6 @@ struct Fault {
 
 /// Reads "3@all_reduce:10", the tenth all-reduce of rank 3; without a number it is the first.
 /// Errors  kInvalidArgument  quotes the text and says what it may be
-Result<Fault> ParseFault(std::string_view text);
+Result<RankFault> ParseFault(std::string_view text);
 
 }  // namespace ringlet::comm

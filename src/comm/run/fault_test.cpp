@@ -12,7 +12,7 @@ namespace {
 using collective::CallKind;
 using testing::HasSubstr;
 
-TEST(Fault, TextsAreRead) {
+TEST(RankFault, TextsAreRead) {
   const auto tenth = ParseFault("3@all_reduce:10");
   ASSERT_TRUE(tenth.ok());
   EXPECT_EQ(tenth->rank, 3u);
@@ -21,7 +21,7 @@ TEST(Fault, TextsAreRead) {
   EXPECT_EQ(ParseFault("0@broadcast")->number, 1u);
 }
 
-TEST(Fault, OtherTextsAreQuoted) {
+TEST(RankFault, OtherTextsAreQuoted) {
   for (const char* const text :
        {"", "3", "@all_reduce", "3@", "3@sum", "x@all_reduce", "3@all_reduce:", "3@all_reduce:0",
         "3@all_reduce:1x", "-1@all_reduce", ":@"}) {
@@ -31,15 +31,15 @@ TEST(Fault, OtherTextsAreQuoted) {
   }
 }
 
-TEST(Fault, StrikesOnceAtItsOperation) {
-  Fault fault{.kind = CallKind::kBroadcast, .number = 2};
+TEST(RankFault, StrikesOnceAtItsOperation) {
+  RankFault fault{.kind = CallKind::kBroadcast, .number = 2};
   EXPECT_FALSE(fault.Strikes(CallKind::kBroadcast));
   EXPECT_FALSE(fault.Strikes(CallKind::kAllReduce));
   EXPECT_TRUE(fault.Strikes(CallKind::kBroadcast));
   EXPECT_FALSE(fault.Strikes(CallKind::kBroadcast));
 }
 
-TEST(FaultDeathTest, TheRankIsKilledAtItsOperation) {
+TEST(RankFaultDeathTest, TheRankIsKilledAtItsOperation) {
   const auto second = [] {
     RunRanks(1, EnvMap{{"RINGLET_FAULT", "0@all_reduce:2"}}, [](std::uint32_t, auto communicator) {
       EXPECT_TRUE((*communicator)->Barrier().ok());
@@ -50,14 +50,14 @@ TEST(FaultDeathTest, TheRankIsKilledAtItsOperation) {
   EXPECT_EXIT(second(), testing::KilledBySignal(SIGKILL), "");
 }
 
-TEST(Fault, OtherRanksLive) {
+TEST(RankFault, OtherRanksLive) {
   RunRanks(1, EnvMap{{"RINGLET_FAULT", "1@all_reduce"}}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     EXPECT_TRUE(SumOfRanks(**communicator, 1).ok());
   });
 }
 
-TEST(Fault, AnUnreadableOneIsAnErrorOfTheProcess) {
+TEST(RankFault, AnUnreadableOneIsAnErrorOfTheProcess) {
   const auto process = Process::Start({{"RINGLET_FAULT", "soon"}});
   ASSERT_FALSE(process.ok());
   EXPECT_THAT(process.error().message, HasSubstr("RINGLET_FAULT"));
