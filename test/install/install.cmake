@@ -9,6 +9,9 @@ foreach(path IN ITEMS
     bin/ringlet
     share/man/man1/ringlet.1
     share/man/man1/ringlet-bench.1
+    share/ringlet/machines/dgx-h100.xml
+    share/ringlet/machines/README.md
+    share/ringlet/machines/LICENSES.md
     include/ringlet/communicator.hpp
     include/ringlet/status.hpp
     include/ringlet/stream.h

@@ -31,7 +31,7 @@ for package in *.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar -t | grep -v '/$' || true
 done | sort >files
 if uniq -d files | grep .; then echo 'in two packages' >&2; exit 1; fi
-for file in bin/ringlet include/ringlet/compat/nccl.h \
+for file in bin/ringlet include/ringlet/compat/nccl.h share/ringlet/machines/dgx-h100.xml \
   share/doc/{libringlet0,libringlet-dev,ringlet}/copyright; do
   grep -qx "./usr/$file" files || { echo "in no package: $file" >&2; exit 1; }
 done

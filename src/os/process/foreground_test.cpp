@@ -42,11 +42,10 @@ TEST(ForegroundTest, AProgramThatCannotBeRunIsNamed) {
 }
 
 TEST(ForegroundTest, SignalsOfOthersArePassedOn) {
-  // The script asks for the signal only once it is ready to take it.
-  EXPECT_EQ(RunScript("trap 'exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"),
-            (ChildExit{.status = 5}));
-  EXPECT_EQ(RunScript("trap 'exit 6' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"),
-            (ChildExit{.status = 6}));
+  // The script asks for the signal only once it is ready to take it, and waits for at most 10 s.
+  const std::string wait = "for i in $(seq 1000); do sleep 0.01; done";
+  EXPECT_EQ(RunScript("trap 'exit 5' TERM; kill -TERM $PPID; " + wait), (ChildExit{.status = 5}));
+  EXPECT_EQ(RunScript("trap 'exit 6' USR1; kill -USR1 $PPID; " + wait), (ChildExit{.status = 6}));
 }
 
 TEST(ForegroundTest, TheMaskIsAsItWasForUsAndTheProgram) {
@@ -91,7 +90,7 @@ TEST(ForegroundTest, AProgramDoesNotOutliveUs) {
     close(ends[0]);
     // The program has the writing end, and kills us.
     static_cast<void>(
-        RunInForeground({"sh", "-c", "kill -9 $PPID; exec sleep 3600"}, ReadEnvironment()));
+        RunInForeground({"sh", "-c", "kill -9 $PPID; exec sleep 60"}, ReadEnvironment()));
     _exit(0);
   }
   close(ends[1]);
