@@ -51,6 +51,7 @@ struct EmulateOptions {
   std::string policy;
   std::string kill, report;
   std::vector<std::uint32_t> without_nvlink;
+  bool pace = false;
   bool list = false;
   bool json = false;
   std::vector<std::string> program;
@@ -148,6 +149,7 @@ Result<EmulateSetup> SetUp(const EmulateOptions& options, const EnvMap& environm
   RINGLET_TRY(SetKernels(options, setup.machine));
   RINGLET_TRY(SetMachine(options, environment, setup));
   setup.machine.policy = options.policy;
+  setup.machine.pace = options.pace;
   if (!options.report.empty()) {
     if (setup.machine.topology.empty())
       return Error{Code::kInvalidArgument, "--report needs a --machine whose links it is about"};
@@ -283,6 +285,10 @@ void AddMachineOptions(CLI::App& emulate, EmulateOptions& options) {
                   "Writes here what each link of the machine carried, beside the plan, and the "
                   "calls with NCCL's predicted times; ringlet traffic shows such figures")
       ->type_name(kFileType);
+  emulate.add_flag(
+      "--pace", options.pace,
+      "Collectives last as long as NCCL's model of times predicts for the machine, where "
+      "this computer is fast enough; --report counts the others");
   CLI::Option* const list =
       emulate.add_flag("--list-machines", options.list, "Show the machines that have names");
   emulate.add_flag("--json", options.json, "With --list-machines: one object: machines")

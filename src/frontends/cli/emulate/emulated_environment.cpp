@@ -75,6 +75,7 @@ Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,
   if (!machine.kernels.empty())
     base["RINGLET_EMULATE_KERNELS"] = fmt::format("{}", fmt::join(machine.kernels, ":"));
   if (!machine.topology.empty()) base["RINGLET_MACHINE"] = machine.topology;
+  if (machine.pace) base["RINGLET_PACE"] = "1";
   if (!machine.traffic.empty()) base["RINGLET_TRAFFIC_DIR"] = machine.traffic;
   if (!machine.fault.empty()) base["RINGLET_FAULT"] = machine.fault;
   if (!machine.policy.empty()) base["RINGLET_PLAN_POLICY"] = machine.policy;

@@ -33,6 +33,7 @@ struct EmulatedMachine {
   std::vector<std::string> kernels = {};                     ///< absolute paths
   std::string topology =
       {};                    ///< absolute path of the machine's file; empty: devices are plain ones
+  bool pace = false;         ///< RINGLET_PACE
   std::string traffic = {};  ///< RINGLET_TRAFFIC_DIR; empty: none
   std::string fault = {};    ///< RINGLET_FAULT; empty: none
   std::string policy = {};   ///< RINGLET_PLAN_POLICY; empty: what `base` says, else "compat"

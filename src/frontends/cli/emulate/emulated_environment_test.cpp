@@ -106,5 +106,14 @@ TEST(EmulatedEnvironmentTest, PathsAtWhichTheLoaderCutsAreRefused) {
   EXPECT_THAT(made.error().message, HasSubstr("/a:b.so"));
 }
 
+TEST(EmulatedEnvironmentTest, FaultsReportsAndPaceReachTheProgram) {
+  const auto made = EmulatedEnvironment(
+      {}, kFolders, {.pace = true, .traffic = "/t", .fault = "3@all_reduce:10"});
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made->at("RINGLET_PACE"), "1");
+  EXPECT_EQ(made->at("RINGLET_TRAFFIC_DIR"), "/t");
+  EXPECT_EQ(made->at("RINGLET_FAULT"), "3@all_reduce:10");
+}
+
 }  // namespace
 }  // namespace ringlet::cli
