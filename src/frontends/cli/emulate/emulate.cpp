@@ -304,11 +304,10 @@ void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
       .add_option("--hosts", options.hosts,
                   "Spread them over so many hosts, each with all devices; without -n one on each")
       ->check(CLI::Range(1u, kRunRanksMax));
-  emulate
-      .add_option("--kill", options.kill,
-                  "A rank to be killed when it begins an operation: 3@all_reduce:10 is rank 3 at "
-                  "its tenth all-reduce")
-      ->type_name("RANK@OPERATION:NUMBER");
+  emulate.add_option(
+      "--kill", options.kill,
+      "A rank to be killed when it begins an operation: 3@all_reduce:10 is rank 3 at "
+      "its tenth all-reduce");
   emulate
       .add_option("--grace", options.grace_s,
                   "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")
