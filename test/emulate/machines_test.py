@@ -342,6 +342,24 @@ class Ranks(unittest.TestCase):
             self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
             self.assertEqual(ran.stdout.count("right"), 0 if status else 4)
 
+    def test_ranks_of_one_process_are_on_the_devices_that_it_chose(self):
+        gpus = {gpu["dev"]: normal(gpu["pci"].get("busid"))
+                for gpu in Machine(MACHINES / "dgx-h100.xml").gpus}
+        for visible in ("0,1,2,3,4,5,6,7", "5,0,3"):
+            ran = emulate("--machine", "dgx-h100", "--", BUILD / "bin/group_ranks",
+                          CUDA_VISIBLE_DEVICES=visible, RINGLET_DEBUG="INFO", RINGLET_TIMEOUT="20")
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+            devices = [int(device) for device in reversed(visible.split(","))]
+            self.assertIn(f"{len(devices)} ranks: right", ran.stdout)
+            told = re.findall(r"rank (\d+) nranks \d+ .* busId (\w+) .*Init COMPLETE", ran.stdout + ran.stderr)
+            self.assertEqual({int(rank): bus for rank, bus in told},
+                             {rank: self.bus_number(gpus[device]) for rank, device in enumerate(devices)})
+
+    @staticmethod
+    def bus_number(address):
+        """0000:0f:00.0 as communicators write it: f000."""
+        return f"{int(re.sub('[:.]', '', address), 16):x}"
+
     def test_a_failure_ends_the_others(self):
         ran = emulate("--hosts", 2, "--", "sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600")
         self.assertEqual(ran.returncode, 7)
