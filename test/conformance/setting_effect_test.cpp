@@ -19,6 +19,8 @@
 #include "os/fs/temp_tree_for_test.hpp"
 #include "os/process/clock.hpp"
 #include "rendezvous/invitation.hpp"
+#include "topology/edit/synthetic.hpp"
+#include "topology/xml/xml_writer.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -328,6 +330,25 @@ TEST_F(SettingEffect, TOPO_FILE) {
     return DiscoverLocal(*ProcessWith(environment), {.size = 1})->view.gpus.size();
   };
   EXPECT_EQ(gpus({{"NCCL_TOPO_FILE", RINGLET_FIXTURES "/topo-vectors/gpu4-nic4.xml"}}), 4u);
+}
+
+// A host for each rank, on a network that is slower than the computer that runs the test.
+TEST_F(SettingEffect, PACE) {
+  tree_.Write(
+      "slow.xml",
+      ToXml(topology::ParseSynthetic("(numa: (switch: 1 gpu a100-sxm4, 1 nic 1g))").value()));
+  const auto process_of = [&](std::uint32_t rank) {
+    return ProcessWith({{"RINGLET_MACHINE", tree_.At("slow.xml")},
+                        {"RINGLET_HOSTID", std::to_string(rank)},
+                        {"RINGLET_LOCAL_RANK", "0"},
+                        {"RINGLET_PACE", "1"}});
+  };
+  RunRanks(2, process_of, [](std::uint32_t, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const Instant begin = os::Now();
+    EXPECT_TRUE(SumOfRanks(**formed, 250'000).ok());
+    EXPECT_GE(os::Now() - begin, std::chrono::milliseconds(8)) << "1 MB at 125 MB/s";
+  });
 }
 
 TEST_F(SettingEffect, TOPO_DUMP_FILE) {

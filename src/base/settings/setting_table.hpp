@@ -268,6 +268,12 @@ inline constexpr std::array kSettings = {
                 .help = "Folder in which each rank of each communicator on a MACHINE leaves, when "
                         "it ends, the bytes that it moved over each link. ringlet emulate "
                         "--report sets it."},
+    SettingSpec{.name = "PACE",
+                .scope = SettingScope::kPlan,
+                .field = &Settings::pace,
+                .help = "Whether collectives on rings and trees of a MACHINE last at least as long "
+                        "as NCCL's model of times predicts, so that programs measure the "
+                        "bandwidth of the machine."},
     SettingSpec{.name = "TOPO_FILE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::topo_file,

@@ -61,6 +61,7 @@ struct Settings {
   std::string machine;         ///< empty: ranks are in CPU memory, on the machine that is here
   std::string fault;           ///< empty: none; comm::ParseFault reads it
   std::string traffic_dir;     ///< empty: nothing is written
+  bool pace = false;           ///< collectives last as long as the model of times predicts
   std::string topo_file;       ///< empty: the machine is looked at
   std::string topo_dump_file;  ///< empty: nothing is written
   std::uint64_t topo_dump_file_rank = 0;  ///< the rank that writes it

@@ -25,6 +25,9 @@ struct MachineWay {
   /// The way that NCCL would take with NVLS and the like, which do not run here; nothing where that
   /// is `pick`.
   std::optional<plan::TuningPick> nccl_pick = {};
+
+  /// The time that NCCL takes, by its model. \pre  there is a pick
+  std::uint64_t predicted_ns() const { return nccl_pick ? nccl_pick->time_ns : pick->time_ns; }
   bool operator==(const MachineWay&) const = default;
 };
 

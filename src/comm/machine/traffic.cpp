@@ -102,11 +102,19 @@ Json CallJson(collective::CallKind kind, std::size_t count, std::size_t element_
 
 }  // namespace
 
-void MachineTraffic::Began(const collective::Call& call, collective::CallPlace place,
-                           const MachineWay& way) {
+MachineTraffic::CallKey MachineTraffic::KeyOf(const collective::Call& call, const MachineWay& way) {
   const std::string how =
       way.pick ? fmt::format("{} {}", NameOf(way.pick->algorithm), NameOf(way.pick->protocol)) : "";
-  CallCount& count = calls_[{call.kind, call.count, SizeOf(call.type), how}];
+  return {call.kind, call.count, SizeOf(call.type), how};
+}
+
+void MachineTraffic::WasSlower(const collective::Call& call, const MachineWay& way) {
+  ++calls_[KeyOf(call, way)].slower;
+}
+
+void MachineTraffic::Began(const collective::Call& call, collective::CallPlace place,
+                           const MachineWay& way) {
+  CallCount& count = calls_[KeyOf(call, way)];
   ++count.calls;
   count.way = way;
   SentBytes& planned = planned_[static_cast<std::size_t>(way.carriage)];
@@ -127,9 +135,11 @@ std::string MachineTraffic::ToJson(std::uint64_t communicator, const std::string
     loads.Add(planned_[index], carriage, &LinkBytes::planned);
   }
   Json calls = Json::array();
-  for (const auto& [key, count] : calls_)
-    calls.push_back(
+  for (const auto& [key, count] : calls_) {
+    Json& call = calls.emplace_back(
         CallJson(std::get<0>(key), std::get<1>(key), std::get<2>(key), count.calls, count.way));
+    if (count.slower > 0) call["slower_calls"] = count.slower;
+  }
   const plan::NodePlace place = machine_->gpus().channels().PlaceOf(self_);
   const std::uint32_t ranks = machine_->gpus().channels().rank_count();
   const plan::GpuNode& node = machine_->gpus().nodes[place.node];

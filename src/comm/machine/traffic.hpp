@@ -24,7 +24,9 @@ class MachineTraffic {
   }
   /// A collective begins.
   void Began(const collective::Call& call, collective::CallPlace place, const MachineWay& way);
-  /// A message does. \param kind  of a pair of ranks
+  /// It has ended, later than predicted.
+  void WasSlower(const collective::Call& call, const MachineWay& way);
+  /// A message begins. \param kind  of a pair of ranks
   void BeganMessage(Rank peer, std::size_t bytes,
                     collective::CallKind kind = collective::CallKind::kSendReceive);
 
@@ -37,9 +39,10 @@ class MachineTraffic {
   /// Function, elements, bytes of one, algorithm and protocol.
   using CallKey = std::tuple<collective::CallKind, std::size_t, std::size_t, std::string>;
   struct CallCount {
-    std::uint64_t calls = 0;
+    std::uint64_t calls = 0, slower = 0;
     MachineWay way = {};
   };
+  static CallKey KeyOf(const collective::Call& call, const MachineWay& way);
 
   std::shared_ptr<const GpuMachine> machine_;
   Rank self_;

@@ -244,6 +244,9 @@ class Communicator {
   /// The parts of a call; on a machine also how NCCL would run it.
   Result<collective::CallParts> PartsOf(const Call& call, Program& program) const;
   void WriteTraffic() const;
+  /// The same operation; with PACE it lasts as long as NCCL's model of times predicts.
+  Result<std::unique_ptr<Operation>> Paced(Result<std::unique_ptr<Operation>> started,
+                                           const Call& call, const MachineWay& way);
   /// Of `call`, whose buffers are those of `task`.
   Result<std::unique_ptr<Operation>> StartStage(const Program::Stage& stage, const Call& call,
                                                 collective::Task task, bool is_first);

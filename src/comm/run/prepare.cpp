@@ -10,6 +10,7 @@
 #include "collective/reduce/reduce.hpp"
 #include "collective/select/select.hpp"
 #include "comm/establish/stages.hpp"
+#include "comm/machine/paced.hpp"
 #include "comm/run/blocking_task.hpp"
 #include "comm/run/communicator.hpp"
 #include "comm/run/gradual_messages.hpp"
@@ -290,7 +291,8 @@ Result<std::unique_ptr<collective::Operation>> Communicator::BeyondHost(const Ca
   const std::size_t scratch_bytes = program->scratch_count * SizeOf(call.type);
   if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
   task.scratch = std::span(scratch_).first(scratch_bytes);
-  if (program->stages.size() == 1) return StartStage(program->stages.front(), call, task, true);
+  if (program->stages.size() == 1)
+    return Paced(StartStage(program->stages.front(), call, task, true), call, program->on_machine);
   std::vector<Sequence::SubOperation> parts;
   for (const Program::Stage& stage : program->stages) {
     const bool is_first = parts.empty();
@@ -300,6 +302,20 @@ Result<std::unique_ptr<collective::Operation>> Communicator::BeyondHost(const Ca
                      .links_before = stage.on_host.links_before});
   }
   return Sequence::Begin(std::move(parts));
+}
+
+Result<std::unique_ptr<collective::Operation>> Communicator::Paced(
+    Result<std::unique_ptr<Operation>> started, const Call& call, const MachineWay& way) {
+  if (!way.pick || !started.ok() || !origin_.process->settings().pace) return started;
+  constexpr std::chrono::microseconds kSpin(60);  // how late a sleep ends
+  const Instant predicted(static_cast<std::int64_t>(way.predicted_ns()));
+  // Before it times out, whatever is predicted.
+  Pace pace{.until = os::Now() + std::min(predicted, Instant(timeout_) / 2),
+            .now = os::Now,
+            .on_late = [this, call, way] { traffic_->WasSlower(call, way); },
+            .spin = spinner_.wait_policy().looks > 0 ? Instant(kSpin) : Instant(0)};
+  return std::unique_ptr<Operation>(
+      std::make_unique<PacedOperation>(*std::move(started), links_->waiter(), std::move(pace)));
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::StartStage(const Program::Stage& stage,

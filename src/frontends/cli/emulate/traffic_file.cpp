@@ -83,6 +83,13 @@ TrafficFileLink ReadLink(TrafficObject& link) {
   return read;
 }
 
+std::string OptionalText(TrafficObject& object, const char* key) {
+  return object.Has(key) ? object.Text(key) : "";
+}
+std::uint64_t OptionalNumber(TrafficObject& object, const char* key) {
+  return object.Has(key) ? object.Number(key) : 0;
+}
+
 TrafficFileCall ReadCall(TrafficObject& call) {
   TrafficFileCall read{.function = call.Text("function"),
                        .count = call.Number("count"),
@@ -95,7 +102,10 @@ TrafficFileCall ReadCall(TrafficObject& call) {
     read.algorithm = {.name = call.Text("algorithm"),
                       .protocol = call.Text("protocol"),
                       .channels = call.Small("channels"),
-                      .predicted_ns = call.Number("predicted_ns")};
+                      .predicted_ns = call.Number("predicted_ns"),
+                      .nccl_name = OptionalText(call, "nccl_algorithm"),
+                      .nccl_predicted_ns = OptionalNumber(call, "nccl_predicted_ns")};
+  read.slower_calls = OptionalNumber(call, "slower_calls");
   return read;
 }
 

@@ -31,6 +31,10 @@ struct CallAlgorithm {
   std::string name, protocol;  ///< "Ring", "LL128"
   std::uint32_t channels = 0;
   std::uint64_t predicted_ns = 0;
+  /// The algorithm that NCCL would take, and the emulated machine does not have: "NVLS". Empty: it
+  /// is `name`.
+  std::string nccl_name = {};
+  std::uint64_t nccl_predicted_ns = 0;
   auto operator<=>(const CallAlgorithm&) const = default;
 };
 
@@ -40,6 +44,7 @@ struct TrafficFileCall {
   std::uint64_t bytes = 0;  ///< of these
   std::uint64_t calls = 0;
   std::optional<CallAlgorithm> algorithm = {};  ///< none: messages
+  std::uint64_t slower_calls = 0;               ///< than predicted, where RINGLET_PACE is set
 };
 
 struct TrafficFile {

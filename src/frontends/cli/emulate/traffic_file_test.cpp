@@ -55,6 +55,19 @@ TEST(TrafficFileTest, MessagesHaveNoAlgorithm) {
   EXPECT_FALSE(read->calls.at(0).algorithm);
 }
 
+TEST(TrafficFileTest, TheChoiceOfNcclAndSlowerCallsAreReadWhereTheyAre) {
+  TrafficFile given = TrafficForTest()[0].second;
+  given.calls[0].algorithm->nccl_name = "NVLS";
+  given.calls[0].algorithm->nccl_predicted_ns = 7000;
+  given.calls[0].slower_calls = 3;
+  const auto read = ParseTrafficFile("x", TextForTest(given));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->calls[0].algorithm->nccl_name, "NVLS");
+  EXPECT_EQ(read->calls[0].algorithm->nccl_predicted_ns, 7000u);
+  EXPECT_EQ(read->calls[0].slower_calls, 3u);
+  EXPECT_FALSE(ParseTrafficFile("x", With(TextForTest(given), "/calls/0/slower_calls", -1)).ok());
+}
+
 TEST(TrafficFileTest, EveryKeyThatIsMissingIsNamed) {
   const std::string text = TextForTest(TrafficForTest()[0].second);
   for (const char* const pointer : {"/version",

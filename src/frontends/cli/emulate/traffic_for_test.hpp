@@ -65,11 +65,15 @@ inline std::string TextForTest(const TrafficFile& file) {
                                         {"count", call.count},
                                         {"bytes", call.bytes},
                                         {"calls", call.calls}});
+    if (call.slower_calls > 0) one["slower_calls"] = call.slower_calls;
     if (!call.algorithm) continue;
     one["algorithm"] = call.algorithm->name;
     one["protocol"] = call.algorithm->protocol;
     one["channels"] = call.algorithm->channels;
     one["predicted_ns"] = call.algorithm->predicted_ns;
+    if (call.algorithm->nccl_name.empty()) continue;
+    one["nccl_algorithm"] = call.algorithm->nccl_name;
+    one["nccl_predicted_ns"] = call.algorithm->nccl_predicted_ns;
   }
   return json{{"version", 1},
               {"communicator", file.communicator},

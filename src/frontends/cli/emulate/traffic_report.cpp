@@ -111,6 +111,7 @@ class TrafficMerger {
   struct Merged {
     std::uint32_t ranks = 0;
     std::map<std::uint32_t, MergedRank> by_rank;
+    CallsOfRank slower;  // of the rank with the most
   };
 
   static Error Contradiction(const std::string& path, const std::string& why) {
@@ -125,7 +126,11 @@ class TrafficMerger {
       return Contradiction(path, fmt::format("its communicator has {} ranks, in another file {}",
                                              file.ranks, merged.ranks));
     MergedRank rank{.host = file.host_identity, .gpu = file.gpu, .calls = {}};
-    for (const TrafficFileCall& call : file.calls) AddBytes(rank.calls[KeyOf(call)], call.calls);
+    for (const TrafficFileCall& call : file.calls) {
+      AddBytes(rank.calls[KeyOf(call)], call.calls);
+      std::uint64_t& slower = merged.slower[KeyOf(call)];
+      slower = std::max(slower, call.slower_calls);
+    }
     for (const TrafficFileLink& link : file.links)
       if (link.host == file.host_identity && link.from == file.gpu)
         AddBytes(rank.sent_bytes, link.measured_bytes);
@@ -228,8 +233,11 @@ class TrafficMerger {
                 .count = elements,
                 .bytes = bytes,
                 .algorithm = algorithm,
-                .calls = call.calls};
+                .calls = call.calls,
+                .slower_calls = call.slower_calls};
         AddBytes(call.calls, count);
+        if (rank == merged.by_rank.begin()->first)
+          AddBytes(call.slower_calls, CountOf(merged.slower, key));
       }
   }
 
@@ -266,14 +274,13 @@ std::uint64_t CallTraffic::size() const {
   return kind == CallKind::kAllToAllV ? bytes : SizeElements(BenchOperationOf(kind), bytes, ranks);
 }
 
-double CallTraffic::algbw() const {
-  return algorithm->predicted_ns == 0
-             ? 0
-             : static_cast<double>(size()) / static_cast<double>(algorithm->predicted_ns);
+double CallTraffic::BandwidthOf(std::uint64_t ns) const {
+  return ns == 0 ? 0 : static_cast<double>(size()) / static_cast<double>(ns);
 }
 
-double CallTraffic::busbw() const {
-  return algbw() * BusFactor(*collective::CallKindNamed(function), ranks);
+double CallTraffic::bus_factor() const {
+  const CallKind kind = *collective::CallKindNamed(function);
+  return kind == CallKind::kAllToAllV ? 1 : BusFactor(kind, ranks);
 }
 
 double TrafficReport::Load(const LinkTraffic& link) const {

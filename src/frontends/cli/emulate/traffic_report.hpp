@@ -49,12 +49,18 @@ struct CallTraffic {
   std::uint64_t count = 0, bytes = 0;  ///< of a block of a rank, as in its file
   std::optional<CallAlgorithm> algorithm = {};
   std::uint64_t calls = 0;  ///< of collectives each is called by all ranks, and counts once
+  /// Those that took longer than predicted where RINGLET_PACE is set; of the rank with the most.
+  std::uint64_t slower_calls = 0;
 
   /// Bytes, as `ringlet bench` counts them.
   std::uint64_t size() const;
   /// GB/s, as NCCL's model of times predicts them. \pre there is an algorithm
-  double algbw() const;
-  double busbw() const;
+  double algbw() const { return BandwidthOf(algorithm->predicted_ns); }
+  double busbw() const { return algbw() * bus_factor(); }
+  /// \pre  NCCL would take another algorithm
+  double nccl_busbw() const { return BandwidthOf(algorithm->nccl_predicted_ns) * bus_factor(); }
+  double BandwidthOf(std::uint64_t ns) const;  ///< size in that time
+  double bus_factor() const;
 };
 
 struct TrafficReport {

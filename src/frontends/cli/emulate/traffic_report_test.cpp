@@ -135,6 +135,17 @@ TEST(TrafficReportTest, CollectivesThatRanksCalledDifferentlyAreFound) {
   EXPECT_THAT(report->findings, ElementsAre(HasSubstr("0 times by rank 1")));
 }
 
+TEST(TrafficReportTest, SlowerCallsAreThoseOfTheRankWithTheMost) {
+  Files files = TrafficForTest();
+  files[0].second.calls[0].slower_calls = 1;
+  files[1].second.calls[0].slower_calls = 4;
+  for (auto& [path, file] : Files(files)) {
+    file.communicator = "d";
+    files.emplace_back(path + "d", file);
+  }
+  EXPECT_EQ(MergeTraffic(files).value().calls.at(0).slower_calls, 8u) << "of two communicators";
+}
+
 TEST(TrafficReportTest, MessagesAreThoseOfAllRanks) {
   Files files = TrafficForTest();
   for (auto& [path, file] : files)

@@ -25,8 +25,8 @@ std::string ShownName(const std::string& name) {
   return Printable(name, kTrafficNameShown);
 }
 
-double PredictedUs(const CallTraffic& call) {
-  return static_cast<double>(call.algorithm->predicted_ns) / kTrafficNsInUs;
+double UsOf(std::uint64_t ns) {
+  return static_cast<double>(ns) / kTrafficNsInUs;
 }
 
 Json CommunicatorJson(const CommunicatorTraffic& communicator) {
@@ -61,9 +61,15 @@ Json CallJson(const CallTraffic& call) {
   json["algorithm"] = call.algorithm->name;
   json["protocol"] = call.algorithm->protocol;
   json["channels"] = call.algorithm->channels;
-  json["predicted_us"] = PredictedUs(call);
+  json["predicted_us"] = UsOf(call.algorithm->predicted_ns);
   json["predicted_algbw_gb_s"] = call.algbw();
   json["predicted_busbw_gb_s"] = call.busbw();
+  if (!call.algorithm->nccl_name.empty()) {
+    json["nccl_algorithm"] = call.algorithm->nccl_name;
+    json["nccl_predicted_us"] = UsOf(call.algorithm->nccl_predicted_ns);
+    json["nccl_predicted_busbw_gb_s"] = call.nccl_busbw();
+  }
+  if (call.slower_calls > 0) json["slower_calls"] = call.slower_calls;
   return json;
 }
 
@@ -115,10 +121,18 @@ std::string CallsText(const TrafficReport& report) {
     text += fmt::format("{:<14} {:>5} {:>13} {:>8}", call.function, call.ranks, call.size(),
                         call.calls);
     if (call.algorithm)
-      text += fmt::format("  {:<13} {:<6} {:>8} {:>13.1f} {:>8.2f}",
-                          ShownName(call.algorithm->name), ShownName(call.algorithm->protocol),
-                          call.algorithm->channels, PredictedUs(call), call.busbw());
+      text +=
+          fmt::format("  {:<13} {:<6} {:>8} {:>13.1f} {:>8.2f}", ShownName(call.algorithm->name),
+                      ShownName(call.algorithm->protocol), call.algorithm->channels,
+                      UsOf(call.algorithm->predicted_ns), call.busbw());
     text += '\n';
+    if (call.algorithm && !call.algorithm->nccl_name.empty())
+      text += fmt::format("{:<14} NCCL itself takes {}: {:.1f} us, busbw {:.2f}\n", "",
+                          ShownName(call.algorithm->nccl_name),
+                          UsOf(call.algorithm->nccl_predicted_ns), call.nccl_busbw());
+    if (call.slower_calls > 0)
+      text += fmt::format("{:<14} {} of these took longer here than predicted\n", "",
+                          call.slower_calls);
   }
   return text;
 }

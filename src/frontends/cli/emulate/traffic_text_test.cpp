@@ -68,6 +68,23 @@ TEST(TrafficTextTest, JsonHasWhatTheReportHas) {
   EXPECT_DOUBLE_EQ(call["predicted_busbw_gb_s"], 0.5 * 2 * 2 / 3);
 }
 
+TEST(TrafficTextTest, TheChoiceOfNcclAndSlowerCallsStandBelowTheCall) {
+  auto files = TrafficForTest();
+  for (auto& [path, file] : files) {
+    file.calls[0].slower_calls = 1;
+    file.calls[0].algorithm->nccl_name = "NVLS";
+    file.calls[0].algorithm->nccl_predicted_ns = 4000;
+  }
+  const TrafficReport report = ReportOf(files);
+  EXPECT_THAT(ToText(report, 1), AllOf(HasSubstr(" NCCL itself takes NVLS: 4.0 us, busbw 1.00\n"),
+                                       HasSubstr(" 1 of these took longer here than predicted")));
+  const auto call = ToJson(report)["calls"][0];
+  EXPECT_EQ(call["nccl_algorithm"], "NVLS");
+  EXPECT_DOUBLE_EQ(call["nccl_predicted_us"], 4);
+  EXPECT_DOUBLE_EQ(call["nccl_predicted_busbw_gb_s"], 1);
+  EXPECT_EQ(call["slower_calls"], 1);
+}
+
 TEST(TrafficTextTest, CallsWithoutAPredictionHaveNoFigures) {
   auto files = TrafficForTest();
   for (auto& [path, file] : files)
