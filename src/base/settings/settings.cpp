@@ -187,7 +187,8 @@ bool IsSetting(std::string_view name, bool of_nccl) {
 
 /// The variables of `ringlet emulate`, which its libraries read.
 bool IsOfEmulate(std::string_view name) {
-  return name == "EMULATE_DEVICES" || name == "EMULATE_MEMORY" || name == "EMULATE_KERNELS";
+  return name == "EMULATE_DEVICES" || name == "EMULATE_MEMORY" || name == "EMULATE_KERNELS" ||
+         name == "EMULATE_HOST";
 }
 
 void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warnings) {

@@ -131,6 +131,7 @@ TEST(SettingsTest, VariablesOfEmulateAreKnown) {
   const auto settings = ParseSettings({{"RINGLET_EMULATE_DEVICES", "8"},
                                        {"RINGLET_EMULATE_MEMORY", "1"},
                                        {"RINGLET_EMULATE_KERNELS", "/x.so"},
+                                       {"RINGLET_EMULATE_HOST", "1"},
                                        {"RINGLET_EMULATE_DEVICE", "8"}});
   EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("RINGLET_EMULATE_DEVICE is not")));
 }

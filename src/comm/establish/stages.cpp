@@ -156,10 +156,22 @@ LocalHost Settled(const Process& process, const Config& config, topology::HostVi
   return local_host;
 }
 
+/// Each host of an emulated cluster is the whole file.
+Status CheckOneHost(const topology::HostView& view, const std::string& file) {
+  for (const topology::NumaNode& node : view.numa_nodes)
+    if (node.host != view.numa_nodes.front().host)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("RINGLET_MACHINE: {} holds several hosts; name the file of one, and "
+                               "give the ranks of each host a RINGLET_HOSTID of their own",
+                               file)};
+  return Ok();
+}
+
 // The host that a file describes, in place of the one that is here.
 Result<LocalHost> ReadMachine(Process& process, const Config& config) {
   RINGLET_TRY_ASSIGN(discovery::TopologyFile file,
                      discovery::ReadTopologyFile(process.files(), process.settings().machine));
+  RINGLET_TRY(CheckOneHost(*file.view, process.settings().machine));
   for (const std::string& finding : file.findings) process.WarnOnce(finding);
   file.view->name = process.host().name;
   file.view->identity = process.host_hash();

@@ -159,6 +159,16 @@ TEST_F(GpuMachineTest, AFileThatIsNotThereIsNamed) {
   });
 }
 
+TEST_F(GpuMachineTest, AFileOfSeveralHostsIsRefused) {
+  topology::HostView view = topology::ParseSynthetic(kFourGpus).value();
+  view.numa_nodes.back().host = view.identity + 1;
+  files_.Write("hosts.xml", ToXml(view));
+  RunOn(1, 1, {{"RINGLET_MACHINE", PathOf("hosts.xml")}}, [](std::uint32_t, auto communicator) {
+    ASSERT_FALSE(communicator.ok());
+    EXPECT_THAT(communicator.error().message, HasSubstr("hosts.xml holds several hosts"));
+  });
+}
+
 TEST_F(GpuMachineTest, PartsOfACommunicatorArePlannedAnew) {
   // Ranks of two hosts by turns: in a child they lie anywhere.
   RunOn(2, 8, {}, [&](std::uint32_t rank, auto communicator) {

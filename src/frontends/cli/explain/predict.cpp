@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
+#include "frontends/cli/bench/bench_operation.hpp"
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
@@ -36,18 +37,6 @@ Result<plan::Function> FunctionCalled(const std::string& name) {
                            Quoted(name))};
 }
 
-/// Bytes over the bus of a rank, by bytes of the collective.
-/// Source  nccl-tests, PERFORMANCE.md
-double BusFactor(plan::Function function, std::uint32_t ranks) {
-  const double others = ranks - 1.0;
-  switch (function) {
-    case plan::Function::kAllReduce: return 2 * others / ranks;
-    case plan::Function::kAllGather:
-    case plan::Function::kReduceScatter: return others / ranks;
-    default: return 1;
-  }
-}
-
 int Run(const PredictRequest& request) {
   const auto function = FunctionCalled(request.function);
   if (!function.ok()) return Fail("predict", function.error());
@@ -64,7 +53,8 @@ int Run(const PredictRequest& request) {
   const plan::TuningLaunch launch = tuning.LaunchOf(*pick, *bytes);
   const double us = static_cast<double>(pick->time_ns) / 1000;
   const double algbw = static_cast<double>(*bytes) / us / 1000;
-  const double busbw = algbw * BusFactor(*function, view->ranks());
+  const double busbw =
+      algbw * BusFactor(*collective::CallKindNamed(request.function), view->ranks());
   if (request.json) {
     const nlohmann::ordered_json json = {{"function", request.function},
                                          {"bytes", *bytes},
