@@ -240,9 +240,10 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
 
 Result<std::unique_ptr<Control>> Control::Pending::Finish(const std::stop_token& abort) {
   const std::shared_ptr<Shared> shared = control_->shared_;
-  const std::stop_callback stop(abort, [&] {
-    control_->Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
-                                                     Index(control_->rank_))});
+  // Not control_: it is the caller's before the callback is gone.
+  const std::stop_callback stop(abort, [&control = *control_] {
+    control.Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
+                                                   Index(control.rank_))});
   });
   RINGLET_TRY(control_->Await([&] { return shared->standing; }));
   control_->operation_timeout_ = operation_timeout_;
