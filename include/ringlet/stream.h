@@ -132,6 +132,10 @@ RINGLET_STREAM_API ringletResult_t ringletStreamGetDevice(int* device);
  * of the device work again. ringletCaptureUnsupported  one of its streams is captured. */
 RINGLET_STREAM_API ringletResult_t ringletStreamSynchronizeDevice(int device);
 
+/* As ringletStreamSynchronizeDevice, but captures of its streams are left alone: for what takes
+ * memory away, which no captured call has used. */
+RINGLET_STREAM_API ringletResult_t ringletStreamAwaitDevice(int device);
+
 /* With `on`, NULL as the stream of a call of NCCL is the legacy stream of this thread's current
  * device. Without, as at first, such a call is complete when it returns. For the whole process; to
  * be said before communicators are used. */

@@ -216,24 +216,36 @@ Answer StreamTable::Synchronize(ringletStream_t stream) {
   return AwaitAll(lock, AwaitedBy(found));
 }
 
-Answer StreamTable::SynchronizeDevice(int device) {
+Answer StreamTable::CheckAwaitable(int device) {
   if (IsInsideItem()) return WouldWait();
-  if (device < 0 || device >= RINGLET_STREAM_DEVICES_MAX)
-    return {ringletInvalidArgument, fmt::format("device is {}, not between 0 and {}", device,
-                                                RINGLET_STREAM_DEVICES_MAX - 1)};
+  if (device >= 0 && device < RINGLET_STREAM_DEVICES_MAX) return {};
+  return {ringletInvalidArgument, fmt::format("device is {}, not between 0 and {}", device,
+                                              RINGLET_STREAM_DEVICES_MAX - 1)};
+}
+
+Answer StreamTable::SynchronizeDevice(int device) {
+  RINGLET_ANSWER(CheckAwaitable(device));
+  {
+    const Lock lock(mutex_);
+    bool captured = false;
+    for (const StreamRef& stream : devices_[device].streams) {
+      if (!stream->capture) continue;
+      Break(*stream->capture);
+      captured = true;
+    }
+    if (captured) return IsCaptured();
+  }
+  return AwaitDevice(device);
+}
+
+Answer StreamTable::AwaitDevice(int device) {
+  RINGLET_ANSWER(CheckAwaitable(device));
   Answer answer;
   {
     Lock lock(mutex_);
     std::vector<Awaited> awaited;
-    bool captured = false;
-    for (const StreamRef& stream : devices_[device].streams) {
-      if (stream->capture) {
-        Break(*stream->capture);
-        captured = true;
-      }
+    for (const StreamRef& stream : devices_[device].streams)
       if (Matters(stream->last)) awaited.push_back({stream, stream->last});
-    }
-    if (captured) return IsCaptured();
     answer = AwaitAll(lock, awaited);
   }
   Reap();

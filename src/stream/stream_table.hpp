@@ -36,6 +36,7 @@ class StreamTable {
   Answer Query(ringletStream_t stream);
   Answer Synchronize(ringletStream_t stream);
   Answer SynchronizeDevice(int device);
+  Answer AwaitDevice(int device);
   Answer WaitEvent(ringletStream_t stream, ringletEvent_t event);
   Answer Launch(ringletStream_t stream, TaskRef task);
   /// All of them or none, in their order, with nothing issued between them.
@@ -127,6 +128,7 @@ class StreamTable {
     ItemEndRef last;
   };
   std::vector<Awaited> AwaitedBy(const StreamRef& stream);
+  static Answer CheckAwaitable(int device);
   Answer AwaitAll(Lock& lock, const std::vector<Awaited>& awaited);
   Answer ResolveJoint(Lock& lock, const JointTask& joint, std::vector<StreamRef>* streams);
   Answer CheckJoint(const std::vector<StreamRef>& streams);

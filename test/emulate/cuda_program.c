@@ -244,7 +244,7 @@ static void TestCapture(void) {
   unsigned long long id = 0;
   size_t count = 0;
   unsigned char *memory, out[64];
-  void* object;
+  void *object, *unused, *pinned;
   const Node* nodes = NULL;
   Stream stream, other;
   Event fork, join;
@@ -257,7 +257,11 @@ static void TestCapture(void) {
   OK(cudaEventCreate(&join));
   OK(cudaStreamIsCapturing(stream, &status));
   EXPECT(0, status);
+  OK(cudaMalloc(&unused, 64));
+  OK(cudaHostAlloc(&pinned, 64, 0));
   OK(cudaStreamBeginCapture(stream, 2));
+  OK(cudaFree(unused)); /* the capture goes on */
+  OK(cudaFreeHost(pinned));
   OK(cudaMemsetAsync(memory, 3, 64, stream));
   OK(cudaEventRecord(fork, stream));
   OK(cudaStreamWaitEvent(other, fork, 0));

@@ -104,6 +104,25 @@ TEST(Establish, AbortEndsItEarly) {
   self.join();
 }
 
+// All are on one device: the first that is refused for that aborts the others, of which some have
+// just joined.
+TEST(Establish, AnAbortMayMeetTheEndOfAJoin) {
+  constexpr std::uint32_t kRounds = 300, kSize = 8;
+  const auto process = ProcessWith({});
+  for (std::uint32_t round = 0; round < kRounds; ++round) {
+    const UniqueId id = *CreateUniqueId(process);
+    std::stop_source stop;
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < kSize; ++rank)
+      threads.emplace_back([&, rank] {
+        const Config config{.id = id, .rank = rank, .size = kSize, .names_device = true};
+        EXPECT_FALSE(Establish(process, config, stop.get_token()).ok());
+        stop.request_stop();
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 TEST(Establish, AnIdIsGoodForOneCommunicatorOnly) {
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "0.5"}});
   const UniqueId id = *CreateUniqueId(process);

@@ -128,6 +128,10 @@ ringletResult_t ringletStreamSynchronizeDevice(int device) {
   return Say([&] { return Table().SynchronizeDevice(device); });
 }
 
+ringletResult_t ringletStreamAwaitDevice(int device) {
+  return Say([&] { return Table().AwaitDevice(device); });
+}
+
 void ringletStreamUseNull(int on) {
   ringlet::stream::null_is_stream.store(on != 0, std::memory_order_relaxed);
 }

@@ -156,6 +156,8 @@ TEST(StreamFunctions, DevicesAreOfTheThread) {
   EXPECT_EQ(ringletStreamGetDeviceOf(ringletStreamLegacy, &device), ringletSuccess);
   EXPECT_EQ(device, 2);
   EXPECT_EQ(ringletStreamSynchronizeDevice(2), ringletSuccess);
+  EXPECT_EQ(ringletStreamAwaitDevice(2), ringletSuccess);
+  EXPECT_EQ(ringletStreamAwaitDevice(RINGLET_STREAM_DEVICES_MAX), ringletInvalidArgument);
   EXPECT_EQ(ringletStreamSetDevice(0), ringletSuccess);
 }
 

@@ -108,7 +108,7 @@ RINGLET_DRIVER_FUNCTION int cuMemFree_v2(DevicePointer pointer) {
     if (pointer == 0) return Done();
     if (const Answer may = CheckCapture(); !may.ok()) return may;
     if (const auto block = Host().memory().Find(ToPointer(pointer)))
-      static_cast<void>(ringletStreamSynchronizeDevice(static_cast<int>(block->device)));
+      static_cast<void>(ringletStreamAwaitDevice(static_cast<int>(block->device)));
     const Status freed = Host().memory().Free(ToPointer(pointer), MemoryKind::kDevice);
     return freed.ok() ? Done() : ToAnswer(freed.error());
   });

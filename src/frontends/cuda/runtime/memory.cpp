@@ -22,13 +22,12 @@ Answer Allocate(const char* name, void** pointer, std::size_t bytes, MemoryKind 
   return Done();
 }
 
-// CUDA waits for the device before it takes memory away. It cannot while another thread captures a
-// stream of it, that cannot be, and the memory is in no item that waits.
+// CUDA waits for the device before it takes memory away. Captures of other threads go on.
 Answer FreeNow(void* pointer) {
   if (pointer == nullptr) return Done();
   if (const Answer may = CheckCapture(); !may.ok()) return may;
   const auto block = Host().memory().Find(pointer);
-  if (block) static_cast<void>(ringletStreamSynchronizeDevice(static_cast<int>(block->device)));
+  if (block) static_cast<void>(ringletStreamAwaitDevice(static_cast<int>(block->device)));
   const Status freed = Host().memory().Free(pointer, MemoryKind::kDevice);
   return freed.ok() ? Done() : ToAnswer(freed.error());
 }
@@ -149,9 +148,10 @@ RINGLET_CUDA_FUNCTION int cudaMallocHost(void** pointer, std::size_t bytes) {
 RINGLET_CUDA_FUNCTION int cudaFreeHost(void* pointer) {
   return Call("cudaFreeHost", [&]() -> Answer {
     if (pointer == nullptr) return Done();
+    if (const Answer may = CheckCapture(); !may.ok()) return may;
     if (!IsOfHost(Host().memory().Find(pointer))) return Invalid("no memory of cudaHostAlloc");
     for (std::uint32_t device = 0; device < Host().devices(); ++device)
-      static_cast<void>(ringletStreamSynchronizeDevice(static_cast<int>(device)));
+      static_cast<void>(ringletStreamAwaitDevice(static_cast<int>(device)));
     const Status freed = Host().memory().Free(pointer, MemoryKind::kPinned);
     return freed.ok() ? Done() : ToAnswer(freed.error());
   });
@@ -261,7 +261,7 @@ RINGLET_CUDA_FUNCTION int cudaIpcOpenMemHandle(void** pointer, IpcBytes handle, 
 RINGLET_CUDA_FUNCTION int cudaIpcCloseMemHandle(void* pointer) {
   return Call("cudaIpcCloseMemHandle", [&]() -> Answer {
     const auto block = Host().memory().Find(pointer);
-    if (block) static_cast<void>(ringletStreamSynchronizeDevice(static_cast<int>(block->device)));
+    if (block) static_cast<void>(ringletStreamAwaitDevice(static_cast<int>(block->device)));
     const Status closed = Host().memory().Close(pointer);
     return closed.ok() ? Done() : ToAnswer(closed.error());
   });
