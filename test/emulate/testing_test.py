@@ -5,8 +5,10 @@ testing_test.py TOOL PACKAGE
 
 import ctypes
 import importlib.util
+import json
 import os
 import sys
+import tempfile
 
 TOOL, PACKAGE = (sys.argv[1:] + ["", ""])[:2] if __name__ == "__main__" else ("", os.environ.get("TESTING_PY", ""))
 spec = importlib.util.spec_from_file_location("ringlet_testing", PACKAGE or os.environ["TESTING_PY"])
@@ -55,9 +57,23 @@ def expect_failure(function, words):
     try:
         function()
     except testing.EmulationError as error:
-        assert words in str(error), f"{function.__name__}: {error}"
+        assert words in str(error), f"{function}: {error}"
         return
-    raise AssertionError(f"{function.__name__} passed")
+    raise AssertionError(f"{function} passed")
+
+
+def options_of_emulate():
+    """What a program of four ranks on two hosts moves, and how its ranks die."""
+    program = [os.path.join(os.path.dirname(TOOL), "host_ranks")]
+    ranks = {"machine": "perlmutter-a100", "ranks": 4, "hosts": 2}
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        testing.run_emulated(program, **ranks, options=["--report", report, "--pace"])
+        with open(report) as file:
+            links = json.load(file)["links"]
+        assert links and all(link["measured_bytes"] == link["planned_bytes"] for link in links), links
+    testing.run_emulated(program, **ranks, options=["--drop-nvlink", "1"])
+    expect_failure(lambda: testing.run_emulated(program, **ranks, options=["--kill", "3@all_reduce:1"]), "SIGKILL")
 
 
 def main():
@@ -69,12 +85,8 @@ def main():
     expect_failure(nowhere, "no-such-machine")
     written = testing.run_emulated(["sh", "-c", "echo rank $RANK"], machine="dgx-h100", ranks=2)
     assert "rank 0" in written and "rank 1" in written, written
-    try:
-        testing.run_emulated(["true"], options=["--kill", "soon"])
-    except testing.EmulationError as error:
-        assert "RANK@OPERATION" in str(error), error
-    else:
-        raise AssertionError("a fault that is none was taken")
+    expect_failure(lambda: testing.run_emulated(["true"], options=["--kill", "soon"]), "RANK@OPERATION")
+    options_of_emulate()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include <set>
 
 #include "frontends/cli/tool_run_for_test.hpp"
@@ -123,7 +125,7 @@ TEST(ChooseMachineTest, ByNameFileAndDescription) {
   const std::string folder = SourceFile("machines");
   const auto named = ChooseMachine("dgx-h100", folder);
   ASSERT_TRUE(named.ok()) << named.error().message;
-  EXPECT_EQ(named->path, folder + "/dgx-h100.xml");
+  EXPECT_TRUE(std::filesystem::equivalent(named->path, folder + "/dgx-h100.xml")) << named->path;
   EXPECT_THAT(named->view.gpus, SizeIs(8));
   const auto file = ChooseMachine(Fixture("topologies/nvidia/nc48v4.topo.xml"), folder);
   ASSERT_TRUE(file.ok()) << file.error().message;

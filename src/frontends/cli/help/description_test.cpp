@@ -6,6 +6,7 @@
 #include <set>
 
 #include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/run/run.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -57,6 +58,16 @@ TEST(DescriptionTest, TheTypesOfAllValuesAreExplained) {
       }
   });
   EXPECT_EQ(known, used) << "a type that no option has";
+}
+
+TEST(DescriptionTest, ProgramsBeginBehindTheValuesOfOptions) {
+  const CommandDescription tool = DescribedTool();
+  for (const char* const name : {"run", "emulate"})
+    for (const OptionDescription& option : Named(tool, name).options)
+      for (const std::string& word : option.names)
+        EXPECT_EQ(SplitRunArguments({word, "value", "prog"}).own.size(),
+                  option.takes_value ? 2u : 1u)
+            << name << " " << word;
 }
 
 TEST(DescriptionTest, OptionsThatSiblingsShareAreSaidOnce) {
