@@ -469,9 +469,9 @@ std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> con
   control->set_operation_timeout(timeout);
   os::Logger& logger = origin.process->logger();
   const Rank rank{config.rank};
-  if (machine && logger.Wants(LogLevel::kInfo, Subsystem::kGraph))
-    for (const std::string& line : InitLines(*machine, peer_table, rank, origin.credentials.magic))
-      logger.Log(LogLevel::kInfo, Subsystem::kGraph, config.device, line);
+  if (machine && logger.Wants(LogLevel::kInfo, Subsystem::kInit))
+    for (const InitLine& line : InitLines(*machine, peer_table, rank, origin.credentials.magic))
+      logger.Log(LogLevel::kInfo, line.subsystem, config.device, line.text);
   const auto& gpu = peer_table.peer_infos[config.rank].gpu;
   const std::string place = machine && gpu ? fmt::format("cudaDev {} nvmlDev {} busId {:x} ",
                                                          config.device, config.device, gpu->value)

@@ -155,15 +155,20 @@ class LinesOfRank {
 
 }  // namespace
 
-std::vector<std::string> InitLines(const GpuMachine& machine, const PeerTable& peer_table,
-                                   Rank self, std::uint64_t communicator) {
+std::vector<InitLine> InitLines(const GpuMachine& machine, const PeerTable& peer_table, Rank self,
+                                std::uint64_t communicator) {
   const LinesOfRank of_rank(machine, peer_table, self);
   std::vector<std::string> lines = {of_rank.Ranks(communicator)};
   of_rank.AddRings(lines);
   lines.push_back(of_rank.Trees());
   of_rank.AddConnections(lines);
   lines.push_back(of_rank.Counts());
-  return lines;
+  std::vector<InitLine> sorted;
+  for (std::string& line : lines) {
+    const bool of_graph = line.starts_with("Ring ");
+    sorted.push_back({std::move(line), of_graph ? Subsystem::kGraph : Subsystem::kInit});
+  }
+  return sorted;
 }
 
 }  // namespace ringlet::comm

@@ -3,14 +3,20 @@
 #include <string>
 #include <vector>
 
+#include "base/log/log.hpp"
 #include "comm/machine/machine.hpp"
 
 namespace ringlet::comm {
 
+struct InitLine {
+  std::string text;
+  Subsystem subsystem = Subsystem::kInit;  ///< of NCCL_DEBUG_SUBSYS, as NCCL has it
+};
+
 /// Of one rank, in NCCL's order: ranks and nodes, the channels (on rank 0), its place in rings and
 /// trees, by what it reaches its neighbours, and how many channels there are.
 /// \param communicator  its public number
-std::vector<std::string> InitLines(const GpuMachine& machine, const PeerTable& peer_table,
-                                   Rank self, std::uint64_t communicator);
+std::vector<InitLine> InitLines(const GpuMachine& machine, const PeerTable& peer_table, Rank self,
+                                std::uint64_t communicator);
 
 }  // namespace ringlet::comm
