@@ -25,6 +25,9 @@ class PostWaiter final : public transport::Waiter {
   PostWaiter(transport::ArenaRank& rank, const std::uint32_t& awaited, bool (*fence)() = nullptr)
       : bell_(rank.bell), said_(rank.awaits), awaited_(awaited), fence_(fence) {}
 
+  /// Whether it makes a fence for all ranks before it sleeps.
+  bool fences() const { return fence_ != nullptr; }
+
   Ticket Prepare() override {
     says_ = transport::ArenaRank::Awaiting(awaited_);
     said_.store(says_, std::memory_order_seq_cst);

@@ -60,5 +60,36 @@ TEST_F(PostWaiterTest, IsWokenByThePostOfAnotherThread) {
   }
 }
 
+/// The arena of the test, and what a fence saw of its first rank.
+transport::Arena* fenced_arena = nullptr;
+bool fence_works = true;
+int fences_behind_the_word = 0;
+
+bool FakeFence() {
+  const transport::ArenaRank& rank = fenced_arena->rank(0);
+  fences_behind_the_word += (rank.bell.value & 3u) != 0 && rank.awaits == 3;
+  return fence_works;
+}
+
+TEST_F(PostWaiterTest, ItsFenceComesBehindItsWord) {
+  fenced_arena = arena_.get();
+  fence_works = true;
+  fences_behind_the_word = 0;
+  PostWaiter fencing(arena_->rank(0), awaited_, &FakeFence);
+  EXPECT_TRUE(fencing.fences());
+  EXPECT_FALSE(waiter_.fences());
+  const auto ticket = fencing.Prepare();
+  EXPECT_EQ(fences_behind_the_word, 1);
+  arena_->RingForPost(2);
+  fencing.Wait(ticket, kHours);
+}
+
+TEST_F(PostWaiterTest, WithoutTheFenceThatItSaidItDoesNotSleep) {
+  fenced_arena = arena_.get();
+  fence_works = false;
+  PostWaiter fencing(arena_->rank(0), awaited_, &FakeFence);
+  fencing.Wait(fencing.Prepare(), kHours);  // returns at once
+}
+
 }  // namespace
 }  // namespace ringlet::collective

@@ -302,6 +302,11 @@ TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
   ShmCollective looks(arena, 0, {.looks = 1});
   ShmCollective sleeps(arena, 1, {});
   EXPECT_EQ(arena->rank(1).fences, 0u);
+  const auto fences = [](const ShmCollective& engine) {
+    return dynamic_cast<const PostWaiter&>(*engine.place()->waiter).fences();
+  };
+  EXPECT_EQ(fences(looks), arena->rank(0).fences == 1);
+  EXPECT_FALSE(fences(sleeps));
   EXPECT_FALSE(arena->AllFenceForOthers());
   if (!arena->FenceForOthers(1)) return;  // nor does the kernel have any
   EXPECT_TRUE(arena->AllFenceForOthers());
