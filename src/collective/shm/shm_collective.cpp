@@ -65,6 +65,7 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
       fences_(wait_policy.looks > 0 && arena_->FenceForOthers(self)),
       waiter_(arena_->rank(self), awaited_, fences_ ? &transport::Arena::Fence : nullptr),
       spinner_(wait_policy),
+      spinner_for_hosts_(wait_policy.ForOtherHosts()),
       place_{.waiter = &waiter_, .spinner = &spinner_},
       options_(std::move(options)),
       ring_(arena_->shape().PayloadBytes()),
@@ -82,7 +83,7 @@ void ShmCollective::StartPart(const Call& call, Algorithm how, const UserCall& w
   call_count_ = whole.call.count;
   number_ = whole.number;
   part_ = whole.part;
-  place_.spinner = part_ == PartOf::kAfterLinks ? nullptr : &spinner_;
+  place_.spinner = part_ == PartOf::kAfterLinks ? &spinner_for_hosts_ : &spinner_;
   ++sequence_;
   gone_ = 0;
   phase_ = Phase::kPost;

@@ -88,9 +88,8 @@ class ShmCollective final : public Operation {
   /// "rank 1 in all_reduce of 8 float sum as operation 17 waits for rank 0 to call it".
   std::string WaitingFor() const override;
 
-  /// On the bell of this rank in the arena.
-  /// A rank that waits for another host sleeps at once, as over links: it is never as near as a
-  /// spin.
+  /// On the bell of this rank in the arena. A rank that waits for another host gives its core away
+  /// for a while, then sleeps (WaitPolicy::ForOtherHosts).
   const WaitTarget* place() const override { return &place_; }
 
   void Withdraw() override;
@@ -137,7 +136,7 @@ class ShmCollective final : public Operation {
   bool fences_;                // before it sleeps, for all ranks
   bool others_fence_ = false;  // all do, so that posts need no fence
   PostWaiter waiter_;
-  Spinner spinner_;
+  Spinner spinner_, spinner_for_hosts_;
   WaitTarget place_;
   ShmOptions options_;
 

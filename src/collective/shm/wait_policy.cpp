@@ -31,6 +31,11 @@ WaitPolicy WaitPolicy::Sharing() {
   return {.looks = 0, .yields = kYields};
 }
 
+WaitPolicy WaitPolicy::ForOtherHosts() const {
+  constexpr std::uint32_t kYields = 400;  // some 100 us: a message there and back in a rack
+  return {.looks = 0, .yields = yields == 0 ? 0 : kYields, .clock = clock};
+}
+
 void YieldMeter::Took(Instant begin, Instant end) {
   const Instant took = end - begin;
   credit_ = std::min(credit_ + kWorth - took, kCreditMax);

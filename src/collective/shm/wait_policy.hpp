@@ -19,6 +19,9 @@ struct WaitPolicy {
   static WaitPolicy WithCores();
   /// Of ranks that share cores: they give the core to the rank that is awaited.
   static WaitPolicy Sharing();
+  /// The same rank while it waits for what another host sends: it only yields, so that the rank
+  /// that talks to the network has the core, and the core does not fall asleep meanwhile.
+  WaitPolicy ForOtherHosts() const;
 };
 
 /// Says whether to yield or to sleep, from how long yields took. A yield returns within

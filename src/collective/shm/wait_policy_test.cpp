@@ -14,6 +14,27 @@ namespace {
 
 using transport::Arena;
 
+TEST(WaitPolicy, ForOtherHostsTheCoreIsGivenAwayAndNotHeld) {
+  for (const WaitPolicy& usual : {WaitPolicy::WithCores(), WaitPolicy::Sharing()}) {
+    const WaitPolicy policy = usual.ForOtherHosts();
+    EXPECT_EQ(policy.looks, 0u);
+    EXPECT_GT(policy.yields, 0u);
+    EXPECT_LE(policy.yields, WaitPolicy::WithCores().yields);
+  }
+  EXPECT_EQ(WaitPolicy{}.ForOtherHosts().yields, 0u) << "a rank that is to sleep sleeps";
+}
+
+TEST(WaitPolicy, TheEngineWaitsForOtherHostsByIt) {
+  auto arena = Arena::Create({.ranks = 2, .slot_bytes = 1024, .stage_bytes = 4096});
+  ASSERT_TRUE(arena.ok());
+  ShmCollective engine(*arena, 0, WaitPolicy::WithCores());
+  const Call call{.kind = CallKind::kBroadcast, .root = Rank{1}};
+  using PartOf = ShmCollective::PartOf;
+  engine.StartPart(call, Algorithm::kOneShot, {.call = call, .part = PartOf::kAfterLinks});
+  EXPECT_EQ(engine.place()->spinner->wait_policy().looks, 0u);
+  EXPECT_GT(engine.place()->spinner->wait_policy().yields, 0u);
+}
+
 Status AlwaysFine() {
   return Ok();
 }
