@@ -14,8 +14,10 @@ namespace {
 __extension__ using Wide = __int128;
 
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
-constexpr std::int64_t kSolveBudget = 1'500'000;  // of Packings' budget, for one
-constexpr std::int64_t kNearBound = 512;          // bound and value differ by this part
+constexpr std::int64_t kSolveBudget = 1'500'000;     // of Packings' budget, for one
+constexpr std::int64_t kNearBound = 512;             // bound and value differ by this part
+constexpr std::int64_t kManyDevicesNearBound = 128;  // of them the last percent takes longest
+constexpr std::int64_t kManyDevicesWorkFactor = 16;  // orders to choose from are as many more
 constexpr int kPriceShift = 12;  // of prices, beyond kFluidOne, before capacities divide
 constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort, for one
 constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // width
@@ -47,7 +49,8 @@ Packing::Packing(RouteTable& table, const NicSelector& nets, PricingOracle& chea
 
 std::uint32_t Packing::Solve(std::int64_t enough) {
   std::uint32_t rounds = 0;
-  const std::int64_t least = budget_ - kSolveBudget;
+  const std::int64_t least =
+      budget_ - (cheapest_.few() ? kSolveBudget : kManyDevicesFactor * kSolveBudget);
   while (!solved_ && bound_ > enough && budget_ > std::max<std::int64_t>(least, 0)) {
     ++rounds;
     const Prices& prices = PricesNow();
@@ -97,7 +100,7 @@ bool Packing::LowerBound(const Prices& prices, const PricingOracle::PricedChanne
     bound_ = worth / found.cost;
     KeepWorth(prices, found.cost);
   }
-  return bound_ - Value() > bound_ / kNearBound;
+  return bound_ - Value() > bound_ / (cheapest_.few() ? kNearBound : kManyDevicesNearBound);
 }
 
 /// The prices that prove the bound.
@@ -287,7 +290,8 @@ const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t lea
   std::optional<IntegerRounding> best;
   const auto fits = [&](std::int64_t mb_per_s) {
     const std::int64_t* const work = pattern_ == Pattern::kRing ? kRingWork : kTreeWork;
-    return Fit(whole, mb_per_s, work[static_cast<std::size_t>(effort)]);
+    const std::int64_t factor = cheapest_.few() ? 1 : kManyDevicesWorkFactor;
+    return Fit(whole, mb_per_s, factor * work[static_cast<std::size_t>(effort)]);
   };
   std::int64_t next = std::min(std::max(WidthOf(whole), least), most);
   for (; next <= most && next < known.failed; next = WidthOf(whole) + 1) {

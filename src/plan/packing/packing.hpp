@@ -36,8 +36,8 @@ class Packing {
   Packing(RouteTable& table, const NicSelector& nets, PricingOracle& cheapest, Pattern pattern,
           Crossing crossing, std::uint32_t scale, std::int64_t& budget);
 
-  /// Looks for channels until what they have is as good as the bound, but for a 512th, or the
-  /// budget is spent.
+  /// Looks for channels until what they have is as good as the bound, but for a 512th (among many
+  /// devices a 128th), or the budget is spent.
   /// \param enough  MB/s: nothing is looked for once the bound is as low
   /// \return  channels looked for
   std::uint32_t Solve(std::int64_t enough);
@@ -120,14 +120,34 @@ inline constexpr std::int64_t kPackingBudget = 4'000'000;
 /// For rings, too, where much is missing of the bound.
 inline constexpr std::int64_t kPackingGrant = 10'000'000;
 
+/// Of more than PricingOracle::kFewDevices there are more links and orders: so many times that.
+/// Plans of 16 GPUs take up to 2.5 s on one host then, and 7 s on several.
+inline constexpr std::int64_t kManyDevicesFactor = 96;
+
 /// The packings of one host, each made when it is first asked for.
 class Packings {
  public:
   /// All outlive this.
   Packings(RouteTable& table, const NicSelector& nets, bool multi_node)
-      : table_(table), nets_(nets), multi_node_(multi_node), cheapest_(table, nets, multi_node) {}
+      : table_(table),
+        nets_(nets),
+        multi_node_(multi_node),
+        cheapest_(table, nets, multi_node),
+        admitted_(cheapest_.few()) {
+    if (cheapest_.few()) return;
+    of_rings_ *= kManyDevicesFactor;
+    of_trees_ *= kManyDevicesFactor;
+  }
 
-  bool usable() const { return cheapest_.usable(); }
+  bool usable() const { return admitted_ && cheapest_.usable(); }
+  bool few() const { return cheapest_.few(); }
+  /// Whether hosts of more than a few devices are packed from now on: where nothing quicker has
+  /// reached the bound.
+  /// \return false if they are already, or never will be
+  bool Admit() {
+    if (admitted_ || !cheapest_.usable()) return false;
+    return admitted_ = true;
+  }
   /// Adds kPackingGrant to what rings have, once.
   void Grant() {
     if (!granted_) of_rings_ += kPackingGrant;
@@ -147,6 +167,7 @@ class Packings {
   PricingOracle cheapest_;
   std::int64_t of_rings_ = kPackingBudget, of_trees_ = kPackingBudget;
   bool granted_ = false;
+  bool admitted_;
   std::vector<std::unique_ptr<Packing>> made_;  // they stay where they are
 };
 

@@ -84,6 +84,20 @@ TEST(PackingTest, InterfacesOfOnePortShareIt) {
   }
 }
 
+/// Rings and trees of many devices are packed on demand, since that takes seconds.
+TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
+  Packed few("(switch: 4 gpu)", false), many("(switch: 6 gpu), (switch: 6 gpu)", false),
+      too_many("32 gpu", false);
+  EXPECT_TRUE(few.packings.usable());
+  EXPECT_FALSE(few.packings.Admit());
+  EXPECT_FALSE(many.packings.usable());
+  EXPECT_TRUE(many.packings.Admit());
+  EXPECT_TRUE(many.packings.usable());
+  EXPECT_FALSE(many.packings.Admit());
+  EXPECT_FALSE(too_many.packings.Admit());
+  EXPECT_EQ(many.packings.BoundOf(GraphId::kRing, 0, 1'000'000), 20'000);
+}
+
 TEST(PackingTest, TreesAreBoundByTheBestOfTheirPatterns) {
   Packed one("(numa: (switch: 2 gpu, 1 nic 100g)), (numa: (switch: 2 gpu, 1 nic 100g))", true);
   const std::int64_t bound = one.packings.BoundOf(GraphId::kTree, 0, 1'000'000);

@@ -12,7 +12,7 @@ constexpr std::int64_t kNoRoute = std::int64_t{1}
                                   << 58;  // a channel's ways together stay below 2^63
 
 constexpr std::uint32_t kAtOnce = 4;  // numbers that processors add up at once
-static_assert(3 * kAtOnce >= kCheapestDevicesMax);
+static_assert(5 * kAtOnce >= kCheapestDevicesMax);
 
 /// The cost of the cheapest chains from each device on, through all sets of others but the
 /// greatest.
@@ -186,11 +186,15 @@ bool PricingOracle::MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pat
 
 /// Fills in Chain for all sets within `universe`, after AtEnd.
 void PricingOracle::Chains(std::uint32_t universe) {
-  work_ += std::int64_t{devices_} * (lanes_ / kAtOnce) * (std::int64_t{universe} + 1) / 2;
+  const std::int64_t ways =
+      std::int64_t{devices_} * (lanes_ / kAtOnce) * (std::int64_t{universe} + 1) / 2;
+  work_ += few() ? ways : ways >> (devices_ - kFewDevices);
   switch (lanes_ / kAtOnce) {
     case 1: return FillChains<kAtOnce>(universe, to_.data(), before_.data(), kFar);
     case 2: return FillChains<2 * kAtOnce>(universe, to_.data(), before_.data(), kFar);
-    default: return FillChains<3 * kAtOnce>(universe, to_.data(), before_.data(), kFar);
+    case 3: return FillChains<3 * kAtOnce>(universe, to_.data(), before_.data(), kFar);
+    case 4: return FillChains<4 * kAtOnce>(universe, to_.data(), before_.data(), kFar);
+    default: return FillChains<5 * kAtOnce>(universe, to_.data(), before_.data(), kFar);
   }
 }
 

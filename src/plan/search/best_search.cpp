@@ -152,7 +152,7 @@ class BetterSearch {
     const bool any_number = range.channels_min < range.channels_max;
     const std::vector<Crossing> crossings = CrossingsOf(range);
     for (const Effort effort : kEfforts) {
-      if (effort > Effort::kSome && !any_number) break;
+      if (effort > Effort::kSome && !any_number && packings_.few()) break;
       if (effort > Effort::kLittle && any_number && IsFar(range)) packings_.Grant();
       for (const Crossing crossing : crossings) {
         if (range.floor + (packed_ ? result_.channels.size() - 1 : 0) >= range.bound) break;

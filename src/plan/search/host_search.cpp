@@ -116,7 +116,12 @@ class HostSearch {
         graph.bound =
             BoundOf(table_, LimitsOf(graph.id), graph.id, options_.multi_node, graph.total());
     LowerBounds(plan);
-    if (options_.policy == Policy::kBest) Improve(plan);
+    if (options_.policy != Policy::kBest) return plan;
+    Improve(plan);
+    if (AtBound(plan) || direct_search_.any_order() || !packings_.Admit()) return plan;
+    budget_ = kBetterBudget;
+    LowerBounds(plan);
+    Improve(plan);
     return plan;
   }
 
@@ -260,7 +265,7 @@ class HostSearch {
     });
     std::vector<std::uint32_t> numbers;
     for (const auto& [most, count] : list)
-      if (numbers.size() < kOtherNumbersMax) numbers.push_back(count);
+      if (numbers.size() < kOtherNumbersMax || !packings_.few()) numbers.push_back(count);
     return numbers;
   }
 

@@ -236,7 +236,7 @@ constexpr Planned kPlans[] = {
     {"(numa: (switch: 2 gpu), 4 gpu, 2 nic 400g), (numa: (switch: 2 gpu, 1 nic 400g), 4 gpu, "
      "1 nic 400g)",
      false, "ring 1x20000/22000, tree 1x20000/26172, f402",
-     "ring 1x20000/22000, tree 1x20000/26172, 97ea"},
+     "ring 29x714/20733, tree 29x794/23118, 24bd"},
     {"(numa: (switch: 2 gpu, 1 nic 400g, (switch: 4 gpu, 2 nic 400g)), (switch: 1 gpu)), ("
      "numa: (switch: 1 gpu))",
      false, "ring 1x20000/21818, tree 1x20000/26634, 5e00",
@@ -258,6 +258,25 @@ TEST(HostSearchTest, PlansAreTheSameOnEveryMachine) {
                                << told;
     }
   }
+}
+
+/// Twelve GPUs in two meshes of six, which only narrow ports join: a ring crosses by two of them, a
+/// tree by one. A search that lays channels one after the other reaches half of that.
+TEST(HostSearchTest, ManyGpusWithoutASwitchArePackedToTheBound) {
+  topology::HostView view =
+      topology::ParseSynthetic("(numa: 4x(switch: 3 gpu mi300x none))").value();
+  for (std::size_t a = 0; a < view.gpus.size(); ++a)
+    for (std::size_t b = 0; b < view.gpus.size(); ++b)
+      if (a != b && a / 3 % 2 == b / 3 % 2)
+        view.gpus[a].links.push_back(
+            {topology::GpuLinkKind::kXgmi, view.pci[view.gpus[b].pci].bus, 1, {}});
+  const MachineForTest machine(view);
+  const HostPlan plan = SearchHost(machine.paths(), {.policy = Policy::kBest}).value();
+  const PatternGraph& ring = plan.of(GraphId::kRing);
+  const PatternGraph& tree = plan.of(GraphId::kTree);
+  EXPECT_GE(ring.total().mb_per_s * 100, ring.bound.mb_per_s * 99);
+  EXPECT_GE(tree.total().mb_per_s * 100, tree.bound.mb_per_s * 99);
+  EXPECT_EQ(ring.channels.size(), tree.channels.size());
 }
 
 /// The limits of users, on a machine with more NICs than channels need.
