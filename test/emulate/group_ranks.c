@@ -49,7 +49,7 @@ static void CheckDevices(int ranks) {
   ncclComm_t children[kRanksMax], all[kRanksMax];
   int devices[kRanksMax];
   OK(ncclGroupStart());
-  for (int r = 0; r < ranks; r++) OK(ncclCommSplit(comms[r], 0, -r, &children[r], NULL));
+  for (int r = 0; r < ranks; r++) OK(ncclCommSplit(comms[r], 0, r, &children[r], NULL));
   OK(ncclGroupEnd());
   for (int r = 0; r < ranks; r++) devices[r] = ranks - 1 - r;
   OK(ncclCommInitAll(all, ranks, devices));

@@ -225,7 +225,7 @@ class Drawing {
   // ---- Calls ----
 
   void MaybeStreams(Step& step, int one_in) {
-    if (!With("streams") || !dice_.OneIn(one_in)) return;
+    if (!With("streams") || (!taste_.streamed && !dice_.OneIn(one_in))) return;
     step.streams = dice_.Between(1, kStreamsMax);
     if (With("graphs") && dice_.OneIn(3)) step.launches = dice_.Between(1, 4);
   }

@@ -450,25 +450,24 @@ class Actor {
     Member& member = *part.member;
     const int n = static_cast<int>(world_.members.at(step.comm).size());
     std::list<Issued> issued;
-    {
-      Gate gate;
-      member.lanes.Use(step.streams, program_.seed + static_cast<std::uint64_t>(member.world));
-      for (int i = 0; i < step.streams; ++i) gate.Hold(member.lanes[i]);
-      if (step.launches > 0) member.lanes.BeginCapture();
-      for (const Call& call : step.calls) {
-        issued.push_back(
-            {Prepared(program_.seed, call, n, part.rank, member.comms.at(step.comm), *member.heap),
-             &member});
-        const ncclResult_t result = IssueToStream(issued.back(), false);
-        if (result != ncclInProgress) Must(result, "a call on a stream");
-      }
-      if (step.launches > 0) member.lanes.EndCaptureAndLaunch(step.launches);
-      if (step.us > 0) {
-        gate.Open();
-        Wait(step.us);
-      }
-      gives_up();
+    Gate gate;  // until the streams are past it
+    member.lanes.Use(step.streams, program_.seed + static_cast<std::uint64_t>(member.world));
+    for (int i = 0; i < step.streams; ++i) gate.Hold(member.lanes[i]);
+    if (step.launches > 0) member.lanes.BeginCapture();
+    for (const Call& call : step.calls) {
+      issued.push_back(
+          {Prepared(program_.seed, call, n, part.rank, member.comms.at(step.comm), *member.heap),
+           &member});
+      const ncclResult_t result = IssueToStream(issued.back(), false);
+      if (result != ncclInProgress) Must(result, "a call on a stream");
     }
+    if (step.launches > 0) member.lanes.EndCaptureAndLaunch(step.launches);
+    if (step.us > 0) {
+      gate.Open();
+      Wait(step.us);
+    }
+    gives_up();
+    gate.Open();
     // A failure for the sake of this communicator does not hold its streams.
     if (const std::string failed = member.lanes.Synchronize(); !failed.empty())
       throw Failure(fmt::format("streams of a communicator that was given up fail: {}", failed));

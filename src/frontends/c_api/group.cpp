@@ -206,6 +206,11 @@ Result<bool> RunStreamCalls(Group collected) {
         Code::kUnsupported,
         "a group has calls on null streams and on others, and a communicator that does not "
         "block: give all of them streams"};
+  for (const Group::Streamed& one : collected.streamed)
+    if (one.call.issued->closed())
+      return Error{Code::kInvalidArgument,
+                   "a communicator was destroyed or aborted inside a group that has calls on it: "
+                   "none of them was issued; close the group first"};
   for (const comm::GroupedCall& call : collected.calls)
     RINGLET_TRY(call.communicator->Validate(call.work));
   RINGLET_TRY(IssueCalls(TakeStreamCalls(collected)));

@@ -187,6 +187,25 @@ TEST(OnStreams, AGroupWithNullStreamsTooCompletesThemOnReturn) {
   DestroyAll(comms);
 }
 
+TEST(OnStreams, AGroupOfACommunicatorThatIsGoneIsRefused) {
+  const TestStreams streams(2);
+  for (const auto end : {ncclCommDestroy, ncclCommAbort}) {
+    const auto comms = InitAll(2);
+    float data[2] = {1, 2};
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_EQ(
+          ncclAllReduce(&data[i], &data[i], 1, ncclFloat, ncclSum, comms[i], AsCuda(streams[i])),
+          ncclSuccess);
+    EXPECT_EQ(end(comms[0]), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+    EXPECT_THAT(LastMessage(), HasSubstr("inside a group"));
+    streams.Synchronize();
+    EXPECT_THAT(data, ElementsAre(1, 2));
+    EXPECT_EQ(ncclCommAbort(comms[1]), ncclSuccess);
+  }
+}
+
 TEST(OnStreams, ArgumentsAreCheckedAtTheCall) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
