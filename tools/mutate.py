@@ -115,10 +115,11 @@ def sources(root, layer):
             and not NOT_A_SOURCE.search(path.stem)]
 
 
-def places(root, layer, suffixes=(".cpp", ".hpp")):
+def places(root, layer, suffixes=(".cpp", ".hpp"), part=""):
+    """\param part  a folder of the layer: only there"""
     found = []
     for path in sources(root, layer):
-        if path.suffix not in suffixes:
+        if path.suffix not in suffixes or root / "src" / layer / part not in path.parents:
             continue
         code = path.read_text(encoding="utf-8")
         found += mutations.Source(path.relative_to(root).as_posix(), code).find()
@@ -156,7 +157,9 @@ class Mutants:
         self.root, self.layer, self.scratch, self.jobs = root, layer, scratch, jobs
         self.drawn = dict(enumerate(drawn))
         self.dropped = set()
-        self.name = layer.split("/")[-1]
+        self.lists = (root / "src" / layer / "CMakeLists.txt").read_text(encoding="utf-8")
+        named = re.search(r"ringlet_layer\((\w+)", self.lists)
+        self.name = named.group(1) if named else layer.split("/")[-1]
         self.programs = [f"{self.name}_test", *also]
 
     def plant(self):
@@ -179,10 +182,9 @@ class Mutants:
         write(self.scratch / "src" / "ringlet_mutant.hpp", SWITCH)
         write(own / "ringlet_mutant.cpp", SWITCH_SOURCE)
         write(own / "ringlet_mutant_test.cpp", LISTENER_SOURCE)
-        lists = (self.root / "src" / self.layer / "CMakeLists.txt").read_text(encoding="utf-8")
         # The flags of the tests stay, so that a compiler cache has those that see no fault.
         write(own / "CMakeLists.txt",
-              f"{lists}\ntarget_compile_options(ringlet_{self.name} PRIVATE -w -O1)\n")
+              f"{self.lists}\ntarget_compile_options(ringlet_{self.name} PRIVATE -w -O1)\n")
         self.plant()
         self.run(["cmake", "--preset", "release", "--log-level=WARNING", "-DRINGLET_TESTS=ON",
                   "-DRINGLET_BENCHMARKS=OFF", "-DRINGLET_UNITY=OFF", "-S", str(self.scratch)])
@@ -352,7 +354,8 @@ def first_caught(others, number):
 def measure(options, root=ROOT):
     layer = options.layer
     scratch = pathlib.Path(options.scratch or root / "build-mutate" / layer.replace("/", "_"))
-    found = places(root, layer, (".cpp",) if options.sources_only else (".cpp", ".hpp"))
+    found = places(root, layer, (".cpp",) if options.sources_only else (".cpp", ".hpp"),
+                   options.part)
     mutants = Mutants(root, layer, draw(found, options.mutations, options.seed), scratch,
                       options.jobs, options.also)
     say(f"{layer}: {len(found)} places, {len(mutants.drawn)} drawn with seed {options.seed}")
@@ -388,6 +391,8 @@ def measure(options, root=ROOT):
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("layer")
+    parser.add_argument("--part", default="", metavar="FOLDER",
+                        help="faults in this folder of the layer only")
     parser.add_argument("--mutations", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
@@ -404,7 +409,8 @@ def main(arguments):
     if options.layer == "frontends/torch":
         parser.error("frontends/torch has no test program of its own; test/torch tests it")
     if options.list:
-        for place in draw(places(ROOT, options.layer), options.mutations, options.seed):
+        for place in draw(places(ROOT, options.layer, part=options.part), options.mutations,
+                          options.seed):
             say(f"{place.file}:{place.line}: {place.kind}: {place.original} => {place.mutation}")
         return 0
     began = time.monotonic()

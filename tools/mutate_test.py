@@ -145,6 +145,15 @@ class EquivalentTest(unittest.TestCase):
             self.assertGreater(len(reason), 10, key)
 
 
+class PartTest(unittest.TestCase):
+    def test_faults_of_a_part_are_those_of_its_folder(self):
+        whole = mutate.places(mutate.ROOT, "frontends/c_api")
+        part = mutate.places(mutate.ROOT, "frontends/c_api", part="streams")
+        self.assertGreater(len(part), 20)
+        self.assertEqual([place.file for place in part],
+                         [place.file for place in whole if "/streams/" in place.file])
+
+
 class MeasureTest(unittest.TestCase):
     def test_verdicts(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +161,7 @@ class MeasureTest(unittest.TestCase):
             for name, text in TREE.items():
                 mutate.write(root / name, text.replace("COMPILER", COMPILER))
             subprocess.run(["git", "init", "-q", str(root)], check=True)
-            options = argparse.Namespace(layer="toy", mutations=1000, seed=1, jobs=1,
+            options = argparse.Namespace(layer="toy", part="", mutations=1000, seed=1, jobs=1,
                                          also=["toy_more"], sources_only=False,
                                          scratch=str(pathlib.Path(folder, "scratch")))
             result = mutate.measure(options, root)

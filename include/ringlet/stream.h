@@ -46,6 +46,13 @@
 #endif
 #endif
 
+/* Callers may pass any number as an enum. C++ allows it where the enum has a fixed type. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define RINGLET_STREAM_ENUM_TYPE : int
+#else
+#define RINGLET_STREAM_ENUM_TYPE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -58,7 +65,7 @@ typedef struct ringletGraph* ringletGraph_t;
 typedef struct ringletGraphExec* ringletGraphExec_t;
 typedef struct ringletGraphNode* ringletGraphNode_t;
 
-typedef enum {
+typedef enum RINGLET_STREAM_ENUM_TYPE {
   ringletSuccess = 0,
   ringletNotReady,           /* of queries: there is work that is not done; no mistake */
   ringletInvalidArgument,    /* a null pointer, or a number out of range */

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "os/process/clock.hpp"
 #include "stream/stream_table.hpp"
 
 namespace ringlet::stream {
@@ -66,6 +67,29 @@ Answer StreamTable::Record(ringletEvent_t event, ringletStream_t stream) {
   state.record = std::move(mark);
   state.capture = nullptr;
   return {};
+}
+
+Answer StreamTable::RecordNow(ringletEvent_t event) {
+  const Lock lock(mutex_);
+  const auto found = events_.find(event);
+  if (found == events_.end()) return Unknown(event, "event");
+  found->second.record = ItemEnd::At(os::Now());
+  found->second.capture = nullptr;
+  return {};
+}
+
+Answer StreamTable::CheckBegin(ringletEvent_t event) {
+  const Lock lock(mutex_);
+  return CheckBeginLocked(event);
+}
+
+Answer StreamTable::CheckBeginLocked(ringletEvent_t event) const {
+  const auto found = events_.find(event);
+  if (found == events_.end()) return Unknown(event, "event");
+  if (!found->second.timed() && (found->second.flags & ringletEventInterprocess) == 0) return {};
+  return {ringletInvalidArgument,
+          "the event cannot tell of a launch: make it without timing, and not for other "
+          "processes"};
 }
 
 Answer StreamTable::QueryEvent(ringletEvent_t event) {

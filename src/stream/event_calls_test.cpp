@@ -91,6 +91,20 @@ TEST(Events, TellTheTimeBetweenThem) {
   EXPECT_EQ(Table().ElapsedTime(&ms, never, end).code, ringletInvalidHandle);
 }
 
+TEST(Events, APointThatIsReachedCanBeRecorded) {
+  const StreamForTest stream;
+  const EventForTest event(ringletEventDisableTiming);
+  Gate gate;
+  EXPECT_TRUE(Table().Launch(stream, gate.Wait()).ok());
+  EXPECT_TRUE(Table().Record(event, stream).ok());
+  EXPECT_EQ(Table().QueryEvent(event).code, ringletNotReady);
+  EXPECT_TRUE(Table().RecordNow(event).ok());
+  EXPECT_TRUE(Table().QueryEvent(event).ok());
+  EXPECT_EQ(Table().RecordNow(nullptr).code, ringletInvalidHandle);
+  gate.Open();
+  EXPECT_TRUE(Table().Synchronize(stream).ok());
+}
+
 TEST(Events, FlagsAreChecked) {
   ringletEvent_t event = nullptr;
   EXPECT_EQ(Table().CreateEvent(&event, 8).code, ringletInvalidArgument);

@@ -101,7 +101,7 @@ Answer StreamTable::ResolveJoint(Lock& lock, const JointTask& joint,
   return {};
 }
 
-Answer StreamTable::CheckJoint(const std::vector<StreamRef>& streams) {
+Answer StreamTable::CheckJoint(const JointTask& joint, const std::vector<StreamRef>& streams) {
   for (const StreamRef& stream : streams) {
     RINGLET_ANSWER(CheckLegacy(*stream));
     if (stream->capture == streams.front()->capture) {
@@ -114,7 +114,12 @@ Answer StreamTable::CheckJoint(const std::vector<StreamRef>& streams) {
             "one group of operations is for streams that are captured together and for others: "
             "their captures are invalid now"};
   }
-  return {};
+  const CaptureRef& capture = streams.front()->capture;
+  if (!joint.awaited || !capture) return {};
+  Break(*capture);
+  return {ringletCaptureUnsupported,
+          "one group has operations of a communicator on a captured stream and on the null stream, "
+          "where they are complete on return: the capture is invalid now"};
 }
 
 Answer StreamTable::Enqueue(std::span<JointTask> tasks) {
@@ -123,25 +128,37 @@ Answer StreamTable::Enqueue(std::span<JointTask> tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i)
     RINGLET_ANSWER(ResolveJoint(lock, tasks[i], &streams[i]));
   // From here on the lock is kept: nothing comes between.
-  for (const auto& its : streams) {
-    RINGLET_ANSWER(CheckJoint(its));
-    for (const StreamRef& stream : its) {
+  for (const JointTask& task : tasks)
+    for (const ringletEvent_t event : task.begins) RINGLET_ANSWER(CheckBeginLocked(event));
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    RINGLET_ANSWER(CheckJoint(tasks[i], streams[i]));
+    for (const StreamRef& stream : streams[i]) {
       if (stream->retired) return Unknown(stream->handle, "stream");
       if (stream->capture) continue;
       if (const Status started = stream->worker.Start(); !started.ok()) return NotStarted(started);
     }
   }
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!streams[i].front()->capture) {
+    if (streams[i].front()->capture) {
+      RINGLET_ANSWER(CaptureJoint(tasks[i], streams[i]));
+    } else {
       IssueJoint(tasks[i], streams[i]);
-      continue;
     }
-    StreamState& first = *streams[i].front();
-    for (const StreamRef& other : streams[i])
-      first.tips = Union(std::move(first.tips), other->tips);
-    RINGLET_ANSWER(Capture(first, tasks[i].task));
-    for (const StreamRef& other : streams[i]) other->tips = first.tips;
   }
+  return {};
+}
+
+Answer StreamTable::CaptureJoint(const JointTask& joint, const std::vector<StreamRef>& streams) {
+  StreamState& first = *streams.front();
+  for (const StreamRef& other : streams) first.tips = Union(std::move(first.tips), other->tips);
+  for (const ringletEvent_t event : joint.begins) {
+    EventState& state = events_.at(event);
+    state.record = nullptr;
+    state.capture = first.capture;
+    state.tips = first.tips;
+  }
+  RINGLET_ANSWER(Capture(first, joint.task));
+  for (const StreamRef& other : streams) other->tips = first.tips;
   return {};
 }
 
@@ -154,6 +171,14 @@ void StreamTable::IssueJoint(JointTask& joint, const std::vector<StreamRef>& str
     if (Matters(other->last)) item.after.push_back(other->last);
   }
   FollowOrders(*joint.task, item);
+  if (!joint.begins.empty()) {
+    const ItemEndRef begun = Issue(first, {.after = std::exchange(item.after, {}),
+                                           .after_any_end = std::exchange(item.after_any_end, {})});
+    for (const ringletEvent_t event : joint.begins) {
+      events_.at(event).record = begun;
+      events_.at(event).capture = nullptr;
+    }
+  }
   joint.done = Issue(first, std::move(item));
   for (const auto& order : joint.task->orders) order->Follow(joint.done);
   for (const StreamRef& other : streams)

@@ -159,6 +159,102 @@ TEST(Issue, ASerialOrderHoldsAcrossStreams) {
   EXPECT_EQ(trace.text(), "first second");
 }
 
+/// The task of two streams, held at its end by `gate`, that records `event` where it begins.
+JointTask Beginning(const StreamForTest& one, const StreamForTest& other, const EventForTest& event,
+                    const Gate& gate, const std::shared_ptr<SerialOrder>& order) {
+  HostTask task = *gate.Wait();
+  task.orders.push_back(order);
+  return {.streams = {one, other},
+          .task = std::make_shared<const HostTask>(std::move(task)),
+          .begins = {event}};
+}
+
+TEST(Issue, AnEventTellsWhereAJointTaskBegins) {
+  const StreamForTest first, second, third;
+  const EventForTest event(ringletEventDisableTiming);
+  const auto order = std::make_shared<SerialOrder>();
+  Gate before, ordered, within;
+  HostTask earlier = *ordered.Wait();
+  earlier.orders.push_back(order);
+  EXPECT_TRUE(Table().Launch(third, std::make_shared<const HostTask>(std::move(earlier))).ok());
+  EXPECT_TRUE(Table().Launch(second, before.Wait()).ok());
+  JointTask joint = Beginning(first, second, event, within, order);
+  ASSERT_TRUE(Table().Enqueue({&joint, 1}).ok());
+  EXPECT_EQ(Table().QueryEvent(event).code, ringletNotReady);
+  before.Open();
+  EXPECT_EQ(Table().QueryEvent(event).code, ringletNotReady) << "its order is not there yet";
+  ordered.Open();
+  EXPECT_TRUE(Table().SynchronizeEvent(event).ok());
+  EXPECT_EQ(Table().Query(first).code, ringletNotReady) << "it has not ended";
+  within.Open();
+  EXPECT_TRUE(Table().Synchronize(second).ok());
+}
+
+TEST(Issue, AnEventThatCannotTellOfABeginningLetsNothingBeIssued) {
+  const StreamForTest stream, other;
+  const EventForTest timed, shared(ringletEventDisableTiming | ringletEventInterprocess);
+  const Gate gate;
+  for (const EventForTest* const event : {&timed, &shared}) {
+    JointTask joint = Beginning(stream, other, *event, gate, std::make_shared<SerialOrder>());
+    const Answer refused = Table().Enqueue({&joint, 1});
+    EXPECT_EQ(refused.code, ringletInvalidArgument);
+    EXPECT_THAT(refused.why, HasSubstr("cannot tell of a launch"));
+    EXPECT_EQ(Table().CheckBegin(*event).code, ringletInvalidArgument);
+  }
+  JointTask gone = Beginning(stream, other, timed, gate, std::make_shared<SerialOrder>());
+  gone.begins = {nullptr};
+  EXPECT_EQ(Table().Enqueue({&gone, 1}).code, ringletInvalidHandle);
+  EXPECT_TRUE(Table().Query(stream).ok());
+}
+
+TEST(Issue, ABeginningThatAFailureKeepsFromComingIsAFailure) {
+  const StreamForTest stream, other;
+  const EventForTest event(ringletEventDisableTiming);
+  const Gate gate;
+  EXPECT_TRUE(Table().Launch(stream, FailingTask("no paper")).ok());
+  JointTask joint = Beginning(other, stream, event, gate, std::make_shared<SerialOrder>());
+  ASSERT_TRUE(Table().Enqueue({&joint, 1}).ok());
+  EXPECT_EQ(Table().SynchronizeEvent(event).why, "no paper");
+  EXPECT_EQ(Table().Synchronize(other).why, "no paper");
+  EXPECT_EQ(Table().Synchronize(stream).why, "no paper");
+}
+
+TEST(Issue, OfACapturedTaskTheEventIsBehindWhatItDependsOn) {
+  const StreamForTest stream, other, branch;
+  const EventForTest event(ringletEventDisableTiming), fork, join;
+  Gate gate;
+  Trace trace;
+  ringletGraph_t graph = nullptr;
+  ringletGraphExec_t exec = nullptr;
+  ASSERT_TRUE(Table().BeginCapture(stream, ringletCaptureRelaxed).ok());
+  EXPECT_TRUE(Table().Record(fork, stream).ok());
+  EXPECT_TRUE(Table().WaitEvent(other, fork).ok());
+  EXPECT_TRUE(Table().Launch(other, trace.Write("before ")).ok());
+  JointTask joint = Beginning(stream, other, event, gate, std::make_shared<SerialOrder>());
+  EXPECT_TRUE(Table().Enqueue({&joint, 1}).ok());
+  EXPECT_EQ(Table().QueryEvent(event).code, ringletCapturedEvent);
+  EXPECT_TRUE(Table().WaitEvent(branch, event).ok());
+  std::atomic<bool> began = false;
+  EXPECT_TRUE(Table()
+                  .Launch(branch, Task([&] {
+                            trace.Write("begun")->run().ok();
+                            began = true;
+                            began.notify_all();
+                          }))
+                  .ok());
+  EXPECT_TRUE(Table().Record(join, branch).ok());
+  EXPECT_TRUE(Table().WaitEvent(stream, join).ok());
+  ASSERT_TRUE(Table().EndCapture(stream, &graph).ok());
+  ASSERT_TRUE(Table().Instantiate(&exec, graph).ok());
+  ASSERT_TRUE(Table().LaunchGraph(exec, stream).ok());
+  began.wait(false);
+  EXPECT_EQ(trace.text(), "before begun") << "while the task is held";
+  gate.Open();
+  EXPECT_TRUE(Table().Synchronize(stream).ok());
+  EXPECT_TRUE(Table().DestroyExec(exec).ok());
+  EXPECT_TRUE(Table().DestroyGraph(graph).ok());
+}
+
 TEST(Issue, AFullStreamHoldsTheCallerAndNoHostFunction) {
   const StreamForTest stream, feeder;
   Gate gate;

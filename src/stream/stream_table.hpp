@@ -18,6 +18,10 @@ namespace ringlet::stream {
 struct JointTask {
   std::vector<ringletStream_t> streams = {};  ///< at least one
   TaskRef task = {};
+  /// Recorded where it begins: when all have come to it, and what is before it in its serial orders
+  /// has ended. In a capture, behind the nodes on which it depends.
+  std::vector<ringletEvent_t> begins = {};
+  bool awaited = false;  ///< the caller waits for it, and so it cannot be captured
   ItemEndRef done = {};  ///< given back; null where it was captured
 };
 
@@ -56,6 +60,11 @@ class StreamTable {
   Answer CreateEvent(ringletEvent_t* event, unsigned flags);
   Answer DestroyEvent(ringletEvent_t event);
   Answer Record(ringletEvent_t event, ringletStream_t stream);
+  /// Records a point that has been reached: the beginning of work that is of no stream.
+  Answer RecordNow(ringletEvent_t event);
+  /// Whether it can be the beginning of a task: it lives, and has neither timing nor is
+  /// interprocess, as CUDA wants them that tell of a launch.
+  Answer CheckBegin(ringletEvent_t event);
   Answer QueryEvent(ringletEvent_t event);
   Answer SynchronizeEvent(ringletEvent_t event);
   Answer ElapsedTime(float* milliseconds, ringletEvent_t start, ringletEvent_t end);
@@ -131,8 +140,10 @@ class StreamTable {
   static Answer CheckAwaitable(int device);
   Answer AwaitAll(Lock& lock, const std::vector<Awaited>& awaited);
   Answer ResolveJoint(Lock& lock, const JointTask& joint, std::vector<StreamRef>* streams);
-  Answer CheckJoint(const std::vector<StreamRef>& streams);
+  Answer CheckJoint(const JointTask& joint, const std::vector<StreamRef>& streams);
+  Answer CheckBeginLocked(ringletEvent_t event) const;
   void IssueJoint(JointTask& joint, const std::vector<StreamRef>& streams);
+  Answer CaptureJoint(const JointTask& joint, const std::vector<StreamRef>& streams);
 
   // Captures.
   Answer CheckCapturing(const StreamState& stream) const;

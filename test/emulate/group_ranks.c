@@ -2,8 +2,10 @@
  * of its own, the last device first. Each adds up what all have, then sends it around. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <nccl.h>
+#include <nccl_device.h>
 
 #include "cuda_calls.h"
 
@@ -33,12 +35,43 @@ static void Begin(int ranks) {
   }
 }
 
+/* NCCL tells of devices as CUDA counts them, whichever of the machine they are. */
+static int DeviceOf(ncclComm_t comm) {
+  ncclCommProperties_t properties = NCCL_COMM_PROPERTIES_INITIALIZER;
+  int device = -1;
+  OK(ncclCommCuDevice(comm, &device));
+  OK(ncclCommQueryProperties(comm, &properties));
+  TRUE(properties.cudaDev == device);
+  return device;
+}
+
+static void CheckDevices(int ranks) {
+  ncclComm_t children[kRanksMax], all[kRanksMax];
+  int devices[kRanksMax];
+  OK(ncclGroupStart());
+  for (int r = 0; r < ranks; r++) OK(ncclCommSplit(comms[r], 0, r, &children[r], NULL));
+  OK(ncclGroupEnd());
+  for (int r = 0; r < ranks; r++) devices[r] = ranks - 1 - r;
+  OK(ncclCommInitAll(all, ranks, devices));
+  for (int r = 0; r < ranks; r++) {
+    TRUE(DeviceOf(comms[r]) == ranks - 1 - r);
+    TRUE(DeviceOf(children[r]) == ranks - 1 - r);
+    TRUE(DeviceOf(all[r]) == ranks - 1 - r);
+    OK(ncclCommDestroy(children[r]));
+    OK(ncclCommDestroy(all[r]));
+  }
+  devices[0] = ranks;
+  TRUE(ncclCommInitAll(all, ranks, devices) == ncclInvalidArgument);
+  TRUE(strstr(ncclGetLastError(NULL), "sees no CUDA device") != NULL);
+}
+
 int main(void) {
   int ranks = 0;
   float values[kCount];
   OK(cudaGetDeviceCount(&ranks));
   TRUE(ranks > 1 && ranks <= kRanksMax);
   Begin(ranks);
+  CheckDevices(ranks);
   OK(ncclGroupStart());
   for (int r = 0; r < ranks; r++)
     OK(ncclAllReduce(sums[r], sums[r], kCount, ncclFloat, ncclSum, comms[r],

@@ -355,6 +355,15 @@ class Ranks(unittest.TestCase):
             self.assertEqual({int(rank): bus for rank, bus in told},
                              {rank: self.bus_number(gpus[device]) for rank, device in enumerate(devices)})
 
+    def test_devices_are_told_as_cuda_counts_them(self):
+        # Also without a machine; the program looks.
+        ran = emulate("--devices", 8, "--", BUILD / "bin/group_ranks",
+                      CUDA_VISIBLE_DEVICES="5,0,3", RINGLET_TIMEOUT="20")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        ran = emulate("--machine", "dgx-h100", "--", BUILD / "bin/group_ranks",
+                      CUDA_VISIBLE_DEVICES="5,0,3", RINGLET_DEBUG="INFO", RINGLET_TIMEOUT="20")
+        self.assertIn("cudaDev 0 nvmlDev 5 ", ran.stdout + ran.stderr)
+
     @staticmethod
     def bus_number(address):
         """0000:0f:00.0 as communicators write it: f000."""

@@ -225,7 +225,7 @@ class Drawing {
   // ---- Calls ----
 
   void MaybeStreams(Step& step, int one_in) {
-    if (!With("streams") || !dice_.OneIn(one_in)) return;
+    if (!With("streams") || (!taste_.streamed && !dice_.OneIn(one_in))) return;
     step.streams = dice_.Between(1, kStreamsMax);
     if (With("graphs") && dice_.OneIn(3)) step.launches = dice_.Between(1, 4);
   }
@@ -401,6 +401,18 @@ class Drawing {
                          [&](const Place& place) { return place.process == process; }) == 1;
   }
 
+  /// The rank has calls on streams that no other rank makes.
+  void GivesUpWithCalls(Step& fault) {
+    MaybeStreams(fault, 2);
+    if (fault.streams == 0) return;
+    fault.us = dice_.OneIn(2) ? 0 : dice_.Between(1, 2000);
+    const int calls = dice_.Between(1, 4);
+    for (int i = 0; i < calls; ++i) {
+      Call& call = fault.calls.emplace_back(WholeCall(kWorld));
+      call.count = 100;  // no call of the other ranks that it could be taken for
+    }
+  }
+
   void Fault() {
     if (!world_.members.count(kWorld)) return;
     const int rank = dice_.Below(program_.ranks());
@@ -414,9 +426,11 @@ class Drawing {
       Add(fault);
     } else if (what == 1 && With("revoke")) {
       fault.what = What::kRevoke;
+      GivesUpWithCalls(fault);
       Add(fault);
     } else if (what == 2 && OneRankAThread() && With("abort")) {
       fault.what = What::kAbort;
+      GivesUpWithCalls(fault);
       Add(fault);
     } else if (With("mismatch")) {
       AddRun(Mismatched(rank));

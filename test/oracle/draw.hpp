@@ -15,6 +15,7 @@ struct Taste {
   bool huge = false;  ///< counts beyond 2^31 bytes now and then
   /// The operations that are not drawn, since a known defect would hide all others: see kWithout.
   std::set<std::string> without = {};
+  bool streamed = false;  ///< all calls that can go to streams do
   int fault_one_in = 12;  ///< of so many programs one has a fault at its end; 0: none
 };
 

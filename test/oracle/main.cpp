@@ -36,6 +36,7 @@ constexpr const char* kUsage = R"(usage: oracle [OPTION]...
   --jobs N          programs that run at a time (as many as cores)
   --faults N        one program of N ends with a fault; 0: none (12)
   --without LIST   what is not drawn: a comma list of {}
+  --streamed        all calls that can go to streams do
   --huge            counts beyond 2^31 bytes, too: needs tens of gigabytes
   --failures N      stop after N failures (1)
   --timeout S      seconds without progress that count as a hang (100)
@@ -81,7 +82,8 @@ Options ParseOptions(int count, char** words) {
   const std::map<std::string, bool*> flags = {{"--print", &options.print},
                                               {"--json", &options.json},
                                               {"--list-layouts", &options.list},
-                                              {"--huge", &options.taste.huge}};
+                                              {"--huge", &options.taste.huge},
+                                              {"--streamed", &options.taste.streamed}};
   for (int i = 1; i < count; ++i) {
     const std::string name = words[i];
     if (const auto flag = flags.find(name); flag != flags.end()) {
@@ -210,8 +212,9 @@ class Session {
   void Report(const Program& program, const Verdict& verdict) const {
     fmt::print("\nFAILED ({}): seed {}, layout {}: {}\n", Name(verdict.outcome), program.seed,
                program.layout, verdict.text);
-    fmt::print("  again: oracle --seed {} --layout {} --operations 1 --faults {}{}{}\n",
+    fmt::print("  again: oracle --seed {} --layout {} --operations 1 --faults {}{}{}{}\n",
                program.seed, program.layout, options_.taste.fault_one_in,
+               options_.taste.streamed ? " --streamed" : "",
                options_.taste.without.empty() ? "" : " --without ",
                fmt::join(options_.taste.without, ","));
     Shrunk shrunk{program, verdict};
@@ -277,8 +280,11 @@ class Session {
       comma = ",";
     }
     const Tally total = Total();
-    fmt::print("}},\"programs\":{},\"operations\":{},\"refused\":{},\"failed\":{}}}\n",
-               total.programs, total.operations, total.refused, total.failed);
+    fmt::print(
+        "}},\"programs\":{},\"operations\":{},\"streamed\":{},\"captured\":{},\"refused\":{},"
+        "\"failed\":{}}}\n",
+        total.programs, total.operations, total.streamed, total.captured, total.refused,
+        total.failed);
   }
 
   Options options_;

@@ -221,6 +221,13 @@ std::size_t OutputCount(const Call& call, int n, int self) {
   }
 }
 
+bool FitsStreams(const Step& step, const World& world) {
+  return step.streams >= 0 && step.streams <= kStreamsMax && step.launches >= 0 &&
+         (step.launches == 0 || step.streams > 0) &&
+         std::all_of(step.calls.begin(), step.calls.end(),
+                     [&](const Call& call) { return FitsCall(call, world); });
+}
+
 bool Fits(const Step& step, const World& world, const Program& program) {
   const auto found = world.members.find(step.comm);
   const int size = found == world.members.end() ? 0 : static_cast<int>(found->second.size());
@@ -244,16 +251,13 @@ bool Fits(const Step& step, const World& world, const Program& program) {
     case What::kPut:
       return size > 0 && !world.doomed.count(step.comm) && step.bytes >= 0 && step.repeat >= 1 &&
              step.bytes <= kPutBytesMax / step.repeat;
-    case What::kRun:
-      return step.streams >= 0 && step.streams <= kStreamsMax && step.launches >= 0 &&
-             (step.launches == 0 || step.streams > 0) &&
-             std::all_of(step.calls.begin(), step.calls.end(),
-                         [&](const Call& call) { return FitsCall(call, world); });
+    case What::kRun: return FitsStreams(step, world);
     case What::kDestroy: return size > 0;
     case What::kKill: return step.rank >= 0 && step.rank < program.ranks();
     case What::kAbort:
     case What::kRevoke:
-      return size > 0 && std::count(found->second.begin(), found->second.end(), step.rank) > 0;
+      return FitsStreams(step, world) && size > 0 &&
+             std::count(found->second.begin(), found->second.end(), step.rank) > 0;
   }
   return false;
 }

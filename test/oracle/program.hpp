@@ -146,8 +146,10 @@ struct Step {
   int shift = 0;          ///< kPut
   int bytes = 0;          ///< kPut
   int repeat = 1;         ///< kPut
-  int streams = 0;        ///< kRun, kPut: each rank issues to so many; 0: the null stream
-  int launches = 0;       ///< kRun: captured, and launched so often; 0: not captured
+  /// kRun, kPut: each rank issues to so many; 0: the null stream. kAbort, kRevoke: the rank has
+  /// issued its calls to so many, which wait when it gives up, or have run for `us`.
+  int streams = 0;
+  int launches = 0;  ///< kRun: captured, and launched so often; 0: not captured
 };
 
 /// The place of a world rank.

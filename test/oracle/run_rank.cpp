@@ -437,17 +437,51 @@ class Actor {
       if (part.member->world != step.rank) continue;
       const ncclComm_t comm = part.member->comms.at(step.comm);
       part.member->heap->Forget(comm, false);
-      Must(ncclCommAbort(comm), "ncclCommAbort");
+      GiveUp(step, part, [&] { Must(ncclCommAbort(comm), "ncclCommAbort"); });
       Drop(*part.member, step.comm);
       part.member->left.insert(step.comm);
     }
   }
 
+  /// Calls `gives_up` while streams have the step's calls, which other ranks do not make.
+  template <typename GivesUp>
+  void GiveUp(const Step& step, const Part& part, GivesUp gives_up) {
+    if (step.streams == 0) return gives_up();
+    Member& member = *part.member;
+    const int n = static_cast<int>(world_.members.at(step.comm).size());
+    std::list<Issued> issued;
+    Gate gate;  // until the streams are past it
+    member.lanes.Use(step.streams, program_.seed + static_cast<std::uint64_t>(member.world));
+    for (int i = 0; i < step.streams; ++i) gate.Hold(member.lanes[i]);
+    if (step.launches > 0) member.lanes.BeginCapture();
+    for (const Call& call : step.calls) {
+      issued.push_back(
+          {Prepared(program_.seed, call, n, part.rank, member.comms.at(step.comm), *member.heap),
+           &member});
+      const ncclResult_t result = IssueToStream(issued.back(), false);
+      if (result != ncclInProgress) Must(result, "a call on a stream");
+    }
+    if (step.launches > 0) member.lanes.EndCaptureAndLaunch(step.launches);
+    if (step.us > 0) {
+      gate.Open();
+      Wait(step.us);
+    }
+    gives_up();
+    gate.Open();
+    // A failure for the sake of this communicator does not hold its streams.
+    if (const std::string failed = member.lanes.Synchronize(); !failed.empty())
+      throw Failure(fmt::format("streams of a communicator that was given up fail: {}", failed));
+    for (const Issued& one : issued) Look(one, false);
+    member.heap->Release();
+  }
+
   void Revoke(const Step& step) {
     for (const Part& part : PartsOf(step.comm))
       if (part.member->world == step.rank)
-        Must(ncclCommRevoke(part.member->comms.at(step.comm), NCCL_REVOKE_DEFAULT),
-             "ncclCommRevoke");
+        GiveUp(step, part, [&] {
+          Must(ncclCommRevoke(part.member->comms.at(step.comm), NCCL_REVOKE_DEFAULT),
+               "ncclCommRevoke");
+        });
   }
 
   /// Rank numbers of those in `comm` that were killed or have aborted it.

@@ -57,6 +57,13 @@ typedef struct CUevent_st* cudaEvent_t;
 #define RINGLET_C_API
 #endif
 
+/* Callers may pass any number as an enum. C++ allows it where the enum has a fixed type. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define RINGLET_C_ENUM_TYPE : int
+#else
+#define RINGLET_C_ENUM_TYPE
+#endif
+
 /* ---- Version --------------------------------------------------------------------------------- */
 
 #define NCCL_MAJOR 2
@@ -90,7 +97,7 @@ typedef struct {
   char internal[NCCL_UNIQUE_ID_BYTES];
 } ncclUniqueId;
 
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   ncclSuccess = 0,
   ncclUnhandledCudaError = 1, /* Ringlet calls no CUDA and never returns this */
   ncclSystemError = 2,        /* a system call failed */
@@ -103,7 +110,7 @@ typedef enum {
   ncclNumResults = 9
 } ncclResult_t;
 
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   ncclInt8 = 0,
   ncclChar = 0,
   ncclUint8 = 1,
@@ -128,7 +135,7 @@ typedef enum {
 typedef enum { ncclNumOps_dummy = 5 } ncclRedOp_dummy_t;
 
 /* Values from ncclNumOps to ncclMaxRedOp are operations made by ncclRedOpCreate functions. */
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   ncclSum = 0,
   ncclProd = 1,
   ncclMax = 2,
@@ -138,7 +145,7 @@ typedef enum {
   ncclMaxRedOp = 0x7fffffff
 } ncclRedOp_t;
 
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   ncclScalarDevice = 0,       /* read when the collective runs; here, too, it is CPU memory */
   ncclScalarHostImmediate = 1 /* read before ncclRedOpCreatePreMulSum returns */
 } ncclScalarResidence_t;
@@ -173,7 +180,7 @@ typedef enum {
 #define NCCL_SUSPEND_MEM 0x01 /* ncclCommSuspend: gives memory back */
 
 /* Of ncclConfig_t::hostCftMode. GPU only. */
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   ncclHostCftDefault = NCCL_CONFIG_UNDEF_INT,
   ncclHostCftEnable = 1,
   ncclHostCftDisable = 2,
@@ -181,7 +188,7 @@ typedef enum {
 } ncclHostCftMode_t;
 
 /* Of ncclConfig_t::nvlsHostMode: a sum of what is to be left out. GPU only. */
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   ncclNvlsHostModeDefault = NCCL_CONFIG_UNDEF_INT,
   ncclNvlsHostModeEnable = 0,
   ncclNvlsHostModeDisableTransport = 1,
@@ -290,7 +297,9 @@ typedef struct ncclCollConfig_v23200 {
   int forceAlgSelection;    /* 1, the default: an error where none of them can; 0: then any */
   int CTAPolicy;            /* GPU only; NCCL_CTA_POLICY_ */
   uint64_t userProfilerTag; /* no effect: there are no profiler plugins */
-  cudaEvent_t launchCompletionEvent; /* not available: NULL */
+  /* Recorded where the call begins: behind what is before it on its stream and communicator. An
+   * event of CUDA's, or of ringlet/stream.h, without timing. NULL: none */
+  cudaEvent_t launchCompletionEvent;
 } ncclCollConfig_t;
 
 #define NCCL_COLLCONFIG_INITIALIZER                        \
@@ -362,7 +371,7 @@ RINGLET_C_API ncclResult_t pncclCommInitRank(ncclComm_t* comm, int nranks, ncclU
 
 /* Forms a communicator of `ndev` ranks that all live in this process. `devlist` gives each
  * rank's device number, all different; null means 0 to ndev - 1. CPU memory has no devices: the
- * numbers are only reported back by ncclCommCuDevice. */
+ * numbers are only reported back by ncclCommCuDevice. Under `ringlet emulate` they are CUDA's. */
 RINGLET_C_API ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
 RINGLET_C_API ncclResult_t pncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
 
@@ -447,7 +456,8 @@ RINGLET_C_API ncclResult_t pncclCommCount(const ncclComm_t comm, int* count);
 
 /* Writes the device number: what ncclCommInitAll was given; else what RINGLET_LOCAL_RANK says if it
  * says another number to each rank of the host; else the rank's number among those of its host. A
- * child has its parent's. CUDA is not asked for its current device. */
+ * child has its parent's. Under `ringlet emulate` it is the caller's current CUDA device, by CUDA's
+ * number, unless that is the first and RINGLET_LOCAL_RANK says another. */
 RINGLET_C_API ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device);
 RINGLET_C_API ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device);
 
@@ -456,7 +466,7 @@ RINGLET_C_API ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 RINGLET_C_API ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank);
 
 /* Figures about memory: in NCCL of GPUs, here of what the communicator has on this host. */
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   ncclStatGpuMemSuspend = 0,   /* bytes that ncclCommSuspend gives back */
   ncclStatGpuMemSuspended = 1, /* 1: they have been given back */
   ncclStatGpuMemPersist = 2,   /* bytes that it keeps */
@@ -487,8 +497,9 @@ RINGLET_C_API ncclResult_t pncclCommResume(ncclComm_t comm);
 RINGLET_C_API ncclResult_t ncclMemAlloc(void** ptr, size_t size);
 RINGLET_C_API ncclResult_t pncclMemAlloc(void** ptr, size_t size);
 
-/* Frees what ncclMemAlloc gave. Null is allowed. ncclInvalidArgument: it is something else, was
- * freed already or is still registered; nothing has happened then. */
+/* Frees what ncclMemAlloc gave. Null is allowed. ncclInvalidArgument: it is something else or was
+ * freed already; nothing has happened then. Memory that is still registered is freed; only its
+ * addresses stay taken until it is deregistered or the communicator ends. */
 RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
 RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 
@@ -757,7 +768,7 @@ RINGLET_C_API ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
 /* ---- Encryption ------------------------------------------------------------------------------ */
 
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   NCCL_ENCRYPTION_MODE_NONE = 0,
   NCCL_ENCRYPTION_MODE_PSK = 1 /* with a key that all ranks were given */
 } ncclEncryptionMode_t;
@@ -768,7 +779,7 @@ typedef struct ncclEncryptionConfig_v23200 {
   unsigned int magic;
   unsigned int version;
   int mode;
-  const char* psk; /* the key, at least 16 bytes of text; copied */
+  const char* psk; /* the key, 32 to 4,096 bytes of text; copied */
 } ncclEncryptionConfig_t;
 
 #define NCCL_ENCRYPTION_CONFIG_INITIALIZER        \

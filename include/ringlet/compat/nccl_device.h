@@ -24,7 +24,7 @@ typedef struct ncclTeam {
   int nRanks, rank, stride;
 } ncclTeam_t;
 
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   NCCL_CFT_TEAM_FLAT,
   NCCL_CFT_TEAM_HIER_MULTIMEM,
   NCCL_CFT_TEAM_HIER_LSA
@@ -91,14 +91,14 @@ static inline int ncclTeamRankInDifference(ncclTeam_t parent, ncclTeam_t subset,
 
 /* ---- What a communicator can do -------------------------------------------------------------- */
 
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   NCCL_GIN_CONNECTION_NONE,
   NCCL_GIN_CONNECTION_FULL,
   NCCL_GIN_CONNECTION_RAIL,
   NCCL_GIN_CONNECTION_CUSTOM_STRIDE
 } ncclGinConnectionType_t;
 
-typedef enum {
+typedef enum RINGLET_C_ENUM_TYPE {
   NCCL_GIN_TYPE_NONE = 0,
   NCCL_GIN_TYPE_PROXY = 2,
   NCCL_GIN_TYPE_GDAKI = 3,

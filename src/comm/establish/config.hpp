@@ -22,6 +22,9 @@ struct Config {
   /// The caller chose `device`, and did not only leave it at what it is: the rank lives near it,
   /// and no other rank of the host may name it, unless RINGLET_MULTI_RANK_GPU_ENABLE is 1.
   bool names_device = false;
+  /// The number that the caller's CUDA has for it, where that is another: CUDA counts the devices
+  /// that the process sees.
+  std::optional<std::uint32_t> cuda_device = {};
   std::optional<std::chrono::milliseconds> init_timeout = {};  ///< else RINGLET_INIT_TIMEOUT
   std::optional<std::chrono::milliseconds> timeout =
       {};              ///< of one operation, else RINGLET_TIMEOUT

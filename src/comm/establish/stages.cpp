@@ -474,7 +474,8 @@ std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> con
       logger.Log(LogLevel::kInfo, line.subsystem, config.device, line.text);
   const auto& gpu = peer_table.peer_infos[config.rank].gpu;
   const std::string place = machine && gpu ? fmt::format("cudaDev {} nvmlDev {} busId {:x} ",
-                                                         config.device, config.device, gpu->value)
+                                                         config.cuda_device.value_or(config.device),
+                                                         config.device, gpu->value)
                                            : "";
   logger.Log(LogLevel::kInfo, Subsystem::kInit, config.device,
              fmt::format("rank {} nranks {} {}commId {:016x} hosts {} links {} - Init COMPLETE",

@@ -1,6 +1,7 @@
 #include "comm/process/registered_heap.hpp"
 
 #include <iterator>
+#include <utility>
 
 namespace ringlet::comm {
 
@@ -14,20 +15,20 @@ Result<std::byte*> RegisteredHeap::Allocate(std::size_t bytes) {
   return begin;
 }
 
-Status RegisteredHeap::Free(const void* memory) {
-  const std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(static_cast<const std::byte*>(memory));
-  if (found == allocations_.end())
-    return Error{Code::kInvalidArgument,
-                 "this is not the beginning of memory that ncclMemAlloc gave, or it was freed "
-                 "already"};
-  // Each registration holds it.
-  if (found->second.use_count() > 1)
-    return Error{Code::kInvalidArgument,
-                 "this memory is still registered with a communicator: deregister it, or destroy "
-                 "the communicator, first"};
-  found->second->Discard();
-  allocations_.erase(found);
+Status RegisteredHeap::Free(const void* memory, const std::function<void()>& gone) {
+  std::shared_ptr<const os::Shm> allocation;  // each registration holds it, too
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = allocations_.find(static_cast<const std::byte*>(memory));
+    if (found == allocations_.end())
+      return Error{Code::kInvalidArgument,
+                   "this is not the beginning of memory that ncclMemAlloc gave, or it was freed "
+                   "already"};
+    allocation = std::move(found->second);
+    allocations_.erase(found);
+  }
+  if (gone) gone();
+  allocation->Discard();
   return Ok();
 }
 

@@ -62,11 +62,36 @@ TEST(RegisteredHeap, WrongFreesAreRefused) {
   EXPECT_THAT(heap.Free(&other).error().message, HasSubstr("not the beginning"));
   std::byte* const memory = heap.Allocate(8192).value();
   EXPECT_EQ(heap.Free(memory + 1).error().code, Code::kInvalidArgument);
-  auto user = heap.Find(View(memory, 8192));
-  EXPECT_THAT(heap.Free(memory).error().message, HasSubstr("still registered"));
-  user.reset();
+  bool told = false;
+  EXPECT_FALSE(heap.Free(memory + 1, [&] { told = true; }).ok());
+  EXPECT_FALSE(told) << "nothing is gone";
   EXPECT_TRUE(heap.Free(memory).ok());
   EXPECT_THAT(heap.Free(memory).error().message, HasSubstr("freed already"));
+}
+
+// A registration holds what it was found in, as `user` does here.
+TEST(RegisteredHeap, RegisteredMemoryIsFreedAndKeepsItsAddressesUntilItIsNot) {
+  RegisteredHeap heap;
+  const std::size_t descriptors = OpenDescriptors(), mapped = MappedFiles();
+  std::byte* const memory = heap.Allocate(8192).value();
+  auto user = heap.Find(View(memory, 8192));
+  memory[5] = std::byte{7};
+  bool told = false;
+  ASSERT_TRUE(heap.Free(memory,
+                        [&] {
+                          told = true;
+                          EXPECT_FALSE(heap.Find(View(memory, 1)));
+                          EXPECT_EQ(MappedFiles(), mapped + 1) << "its address is no other's yet";
+                        })
+                  .ok());
+  EXPECT_TRUE(told);
+  EXPECT_EQ(MappedFiles(), mapped + 1);
+  EXPECT_EQ(user->bytes()[5], std::byte{0}) << "its pages are the system's";
+  EXPECT_FALSE(heap.Find(View(memory, 1))) << "what is freed cannot be registered again";
+  EXPECT_THAT(heap.Free(memory).error().message, HasSubstr("freed already"));
+  user.reset();
+  EXPECT_EQ(MappedFiles(), mapped);
+  EXPECT_EQ(OpenDescriptors(), descriptors);
 }
 
 TEST(RegisteredHeap, MoreThanThereIsIsAnError) {

@@ -206,13 +206,23 @@ Status Communicator::CloseWindow(std::uint32_t window) {
 }
 
 Communicator::MemoryUse Communicator::memory_use() const {
-  return {.working = scratch_.capacity() + staging_.capacity(), .shared = host_.shared_bytes()};
+  return {.working = working_bytes_.load(std::memory_order_relaxed),
+          .shared = host_.shared_bytes()};
 }
 
 void Communicator::FreeWorkingMemory() {
   scratch_ = Bytes();
   staging_ = Bytes();
   programs_.clear();
+  working_bytes_.store(0, std::memory_order_relaxed);
+}
+
+std::span<std::byte> Communicator::WorkingMemory(Bytes& buffer, std::size_t bytes) {
+  if (buffer.size() < bytes) {
+    buffer.resize(bytes);
+    working_bytes_.store(scratch_.capacity() + staging_.capacity(), std::memory_order_relaxed);
+  }
+  return std::span(buffer).first(bytes);
 }
 
 Status Communicator::Run(const Work& work) {

@@ -127,7 +127,7 @@ class Communicator {
     std::uint64_t working = 0;  ///< its own, of the last operations
     std::uint64_t shared = 0;   ///< with the other ranks of the host
   };
-  MemoryUse memory_use() const;
+  MemoryUse memory_use() const;  ///< any thread
   /// Gives the working memory back; operations take it again. The rank's thread, between them.
   void FreeWorkingMemory();
 
@@ -228,6 +228,8 @@ class Communicator {
   void CollectMessages(std::span<const Transfer> transfers);
   /// Runs those, as Exchange does.
   Result<std::unique_ptr<Operation>> ExchangeCollected();
+  /// The beginning of `buffer`, one of the two below, which grows as needed.
+  std::span<std::byte> WorkingMemory(Bytes& buffer, std::size_t bytes);
   View Staged(const Call& call);
   Call WithData(Call call);
   collective::LinkTo LinkTo() const;
@@ -281,6 +283,7 @@ class Communicator {
   collective::Messages messages_;               // and they themselves, where links were there
   Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old
   Bytes staging_;  // a copy of its input, where one is needed
+  std::atomic<std::uint64_t> working_bytes_{0};  // of both
 };
 
 }  // namespace ringlet::comm

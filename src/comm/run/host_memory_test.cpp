@@ -297,8 +297,6 @@ TEST(HostMemory, RegisteredMemoryIsMappedByPeersAndGivenBack) {
         agree();
         EXPECT_EQ(MappedMemory(), unregistered + 3 * 2) << "each maps the others', once";
         agree();
-        EXPECT_THAT(processes[rank]->heap().Free(memory.bytes().data()).error().message,
-                    HasSubstr("still registered"));
         EXPECT_TRUE(mine.Deregister(*handle).ok());
         EXPECT_EQ(mine.Deregister(*handle).error().code, Code::kInvalidArgument);
         EXPECT_TRUE(SumInPlace(mine, memory).ok());

@@ -199,8 +199,7 @@ View Communicator::Staged(const Call& call) {
   const bool multiplies = Reduces(call.kind) && call.op == ReduceOp::kPreMulSum;
   const bool moves = call.kind == CallKind::kAllToAll && Overlapping(input, call.output);
   if (input.empty() || (!multiplies && !moves)) return input;
-  if (staging_.size() < input.size()) staging_.resize(input.size());
-  const std::span<std::byte> copy = std::span(staging_).first(input.size());
+  const std::span<std::byte> copy = WorkingMemory(staging_, input.size());
   if (multiplies) {
     const View scalar =
         call.scalar_at ? View(call.scalar_at, SizeOf(call.type)) : call.scalar.view();
@@ -265,8 +264,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::OnHost(const Call& 
 Call Communicator::WithData(Call call) {
   if (call.kind != CallKind::kBarrier) return call;
   constexpr std::size_t kBarrierBytes = 1;
-  staging_.resize(std::max(staging_.size(), kBarrierBytes));
-  call.output = std::span(staging_).first(kBarrierBytes);
+  call.output = WorkingMemory(staging_, kBarrierBytes);
   call.input = call.output;
   call.count = kBarrierBytes;
   call.type = DataType::kUint8;
@@ -288,9 +286,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::BeyondHost(const Ca
     traffic_->Began(call, place(), program->on_machine);
     task.sent = &traffic_->counter(program->on_machine.carriage);
   }
-  const std::size_t scratch_bytes = program->scratch_count * SizeOf(call.type);
-  if (scratch_.size() < scratch_bytes) scratch_.resize(scratch_bytes);
-  task.scratch = std::span(scratch_).first(scratch_bytes);
+  task.scratch = WorkingMemory(scratch_, program->scratch_count * SizeOf(call.type));
   if (program->stages.size() == 1)
     return Paced(StartStage(program->stages.front(), call, task, true), call, program->on_machine);
   std::vector<Sequence::SubOperation> parts;

@@ -37,9 +37,8 @@ Result<Rank> RankOf(int number, const char* name, const comm::Communicator& comm
 }
 
 /// Which algorithms the caller's config lets run the call; 0: all.
-Result<std::uint32_t> AlgorithmsOf(const ncclCollConfig_t* config, collective::Call call,
+Result<std::uint32_t> AlgorithmsOf(const CallOptions& options, collective::Call call,
                                    const comm::Communicator& communicator) {
-  RINGLET_TRY_ASSIGN(const CallOptions options, ReadCallConfig(config));
   if (options.algorithms.empty()) return 0u;
   RINGLET_TRY_ASSIGN(const collective::AlgorithmSet set, comm::ReadSelection(options.algorithms));
   call.algorithms = static_cast<std::uint32_t>(set.to_ulong());
@@ -55,6 +54,7 @@ Result<std::uint32_t> AlgorithmsOf(const ncclCollConfig_t* config, collective::C
 struct Submission {
   Held held = {};
   collective::Call call = {};
+  cudaEvent_t begins = nullptr;
 };
 
 Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root) {
@@ -76,7 +76,9 @@ Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::opt
   call.input = View(static_cast<const std::byte*>(given.send), in);
   call.output = std::span(static_cast<std::byte*>(given.receive), out);
   if (given.config) {
-    RINGLET_TRY_ASSIGN(call.algorithms, AlgorithmsOf(given.config, call, communicator));
+    RINGLET_TRY_ASSIGN(const CallOptions options, ReadCallConfig(given.config));
+    RINGLET_TRY_ASSIGN(call.algorithms, AlgorithmsOf(options, call, communicator));
+    submission.begins = options.begins;
   }
   return submission;
 }
@@ -84,7 +86,8 @@ Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::opt
 Result<bool> Collective(comm::CallKind kind, const Arguments& given,
                         std::optional<int> root = std::nullopt) {
   RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
-  return SubmitCall({given.comm, std::move(submission.held), submission.call, given.stream});
+  return SubmitCall(
+      {given.comm, std::move(submission.held), submission.call, given.stream, submission.begins});
 }
 
 Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t op,
@@ -94,7 +97,8 @@ Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t 
   submission.call.op = its.op;
   submission.call.scalar = its.scalar;
   submission.call.scalar_at = its.scalar_at;
-  return SubmitCall({given.comm, std::move(submission.held), submission.call, given.stream});
+  return SubmitCall(
+      {given.comm, std::move(submission.held), submission.call, given.stream, submission.begins});
 }
 
 Result<bool> Message(bool sends, const Arguments& given, int peer) {

@@ -71,7 +71,8 @@ Status QueryProperties(ncclComm_t comm, ncclCommProperties_t* out) {
   ncclCommProperties_t all = NCCL_COMM_PROPERTIES_INITIALIZER;
   all.rank = static_cast<int>(Index(identity.rank));
   all.nRanks = static_cast<int>(identity.size);
-  all.cudaDev = all.nvmlDev = static_cast<int>(identity.device);
+  all.cudaDev = static_cast<int>(CudaDeviceOf(*communicator));
+  all.nvmlDev = static_cast<int>(identity.device);
   all.nLsaTeams = all.nRanks / static_cast<int>(RanksOfEachHost(*communicator));
   all.hostRmaSupport = true;
   all.commHash = identity.magic;

@@ -1,5 +1,7 @@
 #include "frontends/c_api/forming.hpp"
 
+#include <fmt/format.h>
+
 #include "stream/current_device.hpp"
 
 /// The host CUDA of `ringlet emulate`, in processes that have it: a device's number among all of
@@ -26,18 +28,34 @@ Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::sto
 
 void PlaceOnDevice(comm::Config& config, const Settings& settings) {
   config.device = settings.local_rank.value_or(0);
-  if (settings.machine.empty()) return;
+  config.names_device = !settings.machine.empty();
   // A thread that has chosen none is on the first device; ranks of several processes are then told
   // apart by LOCAL_RANK, as programs that know of no devices need it.
   const int chosen = stream::CurrentDevice();
   const auto number = NumberOnMachine(chosen);
-  if (number && (chosen > 0 || *number > 0)) config.device = *number;
-  config.names_device = true;
+  if (!number || (chosen == 0 && *number == 0)) return;
+  config.device = *number;
+  config.cuda_device = static_cast<std::uint32_t>(chosen);
 }
 
-std::uint32_t DeviceOnMachine(int device, const Settings& settings) {
-  const auto number = settings.machine.empty() ? std::nullopt : NumberOnMachine(device);
-  return number.value_or(static_cast<std::uint32_t>(device));
+Status NameDevice(comm::Config& config, int device) {
+  config.names_device = true;
+  config.device = static_cast<std::uint32_t>(device);
+  if (ringlet_host_device_number == nullptr) return Ok();
+  const auto number = NumberOnMachine(device);
+  if (!number)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("this process sees no CUDA device {}: cudaGetDeviceCount says how "
+                             "many there are, CUDA_VISIBLE_DEVICES and ringlet emulate --devices "
+                             "set it",
+                             device)};
+  config.device = *number;
+  config.cuda_device = static_cast<std::uint32_t>(device);
+  return Ok();
+}
+
+std::uint32_t CudaDeviceOf(const comm::Communicator& communicator) {
+  return communicator.origin().config.cuda_device.value_or(communicator.identity().device);
 }
 
 void Forming::Start(std::function<void(const Error&)> on_failure) {

@@ -27,12 +27,15 @@ inline ncclUniqueId ToNccl(const UniqueId& id) {
   return out;
 }
 
-/// The device of a rank whose call names none: LOCAL_RANK's; on an emulated machine that which the
-/// calling thread has chosen (cudaSetDevice), if it has.
+/// The device of a rank whose call names none: LOCAL_RANK's; with host CUDA that which the calling
+/// thread has chosen (cudaSetDevice), if it has.
 void PlaceOnDevice(comm::Config& config, const Settings& settings);
-/// The number of a device of the caller among all of the emulated machine, which are not always
-/// visible; without such a machine its own.
-std::uint32_t DeviceOnMachine(int device, const Settings& settings);
+/// The device `device` as the caller counts. With host CUDA these are the visible ones: the rank
+/// gets the device's number among all of them, and keeps the caller's to tell.
+/// Errors  kInvalidArgument  there is host CUDA, and it shows no such device
+Status NameDevice(comm::Config& config, int device);
+/// The rank's device as the caller counts.
+std::uint32_t CudaDeviceOf(const comm::Communicator& communicator);
 
 class Forming {
  public:

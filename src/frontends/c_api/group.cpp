@@ -26,7 +26,13 @@ struct Group {
     ncclComm_t* out;
   };
   std::vector<Begun> begun;
-  std::vector<comm::GroupedCall> calls;
+  std::vector<comm::GroupedCall> calls;  // on null streams
+  /// An event of one of them.
+  struct Beginning {
+    std::size_t place;
+    ringletEvent_t event;
+  };
+  std::vector<Beginning> begins;
   std::vector<ncclComm_t> unblocked;  // of the calls, those on communicators that do not block
   /// A call on a stream.
   struct Streamed {
@@ -133,7 +139,8 @@ Result<bool> BeginCalls(std::vector<ncclComm_t> handles, std::vector<comm::Group
 Result<StreamCall> StreamCallOf(CallJob job) {
   RINGLET_TRY(job.held.communicator->Validate(job.work));
   StreamCall call{.call = {std::move(job.held.communicator), std::move(job.work)},
-                  .stream = reinterpret_cast<ringletStream_t>(job.stream)};
+                  .stream = reinterpret_cast<ringletStream_t>(job.stream),
+                  .begins = reinterpret_cast<ringletEvent_t>(job.begins)};
   RINGLET_TRY_ASSIGN(call.issued, IssuedOf(job.handle));
   return call;
 }
@@ -150,6 +157,15 @@ Result<bool> SubmitToStream(CallJob job) {
   RINGLET_TRY(CheckStream(call.stream));
   group.streamed.push_back({group.calls.size(), std::move(call), blocking});
   return false;
+}
+
+/// The event of a call on a null stream; null: it has none.
+ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
+  const auto found = std::ranges::find(collected.begins, place, &Group::Beginning::place);
+  if (found == collected.begins.end()) return nullptr;
+  const ringletEvent_t event = found->event;
+  collected.begins.erase(found);
+  return event;
 }
 
 /// Those on null streams of communicators that have calls on others: in one item with these.
@@ -170,7 +186,10 @@ std::vector<StreamCall> TakeStreamCalls(Group& collected) {
     if (shared == collected.streamed.end()) {
       rest.push_back(std::move(call));
     } else {
-      calls.push_back({.call = std::move(call), .issued = shared->call.issued, .on_stream = false});
+      calls.push_back({.call = std::move(call),
+                       .issued = shared->call.issued,
+                       .on_stream = false,
+                       .begins = TakeBeginning(collected, i)});
     }
   }
   collected.calls = std::move(rest);
@@ -187,6 +206,11 @@ Result<bool> RunStreamCalls(Group collected) {
         Code::kUnsupported,
         "a group has calls on null streams and on others, and a communicator that does not "
         "block: give all of them streams"};
+  for (const Group::Streamed& one : collected.streamed)
+    if (one.call.issued->closed())
+      return Error{Code::kInvalidArgument,
+                   "a communicator was destroyed or aborted inside a group that has calls on it: "
+                   "none of them was issued; close the group first"};
   for (const comm::GroupedCall& call : collected.calls)
     RINGLET_TRY(call.communicator->Validate(call.work));
   RINGLET_TRY(IssueCalls(TakeStreamCalls(collected)));
@@ -197,6 +221,7 @@ Result<bool> RunStreamCalls(Group collected) {
 
 Result<bool> RunCalls(Group collected) {
   if (!collected.streamed.empty()) return RunStreamCalls(std::move(collected));
+  for (const Group::Beginning& one : collected.begins) RINGLET_TRY(RecordBegin(one.event));
   if (collected.unblocked.empty()) {
     RINGLET_TRY(comm::RunGroup(collected.calls));
     return false;
@@ -249,14 +274,18 @@ Result<bool> SubmitInit(InitJob job) {
 }
 
 Result<bool> SubmitCall(CallJob job) {
+  const auto begins = reinterpret_cast<ringletEvent_t>(job.begins);
+  RINGLET_TRY(CheckBegin(begins));
   if (stream::IsStream(job.stream)) return SubmitToStream(std::move(job));
   if (job.held.has_issued && job.held.options.blocking) RINGLET_TRY(AwaitIssued(job.handle));
   comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
   if (group.depth > 0) {
+    if (begins) group.begins.push_back({group.calls.size(), begins});
     group.calls.push_back(std::move(call));
     if (!job.held.options.blocking) group.unblocked.push_back(job.handle);
     return false;
   }
+  RINGLET_TRY(RecordBegin(begins));
   if (!job.held.options.blocking) return BeginCalls({job.handle}, {std::move(call)});
   RINGLET_TRY(call.communicator->Run(call.work));
   return false;

@@ -26,6 +26,7 @@ struct CallJob {
   Held held;
   comm::Work work;
   cudaStream_t stream;
+  cudaEvent_t begins = nullptr;  ///< recorded where it begins; null: none
 };
 
 /// Inside a group: collects. Outside: runs now, or begins where it does not block. True: it goes

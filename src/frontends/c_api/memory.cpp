@@ -64,8 +64,7 @@ Status Allocate(void** memory, std::size_t size) {
 Status Free(void* memory) {
   if (!memory) return Ok();
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
-  TellHostCuda(memory, 0, false);  // the address may be another's as soon as it is free
-  return process->heap().Free(memory);
+  return process->heap().Free(memory, [&] { TellHostCuda(memory, 0, false); });
 }
 
 Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindow_t* window,

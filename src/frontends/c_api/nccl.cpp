@@ -76,16 +76,18 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
   RINGLET_TRY(CheckDeviceList({devlist, devlist ? static_cast<std::size_t>(ndev) : 0},
                               process->settings().multi_rank_gpu));
-  RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
-  StartGroup();
+  std::vector<comm::Config> configs(static_cast<std::size_t>(ndev));
   for (int i = 0; i < ndev; ++i) {
-    comm::Config config;
-    config.id = id;
+    comm::Config& config = configs[static_cast<std::size_t>(i)];
     config.rank = static_cast<std::uint32_t>(i);
     config.size = static_cast<std::uint32_t>(ndev);
-    config.device = DeviceOnMachine(devlist ? devlist[i] : i, process->settings());
-    config.names_device = true;
-    RINGLET_TRY(SubmitEstablish(process, config, {}, &comms[i]));
+    RINGLET_TRY(NameDevice(config, devlist ? devlist[i] : i));
+  }
+  RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
+  StartGroup();
+  for (comm::Config& config : configs) {
+    config.id = id;
+    RINGLET_TRY(SubmitEstablish(process, config, {}, &comms[config.rank]));
   }
   RINGLET_TRY(EndGroup());
   return Ok();
@@ -189,7 +191,7 @@ template <typename T, typename Get>
 Status Read(ncclComm_t comm, T* out, const char* name, Get get) {
   RINGLET_TRY(RequireNonNull(out, name));
   RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
-  *out = static_cast<T>(get(communicator->identity()));
+  *out = static_cast<T>(get(*communicator));
   return Ok();
 }
 
@@ -318,21 +320,19 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
   return api::Guard("ncclCommCount", [&] {
     return api::Read(comm, count, "count",
-                     [](const ringlet::comm::Identity& identity) { return identity.size; });
+                     [](const auto& communicator) { return communicator.identity().size; });
   });
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return api::Guard("ncclCommCuDevice", [&] {
-    return api::Read(comm, device, "device",
-                     [](const ringlet::comm::Identity& identity) { return identity.device; });
-  });
+  return api::Guard("ncclCommCuDevice",
+                    [&] { return api::Read(comm, device, "device", api::CudaDeviceOf); });
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   return api::Guard("ncclCommUserRank", [&] {
-    return api::Read(comm, rank, "rank", [](const ringlet::comm::Identity& identity) {
-      return ringlet::Index(identity.rank);
+    return api::Read(comm, rank, "rank", [](const auto& communicator) {
+      return ringlet::Index(communicator.identity().rank);
     });
   });
 }

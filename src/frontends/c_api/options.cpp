@@ -171,10 +171,8 @@ Result<CallOptions> ReadCallConfig(const ncclCollConfig_t* config) {
   RINGLET_TRY(CheckHead(*config, "config", "NCCL_COLLCONFIG_INITIALIZER", kSizeMin));
   RINGLET_TRY(CheckFields(*config, kCallFields));
   RINGLET_TRY(CheckBounds(*config, 0));
-  if (ValueAt<cudaEvent_t>(*config, offsetof(ncclCollConfig_t, launchCompletionEvent), 0, nullptr))
-    return Error{Code::kUnsupported,
-                 "config->launchCompletionEvent is not NULL: no kernel is launched, of which an "
-                 "event could tell"};
+  options.begins =
+      ValueAt<cudaEvent_t>(*config, offsetof(ncclCollConfig_t, launchCompletionEvent), 0, nullptr);
   if (config->algSelection) {
     constexpr std::size_t kBytesMax = 1024;
     const std::size_t bytes = ::strnlen(config->algSelection, kBytesMax);

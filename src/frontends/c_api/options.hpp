@@ -30,11 +30,12 @@ std::vector<std::string> WithoutEffect(const ncclConfig_t* config);
 
 /// The part of a call's config that has an effect here.
 struct CallOptions {
-  std::string algorithms;  ///< see comm::ReadSelection
-  bool forces = true;      ///< else any algorithm will do where none of these can
+  std::string algorithms;        ///< see comm::ReadSelection
+  bool forces = true;            ///< else any algorithm will do where none of these can
+  cudaEvent_t begins = nullptr;  ///< recorded where the call begins; null: none
 };
 /// A null config is in order.
-/// Errors  kInvalidArgument  names the field; kUnsupported  it has an event
+/// Errors  kInvalidArgument  names the field
 Result<CallOptions> ReadCallConfig(const ncclCollConfig_t* config);
 
 struct Encryption {

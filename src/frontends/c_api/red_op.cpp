@@ -19,14 +19,15 @@ struct Made {
   const std::byte* read_later = nullptr;  // or this, when what uses it runs
 };
 
-// Like the handles of communicators, these belong to no object of the C API.
+// Like the handles of communicators, these belong to no object of the C API. Never destroyed: what
+// the program destroys after main may destroy communicators.
 struct RedOps {
   std::mutex mutex;
   std::map<std::pair<const comm::Communicator*, int>, Made> made;
   int next = ncclNumOps;
 };
 RedOps& TheRedOps() {
-  static RedOps registry;
+  static RedOps& registry = *new RedOps;
   return registry;
 }
 

@@ -106,7 +106,15 @@ Status RunHere(const StreamCallSet& set) {
     call.issued->Await();
     grouped.push_back(call.call);
   }
+  for (const StreamCall& call : set.calls) RINGLET_TRY(RecordBegin(call.begins));
   return comm::RunGroup(grouped);
+}
+
+stream::JointTask JointTaskOf(const StreamCallSet& set) {
+  stream::JointTask joint{.streams = set.streams, .task = TaskOf(set), .awaited = set.waits};
+  for (const StreamCall& call : set.calls)
+    if (call.begins != nullptr) joint.begins.push_back(call.begins);
+  return joint;
 }
 
 }  // namespace
@@ -169,15 +177,23 @@ Status CheckStream(ringletStream_t stream) {
   return ToStatus(stream::StreamTable::Here().Check(stream));
 }
 
+Status CheckBegin(ringletEvent_t event) {
+  return event ? ToStatus(stream::StreamTable::Here().CheckBegin(event)) : Ok();
+}
+
+Status RecordBegin(ringletEvent_t event) {
+  return event ? ToStatus(stream::StreamTable::Here().RecordNow(event)) : Ok();
+}
+
 Status IssueCalls(std::vector<StreamCall> calls) {
   const std::vector<StreamCallSet> sets = Gather(std::move(calls));
   std::vector<stream::JointTask> tasks;
   for (const StreamCallSet& set : sets)
-    if (!set.streams.empty()) tasks.push_back({.streams = set.streams, .task = TaskOf(set)});
+    if (!set.streams.empty()) tasks.push_back(JointTaskOf(set));
   RINGLET_TRY(ToStatus(stream::StreamTable::Here().Enqueue(tasks)));
   if (sets.back().streams.empty()) RINGLET_TRY(RunHere(sets.back()));
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!sets[i].waits || !tasks[i].done) continue;
+    if (!sets[i].waits) continue;
     tasks[i].done->Wait();
     if (const stream::FailureRef failure = tasks[i].done->failure()) return failure->error;
   }

@@ -20,6 +20,7 @@ struct StreamCall {
   std::shared_ptr<Issued> issued = {};
   ringletStream_t stream = nullptr;
   bool on_stream = true;  ///< else it is of the caller's thread, and complete when that returns
+  ringletEvent_t begins = nullptr;  ///< recorded where it begins; null: none
 };
 
 /// Operations that run as one: linked by a communicator, which has one operation at a time, or by a
@@ -37,7 +38,7 @@ std::vector<StreamCallSet> Gather(std::vector<StreamCall> calls);
 /// gone by then are an error.
 stream::TaskRef TaskOf(const StreamCallSet& set);
 
-/// Issues them, and waits for those that are to be complete. Not for streams that are captured.
+/// Issues them, and waits for those that are to be complete; captured streams write them down.
 /// Errors  kInvalidArgument  no such stream; kUnsupported  a capture does not allow it;
 ///         kSystem  no thread; and those of what was waited for
 Status IssueCalls(std::vector<StreamCall> calls);
@@ -47,5 +48,10 @@ Status ToStatus(const stream::Answer& answer);
 
 /// Whether there is such a stream. Errors  kInvalidArgument
 Status CheckStream(ringletStream_t stream);
+/// Whether an event can tell of the beginning of a call; null is none. Errors  kInvalidArgument
+Status CheckBegin(ringletEvent_t event);
+/// A call that is of no stream begins: its event is recorded, if it has one.
+/// Errors  kInvalidArgument  the event was destroyed meanwhile
+Status RecordBegin(ringletEvent_t event);
 
 }  // namespace ringlet::c_api

@@ -2,10 +2,7 @@
 #include "frontends/c_api/streams/stream_call.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -190,6 +187,25 @@ TEST(OnStreams, AGroupWithNullStreamsTooCompletesThemOnReturn) {
   DestroyAll(comms);
 }
 
+TEST(OnStreams, AGroupOfACommunicatorThatIsGoneIsRefused) {
+  const TestStreams streams(2);
+  for (const auto end : {ncclCommDestroy, ncclCommAbort}) {
+    const auto comms = InitAll(2);
+    float data[2] = {1, 2};
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_EQ(
+          ncclAllReduce(&data[i], &data[i], 1, ncclFloat, ncclSum, comms[i], AsCuda(streams[i])),
+          ncclSuccess);
+    EXPECT_EQ(end(comms[0]), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+    EXPECT_THAT(LastMessage(), HasSubstr("inside a group"));
+    streams.Synchronize();
+    EXPECT_THAT(data, ElementsAre(1, 2));
+    EXPECT_EQ(ncclCommAbort(comms[1]), ncclSuccess);
+  }
+}
+
 TEST(OnStreams, ArgumentsAreCheckedAtTheCall) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
@@ -371,6 +387,121 @@ TEST(OnStreams, ACallWithAConfigGoesToItsStream) {
   DestroyAll(comms);
 }
 
+// ThreadSanitizer looks at what the worker does meanwhile.
+TEST(OnStreams, ItsMemoryCanBeAskedForWhileOperationsRun) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  constexpr std::size_t kCalls = 8, kCountMax = 100'000;
+  std::vector<float> in(kCountMax, 2), out(kCountMax);
+  float factor = 3;
+  ncclRedOp_t op;
+  ASSERT_EQ(ncclRedOpCreatePreMulSum(&op, &factor, ncclFloat, ncclScalarHostImmediate, comms[0]),
+            ncclSuccess);
+  for (std::size_t i = 1; i <= kCalls; ++i)
+    ASSERT_EQ(ncclAllReduce(in.data(), out.data(), kCountMax / kCalls * i, ncclFloat, op, comms[0],
+                            AsCuda(streams[0])),
+              ncclSuccess);
+  std::uint64_t bytes = 0;
+  do {
+    ASSERT_EQ(ncclCommMemStats(comms[0], ncclStatGpuMemTotal, &bytes), ncclSuccess);
+  } while (ringletStreamQuery(streams[0]) == ringletNotReady);
+  EXPECT_EQ(ncclCommMemStats(comms[0], ncclStatGpuMemSuspend, &bytes), ncclSuccess);
+  EXPECT_GE(bytes, kCountMax * sizeof(float));
+  EXPECT_THAT(out, Each(6));
+  DestroyAll(comms);
+}
+
+/// An event that can tell of a launch.
+class LaunchEvent {
+ public:
+  explicit LaunchEvent(unsigned flags = ringletEventDisableTiming) {
+    EXPECT_EQ(ringletEventCreate(&handle_, flags), ringletSuccess);
+    config_.launchCompletionEvent = reinterpret_cast<cudaEvent_t>(handle_);
+  }
+  ~LaunchEvent() { ringletEventDestroy(handle_); }
+  LaunchEvent(const LaunchEvent&) = delete;
+  LaunchEvent& operator=(const LaunchEvent&) = delete;
+
+  ringletEvent_t handle() const { return handle_; }
+  const ncclCollConfig_t* config() const { return &config_; }
+
+ private:
+  ringletEvent_t handle_ = nullptr;
+  ncclCollConfig_t config_ = NCCL_COLLCONFIG_INITIALIZER;
+};
+
+TEST(OnStreams, AnEventTellsThatACallHasBegun) {
+  const auto comms = InitAll(2);
+  const TestStreams streams(2);
+  const LaunchEvent event;
+  StreamGate gate;
+  float data[2] = {1, 2};
+  gate.Hold(streams[0]);
+  ASSERT_EQ(ncclAllReduceConfig(&data[0], &data[0], 1, ncclFloat, ncclSum, comms[0],
+                                AsCuda(streams[0]), event.config()),
+            ncclSuccess)
+      << LastMessage();
+  EXPECT_EQ(ringletEventQuery(event.handle()), ringletNotReady);
+  gate.Open();
+  EXPECT_EQ(ringletEventSynchronize(event.handle()), ringletSuccess);
+  EXPECT_EQ(ringletStreamQuery(streams[0]), ringletNotReady) << "the other rank has not called";
+  EXPECT_EQ(ncclAllReduce(&data[1], &data[1], 1, ncclFloat, ncclSum, comms[1], AsCuda(streams[1])),
+            ncclSuccess);
+  streams.Synchronize();
+  EXPECT_THAT(data, Each(3));
+  DestroyAll(comms);
+}
+
+// By themselves, in a group, and in a group with streams, where a part of it waits for these.
+TEST(OnStreams, AnEventTellsOfCallsOnNullStreamsToo) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  const LaunchEvent alone, in_group, beside;
+  float data = 1;
+  const auto call = [&](const LaunchEvent& event, cudaStream_t stream) {
+    EXPECT_EQ(ringletEventRecord(event.handle(), streams[0]), ringletSuccess);
+    EXPECT_EQ(
+        ncclAllReduceConfig(&data, &data, 1, ncclFloat, ncclSum, comms[0], stream, event.config()),
+        ncclSuccess)
+        << LastMessage();
+  };
+  StreamGate gate;
+  gate.Hold(streams[0]);
+  call(alone, nullptr);
+  EXPECT_EQ(ringletEventQuery(alone.handle()), ringletSuccess);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  call(in_group, nullptr);
+  EXPECT_EQ(ringletEventQuery(in_group.handle()), ringletNotReady) << "of before";
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  EXPECT_EQ(ringletEventQuery(in_group.handle()), ringletSuccess);
+  gate.Open();
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
+            ncclSuccess);
+  call(beside, nullptr);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  EXPECT_EQ(ringletEventQuery(beside.handle()), ringletSuccess);
+  DestroyAll(comms);
+}
+
+TEST(OnStreams, AnEventThatCannotTellOfALaunchIsRefused) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  float data = 1;
+  const auto result = [&](const ncclCollConfig_t* config, cudaStream_t stream) {
+    return ncclAllReduceConfig(&data, &data, 1, ncclFloat, ncclSum, comms[0], stream, config);
+  };
+  const LaunchEvent timed(0), sound;
+  for (const cudaStream_t stream : {AsCuda(streams[0]), cudaStream_t{}}) {
+    EXPECT_EQ(result(timed.config(), stream), ncclInvalidArgument);
+    EXPECT_THAT(LastMessage(), HasSubstr("cannot tell of a launch"));
+    EXPECT_EQ(result(sound.config(), stream), ncclSuccess) << LastMessage();
+  }
+  EXPECT_EQ(ringletEventDestroy(sound.handle()), ringletSuccess);
+  EXPECT_EQ(result(sound.config(), nullptr), ncclInvalidArgument);
+  DestroyAll(comms);
+}
+
 TEST(OnStreams, DestructionWaitsForWhatIsIssued) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
@@ -456,26 +587,23 @@ TEST(OnStreams, ARevocationEndsWhatWaits) {
   DestroyAll(comms);
 }
 
+[[noreturn]] void EndWithWork() {
+  const auto comms = InitAll(2);
+  ringletStream_t stream = nullptr;
+  float data = 1;
+  bool issued = ringletStreamCreate(&stream, 0, 0, 0) == ringletSuccess;
+  // The other rank never calls: it waits when the program ends.
+  for (int i = 0; i < 3; ++i)
+    issued = issued && ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0],
+                                     AsCuda(stream)) == ncclSuccess;
+  std::exit(issued ? 0 : 1);
+}
+
+// A program that begins anew, since the child of a fork has what its parent's threads had, and not
+// the threads.
 TEST(OnStreams, AProgramMayEndWithWorkOnItsStreams) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "ThreadSanitizer lets no thread start in the child of a fork";
-#endif
-  std::fflush(nullptr);  // the child ends as programs do, which writes what is in buffers
-  const pid_t child = fork();
-  if (child == 0) {
-    const auto comms = InitAll(2);
-    ringletStream_t stream = nullptr;
-    float data = 1;
-    bool issued = ringletStreamCreate(&stream, 0, 0, 0) == ringletSuccess;
-    // The other rank never calls: it waits when the program ends.
-    for (int i = 0; i < 3; ++i)
-      issued = issued && ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0],
-                                       AsCuda(stream)) == ncclSuccess;
-    std::exit(issued ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(EndWithWork(), testing::ExitedWithCode(0), "");
 }
 
 /// A captured sum of ones over the ranks, each with its stream: as executables.
@@ -527,6 +655,24 @@ TEST(InGraphs, AnOperationOfADestroyedCommunicatorFails) {
   EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletFailed);
   EXPECT_THAT(ringletStreamLastError(streams[0]), HasSubstr("destroyed or aborted"));
   EXPECT_EQ(ringletGraphExecDestroy(execs[0]), ringletSuccess);
+}
+
+TEST(InGraphs, ACallThatIsCompleteOnReturnIsNotCapturedWithOthers) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  ringletGraph_t graph = nullptr;
+  float captured = 1, complete = 1;
+  ASSERT_EQ(ringletStreamBeginCapture(streams[0], ringletCaptureRelaxed), ringletSuccess);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  ASSERT_EQ(
+      ncclAllReduce(&captured, &captured, 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
+      ncclSuccess);
+  ASSERT_EQ(ncclAllReduce(&complete, &complete, 1, ncclFloat, ncclSum, comms[0], nullptr),
+            ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
+  EXPECT_THAT(LastMessage(), HasSubstr("complete on return"));
+  EXPECT_EQ(ringletStreamEndCapture(streams[0], &graph), ringletCaptureInvalidated);
+  DestroyAll(comms);
 }
 
 TEST(InGraphs, AGroupIsCapturedWhole) {
