@@ -47,16 +47,14 @@ class HostCompute(TorchDispatchMode):
 
     def __enter__(self):
         # CUDA's own forms of attention, batch norm and RNNs have no counterpart for the CPU.
-        self._settings.append((torch.backends.cudnn.enabled, *(ask() for ask, _ in _attention())))
-        torch.backends.cudnn.enabled = False
-        for (_, enable), value in zip(_attention(), (False, False, False, True)):
+        self._settings.append([ask() for ask, _ in _settings()])
+        for (_, enable), value in zip(_settings(), (False, False, False, False, True)):
             enable(value)
         return super().__enter__()
 
     def __exit__(self, *error):
         super().__exit__(*error)
-        torch.backends.cudnn.enabled, *attention = self._settings.pop()
-        for (_, enable), value in zip(_attention(), attention):
+        for (_, enable), value in zip(_settings(), self._settings.pop()):
             enable(value)
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -69,10 +67,12 @@ class HostCompute(TorchDispatchMode):
         return call.run(function) if call.device else function(*args, **kwargs)
 
 
-def _attention():
-    """How to ask for and to set each form of attention; the mathematical one comes last."""
+def _settings():
+    """How to ask for and to set cuDNN and each form of attention; the mathematical one comes last."""
     cuda = torch.backends.cuda
     return (
+        # Not torch.backends.cudnn.enabled: a program may have forbidden changes of it, as PyTorch's tests do.
+        (torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),
         (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
         (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp),
         (cuda.cudnn_sdp_enabled, cuda.enable_cudnn_sdp),

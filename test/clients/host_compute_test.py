@@ -1,4 +1,6 @@
 """ringlet.torch.HostCompute without communication: each kind of operation against PyTorch on the CPU."""
+import subprocess
+import sys
 import unittest
 
 import torch
@@ -113,6 +115,12 @@ class Arithmetic(unittest.TestCase):
         with HostCompute():
             self.assertFalse(torch.backends.cuda.flash_sdp_enabled())
         self.assertEqual((torch.backends.cudnn.enabled, torch.backends.cuda.flash_sdp_enabled()), before)
+
+    def test_settings_that_a_program_has_frozen_are_no_obstacle(self):
+        program = ("import torch; from ringlet.torch import HostCompute; torch.backends.disable_global_flags()\n"
+                   "with HostCompute(): print((torch.ones(2).cuda() + 1).cpu().tolist())")
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout), (0, "[2.0, 2.0]\n"), ended.stderr)
 
     def test_arithmetic_in_a_captured_graph_is_refused(self):
         a, graph = self.a.cuda(), torch.cuda.CUDAGraph()
