@@ -12,6 +12,7 @@ slower. Numbers are those of PyTorch's CPU kernels.
 """
 
 import ctypes
+import threading
 
 import torch
 from torch._subclasses import FakeTensor
@@ -32,6 +33,22 @@ _WITHOUT_KERNELS = frozenset(
 )
 
 
+_in_thread = threading.local()  # .entered: the HostCompute objects that a thread has entered, innermost last
+_make_text = torch._tensor_str._str_intern
+
+
+def _make_text_of(tensor, **options):
+    # PyTorch leaves all modes before it makes the text of a tensor, with arithmetic on its elements.
+    entered = getattr(_in_thread, "entered", None)
+    if not entered or not tensor.is_cuda or isinstance(tensor, FakeTensor):
+        return _make_text(tensor, **options)
+    with entered[-1]:
+        return _make_text(tensor, **options)
+
+
+torch._tensor_str._str_intern = _make_text_of
+
+
 class HostCompute(TorchDispatchMode):
     """While it is entered, operations on "cuda" tensors are computed by the CPU, at once.
 
@@ -50,10 +67,12 @@ class HostCompute(TorchDispatchMode):
         self._settings.append([ask() for ask, _ in _settings()])
         for (_, enable), value in zip(_settings(), (False, False, False, False, True)):
             enable(value)
+        _in_thread.entered = [*getattr(_in_thread, "entered", []), self]
         return super().__enter__()
 
     def __exit__(self, *error):
         super().__exit__(*error)
+        _in_thread.entered = _in_thread.entered[:-1]
         for (_, enable), value in zip(_settings(), self._settings.pop()):
             enable(value)
 

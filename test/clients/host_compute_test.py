@@ -110,6 +110,14 @@ class Arithmetic(unittest.TestCase):
         equal(self, first, torch.randn(4, generator=host))
         equal(self, second, torch.randn(4, generator=host))
 
+    def test_tensors_can_be_printed(self):
+        with HostCompute():
+            a = torch.arange(3.0).cuda()
+            self.assertEqual(repr(a), "tensor([0., 1., 2.], device='cuda:0')")
+            self.assertIn("Parameter containing:", str(torch.nn.Parameter(a)))
+            self.assertEqual(f"{a.sum()} {a.to(torch.int32)[:2]}", "3.0 tensor([0, 1], device='cuda:0', dtype=torch.int32)")
+        self.assertEqual(repr(torch.arange(2)), "tensor([0, 1])")
+
     def test_settings_of_pytorch_are_given_back(self):
         before = (torch.backends.cudnn.enabled, torch.backends.cuda.flash_sdp_enabled())
         with HostCompute():
