@@ -16,8 +16,9 @@ usage: ./ringlet.sh COMMAND
                      backend where PyTorch can be had
        --long        the long ones too
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
-       --clients     those of programs of others too: PyTorch's CUDA wheel and nccl4py, which are
-                     fetched from PyPI (1 GB), on the devices of `ringlet emulate`
+       --clients     those of programs of others too: PyTorch's CUDA wheel, nccl4py, SGLang and
+                     vLLM, which are fetched from PyPI (1.3 GB, 4 GB on disk), on the devices of
+                     `ringlet emulate`
   build              build the tool (build/bin/ringlet) and the libraries
   install [PREFIX]   build, and install to bin, lib and include of PREFIX (default /usr/local)
   package            build, and make Debian packages in build/packages: libringlet0, libringlet-dev
@@ -281,25 +282,41 @@ install_python_package() {
 }
 
 # Makes build/clients-venv with programs written for CUDA and NCCL, unless it is there: without the
-# libraries of NVIDIA that they depend on, in whose place those of `ringlet emulate` are.
+# libraries of NVIDIA that they depend on, in whose place those of `ringlet emulate` are. SGLang and
+# vLLM change their imports with each version, so theirs are fixed.
 clients_venv=build/clients-venv
-clients_torch=2.15
+clients_programs='torch==2.15.* nccl4py cuda-core cuda-bindings cuda-pathfinder'
+clients_imports='nvidia-ml-py numpy packaging filelock typing-extensions sympy networkx jinja2 fsspec setuptools'
+server_programs='sglang==0.5.23 vllm==0.33.0'
+server_imports='aiohttp ipython msgspec orjson pillow psutil pybase64 pydantic pyzmq regex requests starlette tqdm triton'
+
+# clients_have PROGRAMS IMPORTS: whether they are there, in these versions.
+clients_have() {
+  "$clients_venv/bin/python" - $1 $2 2>/dev/null <<'PYTHON'
+import importlib.metadata, sys
+for name, _, version in (word.partition("==") for word in sys.argv[1:]):
+    assert importlib.metadata.version(name).startswith(version.rstrip("*"))
+PYTHON
+}
+
+# fetch_into_clients PROGRAMS IMPORTS: the programs without what they depend on, and what they import.
+fetch_into_clients() {
+  clients_have "$1" "$2" && return
+  echo "\$ pip install --no-deps $1"
+  "$clients_venv/bin/pip" install -q --no-deps $1 && "$clients_venv/bin/pip" install -q --no-warn-conflicts $2
+}
+
 fetch_clients() {
-  local python=$clients_venv/bin/python
-  "$python" -c "import importlib.metadata as m; m.version('nccl4py'); m.version('nvidia-ml-py'); m.version('packaging'); \
-assert m.version('torch').startswith('$clients_torch')" 2>/dev/null && return
-  [ -x "$python" ] || python3 -m venv "$clients_venv" || {
+  [ -x "$clients_venv/bin/python" ] || python3 -m venv "$clients_venv" || {
     echo "An environment for the clients cannot be made: python3 -m venv failed, see above."
     return 1
   }
-  echo "\$ pip install --no-deps torch==$clients_torch.* nccl4py cuda-core cuda-bindings cuda-pathfinder"
-  { "$clients_venv/bin/pip" install -q --no-deps "torch==$clients_torch.*" nccl4py cuda-core \
-      cuda-bindings cuda-pathfinder &&
-    "$clients_venv/bin/pip" install -q nvidia-ml-py numpy packaging filelock typing-extensions sympy networkx jinja2 \
-      fsspec setuptools; } || {
+  fetch_into_clients "$clients_programs" "$clients_imports" || {
     echo 'The clients cannot be had: pip install failed, see above.'
     return 1
   }
+  fetch_into_clients "$server_programs" "$server_imports" ||
+    echo 'SGLang and vLLM cannot be had: pip install failed, see above. Their tests are left out.'
 }
 
 # Makes build/site-venv with what the site and its test need, unless it is there. Fails, after saying

@@ -107,12 +107,12 @@ ringlet_emulate_library(ringlet_nvml libnvidia-ml.so.1)
 ringlet_emulate_version(ringlet_nvml libnvidia-ml.so.1 "")
 
 foreach(library
-    libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcufft.so.12 libcupti.so.13
+    libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcufft.so.12 libcupti.so.13 libcurand.so.10
     libcusolver.so.12 libcusparse.so.12 libnvrtc.so.13)
   ringlet_emulate_stub(${library} ${library})
 endforeach()
 ringlet_emulate_stub(libnvshmem_host.so.3 NVSHMEM)
-foreach(library libcufile.so.0 libcurand.so.10 libcusparseLt.so.0)
+foreach(library libcufile.so.0 libcusparseLt.so.0)
   ringlet_emulate_stub(${library} "")
 endforeach()
 

@@ -12,6 +12,7 @@ slower. Numbers are those of PyTorch's CPU kernels.
 """
 
 import ctypes
+import threading
 
 import torch
 from torch._subclasses import FakeTensor
@@ -32,6 +33,22 @@ _WITHOUT_KERNELS = frozenset(
 )
 
 
+_in_thread = threading.local()  # .entered: the HostCompute objects that a thread has entered, innermost last
+_make_text = torch._tensor_str._str_intern
+
+
+def _make_text_of(tensor, **options):
+    # PyTorch leaves all modes before it makes the text of a tensor, with arithmetic on its elements.
+    entered = getattr(_in_thread, "entered", None)
+    if not entered or not tensor.is_cuda or isinstance(tensor, FakeTensor):
+        return _make_text(tensor, **options)
+    with entered[-1]:
+        return _make_text(tensor, **options)
+
+
+torch._tensor_str._str_intern = _make_text_of
+
+
 class HostCompute(TorchDispatchMode):
     """While it is entered, operations on "cuda" tensors are computed by the CPU, at once.
 
@@ -47,16 +64,16 @@ class HostCompute(TorchDispatchMode):
 
     def __enter__(self):
         # CUDA's own forms of attention, batch norm and RNNs have no counterpart for the CPU.
-        self._settings.append((torch.backends.cudnn.enabled, *(ask() for ask, _ in _attention())))
-        torch.backends.cudnn.enabled = False
-        for (_, enable), value in zip(_attention(), (False, False, False, True)):
+        self._settings.append([ask() for ask, _ in _settings()])
+        for (_, enable), value in zip(_settings(), (False, False, False, False, True)):
             enable(value)
+        _in_thread.entered = [*getattr(_in_thread, "entered", []), self]
         return super().__enter__()
 
     def __exit__(self, *error):
         super().__exit__(*error)
-        torch.backends.cudnn.enabled, *attention = self._settings.pop()
-        for (_, enable), value in zip(_attention(), attention):
+        _in_thread.entered = _in_thread.entered[:-1]
+        for (_, enable), value in zip(_settings(), self._settings.pop()):
             enable(value)
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -69,10 +86,12 @@ class HostCompute(TorchDispatchMode):
         return call.run(function) if call.device else function(*args, **kwargs)
 
 
-def _attention():
-    """How to ask for and to set each form of attention; the mathematical one comes last."""
+def _settings():
+    """How to ask for and to set cuDNN and each form of attention; the mathematical one comes last."""
     cuda = torch.backends.cuda
     return (
+        # Not torch.backends.cudnn.enabled: a program may have forbidden changes of it, as PyTorch's tests do.
+        (torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),
         (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
         (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp),
         (cuda.cudnn_sdp_enabled, cuda.enable_cudnn_sdp),

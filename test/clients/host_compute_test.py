@@ -1,4 +1,6 @@
 """ringlet.torch.HostCompute without communication: each kind of operation against PyTorch on the CPU."""
+import subprocess
+import sys
 import unittest
 
 import torch
@@ -108,11 +110,25 @@ class Arithmetic(unittest.TestCase):
         equal(self, first, torch.randn(4, generator=host))
         equal(self, second, torch.randn(4, generator=host))
 
+    def test_tensors_can_be_printed(self):
+        with HostCompute():
+            a = torch.arange(3.0).cuda()
+            self.assertEqual(repr(a), "tensor([0., 1., 2.], device='cuda:0')")
+            self.assertIn("Parameter containing:", str(torch.nn.Parameter(a)))
+            self.assertEqual(f"{a.sum()} {a.to(torch.int32)[:2]}", "3.0 tensor([0, 1], device='cuda:0', dtype=torch.int32)")
+        self.assertEqual(repr(torch.arange(2)), "tensor([0, 1])")
+
     def test_settings_of_pytorch_are_given_back(self):
         before = (torch.backends.cudnn.enabled, torch.backends.cuda.flash_sdp_enabled())
         with HostCompute():
             self.assertFalse(torch.backends.cuda.flash_sdp_enabled())
         self.assertEqual((torch.backends.cudnn.enabled, torch.backends.cuda.flash_sdp_enabled()), before)
+
+    def test_settings_that_a_program_has_frozen_are_no_obstacle(self):
+        program = ("import torch; from ringlet.torch import HostCompute; torch.backends.disable_global_flags()\n"
+                   "with HostCompute(): print((torch.ones(2).cuda() + 1).cpu().tolist())")
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout), (0, "[2.0, 2.0]\n"), ended.stderr)
 
     def test_arithmetic_in_a_captured_graph_is_refused(self):
         a, graph = self.a.cuda(), torch.cuda.CUDAGraph()

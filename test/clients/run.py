@@ -1,6 +1,6 @@
 """Runs a Python program in the environment of the clients through `ringlet emulate`, or says that there is none.
 
-    python run.py ENVIRONMENT_PYTHON RINGLET [--machine NAME] ARGUMENT...
+    python run.py ENVIRONMENT_PYTHON RINGLET [--needs PACKAGE] [--machine NAME] ARGUMENT...
 
 PyTorch's launcher leaves files in the temporary folder: each run has one of its own, which is removed.
 """
@@ -14,12 +14,15 @@ DEVICES = 8
 MEMORY = "512MiB"
 
 python, tool, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+needed = ["torch", "nccl4py", "nvidia-ml-py"]
+if arguments[0] == "--needs":
+    needed, arguments = [*needed, arguments[1]], arguments[2:]
 machine = ["--devices", str(DEVICES), "--memory", MEMORY]
 if arguments[0] == "--machine":
     machine, arguments = arguments[:2], arguments[2:]
-PACKAGES = "import importlib.metadata as m; [m.version(name) for name in ('torch', 'nccl4py', 'nvidia-ml-py')]"
+PACKAGES = "import importlib.metadata as m, sys; [m.version(name) for name in sys.argv[1:]]"
 if not os.path.exists(python) or subprocess.run(
-        [python, "-c", PACKAGES],
+        [python, "-c", PACKAGES, *needed],
         capture_output=True).returncode != 0:
     print(f"NOT RUN clients: {python} has not the programs that this test runs: it is skipped.")
     print("`./ringlet.sh test --clients` makes that environment where PyPI can be had.")

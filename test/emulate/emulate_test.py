@@ -213,7 +213,7 @@ class Names(Case):
 
     def test_versions(self):
         for library, name in (("libcudart.so.13", "cudaMalloc"), ("libcudart.so.12", "cudaMalloc"),
-                              ("libcublas.so.13", "cublasCreate_v2")):
+                              ("libcublas.so.13", "cublasHgemm"), ("libcurand.so.10", "curandGenerate")):
             self.assertIn(f"{name}@@{library}", self.symbols(library))
 
     def test_about_as_many_functions_as_promised_are_no_traps(self):
