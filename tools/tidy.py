@@ -17,8 +17,8 @@ LAYERS = {
     "base": "",
     "os": "base",
     "sim": "base",
-    # What the tool and tests lay beside ranks: networks, and numbers to compare with.
-    "testbed": "base os",
+    # What the tool and tests lay beside ranks: networks, machines, and numbers to compare with.
+    "testbed": "base os topology",
     "rendezvous": "base",
     "bootstrap": "base",
     "topology": "base",

@@ -93,7 +93,7 @@ TEST(CaptureTest, AScanOfTheCaptureGivesTheSameView) {
   Unpack(capture.entries, copy);
   HostScan again = Scan(FileTree::Open(copy.root()).value(), {.host_name = "x"}).value();
   EXPECT_EQ(again.view.nets[0].guid, 1u);
-  again.view.nets[0].guid = 0x001175000077d5fe;
+  again.view.nets[0].guid = 0xfed5770000751100;
   EXPECT_EQ(again.view, capture.scan.view) << ToXml(again.view) << ToXml(capture.scan.view);
   EXPECT_EQ(again.missing.size(), capture.scan.missing.size());
 }

@@ -203,7 +203,7 @@ TEST_F(DevicesTest, AnInterfaceAndItsRdmaPortAreOneEntry) {
   Look();
   EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "eth1 at 0000:03:00.0"));
   EXPECT_EQ(view_.nets[0].rdma_device, "mlx5_0");
-  EXPECT_EQ(view_.nets[0].guid, 0x001175000077d5feu);
+  EXPECT_EQ(view_.nets[0].guid, 0xfed5770000751100u);
   EXPECT_EQ(view_.nets[0].port, 1u);
   EXPECT_EQ(view_.nets[0].gdr, true);
   EXPECT_EQ(view_.nets[1].rdma_device, "mlx5_1");

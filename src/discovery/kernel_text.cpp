@@ -125,13 +125,16 @@ std::optional<std::uint32_t> ParseRdmaRate(std::string_view text) {
 
 std::optional<std::uint64_t> ParseGuid(std::string_view text) {
   constexpr std::size_t kGroups = 4, kDigits = 4;
-  std::string hex = "0x";
+  std::string digits;
   const std::vector<std::string_view> groups = Split(Trim(text), ':');
   if (groups.size() != kGroups) return std::nullopt;
   for (const std::string_view group : groups) {
     if (group.size() != kDigits) return std::nullopt;
-    hex += group;
+    digits += group;
   }
+  // The kernel writes the bytes in their order, and a little-endian processor reads them so.
+  std::string hex = "0x";
+  for (std::size_t byte = digits.size(); byte > 0; byte -= 2) hex += digits.substr(byte - 2, 2);
   const auto guid = ParseUnsigned(hex);
   return guid && *guid != 0 ? guid : std::nullopt;
 }

@@ -35,8 +35,8 @@ std::string_view FindAssigned(std::string_view text, std::string_view name);
 /// Mbit/s out of the rate of an RDMA port: "100 Gb/sec (4X EDR)", "2.5 Gb/sec (1X SDR)".
 std::optional<std::uint32_t> ParseRdmaRate(std::string_view text);
 
-/// The number in four groups of four hex digits, "0011:7500:0077:d5fe"; empty for 0, which stands
-/// for none.
+/// The eight bytes in four groups of four hex digits, "0011:7500:0077:d5fe", as a little-endian
+/// number, which NCCL's files have: 0xfed5770000751100. Empty for 0, which stands for none.
 std::optional<std::uint64_t> ParseGuid(std::string_view text);
 
 }  // namespace ringlet::discovery

@@ -74,7 +74,7 @@ TEST(KernelTextTest, RatesOfRdmaPorts) {
 }
 
 TEST(KernelTextTest, Guids) {
-  EXPECT_EQ(ParseGuid("0011:7500:0077:d5fe\n"), 0x001175000077d5feu);
+  EXPECT_EQ(ParseGuid("0011:7500:0077:d5fe\n"), 0xfed5770000751100u);
   for (const char* text : {"", "0000:0000:0000:0000", "0011:7500:0077", "0011:7500:0077:d5fg",
                            "00117500:0077:d5fe:0", "0011:7500:0077:d5fe:0000"})
     EXPECT_EQ(ParseGuid(text), std::nullopt) << text;

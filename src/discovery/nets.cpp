@@ -177,8 +177,9 @@ std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces
 
 std::vector<RdmaPort> ReadRdmaPorts(Sysfs& sysfs) {
   std::vector<RdmaPort> ports;
-  const Result<std::vector<std::string>> entries = sysfs.files().List(kRdma);
+  Result<std::vector<std::string>> entries = sysfs.files().List(kRdma);
   if (!entries.ok()) return ports;
+  std::ranges::sort(*entries, IsNaturallyBefore);  // as drivers number them
   for (const std::string& name : *entries) {
     const std::string folder = sysfs.Folder(fmt::format("{}/{}", kRdma, name));
     RdmaPort device;

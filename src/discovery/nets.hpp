@@ -47,7 +47,8 @@ struct RdmaPort {
   std::string interface = {};  ///< that the kernel runs over the same port
 };
 
-/// All of /sys/class/infiniband, by device and port; a machine without that folder has none.
+/// All of /sys/class/infiniband, by device ("mlx5_2" before "mlx5_10") and port; a machine without
+/// that folder has none.
 std::vector<RdmaPort> ReadRdmaPorts(Sysfs& sysfs);
 
 /// Whether a driver lets RDMA devices reach the memory of GPUs.

@@ -150,7 +150,7 @@ TEST_F(RdmaTest, PortsAreReadWithWhatTheyBelongTo) {
   EXPECT_EQ(ports[0].port, 1u);
   EXPECT_TRUE(ports[0].active);
   EXPECT_EQ(ports[0].speed_mbit_per_s, 200'000u);
-  EXPECT_EQ(ports[0].guid, 0x001175000077d5feu);
+  EXPECT_EQ(ports[0].guid, 0xfed5770000751100u);
   EXPECT_EQ(ports[0].function, BusId{0x43000});
   EXPECT_EQ(ports[0].numa, 2u);
   EXPECT_EQ(ports[0].interface, "ib0");

@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "os/process/thread.hpp"
+#include "testbed/sys_space.hpp"
 
 namespace ringlet::testbed {
 namespace {
@@ -118,19 +119,6 @@ Result<NetSpace> MakeHere(const NetSpaceOptions& options) {
 
 Error SystemFailure(std::string what) {
   return {Code::kSystem, fmt::format("{}: {}", what, std::strerror(errno)), errno};
-}
-
-// A file system mounted over /sys from now on, in the mount namespace of this process, is seen by
-// no other. In a chroot / may be no mount point, and has no propagation that could be changed.
-Status KeepMountsHere() {
-  if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0) return Ok();
-  if (errno == EINVAL && ::mount("none", "/sys", nullptr, MS_REC | MS_SLAVE, nullptr) == 0)
-    return Ok();
-  if (errno != EINVAL) return SystemFailure("a /sys of its own");
-  return Error{
-      Code::kSystem,
-      "a /sys of its own: neither / nor /sys is a mount point here, as in a chroot without "
-      "them; mount sysfs at /sys"};
 }
 
 }  // namespace

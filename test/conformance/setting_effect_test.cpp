@@ -351,6 +351,26 @@ TEST_F(SettingEffect, PACE) {
   });
 }
 
+// The same, where the plan does not know that the network has lost nine tenths of its rate.
+TEST_F(SettingEffect, SLOW) {
+  tree_.Write(
+      "slow.xml",
+      ToXml(topology::ParseSynthetic("(numa: (switch: 1 gpu a100-sxm4, 1 nic 1g))").value()));
+  const auto process_of = [&](std::uint32_t rank) {
+    return ProcessWith({{"RINGLET_MACHINE", tree_.At("slow.xml")},
+                        {"RINGLET_HOSTID", std::to_string(rank)},
+                        {"RINGLET_LOCAL_RANK", "0"},
+                        {"RINGLET_SLOW", "link=NET0@1:0.1"},
+                        {"RINGLET_PACE", "1"}});
+  };
+  RunRanks(2, process_of, [](std::uint32_t, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const Instant begin = os::Now();
+    EXPECT_TRUE(SumOfRanks(**formed, 100'000).ok());
+    EXPECT_GE(os::Now() - begin, std::chrono::milliseconds(30)) << "0.4 MB at 12.5 MB/s";
+  });
+}
+
 TEST_F(SettingEffect, TOPO_DUMP_FILE) {
   OfRankZero(1, {{"NCCL_TOPO_DUMP_FILE", tree_.At("topo.xml")}}, Links);
   EXPECT_THAT(Content(tree_.At("topo.xml")), HasSubstr("<system"));

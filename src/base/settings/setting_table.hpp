@@ -262,6 +262,14 @@ inline constexpr std::array kSettings = {
                     "communicator) is killed when it begins so many operations of that name on "
                     "one communicator, such as 3@all_reduce:10. For tests of what others do "
                     "then."},
+    SettingSpec{.name = "SLOW",
+                .scope = SettingScope::kPlan,
+                .field = &Settings::slow,
+                .help = "link=NAME:FRACTION, or several with semicolons between them: links of a "
+                        "MACHINE that have this fraction of their rate, of which its plan does not "
+                        "know, such as link=NET2:0.1. NAME is one of reports, NAME,NAME both ends; "
+                        "@HOSTID behind it means one host. ringlet emulate --slow sets it.",
+                .must_agree = true},
     SettingSpec{.name = "TRAFFIC_DIR",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::traffic_dir,

@@ -60,6 +60,7 @@ struct Settings {
 
   std::string machine;         ///< empty: ranks are in CPU memory, on the machine that is here
   std::string fault;           ///< empty: none; comm::ParseFault reads it
+  std::string slow;            ///< empty: none; comm::ParseSlowLinks reads it
   std::string traffic_dir;     ///< empty: nothing is written
   bool pace = false;           ///< collectives last as long as the model of times predicts
   std::string topo_file;       ///< empty: the machine is looked at

@@ -57,6 +57,25 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+bool IsNaturallyBefore(std::string_view a, std::string_view b) {
+  const auto digits = [](std::string_view text) {
+    const std::size_t end = text.find_first_not_of("0123456789");
+    return text.substr(0, end);
+  };
+  while (!a.empty() && !b.empty()) {
+    const std::string_view left = digits(a), right = digits(b);
+    if (left.empty() || right.empty()) {
+      if (a.front() != b.front()) return a.front() < b.front();
+      a.remove_prefix(1), b.remove_prefix(1);
+      continue;
+    }
+    if (left.size() != right.size()) return left.size() < right.size();
+    if (left != right) return left < right;
+    a.remove_prefix(left.size()), b.remove_prefix(right.size());
+  }
+  return a.empty() && !b.empty();
+}
+
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return Lower(x) == Lower(y); });

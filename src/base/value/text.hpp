@@ -22,6 +22,9 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 /// Without the spaces, tabs and newlines at both ends.
 std::string_view Trim(std::string_view text);
 
+/// Order of names in which numbers count as such: "host-2" is before "host-10".
+bool IsNaturallyBefore(std::string_view a, std::string_view b);
+
 /// Equal but for the case of ASCII letters.
 bool EqualIgnoringCase(std::string_view a, std::string_view b);
 

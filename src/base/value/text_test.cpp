@@ -5,6 +5,14 @@
 namespace ringlet {
 namespace {
 
+TEST(TextTest, NumbersInNamesCountAsSuch) {
+  EXPECT_TRUE(IsNaturallyBefore("mlx5_2", "mlx5_10"));
+  EXPECT_FALSE(IsNaturallyBefore("mlx5_10", "mlx5_2"));
+  EXPECT_TRUE(IsNaturallyBefore("host", "host-1"));
+  EXPECT_TRUE(IsNaturallyBefore("a1b2", "a1b10"));
+  EXPECT_FALSE(IsNaturallyBefore("a1", "a1"));
+}
+
 TEST(TextTest, UnsignedNumbersAreDecimalHexadecimalOrOctal) {
   EXPECT_EQ(ParseUnsigned("0"), 0u);
   EXPECT_EQ(ParseUnsigned("262144"), 262144u);

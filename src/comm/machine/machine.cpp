@@ -19,6 +19,8 @@ using collective::CallPlace;
 using plan::Carriage;
 using plan::NcclAlgorithm;
 
+constexpr std::uint64_t kSlowestTimes = 1000;  // the least fraction of ParseSlowLinks
+
 std::optional<plan::Function> FunctionOf(CallKind kind) {
   switch (kind) {
     case CallKind::kAllReduce: return plan::Function::kAllReduce;
@@ -96,6 +98,12 @@ std::vector<collective::RankLoad> LoadsOfMessages(const Call& call, CallPlace pl
   return loads;
 }
 
+std::vector<std::uint64_t> IdentitiesOf(const PeerTable& peer_table) {
+  std::vector<std::uint64_t> identities;
+  for (const topology::HostView& host : peer_table.hosts) identities.push_back(host.identity);
+  return identities;
+}
+
 std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus) {
   std::vector<std::uint32_t> sizes;
   for (const plan::GpuNode& node : gpus.nodes)
@@ -111,12 +119,21 @@ Result<std::shared_ptr<const GpuMachine>> GpuMachine::Plan(const Settings& setti
   RINGLET_TRY(CheckPlaces(peer_table));
   RINGLET_TRY_ASSIGN(const plan::GpuPlanOptions options, OptionsFor(settings, graphs));
   RINGLET_TRY_ASSIGN(plan::GpuPlan gpus, plan::PlanGpus(peer_table.hosts, options));
-  return std::shared_ptr<const GpuMachine>(new GpuMachine(std::move(gpus), peer_table));
+  std::vector<SlowLink> slow;
+  if (!settings.slow.empty()) {
+    RINGLET_TRY_ASSIGN(slow, ParseSlowLinks(settings.slow));
+  }
+  return std::shared_ptr<const GpuMachine>(
+      new GpuMachine(std::move(gpus), peer_table, std::move(slow), options.choice));
 }
 
-GpuMachine::GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table)
-    : gpus_(std::move(gpus)), messages_(NodeSizes(gpus_), gpus_.messages) {
-  for (const topology::HostView& host : peer_table.hosts) identities_.push_back(host.identity);
+GpuMachine::GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table, std::vector<SlowLink> slow,
+                       const plan::TuningChoice& choice)
+    : gpus_(std::move(gpus)),
+      identities_(IdentitiesOf(peer_table)),
+      messages_(NodeSizes(gpus_), gpus_.messages),
+      slow_(gpus_, identities_, std::move(slow)),
+      slow_tuning_(slow_.TuningOf(choice)) {
   const plan::ChannelPlan& channels = gpus_.channels();
   for (std::uint32_t channel = 0; channel < channels.channel_count(); ++channel)
     rings_.push_back(channels.Ring(channel));
@@ -147,11 +164,23 @@ Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
                              NameOf(*function))};
   const auto of_nccl = gpus_.tuning.Pick(*function, bytes);
   const bool differs = call.algorithms == 0 && of_nccl.ok() && *of_nccl != *best;
+  const auto slowed = SlowedTime(*function, differs ? *of_nccl : *best, bytes);
   return MachineWay{
       .carriage = best->algorithm == NcclAlgorithm::kRing ? Carriage::kRing : Carriage::kTree,
       .pick = best,
       .channels = gpus_.tuning.LaunchOf(*best, bytes).channels,
-      .nccl_pick = differs ? std::optional(*of_nccl) : std::nullopt};
+      .nccl_pick = differs ? std::optional(*of_nccl) : std::nullopt,
+      .slowed_ns = slowed};
+}
+
+// A protocol that a link is too slow for in the model's integers takes as long as the slowest can.
+std::optional<std::uint64_t> GpuMachine::SlowedTime(plan::Function function,
+                                                    const plan::TuningPick& pick,
+                                                    std::uint64_t bytes) const {
+  if (!slow_tuning_) return std::nullopt;
+  const auto time = slow_tuning_->TimeNs(function, pick.algorithm, pick.protocol, bytes);
+  const std::uint64_t slowed = time.value_or(pick.time_ns * kSlowestTimes);
+  return slowed > pick.time_ns ? std::optional(slowed) : std::nullopt;
 }
 
 std::vector<collective::TreeMember> GpuMachine::TreesOf(Rank rank, std::uint32_t channels) const {

@@ -10,6 +10,7 @@
 #include "collective/algorithm/over_channels.hpp"
 #include "collective/call/call.hpp"
 #include "comm/establish/peer_table.hpp"
+#include "comm/machine/slow_rates.hpp"
 #include "plan/channels/p2p_schedule.hpp"
 #include "plan/gpus/gpu_plan.hpp"
 #include "plan/gpus/gpu_route.hpp"
@@ -25,9 +26,14 @@ struct MachineWay {
   /// The way that NCCL would take with NVLS and the like, which do not run here; nothing where that
   /// is `pick`.
   std::optional<plan::TuningPick> nccl_pick = {};
+  /// The time of what NCCL takes with the slow links; nothing where these do not matter.
+  std::optional<std::uint64_t> slowed_ns = {};
 
   /// The time that NCCL takes, by its model. \pre  there is a pick
-  std::uint64_t predicted_ns() const { return nccl_pick ? nccl_pick->time_ns : pick->time_ns; }
+  std::uint64_t predicted_ns() const {
+    if (slowed_ns) return *slowed_ns;
+    return nccl_pick ? nccl_pick->time_ns : pick->time_ns;
+  }
   bool operator==(const MachineWay&) const = default;
 };
 
@@ -60,11 +66,17 @@ class GpuMachine {
   /// The channels that a message between two ranks is spread over.
   std::vector<std::uint32_t> ChannelsOfMessage(Rank from, Rank to) const;
 
+  /// Millionths of its rate that a link has, as RINGLET_SLOW says.
+  std::uint32_t ShareOf(const plan::HardwareLink& link) const { return slow_.ShareOf(link); }
+
   /// The graph file of this rank's node.
   std::string GraphsOf(Rank rank) const;
 
  private:
-  GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table);
+  GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table, std::vector<SlowLink> slow,
+             const plan::TuningChoice& choice);
+  std::optional<std::uint64_t> SlowedTime(plan::Function function, const plan::TuningPick& pick,
+                                          std::uint64_t bytes) const;
   std::vector<collective::TreeMember> TreesOf(Rank rank, std::uint32_t channels) const;
 
   plan::GpuPlan gpus_;
@@ -72,6 +84,8 @@ class GpuMachine {
   std::vector<std::vector<Rank>> rings_;  // of each channel
   std::vector<std::uint32_t> numbers_;    // of each rank among all, node after node
   plan::P2pSchedule messages_;
+  SlowRates slow_;                           // refers to gpus_
+  std::optional<plan::Tuning> slow_tuning_;  // nothing: no channel is slow
 };
 
 }  // namespace ringlet::comm

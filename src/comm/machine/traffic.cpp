@@ -17,6 +17,7 @@ using LinkKey = std::tuple<std::uint64_t, std::string, std::string>;  // host, f
 struct LinkBytes {
   topology::LinkKind kind = topology::LinkKind::kLocal;
   std::uint32_t mb_per_s = 0;
+  std::uint32_t nominal_mb_per_s = 0;  ///< more, where RINGLET_SLOW has made it slow
   std::uint64_t measured = 0, planned = 0;
 };
 
@@ -49,18 +50,25 @@ class LinksOfRank {
                        {"mb_per_s", load.mb_per_s},
                        {"measured_bytes", load.measured},
                        {"planned_bytes", load.planned}});
+      if (load.nominal_mb_per_s != load.mb_per_s)
+        links.back()["nominal_mb_per_s"] = load.nominal_mb_per_s;
     }
     return links;
   }
 
  private:
-  // Switches of several hosts belong to each of them: to that of the GPU at the other end.
-  LinkKey KeyOf(const plan::GpuNode& node, const topology::Graph& graph,
-                const topology::Hop& hop) const {
-    const bool from_switch = graph.at(hop.from).kind == topology::NodeKind::kNvs;
-    const std::uint32_t host = graph.at(from_switch ? hop.to : hop.from).host;
-    return {machine_.IdentityOf(node.hosts[host]), topology::NameOnHost(graph, hop.from),
-            topology::NameOnHost(graph, hop.to)};
+  LinkKey KeyOf(const plan::HardwareLink& link) const {
+    const plan::GpuPlan& gpus = machine_.gpus();
+    const topology::Graph& graph = *gpus.systems[gpus.nodes[link.node].system].graph;
+    return {machine_.IdentityOf(HostOf(gpus, link)), topology::NameOnHost(graph, link.from),
+            topology::NameOnHost(graph, link.to)};
+  }
+
+  static LinkBytes LinkOf(const topology::Hop& hop, std::uint32_t share) {
+    const std::uint64_t slowed = std::uint64_t{hop.bandwidth.mb_per_s} * share / SlowLink::kWhole;
+    return {.kind = hop.kind,
+            .mb_per_s = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, slowed)),
+            .nominal_mb_per_s = hop.bandwidth.mb_per_s};
   }
 
   void AddRoute(Rank peer, std::uint32_t channel, Carriage carriage, std::uint64_t bytes,
@@ -69,12 +77,10 @@ class LinksOfRank {
     const plan::GpuPlan& gpus = machine_.gpus();
     const plan::GpuRoute route = plan::RouteOf(gpus, self_, peer, channel, carriage);
     for (std::size_t i = 0; i < route.links.size(); ++i) {
-      const plan::GpuNode& node = gpus.nodes[route.links[i].node];
-      const topology::Graph& graph = *gpus.systems[node.system].graph;
       const topology::Hop& hop = route.hops[i];
-      LinkBytes& load = loads_[KeyOf(node, graph, hop)];
-      load.kind = hop.kind;
-      load.mb_per_s = hop.bandwidth.mb_per_s;
+      const auto [its, fresh] = loads_.try_emplace(KeyOf(route.links[i]));
+      LinkBytes& load = its->second;
+      if (fresh) load = LinkOf(hop, machine_.ShareOf(route.links[i]));
       load.*which += bytes;
     }
   }
@@ -97,6 +103,7 @@ Json CallJson(collective::CallKind kind, std::size_t count, std::size_t element_
     json["nccl_algorithm"] = NameOf(way.nccl_pick->algorithm);
     json["nccl_predicted_ns"] = way.nccl_pick->time_ns;
   }
+  if (way.slowed_ns) json["slowed_ns"] = *way.slowed_ns;
   return json;
 }
 

@@ -7,6 +7,7 @@
 
 #include "collective/select/algorithm_choice.hpp"
 #include "comm/establish/tuning.hpp"
+#include "comm/machine/slow_link.hpp"
 #include "comm/run/fault.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/net/congestion.hpp"
@@ -25,6 +26,13 @@ Status CheckFault(const std::string& text) {
   const auto fault = ParseFault(text);
   if (fault.ok()) return Ok();
   return Error{fault.error().code, "RINGLET_FAULT: " + fault.error().message};
+}
+
+Status CheckSlowLinks(const std::string& text) {
+  if (text.empty()) return Ok();
+  const auto links = ParseSlowLinks(text);
+  if (links.ok()) return Ok();
+  return Error{links.error().code, "RINGLET_SLOW: " + links.error().message};
 }
 
 // How long what was said last may take to leave when a machine has finished.
@@ -55,6 +63,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   // The settings that communicators need: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
   RINGLET_TRY(CheckFault(settings.fault));
+  RINGLET_TRY(CheckSlowLinks(settings.slow));
   RINGLET_TRY(CheckSockets(settings));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +16,8 @@
 #include "frontends/cli/emulate/emulated_environment.hpp"
 #include "frontends/cli/emulate/machine_choice.hpp"
 #include "frontends/cli/emulate/machine_list.hpp"
+#include "frontends/cli/emulate/machine_sys.hpp"
+#include "frontends/cli/emulate/slow_choice.hpp"
 #include "frontends/cli/emulate/traffic_report.hpp"
 #include "frontends/cli/emulate/traffic_text.hpp"
 #include "frontends/cli/json_text.hpp"
@@ -42,7 +47,7 @@ constexpr std::uint32_t kPlainDevices = 8;
 constexpr std::string_view kMachineSetting = "RINGLET_MACHINE";
 
 struct EmulateOptions {
-  std::string machine;
+  std::optional<std::string> machine;
   std::optional<std::uint32_t> devices;
   std::string memory;
   std::vector<std::string> kernels;
@@ -50,7 +55,9 @@ struct EmulateOptions {
   double grace_s = 5;
   std::string policy;
   std::string kill, report;
+  std::string sysfs = "auto";
   std::vector<std::uint32_t> without_nvlink;
+  std::vector<std::string> slow;
   bool pace = false;
   bool list = false;
   bool json = false;
@@ -81,6 +88,8 @@ struct EmulateSetup {
   EmulatedMachine machine;
   std::unique_ptr<os::PrivateFolder> folder;
   std::unique_ptr<os::PrivateFolder> traffic;  ///< of the files of ranks, if a report is wanted
+  std::optional<topology::HostView> view;      ///< of the machine, if there is one
+  std::vector<comm::SlowLink> slow;
 };
 
 Result<std::unique_ptr<os::PrivateFolder>> MakeFolder(const EnvMap& environment) {
@@ -97,9 +106,14 @@ Status WriteMachine(const EnvMap& environment, const topology::HostView& view,
 }
 
 Status SetMachine(const EmulateOptions& options, const EnvMap& environment, EmulateSetup& setup) {
-  std::string words = options.machine;
+  if (options.machine && options.machine->empty())
+    return Error{
+        Code::kInvalidArgument,
+        "--machine is empty; --list-machines names some, and without it devices are plain"};
   const auto named = environment.find(kMachineSetting);
-  if (words.empty() && named != environment.end()) words = named->second;
+  const std::string words = options.machine              ? *options.machine
+                            : named != environment.end() ? named->second
+                                                         : "";
   setup.machine.devices = options.devices.value_or(kPlainDevices);
   if (words.empty() && !options.without_nvlink.empty())
     return Error{Code::kInvalidArgument, "--drop-nvlink needs a --machine that has NVLinks"};
@@ -114,11 +128,26 @@ Status SetMachine(const EmulateOptions& options, const EnvMap& environment, Emul
                              Counted(gpus, "GPU"))};
   setup.machine.devices = options.devices.value_or(gpus);
   setup.machine.topology = chosen.path;
+  setup.view = chosen.view;
   if (!chosen.path.empty() && options.without_nvlink.empty()) return Ok();
-  topology::HostView view = chosen.view;
   for (const std::uint32_t gpu : options.without_nvlink)
-    RINGLET_TRY(topology::CutNvLinks(view, gpu));
-  return WriteMachine(environment, view, setup);
+    RINGLET_TRY(topology::CutNvLinks(*setup.view, gpu));
+  return WriteMachine(environment, *setup.view, setup);
+}
+
+/// /sys of the machine, for the program and this process.
+Status ShowSys(const EmulateOptions& options, const EmulateSetup& setup) {
+  const bool cpus = options.sysfs == "cpus", must = cpus || options.sysfs == "on";
+  if (options.sysfs == "off") return Ok();
+  if (!setup.view)
+    return must ? Status(Error{Code::kInvalidArgument,
+                               fmt::format("--sysfs {} needs a --machine to show", options.sysfs)})
+                : Ok();
+  const Status shown =
+      ShowMachineSys(*setup.view, cpus ? testbed::SysCpus::kMachine : testbed::SysCpus::kComputer);
+  if (shown.ok() || must) return shown;
+  Tell(kEmulate, "the program sees this computer's /sys: " + shown.error().message);
+  return Ok();
 }
 
 Status SetMemory(const EmulateOptions& options, EmulatedMachine& machine) {
@@ -143,6 +172,46 @@ Status SetKernels(const EmulateOptions& options, EmulatedMachine& machine) {
   return Ok();
 }
 
+/// Whether the report can be written, before a program runs for hours.
+Status CheckReportFile(const std::string& path) {
+  const bool was_there = IsThere(path);
+  const bool opens = std::ofstream(path, std::ios::app).is_open();
+  const int why = errno;
+  std::error_code ignored;
+  if (opens && !was_there) std::filesystem::remove(path, ignored);
+  if (opens) return Ok();
+  return Error{Code::kSystem,
+               fmt::format("--report: cannot write {}: {}", path, std::strerror(why)), why};
+}
+
+Status SetReport(const EmulateOptions& options, const EnvMap& environment, EmulateSetup& setup) {
+  if (options.report.empty()) return Ok();
+  if (setup.machine.topology.empty())
+    return Error{Code::kInvalidArgument, "--report needs a --machine whose links it is about"};
+  RINGLET_TRY(CheckReportFile(options.report));
+  RINGLET_TRY_ASSIGN(setup.traffic, MakeFolder(environment));
+  setup.machine.traffic = setup.traffic->path();
+  return Ok();
+}
+
+Status SetFaults(const EmulateOptions& options, EmulateSetup& setup) {
+  if (!options.slow.empty()) {
+    if (!setup.view)
+      return Error{Code::kInvalidArgument, "--slow needs a --machine that has the link"};
+    RINGLET_TRY_ASSIGN(setup.slow,
+                       ChooseSlowLinks(options.slow, *setup.view, options.hosts.value_or(1)));
+  }
+  if (options.kill.empty()) return Ok();
+  const auto fault = comm::ParseFault(options.kill);
+  if (!fault.ok()) return Error{fault.error().code, "--kill: " + fault.error().message};
+  // A program without -n may have any number of ranks.
+  if (options.ranks && fault->rank >= *options.ranks)
+    return Error{Code::kInvalidArgument, fmt::format("--kill {}: there is no rank {} of {}",
+                                                     options.kill, fault->rank, *options.ranks)};
+  setup.machine.fault = options.kill;
+  return Ok();
+}
+
 Result<EmulateSetup> SetUp(const EmulateOptions& options, const EnvMap& environment) {
   EmulateSetup setup;
   RINGLET_TRY(SetMemory(options, setup.machine));
@@ -150,17 +219,8 @@ Result<EmulateSetup> SetUp(const EmulateOptions& options, const EnvMap& environm
   RINGLET_TRY(SetMachine(options, environment, setup));
   setup.machine.policy = options.policy;
   setup.machine.pace = options.pace;
-  if (!options.report.empty()) {
-    if (setup.machine.topology.empty())
-      return Error{Code::kInvalidArgument, "--report needs a --machine whose links it is about"};
-    RINGLET_TRY_ASSIGN(setup.traffic, MakeFolder(environment));
-    setup.machine.traffic = setup.traffic->path();
-  }
-  if (!options.kill.empty()) {
-    const auto fault = comm::ParseFault(options.kill);
-    if (!fault.ok()) return Error{fault.error().code, "--kill: " + fault.error().message};
-    setup.machine.fault = options.kill;
-  }
+  RINGLET_TRY(SetReport(options, environment, setup));
+  RINGLET_TRY(SetFaults(options, setup));
   return setup;
 }
 
@@ -199,15 +259,19 @@ int RunOne(const EmulateOptions& options, const EnvMap& environment, EmulateSetu
   return ended->status;
 }
 
-int RunRanks(const EmulateOptions& options, const EnvMap& environment) {
-  const auto spread = SpreadRanks(options.ranks, options.hosts.value_or(1));
-  if (!spread.ok()) return Fail(kEmulate, spread.error());
-  const auto random = os::SecureRandom();
-  if (!random.ok()) return Fail(kEmulate, random.error());
+/// Differs from that of any other launch on this computer.
+Result<std::string> DrawLaunch() {
+  RINGLET_TRY_ASSIGN(const auto random, os::SecureRandom());
   constexpr std::size_t kLaunchBytes = 8;
   std::string launch;
   for (std::size_t i = 0; i < kLaunchBytes; ++i)
-    launch += fmt::format("{:02x}", static_cast<unsigned>((*random)[i]));
+    launch += fmt::format("{:02x}", static_cast<unsigned>(random[i]));
+  return launch;
+}
+
+int RunRanks(const EmulateOptions& options, const EnvMap& environment, const std::string& launch) {
+  const auto spread = SpreadRanks(options.ranks, options.hosts.value_or(1));
+  if (!spread.ok()) return Fail(kEmulate, spread.error());
   return RunJob({.command = kEmulate,
                  .program = options.program,
                  .ranks = spread->ranks,
@@ -249,10 +313,16 @@ int Run(const EmulateOptions& options) {
   EnvMap base = os::ReadEnvironment();
   auto setup = SetUp(options, base);
   if (!setup.ok()) return Fail(kEmulate, setup.error());
-  const auto environment = EnvironmentFor(setup->machine, std::move(base));
+  auto environment = EnvironmentFor(setup->machine, std::move(base));
   if (!environment.ok()) return Fail(kEmulate, environment.error());
+  const auto launch = DrawLaunch();
+  if (!launch.ok()) return Fail(kEmulate, launch.error());
+  if (!setup->slow.empty())
+    (*environment)["RINGLET_SLOW"] = SlowSetting(setup->slow, options.hosts.value_or(1), *launch);
+  if (const Status shown = ShowSys(options, *setup); !shown.ok())
+    return Fail(kEmulate, shown.error());
   if (options.ranks || options.hosts) {
-    const int status = RunRanks(options, *environment);
+    const int status = RunRanks(options, *environment, *launch);
     if (setup->traffic) WriteReport(options, *setup);
     return status;
   }
@@ -281,6 +351,13 @@ void AddMachineOptions(CLI::App& emulate, EmulateOptions& options) {
       ->expected(1)
       ->take_all();
   emulate
+      .add_option("--sysfs", options.sysfs,
+                  "Whether /sys shows the program PCI, NICs and NUMA nodes of the machine: where "
+                  "this user may (auto), in any case (on), with its processors too (cpus), or not "
+                  "(off)")
+      ->check(CLI::IsMember({"auto", "on", "cpus", "off"}))
+      ->capture_default_str();
+  emulate
       .add_option("--report", options.report,
                   "Writes here what each link of the machine carried, beside the plan, and the "
                   "calls with NCCL's predicted times; ringlet traffic shows such figures")
@@ -308,6 +385,14 @@ void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
       "--kill", options.kill,
       "A rank to be killed when it begins an operation: 3@all_reduce:10 is rank 3 at "
       "its tenth all-reduce");
+  emulate
+      .add_option("--slow", options.slow,
+                  "A link of the machine at a fraction of its rate, by a name that reports have: "
+                  "link=NET2:0.1; with @1 behind the name on that host alone. --pace and --report "
+                  "count with it. May be repeated")
+      ->expected(1)
+      ->take_all()
+      ->type_name("link=NAME:FRACTION");
   emulate
       .add_option("--grace", options.grace_s,
                   "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")

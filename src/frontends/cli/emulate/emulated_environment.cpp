@@ -93,10 +93,14 @@ Result<EmulatedRanks> SpreadRanks(std::optional<std::uint32_t> ranks, std::uint3
                            spread.ranks, hosts, next)};
 }
 
+std::string EmulatedHostName(std::uint32_t host, std::string_view launch) {
+  return fmt::format("emulated-host-{}-{}", host, launch);
+}
+
 EnvMap EmulatedHostEnvironment(EnvMap base, std::uint32_t host, std::uint32_t hosts,
                                std::string_view launch) {
   base["RINGLET_EMULATE_HOST"] = std::to_string(host);
-  if (hosts > 1) base["RINGLET_HOSTID"] = fmt::format("emulated-host-{}-{}", host, launch);
+  if (hosts > 1) base["RINGLET_HOSTID"] = EmulatedHostName(host, launch);
   return base;
 }
 

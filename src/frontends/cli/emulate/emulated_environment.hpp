@@ -55,6 +55,9 @@ struct EmulatedRanks {
 /// Errors  kInvalidArgument  the hosts do not divide the ranks
 Result<EmulatedRanks> SpreadRanks(std::optional<std::uint32_t> ranks, std::uint32_t hosts);
 
+/// RINGLET_HOSTID of one of several hosts.
+std::string EmulatedHostName(std::uint32_t host, std::string_view launch);
+
 /// `base` for the processes of one emulated host. Several hosts count as different machines, so
 /// that nothing is shared between them but the network.
 /// \param launch  differs from that of any other launch on this computer

@@ -80,6 +80,7 @@ TrafficFileLink ReadLink(TrafficObject& link) {
                        .measured_bytes = link.Number("measured_bytes"),
                        .planned_bytes = link.Number("planned_bytes")};
   if (read.mb_per_s == 0) link.Refuse("a link has no width");
+  if (link.Has("nominal_mb_per_s")) read.nominal_mb_per_s = link.Small("nominal_mb_per_s");
   return read;
 }
 
@@ -104,7 +105,8 @@ TrafficFileCall ReadCall(TrafficObject& call) {
                       .channels = call.Small("channels"),
                       .predicted_ns = call.Number("predicted_ns"),
                       .nccl_name = OptionalText(call, "nccl_algorithm"),
-                      .nccl_predicted_ns = OptionalNumber(call, "nccl_predicted_ns")};
+                      .nccl_predicted_ns = OptionalNumber(call, "nccl_predicted_ns"),
+                      .slowed_ns = OptionalNumber(call, "slowed_ns")};
   read.slower_calls = OptionalNumber(call, "slower_calls");
   return read;
 }

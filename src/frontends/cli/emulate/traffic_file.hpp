@@ -24,6 +24,7 @@ struct TrafficFileLink {
   std::string kind;      ///< as NCCL's log has it: "NVL", "PCI", "NET"
   std::uint32_t mb_per_s = 0;
   std::uint64_t measured_bytes = 0, planned_bytes = 0;
+  std::uint32_t nominal_mb_per_s = 0;  ///< of a link that RINGLET_SLOW made slow; else 0
 };
 
 /// How NCCL runs a call on rings and trees.
@@ -35,6 +36,7 @@ struct CallAlgorithm {
   /// is `name`.
   std::string nccl_name = {};
   std::uint64_t nccl_predicted_ns = 0;
+  std::uint64_t slowed_ns = 0;  ///< with the slow links; 0: they do not matter
   auto operator<=>(const CallAlgorithm&) const = default;
 };
 

@@ -22,26 +22,6 @@ namespace {
 
 constexpr std::size_t kRankRangesShown = 20;
 
-/// Numbers in a name count as such: "host-2" is before "host-10".
-bool NameBefore(std::string_view a, std::string_view b) {
-  const auto digits = [](std::string_view text) {
-    const std::size_t end = text.find_first_not_of("0123456789");
-    return text.substr(0, end);
-  };
-  while (!a.empty() && !b.empty()) {
-    const std::string_view left = digits(a), right = digits(b);
-    if (left.empty() || right.empty()) {
-      if (a.front() != b.front()) return a.front() < b.front();
-      a.remove_prefix(1), b.remove_prefix(1);
-      continue;
-    }
-    if (left.size() != right.size()) return left.size() < right.size();
-    if (left != right) return left < right;
-    a.remove_prefix(left.size()), b.remove_prefix(right.size());
-  }
-  return a.empty() && !b.empty();
-}
-
 /// Those of pairs of ranks: each call of them is in one file alone.
 bool IsOfOneRank(std::string_view function) {
   return function == Name(CallKind::kSendReceive) || function == Name(CallKind::kAllToAllV);
@@ -144,7 +124,11 @@ class TrafficMerger {
     const auto [it, fresh] = links_.try_emplace({link.host, link.from, link.to});
     LinkTraffic& merged = it->second;
     if (fresh)
-      merged = {.from = link.from, .to = link.to, .kind = link.kind, .mb_per_s = link.mb_per_s};
+      merged = {.from = link.from,
+                .to = link.to,
+                .kind = link.kind,
+                .mb_per_s = link.mb_per_s,
+                .nominal_mb_per_s = link.nominal_mb_per_s};
     if (merged.kind != link.kind || merged.mb_per_s != link.mb_per_s)
       return Contradiction(
           path, fmt::format("{} to {} is {} of {} MB/s, in another file {} of {}", link.from,
@@ -174,8 +158,8 @@ class TrafficMerger {
       const auto begin = static_cast<std::ptrdiff_t>(report_.hosts.size());
       for (const auto& [identity, host] : hosts_)
         if (host.has_ranks == named) report_.hosts.push_back({host.name, identity});
-      std::ranges::stable_sort(report_.hosts.begin() + begin, report_.hosts.end(), NameBefore,
-                               &TrafficHost::name);
+      std::ranges::stable_sort(report_.hosts.begin() + begin, report_.hosts.end(),
+                               IsNaturallyBefore, &TrafficHost::name);
     }
     for (std::uint32_t host = 0; host < report_.hosts.size(); ++host)
       numbers_[report_.hosts[host].identity] = host;

@@ -24,6 +24,7 @@ struct LinkTraffic {
   std::string kind;      ///< "NVL", "PCI", "NET", ...
   std::uint32_t mb_per_s = 0;
   std::uint64_t measured_bytes = 0, planned_bytes = 0;
+  std::uint32_t nominal_mb_per_s = 0;  ///< of a link that was made slow; else 0
 
   /// How long the measured bytes take at the link's width.
   double time_us() const { return static_cast<double>(measured_bytes) / mb_per_s; }
@@ -59,6 +60,8 @@ struct CallTraffic {
   double busbw() const { return algbw() * bus_factor(); }
   /// \pre  NCCL would take another algorithm
   double nccl_busbw() const { return BandwidthOf(algorithm->nccl_predicted_ns) * bus_factor(); }
+  /// \pre  slow links matter
+  double slowed_busbw() const { return BandwidthOf(algorithm->slowed_ns) * bus_factor(); }
   double BandwidthOf(std::uint64_t ns) const;  ///< size in that time
   double bus_factor() const;
 };

@@ -43,15 +43,17 @@ Json CommunicatorJson(const CommunicatorTraffic& communicator) {
 }
 
 Json LinkJson(const TrafficReport& report, const LinkTraffic& link) {
-  return {{"host", link.host},
-          {"from", link.from},
-          {"to", link.to},
-          {"kind", link.kind},
-          {"mb_per_s", link.mb_per_s},
-          {"measured_bytes", link.measured_bytes},
-          {"planned_bytes", link.planned_bytes},
-          {"time_us", link.time_us()},
-          {"load", report.Load(link)}};
+  Json json = {{"host", link.host},
+               {"from", link.from},
+               {"to", link.to},
+               {"kind", link.kind},
+               {"mb_per_s", link.mb_per_s},
+               {"measured_bytes", link.measured_bytes},
+               {"planned_bytes", link.planned_bytes},
+               {"time_us", link.time_us()},
+               {"load", report.Load(link)}};
+  if (link.nominal_mb_per_s != 0) json["nominal_mb_per_s"] = link.nominal_mb_per_s;
+  return json;
 }
 
 Json CallJson(const CallTraffic& call) {
@@ -68,6 +70,10 @@ Json CallJson(const CallTraffic& call) {
     json["nccl_algorithm"] = call.algorithm->nccl_name;
     json["nccl_predicted_us"] = UsOf(call.algorithm->nccl_predicted_ns);
     json["nccl_predicted_busbw_gb_s"] = call.nccl_busbw();
+  }
+  if (call.algorithm->slowed_ns != 0) {
+    json["slowed_us"] = UsOf(call.algorithm->slowed_ns);
+    json["slowed_busbw_gb_s"] = call.slowed_busbw();
   }
   if (call.slower_calls > 0) json["slower_calls"] = call.slower_calls;
   return json;
@@ -101,10 +107,14 @@ std::string LinksText(const TrafficReport& report, std::size_t links_max) {
                                  "from", "to", "kind", "GB/s", "bytes", "time (us)", "load");
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkTraffic& link = report.links[i];
-    text += fmt::format("{:>4} {:<17} {:<17} {:<5} {:>7.1f} {:>14} {:>12.1f} {:>4.0f}%\n",
-                        link.host, ShownName(link.from), ShownName(link.to), ShownName(link.kind),
-                        link.mb_per_s / kTrafficMbInGb, link.measured_bytes, link.time_us(),
-                        report.Load(link) * kTrafficPercent);
+    text += fmt::format(
+        "{:>4} {:<17} {:<17} {:<5} {:>7.1f} {:>14} {:>12.1f} {:>4.0f}%{}\n", link.host,
+        ShownName(link.from), ShownName(link.to), ShownName(link.kind),
+        link.mb_per_s / kTrafficMbInGb, link.measured_bytes, link.time_us(),
+        report.Load(link) * kTrafficPercent,
+        link.nominal_mb_per_s == 0
+            ? ""
+            : fmt::format("  slow: of {:.1f} GB/s", link.nominal_mb_per_s / kTrafficMbInGb));
   }
   if (shown < report.links.size())
     text += fmt::format("and {}\n", Counted(report.links.size() - shown, "link that is less busy",
@@ -130,6 +140,9 @@ std::string CallsText(const TrafficReport& report) {
       text += fmt::format("{:<14} NCCL itself takes {}: {:.1f} us, busbw {:.2f}\n", "",
                           ShownName(call.algorithm->nccl_name),
                           UsOf(call.algorithm->nccl_predicted_ns), call.nccl_busbw());
+    if (call.algorithm && call.algorithm->slowed_ns != 0)
+      text += fmt::format("{:<14} with the slow links: {:.1f} us, busbw {:.2f}\n", "",
+                          UsOf(call.algorithm->slowed_ns), call.slowed_busbw());
     if (call.slower_calls > 0)
       text += fmt::format("{:<14} {} of these took longer here than predicted\n", "",
                           call.slower_calls);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view kRun = "run";
 // Of `run` and `emulate`, no two of which mean different things.
-constexpr std::array<std::string_view, 12> kOptionsWithValue = {
-    "-n",        "--ranks", "--grace",  "--devices", "--memory", "--kernels",
-    "--machine", "--hosts", "--policy", "--report",  "--kill",   "--drop-nvlink"};
+constexpr std::array<std::string_view, 14> kOptionsWithValue = {
+    "-n",      "--ranks",  "--grace",  "--devices", "--memory",      "--kernels", "--machine",
+    "--hosts", "--policy", "--report", "--kill",    "--drop-nvlink", "--sysfs",   "--slow"};
 
 struct RunOptions {
   std::uint32_t ranks = 0;

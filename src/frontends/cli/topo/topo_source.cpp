@@ -8,7 +8,9 @@
 #include "discovery/nvml.hpp"
 #include "discovery/scan.hpp"
 #include "frontends/cli/value_types.hpp"
+#include "os/fs/conf_files.hpp"
 #include "os/fs/file_tree.hpp"
+#include "os/process/env.hpp"
 #include "os/process/host.hpp"
 #include "topology/edit/synthetic.hpp"
 
@@ -24,6 +26,8 @@ Result<LoadedTopology> Scanned(const std::string& root, std::string title) {
     const os::Host host = os::ReadHost(files);
     options.host_name = host.name;
     options.identity = topology::HostIdentity(host.name, host.boot_id, "");
+    RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(os::ReadEnvironment()));
+    options.interfaces = settings.socket_ifname;  // as ranks look at it
   }
   RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(files, options));
   return LoadedTopology{.title = std::move(title),

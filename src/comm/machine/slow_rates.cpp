@@ -1,0 +1,114 @@
+#include "comm/machine/slow_rates.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ringlet::comm {
+
+using plan::Carriage;
+using plan::GraphId;
+using plan::HardwareLink;
+
+struct SlowRates::Loads {
+  struct Load {
+    std::uint32_t within = 0, between = 0;  ///< edges of channels that go over it, by nodes
+    std::uint32_t mb_per_s = 0;
+    std::uint32_t share = SlowLink::kWhole;
+  };
+  std::map<HardwareLink, Load> slow;
+};
+
+std::uint32_t HostOf(const plan::GpuPlan& plan, const HardwareLink& link) {
+  const plan::GpuNode& node = plan.nodes[link.node];
+  const topology::Graph& graph = *plan.systems[node.system].graph;
+  const bool from_switch = graph.at(link.from).kind == topology::NodeKind::kNvs;
+  return node.hosts[graph.at(from_switch ? link.to : link.from).host];
+}
+
+std::uint32_t SlowRates::ShareOf(const HardwareLink& link) const {
+  const topology::Graph& graph = *plan_.systems[plan_.nodes[link.node].system].graph;
+  std::uint32_t share = SlowLink::kWhole;
+  for (const SlowLink& slow : links_) {
+    const bool here = slow.host.empty() ||
+                      identities_[HostOf(plan_, link)] == topology::HostIdentity("", "", slow.host);
+    if (here && IsBetween(slow, graph, link.from, link.to))
+      share = std::min(share, slow.millionths);
+  }
+  return share;
+}
+
+SlowRates::Loads SlowRates::LoadsOf(GraphId id) const {
+  const plan::ChannelPlan& channels = plan_.channels();
+  const Carriage carriage = id == GraphId::kTree ? Carriage::kTree : Carriage::kRing;
+  Loads loads;
+  std::map<HardwareLink, std::uint32_t> shares;
+  const auto add = [&](Rank from, Rank to, std::uint32_t channel) {
+    const plan::GpuRoute route = plan::RouteOf(plan_, from, to, channel, carriage);
+    for (std::size_t i = 0; i < route.links.size(); ++i) {
+      const auto [known, fresh] = shares.try_emplace(route.links[i], SlowLink::kWhole);
+      if (fresh) known->second = ShareOf(route.links[i]);
+      if (known->second == SlowLink::kWhole) continue;
+      Loads::Load& load = loads.slow[route.links[i]];
+      ++(route.type == topology::PathType::kNet ? load.between : load.within);
+      load.mb_per_s = route.hops[i].bandwidth.mb_per_s;
+      load.share = known->second;
+    }
+  };
+  for (std::uint32_t channel = 0; channel < channels.channel_count(); ++channel)
+    for (std::uint32_t i = 0; i < channels.rank_count(); ++i) {
+      const Rank rank{i};
+      const plan::Neighbours near = channels.At(rank, channel);
+      if (carriage == Carriage::kRing) {
+        if (near.next != rank) add(rank, near.next, channel);
+        continue;
+      }
+      if (near.up) add(rank, *near.up, channel);
+      for (const auto& down : near.down)
+        if (down) add(rank, *down, channel);
+    }
+  return loads;
+}
+
+/// Millionths of the bandwidth of the channels of a graph.
+std::uint32_t SlowRates::LeftTo(const plan::Common& graph, const Loads& loads,
+                                bool has_edges) const {
+  // The channels of a search may be made twice as many, each with half of the bandwidth.
+  const std::uint32_t channels = plan_.channels().channel_count();
+  const std::uint64_t within = std::uint64_t{graph.intra.mb_per_s} * graph.channels / channels;
+  const std::uint64_t between = std::uint64_t{graph.inter.mb_per_s} * graph.channels / channels;
+  std::uint64_t left = SlowLink::kWhole;
+  for (const auto& [link, load] : loads.slow) {
+    const std::uint64_t needed =
+        std::max<std::uint64_t>(1, within * load.within + between * load.between);
+    const bool full = !has_edges || needed >= load.mb_per_s;
+    left = std::min<std::uint64_t>(
+        left, full ? load.share : std::uint64_t{load.share} * load.mb_per_s / needed);
+  }
+  return static_cast<std::uint32_t>(left);
+}
+
+std::optional<plan::Tuning> SlowRates::TuningOf(const plan::TuningChoice& choice) const {
+  if (links_.empty()) return std::nullopt;
+  std::vector<const topology::Paths*> kinds;
+  for (const plan::GpuSystem& system : plan_.systems) kinds.push_back(&system.paths);
+  plan::TuningInput input = plan::TuningInputFor(kinds, plan_.joined, choice);
+  const std::uint32_t channels = plan_.channels().channel_count();
+  const Loads rings = LoadsOf(GraphId::kRing), trees = LoadsOf(GraphId::kTree);
+  bool slower = false;
+  for (std::size_t i = 0; i < input.graphs.size(); ++i) {
+    plan::Common& graph = input.graphs[i];
+    const bool ring = i == static_cast<std::size_t>(GraphId::kRing);
+    const bool tree = i == static_cast<std::size_t>(GraphId::kTree);
+    const std::uint64_t left = LeftTo(graph, tree ? trees : rings, ring || tree);
+    if (left == SlowLink::kWhole) continue;
+    slower = true;
+    for (topology::Bandwidth* const width : {&graph.intra, &graph.inter})
+      if (width->mb_per_s != 0)
+        width->mb_per_s = static_cast<std::uint32_t>(
+            std::max<std::uint64_t>(1, width->mb_per_s * left / SlowLink::kWhole));
+  }
+  if (!slower) return std::nullopt;
+  return plan::Tuning(std::move(input), channels);
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,105 @@
+#include "comm/machine/slow_rates.hpp"
+
+#include <gmock/gmock.h>
+
+#include "comm/machine/machines_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+class SlowRatesTest : public OnMachine {
+ protected:
+  /// How rank 0 would run an all-reduce of so many bytes.
+  MachineWay WayOf(std::uint32_t hosts, const std::string& slow, std::size_t bytes,
+                   EnvMap more = {}) {
+    MachineWay found;
+    if (!slow.empty()) more["RINGLET_SLOW"] = slow;
+    RunOn(hosts, 4 * hosts, more, [&](std::uint32_t rank, auto communicator) {
+      ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+      const auto way = (*communicator)->machine()->WayOf({.count = bytes});
+      ASSERT_TRUE(way.ok()) << way.error().message;
+      if (rank == 0) found = *way;
+    });
+    return found;
+  }
+  static constexpr std::size_t kLarge = std::size_t{1} << 30;
+};
+
+TEST_F(SlowRatesTest, APlanDoesNotKnowOfIt) {
+  const MachineWay whole = WayOf(2, "", kLarge);
+  MachineWay slow = WayOf(2, "link=NET0:0.1", kLarge);
+  EXPECT_NE(slow, whole);
+  slow.slowed_ns.reset();
+  EXPECT_EQ(slow, whole);
+}
+
+TEST_F(SlowRatesTest, ATenthOfTheRateIsTenTimesTheTimeOfLargeData) {
+  const double whole = static_cast<double>(WayOf(2, "", kLarge).predicted_ns());
+  const double slow = static_cast<double>(WayOf(2, "link=NET0:0.1", kLarge).predicted_ns());
+  EXPECT_NEAR(slow / whole, 10, 0.2);
+}
+
+TEST_F(SlowRatesTest, LatenciesStay) {
+  const double whole = static_cast<double>(WayOf(2, "", 8).predicted_ns());
+  const double slow = static_cast<double>(WayOf(2, "link=NET0:0.1", 8).predicted_ns());
+  EXPECT_LT(slow / whole, 1.1);
+}
+
+TEST_F(SlowRatesTest, ALinkThatNoChannelUsesDoesNotMatter) {
+  EXPECT_EQ(WayOf(1, "link=NET0:0.1", kLarge).slowed_ns, std::nullopt);
+  EXPECT_EQ(WayOf(2, "link=NET0:1", kLarge).slowed_ns, std::nullopt);
+  EXPECT_EQ(WayOf(2, "link=NET9:0.1", kLarge).slowed_ns, std::nullopt);
+}
+
+TEST_F(SlowRatesTest, ALinkOfOneHostSlowsAllRanks) {
+  for (const char* host : {"host-0", "host-1"}) {
+    const std::string slow = "link=NET0@" + std::string(host) + ":0.1";
+    EXPECT_EQ(WayOf(2, slow, kLarge).slowed_ns, WayOf(2, "link=NET0:0.1", kLarge).slowed_ns);
+  }
+  EXPECT_EQ(WayOf(2, "link=NET0@host-2:0.1", kLarge).slowed_ns, std::nullopt);
+}
+
+TEST_F(SlowRatesTest, AnNvLinkWithinANodeMattersToo) {
+  const double whole = static_cast<double>(WayOf(1, "", kLarge).predicted_ns());
+  const double slow = static_cast<double>(WayOf(1, "link=GPU2,NVS0:0.5", kLarge).predicted_ns());
+  EXPECT_GT(slow / whole, 1.5);
+  EXPECT_LT(slow / whole, 2.1);
+}
+
+TEST_F(SlowRatesTest, ALinkOfWhichChannelsTakeAPartLosesNothingUntilItHasLess) {
+  // 200 Gbit/s are less than the PCI link of the NIC can do.
+  std::string slow;
+  RunOn(2, 8, {}, [&](std::uint32_t rank, auto communicator) {
+    ASSERT_TRUE(communicator.ok());
+    if (rank != 0) return;
+    const auto& system = (*communicator)->machine()->gpus().systems.front();
+    for (const auto& [one, other] : LinksOf(*system.graph))
+      if (system.graph->at(one).kind == topology::NodeKind::kPci &&
+          system.graph->at(other).kind == topology::NodeKind::kNic && slow.empty())
+        slow = "link=" + NameOnHost(*system.graph, one) + "," + NameOnHost(*system.graph, other);
+  });
+  ASSERT_FALSE(slow.empty());
+  EXPECT_EQ(WayOf(2, slow + ":0.999", kLarge).slowed_ns, std::nullopt);
+  EXPECT_NE(WayOf(2, slow + ":0.01", kLarge).slowed_ns, std::nullopt);
+}
+
+TEST_F(SlowRatesTest, EachAlgorithmAndProtocolHasATime) {
+  for (const char* algorithm : {"Ring", "Tree"})
+    for (const char* protocol : {"LL", "LL128", "Simple"})
+      for (const char* fraction : {"0.001", "0.5"}) {
+        const EnvMap forced = {{"NCCL_ALGO", algorithm}, {"NCCL_PROTO", protocol}};
+        const MachineWay whole = WayOf(2, "", kLarge, forced);
+        const MachineWay slow = WayOf(2, "link=NET0:" + std::string(fraction), kLarge, forced);
+        EXPECT_GE(slow.predicted_ns(), whole.predicted_ns()) << algorithm << protocol << fraction;
+        EXPECT_LE(slow.predicted_ns(), whole.predicted_ns() * 1100);
+      }
+}
+
+TEST_F(SlowRatesTest, TheSettingIsCheckedWhereAProcessBegins) {
+  const auto process = Process::Start({{"RINGLET_SLOW", "NET2"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_THAT(process.error().message, testing::HasSubstr("RINGLET_SLOW: \"NET2\" is not link="));
+}
+
+}  // namespace
+}  // namespace ringlet::comm
