@@ -136,6 +136,9 @@ TEST(Captures, AreInvalidOnceTheirWorkIsWaitedFor) {
     EXPECT_TRUE(Table().DescribeCapture(stream, &its).ok());
     EXPECT_EQ(its.status, ringletCaptureBroken);
     EXPECT_EQ(Table().Launch(stream, Task([] {})).code, ringletCaptureInvalidated);
+    std::vector<ringletGraphNode_t> nodes;
+    EXPECT_EQ(Table().GetCaptureNodes(stream, &nodes).code, ringletCaptureInvalidated);
+    EXPECT_EQ(Table().SetCaptureNodes(stream, {}, false).code, ringletCaptureInvalidated);
     EXPECT_EQ(EndOf(stream), ringletCaptureInvalidated);
     return result;
   };
@@ -145,6 +148,8 @@ TEST(Captures, AreInvalidOnceTheirWorkIsWaitedFor) {
   EXPECT_EQ(broken_by([&] { return Table().SynchronizeDevice(0).code; }), unsupported);
   EXPECT_EQ(broken_by([&] { return Table().Launch(nullptr, Task([] {})).code; }),
             ringletCaptureImplicit);
+  EXPECT_EQ(broken_by([&] { return Table().Query(nullptr).code; }), ringletCaptureImplicit);
+  EXPECT_EQ(broken_by([&] { return Table().Synchronize(nullptr).code; }), ringletCaptureImplicit);
   const StreamForTest other;
   const EventForTest outside, inside;
   EXPECT_TRUE(Table().Record(outside, other).ok());
@@ -259,6 +264,10 @@ TEST(Captures, OfALaunchHaveItsNodes) {
   const ringletGraph_t outer = Capture(stream, [&] {
     EXPECT_TRUE(Table().Launch(stream, trace.Write("(")).ok());
     EXPECT_TRUE(Table().LaunchGraph(exec, stream).ok());
+    std::vector<ringletGraphNode_t> next;
+    EXPECT_TRUE(Table().GetCaptureNodes(stream, &next).ok());
+    ASSERT_EQ(next.size(), 1u);
+    EXPECT_TRUE(Table().SetCaptureNodes(stream, next, false).ok()) << "it has a name at once";
     EXPECT_TRUE(Table().Launch(stream, trace.Write(")")).ok());
   });
   EXPECT_TRUE(Table().DestroyExec(exec).ok());

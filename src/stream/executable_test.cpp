@@ -29,6 +29,16 @@ TEST(Divide, AChainIsOneItem) {
   EXPECT_EQ(division.lanes, 1u);
 }
 
+TEST(Divide, ANodeThatHasAnOrderTwiceComesNotBeforeItself) {
+  HostGraph graph;
+  const auto order = std::make_shared<SerialOrder>();
+  static_cast<void>(*graph.Add(Nothing({order, order}), {}));
+  static_cast<void>(*graph.Add(Nothing({order, order}), {}));
+  const GraphDivision division = Divide(graph);
+  ASSERT_THAT(division.segments, SizeIs(1)) << "a chain";
+  EXPECT_THAT(division.segments[0].after, SizeIs(0));
+}
+
 TEST(Divide, BranchesRunBesideEachOther) {
   HostGraph graph;
   static_cast<void>(*graph.Add(Nothing(), {}));

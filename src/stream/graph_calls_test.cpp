@@ -1,6 +1,10 @@
 // Graphs: made by hand, cloned, launched while others run.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <filesystem>
+#include <iterator>
+
 #include "stream/stream_table.hpp"
 #include "stream/streams_for_test.hpp"
 
@@ -47,6 +51,47 @@ TEST(Graphs, BranchesRunBesideEachOther) {
   EXPECT_TRUE(Table().LaunchGraph(made.Instantiate(), stream).ok());
   EXPECT_TRUE(Table().Synchronize(stream).ok());
   EXPECT_EQ(trace.text(), "root end");
+}
+
+// Both ends of a fork, and two nodes that have nothing to do with each other.
+TEST(Graphs, ALaunchHasEndedWhenAllItsLastNodesHave) {
+  for (const bool forks : {true, false}) {
+    for (const bool first_is_held : {true, false}) {
+      const StreamForTest stream;
+      HandMade made;
+      Gate gate;
+      std::atomic<bool> ran = false;
+      const auto free = Task([&] {
+        ran = true;
+        ran.notify_all();
+      });
+      std::vector<ringletGraphNode_t> root;
+      if (forks) root.push_back(made.Add({}, Task([] {})));
+      made.Add(root, first_is_held ? gate.Wait() : free);
+      made.Add(root, first_is_held ? free : gate.Wait());
+      EXPECT_TRUE(Table().LaunchGraph(made.Instantiate(), stream).ok());
+      ran.wait(false);
+      EXPECT_EQ(Table().Query(stream).code, ringletNotReady);
+      gate.Open();
+      EXPECT_TRUE(Table().Synchronize(stream).ok());
+    }
+  }
+}
+
+TEST(Graphs, AChainTakesNoThreadButItsStreams) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const StreamForTest stream;
+  HandMade made;
+  made.Add({made.Add({}, Task([] {}))}, Task([] {}));
+  EXPECT_TRUE(Table().Launch(stream, Task([] {})).ok());
+  EXPECT_TRUE(Table().Synchronize(stream).ok());
+  const auto before = threads();
+  EXPECT_TRUE(Table().LaunchGraph(made.Instantiate(), stream).ok());
+  EXPECT_TRUE(Table().Synchronize(stream).ok());
+  EXPECT_LE(threads(), before);
 }
 
 TEST(Graphs, LaunchesOfOneExecutableRunAfterOneAnother) {

@@ -42,6 +42,7 @@ TEST(HostGraph, AnotherIsSplicedInBehindNodes) {
   EXPECT_THAT(graph.nodes()[4].after, ElementsAre(1, 2));
   EXPECT_THAT(graph.nodes()[7].after, ElementsAre(5, 6));
   EXPECT_THAT(*graph.Splice(HostGraph(), {3}), ElementsAre(3)) << "nothing to splice";
+  EXPECT_EQ(graph.Splice(Diamond(), {8}).error().code, Code::kInvalidArgument);
 }
 
 TEST(HostGraph, TheEndOfTheLastCopyIsToldOnce) {

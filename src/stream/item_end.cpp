@@ -16,8 +16,9 @@ void SerialOrder::Follow(ItemEndRef next) {
 }
 
 bool ItemFailure::forgiven() const {
-  return std::any_of(sources.begin(), sources.end(),
-                     [](const auto& source) { return source->forgiven(); });
+  return std::any_of(sources.begin(), sources.end(), [](const Forgiveness& source) {
+    return source->load(std::memory_order_acquire);
+  });
 }
 
 ItemEndRef ItemEnd::At(Instant when) {

@@ -14,6 +14,10 @@ class ItemEnd;
 /// Shared by the item that reaches it and by all that wait for it.
 using ItemEndRef = std::shared_ptr<ItemEnd>;
 
+/// Whether failures are forgiven. Shared by an order and the failures of its items, which do not
+/// keep the order: it may have them as its last.
+using Forgiveness = std::shared_ptr<std::atomic<bool>>;
+
 /// Items of different streams that run one after the other, in the order in which they are issued:
 /// the operations of a communicator. Any thread.
 class SerialOrder {
@@ -24,19 +28,20 @@ class SerialOrder {
   void Follow(ItemEndRef next);
 
   /// Failures of its items are the owner's affair from now on: streams go on behind them.
-  void Forgive() { forgiven_.store(true, std::memory_order_release); }
-  bool forgiven() const { return forgiven_.load(std::memory_order_acquire); }
+  void Forgive() { forgiven_->store(true, std::memory_order_release); }
+  bool forgiven() const { return forgiven_->load(std::memory_order_acquire); }
+  const Forgiveness& forgiveness() const { return forgiven_; }
 
  private:
   mutable std::mutex mutex_;
   ItemEndRef last_;
-  std::atomic<bool> forgiven_{false};
+  const Forgiveness forgiven_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// The reason why an item failed, the same for all that failed because of it.
 struct ItemFailure {
   Error error;
-  std::vector<std::shared_ptr<SerialOrder>> sources = {};  ///< of the item that failed first
+  std::vector<Forgiveness> sources = {};  ///< of the orders of the item that failed first
 
   bool forgiven() const;
 };

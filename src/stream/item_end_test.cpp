@@ -7,7 +7,7 @@
 namespace ringlet::stream {
 namespace {
 
-FailureRef Broken(std::vector<std::shared_ptr<SerialOrder>> sources = {}) {
+FailureRef Broken(std::vector<Forgiveness> sources = {}) {
   return std::make_shared<const ItemFailure>(
       ItemFailure{Error{Code::kSystem, "the link broke"}, std::move(sources)});
 }
@@ -37,7 +37,7 @@ TEST(ItemEnd, AWaiterOfAnotherThreadSeesTheFailure) {
 TEST(ItemEnd, AFailureIsForgivenWithItsSource) {
   const auto order = std::make_shared<SerialOrder>();
   const auto completion = std::make_shared<ItemEnd>();
-  completion->Fail(Instant(1), Broken({order}));
+  completion->Fail(Instant(1), Broken({order->forgiveness()}));
   EXPECT_TRUE(Matters(completion));
   order->Forgive();
   EXPECT_EQ(completion->failure(), nullptr);
@@ -48,6 +48,17 @@ TEST(ItemEnd, OnlyPendingAndFailedOnesMatter) {
   EXPECT_FALSE(Matters(nullptr));
   EXPECT_FALSE(Matters(ItemEnd::At(Instant(1))));
   EXPECT_TRUE(Matters(std::make_shared<ItemEnd>()));
+}
+
+TEST(SerialOrder, IsNotKeptByTheFailureOfItsLast) {
+  auto order = std::make_shared<SerialOrder>();
+  const auto completion = std::make_shared<ItemEnd>();
+  completion->Fail(Instant(1), Broken({order->forgiveness()}));
+  order->Follow(completion);
+  const std::weak_ptr<SerialOrder> seen = order;
+  order.reset();
+  EXPECT_TRUE(seen.expired());
+  EXPECT_TRUE(completion->failure()) << "nobody has forgiven it";
 }
 
 TEST(SerialOrder, KeepsTheLast) {
