@@ -72,6 +72,8 @@ struct LaunchConfiguration {
 };
 
 int cudaGetDeviceCount(int*);
+int cudaLogsRegisterCallback(void (*)(void*, int, char*, size_t), void*, void**);
+int cudaLogsUnregisterCallback(void*);
 int cudaSetDevice(int);
 int cudaGetDevice(int*);
 int cudaDeviceSynchronize(void);

@@ -14,6 +14,33 @@ int cuGetProcAddress_v2(const char*, void**, int, uint64_t, int*);
   OK(cuGetProcAddress_v2(#name, (void**)&name, 13000, 0, NULL)); \
   TRUE(name != NULL)
 
+static char logged[512];
+
+static void Hear(void* data, int level, char* text, size_t length) {
+  TRUE(data == logged && level == 0 && strlen(text) == length && length < sizeof logged);
+  strcpy(logged, text);
+}
+
+/* PyTorch adds what it hears to the text of its exceptions. */
+static void TestLog(void) {
+  void *handle = NULL, *of_runtime = NULL, *memory = NULL;
+  FIND(int, cuLogsRegisterCallback, void (*)(void*, int, char*, size_t), void*, void**);
+  FIND(int, cuLogsUnregisterCallback, void*);
+  EXPECT(kInvalidValue, cuLogsRegisterCallback(NULL, NULL, &handle));
+  OK(cuLogsRegisterCallback(Hear, logged, &handle));
+  EXPECT(kMemoryAllocation, cudaMalloc(&memory, (size_t)1 << 40));
+  TRUE(strstr(logged, "cudaMalloc: cudaErrorMemoryAllocation: ") == logged);
+  TRUE(strstr(logged, "--memory") != NULL);
+  OK(cudaLogsRegisterCallback(Hear, logged, &of_runtime));
+  OK(cuLogsUnregisterCallback(handle));
+  EXPECT(kInvalidDevice, cudaSetDevice(77));
+  TRUE(strstr(logged, "there is no device 77") != NULL);
+  OK(cudaLogsUnregisterCallback(of_runtime));
+  logged[0] = 0;
+  EXPECT(kInvalidValue, cuLogsUnregisterCallback(handle));
+  TRUE(logged[0] == 0);
+}
+
 static void TestFunctions(void) {
   void* missing = &missing;
   int state = -1, device = -1, count = 0, value = 0;
@@ -96,5 +123,6 @@ static void TestFunctions(void) {
 
 int main(void) {
   TestFunctions();
+  TestLog();
   return 0;
 }

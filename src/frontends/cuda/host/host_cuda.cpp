@@ -122,8 +122,12 @@ Answer HostCuda::DisablePeer(std::uint32_t from, std::uint32_t to) {
 }
 
 void HostCuda::Note(std::string_view function, const Answer& answer) {
-  if (!emulation_.verbose || answer.code == CudaCode::kNotReady) return;
-  Say(fmt::format("{}: {}: {}", function, NameOf(static_cast<int>(answer.code)), answer.sentence));
+  if (answer.code == CudaCode::kNotReady) return;
+  if (!emulation_.verbose && !log_listeners_.any()) return;
+  const std::string sentence =
+      fmt::format("{}: {}: {}", function, NameOf(static_cast<int>(answer.code)), answer.sentence);
+  if (emulation_.verbose) Say(sentence);
+  log_listeners_.Tell(LogLevel::kError, sentence);
 }
 
 void HostCuda::SayOnce(const std::string& sentence) {
@@ -138,8 +142,10 @@ HostCuda& Host() {
 }
 
 CudaCode RefuseFunction(std::string_view library, std::string_view function) {
-  Host().SayOnce(
-      fmt::format("{} of {} does not exist on the host: the call fails", function, library));
+  const std::string sentence =
+      fmt::format("{} of {} does not exist on the host: the call fails", function, library);
+  Host().SayOnce(sentence);
+  Host().log_listeners().Tell(LogLevel::kError, sentence);
   return CudaCode::kNotSupported;
 }
 

@@ -11,6 +11,7 @@
 #include "frontends/cuda/host/cuda_code.hpp"
 #include "frontends/cuda/host/emulation.hpp"
 #include "frontends/cuda/host/kernels.hpp"
+#include "frontends/cuda/host/log_listeners.hpp"
 #include "frontends/cuda/host/memory.hpp"
 #include "frontends/cuda/host/user_object.hpp"
 #include "ringlet/export.hpp"
@@ -43,6 +44,7 @@ class RINGLET_API HostCuda {
   Kernels& kernels_as_they_are() { return kernels_; }
 
   UserObjects& user_objects() { return user_objects_; }
+  LogListeners& log_listeners() { return log_listeners_; }
 
   /// Peer access: what the machine's driver would grant, and what a program has enabled. It changes
   /// nothing: every device reaches all memory.
@@ -53,7 +55,7 @@ class RINGLET_API HostCuda {
   Answer EnablePeer(std::uint32_t from, std::uint32_t to);
   Answer DisablePeer(std::uint32_t from, std::uint32_t to);
 
-  /// Remembers the sentence of an answer for the user, and says it where the log is on.
+  /// Tells the sentence of an answer to the listeners, and says it where the log is on.
   void Note(std::string_view function, const Answer& answer);
   /// Says a sentence on standard error, once.
   void SayOnce(const std::string& sentence);
@@ -66,6 +68,7 @@ class RINGLET_API HostCuda {
   Memory memory_;
   Kernels kernels_;
   UserObjects user_objects_;
+  LogListeners log_listeners_;
   std::once_flag kernels_loaded_;
   std::mutex mutex_;
   std::set<std::string, std::less<>> said_;

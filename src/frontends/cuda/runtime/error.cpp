@@ -103,4 +103,23 @@ __attribute__((constructor)) void UseNullStream() {
 }
 
 }  // namespace
+#if RINGLET_CUDART >= 13
+RINGLET_CUDA_FUNCTION int cudaLogsRegisterCallback(LogListeners::Function* function, void* data,
+                                                   void** handle) {
+  return Call("cudaLogsRegisterCallback", [&]() -> Answer {
+    const auto added = Host().log_listeners().Add(function, data);
+    if (!added.ok()) return ToAnswer(added.error());
+    if (handle != nullptr) *handle = *added;
+    return Done();
+  });
+}
+
+RINGLET_CUDA_FUNCTION int cudaLogsUnregisterCallback(void* handle) {
+  return Call("cudaLogsUnregisterCallback", [&]() -> Answer {
+    const Status removed = Host().log_listeners().Remove(handle);
+    return removed.ok() ? Done() : ToAnswer(removed.error());
+  });
+}
+#endif
+
 }  // namespace ringlet::cuda
