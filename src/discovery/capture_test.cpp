@@ -92,7 +92,7 @@ TEST(CaptureTest, AScanOfTheCaptureGivesTheSameView) {
   TempTree copy;
   Unpack(capture.entries, copy);
   HostScan again = Scan(FileTree::Open(copy.root()).value(), {.host_name = "x"}).value();
-  EXPECT_EQ(again.view.nets[0].guid, 1u);
+  EXPECT_EQ(again.view.nets[0].guid, std::uint64_t{1} << 56);
   again.view.nets[0].guid = 0xfed5770000751100;
   EXPECT_EQ(again.view, capture.scan.view) << ToXml(again.view) << ToXml(capture.scan.view);
   EXPECT_EQ(again.missing.size(), capture.scan.missing.size());

@@ -33,10 +33,11 @@ TEST_F(SlowRatesTest, APlanDoesNotKnowOfIt) {
   EXPECT_EQ(slow, whole);
 }
 
+// Channels take 24 of the 25 GB/s of a NIC.
 TEST_F(SlowRatesTest, ATenthOfTheRateIsTenTimesTheTimeOfLargeData) {
   const double whole = static_cast<double>(WayOf(2, "", kLarge).predicted_ns());
   const double slow = static_cast<double>(WayOf(2, "link=NET0:0.1", kLarge).predicted_ns());
-  EXPECT_NEAR(slow / whole, 10, 0.2);
+  EXPECT_NEAR(slow / whole, 10 * 24 / 25.0, 0.1);
 }
 
 TEST_F(SlowRatesTest, LatenciesStay) {
@@ -67,20 +68,8 @@ TEST_F(SlowRatesTest, AnNvLinkWithinANodeMattersToo) {
 }
 
 TEST_F(SlowRatesTest, ALinkOfWhichChannelsTakeAPartLosesNothingUntilItHasLess) {
-  // 200 Gbit/s are less than the PCI link of the NIC can do.
-  std::string slow;
-  RunOn(2, 8, {}, [&](std::uint32_t rank, auto communicator) {
-    ASSERT_TRUE(communicator.ok());
-    if (rank != 0) return;
-    const auto& system = (*communicator)->machine()->gpus().systems.front();
-    for (const auto& [one, other] : LinksOf(*system.graph))
-      if (system.graph->at(one).kind == topology::NodeKind::kPci &&
-          system.graph->at(other).kind == topology::NodeKind::kNic && slow.empty())
-        slow = "link=" + NameOnHost(*system.graph, one) + "," + NameOnHost(*system.graph, other);
-  });
-  ASSERT_FALSE(slow.empty());
-  EXPECT_EQ(WayOf(2, slow + ":0.999", kLarge).slowed_ns, std::nullopt);
-  EXPECT_NE(WayOf(2, slow + ":0.01", kLarge).slowed_ns, std::nullopt);
+  EXPECT_EQ(WayOf(2, "link=NET0:0.97", kLarge).slowed_ns, std::nullopt);
+  EXPECT_NE(WayOf(2, "link=NET0:0.95", kLarge).slowed_ns, std::nullopt);
 }
 
 TEST_F(SlowRatesTest, EachAlgorithmAndProtocolHasATime) {

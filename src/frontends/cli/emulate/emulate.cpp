@@ -391,8 +391,7 @@ void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
                   "link=NET2:0.1; with @1 behind the name on that host alone. --pace and --report "
                   "count with it. May be repeated")
       ->expected(1)
-      ->take_all()
-      ->type_name("link=NAME:FRACTION");
+      ->take_all();
   emulate
       .add_option("--grace", options.grace_s,
                   "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")

@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t kNearestShown = 5;
 
-/// Of the ends of links, or of links as "END,END", the nearest to what was typed; the short names
-/// come first.
+/// Of the ends of links, or of links as "END,END", the nearest to what was typed.
 std::vector<std::string> NearestNames(const topology::Graph& graph, const comm::SlowLink& link) {
   const std::string typed =
       link.second.empty() ? link.first : fmt::format("{},{}", link.first, link.second);
@@ -27,9 +26,11 @@ std::vector<std::string> NearestNames(const topology::Graph& graph, const comm::
     if (link.second.empty()) {
       names.insert(first.begin(), first.end());
       names.insert(second.begin(), second.end());
-    } else {
-      names.insert(fmt::format("{},{}", first.front(), second.front()));
+      continue;
     }
+    for (const std::string& a : first)
+      for (const std::string& b : second)
+        names.insert({fmt::format("{},{}", a, b), fmt::format("{},{}", b, a)});
   }
   std::vector<std::string> sorted(names.begin(), names.end());
   std::ranges::stable_sort(sorted, {}, [&](const std::string& name) {
