@@ -39,6 +39,14 @@ bool IsVirtual(const std::string& folder) {
   return folder.starts_with("/sys/devices/virtual/");
 }
 
+/// Of a frame type that carries packets and no frames, as IP tunnels, tun and WireGuard do.
+/// Source  ARPHRD_TUNNEL, _TUNNEL6, _SIT, _IPGRE, _IP6GRE, _NONE of linux/if_arp.h
+bool IsTunnel(const Sysfs& sysfs, const std::string& folder) {
+  constexpr std::array<std::uint32_t, 6> kTypes = {768, 769, 776, 778, 823, 65'534};
+  const std::optional<std::uint32_t> type = sysfs.PeekNumber(folder + "/type");
+  return type && std::ranges::find(kTypes, *type) != kTypes.end();
+}
+
 bool IsDown(const Sysfs& sysfs, const std::string& folder) {
   const std::string state = sysfs.Peek(folder + "/operstate").value_or("unknown");
   return state == "down" || state == "lowerlayerdown" || state == "notpresent";
@@ -83,17 +91,30 @@ InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name,
     facts.device_port = sysfs.PeekNumber(folder + "/dev_port").value_or(0);
   } else {
     facts.members = MembersOf(sysfs, folder);
+    facts.tunnel = IsTunnel(sysfs, folder);
   }
   if (const auto master = sysfs.Linked(folder + "/master"))
     facts.master = master->substr(master->rfind('/') + 1);
   return facts;
 }
 
+/// Loopback, and what Docker, libvirt, LXC, Kubernetes' networks (Calico, Cilium, Flannel, Weave,
+/// GKE, kube-router, OVN) and VPNs call the interfaces that they make on a host.
 bool IsLocalName(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kPrefixes = {"docker", "veth", "virbr", "br-"};
+  constexpr auto kPrefixes = std::to_array<std::string_view>(
+      {"docker",    "veth",    "virbr",   "br-",   "vnet",  "lxc",    "lxd",       "cali",
+       "cilium",    "cni",     "flannel", "weave", "gke",   "kube-",  "nodelocal", "ovn",
+       "podman",    "nerdctl", "tun",     "tap",   "vxlan", "geneve", "gre",       "wg",
+       "tailscale", "dummy",   "ifb",     "sit",   "ip6tnl"});
   return name == "lo" ||
          std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+/// A virtual interface that may lead to other hosts, where no hardware does.
+bool MayLeadOut(const InterfaceFacts& one) {
+  return !IsLocalName(one.name) && !one.tunnel && one.kind != NetKind::kBridge &&
+         one.master.empty();
 }
 
 using ByName = std::map<std::string_view, const InterfaceFacts*>;
@@ -166,7 +187,7 @@ std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces
     }
     wanted.push_back(one);
     if (is_hardware) hardware.push_back(one);
-    if (!IsLocalName(one.name)) virtual_ones.push_back(one);
+    if (MayLeadOut(one)) virtual_ones.push_back(one);
   }
   std::vector<InterfaceFacts> chosen = rule.picks()       ? std::move(wanted)
                                        : hardware.empty() ? std::move(virtual_ones)

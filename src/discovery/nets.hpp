@@ -19,6 +19,7 @@ struct InterfaceFacts {
   /// The nearest PCI function above; not itself a NIC where virtio or USB lie between.
   std::optional<topology::BusId> function = {};
   std::optional<std::uint32_t> numa = {};  ///< of the device; -1 is unknown
+  bool tunnel = false;                     ///< it carries packets within others
   std::uint32_t device_port = 0;           ///< of those at one function, counted from 0
   std::string master = {};                 ///< the bond or bridge that it is part of
   std::vector<std::string> members = {};   ///< the parts of a bond, bridge or VLAN
@@ -29,10 +30,10 @@ std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs);
 
 /// Those that a program would use between hosts. Without a rule that picks names: hardware whose
 /// link is up, with a bond in place of its members; where there is none, as in a container, virtual
-/// ones that are up, but not loopback and not the host's side of containers (docker*, veth*,
-/// virbr*, br-*): those come and go, and ranks of one host shall see one host. A rule that picks
-/// names gets what it names, of any kind, unless it is down. Interfaces that are down are
-/// remembered in `sysfs`.
+/// ones that are up, but not loopback, bridges, tunnels, members of others, and the host's side of
+/// containers and virtual machines (docker*, veth*, cali*, ...): those come and go, and ranks of
+/// one host shall see one host. A rule that picks names gets what it names, of any kind, unless it
+/// is down. Interfaces that are down are remembered in `sysfs`.
 std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces,
                                    const os::NameRule& rule, Sysfs& sysfs);
 

@@ -103,6 +103,19 @@ TEST_F(NetsTest, AMemberOfABridgeIsUsedItself) {
   EXPECT_THAT(Chosen(), ElementsAre("eth0"));
 }
 
+TEST_F(NetsTest, BridgesTunnelsMembersAndContainersLeadNowhereWithoutHardware) {
+  for (const char* name : {"lo", "docker0", "veth1", "cali12", "cilium_host", "flannel.1", "br0",
+                           "vpn0", "bond0", "slave0", "eth0"})
+    Add(name, "");
+  Type("br0", "bridge");
+  Type("bond0", "bond");
+  tree_.Write("sys/devices/virtual/net/vpn0/type", "65534\n");
+  tree_.Write("sys/devices/virtual/net/eth0/type", "1\n");
+  tree_.Link("sys/devices/virtual/net/slave0/master", "../bond0");
+  EXPECT_THAT(Chosen(), ElementsAre("bond0", "eth0"));
+  EXPECT_THAT(Chosen("=vpn0,br0"), ElementsAre("br0", "vpn0"));
+}
+
 TEST_F(NetsTest, InterfacesThatAreDownAreLeftOutAndTold) {
   Add("eth0", "pci0000:00/0000:00:03.0", "down");
   Add("eth1", "pci0000:00/0000:00:04.0", "up");

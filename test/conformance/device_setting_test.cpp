@@ -61,10 +61,10 @@ class DeviceSettingEffect : public testing::Test {
 };
 
 TEST_F(DeviceSettingEffect, P2P_LEVEL) {
-  EXPECT_TRUE(Changes("NCCL_P2P_LEVEL", "LOC", Matrix(kMachines + "3090x8_panlichen.topo.xml")));
+  EXPECT_TRUE(Changes("NCCL_P2P_LEVEL", "LOC", Matrix(kVectors + "pcie8-2sockets.xml")));
 }
 TEST_F(DeviceSettingEffect, P2P_DISABLE) {
-  EXPECT_TRUE(Changes("NCCL_P2P_DISABLE", "1", Matrix(kMachines + "3090x8_panlichen.topo.xml")));
+  EXPECT_TRUE(Changes("NCCL_P2P_DISABLE", "1", Matrix(kVectors + "pcie8-2sockets.xml")));
 }
 TEST_F(DeviceSettingEffect, NVB_DISABLE) {
   EXPECT_TRUE(Changes("NCCL_NVB_DISABLE", "1", Matrix(kMachines + "ucb_dgx1v.topo.xml")));
@@ -88,7 +88,7 @@ TEST_F(DeviceSettingEffect, NET_GDR_C2C) {
   EXPECT_TRUE(Changes("NCCL_NET_GDR_C2C", "0", Matrix(kVectors + "mnnvl-2x4.xml")));
 }
 TEST_F(DeviceSettingEffect, NETDEVS_POLICY) {
-  EXPECT_TRUE(Changes("NCCL_NETDEVS_POLICY", "MAX:1", Matrix(kMachines + "H100.topo.xml")));
+  EXPECT_TRUE(Changes("NCCL_NETDEVS_POLICY", "MAX:1", Plan(kVectors + "gpu2-nic6.xml")));
 }
 TEST_F(DeviceSettingEffect, IGNORE_DISABLED_P2P) {
   EXPECT_TRUE(Changes("NCCL_IGNORE_DISABLED_P2P", "2",
@@ -99,6 +99,50 @@ TEST_F(DeviceSettingEffect, NET_GDR_MLOPART) {
   const std::string halves =
       Edited(tree_, kVectors + "gpu4-nic4.xml", "<gpu ", "<gpu mlopart=\"0\" ");
   EXPECT_TRUE(Changes("NCCL_NET_GDR_MLOPART", "1", Matrix(halves)));
+}
+
+TEST_F(DeviceSettingEffect, NET_MERGE_LEVEL) {
+  EXPECT_TRUE(Changes("NCCL_NET_MERGE_LEVEL", "LOC", Plan(kMachines + "H100.topo.xml")));
+}
+TEST_F(DeviceSettingEffect, NET_MERGE_POLICY) {
+  EXPECT_TRUE(Changes("NCCL_NET_MERGE_POLICY", "RAIL", Matrix(kMachines + "H100.topo.xml")));
+}
+TEST_F(DeviceSettingEffect, NET_FORCE_MERGE) {
+  EXPECT_TRUE(
+      Changes("NCCL_NET_FORCE_MERGE", "mlx5_0,mlx5_3", Matrix(kMachines + "H100.topo.xml")));
+}
+TEST_F(DeviceSettingEffect, IB_HCA) {
+  EXPECT_TRUE(Changes("NCCL_IB_HCA", "=mlx5_0,mlx5_1", Plan(kMachines + "H100.topo.xml")));
+}
+TEST_F(DeviceSettingEffect, CROSS_NIC) {
+  EXPECT_TRUE(
+      Changes("NCCL_CROSS_NIC", "0",
+              {"plan", kVectors + "nvswitch8-sm90.xml", "--hosts", "2", "--policy", "compat"}));
+}
+TEST_F(DeviceSettingEffect, NVLS_ENABLE) {
+  EXPECT_TRUE(Changes("NCCL_NVLS_ENABLE", "0",
+                      {"predict", "all_reduce", "--topo", kMachines + "H100.topo.xml"}));
+}
+
+// A search that knows the limit finds other channels than the first of many.
+TEST_F(DeviceSettingEffect, ChannelLimitsBoundTheSearch) {
+  const Words plan = {"plan", kVectors + "gpu4-nic4.xml", "--json"};
+  EXPECT_NE(Told(plan, "", "").find("\"channel_count\": 4"), std::string::npos);
+  const std::string two = Told(plan, "NCCL_MAX_NCHANNELS", "4");
+  EXPECT_NE(two.find("\"channel_count\": 2"), std::string::npos) << two;
+  EXPECT_NE(two.find("\"total_gb_s\": 24.0"), std::string::npos) << two;
+  const std::string eight = Told(plan, "NCCL_MIN_NCHANNELS", "16");
+  EXPECT_NE(eight.find("\"channel_count\": 8"), std::string::npos) << eight;
+}
+
+TEST_F(DeviceSettingEffect, VariablesThatAreNotHonouredAreNamedOnce) {
+  const Words plan = {"plan", kVectors + "gpu4-nic4.xml", "--hosts", "2"};
+  const std::string told = Told(plan, "NCCL_COLLNET_ENABLE", "1");
+  const std::string sentence =
+      "not honoured here, though NCCL's plans depend on it: NCCL_COLLNET_ENABLE\n";
+  ASSERT_NE(told.find(sentence), std::string::npos) << told;
+  EXPECT_EQ(told.find(sentence), told.rfind(sentence));
+  EXPECT_FALSE(Changes("NCCL_IB_TC", "3", plan));
 }
 
 TEST_F(DeviceSettingEffect, ALGO) {
@@ -135,8 +179,7 @@ TEST_F(DeviceSettingEffect, TUNE_FILE) {
 // Without another request, plans follow what the environment's file says too.
 TEST_F(DeviceSettingEffect, OfAFileAsOfTheEnvironment) {
   tree_.Write("conf", "NCCL_P2P_DISABLE=1\n");
-  EXPECT_TRUE(
-      Changes("NCCL_CONF_FILE", tree_.At("conf"), Matrix(kMachines + "3090x8_panlichen.topo.xml")));
+  EXPECT_TRUE(Changes("NCCL_CONF_FILE", tree_.At("conf"), Matrix(kVectors + "pcie8-2sockets.xml")));
 }
 
 }  // namespace

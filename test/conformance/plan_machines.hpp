@@ -11,7 +11,7 @@
 
 #include "topology/edit/synthetic.hpp"
 #include "topology/edit/trim.hpp"
-#include "topology/graph/merge_ports.hpp"
+#include "topology/graph/port_rules.hpp"
 #include "topology/paths/paths.hpp"
 #include "topology/xml/xml_reader.hpp"
 #include "vectors.hpp"
@@ -37,7 +37,11 @@ struct Machine {
   static Result<Machine> Read(const std::string& file, bool merge_ports,
                               const topology::PathOptions& options) {
     RINGLET_TRY_ASSIGN(topology::HostView view, topology::ViewFromXml(Contents(file), file));
-    if (merge_ports) view = topology::MergePorts(std::move(view));
+    if (merge_ports) {
+      RINGLET_TRY_ASSIGN(topology::PlannedPorts ports,
+                         topology::ApplyPortRules(std::move(view), {}));
+      view = std::move(ports.view);
+    }
     return Of(
         view,
         {.rules = topology::Rules::kNccl, .gpus = topology::GpuRanks::kGiven, .unknown_net = false},

@@ -127,7 +127,8 @@ void PrintTable(std::string_view part) {
     if (file.find(part) == std::string::npos) continue;
     Result<topology::HostView> view = topology::ViewFromXml(Contents(file), file);
     if (!view.ok()) continue;
-    PrintMachine(file, topology::MergePorts(*std::move(view)), results);
+    const auto ports = topology::ApplyPortRules(*std::move(view), {});
+    if (ports.ok()) PrintMachine(file, ports->view, results);
   }
   for (const std::uint32_t gpus : {72u, 144u, 576u}) {
     const std::string name = fmt::format("{} GPUs", gpus);

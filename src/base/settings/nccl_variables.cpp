@@ -28,7 +28,6 @@ constexpr std::string_view kUnused[] = {
     "COMM_SHRINK_SHARE_RESOURCES",
     "COMM_SPLIT_SHARE_RESOURCES",
     "CONNECT_ROUND_MAX_PEERS",
-    "CROSS_NIC",
     "CTA_POLICY",
     "CUMEM_ENABLE",
     "CUMEM_HOST_ENABLE",
@@ -77,7 +76,6 @@ constexpr std::string_view kUnused[] = {
     "IB_FIFO_TC",
     "IB_GDR_LEVEL",
     "IB_GID_INDEX",
-    "IB_HCA",
     "IB_MERGE_NICS",
     "IB_MERGE_VFS",
     "IB_MQP_RETRY_ALL",
@@ -143,9 +141,6 @@ constexpr std::string_view kUnused[] = {
     "NCHANNELS_PER_NET_PEER",
     "NET",
     "NET_FORCE_FLUSH",
-    "NET_FORCE_MERGE",
-    "NET_MERGE_LEVEL",
-    "NET_MERGE_POLICY",
     "NET_OPTIONAL_RECV_COMPLETION",
     "NET_OVERHEAD",
     "NET_PLUGIN",
@@ -159,7 +154,6 @@ constexpr std::string_view kUnused[] = {
     "NVLINK_UTIL_CENTRIC_SCHED_ENABLE",
     "NVLSTREE_MAX_CHUNKSIZE",
     "NVLS_CHUNKSIZE",
-    "NVLS_ENABLE",
     "NVLS_NCHANNELS",
     "NVTX_DISABLE",
     "OOB_NET_ENABLE",
@@ -232,12 +226,65 @@ constexpr std::string_view kUnused[] = {
 };
 static_assert(std::is_sorted(std::begin(kUnused), std::end(kUnused)));
 
+// Sorted; some of kUnused.
+constexpr std::string_view kOfPlans[] = {
+    "COLLNET_ENABLE",
+    "COLLNET_NODE_THRESHOLD",
+    "CTA_POLICY",
+    "DMABUF_ENABLE",
+    "IB_DATA_DIRECT",
+    "IB_DEVICE_PCI_ORDER",
+    "IB_DISABLE",
+    "IB_MERGE_NICS",
+    "IB_MERGE_VFS",
+    "LL128_C2C",
+    "LL128_NTHREADS",
+    "LL128_THRESHOLD",
+    "LL_THRESHOLD",
+    "MAX_P2P_NCHANNELS",
+    "MIN_P2P_NCHANNELS",
+    "MNNVL_CLIQUE_ID",
+    "MNNVL_CROSS_CLIQUE",
+    "MNNVL_ENABLE",
+    "MNNVL_RAIL_PER_HOST",
+    "MNNVL_SCATTER_NETS_ENABLE",
+    "MNNVL_UUID",
+    "NCHANNELS_PER_NET_PEER",
+    "NET",
+    "NET_OVERHEAD",
+    "NET_PLUGIN",
+    "NTHREADS",
+    "NVLS_NCHANNELS",
+    "P2P_PER_CHANNEL_NET_BW",
+    "P2P_PXN_LEVEL",
+    "P2P_SCHEDULE_GROUP_SIZE",
+    "PAT_ENABLE",
+    "RINGS",
+    "THREAD_THRESHOLDS",
+    "TOPO_SPLIT_MLOPART",
+    "TREE_THRESHOLD",
+    "TUNER_CONFIG_FILE",
+    "TUNER_PLUGIN",
+    "UNPACK_DOUBLE_NCHANNELS",
+};
+static_assert(std::is_sorted(std::begin(kOfPlans), std::end(kOfPlans)));
+
+/// \param names  sorted
+template <std::size_t N>
+bool IsAmong(const std::string_view (&names)[N], std::string_view variable) {
+  if (!variable.starts_with(kVariablePrefix)) return false;
+  variable.remove_prefix(kVariablePrefix.size());
+  return std::binary_search(std::begin(names), std::end(names), variable);
+}
+
 }  // namespace
 
 bool IsUnusedNcclVariable(std::string_view variable) {
-  if (!variable.starts_with(kVariablePrefix)) return false;
-  variable.remove_prefix(kVariablePrefix.size());
-  return std::binary_search(std::begin(kUnused), std::end(kUnused), variable);
+  return IsAmong(kUnused, variable);
+}
+
+bool ChangesNcclPlans(std::string_view variable) {
+  return IsAmong(kOfPlans, variable);
 }
 
 NearestVariable NearestNcclVariable(std::string_view variable) {

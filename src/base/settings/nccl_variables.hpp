@@ -11,6 +11,10 @@ namespace ringlet {
 /// Cost  a binary search.
 bool IsUnusedNcclVariable(std::string_view variable);
 
+/// Whether such a variable changes which channels NCCL plans, or what its model of times predicts.
+/// Cost  a binary search.
+bool ChangesNcclPlans(std::string_view variable);
+
 /// The one of those names that is nearest to `variable`, with its prefix, and by how many letters
 /// it differs.
 struct NearestVariable {

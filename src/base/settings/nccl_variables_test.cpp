@@ -10,7 +10,7 @@ namespace {
 
 TEST(NcclVariables, KnowsWhatNcclReads) {
   EXPECT_TRUE(IsUnusedNcclVariable("NCCL_BUFFSIZE"));
-  EXPECT_TRUE(IsUnusedNcclVariable("NCCL_IB_HCA"));
+  EXPECT_TRUE(IsUnusedNcclVariable("NCCL_IB_TC"));
   EXPECT_FALSE(IsUnusedNcclVariable("NCCL_BUFFSIZ"));
   EXPECT_FALSE(IsUnusedNcclVariable("BUFFSIZE"));
   EXPECT_FALSE(IsUnusedNcclVariable(""));
@@ -22,6 +22,12 @@ TEST(NcclVariables, HonouredVariablesAreNotAmongThem) {
       EXPECT_FALSE(IsUnusedNcclVariable(fmt::format("NCCL_{}", spec.name))) << spec.name;
     }
   }
+}
+
+TEST(NcclVariables, KnowsWhatPlansDependOn) {
+  EXPECT_TRUE(ChangesNcclPlans("NCCL_COLLNET_ENABLE"));
+  EXPECT_FALSE(ChangesNcclPlans("NCCL_IB_TC"));
+  EXPECT_FALSE(ChangesNcclPlans("COLLNET_ENABLE"));
 }
 
 TEST(NcclVariables, FindsTheNearest) {

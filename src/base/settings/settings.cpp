@@ -207,6 +207,7 @@ void TellOfNccl(const Variables& variables, Settings& settings) {
     if (IsSetting(name, true) || variable == kConfFileVariable) continue;
     if (IsUnusedNcclVariable(variable)) {
       unused += (unused.empty() ? "" : ", ") + variable;
+      if (ChangesNcclPlans(variable)) settings.plan_variables_unused.push_back(variable);
     } else if (name.size() <= kMistypedBytesMax) {
       settings.warnings.push_back(UnknownText(variable, true));
     }

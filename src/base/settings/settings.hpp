@@ -85,6 +85,14 @@ struct Settings {
   bool net_gdr_mlopart = false;
   std::uint64_t ignore_disabled_p2p = 0;
   std::string netdevs_policy;
+  // Which ports plans for GPUs use; topology::ReadPortRules makes sense of them.
+  std::string net_merge_level;   ///< empty: PORT
+  std::string net_merge_policy;  ///< empty: ALL
+  std::string net_force_merge;   ///< "a,b;c,d"
+  std::string ib_hca;            ///< empty: all
+  // How their channels are searched for; plan::ReadSearchOptions.
+  std::uint64_t cross_nic = 2;
+  std::uint64_t nvls_enable = 2;
 
   bool multi_rank_gpu = false;            ///< several ranks on one device are wanted
   std::uint64_t ignore_cpu_affinity = 0;  ///< 1: threads may leave the CPUs that the caller has
@@ -129,6 +137,8 @@ struct Settings {
   std::vector<std::string> warnings;
   /// The same of less weight: NCCL's variables that have no effect here.
   std::vector<std::string> notes;
+  /// Those of these variables that change NCCL's plans: "NCCL_COLLNET_ENABLE".
+  std::vector<std::string> plan_variables_unused;
 
   LogFilter log_filter() const { return {debug, debug_subsystems}; }
 };

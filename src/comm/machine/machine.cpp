@@ -76,9 +76,9 @@ Status CheckPlaces(const PeerTable& peer_table) {
 
 Result<plan::GpuPlanOptions> OptionsFor(const Settings& settings, const plan::GraphText& graphs) {
   plan::GpuPlanOptions options;
-  options.policy =
-      settings.plan_policy == PlanPolicy::kCompat ? plan::Policy::kCompat : plan::Policy::kBest;
+  RINGLET_TRY_ASSIGN(options.search, plan::ReadSearchOptions(settings));
   RINGLET_TRY_ASSIGN(options.channels, plan::ReadLimits(settings));
+  RINGLET_TRY_ASSIGN(options.ports, topology::ReadPortRules(settings));
   RINGLET_TRY_ASSIGN(options.paths, topology::ReadPathOptions(settings));
   RINGLET_TRY_ASSIGN(options.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
   options.given = graphs;

@@ -11,6 +11,7 @@
 #include "plan/channels/graph_file.hpp"
 #include "topology/edit/trim.hpp"
 #include "topology/graph/bandwidth.hpp"
+#include "topology/paths/known_drivers.hpp"
 #include "topology/view/host_shape.hpp"
 #include "topology/view/locality.hpp"
 
@@ -173,28 +174,29 @@ class GpuPlanner {
   Result<std::vector<std::uint32_t>> SystemsOf(std::span<const HostView> views) {
     RINGLET_TRY_ASSIGN(const topology::Graph whole,
                        topology::Build(views, {}, {.gpus = topology::GpuRanks::kGiven}));
+    topology::PathOptions by = options_.paths;
+    if (!by.peer_access) by.peer_access = topology::KnownPeerAccess(views, whole);
     std::vector<std::uint32_t> added;
     for (std::uint32_t i = 0; i < whole.systems().size(); ++i) {
-      RINGLET_TRY_ASSIGN(const topology::Paths paths,
-                         topology::FindPaths(whole, i, options_.paths));
+      RINGLET_TRY_ASSIGN(const topology::Paths paths, topology::FindPaths(whole, i, by));
       const std::vector<std::uint32_t> domains = topology::DomainsOf(paths);
       for (std::uint32_t gpu = 0; gpu < domains.size(); ++gpu) {
         if (domains[gpu] != gpu) continue;
         const Rank first{whole.at(paths.Of(NodeKind::kGpu)[gpu]).number};
         RINGLET_TRY_ASSIGN(topology::Graph trimmed, topology::TrimToDomain(paths, first));
         added.push_back(static_cast<std::uint32_t>(systems_.size()));
-        RINGLET_TRY(AddSystem(std::move(trimmed), i));
+        RINGLET_TRY(AddSystem(std::move(trimmed), i, by));
       }
     }
     return added;
   }
 
-  Status AddSystem(topology::Graph graph, std::uint32_t index) {
+  Status AddSystem(topology::Graph graph, std::uint32_t index, const topology::PathOptions& by) {
     GpuSystem system{.graph = std::make_unique<const topology::Graph>(std::move(graph)),
                      .paths = {},
                      .planned = {},
                      .gpus = {}};
-    RINGLET_TRY_ASSIGN(system.paths, topology::FindPaths(*system.graph, index, options_.paths));
+    RINGLET_TRY_ASSIGN(system.paths, topology::FindPaths(*system.graph, index, by));
     system.gpus = GpusByLocal(system.paths);
     system.planned.locals = LocalsOf(system.paths);
     system.planned.compute_capability = LeastCapability(system.paths);
@@ -204,8 +206,8 @@ class GpuPlanner {
 
   Status Search(GpuSystem& system) const {
     if (options_.given.file.empty()) {
-      SearchOptions search{.policy = options_.policy, .multi_node = nodes_.size() > 1};
-      search.net_policy = options_.paths.net_policy;
+      SearchOptions search = options_.search;
+      search.multi_node = nodes_.size() > 1;
       RINGLET_TRY_ASSIGN(system.planned.plan, SearchHost(system.paths, search));
       return Ok();
     }
@@ -248,7 +250,12 @@ class GpuPlanner {
 }  // namespace
 
 Result<GpuPlan> PlanGpus(std::span<const topology::HostView> hosts, const GpuPlanOptions& options) {
-  return GpuPlanner(hosts, options).Run();
+  std::vector<HostView> planned;
+  for (const HostView& host : hosts) {
+    RINGLET_TRY_ASSIGN(topology::PlannedPorts ports, topology::ApplyPortRules(host, options.ports));
+    planned.push_back(std::move(ports.view));
+  }
+  return GpuPlanner(planned, options).Run();
 }
 
 std::uint32_t GpuSystem::DeviceOf(std::uint32_t local) const {

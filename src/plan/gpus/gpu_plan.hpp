@@ -12,6 +12,7 @@
 #include "plan/search/given_graphs.hpp"
 #include "plan/search/host_search.hpp"
 #include "plan/tuning/tuning.hpp"
+#include "topology/graph/port_rules.hpp"
 #include "topology/paths/paths.hpp"
 
 namespace ringlet::plan {
@@ -35,9 +36,10 @@ struct GpuNode {
 };
 
 struct GpuPlanOptions {
-  Policy policy = Policy::kCompat;
+  SearchOptions search = {.policy = Policy::kCompat};  ///< but for `multi_node`
   ChannelLimits channels = {};
-  topology::PathOptions paths = {};
+  topology::PortRules ports = {};
+  topology::PathOptions paths = {};  ///< without peer_access: topology::KnownPeerAccess
   TuningChoice choice = {};
   GraphText given = {};  ///< NCCL_GRAPH_FILE
 };

@@ -72,6 +72,22 @@ TEST(PlanGpus, TwoGpusOfOneRankAreRefused) {
   EXPECT_THAT(plan.error().message, HasSubstr("rank 1 is on two GPUs"));
 }
 
+TEST(PlanGpus, PortsOfACardAreOne) {
+  std::vector<topology::HostView> hosts = HostsForTest(kTwoSwitches, {{0, 1, 2, 3}, {4, 5, 6, 7}});
+  for (topology::HostView& host : hosts) {
+    host.nets.push_back(host.nets.front());
+    host.nets.back().name = "second";
+    host.nets.back().dev = 9;
+  }
+  const auto nets = [&](const GpuPlanOptions& options) {
+    return PlanGpus(hosts, options)->systems.front().paths.Of(topology::NodeKind::kNet).size();
+  };
+  EXPECT_EQ(nets({}), 2u);
+  GpuPlanOptions apart;
+  apart.ports.merge.level = topology::PortDistance::kLoc;
+  EXPECT_EQ(nets(apart), 3u);
+}
+
 TEST(PlanGpus, ChannelsAreBounded) {
   GpuPlanOptions options;
   options.channels.max = 2;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plan/search/channel_search.hpp"
@@ -230,11 +232,34 @@ std::int64_t NicBound(const RouteTable& table) {
   return bound;
 }
 
+/// The data that pass a NIC on their way to the device that it is nearest to, and back.
+std::int64_t ThroughNic(const RouteTable& table, std::uint32_t net) {
+  std::int64_t most = 0;
+  for (std::uint32_t device = 0; device < table.device_count(); ++device) {
+    const EndIndex here{End::kDevice, device}, there{End::kNet, net};
+    most = std::max<std::int64_t>(most, std::min(table.PathOf(here, there).bandwidth.mb_per_s,
+                                                 table.PathOf(there, here).bandwidth.mb_per_s));
+  }
+  return std::min(most, table.NetMbPerS(net));
+}
+
+/// Each device may head channels; beyond the host these pass NICs, of which some share a port.
 std::int64_t NvlsBound(const RouteTable& table, bool multi_node) {
-  std::int64_t bound = multi_node ? NicBound(table) : kUnlimited;
-  const auto devices = static_cast<std::int64_t>(table.device_count());
+  const Graph& graph = table.paths().graph();
+  const auto heads = static_cast<std::int64_t>(table.device_count());
+  std::int64_t bound = kUnlimited;
+  if (multi_node) {
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::int64_t> ports;
+    for (std::uint32_t net = 0; net < table.net_count(); ++net) {
+      const topology::NetFacts& facts = graph.net(table.nets()[net]);
+      std::int64_t& port = ports[{facts.chip, facts.port}];
+      port = std::max(port, ThroughNic(table, net));
+    }
+    bound = 0;
+    for (const auto& [port, mb_per_s] : ports) bound += mb_per_s;
+  }
   for (const NodeIndex device : table.devices())
-    bound = std::min(bound, ToSwitch(table.paths().graph(), device) * devices / (devices + 1));
+    bound = std::min(bound, ToSwitch(graph, device) * heads / (heads + 1));
   return bound;
 }
 

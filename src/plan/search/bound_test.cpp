@@ -34,5 +34,11 @@ TEST(BoundTest, HeadsOfNvlsCarryTwoShares) {
   EXPECT_EQ(Bound("8 gpu h100-sxm5 switch", GraphId::kNvls, false), 370'800u * 8 / 9);
 }
 
+TEST(BoundTest, NvlsIsNoWiderThanNicsAndTheWaysToThem) {
+  EXPECT_EQ(Bound("2x(switch: 4 gpu h100-sxm5 switch, 1 nic 100g)", GraphId::kNvls, true), 25'000u);
+  EXPECT_EQ(Bound("2x(switch: 4 gpu h100-sxm5 switch, 1 nic 200g)", GraphId::kNvls, true), 48'000u)
+      << "behind PCIe of 24 GB/s each";
+}
+
 }  // namespace
 }  // namespace ringlet::plan

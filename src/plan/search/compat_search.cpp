@@ -207,7 +207,8 @@ void CompatSearch::Prepare(const Wanted& wanted) {
   search_step_.same_channels = try_same_;
   search_step_.type_intra = facts_.min_intra;
   search_step_.type_inter = facts_.min_inter;
-  if (wanted.pattern == Pattern::kRing && search_step_.min_channels == 1 && facts_.two_islands)
+  if (wanted.pattern == Pattern::kRing && search_step_.min_channels == 1 &&
+      search_step_.max_channels > 1 && facts_.two_islands)
     search_step_.min_channels = 2;
   speeds_ = SpeedsOf(facts_.compute_capability, options_.multi_node);
   std::uint64_t total = facts_.total.mb_per_s;

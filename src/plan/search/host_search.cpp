@@ -26,12 +26,23 @@ std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
   std::vector<Wanted> wanted = {
       {GraphId::kTree, Pattern::kBalancedTree, ring_channels, ring_channels}};
   const std::uint32_t heads = std::min(devices, kSearchChannelsMax);
-  wanted.push_back({GraphId::kNvls, Pattern::kNvls, options.multi_node ? 1 : heads, heads});
+  if (options.nvls)
+    wanted.push_back({GraphId::kNvls, Pattern::kNvls, options.multi_node ? 1 : heads, heads});
   if (!options.collnet) return wanted;
   wanted.push_back({GraphId::kCollnetChain, Pattern::kTree, ring_channels, ring_channels});
   wanted.push_back(
       {GraphId::kCollnetDirect, Pattern::kCollnetDirect, 1, std::min(devices, kCollnetDirectMax)});
   return wanted;
+}
+
+std::uint32_t MostOf(const SearchOptions& options) {
+  if (options.policy == Policy::kCompat || options.channels_max == 0) return kSearchChannelsMax;
+  return std::min(options.channels_max, kSearchChannelsMax);
+}
+
+std::uint32_t LeastOf(const SearchOptions& options) {
+  if (options.policy == Policy::kCompat) return 1;
+  return std::clamp(options.channels_min, 1u, MostOf(options));
 }
 
 /// Everything that searches within one system need.
@@ -41,6 +52,8 @@ class HostSearch {
              std::vector<SearchTrace>* search_traces)
       : table_(table),
         options_(options),
+        least_(LeastOf(options)),
+        most_(MostOf(options)),
         stories_(search_traces),
         nets_(table, options),
         facts_(FactsOf(table, options.multi_node)),
@@ -172,7 +185,7 @@ class HostSearch {
     plan.devices = table_.device_count();
     plan.nics = table_.net_count();
     plan.multi_node = options_.multi_node;
-    plan.of(GraphId::kRing) = Find({GraphId::kRing, Pattern::kRing, 1, kSearchChannelsMax});
+    plan.of(GraphId::kRing) = Find({GraphId::kRing, Pattern::kRing, least_, most_});
     const auto rings = static_cast<std::uint32_t>(plan.of(GraphId::kRing).channels.size());
     for (const Wanted& wanted : Others(plan.devices, rings, options_))
       plan.of(wanted.id) = Find(wanted);
@@ -185,7 +198,7 @@ class HostSearch {
     PatternGraph& tree = plan.of(GraphId::kTree);
     const std::uint64_t floor = plan.of(GraphId::kRing).total().mb_per_s;
     const PatternGraph ring =
-        Better(plan.of(GraphId::kRing), {GraphId::kRing, Pattern::kRing, 1, kSearchChannelsMax});
+        Better(plan.of(GraphId::kRing), {GraphId::kRing, Pattern::kRing, least_, most_});
     const auto rings = static_cast<std::uint32_t>(ring.channels.size());
     if (rings == tree.channels.size()) {
       plan.of(GraphId::kRing) = ring;
@@ -216,7 +229,7 @@ class HostSearch {
     PatternGraph tree = plan.of(GraphId::kTree);
     const auto trees = static_cast<std::uint32_t>(tree.channels.size());
     ring = Better(ring, {GraphId::kRing, Pattern::kRing, trees, trees});
-    for (std::uint32_t count = 1; count <= kSearchChannelsMax && packings_.usable(); ++count) {
+    for (std::uint32_t count = least_; count <= most_ && packings_.usable(); ++count) {
       if (count == trees) continue;
       const PatternGraph other = Better(ring, {GraphId::kRing, Pattern::kRing, count, count});
       if (other.channels.size() != count) continue;
@@ -247,7 +260,7 @@ class HostSearch {
     const auto now = static_cast<std::uint32_t>(ring.channels.size());
     const std::int64_t bound = tree.bound.mb_per_s, found = tree.total().mb_per_s * kWorth / bound;
     std::vector<std::pair<std::int64_t, std::uint32_t>> list;
-    for (std::uint32_t count = 1; count <= kSearchChannelsMax; ++count) {
+    for (std::uint32_t count = least_; count <= most_; ++count) {
       // The least that makes a part more than was found.
       const std::int64_t least = ((found + 1) * bound - bound / 2) / (kWorth * count);
       if (count == now || !LimitsNow(GraphId::kTree).Allow(count, std::max<std::int64_t>(1, least)))
@@ -307,6 +320,7 @@ class HostSearch {
 
   RouteTable& table_;
   const SearchOptions& options_;
+  const std::uint32_t least_, most_;  // channels of rings
   std::vector<SearchTrace>* stories_;
   NicSelector nets_;
   const SystemFacts facts_;
@@ -320,6 +334,26 @@ class HostSearch {
   std::int64_t budget_ = kBetterBudget;
 };
 
+/// With more channels than the best plan has only where they carry as much as that one.
+HostPlan SearchWithLeast(RouteTable& table, const SearchOptions& options,
+                         std::vector<SearchTrace>* search_traces) {
+  SearchOptions any = options;
+  any.channels_min = 1;
+  HostPlan plan = HostSearch(table, any, search_traces).Plan();
+  const std::uint32_t least = LeastOf(options);
+  if (plan.of(GraphId::kRing).channels.size() >= least) return plan;
+  std::vector<SearchTrace> traces;
+  HostPlan more = HostSearch(table, options, search_traces == nullptr ? nullptr : &traces).Plan();
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+    const PatternGraph &with = more.of(id), &without = plan.of(id);
+    const bool as_good = with.stopped != StopReason::kFallback && with.channels.size() >= least &&
+                         with.total().mb_per_s + with.channels.size() >= without.total().mb_per_s;
+    if (!as_good) return plan;
+  }
+  if (search_traces != nullptr) *search_traces = std::move(traces);
+  return more;
+}
+
 }  // namespace
 
 Result<HostPlan> SearchHost(const topology::Paths& paths, const SearchOptions& options,
@@ -329,7 +363,7 @@ Result<HostPlan> SearchHost(const topology::Paths& paths, const SearchOptions& o
     return Error{Code::kUnsupported,
                  fmt::format("a host with 1 to {} ranks can be planned, not with {}",
                              kSearchDevicesMax, table.device_count())};
-  return HostSearch(table, options, search_traces).Plan();
+  return SearchWithLeast(table, options, search_traces);
 }
 
 }  // namespace ringlet::plan

@@ -22,7 +22,11 @@ struct SearchOptions {
   Policy policy = Policy::kBest;
   /// The communicator has ranks outside this system.
   bool multi_node = false;
-  std::uint32_t cross_nic = 2;          ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 if it helps
+  std::uint32_t cross_nic = 2;  ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 if it helps
+  bool nvls = true;             ///< NCCL_NVLS_ENABLE
+  /// How many channels rings and trees of kBest may have, and at least should: more are as good as
+  /// copies. 0: as many as the search allows. kCompat heeds neither, as NCCL's search does not.
+  std::uint32_t channels_min = 1, channels_max = 0;
   topology::NetPolicy net_policy = {};  ///< NCCL_NETDEVS_POLICY
   bool scatter_nets = true;             ///< NCCL_MNNVL_SCATTER_NETS_ENABLE
   bool rail_per_host = false;           ///< NCCL_MNNVL_RAIL_PER_HOST

@@ -40,6 +40,37 @@ TEST(HostSearchTest, OneGpuAloneHasARing) {
   EXPECT_FALSE(SearchHost(machine.paths(), {}).value().of(GraphId::kRing).channels.empty());
 }
 
+TEST(HostSearchTest, BestHeedsHowManyChannelsThereMayBe) {
+  const MachineForTest machine("(switch: 4 gpu)");
+  const auto ring = [&](SearchOptions options) {
+    return SearchHost(machine.paths(), options).value().of(GraphId::kRing);
+  };
+  const PatternGraph free = ring({});
+  for (const std::uint32_t most : {1u, 2u}) {
+    const PatternGraph found = ring({.channels_max = most});
+    EXPECT_LE(found.channels.size(), most);
+    EXPECT_EQ(found.total(), free.total()) << "no channel of many is missed";
+  }
+  EXPECT_EQ(ring({.policy = Policy::kCompat, .channels_max = 1}),
+            ring({.policy = Policy::kCompat}));
+}
+
+TEST(HostSearchTest, BestTakesMoreChannelsWhereTheyCarryAsMuch) {
+  const MachineForTest machine("(switch: 4 gpu)");
+  const HostPlan free = SearchHost(machine.paths(), {}).value();
+  const HostPlan many = SearchHost(machine.paths(), {.channels_min = 8}).value();
+  EXPECT_GE(many.of(GraphId::kRing).channels.size(), 8u);
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree})
+    EXPECT_GE(many.of(id).total().mb_per_s + many.of(id).channels.size(),
+              free.of(id).total().mb_per_s);
+}
+
+TEST(HostSearchTest, NvlsCanBeLeftOut) {
+  const MachineForTest machine("8 gpu h100-sxm5 switch");
+  EXPECT_TRUE(
+      SearchHost(machine.paths(), {.nvls = false}).value().of(GraphId::kNvls).channels.empty());
+}
+
 TEST(HostSearchTest, CollnetIsLookedForOnDemand) {
   const MachineForTest machine("(switch: 2 gpu, 1 nic)");
   std::vector<SearchTrace> search_traces;
@@ -213,14 +244,14 @@ constexpr Planned kPlans[] = {
      "ring 12x30000/370800, tree 12x30000/423768, nvls 8x40000/329600, b476",
      "ring 16x23175/370800, tree 16x26485/423768, nvls 8x40000/329600, 1597"},
     {"2x(numa: 2x(switch: 2 gpu h100-sxm5 switch, 1 nic 400g))", true,
-     "ring 8x24000/192000, tree 8x24000/192000, nvls 4x48000/200000, a29a",
-     "ring 8x24000/192000, tree 8x24000/192000, nvls 4x48000/200000, 1737"},
+     "ring 8x24000/192000, tree 8x24000/192000, nvls 4x48000/192000, 6218",
+     "ring 8x24000/192000, tree 8x24000/192000, nvls 4x48000/192000, 1ec1"},
     {"(numa: 2x(switch: gpu b200-sxm switch, 2 nic 400g))", false,
      "ring 16x45000/721800, tree 16x90000/1443600, nvls 2x90000/481200, 991a",
      "ring 16x45112/721800, tree 16x90225/1443600, nvls 2x90000/481200, 9ac3"},
     {"(numa: 2x(switch: gpu b200-sxm switch, 2 nic 400g))", true,
-     "ring 4x24000/96000, tree 4x24000/96000, nvls 2x48000/200000, 09ef",
-     "ring 4x24000/96000, tree 4x24000/96000, nvls 2x48000/200000, 09ef"},
+     "ring 4x24000/96000, tree 4x24000/96000, nvls 2x48000/192000, eb18",
+     "ring 4x24000/96000, tree 4x24000/96000, nvls 2x48000/192000, eb18"},
     {"2x(numa: (switch: 2 gpu mi300x mesh, 1 nic 400g))", false,
      "ring 6x40000/288000, tree 6x40000/384000, 51dd",
      "ring 12x24000/288000, tree 12x32000/384000, e0c4"},

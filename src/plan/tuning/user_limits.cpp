@@ -21,6 +21,20 @@ Result<ChannelLimits> ReadLimits(const Settings& settings) {
                        static_cast<std::uint32_t>(most)};
 }
 
+Result<SearchOptions> ReadSearchOptions(const Settings& settings) {
+  SearchOptions options;
+  if (settings.plan_policy == PlanPolicy::kCompat) options.policy = Policy::kCompat;
+  // Join doubles the channels of the search.
+  RINGLET_TRY_ASSIGN(const ChannelLimits limits, ReadLimits(settings));
+  options.channels_min = (limits.min + 1) / 2;
+  options.channels_max = (limits.max + 1) / 2;
+  RINGLET_TRY_ASSIGN(const topology::PathOptions paths, topology::ReadPathOptions(settings));
+  options.net_policy = paths.net_policy;
+  options.cross_nic = static_cast<std::uint32_t>(settings.cross_nic);
+  options.nvls = settings.nvls_enable != 0;
+  return options;
+}
+
 Result<SearchLimits> ReadUserLimits(const Settings& settings, GraphText given) {
   RINGLET_TRY(ParseTuningChoice(settings.algo, settings.proto));
   RINGLET_TRY_ASSIGN(const ChannelLimits limits, ReadLimits(settings));

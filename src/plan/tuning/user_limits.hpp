@@ -2,6 +2,7 @@
 #pragma once
 #include "base/settings/settings.hpp"
 #include "plan/channels/join.hpp"
+#include "plan/search/host_search.hpp"
 #include "plan/search/search.hpp"
 #include "plan/tuning/tuning_choice.hpp"
 
@@ -10,6 +11,10 @@ namespace ringlet::plan {
 /// MIN_NCHANNELS and MAX_NCHANNELS, and by their older names.
 /// Errors  kInvalidArgument  the least is more than the most; names both
 Result<ChannelLimits> ReadLimits(const Settings& settings);
+
+/// For SearchHost: the policy, and NCCL's variables that it heeds.
+/// Errors  kInvalidArgument  as ReadLimits and topology::ReadPathOptions
+Result<SearchOptions> ReadSearchOptions(const Settings& settings);
 
 /// For Search.
 /// \param given  what GRAPH_FILE holds

@@ -32,6 +32,24 @@ TEST(UserLimitsTest, ContradictionsAndBadWordsAreErrors) {
   EXPECT_FALSE(ParseSettings({{"NCCL_MAX_NCHANNELS", "65"}}).ok());
 }
 
+TEST(UserLimitsTest, TheSearchHeedsWhatIsSet) {
+  const SearchOptions options = ReadSearchOptions(ParseSettings({{"NCCL_CROSS_NIC", "0"},
+                                                                 {"NCCL_NVLS_ENABLE", "0"},
+                                                                 {"NCCL_MAX_NCHANNELS", "7"},
+                                                                 {"NCCL_MIN_NCHANNELS", "4"},
+                                                                 {"NCCL_NETDEVS_POLICY", "MAX:3"},
+                                                                 {"RINGLET_PLAN_POLICY", "compat"}})
+                                                      .value())
+                                    .value();
+  EXPECT_EQ(options.policy, Policy::kCompat);
+  EXPECT_EQ(options.cross_nic, 0u);
+  EXPECT_FALSE(options.nvls);
+  EXPECT_EQ(options.channels_min, 2u) << "they are doubled when hosts are joined";
+  EXPECT_EQ(options.channels_max, 4u);
+  EXPECT_EQ(options.net_policy.max, 3u);
+  EXPECT_EQ(ReadSearchOptions({}).value().channels_min, 1u);
+}
+
 TEST(UserLimitsTest, CompatIsThePlainRing) {
   EXPECT_TRUE(ReadUserLimits(ParseSettings({{"RINGLET_PLAN_POLICY", "compat"}}).value())->plain);
   EXPECT_FALSE(ReadUserLimits({})->plain);

@@ -135,7 +135,7 @@ Result<Graph> Build(std::span<const HostView> hosts, std::span<const RankPlace> 
   }
   NvSwitches switches(options.join_fabrics);
   for (std::uint32_t i = 0; i < hosts.size(); ++i)
-    AddGpuLinks(draft, hosts[i], i, trees[i], switches);
+    AddGpuLinks(draft, hosts[i], i, trees[i], switches, options.rules);
   for (std::size_t i = 0; i < hosts.size(); ++i) AddC2cLinks(draft, hosts[i], trees[i]);
   for (std::size_t i = 0; i < hosts.size(); ++i) AddPciLinks(draft, hosts[i], trees[i]);
   FlattenBroadcom(draft);

@@ -23,15 +23,16 @@ Bandwidth Share(Bandwidth whole, std::size_t parts) {
 
 void AddGpuLink(Draft& draft, const Gpu& gpu, const GpuLink& link, const Tree& tree,
                 const Device& device, std::size_t half, std::uint32_t view_number,
-                NvSwitches& switches) {
+                NvSwitches& switches, Rules rules) {
   const NodeIndex node = device.halves[half];
   const std::uint32_t host = draft.at(node).host;
   const auto target = link.target ? tree.devices.find({host, *link.target}) : tree.devices.end();
   const PciRole role = RoleOf(link, target != tree.devices.end());
   const Bandwidth bandwidth = Share(OfLink(gpu, link), device.halves.size());
-  if (bandwidth.mb_per_s == 0) return;
+  const bool as_nccl = rules == Rules::kNccl;
+  if (bandwidth.mb_per_s == 0 && !as_nccl) return;
   if (role == PciRole::kGpu) {
-    if (target == tree.devices.end() || &target->second == &device) return;
+    if (target == tree.devices.end() || (&target->second == &device && !as_nccl)) return;
     const Device& other = target->second;
     for (const NodeIndex far : other.halves)
       draft.AddLink(node, far, LinkKind::kNvLink, Share(bandwidth, other.halves.size()));
@@ -90,13 +91,13 @@ NodeIndex NvSwitches::Of(Draft& draft, std::uint32_t view, const std::optional<F
 }
 
 void AddGpuLinks(Draft& draft, const HostView& view, std::uint32_t view_number, const Tree& tree,
-                 NvSwitches& switches) {
+                 NvSwitches& switches, Rules rules) {
   for (const auto& key : tree.device_order) {
     const Device& device = tree.devices.at(key);
     for (std::size_t half = 0; half < device.halves.size(); ++half) {
       const Gpu& gpu = view.gpus[device.gpus[half]];
       for (const GpuLink& link : gpu.links)
-        AddGpuLink(draft, gpu, link, tree, device, half, view_number, switches);
+        AddGpuLink(draft, gpu, link, tree, device, half, view_number, switches, rules);
     }
   }
 }

@@ -26,9 +26,10 @@ class NvSwitches {
 };
 
 /// NVLinks and xGMI links of all devices of a view. One to a GPU is one way: that GPU's own element
-/// makes the way back. A link to no known GPU, to itself, or with a count of 0 is left out.
+/// makes the way back. A link to no known GPU is left out; so is one to itself or with a count of
+/// 0, which NCCL takes in.
 void AddGpuLinks(Draft& draft, const HostView& view, std::uint32_t view_number, const Tree& tree,
-                 NvSwitches& switches);
+                 NvSwitches& switches, Rules rules);
 
 /// Chip-to-chip links to the processor above.
 void AddC2cLinks(Draft& draft, const HostView& view, const Tree& tree);

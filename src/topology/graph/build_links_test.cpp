@@ -38,6 +38,20 @@ TEST(BuildLinksTest, NvLinksToNoGpuToItselfAndOfNoCountAreLeftOut) {
   EXPECT_EQ(graph.at(graph.gpu(graph.NodeOf(Rank{0})).device).links.size(), 2u);
 }
 
+TEST(BuildLinksTest, NcclTakesInLinksToItselfAndOfNoCount) {
+  MachineForTest machine;
+  machine.Numa(0).Gpu(0x11, 80).NvLink(0x11, 4).NvLink(0x77, 4).NvLink(0x12, 0);
+  machine.Gpu(0x12, 80).NvLink(0x11, 0);
+  const Graph graph = BuildOne(machine.view, Rules::kNccl);
+  const NodeIndex device = graph.gpu(graph.NodeOf(Rank{0})).device;
+  EXPECT_EQ(graph.at(device).links.size(), 4u) << "rank, processor, itself, the other";
+  EXPECT_EQ(Between(graph, 0, 0), 80'000u);
+  const Paths paths = FindPaths(graph, 0, {}).value();
+  const Path path = paths.From(graph.NodeOf(Rank{0}), graph.NodeOf(Rank{1}));
+  EXPECT_EQ(path.type, PathType::kNvl);
+  EXPECT_EQ(path.bandwidth.mb_per_s, 0u);
+}
+
 TEST(BuildLinksTest, AnNvLinkWithoutAWayBackIsRefusedByName) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).NvLink(0x12, 4).Gpu(0x12, 80);

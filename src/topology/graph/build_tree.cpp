@@ -180,7 +180,7 @@ class TreeBuilder {
     const auto [it, fresh] = tree_.devices.emplace(key, Device{{}, {}, pci, cpu_});
     if (fresh) tree_.device_order.push_back(key);
     Device& device = it->second;
-    if (device.pci != pci)
+    if (device.pci != pci && rules_ != Rules::kNccl)  // which takes them for one
       return Refuse(fmt::format(
           "ranks {} and {} of host {} are on two GPUs with the same address "
           "{}",

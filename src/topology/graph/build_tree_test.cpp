@@ -120,6 +120,13 @@ TEST(BuildTreeTest, DuplicatePartsAreNamed) {
                                                    "\"host\" and by GPU 0000:12:00.0"));
 }
 
+TEST(BuildTreeTest, NcclTakesTwoGpusWithOneAddressForOne) {
+  MachineForTest machine;
+  machine.Numa(0).Gpu(0x11, 90).Gpu(0x11, 90);
+  const Graph graph = BuildTreeOf(machine.view, Rules::kNccl);
+  EXPECT_EQ(graph.gpu(graph.NodeOf(Rank{0})).device, graph.gpu(graph.NodeOf(Rank{1})).device);
+}
+
 TEST(BuildTreeTest, AHostOfAFusedViewIsOfTheSameSystem) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 100).Numa(0).Gpu(0x11, 100);

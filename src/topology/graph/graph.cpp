@@ -93,14 +93,15 @@ bool HasWayBack(const std::vector<Edge>& edges, const Edge& edge) {
 std::string_view Fault(const Graph& graph, std::uint32_t from, const Link& link) {
   const Node& node = graph.nodes()[from];
   const std::uint32_t to = Index(link.to);
-  if (to >= graph.nodes().size() || to == from) return "has a link out of its host";
+  // Files may join a GPU with itself by NVLink, and any two by none.
+  const bool nvlink = link.kind == LinkKind::kNvLink;
+  if (to >= graph.nodes().size() || (to == from && !nvlink)) return "has a link out of its host";
   const Node& other = graph.nodes()[to];
   const bool same_system = graph.hosts()[node.host].system == graph.hosts()[other.host].system;
-  if (!same_system || (link.kind != LinkKind::kNvLink && node.host != other.host))
-    return "has a link out of its host";
+  if (!same_system || (!nvlink && node.host != other.host)) return "has a link out of its host";
   const auto [low, high] = std::minmax(node.kind, other.kind);
   if (!MayJoin(low, high, link.kind)) return "has an odd link";
-  if (link.bandwidth.mb_per_s == 0) return "has a link without bandwidth";
+  if (link.bandwidth.mb_per_s == 0 && !nvlink) return "has a link without bandwidth";
   return "";
 }
 

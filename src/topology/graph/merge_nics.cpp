@@ -53,7 +53,8 @@ class NicMerger {
  public:
   NicMerger(const HostView& view, const NicMerge& how) : view_(view), how_(how) {
     for (const PciDevice& pci : view_.pci) taken_.insert(pci.bus);
-    placed_.assign(view_.nets.size(), false);
+    for (const NetInterface& net : view_.nets) used_.push_back(net.net_api.value_or(true));
+    placed_.assign(used_.size(), false);
   }
 
   Result<HostView> Run() {
@@ -63,10 +64,10 @@ class NicMerger {
     }
     const auto ports = static_cast<std::uint32_t>(placed_.size());
     for (std::uint32_t i = 0; i < ports; ++i) {
-      if (placed_[i]) continue;
+      if (placed_[i] || !used_[i]) continue;
       std::vector<std::uint32_t> group = {i};
       for (std::uint32_t j = 0; j < ports && group.size() < how_.ports_max; ++j)
-        if (j != i && !placed_[j] && MayJoin(i, j)) group.push_back(j);
+        if (j != i && !placed_[j] && used_[j] && MayJoin(i, j)) group.push_back(j);
       RINGLET_TRY(Merge(group));
     }
     RINGLET_TRY(view_.Check());
@@ -84,7 +85,7 @@ class NicMerger {
     for (const std::string& name : names) {
       std::optional<std::uint32_t> found;
       for (std::uint32_t i = 0; i < placed_.size(); ++i) {
-        if (view_.nets[i].name != name) continue;
+        if (view_.nets[i].name != name || !used_[i]) continue;
         if (found) return Refuse(fmt::format("several ports are called {}", Quoted(name)));
         found = i;
       }
@@ -102,6 +103,8 @@ class NicMerger {
   Status Merge(const std::vector<std::uint32_t>& group) {
     for (const std::uint32_t net : group) placed_[net] = true;
     if (group.size() < 2) return Ok();
+    for (const std::uint32_t net : group) view_.nets[net].net_api = false;
+    if (!HasFunction(group.front())) return Ok();
     std::vector<Part> common = ChainOf(view_, group.front());
     PortDistance distance = PortDistance::kLoc;
     for (const std::uint32_t net : group) {
@@ -114,19 +117,22 @@ class NicMerger {
                                 Quoted(view_.nets[group[1]].name)));
     RINGLET_TRY_ASSIGN(const std::uint32_t nic, NicAt(common.back(), group, distance));
     AddPort(group, nic);
-    for (const std::uint32_t net : group) view_.nets[net].net_api = false;
     return Ok();
+  }
+
+  bool HasFunction(std::uint32_t net) const {
+    const std::optional<std::uint32_t> nic = view_.nets[net].nic;
+    return nic && view_.nics[*nic].parent.kind == PartKind::kPci;
   }
 
   /// Under the common part where that can hold a NIC, else under a function made for it.
   Result<std::uint32_t> NicAt(Part common, const std::vector<std::uint32_t>& group,
                               PortDistance distance) {
     if (common.kind == PartKind::kNic) return common.index;
-    const Part parent =
-        view_.nets[group.front()].nic ? view_.nics[*view_.nets[group.front()].nic].parent : common;
+    const Part parent = view_.nics[*view_.nets[group.front()].nic].parent;
     const bool holds_nics = common.kind == PartKind::kPci && view_.pci[common.index].device_class &&
                             view_.pci[common.index].device_class->role() != PciRole::kBridge;
-    if (!holds_nics && parent.kind == PartKind::kPci) {
+    if (!holds_nics) {
       PciDevice made = view_.pci[parent.index];
       made.parent = common;
       made.peers.clear();
@@ -169,6 +175,7 @@ class NicMerger {
   void AddPort(const std::vector<std::uint32_t>& group, std::uint32_t nic) {
     NetInterface merged = view_.nets[group.front()];
     merged.nic = nic;
+    merged.net_api = true;
     merged.name.clear();
     merged.kind = NetKind::kVirtual;
     merged.speed_mbit_per_s = 0;
@@ -183,7 +190,8 @@ class NicMerger {
     }
     if (*merged.speed_mbit_per_s == 0) merged.speed_mbit_per_s.reset();
     std::uint32_t next = 0;
-    for (const NetInterface& net : view_.nets) next = std::max(next, net.dev.value_or(0) + 1);
+    for (std::uint32_t i = 0; i < view_.nets.size(); ++i)
+      next = std::max(next, view_.nets[i].dev.value_or(i) + 1);
     merged.dev = next;
     view_.nets.push_back(std::move(merged));
   }
@@ -191,7 +199,8 @@ class NicMerger {
   HostView view_;
   const NicMerge& how_;
   std::set<BusId> taken_;
-  std::vector<bool> placed_;  // of the ports that were there; those that are made stay as they are
+  // Of the ports that were there: whether they are networks, and whether a group has them.
+  std::vector<bool> used_, placed_;
 };
 
 }  // namespace
@@ -207,8 +216,14 @@ Result<PortDistance> ParseMergeLevel(std::string_view text) {
       {"PHB", PortDistance::kPhb},
       {"SYS", PortDistance::kSys},
   }};
+  constexpr std::array<PortDistance, 10> kLevelOfType = {
+      PortDistance::kLoc, PortDistance::kPort, PortDistance::kPort, PortDistance::kPort,
+      PortDistance::kPix, PortDistance::kPxb,  PortDistance::kPxb,  PortDistance::kPxb,
+      PortDistance::kPhb, PortDistance::kSys};
   for (const auto& [name, level] : kLevels)
     if (EqualIgnoringCase(text, name)) return level;
+  if (const auto number = ParseDecimal(text); number && *number < kLevelOfType.size())
+    return kLevelOfType[*number];
   return Refuse(fmt::format("{} is none of LOC, PORT, PIX, PXB, P2C, PXN, PHB and SYS",
                             Quoted(Printable(text, 40))));
 }

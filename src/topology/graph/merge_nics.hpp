@@ -1,8 +1,8 @@
 // Several ports as one: what NCCL makes of NICs whose network plugin can spread a message over
 // them.
 //
-// Detection never does this by itself: sockets cannot. It shows what NCCL will see with such a
-// plugin.
+// Detection never does this: Ringlet's own links use ports as they are. Plans for GPUs do, by
+// PortRules.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,8 +25,8 @@ enum class PortDistance : std::uint8_t {
   kDis,   ///< of different hosts
 };
 
-/// Reads NCCL_NET_MERGE_LEVEL: LOC (nothing is merged), PORT, PIX, PXB, P2C, PXN, PHB, SYS. P2C and
-/// PXN allow what PXB does.
+/// Reads NCCL_NET_MERGE_LEVEL: LOC (nothing is merged), PORT, PIX, PXB, P2C, PXN, PHB, SYS, or the
+/// number of a PathType; PORT is 1. P2C and PXN allow what PXB does.
 /// Errors  kInvalidArgument  quotes the text and lists the names
 Result<PortDistance> ParseMergeLevel(std::string_view text);
 
@@ -48,7 +48,8 @@ PortDistance DistanceOf(const HostView& view, std::uint32_t a, std::uint32_t b);
 /// together; these are kept and are no networks any more (`net="0"`).
 ///
 /// Groups are greedy, as NCCL's are: each port that is left, in order, with all others that are
-/// left and near enough.
+/// left and near enough. Of a group whose first port has no PCI function all are no networks any
+/// more and no port is added: NCCL has no place for it.
 ///
 /// Errors  kInvalidArgument  a forced name that no port or several have, or that occurs twice; a
 ///                           group whose members are of no common processor; no bus id is free

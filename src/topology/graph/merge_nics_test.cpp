@@ -108,7 +108,23 @@ TEST(MergeNicsTest, TheGraphHasTheVirtualPortAndNotItsMembers) {
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(Names(merged)));
 }
 
-TEST(MergeNicsTest, LevelsHaveNames) {
+TEST(MergeNicsTest, PortsWithoutAFunctionOrAlreadyUnusedArePartOfNone) {
+  HostView view = MachineForTest().Numa(0).Nic(2, 1'000).NicOnNuma(10'000).view;
+  for (const std::uint32_t twin : {0u, 1u}) view.nets.push_back(view.nets[twin]);
+  view.nets[2].name = "second", view.nets[3].name = "fourth";
+  EXPECT_THAT(Names(MergeNics(view, {}).value()), ElementsAre("mlx5_0+second"));
+  view.nets[0].net_api = false;
+  EXPECT_THAT(Names(MergeNics(view, {}).value()), ElementsAre("second"));
+  EXPECT_THAT(MergeNics(view, {.forced = ParseForcedMerge("mlx5_0,second")}).error().message,
+              HasSubstr("no port is called"));
+}
+
+TEST(MergeNicsTest, LevelsHaveNamesAndNumbers) {
+  for (const auto& [text, level] :
+       {std::pair("0", PortDistance::kLoc), std::pair("1", PortDistance::kPort),
+        std::pair("4", PortDistance::kPix), std::pair("9", PortDistance::kSys)})
+    EXPECT_EQ(ParseMergeLevel(text).value(), level) << text;
+  EXPECT_FALSE(ParseMergeLevel("10").ok());
   EXPECT_EQ(ParseMergeLevel("port").value(), PortDistance::kPort);
   EXPECT_EQ(ParseMergeLevel("P2C").value(), PortDistance::kPxb);
   EXPECT_THAT(ParseMergeLevel("NVL").error().message, HasSubstr("\"NVL\" is none of"));

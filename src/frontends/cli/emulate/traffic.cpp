@@ -42,8 +42,9 @@ Result<std::string> MachineOf(const TrafficRequest& request) {
 
 Status Draw(const TrafficRequest& request, const TrafficReport& report) {
   RINGLET_TRY_ASSIGN(const std::string file, MachineOf(request));
+  RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(os::ReadEnvironment()));
   RINGLET_TRY_ASSIGN(const LoadedTopology loaded,
-                     LoadTopology({.file = file, .root = {}, .synthetic = {}}));
+                     LoadPlanned({.file = file, .root = {}, .synthetic = {}}, settings));
   const std::string title = request.title.empty() ? loaded.title : request.title;
   RINGLET_TRY_ASSIGN(const Drawing drawing, DrawTraffic(report, loaded.view, title));
   return ShowPicture(ToSvg(drawing, request.picture.dark), request.picture);

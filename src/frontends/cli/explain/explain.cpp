@@ -380,6 +380,7 @@ int Run(const ExplainRequest& request, const std::vector<std::string>& operation
   if (view->policy == plan::Policy::kBest && request.plan.graph_file.empty()) {
     PlanRequest compat = request.plan;
     compat.policy = plan::Policy::kCompat;
+    compat.machine.as_nccl = true;
     compat.graph_dump.clear();
     Result<PlanView> made = MakePlanView(compat, environment);
     if (!made.ok()) return Fail("explain", made.error());

@@ -45,6 +45,7 @@ int Run(const PredictRequest& request) {
   const EnvMap environment = os::ReadEnvironment();
   const Result<PlanView> view = MakePlanView(request.plan, environment);
   if (!view.ok()) return Fail("predict", view.error());
+  for (const std::string& missing : view->missing) Tell("predict", missing);
   Result<plan::TuningInput> input = TuningInputOf(*view, environment);
   if (!input.ok()) return Fail("predict", input.error());
   const plan::Tuning tuning(*std::move(input), view->joined.plan.channel_count());

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -69,6 +70,83 @@ TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
     EXPECT_TRUE(ring.contains(key)) << key;
   EXPECT_EQ(ring["channels"].size(), 8u);
   EXPECT_EQ(ring["channels"][0]["order"].size(), 8u);
+}
+
+/// Of NCCL's results the keys that ours have too, by our names.
+nlohmann::json InOurWords(const nlohmann::json& result) {
+  if (result.is_null()) return result;
+  return {{"pattern", result["patternName"]},  {"channel_count", result["nChannels"]},
+          {"intra_gb_s", result["bwIntra"]},   {"inter_gb_s", result["bwInter"]},
+          {"type_intra", result["typeIntra"]}, {"type_inter", result["typeInter"]},
+          {"cross_nic", result["crossNic"]},   {"same_channels", result["sameChannels"] == 1}};
+}
+
+nlohmann::json ThoseOf(const nlohmann::json& graph, const nlohmann::json& keys) {
+  if (graph.is_null()) return graph;
+  nlohmann::json some;
+  for (const auto& [key, value] : keys.items())
+    some[key] = value.is_number() && graph[key].is_number_float()
+                    ? nlohmann::json(std::round(graph[key].get<double>() * 1e3) / 1e3)
+                    : graph[key];
+  return some;
+}
+
+void ExpectNccls(const nlohmann::json& plan, const nlohmann::json& result,
+                 const std::string& name) {
+  for (const char* key : {"ring", "tree", "nvls"}) {
+    const nlohmann::json expected = InOurWords(result[key]);
+    EXPECT_EQ(ThoseOf(plan[key], expected), expected) << name << " " << key;
+  }
+  EXPECT_EQ(plan["final_channels"], result["finalChannels"]) << name;
+}
+
+// Compat takes, and explain says of NCCL, what NCCL found in the same files.
+TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
+  std::ifstream file(Fixture("topologies/nccl-2.30-results.json"));
+  const nlohmann::json results = nlohmann::json::parse(file);
+  for (const auto& [name, result] : results.items()) {
+    const std::string machine =
+        Fixture("topologies/nvidia/" + name.substr(0, name.rfind('.')) + ".topo.xml");
+    const std::vector<std::string> words = {machine, "--hosts", result["hosts"].dump(), "--json"};
+    const ToolRun compat = RunCommand({"plan", "--policy", "compat"}, words);
+    ASSERT_EQ(compat.status, 0) << compat.errors;
+    ExpectNccls(nlohmann::json::parse(compat.output), result, name + " plan");
+    const ToolRun explained = RunCommand({"explain"}, words);
+    ASSERT_EQ(explained.status, 0) << explained.errors;
+    ExpectNccls(nlohmann::json::parse(explained.output)["nccl"], result, name + " explain");
+  }
+  EXPECT_EQ(results.size(), 20u);
+}
+
+TEST(PlanTest, MergedPortsAndErrorsOfAFileAreSaidFirst) {
+  const ToolRun merged = RunCommand({"plan", Fixture("topologies/nvidia/H100.topo.xml")});
+  EXPECT_THAT(merged.errors,
+              testing::StartsWith("ringlet plan: merged as NCCL does (NCCL_NET_MERGE_LEVEL=LOC: "
+                                  "not): 8 ports of several each: mlx5_0+mlx5_1, "));
+  for (const char* command : {"plan", "explain", "predict", "topo matrix", "topo show"}) {
+    const std::string file = Fixture("topologies/broken/a100pcie_nvlink_count0_timez.topo.xml");
+    std::vector<std::string> words = {command};
+    if (words[0].starts_with("topo ")) words = {"topo", words[0].substr(5)};
+    if (words[0] == "predict" || words[0] == "explain") words.emplace_back("--topo");
+    words.push_back(file);
+    EXPECT_THAT(RunCommand(words).errors,
+                testing::StartsWith(std::string("ringlet ") + command + ": " + file +
+                                    " has 2 errors, so this may be of no real machine; see: "
+                                    "ringlet topo lint " +
+                                    file + "\n"))
+        << command;
+  }
+}
+
+TEST(PlanTest, FaultsHaveTheEffectThatTheyHaveInNccl) {
+  const std::string file = Fixture("topologies/broken/a100pcie_nvlink_count0_timez.topo.xml");
+  const auto ring = [&](const std::vector<std::string>& more) {
+    const ToolRun ran = RunCommand({"plan", "--json", "--policy", "compat", file}, more);
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    return nlohmann::json::parse(ran.output)["ring"];
+  };
+  EXPECT_EQ(ring({"--as-nccl"})["intra_gb_s"], 0.1) << "NVLinks of 0 GB/s are preferred to PCIe";
+  EXPECT_GT(ring({})["intra_gb_s"], 1);
 }
 
 TEST(PlanTest, RanksInCpuMemoryAreTextOrJson) {

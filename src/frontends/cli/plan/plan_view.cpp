@@ -35,11 +35,10 @@ class Viewer {
   Result<PlanView> Run() {
     RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment_));
     RINGLET_TRY_ASSIGN(const plan::ChannelLimits limits, plan::ReadLimits(settings));
-    RINGLET_TRY_ASSIGN(options_, topology::ReadPathOptions(settings));
-    options_.as_wired = request_.machine.as_wired;
-    if (request_.machine.apart) options_.peer_access = [](Rank, Rank) { return false; };
-    const bool compat = settings.plan_policy == PlanPolicy::kCompat;
-    view_.policy = request_.policy.value_or(compat ? plan::Policy::kCompat : plan::Policy::kBest);
+    RINGLET_TRY_ASSIGN(search_, plan::ReadSearchOptions(settings));
+    search_.policy = request_.policy.value_or(search_.policy);
+    search_.bounds = true;
+    view_.policy = search_.policy;
     view_.hosts = 0;
     RINGLET_TRY(Add(request_.machine, request_.hosts));
     for (const std::string& words : request_.others) {
@@ -81,7 +80,9 @@ class Viewer {
   Status Add(const PathRequest& machine, std::uint32_t hosts) {
     RINGLET_TRY_ASSIGN(const PathView whole, FindPathView(machine, environment_));
     HostKind kind{whole.title, hosts, view_.nodes.size(), 0};
-    view_.missing.insert(view_.missing.end(), whole.missing.begin(), whole.missing.end());
+    for (const std::string& one : whole.missing)
+      if (std::ranges::find(view_.missing, one) == view_.missing.end())
+        view_.missing.push_back(one);
     RINGLET_TRY(Split(whole));
     kind.node_count = view_.nodes.size() - kind.first_node;
     view_.hosts += hosts;
@@ -105,7 +106,7 @@ class Viewer {
           topology::TrimToDomain(whole.paths, Rank{whole.graph->at(gpus[i]).number}));
       NodeView node;
       node.graph = std::make_unique<topology::Graph>(std::move(graph));
-      RINGLET_TRY_ASSIGN(node.paths, topology::FindPaths(*node.graph, 0, options_));
+      RINGLET_TRY_ASSIGN(node.paths, topology::FindPaths(*node.graph, 0, whole.options));
       for (const NodeIndex gpu : node.paths.Of(NodeKind::kGpu))
         node.gpus.push_back(LabelOf(*node.graph, gpu));
       for (const NodeIndex net : node.paths.Of(NodeKind::kNet))
@@ -116,11 +117,8 @@ class Viewer {
   }
 
   Status Plan(NodeView& node) {
-    plan::SearchOptions options;
-    options.policy = view_.policy;
-    options.bounds = true;
+    plan::SearchOptions options = search_;
     options.multi_node = view_.hosts > 1 || view_.nodes.size() > 1;
-    options.net_policy = options_.net_policy;
     plan::NodeClass planned{.plan = {},
                             .locals = plan::LocalsOf(node.paths),
                             .compute_capability = plan::LeastCapability(node.paths)};
@@ -181,7 +179,7 @@ class Viewer {
 
   const PlanRequest& request_;
   const EnvMap& environment_;
-  topology::PathOptions options_;
+  plan::SearchOptions search_;
   PlanView view_;
 };
 

@@ -92,6 +92,7 @@ Json NetJson(const HostView& view, std::uint32_t index) {
   PutIfKnown(json, "mbit_per_s", net.speed_mbit_per_s);
   PutIfKnown(json, "device", net.dev);
   PutIfKnown(json, "port", net.port);
+  if (!net.net_api.value_or(true)) json["used"] = false;
   PutIfKnown(json, "gpudirect_rdma", net.gdr);
   PutIfKnown(json, "rail", net.rail);
   if (!net.members.empty()) json["members"] = net.members;

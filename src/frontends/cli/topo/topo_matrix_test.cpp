@@ -129,6 +129,20 @@ TEST(TopoMatrixTest, AgreesWithWhatNcclPrinted) {
   }
 }
 
+TEST(TopoMatrixTest, PortsAreMergedIntoTheVirtualDeviceThatNcclMade) {
+  std::ostringstream log;
+  log << std::ifstream(Fixture("topologies/statements/a100pcie_timez.rank0.txt")).rdbuf();
+  EXPECT_THAT(log.str(),
+              HasSubstr("Made virtual device [2] name=mlx5_0+mlx5_1 speed=200000 ndevs=2"));
+  const ToolRun ran = RunCommand(
+      {"topo", "matrix", "--json", Fixture("topologies/nvidia/a100pcie_nvl2_timez.topo.xml")});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto nodes = nlohmann::json::parse(ran.output)["nodes"];
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_EQ(nodes[2]["name"], "mlx5_0+mlx5_1");
+  EXPECT_EQ(nodes[2]["nccl"], "NET/0-2");
+}
+
 /// The pairs that nvidia-smi printed with NICs, on a machine of that shape.
 TEST(TopoMatrixTest, NicsAreNearTheirGpusInNvidiaSmisWords) {
   const ToolRun ran = RunCommand(

@@ -1,12 +1,14 @@
 #include "frontends/cli/topo/topo_paths.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/value/text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "os/fs/conf_files.hpp"
+#include "topology/paths/known_drivers.hpp"
 
 namespace ringlet::cli {
 
@@ -63,22 +65,29 @@ void AddPathRequest(CLI::App& command, PathRequest& request) {
 
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
-  RINGLET_TRY_ASSIGN(topology::PathOptions options, topology::ReadPathOptions(settings));
-  options.as_wired = request.as_wired;
-  if (request.apart) options.peer_access = [](Rank, Rank) { return false; };
-  RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadTopology(request.source));
+  PathView view;
+  RINGLET_TRY_ASSIGN(view.options, topology::ReadPathOptions(settings));
+  view.options.as_wired = request.as_wired;
+  RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadPlanned(request.source, settings));
   const topology::BuildOptions build{
       .rules = request.as_nccl ? topology::Rules::kNccl : topology::Rules::kRinglet,
       .gpus = topology::GpuRanks::kAll,
       .unknown_net = false};
-  PathView view;
   view.title = std::move(loaded.title);
   view.missing = std::move(loaded.missing);
-  if (std::string hint = SkeletonHint(loaded.view); !hint.empty())
-    view.missing.push_back(std::move(hint));
+  if (!settings.plan_variables_unused.empty())
+    view.missing.push_back(fmt::format("not honoured here, though NCCL's plans depend on it: {}",
+                                       fmt::join(settings.plan_variables_unused, ", ")));
   RINGLET_TRY_ASSIGN(Graph graph, topology::Build({&loaded.view, 1}, {}, build));
   view.graph = std::make_unique<Graph>(std::move(graph));
-  RINGLET_TRY_ASSIGN(view.paths, topology::FindPaths(*view.graph, 0, options));
+  view.options.peer_access = request.apart
+                                 ? [](Rank, Rank) { return false; }
+                                 : topology::KnownPeerAccess({&loaded.view, 1}, *view.graph);
+  if (view.options.peer_access && !request.apart && view.options.ignore_disabled_p2p != 2)
+    view.missing.emplace_back(
+        "the driver of GeForce cards lets them access each other over NVLink only; as if it let "
+        "them: NCCL_IGNORE_DISABLED_P2P=2");
+  RINGLET_TRY_ASSIGN(view.paths, topology::FindPaths(*view.graph, 0, view.options));
   return view;
 }
 
@@ -114,16 +123,6 @@ Result<NodeIndex> NodeCalled(const Graph& graph, std::string_view name) {
                fmt::format("several things are called {}: {} and {}; name one with its host",
                            Quoted(Printable(name, kNameBytesShown)), LabelOf(graph, found[0]),
                            LabelOf(graph, found[1]))};
-}
-
-std::string SkeletonHint(const topology::HostView& view) {
-  const auto gpus = std::count_if(view.pci.begin(), view.pci.end(), [](const auto& device) {
-    return device.device_class && device.device_class->role() == topology::PciRole::kGpu;
-  });
-  if (gpus == 0 || !view.gpus.empty()) return "";
-  return fmt::format(
-      "left out: {} with a PCI function and nothing else; ringlet topo complete fills them in",
-      Counted(static_cast<std::uint64_t>(gpus), "GPU"));
 }
 
 std::string ArchitectureText(std::string_view gcn, std::uint32_t compute_capability) {

@@ -27,11 +27,12 @@ struct PathView {
   std::string title;
   std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
   topology::Paths paths;
-  std::vector<std::string> missing;  ///< facts that discovery did not find; SkeletonHint
+  topology::PathOptions options;     ///< by which they were found
+  std::vector<std::string> missing;  ///< as of LoadedTopology
 };
 
-/// NCCL's variables of the environment that decide over paths are heeded.
-/// Errors  kInvalidArgument, kSystem  as LoadTopology; the machine cannot be; a variable makes no
+/// NCCL's variables of the environment that decide over ports and paths are heeded.
+/// Errors  kInvalidArgument, kSystem  as LoadPlanned; the machine cannot be; a variable makes no
 ///                                    sense
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment);
 
@@ -42,10 +43,6 @@ std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
 /// The node that a word names: its label, NCCL's name ("GPU/0-11000"), a bus address.
 /// Errors  kInvalidArgument  nothing is called so, or several things are; lists what there is
 Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string_view name);
-
-/// For a view whose GPUs are but PCI functions, as in the files that cloud vendors ship: what to do
-/// about it. "" for others.
-std::string SkeletonHint(const topology::HostView& view);
 
 /// "gfx942" of AMD's GPUs, "sm 90" of others; "" where nothing is known. \param gcn  AMD's name
 std::string ArchitectureText(std::string_view gcn, std::uint32_t compute_capability);

@@ -8,6 +8,8 @@
 #include "frontends/cli/topo/topo_json.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
 #include "frontends/cli/topo/topo_tree.hpp"
+#include "os/fs/conf_files.hpp"
+#include "os/process/env.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -18,7 +20,9 @@ struct ShowOptions {
 };
 
 int Run(const ShowOptions& options) {
-  const Result<LoadedTopology> loaded = LoadTopology(options.source);
+  const Result<Settings> settings = os::ReadSettings(os::ReadEnvironment());
+  if (!settings.ok()) return Fail("topo show", settings.error());
+  const Result<LoadedTopology> loaded = LoadPlanned(options.source, *settings);
   if (!loaded.ok()) return Fail("topo show", loaded.error());
   for (const std::string& missing : loaded->missing) Tell("topo show", missing);
   if (options.json)

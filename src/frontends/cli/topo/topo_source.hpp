@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/settings/settings.hpp"
 #include "ringlet/status.hpp"
 #include "topology/xml/xml_reader.hpp"
 
@@ -25,12 +26,22 @@ struct LoadedTopology {
   topology::HostView view;
   std::vector<topology::Finding> findings;  ///< of the reader; empty where there was no file
   topology::Positions positions;
-  std::vector<std::string> missing;  ///< facts that discovery did not find
+  std::vector<std::string> missing;  ///< facts that discovery did not find; hints
 };
 
 /// Errors  kInvalidArgument  the file or the description makes no sense; the sentence says where
 ///         kSystem           it cannot be read
 Result<LoadedTopology> LoadTopology(const TopoSource& source);
+
+/// The same as plans for GPUs take it: ports by topology::PortRules, and in `missing`, first, that
+/// a file has errors, GPUs that are left out, and what became of ports. This machine is what
+/// communicators see, with SOCKET_IFNAME and TOPO_FILE.
+/// Errors  kInvalidArgument  as LoadTopology; a variable makes no sense
+Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& settings);
+
+/// For a view whose GPUs are but PCI functions, as in the files that cloud vendors ship: what to do
+/// about it. "" for others.
+std::string SkeletonHint(const topology::HostView& view);
 
 /// A whole file that the user named; "-" is standard input.
 /// Errors  kSystem  it cannot be read; kUnsupported  it has more than `bytes_max` bytes

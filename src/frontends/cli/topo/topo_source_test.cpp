@@ -1,6 +1,7 @@
 #include "frontends/cli/topo/topo_source.hpp"
 
 #include <gmock/gmock.h>
+#include <stdlib.h>
 
 #include "frontends/cli/input_for_test.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
@@ -42,6 +43,36 @@ TEST(TopoSourceTest, NothingNamedIsThisMachine) {
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_FALSE(loaded->view.numa_nodes.empty());
   EXPECT_NE(loaded->view.identity, 0u);
+}
+
+TEST(TopoSourceTest, PlansTakePortsAsNcclDoesAndTellErrorsFirst) {
+  const auto load = [](const std::string& file, const Settings& settings) {
+    return LoadPlanned({.file = Fixture("topologies/" + file), .root = "", .synthetic = ""},
+                       settings);
+  };
+  const auto merged = load("nvidia/a100pcie_nvl2_timez.topo.xml", {});
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_EQ(merged->view.nets.back().name, "mlx5_0+mlx5_1");
+  EXPECT_THAT(merged->missing, testing::ElementsAre(HasSubstr("merged as NCCL does")));
+  Settings apart;
+  apart.net_merge_level = "LOC";
+  EXPECT_THAT(load("nvidia/a100pcie_nvl2_timez.topo.xml", apart)->missing, testing::IsEmpty());
+  const auto skeleton = load("broken/dell_xe8545_duplicate_busid.topo.xml", {});
+  EXPECT_THAT(skeleton->missing,
+              testing::ElementsAre(HasSubstr("has 2 errors, so this may be of no real machine"),
+                                   HasSubstr("GPUs with a PCI function")));
+  apart.net_merge_level = "NEAR";
+  EXPECT_THAT(load("nvidia/a100pcie_nvl2_timez.topo.xml", apart).error().message,
+              HasSubstr("RINGLET_NET_MERGE_LEVEL"));
+}
+
+TEST(TopoSourceTest, ThisMachineIsSeenAsItsTopologyFileSays) {
+  setenv("NCCL_TOPO_FILE", Fixture("topo-vectors/gpu4-nic4.xml").c_str(), 1);
+  const Result<LoadedTopology> loaded = LoadTopology({});
+  unsetenv("NCCL_TOPO_FILE");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded->view.gpus.size(), 4u);
+  EXPECT_THAT(loaded->title, HasSubstr("gpu4-nic4.xml of TOPO_FILE"));
 }
 
 TEST(TopoSourceTest, AMissingFileIsNamed) {

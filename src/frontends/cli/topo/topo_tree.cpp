@@ -145,6 +145,7 @@ class TreeWriter {
                 : ", speed not known";
     if (net.dev) text += fmt::format(", device {}", *net.dev);
     if (net.port && *net.port != 0) text += fmt::format(", port {}", *net.port);
+    if (!net.net_api.value_or(true)) text += ", not used by itself";
     if (net.gdr.value_or(false)) text += ", GPUDirect RDMA";
     if (net.collective.value_or(false)) text += ", in-network collectives";
     if (net.rail) text += fmt::format(", rail {}", *net.rail);
