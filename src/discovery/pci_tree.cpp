@@ -103,6 +103,28 @@ PciLink Slower(const PciLink& a, const PciLink& b) {
   return link;
 }
 
+std::vector<topology::LinkState> ReadLinkStates(const os::FileTree& files) {
+  std::vector<std::string> missing;
+  Sysfs sysfs(files, missing);
+  std::vector<PciFunction> functions = ListPci(sysfs);
+  for (PciFunction& function : functions) ReadDetails(sysfs, function);
+  std::vector<topology::LinkState> states;
+  for (const PciFunction& function : functions) {
+    const bool has_role =
+        function.device_class && function.device_class->role() != topology::PciRole::kOther;
+    const PciFunction* const port =
+        function.above.empty() ? nullptr : Find(functions, function.above.front());
+    if (!has_role || port == nullptr) continue;
+    const PciLink best = Slower(function.max, port->max);
+    states.push_back({.bus = function.bus,
+                      .speed = function.current.speed,
+                      .width = function.current.width,
+                      .best_speed = best.speed,
+                      .best_width = best.width});
+  }
+  return states;
+}
+
 std::vector<BusId> ReadPeers(Sysfs& sysfs, const std::vector<PciFunction>& functions, BusId bus,
                              const topology::PciIds& ids) {
   std::vector<BusId> peers;

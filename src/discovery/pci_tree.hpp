@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "discovery/sysfs.hpp"
+#include "topology/check/check.hpp"
 #include "topology/view/cpu_set.hpp"
 #include "topology/view/pci.hpp"
 
@@ -50,6 +51,11 @@ const PciFunction* Find(const std::vector<PciFunction>& functions, topology::Bus
 /// Source  NCCL compares a device's max_link_speed and max_link_width with those of its upstream
 ///         port in the same way.
 PciLink Slower(const PciLink& a, const PciLink& b);
+
+/// The links of all bridges, GPUs and NICs below another function, as they are and as both ends can
+/// have them.
+/// Cost  some six system calls a function
+std::vector<topology::LinkState> ReadLinkStates(const os::FileTree& files);
 
 /// Switches that are joined with `bus` below, as Broadcom's driver tells, if `ids` are a Broadcom
 /// switch's. Only such that exist.

@@ -134,5 +134,24 @@ TEST_F(PciTreeTest, BroadcomSwitchesNameTheirPeers) {
   EXPECT_THAT(ReadPeers(*sysfs_, functions, BusId{0x20000}, {.vendor = 0x1000}), IsEmpty());
 }
 
+TEST_F(PciTreeTest, LinksAreReadAsTheyAreAndAsBothEndsCan) {
+  const FunctionFiles port{.max_speed = "16.0 GT/s PCIe", .max_width = "16"};
+  WriteFunction(tree_, "pci0000:17/0000:17:00.0", port);
+  WriteFunction(tree_, "pci0000:17/0000:17:00.0/0000:18:00.0",
+                {.device_class = "0x020000",
+                 .max_speed = "32.0 GT/s PCIe",
+                 .max_width = "16",
+                 .current_speed = "8.0 GT/s PCIe",
+                 .current_width = "8"});
+  WriteFunction(tree_, "pci0000:17/0000:17:00.0/0000:18:00.1", {.device_class = "0x010802"});
+  const auto states = ReadLinkStates(FileTree::Open(tree_.root()).value());
+  ASSERT_EQ(states.size(), 1u);  // a root port has none above, a disk is no device of ours
+  EXPECT_EQ(ToString(states[0].bus), "0000:18:00.0");
+  EXPECT_EQ(states[0].speed.generation, 3);
+  EXPECT_EQ(states[0].width, 8);
+  EXPECT_EQ(states[0].best_speed.generation, 4);
+  EXPECT_EQ(states[0].best_width, 16);
+}
+
 }  // namespace
 }  // namespace ringlet::discovery

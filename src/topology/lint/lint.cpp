@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "topology/edit/complete.hpp"
+#include "topology/lint/element_count.hpp"
+#include "topology/lint/lint_bytes.hpp"
 #include "topology/lint/lint_context.hpp"
 #include "topology/xml/nccl_dialect.hpp"
 #include "topology/xml/xml_reader.hpp"
@@ -12,15 +14,27 @@
 namespace ringlet::topology {
 namespace {
 
-constexpr std::size_t kNcclElementsMax = 256;
-
-/// Elements that a file of this view has.
-std::size_t CountElements(const HostView& view) {
-  std::size_t count = 1 + view.numa_nodes.size() + view.pci.size() + view.gpus.size() +
-                      view.nics.size() + view.nets.size();
-  for (const PciDevice& device : view.pci) count += device.peers.size();
-  for (const Gpu& gpu : view.gpus) count += gpu.links.size() + gpu.c2c.size();
-  return count;
+void LintSize(LintContext& context) {
+  const HostView& view = context.view();
+  const Part system;
+  const std::size_t elements = CountElements(view);
+  if (elements > kNcclElementsMax)
+    return context.Say(
+        Severity::kError, "too-many-elements", system, "",
+        fmt::format("{} elements; NCCL holds {} of one host", elements, kNcclElementsMax),
+        "leave out what no job uses");
+  const bool several = std::any_of(view.numa_nodes.begin(), view.numa_nodes.end(),
+                                   [](const NumaNode& node) { return node.host.has_value(); });
+  if (several) return;  // for whom NCCL has more room
+  const std::uint32_t ranks = CountGpus(view);
+  const std::size_t fused = PredictFused(view, ranks).elements;
+  if (fused > kNcclElementsMax)
+    context.Say(Severity::kError, "too-many-fused", system, "",
+                fmt::format("{} elements when NCCL has fused what {} ranks see; it holds {} of one "
+                            "host, and ends with \"too many XML nodes\"",
+                            fused, ranks, kNcclElementsMax),
+                "leave out NICs that no job uses (NCCL_IB_HCA, or the file); write GPUs behind "
+                "NVSwitches with one link to fffffff:ffff:ff");
 }
 
 }  // namespace
@@ -89,11 +103,7 @@ void LintSystem(LintContext& context) {
                   [](const NumaNode& node) { return node.host.has_value(); }))
     context.Say(Severity::kNote, "several-hosts", system, "",
                 "the file describes several hosts; NCCL takes all of a file for its own host", "");
-  const std::size_t elements = CountElements(view);
-  if (elements > kNcclElementsMax)
-    context.Say(Severity::kWarning, "too-many-elements", system, "",
-                fmt::format("{} elements; NCCL holds {} of one host", elements, kNcclElementsMax),
-                "leave out what no job uses");
+  LintSize(context);
 }
 
 std::vector<Finding> Lint(const HostView& view, const Positions& positions, std::string_view file) {
@@ -109,13 +119,16 @@ std::vector<Finding> Lint(const HostView& view, const Positions& positions, std:
 
 LintReport LintXml(std::string_view text, std::string_view file) {
   XmlReading reading = ReadXml(text, file);
-  LintReport report{.view = std::move(reading.view), .findings = std::move(reading.findings)};
+  LintReport report{
+      .view = std::move(reading.view), .findings = std::move(reading.findings), .positions = {}};
   if (!report.view) return report;
   const auto add = [&](std::vector<Finding> more) {
     report.findings.insert(report.findings.end(), more.begin(), more.end());
   };
+  add(LintBytes(text, file));
   add(LintDialect(text, file));
   add(Lint(*report.view, reading.positions, file));
+  report.positions = std::move(reading.positions);
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.at < b.at; });
   return report;

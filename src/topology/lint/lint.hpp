@@ -20,6 +20,7 @@ std::vector<Finding> Lint(const HostView& view, const Positions& positions, std:
 struct LintReport {
   std::optional<HostView> view;  ///< empty where the text is no topology
   std::vector<Finding> findings;
+  Positions positions;  ///< of the parts of the view
 };
 
 /// All that is known to be wrong with a file: its form, what does not parse, and what Lint says.

@@ -131,7 +131,7 @@ void LintOnlyNode(LintContext& context) {
   const auto gpus = std::count_if(view.pci.begin(), view.pci.end(), IsGpu);
   if (gpus <= kGpusOfANode || cpus.Count() == up_to) return;
   const std::size_t roots = CountRootsWithGpus(view);
-  context.Say(roots > kRootsOfANode ? Severity::kError : Severity::kWarning, "one-cpu",
+  context.Say(roots > kRootsOfANode ? Severity::kError : Severity::kNote, "one-cpu",
               {PartKind::kNuma, 0}, "",
               fmt::format("all {} GPUs, behind {} PCI functions, are under one cpu, but {} of CPUs "
                           "0 to {} are not its own: the machine has more NUMA nodes, and NCCL does "

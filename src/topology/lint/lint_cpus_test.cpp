@@ -53,8 +53,7 @@ TEST(LintCpusTest, AllUnderOneOfSeveralNodesIsWrong) {
     return SaidOf(words, [&](HostView& v) { v.numa_nodes[0].cpus = CpuSet::Parse(cpus).value(); });
   };
   EXPECT_THAT(said("4x(switch: 2 gpu)", "0-15,32-47"), ElementsAre("error one-cpu system/cpu[0]"));
-  EXPECT_THAT(said("2x(switch: 4 gpu)", "0-15,32-47"),
-              ElementsAre("warning one-cpu system/cpu[0]"));
+  EXPECT_THAT(said("2x(switch: 4 gpu)", "0-15,32-47"), ElementsAre("note one-cpu system/cpu[0]"));
   EXPECT_THAT(said("4x(switch: 2 gpu)", "0-47"), ElementsAre());
   EXPECT_THAT(said("2x(switch: 2 gpu)", "0-15,32-47"), ElementsAre());
 }

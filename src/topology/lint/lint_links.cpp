@@ -71,6 +71,10 @@ void LintLink(LintContext& context, Part part) {
                 "write how many links there are (nvidia-smi nvlink -s), or take the line out");
   std::optional<std::uint32_t> peer;
   if (link.target) peer = context.GpuAt(context.HostOf(part), *link.target);
+  if (link.target && !peer && !IsPossible(*link.target))
+    context.Say(Severity::kWarning, "impossible-bus-id", part, "target",
+                fmt::format("no function has the address {}", ToString(*link.target)),
+                "write the address of the GPU or NVSwitch, or fffffff:ffff:ff if it is not shown");
   LintClass(context, part, link, peer.has_value());
   if (!peer) {
     if (link.target && link.target_class && link.target_class->role() == PciRole::kGpu)

@@ -35,6 +35,15 @@ TEST(LintLinksTest, ALinkLeadsSomewhereElse) {
                           "error nvlink-self-loop " + kSecondGpu + "/nvlink[0000:02:00.0]"));
 }
 
+TEST(LintLinksTest, ANeighbourHasAnAddressThatAFunctionCanHave) {
+  EXPECT_THAT(SaidOf("2 gpu h100-sxm5 switch",
+                     [](HostView& v) {
+                       for (Gpu& gpu : v.gpus) gpu.links[0].target = BusId::Of(0, 5, 0x3f, 0);
+                     }),
+              ElementsAre("warning impossible-bus-id " + kFirstGpu + "/nvlink[0000:05:3f.0]",
+                          "warning impossible-bus-id " + kSecondGpu + "/nvlink[0000:05:3f.0]"));
+}
+
 TEST(LintLinksTest, BothEndsSayTheSame) {
   EXPECT_THAT(SaidOfLinks([](auto&, auto& there, auto&) { there[0].count = 1; }),
               ElementsAre("error nvlink-asymmetric " + kBack));

@@ -47,6 +47,21 @@ void LintSpeed(LintContext& context, Part part, const PciDevice& device) {
                 cure);
 }
 
+/// Addresses that no kernel gives: of GPUs and NICs NCCL then finds nothing on the machine; of a
+/// switch that was made up they do no harm.
+void LintAddress(LintContext& context, Part part, const PciDevice& device, bool has_nic) {
+  if (IsPossible(device.bus)) return;
+  const PciRole role = device.device_class ? device.device_class->role() : PciRole::kOther;
+  const bool is_device = has_nic || !context.GpusOf(part.index).empty() || role == PciRole::kGpu ||
+                         role == PciRole::kNic;
+  context.Say(is_device ? Severity::kError : Severity::kWarning, "impossible-bus-id", part, "busid",
+              fmt::format("no function has the address {}: a bus has devices 00 to 1f, a device "
+                          "functions 0 to 7{}",
+                          ToString(device.bus),
+                          is_device ? "; NCCL finds nothing there on the machine" : ""),
+              "take it from lspci -D");
+}
+
 void LintBusId(LintContext& context, Part part, const PciDevice& device) {
   const auto& same = context.PciAt(context.HostOf(part), device.bus);
   if (same.front() == part.index) return;
@@ -123,6 +138,7 @@ void LintPci(LintContext& context) {
   for (std::uint32_t i = 0; i < view.pci.size(); ++i) {
     const PciDevice& device = view.pci[i];
     const Part part{PartKind::kPci, i};
+    LintAddress(context, part, device, has_nic[i]);
     LintBusId(context, part, device);
     LintClass(context, part, device, has_nic[i]);
     LintSpeed(context, part, device);

@@ -30,6 +30,19 @@ TEST(LintPciTest, BusIdsAreOfOneFunction) {
               ElementsAre("note several-hosts system"));
 }
 
+TEST(LintPciTest, AddressesAreThoseThatAFunctionCanHave) {
+  const auto said = [](std::string_view words, BusId bus) {
+    return SaidOf(words, [&](HostView& v) { v.pci[0].bus = bus; });
+  };
+  EXPECT_THAT(said("gpu", BusId::Of(0, 1, 0x1f, 7)), ElementsAre());
+  EXPECT_THAT(said("gpu", BusId::Of(0, 1, 0x20, 0)),
+              ElementsAre("error impossible-bus-id system/cpu[0]/pci[0000:01:20.0]"));
+  EXPECT_THAT(said("nic", BusId::Of(0, 1, 0, 8)),
+              ElementsAre("error impossible-bus-id system/cpu[0]/pci[0000:01:00.8]"));
+  EXPECT_THAT(said("(switch: gpu)", BusId::Of(0, 1, 0xff, 0)),
+              ElementsAre("warning impossible-bus-id system/cpu[0]/pci[0000:01:ff.0]"));
+}
+
 TEST(LintPciTest, ClassesFitWhatIsBelow) {
   const auto said = [](std::string_view words, std::optional<PciClass> device_class) {
     return SaidOf(words, [&](HostView& v) { v.pci[0].device_class = device_class; });

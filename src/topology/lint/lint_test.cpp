@@ -22,7 +22,30 @@ TEST(LintTest, ASkeletonIsRecognised) {
 
 TEST(LintTest, LimitsOfNcclAreTold) {
   EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.version = 2; }), ElementsAre("note rccl system"));
-  EXPECT_THAT(SaidOf("100 nic", [](HostView&) {}), ElementsAre("warning too-many-elements system"));
+  EXPECT_THAT(SaidOf("100 nic", [](HostView&) {}), ElementsAre("error too-many-elements system"));
+}
+
+TEST(LintTest, ElementsOfTheFusedFileCountToo) {
+  const auto with = [](std::uint32_t ranks) {
+    return SaidOf("gpu, nic", [&](HostView& v) {
+      Gpu gpu = v.gpus[0];
+      for (std::uint64_t i = 0; i < 12; ++i)
+        gpu.links.push_back(
+            {.target = BusId{0x5000 + (i << 4)}, .count = 1, .target_class = PciClass{0x068000}});
+      v.gpus.assign(ranks, gpu);
+      for (std::uint32_t i = 0; i < ranks; ++i) v.gpus[i].rank = i;
+    });
+  };
+  EXPECT_THAT(with(19), ElementsAre());
+  EXPECT_THAT(with(20), ElementsAre("error too-many-elements system"));
+  // A skeleton has fewer elements than NCCL fuses.
+  EXPECT_THAT(SaidOf("64 gpu, 65 nic",
+                     [](HostView& v) {
+                       v.gpus.clear();
+                       v.nics.clear();
+                       v.nets.clear();
+                     }),
+              ElementsAre("note skeleton system", "error too-many-fused system"));
 }
 
 TEST(LintTest, FindingsOfAFileHavePlacesInOrder) {

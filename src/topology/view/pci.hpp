@@ -31,6 +31,11 @@ struct BusId {
   auto operator<=>(const BusId&) const = default;
 };
 
+/// Whether a function can have it: of a bus there are devices 0 to 31, of these functions 0 to 7.
+constexpr bool IsPossible(BusId id) {
+  return id.device() <= 0x1f && id.function() <= 7;
+}
+
 /// Lower case, at least four digits of domain: "0000:0b:00.0".
 std::string ToString(BusId id);
 

@@ -1,0 +1,52 @@
+#include "topology/check/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "topology/check/check_context.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+/// Notes of the linter are no defects.
+std::vector<Defect> OfFile(std::span<const Finding> findings) {
+  std::vector<Defect> defects;
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::kNote) continue;
+    Defect defect{.rule = &DefectRuleOf(kFileRule), .at = finding.at};
+    if (finding.at.line != 0) defect.where = fmt::format("line {}", finding.at.line);
+    defect.name = finding.path;
+    defect.lint_rule = finding.rule;
+    defect.reason = finding.reason;
+    defect.cure = finding.cure;
+    defect.severity = finding.severity;
+    defects.push_back(std::move(defect));
+  }
+  return defects;
+}
+
+}  // namespace
+
+std::vector<Defect> Check(const CheckInput& input) {
+  CheckContext context(input.view, input.positions);
+  CheckGpus(context);
+  CheckGpuLinks(context);
+  CheckNics(context);
+  CheckNarrowLinks(context);
+  CheckLinkStates(context, input.links);
+  if (input.expected != nullptr) CheckExpected(context, *input.expected, input.expected_name);
+  std::vector<Defect> defects = context.Take();
+  for (Defect& defect : OfFile(input.findings)) defects.push_back(std::move(defect));
+  std::stable_sort(defects.begin(), defects.end(), [](const Defect& a, const Defect& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return a.rule < b.rule;
+  });
+  return defects;
+}
+
+bool HasGpus(const HostView& view) {
+  return !CheckContext(view, {}).gpus().empty();
+}
+
+}  // namespace ringlet::topology
