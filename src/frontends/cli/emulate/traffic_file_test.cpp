@@ -60,11 +60,15 @@ TEST(TrafficFileTest, TheChoiceOfNcclAndSlowerCallsAreReadWhereTheyAre) {
   given.calls[0].algorithm->nccl_name = "NVLS";
   given.calls[0].algorithm->nccl_predicted_ns = 7000;
   given.calls[0].slower_calls = 3;
+  given.calls[0].algorithm->slowed_ns = 9000;
+  given.links[0].nominal_mb_per_s = 240'000;
   const auto read = ParseTrafficFile("x", TextForTest(given));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->calls[0].algorithm->nccl_name, "NVLS");
   EXPECT_EQ(read->calls[0].algorithm->nccl_predicted_ns, 7000u);
   EXPECT_EQ(read->calls[0].slower_calls, 3u);
+  EXPECT_EQ(read->calls[0].algorithm->slowed_ns, 9000u);
+  EXPECT_EQ(read->links[0].nominal_mb_per_s, 240'000u);
   EXPECT_FALSE(ParseTrafficFile("x", With(TextForTest(given), "/calls/0/slower_calls", -1)).ok());
 }
 

@@ -52,7 +52,7 @@ inline std::vector<std::pair<std::string, TrafficFile>> TrafficForTest() {
 inline std::string TextForTest(const TrafficFile& file) {
   using nlohmann::json;
   json links = json::array(), calls = json::array();
-  for (const TrafficFileLink& link : file.links)
+  for (const TrafficFileLink& link : file.links) {
     links.push_back({{"host", link.host},
                      {"from", link.from},
                      {"to", link.to},
@@ -60,6 +60,8 @@ inline std::string TextForTest(const TrafficFile& file) {
                      {"mb_per_s", link.mb_per_s},
                      {"measured_bytes", link.measured_bytes},
                      {"planned_bytes", link.planned_bytes}});
+    if (link.nominal_mb_per_s > 0) links.back()["nominal_mb_per_s"] = link.nominal_mb_per_s;
+  }
   for (const TrafficFileCall& call : file.calls) {
     json& one = calls.emplace_back(json{{"function", call.function},
                                         {"count", call.count},
@@ -71,6 +73,7 @@ inline std::string TextForTest(const TrafficFile& file) {
     one["protocol"] = call.algorithm->protocol;
     one["channels"] = call.algorithm->channels;
     one["predicted_ns"] = call.algorithm->predicted_ns;
+    if (call.algorithm->slowed_ns > 0) one["slowed_ns"] = call.algorithm->slowed_ns;
     if (call.algorithm->nccl_name.empty()) continue;
     one["nccl_algorithm"] = call.algorithm->nccl_name;
     one["nccl_predicted_ns"] = call.algorithm->nccl_predicted_ns;

@@ -107,14 +107,13 @@ std::string LinksText(const TrafficReport& report, std::size_t links_max) {
                                  "from", "to", "kind", "GB/s", "bytes", "time (us)", "load");
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkTraffic& link = report.links[i];
-    text += fmt::format(
-        "{:>4} {:<17} {:<17} {:<5} {:>7.1f} {:>14} {:>12.1f} {:>4.0f}%{}\n", link.host,
-        ShownName(link.from), ShownName(link.to), ShownName(link.kind),
-        link.mb_per_s / kTrafficMbInGb, link.measured_bytes, link.time_us(),
-        report.Load(link) * kTrafficPercent,
-        link.nominal_mb_per_s == 0
-            ? ""
-            : fmt::format("  slow: of {:.1f} GB/s", link.nominal_mb_per_s / kTrafficMbInGb));
+    text += fmt::format("{:>4} {:<17} {:<17} {:<5} {:>7.1f} {:>14} {:>12.1f} {:>4.0f}%\n",
+                        link.host, ShownName(link.from), ShownName(link.to), ShownName(link.kind),
+                        link.mb_per_s / kTrafficMbInGb, link.measured_bytes, link.time_us(),
+                        report.Load(link) * kTrafficPercent);
+    if (link.nominal_mb_per_s != 0)
+      text += fmt::format("{:>4} a slow link: of {:.1f} GB/s\n", "",
+                          link.nominal_mb_per_s / kTrafficMbInGb);
   }
   if (shown < report.links.size())
     text += fmt::format("and {}\n", Counted(report.links.size() - shown, "link that is less busy",

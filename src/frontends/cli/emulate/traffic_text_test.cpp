@@ -85,6 +85,22 @@ TEST(TrafficTextTest, TheChoiceOfNcclAndSlowerCallsStandBelowTheCall) {
   EXPECT_EQ(call["slower_calls"], 1);
 }
 
+TEST(TrafficTextTest, SlowLinksStandBelowTheLinkAndBelowTheCall) {
+  auto files = TrafficForTest();
+  for (auto& [path, file] : files) {
+    file.links[0].nominal_mb_per_s = 240'000;
+    file.calls[0].algorithm->slowed_ns = 40'000;
+  }
+  const TrafficReport report = ReportOf(files);
+  EXPECT_THAT(ToText(report, 9), AllOf(HasSubstr("     a slow link: of 240.0 GB/s\n"),
+                                       HasSubstr(" with the slow links: 40.0 us, busbw 0.10\n")));
+  const auto json = ToJson(report);
+  EXPECT_EQ(json["calls"][0]["slowed_us"], 40);
+  EXPECT_DOUBLE_EQ(json["calls"][0]["slowed_busbw_gb_s"], 0.1);
+  EXPECT_EQ(json["links"].back()["nominal_mb_per_s"], 240'000);
+  EXPECT_FALSE(ToJson(ReportOf(TrafficForTest()))["links"][0].contains("nominal_mb_per_s"));
+}
+
 TEST(TrafficTextTest, CallsWithoutAPredictionHaveNoFigures) {
   auto files = TrafficForTest();
   for (auto& [path, file] : files)
