@@ -59,6 +59,8 @@ std::vector<JsonCommand> JsonCommands() {
           {" topo path", {"GPU0", "GPU1", file}},
           {" topo matrix", {file}},
           {" topo lint", {file}},
+          // A line for each finding; of this file there is one.
+          {" topo check", {Fixture("topologies/nvidia/gcp_a3_h100.topo.xml")}},
           {" topo diff", {file, file}},
           {" topo complete", {"--list"}},
           {" emulate", {"--list-machines"}},

@@ -45,11 +45,21 @@ TEST(CheckExpectedTest, AValueThatAllHaveLessOfIsSeen) {
             8);
 }
 
+TEST(CheckExpectedTest, BridgesThatAreNotThereAreSeen) {
+  const HostView bridged = ParseSynthetic("4 gpu a100-pcie pairs").value();
+  const HostView bare = ParseSynthetic("4 gpu a100-pcie").value();
+  const std::vector<std::string> said = Judged(bare, &bridged);
+  EXPECT_EQ(said.size(), 4u);
+  EXPECT_THAT(said, Each(StartsWith("error nvlinks-none")));
+}
+
 TEST(CheckExpectedTest, AnotherModelIsSeen) {
   const HostView other = Sick(kHgxH100, [](HostView& v) {
     for (const Gpu& gpu : v.gpus) v.pci[gpu.pci].ids.device = 0x2335;
   });
-  EXPECT_THAT(Judged(other, &Good()), Each(StartsWith("error gpu-other-model")));
+  const std::vector<std::string> said = Judged(other, &Good());
+  EXPECT_EQ(said.size(), 8u);
+  EXPECT_THAT(said, Each(StartsWith("error gpu-other-model")));
 }
 
 TEST(CheckExpectedTest, SwappedNumaNodesAreSeenWhereAddressesAreTheSame) {

@@ -64,6 +64,10 @@ TEST(CheckGpuLinksTest, APartOfABoardWithoutSwitchesHasWhatItHas) {
                        [](HostView& v) {
                          v.gpus.resize(4);
                          v.pci.resize(4);
+                         for (Gpu& gpu : v.gpus)
+                           std::erase_if(gpu.links, [&](const GpuLink& link) {
+                             return link.target > v.pci[3].bus;
+                           });
                        }),
               IsEmpty());
 }

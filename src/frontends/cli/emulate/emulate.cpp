@@ -15,6 +15,7 @@
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/emulate/emulated_environment.hpp"
 #include "frontends/cli/emulate/machine_choice.hpp"
+#include "frontends/cli/emulate/machine_folder.hpp"
 #include "frontends/cli/emulate/machine_list.hpp"
 #include "frontends/cli/emulate/machine_sys.hpp"
 #include "frontends/cli/emulate/slow_choice.hpp"
@@ -63,25 +64,6 @@ struct EmulateOptions {
   bool json = false;
   std::vector<std::string> program;
 };
-
-/// The installation or build tree of this program, as its path tells.
-Result<std::string> ToolPath() {
-  std::error_code wrong;
-  const auto tool = std::filesystem::read_symlink("/proc/self/exe", wrong);
-  if (wrong)
-    return Error{Code::kSystem, "cannot read /proc/self/exe: " + wrong.message(), wrong.value()};
-  return tool.string();
-}
-
-bool IsThere(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
-Result<std::string> MachineFolder() {
-  RINGLET_TRY_ASSIGN(const std::string tool, ToolPath());
-  return FindMachineFolder(tool, RINGLET_DATA_FOLDER, IsThere);
-}
 
 /// The machine that the program is shown, and the folder of its file, if one had to be written.
 struct EmulateSetup {

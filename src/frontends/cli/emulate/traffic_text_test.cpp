@@ -20,13 +20,13 @@ TrafficReport ReportOf(const std::vector<std::pair<std::string, TrafficFile>>& f
 }
 
 TEST(TrafficTextTest, BytesHaveThreeDigits) {
-  EXPECT_EQ(BytesText(0), "0 B");
-  EXPECT_EQ(BytesText(999), "999 B");
-  EXPECT_EQ(BytesText(1000), "1.00 kB");
-  EXPECT_EQ(BytesText(12'345), "12.3 kB");
-  EXPECT_EQ(BytesText(411'040'000), "411 MB");
-  EXPECT_EQ(BytesText(999'999), "1.00 MB");
-  EXPECT_EQ(BytesText(9'996), "10.0 kB");
+  EXPECT_EQ(BytesText(std::uint64_t{0}), "0 B");
+  EXPECT_EQ(BytesText(std::uint64_t{999}), "999 B");
+  EXPECT_EQ(BytesText(std::uint64_t{1000}), "1.00 kB");
+  EXPECT_EQ(BytesText(std::uint64_t{12'345}), "12.3 kB");
+  EXPECT_EQ(BytesText(std::uint64_t{411'040'000}), "411 MB");
+  EXPECT_EQ(BytesText(std::uint64_t{999'999}), "1.00 MB");
+  EXPECT_EQ(BytesText(std::uint64_t{9'996}), "10.0 kB");
   EXPECT_EQ(BytesText(std::numeric_limits<std::uint64_t>::max()), "18.4 EB");
 }
 

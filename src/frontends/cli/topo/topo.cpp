@@ -1,5 +1,6 @@
 #include "frontends/cli/topo/topo.hpp"
 
+#include "frontends/cli/check/topo_check.hpp"
 #include "frontends/cli/draw/topo_draw.hpp"
 #include "frontends/cli/topo/topo_complete.hpp"
 #include "frontends/cli/topo/topo_diff.hpp"
@@ -20,6 +21,7 @@ void AddTopo(CLI::App& tool, Action& chosen) {
   AddTopoDump(*topo, chosen);
   AddTopoGather(*topo, chosen);
   AddTopoLint(*topo, chosen);
+  AddTopoCheck(*topo, chosen);
   AddTopoDiff(*topo, chosen);
   AddTopoComplete(*topo, chosen);
   AddTopoMatrix(*topo, chosen);

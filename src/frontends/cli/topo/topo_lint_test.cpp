@@ -54,9 +54,47 @@ TEST(TopoLintTest, JsonHasAllFields) {
 }
 
 TEST(TopoLintTest, StrictMindsWarnings) {
-  const std::string file = Fixture("topologies/nvidia/hgx_b200_8x_vastai.topo.xml");
+  const std::string file = Fixture("topo-vectors/unknown-cpu-vendor.xml");
   EXPECT_EQ(RunCommand({"topo", "lint", file}).status, 0);
   EXPECT_EQ(RunCommand({"topo", "lint", "--strict", file}).status, 1);
+}
+
+TEST(TopoLintTest, ForTheHookOnlyFindingsOfTopologiesArePrinted) {
+  const std::string good = Fixture("topologies/nvidia/ndv4.topo.xml");  // which has a note
+  const std::string graph = Fixture("topologies/graphs/ucb_dgx1v_graph.graph.xml");
+  const std::string bad = Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml");
+  const ToolRun fine = RunCommand({"topo", "lint", "--pre-commit", good, graph});
+  EXPECT_EQ(fine.status, 0);
+  EXPECT_EQ(fine.output, "");
+  const ToolRun ran = RunCommand({"topo", "lint", "--pre-commit", good, bad});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output, testing::StartsWith(bad + ":5:17: error: "));
+}
+
+TEST(TopoLintTest, SeveralFilesHaveASummaryEach) {
+  const std::string good = Fixture("topologies/nvidia/ucb_dgx1v.topo.xml");
+  const ToolRun ran = RunCommand({"topo", "lint", good, good});
+  EXPECT_EQ(ran.status, 0);
+  const std::string line = good + ": 0 errors, 0 warnings, 0 notes\n";
+  EXPECT_EQ(ran.output, line + line);
+}
+
+TEST(TopoLintTest, ElementsOfSoManyRanksArePredicted) {
+  const std::string file = Fixture("topologies/nvidia/dgx_a100_xla.topo.xml");
+  const ToolRun few = RunCommand({"topo", "lint", "--ranks", "8", file});
+  EXPECT_EQ(few.status, 0);
+  EXPECT_THAT(few.output, AllOf(HasSubstr("8 ranks on one host fuse to "), HasSubstr("[fused]")));
+  const ToolRun many = RunCommand({"topo", "lint", "--ranks", "64", file});
+  EXPECT_EQ(many.status, 1);
+  EXPECT_THAT(many.output, HasSubstr("[too-many-fused]"));
+}
+
+TEST(TopoLintTest, AGraphFileIsCheckedAgainstIt) {
+  const ToolRun ran =
+      RunCommand({"topo", "lint", Fixture("topologies/nvidia/nc48v4.topo.xml"), "--graph",
+                  Fixture("topologies/graphs/ucb_dgx1v_graph.graph.xml")});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output, HasSubstr("[graph]"));
 }
 
 TEST(TopoLintTest, AFileThatIsNotThereIsNamed) {
