@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "comm/run/no_threads_for_test.hpp"
 #include "frontends/c_api/streams/streams_for_test.hpp"
 
 namespace ringlet::c_api {
@@ -61,6 +62,7 @@ TEST(Gather, CallsWithoutAStreamComeLast) {
   EXPECT_TRUE(sets[0].waits);
   EXPECT_THAT(CountsOf(sets[1]), ElementsAre(1, 3));
   EXPECT_TRUE(sets[1].streams.empty());
+  EXPECT_TRUE(sets[1].waits);
 }
 
 /// Sums ones over ranks of one thread, each on its stream.
@@ -553,6 +555,61 @@ TEST(OnStreams, AFailureIsTheStreamsAndTheCommunicators) {
             ncclSuccess)
       << "a failed communicator says so at once";
   AbortAll(comms);
+}
+
+// The worker's thread has the error, and so has the process.
+TEST(OnStreams, AFailureIsTheLastErrorOfThreadsThatHaveNone) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  float data = 1;
+  EXPECT_EQ(ncclSend(&data, 1, ncclFloat, 0, comms[0], AsCuda(streams[0])), ncclSuccess);
+  EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletFailed);
+  std::string heard;
+  {
+    const std::jthread another([&] { heard = ncclGetLastError(nullptr); });
+  }
+  EXPECT_THAT(heard, HasSubstr("sends itself"));
+  AbortAll(comms);
+}
+
+TEST(OnStreams, WithoutAThreadNothingIsIssued) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  float data = 1;
+  {
+    const comm::NoThreadsStart limit;
+    EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
+              ncclSystemError);
+  }
+  EXPECT_THAT(LastMessage(), HasSubstr("thread"));
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
+            ncclSuccess);
+  streams.Synchronize();
+  DestroyAll(comms);
+}
+
+TEST(OnStreams, CallsOfNoStreamRunAtOnceAndTheirEventsAreRecorded) {
+  const auto comms = InitAll(1);
+  float in = 2, out = 0;
+  comm::Call call;
+  call.count = 1;
+  call.input = View(reinterpret_cast<const std::byte*>(&in), sizeof in);
+  call.output = std::span(reinterpret_cast<std::byte*>(&out), sizeof out);
+  const auto issue = [&](ringletEvent_t begins) {
+    return IssueCalls({{.call = {FindActive(comms[0])->communicator, call},
+                        .issued = *IssuedOf(comms[0]),
+                        .on_stream = false,
+                        .begins = begins}});
+  };
+  ringletEvent_t event = nullptr;
+  ASSERT_EQ(ringletEventCreate(&event, ringletEventDisableTiming), ringletSuccess);
+  EXPECT_TRUE(issue(event).ok());
+  EXPECT_EQ(out, 2);
+  EXPECT_EQ(ringletEventDestroy(event), ringletSuccess);
+  out = 0;
+  EXPECT_EQ(issue(event).error().code, Code::kInvalidArgument) << "it is gone";
+  EXPECT_EQ(out, 0);
+  DestroyAll(comms);
 }
 
 TEST(OnStreams, WorkThatFailedBeforeItKeepsAnOperationFromRunningOnAllRanks) {

@@ -24,6 +24,7 @@ TEST(DeviceFactsTest, AddressesAreReadInAllTheirForms) {
   EXPECT_EQ(ParsePci("5249:02:1f.3"), place);
   EXPECT_EQ(ParsePci("00005249:02:1F.3"), place);
   EXPECT_EQ(ParsePci("5249:02:1f"), (PciPlace{0x5249, 2, 0x1f, 0}));
+  EXPECT_EQ(ParsePci("0:ff:ff.7"), (PciPlace{0, 0xff, 0xff, 7}));
   for (const char* wrong : {"", "nonsense", "0:0", "0:0:0:0", "0:100:0.0", "0:0:0.9", "0:0:.0",
                             "x:0:0.0", "0:0:0.", "123456789:0:0.0"})
     EXPECT_EQ(ParsePci(wrong), std::nullopt) << wrong;

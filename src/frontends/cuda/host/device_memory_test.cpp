@@ -46,6 +46,7 @@ TEST(DeviceMemoryTest, FreedPlacesJoinAndReadZero) {
   const auto whole = memory->Allocate(4 * kPage);
   ASSERT_TRUE(whole.ok());
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ((*whole)[i * kPage], std::byte{0});
+  EXPECT_FALSE(memory->Allocate(1).ok()) << "no place is there twice";
 }
 
 TEST(DeviceMemoryTest, ContainsItsOwnAddresses) {

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <iterator>
 #include <thread>
 
+#include "ringlet/kernel.h"
 #include "topology/edit/synthetic.hpp"
 
 namespace ringlet::cuda {
@@ -98,6 +100,19 @@ TEST(HostCudaTest, ALibraryOfKernelsThatCannotBeLoadedIsNamed) {
   testing::internal::CaptureStderr();
   static_cast<void>(host.kernels());
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("/nowhere/kernels.so"));
+}
+
+void Nothing(const ringlet_host_kernel_arguments*) {}
+
+TEST(HostCudaTest, AProgramsLibraryTellsSizesOfAKernelsParameters) {
+  const int stub = 0;
+  const std::size_t sizes[] = {24, 1};
+  ringlet_host_kernel_sized("of_a_library", Nothing, sizes, std::size(sizes));
+  Host().kernels_as_they_are().Bind(&stub, "of_a_library");
+  const auto found = Host().kernels_as_they_are().Find(&stub);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->run, Nothing);
+  EXPECT_THAT(found->parameters, testing::ElementsAre(24, 1));
 }
 
 TEST(LastErrorTest, IsOfTheThreadAndTakenOnce) {

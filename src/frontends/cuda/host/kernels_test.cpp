@@ -26,6 +26,15 @@ TEST(KernelsTest, AFunctionIsFoundByEachFormOfItsName) {
   }
 }
 
+TEST(KernelsTest, NamesThatDifferInALetterAreTwo) {
+  Kernels kernels;
+  ASSERT_TRUE(kernels.Register("scale(float*, int)", Scale, std::nullopt).ok());
+  ASSERT_TRUE(kernels.Register("scale(gloat*, int)", Other, std::nullopt).ok());
+  ASSERT_TRUE(kernels.Register("scale(float*, unsigned int)", Other, std::nullopt).ok());
+  kernels.Bind(&kStub, "_Z5scalePfi");
+  EXPECT_EQ(kernels.Find(&kStub)->run, Scale);
+}
+
 TEST(KernelsTest, TheNewerFunctionCounts) {
   Kernels kernels;
   ASSERT_TRUE(kernels.Register("scale", Scale, std::nullopt).ok());

@@ -83,6 +83,7 @@ TEST(MemoryTest, RegisteredMemoryDoesNotOverlap) {
   EXPECT_TRUE(enter(own, 16));
   EXPECT_TRUE(enter(own + 32, 32));
   EXPECT_FALSE(enter(nullptr, 1));
+  EXPECT_FALSE(memory.Unregister(own + 16, MemoryKind::kOfNccl).ok()) << "of another kind";
   EXPECT_TRUE(memory.Unregister(own + 16).ok());
   EXPECT_FALSE(memory.Unregister(own + 16).ok());
   EXPECT_FALSE(memory.Unregister(own + 1).ok());
