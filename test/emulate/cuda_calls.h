@@ -33,6 +33,7 @@ enum {
   kHostNotRegistered = 713,
   kNotSupported = 801,
 };
+enum { kDisableTiming = 2, kInterprocess = 4 };
 enum { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kDefault = 4 };
 
 struct PointerAttributes {
@@ -120,6 +121,8 @@ int cudaPointerGetAttributes(struct PointerAttributes*, const void*);
 int cudaIpcGetMemHandle(IpcHandle*, void*);
 int cudaIpcOpenMemHandle(void**, IpcHandle, unsigned);
 int cudaIpcCloseMemHandle(void*);
+int cudaIpcGetEventHandle(IpcHandle*, Event);
+int cudaIpcOpenEventHandle(Event*, IpcHandle);
 
 int cudaMemcpy(void*, const void*, size_t, int);
 int cudaMemcpyAsync(void*, const void*, size_t, int, Stream);

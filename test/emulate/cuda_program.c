@@ -332,18 +332,26 @@ static void TestGraphs(void) {
 /* The parent writes its handle and the child's answer comes back over pipes of the test. */
 static void TestExport(void) {
   unsigned char* memory;
-  IpcHandle handle;
+  IpcHandle handle, of_event;
   char line[4];
   void* self;
+  Event event, untold;
   OK(cudaSetDevice(1));
   OK(cudaMalloc((void**)&memory, 4096));
   OK(cudaMalloc((void**)&memory, 4096));
   OK(cudaMemset(memory, 5, 4096));
-  OK(cudaDeviceSynchronize());
+  OK(cudaEventCreateWithFlags(&event, kInterprocess | kDisableTiming));
+  OK(cudaEventCreateWithFlags(&untold, kDisableTiming));
+  OK(cudaEventRecord(event, NULL));
+  OK(cudaIpcGetEventHandle(&of_event, event)); /* waits */
+  OK(cudaEventQuery(event));
+  EXPECT(kInvalidHandle, cudaIpcGetEventHandle(&of_event, untold));
+  EXPECT(kDeviceUninitialized, cudaIpcOpenEventHandle(&untold, of_event));
   EXPECT(kInvalidValue, cudaIpcGetMemHandle(&handle, line));
   OK(cudaIpcGetMemHandle(&handle, memory + 17));
   EXPECT(kDeviceUninitialized, cudaIpcOpenMemHandle(&self, handle, 1));
   for (int i = 0; i < 64; i++) printf("%02x", (unsigned char)handle.bytes[i]);
+  for (int i = 0; i < 64; i++) printf("%02x", (unsigned char)of_event.bytes[i]);
   printf("\n");
   fflush(stdout);
   TRUE(fgets(line, sizeof line, stdin) != NULL);
@@ -351,15 +359,27 @@ static void TestExport(void) {
   EXPECT(6, line[0]);
 }
 
-static void TestImport(const char* text) {
-  IpcHandle handle;
-  unsigned char *memory = NULL, *again = NULL, value = 0;
-  struct PointerAttributes is;
+static void ReadHandle(const char* text, IpcHandle* handle) {
   for (int i = 0; i < 64; i++) {
     unsigned byte = 0;
     EXPECT(1, sscanf(text + 2 * i, "%2x", &byte));
-    handle.bytes[i] = (char)byte;
+    handle->bytes[i] = (char)byte;
   }
+}
+
+static void TestImport(const char* text) {
+  IpcHandle handle, of_event;
+  unsigned char *memory = NULL, *again = NULL, value = 0;
+  struct PointerAttributes is;
+  Event event;
+  ReadHandle(text, &handle);
+  ReadHandle(text + 128, &of_event);
+  EXPECT(kInvalidHandle, cudaIpcOpenEventHandle(&event, handle));
+  OK(cudaIpcOpenEventHandle(&event, of_event));
+  OK(cudaStreamWaitEvent(NULL, event, 0));
+  OK(cudaEventRecord(event, NULL));
+  OK(cudaEventQuery(event));
+  OK(cudaEventDestroy(event));
   EXPECT(kInvalidValue, cudaIpcOpenMemHandle((void**)&memory, handle, 0));
   OK(cudaIpcOpenMemHandle((void**)&memory, handle, 1));
   OK(cudaIpcOpenMemHandle((void**)&again, handle, 1));

@@ -1,4 +1,4 @@
-// The driver: its errors, and functions by their names.
+// The driver: its errors and their log, and functions by their names.
 #include <dlfcn.h>
 
 #include <array>
@@ -76,6 +76,23 @@ RINGLET_DRIVER_FUNCTION int cuGetExportTable(const void** table, const void*) {
   if (table == nullptr) return static_cast<int>(CudaCode::kInvalidValue);
   *table = nullptr;
   return static_cast<int>(CudaCode::kSymbolNotFound);
+}
+
+RINGLET_DRIVER_FUNCTION int cuLogsRegisterCallback(LogListeners::Function* function, void* data,
+                                                   void** handle) {
+  return DriverCall("cuLogsRegisterCallback", [&]() -> Answer {
+    const auto added = Host().log_listeners().Add(function, data);
+    if (!added.ok()) return ToAnswer(added.error());
+    if (handle != nullptr) *handle = *added;
+    return Done();
+  });
+}
+
+RINGLET_DRIVER_FUNCTION int cuLogsUnregisterCallback(void* handle) {
+  return DriverCall("cuLogsUnregisterCallback", [&]() -> Answer {
+    const Status removed = Host().log_listeners().Remove(handle);
+    return removed.ok() ? Done() : ToAnswer(removed.error());
+  });
 }
 
 /// The body of each function that is not here; see cmake/RingletEmulate.cmake.

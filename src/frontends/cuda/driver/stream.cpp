@@ -3,6 +3,11 @@
 
 namespace ringlet::cuda {
 
+/// A handle as an argument by value.
+struct IpcArgument {
+  IpcHandle bytes;
+};
+
 RINGLET_DRIVER_FUNCTION int cuStreamCreate(ringletStream_t* stream, unsigned flags) {
   return DriverCall("cuStreamCreate", [&] {
     return FromStream(ringletStreamCreate(stream, CurrentDevice(), flags, 0));
@@ -74,15 +79,15 @@ RINGLET_DRIVER_FUNCTION int cuLaunchHostFunc(ringletStream_t stream, void (*func
 }
 
 RINGLET_DRIVER_FUNCTION int cuEventCreate(ringletEvent_t* event, unsigned flags) {
-  return DriverCall("cuEventCreate", [&] { return FromStream(ringletEventCreate(event, flags)); });
+  return DriverCall("cuEventCreate", [&] { return Host().shared_events().Create(event, flags); });
 }
 
 RINGLET_DRIVER_FUNCTION int cuEventDestroy_v2(ringletEvent_t event) {
-  return DriverCall("cuEventDestroy", [&] { return FromStream(ringletEventDestroy(event)); });
+  return DriverCall("cuEventDestroy", [&] { return Host().shared_events().Destroy(event); });
 }
 
 RINGLET_DRIVER_FUNCTION int cuEventRecord(ringletEvent_t event, ringletStream_t stream) {
-  return DriverCall("cuEventRecord", [&] { return FromStream(ringletEventRecord(event, stream)); });
+  return DriverCall("cuEventRecord", [&] { return Host().shared_events().Record(event, stream); });
 }
 
 RINGLET_DRIVER_FUNCTION int cuEventQuery(ringletEvent_t event) {
@@ -92,6 +97,20 @@ RINGLET_DRIVER_FUNCTION int cuEventQuery(ringletEvent_t event) {
 RINGLET_DRIVER_FUNCTION int cuEventSynchronize(ringletEvent_t event) {
   return DriverCall("cuEventSynchronize",
                     [&] { return FromStream(ringletEventSynchronize(event)); });
+}
+
+RINGLET_DRIVER_FUNCTION int cuIpcGetEventHandle(IpcArgument* handle, ringletEvent_t event) {
+  return DriverCall("cuIpcGetEventHandle", [&]() -> Answer {
+    if (handle == nullptr) return NullArgument();
+    return Host().shared_events().Export(event, handle->bytes);
+  });
+}
+
+RINGLET_DRIVER_FUNCTION int cuIpcOpenEventHandle(ringletEvent_t* event, IpcArgument handle) {
+  return DriverCall("cuIpcOpenEventHandle", [&]() -> Answer {
+    if (event == nullptr) return NullArgument();
+    return Host().shared_events().Open(handle.bytes, event);
+  });
 }
 
 RINGLET_DRIVER_FUNCTION int cuEventElapsedTime(float* milliseconds, ringletEvent_t start,

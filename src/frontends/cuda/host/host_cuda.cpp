@@ -127,7 +127,7 @@ void HostCuda::Note(std::string_view function, const Answer& answer) {
   const std::string sentence =
       fmt::format("{}: {}: {}", function, NameOf(static_cast<int>(answer.code)), answer.sentence);
   if (emulation_.verbose) Say(sentence);
-  log_listeners_.Tell(LogLevel::kError, sentence);
+  log_listeners_.Tell(CudaLogLevel::kError, sentence);
 }
 
 void HostCuda::SayOnce(const std::string& sentence) {
@@ -145,7 +145,7 @@ CudaCode RefuseFunction(std::string_view library, std::string_view function) {
   const std::string sentence =
       fmt::format("{} of {} does not exist on the host: the call fails", function, library);
   Host().SayOnce(sentence);
-  Host().log_listeners().Tell(LogLevel::kError, sentence);
+  Host().log_listeners().Tell(CudaLogLevel::kError, sentence);
   return CudaCode::kNotSupported;
 }
 

@@ -13,6 +13,7 @@
 #include "frontends/cuda/host/kernels.hpp"
 #include "frontends/cuda/host/log_listeners.hpp"
 #include "frontends/cuda/host/memory.hpp"
+#include "frontends/cuda/host/shared_events.hpp"
 #include "frontends/cuda/host/user_object.hpp"
 #include "ringlet/export.hpp"
 
@@ -45,6 +46,7 @@ class RINGLET_API HostCuda {
 
   UserObjects& user_objects() { return user_objects_; }
   LogListeners& log_listeners() { return log_listeners_; }
+  SharedEvents& shared_events() { return shared_events_; }
 
   /// Peer access: what the machine's driver would grant, and what a program has enabled. It changes
   /// nothing: every device reaches all memory.
@@ -69,6 +71,7 @@ class RINGLET_API HostCuda {
   Kernels kernels_;
   UserObjects user_objects_;
   LogListeners log_listeners_;
+  SharedEvents shared_events_;
   std::once_flag kernels_loaded_;
   std::mutex mutex_;
   std::set<std::string, std::less<>> said_;

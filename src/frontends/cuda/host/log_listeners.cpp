@@ -12,7 +12,7 @@ thread_local bool is_telling = false;
 Result<void*> LogListeners::Add(Function* function, void* data) {
   if (function == nullptr) return Error{Code::kInvalidArgument, "callbackFunc is NULL"};
   const std::lock_guard lock(mutex_);
-  listeners_.emplace(++numbers_, Listener{function, data});
+  listeners_.emplace(++numbers_, LogListener{function, data});
   return reinterpret_cast<void*>(numbers_);  // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -31,7 +31,7 @@ bool LogListeners::any() const {
   return !listeners_.empty();
 }
 
-void LogListeners::Tell(LogLevel level, std::string_view sentence) {
+void LogListeners::Tell(CudaLogLevel level, std::string_view sentence) {
   if (is_telling) return;
   const std::lock_guard lock(mutex_);
   is_telling = true;

@@ -12,15 +12,15 @@
 namespace ringlet::cuda {
 
 /// The CUlogLevel.
-enum class LogLevel : int { kError, kWarning };
+enum class CudaLogLevel : int { kError, kWarning };
 
-/// All methods from any thread, but not from a listener: what a listener's own calls get wrong is
-/// told to nobody.
+/// All methods from any thread, but not from a listener: errors of the calls of a listener are not
+/// told.
 class RINGLET_API LogListeners {
  public:
   /// The text ends with a NUL, which `length` does not count, and is valid until the function
   /// returns.
-  using Function = void(void* data, LogLevel level, char* text, std::size_t length);
+  using Function = void(void* data, CudaLogLevel level, char* text, std::size_t length);
 
   /// A handle, under which the function is called until it is removed.
   /// Errors  kInvalidArgument  no function
@@ -29,18 +29,18 @@ class RINGLET_API LogListeners {
   /// Errors  kInvalidArgument  no such handle
   Status Remove(void* handle);
 
-  /// Whether anybody listens.
+  /// Whether there is a listener.
   bool any() const;
-  void Tell(LogLevel level, std::string_view sentence);
+  void Tell(CudaLogLevel level, std::string_view sentence);
 
  private:
-  struct Listener {
+  struct LogListener {
     Function* function = nullptr;
     void* data = nullptr;
   };
 
   mutable std::mutex mutex_;
-  std::map<std::uintptr_t, Listener> listeners_;
+  std::map<std::uintptr_t, LogListener> listeners_;
   std::uintptr_t numbers_ = 0;
 };
 

@@ -13,17 +13,17 @@ struct Heard {
   std::vector<std::string> texts;
 };
 
-void Hear(void* data, LogLevel level, char* text, std::size_t length) {
-  EXPECT_EQ(level, LogLevel::kError);
+void Hear(void* data, CudaLogLevel level, char* text, std::size_t length) {
+  EXPECT_EQ(level, CudaLogLevel::kError);
   EXPECT_EQ(text[length], '\0');
   static_cast<Heard*>(data)->texts.emplace_back(text, length);
 }
 
-void HearAndCall(void* data, LogLevel level, char* text, std::size_t length) {
+void HearAndCall(void* data, CudaLogLevel level, char* text, std::size_t length) {
   Hear(data, level, text, length);
   auto& listeners = *static_cast<Heard*>(data)->listeners;
   EXPECT_FALSE(listeners.any());
-  listeners.Tell(LogLevel::kError, "an error of the callback");
+  listeners.Tell(CudaLogLevel::kError, "an error of the callback");
   EXPECT_FALSE(listeners.Remove(nullptr).ok());
 }
 
@@ -34,21 +34,21 @@ TEST(LogListenersTest, HearUntilTheyAreRemoved) {
   void* const one = *listeners.Add(Hear, &first);
   void* const two = *listeners.Add(Hear, &second);
   EXPECT_TRUE(listeners.any());
-  listeners.Tell(LogLevel::kError, "a");
+  listeners.Tell(CudaLogLevel::kError, "a");
   EXPECT_TRUE(listeners.Remove(one).ok());
-  listeners.Tell(LogLevel::kError, "b");
+  listeners.Tell(CudaLogLevel::kError, "b");
   EXPECT_FALSE(listeners.Remove(one).ok());
   EXPECT_TRUE(listeners.Remove(two).ok());
-  listeners.Tell(LogLevel::kError, "c");
+  listeners.Tell(CudaLogLevel::kError, "c");
   EXPECT_EQ(first.texts, (std::vector<std::string>{"a"}));
   EXPECT_EQ(second.texts, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(LogListenersTest, ErrorsOfAListenerAreToldToNobody) {
+TEST(LogListenersTest, ErrorsOfAListenerAreNotTold) {
   LogListeners listeners;
   Heard heard{&listeners, {}};
   ASSERT_TRUE(listeners.Add(HearAndCall, &heard).ok());
-  listeners.Tell(LogLevel::kError, "an error");
+  listeners.Tell(CudaLogLevel::kError, "an error");
   EXPECT_EQ(heard.texts, (std::vector<std::string>{"an error"}));
 }
 

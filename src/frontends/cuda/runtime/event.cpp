@@ -6,7 +6,7 @@ namespace {
 
 Answer Create(ringletEvent_t* event, unsigned flags) {
   if (event == nullptr) return IsNull("event");
-  return FromStream(ringletEventCreate(event, flags));
+  return Host().shared_events().Create(event, flags);
 }
 
 Answer Elapsed(float* milliseconds, ringletEvent_t start, ringletEvent_t end) {
@@ -25,11 +25,11 @@ RINGLET_CUDA_FUNCTION int cudaEventCreateWithFlags(ringletEvent_t* event, unsign
 }
 
 RINGLET_CUDA_FUNCTION int cudaEventDestroy(ringletEvent_t event) {
-  return Call("cudaEventDestroy", [&] { return FromStream(ringletEventDestroy(event)); });
+  return Call("cudaEventDestroy", [&] { return Host().shared_events().Destroy(event); });
 }
 
 RINGLET_CUDA_FUNCTION int cudaEventRecord(ringletEvent_t event, ringletStream_t stream) {
-  return Call("cudaEventRecord", [&] { return FromStream(ringletEventRecord(event, stream)); });
+  return Call("cudaEventRecord", [&] { return Host().shared_events().Record(event, stream); });
 }
 
 RINGLET_CUDA_FUNCTION int cudaEventRecordWithFlags(ringletEvent_t event, ringletStream_t stream,
@@ -38,7 +38,7 @@ RINGLET_CUDA_FUNCTION int cudaEventRecordWithFlags(ringletEvent_t event, ringlet
     if (flags > 1) return Invalid("there are no such flags");
     if (flags == 1 && Captures(stream))
       return {CudaCode::kNotSupported, "graphs have no nodes for external events"};
-    return FromStream(ringletEventRecord(event, stream));
+    return Host().shared_events().Record(event, stream);
   });
 }
 
@@ -53,6 +53,20 @@ RINGLET_CUDA_FUNCTION int cudaEventSynchronize(ringletEvent_t event) {
 RINGLET_CUDA_FUNCTION int cudaEventElapsedTime(float* milliseconds, ringletEvent_t start,
                                                ringletEvent_t end) {
   return Call("cudaEventElapsedTime", [&] { return Elapsed(milliseconds, start, end); });
+}
+
+RINGLET_CUDA_FUNCTION int cudaIpcGetEventHandle(IpcBytes* handle, ringletEvent_t event) {
+  return Call("cudaIpcGetEventHandle", [&]() -> Answer {
+    if (handle == nullptr) return IsNull("handle");
+    return Host().shared_events().Export(event, handle->bytes);
+  });
+}
+
+RINGLET_CUDA_FUNCTION int cudaIpcOpenEventHandle(ringletEvent_t* event, IpcBytes handle) {
+  return Call("cudaIpcOpenEventHandle", [&]() -> Answer {
+    if (event == nullptr) return IsNull("event");
+    return Host().shared_events().Open(handle.bytes, event);
+  });
 }
 
 #if RINGLET_CUDART < 13
