@@ -118,6 +118,33 @@ TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
   EXPECT_EQ(results.size(), 20u);
 }
 
+// NCCL 2.18 to 2.29 wrote these; its NVLinks had 22 GB/s once, and its trees of B200 were narrower.
+TEST(PlanTest, ChannelsAreThoseThatNcclDumpedOfTheSameMachines) {
+  struct Dumped {
+    std::string machine, graph, hosts;
+  };
+  for (const Dumped& one : {Dumped{"3090x8_panlichen", "3090x8_panlichen", "2"},
+                            Dumped{"hgx_b200_8x_vastai", "hgx_b200_8x_vastai", "1"},
+                            Dumped{"hgx_h200_8x_vastai", "hgx_h200_8x_vastai", "1"},
+                            Dumped{"perlmutter_a100_nid001056", "perlmutter_a100_nid001056", "1"},
+                            Dumped{"ucb_dgx1v", "ucb_dgx1v_graph", "1"}}) {
+    const auto plan = [&](const std::vector<std::string>& more) {
+      const std::string file = Fixture("topologies/nvidia/" + one.machine + ".topo.xml");
+      const ToolRun ran = RunCommand({"plan", "--json", "--hosts", one.hosts, file}, more);
+      EXPECT_EQ(ran.status, 0) << ran.errors;
+      return nlohmann::json::parse(ran.output);
+    };
+    const auto ours = plan({"--policy", "compat"});
+    const auto dumped =
+        plan({"--graph-file", Fixture("topologies/graphs/" + one.graph + ".graph.xml")});
+    for (const char* key : {"ring", "tree", "nvls"}) {
+      ASSERT_EQ(ours[key].is_null(), dumped[key].is_null()) << one.machine << " " << key;
+      if (ours[key].is_null()) continue;
+      EXPECT_EQ(ours[key]["channels"], dumped[key]["channels"]) << one.machine << " " << key;
+    }
+  }
+}
+
 TEST(PlanTest, MergedPortsAndErrorsOfAFileAreSaidFirst) {
   const ToolRun merged = RunCommand({"plan", Fixture("topologies/nvidia/H100.topo.xml")});
   EXPECT_THAT(merged.errors,
@@ -201,6 +228,11 @@ TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
   const ToolRun none = RunCommand({"plan", "--synthetic", "(numa: nic)"});
   EXPECT_EQ(none.status, kExitUsage);
   EXPECT_THAT(none.errors, HasSubstr("has no GPUs to plan for"));
+  const ToolRun skeleton =
+      RunCommand({"plan", Fixture("topologies/broken/dell_xe8545_duplicate_busid.topo.xml")});
+  EXPECT_THAT(skeleton.errors, testing::ContainsRegex(
+                                   "no GPUs to plan for; .* has 2 errors, so this may be of no "
+                                   "real machine; .*; left out: 4 GPUs .* ringlet topo complete"));
   EXPECT_EQ(RunCommand({"plan", machine, "--hosts", "0"}).status, kExitUsage);
   EXPECT_EQ(RunCommand({"plan", machine, "--policy", "worst"}).status, kExitUsage);
 }

@@ -1,6 +1,7 @@
 #include "frontends/cli/plan/plan_view.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -90,14 +91,19 @@ class Viewer {
     return Ok();
   }
 
+  // Of a file, with what is said of it: it may be a skeleton, or broken.
+  Error NoGpus(const PathView& whole) const {
+    const bool known = !request_.machine.source.file.empty() && !whole.missing.empty();
+    return {Code::kInvalidArgument,
+            fmt::format("{} has no GPUs to plan for; {}", whole.title,
+                        known ? fmt::format("{}", fmt::join(whole.missing, "; "))
+                              : "name a topology file, or a machine by --synthetic")};
+  }
+
   // A group of GPUs that reach each other without the network is a node of its own.
   Status Split(const PathView& whole) {
     const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
-    if (gpus.empty())
-      return Error{Code::kInvalidArgument,
-                   fmt::format("{} has no GPUs to plan for; name a topology file, or a machine by "
-                               "--synthetic",
-                               whole.title)};
+    if (gpus.empty()) return NoGpus(whole);
     const std::vector<std::uint32_t> domains = topology::DomainsOf(whole.paths);
     for (std::uint32_t i = 0; i < gpus.size(); ++i) {
       if (domains[i] != i) continue;
