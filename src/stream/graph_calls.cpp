@@ -188,7 +188,7 @@ Answer StreamTable::DestroyExec(ringletGraphExec_t exec) {
     // Their threads end when launches are over, and are joined after that.
     for (auto& lane : dropped->lanes) {
       lane->Close();
-      retired_lanes_.push_back(std::move(lane));
+      retired_lanes_.push_back({.lane = std::move(lane), .last = dropped->last});
     }
   }
   Reap();

@@ -39,7 +39,7 @@ thread_local StreamsOfThread streams_of_thread;
 
 // Threads that have ended are joined before the program ends.
 struct LastReap {
-  ~LastReap() { StreamTable::Here().Reap(); }
+  ~LastReap() { StreamTable::Here().ReapLast(); }
 };
 
 }  // namespace
@@ -199,20 +199,23 @@ Answer StreamTable::Check(ringletStream_t stream) {
   return Find(stream) ? Answer{} : Unknown(stream, "stream");
 }
 
-void StreamTable::Reap() {
+void StreamTable::Reap(bool waits) {
   std::vector<StreamRef> streams;  // joined after the lock
-  std::vector<std::unique_ptr<StreamWorker>> lanes;
+  std::vector<RetiredLane> lanes;
   const Lock lock(mutex_);
+  const auto ends = [&](const StreamWorker& worker, const ItemEndRef& last) {
+    return worker.ended() || (waits && !(last && last->pending()));
+  };
   for (auto& [number, device] : devices_) {
     std::erase_if(device.streams, [&](const StreamRef& stream) {
-      const bool gone = stream->retired && stream->worker.ended();
+      const bool gone = stream->retired && ends(stream->worker, stream->last);
       if (gone) streams.push_back(stream);
       return gone;
     });
   }
-  std::erase_if(retired_lanes_, [&](std::unique_ptr<StreamWorker>& lane) {
-    const bool gone = lane->ended();
-    if (gone) lanes.push_back(std::move(lane));
+  std::erase_if(retired_lanes_, [&](RetiredLane& retired) {
+    const bool gone = ends(*retired.lane, retired.last);
+    if (gone) lanes.push_back(std::move(retired));
     return gone;
   });
 }

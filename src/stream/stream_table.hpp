@@ -97,8 +97,10 @@ class StreamTable {
   Answer DestroyExec(ringletGraphExec_t exec);
   Answer OnDestroy(ringletGraph_t graph, std::function<void()> call);
 
-  /// Joins the threads of destroyed streams that have run all they had.
-  void Reap();
+  /// Joins the threads of destroyed streams and executables that have ended.
+  void Reap() { Reap(false); }
+  /// Also those that are about to, since all they had has run. Waits for them.
+  void ReapLast() { Reap(true); }
   /// Destroy without that, for threads that end: they may be such a thread. False: no such stream.
   bool Abandon(ringletStream_t stream);
 
@@ -114,6 +116,8 @@ class StreamTable {
   };
 
   explicit StreamTable(std::uintptr_t first_handle);
+
+  void Reap(bool waits);
 
   // All of these with the lock held.
   template <typename Handle>
@@ -171,7 +175,11 @@ class StreamTable {
   std::unordered_map<const void*, std::unique_ptr<ExecState>> execs_;
   std::map<int, DeviceStreams> devices_;
   std::vector<CaptureRef> captures_;  // that are not over
-  std::vector<std::unique_ptr<StreamWorker>> retired_lanes_;
+  struct RetiredLane {
+    std::unique_ptr<StreamWorker> lane = {};
+    ItemEndRef last = {};  ///< of the last launch of its executable
+  };
+  std::vector<RetiredLane> retired_lanes_;
 };
 
 }  // namespace ringlet::stream

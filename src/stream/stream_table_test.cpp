@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "stream/current_device.hpp"
@@ -71,6 +73,30 @@ TEST(StreamTable, WorkOfADestroyedStreamStillRuns) {
   gate.Open();
   EXPECT_TRUE(Table().SynchronizeEvent(behind).ok());
   EXPECT_EQ(trace.text(), "ran");
+}
+
+// As at the end of a program, with one whose work goes on.
+TEST(StreamTable, ThreadsOfStreamsThatHaveRunAllAreJoined) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  Gate gate;
+  Table().ReapLast();
+  const auto before = threads();
+  {
+    const StreamForTest held;
+    EXPECT_TRUE(Table().Launch(held, gate.Wait()).ok());
+    for (int i = 0; i < 20; ++i) {
+      const StreamForTest stream;
+      EXPECT_TRUE(Table().Launch(stream, Task([] {})).ok());
+      EXPECT_TRUE(Table().Synchronize(stream).ok());
+    }
+  }
+  Table().ReapLast();
+  EXPECT_LE(threads(), before + 1) << "the one that is held";
+  gate.Open();
+  EXPECT_TRUE(Table().AwaitDevice(0).ok());
 }
 
 TEST(StreamTable, ThreadsHavePerThreadStreamsOfTheirOwn) {
