@@ -84,8 +84,10 @@ Result<HostView> ExpectedMachine(const std::string& words) {
 Result<plan::GpuPlanOptions> PlanOptions(const CheckOptions& options) {
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(os::ReadEnvironment()));
   plan::GpuPlanOptions planning;
-  planning.policy = options.policy == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
+  RINGLET_TRY_ASSIGN(planning.search, plan::ReadSearchOptions(settings));
+  planning.search.policy = options.policy == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
   RINGLET_TRY_ASSIGN(planning.channels, plan::ReadLimits(settings));
+  RINGLET_TRY_ASSIGN(planning.ports, topology::ReadPortRules(settings));
   RINGLET_TRY_ASSIGN(planning.paths, topology::ReadPathOptions(settings));
   RINGLET_TRY_ASSIGN(planning.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
   return planning;
