@@ -134,7 +134,7 @@ class Blocks(unittest.TestCase):
     def run_page(self, page, folder):
         """The number of blocks that ran."""
         count = 0
-        for name in ("test", "examples"):
+        for name in ("test", "examples", "machines"):
             (folder / name).symlink_to(SOURCE / name)
         for kind, argument, code in blocks(page.read_text(encoding="utf-8")):
             if kind == "file:":
