@@ -52,6 +52,7 @@ libgtest-dev     unit tests
 libgmock-dev     unit tests
 libbenchmark-dev micro benchmarks
 python3          checks of the source tree
+git              tests of the tool that plants faults
 groff-base       checks of the manual pages
 libfabric-dev    tests of the links over libfabric
 iproute2         tests that lay networks between namespaces
