@@ -102,7 +102,9 @@ class Site(unittest.TestCase):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = message["params"]["request"]["url"]
-                if not url.startswith((self.root, "data:", "blob:", "chrome:", "about:")):
+                # The browser's own pages, that of a new tab among them, ask only the browser.
+                own = ("data:", "blob:", "chrome:", "chrome-untrusted:", "about:")
+                if not url.startswith((self.root, *own)):
                     said.append(f"a request leaves the machine: {url}")
         return said
 
