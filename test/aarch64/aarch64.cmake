@@ -23,6 +23,6 @@ string(JOIN ":" left_out
   ZeroCopyShm.MemoryThatCannotBeReadAnyMoreIsALoss PipeLink.AnOfferIsFetched
   PipeLink.AWithdrawnOfferIsNotTaken SharedBuffers.OnlyProvenProcessesAreReadFrom)
 add_test(NAME aarch64.protocols
-  COMMAND ${RINGLET_QEMU_AARCH64} -L /usr/aarch64-linux-gnu
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/on_one_core.sh ${RINGLET_QEMU_AARCH64} -L /usr/aarch64-linux-gnu
           ${CMAKE_BINARY_DIR}/aarch64/protocols_test --gtest_brief=1 --gtest_filter=-${left_out})
 set_tests_properties(aarch64.protocols PROPERTIES TIMEOUT 900)
