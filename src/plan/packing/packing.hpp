@@ -121,7 +121,7 @@ inline constexpr std::int64_t kPackingBudget = 4'000'000;
 inline constexpr std::int64_t kPackingGrant = 10'000'000;
 
 /// Of more than PricingOracle::kFewDevices there are more links and orders: so many times that.
-/// Plans of 16 GPUs take up to 2.5 s on one host then, and 7 s on several.
+/// What plans take then: docs/decisions/0098.
 inline constexpr std::int64_t kManyDevicesFactor = 96;
 
 /// The packings of one host, each made when it is first asked for.
