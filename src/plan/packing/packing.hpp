@@ -121,7 +121,7 @@ inline constexpr std::int64_t kPackingBudget = 4'000'000;
 inline constexpr std::int64_t kPackingGrant = 10'000'000;
 
 /// Of more than PricingOracle::kFewDevices there are more links and orders: so many times that.
-/// What plans take then: docs/decisions/0098.
+/// Times of plans: docs/decisions/0098.
 inline constexpr std::int64_t kManyDevicesFactor = 96;
 
 /// The packings of one host, each made when it is first asked for.
