@@ -23,7 +23,7 @@ function(ringlet_emulate_library target library)
     PREFIX "" OUTPUT_NAME ${library} SUFFIX ""
     LIBRARY_OUTPUT_DIRECTORY ${emulate_build} C_VISIBILITY_PRESET hidden
     BUILD_RPATH "$ORIGIN;$ORIGIN/../lib" BUILD_RPATH_USE_ORIGIN ON
-    INSTALL_RPATH "$ORIGIN;$ORIGIN/../..")
+    INSTALL_RPATH "$ORIGIN;$ORIGIN/../.." UNITY_BUILD ${RINGLET_UNITY} UNITY_BUILD_BATCH_SIZE 20)
   # RUNPATH, not RPATH: LD_LIBRARY_PATH may still choose another libringlet.so.0.
   target_link_options(${target} PRIVATE -Wl,--enable-new-dtags)
   if(NOT RINGLET_SANITIZE)

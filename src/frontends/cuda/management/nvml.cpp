@@ -54,10 +54,6 @@ int FindDevice(std::optional<std::uint32_t> number, NvmlDevice* device) {
   return kNvmlSuccess;
 }
 
-const CudaDeviceFacts& Facts(std::uint32_t number) {
-  return Host().machine()[number];
-}
-
 }  // namespace
 
 bool NvmlIsOpen() {

@@ -35,6 +35,9 @@ static_assert(sizeof(NvmlPci) == 68);
 bool NvmlIsOpen();
 /// The number of a device among all; empty if it is no handle of ours.
 std::optional<std::uint32_t> NvmlNumber(NvmlDevice device);
+inline const CudaDeviceFacts& Facts(std::uint32_t number) {
+  return Host().machine()[number];
+}
 /// The address in NVML's words.
 void FillNvmlPci(const PciPlace& place, NvmlPci& pci);
 

@@ -82,10 +82,6 @@ enum NvmlFieldId : unsigned {
   kFieldProcessorLinkSpeed = 172,
 };
 
-const CudaDeviceFacts& Facts(std::uint32_t number) {
-  return Host().machine()[number];
-}
-
 // The link of a device: `body` gets it, or null where the model has one that is not connected.
 template <typename Body>
 int OfLink(NvmlDevice device, unsigned link, Body&& body) {

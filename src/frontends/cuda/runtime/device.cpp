@@ -99,7 +99,7 @@ PeerAttributes PeerAttributesOf(PeerWay way) {
 }
 
 // The values of cudaLimit: stack, printf, heap, depth, launches, fetch, persisting cache.
-std::array<std::atomic<std::size_t>, 7> limits = {1024, 1 << 20, 8 << 20, 0, 0, 0, 0};
+std::array<std::atomic<std::size_t>, 7> limit_values = {1024, 1 << 20, 8 << 20, 0, 0, 0, 0};
 
 std::atomic<unsigned> device_flags{0};
 
@@ -235,18 +235,18 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetStreamPriorityRange(int* least, int* grea
 RINGLET_CUDA_FUNCTION int cudaDeviceGetLimit(std::size_t* value, int limit) {
   return Call("cudaDeviceGetLimit", [&]() -> Answer {
     if (value == nullptr) return IsNull("pValue");
-    if (limit < 0 || std::cmp_greater_equal(limit, limits.size()))
+    if (limit < 0 || std::cmp_greater_equal(limit, limit_values.size()))
       return {CudaCode::kUnsupportedLimit, fmt::format("there is no limit {}", limit)};
-    *value = limits[static_cast<std::size_t>(limit)];
+    *value = limit_values[static_cast<std::size_t>(limit)];
     return Done();
   });
 }
 
 RINGLET_CUDA_FUNCTION int cudaDeviceSetLimit(int limit, std::size_t value) {
   return Call("cudaDeviceSetLimit", [&]() -> Answer {
-    if (limit < 0 || std::cmp_greater_equal(limit, limits.size()))
+    if (limit < 0 || std::cmp_greater_equal(limit, limit_values.size()))
       return {CudaCode::kUnsupportedLimit, fmt::format("there is no limit {}", limit)};
-    limits[static_cast<std::size_t>(limit)] = value;
+    limit_values[static_cast<std::size_t>(limit)] = value;
     return Done();
   });
 }
