@@ -27,7 +27,8 @@ target_sources(ringlet_shared PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
 target_compile_features(ringlet_shared INTERFACE cxx_std_17)
 target_link_libraries(ringlet_shared PRIVATE ${layer_targets})
-target_link_options(ringlet_shared PRIVATE -Wl,--version-script=${version_script})
+# Its threads and what exit runs stay until the process ends, whoever has closed it.
+target_link_options(ringlet_shared PRIVATE -Wl,--version-script=${version_script} -Wl,-z,nodelete)
 set_target_properties(ringlet_shared PROPERTIES
   OUTPUT_NAME ringlet EXPORT_NAME ringlet LINKER_LANGUAGE CXX
   VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${version_script})

@@ -151,9 +151,11 @@ Result<bool> ShmCollective::Wait() {
     return false;
   }
   blamed_ = awaited_ + 1;
-  return Fail({Code::kPeerLost,
-               fmt::format("rank {} left the communicator (destroyed it) before operation {}: {}",
-                           RankAt(awaited_), number_, WaitingFor())});
+  return Fail(
+      {Code::kPeerLost,
+       fmt::format(
+           "rank {} left the communicator (destroyed or aborted it) before operation {}: {}",
+           RankAt(awaited_), number_, WaitingFor())});
 }
 
 // ---- posts --------------------------------------------------------------------------------------
@@ -378,7 +380,8 @@ std::string ShmCollective::WhoGaveUp() const {
   const std::uint32_t rank = RankAt(place);
   if (blamed == 0) return fmt::format("rank {} has given up", rank);
   return fmt::format(
-      "rank {} left the communicator (destroyed it) before operation {}: rank {} has given up",
+      "rank {} left the communicator (destroyed or aborted it) before operation {}: rank {} has "
+      "given up",
       RankAt(blamed - 1), number_, rank);
 }
 

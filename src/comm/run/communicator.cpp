@@ -174,7 +174,7 @@ Error Communicator::LeftBefore(Rank whom, const Operation& running) const {
                                ? fmt::format("a message after {} collectives", call_.sequence)
                                : fmt::format("operation {}", call_.sequence);
   return Error{Code::kPeerLost,
-               fmt::format("{} left the communicator (destroyed it) before {}: {}",
+               fmt::format("{} left the communicator (destroyed or aborted it) before {}: {}",
                            control_->roster().DescribeRank(whom), when, running.WaitingFor())};
 }
 

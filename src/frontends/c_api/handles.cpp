@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/red_op.hpp"
@@ -124,6 +127,14 @@ void GiveUp(const Entry& entry) {
   EndFailed(entry.issued);
 }
 
+// Whether this rank has nothing unfinished on it, so that peers can go on without it until they
+// call something that it never will.
+bool AtRest(const Entry& entry) {
+  if (Runs(entry) || IsParentOfUnborn(entry)) return false;
+  if (entry.issued && entry.issued->pending()) return false;
+  return entry.communicator.use_count() == 1;  // else a thread is in a call
+}
+
 Held HeldOf(const Entry& entry) {
   return {entry.communicator, entry.options, entry.issued != nullptr};
 }
@@ -142,6 +153,38 @@ auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>(
 
 namespace {
 
+// Lets go of a communicator that has not failed for this: in good order.
+void Leave(Entry entry) {
+  GiveUp(entry);
+  ForgetRedOps(*entry.communicator);
+}
+
+// A program that ends well without destroying its communicators leaves them, so that ranks that
+// still work on something else are not told of a death. A program that exits with an error has
+// died.
+void LeaveAtExit(int exit_status, void* /*unused*/) {
+  Registry& registry = TheRegistry();
+  std::vector<Entry> left;
+  {
+    const std::lock_guard lock(registry.mutex);
+    if (exit_status != 0 || registry.pid != ::getpid()) return;
+    for (auto at = registry.entries.begin(); at != registry.entries.end();) {
+      Entry& entry = at->second;
+      static_cast<void>(Settle(entry));
+      const bool leaves = entry.communicator && AtRest(entry);
+      if (leaves) left.push_back(std::move(entry));
+      at = leaves ? registry.entries.erase(at) : std::next(at);
+    }
+  }
+  for (Entry& entry : left) Leave(std::move(entry));
+}
+
+// Once a program: children of fork inherit it, and exec forgets it.
+void SeeToTheExit() {
+  static const int seen = ::on_exit(LeaveAtExit, nullptr);
+  static_cast<void>(seen);
+}
+
 Result<std::shared_ptr<comm::Process>> ProcessOf(Registry& registry) {
   if (registry.process && registry.pid != ::getpid()) {
     // A child of fork has copies of our objects but not the service thread: leave them be.
@@ -153,6 +196,7 @@ Result<std::shared_ptr<comm::Process>> ProcessOf(Registry& registry) {
   if (!registry.process) {
     RINGLET_TRY_ASSIGN(registry.process, comm::Process::StartHere(registry.overrides));
     registry.pid = ::getpid();
+    SeeToTheExit();
   }
   return registry.process;
 }
@@ -434,9 +478,7 @@ Status Take(ncclComm_t handle) {
   RINGLET_TRY(AwaitIssued(handle));
   RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
   static_cast<void>(Settle(entry));
-  if (!entry.communicator) return Ok();
-  GiveUp(entry);
-  ForgetRedOps(*entry.communicator);
+  if (entry.communicator) Leave(std::move(entry));
   return Ok();
 }
 
@@ -446,10 +488,9 @@ Status TakeAborted(ncclComm_t handle, const std::string& why) {
   if (entry.forming) entry.forming->Stop();
   static_cast<void>(Settle(entry));
   if (!entry.communicator) return Ok();
-  entry.communicator->Abort(why);
+  if (!AtRest(entry)) entry.communicator->Abort(why);
   if (entry.running) entry.running->Wait();
-  GiveUp(entry);
-  ForgetRedOps(*entry.communicator);
+  Leave(std::move(entry));
   return Ok();
 }
 

@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "frontends/c_api/comms_for_test.hpp"
+#include "frontends/c_api/streams/streams_for_test.hpp"
 
 namespace ringlet::c_api {
 namespace {
@@ -226,12 +229,29 @@ TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
     EXPECT_EQ(ncclAllReduce(&a, &a, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclRemoteError);
     EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("ncclCommAbort was called"));
   });
-  EXPECT_EQ(ncclCommAbort(comms[1]), ncclSuccess);
+  AbortInACall(comms[1]);
   blocked.join();
-  ncclResult_t state = ncclSuccess;
-  EXPECT_EQ(ncclCommGetAsyncError(comms[0], &state), ncclSuccess);
-  EXPECT_EQ(state, ncclRemoteError);
+  EXPECT_EQ(StateNow(comms[0]), ncclRemoteError);
   EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
+}
+
+// As with NCCL: PyTorch aborts its communicators where a program ends without destroying them, and
+// would end the ranks that are still at work on something else if they heard of a failure.
+TEST(Nccl, AnAbortWithNothingUnfinishedIsALeaving) {
+  const auto comms = InitAll(3);
+  float data[] = {1, 1, 1};
+  void* buffers[] = {&data[0], &data[1], &data[2]};
+  ASSERT_EQ(AllReduceInGroup(comms, buffers, 1, ncclFloat, ncclSum), ncclSuccess);
+  EXPECT_EQ(ncclCommAbort(comms[2]), ncclSuccess);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclSend(&data[0], 1, ncclFloat, 1, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclRecv(&data[1], 1, ncclFloat, 0, comms[1], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << "rank 2 has no part in it";
+  EXPECT_EQ(StateNow(comms[0]), ncclSuccess);
+  EXPECT_EQ(AllReduceInGroup({comms[0], comms[1]}, buffers, 1, ncclFloat, ncclSum),
+            ncclRemoteError);
+  EXPECT_THAT(LastMessage(), HasSubstr("left the communicator (destroyed or aborted it)"));
+  AbortAll({comms[0], comms[1]});
 }
 
 // The output of `body` in a child of fork, which starts with settings of its own.
@@ -255,6 +275,37 @@ TEST(Nccl, AChildOfAForkStartsAfresh) {
            ncclCommDestroy(own) == ncclSuccess;
   }));
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
+}
+
+// Rank 1 in a child that ends with `exit_status` and does not destroy its communicator; what rank 0
+// is told when it calls an operation then.
+std::string ToldOfAnExit(int exit_status) {
+  ncclUniqueId id;
+  EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  ncclComm_t comm = nullptr;
+  float data = 1;
+  const auto takes_part = [&](int rank) {
+    return ncclCommInitRank(&comm, 2, id, rank) == ncclSuccess &&
+           ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comm, nullptr) == ncclSuccess;
+  };
+  const pid_t child = fork();
+  if (child == 0) std::exit(takes_part(1) ? exit_status : 99);
+  EXPECT_TRUE(takes_part(0)) << LastMessage();
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), exit_status);
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comm, nullptr), ncclRemoteError);
+  const std::string told = LastMessage();
+  EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  return told;
+}
+
+TEST(Nccl, AnExitIsALeavingIfItsStatusIsZero) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer cannot start threads in the child of a process with threads";
+#endif
+  EXPECT_THAT(ToldOfAnExit(0), HasSubstr("left the communicator (destroyed or aborted it)"));
+  EXPECT_THAT(ToldOfAnExit(3), Not(HasSubstr("left the communicator")));
 }
 
 TEST(Nccl, RanksShareADeviceWhereThatIsSet) {
