@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace ringlet::collective {
@@ -43,6 +44,10 @@ Header EncodeHeader(const Fingerprint& fingerprint, Rank sender) {
       fingerprint.sequence, fingerprint.count,
       Index(fingerprint.root) | std::uint64_t{Index(sender)} << 32};
   Header header;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(header.data(), words.data(), header.size());
+    return header;
+  }
   for (std::size_t word = 0; word < words.size(); ++word)
     for (std::size_t i = 0; i < 8; ++i)
       header[word * 8 + i] = static_cast<std::byte>(words[word] >> (8 * i));

@@ -323,11 +323,16 @@ Result<std::unique_ptr<collective::Operation>> Communicator::StartStage(const Pr
     return std::unique_ptr<Operation>(std::make_unique<HostRun>(*host_.engine()));
   }
   task.flow = stage.flow;
-  return WithLinks(
-      PeersOf(*task.flow), ToText(task.fingerprint),
-      [this, task]() -> Result<std::unique_ptr<Operation>> {
-        return std::unique_ptr<Operation>(std::make_unique<collective::Execution>(task, LinkTo()));
-      });
+  const auto run = [this, task]() -> Result<std::unique_ptr<Operation>> {
+    return std::unique_ptr<Operation>(std::make_unique<collective::Execution>(task, LinkTo()));
+  };
+  const auto has_link = [&](const collective::Lane& lane) {
+    const bool local = lane.direction == collective::Lane::Direction::kLocal;
+    return local || lane.peer == identity_.rank || links_->Find(lane.peer) != nullptr;
+  };
+  if (std::ranges::all_of(task.flow->lanes, has_link)) [[likely]]
+    return run();
+  return WithLinks(PeersOf(*task.flow), ToText(task.fingerprint), run);
 }
 
 void Communicator::StartPartOnHost(const collective::HostPart& part, const Call& call,

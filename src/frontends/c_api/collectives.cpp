@@ -57,8 +57,9 @@ struct Submission {
   cudaEvent_t begins = nullptr;
 };
 
-Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root) {
-  Submission submission;
+// Into the caller's: to be moved it is too large for the smallest operations.
+Status Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root,
+               Submission& submission) {
   RINGLET_TRY_ASSIGN(submission.held, FindActive(given.comm));
   const comm::Communicator& communicator = *submission.held.communicator;
   collective::Call& call = submission.call;
@@ -80,25 +81,27 @@ Result<Submission> Prepare(comm::CallKind kind, const Arguments& given, std::opt
     RINGLET_TRY_ASSIGN(call.algorithms, AlgorithmsOf(options, call, communicator));
     submission.begins = options.begins;
   }
-  return submission;
+  return Ok();
 }
 
 Result<bool> Collective(comm::CallKind kind, const Arguments& given,
                         std::optional<int> root = std::nullopt) {
-  RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
-  return SubmitCall(
-      {given.comm, std::move(submission.held), submission.call, given.stream, submission.begins});
+  Submission submission;
+  RINGLET_TRY(Prepare(kind, given, root, submission));
+  return SubmitCollective(given.comm, submission.held, submission.call, given.stream,
+                          submission.begins);
 }
 
 Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t op,
                        std::optional<int> root = std::nullopt) {
-  RINGLET_TRY_ASSIGN(Submission submission, Prepare(kind, given, root));
+  Submission submission;
+  RINGLET_TRY(Prepare(kind, given, root, submission));
   RINGLET_TRY_ASSIGN(RedOp its, FindRedOp(*submission.held.communicator, op, submission.call.type));
   submission.call.op = its.op;
   submission.call.scalar = its.scalar;
   submission.call.scalar_at = its.scalar_at;
-  return SubmitCall(
-      {given.comm, std::move(submission.held), submission.call, given.stream, submission.begins});
+  return SubmitCollective(given.comm, submission.held, submission.call, given.stream,
+                          submission.begins);
 }
 
 Result<bool> Message(bool sends, const Arguments& given, int peer) {

@@ -64,10 +64,10 @@ Form Finished(Form form, const CommOptions& options) {
     RINGLET_TRY_ASSIGN(auto communicator, form(abort));
     if (!communicator) return communicator;
     RINGLET_TRY(CheckEncryption(*communicator));
-    if (!name.empty())
+    if (name)
       communicator->origin().process->logger().Log(
           LogLevel::kInfo, Subsystem::kInit, communicator->identity().device,
-          fmt::format("commId {:016x} is called {}", communicator->identity().magic, name));
+          fmt::format("commId {:016x} is called {}", communicator->identity().magic, *name));
     return communicator;
   };
 }
@@ -288,6 +288,16 @@ Result<bool> SubmitCall(CallJob job) {
   RINGLET_TRY(RecordBegin(begins));
   if (!job.held.options.blocking) return BeginCalls({job.handle}, {std::move(call)});
   RINGLET_TRY(call.communicator->Run(call.work));
+  return false;
+}
+
+Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
+                              cudaStream_t stream, cudaEvent_t begins) {
+  const bool at_once = group.depth == 0 && begins == nullptr && held.options.blocking;
+  if (!at_once || stream::IsStream(stream)) [[unlikely]]
+    return SubmitCall({handle, held, call, stream, begins});
+  if (held.has_issued) RINGLET_TRY(AwaitIssued(handle));
+  RINGLET_TRY(held.communicator->Run(call));
   return false;
 }
 

@@ -33,6 +33,9 @@ struct CallJob {
 /// on.
 Result<bool> SubmitInit(InitJob job);
 Result<bool> SubmitCall(CallJob job);
+/// As SubmitCall of a collective. The usual one, outside a group and on no stream, is not copied.
+Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
+                              cudaStream_t stream, cudaEvent_t begins);
 
 void StartGroup();
 /// Runs what was collected when this closes the outermost group. True when some of it goes on.

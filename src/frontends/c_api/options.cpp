@@ -145,7 +145,8 @@ Result<CommOptions> ReadConfig(const ncclConfig_t* config, const CommOptions& in
   CommOptions options;
   options.blocking = ValueOf(*config, kFields[0]) != 0;  // also where it is not set
   if (const char* name = TextOf(*config, offsetof(ncclConfig_t, commName), kSinceName))
-    options.name = Printable({name, ::strnlen(name, kNameBytesMax)}, kNameBytesMax);
+    options.name = std::make_shared<const std::string>(
+        Printable({name, ::strnlen(name, kNameBytesMax)}, kNameBytesMax));
   options.contexts = CountOf(*config, offsetof(ncclConfig_t, numRmaCtx), NCCL_VERSION(2, 29, 0));
   options.signals = CountOf(*config, offsetof(ncclConfig_t, numRmaSig), NCCL_VERSION(2, 31, 0));
   return options;

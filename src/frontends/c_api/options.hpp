@@ -1,6 +1,7 @@
 // Structs that a caller fills in, checked field by field.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace ringlet::c_api {
 
 /// The part of a communicator's config that has an effect here.
 struct CommOptions {
-  bool blocking = true;  ///< calls wait for what they begin
-  std::string name;      ///< empty: none
+  bool blocking = true;                          ///< calls wait for what they begin
+  std::shared_ptr<const std::string> name = {};  ///< null: none
   // Of ncclPutSignal.
   std::uint32_t contexts = 1;
   std::uint32_t signals = 1;  ///< of each context

@@ -9,6 +9,7 @@ namespace ringlet::c_api {
 namespace {
 
 using testing::HasSubstr;
+using testing::Pointee;
 
 std::string WhyNot(const ncclConfig_t& config) {
   const auto options = ReadConfig(&config, {});
@@ -103,14 +104,17 @@ TEST(Options, EveryVersionOfAConfigIsTaken) {
 }
 
 TEST(Options, WithoutAConfigAllIsInherited) {
-  const CommOptions parents{.blocking = false, .name = "parent", .contexts = 3, .signals = 4};
+  const CommOptions parents{.blocking = false,
+                            .name = std::make_shared<const std::string>("parent"),
+                            .contexts = 3,
+                            .signals = 4};
   const auto inherited = ReadConfig(nullptr, parents);
   EXPECT_FALSE(inherited->blocking);
   EXPECT_EQ(inherited->contexts, 3u);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   const auto own = ReadConfig(&config, parents);
   EXPECT_TRUE(own->blocking);
-  EXPECT_EQ(own->name, "");
+  EXPECT_EQ(own->name, nullptr);
   EXPECT_EQ(own->contexts, 1u);
   EXPECT_EQ(own->signals, 1u);
 }
@@ -129,7 +133,7 @@ TEST(Options, FieldsWithoutEffectAreNamed) {
   EXPECT_THAT(notes[0], HasSubstr("ncclConfig_t::maxCTAs has no effect"));
   EXPECT_THAT(notes[1], HasSubstr("netName"));
   const auto options = ReadConfig(&config, {});
-  EXPECT_EQ(options->name, "it");
+  EXPECT_THAT(options->name, Pointee(std::string("it")));
   EXPECT_EQ(options->signals, 8u);
 }
 
