@@ -96,6 +96,11 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
 }
 
 Communicator::~Communicator() {
+  Leave();
+}
+
+void Communicator::Leave() {
+  if (std::exchange(left_, true)) return;
   WriteTraffic();
   host_.Leave();
   control_->Leave();

@@ -46,7 +46,7 @@ class Communicator {
                plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
                HostMemoryParts memory, std::shared_ptr<const GpuMachine> machine,
                std::chrono::milliseconds timeout);
-  /// Leaves in good order, unless it has failed or was aborted.
+  /// Leaves, if it has not left yet.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -162,6 +162,9 @@ class Communicator {
   /// Makes of a failed run the communicator's failure, on all ranks, and gives its best reason.
   /// \param ended  that has failed
   Error Conclude(const Error& error, const collective::Operation& ended);
+
+  /// Leaves in good order, unless it has failed or was aborted. Nothing runs on it now or later.
+  void Leave();
 
   /// Fails the communicator on all ranks. Any thread, also while another is inside AllReduce.
   void Abort(const std::string& why);
@@ -284,6 +287,7 @@ class Communicator {
   Bytes scratch_;  // of the operation that runs; kept, since new memory costs more than old
   Bytes staging_;  // a copy of its input, where one is needed
   std::atomic<std::uint64_t> working_bytes_{0};  // of both
+  bool left_ = false;
 };
 
 }  // namespace ringlet::comm

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -139,6 +138,12 @@ Held HeldOf(const Entry& entry) {
   return {entry.communicator, entry.options, entry.issued != nullptr};
 }
 
+// Its communicator, if nothing else has it, leaves.
+void LetGo(Entry entry) {
+  GiveUp(entry);
+  ForgetRedOps(*entry.communicator);
+}
+
 // The result of `use` on the entry of a handle.
 template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
@@ -153,30 +158,24 @@ auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>(
 
 namespace {
 
-// Lets go of a communicator that has not failed for this: in good order.
-void Leave(Entry entry) {
-  GiveUp(entry);
-  ForgetRedOps(*entry.communicator);
-}
-
 // A program that ends well without destroying its communicators leaves them, so that ranks that
 // still work on something else are not told of a death. A program that exits with an error has
-// died.
+// died. The handles stay: other threads, such as PyTorch's watchdog, may ask for errors until the
+// end.
 void LeaveAtExit(int exit_status, void* /*unused*/) {
   Registry& registry = TheRegistry();
-  std::vector<Entry> left;
+  std::vector<std::shared_ptr<comm::Communicator>> left;
   {
     const std::lock_guard lock(registry.mutex);
     if (exit_status != 0 || registry.pid != ::getpid()) return;
-    for (auto at = registry.entries.begin(); at != registry.entries.end();) {
-      Entry& entry = at->second;
+    for (auto& [handle, entry] : registry.entries) {
       static_cast<void>(Settle(entry));
-      const bool leaves = entry.communicator && AtRest(entry);
-      if (leaves) left.push_back(std::move(entry));
-      at = leaves ? registry.entries.erase(at) : std::next(at);
+      if (!entry.communicator || !AtRest(entry)) continue;
+      entry.finalized = true;
+      left.push_back(entry.communicator);
     }
   }
-  for (Entry& entry : left) Leave(std::move(entry));
+  for (const auto& communicator : left) communicator->Leave();
 }
 
 // Once a program: children of fork inherit it, and exec forgets it.
@@ -478,7 +477,7 @@ Status Take(ncclComm_t handle) {
   RINGLET_TRY(AwaitIssued(handle));
   RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
   static_cast<void>(Settle(entry));
-  if (entry.communicator) Leave(std::move(entry));
+  if (entry.communicator) LetGo(std::move(entry));
   return Ok();
 }
 
@@ -490,7 +489,7 @@ Status TakeAborted(ncclComm_t handle, const std::string& why) {
   if (!entry.communicator) return Ok();
   if (!AtRest(entry)) entry.communicator->Abort(why);
   if (entry.running) entry.running->Wait();
-  Leave(std::move(entry));
+  LetGo(std::move(entry));
   return Ok();
 }
 
