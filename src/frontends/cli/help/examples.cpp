@@ -85,6 +85,7 @@ constexpr std::array kExamples = {
     Example{"env", "--json"},
     Example{"version", "--json"},
     Example{"help", "bench all_reduce"},
+    Example{"predict", "all_reduce topology.xml --hosts 2 --flows --json"},
     Example{"help", "exit-codes"},
     Example{"help", "--markdown > cli.md"},
     Example{"help", "--man ~/.local/share/man/man1"},
