@@ -37,10 +37,10 @@ PageMachine DrawnMachine::page() const {
           .findings = PageFindingsOf(*graph, view, defects)};
 }
 
-Result<DrawnMachine> DrawMachine(const TopoSource& source, const std::string& title, bool paths) {
+Result<DrawnMachine> DrawMachine(const TopoSource& source, const DrawMachineOptions& options) {
   RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadTopology(source));
   DrawnMachine machine;
-  machine.title = title.empty() ? loaded.title : title;
+  machine.title = options.title.empty() ? loaded.title : options.title;
   machine.told = std::move(loaded.missing);
   if (std::string hint = SkeletonHint(loaded.view); !hint.empty())
     machine.told.push_back(std::move(hint));
@@ -49,12 +49,16 @@ Result<DrawnMachine> DrawMachine(const TopoSource& source, const std::string& ti
                                      {.gpus = topology::GpuRanks::kAll, .unknown_net = false}));
   RINGLET_TRY(CheckDrawable(graph));
   machine.graph = std::make_unique<topology::Graph>(std::move(graph));
-  if (paths) {
+  if (options.paths) {
     RINGLET_TRY_ASSIGN(machine.paths, PathsOf(loaded.view, *machine.graph));
   }
   const std::vector<topology::LinkState> links = LinkStatesOf(source);
-  machine.defects =
-      topology::Check({.view = loaded.view, .positions = loaded.positions, .links = links});
+  topology::CheckInput input{.view = loaded.view, .positions = loaded.positions, .links = links};
+  if (options.expected != nullptr) {
+    input.expected = &options.expected->view;
+    input.expected_name = options.expected->title;
+  }
+  machine.defects = topology::Check(input);
   machine.view = std::move(loaded.view);
   const DrawnFacts facts = FactsOf(*machine.graph, machine.view, machine.defects);
   machine.drawing = LayOut(*machine.graph, machine.title, nullptr, &facts);

@@ -26,10 +26,16 @@ struct DrawnMachine {
   PageMachine page() const;
 };
 
-/// \param title  empty: the source of the machine
-/// \param paths  whether they are found: a page has them, a picture has not
+struct DrawMachineOptions {
+  std::string title = {};  ///< empty: the source of the machine
+  bool paths = false;      ///< whether they are found: a page has them, a picture has not
+  /// Another machine that this one should be like, for the check; null: only its own devices are
+  /// compared.
+  const DrawnMachine* expected = nullptr;
+};
+
 /// Errors  as LoadTopology and Build, with paths as FindPaths; kUnsupported as CheckDrawable
-Result<DrawnMachine> DrawMachine(const TopoSource& source, const std::string& title, bool paths);
+Result<DrawnMachine> DrawMachine(const TopoSource& source, const DrawMachineOptions& options);
 
 /// For the page, those of the whole machine too.
 std::vector<PageFinding> PageFindingsOf(const topology::Graph& graph,

@@ -27,7 +27,8 @@ std::string SickMachine(os::TempTree& files) {
 TEST(DrawnMachineTest, FindingsOfTheCheckAreInColor) {
   os::TempTree files;
   const DrawnMachine machine =
-      DrawMachine({.file = SickMachine(files), .root = {}, .synthetic = {}}, "", true).value();
+      DrawMachine({.file = SickMachine(files), .root = {}, .synthetic = {}}, {.paths = true})
+          .value();
   std::vector<std::string> outlined;
   for (const Box& box : machine.drawing.boxes)
     if (!box.outline.empty()) outlined.push_back(box.title);
@@ -41,12 +42,25 @@ TEST(DrawnMachineTest, FindingsOfTheCheckAreInColor) {
   EXPECT_THAT(findings[0].text, HasSubstr("GPU3"));
 }
 
+TEST(DrawnMachineTest, AMachineIsCheckedAgainstAnother) {
+  const TopoSource whole{
+      .file = Fixture("topo-vectors/nvswitch8-sm90.xml"), .root = {}, .synthetic = {}};
+  const DrawnMachine expected = DrawMachine(whole, {.title = "the first"}).value();
+  EXPECT_TRUE(expected.defects.empty());
+  EXPECT_TRUE(DrawMachine(whole, {.expected = &expected})->defects.empty());
+  DrawnMachine fewer_ports = DrawMachine(whole, {}).value();
+  fewer_ports.view.nets.push_back(fewer_ports.view.nets.back());
+  fewer_ports.view.gpus[0].links[0].count += 1;
+  const auto found = DrawMachine(whole, {.expected = &fewer_ports})->defects;
+  EXPECT_FALSE(found.empty());
+}
+
 TEST(DrawnMachineTest, PathsAreFoundForPagesOnly) {
   const TopoSource source{
       .file = Fixture("topo-vectors/pcie4-1nic.xml"), .root = {}, .synthetic = {}};
-  EXPECT_EQ(DrawMachine(source, "", true)->paths.Of(topology::NodeKind::kGpu).size(), 4u);
-  EXPECT_EQ(DrawMachine(source, "mine", false)->paths.bytes(), topology::Paths().bytes());
-  EXPECT_EQ(DrawMachine(source, "mine", false)->title, "mine");
+  EXPECT_EQ(DrawMachine(source, {.paths = true})->paths.Of(topology::NodeKind::kGpu).size(), 4u);
+  EXPECT_EQ(DrawMachine(source, {.title = "mine"})->paths.bytes(), topology::Paths().bytes());
+  EXPECT_EQ(DrawMachine(source, {.title = "mine"})->title, "mine");
 }
 
 TEST(DrawnMachineTest, PagesAreWrittenByTheirEnding) {

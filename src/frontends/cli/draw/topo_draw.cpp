@@ -16,8 +16,8 @@ struct DrawRequest {
 };
 
 int Run(const DrawRequest& request) {
-  const Result<DrawnMachine> machine =
-      DrawMachine(request.source, request.title, IsPage(request.picture.output));
+  const Result<DrawnMachine> machine = DrawMachine(
+      request.source, {.title = request.title, .paths = IsPage(request.picture.output)});
   if (!machine.ok()) return Fail("topo draw", machine.error());
   for (const std::string& told : machine->told) Tell("topo draw", told);
   if (IsPage(request.picture.output)) {

@@ -32,10 +32,11 @@ TopoSource SideOf(const std::string& what) {
   return source;
 }
 
-/// Both machines side by side on a page.
+/// Both machines side by side on a page, the second one checked against the first.
 Status DrawSides(const DiffOptions& options, const std::vector<std::string>& differences) {
-  RINGLET_TRY_ASSIGN(const DrawnMachine a, DrawMachine(SideOf(options.a), "", true));
-  RINGLET_TRY_ASSIGN(const DrawnMachine b, DrawMachine(SideOf(options.b), "", true));
+  RINGLET_TRY_ASSIGN(const DrawnMachine a, DrawMachine(SideOf(options.a), {.paths = true}));
+  RINGLET_TRY_ASSIGN(const DrawnMachine b,
+                     DrawMachine(SideOf(options.b), {.paths = true, .expected = &a}));
   const PageMachine sides[] = {a.page(), b.page()};
   const std::string title = fmt::format("{} and {}", a.title, b.title);
   return WriteFile(options.output, PageOf(title, sides, &differences));
