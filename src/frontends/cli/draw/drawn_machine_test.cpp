@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "frontends/cli/tool_run_for_test.hpp"
@@ -33,6 +34,10 @@ TEST(DrawnMachineTest, FindingsOfTheCheckAreInColor) {
   for (const Box& box : machine.drawing.boxes)
     if (!box.outline.empty()) outlined.push_back(box.title);
   ASSERT_EQ(outlined.size(), 1u);
+  const auto color = std::ranges::find_if(machine.drawing.lines, [](const Polyline& line) {
+    return !line.color.empty() && line.title.find("gen5 x8") != std::string::npos;
+  });
+  EXPECT_NE(color, machine.drawing.lines.end()) << "the link of a slow GPU has its color";
   EXPECT_THAT(outlined[0], HasSubstr("; error: "));
   EXPECT_THAT(machine.drawing.words, Contains(testing::Field(&Words::text, HasSubstr("gen5 x8"))));
   EXPECT_THAT(machine.drawing.words, Contains(testing::Field(&Words::text, "error of topo check")));
