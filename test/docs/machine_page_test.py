@@ -195,7 +195,7 @@ class Pages(unittest.TestCase):
         self.page("topo", "draw", DGX1)
         ground = lambda: self.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         fill = lambda: self.browser.execute_script(
-            "return getComputedStyle(document.querySelector('svg [data-node][tabindex]')).fill")
+            "return getComputedStyle(document.querySelector('svg [aria-label^=\"GPU 0\"]')).fill")
         seen = []
         for scheme in ("light", "dark"):
             self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {

@@ -1,5 +1,6 @@
 #include "comm/machine/prediction.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
