@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/value/text.hpp"
 #include "collective/algorithm/over_channels.hpp"
@@ -45,16 +46,19 @@ class FlowCounter {
     }
   }
 
-  /// With names, the busiest first.
+  /// With names, the busiest first. Nodes of one host share its links.
   std::vector<LinkFlow> Take() {
-    std::vector<LinkFlow> links;
+    std::map<std::tuple<std::uint32_t, std::string, std::string>, LinkFlow> by_name;
     for (auto& [link, flow] : flows_) {
       const topology::Graph& graph = *plan_.systems[plan_.nodes[link.node].system].graph;
       flow.host = HostOf(plan_, link);
       flow.from = topology::NameOnHost(graph, link.from);
       flow.to = topology::NameOnHost(graph, link.to);
-      links.push_back(std::move(flow));
+      const auto [its, fresh] = by_name.try_emplace({flow.host, flow.from, flow.to}, flow);
+      if (!fresh) its->second.bytes += flow.bytes;
     }
+    std::vector<LinkFlow> links;
+    for (auto& [name, flow] : by_name) links.push_back(std::move(flow));
     std::ranges::stable_sort(links, std::greater<>(), &LinkFlow::time_us);
     return links;
   }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
@@ -95,6 +96,23 @@ TEST(PredictTest, FlowsAreThoseOfThePlanByEveryLink) {
                    .contains("flows"));
   EXPECT_THAT(RunCommand({"predict", "all_reduce", file, "--hosts", "513", "--flows"}).errors,
               HasSubstr("flows of 4104 ranks are too many"));
+}
+
+TEST(PredictTest, NodesOfOneHostShareItsLinks) {
+  const ToolRun ran =
+      RunCommand({"predict", "all_reduce", Fixture("topo-vectors/pcie16-4persw.xml"), "--hosts",
+                  "2", "-b", "64M", "--flows", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  std::set<std::vector<std::string>> links;
+  std::uint64_t left = 0;
+  const auto json = nlohmann::json::parse(ran.output);
+  for (const auto& link : json["flows"]["links"]) {
+    EXPECT_TRUE(links.insert({link["host"].dump(), link["from"], link["to"]}).second) << link;
+    EXPECT_LT(link["host"], 2);
+    if (link["from"].get<std::string>().starts_with("DEV/"))
+      left += link["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(left, 2u * 31 * (64 << 20));
 }
 
 TEST(PredictTest, NonsenseIsNamed) {
