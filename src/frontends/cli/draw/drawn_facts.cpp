@@ -97,7 +97,7 @@ void AddPort(NodeFacts& facts, const NetInterface& port) {
                     Printable(fmt::format("{}", fmt::join(port.members, ", ")), kFactBytesShown)));
   }
   if (port.speed_mbit_per_s.value_or(0) == 0) {
-    facts.state = "rate unknown";
+    facts.rate_is_unknown = true;
     facts.sentences.push_back(
         fmt::format("{}: its rate is unknown, as of a port that is down", name));
   }

@@ -18,6 +18,7 @@ struct NodeFacts {
   std::optional<topology::Severity> severity = {};  ///< of the worst defect
   bool link_is_worst = false;                       ///< that defect is of the PCIe link
   std::string state;                                ///< a word or two of a port: "bond of 2"
+  bool rate_is_unknown = false;                     ///< of a port, as of one that is down
   std::vector<std::string> sentences;               ///< all that is to be said of it
 };
 

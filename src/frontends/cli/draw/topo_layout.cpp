@@ -414,6 +414,7 @@ class HostLayout {
     constexpr double kLineStep = 14;
     constexpr std::size_t kLinesMax = 3;
     const NodeFacts& facts = FactsOf(item.node);
+    if (facts.rate_is_unknown) lines.back() = "rate unknown";
     if (!facts.state.empty() && lines.size() < kLinesMax) lines.push_back(facts.state);
     std::string title;
     for (const std::string& line : lines) title += (title.empty() ? "" : ", ") + line;

@@ -169,6 +169,24 @@ TEST(TopoLayoutTest, FactsOverlapOnNoMachine) {
   EXPECT_GT(with_pcie, 5u);
 }
 
+TEST(TopoLayoutTest, NicsTellBondsAndUnknownRates) {
+  topology::HostView view =
+      LoadTopology({.file = Fixture("topo-vectors/pcie4-1nic.xml"), .root = {}, .synthetic = {}})
+          ->view;
+  const auto has = [&](std::string_view text) {
+    const Graph graph = GraphOf({view});
+    const DrawnFacts facts = FactsOf(graph, view, {});
+    return HasText(LayOut(graph, "a machine", nullptr, &facts), text);
+  };
+  EXPECT_FALSE(has("rate unknown"));
+  EXPECT_FALSE(has("bond of 2"));
+  view.nets[0].members = {"eth0", "eth1"};
+  EXPECT_TRUE(has("bond of 2"));
+  view.nets[0].speed_mbit_per_s.reset();
+  EXPECT_TRUE(has("rate unknown"));
+  EXPECT_FALSE(has("10 Gbit/s")) << "what is taken for it";
+}
+
 TEST(TopoLayoutTest, EachPartLiesInThatWhichHoldsIt) {
   for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
