@@ -8,7 +8,9 @@ The installed package registers itself when torch is imported, so nothing else n
 """
 
 import atexit
+import json
 import os
+import pathlib
 from datetime import timedelta
 
 
@@ -25,7 +27,7 @@ import torch.distributed as dist
 from ringlet import pmix
 from ringlet.launchers import pmix_variables, rank_variables
 
-__all__ = ["Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier"]
+__all__ = ["Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier", "predict"]
 __version__ = "0.1.0"
 
 _NAME = "ringlet"
@@ -129,6 +131,29 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
         backend.monitored_barrier(wait_all_ranks=wait_all_ranks)
     else:
         backend.monitored_barrier(timeout, wait_all_ranks)
+
+
+def predict(xml, hosts=1, op="all_reduce", bytes=1 << 20, *, flows=True):
+    """How long a collective would take on GPUs that need not be there, by NCCL's model of times.
+
+    xml: the path of an NCCL topology file of one machine, or its text, which begins with "<".
+    hosts: how many such machines there are; each GPU is a rank. At most 4096 ranks.
+    op: "all_reduce", "all_gather", "reduce_scatter", "broadcast" or "reduce".
+    bytes: of the larger one of a rank's buffers.
+    flows: whether the bytes of each link are counted, too.
+
+    Gives what `ringlet predict --json --flows` prints, as a dict: algorithm, protocol, channels, time_us,
+    algbw, busbw, and flows, whose "links" have host, from, to, kind, mb_per_s, bytes and time_us, the
+    busiest first. No process group is needed. NCCL_ALGO and the other variables of the environment count.
+    Raises ValueError where an argument makes no sense or the file is no topology, OSError where it
+    cannot be read.
+    """
+    text, name = os.fspath(xml), "xml"
+    if not text.lstrip().startswith("<"):
+        text, name = pathlib.Path(text).read_text(encoding="utf-8", errors="replace"), text
+    if hosts < 1 or bytes < 1:
+        raise ValueError(f"hosts and bytes are at least 1, not {hosts} and {bytes}")
+    return json.loads(_extension().predict(text, name, hosts, op, bytes, flows))
 
 
 def _stand_in_for_gloo():

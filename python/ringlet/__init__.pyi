@@ -1,5 +1,6 @@
+import os
 from datetime import timedelta
-from typing import Optional, Sequence, Union
+from typing import Any, Dict, Optional, Sequence, Union
 
 import torch
 import torch.distributed as dist
@@ -34,7 +35,15 @@ class ProcessGroupRinglet(dist.Backend):
         timeout: timedelta = ...,
         name: str = ...,
     ) -> None: ...
-    def monitored_barrier(
+    def predict(
+    xml: Union[str, os.PathLike[str]],
+    hosts: int = ...,
+    op: str = ...,
+    bytes: int = ...,
+    *,
+    flows: bool = ...,
+) -> Dict[str, Any]: ...
+def monitored_barrier(
         self, timeout: timedelta = ..., wait_all_ranks: bool = ...
     ) -> None: ...
 

@@ -720,6 +720,36 @@ class FakePmix:
         return self._said[rank, key]
 
 
+class Predictions(unittest.TestCase):
+    """Without any group."""
+
+    FILE = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "topo-vectors" / "nvswitch8-sm90.xml"
+
+    def test_a_prediction_is_that_of_the_tool(self):
+        found = ringlet.predict(self.FILE, hosts=2, op="all_gather", bytes=64 << 20)
+        self.assertEqual((found["ranks"], found["hosts"], found["bytes"]), (16, 2, 64 << 20))
+        left = sum(link["bytes"] for link in found["flows"]["links"] if link["from"].startswith("DEV/"))
+        self.assertEqual(left, 15 * (64 << 20))
+        tool = os.environ.get("RINGLET_TOOL") or shutil.which("ringlet")
+        if tool and pathlib.Path(tool).exists():
+            ran = subprocess.run([tool, "predict", "all_gather", self.FILE, "--hosts", "2", "-b", "64M",
+                                  "--flows", "--json"], capture_output=True, check=True)
+            self.assertEqual(found, json.loads(ran.stdout))
+        self.assertEqual(ringlet.predict(self.FILE.read_text(), 2, "all_gather", 64 << 20), found)
+        del found["flows"]
+        self.assertEqual(ringlet.predict(str(self.FILE), 2, "all_gather", 64 << 20, flows=False), found)
+
+    def test_nonsense_is_named(self):
+        for arguments, why in (({"op": "all_reverse"}, "all_reverse"), ({"hosts": 0}, "at least 1"),
+                               ({"hosts": 1000}, "8000 GPUs"), ({"bytes": -1}, "at least 1")):
+            with self.assertRaisesRegex(ValueError, why):
+                ringlet.predict(self.FILE, **arguments)
+        with self.assertRaisesRegex(ValueError, "xml:1"):
+            ringlet.predict("<system")
+        with self.assertRaises(OSError):
+            ringlet.predict("/nowhere/machine.xml")
+
+
 class Launchers(unittest.TestCase):
     def test_pmix_tells_where_rank_0_is(self):
         for local_size, given, meeting in (

@@ -126,6 +126,17 @@ Schedule OverTrees(const Call& call, std::span<const TreeMember> places) {
   });
 }
 
+std::vector<TreeMember> TreesOf(const plan::ChannelPlan& plan, Rank rank, std::uint32_t channels) {
+  std::vector<TreeMember> places;
+  for (std::uint32_t channel = 0; channel < channels; ++channel) {
+    const plan::Neighbours near = plan.At(rank, channel);
+    TreeMember& place = places.emplace_back(TreeMember{near.up, {}});
+    for (const auto& down : near.down)
+      if (down) place.down.push_back(*down);
+  }
+  return places;
+}
+
 std::vector<RankLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings) {
   std::vector<RankLoad> loads;
   for (std::size_t channel = 0; channel < rings.size(); ++channel) {

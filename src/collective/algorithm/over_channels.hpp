@@ -12,6 +12,7 @@
 
 #include "collective/call/call.hpp"
 #include "collective/exec/schedule.hpp"
+#include "plan/channels/channel_plan.hpp"
 
 namespace ringlet::collective {
 
@@ -21,6 +22,10 @@ struct TreeMember {
   std::vector<Rank> down = {};
   bool operator==(const TreeMember&) const = default;
 };
+
+/// A rank's places in the trees of the first `channels` channels.
+/// \pre the plan has the rank and the channels
+std::vector<TreeMember> TreesOf(const plan::ChannelPlan& plan, Rank rank, std::uint32_t channels);
 
 /// Sums go up the tree and back down: count elements over each of its edges both ways.
 Schedule TreeAllReduce(const TreeMember& place, std::size_t count);

@@ -72,6 +72,19 @@ Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) 
                   Name(call.kind), offset));
 }
 
+double BusFactor(CallKind kind, std::uint32_t ranks) {
+  const double others = (ranks - 1.0) / ranks;
+  switch (kind) {
+    case CallKind::kAllReduce: return 2 * others;
+    case CallKind::kAllGather:
+    case CallKind::kReduceScatter:
+    case CallKind::kAllToAll:
+    case CallKind::kGather:
+    case CallKind::kScatter: return others;
+    default: return 1;
+  }
+}
+
 Error CountTooLarge(std::size_t count) {
   return Refused(fmt::format("a count of {} is larger than any memory", count));
 }

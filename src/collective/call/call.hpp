@@ -49,6 +49,10 @@ inline bool PieceEach(CallKind kind) {
          kind == CallKind::kScatter;
 }
 
+/// The factor of an operation's bandwidth (size over time) that makes it comparable with that of a
+/// link, whatever the number of ranks. Source: nccl-tests, doc/PERFORMANCE.md.
+double BusFactor(CallKind kind, std::uint32_t ranks);
+
 /// One element of any type, by value.
 class Scalar {
  public:

@@ -21,17 +21,6 @@ using plan::NcclAlgorithm;
 
 constexpr std::uint64_t kSlowestTimes = 1000;  // the least fraction of ParseSlowLinks
 
-std::optional<plan::Function> FunctionOf(CallKind kind) {
-  switch (kind) {
-    case CallKind::kAllReduce: return plan::Function::kAllReduce;
-    case CallKind::kBroadcast: return plan::Function::kBroadcast;
-    case CallKind::kReduce: return plan::Function::kReduce;
-    case CallKind::kAllGather: return plan::Function::kAllGather;
-    case CallKind::kReduceScatter: return plan::Function::kReduceScatter;
-    default: return std::nullopt;
-  }
-}
-
 /// Bytes of the larger one of a rank's buffers, by which NCCL chooses.
 std::uint64_t SizeFor(const Call& call, std::uint32_t ranks) {
   const bool block_each =
@@ -74,17 +63,6 @@ Status CheckPlaces(const PeerTable& peer_table) {
   return Ok();
 }
 
-Result<plan::GpuPlanOptions> OptionsFor(const Settings& settings, const plan::GraphText& graphs) {
-  plan::GpuPlanOptions options;
-  RINGLET_TRY_ASSIGN(options.search, plan::ReadSearchOptions(settings));
-  RINGLET_TRY_ASSIGN(options.channels, plan::ReadLimits(settings));
-  RINGLET_TRY_ASSIGN(options.ports, topology::ReadPortRules(settings));
-  RINGLET_TRY_ASSIGN(options.paths, topology::ReadPathOptions(settings));
-  RINGLET_TRY_ASSIGN(options.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
-  options.given = graphs;
-  return options;
-}
-
 /// A rank has no message to itself.
 std::vector<collective::RankLoad> LoadsOfMessages(const Call& call, CallPlace place) {
   std::vector<collective::RankLoad> loads;
@@ -113,11 +91,33 @@ std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus) {
 
 }  // namespace
 
+std::optional<plan::Function> FunctionOf(CallKind kind) {
+  switch (kind) {
+    case CallKind::kAllReduce: return plan::Function::kAllReduce;
+    case CallKind::kBroadcast: return plan::Function::kBroadcast;
+    case CallKind::kReduce: return plan::Function::kReduce;
+    case CallKind::kAllGather: return plan::Function::kAllGather;
+    case CallKind::kReduceScatter: return plan::Function::kReduceScatter;
+    default: return std::nullopt;
+  }
+}
+
+Result<plan::GpuPlanOptions> GpuPlanOptionsOf(const Settings& settings) {
+  plan::GpuPlanOptions options;
+  RINGLET_TRY_ASSIGN(options.search, plan::ReadSearchOptions(settings));
+  RINGLET_TRY_ASSIGN(options.channels, plan::ReadLimits(settings));
+  RINGLET_TRY_ASSIGN(options.ports, topology::ReadPortRules(settings));
+  RINGLET_TRY_ASSIGN(options.paths, topology::ReadPathOptions(settings));
+  RINGLET_TRY_ASSIGN(options.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
+  return options;
+}
+
 Result<std::shared_ptr<const GpuMachine>> GpuMachine::Plan(const Settings& settings,
                                                            const PeerTable& peer_table,
                                                            const plan::GraphText& graphs) {
   RINGLET_TRY(CheckPlaces(peer_table));
-  RINGLET_TRY_ASSIGN(const plan::GpuPlanOptions options, OptionsFor(settings, graphs));
+  RINGLET_TRY_ASSIGN(plan::GpuPlanOptions options, GpuPlanOptionsOf(settings));
+  options.given = graphs;
   RINGLET_TRY_ASSIGN(plan::GpuPlan gpus, plan::PlanGpus(peer_table.hosts, options));
   std::vector<SlowLink> slow;
   if (!settings.slow.empty()) {
@@ -147,15 +147,10 @@ Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
   const auto function = FunctionOf(call.kind);
   if (!function) return MachineWay{};
   const std::uint64_t bytes = SizeFor(call, gpus_.channels().rank_count());
-  std::optional<plan::TuningPick> best;
-  for (const NcclAlgorithm algorithm : {NcclAlgorithm::kTree, NcclAlgorithm::kRing}) {
-    if (!Admits(call, algorithm)) continue;
-    for (std::size_t p = 0; p < plan::kProtocols; ++p) {
-      const auto protocol = static_cast<plan::Protocol>(p);
-      const auto time = gpus_.tuning.TimeNs(*function, algorithm, protocol, bytes);
-      if (time && (!best || *time < best->time_ns)) best = {algorithm, protocol, *time};
-    }
-  }
+  std::vector<NcclAlgorithm> admitted;
+  for (const NcclAlgorithm algorithm : {NcclAlgorithm::kTree, NcclAlgorithm::kRing})
+    if (Admits(call, algorithm)) admitted.push_back(algorithm);
+  const auto best = gpus_.tuning.PickOf(*function, admitted, bytes);
   if (!best)
     return Error{Code::kInvalidArgument,
                  fmt::format("NCCL_ALGO, NCCL_PROTO and algSelection leave no way to do {} on the "
@@ -183,23 +178,13 @@ std::optional<std::uint64_t> GpuMachine::SlowedTime(plan::Function function,
   return slowed > pick.time_ns ? std::optional(slowed) : std::nullopt;
 }
 
-std::vector<collective::TreeMember> GpuMachine::TreesOf(Rank rank, std::uint32_t channels) const {
-  std::vector<collective::TreeMember> places;
-  for (std::uint32_t channel = 0; channel < channels; ++channel) {
-    const plan::Neighbours near = gpus_.channels().At(rank, channel);
-    collective::TreeMember& place = places.emplace_back(collective::TreeMember{near.up, {}});
-    for (const auto& down : near.down)
-      if (down) place.down.push_back(*down);
-  }
-  return places;
-}
-
 collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
                                             const MachineWay& way) const {
   const collective::Rings rings(rings_.data(), way.channels);
   switch (way.carriage) {
     case Carriage::kRing: return OverRings(call, place, rings);
-    case Carriage::kTree: return OverTrees(call, TreesOf(place.self, way.channels));
+    case Carriage::kTree:
+      return OverTrees(call, collective::TreesOf(gpus_.channels(), place.self, way.channels));
     case Carriage::kMessage: break;
   }
   const collective::Layout layout{.order = rings_.front(), .groups = {rings_.front()}};
@@ -212,7 +197,8 @@ std::vector<collective::RankLoad> GpuMachine::LoadsOf(const Call& call, CallPlac
   switch (way.carriage) {
     case Carriage::kRing:
       return LoadsOverRings(call, place, collective::Rings(rings_.data(), way.channels));
-    case Carriage::kTree: return LoadsOverTrees(call, TreesOf(place.self, way.channels));
+    case Carriage::kTree:
+      return LoadsOverTrees(call, collective::TreesOf(gpus_.channels(), place.self, way.channels));
     case Carriage::kMessage: break;
   }
   return LoadsOfMessages(call, place);

@@ -37,6 +37,13 @@ struct MachineWay {
   bool operator==(const MachineWay&) const = default;
 };
 
+/// NCCL's function of a collective; nothing for what runs on messages.
+std::optional<plan::Function> FunctionOf(collective::CallKind kind);
+
+/// All that settings say of plans for GPUs, but for graph files.
+/// Errors  kInvalidArgument  a variable makes no sense
+Result<plan::GpuPlanOptions> GpuPlanOptionsOf(const Settings& settings);
+
 class GpuMachine {
  public:
   /// \param peer_table  whose hosts say which rank is on which GPU
@@ -77,7 +84,6 @@ class GpuMachine {
              const plan::TuningChoice& choice);
   std::optional<std::uint64_t> SlowedTime(plan::Function function, const plan::TuningPick& pick,
                                           std::uint64_t bytes) const;
-  std::vector<collective::TreeMember> TreesOf(Rank rank, std::uint32_t channels) const;
 
   plan::GpuPlan gpus_;
   std::vector<std::uint64_t> identities_;

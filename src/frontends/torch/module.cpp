@@ -1,6 +1,7 @@
 // The extension ringlet._C: the one source that includes PyTorch's headers.
 #include <pybind11/chrono.h>
 
+#include "comm/machine/prediction.hpp"
 #include "frontends/torch/backend.hpp"
 
 namespace ringlet::torch_api {
@@ -95,6 +96,22 @@ PYBIND11_MODULE(_C, module) {
         return *address;
       },
       "The address at which groups of this process listen first.");
+  module.def(
+      "predict",
+      [](std::string xml, std::string name, std::uint32_t hosts, std::string operation,
+         std::uint64_t bytes, bool flows) {
+        const auto json = ringlet::comm::PredictionJson({.xml = std::move(xml),
+                                                         .name = std::move(name),
+                                                         .hosts = hosts,
+                                                         .operation = std::move(operation),
+                                                         .bytes = bytes,
+                                                         .flows = flows});
+        TORCH_CHECK_VALUE(json.ok(), "ringlet: ", json.error().message);
+        return *json;
+      },
+      py::arg("xml"), py::arg("name"), py::arg("hosts"), py::arg("operation"), py::arg("bytes"),
+      py::arg("flows"), py::call_guard<py::gil_scoped_release>(),
+      "How long a collective would take on GPUs, as JSON.");
   module.def("create", &api::Create, "Makes a process group; PyTorch calls it.");
   module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
 }

@@ -50,19 +50,27 @@ std::optional<std::uint64_t> Tuning::TimeNs(Function function, NcclAlgorithm alg
 }
 
 Result<TuningPick> Tuning::Pick(Function function, std::uint64_t bytes) const {
-  std::optional<TuningPick> best;
-  for (std::size_t a = 0; a < kAlgorithms; ++a)
-    for (std::size_t p = 0; p < kProtocols; ++p) {
-      const auto protocol = static_cast<Protocol>(p);
-      const auto time = TimeNs(function, AlgorithmOf(a), protocol, bytes);
-      if (time && (!best || *time < best->time_ns)) best = {AlgorithmOf(a), protocol, *time};
-    }
-  if (best) return *best;
+  std::array<NcclAlgorithm, kAlgorithms> all = {};
+  for (std::size_t a = 0; a < kAlgorithms; ++a) all[a] = AlgorithmOf(a);
+  if (const auto best = PickOf(function, all, bytes)) return *best;
   return Error{
       Code::kInvalidArgument,
       fmt::format("NCCL_ALGO and NCCL_PROTO leave no way to do {} on {} ranks of {} nodes; "
                   "Ring and Simple are always possible",
                   NameOf(function), input_.ranks, input_.nodes)};
+}
+
+std::optional<TuningPick> Tuning::PickOf(Function function,
+                                         std::span<const NcclAlgorithm> algorithms,
+                                         std::uint64_t bytes) const {
+  std::optional<TuningPick> best;
+  for (const NcclAlgorithm algorithm : algorithms)
+    for (std::size_t p = 0; p < kProtocols; ++p) {
+      const auto protocol = static_cast<Protocol>(p);
+      const auto time = TimeNs(function, algorithm, protocol, bytes);
+      if (time && (!best || *time < best->time_ns)) best = {algorithm, protocol, *time};
+    }
+  return best;
 }
 
 // Source  NCCL 2.30: bytes that are worth a thread, and threads that a block has.

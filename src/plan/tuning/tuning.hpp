@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "plan/channels/join.hpp"
 #include "plan/tuning/tuning_choice.hpp"
@@ -63,6 +64,9 @@ class Tuning {
   /// The fastest.
   /// Errors  kInvalidArgument  NCCL_ALGO and NCCL_PROTO leave nothing
   Result<TuningPick> Pick(Function function, std::uint64_t bytes) const;
+  /// The fastest of some algorithms, the first of equals; nothing where the user allows none.
+  std::optional<TuningPick> PickOf(Function function, std::span<const NcclAlgorithm> algorithms,
+                                   std::uint64_t bytes) const;
   TuningLaunch LaunchOf(const TuningPick& pick, std::uint64_t bytes) const;
 
  private:

@@ -49,10 +49,4 @@ std::size_t SizeElements(const BenchOperation& operation, std::size_t count, std
   return operation.divided ? count * ranks : count;
 }
 
-double BusFactor(CallKind kind, std::uint32_t ranks) {
-  const double others = (ranks - 1.0) / ranks;
-  if (kind == CallKind::kAllReduce) return 2 * others;
-  return BenchOperationOf(kind).divided ? others : 1;
-}
-
 }  // namespace ringlet::cli

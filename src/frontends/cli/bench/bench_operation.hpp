@@ -32,8 +32,4 @@ std::size_t CallCount(const BenchOperation& operation, std::size_t elements, std
 /// The inverse, where the ranks divide it.
 std::size_t SizeElements(const BenchOperation& operation, std::size_t count, std::uint32_t ranks);
 
-/// The factor of an operation's bandwidth (size over time) that makes it comparable with that of a
-/// link, whatever the number of ranks. Source: nccl-tests, doc/PERFORMANCE.md.
-double BusFactor(CallKind kind, std::uint32_t ranks);
-
 }  // namespace ringlet::cli

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/settings/settings.hpp"
+#include "comm/machine/machine.hpp"
 #include "frontends/cli/check/check_metrics.hpp"
 #include "frontends/cli/check/check_report.hpp"
 #include "frontends/cli/check/checked_machine.hpp"
@@ -18,7 +19,6 @@
 #include "frontends/cli/value_types.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
-#include "plan/tuning/user_limits.hpp"
 #include "topology/check/fleet.hpp"
 
 namespace ringlet::cli {
@@ -83,13 +83,8 @@ Result<HostView> ExpectedMachine(const std::string& words) {
 
 Result<plan::GpuPlanOptions> PlanOptions(const CheckOptions& options) {
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(os::ReadEnvironment()));
-  plan::GpuPlanOptions planning;
-  RINGLET_TRY_ASSIGN(planning.search, plan::ReadSearchOptions(settings));
+  RINGLET_TRY_ASSIGN(plan::GpuPlanOptions planning, comm::GpuPlanOptionsOf(settings));
   planning.search.policy = options.policy == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
-  RINGLET_TRY_ASSIGN(planning.channels, plan::ReadLimits(settings));
-  RINGLET_TRY_ASSIGN(planning.ports, topology::ReadPortRules(settings));
-  RINGLET_TRY_ASSIGN(planning.paths, topology::ReadPathOptions(settings));
-  RINGLET_TRY_ASSIGN(planning.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
   return planning;
 }
 

@@ -22,6 +22,7 @@ struct Theme {
   std::string_view ground, ink;
   Colors host, numa, bridge, gpu, nic, nvswitch, socket_bus;
   std::string_view pci, nvlink, c2c, socket;
+  bool on_page = false;  ///< for a page that looks for nodes, ends and groups
 };
 
 constexpr Theme kLight = {
@@ -54,6 +55,23 @@ constexpr Theme kDark = {
     "#4fc962",
     "#f0913a",
     "#b093ea",
+};
+
+constexpr Theme kPage = {
+    "none",
+    "var(--ink)",
+    {"var(--host)", "var(--host-line)"},
+    {"var(--numa)", "var(--numa-line)"},
+    {"var(--switch)", "var(--switch-line)"},
+    {"var(--gpu)", "var(--gpu-line)"},
+    {"var(--nic)", "var(--nic-line)"},
+    {"var(--nvswitch)", "var(--nvswitch-line)"},
+    {"var(--bus)", "var(--bus-line)"},
+    "var(--pci)",
+    "var(--nvlink)",
+    "var(--c2c)",
+    "var(--socket)",
+    true,
 };
 
 Colors ColorsOf(const Theme& theme, Paint paint) {
@@ -90,13 +108,35 @@ std::string TitleOf(std::string_view title) {
   return title.empty() ? "/>\n" : fmt::format("><title>{}</title>", Escaped(title));
 }
 
+/// The attributes by which a page finds a box.
+std::string PageAttributes(const Box& box) {
+  if (!box.node) return "";
+  const std::string node = fmt::format(" data-node=\"{}\"", *box.node);
+  if (box.paint != Paint::kGpu && box.paint != Paint::kNic) return node;
+  return node +
+         fmt::format(" tabindex=\"0\" role=\"button\" aria-label=\"{}\"", Escaped(box.title));
+}
+
+std::string PageAttributes(const Polyline& line) {
+  std::string text;
+  if (line.ends) text = fmt::format(" data-ends=\"{} {}\"", line.ends->first, line.ends->second);
+  if (!line.group.empty()) text += fmt::format(" data-group=\"{}\"", Escaped(line.group));
+  return text;
+}
+
 std::string BoxSvg(const Box& box, const Theme& theme) {
   const Colors colors = ColorsOf(theme, box.paint);
   const double corner = box.paint == Paint::kHost ? 8 : 4;
+  std::string more;
+  if (!box.outline.empty())
+    more = fmt::format(" stroke-width=\"3\"{}", box.dashed ? " stroke-dasharray=\"7 4\"" : "");
+  if (theme.on_page) more += PageAttributes(box);
   return fmt::format(
-      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\" fill=\"{}\" stroke=\"{}\"{}{}",
+      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\" fill=\"{}\" "
+      "stroke=\"{}\"{}{}{}",
       Number(box.x), Number(box.y), Number(box.width), Number(box.height), corner, colors.fill,
-      colors.stroke, TitleOf(box.title), box.title.empty() ? "" : "</rect>\n");
+      box.outline.empty() ? colors.stroke : box.outline, more, TitleOf(box.title),
+      box.title.empty() ? "" : "</rect>\n");
 }
 
 /// A path that cuts its corners round.
@@ -120,11 +160,11 @@ std::string PathOf(const std::vector<std::pair<double, double>>& points) {
 }
 
 std::string LineSvg(const Polyline& line, const Theme& theme) {
-  return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{}{}{}",
-                     PathOf(line.points),
-                     line.color.empty() ? ColorsOf(theme, line.paint).stroke : line.color,
-                     Number(line.width), line.dashed ? " stroke-dasharray=\"7 4\"" : "",
-                     TitleOf(line.title), line.title.empty() ? "" : "</path>\n");
+  return fmt::format(
+      "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{}{}{}{}", PathOf(line.points),
+      line.color.empty() ? ColorsOf(theme, line.paint).stroke : line.color, Number(line.width),
+      line.dashed ? " stroke-dasharray=\"7 4\"" : "", theme.on_page ? PageAttributes(line) : "",
+      TitleOf(line.title), line.title.empty() ? "" : "</path>\n");
 }
 
 std::string WordsSvg(const Words& words, const Theme& theme) {
@@ -166,8 +206,9 @@ Extent ExtentOf(const Words& words) {
   return {left, words.y - words.size * kAscent, left + width, words.y + words.size * kDescent};
 }
 
-std::string ToSvg(const Drawing& drawing, bool dark) {
-  const Theme& theme = dark ? kDark : kLight;
+namespace {
+
+std::string SvgOf(const Drawing& drawing, const Theme& theme) {
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\">\n"
@@ -179,6 +220,16 @@ std::string ToSvg(const Drawing& drawing, bool dark) {
   svg += fmt::format("<g fill=\"{}\">\n", theme.ink);
   for (const Words& words : drawing.words) svg += WordsSvg(words, theme);
   return svg + "</g>\n</svg>\n";
+}
+
+}  // namespace
+
+std::string ToSvg(const Drawing& drawing, bool dark) {
+  return SvgOf(drawing, dark ? kDark : kLight);
+}
+
+std::string ToPageSvg(const Drawing& drawing) {
+  return SvgOf(drawing, kPage);
 }
 
 }  // namespace ringlet::cli

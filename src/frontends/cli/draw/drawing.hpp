@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ringlet::cli {
@@ -28,6 +30,8 @@ struct Box {
   Paint paint = Paint::kHost;
   std::string title = {};                  ///< shown when the pointer rests on it
   std::optional<std::uint32_t> node = {};  ///< of a graph: what it stands for
+  std::string outline = {};                ///< "#d62828", in place of the theme's, and thick
+  bool dashed = false;                     ///< the outline
 };
 
 /// Through all points, with round corners.
@@ -38,6 +42,9 @@ struct Polyline {
   std::string title = {};
   std::string color = {};  ///< "#0072B2", in place of the theme's
   bool dashed = false;
+  /// Of a graph: the nodes that it joins, the lower one first.
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> ends = {};
+  std::string group = {};  ///< what can be switched off together: "ring 0"
 };
 
 enum class Anchor { kStart, kMiddle, kEnd };
@@ -74,5 +81,9 @@ std::string Fitted(std::string_view text, double size, double width);
 
 /// Self-contained; `dark` for dark pages. Texts from outside are escaped.
 std::string ToSvg(const Drawing& drawing, bool dark);
+
+/// For a page of HTML: colors are variables of its style sheet, "--gpu" and "--gpu-line"; boxes of
+/// nodes have data-node, GPUs and NICs can be focused; lines have data-ends, "3 7", and data-group.
+std::string ToPageSvg(const Drawing& drawing);
 
 }  // namespace ringlet::cli

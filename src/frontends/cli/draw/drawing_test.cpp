@@ -69,5 +69,29 @@ TEST(DrawingTest, TextIsFittedAndItsPlaceKnown) {
   EXPECT_FALSE(ExtentOf(middle).Overlaps(ExtentOf(right)));
 }
 
+TEST(DrawingTest, APageFindsNodesEndsAndGroups) {
+  Drawing drawing;
+  drawing.boxes.push_back(
+      {.width = 10, .height = 10, .paint = Paint::kGpu, .title = "A\"", .node = 7});
+  drawing.boxes.push_back({.width = 10, .height = 10, .paint = Paint::kSwitch, .node = 3});
+  drawing.lines.push_back(
+      {.points = {{0, 0}, {9, 9}}, .ends = std::pair(3u, 7u), .group = "ring 1"});
+  const std::string page = ToPageSvg(drawing);
+  EXPECT_THAT(page,
+              HasSubstr("data-node=\"7\" tabindex=\"0\" role=\"button\" aria-label=\"A&quot;\""));
+  EXPECT_THAT(page, HasSubstr("data-node=\"3\"/>")) << "a switch is not picked";
+  EXPECT_THAT(page, HasSubstr("data-ends=\"3 7\" data-group=\"ring 1\""));
+  EXPECT_THAT(page, HasSubstr("fill=\"var(--gpu)\""));
+  EXPECT_THAT(ToSvg(drawing, false), testing::Not(HasSubstr("data-")));
+}
+
+TEST(DrawingTest, AnOutlineIsThickAndMayBeDashed) {
+  Drawing drawing;
+  drawing.boxes.push_back({.width = 10, .height = 10, .outline = "#e03131"});
+  EXPECT_THAT(ToSvg(drawing, false), HasSubstr("stroke=\"#e03131\" stroke-width=\"3\"/>"));
+  drawing.boxes[0].dashed = true;
+  EXPECT_THAT(ToSvg(drawing, false), HasSubstr("stroke-width=\"3\" stroke-dasharray="));
+}
+
 }  // namespace
 }  // namespace ringlet::cli

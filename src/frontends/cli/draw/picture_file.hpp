@@ -1,4 +1,4 @@
-// The target of a drawing: standard output, or a file as SVG or PNG.
+// The target of a drawing: standard output, or a file as SVG, PNG or a page of HTML.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -17,7 +17,13 @@ std::string WhyNoPicture(const std::string& path);
 
 /// -o and --dark.
 /// \param request  outlives the parsing
-void AddPicture(CLI::App& command, PictureRequest& request);
+/// \param pages    the command makes pages, too
+void AddPicture(CLI::App& command, PictureRequest& request, bool pages = false);
+
+/// Whether a file of that name is a page.
+bool IsPage(const std::string& path);
+/// Errors  kSystem  it cannot be written
+Status WriteFile(const std::string& path, const std::string& text);
 
 /// Errors  kSystem       it cannot be written
 ///         kUnsupported  a PNG, and no converter is there; the SVG then lies beside

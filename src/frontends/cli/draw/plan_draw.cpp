@@ -6,12 +6,20 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 
+#include "comm/machine/prediction.hpp"
+#include "frontends/cli/bench/sweep.hpp"
+#include "frontends/cli/draw/drawn_machine.hpp"
+#include "frontends/cli/draw/page.hpp"
 #include "frontends/cli/draw/picture_file.hpp"
-#include "frontends/cli/draw/topo_layout.hpp"
+#include "frontends/cli/draw/traffic_draw.hpp"
 #include "frontends/cli/plural.hpp"
+#include "frontends/cli/size_units.hpp"
+#include "frontends/cli/value_types.hpp"
 #include "os/process/env.hpp"
 #include "plan/channels/double_tree.hpp"
+#include "topology/check/check.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -36,12 +44,18 @@ const char* ColorOf(std::size_t channel) {
   return kChannelColors[channel % kChannelColors.size()];
 }
 
+std::vector<topology::Defect> DefectsOf(const PlanView& view) {
+  const topology::Positions none;
+  return topology::Check({.view = view.kinds.front().machine, .positions = none});
+}
+
 class PlanDrawing {
  public:
-  explicit PlanDrawing(const PlanView& view)
+  PlanDrawing(const PlanView& view, const LayoutLook* look)
       : view_(view),
         node_(view.nodes.front()),
-        drawing_(LayOut(*node_.graph, view.title)),
+        facts_(FactsOf(*node_.graph, view.kinds.front().machine, DefectsOf(view))),
+        drawing_(LayOut(*node_.graph, view.title, look, &facts_)),
         y_(drawing_.height) {
     FindColumns();
   }
@@ -124,8 +138,12 @@ class PlanDrawing {
       drawing_.boxes.push_back({points[i].first - kDot / 2, points[i].second - kDot / 2, kDot, kDot,
                                 net ? Paint::kNic : Paint::kGpu});
     }
-    drawing_.lines.push_back(
-        {points, 2, Paint::kNvLine, fmt::format("channel {}", number), ColorOf(number)});
+    drawing_.lines.push_back({.points = points,
+                              .width = 2,
+                              .paint = Paint::kNvLine,
+                              .title = fmt::format("channel {}", number),
+                              .color = ColorOf(number),
+                              .group = fmt::format("{} {}", NameOf(graph.id), number)});
     y_ += kChannelGap;
   }
 
@@ -181,6 +199,7 @@ class PlanDrawing {
 
   const PlanView& view_;
   const NodeView& node_;
+  DrawnFacts facts_;
   Drawing drawing_;
   double y_;
   std::vector<double> gpus_, nets_;
@@ -189,22 +208,67 @@ class PlanDrawing {
 struct DrawPlanRequest {
   PlanRequest plan;
   PictureRequest picture;
+  std::string load;  ///< an operation; empty: lines are as wide as their bandwidth
+  std::string bytes = "1G";
 };
 
+/// The load of the links of the drawn node, as a report of traffic has it.
+Result<TrafficReport> LoadOf(const DrawPlanRequest& request, const topology::Graph& graph) {
+  const EnvMap environment = os::ReadEnvironment();
+  RINGLET_TRY_ASSIGN(const std::uint64_t bytes, ParseSize(request.bytes));
+  RINGLET_TRY_ASSIGN(PlanView view, MakePlanView(request.plan, environment));
+  RINGLET_TRY(comm::CheckFlows(view.ranks()));
+  RINGLET_TRY_ASSIGN(plan::TuningInput input, TuningInputOf(view, environment));
+  plan::Tuning tuning(std::move(input), view.joined.plan.channel_count());
+  const plan::GpuPlan plan = GpuPlanOf(std::move(view), std::move(tuning));
+  RINGLET_TRY_ASSIGN(const comm::Flows flows,
+                     comm::FlowsOf(plan, *collective::CallKindNamed(request.load), bytes));
+  std::set<std::pair<std::uint32_t, std::string>> names;
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i)
+    names.emplace(graph.at(NodeIndex{i}).host, topology::NameOnHost(graph, NodeIndex{i}));
+  TrafficReport report;
+  for (const comm::LinkFlow& link : flows.links)
+    if (names.contains({link.host, link.from}) && names.contains({link.host, link.to}))
+      report.links.push_back({.host = link.host,
+                              .from = link.from,
+                              .to = link.to,
+                              .kind = std::string(NameOf(link.kind)),
+                              .mb_per_s = link.bandwidth.mb_per_s,
+                              .measured_bytes = link.bytes,
+                              .planned_bytes = link.bytes});
+  return report;
+}
+
+Status Draw(const DrawPlanRequest& request) {
+  RINGLET_TRY_ASSIGN(PlanView view, MakePlanView(request.plan, os::ReadEnvironment()));
+  for (const std::string& missing : view.missing) Tell("plan draw", missing);
+  const NodeView& node = view.nodes.front();
+  RINGLET_TRY(CheckDrawable(*node.graph));
+  std::optional<LayoutLook> look;
+  if (!request.load.empty()) {
+    RINGLET_TRY_ASSIGN(const TrafficReport report, LoadOf(request, *node.graph));
+    RINGLET_TRY_ASSIGN(look, TrafficLook(report, *node.graph));
+    view.title += fmt::format(": load of {} of {}", request.load, request.bytes);
+  }
+  const Drawing drawing = DrawPlan(view, look ? &*look : nullptr);
+  if (!IsPage(request.picture.output))
+    return ShowPicture(ToSvg(drawing, request.picture.dark), request.picture);
+  const PageMachine page{
+      .title = view.title,
+      .drawing = drawing,
+      .paths = node.paths,
+      .findings = PageFindingsOf(*node.graph, view.kinds.front().machine, DefectsOf(view))};
+  return WriteFile(request.picture.output, PageOf(view.title, {&page, 1}));
+}
+
 int Run(const DrawPlanRequest& request) {
-  const Result<PlanView> view = MakePlanView(request.plan, os::ReadEnvironment());
-  if (!view.ok()) return Fail("plan draw", view.error());
-  for (const std::string& missing : view->missing) Tell("plan draw", missing);
-  const Status drawable = CheckDrawable(*view->nodes.front().graph);
-  if (!drawable.ok()) return Fail("plan draw", drawable.error());
-  const Status shown = ShowPicture(ToSvg(DrawPlan(*view), request.picture.dark), request.picture);
-  return shown.ok() ? 0 : Fail("plan draw", shown.error());
+  return ExitStatusOf("plan draw", Draw(request));
 }
 
 }  // namespace
 
-Drawing DrawPlan(const PlanView& view) {
-  return PlanDrawing(view).Run();
+Drawing DrawPlan(const PlanView& view, const LayoutLook* look) {
+  return PlanDrawing(view, look).Run();
 }
 
 void AddPlanDraw(CLI::App& plan, Action& chosen) {
@@ -212,7 +276,14 @@ void AddPlanDraw(CLI::App& plan, Action& chosen) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<DrawPlanRequest>();
   AddPlanRequest(*draw, request->plan);
-  AddPicture(*draw, request->picture);
+  AddPicture(*draw, request->picture, true);
+  draw->add_option("--load", request->load,
+                   "Draw the links of the first host as wide as the bytes that they carry for this "
+                   "operation")
+      ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"}));
+  draw->add_option("-b,--bytes", request->bytes, fmt::format("Size of --load; {}", kSizeUnitsHelp))
+      ->type_name(kSizeType)
+      ->capture_default_str();
   draw->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 

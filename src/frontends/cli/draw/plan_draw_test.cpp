@@ -30,9 +30,11 @@ TEST(PlanDrawTest, EveryChannelIsALineOfItsColorThroughItsDevices) {
     EXPECT_LT(y, drawing.height);
   }
   // Three edges for each of the two trees over four nodes.
-  EXPECT_EQ(std::ranges::count_if(
-                drawing.lines,
-                [](const Polyline& line) { return line.title.empty() && !line.color.empty(); }),
+  EXPECT_EQ(std::ranges::count_if(drawing.lines,
+                                  [](const Polyline& line) {
+                                    return line.title.empty() && !line.color.empty() &&
+                                           line.points.size() == 4;
+                                  }),
             6);
 }
 
@@ -156,7 +158,8 @@ TEST(PlanDrawTest, AChannelPassesBelowTheMiddlesOfItsDevices) {
   const Drawing drawing = DrawPlan(view);
   std::vector<double> middles;
   for (const Box& box : drawing.boxes)
-    if (box.node) middles.push_back(box.x + box.width / 2);
+    if (box.node && (box.paint == Paint::kGpu || box.paint == Paint::kNic))
+      middles.push_back(box.x + box.width / 2);
   EXPECT_EQ(middles.size(), 5u);
   std::size_t channels = 0;
   for (const Polyline& line : drawing.lines) {
@@ -165,6 +168,18 @@ TEST(PlanDrawTest, AChannelPassesBelowTheMiddlesOfItsDevices) {
     for (const auto& [x, y] : line.points) EXPECT_THAT(middles, testing::Contains(x));
   }
   EXPECT_GT(channels, 0u);
+}
+
+TEST(PlanDrawTest, LinesAreAsWideAsTheirLoad) {
+  const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
+  const ToolRun ran = RunCommand({"plan", "draw", file, "--hosts", "2", "--policy", "compat",
+                                  "--load", "all_reduce", "-b", "64M"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("load of all_reduce of 64M"));
+  EXPECT_THAT(ran.output, HasSubstr("below a quarter of the busiest link"));
+  EXPECT_THAT(ran.output, HasSubstr("NVS/0-0 ")) << "titles name the ends of links";
+  EXPECT_THAT(RunCommand({"plan", "draw", file, "--load", "all_to_all"}).errors,
+              HasSubstr("all_to_all not in"));
 }
 
 TEST(PlanDrawTest, SvgGoesToStandardOutput) {

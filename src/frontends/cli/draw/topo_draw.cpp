@@ -2,10 +2,9 @@
 
 #include <memory>
 
+#include "frontends/cli/draw/drawn_machine.hpp"
+#include "frontends/cli/draw/page.hpp"
 #include "frontends/cli/draw/picture_file.hpp"
-#include "frontends/cli/draw/topo_layout.hpp"
-#include "frontends/cli/topo/topo_paths.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -17,30 +16,29 @@ struct DrawRequest {
 };
 
 int Run(const DrawRequest& request) {
-  const Result<LoadedTopology> loaded = LoadTopology(request.source);
-  if (!loaded.ok()) return Fail("topo draw", loaded.error());
-  for (const std::string& missing : loaded->missing) Tell("topo draw", missing);
-  const std::string hint = SkeletonHint(loaded->view);
-  if (!hint.empty()) Tell("topo draw", hint);
-  const Result<topology::Graph> graph = topology::Build(
-      {&loaded->view, 1}, {}, {.gpus = topology::GpuRanks::kAll, .unknown_net = false});
-  if (!graph.ok()) return Fail("topo draw", graph.error());
-  const Status drawable = CheckDrawable(*graph);
-  if (!drawable.ok()) return Fail("topo draw", drawable.error());
-  const std::string title = request.title.empty() ? loaded->title : request.title;
-  const Status shown =
-      ShowPicture(ToSvg(LayOut(*graph, title), request.picture.dark), request.picture);
+  const Result<DrawnMachine> machine = DrawMachine(
+      request.source, {.title = request.title, .paths = IsPage(request.picture.output)});
+  if (!machine.ok()) return Fail("topo draw", machine.error());
+  for (const std::string& told : machine->told) Tell("topo draw", told);
+  if (IsPage(request.picture.output)) {
+    const PageMachine page = machine->page();
+    return ExitStatusOf("topo draw",
+                        WriteFile(request.picture.output, PageOf(machine->title, {&page, 1})));
+  }
+  const Status shown = ShowPicture(ToSvg(machine->drawing, request.picture.dark), request.picture);
   return ExitStatusOf("topo draw", shown);
 }
 
 }  // namespace
 
 void AddTopoDraw(CLI::App& topo, Action& chosen) {
-  CLI::App* draw = topo.add_subcommand("draw", "Draw a machine; the width of a line is bandwidth");
+  CLI::App* draw = topo.add_subcommand("draw",
+                                       "Draw a machine; the width of a line is bandwidth, colored "
+                                       "outlines are what the check finds");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<DrawRequest>();
   AddTopoSource(*draw, request->source);
-  AddPicture(*draw, request->picture);
+  AddPicture(*draw, request->picture, true);
   draw->add_option("--title", request->title, "The title; none: the source of the machine");
   draw->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }

@@ -34,11 +34,19 @@ constexpr double kBusHeight = 20, kBusGap = 24;
 constexpr double kNvSwitchGap = 34, kNvSwitchHeight = 26;
 constexpr double kTrackHeight = 15, kTracksGap = 16;  // of direct NVLinks
 constexpr double kSpine = 40;                         // left of hosts that share NVSwitches
-constexpr double kLegendHeight = 64;
+constexpr double kLegendHeight = 64, kLegendRow = 24, kLegendRows = 2;
 constexpr double kSmallText = 9, kNormal = 11, kLarge = 14;
 constexpr std::size_t kLabelBytesShown = 60;  // of a name
 constexpr double kRowWidthMax = 2800;         // of hosts next to each other
 constexpr std::string_view kUnusedColor = "#adb5bd";
+// Read on light and on dark ground; the dashes of warnings tell them apart without color.
+constexpr std::string_view kErrorColor = "#e03131", kWarningColor = "#f08c00";
+
+/// Notes are no outliers.
+std::string OutlierColor(std::optional<topology::Severity> severity) {
+  if (severity == topology::Severity::kError) return std::string(kErrorColor);
+  return severity == topology::Severity::kWarning ? std::string(kWarningColor) : "";
+}
 
 /// A NUMA node, a switch, a GPU, a NIC, or a port that no NIC is known of.
 struct Item {
@@ -65,8 +73,9 @@ struct LegWire {
 /// One host: its parts, how large they are, then where they lie.
 class HostLayout {
  public:
-  HostLayout(const Graph& graph, const HostNodes& host, const LayoutLook* look)
-      : graph_(graph), host_(host), look_(look) {
+  HostLayout(const Graph& graph, const HostNodes& host, const LayoutLook* look,
+             const DrawnFacts* facts)
+      : graph_(graph), host_(host), look_(look), facts_(facts) {
     for (std::uint32_t i = host.first; i < host.end; ++i) {
       const NodeIndex node{i};
       if (graph.at(node).kind != NodeKind::kCpu) continue;
@@ -258,6 +267,29 @@ class HostLayout {
     return look;
   }
 
+  const NodeFacts& FactsOf(NodeIndex node) const {
+    static const NodeFacts kNothing;
+    if (facts_ == nullptr) return kNothing;
+    const auto found = facts_->find(node);
+    return found == facts_->end() ? kNothing : found->second;
+  }
+
+  /// A box of a node, with what is wrong as its outline and all sentences as its title.
+  Box BoxOf(NodeIndex node, const Extent& extent, Paint paint, std::string title) const {
+    const NodeFacts& facts = FactsOf(node);
+    for (const std::string& sentence : facts.sentences) title += "; " + sentence;
+    Box box{
+        extent.left,      extent.top, extent.right - extent.left, extent.bottom - extent.top, paint,
+        std::move(title), Index(node)};
+    box.outline = OutlierColor(facts.severity);
+    box.dashed = facts.severity == topology::Severity::kWarning;
+    return box;
+  }
+
+  static std::pair<std::uint32_t, std::uint32_t> EndsOf(NodeIndex a, NodeIndex b) {
+    return std::minmax({Index(a), Index(b)});
+  }
+
   /// The note of a device in place of its last line.
   void AddNote(NodeIndex device, std::vector<std::string>& lines) const {
     constexpr std::size_t kOwnLines = 2;
@@ -289,7 +321,9 @@ class HostLayout {
            look.width,
            Paint::kSocketLine,
            look.title,
-           look.color});
+           look.color,
+           false,
+           EndsOf(numa.node, numa.node)});
       Put(drawing, numa.x + numa.width / 2 + look.width / 2 + 4, numa_y - 8, look.label, kSmallText,
           Anchor::kStart);
     }
@@ -304,7 +338,8 @@ class HostLayout {
 
   void DrawNuma(Drawing& drawing, const Item& numa, double y, double host_y) const {
     const double bottom = host_y + leaf_y_ + (has_leaf_ ? kLeafHeight : 0) + kNumaPad;
-    drawing.boxes.push_back({numa.x, y, numa.width, bottom - y, Paint::kNuma, {}});
+    drawing.boxes.push_back(
+        {numa.x, y, numa.width, bottom - y, Paint::kNuma, {}, Index(numa.node)});
     const double middle = numa.x + numa.width / 2;
     Put(drawing, middle, y + 16, NumaText(numa.node), kNormal, Anchor::kMiddle, true);
     Put(drawing, middle, y + 30, ModelText(graph_.cpu(numa.node)), kSmallText, Anchor::kMiddle);
@@ -324,8 +359,9 @@ class HostLayout {
     DrawLinks(drawing, parent, item, top, own_top);
     if (item.is_leaf) return DrawLeaf(drawing, item, own_top);
     const topology::SwitchFacts& facts = graph_.pci_switch(item.node);
-    drawing.boxes.push_back({item.x, own_top, item.width, kSwitchHeight, Paint::kSwitch,
-                             fmt::format("PCIe switch {}", ToString(facts.bus))});
+    drawing.boxes.push_back(
+        BoxOf(item.node, {item.x, own_top, item.x + item.width, own_top + kSwitchHeight},
+              Paint::kSwitch, fmt::format("PCIe switch {}", ToString(facts.bus))));
     const std::string text = Fitted(ToString(facts.bus), kSmallText, item.width - 6);
     Put(drawing, item.x + item.width / 2, own_top + 14.5, text, kSmallText, Anchor::kMiddle);
     for (const Item& child : item.below)
@@ -343,30 +379,47 @@ class HostLayout {
     double x = item.x + item.width / 2 - (links.size() > 1 ? kApart / 2 : 0);
     for (const topology::Link* link : links) {
       const bool c2c = link->kind == LinkKind::kC2c;
-      const LinkLook look =
+      LinkLook look =
           LookOf(item.node, parent.node, link->bandwidth,
                  fmt::format("{} {} GB/s", c2c ? "C2C" : "PCIe", GigabytesText(link->bandwidth)));
+      if (link->kind == LinkKind::kPci) AddPcie(item.node, look);
       drawing.lines.push_back({{{x, top}, {x, bottom}},
                                look.width,
                                c2c ? Paint::kC2cLine : Paint::kPciLine,
                                look.title,
-                               look.color});
+                               look.color,
+                               false,
+                               EndsOf(item.node, parent.node)});
+      const double right = x + look.width / 2 + 3;
       if (look_ != nullptr || link->bandwidth < topology::kLocalLink)
-        Put(drawing, x + look.width / 2 + 3, bottom - 8, look.label, kSmallText, Anchor::kStart);
+        Put(drawing, right, bottom - 8, look.label, kSmallText, Anchor::kStart);
+      // Two links to one parent leave no room.
+      if (look_ == nullptr && !c2c && links.size() == 1)
+        Put(drawing, right, bottom - 18, FactsOf(item.node).pcie, kSmallText, Anchor::kStart);
       x += kApart;
     }
+  }
+
+  /// Generation and lanes of the link above a node, and the color of what is wrong with it.
+  void AddPcie(NodeIndex below, LinkLook& look) const {
+    const NodeFacts& facts = FactsOf(below);
+    if (!facts.pcie.empty()) look.title += ", " + facts.pcie;
+    if (look_ == nullptr && facts.link_is_worst) look.color = OutlierColor(facts.severity);
   }
 
   void DrawLeaf(Drawing& drawing, const Item& item, double y) const {
     const bool gpu = graph_.at(item.node).kind == NodeKind::kDev;
     std::vector<std::string> lines = gpu ? GpuLines(item.node) : NicLines(item.node);
     AddNote(item.node, lines);
-    std::string title;
-    for (const std::string& line : lines) title += (title.empty() ? "" : ", ") + line;
-    drawing.boxes.push_back({item.x, y, kLeafWidth, kLeafHeight, gpu ? Paint::kGpu : Paint::kNic,
-                             title, Index(item.node)});
     constexpr double kLineStep = 14;
     constexpr std::size_t kLinesMax = 3;
+    const NodeFacts& facts = FactsOf(item.node);
+    if (facts.rate_is_unknown) lines.back() = "rate unknown";
+    if (!facts.state.empty() && lines.size() < kLinesMax) lines.push_back(facts.state);
+    std::string title;
+    for (const std::string& line : lines) title += (title.empty() ? "" : ", ") + line;
+    drawing.boxes.push_back(BoxOf(item.node, {item.x, y, item.x + kLeafWidth, y + kLeafHeight},
+                                  gpu ? Paint::kGpu : Paint::kNic, title));
     const std::size_t shown = std::min(lines.size(), kLinesMax);
     double at = y + (kLeafHeight - kLineStep * static_cast<double>(shown)) / 2 + 10.5;
     for (std::size_t i = 0; i < shown; ++i, at += kLineStep) {
@@ -415,8 +468,8 @@ class HostLayout {
 
   void DrawNvSwitch(Drawing& drawing, double x, double y) const {
     const double top = y + nvswitch_y();
-    drawing.boxes.push_back(
-        {x + kHostPad, top, width_ - 2 * kHostPad, kNvSwitchHeight, Paint::kNvSwitch, "NVSwitch"});
+    drawing.boxes.push_back({x + kHostPad, top, width_ - 2 * kHostPad, kNvSwitchHeight,
+                             Paint::kNvSwitch, "NVSwitch", Index(*nvswitch_)});
     std::size_t gpus = 0;
     for (const topology::Link& link : graph_.at(*nvswitch_).links)
       gpus += link.bandwidth.mb_per_s > 0;
@@ -433,7 +486,9 @@ class HostLayout {
                                look.width,
                                Paint::kNvLine,
                                look.title,
-                               look.color});
+                               look.color,
+                               false,
+                               EndsOf(link.to, *nvswitch_)});
       Put(drawing, middle + look.width / 2 + 3, top - 8, look.label, kSmallText, Anchor::kStart);
     }
   }
@@ -473,7 +528,9 @@ class HostLayout {
                                look.width,
                                Paint::kNvLine,
                                look.title,
-                               look.color});
+                               look.color,
+                               false,
+                               EndsOf(wire.left, wire.right)});
       if (look_ != nullptr) text = look.label;
       Put(drawing, ClearOfLegs(wire, left, right), depth + 3, text, kSmallText, Anchor::kMiddle,
           false, true);
@@ -483,6 +540,7 @@ class HostLayout {
   const Graph& graph_;
   const HostNodes& host_;
   const LayoutLook* look_;
+  const DrawnFacts* facts_;
   std::vector<Item> numas_;
   std::map<NodeIndex, double> leaf_x_;
   std::vector<LegWire> wires_;
@@ -493,6 +551,27 @@ class HostLayout {
   double width_ = 0;
   double leaf_y_ = 0;  // below the top of the host
 };
+
+/// The meaning of outlines and of the words beside PCIe lines.
+void DrawLegendOfFacts(Drawing& drawing, double y, bool has_pcie) {
+  constexpr double kSample = 26, kGap = 20;
+  double x = kMargin;
+  const auto put = [&](std::string text, std::optional<topology::Severity> severity) {
+    if (severity) {
+      drawing.lines.push_back({.points = {{x, y + 12}, {x + kSample, y + 12}},
+                               .width = 3,
+                               .color = OutlierColor(severity),
+                               .dashed = severity == topology::Severity::kWarning});
+      x += kSample + 6;
+    }
+    const double width = TextWidth(text, kSmallText + 1);
+    drawing.words.push_back({x, y + 16, std::move(text), kSmallText + 1});
+    x += width + kGap;
+  };
+  put("error of topo check", topology::Severity::kError);
+  put("warning", topology::Severity::kWarning);
+  if (has_pcie) put("gen4 x16: PCIe generation, lanes", std::nullopt);
+}
 
 void DrawLegendOf(Drawing& drawing, double y, const LayoutLook& look) {
   constexpr double kSample = 26, kGap = 20;
@@ -545,8 +624,9 @@ namespace {
 /// Hosts row by row; those that share NVSwitches are joined along the left.
 class TopoLayout {
  public:
-  TopoLayout(const Graph& graph, const LayoutLook* look) : graph_(graph), look_(look) {
-    for (const HostNodes& host : graph.hosts()) hosts_.emplace_back(graph, host, look);
+  TopoLayout(const Graph& graph, const LayoutLook* look, const DrawnFacts* facts)
+      : graph_(graph), look_(look), facts_(facts) {
+    for (const HostNodes& host : graph.hosts()) hosts_.emplace_back(graph, host, look, facts);
     double width = 0;
     std::size_t columns = 0, widest_row = 1;
     for (const HostLayout& host : hosts_) {
@@ -587,6 +667,11 @@ class TopoLayout {
       DrawLegendOf(drawing_, y, *look_);
     drawing_.width = right + kMargin;
     drawing_.height = y + kLegendHeight;
+    if (facts_ != nullptr) {
+      const double rows = look_ == nullptr ? kLegendRows : 1;
+      DrawLegendOfFacts(drawing_, y + rows * kLegendRow, look_ == nullptr);
+      drawing_.height += kLegendRow;
+    }
     drawing_.words.push_back({kMargin, kMargin + 14, Fitted(title, kLarge, right - kMargin), kLarge,
                               Anchor::kStart, true, false});
     return std::move(drawing_);
@@ -634,6 +719,7 @@ class TopoLayout {
 
   const Graph& graph_;
   const LayoutLook* look_;
+  const DrawnFacts* facts_;
   std::vector<HostLayout> hosts_;
   std::size_t columns_ = 1;
   std::map<NodeIndex, Spine> spines_;
@@ -659,8 +745,9 @@ Status CheckDrawable(const Graph& graph) {
                            ends / 2, kDrawnWiresMax)};
 }
 
-Drawing LayOut(const Graph& graph, const std::string& title, const LayoutLook* look) {
-  return TopoLayout(graph, look).Run(title);
+Drawing LayOut(const Graph& graph, const std::string& title, const LayoutLook* look,
+               const DrawnFacts* facts) {
+  return TopoLayout(graph, look, facts).Run(title);
 }
 
 }  // namespace ringlet::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontends/cli/draw/drawing.hpp"
+#include "frontends/cli/draw/drawn_facts.hpp"
 #include "ringlet/status.hpp"
 #include "topology/graph/graph.hpp"
 
@@ -38,9 +39,10 @@ struct LayoutLook {
 
 /// \param title  stands above all
 /// \param look   null: lines are as wide as their bandwidth
+/// \param facts  null: nothing but the graph is known
 /// \pre CheckDrawable has passed, or time is no matter
 Drawing LayOut(const topology::Graph& graph, const std::string& title,
-               const LayoutLook* look = nullptr);
+               const LayoutLook* look = nullptr, const DrawnFacts* facts = nullptr);
 
 /// The width of a line that stands for a bandwidth: as its square root, 1 to 14 pixels.
 double LineWidth(topology::Bandwidth bandwidth);

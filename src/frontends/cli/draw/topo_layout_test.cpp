@@ -31,6 +31,7 @@ Graph GraphOfFile(const std::string& path) {
 struct Machine {
   std::string name;
   Graph graph;
+  DrawnFacts facts = {};
 };
 
 std::vector<Machine> LoadMachines() {
@@ -41,10 +42,12 @@ std::vector<Machine> LoadMachines() {
     const auto loaded = LoadTopology({.file = path, .root = {}, .synthetic = {}});
     if (!loaded.ok()) continue;
     auto graph = topology::Build({&loaded->view, 1}, {}, {.gpus = topology::GpuRanks::kAll});
-    if (graph.ok()) machines.push_back({entry.path().filename(), *std::move(graph)});
+    if (!graph.ok()) continue;
+    DrawnFacts facts = FactsOf(*graph, loaded->view, {});
+    machines.push_back({entry.path().filename(), *std::move(graph), std::move(facts)});
   }
   EXPECT_GT(machines.size(), 25u);
-  machines.push_back({"NVL72", GraphOf(topology::RackForTest(18))});
+  machines.push_back({"NVL72", GraphOf(topology::RackForTest(18)), {}});
   return machines;
 }
 
@@ -156,8 +159,36 @@ TEST(TopoLayoutTest, NoLabelsOverlapOnAnyMachine) {
     ExpectLegibleTopology(LayOut(machine.graph, "A machine"), machine.name);
 }
 
+TEST(TopoLayoutTest, FactsOverlapOnNoMachine) {
+  std::size_t with_pcie = 0;
+  for (const auto& [name, graph, facts] : Machines()) {
+    const Drawing drawing = LayOut(graph, "A machine", nullptr, &facts);
+    ExpectLegibleTopology(drawing, name);
+    with_pcie += HasText(drawing, "gen4 x16");
+  }
+  EXPECT_GT(with_pcie, 5u);
+}
+
+TEST(TopoLayoutTest, NicsTellBondsAndUnknownRates) {
+  topology::HostView view =
+      LoadTopology({.file = Fixture("topo-vectors/pcie4-1nic.xml"), .root = {}, .synthetic = {}})
+          ->view;
+  const auto has = [&](std::string_view text) {
+    const Graph graph = GraphOf({view});
+    const DrawnFacts facts = FactsOf(graph, view, {});
+    return HasText(LayOut(graph, "a machine", nullptr, &facts), text);
+  };
+  EXPECT_FALSE(has("rate unknown"));
+  EXPECT_FALSE(has("bond of 2"));
+  view.nets[0].members = {"eth0", "eth1"};
+  EXPECT_TRUE(has("bond of 2"));
+  view.nets[0].speed_mbit_per_s.reset();
+  EXPECT_TRUE(has("rate unknown"));
+  EXPECT_FALSE(has("10 Gbit/s")) << "what is taken for it";
+}
+
 TEST(TopoLayoutTest, EachPartLiesInThatWhichHoldsIt) {
-  for (const auto& [name, graph] : Machines()) {
+  for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     const auto hosts = BoxesOf(drawing, {Paint::kHost}), numas = BoxesOf(drawing, {Paint::kNuma});
     const auto devices = BoxesOf(drawing, {Paint::kGpu, Paint::kNic, Paint::kSwitch});
@@ -191,7 +222,7 @@ bool Carries(const Drawing& drawing, double x, double y) {
 }
 
 TEST(TopoLayoutTest, LinesJoinWhatTheyTouchAndNothingHangsInTheAir) {
-  for (const auto& [name, graph] : Machines()) {
+  for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     const std::vector<Upright> lines = UprightsOf(drawing);
     for (const Upright& line : lines) {
@@ -219,7 +250,7 @@ TEST(TopoLayoutTest, LinesJoinWhatTheyTouchAndNothingHangsInTheAir) {
 
 TEST(TopoLayoutTest, TheSpeedOfALineStandsRightOfIt) {
   std::size_t seen = 0;
-  for (const auto& [name, graph] : Machines()) {
+  for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     for (const Polyline& line : drawing.lines) {
       const auto& [from, to] = std::tie(line.points.front(), line.points.back());
@@ -252,7 +283,7 @@ TEST(TopoLayoutTest, LinksFromGpuToGpuAreCalledAsTheirMakerDoes) {
 }
 
 TEST(TopoLayoutTest, TheNumbersBesideLinesStandEquallyHigh) {
-  for (const auto& [name, graph] : Machines()) {
+  for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     std::set<double> heights;
     for (const Upright& line : UprightsOf(drawing))
@@ -266,7 +297,7 @@ TEST(TopoLayoutTest, TheNumbersBesideLinesStandEquallyHigh) {
 
 TEST(TopoLayoutTest, WiresOfOneDepthDoNotMeetAndLieBelowTheGpus) {
   std::size_t seen = 0;
-  for (const auto& [name, graph] : Machines()) {
+  for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     const std::vector<Wire> wires = WiresOf(drawing);
     const auto hosts = BoxesOf(drawing, {Paint::kHost});

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/draw/topo_layout.hpp"
 #include "frontends/cli/emulate/traffic_text.hpp"
 #include "topology/graph/graph.hpp"
 
@@ -171,11 +170,15 @@ Result<Graph> GraphOf(const TrafficReport& report, const topology::HostView& mac
 
 }  // namespace
 
+Result<LayoutLook> TrafficLook(const TrafficReport& report, const Graph& graph) {
+  return TrafficPicture(report, graph).Look();
+}
+
 Result<Drawing> DrawTraffic(const TrafficReport& report, const topology::HostView& machine,
                             const std::string& title) {
   RINGLET_TRY_ASSIGN(const Graph graph, GraphOf(report, machine));
   RINGLET_TRY(CheckDrawable(graph));
-  RINGLET_TRY_ASSIGN(const LayoutLook look, TrafficPicture(report, graph).Look());
+  RINGLET_TRY_ASSIGN(const LayoutLook look, TrafficLook(report, graph));
   return LayOut(graph, title, &look);
 }
 

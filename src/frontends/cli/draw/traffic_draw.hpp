@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frontends/cli/draw/drawing.hpp"
+#include "frontends/cli/draw/topo_layout.hpp"
 #include "frontends/cli/emulate/traffic_report.hpp"
 #include "ringlet/status.hpp"
 #include "topology/view/host_view.hpp"
@@ -19,5 +20,9 @@ namespace ringlet::cli {
 ///         kUnsupported      as CheckDrawable
 Result<Drawing> DrawTraffic(const TrafficReport& report, const topology::HostView& machine,
                             const std::string& title);
+
+/// The look of the lines of any graph that has the links of the report.
+/// Errors  kInvalidArgument  as DrawTraffic
+Result<LayoutLook> TrafficLook(const TrafficReport& report, const topology::Graph& graph);
 
 }  // namespace ringlet::cli

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "base/value/text.hpp"
-#include "frontends/cli/bench/bench_operation.hpp"
+#include "comm/machine/machine.hpp"
+#include "comm/machine/prediction.hpp"
 #include "frontends/cli/bench/sweep.hpp"
-#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/size_units.hpp"
@@ -18,75 +17,90 @@
 namespace ringlet::cli {
 namespace {
 
+constexpr std::size_t kFlowsShown = 20;
+
 struct PredictRequest {
   PlanRequest plan;
   std::string function = "all_reduce";
   std::string bytes = "1M";
+  bool flows = false;
   bool json = false;
 };
 
-// As `ringlet bench` calls them.
-Result<plan::Function> FunctionCalled(const std::string& name) {
-  constexpr std::array<std::string_view, plan::kFunctions> kNames = {
-      "broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"};
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    if (name == kNames[i]) return static_cast<plan::Function>(i);
-  return Error{Code::kInvalidArgument,
-               fmt::format("{} is not one of broadcast, reduce, all_gather, reduce_scatter, "
-                           "all_reduce",
-                           Quoted(name))};
-}
-
-int Run(const PredictRequest& request) {
-  const auto function = FunctionCalled(request.function);
-  if (!function.ok()) return Fail("predict", function.error());
-  const auto bytes = ParseSize(request.bytes);
-  if (!bytes.ok()) return Fail("predict", bytes.error());
-  const EnvMap environment = os::ReadEnvironment();
-  const Result<PlanView> view = MakePlanView(request.plan, environment);
-  if (!view.ok()) return Fail("predict", view.error());
-  for (const std::string& missing : view->missing) Tell("predict", missing);
-  Result<plan::TuningInput> input = TuningInputOf(*view, environment);
-  if (!input.ok()) return Fail("predict", input.error());
-  const plan::Tuning tuning(*std::move(input), view->joined.plan.channel_count());
-  const auto pick = tuning.Pick(*function, *bytes);
-  if (!pick.ok()) return Fail("predict", pick.error());
-  const plan::TuningLaunch launch = tuning.LaunchOf(*pick, *bytes);
-  const double us = static_cast<double>(pick->time_ns) / 1000;
-  const double algbw = static_cast<double>(*bytes) / us / 1000;
-  const double busbw =
-      algbw * BusFactor(*collective::CallKindNamed(request.function), view->ranks());
-  if (request.json) {
-    const nlohmann::ordered_json json = {{"function", request.function},
-                                         {"bytes", *bytes},
-                                         {"ranks", view->ranks()},
-                                         {"hosts", view->hosts},
-                                         {"algorithm", NameOf(pick->algorithm)},
-                                         {"protocol", NameOf(pick->protocol)},
-                                         {"channels", launch.channels},
-                                         {"threads", launch.threads},
-                                         {"time_us", us},
-                                         {"algbw", algbw},
-                                         {"busbw", busbw}};
-    fmt::print("{}", JsonText(json));
-    return kExitDone;
-  }
-  fmt::print(
-      "{} of {} bytes on {} of {}: {} and {} on {} of {}\n"
-      "  {:.1f} us, {:.2f} GB/s, {:.2f} GB/s on the bus of each rank\n",
-      request.function, *bytes, Counted(view->ranks(), "rank"), Counted(view->hosts, "host"),
-      NameOf(pick->algorithm), NameOf(pick->protocol), Counted(launch.channels, "channel"),
-      Counted(launch.threads, "thread"), us, algbw, busbw);
+std::string OthersText(const plan::Tuning& tuning, plan::Function function, std::uint64_t bytes) {
+  std::string text;
   for (std::size_t a = 0; a < plan::kAlgorithms; ++a)
     for (std::size_t p = 0; p < plan::kProtocols; ++p) {
       const auto algorithm = static_cast<plan::NcclAlgorithm>(a);
       const auto protocol = static_cast<plan::Protocol>(p);
-      const auto time = tuning.TimeNs(*function, algorithm, protocol, *bytes);
+      const auto time = tuning.TimeNs(function, algorithm, protocol, bytes);
       if (time)
-        fmt::print("  {:>13} {:<6}  {:12.1f} us\n", NameOf(algorithm), NameOf(protocol),
-                   static_cast<double>(*time) / 1000);
+        text += fmt::format("  {:>13} {:<6}  {:12.1f} us\n", NameOf(algorithm), NameOf(protocol),
+                            static_cast<double>(*time) / 1000);
     }
+  return text;
+}
+
+std::string PredictionText(const comm::Prediction& prediction) {
+  return fmt::format(
+      "{} of {} bytes on {} of {}: {} and {} on {} of {}\n"
+      "  {:.1f} us, {:.2f} GB/s, {:.2f} GB/s on the bus of each rank\n",
+      Name(prediction.kind), prediction.bytes, Counted(prediction.ranks, "rank"),
+      Counted(prediction.hosts, "host"), NameOf(prediction.pick.algorithm),
+      NameOf(prediction.pick.protocol), Counted(prediction.launch.channels, "channel"),
+      Counted(prediction.launch.threads, "thread"), prediction.time_us(), prediction.algbw(),
+      prediction.busbw());
+}
+
+std::string FlowsText(const comm::Flows& flows) {
+  std::string text = fmt::format(
+      "flows of {} and {} on {}:\n{:>4} {:<17} {:<17} {:<5} {:>7} {:>14} {:>12}\n",
+      NameOf(flows.pick.algorithm), NameOf(flows.pick.protocol), Counted(flows.channels, "channel"),
+      "host", "from", "to", "kind", "GB/s", "bytes", "time (us)");
+  const std::size_t shown = std::min(flows.links.size(), kFlowsShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const comm::LinkFlow& link = flows.links[i];
+    text += fmt::format("{:>4} {:<17} {:<17} {:<5} {:>7} {:>14} {:>12.1f}\n", link.host, link.from,
+                        link.to, NameOf(link.kind), GigabytesText(link.bandwidth), link.bytes,
+                        link.time_us());
+  }
+  if (shown < flows.links.size())
+    text += fmt::format("and {}\n", Counted(flows.links.size() - shown, "link that is less busy",
+                                            "links that are less busy"));
+  return text;
+}
+
+Result<int> Predict(const PredictRequest& request) {
+  const auto kind = *collective::CallKindNamed(request.function);
+  const auto function = *comm::FunctionOf(kind);
+  RINGLET_TRY_ASSIGN(const std::uint64_t bytes, ParseSize(request.bytes));
+  const EnvMap environment = os::ReadEnvironment();
+  RINGLET_TRY_ASSIGN(PlanView view, MakePlanView(request.plan, environment));
+  for (const std::string& missing : view.missing) Tell("predict", missing);
+  RINGLET_TRY_ASSIGN(plan::TuningInput input, TuningInputOf(view, environment));
+  plan::Tuning tuning(std::move(input), view.joined.plan.channel_count());
+  comm::Prediction prediction{
+      .kind = kind, .bytes = bytes, .ranks = view.ranks(), .hosts = view.hosts};
+  RINGLET_TRY_ASSIGN(prediction.pick, tuning.Pick(function, bytes));
+  prediction.launch = tuning.LaunchOf(prediction.pick, bytes);
+  const std::string others = OthersText(tuning, function, bytes);
+  if (request.flows) {
+    RINGLET_TRY(comm::CheckFlows(view.ranks()));
+    const plan::GpuPlan plan = GpuPlanOf(std::move(view), std::move(tuning));
+    RINGLET_TRY_ASSIGN(prediction.flows, comm::FlowsOf(plan, kind, bytes));
+  }
+  if (request.json) {
+    fmt::print("{}", comm::ToJson(prediction));
+    return kExitDone;
+  }
+  fmt::print("{}{}", PredictionText(prediction), others);
+  if (prediction.flows) fmt::print("{}", FlowsText(*prediction.flows));
   return kExitDone;
+}
+
+int Run(const PredictRequest& request) {
+  const Result<int> status = Predict(request);
+  return status.ok() ? *status : Fail("predict", status.error());
 }
 
 }  // namespace
@@ -103,9 +117,12 @@ void AddPredict(CLI::App& tool, Action& chosen) {
   predict->add_option("-b,--bytes", request->bytes, fmt::format("Size; {}", kSizeUnitsHelp))
       ->type_name(kSizeType)
       ->capture_default_str();
+  predict->add_flag("--flows", request->flows,
+                    "Count the bytes that each link carries, on rings or trees, the busiest first");
   predict->add_flag("--json", request->json,
                     "One object: function, bytes, ranks, hosts, algorithm, protocol, channels, "
-                    "threads, time_us, algbw, busbw");
+                    "threads, time_us, algbw, busbw; with --flows also flows (algorithm, protocol, "
+                    "channels, time_us, links)");
   predict->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 

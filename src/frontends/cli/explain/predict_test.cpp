@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
@@ -63,6 +65,54 @@ TEST(PredictTest, EveryFunctionIsCalledAsInBench) {
     EXPECT_EQ(json["function"], function);
     EXPECT_GT(json["time_us"], 0.0) << function;
   }
+}
+
+TEST(PredictTest, FlowsAreThoseOfThePlanByEveryLink) {
+  const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
+  const std::vector<std::string> words = {"predict", "all_reduce", file,     "--hosts", "2", "-b",
+                                          "64M",     "--policy",   "compat", "--flows"};
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const ToolRun ran = RunCommand(as_json);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const auto json = nlohmann::json::parse(ran.output);
+  EXPECT_EQ(json["algorithm"], "NVLSTree");
+  const auto& flows = json["flows"];
+  EXPECT_THAT((std::vector<std::string>{"Ring", "Tree"}),
+              testing::Contains(flows["algorithm"].get<std::string>()));
+  std::uint64_t left = 0;
+  std::map<std::string, std::uint64_t> ports;
+  for (const auto& link : flows["links"]) {
+    const auto bytes = link["bytes"].get<std::uint64_t>();
+    if (link["from"].get<std::string>().starts_with("DEV/")) left += bytes;
+    if (link["to"].get<std::string>().starts_with("NET/")) ports[link["host"].dump()] += bytes;
+  }
+  EXPECT_EQ(left, 2u * 15 * (64 << 20));
+  EXPECT_THAT(ports, testing::SizeIs(2)) << "data leave both hosts";
+  const ToolRun text = RunCommand(words);
+  EXPECT_THAT(text.output, HasSubstr("flows of " + flows["algorithm"].get<std::string>()));
+  EXPECT_THAT(text.output, HasSubstr("links that are less busy"));
+  EXPECT_FALSE(nlohmann::json::parse(RunCommand({"predict", "all_reduce", file, "--json"}).output)
+                   .contains("flows"));
+  EXPECT_THAT(RunCommand({"predict", "all_reduce", file, "--hosts", "513", "--flows"}).errors,
+              HasSubstr("flows of 4104 ranks are too many"));
+}
+
+TEST(PredictTest, NodesOfOneHostShareItsLinks) {
+  const ToolRun ran =
+      RunCommand({"predict", "all_reduce", Fixture("topo-vectors/pcie16-4persw.xml"), "--hosts",
+                  "2", "-b", "64M", "--flows", "--json"});
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  std::set<std::vector<std::string>> links;
+  std::uint64_t left = 0;
+  const auto json = nlohmann::json::parse(ran.output);
+  for (const auto& link : json["flows"]["links"]) {
+    EXPECT_TRUE(links.insert({link["host"].dump(), link["from"], link["to"]}).second) << link;
+    EXPECT_LT(link["host"], 2);
+    if (link["from"].get<std::string>().starts_with("DEV/"))
+      left += link["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(left, 2u * 31 * (64 << 20));
 }
 
 TEST(PredictTest, NonsenseIsNamed) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <map>
 
 #include "base/settings/settings.hpp"
 #include "base/value/text.hpp"
@@ -79,8 +80,8 @@ class Viewer {
   }
 
   Status Add(const PathRequest& machine, std::uint32_t hosts) {
-    RINGLET_TRY_ASSIGN(const PathView whole, FindPathView(machine, environment_));
-    HostKind kind{whole.title, hosts, view_.nodes.size(), 0};
+    RINGLET_TRY_ASSIGN(PathView whole, FindPathView(machine, environment_));
+    HostKind kind{whole.title, hosts, view_.nodes.size(), 0, std::move(whole.machine)};
     for (const std::string& one : whole.missing)
       if (std::ranges::find(view_.missing, one) == view_.missing.end())
         view_.missing.push_back(one);
@@ -228,6 +229,42 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
 
 Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environment) {
   return Viewer(request, environment).Run();
+}
+
+plan::GpuPlan GpuPlanOf(PlanView view, plan::Tuning tuning) {
+  std::vector<const topology::Paths*> kinds;
+  for (const NodeView& node : view.nodes) kinds.push_back(&node.paths);
+  const plan::P2pChannels messages = plan::P2pChannelsFor(kinds, view.joined.plan);
+  std::vector<plan::GpuSystem> systems;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    NodeView& node = view.nodes[i];
+    std::vector<NodeIndex> gpus = node.paths.Of(NodeKind::kGpu);
+    std::ranges::sort(gpus, {}, [&](NodeIndex gpu) { return node.graph->at(gpu).number; });
+    systems.push_back({.graph = std::move(node.graph),
+                       .paths = std::move(node.paths),
+                       .planned = std::move(view.classes[i]),
+                       .gpus = std::move(gpus)});
+  }
+  std::vector<plan::GpuNode> nodes;
+  std::uint32_t hosts = 0;
+  for (const HostKind& kind : view.kinds)
+    for (std::uint32_t copy = 0; copy < kind.hosts; ++copy) {
+      std::map<std::uint64_t, std::uint32_t> numbers;  // by identity
+      for (std::size_t i = kind.first_node; i < kind.first_node + kind.node_count; ++i) {
+        const auto number = static_cast<std::uint32_t>(nodes.size());
+        plan::GpuNode& node =
+            nodes.emplace_back(plan::GpuNode{.system = static_cast<std::uint32_t>(i),
+                                             .ranks = view.joined.plan.RanksOf(number),
+                                             .hosts = {}});
+        for (const topology::HostNodes& host : systems[i].graph->hosts()) {
+          const auto [its, fresh] = numbers.try_emplace(host.identity, hosts);
+          if (fresh) ++hosts;
+          node.hosts.push_back(its->second);
+        }
+      }
+    }
+  return {std::move(systems), std::move(nodes), std::move(view.joined), std::move(tuning),
+          messages};
 }
 
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment) {

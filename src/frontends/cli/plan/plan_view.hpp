@@ -9,6 +9,7 @@
 
 #include "frontends/cli/topo/topo_paths.hpp"
 #include "plan/channels/join.hpp"
+#include "plan/gpus/gpu_plan.hpp"
 #include "plan/search/host_search.hpp"
 #include "plan/tuning/tuning.hpp"
 
@@ -43,6 +44,7 @@ struct HostKind {
   std::string title;
   std::uint32_t hosts = 1;
   std::size_t first_node = 0, node_count = 0;  ///< in PlanView::nodes
+  topology::HostView machine = {};             ///< one of them
 };
 
 struct PlanView {
@@ -66,5 +68,10 @@ Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environm
 /// For the model of times.
 /// Errors  kInvalidArgument  a word of NCCL_ALGO or NCCL_PROTO makes no sense
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment);
+
+/// The same plan as communicators have it, for routes and flows. Hosts are counted in the order of
+/// their nodes.
+/// Cost  O(ranks)
+plan::GpuPlan GpuPlanOf(PlanView view, plan::Tuning tuning);
 
 }  // namespace ringlet::cli

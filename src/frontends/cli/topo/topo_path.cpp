@@ -50,20 +50,21 @@ int Run(const TwoEnds& request) {
   if (!from.ok()) return Fail("topo path", from.error());
   const Result<NodeIndex> to = NodeCalled(*view->graph, request.to);
   if (!to.ok()) return Fail("topo path", to.error());
-  fmt::print("{}", request.json ? PathJson(*view, *from, *to) : PathText(*view, *from, *to));
+  fmt::print("{}",
+             request.json ? PathJson(view->paths, *from, *to) : PathText(view->paths, *from, *to));
   return kExitDone;
 }
 
 }  // namespace
 
-std::string PathText(const PathView& view, NodeIndex from, NodeIndex to) {
-  const topology::Graph& graph = *view.graph;
-  const Path path = view.paths.From(from, to);
+std::string PathText(const topology::Paths& paths, NodeIndex from, NodeIndex to) {
+  const topology::Graph& graph = paths.graph();
+  const Path path = paths.From(from, to);
   std::string text = fmt::format("{} to {}: {} ({})", LabelOf(graph, from), LabelOf(graph, to),
                                  NameOf(path.type), Meaning(path.type));
   if (path.type == PathType::kDis) return text + "\n";
   text += fmt::format(", {} GB/s, {}\n", GigabytesText(path.bandwidth), Counted(path.hops, "hop"));
-  const std::vector<Hop> route = view.paths.Route(from, to);
+  const std::vector<Hop> route = paths.Route(from, to);
   std::size_t width = 0;
   for (const Hop& hop : route) width = std::max(width, LabelOf(graph, hop.to).size());
   for (std::size_t i = 0; i < route.size(); ++i) {
@@ -75,9 +76,9 @@ std::string PathText(const PathView& view, NodeIndex from, NodeIndex to) {
   return text;
 }
 
-std::string PathJson(const PathView& view, NodeIndex from, NodeIndex to) {
-  const topology::Graph& graph = *view.graph;
-  const Path path = view.paths.From(from, to);
+std::string PathJson(const topology::Paths& paths, NodeIndex from, NodeIndex to) {
+  const topology::Graph& graph = paths.graph();
+  const Path path = paths.From(from, to);
   nlohmann::ordered_json json{{"from", LabelOf(graph, from)},
                               {"to", LabelOf(graph, to)},
                               {"type", NameOf(path.type)},
@@ -85,7 +86,7 @@ std::string PathJson(const PathView& view, NodeIndex from, NodeIndex to) {
   if (path.type == PathType::kDis) return JsonText(json);
   json["mb_per_s"] = path.bandwidth.mb_per_s;
   json["links"] = nlohmann::ordered_json::array();
-  for (const Hop& hop : view.paths.Route(from, to))
+  for (const Hop& hop : paths.Route(from, to))
     json["links"].push_back({{"kind", NameOf(hop.kind)},
                              {"to", LabelOf(graph, hop.to)},
                              {"mb_per_s", hop.bandwidth.mb_per_s}});

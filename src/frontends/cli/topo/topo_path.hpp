@@ -12,8 +12,10 @@ namespace ringlet::cli {
 void AddTopoPath(CLI::App& topo, Action& chosen);
 
 /// {"from", "to", "type", "meaning"}, and of ends that are joined "mb_per_s" and "links".
-std::string PathJson(const PathView& view, topology::NodeIndex from, topology::NodeIndex to);
+std::string PathJson(const topology::Paths& paths, topology::NodeIndex from,
+                     topology::NodeIndex to);
 /// A line for the path, and one for each of its links.
-std::string PathText(const PathView& view, topology::NodeIndex from, topology::NodeIndex to);
+std::string PathText(const topology::Paths& paths, topology::NodeIndex from,
+                     topology::NodeIndex to);
 
 }  // namespace ringlet::cli

@@ -88,6 +88,7 @@ Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environm
         "the driver of GeForce cards lets them access each other over NVLink only; as if it let "
         "them: NCCL_IGNORE_DISABLED_P2P=2");
   RINGLET_TRY_ASSIGN(view.paths, topology::FindPaths(*view.graph, 0, view.options));
+  view.machine = std::move(loaded.view);
   return view;
 }
 

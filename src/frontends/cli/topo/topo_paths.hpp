@@ -29,6 +29,7 @@ struct PathView {
   topology::Paths paths;
   topology::PathOptions options;     ///< by which they were found
   std::vector<std::string> missing;  ///< as of LoadedTopology
+  topology::HostView machine;        ///< that the graph was built from
 };
 
 /// NCCL's variables of the environment that decide over ports and paths are heeded.
