@@ -19,6 +19,7 @@ constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
 constexpr std::int64_t kWorth = 256;  // trees are moved to other channels for a 256th of the bound
 constexpr std::size_t kOtherNumbersMax = 8;
 constexpr std::size_t kRebalancesMax = 4;
+constexpr std::uint32_t kManyTimes = 2;  // as many channels as NCCL takes are not too many
 
 /// The request after the ring, which says how many channels trees have.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
@@ -84,7 +85,8 @@ class HostSearch {
     return plan;
   }
 
-  /// The least number of channels of the knee, if Plan took fewer than the most bandwidth needs.
+  /// The least number of channels of the knee, if Plan took fewer than the most bandwidth needs and
+  /// a search for no more may find better ones: by packing, where that takes milliseconds.
   const std::optional<std::uint32_t>& fewest() const { return fewest_; }
 
  private:
@@ -137,14 +139,15 @@ class HostSearch {
   void TakeKnee(HostPlan& plan, const HostPlan& compat) {
     PatternGraph& ring = plan.of(GraphId::kRing);
     PatternGraph& tree = plan.of(GraphId::kTree);
-    if (ring.channels.size() < 2 || ring.stopped == StopReason::kFallback) return;
+    const auto as_compat = static_cast<std::uint32_t>(compat.of(GraphId::kRing).channels.size());
+    if (ring.channels.size() <= kManyTimes * as_compat || ring.stopped == StopReason::kFallback)
+      return;
     const std::uint64_t rings = WorthOf(ring, compat.of(GraphId::kRing));
     const std::uint64_t trees = WorthOf(tree, compat.of(GraphId::kTree));
     const auto may_have = [&](GraphId id, std::uint32_t count, std::uint64_t worth) {
       const auto each = static_cast<std::int64_t>((worth + count - 1) / count);
       return LimitsNow(id).Allow(count, std::max<std::int64_t>(1, each));
     };
-    const auto as_compat = static_cast<std::uint32_t>(compat.of(GraphId::kRing).channels.size());
     for (std::uint32_t count = std::max(least_, as_compat); count < ring.channels.size(); ++count) {
       if (!may_have(GraphId::kRing, count, rings) || !may_have(GraphId::kTree, count, trees))
         continue;
@@ -154,7 +157,7 @@ class HostSearch {
       if (its.channels.size() != count || its.total().mb_per_s < trees) continue;
       ring = fewer;
       tree = its;
-      fewest_ = std::max(least_, as_compat);
+      if (!direct_search_.any_order() && packings_.few()) fewest_ = std::max(least_, as_compat);
       return;
     }
   }

@@ -27,8 +27,8 @@ struct SearchOptions {
   /// How many channels rings and trees of kBest may have, and at least should: more are as good as
   /// copies. 0: as many as the search allows. kCompat heeds neither, as NCCL's search does not.
   std::uint32_t channels_min = 1, channels_max = 0;
-  /// Of kBest: the fewest channels that have at least 1 - 1/kKneePart of what the most of them
-  /// have, and no less than kCompat. If not, the most bandwidth, and of equals the fewest.
+  /// Of kBest, where the most bandwidth takes more than twice as many channels as kCompat has: the
+  /// fewest that have at least 1 - 1/kKneePart of it, and no less than kCompat.
   bool knee = false;
   topology::NetPolicy net_policy = {};  ///< NCCL_NETDEVS_POLICY
   bool scatter_nets = true;             ///< NCCL_MNNVL_SCATTER_NETS_ENABLE

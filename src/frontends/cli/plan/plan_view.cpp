@@ -224,7 +224,7 @@ void AddNetworkRequest(CLI::App& command, PlanRequest& request) {
   command
       .add_option("--channels", request.channels,
                   "At most so many channels within a host; default: the fewest with nine tenths "
-                  "of what any number has")
+                  "of what any number has, where that needs more than twice the channels of NCCL")
       ->check(CLI::Range(1u, plan::kSearchChannelsMax));
   command
       .add_option_function<std::string>(
