@@ -36,11 +36,14 @@ class ChangeFinder {
       : machine_(machine), planned_(planned) {}
 
   std::vector<std::string> Find(const std::vector<LimitGroup>& groups) {
+    std::vector<std::uint64_t> pcie;
     for (std::size_t i = 0; i < groups.size() && i < kGroupsMax; ++i) {
       if (groups[i].is_port || groups[i].kind == LinkKind::kNetwork) FasterPorts(groups[i]);
-      if (groups[i].kind == LinkKind::kPci) FasterPcie(groups[i]);
+      if (groups[i].kind == LinkKind::kPci) FasterPcie(groups[i].bus);
+      pcie.insert(pcie.end(), groups[i].bus.begin(), groups[i].bus.end());
       if (groups[i].kind == LinkKind::kNvLink) MoreNvLinks();
     }
+    FasterPcie(pcie);  // links one after the other bound a plan each
     if (planned_.search.multi_node) Direct();
     return std::move(changes_);
   }
@@ -92,20 +95,38 @@ class ChangeFinder {
     return at == machine_.pci.end() ? nullptr : &*at;
   }
 
+  /// "GPUs", "NICs" or addresses: GPUs and NICs by one word if all of them are there.
+  std::vector<std::string> PartWords(std::set<std::uint64_t> left) const {
+    std::vector<std::string> words;
+    const auto take_all = [&](const std::set<std::uint64_t>& all, const char* word) {
+      if (all.size() < 2 || !std::ranges::includes(left, all)) return;
+      for (const std::uint64_t bus : all) left.erase(bus);
+      words.emplace_back(word);
+    };
+    std::set<std::uint64_t> gpus, nics;
+    for (const topology::Gpu& gpu : machine_.gpus) gpus.insert(machine_.pci[gpu.pci].bus.value);
+    for (const topology::Nic& nic : machine_.nics)
+      if (nic.parent.kind == topology::PartKind::kPci)
+        nics.insert(machine_.pci[nic.parent.index].bus.value);
+    take_all(gpus, "GPUs");
+    take_all(nics, "NICs");
+    for (const std::uint64_t bus : left) words.push_back(ToString(topology::BusId{bus}));
+    return words;
+  }
+
   /// The links as wide as they can be, or a generation more.
-  void FasterPcie(const LimitGroup& group) {
-    std::vector<std::string> parts;
+  void FasterPcie(const std::vector<std::uint64_t>& links) {
     std::uint8_t generation = 0;
     std::uint16_t lanes = kLanesFull;
-    for (const std::uint64_t bus : group.bus) {
+    for (const std::uint64_t bus : links) {
       const topology::PciDevice* const function = Function(bus);
       if (function == nullptr || function->link_speed.generation == 0) return;
-      parts.push_back(ToString(function->bus));
       generation = std::max(generation, function->link_speed.generation);
       if (function->link_width != 0) lanes = std::min(lanes, function->link_width);
     }
+    const std::vector<std::string> parts = PartWords({links.begin(), links.end()});
     if (parts.empty() || parts.size() > kListedMax) return;
-    if (lanes == kLanesFull) ++generation;
+    if (lanes >= kLanesFull) ++generation;
     if (generation > kGenerationFastest) return;
     Add(fmt::format("{} pcie=gen{}x{}", fmt::join(parts, ","), generation, kLanesFull));
   }

@@ -43,6 +43,17 @@ TEST(PlanGainTest, ChangesAreWordsOfWhatIf) {
   EXPECT_EQ(with.classes[0].plan.of(plan::GraphId::kRing).total(), bounds.gains.changes[0].with);
 }
 
+TEST(PlanGainTest, LinksInARowAreChangedTogether) {
+  PlanRequest request;
+  request.machine.source.file = Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml");
+  request.hosts = 2;
+  const std::vector<Gain> changes = BoundsOf(request).gains.changes;
+  ASSERT_GE(changes.size(), 3u);
+  EXPECT_TRUE(changes[0].is_more());
+  EXPECT_THAT(changes[0].what, testing::StartsWith("GPUs,")) << "links of switches, too";
+  for (std::size_t i = 1; i < changes.size(); ++i) EXPECT_FALSE(changes[i].is_more()) << i;
+}
+
 TEST(PlanGainTest, ARepairedDefectIsSaid) {
   PlanRequest request;
   request.machine.source.synthetic = "2x(numa: (switch: 4 gpu))";

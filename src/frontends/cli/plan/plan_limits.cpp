@@ -67,10 +67,14 @@ bool IsOfGroup(const NodeView& node, const LimitGroup& group, const BoundingLink
          group.bandwidth == link.bandwidth && kinds(of_group) == kinds(link);
 }
 
+bool IsAmd(const Graph& graph, NodeIndex end) {
+  return graph.at(end).kind == NodeKind::kDev && !graph.device(end).gcn.empty();
+}
+
 std::string KindText(const LimitGroup& group) {
   if (group.is_port) return "NIC";
   switch (group.kind) {
-    case LinkKind::kNvLink: return "NVLink connection";
+    case LinkKind::kNvLink: return group.is_amd ? "xGMI connection" : "NVLink connection";
     case LinkKind::kC2c: return "C2C link";
     case LinkKind::kPci: return "PCIe link";
     case LinkKind::kSocket: return "link between NUMA nodes";
@@ -101,7 +105,10 @@ std::vector<LimitGroup> LimitGroupsOf(const PlanView& view, std::size_t number, 
     // Links that no price names may stand for those that one does.
     if (at == groups.size() && found.by_prices && link.per_mille == 0) continue;
     if (at == groups.size()) {
-      groups.push_back({link.kind, link.is_port, link.bandwidth, {}, {}, 0});
+      groups.push_back({.kind = link.kind,
+                        .is_port = link.is_port,
+                        .is_amd = IsAmd(*node.graph, link.from),
+                        .bandwidth = link.bandwidth});
       firsts.push_back(link);
     }
     LimitGroup& group = groups[at];

@@ -14,10 +14,11 @@ namespace ringlet::cli {
 struct LimitGroup {
   topology::LinkKind kind = topology::LinkKind::kPci;
   bool is_port = false;
-  topology::Bandwidth bandwidth;   ///< of each, each way
-  std::vector<std::string> names;  ///< "GPU0 - NVS0", "mlx5_0"
-  std::vector<std::uint64_t> bus;  ///< of the part whose PCIe link it is; only of PCIe
-  std::uint32_t per_mille = 0;     ///< of the bound, of all together; 0: full, no more is known
+  bool is_amd = false;                  ///< kNvLink is xGMI
+  topology::Bandwidth bandwidth = {};   ///< of each, each way
+  std::vector<std::string> names = {};  ///< "GPU0 - NVS0", "mlx5_0"
+  std::vector<std::uint64_t> bus = {};  ///< of the part whose PCIe link it is; only of PCIe
+  std::uint32_t per_mille = 0;  ///< of the bound, of all together; 0: full, no more is known
 };
 
 /// Groups of the ring of a node, those that stand for most first; empty: not known.

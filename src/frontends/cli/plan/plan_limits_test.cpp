@@ -43,6 +43,15 @@ TEST(PlanLimitsTest, PcieLinksKnowThePartBelow) {
   EXPECT_THAT(groups[0].names[0], testing::MatchesRegex("GPU[0-3] - PCI\\(0000:.*\\)"));
 }
 
+TEST(PlanLimitsTest, LinksOfAmdsGpusAreXgmi) {
+  for (const char* words : {"4 gpu mi300x mesh", "4 gpu h100-sxm5 switch"}) {
+    const auto groups = LimitGroupsOf(ViewOf(words, 1), 0);
+    ASSERT_FALSE(groups.empty());
+    const bool amd = std::string_view(words).find("mi300x") != std::string_view::npos;
+    EXPECT_THAT(ToText(groups[0]), HasSubstr(amd ? "xGMI connection" : "NVLink connection"));
+  }
+}
+
 TEST(PlanLimitsTest, ManyNamesAreCutAndSharesArePercent) {
   LimitGroup group{.kind = topology::LinkKind::kNetwork,
                    .is_port = true,
