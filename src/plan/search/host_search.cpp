@@ -86,7 +86,7 @@ class HostSearch {
   }
 
   /// The least number of channels of the knee, if Plan took fewer than the most bandwidth needs and
-  /// a search for no more may find better ones: by packing, where that takes milliseconds.
+  /// a search for no more may find better ones: by packing, of which each number has a part.
   const std::optional<std::uint32_t>& fewest() const { return fewest_; }
 
  private:
@@ -140,7 +140,9 @@ class HostSearch {
     PatternGraph& ring = plan.of(GraphId::kRing);
     PatternGraph& tree = plan.of(GraphId::kTree);
     const auto as_compat = static_cast<std::uint32_t>(compat.of(GraphId::kRing).channels.size());
-    if (ring.channels.size() <= kManyTimes * as_compat || ring.stopped == StopReason::kFallback)
+    const bool takes_seconds = packings_.usable() && !packings_.few();
+    if (takes_seconds || ring.channels.size() <= kManyTimes * as_compat ||
+        ring.stopped == StopReason::kFallback)
       return;
     const std::uint64_t rings = WorthOf(ring, compat.of(GraphId::kRing));
     const std::uint64_t trees = WorthOf(tree, compat.of(GraphId::kTree));
@@ -157,7 +159,7 @@ class HostSearch {
       if (its.channels.size() != count || its.total().mb_per_s < trees) continue;
       ring = fewer;
       tree = its;
-      if (!direct_search_.any_order() && packings_.few()) fewest_ = std::max(least_, as_compat);
+      if (!direct_search_.any_order()) fewest_ = std::max(least_, as_compat);
       return;
     }
   }

@@ -28,7 +28,8 @@ struct SearchOptions {
   /// copies. 0: as many as the search allows. kCompat heeds neither, as NCCL's search does not.
   std::uint32_t channels_min = 1, channels_max = 0;
   /// Of kBest, where the most bandwidth takes more than twice as many channels as kCompat has: the
-  /// fewest that have at least 1 - 1/kKneePart of it, and no less than kCompat.
+  /// fewest that have at least 1 - 1/kKneePart of it, and no less than kCompat. Not on packed hosts
+  /// of more than 10 devices, where that takes seconds.
   bool knee = false;
   topology::NetPolicy net_policy = {};  ///< NCCL_NETDEVS_POLICY
   bool scatter_nets = true;             ///< NCCL_MNNVL_SCATTER_NETS_ENABLE

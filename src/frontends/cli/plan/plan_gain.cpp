@@ -204,10 +204,11 @@ std::string RateText(const Gain& gain) {
 
 /// Why there is nothing to say; "" if there is.
 std::string WhyNot(const PlanRequest& request, const PlanView& view) {
-  if (request.machine.source.file == "-") return "the machine came from standard input";
+  if (request.machine.source.file == "-") return "standard input is read once; name the file";
   if (!request.graph_file.empty()) return "the channels came from a file";
   if (view.nodes.front().gpus.size() > kGainDevicesMax)
-    return fmt::format("hosts of more than {} GPUs take long to plan", kGainDevicesMax);
+    return fmt::format("hosts of more than {} GPUs take long to plan; name a change by --what-if",
+                       kGainDevicesMax);
   return "";
 }
 
@@ -249,8 +250,7 @@ Gains FindGains(const PlanRequest& request, const EnvMap& environment, const Pla
 
 std::string GainsText(const Gains& gains) {
   if (!gains.why_not.empty())
-    return fmt::format("repair: not planned: {}\none change: not planned; name one by --what-if",
-                       gains.why_not);
+    return fmt::format("repair: not planned\none change: not planned: {}", gains.why_not);
   std::string text = "repair: no defect is known that lowers it";
   if (!gains.repairs.empty() && gains.repairs.front().is_more())
     text = fmt::format("repair: {} ({}; see ringlet topo check)", RateText(gains.repairs.front()),
