@@ -236,6 +236,29 @@ TEST(PlanPropertyTest, PlansAreSoundAndFollowRelabelling) {
   }
 }
 
+TEST(PlanPropertyTest, TheKneeIsSoundAndHasNearlyAsMuch) {
+  for (std::size_t i = 0; i < MachineCount(); ++i) {
+    Random random(kSeed + i);
+    std::string words;
+    const auto machine = Make(Draw(random, 8, words));
+    SCOPED_TRACE(fmt::format("seed {}: {}", kSeed + i, words));
+    for (const bool multi_node : {false, true}) {
+      if (multi_node && machine->paths.Of(NodeKind::kNet).empty()) continue;
+      const HostPlan most = PlanOf(*machine, multi_node);
+      const HostPlan compat = PlanOf(*machine, multi_node, Policy::kCompat);
+      const HostPlan knee =
+          SearchHost(machine->paths, {.multi_node = multi_node, .knee = true, .bounds = true})
+              .value();
+      ExpectSound(*machine, knee);
+      for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+        EXPECT_LE(knee.of(id).channels.size(), most.of(id).channels.size());
+        EXPECT_GE(knee.of(id).total(), compat.of(id).total());
+        EXPECT_GE(10 * (knee.of(id).total().mb_per_s + 1), 9 * most.of(id).total().mb_per_s);
+      }
+    }
+  }
+}
+
 /// All rings of so many channels, by trying; the most that they have together.
 class AllRings {
  public:

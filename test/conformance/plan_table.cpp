@@ -1,6 +1,6 @@
 // Prints the table of docs/explanation/planner.md, and what planning takes (docs/performance.md):
-// plan_table [part of a name]. One line a machine and number of hosts: channels, bound, the time
-// that planning takes, what NCCL takes, and memory.
+// plan_table [part of a name]. One line a machine and number of hosts: channels, bound, those of
+// the knee, the time that planning takes, what NCCL takes, and memory.
 //
 // Times are of the processor, so that what else runs disturbs them little.
 #include <fmt/format.h>
@@ -78,8 +78,9 @@ std::uint64_t StepsOf(const HostPlan& plan) {
 void PrintHead() {
   fmt::print(
       "| machine | hosts | ring compat | best | bound | of it | tree compat | best | bound | of it "
-      "| compat ms | best ms | NCCL ms | steps compat | best | KiB |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "| ring knee | tree knee | compat ms | best ms | knee ms | NCCL ms | steps compat | best | "
+      "KiB "
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 void PrintRow(const std::string& name, const topology::Paths& paths, bool multi_node,
@@ -88,12 +89,17 @@ void PrintRow(const std::string& name, const topology::Paths& paths, bool multi_
   const Measured of_compat = Measure(
       [&] { compat = SearchHost(paths, {.policy = Policy::kCompat, .multi_node = multi_node}); });
   const Measured of_best = Measure([&] { best = SearchHost(paths, {.multi_node = multi_node}); });
-  if (!compat.ok() || !best.ok()) return fmt::print("| {} | not planned |\n", name);
-  fmt::print("| {} | {} | {} | {} | {:.2f} | {:.2f} | {} | {} | {} | {} |\n", name,
-             multi_node ? 2 : 1, Cell(compat->of(GraphId::kRing), best->of(GraphId::kRing)),
+  Result<HostPlan> knee = Error{};
+  const Measured of_knee =
+      Measure([&] { knee = SearchHost(paths, {.multi_node = multi_node, .knee = true}); });
+  if (!compat.ok() || !best.ok() || !knee.ok()) return fmt::print("| {} | not planned |\n", name);
+  fmt::print("| {} | {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {} | {} | {} | {} |\n",
+             name, multi_node ? 2 : 1, Cell(compat->of(GraphId::kRing), best->of(GraphId::kRing)),
              Cell(compat->of(GraphId::kTree), best->of(GraphId::kTree)),
+             Channels(knee->of(GraphId::kRing)), Channels(knee->of(GraphId::kTree)),
              static_cast<double>(of_compat.microseconds) / 1e3,
-             static_cast<double>(of_best.microseconds) / 1e3, nccl_ms, StepsOf(*compat),
+             static_cast<double>(of_best.microseconds) / 1e3,
+             static_cast<double>(of_knee.microseconds) / 1e3, nccl_ms, StepsOf(*compat),
              StepsOf(*best), std::max(of_compat.peak_kib, of_best.peak_kib));
   std::fflush(stdout);
 }

@@ -12,5 +12,6 @@ inline constexpr const char* kFileType = "FILE";
 inline constexpr const char* kFolderType = "DIR";
 inline constexpr const char* kMachineType = "MACHINE";
 inline constexpr const char* kPartType = "PART";
+inline constexpr const char* kChangeType = "CHANGE";
 
 }  // namespace ringlet::cli

@@ -115,6 +115,19 @@ void Packing::KeepWorth(const Prices& prices, std::int64_t cost) {
     }
 }
 
+std::vector<Packing::ResourceShare> Packing::Shares() const {
+  Wide all = 0;
+  for (const auto& [resource, price] : worth_) all += Wide{capacities_[resource]} * price;
+  std::vector<ResourceShare> shares;
+  for (const auto& [resource, price] : worth_) {
+    const Wide part = Wide{capacities_[resource]} * price * 1000 / all;
+    if (part > 0) shares.push_back({resource, static_cast<std::uint32_t>(part)});
+  }
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const auto& a, const auto& b) { return a.per_mille > b.per_mille; });
+  return shares;
+}
+
 std::int64_t Packing::Value() const {
   std::int64_t sum = 0;
   for (const auto& [column, amount] : fluid_.Amounts()) sum += amount;

@@ -55,6 +55,16 @@ class Packing {
   const Divided& Divide(std::uint32_t channels, std::int64_t least, std::int64_t most,
                         Effort effort);
 
+  /// The part of the bound that a link or port stands for.
+  struct ResourceShare {
+    std::uint32_t resource = 0;  ///< a link; then ports in; then ports out
+    std::uint32_t per_mille = 0;
+  };
+  /// Links and ports whose prices prove the bound, those that stand for most first: with a
+  /// hundredth more of one the bound rises by its share of a hundredth, as long as prices hold.
+  /// After Solve.
+  std::vector<ResourceShare> Shares() const;
+
   /// Whether the budget is.
   bool spent() const { return budget_ <= 0; }
 

@@ -19,6 +19,7 @@ constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
 constexpr std::int64_t kWorth = 256;  // trees are moved to other channels for a 256th of the bound
 constexpr std::size_t kOtherNumbersMax = 8;
 constexpr std::size_t kRebalancesMax = 4;
+constexpr std::uint32_t kManyTimes = 2;  // as many channels as NCCL takes are not too many
 
 /// The request after the ring, which says how many channels trees have.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
@@ -76,12 +77,17 @@ class HostSearch {
     if (options_.policy == Policy::kBest && direct_search_.lays() && !AtBound(plan))
       WidenToBound(plan);
     if (!AtBound(plan)) plan = Thorough(compat);
+    if (options_.policy == Policy::kBest && options_.knee) TakeKnee(plan, compat);
     for (PatternGraph& graph : plan.graphs)
       if (!graph.channels.empty() && graph.total() >= graph.bound &&
           graph.stopped != StopReason::kFallback)
         graph.stopped = StopReason::kBound;
     return plan;
   }
+
+  /// The least number of channels of the knee, if Plan took fewer than the most bandwidth needs and
+  /// a search for no more may find better ones: by packing, of which each number has a part.
+  const std::optional<std::uint32_t>& fewest() const { return fewest_; }
 
  private:
   SearchTrace* NewSearchTrace(GraphId id) {
@@ -119,6 +125,60 @@ class HostSearch {
       if (!AtBound(graph)) return;
     }
     plan = std::move(wide);
+  }
+
+  /// The least that fewer channels must have to be worth it.
+  static std::uint64_t WorthOf(const PatternGraph& most, const PatternGraph& compat) {
+    const std::uint64_t total = most.total().mb_per_s;
+    const bool laid = compat.stopped != StopReason::kFallback;
+    return std::max<std::uint64_t>(total - total / kKneePart, laid ? compat.total().mb_per_s : 0);
+  }
+
+  /// Takes the fewest channels that have nearly as much, but no fewer than NCCL does: one channel
+  /// keeps no GPU busy.
+  void TakeKnee(HostPlan& plan, const HostPlan& compat) {
+    PatternGraph& ring = plan.of(GraphId::kRing);
+    PatternGraph& tree = plan.of(GraphId::kTree);
+    const auto as_compat = static_cast<std::uint32_t>(compat.of(GraphId::kRing).channels.size());
+    const bool takes_seconds = packings_.usable() && !packings_.few();
+    if (takes_seconds || ring.channels.size() <= kManyTimes * as_compat ||
+        ring.stopped == StopReason::kFallback)
+      return;
+    const std::uint64_t rings = WorthOf(ring, compat.of(GraphId::kRing));
+    const std::uint64_t trees = WorthOf(tree, compat.of(GraphId::kTree));
+    const auto may_have = [&](GraphId id, std::uint32_t count, std::uint64_t worth) {
+      const auto each = static_cast<std::int64_t>((worth + count - 1) / count);
+      return LimitsNow(id).Allow(count, std::max<std::int64_t>(1, each));
+    };
+    for (std::uint32_t count = std::max(least_, as_compat); count < ring.channels.size(); ++count) {
+      if (!may_have(GraphId::kRing, count, rings) || !may_have(GraphId::kTree, count, trees))
+        continue;
+      const PatternGraph fewer = FewerOf(ring, compat.of(GraphId::kRing), rings, count);
+      if (fewer.channels.size() != count || fewer.total().mb_per_s < rings) continue;
+      const PatternGraph its = FewerOf(tree, compat.of(GraphId::kTree), trees, count);
+      if (its.channels.size() != count || its.total().mb_per_s < trees) continue;
+      ring = fewer;
+      tree = its;
+      if (!direct_search_.any_order()) fewest_ = std::max(least_, as_compat);
+      return;
+    }
+  }
+
+  /// So many channels that together have as much as is worth it; if there are none, others.
+  PatternGraph FewerOf(const PatternGraph& most, const PatternGraph& compat, std::uint64_t worth,
+                       std::uint32_t count) {
+    PatternGraph fewer = most;
+    std::uint64_t floor = std::max<std::uint64_t>(worth, 1) - 1;
+    if (compat.channels.size() == count && compat.total().mb_per_s >= worth) {
+      fewer = compat;
+      fewer.bound = most.bound;
+      floor = compat.total().mb_per_s;
+    }
+    if (most.id == GraphId::kRing)
+      return Better(fewer, floor, {most.id, Pattern::kRing, count, count});
+    fewer = Better(fewer, floor, {most.id, Pattern::kBalancedTree, count, count});
+    if (fewer.channels.size() == count) return fewer;
+    return Better(fewer, floor, {most.id, Pattern::kTree, count, count});
   }
 
   /// With all that limits a host.
@@ -331,15 +391,35 @@ class HostSearch {
   CompatSearch compat_;
   TwoLimits limits_, ends_;
   bool thorough_ = false;
+  std::optional<std::uint32_t> fewest_;
   std::int64_t budget_ = kBetterBudget;
 };
+
+/// The fewest channels that have nearly as much, which may have more if nothing else is searched
+/// for.
+HostPlan SearchAtKnee(RouteTable& table, const SearchOptions& options,
+                      std::vector<SearchTrace>* search_traces) {
+  HostSearch search(table, options, search_traces);
+  HostPlan plan = search.Plan();
+  if (!search.fewest()) return plan;
+  SearchOptions fewer = options;
+  fewer.knee = false;
+  fewer.channels_min = *search.fewest();
+  fewer.channels_max = static_cast<std::uint32_t>(plan.of(GraphId::kRing).channels.size());
+  std::vector<SearchTrace> traces;
+  HostPlan again = HostSearch(table, fewer, search_traces == nullptr ? nullptr : &traces).Plan();
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree})
+    if (again.of(id).total() < plan.of(id).total()) return plan;
+  if (search_traces != nullptr) *search_traces = std::move(traces);
+  return again;
+}
 
 /// With more channels than the best plan has only where they carry as much as that one.
 HostPlan SearchWithLeast(RouteTable& table, const SearchOptions& options,
                          std::vector<SearchTrace>* search_traces) {
   SearchOptions any = options;
   any.channels_min = 1;
-  HostPlan plan = HostSearch(table, any, search_traces).Plan();
+  HostPlan plan = SearchAtKnee(table, any, search_traces);
   const std::uint32_t least = LeastOf(options);
   if (plan.of(GraphId::kRing).channels.size() >= least) return plan;
   std::vector<SearchTrace> traces;

@@ -27,6 +27,10 @@ struct SearchOptions {
   /// How many channels rings and trees of kBest may have, and at least should: more are as good as
   /// copies. 0: as many as the search allows. kCompat heeds neither, as NCCL's search does not.
   std::uint32_t channels_min = 1, channels_max = 0;
+  /// Of kBest, where the most bandwidth takes more than twice as many channels as kCompat has: the
+  /// fewest that have at least 1 - 1/kKneePart of it, and no less than kCompat. Not on packed hosts
+  /// of more than 10 devices, where that takes seconds.
+  bool knee = false;
   topology::NetPolicy net_policy = {};  ///< NCCL_NETDEVS_POLICY
   bool scatter_nets = true;             ///< NCCL_MNNVL_SCATTER_NETS_ENABLE
   bool rail_per_host = false;           ///< NCCL_MNNVL_RAIL_PER_HOST
@@ -45,5 +49,7 @@ Result<HostPlan> SearchHost(const topology::Paths& paths, const SearchOptions& o
                             std::vector<SearchTrace>* search_traces = nullptr);
 
 inline constexpr std::uint32_t kSearchDevicesMax = 1024;
+/// A tenth more is worth any number of channels; docs/decisions/0097 has what that changes.
+inline constexpr std::uint32_t kKneePart = 10;
 
 }  // namespace ringlet::plan

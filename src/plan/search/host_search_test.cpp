@@ -340,5 +340,35 @@ TEST(HostSearchTest, OptionsMakeTheSamePlansOnEveryMachine) {
   }
 }
 
+TEST(HostSearchTest, AtTheKneeAreFewerChannelsWithNearlyAsMuch) {
+  std::size_t fewer = 0;
+  for (const char* words :
+       {"(switch: 3 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 200g)", "8 gpu h100-sxm5 switch",
+        "2x(numa: 3 gpu, 1 nic 100g)", "2x(numa: 2x(switch: 2 gpu, 1 nic 200g))"}) {
+    const MachineForTest machine(words);
+    for (const bool multi_node : {false, true}) {
+      const auto plan = [&](Policy policy, bool knee) {
+        return SearchHost(machine.paths(),
+                          {.policy = policy, .multi_node = multi_node, .knee = knee})
+            .value();
+      };
+      const HostPlan knee = plan(Policy::kBest, true), most = plan(Policy::kBest, false);
+      const HostPlan compat = plan(Policy::kCompat, false);
+      EXPECT_EQ(plan(Policy::kCompat, true), compat) << "NCCL knows no knee";
+      for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+        EXPECT_LE(knee.of(id).channels.size(), most.of(id).channels.size()) << words;
+        EXPECT_GE(knee.of(id).total().mb_per_s * 10 + 10, most.of(id).total().mb_per_s * 9)
+            << words << " " << multi_node;
+        EXPECT_GE(knee.of(id).total(), compat.of(id).total()) << words << " " << multi_node;
+      }
+      const std::size_t count = knee.of(GraphId::kRing).channels.size();
+      fewer += count < most.of(GraphId::kRing).channels.size() ? 1u : 0u;
+      EXPECT_GE(count, std::min(compat.of(GraphId::kRing).channels.size(),
+                                most.of(GraphId::kRing).channels.size()));
+    }
+  }
+  EXPECT_GE(fewer, 1u);
+}
+
 }  // namespace
 }  // namespace ringlet::plan

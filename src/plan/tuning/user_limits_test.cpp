@@ -47,7 +47,9 @@ TEST(UserLimitsTest, TheSearchHeedsWhatIsSet) {
   EXPECT_EQ(options.channels_min, 2u) << "they are doubled when hosts are joined";
   EXPECT_EQ(options.channels_max, 4u);
   EXPECT_EQ(options.net_policy.max, 3u);
+  EXPECT_FALSE(options.knee) << "the user chooses";
   EXPECT_EQ(ReadSearchOptions({}).value().channels_min, 1u);
+  EXPECT_TRUE(ReadSearchOptions({}).value().knee);
 }
 
 TEST(UserLimitsTest, CompatIsThePlainRing) {

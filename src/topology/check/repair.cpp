@@ -1,6 +1,7 @@
 #include "topology/check/repair.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -27,9 +28,26 @@ class Repairer {
   }
   void operator()(const GdrChange& change) {
     if (change.part.kind == PartKind::kGpu)
-      view_.gpus[change.part.index].gdr = true;
+      view_.gpus[change.part.index].gdr = change.gdr;
     else
-      view_.nets[change.part.index].gdr = true;
+      view_.nets[change.part.index].gdr = change.gdr;
+  }
+
+  void operator()(const PartRemoved& change) {
+    // They name parts by number.
+    view_.unknown_attributes.clear();
+    view_.unknown_elements.clear();
+    if (change.part.kind == PartKind::kNet) {
+      view_.nets.erase(view_.nets.begin() + change.part.index);
+      return;
+    }
+    const Gpu gone = view_.gpus[change.part.index];
+    const BusId bus = view_.pci[gone.pci].bus;
+    view_.gpus.erase(view_.gpus.begin() + change.part.index);
+    for (Gpu& gpu : view_.gpus) {
+      std::erase_if(gpu.links, [&](const GpuLink& link) { return link.target == bus; });
+      if (gone.rank && gpu.rank && *gpu.rank > *gone.rank) --*gpu.rank;  // ranks have no gap
+    }
   }
 
   void operator()(const GpuAdded& change) {
@@ -114,19 +132,35 @@ bool Adds(const Change& change) {
   return std::holds_alternative<GpuAdded>(change) || std::holds_alternative<NicAdded>(change);
 }
 
+bool Removes(const Change& change) {
+  return std::holds_alternative<PartRemoved>(change);
+}
+
+/// Removals from the last part to the first, so that numbers hold.
+std::vector<PartRemoved> RemovalsOf(std::span<const Change> changes) {
+  std::vector<PartRemoved> list;
+  for (const Change& change : changes)
+    if (const auto* const removed = std::get_if<PartRemoved>(&change)) list.push_back(*removed);
+  std::ranges::sort(list, std::ranges::greater(), &PartRemoved::part);
+  const auto same = std::ranges::unique(list, {}, &PartRemoved::part);
+  list.erase(same.begin(), same.end());
+  return list;
+}
+
 }  // namespace
 
 Result<HostView> Repaired(HostView view, std::span<const Change> changes) {
   Repairer repairer(view);
   // Parts that are added come last, so that they are copies of what is whole.
   for (const Change& change : changes)
-    if (!Adds(change)) std::visit(repairer, change);
+    if (!Adds(change) && !Removes(change)) std::visit(repairer, change);
   bool added = false;
   for (const Change& change : changes) {
     if (!Adds(change)) continue;
     std::visit(repairer, change);
     added = true;
   }
+  for (const PartRemoved& removed : RemovalsOf(changes)) repairer(removed);
   RINGLET_TRY(view.Check());
   if (!added) return view;
   return ViewFromXml(ToXml(view), "");  // in the order of a file, which the search depends on

@@ -1,4 +1,4 @@
-// A view as it would be without a defect: the changes that a repair makes, as values.
+// A view as it would be without a defect, or otherwise changed: the changes as values.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -26,9 +26,10 @@ struct RateChange {
   std::uint32_t net = 0;
   std::uint32_t mbit_per_s = 0;
 };
-/// A GPU, or a port, gets GPUDirect RDMA.
+/// A GPU, or a port, gets GPUDirect RDMA, or loses it.
 struct GdrChange {
   Part part = {};  ///< kGpu or kNet
+  bool gdr = true;
 };
 /// A GPU is added: a copy of another one, at a new address and with the lowest free number.
 struct GpuAdded {
@@ -41,11 +42,17 @@ struct NicAdded {
   Part parent = {};
 };
 
-using Change = std::variant<PcieChange, LinksChange, RateChange, GdrChange, GpuAdded, NicAdded>;
+/// A GPU is taken out with all links to it, or a port.
+struct PartRemoved {
+  Part part = {};  ///< kGpu or kNet
+};
 
-/// Links between two GPUs must be changed at both ends, by two changes.
-/// Errors  kInvalidArgument  the result would be no view
-/// \pre    the parts exist; view.Check() has passed
+using Change =
+    std::variant<PcieChange, LinksChange, RateChange, GdrChange, GpuAdded, NicAdded, PartRemoved>;
+
+/// Links between two GPUs must be changed at both ends, by two changes. Texts of a file that have
+/// no word in Ringlet are lost where a part is removed. Errors  kInvalidArgument  the result would
+/// be no view \pre    the parts exist; view.Check() has passed
 Result<HostView> Repaired(HostView view, std::span<const Change> changes);
 
 }  // namespace ringlet::topology

@@ -23,6 +23,26 @@ TEST(RepairTest, ValuesBecomeThoseOfTheRepair) {
   EXPECT_EQ(repaired->gpus[1].gdr, true);
 }
 
+TEST(RepairTest, ARemovedGpuTakesLinksToItAlong) {
+  HostView view = ParseSynthetic("4 gpu mi300x mesh, 1 nic 100g, 1 nic 200g").value();
+  for (std::uint32_t i = 0; i < view.gpus.size(); ++i) view.gpus[i].rank = i;
+  const std::vector<Change> changes = {
+      PartRemoved{{PartKind::kGpu, 0}}, PartRemoved{{PartKind::kGpu, 2}},
+      PartRemoved{{PartKind::kGpu, 2}}, PartRemoved{{PartKind::kNet, 0}}};
+  const Result<HostView> left = Repaired(view, changes);
+  ASSERT_TRUE(left.ok());
+  ASSERT_EQ(left->gpus.size(), 2u);
+  EXPECT_EQ(left->gpus[0].pci, view.gpus[1].pci);
+  EXPECT_EQ(left->gpus[1].pci, view.gpus[3].pci);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(left->gpus[i].rank, i) << "ranks have no gap";
+    ASSERT_EQ(left->gpus[i].links.size(), 1u);
+    EXPECT_EQ(left->gpus[i].links[0].target, view.pci[left->gpus[1 - i].pci].bus);
+  }
+  ASSERT_EQ(left->nets.size(), 1u);
+  EXPECT_EQ(left->nets[0].name, view.nets[1].name);
+}
+
 TEST(RepairTest, AnAddedGpuHasAnAddressAndANumberOfItsOwn) {
   const HostView view = ParseSynthetic("7 gpu h100-sxm5 switch").value();
   const Result<HostView> repaired =

@@ -9,6 +9,7 @@
 #include "frontends/cli/explain/explain_collective.hpp"
 #include "frontends/cli/explain/explain_json.hpp"
 #include "frontends/cli/help/suggest.hpp"
+#include "frontends/cli/plan/plan_channels.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/plural.hpp"
@@ -229,7 +230,8 @@ std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
   return text;
 }
 
-std::string SearchText(const NodeView& node, const plan::HostPlan& planned) {
+/// \param trials  tell what was tried
+std::string SearchText(const NodeView& node, const plan::HostPlan& planned, bool trials) {
   std::string text =
       "\n2. The search within a host\n\n"
       "A channel is one order in which data passes all GPUs. The search asks for channels of some\n"
@@ -239,8 +241,13 @@ std::string SearchText(const NodeView& node, const plan::HostPlan& planned) {
   for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {
     const PatternGraph& graph = planned.of(id);
     if (graph.channels.empty()) continue;
-    text += fmt::format("\n{}. First what NCCL tries, in its order:\n", NameOf(graph.pattern));
-    text += StoriesText(node, graph);
+    if (trials) {
+      text += fmt::format("\n{}. First what NCCL tries, in its order:\n", NameOf(graph.pattern));
+      text += StoriesText(node, graph);
+    } else {
+      text += fmt::format("\n{}. It took {} (--trials shows them).\n", NameOf(graph.pattern),
+                          Counted(graph.searches, "search", "searches"));
+    }
     text +=
         fmt::format("It ended because: {}. {} of {} GB/s, {} GB/s together", WhyText(graph.stopped),
                     Counted(graph.channels.size(), "channel"),
@@ -251,7 +258,7 @@ std::string SearchText(const NodeView& node, const plan::HostPlan& planned) {
                 ? std::string(".\n")
                 : fmt::format(": {:.1f} % of {} GB/s,\nwhich no plan can exceed on these links.\n",
                               PercentOfBound(graph), GigabytesText(graph.bound));
-    text += fmt::format("  the first: {}\n", ChannelText(node, graph.channels.front()));
+    text += ChannelsText(node, graph);
   }
   return text;
 }
@@ -348,11 +355,13 @@ std::string CompareText(const PlanView& mine, const PlanView& nccl) {
 struct ExplainRequest {
   PlanRequest plan;
   bool json = false;
+  bool trials = false;
 };
 
-std::string ExplainText(const PlanView& view, const PlanView* nccl) {
+std::string ExplainText(const PlanView& view, const PlanBounds& bounds, const PlanView* nccl,
+                        bool trials) {
   const NodeView& node = view.nodes.front();
-  std::string text = MachineText(view, node);
+  std::string text = ToText(bounds) + "\n" + MachineText(view, node);
   if (view.kinds.front().node_count > 1)
     text += fmt::format(
         "\nThe GPUs do not all reach each other without the network: a host counts\n"
@@ -361,7 +370,7 @@ std::string ExplainText(const PlanView& view, const PlanView* nccl) {
   if (view.kinds.size() > 1)
     text += fmt::format("\nThere are {} kinds of hosts; this is the first of them.\n",
                         view.kinds.size());
-  text += SearchText(node, view.classes.front().plan) + JoinText(view) + RoundsText(view);
+  text += SearchText(node, view.classes.front().plan, trials) + JoinText(view) + RoundsText(view);
   return nccl == nullptr ? text : text + CompareText(view, *nccl);
 }
 
@@ -387,7 +396,9 @@ int Run(const ExplainRequest& request, const std::vector<std::string>& operation
     nccl = *std::move(made);
   }
   const PlanView* const other = nccl ? &*nccl : nullptr;
-  fmt::print("{}", request.json ? ExplainJson(*view, other) : ExplainText(*view, other));
+  const PlanBounds bounds = PlanBoundsOf(request.plan, environment, *view);
+  fmt::print("{}", request.json ? ExplainJson(*view, bounds, other)
+                                : ExplainText(*view, bounds, other, request.trials));
   return kExitDone;
 }
 
@@ -399,6 +410,8 @@ void AddExplain(CLI::App& tool, Action& chosen) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<ExplainRequest>();
   AddPlanRequest(*explain, request->plan);
+  explain->add_flag("--trials", request->trials,
+                    "Show the steps of the search, and which link refused each");
   explain->add_flag("--json", request->json, "One object: machine, search, plan, nccl");
   AddExplainCollective(*explain, chosen);
   explain->callback([explain, request, &chosen] {

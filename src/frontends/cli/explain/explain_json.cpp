@@ -44,7 +44,7 @@ Json SearchJson(const NodeView& node) {
 
 }  // namespace
 
-std::string ExplainJson(const PlanView& view, const PlanView* nccl) {
+std::string ExplainJson(const PlanView& view, const PlanBounds& bounds, const PlanView* nccl) {
   const NodeView& node = view.nodes.front();
   Json paths = PathCounts(node.paths, NodeKind::kGpu, NodeKind::kGpu);
   for (Json& one : PathCounts(node.paths, NodeKind::kGpu, NodeKind::kNet))
@@ -56,9 +56,9 @@ std::string ExplainJson(const PlanView& view, const PlanView* nccl) {
               {"numa_nodes", node.paths.Of(NodeKind::kCpu).size()},
               {"paths", std::move(paths)}}},
             {"search", SearchJson(node)},
-            {"plan", Json::parse(PlanJson(view))},
+            {"plan", Json::parse(PlanJson(view, &bounds))},
             {"nccl", nullptr}};
-  if (nccl != nullptr) json["nccl"] = Json::parse(PlanJson(*nccl));
+  if (nccl != nullptr) json["nccl"] = Json::parse(PlanJson(*nccl, nullptr));
   return JsonText(json);
 }
 

@@ -2,12 +2,13 @@
 #pragma once
 #include <string>
 
+#include "frontends/cli/plan/plan_gain.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 
 namespace ringlet::cli {
 
 /// {"machine", "search", "plan", "nccl"}: what the first node has, the steps of its searches, and
 /// the plans as PlanJson has them. \param nccl  null: not compared
-std::string ExplainJson(const PlanView& view, const PlanView* nccl);
+std::string ExplainJson(const PlanView& view, const PlanBounds& bounds, const PlanView* nccl);
 
 }  // namespace ringlet::cli

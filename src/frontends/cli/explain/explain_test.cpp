@@ -23,11 +23,12 @@ TEST(ExplainTest, TellsTheSearchTraceFromTheMachineToTheRings) {
 
 TEST(ExplainTest, TheWholeSearchTraceOfASmallMachine) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
-  const ToolRun ran = RunCommand({"explain", "--hosts", "2", file});
+  const ToolRun ran = RunCommand({"explain", "--hosts", "2", "--trials", file});
   ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, testing::StartsWith("limited by: "));
   EXPECT_THAT(ran.output,
-              testing::StartsWith("1. The machine\n\n" + file +
-                                  " has 2 GPUs, 2 network ports and 1 NUMA node. What a GPU can"));
+              HasSubstr("\n\n1. The machine\n\n" + file +
+                        " has 2 GPUs, 2 network ports and 1 NUMA node. What a GPU can"));
   EXPECT_THAT(ran.output, HasSubstr(R"(
   GPU to GPU: 2 of type PIX with 24 GB/s
   GPU to NIC: 4 of type PIX with 12.5 GB/s
@@ -45,7 +46,7 @@ BALANCED_TREE. First what NCCL tries, in its order:
 It ended because: nothing more is possible. 2 channels of 12 GB/s, 24 GB/s together: )"
                                     R"(100.0 % of 24 GB/s,
 which no plan can exceed on these links.
-  the first: mlx5_e000 > GPU0 GPU1 > mlx5_e000
+  0-1: GPU0 GPU1, x 2, from GPU0 (mlx5_e000), GPU1 (mlx5_e001)
 
 3. All hosts
 
@@ -64,6 +65,14 @@ take turns: in each round each rank sends to one and receives from one. Rank 0 s
   ring: NCCL 2.30 takes 2 channels, 24 GB/s together; Ringlet 2, 24 GB/s.
   tree: NCCL 2.30 takes 2 channels, 24 GB/s together; Ringlet 2, 24 GB/s.
 )"));
+}
+
+TEST(ExplainTest, SearchStepsAreToldOnRequestOnly) {
+  const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
+  const ToolRun ran = RunCommand({"explain", "--hosts", "2", file});
+  EXPECT_THAT(ran.output, HasSubstr("\nRING. It took "));
+  EXPECT_THAT(ran.output, HasSubstr(" (--trials shows them).\nIt ended because: "));
+  EXPECT_THAT(ran.output, testing::Not(HasSubstr("First what NCCL tries")));
 }
 
 TEST(ExplainTest, PathsAreCountedBetweenDifferentGpus) {
@@ -89,16 +98,16 @@ TEST(ExplainTest, RanksOfARingAreNamedInItsOrder) {
 }
 
 TEST(ExplainTest, ASearchStepSaysWhatWasInTheWayAndOfWhat) {
-  const ToolRun ran =
-      RunCommand({"explain", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});
+  const ToolRun ran = RunCommand(
+      {"explain", "--trials", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: 2 fit, [^\n]*; for another, NICs have"));
   EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: none fits [^\n]*; NICs have"));
 }
 
 TEST(ExplainTest, OfManySearchStepsTwelveAreToldAndTheOthersCounted) {
-  const ToolRun ran =
-      RunCommand({"explain", "--hosts", "2", Fixture("topo-vectors/cubemesh8-sm70.xml")});
+  const ToolRun ran = RunCommand(
+      {"explain", "--trials", "--hosts", "2", Fixture("topo-vectors/cubemesh8-sm70.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   const auto begin = ran.output.find("RING. First"), end = ran.output.find("It ended because");
   ASSERT_LT(begin, end);
@@ -112,7 +121,7 @@ TEST(ExplainTest, OfManySearchStepsTwelveAreToldAndTheOthersCounted) {
 }
 
 TEST(ExplainTest, SearchStepsAreTakenTogetherWhereOneSaysAsMuchAsTheNext) {
-  const ToolRun ran = RunCommand({"explain", Fixture("topo-vectors/gpu2-nic2.xml")});
+  const ToolRun ran = RunCommand({"explain", "--trials", Fixture("topo-vectors/gpu2-nic2.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   for (const char* line : {"  20 GB/s: 1 fits, the best so far (paths up to PIX); ",
                            "  20 GB/s: 1 fits (paths up to PIX, each channel in its own order); ",

@@ -188,6 +188,8 @@ std::vector<ValueType> ValueTypes() {
        "2x(numa: 2x(switch: 2 gpu, 1 nic))"},
       {kPartType, "a part of a machine: a GPU by rank, a port, a bus address, a NUMA node",
        "GPU0, mlx5_0, 0000:11:00.0, NUMA0"},
+      {kChangeType, "a change of a machine: a part, and what becomes of it",
+       "GPU3 pcie=gen5x16, NICs rate=400Gb/s, remove mlx5_1"},
       {"TEXT", "words, in quotes where there are spaces", "h100"},
   };
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontends/cli/json_text.hpp"
+#include "frontends/cli/plan/plan_channels.hpp"
 #include "frontends/cli/plural.hpp"
 
 namespace ringlet::cli {
@@ -15,8 +16,6 @@ using plan::GraphId;
 using plan::HostPlan;
 using plan::PatternGraph;
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kShownChannelsMax = 64;
 
 double SearchMilliseconds(std::chrono::nanoseconds time) {
   return static_cast<double>(time.count()) / 1e6;
@@ -37,9 +36,7 @@ std::string GraphText(const NodeView& node, const PatternGraph& graph) {
     text += fmt::format(", {:.1f} % of the {} GB/s that no plan can exceed", PercentOfBound(graph),
                         GigabytesText(graph.bound));
   text += fmt::format("\n  search: {}; {}\n", Counted(graph.steps, "step"), NameOf(graph.stopped));
-  for (std::size_t i = 0; i < graph.channels.size() && i < kShownChannelsMax; ++i)
-    text += fmt::format("  {:2}: {}\n", i, ChannelText(node, graph.channels[i]));
-  return text;
+  return text + ChannelsText(node, graph);
 }
 
 Json ChannelJson(const NodeView& node, const plan::LocalChannel& channel) {
@@ -72,6 +69,18 @@ Json GraphJson(const NodeView& node, const PatternGraph& graph) {
   for (const plan::LocalChannel& channel : graph.channels)
     channels.push_back(ChannelJson(node, channel));
   json["channels"] = std::move(channels);
+  Json groups = Json::array();
+  for (const ChannelGroup& group : FoldChannels(graph))
+    groups.push_back({{"channels", group.channels},
+                      {"first", ChannelJson(node, graph.channels[group.channels.front()])}});
+  json["groups"] = std::move(groups);
+  return json;
+}
+
+Json GraphJson(const NodeView& node, const PatternGraph& graph,
+               const std::vector<LimitGroup>* limits) {
+  Json json = GraphJson(node, graph);
+  if (limits != nullptr && !json.is_null()) json["limited_by"] = LimitsJson(*limits);
   return json;
 }
 
@@ -80,15 +89,6 @@ Json GraphJson(const NodeView& node, const PatternGraph& graph) {
 double PercentOfBound(const PatternGraph& graph) {
   if (graph.bound.mb_per_s == 0) return 0;
   return std::min(100.0, 100.0 * graph.total().mb_per_s / graph.bound.mb_per_s);
-}
-
-std::string ChannelText(const NodeView& node, const plan::LocalChannel& channel) {
-  std::string text;
-  if (channel.entry) text += node.nets[*channel.entry] + " > ";
-  for (std::size_t i = 0; i < channel.devices.size(); ++i)
-    text += (i > 0 ? " " : "") + node.gpus[channel.devices[i]];
-  if (channel.exit) text += " > " + node.nets[*channel.exit];
-  return text;
 }
 
 /// Which part of which hosts a node is.
@@ -105,11 +105,12 @@ std::string NodeTitle(const PlanView& view, std::size_t number) {
   return "";
 }
 
-std::string PlanText(const PlanView& view) {
+std::string PlanText(const PlanView& view, const PlanBounds* bounds) {
   const plan::ChannelPlan& plan = view.joined.plan;
   std::string text = fmt::format("{}: {}, {}, {}, policy {}\n", view.title,
                                  Counted(view.hosts, "host"), Counted(plan.node_count(), "node"),
                                  Counted(view.ranks(), "rank"), NameOf(view.policy));
+  if (bounds != nullptr) text += ToText(*bounds);
   for (std::size_t i = 0; i < view.nodes.size(); ++i) {
     if (view.nodes.size() > 1) text += NodeTitle(view, i);
     for (const PatternGraph& graph : view.classes[i].plan.graphs)
@@ -123,7 +124,7 @@ std::string PlanText(const PlanView& view) {
   return text;
 }
 
-std::string PlanJson(const PlanView& view) {
+std::string PlanJson(const PlanView& view, const PlanBounds* bounds) {
   const HostPlan& plan = view.classes.front().plan;
   const NodeView& node = view.nodes.front();
   Json json = {{"gpus", 0},
@@ -133,8 +134,8 @@ std::string PlanJson(const PlanView& view) {
   std::size_t gpus = 0;
   for (std::size_t i = 0; i < view.kinds.front().node_count; ++i) gpus += view.nodes[i].gpus.size();
   json["gpus"] = gpus;
-  json["ring"] = GraphJson(node, plan.of(GraphId::kRing));
-  json["tree"] = GraphJson(node, plan.of(GraphId::kTree));
+  json["ring"] = GraphJson(node, plan.of(GraphId::kRing), bounds ? &bounds->ring : nullptr);
+  json["tree"] = GraphJson(node, plan.of(GraphId::kTree), bounds ? &bounds->tree : nullptr);
   json["nvls"] = GraphJson(node, plan.of(GraphId::kNvls));
   for (std::size_t i = 1; i < view.nodes.size(); ++i) {
     const HostPlan& other = view.classes[i].plan;
@@ -152,7 +153,56 @@ std::string PlanJson(const PlanView& view) {
   for (const plan::Shortfall& shortfall : view.joined.shortfalls)
     shortfalls.push_back(ToText(shortfall));
   json["shortfalls"] = std::move(shortfalls);
+  if (bounds != nullptr) json["gains"] = GainsJson(bounds->gains);
   return JsonText(json);
+}
+
+namespace {
+
+/// Rows of the table: numbers of channels with which rings have more than with fewer, and the plan
+/// that is taken.
+std::vector<const HostPlan*> WorthShowing(const HostPlan& taken,
+                                          const std::vector<HostPlan>& plans) {
+  const auto count = [](const HostPlan* plan) { return plan->of(GraphId::kRing).channels.size(); };
+  const auto total = [](const HostPlan* plan) { return plan->of(GraphId::kRing).total(); };
+  std::vector<const HostPlan*> rows = {&taken};
+  for (const HostPlan& plan : plans)
+    if (count(&plan) != count(&taken)) rows.push_back(&plan);
+  std::ranges::stable_sort(rows, {}, count);
+  topology::Bandwidth most;
+  std::erase_if(rows, [&](const HostPlan* plan) {
+    if (plan != &taken && total(plan) <= most) return true;
+    most = std::max(most, total(plan));
+    return false;
+  });
+  return rows;
+}
+
+}  // namespace
+
+std::string ByChannelsText(const PlanView& view, const std::vector<HostPlan>& plans) {
+  const HostPlan& taken = view.classes.front().plan;
+  std::string text = fmt::format("{:>8}  {:>12}  {:>12}\n", "channels", "rings GB/s", "trees GB/s");
+  for (const HostPlan* const plan : WorthShowing(taken, plans)) {
+    const PatternGraph &ring = plan->of(GraphId::kRing), &tree = plan->of(GraphId::kTree);
+    text +=
+        fmt::format("{:>8}  {:>12}  {:>12}{}\n", ring.channels.size(), GigabytesText(ring.total()),
+                    GigabytesText(tree.total()), plan == &taken ? "  taken" : "");
+  }
+  return text;
+}
+
+std::string ByChannelsJson(const PlanView& view, const std::vector<HostPlan>& plans) {
+  const HostPlan& taken = view.classes.front().plan;
+  Json list = Json::array();
+  for (const HostPlan* const plan : WorthShowing(taken, plans)) {
+    const PatternGraph &ring = plan->of(GraphId::kRing), &tree = plan->of(GraphId::kTree);
+    list.push_back({{"channels", ring.channels.size()},
+                    {"ring_gb_s", ring.total().mb_per_s / 1000.0},
+                    {"tree_gb_s", tree.total().mb_per_s / 1000.0},
+                    {"taken", plan == &taken}});
+  }
+  return JsonText(Json{{"by_channels", std::move(list)}});
 }
 
 }  // namespace ringlet::cli

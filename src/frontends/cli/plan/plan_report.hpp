@@ -2,17 +2,22 @@
 #pragma once
 #include <string>
 
+#include "frontends/cli/plan/plan_gain.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 
 namespace ringlet::cli {
 
-/// A block of lines for each pattern: channels, bandwidth, bound, time, why the search stopped.
-std::string PlanText(const PlanView& view);
+/// The bounds, then a block of lines for each pattern: channels, bandwidth, bound, time, why
+/// the search stopped. \param bounds  may be null
+std::string PlanText(const PlanView& view, const PlanBounds* bounds);
 /// One object; the keys of a graph are those by which NCCL's own results are written down.
-std::string PlanJson(const PlanView& view);
+/// \param bounds  may be null
+std::string PlanJson(const PlanView& view, const PlanBounds* bounds);
 
-/// "0: NET mlx5_0 > GPU0 GPU3 > NET mlx5_1".
-std::string ChannelText(const NodeView& node, const plan::LocalChannel& channel);
+/// A line for each number of channels, and which is taken.
+std::string ByChannelsText(const PlanView& view, const std::vector<plan::HostPlan>& plans);
+std::string ByChannelsJson(const PlanView& view, const std::vector<plan::HostPlan>& plans);
+
 /// All channels by the bound, in percent, at most 100; 0 where there is no bound.
 double PercentOfBound(const plan::PatternGraph& graph);
 

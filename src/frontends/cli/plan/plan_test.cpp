@@ -27,27 +27,32 @@ TEST(PlanTest, TheWholeTextOfASmallMachine) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   const ToolRun two = RunCommand({"plan", file, "--hosts", "2"});
   EXPECT_EQ(two.status, 0) << two.errors;
-  EXPECT_THAT(two.output, testing::StartsWith(file + R"(: 2 hosts, 2 nodes, 4 ranks, policy best
+  EXPECT_THAT(two.output,
+              testing::StartsWith(file + ": 2 hosts, 2 nodes, 4 ranks, policy best\nlimited by: "));
+  EXPECT_THAT(two.output, HasSubstr(R"(
+repair: no defect is known that lowers it
+one change: )"));
+  EXPECT_THAT(two.output, HasSubstr(R"(
 
 ring (RING): 2 channels of 12 GB/s within a host, 12 GB/s between hosts; paths PIX and PIX to NICs
   all together 24 GB/s, 100.0 % of the 24 GB/s that no plan can exceed
 )"));
   EXPECT_THAT(two.output, HasSubstr(R"( steps; bound
-   0: mlx5_e000 > GPU0 GPU1 > mlx5_e000
-   1: mlx5_e001 > GPU1 GPU0 > mlx5_e001
+  0-1: GPU0 GPU1, x 2, from GPU0 (mlx5_e000), GPU1 (mlx5_e001)
 
 planned in )"));
   EXPECT_THAT(two.output,
               testing::ContainsRegex("\njoined over 2 nodes in [0-9.]+ ms: 4 channels"));
   const ToolRun one = RunCommand({"plan", file});
-  EXPECT_THAT(one.output, testing::StartsWith(file + R"(: 1 host, 1 node, 2 ranks, policy best
+  EXPECT_THAT(one.output,
+              testing::StartsWith(file + ": 1 host, 1 node, 2 ranks, policy best\nlimited by: "));
+  EXPECT_THAT(one.output, HasSubstr(R"(
 
 ring (RING): 2 channels of 12 GB/s within a host; paths PIX
   all together 24 GB/s, 100.0 % of the 24 GB/s that no plan can exceed
 )"));
   EXPECT_THAT(one.output, HasSubstr(R"( steps; bound
-   0: GPU0 GPU1
-   1: GPU0 GPU1
+  0-1: GPU0 GPU1, x 2
 
 tree (BALANCED_TREE): 2 channels of 24 GB/s within a host; paths PIX
 )"));
@@ -253,6 +258,71 @@ TEST(PlanTest, HostsOfSeveralKinds) {
                 HasSubstr("after * comes how many such hosts there are"))
         << hosts;
   EXPECT_NE(RunCommand({"plan", a100, "--and", "no/such.xml"}).status, 0);
+}
+
+nlohmann::json PlanOf(const std::vector<std::string>& words) {
+  const ToolRun ran = RunCommand({"plan", "--json"}, words);
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  return nlohmann::json::parse(ran.output);
+}
+
+TEST(PlanTest, FewChannelsAreTakenWhereMoreGiveLittle) {
+  const std::string gpus = Fixture("topologies/nvidia/3090x8_panlichen.topo.xml");
+  const auto knee = PlanOf({gpus})["ring"], all = PlanOf({gpus, "--channels", "32"})["ring"];
+  EXPECT_LT(knee["channel_count"], 4);
+  EXPECT_GT(all["channel_count"], 16);
+  EXPECT_GE(knee["total_gb_s"].get<double>(), 0.9 * all["total_gb_s"].get<double>());
+  EXPECT_GE(knee["total_gb_s"], PlanOf({gpus, "--policy", "compat"})["ring"]["total_gb_s"]);
+}
+
+TEST(PlanTest, ABudgetOfChannelsIsKept) {
+  const std::string file = Fixture("topologies/nvidia/gcp_a3_h100.topo.xml");
+  for (const char* channels : {"1", "3", "8"}) {
+    const auto best = PlanOf({file, "--hosts", "2", "--channels", channels});
+    EXPECT_LE(best["ring"]["channel_count"], std::stoi(channels));
+    const auto compat =
+        PlanOf({file, "--hosts", "2", "--channels", channels, "--policy", "compat"});
+    EXPECT_LE(compat["final_channels"], 2 * std::stoi(channels));
+  }
+  EXPECT_EQ(RunCommand({"plan", file, "--channels", "33"}).status, kExitUsage);
+}
+
+TEST(PlanTest, TheTableByChannelsRisesToTheMostAndMarksWhatIsTaken) {
+  const std::string file = Fixture("topo-vectors/nic-on-cpu.xml");
+  const auto table = PlanOf({file, "--hosts", "2", "--by-channels"})["by_channels"];
+  ASSERT_GE(table.size(), 2u);
+  std::size_t taken = 0;
+  for (const auto& row : table) taken += row["taken"].get<bool>() ? 1u : 0u;
+  double most = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    EXPECT_TRUE(i == 0 || table[i]["channels"] > table[i - 1]["channels"]) << i;
+    const double total = table[i]["ring_gb_s"];
+    EXPECT_TRUE(total > most || table[i]["taken"]) << i;
+    most = std::max(most, total);
+  }
+  EXPECT_EQ(taken, 1u);
+  const ToolRun text = RunCommand({"plan", file, "--hosts", "2", "--by-channels"});
+  EXPECT_THAT(text.output, testing::StartsWith("channels    rings GB/s    trees GB/s\n"));
+  EXPECT_THAT(text.output, HasSubstr("  taken\n"));
+  EXPECT_EQ(PlanOf({Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml"), "--policy", "compat",
+                    "--by-channels"})["by_channels"]
+                .size(),
+            12u)
+      << "NCCL leaves out the last ones";
+}
+
+TEST(PlanTest, ARailIsNotLeft) {
+  const std::string file = Fixture("topo-vectors/cubemesh8-sm70.xml");
+  for (const auto& channel : PlanOf({file, "--hosts", "2", "--fabric", "rail"})["ring"]["channels"])
+    EXPECT_EQ(channel["in"], channel["out"]);
+  EXPECT_EQ(
+      PlanOf({file, "--hosts", "2", "--fabric", "rail", "--policy", "compat"})["ring"]["cross_nic"],
+      0);
+  EXPECT_EQ(
+      PlanOf({file, "--hosts", "2", "--fabric", "full", "--policy", "compat"})["ring"]["cross_nic"],
+      1);
+  EXPECT_THAT(RunCommand({"plan", file, "--fabric", "mesh"}).errors,
+              HasSubstr("'mesh' is neither rail nor full"));
 }
 
 TEST(PlanTest, AnUnknownPolicyIsNamedWithThoseThereAre) {

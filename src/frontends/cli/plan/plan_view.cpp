@@ -15,6 +15,7 @@
 #include "os/process/clock.hpp"
 #include "plan/channels/graph_file.hpp"
 #include "plan/gpus/gpu_plan.hpp"
+#include "plan/search/channel_search.hpp"
 #include "plan/tuning/user_limits.hpp"
 #include "topology/edit/trim.hpp"
 
@@ -36,8 +37,10 @@ class Viewer {
 
   Result<PlanView> Run() {
     RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment_));
-    RINGLET_TRY_ASSIGN(const plan::ChannelLimits limits, plan::ReadLimits(settings));
+    RINGLET_TRY_ASSIGN(plan::ChannelLimits limits, plan::ReadLimits(settings));
     RINGLET_TRY_ASSIGN(search_, plan::ReadSearchOptions(settings));
+    RINGLET_TRY(LimitChannels(limits));
+    search_.cross_nic = request_.cross_nic.value_or(search_.cross_nic);
     search_.policy = request_.policy.value_or(search_.policy);
     search_.bounds = true;
     view_.policy = search_.policy;
@@ -47,10 +50,13 @@ class Viewer {
       RINGLET_TRY_ASSIGN(const Other other, ReadOther(words));
       PathRequest machine = request_.machine;
       machine.source = {.file = other.file, .root = {}, .synthetic = {}};
+      machine.edit = {};  // of the first kind of hosts
       RINGLET_TRY(Add(machine, other.hosts));
     }
     for (const HostKind& kind : view_.kinds)
       view_.title += (view_.title.empty() ? "" : " and ") + kind.title;
+    search_.multi_node = view_.hosts > 1 || view_.nodes.size() > 1;
+    view_.search = search_;
     for (NodeView& node : view_.nodes) RINGLET_TRY(Plan(node));
     RINGLET_TRY(Dump());
     const Instant start = os::Now();
@@ -64,6 +70,20 @@ class Viewer {
     std::string file;
     std::uint32_t hosts = 1;
   };
+
+  /// By --channels, which counts those of a host, of which Join makes two each.
+  Status LimitChannels(plan::ChannelLimits& limits) {
+    if (request_.channels == 0) return Ok();
+    limits.max = std::min<std::uint32_t>(limits.max, 2 * request_.channels);
+    if (limits.min > limits.max)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("--channels {} gives {} channels over all hosts, but "
+                               "NCCL_MIN_NCHANNELS asks for {}",
+                               request_.channels, limits.max, limits.min)};
+    search_.channels_max = request_.channels;
+    search_.knee = false;
+    return Ok();
+  }
 
   /// "FILE" or "FILE*3".
   static Result<Other> ReadOther(const std::string& words) {
@@ -124,8 +144,6 @@ class Viewer {
   }
 
   Status Plan(NodeView& node) {
-    plan::SearchOptions options = search_;
-    options.multi_node = view_.hosts > 1 || view_.nodes.size() > 1;
     plan::NodeClass planned{.plan = {},
                             .locals = plan::LocalsOf(node.paths),
                             .compute_capability = plan::LeastCapability(node.paths)};
@@ -134,7 +152,7 @@ class Viewer {
                                  ? FromEnvironment(environment_, "NCCL_GRAPH_FILE")
                                  : request_.graph_file;
     if (file.empty()) {
-      RINGLET_TRY_ASSIGN(planned.plan, plan::SearchHost(node.paths, options, &node.search_traces));
+      RINGLET_TRY_ASSIGN(planned.plan, plan::SearchHost(node.paths, search_, &node.search_traces));
     } else {
       RINGLET_TRY_ASSIGN(planned.plan, Read(file, node));
     }
@@ -190,6 +208,39 @@ class Viewer {
   PlanView view_;
 };
 
+/// NCCL leaves channels out after the search.
+std::vector<plan::HostPlan> FirstChannels(const plan::HostPlan& plan) {
+  std::vector<plan::HostPlan> plans;
+  for (std::size_t count = 1; count <= plan.of(plan::GraphId::kRing).channels.size(); ++count) {
+    plan::HostPlan fewer = plan;
+    for (plan::PatternGraph& graph : fewer.graphs)
+      graph.channels.resize(std::min(graph.channels.size(), count));
+    plans.push_back(std::move(fewer));
+  }
+  return plans;
+}
+
+/// How many channels, and by which NICs they may leave.
+void AddNetworkRequest(CLI::App& command, PlanRequest& request) {
+  command
+      .add_option("--channels", request.channels,
+                  "At most so many channels within a host; default: the fewest with nine tenths "
+                  "of what any number has, where that needs more than twice the channels of NCCL")
+      ->check(CLI::Range(1u, plan::kSearchChannelsMax));
+  command
+      .add_option_function<std::string>(
+          "--fabric",
+          [&request](const std::string& word) { request.cross_nic = word == "rail" ? 0 : 1; },
+          "The network between hosts: rail, where NICs reach those of their number alone "
+          "(NCCL_CROSS_NIC=0), or full, where all reach each other (1); default: NCCL_CROSS_NIC")
+      ->check(
+          [](const std::string& word) {
+            const bool known = word == "rail" || word == "full";
+            return known ? std::string() : fmt::format("'{}' is neither rail nor full", word);
+          },
+          "{rail,full}");
+}
+
 }  // namespace
 
 void AddPlanRequest(CLI::App& command, PlanRequest& request) {
@@ -217,6 +268,7 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
             return known ? std::string() : fmt::format("'{}' is neither best nor compat", word);
           },
           "{best,compat}");
+  AddNetworkRequest(command, request);
   command
       .add_option("--graph-file", request.graph_file,
                   "Channels from an NCCL graph file in place of the search; - is standard input")
@@ -265,6 +317,25 @@ plan::GpuPlan GpuPlanOf(PlanView view, plan::Tuning tuning) {
     }
   return {std::move(systems), std::move(nodes), std::move(view.joined), std::move(tuning),
           messages};
+}
+
+std::vector<plan::HostPlan> PlansByChannels(const PlanView& view) {
+  std::vector<plan::HostPlan> plans;
+  plan::SearchOptions options = view.search;
+  if (view.policy == plan::Policy::kCompat) return FirstChannels(view.classes.front().plan);
+  options.knee = false;
+  options.channels_min = 1;
+  options.channels_max = plan::kSearchChannelsMax;
+  const auto most = plan::SearchHost(view.nodes.front().paths, options);
+  if (!most.ok()) return plans;
+  const std::size_t count = most->of(plan::GraphId::kRing).channels.size();
+  for (std::uint32_t channels = 1; channels < count; ++channels) {
+    options.channels_max = channels;
+    auto fewer = plan::SearchHost(view.nodes.front().paths, options);
+    if (fewer.ok()) plans.push_back(*std::move(fewer));
+  }
+  plans.push_back(*most);
+  return plans;
 }
 
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment) {

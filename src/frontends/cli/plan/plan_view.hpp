@@ -20,14 +20,16 @@ struct PlanRequest {
   std::uint32_t hosts = 1;
   std::vector<std::string> others;          ///< hosts of other kinds: "FILE", or "FILE*3" for three
   std::optional<plan::Policy> policy = {};  ///< else RINGLET_PLAN_POLICY
-  std::string graph_file;                   ///< empty: NCCL_GRAPH_FILE, else the search
-  std::string graph_dump;                   ///< empty: NCCL_GRAPH_DUMP_FILE, else none is written
+  std::uint32_t channels = 0;               ///< at most, within a host; 0: the knee
+  std::optional<std::uint32_t> cross_nic = {};  ///< else NCCL_CROSS_NIC
+  std::string graph_file;                       ///< empty: NCCL_GRAPH_FILE, else the search
+  std::string graph_dump;  ///< empty: NCCL_GRAPH_DUMP_FILE, else none is written
 };
 
 inline constexpr std::uint32_t kPlannedHostsMax = 1'000'000;
 
-/// The source, --hosts, --and, --policy, --graph-file and --dump-graph, and those of
-/// AddPathRequest. \param request  outlives the parsing
+/// The source, --hosts, --and, --policy, --channels, --fabric, --graph-file and --dump-graph, and
+/// those of AddPathRequest. \param request  outlives the parsing
 void AddPlanRequest(CLI::App& command, PlanRequest& request);
 
 /// One node of a host: what GPUs reach each other in without the network.
@@ -52,6 +54,7 @@ struct PlanView {
   std::vector<std::string> missing;  ///< facts that discovery did not find; hints
   std::uint32_t hosts = 1;           ///< of all kinds
   plan::Policy policy = plan::Policy::kBest;
+  plan::SearchOptions search = {};  ///< by which nodes were planned
   std::vector<HostKind> kinds;
   std::vector<NodeView> nodes;           ///< those of one host of each kind
   std::vector<plan::NodeClass> classes;  ///< one for each of `nodes`
@@ -60,6 +63,10 @@ struct PlanView {
 
   std::uint32_t ranks() const { return joined.plan.rank_count(); }
 };
+
+/// The plans of the first node with at most 1, 2, ... channels, up to as many as there can be of
+/// use. Cost    as many searches
+std::vector<plan::HostPlan> PlansByChannels(const PlanView& view);
 
 /// Errors  kInvalidArgument, kSystem, kUnsupported  as FindPathView, SearchHost and Join; a graph
 ///         file makes no sense, or stands for a host that is several nodes

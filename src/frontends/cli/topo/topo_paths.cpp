@@ -68,7 +68,7 @@ Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environm
   PathView view;
   RINGLET_TRY_ASSIGN(view.options, topology::ReadPathOptions(settings));
   view.options.as_wired = request.as_wired;
-  RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadPlanned(request.source, settings));
+  RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadPlanned(request.source, settings, request.edit));
   const topology::BuildOptions build{
       .rules = request.as_nccl ? topology::Rules::kNccl : topology::Rules::kRinglet,
       .gpus = topology::GpuRanks::kAll,

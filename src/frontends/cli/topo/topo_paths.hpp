@@ -16,6 +16,7 @@ struct PathRequest {
   bool as_wired = false;  ///< whatever transports may use
   bool as_nccl = false;   ///< NCCL's rules, faults included
   bool apart = false;     ///< the driver keeps GPUs apart
+  ViewEdit edit = {};     ///< of the machine, as of LoadPlanned
 };
 
 /// The source, --as-wired, --as-nccl and --no-peer-access.

@@ -133,9 +133,13 @@ Result<LoadedTopology> LoadTopology(const TopoSource& source) {
   return Plain(source.synthetic, std::move(view));
 }
 
-Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& settings) {
+Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& settings,
+                                   const ViewEdit& edit) {
   RINGLET_TRY_ASSIGN(const topology::PortRules rules, topology::ReadPortRules(settings));
   RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadTopology(source));
+  if (edit) {
+    RINGLET_TRY_ASSIGN(loaded.view, edit(std::move(loaded.view)));
+  }
   std::vector<std::string> told;
   if (std::string errors = ErrorsText(source.file, loaded); !errors.empty())
     told.push_back(std::move(errors));

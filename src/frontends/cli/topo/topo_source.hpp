@@ -1,6 +1,7 @@
 // The source of a machine for `ringlet topo`: this one, a file, a captured tree, or a description.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,11 +34,15 @@ struct LoadedTopology {
 ///         kSystem           it cannot be read
 Result<LoadedTopology> LoadTopology(const TopoSource& source);
 
+/// A change of a machine that was loaded, before ports are merged; none: as it is.
+using ViewEdit = std::function<Result<topology::HostView>(topology::HostView)>;
+
 /// The same as plans for GPUs take it: ports by topology::PortRules, and in `missing`, first, that
 /// a file has errors, GPUs that are left out, and what became of ports. This machine is what
 /// communicators see, with SOCKET_IFNAME and TOPO_FILE.
-/// Errors  kInvalidArgument  as LoadTopology; a variable makes no sense
-Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& settings);
+/// Errors  kInvalidArgument  as LoadTopology; a variable makes no sense; those of `edit`
+Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& settings,
+                                   const ViewEdit& edit = {});
 
 /// For a view whose GPUs are but PCI functions, as in the files that cloud vendors ship: what to do
 /// about it. "" for others.
