@@ -185,16 +185,17 @@ bool IsSetting(std::string_view name, bool of_nccl) {
   });
 }
 
-/// The variables of `ringlet emulate`, which its libraries read.
-bool IsOfEmulate(std::string_view name) {
+/// The variables of `ringlet emulate`, which its libraries read, and TOOL, by which the Python
+/// package finds the tool.
+bool IsReadElsewhere(std::string_view name) {
   return name == "EMULATE_DEVICES" || name == "EMULATE_MEMORY" || name == "EMULATE_KERNELS" ||
-         name == "EMULATE_HOST";
+         name == "EMULATE_HOST" || name == "TOOL";
 }
 
 void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warnings) {
   for (const std::string& variable : variables.Names(kPrefix)) {
     const std::string_view name = std::string_view(variable).substr(kPrefix.size());
-    if (!IsSetting(name, false) && !IsOfEmulate(name) && name.size() <= kMistypedBytesMax)
+    if (!IsSetting(name, false) && !IsReadElsewhere(name) && name.size() <= kMistypedBytesMax)
       warnings.push_back(UnknownText(variable, false));
   }
 }

@@ -127,11 +127,12 @@ TEST(SettingsTest, AnUnknownVariableIsWarnedOfWithTheNearestName) {
       << "three letters are missing, as many as may be";
 }
 
-TEST(SettingsTest, VariablesOfEmulateAreKnown) {
+TEST(SettingsTest, VariablesThatAreReadElsewhereAreKnown) {
   const auto settings = ParseSettings({{"RINGLET_EMULATE_DEVICES", "8"},
                                        {"RINGLET_EMULATE_MEMORY", "1"},
                                        {"RINGLET_EMULATE_KERNELS", "/x.so"},
                                        {"RINGLET_EMULATE_HOST", "1"},
+                                       {"RINGLET_TOOL", "/usr/bin/ringlet"},
                                        {"RINGLET_EMULATE_DEVICE", "8"}});
   EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("RINGLET_EMULATE_DEVICE is not")));
 }
