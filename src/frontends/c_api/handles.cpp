@@ -29,6 +29,12 @@ struct Entry {
   std::optional<UniqueId> growth_id = {};  // not used yet
 };
 
+/// Of the parent of a child of fork, which has copies of the objects but not the service thread.
+struct Inherited {
+  std::shared_ptr<comm::Process> process;
+  std::map<ncclComm_t, Entry> entries;
+};
+
 struct Registry {
   std::mutex mutex;
   std::map<ncclComm_t, Entry> entries;
@@ -37,6 +43,7 @@ struct Registry {
   bool in_use = false;  // the process: its settings stay
   pid_t pid = 0;
   std::uintptr_t last_handle = 0;
+  std::vector<Inherited> inherited;  // never used, never destroyed
 };
 
 // A handle is a number that is never used twice, so that a destroyed one is always found out. It
@@ -186,10 +193,8 @@ void SeeToTheExit() {
 
 Result<std::shared_ptr<comm::Process>> ProcessOf(Registry& registry) {
   if (registry.process && registry.pid != ::getpid()) {
-    // A child of fork has copies of our objects but not the service thread: leave them be.
-    new std::shared_ptr<comm::Process>(std::move(registry.process));
-    new std::map<ncclComm_t, Entry>(std::move(registry.entries));
-    registry.entries.clear();
+    registry.inherited.push_back(
+        {std::move(registry.process), std::exchange(registry.entries, {})});
     registry.in_use = false;
   }
   if (!registry.process) {

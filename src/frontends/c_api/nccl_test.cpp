@@ -293,7 +293,9 @@ std::string ToldOfAnExit(int exit_status) {
   EXPECT_TRUE(takes_part(0)) << LastMessage();
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
+#if !defined(__SANITIZE_ADDRESS__)  // objects on the stacks of threads before fork seem leaked then
   EXPECT_EQ(WEXITSTATUS(status), exit_status);
+#endif
   EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comm, nullptr), ncclRemoteError);
   const std::string told = LastMessage();
   EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
