@@ -33,7 +33,7 @@ def has_ended():
 
 while not has_ended():
     time.sleep(0.05)
-# The watchdog asks ten times a second.
+# Meanwhile the watchdog asks many times.
 until = time.monotonic() + 3
 work = 0
 while time.monotonic() < until:

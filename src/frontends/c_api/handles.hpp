@@ -73,8 +73,8 @@ Status AwaitIssued(ncclComm_t handle);
 /// AwaitIssued.
 /// Errors  kInvalidArgument  as Find
 Status Take(ncclComm_t handle);
-/// The same at any time: what is still being formed is stopped first, and what runs is failed on
-/// all ranks for the reason `why`.
+/// The same at any time: what is still being formed is stopped first, and what this rank has not
+/// finished is failed on all ranks for the reason `why`. With nothing unfinished it is Take.
 Status TakeAborted(ncclComm_t handle, const std::string& why);
 
 /// How a communicator is.
