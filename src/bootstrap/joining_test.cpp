@@ -321,6 +321,33 @@ TEST(Member, InARingItGathersTheRosterFromBehind) {
   EXPECT_FALSE(scene.next->Take()) << "the next rank has its own";
 }
 
+// Each of two ranks calls the other: a rank that is called first sends its block on that line.
+TEST(Member, InARingOfTwoEitherLineCarriesTheBlock) {
+  for (const bool on_the_line_to_the_next : {true, false}) {
+    Scene scene(Config(1, 2, Shape::kRing));
+    FarEnd& root = scene.CheckIn();
+    Writer address, block;
+    Encode(address, FakeRank(0));
+    root.Say(FrameType::kNeighbour, address.view());
+    FarEnd& next = scene.Answer(FakeRank(0).addresses[0]);
+    FarEnd& previous = scene.CallAs(0, Purpose::kRing);
+    Encode(block.U64(kWorld), GatherHeader{1, false, 0});
+    Encode(block.U32(0), FakeRank(0));
+    (on_the_line_to_the_next ? next : previous).Say(FrameType::kBlock, block.view());
+    EXPECT_TRUE(root.Take(FrameType::kReady)) << scene.Why();
+    root.Say(FrameType::kDone);
+    EXPECT_TRUE(scene.member.standing());
+  }
+}
+
+TEST(Member, InARingOfThreeTheNextRankSendsNoBlock) {
+  InRing scene;
+  FarEnd& next = scene.Answer(FakeRank(2).addresses[0]);
+  next.Say(FrameType::kBlock, scene.BlockOf(1, 2));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 2"));
+  EXPECT_THAT(scene.Why(), HasSubstr("sent a frame of type 12 that does not fit"));
+}
+
 TEST(Member, ASecondNeighbourIsTheRootsFault) {
   InRing scene;
   scene.root->Say(FrameType::kNeighbour, scene.neighbour);

@@ -96,7 +96,12 @@ constexpr MemberRule kMemberRules[] = {
      kAnyMember,
      {F::kFailure},
      {M::kOver}},
-    {{M::kCheckedIn}, {L::kPrevious}, {F::kBlock}, {M::kCheckedIn, M::kReported, M::kOver}, kRing},
+    // Among two ranks the next one is the previous one too, and uses whichever line came first.
+    {{M::kCheckedIn},
+     {L::kPrevious, L::kNext},
+     {F::kBlock},
+     {M::kCheckedIn, M::kReported, M::kOver},
+     kRing},
     // Others may stand already, and use groups.
     {{M::kReported}, kAnyMember, kOfGroups, {M::kReported}},
     {{M::kStanding}, kAnyMember, kOfGroups, {M::kStanding}},

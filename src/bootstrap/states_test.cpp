@@ -208,17 +208,20 @@ Bytes BlockOf(std::uint32_t origin) {
   return out.Take();
 }
 
-// Rank 1 of 3.
+// Rank 1 of 3; of 2 where the next rank is the previous one, too.
 void WalkIntoRing(Walk& walk) {
-  walk.scene = std::make_unique<Scene>(Config(1, 3, Shape::kRing));
+  const bool of_two = walk.state == MemberState::kCheckedIn && walk.line == MemberLine::kNext &&
+                      walk.type == FrameType::kBlock;
+  const std::uint32_t next = of_two ? 0 : 2;
+  walk.scene = std::make_unique<Scene>(Config(1, of_two ? 2 : 3, Shape::kRing));
   Scene& scene = *walk.scene;
   std::map<MemberLine, FarEnd*> lines;
   if (AtLeast(walk, MemberState::kCheckedIn)) lines[MemberLine::kRoot] = &scene.CheckIn();
   const bool joined = AtLeast(walk, MemberState::kReported) || walk.line == MemberLine::kNext ||
                       walk.line == MemberLine::kPrevious;
   if (joined && AtLeast(walk, MemberState::kCheckedIn)) {
-    lines[MemberLine::kRoot]->Say(FrameType::kNeighbour, RecordOf(FakeRank(2)));
-    lines[MemberLine::kNext] = &scene.Answer(FakeRank(2).addresses[0]);
+    lines[MemberLine::kRoot]->Say(FrameType::kNeighbour, RecordOf(FakeRank(next)));
+    lines[MemberLine::kNext] = &scene.Answer(FakeRank(next).addresses[0]);
     lines[MemberLine::kPrevious] = &scene.CallAs(0, Purpose::kRing);
   }
   if (AtLeast(walk, MemberState::kReported)) {
