@@ -387,6 +387,8 @@ build_preset() {
 # Tests one preset that is built; counts in `passed` and `failed`.
 passed=0
 failed=0
+# Many tests wait for most of their time, for what must time out: twice as many as cores run.
+test_jobs() { echo $(($(jobs) * 2)); }
 test_preset() {
   local preset=$1 folder=$2 long=$3 clients=$4 left_out=() filter=() log line total wrong
   heading "Testing ($preset)"
@@ -395,7 +397,7 @@ test_preset() {
   [ ${#left_out[@]} = 0 ] || filter=(--label-exclude "^($(IFS='|'; echo "${left_out[*]}"))\$")
   log=$folder/ringlet_test.log
   if [ "$preset" = tsan ]; then export TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1'; fi
-  ctest --test-dir "$folder" -j "$(jobs)" --output-on-failure --no-tests=error "${filter[@]}" 2>&1 |
+  ctest --test-dir "$folder" -j "$(test_jobs)" --output-on-failure --no-tests=error "${filter[@]}" 2>&1 |
     tee "$log" || true
   # Not all that passes has run in whole: what did not, and why.
   grep -h '^NOT RUN' "$folder"/Testing/Temporary/LastTest.log | sort -u || true

@@ -213,8 +213,9 @@ void ExpectBothCallsAreNamed(std::uint32_t odd, const std::function<Status(Commu
                              const std::string& text) {
   RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
-    ASSERT_TRUE(SumOfRanks(**formed, 3).ok());
-    const Status status = rank == odd ? its(**formed) : SumOfRanks(**formed, 8);
+    // A rank that is slow may hear of the failure of the second call while it is in the first.
+    Status status = SumOfRanks(**formed, 3);
+    if (status.ok()) status = rank == odd ? its(**formed) : SumOfRanks(**formed, 8);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, Code::kProtocol) << status.error().message;
     EXPECT_THAT(status.error().message,
@@ -287,9 +288,10 @@ TEST(TwoHostsWithMemory, ARankThatHasLeftIsNamedOnBothHosts) {
   for (const std::uint32_t leaver : {0u, 3u})
     RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
-      ASSERT_TRUE(SumOfRanks(**formed, 8).ok());
+      // A rank that is slow may hear of the failure of the second call while it is in the first.
+      Status status = SumOfRanks(**formed, 8);
       if (rank == leaver) return;
-      const Status status = SumOfRanks(**formed, 8);
+      if (status.ok()) status = SumOfRanks(**formed, 8);
       ASSERT_FALSE(status.ok());
       EXPECT_EQ(status.error().code, Code::kPeerLost) << status.error().message;
       EXPECT_THAT(status.error().message, HasSubstr(fmt::format("rank {}", leaver)));
