@@ -2,7 +2,9 @@
 // plan_table [part of a name]. One line a machine and number of hosts: channels, bound, those of
 // the knee, the time that planning takes, what NCCL takes, and memory.
 //
-// Times are of the processor, so that what else runs disturbs them little.
+// Times are of the processor, so that what else runs disturbs them little. Cold is the first plan
+// of a process, with the knee as communicators have it: plan_table --cold NAME HOSTS prints one, in
+// microseconds.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -57,6 +59,23 @@ Measured Measure(const std::function<void()>& what) {
   return measured;
 }
 
+/// The median of several processes.
+std::int64_t MeasureCold(const std::string& name, bool multi_node) {
+  const std::string command =
+      fmt::format("'{}' --cold '{}' {}", std::filesystem::read_symlink("/proc/self/exe").string(),
+                  name, multi_node ? 2 : 1);
+  std::vector<std::int64_t> runs;
+  for (int i = 0; i < 5; ++i) {
+    std::FILE* const process = popen(command.c_str(), "r");
+    char text[32] = "0";
+    if (process == nullptr || std::fgets(text, sizeof text, process) == nullptr) return 0;
+    pclose(process);
+    runs.push_back(std::stoll(text));
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs[runs.size() / 2];
+}
+
 std::string Channels(const PatternGraph& graph) {
   if (graph.channels.empty()) return "-";
   const double each = graph.total().mb_per_s / 1000.0 / static_cast<double>(graph.channels.size());
@@ -78,9 +97,9 @@ std::uint64_t StepsOf(const HostPlan& plan) {
 void PrintHead() {
   fmt::print(
       "| machine | hosts | ring compat | best | bound | of it | tree compat | best | bound | of it "
-      "| ring knee | tree knee | compat ms | best ms | knee ms | NCCL ms | steps compat | best | "
-      "KiB "
-      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "| ring knee | tree knee | compat ms | best ms | knee ms | cold ms | NCCL ms | steps compat "
+      "| best | KiB "
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 void PrintRow(const std::string& name, const topology::Paths& paths, bool multi_node,
@@ -93,14 +112,17 @@ void PrintRow(const std::string& name, const topology::Paths& paths, bool multi_
   const Measured of_knee =
       Measure([&] { knee = SearchHost(paths, {.multi_node = multi_node, .knee = true}); });
   if (!compat.ok() || !best.ok() || !knee.ok()) return fmt::print("| {} | not planned |\n", name);
-  fmt::print("| {} | {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {} | {} | {} | {} |\n",
-             name, multi_node ? 2 : 1, Cell(compat->of(GraphId::kRing), best->of(GraphId::kRing)),
-             Cell(compat->of(GraphId::kTree), best->of(GraphId::kTree)),
-             Channels(knee->of(GraphId::kRing)), Channels(knee->of(GraphId::kTree)),
-             static_cast<double>(of_compat.microseconds) / 1e3,
-             static_cast<double>(of_best.microseconds) / 1e3,
-             static_cast<double>(of_knee.microseconds) / 1e3, nccl_ms, StepsOf(*compat),
-             StepsOf(*best), std::max(of_compat.peak_kib, of_best.peak_kib));
+  fmt::print(
+      "| {} | {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {} | {} | {} "
+      "| {} |\n",
+      name, multi_node ? 2 : 1, Cell(compat->of(GraphId::kRing), best->of(GraphId::kRing)),
+      Cell(compat->of(GraphId::kTree), best->of(GraphId::kTree)),
+      Channels(knee->of(GraphId::kRing)), Channels(knee->of(GraphId::kTree)),
+      static_cast<double>(of_compat.microseconds) / 1e3,
+      static_cast<double>(of_best.microseconds) / 1e3,
+      static_cast<double>(of_knee.microseconds) / 1e3,
+      static_cast<double>(MeasureCold(name, multi_node)) / 1e3, nccl_ms, StepsOf(*compat),
+      StepsOf(*best), std::max(of_compat.peak_kib, of_best.peak_kib));
   std::fflush(stdout);
 }
 
@@ -115,38 +137,61 @@ std::string NcclMs(const nlohmann::json& results, const std::string& file, bool 
   return fmt::format("{:.2f}", us / 1e3);
 }
 
-void PrintMachine(const std::string& name, const topology::HostView& view,
-                  const nlohmann::json& results) {
+/// The name of a file, or "72 GPUs".
+Result<topology::HostView> ViewOf(const std::string& name) {
+  if (const std::size_t gpus = name.find(" GPUs"); gpus != std::string::npos)
+    return LargeDomain(static_cast<std::uint32_t>(std::stoul(name.substr(0, gpus))));
+  RINGLET_TRY_ASSIGN(topology::HostView view, topology::ViewFromXml(Contents(name), name));
+  RINGLET_TRY_ASSIGN(topology::PlannedPorts ports, topology::ApplyPortRules(std::move(view), {}));
+  return std::move(ports.view);
+}
+
+/// A machine and its paths, which refer to it.
+struct Planned {
+  Machine machine;
+  topology::Paths paths;
+};
+
+Result<std::unique_ptr<Planned>> PlannedOn(const std::string& name) {
+  RINGLET_TRY_ASSIGN(const topology::HostView view, ViewOf(name));
   const topology::PathOptions options = OptionsFor(name);
-  const Result<Machine> machine = Machine::Of(view, {.gpus = topology::GpuRanks::kAll}, options);
-  if (!machine.ok()) return;
-  const Result<topology::Paths> paths = topology::FindPaths(machine->graph, 0, options);
-  if (!paths.ok()) return;
+  RINGLET_TRY_ASSIGN(Machine machine,
+                     Machine::Of(view, {.gpus = topology::GpuRanks::kAll}, options));
+  auto planned = std::make_unique<Planned>(Planned{std::move(machine), {}});
+  RINGLET_TRY_ASSIGN(planned->paths, topology::FindPaths(planned->machine.graph, 0, options));
+  return planned;
+}
+
+void PrintMachine(const std::string& name, const nlohmann::json& results) {
+  const auto planned = PlannedOn(name);
+  if (!planned.ok()) return;
   for (const bool multi_node : {false, true})
-    PrintRow(name, *paths, multi_node, NcclMs(results, name, multi_node));
+    PrintRow(name, (*planned)->paths, multi_node, NcclMs(results, name, multi_node));
 }
 
 void PrintTable(std::string_view part) {
   const auto results = test::ReadResults();
   PrintHead();
-  for (const std::string& file : Files()) {
-    if (file.find(part) == std::string::npos) continue;
-    Result<topology::HostView> view = topology::ViewFromXml(Contents(file), file);
-    if (!view.ok()) continue;
-    const auto ports = topology::ApplyPortRules(*std::move(view), {});
-    if (ports.ok()) PrintMachine(file, ports->view, results);
-  }
-  for (const std::uint32_t gpus : {72u, 144u, 576u}) {
-    const std::string name = fmt::format("{} GPUs", gpus);
-    if (name.find(part) == std::string::npos) continue;
-    const Result<topology::HostView> view = LargeDomain(gpus);
-    if (view.ok()) PrintMachine(name, *view, results);
-  }
+  std::vector<std::string> names = Files();
+  for (const std::uint32_t gpus : {72u, 144u, 576u}) names.push_back(fmt::format("{} GPUs", gpus));
+  for (const std::string& name : names)
+    if (name.find(part) != std::string::npos) PrintMachine(name, results);
+}
+
+void PrintCold(const std::string& name, bool multi_node) {
+  const auto planned = PlannedOn(name);
+  if (!planned.ok()) return fmt::print("0\n");
+  const std::int64_t start = CpuMicroseconds();
+  const auto plan = SearchHost((*planned)->paths, {.multi_node = multi_node, .knee = true});
+  fmt::print("{}\n", plan.ok() ? CpuMicroseconds() - start : 0);
 }
 
 }  // namespace
 }  // namespace ringlet::plan
 
 int main(int argc, char** argv) {
-  ringlet::plan::PrintTable(argc > 1 ? argv[1] : "");
+  if (argc == 4 && std::string_view(argv[1]) == "--cold")
+    ringlet::plan::PrintCold(argv[2], std::string_view(argv[3]) == "2");
+  else
+    ringlet::plan::PrintTable(argc > 1 ? argv[1] : "");
 }

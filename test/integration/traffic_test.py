@@ -49,7 +49,7 @@ class Traffic(support.Case):
                       "-i 1 -w 0 --check")
             run = self.run_to_end(TOOL, "run", "-n", ranks, "--", "sh", "-c", script,
                                   RINGLET_MACHINE=str(path_of(machine)), RINGLET_TRAFFIC_DIR=folder,
-                                  RINGLET_PLAN_POLICY="compat", **settings)
+                                  **({"RINGLET_PLAN_POLICY": "compat"} | settings))
             self.assertEqual(run.status, 0, run.text())
             wrong = re.findall(r'"wrong":(\d+)', "\n".join(run.lines))
             self.assertTrue(wrong, run.text())
@@ -99,6 +99,15 @@ class Traffic(support.Case):
             with self.subTest(operation=operation):
                 report = self.check(operation, "dgx_a100_xla", 2)
                 self.assertEqual({call["function"] for call in report["calls"]}, {operation})
+
+    def test_the_best_channels_move_what_they_must(self):
+        # Rings and trees have numbers of channels of their own there.
+        for machine, hosts in (("ucb_dgx1v", 1), ("dgx_a100_xla", 1), ("gcp_a3_h100", 2)):
+            for algorithm in ("Ring", "Tree"):
+                with self.subTest(machine=machine, hosts=hosts, algorithm=algorithm):
+                    report = self.check("all_reduce", machine, hosts, NCCL_ALGO=algorithm,
+                                        RINGLET_PLAN_POLICY="best")
+                    self.assertEqual({call["algorithm"] for call in report["calls"]}, {algorithm})
 
     def test_the_picture_has_the_busiest_link(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -27,7 +27,7 @@ class LinesOfRank {
   }
 
   void AddRings(std::vector<std::string>& lines) const {
-    const std::uint32_t count = channels_.channel_count();
+    const std::uint32_t count = channels_.counts().rings;
     if (self_ == Rank{0})
       for (std::uint32_t channel = 0; channel < count; ++channel) {
         std::string line = fmt::format("Channel {:02}/{:02} :", channel, count);
@@ -43,7 +43,7 @@ class LinesOfRank {
 
   std::string Trees() const {
     std::string line = "Trees";
-    for (std::uint32_t channel = 0; channel < channels_.channel_count(); ++channel) {
+    for (std::uint32_t channel = 0; channel < channels_.counts().trees; ++channel) {
       const plan::Neighbours near = channels_.At(self_, channel);
       line +=
           fmt::format(" [{}] {}/{}/{}->{}->{}", channel, Number(near.down[0]), Number(near.down[1]),
@@ -53,10 +53,10 @@ class LinesOfRank {
   }
 
   void AddConnections(std::vector<std::string>& lines) const {
-    for (std::uint32_t channel = 0; channel < channels_.channel_count(); ++channel)
+    for (std::uint32_t channel = 0; channel < channels_.counts().rings; ++channel)
       AddConnection(lines, channel, channels_.At(self_, channel).next, Carriage::kRing);
     lines.emplace_back("Connected all rings");
-    for (std::uint32_t channel = 0; channel < channels_.channel_count(); ++channel) {
+    for (std::uint32_t channel = 0; channel < channels_.counts().trees; ++channel) {
       const plan::Neighbours near = channels_.At(self_, channel);
       for (const auto& down : near.down)
         if (down) AddConnection(lines, channel, *down, Carriage::kTree);

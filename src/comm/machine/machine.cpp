@@ -135,7 +135,7 @@ GpuMachine::GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table, std::vec
       slow_(gpus_, identities_, std::move(slow)),
       slow_tuning_(slow_.TuningOf(choice)) {
   const plan::ChannelPlan& channels = gpus_.channels();
-  for (std::uint32_t channel = 0; channel < channels.channel_count(); ++channel)
+  for (std::uint32_t channel = 0; channel < channels.counts().rings; ++channel)
     rings_.push_back(channels.Ring(channel));
   numbers_.resize(channels.rank_count());
   std::uint32_t number = 0;

@@ -54,7 +54,7 @@ SlowRates::Loads SlowRates::LoadsOf(GraphId id) const {
       load.share = known->second;
     }
   };
-  for (std::uint32_t channel = 0; channel < channels.channel_count(); ++channel)
+  for (std::uint32_t channel = 0; channel < ChannelsOf(id); ++channel)
     for (std::uint32_t i = 0; i < channels.rank_count(); ++i) {
       const Rank rank{i};
       const plan::Neighbours near = channels.At(rank, channel);
@@ -69,11 +69,16 @@ SlowRates::Loads SlowRates::LoadsOf(GraphId id) const {
   return loads;
 }
 
+std::uint32_t SlowRates::ChannelsOf(GraphId id) const {
+  const plan::ChannelCounts counts = plan_.channels().counts();
+  return id == GraphId::kTree ? counts.trees : counts.rings;
+}
+
 /// Millionths of the bandwidth of the channels of a graph.
-std::uint32_t SlowRates::LeftTo(const plan::Common& graph, const Loads& loads,
-                                bool has_edges) const {
+std::uint32_t SlowRates::LeftTo(GraphId id, const plan::Common& graph, const Loads& loads) const {
+  const bool has_edges = id == GraphId::kRing || id == GraphId::kTree;
   // The channels of a search may be made twice as many, each with half of the bandwidth.
-  const std::uint32_t channels = plan_.channels().channel_count();
+  const std::uint32_t channels = ChannelsOf(id);
   const std::uint64_t within = std::uint64_t{graph.intra.mb_per_s} * graph.channels / channels;
   const std::uint64_t between = std::uint64_t{graph.inter.mb_per_s} * graph.channels / channels;
   std::uint64_t left = SlowLink::kWhole;
@@ -92,14 +97,12 @@ std::optional<plan::Tuning> SlowRates::TuningOf(const plan::TuningChoice& choice
   std::vector<const topology::Paths*> kinds;
   for (const plan::GpuSystem& system : plan_.systems) kinds.push_back(&system.paths);
   plan::TuningInput input = plan::TuningInputFor(kinds, plan_.joined, choice);
-  const std::uint32_t channels = plan_.channels().channel_count();
   const Loads rings = LoadsOf(GraphId::kRing), trees = LoadsOf(GraphId::kTree);
   bool slower = false;
   for (std::size_t i = 0; i < input.graphs.size(); ++i) {
     plan::Common& graph = input.graphs[i];
-    const bool ring = i == static_cast<std::size_t>(GraphId::kRing);
-    const bool tree = i == static_cast<std::size_t>(GraphId::kTree);
-    const std::uint64_t left = LeftTo(graph, tree ? trees : rings, ring || tree);
+    const auto id = static_cast<GraphId>(i);
+    const std::uint64_t left = LeftTo(id, graph, id == GraphId::kTree ? trees : rings);
     if (left == SlowLink::kWhole) continue;
     slower = true;
     for (topology::Bandwidth* const width : {&graph.intra, &graph.inter})
@@ -108,7 +111,7 @@ std::optional<plan::Tuning> SlowRates::TuningOf(const plan::TuningChoice& choice
             std::max<std::uint64_t>(1, width->mb_per_s * left / SlowLink::kWhole));
   }
   if (!slower) return std::nullopt;
-  return plan::Tuning(std::move(input), channels);
+  return plan::Tuning(std::move(input), plan_.channels().counts());
 }
 
 }  // namespace ringlet::comm

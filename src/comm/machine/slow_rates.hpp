@@ -32,7 +32,9 @@ class SlowRates {
 
  private:
   struct Loads;
-  std::uint32_t LeftTo(const plan::Common& graph, const Loads& loads, bool has_edges) const;
+  std::uint32_t LeftTo(plan::GraphId id, const plan::Common& graph, const Loads& loads) const;
+  /// Of the collectives over a graph.
+  std::uint32_t ChannelsOf(plan::GraphId id) const;
   Loads LoadsOf(plan::GraphId id) const;
 
   const plan::GpuPlan& plan_;

@@ -71,6 +71,12 @@ std::size_t BytesOf(const NodeShape& shape) {
          sizeof(std::uint32_t) * numbers;
 }
 
+Status CheckNumber(std::string_view of, std::size_t base, std::uint32_t channels) {
+  if (base > 0 && base <= kChannelsMax && channels > 0 && channels <= kChannelsMax) return Ok();
+  return Refused(fmt::format("a plan has 1 to {} channels with {}, not {} made of {}", kChannelsMax,
+                             of, channels, base));
+}
+
 std::vector<Rank> EachOnce(std::vector<Rank> ranks, Rank but) {
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -117,8 +123,8 @@ void ChannelPlan::AddNodes(std::uint32_t shape, std::uint32_t nodes, Rank first)
 
 topology::Bandwidth ChannelPlan::ring_bandwidth() const {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < options_.speeds.size() && i < options_.channels; ++i)
-    sum += options_.speeds[i].ring.mb_per_s;
+  for (std::size_t i = 0; i < options_.rings.size() && i < options_.ring_channels; ++i)
+    sum += options_.rings[i].mb_per_s;
   return {static_cast<std::uint32_t>(
       std::min<std::uint64_t>(sum, std::numeric_limits<std::uint32_t>::max()))};
 }
@@ -157,11 +163,11 @@ std::vector<Rank> ChannelPlan::RanksOf(std::uint32_t node) const {
 const std::vector<std::uint32_t>& ChannelPlan::RingOf(std::uint32_t node,
                                                       std::uint32_t channel) const {
   const std::uint32_t swapped = options_.exchange && node % 2 == 1 ? 1 : 0;
-  return ShapeOf(node).rings[Base(channel) ^ swapped];
+  return ShapeOf(node).rings[BaseRing(channel) ^ swapped];
 }
 
 const LocalTree& ChannelPlan::TreeOf(std::uint32_t node, std::uint32_t channel) const {
-  return ShapeOf(node).trees[Base(channel)];
+  return ShapeOf(node).trees[BaseTree(channel)];
 }
 
 std::uint32_t ChannelPlan::OverNodes(std::uint32_t channel) const {
@@ -222,7 +228,7 @@ std::vector<Rank> ChannelPlan::RingNeighboursOf(Rank rank) const {
   std::vector<Rank> all;
   // Channels beyond the base ones repeat them.
   const auto distinct =
-      std::min(options_.channels, static_cast<std::uint32_t>(options_.speeds.size()));
+      std::min(options_.ring_channels, static_cast<std::uint32_t>(options_.rings.size()));
   for (std::uint32_t channel = 0; channel < distinct; ++channel) {
     const Neighbours one = At(rank, channel);
     all.push_back(one.previous);
@@ -233,10 +239,12 @@ std::vector<Rank> ChannelPlan::RingNeighboursOf(Rank rank) const {
 
 std::uint64_t ChannelPlan::digest() const {
   Writer out;
-  out.U32(options_.channels).U32(options_.channels_of_a_tree).U8(options_.exchange ? 1 : 0);
-  out.U32(static_cast<std::uint32_t>(options_.speeds.size()));
-  for (const ChannelSpeed& speed : options_.speeds)
-    out.U32(speed.ring.mb_per_s).U32(speed.tree.mb_per_s);
+  out.U32(options_.ring_channels).U32(options_.tree_channels);
+  out.U32(options_.channels_of_a_tree).U8(options_.exchange ? 1 : 0);
+  for (const auto* const speeds : {&options_.rings, &options_.trees}) {
+    out.U32(static_cast<std::uint32_t>(speeds->size()));
+    for (const topology::Bandwidth speed : *speeds) out.U32(speed.mb_per_s);
+  }
   out.U32(static_cast<std::uint32_t>(shapes_.size()));
   for (const NodeShape& shape : shapes_) Append(out, shape);
   for (const Run& run : runs_)
@@ -246,7 +254,8 @@ std::uint64_t ChannelPlan::digest() const {
 }
 
 std::size_t ChannelPlan::bytes() const {
-  std::size_t sum = sizeof(ChannelPlan) + sizeof(ChannelSpeed) * options_.speeds.size() +
+  std::size_t sum = sizeof(ChannelPlan) +
+                    sizeof(topology::Bandwidth) * (options_.rings.size() + options_.trees.size()) +
                     sizeof(Run) * runs_.size() + sizeof(Rank) * listed_.size() +
                     sizeof(Found) * found_.size();
   for (const NodeShape& shape : shapes_) sum += BytesOf(shape);
@@ -254,16 +263,19 @@ std::size_t ChannelPlan::bytes() const {
 }
 
 Status ChannelPlan::CheckShape(const NodeShape& shape) const {
-  const std::size_t base = options_.speeds.size();
-  if (shape.ranks == 0 || shape.leader >= shape.ranks || shape.rings.size() != base ||
-      shape.trees.size() != base)
-    return Refused(fmt::format("a node of {} ranks has {} rings and {} trees for {} channels",
-                               shape.ranks, shape.rings.size(), shape.trees.size(), base));
-  for (std::size_t i = 0; i < base; ++i) {
-    const LocalTree& tree = shape.trees[i];
+  const std::size_t rings = options_.rings.size(), trees = options_.trees.size();
+  if (shape.ranks == 0 || shape.leader >= shape.ranks || shape.rings.size() != rings ||
+      shape.trees.size() != trees)
+    return Refused(
+        fmt::format("a node of {} ranks has {} rings and {} trees for channels with {} "
+                    "and {}",
+                    shape.ranks, shape.rings.size(), shape.trees.size(), rings, trees));
+  for (std::size_t i = 0; i < rings; ++i)
     if (!EachOnce(shape.rings[i], shape.ranks))
       return Refused(
           fmt::format("channel {} does not visit each of {} ranks of a node once", i, shape.ranks));
+  for (std::size_t i = 0; i < trees; ++i) {
+    const LocalTree& tree = shape.trees[i];
     if (!EachOnce(tree.order, shape.ranks) || !Hangs(tree) || tree.to_children[0] >= shape.ranks ||
         tree.to_children[1] >= shape.ranks)
       return Refused(
@@ -278,13 +290,11 @@ Status ChannelPlan::CheckShape(const NodeShape& shape) const {
 }
 
 Status ChannelPlan::Check() const {
-  const std::size_t base = options_.speeds.size();
-  if (base == 0 || base > kChannelsMax || options_.channels == 0 ||
-      options_.channels > kChannelsMax)
-    return Refused(fmt::format("a plan has 1 to {} channels, not {} made of {}", kChannelsMax,
-                               options_.channels, base));
-  if (options_.channels_of_a_tree == 0 || (options_.exchange && base % 2 == 1))
-    return Refused(fmt::format("{} channels cannot be exchanged in pairs", base));
+  const std::size_t rings = options_.rings.size();
+  RINGLET_TRY(CheckNumber("rings", rings, options_.ring_channels));
+  RINGLET_TRY(CheckNumber("trees", options_.trees.size(), options_.tree_channels));
+  if (options_.channels_of_a_tree == 0 || (options_.exchange && rings % 2 == 1))
+    return Refused(fmt::format("{} channels cannot be exchanged in pairs", rings));
   for (const NodeShape& shape : shapes_) RINGLET_TRY(CheckShape(shape));
   std::vector<bool> seen(rank_count_, false);
   for (std::uint32_t node = 0; node < node_count_; ++node)
@@ -310,7 +320,7 @@ Leaders LeadersOf(const ChannelPlan& plan, Rank rank) {
 
 std::string ToText(const ChannelPlan& plan) {
   std::string text;
-  for (std::uint32_t i = 0; i < plan.channel_count(); ++i) {
+  for (std::uint32_t i = 0; i < plan.counts().rings; ++i) {
     text += fmt::format("channel {}: {} MB/s, ring", i, plan.speed(i).ring.mb_per_s);
     for (const Rank rank : plan.Ring(i)) text += fmt::format(" {}", Index(rank));
     text += '\n';

@@ -5,6 +5,7 @@
 // are a few hundred bytes, and what a rank needs to know - whom it receives from and sends to - is
 // worked out when it asks. Rings and trees of all ranks can be written out from the same.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -38,18 +39,24 @@ using LocalGroup = std::vector<std::uint32_t>;
 /// How all nodes of one kind pass data on, in local numbers: 0 for a node's lowest rank.
 struct NodeShape {
   std::uint32_t ranks = 0;
-  std::vector<std::vector<std::uint32_t>> rings;  ///< for each base channel: each number once
-  std::vector<LocalTree> trees;                   ///< for each base channel
+  std::vector<std::vector<std::uint32_t>> rings;  ///< for each base ring: each number once
+  std::vector<LocalTree> trees;                   ///< for each base tree
   std::vector<LocalGroup> groups = {};            ///< each number once
   std::uint32_t leader = 0;                       ///< the rank nearest to the network
   bool operator==(const NodeShape&) const = default;
 };
 
-/// How fast a base channel is, one direction.
+/// How fast a channel is, one direction.
 struct ChannelSpeed {
   topology::Bandwidth ring;
   topology::Bandwidth tree;
   bool operator==(const ChannelSpeed&) const = default;
+};
+
+/// How many channels collectives over rings have, and those over trees.
+struct ChannelCounts {
+  std::uint32_t rings = 1, trees = 1;
+  bool operator==(const ChannelCounts&) const = default;
 };
 
 /// The ranks that a rank exchanges data with on one channel.
@@ -71,15 +78,16 @@ struct NodePlace {
 class ChannelPlan {
  public:
   struct Options {
-    /// The load of each base channel: 1 to kChannelsMax.
-    std::vector<ChannelSpeed> speeds;
-    /// All channels, the base channels over and over: 1 to kChannelsMax. If there are fewer than
-    /// base channels, the rest is not used.
-    std::uint32_t channels = 1;
+    /// The bandwidth of each base ring and of each base tree: 1 to kChannelsMax of both. There may
+    /// be more rings than trees, or fewer.
+    std::vector<topology::Bandwidth> rings, trees;
+    /// The channels of collectives over rings, the base rings over and over: 1 to kChannelsMax. If
+    /// there are fewer than base rings, the rest is not used. The same of trees.
+    std::uint32_t ring_channels = 1, tree_channels = 1;
     /// So many channels use the first tree over nodes, as many the second, and so on.
     std::uint32_t channels_of_a_tree = 1;
     /// Odd nodes exchange the rings of channels 2k and 2k + 1, so that what leaves one node by a
-    /// NIC enters the next by its NIC of the same number. Base channels are then even.
+    /// NIC enters the next by its NIC of the same number. Base rings are then even.
     bool exchange = false;
     bool operator==(const Options&) const = default;
   };
@@ -97,11 +105,15 @@ class ChannelPlan {
 
   std::uint32_t rank_count() const { return rank_count_; }
   std::uint32_t node_count() const { return node_count_; }
-  std::uint32_t channel_count() const { return options_.channels; }
+  /// Of both the first ones of all channels.
+  ChannelCounts counts() const { return {options_.ring_channels, options_.tree_channels}; }
+  std::uint32_t channel_count() const { return std::max(counts().rings, counts().trees); }
   const Options& options() const { return options_; }
   std::span<const NodeShape> shapes() const { return shapes_; }
-  const ChannelSpeed& speed(std::uint32_t channel) const { return options_.speeds[Base(channel)]; }
-  /// Of all base channels together, rings.
+  ChannelSpeed speed(std::uint32_t channel) const {
+    return {options_.rings[BaseRing(channel)], options_.trees[BaseTree(channel)]};
+  }
+  /// Of all base rings together.
   topology::Bandwidth ring_bandwidth() const;
 
   const NodeShape& ShapeOf(std::uint32_t node) const { return shapes_[RunOf(node).shape]; }
@@ -143,8 +155,11 @@ class ChannelPlan {
     bool operator==(const Found&) const = default;
   };
 
-  std::uint32_t Base(std::uint32_t channel) const {
-    return channel % static_cast<std::uint32_t>(options_.speeds.size());
+  std::uint32_t BaseRing(std::uint32_t channel) const {
+    return channel % static_cast<std::uint32_t>(options_.rings.size());
+  }
+  std::uint32_t BaseTree(std::uint32_t channel) const {
+    return channel % static_cast<std::uint32_t>(options_.trees.size());
   }
   const std::vector<std::uint32_t>& RingOf(std::uint32_t node, std::uint32_t channel) const;
   const LocalTree& TreeOf(std::uint32_t node, std::uint32_t channel) const;

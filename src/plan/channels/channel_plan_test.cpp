@@ -14,7 +14,15 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr ChannelSpeed kSpeed{{17'000}, {12'000}};
+ChannelPlan::Options Sped(std::size_t base, std::uint32_t channels, std::uint32_t of_a_tree,
+                          bool exchange) {
+  return {.rings = std::vector<topology::Bandwidth>(base, {17'000}),
+          .trees = std::vector<topology::Bandwidth>(base, {12'000}),
+          .ring_channels = channels,
+          .tree_channels = channels,
+          .channels_of_a_tree = of_a_tree,
+          .exchange = exchange};
+}
 
 // Two channels over nodes of three and of one rank.
 ChannelPlan Sample(bool exchange = false) {
@@ -25,7 +33,7 @@ ChannelPlan Sample(bool exchange = false) {
                         {{0, 2}, {1}},
                         2};
   const NodeShape one{1, {{0}, {0}}, {LocalTree{.order = {0}}, LocalTree{.order = {0}}}, {{0}}};
-  ChannelPlan plan({{kSpeed, kSpeed}, 4, 2, exchange}, {three, one});
+  ChannelPlan plan(Sped(2, 4, 2, exchange), {three, one});
   plan.AddNode(0, std::vector{Rank{0}, Rank{1}, Rank{3}});
   plan.AddNode(1, std::vector{Rank{2}});
   plan.AddNode(0, std::vector{Rank{4}, Rank{5}, Rank{6}});
@@ -55,7 +63,7 @@ TEST(ChannelPlanTest, PlacesAndRanksAgreeWhereRanksAreScattered) {
 
 TEST(ChannelPlanTest, OddNodesMayExchangeNeighbouringChannels) {
   NodeShape shape{2, {{0, 1}, {1, 0}}, {{.order = {0, 1}}, {.order = {1, 0}}}};
-  ChannelPlan plan({{kSpeed, kSpeed}, 2, 2, true}, {shape});
+  ChannelPlan plan(Sped(2, 2, 2, true), {shape});
   plan.AddNodes(0, 4, Rank{0});
   EXPECT_THAT(plan.Ring(0),
               ElementsAre(Rank{0}, Rank{1}, Rank{3}, Rank{2}, Rank{4}, Rank{5}, Rank{7}, Rank{6}));
@@ -100,7 +108,7 @@ TEST(ChannelPlanTest, RandomPlansAgreeWithThemselves) {
     }
     shape.trees[0] = {.order = shape.rings[1], .to_children = {ranks > 1 ? 1u : 0u, 0}};
     shape.trees[1] = {.order = shape.rings[0]};
-    ChannelPlan plan({{kSpeed, kSpeed}, 4, 2, seed % 2 == 0}, {shape});
+    ChannelPlan plan(Sped(2, 4, 2, seed % 2 == 0), {shape});
     // Ranks are dealt out one at a time, or in blocks.
     for (std::uint32_t node = 0; node < nodes; ++node) {
       std::vector<Rank> its;
@@ -114,9 +122,37 @@ TEST(ChannelPlanTest, RandomPlansAgreeWithThemselves) {
   }
 }
 
+TEST(ChannelPlanTest, RingsAndTreesMayHaveTheirOwnNumbers) {
+  const NodeShape shape{2,
+                        {{0, 1}},
+                        {LocalTree{.order = {0, 1}}, LocalTree{.order = {1, 0}},
+                         LocalTree{.order = {0, 1}, .to_children = {1, 1}}}};
+  ChannelPlan plan({.rings = {{9'000}},
+                    .trees = {{4'000}, {4'000}, {5'000}},
+                    .ring_channels = 2,
+                    .tree_channels = 6,
+                    .channels_of_a_tree = 3},
+                   {shape});
+  plan.AddNodes(0, 3, Rank{0});
+  plan.Finish();
+  EXPECT_TRUE(plan.Check().ok());
+  EXPECT_EQ(plan.channel_count(), 6u);
+  EXPECT_EQ(plan.counts(), (ChannelCounts{2, 6}));
+  EXPECT_EQ(plan.ring_bandwidth().mb_per_s, 9'000u);
+  EXPECT_EQ(plan.speed(5), (ChannelSpeed{{9'000}, {5'000}}));
+  EXPECT_EQ(plan.Ring(0), plan.Ring(5));
+  EXPECT_EQ(plan.At(Rank{0}, 1).up, Rank{1}) << "the second tree begins with the second rank";
+  ExpectOneView(plan);
+  ChannelPlan::Options fewer = plan.options();
+  fewer.trees.pop_back();
+  ChannelPlan missing(fewer, {shape});
+  missing.AddNodes(0, 3, Rank{0});
+  EXPECT_THAT(missing.Check().error().message, HasSubstr("1 rings and 3 trees"));
+}
+
 TEST(ChannelPlanTest, TwelveThousandNodesAreAFewHundredBytes) {
   NodeShape shape{8, {{0, 1, 2, 3, 4, 5, 6, 7}}, {{.order = {0, 1, 2, 3, 4, 5, 6, 7}}}};
-  ChannelPlan plan({{kSpeed}, 2, 1, false}, {shape});
+  ChannelPlan plan(Sped(1, 2, 1, false), {shape});
   plan.AddNodes(0, 12'500, Rank{0});
   EXPECT_EQ(plan.rank_count(), 100'000u);
   EXPECT_LT(plan.bytes(), 700u);
@@ -126,7 +162,7 @@ TEST(ChannelPlanTest, TwelveThousandNodesAreAFewHundredBytes) {
 
 TEST(ChannelPlanTest, CheckWantsEveryRankOnce) {
   const auto check = [](const NodeShape& shape, std::vector<Rank> ranks) {
-    ChannelPlan plan({{kSpeed}, 1, 1, false}, {shape});
+    ChannelPlan plan(Sped(1, 1, 1, false), {shape});
     plan.AddNode(0, ranks);
     plan.Finish();
     const Status status = plan.Check();
@@ -152,7 +188,7 @@ TEST(ChannelPlanTest, CheckWantsEveryRankOnce) {
 
 TEST(ChannelPlanTest, RanksInARowAreABlockHoweverTheyAreNamed) {
   const NodeShape shape{2, {{0, 1}}, {{.order = {0, 1}}}};
-  ChannelPlan named({{kSpeed}, 1, 1, false}, {shape}), block = named;
+  ChannelPlan named(Sped(1, 1, 1, false), {shape}), block = named;
   for (std::uint32_t i = 0; i < 6; i += 2) named.AddNode(0, std::vector{Rank{i}, Rank{i + 1}});
   block.AddNodes(0, 3, Rank{0});
   named.Finish();
@@ -179,7 +215,7 @@ TEST(ChannelPlanTest, LeadersAreOfTheHostAndOfItsNumaNodes) {
 
 TEST(ChannelPlanTest, NeighboursAreEachOnceAndNotOneself) {
   EXPECT_THAT(Sample().RingNeighboursOf(Rank{2}), ElementsAre(Rank{0}, Rank{1}, Rank{4}, Rank{5}));
-  ChannelPlan alone({{kSpeed}, 1, 1, false}, {{1, {{0}}, {{.order = {0}}}}});
+  ChannelPlan alone(Sped(1, 1, 1, false), {{1, {{0}}, {{.order = {0}}}}});
   alone.AddNodes(0, 1, Rank{0});
   EXPECT_THAT(alone.RingNeighboursOf(Rank{0}), ElementsAre());
   EXPECT_EQ(alone.At(Rank{0}, 0).next, Rank{0});

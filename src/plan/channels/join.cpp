@@ -38,15 +38,16 @@ class Joiner {
     for (std::size_t id = 0; id < kGraphIds; ++id) Reduce(static_cast<GraphId>(id));
     Common& ring = joined_.common[0];
     Common& tree = joined_.common[1];
-    const std::uint32_t base = std::min(ring.channels, tree.channels);
-    ring.channels = tree.channels = base;
-    if (base == 0) return RefusedJoin("there is a node without any ring or tree");
+    const std::uint32_t fewer = std::min(ring.channels, tree.channels);
+    if (fewer == 0) return RefusedJoin("there is a node without any ring or tree");
+    if (limits_.one_number) ring.channels = tree.channels = fewer;
     ChannelPlan::Options options;
-    options.speeds.assign(base, {nodes_ > 1 ? std::min(ring.intra, ring.inter) : ring.intra,
-                                 nodes_ > 1 ? std::min(tree.intra, tree.inter) : tree.intra});
-    options.channels_of_a_tree = base;
-    options.exchange = nodes_ > 1 && ring.cross_nic == 2 && base % 2 == 0;
-    RINGLET_TRY_ASSIGN(options.channels, ChannelCount(base));
+    options.rings.assign(ring.channels, SpeedOf(ring));
+    options.trees.assign(tree.channels, SpeedOf(tree));
+    options.channels_of_a_tree = tree.channels;
+    options.exchange = nodes_ > 1 && ring.cross_nic == 2 && ring.channels % 2 == 0;
+    RINGLET_TRY_ASSIGN(options.ring_channels, ChannelCount(ring.channels));
+    RINGLET_TRY_ASSIGN(options.tree_channels, ChannelCount(tree.channels));
     Assemble(std::move(options));
     joined_.nvls = NvlsHeads();
     return std::move(joined_);
@@ -135,6 +136,10 @@ class Joiner {
     }
   }
 
+  Bandwidth SpeedOf(const Common& common) const {
+    return nodes_ > 1 ? std::min(common.intra, common.inter) : common.intra;
+  }
+
   std::uint32_t LeastCapability() const {
     std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
     for (std::size_t i = 0; i < classes_.size(); ++i)
@@ -174,26 +179,25 @@ class Joiner {
     return locals;
   }
 
-  NodeShape ShapeOf(const NodeClass& node_class, std::size_t base) const {
+  NodeShape ShapeOf(const NodeClass& node_class) const {
     NodeShape shape{node_class.plan.devices, {}, {}};
     const PatternGraph& ring = node_class.plan.of(GraphId::kRing);
     const PatternGraph& tree = node_class.plan.of(GraphId::kTree);
-    for (std::size_t i = 0; i < base; ++i) {
+    for (std::size_t i = 0; i < joined_.of(GraphId::kRing).channels; ++i)
       shape.rings.push_back(Local(node_class, ring.channels[i].devices));
+    for (std::size_t i = 0; i < joined_.of(GraphId::kTree).channels; ++i)
       shape.trees.push_back(ChainOf(Local(node_class, tree.channels[i].devices), tree.pattern));
-    }
     shape.leader = shape.rings.front().front();
     return shape;
   }
 
   void Assemble(ChannelPlan::Options options) {
-    const std::size_t base = options.speeds.size();
     std::vector<std::uint32_t> shape_of(classes_.size());
     std::vector<NodeShape> shapes;
     for (std::uint32_t i = 0; i < classes_.size(); ++i) {
       if (present_[i].nodes == 0) continue;
       shape_of[i] = static_cast<std::uint32_t>(shapes.size());
-      shapes.push_back(ShapeOf(classes_[i], base));
+      shapes.push_back(ShapeOf(classes_[i]));
     }
     joined_.plan = ChannelPlan(std::move(options), std::move(shapes));
     for (const NodeBlock& block : blocks_)

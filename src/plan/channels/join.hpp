@@ -32,10 +32,12 @@ struct NodeClass {
   std::uint32_t compute_capability = 0;  ///< the lowest, times 10; 0: unknown
 };
 
-/// The limits of the user. NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS.
+/// The limits of the user, NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS, and NCCL's own.
 struct ChannelLimits {
   std::uint32_t min = 1;
   std::uint32_t max = kChannelsMax;
+  /// Rings and trees have one number of channels, the smaller one, as NCCL's have.
+  bool one_number = true;
 };
 
 /// The least that all nodes can do.

@@ -66,6 +66,22 @@ NodeClass Pcie() {
   return one;
 }
 
+TEST(JoinTest, TreesHaveTheirOwnNumberWhereTheyMay) {
+  NodeClass one = Pcie();
+  PatternGraph& tree = one.plan.of(GraphId::kTree);
+  tree.channels.assign(3, tree.channels.front());
+  const std::vector<NodeBlock> blocks = {{0, 2, Rank{0}}};
+  const JoinedPlan own = Join(std::vector{one}, blocks, {.one_number = false}).value();
+  EXPECT_EQ(own.plan.counts(), (ChannelCounts{2, 6}));
+  EXPECT_EQ(own.of(GraphId::kTree).channels, 3u);
+  EXPECT_TRUE(own.plan.Check().ok());
+  const JoinedPlan as_nccl = Join(std::vector{one}, blocks, {}).value();
+  EXPECT_EQ(as_nccl.plan.counts(), (ChannelCounts{2, 2}));
+  EXPECT_EQ(as_nccl.of(GraphId::kTree).channels, 1u);
+  const JoinedPlan most = Join(std::vector{one}, blocks, {.max = 4, .one_number = false}).value();
+  EXPECT_EQ(most.plan.counts(), (ChannelCounts{2, 4}));
+}
+
 JoinedPlan JoinedOf(const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
   return Join(classes, blocks, {}).value();
 }

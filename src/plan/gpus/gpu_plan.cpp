@@ -145,8 +145,7 @@ class GpuPlanner {
     RINGLET_TRY_ASSIGN(JoinedPlan joined, JoinNodes());
     std::vector<const topology::Paths*> kinds;
     for (const GpuSystem& system : systems_) kinds.push_back(&system.paths);
-    const std::uint32_t channels = joined.plan.channel_count();
-    Tuning tuning(TuningInputFor(kinds, joined, options_.choice), channels);
+    Tuning tuning(TuningInputFor(kinds, joined, options_.choice), joined.plan.counts());
     const P2pChannels messages = P2pChannelsFor(kinds, joined.plan);
     return GpuPlan{std::move(systems_), std::move(nodes_), std::move(joined), std::move(tuning),
                    messages};
@@ -229,7 +228,9 @@ class GpuPlanner {
       blocks.push_back({node.system, 1, Rank{ranks}});
       ranks += static_cast<std::uint32_t>(node.ranks.size());
     }
-    RINGLET_TRY_ASSIGN(JoinedPlan joined, Join(classes, blocks, options_.channels));
+    ChannelLimits limits = options_.channels;
+    limits.one_number = options_.search.policy == Policy::kCompat || !options_.given.file.empty();
+    RINGLET_TRY_ASSIGN(JoinedPlan joined, Join(classes, blocks, limits));
     const ChannelPlan& drawn = joined.plan;
     ChannelPlan plan(drawn.options(), {drawn.shapes().begin(), drawn.shapes().end()});
     for (std::uint32_t node = 0; node < nodes_.size(); ++node)

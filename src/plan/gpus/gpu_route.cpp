@@ -56,12 +56,13 @@ WayOut WayOfMessage(const GpuPlace& from, const GpuPlace& to, std::uint32_t chan
 }
 
 /// The NIC by which a channel enters or leaves at this GPU.
-std::optional<NodeIndex> ChannelNet(const GpuPlace& place, std::uint32_t channel,
+/// \param base  the number of channels that the plan has over and over: those of the narrowest node
+std::optional<NodeIndex> ChannelNet(const GpuPlace& place, std::uint32_t channel, std::size_t base,
                                     Carriage carriage) {
   const PatternGraph& graph =
       place.system.planned.plan.of(carriage == Carriage::kRing ? GraphId::kRing : GraphId::kTree);
   if (graph.channels.empty()) return std::nullopt;
-  const LocalChannel& its = graph.channels[channel % graph.channels.size()];
+  const LocalChannel& its = graph.channels[channel % base];
   const bool first = its.devices.front() == place.system.DeviceOf(place.local);
   const auto net = first ? its.entry : its.exit;
   return net ? std::optional(place.system.paths.Of(NodeKind::kNet)[*net]) : std::nullopt;
@@ -91,11 +92,13 @@ GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel,
   const topology::Paths& out = sender.system.paths;
   const topology::Paths& in = receiver.system.paths;
   const bool message = carriage == Carriage::kMessage;
+  const ChannelPlan::Options& made = plan.channels().options();
+  const std::size_t base = carriage == Carriage::kRing ? made.rings.size() : made.trees.size();
   const WayOut way = message ? WayOfMessage(sender, receiver, channel)
-                             : WayOut{ChannelNet(sender, channel, carriage), sender.gpu};
+                             : WayOut{ChannelNet(sender, channel, base, carriage), sender.gpu};
   route.exit = way.net;
-  route.entry =
-      message ? PreferredNet(in, receiver.gpu, channel) : ChannelNet(receiver, channel, carriage);
+  route.entry = message ? PreferredNet(in, receiver.gpu, channel)
+                        : ChannelNet(receiver, channel, base, carriage);
   if (way.relay != sender.gpu) Append(route, sender.node, out.Route(sender.gpu, way.relay));
   if (route.exit) Append(route, sender.node, out.Route(way.relay, *route.exit));
   if (route.entry) Append(route, receiver.node, in.Route(*route.entry, receiver.gpu));

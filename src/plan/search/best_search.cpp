@@ -20,9 +20,10 @@ constexpr std::uint64_t kLooksPerStep = 2;  // DirectSearch's steps are short
 constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
 constexpr std::uint32_t kLeastMbPerS = 100;
 
-constexpr std::uint32_t kFar = 64;   // where this part of the bound is missing, more is tried
-constexpr std::int64_t kNear = 256;  // bounds that differ by this part or less count as equal
-constexpr int kWidenings = 8;        // halvings of what is between found and not found
+constexpr std::uint32_t kFar = 64;       // where this part of the bound is missing, more is tried
+constexpr std::uint32_t kTreesFar = 32;  // the same of trees
+constexpr std::int64_t kNear = 256;      // bounds that differ by this part or less count as equal
+constexpr int kWidenings = 8;            // halvings of what is between found and not found
 
 /// Of the most that a channel can have, in kTotalSteps.
 constexpr std::uint32_t kParts[] = {64, 62, 60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16};
@@ -108,9 +109,10 @@ class BetterSearch {
   PatternGraph Find(DivisionRange range) {
     Widen(range);
     if (range.floor >= range.bound) return std::move(result_);
-    // One number of channels that could not be packed is not laid either.
-    if (pack_ && (FindByPacking(range) || range.channels_min == range.channels_max))
-      return std::move(result_);
+    // Trees, or one number of channels, that could not be packed are not laid either.
+    const bool packed_at_most =
+        wanted_.pattern != Pattern::kRing || range.channels_min == range.channels_max;
+    if (pack_ && (FindByPacking(range) || packed_at_most)) return std::move(result_);
     if (direct_search_.lays()) {
       if (!direct_search_.any_order()) budget_ = kBudgetDirect;
       direct_ = true;
@@ -148,12 +150,12 @@ class BetterSearch {
   /// \return whether there is more than before
   bool FindByPacking(DivisionRange& range) {
     const std::uint64_t before = range.floor;
-    // Of rings any number of channels may do; trees have theirs, and are looked for more often.
     const bool any_number = range.channels_min < range.channels_max;
+    const bool ring = wanted_.pattern == Pattern::kRing;
     const std::vector<Crossing> crossings = CrossingsOf(range);
     for (const Effort effort : kEfforts) {
-      if (effort > Effort::kSome && !any_number && packings_.few()) break;
-      if (effort > Effort::kLittle && any_number && IsFar(range)) packings_.Grant();
+      if (effort > WorthEffort(range) && packings_.few()) break;
+      if (effort > Effort::kLittle && any_number && ring && IsFar(range)) packings_.Grant();
       for (const Crossing crossing : crossings) {
         if (range.floor + (packed_ ? result_.channels.size() - 1 : 0) >= range.bound) break;
         Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
@@ -166,9 +168,17 @@ class BetterSearch {
     return range.floor > before;
   }
 
+  /// Trees are seldom what limits a machine, and one number of channels is one of many.
+  Effort WorthEffort(const DivisionRange& range) const {
+    const bool ring = wanted_.pattern == Pattern::kRing;
+    if (range.channels_min == range.channels_max) return ring ? Effort::kSome : Effort::kLittle;
+    return ring || IsFar(range) ? Effort::kMost : Effort::kLittle;
+  }
+
   /// Whether what is missing is worth long searches.
-  static bool IsFar(const DivisionRange& range) {
-    return range.floor + range.bound / kFar < range.bound;
+  bool IsFar(const DivisionRange& range) const {
+    const std::uint32_t part = wanted_.pattern == Pattern::kRing ? kFar : kTreesFar;
+    return range.floor + range.bound / part < range.bound;
   }
 
   /// How channels may leave, the most promising first; of equals the simpler.

@@ -45,15 +45,14 @@ class Following {
 
   std::size_t base() const { return base_; }
 
-  std::vector<ChannelSpeed> Speeds() const {
-    const bool multi_node = found_.node_count() > 1;
-    std::vector<ChannelSpeed> speeds;
-    for (std::uint32_t i = 0; i < base_; ++i) {
-      ChannelSpeed speed = found_.options().speeds[i % found_.options().speeds.size()];
-      if (!ring_.channels.empty()) speed.ring = SpeedOf(ring_, multi_node);
-      if (!tree_.channels.empty()) speed.tree = SpeedOf(tree_, multi_node);
-      speeds.push_back(speed);
-    }
+  /// As many as there are channels; of one that the file lacks, those that were found.
+  std::vector<Bandwidth> Speeds(GraphId id) const {
+    const PatternGraph& graph = id == GraphId::kRing ? ring_ : tree_;
+    if (!graph.channels.empty()) return std::vector(base_, SpeedOf(graph, found_.node_count() > 1));
+    const ChannelPlan::Options& old = found_.options();
+    const std::vector<Bandwidth>& found = id == GraphId::kRing ? old.rings : old.trees;
+    std::vector<Bandwidth> speeds;
+    for (std::size_t i = 0; i < base_; ++i) speeds.push_back(found[i % found.size()]);
     return speeds;
   }
 
@@ -134,9 +133,11 @@ Result<ChannelPlan> FollowGraphs(const GraphText& given, const ChannelPlan& foun
     return Error{Code::kInvalidArgument,
                  fmt::format("{} has neither rings (graph 0) nor trees (graph 1)", given.file)};
   ChannelPlan::Options options = found.options();
-  options.speeds = following.Speeds();
-  options.channels = std::clamp(static_cast<std::uint32_t>(following.base()), limits.min,
-                                std::max(limits.min, limits.max));
+  options.rings = following.Speeds(GraphId::kRing);
+  options.trees = following.Speeds(GraphId::kTree);
+  options.ring_channels = std::clamp(static_cast<std::uint32_t>(following.base()), limits.min,
+                                     std::max(limits.min, limits.max));
+  options.tree_channels = options.ring_channels;
   std::vector<NodeShape> shapes;
   for (const NodeShape& shape : found.shapes()) shapes.push_back(following.ShapeLike(shape));
   ChannelPlan result(std::move(options), std::move(shapes));
@@ -151,7 +152,7 @@ std::string GraphsOf(const ChannelPlan& plan, Rank rank) {
   const std::uint32_t node = plan.PlaceOf(rank).node;
   const NodeShape& shape = plan.ShapeOf(node);
   const PathType intra = shape.groups.size() > 1 ? PathType::kSys : PathType::kPhb;
-  const ChannelSpeed& speed = plan.options().speeds.front();
+  const ChannelSpeed speed = plan.speed(0);
   HostPlan host;
   host.devices = shape.ranks;
   for (std::size_t id = 0; id < kGraphIds; ++id) host.graphs[id].id = static_cast<GraphId>(id);

@@ -45,10 +45,12 @@ class Planner {
     RINGLET_TRY(CheckRoutes());
     const bool twice = !limits_.plain && limits_.channels_max > 1 && TwoCarryMore();
     ChannelPlan::Options options;
-    options.speeds = Speeds(twice);
-    const auto base = static_cast<std::uint32_t>(options.speeds.size());
-    options.channels = std::clamp(base, limits_.channels_min,
-                                  std::max(limits_.channels_max, limits_.channels_min));
+    const std::uint32_t base = twice ? 2 : 1;
+    options.rings.assign(base, Narrowest(twice));
+    options.trees.assign(base, {TreeSpeed().mb_per_s / base});
+    options.ring_channels = std::clamp(base, limits_.channels_min,
+                                       std::max(limits_.channels_max, limits_.channels_min));
+    options.tree_channels = options.ring_channels;
     // With two channels each has its tree.
     options.channels_of_a_tree = 1;
     std::vector<NodeShape> shapes;
@@ -106,12 +108,6 @@ class Planner {
     Bandwidth speed = Narrowest(false);
     for (const CpuMemoryShape& kind : kinds_) speed = std::min(speed, kind.tree_inside);
     return speed;
-  }
-
-  std::vector<ChannelSpeed> Speeds(bool twice) const {
-    const std::uint32_t trees = twice ? 2 : 1;
-    const ChannelSpeed one{Narrowest(twice), {TreeSpeed().mb_per_s / trees}};
-    return std::vector<ChannelSpeed>(trees, one);
   }
 
   const Graph& graph_;

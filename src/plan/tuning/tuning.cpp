@@ -16,7 +16,7 @@ NcclAlgorithm AlgorithmOf(std::size_t number) {
 
 }  // namespace
 
-Tuning::Tuning(TuningInput input, std::uint32_t channels)
+Tuning::Tuning(TuningInput input, ChannelCounts channels)
     : input_(std::move(input)), channels_(channels) {
   for (std::size_t f = 0; f < kFunctions; ++f)
     for (std::size_t a = 0; a < kAlgorithms; ++a)
@@ -88,7 +88,7 @@ TuningLaunch Tuning::LaunchOf(const TuningPick& pick, std::uint64_t bytes) const
     worth = ring || tree ? 64 : 512;
     threads = ring ? (narrow ? 256 : 512) : tree ? 512 : 640;
   }
-  std::uint32_t channels = channels_;
+  std::uint32_t channels = tree ? channels_.trees : channels_.rings;
   if (!ring && !tree) return {channels, threads};
   const auto too_many = [&] { return bytes < std::uint64_t{channels} * threads * worth; };
   while (channels >= 2 && too_many()) --channels;

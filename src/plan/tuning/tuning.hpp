@@ -55,7 +55,7 @@ struct TuningLaunch {
 class Tuning {
  public:
   /// \param channels  of the plan
-  Tuning(TuningInput input, std::uint32_t channels);
+  Tuning(TuningInput input, ChannelCounts channels);
 
   const TuningCell& At(Function function, NcclAlgorithm algorithm, Protocol protocol) const;
   /// \param bytes  of the larger of what a rank sends and what it receives
@@ -71,7 +71,7 @@ class Tuning {
 
  private:
   TuningInput input_;
-  std::uint32_t channels_;
+  ChannelCounts channels_;
   std::array<std::array<std::array<TuningCell, kProtocols>, kAlgorithms>, kFunctions> cells_ = {};
 };
 

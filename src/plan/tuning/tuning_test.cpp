@@ -67,7 +67,7 @@ void ExpectCell(const Tuning& tuning, NcclAlgorithm algorithm, Protocol protocol
 
 // Source of the figures of these three  runs of NCCL 2.30 on these machines
 TEST(TuningTest, FourGpusOnPcieTwice) {
-  const Tuning tuning(PcieInput(), 2);
+  const Tuning tuning(PcieInput(), {2, 2});
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kLl, 22.8, 0.8);
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 60.4, 3.2);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 24.0, 2.9);
@@ -84,7 +84,7 @@ TEST(TuningTest, FourGpusOnPcieTwice) {
 }
 
 TEST(TuningTest, EightGpusOnAnNvSwitch) {
-  const Tuning tuning(SwitchedInput(1), 24);
+  const Tuning tuning(SwitchedInput(1), {24, 24});
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 56.0, 205.7);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 15.0, 80.6);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl128, 40.6, 189.3);
@@ -95,7 +95,7 @@ TEST(TuningTest, EightGpusOnAnNvSwitch) {
 }
 
 TEST(TuningTest, EightGpusOnAnNvSwitchTwice) {
-  const Tuning tuning(SwitchedInput(2), 16);
+  const Tuning tuning(SwitchedInput(2), {16, 16});
   ExpectCell(tuning, NcclAlgorithm::kNvlsTree, Protocol::kSimple, 66.8, 246.2);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 131.6, 204.8);
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 92.4, 140.8);
@@ -113,19 +113,19 @@ TEST(TuningTest, EightGpusOnAnNvSwitchTwice) {
 TEST(TuningTest, TheUsersChoiceIsHeeded) {
   TuningInput input = SwitchedInput(2);
   input.choice = ParseTuningChoice("ring", "LL").value();
-  const Tuning tuning(input, 16);
+  const Tuning tuning(input, {16, 16});
   for (const std::uint64_t bytes : {std::uint64_t{64}, kMiB, 1024 * kMiB}) {
     EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->algorithm, NcclAlgorithm::kRing);
     EXPECT_EQ(tuning.Pick(kAllReduce, bytes)->protocol, Protocol::kLl);
   }
   input.choice = ParseTuningChoice("nvls", "LL").value();
-  const auto pick = Tuning(input, 16).Pick(kAllReduce, kMiB);
+  const auto pick = Tuning(input, {16, 16}).Pick(kAllReduce, kMiB);
   ASSERT_FALSE(pick.ok());
   EXPECT_THAT(pick.error().message, HasSubstr("NCCL_ALGO and NCCL_PROTO leave no way"));
 }
 
 TEST(TuningTest, MoreBytesNeverTakeLessTime) {
-  const Tuning tuning(SwitchedInput(4), 16);
+  const Tuning tuning(SwitchedInput(4), {16, 16});
   for (std::size_t f = 0; f < kFunctions; ++f) {
     std::uint64_t before = 0;
     for (std::uint64_t bytes = 1; bytes < std::uint64_t{1} << 45; bytes *= 64) {
@@ -138,7 +138,7 @@ TEST(TuningTest, MoreBytesNeverTakeLessTime) {
 }
 
 TEST(TuningTest, SmallMessagesGetFewChannelsAndThreads) {
-  const Tuning tuning(SwitchedInput(1), 24);
+  const Tuning tuning(SwitchedInput(1), {24, 24});
   const TuningPick simple{NcclAlgorithm::kRing, Protocol::kSimple, 0};
   EXPECT_EQ(tuning.LaunchOf(simple, 1 << 30), (TuningLaunch{24, 544}));
   EXPECT_EQ(tuning.LaunchOf(simple, 64), (TuningLaunch{1, 96}));
@@ -185,7 +185,7 @@ constexpr std::uint64_t kSizes[] = {0, 1, 64, 1 << 10, 64 << 10, kMiB, 5 * kMiB,
 
 /// All that the model says of a machine.
 std::string Said(const TuningInput& input) {
-  const Tuning tuning(input, 16);
+  const Tuning tuning(input, {16, 16});
   std::string text;
   for (std::size_t f = 0; f < kFunctions; ++f) {
     for (std::size_t a = 0; a < kAlgorithms; ++a) {
@@ -229,7 +229,7 @@ TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
 
 /// Worked by hand from NCCL 2.30's rules.
 TEST(TuningTest, OneRoundOfTheRingTakesOneStepLessThanRanks) {
-  const Tuning tuning(Single(4), 2);
+  const Tuning tuning(Single(4), {2, 2});
   const auto cell = [&](Function function, NcclAlgorithm algorithm, Protocol protocol) {
     return tuning.At(function, algorithm, protocol);
   };

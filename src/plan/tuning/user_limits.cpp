@@ -17,8 +17,8 @@ Result<ChannelLimits> ReadLimits(const Settings& settings) {
                  fmt::format("NCCL_MIN_NCHANNELS asks for {} channels, but NCCL_MAX_NCHANNELS (or "
                              "_NRINGS, _CTAS) allows {}",
                              least, most)};
-  return ChannelLimits{static_cast<std::uint32_t>(std::max<std::uint64_t>(1, least)),
-                       static_cast<std::uint32_t>(most)};
+  return ChannelLimits{.min = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, least)),
+                       .max = static_cast<std::uint32_t>(most)};
 }
 
 Result<SearchOptions> ReadSearchOptions(const Settings& settings) {

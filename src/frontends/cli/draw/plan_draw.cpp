@@ -219,7 +219,7 @@ Result<TrafficReport> LoadOf(const DrawPlanRequest& request, const topology::Gra
   RINGLET_TRY_ASSIGN(PlanView view, MakePlanView(request.plan, environment));
   RINGLET_TRY(comm::CheckFlows(view.ranks()));
   RINGLET_TRY_ASSIGN(plan::TuningInput input, TuningInputOf(view, environment));
-  plan::Tuning tuning(std::move(input), view.joined.plan.channel_count());
+  plan::Tuning tuning(std::move(input), view.joined.plan.counts());
   const plan::GpuPlan plan = GpuPlanOf(std::move(view), std::move(tuning));
   RINGLET_TRY_ASSIGN(const comm::Flows flows,
                      comm::FlowsOf(plan, *collective::CallKindNamed(request.load), bytes));

@@ -276,7 +276,7 @@ std::string JoinText(const PlanView& view) {
   std::string text = fmt::format(
       "\n3. All hosts\n\nEach channel is used twice, so that trees can use each link both ways: "
       "{}.\n",
-      Counted(plan.channel_count(), "channel"));
+      CountsText(plan.counts()));
   if (plan.node_count() == 1) return text + "There is one host, so rings close within it.\n";
   text += fmt::format(
       "A ring leaves each of {} nodes by the last GPU of its order and enters the next by the "

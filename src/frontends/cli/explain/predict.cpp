@@ -78,7 +78,7 @@ Result<int> Predict(const PredictRequest& request) {
   RINGLET_TRY_ASSIGN(PlanView view, MakePlanView(request.plan, environment));
   for (const std::string& missing : view.missing) Tell("predict", missing);
   RINGLET_TRY_ASSIGN(plan::TuningInput input, TuningInputOf(view, environment));
-  plan::Tuning tuning(std::move(input), view.joined.plan.channel_count());
+  plan::Tuning tuning(std::move(input), view.joined.plan.counts());
   comm::Prediction prediction{
       .kind = kind, .bytes = bytes, .ranks = view.ranks(), .hosts = view.hosts};
   RINGLET_TRY_ASSIGN(prediction.pick, tuning.Pick(function, bytes));

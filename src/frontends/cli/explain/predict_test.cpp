@@ -43,7 +43,7 @@ TEST(PredictTest, TextHasTheTimesOfTheModelInMicroseconds) {
   PlanRequest request;
   request.machine.source.file = file;
   const PlanView view = MakePlanView(request, {}).value();
-  const plan::Tuning tuning(TuningInputOf(view, {}).value(), view.joined.plan.channel_count());
+  const plan::Tuning tuning(TuningInputOf(view, {}).value(), view.joined.plan.counts());
   const plan::TuningPick pick = tuning.Pick(plan::Function::kAllReduce, 1 << 30).value();
   const double us = std::chrono::duration<double, std::micro>(Instant(pick.time_ns)).count();
   EXPECT_NEAR(json["time_us"], us, 1e-6);

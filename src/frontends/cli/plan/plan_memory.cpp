@@ -72,7 +72,7 @@ std::string MemoryPlanText(const MemoryPlan& planned) {
       fmt::format("{}: {}, {} in CPU memory\n\n{}, {} GB/s together\n", planned.title,
                   Counted(planned.hosts, "host"), Counted(plan.rank_count(), "rank"),
                   Counted(plan.channel_count(), "channel"), GigabytesText(plan.ring_bandwidth()));
-  for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel)
+  for (std::uint32_t channel = 0; channel < plan.counts().rings; ++channel)
     text += fmt::format("  {}: {} GB/s, ring{}\n", channel, GigabytesText(plan.speed(channel).ring),
                         RanksText(plan.Ring(channel)));
   const plan::Leaders leaders = LeadersOf(plan, Rank{0});
@@ -87,7 +87,7 @@ std::string MemoryPlanJson(const MemoryPlan& planned) {
   using Json = nlohmann::ordered_json;
   const plan::ChannelPlan& plan = planned.plan;
   Json channels = Json::array();
-  for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel)
+  for (std::uint32_t channel = 0; channel < plan.counts().rings; ++channel)
     channels.push_back({{"bandwidth_gb_s", plan.speed(channel).ring.mb_per_s / 1000.0},
                         {"order", Numbers(plan.Ring(channel))}});
   const Json json = {{"ranks", plan.rank_count()},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "frontends/cli/json_text.hpp"
@@ -119,7 +120,7 @@ std::string PlanText(const PlanView& view, const PlanBounds* bounds) {
   }
   text += fmt::format("\njoined over {} in {:.2f} ms: {}; a rank keeps {} bytes of it\n",
                       Counted(plan.node_count(), "node"), SearchMilliseconds(view.join_time),
-                      Counted(plan.channel_count(), "channel"), plan.bytes());
+                      CountsText(plan.counts()), plan.bytes());
   for (const plan::Shortfall& shortfall : view.joined.shortfalls) text += ToText(shortfall) + "\n";
   return text;
 }
@@ -144,7 +145,9 @@ std::string PlanJson(const PlanView& view, const PlanBounds* bounds) {
                                    {"tree", GraphJson(view.nodes[i], other.of(GraphId::kTree))},
                                    {"nvls", GraphJson(view.nodes[i], other.of(GraphId::kNvls))}});
   }
-  json["final_channels"] = view.joined.plan.channel_count();
+  const plan::ChannelCounts counts = view.joined.plan.counts();
+  json["final_channels"] = counts.rings;
+  json["final_tree_channels"] = counts.trees;
   json["plan_ms"] = SearchMilliseconds(node.search_time);
   json["join_ms"] = SearchMilliseconds(view.join_time);
   json["plan_bytes"] = view.joined.plan.bytes();
@@ -159,49 +162,67 @@ std::string PlanJson(const PlanView& view, const PlanBounds* bounds) {
 
 namespace {
 
-/// Rows of the table: numbers of channels with which rings have more than with fewer, and the plan
-/// that is taken.
-std::vector<const HostPlan*> WorthShowing(const HostPlan& taken,
-                                          const std::vector<HostPlan>& plans) {
-  const auto count = [](const HostPlan* plan) { return plan->of(GraphId::kRing).channels.size(); };
-  const auto total = [](const HostPlan* plan) { return plan->of(GraphId::kRing).total(); };
-  std::vector<const HostPlan*> rows = {&taken};
-  for (const HostPlan& plan : plans)
-    if (count(&plan) != count(&taken)) rows.push_back(&plan);
-  std::ranges::stable_sort(rows, {}, count);
-  topology::Bandwidth most;
-  std::erase_if(rows, [&](const HostPlan* plan) {
-    if (plan != &taken && total(plan) <= most) return true;
-    most = std::max(most, total(plan));
-    return false;
-  });
-  return rows;
+/// A row of the table: what rings and trees have in up to so many channels.
+struct ByChannelsRow {
+  std::size_t channels = 0;
+  topology::Bandwidth rings = {}, trees = {};
+  bool rings_taken = false, trees_taken = false;
+};
+
+/// Numbers of channels with which rings or trees have more than with fewer, and those taken.
+std::vector<ByChannelsRow> RowsOf(const HostPlan& taken, const std::vector<HostPlan>& plans) {
+  std::map<std::size_t, ByChannelsRow> rows;
+  const auto add = [&](const HostPlan& plan, bool is_taken) {
+    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+      const PatternGraph& graph = plan.of(id);
+      ByChannelsRow& row = rows[graph.channels.size()];
+      topology::Bandwidth& total = id == GraphId::kRing ? row.rings : row.trees;
+      total = std::max(total, graph.total());
+      (id == GraphId::kRing ? row.rings_taken : row.trees_taken) |= is_taken;
+    }
+  };
+  add(taken, true);
+  for (const HostPlan& plan : plans) add(plan, false);
+  std::vector<ByChannelsRow> worth_showing;
+  topology::Bandwidth rings, trees;
+  for (auto& [channels, row] : rows) {
+    const bool more = row.rings > rings || row.trees > trees;
+    row.channels = channels;
+    row.rings = rings = std::max(rings, row.rings);
+    row.trees = trees = std::max(trees, row.trees);
+    if (more || row.rings_taken || row.trees_taken) worth_showing.push_back(row);
+  }
+  return worth_showing;
+}
+
+std::string_view TakenText(const ByChannelsRow& row) {
+  if (row.rings_taken) return row.trees_taken ? "  taken" : "  taken of rings";
+  return row.trees_taken ? "  taken of trees" : "";
 }
 
 }  // namespace
 
+std::string CountsText(const plan::ChannelCounts& counts) {
+  if (counts.rings == counts.trees) return Counted(counts.rings, "channel");
+  return fmt::format("{} for rings, {} for trees", Counted(counts.rings, "channel"), counts.trees);
+}
+
 std::string ByChannelsText(const PlanView& view, const std::vector<HostPlan>& plans) {
-  const HostPlan& taken = view.classes.front().plan;
   std::string text = fmt::format("{:>8}  {:>12}  {:>12}\n", "channels", "rings GB/s", "trees GB/s");
-  for (const HostPlan* const plan : WorthShowing(taken, plans)) {
-    const PatternGraph &ring = plan->of(GraphId::kRing), &tree = plan->of(GraphId::kTree);
-    text +=
-        fmt::format("{:>8}  {:>12}  {:>12}{}\n", ring.channels.size(), GigabytesText(ring.total()),
-                    GigabytesText(tree.total()), plan == &taken ? "  taken" : "");
-  }
+  for (const ByChannelsRow& row : RowsOf(view.classes.front().plan, plans))
+    text += fmt::format("{:>8}  {:>12}  {:>12}{}\n", row.channels, GigabytesText(row.rings),
+                        GigabytesText(row.trees), TakenText(row));
   return text;
 }
 
 std::string ByChannelsJson(const PlanView& view, const std::vector<HostPlan>& plans) {
-  const HostPlan& taken = view.classes.front().plan;
   Json list = Json::array();
-  for (const HostPlan* const plan : WorthShowing(taken, plans)) {
-    const PatternGraph &ring = plan->of(GraphId::kRing), &tree = plan->of(GraphId::kTree);
-    list.push_back({{"channels", ring.channels.size()},
-                    {"ring_gb_s", ring.total().mb_per_s / 1000.0},
-                    {"tree_gb_s", tree.total().mb_per_s / 1000.0},
-                    {"taken", plan == &taken}});
-  }
+  for (const ByChannelsRow& row : RowsOf(view.classes.front().plan, plans))
+    list.push_back({{"channels", row.channels},
+                    {"ring_gb_s", row.rings.mb_per_s / 1000.0},
+                    {"tree_gb_s", row.trees.mb_per_s / 1000.0},
+                    {"ring_taken", row.rings_taken},
+                    {"tree_taken", row.trees_taken}});
   return JsonText(Json{{"by_channels", std::move(list)}});
 }
 

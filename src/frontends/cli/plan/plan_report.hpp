@@ -14,6 +14,9 @@ std::string PlanText(const PlanView& view, const PlanBounds* bounds);
 /// \param bounds  may be null
 std::string PlanJson(const PlanView& view, const PlanBounds* bounds);
 
+/// "24 channels", or "24 channels for rings, 16 for trees".
+std::string CountsText(const plan::ChannelCounts& counts);
+
 /// A line for each number of channels, and which is taken.
 std::string ByChannelsText(const PlanView& view, const std::vector<plan::HostPlan>& plans);
 std::string ByChannelsJson(const PlanView& view, const std::vector<plan::HostPlan>& plans);

@@ -291,19 +291,21 @@ TEST(PlanTest, TheTableByChannelsRisesToTheMostAndMarksWhatIsTaken) {
   const std::string file = Fixture("topo-vectors/nic-on-cpu.xml");
   const auto table = PlanOf({file, "--hosts", "2", "--by-channels"})["by_channels"];
   ASSERT_GE(table.size(), 2u);
-  std::size_t taken = 0;
-  for (const auto& row : table) taken += row["taken"].get<bool>() ? 1u : 0u;
-  double most = 0;
+  for (const char* const taken : {"ring_taken", "tree_taken"})
+    EXPECT_EQ(std::ranges::count_if(table, [&](const auto& row) { return row[taken] == true; }), 1);
+  double rings = 0, trees = 0;
   for (std::size_t i = 0; i < table.size(); ++i) {
     EXPECT_TRUE(i == 0 || table[i]["channels"] > table[i - 1]["channels"]) << i;
-    const double total = table[i]["ring_gb_s"];
-    EXPECT_TRUE(total > most || table[i]["taken"]) << i;
-    most = std::max(most, total);
+    const double ring = table[i]["ring_gb_s"], tree = table[i]["tree_gb_s"];
+    EXPECT_TRUE(ring >= rings && tree >= trees) << i;
+    EXPECT_TRUE(ring > rings || tree > trees || table[i]["ring_taken"] || table[i]["tree_taken"])
+        << i;
+    rings = ring;
+    trees = tree;
   }
-  EXPECT_EQ(taken, 1u);
   const ToolRun text = RunCommand({"plan", file, "--hosts", "2", "--by-channels"});
   EXPECT_THAT(text.output, testing::StartsWith("channels    rings GB/s    trees GB/s\n"));
-  EXPECT_THAT(text.output, HasSubstr("  taken\n"));
+  EXPECT_THAT(text.output, HasSubstr("  taken"));
   EXPECT_EQ(PlanOf({Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml"), "--policy", "compat",
                     "--by-channels"})["by_channels"]
                 .size(),

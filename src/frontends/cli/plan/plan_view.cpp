@@ -59,6 +59,7 @@ class Viewer {
     view_.search = search_;
     for (NodeView& node : view_.nodes) RINGLET_TRY(Plan(node));
     RINGLET_TRY(Dump());
+    limits.one_number = search_.policy == plan::Policy::kCompat;
     const Instant start = os::Now();
     RINGLET_TRY_ASSIGN(view_.joined, plan::Join(view_.classes, Blocks(), limits));
     view_.join_time = os::Now() - start;
@@ -328,7 +329,8 @@ std::vector<plan::HostPlan> PlansByChannels(const PlanView& view) {
   options.channels_max = plan::kSearchChannelsMax;
   const auto most = plan::SearchHost(view.nodes.front().paths, options);
   if (!most.ok()) return plans;
-  const std::size_t count = most->of(plan::GraphId::kRing).channels.size();
+  const std::size_t count = std::max(most->of(plan::GraphId::kRing).channels.size(),
+                                     most->of(plan::GraphId::kTree).channels.size());
   for (std::uint32_t channels = 1; channels < count; ++channels) {
     options.channels_max = channels;
     auto fewer = plan::SearchHost(view.nodes.front().paths, options);
