@@ -18,6 +18,7 @@ constexpr std::int64_t kSolveBudget = 1'500'000;     // of Packings' budget, for
 constexpr std::int64_t kNearBound = 512;             // bound and value differ by this part
 constexpr std::int64_t kManyDevicesNearBound = 128;  // of them the last percent takes longest
 constexpr std::int64_t kManyDevicesWorkFactor = 16;  // orders to choose from are as many more
+constexpr std::int64_t kOneHostWorkFactor = 128;     // the same where NICs play no part
 constexpr int kPriceShift = 12;  // of prices, beyond kFluidOne, before capacities divide
 constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort, for one
 constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // width
@@ -283,6 +284,11 @@ const Prices& Packing::PricesFor(const IntegerRounding::Rows& rows) {
   });
 }
 
+std::int64_t Packing::WorkFactor() const {
+  if (cheapest_.few()) return 1;
+  return cheapest_.multi_node() ? kManyDevicesWorkFactor : kOneHostWorkFactor;
+}
+
 /// Whether the latest prices that bound all channels leave room for so many of that width.
 bool Packing::MayFit(std::uint32_t channels, std::int64_t mb_per_s) const {
   if (worth_.empty()) return true;
@@ -303,8 +309,7 @@ const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t lea
   std::optional<IntegerRounding> best;
   const auto fits = [&](std::int64_t mb_per_s) {
     const std::int64_t* const work = pattern_ == Pattern::kRing ? kRingWork : kTreeWork;
-    const std::int64_t factor = cheapest_.few() ? 1 : kManyDevicesWorkFactor;
-    return Fit(whole, mb_per_s, factor * work[static_cast<std::size_t>(effort)]);
+    return Fit(whole, mb_per_s, WorkFactor() * work[static_cast<std::size_t>(effort)]);
   };
   std::int64_t next = std::min(std::max(WidthOf(whole), least), most);
   for (; next <= most && next < known.failed; next = WidthOf(whole) + 1) {

@@ -90,6 +90,7 @@ class Packing {
   IntegerRounding Spread(std::uint32_t times, std::int64_t mb_per_s) const;
   const Prices& PricesFor(const IntegerRounding::Rows& rows);
   bool MayFit(std::uint32_t channels, std::int64_t mb_per_s) const;
+  std::int64_t WorkFactor() const;
   bool Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t work_max);
   bool Knows(const PricingOracle::PricedChannel& found) const;
   Divided Write(const IntegerRounding& whole) const;

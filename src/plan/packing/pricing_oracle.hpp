@@ -34,6 +34,7 @@ class PricingOracle {
 
   /// More than one device, few enough to look at all sets of them, and NICs where they are needed.
   bool usable() const { return usable_; }
+  bool multi_node() const { return multi_node_; }
   /// So few devices that a look takes some microseconds. Each device more doubles the sets: 4 MiB
   /// of costs among 16, 84 MB among 20.
   static constexpr std::uint32_t kFewDevices = 10;

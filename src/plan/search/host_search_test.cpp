@@ -267,7 +267,7 @@ constexpr Planned kPlans[] = {
     {"(numa: (switch: 2 gpu), 4 gpu, 2 nic 400g), (numa: (switch: 2 gpu, 1 nic 400g), 4 gpu, "
      "1 nic 400g)",
      false, "ring 1x20000/22000, tree 1x20000/26172, f402",
-     "ring 24x863/20733, tree 31x745/23118, 9434"},
+     "ring 24x863/20733, tree 31x745/23118, 6067"},
     {"(numa: (switch: 2 gpu, 1 nic 400g, (switch: 4 gpu, 2 nic 400g)), (switch: 1 gpu)), ("
      "numa: (switch: 1 gpu))",
      false, "ring 1x20000/21818, tree 1x20000/26634, 5e00",
