@@ -100,7 +100,7 @@ TEST(JoinAllTest, TheShareGoesFromTheFirstOfItsRanksToTheLast) {
 
 TEST(JoinAllTest, ARankThatIsMissingIsNamed) {
   auto process = comm::Process::Start({{"RINGLET_SOCKET_IFNAME", "=lo"},
-                                       {"RINGLET_INIT_TIMEOUT", "0.2"},
+                                       {"RINGLET_INIT_TIMEOUT", "1"},
                                        {"RINGLET_DEBUG", "NONE"}});
   ASSERT_TRUE(process.ok());
   const auto id = comm::CreateUniqueId(*process);
