@@ -98,7 +98,7 @@ class SettingEffect : public testing::Test {
 // ---- bootstrap ----------------------------------------------------------------------------------
 
 TEST_F(SettingEffect, INIT_TIMEOUT) {
-  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "0.2"}});
+  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
   Config config{.size = 2};
   config.id = CreateUniqueId(process).value();
   const Formed formed = Establish(process, config, {});

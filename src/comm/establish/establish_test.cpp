@@ -124,7 +124,7 @@ TEST(Establish, AnAbortMayMeetTheEndOfAJoin) {
 }
 
 TEST(Establish, AnIdIsGoodForOneCommunicatorOnly) {
-  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "0.5"}});
+  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
   const UniqueId id = *CreateUniqueId(process);
   ASSERT_TRUE(Establish(process, {.id = id, .rank = 0, .size = 1}, {}).ok());
   const auto again = Establish(process, {.id = id, .rank = 0, .size = 1}, {});
