@@ -99,9 +99,8 @@ TEST(JoinAllTest, TheShareGoesFromTheFirstOfItsRanksToTheLast) {
 }
 
 TEST(JoinAllTest, ARankThatIsMissingIsNamed) {
-  auto process = comm::Process::Start({{"RINGLET_SOCKET_IFNAME", "=lo"},
-                                       {"RINGLET_INIT_TIMEOUT", "1"},
-                                       {"RINGLET_DEBUG", "NONE"}});
+  auto process = comm::Process::Start(
+      {{"RINGLET_SOCKET_IFNAME", "=lo"}, {"RINGLET_INIT_TIMEOUT", "1"}, {"RINGLET_DEBUG", "NONE"}});
   ASSERT_TRUE(process.ok());
   const auto id = comm::CreateUniqueId(*process);
   ASSERT_TRUE(id.ok());
