@@ -19,6 +19,8 @@ LAYERS = {
     "sim": "base",
     # What the tool and tests lay beside ranks: networks, machines, and numbers to compare with.
     "testbed": "base os topology",
+    # What is known of ranks, as values: compared, drawn, and told over a socket.
+    "watch": "base",
     "rendezvous": "base",
     "bootstrap": "base",
     "topology": "base",
@@ -26,7 +28,7 @@ LAYERS = {
     "plan": "base topology",
     "transport": "base os",
     "collective": "base plan transport",
-    "comm": "base os rendezvous bootstrap discovery topology plan transport collective",
+    "comm": "base os watch rendezvous bootstrap discovery topology plan transport collective",
     # Host streams know nothing of communicators: operations are to them functions in an order.
     "stream": "base os",
     "frontends/c_api": "base comm stream",
@@ -38,11 +40,12 @@ LAYERS = {
     "frontends/cuda": "base os topology",
     # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
     "frontends/cli":
-        "base os sim testbed rendezvous bootstrap discovery topology plan transport collective comm",
+        "base os sim testbed watch rendezvous bootstrap discovery topology plan transport collective "
+        "comm",
 }
 
 # Layers whose results depend on their arguments alone. tools/purity.py checks their archives too.
-PURE = {"base", "sim", "rendezvous", "bootstrap", "topology", "plan"}
+PURE = {"base", "sim", "watch", "rendezvous", "bootstrap", "topology", "plan"}
 
 # Sources without a test file beside them, each with the reason. The list may only shrink: an entry
 # that has become untrue is a finding.

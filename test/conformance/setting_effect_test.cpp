@@ -17,10 +17,12 @@
 #include "comm/establish/stages.hpp"
 #include "comm/process/root.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
+#include "os/net/local_ask.hpp"
 #include "os/process/clock.hpp"
 #include "rendezvous/invitation.hpp"
 #include "topology/edit/synthetic.hpp"
 #include "topology/xml/xml_writer.hpp"
+#include "watch/server.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -463,6 +465,36 @@ TEST_F(SettingEffect, DEBUG_SUBSYS) {
   EnvMap only_net = environment;
   only_net["NCCL_DEBUG_SUBSYS"] = "NET";
   EXPECT_THAT(LogWith(tree_, only_net), Not(HasSubstr("NCCL_BUFFSIZE")));
+}
+
+TEST_F(SettingEffect, STATUS) {
+  const auto process = ProcessWith({{"RINGLET_STATUS", "0"}});
+  const auto listens = [](const Process& one) {
+    const auto names = os::AbstractNames(one.files()).value();
+    return std::ranges::count(names, watch::Server::NameOf(one.host().pid, one.process_hash()));
+  };
+  EXPECT_EQ(listens(*process), 0);
+  EXPECT_EQ(listens(*ProcessWith({})), 1);
+}
+TEST_F(SettingEffect, DUMP_DIR) {
+  std::string name;
+  RunRanks(2, {{"RINGLET_DUMP_DIR", tree_.root()}}, [&](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    if (rank == 0) name = fmt::format("{:016x}-0.json", (*formed)->identity().magic);
+    EXPECT_FALSE(SumOfRanks(**formed, 1 + rank).ok());
+  });
+  EXPECT_THAT(Content(tree_.At(name)), HasSubstr("\"state\":\"failed\""));
+}
+TEST_F(SettingEffect, METRICS_FILE) {
+  OfRankZero(2, {{"RINGLET_METRICS_FILE", tree_.At("metrics")}}, Links);
+  EXPECT_THAT(Content(tree_.At("metrics")), HasSubstr("call=\"all_reduce\""));
+}
+TEST_F(SettingEffect, METRICS_INTERVAL) {
+  const auto process = ProcessWith(
+      {{"RINGLET_METRICS_FILE", tree_.At("metrics")}, {"RINGLET_METRICS_INTERVAL", "0.1"}});
+  const Instant give_up = os::Now() + std::chrono::seconds(60);
+  while (Content(tree_.At("metrics")).empty() && os::Now() < give_up) std::this_thread::yield();
+  EXPECT_THAT(Content(tree_.At("metrics")), HasSubstr("# EOF"));
 }
 
 // ---- launch -------------------------------------------------------------------------------------

@@ -16,6 +16,11 @@
 //                                               -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
 //       or, when something fails                -> ERROR code: message, GONE
 //       and then waits until standard input ends
+//   fault_rank hang ID RANK SIZE KIND FAULT
+//       forms the communicator, calls KIND kCallsBefore times and then once more with a fault:
+//       none, skip (does not call it), count (calls it with one element more), stop (stops itself
+//       before it), loop (computes for ever in place of it)      -> JOINED links, AT FAULT, then as
+//       join
 //
 // Settings come from the environment, as for all ranks. Exits with 0 unless there was an error.
 #include <fmt/format.h>
@@ -203,6 +208,60 @@ Status Join(const std::vector<std::string>& words) {
   return status;
 }
 
+// ---- hangs ------------------------------------------------------------------------------------
+
+constexpr std::uint64_t kCallsBefore = 5;
+
+/// The fault of this rank; false: it does not call the operation.
+bool Err(const std::string& fault, Part& part) {
+  if (fault == "skip") return false;
+  if (fault == "count") ++part.count;
+  if (fault == "stop") ::raise(SIGSTOP);
+  while (fault == "loop") signals_seen.load();
+  return true;
+}
+
+Status HangIn(comm::Communicator& communicator, Part part, const std::string& fault) {
+  Buffers buffers;
+  const auto call = [&] {
+    return part.kind == comm::CallKind::kSendReceive
+               ? PassOn(communicator, part, buffers)
+               : communicator.Run(CallOf(communicator, part, 1, buffers));
+  };
+  for (std::uint64_t i = 0; i < kCallsBefore; ++i) RINGLET_TRY(call());
+  Say("AT FAULT");
+  if (!Err(fault, part)) {
+    AwaitEndOfInput();
+    return Ok();
+  }
+  RINGLET_TRY(call());
+  Say("DONE");
+  return Ok();
+}
+
+Status Hang(const std::vector<std::string>& words) {
+  const Part part{.id = words[1],
+                  .rank = static_cast<std::uint32_t>(ParseDecimal(words[2]).value_or(0)),
+                  .size = static_cast<std::uint32_t>(ParseDecimal(words[3]).value_or(0)),
+                  .count = 8,
+                  .kind = collective::CallKindNamed(words[4]).value_or(comm::CallKind::kBarrier)};
+  RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(os::ReadEnvironment()));
+  RINGLET_TRY_ASSIGN(const UniqueId id, rendezvous::FromText(part.id));
+  const comm::Config config{.id = id,
+                            .rank = part.rank,
+                            .size = part.size,
+                            .device = part.rank,
+                            .init_timeout = {},
+                            .timeout = {}};
+  RINGLET_TRY_ASSIGN(const auto communicator, comm::Establish(process, config, {}));
+  Say("JOINED " + communicator->links().Summary());
+  const Status status = HangIn(*communicator, part, words[5]);
+  if (!status.ok())
+    Say(fmt::format("ERROR {}: {}", CodeName(status.error().code), status.error().message));
+  AwaitEndOfInput();
+  return status;
+}
+
 // ---- many communicators -----------------------------------------------------------------------
 
 /// The resources that a communicator could leave behind in its process.
@@ -331,6 +390,7 @@ Status Storm(const std::vector<std::string>& words) {
 Status Run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[0] == "storm") return Storm(words);
   if (words.size() == 6 && words[0] == "many") return Many(words);
+  if (words.size() == 6 && words[0] == "hang") return Hang(words);
   if (words.size() == 1 && words[0] == "id") return HostId();
   if (words.size() == 2 && words[0] == "spoil") return Spoil(words[1]);
   if (words.size() == 3 && words[0] == "reroute") return Reroute(words[1], words[2]);

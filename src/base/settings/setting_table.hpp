@@ -520,6 +520,28 @@ inline constexpr std::array kSettings = {
                 .help = "File for the log in place of standard output; %h is the host name, %p the "
                         "process id.",
                 .has_nccl_alias = true},
+    SettingSpec{.name = "STATUS",
+                .scope = SettingScope::kLog,
+                .field = &Settings::status,
+                .help = "Whether the process answers ringlet status, on a socket that only its own "
+                        "user can ask."},
+    SettingSpec{.name = "DUMP_DIR",
+                .scope = SettingScope::kLog,
+                .field = &Settings::dump_dir,
+                .help = "Folder in which each rank of a communicator that fails leaves its last "
+                        "2048 operations, for ringlet trace."},
+    SettingSpec{.name = "METRICS_FILE",
+                .scope = SettingScope::kLog,
+                .field = &Settings::metrics_file,
+                .help = "File into which the counters of the process are written, as text for "
+                        "Prometheus; %h is the host name, %p the process id."},
+    SettingSpec{.name = "METRICS_INTERVAL",
+                .scope = SettingScope::kLog,
+                .field = &Settings::metrics_interval,
+                .help = "How often METRICS_FILE is written.",
+                .min = 100,
+                .max = kWeekMs,
+                .unit = "s"},
     SettingSpec{.name = "UNIQUE_ID",
                 .scope = SettingScope::kLaunch,
                 .field = &Settings::unique_id,

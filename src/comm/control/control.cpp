@@ -1,19 +1,17 @@
 #include "comm/control/control.hpp"
 
 #include <fmt/format.h>
-#include <cstring>
 
 #include <algorithm>
 #include <future>
-#include <map>
 #include <utility>
 
 #include "base/value/digest.hpp"
+#include "comm/control/shared_state.hpp"
 
 namespace ringlet::comm {
 namespace {
 
-using bootstrap::Failure;
 using bootstrap::GroupId;
 using bootstrap::Member;
 
@@ -25,123 +23,13 @@ constexpr std::chrono::seconds kNewsTimeout(1);
 
 }  // namespace
 
-// The member and those who use it. Touched by the service thread of its seat only.
-struct Control::Carrier {
-  explicit Carrier(Process::Seat where) : seat(std::move(where)), driver(&seat.service.driver()) {}
-
-  Process::Seat seat;
-  os::SocketDriver* const driver;
-  std::shared_ptr<Member> member;
-  os::SocketDriver::Id id = 0;
-  std::map<GroupId, std::shared_ptr<Shared>> users;
-  std::vector<std::shared_ptr<Shared>> parting;  // that leave when the failure has been passed on
-  std::vector<std::shared_ptr<Shared>>
-      leaving;                    // groups whose last words the driver has not sent yet
-  bool closes_listeners = false;  // when it stands
-  bool lost = false;              // the member, for want of memory: who knows what it holds?
-
-  void Look();
-  bool Part();
-  void Leave(const std::shared_ptr<Shared>& shared);
-  void Lose(const Error& error);
-};
-
-// The state of one group that the service thread and the rank's thread share, under one lock.
-struct Control::Shared {
-  std::shared_ptr<Carrier> carrier;
-  GroupId group = bootstrap::kWorld;
-  Doing doing;
-
-  mutable std::mutex mutex;
-  mutable std::condition_variable changed;
-  bool standing = false;
-  bool over = false;  // failed or left
-  bool left = false;
-  bootstrap::Milestones milestones;
-  std::optional<bootstrap::Roster> roster;
-  std::optional<Failure> failure;
-  std::atomic<bool> failed{false};  // that there is one: asked at each operation, without the lock
-  std::optional<bootstrap::Table> table;
-  std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
-  std::function<void()> on_failure;
-  std::mutex pushed_mutex;  // of the next, held while it runs
-  OnPushed on_pushed;
-  std::optional<Rank> asked;
-  std::optional<Answer> answer;
-
-  void Look(Member& member) {
-    const std::lock_guard lock(mutex);
-    if (left) return;
-    bool news = false;  // something that a waiting thread looks at: waking it for less is dear
-    news |= !std::exchange(standing, member.standing()) && standing;
-    milestones = member.milestones();
-    if (standing && !roster) roster = member.roster(group);
-    if (auto one = member.TakeTable(group)) {
-      table = std::move(one);
-      news = true;
-    }
-    for (auto& [key, message] : awaited) {
-      if (message) continue;
-      message = member.TakeMessage(key.first, key.second, group);
-      news |= message.has_value();
-    }
-    if (asked && !answer) {
-      answer = AnswerOf(member);
-      news |= answer.has_value();
-    }
-    if (!failure && member.failure(group)) {
-      failure = member.failure(group);
-      failed.store(true, std::memory_order_release);
-      if (on_failure) on_failure();
-    }
-    news |= !std::exchange(over, failure || member.Finished()) && over;
-    if (news) changed.notify_all();
-  }
-
-  void Deliver(Member& member) {
-    const std::lock_guard lock(pushed_mutex);
-    while (on_pushed) {
-      auto message = member.TakePushed(group);
-      if (!message) return;
-      on_pushed(*std::move(message));
-    }
-  }
-
-  std::optional<Answer> AnswerOf(Member& member) const {
-    if (auto activity = member.TakeAnswer(*asked, group))
-      return Answer{Presence::kHere, std::move(*activity)};
-    switch (member.PresenceOf(*asked, group)) {
-      case Member::Presence::kLeft: return Answer{Presence::kLeft, {}};
-      case Member::Presence::kAbsent: return Answer{Presence::kAbsent, {}};
-      case Member::Presence::kUnknown: break;
-    }
-    return std::nullopt;
-  }
-
-  void Fail(const Error& error) {
-    const std::lock_guard lock(mutex);
-    if (!failure) {
-      failure = Failure{error.code, bootstrap::kNoOrigin, error.message};
-      failed.store(true, std::memory_order_release);
-      if (on_failure) on_failure();
-    }
-    over = true;
-    changed.notify_all();
-  }
-
-  void MarkLeft() {
-    const std::lock_guard lock(mutex);
-    over = left = true;
-    changed.notify_all();
-  }
-};
-
 // After what the member wanted to say has been given to the kernel.
 void Control::Carrier::Look() {
   for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
   for (const auto& [group, shared] : users) {
     shared->Look(*member);
     shared->Deliver(*member);
+    if (shared->failed.load(std::memory_order_relaxed)) shared->DumpFailure();
   }
   if (Part()) return;
   if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
@@ -182,11 +70,20 @@ Control::Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> share
       shared_(std::move(shared)),
       operation_timeout_(operation_timeout) {}
 
+void Control::SetFormed(std::uint64_t name) {
+  shared_->SetName(name);
+  shared_->formed.store(true, std::memory_order_release);
+}
+
+void Control::DumpFailure() {
+  shared_->DumpFailure();
+}
+
 bootstrap::GroupId Control::id() const {
   return shared_->group;
 }
 
-Control::Doing& Control::doing() {
+FlightRecorder& Control::doing() {
   return shared_->doing;
 }
 
@@ -210,12 +107,15 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
     activity.operations = it->second->doing.operations;
     if (const std::int64_t rank = it->second->doing.waits_for; rank >= 0)
       activity.waits_for = static_cast<std::uint32_t>(rank);
-    if (const auto call = it->second->doing.call())
-      activity.call.assign(call->begin(), call->end());
+    if (const auto header = it->second->doing.header())
+      activity.call.assign(header->begin(), header->end());
     return activity;
   };
   std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
   control->rank_ = options.member.rank;
+  shared->Introduce(*process, control->rank_, options.member.size);
+  shared->SetName(options.member.roots.front().credentials.magic);
+  process->Watch(shared);
   carrier->member = std::make_shared<Member>(std::move(options.member));
   carrier->closes_listeners = options.entrance != nullptr;
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
@@ -358,30 +258,6 @@ void Control::SeeTo(OnPushed on_pushed) {
   Command([](Member&, GroupId) {});  // some may be there already
 }
 
-void Control::Doing::Calls(const collective::Header& header) {
-  // One thread writes: plain stores, in this order, do.
-  const std::uint32_t changes = changes_.load(std::memory_order_relaxed);
-  changes_.store(changes + 1, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, header.data() + i * sizeof word, sizeof word);
-    words_[i].store(word, std::memory_order_release);
-  }
-  changes_.store(changes + 2, std::memory_order_release);
-}
-
-std::optional<collective::Header> Control::Doing::call() const {
-  const std::uint32_t before = changes_.load(std::memory_order_acquire);
-  if (before == 0 || before % 2 != 0) return std::nullopt;
-  collective::Header header;
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    const std::uint64_t word = words_[i].load(std::memory_order_acquire);
-    std::memcpy(header.data() + i * sizeof word, &word, sizeof word);
-  }
-  if (changes_.load(std::memory_order_acquire) != before) return std::nullopt;
-  return header;
-}
-
 Control::Answer Control::Ask(Rank whom, std::chrono::milliseconds timeout) {
   std::unique_lock lock(shared_->mutex);
   shared_->asked = whom;
@@ -518,6 +394,10 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
   auto child = std::make_shared<Shared>();
   child->carrier = shared_->carrier;
   child->group = id;
+  const auto place = std::ranges::find(ranks, Index(rank_)) - ranks.begin();
+  const Rank rank{static_cast<std::uint32_t>(place)};
+  child->Introduce(*process_, rank, static_cast<std::uint32_t>(ranks.size()));
+  child->SetName(id);  // until it is formed
   auto formed = std::make_shared<std::promise<Status>>();
   child->carrier->driver->Post([parent = shared_->group, child, ranks, formed] {
     Carrier& carrier = *child->carrier;
@@ -537,10 +417,12 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
     return Error{Code::kTimeout, "the service thread does not answer"};
   RINGLET_TRY(outcome.get());
   std::unique_ptr<Control> control(new Control(process_, child, operation_timeout_));
-  const std::lock_guard lock(child->mutex);
-  control->roster_ = *child->roster;
-  const auto place = std::ranges::find(ranks, Index(rank_)) - ranks.begin();
-  control->rank_ = Rank{static_cast<std::uint32_t>(place)};
+  {
+    const std::lock_guard lock(child->mutex);
+    control->roster_ = *child->roster;
+  }
+  control->rank_ = rank;
+  process_->Watch(child);
   return control;
 }
 

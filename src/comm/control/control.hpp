@@ -3,7 +3,6 @@
 // why. Several Controls may live on the connections of one Member: what was split or shrunk from a
 // communicator keeps them, also after that one is gone.
 #pragma once
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,7 +13,7 @@
 #include <stop_token>
 
 #include "bootstrap/member.hpp"
-#include "collective/call/fingerprint.hpp"
+#include "comm/control/recorder.hpp"
 #include "comm/process/process.hpp"
 
 namespace ringlet::comm {
@@ -118,21 +117,8 @@ class Control {
     return result;
   }
 
-  /// This rank's answer when another asks what it does; written by the rank's thread.
-  struct Doing {
-    std::atomic<std::uint64_t> operations{0};  ///< begun so far
-    std::atomic<std::int64_t> waits_for{-1};   ///< inside one: a rank; else -1
-    /// The call that this rank is in or was in last.
-    void Calls(const collective::Header& header);
-    /// Any thread. Empty before the first, or while it changes.
-    std::optional<collective::Header> call() const;
-
-   private:
-    // Written at every operation and read hardly ever: no lock, but a count that is odd meanwhile.
-    std::atomic<std::uint32_t> changes_{0};
-    std::array<std::atomic<std::uint64_t>, collective::kHeaderBytes / 8> words_{};
-  };
-  Doing& doing();
+  /// Of this rank: its answer when another asks what it does. Written by the rank's thread.
+  FlightRecorder& doing();
   enum class Presence : std::uint8_t {
     kSilent,  ///< it does not answer in time: its process is stopped, or cut off
     kHere,
@@ -161,6 +147,12 @@ class Control {
   std::optional<Error> Explain(const Error& error) const;
 
   void Leave();
+
+  /// The communicator stands, and its public name is this. For those who watch the process.
+  void SetFormed(std::uint64_t name);
+  /// After a failure, once: writes the last operations into DUMP_DIR, if there is one. The service
+  /// thread does it as well; returns when they are written.
+  void DumpFailure();
 
   void set_operation_timeout(std::chrono::milliseconds timeout) { operation_timeout_ = timeout; }
 

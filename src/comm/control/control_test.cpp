@@ -128,17 +128,14 @@ TEST_P(ControlOver, ARankThatHasLeftIsToldSo) {
 
 TEST_P(ControlOver, ARankThatIsAskedTellsWhatItDoes) {
   constexpr std::chrono::seconds kTimeout(60);  // longer than a test may take
+  const collective::Fingerprint kCall{.sequence = 6, .count = 8};
   RunRanks(3, Environment(),
            [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok()) << communicator.error().message;
              Control& control = (*communicator)->control();
              if (rank == 1) {
-               control.doing().operations = 7;
-               control.doing().waits_for = 0;
-               collective::Header header;
-               for (std::size_t i = 0; i < header.size(); ++i)
-                 header[i] = static_cast<std::byte>(i + 1);
-               control.doing().Calls(header);
+               control.doing().Begin(kCall, 32);
+               control.doing().WaitsFor(Rank{0}, os::Now());
              }
              ASSERT_TRUE(control.Barrier().ok());
              if (rank == 0) {
@@ -149,41 +146,11 @@ TEST_P(ControlOver, ARankThatIsAskedTellsWhatItDoes) {
                EXPECT_EQ(answer.presence, Control::Presence::kHere);
                EXPECT_EQ(answer.activity.operations, 7u);
                EXPECT_EQ(answer.activity.waits_for, 0u);
-               ASSERT_EQ(answer.activity.call.size(), collective::kHeaderBytes);
-               for (std::size_t i = 0; i < collective::kHeaderBytes; ++i)
-                 EXPECT_EQ(answer.activity.call[i], static_cast<std::byte>(i + 1));
+               const auto header = collective::EncodeHeader(kCall, Rank{1});
+               EXPECT_EQ(answer.activity.call, Bytes(header.begin(), header.end()));
              }
              ASSERT_TRUE(control.Barrier().ok());
            });
-}
-
-// A call is asked for by the service thread while the rank's thread writes the next one down.
-TEST(Doing, GivesNoCallThatIsHalfWritten) {
-  Control::Doing doing;
-  EXPECT_FALSE(doing.call().has_value()) << "there was none";
-  constexpr int kCalls = 300'000;
-  std::latch begun(2);
-  std::thread writer([&] {
-    collective::Header header;
-    begun.arrive_and_wait();
-    for (int i = 0; i < kCalls; ++i) {
-      header.fill(static_cast<std::byte>(i));
-      doing.Calls(header);
-    }
-  });
-  int mixed = 0;
-  collective::Header last{};
-  begun.arrive_and_wait();
-  for (int i = 0; i < kCalls; ++i) {
-    const auto call = doing.call();
-    if (!call) continue;
-    last = *call;
-    mixed += std::ranges::count(last, last[0]) != std::ssize(last);
-  }
-  writer.join();
-  EXPECT_EQ(mixed, 0);
-  last.fill(static_cast<std::byte>((kCalls - 1) % 256));
-  EXPECT_EQ(doing.call(), last);
 }
 
 TEST_P(ControlOver, ShrinkRefusesAnUnknownRank) {

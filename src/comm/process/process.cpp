@@ -83,6 +83,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
                                             raw->logger().Log(note.level, Subsystem::kBootstrap,
                                                               std::nullopt, note.text);
                                           }});
+  process->OpenStatusSocket();
   process->measured_choices_ = std::move(measured);
   process->graphs_ = std::move(graphs);
   for (const std::string& warning : process->settings_.warnings)
@@ -111,7 +112,20 @@ Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint
       process_hash_(process_hash),
       usable_cores_(os::UsableCores()) {}
 
-Process::~Process() = default;
+// The first service thread goes last: the others tell it what they have read. Not under the lock,
+// which it may wait for.
+Process::~Process() {
+  endpoints_.reset();
+  const auto take_last = [this]() -> std::unique_ptr<Service> {
+    const std::lock_guard lock(services_mutex_);
+    if (services_.empty()) return nullptr;
+    std::unique_ptr<Service> last = std::move(services_.back());
+    services_.pop_back();
+    return last;
+  };
+  while (const auto last = take_last()) {
+  }
+}
 
 Status Process::AddService() {
   const std::string number = services_.empty() ? "" : "-" + std::to_string(services_.size());

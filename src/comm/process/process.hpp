@@ -21,6 +21,7 @@
 #include "collective/shm/in_process_buffers.hpp"
 #include "comm/process/registered_heap.hpp"
 #include "comm/process/service.hpp"
+#include "comm/process/watched.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/fs/log_sink.hpp"
 #include "os/net/interface_filter.hpp"
@@ -114,6 +115,16 @@ class Process {
   void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
   void NoteOnce(const std::string& text) { SayOnce(LogLevel::kInfo, text); }
 
+  /// Shows `watched`, as long as it lives, to those who look at this process.
+  void Watch(const std::shared_ptr<Watched>& watched);
+  /// Those that live. Any thread.
+  std::vector<std::shared_ptr<Watched>> watched();
+  /// Gives `done` the counters of this process and its communicators, later and on a service
+  /// thread. Any thread.
+  void ReadMetrics(std::function<void(const watch::ProcessMetrics&)> done);
+  /// Writes METRICS_FILE, if there is one, and waits for that. Not on a service thread.
+  void WriteMetrics();
+
   /// Roots at which no rank has checked in: of unused ids.
   static constexpr std::size_t kUnusedRootsMax = 4096;
   /// Runs a root on the first service thread until it has finished, and forgets it then. If more
@@ -125,6 +136,8 @@ class Process {
   Status AddService();
   void ForgetUnusedRoots();
   void SayOnce(LogLevel level, const std::string& text);
+  void OpenStatusSocket();
+  void WriteMetricsFile(const watch::ProcessMetrics& metrics);
 
   const Settings settings_;
   const os::Host host_;
@@ -143,6 +156,8 @@ class Process {
   RegisteredHeap heap_;
   std::mutex in_process_buffers_mutex_;
   std::map<Secret, std::weak_ptr<collective::InProcessBuffers>> in_process_buffers_;
+  std::mutex watched_mutex_;
+  std::vector<std::weak_ptr<Watched>> watched_;
   struct Neighbourhood {
     topology::CpuSet cpus;
     std::uint32_t numa_node = 0;

@@ -89,6 +89,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
         collective::ScoreTable(collective::LayoutOnHost(shape.ranks, shape.slot_bytes), tuner_);
     if (host_.IsHere()) layout_.post_bytes = shape.slot_bytes;
   }
+  control_->SetFormed(identity_.magic);
   control_->OnFailure([this] {
     links_->waiter().Wake();
     host_.GiveUp();
@@ -102,6 +103,7 @@ Communicator::~Communicator() {
 void Communicator::Leave() {
   if (std::exchange(left_, true)) return;
   WriteTraffic();
+  origin_.process->WriteMetrics();
   host_.Leave();
   control_->Leave();
 }
@@ -140,12 +142,13 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
   return "";
 }
 
-void Communicator::Calls(const collective::Fingerprint& call) {
+void Communicator::Calls(const collective::Fingerprint& call, std::uint64_t bytes,
+                         std::uint32_t messages, Rank peer) {
   call_ = call;
   looks_ = 0;
   seen_waiting_for_.clear();
   seen_gone_.reset();
-  control_->doing().Calls(collective::EncodeHeader(call, identity_.rank));
+  control_->doing().Begin(call, bytes, messages, peer);
 }
 
 Status Communicator::CompareCalls(const Operation& running, bool given_up) {
@@ -257,6 +260,7 @@ Status Communicator::RunPrepared(Operation& operation) {
     Finished();
     return Ok();
   }
+  StillRuns();
   std::optional<Instant> deadline;
   const auto check = [&]() -> Status {
     if (!deadline) deadline = os::Now() + timeout_;
@@ -275,14 +279,13 @@ Status Communicator::RunPrepared(Operation& operation) {
 
 void Communicator::Finished() {
   // Not before others see what was posted last, which would take as long as the operation.
-  control_->doing().waits_for.store(-1, std::memory_order_relaxed);
+  control_->doing().End();
 }
 
 Status Communicator::Check(Instant deadline, const Operation& running) {
   if (auto failed = failure()) return *failed;
-  const auto awaits = running.Awaits();
-  control_->doing().waits_for = awaits ? static_cast<std::int64_t>(Index(*awaits)) : -1;
   const Instant now = os::Now();
+  control_->doing().WaitsFor(running.Awaits(), now);
   if (now < deadline) {
     const Instant waited = now - (deadline - timeout_);
     if (looks_ >= kLooksMax || waited < kFirstLook * (1 << looks_)) return Ok();
@@ -305,6 +308,12 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
 }
 
 Error Communicator::Conclude(const Error& error, const Operation& ended) {
+  const Error reason = ReasonOf(error, ended);
+  control_->DumpFailure();
+  return reason;
+}
+
+Error Communicator::ReasonOf(const Error& error, const Operation& ended) {
   Error reason = error;
   if (error.code == Code::kPeerLost) {
     // The rank that lost a link was not the first to know why: let the control network speak first.

@@ -157,6 +157,8 @@ class Communicator {
   std::unique_ptr<collective::Operation> Prepare(std::vector<SignalWait> waits);
   /// Ok while it is worth going on: not failed, not aborted, in time.
   Status Check(Instant deadline, const collective::Operation& running);
+  /// The run is not over at once.
+  void StillRuns() { control_->doing().Waits(); }
   /// The run has come to its end.
   void Finished();
   /// Makes of a failed run the communicator's failure, on all ranks, and gives its best reason.
@@ -236,13 +238,15 @@ class Communicator {
   View Staged(const Call& call);
   Call WithData(Call call);
   collective::LinkTo LinkTo() const;
-  /// Writes down what this rank calls, for those who ask.
-  void Calls(const collective::Fingerprint& call);
+  /// Writes down what this rank calls, for those who ask. Arguments  as of FlightRecorder::Begin
+  void Calls(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
+             Rank peer = Rank{});
   std::string WhoIsMissing(const Operation& running);
   /// Asks those who are waited for what they called. Ok: nothing that contradicts this rank's call
   /// was found.
   /// \param given_up  the operation has failed anyway, so that what is only likely counts too
   Status CompareCalls(const Operation& running, bool given_up);
+  Error ReasonOf(const Error& error, const Operation& ended);
   Error LeftBefore(Rank whom, const Operation& running) const;
   Result<std::shared_ptr<const Program>> ProgramFor(const Call& call,
                                                     const collective::Overlap& overlap);

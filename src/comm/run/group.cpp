@@ -38,7 +38,10 @@ class GroupOperation final : public collective::Operation {
       if (!current_) break;
       RINGLET_TRY_ASSIGN(const bool finished, current_->Advance());
       moved_ = moved_ || current_->moved();
-      if (!finished) return false;
+      if (!finished) {
+        communicator_->StillRuns();
+        return false;
+      }
       moved_ = true;
       current_.reset();
       communicator_->Finished();
@@ -149,7 +152,6 @@ Status RunGroup(const std::vector<GroupedCall>& calls) {
   if (status.ok()) return Ok();
   Error reason = status.error();
   for (const auto& group_operation : group_operations) {
-    group_operation->communicator().Finished();
     if (!group_operation->done())
       reason = group_operation->communicator().Conclude(reason, *group_operation);
   }

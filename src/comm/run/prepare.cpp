@@ -214,8 +214,7 @@ Fingerprint Communicator::Begin(const Call& call) {
   if (fault_) [[unlikely]]
     StrikeAt(call.kind);
   const Fingerprint begun = FingerprintOf(call, sequence_++);
-  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
-  Calls(begun);
+  Calls(begun, std::max(InputBytes(call, place()), OutputBytes(call, place())));
   return begun;
 }
 
@@ -232,6 +231,7 @@ bool Communicator::Skips(const Call& call) {
   if (call.kind == CallKind::kBarrier || call.count > 0) return false;
   Begin(call);
   if (host_.engine() != nullptr) host_.engine()->Skip(call);
+  Finished();
   return true;
 }
 
@@ -359,9 +359,9 @@ void Communicator::StartPartOnHost(const collective::HostPart& part, const Call&
 Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
     const AllToAllVCall& call) {
   const std::uint64_t sequence = sequence_++;
-  control_->doing().operations.store(sequence_, std::memory_order_relaxed);
   // The part that is the same on all ranks: each pair has its own count.
-  Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type});
+  Calls({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type},
+        std::max(call.input.size(), call.output.size()));
   std::vector<collective::Message> messages;
   for (std::uint32_t distance = 0; distance < identity_.size; ++distance) {
     const Rank to{(Index(identity_.rank) + distance) % identity_.size};
@@ -413,7 +413,9 @@ void Communicator::CollectMessages(std::span<const Transfer> transfers) {
   if (fault_ && !transfers.empty()) [[unlikely]]
     StrikeAt(CallKind::kSendReceive);
   transfers_.clear();
-  for (const Transfer& transfer : transfers)
+  std::uint64_t bytes = 0;
+  for (const Transfer& transfer : transfers) {
+    bytes += transfer.from.size() + transfer.to.size();
     transfers_.push_back({.peer = transfer.peer,
                           .sends = transfer.sends,
                           .fingerprint = {.sequence = sequence_,
@@ -424,7 +426,10 @@ void Communicator::CollectMessages(std::span<const Transfer> transfers) {
                           .from = transfer.from,
                           .to = transfer.to,
                           .sent = CountsMessage(transfer)});
-  if (!transfers_.empty()) Calls(transfers_.front().fingerprint);
+  }
+  if (transfers_.empty()) return;
+  Calls(transfers_.front().fingerprint, bytes, static_cast<std::uint32_t>(transfers.size()),
+        transfers.front().peer);
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(
@@ -438,11 +443,13 @@ Result<std::unique_ptr<collective::Operation>> Communicator::ExchangeCollected()
 }
 
 std::unique_ptr<collective::Operation> Communicator::Prepare(std::vector<Put> puts) {
+  const Put& first = puts.front();
   Calls({.sequence = sequence_,
          .operation = CallKind::kSendReceive,
          .type = DataType::kUint8,
-         .count = puts.front().from.size(),
-         .root = puts.front().peer});
+         .count = first.from.size(),
+         .root = first.peer},
+        first.from.size(), static_cast<std::uint32_t>(puts.size()), first.peer);
   return one_sided_.Run(std::move(puts));
 }
 
@@ -450,7 +457,9 @@ std::unique_ptr<collective::Operation> Communicator::Prepare(std::vector<SignalW
   Calls({.sequence = sequence_,
          .operation = CallKind::kSendReceive,
          .type = DataType::kUint8,
-         .root = identity_.rank});
+         .root = identity_.rank},
+        0, static_cast<std::uint32_t>(waits.size()),
+        waits.front().counts.empty() ? identity_.rank : waits.front().counts.front().peer);
   return one_sided_.Run(std::move(waits));
 }
 

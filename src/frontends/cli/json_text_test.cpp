@@ -1,6 +1,7 @@
 #include "frontends/cli/json_text.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,10 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
+#include "comm/establish/ranks_for_test.hpp"
 #include "frontends/cli/emulate/traffic_for_test.hpp"
 #include "frontends/cli/help/commands.hpp"
 #include "frontends/cli/help/description.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
+#include "watch/traces_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -48,11 +51,19 @@ std::string TrafficFolder() {
   return folder;
 }
 
+std::string TraceFile() {
+  const std::string file = testing::TempDir() + "json_text_test_trace.json";
+  std::ofstream(file) << ToJson(watch::TraceForTest(0, 1, 2));
+  return file;
+}
+
 std::vector<JsonCommand> JsonCommands() {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   return {{" bench barrier", {"-n", "2", "--threads", "-i", "1"}},
           {" bench init", {"-n", "2", "-i", "1"}},
           {" traffic", {TrafficFolder()}},
+          {" status", {std::to_string(::getpid())}},
+          {" trace", {TraceFile()}},
           {" sim init", {"-n", "4"}},
           {" topo show", {file}},
           {" topo gather", {"-o", TarFile()}},
@@ -103,6 +114,7 @@ void ExpectSnakeCase(const ordered_json& json, const std::string& where) {
 }
 
 TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
+  const auto process = comm::ProcessWith({});  // that status asks
   Action chosen;
   std::size_t commands = 0;
   Walk(Describe(*MakeTool({}, chosen)), [&](const CommandDescription& command) {
@@ -124,6 +136,7 @@ TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
   EXPECT_GT(commands, JsonCommands().size());
   std::filesystem::remove(TarFile());
   std::filesystem::remove_all(TrafficFolder());
+  std::filesystem::remove(TraceFile());
 }
 
 /// The help names the keys.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/value/text.hpp"
@@ -32,6 +33,13 @@ Status WriteFile(const std::string& path, std::string_view content) {
     if (bytes < 0) return Failed(path, errno);
     content.remove_prefix(static_cast<std::size_t>(bytes));
   }
+  return Ok();
+}
+
+Status ReplaceFile(const std::string& path, std::string_view content) {
+  const std::string beside = path + ".new";
+  RINGLET_TRY(WriteFile(beside, content));
+  if (std::rename(beside.c_str(), path.c_str()) != 0) return Failed(path, errno);
   return Ok();
 }
 

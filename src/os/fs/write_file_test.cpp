@@ -20,6 +20,16 @@ TEST(WriteFileTest, ReplacesWhatWasThere) {
   EXPECT_EQ(files.Read("f").value(), "short");
 }
 
+TEST(WriteFileTest, AReplacedFileIsNeverHalfWritten) {
+  TempTree tree;
+  const FileTree files = FileTree::Open(tree.root()).value();
+  ASSERT_TRUE(WriteFile(tree.At("f"), "before").ok());
+  EXPECT_TRUE(ReplaceFile(tree.At("f"), "after").ok());
+  EXPECT_EQ(files.Read("f").value(), "after");
+  EXPECT_FALSE(files.Exists("f.new"));
+  EXPECT_THAT(ReplaceFile(tree.At("no/such"), "x").error().message, HasSubstr("no/such"));
+}
+
 TEST(WriteFileTest, AFailureNamesTheFile) {
   TempTree tree;
   const Status status = WriteFile(tree.At("no/such/folder"), "x");

@@ -62,6 +62,14 @@ std::uint64_t Tune(int fd) {
   return 6;
 }
 
+/// Whether a caller over a UNIX socket is of the user of this process, or root.
+bool IsOwnUser(int fd) {
+  ucred caller{};
+  socklen_t bytes = sizeof caller;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &caller, &bytes) != 0) return false;
+  return caller.uid == ::geteuid() || caller.uid == 0;
+}
+
 bool BeginsWith(View bytes, std::string_view beginning) {
   return bytes.size() >= beginning.size() &&
          std::memcmp(bytes.data(), beginning.data(), beginning.size()) == 0;
@@ -521,6 +529,7 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     }
     if (!fd.valid()) return;
     ++counters.lines_accepted;
+    if (entries_.at(owner).hosted.own_user_only && !IsOwnUser(fd.get())) continue;
     const LineId id = entries_.at(owner).next_accepted++;
     if (again->second.guarded) AdmitAll(fd.get());
     const Token caller = AddLine(owner, id, std::move(fd), is_unix, false);

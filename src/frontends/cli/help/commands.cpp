@@ -15,6 +15,8 @@
 #include "frontends/cli/sim/sim.hpp"
 #include "frontends/cli/topo/topo.hpp"
 #include "frontends/cli/version.hpp"
+#include "frontends/cli/watch/status.hpp"
+#include "frontends/cli/watch/trace.hpp"
 
 namespace ringlet::cli {
 std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& chosen) {
@@ -26,6 +28,8 @@ std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& cho
   AddRun(*tool, program, chosen);
   AddEmulate(*tool, std::move(program), chosen);
   AddTraffic(*tool, chosen);
+  AddStatus(*tool, chosen);
+  AddTrace(*tool, chosen);
   AddSim(*tool, chosen);
   AddTopo(*tool, chosen);
   AddPlan(*tool, chosen);

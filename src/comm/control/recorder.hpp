@@ -1,0 +1,154 @@
+// The flight recorder of one rank on one communicator: its last operations, kept in memory of a
+// fixed size while they run, and read by any thread. Also the answer when another rank asks what
+// this one does.
+//
+// Cost: an all-reduce of 8 bytes takes 100 ns, so that a look at the clock would be a tenth of it.
+// An operation of few bytes is timed only while it waits, when nothing is held up by that, and one
+// in kTimedEvery always. Nothing here locks or allocates, but for the time that a wait for a peer
+// took, which is written down when the wait was long.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "collective/call/fingerprint.hpp"
+#include "os/process/clock.hpp"
+#include "watch/metrics.hpp"
+#include "watch/operation.hpp"
+
+namespace ringlet::comm {
+
+class FlightRecorder {
+ public:
+  static constexpr std::size_t kOperationsKept = 2048;
+  /// From so many bytes on an operation takes so long that it is always timed.
+  static constexpr std::uint64_t kTimedBytes = 16'384;
+  static constexpr std::uint64_t kTimedEvery = 32;
+
+  FlightRecorder();
+  FlightRecorder(const FlightRecorder&) = delete;
+  FlightRecorder& operator=(const FlightRecorder&) = delete;
+
+  /// The rank in its communicator; before its first operation.
+  void set_rank(Rank rank) { rank_.store(Index(rank), std::memory_order_relaxed); }
+
+  // ---- By the rank's thread, one at a time.
+
+  /// The call begins. \param bytes  of the larger buffer; of messages all together. \param messages
+  /// 0: a collective. \param peer  of the first message
+  void Begin(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
+             Rank peer = Rank{}) {
+    const std::uint64_t number = begun_.load(std::memory_order_relaxed);
+    std::atomic<std::uint64_t>* const slot = SlotOf(number);
+    timed_ = bytes >= kTimedBytes || number % kTimedEvery == 0;
+    stamped_ = timed_;
+    // Each store is behind those before it, also those of the last call: a reader sees by `begun_`
+    // whether what it has read was being written over.
+    const auto put = [&](std::size_t word, std::uint64_t value) {
+      slot[word].store(value, std::memory_order_release);
+    };
+    put(0, static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.type) << 8 |
+               static_cast<std::uint64_t>(call.op) << 16 |
+               static_cast<std::uint64_t>(call.selection) << 24 | std::uint64_t{messages} << 32);
+    put(1, call.sequence);
+    put(2, call.count);
+    put(3, Index(call.root) | std::uint64_t{Index(peer)} << 32);
+    put(4, bytes);
+    put(kBeganWord, timed_ ? os::Ticks() : 0);
+    put(kEndedWord, 0);
+    begun_.store(number + 1, std::memory_order_release);
+    if (messages == 0) operations.store(call.sequence + 1, std::memory_order_relaxed);
+    Count(call.operation, bytes);
+  }
+
+  /// It was not over at once.
+  void Waits() {
+    if (stamped_) return;
+    stamped_ = true;
+    Stamp(kBeganWord);
+  }
+  /// It waits for a rank, at a time when the clock was looked at anyway.
+  void WaitsFor(std::optional<Rank> rank, Instant now) {
+    timed_ = true;
+    NoteWait(now);
+    waits_for.store(rank ? std::int64_t{Index(*rank)} : -1, std::memory_order_relaxed);
+  }
+  /// It is over.
+  void End() {
+    if (timed_) EndTimed();
+    waits_for.store(-1, std::memory_order_relaxed);
+    done_.store(begun_.load(std::memory_order_relaxed), std::memory_order_release);
+  }
+
+  // ---- By any thread.
+
+  std::atomic<std::uint64_t> operations{0};  ///< collectives that were called so far
+  std::atomic<std::int64_t> waits_for{-1};   ///< inside an operation: a rank; else -1
+  /// The call that the rank is in or was in last. Empty before the first, or while it changes.
+  std::optional<collective::Fingerprint> call() const;
+  /// The same as it is sent to peers.
+  std::optional<collective::Header> header() const;
+  /// Operations of any kind that have begun, and of these the ones that are over.
+  std::uint64_t begun() const { return begun_.load(std::memory_order_acquire); }
+  std::uint64_t done() const { return done_.load(std::memory_order_acquire); }
+
+  /// The last operations, at most `most`, oldest first; without those that are written over
+  /// meanwhile. Their times are those of os::Now. Cost O(most)
+  std::vector<watch::RecordedOperation> Last(std::size_t most = kOperationsKept) const;
+  /// Operations and bytes so far.
+  watch::OperationCounts counts() const;
+
+ private:
+  static constexpr std::size_t kWords = 8;  // of an operation: a cache line
+  static constexpr std::size_t kBeganWord = 5, kEndedWord = 6;
+  using Words = std::array<std::uint64_t, kWords>;
+  struct FreeSlots {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  std::atomic<std::uint64_t>* SlotOf(std::uint64_t number) const {
+    return slots_.get() + number % kOperationsKept * kWords;
+  }
+  void Stamp(std::size_t word) {
+    SlotOf(begun_.load(std::memory_order_relaxed) - 1)[word].store(os::Ticks(),
+                                                                   std::memory_order_release);
+  }
+  void Count(collective::CallKind kind, std::uint64_t bytes) {
+    auto& of_kind = counters_[static_cast<std::size_t>(kind)];
+    const auto add = [](std::atomic<std::uint64_t>& counter, std::uint64_t more) {
+      counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    };
+    add(of_kind.bytes, bytes);
+    add(of_kind.sizes[watch::SizeBucketOf(bytes)], 1);
+  }
+  void EndTimed();
+  void NoteWait(Instant now);
+  std::optional<Words> Read(std::uint64_t number) const;
+
+  struct KindCounters {
+    std::atomic<std::uint64_t> bytes{0};
+    std::array<std::atomic<std::uint64_t>, watch::kSizeBuckets> sizes{};
+  };
+  // Memory of the system that is zero, and takes none before it is used.
+  const std::unique_ptr<std::atomic<std::uint64_t>[], FreeSlots> slots_;
+  std::atomic<std::uint32_t> rank_{0};
+  std::atomic<std::uint64_t> begun_{0};
+  std::atomic<std::uint64_t> done_{0};
+  bool timed_ = false;    // its end is
+  bool stamped_ = false;  // its beginning was
+  // Of the present operation; zero: the rank has not looked at the clock.
+  Instant first_look_{0}, last_look_{0};
+  std::array<KindCounters, collective::kCallKinds> counters_{};
+  mutable std::mutex waited_mutex_;          // of the next two
+  std::map<std::uint32_t, Instant> waited_;  // by peer
+  watch::WaitTimes wait_times_;
+  const Instant first_now_;  // at the same time as:
+  const std::uint64_t first_ticks_;
+};
+
+}  // namespace ringlet::comm

@@ -1,0 +1,155 @@
+// The states behind a Control: what its service thread and the rank's thread share. Only for the
+// sources of Control.
+#pragma once
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/control/control.hpp"
+#include "comm/process/watched.hpp"
+
+namespace ringlet::comm {
+
+// The member and those who use it. Touched by the service thread of its seat only.
+struct Control::Carrier {
+  explicit Carrier(Process::Seat where) : seat(std::move(where)), driver(&seat.service.driver()) {}
+
+  Process::Seat seat;
+  os::SocketDriver* const driver;
+  std::shared_ptr<bootstrap::Member> member;
+  os::SocketDriver::Id id = 0;
+  std::map<bootstrap::GroupId, std::shared_ptr<Shared>> users;
+  std::vector<std::shared_ptr<Shared>> parting;  // that leave when the failure has been passed on
+  std::vector<std::shared_ptr<Shared>>
+      leaving;                    // groups whose last words the driver has not sent yet
+  bool closes_listeners = false;  // when it stands
+  bool lost = false;              // the member, for want of memory: who knows what it holds?
+
+  void Look();
+  bool Part();
+  void Leave(const std::shared_ptr<Shared>& shared);
+  void Lose(const Error& error);
+};
+
+// The state of one group that the service thread and the rank's thread share, under one lock.
+struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Shared> {
+  std::shared_ptr<Carrier> carrier;
+  bootstrap::GroupId group = bootstrap::kWorld;
+  FlightRecorder doing;
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  bool standing = false;
+  bool over = false;  // failed or left
+  bool left = false;
+  bootstrap::Milestones milestones;
+  std::optional<bootstrap::Roster> roster;
+  std::optional<bootstrap::Failure> failure;
+  std::atomic<bool> failed{false};  // that there is one: asked at each operation, without the lock
+  std::optional<bootstrap::Table> table;
+  std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
+  std::function<void()> on_failure;
+  std::mutex pushed_mutex;  // of the next, held while it runs
+  OnPushed on_pushed;
+  std::optional<Rank> asked;
+  std::optional<Answer> answer;
+
+  // For those who watch.
+  std::atomic<bool> formed{false};  // the communicator is
+  watch::RankTrace about;           // its names, under the lock
+  std::string dump_dir;             // set once, as `about` is
+  std::mutex dump_mutex;            // of the next, held while it is written
+  bool dumped = false;
+  struct PeerInquiry {
+    std::shared_ptr<StatusGathering> gathering;
+    std::size_t part = 0;
+    std::set<std::uint32_t> unanswered = {};
+  };
+  std::vector<PeerInquiry> inquiries;  // the service thread's own
+
+  void Look(bootstrap::Member& member) {
+    const std::lock_guard lock(mutex);
+    if (left) return;
+    bool news = false;  // something that a waiting thread looks at: waking it for less is dear
+    news |= !std::exchange(standing, member.standing()) && standing;
+    milestones = member.milestones();
+    if (standing && !roster) roster = member.roster(group);
+    if (auto one = member.TakeTable(group)) {
+      table = std::move(one);
+      news = true;
+    }
+    for (auto& [key, message] : awaited) {
+      if (message) continue;
+      message = member.TakeMessage(key.first, key.second, group);
+      news |= message.has_value();
+    }
+    if (asked && !answer) {
+      answer = AnswerOf(member, *asked);
+      news |= answer.has_value();
+    }
+    if (!inquiries.empty()) LookForAnswers(member);
+    if (!failure && member.failure(group)) {
+      failure = member.failure(group);
+      failed.store(true, std::memory_order_release);
+      if (on_failure) on_failure();
+    }
+    news |= !std::exchange(over, failure || member.Finished()) && over;
+    if (news) changed.notify_all();
+  }
+
+  void Deliver(bootstrap::Member& member) {
+    const std::lock_guard lock(pushed_mutex);
+    while (on_pushed) {
+      auto message = member.TakePushed(group);
+      if (!message) return;
+      on_pushed(*std::move(message));
+    }
+  }
+
+  std::optional<Answer> AnswerOf(bootstrap::Member& member, Rank whom) const {
+    if (auto activity = member.TakeAnswer(whom, group))
+      return Answer{Presence::kHere, std::move(*activity)};
+    switch (member.PresenceOf(whom, group)) {
+      case bootstrap::Member::Presence::kLeft: return Answer{Presence::kLeft, {}};
+      case bootstrap::Member::Presence::kAbsent: return Answer{Presence::kAbsent, {}};
+      case bootstrap::Member::Presence::kUnknown: break;
+    }
+    return std::nullopt;
+  }
+
+  void Fail(const Error& error) {
+    const std::lock_guard lock(mutex);
+    if (!failure) {
+      failure = bootstrap::Failure{error.code, bootstrap::kNoOrigin, error.message};
+      failed.store(true, std::memory_order_release);
+      if (on_failure) on_failure();
+    }
+    over = true;
+    changed.notify_all();
+  }
+
+  void MarkLeft() {
+    const std::lock_guard lock(mutex);
+    over = left = true;
+    changed.notify_all();
+  }
+
+  // For those who watch: watching.cpp
+  void Introduce(const Process& process, Rank rank, std::uint32_t ranks);
+  void SetName(std::uint64_t name);
+  watch::RankTrace Trace(std::string reason) const override;
+  watch::CommunicatorMetrics Metrics() const override;
+  void Look(std::shared_ptr<StatusGathering> gathering, std::size_t part, bool asks_peers) override;
+  watch::RankState OwnState() const;
+  void LookNow(const std::shared_ptr<StatusGathering>& gathering, std::size_t part,
+               bool asks_peers);
+  void AskPeers(std::shared_ptr<StatusGathering> gathering, std::size_t part);
+  void LookForAnswers(bootstrap::Member& member);
+  void DumpFailure();
+};
+
+}  // namespace ringlet::comm

@@ -1,0 +1,210 @@
+// A Control as it is looked at from outside: by `ringlet status`, for metrics, and for a trace.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "comm/control/shared_state.hpp"
+#include "os/fs/write_file.hpp"
+#include "os/process/clock.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using watch::RankState;
+
+// So many peers does one rank ask for a status.
+constexpr std::uint32_t kPeersAskedMax = 1024;
+
+/// The call of a rank, as it has told a peer; empty: none, or none that can be read.
+std::optional<watch::RecordedOperation> CallIn(const Bytes& told) {
+  collective::Header header{};
+  if (told.size() != header.size()) return std::nullopt;
+  std::copy(told.begin(), told.end(), header.begin());
+  const auto call = collective::DecodeHeader(header);
+  if (!call) return std::nullopt;
+  const bool is_message = call->operation == collective::CallKind::kSendReceive;
+  return watch::RecordedOperation{
+      .sequence = call->sequence,
+      .call = std::string(Name(call->operation)),
+      .count = call->count,
+      .type = std::string(Name(call->type)),
+      .reduction = Reduces(call->operation) ? std::string(Name(call->op)) : "",
+      .root =
+          is_message || HasRoot(call->operation) ? std::optional(Index(call->root)) : std::nullopt,
+      .bytes = call->count * SizeOf(call->type),
+      .messages = is_message ? 1u : 0u};
+}
+
+void Describe(RankState& state, const Control::Answer& answer) {
+  using Presence = Control::Presence;
+  switch (answer.presence) {
+    case Presence::kSilent: state.reach = RankState::Reach::kSilent; break;
+    case Presence::kLeft: state.reach = RankState::Reach::kLeft; break;
+    case Presence::kAbsent: state.reach = RankState::Reach::kGone; break;
+    case Presence::kHere: state.reach = RankState::Reach::kHere; break;
+  }
+  state.operations = answer.activity.operations;
+  state.waits_for = answer.activity.waits_for;
+  state.last = CallIn(answer.activity.call);
+  state.inside = state.waits_for.has_value();
+}
+
+}  // namespace
+
+void Control::Shared::Introduce(const Process& process, Rank rank, std::uint32_t ranks) {
+  doing.set_rank(rank);
+  const std::lock_guard lock(mutex);
+  about.rank = Index(rank);
+  about.ranks = ranks;
+  about.host = process.host().name;
+  about.host_hash = fmt::format("{:016x}", process.host_hash());
+  about.pid = process.host().pid;
+  dump_dir = process.settings().dump_dir;
+}
+
+void Control::Shared::SetName(std::uint64_t name) {
+  const std::lock_guard lock(mutex);
+  about.communicator = fmt::format("{:016x}", name);
+}
+
+watch::RankTrace Control::Shared::Trace(std::string reason) const {
+  watch::RankTrace trace;
+  {
+    const std::lock_guard lock(mutex);
+    trace = about;
+    if (failure) trace.failure = failure->text;
+  }
+  trace.reason = std::move(reason);
+  trace.done = doing.done();
+  if (const std::int64_t rank = doing.waits_for; rank >= 0)
+    trace.waits_for = static_cast<std::uint32_t>(rank);
+  trace.operations = doing.Last();
+  // In this order: what has begun meanwhile is not in the list.
+  trace.begun = trace.operations.empty() ? trace.done : trace.operations.back().number + 1;
+  trace.done = std::min(trace.done, trace.begun);
+  if (!trace.failure.empty() && trace.done < trace.begun)
+    trace.operations.back().progress = watch::OperationState::kFailed;
+  trace.taken = os::Now();
+  trace.taken_unix = os::UnixTime();
+  return trace;
+}
+
+watch::CommunicatorMetrics Control::Shared::Metrics() const {
+  watch::CommunicatorMetrics metrics{.failed = failed.load(std::memory_order_relaxed),
+                                     .counts = doing.counts()};
+  const std::uint64_t done = doing.done();
+  metrics.in_progress = doing.begun() - done;
+  const std::lock_guard lock(mutex);
+  metrics.communicator = about.communicator;
+  metrics.rank = about.rank;
+  metrics.ranks = about.ranks;
+  return metrics;
+}
+
+void Control::Shared::DumpFailure() {
+  const std::lock_guard lock(dump_mutex);
+  if (dump_dir.empty() || dumped) return;
+  const watch::RankTrace trace = Trace("error");
+  if (trace.failure.empty()) return;
+  dumped = true;
+  // A trace that cannot be written is no reason to hide why the communicator has failed.
+  static_cast<void>(os::WriteFile(dump_dir + "/" + FileNameOf(trace), ToJson(trace)).ok());
+}
+
+RankState Control::Shared::OwnState() const {
+  const std::uint64_t done = doing.done();
+  const auto last = doing.Last(1);
+  RankState state{.operations = doing.operations};
+  if (const std::int64_t rank = doing.waits_for; rank >= 0)
+    state.waits_for = static_cast<std::uint32_t>(rank);
+  if (!last.empty()) {
+    state.last = last.front();
+    state.inside = state.last->number >= done;
+    const Instant from = state.inside ? state.last->began : state.last->ended;
+    if (from > Instant(0)) state.since = std::max(os::Now() - from, Instant(0));
+  }
+  if (!state.inside) state.waits_for.reset();
+  const std::lock_guard lock(mutex);
+  state.rank = about.rank;
+  state.host = about.host;
+  state.pid = about.pid;
+  state.forming = !formed.load(std::memory_order_acquire);
+  if (failure) state.failure = failure->text;
+  return state;
+}
+
+// `this` outlives the call: the process holds it, and the carrier knows it by its group.
+void Control::Shared::Look(std::shared_ptr<StatusGathering> gathering, std::size_t part,
+                           bool asks_peers) {
+  carrier->driver->Post([self = shared_from_this(), gathering = std::move(gathering), part,
+                         asks_peers] { self->LookNow(gathering, part, asks_peers); });
+}
+
+void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering, std::size_t part,
+                              bool asks_peers) {
+  RankState state = OwnState();
+  const bool member_stands =
+      !carrier->lost && carrier->users.contains(group) && !carrier->member->Finished();
+  if (state.forming && member_stands) state.phase = carrier->member->Phase(group);
+  // One lock after the other: answers are put in with that of the gathering inside this one.
+  watch::CommunicatorStatus known{.self = state};
+  {
+    const std::lock_guard lock(mutex);
+    known.communicator = about.communicator;
+    known.ranks = about.ranks;
+  }
+  gathering->Set(part, [&](watch::CommunicatorStatus& status) { status = std::move(known); });
+  if (asks_peers && member_stands && !state.forming && state.failure.empty())
+    AskPeers(gathering, part);
+  else
+    gathering->Done();
+}
+
+void Control::Shared::AskPeers(std::shared_ptr<StatusGathering> gathering, std::size_t part) {
+  const bootstrap::Roster& members = carrier->member->roster(group);
+  PeerInquiry inquiry{.gathering = std::move(gathering), .part = part};
+  std::vector<RankState> peers;
+  for (std::uint32_t rank = 0; rank < std::min(members.size(), kPeersAskedMax); ++rank) {
+    if (rank == about.rank) continue;
+    RankState peer{.rank = rank, .reach = RankState::Reach::kSilent};
+    if (const auto address = members.At(Rank{rank}); address.ok()) {
+      peer.host = address->host;
+      peer.pid = address->pid;
+    }
+    peers.push_back(std::move(peer));
+    inquiry.unanswered.insert(rank);
+    carrier->member->Ask(Rank{rank}, os::SocketDriver::Now(), group);
+  }
+  inquiry.gathering->Set(part, [&](auto& status) { status.peers = std::move(peers); });
+  if (inquiry.unanswered.empty()) return inquiry.gathering->Done();
+  // The oldest questions have been given up by those who asked.
+  constexpr std::size_t kInquiriesMax = 32;
+  if (inquiries.size() >= kInquiriesMax) inquiries.erase(inquiries.begin());
+  inquiries.push_back(std::move(inquiry));
+  carrier->driver->Nudge(carrier->id);
+}
+
+// Under the lock, as Look.
+void Control::Shared::LookForAnswers(bootstrap::Member& member) {
+  std::map<std::uint32_t, Answer> answers;
+  for (const PeerInquiry& inquiry : inquiries)
+    for (const std::uint32_t rank : inquiry.unanswered) {
+      if (answers.contains(rank)) continue;
+      auto one = asked == Rank{rank} && answer ? answer : AnswerOf(member, Rank{rank});
+      if (!one) continue;
+      if (asked == Rank{rank} && !answer) answer = one;
+      answers.emplace(rank, *std::move(one));
+    }
+  for (PeerInquiry& inquiry : inquiries)
+    for (const auto& [rank, its] : answers) {
+      if (inquiry.unanswered.erase(rank) == 0) continue;
+      inquiry.gathering->Set(inquiry.part, [&, rank = rank](watch::CommunicatorStatus& status) {
+        const auto peer = std::ranges::find(status.peers, rank, &RankState::rank);
+        if (peer != status.peers.end()) Describe(*peer, its);
+      });
+      if (inquiry.unanswered.empty()) inquiry.gathering->Done();
+    }
+  std::erase_if(inquiries, [](const PeerInquiry& inquiry) { return inquiry.unanswered.empty(); });
+}
+
+}  // namespace ringlet::comm

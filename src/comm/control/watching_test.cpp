@@ -1,0 +1,85 @@
+// A Control as it is looked at from outside. The answers of a process: process_watch_test.cpp.
+#include <gmock/gmock.h>
+
+#include <latch>
+
+#include "comm/establish/ranks_for_test.hpp"
+#include "comm/establish/split.hpp"
+#include "os/fs/file_tree.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+TEST(Watching, AFailureLeavesATraceOfEachRank) {
+  os::TempTree tree;
+  const auto process = ProcessWith({{"RINGLET_DUMP_DIR", tree.root()}});
+  const auto process_of = [&](std::uint32_t) { return process; };
+  std::atomic<std::uint64_t> magic{0};
+  RunRanks(2, process_of, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    magic = (*formed)->identity().magic;
+    ASSERT_TRUE(SumOfRanks(**formed, 2).ok());
+    EXPECT_FALSE(SumOfRanks(**formed, 3 + rank).ok());
+  });
+  const auto files = os::FileTree::Open(tree.root()).value();
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const auto text = files.Read(fmt::format("{:016x}-{}.json", magic.load(), rank));
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const auto trace = watch::ParseRankTrace(*text);
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    EXPECT_EQ(trace->reason, "error");
+    EXPECT_THAT(trace->failure, HasSubstr("all_reduce of"));
+    ASSERT_THAT(trace->operations, SizeIs(2));
+    EXPECT_EQ(trace->operations[0].progress, watch::OperationState::kDone);
+    EXPECT_EQ(trace->operations[1].progress, watch::OperationState::kFailed);
+    EXPECT_EQ(trace->operations[1].count, 3 + rank);
+  }
+}
+
+TEST(Watching, ATraceCanBeTakenAtAnyTime) {
+  const auto process = ProcessWith({});
+  const auto process_of = [&](std::uint32_t) { return process; };
+  std::latch called(2), looked(2);
+  RunRanks(2, process_of, [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
+    EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && (*formed)->Barrier().ok());
+    called.arrive_and_wait();
+    std::vector<watch::RankTrace> traces;
+    for (const auto& watched : process->watched()) traces.push_back(watched->Trace("request"));
+    looked.arrive_and_wait();
+    ASSERT_THAT(traces, SizeIs(2));
+    for (const watch::RankTrace& trace : traces) {
+      EXPECT_EQ(trace.ranks, 2u);
+      EXPECT_EQ(trace.host, process->host().name);
+      EXPECT_EQ(trace.failure, "");
+      ASSERT_THAT(trace.operations, SizeIs(2));
+      EXPECT_EQ(trace.operations[0].call, "all_reduce");
+      EXPECT_GT(trace.operations[0].began, Instant(0)) << "the first is always timed";
+      EXPECT_LE(trace.operations[0].ended, trace.taken);
+      EXPECT_EQ(watch::ParseRankTrace(ToJson(trace)).value(), trace);
+    }
+  });
+}
+
+TEST(Watching, AChildHasANameAndATraceOfItsOwn) {
+  const auto process = ProcessWith({});
+  const auto process_of = [&](std::uint32_t) { return process; };
+  RunRanks(1, process_of, [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    auto child = Split(**formed, 0, 0, {});
+    ASSERT_TRUE(child.ok()) << child.error().message;
+    ASSERT_TRUE(SumOfRanks(**child, 2).ok());
+    const auto watched = process->watched();
+    ASSERT_THAT(watched, SizeIs(2));
+    EXPECT_EQ(watched[1]->Trace("").communicator,
+              fmt::format("{:016x}", (*child)->identity().magic));
+    EXPECT_THAT(watched[0]->Trace("").operations, SizeIs(0));
+    EXPECT_THAT(watched[1]->Trace("").operations, SizeIs(1));
+  });
+}
+
+}  // namespace
+}  // namespace ringlet::comm

@@ -1,0 +1,187 @@
+// A Process as it is looked at from outside: its status socket and its metrics.
+#include <algorithm>
+#include <future>
+#include <map>
+
+#include "base/log/log.hpp"
+#include "comm/process/process.hpp"
+#include "os/fs/write_file.hpp"
+#include "watch/server.hpp"
+#include "watch/ticker.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// The longest that a communicator's end waits for the counters of its process to be written.
+constexpr std::chrono::seconds kMetricsTimeout(2);
+
+/// The counters of several service threads, on their way.
+struct CounterSum {
+  std::mutex mutex;
+  os::SocketDriver::Counters sum;
+  std::size_t pending = 0;
+};
+
+/// The status socket: questions and the answers that come in for them. Of the first service thread,
+/// but for what is posted to it.
+class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
+ public:
+  /// \param process  outlives the driver's thread
+  explicit StatusSocket(Process& process) : process_(process) {}
+
+  void Open(os::Listener listener) {
+    server_ = std::make_shared<watch::Server>(watch::Server::Answers{
+        .ask = [this](LineId caller, std::string_view question) { return Ask(caller, question); },
+        .give_up = [this](LineId caller) { return GiveUp(caller); }});
+    os::Hosted hosted{.machine = server_, .listeners = {}, .own_user_only = true};
+    hosted.listeners.push_back(std::move(listener));
+    hosted.changed = [keeper = shared_from_this()] {};
+    id_ = process_.driver().Add(std::move(hosted));
+  }
+
+ private:
+  std::optional<std::string> Ask(LineId caller, std::string_view question) {
+    if (question == "status" || question == "status peers") {
+      Gather(caller, question == "status peers");
+      return std::nullopt;
+    }
+    if (question == "trace") return Traces();
+    if (question == "metrics") {
+      process_.ReadMetrics([weak = weak_from_this(), caller](const watch::ProcessMetrics& metrics) {
+        if (const auto self = weak.lock()) self->Tell(caller, ToOpenMetrics(metrics));
+      });
+      return std::nullopt;
+    }
+    return "unknown question: ask status, status peers, trace or metrics\n";
+  }
+
+  void Gather(LineId caller, bool asks_peers) {
+    const auto watched = process_.watched();
+    if (watched.empty()) return Tell(caller, StatusText({}));
+    const auto complete = [weak = weak_from_this(), caller] {
+      if (const auto self = weak.lock()) self->Tell(caller);
+    };
+    const auto gathering = std::make_shared<StatusGathering>(watched.size(), complete);
+    gatherings_[caller] = gathering;
+    for (std::size_t part = 0; part < watched.size(); ++part)
+      watched[part]->Look(gathering, part, asks_peers);
+  }
+
+  std::string StatusText(std::vector<watch::CommunicatorStatus> communicators) const {
+    std::erase_if(communicators, [](const auto& one) { return one.communicator.empty(); });
+    return ToJson(watch::ProcessStatus{.host = process_.host().name,
+                                       .pid = process_.host().pid,
+                                       .communicators = std::move(communicators)});
+  }
+
+  // The traces of all communicators, a line with the length before each.
+  std::string Traces() const {
+    std::string text;
+    for (const auto& watched : process_.watched()) {
+      const std::string trace = ToJson(watched->Trace("request"));
+      text += std::to_string(trace.size()) + "\n" + trace;
+    }
+    return text;
+  }
+
+  std::string GiveUp(LineId caller) {
+    const auto it = gatherings_.find(caller);
+    if (it == gatherings_.end()) return "no answer in time\n";
+    const std::string text = StatusText(it->second->Parts());
+    gatherings_.erase(it);
+    return text;
+  }
+
+  // From any thread.
+  void Tell(LineId caller, std::optional<std::string> text = {}) {
+    process_.driver().Post([self = shared_from_this(), caller, text = std::move(text)] {
+      self->server_->Answer(caller, text ? *text : self->GiveUp(caller));
+      self->process_.driver().Nudge(self->id_);
+    });
+  }
+
+  Process& process_;
+  std::shared_ptr<watch::Server> server_;
+  os::SocketDriver::Id id_ = 0;
+  std::map<LineId, std::shared_ptr<StatusGathering>> gatherings_;
+};
+
+}  // namespace
+
+// A process without a status socket works all the same.
+void Process::OpenStatusSocket() {
+  if (!settings_.metrics_file.empty())
+    driver().Post([this] {
+      const auto write = [this](const watch::ProcessMetrics& metrics) {
+        WriteMetricsFile(metrics);
+      };
+      driver().Add({.machine = std::make_shared<watch::Ticker>(
+                        settings_.metrics_interval, [this, write] { ReadMetrics(write); }),
+                    .listeners = {}});
+    });
+  if (!settings_.status) return;
+  auto listener = os::Listen(Address::Unix(watch::Server::NameOf(host_.pid, process_hash_)));
+  if (!listener.ok())
+    return NoteOnce("ringlet status cannot ask this process: " + listener.error().message);
+  const auto shared = std::make_shared<os::Listener>(std::move(listener).value());
+  driver().Post(
+      [this, shared] { std::make_shared<StatusSocket>(*this)->Open(std::move(*shared)); });
+}
+
+void Process::Watch(const std::shared_ptr<Watched>& watched) {
+  const std::lock_guard lock(watched_mutex_);
+  std::erase_if(watched_, [](const auto& one) { return one.expired(); });
+  watched_.push_back(watched);
+}
+
+std::vector<std::shared_ptr<Watched>> Process::watched() {
+  const std::lock_guard lock(watched_mutex_);
+  std::vector<std::shared_ptr<Watched>> all;
+  for (const auto& one : watched_)
+    if (auto lives = one.lock()) all.push_back(std::move(lives));
+  return all;
+}
+
+void Process::ReadMetrics(std::function<void(const watch::ProcessMetrics&)> done) {
+  const std::lock_guard lock(services_mutex_);
+  const auto sum = std::make_shared<CounterSum>();
+  sum->pending = services_.size();
+  const auto shared_done =
+      std::make_shared<std::function<void(const watch::ProcessMetrics&)>>(std::move(done));
+  for (const auto& service : services_)
+    service->driver().Post([this, sum, shared_done, driver = &service->driver()] {
+      {
+        const std::lock_guard counting(sum->mutex);
+        sum->sum += driver->counters();
+        if (--sum->pending > 0) return;
+      }
+      watch::ProcessMetrics metrics{.host = host_.name,
+                                    .pid = host_.pid,
+                                    .control_bytes_sent = sum->sum.bytes_sent,
+                                    .control_bytes_received = sum->sum.bytes_received,
+                                    .connections_made = sum->sum.lines_dialled,
+                                    .connections_accepted = sum->sum.lines_accepted,
+                                    .descriptor_shortages = files_.shortages()};
+      for (const auto& watched : this->watched())
+        metrics.communicators.push_back(watched->Metrics());
+      (*shared_done)(metrics);
+    });
+}
+
+void Process::WriteMetrics() {
+  if (settings_.metrics_file.empty()) return;
+  const auto written = std::make_shared<std::promise<void>>();
+  ReadMetrics([this, written](const watch::ProcessMetrics& metrics) {
+    WriteMetricsFile(metrics);
+    written->set_value();
+  });
+  written->get_future().wait_for(kMetricsTimeout);
+}
+
+void Process::WriteMetricsFile(const watch::ProcessMetrics& metrics) {
+  const std::string path = ExpandLogPath(settings_.metrics_file, host_.name, host_.pid);
+  const Status status = os::ReplaceFile(path, ToOpenMetrics(metrics));
+  if (!status.ok()) WarnOnce("metrics are not written: " + status.error().message);
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,61 @@
+#include "frontends/cli/watch/processes.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <latch>
+
+#include "comm/establish/ranks_for_test.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(ProcessStateIn, IsBehindTheNameOfTheProgram) {
+  EXPECT_EQ(ProcessStateIn("12 (a) R 1"), "running");
+  EXPECT_EQ(ProcessStateIn("12 (a) b) R (c) S 1"), "sleeping");
+  EXPECT_EQ(ProcessStateIn("12 (a) T 1"), "stopped");
+  EXPECT_EQ(ProcessStateIn("12 (a) Z 1"), "ended");
+  EXPECT_EQ(ProcessStateIn("12 (a) ? 1"), "");
+  EXPECT_EQ(ProcessStateIn("12 (a)"), "");
+  EXPECT_EQ(ProcessStateIn(""), "");
+}
+
+std::uint32_t ThisPid() {
+  return static_cast<std::uint32_t>(::getpid());
+}
+
+TEST(FindProcesses, FindsThisOneWhileItUsesRinglet) {
+  EXPECT_THAT(FindProcesses(ThisPid()).value(), IsEmpty());
+  const auto process = comm::ProcessWith({});
+  const auto found = FindProcesses(ThisPid()).value();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].pid, ThisPid());
+}
+
+TEST(AskStatus, RanksThatNoSocketKnowsAreAskedOverTheControlNetwork) {
+  const auto shown = comm::ProcessWith({}), hidden = comm::ProcessWith({{"RINGLET_STATUS", "0"}});
+  std::latch called(2), looked(2);
+  comm::RunRanks(
+      2, [&](std::uint32_t rank) { return rank == 0 ? shown : hidden; },
+      [&](std::uint32_t rank, Result<std::unique_ptr<comm::Communicator>> formed) {
+        EXPECT_TRUE(formed.ok() && (*formed)->Barrier().ok());
+        called.arrive_and_wait();
+        StatusAnswers answers;
+        if (rank == 0) answers = AskStatus(FindProcesses(ThisPid()).value());
+        looked.arrive_and_wait();
+        if (rank == 0) {
+          EXPECT_THAT(answers.silent, IsEmpty());
+          const auto jobs = watch::JobsOf(answers.processes);
+          ASSERT_THAT(jobs, SizeIs(1));
+          ASSERT_THAT(jobs[0].states, SizeIs(2));
+          EXPECT_EQ(jobs[0].states[1].operations, 1u);
+          EXPECT_NE(jobs[0].states[1].process, "") << "it is of this host";
+        }
+      });
+}
+
+}  // namespace
+}  // namespace ringlet::cli

@@ -1,0 +1,170 @@
+#include "watch/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace ringlet::watch {
+namespace {
+
+using Reach = RankState::Reach;
+using States = std::vector<RankState>;
+
+constexpr std::size_t kFindingsMax = 32;
+
+void AddMissing(const States& states, std::uint32_t ranks, std::vector<std::string>& findings) {
+  std::vector<std::uint32_t> missing;
+  auto it = states.begin();
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (it != states.end() && it->rank == rank) {
+      const bool known = it->reach != Reach::kUnknown;
+      ++it;
+      if (known) continue;
+    }
+    missing.push_back(rank);
+  }
+  if (!missing.empty())
+    findings.push_back(fmt::format("nothing is known of {}", RanksNamed(missing)));
+}
+
+void AddUnreached(const States& states, std::vector<std::string>& findings) {
+  for (const RankState& state : states) {
+    if (state.process == "stopped")
+      findings.push_back(fmt::format("{} is stopped: kill -CONT lets it go on", Describe(state)));
+    else if (state.reach == Reach::kSilent)
+      findings.push_back(
+          fmt::format("{} does not answer: its process is stopped or cut off", Describe(state)));
+    else if (state.reach == Reach::kGone)
+      findings.push_back(fmt::format("{} has ended", Describe(state)));
+    else if (state.reach == Reach::kLeft)
+      findings.push_back(fmt::format("{} has left the communicator", Describe(state)));
+  }
+}
+
+bool Compares(const RankState& state) {
+  const bool reached = state.reach == Reach::kHere || state.reach == Reach::kSilent;
+  return reached && !state.forming;
+}
+bool IsInCollective(const RankState& state) {
+  return Compares(state) && state.inside && state.last && !IsMessage(*state.last);
+}
+
+/// The ranks in a collective, by what they call.
+struct Camp {
+  RecordedOperation call;
+  std::vector<std::uint32_t> ranks;
+};
+
+// Ranks that are in the same place with different calls.
+void AddDiverged(const States& states, std::vector<std::string>& findings) {
+  std::map<std::uint64_t, std::vector<Camp>> by_sequence;
+  for (const RankState& state : states) {
+    if (!Compares(state) || !state.last || IsMessage(*state.last)) continue;
+    std::vector<Camp>& camps = by_sequence[state.last->sequence];
+    const auto same = [&](const Camp& camp) { return AreSameCall(camp.call, *state.last); };
+    const auto camp = std::ranges::find_if(camps, same);
+    if (camp != camps.end())
+      camp->ranks.push_back(state.rank);
+    else
+      camps.push_back({*state.last, {state.rank}});
+  }
+  for (const auto& [sequence, camps] : by_sequence) {
+    if (camps.size() < 2) continue;
+    std::string text;
+    for (const Camp& camp : camps)
+      text += fmt::format("{}{} called {}", text.empty() ? "" : ", ", RanksNamed(camp.ranks),
+                          ToText(camp.call));
+    findings.push_back(text + ": all ranks must call the same operations in the same order");
+  }
+}
+
+std::string WhereText(const RankState& state) {
+  if (state.inside && state.last) return "is in " + ToText(*state.last);
+  const std::string activity = state.process == "running"    ? ": it computes"
+                               : state.process == "sleeping" ? ": it sleeps or waits elsewhere"
+                                                             : "";
+  if (!state.last) return "has not called any operation" + activity;
+  return fmt::format("is outside of any operation, the last was {}{}", ToText(*state.last),
+                     activity);
+}
+
+// Ranks that have called fewer collectives than one that waits in the newest.
+void AddBehind(const States& states, std::vector<std::string>& findings) {
+  std::optional<RecordedOperation> newest;
+  std::vector<std::uint32_t> waiting;
+  for (const RankState& state : states) {
+    if (!IsInCollective(state)) continue;
+    if (!newest || state.last->sequence > newest->sequence) {
+      newest = state.last;
+      waiting.clear();
+    }
+    if (state.last->sequence == newest->sequence) waiting.push_back(state.rank);
+  }
+  if (!newest) return;
+  for (const RankState& state : states) {
+    if (!Compares(state) || state.operations > newest->sequence) continue;
+    findings.push_back(fmt::format("{} has not called {}, in which {} wait{}: it {}",
+                                   Describe(state), ToText(*newest), RanksNamed(waiting),
+                                   waiting.size() == 1 ? "s" : "", WhereText(state)));
+  }
+}
+
+void AddFailure(const States& states, std::vector<std::string>& findings) {
+  const auto failed =
+      std::ranges::find_if(states, [](const RankState& state) { return !state.failure.empty(); });
+  if (failed != states.end()) findings.push_back("the communicator has failed: " + failed->failure);
+}
+
+void AddForming(const States& states, std::vector<std::string>& findings) {
+  for (const RankState& state : states)
+    if (state.forming && !state.phase.empty())
+      findings.push_back(
+          fmt::format("{} forms the communicator: {}", Describe(state), state.phase));
+}
+
+}  // namespace
+
+std::string Describe(const RankState& state) {
+  if (state.host.empty()) return fmt::format("rank {}", state.rank);
+  return fmt::format("rank {} (host {}, pid {})", state.rank, state.host, state.pid);
+}
+
+std::string_view Name(RankState::Reach reach) {
+  static constexpr std::array<std::string_view, 5> kNames = {"here", "silent", "left", "gone",
+                                                             "unknown"};
+  return kNames[static_cast<std::size_t>(reach)];
+}
+
+std::vector<std::string> FindingsOf(const std::vector<RankState>& states, std::uint32_t ranks) {
+  std::vector<std::string> findings;
+  AddUnreached(states, findings);
+  AddDiverged(states, findings);
+  AddBehind(states, findings);
+  AddFailure(states, findings);
+  AddForming(states, findings);
+  AddMissing(states, ranks, findings);
+  if (findings.size() > kFindingsMax) {
+    const std::size_t more = findings.size() - kFindingsMax;
+    findings.resize(kFindingsMax);
+    findings.push_back(fmt::format("and {} more", more));
+  }
+  return findings;
+}
+
+RankState StateOf(const RankTrace& trace) {
+  RankState state{
+      .rank = trace.rank, .host = trace.host, .pid = trace.pid, .failure = trace.failure};
+  state.inside = trace.begun > trace.done;
+  state.waits_for = trace.waits_for;
+  if (trace.operations.empty()) return state;
+  state.last = trace.operations.back();
+  state.inside = state.inside || state.last->progress == OperationState::kFailed;
+  state.operations = state.last->sequence + (IsMessage(*state.last) ? 0 : 1);
+  const Instant from = state.inside ? state.last->began : state.last->ended;
+  if (from > Instant(0)) state.since = std::max(trace.taken - from, Instant(0));
+  return state;
+}
+
+}  // namespace ringlet::watch

@@ -1,0 +1,119 @@
+#include "watch/findings.hpp"
+
+#include <gmock/gmock.h>
+
+#include "watch/traces_for_test.hpp"
+
+namespace ringlet::watch {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A rank in its operation 7.
+RankState InSeventh(std::uint32_t rank) {
+  return {.rank = rank,
+          .host = "node0",
+          .pid = 100 + rank,
+          .operations = 8,
+          .last = SumForTest(7),
+          .inside = true};
+}
+/// One that has not called it.
+RankState AfterSixth(std::uint32_t rank) {
+  RankState state = InSeventh(rank);
+  state.operations = 7;
+  state.last = SumForTest(6);
+  state.inside = false;
+  return state;
+}
+
+TEST(Findings, RanksThatAreTogetherAreFine) {
+  EXPECT_THAT(FindingsOf({InSeventh(0), InSeventh(1)}, 2), IsEmpty());
+  EXPECT_THAT(FindingsOf({AfterSixth(0), AfterSixth(1)}, 2), IsEmpty());
+}
+
+TEST(Findings, ARankThatSkippedACallIsNamed) {
+  EXPECT_THAT(
+      FindingsOf({InSeventh(0), AfterSixth(1), InSeventh(2)}, 3),
+      ElementsAre("rank 1 (host node0, pid 101) has not called all_reduce of 2 float sum as "
+                  "operation 7, in which ranks 0, 2 wait: it is outside of any operation, "
+                  "the last was all_reduce of 2 float sum as operation 6"));
+}
+
+TEST(Findings, TheProcessOfARankThatIsBehindTellsWhetherItComputes) {
+  RankState behind = AfterSixth(1);
+  behind.process = "running";
+  EXPECT_THAT(FindingsOf({InSeventh(0), behind}, 2),
+              ElementsAre(HasSubstr("as operation 6: it computes")));
+  behind.process = "sleeping";
+  EXPECT_THAT(FindingsOf({InSeventh(0), behind}, 2),
+              ElementsAre(HasSubstr("it sleeps or waits elsewhere")));
+}
+
+TEST(Findings, AnotherCallIsToldWithBothSides) {
+  RankState other = InSeventh(1);
+  other.last->count = 3;
+  EXPECT_THAT(
+      FindingsOf({InSeventh(0), other, InSeventh(2)}, 3),
+      ElementsAre("ranks 0, 2 called all_reduce of 2 float sum as operation 7, rank 1 called "
+                  "all_reduce of 3 float sum as operation 7: all ranks must call the same "
+                  "operations in the same order"));
+}
+
+TEST(Findings, AStoppedRankIsNamedFirst) {
+  RankState stopped = AfterSixth(1);
+  stopped.process = "stopped";
+  stopped.reach = RankState::Reach::kSilent;
+  EXPECT_THAT(FindingsOf({InSeventh(0), stopped}, 2),
+              ElementsAre(HasSubstr("rank 1 (host node0, pid 101) is stopped"),
+                          HasSubstr("has not called")));
+  stopped.process.clear();
+  EXPECT_THAT(FindingsOf({InSeventh(0), stopped}, 2).front(), HasSubstr("does not answer"));
+}
+
+TEST(Findings, RanksThatAreGoneOrUnknownAreNamed) {
+  RankState gone = AfterSixth(1), left = AfterSixth(2), unknown = AfterSixth(3);
+  gone.reach = RankState::Reach::kGone;
+  left.reach = RankState::Reach::kLeft;
+  unknown.reach = RankState::Reach::kUnknown;
+  EXPECT_THAT(FindingsOf({InSeventh(0), gone, left, unknown}, 6),
+              ElementsAre(HasSubstr("pid 101) has ended"), HasSubstr("has left the communicator"),
+                          "nothing is known of ranks 3-5"));
+}
+
+TEST(Findings, AFailureAndTheFormingOfACommunicatorAreTold) {
+  RankState failed = InSeventh(0);
+  failed.failure = "rank 1 was lost";
+  EXPECT_THAT(FindingsOf({failed}, 1), ElementsAre("the communicator has failed: rank 1 was lost"));
+  RankState forming{
+      .rank = 0, .host = "node0", .pid = 1, .forming = true, .phase = "waits for rank 1"};
+  EXPECT_THAT(FindingsOf({forming}, 1),
+              ElementsAre(HasSubstr("forms the communicator: waits for rank 1")));
+}
+
+TEST(Findings, TheirNumberIsBounded) {
+  std::vector<RankState> states;
+  for (std::uint32_t rank = 0; rank < 100; ++rank) {
+    states.push_back(AfterSixth(rank));
+    states.back().reach = RankState::Reach::kGone;
+  }
+  const auto findings = FindingsOf(states, 100);
+  EXPECT_EQ(findings.size(), 33u);
+  EXPECT_EQ(findings.back(), "and 68 more");
+}
+
+TEST(Findings, ATraceTellsTheStateOfItsRank) {
+  const RankState done = StateOf(TraceForTest(1, 2, 3));
+  EXPECT_EQ(done.operations, 3u);
+  EXPECT_FALSE(done.inside);
+  EXPECT_EQ(done.since, Instant(50));
+  const RankState waiting = StateOf(Waiting(TraceForTest(1, 2, 3)));
+  EXPECT_TRUE(waiting.inside);
+  EXPECT_EQ(waiting.since, Instant(100));
+  EXPECT_FALSE(StateOf(TraceForTest(1, 2, 0)).last.has_value());
+}
+
+}  // namespace
+}  // namespace ringlet::watch

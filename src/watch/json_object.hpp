@@ -1,0 +1,98 @@
+// Reads JSON that another process wrote, key by key, with bounds. The first error is kept; members
+// that cannot be read are empty.
+#pragma once
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ringlet::watch {
+
+using Json = nlohmann::ordered_json;
+
+class JsonObject {
+ public:
+  static constexpr std::size_t kTextBytesMax = 4096;
+  static constexpr std::size_t kListMax = 1 << 16;
+
+  /// Both outlive this.
+  JsonObject(const Json& json, std::string& wrong) : json_(json), wrong_(wrong) {
+    if (!json.is_object()) Refuse("it is no JSON object");
+  }
+
+  bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
+
+  std::uint64_t Number(const char* key,
+                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
+    const Json* const found = Find(key);
+    if (found == nullptr) return 0;
+    if (found->is_number_unsigned() && found->get<std::uint64_t>() <= most)
+      return found->get<std::uint64_t>();
+    return Refuse(fmt::format("{} is no number from 0 to {}", key, most)), 0;
+  }
+  std::uint32_t Small(const char* key) {
+    return static_cast<std::uint32_t>(Number(key, std::numeric_limits<std::uint32_t>::max()));
+  }
+  /// A number of ranks: lists of them are made.
+  std::uint32_t Ranks(const char* key) {
+    constexpr std::uint64_t kMost = 1 << 24;
+    return static_cast<std::uint32_t>(Number(key, kMost));
+  }
+  std::optional<std::uint32_t> OptionalSmall(const char* key) {
+    return Has(key) ? std::optional(Small(key)) : std::nullopt;
+  }
+  bool Flag(const char* key) {
+    const Json* const found = Find(key);
+    if (found == nullptr || found->is_boolean()) return found != nullptr && found->get<bool>();
+    return Refuse(fmt::format("{} is neither true nor false", key)), false;
+  }
+  std::string Text(const char* key) {
+    const Json* const found = Find(key);
+    if (found == nullptr) return {};
+    if (found->is_string() && found->get_ref<const std::string&>().size() <= kTextBytesMax)
+      return found->get<std::string>();
+    return Refuse(fmt::format("{} is no text of at most {} bytes", key, kTextBytesMax)), "";
+  }
+  std::string OptionalText(const char* key) { return Has(key) ? Text(key) : ""; }
+
+  /// \param read  takes each object of the list
+  template <class Read>
+  void ForEach(const char* key, const Read& read) {
+    const Json* const found = Find(key);
+    if (found == nullptr) return;
+    if (!found->is_array() || found->size() > kListMax)
+      return Refuse(fmt::format("{} is no list of at most {}", key, kListMax));
+    for (const Json& one : *found) {
+      JsonObject object(one, wrong_);
+      read(object);
+    }
+  }
+  /// \param read  takes the object
+  template <class Read>
+  void Within(const char* key, const Read& read) {
+    const Json* const found = Find(key);
+    if (found == nullptr) return;
+    JsonObject object(*found, wrong_);
+    read(object);
+  }
+
+  void Refuse(std::string why) {
+    if (wrong_.empty()) wrong_ = std::move(why);
+  }
+
+ private:
+  const Json* Find(const char* key) {
+    if (Has(key)) return &json_.at(key);
+    Refuse(fmt::format("{} is missing", key));
+    return nullptr;
+  }
+
+  const Json& json_;
+  std::string& wrong_;
+};
+
+}  // namespace ringlet::watch

@@ -1,0 +1,49 @@
+// The last operations of one rank on one communicator: the content of a dump of the flight
+// recorder.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ringlet/status.hpp"
+#include "watch/json_object.hpp"
+#include "watch/operation.hpp"
+
+namespace ringlet::watch {
+
+struct RankTrace {
+  std::string communicator = {};  ///< 16 hexadecimal digits, the same on all ranks
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+  std::string host = {};       ///< host name
+  std::string host_hash = {};  ///< ranks with the same one have the same clock
+  std::uint32_t pid = 0;
+  std::string reason = {};   ///< of the dump: "error", "request", "signal"
+  std::string failure = {};  ///< of the communicator; empty: none
+  Instant taken{0};          ///< by the clock of the operations
+  Instant taken_unix{0};     ///< the same moment since 1970
+  std::uint64_t begun = 0;   ///< operations so far, also those that are not in the list any more
+  std::uint64_t done = 0;
+  std::optional<std::uint32_t> waits_for = {};
+  std::vector<RecordedOperation> operations = {};  ///< by number, without gaps
+  bool operator==(const RankTrace&) const = default;
+};
+
+inline constexpr std::size_t kTraceBytesMax = std::size_t{32} << 20;
+
+/// With a newline at its end.
+std::string ToJson(const RankTrace& trace);
+/// The inverse. Errors  kInvalidArgument  says what is wrong with it
+Result<RankTrace> ParseRankTrace(std::string_view text);
+
+/// One operation, as both dumps and status have it.
+Json OperationJson(const RecordedOperation& operation);
+RecordedOperation ReadOperation(JsonObject& object);
+
+/// "rank 3 (host node7, pid 4711)".
+std::string Describe(const RankTrace& trace);
+
+/// "0123456789abcdef-3.json": the name of the file of a dump in its folder.
+std::string FileNameOf(const RankTrace& trace);
+
+}  // namespace ringlet::watch

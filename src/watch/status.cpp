@@ -1,0 +1,100 @@
+#include "watch/status.hpp"
+
+#include "watch/rank_trace.hpp"
+
+namespace ringlet::watch {
+namespace {
+
+constexpr std::uint64_t kStatusVersion = 1;
+
+RankState::Reach ReadReach(JsonObject& object) {
+  const std::string text = object.Text("reach");
+  for (const auto reach :
+       {RankState::Reach::kHere, RankState::Reach::kSilent, RankState::Reach::kLeft,
+        RankState::Reach::kGone, RankState::Reach::kUnknown})
+    if (text == Name(reach)) return reach;
+  object.Refuse("reach is none that is known");
+  return RankState::Reach::kUnknown;
+}
+
+RankState ReadRankState(JsonObject& object) {
+  RankState state{.rank = object.Small("rank"),
+                  .host = object.Text("host"),
+                  .pid = object.Small("pid"),
+                  .reach = ReadReach(object),
+                  .process = object.OptionalText("process"),
+                  .forming = object.Flag("forming"),
+                  .phase = object.OptionalText("phase"),
+                  .failure = object.OptionalText("failure"),
+                  .operations = object.Number("operations"),
+                  .inside = object.Flag("inside"),
+                  .waits_for = object.OptionalSmall("waits_for")};
+  if (object.Has("since_ns"))
+    state.since = Instant(static_cast<std::int64_t>(
+        object.Number("since_ns", std::numeric_limits<std::int64_t>::max())));
+  if (object.Has("last"))
+    object.Within("last", [&](JsonObject& last) { state.last = ReadOperation(last); });
+  return state;
+}
+
+CommunicatorStatus ReadCommunicator(JsonObject& object) {
+  CommunicatorStatus status{.communicator = object.Text("communicator"),
+                            .ranks = object.Ranks("ranks")};
+  object.Within("self", [&](JsonObject& self) { status.self = ReadRankState(self); });
+  object.ForEach("peers", [&](JsonObject& peer) { status.peers.push_back(ReadRankState(peer)); });
+  return status;
+}
+
+}  // namespace
+
+Json RankStateJson(const RankState& state) {
+  Json json = {{"rank", state.rank},       {"host", state.host},
+               {"pid", state.pid},         {"reach", Name(state.reach)},
+               {"forming", state.forming}, {"operations", state.operations},
+               {"inside", state.inside}};
+  if (!state.process.empty()) json["process"] = state.process;
+  if (!state.phase.empty()) json["phase"] = state.phase;
+  if (!state.failure.empty()) json["failure"] = state.failure;
+  if (state.last) json["last"] = OperationJson(*state.last);
+  if (state.waits_for) json["waits_for"] = *state.waits_for;
+  if (state.since) json["since_ns"] = state.since->count();
+  return json;
+}
+
+std::string ToJson(const ProcessStatus& status) {
+  Json communicators = Json::array();
+  for (const CommunicatorStatus& one : status.communicators) {
+    Json peers = Json::array();
+    for (const RankState& peer : one.peers) peers.push_back(RankStateJson(peer));
+    communicators.push_back({{"communicator", one.communicator},
+                             {"ranks", one.ranks},
+                             {"self", RankStateJson(one.self)},
+                             {"peers", std::move(peers)}});
+  }
+  return Json{{"ringlet_status", kStatusVersion},
+              {"host", status.host},
+              {"pid", status.pid},
+              {"communicators", std::move(communicators)}}
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+Result<ProcessStatus> ParseProcessStatus(std::string_view text) {
+  const auto refused = [](const std::string& why) {
+    return Error{Code::kProtocol, "an answer that is no status: " + why};
+  };
+  if (text.size() > kStatusBytesMax)
+    return refused(fmt::format("it has more than {} bytes", kStatusBytesMax));
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  std::string wrong;
+  JsonObject object(json, wrong);
+  if (object.Number("ringlet_status") != kStatusVersion)
+    object.Refuse(fmt::format("ringlet_status is not {}", kStatusVersion));
+  ProcessStatus status{.host = object.Text("host"), .pid = object.Small("pid")};
+  object.ForEach("communicators",
+                 [&](JsonObject& one) { status.communicators.push_back(ReadCommunicator(one)); });
+  if (!wrong.empty()) return refused(wrong);
+  return status;
+}
+
+}  // namespace ringlet::watch

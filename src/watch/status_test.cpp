@@ -1,0 +1,57 @@
+#include "watch/status.hpp"
+
+#include <gmock/gmock.h>
+
+#include "watch/traces_for_test.hpp"
+
+namespace ringlet::watch {
+namespace {
+
+using testing::HasSubstr;
+
+ProcessStatus StatusForTest() {
+  RankState self{.rank = 1,
+                 .host = "node0",
+                 .pid = 7,
+                 .operations = 8,
+                 .last = SumForTest(7, Instant(5)),
+                 .inside = true,
+                 .waits_for = 0,
+                 .since = Instant(90)};
+  RankState peer{.rank = 0,
+                 .host = "node1",
+                 .pid = 8,
+                 .reach = RankState::Reach::kSilent,
+                 .process = "stopped",
+                 .forming = true,
+                 .phase = "waits",
+                 .failure = "why"};
+  return {.host = "node0",
+          .pid = 7,
+          .communicators = {{.communicator = "00000000000000ab",
+                             .ranks = 2,
+                             .self = std::move(self),
+                             .peers = {std::move(peer)}}}};
+}
+
+TEST(ProcessStatus, IsReadBackAsItWasWritten) {
+  const auto read = ParseProcessStatus(ToJson(StatusForTest()));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, StatusForTest());
+  EXPECT_EQ(ParseProcessStatus(ToJson(ProcessStatus())).value(), ProcessStatus());
+}
+
+TEST(ProcessStatus, DamageIsNamed) {
+  const auto refusal = [](const std::string& text) {
+    const auto status = ParseProcessStatus(text);
+    return status.ok() ? "accepted" : status.error().message;
+  };
+  EXPECT_THAT(refusal("{}"), HasSubstr("ringlet_status is missing"));
+  EXPECT_THAT(refusal("unknown question\n"), HasSubstr("no JSON object"));
+  std::string text = ToJson(StatusForTest());
+  text.replace(text.find("\"here\""), 6, "\"thre\"");
+  EXPECT_THAT(refusal(text), HasSubstr("reach is none that is known"));
+}
+
+}  // namespace
+}  // namespace ringlet::watch

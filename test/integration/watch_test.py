@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Hangs made on purpose, and what `ringlet status`, the error and the traces say of each.
+
+    watch_test.py BUILD_DIR
+
+Of each pair of operation and fault the row of a table is printed, which docs/howto/debug-a-hang.md
+shows. Every wait is for an answer of `ringlet status` or a line of output.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+import support
+from support import FAULT_RANK, TOOL
+
+SIZE = 3
+FAULTY = 1
+OPERATIONS = ("all_reduce", "all_gather", "broadcast", "reduce_scatter", "barrier", "send_receive")
+# Of an operation, after which the ranks fail. Long enough that `ringlet status` comes before.
+TIMEOUT_S = 6
+
+
+class Hang(support.Case):
+    def tool(self, *arguments, status=None):
+        ran = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True,
+                             timeout=support.TIMEOUT_S, env=support.clean_environment())
+        if status is not None:
+            self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
+        return ran
+
+    def start_hang(self, operation, fault, **settings):
+        self.dumps = tempfile.mkdtemp()
+        settings = {"RINGLET_TIMEOUT": str(TIMEOUT_S), "RINGLET_DUMP_DIR": self.dumps,
+                    "RINGLET_HEARTBEAT_TIMEOUT": "0", **settings}
+        holder = self.start(FAULT_RANK, "id")
+        text = holder.wait_for("^ID ").split()[1]
+        ranks = [self.start(FAULT_RANK, "hang", text, rank, SIZE, operation,
+                            fault if rank == FAULTY else "none", **settings)
+                 for rank in range(SIZE)]
+        for rank in ranks:
+            rank.wait_for("^(AT FAULT|ERROR)")
+        return ranks
+
+    def findings_until(self, ranks, wanted):
+        """What `ringlet status` finds once it finds `wanted`."""
+        deadline = time.monotonic() + support.TIMEOUT_S
+        while time.monotonic() < deadline:
+            ran = self.tool("status", ranks[0].pid, "--json")
+            findings = json.loads(ran.stdout)[0]["findings"] if ran.returncode in (0, 1) else []
+            if any(wanted in finding for finding in findings):
+                self.assertEqual(ran.returncode, 1)
+                return findings
+        raise AssertionError(f"status does not find {wanted!r}: {findings} {ran.stderr}")
+
+    def errors(self, ranks):
+        return [rank.wait_for("^ERROR") for rank in ranks]
+
+    def others(self, ranks):
+        return [rank for number, rank in enumerate(ranks) if number != FAULTY]
+
+    def compare_dumps(self):
+        return json.loads(self.tool("trace", self.dumps, "--json", status=1).stdout)[0]
+
+    def row(self, operation, fault, *cells):
+        print(" | ".join(["", operation, fault, *cells, ""]).strip(), flush=True)
+
+
+class Skipped(Hang):
+    """A rank that does not call an operation is named by all three."""
+
+    def check(self, operation, fault, activity):
+        ranks = self.start_hang(operation, fault)
+        who = f"rank {FAULTY} "
+        findings = self.findings_until(ranks, f"{who}(host")
+        self.assertIn("has not called", findings[0])
+        self.assertIn(activity, findings[0])
+        errors = self.errors(self.others(ranks))
+        for error in errors:
+            self.assertIn(who, error)
+            self.assertIn("has not called it", error)
+        report = self.compare_dumps()
+        self.assertIn(f"rank {FAULTY} never called it", report["divergence"]["text"])
+        self.row(operation, fault, findings[0], errors[0], report["divergence"]["text"])
+        ranks[FAULTY].kill()
+
+    def test_a_rank_that_waits_elsewhere(self):
+        for operation in OPERATIONS[:5]:
+            with self.subTest(operation):
+                self.check(operation, "skip", "it sleeps or waits elsewhere")
+
+    def test_a_rank_in_an_endless_loop(self):
+        for operation in OPERATIONS[:5]:
+            with self.subTest(operation):
+                self.check(operation, "loop", "it computes")
+
+
+class Diverged(Hang):
+    """A rank with another count."""
+
+    def test_it_is_in_the_error_and_in_the_traces(self):
+        for operation in OPERATIONS[:4]:
+            with self.subTest(operation):
+                ranks = self.start_hang(operation, "count")
+                errors = self.errors(self.others(ranks))  # a root may be done
+                for error in errors:
+                    self.assertRegex(error, r"rank 1 called \w+ of 9 float")
+                findings = self.findings_until(ranks, "the communicator has failed")
+                report = self.compare_dumps()
+                # A rank that hears of the failure first calls it no more.
+                self.assertRegex(report["divergence"]["text"], r"operation 5: .*\bof 8 float")
+                self.assertRegex(report["divergence"]["text"], r"rank 1 called \w+ of 9 float")
+                self.row(operation, "count", findings[0], errors[0],
+                         report["divergence"]["text"])
+
+
+class Stopped(Hang):
+    """A rank that is stopped cannot answer: the system and its peers tell of it."""
+
+    def test_it_is_named(self):
+        for operation in OPERATIONS[:5]:
+            with self.subTest(operation):
+                ranks = self.start_hang(operation, "stop")
+                findings = self.findings_until(ranks, f"rank {FAULTY} (host")
+                self.assertIn("is stopped: kill -CONT", findings[0])
+                errors = self.errors(self.others(ranks))
+                for error in errors:
+                    self.assertRegex(error, rf"rank {FAULTY} .*does not answer: its process is stopped")
+                ranks[FAULTY].signal(signal.SIGCONT)
+                self.row(operation, "stop", findings[0], errors[0],
+                         "one rank is missing: it was stopped")
+                ranks[FAULTY].kill()
+
+
+class Messages(Hang):
+    def test_a_rank_that_does_not_send(self):
+        ranks = self.start_hang("send_receive", "skip")
+        error = ranks[2].wait_for("^ERROR")
+        self.assertIn("rank 1", error)
+        self.row("send_receive", "skip", "-", error, "-")
+
+
+class OnRequest(Hang):
+    def test_traces_are_written_while_ranks_hang(self):
+        ranks = self.start_hang("all_reduce", "skip", RINGLET_TIMEOUT="600")
+        self.findings_until(ranks, "has not called")
+        folder = tempfile.mkdtemp()
+        for rank in ranks:
+            self.tool("status", rank.pid, "--dump", folder, status=0)
+        names = sorted(os.listdir(folder))
+        self.assertEqual(len(names), SIZE)
+        report = json.loads(self.tool("trace", folder, "--json", status=1).stdout)[0]
+        self.assertIn("rank 1 never called it", report["divergence"]["text"])
+        picture = pathlib.Path(folder) / "picture"
+        self.tool("trace", folder, "--perfetto", picture, status=1)
+        self.assertIn("traceEvents", json.loads(picture.read_text()))
+        for rank in ranks:
+            rank.kill()
+
+    def test_metrics_are_open_metrics(self):
+        try:
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+        except ImportError:
+            self.skipTest("prometheus_client is not installed")
+        ranks = self.start_hang("all_reduce", "skip", RINGLET_TIMEOUT="600")
+        self.findings_until(ranks, "has not called")
+        text = self.tool("status", ranks[0].pid, "--metrics", status=0).stdout
+        families = {family.name: family for family in text_string_to_metric_families(text)}
+        sizes = families["ringlet_operation_size_bytes"]
+        self.assertEqual([s.value for s in sizes.samples
+                          if s.name.endswith("_count") and s.labels["call"] == "all_reduce"], [6])
+        self.assertEqual([s.value for s in families["ringlet_operations_in_progress"].samples], [1])
+        for rank in ranks:
+            rank.kill()
+
+    def test_another_user_is_not_answered(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        ranks = self.start_hang("all_reduce", "skip", RINGLET_TIMEOUT="600")
+        ran = subprocess.run([TOOL, "status", str(ranks[0].pid)], capture_output=True, text=True,
+                             user=65534, timeout=support.TIMEOUT_S,
+                             env=support.clean_environment())
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertNotIn("communicator", ran.stdout)
+        for rank in ranks:
+            rank.kill()
+
+
+if __name__ == "__main__":
+    support.main()
