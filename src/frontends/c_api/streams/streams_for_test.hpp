@@ -63,14 +63,18 @@ class StreamGate {
   Flag open_ = std::make_shared<std::atomic<bool>>(false);  // shared with what waits
 };
 
-/// Aborts the communicator in an operation of this rank that another has not called.
+/// Aborts the communicator in an operation of this rank that has not begun, so that it cannot have
+/// ended either, whatever the other ranks call.
 inline void AbortInACall(ncclComm_t comm) {
   float data = 1;
   const TestStreams stream(1);
+  StreamGate gate;
+  gate.Hold(stream[0]);
   const ncclResult_t issued =
       ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comm, AsCuda(stream[0]));
   EXPECT_TRUE(issued == ncclSuccess || issued == ncclInProgress) << LastMessage();
   EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  gate.Open();
   ringletStreamSynchronize(stream[0]);
 }
 
