@@ -17,7 +17,7 @@ def run(backend, options):
         options.program, "--backend", backend, "--json", *options.options,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
-    result = next((line for line in done.stdout.splitlines() if line.startswith("{")), None)
+    result = next((line for line in done.stdout.splitlines() if line.startswith('{"')), None)
     if done.returncode != 0 and backend == "gloo" and result:
         print("a process of Gloo's ended badly after it had printed its result, which counts")
     elif done.returncode != 0:
