@@ -16,9 +16,10 @@ usage: ./ringlet.sh COMMAND
                      backend where PyTorch can be had
        --long        the long ones too
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
-       --clients     those of programs of others too: PyTorch's CUDA wheel, nccl4py, SGLang and
-                     vLLM, which are fetched from PyPI (1.3 GB, 4 GB on disk), on the devices of
-                     `ringlet emulate`
+       --clients     those of programs of others too, which are fetched from PyPI: PyTorch's CUDA
+                     wheel, nccl4py, SGLang and vLLM (1.3 GB, 4 GB on disk), on the devices of
+                     `ringlet emulate`; Lightning, Ray and DeepSpeed; and the wheels of dist with each
+                     PyTorch
   build              build the tool (build/bin/ringlet) and the libraries
   install [PREFIX]   build, and install to bin, lib and include of PREFIX (default /usr/local)
   package            build, and make Debian packages in build/packages: libringlet0, libringlet-dev
@@ -287,6 +288,26 @@ fetch_trainers() {
   }
 }
 
+# Makes build/trainers-venv, which has further trainers and sees what build/venv has. As above.
+trainers_venv=build/trainers-venv
+more_trainers='lightning ray[train] deepspeed'
+fetch_more_trainers() {
+  local python=$trainers_venv/bin/python packages='lib/python3*/site-packages'
+  "$python" -c 'import lightning, ray, deepspeed' 2>/dev/null && return
+  [ -x "$python" ] || python3 -m venv "$trainers_venv" || {
+    echo "An environment for the trainers cannot be made: python3 -m venv failed, see above."
+    return 1
+  }
+  # shellcheck disable=SC2086
+  echo "$PWD"/$venv/$packages >"$(echo $trainers_venv/$packages)/torch.pth"
+  echo "\$ pip install $more_trainers"
+  # shellcheck disable=SC2086
+  DS_BUILD_OPS=0 "$python" -m pip install -q --no-build-isolation $more_trainers || {
+    echo 'They cannot be had: pip install failed, see above.'
+    return 1
+  }
+}
+
 # Builds the package `ringlet` and installs it into build/venv.
 install_python_package() {
   echo '$ pip install .'
@@ -491,6 +512,9 @@ fetch_from_pypi() {
   [ "$1" = no ] || {
     heading 'Programs of CUDA and NCCL'
     fetch_clients || echo 'So their tests are left out (ctest says: not run).'
+    heading 'Trainers'
+    fetch_more_trainers ||
+      echo 'So the tests of Lightning, Ray and DeepSpeed are left out (ctest says: not run).'
   }
 }
 
