@@ -1,7 +1,7 @@
 """Operations on Ringlet and on Gloo, in the same processes, in turn; medians of a call's time.
 
     torchrun --nproc-per-node 2 bench/torch_operations.py [--largest BYTES]
-    torchrun --nproc-per-node 2 bench/torch_operations.py --calls --largest 65536
+    torchrun --nproc-per-node 2 bench/torch_operations.py --calls --largest 65536 --seconds 0.3
 
 Time is rank 0's, of a call that is waited for, with a barrier-like all-reduce before each series.
 "Shared" is Ringlet with tensors from ringlet.empty. What PyTorch itself takes for a call is measured
