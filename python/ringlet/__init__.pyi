@@ -1,11 +1,15 @@
 import os
 from datetime import timedelta
-from typing import Any, Dict, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import torch
 import torch.distributed as dist
 
 __version__: str
+
+ops: Any
+"""The operators torch.ops.ringlet, which wait and have no torch.distributed between: all_reduce_,
+broadcast_, all_gather_into_tensor, reduce_scatter_tensor, all_to_all_single, barrier."""
 
 class Options(dist.Backend.Options):
     """What a Ringlet process group can be told; give it as `pg_options`.
@@ -35,18 +39,12 @@ class ProcessGroupRinglet(dist.Backend):
         timeout: timedelta = ...,
         name: str = ...,
     ) -> None: ...
-    def predict(
-    xml: Union[str, os.PathLike[str]],
-    hosts: int = ...,
-    op: str = ...,
-    bytes: int = ...,
-    *,
-    flows: bool = ...,
-) -> Dict[str, Any]: ...
-def monitored_barrier(
+    def monitored_barrier(
         self, timeout: timedelta = ..., wait_all_ranks: bool = ...
     ) -> None: ...
 
+def accelerate() -> None: ...
+def collect_env(environment: Optional[Mapping[str, str]] = ...) -> Dict[str, Any]: ...
 def empty(
     *size: Union[int, Sequence[int]], dtype: Optional[torch.dtype] = ...
 ) -> torch.Tensor: ...
@@ -56,3 +54,11 @@ def monitored_barrier(
     timeout: Optional[timedelta] = ...,
     wait_all_ranks: bool = ...,
 ) -> None: ...
+def predict(
+    xml: Union[str, os.PathLike[str]],
+    hosts: int = ...,
+    op: str = ...,
+    bytes: int = ...,
+    *,
+    flows: bool = ...,
+) -> Dict[str, Any]: ...

@@ -1,6 +1,6 @@
 """Runs a Python program in the environment with PyTorch, or says that there is none.
 
-    python run.py ENVIRONMENT_PYTHON ARGUMENT...
+    python run.py ENVIRONMENT_PYTHON [--needs PACKAGE] ARGUMENT...
 
 PyTorch's launcher and its own suite leave files in the temporary folder: each run has one of its own,
 which is removed.
@@ -13,6 +13,10 @@ import tempfile
 SKIPPED = 77
 
 python, arguments = sys.argv[1], sys.argv[2:]
+needed = []
+while arguments[0] == "--needs":
+    needed.append(arguments[1])
+    arguments = arguments[2:]
 found = os.path.exists(python) and subprocess.run(
     [python, "-c", "import torch, ringlet; ringlet.Options"], capture_output=True, text=True
 )
@@ -21,6 +25,11 @@ if not found or found.returncode != 0:
     print("`./ringlet.sh demo` makes that environment where PyTorch can be had.")
     if found:
         print(found.stderr)
+    sys.exit(SKIPPED)
+missing = [name for name in needed if subprocess.run(
+    [python, "-c", f"import {name}"], capture_output=True).returncode != 0]
+if missing:
+    print(f"NOT RUN torch: {python} cannot import {', '.join(missing)}, so the tests of it are skipped.")
     sys.exit(SKIPPED)
 with tempfile.TemporaryDirectory(prefix="torch_") as folder:
     ended = subprocess.run([python, *arguments], env={**os.environ, "TMPDIR": folder})

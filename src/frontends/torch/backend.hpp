@@ -1,8 +1,9 @@
 // The process group of PyTorch. Included by module.cpp only.
 //
 // An operation checks its tensors on the caller's thread, becomes a job of the group's serial
-// executor, and gives a Work. A caller that will wait anyway runs the job itself; only asynchronous
-// operations cost a change of thread.
+// executor, and gives a Work. A caller that will wait anyway, or that waits before another thread
+// has begun, runs the job itself; only operations that go on beside their caller cost a change of
+// thread.
 #pragma once
 #include <ATen/ThreadLocalState.h>
 #include <torch/extension.h>
@@ -513,6 +514,41 @@ class RingletBackend final : public c10d::Backend {
   }
   bool supportsShrinking() const RINGLET_OVERRIDE_SINCE_2_9 { return true; }
 
+  using Run = std::function<Status(comm::Communicator&, Milliseconds timeout)>;
+
+  /// Runs an operation on this thread, in its turn, for a caller that waits for it and needs no
+  /// Work. `check` looks at the arguments first and gives what there is to run; what it throws is
+  /// told to ranks that have begun the call. \param tensors  what the operation uses
+  template <typename Check>
+  void RunNow(const char* operation, const Tensors& tensors, const Check& check) {
+    Group& group = Alive();
+    TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", operation,
+                " was called from inside an operation of its group, which it would wait for");
+    Run run;
+    try {
+      run = check();
+    } catch (const c10::Error& error) {
+      Refused(error);
+      throw;
+    }
+    ++sequence_;
+    const std::vector<View> reachable = ReachableAmong(tensors);
+    const std::uint64_t call = group.NextCall();
+    std::exception_ptr failure;
+    group.serial_executor().RunHere(
+        [&] { failure = Attempt(group, call, operation, run, reachable, group.timeout()); });
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  void CheckRank(std::int64_t rank, const char* operation) const {
+    TORCH_CHECK(rank >= 0 && rank < size_, "ringlet: ", operation, ": the root rank ", rank,
+                " is not between 0 and ", size_ - 1);
+  }
+  void CheckTimes(const at::Tensor& large, const at::Tensor& small, const char* operation) const {
+    TORCH_CHECK(large.numel() == small.numel() * size_, "ringlet: ", operation, ": ", large.numel(),
+                " elements are not ", size_, " times ", small.numel());
+  }
+
   /// All backends of this process that have not been destroyed.
   struct Living {
     std::mutex mutex;
@@ -540,7 +576,6 @@ class RingletBackend final : public c10d::Backend {
     return beacon.ok() ? *beacon : nullptr;
   }
 
-  using Run = std::function<Status(comm::Communicator&, Milliseconds timeout)>;
   struct NoOptions {
     Milliseconds timeout = c10d::kUnsetTimeout;
   };
@@ -597,7 +632,8 @@ class RingletBackend final : public c10d::Backend {
     const bool async = name.async || coalescing_;
     const auto timeout = name.timeout;
     const char* operation = name.name;
-    const std::vector<View> reachable = ReachableAmong(name);
+    std::vector<View> reachable = ReachableAmong(name.inputs);
+    std::ranges::copy(ReachableAmong(name.outputs), std::back_inserter(reachable));
     auto work = MakeWork(std::move(name));
     const std::uint64_t call = group.NextCall();
     if (!async) {
@@ -605,23 +641,22 @@ class RingletBackend final : public c10d::Backend {
           [&] { Carry(group, call, *work, operation, run, reachable, timeout, nullptr); });
       return work;
     }
-    group.serial_executor().Submit([this, &group, call, work, operation, run = std::move(run),
-                                    reachable, timeout,
-                                    state = at::ThreadLocalState()](auto& turn) mutable {
-      const at::ThreadLocalStateGuard as_caller(state);
-      Carry(group, call, *work, operation, run, reachable, timeout, &turn);
-    });
+    work->set_job(group.serial_executor().Submit(
+                      [this, &group, call, work, operation, run = std::move(run), reachable,
+                       timeout, state = at::ThreadLocalState()](auto& turn) mutable {
+                        const at::ThreadLocalStateGuard as_caller(state);
+                        Carry(group, call, *work, operation, run, reachable, timeout, &turn);
+                      }),
+                  group.fork_guard());
     return Coalesce(work);
   }
 
   /// The memory of tensors that other ranks may reach; mostly none.
-  static std::vector<View> ReachableAmong(const Name& name) {
+  static std::vector<View> ReachableAmong(const Tensors& tensors) {
     std::vector<View> reachable;
-    for (const Tensors* list : {&name.inputs, &name.outputs}) {
-      for (const at::Tensor& tensor : *list) {
-        if (tensor.layout() != at::kStrided || !tensor.is_contiguous()) continue;
-        if (TensorMemory::The().Has(BytesOf(tensor))) reachable.push_back(BytesOf(tensor));
-      }
+    for (const at::Tensor& tensor : tensors) {
+      if (tensor.layout() != at::kStrided || !tensor.is_contiguous()) continue;
+      if (TensorMemory::The().Has(BytesOf(tensor))) reachable.push_back(BytesOf(tensor));
     }
     return reachable;
   }
@@ -639,34 +674,37 @@ class RingletBackend final : public c10d::Backend {
   void Carry(Group& group, std::uint64_t call, GroupWork& work, const char* operation,
              const Run& run, const std::vector<View>& reachable, Milliseconds timeout,
              SerialExecutor::Turn* turn) {
-    Status status = Ok();
-    std::exception_ptr thrown;
-    {
-      const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
-      auto main = group.Main(call);
-      if (!main.ok()) return EndWork(work, operation, main.error(), turn);
-      for (const View memory : reachable) group.Announce(memory);
-      try {
-        status = run(**main, timeout);
-      } catch (const std::exception& exception) {
-        // The others cannot know that this rank will not go on.
-        (*main)->Abort(fmt::format("{} failed: {}", operation, exception.what()));
-        thrown = std::current_exception();
-      }
+    work.Complete(Attempt(group, call, operation, run, reachable, timeout), turn);
+  }
+
+  /// The same without a work. Null: it has succeeded.
+  std::exception_ptr Attempt(Group& group, std::uint64_t call, const char* operation,
+                             const Run& run, const std::vector<View>& reachable,
+                             Milliseconds timeout) {
+    const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
+    auto main = group.Main(call);
+    if (!main.ok()) return Failure(operation, main.error());
+    for (const View memory : reachable) group.Announce(memory);
+    try {
+      const Status status = run(**main, timeout);
+      return status.ok() ? nullptr : Failure(operation, status.error());
+    } catch (const std::exception& exception) {
+      // The others cannot know that this rank will not go on.
+      (*main)->Abort(fmt::format("{} failed: {}", operation, exception.what()));
+      return std::current_exception();
     }
-    if (thrown) return work.Complete(thrown, turn);
-    EndWork(work, operation, status, turn);
+  }
+
+  std::exception_ptr Failure(const char* operation, const Error& error) {
+    last_error_ =
+        error.code == Code::kTimeout ? c10d::ErrorType::TIMEOUT : c10d::ErrorType::COMM_ERROR;
+    return ToException(error, fmt::format("ringlet: rank {} of {}: {}", rank_, size_, operation));
   }
 
   /// \param by  as GroupWork::Complete
   template <typename By>
   void EndWork(GroupWork& work, const char* operation, const Status& status, By&& by) {
-    if (status.ok()) return work.Complete(nullptr, by);
-    last_error_ = status.error().code == Code::kTimeout ? c10d::ErrorType::TIMEOUT
-                                                        : c10d::ErrorType::COMM_ERROR;
-    work.Complete(ToException(status.error(),
-                              fmt::format("ringlet: rank {} of {}: {}", rank_, size_, operation)),
-                  by);
+    work.Complete(status.ok() ? nullptr : Failure(operation, status.error()), by);
   }
 
   WorkPointer ReduceAll(const at::Tensor& tensor, const c10d::AllreduceOptions& opts,
@@ -708,10 +746,6 @@ class RingletBackend final : public c10d::Backend {
     return Coalesce(work);
   }
 
-  void CheckRank(std::int64_t rank, const char* operation) const {
-    TORCH_CHECK(rank >= 0 && rank < size_, "ringlet: ", operation, ": the root rank ", rank,
-                " is not between 0 and ", size_ - 1);
-  }
   void CheckPeer(int peer, const char* operation) const {
     TORCH_CHECK(peer >= 0 && peer < size_ && peer != rank_, "ringlet: ", operation, ": rank ", peer,
                 " is not another rank of this group of ", size_);
@@ -729,10 +763,6 @@ class RingletBackend final : public c10d::Backend {
       TORCH_CHECK(tensor.numel() == model.numel(), "ringlet: ", operation,
                   " takes tensors of one size, not of ", tensor.numel(), " and ", model.numel(),
                   " elements");
-  }
-  void CheckTimes(const at::Tensor& large, const at::Tensor& small, const char* operation) const {
-    TORCH_CHECK(large.numel() == small.numel() * size_, "ringlet: ", operation, ": ", large.numel(),
-                " elements are not ", size_, " times ", small.numel());
   }
   static void CheckPairs(const Tensors& outputs, const Tensors& inputs, const char* operation) {
     TORCH_CHECK(outputs.size() == inputs.size() && !inputs.empty(), "ringlet: ", operation,

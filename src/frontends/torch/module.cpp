@@ -1,8 +1,8 @@
-// The extension ringlet._C: the one source that includes PyTorch's headers.
+// The extension ringlet._torch_2_x._C: the one source that includes PyTorch's headers.
 #include <pybind11/chrono.h>
 
-#include "comm/machine/prediction.hpp"
 #include "frontends/torch/backend.hpp"
+#include "frontends/torch/operators.hpp"
 
 namespace ringlet::torch_api {
 namespace {
@@ -96,22 +96,44 @@ PYBIND11_MODULE(_C, module) {
         return *address;
       },
       "The address at which groups of this process listen first.");
-  module.def(
-      "predict",
-      [](std::string xml, std::string name, std::uint32_t hosts, std::string operation,
-         std::uint64_t bytes, bool flows) {
-        const auto json = ringlet::comm::PredictionJson({.xml = std::move(xml),
-                                                         .name = std::move(name),
-                                                         .hosts = hosts,
-                                                         .operation = std::move(operation),
-                                                         .bytes = bytes,
-                                                         .flows = flows});
-        TORCH_CHECK_VALUE(json.ok(), "ringlet: ", json.error().message);
-        return *json;
-      },
-      py::arg("xml"), py::arg("name"), py::arg("hosts"), py::arg("operation"), py::arg("bytes"),
-      py::arg("flows"), py::call_guard<py::gil_scoped_release>(),
-      "How long a collective would take on GPUs, as JSON.");
   module.def("create", &api::Create, "Makes a process group; PyTorch calls it.");
   module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
+}
+
+TORCH_LIBRARY(ringlet, library) {
+  library.def("all_reduce_(Tensor(a!) tensor, str group_name, str op='sum') -> ()");
+  library.def("broadcast_(Tensor(a!) tensor, int root, str group_name) -> ()");
+  library.def("all_gather_into_tensor(Tensor(a!) output, Tensor input, str group_name) -> ()");
+  library.def(
+      "reduce_scatter_tensor(Tensor(a!) output, Tensor input, str group_name, str op='sum') -> ()");
+  library.def(
+      "all_to_all_single(Tensor(a!) output, Tensor input, str group_name, "
+      "int[]? output_splits=None, int[]? input_splits=None) -> ()");
+  library.def("barrier(str group_name) -> ()");
+}
+
+// It has no tensors by which a kernel could be chosen.
+TORCH_LIBRARY_IMPL(ringlet, CompositeExplicitAutograd, library) {
+  library.impl("barrier", &ringlet::torch_api::BarrierOperator);
+}
+
+TORCH_LIBRARY_IMPL(ringlet, CPU, library) {
+  namespace api = ringlet::torch_api;
+  library.impl("all_reduce_", &api::AllReduceOperator);
+  library.impl("broadcast_", &api::BroadcastOperator);
+  library.impl("all_gather_into_tensor", &api::AllGatherOperator);
+  library.impl("reduce_scatter_tensor", &api::ReduceScatterOperator);
+  library.impl("all_to_all_single", &api::AllToAllOperator);
+}
+
+TORCH_LIBRARY_IMPL(ringlet, Meta, library) {
+  namespace api = ringlet::torch_api;
+  using Text = std::string_view;
+  using Tensor = const at::Tensor&;
+  using Lengths = at::OptionalIntArrayRef;
+  library.impl("all_reduce_", &api::NothingToCompute<Tensor, Text, Text>);
+  library.impl("broadcast_", &api::NothingToCompute<Tensor, std::int64_t, Text>);
+  library.impl("all_gather_into_tensor", &api::NothingToCompute<Tensor, Tensor, Text>);
+  library.impl("reduce_scatter_tensor", &api::NothingToCompute<Tensor, Tensor, Text, Text>);
+  library.impl("all_to_all_single", &api::NothingToCompute<Tensor, Tensor, Text, Lengths, Lengths>);
 }

@@ -135,15 +135,46 @@ void SerialExecutor::RunHere(const std::function<void()>& job) {
   if (wanted) FindDrainer(state);
 }
 
-void SerialExecutor::Submit(Job job) {
+SerialExecutor::Submitted SerialExecutor::Submit(Job job) {
   const auto state = state_;
+  std::uint64_t ticket = 0;
   bool wanted = false;
   {
     const Lock lock(state->mutex);
-    state->jobs.push_back({state->next_ticket++, std::move(job)});
+    ticket = state->next_ticket++;
+    state->jobs.push_back({ticket, std::move(job)});
     wanted = WantsDrainer(*state);
   }
   if (wanted) FindDrainer(state);
+  return {state, ticket};
+}
+
+void SerialExecutor::Submitted::RunHereUnlessBegun() const {
+  if (SerialExecutor::IsInside(*state_)) return;
+  Job job;
+  {
+    Lock lock(state_->mutex);
+    const auto found = std::ranges::find(state_->jobs, ticket_, &Ticketed::ticket);
+    if (found == state_->jobs.end()) return;
+    job = std::move(found->job);
+    state_->jobs.erase(found);
+    ++state_->waiting;
+    state_->turn.wait(lock, [&] { return state_->serving == ticket_; });
+    --state_->waiting;
+  }
+  // A helper that was called for this job finds others or none.
+  if (!Serve(state_, std::move(job))) return;
+  bool wanted = false;
+  {
+    const Lock lock(state_->mutex);
+    wanted = WantsDrainer(*state_);
+  }
+  if (wanted) FindDrainer(state_);
+}
+
+std::size_t SerialExecutor::queued() {
+  const Lock lock(state_->mutex);
+  return state_->jobs.size();
 }
 
 bool SerialExecutor::IsBusy() {
@@ -157,8 +188,12 @@ bool SerialExecutor::IsAwaited() {
 }
 
 bool SerialExecutor::IsInside() const {
+  return IsInside(*state_);
+}
+
+bool SerialExecutor::IsInside(const State& state) {
   for (const Inside* inside = t_inside; inside != nullptr; inside = inside->outer)
-    if (inside->serial_executor == state_.get()) return true;
+    if (inside->serial_executor == &state) return true;
   return false;
 }
 

@@ -34,6 +34,21 @@ class SerialExecutor {
   };
   using Job = std::function<void(Turn&)>;
 
+  /// A job that was submitted, for a caller that may come to wait for it. May outlive the executor.
+  class Submitted {
+   public:
+    /// Runs the job on this thread in its turn, unless it has begun or this thread is inside a
+    /// turn: the caller would sleep meanwhile, and be woken. Returns when it has run, or at once.
+    void RunHereUnlessBegun() const;
+
+   private:
+    friend class SerialExecutor;
+    Submitted(std::shared_ptr<State> state, std::uint64_t ticket)
+        : state_(std::move(state)), ticket_(ticket) {}
+    std::shared_ptr<State> state_;  // with the executor
+    std::uint64_t ticket_;
+  };
+
   /// \param helpers  run what is submitted, and outlive this
   explicit SerialExecutor(Helpers& helpers);
   /// Waits until the turns of all that was submitted have ended. No thread may be inside RunHere.
@@ -46,7 +61,9 @@ class SerialExecutor {
   void RunHere(const std::function<void()>& job);
   /// Runs `job` on a helper; returns at once. If the system has no thread for it, it runs here, or
   /// on a thread that waits for its turn. Not from inside a turn.
-  void Submit(Job job);
+  Submitted Submit(Job job);
+  /// How many jobs were submitted and no thread has taken.
+  std::size_t queued();
   /// Whether something has a turn or waits for it.
   bool IsBusy();
   /// For the one who has the turn: whether others wait for theirs.
@@ -66,6 +83,7 @@ class SerialExecutor {
   static void FindDrainer(const std::shared_ptr<State>& state);
   static void Drain(const std::shared_ptr<State>& state);
   static bool Serve(const std::shared_ptr<State>& state, Job job);
+  static bool IsInside(const State& state);
 
   const std::shared_ptr<State> state_;  // with the helpers that serve it, which may outlive this
 };

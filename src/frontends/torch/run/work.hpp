@@ -5,6 +5,7 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "comm/process/fork_guard.hpp"
 #include "frontends/torch/run/helpers.hpp"
 #include "frontends/torch/run/serial_executor.hpp"
 #include "ringlet/status.hpp"
@@ -50,14 +51,23 @@ class GroupWork : public c10d::Work {
   }
 
   bool wait(std::chrono::milliseconds timeout) override {
+    const bool for_ever = timeout == kNoTimeout || timeout == c10d::kUnsetTimeout;
+    if (own_ && for_ever && own_->maker.IsHere()) own_->job.RunHereUnlessBegun();
     if (withdraw_) {
       WaitForMessage(timeout == kNoTimeout ? timeout_ : timeout);
-    } else if (timeout != kNoTimeout && timeout != c10d::kUnsetTimeout) {
+    } else if (!for_ever) {
       TORCH_CHECK_WITH(DistBackendError, EndsWithin(timeout),
                        fmt::format("{}: Timed out waiting {}ms for its end; it goes on", title_,
                                    timeout.count()));
     }
     return Work::wait(kNoTimeout);
+  }
+
+  /// The job, which a caller that waits before another thread has begun with it runs itself: else
+  /// it would sleep and be woken, which takes longer than what is small. \param maker  of the
+  /// group: the child of a fork leaves its operations alone
+  void set_job(SerialExecutor::Submitted job, const comm::ForkGuard& maker) {
+    own_.emplace(std::move(job), maker);
   }
 
   /// A receive ends at its deadline if its message has not come: `withdraw` takes it back, or says
@@ -85,6 +95,13 @@ class GroupWork : public c10d::Work {
   }
 
  private:
+  struct OwnJob {
+    OwnJob(SerialExecutor::Submitted submitted, const comm::ForkGuard& guard)
+        : job(std::move(submitted)), maker(guard) {}
+    SerialExecutor::Submitted job;
+    comm::ForkGuard maker;
+  };
+
   /// Null: the Future was not asked for, and there is nothing more to do.
   c10::intrusive_ptr<c10::ivalue::Future> EndWith(std::exception_ptr exception,
                                                   SerialExecutor::Turn* turn) {
@@ -132,6 +149,7 @@ class GroupWork : public c10d::Work {
   const std::string detail_;
   std::atomic<int> source_{-1};
   std::function<bool()> withdraw_;
+  std::optional<OwnJob> own_;
   bool ended_ = false;
   SerialExecutor::Turn* turn_ = nullptr;  // lives until Complete returns
   std::exception_ptr error_;

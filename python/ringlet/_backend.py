@@ -1,0 +1,144 @@
+"""What the package is to PyTorch: the backend `ringlet`, and helpers that need torch."""
+
+import atexit
+import importlib
+import os
+import pathlib
+import re
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+from ringlet import pmix
+from ringlet.launchers import pmix_variables, rank_variables
+
+_LAZY = ("Options", "ProcessGroupRinglet")  # of the extension
+_FOLDER = pathlib.Path(__file__).parent
+
+
+def extension_name(version, folder=_FOLDER):
+    """The module that was compiled against the torch of `version`, such as "2.13.0+cpu".
+
+    There is one for each minor version: the layout of PyTorch's classes changes between them. Raises
+    ImportError, which names those that are in `folder`, where there is none for this one.
+    """
+    wanted = "_".join(re.match(r"(\d+)\.(\d+)", version).groups())
+    there = [path.name.removeprefix("_torch_") for path in folder.glob("_torch_*")]
+    if wanted in there:
+        return f"ringlet._torch_{wanted}._C"
+    known = sorted((tuple(map(int, each.split("_"))) for each in there), reverse=True)
+    listed = ", ".join(f"{major}.{minor}" for major, minor in reversed(known)) or "no version"
+    raise ImportError(
+        f"this installation of ringlet is for torch {listed}, and torch {version} is installed: install "
+        "one of these, or install ringlet from its source, which builds it against the torch that is there"
+    )
+
+
+def extension():
+    """The compiled part, loaded when it is first needed: importing torch should stay quick."""
+    compiled = importlib.import_module(extension_name(torch.__version__))
+    if not extension.loaded:
+        extension.loaded = True
+        # Groups that were not destroyed end before Python does: their threads may need it.
+        atexit.register(compiled.end_all)
+        # A barrier has no tensors: without these a compiler would take it for dead code.
+        torch.library.register_fake("ringlet::barrier", lambda group_name: None)
+        torch.fx.node.has_side_effect(torch.ops.ringlet.barrier.default)
+    return compiled
+
+
+extension.loaded = False
+
+
+def __getattr__(name):
+    if name == "ops":
+        extension()
+        return torch.ops.ringlet
+    if name in _LAZY:
+        value = globals()[name] = getattr(extension(), name)
+        return value
+    raise AttributeError(f"module 'ringlet._backend' has no attribute '{name}'")
+
+
+def empty(*size, dtype=None):
+    """As torch.empty, in memory that the other ranks of the host can reach.
+
+    Collectives of one host do not copy it on their way: an all-reduce of megabytes takes a third to
+    three quarters of the time. Views of it and slices count as well. Each allocation is a file descriptor and at least
+    64 KiB, so a few large ones are better than many small; memory that was freed is kept for the next
+    of its size. A process that was forked from this one shares the memory: it sees what is written
+    here, and the other way round. Raises RuntimeError where there is no memory.
+    """
+    shape = torch.Size(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+    dtype = dtype or torch.get_default_dtype()
+    return extension().allocate(shape.numel() * dtype.itemsize).view(dtype).view(shape)
+
+
+def from_launcher(timeout=timedelta(minutes=5)):
+    """Has init_process_group work in a program that mpirun or srun started.
+
+    Sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT as far as they are not set; under
+    torchrun it does nothing. Where a PMIx server started the program (Open MPI's mpirun,
+    `srun --mpi=pmix`), rank 0 serves the store at a free port, and the others learn where from PMIx,
+    waiting for `timeout` (a timedelta). Else it is what the variables of Open MPI, MPICH or Slurm say; with
+    MPICH over several hosts set MASTER_ADDR yourself. Raises RuntimeError where no launcher is known, one
+    says nonsense, or rank 0 does not come.
+    """
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        return
+    client, why = None, None
+    if "PMIX_RANK" in os.environ:
+        try:
+            client = pmix.Client()
+        except pmix.Unavailable as unavailable:
+            why = unavailable
+    try:
+        found = _meet_by_pmix(client, timeout) if client else rank_variables(os.environ)
+    except (RuntimeError, pmix.Unavailable) as error:
+        raise RuntimeError(f"{error} ({why})" if why else str(error)) from None
+    os.environ.update(found)
+
+
+def _meet_by_pmix(client, timeout):
+    atexit.register(client.close)
+
+    def serve(address, port, size):
+        # init_process_group finds it by its port, as stores of one process share their server.
+        from_launcher.store = dist.TCPStore(address, port, size, is_master=True, timeout=timeout,
+                                            wait_for_workers=False, multi_tenant=True)
+        return from_launcher.store.port
+
+    return pmix_variables(client, os.environ, serve, extension().reachable_address,
+                          timeout.total_seconds())
+
+
+def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
+    """As torch.distributed.monitored_barrier, which PyTorch itself keeps to Gloo.
+
+    Rank 0 raises RuntimeError with the first rank that has not come within `timeout` (a timedelta),
+    or, with `wait_all_ranks`, with all of them; the ranks that came raise what rank 0 said.
+    """
+    group = group or dist.group.WORLD
+    if group is None or group is dist.GroupMember.NON_GROUP_MEMBER:
+        return
+    backend = group._get_backend(torch.device("cpu"))
+    if timeout is None:
+        backend.monitored_barrier(wait_all_ranks=wait_all_ranks)
+    else:
+        backend.monitored_barrier(timeout, wait_all_ranks)
+
+
+def _stand_in_for_gloo():
+    """For tests: PyTorch makes groups of ours where it would make Gloo's."""
+
+    class StandIn(extension().ProcessGroupRinglet):
+        kept = []  # Python must know them as Gloo's as long as they live
+
+        def __init__(self, store, rank, size, timeout):
+            super().__init__(store, rank, size, timeout, "gloo")
+            StandIn.kept.append(self)
+
+    import torch.distributed.distributed_c10d as c10d
+
+    c10d.ProcessGroupGloo = StandIn
