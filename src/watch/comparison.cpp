@@ -73,6 +73,12 @@ Divergence DivergenceAt(std::uint64_t sequence, const std::vector<ComparedRank>&
   return divergence;
 }
 
+/// How many different calls ranks have made.
+std::size_t CallsOf(const Divergence& divergence) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      divergence.groups, [](const auto& group) { return group.call.has_value(); }));
+}
+
 }  // namespace
 
 std::optional<Divergence> FirstDivergence(const std::vector<RankTrace>& traces) {
@@ -84,13 +90,15 @@ std::optional<Divergence> FirstDivergence(const std::vector<RankTrace>& traces) 
     const Collectives& collectives = ranks.back().collectives;
     if (!collectives.empty()) until = std::max(until, collectives.rbegin()->first + 1);
   }
+  std::optional<Divergence> missing;
   for (std::uint64_t sequence = from; sequence < until; ++sequence) {
     Divergence divergence = DivergenceAt(sequence, ranks);
-    if (divergence.groups.size() > 1) return divergence;
+    if (CallsOf(divergence) > 1) return divergence;
     // A gap on all ranks is a damaged trace: it must not make a loop of 2^64 turns.
-    if (divergence.groups.empty() || !divergence.groups.front().call) return std::nullopt;
+    if (CallsOf(divergence) == 0) break;
+    if (divergence.groups.size() > 1 && !missing) missing = std::move(divergence);
   }
-  return std::nullopt;
+  return missing;
 }
 
 std::string ToText(const Divergence& divergence) {

@@ -21,7 +21,9 @@ struct Divergence {
   std::vector<DivergedRanks> groups;
   bool operator==(const Divergence&) const = default;
 };
-/// Only where all traces reach back is compared. \param traces  of one communicator, by rank
+/// Only where all traces reach back is compared. Ranks that called different things come first, at
+/// whatever operation: a rank that heard of that failure before it called earlier ones is no cause.
+/// \param traces  of one communicator, by rank
 std::optional<Divergence> FirstDivergence(const std::vector<RankTrace>& traces);
 /// "operation 17: ranks 0-2 called all_reduce of 8 float sum, rank 3 called barrier".
 std::string ToText(const Divergence& divergence);

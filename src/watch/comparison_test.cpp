@@ -33,6 +33,15 @@ TEST(FirstDivergence, TheFirstDifferenceCounts) {
             "float sum");
 }
 
+// A root of broadcasts runs ahead; its failure may reach a slow rank before the first of them.
+TEST(FirstDivergence, DifferentCallsComeBeforeCallsThatAreMissing) {
+  RankTrace other = TraceForTest(1, 3, 5);
+  other.operations[4].count = 3;
+  EXPECT_EQ(DivergenceText({TraceForTest(0, 3, 5), other, TraceForTest(2, 3, 1)}),
+            "operation 4: rank 0 called all_reduce of 2 float sum, rank 1 called all_reduce of 3 "
+            "float sum, rank 2 never called it");
+}
+
 TEST(FirstDivergence, OperationsThatAreNotKeptByAllAreNotCompared) {
   RankTrace late = TraceForTest(1, 2, 5);
   late.operations.erase(late.operations.begin(), late.operations.begin() + 3);

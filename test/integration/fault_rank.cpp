@@ -321,13 +321,15 @@ Status FormMany(const std::shared_ptr<comm::Process>& process, comm::Communicato
   return Ok();
 }
 
-/// Turns of the service thread until no more descriptors are held than `before`, or for so long
-/// that they never will be: a root says goodbye a moment after all have joined.
-Held HeldAtRest(const std::shared_ptr<comm::Process>& process, std::int64_t descriptors) {
+/// Turns of the service thread until no more is held than that, or for so long that it never will
+/// be: a root says goodbye a moment after all have joined, and a group's last words are sent then.
+Held HeldAtRest(const std::shared_ptr<comm::Process>& process, std::int64_t descriptors,
+                std::int64_t heap_bytes = std::numeric_limits<std::int64_t>::max()) {
   const Instant give_up = os::SocketDriver::Now() + std::chrono::seconds(20);
   for (;;) {
     const Held held = HeldNow();
-    if (held.descriptors <= descriptors || os::SocketDriver::Now() > give_up) return held;
+    const bool rests = held.descriptors <= descriptors && held.heap_bytes <= heap_bytes;
+    if (rests || os::SocketDriver::Now() > give_up) return held;
     std::promise<void> turn;
     process->driver().Post([&] { turn.set_value(); });
     turn.get_future().wait();
@@ -360,7 +362,8 @@ Status Many(const std::vector<std::string>& words) {
   Say(fmt::format("HOLDING {} communicators, {} descriptors, {} mappings, {} bytes", alive.size(),
                   holding.descriptors, holding.mappings, holding.heap_bytes));
   alive.clear();
-  const Held after = HeldAtRest(process, before.descriptors);
+  constexpr std::int64_t kSlackBytes = 60'000;  // less than what is left of one
+  const Held after = HeldAtRest(process, before.descriptors, before.heap_bytes + kSlackBytes);
   Say(fmt::format("LEFT {} descriptors, {} mappings, {} bytes",
                   after.descriptors - before.descriptors, after.mappings - before.mappings,
                   after.heap_bytes - before.heap_bytes));
