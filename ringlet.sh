@@ -314,7 +314,7 @@ install_python_package() {
   # By the name that CMake chose for the tool, and with its flags: pip has others, and the compiler cache
   # keeps those apart. Of what it says only the steps are shown, since it takes minutes.
   CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) \
-    "$venv/bin/pip" install -v -C cmake.define.RINGLET_WERROR=ON . 2>&1 |
+    "$venv/bin/pip" install -v --config-settings=cmake.define.RINGLET_WERROR=ON . 2>&1 |
     tee build/pip.log | { grep --line-buffered -oE '\[[0-9]+/[0-9]+\] .*' || true; } || {
       tail -n 60 build/pip.log
       fail 'the Python package cannot be built; the end of build/pip.log is above.'
