@@ -523,8 +523,8 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "STATUS",
                 .scope = SettingScope::kLog,
                 .field = &Settings::status,
-                .help = "Whether the process answers ringlet status, on a socket that only its own "
-                        "user can ask."},
+                .help = "Whether the process answers ringlet status, on a socket that its own user "
+                        "and root can ask."},
     SettingSpec{.name = "DUMP_DIR",
                 .scope = SettingScope::kLog,
                 .field = &Settings::dump_dir,
