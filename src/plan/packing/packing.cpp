@@ -19,7 +19,11 @@ constexpr std::int64_t kNearBound = 512;             // bound and value differ b
 constexpr std::int64_t kManyDevicesNearBound = 128;  // of them the last percent takes longest
 constexpr std::int64_t kManyDevicesWorkFactor = 16;  // orders to choose from are as many more
 constexpr std::int64_t kOneHostWorkFactor = 128;     // the same where NICs play no part
-constexpr int kPriceShift = 12;  // of prices, beyond kFluidOne, before capacities divide
+constexpr std::uint32_t kStalledRoundsMax = 64;
+constexpr std::int64_t kGapPart = 32;     // of a gap: less is hardly nearer
+constexpr std::int64_t kPriceParts = 8;   // of a price
+constexpr std::int64_t kSteadyParts = 7;  // of them, those that prove the bound
+constexpr int kPriceShift = 12;           // of prices, beyond kFluidOne, before capacities divide
 constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort, for one
 constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // width
 constexpr std::int64_t kOverflowPrice = std::int64_t{1} << 26;
@@ -36,7 +40,9 @@ Packing::Packing(RouteTable& table, const NicSelector& nets, PricingOracle& chea
       scale_(std::max(scale, 1u)),
       capacities_(table.bandwidths()),
       budget_(budget),
-      bound_(topology::kLocalLink.mb_per_s) {
+      near_(!cheapest.few()),
+      bound_(topology::kLocalLink.mb_per_s),
+      steady_bound_(bound_) {
   std::vector<std::int64_t> ports(nets.port_count(), 0);
   for (std::uint32_t net = 0; net < table.net_count(); ++net)
     ports[nets.PortOf(net)] = std::max(ports[nets.PortOf(net)], table.NetMbPerS(net));
@@ -55,15 +61,45 @@ std::uint32_t Packing::Solve(std::int64_t enough) {
   while (!solved_ && bound_ > enough && budget_ > std::max<std::int64_t>(least, 0)) {
     ++rounds;
     const Prices& prices = PricesNow();
-    std::optional<PricingOracle::PricedChannel> found = Cheapest(prices);
-    if (!found || !LowerBound(prices, *found) || !Add(*std::move(found))) solved_ = true;
+    std::optional<PricingOracle::PricedChannel> found = Cheapest(prices, near_);
+    const bool more = found && LowerBound(prices, *found) && !Stalls();
+    if (more && Add(*std::move(found))) {
+      smooth_ = true;
+    } else if (more && smooth_ && !cheapest_.few()) {
+      smooth_ = false;
+    } else {
+      NoMore();
+    }
   }
   return rounds;
 }
 
-std::optional<PricingOracle::PricedChannel> Packing::Cheapest(const Prices& prices) {
+/// Whether many rounds have hardly brought value and bound nearer to each other: where many links
+/// fill up at once, channels may take each other's place without end. Of many devices.
+bool Packing::Stalls() {
+  if (cheapest_.few()) return false;
+  const std::int64_t gap = steady_bound_ - Value();
+  if (++stalled_ > 1 && gap + gap / kGapPart > gap_) return stalled_ > kStalledRoundsMax;
+  gap_ = gap;
+  stalled_ = 1;
+  return false;
+}
+
+/// Of many devices, channels that cost little come first; at the end those that cost least prove
+/// the bound.
+void Packing::NoMore() {
+  solved_ = !near_ || !cheapest_.exact();
+  near_ = false;
+  smooth_ = true;
+  stalled_ = 0;
+  steady_bound_ = topology::kLocalLink.mb_per_s;
+}
+
+std::optional<PricingOracle::PricedChannel> Packing::Cheapest(const Prices& prices, bool near) {
   const std::int64_t before = cheapest_.work();
-  std::optional<PricingOracle::PricedChannel> found = cheapest_.Find(pattern_, crossing_, prices);
+  std::optional<PricingOracle::PricedChannel> found =
+      near ? cheapest_.FindNear(pattern_, crossing_, prices)
+           : cheapest_.Find(pattern_, crossing_, prices);
   budget_ -= cheapest_.work() - before;
   return found;
 }
@@ -79,14 +115,21 @@ const Prices& Packing::PricesBy(const Price& price) {
   return prices_;
 }
 
-/// The prices of links, per MB/s; at first all have one, the narrower the more.
+/// The prices of links, per MB/s; at first all have one, the narrower the more. Of many devices,
+/// prices that jump from round to round would find channels that nothing comes of: they go a part
+/// of the way from those of the least bound. Of few, more channels to choose from are worth more.
+/// Source  smoothing: P. Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer
+///         programming, 1997
 const Prices& Packing::PricesNow() {
+  const bool steady = smooth_ && !cheapest_.few() && !steady_.empty();
+  const std::int64_t steady_parts = steady ? kSteadyParts : 0;
   return PricesBy([&](std::uint32_t resource) {
     const std::uint32_t row = row_of_[resource];
     const std::int64_t worth = columns_.count() == 0 ? kFluidOne
                                : row == kNoRow       ? 0
                                                : std::max<std::int64_t>(fluid_.prices()[row], 0);
-    return (worth << kPriceShift) / capacities_[resource];
+    const std::int64_t now = (worth << kPriceShift) / capacities_[resource];
+    return steady_parts == 0 ? now : now + (steady_[resource] - now) * steady_parts / kPriceParts;
   });
 }
 
@@ -97,11 +140,25 @@ bool Packing::LowerBound(const Prices& prices, const PricingOracle::PricedChanne
   for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
     for (const std::int64_t price : *list) worth += kCostUnits * capacities_[resource++] * price;
   if (found.cost <= 0) return true;
-  if (worth / found.cost < bound_) {
-    bound_ = worth / found.cost;
+  const std::int64_t bound = worth / found.cost;
+  if (bound < steady_bound_) {
+    steady_bound_ = bound;
+    KeepSteady(prices, found.cost);
+  }
+  if (!near_ && bound < bound_) {
+    bound_ = bound;
     KeepWorth(prices, found.cost);
   }
-  return bound_ - Value() > bound_ / (cheapest_.few() ? kNearBound : kManyDevicesNearBound);
+  return steady_bound_ - Value() > steady_bound_ / (near_ ? kManyDevicesNearBound : kNearBound);
+}
+
+/// As prices at which a channel costs as much as those that are taken in.
+void Packing::KeepSteady(const Prices& prices, std::int64_t cost) {
+  const Wide one = (Wide{kFluidOne} << kPriceShift) * kCostUnits / scale_;
+  steady_.clear();
+  for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
+    for (const std::int64_t price : *list)
+      steady_.push_back(static_cast<std::int64_t>(std::min<Wide>(price * one / cost, kPriceMax)));
 }
 
 /// The prices that prove the bound.
@@ -297,6 +354,20 @@ bool Packing::MayFit(std::uint32_t channels, std::int64_t mb_per_s) const {
   return sum >= Wide{worth_cost_} * channels;
 }
 
+std::int64_t Packing::BoundOfEqual(std::int64_t least, std::uint32_t channels_max) const {
+  std::int64_t most = std::min(least, bound_);
+  for (std::uint32_t channels = 1; channels <= channels_max; ++channels) {
+    std::int64_t fits = most / channels, too_wide = bound_ / channels + 1;
+    if (fits + 1 >= too_wide || !MayFit(channels, fits + 1)) continue;
+    for (++fits; fits + 1 < too_wide;) {
+      const std::int64_t middle = fits + (too_wide - fits) / 2;
+      (MayFit(channels, middle) ? fits : too_wide) = middle;
+    }
+    most = fits * channels;
+  }
+  return most;
+}
+
 const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t least,
                                         std::int64_t most, Effort effort) {
   if (known_.size() <= channels) known_.resize(channels + 1);
@@ -336,7 +407,7 @@ bool Packing::Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t wo
   const auto find = [&](const IntegerRounding::Rows& rows) -> const std::vector<std::int64_t>* {
     const std::int64_t before = budget_;
     if (rooms_.empty()) FindRooms(mb_per_s);
-    auto found = Cheapest(PricesFor(rows));
+    auto found = Cheapest(PricesFor(rows), !cheapest_.few());
     ask_credit_ -= before - budget_;
     if (!found || Knows(*found) || !Append(*std::move(found))) return nullptr;
     room = RoomFor(mb_per_s);
@@ -384,11 +455,10 @@ Packing& Packings::Of(Pattern pattern, Crossing crossing, std::uint32_t scale) {
   return *made_.back();
 }
 
-std::int64_t Packings::BoundOf(GraphId id, std::int64_t enough, std::uint32_t bound) {
+template <typename BoundOfOne>
+std::int64_t Packings::MostOf(GraphId id, std::uint32_t bound, const BoundOfOne& bound_of_one) {
   const auto bound_of = [&](Pattern pattern, Crossing crossing) {
-    Packing& packing = Of(pattern, crossing, bound);
-    packing.Solve(enough);
-    return packing.bound();
+    return bound_of_one(Of(pattern, crossing, bound));
   };
   std::int64_t most = 0;
   if (id == GraphId::kRing) {
@@ -398,6 +468,20 @@ std::int64_t Packings::BoundOf(GraphId id, std::int64_t enough, std::uint32_t bo
     if (most < bound) most = std::max(most, bound_of(Pattern::kTree, Crossing::kSame));
   }
   return std::min<std::int64_t>(most, bound);
+}
+
+std::int64_t Packings::BoundOf(GraphId id, std::int64_t enough, std::uint32_t bound) {
+  return MostOf(id, bound, [&](Packing& packing) {
+    packing.Solve(enough);
+    return packing.bound();
+  });
+}
+
+std::int64_t Packings::BoundOfEqual(GraphId id, std::int64_t least, std::uint32_t bound) {
+  return MostOf(id, bound, [&](Packing& packing) {
+    packing.Solve(least);
+    return packing.BoundOfEqual(least, kSearchChannelsMax);
+  });
 }
 
 }  // namespace ringlet::plan

@@ -45,6 +45,10 @@ class Packing {
   /// MB/s that no channels of this pattern exceed together.
   std::int64_t bound() const { return bound_; }
 
+  /// MB/s that no equal channels of this pattern exceed together, whole as they are: what is left
+  /// of a link beside them is worth nothing. After Solve. \param least  MB/s: less is not told
+  std::int64_t BoundOfEqual(std::int64_t least, std::uint32_t channels_max) const;
+
   struct Divided {
     std::vector<LocalChannel> channels;
     std::int64_t mb_per_s = 0;  ///< of each, but for what is rounded up link by link; 0: none
@@ -75,8 +79,11 @@ class Packing {
   const Prices& PricesNow();
   template <typename Price>
   const Prices& PricesBy(const Price& price);
+  bool Stalls();
+  void NoMore();
+  void KeepSteady(const Prices& prices, std::int64_t cost);
   bool LowerBound(const Prices& prices, const PricingOracle::PricedChannel& found);
-  std::optional<PricingOracle::PricedChannel> Cheapest(const Prices& prices);
+  std::optional<PricingOracle::PricedChannel> Cheapest(const Prices& prices, bool near);
   bool Add(PricingOracle::PricedChannel found);
   bool Append(PricingOracle::PricedChannel found);
   std::uint32_t RowOf(std::uint32_t resource);
@@ -112,11 +119,17 @@ class Packing {
   std::vector<std::int64_t> taken_;                  // by resource, of the column that is added
   LpMaster fluid_;
   std::int64_t& budget_;
+  bool near_;  // Solve looks for channels that cost little
   std::int64_t bound_;
+  std::int64_t steady_bound_;         // if none costs less than those that were found
+  std::vector<std::int64_t> steady_;  // prices of that, by resource; what is full has none
   std::vector<std::pair<std::uint32_t, std::int64_t>> worth_;  // by resource, of bound_
   std::int64_t worth_cost_ = 0;                                // of the cheapest column, then
   std::int64_t ask_credit_ = 0;                                // of work on other channels
   bool solved_ = false;
+  bool smooth_ = false;        // the next prices
+  std::uint32_t stalled_ = 0;  // rounds since the gap became smaller
+  std::int64_t gap_ = 0;       // MB/s, between value and bound
   static constexpr std::int64_t kNeverFailed = std::numeric_limits<std::int64_t>::max();
   struct KnownPacking {
     Divided divided;
@@ -170,8 +183,15 @@ class Packings {
   /// \param enough  MB/s: nothing is looked for once the bound is as low
   /// \param bound  MB/s, known so far
   std::int64_t BoundOf(GraphId id, std::int64_t enough, std::uint32_t bound);
+  /// MB/s that no kSearchChannelsMax or fewer equal channels exceed together.
+  /// \param least  MB/s: there are channels that have it
+  /// \param bound  MB/s, known so far
+  std::int64_t BoundOfEqual(GraphId id, std::int64_t least, std::uint32_t bound);
 
  private:
+  template <typename BoundOfOne>
+  std::int64_t MostOf(GraphId id, std::uint32_t bound, const BoundOfOne& bound_of_one);
+
   RouteTable& table_;
   const NicSelector& nets_;
   const bool multi_node_;

@@ -84,10 +84,10 @@ TEST(PackingTest, InterfacesOfOnePortShareIt) {
   }
 }
 
-/// Rings and trees of many devices are packed on demand, since that takes seconds.
+/// Rings and trees of many devices are packed on demand, since that takes longer.
 TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
   Packed few("(switch: 4 gpu)", false), many("(switch: 6 gpu), (switch: 6 gpu)", false),
-      too_many("32 gpu", false);
+      too_many("33 gpu", false);
   EXPECT_TRUE(few.packings.usable());
   EXPECT_FALSE(few.packings.Admit());
   EXPECT_FALSE(many.packings.usable());
@@ -96,6 +96,28 @@ TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
   EXPECT_FALSE(many.packings.Admit());
   EXPECT_FALSE(too_many.packings.Admit());
   EXPECT_EQ(many.packings.BoundOf(GraphId::kRing, 0, 1'000'000), 20'000);
+}
+
+/// Three links of 24 GB/s share two channels less well than one: what is left of them is worth
+/// nothing.
+TEST(PackingTest, EqualChannelsAreBoundByWholeParts) {
+  Packed one("(switch: 4 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  packing.Solve(0);
+  EXPECT_EQ(packing.BoundOfEqual(20'000, 1), 24'000);
+  EXPECT_EQ(packing.BoundOfEqual(24'000, 32), 24'000) << "what there is, is told";
+  EXPECT_EQ(one.packings.BoundOfEqual(GraphId::kRing, 0, 20'000), 20'000) << "what is known stays";
+}
+
+/// Not all sets of so many devices are looked at, so that nothing is proven.
+TEST(PackingTest, OfTooManyDevicesNoBoundIsClaimed) {
+  Packed many("(switch: 11 gpu), (switch: 11 gpu)", false);
+  ASSERT_TRUE(many.packings.Admit());
+  EXPECT_EQ(many.packings.BoundOf(GraphId::kRing, 0, 1'000'000), 1'000'000);
+  EXPECT_EQ(many.packings.BoundOfEqual(GraphId::kRing, 0, 1'000'000), 1'000'000);
+  Packing& packing = many.packings.Of(Pattern::kRing, Crossing::kSame, 1'000'000);
+  EXPECT_TRUE(packing.Shares().empty());
+  EXPECT_EQ(packing.Divide(4, 1, 24'000, Effort::kSome).mb_per_s, 5'000);
 }
 
 TEST(PackingTest, TreesAreBoundByTheBestOfTheirPatterns) {

@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kNoRoute = std::int64_t{1}
                                   << 58;  // a channel's ways together stay below 2^63
 
-constexpr std::uint32_t kAtOnce = 4;  // numbers that processors add up at once
+constexpr std::size_t kNearEndsMax = 4;  // ends of channels that are looked at
+constexpr std::uint32_t kAtOnce = 4;     // numbers that processors add up at once
 static_assert(5 * kAtOnce >= kCheapestDevicesMax);
 
 /// The cost of the cheapest chains from each device on, through all sets of others but the
@@ -45,13 +46,12 @@ PricingOracle::PricingOracle(RouteTable& table, const NicSelector& nets, bool mu
       lanes_((devices_ + kAtOnce - 1) / kAtOnce * kAtOnce) {
   for (const topology::NodeIndex net : table.nets())
     planes_ = planes_ || table.paths().graph().net(net).plane.has_value();
-  usable_ =
-      devices_ > 1 && devices_ <= kCheapestDevicesMax && (!multi_node || table.net_count() > 0);
+  usable_ = devices_ > 1 && devices_ <= kNearDevicesMax && (!multi_node || table.net_count() > 0);
 }
 
 std::optional<PricingOracle::PricedChannel> PricingOracle::Find(Pattern pattern, Crossing crossing,
                                                                 const Prices& prices) {
-  if (before_.empty()) FindLinkLoads();
+  if (before_.empty()) before_.resize((std::size_t{1} << devices_) * lanes_);
   PriceRoutes(pattern, prices);
   if (!multi_node_) return FindInside(pattern);
   if (crossing == Crossing::kAny && pattern == Pattern::kRing && !planes_) return FindFreely();
@@ -76,7 +76,6 @@ void PricingOracle::AddLinkLoads(EndIndex from, EndIndex to, std::int64_t part,
 }
 
 void PricingOracle::FindLinkLoads() {
-  before_.resize((std::size_t{1} << devices_) * lanes_);
   to_.assign(std::size_t{devices_} * lanes_, kFar);
   least_in_.resize(devices_);
   for (std::uint32_t a = 0; a < devices_; ++a)
@@ -93,6 +92,7 @@ void PricingOracle::FindLinkLoads() {
 
 /// The cost of ways, in 31 bits if that is enough, else in the greatest parts that are.
 void PricingOracle::PriceRoutes(Pattern pattern, const Prices& prices) {
+  if (to_.empty()) FindLinkLoads();
   const auto price = [&](const ChannelLoads& link_loads, std::vector<std::int64_t>& costs) {
     costs.assign(link_loads.until.size(), kNoRoute);
     std::uint32_t at = 0;
@@ -145,7 +145,8 @@ std::int64_t PricingOracle::SomeCost(Pattern pattern) const {
   };
   std::vector<std::uint32_t> order = {0};
   std::int64_t cost = 0;
-  for (std::uint32_t rest = (1u << devices_) - 2; rest != 0; rest &= ~(1u << order.back())) {
+  std::uint64_t rest = (std::uint64_t{1} << devices_) - 2;
+  for (; rest != 0; rest &= ~(std::uint64_t{1} << order.back())) {
     auto next = static_cast<std::uint32_t>(std::countr_zero(rest));
     for (std::uint32_t other = next + 1; other < devices_; ++other)
       if ((rest >> other & 1) != 0 && between(order.back(), other) < between(order.back(), next))
@@ -361,6 +362,99 @@ std::optional<PricingOracle::PricedChannel> PricingOracle::FindBeyond(Pattern pa
   if (best.cost >= kFar) return std::nullopt;
   if (pattern == Pattern::kRing && best.exit != last) ChainsTo(pattern, best.exit);
   return PricedChannel{{Write(pattern, best)}, Unscaled(best.cost)};
+}
+
+/// How channels may begin and end, the most promising first.
+std::vector<PricingOracle::NearEnds> PricingOracle::NearEndsOf(Pattern pattern,
+                                                               Crossing crossing) const {
+  std::vector<NearEnds> list;
+  if (!multi_node_) {
+    NearEnds ends{{}, std::vector<Cost>(devices_, 0), std::vector<Cost>(devices_, 0)};
+    if (pattern == Pattern::kRing) {
+      ends.begin = {0};
+      for (std::uint32_t device = 1; device < devices_; ++device) {
+        ends.head[device] = Between(0, device);
+        ends.tail[device] = Between(device, 0);
+      }
+    }
+    return {ends};
+  }
+  for (std::uint32_t exit = 0; exit < table_.net_count(); ++exit)
+    AddNearEnds(pattern, crossing, exit, list);
+  std::stable_sort(list.begin(), list.end(),
+                   [](const NearEnds& a, const NearEnds& b) { return a.at_least < b.at_least; });
+  list.resize(std::min(list.size(), kNearEndsMax));
+  return list;
+}
+
+/// Those that leave by that NIC. They come in by that which costs least of those they may.
+void PricingOracle::AddNearEnds(Pattern pattern, Crossing crossing, std::uint32_t exit,
+                                std::vector<NearEnds>& list) const {
+  const auto least = [](const std::vector<Cost>& costs) {
+    return *std::min_element(costs.begin(), costs.end());
+  };
+  for (std::uint32_t entry = 0; entry < table_.net_count(); ++entry) {
+    if (!MayPass(entry, exit, pattern, crossing)) continue;
+    NearEnds ends{{}, {}, std::vector<Cost>(devices_, 0), entry, exit};
+    ends.head.assign(&in_[entry * devices_], &in_[entry * devices_] + devices_);
+    if (pattern == Pattern::kRing)
+      ends.tail.assign(&out_[exit * devices_], &out_[exit * devices_] + devices_);
+    for (std::uint32_t device = 0; pattern == Pattern::kTree && device < devices_; ++device)
+      ends.head[device] = std::min(kFar, ends.head[device] + out_[exit * devices_ + device]);
+    if (pattern != Pattern::kBalancedTree) {
+      ends.at_least = std::int64_t{least(ends.head)} + least(ends.tail);
+      list.push_back(std::move(ends));
+      continue;
+    }
+    const Cost* const half = &half_out_[exit * devices_];
+    for (std::uint32_t first = 0; first < devices_; ++first) {
+      NearEnds tree{{first}, std::vector<Cost>(devices_), ends.tail, entry, exit};
+      tree.begin_cost = std::int64_t{ends.head[first]} + half[first];
+      for (std::uint32_t device = 0; device < devices_; ++device)
+        tree.head[device] =
+            device == first ? kFar : std::min(kFar, Between(first, device) + half[device]);
+      tree.at_least = tree.begin_cost + least(tree.head);
+      list.push_back(std::move(tree));
+    }
+  }
+}
+
+/// \return what it costs, and all devices
+std::pair<std::int64_t, std::vector<std::uint32_t>> PricingOracle::NearOrder(const NearEnds& ends) {
+  std::vector<std::uint32_t> rest;
+  for (std::uint32_t device = 0; device < devices_; ++device)
+    if (std::find(ends.begin.begin(), ends.begin.end(), device) == ends.begin.end())
+      rest.push_back(device);
+  ChainCosts costs;
+  costs.devices = static_cast<std::uint32_t>(rest.size());
+  for (const std::uint32_t to : rest) {
+    costs.head.push_back(ends.head[to]);
+    costs.tail.push_back(ends.tail[to]);
+    for (const std::uint32_t from : rest)
+      costs.between.push_back(from == to ? 0 : Between(from, to));
+  }
+  const std::vector<std::uint32_t> near = NearChain(costs, work_);
+  std::vector<std::uint32_t> order = ends.begin;
+  for (const std::uint32_t at : near) order.push_back(rest[at]);
+  return {ends.begin_cost + costs.Of(near), order};
+}
+
+std::optional<PricingOracle::PricedChannel> PricingOracle::FindNear(Pattern pattern,
+                                                                    Crossing crossing,
+                                                                    const Prices& prices) {
+  PriceRoutes(pattern, prices);
+  std::int64_t least = kFar;
+  LocalChannel best;
+  for (const NearEnds& ends : NearEndsOf(pattern, crossing)) {
+    if (ends.at_least >= least) break;
+    auto [cost, order] = NearOrder(ends);
+    if (cost >= least) continue;
+    least = cost;
+    best.devices = std::move(order);
+    if (multi_node_) best.entry = ends.entry, best.exit = ends.exit;
+  }
+  if (best.devices.empty()) return std::nullopt;
+  return PricedChannel{{best}, Unscaled(least)};
 }
 
 }  // namespace ringlet::plan

@@ -1,4 +1,5 @@
-// The channel that costs least where links have prices: exact, for hosts of up to 20 devices.
+// The channel that costs least where links have prices: exact, for hosts of up to 20 devices; of up
+// to 32 one that costs little.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "plan/channels/nic_selector.hpp"
+#include "plan/packing/near_chain.hpp"
 #include "plan/search/pattern_graph.hpp"
 #include "plan/search/route_table.hpp"
 
@@ -24,6 +26,11 @@ struct Prices {
 };
 inline constexpr std::int64_t kPriceMax = std::int64_t{1} << 40;
 
+/// Of more devices not all sets are looked at.
+inline constexpr std::uint32_t kCheapestDevicesMax = 20;
+/// Of more devices no channels are looked for by prices.
+inline constexpr std::uint32_t kNearDevicesMax = 32;
+
 class PricingOracle {
  public:
   /// All outlive this.
@@ -32,8 +39,10 @@ class PricingOracle {
   /// Ways added up so far; of many devices, in what a look among `kFewDevices` takes.
   std::int64_t work() const { return work_; }
 
-  /// More than one device, few enough to look at all sets of them, and NICs where they are needed.
+  /// More than one device, and NICs where they are needed, but not too many to look for channels.
   bool usable() const { return usable_; }
+  /// Few enough devices to look at all sets of them.
+  bool exact() const { return devices_ <= kCheapestDevicesMax; }
   bool multi_node() const { return multi_node_; }
   /// So few devices that a look takes some microseconds. Each device more doubles the sets: 4 MiB
   /// of costs among 16, 84 MB among 20.
@@ -51,11 +60,15 @@ class PricingOracle {
   /// Cost    O(2^devices * devices^2), for each NIC where they may not be crossed
   /// Source  Held and Karp, A dynamic programming approach to sequencing problems, 1962
   std::optional<PricedChannel> Find(Pattern pattern, Crossing crossing, const Prices& prices);
+  /// One that costs little, and hardly ever more than a few hundredths above the least.
+  /// \return nothing if none is found that has all ways
+  /// Cost    as NearChain, for a few NICs
+  std::optional<PricedChannel> FindNear(Pattern pattern, Crossing crossing, const Prices& prices);
 
  private:
   /// In parts that Find chooses: of all channels at least one costs less than kFar.
-  using Cost = std::int32_t;
-  static constexpr Cost kFar = (Cost{1} << 30) - 1;  // two of it are no overflow
+  using Cost = ChainCosts::Cost;
+  static constexpr Cost kFar = ChainCosts::kFar;  // two of it are no overflow
 
   /// Between a NIC by which a channel comes in and one by which it leaves.
   struct Ends {
@@ -98,6 +111,18 @@ class PricingOracle {
   void ChainsTo(Pattern pattern, std::uint32_t exit);
   Ends BestEnds(Pattern pattern, const Cost* in, std::uint32_t exit) const;
   LocalChannel Write(Pattern pattern, const Ends& ends) const;
+  /// A chain through all devices but those that begin it, which cost `head` with the first of it.
+  struct NearEnds {
+    std::vector<std::uint32_t> begin;
+    std::vector<Cost> head, tail;  ///< by device
+    std::uint32_t entry = 0, exit = 0;
+    std::int64_t at_least = 0;  ///< of what begins and ends it
+    std::int64_t begin_cost = 0;
+  };
+  std::vector<NearEnds> NearEndsOf(Pattern pattern, Crossing crossing) const;
+  void AddNearEnds(Pattern pattern, Crossing crossing, std::uint32_t exit,
+                   std::vector<NearEnds>& list) const;
+  std::pair<std::int64_t, std::vector<std::uint32_t>> NearOrder(const NearEnds& ends);
 
   RouteTable& table_;
   const NicSelector& nets_;
@@ -119,8 +144,5 @@ class PricingOracle {
   /// what it costs to end there.
   std::vector<Cost> before_;
 };
-
-/// Of more devices not all sets are looked at.
-inline constexpr std::uint32_t kCheapestDevicesMax = 20;
 
 }  // namespace ringlet::plan

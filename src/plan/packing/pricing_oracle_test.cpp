@@ -1,5 +1,6 @@
 #include "plan/packing/pricing_oracle.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -173,9 +174,46 @@ TEST(PricingOracleTest, NoOrderOfManyDevicesIsCheaper) {
   }
 }
 
+/// Seldom dearer by more than some hundredths, never cheaper than the cheapest.
+TEST(PricingOracleTest, ANearChannelCostsLittle) {
+  std::int64_t near_costs = 0, least_costs = 0;
+  for (const std::string_view words :
+       {kWords, std::string_view("(switch: 5 gpu, 1 nic 100g), (switch: 6 gpu, 1 nic 100g)")})
+    for (const bool multi_node : {false, true})
+      for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree})
+        for (const Crossing crossing : {Crossing::kSame, Crossing::kAny}) {
+          if (pattern == Pattern::kTree && crossing == Crossing::kAny) continue;
+          Priced one(words, multi_node);
+          const auto near = one.cheapest.FindNear(pattern, crossing, one.prices);
+          const auto least = one.cheapest.Find(pattern, crossing, one.prices);
+          ASSERT_TRUE(near && least);
+          const LocalChannel& channel = near->channels.front();
+          EXPECT_EQ(near->cost, one.CostOf(pattern, channel));
+          EXPECT_GE(near->cost, least->cost);
+          EXPECT_EQ(channel.entry.has_value(), multi_node);
+          EXPECT_TRUE(crossing == Crossing::kAny || channel.entry == channel.exit);
+          near_costs += near->cost;
+          least_costs += least->cost;
+        }
+  EXPECT_LE(near_costs, least_costs + least_costs / 50);
+}
+
+TEST(PricingOracleTest, OfManyDevicesChannelsAreNear) {
+  for (const std::uint32_t devices : {21u, 32u}) {
+    Priced one(fmt::format("{} gpu", devices), false);
+    EXPECT_TRUE(one.cheapest.usable());
+    EXPECT_FALSE(one.cheapest.exact());
+    const auto near = one.cheapest.FindNear(Pattern::kRing, Crossing::kSame, one.prices);
+    ASSERT_TRUE(near);
+    EXPECT_EQ(near->channels.front().devices.size(), devices);
+    EXPECT_EQ(near->cost, one.CostOf(Pattern::kRing, near->channels.front()));
+  }
+}
+
 TEST(PricingOracleTest, ManyDevicesAreTooMany) {
   EXPECT_TRUE(Priced("10 gpu", false).cheapest.few());
-  EXPECT_FALSE(Priced("21 gpu", false).cheapest.usable());
+  EXPECT_TRUE(Priced("20 gpu", false).cheapest.exact());
+  EXPECT_FALSE(Priced("33 gpu", false).cheapest.usable());
   EXPECT_FALSE(Priced("1 gpu", false).cheapest.usable());
 }
 

@@ -185,6 +185,7 @@ class BetterSearch {
   std::vector<Crossing> CrossingsOf(const DivisionRange& range) {
     if (!options_.multi_node || options_.cross_nic == 0 || wanted_.pattern == Pattern::kTree)
       return {Crossing::kSame};
+    if (!packings_.few()) return {Crossing::kAny};
     const auto bound = [&](Crossing crossing) {
       Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
       result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));

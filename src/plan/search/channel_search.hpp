@@ -203,7 +203,4 @@ class ChannelSearch {
   std::int64_t budgets_[2] = {0, 0};  // of the search step; of the reference order
 };
 
-/// That NCCL's search has, too.
-inline constexpr std::uint32_t kSearchChannelsMax = 32;
-
 }  // namespace ringlet::plan

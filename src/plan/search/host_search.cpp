@@ -130,8 +130,6 @@ class HostSearch {
   /// Takes the fewest channels that have nearly as much, but no fewer than NCCL does: one channel
   /// keeps no GPU busy.
   void TakeKnees(HostPlan& plan, const HostPlan& compat) {
-    const bool takes_seconds = packings_.usable() && !packings_.few();
-    if (takes_seconds) return;
     for (const GraphId id : {GraphId::kRing, GraphId::kTree}) TakeKnee(plan.of(id), compat.of(id));
   }
 
@@ -171,24 +169,26 @@ class HostSearch {
       if (!graph.channels.empty())
         graph.bound =
             BoundOf(table_, LimitsOf(graph.id), graph.id, options_.multi_node, graph.total());
-    LowerBounds(plan);
+    LowerBounds(plan, &Packings::BoundOf);
     if (options_.policy != Policy::kBest) return plan;
     Improve(plan);
-    if (AtBound(plan) || direct_search_.any_order() || !packings_.Admit()) return plan;
-    budget_ = kBetterBudget;
-    LowerBounds(plan);
-    Improve(plan);
+    if (!AtBound(plan) && !direct_search_.any_order() && packings_.Admit()) {
+      budget_ = kBetterBudget;
+      LowerBounds(plan, &Packings::BoundOf);
+      Improve(plan);
+    }
+    LowerBounds(plan, &Packings::BoundOfEqual);
     return plan;
   }
 
   /// By what links are worth, where that is known.
-  void LowerBounds(HostPlan& plan) {
+  void LowerBounds(HostPlan& plan, decltype(&Packings::BoundOf) bound_of) {
     if (!packings_.usable()) return;
     for (PatternGraph& graph : plan.graphs) {
       if (graph.channels.empty() || graph.total() >= graph.bound) continue;
       if (graph.id != GraphId::kRing && graph.id != GraphId::kTree) continue;
       const std::int64_t bound =
-          packings_.BoundOf(graph.id, graph.total().mb_per_s, graph.bound.mb_per_s);
+          (packings_.*bound_of)(graph.id, graph.total().mb_per_s, graph.bound.mb_per_s);
       graph.bound = {static_cast<std::uint32_t>(bound)};
     }
   }

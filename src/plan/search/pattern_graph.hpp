@@ -62,6 +62,9 @@ struct LocalChannel {
   bool operator==(const LocalChannel&) const = default;
 };
 
+/// Of a pattern graph; as many as NCCL's search has.
+inline constexpr std::uint32_t kSearchChannelsMax = 32;
+
 /// The channels of one pattern. All have the same bandwidth.
 struct PatternGraph {
   GraphId id = GraphId::kRing;

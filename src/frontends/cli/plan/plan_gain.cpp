@@ -155,12 +155,17 @@ class ChangeFinder {
   std::vector<std::string> changes_;
 };
 
-/// Plans a changed machine.
+/// Plans a changed machine, with as many channels as carry most: the fewest that carry nearly as
+/// much have now more, now less.
 class GainFinder {
  public:
   GainFinder(const PlanRequest& request, const EnvMap& environment, const PlanView& view)
-      : request_(request), environment_(environment), view_(view) {
+      : request_(request), environment_(environment), without_(RingsOf(view)) {
     request_.graph_dump.clear();
+    if (request_.channels != 0) return;
+    request_.channels = plan::kSearchChannelsMax;
+    const Result<PlanView> all = MakePlanView(request_, environment_);
+    if (all.ok()) without_ = RingsOf(*all);
   }
 
   /// \return nothing where the changed machine cannot be planned
@@ -174,13 +179,13 @@ class GainFinder {
     };
     const Result<PlanView> changed = MakePlanView(request_, environment_);
     if (!changed.ok()) return std::nullopt;
-    return Gain{std::move(what), RingsOf(view_), RingsOf(*changed)};
+    return Gain{std::move(what), without_, RingsOf(*changed)};
   }
 
  private:
   PlanRequest request_;
   const EnvMap& environment_;
-  const PlanView& view_;
+  Bandwidth without_;
   const ViewEdit view_edit_ = request_.machine.edit;
 };
 

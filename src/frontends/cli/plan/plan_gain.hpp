@@ -29,7 +29,7 @@ struct Gains {
 Gains FindGains(const PlanRequest& request, const EnvMap& environment, const PlanView& view,
                 const std::vector<LimitGroup>& groups);
 inline constexpr std::size_t kPlannedGainsMax = 10;
-inline constexpr std::size_t kGainDevicesMax = 10;
+inline constexpr std::size_t kGainDevicesMax = 16;
 
 /// Two lines, without the last newline: "repair: ..." and "one change: ...".
 std::string GainsText(const Gains& gains);

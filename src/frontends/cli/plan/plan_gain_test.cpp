@@ -68,8 +68,8 @@ TEST(PlanGainTest, ARepairedDefectIsSaid) {
 
 TEST(PlanGainTest, LargeHostsAndGivenChannelsAreNotPlannedAgain) {
   PlanRequest request;
-  request.machine.source.synthetic = "2x(switch: 6 gpu)";
-  EXPECT_THAT(ToText(BoundsOf(request)), HasSubstr("not planned: hosts of more than 10 GPUs"));
+  request.machine.source.synthetic = "2x(switch: 9 gpu)";
+  EXPECT_THAT(ToText(BoundsOf(request)), HasSubstr("not planned: hosts of more than 16 GPUs"));
 }
 
 TEST(PlanGainTest, AHundredthIsMore) {
