@@ -410,6 +410,22 @@ fetch_clients() {
     echo 'SGLang and vLLM cannot be had: pip install failed, see above. Their tests are left out.'
 }
 
+# Makes build/watch-venv with the parsers of others for what ringlet status prints. As above.
+watch_venv=build/watch-venv
+watchers=prometheus_client
+fetch_watchers() {
+  [ -x "$watch_venv/bin/python" ] || python3 -m venv "$watch_venv" || {
+    echo "An environment for them cannot be made: python3 -m venv failed, see above."
+    return 1
+  }
+  "$watch_venv/bin/python" -c 'import prometheus_client' 2>/dev/null && return
+  echo "\$ pip install $watchers"
+  "$watch_venv/bin/pip" install -q $watchers || {
+    echo 'They cannot be had: pip install failed, see above.'
+    return 1
+  }
+}
+
 # Makes build/site-venv with what the site and its test need, unless it is there. Fails, after saying
 # why, where PyPI cannot be reached; whoever calls goes on without it.
 site_venv=build/site-venv
@@ -507,6 +523,8 @@ fetch_from_pypi() {
   else
     echo 'So the tests of the PyTorch backend are left out (ctest says: not run).'
   fi
+  heading 'Programs that read metrics'
+  fetch_watchers || echo 'So the test of the metrics is left out.'
   heading 'The site'
   fetch_site || echo 'So the test of the site is left out (ctest says: not run).'
   [ "$1" = no ] || {

@@ -133,6 +133,9 @@ Result<Failure> ParseFailure(View payload) {
 void Encode(Writer& out, const Activity& activity) {
   out.U64(activity.operations).U8(activity.waits_for ? 1 : 0).U32(activity.waits_for.value_or(0));
   out.Blob(View(activity.call).first(std::min(activity.call.size(), kActivityCallBytesMax)));
+  const std::size_t counts = std::min(activity.counts.size(), kActivityCountsMax);
+  out.U8(static_cast<std::uint8_t>(counts));
+  for (std::size_t kind = 0; kind < counts; ++kind) out.U64(activity.counts[kind]);
 }
 
 Result<Activity> ParseActivity(View payload) {
@@ -143,6 +146,9 @@ Result<Activity> ParseActivity(View payload) {
   const std::uint32_t rank = in.U32();
   if (waits) activity.waits_for = rank;
   const View call = in.Blob(kActivityCallBytesMax);
+  const std::size_t counts = in.U8();
+  if (counts > kActivityCountsMax) return Malformed("answer");
+  for (std::size_t kind = 0; kind < counts; ++kind) activity.counts.push_back(in.U64());
   if (!in.AtEnd()) return Malformed("answer");
   activity.call.assign(call.begin(), call.end());
   return activity;

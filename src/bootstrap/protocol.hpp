@@ -92,9 +92,11 @@ struct Activity {
   std::optional<std::uint32_t> waits_for = {};  ///< inside one: a rank whose data it needs next
   /// Its last call, as the data plane writes it; empty before the first call.
   Bytes call = {};
+  std::vector<std::uint64_t> counts = {};  ///< of its calls so far, by kind of call
   bool operator==(const Activity&) const = default;
 };
 inline constexpr std::size_t kActivityCallBytesMax = 64;  // collective::Header has 32
+inline constexpr std::size_t kActivityCountsMax = 32;     // collective::kCallKinds is 11
 
 /// The largest frame that is accepted from a peer that has proved to know the secret, per kind of
 /// line.

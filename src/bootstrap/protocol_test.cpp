@@ -102,7 +102,7 @@ TEST(Failure, SurvivesTheTripAndIsCutToItsBound) {
 
 TEST(Activity, SurvivesTheTrip) {
   for (const Activity& activity : {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u},
-                                   Activity{1, 2u, Bytes(32, std::byte{3})}}) {
+                                   Activity{1, 2u, Bytes(32, std::byte{3}), {4, 0, 5}}}) {
     Writer out;
     Encode(out, activity);
     const auto parsed = ParseActivity(out.view());

@@ -82,6 +82,7 @@ void AddDiverged(const States& states, std::vector<std::string>& findings) {
 
 std::string WhereText(const RankState& state) {
   if (state.inside && state.last) return "is in " + ToText(*state.last);
+  if (!state.elsewhere.empty()) return "is in " + state.elsewhere;
   const std::string activity = state.process == "running"    ? ": it computes"
                                : state.process == "sleeping" ? ": it sleeps or waits elsewhere"
                                                              : "";
@@ -105,9 +106,28 @@ void AddBehind(const States& states, std::vector<std::string>& findings) {
   if (!newest) return;
   for (const RankState& state : states) {
     if (!Compares(state) || state.operations > newest->sequence) continue;
+    // A rank that has not answered may have called anything.
+    if (state.reach == Reach::kSilent && !state.last) continue;
     findings.push_back(fmt::format("{} has not called {}, in which {} wait{}: it {}",
                                    Describe(state), ToText(*newest), RanksNamed(waiting),
                                    waiting.size() == 1 ? "s" : "", WhereText(state)));
+  }
+}
+
+// Ranks in a message whose other rank is in no operation.
+void AddUnanswered(const States& states, std::vector<std::string>& findings) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> waiting;
+  for (const RankState& state : states)
+    if (Compares(state) && state.inside && state.last && IsMessage(*state.last) && state.waits_for)
+      waiting[*state.waits_for].push_back(state.rank);
+  for (const auto& [awaited, ranks] : waiting) {
+    const auto state = std::ranges::find(states, awaited, &RankState::rank);
+    if (state == states.end() || !Compares(*state) || state->inside) continue;
+    if (state->reach == Reach::kSilent) continue;
+    findings.push_back(fmt::format(
+        "{} wait{} for a message with {}: it has not called its side, or the link between is slow; "
+        "it {}",
+        RanksNamed(ranks), ranks.size() == 1 ? "s" : "", Describe(*state), WhereText(*state)));
   }
 }
 
@@ -142,6 +162,7 @@ std::vector<std::string> FindingsOf(const std::vector<RankState>& states, std::u
   AddUnreached(states, findings);
   AddDiverged(states, findings);
   AddBehind(states, findings);
+  AddUnanswered(states, findings);
   AddFailure(states, findings);
   AddForming(states, findings);
   AddMissing(states, ranks, findings);

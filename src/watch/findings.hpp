@@ -10,6 +10,13 @@
 
 namespace ringlet::watch {
 
+/// How often a rank has called operations of one kind.
+struct CallTally {
+  std::string call = {};  ///< "all_reduce"
+  std::uint64_t count = 0;
+  bool operator==(const CallTally&) const = default;
+};
+
 struct RankState {
   enum class Reach : std::uint8_t {
     kHere,     ///< it has answered
@@ -26,11 +33,15 @@ struct RankState {
   bool forming = false;                        ///< the communicator is not formed yet
   std::string phase = {};                      ///< of forming; else empty
   std::string failure = {};                    ///< of the communicator, as it knows it
+  std::uint32_t result = 0;                    ///< as of ncclCommGetAsyncError
   std::uint64_t operations = 0;                ///< collectives that it has called
+  std::vector<CallTally> calls = {};           ///< by kind, those that it has called
   std::optional<RecordedOperation> last = {};  ///< that it is in or was in last
   bool inside = false;                         ///< of `last`
   std::optional<std::uint32_t> waits_for = {};  ///< inside: a rank
   std::optional<Instant> since = {};            ///< how long it has been inside, or outside
+  /// Outside: the operation of another communicator that its process is in; of JobsOf.
+  std::string elsewhere = {};
   bool operator==(const RankState&) const = default;
 };
 /// "rank 3 (host node7, pid 4711)"; just "rank 3" where the host is unknown.

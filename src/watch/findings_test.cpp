@@ -69,8 +69,25 @@ TEST(Findings, AStoppedRankIsNamedFirst) {
   EXPECT_THAT(FindingsOf({InSeventh(0), stopped}, 2),
               ElementsAre(HasSubstr("rank 1 (host node0, pid 101) is stopped"),
                           HasSubstr("has not called")));
+  stopped.last.reset();
+  stopped.operations = 0;
+  EXPECT_THAT(FindingsOf({InSeventh(0), stopped}, 2), ElementsAre(HasSubstr("is stopped")))
+      << "its calls are not known";
   stopped.process.clear();
   EXPECT_THAT(FindingsOf({InSeventh(0), stopped}, 2).front(), HasSubstr("does not answer"));
+}
+
+TEST(Findings, ARankThatDoesNotCallItsSideOfAMessageIsNamed) {
+  RankState receives = InSeventh(0), sends = AfterSixth(1);
+  receives.last->messages = 1;
+  receives.waits_for = 1;
+  EXPECT_THAT(
+      FindingsOf({receives, sends}, 2),
+      ElementsAre(HasSubstr("rank 0 waits for a message with rank 1 (host node0, pid 101): it "
+                            "has not called its side, or the link between is slow; it is "
+                            "outside")));
+  sends.inside = true;
+  EXPECT_THAT(FindingsOf({receives, sends}, 2), IsEmpty()) << "it may come yet";
 }
 
 TEST(Findings, RanksThatAreGoneOrUnknownAreNamed) {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 namespace ringlet::watch {
 namespace {
@@ -34,6 +36,58 @@ std::string RowText(const RankState& state) {
   return row + "\n";
 }
 
+using ProcessKey = std::pair<std::string, std::uint32_t>;
+
+/// A rank that is in an operation.
+struct InsideRank {
+  std::string communicator;
+  const RankState* state = nullptr;
+};
+
+/// The operation of each process that has one rank in one.
+std::map<ProcessKey, InsideRank> InsideRanksOf(const std::vector<JobStatus>& jobs) {
+  std::map<ProcessKey, InsideRank> inside;
+  std::set<ProcessKey> several;
+  for (const JobStatus& job : jobs)
+    for (const RankState& state : job.states) {
+      if (!state.inside || !state.last || state.pid == 0) continue;
+      const ProcessKey key(state.host, state.pid);
+      if (!inside.emplace(key, InsideRank{job.communicator, &state}).second) several.insert(key);
+    }
+  for (const ProcessKey& key : several) inside.erase(key);
+  return inside;
+}
+
+// A rank that one communicator misses may be in an operation of another one.
+void LookElsewhere(std::vector<JobStatus>& jobs) {
+  const std::map<ProcessKey, InsideRank> inside = InsideRanksOf(jobs);
+  for (JobStatus& job : jobs)
+    for (RankState& state : job.states) {
+      const auto at = inside.find({state.host, state.pid});
+      if (state.inside || state.forming || at == inside.end()) continue;
+      if (at->second.communicator == job.communicator) continue;
+      const RankState& there = *at->second.state;
+      state.elsewhere =
+          fmt::format("{} of communicator {}", ToText(*there.last), at->second.communicator);
+      if (there.waits_for)
+        state.elsewhere += fmt::format(", in which it waits for rank {}", *there.waits_for);
+    }
+}
+
+// Some of its ranks are in it, others in another communicator.
+void AddDeadlock(JobStatus& job) {
+  std::vector<std::uint32_t> inside, elsewhere;
+  for (const RankState& state : job.states) {
+    if (state.inside) inside.push_back(state.rank);
+    if (!state.elsewhere.empty()) elsewhere.push_back(state.rank);
+  }
+  if (inside.empty() || elsewhere.empty()) return;
+  job.findings.push_back(fmt::format(
+      "{} {} in an operation of this communicator, {} in one of another: all ranks must call the "
+      "operations of several communicators in the same order",
+      RanksNamed(inside), inside.size() == 1 ? "is" : "are", RanksNamed(elsewhere)));
+}
+
 }  // namespace
 
 std::vector<JobStatus> JobsOf(const std::vector<ProcessStatus>& processes) {
@@ -50,8 +104,12 @@ std::vector<JobStatus> JobsOf(const std::vector<ProcessStatus>& processes) {
     joined.own.merge(joined.told);
     JobStatus job{.communicator = communicator, .ranks = joined.ranks};
     for (auto& [rank, state] : joined.own) job.states.push_back(std::move(state));
-    job.findings = FindingsOf(job.states, job.ranks);
     jobs.push_back(std::move(job));
+  }
+  LookElsewhere(jobs);
+  for (JobStatus& job : jobs) {
+    job.findings = FindingsOf(job.states, job.ranks);
+    AddDeadlock(job);
   }
   return jobs;
 }

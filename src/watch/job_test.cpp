@@ -7,9 +7,11 @@
 namespace ringlet::watch {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 RankState StateForTest(std::uint32_t rank) {
   return {.rank = rank, .host = "node0", .pid = 10 + rank, .operations = 1, .last = SumForTest(0)};
@@ -40,6 +42,42 @@ TEST(JobsOf, ARanksOwnAnswerCountsMoreThanThatOfAPeer) {
 
 TEST(JobsOf, ARankOfWhichNothingIsKnownIsAFinding) {
   EXPECT_THAT(JobsOf({ProcessForTest(1)})[0].findings, ElementsAre("nothing is known of rank 0"));
+}
+
+/// Rank 0 waits in communicator "ab" for rank 1, whose process waits in "cd" for rank 0.
+std::vector<ProcessStatus> DeadlockForTest() {
+  std::vector<ProcessStatus> processes = {ProcessForTest(0), ProcessForTest(1)};
+  for (ProcessStatus& process : processes) {
+    process.communicators.push_back(process.communicators[0]);
+    process.communicators[1].communicator = "cd";
+  }
+  for (const std::uint32_t rank : {0u, 1u}) {
+    RankState& self = processes[rank].communicators[rank].self;
+    self.inside = true;
+    self.last = SumForTest(1);
+    self.operations = 2;
+    self.waits_for = 1 - rank;
+  }
+  return processes;
+}
+
+TEST(JobsOf, RanksThatWaitInTwoCommunicatorsForEachOtherAreNamedInBoth) {
+  const auto jobs = JobsOf(DeadlockForTest());
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_THAT(
+      jobs[0].findings,
+      ElementsAre("rank 1 (host node0, pid 11) has not called all_reduce of 2 float sum as "
+                  "operation 1, in which rank 0 waits: it is in all_reduce of 2 float sum as "
+                  "operation 1 of communicator cd, in which it waits for rank 0",
+                  "rank 0 is in an operation of this communicator, rank 1 in one of another: all "
+                  "ranks must call the operations of several communicators in the same order"));
+  EXPECT_THAT(jobs[1].findings[0], HasSubstr("rank 0 (host node0, pid 10) has not called"));
+}
+
+TEST(JobsOf, AProcessWithSeveralRanksInsideIsNotGuessedAt) {
+  std::vector<ProcessStatus> processes = DeadlockForTest();
+  for (CommunicatorStatus& one : processes[0].communicators) one.self.pid = 11;
+  EXPECT_THAT(JobsOf(processes)[0].findings, Not(Contains(HasSubstr("communicator cd"))));
 }
 
 TEST(JobText, HasARowForEachRankAndTheFindings) {

@@ -26,12 +26,17 @@ RankState ReadRankState(JsonObject& object) {
                   .forming = object.Flag("forming"),
                   .phase = object.OptionalText("phase"),
                   .failure = object.OptionalText("failure"),
+                  .result = object.OptionalSmall("result").value_or(0),
                   .operations = object.Number("operations"),
                   .inside = object.Flag("inside"),
                   .waits_for = object.OptionalSmall("waits_for")};
   if (object.Has("since_ns"))
     state.since = Instant(static_cast<std::int64_t>(
         object.Number("since_ns", std::numeric_limits<std::int64_t>::max())));
+  if (object.Has("calls"))
+    object.ForEach("calls", [&](JsonObject& tally) {
+      state.calls.push_back({.call = tally.Text("call"), .count = tally.Number("count")});
+    });
   if (object.Has("last"))
     object.Within("last", [&](JsonObject& last) { state.last = ReadOperation(last); });
   return state;
@@ -55,6 +60,9 @@ Json RankStateJson(const RankState& state) {
   if (!state.process.empty()) json["process"] = state.process;
   if (!state.phase.empty()) json["phase"] = state.phase;
   if (!state.failure.empty()) json["failure"] = state.failure;
+  if (state.result != 0) json["result"] = state.result;
+  for (const CallTally& tally : state.calls)
+    json["calls"].push_back({{"call", tally.call}, {"count", tally.count}});
   if (state.last) json["last"] = OperationJson(*state.last);
   if (state.waits_for) json["waits_for"] = *state.waits_for;
   if (state.since) json["since_ns"] = state.since->count();

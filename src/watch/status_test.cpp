@@ -14,6 +14,7 @@ ProcessStatus StatusForTest() {
                  .host = "node0",
                  .pid = 7,
                  .operations = 8,
+                 .calls = {{"all_reduce", 7}, {"barrier", 1}},
                  .last = SumForTest(7, Instant(5)),
                  .inside = true,
                  .waits_for = 0,
@@ -25,7 +26,8 @@ ProcessStatus StatusForTest() {
                  .process = "stopped",
                  .forming = true,
                  .phase = "waits",
-                 .failure = "why"};
+                 .failure = "why",
+                 .result = 6};
   return {.host = "node0",
           .pid = 7,
           .communicators = {{.communicator = "00000000000000ab",

@@ -17,6 +17,7 @@
 #include "comm/establish/stages.hpp"
 #include "comm/process/root.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
+#include "os/net/listener.hpp"
 #include "os/net/local_ask.hpp"
 #include "os/process/clock.hpp"
 #include "rendezvous/invitation.hpp"
@@ -475,6 +476,20 @@ TEST_F(SettingEffect, STATUS) {
   };
   EXPECT_EQ(listens(*process), 0);
   EXPECT_EQ(listens(*ProcessWith({})), 1);
+}
+// The report itself: comm/process/ras_port_test.cpp.
+std::string RasPortWith(EnvMap environment) {
+  const Address at = os::Listen(Address::Ipv4(127, 0, 0, 1, 0)).value().address;
+  environment["NCCL_RAS_ADDR"] = ToString(at);
+  return OfRankZero(1, environment,
+                    [&](Communicator&) { return os::Listen(at).ok() ? "free" : "taken"; });
+}
+TEST_F(SettingEffect, RAS_ADDR) {
+  EXPECT_EQ(RasPortWith({}), "taken");
+}
+TEST_F(SettingEffect, RAS_ENABLE) {
+  EXPECT_EQ(RasPortWith({{"NCCL_RAS_ENABLE", "0"}}), "free");
+  EXPECT_EQ(RasPortWith({{"NCCL_RAS_ENABLE", "1"}}), "taken");
 }
 TEST_F(SettingEffect, DUMP_DIR) {
   std::string name;

@@ -16,16 +16,18 @@
 //                                               -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
 //       or, when something fails                -> ERROR code: message, GONE
 //       and then waits until standard input ends
-//   fault_rank hang ID RANK SIZE KIND FAULT
+//   fault_rank hang ID RANK SIZE KIND FAULT [COUNT]
 //       forms the communicator, calls KIND kCallsBefore times and then once more with a fault:
 //       none, skip (does not call it), count (calls it with one element more), stop (stops itself
-//       before it), loop (computes for ever in place of it)      -> JOINED links, AT FAULT, then as
-//       join
+//       before it), loop (computes for ever in place of it), slow (sends slowly from then on), late
+//       (calls it when standard input ends), swap (calls it on another communicator first, which
+//       ranks with "order" have as well)         -> JOINED links, AT FAULT, then as join
 //
 // Settings come from the environment, as for all ranks. Exits with 0 unless there was an error.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -42,6 +44,7 @@
 
 #include "base/value/text.hpp"
 #include "comm/establish/establish.hpp"
+#include "comm/establish/split.hpp"
 #include "os/process/env.hpp"
 #include "rendezvous/invitation.hpp"
 
@@ -212,11 +215,23 @@ Status Join(const std::vector<std::string>& words) {
 
 constexpr std::uint64_t kCallsBefore = 5;
 
+/// A slow NIC: this process's connections send no faster.
+void SendSlowly() {
+  constexpr unsigned kBytesPerSecond = 20'000;
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd"), end;
+  for (auto at = descriptors; at != end; ++at)
+    if (const auto fd = ParseDecimal(at->path().filename().string()))
+      ::setsockopt(static_cast<int>(*fd), SOL_SOCKET, SO_MAX_PACING_RATE, &kBytesPerSecond,
+                   sizeof kBytesPerSecond);  // another descriptor refuses it
+}
+
 /// The fault of this rank; false: it does not call the operation.
 bool Err(const std::string& fault, Part& part) {
   if (fault == "skip") return false;
   if (fault == "count") ++part.count;
   if (fault == "stop") ::raise(SIGSTOP);
+  if (fault == "slow") SendSlowly();
+  if (fault == "late") AwaitEndOfInput();
   while (fault == "loop") signals_seen.load();
   return true;
 }
@@ -229,7 +244,13 @@ Status HangIn(comm::Communicator& communicator, Part part, const std::string& fa
                : communicator.Run(CallOf(communicator, part, 1, buffers));
   };
   for (std::uint64_t i = 0; i < kCallsBefore; ++i) RINGLET_TRY(call());
+  std::unique_ptr<comm::Communicator> other;
+  if (fault == "order" || fault == "swap") {
+    RINGLET_TRY_ASSIGN(other,
+                       comm::Split(communicator, 0, static_cast<std::int32_t>(part.rank), {}));
+  }
   Say("AT FAULT");
+  if (fault == "swap") RINGLET_TRY(other->Run(CallOf(*other, part, 1, buffers)));
   if (!Err(fault, part)) {
     AwaitEndOfInput();
     return Ok();
@@ -243,7 +264,7 @@ Status Hang(const std::vector<std::string>& words) {
   const Part part{.id = words[1],
                   .rank = static_cast<std::uint32_t>(ParseDecimal(words[2]).value_or(0)),
                   .size = static_cast<std::uint32_t>(ParseDecimal(words[3]).value_or(0)),
-                  .count = 8,
+                  .count = words.size() > 6 ? ParseDecimal(words[6]).value_or(8) : 8,
                   .kind = collective::CallKindNamed(words[4]).value_or(comm::CallKind::kBarrier)};
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(os::ReadEnvironment()));
   RINGLET_TRY_ASSIGN(const UniqueId id, rendezvous::FromText(part.id));
@@ -393,7 +414,7 @@ Status Storm(const std::vector<std::string>& words) {
 Status Run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[0] == "storm") return Storm(words);
   if (words.size() == 6 && words[0] == "many") return Many(words);
-  if (words.size() == 6 && words[0] == "hang") return Hang(words);
+  if (words.size() >= 6 && words[0] == "hang") return Hang(words);
   if (words.size() == 1 && words[0] == "id") return HostId();
   if (words.size() == 2 && words[0] == "spoil") return Spoil(words[1]);
   if (words.size() == 3 && words[0] == "reroute") return Reroute(words[1], words[2]);

@@ -28,6 +28,14 @@ FAULT_RANK = str(BUILD / "bin" / "fault_rank")
 MARK = "INTEGRATION_TEST_MARK"
 
 
+def python_with(module):
+    """A Python that can import `module`: this one, or one of the build folder; None: there is none."""
+    for python in (sys.executable, *sorted(map(str, BUILD.glob("*-venv/bin/python")))):
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
 def clean_environment(**settings):
     """This environment without settings of Ringlet, and with those given."""
     kept = {name: value for name, value in os.environ.items()

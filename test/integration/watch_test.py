@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hangs made on purpose, and what `ringlet status`, the error and the traces say of each.
+"""Hangs made on purpose, and what `ringlet status`, RAS, the error and the traces say of each.
 
     watch_test.py BUILD_DIR
 
@@ -23,6 +23,19 @@ FAULTY = 1
 OPERATIONS = ("all_reduce", "all_gather", "broadcast", "reduce_scatter", "barrier", "send_receive")
 # Of an operation, after which the ranks fail. Long enough that `ringlet status` comes before.
 TIMEOUT_S = 6
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+METRICS = """
+import json, sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+families = text_string_to_metric_families(sys.stdin.read())
+print(json.dumps([(s.name, s.labels, s.value) for family in families for s in family.samples]))
+"""
 
 
 def answer_to_another_user(pid):
@@ -62,14 +75,16 @@ class Hang(support.Case):
             self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
         return ran
 
-    def start_hang(self, operation, fault, **settings):
+    def start_hang(self, operation, fault, others="none", count=8, **settings):
         self.dumps = self.folder()
+        self.port = free_port()
         settings = {"RINGLET_TIMEOUT": str(TIMEOUT_S), "RINGLET_DUMP_DIR": self.dumps,
-                    "RINGLET_HEARTBEAT_TIMEOUT": "0", **settings}
+                    "RINGLET_HEARTBEAT_TIMEOUT": "0",
+                    "NCCL_RAS_ADDR": f"127.0.0.1:{self.port}", **settings}
         holder = self.start(FAULT_RANK, "id")
         text = holder.wait_for("^ID ").split()[1]
         ranks = [self.start(FAULT_RANK, "hang", text, rank, SIZE, operation,
-                            fault if rank == FAULTY else "none", **settings)
+                            fault if rank == FAULTY else others, count, **settings)
                  for rank in range(SIZE)]
         for rank in ranks:
             rank.wait_for("^(AT FAULT|ERROR)")
@@ -85,6 +100,17 @@ class Hang(support.Case):
                 self.assertEqual(ran.returncode, 1)
                 return findings
         raise AssertionError(f"status does not find {wanted!r}: {findings} {ran.stderr}")
+
+    def ras(self, *arguments):
+        return self.tool("ras", "-p", self.port, *arguments, status=0).stdout
+
+    def named_by_ras(self, wanted=f"rank {FAULTY} (host"):
+        """The finding of RAS in which the faulty rank is."""
+        findings = [finding for communicator in json.loads(self.ras("--json"))["communicators"]
+                    for finding in communicator["findings"]]
+        found = next((finding for finding in findings if wanted in finding), None)
+        self.assertIsNotNone(found, findings)
+        return found
 
     def errors(self, ranks):
         return [rank.wait_for("^ERROR") for rank in ranks]
@@ -108,13 +134,14 @@ class Skipped(Hang):
         findings = self.findings_until(ranks, f"{who}(host")
         self.assertIn("has not called", findings[0])
         self.assertIn(activity, findings[0])
+        ras = self.named_by_ras()
         errors = self.errors(self.others(ranks))
         for error in errors:
             self.assertIn(who, error)
             self.assertIn("has not called it", error)
         report = self.compare_dumps()
         self.assertIn(f"rank {FAULTY} never called it", report["divergence"]["text"])
-        self.row(operation, fault, findings[0], errors[0], report["divergence"]["text"])
+        self.row(operation, fault, findings[0], ras, errors[0], report["divergence"]["text"])
         ranks[FAULTY].kill()
 
     def test_a_rank_that_waits_elsewhere(self):
@@ -139,11 +166,12 @@ class Diverged(Hang):
                 for error in errors:
                     self.assertRegex(error, r"rank 1 called \w+ of 9 float")
                 findings = self.findings_until(ranks, "the communicator has failed")
+                ras = self.named_by_ras("rank 1 called")
                 report = self.compare_dumps()
                 # A rank that hears of the failure first calls it no more.
                 self.assertRegex(report["divergence"]["text"], r"operation 5: .*\bof 8 float")
                 self.assertRegex(report["divergence"]["text"], r"rank 1 called \w+ of 9 float")
-                self.row(operation, "count", findings[0], errors[0],
+                self.row(operation, "count", findings[0], ras, errors[0],
                          report["divergence"]["text"])
 
 
@@ -156,21 +184,103 @@ class Stopped(Hang):
                 ranks = self.start_hang(operation, "stop")
                 findings = self.findings_until(ranks, f"rank {FAULTY} (host")
                 self.assertIn("is stopped: kill -CONT", findings[0])
+                ras = self.named_by_ras()
                 errors = self.errors(self.others(ranks))
                 for error in errors:
                     self.assertRegex(error, rf"rank {FAULTY} .*does not answer: its process is stopped")
+                # It cannot leave a trace, but those of the others say why they failed.
+                report = self.compare_dumps()
+                traced = next(one for one in report["findings"] if "has failed" in one)
+                self.assertRegex(traced, rf"rank {FAULTY} .*does not answer: its process is stopped")
                 ranks[FAULTY].signal(signal.SIGCONT)
-                self.row(operation, "stop", findings[0], errors[0],
-                         "one rank is missing: it was stopped")
+                self.row(operation, "stop", findings[0], ras, errors[0], traced)
                 ranks[FAULTY].kill()
 
 
+class Deadlock(Hang):
+    """The faulty rank takes two communicators in the other order than the others."""
+
+    def test_both_communicators_are_named(self):
+        for operation in ("all_reduce", "all_gather", "reduce_scatter", "barrier"):
+            with self.subTest(operation):
+                ranks = self.start_hang(operation, "swap", others="order")
+                findings = self.findings_until(ranks, "of communicator")
+                self.assertIn("has not called", findings[0])
+                self.assertIn("call the operations of several communicators in the same order",
+                              findings[-1])
+                ras = self.named_by_ras()
+                errors = self.errors(self.others(ranks))
+                for error in errors:
+                    self.assertRegex(error, rf"rank {FAULTY} .*has not called it")
+                reports = json.loads(self.tool("trace", self.dumps, "--json", status=1).stdout)
+                (traced,) = [report["divergence"]["text"] for report in reports
+                             if report["divergence"] and "operation 5" in report["divergence"]["text"]]
+                self.assertIn(f"rank {FAULTY} never called it", traced)
+                self.row(operation, "deadlock", findings[0], ras, errors[0], traced)
+                for rank in ranks:
+                    rank.kill()
+
+
+class Slow(Hang):
+    """A rank whose connections send 20 kB/s, as behind a broken NIC."""
+
+    def test_the_error_names_the_link_and_how_far_it_got(self):
+        for operation in ("all_reduce", "all_gather", "reduce_scatter"):
+            with self.subTest(operation):
+                ranks = self.start_hang(operation, "slow", count=200_000, RINGLET_LINKS="tcp")
+                errors = self.errors(self.others(ranks))
+                for error in errors:
+                    self.assertRegex(error, rf"waits for data from rank {FAULTY} "
+                                            r"\([1-9]\d* of \d+ elements .* have come\)")
+                traced = next(one for one in self.compare_dumps()["findings"] if "has failed" in one)
+                self.assertIn(f"waits for data from rank {FAULTY} ", traced)
+                self.row(operation, "slow", "-", "-", errors[0], traced)
+                for rank in ranks:
+                    rank.kill()
+
+
 class Messages(Hang):
+    """Rank 2 waits for a message of the faulty rank."""
+
+    def check(self, fault, finding, error, **arguments):
+        ranks = self.start_hang("send_receive", fault, **arguments)
+        findings = self.findings_until([ranks[2]], finding)
+        ras = self.named_by_ras(f"rank {FAULTY} ")
+        told = ranks[2].wait_for("^ERROR")
+        self.assertRegex(told, rf"rank {FAULTY} .*{error}")
+        traced = next(one for one in self.compare_dumps()["findings"] if "has failed" in one)
+        self.assertRegex(traced, rf"rank {FAULTY} .*{error}")
+        self.row("send_receive", fault, findings[0], ras, told, traced)
+        ranks[FAULTY].signal(signal.SIGCONT)
+        for rank in ranks:
+            rank.kill()
+
     def test_a_rank_that_does_not_send(self):
-        ranks = self.start_hang("send_receive", "skip")
-        error = ranks[2].wait_for("^ERROR")
-        self.assertIn("rank 1", error)
-        self.row("send_receive", "skip", "-", error, "-")
+        for fault in ("skip", "loop"):
+            with self.subTest(fault):
+                self.check(fault, f"waits for a message with rank {FAULTY} (host",
+                           "is in no operation: it has not called its side of the message")
+
+    def test_a_stopped_rank(self):
+        self.check("stop", f"rank {FAULTY} (host", "does not answer: its process is stopped")
+
+    def test_a_rank_that_sends_slowly(self):
+        self.check("slow", f"waits for a message with rank {FAULTY} (host",
+                   r"or the link between is slow.*\([1-9]\d* of \d+ bytes have come",
+                   count=200_000, RINGLET_LINKS="tcp")
+
+    def test_another_count(self):
+        ranks = self.start_hang("send_receive", "count")
+        # A rank whose message was whole may be done.
+        errors = self.errors([ranks[FAULTY]])
+        self.assertIn(f"rank {FAULTY} called a message of 9 float to rank", errors[0])
+        findings = self.findings_until(ranks, "has failed")
+        ras = self.named_by_ras(f"rank {FAULTY} called")
+        traced = next(one for one in self.compare_dumps()["findings"] if "has failed" in one)
+        self.assertIn(f"rank {FAULTY} called a message of 9 float", traced)
+        self.row("send_receive", "count", findings[0], ras, errors[0], traced)
+        for rank in ranks:
+            rank.kill()
 
 
 class OnRequest(Hang):
@@ -191,18 +301,20 @@ class OnRequest(Hang):
             rank.kill()
 
     def test_metrics_are_open_metrics(self):
-        try:
-            from prometheus_client.openmetrics.parser import text_string_to_metric_families
-        except ImportError:
-            self.skipTest("prometheus_client is not installed")
+        python = support.python_with("prometheus_client.openmetrics.parser")
+        if python is None:
+            self.skipTest("no Python here has prometheus_client: ./ringlet.sh test installs it")
         ranks = self.start_hang("all_reduce", "skip", RINGLET_TIMEOUT="600")
         self.findings_until(ranks, "has not called")
         text = self.tool("status", ranks[0].pid, "--metrics", status=0).stdout
-        families = {family.name: family for family in text_string_to_metric_families(text)}
-        sizes = families["ringlet_operation_size_bytes"]
-        self.assertEqual([s.value for s in sizes.samples
-                          if s.name.endswith("_count") and s.labels["call"] == "all_reduce"], [6])
-        self.assertEqual([s.value for s in families["ringlet_operations_in_progress"].samples], [1])
+        ran = subprocess.run([python, "-c", METRICS], input=text, capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        samples = json.loads(ran.stdout)
+        self.assertEqual([value for name, labels, value in samples
+                          if name == "ringlet_operation_size_bytes_count"
+                          and labels["call"] == "all_reduce"], [6])
+        self.assertEqual([value for name, _, value in samples
+                          if name == "ringlet_operations_in_progress"], [1])
         for rank in ranks:
             rank.kill()
 

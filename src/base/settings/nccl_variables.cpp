@@ -177,8 +177,6 @@ constexpr std::string_view kUnused[] = {
     "PROXY_APPEND_BATCH_SIZE",
     "PROXY_CPUSET",
     "PROXY_DUMP_SIGNAL",
-    "RAS_ADDR",
-    "RAS_ENABLE",
     "RAS_TIMEOUT_FACTOR",
     "REPORT_CONNECT_PROGRESS",
     "RINGS",

@@ -525,6 +525,24 @@ inline constexpr std::array kSettings = {
                 .field = &Settings::status,
                 .help = "Whether the process answers ringlet status, on a socket that its own user "
                         "and root can ask."},
+    SettingSpec{.name = "RAS_ENABLE",
+                .scope = SettingScope::kLog,
+                .field = &Settings::ras_enable,
+                .help =
+                    "1: the process answers ncclras, ringlet ras and other clients of NCCL's "
+                    "RAS while it has a communicator. Any user of the host may ask. Unset: only "
+                    "where RAS_ADDR is given; NCCL's own default is 1.",
+                .min = 0,
+                .max = 1,
+                .has_nccl_alias = true},
+    SettingSpec{.name = "RAS_ADDR",
+                .scope = SettingScope::kLog,
+                .field = &Settings::ras_addr,
+                .help =
+                    "Loopback address and port at which RAS clients are answered, as host:port; "
+                    "127.0.0.1:28028 if RAS_ENABLE is 1. All processes of one user listen at it "
+                    "together.",
+                .has_nccl_alias = true},
     SettingSpec{.name = "DUMP_DIR",
                 .scope = SettingScope::kLog,
                 .field = &Settings::dump_dir,

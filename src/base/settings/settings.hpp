@@ -125,9 +125,11 @@ struct Settings {
   SubsystemMask debug_subsystems;
   std::string debug_file;  ///< empty: standard output
 
-  bool status = true;        ///< processes answer `ringlet status`
-  std::string dump_dir;      ///< empty: traces are written only on request
-  std::string metrics_file;  ///< empty: none
+  bool status = true;                       ///< processes answer `ringlet status`
+  std::optional<std::uint32_t> ras_enable;  ///< empty: only where there is a `ras_addr`
+  std::string ras_addr;                     ///< empty: NCCL's port on 127.0.0.1
+  std::string dump_dir;                     ///< empty: traces are written only on request
+  std::string metrics_file;                 ///< empty: none
   std::chrono::milliseconds metrics_interval{10'000};
 
   SecretText unique_id;  ///< contains the communicator's secret

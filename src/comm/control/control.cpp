@@ -109,6 +109,9 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
       activity.waits_for = static_cast<std::uint32_t>(rank);
     if (const auto header = it->second->doing.header())
       activity.call.assign(header->begin(), header->end());
+    if (it->second->doing.begun() == 0) return activity;
+    const auto counts = it->second->doing.calls();
+    activity.counts.assign(counts.begin(), counts.end());
     return activity;
   };
   std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));

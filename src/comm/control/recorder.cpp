@@ -137,6 +137,14 @@ std::vector<watch::RecordedOperation> FlightRecorder::Last(std::size_t most) con
   return last;
 }
 
+std::array<std::uint64_t, collective::kCallKinds> FlightRecorder::calls() const {
+  std::array<std::uint64_t, collective::kCallKinds> calls{};
+  for (std::size_t kind = 0; kind < calls.size(); ++kind)
+    for (const auto& of_size : counters_[kind].sizes)
+      calls[kind] += of_size.load(std::memory_order_relaxed);
+  return calls;
+}
+
 watch::OperationCounts FlightRecorder::counts() const {
   watch::OperationCounts counts;
   for (std::size_t kind = 0; kind < collective::kCallKinds; ++kind) {

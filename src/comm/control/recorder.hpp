@@ -100,6 +100,8 @@ class FlightRecorder {
   /// The last operations, at most `most`, oldest first; without those that are written over
   /// meanwhile. Their times are those of os::Now. Cost O(most)
   std::vector<watch::RecordedOperation> Last(std::size_t most = kOperationsKept) const;
+  /// Calls so far, by kind.
+  std::array<std::uint64_t, collective::kCallKinds> calls() const;
   /// Operations and bytes so far.
   watch::OperationCounts counts() const;
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "comm/control/shared_state.hpp"
 #include "os/fs/write_file.hpp"
@@ -35,6 +36,45 @@ std::optional<watch::RecordedOperation> CallIn(const Bytes& told) {
       .messages = is_message ? 1u : 0u};
 }
 
+/// The first ranks of `members` without `self`, with what the roster says of them.
+std::vector<RankState> PeersIn(const bootstrap::Roster& members, std::uint32_t self,
+                               RankState::Reach reach) {
+  std::vector<RankState> peers;
+  for (std::uint32_t rank = 0; rank < std::min(members.size(), kPeersAskedMax); ++rank) {
+    if (rank == self) continue;
+    RankState peer{.rank = rank, .reach = reach};
+    if (const auto address = members.At(Rank{rank}); address.ok()) {
+      peer.host = address->host;
+      peer.pid = address->pid;
+    }
+    peers.push_back(std::move(peer));
+  }
+  return peers;
+}
+
+std::vector<watch::CallTally> TalliesOf(std::span<const std::uint64_t> counts) {
+  std::vector<watch::CallTally> tallies;
+  for (std::size_t kind = 0; kind < std::min(counts.size(), collective::kCallKinds); ++kind)
+    if (counts[kind] > 0)
+      tallies.push_back({.call = std::string(Name(static_cast<collective::CallKind>(kind))),
+                         .count = counts[kind]});
+  return tallies;
+}
+
+/// The result of nccl.h for a failure of that code, as the C interface gives it.
+std::uint32_t ResultOf(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument: return 4;
+    case Code::kUnsupported:
+    case Code::kProtocol: return 5;
+    case Code::kPeerLost:
+    case Code::kAborted: return 6;
+    case Code::kSystem: return 2;
+    case Code::kTimeout: return 8;
+  }
+  return 3;
+}
+
 void Describe(RankState& state, const Control::Answer& answer) {
   using Presence = Control::Presence;
   switch (answer.presence) {
@@ -44,6 +84,7 @@ void Describe(RankState& state, const Control::Answer& answer) {
     case Presence::kHere: state.reach = RankState::Reach::kHere; break;
   }
   state.operations = answer.activity.operations;
+  state.calls = TalliesOf(answer.activity.counts);
   state.waits_for = answer.activity.waits_for;
   state.last = CallIn(answer.activity.call);
   state.inside = state.waits_for.has_value();
@@ -114,7 +155,7 @@ void Control::Shared::DumpFailure() {
 RankState Control::Shared::OwnState() const {
   const std::uint64_t done = doing.done();
   const auto last = doing.Last(1);
-  RankState state{.operations = doing.operations};
+  RankState state{.operations = doing.operations, .calls = TalliesOf(doing.calls())};
   if (const std::int64_t rank = doing.waits_for; rank >= 0)
     state.waits_for = static_cast<std::uint32_t>(rank);
   if (!last.empty()) {
@@ -129,7 +170,10 @@ RankState Control::Shared::OwnState() const {
   state.host = about.host;
   state.pid = about.pid;
   state.forming = !formed.load(std::memory_order_acquire);
-  if (failure) state.failure = failure->text;
+  if (failure) {
+    state.failure = failure->text;
+    state.result = ResultOf(failure->code);
+  }
   return state;
 }
 
@@ -152,6 +196,12 @@ void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering,
     const std::lock_guard lock(mutex);
     known.communicator = about.communicator;
     known.ranks = about.ranks;
+    if (asks_peers && roster)
+      known.peers = PeersIn(*roster, about.rank, RankState::Reach::kUnknown);
+    // Another group's ranks have other numbers than the origin's.
+    if (failure && failure->code == Code::kPeerLost && group == bootstrap::kWorld)
+      for (RankState& peer : known.peers)
+        if (peer.rank == failure->origin) peer.reach = RankState::Reach::kSilent;
   }
   gathering->Set(part, [&](watch::CommunicatorStatus& status) { status = std::move(known); });
   if (asks_peers && member_stands && !state.forming && state.failure.empty())
@@ -163,17 +213,10 @@ void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering,
 void Control::Shared::AskPeers(std::shared_ptr<StatusGathering> gathering, std::size_t part) {
   const bootstrap::Roster& members = carrier->member->roster(group);
   PeerInquiry inquiry{.gathering = std::move(gathering), .part = part};
-  std::vector<RankState> peers;
-  for (std::uint32_t rank = 0; rank < std::min(members.size(), kPeersAskedMax); ++rank) {
-    if (rank == about.rank) continue;
-    RankState peer{.rank = rank, .reach = RankState::Reach::kSilent};
-    if (const auto address = members.At(Rank{rank}); address.ok()) {
-      peer.host = address->host;
-      peer.pid = address->pid;
-    }
-    peers.push_back(std::move(peer));
-    inquiry.unanswered.insert(rank);
-    carrier->member->Ask(Rank{rank}, os::SocketDriver::Now(), group);
+  std::vector<RankState> peers = PeersIn(members, about.rank, RankState::Reach::kSilent);
+  for (const RankState& peer : peers) {
+    inquiry.unanswered.insert(peer.rank);
+    carrier->member->Ask(Rank{peer.rank}, os::SocketDriver::Now(), group);
   }
   inquiry.gathering->Set(part, [&](auto& status) { status.peers = std::move(peers); });
   if (inquiry.unanswered.empty()) return inquiry.gathering->Done();

@@ -19,6 +19,7 @@
 #include "bootstrap/root.hpp"
 #include "collective/select/tuning_table.hpp"
 #include "collective/shm/in_process_buffers.hpp"
+#include "comm/process/ras_port.hpp"
 #include "comm/process/registered_heap.hpp"
 #include "comm/process/service.hpp"
 #include "comm/process/watched.hpp"
@@ -137,6 +138,7 @@ class Process {
   void ForgetUnusedRoots();
   void SayOnce(LogLevel level, const std::string& text);
   void OpenStatusSocket();
+  void OpenRas();
   void WriteMetricsFile(const watch::ProcessMetrics& metrics);
 
   const Settings settings_;
@@ -158,6 +160,7 @@ class Process {
   std::map<Secret, std::weak_ptr<collective::InProcessBuffers>> in_process_buffers_;
   std::mutex watched_mutex_;
   std::vector<std::weak_ptr<Watched>> watched_;
+  std::unique_ptr<RasPort> ras_;  // null: off
   struct Neighbourhood {
     topology::CpuSet cpus;
     std::uint32_t numa_node = 0;

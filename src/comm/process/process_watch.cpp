@@ -1,4 +1,6 @@
 // A Process as it is looked at from outside: its status socket and its metrics.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <future>
 #include <map>
@@ -6,6 +8,7 @@
 #include "base/log/log.hpp"
 #include "comm/process/process.hpp"
 #include "os/fs/write_file.hpp"
+#include "os/net/resolve.hpp"
 #include "watch/server.hpp"
 #include "watch/ticker.hpp"
 
@@ -119,6 +122,7 @@ void Process::OpenStatusSocket() {
                         settings_.metrics_interval, [this, write] { ReadMetrics(write); }),
                     .listeners = {}});
     });
+  OpenRas();
   if (!settings_.status) return;
   auto listener = os::Listen(Address::Unix(watch::Server::NameOf(host_.pid, process_hash_)));
   if (!listener.ok())
@@ -132,6 +136,23 @@ void Process::Watch(const std::shared_ptr<Watched>& watched) {
   const std::lock_guard lock(watched_mutex_);
   std::erase_if(watched_, [](const auto& one) { return one.expired(); });
   watched_.push_back(watched);
+  if (ras_) ras_->Open();
+}
+
+// A process that cannot be asked works all the same.
+void Process::OpenRas() {
+  const bool enabled =
+      settings_.ras_enable ? *settings_.ras_enable == 1 : !settings_.ras_addr.empty();
+  if (!enabled) return;
+  const std::string at = settings_.ras_addr.empty() ? "127.0.0.1:28028" : settings_.ras_addr;
+  const auto address = os::Resolve(at);
+  if (!address.ok()) return WarnOnce("RINGLET_RAS_ADDR: " + address.error().message);
+  if (!address->IsLoopback())
+    return WarnOnce(
+        fmt::format("RINGLET_RAS_ADDR: {} is no loopback address, and RAS asks no client "
+                    "for a password: no RAS client is answered; ask over ssh",
+                    at));
+  ras_ = std::make_unique<RasPort>(*this, *address);
 }
 
 std::vector<std::shared_ptr<Watched>> Process::watched() {

@@ -131,6 +131,11 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
     const auto [presence, activity] = control_->Ask(*suspect, kAnswer);
     if (presence != Presence::kHere)
       return name + " does not answer: its process is stopped or gone";
+    // Messages are not counted alike on two ranks.
+    if (!activity.waits_for && IsMessage(call_.operation))
+      return name +
+             " is in no operation: it has not called its side of the message, or the link between "
+             "is slow or stuck";
     if (!activity.waits_for && activity.operations >= mine)
       return name + " has finished its part; the link between is stuck";
     if (!activity.waits_for)

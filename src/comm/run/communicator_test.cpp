@@ -219,6 +219,23 @@ TEST(Communicator, AFinishedRankIsToldFromOneThatHasNotBegun) {
   });
 }
 
+TEST(Communicator, ARankThatDoesNotCallAMessageIsNotSaidToBeDone) {
+  RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
+    ASSERT_TRUE(communicator.ok()) << communicator.error().message;
+    Communicator& mine = **communicator;
+    ASSERT_TRUE(mine.control().Barrier().ok());
+    if (rank == 0) {
+      std::vector<std::byte> data(32);
+      const Transfer receives{.peer = Rank{1}, .to = std::span(data), .count = 8};
+      EXPECT_TRUE(mine.Prepare(std::span(&receives, 1)).ok());
+      const WaitingOperation running(Rank{1});
+      EXPECT_THAT(mine.Check(os::Now() - std::chrono::seconds(1), running).error().message,
+                  AllOf(HasSubstr("rank 1"), HasSubstr("has not called its side")));
+    }
+    ASSERT_TRUE(mine.control().Barrier().ok());
+  });
+}
+
 // A peer names a rank that cannot be asked: it is left at that.
 TEST(Communicator, APeerThatWaitsForAnUnknownRankIsNotFollowed) {
   RunRanks(2, kShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {

@@ -121,7 +121,8 @@ TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
     const bool has_json = std::ranges::any_of(command.options, [](const OptionDescription& option) {
       return std::ranges::count(option.names, "--json") > 0;
     });
-    if (!has_json) return;
+    // The text of `ras` is a server's, of other people's keys: watch/ras/ras_report_test.cpp.
+    if (!has_json || command.path == " ras") return;
     ++commands;
     const auto lines = WordsOfJson(command);
     EXPECT_FALSE(lines.empty()) << "no line for" << command.path;

@@ -13,9 +13,7 @@ namespace {
 // The kernel cuts it to net.core.somaxconn, which may be more than the SOMAXCONN of a header.
 constexpr int kBacklog = 65'535;
 
-}  // namespace
-
-Result<Listener> Listen(const Address& at) {
+Result<Listener> ListenAt(const Address& at, bool together) {
   const SocketAddress wanted = ToSocketAddress(at);
   Fd fd(::socket(wanted.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return SystemError("cannot open a socket for " + ToString(at), errno);
@@ -24,6 +22,7 @@ Result<Listener> Listen(const Address& at) {
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
   // A fixed port may still have connections in TIME_WAIT from the job before.
   if (at.port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (together) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
   if (::bind(fd.get(), wanted.get(), wanted.bytes) != 0)
     return SystemError("cannot listen on " + ToString(at), errno);
   if (::listen(fd.get(), kBacklog) != 0)
@@ -33,6 +32,16 @@ Result<Listener> Listen(const Address& at) {
   if (::getsockname(fd.get(), bound.get(), &bound.bytes) != 0)
     return SystemError("cannot read the address of " + ToString(at), errno);
   return Listener{std::move(fd), FromSocketAddress(bound)};
+}
+
+}  // namespace
+
+Result<Listener> Listen(const Address& at) {
+  return ListenAt(at, false);
+}
+
+Result<Listener> ListenTogether(const Address& at) {
+  return ListenAt(at, true);
 }
 
 }  // namespace ringlet::os

@@ -16,4 +16,8 @@ struct Listener {
 /// there.
 Result<Listener> Listen(const Address& at);
 
+/// The same at an address over TCP where several processes of one user listen, of which the kernel
+/// gives each caller to one. Errors  as Listen; another user, or a process that does not share
+Result<Listener> ListenTogether(const Address& at);
+
 }  // namespace ringlet::os

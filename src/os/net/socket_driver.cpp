@@ -379,6 +379,8 @@ void SocketDriver::Impl::DoDial(Id id, const Dial& dial) {
     if (result != 0 && errno != EALREADY) return Defer(id, Closed{dial.line, ErrnoText(errno)});
   }
   const bool is_unix = dial.to.kind == Address::Kind::kUnix;
+  if (is_unix && entries_.at(id).hosted.own_user_only && !IsOwnUser(fd.get()))
+    return Defer(id, Closed{dial.line, "it is another user's"});
   const Token token = AddLine(id, dial.line, std::move(fd), is_unix, result != 0);
   WatchLine(token, lines_.at(token));
   if (result == 0) Defer(id, Connected{dial.line});

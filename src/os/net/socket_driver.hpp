@@ -27,7 +27,8 @@ struct Hosted {
   /// Callers over TCP that say nothing are left to the kernel for a second then. When many have
   /// begun otherwise it drops what such callers send, and a note says so.
   std::string_view greeting = {};
-  /// Callers on UNIX sockets of other users, but root, are hung up on at once.
+  /// Callers on UNIX sockets of other users, but root, are hung up on at once; and a line that it
+  /// dials to such a process is closed.
   bool own_user_only = false;
   /// After every batch of events that the machine handled: look at its results, wake who waits.
   std::function<void()> changed = {};

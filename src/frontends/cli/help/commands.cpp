@@ -15,6 +15,7 @@
 #include "frontends/cli/sim/sim.hpp"
 #include "frontends/cli/topo/topo.hpp"
 #include "frontends/cli/version.hpp"
+#include "frontends/cli/watch/ras.hpp"
 #include "frontends/cli/watch/status.hpp"
 #include "frontends/cli/watch/trace.hpp"
 
@@ -30,6 +31,7 @@ std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& cho
   AddTraffic(*tool, chosen);
   AddStatus(*tool, chosen);
   AddTrace(*tool, chosen);
+  AddRas(*tool, chosen);
   AddSim(*tool, chosen);
   AddTopo(*tool, chosen);
   AddPlan(*tool, chosen);

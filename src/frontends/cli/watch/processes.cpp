@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
+#include "comm/process/process_states.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/net/local_ask.hpp"
 #include "os/process/host.hpp"
+#include "os/process/process_state.hpp"
 #include "watch/server.hpp"
 
 namespace ringlet::cli {
@@ -31,25 +33,6 @@ std::vector<Address> SocketsOf(const std::vector<WatchedProcess>& processes) {
   return sockets;
 }
 
-std::string StateOf(const os::FileTree& files, std::uint32_t pid) {
-  const auto stat = files.Read(fmt::format("/proc/{}/stat", pid));
-  return stat.ok() ? ProcessStateIn(*stat) : "ended";
-}
-
-// Of ranks on this host the system knows more than they say.
-void AddProcessStates(const os::FileTree& files, Statuses& statuses) {
-  const std::string here = os::ReadHost(files).name;
-  const auto add = [&](watch::RankState& state) {
-    if (state.host == here && state.pid != 0) state.process = StateOf(files, state.pid);
-    if (state.process == "ended") state.reach = watch::RankState::Reach::kGone;
-  };
-  for (watch::ProcessStatus& status : statuses)
-    for (watch::CommunicatorStatus& one : status.communicators) {
-      add(one.self);
-      for (watch::RankState& peer : one.peers) add(peer);
-    }
-}
-
 /// The places in `answered` of processes of which each has a communicator that is not complete.
 std::vector<std::size_t> AsksForPeers(const Statuses& answered) {
   std::map<std::string, std::set<std::uint32_t>> known;
@@ -67,22 +50,6 @@ std::vector<std::size_t> AsksForPeers(const Statuses& answered) {
 }
 
 }  // namespace
-
-std::string ProcessStateIn(std::string_view stat) {
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return "";
-  switch (stat[name_end + 2]) {
-    case 'R': return "running";
-    case 'S':
-    case 'D':
-    case 'I': return "sleeping";
-    case 'T':
-    case 't': return "stopped";
-    case 'Z':
-    case 'X': return "ended";
-    default: return "";
-  }
-}
 
 Result<std::vector<WatchedProcess>> FindProcesses(std::optional<std::uint32_t> pid) {
   RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
@@ -111,7 +78,7 @@ StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes) {
       answered.push_back(processes[i]);
     } else if (status.error().code != Code::kPeerLost &&
                status.error().code != Code::kInvalidArgument) {
-      const std::string state = files.ok() ? StateOf(*files, processes[i].pid) : "";
+      const std::string state = files.ok() ? os::ProcessState(*files, processes[i].pid) : "";
       answers.silent.push_back(fmt::format("process {}{} does not answer: {}", processes[i].pid,
                                            state.empty() ? "" : ", which is " + state + ",",
                                            status.error().message));
@@ -126,7 +93,7 @@ StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes) {
     auto status = watch::ParseProcessStatus(*second[i]);
     if (status.ok()) answers.processes[places[i]] = std::move(status).value();
   }
-  if (files.ok()) AddProcessStates(*files, answers.processes);
+  if (files.ok()) comm::AddProcessStates(*files, os::ReadHost(*files).name, answers.processes);
   return answers;
 }
 

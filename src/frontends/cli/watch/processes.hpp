@@ -29,7 +29,4 @@ struct StatusAnswers {
 /// as are ranks of other hosts.
 StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes);
 
-/// "stopped", "running", "sleeping", "ended": from the text of /proc/PID/stat; empty: unknown.
-std::string ProcessStateIn(std::string_view stat);
-
 }  // namespace ringlet::cli

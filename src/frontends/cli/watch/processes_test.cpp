@@ -13,16 +13,6 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(ProcessStateIn, IsBehindTheNameOfTheProgram) {
-  EXPECT_EQ(ProcessStateIn("12 (a) R 1"), "running");
-  EXPECT_EQ(ProcessStateIn("12 (a) b) R (c) S 1"), "sleeping");
-  EXPECT_EQ(ProcessStateIn("12 (a) T 1"), "stopped");
-  EXPECT_EQ(ProcessStateIn("12 (a) Z 1"), "ended");
-  EXPECT_EQ(ProcessStateIn("12 (a) ? 1"), "");
-  EXPECT_EQ(ProcessStateIn("12 (a)"), "");
-  EXPECT_EQ(ProcessStateIn(""), "");
-}
-
 std::uint32_t ThisPid() {
   return static_cast<std::uint32_t>(::getpid());
 }

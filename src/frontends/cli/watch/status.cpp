@@ -26,7 +26,7 @@ constexpr std::size_t kTracesBytesMax = std::size_t{1} << 30;
 
 struct StatusRequest {
   std::optional<std::uint32_t> pid;
-  std::string job;
+  std::vector<std::string> job;  ///< beginnings of names; empty: all
   std::string dump;
   std::uint32_t watch_seconds = 0;
   bool metrics = false;
@@ -42,12 +42,22 @@ Error NoProcess(const StatusRequest& request) {
               : "no process of this user and network namespace uses Ringlet"};
 }
 
-std::vector<watch::JobStatus> ChosenJobs(const StatusRequest& request,
-                                         const StatusAnswers& answers) {
+bool IsChosen(const StatusRequest& request, std::string_view communicator) {
+  return request.job.empty() || std::ranges::any_of(request.job, [&](const std::string& name) {
+           return communicator.starts_with(name);
+         });
+}
+
+Result<std::vector<watch::JobStatus>> ChosenJobs(const StatusRequest& request,
+                                                 const StatusAnswers& answers) {
   std::vector<watch::JobStatus> jobs = watch::JobsOf(answers.processes);
-  std::erase_if(jobs, [&](const watch::JobStatus& job) {
-    return !job.communicator.starts_with(request.job);
-  });
+  for (const std::string& name : request.job)
+    if (std::ranges::none_of(
+            jobs, [&](const watch::JobStatus& job) { return job.communicator.starts_with(name); }))
+      return Error{Code::kInvalidArgument,
+                   fmt::format("no communicator begins with {}", Quoted(Printable(name, 64)))};
+  std::erase_if(jobs,
+                [&](const watch::JobStatus& job) { return !IsChosen(request, job.communicator); });
   return jobs;
 }
 
@@ -58,10 +68,7 @@ Result<bool> ShowOnce(const StatusRequest& request) {
   if (processes.empty()) return NoProcess(request);
   const StatusAnswers answers = AskStatus(processes);
   if (answers.processes.empty() && answers.silent.empty()) return NoProcess(request);
-  const std::vector<watch::JobStatus> jobs = ChosenJobs(request, answers);
-  if (!request.job.empty() && jobs.empty())
-    return Error{Code::kInvalidArgument,
-                 fmt::format("no communicator begins with {}", Quoted(Printable(request.job, 64)))};
+  RINGLET_TRY_ASSIGN(const auto jobs, ChosenJobs(request, answers));
   bool well = answers.silent.empty();
   for (const watch::JobStatus& job : jobs) well = well && job.findings.empty();
   for (const std::string& silent : answers.silent) Tell(kStatus, silent);
@@ -139,7 +146,7 @@ Result<int> Dump(const StatusRequest& request) {
     RINGLET_TRY_ASSIGN(const auto traces, SplitTraces(text));
     for (const std::string_view one : traces) {
       RINGLET_TRY_ASSIGN(const watch::RankTrace trace, watch::ParseRankTrace(one));
-      if (!trace.communicator.starts_with(request.job)) continue;
+      if (!IsChosen(request, trace.communicator)) continue;
       RINGLET_TRY(os::WriteFile(request.dump + "/" + FileNameOf(trace), one));
       ++written;
     }
@@ -168,8 +175,12 @@ void AddStatus(CLI::App& tool, Action& chosen) {
   const auto request = std::make_shared<StatusRequest>();
   status->add_option("PID", request->pid, "Only the communicators of this process")
       ->check(CLI::Range(1u, 0xffff'ffffu));
-  status->add_option("--job", request->job, "Only communicators whose name begins so")
-      ->type_name("TEXT");
+  status
+      ->add_option("--job", request->job,
+                   "Only communicators whose names begin so, with commas between")
+      ->type_name("TEXT")
+      ->delimiter(',')
+      ->expected(1, 1);
   CLI::Option* json = status->add_flag("--json", request->json,
                                        "A list of objects: communicator, ranks, states, findings");
   CLI::Option* watch =

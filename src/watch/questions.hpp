@@ -1,0 +1,42 @@
+// One question to several processes of this host, over their status sockets, without I/O.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/wire/machine.hpp"
+
+namespace ringlet::watch {
+
+class Questions final : public Machine {
+ public:
+  /// \param processes  where they listen. \param timeout  for all answers together
+  Questions(std::vector<Address> processes, std::string question, Instant timeout)
+      : processes_(std::move(processes)),
+        question_(std::move(question)),
+        timeout_(timeout),
+        answers_(processes_.size()) {}
+
+  void Handle(const Event& event, Instant now) override;
+  std::optional<Instant> Deadline() const override;
+  /// All have answered, have gone, or time is up.
+  bool Finished() const override { return begun_ && open_ == 0; }
+
+  /// In the order of the processes; empty where there is none, or not all of one.
+  std::vector<std::string> TakeAnswers() { return std::move(answers_); }
+
+ private:
+  void Begin(Instant now);
+  void Close(std::size_t index, bool keeps);
+
+  const std::vector<Address> processes_;
+  const std::string question_;
+  const Instant timeout_;
+  bool begun_ = false;
+  std::size_t open_ = 0;
+  std::vector<bool> over_;
+  Instant expires_{0};
+  std::vector<std::string> answers_;
+};
+
+}  // namespace ringlet::watch

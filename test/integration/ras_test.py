@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""RAS: what clients of NCCL's protocol are told of ranks that hang, and that hostile ones do no harm.
+
+    ras_test.py BUILD_DIR
+
+The parser of Ray Train is run where a Python of the build folder has it; else that test is skipped.
+"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import support
+from support import FAULT_RANK, TOOL
+from watch_test import FAULTY, SIZE, Hang, free_port
+
+RAY = """
+import json, sys
+from ray.train.v2._internal.callbacks.nccl_ras import parse_ras_schema
+report = parse_ras_schema(sys.stdin.read())
+print(json.dumps({"counts": report.comm_op_counts, "status": report.comm_rank_status,
+                  "mismatched": sorted(report.mismatched_comms), "healthy": report.healthy}))
+"""
+STRANGERS = 1000
+CLIENTS_MAX = 64  # RasServer::kClientsMax
+
+
+class Ras(Hang):
+    settings = {"RINGLET_TIMEOUT": "600"}
+
+    def report_once(self, wanted):
+        """The JSON report once `wanted`, a function of its only communicator, is true."""
+        deadline = time.monotonic() + support.TIMEOUT_S
+        while time.monotonic() < deadline:
+            text = self.ras("--json")
+            communicators = json.loads(text)["communicators"]
+            if communicators and wanted(communicators[0]):
+                return text, communicators[0]
+        raise AssertionError(f"no such report: {text}")
+
+    def say(self, words):
+        """What the server says to these words until it hangs up."""
+        with socket.create_connection(("127.0.0.1", self.port), support.TIMEOUT_S) as client:
+            client.sendall(words)
+            heard = b""
+            while piece := client.recv(65536):
+                heard += piece
+        return heard.decode()
+
+
+def counts(communicator, call):
+    return {rank["rank"]: rank["collective_counts"][call] for rank in communicator["ranks"]}
+
+
+class Reports(Ras):
+    def test_a_rank_that_is_behind_is_named(self):
+        ranks = self.start_hang("all_reduce", "skip", **self.settings)
+        _, communicator = self.report_once(lambda one: one["findings"])
+        self.assertEqual(counts(communicator, "AllReduce"), {0: 6, 1: 5, 2: 6})
+        self.assertIn(f"rank {FAULTY} (host", communicator["findings"][0])
+        text = self.ras()
+        self.assertIn(f"managed by process {ranks[FAULTY].pid} on node", text)
+        self.assertRegex(text, rf"Rank {FAULTY} -- GPU {FAULTY} managed")
+        self.assertIn("AllReduce operation counts", text)
+        for rank in ranks:
+            rank.kill()
+
+    def test_a_stopped_rank_is_missing(self):
+        ranks = self.start_hang("barrier", "stop", **self.settings)
+        _, communicator = self.report_once(lambda one: one["missing_ranks"])
+        self.assertEqual([(rank["rank"], rank["status"]["unresponsive"])
+                          for rank in communicator["missing_ranks"]], [(FAULTY, True)])
+        self.assertIn(f"rank {FAULTY} (host", communicator["findings"][0])
+        self.assertIn("is stopped", communicator["findings"][0])
+        for rank in ranks:
+            rank.signal(signal.SIGCONT)
+            rank.kill()
+
+    def test_ranks_that_failed_still_tell_why(self):
+        ranks = self.start_hang("all_gather", "count", **self.settings)
+        for rank in self.others(ranks):
+            rank.wait_for("^ERROR")
+        _, communicator = self.report_once(
+            lambda one: all(rank["status"]["async_error"] for rank in one["ranks"]))
+        self.assertEqual(communicator["missing_ranks"], [])
+        self.assertRegex(self.ras(), rf"rank {FAULTY} called all_gather of 9 float")
+        for rank in ranks:
+            rank.kill()
+
+    def test_commands_may_be_written_by_hand(self):
+        ranks = self.start_hang("all_reduce", "skip", **self.settings)
+        self.assertIn("Job summary", self.say(b"verbose status\r\n"))
+        self.assertTrue(self.say(b"client protocol 2\ntimeout 1\nnonsense\nSET FORMAT json\nstatus\n")
+                        .startswith("SERVER PROTOCOL 2\nOK\nERROR: Unknown command nonsense\nOK\n{\n"))
+        for rank in ranks:
+            rank.kill()
+
+    def test_rays_parser_finds_the_hang(self):
+        python = support.python_with("ray.train.v2._internal.callbacks.nccl_ras")
+        if python is None:
+            self.skipTest("no Python here has ray[train]: ./ringlet.sh test --clients installs it")
+        ranks = self.start_hang("all_reduce", "skip", **self.settings)
+        text, communicator = self.report_once(lambda one: one["findings"])
+        ran = subprocess.run([python, "-c", RAY], input=text, capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        report = json.loads(ran.stdout)
+        name = communicator["hash"]
+        self.assertEqual(report["mismatched"], [name])
+        self.assertFalse(report["healthy"])
+        self.assertEqual(report["status"][name], {str(rank): "RUNNING" for rank in range(SIZE)})
+        self.assertEqual({rank: calls["AllReduce"] for rank, calls in report["counts"][name].items()},
+                         {"0": 6, "1": 5, "2": 6})
+        for rank in ranks:
+            rank.kill()
+
+
+class Monitor(Ras):
+    def test_a_process_that_stops_goes_on_and_dies(self):
+        # The client's server is not the one that is stopped.
+        self.port = free_port()
+        holder = self.start(FAULT_RANK, "id")
+        text = holder.wait_for("^ID ").split()[1]
+        ranks = [self.start(FAULT_RANK, "hang", text, rank, SIZE, "all_reduce",
+                            "skip" if rank == FAULTY else "none", RINGLET_HEARTBEAT_TIMEOUT="0",
+                            NCCL_RAS_ADDR=f"127.0.0.1:{self.port}",
+                            NCCL_RAS_ENABLE="0" if rank == FAULTY else "1", **self.settings)
+                 for rank in range(SIZE)]
+        for rank in ranks:
+            rank.wait_for("^AT FAULT")
+        monitor = self.start(TOOL, "ras", "-p", self.port, "--monitor", "all")
+        who = f"Process {ranks[FAULTY].pid} on node .* managing GPU {FAULTY}"
+        # A client that is told of nothing yet has no words to wait for: the state is made again until
+        # it has seen the change.
+        deadline = time.monotonic() + support.TIMEOUT_S
+        while not monitor.find("PEER_UNRESPONSIVE") and time.monotonic() < deadline:
+            ranks[FAULTY].signal(signal.SIGSTOP)
+            self.report_once(lambda one: one["missing_ranks"])
+            ranks[FAULTY].signal(signal.SIGCONT)
+            self.report_once(lambda one: not one["missing_ranks"])
+        monitor.wait_for(f"PEER_UNRESPONSIVE: {who}")
+        monitor.wait_for(f"PEER_RECOVERED: {who}")
+        ranks[FAULTY].kill()
+        monitor.wait_for(f"PEER_DEAD: {who}")
+        for rank in self.others(ranks):
+            rank.kill()
+        self.assertEqual(monitor.wait(), 1)
+
+
+class Hostile(Ras):
+    """Strangers cost the job nothing but the time of the thread that answers them."""
+
+    def stranger(self, words):
+        client = socket.socket()
+        client.setblocking(False)
+        try:
+            client.connect(("127.0.0.1", self.port))
+        except BlockingIOError:
+            pass
+        self.addCleanup(client.close)
+        client.setblocking(True)
+        client.settimeout(support.TIMEOUT_S)
+        try:
+            client.sendall(words)
+        except OSError:
+            pass  # it was hung up on
+
+    def test_the_job_goes_on(self):
+        ranks = self.start_hang("all_reduce", "late", **self.settings)
+        descriptors = [len(os.listdir(f"/proc/{rank.pid}/fd")) for rank in ranks]
+        for number in range(STRANGERS):
+            self.stranger((b"", b"\xff\x00" * 700, b"STATU", b"x" * 5000 + b"\n",
+                           b"MONITOR\n", b"TIMEOUT 99999999999999999999\n" * 70)[number % 6])
+        self.assertIn("Job summary", self.ras())
+        for rank, before in zip(ranks, descriptors):
+            held = len(os.listdir(f"/proc/{rank.pid}/fd"))
+            self.assertLessEqual(held, before + CLIENTS_MAX + 8)  # last words, listeners
+        self.ranks_end(ranks)
+
+    def ranks_end(self, ranks):
+        """The faulty rank goes on when its input ends, and so do the others."""
+        ranks[FAULTY].process.stdin.close()
+        for rank in ranks:
+            rank.wait_for("^DONE")
+        for rank in ranks:
+            rank.kill()
+
+    def test_a_port_of_another_program_is_a_warning(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            taken = "127.0.0.1:%d" % listener.getsockname()[1]
+            ranks = self.start_hang("all_reduce", "skip", NCCL_RAS_ADDR=taken, **self.settings)
+            self.findings_until(ranks, "has not called")
+            for rank in ranks:
+                self.assertIn("no RAS client is answered", rank.text())
+        for rank in ranks:
+            rank.kill()
+
+
+if __name__ == "__main__":
+    support.main()
