@@ -76,7 +76,10 @@ CheckReport Hosts(const SetFacts& facts) {
          .host = silent.host,
          .reason = silent.why,
          .cost = "a job with this host does not start",
-         .cure = "try by hand: ssh " + silent.host + " ringlet doctor; or leave the host out",
+         .cure = silent.host.starts_with("rank ")
+                     ? "look at the output of that rank; see that its host "
+                       "reaches rank 0"
+                     : "try by hand: ssh " + silent.host + " ringlet doctor; or leave the host out",
          .evidence = {}});
   return report;
 }
@@ -88,12 +91,18 @@ const InterfaceReport* FirstUsed(const HostFacts& host) {
   return first;
 }
 
+bool IsLoopback(const InterfaceReport& interface) {
+  return std::ranges::all_of(interface.addresses, [](const std::string& address) {
+    return address.starts_with("127.") || address == "::1";
+  });
+}
+
 CheckReport Interfaces(const SetFacts& facts) {
   CheckReport report{.check = "interfaces", .seen = {}};
   std::string seen;
   for (const HostFacts& host : facts.hosts) {
     const InterfaceReport* const first = FirstUsed(host);
-    if (first == nullptr && facts.hosts.size() > 1)
+    if ((first == nullptr || IsLoopback(*first)) && facts.hosts.size() > 1)
       report.findings.push_back({.verdict = FindingVerdict::kError,
                                  .host = host.host,
                                  .reason = "no interface leads to other hosts",

@@ -63,6 +63,10 @@ TEST(JudgeDifferences, SpeedsOfHardwareAreCompared) {
 TEST(JudgeDifferences, AHostWithLoopbackAlone) {
   EXPECT_THAT(With([](SetFacts& facts) { facts.hosts[1].interfaces[1].place.reset(); }),
               ElementsAre("interfaces error node1: no interface leads to other hosts"));
+  EXPECT_THAT(With([](SetFacts& facts) {
+                facts.hosts[1].interfaces[1].addresses = {"127.0.0.1", "::1"};
+              }),
+              ElementsAre("interfaces error node1: no interface leads to other hosts"));
 }
 
 TEST(JudgeDifferences, NamesMatterAmongHosts) {
