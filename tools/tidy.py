@@ -21,6 +21,8 @@ LAYERS = {
     "testbed": "base os topology",
     # What is known of ranks, as values: compared, drawn, and told over a socket.
     "watch": "base",
+    # What is known of hosts before a job, as values, and the verdict on it.
+    "doctor": "base",
     "rendezvous": "base",
     "bootstrap": "base",
     "topology": "base",
@@ -41,12 +43,12 @@ LAYERS = {
     "frontends/cuda": "base os topology",
     # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
     "frontends/cli":
-        "base os sim testbed watch rendezvous bootstrap discovery topology plan transport collective "
+        "base os sim testbed watch doctor rendezvous bootstrap discovery topology plan transport collective "
         "comm",
 }
 
 # Layers whose results depend on their arguments alone. tools/purity.py checks their archives too.
-PURE = {"base", "sim", "watch", "rendezvous", "bootstrap", "topology", "plan"}
+PURE = {"base", "sim", "watch", "doctor", "rendezvous", "bootstrap", "topology", "plan"}
 
 # Sources without a test file beside them, each with the reason. The list may only shrink: an entry
 # that has become untrue is a finding.

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/value/json_object.hpp"
 #include "ringlet/status.hpp"
-#include "watch/json_object.hpp"
 #include "watch/operation.hpp"
 
 namespace ringlet::watch {

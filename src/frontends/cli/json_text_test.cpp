@@ -123,6 +123,8 @@ TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
     });
     // The text of `ras` is a server's, of other people's keys: watch/ras/ras_report_test.cpp.
     if (!has_json || command.path == " ras") return;
+    // Other processes answer, and there is a line for each check: doctor_report_test.cpp has them.
+    if (!has_json || command.path == " doctor") return;
     ++commands;
     const auto lines = WordsOfJson(command);
     EXPECT_FALSE(lines.empty()) << "no line for" << command.path;

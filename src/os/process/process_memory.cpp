@@ -1,8 +1,11 @@
 #include "os/process/process_memory.hpp"
 
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 namespace ringlet::os {
 
@@ -22,6 +25,25 @@ bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<
       ::process_vm_readv(process.pid, local.data(), local.size(), remote.data(), remote.size(), 0);
   return bytes >= 0 && static_cast<std::size_t>(bytes) == to.size() + sign.size() &&
          sign == process.sign;
+}
+
+int MemoryRefusal() {
+  // An address of this process, which after a fork is the same in the child.
+  static const std::array<char, 8> here = {};
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {  // only system calls: other threads may hold locks
+    std::array<char, 8> copy;
+    const iovec local{.iov_base = copy.data(), .iov_len = copy.size()};
+    const iovec remote{.iov_base = const_cast<char*>(here.data()), .iov_len = here.size()};
+    const ssize_t got = ::process_vm_readv(parent, &local, 1, &remote, 1, 0);
+    ::_exit(got == static_cast<ssize_t>(copy.size()) ? 0 : errno);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 }
 
 }  // namespace ringlet::os

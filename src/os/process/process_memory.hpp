@@ -25,4 +25,9 @@ struct KnownProcess {
 /// anything.
 bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<std::byte> to);
 
+/// Whether a process may read the memory of another one of this user that did not start it, as
+/// ranks of a job are to each other: tried by a child that reads here. 0, or the errno of the
+/// refusal.
+int MemoryRefusal();
+
 }  // namespace ringlet::os

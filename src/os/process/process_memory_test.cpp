@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <string_view>
 
 namespace ringlet::os {
@@ -55,6 +56,12 @@ TEST(ProcessMemory, OfAProcessWithoutTheSignIsNotRead) {
   other = Here();
   other.sign_at = RemoteAddress();
   EXPECT_FALSE(ReadMemoryOf(other, RemoteAddress::Of(data.data()), copy));
+}
+
+// A kernel or container may forbid it.
+TEST(ProcessMemory, IsRefusedToOthersOrNot) {
+  const int error = MemoryRefusal();
+  EXPECT_TRUE(error == 0 || error == EPERM || error == ENOSYS) << error;
 }
 
 }  // namespace

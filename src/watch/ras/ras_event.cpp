@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/value/text.hpp"
-#include "watch/json_object.hpp"
+#include "base/value/json_object.hpp"
 #include "watch/ras/ras_words.hpp"
 
 namespace ringlet::watch {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "watch/json_object.hpp"
+#include "base/value/json_object.hpp"
 #include "watch/ras/ras_jobs_for_test.hpp"
 
 namespace ringlet::watch {

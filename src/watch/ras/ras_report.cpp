@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-#include "watch/json_object.hpp"
+#include "base/value/json_object.hpp"
 
 namespace ringlet::watch {
 namespace {

@@ -3,46 +3,15 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "base/value/text.hpp"
-#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/check/gauge.hpp"
 
 namespace ringlet::cli {
 namespace {
 
 using topology::Defect;
 using topology::Severity;
-
-constexpr std::size_t kLabelBytesShown = 200;
-
-/// The value of a label in quotes: printable, with its escapes, which are those of JSON.
-std::string LabelText(std::string_view value) {
-  std::string text = JsonText(Printable(value, kLabelBytesShown), JsonLayout::kLine);
-  text.pop_back();  // the newline
-  return text;
-}
-
-/// All samples of one gauge.
-class Gauge {
- public:
-  Gauge(std::string_view name, std::string_view help)
-      : name_(name), text_(fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name)) {}
-
-  void Add(const std::vector<std::pair<std::string_view, std::string>>& labels,
-           std::uint64_t value) {
-    std::string words;
-    for (const auto& [label, word] : labels)
-      words += fmt::format("{}{}={}", words.empty() ? "" : ",", label, LabelText(word));
-    text_ += fmt::format("{}{{{}}} {}\n", name_, words, value);
-  }
-
-  const std::string& text() const { return text_; }
-
- private:
-  std::string name_, text_;
-};
 
 constexpr std::uint64_t kBytesOfAMegabyte = 1'000'000;
 

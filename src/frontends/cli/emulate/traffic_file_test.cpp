@@ -113,7 +113,7 @@ TEST(TrafficFileTest, ValuesThatNoRankWritesAreRefused) {
       {"/ranks", kTrafficFilesMax + 1},
       {"/ranks", 1.5},
       {"/host", 7},
-      {"/gpu", std::string(1000, 'x')},
+      {"/gpu", std::string(5000, 'x')},
       {"/links", "none"},
       {"/links/0", 3},
       {"/links/0/mb_per_s", 0},

@@ -1,6 +1,7 @@
 #include "frontends/cli/help/commands.hpp"
 
 #include "frontends/cli/bench/bench.hpp"
+#include "frontends/cli/doctor/doctor.hpp"
 #include "frontends/cli/emulate/emulate.hpp"
 #include "frontends/cli/emulate/traffic.hpp"
 #include "frontends/cli/env.hpp"
@@ -32,6 +33,7 @@ std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& cho
   AddStatus(*tool, chosen);
   AddTrace(*tool, chosen);
   AddRas(*tool, chosen);
+  AddDoctor(*tool, chosen);
   AddSim(*tool, chosen);
   AddTopo(*tool, chosen);
   AddPlan(*tool, chosen);

@@ -9,8 +9,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-namespace ringlet::watch {
+namespace ringlet {
 
 using Json = nlohmann::ordered_json;
 
@@ -42,6 +43,7 @@ class JsonObject {
     constexpr std::uint64_t kMost = 1 << 24;
     return static_cast<std::uint32_t>(Number(key, kMost));
   }
+  std::uint64_t OptionalNumber(const char* key) { return Has(key) ? Number(key) : 0; }
   std::optional<std::uint32_t> OptionalSmall(const char* key) {
     return Has(key) ? std::optional(Small(key)) : std::nullopt;
   }
@@ -71,6 +73,22 @@ class JsonObject {
       read(object);
     }
   }
+  /// The texts of a list.
+  std::vector<std::string> Texts(const char* key) {
+    std::vector<std::string> texts;
+    const Json* const found = Find(key);
+    if (found == nullptr) return texts;
+    if (!found->is_array() || found->size() > kListMax)
+      return Refuse(fmt::format("{} is no list of at most {}", key, kListMax)), texts;
+    for (const Json& one : *found) {
+      if (!one.is_string() || one.get_ref<const std::string&>().size() > kTextBytesMax)
+        return Refuse(
+                   fmt::format("{} holds what is no text of at most {} bytes", key, kTextBytesMax)),
+               texts;
+      texts.push_back(one.get<std::string>());
+    }
+    return texts;
+  }
   /// \param read  takes the object
   template <class Read>
   void Within(const char* key, const Read& read) {
@@ -95,4 +113,4 @@ class JsonObject {
   std::string& wrong_;
 };
 
-}  // namespace ringlet::watch
+}  // namespace ringlet

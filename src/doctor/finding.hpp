@@ -1,0 +1,43 @@
+// A verdict on a set of hosts: findings by check, each with what was seen, what it costs and what
+// to do.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringlet::doctor {
+
+enum class FindingVerdict : std::uint8_t { kOk, kNote, kWarning, kError };
+std::string_view NameOf(FindingVerdict verdict);  ///< "ok", "note", "warning", "error"
+
+struct HostFinding {
+  FindingVerdict verdict = FindingVerdict::kNote;
+  std::string host;    ///< or "a to b"; empty: of all
+  std::string reason;  ///< with the numbers that were seen
+  std::string cost = {};
+  std::string cure = {};
+  std::map<std::string, std::uint64_t> evidence = {};  ///< the same numbers, for programs
+};
+
+/// One check of all hosts.
+struct CheckReport {
+  std::string_view check;  ///< stable, for scripts: "path-mtu"
+  std::string seen;        ///< where all is well; what was measured
+  std::vector<HostFinding> findings = {};
+
+  FindingVerdict worst() const;
+};
+
+/// Of all checks.
+FindingVerdict WorstOf(const std::vector<CheckReport>& checks);
+
+/// "64 MiB", "1.5 GiB", "no limit".
+std::string BytesText(std::uint64_t bytes);
+/// "12.5 MB/s", "3.1 GB/s".
+std::string RateText(std::uint64_t bytes_per_s);
+/// "1 host", "3 hosts".
+std::string HostsText(std::size_t hosts);
+
+}  // namespace ringlet::doctor
