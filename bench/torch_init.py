@@ -1,32 +1,40 @@
 """Time of init_process_group and the first all-reduce, on Ringlet and on Gloo in turn.
 
-    python bench/torch_init.py [--processes 2,8,16,32]
+    python bench/torch_init.py [--processes 2,4,8,16,32,64] [--stores tcp,file] [--runs 9]
+    python bench/torch_init.py --json bench/results/DATE-MACHINE-pytorch-init.json
 
-All processes are forked from one that has torch and holds the store's server, and begin together when
-all are connected to it: a connection that is not answered at once is tried again after seconds, whatever
-the backend. The time is the slowest rank's; medians of the runs.
+All processes are forked from one that has torch, so that the time of imports is not in it, and begin
+together when all are connected to the store: a connection that is not answered at once is tried again
+after seconds, whatever the backend. The time of a run is the slowest rank's; minima of the runs are
+shown, medians beside them. Without --json the same table goes to the screen.
 """
 
 import argparse
 import multiprocessing
+import os
 import statistics
+import sys
+import tempfile
 import time
 
 import torch
 import torch.distributed as dist
 
 import ringlet
+import torch_results
 
 ringlet.Options  # the extension is loaded before the forks, as Gloo is
 
+BACKENDS = ("ringlet", "gloo")
 
-def member(backend, rank, size, port, served, barrier, times):
+
+def member(backend, rank, size, store_of, barrier, times):
     torch.set_num_threads(1)
-    served.wait()
-    store = dist.TCPStore("127.0.0.1", port.value, wait_for_workers=False)
+    store = store_of()
     barrier.wait()
     begin = time.perf_counter()
     dist.init_process_group(backend, store=store, rank=rank, world_size=size)
+    formed = time.perf_counter()
     one = torch.ones(1)
     dist.all_reduce(one)
     times[rank] = time.perf_counter() - begin
@@ -35,39 +43,77 @@ def member(backend, rank, size, port, served, barrier, times):
     dist.destroy_process_group()
 
 
-def run(backend, size):
+def run(backend, size, kind):
+    """Seconds until the slowest of the ranks has its first sum."""
     context = multiprocessing.get_context("fork")
     port, served = context.Value("i", 0), context.Event()
     barrier, times = context.Barrier(size), context.Array("d", size)
-    members = [
-        context.Process(
-            target=member, args=(backend, rank, size, port, served, barrier, times))
-        for rank in range(size)
-    ]
-    for process in members:
-        process.start()
-    # After the forks: its thread could hold a lock of the C library that the children then have.
-    server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    port.value = server.port
-    served.set()
-    for process in members:
-        process.join()
-        assert process.exitcode == 0, f"a process of {backend} failed"
+    with tempfile.TemporaryDirectory() as folder:
+
+        def store_of():
+            if kind == "file":
+                return dist.FileStore(os.path.join(folder, "store"), size)
+            served.wait()
+            return dist.TCPStore("127.0.0.1", port.value, wait_for_workers=False)
+
+        members = [
+            context.Process(target=member, args=(backend, rank, size, store_of, barrier, times))
+            for rank in range(size)
+        ]
+        for process in members:
+            process.start()
+        if kind == "tcp":
+            # After the forks: its thread could hold a lock of the C library that the children then have.
+            server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+            port.value = server.port
+            served.set()
+        for process in members:
+            process.join()
+            assert process.exitcode == 0, f"a process of {backend} failed"
     return max(times)
 
 
+def measure(size, kind, runs):
+    """Milliseconds of each backend, run by run; the backends take turns."""
+    times = {backend: [] for backend in BACKENDS}
+    for _ in range(runs):
+        for backend, list_ in times.items():
+            list_.append(run(backend, size, kind) * 1e3)
+    return times
+
+
+def row_of(size, kind, times):
+    cells = [round(f(times[backend]), 2) for backend in BACKENDS for f in (min, statistics.median)]
+    return [f"{size} processes", {"tcp": "TCPStore", "file": "FileStore"}[kind], *cells]
+
+
+COLUMNS = ["", "store", "Ringlet, ms", "its median", "Gloo, ms", "its median"]
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--processes", default="2,8,16,32")
-    parser.add_argument("--runs", type=int, default=5)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--processes", default="2,4,8,16,32,64", help="list of numbers of processes")
+    parser.add_argument("--stores", default="tcp,file", help="list of tcp and file")
+    parser.add_argument("--runs", type=int, default=9, help="of each backend")
+    torch_results.add_arguments(parser)
     options = parser.parse_args()
-    for size in map(int, options.processes.split(",")):
-        times = {"ringlet": [], "gloo": []}
-        for _ in range(options.runs):
-            for backend, list_ in times.items():
-                list_.append(run(backend, size))
-        ours, theirs = (statistics.median(times[b]) * 1e3 for b in ("ringlet", "gloo"))
-        print(f"{size:>3} processes: ringlet {ours:.1f} ms, gloo {theirs:.1f} ms", flush=True)
+    rows = []
+    print("  ".join(f"{c:>12}" for c in COLUMNS))
+    for kind in options.stores.split(","):
+        for size in map(int, options.processes.split(",")):
+            rows.append(row_of(size, kind, measure(size, kind, options.runs)))
+            print("  ".join(f"{c:>12}" for c in rows[-1]), flush=True)
+    torch_results.write(
+        options,
+        what="PyTorch: a process group, to the end of its first all-reduce",
+        order=31,
+        command="python bench/torch_init.py " + " ".join(sys.argv[1:]),
+        note=[
+            "All processes are forked from one that has imported torch. The time is the slowest rank's, "
+            f"from init_process_group to its first sum; the least of {options.runs} runs, which took "
+            "turns, and their median."],
+        tables=[{"title": "Milliseconds", "columns": COLUMNS, "rows": rows}])
 
 
 if __name__ == "__main__":

@@ -48,9 +48,11 @@ class Scanner {
     ReadNodes();
     if (scan_.view.numa_nodes.empty())
       scan_.view.numa_nodes.push_back(WholeHost(cpuinfo.ok() ? CountCpus(*cpuinfo) : 0));
-    std::vector<PciFunction> functions = ListPci(sysfs_);
-    const std::optional<GpuReport> gpus = ReadGpus(options.gpus, functions);
-    AddDevices(sysfs_, rule, std::move(functions), gpus, scan_.view);
+    if (options.devices) {
+      std::vector<PciFunction> functions = ListPci(sysfs_);
+      const std::optional<GpuReport> gpus = ReadGpus(options.gpus, functions);
+      AddDevices(sysfs_, rule, std::move(functions), gpus, scan_.view);
+    }
     if (files.shortages() != shortages) return Shortage();
     RINGLET_TRY(scan_.view.Check());
     return std::move(scan_);

@@ -21,11 +21,12 @@ class PostWaiter final : public transport::Waiter {
  public:
   /// \param rank     the part of the arena that the rank owns
   /// \param awaited  the rank whose post is waited for; changed by the owner only
-  /// \param fence    makes a fence on all ranks; null: each post has its own. False: it could not
-  PostWaiter(transport::ArenaRank& rank, const std::uint32_t& awaited, bool (*fence)() = nullptr)
-      : bell_(rank.bell), said_(rank.awaits), awaited_(awaited), fence_(fence) {}
+  PostWaiter(transport::ArenaRank& rank, const std::uint32_t& awaited)
+      : bell_(rank.bell), said_(rank.awaits), awaited_(awaited) {}
 
-  /// Whether it makes a fence for all ranks before it sleeps.
+  /// From here on it makes a fence for all ranks before it sleeps; else each post has its own. By
+  /// the owner, who does not sleep. \param fence  makes it; false: it could not
+  void set_fence(bool (*fence)()) { fence_ = fence; }
   bool fences() const { return fence_ != nullptr; }
 
   Ticket Prepare() override {
@@ -52,7 +53,7 @@ class PostWaiter final : public transport::Waiter {
   transport::BellWaiter bell_;
   std::atomic<std::uint32_t>& said_;
   const std::uint32_t& awaited_;
-  bool (*fence_)();
+  bool (*fence_)() = nullptr;
   std::uint32_t says_ = 0;
 };
 

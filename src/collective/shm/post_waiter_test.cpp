@@ -75,7 +75,8 @@ TEST_F(PostWaiterTest, ItsFenceComesBehindItsWord) {
   fenced_arena = arena_.get();
   fence_works = true;
   fences_behind_the_word = 0;
-  PostWaiter fencing(arena_->rank(0), awaited_, &FakeFence);
+  PostWaiter fencing(arena_->rank(0), awaited_);
+  fencing.set_fence(&FakeFence);
   EXPECT_TRUE(fencing.fences());
   EXPECT_FALSE(waiter_.fences());
   const auto ticket = fencing.Prepare();
@@ -87,7 +88,8 @@ TEST_F(PostWaiterTest, ItsFenceComesBehindItsWord) {
 TEST_F(PostWaiterTest, WithoutTheFenceThatItSaidItDoesNotSleep) {
   fenced_arena = arena_.get();
   fence_works = false;
-  PostWaiter fencing(arena_->rank(0), awaited_, &FakeFence);
+  PostWaiter fencing(arena_->rank(0), awaited_);
+  fencing.set_fence(&FakeFence);
   fencing.Wait(fencing.Prepare(), kHours);  // returns at once
 }
 

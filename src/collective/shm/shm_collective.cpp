@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -62,8 +63,8 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
     : arena_(std::move(arena)),
       self_(self),
       ranks_(arena_->shape().ranks),
-      fences_(wait_policy.looks > 0 && arena_->FenceForOthers(self)),
-      waiter_(arena_->rank(self), awaited_, fences_ ? &transport::Arena::Fence : nullptr),
+      may_fence_(wait_policy.looks > 0),
+      waiter_(arena_->rank(self), awaited_),
       spinner_(wait_policy),
       spinner_for_hosts_(wait_policy.ForOtherHosts()),
       place_{.waiter = &waiter_, .spinner = &spinner_},
@@ -74,6 +75,7 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
       slices_(arena_, self_, options_.nodes) {
   RINGLET_ASSERT(self_ < ranks_ && arena_->shape().stage_bytes >= std::size_t{64} * ranks_);
   if (reach.shared) direct_.emplace(arena_, self_, std::move(reach));
+  AgreeOnFences();
 }
 
 void ShmCollective::StartPart(const Call& call, Algorithm how, const UserCall& whole) {
@@ -200,11 +202,17 @@ void ShmCollective::Post() {
   awaited_ = 0;
 }
 
-// The bells of the others are read next. Ranks that have not said how they sleep when so many
-// operations have begun never will: no rank is further ahead than kPosts.
+// Each process takes part in fences some time after it has begun (os::JoinRemoteFences).
+void ShmCollective::AgreeOnFences() {
+  if (!may_fence_ || !transport::Arena::MayFence()) return;
+  waiter_.set_fence(&transport::Arena::Fence);
+  arena_->FenceForOthers(self_);
+  others_fence_ = arena_->AllFenceForOthers();
+}
+
+// The bells of the others are read next. Whether all fence is asked ever more rarely.
 void ShmCollective::Publish(ArenaPost& post) {
-  if (!others_fence_ && fences_ && sequence_ <= 2 * ArenaShape::kPosts)
-    others_fence_ = arena_->AllFenceForOthers();
+  if (!others_fence_ && std::has_single_bit(sequence_)) AgreeOnFences();
   if (others_fence_) {
     post.sequence.store(sequence_, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // no compiler reads a bell before

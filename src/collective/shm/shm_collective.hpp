@@ -118,6 +118,7 @@ class ShmCollective final : public Operation {
     return arena_->payload(rank, post_place_.offset);
   }
   void Post();
+  void AgreeOnFences();
   void Publish(transport::ArenaPost& post);
   void Offer(transport::ArenaPost& post);
   Result<bool> Wait();
@@ -133,7 +134,7 @@ class ShmCollective final : public Operation {
 
   std::shared_ptr<transport::Arena> arena_;
   std::uint32_t self_, ranks_;
-  bool fences_;                // before it sleeps, for all ranks
+  const bool may_fence_;       // before it sleeps, for all ranks
   bool others_fence_ = false;  // all do, so that posts need no fence
   PostWaiter waiter_;
   Spinner spinner_, spinner_for_hosts_;

@@ -9,6 +9,7 @@
 #include "collective/call/run.hpp"
 #include "collective/shm/host_world_for_test.hpp"
 #include "os/process/clock.hpp"
+#include "os/process/remote_fence.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -276,6 +277,7 @@ TEST(ShmCollective, NoWakeUpIsLostByPostsWithoutFences) {
   auto arena =
       transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
           .value();
+  (void)os::JoinRemoteFences();  // without it posts have fences, and the test proves less
   const Instant deadline = os::Now() + std::chrono::seconds(60);
   const RunPolicy policy{.check = [&]() -> Status {
                            if (os::Now() < deadline) return Ok();
@@ -300,8 +302,10 @@ TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
   auto arena =
       transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
           .value();
+  const bool joined = os::JoinRemoteFences();
   ShmCollective looks(arena, 0, {.looks = 1});
   ShmCollective sleeps(arena, 1, {});
+  EXPECT_EQ(arena->rank(0).fences, joined ? 1u : 0u);
   EXPECT_EQ(arena->rank(1).fences, 0u);
   const auto fences = [](const ShmCollective& engine) {
     return dynamic_cast<const PostWaiter&>(*engine.place()->waiter).fences();
@@ -309,7 +313,26 @@ TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
   EXPECT_EQ(fences(looks), arena->rank(0).fences == 1);
   EXPECT_FALSE(fences(sleeps));
   EXPECT_FALSE(arena->AllFenceForOthers());
-  if (!arena->FenceForOthers(1)) return;  // nor does the kernel have any
+  if (!joined) return;  // nor does the kernel have any
+  arena->FenceForOthers(1);
+  EXPECT_TRUE(arena->AllFenceForOthers());
+}
+
+// A process can fence some milliseconds after its communicator has formed.
+TEST(ShmCollective, RanksSayAlsoLaterThatTheyFence) {
+  auto arena =
+      transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
+          .value();
+  if (!os::JoinRemoteFences()) return;
+  ShmCollective engine(arena, 0, {.looks = 1}), other(arena, 1, {.looks = 1});
+  arena->rank(0).fences = 0;  // as if it could not at first
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    for (ShmCollective* one : {&engine, &other})
+      one->Start({.kind = CallKind::kBarrier}, Algorithm::kOneShot, i);
+    ASSERT_FALSE(engine.Advance().value());
+    ASSERT_TRUE(other.Advance().value());
+    ASSERT_TRUE(engine.Advance().value());
+  }
   EXPECT_TRUE(arena->AllFenceForOthers());
 }
 

@@ -212,13 +212,23 @@ Status Control::Barrier() {
 }
 
 Status Control::RequireEqual(std::uint64_t value, std::string_view what) {
+  auto secrets = RequireEqual(value, what, Secret{});
+  return secrets.ok() ? Ok() : Status(std::move(secrets).error());
+}
+
+Result<std::vector<Secret>> Control::RequireEqual(std::uint64_t value, std::string_view what,
+                                                  const Secret& secret) {
   Writer out;
-  out.U64(value);
+  out.U64(value).Raw(secret);
   RINGLET_TRY_ASSIGN(const bootstrap::Table table, AllGather(out.Take()));
+  std::vector<Secret> secrets(table.size());
   std::map<std::uint64_t, std::vector<std::uint32_t>> ranks;
-  for (std::uint32_t rank = 0; rank < table.size(); ++rank)
-    ranks[Reader(table.At(Rank{rank})).U64()].push_back(rank);
-  if (ranks.size() == 1) return Ok();
+  for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
+    Reader in(table.At(Rank{rank}));
+    ranks[in.U64()].push_back(rank);
+    std::ranges::copy(in.Raw(std::min(in.remaining(), secret.size())), secrets[rank].begin());
+  }
+  if (ranks.size() == 1) return secrets;
   std::string text;
   for (const auto& [digest, members] : ranks)
     text += fmt::format("{}{:016x} on rank {}", text.empty() ? "" : ", ", digest,

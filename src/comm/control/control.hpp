@@ -84,6 +84,9 @@ class Control {
   Status Barrier();
   /// Errors  kProtocol  names the ranks whose value differs. On all ranks or on none.
   Status RequireEqual(std::uint64_t value, std::string_view what);
+  /// The same, and each rank's `secret`, in the order of the ranks.
+  Result<std::vector<Secret>> RequireEqual(std::uint64_t value, std::string_view what,
+                                           const Secret& secret);
 
   // Between two ranks.
   Status Send(Rank to, std::uint64_t tag, Bytes message);

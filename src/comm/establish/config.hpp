@@ -29,6 +29,9 @@ struct Config {
   std::optional<std::chrono::milliseconds> timeout =
       {};              ///< of one operation, else RINGLET_TIMEOUT
   bool grows = false;  ///< this rank was in the communicator that `id` grows
+  /// The caller thinks that all ranks are on one host: devices, which matter between hosts, are
+  /// then looked at only if they are not, which costs one more round of the control network.
+  bool expects_one_host = false;
 };
 
 /// The origin of a communicator: the parts that make links, and children.

@@ -8,15 +8,33 @@
 namespace ringlet::comm {
 namespace {
 
+struct Surroundings {
+  LocalHost local_host;
+  transport::ListenerSet listeners;
+  std::vector<PeerInfo> peer_infos;
+};
+
+// One that begins as if all ranks were on one host, where they are not.
+Status LookAtDevices(Origin& origin, Control& control, Surroundings& own) {
+  origin.config.expects_one_host = false;
+  RINGLET_TRY_ASSIGN(own.local_host, DiscoverLocal(*origin.process, origin.config));
+  own.listeners = {};
+  RINGLET_TRY_ASSIGN(own.listeners,
+                     OpenDataListener(*origin.process, origin.credentials, own.local_host));
+  RINGLET_TRY_ASSIGN(own.peer_infos,
+                     ExchangePeerInfo(origin, control, own.local_host, own.listeners));
+  return Ok();
+}
+
 // From a control network to a communicator, whether its ranks have just met or knew each other.
 Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Control> control,
-                                               std::vector<PeerInfo> peer_infos,
-                                               const LocalHost& local_host,
-                                               transport::ListenerSet listeners, Timeline timeline,
+                                               Surroundings own, Timeline timeline,
                                                const std::stop_token& abort) {
-  RINGLET_TRY_ASSIGN(PeerTable peer_table,
-                     control->Share(MakePeerTable(*control, std::move(peer_infos),
-                                                  origin.process->settings(), local_host.view)));
+  if (LackDevices(own.peer_infos))
+    RINGLET_TRY(control->Share(LookAtDevices(origin, *control, own)));
+  RINGLET_TRY_ASSIGN(PeerTable peer_table, control->Share(MakePeerTable(
+                                               *control, std::move(own.peer_infos),
+                                               origin.process->settings(), own.local_host.view)));
   timeline.Reached(Phase::kPeerTable);
 
   // The decisions made of all that: pure functions of the peer table, the same on every rank.
@@ -32,17 +50,20 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
       control->Share(machine ? machine->gpus().channels() : plan::Search(graph, user_limits)));
   timeline.Reached(Phase::kPlan);
   RINGLET_TRY_ASSIGN(auto offer, control->Share(OfferHostMemory(origin, peer_table)));
-  RINGLET_TRY(control->Share(control->RequireEqual(plan.digest(), "channel plan")));
+  RINGLET_TRY_ASSIGN(auto proof, control->Share(ProcessProof::Draw()));
+  RINGLET_TRY_ASSIGN(auto nonces, control->Share(control->RequireEqual(
+                                      plan.digest(), "channel plan", proof.nonce())));
   DumpGraphs(origin, plan, machine.get());
 
   // The data plane, then all ranks at once.
   RINGLET_TRY_ASSIGN(auto share, control->Share(FetchHostMemory(
                                      origin, peer_table, std::move(offer), *control, abort)));
   RINGLET_TRY_ASSIGN(auto links, control->Share(Connect(origin, plan, peer_table, *control,
-                                                        std::move(listeners), abort)));
+                                                        std::move(own.listeners), abort)));
   timeline.Reached(Phase::kConnect);
-  RINGLET_TRY_ASSIGN(auto memory, control->Share(AgreeOnHostMemory(origin, peer_table, *control,
-                                                                   std::move(share))));
+  RINGLET_TRY_ASSIGN(
+      auto memory, control->Share(AgreeOnHostMemory(origin, peer_table, *control, std::move(share),
+                                                    {std::move(proof), std::move(nonces)})));
   timeline.Reached(Phase::kBarrier);
   RINGLET_TRY(control->Share(Report(origin, *control, timeline)));
   return Finish(std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
@@ -69,8 +90,8 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   timeline.Joined(control->milestones());
   RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos, control->Share(ReadPeerInfo(*control)));
   return Complete({process, config, invitations.front().credentials}, std::move(control),
-                  std::move(peer_infos), local_host, std::move(listeners.data), std::move(timeline),
-                  abort);
+                  {local_host, std::move(listeners.data), std::move(peer_infos)},
+                  std::move(timeline), abort);
 }
 
 }  // namespace
@@ -101,8 +122,9 @@ Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
   RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos,
                      control->Share(ExchangePeerInfo(origin, *control, local_host, listeners)));
   timeline.Reached(Phase::kStanding);
-  return Complete(std::move(origin), std::move(control), std::move(peer_infos), local_host,
-                  std::move(listeners), std::move(timeline), abort);
+  return Complete(std::move(origin), std::move(control),
+                  {local_host, std::move(listeners), std::move(peer_infos)}, std::move(timeline),
+                  abort);
 }
 
 }  // namespace ringlet::comm

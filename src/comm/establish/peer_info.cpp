@@ -5,20 +5,24 @@
 namespace ringlet::comm {
 namespace {
 
-constexpr std::uint8_t kNamed = 1, kOnGpu = 2, kOnHalf = 4;
+constexpr std::uint8_t kNamed = 1, kOnGpu = 2, kOnHalf = 4, kWithoutDevices = 8;
 
 void EncodeDevice(Writer& out, const PeerInfo& peer_info) {
   const bool half = peer_info.gpu && peer_info.half;
   out.U8(static_cast<std::uint8_t>((peer_info.names_device ? kNamed : 0) |
-                                   (peer_info.gpu ? kOnGpu : 0) | (half ? kOnHalf : 0)));
+                                   (peer_info.gpu ? kOnGpu : 0) | (half ? kOnHalf : 0) |
+                                   (peer_info.knows_devices ? 0 : kWithoutDevices)));
   if (peer_info.gpu) out.U64(peer_info.gpu->value);
   if (half) out.U8(*peer_info.half);
 }
 
 void DecodeDevice(Reader& in, PeerInfo& peer_info) {
   const std::uint8_t flags = in.U8();
-  if (flags > (kNamed | kOnGpu | kOnHalf) || (flags & (kOnGpu | kOnHalf)) == kOnHalf) in.Fail();
+  if (flags > (kNamed | kOnGpu | kOnHalf | kWithoutDevices) ||
+      (flags & (kOnGpu | kOnHalf)) == kOnHalf)
+    in.Fail();
   peer_info.names_device = (flags & kNamed) != 0;
+  peer_info.knows_devices = (flags & kWithoutDevices) == 0;
   if ((flags & kOnGpu) != 0) peer_info.gpu = topology::BusId{in.U64()};
   if ((flags & kOnHalf) != 0) peer_info.half = in.U8();
 }

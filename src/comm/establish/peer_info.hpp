@@ -21,6 +21,7 @@ struct PeerInfo {
   bool names_device = false;                ///< the caller chose it: no other rank may have it
   std::optional<topology::BusId> gpu = {};  ///< that device, where the host is known to have it
   std::optional<std::uint8_t> half = {};    ///< of a split GPU; only with `gpu`
+  bool knows_devices = true;                ///< else the shape is one without NICs and GPUs
   std::uint32_t numa = 0;                   ///< NUMA node of the rank's memory
   topology::CpuSet cpus = {};               ///< on which the rank may run; empty: unknown
   std::vector<Address> tcp;                 ///< where its TCP links are accepted, best first

@@ -37,6 +37,7 @@ TEST(PeerInfo, SurvivesTheTrip) {
   peer_info.gpu.reset();
   EXPECT_EQ(*DecodePeerInfo(Encode(peer_info)), peer_info);
   peer_info.names_device = false;
+  peer_info.knows_devices = false;
   EXPECT_EQ(*DecodePeerInfo(Encode(peer_info)), peer_info);
 }
 

@@ -73,13 +73,15 @@ std::vector<Rank> PlaceRanks(PeerTable& peer_table, Rank self) {
 using Shapes = std::unordered_map<std::uint64_t, topology::HostView>;  // by digest
 
 // Digests are on the peer infos. So of ranks whose hosts are alike, the first alone sends the
-// shape.
+// shape, and none does where all are alike.
 Result<Shapes> ExchangeShapes(Control& control, const PeerTable& peer_table,
                               const std::vector<Rank>& first_of_host,
                               const topology::HostView& local_host) {
   std::map<std::uint64_t, Rank> node_leaders;
   for (const Rank first : first_of_host)
     node_leaders.emplace(peer_table.peer_infos[Index(first)].host_shape_digest, first);
+  if (node_leaders.size() == 1)
+    return Shapes{{node_leaders.begin()->first, topology::ShapeOf(local_host)}};
   Writer own;
   for (const auto& [digest, node_leader] : node_leaders)
     if (node_leader == control.rank()) topology::Encode(own, topology::ShapeOf(local_host));

@@ -14,7 +14,6 @@
 #include "comm/process/root.hpp"
 #include "comm/run/waiting.hpp"
 #include "discovery/fill.hpp"
-#include "discovery/nvml.hpp"
 #include "discovery/placement.hpp"
 #include "discovery/scan.hpp"
 #include "discovery/topology_file.hpp"
@@ -51,6 +50,7 @@ PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHos
                      .settings_digest = AgreementDigest(process.settings()),
                      .device = config.device,
                      .names_device = config.names_device,
+                     .knows_devices = local_host.knows_devices,
                      .numa = local_host.numa,
                      .cpus = local_host.allowed,
                      .tcp = listeners.tcp,
@@ -156,6 +156,13 @@ LocalHost Settled(const Process& process, const Config& config, topology::HostVi
   return local_host;
 }
 
+// As far as one rank can tell before it knows the others.
+bool NeedsNoDevices(const Settings& settings, const Config& config) {
+  return config.expects_one_host && !config.names_device && settings.topo_file.empty() &&
+         settings.topo_dump_file.empty() && settings.graph_file.empty() &&
+         settings.graph_dump_file.empty();
+}
+
 /// Each host of an emulated cluster is the whole file.
 Status CheckOneHost(const topology::HostView& view, const std::string& file) {
   for (const topology::NumaNode& node : view.numa_nodes)
@@ -212,14 +219,13 @@ Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& 
 Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
   const Settings& settings = process.settings();
   if (!settings.machine.empty()) return ReadMachine(process, config);
-  discovery::Nvml driver;
-  const discovery::ScanOptions options{.host_name = process.host().name,
-                                       .identity = process.host_hash(),
-                                       .interfaces = settings.socket_ifname,
-                                       .gpus = &driver};
-  RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(process.files(), options));
-  for (const std::string& missing : scan.missing)
-    process.logger().Log(LogLevel::kInfo, Subsystem::kGraph, config.device, missing);
+  if (NeedsNoDevices(settings, config)) {
+    RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.ScanHost(false));
+    LocalHost local_host = Settled(process, config, std::move(scan.view));
+    local_host.knows_devices = false;
+    return local_host;
+  }
+  RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.ScanHost(true));
   RINGLET_TRY_ASSIGN(const discovery::TopologyFile file,
                      discovery::ReadTopologyFile(process.files(), settings.topo_file));
   for (const std::string& finding : file.findings) process.WarnOnce(finding);
@@ -339,6 +345,14 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
                         .entrance = std::move(listeners.control.entrance),
                         .operation_timeout = InitTimeout(*process, config)},
                        abort);
+}
+
+bool LackDevices(const std::vector<PeerInfo>& peer_infos) {
+  const auto elsewhere = [&](const PeerInfo& one) {
+    return one.host_hash != peer_infos[0].host_hash;
+  };
+  const auto lacks = [](const PeerInfo& one) { return !one.knows_devices; };
+  return std::ranges::any_of(peer_infos, elsewhere) && std::ranges::any_of(peer_infos, lacks);
 }
 
 Origin ChildOf(const Origin& parent, const Control& control) {

@@ -46,6 +46,7 @@ struct LocalHost {
   /// The cores of the rank itself; empty: unknown.
   topology::CpuSet allowed = {};
   std::optional<std::uint32_t> gpu = {};  ///< index of the one that the caller named
+  bool knows_devices = true;              ///< else there are no NICs and GPUs in `view`
 };
 Result<LocalHost> DiscoverLocal(Process& process, const Config& config);
 
@@ -85,6 +86,9 @@ Origin ChildOf(const Origin& parent, const Control& control);
 Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& control,
                                                const LocalHost& local_host,
                                                const transport::ListenerSet& listeners);
+
+/// Whether ranks on several hosts must look at their devices now, since one has not yet. Pure.
+bool LackDevices(const std::vector<PeerInfo>& peer_infos);
 
 /// The parts that make links to `peers`, now or later.
 Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,

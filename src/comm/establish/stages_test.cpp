@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <mutex>
+#include <set>
+
 #include "comm/establish/ranks_for_test.hpp"
 #include "discovery/placement.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
+#include "topology/view/host_shape.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -42,6 +46,51 @@ TEST(Stages, ARankFindsItsNodeAndItsListeners) {
       << "alone";
   const auto each = ProcessWith({{"RINGLET_NODE_LEADER", "0"}});
   EXPECT_FALSE(OpenListeners(*each, invitation, {.rank = 0, .size = 2}, {})->node_leader);
+}
+
+TEST(Stages, ARankThatExpectsOneHostLooksAtNoDevices) {
+  const Config expects{.rank = 0, .size = 2, .expects_one_host = true};
+  const auto brief = DiscoverLocal(*ProcessWith({}), expects);
+  ASSERT_TRUE(brief.ok()) << brief.error().message;
+  EXPECT_FALSE(brief->knows_devices);
+  EXPECT_TRUE(brief->view.pci.empty());
+  EXPECT_TRUE(brief->view.nets.empty());
+  EXPECT_FALSE(brief->view.numa_nodes.empty());
+  Config named = expects;
+  named.names_device = true;
+  EXPECT_TRUE(DiscoverLocal(*ProcessWith({}), named)->knows_devices);
+}
+
+TEST(Stages, DevicesAreLookedAtLaterWhereHostsDiffer) {
+  PeerInfo here, there;
+  here.host_hash = 1;
+  there.host_hash = 2;
+  EXPECT_FALSE(LackDevices({here, there}));
+  there.knows_devices = false;
+  EXPECT_TRUE(LackDevices({here, there}));
+  EXPECT_FALSE(LackDevices({there, there}));
+}
+
+TEST(Stages, RanksThatExpectedOneHostKnowTheDevicesOfSeveral) {
+  std::mutex mutex;
+  std::set<std::uint64_t> digests;
+  RunRanks(
+      4,
+      [](std::uint32_t rank) {
+        return ProcessWith({{"RINGLET_HOSTID", rank < 2 ? "a" : "b"}, {"RINGLET_LINKS", "tcp"}});
+      },
+      [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        EXPECT_TRUE(SumOfRanks(**formed, 1000).ok());
+        const std::lock_guard lock(mutex);
+        for (const PeerInfo& one : (*formed)->peer_table().peer_infos) {
+          EXPECT_TRUE(one.knows_devices);
+          digests.insert(one.host_shape_digest);
+        }
+      },
+      {.expects_one_host = true});
+  const auto full = DiscoverLocal(*ProcessWith({}), {.rank = 0, .size = 1});
+  EXPECT_EQ(digests, std::set{topology::ShapeOf(full->view).digest()});
 }
 
 TEST(Stages, ATopologyFileComesFirstAndDetectionFillsIt) {

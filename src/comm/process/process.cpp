@@ -9,12 +9,15 @@
 #include "comm/establish/tuning.hpp"
 #include "comm/machine/slow_link.hpp"
 #include "comm/run/fault.hpp"
+#include "discovery/nvml.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/net/congestion.hpp"
 #include "os/net/interfaces.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
 #include "os/process/random.hpp"
+#include "os/process/remote_fence.hpp"
+#include "os/process/thread.hpp"
 #include "topology/paths/path_options.hpp"
 #include "topology/view/host_view.hpp"
 
@@ -205,6 +208,35 @@ std::shared_ptr<collective::InProcessBuffers> Process::InProcessBuffersOf(const 
   auto buffers = known.lock();
   if (!buffers) known = buffers = std::make_shared<collective::InProcessBuffers>(ranks);
   return buffers;
+}
+
+Result<discovery::HostScan> Process::ScanHost(bool devices) {
+  const std::lock_guard lock(scans_mutex_);
+  std::optional<discovery::HostScan>& known = scans_[devices ? 1 : 0];
+  if (known) return *known;
+  discovery::Nvml driver;
+  const discovery::ScanOptions options{.host_name = host_.name,
+                                       .identity = host_hash_,
+                                       .interfaces = settings_.socket_ifname,
+                                       .devices = devices,
+                                       .gpus = &driver};
+  RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(files_, options));
+  for (const std::string& missing : scan.missing)
+    logger_.Log(LogLevel::kInfo, Subsystem::kGraph, std::nullopt, missing);
+  known = std::move(scan);
+  return *known;
+}
+
+// Without a thread for it the ranks of this process fence for themselves.
+void Process::JoinRemoteFences() {
+  if (os::HasJoinedRemoteFences()) return;
+  std::call_once(joins_fences_once_, [this] {
+    auto started = os::StartThread("to take part in fences", [](const std::stop_token&) {
+      os::BecomeServiceThread("ringlet-fences");
+      (void)os::JoinRemoteFences();
+    });
+    if (started.ok()) joins_fences_ = *std::move(started);
+  });
 }
 
 void Process::SayOnce(LogLevel level, const std::string& text) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/settings/env_map.hpp"
@@ -23,6 +24,7 @@
 #include "comm/process/registered_heap.hpp"
 #include "comm/process/service.hpp"
 #include "comm/process/watched.hpp"
+#include "discovery/scan.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/fs/log_sink.hpp"
 #include "os/net/interface_filter.hpp"
@@ -95,6 +97,9 @@ class Process {
 
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
+  /// This host as it was when a rank of this process first asked. \param devices  NICs and GPUs,
+  /// too Errors  as discovery::Scan, which is then tried again
+  Result<discovery::HostScan> ScanHost(bool devices);
   /// The contents of RINGLET_TUNE_FILE.
   const collective::TuningTable& measured_choices() const { return measured_choices_; }
   /// The contents of RINGLET_GRAPH_FILE.
@@ -108,6 +113,10 @@ class Process {
   /// How many callers that have proven nothing one machine may hold: at most `wanted`, and so few
   /// that they leave descriptors for the others.
   std::size_t HalfOpenMax(std::size_t wanted) const;
+
+  /// Begins to take part in the fences of other processes, on a thread, since that takes some
+  /// milliseconds. Any thread, any number of times.
+  void JoinRemoteFences();
 
   /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
   bool TakeGivenId() { return !given_id_taken_.exchange(true); }
@@ -152,6 +161,8 @@ class Process {
   plan::GraphText graphs_;
   std::uint64_t descriptors_max_ = 0;
   std::atomic<bool> given_id_taken_{false};
+  std::mutex scans_mutex_;
+  std::optional<discovery::HostScan> scans_[2];  // without devices, and with them
   std::mutex warned_mutex_;
   std::set<std::string> warned_;
   transport::InprocExchange inproc_;
@@ -176,6 +187,8 @@ class Process {
   std::vector<std::unique_ptr<Service>> services_;
   Service* first_ = nullptr;
   std::unique_ptr<transport::SharedListeners> endpoints_;  // before the services go
+  std::once_flag joins_fences_once_;
+  std::jthread joins_fences_;
 };
 
 }  // namespace ringlet::comm

@@ -17,15 +17,16 @@ Secret ProofOf(View nonce, Rank rank) {
   return KeyedHash(Secret{}, {AsView("process of a rank"), nonce, who.view()});
 }
 
-struct Claim {
+struct Claimed {
   std::int32_t pid = 0;
   RemoteAddress proofs;  // of it, by place in the host
 };
 
-Claim ClaimIn(View bytes) {
+Claimed ClaimIn(View bytes) {
   Reader in(bytes);
-  const Claim claim{.pid = static_cast<std::int32_t>(in.U32()), .proofs = RemoteAddress(in.U64())};
-  return in.AtEnd() ? claim : Claim{};
+  const Claimed claimed{.pid = static_cast<std::int32_t>(in.U32()),
+                        .proofs = RemoteAddress(in.U64())};
+  return in.AtEnd() ? claimed : Claimed{};
 }
 
 }  // namespace
@@ -35,18 +36,20 @@ Result<ProcessProof> ProcessProof::Draw() {
   return ProcessProof(nonce);
 }
 
-Result<std::vector<os::KnownProcess>> ProcessProof::Exchange(Control& control,
-                                                             const std::vector<Rank>& host,
-                                                             const std::vector<View>& nonces) {
-  const Rank self = control.rank();
-  const auto place = static_cast<std::size_t>(std::ranges::find(host, self) - host.begin());
-  for (const View nonce : nonces) shown_.push_back(ProofOf(nonce, self));
+Bytes ProcessProof::Claim(Rank self, const std::vector<Rank>& host,
+                          const std::vector<Secret>& nonces) {
+  for (const Rank rank : host) shown_.push_back(ProofOf(nonces[Index(rank)], self));
   Writer claim;
   claim.U32(static_cast<std::uint32_t>(::getpid())).U64(RemoteAddress::Of(shown_.data()).told());
-  RINGLET_TRY_ASSIGN(const bootstrap::Table claims, control.AllGather(claim.Take()));
+  return claim.Take();
+}
+
+std::vector<os::KnownProcess> ProcessProof::Check(Rank self, const std::vector<Rank>& host,
+                                                  const std::vector<View>& claims) const {
+  const auto place = static_cast<std::size_t>(std::ranges::find(host, self) - host.begin());
   std::vector<os::KnownProcess> processes(host.size());
   for (std::size_t at = 0; at < host.size(); ++at) {
-    const Claim said = ClaimIn(claims.At(host[at]));
+    const Claimed said = ClaimIn(claims[at]);
     if (at == place || said.pid <= 0) continue;
     const os::KnownProcess claimed{.pid = said.pid,
                                    .sign_at = said.proofs + place * sizeof(Secret),

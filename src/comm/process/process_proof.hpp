@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/control/control.hpp"
+#include "base/value/bytes.hpp"
+#include "base/wire/handshake.hpp"
 #include "os/process/process_memory.hpp"
+#include "ringlet/status.hpp"
+#include "ringlet/types.hpp"
 
 namespace ringlet::comm {
 
@@ -20,15 +23,19 @@ class ProcessProof {
   /// To be told to all ranks first.
   const Secret& nonce() const { return nonce_; }
 
+  /// The message of this rank to the others of its host, once: where it has laid their proofs.
+  /// \param host    the ranks of this host, with `self`; the same list on all of them
+  /// \param nonces  of all ranks of the communicator
+  Bytes Claim(Rank self, const std::vector<Rank>& host, const std::vector<Secret>& nonces);
+
   /// The process of each rank of this host whose memory this one can read, known by what it shows
-  /// this one; none for the others and this one. All ranks of the communicator call it; one
-  /// all-gather. A rank that finds this object gone, or another process in the place of this one,
-  /// reads from this rank's memory no more.
-  /// \param host    the ranks of this host, with this one; the same list on all of them
-  /// \param nonces  of these
-  /// Errors  those of the control network
-  Result<std::vector<os::KnownProcess>> Exchange(Control& control, const std::vector<Rank>& host,
-                                                 const std::vector<View>& nonces);
+  /// this one; none for the others and this one. A rank that finds this object gone, or another
+  /// process in the place of this one, reads from this rank's memory no more.
+  /// \param claims  of the ranks of `host`, as these were told; one that cannot be read is none
+  std::vector<os::KnownProcess> Check(Rank self, const std::vector<Rank>& host,
+                                      const std::vector<View>& claims) const;
+
+  static constexpr std::size_t kClaimBytes = 12;
 
  private:
   explicit ProcessProof(const Secret& nonce) : nonce_(nonce) {}

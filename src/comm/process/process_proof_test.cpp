@@ -9,16 +9,14 @@ namespace ringlet::comm {
 namespace {
 
 Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proof) {
-  const Secret& nonce = proof.nonce();
-  RINGLET_TRY_ASSIGN(const bootstrap::Table told,
-                     control.AllGather(Bytes(nonce.begin(), nonce.end())));
-  std::vector<View> nonces;
+  RINGLET_TRY_ASSIGN(const auto nonces, control.RequireEqual(0, "nothing", proof.nonce()));
   std::vector<Rank> host;
-  for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
-    host.push_back(Rank{rank});
-    nonces.push_back(told.At(Rank{rank}));
-  }
-  auto found = proof.Exchange(control, host, nonces);
+  for (std::uint32_t rank = 0; rank < nonces.size(); ++rank) host.push_back(Rank{rank});
+  RINGLET_TRY_ASSIGN(const bootstrap::Table told,
+                     control.AllGather(proof.Claim(control.rank(), host, nonces)));
+  std::vector<View> claims;
+  for (const Rank rank : host) claims.push_back(told.At(rank));
+  auto found = proof.Check(control.rank(), host, claims);
   // Until all have read it.
   RINGLET_TRY(control.Barrier());
   return found;
@@ -46,7 +44,7 @@ TEST(ProcessProof, ANumberAloneIsNotBelieved) {
       Writer claim;
       claim.U32(static_cast<std::uint32_t>(::getpid()))
           .U64(reinterpret_cast<std::uintptr_t>(nothing.data()));
-      EXPECT_TRUE(control.AllGather(Bytes(32)).ok());
+      EXPECT_TRUE(control.RequireEqual(0, "nothing").ok());
       EXPECT_TRUE(control.AllGather(claim.Take()).ok());
       EXPECT_TRUE(control.Barrier().ok());
       return;

@@ -10,6 +10,7 @@
 #include "discovery/placement.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 #include "os/process/limits.hpp"
+#include "os/process/remote_fence.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -165,6 +166,26 @@ TEST(Process, WithoutMoreThreadsThoseThereAreServeMoreRanks) {
   const NoThreadsStart limit;
   EXPECT_FALSE(Process::Start({}).ok());
   EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver());
+}
+
+TEST(Process, TakesPartInFencesWhenItEndsAtTheLatest) {
+  {
+    const auto process = *Process::Start({});
+    process->JoinRemoteFences();
+    process->JoinRemoteFences();
+  }
+  EXPECT_EQ(os::HasJoinedRemoteFences(), os::JoinRemoteFences());
+}
+
+TEST(Process, LooksAtItsHostOnce) {
+  const auto process = *Process::Start({});
+  const auto brief = process->ScanHost(false);
+  ASSERT_TRUE(brief.ok()) << brief.error().message;
+  EXPECT_TRUE(brief->view.pci.empty());
+  const auto full = process->ScanHost(true);
+  ASSERT_TRUE(full.ok()) << full.error().message;
+  EXPECT_EQ(full->view.numa_nodes, brief->view.numa_nodes);
+  EXPECT_EQ(process->ScanHost(true)->view.digest(), full->view.digest());
 }
 
 TEST(Process, CountersAreThoseOfAllServiceThreads) {

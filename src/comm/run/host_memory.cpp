@@ -57,24 +57,21 @@ Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_tabl
   return request;
 }
 
-// The message of each rank to the others: its nonce, and why it has no arena; nothing more if it
-// has one or, alone on its host, wants none.
-Bytes Told(const HostMemoryShare& share, bool wanted, const Secret& nonce) {
+// The message of each rank to the others: where its proofs lie, and why it has no arena; nothing
+// more if it has one or, alone on its host, wants none.
+Bytes Told(const HostMemoryShare& share, bool wanted, Bytes claim) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);
   if (wanted && !share.arena && why.empty()) why = "no reason";
-  Bytes told;
-  told.reserve(nonce.size() + why.size());
-  for (const std::byte byte : nonce) told.push_back(byte);
-  for (const std::byte byte : AsView(why)) told.push_back(byte);
-  return told;
+  for (const std::byte byte : AsView(why)) claim.push_back(byte);
+  return claim;
 }
 
 // The first of those that have none, and why; empty: all have it.
 std::optional<std::string> WhoHasNone(const bootstrap::Table& told, const Control& control) {
   for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
     const View said = told.At(Rank{rank});
-    if (said.size() == sizeof(Secret)) continue;
-    const View why = said.subspan(std::min(said.size(), sizeof(Secret)));
+    if (said.size() == ProcessProof::kClaimBytes) continue;
+    const View why = said.subspan(std::min(said.size(), ProcessProof::kClaimBytes));
     return fmt::format(
         "{}: {}", control.roster().DescribeRank(Rank{rank}),
         Printable({reinterpret_cast<const char*>(why.data()), why.size()}, kReasonBytesMax));
@@ -82,10 +79,10 @@ std::optional<std::string> WhoHasNone(const bootstrap::Table& told, const Contro
   return std::nullopt;
 }
 
-std::vector<View> NoncesIn(const bootstrap::Table& told, const std::vector<Rank>& ranks) {
-  std::vector<View> nonces;
-  for (const Rank rank : ranks) nonces.push_back(told.At(rank).first(sizeof(Secret)));
-  return nonces;
+std::vector<View> Of(const std::vector<Rank>& ranks, const bootstrap::Table& told) {
+  std::vector<View> theirs;
+  for (const Rank rank : ranks) theirs.push_back(told.At(rank));
+  return theirs;
 }
 
 }  // namespace
@@ -144,24 +141,26 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
 }
 
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
-                                          Control& control, HostMemoryShare share) {
+                                          Control& control, HostMemoryShare share,
+                                          Proving proving) {
   collective::Groups hosts = HostsWithMemory(origin.process->settings(), peer_table);
   if (hosts.empty()) {
     RINGLET_TRY(control.Barrier());
     return HostMemoryParts{};
   }
   const OfThisHost here(hosts, origin.config.rank);
-  RINGLET_TRY_ASSIGN(ProcessProof proof, ProcessProof::Draw());
+  const Rank self{origin.config.rank};
+  ProcessProof& proof = proving.proof;
   RINGLET_TRY_ASSIGN(const bootstrap::Table told,
-                     control.AllGather(Told(share, here.ranks.size() > 1, proof.nonce())));
+                     control.AllGather(Told(share, here.ranks.size() > 1,
+                                            proof.Claim(self, here.ranks, proving.nonces))));
   if (const auto lacking = WhoHasNone(told, control)) {
     if (origin.config.rank == 0)
       origin.process->WarnOnce(
           "collectives within hosts go over links, for want of shared memory: " + *lacking);
     return HostMemoryParts{};
   }
-  RINGLET_TRY_ASSIGN(auto processes,
-                     proof.Exchange(control, here.ranks, NoncesIn(told, here.ranks)));
+  auto processes = proof.Check(self, here.ranks, Of(here.ranks, told));
   return HostMemoryParts{std::move(hosts), std::move(share.arena), std::move(processes),
                          std::move(proof)};
 }
@@ -172,6 +171,7 @@ HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
       proof_(std::move(parts.proof)),
       buffers_(std::make_shared<transport::SharedBuffers>()) {
   if (!parts.arena) return;
+  if (wait_policy.looks > 0) origin.process->JoinRemoteFences();
   const OfThisHost here(hosts_, origin.config.rank);
   const auto ranks = static_cast<std::uint32_t>(here.ranks.size());
   collective::HostReach reach{

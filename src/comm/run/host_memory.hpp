@@ -54,11 +54,16 @@ struct HostMemoryParts {
   std::optional<ProcessProof> proof;        ///< kept, for who has not read it yet
 };
 
+/// The part of a rank in proving which process it is.
+struct Proving {
+  ProcessProof proof;
+  std::vector<Secret> nonces;  ///< of all ranks
+};
+
 /// Ends when all ranks have called it. With arenas if all of them have theirs; without, and with a
-/// warning of rank 0, if one has not. Errors  those of the control network; kSystem  no random
-/// source
+/// warning of rank 0, if one has not. Errors  those of the control network
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
-                                          Control& control, HostMemoryShare share);
+                                          Control& control, HostMemoryShare share, Proving proving);
 
 class HostMemory {
  public:

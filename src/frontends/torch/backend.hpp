@@ -15,6 +15,7 @@
 #include "frontends/torch/group/monitor.hpp"
 #include "frontends/torch/group/store.hpp"
 #include "frontends/torch/run/calls.hpp"
+#include "frontends/torch/run/hooks.hpp"
 #include "frontends/torch/run/p2p_queue.hpp"
 #include "frontends/torch/run/work.hpp"
 #include "frontends/torch/tensors.hpp"
@@ -28,6 +29,11 @@ class BackendOptions : public c10d::Backend::Options {
  public:
   explicit BackendOptions(std::chrono::milliseconds operation_timeout = kBackendDefaultTimeout)
       : Options("ringlet", operation_timeout) {}
+
+  /// PyTorch's since 2.15: a group that is split gets options of its own.
+  c10::intrusive_ptr<c10d::Backend::Options> clone() const {
+    return c10::make_intrusive<BackendOptions>(*this);
+  }
 
   std::chrono::milliseconds init_timeout{0};  ///< of forming a communicator; 0: as operations
   std::int64_t ranks_per_root = 128;
@@ -89,11 +95,37 @@ class RingletBackend final : public c10d::Backend {
 
   void abort() override {
     if (!group_ || !group_->fork_guard().IsHere()) return;
+    abort_hooks_.Run();
     const std::string why = fmt::format("rank {} of the process group aborted it", rank_);
     group_->Abort(why);
     p2p_queue_->Abort(why);
   }
   void shutdown() override { End(false); }
+
+#ifdef C10D_BACKEND_HAS_HOOKS
+  // PyTorch's flight recorder is among those that register them.
+  bool supportsAbortHooks() const override {
+    return true;
+  }
+  void registerAbortHook(std::int64_t number, c10d::AbortHook hook) override {
+    CheckNew(abort_hooks_.Add(number, std::move(hook)), number);
+  }
+  void unregisterAbortHook(std::int64_t number) override {
+    abort_hooks_.Remove(number);
+  }
+  bool supportsCompletionHooks() const override {
+    return true;
+  }
+  void registerCompletionHook(std::int64_t number, c10d::CompletionHook hook) override {
+    const auto call = [hook = std::move(hook)](std::uint64_t key) {
+      hook({.completionKey = key, .duration_ms = std::nullopt});
+    };
+    CheckNew(completion_hooks_.Add(number, call), number);
+  }
+  void unregisterCompletionHook(std::int64_t number) override {
+    completion_hooks_.Remove(number);
+  }
+#endif
 
   /// Ends the threads and leaves the communicators; later operations are refused. Python's lock is
   /// given up meanwhile, for those who need it to come to their end.
@@ -512,7 +544,9 @@ class RingletBackend final : public c10d::Backend {
         c10::make_intrusive<c10d::PrefixStore>(fmt::format("shrink{}/", shrinks_++), store_);
     return split(store, left, opts);
   }
-  bool supportsShrinking() const RINGLET_OVERRIDE_SINCE_2_9 { return true; }
+  bool supportsShrinking() const RINGLET_OVERRIDE_SINCE_2_9 {
+    return true;
+  }
 
   using Run = std::function<Status(comm::Communicator&, Milliseconds timeout)>;
 
@@ -674,7 +708,9 @@ class RingletBackend final : public c10d::Backend {
   void Carry(Group& group, std::uint64_t call, GroupWork& work, const char* operation,
              const Run& run, const std::vector<View>& reachable, Milliseconds timeout,
              SerialExecutor::Turn* turn) {
-    work.Complete(Attempt(group, call, operation, run, reachable, timeout), turn);
+    auto failure = Attempt(group, call, operation, run, reachable, timeout);
+    if (!failure) completion_hooks_.Run(work.getCompletionKey());
+    work.Complete(std::move(failure), turn);
   }
 
   /// The same without a work. Null: it has succeeded.
@@ -698,12 +734,14 @@ class RingletBackend final : public c10d::Backend {
   std::exception_ptr Failure(const char* operation, const Error& error) {
     last_error_ =
         error.code == Code::kTimeout ? c10d::ErrorType::TIMEOUT : c10d::ErrorType::COMM_ERROR;
+    abort_hooks_.Run();
     return ToException(error, fmt::format("ringlet: rank {} of {}: {}", rank_, size_, operation));
   }
 
   /// \param by  as GroupWork::Complete
   template <typename By>
   void EndWork(GroupWork& work, const char* operation, const Status& status, By&& by) {
+    if (status.ok()) completion_hooks_.Run(work.getCompletionKey());
     work.Complete(status.ok() ? nullptr : Failure(operation, status.error()), by);
   }
 
@@ -746,6 +784,9 @@ class RingletBackend final : public c10d::Backend {
     return Coalesce(work);
   }
 
+  static void CheckNew(bool is_new, std::int64_t number) {
+    TORCH_CHECK_VALUE(is_new, "ringlet: a hook with the number ", number, " is there already");
+  }
   void CheckPeer(int peer, const char* operation) const {
     TORCH_CHECK(peer >= 0 && peer < size_ && peer != rank_, "ringlet: ", operation, ": rank ", peer,
                 " is not another rank of this group of ", size_);
@@ -782,6 +823,8 @@ class RingletBackend final : public c10d::Backend {
   std::atomic<bool> ended_{false};
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<c10d::ErrorType> last_error_{c10d::ErrorType::SUCCESS};
+  Hooks<> abort_hooks_;
+  Hooks<std::uint64_t> completion_hooks_;  // with the key of the work
   std::optional<std::vector<WorkPointer>> coalescing_;
   std::uint64_t barriers_ = 0;
   std::uint64_t shrinks_ = 0;

@@ -6,9 +6,13 @@
 
 namespace ringlet::os {
 
-/// From here on the threads of this process take part in the fences of others. Any thread, any
-/// number of times. False: the kernel has no such thing, or a sandbox forbids it.
+/// From its return on the threads of this process take part in the fences of others. Any thread,
+/// any number of times. False: the kernel has no such thing, or a sandbox forbids it.
+/// Cost  the first call, in a process with several threads, 5 to 20 ms of sleep: the kernel waits
+///       until each core has changed threads
 bool JoinRemoteFences();
+/// Whether a call of it has returned true. Any thread.
+bool HasJoinedRemoteFences();
 
 /// A full memory barrier on every thread that runs now, of every process that has joined, and on
 /// this one. Microseconds. False: nothing was done.

@@ -93,10 +93,12 @@ void Arena::PrefaultStages(std::uint32_t rank) const {
   shm_.Prefault(shape_.RankOffset(rank) + StagesAt(shape_), rank_bytes_ - StagesAt(shape_));
 }
 
-bool Arena::FenceForOthers(std::uint32_t self) const {
-  if (!os::JoinRemoteFences()) return false;
+bool Arena::MayFence() {
+  return os::HasJoinedRemoteFences();
+}
+
+void Arena::FenceForOthers(std::uint32_t self) const {
   rank(self).fences.store(1, std::memory_order_seq_cst);
-  return true;
 }
 
 bool Arena::Fence() {

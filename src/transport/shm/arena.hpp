@@ -154,8 +154,10 @@ class Arena {
     }
   }
 
-  /// `self` will make a fence on all ranks before it sleeps for a post. False: it cannot.
-  bool FenceForOthers(std::uint32_t self) const;
+  /// Whether this process can make fences on other ranks: not at once (os::JoinRemoteFences).
+  static bool MayFence();
+  /// `self` will make one on all ranks before it sleeps for a post, from here on.
+  void FenceForOthers(std::uint32_t self) const;
   /// That fence. False: it could not be made
   static bool Fence();
   /// Whether all ranks will: then posts need none of their own.

@@ -102,6 +102,7 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   config.rank = seat.rank;
   config.size = seat.size;
   config.device = process->settings().local_rank.value_or(0);
+  config.expects_one_host = true;
   config.init_timeout = seat.timeout;
   config.timeout = seat.operation_timeout;
   auto communicator = comm::Establish(process, config, abort);

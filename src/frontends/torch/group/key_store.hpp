@@ -14,12 +14,13 @@ namespace ringlet::torch_api {
 class KeyStore {
  public:
   virtual ~KeyStore() = default;
+  /// \param value  not empty
   virtual Status Set(const std::string& key, View value) = 0;
-  /// Empty when it is not set yet.
+  /// Empty when it is not set yet, or erased.
   virtual Result<std::optional<Bytes>> Find(const std::string& key) = 0;
   /// Adds one to a counter and gives its value before.
   virtual Result<std::uint64_t> CountUp(const std::string& key) = 0;
-  /// Nothing happens when it is not there, or when the store cannot.
+  /// From here on it is as if it had not been set. Nothing happens where the store is gone.
   virtual void Erase(const std::string& key) = 0;
 };
 

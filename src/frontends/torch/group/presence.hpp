@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "comm/control/beacon.hpp"
 #include "frontends/torch/group/key_store.hpp"
@@ -32,7 +34,8 @@ class Presence {
 
   /// The state of another rank, as far as it is known. Cost a system call; at the first look, some
   /// later ones, and before it says kGone, a request to the store.
-  State Of(std::uint32_t rank);
+  /// \param closely  ask the store for the address if it is not known
+  State Of(std::uint32_t rank, bool closely = false);
 
  private:
   struct Known {
@@ -51,8 +54,11 @@ class Presence {
 
 /// "rank 3 is gone: its process has ended", if that is so, or if it has left; else empty.
 std::string WhyInVain(Presence& presence, std::uint32_t rank);
-/// The same of all ranks below `end` but this one. Those that have left may have done so because of
-/// others that are gone: of these first.
+/// The same of all ranks below `end` but this one, of the first of them that `WhyInVain` names.
 std::string WhyInVain(Presence& presence, std::uint32_t end, std::uint32_t but);
+/// Of those of `ranks` for which there is one, in the order in which to name them: ranks that have
+/// left may have done so because of others that are gone, which come first.
+std::vector<std::pair<std::uint32_t, std::string>> WhyInVain(
+    Presence& presence, const std::vector<std::uint32_t>& ranks);
 
 }  // namespace ringlet::torch_api

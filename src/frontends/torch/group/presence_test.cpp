@@ -59,6 +59,31 @@ TEST(Presence, ARankIsGoneWhenItsProcessEnds) {
   EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 is gone"));
 }
 
+// Rank 1 ends when rank 0 has looked at it and not yet at rank 2, which then leaves because of it.
+TEST(Presence, OfARankThatIsGoneAndOneThatLeftBecauseOfItTheFirstIsNamed) {
+  struct Store : MemoryStore {
+    Result<std::optional<Bytes>> Find(const std::string& key) override {
+      if (key == "at:2") dies.reset();
+      return MemoryStore::Find(key);
+    }
+    std::shared_ptr<comm::Beacon> dies = NewBeacon();
+  };
+  for (const bool known : {true, false}) {
+    Store store;
+    Presence own(store, 0, nullptr);
+    ASSERT_TRUE(Presence(store, 1, store.dies).Announce().ok());
+    if (known) {
+      EXPECT_EQ(own.Of(1), State::kThere);
+    }
+    ASSERT_TRUE(Presence(store, 2, NewBeacon()).Leave().ok());
+    const auto absent = WhyInVain(own, {1, 2});
+    ASSERT_EQ(absent.size(), 2u);
+    EXPECT_THAT(absent[0].second, testing::HasSubstr("rank 1 is gone"));
+    EXPECT_THAT(absent[1].second, testing::HasSubstr("rank 2 has left"));
+    EXPECT_THAT(WhyInVain(own, 3, 0), testing::HasSubstr("rank 1 is gone"));
+  }
+}
+
 TEST(Presence, NonsenseInTheStoreSaysNothing) {
   MemoryStore store;
   ASSERT_TRUE(store.Set("at:1", AsView("nonsense")).ok());

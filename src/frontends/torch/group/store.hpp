@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <torch/extension.h>
 
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "frontends/torch/group/key_store.hpp"
 
@@ -11,7 +13,8 @@ namespace ringlet::torch_api {
 
 class TorchStore final : public KeyStore {
  public:
-  explicit TorchStore(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
+  explicit TorchStore(c10::intrusive_ptr<c10d::Store> store)
+      : store_(std::move(store)), answers_at_once_(IsTcp(*store_)) {}
 
   Status Set(const std::string& key, View value) override {
     return Guarded("set", key, [&]() -> Status {
@@ -22,9 +25,9 @@ class TorchStore final : public KeyStore {
   }
   Result<std::optional<Bytes>> Find(const std::string& key) override {
     return Guarded("look up", key, [&]() -> Result<std::optional<Bytes>> {
-      if (!store_->check({key})) return std::optional<Bytes>();
-      const auto value = store_->get(key);
+      const auto value = answers_at_once_ ? Compared(key) : Looked(key);
       const auto bytes = std::as_bytes(std::span(value));
+      if (bytes.empty()) return std::optional<Bytes>();
       return std::optional<Bytes>(Bytes(bytes.begin(), bytes.end()));
     });
   }
@@ -33,15 +36,34 @@ class TorchStore final : public KeyStore {
       return static_cast<std::uint64_t>(store_->add(key, 1) - 1);
     });
   }
+  // The store's own deletion waits for its answer, and not all stores have it.
   void Erase(const std::string& key) override {
     try {
-      store_->deleteKey(key);
+      store_->set(key, std::vector<std::uint8_t>());
     } catch (const std::exception&) {
-      // Not all stores can, and it may be gone already: nothing depends on it.
+      // The store may be gone already: nothing depends on it.
     }
   }
 
  private:
+  using Value = std::vector<std::uint8_t>;
+
+  // TCPStore's `check` is a request, and its `get` two more.
+  Value Looked(const std::string& key) { return store_->check({key}) ? store_->get(key) : Value(); }
+  // In one request: what no rank sets is compared with the value, which then stays as it is.
+  Value Compared(const std::string& key) {
+    static constexpr std::uint8_t kNever[] = {'n', 'o', 'n', 'e'};
+    const Value never(std::begin(kNever), std::end(kNever));
+    Value value = store_->compareSet(key, never, never);
+    return value == never ? Value() : value;
+  }
+  static bool IsTcp(c10d::Store& store) {
+    auto* prefixed = dynamic_cast<c10d::PrefixStore*>(&store);
+    if (prefixed == nullptr) return dynamic_cast<c10d::TCPStore*>(&store) != nullptr;
+    const auto inner = prefixed->getUnderlyingNonPrefixStore();
+    return dynamic_cast<c10d::TCPStore*>(inner.get()) != nullptr;
+  }
+
   template <typename Body>
   static auto Guarded(const char* what, const std::string& key, Body&& body) -> decltype(body()) {
     try {
@@ -59,6 +81,7 @@ class TorchStore final : public KeyStore {
   }
 
   const c10::intrusive_ptr<c10d::Store> store_;
+  const bool answers_at_once_;
 };
 
 }  // namespace ringlet::torch_api

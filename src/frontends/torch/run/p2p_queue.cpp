@@ -335,15 +335,10 @@ void P2pQueue::CheckPeers(Lock& lock) {
     Fail(*failure);
     return lock.lock();
   }
-  for (const std::uint32_t rank : ranks) {
-    std::string why = WhyInVain(group_.presence(), rank);
-    if (why.empty()) continue;
-    const Lock held(mutex_);
-    gone_.emplace(rank, std::move(why));
-  }
+  const auto absent = WhyInVain(group_.presence(), ranks);
   lock.lock();
-  for (const std::uint32_t rank : ranks)
-    if (gone_.contains(rank)) GiveUp(lock, rank);
+  for (const auto& [rank, why] : absent) gone_.emplace(rank, why);
+  for (const auto& [rank, why] : absent) GiveUp(lock, rank);
 }
 
 void P2pQueue::GiveUp(Lock& lock, std::uint32_t rank) {

@@ -76,6 +76,8 @@ class GroupWork : public c10d::Work {
 
   Tensors result() override { return outputs_; }
   std::uint64_t getSequencenumber() const override { return sequence_; }
+  /// PyTorch's since 2.15: another one for each work of the process.
+  std::uint64_t getCompletionKey() const { return key_; }
   int sourceRank() const override { return source_; }
   void set_source(int source) { source_ = source; }
 
@@ -95,6 +97,11 @@ class GroupWork : public c10d::Work {
   }
 
  private:
+  static std::uint64_t NextKey() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
   struct OwnJob {
     OwnJob(SerialExecutor::Submitted submitted, const comm::ForkGuard& guard)
         : job(std::move(submitted)), maker(guard) {}
@@ -145,6 +152,7 @@ class GroupWork : public c10d::Work {
   const std::string title_;
   const Tensors outputs_;
   const std::uint64_t sequence_;
+  const std::uint64_t key_ = NextKey();
   const std::chrono::milliseconds timeout_;
   const std::string detail_;
   std::atomic<int> source_{-1};

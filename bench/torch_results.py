@@ -1,0 +1,49 @@
+"""Files of bench/results about PyTorch, as `ringlet bench report` reads them."""
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+
+import torch
+
+
+def add_arguments(parser):
+    parser.add_argument("--json", metavar="FILE", help="write a file for bench/results")
+    parser.add_argument("--where", help="machine, for the file; default: what the system says")
+    parser.add_argument("--commit", help="commit that was measured; default: that of the working tree")
+
+
+def this_machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    return (f"{len(os.sched_getaffinity(0))} cores ({model}), {platform.freedesktop_os_release()['PRETTY_NAME']}; "
+            f"PyTorch {torch.__version__}, one thread a process")
+
+
+def this_commit():
+    done = subprocess.run(["git", "-C", os.path.dirname(__file__), "describe", "--always", "--dirty"],
+                          capture_output=True, text=True)
+    return done.stdout.strip() or None
+
+
+def write(options, **parts):
+    """Writes the file that `options` name, if they name one."""
+    if not options.json:
+        return
+    result = {
+        "what": parts.pop("what"),
+        "where": options.where or this_machine(),
+        "when": datetime.date.today().isoformat(),
+        "beside": parts.pop("beside", [f"Gloo of PyTorch {torch.__version__}"]),
+        "commit": options.commit or this_commit(),
+        **parts,
+    }
+    with open(options.json, "w") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
