@@ -61,6 +61,11 @@ git              tests of the tool that plants faults
 groff-base       checks of the manual pages
 libfabric-dev    tests of the links over libfabric
 iproute2         tests that lay networks between namespaces
+slurmctld        a test that starts ranks by Slurm on two hosts in namespaces; its controller
+slurmd           the same: what runs on each host
+slurm-client     the same: srun and sbatch
+munge            the same: they know each other by it
+libpmix2         the same: srun --mpi=pmix
 clang-14         the second compiler
 clang-format-14  checks of the source tree
 libclang-rt-14-dev  sanitizers and fuzzers of the second compiler
