@@ -23,7 +23,6 @@ RANK_TIMEOUT_S = 30
 # Trainer: program, package, whether it starts its processes itself.
 TRAINERS = {
     "DDP": ("ddp.py", "torch", False),
-    "FSDP2": ("fsdp2.py", "torch", False),
     "tensor parallel, own layers": ("tensor_parallel.py", "torch", False),
     "accelerate": ("accelerated.py", "accelerate", False),
     "transformers, Trainer": ("trainer.py", "transformers", False),
