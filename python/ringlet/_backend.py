@@ -5,6 +5,7 @@ import importlib
 import os
 import pathlib
 import re
+import socket
 from datetime import timedelta
 
 import torch
@@ -78,8 +79,8 @@ def empty(*size, dtype=None):
 def from_launcher(timeout=timedelta(minutes=5)):
     """Has init_process_group work in a program that mpirun or srun started.
 
-    Sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT as far as they are not set; under
-    torchrun it does nothing. Where a PMIx server started the program (Open MPI's mpirun,
+    Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT as far as they are not
+    set; under torchrun it does nothing. Where a PMIx server started the program (Open MPI's mpirun,
     `srun --mpi=pmix`), rank 0 serves the store at a free port, and the others learn where from PMIx,
     waiting for `timeout` (a timedelta). Else it is what the variables of Open MPI, MPICH or Slurm say; with
     MPICH over several hosts set MASTER_ADDR yourself. Raises RuntimeError where no launcher is known, one
@@ -97,7 +98,19 @@ def from_launcher(timeout=timedelta(minutes=5)):
         found = _meet_by_pmix(client, timeout) if client else rank_variables(os.environ)
     except (RuntimeError, pmix.Unavailable) as error:
         raise RuntimeError(f"{error} ({why})" if why else str(error)) from None
+    if "MASTER_ADDR" in found and not client:
+        _check_name(found["MASTER_ADDR"])
     os.environ.update(found)
+
+
+def _check_name(host):
+    """PyTorch asks for a host until its timeout. Raises RuntimeError where there is none of that name."""
+    try:
+        socket.getaddrinfo(host, None)
+    except socket.gaierror as error:
+        if error.errno in (socket.EAI_NONAME, socket.EAI_NODATA):  # no other answer comes later
+            raise RuntimeError(f"srun says that rank 0 is on {host}, and no address is known here by that name: "
+                               "set MASTER_ADDR to one, or start with srun --mpi=pmix") from None
 
 
 def _meet_by_pmix(client, timeout):

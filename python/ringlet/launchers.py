@@ -5,26 +5,48 @@ import re
 from ringlet.pmix import Unavailable
 
 _DEFAULT_PORT = 29500
+# Of jobs of Slurm: below those that Linux gives to whoever asks for any (32768 and above).
+_SLURM_PORT, _SLURM_PORTS = 22_000, 10_000
+_PORTS_BETWEEN_STEPS = 1009  # jobs that run at one time have numbers that are closer
 
 
 class _Launcher:
     """Names of the variables in which a launcher says it."""
 
-    def __init__(self, name, rank, size, local_rank, local_size, hosts=()):
+    def __init__(self, name, rank, size, local_rank, local_size):
         self.name = name
         self.rank, self.size = rank, size
         self.local_rank, self.local_size = local_rank, local_size
-        self.hosts = hosts  # lists of them, rank 0's first
 
 
-# In this order: srun may start mpirun, and what is started last knows best.
-_LAUNCHERS = (
-    _Launcher("Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-              "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
-    _Launcher("MPICH's mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
-    _Launcher("srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE",
-              hosts=("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST")),
-)
+_OPEN_MPI = _Launcher("Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                      "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
+_MPICH = _Launcher("MPICH's mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")
+# The variables of the step: SLURM_NTASKS is known in the batch script, too, which is no rank.
+_SRUN = _Launcher("srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", None)
+
+
+def _launcher_of(environment):
+    """The one that has started this process. Raises RuntimeError where there is none."""
+    # srun may start mpirun, and what is started last knows best.
+    if _OPEN_MPI.rank in environment:
+        return _OPEN_MPI
+    # With --mpi=pmi2 srun sets some of MPICH's variables, and names the job as it does itself.
+    step = f"{environment.get('SLURM_JOB_ID')}.{environment.get('SLURM_STEP_ID')}"
+    if _MPICH.rank in environment and environment.get("PMI_JOBID") != step:
+        return _MPICH
+    if _SRUN.rank not in environment:
+        raise RuntimeError(
+            "neither RANK and WORLD_SIZE nor the variables of mpirun or srun are set: start the "
+            "program with torchrun, mpirun or srun, or set them"
+        )
+    tasks = environment.get("SLURM_NTASKS", "1")
+    if _SRUN.size not in environment and tasks != "1":
+        raise RuntimeError(
+            f"this process is the batch script's of a job of {tasks} tasks, and no rank: start the "
+            "program with srun in the script"
+        )
+    return _SRUN
 
 
 def _number(environment, name, launcher):
@@ -35,53 +57,85 @@ def _number(environment, name, launcher):
 
 
 def _first_host(nodes):
-    """The first name of a list as srun writes it: "n[08-11,20],m1" begins with n08."""
-    match = re.match(r"([^,\[]+)(?:\[([0-9]+)[^\]]*\]([^,]*))?", nodes)
-    return "".join(part or "" for part in match.groups()) if match else None
+    """The first name of a list as srun writes it: "n[08-11,20],m1" begins with n08, "r[0-3]n[1-4]"
+    with r0n1. Raises RuntimeError where it is none.
+    """
+    first = re.match(r"(?:[^,\[\]]|\[[^\[\]]*\])*", nodes)[0]
+    host = re.sub(r"\[([0-9]+)[^\]]*\]", r"\1", first)
+    if nodes[len(first) : len(first) + 1] not in ("", ",") or not re.fullmatch(r"[\w.-]+", host):
+        raise RuntimeError(f"srun is to name the step's hosts, and says {nodes!r}: set MASTER_ADDR")
+    return host
+
+
+def _tasks_of_node(counts, node):
+    """The count of the node with this number in a list as srun writes it: "2(x3),1" is 2, 2, 2, 1.
+    None where the list does not say it.
+    """
+    for count, times in re.findall(r"([0-9]{1,9})(?:\(x([0-9]{1,9})\))?(?:,|$)", counts):
+        node -= int(times or 1)
+        if node < 0:
+            return int(count)
+    return None
+
+
+def _local_size(environment, launcher):
+    """How many ranks this host has, as text. None: the launcher does not say."""
+    if launcher is not _SRUN:
+        return environment.get(launcher.local_size)
+    if "SLURM_STEP_TASKS_PER_NODE" not in environment:
+        return None
+    node = _number(environment, "SLURM_NODEID", launcher.name)
+    found = _tasks_of_node(environment["SLURM_STEP_TASKS_PER_NODE"], node)
+    return None if found is None else str(found)
 
 
 def _address(environment, launcher, size):
     """Where rank 0 listens, for those who do not say MASTER_ADDR."""
-    for name in launcher.hosts:
-        if environment.get(name):
-            return _first_host(environment[name])
-    if environment.get(launcher.local_size, "") == str(size):
+    if launcher is not _SRUN:
+        if _local_size(environment, launcher) == str(size):
+            return "127.0.0.1"
+    elif environment.get("SLURM_STEP_NUM_NODES", "1") == "1":
         return "127.0.0.1"
+    elif environment.get("SLURM_DISTRIBUTION", "").partition(":")[0] != "arbitrary":
+        return _first_host(environment.get("SLURM_STEP_NODELIST", ""))
     raise RuntimeError(
         f"{launcher.name} started ranks on several hosts and does not say where rank 0 is: set "
         "MASTER_ADDR to its host, for all ranks"
     )
 
 
+def _port(environment):
+    """Jobs and steps that share a host meet at ports of their own where the launcher numbers them."""
+    job, step = (environment.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
+    if not re.fullmatch(r"[0-9]{1,18}", job):
+        return _DEFAULT_PORT
+    steps = int(step) if re.fullmatch(r"[0-9]{1,9}", step) else 0
+    return _SLURM_PORT + (int(job) + steps * _PORTS_BETWEEN_STEPS) % _SLURM_PORTS
+
+
 def rank_variables(environment):
     """What torch.distributed's env:// wants, as a dictionary of texts: RANK, WORLD_SIZE, LOCAL_RANK,
-    MASTER_ADDR and MASTER_PORT.
+    LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
 
     What is set already stays; where RANK and WORLD_SIZE are, torchrun or the caller has said it all,
     and nothing is added. Raises RuntimeError where no launcher is known, or one says nonsense.
     """
     if "RANK" in environment and "WORLD_SIZE" in environment:
         return {}
-    for launcher in _LAUNCHERS:
-        if launcher.rank in environment:
-            break
-    else:
-        raise RuntimeError(
-            "neither RANK and WORLD_SIZE nor the variables of mpirun or srun are set: start the "
-            "program with torchrun, mpirun or srun, or set them"
-        )
+    launcher = _launcher_of(environment)
     rank = _number(environment, launcher.rank, launcher.name)
-    size = _number(environment, launcher.size, launcher.name)
+    # A batch script of one task is its only rank.
+    alone = launcher is _SRUN and launcher.size not in environment
+    size = 1 if alone else _number(environment, launcher.size, launcher.name)
     if rank >= size:
         raise RuntimeError(f"{launcher.name} says rank {rank} of {size}")
     found = {"RANK": str(rank), "WORLD_SIZE": str(size)}
     if environment.get(launcher.local_rank):
         found["LOCAL_RANK"] = str(_number(environment, launcher.local_rank, launcher.name))
+    if local_size := "1" if alone else _local_size(environment, launcher):
+        found["LOCAL_WORLD_SIZE"] = local_size
     found["MASTER_ADDR"] = environment.get("MASTER_ADDR") or _address(environment, launcher, size)
-    # Jobs that share a host meet at ports of their own where the launcher numbers them.
-    job = environment.get("SLURM_JOB_ID", "")
-    port = _DEFAULT_PORT + (int(job) % 10_000 if job.isdigit() else 0)
-    found["MASTER_PORT"] = environment.get("MASTER_PORT") or str(port)
+    found["MASTER_PORT"] = environment.get("MASTER_PORT") or str(_port(environment))
     return {name: text for name, text in found.items() if not environment.get(name)}
 
 
@@ -109,5 +163,5 @@ def pmix_variables(client, environment, serve, reachable_address, timeout_s):
             raise Unavailable(f"rank 0 of {size} has not said where to meet: {why}; does it call "
                               "ringlet.from_launcher(), too?") from None
     found = {"RANK": client.rank, "WORLD_SIZE": size, "LOCAL_RANK": client.local_rank(),
-             "MASTER_ADDR": address, "MASTER_PORT": port}
+             "LOCAL_WORLD_SIZE": client.local_size(), "MASTER_ADDR": address, "MASTER_PORT": port}
     return {name: str(value) for name, value in found.items() if not environment.get(name)}

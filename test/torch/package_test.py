@@ -17,6 +17,12 @@ sys.path.insert(0, str(SOURCE / "python"))
 import ringlet  # noqa: E402
 from ringlet import _tool  # noqa: E402
 from ringlet.environment import as_text, collect_env  # noqa: E402
+from ringlet.launchers import rank_variables  # noqa: E402
+
+# What srun of Slurm 22.05 sets in rank 3 of 4, of which the first host has three.
+SRUN = {"SLURM_PROCID": "3", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4", "SLURM_LOCALID": "0",
+        "SLURM_NODEID": "1", "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_NODELIST": "a[01-02]",
+        "SLURM_STEP_TASKS_PER_NODE": "3,1", "SLURM_JOB_ID": "123456", "SLURM_STEP_ID": "0"}
 
 
 class Package(unittest.TestCase):
@@ -52,6 +58,60 @@ class Package(unittest.TestCase):
                 file.chmod(file.stat().st_mode | stat.S_IXUSR)
             self.assertEqual(_tool.elsewhere(f"{first}::{second}:/nowhere"), pathlib.Path(second) / "ringlet")
             self.assertIsNone(_tool.elsewhere(f"{first}:/nowhere"))
+
+
+class Srun(unittest.TestCase):
+    def test_variables_of_a_rank(self):
+        self.assertEqual(rank_variables(SRUN), {
+            "RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "a01",
+            "MASTER_PORT": "25456"})
+
+    def test_the_first_of_its_lists_of_hosts(self):
+        for nodes, first in (
+                ("gpu[08-11,20],login1", "gpu08"), ("a", "a"), ("a,b", "a"), ("n[1-2]-ib,m", "n1-ib"), ("x[3]", "x3"),
+                ("r[0-3]n[001-128],m", "r0n001"), ("b,a[1-2]", "b"), ("n[5,1-2]", "n5"), ("a.b-c,d", "a.b-c")):
+            self.assertEqual(rank_variables({**SRUN, "SLURM_STEP_NODELIST": nodes})["MASTER_ADDR"], first)
+        for nodes in ("", "[", "n[", "n[]", ",a", "n[1", "n]1", "n[[1]]", "n[1]m[", "n 1", "[x]"):
+            with self.assertRaisesRegex(RuntimeError, "hosts.*MASTER_ADDR", msg=nodes) as raised:
+                rank_variables({**SRUN, "SLURM_STEP_NODELIST": nodes})
+            self.assertIn(repr(nodes), str(raised.exception))
+
+    def test_how_many_ranks_each_host_has(self):
+        for counts, found in (("4(x2),3,1(x2)", [4, 4, 3, 1, 1, None]), ("2", [2, None]), ("", [None]), ("x", [None])):
+            for node, count in enumerate(found):
+                variables = rank_variables({**SRUN, "SLURM_STEP_TASKS_PER_NODE": counts, "SLURM_NODEID": str(node)})
+                self.assertEqual(variables.get("LOCAL_WORLD_SIZE"), None if count is None else str(count))
+
+    def test_steps_of_a_job_meet_at_ports_of_their_own(self):
+        ports = {rank_variables({**SRUN, "SLURM_JOB_ID": str(job), "SLURM_STEP_ID": str(step)})["MASTER_PORT"]
+                 for job in range(50) for step in range(9)}
+        self.assertEqual(len(ports), 50 * 9)
+        self.assertTrue(all(22_000 <= int(port) < 32_000 for port in ports))
+
+    def test_a_step_of_one_host_needs_no_name(self):
+        self.assertEqual(rank_variables({**SRUN, "SLURM_STEP_NUM_NODES": "1"})["MASTER_ADDR"], "127.0.0.1")
+
+    def test_with_pmi2_it_is_still_srun_and_mpich_in_a_job_is_mpich(self):
+        pmi = {"PMI_RANK": "3", "PMI_SIZE": "4", "PMI_JOBID": "123456.0"}
+        self.assertEqual(rank_variables({**SRUN, **pmi}), rank_variables(SRUN))
+        mpich = {"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}
+        self.assertEqual(rank_variables({**SRUN, **mpich})["WORLD_SIZE"], "2")
+
+    def test_a_batch_script_is_a_rank_of_one_task_alone(self):
+        script = {"SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "7"}
+        with self.assertRaisesRegex(RuntimeError, "batch script's of a job of 4 tasks.*srun"):
+            rank_variables({**script, "SLURM_NTASKS": "4"})
+        for tasks in ({}, {"SLURM_NTASKS": "1"}):
+            found = rank_variables({**script, **tasks})
+            self.assertEqual((found["RANK"], found["WORLD_SIZE"], found["MASTER_ADDR"]), ("0", "1", "127.0.0.1"))
+
+    def test_nonsense_is_named(self):
+        for change, what in (
+                ({"SLURM_PROCID": "x"}, "SLURM_PROCID.*'x'"), ({"SLURM_STEP_NUM_TASKS": "-1"}, "SLURM_STEP_NUM_TASKS.*'-1'"),
+                ({"SLURM_PROCID": "4"}, "srun says rank 4 of 4"), ({"SLURM_NODEID": "x"}, "SLURM_NODEID.*'x'"),
+                ({"SLURM_DISTRIBUTION": "arbitrary"}, "does not say where rank 0 is: set MASTER_ADDR")):
+            with self.assertRaisesRegex(RuntimeError, what):
+                rank_variables({**SRUN, **change})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,16 @@
+"""The platform of ringlet._vllm. Apart from it: vLLM's classes can be imported only when it asks for them."""
+
+from vllm.platforms import cpu_platform_plugin
+from vllm.utils.import_utils import resolve_obj_by_qualname
+
+_Cpu = resolve_obj_by_qualname(cpu_platform_plugin())
+
+
+class Platform(_Cpu):
+    """vLLM's platform for CPUs, whose process groups and collectives are Ringlet's."""
+
+    dist_backend = "ringlet"
+
+    @classmethod
+    def get_device_communicator_cls(cls):
+        return "ringlet._vllm_communicator.Communicator"

@@ -1,0 +1,140 @@
+"""Ray's collectives among actors (ray.util.collective) by Ringlet, for tensors and arrays of the CPU.
+
+    import ringlet.ray
+    ringlet.ray.register()                                    # on the driver and in each actor
+    collective.create_collective_group(actors, 2, [0, 1], backend="ringlet")
+"""
+
+import time
+from datetime import timedelta
+
+import numpy
+import ray
+import torch
+import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
+from ray.experimental import internal_kv
+from ray.util.collective import register_collective_backend
+from ray.util.collective.backend_registry import BackendRegistry
+from ray.util.collective.collective_group.base_collective_group import BaseGroup
+from ray.util.collective.types import ReduceOp
+
+from ringlet._backend import extension
+
+__all__ = ["Group", "register"]
+
+_NAME = "RINGLET"
+_TIMEOUT = timedelta(minutes=5)
+_PAUSE_S = 0.02
+_OPS = {ReduceOp.SUM: dist.ReduceOp.SUM, ReduceOp.PRODUCT: dist.ReduceOp.PRODUCT,
+        ReduceOp.MIN: dist.ReduceOp.MIN, ReduceOp.MAX: dist.ReduceOp.MAX}  # fmt: skip
+
+
+def register():
+    """Has Ray know the backend "ringlet" in this process. It may be called again."""
+    if not BackendRegistry().is_registered(_NAME):
+        register_collective_backend(_NAME, Group)
+
+
+class Group(BaseGroup):
+    """One collective group of Ray; groups are independent of each other and of torch.distributed's."""
+
+    def __init__(self, world_size, rank, group_name):
+        """All ranks call it, by Ray. Raises RuntimeError where rank 0 has not come after five minutes."""
+        super().__init__(world_size, rank, group_name)
+        store = self._meet()
+        backend = extension().ProcessGroupRinglet(store, rank, world_size, _TIMEOUT, f"ray {group_name}")
+        cpu = torch.device("cpu")
+        self._group = dist.ProcessGroup(store, rank, world_size)
+        self._group._set_default_backend(dist.ProcessGroup.BackendType.CUSTOM)
+        self._group._register_backend(cpu, dist.ProcessGroup.BackendType.CUSTOM, backend)
+        self.barrier()
+        if rank == 0:  # all have met, so a later group of the name does not find this one
+            internal_kv._internal_kv_del(self._key)
+
+    @property
+    def _key(self):
+        return f"ringlet_collective_group_{self.group_name}"
+
+    def _meet(self):
+        """The store, at a free port of rank 0, which tells the others by Ray's table where it is."""
+        if self.rank == 0:
+            address = ray.util.get_node_ip_address()
+            store = dist.TCPStore(address, 0, self.world_size, is_master=True, timeout=_TIMEOUT, wait_for_workers=False)
+            internal_kv._internal_kv_put(self._key, f"{address} {store.port}")
+            return store
+        give_up = time.monotonic() + _TIMEOUT.total_seconds()
+        while (found := internal_kv._internal_kv_get(self._key)) is None:
+            if time.monotonic() > give_up:
+                raise RuntimeError(f"rank 0 of the group {self.group_name} has not said where to meet within "
+                                   f"{_TIMEOUT}: has its actor called ringlet.ray.register()?")
+            time.sleep(_PAUSE_S)
+        address, _, port = found.decode().partition(" ")
+        return dist.TCPStore(address, int(port), self.world_size, is_master=False, timeout=_TIMEOUT)
+
+    @classmethod
+    def backend(cls):
+        return _NAME
+
+    @classmethod
+    def check_backend_availability(cls):
+        return dist.is_available()
+
+    def destroy_group(self):
+        self._group.shutdown()
+
+    def allreduce(self, tensor, allreduce_options):
+        options = c10d.AllreduceOptions()
+        options.reduceOp = _OPS[allreduce_options.reduceOp]
+        self._group.allreduce([_only(tensor)], options).wait()
+
+    def barrier(self, barrier_options=None):
+        self._group.barrier(c10d.BarrierOptions()).wait()
+
+    def reduce(self, tensor, reduce_options):
+        options = c10d.ReduceOptions()
+        options.reduceOp = _OPS[reduce_options.reduceOp]
+        options.rootRank = reduce_options.root_rank
+        tensor = _only(tensor)
+        # Ray leaves the tensors of the other ranks as they are.
+        self._group.reduce([tensor if self.rank == options.rootRank else tensor.clone()], options).wait()
+
+    def allgather(self, tensor_list, tensor, allgather_options=None):
+        self._group.allgather([_list(tensor_list)], [_only(tensor)], c10d.AllgatherOptions()).wait()
+
+    def broadcast(self, tensor, broadcast_options):
+        options = c10d.BroadcastOptions()
+        options.rootRank = broadcast_options.root_rank
+        self._group.broadcast([_only(tensor)], options).wait()
+
+    def reducescatter(self, tensor, tensor_list, reducescatter_options):
+        options = c10d.ReduceScatterOptions()
+        options.reduceOp = _OPS[reducescatter_options.reduceOp]
+        self._group.reduce_scatter([_only(tensor)], [_list(tensor_list)], options).wait()
+
+    def send(self, tensor, send_options):
+        self._group.send([_only(tensor)], send_options.dst_rank, 0).wait()
+
+    def recv(self, tensor, recv_options):
+        self._group.recv([_only(tensor)], recv_options.src_rank, 0).wait()
+
+
+def _tensor(value):
+    """A tensor on the memory of `value`. Raises TypeError where it is on a device or none at all."""
+    if isinstance(value, numpy.ndarray):
+        return torch.from_numpy(value)
+    if isinstance(value, torch.Tensor) and value.device.type == "cpu":
+        return value
+    raise TypeError(f"Ringlet takes tensors of the CPU and NumPy's arrays, not {type(value).__name__}"
+                    + (f" on {value.device}" if isinstance(value, torch.Tensor) else ""))
+
+
+def _only(wrapped):
+    """Ray hands each tensor over in a list, one for each device of the process."""
+    (value,) = wrapped
+    return _tensor(value)
+
+
+def _list(wrapped):
+    (values,) = wrapped
+    return [_tensor(value) for value in values]

@@ -1,0 +1,205 @@
+"""What helps to find errors: the log in Python's logging, and TORCH_DISTRIBUTED_DEBUG=DETAIL.
+
+    python debugging.py [-v]
+"""
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+import ringlet
+from ours import on_ranks
+from ringlet._logging import _Log, debug_level, record_of
+
+PROGRAM = """
+import logging, sys
+logging.basicConfig(format="%(levelname)s|%(name)s|%(message)s", stream=sys.stderr)
+logging.getLogger(sys.argv[1]).setLevel(sys.argv[2])
+import ringlet
+ringlet.log_to_logging(None if sys.argv[1] == "ringlet" else logging.getLogger(sys.argv[1]))
+import torch, torch.distributed as dist
+dist.init_process_group("ringlet", init_method="file://" + sys.argv[3], rank=0, world_size=1)
+for _ in range(300):
+    dist.all_reduce(torch.ones(1))
+dist.destroy_process_group()
+"""
+
+
+class Records(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def emit(self, record):
+        self.found.append((record.levelno, record.getMessage()))
+
+
+def logged(name, level, **settings):
+    """Lines of standard output, and of the logger."""
+    plain = {key: text for key, text in os.environ.items() if not key.startswith(("RINGLET_", "NCCL_"))}
+    with tempfile.TemporaryDirectory() as folder:
+        ran = subprocess.run([sys.executable, "-c", PROGRAM, name, level, f"{folder}/store"],
+                             env={**plain, **settings}, capture_output=True, text=True, timeout=100)
+    if ran.returncode != 0:
+        raise AssertionError(ran.stderr)
+    return ran.stdout, [line for line in ran.stderr.splitlines() if f"|{name}|" in line]
+
+
+class Log(unittest.TestCase):
+    def test_lines_are_records_of_the_level_of_the_logger(self):
+        written, records = logged("ringlet", "INFO")
+        self.assertEqual(written, "")
+        self.assertTrue(all(line.startswith("INFO|ringlet|") for line in records), records)
+        self.assertIn("Init COMPLETE", records[-1])
+        self.assertEqual(logged("mine", "WARNING"), ("", []))
+        _, all_lines = logged("mine", "DEBUG", RINGLET_DEBUG_SUBSYS="ALL")
+        self.assertGreater(len(all_lines), len(records))
+
+    def test_settings_of_the_user_hold(self):
+        self.assertEqual(logged("ringlet", "INFO", NCCL_DEBUG="WARN"), ("", []))
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "log"
+            written, records = logged("ringlet", "INFO", RINGLET_DEBUG="INFO", NCCL_DEBUG_FILE=str(file))
+            self.assertIn("Init COMPLETE", file.read_text())
+        self.assertEqual((written, len(records)), ("", 1))
+        self.assertIn("goes to the file", records[0])
+
+    def test_each_kind_of_line_has_a_level(self):
+        for line, found in (
+                ("h:1:2 [0] RINGLET INFO a RINGLET WARN b", (logging.INFO, "h:1:2 [0] a RINGLET WARN b")),
+                ("[2026-01-01 00:00:00] h:1:2 a.cpp:3 RINGLET WARN x",
+                 (logging.WARNING, "[2026-01-01 00:00:00] h:1:2 a.cpp:3 x")),
+                ("h:1:2 RINGLET TRACE x", (logging.DEBUG, "h:1:2 x")), ("h:1:2 RINGLET CALL x", (logging.DEBUG, "h:1:2 x")),
+                ("h:1:2 RINGLET ABORT x", (logging.INFO, "h:1:2 x")), ("Ringlet 0.1", (logging.INFO, "Ringlet 0.1")),
+                ("", None), ("  ", None)):
+            self.assertEqual(record_of(line), found)
+        self.assertEqual([debug_level(level) for level in (1, 10, 11, 20, 25, 30, 50)],
+                         ["TRACE", "TRACE", "INFO", "INFO", "WARN", "WARN", "WARN"])
+
+    def test_much_is_read_in_order_and_its_memory_given_back(self):
+        records, logger = Records(), logging.getLogger("much")
+        logger.addHandler(records)
+        logger.propagate = False
+        logger.setLevel(logging.INFO)
+        log = _Log(logger)
+        writer = os.open(log.path, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
+        count = 20_000
+        for number in range(count):
+            os.write(writer, f"h:1:2 [0] RINGLET INFO line {number}\n".encode())
+        os.write(writer, b"h:1:2 [0] RINGLET INFO half")
+        log.take()
+        self.assertEqual([text for _, text in records.found], [f"h:1:2 [0] line {number}" for number in range(count)])
+        self.assertLess(os.stat(log.path).st_blocks * 512, 1 << 16)
+        os.write(writer, b" a line\n")
+        log.take()
+        self.assertEqual(records.found[-1], (logging.INFO, "h:1:2 [0] half a line"))
+        os.ftruncate(writer, 0)
+        os.write(writer, b"h:1:2 [0] RINGLET WARN anew\n")
+        log.take()
+        self.assertEqual(records.found[-1], (logging.WARNING, "h:1:2 [0] anew"))
+        os.close(writer)
+
+    def test_a_handler_that_fails_stops_no_line(self):
+        class Refusing(logging.Handler):
+            def emit(self, record):
+                raise ValueError("a handler of the user that fails")
+
+        logger = logging.getLogger("refusing")
+        records = Records()
+        logger.addHandler(records)
+        logger.addHandler(Refusing())
+        logger.propagate = False
+        logger.setLevel(logging.INFO)
+        log = _Log(logger)
+        writer = os.open(log.path, os.O_WRONLY)
+        for _ in range(3):
+            os.write(writer, b"h:1:2 [0] RINGLET INFO x\n")
+            log.take()
+        os.close(writer)
+        self.assertEqual(len(records.found), 3)
+
+
+class Detail(unittest.TestCase):
+    """PyTorch puts groups into a wrapper that compares calls by a group of Gloo."""
+
+    def on_ranks(self, size, body):
+        def wrapped(rank, size):
+            dist.set_debug_level(dist.DebugLevel.DETAIL)
+            group = dist.new_group(backend="ringlet")
+            inside = group._get_backend(torch.device("cpu"))
+            assert type(inside).__name__ == "_ProcessGroupWrapper", inside
+            body(rank, size, group)
+
+        on_ranks(size, wrapped)
+
+    def test_operations(self):
+        def body(rank, size, group):
+            tensor = torch.full((3,), rank + 1.0)
+            dist.all_reduce(tensor, group=group)
+            assert tensor.eq(6).all()
+            parts = [torch.zeros(1) for _ in range(size)]
+            dist.all_gather(parts, torch.tensor([float(rank)]), group=group)
+            assert torch.cat(parts).tolist() == [0, 1, 2]
+            dist.broadcast(tensor, 1, group=group)
+            one = torch.zeros(1)
+            dist.reduce_scatter_single(one, torch.ones(size), group=group) if hasattr(
+                dist, "reduce_scatter_single") else dist.reduce_scatter_tensor(one, torch.ones(size), group=group)
+            assert one.item() == size
+            dist.all_to_all_single(torch.zeros(size), torch.ones(size), group=group)
+            objects = [None] * size
+            dist.all_gather_object(objects, {"rank": rank}, group=group)
+            assert objects[2] == {"rank": 2}
+            # Messages count as calls, as Gloo's do: a rank without one would differ from the others.
+            sent = dist.isend(tensor, (rank + 1) % size, group=group)
+            dist.recv(torch.empty(3), (rank - 1) % size, group=group)
+            sent.wait()
+            dist.barrier(group=group)
+            ringlet.monitored_barrier(group, timedelta(seconds=30))
+
+        self.on_ranks(3, body)
+
+    def test_training(self):
+        def body(rank, size, group):
+            torch.manual_seed(1)
+            model = DistributedDataParallel(torch.nn.Linear(4, 2), process_group=group)
+            for _ in range(3):
+                model(torch.full((2, 4), rank + 1.0)).sum().backward()
+            assert model.module.bias.grad.eq(6).all(), model.module.bias.grad
+
+        self.on_ranks(2, body)
+
+    def test_calls_that_differ_are_an_error_on_both_ranks(self):
+        def body(rank, size, group):
+            try:
+                dist.all_reduce(torch.ones(3 + rank), group=group)
+            except RuntimeError as error:
+                assert "mismatch between collectives" in str(error), error
+            else:
+                raise AssertionError("no error")
+
+        self.on_ranks(2, body)
+
+    def test_the_monitored_barrier_names_the_missing(self):
+        def body(rank, size, group):
+            if rank == 1:
+                return
+            try:
+                ringlet.monitored_barrier(group, timedelta(milliseconds=300))
+            except RuntimeError as error:
+                assert "Rank 1 failed to pass monitoredBarrier" in str(error), error
+            else:
+                raise AssertionError("rank 1 was there?")
+
+        self.on_ranks(2, body)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+"""torchft's own tests of process groups, on ringlet.torchft.ProcessGroupRinglet.
+
+    python torchft_group.py [-v]
+"""
+import unittest
+from datetime import timedelta
+
+import torch
+from torchft import process_group_test as theirs
+
+from ringlet.torchft import ProcessGroupRinglet
+
+COLLECTIVES = sorted(theirs._COLLECTIVE_TO_FUNC)
+
+
+class OnRinglet(theirs.MultiPgBaseTest):
+    WORLD_SIZE = 3
+
+    @classmethod
+    def _create_pg(cls, backend):
+        return ProcessGroupRinglet(timeout=timedelta(seconds=30))
+
+
+class Collectives(OnRinglet):
+    def test_all(self):
+        for collective in COLLECTIVES:
+            with self.subTest(collective):
+                self._run_parallel(collective)
+
+
+class Resilience(OnRinglet):
+    def test_ranks_form_anew_and_a_rank_that_leaves_hangs_no_other(self):
+        for collective in COLLECTIVES:
+            with self.subTest(collective):
+                self._run_with_resiliency(collective)
+
+
+class Alone(unittest.TestCase):
+    def test_operations_of_a_group_of_one(self):
+        store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+        group = ProcessGroupRinglet()
+        group.configure(f"localhost:{store.port}/one", "0", 0, 1)
+        self.assertEqual(group.getBackendName(), "torchft-ringlet")
+        theirs._test_pg(group)
+        group.shutdown()
+
+
+if __name__ == "__main__":
+    unittest.main()
