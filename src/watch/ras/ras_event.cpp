@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "base/value/text.hpp"
 #include "base/value/json_object.hpp"
+#include "base/value/text.hpp"
 #include "watch/ras/ras_words.hpp"
 
 namespace ringlet::watch {
