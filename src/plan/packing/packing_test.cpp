@@ -98,14 +98,15 @@ TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
   EXPECT_EQ(many.packings.BoundOf(GraphId::kRing, 0, 1'000'000), 20'000);
 }
 
-/// Three links of 24 GB/s share two channels less well than one: what is left of them is worth
-/// nothing.
+/// The links between the processors are no whole number of channels wide.
 TEST(PackingTest, EqualChannelsAreBoundByWholeParts) {
-  Packed one("(switch: 4 gpu)", false);
-  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  Packed one("(numa: 3 gpu, nic 100g), (numa: 2 gpu)", false);
+  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 21'000);
   packing.Solve(0);
-  EXPECT_EQ(packing.BoundOfEqual(20'000, 1), 24'000);
-  EXPECT_EQ(packing.BoundOfEqual(24'000, 32), 24'000) << "what there is, is told";
+  const std::int64_t equal = packing.BoundOfEqual(20'000, 32);
+  EXPECT_EQ(equal, 21'199);
+  EXPECT_GT(packing.bound(), equal);
+  EXPECT_EQ(packing.BoundOfEqual(21'200, 32), 21'200) << "what there is, is told";
   EXPECT_EQ(one.packings.BoundOfEqual(GraphId::kRing, 0, 20'000), 20'000) << "what is known stays";
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "plan/search/limits.hpp"
 
@@ -364,59 +365,64 @@ std::optional<PricingOracle::PricedChannel> PricingOracle::FindBeyond(Pattern pa
   return PricedChannel{{Write(pattern, best)}, Unscaled(best.cost)};
 }
 
-/// How channels may begin and end, the most promising first.
-std::vector<PricingOracle::NearEnds> PricingOracle::NearEndsOf(Pattern pattern,
-                                                               Crossing crossing) const {
-  std::vector<NearEnds> list;
-  if (!multi_node_) {
-    NearEnds ends{{}, std::vector<Cost>(devices_, 0), std::vector<Cost>(devices_, 0)};
-    if (pattern == Pattern::kRing) {
-      ends.begin = {0};
-      for (std::uint32_t device = 1; device < devices_; ++device) {
-        ends.head[device] = Between(0, device);
-        ends.tail[device] = Between(device, 0);
-      }
-    }
-    return {ends};
+PricingOracle::NearEnds PricingOracle::NearEndsInside(Pattern pattern) const {
+  NearEnds ends{{}, std::vector<Cost>(devices_, 0), std::vector<Cost>(devices_, 0)};
+  if (pattern != Pattern::kRing) return ends;
+  ends.begin = {0};
+  for (std::uint32_t device = 1; device < devices_; ++device) {
+    ends.head[device] = Between(0, device);
+    ends.tail[device] = Between(device, 0);
   }
-  for (std::uint32_t exit = 0; exit < table_.net_count(); ++exit)
-    AddNearEnds(pattern, crossing, exit, list);
-  std::stable_sort(list.begin(), list.end(),
-                   [](const NearEnds& a, const NearEnds& b) { return a.at_least < b.at_least; });
-  list.resize(std::min(list.size(), kNearEndsMax));
-  return list;
+  return ends;
 }
 
-/// Those that leave by that NIC. They come in by that which costs least of those they may.
-void PricingOracle::AddNearEnds(Pattern pattern, Crossing crossing, std::uint32_t exit,
-                                std::vector<NearEnds>& list) const {
+PricingOracle::NearEnds PricingOracle::NearEndsOf(Pattern pattern, const NearChoice& choice) const {
+  const Cost* const in = &in_[choice.entry * devices_];
+  if (pattern == Pattern::kRing) {
+    const Cost* const out = &out_[choice.exit * devices_];
+    return {{}, {in, in + devices_}, {out, out + devices_}};
+  }
+  NearEnds ends{{}, {in, in + devices_}, std::vector<Cost>(devices_, 0)};
+  const auto add = [](Cost a, Cost b) { return std::min(kFar, a + b); };
+  if (pattern == Pattern::kTree) {
+    for (std::uint32_t device = 0; device < devices_; ++device)
+      ends.head[device] = add(in[device], out_[choice.exit * devices_ + device]);
+    return ends;
+  }
+  const Cost* const half = &half_out_[choice.exit * devices_];
+  ends.begin = {choice.first};
+  ends.begin_cost = std::int64_t{in[choice.first]} + half[choice.first];
+  for (std::uint32_t second = 0; second < devices_; ++second)
+    ends.head[second] =
+        second == choice.first ? kFar : add(Between(choice.first, second), half[second]);
+  return ends;
+}
+
+/// How channels may begin and end, the most promising first.
+std::vector<PricingOracle::NearChoice> PricingOracle::NearChoices(Pattern pattern,
+                                                                  Crossing crossing) const {
   const auto least = [](const std::vector<Cost>& costs) {
     return *std::min_element(costs.begin(), costs.end());
   };
-  for (std::uint32_t entry = 0; entry < table_.net_count(); ++entry) {
-    if (!MayPass(entry, exit, pattern, crossing)) continue;
-    NearEnds ends{{}, {}, std::vector<Cost>(devices_, 0), entry, exit};
-    ends.head.assign(&in_[entry * devices_], &in_[entry * devices_] + devices_);
-    if (pattern == Pattern::kRing)
-      ends.tail.assign(&out_[exit * devices_], &out_[exit * devices_] + devices_);
-    for (std::uint32_t device = 0; pattern == Pattern::kTree && device < devices_; ++device)
-      ends.head[device] = std::min(kFar, ends.head[device] + out_[exit * devices_ + device]);
-    if (pattern != Pattern::kBalancedTree) {
-      ends.at_least = std::int64_t{least(ends.head)} + least(ends.tail);
-      list.push_back(std::move(ends));
-      continue;
+  std::vector<NearChoice> list;
+  for (std::uint32_t exit = 0; exit < table_.net_count(); ++exit)
+    for (std::uint32_t entry = 0; entry < table_.net_count(); ++entry) {
+      if (!MayPass(entry, exit, pattern, crossing)) continue;
+      NearChoice best{std::numeric_limits<std::int64_t>::max(), entry, exit, 0};
+      for (std::uint32_t first = 0; first < devices_; ++first) {
+        const NearEnds ends = NearEndsOf(pattern, {0, entry, exit, first});
+        const std::int64_t at_least = ends.begin_cost + least(ends.head) + least(ends.tail);
+        if (at_least < best.at_least) best = {at_least, entry, exit, first};
+        if (pattern != Pattern::kBalancedTree) break;  // the device plays no part
+      }
+      list.push_back(best);
     }
-    const Cost* const half = &half_out_[exit * devices_];
-    for (std::uint32_t first = 0; first < devices_; ++first) {
-      NearEnds tree{{first}, std::vector<Cost>(devices_), ends.tail, entry, exit};
-      tree.begin_cost = std::int64_t{ends.head[first]} + half[first];
-      for (std::uint32_t device = 0; device < devices_; ++device)
-        tree.head[device] =
-            device == first ? kFar : std::min(kFar, Between(first, device) + half[device]);
-      tree.at_least = tree.begin_cost + least(tree.head);
-      list.push_back(std::move(tree));
-    }
-  }
+  const auto promises_more = [](const NearChoice& a, const NearChoice& b) {
+    return a.at_least < b.at_least;
+  };
+  std::stable_sort(list.begin(), list.end(), promises_more);
+  list.resize(std::min(list.size(), kNearEndsMax));
+  return list;
 }
 
 /// \return what it costs, and all devices
@@ -445,13 +451,20 @@ std::optional<PricingOracle::PricedChannel> PricingOracle::FindNear(Pattern patt
   PriceRoutes(pattern, prices);
   std::int64_t least = kFar;
   LocalChannel best;
-  for (const NearEnds& ends : NearEndsOf(pattern, crossing)) {
-    if (ends.at_least >= least) break;
+  const auto look = [&](const NearEnds& ends) {
     auto [cost, order] = NearOrder(ends);
-    if (cost >= least) continue;
+    if (cost >= least) return false;
     least = cost;
     best.devices = std::move(order);
-    if (multi_node_) best.entry = ends.entry, best.exit = ends.exit;
+    return true;
+  };
+  if (!multi_node_) look(NearEndsInside(pattern));
+  for (const NearChoice& choice :
+       multi_node_ ? NearChoices(pattern, crossing) : std::vector<NearChoice>()) {
+    if (choice.at_least >= least) break;
+    if (!look(NearEndsOf(pattern, choice))) continue;
+    best.entry = choice.entry;
+    best.exit = choice.exit;
   }
   if (best.devices.empty()) return std::nullopt;
   return PricedChannel{{best}, Unscaled(least)};

@@ -115,13 +115,16 @@ class PricingOracle {
   struct NearEnds {
     std::vector<std::uint32_t> begin;
     std::vector<Cost> head, tail;  ///< by device
-    std::uint32_t entry = 0, exit = 0;
-    std::int64_t at_least = 0;  ///< of what begins and ends it
     std::int64_t begin_cost = 0;
   };
-  std::vector<NearEnds> NearEndsOf(Pattern pattern, Crossing crossing) const;
-  void AddNearEnds(Pattern pattern, Crossing crossing, std::uint32_t exit,
-                   std::vector<NearEnds>& list) const;
+  /// NICs, and the first device of a balanced tree, by what they cost at least.
+  struct NearChoice {
+    std::int64_t at_least = 0;
+    std::uint32_t entry = 0, exit = 0, first = 0;
+  };
+  std::vector<NearChoice> NearChoices(Pattern pattern, Crossing crossing) const;
+  NearEnds NearEndsOf(Pattern pattern, const NearChoice& choice) const;
+  NearEnds NearEndsInside(Pattern pattern) const;
   std::pair<std::int64_t, std::vector<std::uint32_t>> NearOrder(const NearEnds& ends);
 
   RouteTable& table_;

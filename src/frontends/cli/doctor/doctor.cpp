@@ -1,8 +1,10 @@
 #include "frontends/cli/doctor/doctor.hpp"
 
 #include <fmt/format.h>
+
 #include <signal.h>
 #include <unistd.h>
+#include <optional>
 
 #include <algorithm>
 #include <memory>
@@ -28,15 +30,18 @@ constexpr std::size_t kHostFileMax = std::size_t{1} << 20;
 constexpr std::uint32_t kDoctorTimeoutS = 20, kDoctorTimeoutMaxS = 600;
 
 struct DoctorRequest {
-  std::string hosts, hostfile, ssh = "ssh", tool, fail_on = "warning";
+  std::optional<std::string> hosts = {}, hostfile = {};
+  std::string ssh = "ssh", tool, fail_on = "warning";
   std::uint32_t timeout_s = kDoctorTimeoutS;
   bool json = false, prometheus = false, all = false, agent = false, quick = false;
 };
 
 Result<std::vector<std::string>> HostsOf(const DoctorRequest& request) {
-  if (!request.hosts.empty()) return ParseHostList(request.hosts);
-  if (request.hostfile.empty()) return std::vector<std::string>();
-  RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(request.hostfile, kHostFileMax));
+  // An empty list is a mistake, of a variable say, and not this host.
+  if (request.hosts) return ParseHostList(*request.hosts);
+  if (!request.hostfile) return std::vector<std::string>();
+  if (request.hostfile->empty()) return Error{Code::kInvalidArgument, "--hostfile names no file"};
+  RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(*request.hostfile, kHostFileMax));
   return ParseHostFile(text);
 }
 

@@ -18,7 +18,10 @@ using testing::StartsWith;
 TEST(DoctorTest, ItsCommandLineIsChecked) {
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a b"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "-x"}).status, 2);
+  EXPECT_EQ(RunCommand({"doctor", "--hosts", ""}).status, 2) << "not this host";
   EXPECT_EQ(RunCommand({"doctor", "--hostfile", "no/such/file"}).status, 2);
+  EXPECT_EQ(RunCommand({"doctor", "--hostfile", ""}).errors,
+            "ringlet doctor: --hostfile names no file\n");
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a", "--hostfile", "b"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--json", "--prometheus"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--timeout", "0"}).status, 2);

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sodium.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kProbeCallersMax = 256;  // at once; the oldest is hung up on
+constexpr std::size_t kProbeCallersMax = 256;  // at once
 constexpr Instant kCallerLife = std::chrono::seconds(30);
 constexpr Instant kProbeDrain = std::chrono::seconds(2);
 constexpr std::size_t kProbeReadBytes = 1 << 18;
@@ -54,14 +55,19 @@ void TakeEchoes(ProbeCaller& caller, std::string_view bytes) {
   }
 }
 
-/// The head first, which is compared as a whole: a stranger learns nothing of the token.
+/// In a time that does not tell where they differ.
+bool BeginsWith(const char* bytes, const Secret& token) {
+  return sodium_memcmp(bytes, token.data(), token.size()) == 0;
+}
+
+/// The head first, which is compared as a whole.
 std::string_view TakeHead(ProbeCaller& caller, std::string_view bytes, const Secret& token) {
   const std::size_t wanted = token.size() + 1 - caller.head.size();
   const std::size_t taken = std::min(wanted, bytes.size());
   caller.head.append(bytes.substr(0, taken));
   if (taken < wanted) return {};
   const auto kind = static_cast<ProbeKind>(caller.head.back());
-  if (std::memcmp(caller.head.data(), token.data(), token.size()) != 0 ||
+  if (!BeginsWith(caller.head.data(), token) ||
       (kind != ProbeKind::kEcho && kind != ProbeKind::kCount)) {
     caller.over = true;
     return {};
@@ -104,14 +110,24 @@ void CheckTime(ProbeCaller& caller, Instant now) {
   caller.since = now - kCallerLife + kProbeDrain;
 }
 
+/// Room for one more: the oldest goes that has not shown the token, so that strangers drive away
+/// each other alone.
+bool MakeRoom(std::vector<ProbeCaller>& callers) {
+  if (callers.size() < kProbeCallersMax) return true;
+  const auto stranger =
+      std::ranges::find_if(callers, [](const ProbeCaller& caller) { return !caller.kind; });
+  if (stranger == callers.end()) return false;
+  callers.erase(stranger);
+  return true;
+}
+
 void AcceptAll(const os::Fd& listener, std::vector<ProbeCaller>& callers) {
   while (true) {
     os::Fd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd.valid()) return;
     const int yes = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    if (callers.size() >= kProbeCallersMax) callers.erase(callers.begin());
-    callers.push_back({.fd = std::move(fd), .since = os::Now()});
+    if (MakeRoom(callers)) callers.push_back({.fd = std::move(fd), .since = os::Now()});
   }
 }
 
@@ -121,8 +137,7 @@ void AnswerDatagrams(const os::Fd& socket, std::vector<char>& buffer, const Secr
     from.bytes = sizeof from.storage;
     const ssize_t got = ::recvfrom(socket.get(), buffer.data(), kDatagramBytesMax, MSG_DONTWAIT,
                                    from.get(), &from.bytes);
-    if (got < static_cast<ssize_t>(token.size()) ||
-        std::memcmp(buffer.data(), token.data(), token.size()) != 0) {
+    if (got < static_cast<ssize_t>(token.size()) || !BeginsWith(buffer.data(), token)) {
       if (got < 0) return;
       continue;
     }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "os/net/sockaddr.hpp"
 
@@ -60,6 +61,24 @@ TEST(ProbeServer, StrangersAreHungUpOn) {
     char byte = 0;
     EXPECT_LE(::recv(fd.get(), &byte, 1, 0), 0);
   }
+}
+
+/// More than it keeps: the oldest of them go.
+TEST(ProbeServer, SilentStrangersDriveAwayEachOtherAlone) {
+  const auto server = StartOne();
+  const os::Fd known = Call(*server);
+  std::array<char, kEchoBytes> echo{};
+  const auto is_answered = [&](const std::string& text) {
+    Say(known, text);
+    return ::recv(known.get(), echo.data(), echo.size(), MSG_WAITALL) ==
+           static_cast<ssize_t>(echo.size());
+  };
+  ASSERT_TRUE(is_answered(Head(Token(), 'e') + "abcdefgh"));
+  std::vector<os::Fd> strangers;
+  for (int i = 0; i < 260; ++i) strangers.push_back(Call(*server));
+  char byte = 0;
+  EXPECT_EQ(::recv(strangers.front().get(), &byte, 1, 0), 0);
+  EXPECT_TRUE(is_answered("ijklmnop"));
 }
 
 TEST(ProbeServer, TellsHowManyBytesItTookIn) {
