@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace ringlet::bootstrap {
 namespace {
@@ -34,6 +35,13 @@ CheckIn DecodeTerms(Reader& in) {
   check_in.root.index = in.U32();
   check_in.root.count = in.U32();
   return check_in;
+}
+
+SlowSend ReadSlowSend(Reader& in) {
+  SlowSend send{.peer = in.U32(), .bytes = in.U64(), .bytes_per_second = in.U64()};
+  constexpr std::uint64_t kQuietMax = std::uint64_t{1} << 61;  // 73 years, nanoseconds
+  send.quiet = Instant(static_cast<std::int64_t>(std::min(in.U64(), kQuietMax)));
+  return send;
 }
 
 }  // namespace
@@ -136,6 +144,13 @@ void Encode(Writer& out, const Activity& activity) {
   const std::size_t counts = std::min(activity.counts.size(), kActivityCountsMax);
   out.U8(static_cast<std::uint8_t>(counts));
   for (std::size_t kind = 0; kind < counts; ++kind) out.U64(activity.counts[kind]);
+  const std::size_t slow = std::min(activity.slow_sends.size(), kActivitySlowSendsMax);
+  out.U8(static_cast<std::uint8_t>(slow));
+  for (const SlowSend& send : std::span(activity.slow_sends).first(slow))
+    out.U32(send.peer)
+        .U64(send.bytes)
+        .U64(send.bytes_per_second)
+        .U64(static_cast<std::uint64_t>(send.quiet.count()));
 }
 
 Result<Activity> ParseActivity(View payload) {
@@ -149,6 +164,9 @@ Result<Activity> ParseActivity(View payload) {
   const std::size_t counts = in.U8();
   if (counts > kActivityCountsMax) return Malformed("answer");
   for (std::size_t kind = 0; kind < counts; ++kind) activity.counts.push_back(in.U64());
+  const std::size_t slow = in.U8();
+  if (slow > kActivitySlowSendsMax) return Malformed("answer");
+  for (std::size_t i = 0; i < slow; ++i) activity.slow_sends.push_back(ReadSlowSend(in));
   if (!in.AtEnd()) return Malformed("answer");
   activity.call.assign(call.begin(), call.end());
   return activity;

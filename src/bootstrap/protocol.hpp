@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "base/value/slow_send.hpp"
 #include "base/wire/frame.hpp"
 #include "bootstrap/roster.hpp"
 #include "bootstrap/tree.hpp"
@@ -93,10 +94,12 @@ struct Activity {
   /// Its last call, as the data plane writes it; empty before the first call.
   Bytes call = {};
   std::vector<std::uint64_t> counts = {};  ///< of its calls so far, by kind of call
+  std::vector<SlowSend> slow_sends = {};   ///< bytes that do not arrive
   bool operator==(const Activity&) const = default;
 };
 inline constexpr std::size_t kActivityCallBytesMax = 64;  // collective::Header has 32
 inline constexpr std::size_t kActivityCountsMax = 32;     // collective::kCallKinds is 11
+inline constexpr std::size_t kActivitySlowSendsMax = 16;  // the first of them tell enough
 
 /// The largest frame that is accepted from a peer that has proved to know the secret, per kind of
 /// line.

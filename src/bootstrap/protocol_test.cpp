@@ -101,8 +101,10 @@ TEST(Failure, SurvivesTheTripAndIsCutToItsBound) {
 }
 
 TEST(Activity, SurvivesTheTrip) {
-  for (const Activity& activity : {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u},
-                                   Activity{1, 2u, Bytes(32, std::byte{3}), {4, 0, 5}}}) {
+  for (const Activity& activity :
+       {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u},
+        Activity{1, 2u, Bytes(32, std::byte{3}), {4, 0, 5}},
+        Activity{.operations = 1, .slow_sends = {{1, 2, 3, Instant(4)}, {5}}}}) {
     Writer out;
     Encode(out, activity);
     const auto parsed = ParseActivity(out.view());

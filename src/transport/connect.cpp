@@ -165,6 +165,7 @@ class Connector {
   std::shared_ptr<ofi::Fabric> fabric_;  // null without ofi peers
   std::shared_ptr<SharedBuffers> registered_;
   RtsSizes offers_;
+  std::shared_ptr<SendQueues> send_queues_ = std::make_shared<SendQueues>();
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<ofi::OfiLink*> opening_;  // of links_
 };
@@ -253,6 +254,7 @@ Status Connector::UseReserveOf(Links& links) {
   fabric_ = reserve.fabric;
   registered_ = reserve.registered;
   offers_ = reserve.offers;
+  send_queues_ = reserve.send_queues;
   reserve.pipes_taken = pipes_taken_;
   RINGLET_TRY(OpenFabric());
   reserve.fabric = fabric_;
@@ -407,9 +409,13 @@ void Connector::AddInprocLink(const PeerRoute& way, std::shared_ptr<InprocChanne
 
 std::unique_ptr<Links> Connector::Take(ListenerSet endpoint) {
   auto links = std::make_unique<Links>(bell_, std::move(links_));
-  links->reserve() = {
-      segment_, pipes_taken_, std::move(endpoint.listeners), std::move(endpoint.entrance), fabric_,
-      nullptr,  offers_};
+  links->reserve() = {.segment = segment_,
+                      .pipes_taken = pipes_taken_,
+                      .listeners = std::move(endpoint.listeners),
+                      .entrance = std::move(endpoint.entrance),
+                      .fabric = fabric_,
+                      .offers = offers_,
+                      .send_queues = send_queues_};
   return links;
 }
 
@@ -469,7 +475,8 @@ Result<std::unique_ptr<Link>> Connector::MakeTcpLink(const PeerRoute& way, MetLi
                                              .socket = std::move(line.socket),
                                              .arrived = std::move(line.met.unread),
                                              .options = request_.options.tcp,
-                                             .gone = std::move(gone)}));
+                                             .gone = std::move(gone),
+                                             .send_queues = send_queues_}));
 }
 
 Status Connector::AddOfiLink(const PeerRoute& way, MetLine line) {

@@ -11,6 +11,7 @@
 #include "transport/ofi/fabric.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/shm/shared_buffers.hpp"
+#include "transport/tcp/send_queues.hpp"
 
 namespace ringlet::transport {
 
@@ -30,6 +31,8 @@ class Links {
     /// Published in an arena of the same ranks; null where there is none.
     std::shared_ptr<SharedBuffers> registered = {};
     RtsSizes offers = {};
+    /// Of the TCP links, for other threads to look at.
+    std::shared_ptr<SendQueues> send_queues = std::make_shared<SendQueues>();
   };
   Reserve& reserve() { return reserve_; }
   const std::shared_ptr<RankBell>& bell() const { return bell_; }

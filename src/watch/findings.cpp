@@ -114,6 +114,25 @@ void AddBehind(const States& states, std::vector<std::string>& findings) {
   }
 }
 
+// Ranks that wait for what another one sends slowly. A wait that has just begun is none.
+void AddSlow(const States& states, std::vector<std::string>& findings) {
+  constexpr Instant kWaitMin = std::chrono::seconds(1);
+  for (const RankState& state : states)
+    if (state.inside && state.since && *state.since < kWaitMin) return;
+  for (const RankState& state : states)
+    for (const SlowSend& send : state.slow_sends) {
+      const auto peer = std::ranges::find(states, send.peer, &RankState::rank);
+      if (peer != states.end() && peer->inside && peer->waits_for == state.rank)
+        findings.push_back(Describe(state) + ToText(send));
+    }
+}
+
+bool SendsSlowly(const RankState& state, const std::vector<std::uint32_t>& waiting) {
+  return std::ranges::any_of(state.slow_sends, [&](const SlowSend& send) {
+    return std::ranges::find(waiting, send.peer) != waiting.end();
+  });
+}
+
 // Ranks in a message whose other rank is in no operation.
 void AddUnanswered(const States& states, std::vector<std::string>& findings) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> waiting;
@@ -123,10 +142,10 @@ void AddUnanswered(const States& states, std::vector<std::string>& findings) {
   for (const auto& [awaited, ranks] : waiting) {
     const auto state = std::ranges::find(states, awaited, &RankState::rank);
     if (state == states.end() || !Compares(*state) || state->inside) continue;
-    if (state->reach == Reach::kSilent) continue;
+    if (state->reach == Reach::kSilent || SendsSlowly(*state, ranks)) continue;
     findings.push_back(fmt::format(
-        "{} wait{} for a message with {}: it has not called its side, or the link between is slow; "
-        "it {}",
+        "{} wait{} for a message with {}: it has not called its side, or the link between is "
+        "stuck; it {}",
         RanksNamed(ranks), ranks.size() == 1 ? "s" : "", Describe(*state), WhereText(*state)));
   }
 }
@@ -151,6 +170,18 @@ std::string Describe(const RankState& state) {
   return fmt::format("rank {} (host {}, pid {})", state.rank, state.host, state.pid);
 }
 
+std::string ToText(const SlowSend& send) {
+  const std::string how =
+      send.quiet >= std::chrono::seconds(1)
+          ? fmt::format("nothing was acknowledged for {}", DurationText(send.quiet))
+          : fmt::format("at {:.3f} MB/s", static_cast<double>(send.bytes_per_second) / 1e6);
+  return fmt::format(
+      " sends slowly to rank {}, which waits for it: {} bytes have not arrived, {}; look at the "
+      "NIC "
+      "of the sender and at the network between",
+      send.peer, send.bytes, how);
+}
+
 std::string_view Name(RankState::Reach reach) {
   static constexpr std::array<std::string_view, 5> kNames = {"here", "silent", "left", "gone",
                                                              "unknown"};
@@ -162,6 +193,7 @@ std::vector<std::string> FindingsOf(const std::vector<RankState>& states, std::u
   AddUnreached(states, findings);
   AddDiverged(states, findings);
   AddBehind(states, findings);
+  AddSlow(states, findings);
   AddUnanswered(states, findings);
   AddFailure(states, findings);
   AddForming(states, findings);
@@ -179,6 +211,7 @@ RankState StateOf(const RankTrace& trace) {
       .rank = trace.rank, .host = trace.host, .pid = trace.pid, .failure = trace.failure};
   state.inside = trace.begun > trace.done;
   state.waits_for = trace.waits_for;
+  state.slow_sends = trace.slow_sends;
   if (trace.operations.empty()) return state;
   state.last = trace.operations.back();
   state.inside = state.inside || state.last->progress == OperationState::kFailed;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/value/slow_send.hpp"
 #include "watch/operation.hpp"
 #include "watch/rank_trace.hpp"
 
@@ -39,6 +40,7 @@ struct RankState {
   std::optional<RecordedOperation> last = {};  ///< that it is in or was in last
   bool inside = false;                         ///< of `last`
   std::optional<std::uint32_t> waits_for = {};  ///< inside: a rank
+  std::vector<SlowSend> slow_sends = {};        ///< bytes that do not arrive
   std::optional<Instant> since = {};            ///< how long it has been inside, or outside
   /// Outside: the operation of another communicator that its process is in; of JobsOf.
   std::string elsewhere = {};
@@ -53,6 +55,10 @@ std::string_view Name(RankState::Reach reach);
 /// is not in the list is named as missing. \param states  by rank, each once \param ranks   of the
 /// communicator
 std::vector<std::string> FindingsOf(const std::vector<RankState>& states, std::uint32_t ranks);
+
+/// What is wrong between a rank that sends slowly and one that waits for it: " sends slowly to rank
+/// 2, ...", to be put behind the sender's name.
+std::string ToText(const SlowSend& send);
 
 /// The state of a rank when its trace was taken.
 RankState StateOf(const RankTrace& trace);

@@ -52,6 +52,39 @@ TEST(Findings, TheProcessOfARankThatIsBehindTellsWhetherItComputes) {
               ElementsAre(HasSubstr("it sleeps or waits elsewhere")));
 }
 
+// Ranks 0 to 2 wait for each other in a ring.
+std::vector<RankState> Ring() {
+  std::vector<RankState> ranks;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    ranks.push_back(InSeventh(rank));
+    ranks.back().waits_for = (rank + 2) % 3;
+  }
+  ranks[0].since = std::chrono::seconds(2);
+  return ranks;
+}
+
+TEST(Findings, OfRanksInACircleTheOneThatSendsSlowlyIsNamed) {
+  std::vector<RankState> ranks = Ring();
+  EXPECT_THAT(FindingsOf(ranks, 3), IsEmpty());
+  ranks[1].slow_sends = {{.peer = 2, .bytes = 1000, .bytes_per_second = 20'000}};
+  EXPECT_THAT(
+      FindingsOf(ranks, 3),
+      ElementsAre("rank 1 (host node0, pid 101) sends slowly to rank 2, which waits for it: "
+                  "1000 bytes have not arrived, at 0.020 MB/s; look at the NIC of the sender "
+                  "and at the network between"));
+  ranks[1].slow_sends[0].quiet = std::chrono::seconds(3);
+  EXPECT_THAT(FindingsOf(ranks, 3), ElementsAre(HasSubstr("nothing was acknowledged for 3.0 s")));
+}
+
+TEST(Findings, ASlowLinkThatHoldsUpNoRankIsNone) {
+  std::vector<RankState> ranks = Ring();
+  ranks[1].slow_sends = {{.peer = 0, .bytes = 1000, .bytes_per_second = 20'000}};
+  EXPECT_THAT(FindingsOf(ranks, 3), IsEmpty());
+  ranks[1].slow_sends[0].peer = 2;
+  ranks[0].since = std::chrono::milliseconds(20);
+  EXPECT_THAT(FindingsOf(ranks, 3), IsEmpty()) << "it has just begun";
+}
+
 TEST(Findings, AnotherCallIsToldWithBothSides) {
   RankState other = InSeventh(1);
   other.last->count = 3;
@@ -84,7 +117,7 @@ TEST(Findings, ARankThatDoesNotCallItsSideOfAMessageIsNamed) {
   EXPECT_THAT(
       FindingsOf({receives, sends}, 2),
       ElementsAre(HasSubstr("rank 0 waits for a message with rank 1 (host node0, pid 101): it "
-                            "has not called its side, or the link between is slow; it is "
+                            "has not called its side, or the link between is stuck; it is "
                             "outside")));
   sends.inside = true;
   EXPECT_THAT(FindingsOf({receives, sends}, 2), IsEmpty()) << "it may come yet";

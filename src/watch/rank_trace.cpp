@@ -37,6 +37,26 @@ void CheckTrace(const RankTrace& trace, JsonObject& object) {
 
 }  // namespace
 
+void AddSlowSends(const std::vector<SlowSend>& sends, Json& json) {
+  for (const SlowSend& send : sends)
+    json["slow_sends"].push_back({{"peer", send.peer},
+                                  {"bytes", send.bytes},
+                                  {"bytes_per_second", send.bytes_per_second},
+                                  {"quiet_ns", Nanoseconds(send.quiet)}});
+}
+
+std::vector<SlowSend> ReadSlowSends(JsonObject& object) {
+  std::vector<SlowSend> sends;
+  if (!object.Has("slow_sends")) return sends;
+  object.ForEach("slow_sends", [&](JsonObject& send) {
+    sends.push_back({.peer = send.Small("peer"),
+                     .bytes = send.Number("bytes"),
+                     .bytes_per_second = send.Number("bytes_per_second"),
+                     .quiet = ReadInstant(send, "quiet_ns")});
+  });
+  return sends;
+}
+
 Json OperationJson(const RecordedOperation& operation) {
   Json json = {{"number", operation.number},       {"sequence", operation.sequence},
                {"call", operation.call},           {"count", operation.count},
@@ -82,6 +102,7 @@ std::string ToJson(const RankTrace& trace) {
                {"begun", trace.begun},
                {"done", trace.done}};
   if (trace.waits_for) json["waits_for"] = *trace.waits_for;
+  AddSlowSends(trace.slow_sends, json);
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
   text.resize(text.size() - 2);  // "\n}"
   text += ",\n \"operations\": [";
@@ -117,7 +138,8 @@ Result<RankTrace> ParseRankTrace(std::string_view text) {
                   .taken_unix = ReadInstant(object, "taken_unix_ns"),
                   .begun = object.Number("begun"),
                   .done = object.Number("done"),
-                  .waits_for = object.OptionalSmall("waits_for")};
+                  .waits_for = object.OptionalSmall("waits_for"),
+                  .slow_sends = ReadSlowSends(object)};
   object.ForEach("operations", [&](JsonObject& operation) {
     trace.operations.push_back(ReadOperation(operation));
   });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/value/json_object.hpp"
+#include "base/value/slow_send.hpp"
 #include "ringlet/status.hpp"
 #include "watch/operation.hpp"
 
@@ -25,6 +26,7 @@ struct RankTrace {
   std::uint64_t begun = 0;   ///< operations so far, also those that are not in the list any more
   std::uint64_t done = 0;
   std::optional<std::uint32_t> waits_for = {};
+  std::vector<SlowSend> slow_sends = {};           ///< bytes that did not arrive
   std::vector<RecordedOperation> operations = {};  ///< by number, without gaps
   bool operator==(const RankTrace&) const = default;
 };
@@ -35,6 +37,10 @@ inline constexpr std::size_t kTraceBytesMax = std::size_t{32} << 20;
 std::string ToJson(const RankTrace& trace);
 /// The inverse. Errors  kInvalidArgument  says what is wrong with it
 Result<RankTrace> ParseRankTrace(std::string_view text);
+
+/// The key "slow_sends" of both dumps and status, where there are any.
+void AddSlowSends(const std::vector<SlowSend>& sends, Json& json);
+std::vector<SlowSend> ReadSlowSends(JsonObject& object);
 
 /// One operation, as both dumps and status have it.
 Json OperationJson(const RecordedOperation& operation);

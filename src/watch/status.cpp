@@ -29,7 +29,8 @@ RankState ReadRankState(JsonObject& object) {
                   .result = object.OptionalSmall("result").value_or(0),
                   .operations = object.Number("operations"),
                   .inside = object.Flag("inside"),
-                  .waits_for = object.OptionalSmall("waits_for")};
+                  .waits_for = object.OptionalSmall("waits_for"),
+                  .slow_sends = ReadSlowSends(object)};
   if (object.Has("since_ns"))
     state.since = Instant(static_cast<std::int64_t>(
         object.Number("since_ns", std::numeric_limits<std::int64_t>::max())));
@@ -65,6 +66,7 @@ Json RankStateJson(const RankState& state) {
     json["calls"].push_back({{"call", tally.call}, {"count", tally.count}});
   if (state.last) json["last"] = OperationJson(*state.last);
   if (state.waits_for) json["waits_for"] = *state.waits_for;
+  AddSlowSends(state.slow_sends, json);
   if (state.since) json["since_ns"] = state.since->count();
   return json;
 }

@@ -87,6 +87,11 @@ FlightRecorder& Control::doing() {
   return shared_->doing;
 }
 
+void Control::SetSendQueues(std::shared_ptr<const transport::SendQueues> send_queues) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->send_queues = std::move(send_queues);
+}
+
 Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process, Options options,
                                                const std::stop_token& abort) {
   return Begin(std::move(process), std::move(options)).Finish(abort);
@@ -109,6 +114,7 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
       activity.waits_for = static_cast<std::uint32_t>(rank);
     if (const auto header = it->second->doing.header())
       activity.call.assign(header->begin(), header->end());
+    activity.slow_sends = it->second->SlowSends();
     if (it->second->doing.begun() == 0) return activity;
     const auto counts = it->second->doing.calls();
     activity.counts.assign(counts.begin(), counts.end());

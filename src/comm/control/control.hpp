@@ -15,6 +15,7 @@
 #include "bootstrap/member.hpp"
 #include "comm/control/recorder.hpp"
 #include "comm/process/process.hpp"
+#include "transport/tcp/send_queues.hpp"
 
 namespace ringlet::comm {
 
@@ -122,6 +123,8 @@ class Control {
 
   /// Of this rank: its answer when another asks what it does. Written by the rank's thread.
   FlightRecorder& doing();
+  /// The sockets that are looked at when another rank, or someone outside, asks.
+  void SetSendQueues(std::shared_ptr<const transport::SendQueues> send_queues);
   enum class Presence : std::uint8_t {
     kSilent,  ///< it does not answer in time: its process is stopped, or cut off
     kHere,

@@ -59,10 +59,11 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   std::optional<Answer> answer;
 
   // For those who watch.
-  std::atomic<bool> formed{false};  // the communicator is
-  watch::RankTrace about;           // its names, under the lock
-  std::string dump_dir;             // set once, as `about` is
-  std::mutex dump_mutex;            // of the next, held while it is written
+  std::atomic<bool> formed{false};                           // the communicator is
+  watch::RankTrace about;                                    // its names, under the lock
+  std::shared_ptr<const transport::SendQueues> send_queues;  // under the lock; may be null
+  std::string dump_dir;                                      // set once, as `about` is
+  std::mutex dump_mutex;  // of the next, held while it is written
   bool dumped = false;
   struct PeerInquiry {
     std::shared_ptr<StatusGathering> gathering;
@@ -141,6 +142,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   // For those who watch: watching.cpp
   void Introduce(const Process& process, Rank rank, std::uint32_t ranks);
   void SetName(std::uint64_t name);
+  std::vector<SlowSend> SlowSends() const;
   watch::RankTrace Trace(std::string reason) const override;
   watch::CommunicatorMetrics Metrics() const override;
   void Look(std::shared_ptr<StatusGathering> gathering, std::size_t part, bool asks_peers) override;

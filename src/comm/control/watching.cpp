@@ -86,6 +86,7 @@ void Describe(RankState& state, const Control::Answer& answer) {
   state.operations = answer.activity.operations;
   state.calls = TalliesOf(answer.activity.counts);
   state.waits_for = answer.activity.waits_for;
+  state.slow_sends = answer.activity.slow_sends;
   state.last = CallIn(answer.activity.call);
   state.inside = state.waits_for.has_value();
 }
@@ -108,6 +109,15 @@ void Control::Shared::SetName(std::uint64_t name) {
   about.communicator = fmt::format("{:016x}", name);
 }
 
+std::vector<SlowSend> Control::Shared::SlowSends() const {
+  std::shared_ptr<const transport::SendQueues> queues;
+  {
+    const std::lock_guard lock(mutex);
+    queues = send_queues;
+  }
+  return queues ? queues->Slow() : std::vector<SlowSend>();
+}
+
 watch::RankTrace Control::Shared::Trace(std::string reason) const {
   watch::RankTrace trace;
   {
@@ -116,6 +126,7 @@ watch::RankTrace Control::Shared::Trace(std::string reason) const {
     if (failure) trace.failure = failure->text;
   }
   trace.reason = std::move(reason);
+  trace.slow_sends = SlowSends();
   trace.done = doing.done();
   if (const std::int64_t rank = doing.waits_for; rank >= 0)
     trace.waits_for = static_cast<std::uint32_t>(rank);
@@ -155,7 +166,8 @@ void Control::Shared::DumpFailure() {
 RankState Control::Shared::OwnState() const {
   const std::uint64_t done = doing.done();
   const auto last = doing.Last(1);
-  RankState state{.operations = doing.operations, .calls = TalliesOf(doing.calls())};
+  RankState state{
+      .operations = doing.operations, .calls = TalliesOf(doing.calls()), .slow_sends = SlowSends()};
   if (const std::int64_t rank = doing.waits_for; rank >= 0)
     state.waits_for = static_cast<std::uint32_t>(rank);
   if (!last.empty()) {

@@ -11,6 +11,7 @@
 #include "comm/run/waiting.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/process/clock.hpp"
+#include "watch/findings.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -53,6 +54,12 @@ bool IsMessage(collective::CallKind kind) {
   return kind == collective::CallKind::kSendReceive;
 }
 
+// Behind the name of a rank that sends slowly to `whom`; empty: it does not.
+std::string SlowText(const std::vector<SlowSend>& sends, Rank whom) {
+  const auto send = std::ranges::find(sends, Index(whom), &SlowSend::peer);
+  return send == sends.end() ? "" : watch::ToText(*send);
+}
+
 }  // namespace
 
 Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, PeerTable peer_table,
@@ -89,6 +96,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
         collective::ScoreTable(collective::LayoutOnHost(shape.ranks, shape.slot_bytes), tuner_);
     if (host_.IsHere()) layout_.post_bytes = shape.slot_bytes;
   }
+  control_->SetSendQueues(links_->reserve().send_queues);
   control_->SetFormed(identity_.magic);
   control_->OnFailure([this] {
     links_->waiter().Wake();
@@ -125,26 +133,30 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
   const std::uint64_t mine = control_->doing().operations;
   // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
   // long, so its length is bounded; the rank that is asked answers from its service thread.
-  std::set<Rank> asked = {identity_.rank};
+  Rank waiting = identity_.rank;
+  std::set<Rank> asked = {waiting};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const std::string name = control_->roster().DescribeRank(*suspect);
     const auto [presence, activity] = control_->Ask(*suspect, kAnswer);
     if (presence != Presence::kHere)
       return name + " does not answer: its process is stopped or gone";
-    // Messages are not counted alike on two ranks.
-    if (!activity.waits_for && IsMessage(call_.operation))
-      return name +
-             " is in no operation: it has not called its side of the message, or the link between "
-             "is slow or stuck";
-    if (!activity.waits_for && activity.operations >= mine)
-      return name + " has finished its part; the link between is stuck";
-    if (!activity.waits_for)
+    const bool is_message = IsMessage(call_.operation);  // not counted alike on two ranks
+    if (!activity.waits_for && !is_message && activity.operations < mine)
       return fmt::format("{} has not called it: it has begun {} operations, rank {} {}", name,
                          activity.operations, Index(identity_.rank), mine);
-    if (*activity.waits_for >= identity_.size) break;
-    suspect = Rank{*activity.waits_for};
+    if (const std::string slow = SlowText(activity.slow_sends, waiting); !slow.empty())
+      return name + slow;
+    if (!activity.waits_for)
+      return name + (is_message ? " is in no operation: it has not called its side of the message, "
+                                  "or the link between is stuck"
+                                : " has finished its part; the link between is stuck");
+    if (*activity.waits_for >= identity_.size) return "";
+    waiting = *std::exchange(suspect, Rank{*activity.waits_for});
   }
-  return "";
+  if (suspect != identity_.rank) return "";
+  // The ranks wait in a circle, which ends here.
+  const std::string slow = SlowText(links_->reserve().send_queues->Slow(), waiting);
+  return slow.empty() ? "" : control_->roster().DescribeRank(identity_.rank) + slow;
 }
 
 void Communicator::Calls(const collective::Fingerprint& call, std::uint64_t bytes,

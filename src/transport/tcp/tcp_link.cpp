@@ -50,13 +50,16 @@ TcpLink::TcpLink(TcpLinkParts parts)
       peer_name_(std::move(parts.peer_name)),
       socket_(std::move(parts.socket)),
       gone_(std::move(parts.gone)),
+      send_queues_(std::move(parts.send_queues)),
       buffer_(std::max<std::size_t>({parts.options.receive_buffer_bytes, parts.arrived.size(), 1})),
       end_(parts.arrived.size()) {
   std::copy(parts.arrived.begin(), parts.arrived.end(), buffer_.begin());
   TuneSocket(socket_.get(), parts.options);
+  if (send_queues_) send_queues_->Add(peer_, socket_.get());
 }
 
 TcpLink::~TcpLink() {
+  if (send_queues_) send_queues_->Remove(socket_.get());
   ::shutdown(socket_.get(), SHUT_WR);
   // Closing a socket with unread data resets the connection, and a reset overtakes what we wrote.
   constexpr int kDropsMax = 64;

@@ -7,6 +7,7 @@
 
 #include "os/fs/fd.hpp"
 #include "transport/link.hpp"
+#include "transport/tcp/send_queues.hpp"
 
 namespace ringlet::transport {
 
@@ -31,6 +32,7 @@ struct TcpLinkParts {
   TcpOptions options = {};
   /// Set by the waiter when the peer has hung up; a mere write would not notice for long.
   std::shared_ptr<const std::atomic<bool>> gone = {};
+  std::shared_ptr<SendQueues> send_queues = {};  ///< of the rank; may be null
 };
 
 class TcpLink final : public Link {
@@ -57,6 +59,7 @@ class TcpLink final : public Link {
   std::string peer_name_;
   os::Fd socket_;
   std::shared_ptr<const std::atomic<bool>> gone_;
+  std::shared_ptr<SendQueues> send_queues_;
   Bytes buffer_;  // [begin_, end_) has arrived and is not consumed
   std::size_t begin_ = 0, end_ = 0;
   bool consumed_since_peek_ = false;
