@@ -181,6 +181,24 @@ TEST(PlanTest, FaultsHaveTheEffectThatTheyHaveInNccl) {
   EXPECT_GT(ring({})["intra_gb_s"], 1);
 }
 
+TEST(PlanTest, RepeatedRanksAreNumberedAnewAsNcclDoes) {
+  const std::string whole = Fixture("topologies/nvidia/dgx_a100_xla.topo.xml");
+  std::ifstream in(whole);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  text.replace(text.find("rank=\"3\""), 8, "rank=\"2\"");
+  const std::string file = testing::TempDir() + "ringlet_plan_test.repeated_rank.xml";
+  std::ofstream(file) << text;
+  EXPECT_THAT(RunCommand({"plan", file}).errors, HasSubstr("rank 2 is claimed by"));
+  const auto plan = [](const std::string& of) {
+    const ToolRun ran = RunCommand({"plan", "--json", "--policy", "compat", "--as-nccl", of});
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    return nlohmann::json::parse(ran.output);
+  };
+  EXPECT_EQ(plan(file)["digest"], plan(whole)["digest"]);
+  EXPECT_THAT(RunCommand({"plan", "--as-nccl", file}).errors, HasSubstr("a rank is there twice"));
+  std::filesystem::remove(file);
+}
+
 TEST(PlanTest, RanksInCpuMemoryAreTextOrJson) {
   const std::vector<std::string> arguments = {"plan", "--ranks", "4", "--synthetic",
                                               "2x(numa: nic)"};

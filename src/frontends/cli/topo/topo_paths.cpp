@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/value/text.hpp"
 #include "frontends/cli/plural.hpp"
@@ -52,6 +53,18 @@ NodeIndex EndOf(const Graph& graph, NodeIndex node) {
   return node;
 }
 
+/// As NCCL, which writes the ranks of the job over those of its file. False: no rank is there
+/// twice.
+bool DropRepeatedRanks(topology::HostView& view) {
+  std::set<std::uint32_t> ranks;
+  const bool repeat = std::ranges::any_of(view.gpus, [&](const topology::Gpu& gpu) {
+    return gpu.rank && !ranks.insert(*gpu.rank).second;
+  });
+  if (repeat)
+    for (topology::Gpu& gpu : view.gpus) gpu.rank.reset();
+  return repeat;
+}
+
 }  // namespace
 
 void AddPathRequest(CLI::App& command, PathRequest& request) {
@@ -78,6 +91,9 @@ Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environm
   if (!settings.plan_variables_unused.empty())
     view.missing.push_back(fmt::format("not honoured here, though NCCL's plans depend on it: {}",
                                        fmt::join(settings.plan_variables_unused, ", ")));
+  if (request.as_nccl && DropRepeatedRanks(loaded.view))
+    view.missing.emplace_back(
+        "a rank is there twice: the GPUs are numbered in their order, as NCCL numbers them anew");
   RINGLET_TRY_ASSIGN(Graph graph, topology::Build({&loaded.view, 1}, {}, build));
   view.graph = std::make_unique<Graph>(std::move(graph));
   view.options.peer_access = request.apart
