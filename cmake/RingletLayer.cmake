@@ -38,7 +38,7 @@ function(ringlet_layer name)
   set_property(GLOBAL APPEND PROPERTY RINGLET_LAYERS ${name})
   set(batch 12)
   if(LAYER_QUICK_TO_COMPILE OR LAYER_QUICKEST_TO_COMPILE)
-    set(batch 20)
+    set(batch 34)
     set(level $<IF:$<BOOL:${LAYER_QUICKEST_TO_COMPILE}>,-O1,-O2>)
     target_compile_options(ringlet_${name} PRIVATE
       $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:${level}>)

@@ -73,8 +73,8 @@ doctor::FindingVerdict FailOn(const DoctorRequest& request) {
                                    : doctor::FindingVerdict::kWarning;
 }
 
-Result<int> Report(const DoctorRequest& request, std::vector<AgentLine> lines,
-                   const std::vector<std::uint32_t>& missing) {
+Result<int> ReportFindings(const DoctorRequest& request, std::vector<AgentLine> lines,
+                           const std::vector<std::uint32_t>& missing) {
   const std::chrono::seconds timeout(request.timeout_s);
   RINGLET_TRY_ASSIGN(doctor::SetFacts facts,
                      Examine(std::move(lines), {.timeout = timeout, .measure = !request.quick}));
@@ -103,7 +103,7 @@ Result<int> AsRank(const DoctorRequest& request, const JobRank& place, const Env
   std::vector<AgentLine> lines;
   lines.push_back(std::move(own));
   for (AgentLine& line : met.lines) lines.push_back(std::move(line));
-  return Report(request, std::move(lines), met.missing);
+  return ReportFindings(request, std::move(lines), met.missing);
 }
 
 Result<int> Doctor(const DoctorRequest& request) {
@@ -114,7 +114,7 @@ Result<int> Doctor(const DoctorRequest& request) {
     if (place) return AsRank(request, *place, environment);
   }
   RINGLET_TRY_ASSIGN(std::vector<AgentLine> lines, StartAgents(request, hosts, environment));
-  return Report(request, std::move(lines), {});
+  return ReportFindings(request, std::move(lines), {});
 }
 
 int Run(const DoctorRequest& request) {
