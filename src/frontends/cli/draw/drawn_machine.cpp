@@ -1,5 +1,7 @@
 #include "frontends/cli/draw/drawn_machine.hpp"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "discovery/pci_tree.hpp"
@@ -26,6 +28,22 @@ Result<topology::Paths> PathsOf(const topology::HostView& view, const topology::
   RINGLET_TRY_ASSIGN(topology::PathOptions options, topology::ReadPathOptions(settings));
   options.peer_access = topology::KnownPeerAccess({&view, 1}, graph);
   return topology::FindPaths(graph, 0, options);
+}
+
+/// Below the picture: what is not in it, as ports that are down.
+void AddLines(const std::vector<std::string>& told, Drawing& drawing) {
+  constexpr double kMargin = 24, kLine = 16, kSize = 10;
+  constexpr double kWidthMax = 1200;
+  constexpr std::size_t kLinesMax = 8;
+  for (const std::string& line : std::span(told).first(std::min(told.size(), kLinesMax))) {
+    const double width = std::min(kWidthMax, TextWidth(line, kSize) + 2 * kMargin);
+    drawing.width = std::max(drawing.width, width);
+    drawing.words.push_back({.x = kMargin,
+                             .y = drawing.height,
+                             .text = Fitted(line, kSize, drawing.width - 2 * kMargin),
+                             .size = kSize});
+    drawing.height += kLine;
+  }
 }
 
 }  // namespace
@@ -62,6 +80,7 @@ Result<DrawnMachine> DrawMachine(const TopoSource& source, const DrawMachineOpti
   machine.view = std::move(loaded.view);
   const DrawnFacts facts = FactsOf(*machine.graph, machine.view, machine.defects);
   machine.drawing = LayOut(*machine.graph, machine.title, nullptr, &facts);
+  AddLines(machine.told, machine.drawing);
   return machine;
 }
 

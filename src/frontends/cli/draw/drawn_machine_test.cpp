@@ -47,6 +47,17 @@ TEST(DrawnMachineTest, FindingsOfTheCheckAreInColor) {
   EXPECT_THAT(findings[0].text, HasSubstr("GPU3"));
 }
 
+TEST(DrawnMachineTest, WordsBelowSayWhatIsNotInThePicture) {
+  const DrawnMachine machine =
+      DrawMachine({.file = Fixture("topologies/nvidia/ndv4.topo.xml"), .root = {}, .synthetic = {}},
+                  {})
+          .value();
+  ASSERT_FALSE(machine.told.empty());
+  const Words& last = machine.drawing.words.back();
+  EXPECT_THAT(machine.told.back(), testing::StartsWith(last.text.substr(0, 20)));
+  EXPECT_LT(last.y, machine.drawing.height);
+}
+
 TEST(DrawnMachineTest, AMachineIsCheckedAgainstAnother) {
   const TopoSource whole{
       .file = Fixture("topo-vectors/nvswitch8-sm90.xml"), .root = {}, .synthetic = {}};
