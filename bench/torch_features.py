@@ -1,6 +1,7 @@
 """What of torch.distributed and of trainers runs on Ringlet and on Gloo: each cell is a program that ran.
 
-    python bench/torch_features.py [--python PYTHON]... [--only NAME] [--json]
+    python bench/torch_features.py [--python PYTHON]... [--only NAME]
+    python bench/torch_features.py --json bench/results/DATE-MACHINE-pytorch-features.json
 
 A feature is run by two ranks that check what they got; a trainer is a program of examples/pytorch, with
 the time of an iteration or a token. PYTHON is that of an environment with torch and ringlet; "no" means
@@ -15,6 +16,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+import torch_results
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples" / "pytorch"
 BACKENDS = ("gloo", "ringlet")
@@ -290,10 +293,11 @@ def of_features(python, only):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", action="append", help="of an environment; may be repeated")
     parser.add_argument("--only", default="", help="rows whose name contains this")
-    parser.add_argument("--json", action="store_true", help="the tables as bench/results has them")
+    torch_results.add_arguments(parser)
     parser.add_argument("--features-here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.features_here:
@@ -311,10 +315,18 @@ def main():
     for name in filter(lambda each: options.only in each, TRAINERS):
         rows["trainer"].append([name, *(of_trainer(python, name, backend) for python in pythons for backend in BACKENDS)])
         print(" | ".join(rows["trainer"][-1]), file=sys.stderr, flush=True)
-    tables = [{"columns": [kind, *columns], "rows": found} for kind, found in rows.items()]
-    if options.json:
-        print(json.dumps(tables))
-        return
+    titles = {"feature": "Two ranks that check what they got", "trainer": "Programs of examples/pytorch"}
+    tables = [{"title": titles[kind], "columns": [kind, *columns], "rows": found}
+              for kind, found in rows.items() if found]
+    torch_results.write(
+        options,
+        what="PyTorch: features and trainers",
+        order=33,
+        beside=[column for column in columns if column.startswith("Gloo")],
+        command="python bench/torch_features.py " + " ".join(sys.argv[1:]),
+        note=['"no": the program failed there; "-": its package is not in that environment, or the feature is '
+              "Ringlet's own."],
+        tables=tables)
     for table in tables:
         for row in (table["columns"], ["---"] * len(table["columns"]), *table["rows"]):
             print(f"| {' | '.join(row)} |")

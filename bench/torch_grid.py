@@ -5,8 +5,10 @@
 
 Each cell is the time of a call that is waited for, at rank 0: the least of the medians of several series,
 in which the two backends take turns in the same processes. With --loads quiet,busy all is measured twice,
-the second time beside two processes that compute without end (--busy-loops). Cells in which Gloo is ahead
-are listed at the end, and make the exit status 1 with --must-win.
+the second time beside two processes that compute without end (--busy-loops). All of it takes --minutes:
+what is left is shared among the cells that are left, and a cell whose calls are long has fewer series.
+Each cell is told as it is measured, on stderr. Cells in which Gloo is ahead are listed at the end, and
+make the exit status 1 with --must-win.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 import warnings
 
 import torch
@@ -34,34 +37,44 @@ def compute(_):
         pass
 
 
-def cell(operation, bytes_, groups, options):
-    """Microseconds of each backend, the least median of its series."""
+def cell(operation, bytes_, groups, options, seconds):
+    """Microseconds of each backend, the least median of its series, of which as many as fit are run."""
     size = dist.get_world_size()
     times = {backend: [] for backend in groups}
-    for _ in range(options.series):
+    begin = time.monotonic()
+    for done in range(1, options.series + 1):
         for backend, group in groups.items():
             call = calls(max(bytes_ // 4, 1), size, group)[operation]
-            times[backend].append(measure(call, options.seconds, group) * 1e6)
+            times[backend].append(measure(call, options.seconds, group, least=2) * 1e6)
+        elapsed = torch.tensor([time.monotonic() - begin])
+        dist.broadcast(elapsed, 0)  # all ranks stop after the same series
+        if elapsed.item() * (done + 1) / done > seconds:
+            break
     return {backend: round(min(each), 2) for backend, each in times.items()}
 
 
-def member(rank, size, file, options, results):
+def member(rank, size, file, until, options, results):
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", FutureWarning)  # the old names are those of all versions
     dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=size)
     groups = {"ringlet": dist.new_group(backend="ringlet"), "gloo": dist.group.WORLD}
+    left = len(options.operations) * len(list(sizes(options.largest)))
     for operation in options.operations:
         rows = []
         for bytes_ in sizes(options.largest):
-            times = cell(operation, bytes_, groups, options)
+            times = cell(operation, bytes_, groups, options, (until - time.monotonic()) / left)
+            left -= 1
             rows.append({"size": bytes_, "time_us": times["ringlet"],
                          "peers": {"Gloo": {"time_us": times["gloo"]}}})
+            if rank == 0:
+                print(f"{time.monotonic() - options.begun:6.0f} s  {size} processes  {operation}  {bytes_} B  "
+                      f"{times['ringlet']}/{times['gloo']} us", file=sys.stderr, flush=True)
         if rank == 0:
             results.put((operation, rows))
     dist.destroy_process_group()
 
 
-def run(size, load, options):
+def run(size, load, until, options):
     """The runs of one number of processes, in the form of bench/results."""
     context = multiprocessing.get_context("fork")
     busy = [context.Process(target=compute, args=(i,), daemon=True)
@@ -69,7 +82,7 @@ def run(size, load, options):
     results = context.Queue()
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "store")
-        members = [context.Process(target=member, args=(rank, size, file, options, results))
+        members = [context.Process(target=member, args=(rank, size, file, until, options, results))
                    for rank in range(size)]
         for process in busy + members:
             process.start()
@@ -109,6 +122,7 @@ def arguments():
     parser.add_argument("--largest", type=int, default=64 << 20, metavar="BYTES")
     parser.add_argument("--seconds", type=float, default=0.1, help="of each series")
     parser.add_argument("--series", type=int, default=5, help="of each backend and cell")
+    parser.add_argument("--minutes", type=float, default=14, help="of everything, about")
     parser.add_argument("--busy-loops", type=int, default=2, metavar="N")
     parser.add_argument("--timeout-s", type=float, default=3600, help="of one operation, all sizes")
     parser.add_argument("--must-win", action="store_true", help="exit 1 if Gloo is ahead in a cell")
@@ -127,10 +141,13 @@ def main():
     options = arguments()
     print("us a call, Ringlet/Gloo", flush=True)
     runs = []
-    for load in options.loads.split(","):
-        for size in map(int, options.processes.split(",")):
-            runs += run(size, load, options)
-            show(runs[-len(options.operations):])
+    options.begun = time.monotonic()
+    parts = [(load, int(size)) for load in options.loads.split(",") for size in options.processes.split(",")]
+    for done, (load, size) in enumerate(parts):
+        now = time.monotonic()
+        left_s = options.begun + options.minutes * 60 - now
+        runs += run(size, load, now + max(left_s, 0) / (len(parts) - done), options)
+        show(runs[-len(options.operations):])
     lost = behind(runs)
     print(f"Gloo is ahead in {len(lost)} cells" + (":" if lost else ""))
     for line in lost:
@@ -141,7 +158,8 @@ def main():
         order=32,
         command="python bench/torch_grid.py " + " ".join(sys.argv[1:]),
         note=["A call as the program sees it, at rank 0: the least median of "
-              f"{options.series} series, in which both backends took turns in the same processes."],
+              f"at most {options.series} series, in which both backends took turns in the same processes; of fewer "
+              "where a call takes long."],
         runs=runs)
     return 1 if lost and options.must_win else 0
 

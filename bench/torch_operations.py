@@ -35,14 +35,15 @@ def calls(count, size, group, empty=torch.empty):
     }
 
 
-def measure(call, seconds, group):
+def measure(call, seconds, group, least=5):
+    """Seconds a call, the median of as many as fit into `seconds`, but at least `least`."""
     call()
     begin = time.perf_counter()
     call()
     once = torch.tensor([time.perf_counter() - begin])
     dist.all_reduce(once, dist.ReduceOp.MAX, group=group)
     times = []
-    for _ in range(max(5, min(1000, int(seconds / once.item())))):
+    for _ in range(max(least, min(1000, int(seconds / once.item())))):
         begin = time.perf_counter()
         call()
         times.append(time.perf_counter() - begin)

@@ -5,14 +5,17 @@ import json
 import os
 import platform
 import subprocess
-
-import torch
+from importlib import metadata
 
 
 def add_arguments(parser):
     parser.add_argument("--json", metavar="FILE", help="write a file for bench/results")
     parser.add_argument("--where", help="machine, for the file; default: what the system says")
     parser.add_argument("--commit", help="commit that was measured; default: that of the working tree")
+
+
+def torch_version():
+    return metadata.version("torch")  # without the import: who writes results need not have loaded it
 
 
 def this_machine():
@@ -23,7 +26,7 @@ def this_machine():
                 model = line.partition(":")[2].strip()
                 break
     return (f"{len(os.sched_getaffinity(0))} cores ({model}), {platform.freedesktop_os_release()['PRETTY_NAME']}; "
-            f"PyTorch {torch.__version__}, one thread a process")
+            f"PyTorch {torch_version()}, one thread a process")
 
 
 def this_commit():
@@ -40,7 +43,7 @@ def write(options, **parts):
         "what": parts.pop("what"),
         "where": options.where or this_machine(),
         "when": datetime.date.today().isoformat(),
-        "beside": parts.pop("beside", [f"Gloo of PyTorch {torch.__version__}"]),
+        "beside": parts.pop("beside", [f"Gloo of PyTorch {torch_version()}"]),
         "commit": options.commit or this_commit(),
         **parts,
     }

@@ -38,18 +38,18 @@ def extension_name(version, folder=_FOLDER):
 
 def extension():
     """The compiled part, loaded when it is first needed: importing torch should stay quick."""
-    compiled = importlib.import_module(extension_name(torch.__version__))
-    if not extension.loaded:
-        extension.loaded = True
+    if extension.loaded is None:
+        compiled = importlib.import_module(extension_name(torch.__version__))
         # Groups that were not destroyed end before Python does: their threads may need it.
         atexit.register(compiled.end_all)
         # A barrier has no tensors: without these a compiler would take it for dead code.
         torch.library.register_fake("ringlet::barrier", lambda group_name: None)
         torch.fx.node.has_side_effect(torch.ops.ringlet.barrier.default)
-    return compiled
+        extension.loaded = compiled
+    return extension.loaded
 
 
-extension.loaded = False
+extension.loaded = None
 
 
 def __getattr__(name):

@@ -13,7 +13,7 @@ using Sight = os::Sight;
 class Beacon {
  public:
   /// Errors  kInvalidArgument, kSystem  there is nowhere to listen
-  static Result<std::shared_ptr<Beacon>> Light(const Process& process);
+  static Result<std::shared_ptr<Beacon>> Light(Process& process);
 
   const Address& address() const { return listener_.address; }
   /// For the child of a fork, which would keep it lit after its parent's end: the descriptor to be

@@ -1,7 +1,9 @@
 #include "comm/control/recorder.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <new>
+#include <cstdlib>
 
 namespace ringlet::comm {
 namespace {
@@ -13,8 +15,10 @@ constexpr std::size_t kPeersCounted = 1024;
 
 Slots* ZeroedSlots(std::size_t words) {
   static_assert(sizeof(Slots) == sizeof(std::uint64_t) && Slots::is_always_lock_free);
-  void* const memory = std::calloc(words, sizeof(Slots));
-  if (memory == nullptr) std::abort();  // as new does where nothing catches
+  // Not calloc: memory that a large program has freed is cleared, which touches all of it.
+  void* const memory = ::mmap(nullptr, words * sizeof(Slots), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) std::abort();  // as new does where nothing catches
   return static_cast<Slots*>(memory);
 }
 
@@ -34,6 +38,10 @@ struct TickRate {
 };
 
 }  // namespace
+
+void FlightRecorder::FreeSlots::operator()(void* memory) const {
+  ::munmap(memory, kOperationsKept * kWords * sizeof(Slots));
+}
 
 FlightRecorder::FlightRecorder()
     : slots_(ZeroedSlots(kOperationsKept * kWords)),

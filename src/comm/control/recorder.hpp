@@ -9,7 +9,6 @@
 #pragma once
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -110,7 +109,7 @@ class FlightRecorder {
   static constexpr std::size_t kBeganWord = 5, kEndedWord = 6;
   using Words = std::array<std::uint64_t, kWords>;
   struct FreeSlots {
-    void operator()(void* memory) const { std::free(memory); }
+    void operator()(void* memory) const;
   };
 
   std::atomic<std::uint64_t>* SlotOf(std::uint64_t number) const {

@@ -13,6 +13,7 @@
 #include "os/fs/conf_files.hpp"
 #include "os/net/congestion.hpp"
 #include "os/net/interfaces.hpp"
+#include "os/process/clock.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
 #include "os/process/random.hpp"
@@ -174,7 +175,17 @@ std::size_t Process::HalfOpenMax(std::size_t wanted) const {
   return std::clamp<std::size_t>(descriptors_max_ / kShare, 1, wanted);
 }
 
-Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() const {
+Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() {
+  const std::lock_guard lock(scans_mutex_);
+  const Instant now = os::Now();
+  if (interfaces_.empty() || now - interfaces_read_at_ > kInterfacesFresh) {
+    RINGLET_TRY_ASSIGN(interfaces_, FindInterfaces());
+    interfaces_read_at_ = now;
+  }
+  return interfaces_;
+}
+
+Result<std::vector<os::UsableAddress>> Process::FindInterfaces() const {
   RINGLET_TRY_ASSIGN(const auto interfaces, os::ListInterfaces());
   const os::InterfaceFilter filter{.names = settings_.socket_ifname,
                                    .family = settings_.socket_family};
@@ -184,7 +195,7 @@ Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() const {
   return reachable.empty() ? local : reachable;
 }
 
-Result<std::vector<Address>> Process::ReachableAddresses() const {
+Result<std::vector<Address>> Process::ReachableAddresses() {
   RINGLET_TRY_ASSIGN(const auto interfaces, ReachableInterfaces());
   std::vector<Address> addresses;
   for (const os::UsableAddress& one : interfaces) addresses.push_back(one.address);
@@ -227,15 +238,21 @@ Result<discovery::HostScan> Process::ScanHost(bool devices) {
   return *known;
 }
 
+void Process::After(std::chrono::milliseconds wait, std::function<void()> work) {
+  driver().PostAfter(wait, std::move(work));
+}
+
 // Without a thread for it the ranks of this process fence for themselves.
 void Process::JoinRemoteFences() {
   if (os::HasJoinedRemoteFences()) return;
   std::call_once(joins_fences_once_, [this] {
-    auto started = os::StartThread("to take part in fences", [](const std::stop_token&) {
-      os::BecomeServiceThread("ringlet-fences");
-      (void)os::JoinRemoteFences();
+    After(kFencesAfter, [this] {
+      auto started = os::StartThread("to take part in fences", [](const std::stop_token&) {
+        os::BecomeServiceThread("ringlet-fences");
+        (void)os::JoinRemoteFences();
+      });
+      if (started.ok()) joins_fences_ = *std::move(started);
     });
-    if (started.ok()) joins_fences_ = *std::move(started);
   });
 }
 

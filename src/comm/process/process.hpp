@@ -74,11 +74,15 @@ class Process {
   /// The same on two ranks when they share this object, and so can share pointers.
   std::uint64_t process_hash() const { return process_hash_; }
 
+  /// Forming a communicator takes a few milliseconds and asks five times; what a host is called
+  /// may change in the life of a process.
+  static constexpr std::chrono::seconds kInterfacesFresh{10};
   /// This host's addresses, best first: those that other hosts can use, or, when there are none,
-  /// all. Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME lets nothing pass.
-  Result<std::vector<os::UsableAddress>> ReachableInterfaces() const;
+  /// all. As they were at most kInterfacesFresh ago. Errors  kInvalidArgument
+  /// RINGLET_SOCKET_IFNAME lets nothing pass.
+  Result<std::vector<os::UsableAddress>> ReachableInterfaces();
   /// The same without their names.
-  Result<std::vector<Address>> ReachableAddresses() const;
+  Result<std::vector<Address>> ReachableAddresses();
 
   /// The service thread of a rank of this process.
   struct Seat {
@@ -114,8 +118,15 @@ class Process {
   /// that they leave descriptors for the others.
   std::size_t HalfOpenMax(std::size_t wanted) const;
 
-  /// Begins to take part in the fences of other processes, on a thread, since that takes some
-  /// milliseconds. Any thread, any number of times.
+  /// Runs `work` on the first service thread when `wait` has passed, unless this ends before. Any
+  /// thread.
+  void After(std::chrono::milliseconds wait, std::function<void()> work);
+
+  /// From when on a rank that has just formed a communicator is likely to have had its first sum,
+  /// which another thread would delay.
+  static constexpr std::chrono::milliseconds kFencesAfter{20};
+  /// Begins to take part in the fences of other processes after kFencesAfter, on a thread, since
+  /// that takes some milliseconds. Any thread, any number of times.
   void JoinRemoteFences();
 
   /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
@@ -144,6 +155,7 @@ class Process {
  private:
   Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);
   Status AddService();
+  Result<std::vector<os::UsableAddress>> FindInterfaces() const;
   void ForgetUnusedRoots();
   void SayOnce(LogLevel level, const std::string& text);
   void OpenStatusSocket();
@@ -163,6 +175,8 @@ class Process {
   std::atomic<bool> given_id_taken_{false};
   std::mutex scans_mutex_;
   std::optional<discovery::HostScan> scans_[2];  // without devices, and with them
+  std::vector<os::UsableAddress> interfaces_;    // empty: not read yet
+  Instant interfaces_read_at_{0};
   std::mutex warned_mutex_;
   std::set<std::string> warned_;
   transport::InprocExchange inproc_;

@@ -168,11 +168,14 @@ TEST(Process, WithoutMoreThreadsThoseThereAreServeMoreRanks) {
   EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver());
 }
 
-TEST(Process, TakesPartInFencesWhenItEndsAtTheLatest) {
+TEST(Process, TakesPartInFencesSoon) {
   {
     const auto process = *Process::Start({});
     process->JoinRemoteFences();
     process->JoinRemoteFences();
+    std::promise<void> passed;
+    process->After(Process::kFencesAfter, [&] { passed.set_value(); });
+    passed.get_future().wait();
   }
   EXPECT_EQ(os::HasJoinedRemoteFences(), os::JoinRemoteFences());
 }

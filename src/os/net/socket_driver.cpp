@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <new>
 #include <set>
@@ -133,6 +134,7 @@ class SocketDriver::Impl {
   void CloseListeners(Id id);
   void Remove(Id id, Instant linger);
   void Post(std::function<void()> work);
+  void PostAfter(Instant wait, std::function<void()> work);
   void Step(Instant wait);
   void Defer(Id id, Event event) { deferred_.emplace_back(id, std::move(event)); }
 
@@ -142,6 +144,7 @@ class SocketDriver::Impl {
 
  private:
   void RunPosted();
+  void RunOne(const std::function<void()>& work);
   void RunDeferred();
   void RunDue();
   void RunChanged();
@@ -196,12 +199,14 @@ class SocketDriver::Impl {
   std::unordered_map<Token, Door> doors_;
   std::set<std::pair<Instant, Id>> due_;
   std::set<std::pair<Instant, Token>> lingering_;
+  std::multimap<Instant, std::function<void()>> timed_;  // work for later, by its time
   std::size_t parting_ = 0;
   std::deque<std::pair<Id, Event>> deferred_;
   std::vector<Token> dirty_;
   std::vector<Id> touched_;
   bool any_failed_ = false;
-  std::unique_ptr<std::byte[]> reserve_ = std::make_unique<std::byte[]>(kReserveBytes);
+  std::unique_ptr<std::byte[]> reserve_ =
+      std::make_unique_for_overwrite<std::byte[]>(kReserveBytes);
   std::set<Id> guests_;  // listeners whose machines have callers waiting
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
@@ -782,13 +787,19 @@ void SocketDriver::Impl::RunPosted() {
     const std::lock_guard lock(posted_mutex_);
     work.swap(posted_);
   }
-  for (const auto& one : work) {
-    try {
-      one();
-    } catch (const std::bad_alloc&) {
-      MarkAllFailed();  // its owner is unknown
-    }
+  for (const auto& one : work) RunOne(one);
+}
+
+void SocketDriver::Impl::RunOne(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    MarkAllFailed();  // its owner is unknown
   }
+}
+
+void SocketDriver::Impl::PostAfter(Instant wait, std::function<void()> work) {
+  Post([this, at = Now() + wait, work = std::move(work)] { timed_.emplace(at, work); });
 }
 
 void SocketDriver::Impl::RunDeferred() {
@@ -814,6 +825,8 @@ void SocketDriver::Impl::RunDue() {
     lingering_.erase(lingering_.begin());
     Drop(token);
   }
+  while (!timed_.empty() && timed_.begin()->first <= now)
+    RunOne(timed_.extract(timed_.begin()).mapped());
 }
 
 void SocketDriver::Impl::RunChanged() {
@@ -837,6 +850,7 @@ Instant SocketDriver::Impl::WaitFor(Instant wait) {
   const Instant now = Now();
   if (!due_.empty()) wait = std::min(wait, due_.begin()->first - now);
   if (!lingering_.empty()) wait = std::min(wait, lingering_.begin()->first - now);
+  if (!timed_.empty()) wait = std::min(wait, timed_.begin()->first - now);
   return std::max(wait, Instant(0));
 }
 
@@ -909,6 +923,9 @@ void SocketDriver::Remove(Id id, Instant linger) {
 }
 void SocketDriver::Post(std::function<void()> work) {
   impl_->Post(std::move(work));
+}
+void SocketDriver::PostAfter(Instant wait, std::function<void()> work) {
+  impl_->PostAfter(wait, std::move(work));
 }
 void SocketDriver::Step(Instant wait) {
   impl_->Step(wait);

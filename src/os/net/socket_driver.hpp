@@ -1,10 +1,9 @@
 // Runs any number of Machines over real sockets, on one thread, with one epoll.
 //
-// Threads: everything but Post and Now belongs to the thread that calls Run or Step. A machine, its
-// callbacks and its lines are touched by that thread only, so machines need no locks. Callbacks may
-// call Add, Nudge and Remove.
-// Bounds: at most kUnsentBytesMax wait to be sent on one line; a peer that reads more slowly than
-// that is hung up on, and the machine hears why.
+// Threads: everything but Post, PostAfter and Now belongs to the thread that calls Run or Step. A
+// machine, its callbacks and its lines are touched by that thread only, so machines need no locks.
+// Callbacks may call Add, Nudge and Remove. Bounds: at most kUnsentBytesMax wait to be sent on one
+// line; a peer that reads more slowly than that is hung up on, and the machine hears why.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -63,6 +62,8 @@ class SocketDriver {
 
   /// Runs `work` on the driver's thread, soon, in order. From any thread.
   void Post(std::function<void()> work);
+  /// Runs `work` there when `wait` has passed, or never if the driver ends before. From any thread.
+  void PostAfter(Instant wait, std::function<void()> work);
   /// Serves events until Stop.
   void Run();
   void Stop();

@@ -554,6 +554,20 @@ TEST_F(Driven, PostedWorkRunsInOrderFromAnyThread) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
+TEST_F(Driven, WorkPostedForLaterRunsInTheOrderOfItsTimes) {
+  std::vector<int> order;
+  const Instant begun = SocketDriver::Now();
+  driver->PostAfter(milliseconds(20), [&] {
+    order.push_back(2);
+    driver->Stop();
+  });
+  driver->PostAfter(milliseconds(10), [&] { order.push_back(1); });
+  driver->PostAfter(seconds(3600), [&] { order.push_back(3); });
+  driver->Run();
+  EXPECT_THAT(order, testing::ElementsAre(1, 2));
+  EXPECT_GE(SocketDriver::Now() - begun, milliseconds(20));
+}
+
 TEST_F(Driven, PostedWorkMayAddAMachineWhichTicksAtOnce) {
   const auto puppet = std::make_shared<Puppet>();
   puppet->on_event = [&](const Event&) { driver->Stop(); };

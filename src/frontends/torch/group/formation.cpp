@@ -90,6 +90,10 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   if (mine) {
     RINGLET_TRY_ASSIGN(ids[*mine], comm::CreateUniqueId(process));
     if (seat.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
+  } else {
+    // While a root is made: what fails here fails again, and with its reason, when it is needed.
+    (void)process->ScanHost(false);
+    (void)process->ReachableInterfaces();
   }
   for (std::size_t root = 0; root < keys.size(); ++root) {
     if (mine && root == *mine) continue;

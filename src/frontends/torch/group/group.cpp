@@ -65,18 +65,22 @@ std::string WhyRefused(KeyStore& store, std::uint32_t end, std::uint64_t call) {
   return "";
 }
 
-/// Looks after ranks that others wait for, on a helper, as long as it lives.
+/// Looks after ranks that others wait for, on a helper, from kFirstLook on as long as it lives.
 class Watch {
  public:
   /// \param call  which one is to be carried out
-  Watch(Group& group, std::uint64_t call, std::stop_source& stop)
+  Watch(Group& group, comm::Process& process, std::uint64_t call, std::stop_source& stop)
       : shared_(std::make_shared<Shared>()) {
-    // Without a thread for it those who wait go on until their time is over.
-    shared_->running = group.helpers().TryRun([&group, call, &stop, shared = shared_] {
-      Look(group, call, stop, *shared);
+    process.After(kFirstLook, [&group, call, &stop, shared = shared_] {
       const std::lock_guard lock(shared->mutex);
-      shared->running = false;
-      shared->news.notify_all();
+      if (shared->over) return;  // and the group may be gone
+      // Without a thread for it those who wait go on until their time is over.
+      shared->running = group.helpers().TryRun([&group, call, &stop, shared] {
+        Look(group, call, stop, *shared);
+        const std::lock_guard ended(shared->mutex);
+        shared->running = false;
+        shared->news.notify_all();
+      });
     });
   }
   ~Watch() { End(); }
@@ -94,7 +98,7 @@ class Watch {
   struct Shared {
     std::mutex mutex;
     std::condition_variable news;
-    bool running = true;
+    bool running = false;
     bool over = false;
   };
 
@@ -102,17 +106,17 @@ class Watch {
     const auto& options = group.options();
     // Rank 0 says it to the others; any rank may look after it.
     const std::uint32_t watched = options.rank == 0 ? options.size : 1;
-    auto pause = kFirstLook;
     std::unique_lock lock(shared.mutex);
-    while (!shared.news.wait_for(lock, pause, [&] { return shared.over; })) {
+    while (!shared.over) {
       lock.unlock();
       const bool in_vain = !WhyRefused(group.store(), watched, call).empty() ||
                            !WhyInVain(group.presence(), watched, options.rank).empty();
       lock.lock();
-      pause = kBetweenLooks;
-      if (!in_vain) continue;
-      stop.request_stop();
-      return;
+      if (in_vain) {
+        stop.request_stop();
+        return;
+      }
+      shared.news.wait_for(lock, kBetweenLooks, [&] { return shared.over; });
     }
   }
 
@@ -138,7 +142,7 @@ Result<std::unique_ptr<comm::Communicator>> Group::FormMain(std::uint64_t call) 
                   .operation_timeout = timeout()};
   std::stop_source stop;
   const std::stop_callback ends(ending_.get_token(), [&] { stop.request_stop(); });
-  Watch watch(*this, call, stop);
+  Watch watch(*this, *process, call, stop);
   auto formed = Form(*store_, seat, process, stop.get_token());
   watch.End();
   if (formed.ok()) return formed;
