@@ -42,6 +42,7 @@ def extension():
         compiled = importlib.import_module(extension_name(torch.__version__))
         # Groups that were not destroyed end before Python does: their threads may need it.
         atexit.register(compiled.end_all)
+        compiled.offer_symmetric_memory()
         # A barrier has no tensors: without these a compiler would take it for dead code.
         torch.library.register_fake("ringlet::barrier", lambda group_name: None)
         torch.fx.node.has_side_effect(torch.ops.ringlet.barrier.default)

@@ -6,17 +6,20 @@
 // thread.
 #pragma once
 #include <ATen/ThreadLocalState.h>
+#include <fmt/ranges.h>
 #include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "frontends/torch/group/group.hpp"
+#include "frontends/torch/group/membership.hpp"
 #include "frontends/torch/group/monitor.hpp"
 #include "frontends/torch/group/store.hpp"
 #include "frontends/torch/run/calls.hpp"
 #include "frontends/torch/run/hooks.hpp"
 #include "frontends/torch/run/p2p_queue.hpp"
+#include "frontends/torch/run/timeout_extensions.hpp"
 #include "frontends/torch/run/work.hpp"
 #include "frontends/torch/tensors.hpp"
 #include "frontends/torch/versions.hpp"
@@ -48,22 +51,11 @@ class RingletBackend final : public c10d::Backend {
     TORCH_CHECK_VALUE(size >= 1 && rank >= 0 && rank < size, "ringlet: rank ", rank,
                       " is not between 0 and size - 1 = ", size - 1);
     TORCH_CHECK_VALUE(options_->ranks_per_root >= 1, "ringlet: ranks_per_root is below 1");
-    const auto init =
-        options_->init_timeout.count() > 0 ? options_->init_timeout : options_->timeout;
-    const std::string given = GroupNameOf(*options_);
-    group_ = std::make_unique<Group>(
-        Group::Options{.rank = static_cast<std::uint32_t>(rank),
-                       .size = static_cast<std::uint32_t>(size),
-                       .name = given.empty() ? name_ : given,
-                       .timeout = options_->timeout,
-                       .init_timeout = init,
-                       .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root),
-                       .beacon = size > 1 ? Beacon() : nullptr},
-        std::make_shared<TorchStore>(store));
-    p2p_queue_ = std::make_unique<P2pQueue>(*group_, LinesWithin(init));
-    const Status announced = group_->presence().Announce();
-    TORCH_CHECK_WITH(DistBackendError, announced.ok(), "ringlet: making the process group ", name_,
-                     ": ", announced.error().message);
+    // The members are else told later, by reconfigure.
+    if (!EnablesReconfigure(*options_)) {
+      MakeGroup(store,
+                options_->init_timeout.count() > 0 ? options_->init_timeout : options_->timeout);
+    }
     Living::Add(this);
   }
 
@@ -81,7 +73,16 @@ class RingletBackend final : public c10d::Backend {
   bool supportsCoalescing() const override { return true; }
   void setTimeout(std::chrono::milliseconds timeout) RINGLET_OVERRIDE_SINCE_2_9 {
     options_->timeout = timeout;
-    Alive().set_timeout(timeout);
+    if (!AwaitsMembers()) Alive().set_timeout(timeout);
+  }
+  /// PyTorch's since 2.15.
+  void addEphemeralTimeout(const std::chrono::milliseconds& time) { timeout_extensions_.Add(time); }
+  /// PyTorch's since 2.12: bytes of this host's memory that the group's operations use.
+  std::unordered_map<std::string, std::uint64_t> getMemoryStats() {
+    const auto use = Alive().memory_use();
+    return {{"working_bytes", use.working},
+            {"shared_bytes", use.shared},
+            {"reachable_tensor_bytes", TensorMemory::The().bytes()}};
   }
   /// Of memory that the other ranks of the host can reach: DDP's gradients lie in it, and FSDP2's
   /// parameters if it is asked to.
@@ -143,12 +144,57 @@ class RingletBackend final : public c10d::Backend {
     // From here on callbacks that still run are refused, and so leave mail and group alone.
     if (ended_.exchange(true)) return;
     if (at_exit) AbortIfBusy();
-    static_cast<void>(group_->presence().Leave());  // a store that is gone can tell nothing
-    p2p_queue_->Close();
-    group_->Close();
-    p2p_queue_ = nullptr;
-    group_ = nullptr;
+    EndGroup();
   }
+
+#ifdef C10D_BACKEND_HAS_WINDOW
+  bool supportsWindow() const override {
+    return true;
+  }
+  c10::intrusive_ptr<c10d::Window> new_window(
+      const std::optional<at::Tensor>& tensor) override;  // in window.hpp
+#endif
+
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+  bool supportsReconfigure() const override {
+    return true;
+  }
+  c10d::ReconfigureHandle get_reconfigure_handle() const override {
+    return Handle().Text();
+  }
+
+  /// The group of the ranks with these handles, in their order, in the place of the one before;
+  /// called by all of them, with the same number. They meet in the store that the group was made
+  /// with. Operations that run are aborted. Blocks until the new group stands.
+  WorkPointer reconfigure(const c10d::ReconfigureOptions& opts) override {
+    const std::vector<std::string> handles = InOrder(opts.handles);
+    const auto seat = SeatAmong(handles, Handle());
+    TORCH_CHECK_VALUE(seat.ok(), "ringlet: reconfigure: ", seat.error().message);
+    TORCH_CHECK(!ended_, "ringlet: reconfigure: the process group was shut down");
+    TORCH_CHECK(numbers_.insert(opts.uuid).second, "ringlet: reconfigure: the uuid ", opts.uuid,
+                " was already used; take a fresh one each time");
+    std::optional<py::gil_scoped_release> no_gil;
+    if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
+    const auto store =
+        c10::make_intrusive<c10d::PrefixStore>(fmt::format("members{}", opts.uuid), store_);
+    AgreeOnMembers(*store, opts.uuid, handles);
+    if (group_) {
+      group_->Abort(fmt::format("rank {} forms it anew", rank_));
+      p2p_queue_->Abort("the process group is formed anew");
+      EndGroup();
+    }
+    ++generation_;
+    rank_ = static_cast<int>(seat->rank);
+    size_ = static_cast<int>(seat->size);
+    sequence_ = barriers_ = shrinks_ = 0;
+    last_error_ = c10d::ErrorType::SUCCESS;
+    MakeGroup(store, opts.timeout.value_or(options_->timeout));
+    FormNow();
+    auto work = MakeWork(Named(c10d::OpType::UNKNOWN, "reconfigure", NoOptions(), {}, {}));
+    work->Complete(nullptr);
+    return work;
+  }
+#endif
 
   /// Cuts off what runs or waits for its turn.
   void AbortIfBusy() {
@@ -326,6 +372,32 @@ class RingletBackend final : public c10d::Backend {
                     if (room.defined()) Share(room, targets);
                     return Ok();
                   });
+  } catch (const c10::Error& error) {
+    Refused(error);
+    throw;
+  }
+
+  /// PyTorch's since 2.12, in 2.15 by the name gather_single, too.
+  WorkPointer gather_into_tensor(at::Tensor& output, at::Tensor& input,
+                                 const c10d::GatherOptions& opts) try {
+    CheckTensor(input, "gather_into_tensor");
+    CheckRank(opts.rootRank, "gather_into_tensor");
+    const bool is_root = rank_ == opts.rootRank;
+    if (is_root) {
+      CheckWritten(output, "gather_into_tensor");
+      CheckAlike({output}, input, "gather_into_tensor");
+      CheckTimes(output, input, "gather_into_tensor");
+    }
+    const at::Tensor target = is_root ? output : at::Tensor();
+    return Launch(
+        Named(c10d::OpType::GATHER, "gather", opts, {input}, is_root ? Tensors{target} : Tensors()),
+        [input, target, root = opts.rootRank](comm::Communicator& communicator,
+                                              Milliseconds timeout) -> Status {
+          const at::Tensor room = target.defined() ? Room(target) : target;
+          RINGLET_TRY(Gather(communicator, Dense(input), room, root, timeout));
+          if (room.defined()) Deliver(room, target);
+          return Ok();
+        });
   } catch (const c10::Error& error) {
     Refused(error);
     throw;
@@ -531,6 +603,17 @@ class RingletBackend final : public c10d::Backend {
     return child;
   }
 
+  /// A group of ranks of several, which meet in `store`, called by all of them.
+  c10::intrusive_ptr<Backend> merge(const c10::intrusive_ptr<c10d::Store>& store,
+                                    const c10::intrusive_ptr<Backend::Options>& opts,
+                                    const int& rank, const int& size) RINGLET_OVERRIDE_SINCE_2_9 {
+    auto options = c10::make_intrusive<BackendOptions>(opts ? opts->timeout : options_->timeout);
+    options->init_timeout = options_->init_timeout;
+    options->ranks_per_root = options_->ranks_per_root;
+    if (opts) CopyGroup<Backend::Options>(*opts, *options);
+    return c10::make_intrusive<RingletBackend>(store, rank, size, options, name_);
+  }
+
   /// A group of those who are left, called by them; the others may be gone.
   c10::intrusive_ptr<Backend> shrink(const std::vector<std::int64_t>& excluded, int /*flags*/,
                                      const c10::intrusive_ptr<Backend::Options>& opts)
@@ -574,6 +657,28 @@ class RingletBackend final : public c10d::Backend {
     if (failure) std::rethrow_exception(failure);
   }
 
+  /// Other parts of the front end ask for these.
+  std::chrono::milliseconds timeout() const {
+    return Alive().timeout();
+  }
+  std::stop_token ending() const {
+    return Alive().ending();
+  }
+  /// The communicator, also when it has failed; null: it never was, or is not any more. In a turn.
+  void InTurn(const std::function<void(comm::Communicator*)>& act) {
+    if (!group_ || ended_ || !group_->fork_guard().IsHere()) return;
+    group_->serial_executor().RunHere([&] { act(group_->formed()); });
+  }
+
+  /// An operation in which this rank's peers need not take part, in the order of its other ones.
+  /// \param run  keeps what it needs of `tensors`
+  WorkPointer LaunchAlone(const char* name, Tensors tensors, Milliseconds timeout, bool async,
+                          Run run) {
+    OneSidedOptions options{timeout, async};
+    return Launch(Named(c10d::OpType::UNKNOWN, name, options, std::move(tensors), {}),
+                  std::move(run), false);
+  }
+
   void CheckRank(std::int64_t rank, const char* operation) const {
     TORCH_CHECK(rank >= 0 && rank < size_, "ringlet: ", operation, ": the root rank ", rank,
                 " is not between 0 and ", size_ - 1);
@@ -613,6 +718,10 @@ class RingletBackend final : public c10d::Backend {
   struct NoOptions {
     Milliseconds timeout = c10d::kUnsetTimeout;
   };
+  struct OneSidedOptions {
+    Milliseconds timeout;
+    bool asyncOp;
+  };
   struct Name {
     c10d::OpType type;
     const char* name;
@@ -623,8 +732,87 @@ class RingletBackend final : public c10d::Backend {
     std::string detail = {};
   };
 
+  /// \param store  of this group alone
+  void MakeGroup(const c10::intrusive_ptr<c10d::Store>& store, Milliseconds init_timeout) {
+    const std::string given = GroupNameOf(*options_);
+    group_ = std::make_unique<Group>(
+        Group::Options{.rank = static_cast<std::uint32_t>(rank_),
+                       .size = static_cast<std::uint32_t>(size_),
+                       .name = given.empty() ? name_ : given,
+                       .timeout = options_->timeout,
+                       .init_timeout = init_timeout,
+                       .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root),
+                       .beacon = size_ > 1 ? Beacon() : nullptr},
+        std::make_shared<TorchStore>(store));
+    p2p_queue_ = std::make_unique<P2pQueue>(*group_, LinesWithin(init_timeout));
+    const Status announced = group_->presence().Announce();
+    TORCH_CHECK_WITH(DistBackendError, announced.ok(), "ringlet: making the process group ", name_,
+                     ": ", announced.error().message);
+  }
+
+  void EndGroup() {
+    static_cast<void>(group_->presence().Leave());  // a store that is gone can tell nothing
+    p2p_queue_->Close();
+    group_->Close();
+    p2p_queue_ = nullptr;
+    group_ = nullptr;
+  }
+
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+  static std::vector<std::string> InOrder(
+      const decltype(c10d::ReconfigureOptions::handles)& given) {
+    if (const auto* ordered = std::get_if<std::vector<std::string>>(&given)) return *ordered;
+    const auto& set = std::get<std::unordered_set<std::string>>(given);
+    std::vector<std::string> handles(set.begin(), set.end());
+    std::ranges::sort(handles);
+    return handles;
+  }
+
+  /// The first rank that comes says who the members are, and all others must say the same.
+  static void AgreeOnMembers(c10d::Store& store, std::int64_t uuid,
+                             const std::vector<std::string>& handles) {
+    const std::string mine = fmt::format("{}", fmt::join(handles, " "));
+    const auto first = [&] {
+      const std::vector<std::uint8_t> text(mine.begin(), mine.end());
+      const auto found = store.compareSet("members", {}, text);
+      return std::string(found.begin(), found.end());
+    }();
+    TORCH_CHECK(first == mine, "ringlet: reconfigure: the uuid ", uuid,
+                " was already used for other members, ", first, ", and not for ", mine);
+  }
+
+  /// Connects the ranks, which other groups do when something needs it.
+  void FormNow() {
+    Status status = Ok();
+    group_->serial_executor().RunHere([&] {
+      const auto main = group_->Main(group_->NextCall());
+      if (!main.ok()) status = main.error();
+    });
+    if (!status.ok()) std::rethrow_exception(Failure("reconfigure", status.error()));
+  }
+#endif
+
+  /// The first number of the process and the count of groups: no other rank has both.
+  MemberHandle Handle() const {
+    static std::atomic<std::uint64_t> count{0};
+    if (member_.empty()) {
+      const auto process = SharedProcess();
+      TORCH_CHECK(process.ok(), "ringlet: ", process.error().message);
+      member_ = fmt::format("{:016x}.{}", (*process)->process_hash(), ++count);
+    }
+    return {member_, generation_};
+  }
+
+  /// Whether it was made without members, and has none yet.
+  bool AwaitsMembers() const {
+    return EnablesReconfigure(*options_) && generation_ == 0;
+  }
+
   /// The group, as long as it may be used.
   Group& Alive() const {
+    TORCH_CHECK(!AwaitsMembers() || ended_, "ringlet: the process group ", name_,
+                " has no members yet: it was made with enable_reconfigure, so call reconfigure "
+                "first");
     TORCH_CHECK_WITH(DistBackendError, group_ && !ended_, "ringlet: the process group ", name_,
                      " was shut down: Connection closed by this rank");
     TORCH_CHECK_WITH(DistBackendError, group_->fork_guard().IsHere(),
@@ -643,14 +831,15 @@ class RingletBackend final : public c10d::Backend {
   }
 
   c10::intrusive_ptr<GroupWork> MakeWork(Name name) {
+    const std::uint64_t sequence = sequence_++;
     return c10::make_intrusive<GroupWork>(
         GroupWork::What{.rank = rank_,
                         .type = name.type,
                         .title = fmt::format("{}:{}", name_, name.name),
                         .inputs = std::move(name.inputs),
                         .outputs = std::move(name.outputs),
-                        .sequence = sequence_++,
-                        .timeout = name.timeout,
+                        .sequence = sequence,
+                        .timeout = name.timeout + timeout_extensions_.Begin(sequence),
                         .detail = std::move(name.detail)});
   }
 
@@ -659,17 +848,18 @@ class RingletBackend final : public c10d::Backend {
     return work;
   }
 
-  WorkPointer Launch(Name name, Run run) {
+  /// \param counts  the other ranks call it, too
+  WorkPointer Launch(Name name, Run run, bool counts = true) {
     Group& group = Alive();
     TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", name.name,
                 " was called from inside an operation of its group, which it would wait for");
     const bool async = name.async || coalescing_;
-    const auto timeout = name.timeout;
     const char* operation = name.name;
     std::vector<View> reachable = ReachableAmong(name.inputs);
     std::ranges::copy(ReachableAmong(name.outputs), std::back_inserter(reachable));
     auto work = MakeWork(std::move(name));
-    const std::uint64_t call = group.NextCall();
+    const auto timeout = work->getTimeout();
+    const std::uint64_t call = counts ? group.NextCall() : 0;
     if (!async) {
       group.serial_executor().RunHere(
           [&] { Carry(group, call, *work, operation, run, reachable, timeout, nullptr); });
@@ -710,6 +900,7 @@ class RingletBackend final : public c10d::Backend {
              SerialExecutor::Turn* turn) {
     auto failure = Attempt(group, call, operation, run, reachable, timeout);
     if (!failure) completion_hooks_.Run(work.getCompletionKey());
+    timeout_extensions_.End(work.getSequencenumber());
     work.Complete(std::move(failure), turn);
   }
 
@@ -742,6 +933,7 @@ class RingletBackend final : public c10d::Backend {
   template <typename By>
   void EndWork(GroupWork& work, const char* operation, const Status& status, By&& by) {
     if (status.ok()) completion_hooks_.Run(work.getCompletionKey());
+    timeout_extensions_.End(work.getSequencenumber());
     work.Complete(status.ok() ? nullptr : Failure(operation, status.error()), by);
   }
 
@@ -818,13 +1010,17 @@ class RingletBackend final : public c10d::Backend {
   const c10::intrusive_ptr<c10d::Store> store_;
   const c10::intrusive_ptr<BackendOptions> options_;
   const std::string name_;
-  std::unique_ptr<Group> group_;  // null after its end
+  mutable std::string member_;      // of the handle; made when it is first asked for
+  std::uint64_t generation_ = 0;    // how often it was formed anew
+  std::set<std::int64_t> numbers_;  // of reconfigure
+  std::unique_ptr<Group> group_;    // null after its end, and before it has members
   std::unique_ptr<P2pQueue> p2p_queue_;
   std::atomic<bool> ended_{false};
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<c10d::ErrorType> last_error_{c10d::ErrorType::SUCCESS};
   Hooks<> abort_hooks_;
   Hooks<std::uint64_t> completion_hooks_;  // with the key of the work
+  TimeoutExtensions timeout_extensions_;
   std::optional<std::vector<WorkPointer>> coalescing_;
   std::uint64_t barriers_ = 0;
   std::uint64_t shrinks_ = 0;

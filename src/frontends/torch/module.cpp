@@ -3,6 +3,8 @@
 
 #include "frontends/torch/backend.hpp"
 #include "frontends/torch/operators.hpp"
+#include "frontends/torch/symmetric.hpp"
+#include "frontends/torch/window.hpp"
 
 namespace ringlet::torch_api {
 namespace {
@@ -18,6 +20,7 @@ c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& 
                      ? c10::make_intrusive<BackendOptions>()
                      : c10::make_intrusive<BackendOptions>(given.cast<const BackendOptions&>());
   options->timeout = Whole(torch_options.timeout);
+  CopyReconfigure(torch_options, *options);
   SetGroup<c10d::Backend::Options>(
       *options, torch_options.group_id,
       {torch_options.global_ranks_in_group.begin(), torch_options.global_ranks_in_group.end()});
@@ -97,6 +100,10 @@ PYBIND11_MODULE(_C, module) {
       },
       "The address at which groups of this process listen first.");
   module.def("create", &api::Create, "Makes a process group; PyTorch calls it.");
+  module.def(
+      "offer_symmetric_memory", &api::OfferSymmetricMemory,
+      "Has torch.distributed._symmetric_memory take this allocator on CPUs, unless there is one. "
+      "False: this PyTorch has none.");
   module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
 }
 

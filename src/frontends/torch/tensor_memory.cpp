@@ -102,6 +102,13 @@ bool TensorMemory::Has(View memory) const {
   return Find(memory) != allocations_.end();
 }
 
+std::size_t TensorMemory::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t sum = 0;
+  for (const auto& [begin, allocation] : allocations_) sum += allocation.bytes;
+  return sum;
+}
+
 std::size_t TensorMemory::kept() const {
   const std::lock_guard lock(mutex_);
   return kept_.size();

@@ -37,6 +37,8 @@ class TensorMemory {
 
   /// Whether all of `memory` lies in an allocation.
   bool Has(View memory) const;
+  /// Of all allocations, kept ones too.
+  std::size_t bytes() const;
   /// Gives back to the system what is kept.
   void Trim();
   /// Freed allocations that wait for the next of their size.

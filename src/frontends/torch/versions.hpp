@@ -11,6 +11,11 @@
 #define RINGLET_OVERRIDE_SINCE_2_9
 #endif
 
+// Symmetric memory in the form that it has since 2.10.
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 10
+#define RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
+#endif
+
 namespace ringlet::torch_api {
 
 template <typename Type = c10d::OpType>
@@ -20,6 +25,25 @@ constexpr Type ReduceScatterCoalesced() {
   } else {
     return Type::COALESCED;
   }
+}
+
+/// Whether the members of a group are told later, by reconfigure.
+template <typename Options>
+bool EnablesReconfigure(const Options& options) {
+  if constexpr (requires { options.enable_reconfigure; }) {
+    return options.enable_reconfigure;
+  } else {
+    return false;
+  }
+}
+
+template <typename From, typename To>
+void CopyReconfigure(const From& from, To& to) {
+  if constexpr (requires {
+                  from.enable_reconfigure;
+                  to.enable_reconfigure;
+                })
+    to.enable_reconfigure = from.enable_reconfigure;
 }
 
 /// The description of their group in the options of all backends, if PyTorch has it.

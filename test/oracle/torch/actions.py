@@ -1,10 +1,11 @@
 """Carries out one rank's part of a program, and compares what comes of it with the reference."""
-import contextlib
+from datetime import timedelta
 
 import numpy as np
 import ringlet
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functions
 
 import reference as ref
 
@@ -111,8 +112,8 @@ class Rank:
         for index, op in enumerate(self.program["ops"]):
             self.wait_for([p for p in self.pending if p[0] <= index])
             members = self.program["groups"][op["group"]]
-            # Of a group that this rank is not in, and a "new_group" all ranks call.
-            if self.rank not in members and op["kind"] != "new_group":
+            # Of a group that this rank is not in; what makes a group all ranks call.
+            if self.rank not in members and op["kind"] not in ("new_group", "broken"):
                 if not (op["kind"] == "then" and self.rank in self.program["groups"][op["other_group"]]):
                     continue
             try:
@@ -518,3 +519,91 @@ class Rank:
             if one.tolist() != [len(ranks)] * 3:
                 raise Wrong(f"all_reduce of a new group: {one}")
             dist.destroy_process_group(group)
+
+    def functional(self):
+        """The collectives that give a new tensor, of which the operand stays as it is."""
+        what, type_, reduction = self.op["what"], self.op["type"], self.op["reduction"]
+        name, group = reduction.lower(), self.group
+        mine = self.laid(self.values(self.me), [self.count])
+        whole = np.concatenate([self.values(self.me, part) for part in range(self.size)])
+        if what == "all_reduce":
+            got = [functions.all_reduce(mine.tensor, name, group)]
+            want = [ref.reduced(type_, reduction, self.all_values())]
+        elif what == "all_reduce_coalesced":
+            mine = self.laid(self.values(self.me), [self.count])
+            got = functions.all_reduce_coalesced([mine.tensor, mine.tensor], name, group)
+            want = [ref.reduced(type_, reduction, self.all_values())] * 2
+        elif what == "all_gather_tensor":
+            got = [functions.all_gather_tensor(mine.tensor, 0, group)]
+            want = [np.concatenate(self.all_values())]
+        elif what == "broadcast":
+            got, want = [functions.broadcast(mine.tensor, self.size - 1, group)], [self.values(self.size - 1)]
+        elif what == "reduce_scatter_tensor":
+            mine = self.laid(whole, [self.size * self.count])
+            got = [functions.reduce_scatter_tensor(mine.tensor, name, 0, group)]
+            want = [ref.reduced(type_, reduction, self.all_values(self.me))]
+        else:
+            mine = self.laid(whole, [self.size * self.count])
+            got = [functions.all_to_all_single(mine.tensor, None, None, group)]
+            want = [np.concatenate([self.values(member, self.me) for member in range(self.size)])]
+
+        def check():
+            for tensor, values in zip(got, want):
+                if not same(tensor, to_tensor(type_, values, list(tensor.shape))):
+                    raise Wrong(f"functional {what}: got {tensor.reshape(-1)[:8]} ..., not {values[:8]} ...")
+            if not torch.equal(mine.bytes(), mine.before):
+                raise Wrong(f"functional {what}: its operand was written")
+
+        return None, check
+
+    def set_timeout(self):
+        """Operations go on with another timeout."""
+        timeout = timedelta(seconds=20 + self.op["id"] % 7)
+        self.group._get_backend(torch.device("cpu"))._set_default_timeout(timeout) if self.backend == "gloo" else (
+            self.group._get_backend(torch.device("cpu")).set_timeout(timeout))
+        dist.barrier(self.group)
+
+    def refused(self):
+        """A call that makes no sense is an error of all ranks, and the group works on."""
+        for call in (lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(3), [9] * self.size,
+                                                    [9] * self.size, group=self.group),
+                     lambda: dist.all_reduce(torch.zeros(3), dist.ReduceOp.BAND, group=self.group)):
+            try:
+                call()
+            except (RuntimeError, ValueError):
+                continue
+            raise Wrong("a call that makes no sense was carried out")
+        one = torch.ones(3)
+        dist.all_reduce(one, group=self.group)
+        if one.tolist() != [self.size] * 3:
+            raise Wrong(f"all_reduce after a refusal: {one}")
+
+    def broken(self):
+        """Calls that do not fit together are an error on every rank, soon, and other groups work on."""
+        what, ranks, id_ = self.op["what"], self.members, self.op["id"]
+        group = dist.new_group(ranks)
+        if self.rank not in ranks:
+            return
+        odd, count = self.me == id_ % self.size, 16 * (1 + id_ % 2000)
+        if self.size > 1:
+            dist.all_reduce(torch.ones(3), group=group)
+            try:
+                if what == "abort" and odd:
+                    group._get_backend(torch.device("cpu")).abort()
+                elif what == "sizes":
+                    dist.all_reduce(torch.ones(count + 16 * odd), group=group)
+                elif what == "types":
+                    dist.all_reduce(torch.ones(count, dtype=torch.int32 if odd else torch.float32), group=group)
+                elif what == "operations" and odd:
+                    dist.broadcast(torch.ones(count), ranks[0], group)
+                elif what == "roots":
+                    dist.broadcast(torch.ones(count), ranks[int(odd)], group)
+                else:
+                    dist.all_reduce(torch.ones(count), group=group)
+                # Two roots have nothing to wait for, and are told by what follows.
+                dist.barrier(group)
+            except RuntimeError:
+                pass
+            else:
+                raise Wrong(f"{what} that differ were no error on rank {self.me} of the group")
+        dist.destroy_process_group(group)

@@ -15,6 +15,9 @@ LEFT_OUT = [
     ("Gloo has no coalesced all_gather into tensors of lists", lambda op: op["kind"] in (
         "all_gather_coalesced", "coalescing", "all_reduce_coalesced")),
     ("Gloo refuses or mistakes tensors without elements", lambda op: 0 in op["shape"]),
+    ("Gloo takes sizes, types, operations and roots that differ for alike, or dies of them",
+     lambda op: op["kind"] == "broken"),
+    ("Gloo goes on with other elements after a refusal of some ranks", lambda op: op["kind"] == "refused"),
 ]
 CHANGED = [
     ("Gloo takes the memory of a tensor for its elements, whatever the strides",

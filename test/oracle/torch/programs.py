@@ -24,14 +24,18 @@ KINDS = {
     "all_gather": 6, "all_gather_uneven": 1, "all_gather_into_tensor": 5, "all_gather_coalesced": 2,
     "gather": 4, "scatter": 4, "reduce_scatter": 4, "reduce_scatter_tensor": 5, "all_to_all": 4,
     "all_to_all_single": 6, "barrier": 3, "send": 8, "batch": 4, "coalescing": 3, "then": 5,
-    "objects": 4, "new_group": 1, "late": 2,
+    "objects": 4, "new_group": 1, "late": 2, "functional": 5, "set_timeout": 1, "refused": 1, "broken": 1,
 }
 REDUCING = {"all_reduce", "all_reduce_coalesced", "reduce", "reduce_scatter", "reduce_scatter_tensor",
-            "coalescing", "then", "all_reduce_sparse"}
+            "coalescing", "then", "all_reduce_sparse", "functional"}
 ROOTED = {"broadcast", "reduce", "gather", "scatter", "objects"}
 OBJECTS = ["broadcast_object_list", "all_gather_object", "gather_object", "scatter_object_list",
            "send_object_list"]
-NEVER_ASYNC = {"objects", "new_group", "then", "coalescing", "late"}
+FUNCTIONS = ["all_reduce", "all_gather_tensor", "reduce_scatter_tensor", "all_to_all_single", "broadcast",
+             "all_reduce_coalesced"]
+# What a group of its own comes to: calls that do not fit together, and an abort.
+BREAKS = ["sizes", "types", "operations", "roots", "abort"]
+NEVER_ASYNC = {"objects", "new_group", "then", "coalescing", "late", "functional", "set_timeout", "refused", "broken"}
 
 
 def reductions_of(type_):
@@ -92,6 +96,12 @@ def draw_operation(rng, id_, groups):
         op["other_group"] = rng.choice(range(len(groups)))
     if kind == "objects":
         op["what"] = rng.choice(OBJECTS)
+    if kind == "functional":
+        op["what"] = rng.choice(FUNCTIONS)
+        op["reduction"] = rng.choice([each for each in reductions_of(op["type"]) if each in ("SUM", "MIN", "MAX")]
+                                     or ["SUM"])
+    if kind == "broken":
+        op["what"] = rng.choice(BREAKS)
     if kind == "all_to_all_single":
         op["splits"] = rng.choice(["equal", "unequal"])
     if kind == "coalescing":

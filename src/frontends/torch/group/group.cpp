@@ -177,6 +177,11 @@ Result<comm::Communicator*> Group::Main(std::uint64_t call) {
   return *failure_;
 }
 
+comm::Communicator::MemoryUse Group::memory_use() const {
+  const std::lock_guard lock(mutex_);
+  return main_ ? main_->memory_use() : comm::Communicator::MemoryUse{};
+}
+
 Status Group::Beget(Group& child, const std::vector<std::uint32_t>& ranks) {
   std::vector<std::uint32_t> excluded;
   for (std::uint32_t rank = 0; rank < options_.size; ++rank)

@@ -63,6 +63,11 @@ class Group {
   /// Whether an operation has asked for it on this rank. Any thread.
   bool is_formed() const { return formed_; }
 
+  /// The same if it was formed, also when it has failed; else null. Only from inside a turn.
+  comm::Communicator* formed() const { return main_.get(); }
+  /// Zero before it is formed. Any thread.
+  comm::Communicator::MemoryUse memory_use() const;
+
   /// Lets operations use `memory` where it lies, if it is of TensorMemory. Only from inside a turn,
   /// after Main.
   void Announce(View memory) { announcements_.Cover(*main_, memory); }

@@ -76,6 +76,8 @@ class GroupWork : public c10d::Work {
 
   Tensors result() override { return outputs_; }
   std::uint64_t getSequencenumber() const override { return sequence_; }
+  /// PyTorch's since 2.12.
+  std::chrono::milliseconds getTimeout() const { return timeout_; }
   /// PyTorch's since 2.15: another one for each work of the process.
   std::uint64_t getCompletionKey() const { return key_; }
   int sourceRank() const override { return source_; }
