@@ -548,6 +548,13 @@ inline constexpr std::array kSettings = {
                 .field = &Settings::dump_dir,
                 .help = "Folder in which each rank of a communicator that fails leaves its last "
                         "2048 operations, for ringlet trace."},
+    SettingSpec{.name = "PROFILER_PLUGIN",
+                .scope = SettingScope::kLog,
+                .field = &Settings::profiler_plugin,
+                .help = "Profiler plug-in of NCCL, version 5 or 6, that is told of operations: a "
+                        "path, or NAME of libnccl-profiler-NAME.so. Unset: none; NCCL itself then "
+                        "looks for libnccl-profiler.so.",
+                .has_nccl_alias = true},
     SettingSpec{.name = "METRICS_FILE",
                 .scope = SettingScope::kLog,
                 .field = &Settings::metrics_file,

@@ -96,6 +96,17 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   return process;
 }
 
+// Ranks work without it all the same.
+ProfilerPlugin* Process::profiler() {
+  if (PluginFiles({}, settings_.profiler_plugin).empty()) return nullptr;
+  std::call_once(loads_profiler_once_, [this] {
+    auto loaded = ProfilerPlugin::Load(settings_.profiler_plugin, logger_);
+    if (!loaded.ok()) return WarnOnce(loaded.error().message);
+    profiler_ = *std::move(loaded);
+  });
+  return profiler_.get();
+}
+
 Result<std::shared_ptr<Process>> Process::StartIn(const EnvMap& environment) {
   return Start(environment, os::ReadConfFiles(environment));
 }
