@@ -130,6 +130,7 @@ struct Settings {
   std::string ras_addr;                     ///< empty: NCCL's port on 127.0.0.1
   std::string profiler_plugin;              ///< empty: none
   std::string dump_dir;                     ///< empty: traces are written only on request
+  std::string dump_signal;                  ///< empty: none
   std::string metrics_file;                 ///< empty: none
   std::chrono::milliseconds metrics_interval{10'000};
 

@@ -152,6 +152,7 @@ class Process {
   void SayOnce(LogLevel level, const std::string& text);
   void OpenStatusSocket();
   void OpenRas();
+  void HeedDumpSignal();
   void WriteMetricsFile(const watch::ProcessMetrics& metrics);
 
   const Settings settings_;
