@@ -1,5 +1,7 @@
-"""The command `ringlet` of an installation with pip: the tool that came with it."""
+"""The commands of an installation with pip: `ringlet`, the tool that came with it, and `ncclras`, which
+Ray Train and others start by that name."""
 
+import argparse
 import os
 import pathlib
 import sys
@@ -16,10 +18,53 @@ def elsewhere(path):
     return None
 
 
-def main():
-    """Becomes the tool. A package that was built from source without it takes another one on PATH."""
+def _become(arguments):
+    """The tool. A package that was built from source without it takes another one on PATH."""
     tool = _TOOL if _TOOL.is_file() else elsewhere(os.environ.get("PATH", ""))
     if tool is None:
         sys.exit("ringlet: this Python package was built without the tool, and no other one is on PATH; "
                  "`./ringlet.sh install` in the sources installs it, and wheels have it")
-    os.execv(tool, [str(tool), *sys.argv[1:]])
+    os.execv(tool, [str(tool), *arguments])
+
+
+def main():
+    """Becomes the tool."""
+    _become(sys.argv[1:])
+
+
+def ras_arguments(arguments):
+    """Those of NCCL's client as those of `ringlet ras`; exits with 1 where one is wrong, as that client does."""
+    parser = argparse.ArgumentParser(
+        prog="ncclras", add_help=False, exit_on_error=False, allow_abbrev=False,
+        description="Shows the state of a running job of NCCL or Ringlet: `ringlet ras` by another name.")
+    parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
+    parser.add_argument("-h", "--host", default="localhost", help="of the job's RAS server")
+    parser.add_argument("-m", "--monitor", nargs="?", const="lifecycle", metavar="GROUPS",
+                        help="show events as they come: lifecycle, trace or all, with commas between")
+    parser.add_argument("-p", "--port", default="28028")
+    parser.add_argument("-t", "--timeout", metavar="SECONDS", help="that ranks have to answer; 0: no limit")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name all ranks that differ")
+    parser.add_argument("--help", action="help", help="print this and exit")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.error = lambda message: (parser.print_usage(sys.stderr), parser.exit(1, f"ncclras: {message}\n"))
+    try:
+        given = parser.parse_args(arguments)
+    except argparse.ArgumentError as error:
+        parser.error(str(error))
+    if given.version:
+        return ["--version"]
+    made = ["ras", f"--host={given.host}", f"--port={given.port}"]
+    if given.format == "json":
+        made.append("--json")
+    if given.verbose:
+        made.append("--verbose")
+    if given.timeout is not None:
+        made.append(f"--timeout={given.timeout}")
+    if given.monitor is not None:
+        made.append(f"--monitor={given.monitor}")
+    return made
+
+
+def ncclras():
+    """Becomes `ringlet ras` with the arguments of NCCL's client."""
+    _become(ras_arguments(sys.argv[1:]))

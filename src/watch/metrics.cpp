@@ -160,6 +160,13 @@ std::string ToOpenMetrics(const ProcessMetrics& metrics) {
                       metrics.connections_made);
   page.ProcessCounter("connections_accepted", "", "Connections that were accepted.",
                       metrics.connections_accepted);
+  page.ProcessCounter("connections_failed", "",
+                      "Connections that were begun and did not come about: most are tried again.",
+                      metrics.connections_failed);
+  page.ProcessCounter("strangers_refused", "",
+                      "Callers that were sent away because they did not prove that they belong to "
+                      "the job, or not in time.",
+                      metrics.strangers_refused);
   page.ProcessCounter("descriptor_shortages", "",
                       "Times that the process was out of file descriptors.",
                       metrics.descriptor_shortages);

@@ -60,6 +60,7 @@ struct ProcessMetrics {
   std::vector<CommunicatorMetrics> communicators = {};
   std::uint64_t control_bytes_sent = 0, control_bytes_received = 0;
   std::uint64_t connections_made = 0, connections_accepted = 0;
+  std::uint64_t connections_failed = 0, strangers_refused = 0;
   std::uint64_t descriptor_shortages = 0;
 };
 

@@ -37,7 +37,12 @@ ProcessMetrics MetricsForTest() {
   communicator.counts.calls.push_back(sums);
   communicator.counts.waited = {{0, std::chrono::milliseconds(1500)}};
   communicator.counts.wait_times.Add(std::chrono::milliseconds(1500));
-  return {.host = "a\"b", .pid = 7, .communicators = {communicator}, .control_bytes_sent = 5};
+  return {.host = "a\"b",
+          .pid = 7,
+          .communicators = {communicator},
+          .control_bytes_sent = 5,
+          .connections_failed = 3,
+          .strangers_refused = 4};
 }
 
 TEST(OpenMetrics, HasEachCounterWithItsLabels) {
@@ -52,6 +57,8 @@ TEST(OpenMetrics, HasEachCounterWithItsLabels) {
   EXPECT_THAT(text, HasSubstr("ringlet_wait_seconds_bucket" + rank + ",le=\"10\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("ringlet_operations_in_progress" + rank + "} 1\n"));
   EXPECT_THAT(text, HasSubstr("ringlet_control_sent_bytes_total{host=\"a\\\"b\",pid=\"7\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("ringlet_connections_failed_total{host=\"a\\\"b\",pid=\"7\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("ringlet_strangers_refused_total{host=\"a\\\"b\",pid=\"7\"} 4\n"));
   EXPECT_THAT(text, EndsWith("# EOF\n"));
 }
 

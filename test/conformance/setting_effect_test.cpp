@@ -16,6 +16,7 @@
 #include "comm/establish/ranks_for_test.hpp"
 #include "comm/establish/stages.hpp"
 #include "comm/process/root.hpp"
+#include "os/fs/shared_library.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/local_ask.hpp"
@@ -499,6 +500,31 @@ TEST_F(SettingEffect, DUMP_DIR) {
     EXPECT_FALSE(SumOfRanks(**formed, 1 + rank).ok());
   });
   EXPECT_THAT(Content(tree_.At(name)), HasSubstr("\"state\":\"failed\""));
+}
+TEST_F(SettingEffect, DUMP_SIGNAL) {
+  const EnvMap settings = {{"RINGLET_DUMP_DIR", tree_.root()}, {"RINGLET_DUMP_SIGNAL", "SIGUSR2"}};
+  RunRanks(2, settings, [&](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    EXPECT_TRUE(SumOfRanks(**formed, 1).ok());
+    if (rank != 0) return;
+    const std::string file = tree_.At(fmt::format("{:016x}-0.json", (*formed)->identity().magic));
+    std::raise(SIGUSR2);
+    const Instant give_up = os::Now() + std::chrono::seconds(60);
+    while (Content(file).empty() && os::Now() < give_up) std::this_thread::yield();
+    EXPECT_THAT(Content(file), AllOf(HasSubstr("\"reason\": \"signal\""), HasSubstr("all_reduce")));
+  });
+}
+// The events that it gets: comm/plugin/profiler_test.cpp.
+TEST_F(SettingEffect, PROFILER_PLUGIN) {
+  const std::string plugin = RINGLET_TEST_PLUGINS "libnccl-profiler-six.so";
+  RunRanks(2, {{"NCCL_PROFILER_PLUGIN", plugin}}, [&](std::uint32_t, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    EXPECT_TRUE(SumOfRanks(**formed, 1).ok());
+  });
+  const auto library = os::SharedLibrary::Open(plugin, os::SharedLibrary::Stay::kForEver);
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  EXPECT_THAT(library->Find<const char*()>("plugin_lines")(),
+              HasSubstr("init rank 0 of 2 on 1 named -"));
 }
 TEST_F(SettingEffect, METRICS_FILE) {
   OfRankZero(2, {{"RINGLET_METRICS_FILE", tree_.At("metrics")}}, Links);

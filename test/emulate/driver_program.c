@@ -54,6 +54,7 @@ static void TestFunctions(void) {
   FIND(int, cuDeviceGetCount, int*);
   FIND(int, cuDeviceGet, int*, int);
   FIND(int, cuDeviceGetName, char*, int, int);
+  FIND(int, cuDeviceGetUuid, char*, int);
   FIND(int, cuDeviceGetAttribute, int*, int, int);
   FIND(int, cuDeviceTotalMem, size_t*, int);
   FIND(int, cuDevicePrimaryCtxRetain, void**, int);
@@ -81,6 +82,9 @@ static void TestFunctions(void) {
   EXPECT(kInvalidDevice, cuDeviceGet(&device, 3));
   OK(cuDeviceGetName(name, sizeof name, 2));
   TRUE(strlen(name) > 0);
+  memset(name, 0, sizeof name);
+  OK(cuDeviceGetUuid(name, 2));
+  TRUE(memchr(name, 0, 16) != name || name[1] != 0);
   OK(cuDeviceGetAttribute(&value, 10, 2));
   EXPECT(32, value);
   OK(cuDeviceTotalMem(&bytes, 2));

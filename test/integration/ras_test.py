@@ -7,9 +7,12 @@ The parser of Ray Train is run where a Python of the build folder has it; else t
 """
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 
 import support
@@ -18,10 +21,19 @@ from watch_test import FAULTY, SIZE, Hang, free_port
 
 RAY = """
 import json, sys
-from ray.train.v2._internal.callbacks.nccl_ras import parse_ras_schema
-report = parse_ras_schema(sys.stdin.read())
+from ray.train.v2._internal.callbacks.nccl_ras import parse_ras_schema, run_ncclras
+asked = run_ncclras("ncclras", 8.0)
+assert asked["ok"], asked
+report = parse_ras_schema(asked["stdout"])
 print(json.dumps({"counts": report.comm_op_counts, "status": report.comm_rank_status,
                   "mismatched": sorted(report.mismatched_comms), "healthy": report.healthy}))
+"""
+# What pip makes of the package's entry point.
+CLIENT = f"""#!{sys.executable}
+import sys
+sys.path.insert(0, {str(pathlib.Path(__file__).resolve().parents[2] / "python")!r})
+from ringlet._tool import ncclras
+sys.exit(ncclras())
 """
 STRANGERS = 1000
 CLIENTS_MAX = 64  # RasServer::kClientsMax
@@ -97,13 +109,37 @@ class Reports(Ras):
         for rank in ranks:
             rank.kill()
 
-    def test_rays_parser_finds_the_hang(self):
+    def with_client(self):
+        """An environment in which `ncclras` is a command, as after pip install, and the job is known."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        client = pathlib.Path(folder.name) / "ncclras"
+        client.write_text(CLIENT)
+        client.chmod(0o755)
+        path = os.pathsep.join((folder.name, str(pathlib.Path(TOOL).parent), os.environ["PATH"]))
+        return {**os.environ, "PATH": path, "NCCL_RAS_ADDR": f"localhost:{self.port}"}
+
+    def test_the_package_has_a_client_by_nccls_name(self):
+        ranks = self.start_hang("all_reduce", "skip", **self.settings)
+        self.report_once(lambda one: one["findings"])
+        ask = ["ncclras", "-h", "localhost", "-p", str(self.port), "-t", "8"]
+        ran = subprocess.run([*ask, "-f", "json"], capture_output=True, text=True, env=self.with_client())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(counts(json.loads(ran.stdout)["communicators"][0], "AllReduce"), {0: 6, 1: 5, 2: 6})
+        ran = subprocess.run(ask, capture_output=True, text=True, env=self.with_client())
+        self.assertIn("Job summary", ran.stdout)
+        ran = subprocess.run(["ncclras", "-p", str(free_port())], capture_output=True, text=True, env=self.with_client())
+        self.assertEqual((ran.returncode, ran.stdout), (1, ""), ran.stderr)
+        for rank in ranks:
+            rank.kill()
+
+    def test_rays_detector_finds_the_hang(self):
         python = support.python_with("ray.train.v2._internal.callbacks.nccl_ras")
         if python is None:
             self.skipTest("no Python here has ray[train]: ./ringlet.sh test --clients installs it")
         ranks = self.start_hang("all_reduce", "skip", **self.settings)
-        text, communicator = self.report_once(lambda one: one["findings"])
-        ran = subprocess.run([python, "-c", RAY], input=text, capture_output=True, text=True)
+        _, communicator = self.report_once(lambda one: one["findings"])
+        ran = subprocess.run([python, "-c", RAY], capture_output=True, text=True, env=self.with_client())
         self.assertEqual(ran.returncode, 0, ran.stderr)
         report = json.loads(ran.stdout)
         name = communicator["hash"]

@@ -2,6 +2,8 @@
 
     python package_test.py [-v]
 """
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -58,6 +60,21 @@ class Package(unittest.TestCase):
                 file.chmod(file.stat().st_mode | stat.S_IXUSR)
             self.assertEqual(_tool.elsewhere(f"{first}::{second}:/nowhere"), pathlib.Path(second) / "ringlet")
             self.assertIsNone(_tool.elsewhere(f"{first}:/nowhere"))
+
+    def test_ncclras_takes_the_arguments_of_nccls_client(self):
+        at = ["ras", "--host=localhost", "--port=28028"]
+        for given, made in (
+                ([], at), (["-f", "json", "-t", "8"], [*at, "--json", "--timeout=8"]),
+                (["--format=json", "-v"], [*at, "--json", "--verbose"]), (["-ftext", "-t0"], [*at, "--timeout=0"]),
+                (["-h", "::1", "-p", "28029"], ["ras", "--host=::1", "--port=28029"]), (["-m"], [*at, "--monitor=lifecycle"]),
+                (["-mall"], [*at, "--monitor=all"]), (["--monitor=trace,lifecycle"], [*at, "--monitor=trace,lifecycle"]),
+                (["--version"], ["--version"])):
+            self.assertEqual(_tool.ras_arguments(given), made)
+        for given in (["-f", "xml"], ["--no-such"], ["more"], ["-p"]):
+            with self.assertRaises(SystemExit) as left, contextlib.redirect_stderr(io.StringIO()) as said:
+                _tool.ras_arguments(given)
+            self.assertEqual(left.exception.code, 1)
+            self.assertIn("ncclras: ", said.getvalue())
 
 
 class Srun(unittest.TestCase):

@@ -172,7 +172,6 @@ constexpr std::string_view kUnused[] = {
     "P2P_USE_CUDA_MEMCPY",
     "PARAM_DUMP_ALL",
     "PAT_ENABLE",
-    "PROFILER_PLUGIN",
     "PROGRESS_APPENDOP_FREQ",
     "PROXY_APPEND_BATCH_SIZE",
     "PROXY_CPUSET",

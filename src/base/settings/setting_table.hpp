@@ -548,6 +548,19 @@ inline constexpr std::array kSettings = {
                 .field = &Settings::dump_dir,
                 .help = "Folder in which each rank of a communicator that fails leaves its last "
                         "2048 operations, for ringlet trace."},
+    SettingSpec{.name = "DUMP_SIGNAL",
+                .scope = SettingScope::kLog,
+                .field = &Settings::dump_signal,
+                .help = "Signal on which each rank of the process writes its last operations into "
+                        "DUMP_DIR: HUP, QUIT, USR1 or USR2. Unset: signals have their usual "
+                        "effect."},
+    SettingSpec{.name = "PROFILER_PLUGIN",
+                .scope = SettingScope::kLog,
+                .field = &Settings::profiler_plugin,
+                .help = "Profiler plug-in of NCCL, version 5 or 6, that is told of operations: a "
+                        "path, or NAME of libnccl-profiler-NAME.so. Unset: none; NCCL itself then "
+                        "looks for libnccl-profiler.so.",
+                .has_nccl_alias = true},
     SettingSpec{.name = "METRICS_FILE",
                 .scope = SettingScope::kLog,
                 .field = &Settings::metrics_file,

@@ -209,7 +209,8 @@ void TellOfNccl(const Variables& variables, Settings& settings) {
     if (IsUnusedNcclVariable(variable)) {
       unused += (unused.empty() ? "" : ", ") + variable;
       if (ChangesNcclPlans(variable)) settings.plan_variables_unused.push_back(variable);
-    } else if (name.size() <= kMistypedBytesMax) {
+    } else if (name.size() <= kMistypedBytesMax && settings.profiler_plugin.empty()) {
+      // Else it may be the plug-in's.
       settings.warnings.push_back(UnknownText(variable, true));
     }
   }

@@ -128,7 +128,9 @@ struct Settings {
   bool status = true;                       ///< processes answer `ringlet status`
   std::optional<std::uint32_t> ras_enable;  ///< empty: only where there is a `ras_addr`
   std::string ras_addr;                     ///< empty: NCCL's port on 127.0.0.1
+  std::string profiler_plugin;              ///< empty: none
   std::string dump_dir;                     ///< empty: traces are written only on request
+  std::string dump_signal;                  ///< empty: none
   std::string metrics_file;                 ///< empty: none
   std::chrono::milliseconds metrics_interval{10'000};
 

@@ -158,7 +158,7 @@ class Callers {
   /// Hangs up, and notes it.
   void TurnAway(LineId line, const std::string& why) {
     Tell(log_.TurnedAway(callers_.at(line).from, why));
-    emit_(Hangup{line});
+    emit_(Hangup{.line = line, .of_stranger = true});
     Take(line);
   }
   /// True where the line was a caller's.

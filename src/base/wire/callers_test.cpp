@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace ringlet {
@@ -97,6 +98,12 @@ struct Lines {
       if (const auto* hangup = std::get_if<Hangup>(&action)) lines.push_back(hangup->line);
     return lines;
   }
+  std::ptrdiff_t Strangers() const {
+    return std::ranges::count_if(done, [](const Action& action) {
+      const auto* hangup = std::get_if<Hangup>(&action);
+      return hangup && hangup->of_stranger;
+    });
+  }
 };
 
 TEST(Callers, AreKeptUntilTakenTurnedAwayOrGone) {
@@ -126,6 +133,7 @@ TEST(Callers, TheOldestMakesRoomAndAllHaveTheirTime) {
   lines.callers.Clear();
   EXPECT_EQ(lines.HungUp(), (std::vector<LineId>{5, 6, 7, 8}));
   EXPECT_EQ(lines.callers.log().turned_away(), 3u) << "a machine that ends blames nobody";
+  EXPECT_EQ(lines.Strangers(), 3);
 }
 
 }  // namespace

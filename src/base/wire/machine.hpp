@@ -70,6 +70,7 @@ struct Send {
 };
 struct Hangup {  ///< after everything sent before has left
   LineId line;
+  bool of_stranger = false;  ///< a caller that has not proven itself is sent away
 };
 struct Detach {  ///< hand the socket of this line, with nothing unread, to the machine's owner
   LineId line;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <future>
 
+#include "base/value/text.hpp"
 #include "collective/select/algorithm_choice.hpp"
 #include "comm/establish/tuning.hpp"
 #include "comm/machine/slow_link.hpp"
@@ -18,6 +19,7 @@
 #include "os/process/limits.hpp"
 #include "os/process/random.hpp"
 #include "os/process/remote_fence.hpp"
+#include "os/process/signal_counter.hpp"
 #include "os/process/thread.hpp"
 #include "topology/paths/path_options.hpp"
 #include "topology/view/host_view.hpp"
@@ -37,6 +39,13 @@ Status CheckSlowLinks(const std::string& text) {
   const auto links = ParseSlowLinks(text);
   if (links.ok()) return Ok();
   return Error{links.error().code, "RINGLET_SLOW: " + links.error().message};
+}
+
+Status CheckDumpSignal(const std::string& name) {
+  if (name.empty() || os::SignalNamed(name)) return Ok();
+  return Error{Code::kInvalidArgument,
+               fmt::format("RINGLET_DUMP_SIGNAL is {}: it must be HUP, QUIT, USR1 or USR2",
+                           Quoted(Printable(name, 32)))};
 }
 
 // How long what was said last may take to leave when a machine has finished.
@@ -69,6 +78,7 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   RINGLET_TRY(CheckFault(settings.fault));
   RINGLET_TRY(CheckSlowLinks(settings.slow));
   RINGLET_TRY(CheckSockets(settings));
+  RINGLET_TRY(CheckDumpSignal(settings.dump_signal));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
@@ -95,6 +105,17 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   for (const std::string& note : process->settings_.notes)
     process->logger_.Log(LogLevel::kInfo, Subsystem::kEnv, std::nullopt, note);
   return process;
+}
+
+// Ranks work without it all the same.
+ProfilerPlugin* Process::profiler() {
+  if (PluginFiles({}, settings_.profiler_plugin).empty()) return nullptr;
+  std::call_once(loads_profiler_once_, [this] {
+    auto loaded = ProfilerPlugin::Load(settings_.profiler_plugin, logger_);
+    if (!loaded.ok()) return WarnOnce(loaded.error().message);
+    profiler_ = *std::move(loaded);
+  });
+  return profiler_.get();
 }
 
 Result<std::shared_ptr<Process>> Process::StartIn(const EnvMap& environment) {

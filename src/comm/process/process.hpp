@@ -20,6 +20,7 @@
 #include "bootstrap/root.hpp"
 #include "collective/select/tuning_table.hpp"
 #include "collective/shm/in_process_buffers.hpp"
+#include "comm/plugin/profiler.hpp"
 #include "comm/process/ras_port.hpp"
 #include "comm/process/registered_heap.hpp"
 #include "comm/process/service.hpp"
@@ -136,6 +137,9 @@ class Process {
   void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
   void NoteOnce(const std::string& text) { SayOnce(LogLevel::kInfo, text); }
 
+  /// The plug-in that is told of operations; null: none. Loaded when the first communicator asks.
+  ProfilerPlugin* profiler();
+
   /// Shows `watched`, as long as it lives, to those who look at this process.
   void Watch(const std::shared_ptr<Watched>& watched);
   /// Those that live. Any thread.
@@ -160,6 +164,7 @@ class Process {
   void SayOnce(LogLevel level, const std::string& text);
   void OpenStatusSocket();
   void OpenRas();
+  void HeedDumpSignal();
   void WriteMetricsFile(const watch::ProcessMetrics& metrics);
 
   const Settings settings_;
@@ -186,6 +191,8 @@ class Process {
   std::mutex watched_mutex_;
   std::vector<std::weak_ptr<Watched>> watched_;
   std::unique_ptr<RasPort> ras_;  // null: off
+  std::once_flag loads_profiler_once_;
+  std::unique_ptr<ProfilerPlugin> profiler_;  // null: none
   struct Neighbourhood {
     topology::CpuSet cpus;
     std::uint32_t numa_node = 0;

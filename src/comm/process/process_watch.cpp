@@ -9,6 +9,7 @@
 #include "comm/process/process.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/net/resolve.hpp"
+#include "os/process/signal_counter.hpp"
 #include "watch/server.hpp"
 #include "watch/ticker.hpp"
 
@@ -17,6 +18,9 @@ namespace {
 
 // The longest that a communicator's end waits for the counters of its process to be written.
 constexpr std::chrono::seconds kMetricsTimeout(2);
+
+// How often the thread looks whether a signal asks for traces.
+constexpr std::chrono::milliseconds kSignalPeriod(100);
 
 /// The counters of several service threads, on their way.
 struct CounterSum {
@@ -123,6 +127,7 @@ void Process::OpenStatusSocket() {
                     .listeners = {}});
     });
   OpenRas();
+  HeedDumpSignal();
   if (!settings_.status) return;
   auto listener = os::Listen(Address::Unix(watch::Server::NameOf(host_.pid, process_hash_)));
   if (!listener.ok())
@@ -130,6 +135,31 @@ void Process::OpenStatusSocket() {
   const auto shared = std::make_shared<os::Listener>(std::move(listener).value());
   driver().Post(
       [this, shared] { std::make_shared<StatusSocket>(*this)->Open(std::move(*shared)); });
+}
+
+// The handler of a signal may do next to nothing, so this thread looks whether there was one.
+void Process::HeedDumpSignal() {
+  const auto signal = os::SignalNamed(settings_.dump_signal);
+  if (!signal) return;
+  if (settings_.dump_dir.empty())
+    return WarnOnce("RINGLET_DUMP_SIGNAL has no effect without RINGLET_DUMP_DIR");
+  auto opened = os::SignalCounter::Open(*signal);
+  if (!opened.ok()) return WarnOnce("RINGLET_DUMP_SIGNAL: " + opened.error().message);
+  const auto shared = std::make_shared<os::SignalCounter>(*std::move(opened));  // of the call below
+  const auto look = [this, shared, seen = shared->count()]() mutable {
+    const std::uint64_t count = shared->count();
+    if (std::exchange(seen, count) == count) return;
+    for (const auto& one : watched()) {
+      const watch::RankTrace trace = one->Trace("signal");
+      const Status written =
+          os::ReplaceFile(settings_.dump_dir + "/" + FileNameOf(trace), ToJson(trace));
+      if (!written.ok()) WarnOnce("operations are not dumped: " + written.error().message);
+    }
+  };
+  driver().Post([this, look] {
+    driver().Add(
+        {.machine = std::make_shared<watch::Ticker>(kSignalPeriod, look), .listeners = {}});
+  });
 }
 
 void Process::Watch(const std::shared_ptr<Watched>& watched) {
@@ -182,6 +212,8 @@ void Process::ReadMetrics(std::function<void(const watch::ProcessMetrics&)> done
                                     .control_bytes_received = sum->sum.bytes_received,
                                     .connections_made = sum->sum.lines_dialled,
                                     .connections_accepted = sum->sum.lines_accepted,
+                                    .connections_failed = sum->sum.dials_failed,
+                                    .strangers_refused = sum->sum.strangers_refused,
                                     .descriptor_shortages = files_.shortages()};
       for (const auto& watched : this->watched())
         metrics.communicators.push_back(watched->Metrics());

@@ -50,6 +50,19 @@ std::optional<RankFault> FaultOf(const Settings& settings, Rank self) {
   return fault.rank == settings.rank.value_or(Index(self)) ? std::optional(fault) : std::nullopt;
 }
 
+std::uint64_t NowNs() {
+  return static_cast<std::uint64_t>(os::Now().count());
+}
+
+const char* NcclName(plan::Protocol protocol) {
+  switch (protocol) {
+    case plan::Protocol::kLl: return "LL";
+    case plan::Protocol::kLl128: return "LL128";
+    case plan::Protocol::kSimple: break;
+  }
+  return "SIMPLE";
+}
+
 bool IsMessage(collective::CallKind kind) {
   return kind == collective::CallKind::kSendReceive;
 }
@@ -89,6 +102,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
     tuner_.shm = collective::ShmThresholds::WithCores();
   }
   layout_.sharing = host_.hosts();
+  profiles_ = origin_.process->profiler() != nullptr;
   fault_ = FaultOf(origin_.process->settings(), identity_.rank);
   if (host_.engine() != nullptr) {
     const transport::ArenaShape& shape = host_.engine()->arena().shape();
@@ -114,6 +128,7 @@ void Communicator::Leave() {
   origin_.process->WriteMetrics();
   host_.Leave();
   control_->Leave();
+  profile_.reset();
 }
 
 // A report that cannot be written is no reason to fail what has been done.
@@ -294,7 +309,45 @@ Status Communicator::RunPrepared(Operation& operation) {
   return Ok();
 }
 
+void Communicator::StartProfile(const char* name) {
+  ProfilerPlugin* const profiler = origin_.process->profiler();
+  if (!profiler || profile_) return;
+  profile_ =
+      Profile::Begin(*profiler, {.communicator = identity_.magic,
+                                 .name = name,
+                                 .hosts = static_cast<std::uint32_t>(peer_table_.hosts.size()),
+                                 .ranks = identity_.size,
+                                 .rank = identity_.rank});
+  profiles_ = profile_ != nullptr;
+}
+
+void Communicator::Profiles(const Call& call) {
+  StartProfile(nullptr);
+  if (profile_) profile_->BeginCollective(call, ProfiledWay(call), NowNs());
+}
+
+void Communicator::Profiles(std::span<const collective::Message> messages) {
+  StartProfile(nullptr);
+  if (profile_) profile_->BeginMessages(messages, NowNs());
+}
+
+Profile::Way Communicator::ProfiledWay(const Call& call) const {
+  if (!machine_) {
+    const auto algorithm = host_.IsHere()
+                               ? AlgorithmOnHost(call)
+                               : collective::Select(call, layout_, Restricted(tuner_, call));
+    return {.algorithm = Name(algorithm).data(), .protocol = "SIMPLE"};
+  }
+  const auto way = machine_->WayOf(call);
+  if (!way.ok() || !way->pick) return {.algorithm = "MESSAGES", .protocol = "SIMPLE"};
+  return {.algorithm = way->carriage == plan::Carriage::kTree ? "TREE" : "RING",
+          .protocol = NcclName(way->pick->protocol),
+          .channels = way->channels};
+}
+
 void Communicator::Finished() {
+  if (profile_) [[unlikely]]
+    profile_->End(NowNs());
   // Not before others see what was posted last, which would take as long as the operation.
   control_->doing().End();
 }
@@ -326,6 +379,7 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
 
 Error Communicator::Conclude(const Error& error, const Operation& ended) {
   const Error reason = ReasonOf(error, ended);
+  if (profile_) profile_->End(NowNs());
   control_->DumpFailure();
   return reason;
 }

@@ -21,6 +21,7 @@
 #include "comm/establish/peer_table.hpp"
 #include "comm/machine/machine.hpp"
 #include "comm/machine/traffic.hpp"
+#include "comm/plugin/profiler.hpp"
 #include "comm/run/fault.hpp"
 #include "comm/run/host_memory.hpp"
 #include "comm/run/one_sided.hpp"
@@ -65,6 +66,10 @@ class Communicator {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Of the operations that follow. By the thread that calls them.
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+
+  /// Tells the process's profiler, if there is one, that the communicator stands. Once, before its
+  /// first operation, which does it where the user gives no name. \param name  the user's, or null
+  void StartProfile(const char* name);
 
   // Operations. Each blocks until this rank's part is done: its output is complete and its input no
   // longer needed. One thread at a time. How buffers lie and what may be in place:
@@ -241,6 +246,10 @@ class Communicator {
   /// Writes down what this rank calls, for those who ask. Arguments  as of FlightRecorder::Begin
   void Calls(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
              Rank peer = Rank{});
+  /// The same for the profiler, if there is one.
+  void Profiles(const Call& call);
+  void Profiles(std::span<const collective::Message> messages);
+  Profile::Way ProfiledWay(const Call& call) const;
   std::string WhoIsMissing(const Operation& running);
   /// Asks those who are waited for what they called. Ok: nothing that contradicts this rank's call
   /// was found.
@@ -278,11 +287,13 @@ class Communicator {
   OneSided one_sided_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> revoked_{false};
-  std::optional<RankFault> fault_;  // of this rank
-  std::uint64_t sequence_ = 0;      // collectives begun
-  collective::Fingerprint call_;    // the one that runs
-  std::uint32_t looks_ = 0;         // at whether it stands still
-  std::string seen_waiting_for_;    // by the last of them
+  std::unique_ptr<Profile> profile_;  // null: none, or not told yet
+  bool profiles_ = false;             // there is a profiler, which has not refused
+  std::optional<RankFault> fault_;    // of this rank
+  std::uint64_t sequence_ = 0;        // collectives begun
+  collective::Fingerprint call_;      // the one that runs
+  std::uint32_t looks_ = 0;           // at whether it stands still
+  std::string seen_waiting_for_;      // by the last of them
   std::optional<Rank> seen_gone_;
   static constexpr std::size_t kProgramsMax = 64;
   std::map<ProgramKey, std::shared_ptr<const Program>> programs_;

@@ -215,6 +215,8 @@ Fingerprint Communicator::Begin(const Call& call) {
     StrikeAt(call.kind);
   const Fingerprint begun = FingerprintOf(call, sequence_++);
   Calls(begun, std::max(InputBytes(call, place()), OutputBytes(call, place())));
+  if (profiles_) [[unlikely]]
+    Profiles(call);
   return begun;
 }
 
@@ -382,6 +384,7 @@ Result<std::unique_ptr<collective::Operation>> Communicator::PreparePortions(
                         .to = PortionOf(call.output, call.received, Index(from), call.type)});
   }
   for (collective::Message& message : messages) CountPortion(message);
+  if (profiles_) Profiles(messages);
   const std::string purpose = fmt::format("all_to_all_v as operation {}", sequence);
   const auto exchange = [this, purpose, messages = std::move(messages)] {
     return Exchange(messages, purpose);
@@ -430,6 +433,8 @@ void Communicator::CollectMessages(std::span<const Transfer> transfers) {
   if (transfers_.empty()) return;
   Calls(transfers_.front().fingerprint, bytes, static_cast<std::uint32_t>(transfers.size()),
         transfers.front().peer);
+  if (profiles_) [[unlikely]]
+    Profiles(transfers_);
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(

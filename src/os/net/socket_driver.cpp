@@ -355,7 +355,10 @@ void SocketDriver::Impl::Apply(Id id, Action action) {
   std::visit(Overloaded{
                  [&](const Dial& dial) { DoDial(id, dial); },
                  [&](Send& send) { DoSend(id, std::move(send)); },
-                 [&](const Hangup& hangup) { DoHangup(id, hangup.line); },
+                 [&](const Hangup& hangup) {
+                   counters.strangers_refused += hangup.of_stranger ? 1 : 0;
+                   DoHangup(id, hangup.line);
+                 },
                  [&](const Detach& detach) { DoDetach(id, detach.line); },
                  [&](const Note& note) {
                    // A copy: the callback may remove the machine, and itself with it.
@@ -370,22 +373,26 @@ void SocketDriver::Impl::DoDial(Id id, const Dial& dial) {
   Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   ++counters.system_calls;
   if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) ++shortages;
-  if (!fd.valid()) return Defer(id, Closed{dial.line, ErrnoText(errno)});
+  const auto fail = [&](std::string why) {
+    ++counters.dials_failed;
+    Defer(id, Closed{dial.line, std::move(why)});
+  };
+  if (!fd.valid()) return fail(ErrnoText(errno));
   if (dial.to.kind != Address::Kind::kUnix) counters.system_calls += Tune(fd.get());
   int result = ::connect(fd.get(), to.get(), to.bytes);
   ++counters.system_calls;
   ++counters.lines_dialled;
-  if (result != 0 && errno != EINPROGRESS) return Defer(id, Closed{dial.line, ErrnoText(errno)});
+  if (result != 0 && errno != EINPROGRESS) return fail(ErrnoText(errno));
   if (result != 0) {
     // Within a host it is through by now, though the first call cannot say so. That saves a turn of
     // the loop and two more calls.
     result = ::connect(fd.get(), to.get(), to.bytes);
     ++counters.system_calls;
-    if (result != 0 && errno != EALREADY) return Defer(id, Closed{dial.line, ErrnoText(errno)});
+    if (result != 0 && errno != EALREADY) return fail(ErrnoText(errno));
   }
   const bool is_unix = dial.to.kind == Address::Kind::kUnix;
   if (is_unix && entries_.at(id).hosted.own_user_only && !IsOwnUser(fd.get()))
-    return Defer(id, Closed{dial.line, "it is another user's"});
+    return fail("it is another user's");
   const Token token = AddLine(id, dial.line, std::move(fd), is_unix, result != 0);
   WatchLine(token, lines_.at(token));
   if (result == 0) Defer(id, Connected{dial.line});
@@ -507,6 +514,7 @@ void SocketDriver::Impl::Lose(Token token, std::string why) {
   const Id owner = line->owner;
   const LineId id = line->id;
   const bool silent = line->dying;
+  counters.dials_failed += line->connecting ? 1 : 0;
   Drop(token);
   if (!silent) Defer(owner, Closed{id, std::move(why)});
 }
@@ -941,6 +949,8 @@ SocketDriver::Counters& SocketDriver::Counters::operator+=(const Counters& other
   bytes_received += other.bytes_received;
   lines_dialled += other.lines_dialled;
   lines_accepted += other.lines_accepted;
+  dials_failed += other.dials_failed;
+  strangers_refused += other.strangers_refused;
   system_calls += other.system_calls;
   return *this;
 }

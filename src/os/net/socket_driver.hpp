@@ -74,6 +74,8 @@ class SocketDriver {
   struct Counters {
     std::uint64_t bytes_sent = 0, bytes_received = 0;
     std::uint64_t lines_dialled = 0, lines_accepted = 0;
+    std::uint64_t dials_failed = 0;       ///< of those dialled
+    std::uint64_t strangers_refused = 0;  ///< of those accepted
     std::uint64_t system_calls = 0;
     Counters& operator+=(const Counters& other);
   };

@@ -182,6 +182,8 @@ TEST_P(Talk, BytesGoBothWaysInOrder) {
   EXPECT_EQ(caller->Heard(1), all);
   EXPECT_EQ(driver->counters().lines_dialled, 1u);
   EXPECT_EQ(driver->counters().lines_accepted, 1u);
+  EXPECT_EQ(driver->counters().dials_failed, 0u);
+  EXPECT_EQ(driver->counters().strangers_refused, 0u);
   EXPECT_EQ(driver->counters().bytes_sent, 2 * all.size());
   EXPECT_EQ(driver->counters().bytes_received, 2 * all.size());
 }
@@ -533,11 +535,13 @@ TEST_F(Driven, ADialThatIsRefusedSaysWhy) {
   caller->Do(Dial{2, Address::Unix("ringlet nobody is here")});
   caller->Do(Dial{3, Address()});
   caller->Do(Dial{4, nobody});
-  caller->Do(Hangup{4});
+  caller->Do(Hangup{.line = 4, .of_stranger = true});
   Host(caller);
   Await("three refusals", [&] { return caller->closed.size() >= 3; });
   EXPECT_EQ(caller->closed[1], "connection refused (ECONNREFUSED 111)");
   EXPECT_EQ(caller->closed[2], "connection refused (ECONNREFUSED 111)");
+  EXPECT_GE(driver->counters().dials_failed, 3u);
+  EXPECT_EQ(driver->counters().strangers_refused, 1u);
   EXPECT_NE(caller->closed[3], "");
   EXPECT_TRUE(caller->connected.empty());
 }

@@ -100,6 +100,11 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGetUuid_v2(UuidBytes* uuid, int device) {
   });
 }
 
+// Some programs look for the name without its version.
+RINGLET_DRIVER_FUNCTION int cuDeviceGetUuid(UuidBytes* uuid, int device) {
+  return cuDeviceGetUuid_v2(uuid, device);
+}
+
 RINGLET_DRIVER_FUNCTION int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
   return DriverCall("cuDeviceTotalMem", [&]() -> Answer {
     if (bytes == nullptr) return NullArgument();

@@ -1,0 +1,119 @@
+// The layout of NCCL's profiler and tuner plug-ins, versions 5 and 6: what a plug-in that was
+// compiled with NCCL's headers expects in memory. Version 6 extends version 5 at the ends of its
+// structs, so one declaration serves both.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace ringlet::comm::nccl_abi {
+
+using Answer = int;  ///< ncclResult_t
+inline constexpr Answer kSuccess = 0;
+
+/// \param level      as LogLevel is numbered by NCCL: 2 warns, 3 informs
+/// \param subsystem  bits of Subsystem
+/// \param format     of printf, with its arguments behind it
+using LogFunction = void (*)(int level, unsigned long subsystem, const char* file, int line,
+                             const char* format, ...);
+
+/// The types of events, as bits of the mask in which a plug-in asks for them.
+enum EventType : std::uint64_t {
+  kGroup = 1u << 0,
+  kCollective = 1u << 1,
+  kMessage = 1u << 2,
+  kProxyOperation = 1u << 3,
+  kProxyStep = 1u << 4,
+  kProxyControl = 1u << 5,
+  kKernelChannel = 1u << 6,
+  kNetPlugin = 1u << 7,
+  kGroupCall = 1u << 8,
+  kCollectiveCall = 1u << 9,
+  kMessageCall = 1u << 10,
+  kKernelLaunch = 1u << 11,
+};
+
+enum ProfilerState : int {
+  kKernelChannelStops = 22,
+  kGroupStartReturns = 23,
+  kGroupEndBegins = 24,
+};
+
+/// An event when it starts. Texts are kept by plug-ins: they have static storage.
+struct Event {
+  std::uint64_t type;
+  void* parent;  ///< the handle of the event that it is a part of
+  int rank;
+  union {
+    struct {
+      bool graph_captured;
+      int depth;  ///< 1: a call outside a group
+    } group_call;
+    struct {
+      const char* function;
+      std::size_t count;
+      const char* data_type;
+      int root;
+      void* stream;
+      bool graph_captured;
+    } collective_call;
+    struct {
+      const char* function;
+      std::size_t count;
+      const char* data_type;
+      void* stream;
+      bool graph_captured;
+    } message_call;
+    struct {
+      void* stream;
+    } kernel_launch;
+    struct {
+      std::uint64_t number;  ///< among the calls of its function
+      const char* function;
+      const void* send_buffer;
+      void* receive_buffer;
+      std::size_t count;
+      int root;
+      const char* data_type;
+      std::uint8_t channels;
+      std::uint8_t warps;
+      const char* algorithm;
+      const char* protocol;
+      void* group;  ///< handle of the kGroup event
+    } collective;
+    struct {
+      const char* function;
+      void* buffer;
+      const char* data_type;
+      std::size_t count;
+      int peer;
+      std::uint8_t channels;
+      void* group;
+    } message;
+    struct {
+      std::uint8_t channel;
+      std::uint64_t time_ns;  ///< when it began
+    } kernel_channel;
+    /// The longest member of version 6, which is of copies by a copy engine.
+    std::uint64_t room[11];
+  } of;
+};
+
+/// The attributes of an event that change with its state.
+union StateChange {
+  struct {
+    std::uint64_t time_ns;
+  } kernel_channel;
+  std::uint64_t room[1];
+};
+
+struct Profiler {
+  const char* name;
+  Answer (*init)(void** context, std::uint64_t communicator, int* mask, const char* name, int nodes,
+                 int ranks, int rank, LogFunction log);
+  Answer (*start)(void* context, void** handle, Event* event);
+  Answer (*stop)(void* handle);
+  Answer (*record)(void* handle, ProfilerState state, StateChange* change);
+  Answer (*finalize)(void* context);
+};
+
+}  // namespace ringlet::comm::nccl_abi
