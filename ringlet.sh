@@ -148,7 +148,14 @@ need_elsewhere() {
   echo 'The tools are here; CMake will say which library is missing, if one is.'
 }
 
-jobs() { echo "${RINGLET_JOBS:-$(nproc)}"; }
+# One a core, as far as each has 2 GiB of memory.
+jobs() {
+  local cores memory
+  cores=$(nproc)
+  memory=$(awk '/^MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
+  memory=$((memory > 1 ? memory : 1))
+  echo "${RINGLET_JOBS:-$((memory < cores ? memory : cores))}"
+}
 
 # build_target TARGET [OPTION...]: options are those of CMake. A tree that was configured for tests
 # stays so; a fresh one need not know GoogleTest.

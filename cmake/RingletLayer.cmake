@@ -1,14 +1,24 @@
+# ringlet_compile_by_the_dozen(TARGET BATCH)
+#
+# With RINGLET_UNITY. GCC looks for garbage whenever its heap has doubled, from 128 MiB on. From 1 GiB on
+# the units of the tool take 59 s instead of 69 on two cores, and 1.9 GiB each at most instead of 1.5.
+function(ringlet_compile_by_the_dozen target batch)
+  if(NOT RINGLET_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+  # A class whose members are of types of its own source seems to be one of a header then.
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;--param=ggc-min-heapsize=1048576>")
+endfunction()
+
 # ringlet_compile_as_test(TARGET)
 #
 # For programs whose sources are tests. Most of a compiler's time goes into headers, and into optimizing
 # what runs once: so -O1, and with RINGLET_UNITY several sources at once, as those of a library.
 function(ringlet_compile_as_test target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
-  if(RINGLET_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
-    target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
-  endif()
+  ringlet_compile_by_the_dozen(${target} 20)
 endfunction()
 
 # ringlet_layer(NAME [DEPENDS layer...] [LINK library...] [QUICK_TO_COMPILE | QUICKEST_TO_COMPILE])
@@ -43,12 +53,7 @@ function(ringlet_layer name)
     target_compile_options(ringlet_${name} PRIVATE
       $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:${level}>)
   endif()
-  if(RINGLET_UNITY)
-    set_target_properties(ringlet_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
-    # A class whose members are of types of its own source seems to be one of a header then.
-    target_compile_options(ringlet_${name} PRIVATE
-      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
-  endif()
+  ringlet_compile_by_the_dozen(ringlet_${name} ${batch})
 
   if(RINGLET_TESTS AND tests)
     add_executable(${name}_test ${tests})
