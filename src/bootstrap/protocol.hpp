@@ -99,7 +99,8 @@ struct Activity {
 };
 inline constexpr std::size_t kActivityCallBytesMax = 64;  // collective::Header has 32
 inline constexpr std::size_t kActivityCountsMax = 32;     // collective::kCallKinds is 11
-inline constexpr std::size_t kActivitySlowSendsMax = 16;  // the first of them tell enough
+inline constexpr std::size_t kActivitySlowSendsMax =
+    128;  // of one rank; what it sends to others is not told
 
 /// The largest frame that is accepted from a peer that has proved to know the secret, per kind of
 /// line.

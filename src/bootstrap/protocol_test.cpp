@@ -115,6 +115,21 @@ TEST(Activity, SurvivesTheTrip) {
   }
 }
 
+TEST(Activity, OfManySlowSendsTheFirstAreTold) {
+  Activity activity;
+  for (std::uint32_t peer = 0; peer < 2 * kActivitySlowSendsMax; ++peer)
+    activity.slow_sends.push_back({.peer = peer});
+  Writer out;
+  Encode(out, activity);
+  EXPECT_EQ(ParseActivity(out.view())->slow_sends.size(), kActivitySlowSendsMax);
+  Bytes more(out.view().begin(), out.view().end());
+  const std::size_t count_at = more.size() - 28 * kActivitySlowSendsMax - 1;
+  ASSERT_EQ(more[count_at], std::byte{kActivitySlowSendsMax});
+  more[count_at] = std::byte{kActivitySlowSendsMax + 1};
+  more.resize(more.size() + 28);
+  EXPECT_FALSE(ParseActivity(more).ok());
+}
+
 TEST(LocalRankCheckIn, SurvivesTheTripWithoutItsMemberAddress) {
   const LocalRankCheckIn local_rank{Example(), Bytes(5, std::byte{3})};
   const Frame frame = Cut(ToFrame(local_rank));

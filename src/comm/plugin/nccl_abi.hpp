@@ -1,4 +1,4 @@
-// The layout of NCCL's profiler and tuner plug-ins, versions 5 and 6: what a plug-in that was
+// The layout of NCCL's profiler plug-ins, versions 5 and 6: what a plug-in that was
 // compiled with NCCL's headers expects in memory. Version 6 extends version 5 at the ends of its
 // structs, so one declaration serves both.
 #pragma once

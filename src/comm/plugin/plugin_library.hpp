@@ -1,5 +1,5 @@
-// Libraries of other people that were made for NCCL: how they are found by the value of
-// NCCL_PROFILER_PLUGIN and NCCL_TUNER_PLUGIN, and how they write to the log.
+// Libraries of other people that were made for NCCL: how they are found by the value of a setting,
+// such as NCCL_PROFILER_PLUGIN, and how they write to the log.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -2,8 +2,10 @@
 //
 // Threads: everything but Post, PostAfter and Now belongs to the thread that calls Run or Step. A
 // machine, its callbacks and its lines are touched by that thread only, so machines need no locks.
-// Callbacks may call Add, Nudge and Remove. Bounds: at most kUnsentBytesMax wait to be sent on one
-// line; a peer that reads more slowly than that is hung up on, and the machine hears why.
+// Callbacks may call Add, Nudge and Remove.
+//
+// Bounds: at most kUnsentBytesMax wait to be sent on one line; a peer that reads more slowly than
+// that is hung up on, and the machine hears why.
 #pragma once
 #include <cstdint>
 #include <functional>
