@@ -31,6 +31,7 @@ TEST(FlightRecorder, HoldsNothingAtFirst) {
 }
 
 TEST(FlightRecorder, AnOperationIsBegunThenDone) {
+  const Instant before = os::Now();
   FlightRecorder recorder;
   recorder.set_rank(Rank{3});
   const Fingerprint call{.sequence = 0,
@@ -51,11 +52,17 @@ TEST(FlightRecorder, AnOperationIsBegunThenDone) {
                              .progress = OperationState::kBegun};
   auto operations = recorder.Last();
   ASSERT_EQ(operations.size(), 1u);
+  EXPECT_GE(operations[0].began, before);
   expected.began = operations[0].began;
   EXPECT_EQ(operations[0], expected);
   recorder.End();
   operations = recorder.Last();
   expected.progress = OperationState::kDone;
+  // Ticks are turned into times anew with each reading, by a rate that is known better each time.
+  EXPECT_GE(operations[0].began, before);
+  EXPECT_GE(operations[0].ended, operations[0].began);
+  EXPECT_LE(operations[0].ended, os::Now());
+  expected.began = operations[0].began;
   expected.ended = operations[0].ended;
   EXPECT_EQ(operations[0], expected);
   EXPECT_EQ(recorder.done(), 1u);
