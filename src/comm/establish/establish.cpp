@@ -14,24 +14,24 @@ struct Surroundings {
   std::vector<PeerInfo> peer_infos;
 };
 
-// One that begins as if all ranks were on one host, where they are not.
-Status LookAtDevices(Origin& origin, Control& control, Surroundings& own) {
-  origin.config.expects_one_host = false;
-  RINGLET_TRY_ASSIGN(own.local_host, DiscoverLocal(*origin.process, origin.config));
-  own.listeners = {};
-  RINGLET_TRY_ASSIGN(own.listeners,
-                     OpenDataListener(*origin.process, origin.credentials, own.local_host));
-  RINGLET_TRY_ASSIGN(own.peer_infos,
-                     ExchangePeerInfo(origin, control, own.local_host, own.listeners));
-  return Ok();
+// The devices and addresses of a rank that began as if all ranks were on one host.
+Result<Surroundings> LookAtDevices(const Origin& origin, Control& control) {
+  RINGLET_TRY_ASSIGN(LocalHost local_host, DiscoverLocal(*origin.process, origin.config));
+  RINGLET_TRY_ASSIGN(auto listeners,
+                     OpenDataListener(*origin.process, origin.credentials, local_host));
+  RINGLET_TRY_ASSIGN(auto peer_infos, ExchangePeerInfo(origin, control, local_host, listeners));
+  return Surroundings{std::move(local_host), std::move(listeners), std::move(peer_infos)};
 }
 
 // From a control network to a communicator, whether its ranks have just met or knew each other.
 Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Control> control,
                                                Surroundings own, Timeline timeline,
                                                const std::stop_token& abort) {
-  if (LackDevices(own.peer_infos))
-    RINGLET_TRY(control->Share(LookAtDevices(origin, *control, own)));
+  if (LackDevices(own.peer_infos)) {
+    origin.config.expects_one_host = false;
+    own.listeners = {};  // its ports are free for those that come
+    RINGLET_TRY_ASSIGN(own, control->Share(LookAtDevices(origin, *control)));
+  }
   RINGLET_TRY_ASSIGN(PeerTable peer_table, control->Share(MakePeerTable(
                                                *control, std::move(own.peer_infos),
                                                origin.process->settings(), own.local_host.view)));
