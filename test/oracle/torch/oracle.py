@@ -185,6 +185,18 @@ def with_same_addresses():
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
+def load_once():
+    """Before the forks: PyTorch loads 800 modules at the first functional collective, a second on each rank."""
+    import numpy.random  # noqa: F401
+    import torch._dynamo  # noqa: F401
+    import torch.distributed._functional_collectives  # noqa: F401
+
+    import actions  # noqa: F401
+    import ringlet
+
+    ringlet.Options  # loads the extension
+
+
 def check(seed, operations, layout, backends):
     """How many failed."""
     all_programs = [programs.draw(seed + number, OPERATIONS_PER_PROGRAM)
@@ -196,8 +208,7 @@ def check(seed, operations, layout, backends):
         if failure:
             print("FAILED:", failure)
         return 1 if failure else 0
-    import torch.distributed  # once, before the forks  # noqa: F401
-
+    load_once()
     failed = 0
     for program in all_programs:
         failure = run_forked(program, backends)
