@@ -1,28 +1,41 @@
 """What of torch.distributed and of trainers runs on Ringlet and on Gloo: each cell is a program that ran.
 
-    python bench/torch_features.py [--python PYTHON]... [--only NAME]
+    python bench/torch_features.py [--python PYTHON]... [--trainers PYTHON]... [--only NAME] [--without KIND]...
     python bench/torch_features.py --json bench/results/DATE-MACHINE-pytorch-features.json
 
 A feature is run by two ranks that check what they got; a trainer is a program of examples/pytorch, with
-the time of an iteration or a token. PYTHON is that of an environment with torch and ringlet; "no" means
-that the program failed there, "-" that its package is not in the environment.
+the time of an iteration or a token; a test is a program of test/torch. PYTHON is that of an environment
+with torch and ringlet. Trainers that want packages of other versions than those there may have an
+environment of their own, of the same version of torch: each trainer runs in the first one that has its
+package. "no" means that the program failed there, and the last column says how; "-" that there is no
+such thing there: its package is not in an environment, PyTorch of that version has it for no backend, or
+it is Ringlet's own.
 """
 
 import argparse
+import concurrent.futures
 import json
 import multiprocessing
 import os
 import pathlib
+import re
+import signal
 import subprocess
 import sys
 import tempfile
 
 import torch_results
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples" / "pytorch"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples" / "pytorch"
+TESTS = ("ours", "contract", "operators", "hooks", "debugging", "trainers")
 BACKENDS = ("gloo", "ringlet")
 TIMEOUT_S = 300
+TESTS_TIMEOUT_S = 1500
 RANK_TIMEOUT_S = 30
+AT_A_TIME = 4  # features
+MISSING = 77  # exit status of a rank whose PyTorch has no such feature
+REASON_MAX = 100  # characters
 # Trainer: program, package, whether it starts its processes itself.
 TRAINERS = {
     "DDP": ("ddp.py", "torch", False),
@@ -35,6 +48,7 @@ TRAINERS = {
     "Ray Train": ("ray_train.py", "ray", True),
     "Ray collectives": ("ray_collective.py", "ray", True),
     "torchft": ("torchft_ddp.py", "torchft", True),
+    "torchtitan, meshes and FSDP2": ("torchtitan_fsdp.py", "torchtitan", False),
     "vLLM": ("vllm_tp.py", "vllm", False),
 }
 
@@ -193,6 +207,164 @@ def checkpoint(torch, dist, rank):
     expect(state["x"].tolist(), [1.0] * 3)
 
 
+def needs(there, what):
+    if not there:
+        print(f"PyTorch has no {what}", file=sys.stderr)
+        os._exit(MISSING)
+
+
+def fsdp2(torch, dist, rank):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    torch.manual_seed(1)
+    model = torch.nn.Linear(4, 4)
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    model(torch.full((1, 4), rank + 1.0)).sum().backward()
+    expect(model.bias.grad.full_tensor().tolist(), [1.0] * 4)
+
+
+def zero_optimizer(torch, dist, rank):
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.5)
+    before = [each.clone() for each in model.parameters()]
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    for old, new in zip(before, model.parameters()):
+        expect(torch.allclose(new, old - 0.5 * new.grad), True)
+
+
+def pipeline(torch, dist, rank):
+    from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+
+    stage = PipelineStage(torch.nn.Identity() if rank else torch.nn.ReLU(), rank, 2, torch.device("cpu"))
+    schedule = ScheduleGPipe(stage, n_microbatches=2)
+    got = schedule.step(*([] if rank else [torch.tensor([[-1.0], [2.0]])]))
+    expect(got.tolist() if rank else None, [[0.0], [2.0]] if rank else None)
+
+
+def gather_single(torch, dist, rank):
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    gather = getattr(backend, "gather_single", None)
+    needs(gather, "gather into one tensor")
+    got = torch.zeros(4) if rank == 0 else torch.zeros(0)
+    gather(got, torch.full((2,), float(rank)), dist.GatherOptions()).wait()
+    expect(got.tolist(), [0.0, 0.0, 1.0, 1.0] if rank == 0 else [])
+
+
+def members(torch, dist, rank):
+    from datetime import timedelta
+
+    c10d = dist.distributed_c10d
+    needs(hasattr(c10d, "_reconfigure"), "members that change")
+    store = c10d._get_default_store()
+    store.set(f"handle {rank}", c10d._get_reconfigure_handle())
+    handles = [store.get(f"handle {each}").decode() for each in (1, 0)]
+    c10d._reconfigure(1, handles, timeout=timedelta(seconds=RANK_TIMEOUT_S)).wait()
+    expect(dist.get_rank(), 1 - rank)
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor)
+    expect(tensor.tolist(), [2.0] * 2)
+
+
+def window(torch, dist, rank):
+    c10d = dist.distributed_c10d
+    needs(hasattr(c10d, "_new_window"), "windows")
+    tensor = torch.zeros(4)
+    opened = c10d._new_window(tensor)
+    opened.put(torch.full((2,), 1.0 + rank), 1 - rank, 2 * rank, False)
+    opened.signal(1 - rank, False)
+    opened.wait_signal(1 - rank, False)
+    expect(tensor[2 * (1 - rank):][:2].tolist(), [2.0 - rank] * 2)
+    dist.barrier()
+
+
+def symmetric(torch, dist, rank):
+    import torch.distributed._symmetric_memory as memory
+
+    tensor = memory.empty(4, device="cpu").fill_(rank)
+    handle = memory.rendezvous(tensor, dist.group.WORLD)
+    handle.barrier()
+    expect(handle.get_buffer(1 - rank, (4,), torch.float32).tolist(), [1.0 - rank] * 4)
+    handle.barrier()
+
+
+def recorder(torch, dist, rank):
+    import pickle
+
+    c10d = dist.distributed_c10d
+    needs(hasattr(c10d, "FlightRecorderHook"), "flight recorder for backends of others")
+    from torch._C._distributed_c10d import _dump_fr_trace
+
+    dist.all_reduce(torch.ones(4))
+    entries = pickle.loads(_dump_fr_trace(True, False, False, backend=dist.get_backend()))["entries"]
+    expect([each["state"] for each in entries], ["completed"])
+
+
+def memory_stats(torch, dist, rank):
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    needs(hasattr(type(backend), "memory_stats"), "memory of a group")
+    dist.all_reduce(torch.ones(4))
+    found = backend.memory_stats
+    expect(bool(found() if callable(found) else found), True)
+
+
+def added_time(torch, dist, rank):
+    from datetime import timedelta
+
+    needs(hasattr(dist.ProcessGroup, "_add_ephemeral_timeout"), "time that is added once")
+    dist.all_reduce(torch.ones(1))
+    dist.group.WORLD.set_timeout(timedelta(milliseconds=200))
+    dist.group.WORLD._add_ephemeral_timeout(timedelta(seconds=RANK_TIMEOUT_S))
+    if rank == 1:
+        try:
+            dist.distributed_c10d._get_default_store().wait(["never set"], timedelta(milliseconds=600))
+        except RuntimeError:
+            pass
+    dist.all_reduce(torch.ones(1))
+
+
+def error_of_a_mismatch(torch, dist, rank):
+    try:
+        if rank == 0:
+            dist.all_reduce(torch.ones(3))
+        else:
+            dist.broadcast(torch.ones(3), 0)
+    except RuntimeError as error:
+        return str(error)
+    raise SystemExit("no error")
+
+
+def names_calls(torch, dist, rank):
+    said = error_of_a_mismatch(torch, dist, rank)
+    expect("all_reduce" in said and "broadcast" in said, True)
+
+
+def names_lines(torch, dist, rank):
+    said = error_of_a_mismatch(torch, dist, rank)
+    expect(all(f"rank {each}: {__file__}:" in said for each in (0, 1)), True)
+
+
+def our_operators(torch, dist, rank):
+    import ringlet
+
+    tensor = torch.ones(2)
+    ringlet.ops.all_reduce_(tensor, dist.group.WORLD.group_name)
+    expect(tensor.tolist(), [2.0] * 2)
+
+
+def our_operators_in_detail(torch, dist, rank):
+    import ringlet
+
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    tensor = torch.ones(2)
+    ringlet.ops.all_reduce_(tensor, dist.new_group().group_name)
+    expect(tensor.tolist(), [2.0] * 2)
+
+
 FEATURES = {
     **{f"all-reduce of {kind}": of_types(kind) for kind in (
         "float32", "float64", "float16", "bfloat16", "int8", "uint8", "int64", "complex64", "float8_e4m3fn")},
@@ -211,16 +383,33 @@ FEATURES = {
     "functional collectives, compiled": compiled,
     "split_group": split,
     "DTensor": mesh,
+    "FSDP2": fsdp2,
+    "ZeroRedundancyOptimizer": zero_optimizer,
+    "pipelining": pipeline,
+    "gather into one tensor": gather_single,
+    "members that change": members,
+    "windows": window,
+    "symmetric memory": symmetric,
+    "PyTorch's flight recorder": recorder,
+    "memory of a group": memory_stats,
+    "time that is added once": added_time,
     "distributed checkpoint": checkpoint,
     "dist.monitored_barrier": monitored,
     "ringlet.monitored_barrier": monitored_ours,
     "DDP with TORCH_DISTRIBUTED_DEBUG=DETAIL": detail,
     "sizes that differ are an error": mismatch,
     "types that differ are an error": wrong_type,
+    "operations that differ are an error with both": names_calls,
+    "the error names the Python line of each rank": names_lines,
+    "torch.ops.ringlet": our_operators,
+    "torch.ops.ringlet with DETAIL": our_operators_in_detail,
 }
 
 
-def be_rank(name, backend, rank, file):
+OURS = {"ringlet.monitored_barrier", "torch.ops.ringlet", "torch.ops.ringlet with DETAIL"}
+
+
+def be_rank(name, backend, rank, folder):
     from datetime import timedelta
 
     import torch
@@ -228,104 +417,193 @@ def be_rank(name, backend, rank, file):
 
     torch.set_num_threads(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    dist.init_process_group(backend, init_method=f"file://{file}", rank=rank, world_size=2,
-                            timeout=timedelta(seconds=RANK_TIMEOUT_S))
-    FEATURES[name](torch, dist, rank)
+    try:
+        dist.init_process_group(backend, init_method=f"file://{folder}/store", rank=rank, world_size=2,
+                                timeout=timedelta(seconds=RANK_TIMEOUT_S))
+        FEATURES[name](torch, dist, rank)
+    except BaseException as error:
+        (pathlib.Path(folder) / f"why {rank}").write_text(f"{type(error).__name__}: {error}")
+        os._exit(1)
     os._exit(0)  # a rank whose group has failed has nothing to destroy in order
 
 
-def runs(name, backend):
-    """Whether both ranks, which are forked from this process, end well and in time."""
+def reason(folder, ranks):
+    """In one short line."""
+    for path in sorted(pathlib.Path(folder).glob("why *")):
+        line = next(iter(path.read_text().strip().splitlines()), "")
+        return line if len(line) <= REASON_MAX else line[:REASON_MAX] + "..."
+    for rank in ranks:
+        if rank.exitcode:
+            return "a rank did not end" if rank.exitcode == -signal.SIGKILL else f"a rank died ({rank.exitcode})"
+    return ""
+
+
+def outcome(name, backend):
+    """Whether both ranks, which are forked from this process, end well and in time; and why not."""
+    if name in OURS and backend == "gloo":
+        return "-", ""
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as folder:
-        ranks = [context.Process(target=be_rank, args=(name, backend, rank, f"{folder}/store")) for rank in range(2)]
+        ranks = [context.Process(target=be_rank, args=(name, backend, rank, folder)) for rank in range(2)]
         for rank in ranks:
             rank.start()
         for rank in ranks:
             rank.join(2 * RANK_TIMEOUT_S)
             rank.kill()
             rank.join()
-        return all(rank.exitcode == 0 for rank in ranks)
+        if all(rank.exitcode == 0 for rank in ranks):
+            return "yes", ""
+        if all(rank.exitcode == MISSING for rank in ranks):
+            return "-", ""
+        return "no", reason(folder, ranks)
 
 
 def show_features(only):
-    """In an environment: a line of JSON, by backend and name whether it runs."""
+    """In an environment: a line of JSON, by backend and name what came of it."""
     import ringlet
 
     ringlet.Options  # the extension is loaded once, ahead of the forks
-    print(json.dumps({backend: {name: runs(name, backend) for name in FEATURES if only in name} for backend in BACKENDS}))
+    pairs = [(name, backend) for backend in BACKENDS for name in FEATURES if only in name]
+    # Several at a time, by processes that fork the ranks: those that fail mostly wait.
+    with concurrent.futures.ProcessPoolExecutor(AT_A_TIME, multiprocessing.get_context("fork")) as pool:
+        found = dict(zip(pairs, pool.map(outcome, *zip(*pairs))))
+    print(json.dumps({backend: {name: found[name, each] for name, each in pairs if each == backend}
+                      for backend in BACKENDS}))
 
 
-def run(python, words, launched=True):
-    """What it wrote; None: it failed."""
+def run(python, words, launched=True, timeout=TIMEOUT_S):
+    """The finished process; None: it did not end in time."""
     libraries = pathlib.Path(python).parents[1] / "stubs"
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "LD_LIBRARY_PATH": str(libraries)}
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] if launched else []
     try:
-        ran = subprocess.run([python, *launcher, *map(str, words)], env=variables, capture_output=True, text=True,
-                             timeout=TIMEOUT_S)
+        return subprocess.run([python, *launcher, *map(str, words)], env=variables, capture_output=True, text=True,
+                              timeout=timeout)
     except subprocess.TimeoutExpired:
         return None
-    return ran.stdout if ran.returncode == 0 else None
 
 
-def of_trainer(python, name, backend):
+def said_by(python, program):
+    """What a short program prints in an environment; empty: it fails."""
+    ran = run(python, ["-c", program], launched=False)
+    return ran.stdout.strip() if ran and ran.returncode == 0 else ""
+
+
+def last_error(ran):
+    if ran is None:
+        return f"no end after {TIMEOUT_S} s"
+    errors = [line.strip() for line in ran.stderr.splitlines() if "Error: " in line]
+    found = re.sub(r"^\[\S*\]:", "", errors[0] if errors else f"exit status {ran.returncode}").strip()
+    return found if len(found) <= REASON_MAX else found[:REASON_MAX] + "..."
+
+
+def of_trainer(pythons, name, backend):
+    """The cell, and why it is none."""
     program, package, own = TRAINERS[name]
-    if run(python, ["-c", f"import importlib.util as u; assert u.find_spec({package!r})"], launched=False) is None:
-        return "-"
-    said = run(python, [EXAMPLES / program, "--backend", backend, "--json"], launched=not own)
-    line = next((line for line in (said or "").splitlines() if line.startswith('{"')), None)
+    python = next((each for each in pythons if said_by(
+        each, f"import importlib.util as u; assert u.find_spec({package!r}); print('there')")), None)
+    if python is None:
+        return "-", ""
+    ran = run(python, [EXAMPLES / program, "--backend", backend, "--json"], launched=not own)
+    line = next((line for line in (ran.stdout if ran else "").splitlines() if line.startswith('{"')), None)
     if line is None:
-        return "no"
+        return "no", last_error(ran)
     found = json.loads(line)
     key = next(key for key in found if key.endswith("_s"))
-    return f"{found[key] * 1e3:.2f} ms a {key.removesuffix('_s')}"
+    return f"{found[key] * 1e3:.2f} ms a {key.removesuffix('_s')}", ""
 
 
 def of_features(python, only):
-    """By backend and name: "yes", "no" or "-"."""
-    said = run(python, [__file__, "--features-here", "--only", only], launched=False)
-    if said is None:
-        raise SystemExit(f"{python} cannot run the features")
-    found = json.loads(said.splitlines()[-1])
-    return {backend: {name: "-" if name.startswith("ringlet.") and backend == "gloo" else "yes" if ran else "no"
-                      for name, ran in names.items()} for backend, names in found.items()}
+    """By backend and name the cell, and why it is "no"."""
+    ran = run(python, [__file__, "--features-here", "--only", only], launched=False, timeout=TESTS_TIMEOUT_S)
+    if ran is None or ran.returncode != 0:
+        raise SystemExit(f"{python} cannot run the features: {ran.stderr[-2000:] if ran else 'no end'}")
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def of_tests(pythons, name):
+    """Counts of a program of test/torch, and what failed."""
+    wanted = "import accelerate, transformers; print('there')" if name == "trainers" else "print('there')"
+    python = next((each for each in pythons if said_by(each, wanted)), None)
+    if python is None:
+        return "-", ""
+    ran = run(python, [ROOT / "test" / "torch" / f"{name}.py", "-v"], launched=False, timeout=TESTS_TIMEOUT_S)
+    if ran is None:
+        return "no", f"no end after {TESTS_TIMEOUT_S} s"
+    count = re.search(r"^Ran (\d+) tests?", ran.stderr, re.M)
+    if not count:
+        return "no", last_error(ran)
+    failed = re.findall(r"^(?:FAIL|ERROR): (\S+)", ran.stderr, re.M)
+    skipped = re.search(r"skipped=(\d+)", ran.stderr)
+    skips = int(skipped[1]) if skipped else 0
+    return f"{int(count[1]) - len(failed) - skips} passed, {skips} skipped, {len(failed)} failed", ", ".join(failed)
+
+
+def rows_of(names, columns, cell):
+    """A row for each name: its cells, then why the first that is "no", or fails, does so."""
+    for name in names:
+        found = [cell(name, column) for column in columns]
+        why = next((f"{title}: {why}" for (_, why), (title, *_) in zip(found, columns) if why), "")
+        row = [name, *(text for text, _ in found), why]
+        print(" | ".join(row), file=sys.stderr, flush=True)
+        yield row
+
+
+def tables_of(environments, versions, options):
+    pairs = [(f"{backend.capitalize()}, torch {version}", backend, pythons)
+             for pythons, version in zip(environments, versions) for backend in BACKENDS]
+    ours = [pair for pair in pairs if pair[1] == "ringlet"]
+    found = {} if "feature" in options.without else {
+        pythons[0]: of_features(pythons[0], options.only) for pythons in environments}
+    chosen = lambda names: [name for name in names if options.only in name]
+    kinds = {
+        "feature": ("Two ranks that check what they got", pairs, chosen(FEATURES),
+                    lambda name, column: found[column[2][0]][column[1]][name]),
+        "trainer": ("Programs of examples/pytorch, two processes", pairs, chosen(TRAINERS),
+                    lambda name, column: of_trainer(column[2], name, column[1])),
+        "test": ("Programs of test/torch", ours, chosen(TESTS),
+                 lambda name, column: of_tests(column[2], name)),
+    }
+    for kind, (title, columns, names, cell) in kinds.items():
+        if kind in options.without or not names:
+            continue
+        yield {"title": title, "columns": [kind, *(column[0] for column in columns), "why not"],
+               "rows": list(rows_of(names, columns, cell))}
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", action="append", help="of an environment; may be repeated")
+    parser.add_argument("--trainers", action="append", default=[],
+                        help="of another environment, for trainers; may be repeated")
     parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--without", action="append", default=[], choices=["feature", "trainer", "test"],
+                        help="leave a table out; may be repeated")
     torch_results.add_arguments(parser)
     parser.add_argument("--features-here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.features_here:
         return show_features(options.only)
 
+    ask = "import ringlet, torch; print(torch.__version__.partition('+')[0])"
     pythons = options.python or [sys.executable]
-    versions = [run(python, ["-c", "import torch; print(torch.__version__)"], launched=False) for python in pythons]
-    if None in versions:
-        raise SystemExit(f"{pythons[versions.index(None)]} cannot import torch")
-    columns = [f"{backend.capitalize()}, torch {version.strip()}" for version in versions for backend in BACKENDS]
-    features = [of_features(python, options.only) for python in pythons]
-    rows = {"feature": [], "trainer": []}
-    for name in filter(lambda each: options.only in each, FEATURES):
-        rows["feature"].append([name, *(found[backend][name] for found in features for backend in BACKENDS)])
-    for name in filter(lambda each: options.only in each, TRAINERS):
-        rows["trainer"].append([name, *(of_trainer(python, name, backend) for python in pythons for backend in BACKENDS)])
-        print(" | ".join(rows["trainer"][-1]), file=sys.stderr, flush=True)
-    titles = {"feature": "Two ranks that check what they got", "trainer": "Programs of examples/pytorch"}
-    tables = [{"title": titles[kind], "columns": [kind, *columns], "rows": found}
-              for kind, found in rows.items() if found]
+    versions = [said_by(python, ask) for python in pythons]
+    if "" in versions:
+        raise SystemExit(f"{pythons[versions.index('')]} cannot import torch and ringlet")
+    environments = [[python, *(other for other in options.trainers if said_by(other, ask) == version)]
+                    for python, version in zip(pythons, versions)]
+    tables = list(tables_of(environments, versions, options))
     torch_results.write(
         options,
         what="PyTorch: features and trainers",
-        order=33,
-        beside=[column for column in columns if column.startswith("Gloo")],
-        command="python bench/torch_features.py " + " ".join(sys.argv[1:]),
-        note=['"no": the program failed there; "-": its package is not in that environment, or the feature is '
-              "Ringlet's own."],
+        order=32,
+        beside=[f"Gloo of PyTorch {version}" for version in versions],
+        where_torch=", ".join(versions),
+        command="python bench/torch_features.py " + " ".join("--python PYTHON" for _ in pythons) + " --json FILE",
+        note=['"no": the program failed there, and the last column says how; "-": there is no such thing there. '
+              "Its package is not to be had for that version of PyTorch, PyTorch of that version has it for no "
+              "backend, or it is Ringlet's own. Times are of one run, and say only that it ran."],
         tables=tables)
     for table in tables:
         for row in (table["columns"], ["---"] * len(table["columns"]), *table["rows"]):

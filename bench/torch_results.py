@@ -18,7 +18,7 @@ def torch_version():
     return metadata.version("torch")  # without the import: who writes results need not have loaded it
 
 
-def this_machine():
+def this_machine(versions=None):
     model = "unknown processor"
     with open("/proc/cpuinfo") as file:
         for line in file:
@@ -26,7 +26,7 @@ def this_machine():
                 model = line.partition(":")[2].strip()
                 break
     return (f"{len(os.sched_getaffinity(0))} cores ({model}), {platform.freedesktop_os_release()['PRETTY_NAME']}; "
-            f"PyTorch {torch_version()}, one thread a process")
+            f"PyTorch {versions or torch_version()}, one thread a process")
 
 
 def this_commit():
@@ -39,11 +39,12 @@ def write(options, **parts):
     """Writes the file that `options` name, if they name one."""
     if not options.json:
         return
+    versions = parts.pop("where_torch", None)  # where several were measured
     result = {
         "what": parts.pop("what"),
-        "where": options.where or this_machine(),
+        "where": options.where or this_machine(versions),
         "when": datetime.date.today().isoformat(),
-        "beside": parts.pop("beside", [f"Gloo of PyTorch {torch_version()}"]),
+        "beside": parts.pop("beside", None) or [f"Gloo of PyTorch {torch_version()}"],
         "commit": options.commit or this_commit(),
         **parts,
     }

@@ -149,7 +149,8 @@ def _stand_in_for_gloo():
     class StandIn(extension().ProcessGroupRinglet):
         kept = []  # Python must know them as Gloo's as long as they live
 
-        def __init__(self, store, rank, size, timeout):
+        def __init__(self, store, rank, size, timeout, enable_reconfigure=False):  # the last since PyTorch 2.15
+            assert not enable_reconfigure, "groups whose members change are made by the name ringlet"
             super().__init__(store, rank, size, timeout, "gloo")
             StandIn.kept.append(self)
 

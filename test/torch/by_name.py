@@ -1,17 +1,19 @@
 """PyTorch's own tests of backends, by name, on Ringlet and on Gloo beside it.
 
-    python by_name.py [--suite] [--tests FOLDER] [--json] [NAME...]
+    python by_name.py [--suite] [--tests FOLDER] [--python PYTHON]... [--json FILE] [NAME...]
 
 --suite is the suite in PyTorch's package (suite.py). FOLDER is test/distributed of a checkout of
-PyTorch's sources of the same version: its tests of fault tolerance and of windows are run. NAME limits
-the tests to those whose name contains it. Exit status 1: a test failed on Ringlet alone, and UNFIT does
-not say why.
+PyTorch's sources of the same version: its tests of fault tolerance and of windows are run. PYTHON is that
+of an environment with torch and ringlet, by default this one. NAME limits the tests to those whose name
+contains it. Tests with the same outcome for the same reason share a row. Exit status 1: a test failed on
+Ringlet alone, and UNFIT does not say why.
 """
 import argparse
 import contextlib
 import importlib
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -23,6 +25,11 @@ UNFIT = {
     "test_ddp_logging_data_cpu": "wants the backend's name and Gloo's threads from DDP's log",
 }
 TIMEOUT_S = 3600
+OUTCOMES = ("passed", "skipped", "failed")
+REASON_MAX = 160  # characters
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import torch_results  # noqa: E402
 
 
 class Record(unittest.TestResult):
@@ -110,8 +117,9 @@ def run_here(kind, backend, names):
     os._exit(0)
 
 
-def outcomes(kind, backend, options):
-    words = [sys.executable, __file__, "--here", kind, "--backend", backend, *options.names]
+def outcomes(python, kind, backend, options):
+    """Of each test by name: the outcome, and why it is none."""
+    words = [python, __file__, "--here", kind, "--backend", backend, *options.names]
     path = [os.path.dirname(os.path.abspath(__file__)), options.tests or ""]
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, path))}
     ran = subprocess.run(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -121,11 +129,58 @@ def outcomes(kind, backend, options):
     return json.loads(ran.stdout.splitlines()[-1])
 
 
+def rows_of(kind, found):
+    """A row for all tests with the same outcomes and the same reason. `found`: by column, as `outcomes`."""
+    rows = {}
+    for name in sorted(set().union(*found)):
+        cells = tuple(column.get(name, ("-", ""))[0] for column in found)
+        unfit = next((reason for part, reason in UNFIT.items() if part in name), "")
+        whys = [column[name][1] for column in found if name in column and column[name][1]]
+        why = unfit or (whys[0] if whys else "")
+        why = why if len(why) <= REASON_MAX else why[:REASON_MAX] + "..."
+        rows.setdefault((cells, why), []).append(name.partition(".")[2])
+    order = lambda item: (set(item[0][0]) == {"passed"}, item[0])
+    return [[f"{kind}: " + ", ".join(names), len(names), *cells, why]
+            for (cells, why), names in sorted(rows.items(), key=order)]
+
+
+def fails_alone(kind, gloo, ringlet):
+    """Tests that fail on Ringlet, not on Gloo, and UNFIT does not say why."""
+    return [f"{kind}: {name}: {why}" for name, (outcome, why) in ringlet.items()
+            if outcome == "failed" and gloo.get(name, ["-"])[0] != "failed"
+            and not any(part in name for part in UNFIT)]
+
+
+def version_of(python):
+    ask = "import torch; print(torch.__version__.partition('+')[0])"
+    return subprocess.run([python, "-c", ask], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def tables_of(kinds, options):
+    """The tables, and what failed on Ringlet alone."""
+    pythons = options.python or [sys.executable]
+    columns = [(python, backend) for python in pythons for backend in BACKENDS]
+    versions = {python: version_of(python) for python in pythons}
+    titles = [f"{backend.capitalize()}, torch {versions[python]}" for python, backend in columns]
+    counts, rows, alone = [[title, 0, 0, 0] for title in titles], [], []
+    for kind in kinds:
+        found = [outcomes(python, kind, backend, options) for python, backend in columns]
+        rows += rows_of(kind, found)
+        for each, count in zip(found, counts):
+            for outcome, _ in each.values():
+                count[1 + OUTCOMES.index(outcome)] += 1
+        for gloo, ringlet in zip(found[::2], found[1::2]):
+            alone += fails_alone(kind, gloo, ringlet)
+    return [{"title": "How many", "columns": ["", *OUTCOMES], "rows": counts},
+            {"title": "By name", "columns": ["tests", "how many", *titles, "why not"], "rows": rows}], alone, versions
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="Example: by_name.py --suite --json")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="Example: by_name.py --suite")
     parser.add_argument("--suite", action="store_true", help="the suite in PyTorch's package")
     parser.add_argument("--tests", metavar="FOLDER", help="test/distributed of PyTorch's sources")
-    parser.add_argument("--json", action="store_true", help="a table as bench/results has them")
+    parser.add_argument("--python", action="append", help="of an environment; may be repeated")
+    torch_results.add_arguments(parser)
     parser.add_argument("--here", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--backend", choices=BACKENDS, help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="NAME")
@@ -135,26 +190,21 @@ def main():
     kinds = (["fault tolerance", "windows"] if options.tests else []) + (["suite"] if options.suite else [])
     if not kinds:
         parser.error("nothing to run: --suite, --tests or both")
-    import torch
-
-    rows, failed = [], False
-    for kind in kinds:
-        found = {backend: outcomes(kind, backend, options) for backend in BACKENDS}
-        for name in sorted(found["ringlet"]):
-            (gloo, _), (ringlet, why) = (found[backend].get(name, ("-", "")) for backend in BACKENDS)
-            unfit = next((reason for part, reason in UNFIT.items() if part in name), "")
-            failed |= ringlet == "failed" and gloo != "failed" and not unfit
-            rows.append([kind, name, gloo, ringlet, unfit or why])
-    columns = ["tests", "name", f"Gloo, torch {torch.__version__}", f"Ringlet, torch {torch.__version__}", "why"]
-    if options.json:
-        print(json.dumps({"columns": columns, "rows": rows}))
-    else:
-        for row in rows:
-            print(" | ".join(row))
-        for backend, column in zip(BACKENDS, (2, 3)):
-            counts = {word: sum(row[column] == word for row in rows) for word in ("passed", "skipped", "failed")}
-            print(f"{backend}: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
-    return 1 if failed else 0
+    tables, alone, versions = tables_of(kinds, options)
+    torch_results.write(
+        options, what=f"PyTorch's own tests: {', '.join(kinds)}", order=33,
+        beside=[f"Gloo of PyTorch {version}" for version in versions.values()],
+        where_torch=", ".join(versions.values()),
+        command="python test/torch/by_name.py " + ("--suite " if options.suite else "") + (
+            "--tests FOLDER " if options.tests else "") + "--python PYTHON " * len(versions) + "--json FILE",
+        note=["Ringlet stands where PyTorch makes Gloo's groups, so that tests that ask for Gloo by name run too."],
+        tables=tables)
+    for table in tables:
+        for row in (table["columns"], *table["rows"]):
+            print(" | ".join(map(str, row)))
+    for each in alone:
+        print(f"ON RINGLET ALONE: {each}")
+    return 1 if alone else 0
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 import ringlet
-from ours import on_ranks
+from ours import on_ranks, the_store
 from ringlet._logging import _Log, debug_level, record_of
+from ringlet._python_line import python_line
 
 PROGRAM = """
 import logging, sys
@@ -188,6 +189,35 @@ class Detail(unittest.TestCase):
 
         self.on_ranks(2, body)
 
+    def test_operators_go_past_the_wrapper(self):
+        def body(rank, size, group):
+            tensor = torch.full((3,), rank + 1.0)
+            ringlet.ops.all_reduce_(tensor, group.group_name)
+            assert tensor.tolist() == [3.0] * 3
+            dist.all_reduce(tensor, group=group)
+            ringlet.ops.barrier(group.group_name)
+            gathered = torch.empty(2 * 3)
+            ringlet.ops.all_gather_into_tensor(gathered, tensor, group.group_name)
+            assert gathered.tolist() == [6.0] * 6
+            try:
+                ringlet.ops.all_reduce_(torch.ones(3 + rank), group.group_name)
+            except RuntimeError as error:
+                for each in range(size):
+                    self.assertRegex(str(error), rf"rank {each}: \S*debugging.py|ranks 0, 1: \S*debugging.py")
+            else:
+                raise AssertionError("no error")
+
+        self.on_ranks(2, body)
+
+    def test_operators_refuse_another_backend_in_the_wrapper(self):
+        def body(rank, size):
+            dist.set_debug_level(dist.DebugLevel.DETAIL)
+            gloo = dist.new_group(backend="gloo")
+            with self.assertRaisesRegex(ValueError, "has another backend"):
+                ringlet.ops.all_reduce_(torch.ones(1), gloo.group_name)
+
+        on_ranks(2, body)
+
     def test_the_monitored_barrier_names_the_missing(self):
         def body(rank, size, group):
             if rank == 1:
@@ -200,6 +230,103 @@ class Detail(unittest.TestCase):
                 raise AssertionError("rank 1 was there?")
 
         self.on_ranks(2, body)
+
+
+def summed(tensor, asynchronous=False):
+    return dist.all_reduce(tensor, async_op=asynchronous)
+
+
+def told(tensor, asynchronous=False):
+    return dist.broadcast(tensor, 0, async_op=asynchronous)
+
+
+def reduced_by_operator(tensor):
+    ringlet.ops.all_reduce_(tensor, dist.group.WORLD.group_name)
+
+
+def told_by_operator(tensor):
+    ringlet.ops.broadcast_(tensor, 0, dist.group.WORLD.group_name)
+
+
+def line_of(rank, function):
+    return f"rank{rank}: \\S*debugging.py:[0-9]+ in {function}, from \\S*debugging.py:[0-9]+ in"
+
+
+class Lines(unittest.TestCase):
+    """The error of calls that differ names the line of each rank."""
+
+    def check(self, size, calls, *wanted):
+        """Each rank calls one of `calls`, and its error is to have all of `wanted`."""
+        def body(rank, size):
+            try:
+                work = calls[rank]()
+                if work is not None:
+                    work.wait()
+            except RuntimeError as error:
+                for pattern in wanted:
+                    self.assertRegex(str(error), pattern)
+            else:
+                raise AssertionError("no error")
+
+        on_ranks(size, body)
+
+    def test_calls_that_a_rank_waits_for(self):
+        self.check(2, [lambda: summed(torch.ones(3)), lambda: told(torch.ones(3))],
+                   line_of(" 0", "summed"), line_of(" 1", "told"))
+
+    def test_ranks_with_one_line_are_named_together(self):
+        same = lambda: summed(torch.ones(3))
+        self.check(3, [same, lambda: summed(torch.ones(4)), same], line_of("s 0, 2", "summed"), line_of(" 1", "summed"))
+
+    def test_asynchronous_calls_keep_their_line_where_it_is_asked_for(self):
+        def call(function):
+            def body():
+                dist.set_debug_level(dist.DebugLevel.INFO)
+                return function(torch.ones(3), asynchronous=True)
+
+            return body
+
+        self.check(2, [call(summed), call(told)], line_of(" 0", "summed"), line_of(" 1", "told"))
+
+    def test_asynchronous_calls_say_how_to_get_their_line(self):
+        self.check(2, [lambda: summed(torch.ones(3), asynchronous=True), lambda: told(torch.ones(3))],
+                   "rank 0: an asynchronous call; TORCH_DISTRIBUTED_DEBUG=INFO keeps its line", line_of(" 1", "told"))
+
+    def test_operators(self):
+        self.check(2, [lambda: reduced_by_operator(torch.ones(3)), lambda: told_by_operator(torch.ones(3))],
+                   line_of(" 0", "reduced_by_operator"), line_of(" 1", "told_by_operator"))
+
+    def test_a_rank_that_is_in_no_call_is_named(self):
+        def body(rank, size):
+            dist.barrier()
+            if rank == 2:
+                the_store().wait(["both have failed"])
+                return
+            try:
+                (summed, told)[rank](torch.ones(3))
+            except RuntimeError as error:
+                self.assertRegex(str(error), line_of(" 0", "summed"))
+                self.assertRegex(str(error), "rank 2: no line was told in time")
+            else:
+                raise AssertionError("no error")
+            if the_store().add("failed", 1) == 2:
+                the_store().set("both have failed", "yes")
+
+        on_ranks(3, body)
+
+
+class Place(unittest.TestCase):
+    def test_it_is_outside_of_torch_and_ringlet(self):
+        found = []
+        torch.utils._pytree.tree_map(lambda each: found.append(python_line()), [1])
+        self.assertRegex(found[0], r"^\S*debugging.py:[0-9]+ in <lambda>, from \S*debugging.py:[0-9]+ in test_it_is")
+        self.assertNotIn("pytree", found[0])
+
+    def test_it_has_three_calls_at_most(self):
+        def deep(left):
+            return deep(left - 1) if left else python_line()
+
+        self.assertEqual(deep(9).count(" in deep"), 3)
 
 
 if __name__ == "__main__":

@@ -568,8 +568,10 @@ class Ranks(unittest.TestCase):
                 else:
                     raise AssertionError("nobody sent")
                 assert time.monotonic() - begin < 30
+                options = dist.BarrierOptions()  # dist.barrier of 2.10 takes no timeout
+                options.timeout = timedelta(milliseconds=200)
                 try:
-                    dist.barrier(timeout=timedelta(milliseconds=200))
+                    dist.group.WORLD.barrier(options).wait()
                 except RuntimeError as error:
                     assert "Timed out" in str(error) and "rank 1" in str(error), error
                 else:

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <torch/extension.h>
 
+#include <torch/csrc/distributed/c10d/debug.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -19,6 +20,7 @@
 #include "frontends/torch/run/calls.hpp"
 #include "frontends/torch/run/hooks.hpp"
 #include "frontends/torch/run/p2p_queue.hpp"
+#include "frontends/torch/run/python_line.hpp"
 #include "frontends/torch/run/timeout_extensions.hpp"
 #include "frontends/torch/run/work.hpp"
 #include "frontends/torch/tensors.hpp"
@@ -649,12 +651,11 @@ class RingletBackend final : public c10d::Backend {
       throw;
     }
     ++sequence_;
-    const std::vector<View> reachable = ReachableAmong(tensors);
+    const TurnTask task{operation, ReachableAmong(tensors), group.timeout()};
     const std::uint64_t call = group.NextCall();
-    std::exception_ptr failure;
-    group.serial_executor().RunHere(
-        [&] { failure = Attempt(group, call, operation, run, reachable, group.timeout()); });
-    if (failure) std::rethrow_exception(failure);
+    Outcome outcome;
+    group.serial_executor().RunHere([&] { outcome = Attempt(group, call, run, task); });
+    if (!outcome.ok()) std::rethrow_exception(FailureHere(operation, outcome));
   }
 
   /// Other parts of the front end ask for these.
@@ -858,19 +859,25 @@ class RingletBackend final : public c10d::Backend {
     std::vector<View> reachable = ReachableAmong(name.inputs);
     std::ranges::copy(ReachableAmong(name.outputs), std::back_inserter(reachable));
     auto work = MakeWork(std::move(name));
-    const auto timeout = work->getTimeout();
+    const TurnTask task{operation, std::move(reachable), work->getTimeout()};
     const std::uint64_t call = counts ? group.NextCall() : 0;
     if (!async) {
-      group.serial_executor().RunHere(
-          [&] { Carry(group, call, *work, operation, run, reachable, timeout, nullptr); });
+      Outcome outcome;
+      group.serial_executor().RunHere([&] {
+        outcome = Attempt(group, call, run, task);
+        if (outcome.ok()) Complete(*work, nullptr, nullptr);
+      });
+      if (!outcome.ok()) Complete(*work, FailureHere(operation, outcome), nullptr);
       return work;
     }
-    work->set_job(group.serial_executor().Submit(
-                      [this, &group, call, work, operation, run = std::move(run), reachable,
-                       timeout, state = at::ThreadLocalState()](auto& turn) mutable {
-                        const at::ThreadLocalStateGuard as_caller(state);
-                        Carry(group, call, *work, operation, run, reachable, timeout, &turn);
-                      }),
+    work->set_job(group.serial_executor().Submit([this, &group, call, work, run = std::move(run),
+                                                  task, line = LineToKeep(),
+                                                  state =
+                                                      at::ThreadLocalState()](auto& turn) mutable {
+      const at::ThreadLocalStateGuard as_caller(state);
+      const Outcome outcome = Attempt(group, call, run, task);
+      Complete(*work, outcome.ok() ? nullptr : FailureBeside(line, task.operation, outcome), &turn);
+    }),
                   group.fork_guard());
     return Coalesce(work);
   }
@@ -892,34 +899,76 @@ class RingletBackend final : public c10d::Backend {
     group_->Refused(std::string(why.substr(0, why.find('\n'))));
   }
 
-  /// Carries out one operation in its turn, and ends its work.
-  /// \param group  ours, which may be on its way out: group_ does not point to it any more then
-  /// \param reachable  of its tensors' memory
-  void Carry(Group& group, std::uint64_t call, GroupWork& work, const char* operation,
-             const Run& run, const std::vector<View>& reachable, Milliseconds timeout,
-             SerialExecutor::Turn* turn) {
-    auto failure = Attempt(group, call, operation, run, reachable, timeout);
+  /// An operation in its turn.
+  struct TurnTask {
+    const char* operation;
+    std::vector<View> reachable;  ///< of its tensors' memory
+    Milliseconds timeout;
+  };
+  /// The end of it.
+  struct Outcome {
+    std::exception_ptr thrown = nullptr;
+    std::optional<Error> error = {};
+    std::shared_ptr<CallLines> lines = nullptr;  ///< of calls that differ
+    CallLine line = {};                          ///< the same
+
+    bool ok() const { return thrown == nullptr && !error; }
+  };
+
+  /// Ends the work of an operation. \param failure  null: it has succeeded
+  void Complete(GroupWork& work, std::exception_ptr failure, SerialExecutor::Turn* turn) {
     if (!failure) completion_hooks_.Run(work.getCompletionKey());
     timeout_extensions_.End(work.getSequencenumber());
     work.Complete(std::move(failure), turn);
   }
 
-  /// The same without a work. Null: it has succeeded.
-  std::exception_ptr Attempt(Group& group, std::uint64_t call, const char* operation,
-                             const Run& run, const std::vector<View>& reachable,
-                             Milliseconds timeout) {
+  /// Carries out an operation in its turn.
+  /// \param group  ours, which may be on its way out: group_ does not point to it any more then
+  static Outcome Attempt(Group& group, std::uint64_t call, const Run& run, const TurnTask& task) {
     const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
     auto main = group.Main(call);
-    if (!main.ok()) return Failure(operation, main.error());
-    for (const View memory : reachable) group.Announce(memory);
+    if (!main.ok()) return {.error = main.error()};
+    for (const View memory : task.reachable) group.Announce(memory);
     try {
-      const Status status = run(**main, timeout);
-      return status.ok() ? nullptr : Failure(operation, status.error());
+      const Status status = run(**main, task.timeout);
+      if (status.ok()) return {};
+      if (status.error().code != Code::kProtocol) return {.error = status.error()};
+      return {.error = status.error(),
+              .lines = group.call_lines(),
+              .line = {.communicator = (*main)->identity().magic, .call = call, .line = {}}};
     } catch (const std::exception& exception) {
       // The others cannot know that this rank will not go on.
-      (*main)->Abort(fmt::format("{} failed: {}", operation, exception.what()));
-      return std::current_exception();
+      (*main)->Abort(fmt::format("{} failed: {}", task.operation, exception.what()));
+      return {.thrown = std::current_exception()};
     }
+  }
+
+  /// Of an operation that goes on beside its caller: where that called it, if it is wanted. One
+  /// that its caller waits for finds that when it has failed.
+  static std::string LineToKeep() {
+    return c10d::debug_level() == c10d::DebugLevel::Off ? "" : PythonLine();
+  }
+  /// On the caller's thread, outside the turn.
+  std::exception_ptr FailureHere(const char* operation, const Outcome& outcome) {
+    return FailureAt(outcome.lines ? PythonLine() : "", operation, outcome);
+  }
+  /// \param line  kept of an operation that goes on beside its caller
+  std::exception_ptr FailureBeside(const std::string& line, const char* operation,
+                                   const Outcome& outcome) {
+    return FailureAt(
+        line.empty() ? "an asynchronous call; TORCH_DISTRIBUTED_DEBUG=INFO keeps its line" : line,
+        operation, outcome);
+  }
+  std::exception_ptr FailureAt(const std::string& line, const char* operation,
+                               const Outcome& outcome) {
+    if (outcome.thrown) return outcome.thrown;
+    Error error = *outcome.error;
+    if (outcome.lines) {
+      CallLine mine = outcome.line;
+      mine.line = line;
+      error.message += outcome.lines->Exchange(mine);
+    }
+    return Failure(operation, error);
   }
 
   std::exception_ptr Failure(const char* operation, const Error& error) {

@@ -13,11 +13,22 @@
 
 namespace ringlet::torch_api {
 
+/// The backend in PyTorch's wrapper of TORCH_DISTRIBUTED_DEBUG=DETAIL; else null. By Python: the
+/// wrapper's class is not in PyTorch's headers for extensions. Takes Python's lock.
+inline c10::intrusive_ptr<RingletBackend> Unwrapped(
+    const c10::intrusive_ptr<c10d::Backend>& backend) {
+  const py::gil_scoped_acquire gil;
+  const py::object inside = py::getattr(py::cast(backend), "wrapped_pg", py::none());
+  if (!py::isinstance<RingletBackend>(inside)) return {};
+  return inside.cast<c10::intrusive_ptr<RingletBackend>>();
+}
+
 /// Throws where no group has the name, or it has another backend.
 inline c10::intrusive_ptr<RingletBackend> BackendOf(std::string_view group_name) {
   const auto group = c10d::resolve_process_group(std::string(group_name));
-  auto backend =
-      c10::dynamic_intrusive_pointer_cast<RingletBackend>(group->getBackend(c10::DeviceType::CPU));
+  const auto given = group->getBackend(c10::DeviceType::CPU);
+  auto backend = c10::dynamic_intrusive_pointer_cast<RingletBackend>(given);
+  if (!backend) backend = Unwrapped(given);
   TORCH_CHECK_VALUE(
       backend, "ringlet: the process group ", std::string(group_name),
       " has another backend for CPUs; make it with init_process_group(\"ringlet\") or "

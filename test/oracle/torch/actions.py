@@ -1,4 +1,5 @@
 """Carries out one rank's part of a program, and compares what comes of it with the reference."""
+import os
 from datetime import timedelta
 
 import numpy as np
@@ -558,7 +559,7 @@ class Rank:
 
     def set_timeout(self):
         """Operations go on with another timeout."""
-        timeout = timedelta(seconds=20 + self.op["id"] % 7)
+        timeout = timedelta(seconds=20 + self.op["id"] % 7) * int(os.environ.get("ORACLE_SLOW", "1"))
         self.group._get_backend(torch.device("cpu"))._set_default_timeout(timeout) if self.backend == "gloo" else (
             self.group._get_backend(torch.device("cpu")).set_timeout(timeout))
         dist.barrier(self.group)

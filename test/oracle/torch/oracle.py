@@ -4,8 +4,9 @@
     python oracle.py --replay 'PROGRAM'
 
 Layouts: ranks forked from one process; the same without randomised addresses, so that all ranks
-have theirs at the same places; ranks that are programs of their own. A program that fails is cut
-down as long as it fails, and printed with the line that replays it. Exit status 1: one failed.
+have theirs at the same places; ranks that are programs of their own. ORACLE_SLOW=4 gives them four
+times as long, on a busy machine. A program that fails is cut down as long as it fails, and printed
+with the line that replays it. Exit status 1: one failed.
 """
 import argparse
 import ctypes
@@ -26,8 +27,10 @@ import known_gloo  # noqa: E402
 import programs  # noqa: E402
 
 OPERATIONS_PER_PROGRAM = 25
-GROUP_TIMEOUT = timedelta(seconds=25)
-PROGRAM_TIMEOUT_S = 60
+# How much longer ranks may take; in the environment, as ranks may be programs of their own.
+SLOW = int(os.environ.setdefault("ORACLE_SLOW", "1"))
+GROUP_TIMEOUT = timedelta(seconds=25 * SLOW)
+PROGRAM_TIMEOUT_S = 60 * SLOW
 SHRINK_S = 240
 ADDR_NO_RANDOMIZE = 0x0040000
 
@@ -118,6 +121,7 @@ def run_executed(programs_, backends):
 def executed_rank(rank, folder):
     with open(folder + "/programs") as file:
         programs_, backends = json.load(file)
+    load_once()
     for number, program in enumerate(programs_):
         if rank >= program["size"]:
             continue
@@ -185,6 +189,18 @@ def with_same_addresses():
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
+def load_once():
+    """Ahead of the programs: PyTorch loads 800 modules at the first functional collective, a second on each rank."""
+    import numpy.random  # noqa: F401
+    import torch._dynamo  # noqa: F401
+    import torch.distributed._functional_collectives  # noqa: F401
+
+    import actions  # noqa: F401
+    import ringlet
+
+    ringlet.Options  # loads the extension
+
+
 def check(seed, operations, layout, backends):
     """How many failed."""
     all_programs = [programs.draw(seed + number, OPERATIONS_PER_PROGRAM)
@@ -196,8 +212,7 @@ def check(seed, operations, layout, backends):
         if failure:
             print("FAILED:", failure)
         return 1 if failure else 0
-    import torch.distributed  # once, before the forks  # noqa: F401
-
+    load_once()
     failed = 0
     for program in all_programs:
         failure = run_forked(program, backends)

@@ -12,7 +12,9 @@ Group::Group(Options options, std::shared_ptr<KeyStore> store)
     : options_(std::move(options)),
       store_(std::move(store)),
       timeout_ms_(options_.timeout.count()),
-      presence_(*store_, options_.rank, options_.beacon) {}
+      presence_(*store_, options_.rank, options_.beacon),
+      call_lines_(
+          std::make_shared<CallLines>(store_, options_.rank, options_.size, ending_.get_token())) {}
 
 Group::~Group() {
   Close();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "frontends/torch/group/call_lines.hpp"
 #include "frontends/torch/group/formation.hpp"
 #include "frontends/torch/group/presence.hpp"
 #include "frontends/torch/process.hpp"
@@ -40,6 +41,8 @@ class Group {
   KeyStore& store() { return *store_; }
   SerialExecutor& serial_executor() { return *serial_executor_; }
   Presence& presence() { return presence_; }
+  /// For the error of calls that differ.
+  const std::shared_ptr<CallLines>& call_lines() const { return call_lines_; }
   /// Threads for callbacks: they may call this group, and wait for what comes of that.
   Helpers& helpers() { return *helpers_; }
   std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
@@ -101,6 +104,7 @@ class Group {
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<bool> has_refused_{false};
   Presence presence_;
+  const std::shared_ptr<CallLines> call_lines_;
   mutable std::mutex mutex_;  // of the two below, which Abort reads
   std::unique_ptr<comm::Communicator> main_;
   std::optional<Error> failure_;
