@@ -33,6 +33,7 @@ class Scanner {
     const os::FileTree& files = sysfs_.files();
     const std::uint64_t shortages = files.shortages();
     RINGLET_TRY_ASSIGN(const os::NameRule rule, os::NameRule::Parse(options.interfaces));
+    if (!options.devices && ReadSingleNode()) return std::move(scan_);
     const Result<std::string> cpuinfo = files.Read("/proc/cpuinfo");
     if (files.shortages() != shortages) return Shortage();
     if (!cpuinfo.ok() && !files.Exists("/sys/devices/system")) {
@@ -70,6 +71,28 @@ class Scanner {
     Result<CpuSet> cpus = CpuSet::Parse(list);
     if (!cpus.ok()) sysfs_.Miss(fmt::format("{}: {}", path, cpus.error().message));
     return cpus.ok() ? *std::move(cpus) : CpuSet();
+  }
+
+  // Of a host with one node and without devices nothing lies between parts: its CPUs are all that
+  // counts, and what the processor is called, and how much memory it has, is left out. False:
+  // nothing was read.
+  bool ReadSingleNode() {
+    const Result<std::vector<std::string>> entries = sysfs_.files().List(kNodes);
+    if (!entries.ok()) return false;
+    const auto names_node = [](const std::string& entry) {
+      return entry.starts_with("node") && ParseKnown(std::string_view(entry).substr(4));
+    };
+    if (std::ranges::count_if(*entries, names_node) != 1) return false;
+    const std::string& name = *std::ranges::find_if(*entries, names_node);
+    const auto list = sysfs_.files().Read(fmt::format("{}/{}/cpulist", kNodes, name));
+    Result<CpuSet> cpus = CpuSet::Parse(list.ok() ? *list : "");
+    if (!cpus.ok() || cpus->empty()) return false;
+    NumaNode node;
+    node.id = *ParseKnown(std::string_view(name).substr(4));
+    node.cpus = *std::move(cpus);
+    node.distances = {10};
+    scan_.view.numa_nodes.push_back(std::move(node));
+    return true;
   }
 
   void ReadNodes() {

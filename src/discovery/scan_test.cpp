@@ -78,6 +78,31 @@ TEST(ScanTest, ReadsATwoSocketMachine) {
   EXPECT_THAT(scan.missing, testing::ElementsAre(HasSubstr("/sys/class/net/eth0/speed")));
 }
 
+TEST(ScanTest, WithoutDevicesASingleNodeIsReadByItsCpus) {
+  TempTree tree;
+  tree.Write("sys/devices/system/node/node3/cpulist", "0-2,5\n");
+  tree.Write("sys/devices/system/node/online", "3\n");
+  const auto scan = Scan(os::FileTree::Open(tree.root()).value(),
+                         {.host_name = "node-a", .identity = 1, .devices = false});
+  ASSERT_TRUE(scan.ok()) << scan.error().message;
+  ASSERT_EQ(scan->view.numa_nodes.size(), 1u);
+  EXPECT_EQ(scan->view.numa_nodes[0].id, 3u);
+  EXPECT_EQ(ToString(scan->view.numa_nodes[0].cpus), "0-2,5");
+  EXPECT_TRUE(scan->view.Check().ok());
+  EXPECT_THAT(scan->missing, IsEmpty()) << "nothing was asked for in vain";
+}
+
+TEST(ScanTest, WithoutDevicesSeveralNodesAreReadWhole) {
+  TempTree tree;
+  WriteTwoSockets(tree);
+  const auto scan = Scan(os::FileTree::Open(tree.root()).value(),
+                         {.host_name = "node-a", .identity = 1, .devices = false});
+  ASSERT_TRUE(scan.ok()) << scan.error().message;
+  EXPECT_EQ(scan->view.cpu.arch, "x86_64");
+  EXPECT_EQ(scan->view.numa_nodes.size(), 2u);
+  EXPECT_THAT(scan->view.nets, IsEmpty());
+}
+
 TEST(ScanTest, WithoutNumaNodesTheHostIsOneNode) {
   TempTree tree;
   tree.Write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n\nprocessor\t: 1\n");

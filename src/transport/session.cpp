@@ -75,13 +75,20 @@ Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& dr
                                         const std::stop_token& abort) {
   const Rank self = parts.wireup.self;
   const bool given_away = parts.met != nullptr;
+  const Instant deadline = parts.wireup.deadline + kGrace;
   const auto until = std::chrono::steady_clock::time_point(
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(parts.wireup.deadline +
-                                                                      kGrace));
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline));
   const auto session = std::make_shared<Session>();
   const auto hosted = std::make_shared<os::Hosted>(MakeHosted(std::move(parts), session));
   driver.Post([&driver, session, hosted] { session->id = driver.Add(std::move(*hosted)); });
 
+  const std::stop_callback wakes(abort, [&driver] { driver.Post([] {}); });
+  driver.RunUntil(
+      [&] {
+        const std::lock_guard looking(session->mutex);
+        return session->Complete() || abort.stop_requested();
+      },
+      deadline);
   std::unique_lock lock(session->mutex);
   const bool complete =
       session->changed.wait_until(lock, abort, until, [&] { return session->Complete(); });

@@ -156,6 +156,15 @@ SharedListeners::~SharedListeners() {
   shared_->driver = nullptr;
 }
 
+std::optional<Address> SharedListeners::UnixSocketOf(const ServiceKey& key) const {
+  const std::lock_guard lock(shared_->mutex);
+  for (const auto& shelf : shared_->shelves) {
+    const Address& at = shelf->endpoint.unix_socket;
+    if (shelf->places.contains(key) && at.kind == Address::Kind::kUnix) return at;
+  }
+  return std::nullopt;
+}
+
 std::size_t SharedListeners::size() const {
   const std::lock_guard lock(shared_->mutex);
   return shared_->shelves.size();

@@ -7,6 +7,7 @@
 // are closed when no rank uses them any more.
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "base/wire/reception.hpp"
 #include "os/net/socket_driver.hpp"
@@ -33,6 +34,10 @@ class SharedListeners {
   /// socket of an endpoint that is made for this
   /// Errors  as Endpoint::Open
   Result<ListenerSet> Open(const ListenerSetOptions& options, const ServiceKey& key);
+
+  /// The UNIX socket of the endpoint at which `key` is called in this process; empty: it is not, or
+  /// there is none. Shorter to go than a network's address. Any thread.
+  std::optional<Address> UnixSocketOf(const ServiceKey& key) const;
 
   /// How many there are now.
   std::size_t size() const;

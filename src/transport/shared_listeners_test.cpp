@@ -27,6 +27,19 @@ struct ListenersRig {
   }
 };
 
+TEST(SharedListeners, TellsTheUnixSocketOfWhatIsServedHere) {
+  DriverThread driver;
+  SharedListeners endpoints(driver.driver(), {});
+  const ServiceKey key{77, ServiceKey::Kind::kRoot};
+  EXPECT_EQ(endpoints.UnixSocketOf(key), std::nullopt);
+  const auto set = endpoints.Open(
+      {.interfaces = {Address::Ipv4(127, 0, 0, 1, 0)}, .seed = UniqueSeed(), .unix_listener = true},
+      key);
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  EXPECT_EQ(endpoints.UnixSocketOf(key), set->unix_socket);
+  EXPECT_EQ(endpoints.UnixSocketOf({78, ServiceKey::Kind::kRoot}), std::nullopt);
+}
+
 TEST(SharedListeners, ManyCommunicatorsHaveOne) {
   ListenersRig rig;
   std::vector<ListenerSet> open;

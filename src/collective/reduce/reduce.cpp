@@ -471,6 +471,10 @@ void DivideIntegers(Reduction what, std::span<std::byte> elements) {
 
 }  // namespace
 
+void ChooseKernels() {
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
 void Reduce(Reduction what, View a, View b, std::span<std::byte> out) {
   RINGLET_ASSERT(a.size() == out.size() && b.size() == out.size());
   RINGLET_ASSERT(out.size() % SizeOf(what.type) == 0 && what.divisor > 0);

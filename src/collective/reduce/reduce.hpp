@@ -19,6 +19,10 @@ struct Reduction {
   std::uint32_t divisor = 1;
 };
 
+/// Finds out what the processor can do, which takes tens of microseconds on a virtual machine; else
+/// the first reduction of the process does. Any thread.
+void ChooseKernels();
+
 /// out[i] = a[i] op b[i] for every element.
 ///
 /// \param a,b,out  the same number of bytes, a whole number of elements. No alignment is needed:

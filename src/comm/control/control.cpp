@@ -181,7 +181,7 @@ void Control::Command(std::function<void(Member&, GroupId)> command) {
 Status Control::Await(const std::function<bool()>& ready) {
   std::unique_lock lock(shared_->mutex);
   const auto done = [&] { return shared_->over || ready(); };
-  if (!shared_->changed.wait_for(lock, operation_timeout_, done)) {
+  if (!shared_->WaitFor(lock, operation_timeout_, done)) {
     const std::string why =
         fmt::format("rank {} timed out after {} ms ", Index(rank_), operation_timeout_.count());
     lock.unlock();
@@ -189,7 +189,7 @@ Status Control::Await(const std::function<bool()>& ready) {
       member.Abort(Code::kTimeout, why + member.Phase(group), group);
     });
     lock.lock();
-    if (!shared_->changed.wait_for(lock, kLastLadderStep, [&] { return shared_->over; }))
+    if (!shared_->WaitFor(lock, kLastLadderStep, [&] { return shared_->over; }))
       return Error{Code::kTimeout, why + "and the service thread does not answer"};
   }
   if (ready()) return Ok();
@@ -227,14 +227,21 @@ Result<std::vector<Secret>> Control::RequireEqual(std::uint64_t value, std::stri
   Writer out;
   out.U64(value).Raw(secret);
   RINGLET_TRY_ASSIGN(const bootstrap::Table table, AllGather(out.Take()));
+  RINGLET_TRY(CheckEqual(table, what));
   std::vector<Secret> secrets(table.size());
-  std::map<std::uint64_t, std::vector<std::uint32_t>> ranks;
   for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
     Reader in(table.At(Rank{rank}));
-    ranks[in.U64()].push_back(rank);
+    in.U64();
     std::ranges::copy(in.Raw(std::min(in.remaining(), secret.size())), secrets[rank].begin());
   }
-  if (ranks.size() == 1) return secrets;
+  return secrets;
+}
+
+Status Control::CheckEqual(const bootstrap::Table& table, std::string_view what) {
+  std::map<std::uint64_t, std::vector<std::uint32_t>> ranks;
+  for (std::uint32_t rank = 0; rank < table.size(); ++rank)
+    ranks[Reader(table.At(Rank{rank})).U64()].push_back(rank);
+  if (ranks.size() == 1) return Ok();
   std::string text;
   for (const auto& [digest, members] : ranks)
     text += fmt::format("{}{:016x} on rank {}", text.empty() ? "" : ", ", digest,
@@ -283,7 +290,7 @@ Control::Answer Control::Ask(Rank whom, std::chrono::milliseconds timeout) {
   shared_->answer.reset();
   Command(
       [whom](Member& member, GroupId group) { member.Ask(whom, os::SocketDriver::Now(), group); });
-  shared_->changed.wait_for(lock, timeout, [&] { return shared_->over || shared_->answer; });
+  shared_->WaitFor(lock, timeout, [&] { return shared_->over || shared_->answer; });
   shared_->asked.reset();
   return std::exchange(shared_->answer, std::nullopt).value_or(Answer());
 }
@@ -302,7 +309,7 @@ std::optional<Error> Control::failure() const {
 
 std::optional<Error> Control::AwaitFailure(std::chrono::milliseconds timeout) const {
   std::unique_lock lock(shared_->mutex);
-  shared_->changed.wait_for(lock, timeout, [&] { return shared_->over; });
+  shared_->WaitFor(lock, timeout, [&] { return shared_->over; });
   if (!shared_->failure) return std::nullopt;
   return Error{shared_->failure->code, shared_->failure->text};
 }
@@ -336,13 +343,13 @@ void Control::Leave() {
   // that has left would never hear of a failure that this one alone may tell them of.
   const auto left = [&] { return shared_->left; };
   std::unique_lock lock(shared_->mutex);
-  if (shared_->changed.wait_for(lock, kNewsTimeout, left)) return;
+  if (shared_->WaitFor(lock, kNewsTimeout, left)) return;
   lock.unlock();
   Command([shared = shared_](Member&, GroupId) {
     if (std::erase(shared->carrier->parting, shared) > 0) shared->carrier->Leave(shared);
   });
   lock.lock();
-  shared_->changed.wait_for(lock, kLastLadderStep, left);
+  shared_->WaitFor(lock, kLastLadderStep, left);
 }
 
 // ---- children ---------------------------------------------------------------------------------

@@ -89,6 +89,9 @@ class Control {
   Result<std::vector<Secret>> RequireEqual(std::uint64_t value, std::string_view what,
                                            const Secret& secret);
 
+  /// The check of it, for numbers with which the entries of a table begin.
+  static Status CheckEqual(const bootstrap::Table& table, std::string_view what);
+
   // Between two ranks.
   Status Send(Rank to, std::uint64_t tag, Bytes message);
   Result<Bytes> Receive(Rank from, std::uint64_t tag);

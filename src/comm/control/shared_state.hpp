@@ -1,6 +1,7 @@
 // The states behind a Control: what its service thread and the rank's thread share. Only for the
 // sources of Control.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -57,6 +58,23 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   OnPushed on_pushed;
   std::optional<Rank> asked;
   std::optional<Answer> answer;
+
+  /// Waits with the lock held, as `changed.wait_for` does; where the driver is lent to this thread
+  /// it runs it meanwhile.
+  template <typename Ready>
+  bool WaitFor(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds timeout,
+               Ready&& ready) const {
+    const Instant until = os::Now() + timeout;
+    lock.unlock();
+    carrier->driver->RunUntil(
+        [&] {
+          const std::lock_guard looking(mutex);
+          return ready();
+        },
+        until);
+    lock.lock();
+    return changed.wait_for(lock, std::max(until - os::Now(), Instant(0)), ready);
+  }
 
   // For those who watch.
   std::atomic<bool> formed{false};                           // the communicator is

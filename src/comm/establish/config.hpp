@@ -32,6 +32,8 @@ struct Config {
   /// The caller thinks that all ranks are on one host: devices, which matter between hosts, are
   /// then looked at only if they are not, which costs one more round of the control network.
   bool expects_one_host = false;
+  /// The place of the node leader, if this rank took it before the others knew the id (LeadHost).
+  std::shared_ptr<os::Listener> leads = {};
 };
 
 /// The origin of a communicator: the parts that make links, and children.

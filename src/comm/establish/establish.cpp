@@ -11,6 +11,7 @@ namespace {
 struct Surroundings {
   LocalHost local_host;
   transport::ListenerSet listeners;
+  HostMemoryDraft memory;
   std::vector<PeerInfo> peer_infos;
 };
 
@@ -19,8 +20,43 @@ Result<Surroundings> LookAtDevices(const Origin& origin, Control& control) {
   RINGLET_TRY_ASSIGN(LocalHost local_host, DiscoverLocal(*origin.process, origin.config));
   RINGLET_TRY_ASSIGN(auto listeners,
                      OpenDataListener(*origin.process, origin.credentials, local_host));
-  RINGLET_TRY_ASSIGN(auto peer_infos, ExchangePeerInfo(origin, control, local_host, listeners));
-  return Surroundings{std::move(local_host), std::move(listeners), std::move(peer_infos)};
+  RINGLET_TRY_ASSIGN(auto peer_infos, ExchangePeerInfo(origin, control, local_host, listeners, {}));
+  return Surroundings{std::move(local_host), std::move(listeners), {}, std::move(peer_infos)};
+}
+
+struct DataPlane {
+  std::unique_ptr<transport::Links> links;
+  HostMemoryParts memory;
+};
+
+// The way between ranks, all at once. Ranks that know from each other's peer infos where their
+// memory is need not meet for it; should one be kept from opening it, all do.
+Result<DataPlane> JoinDataPlanes(const Origin& origin, const plan::ChannelPlan& plan,
+                                 const PeerTable& peer_table, Control& control, Surroundings own,
+                                 Timeline& timeline, const std::stop_token& abort) {
+  std::unique_ptr<transport::Links> links;
+  if (KnowsHostMemory(origin.process->settings(), peer_table)) {
+    RINGLET_TRY_ASSIGN(links,
+                       Connect(origin, plan, peer_table, control, std::move(own.listeners), abort));
+    timeline.Reached(Phase::kConnect);
+    RINGLET_TRY_ASSIGN(auto known, UseKnownHostMemory(origin, peer_table, control,
+                                                      std::move(own.memory), plan.digest()));
+    if (known) return DataPlane{std::move(links), *std::move(known)};
+  }
+  RINGLET_TRY_ASSIGN(auto offer, OfferHostMemory(origin, peer_table));
+  RINGLET_TRY_ASSIGN(auto proof, ProcessProof::Draw());
+  RINGLET_TRY_ASSIGN(auto nonces,
+                     control.RequireEqual(plan.digest(), "channel plan", proof.nonce()));
+  RINGLET_TRY_ASSIGN(auto share,
+                     FetchHostMemory(origin, peer_table, std::move(offer), control, abort));
+  if (!links) {
+    RINGLET_TRY_ASSIGN(links,
+                       Connect(origin, plan, peer_table, control, std::move(own.listeners), abort));
+    timeline.Reached(Phase::kConnect);
+  }
+  RINGLET_TRY_ASSIGN(auto memory, AgreeOnHostMemory(origin, peer_table, control, std::move(share),
+                                                    {std::move(proof), std::move(nonces)}));
+  return DataPlane{std::move(links), std::move(memory)};
 }
 
 // From a control network to a communicator, whether its ranks have just met or knew each other.
@@ -49,25 +85,16 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
       plan::ChannelPlan plan,
       control->Share(machine ? machine->gpus().channels() : plan::Search(graph, user_limits)));
   timeline.Reached(Phase::kPlan);
-  RINGLET_TRY_ASSIGN(auto offer, control->Share(OfferHostMemory(origin, peer_table)));
-  RINGLET_TRY_ASSIGN(auto proof, control->Share(ProcessProof::Draw()));
-  RINGLET_TRY_ASSIGN(auto nonces, control->Share(control->RequireEqual(
-                                      plan.digest(), "channel plan", proof.nonce())));
   DumpGraphs(origin, plan, machine.get());
 
   // The data plane, then all ranks at once.
-  RINGLET_TRY_ASSIGN(auto share, control->Share(FetchHostMemory(
-                                     origin, peer_table, std::move(offer), *control, abort)));
-  RINGLET_TRY_ASSIGN(auto links, control->Share(Connect(origin, plan, peer_table, *control,
-                                                        std::move(own.listeners), abort)));
-  timeline.Reached(Phase::kConnect);
-  RINGLET_TRY_ASSIGN(
-      auto memory, control->Share(AgreeOnHostMemory(origin, peer_table, *control, std::move(share),
-                                                    {std::move(proof), std::move(nonces)})));
+  RINGLET_TRY_ASSIGN(DataPlane data,
+                     control->Share(JoinDataPlanes(origin, plan, peer_table, *control,
+                                                   std::move(own), timeline, abort)));
   timeline.Reached(Phase::kBarrier);
   RINGLET_TRY(control->Share(Report(origin, *control, timeline)));
   return Finish(std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
-                std::move(links), std::move(memory), std::move(machine));
+                std::move(data.links), std::move(data.memory), std::move(machine));
 }
 
 Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& process,
@@ -82,15 +109,18 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   process->ServeNear(local_host.cpus, local_host.numa);
   RINGLET_TRY_ASSIGN(Listeners listeners,
                      OpenListeners(*process, invitations.front(), config, local_host));
+  RINGLET_TRY_ASSIGN(HostMemoryDraft memory, DraftHostMemory(*process, config));
   timeline.Reached(Phase::kDiscoverLocal);
 
   // The other ranks: check-in at the root, roster, standing control network.
   RINGLET_TRY_ASSIGN(std::unique_ptr<Control> control,
-                     Join(process, config, invitations, local_host, listeners, abort));
+                     Join(process, config, invitations, local_host, listeners, memory, abort));
   timeline.Joined(control->milestones());
   RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos, control->Share(ReadPeerInfo(*control)));
-  return Complete({process, config, invitations.front().credentials}, std::move(control),
-                  {local_host, std::move(listeners.data), std::move(peer_infos)},
+  Config kept = config;
+  kept.leads.reset();
+  return Complete({process, std::move(kept), invitations.front().credentials}, std::move(control),
+                  {local_host, std::move(listeners.data), std::move(memory), std::move(peer_infos)},
                   std::move(timeline), abort);
 }
 
@@ -118,13 +148,16 @@ Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
                      control->Share(DiscoverLocal(*origin.process, origin.config)));
   RINGLET_TRY_ASSIGN(auto listeners, control->Share(OpenDataListener(
                                          *origin.process, origin.credentials, local_host)));
+  RINGLET_TRY_ASSIGN(HostMemoryDraft memory,
+                     control->Share(DraftHostMemory(*origin.process, origin.config)));
   timeline.Reached(Phase::kDiscoverLocal);
-  RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos,
-                     control->Share(ExchangePeerInfo(origin, *control, local_host, listeners)));
+  RINGLET_TRY_ASSIGN(
+      std::vector<PeerInfo> peer_infos,
+      control->Share(ExchangePeerInfo(origin, *control, local_host, listeners, memory)));
   timeline.Reached(Phase::kStanding);
   return Complete(std::move(origin), std::move(control),
-                  {local_host, std::move(listeners), std::move(peer_infos)}, std::move(timeline),
-                  abort);
+                  {local_host, std::move(listeners), std::move(memory), std::move(peer_infos)},
+                  std::move(timeline), abort);
 }
 
 }  // namespace ringlet::comm

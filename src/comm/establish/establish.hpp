@@ -22,6 +22,10 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
 /// and where RINGLET_COMM_ID is set. Errors kInvalidArgument RINGLET_UNIQUE_ID is no id
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process);
 
+/// Has the rank beside the root speak for its host, if it is called before others know `config.id`:
+/// they then reach both by one connection. Elsewhere the first rank of a host that comes does.
+void LeadHost(const Process& process, Config& config);
+
 /// Forms the communicator together with all other ranks of `config.id`. Blocks until all are
 /// connected, one of them fails, or the time is over; `abort` ends it early.
 /// Errors  kInvalidArgument  rank, size, id, settings that differ, a rank given twice

@@ -5,9 +5,11 @@
 
 #include "base/value/address.hpp"
 #include "base/value/bytes.hpp"
+#include "base/wire/handshake.hpp"
 #include "ringlet/status.hpp"
 #include "topology/view/cpu_set.hpp"
 #include "topology/view/pci.hpp"
+#include "transport/shm/arena.hpp"
 
 namespace ringlet::comm {
 
@@ -27,6 +29,9 @@ struct PeerInfo {
   std::vector<Address> tcp;                 ///< where its TCP links are accepted, best first
   std::size_t preferred = 0;                ///< NicChoice::preferred of these
   Address unix_socket;                      ///< where its shared memory is exchanged
+  /// Of its ProcessProof, if it expects all ranks to be on its host and to share its memory.
+  std::optional<Secret> nonce = {};
+  std::optional<transport::ArenaPlace> arena = {};  ///< made by it for all ranks in that case
 
   bool operator==(const PeerInfo&) const = default;
 };

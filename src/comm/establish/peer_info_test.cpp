@@ -39,6 +39,10 @@ TEST(PeerInfo, SurvivesTheTrip) {
   peer_info.names_device = false;
   peer_info.knows_devices = false;
   EXPECT_EQ(*DecodePeerInfo(Encode(peer_info)), peer_info);
+  peer_info.nonce.emplace().fill(std::byte{7});
+  EXPECT_EQ(*DecodePeerInfo(Encode(peer_info)), peer_info);
+  peer_info.arena = {.pid = 1, .descriptor = 2, .device = 3, .inode = 4};
+  EXPECT_EQ(*DecodePeerInfo(Encode(peer_info)), peer_info);
 }
 
 TEST(PeerInfo, FitsTheRosterWhateverItHolds) {
@@ -47,6 +51,8 @@ TEST(PeerInfo, FitsTheRosterWhateverItHolds) {
   peer_info.unix_socket = Address::Unix(std::string(kUnixPathBytesMax, 'x'));
   for (std::uint32_t cpu = 0; cpu < 1000; cpu += 2)
     peer_info.cpus = peer_info.cpus.JoinedWith(topology::CpuSet::Of(cpu, cpu));
+  peer_info.nonce.emplace();
+  peer_info.arena.emplace();
   const Bytes bytes = Encode(peer_info);
   EXPECT_LE(bytes.size(), bootstrap::kPeerInfoBytesMax);
   EXPECT_EQ(DecodePeerInfo(bytes)->tcp.size(), kPeerInfoAddressesMax);

@@ -42,7 +42,7 @@ Result<transport::ListenerSet> OpenEndpoint(Process& process, NicChoice nics,
 }
 
 PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHost& local_host,
-                    const transport::ListenerSet& listeners) {
+                    const transport::ListenerSet& listeners, const HostMemoryDraft& draft) {
   PeerInfo peer_info{.host_hash = process.host_hash(),
                      .process_hash = process.process_hash(),
                      .network_namespace = process.host().net_namespace,
@@ -62,6 +62,9 @@ PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHos
     peer_info.device = gpu.dev.value_or(config.device);
     if (gpu.mlopart) peer_info.half = static_cast<std::uint8_t>(*gpu.mlopart);
   }
+  if (draft.proof) peer_info.nonce = draft.proof->nonce();
+  if (draft.arena)
+    if (auto place = draft.arena->PlaceIn(process.host().pid); place.ok()) peer_info.arena = *place;
   return peer_info;
 }
 
@@ -266,15 +269,29 @@ Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
   return listeners;
 }
 
+namespace {
+
+bool HasNodeLeaders(const Settings& settings, const Config& config) {
+  return settings.node_leader && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
+}
+
+}  // namespace
+
+// A failure is told when the rank joins, which tries it again.
+void LeadHost(const Process& process, Config& config) {
+  const auto invitation = rendezvous::Decode(config.id);
+  if (!invitation.ok() || !HasNodeLeaders(process.settings(), config)) return;
+  auto listener = os::Listen(NodeLeaderAddress(*invitation));
+  if (listener.ok()) config.leads = std::make_shared<os::Listener>(*std::move(listener));
+}
+
 void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
                             const Config& config, Listeners& listeners) {
-  const Settings& settings = process.settings();
-  const bool together =
-      settings.node_leader && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
-  if (!together) return;
+  if (!HasNodeLeaders(process.settings(), config)) return;
   // A rank that finds the address taken has a node leader; if none can be opened each rank speaks
   // for itself.
-  auto listener = os::Listen(NodeLeaderAddress(invitation));
+  auto listener = config.leads ? Result<os::Listener>(std::move(*config.leads))
+                               : os::Listen(NodeLeaderAddress(invitation));
   listeners.speaks = listener.ok();
   if (listener.ok()) listeners.control.listeners.push_back(std::move(*listener));
   if (listeners.speaks || listener.error().os_errno == EADDRINUSE)
@@ -302,6 +319,17 @@ Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) 
   return invitations;
 }
 
+namespace {
+
+// A rank beside its root calls it over a UNIX socket: no TCP connection is made to be given up.
+std::vector<Address> AddressesOfRoot(const Process& process, const Invitation& invitation) {
+  const ServiceKey root{invitation.credentials.magic, ServiceKey::Kind::kRoot};
+  if (auto here = process.endpoints().UnixSocketOf(root)) return {*std::move(here)};
+  return invitation.roots;
+}
+
+}  // namespace
+
 Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Config& config,
                                                const std::vector<Invitation>& invitations,
                                                const Listeners& listeners,
@@ -309,7 +337,7 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   const Settings& settings = process.settings();
   bootstrap::MemberConfig member;
   for (const Invitation& invitation : invitations)
-    member.roots.push_back({invitation.credentials, invitation.roots});
+    member.roots.push_back({invitation.credentials, AddressesOfRoot(process, invitation)});
   RINGLET_TRY_ASSIGN(member.nonce_seed, os::SecureRandom());
   member.rank = Rank{config.rank};
   member.size = config.size;
@@ -335,10 +363,10 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
 Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
                                       const std::vector<Invitation>& invitations,
                                       const LocalHost& local_host, Listeners& listeners,
-                                      const std::stop_token& abort) {
-  RINGLET_TRY_ASSIGN(auto member,
-                     MemberConfigOf(*process, config, invitations, listeners,
-                                    PeerInfoOf(*process, config, local_host, listeners.data)));
+                                      const HostMemoryDraft& draft, const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(
+      auto member, MemberConfigOf(*process, config, invitations, listeners,
+                                  PeerInfoOf(*process, config, local_host, listeners.data, draft)));
   return Control::Join(process,
                        {.member = std::move(member),
                         .listeners = std::move(listeners.control.listeners),
@@ -370,10 +398,11 @@ Origin ChildOf(const Origin& parent, const Control& control) {
 
 Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& control,
                                                const LocalHost& local_host,
-                                               const transport::ListenerSet& listeners) {
-  RINGLET_TRY_ASSIGN(
-      const bootstrap::Table table,
-      control.AllGather(Encode(PeerInfoOf(*origin.process, origin.config, local_host, listeners))));
+                                               const transport::ListenerSet& listeners,
+                                               const HostMemoryDraft& draft) {
+  RINGLET_TRY_ASSIGN(const bootstrap::Table table,
+                     control.AllGather(Encode(PeerInfoOf(*origin.process, origin.config, local_host,
+                                                         listeners, draft))));
   std::vector<PeerInfo> peer_infos;
   for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
     RINGLET_TRY_ASSIGN(PeerInfo peer_info, DecodePeerInfo(table.At(Rank{rank})));

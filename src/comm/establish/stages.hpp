@@ -78,14 +78,15 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
 Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, const Config& config,
                                       const std::vector<Invitation>& invitations,
                                       const LocalHost& local_host, Listeners& listeners,
-                                      const std::stop_token& abort);
+                                      const HostMemoryDraft& draft, const std::stop_token& abort);
 
 /// The identity of a child communicator: its own names, secret and ranks.
 Origin ChildOf(const Origin& parent, const Control& control);
 /// The peer infos of all ranks of `control`, which has no roster with fresh ones.
 Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& control,
                                                const LocalHost& local_host,
-                                               const transport::ListenerSet& listeners);
+                                               const transport::ListenerSet& listeners,
+                                               const HostMemoryDraft& draft);
 
 /// Whether ranks on several hosts must look at their devices now, since one has not yet. Pure.
 bool LackDevices(const std::vector<PeerInfo>& peer_infos);

@@ -43,7 +43,7 @@ Result<MemoryLabel> LabelOf(Process& process, View memory) {
   const std::span<std::byte> whole = allocation->bytes();
   return MemoryLabel{.host = process.host_hash(),
                      .pid = process.host().pid,
-                     .start_ticks = process.host().process_start_ticks,
+                     .start_ticks = os::OwnStartTicks(process.files()),
                      .descriptor = static_cast<std::uint32_t>(allocation->fd().get()),
                      .device = identity.device,
                      .inode = identity.inode,

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "base/value/text.hpp"
+#include "collective/reduce/reduce.hpp"
 #include "collective/select/algorithm_choice.hpp"
 #include "comm/establish/tuning.hpp"
 #include "comm/machine/slow_link.hpp"
@@ -68,6 +69,16 @@ Status CheckSockets(const Settings& settings) {
 
 Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
                                                 const FileVariables& conf_files) {
+  RINGLET_TRY_ASSIGN(auto process, Make(environment, conf_files));
+  RINGLET_TRY(process->AddService());
+  process->Serve();
+  process->Show();
+  return process;
+}
+
+// All that touches no thread.
+Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
+                                               const FileVariables& conf_files) {
   RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment, conf_files));
   if (auto paths = topology::ReadPathOptions(settings); !paths.ok()) return paths.error();
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
@@ -86,25 +97,49 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
   std::shared_ptr<Process> process(
       new Process(std::move(settings), std::move(host), std::move(files), Reader(identity).U64()));
-  RINGLET_TRY(process->AddService());
-  process->first_ = process->services_.front().get();
   process->descriptors_max_ = descriptors_max;
-  process->endpoints_ = std::make_unique<transport::SharedListeners>(
-      process->driver(),
-      transport::SharedListeners::Options{.timeout = process->settings_.handshake_timeout,
-                                          .half_open_max = process->HalfOpenMax(kHalfOpenMax),
-                                          .note = [raw = process.get()](const Note& note) {
-                                            raw->logger().Log(note.level, Subsystem::kBootstrap,
-                                                              std::nullopt, note.text);
-                                          }});
-  process->OpenStatusSocket();
   process->measured_choices_ = std::move(measured);
   process->graphs_ = std::move(graphs);
-  for (const std::string& warning : process->settings_.warnings)
-    process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
-  for (const std::string& note : process->settings_.notes)
-    process->logger_.Log(LogLevel::kInfo, Subsystem::kEnv, std::nullopt, note);
   return process;
+}
+
+// The parts that the first service's driver serves for all.
+void Process::Serve() {
+  first_ = services_.front().get();
+  endpoints_ = std::make_unique<transport::SharedListeners>(
+      driver(), transport::SharedListeners::Options{.timeout = settings_.handshake_timeout,
+                                                    .half_open_max = HalfOpenMax(kHalfOpenMax),
+                                                    .note = [this](const Note& note) {
+                                                      logger_.Log(note.level, Subsystem::kBootstrap,
+                                                                  std::nullopt, note.text);
+                                                    }});
+  for (const std::string& warning : settings_.warnings)
+    logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
+  for (const std::string& note : settings_.notes)
+    logger_.Log(LogLevel::kInfo, Subsystem::kEnv, std::nullopt, note);
+}
+
+void Process::Show() {
+  std::call_once(shows_once_, [this] { OpenStatusSocket(); });
+}
+
+Result<std::shared_ptr<Process>> Process::PrepareHere() {
+  const EnvMap environment = os::ReadEnvironment();
+  RINGLET_TRY_ASSIGN(auto process, Make(environment, os::ReadConfFiles(environment)));
+  RINGLET_TRY(process->PrepareService());
+  process->Serve();
+  if (process->IsServedAtOnce()) process->Show();
+  return process;
+}
+
+os::SocketDriver::Loan Process::Borrow() {
+  os::SocketDriver::Loan loan(driver());
+  Show();
+  return loan;
+}
+
+void Process::LookAtProcessor() {
+  collective::ChooseKernels();
 }
 
 // Ranks work without it all the same.
@@ -155,9 +190,26 @@ Process::~Process() {
 Status Process::AddService() {
   const std::string number = services_.empty() ? "" : "-" + std::to_string(services_.size());
   RINGLET_TRY_ASSIGN(auto service, Service::Start("ringlet" + number, logger_));
+  Keep(std::move(service));
+  return Ok();
+}
+
+Status Process::PrepareService() {
+  if (IsServedAtOnce()) return AddService();
+  RINGLET_TRY_ASSIGN(auto service, Service::Prepare("ringlet", logger_, [this] { Show(); }));
+  Keep(std::move(service));
+  return Ok();
+}
+
+// For files that are written, and signals and clients that are heeded, before there are ranks.
+bool Process::IsServedAtOnce() const {
+  return !settings_.metrics_file.empty() || !settings_.dump_signal.empty() ||
+         settings_.ras_enable.value_or(0) == 1 || !settings_.ras_addr.empty();
+}
+
+void Process::Keep(std::unique_ptr<Service> service) {
   for (const Neighbourhood& one : near_) service->RunNear(one.cpus, one.numa_node);
   services_.push_back(std::move(service));
-  return Ok();
 }
 
 Process::Seat Process::TakeSeat() {

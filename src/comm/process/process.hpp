@@ -49,6 +49,13 @@ class Process {
   /// That with this process's own environment, read now.
   /// \param overrides  variables that stand in for those of the same name
   static Result<std::shared_ptr<Process>> StartHere(const EnvMap& overrides = {});
+  /// The same with a service thread that starts when a thread without a loan of the driver posts
+  /// work to it, or a loan ends. Until then there is no status socket. A setting that wants
+  /// something done beside communicators has it start at once.
+  static Result<std::shared_ptr<Process>> PrepareHere();
+  /// Looks at what is the same for all processes of a host, for the first operation not to: when a
+  /// library is loaded, say. Cost tens of microseconds.
+  static void LookAtProcessor();
   /// Stops the service threads; communicators and unused ids must be gone or are cut off.
   ~Process();
   Process(const Process&) = delete;
@@ -60,9 +67,12 @@ class Process {
   os::Logger& logger() { return logger_; }
   /// Of the first service thread, which there always is.
   os::SocketDriver& driver() { return first_->driver(); }
+  /// Lends it to the calling thread, if the service thread does not run yet.
+  os::SocketDriver::Loan Borrow();
   transport::InprocExchange& inproc() { return inproc_; }
   /// The addresses of the ranks and roots of this process.
   transport::SharedListeners& endpoints() { return *endpoints_; }
+  const transport::SharedListeners& endpoints() const { return *endpoints_; }
   RegisteredHeap& heap() { return heap_; }
   /// The table through which ranks of a communicator in this process find each other's buffers; the
   /// same for all of them. \param secret of the communicator
@@ -158,7 +168,14 @@ class Process {
 
  private:
   Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);
+  static Result<std::shared_ptr<Process>> Make(const EnvMap& environment,
+                                               const FileVariables& conf_files);
+  void Keep(std::unique_ptr<Service> service);
   Status AddService();
+  Status PrepareService();
+  bool IsServedAtOnce() const;
+  void Serve();
+  void Show();
   Result<std::vector<os::UsableAddress>> FindInterfaces() const;
   void ForgetUnusedRoots();
   void SayOnce(LogLevel level, const std::string& text);
@@ -208,6 +225,7 @@ class Process {
   std::vector<std::unique_ptr<Service>> services_;
   Service* first_ = nullptr;
   std::unique_ptr<transport::SharedListeners> endpoints_;  // before the services go
+  std::once_flag shows_once_;
   std::once_flag joins_fences_once_;
   std::jthread joins_fences_;
 };

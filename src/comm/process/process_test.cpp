@@ -106,6 +106,29 @@ std::vector<Process::Seat> TakeSeats(Process& process, std::uint32_t count) {
   return seats;
 }
 
+TEST(Process, APreparedOneIsServedByTheBorrowerAndByItsThreadAfterwards) {
+  const auto process = *Process::PrepareHere();
+  const auto tell = [&] {
+    auto told = std::make_shared<std::promise<std::thread::id>>();
+    process->driver().Post([told] { told->set_value(std::this_thread::get_id()); });
+    return told->get_future().share();
+  };
+  const auto ready = [](const auto& future) {
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  const auto before = discovery::AllowedCpus(process->files()).value();
+  auto loan = process->Borrow();
+  process->ServeNear(topology::CpuSet::Of(0, 0), 0);
+  const auto answer = tell();
+  process->driver().RunUntil([&] { return ready(answer); },
+                             os::SocketDriver::Now() + std::chrono::seconds(60));
+  EXPECT_EQ(answer.get(), std::this_thread::get_id());
+  EXPECT_EQ(discovery::AllowedCpus(process->files()).value(), before)
+      << "the borrower stays where it is";
+  EXPECT_TRUE(loan.End().ok());
+  EXPECT_NE(tell().get(), std::this_thread::get_id());
+}
+
 TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {
   const auto process = *Process::Start({});
   if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
@@ -187,7 +210,9 @@ TEST(Process, LooksAtItsHostOnce) {
   EXPECT_TRUE(brief->view.pci.empty());
   const auto full = process->ScanHost(true);
   ASSERT_TRUE(full.ok()) << full.error().message;
-  EXPECT_EQ(full->view.numa_nodes, brief->view.numa_nodes);
+  ASSERT_EQ(full->view.numa_nodes.size(), brief->view.numa_nodes.size());
+  for (std::size_t i = 0; i < full->view.numa_nodes.size(); ++i)
+    EXPECT_EQ(full->view.numa_nodes[i].cpus, brief->view.numa_nodes[i].cpus);
   EXPECT_EQ(process->ScanHost(true)->view.digest(), full->view.digest());
 }
 

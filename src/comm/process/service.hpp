@@ -2,11 +2,14 @@
 // and the part of the machine that they live in.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bootstrap/roster.hpp"
 #include "os/fs/log_sink.hpp"
@@ -22,6 +25,10 @@ class Service {
   /// \param logger  outlives this
   /// Errors  kSystem  no descriptors, no thread
   static Result<std::unique_ptr<Service>> Start(std::string name, os::Logger& logger);
+  /// The same with a thread that starts when its driver first needs one.
+  /// \param begin  what it does first
+  static Result<std::unique_ptr<Service>> Prepare(std::string name, os::Logger& logger,
+                                                  std::function<void()> begin);
   /// Ends the thread.
   ~Service();
   Service(const Service&) = delete;
@@ -33,7 +40,7 @@ class Service {
 
   /// Has the thread run near a rank that lives at `numa_node`: on `cpus`, and on those that it was
   /// told of before. Memory that it touches first lies at the node as long as it was told of no
-  /// other.
+  /// other. A thread of the program to which the driver is lent stays where it is.
   void RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
 
   /// Ranks that are served here now. Any thread.
@@ -42,13 +49,25 @@ class Service {
   std::shared_ptr<const void> TakeSeat();
 
  private:
-  Service(os::Logger& logger, std::unique_ptr<os::SocketDriver> driver);
+  Service(std::string name, os::Logger& logger) : name_(std::move(name)), logger_(logger) {}
+  Status StartThread(const std::function<void()>& begin);
 
+  const std::string name_;
   os::Logger& logger_;
   const std::shared_ptr<bootstrap::RosterShelf> shelf_ = std::make_shared<bootstrap::RosterShelf>();
   // Outlives this where a seat does.
   const std::shared_ptr<std::atomic<std::uint32_t>> ranks_ =
       std::make_shared<std::atomic<std::uint32_t>>(0);
+  struct Home {
+    topology::CpuSet cpus;
+    std::uint32_t numa_node = 0;
+  };
+  void Begin();
+  void GoNear();
+  void GoNear(const Home& home);
+  std::mutex places_mutex_;                 // of the next two
+  std::vector<Home> places_;                // that the thread has not been told of
+  std::thread::id thread_id_{};             // none: it has not begun
   topology::CpuSet near_;                   // the thread's own, as are the next two
   std::optional<std::uint32_t> near_node_;  // if all ranks live there
   std::optional<os::MemoryNear> near_memory_;

@@ -111,6 +111,23 @@ bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table) {
   return OfThisHost(hosts, origin.config.rank).ranks.size() > 1;
 }
 
+Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config) {
+  HostMemoryDraft draft;
+  if (!config.expects_one_host || !AllowsHostMemory(process.settings(), config.size)) return draft;
+  RINGLET_TRY_ASSIGN(draft.proof, ProcessProof::Draw());
+  if (config.rank != 0) return draft;
+  auto arena = transport::Arena::Create({.ranks = config.size});
+  if (arena.ok()) draft.arena = *std::move(arena);  // else the offer says why, if it comes to it
+  return draft;
+}
+
+bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table) {
+  const std::vector<PeerInfo>& all = peer_table.peer_infos;
+  return HostsWithMemory(settings, peer_table).size() == 1 && peer_table.hosts.size() == 1 &&
+         all.front().arena &&
+         std::ranges::all_of(all, [](const PeerInfo& one) { return one.nonce.has_value(); });
+}
+
 Result<ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table) {
   if (!UsesHostMemory(origin, peer_table)) return ArenaOffer{};
   RINGLET_TRY_ASSIGN(const ArenaRequest request, RequestFor(origin, peer_table));
@@ -163,6 +180,57 @@ Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable&
   auto processes = proof.Check(self, here.ranks, Of(here.ranks, told));
   return HostMemoryParts{std::move(hosts), std::move(share.arena), std::move(processes),
                          std::move(proof)};
+}
+
+namespace {
+
+// Null, with a note in the log: this rank cannot.
+std::shared_ptr<transport::Arena> MapKnown(const Origin& origin, const PeerTable& peer_table,
+                                           HostMemoryDraft& draft) {
+  auto arena = std::move(draft.arena);
+  if (!arena) {
+    const ArenaShape shape{.ranks = origin.config.size};
+    auto mapped = transport::Arena::MapAt(*peer_table.peer_infos.front().arena, shape);
+    if (!mapped.ok()) {
+      origin.process->NoteOnce("the memory of the host is sent, as it cannot be opened: " +
+                               mapped.error().message);
+      return nullptr;
+    }
+    arena = *std::move(mapped);
+  }
+  arena->PrefaultPosts(origin.config.rank);
+  return arena;
+}
+
+}  // namespace
+
+Result<std::optional<HostMemoryParts>> UseKnownHostMemory(const Origin& origin,
+                                                          const PeerTable& peer_table,
+                                                          Control& control, HostMemoryDraft draft,
+                                                          std::uint64_t plan_digest) {
+  const Rank self{origin.config.rank};
+  collective::Groups hosts = HostsWithMemory(origin.process->settings(), peer_table);
+  const std::vector<Rank>& ranks = hosts.front();
+  std::vector<Secret> nonces;
+  for (const PeerInfo& one : peer_table.peer_infos) nonces.push_back(*one.nonce);
+  auto arena = MapKnown(origin, peer_table, draft);
+  Writer own;
+  own.U64(plan_digest).U8(arena ? 1 : 0).Raw(draft.proof->Claim(self, ranks, nonces));
+  RINGLET_TRY_ASSIGN(const bootstrap::Table told, control.AllGather(own.Take()));
+  RINGLET_TRY(Control::CheckEqual(told, "channel plan"));
+  std::vector<View> claims;
+  bool all_have_it = true;
+  for (const Rank rank : ranks) {
+    Reader in(told.At(rank));
+    in.U64();
+    all_have_it = in.U8() == 1 && all_have_it;
+    claims.push_back(in.Raw(in.remaining()));
+  }
+  if (!all_have_it) return std::optional<HostMemoryParts>();
+  arena->CloseDescriptor();
+  auto processes = draft.proof->Check(self, ranks, claims);
+  return std::optional(HostMemoryParts{std::move(hosts), std::move(arena), std::move(processes),
+                                       std::move(draft.proof)});
 }
 
 HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,

@@ -29,6 +29,17 @@ collective::Groups HostsWithMemory(const Settings& settings, const PeerTable& pe
 /// Pure: whether this rank's host is one of them and has several ranks.
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);
 
+/// The memory that a rank brings along where it expects all ranks on its host.
+struct HostMemoryDraft {
+  std::optional<ProcessProof> proof;        ///< empty: it expects nothing, as all others then
+  std::shared_ptr<transport::Arena> arena;  ///< of rank 0, for all; null where it has no memory
+};
+/// Before a rank checks in. Errors  kSystem  no random source
+Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config);
+
+/// Pure: whether the peer infos say where the arena of all ranks is. The same on all ranks.
+bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table);
+
 /// The first rank's offer to the others of its host: made before it tells them anything more, so
 /// that each rank that comes finds it. Empty on other ranks, and where there is to be none. Does
 /// not block. Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
@@ -64,6 +75,14 @@ struct Proving {
 /// warning of rank 0, if one has not. Errors  those of the control network
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
                                           Control& control, HostMemoryShare share, Proving proving);
+
+/// The same in one exchange, and without a meeting, where KnowsHostMemory: each rank maps what rank
+/// 0 shows. Empty where one of them cannot, on all of them: they meet for it then. \param
+/// plan_digest  of the channels, which must be the same on all ranks
+Result<std::optional<HostMemoryParts>> UseKnownHostMemory(const Origin& origin,
+                                                          const PeerTable& peer_table,
+                                                          Control& control, HostMemoryDraft draft,
+                                                          std::uint64_t plan_digest);
 
 class HostMemory {
  public:

@@ -36,6 +36,61 @@ TEST(HostMemory, IsThereFromTheStartAndNoLinkIs) {
   });
 }
 
+TEST(HostMemory, OfOneHostIsMappedWhereThePeerInfosSay) {
+  const auto shared = ProcessWith({});
+  for (const bool processes : {false, true})
+    RunRanks(
+        3, [&](std::uint32_t) { return processes ? ProcessWith({}) : shared; },
+        [](std::uint32_t rank, Formed formed) {
+          ASSERT_TRUE(formed.ok()) << formed.error().message;
+          Communicator& mine = **formed;
+          EXPECT_TRUE(KnowsHostMemory(mine.origin().process->settings(), mine.peer_table()));
+          EXPECT_TRUE(mine.host_memory().IsHere());
+          for (const std::size_t count : {3u, 100'000u}) EXPECT_TRUE(SumOfRanks(mine, count).ok());
+          EXPECT_EQ(mine.links().size(), 0u);
+          const auto child = Split(mine, rank == 1 ? 1 : 0, 0, {});
+          ASSERT_TRUE(child.ok()) << child.error().message;
+          EXPECT_EQ((*child)->host_memory().IsHere(), rank != 1);
+          EXPECT_TRUE(SumOfRanks(**child, 3).ok());
+        },
+        {.expects_one_host = true});
+}
+
+TEST(HostMemory, NoRankUsesItIfOneCannotOpenIt) {
+  RunRanks(2, EnvMap{}, [](std::uint32_t rank, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    Communicator& mine = **formed;
+    PeerTable told = mine.peer_table();
+    for (PeerInfo& one : told.peer_infos) one.nonce = Secret{};
+    EXPECT_FALSE(KnowsHostMemory(mine.origin().process->settings(), told));
+    for (const bool right : {true, false}) {
+      const Config config{.rank = rank, .size = 2, .expects_one_host = true};
+      auto draft = *DraftHostMemory(*mine.origin().process, config);
+      ASSERT_EQ(draft.arena != nullptr, rank == 0);
+      Writer own;
+      const auto pid = mine.origin().process->host().pid;
+      const auto at = rank == 0 ? *draft.arena->PlaceIn(pid) : transport::ArenaPlace();
+      own.U32(at.descriptor).U64(at.device).U64(at.inode);
+      const auto places = mine.control().AllGather(own.Take());
+      ASSERT_TRUE(places.ok());
+      Reader in(places->At(Rank{0}));
+      auto& arena = told.peer_infos[0].arena.emplace();
+      arena = {.pid = pid, .descriptor = in.U32(), .device = in.U64(), .inode = in.U64()};
+      arena.inode += right ? 0 : 1;
+      EXPECT_TRUE(KnowsHostMemory(mine.origin().process->settings(), told));
+      const auto parts =
+          UseKnownHostMemory(mine.origin(), told, mine.control(), std::move(draft), 7);
+      ASSERT_TRUE(parts.ok()) << parts.error().message;
+      EXPECT_EQ(parts->has_value(), right);
+    }
+    const Config config{.rank = rank, .size = 2, .expects_one_host = true};
+    const auto differs = UseKnownHostMemory(mine.origin(), told, mine.control(),
+                                            *DraftHostMemory(*mine.origin().process, config), rank);
+    ASSERT_FALSE(differs.ok());
+    EXPECT_THAT(differs.error().message, HasSubstr("do not have the same channel plan"));
+  });
+}
+
 TEST(HostMemory, IsWaitedAtAsTheSettingSays) {
   for (const char* wait : {"spin", "yield", "sleep", "auto"})
     RunRanks(3, EnvMap{{"RINGLET_WAIT", wait}}, [&](std::uint32_t, Formed formed) {

@@ -55,6 +55,7 @@ c10::intrusive_ptr<BackendOptions> MakeOptions(Milliseconds timeout, Millisecond
 PYBIND11_MODULE(_C, module) {
   namespace api = ringlet::torch_api;
   py::module_::import("torch.distributed");
+  ringlet::comm::Process::LookAtProcessor();
   const py::object torch_backend =
       py::module_::import("torch._C._distributed_c10d").attr("Backend");
 

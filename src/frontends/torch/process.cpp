@@ -48,7 +48,7 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
   }
   auto process = shared.process.lock();
   if (process) return process;
-  RINGLET_TRY_ASSIGN(process, comm::Process::StartHere());
+  RINGLET_TRY_ASSIGN(process, comm::Process::PrepareHere());
   shared.process = process;
   return process;
 }

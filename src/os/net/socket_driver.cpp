@@ -122,8 +122,11 @@ struct Entry {
 
 class SocketDriver::Impl {
  public:
-  Impl(Fd epoll, Fd wake, Fd spare)
-      : epoll_(std::move(epoll)), wake_(std::move(wake)), spare_(std::move(spare)) {
+  Impl(Fd epoll, Fd wake, Fd spare, std::function<Status()> start)
+      : epoll_(std::move(epoll)),
+        wake_(std::move(wake)),
+        spare_(std::move(spare)),
+        start_(std::move(start)) {
     Watch(wake_.get(), kWakeToken, EPOLLIN, EPOLL_CTL_ADD);
   }
   ~Impl();
@@ -136,6 +139,10 @@ class SocketDriver::Impl {
   void Post(std::function<void()> work);
   void PostAfter(Instant wait, std::function<void()> work);
   void Step(Instant wait);
+  void Run();
+  bool Borrow();
+  Status Return();
+  void RunUntil(const std::function<bool()>& done, Instant until);
   void Defer(Id id, Event event) { deferred_.emplace_back(id, std::move(event)); }
 
   std::atomic<bool> stopped{false};
@@ -143,7 +150,12 @@ class SocketDriver::Impl {
   Counters counters;
 
  private:
+  bool IsLentHere() const { return lent_to_ == std::this_thread::get_id(); }
+  Status Start();
+  void Wake();
   void RunPosted();
+  bool RunOwnPosts();
+  std::vector<std::function<void()>> TakePosted();
   void RunOne(const std::function<void()>& work);
   void RunDeferred();
   void RunDue();
@@ -207,9 +219,16 @@ class SocketDriver::Impl {
   bool any_failed_ = false;
   std::unique_ptr<std::byte[]> reserve_ =
       std::make_unique_for_overwrite<std::byte[]>(kReserveBytes);
-  std::set<Id> guests_;  // listeners whose machines have callers waiting
-  std::mutex posted_mutex_;
+  std::set<Id> guests_;      // listeners whose machines have callers waiting
+  std::mutex posted_mutex_;  // of the next two
   std::vector<std::function<void()>> posted_;
+  bool woken_ = false;  // for what is posted; else the thread that runs this looks by itself
+
+  const std::function<Status()> start_;  // empty: the owner runs it
+  std::mutex start_mutex_;               // held while it is called
+  std::atomic<bool> started_{false};
+  std::atomic<std::thread::id> lent_to_{};
+  std::mutex running_;  // held by the thread that runs it
 };
 
 // ---- machines ---------------------------------------------------------------------------------
@@ -777,25 +796,45 @@ bool SocketDriver::Impl::SendSome(Connection& line, int& error) {
 // ---- the loop ---------------------------------------------------------------------------------
 
 void SocketDriver::Impl::Post(std::function<void()> work) {
+  bool wakes = false;
   {
     const std::lock_guard lock(posted_mutex_);
     posted_.push_back(std::move(work));
-    if (posted_.size() > 1) return;  // the wake-up for the first is still on its way
+    // This thread sees to it. Asked after it is there: a thread that starts now finds it.
+    if (IsLentHere() && !started_) return;
+    wakes = !std::exchange(woken_, true);  // else a wake-up for earlier work is still on its way
   }
+  if (wakes) Wake();
+  // If there is no thread for it the work stays, and the next that is posted tries again.
+  if (start_ && !started_) (void)Start();
+}
+
+void SocketDriver::Impl::Wake() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+}
+
+std::vector<std::function<void()>> SocketDriver::Impl::TakePosted() {
+  const std::lock_guard lock(posted_mutex_);
+  woken_ = false;
+  return std::exchange(posted_, {});
 }
 
 void SocketDriver::Impl::RunPosted() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
   ++counters.system_calls;
-  std::vector<std::function<void()>> work;
+  for (const auto& one : TakePosted()) RunOne(one);
+}
+
+// Work of the thread to which this is lent, for which nothing wakes.
+bool SocketDriver::Impl::RunOwnPosts() {
   {
     const std::lock_guard lock(posted_mutex_);
-    work.swap(posted_);
+    if (woken_ || posted_.empty()) return false;
   }
-  for (const auto& one : work) RunOne(one);
+  for (const auto& one : TakePosted()) RunOne(one);
+  return true;
 }
 
 void SocketDriver::Impl::RunOne(const std::function<void()>& work) {
@@ -873,6 +912,7 @@ void SocketDriver::Impl::Step(Instant wait) {
 
 void SocketDriver::Impl::Turn(Instant wait) {
   runner_ = std::this_thread::get_id();
+  if (RunOwnPosts()) wait = Instant(0);  // it may be what this thread waits for
   std::array<epoll_event, 256> events;
   const auto wait_ms = std::chrono::ceil<std::chrono::milliseconds>(WaitFor(wait)).count();
   const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
@@ -902,18 +942,59 @@ void SocketDriver::Impl::Turn(Instant wait) {
   RunChanged();
 }
 
+// ---- whose thread -----------------------------------------------------------------------------
+
+void SocketDriver::Impl::Run() {
+  const std::lock_guard running(running_);
+  while (!stopped) Step(std::chrono::seconds(60));
+}
+
+Status SocketDriver::Impl::Start() {
+  const std::lock_guard lock(start_mutex_);
+  if (started_) return Ok();
+  started_ = true;  // its thread may post before this has returned
+  if (lent_to_ != std::thread::id()) Wake();
+  Status status = start_();
+  if (!status.ok()) started_ = false;
+  return status;
+}
+
+bool SocketDriver::Impl::Borrow() {
+  if (!start_ || started_) return false;
+  std::thread::id nobody;
+  return lent_to_.compare_exchange_strong(nobody, std::this_thread::get_id());
+}
+
+Status SocketDriver::Impl::Return() {
+  lent_to_ = std::thread::id();
+  return Start();
+}
+
+// Work that another thread posts starts the driver's own thread, and wakes this one, which makes
+// room for it. So nothing is left undone where the borrower waits for something else.
+void SocketDriver::Impl::RunUntil(const std::function<bool()>& done, Instant until) {
+  if (!IsLentHere() || started_) return;
+  const std::lock_guard running(running_);
+  while (!started_ && !done()) {
+    const Instant left = until - Now();
+    Step(std::max(left, Instant(0)));
+    if (left <= Instant(0)) return;
+  }
+}
+
 // ---- the outside ------------------------------------------------------------------------------
 
 SocketDriver::SocketDriver(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SocketDriver::~SocketDriver() = default;
 
-Result<std::unique_ptr<SocketDriver>> SocketDriver::Create() {
+Result<std::unique_ptr<SocketDriver>> SocketDriver::Create(std::function<Status()> start) {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return SystemError("cannot create an epoll", errno);
   Fd wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wake.valid()) return SystemError("cannot create an eventfd", errno);
   Fd spare(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  auto impl = std::make_unique<Impl>(std::move(epoll), std::move(wake), std::move(spare));
+  auto impl =
+      std::make_unique<Impl>(std::move(epoll), std::move(wake), std::move(spare), std::move(start));
   return std::unique_ptr<SocketDriver>(new SocketDriver(std::move(impl)));
 }
 
@@ -942,8 +1023,23 @@ void SocketDriver::Stop() {
   impl_->stopped = true;
 }
 void SocketDriver::Run() {
-  while (!impl_->stopped) impl_->Step(std::chrono::seconds(60));
+  impl_->Run();
 }
+void SocketDriver::RunUntil(const std::function<bool()>& done, Instant until) {
+  impl_->RunUntil(done, until);
+}
+
+SocketDriver::Loan::Loan(SocketDriver& driver)
+    : driver_(driver.impl_->Borrow() ? &driver : nullptr) {}
+SocketDriver::Loan::Loan(Loan&& other) noexcept : driver_(std::exchange(other.driver_, nullptr)) {}
+SocketDriver::Loan::~Loan() {
+  (void)End();
+}
+Status SocketDriver::Loan::End() {
+  SocketDriver* const driver = std::exchange(driver_, nullptr);
+  return driver == nullptr ? Ok() : driver->impl_->Return();
+}
+
 SocketDriver::Counters& SocketDriver::Counters::operator+=(const Counters& other) {
   bytes_sent += other.bytes_sent;
   bytes_received += other.bytes_received;

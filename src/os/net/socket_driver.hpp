@@ -1,12 +1,15 @@
 // Runs any number of Machines over real sockets, on one thread, with one epoll.
 //
-// Threads: everything but Post, PostAfter and Now belongs to the thread that calls Run or Step. A
-// machine, its callbacks and its lines are touched by that thread only, so machines need no locks.
-// Callbacks may call Add, Nudge and Remove.
+// Threads: everything but Post, PostAfter, RunUntil and Now belongs to the thread that calls Run or
+// Step. A machine, its callbacks and its lines are touched by that thread only, so machines need no
+// locks. Callbacks may call Add, Nudge and Remove. Before a thread of its own is started, a driver
+// may be lent to one that waits for its work (Loan), which then runs it itself: that saves waking
+// the one and being woken by it.
 //
 // Bounds: at most kUnsentBytesMax wait to be sent on one line; a peer that reads more slowly than
 // that is hung up on, and the machine hears why.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +19,7 @@
 #include "base/wire/machine.hpp"
 #include "os/net/entrance.hpp"
 #include "os/net/listener.hpp"
+#include "ringlet/status.hpp"
 
 namespace ringlet::os {
 
@@ -47,8 +51,11 @@ class SocketDriver {
   using Id = std::uint64_t;
   static constexpr std::size_t kUnsentBytesMax = std::size_t{1} << 30;
 
+  /// \param start  starts the thread that calls Run, when it is first needed: at the end of the
+  /// first
+  ///               loan, or when a thread posts work to which it is not lent. Empty: the owner does
   /// Errors  kSystem  no descriptors left.
-  static Result<std::unique_ptr<SocketDriver>> Create();
+  static Result<std::unique_ptr<SocketDriver>> Create(std::function<Status()> start = {});
   SocketDriver(const SocketDriver&) = delete;
   SocketDriver& operator=(const SocketDriver&) = delete;
   ~SocketDriver();
@@ -71,6 +78,26 @@ class SocketDriver {
   void Stop();
   /// Waits for events at most `wait`, serves them, returns.
   void Step(Instant wait);
+
+  /// As long as it lives, the calling thread runs the driver while it is in RunUntil; unless it was
+  /// started before, is lent to another thread, or had no `start`. Ends on the thread that made it.
+  class Loan {
+   public:
+    explicit Loan(SocketDriver& driver);
+    ~Loan();
+    Loan(Loan&& other) noexcept;
+    Loan& operator=(Loan&&) = delete;
+    /// Starts the driver's own thread, if it was lent here. Errors  those of `start`, which the
+    /// next Post then calls again
+    Status End();
+
+   private:
+    SocketDriver* driver_;  // null: it is not lent here
+  };
+  /// Runs the driver on the calling thread until `done`, which may take locks, or `until` of
+  /// Now, for a turn at least. Returns at once where it is not lent to this thread, and when its
+  /// own thread has been started: the caller then waits for that.
+  void RunUntil(const std::function<bool()>& done, Instant until);
 
   /// Bytes and calls so far, over all machines.
   struct Counters {

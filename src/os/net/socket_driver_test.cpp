@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -941,6 +943,111 @@ TEST_F(Greeted, OfVeryManyStrangersTheKernelKeepsTheRestAway) {
   AwaitBytes(12);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
   EXPECT_EQ(notes.size(), 1u);
+}
+
+// A driver whose thread starts when it is needed, and counts how often that was tried.
+class Lent : public testing::Test {
+ protected:
+  Lent() {
+    driver = *SocketDriver::Create([this]() -> Status {
+      ++starts;
+      if (refuses) return Error{Code::kSystem, "no thread is left"};
+      thread = std::jthread([this] { driver->Run(); });
+      own = thread.get_id();
+      return Ok();
+    });
+  }
+  ~Lent() override {
+    if (thread.joinable()) driver->Post([this] { driver->Stop(); });
+  }
+  // Posts work that says which thread runs it.
+  std::shared_future<std::thread::id> Ask() {
+    auto told = std::make_shared<std::promise<std::thread::id>>();
+    driver->Post([told] { told->set_value(std::this_thread::get_id()); });
+    return told->get_future().share();
+  }
+  void RunUntilReady(const std::shared_future<std::thread::id>& answer) {
+    driver->RunUntil([&] { return answer.wait_for(seconds(0)) == std::future_status::ready; },
+                     SocketDriver::Now() + seconds(60));
+  }
+
+  std::unique_ptr<SocketDriver> driver;
+  std::atomic<int> starts{0};
+  std::atomic<bool> refuses{false};
+  std::thread::id own;
+  std::jthread thread;
+};
+
+TEST_F(Lent, TheBorrowerRunsItWhileItWaits) {
+  SocketDriver::Loan loan(*driver);
+  const auto answer = Ask();
+  RunUntilReady(answer);
+  EXPECT_EQ(answer.get(), std::this_thread::get_id());
+  EXPECT_EQ(starts, 0);
+  const auto later = Ask();  // for the thread that comes after
+  EXPECT_TRUE(loan.End().ok());
+  EXPECT_TRUE(loan.End().ok());
+  EXPECT_EQ(later.get(), own);
+  EXPECT_EQ(Ask().get(), own);
+  EXPECT_EQ(starts, 1);
+}
+
+TEST_F(Lent, TimeEndsTheWaitAndATurnIsAlwaysMade) {
+  SocketDriver::Loan loan(*driver);
+  bool ran = false;
+  driver->Post([&] { ran = true; });
+  driver->RunUntil([] { return false; }, SocketDriver::Now() - seconds(1));
+  EXPECT_TRUE(ran);
+}
+
+TEST_F(Lent, WorkOfAnotherThreadStartsItsOwnAndTheBorrowerMakesRoom) {
+  SocketDriver::Loan loan(*driver);
+  std::thread other([&] { Ask().wait(); });  // in the turn under way, or on its own thread
+  // It never becomes true: what ends the wait is the driver's thread.
+  driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::hours(1));
+  other.join();
+  EXPECT_EQ(Ask().get(), own) << "of the borrower, too";
+  RunUntilReady(std::promise<std::thread::id>().get_future().share());  // returns at once
+  EXPECT_EQ(starts, 1);
+}
+
+TEST_F(Lent, WithoutALoanWorkStartsIt) {
+  EXPECT_EQ(Ask().get(), own);
+  SocketDriver::Loan late(*driver);
+  EXPECT_EQ(Ask().get(), own);
+  EXPECT_EQ(starts, 1);
+}
+
+TEST_F(Lent, OnlyOneThreadBorrowsIt) {
+  SocketDriver::Loan loan(*driver);
+  std::thread([&] {
+    SocketDriver::Loan second(*driver);
+    driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::hours(1));
+    EXPECT_TRUE(second.End().ok());
+  }).join();
+  EXPECT_EQ(starts, 0);
+}
+
+TEST_F(Lent, AThreadThatDoesNotStartIsToldAndTriedAgain) {
+  refuses = true;
+  SocketDriver::Loan loan(*driver);
+  const auto answer = Ask();
+  const Status ended = loan.End();
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().message, "no thread is left");
+  refuses = false;
+  EXPECT_EQ(Ask().get(), own);
+  EXPECT_EQ(answer.get(), own) << "what was posted before is not lost";
+  EXPECT_EQ(starts, 2);
+}
+
+TEST_F(Driven, IsNotLentWhereItsOwnerRunsIt) {
+  SocketDriver::Loan loan(*driver);
+  driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::hours(1));
+  bool ran = false;
+  driver->Post([&] { ran = true; });
+  Await("work", [&] { return ran; });
+  EXPECT_TRUE(loan.End().ok());
 }
 
 TEST(Counters, AddUp) {

@@ -56,11 +56,13 @@ Host ReadHost(const FileTree& files) {
   if (boot_id.ok()) host.boot_id = Trim(*boot_id);
   host.pid = static_cast<std::uint32_t>(getpid());
   host.uid = geteuid();
-  const Result<std::uint64_t> start = StartTicksAt(files, "/proc/self/stat");
-  host.process_start_ticks = start.ok() ? *start : 0;
   host.net_namespace = NamespaceInode(files, "net");
-  host.pid_namespace = NamespaceInode(files, "pid");
   return host;
+}
+
+std::uint64_t OwnStartTicks(const FileTree& files) {
+  const Result<std::uint64_t> start = StartTicksAt(files, "/proc/self/stat");
+  return start.ok() ? *start : 0;
 }
 
 }  // namespace ringlet::os

@@ -13,16 +13,16 @@ struct Host {
   std::string name;
   std::string boot_id;  ///< drawn by the kernel at each boot; empty where /proc does not tell
   std::uint32_t pid = 0;
-  std::uint32_t uid = 0;  ///< effective
-  /// When this process started, in ticks since boot. With the pid it names a process for good, even
-  /// after the pid is used again. 0 where /proc does not tell.
-  std::uint64_t process_start_ticks = 0;
+  std::uint32_t uid = 0;            ///< effective
   std::uint64_t net_namespace = 0;  ///< inode; 0 where /proc does not tell
-  std::uint64_t pid_namespace = 0;  ///< inode; pids compare only within one
 };
 
 /// Never fails: what cannot be found out stays empty. `files` is the live machine's "/".
 Host ReadHost(const FileTree& files);
+
+/// When this process started, in ticks since boot. With the pid it names a process for good, even
+/// after the pid is used again. 0 where /proc does not tell.
+std::uint64_t OwnStartTicks(const FileTree& files);
 
 /// Field 22 of /proc/PID/stat. The second field, the command's name, may hold spaces and brackets.
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat);

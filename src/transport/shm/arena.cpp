@@ -62,6 +62,26 @@ Result<std::shared_ptr<Arena>> Arena::Create(const ArenaShape& shape) {
 Result<std::shared_ptr<Arena>> Arena::Map(os::Fd received, const ArenaShape& shape) {
   if (!shape.Valid()) return Error{Code::kProtocol, "an arena of an impossible shape"};
   RINGLET_TRY_ASSIGN(os::Shm shm, os::Shm::Map(std::move(received), shape.TotalBytes()));
+  return Of(std::move(shm), shape);
+}
+
+Result<std::shared_ptr<Arena>> Arena::MapAt(const ArenaPlace& place, const ArenaShape& shape) {
+  if (!shape.Valid()) return Error{Code::kProtocol, "an arena of an impossible shape"};
+  RINGLET_TRY_ASSIGN(os::Shm shm, os::Shm::MapOf(static_cast<std::int32_t>(place.pid),
+                                                 static_cast<std::int32_t>(place.descriptor),
+                                                 place.device, place.inode, shape.TotalBytes()));
+  return Of(std::move(shm), shape);
+}
+
+Result<ArenaPlace> Arena::PlaceIn(std::uint32_t pid) const {
+  RINGLET_TRY_ASSIGN(const auto identity, shm_.identity());
+  return ArenaPlace{.pid = pid,
+                    .descriptor = static_cast<std::uint32_t>(shm_.fd().get()),
+                    .device = identity.device,
+                    .inode = identity.inode};
+}
+
+Result<std::shared_ptr<Arena>> Arena::Of(os::Shm shm, const ArenaShape& shape) {
   auto arena = std::shared_ptr<Arena>(new Arena(std::move(shm), shape));
   const ArenaHeader& header = arena->header();
   const ArenaShape theirs{header.ranks, header.slot_bytes, header.stage_bytes};

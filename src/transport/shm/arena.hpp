@@ -109,6 +109,14 @@ struct ArenaRank {
   alignas(64) ArenaBuffer buffers[kBuffers];
 };
 
+/// The place where a process has an arena open, for others of its host and user to map.
+struct ArenaPlace {
+  std::uint32_t pid = 0;
+  std::uint32_t descriptor = 0;
+  std::uint64_t device = 0, inode = 0;  ///< of its file, so that no other is taken for it
+  bool operator==(const ArenaPlace&) const = default;
+};
+
 /// One mapping of an arena. Shared by the engines of threads in one process, or one each.
 class Arena {
  public:
@@ -119,6 +127,12 @@ class Arena {
   /// Maps what the rank that created it has sent. The descriptor is closed either way.
   /// Errors  kProtocol  it is no arena of this shape
   static Result<std::shared_ptr<Arena>> Map(os::Fd received, const ArenaShape& shape);
+
+  /// Maps what another process shows. Errors  kProtocol  something else is there; kSystem  it
+  /// cannot be opened, as where the kernel keeps processes from looking at each other
+  static Result<std::shared_ptr<Arena>> MapAt(const ArenaPlace& place, const ArenaShape& shape);
+  /// The place of this mapping, whose descriptor is open. \param pid  of this process
+  Result<ArenaPlace> PlaceIn(std::uint32_t pid) const;
 
   const ArenaShape& shape() const { return shape_; }
   const os::Fd& fd() const { return shm_.fd(); }
@@ -173,6 +187,7 @@ class Arena {
 
  private:
   Arena(os::Shm shm, const ArenaShape& shape);
+  static Result<std::shared_ptr<Arena>> Of(os::Shm shm, const ArenaShape& shape);
 
   os::Shm shm_;
   ArenaShape shape_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <set>
 
@@ -10,6 +11,24 @@ namespace {
 
 os::Fd CopyOf(const os::Fd& fd) {
   return os::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+TEST(Arena, IsMappedWhereItsProcessHasItOpen) {
+  const ArenaShape shape{.ranks = 2};
+  const auto arena = *Arena::Create(shape);
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  const ArenaPlace place = *arena->PlaceIn(pid);
+  const auto mapped = Arena::MapAt(place, shape);
+  ASSERT_TRUE(mapped.ok()) << mapped.error().message;
+  arena->stage(1, 0)[0] = std::byte{9};
+  EXPECT_EQ((*mapped)->stage(1, 0)[0], std::byte{9});
+  ArenaPlace other = place;
+  ++other.inode;
+  EXPECT_EQ(Arena::MapAt(other, shape).error().code, Code::kProtocol);
+  EXPECT_EQ(Arena::MapAt(place, {.ranks = 3}).error().code, Code::kProtocol);
+  EXPECT_EQ(Arena::MapAt(place, {.ranks = 0}).error().code, Code::kProtocol);
+  arena->CloseDescriptor();
+  EXPECT_FALSE(Arena::MapAt(place, shape).ok());
 }
 
 TEST(Arena, ShapesAreBounded) {

@@ -53,7 +53,7 @@ std::vector<std::string> KeysOfRoots(const Seat& seat) {
 }
 
 Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
-                    const std::stop_token& abort) {
+                    const std::stop_token& abort, const std::function<void()>& meanwhile) {
   Backoff backoff;
   std::chrono::microseconds waited{0};
   while (true) {
@@ -68,6 +68,7 @@ Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::millis
               key, timeout.count())};
     const auto pause = backoff.Next();
     if (!Pause(pause, abort)) return Aborted(key);
+    if (meanwhile) meanwhile();
     waited += pause;
   }
 }
@@ -84,11 +85,19 @@ Result<UniqueId> ToId(View bytes, const std::string& key) {
 Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort) {
+  const auto serve = [&driver = process->driver()] {
+    driver.RunUntil([] { return false; }, driver.Now());
+  };
   const std::vector<std::string> keys = KeysOfRoots(seat);
   std::vector<UniqueId> ids(keys.size());
+  comm::Config config;
+  config.rank = seat.rank;
+  config.size = seat.size;
   const auto mine = RootOf(seat);
   if (mine) {
     RINGLET_TRY_ASSIGN(ids[*mine], comm::CreateUniqueId(process));
+    config.id = ids[*mine];
+    if (*mine == 0) comm::LeadHost(*process, config);
     if (seat.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
   } else {
     // While a root is made: what fails here fails again, and with its reason, when it is needed.
@@ -97,14 +106,11 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   }
   for (std::size_t root = 0; root < keys.size(); ++root) {
     if (mine && root == *mine) continue;
-    RINGLET_TRY_ASSIGN(const Bytes bytes, Await(store, keys[root], seat.timeout, abort));
+    RINGLET_TRY_ASSIGN(const Bytes bytes, Await(store, keys[root], seat.timeout, abort, serve));
     RINGLET_TRY_ASSIGN(ids[root], ToId(bytes, keys[root]));
   }
-  comm::Config config;
   config.id = ids.front();
   config.more_ids.assign(ids.begin() + 1, ids.end());
-  config.rank = seat.rank;
-  config.size = seat.size;
   config.device = process->settings().local_rank.value_or(0);
   config.expects_one_host = true;
   config.init_timeout = seat.timeout;

@@ -1,6 +1,7 @@
 // How a communicator of a process group comes to be: by ids that travel through the key store.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -35,9 +36,10 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
                                                  const std::stop_token& abort);
 
 /// Waits until `key` is in the store, looking again and again, at ever longer intervals.
+/// \param meanwhile  called between two looks
 /// Errors  kTimeout, kAborted, and the store's own
 Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
-                    const std::stop_token& abort);
+                    const std::stop_token& abort, const std::function<void()>& meanwhile = {});
 
 /// The id that was published as `bytes`. Errors  kProtocol  not of its size.
 Result<UniqueId> ToId(View bytes, const std::string& key);

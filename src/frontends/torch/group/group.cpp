@@ -144,9 +144,12 @@ Result<std::unique_ptr<comm::Communicator>> Group::FormMain(std::uint64_t call) 
                   .operation_timeout = timeout()};
   std::stop_source stop;
   const std::stop_callback ends(ending_.get_token(), [&] { stop.request_stop(); });
+  auto loan = process->Borrow();
   Watch watch(*this, *process, call, stop);
   auto formed = Form(*store_, seat, process, stop.get_token());
   watch.End();
+  const Status served = loan.End();
+  if (formed.ok() && !served.ok()) return served.error();
   if (formed.ok()) return formed;
   // Another rank may have given up first, and know less.
   std::string why;
