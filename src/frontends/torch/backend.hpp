@@ -862,14 +862,16 @@ class RingletBackend final : public c10d::Backend {
     const std::uint64_t call = counts ? group.NextCall() : 0;
     if (!async) {
       group.serial_executor().RunHere(
-          [&] { Carry(group, call, *work, operation, run, reachable, timeout, nullptr); });
+          [&] { Carry(group, call, *work, operation, run, reachable, timeout, nullptr, 0); });
       return work;
     }
     work->set_job(group.serial_executor().Submit(
                       [this, &group, call, work, operation, run = std::move(run), reachable,
-                       timeout, state = at::ThreadLocalState()](auto& turn) mutable {
+                       timeout, state = at::ThreadLocalState(),
+                       enqueued = comm::Communicator::EnqueuedNow()](auto& turn) mutable {
                         const at::ThreadLocalStateGuard as_caller(state);
-                        Carry(group, call, *work, operation, run, reachable, timeout, &turn);
+                        Carry(group, call, *work, operation, run, reachable, timeout, &turn,
+                              enqueued);
                       }),
                   group.fork_guard());
     return Coalesce(work);
@@ -895,10 +897,11 @@ class RingletBackend final : public c10d::Backend {
   /// Carries out one operation in its turn, and ends its work.
   /// \param group  ours, which may be on its way out: group_ does not point to it any more then
   /// \param reachable  of its tensors' memory
+  /// \param enqueued   as of comm::Communicator::SetEnqueued
   void Carry(Group& group, std::uint64_t call, GroupWork& work, const char* operation,
              const Run& run, const std::vector<View>& reachable, Milliseconds timeout,
-             SerialExecutor::Turn* turn) {
-    auto failure = Attempt(group, call, operation, run, reachable, timeout);
+             SerialExecutor::Turn* turn, std::uint64_t enqueued) {
+    auto failure = Attempt(group, call, operation, run, reachable, timeout, enqueued);
     if (!failure) completion_hooks_.Run(work.getCompletionKey());
     timeout_extensions_.End(work.getSequencenumber());
     work.Complete(std::move(failure), turn);
@@ -907,11 +910,12 @@ class RingletBackend final : public c10d::Backend {
   /// The same without a work. Null: it has succeeded.
   std::exception_ptr Attempt(Group& group, std::uint64_t call, const char* operation,
                              const Run& run, const std::vector<View>& reachable,
-                             Milliseconds timeout) {
+                             Milliseconds timeout, std::uint64_t enqueued = 0) {
     const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
     auto main = group.Main(call);
     if (!main.ok()) return Failure(operation, main.error());
     for (const View memory : reachable) group.Announce(memory);
+    (*main)->SetEnqueued(enqueued);
     try {
       const Status status = run(**main, timeout);
       return status.ok() ? nullptr : Failure(operation, status.error());
