@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <span>
 
+#include "bootstrap/root.hpp"
+
 namespace ringlet::bootstrap {
 namespace {
 
@@ -138,12 +140,54 @@ Result<Failure> ParseFailure(View payload) {
   return failure;
 }
 
-void Encode(Writer& out, const Activity& activity) {
+namespace {
+
+/// The part that an Activity and a GroupActivity share.
+void EncodeCalls(Writer& out, const auto& activity) {
   out.U64(activity.operations).U8(activity.waits_for ? 1 : 0).U32(activity.waits_for.value_or(0));
   out.Blob(View(activity.call).first(std::min(activity.call.size(), kActivityCallBytesMax)));
   const std::size_t counts = std::min(activity.counts.size(), kActivityCountsMax);
   out.U8(static_cast<std::uint8_t>(counts));
   for (std::size_t kind = 0; kind < counts; ++kind) out.U64(activity.counts[kind]);
+}
+
+/// Whether it is in order so far.
+bool ReadCalls(Reader& in, auto& activity) {
+  activity.operations = in.U64();
+  const bool waits = in.U8() != 0;
+  const std::uint32_t rank = in.U32();
+  if (waits) activity.waits_for = rank;
+  const View call = in.Blob(kActivityCallBytesMax);
+  activity.call.assign(call.begin(), call.end());
+  const std::size_t counts = in.U8();
+  if (counts > kActivityCountsMax) return false;
+  for (std::size_t kind = 0; kind < counts; ++kind) activity.counts.push_back(in.U64());
+  return in.ok();
+}
+
+void EncodeOthers(Writer& out, const std::vector<GroupActivity>& others) {
+  const std::size_t told = others.size() <= kActivityOthersMax ? others.size() : 0;
+  out.U8(static_cast<std::uint8_t>(told));
+  for (const GroupActivity& one : std::span(others).first(told)) {
+    out.U64(one.communicator).U32(one.rank).U32(one.ranks);
+    EncodeCalls(out, one);
+  }
+}
+
+bool ReadOthers(Reader& in, std::vector<GroupActivity>& others) {
+  const std::size_t told = in.U8();
+  for (std::size_t i = 0; i < told; ++i) {
+    GroupActivity one{.communicator = in.U64(), .rank = in.U32(), .ranks = in.U32()};
+    if (!ReadCalls(in, one) || one.rank >= one.ranks || one.ranks > kSizeMax) return false;
+    others.push_back(std::move(one));
+  }
+  return true;
+}
+
+}  // namespace
+
+void Encode(Writer& out, const Activity& activity) {
+  EncodeCalls(out, activity);
   const std::size_t slow = std::min(activity.slow_sends.size(), kActivitySlowSendsMax);
   out.U8(static_cast<std::uint8_t>(slow));
   for (const SlowSend& send : std::span(activity.slow_sends).first(slow))
@@ -151,24 +195,17 @@ void Encode(Writer& out, const Activity& activity) {
         .U64(send.bytes)
         .U64(send.bytes_per_second)
         .U64(static_cast<std::uint64_t>(send.quiet.count()));
+  EncodeOthers(out, activity.others);
 }
 
 Result<Activity> ParseActivity(View payload) {
   Reader in(payload);
   Activity activity;
-  activity.operations = in.U64();
-  const bool waits = in.U8() != 0;
-  const std::uint32_t rank = in.U32();
-  if (waits) activity.waits_for = rank;
-  const View call = in.Blob(kActivityCallBytesMax);
-  const std::size_t counts = in.U8();
-  if (counts > kActivityCountsMax) return Malformed("answer");
-  for (std::size_t kind = 0; kind < counts; ++kind) activity.counts.push_back(in.U64());
+  if (!ReadCalls(in, activity)) return Malformed("answer");
   const std::size_t slow = in.U8();
   if (slow > kActivitySlowSendsMax) return Malformed("answer");
   for (std::size_t i = 0; i < slow; ++i) activity.slow_sends.push_back(ReadSlowSend(in));
-  if (!in.AtEnd()) return Malformed("answer");
-  activity.call.assign(call.begin(), call.end());
+  if (!ReadOthers(in, activity.others) || !in.AtEnd()) return Malformed("answer");
   return activity;
 }
 

@@ -86,6 +86,19 @@ struct Failure {
 inline constexpr std::uint32_t kNoOrigin = 0xffffffff;
 inline constexpr std::size_t kFailureTextBytesMax = 4096;
 
+/// The activity of a rank in another communicator of its process, for those who have no part in
+/// that.
+struct GroupActivity {
+  std::uint64_t communicator = 0;  ///< its public name
+  std::uint32_t rank = 0, ranks = 1;
+  // As of Activity:
+  std::uint64_t operations = 0;
+  std::optional<std::uint32_t> waits_for = {};
+  Bytes call = {};
+  std::vector<std::uint64_t> counts = {};
+  bool operator==(const GroupActivity&) const = default;
+};
+
 /// The activity of a rank on the data plane. Asked when an operation times out, to find the rank
 /// that has not come rather than one that waits for it as well.
 struct Activity {
@@ -95,12 +108,15 @@ struct Activity {
   Bytes call = {};
   std::vector<std::uint64_t> counts = {};  ///< of its calls so far, by kind of call
   std::vector<SlowSend> slow_sends = {};   ///< bytes that do not arrive
+  std::vector<GroupActivity> others = {};  ///< communicators of its process
   bool operator==(const Activity&) const = default;
 };
 inline constexpr std::size_t kActivityCallBytesMax = 64;  // collective::Header has 32
 inline constexpr std::size_t kActivityCountsMax = 32;     // collective::kCallKinds is 11
 inline constexpr std::size_t kActivitySlowSendsMax =
     128;  // of one rank; what it sends to others is not told
+/// Of a process that has more none are told: a part of them would look as if ranks were missing.
+inline constexpr std::size_t kActivityOthersMax = 255;
 
 /// The largest frame that is accepted from a peer that has proved to know the secret, per kind of
 /// line.

@@ -104,7 +104,8 @@ TEST(Activity, SurvivesTheTrip) {
   for (const Activity& activity :
        {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u},
         Activity{1, 2u, Bytes(32, std::byte{3}), {4, 0, 5}},
-        Activity{.operations = 1, .slow_sends = {{1, 2, 3, Instant(4)}, {5}}}}) {
+        Activity{.operations = 1, .slow_sends = {{1, 2, 3, Instant(4)}, {5}}},
+        Activity{.others = {{7, 0, 2, 3, 1u, Bytes(32, std::byte{3}), {4, 5}}, {8, 1, 2}}}}) {
     Writer out;
     Encode(out, activity);
     const auto parsed = ParseActivity(out.view());
@@ -115,6 +116,24 @@ TEST(Activity, SurvivesTheTrip) {
   }
 }
 
+TEST(Activity, OfTooManyCommunicatorsNoneIsTold) {
+  Activity activity;
+  for (std::size_t count : {kActivityOthersMax, kActivityOthersMax + 1}) {
+    activity.others.assign(count, {.communicator = 1, .rank = 0, .ranks = 1});
+    Writer out;
+    Encode(out, activity);
+    const auto parsed = ParseActivity(out.view());
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(parsed->others.size(), count <= kActivityOthersMax ? count : 0);
+  }
+}
+
+TEST(Activity, ARankBeyondItsCommunicatorIsRefused) {
+  Writer out;
+  Encode(out, Activity{.others = {{.communicator = 1, .rank = 2, .ranks = 2}}});
+  EXPECT_FALSE(ParseActivity(out.view()).ok());
+}
+
 TEST(Activity, OfManySlowSendsTheFirstAreTold) {
   Activity activity;
   for (std::uint32_t peer = 0; peer < 2 * kActivitySlowSendsMax; ++peer)
@@ -123,7 +142,7 @@ TEST(Activity, OfManySlowSendsTheFirstAreTold) {
   Encode(out, activity);
   EXPECT_EQ(ParseActivity(out.view())->slow_sends.size(), kActivitySlowSendsMax);
   Bytes more(out.view().begin(), out.view().end());
-  const std::size_t count_at = more.size() - 28 * kActivitySlowSendsMax - 1;
+  const std::size_t count_at = more.size() - 28 * kActivitySlowSendsMax - 2;
   ASSERT_EQ(more[count_at], std::byte{kActivitySlowSendsMax});
   more[count_at] = std::byte{kActivitySlowSendsMax + 1};
   more.resize(more.size() + 28);

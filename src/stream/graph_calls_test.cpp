@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "os/process/clock.hpp"
 #include "stream/stream_table.hpp"
 #include "stream/streams_for_test.hpp"
 
@@ -108,6 +109,31 @@ TEST(Graphs, LaunchesOfOneExecutableRunAfterOneAnother) {
   EXPECT_TRUE(Table().Synchronize(two).ok());
   EXPECT_TRUE(Table().Query(one).ok());
   EXPECT_EQ(trace.text(), "xx");
+}
+
+TEST(Graphs, ItsTasksAreEnqueuedWhenItIsLaunched) {
+  const StreamForTest stream;
+  HandMade made;
+  Gate gate;
+  std::vector<std::uint64_t> enqueued;
+  made.Add({}, std::make_shared<const HostTask>(HostTask{.run = [&] {
+             enqueued.push_back(RunningItemEnqueued());
+             return Ok();
+           }}));
+  const ringletGraphExec_t exec = made.Instantiate();
+  EXPECT_TRUE(Table().Launch(stream, gate.Wait()).ok());
+  const std::uint64_t before = os::Ticks();
+  EXPECT_TRUE(Table().LaunchGraph(exec, stream).ok());
+  const std::uint64_t between = os::Ticks();
+  EXPECT_TRUE(Table().LaunchGraph(exec, stream).ok());
+  const std::uint64_t after = os::Ticks();
+  gate.Open();
+  EXPECT_TRUE(Table().Synchronize(stream).ok());
+  ASSERT_THAT(enqueued, SizeIs(2));
+  EXPECT_LE(before, enqueued[0]);
+  EXPECT_LE(enqueued[0], between);
+  EXPECT_LE(between, enqueued[1]);
+  EXPECT_LE(enqueued[1], after);
 }
 
 TEST(Graphs, LaunchesGoOnWithoutTheirHandles) {

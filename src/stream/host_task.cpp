@@ -8,6 +8,7 @@ namespace ringlet::stream {
 namespace {
 
 struct RunningItem {
+  std::uint64_t enqueued = 0;
   std::optional<Error> failed = {};
 };
 // The item of this worker, for the functions that only an item may call, and those that none may.
@@ -15,14 +16,18 @@ thread_local RunningItem* running_item = nullptr;
 
 }  // namespace
 
-Status RunTask(const HostTask& task) {
-  RunningItem here;
+Status RunTask(const HostTask& task, std::uint64_t enqueued) {
+  RunningItem here{.enqueued = enqueued};
   RunningItem* const outer = std::exchange(running_item, &here);
   const Status status = os::Caught(task.run);
   running_item = outer;
   if (!status.ok()) return status.error();
   if (here.failed) return *std::move(here.failed);
   return Ok();
+}
+
+std::uint64_t RunningItemEnqueued() {
+  return running_item ? running_item->enqueued : 0;
 }
 
 bool IsInsideItem() {

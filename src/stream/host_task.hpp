@@ -1,5 +1,6 @@
 // The host functions that streams run, and what these can tell the stream that runs them.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,7 +23,12 @@ struct HostTask {
 using TaskRef = std::shared_ptr<const HostTask>;
 
 /// Runs it; what it throws or reports by FailRunningItem is its error. On a worker.
-Status RunTask(const HostTask& task);
+/// \param enqueued  by os::Ticks: when its stream was given it
+Status RunTask(const HostTask& task, std::uint64_t enqueued = 0);
+
+/// When the item that runs on this thread was given to its stream; of a graph, when it was
+/// launched. By os::Ticks; 0: none runs here.
+std::uint64_t RunningItemEnqueued();
 
 /// Whether this thread is inside RunTask.
 bool IsInsideItem();

@@ -18,6 +18,17 @@ TEST(HostTask, AnItemKnowsThatItRuns) {
   EXPECT_FALSE(IsInsideItem());
 }
 
+TEST(HostTask, AnItemKnowsWhenItWasGivenToItsStream) {
+  std::uint64_t told = 0;
+  const HostTask task{.run = [&] {
+    told = RunningItemEnqueued();
+    return Ok();
+  }};
+  EXPECT_TRUE(RunTask(task, 7).ok());
+  EXPECT_EQ(told, 7u);
+  EXPECT_EQ(RunningItemEnqueued(), 0u);
+}
+
 TEST(HostTask, TheFirstReportOfAFailureCounts) {
   const Status status = RunTask({.run = [] {
     EXPECT_TRUE(FailRunningItem("first").ok());

@@ -38,6 +38,7 @@ Status StreamWorker::Start() {
 }
 
 void StreamWorker::Push(StreamItem item) {
+  item.enqueued = os::Ticks();
   {
     const std::lock_guard lock(mutex_);
     items_.push_back(std::move(item));
@@ -118,7 +119,7 @@ void StreamWorker::RunItem(StreamItem& item) {
   for (const TaskRef& task : item.tasks) {
     if (failure) {
       PassOver(*task, failure->error);
-    } else if (Status status = RunTask(*task); !status.ok()) {
+    } else if (Status status = RunTask(*task, item.enqueued); !status.ok()) {
       failure = FailureOf(std::move(status).error(), *task, item);
     }
   }

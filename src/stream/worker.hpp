@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,7 @@ struct StreamItem {
   /// Lives until the item has run: what a graph's tasks use.
   std::shared_ptr<const void> keeps = {};
   ItemEndRef done = std::make_shared<ItemEnd>();
+  std::uint64_t enqueued = 0;  ///< by os::Ticks; Push sets it
 };
 
 /// Runs items in the order in which they come, on a thread that starts with the first. Any thread.

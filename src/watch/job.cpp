@@ -13,7 +13,7 @@ constexpr std::size_t kRowsMax = 128;
 
 struct KnownRanks {
   std::uint32_t ranks = 0;
-  std::map<std::uint32_t, RankState> own, told;
+  std::map<std::uint32_t, RankState> own, told, heard;  // each counts more than the next
 };
 
 std::string StateText(const RankState& state) {
@@ -98,10 +98,16 @@ std::vector<JobStatus> JobsOf(const std::vector<ProcessStatus>& processes) {
       joined.ranks = std::max(joined.ranks, one.ranks);
       joined.own.insert_or_assign(one.self.rank, one.self);
       for (const RankState& peer : one.peers) joined.told.emplace(peer.rank, peer);
+      for (const ToldState& told : one.told) {
+        KnownRanks& other = communicators[told.communicator];
+        other.ranks = std::max(other.ranks, told.ranks);
+        other.heard.emplace(told.state.rank, told.state);
+      }
     }
   std::vector<JobStatus> jobs;
   for (auto& [communicator, joined] : communicators) {
     joined.own.merge(joined.told);
+    joined.own.merge(joined.heard);
     JobStatus job{.communicator = communicator, .ranks = joined.ranks};
     for (auto& [rank, state] : joined.own) job.states.push_back(std::move(state));
     jobs.push_back(std::move(job));

@@ -44,6 +44,20 @@ TEST(JobsOf, ARankOfWhichNothingIsKnownIsAFinding) {
   EXPECT_THAT(JobsOf({ProcessForTest(1)})[0].findings, ElementsAre("nothing is known of rank 0"));
 }
 
+TEST(JobsOf, CommunicatorsOfOtherHostsAreKnownByWhatPeersSay) {
+  ProcessStatus process = ProcessForTest(0, {StateForTest(1)});
+  RankState own = StateForTest(0);
+  own.operations = 99;
+  process.communicators[0].told = {{"ab", 2, own}, {"cd", 3, StateForTest(1)}};
+  const auto jobs = JobsOf({process});
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_THAT(jobs[0].states, ElementsAre(StateForTest(0), StateForTest(1)));
+  EXPECT_EQ(jobs[1].communicator, "cd");
+  EXPECT_EQ(jobs[1].ranks, 3u);
+  EXPECT_THAT(jobs[1].states, ElementsAre(StateForTest(1)));
+  EXPECT_THAT(jobs[1].findings, ElementsAre("nothing is known of ranks 0, 2"));
+}
+
 /// Rank 0 waits in communicator "ab" for rank 1, whose process waits in "cd" for rank 0.
 std::vector<ProcessStatus> DeadlockForTest() {
   std::vector<ProcessStatus> processes = {ProcessForTest(0), ProcessForTest(1)};

@@ -25,6 +25,9 @@ struct RecordedOperation {
   std::uint64_t bytes = 0;     ///< the larger one of input and output; of messages all together
   std::uint32_t messages = 0;  ///< sends and receives that run together; 0: a collective
   OperationState progress = OperationState::kBegun;
+  /// When it was given to a stream or to a queue of PyTorch, by the rank's clock; zero: it was
+  /// called without one, and began at once.
+  Instant enqueued{0};
   /// By the rank's clock; zero: not measured, which is so of most operations of a few bytes. It
   /// lies between its neighbours.
   Instant began{0};

@@ -56,9 +56,13 @@ std::vector<Interval> IntervalsOf(const RankTrace& trace) {
 
 Json ArgumentsOf(const RecordedOperation& operation, const Interval& interval) {
   Json arguments = OperationJson(operation);
+  arguments.erase("enqueued_ns");
   arguments.erase("began_ns");
   arguments.erase("ended_ns");
   arguments["measured"] = interval.measured;
+  if (operation.enqueued > Instant(0))
+    arguments["waited_us"] =
+        Microseconds(std::max(interval.begin - operation.enqueued, Instant(0)));
   return arguments;
 }
 
@@ -160,7 +164,8 @@ Json EntryOf(const RankTrace& trace, const RecordedOperation& operation, std::si
                 {"p2p_seq_id", messages_before},
                 {"op_id", operation.number + 1},
                 {"profiling_name", ProfilingName(trace, operation)},
-                {"time_created_ns", unix_ns(operation.began)},
+                {"time_created_ns",
+                 unix_ns(operation.enqueued > Instant(0) ? operation.enqueued : operation.began)},
                 {"input_sizes", {{input}}},
                 {"input_dtypes", {TypeName(operation.type)}},
                 {"output_sizes", {{output}}},

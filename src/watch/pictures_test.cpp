@@ -79,6 +79,22 @@ TEST(FlightRecorder, HasTheFieldsOfPyTorch) {
   EXPECT_EQ(dump["entries"][3]["is_p2p"], true);
 }
 
+TEST(ChromeTrace, TellsHowLongAnOperationWaitedInItsQueue) {
+  RankTrace trace = TraceForTest(0, 1, 2);
+  trace.operations[1].enqueued = trace.operations[1].began - Instant(90);
+  const Json events = EventsOf({trace});
+  EXPECT_FALSE(events[0]["args"].contains("waited_us"));
+  EXPECT_EQ(events[1]["args"]["waited_us"], 0.09);
+}
+
+TEST(FlightRecorder, AnOperationIsCreatedWhenItIsEnqueued) {
+  RankTrace trace = TraceForTest(0, 1, 1);
+  trace.operations[0].enqueued = trace.operations[0].began - Instant(90);
+  const Json dump = Json::parse(ToFlightRecorder({trace}));
+  EXPECT_EQ(dump["entries"][0]["time_created_ns"], 1'000'910);
+  EXPECT_EQ(dump["entries"][0]["time_discovered_started_ns"], 1'001'000);
+}
+
 TEST(FlightRecorder, SizesAreThoseOfTheBuffers) {
   RankTrace trace = TraceForTest(0, 4, 3);
   trace.operations[0].call = "all_gather";

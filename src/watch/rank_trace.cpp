@@ -66,6 +66,7 @@ Json OperationJson(const RecordedOperation& operation) {
   if (operation.root) json["root"] = *operation.root;
   if (operation.peer) json["peer"] = *operation.peer;
   if (operation.messages > 0) json["messages"] = operation.messages;
+  if (operation.enqueued > Instant(0)) json["enqueued_ns"] = Nanoseconds(operation.enqueued);
   if (operation.began > Instant(0)) json["began_ns"] = Nanoseconds(operation.began);
   if (operation.ended > Instant(0)) json["ended_ns"] = Nanoseconds(operation.ended);
   return json;
@@ -83,6 +84,7 @@ RecordedOperation ReadOperation(JsonObject& object) {
           .bytes = object.Number("bytes"),
           .messages = object.OptionalSmall("messages").value_or(0),
           .progress = ReadOperationState(object),
+          .enqueued = ReadInstant(object, "enqueued_ns"),
           .began = ReadInstant(object, "began_ns"),
           .ended = ReadInstant(object, "ended_ns")};
 }

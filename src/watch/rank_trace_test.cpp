@@ -24,6 +24,7 @@ std::string Refusal(const std::string& text) {
 TEST(RankTrace, IsReadBackAsItWasWritten) {
   RankTrace trace = Waiting(TraceForTest(1, 2, 3));
   trace.waits_for = 0;
+  trace.operations.front().enqueued = Instant(900);
   trace.failure = "rank 0 \"was lost\"\nin one line";
   trace.operations.back() = {.number = 2,
                              .sequence = 2,

@@ -43,11 +43,19 @@ RankState ReadRankState(JsonObject& object) {
   return state;
 }
 
+ToldState ReadTold(JsonObject& object) {
+  ToldState told{.communicator = object.Text("communicator"), .ranks = object.Ranks("ranks")};
+  object.Within("state", [&](JsonObject& state) { told.state = ReadRankState(state); });
+  return told;
+}
+
 CommunicatorStatus ReadCommunicator(JsonObject& object) {
   CommunicatorStatus status{.communicator = object.Text("communicator"),
                             .ranks = object.Ranks("ranks")};
   object.Within("self", [&](JsonObject& self) { status.self = ReadRankState(self); });
   object.ForEach("peers", [&](JsonObject& peer) { status.peers.push_back(ReadRankState(peer)); });
+  if (object.Has("told"))
+    object.ForEach("told", [&](JsonObject& told) { status.told.push_back(ReadTold(told)); });
   return status;
 }
 
@@ -80,6 +88,10 @@ std::string ToJson(const ProcessStatus& status) {
                              {"ranks", one.ranks},
                              {"self", RankStateJson(one.self)},
                              {"peers", std::move(peers)}});
+    for (const ToldState& told : one.told)
+      communicators.back()["told"].push_back({{"communicator", told.communicator},
+                                              {"ranks", told.ranks},
+                                              {"state", RankStateJson(told.state)}});
   }
   return Json{{"ringlet_status", kStatusVersion},
               {"host", status.host},

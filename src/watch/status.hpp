@@ -9,12 +9,21 @@
 
 namespace ringlet::watch {
 
+/// The words of a peer about a communicator that the rank which asked need not be in.
+struct ToldState {
+  std::string communicator = {};
+  std::uint32_t ranks = 0;
+  RankState state = {};
+  bool operator==(const ToldState&) const = default;
+};
+
 /// One communicator, as one of its ranks knows it.
 struct CommunicatorStatus {
   std::string communicator = {};  ///< 16 hexadecimal digits
   std::uint32_t ranks = 0;
   RankState self = {};
   std::vector<RankState> peers = {};  ///< that were asked over the control network, by rank
+  std::vector<ToldState> told = {};   ///< by these, of the other communicators of their processes
   bool operator==(const CommunicatorStatus&) const = default;
 };
 

@@ -28,12 +28,14 @@ ProcessStatus StatusForTest() {
                  .phase = "waits",
                  .failure = "why",
                  .result = 6};
+  ToldState told{.communicator = "00000000000000cd", .ranks = 3, .state = self};
   return {.host = "node0",
           .pid = 7,
           .communicators = {{.communicator = "00000000000000ab",
                              .ranks = 2,
                              .self = std::move(self),
-                             .peers = {std::move(peer)}}}};
+                             .peers = {std::move(peer)},
+                             .told = {std::move(told)}}}};
 }
 
 TEST(ProcessStatus, IsReadBackAsItWasWritten) {

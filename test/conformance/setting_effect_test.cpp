@@ -526,6 +526,18 @@ TEST_F(SettingEffect, PROFILER_PLUGIN) {
   EXPECT_THAT(library->Find<const char*()>("plugin_lines")(),
               HasSubstr("init rank 0 of 2 on 1 named -"));
 }
+// The answers that it gives: comm/plugin/tuner_test.cpp.
+TEST_F(SettingEffect, TUNER_PLUGIN) {
+  const std::string plugin = RINGLET_TEST_PLUGINS "libnccl-tuner-six.so";
+  const EnvMap settings = {{"NCCL_TUNER_PLUGIN", plugin}, {"RINGLET_LINKS", "tcp"}};
+  RunRanks(2, settings, [&](std::uint32_t, Formed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    EXPECT_TRUE(SumOfRanks(**formed, 1).ok());
+  });
+  const auto library = os::SharedLibrary::Open(plugin, os::SharedLibrary::Stay::kForEver);
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  EXPECT_THAT(library->Find<const char*()>("plugin_lines")(), HasSubstr("function 4 of 4,"));
+}
 TEST_F(SettingEffect, METRICS_FILE) {
   OfRankZero(2, {{"RINGLET_METRICS_FILE", tree_.At("metrics")}}, Links);
   EXPECT_THAT(Content(tree_.At("metrics")), HasSubstr("call=\"all_reduce\""));

@@ -13,7 +13,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import unittest
 
 import support
 from support import FAULT_RANK, TOOL
@@ -150,6 +152,79 @@ class Reports(Ras):
                          {"0": 6, "1": 5, "2": 6})
         for rank in ranks:
             rank.kill()
+
+
+class ForeignServer(threading.Thread):
+    """A RAS server as NCCL's manual describes one: lines of text in any case, each with an answer of a
+    line; STATUS has a report and the end of the connection, MONITOR has events until one side goes."""
+
+    def __init__(self, commands):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.commands = commands  # besides its greeting: what it knows, in lower case, and its answers
+        self.heard = []
+
+    def run(self):
+        with self.listener:
+            client, _ = self.listener.accept()
+        with client, client.makefile("r", encoding="utf-8") as lines:
+            for line in lines:
+                self.heard.append(line.rstrip("\n"))
+                words = line.lower().split()
+                if words[:2] == ["client", "protocol"]:
+                    client.sendall(b"SERVER PROTOCOL 2\n")
+                    continue
+                known = next((text for name, text in self.commands.items()
+                              if " ".join(words).startswith(name)), None)
+                if known is None:
+                    client.sendall(f"ERROR: Unknown command {line}".encode())
+                    continue
+                for byte in known.encode():  # pieces of any size come
+                    client.sendall(bytes([byte]))
+                if words[0] in ("status", "verbose", "monitor"):
+                    return
+
+
+class Foreign(unittest.TestCase):
+    """`ringlet ras` as the client of another server than ours."""
+
+    report = "Job summary\n===========\n\n  4 processes, \u2713\n"
+
+    def ask(self, commands, *options):
+        server = ForeignServer(commands)
+        server.start()
+        ran = subprocess.run([TOOL, "ras", "-p", str(server.port), *options], capture_output=True,
+                             text=True, timeout=support.TIMEOUT_S)
+        server.join(support.TIMEOUT_S)
+        self.assertFalse(server.is_alive())
+        return ran, server.heard
+
+    def test_its_report_is_shown_as_it_comes(self):
+        ran, heard = self.ask({"status": self.report})
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, self.report, ""))
+        self.assertEqual(heard, ["CLIENT PROTOCOL 2", "STATUS"])
+
+    def test_it_is_told_the_format_and_the_timeout_first(self):
+        ran, heard = self.ask({"timeout": "OK\n", "set format": "OK\n", "verbose status": '{"nccl_version": "2.30.7"}\n'},
+                              "-v", "--json", "-t", "3")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(json.loads(ran.stdout), {"nccl_version": "2.30.7"})
+        self.assertEqual(heard, ["CLIENT PROTOCOL 2", "TIMEOUT 3", "SET FORMAT json", "VERBOSE STATUS"])
+
+    def test_its_events_are_shown_until_it_ends(self):
+        event = "[2025-12-19 13:07:07] PEER_DEAD: Process 1524345 on node 172.16.64.245 managing GPU 1\n"
+        ran, heard = self.ask({"monitor": "OK\n" + event}, "--monitor", "lifecycle")
+        self.assertEqual((ran.returncode, ran.stdout), (1, event), ran.stderr)
+        self.assertEqual(heard[-1], "MONITOR lifecycle")
+
+    def test_one_that_is_too_old_for_a_command_is_named(self):
+        server = ForeignServer({"status": self.report})  # NCCL before 2.28 knows no formats
+        server.start()
+        ran = subprocess.run([TOOL, "ras", "-p", str(server.port), "--json"], capture_output=True,
+                             text=True, timeout=support.TIMEOUT_S)
+        self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+        self.assertIn('"SET FORMAT json" is answered with "ERROR: Unknown command', ran.stderr)
 
 
 class Monitor(Ras):

@@ -211,7 +211,6 @@ constexpr std::string_view kUnused[] = {
     "TOPO_SPLIT_MLOPART",
     "TREE_THRESHOLD",
     "TUNER_CONFIG_FILE",
-    "TUNER_PLUGIN",
     "UID_STAGGER_RATE",
     "UID_STAGGER_THRESHOLD",
     "UNPACK_DOUBLE_NCHANNELS",
@@ -261,7 +260,6 @@ constexpr std::string_view kOfPlans[] = {
     "TOPO_SPLIT_MLOPART",
     "TREE_THRESHOLD",
     "TUNER_CONFIG_FILE",
-    "TUNER_PLUGIN",
     "UNPACK_DOUBLE_NCHANNELS",
 };
 static_assert(std::is_sorted(std::begin(kOfPlans), std::end(kOfPlans)));

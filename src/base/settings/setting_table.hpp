@@ -561,6 +561,14 @@ inline constexpr std::array kSettings = {
                         "path, or NAME of libnccl-profiler-NAME.so. Unset: none; NCCL itself then "
                         "looks for libnccl-profiler.so.",
                 .has_nccl_alias = true},
+    SettingSpec{.name = "TUNER_PLUGIN",
+                .scope = SettingScope::kLog,
+                .field = &Settings::tuner_plugin,
+                .help = "Tuner plug-in of NCCL, version 5 or 6, that is asked for algorithm, "
+                        "protocol and channels of collectives over links and on an emulated "
+                        "machine: a path, or NAME of libnccl-tuner-NAME.so. Unset: none; NCCL "
+                        "itself then looks for libnccl-tuner.so.",
+                .has_nccl_alias = true},
     SettingSpec{.name = "METRICS_FILE",
                 .scope = SettingScope::kLog,
                 .field = &Settings::metrics_file,

@@ -200,17 +200,22 @@ void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warning
   }
 }
 
+// NCCL's example of a tuner reads it.
+constexpr std::string_view kTunerConfig = "TUNER_CONFIG_FILE";
+
 /// Of NCCL's variables those without effect are told in one sentence, and unknown ones warned of.
 void TellOfNccl(const Variables& variables, Settings& settings) {
   std::string unused;
   for (const std::string& variable : variables.Names(kNcclPrefix)) {
     const std::string_view name = std::string_view(variable).substr(kNcclPrefix.size());
     if (IsSetting(name, true) || variable == kConfFileVariable) continue;
+    if (!settings.tuner_plugin.empty() && name == kTunerConfig) continue;
     if (IsUnusedNcclVariable(variable)) {
       unused += (unused.empty() ? "" : ", ") + variable;
       if (ChangesNcclPlans(variable)) settings.plan_variables_unused.push_back(variable);
-    } else if (name.size() <= kMistypedBytesMax && settings.profiler_plugin.empty()) {
-      // Else it may be the plug-in's.
+    } else if (name.size() <= kMistypedBytesMax && settings.profiler_plugin.empty() &&
+               settings.tuner_plugin.empty()) {
+      // Else it may be a plug-in's.
       settings.warnings.push_back(UnknownText(variable, true));
     }
   }

@@ -129,6 +129,7 @@ struct Settings {
   std::optional<std::uint32_t> ras_enable;  ///< empty: only where there is a `ras_addr`
   std::string ras_addr;                     ///< empty: NCCL's port on 127.0.0.1
   std::string profiler_plugin;              ///< empty: none
+  std::string tuner_plugin;                 ///< likewise
   std::string dump_dir;                     ///< empty: traces are written only on request
   std::string dump_signal;                  ///< empty: none
   std::string metrics_file;                 ///< empty: none

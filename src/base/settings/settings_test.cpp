@@ -150,6 +150,15 @@ TEST(SettingsTest, AnUnknownVariableOfNcclIsWarnedOfToo) {
   EXPECT_THAT(settings->notes, IsEmpty());
 }
 
+TEST(SettingsTest, VariablesThatMayBeATunersAreNotWarnedOf) {
+  EnvMap variables = {{"NCCL_TUNER_CONFIG_FILE", "rules"}, {"NCCL_MY_TUNER_LEVEL", "3"}};
+  EXPECT_THAT(ParseSettings(variables)->notes, ElementsAre(HasSubstr("NCCL_TUNER_CONFIG_FILE")));
+  EXPECT_THAT(ParseSettings(variables)->warnings, ElementsAre(HasSubstr("NCCL_MY_TUNER_LEVEL")));
+  variables["NCCL_TUNER_PLUGIN"] = "mine";
+  EXPECT_THAT(ParseSettings(variables)->notes, IsEmpty());
+  EXPECT_THAT(ParseSettings(variables)->warnings, IsEmpty());
+}
+
 TEST(SettingsTest, VariablesThatOnlyNcclReadsAreToldInOneSentence) {
   const auto settings =
       ParseSettings({{"NCCL_NTHREADS", "512"}, {"NCCL_BUFFSIZE", "1"}, {"NCCL_DEBUG", "WARN"}});

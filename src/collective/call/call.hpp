@@ -1,6 +1,7 @@
 // One call of a collective, as one rank makes it: from the front end to the engine that runs it.
 #pragma once
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -70,6 +71,14 @@ class Scalar {
   std::size_t given_bytes_ = 0;
 };
 
+/// The choice of a tuner plug-in for one call, by the numbers of plan::NcclAlgorithm and Protocol.
+struct TunerChoice {
+  bool given = false;
+  std::uint8_t algorithm = 0, protocol = 0;
+  std::uint8_t channels = 0;  ///< 0: as many as without it
+  auto operator<=>(const TunerChoice&) const = default;
+};
+
 /// All ranks of the communicator call the same, with the same count, type, reduction and root, in
 /// the same order. `count` is NCCL's, n the number of ranks:
 ///
@@ -103,6 +112,8 @@ struct Call {
   const std::byte* scalar_at = nullptr;
   /// Which algorithms may run it, a bit each; 0: all that may run any call. The same on all ranks.
   std::uint32_t algorithms = 0;
+  /// On the machine of RINGLET_MACHINE it goes before `algorithms`. The same on all ranks.
+  TunerChoice tuner = {};
 };
 
 /// "all_reduce of 8 float sum", "broadcast of 8 float at root 2", "barrier".

@@ -103,6 +103,14 @@ Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Ran
                                         Index(self), Index(peer), Index(sender))};
   }
   if (*theirs == mine) return Ok();
+  Fingerprint otherwise = *theirs;
+  otherwise.selection = mine.selection;
+  if (otherwise == mine)
+    return Error{.code = Code::kProtocol,
+                 .message = fmt::format("rank {} called {}, rank {} called {}: all ranks must "
+                                        "select the same algorithms, and so must their tuner "
+                                        "plug-ins (NCCL_TUNER_PLUGIN)",
+                                        Index(peer), ToText(*theirs), Index(self), ToText(mine))};
   return Error{.code = Code::kProtocol,
                .message = fmt::format("rank {} called {}, rank {} called {}: all ranks must "
                                       "call the same operations in the same order",

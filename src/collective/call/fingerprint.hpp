@@ -24,7 +24,7 @@ struct Fingerprint {
   ReduceOp op = ReduceOp::kSum;
   std::uint64_t count = 0;  ///< Call::count; of messages and all_to_all_v that of one pair
   Rank root{};  ///< of operations that have one; of messages and all_to_all_v, who receives
-  std::uint8_t selection = 0;  ///< SelectionMark of Call::algorithms
+  std::uint8_t selection = 0;  ///< SelectionMark of Call::algorithms, or that of Call::tuner
   bool operator==(const Fingerprint&) const = default;
 };
 
@@ -33,15 +33,24 @@ inline std::uint8_t SelectionMark(std::uint32_t algorithms) {
   return algorithms == 0 ? 0 : static_cast<std::uint8_t>(algorithms % 255 + 1);
 }
 
+/// Differs where algorithms or protocols differ, and where channels do but by a multiple of 11.
+inline std::uint8_t SelectionMark(const TunerChoice& choice) {
+  constexpr unsigned kProtocols = 3, kChannelMarks = 11;  // 7 * 3 * 11 is less than 256
+  return static_cast<std::uint8_t>((choice.algorithm * kProtocols + choice.protocol) *
+                                       kChannelMarks +
+                                   choice.channels % kChannelMarks + 1);
+}
+
 /// Fields that a call of this kind does not use are taken as not given.
 inline Fingerprint FingerprintOf(const Call& call, std::uint64_t sequence) {
-  return {.sequence = sequence,
-          .operation = call.kind,
-          .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
-          .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
-          .count = call.count,
-          .root = HasRoot(call.kind) ? call.root : Rank{},
-          .selection = SelectionMark(call.algorithms)};
+  return {
+      .sequence = sequence,
+      .operation = call.kind,
+      .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
+      .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
+      .count = call.count,
+      .root = HasRoot(call.kind) ? call.root : Rank{},
+      .selection = call.tuner.given ? SelectionMark(call.tuner) : SelectionMark(call.algorithms)};
 }
 
 /// "all_reduce of 8 float sum as operation 17", "broadcast of 8 float at root 2 as operation 18".
@@ -51,7 +60,7 @@ std::string ToText(const Fingerprint& fingerprint);
 ///
 ///   0  u32  0x32434c52, "RLC2": the format
 ///   4  u8   operation         5  u8  type         6  u8  reduction
-///   7  u8   mark of the algorithms that may run it, 0: all
+///   7  u8   mark of the algorithms that may run it, or of a tuner's choice; 0: all
 ///   8  u64  sequence
 ///  16  u64  count
 ///  24  u32  root

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 namespace ringlet::collective {
 namespace {
@@ -47,6 +48,24 @@ TEST(Fingerprint, EveryFieldCounts) {
     change(theirs);
     EXPECT_FALSE(CheckHeader(EncodeHeader(theirs, Rank{3}), Rank{3}, kMine, Rank{1}).ok());
   }
+}
+
+TEST(Fingerprint, ChoicesOfTunersAreToldApart) {
+  std::set<std::uint8_t> marks = {0};
+  for (std::uint8_t algorithm = 0; algorithm < 7; ++algorithm)
+    for (std::uint8_t protocol = 0; protocol < 3; ++protocol)
+      for (std::uint8_t channels = 0; channels < 11; ++channels)
+        EXPECT_TRUE(marks
+                        .insert(SelectionMark({.given = true,
+                                               .algorithm = algorithm,
+                                               .protocol = protocol,
+                                               .channels = channels}))
+                        .second);
+  Fingerprint mine{.count = 8}, theirs{.count = 8};
+  theirs.selection = 3;
+  const Status status = CheckHeader(EncodeHeader(theirs, Rank{1}), Rank{1}, mine, Rank{0});
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, testing::HasSubstr("NCCL_TUNER_PLUGIN"));
 }
 
 TEST(Fingerprint, StrayBytesAreNoHeader) {

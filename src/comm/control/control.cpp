@@ -105,19 +105,16 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
   const auto join_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
   options.member.shelf = carrier->seat.service.shelf();
-  options.member.activity = [users = &carrier->users](GroupId group) {
+  options.member.activity = [users = &carrier->users, process = process.get()](GroupId group) {
     bootstrap::Activity activity;
     const auto it = users->find(group);
     if (it == users->end()) return activity;
-    activity.operations = it->second->doing.operations;
-    if (const std::int64_t rank = it->second->doing.waits_for; rank >= 0)
-      activity.waits_for = static_cast<std::uint32_t>(rank);
-    if (const auto header = it->second->doing.header())
-      activity.call.assign(header->begin(), header->end());
+    it->second->TellCalls(activity);
     activity.slow_sends = it->second->SlowSends();
-    if (it->second->doing.begun() == 0) return activity;
-    const auto counts = it->second->doing.calls();
-    activity.counts.assign(counts.begin(), counts.end());
+    const std::uint64_t name = it->second->name;
+    for (const auto& watched : process->watched())
+      if (auto one = watched->Tell(); one && one->communicator != name)
+        activity.others.push_back(*std::move(one));
     return activity;
   };
   std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));

@@ -139,6 +139,7 @@ std::vector<watch::RecordedOperation> FlightRecorder::Last(std::size_t most) con
          .bytes = (*words)[4],
          .messages = messages,
          .progress = number < done ? watch::OperationState::kDone : watch::OperationState::kBegun,
+         .enqueued = rate.TimeOf((*words)[kEnqueuedWord]),
          .began = rate.TimeOf((*words)[kBeganWord]),
          .ended = rate.TimeOf((*words)[kEndedWord])});
   }

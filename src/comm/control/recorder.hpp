@@ -38,6 +38,10 @@ class FlightRecorder {
 
   // ---- By the rank's thread, one at a time.
 
+  /// Calls that begin from now on were enqueued at that time of os::Ticks; 0: none waits before it
+  /// begins.
+  void set_enqueued(std::uint64_t ticks) { enqueued_ = ticks; }
+
   /// The call begins. \param bytes  of the larger buffer; of messages all together. \param messages
   /// 0: a collective. \param peer  of the first message
   void Begin(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
@@ -60,6 +64,7 @@ class FlightRecorder {
     put(4, bytes);
     put(kBeganWord, timed_ ? os::Ticks() : 0);
     put(kEndedWord, 0);
+    put(kEnqueuedWord, enqueued_);
     begun_.store(number + 1, std::memory_order_release);
     if (messages == 0) operations.store(call.sequence + 1, std::memory_order_relaxed);
     Count(call.operation, bytes);
@@ -106,7 +111,7 @@ class FlightRecorder {
 
  private:
   static constexpr std::size_t kWords = 8;  // of an operation: a cache line
-  static constexpr std::size_t kBeganWord = 5, kEndedWord = 6;
+  static constexpr std::size_t kBeganWord = 5, kEndedWord = 6, kEnqueuedWord = 7;
   using Words = std::array<std::uint64_t, kWords>;
   struct FreeSlots {
     void operator()(void* memory) const;
@@ -142,6 +147,7 @@ class FlightRecorder {
   std::atomic<std::uint64_t> done_{0};
   bool timed_ = false;    // its end is
   bool stamped_ = false;  // its beginning was
+  std::uint64_t enqueued_ = 0;
   // Of the present operation; zero: the rank has not looked at the clock.
   Instant first_look_{0}, last_look_{0};
   std::array<KindCounters, collective::kCallKinds> counters_{};

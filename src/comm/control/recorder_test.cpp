@@ -68,6 +68,20 @@ TEST(FlightRecorder, AnOperationIsBegunThenDone) {
   EXPECT_EQ(recorder.done(), 1u);
 }
 
+TEST(FlightRecorder, KnowsWhenAQueueWasGivenTheOperation) {
+  FlightRecorder recorder;
+  recorder.set_enqueued(os::Ticks());
+  recorder.Begin(SumAt(0), kLong);
+  recorder.End();
+  recorder.set_enqueued(0);
+  recorder.Begin(SumAt(1), kLong);
+  const auto operations = recorder.Last();
+  ASSERT_EQ(operations.size(), 2u);
+  EXPECT_GT(operations[0].enqueued, Instant(0));
+  EXPECT_LE(operations[0].enqueued, operations[0].began);
+  EXPECT_EQ(operations[1].enqueued, Instant(0));
+}
+
 TEST(FlightRecorder, MessagesAreNoCollectives) {
   FlightRecorder recorder;
   const Fingerprint message{

@@ -78,6 +78,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
 
   // For those who watch.
   std::atomic<bool> formed{false};                           // the communicator is
+  std::atomic<std::uint64_t> name{0};                        // as `about` has it
   watch::RankTrace about;                                    // its names, under the lock
   std::shared_ptr<const transport::SendQueues> send_queues;  // under the lock; may be null
   std::string dump_dir;                                      // set once, as `about` is
@@ -159,9 +160,20 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
 
   // For those who watch: watching.cpp
   void Introduce(const Process& process, Rank rank, std::uint32_t ranks);
-  void SetName(std::uint64_t name);
+  void SetName(std::uint64_t its_name);
   std::vector<SlowSend> SlowSends() const;
   watch::RankTrace Trace(std::string reason) const override;
+  std::optional<bootstrap::GroupActivity> Tell() const override;
+  /// \param activity  bootstrap::Activity or GroupActivity
+  void TellCalls(auto& activity) const {
+    activity.operations = doing.operations;
+    if (const std::int64_t rank = doing.waits_for; rank >= 0)
+      activity.waits_for = static_cast<std::uint32_t>(rank);
+    if (const auto header = doing.header()) activity.call.assign(header->begin(), header->end());
+    if (doing.begun() == 0) return;
+    const auto counts = doing.calls();
+    activity.counts.assign(counts.begin(), counts.end());
+  }
   watch::CommunicatorMetrics Metrics() const override;
   void Look(std::shared_ptr<StatusGathering> gathering, std::size_t part, bool asks_peers) override;
   watch::RankState OwnState() const;

@@ -75,6 +75,27 @@ std::uint32_t ResultOf(Code code) {
   return 3;
 }
 
+/// The part that both kinds of activity tell.
+void DescribeCalls(RankState& state, const auto& activity) {
+  state.operations = activity.operations;
+  state.calls = TalliesOf(activity.counts);
+  state.waits_for = activity.waits_for;
+  state.last = CallIn(activity.call);
+  state.inside = state.waits_for.has_value();
+}
+
+/// Of a peer, which `state` describes, in other communicators.
+void AddOthers(const RankState& state, const std::vector<bootstrap::GroupActivity>& others,
+               std::vector<watch::ToldState>& told) {
+  for (const bootstrap::GroupActivity& one : others) {
+    watch::ToldState& its = told.emplace_back();
+    its.communicator = fmt::format("{:016x}", one.communicator);
+    its.ranks = one.ranks;
+    its.state = {.rank = one.rank, .host = state.host, .pid = state.pid};
+    DescribeCalls(its.state, one);
+  }
+}
+
 void Describe(RankState& state, const Control::Answer& answer) {
   using Presence = Control::Presence;
   switch (answer.presence) {
@@ -83,12 +104,8 @@ void Describe(RankState& state, const Control::Answer& answer) {
     case Presence::kAbsent: state.reach = RankState::Reach::kGone; break;
     case Presence::kHere: state.reach = RankState::Reach::kHere; break;
   }
-  state.operations = answer.activity.operations;
-  state.calls = TalliesOf(answer.activity.counts);
-  state.waits_for = answer.activity.waits_for;
+  DescribeCalls(state, answer.activity);
   state.slow_sends = answer.activity.slow_sends;
-  state.last = CallIn(answer.activity.call);
-  state.inside = state.waits_for.has_value();
 }
 
 }  // namespace
@@ -104,9 +121,21 @@ void Control::Shared::Introduce(const Process& process, Rank rank, std::uint32_t
   dump_dir = process.settings().dump_dir;
 }
 
-void Control::Shared::SetName(std::uint64_t name) {
+void Control::Shared::SetName(std::uint64_t its_name) {
+  name.store(its_name, std::memory_order_relaxed);
   const std::lock_guard lock(mutex);
-  about.communicator = fmt::format("{:016x}", name);
+  about.communicator = fmt::format("{:016x}", its_name);
+}
+
+std::optional<bootstrap::GroupActivity> Control::Shared::Tell() const {
+  if (!formed.load(std::memory_order_acquire) || failed.load(std::memory_order_acquire))
+    return std::nullopt;
+  bootstrap::GroupActivity told{.communicator = name.load(std::memory_order_relaxed)};
+  TellCalls(told);
+  const std::lock_guard lock(mutex);
+  told.rank = about.rank;
+  told.ranks = about.ranks;
+  return left ? std::nullopt : std::optional(std::move(told));
 }
 
 std::vector<SlowSend> Control::Shared::SlowSends() const {
@@ -255,7 +284,9 @@ void Control::Shared::LookForAnswers(bootstrap::Member& member) {
       if (inquiry.unanswered.erase(rank) == 0) continue;
       inquiry.gathering->Set(inquiry.part, [&, rank = rank](watch::CommunicatorStatus& status) {
         const auto peer = std::ranges::find(status.peers, rank, &RankState::rank);
-        if (peer != status.peers.end()) Describe(*peer, its);
+        if (peer == status.peers.end()) return;
+        Describe(*peer, its);
+        AddOthers(*peer, its.activity.others, status.told);
       });
       if (inquiry.unanswered.empty()) inquiry.gathering->Done();
     }

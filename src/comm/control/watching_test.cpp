@@ -1,6 +1,7 @@
 // A Control as it is looked at from outside. The answers of a process: process_watch_test.cpp.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <latch>
 
 #include "comm/establish/ranks_for_test.hpp"
@@ -79,6 +80,51 @@ TEST(Watching, AChildHasANameAndATraceOfItsOwn) {
     EXPECT_THAT(watched[0]->Trace("").operations, SizeIs(0));
     EXPECT_THAT(watched[1]->Trace("").operations, SizeIs(1));
   });
+}
+
+/// The communicators of a process with what their peers say.
+std::vector<watch::CommunicatorStatus> LookAt(Process& process) {
+  const auto watched = process.watched();
+  std::latch done(1);
+  const auto gathering =
+      std::make_shared<StatusGathering>(watched.size(), [&done] { done.count_down(); });
+  for (std::size_t part = 0; part < watched.size(); ++part)
+    watched[part]->Look(gathering, part, /*asks_peers=*/true);
+  done.wait();
+  return gathering->Parts();
+}
+
+TEST(Watching, ACommunicatorOfAnotherHostIsToldByItsRanks) {
+  std::array<std::shared_ptr<Process>, 2> hosts;
+  for (std::size_t host = 0; host < 2; ++host)
+    hosts[host] = ProcessWith({{"RINGLET_HOSTID", std::to_string(host)}});
+  std::latch called(4), looked(4);
+  std::atomic<std::uint64_t> name{0};
+  std::vector<watch::CommunicatorStatus> seen;
+  RunRanks(
+      4, [&](std::uint32_t rank) { return hosts[rank / 2]; },
+      [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        auto child = Split(**formed, static_cast<int>(rank / 2), 0, {});
+        ASSERT_TRUE(child.ok()) << child.error().message;
+        EXPECT_TRUE(SumOfRanks(**child, 3).ok());
+        if (rank == 2) name = (*child)->identity().magic;
+        called.arrive_and_wait();
+        if (rank == 0) seen = LookAt(*hosts[0]);
+        looked.arrive_and_wait();
+      });
+  std::vector<std::uint32_t> ranks;
+  for (const watch::CommunicatorStatus& one : seen)
+    for (const watch::ToldState& told : one.told) {
+      if (told.communicator != fmt::format("{:016x}", name.load())) continue;
+      EXPECT_EQ(told.ranks, 2u);
+      EXPECT_EQ(told.state.operations, 1u);
+      EXPECT_EQ(told.state.pid, hosts[1]->host().pid);
+      ASSERT_TRUE(told.state.last);
+      EXPECT_EQ(told.state.last->count, 3u);
+      ranks.push_back(told.state.rank);
+    }
+  EXPECT_THAT(ranks, testing::IsSupersetOf({0u, 1u}));
 }
 
 }  // namespace

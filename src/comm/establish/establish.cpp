@@ -80,12 +80,13 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   RINGLET_TRY_ASSIGN(
       const plan::SearchLimits user_limits,
       control->Share(plan::ReadUserLimits(origin.process->settings(), origin.process->graphs())));
-  RINGLET_TRY_ASSIGN(auto machine, control->Share(PlanMachine(origin, peer_table)));
+  RINGLET_TRY_ASSIGN(Planned planned, control->Share(PlanMachine(origin, peer_table)));
+  const GpuMachine* const machine = planned.machine.get();
   RINGLET_TRY_ASSIGN(
       plan::ChannelPlan plan,
       control->Share(machine ? machine->gpus().channels() : plan::Search(graph, user_limits)));
   timeline.Reached(Phase::kPlan);
-  DumpGraphs(origin, plan, machine.get());
+  DumpGraphs(origin, plan, machine);
 
   // The data plane, then all ranks at once.
   RINGLET_TRY_ASSIGN(DataPlane data,
@@ -94,7 +95,7 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   timeline.Reached(Phase::kBarrier);
   RINGLET_TRY(control->Share(Report(origin, *control, timeline)));
   return Finish(std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
-                std::move(data.links), std::move(data.memory), std::move(machine));
+                std::move(data.links), std::move(data.memory), std::move(planned));
 }
 
 Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& process,

@@ -93,6 +93,12 @@ std::uint32_t DeviceOf(Rank rank, const PeerTable& peer_table) {
   return twice ? PlaceOnHost(rank, peer_table) : mine.device;
 }
 
+std::vector<std::uint32_t> RanksOfHosts(const PeerTable& peer_table) {
+  std::vector<std::uint32_t> ranks(peer_table.hosts.size());
+  for (const topology::RankPlace& place : peer_table.places) ++ranks[place.host];
+  return ranks;
+}
+
 transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
                                  const bootstrap::Roster& roster) {
   const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
@@ -440,11 +446,30 @@ transport::ConnectTools ToolsOf(Process& process) {
       }};
 }
 
-Result<std::shared_ptr<const GpuMachine>> PlanMachine(const Origin& origin,
-                                                      const PeerTable& peer_table) {
-  const Process& process = *origin.process;
-  if (process.settings().machine.empty()) return std::shared_ptr<const GpuMachine>();
-  return GpuMachine::Plan(process.settings(), peer_table, process.graphs());
+Result<Planned> PlanMachine(const Origin& origin, const PeerTable& peer_table) {
+  Process& process = *origin.process;
+  TunerPlugin* const plugin = process.tuner();
+  Planned planned;
+  const auto begin = [&](const std::vector<std::uint32_t>& nodes) {
+    const auto [least, most] = std::ranges::minmax(nodes);
+    planned.tuner = TunerSession::Begin(*plugin,
+                                        {.name = origin.credentials.magic,
+                                         .ranks = origin.config.size,
+                                         .nodes = static_cast<std::uint32_t>(nodes.size()),
+                                         .node_ranks_min = least,
+                                         .node_ranks_max = most},
+                                        plan::kNcclConstants);
+    return planned.tuner ? planned.tuner->constants() : plan::kNcclConstants;
+  };
+  if (process.settings().machine.empty()) {
+    if (plugin) begin(RanksOfHosts(peer_table));
+    return planned;
+  }
+  const auto tune = [&](const plan::GpuPlan& gpus) { return begin(NodeSizes(gpus)); };
+  RINGLET_TRY_ASSIGN(planned.machine,
+                     GpuMachine::Plan(process.settings(), peer_table, process.graphs(),
+                                      plugin ? GpuMachine::Tune(tune) : nullptr));
+  return planned;
 }
 
 void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMachine* machine) {
@@ -504,8 +529,8 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline) 
 std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
                                      PeerTable peer_table, plan::ChannelPlan plan,
                                      std::unique_ptr<transport::Links> links,
-                                     HostMemoryParts memory,
-                                     std::shared_ptr<const GpuMachine> machine) {
+                                     HostMemoryParts memory, Planned planned) {
+  const std::shared_ptr<const GpuMachine>& machine = planned.machine;
   origin.config.device = DeviceOf(Rank{origin.config.rank}, peer_table);
   const Config& config = origin.config;
   const auto timeout = OperationTimeout(*origin.process, config);
@@ -524,9 +549,11 @@ std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> con
              fmt::format("rank {} nranks {} {}commId {:016x} hosts {} links {} - Init COMPLETE",
                          config.rank, config.size, place, origin.credentials.magic,
                          peer_table.hosts.size(), memory.arena ? "host memory" : links->Summary()));
-  return std::make_unique<Communicator>(std::move(origin), std::move(control),
-                                        std::move(peer_table), std::move(plan), std::move(links),
-                                        std::move(memory), std::move(machine), timeout);
+  auto communicator = std::make_unique<Communicator>(
+      std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
+      std::move(links), std::move(memory), machine, timeout);
+  communicator->SetTuner(std::move(planned.tuner));
+  return communicator;
 }
 
 }  // namespace ringlet::comm

@@ -98,10 +98,13 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
 /// \return  without an `abort`
 transport::ConnectTools ToolsOf(Process& process);
 
-/// The machine of RINGLET_MACHINE with its plan; null where there is none. Errors  as
-/// GpuMachine::Plan
-Result<std::shared_ptr<const GpuMachine>> PlanMachine(const Origin& origin,
-                                                      const PeerTable& peer_table);
+/// The machine of RINGLET_MACHINE with its plan, and the tuner of the communicator, which may
+/// change the model of times; null where there is none. Errors  as GpuMachine::Plan
+struct Planned {
+  std::shared_ptr<const GpuMachine> machine;
+  std::unique_ptr<TunerSession> tuner;
+};
+Result<Planned> PlanMachine(const Origin& origin, const PeerTable& peer_table);
 
 /// The rank of GRAPH_DUMP_FILE_RANK writes the channels of its host. A file that cannot be written
 /// is a warning that names it, no reason to fail.
@@ -122,7 +125,6 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline);
 std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
                                      PeerTable peer_table, plan::ChannelPlan plan,
                                      std::unique_ptr<transport::Links> links,
-                                     HostMemoryParts memory,
-                                     std::shared_ptr<const GpuMachine> machine);
+                                     HostMemoryParts memory, Planned planned);
 
 }  // namespace ringlet::comm

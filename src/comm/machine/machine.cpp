@@ -36,6 +36,28 @@ bool Admits(const Call& call, NcclAlgorithm algorithm) {
                                                                         : Algorithm::kDoubleTree)];
 }
 
+/// Whether collectives of an emulated machine run so.
+bool IsRun(NcclAlgorithm algorithm) {
+  return algorithm == NcclAlgorithm::kTree || algorithm == NcclAlgorithm::kRing;
+}
+
+std::uint32_t ChannelsOf(const plan::GpuPlan& gpus, Carriage carriage) {
+  const plan::ChannelCounts counts = gpus.channels().counts();
+  return carriage == Carriage::kTree ? counts.trees : counts.rings;
+}
+
+/// The choice of a tuner with the time that the model has for it.
+std::optional<plan::TuningPick> ChosenBy(const collective::TunerChoice& choice,
+                                         const plan::Tuning& tuning, plan::Function function,
+                                         std::uint64_t bytes) {
+  if (!choice.given) return std::nullopt;
+  const auto algorithm = static_cast<NcclAlgorithm>(choice.algorithm);
+  const auto protocol = static_cast<plan::Protocol>(choice.protocol);
+  const auto time = tuning.TimeNs(function, algorithm, protocol, bytes);
+  if (!time) return std::nullopt;
+  return plan::TuningPick{algorithm, protocol, *time};
+}
+
 /// The first rank that shares its GPU with an earlier one.
 Status CheckPlaces(const PeerTable& peer_table) {
   std::vector<bool> placed(peer_table.peer_infos.size());
@@ -82,14 +104,14 @@ std::vector<std::uint64_t> IdentitiesOf(const PeerTable& peer_table) {
   return identities;
 }
 
+}  // namespace
+
 std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus) {
   std::vector<std::uint32_t> sizes;
   for (const plan::GpuNode& node : gpus.nodes)
     sizes.push_back(static_cast<std::uint32_t>(node.ranks.size()));
   return sizes;
 }
-
-}  // namespace
 
 std::optional<plan::Function> FunctionOf(CallKind kind) {
   switch (kind) {
@@ -114,11 +136,13 @@ Result<plan::GpuPlanOptions> GpuPlanOptionsOf(const Settings& settings) {
 
 Result<std::shared_ptr<const GpuMachine>> GpuMachine::Plan(const Settings& settings,
                                                            const PeerTable& peer_table,
-                                                           const plan::GraphText& graphs) {
+                                                           const plan::GraphText& graphs,
+                                                           const Tune& tune) {
   RINGLET_TRY(CheckPlaces(peer_table));
   RINGLET_TRY_ASSIGN(plan::GpuPlanOptions options, GpuPlanOptionsOf(settings));
   options.given = graphs;
   RINGLET_TRY_ASSIGN(plan::GpuPlan gpus, plan::PlanGpus(peer_table.hosts, options));
+  if (tune) gpus.tuning.SetConstants(tune(gpus));
   std::vector<SlowLink> slow;
   if (!settings.slow.empty()) {
     RINGLET_TRY_ASSIGN(slow, ParseSlowLinks(settings.slow));
@@ -147,25 +171,43 @@ Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
   const auto function = FunctionOf(call.kind);
   if (!function) return MachineWay{};
   const std::uint64_t bytes = SizeFor(call, gpus_.channels().rank_count());
+  const auto chosen = ChosenBy(call.tuner, gpus_.tuning, *function, bytes);
   std::vector<NcclAlgorithm> admitted;
   for (const NcclAlgorithm algorithm : {NcclAlgorithm::kTree, NcclAlgorithm::kRing})
     if (Admits(call, algorithm)) admitted.push_back(algorithm);
-  const auto best = gpus_.tuning.PickOf(*function, admitted, bytes);
+  const auto best =
+      chosen && IsRun(chosen->algorithm) ? chosen : gpus_.tuning.PickOf(*function, admitted, bytes);
   if (!best)
     return Error{Code::kInvalidArgument,
                  fmt::format("NCCL_ALGO, NCCL_PROTO and algSelection leave no way to do {} on the "
                              "emulated machine, whose collectives run on rings and trees: allow "
                              "Ring and Simple",
                              NameOf(*function))};
-  const auto of_nccl = gpus_.tuning.Pick(*function, bytes);
-  const bool differs = call.algorithms == 0 && of_nccl.ok() && *of_nccl != *best;
-  const auto slowed = SlowedTime(*function, differs ? *of_nccl : *best, bytes);
-  return MachineWay{
-      .carriage = best->algorithm == NcclAlgorithm::kRing ? Carriage::kRing : Carriage::kTree,
-      .pick = best,
-      .channels = gpus_.tuning.LaunchOf(*best, bytes).channels,
-      .nccl_pick = differs ? std::optional(*of_nccl) : std::nullopt,
-      .slowed_ns = slowed};
+  if (!chosen && call.algorithms != 0) return WayAlong(*best, *best, *function, bytes);
+  const auto of_nccl = chosen ? Result(*chosen) : gpus_.tuning.Pick(*function, bytes);
+  MachineWay way = WayAlong(*best, of_nccl.ok() ? *of_nccl : *best, *function, bytes);
+  if (chosen && call.tuner.channels != 0)
+    way.channels = std::min<std::uint32_t>(call.tuner.channels, ChannelsOf(gpus_, way.carriage));
+  return way;
+}
+
+MachineWay GpuMachine::WayAlong(const plan::TuningPick& run, const plan::TuningPick& of_nccl,
+                                plan::Function function, std::uint64_t bytes) const {
+  return {.carriage = run.algorithm == NcclAlgorithm::kRing ? Carriage::kRing : Carriage::kTree,
+          .pick = run,
+          .channels = gpus_.tuning.LaunchOf(run, bytes).channels,
+          .nccl_pick = of_nccl != run ? std::optional(of_nccl) : std::nullopt,
+          .slowed_ns = SlowedTime(function, of_nccl, bytes)};
+}
+
+plan::TimeTable GpuMachine::TimesOf(const Call& call) const {
+  plan::TimeTable times =
+      gpus_.tuning.TimesOf(*FunctionOf(call.kind), SizeFor(call, gpus_.channels().rank_count()));
+  for (std::size_t i = 0; call.algorithms != 0 && i < times.size(); ++i) {
+    const auto algorithm = static_cast<NcclAlgorithm>(i);
+    if (!IsRun(algorithm) || !Admits(call, algorithm)) times[i] = {};
+  }
+  return times;
 }
 
 // A protocol that a link is too slow for in the model's integers takes as long as the slowest can.

@@ -2,6 +2,7 @@
 // on its channels. There is one where RINGLET_MACHINE names its topology file.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,26 +41,37 @@ struct MachineWay {
 /// NCCL's function of a collective; nothing for what runs on messages.
 std::optional<plan::Function> FunctionOf(collective::CallKind kind);
 
+/// How many ranks each node has.
+std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus);
+
 /// All that settings say of plans for GPUs, but for graph files.
 /// Errors  kInvalidArgument  a variable makes no sense
 Result<plan::GpuPlanOptions> GpuPlanOptionsOf(const Settings& settings);
 
 class GpuMachine {
  public:
+  /// Gives the numbers of the model of times for such a plan, which has those of NCCL.
+  using Tune = std::function<plan::TuningConstants(const plan::GpuPlan&)>;
+
   /// \param peer_table  whose hosts say which rank is on which GPU
+  /// \param tune        null: those of NCCL
   /// Errors  as plan::PlanGpus; two ranks on one GPU: names both and what to do
   static Result<std::shared_ptr<const GpuMachine>> Plan(const Settings& settings,
                                                         const PeerTable& peer_table,
-                                                        const plan::GraphText& graphs);
+                                                        const plan::GraphText& graphs,
+                                                        const Tune& tune = nullptr);
 
   const plan::GpuPlan& gpus() const { return gpus_; }
   /// The hosts of PlanGpus, as RINGLET_HOSTID names them: equal in all communicators.
   std::uint64_t IdentityOf(std::uint32_t host) const { return identities_[host]; }
 
   /// Rings or trees as NCCL's model of times says, of those that are allowed: NCCL_ALGO, NCCL_PROTO
-  /// and the call's own. Messages for what has neither.
+  /// and the call's own. Messages for what has neither. The choice of a tuner goes before.
   /// Errors  kInvalidArgument  nothing is left; names the function and what limits it
   Result<MachineWay> WayOf(const collective::Call& call) const;
+  /// The times of all ways that the call admits, also of those that do not run here, for a tuner.
+  /// \pre  FunctionOf(its kind) is one
+  plan::TimeTable TimesOf(const collective::Call& call) const;
 
   /// This rank's schedule. \pre  the way is that of this call
   collective::Schedule ScheduleOf(const collective::Call& call, collective::CallPlace place,
@@ -82,6 +94,8 @@ class GpuMachine {
  private:
   GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table, std::vector<SlowLink> slow,
              const plan::TuningChoice& choice);
+  MachineWay WayAlong(const plan::TuningPick& run, const plan::TuningPick& of_nccl,
+                      plan::Function function, std::uint64_t bytes) const;
   std::optional<std::uint64_t> SlowedTime(plan::Function function, const plan::TuningPick& pick,
                                           std::uint64_t bytes) const;
 

@@ -97,6 +97,7 @@ std::optional<plan::Tuning> SlowRates::TuningOf(const plan::TuningChoice& choice
   std::vector<const topology::Paths*> kinds;
   for (const plan::GpuSystem& system : plan_.systems) kinds.push_back(&system.paths);
   plan::TuningInput input = plan::TuningInputFor(kinds, plan_.joined, choice);
+  input.constants = plan_.tuning.input().constants;
   const Loads rings = LoadsOf(GraphId::kRing), trees = LoadsOf(GraphId::kTree);
   bool slower = false;
   for (std::size_t i = 0; i < input.graphs.size(); ++i) {

@@ -1,4 +1,4 @@
-// The layout of NCCL's profiler plug-ins, versions 5 and 6: what a plug-in that was
+// The layout of NCCL's profiler and tuner plug-ins, versions 5 and 6: what a plug-in that was
 // compiled with NCCL's headers expects in memory. Version 6 extends version 5 at the ends of its
 // structs, so one declaration serves both.
 #pragma once
@@ -114,6 +114,45 @@ struct Profiler {
   Answer (*stop)(void* handle);
   Answer (*record)(void* handle, ProfilerState state, StateChange* change);
   Answer (*finalize)(void* context);
+};
+
+// ---- Tuners -------------------------------------------------------------------------------------
+
+inline constexpr int kTunedAlgorithms = 7;  ///< as plan::NcclAlgorithm counts them
+inline constexpr int kTunedProtocols = 3;   ///< as plan::Protocol
+inline constexpr float kNotPossible = -1;   ///< an entry of the table of costs
+
+/// Microseconds, or less where it is to be preferred; [algorithm][protocol].
+using CostTable = float[kTunedAlgorithms][kTunedProtocols];
+
+struct NvlinkDomains {
+  int domains;
+  int ranks_min;  ///< of the domain that has fewest
+  int ranks_max;
+};
+
+/// The numbers of NCCL's model, microseconds and GB/s, as plan::TuningConstants has them.
+struct TunerConstants {
+  using Latencies = double[kTunedAlgorithms][kTunedProtocols];
+  using Rates = double[4][3];
+  Latencies base;
+  Latencies wire[3];
+  Rates ll, ring_ll128, tree_ll128, tree, nvls_tree;
+};
+
+/// Of version 5 all but the last member.
+struct TunerTable {
+  const char* name;
+  Answer (*init)(void** context, std::uint64_t communicator, std::size_t ranks, std::size_t nodes,
+                 LogFunction log, NvlinkDomains* domains, TunerConstants* constants);
+  /// \param function  as plan::Function counts them \param registered  0 or 1
+  /// \param channels  out: 0 leaves the choice
+  Answer (*choose)(void* context, int function, std::size_t bytes, int operations, float** costs,
+                   int algorithms, int protocols, int registered, int* channels);
+  Answer (*finalize)(void* context);
+  /// Not called: nothing here is cut into the chunks that it is about.
+  Answer (*chunk_size)(void* context, int function, std::size_t bytes, int algorithm, int protocol,
+                       int channels, std::size_t* chunk_bytes);
 };
 
 }  // namespace ringlet::comm::nccl_abi

@@ -153,6 +153,16 @@ ProfilerPlugin* Process::profiler() {
   return profiler_.get();
 }
 
+TunerPlugin* Process::tuner() {
+  if (PluginFiles({}, settings_.tuner_plugin).empty()) return nullptr;
+  std::call_once(loads_tuner_once_, [this] {
+    auto loaded = TunerPlugin::Load(settings_.tuner_plugin, logger_);
+    if (!loaded.ok()) return WarnOnce(loaded.error().message);
+    tuner_ = *std::move(loaded);
+  });
+  return tuner_.get();
+}
+
 Result<std::shared_ptr<Process>> Process::StartIn(const EnvMap& environment) {
   return Start(environment, os::ReadConfFiles(environment));
 }

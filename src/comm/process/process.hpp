@@ -21,6 +21,7 @@
 #include "collective/select/tuning_table.hpp"
 #include "collective/shm/in_process_buffers.hpp"
 #include "comm/plugin/profiler.hpp"
+#include "comm/plugin/tuner.hpp"
 #include "comm/process/ras_port.hpp"
 #include "comm/process/registered_heap.hpp"
 #include "comm/process/service.hpp"
@@ -149,6 +150,8 @@ class Process {
 
   /// The plug-in that is told of operations; null: none. Loaded when the first communicator asks.
   ProfilerPlugin* profiler();
+  /// The same of the one that is asked for algorithms.
+  TunerPlugin* tuner();
 
   /// Shows `watched`, as long as it lives, to those who look at this process.
   void Watch(const std::shared_ptr<Watched>& watched);
@@ -210,6 +213,8 @@ class Process {
   std::unique_ptr<RasPort> ras_;  // null: off
   std::once_flag loads_profiler_once_;
   std::unique_ptr<ProfilerPlugin> profiler_;  // null: none
+  std::once_flag loads_tuner_once_;
+  std::unique_ptr<TunerPlugin> tuner_;  // null: none
   struct Neighbourhood {
     topology::CpuSet cpus;
     std::uint32_t numa_node = 0;

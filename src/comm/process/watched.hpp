@@ -3,9 +3,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bootstrap/protocol.hpp"
 #include "watch/metrics.hpp"
 #include "watch/rank_trace.hpp"
 #include "watch/status.hpp"
@@ -56,6 +58,9 @@ class Watched {
 
   virtual watch::RankTrace Trace(std::string reason) const = 0;
   virtual watch::CommunicatorMetrics Metrics() const = 0;
+  /// The activity of its rank, for ranks of other communicators; empty: it is not formed, or has
+  /// failed.
+  virtual std::optional<bootstrap::GroupActivity> Tell() const = 0;
   /// Fills a part of `gathering` and says when it is done, later and on another thread.
   virtual void Look(std::shared_ptr<StatusGathering> gathering, std::size_t part,
                     bool asks_peers) = 0;

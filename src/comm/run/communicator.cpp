@@ -54,6 +54,19 @@ std::uint64_t NowNs() {
   return static_cast<std::uint64_t>(os::Now().count());
 }
 
+const char* NcclName(plan::NcclAlgorithm algorithm) {
+  switch (algorithm) {
+    case plan::NcclAlgorithm::kTree: return "TREE";
+    case plan::NcclAlgorithm::kRing: break;
+    case plan::NcclAlgorithm::kCollnetDirect: return "COLLNET_DIRECT";
+    case plan::NcclAlgorithm::kCollnetChain: return "COLLNET_CHAIN";
+    case plan::NcclAlgorithm::kNvls: return "NVLS";
+    case plan::NcclAlgorithm::kNvlsTree: return "NVLS_TREE";
+    case plan::NcclAlgorithm::kPat: return "PAT";
+  }
+  return "RING";
+}
+
 const char* NcclName(plan::Protocol protocol) {
   switch (protocol) {
     case plan::Protocol::kLl: return "LL";
@@ -129,6 +142,7 @@ void Communicator::Leave() {
   host_.Leave();
   control_->Leave();
   profile_.reset();
+  tuning_.reset();
 }
 
 // A report that cannot be written is no reason to fail what has been done.
@@ -277,6 +291,10 @@ Status Communicator::Run(const Call& call) {
   if (const auto failed = failure()) return *failed;
   RINGLET_TRY(ValidateCall(call));
   if (Skips(call)) return Ok();
+  return tuning_ ? RunChecked(Tuned(call)) : RunChecked(call);
+}
+
+Status Communicator::RunChecked(const Call& call) {
   if (host_.IsHere()) {
     StartOnHost(call);
     return RunPrepared(*host_.engine());
@@ -319,6 +337,49 @@ void Communicator::StartProfile(const char* name) {
                                  .ranks = identity_.size,
                                  .rank = identity_.rank});
   profiles_ = profile_ != nullptr;
+}
+
+// Ranks that share memory have neither rings nor trees there, and nothing to choose in NCCL's
+// words.
+void Communicator::SetTuner(std::unique_ptr<TunerSession> tuner) {
+  tuning_ = std::move(tuner);
+  if (!tuning_ || !host_.IsHere()) return;
+  origin_.process->NoteOnce(
+      "RINGLET_TUNER_PLUGIN is not asked where all ranks share the memory of one host: their "
+      "collectives are neither rings nor trees; RINGLET_LINKS=tcp makes them");
+  tuning_.reset();
+}
+
+Call Communicator::Tuned(const Call& call) const {
+  const auto function = FunctionOf(call.kind);
+  if (!function || identity_.size == 1) return call;
+  const std::size_t bytes = std::max(InputBytes(call, place()), OutputBytes(call, place()));
+  Call tuned = call;
+  tuned.tuner = tuning_->Ask(
+      *function, bytes,
+      machine_ ? machine_->TimesOf(call) : TimesOverLinks(call, layout_, Restricted(tuner_, call)));
+  if (!tuned.tuner.given) return tuned;
+  const auto algorithm = static_cast<plan::NcclAlgorithm>(tuned.tuner.algorithm);
+  if (!machine_) {
+    const auto alike = static_cast<std::uint32_t>(OverLinksLike(algorithm).to_ulong());
+    tuned.algorithms = call.algorithms == 0 ? alike : alike & call.algorithms;
+    tuned.tuner.channels = 0;
+  }
+  LogChoice(*function, tuned);
+  return tuned;
+}
+
+// As NCCL's log has it, on one rank.
+void Communicator::LogChoice(plan::Function function, const Call& tuned) const {
+  os::Logger& logger = origin_.process->logger();
+  if (Index(identity_.rank) != 0 || !logger.Wants(LogLevel::kInfo, Subsystem::kTuning)) return;
+  const auto way = machine_ ? machine_->WayOf(tuned) : Result(MachineWay{.channels = 1});
+  logger.Log(LogLevel::kInfo, Subsystem::kTuning, identity_.device,
+             fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}",
+                         NameOf(function), BlockBytes(tuned),
+                         NcclName(static_cast<plan::NcclAlgorithm>(tuned.tuner.algorithm)),
+                         NcclName(static_cast<plan::Protocol>(tuned.tuner.protocol)),
+                         way.ok() ? std::max(way->channels, 1u) - 1 : 0));
 }
 
 void Communicator::Profiles(const Call& call) {

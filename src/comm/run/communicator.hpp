@@ -22,11 +22,13 @@
 #include "comm/machine/machine.hpp"
 #include "comm/machine/traffic.hpp"
 #include "comm/plugin/profiler.hpp"
+#include "comm/plugin/tuner.hpp"
 #include "comm/run/fault.hpp"
 #include "comm/run/host_memory.hpp"
 #include "comm/run/one_sided.hpp"
 #include "comm/run/selection.hpp"
 #include "comm/run/work.hpp"
+#include "os/process/clock.hpp"
 #include "plan/channels/channel_plan.hpp"
 #include "transport/links.hpp"
 
@@ -70,6 +72,15 @@ class Communicator {
   /// Tells the process's profiler, if there is one, that the communicator stands. Once, before its
   /// first operation, which does it where the user gives no name. \param name  the user's, or null
   void StartProfile(const char* name);
+
+  /// The plug-in that chooses how collectives run; null: none. Before the first operation.
+  void SetTuner(std::unique_ptr<TunerSession> tuner);
+
+  /// The time of now, for SetEnqueued. Cost  13 ns
+  static std::uint64_t EnqueuedNow() { return os::Ticks(); }
+  /// The operations that follow were given to a stream or queue then, for traces; 0: they begin
+  /// when they are called. By the thread that calls them.
+  void SetEnqueued(std::uint64_t ticks) { control_->doing().set_enqueued(ticks); }
 
   // Operations. Each blocks until this rank's part is done: its output is complete and its input no
   // longer needed. One thread at a time. How buffers lie and what may be in place:
@@ -197,14 +208,18 @@ class Communicator {
   };
   /// The properties that a program depends on, beside those that never change: kind, count, bytes
   /// of an element, root, how buffers lie, and the algorithms that may run it.
-  using ProgramKey =
-      std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap, std::uint32_t>;
+  using ProgramKey = std::tuple<CallKind, std::size_t, std::size_t, Rank, collective::Overlap,
+                                std::uint32_t, collective::TunerChoice>;
 
   Status RunAs(CallKind kind, Call& call) {
     call.kind = kind;
     return Run(call);
   }
   bool Skips(const Call& call);
+  Status RunChecked(const Call& call);
+  /// With the choice of the tuner. \pre  there is one
+  Call Tuned(const Call& call) const;
+  void LogChoice(plan::Function function, const Call& tuned) const;
   Status ValidateCall(const Call& call) const;
   Status ValidatePortions(const AllToAllVCall& call) const;
   Status ValidateTransfer(const Transfer& transfer) const;
@@ -287,13 +302,14 @@ class Communicator {
   OneSided one_sided_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> revoked_{false};
-  std::unique_ptr<Profile> profile_;  // null: none, or not told yet
-  bool profiles_ = false;             // there is a profiler, which has not refused
-  std::optional<RankFault> fault_;    // of this rank
-  std::uint64_t sequence_ = 0;        // collectives begun
-  collective::Fingerprint call_;      // the one that runs
-  std::uint32_t looks_ = 0;           // at whether it stands still
-  std::string seen_waiting_for_;      // by the last of them
+  std::unique_ptr<Profile> profile_;      // null: none, or not told yet
+  bool profiles_ = false;                 // there is a profiler, which has not refused
+  std::unique_ptr<TunerSession> tuning_;  // null: none is asked
+  std::optional<RankFault> fault_;        // of this rank
+  std::uint64_t sequence_ = 0;            // collectives begun
+  collective::Fingerprint call_;          // the one that runs
+  std::uint32_t looks_ = 0;               // at whether it stands still
+  std::string seen_waiting_for_;          // by the last of them
   std::optional<Rank> seen_gone_;
   static constexpr std::size_t kProgramsMax = 64;
   std::map<ProgramKey, std::shared_ptr<const Program>> programs_;

@@ -164,7 +164,8 @@ Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work&
 Result<std::shared_ptr<const Communicator::Program>> Communicator::ProgramFor(
     const Call& call, const Overlap& overlap) {
   const Rank root = HasRoot(call.kind) ? call.root : Rank{};
-  const ProgramKey key{call.kind, call.count, SizeOf(call.type), root, overlap, call.algorithms};
+  const ProgramKey key{call.kind, call.count,      SizeOf(call.type), root,
+                       overlap,   call.algorithms, call.tuner};
   const auto it = programs_.find(key);
   if (it != programs_.end()) return it->second;
   if (programs_.size() >= kProgramsMax) programs_.clear();
@@ -221,6 +222,7 @@ Fingerprint Communicator::Begin(const Call& call) {
 }
 
 Result<std::unique_ptr<collective::Operation>> Communicator::PrepareCall(const Call& call) {
+  if (tuning_) return BeyondHost(Tuned(call));
   return host_.IsHere() ? OnHost(call) : BeyondHost(call);
 }
 

@@ -27,13 +27,8 @@ std::optional<AlgorithmSet> NamedByNccl(std::string_view name, bool excludes) {
   const AlgorithmSet shared = excludes ? AlgorithmSet()
                                        : SetOf({Algorithm::kOneShot, Algorithm::kSlices,
                                                 Algorithm::kZeroCopy, Algorithm::kFetch});
-  if (name == "ring")
-    return shared |
-           SetOf({Algorithm::kRing, Algorithm::kHierarchical, Algorithm::kHierarchicalShared});
-  if (name == "tree")
-    return shared |
-           SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree, Algorithm::kHierarchicalDoubling,
-                  Algorithm::kHierarchicalSharedDoubling});
+  if (name == "ring") return shared | OverLinksLike(plan::NcclAlgorithm::kRing);
+  if (name == "tree") return shared | OverLinksLike(plan::NcclAlgorithm::kTree);
   constexpr std::array kOfGpus = {"collnetdirect", "collnetchain", "collnet", "nvls",
                                   "nvlstree",      "pat",          "symk",    "ce"};
   if (std::ranges::find(kOfGpus, name) != kOfGpus.end()) return AlgorithmSet();
@@ -74,6 +69,31 @@ Result<AlgorithmSet> ReadSelection(std::string_view list) {
     list.remove_prefix(comma + 1);
   }
   return all_but ? ~named : named;
+}
+
+AlgorithmSet OverLinksLike(plan::NcclAlgorithm algorithm) {
+  switch (algorithm) {
+    case plan::NcclAlgorithm::kRing:
+      return SetOf({Algorithm::kRing, Algorithm::kHierarchical, Algorithm::kHierarchicalShared});
+    case plan::NcclAlgorithm::kTree:
+      return SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree, Algorithm::kHierarchicalDoubling,
+                    Algorithm::kHierarchicalSharedDoubling});
+    default: return {};
+  }
+}
+
+plan::TimeTable TimesOverLinks(const collective::Call& call, const collective::Layout& layout,
+                               const collective::Tuner& tuner) {
+  plan::TimeTable times;
+  const auto candidates = collective::CandidatesFor(call, layout, tuner);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const AlgorithmSet alike = OverLinksLike(static_cast<plan::NcclAlgorithm>(i));
+    auto& time = times[i][static_cast<std::size_t>(plan::Protocol::kSimple)];
+    for (const collective::Candidate& candidate : candidates)
+      if (candidate.allowed && alike[static_cast<std::size_t>(candidate.algorithm)])
+        time = std::min(time.value_or(candidate.time_ns), candidate.time_ns);
+  }
+  return times;
 }
 
 collective::Tuner Restricted(collective::Tuner tuner, const collective::Call& call) {

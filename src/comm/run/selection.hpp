@@ -4,6 +4,7 @@
 
 #include "collective/algorithm/algorithm.hpp"
 #include "collective/select/select.hpp"
+#include "plan/tuning/tuning.hpp"
 
 namespace ringlet::comm {
 
@@ -12,6 +13,15 @@ namespace ringlet::comm {
 /// every way through shared memory, which has neither; of those that need a GPU nothing is left.
 /// Empty: all. Errors  kInvalidArgument  quotes the word and says what it may be
 Result<collective::AlgorithmSet> ReadSelection(std::string_view list);
+
+/// The algorithms over links that are rings, or trees. Empty: there are none of that kind.
+collective::AlgorithmSet OverLinksLike(plan::NcclAlgorithm algorithm);
+
+/// The times of these by the model, of the fastest one each that is allowed: a table in which all
+/// others are missing, and of protocols all but Simple.
+/// \pre  !SharesMemory(layout)
+plan::TimeTable TimesOverLinks(const collective::Call& call, const collective::Layout& layout,
+                               const collective::Tuner& tuner);
 
 /// `tuner` for a call that only some algorithms may run.
 collective::Tuner Restricted(collective::Tuner tuner, const collective::Call& call);

@@ -54,5 +54,23 @@ TEST(Selection, DecidesWhatRunsACall) {
   EXPECT_TRUE(CanRun(call, layout, {}));
 }
 
+TEST(Selection, RingsAndTreesOverLinksHaveATimeForTuners) {
+  const auto groups = collective::EvenGroups(2, 4);
+  const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
+  const collective::Call call{.kind = collective::CallKind::kAllReduce, .count = 1 << 20};
+  const plan::TimeTable times = TimesOverLinks(call, layout, {});
+  std::uint64_t ring = UINT64_MAX;
+  for (const collective::Candidate& one : collective::CandidatesFor(call, layout, {}))
+    if (Has(OverLinksLike(plan::NcclAlgorithm::kRing), one.algorithm))
+      ring = std::min(ring, one.time_ns);
+  EXPECT_EQ(times[1][2], ring);
+  EXPECT_TRUE(times[0][2]);
+  EXPECT_FALSE(times[1][0]) << "LL";
+  EXPECT_FALSE(times[6][2]) << "PAT";
+  collective::Call rings = call;
+  rings.algorithms = 1u << static_cast<unsigned>(Algorithm::kRing);
+  EXPECT_FALSE(TimesOverLinks(rings, layout, Restricted({}, rings))[0][2]);
+}
+
 }  // namespace
 }  // namespace ringlet::comm

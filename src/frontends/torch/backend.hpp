@@ -859,7 +859,8 @@ class RingletBackend final : public c10d::Backend {
     std::vector<View> reachable = ReachableAmong(name.inputs);
     std::ranges::copy(ReachableAmong(name.outputs), std::back_inserter(reachable));
     auto work = MakeWork(std::move(name));
-    const TurnTask task{operation, std::move(reachable), work->getTimeout()};
+    const TurnTask task{operation, std::move(reachable), work->getTimeout(),
+                        async ? comm::Communicator::EnqueuedNow() : 0};
     const std::uint64_t call = counts ? group.NextCall() : 0;
     if (!async) {
       Outcome outcome;
@@ -904,6 +905,7 @@ class RingletBackend final : public c10d::Backend {
     const char* operation;
     std::vector<View> reachable;  ///< of its tensors' memory
     Milliseconds timeout;
+    std::uint64_t enqueued = 0;  ///< as of comm::Communicator::SetEnqueued
   };
   /// The end of it.
   struct Outcome {
@@ -929,6 +931,7 @@ class RingletBackend final : public c10d::Backend {
     auto main = group.Main(call);
     if (!main.ok()) return {.error = main.error()};
     for (const View memory : task.reachable) group.Announce(memory);
+    (*main)->SetEnqueued(task.enqueued);
     try {
       const Status status = run(**main, task.timeout);
       if (status.ok()) return {};

@@ -18,6 +18,15 @@ NcclAlgorithm AlgorithmOf(std::size_t number) {
 
 Tuning::Tuning(TuningInput input, ChannelCounts channels)
     : input_(std::move(input)), channels_(channels) {
+  FillCells();
+}
+
+void Tuning::SetConstants(const TuningConstants& constants) {
+  input_.constants = constants;
+  FillCells();
+}
+
+void Tuning::FillCells() {
   for (std::size_t f = 0; f < kFunctions; ++f)
     for (std::size_t a = 0; a < kAlgorithms; ++a)
       for (std::size_t p = 0; p < kProtocols; ++p)
@@ -71,6 +80,14 @@ std::optional<TuningPick> Tuning::PickOf(Function function,
       if (time && (!best || *time < best->time_ns)) best = {algorithm, protocol, *time};
     }
   return best;
+}
+
+TimeTable Tuning::TimesOf(Function function, std::uint64_t bytes) const {
+  TimeTable times;
+  for (std::size_t a = 0; a < kAlgorithms; ++a)
+    for (std::size_t p = 0; p < kProtocols; ++p)
+      times[a][p] = TimeNs(function, AlgorithmOf(a), static_cast<Protocol>(p), bytes);
+  return times;
 }
 
 // Source  NCCL 2.30: bytes that are worth a thread, and threads that a block has.

@@ -8,6 +8,7 @@
 
 #include "plan/channels/join.hpp"
 #include "plan/tuning/tuning_choice.hpp"
+#include "plan/tuning/tuning_constants.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::plan {
@@ -29,6 +30,7 @@ struct TuningInput {
   std::uint32_t node_ranks_max = 1;
   std::optional<std::uint32_t> net_overhead_ns = {};  ///< NCCL_NET_OVERHEAD
   TuningChoice choice = {};
+  TuningConstants constants = kNcclConstants;
 };
 
 /// One way of doing one function. `bandwidth` 0: not used.
@@ -44,6 +46,9 @@ struct TuningPick {
   std::uint64_t time_ns = 0;
   bool operator==(const TuningPick&) const = default;
 };
+
+/// The time of each algorithm and protocol for one call; nothing: not used.
+using TimeTable = std::array<std::array<std::optional<std::uint64_t>, kProtocols>, kAlgorithms>;
 
 /// The launch parameters of a kernel.
 struct TuningLaunch {
@@ -68,8 +73,14 @@ class Tuning {
   std::optional<TuningPick> PickOf(Function function, std::span<const NcclAlgorithm> algorithms,
                                    std::uint64_t bytes) const;
   TuningLaunch LaunchOf(const TuningPick& pick, std::uint64_t bytes) const;
+  TimeTable TimesOf(Function function, std::uint64_t bytes) const;
+
+  const TuningInput& input() const { return input_; }
+  void SetConstants(const TuningConstants& constants);
 
  private:
+  void FillCells();
+
   TuningInput input_;
   ChannelCounts channels_;
   std::array<std::array<std::array<TuningCell, kProtocols>, kAlgorithms>, kFunctions> cells_ = {};

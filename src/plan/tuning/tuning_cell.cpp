@@ -12,54 +12,9 @@ using topology::PathType;
 // Source of all numbers  NCCL 2.30's tuning model; bandwidth in MB/s, latency in ns.
 
 enum Generation : std::size_t { kOfVolta, kOfAmpere, kOfHopper, kOfBlackwell, kGenerations };
-using Scales = std::array<std::uint64_t, 3>;  // for 1, 2 and more nodes
-using Table = std::array<Scales, kGenerations>;
-
-constexpr Table kLlMax = {{{39'000, 39'000, 20'400},
-                           {87'700, 22'500, 19'000},
-                           {141'000, 45'000, 35'000},
-                           {282'000, 90'000, 70'000}}};
-constexpr Table kRingLl128Max = {{{20'000, 20'000, 20'000},
-                                  {20'000, 20'000, 20'000},
-                                  {36'700, 36'700, 36'700},
-                                  {40'000, 40'000, 40'000}}};
-constexpr Table kTreeLl128Max = {{{20'000, 20'000, 20'000},
-                                  {20'000, 20'000, 20'000},
-                                  {36'700, 36'700, 29'000},
-                                  {55'600, 31'670, 20'000}}};
-constexpr Table kTreeMax = {{{26'500, 18'500, 10'000},
-                             {24'000, 23'600, 17'800},
-                             {38'700, 41'400, 36'000},
-                             {70'000, 42'800, 24'000}}};
-constexpr Table kNvlsTreeMax = {
-    {{26'500, 18'500, 10'000}, {24'000, 23'600, 17'800}, {0, 57'700, 45'500}, {0, 96'000, 80'000}}};
+static_assert(kGenerations == kTunedGenerations);
 constexpr std::array<std::uint64_t, kGenerations> kNvlsPercent = {0, 0, 85, 74};
-
-using Latencies = std::array<std::uint64_t, kProtocols>;  // LL, LL128, Simple
-constexpr std::array<Latencies, kAlgorithms> kBaseNs = {
-    {{6'800, 14'000, 8'400}, {6'600, 14'000, 8'400}, {}, {}, {}, {}, {8'000, 8'000, 8'000}}};
 enum WireKind : std::size_t { kNvLinkWire, kPciWire, kNetWire };
-constexpr std::array<std::array<Latencies, kAlgorithms>, 3> kWireNs = {{{{{600, 1'250, 4'000},
-                                                                          {600, 1'900, 3'400},
-                                                                          {0, 0, 3'700},
-                                                                          {0, 0, 2'800},
-                                                                          {0, 0, 25'000},
-                                                                          {0, 0, 25'000},
-                                                                          {0, 0, 4'000}}},
-                                                                        {{{1'000, 1'900, 4'000},
-                                                                          {1'000, 2'500, 5'700},
-                                                                          {0, 0, 3'700},
-                                                                          {0, 0, 2'800},
-                                                                          {0, 0, 0},
-                                                                          {0, 0, 0},
-                                                                          {0, 0, 4'000}}},
-                                                                        {{{5'000, 8'500, 14'000},
-                                                                          {2'700, 4'000, 14'000},
-                                                                          {0, 0, 31'000},
-                                                                          {0, 0, 30'000},
-                                                                          {0, 0, 18'000},
-                                                                          {0, 0, 20'900},
-                                                                          {0, 0, 14'000}}}}};
 
 Generation GenerationOf(std::uint32_t capability) {
   if (capability >= kBlackwell) return kOfBlackwell;
@@ -152,13 +107,13 @@ class CostCell {
     const bool doubled = algorithm_ == NcclAlgorithm::kNvlsTree && in_.nodes <= 2;
     const std::uint64_t both = std::min(inside, doubled ? 2 * inter : inter);
     return algorithm_ == NcclAlgorithm::kNvlsTree
-               ? std::min(both, kNvlsTreeMax[generation_][scale_])
+               ? std::min(both, in_.constants.nvls_tree_mb_per_s[generation_][scale_])
                : both;
   }
 
   std::uint64_t LlMax() const {
     const std::size_t row = in_.nodes == 1 ? std::size_t{generation_} : in_.amd_or_mixed ? 1u : 0u;
-    return kLlMax[row][scale_];
+    return in_.constants.ll_mb_per_s[row][scale_];
   }
 
   // All channels, as NCCL counts the traffic of a bus.
@@ -169,14 +124,15 @@ class CostCell {
     if (algorithm_ == NcclAlgorithm::kRing) {
       if (protocol_ == Protocol::kLl) bus = std::min(LlMax(), bus / 2);
       if (protocol_ == Protocol::kLl128)
-        bus = std::min(bus * 92 / 100, channels * kRingLl128Max[generation_][scale_]);
+        bus = std::min(bus * 92 / 100,
+                       channels * in_.constants.ring_ll128_mb_per_s[generation_][scale_]);
     }
     if (algorithm_ == NcclAlgorithm::kTree) {
-      bus = std::min(bus * 92 / 100, channels * kTreeMax[generation_][scale_]);
+      bus = std::min(bus * 92 / 100, channels * in_.constants.tree_mb_per_s[generation_][scale_]);
       if (protocol_ == Protocol::kLl) bus = std::min(bus * 10 / 38, LlMax());
       if (protocol_ == Protocol::kLl128)
         bus = std::min(in_.nodes == 1 ? bus * 7 / 9 : bus * 120 / 128,
-                       channels * kTreeLl128Max[generation_][scale_]);
+                       channels * in_.constants.tree_ll128_mb_per_s[generation_][scale_]);
       if (graph_.pattern == Pattern::kTree) bus = bus * 85 / 100;
     }
     if (algorithm_ == NcclAlgorithm::kPat) bus = bus * 3 / 4;
@@ -210,18 +166,21 @@ class CostCell {
   std::uint64_t IntraNs() const {
     const bool pci_tree = in_.power && algorithm_ == NcclAlgorithm::kTree &&
                           protocol_ == Protocol::kSimple && graph_.type_intra != PathType::kNvl;
-    if (pci_tree) return kWireNs[kPciWire][static_cast<std::size_t>(NcclAlgorithm::kRing)][p_];
-    return kWireNs[graph_.type_intra == PathType::kNvl ? kNvLinkWire : kPciWire][a_][p_];
+    if (pci_tree)
+      return in_.constants.wire_ns[kPciWire][static_cast<std::size_t>(NcclAlgorithm::kRing)][p_];
+    return in_.constants
+        .wire_ns[graph_.type_intra == PathType::kNvl ? kNvLinkWire : kPciWire][a_][p_];
   }
 
   std::uint64_t InterNs() const {
     const std::size_t as = PerNode() == 1 ? static_cast<std::size_t>(NcclAlgorithm::kTree) : a_;
     const std::uint64_t nic = graph_.latency_inter_ns;
-    return kWireNs[kNetWire][as][p_] + (protocol_ == Protocol::kSimple ? 2 * nic : nic);
+    return in_.constants.wire_ns[kNetWire][as][p_] +
+           (protocol_ == Protocol::kSimple ? 2 * nic : nic);
   }
 
   std::uint64_t LatencyNs() const {
-    const std::uint64_t base = kBaseNs[a_][p_], intra = IntraNs(), inter = InterNs();
+    const std::uint64_t base = in_.constants.base_ns[a_][p_], intra = IntraNs(), inter = InterNs();
     const std::uint64_t inside = in_.ranks / in_.nodes - (in_.ranks >= in_.nodes ? 1 : 0);
     const std::uint64_t levels = static_cast<std::uint64_t>(std::bit_width(in_.nodes) - 1);
     switch (algorithm_) {
@@ -244,8 +203,10 @@ class CostCell {
       const std::size_t wire = in_.nodes > 1                         ? kNetWire
                                : graph_.type_intra == PathType::kNvl ? kNvLinkWire
                                                                      : kPciWire;
-      const auto& ring = kWireNs[wire][static_cast<std::size_t>(NcclAlgorithm::kRing)];
-      const auto& tree = kWireNs[wire][static_cast<std::size_t>(NcclAlgorithm::kTree)];
+      const auto& ring =
+          in_.constants.wire_ns[wire][static_cast<std::size_t>(NcclAlgorithm::kRing)];
+      const auto& tree =
+          in_.constants.wire_ns[wire][static_cast<std::size_t>(NcclAlgorithm::kTree)];
       return graph_.same_channels ? ring[p_] : Steps() * (simple ? tree[p_] : ring[p_]);
     }
     if (in_.nodes > 1) intra = std::max(intra, simple ? 3 * Overhead() : Overhead());

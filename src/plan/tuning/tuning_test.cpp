@@ -124,6 +124,19 @@ TEST(TuningTest, TheUsersChoiceIsHeeded) {
   EXPECT_THAT(pick.error().message, HasSubstr("NCCL_ALGO and NCCL_PROTO leave no way"));
 }
 
+TEST(TuningTest, ConstantsCanBeChanged) {
+  Tuning tuning(SwitchedInput(1), {.rings = 24, .trees = 24});
+  const auto before = tuning.TimesOf(Function::kAllReduce, 1 << 20);
+  TuningConstants constants = kNcclConstants;
+  constants.base_ns[1][2] += 1'000;
+  tuning.SetConstants(constants);
+  const auto after = tuning.TimesOf(Function::kAllReduce, 1 << 20);
+  EXPECT_EQ(after[1][2], *before[1][2] + 1'000);
+  EXPECT_EQ(after[0], before[0]);
+  EXPECT_EQ(tuning.TimeNs(Function::kAllReduce, NcclAlgorithm::kRing, Protocol::kSimple, 1 << 20),
+            after[1][2]);
+}
+
 TEST(TuningTest, MoreBytesNeverTakeLessTime) {
   const Tuning tuning(SwitchedInput(4), {16, 16});
   for (std::size_t f = 0; f < kFunctions; ++f) {

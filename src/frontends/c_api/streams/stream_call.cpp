@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "frontends/c_api/guard.hpp"
@@ -42,13 +43,31 @@ void FailAll(const std::vector<LaterCall>& calls, const std::string& why) {
       communicator->Abort(why);
 }
 
+/// While it lives, what runs on a communicator was enqueued with the item of this thread.
+class Enqueued {
+ public:
+  explicit Enqueued(comm::Communicator& communicator) : communicator_(communicator) {
+    communicator_.SetEnqueued(stream::RunningItemEnqueued());
+  }
+  ~Enqueued() { communicator_.SetEnqueued(0); }
+  Enqueued(const Enqueued&) = delete;
+  Enqueued& operator=(const Enqueued&) = delete;
+
+ private:
+  comm::Communicator& communicator_;
+};
+
 Status RunOnCommunicators(const std::vector<LaterCall>& calls) {
   std::vector<comm::GroupedCall> grouped;
-  grouped.reserve(calls.size());
+  std::deque<Enqueued> enqueued;  // ends first
   for (const LaterCall& call : calls) {
     auto communicator = call.Communicator();
     if (!communicator) return Gone();
-    if (calls.size() == 1) return communicator->Run(call.work);
+    if (calls.size() == 1) {
+      const Enqueued alone(*communicator);
+      return communicator->Run(call.work);
+    }
+    enqueued.emplace_back(*communicator);
     grouped.push_back({std::move(communicator), call.work});
   }
   return comm::RunGroup(grouped);

@@ -102,6 +102,31 @@ TEST(OnStreams, ACallReturnsBeforeItsStreamHasComeToIt) {
   DestroyAll(comms);
 }
 
+TEST(OnStreams, TracesTellWhenAnOperationWasEnqueued) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  StreamGate gate;
+  float data[1] = {1};
+  const auto sum = [&](cudaStream_t stream) {
+    EXPECT_EQ(ncclAllReduce(data, data, 1, ncclFloat, ncclSum, comms[0], stream), ncclSuccess);
+  };
+  gate.Hold(streams[0]);
+  sum(AsCuda(streams[0]));
+  sum(AsCuda(streams[0]));
+  gate.Open();
+  streams.Synchronize();
+  sum(nullptr);
+  const auto held = FindActive(comms[0]);
+  ASSERT_TRUE(held.ok());
+  const auto operations = held->communicator->control().doing().Last();
+  ASSERT_EQ(operations.size(), 3u);
+  EXPECT_GT(operations[0].enqueued, Instant(0));
+  EXPECT_LE(operations[0].enqueued, operations[1].enqueued);
+  EXPECT_LT(operations[1].enqueued, operations[0].began);
+  EXPECT_EQ(operations[2].enqueued, Instant(0));
+  DestroyAll(comms);
+}
+
 TEST(OnStreams, ACommunicatorsOperationsKeepTheirOrderOverStreams) {
   const auto comms = InitAll(1);
   const TestStreams streams(2);
