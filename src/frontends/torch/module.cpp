@@ -105,7 +105,9 @@ PYBIND11_MODULE(_C, module) {
       "offer_symmetric_memory", &api::OfferSymmetricMemory,
       "Has torch.distributed._symmetric_memory take this allocator on CPUs, unless there is one. "
       "False: this PyTorch has none.");
-  module.def("end_all", &api::EndAll, "Ends all process groups that are left.");
+  // Without Python's lock: hooks that hear of the end wait for threads that take it.
+  module.def("end_all", &api::EndAll, py::call_guard<py::gil_scoped_release>(),
+             "Ends all process groups that are left.");
 }
 
 TORCH_LIBRARY(ringlet, library) {
