@@ -49,14 +49,7 @@ class Pages(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.scratch.name)
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                         "--window-size=1400,1100", f"--user-data-dir={cls.folder / 'profile'}"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-        cls.browser.set_page_load_timeout(SECONDS_MAX)
+        cls.browser = open_browser(cls.folder / "profile", "1400,1100", seconds_max=SECONDS_MAX)
         sick = NVSWITCH.read_text(encoding="utf-8")
         at = sick.rindex('link_width="16"', 0, sick.index("<gpu"))
         cls.sick = cls.folder / "sick.xml"
@@ -222,8 +215,7 @@ class Pages(unittest.TestCase):
 
 if __name__ == "__main__":
     try:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
+        from browser import open_browser
         from selenium.webdriver.common.action_chains import ActionChains
         from selenium.webdriver.common.by import By
         from selenium.webdriver.common.keys import Keys

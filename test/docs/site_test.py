@@ -15,8 +15,7 @@ import threading
 import unittest
 import urllib.parse
 
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from browser import open_browser
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -75,15 +74,7 @@ class Site(unittest.TestCase):
         threading.Thread(target=cls.server.serve_forever, daemon=True).start()
         cls.root = f"http://127.0.0.1:{cls.server.server_port}"
         cls.profile = tempfile.TemporaryDirectory()
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                         "--window-size=1280,900", f"--user-data-dir={cls.profile.name}"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-        cls.browser.set_page_load_timeout(SECONDS_MAX)
-        cls.browser.set_script_timeout(SECONDS_MAX)
+        cls.browser = open_browser(cls.profile.name, seconds_max=SECONDS_MAX)
 
     @classmethod
     def tearDownClass(cls):
