@@ -61,6 +61,7 @@ git              tests of the tool that plants faults
 groff-base       checks of the manual pages
 libfabric-dev    tests of the links over libfabric
 iproute2         tests that lay networks between namespaces
+nftables         closes ports in them
 slurmctld        a test that starts ranks by Slurm on two hosts in namespaces; its controller
 slurmd           the same: what runs on each host
 slurm-client     the same: srun and sbatch
@@ -313,8 +314,10 @@ fetch_more_trainers() {
   # shellcheck disable=SC2086
   echo "$PWD"/$venv/$packages >"$(echo $trainers_venv/$packages)/torch.pth"
   echo "\$ pip install $more_trainers"
+  # DeepSpeed's setup.py imports torch, so that it is built with what the environment has: also wheel.
   # shellcheck disable=SC2086
-  DS_BUILD_OPS=0 "$python" -m pip install -q --no-build-isolation $more_trainers || {
+  "$python" -m pip install -q wheel &&
+    DS_BUILD_OPS=0 "$python" -m pip install -q --no-build-isolation $more_trainers || {
     echo 'They cannot be had: pip install failed, see above.'
     return 1
   }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collective/call/fingerprint.hpp"
@@ -46,33 +47,23 @@ class FlightRecorder {
   /// 0: a collective. \param peer  of the first message
   void Begin(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
              Rank peer = Rank{}) {
-    const std::uint64_t number = begun_.load(std::memory_order_relaxed);
-    std::atomic<std::uint64_t>* const slot = SlotOf(number);
-    timed_ = bytes >= kTimedBytes || number % kTimedEvery == 0;
-    stamped_ = timed_;
-    // Each store is behind those before it, also those of the last call: a reader sees by `begun_`
-    // whether what it has read was being written over.
-    const auto put = [&](std::size_t word, std::uint64_t value) {
-      slot[word].store(value, std::memory_order_release);
-    };
-    put(0, static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.type) << 8 |
-               static_cast<std::uint64_t>(call.op) << 16 |
-               static_cast<std::uint64_t>(call.selection) << 24 | std::uint64_t{messages} << 32);
-    put(1, call.sequence);
-    put(2, call.count);
-    put(3, Index(call.root) | std::uint64_t{Index(peer)} << 32);
-    put(4, bytes);
-    put(kBeganWord, timed_ ? os::Ticks() : 0);
-    put(kEndedWord, 0);
-    put(kEnqueuedWord, enqueued_);
-    begun_.store(number + 1, std::memory_order_release);
-    if (messages == 0) operations.store(call.sequence + 1, std::memory_order_relaxed);
-    Count(call.operation, bytes);
+    stamped_ = timed_ = IsTimed(bytes);
+    Write(call, bytes, messages, peer);
+  }
+  /// A collective begins whose first step waits for no rank. If it is not timed it is written down
+  /// behind that step, by Waits or End: peers that wait for what the step gives them are not held
+  /// up by that. \param call  lives until then
+  void BeginWithStep(const collective::Fingerprint& call, std::uint64_t bytes) {
+    stamped_ = timed_ = IsTimed(bytes);
+    if (timed_) return Write(call, bytes, 0, Rank{});
+    unwritten_ = &call;
+    unwritten_bytes_ = bytes;
   }
 
   /// It was not over at once.
   void Waits() {
     if (stamped_) return;
+    WriteAfterStep();
     stamped_ = true;
     Stamp(kBeganWord);
   }
@@ -84,6 +75,7 @@ class FlightRecorder {
   }
   /// It is over.
   void End() {
+    WriteAfterStep();
     if (timed_) EndTimed();
     waits_for.store(-1, std::memory_order_relaxed);
     done_.store(begun_.load(std::memory_order_relaxed), std::memory_order_release);
@@ -120,6 +112,36 @@ class FlightRecorder {
   std::atomic<std::uint64_t>* SlotOf(std::uint64_t number) const {
     return slots_.get() + number % kOperationsKept * kWords;
   }
+  bool IsTimed(std::uint64_t bytes) const {
+    return bytes >= kTimedBytes || begun_.load(std::memory_order_relaxed) % kTimedEvery == 0;
+  }
+  void WriteAfterStep() {
+    if (unwritten_ == nullptr) return;
+    Write(*std::exchange(unwritten_, nullptr), unwritten_bytes_, 0, Rank{});
+  }
+  void Write(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages,
+             Rank peer) {
+    const std::uint64_t number = begun_.load(std::memory_order_relaxed);
+    std::atomic<std::uint64_t>* const slot = SlotOf(number);
+    // Each store is behind those before it, also those of the last call: a reader sees by `begun_`
+    // whether what it has read was being written over.
+    const auto put = [&](std::size_t word, std::uint64_t value) {
+      slot[word].store(value, std::memory_order_release);
+    };
+    put(0, static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.type) << 8 |
+               static_cast<std::uint64_t>(call.op) << 16 |
+               static_cast<std::uint64_t>(call.selection) << 24 | std::uint64_t{messages} << 32);
+    put(1, call.sequence);
+    put(2, call.count);
+    put(3, Index(call.root) | std::uint64_t{Index(peer)} << 32);
+    put(4, bytes);
+    put(kBeganWord, timed_ ? os::Ticks() : 0);
+    put(kEndedWord, 0);
+    put(kEnqueuedWord, enqueued_);
+    begun_.store(number + 1, std::memory_order_release);
+    if (messages == 0) operations.store(call.sequence + 1, std::memory_order_relaxed);
+    Count(call.operation, bytes);
+  }
   void Stamp(std::size_t word) {
     SlotOf(begun_.load(std::memory_order_relaxed) - 1)[word].store(os::Ticks(),
                                                                    std::memory_order_release);
@@ -148,6 +170,8 @@ class FlightRecorder {
   bool timed_ = false;    // its end is
   bool stamped_ = false;  // its beginning was
   std::uint64_t enqueued_ = 0;
+  const collective::Fingerprint* unwritten_ = nullptr;  // whose first step runs; null: none
+  std::uint64_t unwritten_bytes_ = 0;
   // Of the present operation; zero: the rank has not looked at the clock.
   Instant first_look_{0}, last_look_{0};
   std::array<KindCounters, collective::kCallKinds> counters_{};

@@ -185,6 +185,47 @@ TEST(FlightRecorder, OperationsAreCountedByCallAndSize) {
   EXPECT_EQ(counts.calls[1].call, "barrier");
 }
 
+TEST(FlightRecorder, WritesAShortCollectiveDownBehindItsFirstStep) {
+  FlightRecorder recorder;
+  recorder.Begin(SumAt(0), 8);
+  recorder.End();
+  const Fingerprint waits = SumAt(1), over_at_once = SumAt(2);
+  recorder.BeginWithStep(waits, 8);
+  EXPECT_EQ(recorder.begun(), 1u);
+  EXPECT_EQ(recorder.call()->sequence, 0u);
+  recorder.Waits();
+  EXPECT_EQ(recorder.begun(), 2u);
+  EXPECT_EQ(recorder.operations, 2u);
+  EXPECT_EQ(recorder.call(), waits);
+  recorder.WaitsFor(Rank{1}, os::Now());
+  EXPECT_EQ(recorder.begun(), 2u) << "once";
+  recorder.End();
+  recorder.BeginWithStep(over_at_once, 8);
+  recorder.End();
+  EXPECT_EQ(recorder.begun(), 3u);
+  EXPECT_EQ(recorder.done(), 3u);
+  EXPECT_EQ(recorder.call(), over_at_once);
+  EXPECT_EQ(recorder.counts().calls.front().operations(), 3u);
+}
+
+TEST(FlightRecorder, WritesATimedCollectiveDownBeforeItsFirstStep) {
+  FlightRecorder recorder;
+  const Fingerprint one_in_many = SumAt(0), large = SumAt(1);
+  recorder.BeginWithStep(one_in_many, 8);
+  EXPECT_EQ(recorder.begun(), 1u);
+  recorder.End();
+  recorder.BeginWithStep(large, kLong);
+  EXPECT_EQ(recorder.begun(), 2u);
+  recorder.Waits();
+  recorder.End();
+  const auto last = recorder.Last();
+  ASSERT_EQ(last.size(), 2u);
+  for (const RecordedOperation& one : last) {
+    EXPECT_GT(one.began, Instant(0)) << one.number;
+    EXPECT_GE(one.ended, one.began) << one.number;
+  }
+}
+
 // Another thread reads while the rank's thread writes the next ones down.
 TEST(FlightRecorder, GivesNothingThatIsHalfWritten) {
   FlightRecorder recorder;

@@ -190,11 +190,15 @@ std::string Communicator::WhoIsMissing(const Operation& running) {
 
 void Communicator::Calls(const collective::Fingerprint& call, std::uint64_t bytes,
                          std::uint32_t messages, Rank peer) {
+  SetCall(call);
+  control_->doing().Begin(call_, bytes, messages, peer);
+}
+
+void Communicator::SetCall(const collective::Fingerprint& call) {
   call_ = call;
   looks_ = 0;
   seen_waiting_for_.clear();
   seen_gone_.reset();
-  control_->doing().Begin(call, bytes, messages, peer);
 }
 
 Status Communicator::CompareCalls(const Operation& running, bool given_up) {

@@ -261,6 +261,7 @@ class Communicator {
   /// Writes down what this rank calls, for those who ask. Arguments  as of FlightRecorder::Begin
   void Calls(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
              Rank peer = Rank{});
+  void SetCall(const collective::Fingerprint& call);
   /// The same for the profiler, if there is one.
   void Profiles(const Call& call);
   void Profiles(std::span<const collective::Message> messages);

@@ -215,7 +215,12 @@ Fingerprint Communicator::Begin(const Call& call) {
   if (fault_) [[unlikely]]
     StrikeAt(call.kind);
   const Fingerprint begun = FingerprintOf(call, sequence_++);
-  Calls(begun, std::max(InputBytes(call, place()), OutputBytes(call, place())));
+  SetCall(begun);
+  const std::size_t bytes = std::max(InputBytes(call, place()), OutputBytes(call, place()));
+  if (host_.IsHere())
+    control_->doing().BeginWithStep(call_, bytes);
+  else  // the first step may have to wait for a link
+    control_->doing().Begin(call_, bytes);
   if (profiles_) [[unlikely]]
     Profiles(call);
   return begun;
