@@ -46,11 +46,30 @@ def extension():
         # A barrier has no tensors: without these a compiler would take it for dead code.
         torch.library.register_fake("ringlet::barrier", lambda group_name: None)
         torch.fx.node.has_side_effect(torch.ops.ringlet.barrier.default)
+        _shorten_calls(compiled)
         extension.loaded = compiled
     return extension.loaded
 
 
 extension.loaded = None
+
+
+def _shorten_calls(compiled):
+    """Has Python's calls of torch.ops.ringlet go straight to PyTorch's dispatcher, where this PyTorch
+    keeps the callable of an operator where those of 2.10 to 2.15 do."""
+    for name in ("all_reduce_", "broadcast_", "all_gather_into_tensor", "reduce_scatter_tensor", "barrier"):
+        packet = getattr(torch.ops.ringlet, name)
+        for operator in (packet, packet.default):
+            if callable(getattr(operator, "_op", None)):
+                operator._op = compiled.direct_call(name, operator._op)
+                _tell_torchscript(operator._op, f"ringlet::{name}")
+
+
+def _tell_torchscript(operator, name):
+    """It finds an operator by the callable. Later versions of PyTorch may be without it."""
+    builtins = getattr(torch.jit, "_builtins", None)
+    if builtins is not None:
+        builtins._register_builtin(operator, name)
 
 
 def __getattr__(name):

@@ -3,6 +3,7 @@
     python operators.py [-v] [Operators.test_name ...]
 """
 import unittest
+import warnings
 from datetime import timedelta
 
 import torch
@@ -16,6 +17,15 @@ SOON = timedelta(seconds=60)
 
 def the_group():
     return dist.group.WORLD.group_name
+
+
+def scripted(tensor, name):
+    @torch.jit.script
+    def all_reduced_and_one(x: torch.Tensor, group: str):
+        torch.ops.ringlet.all_reduce_(x, group)
+        return x + 1
+
+    return all_reduced_and_one(tensor, name)
 
 
 class Operators(unittest.TestCase):
@@ -102,6 +112,75 @@ class Operators(unittest.TestCase):
             tensor = torch.ones(1)
             ringlet.ops.all_reduce_(tensor, name)
             assert tensor.item() == size
+
+        on_ranks(2, body, SOON)
+
+    def test_direct_calls_are_what_pytorchs_are(self):
+        """A call of plain tensors and texts goes to the dispatcher past PyTorch's generic callable."""
+
+        def body(rank, size):
+            name, check = the_group(), unittest.TestCase()
+            operator = ringlet.ops.all_reduce_
+            check.assertEqual(type(operator._op), type(len), "the direct callable")
+            check.assertEqual(type(operator.default._op), type(len), "the direct callable")
+
+            def reduced(call, kind=torch.ones):
+                tensor = kind(2)
+                check.assertIsNone(call(tensor))
+                return tensor.tolist()
+
+            parameter = lambda size: torch.nn.Parameter(torch.ones(size), requires_grad=False)
+            check.assertEqual(reduced(lambda t: operator(t, name)), [2.0, 2.0])
+            check.assertEqual(reduced(lambda t: operator.default(t, name, "max")), [1.0, 1.0])
+            check.assertEqual(reduced(lambda t: operator(t, group_name=name)), [2.0, 2.0])
+            check.assertEqual(reduced(lambda t: operator(op="min", group_name=name, tensor=t)), [1.0, 1.0])
+            check.assertEqual(reduced(lambda t: operator(t, name), parameter), [2.0, 2.0])
+            for wrong, text in (((), "missing value for argument 'tensor'"),
+                                ((1, name), "Expected a value of type 'Tensor'"),
+                                ((torch.ones(1),), "missing value for argument 'group_name'"),
+                                ((torch.ones(1), name, "sum", 1), "at most 3"),
+                                ((torch.ones(1), name, None), "Expected a value of type 'str'")):
+                with check.assertRaisesRegex(RuntimeError, text):
+                    operator(*wrong)
+            with check.assertRaisesRegex(RuntimeError, "broadcast_"):
+                ringlet.ops.broadcast_(torch.ones(1), 1 << 70, name)
+
+        on_ranks(2, body, SOON)
+
+    def test_modes_and_tools_see_direct_calls(self):
+        def body(rank, size):
+            name, check = the_group(), unittest.TestCase()
+            operator = ringlet.ops.all_reduce_
+
+            class Functions(torch.overrides.TorchFunctionMode):
+                def __torch_function__(self, function, kinds, arguments=(), named=None):
+                    seen.append(str(function))
+                    return function(*arguments, **(named or {}))
+
+            class Dispatches(torch.utils._python_dispatch.TorchDispatchMode):
+                def __torch_dispatch__(self, function, kinds, arguments=(), named=None):
+                    seen.append(str(function))
+                    return function(*arguments, **(named or {}))
+
+            for mode, wanted in ((Functions, "ringlet.all_reduce_"), (Dispatches, "ringlet.all_reduce_.default")):
+                seen, tensor = [], torch.ones(1)
+                with mode():
+                    operator(tensor, name)
+                check.assertEqual(seen, [wanted])
+                check.assertEqual(tensor.item(), size)
+            with torch._subclasses.FakeTensorMode():
+                operator(torch.ones(3), name)  # only on this rank: nothing is sent
+            with torch.profiler.profile() as profile:
+                operator(torch.ones(1), name)
+            check.assertIn("ringlet::all_reduce_", [event.key for event in profile.key_averages()])
+            warnings.simplefilter("ignore", DeprecationWarning)
+            traced = torch.jit.trace(lambda x: operator(x, name) or x + 1, (torch.zeros(2),))
+            check.assertIn("ops.ringlet.all_reduce_", traced.code)
+            check.assertEqual(scripted(torch.ones(2), name).tolist(), [3.0, 3.0])
+            weight = torch.ones(2, requires_grad=True)
+            copy = weight * 1
+            operator(copy, name)
+            check.assertEqual(copy.tolist(), [2.0, 2.0])
 
         on_ranks(2, body, SOON)
 

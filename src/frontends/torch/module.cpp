@@ -2,6 +2,7 @@
 #include <pybind11/chrono.h>
 
 #include "frontends/torch/backend.hpp"
+#include "frontends/torch/operator_calls.hpp"
 #include "frontends/torch/operators.hpp"
 #include "frontends/torch/symmetric.hpp"
 #include "frontends/torch/window.hpp"
@@ -105,6 +106,9 @@ PYBIND11_MODULE(_C, module) {
       "offer_symmetric_memory", &api::OfferSymmetricMemory,
       "Has torch.distributed._symmetric_memory take this allocator on CPUs, unless there is one. "
       "False: this PyTorch has none.");
+  module.def(
+      "direct_call", &api::DirectCall, py::arg("name"), py::arg("generic"),
+      "A callable that does what PyTorch's `generic` one of an operator does, in less time.");
   // Without Python's lock: hooks that hear of the end wait for threads that take it.
   module.def("end_all", &api::EndAll, py::call_guard<py::gil_scoped_release>(),
              "Ends all process groups that are left.");
