@@ -5,15 +5,18 @@
 
 Ways to call one: torch.ops.ringlet.all_reduce_ and dist.all_reduce of Ringlet, dist.all_reduce of Gloo,
 DeepSpeed's torch.ops.deepspeed.inference_all_reduce_ and vLLM's torch.ops._C.shm_allreduce, those two where
-their packages are found; the rest goes on without. DeepSpeed compiles its kernel at the first use. Times are
-of a call that is waited for, at rank 0: the ways take turns, and the least median of their series counts.
-A way that gives a wrong sum ends the program.
+their packages are found; the rest goes on without. On processors without AVX-512 DeepSpeed has no kernel of
+bfloat16 that runs, and vLLM none at all. DeepSpeed compiles its kernel at the first use. Times are of a call
+that is waited for, at rank 0: the ways take turns, and the least median of their series counts. A way that
+gives a wrong sum ends the program. A file that is there keeps its tables of other numbers of processes.
 """
 
 import argparse
 import importlib.metadata
 import importlib.util
+import json
 import os
+import pathlib
 import sys
 import warnings
 
@@ -38,6 +41,18 @@ def deepspeed_way(name):
     kernel = ShareMemCommBuilder().load(verbose=False)
     kernel.initialize(dist.get_world_size(), dist.get_rank())
     return torch.ops.deepspeed.inference_all_reduce_
+
+
+def runs_here(way, kind):
+    """DeepSpeed's kernel of bfloat16 is made of AVX-512's instructions and ends the process without them."""
+    return not (way == "DeepSpeed" and kind == "bfloat16" and "avx512f" not in flags())
+
+
+def flags():
+    try:
+        return pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    except OSError:
+        return []
 
 
 def vllm_way(name):
@@ -120,9 +135,10 @@ def main():
     ways, versions = ways_to_call(ours, dist.group.WORLD)
     tables = []
     for kind in options.types.split(","):
-        check(ways, kind)
-        rows = [row_of(bytes_, ways, kind, options, dist.group.WORLD) for bytes_ in sizes(options.largest)]
-        columns = ["bytes", *ways]
+        able = {name: way for name, way in ways.items() if runs_here(name, kind)}
+        check(able, kind)
+        rows = [row_of(bytes_, able, kind, options, dist.group.WORLD) for bytes_ in sizes(options.largest)]
+        columns = ["bytes", *able]
         tables.append({"title": f"{dist.get_world_size()} processes, {kind}, microseconds",
                        "columns": columns, "rows": rows})
         if dist.get_rank() == 0:
@@ -135,13 +151,16 @@ def main():
 
 
 def add(options, tables, versions):
+    here = {table["title"] for table in tables}
+    if options.json and os.path.exists(options.json):
+        with open(options.json, encoding="utf-8") as file:
+            tables = [table for table in json.load(file)["tables"] if table["title"] not in here] + tables
     torch_results.write(
         options,
         what="PyTorch: all-reduce in place, beside kernels of others",
         order=33,
         beside=versions,
-        command=f"torchrun --nproc-per-node {dist.get_world_size()} bench/torch_kernels.py "
-                + " ".join(sys.argv[1:]),
+        command="torchrun --nproc-per-node N bench/torch_kernels.py " + " ".join(sys.argv[1:]),
         note=["\"operator\" is `torch.ops.ringlet.all_reduce_`, \"dist\" `dist.all_reduce` on Ringlet. DeepSpeed's "
               "is `torch.ops.deepspeed.inference_all_reduce_`, vLLM's `torch.ops._C.shm_allreduce`, both called "
               "without torch.distributed in between. A call as the program sees it, at rank 0: the least median "
