@@ -1,12 +1,12 @@
 #include "stream/stream_table.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
+#include "os/process/forks.hpp"
 #include "stream/current_device.hpp"
 
 namespace ringlet::stream {
@@ -19,9 +19,9 @@ constexpr std::uintptr_t kHandleStep = 16;
 
 /// The table of a process. A child of fork has a copy without the workers, and a new table.
 struct TableOfProcess {
-  TableOfProcess(StreamTable* its_table, pid_t its_pid) : table(its_table), pid(its_pid) {}
+  explicit TableOfProcess(StreamTable* its_table) : table(its_table) {}
   StreamTable* const table;
-  const pid_t pid;
+  const std::uint64_t generation = os::ForkGeneration();
 };
 std::atomic<const TableOfProcess*> table_of_process{nullptr};
 
@@ -48,13 +48,13 @@ StreamTable::StreamTable(std::uintptr_t first_handle)
     : first_handle_(first_handle), last_handle_(first_handle) {}
 
 StreamTable& StreamTable::Here() {
-  const pid_t pid = ::getpid();
+  const std::uint64_t generation = os::ForkGeneration();
   const TableOfProcess* current = table_of_process.load(std::memory_order_acquire);
-  while (!current || current->pid != pid) {
+  while (!current || current->generation != generation) {
     // Read without the lock, which a thread of the parent may have held: the child has this one
     // thread, and numbers that the parent gave out meanwhile are unknown to it anyway.
     const std::uintptr_t first = current ? current->table->last_handle_ : kFirstHandle;
-    const auto* const made = new TableOfProcess(new StreamTable(first), pid);
+    const auto* const made = new TableOfProcess(new StreamTable(first));
     if (table_of_process.compare_exchange_strong(current, made)) return *made->table;
     delete made->table;
     delete made;

@@ -1,6 +1,8 @@
 // Whether a process is the one in which an object was made.
 #pragma once
-#include <sys/types.h>
+#include <cstdint>
+
+#include "os/process/forks.hpp"
 
 namespace ringlet::comm {
 
@@ -8,12 +10,11 @@ namespace ringlet::comm {
 /// the threads that serve them, and must leave them alone.
 class ForkGuard {
  public:
-  ForkGuard();
-  /// Whether this is still the process where the object was made. Cost  one system call.
-  bool IsHere() const;
+  /// Whether this is still the process where the object was made. Cost  as of os::ForkGeneration.
+  bool IsHere() const { return generation_ == os::ForkGeneration(); }
 
  private:
-  pid_t pid_;
+  std::uint64_t generation_ = os::ForkGeneration();
 };
 
 }  // namespace ringlet::comm

@@ -12,15 +12,13 @@ namespace {
 
 constexpr std::size_t kConfBytesMax = std::size_t{1} << 20;
 
-Result<std::string> ReadFile(const std::filesystem::path& path) {
-  // From "/" on: the file may be a link to anywhere.
-  RINGLET_TRY_ASSIGN(const FileTree files, FileTree::Open("/"));
-  return files.Read(std::filesystem::absolute(path).string(), kConfBytesMax);
-}
-
-/// \param named  by the user, so that it must be there
-void AddFile(const std::filesystem::path& path, bool named, FileVariables& files) {
-  const Result<std::string> text = ReadFile(path);
+/// \param tree  "/": the file may be a link to anywhere. \param named  by the user, so that it must
+/// be there
+void AddFile(const Result<FileTree>& tree, const std::filesystem::path& path, bool named,
+             FileVariables& files) {
+  const Result<std::string> text =
+      tree.ok() ? tree->Read(std::filesystem::absolute(path).string(), kConfBytesMax)
+                : Result<std::string>(tree.error());
   if (text.ok()) return files.Add(*text, path.string());
   const int why = text.error().os_errno;
   if (!named && (why == ENOENT || why == ENOTDIR)) return;
@@ -38,12 +36,13 @@ std::string ValueOf(const EnvMap& env, std::string_view name) {
 
 FileVariables ReadConfFiles(const EnvMap& env, const std::string& root) {
   FileVariables files;
+  const Result<FileTree> tree = FileTree::Open("/");
   if (const std::string named = ValueOf(env, kConfFileVariable); !named.empty()) {
-    AddFile(named, true, files);
+    AddFile(tree, named, true, files);
   } else if (const std::string home = ValueOf(env, "HOME"); !home.empty()) {
-    AddFile(std::filesystem::path(home) / ".nccl.conf", false, files);
+    AddFile(tree, std::filesystem::path(home) / ".nccl.conf", false, files);
   }
-  AddFile(std::filesystem::path(root) / "etc/nccl.conf", false, files);
+  AddFile(tree, std::filesystem::path(root) / "etc/nccl.conf", false, files);
   return files;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ class CpuSet {
   static CpuSet Of(std::uint32_t first, std::uint32_t last) {
     CpuSet set;
     set.ranges_.push_back({first, last});
+    return set;
+  }
+
+  static CpuSet OfCpus(std::span<const std::uint32_t> ascending) {
+    CpuSet set;
+    for (const std::uint32_t cpu : ascending) set.Append(cpu);
     return set;
   }
 
