@@ -170,7 +170,7 @@ class FlightRecorder {
   bool timed_ = false;    // its end is
   bool stamped_ = false;  // its beginning was
   std::uint64_t enqueued_ = 0;
-  const collective::Fingerprint* unwritten_ = nullptr;  // whose first step runs; null: none
+  const collective::Fingerprint* unwritten_ = nullptr;  // the one whose first step runs; null: none
   std::uint64_t unwritten_bytes_ = 0;
   // Of the present operation; zero: the rank has not looked at the clock.
   Instant first_look_{0}, last_look_{0};
