@@ -21,7 +21,8 @@
 //       none, skip (does not call it), count (calls it with one element more), stop (stops itself
 //       before it), loop (computes for ever in place of it), slow (sends slowly from then on), late
 //       (calls it when standard input ends), swap (calls it on another communicator first, which
-//       ranks with "order" have as well)         -> JOINED links, AT FAULT, then as join
+//       ranks with "order" have as well). half:FAULT: the call is that of a communicator that the
+//       rank's half of all ranks splits off       -> JOINED links, AT FAULT, then as join
 //
 // Settings come from the environment, as for all ranks. Exits with 0 unless there was an error.
 #include <fmt/format.h>
@@ -260,6 +261,15 @@ Status HangIn(comm::Communicator& communicator, Part part, const std::string& fa
   return Ok();
 }
 
+/// In a communicator of the ranks of this rank's half.
+Status HangInHalf(comm::Communicator& communicator, Part part, const std::string& fault) {
+  const std::int32_t half = part.rank < part.size / 2 ? 0 : 1;
+  RINGLET_TRY_ASSIGN(const auto child, comm::Split(communicator, half, 0, {}));
+  part.rank = Index(child->identity().rank);
+  part.size = child->identity().size;
+  return HangIn(*child, part, fault);
+}
+
 Status Hang(const std::vector<std::string>& words) {
   const Part part{.id = words[1],
                   .rank = static_cast<std::uint32_t>(ParseDecimal(words[2]).value_or(0)),
@@ -276,7 +286,10 @@ Status Hang(const std::vector<std::string>& words) {
                             .timeout = {}};
   RINGLET_TRY_ASSIGN(const auto communicator, comm::Establish(process, config, {}));
   Say("JOINED " + communicator->links().Summary());
-  const Status status = HangIn(*communicator, part, words[5]);
+  constexpr std::string_view kHalf = "half:";
+  const Status status = words[5].starts_with(kHalf)
+                            ? HangInHalf(*communicator, part, words[5].substr(kHalf.size()))
+                            : HangIn(*communicator, part, words[5]);
   if (!status.ok())
     Say(fmt::format("ERROR {}: {}", CodeName(status.error().code), status.error().message));
   AwaitEndOfInput();

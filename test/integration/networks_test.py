@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Ranks in two network namespaces, joined by a cable: hosts as they are, on one machine.
+"""Ranks in two network namespaces, joined by a cable: hosts as they are, on one machine. They form,
+and `ringlet status` and RAS of one host tell of a hang on the other.
 
     networks_test.py BUILD_DIR
 
 Needs iproute2, and fails without; and the right to make network namespaces, without which ctest says
 that it did not run.
 """
+import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 
 import support
-from support import FAULT_RANK
+from support import FAULT_RANK, TOOL
+from watch_test import Hang, free_port
 
 
 def ip(*words):
@@ -21,7 +25,7 @@ def ip(*words):
         raise OSError(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
-class Namespaces(support.Case):
+class Namespaces(Hang):
     """Two namespaces, `left` and `right`; what joins them is for the test to lay."""
 
     def setUp(self):
@@ -70,9 +74,16 @@ class Namespaces(support.Case):
 
     def start_in(self, side, *arguments, **settings):
         # Hosts of their own: in one they would take the UNIX sockets of each other.
-        return self.start("/usr/bin/env", "ip", "netns", "exec", self.names[side], *arguments,
-                          RINGLET_DEBUG="INFO", NCCL_HOSTID=side, **settings)
+        return self.start("/usr/bin/env", *self.words_in(side), *arguments, RINGLET_DEBUG="INFO",
+                          NCCL_HOSTID=side, **settings)
 
+    def words_in(self, side):
+        """What runs a program in a namespace, on a host of that name."""
+        return ("ip", "netns", "exec", self.names[side], "unshare", "-u", "sh", "-c",
+                'hostname "$0" && exec "$@"', side)
+
+
+class Joined(Namespaces):
     def form(self, **settings):
         """A rank in each namespace; the root in the left one. Gives the programs."""
         holder = self.start_in("left", FAULT_RANK, "id", **settings)
@@ -106,6 +117,74 @@ class Namespaces(support.Case):
         addresses = self.form(NCCL_SOCKET_IFNAME="dead0,ringlet0")
         self.assertRegex(addresses[0], r"^10\.66\.0\.1:", "the dead one is advertised first")
         self.assertRegex(addresses[1], r"^10\.77\.0\.1:")
+
+
+class OtherHost(Namespaces):
+    """Two ranks on each host, and each host's two in a communicator of their own; the last rank, as
+    rank 1 of the right host's, has a fault. What is asked is the left host."""
+
+    def hang_there(self, fault):
+        self.lay("ringlet0", "10.77.0.1/24", "10.77.0.2/24")
+        self.port = free_port()
+        settings = {"RINGLET_TIMEOUT": "600", "RINGLET_HEARTBEAT_TIMEOUT": "0",
+                    "NCCL_RAS_ADDR": f"127.0.0.1:{self.port}"}
+        holder = self.start_in("left", FAULT_RANK, "id", **settings)
+        text = holder.wait_for("^ID ").split()[1]
+        holder.wait_for("^WAITING")
+        self.ranks = [self.start_in(side, FAULT_RANK, "hang", text, rank, 4, "all_reduce",
+                                    f"half:{fault if rank == 3 else 'none'}", **settings)
+                      for rank, side in enumerate(("left", "left", "right", "right"))]
+        for rank in self.ranks:
+            rank.wait_for("^(AT FAULT|ERROR)")
+        for rank in self.ranks[:2]:
+            rank.wait_for("^(DONE|ERROR)")
+        self.assertEqual([rank.text() for rank in self.ranks if rank.find("^ERROR")], [])
+
+    def tool(self, *arguments, status=None):
+        ran = subprocess.run([*self.words_in("left"), TOOL, *map(str, arguments)], text=True,
+                             capture_output=True, timeout=support.TIMEOUT_S,
+                             env=support.clean_environment())
+        if status is not None:
+            self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
+        return ran
+
+    def status(self):
+        """Of each communicator: how many ranks, their pids, and what is found."""
+        return [(one["ranks"], [state["pid"] for state in one["states"]], one["findings"])
+                for one in json.loads(self.tool("status", "--json").stdout)]
+
+    def report(self):
+        """The same from RAS."""
+        return [(one["size"], [rank["pid"] for rank in one["ranks"] + one["missing_ranks"]],
+                 one["findings"]) for one in json.loads(self.ras("--json"))["communicators"]]
+
+    def await_findings(self, ask, size, rank, wanted):
+        """Until all that is found in a communicator of `size` ranks, of which one is in the process
+        of `rank`, is `wanted`."""
+        give_up = time.monotonic() + support.TIMEOUT_S
+        seen = []
+        while time.monotonic() < give_up:
+            seen = ask()
+            if any(ranks == size and self.ranks[rank].pid in pids and findings == wanted
+                   for ranks, pids, findings in seen):
+                return
+        self.fail(f"{wanted} is not what is found: {seen}")
+
+    def test_a_rank_that_does_not_call_is_named_by_its_number_there(self):
+        self.hang_there("skip")
+        call = "all_reduce of 8 float max as operation"
+        for ask in (self.status, self.report):
+            self.await_findings(ask, 2, 2, [
+                f"rank 1 (host right, pid {self.ranks[3].pid}) has not called {call} 5, in which rank "
+                f"0 waits: it is outside of any operation, the last was {call} 4"])
+
+    def test_a_stopped_rank_is_named_by_both_its_numbers(self):
+        self.hang_there("stop")
+        for ask in (self.status, self.report):
+            self.await_findings(ask, 4, 3, [f"rank 3 (host right, pid {self.ranks[3].pid}) does not "
+                                            "answer: its process is stopped or cut off"])
+            self.await_findings(ask, 2, 2, ["nothing is known of rank 1"])
+        self.ranks[3].signal(signal.SIGCONT)
 
 
 if __name__ == "__main__":

@@ -57,14 +57,16 @@ typedef struct {
 } Event;
 
 typedef void (*Log)(int, unsigned long, const char*, int, const char*, ...);
-typedef struct {
+typedef struct Handle {
   uint64_t type, time_ns;
   int rank;
+  struct Handle* before;
 } Handle;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char lines[1 << 16];
 static size_t used;
+static Handle* kept; /* all: later events name them as their parents */
 static int open_events;
 static int* wanted;
 
@@ -86,15 +88,16 @@ EXPORT int plugin_open(void) {
   return __atomic_load_n(&open_events, __ATOMIC_RELAXED);
 }
 EXPORT void plugin_want(int mask) {
-  __atomic_store_n(wanted, mask, __ATOMIC_RELAXED);
+  __atomic_store_n(__atomic_load_n(&wanted, __ATOMIC_RELAXED), mask, __ATOMIC_RELAXED);
 }
 
 static int Init(void** context, uint64_t communicator, int* mask, const char* name, int nodes,
                 int ranks, int rank, Log log) {
   (void)communicator;
   if (PLUGIN_FAULT == 2) return 3;
-  wanted = mask;
-  *mask = 0xfff;
+  /* Ranks of one process begin at once, and others read the mask. */
+  __atomic_store_n(&wanted, mask, __ATOMIC_RELAXED);
+  __atomic_store_n(mask, 0xfff, __ATOMIC_RELAXED);
   *context = malloc(sizeof(int));
   *(int*)*context = rank;
   log(2, 1, __FILE__, __LINE__, "plug-in sees rank %d of %s", rank, name ? name : "none");
@@ -131,9 +134,13 @@ static int Start(void* context, void** handle, Event* event) {
   if (PLUGIN_FAULT == 3) return 2;
   if (event->rank != *(int*)context) Say("a wrong rank\n");
   Describe(event, event->parent ? ((Handle*)event->parent)->type : 0);
-  Handle* const its = malloc(sizeof *its); /* kept: later events name it as their parent */
+  Handle* const its = malloc(sizeof *its);
   *its = (Handle){.type = event->type, .rank = event->rank};
   if (event->type == 1 << 6) its->time_ns = event->of.channel.time_ns;
+  pthread_mutex_lock(&mutex);
+  its->before = kept;
+  kept = its;
+  pthread_mutex_unlock(&mutex);
   __atomic_add_fetch(&open_events, 1, __ATOMIC_RELAXED);
   *handle = its;
   return 0;

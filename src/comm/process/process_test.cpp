@@ -122,11 +122,14 @@ TEST(Process, APreparedOneIsServedByTheBorrowerAndByItsThreadAfterwards) {
   const auto answer = tell();
   process->driver().RunUntil([&] { return ready(answer); },
                              os::SocketDriver::Now() + std::chrono::seconds(60));
+  ASSERT_TRUE(ready(answer));
   EXPECT_EQ(answer.get(), std::this_thread::get_id());
   EXPECT_EQ(discovery::AllowedCpus(process->files()).value(), before)
       << "the borrower stays where it is";
   EXPECT_TRUE(loan.End().ok());
-  EXPECT_NE(tell().get(), std::this_thread::get_id());
+  const auto later = tell();
+  ASSERT_EQ(later.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_NE(later.get(), std::this_thread::get_id());
 }
 
 TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {

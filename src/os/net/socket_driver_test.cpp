@@ -968,9 +968,16 @@ class Lent : public testing::Test {
   }
   void RunUntilReady(const std::shared_future<std::thread::id>& answer) {
     driver->RunUntil([&] { return answer.wait_for(seconds(0)) == std::future_status::ready; },
-                     SocketDriver::Now() + seconds(60));
+                     SocketDriver::Now() + kHang);
+  }
+  // The thread that ran the work.
+  static std::thread::id Answer(const std::shared_future<std::thread::id>& answer) {
+    if (answer.wait_for(kHang) == std::future_status::ready) return answer.get();
+    ADD_FAILURE() << "nobody runs what was posted";
+    return {};
   }
 
+  static constexpr seconds kHang{60};  // longer than any turn takes
   std::unique_ptr<SocketDriver> driver;
   std::atomic<int> starts{0};
   std::atomic<bool> refuses{false};
@@ -982,13 +989,13 @@ TEST_F(Lent, TheBorrowerRunsItWhileItWaits) {
   SocketDriver::Loan loan(*driver);
   const auto answer = Ask();
   RunUntilReady(answer);
-  EXPECT_EQ(answer.get(), std::this_thread::get_id());
+  EXPECT_EQ(Answer(answer), std::this_thread::get_id());
   EXPECT_EQ(starts, 0);
   const auto later = Ask();  // for the thread that comes after
   EXPECT_TRUE(loan.End().ok());
   EXPECT_TRUE(loan.End().ok());
-  EXPECT_EQ(later.get(), own);
-  EXPECT_EQ(Ask().get(), own);
+  EXPECT_EQ(Answer(later), own);
+  EXPECT_EQ(Answer(Ask()), own);
   EXPECT_EQ(starts, 1);
 }
 
@@ -1002,19 +1009,21 @@ TEST_F(Lent, TimeEndsTheWaitAndATurnIsAlwaysMade) {
 
 TEST_F(Lent, WorkOfAnotherThreadStartsItsOwnAndTheBorrowerMakesRoom) {
   SocketDriver::Loan loan(*driver);
-  std::thread other([&] { Ask().wait(); });  // in the turn under way, or on its own thread
+  std::thread other([&] { Answer(Ask()); });  // in the turn under way, or on its own thread
   // It never becomes true: what ends the wait is the driver's thread.
-  driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::hours(1));
+  const Instant hang = SocketDriver::Now() + kHang;
+  driver->RunUntil([] { return false; }, hang);
+  EXPECT_LT(SocketDriver::Now(), hang) << "the borrower holds on to it";
   other.join();
-  EXPECT_EQ(Ask().get(), own) << "of the borrower, too";
+  EXPECT_EQ(Answer(Ask()), own) << "of the borrower, too";
   RunUntilReady(std::promise<std::thread::id>().get_future().share());  // returns at once
   EXPECT_EQ(starts, 1);
 }
 
 TEST_F(Lent, WithoutALoanWorkStartsIt) {
-  EXPECT_EQ(Ask().get(), own);
+  EXPECT_EQ(Answer(Ask()), own);
   SocketDriver::Loan late(*driver);
-  EXPECT_EQ(Ask().get(), own);
+  EXPECT_EQ(Answer(Ask()), own);
   EXPECT_EQ(starts, 1);
 }
 
@@ -1036,8 +1045,8 @@ TEST_F(Lent, AThreadThatDoesNotStartIsToldAndTriedAgain) {
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().message, "no thread is left");
   refuses = false;
-  EXPECT_EQ(Ask().get(), own);
-  EXPECT_EQ(answer.get(), own) << "what was posted before is not lost";
+  EXPECT_EQ(Answer(Ask()), own);
+  EXPECT_EQ(Answer(answer), own) << "what was posted before is not lost";
   EXPECT_EQ(starts, 2);
 }
 

@@ -1,6 +1,6 @@
 """Random programs over torch.distributed on Ringlet, and on Gloo as a second opinion, against a reference.
 
-    python oracle.py [--operations N] [--seed N] [--layouts fork,same,exec] [--backends ringlet,gloo]
+    python oracle.py [--operations N] [--seed N] [--layout fork|same|exec] [--backends ringlet,gloo]
     python oracle.py --replay 'PROGRAM'
 
 Layouts: ranks forked from one process; the same without randomised addresses, so that all ranks
