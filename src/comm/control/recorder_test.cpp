@@ -200,12 +200,13 @@ TEST(FlightRecorder, WritesAShortCollectiveDownBehindItsFirstStep) {
   recorder.WaitsFor(Rank{1}, os::Now());
   EXPECT_EQ(recorder.begun(), 2u) << "once";
   recorder.End();
-  recorder.BeginWithStep(over_at_once, 8);
+  recorder.BeginWithStep(over_at_once, 32);
   recorder.End();
   EXPECT_EQ(recorder.begun(), 3u);
   EXPECT_EQ(recorder.done(), 3u);
   EXPECT_EQ(recorder.call(), over_at_once);
   EXPECT_EQ(recorder.counts().calls.front().operations(), 3u);
+  EXPECT_EQ(recorder.counts().calls.front().bytes, 48u);
 }
 
 TEST(FlightRecorder, WritesATimedCollectiveDownBeforeItsFirstStep) {

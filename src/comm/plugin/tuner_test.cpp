@@ -216,6 +216,44 @@ TEST_F(TunerTest, OneThatLiesIsNamedAndDoesNoHarm) {
   EXPECT_THAT(log("nonsense"), HasSubstr("asked for -5 channels"));
 }
 
+/// Of a plug-in, as one communicator asks it.
+class TunerAnswers : public testing::Test {
+ protected:
+  std::unique_ptr<TunerSession> Begin() const {
+    return TunerSession::Begin(*plugin_, {.ranks = 2}, plan::kNcclConstants);
+  }
+
+  const Asked asked_{"six"};
+  os::Logger logger_{Settings{}, "host", 1};
+  const std::unique_ptr<TunerPlugin> plugin_ = TunerPlugin::Load(TunerAt("six"), logger_).value();
+};
+
+TEST_F(TunerAnswers, HaveNoMoreChannelsThanNccl) {
+  plan::TimeTable times{};
+  times[kRing][kSimple] = 5'000;
+  asked_.Choose(kRing, kSimple, 300);
+  EXPECT_EQ(Begin()->Ask(plan::Function::kAllReduce, 8, times).channels, 64);
+}
+
+TEST_F(TunerAnswers, OfEquallyCheapWaysAreTheFirst) {
+  plan::TimeTable times{};
+  times[kTree][kSimple] = 7'000;
+  times[kRing][kLl] = times[kRing][kSimple] = 5'000;
+  asked_.Choose(-1, 0, 1);
+  const collective::TunerChoice choice = Begin()->Ask(plan::Function::kAllReduce, 8, times);
+  EXPECT_TRUE(choice.given);
+  EXPECT_EQ(choice.algorithm, kRing);
+  EXPECT_EQ(choice.protocol, kLl);
+}
+
+TEST_F(TunerAnswers, HaveConstantsWithWhichTimesCanBeReckoned) {
+  asked_.RingBase(1e300);
+  const auto session = Begin();
+  EXPECT_EQ(session->constants().base_ns[kRing][kSimple], 1'000'000'000u);
+  EXPECT_EQ(session->constants().base_ns[kTree][kSimple],
+            plan::kNcclConstants.base_ns[kTree][kSimple]);
+}
+
 TEST_F(TunerTest, WritesToTheLog) {
   SumOnMachine(With("six"));
   EXPECT_THAT(Log(), AllOf(HasSubstr("tuner sees 4 ranks"), HasSubstr("tuner_plugin.c")));
