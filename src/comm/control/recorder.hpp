@@ -13,7 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "collective/call/fingerprint.hpp"
@@ -117,10 +116,11 @@ class FlightRecorder {
   }
   void WriteAfterStep() {
     if (unwritten_ == nullptr) return;
-    Write(*std::exchange(unwritten_, nullptr), unwritten_bytes_, 0, Rank{});
+    Write(*unwritten_, unwritten_bytes_, 0, Rank{});
   }
   void Write(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages,
              Rank peer) {
+    unwritten_ = nullptr;  // also one that was given up before its first step
     const std::uint64_t number = begun_.load(std::memory_order_relaxed);
     std::atomic<std::uint64_t>* const slot = SlotOf(number);
     // Each store is behind those before it, also those of the last call: a reader sees by `begun_`

@@ -209,6 +209,24 @@ TEST(FlightRecorder, WritesAShortCollectiveDownBehindItsFirstStep) {
   EXPECT_EQ(recorder.counts().calls.front().bytes, 48u);
 }
 
+// As by a group that fails between the two.
+TEST(FlightRecorder, ForgetsACollectiveThatWasGivenUpBeforeItsFirstStep) {
+  FlightRecorder recorder;
+  recorder.Begin(SumAt(0), 8);
+  recorder.End();
+  const Fingerprint given_up = SumAt(1), next = SumAt(2);
+  recorder.BeginWithStep(given_up, 8);
+  recorder.Begin(next, 8, 1, Rank{1});
+  recorder.End();
+  EXPECT_EQ(recorder.begun(), 2u);
+  EXPECT_EQ(recorder.call(), next);
+  EXPECT_EQ(recorder.operations, 1u) << "the next one is a message";
+  recorder.BeginWithStep(given_up, 8);
+  recorder.BeginWithStep(next, kLong);
+  recorder.End();
+  EXPECT_EQ(recorder.begun(), 3u);
+}
+
 TEST(FlightRecorder, WritesATimedCollectiveDownBeforeItsFirstStep) {
   FlightRecorder recorder;
   const Fingerprint one_in_many = SumAt(0), large = SumAt(1);
