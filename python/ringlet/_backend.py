@@ -56,7 +56,7 @@ extension.loaded = None
 
 def _shorten_calls(compiled):
     """Has Python's calls of torch.ops.ringlet go straight to PyTorch's dispatcher, where this PyTorch
-    keeps the callable of an operator where those of 2.10 to 2.15 do."""
+    keeps the callable of an operator in `_op`, as 2.13 does."""
     for name in ("all_reduce_", "broadcast_", "all_gather_into_tensor", "reduce_scatter_tensor", "barrier"):
         packet = getattr(torch.ops.ringlet, name)
         for operator in (packet, packet.default):

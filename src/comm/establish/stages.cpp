@@ -144,8 +144,8 @@ void DumpTopology(Process& process, const Config& config, const topology::HostVi
   if (!written.ok()) process.WarnOnce("the topology is not dumped: " + written.error().message);
 }
 
-// The processors that the caller may run on. From the system call where it can hold them, which
-// takes a fortieth of the time that /proc does.
+// The processors that the caller may run on: from the system call, which opens no file, where its
+// mask can hold them.
 Result<topology::CpuSet> AllowedCpus(const Process& process) {
   const topology::CpuSet usable = topology::CpuSet::OfCpus(os::UsableCpus());
   return usable.empty() ? discovery::AllowedCpus(process.files()) : usable;

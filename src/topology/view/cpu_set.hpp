@@ -35,6 +35,7 @@ class CpuSet {
     return set;
   }
 
+  /// \param ascending  each at most once
   static CpuSet OfCpus(std::span<const std::uint32_t> ascending) {
     CpuSet set;
     for (const std::uint32_t cpu : ascending) set.Append(cpu);
