@@ -77,18 +77,14 @@ class Scanner {
   // counts, and what the processor is called, and how much memory it has, is left out. False:
   // nothing was read.
   bool ReadSingleNode() {
-    const Result<std::vector<std::string>> entries = sysfs_.files().List(kNodes);
-    if (!entries.ok()) return false;
-    const auto names_node = [](const std::string& entry) {
-      return entry.starts_with("node") && ParseKnown(std::string_view(entry).substr(4));
-    };
-    if (std::ranges::count_if(*entries, names_node) != 1) return false;
-    const std::string& name = *std::ranges::find_if(*entries, names_node);
-    const auto list = sysfs_.files().Read(fmt::format("{}/{}/cpulist", kNodes, name));
+    const auto online = sysfs_.files().Read(fmt::format("{}/online", kNodes));
+    const auto id = ParseKnown(online.ok() ? Trim(*online) : "");
+    if (!id) return false;  // "0-1", say
+    const auto list = sysfs_.files().Read(fmt::format("{}/node{}/cpulist", kNodes, *id));
     Result<CpuSet> cpus = CpuSet::Parse(list.ok() ? *list : "");
     if (!cpus.ok() || cpus->empty()) return false;
     NumaNode node;
-    node.id = *ParseKnown(std::string_view(name).substr(4));
+    node.id = *id;
     node.cpus = *std::move(cpus);
     node.distances = {10};
     scan_.view.numa_nodes.push_back(std::move(node));

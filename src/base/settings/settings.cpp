@@ -119,8 +119,8 @@ class Variables {
 
   /// The variable that sets `spec`: RINGLET_X before NCCL_X; an empty value counts as unset.
   std::optional<Given> Find(const SettingSpec& spec) const {
-    if (auto given = Look(kPrefix, spec)) return given;
-    return spec.has_nccl_alias ? Look(kNcclPrefix, spec) : std::nullopt;
+    if (auto given = Look(kPrefix, ringlet_, spec)) return given;
+    return spec.has_nccl_alias ? Look(kNcclPrefix, nccl_, spec) : std::nullopt;
   }
 
   /// The names that begin with `prefix`, each once.
@@ -137,8 +137,13 @@ class Variables {
   }
 
  private:
-  std::optional<Given> Look(std::string_view prefix, const SettingSpec& spec) const {
-    const std::string variable = fmt::format("{}{}", prefix, spec.name);
+  // Few are set of the many that could be: looking each up takes 40 us of the start of a process.
+  std::optional<Given> Look(std::string_view prefix, const std::set<std::string>& set,
+                            const SettingSpec& spec) const {
+    const auto named = std::ranges::find_if(
+        set, [&](std::string_view name) { return name.substr(prefix.size()) == spec.name; });
+    if (named == set.end()) return std::nullopt;
+    const std::string& variable = *named;
     if (const auto at = env_.find(variable); at != env_.end()) {
       if (at->second.empty()) return std::nullopt;
       return Given{spec, variable, at->second};
@@ -150,6 +155,7 @@ class Variables {
 
   const EnvMap& env_;
   const FileVariables& files_;
+  const std::set<std::string> ringlet_ = Names(kPrefix), nccl_ = Names(kNcclPrefix);
 };
 
 /// The name of Ringlet that is nearest to `name`, which has no prefix.

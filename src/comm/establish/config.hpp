@@ -8,6 +8,7 @@
 #include "base/wire/handshake.hpp"
 #include "comm/process/process.hpp"
 #include "ringlet/unique_id.hpp"
+#include "transport/shm/arena.hpp"
 
 namespace ringlet::comm {
 
@@ -34,6 +35,8 @@ struct Config {
   bool expects_one_host = false;
   /// The place of the node leader, if this rank took it before the others knew the id (LeadHost).
   std::shared_ptr<os::Listener> leads = {};
+  /// The memory of all ranks, if this one made it before it knew the id (MakeHostMemory).
+  std::shared_ptr<transport::Arena> memory = {};
 };
 
 /// The origin of a communicator: the parts that make links, and children.

@@ -120,6 +120,7 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos, control->Share(ReadPeerInfo(*control)));
   Config kept = config;
   kept.leads.reset();
+  kept.memory.reset();
   return Complete({process, std::move(kept), invitations.front().credentials}, std::move(control),
                   {local_host, std::move(listeners.data), std::move(memory), std::move(peer_infos)},
                   std::move(timeline), abort);

@@ -49,6 +49,10 @@ Status CheckDumpSignal(const std::string& name) {
                            Quoted(Printable(name, 32)))};
 }
 
+// The status socket opens so late: no user asks sooner, and ranks that form need not wait for it.
+constexpr std::chrono::milliseconds kShownAfter(20);
+// The time that a peer takes for its part of a handshake.
+constexpr Instant kSpin = std::chrono::microseconds(100);
 // How long what was said last may take to leave when a machine has finished.
 constexpr Instant kLinger = std::chrono::seconds(5);
 // More than the kernel's part of loopback can use; and other programs want cores too.
@@ -123,6 +127,10 @@ void Process::Show() {
   std::call_once(shows_once_, [this] { OpenStatusSocket(); });
 }
 
+void Process::ShowLater() {
+  After(kShownAfter, [this] { Show(); });
+}
+
 Result<std::shared_ptr<Process>> Process::PrepareHere() {
   const EnvMap environment = os::ReadEnvironment();
   RINGLET_TRY_ASSIGN(auto process, Make(environment, os::ReadConfFiles(environment)));
@@ -132,9 +140,14 @@ Result<std::shared_ptr<Process>> Process::PrepareHere() {
   return process;
 }
 
-os::SocketDriver::Loan Process::Borrow() {
-  os::SocketDriver::Loan loan(driver());
-  Show();
+bool Process::MaySpin(std::uint32_t ranks) const {
+  if (settings_.wait == WaitChoice::kAuto) return ranks <= usable_cores_;
+  return settings_.wait == WaitChoice::kSpin;
+}
+
+os::SocketDriver::Loan Process::Borrow(std::uint32_t ranks) {
+  os::SocketDriver::Loan loan(driver(), MaySpin(ranks) ? kSpin : Instant(0));
+  ShowLater();
   return loan;
 }
 
@@ -176,6 +189,7 @@ Result<std::shared_ptr<Process>> Process::StartHere(const EnvMap& overrides) {
 Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash)
     : settings_(std::move(settings)),
       host_(std::move(host)),
+      net_namespace_(os::NetNamespace(files)),
       files_(std::move(files)),
       logger_(settings_, host_.name, host_.pid),
       host_hash_(topology::HostIdentity(host_.name, host_.boot_id, settings_.host_id)),
@@ -206,7 +220,7 @@ Status Process::AddService() {
 
 Status Process::PrepareService() {
   if (IsServedAtOnce()) return AddService();
-  RINGLET_TRY_ASSIGN(auto service, Service::Prepare("ringlet", logger_, [this] { Show(); }));
+  RINGLET_TRY_ASSIGN(auto service, Service::Prepare("ringlet", logger_, [this] { ShowLater(); }));
   Keep(std::move(service));
   return Ok();
 }
@@ -269,10 +283,14 @@ Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() {
 }
 
 Result<std::vector<os::UsableAddress>> Process::FindInterfaces() const {
-  RINGLET_TRY_ASSIGN(const auto interfaces, os::ListInterfaces());
   const os::InterfaceFilter filter{.names = settings_.socket_ifname,
                                    .family = settings_.socket_family};
-  RINGLET_TRY_ASSIGN(const auto usable, os::UsableAddresses(interfaces, filter));
+  auto found = os::UsableAddresses(os::ListInterfacesWithAddress(), filter);
+  if (!found.ok()) {  // the reason names those without an address
+    RINGLET_TRY_ASSIGN(const auto all, os::ListInterfaces());
+    found = os::UsableAddresses(all, filter);
+  }
+  RINGLET_TRY_ASSIGN(const auto usable, std::move(found));
   std::vector<os::UsableAddress> reachable, local;
   for (const os::UsableAddress& one : usable) (one.host_local() ? local : reachable).push_back(one);
   return reachable.empty() ? local : reachable;

@@ -64,12 +64,17 @@ class Process {
 
   const Settings& settings() const { return settings_; }
   const os::Host& host() const { return host_; }
+  /// os::NetNamespace of this process.
+  std::uint64_t net_namespace() const { return net_namespace_; }
   const os::FileTree& files() const { return files_; }
   os::Logger& logger() { return logger_; }
   /// Of the first service thread, which there always is.
   os::SocketDriver& driver() { return first_->driver(); }
-  /// Lends it to the calling thread, if the service thread does not run yet.
-  os::SocketDriver::Loan Borrow();
+  /// Lends it to the calling thread, if the service thread does not run yet. \param ranks  of the
+  /// communicator that it will form: if each of them may have a core it spins before it sleeps
+  os::SocketDriver::Loan Borrow(std::uint32_t ranks);
+  /// Whether ranks that wait may spin, as far as one can tell before the others are known.
+  bool MaySpin(std::uint32_t ranks) const;
   transport::InprocExchange& inproc() { return inproc_; }
   /// The addresses of the ranks and roots of this process.
   transport::SharedListeners& endpoints() { return *endpoints_; }
@@ -179,6 +184,7 @@ class Process {
   bool IsServedAtOnce() const;
   void Serve();
   void Show();
+  void ShowLater();
   Result<std::vector<os::UsableAddress>> FindInterfaces() const;
   void ForgetUnusedRoots();
   void SayOnce(LogLevel level, const std::string& text);
@@ -189,6 +195,7 @@ class Process {
 
   const Settings settings_;
   const os::Host host_;
+  const std::uint64_t net_namespace_;
   const os::FileTree files_;
   os::Logger logger_;
   const std::uint64_t host_hash_;

@@ -117,7 +117,7 @@ TEST(Process, APreparedOneIsServedByTheBorrowerAndByItsThreadAfterwards) {
     return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   };
   const auto before = discovery::AllowedCpus(process->files()).value();
-  auto loan = process->Borrow();
+  auto loan = process->Borrow(2);
   process->ServeNear(topology::CpuSet::Of(0, 0), 0);
   const auto answer = tell();
   process->driver().RunUntil([&] { return ready(answer); },
@@ -130,6 +130,15 @@ TEST(Process, APreparedOneIsServedByTheBorrowerAndByItsThreadAfterwards) {
   const auto later = tell();
   ASSERT_EQ(later.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_NE(later.get(), std::this_thread::get_id());
+}
+
+TEST(Process, RanksSpinWhereEachHasACoreUnlessTheSettingSaysOtherwise) {
+  const auto process = *Process::Start({});
+  EXPECT_TRUE(process->MaySpin(process->usable_cores()));
+  EXPECT_FALSE(process->MaySpin(process->usable_cores() + 1));
+  EXPECT_FALSE((*Process::Start({{"RINGLET_WAIT", "sleep"}}))->MaySpin(1));
+  EXPECT_FALSE((*Process::Start({{"RINGLET_WAIT", "yield"}}))->MaySpin(1));
+  EXPECT_TRUE((*Process::Start({{"RINGLET_WAIT", "spin"}}))->MaySpin(100'000));
 }
 
 TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {

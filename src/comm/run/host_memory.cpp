@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/value/text.hpp"
+#include "comm/establish/establish.hpp"
 #include "comm/establish/numa_groups.hpp"
 #include "comm/establish/stages.hpp"
 #include "comm/process/process_proof.hpp"
@@ -111,20 +112,38 @@ bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table) {
   return OfThisHost(hosts, origin.config.rank).ranks.size() > 1;
 }
 
+namespace {
+
+bool ExpectsHostMemory(const Process& process, const Config& config) {
+  return config.expects_one_host && AllowsHostMemory(process.settings(), config.size);
+}
+
+// Null where another rank makes it; and where it cannot be made, which the offer says, if it comes
+// to it.
+std::shared_ptr<transport::Arena> MemoryOfAll(const Process& process, const Config& config) {
+  if (config.rank + 1 != config.size || !ExpectsHostMemory(process, config)) return nullptr;
+  auto arena = transport::Arena::Create({.ranks = config.size});
+  return arena.ok() ? *std::move(arena) : nullptr;
+}
+
+}  // namespace
+
+void MakeHostMemory(const Process& process, Config& config) {
+  config.memory = MemoryOfAll(process, config);
+}
+
 Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config) {
   HostMemoryDraft draft;
-  if (!config.expects_one_host || !AllowsHostMemory(process.settings(), config.size)) return draft;
+  if (!ExpectsHostMemory(process, config)) return draft;
   RINGLET_TRY_ASSIGN(draft.proof, ProcessProof::Draw());
-  if (config.rank != 0) return draft;
-  auto arena = transport::Arena::Create({.ranks = config.size});
-  if (arena.ok()) draft.arena = *std::move(arena);  // else the offer says why, if it comes to it
+  draft.arena = config.memory ? config.memory : MemoryOfAll(process, config);
   return draft;
 }
 
 bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table) {
   const std::vector<PeerInfo>& all = peer_table.peer_infos;
   return HostsWithMemory(settings, peer_table).size() == 1 && peer_table.hosts.size() == 1 &&
-         all.front().arena &&
+         all.back().arena &&
          std::ranges::all_of(all, [](const PeerInfo& one) { return one.nonce.has_value(); });
 }
 
@@ -190,7 +209,7 @@ std::shared_ptr<transport::Arena> MapKnown(const Origin& origin, const PeerTable
   auto arena = std::move(draft.arena);
   if (!arena) {
     const ArenaShape shape{.ranks = origin.config.size};
-    auto mapped = transport::Arena::MapAt(*peer_table.peer_infos.front().arena, shape);
+    auto mapped = transport::Arena::MapAt(*peer_table.peer_infos.back().arena, shape);
     if (!mapped.ok()) {
       origin.process->NoteOnce("the memory of the host is sent, as it cannot be opened: " +
                                mapped.error().message);

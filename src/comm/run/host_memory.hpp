@@ -31,8 +31,10 @@ bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);
 
 /// The memory that a rank brings along where it expects all ranks on its host.
 struct HostMemoryDraft {
-  std::optional<ProcessProof> proof;        ///< empty: it expects nothing, as all others then
-  std::shared_ptr<transport::Arena> arena;  ///< of rank 0, for all; null where it has no memory
+  std::optional<ProcessProof> proof;  ///< empty: it expects nothing, as all others then
+  /// Of the last rank, for all; null where it has no memory. Rank 0 has enough to do: it makes the
+  /// root, for which the last one waits.
+  std::shared_ptr<transport::Arena> arena;
 };
 /// Before a rank checks in. Errors  kSystem  no random source
 Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config);
@@ -76,8 +78,8 @@ struct Proving {
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
                                           Control& control, HostMemoryShare share, Proving proving);
 
-/// The same in one exchange, and without a meeting, where KnowsHostMemory: each rank maps what rank
-/// 0 shows. Empty where one of them cannot, on all of them: they meet for it then. \param
+/// The same in one exchange, and without a meeting, where KnowsHostMemory: each rank maps what the
+/// last one shows. Empty where one of them cannot, on all of them: they meet for it then. \param
 /// plan_digest  of the channels, which must be the same on all ranks
 Result<std::optional<HostMemoryParts>> UseKnownHostMemory(const Origin& origin,
                                                           const PeerTable& peer_table,

@@ -66,15 +66,15 @@ TEST(HostMemory, NoRankUsesItIfOneCannotOpenIt) {
     for (const bool right : {true, false}) {
       const Config config{.rank = rank, .size = 2, .expects_one_host = true};
       auto draft = *DraftHostMemory(*mine.origin().process, config);
-      ASSERT_EQ(draft.arena != nullptr, rank == 0);
+      ASSERT_EQ(draft.arena != nullptr, rank == 1);
       Writer own;
       const auto pid = mine.origin().process->host().pid;
-      const auto at = rank == 0 ? *draft.arena->PlaceIn(pid) : transport::ArenaPlace();
+      const auto at = rank == 1 ? *draft.arena->PlaceIn(pid) : transport::ArenaPlace();
       own.U32(at.descriptor).U64(at.device).U64(at.inode);
       const auto places = mine.control().AllGather(own.Take());
       ASSERT_TRUE(places.ok());
-      Reader in(places->At(Rank{0}));
-      auto& arena = told.peer_infos[0].arena.emplace();
+      Reader in(places->At(Rank{1}));
+      auto& arena = told.peer_infos[1].arena.emplace();
       arena = {.pid = pid, .descriptor = in.U32(), .device = in.U64(), .inode = in.U64()};
       arena.inode += right ? 0 : 1;
       EXPECT_TRUE(KnowsHostMemory(mine.origin().process->settings(), told));

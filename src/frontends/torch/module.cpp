@@ -1,6 +1,7 @@
 // The extension ringlet._torch_2_x._C: the one source that includes PyTorch's headers.
 #include <pybind11/chrono.h>
 
+#include "comm/process/fork_guard.hpp"
 #include "frontends/torch/backend.hpp"
 #include "frontends/torch/operator_calls.hpp"
 #include "frontends/torch/operators.hpp"
@@ -54,6 +55,7 @@ c10::intrusive_ptr<BackendOptions> MakeOptions(Milliseconds timeout, Millisecond
 }  // namespace ringlet::torch_api
 
 PYBIND11_MODULE(_C, module) {
+  (void)ringlet::comm::ForkGuard();  // it maps a page, which no group should wait for
   namespace api = ringlet::torch_api;
   py::module_::import("torch.distributed");
   ringlet::comm::Process::LookAtProcessor();

@@ -1,19 +1,22 @@
 #include "os/net/caller_filter.hpp"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
-#include <fstream>
+
+#include "os/fs/fd.hpp"
 
 namespace ringlet::os {
 
 bool KernelHoldsCallers() {
-  std::ifstream file("/proc/sys/net/ipv4/tcp_syncookies");
-  int cookies = 0;
-  return file >> cookies && cookies != 0;
+  const Fd file(::open("/proc/sys/net/ipv4/tcp_syncookies", O_RDONLY | O_CLOEXEC));
+  char cookies = '0';
+  return ::read(file.get(), &cookies, 1) == 1 && cookies != '0';
 }
 
 void DeferSilentCallers(int listener) {

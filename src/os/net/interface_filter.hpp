@@ -16,12 +16,14 @@ namespace ringlet::os {
 struct InterfaceAddress {
   Address address;                ///< port 0
   std::uint32_t prefix_bits = 0;  ///< length of the network part
+  bool operator==(const InterfaceAddress&) const = default;
 };
 
 struct Interface {
   std::string name;
   bool running = false;  ///< up, and its link works
   std::vector<InterfaceAddress> addresses;
+  bool operator==(const Interface&) const = default;
 };
 
 /// How promising an interface is, best first. After kOrdinary come those whose addresses mean

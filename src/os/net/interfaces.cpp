@@ -3,14 +3,19 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "os/fs/fd.hpp"
+#include "os/net/address_list.hpp"
 #include "os/net/sockaddr.hpp"
 
 namespace ringlet::os {
@@ -51,7 +56,40 @@ std::optional<InterfaceAddress> AddressOf(const ifaddrs& entry) {
   return found;
 }
 
+bool IsRunning(unsigned flags) {
+  return (flags & IFF_UP) != 0 && (flags & IFF_RUNNING) != 0;
+}
+
+/// Without addresses; empty: it has gone meanwhile.
+std::optional<Interface> InterfaceOf(const Fd& socket, std::uint32_t index) {
+  ifreq request{};
+  request.ifr_ifindex = static_cast<int>(index);
+  if (::ioctl(socket.get(), SIOCGIFNAME, &request) != 0) return std::nullopt;
+  if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) return std::nullopt;
+  const auto flags = static_cast<std::uint16_t>(request.ifr_flags);
+  return Interface{request.ifr_name, IsRunning(flags), {}};
+}
+
 }  // namespace
+
+std::vector<Interface> ListInterfacesWithAddress() {
+  auto listed = ListAddresses();
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!listed.ok() || !socket.valid()) return {};
+  std::ranges::stable_sort(*listed, {}, &ListedAddress::interface);
+  std::vector<Interface> interfaces;
+  std::optional<Interface> current;
+  std::uint32_t index = 0;
+  for (const ListedAddress& one : *listed) {
+    if (one.interface != index) current = InterfaceOf(socket, index = one.interface);
+    if (!current) continue;
+    const std::string& name = one.label.empty() ? current->name : one.label;
+    auto at = std::ranges::find(interfaces, name, &Interface::name);
+    if (at == interfaces.end()) at = interfaces.insert(at, Interface{name, current->running, {}});
+    at->addresses.push_back(one.own);
+  }
+  return interfaces;
+}
 
 Result<std::vector<Interface>> ListInterfaces() {
   ifaddrs* first = nullptr;
@@ -64,9 +102,7 @@ Result<std::vector<Interface>> ListInterfaces() {
     auto at = std::find_if(interfaces.begin(), interfaces.end(),
                            [&](const Interface& each) { return each.name == name; });
     if (at == interfaces.end()) {
-      const bool running =
-          (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_RUNNING) != 0;
-      at = interfaces.insert(at, Interface{std::string(name), running, {}});
+      at = interfaces.insert(at, Interface{std::string(name), IsRunning(entry->ifa_flags), {}});
     }
     if (const auto address = AddressOf(*entry)) at->addresses.push_back(*address);
   }

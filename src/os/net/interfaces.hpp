@@ -10,4 +10,8 @@ namespace ringlet::os {
 /// Errors  kSystem  the kernel does not tell.
 Result<std::vector<Interface>> ListInterfaces();
 
+/// Those that have an internet address, as in ListInterfaces, in the order of their numbers; for a
+/// quarter of its time. Empty where the kernel does not tell them so: ListInterfaces may.
+std::vector<Interface> ListInterfacesWithAddress();
+
 }  // namespace ringlet::os

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 namespace ringlet::os {
@@ -35,6 +36,18 @@ TEST(InterfacesTest, LoopbackIsTheWholeOfItsNetwork) {
       ++found;
     }
   EXPECT_EQ(found, 1);
+}
+
+std::vector<Interface> ByName(std::vector<Interface> interfaces) {
+  std::erase_if(interfaces, [](const Interface& each) { return each.addresses.empty(); });
+  std::ranges::sort(interfaces, {}, &Interface::name);
+  return interfaces;
+}
+
+TEST(InterfacesTest, ThoseWithAnAddressAreAsTheLibraryOfCHasThem) {
+  const auto found = ListInterfacesWithAddress();
+  EXPECT_FALSE(found.empty());
+  EXPECT_TRUE(ByName(found) == ByName(ListInterfaces().value()));
 }
 
 }  // namespace

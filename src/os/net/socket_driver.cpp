@@ -5,6 +5,7 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -21,6 +22,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -140,7 +142,7 @@ class SocketDriver::Impl {
   void PostAfter(Instant wait, std::function<void()> work);
   void Step(Instant wait);
   void Run();
-  bool Borrow();
+  bool Borrow(Instant spin);
   Status Return();
   void RunUntil(const std::function<bool()>& done, Instant until);
   void Defer(Id id, Event event) { deferred_.emplace_back(id, std::move(event)); }
@@ -161,6 +163,7 @@ class SocketDriver::Impl {
   void RunDue();
   void RunChanged();
   void Turn(Instant wait);
+  int AwaitEvents(std::span<epoll_event> events, Instant wait);
   void MarkFailed(Id id);
   void MarkAllFailed();
   void RemoveFailed();
@@ -228,6 +231,7 @@ class SocketDriver::Impl {
   std::mutex start_mutex_;               // held while it is called
   std::atomic<bool> started_{false};
   std::atomic<std::thread::id> lent_to_{};
+  Instant spin_{0};     // the borrower's
   std::mutex running_;  // held by the thread that runs it
 };
 
@@ -910,14 +914,23 @@ void SocketDriver::Impl::Step(Instant wait) {
   if (any_failed_) RemoveFailed();
 }
 
+int SocketDriver::Impl::AwaitEvents(std::span<epoll_event> events, Instant wait) {
+  const auto look = [&](std::int64_t wait_ms) {
+    ++counters.system_calls;
+    return ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                        static_cast<int>(std::min<std::int64_t>(wait_ms, 1'000'000)));
+  };
+  if (IsLentHere() && spin_ > Instant(0))
+    for (const Instant until = Now() + std::min(spin_, wait); Now() < until; ::sched_yield())
+      if (const int ready = look(0); ready != 0) return ready;
+  return look(std::chrono::ceil<std::chrono::milliseconds>(wait).count());
+}
+
 void SocketDriver::Impl::Turn(Instant wait) {
   runner_ = std::this_thread::get_id();
   if (RunOwnPosts()) wait = Instant(0);  // it may be what this thread waits for
   std::array<epoll_event, 256> events;
-  const auto wait_ms = std::chrono::ceil<std::chrono::milliseconds>(WaitFor(wait)).count();
-  const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                                 static_cast<int>(std::min<std::int64_t>(wait_ms, 1'000'000)));
-  ++counters.system_calls;
+  const int ready = AwaitEvents(events, WaitFor(wait));
   for (int i = 0; i < ready; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     const Token token = event.data.u64;
@@ -959,10 +972,12 @@ Status SocketDriver::Impl::Start() {
   return status;
 }
 
-bool SocketDriver::Impl::Borrow() {
+bool SocketDriver::Impl::Borrow(Instant spin) {
   if (!start_ || started_) return false;
   std::thread::id nobody;
-  return lent_to_.compare_exchange_strong(nobody, std::this_thread::get_id());
+  if (!lent_to_.compare_exchange_strong(nobody, std::this_thread::get_id())) return false;
+  spin_ = spin;
+  return true;
 }
 
 Status SocketDriver::Impl::Return() {
@@ -1029,8 +1044,8 @@ void SocketDriver::RunUntil(const std::function<bool()>& done, Instant until) {
   impl_->RunUntil(done, until);
 }
 
-SocketDriver::Loan::Loan(SocketDriver& driver)
-    : driver_(driver.impl_->Borrow() ? &driver : nullptr) {}
+SocketDriver::Loan::Loan(SocketDriver& driver, Instant spin)
+    : driver_(driver.impl_->Borrow(spin) ? &driver : nullptr) {}
 SocketDriver::Loan::Loan(Loan&& other) noexcept : driver_(std::exchange(other.driver_, nullptr)) {}
 SocketDriver::Loan::~Loan() {
   (void)End();

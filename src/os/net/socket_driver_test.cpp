@@ -1007,6 +1007,20 @@ TEST_F(Lent, TimeEndsTheWaitAndATurnIsAlwaysMade) {
   EXPECT_TRUE(ran);
 }
 
+TEST_F(Lent, TheBorrowerLooksAgainAndAgainBeforeItSleeps) {
+  SocketDriver::Loan loan(*driver, std::chrono::milliseconds(5));
+  const std::uint64_t before = driver->counters().system_calls;
+  driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::milliseconds(20));
+  EXPECT_GT(driver->counters().system_calls - before, 5u);
+}
+
+TEST_F(Lent, TheBorrowerSleepsAtOnceUnlessItIsToSpin) {
+  SocketDriver::Loan loan(*driver);
+  const std::uint64_t before = driver->counters().system_calls;
+  driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::milliseconds(5));
+  EXPECT_LE(driver->counters().system_calls - before, 4u);
+}
+
 TEST_F(Lent, WorkOfAnotherThreadStartsItsOwnAndTheBorrowerMakesRoom) {
   SocketDriver::Loan loan(*driver);
   std::thread other([&] { Answer(Ask()); });  // in the turn under way, or on its own thread

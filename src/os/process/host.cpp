@@ -1,11 +1,13 @@
 #include "os/process/host.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 
 #include "base/value/text.hpp"
+#include "os/fs/fd.hpp"
 
 namespace ringlet::os {
 namespace {
@@ -17,11 +19,6 @@ std::string HostName() {
   std::array<char, 256> name{};  // HOST_NAME_MAX is 64 on Linux
   if (gethostname(name.data(), name.size() - 1) != 0) return "";
   return name.data();
-}
-
-std::uint64_t NamespaceInode(const FileTree& files, std::string_view kind) {
-  const Result<std::string> link = files.ReadLink(fmt::format("/proc/self/ns/{}", kind));
-  return link.ok() ? ParseNamespaceInode(*link).value_or(0) : 0;
 }
 
 Result<std::uint64_t> StartTicksAt(const FileTree& files, const std::string& path) {
@@ -56,8 +53,22 @@ Host ReadHost(const FileTree& files) {
   if (boot_id.ok()) host.boot_id = Trim(*boot_id);
   host.pid = static_cast<std::uint32_t>(getpid());
   host.uid = geteuid();
-  host.net_namespace = NamespaceInode(files, "net");
   return host;
+}
+
+std::uint64_t NetNamespace(const FileTree& files) {
+#ifdef SO_NETNS_COOKIE
+  const Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  std::uint64_t cookie = 0;
+  socklen_t bytes = sizeof cookie;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &bytes) == 0) return cookie;
+#endif
+  return NetNamespaceInode(files);
+}
+
+std::uint64_t NetNamespaceInode(const FileTree& files) {
+  const Result<std::string> link = files.ReadLink("/proc/self/ns/net");
+  return link.ok() ? ParseNamespaceInode(*link).value_or(0) : 0;
 }
 
 std::uint64_t OwnStartTicks(const FileTree& files) {

@@ -13,12 +13,19 @@ struct Host {
   std::string name;
   std::string boot_id;  ///< drawn by the kernel at each boot; empty where /proc does not tell
   std::uint32_t pid = 0;
-  std::uint32_t uid = 0;            ///< effective
-  std::uint64_t net_namespace = 0;  ///< inode; 0 where /proc does not tell
+  std::uint32_t uid = 0;  ///< effective
 };
 
 /// Never fails: what cannot be found out stays empty. `files` is the live machine's "/".
 Host ReadHost(const FileTree& files);
+
+/// The network namespace of this process, by a number that no other of its host has: the kernel's
+/// cookie (Linux 5.14 and later), which takes a tenth of the time of looking into /proc, or the
+/// inode.
+std::uint64_t NetNamespace(const FileTree& files);
+
+/// The inode that /proc tells; 0 where it does not.
+std::uint64_t NetNamespaceInode(const FileTree& files);
 
 /// When this process started, in ticks since boot. With the pid it names a process for good, even
 /// after the pid is used again. 0 where /proc does not tell.

@@ -20,7 +20,9 @@ TEST(HostTest, TheLiveMachineTellsEverything) {
   EXPECT_EQ(host.boot_id.size(), 36u);
   EXPECT_EQ(host.pid, static_cast<std::uint32_t>(getpid()));
   EXPECT_EQ(host.uid, geteuid());
-  EXPECT_NE(host.net_namespace, 0u);
+  EXPECT_NE(NetNamespace(live), 0u);
+  EXPECT_EQ(NetNamespace(live), NetNamespace(live));
+  EXPECT_NE(NetNamespaceInode(live), 0u);
   EXPECT_NE(OwnStartTicks(live), 0u);
 }
 
@@ -31,7 +33,7 @@ TEST(HostTest, WithoutProcTheRestIsThere) {
   EXPECT_NE(host.name, "");
   EXPECT_EQ(host.boot_id, "");
   EXPECT_EQ(OwnStartTicks(nothing), 0u);
-  EXPECT_EQ(host.net_namespace, 0u);
+  EXPECT_EQ(NetNamespaceInode(nothing), 0u);
 }
 
 TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
@@ -43,7 +45,7 @@ TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
   const Host host = ReadHost(tree);
   EXPECT_EQ(host.boot_id, "some-boot");
   EXPECT_EQ(OwnStartTicks(tree), 98765u);
-  EXPECT_EQ(host.net_namespace, 42u);
+  EXPECT_EQ(NetNamespaceInode(tree), 42u);
 }
 
 TEST(HostTest, AStartIsReadBehindTheLastBracket) {

@@ -270,7 +270,7 @@ doctor::HostFacts ProbeHost(const EnvMap& environment) {
   const os::FileTree& files = *opened;
   const os::Host host = os::ReadHost(files);
   facts.host = host.name;
-  facts.identity = fmt::format("{} {} {}", host.boot_id, host.net_namespace, host.name);
+  facts.identity = fmt::format("{} {} {}", host.boot_id, os::NetNamespace(files), host.name);
   utsname system{};
   if (::uname(&system) == 0) {
     facts.kernel = system.release;

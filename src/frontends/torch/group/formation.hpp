@@ -35,25 +35,29 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort);
 
+/// How long to wait between two looks at something that another process brings about.
+class Backoff {
+ public:
+  /// \param at_once  so many looks come without a wait
+  explicit Backoff(int at_once = 0) : at_once_(at_once) {}
+  std::chrono::microseconds Next();
+
+ private:
+  int at_once_;
+  std::chrono::microseconds next_{50};
+};
+
 /// Waits until `key` is in the store, looking again and again, at ever longer intervals.
 /// \param meanwhile  called between two looks
 /// Errors  kTimeout, kAborted, and the store's own
 Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
-                    const std::stop_token& abort, const std::function<void()>& meanwhile = {});
+                    const std::stop_token& abort, const std::function<void()>& meanwhile = {},
+                    Backoff backoff = Backoff());
 
 /// The id that was published as `bytes`. Errors  kProtocol  not of its size.
 Result<UniqueId> ToId(View bytes, const std::string& key);
 
 /// Waits for `time` or, if that is earlier, until `abort`. False: aborted.
 bool Pause(std::chrono::microseconds time, const std::stop_token& abort);
-
-/// How long to wait between two looks at something that another process brings about.
-class Backoff {
- public:
-  std::chrono::microseconds Next();
-
- private:
-  std::chrono::microseconds next_{50};
-};
 
 }  // namespace ringlet::torch_api

@@ -64,6 +64,17 @@ TEST(Formation, AbortEndsTheWait) {
   EXPECT_EQ(failed.error().code, Code::kAborted);
 }
 
+TEST(Formation, TheFirstLooksMayComeAtOnce) {
+  Backoff eager(2), patient;
+  EXPECT_EQ(eager.Next().count(), 0);
+  EXPECT_EQ(eager.Next().count(), 0);
+  const auto first = patient.Next();
+  EXPECT_GT(first.count(), 0);
+  EXPECT_EQ(eager.Next(), first);
+  EXPECT_GT(patient.Next(), first);
+  EXPECT_TRUE(Pause(std::chrono::microseconds(0), {}));
+}
+
 TEST(Formation, RubbishInTheStoreIsNamed) {
   const auto failed = ToId(AsView("rubbish"), "0");
   ASSERT_FALSE(failed.ok());

@@ -144,7 +144,7 @@ Result<std::unique_ptr<comm::Communicator>> Group::FormMain(std::uint64_t call) 
                   .operation_timeout = timeout()};
   std::stop_source stop;
   const std::stop_callback ends(ending_.get_token(), [&] { stop.request_stop(); });
-  auto loan = process->Borrow();
+  auto loan = process->Borrow(options_.size);
   Watch watch(*this, *process, call, stop);
   auto formed = Form(*store_, seat, process, stop.get_token());
   watch.End();
