@@ -68,11 +68,14 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", default="2,4", help="list of numbers of processes")
     parser.add_argument("--runs", type=int, default=3, help="of each backend")
+    parser.add_argument("--only", default="", help="programs whose name has this in it")
     torch_results.add_arguments(parser)
     options = parser.parse_args()
     rows = []
     for processes in map(int, options.processes.split(",")):
         for what, (program, words, package) in PROGRAMS.items():
+            if options.only not in what:
+                continue
             if importlib.util.find_spec(package) is None:
                 print(f"{what}: left out, the package {package} is not installed")
                 continue

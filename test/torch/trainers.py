@@ -43,7 +43,7 @@ def on_two_ranks(program, *words):
          sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=200, env=os.environ)
     if ran.returncode != 0:
         raise AssertionError(ran.stderr)
-    return json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("[")))
+    return json.loads(next(line for line in ran.stdout.splitlines() if line.startswith('["')))
 
 
 class Trainers(unittest.TestCase):
