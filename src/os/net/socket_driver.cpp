@@ -920,9 +920,12 @@ int SocketDriver::Impl::AwaitEvents(std::span<epoll_event> events, Instant wait)
     return ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                         static_cast<int>(std::min<std::int64_t>(wait_ms, 1'000'000)));
   };
-  if (IsLentHere() && spin_ > Instant(0))
-    for (const Instant until = Now() + std::min(spin_, wait); Now() < until; ::sched_yield())
+  if (IsLentHere() && spin_ > Instant(0)) {
+    const Instant spin = std::min(spin_, wait);
+    for (const Instant until = Now() + spin; Now() < until; ::sched_yield())
       if (const int ready = look(0); ready != 0) return ready;
+    wait -= spin;
+  }
   return look(std::chrono::ceil<std::chrono::milliseconds>(wait).count());
 }
 

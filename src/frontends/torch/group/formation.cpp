@@ -14,6 +14,8 @@ constexpr std::chrono::microseconds kLongestPause{20'000};
 
 // Each takes some 30 us, and a root is made in 120; a thread that sleeps wakes 80 us too late.
 constexpr int kLooksAtOnce = 6;
+// More would keep the store from the one that sets the id.
+constexpr std::uint32_t kEagerRanksMax = 8;
 
 std::uint32_t Roots(const Seat& seat) {
   return (seat.size + seat.ranks_per_root - 1) / seat.ranks_per_root;
@@ -116,7 +118,8 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   }
   for (std::size_t root = 0; root < keys.size(); ++root) {
     if (mine && root == *mine) continue;
-    const Backoff backoff(process->MaySpin(seat.size) ? kLooksAtOnce : 0);
+    const bool eager = seat.size <= kEagerRanksMax && process->MaySpin(seat.size);
+    const Backoff backoff(eager ? kLooksAtOnce : 0);
     RINGLET_TRY_ASSIGN(const Bytes bytes,
                        Await(store, keys[root], seat.timeout, abort, serve, backoff));
     RINGLET_TRY_ASSIGN(ids[root], ToId(bytes, keys[root]));
