@@ -26,10 +26,6 @@ Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process);
 /// they then reach both by one connection. Elsewhere the first rank of a host that comes does.
 void LeadHost(const Process& process, Config& config);
 
-/// Has the last rank make the memory of all ranks, which Establish else does: for one that waits
-/// for its id. Nothing happens on other ranks, and where there is to be none.
-void MakeHostMemory(const Process& process, Config& config);
-
 /// Forms the communicator together with all other ranks of `config.id`. Blocks until all are
 /// connected, one of them fails, or the time is over; `abort` ends it early.
 /// Errors  kInvalidArgument  rank, size, id, settings that differ, a rank given twice

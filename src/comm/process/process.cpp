@@ -276,24 +276,11 @@ Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() {
   const std::lock_guard lock(scans_mutex_);
   const Instant now = os::Now();
   if (interfaces_.empty() || now - interfaces_read_at_ > kInterfacesFresh) {
-    RINGLET_TRY_ASSIGN(interfaces_, FindInterfaces());
+    RINGLET_TRY_ASSIGN(interfaces_, os::FindReachable({.names = settings_.socket_ifname,
+                                                       .family = settings_.socket_family}));
     interfaces_read_at_ = now;
   }
   return interfaces_;
-}
-
-Result<std::vector<os::UsableAddress>> Process::FindInterfaces() const {
-  const os::InterfaceFilter filter{.names = settings_.socket_ifname,
-                                   .family = settings_.socket_family};
-  auto found = os::UsableAddresses(os::ListInterfacesWithAddress(), filter);
-  if (!found.ok()) {  // the reason names those without an address
-    RINGLET_TRY_ASSIGN(const auto all, os::ListInterfaces());
-    found = os::UsableAddresses(all, filter);
-  }
-  RINGLET_TRY_ASSIGN(const auto usable, std::move(found));
-  std::vector<os::UsableAddress> reachable, local;
-  for (const os::UsableAddress& one : usable) (one.host_local() ? local : reachable).push_back(one);
-  return reachable.empty() ? local : reachable;
 }
 
 Result<std::vector<Address>> Process::ReachableAddresses() {

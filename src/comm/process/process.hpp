@@ -185,7 +185,6 @@ class Process {
   void Serve();
   void Show();
   void ShowLater();
-  Result<std::vector<os::UsableAddress>> FindInterfaces() const;
   void ForgetUnusedRoots();
   void SayOnce(LogLevel level, const std::string& text);
   void OpenStatusSocket();

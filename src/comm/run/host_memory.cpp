@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "base/value/text.hpp"
-#include "comm/establish/establish.hpp"
 #include "comm/establish/numa_groups.hpp"
 #include "comm/establish/stages.hpp"
 #include "comm/process/process_proof.hpp"

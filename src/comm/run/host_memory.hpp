@@ -36,6 +36,9 @@ struct HostMemoryDraft {
   /// root, for which the last one waits.
   std::shared_ptr<transport::Arena> arena;
 };
+/// Has the last rank make it before it knows the id, for which it waits, and keep it in `config`.
+/// Nothing happens on other ranks, and where there is to be none.
+void MakeHostMemory(const Process& process, Config& config);
 /// Before a rank checks in. Errors  kSystem  no random source
 Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config);
 

@@ -109,4 +109,16 @@ Result<std::vector<Interface>> ListInterfaces() {
   return interfaces;
 }
 
+Result<std::vector<UsableAddress>> FindReachable(const InterfaceFilter& filter) {
+  auto found = UsableAddresses(ListInterfacesWithAddress(), filter);
+  if (!found.ok()) {  // the reason names those without an address
+    RINGLET_TRY_ASSIGN(const auto all, ListInterfaces());
+    found = UsableAddresses(all, filter);
+  }
+  RINGLET_TRY_ASSIGN(auto usable, std::move(found));
+  if (!std::ranges::all_of(usable, &UsableAddress::host_local))
+    std::erase_if(usable, [](const UsableAddress& one) { return one.host_local(); });
+  return usable;
+}
+
 }  // namespace ringlet::os

@@ -14,4 +14,9 @@ Result<std::vector<Interface>> ListInterfaces();
 /// quarter of its time. Empty where the kernel does not tell them so: ListInterfaces may.
 std::vector<Interface> ListInterfacesWithAddress();
 
+/// The addresses at which ranks of this host are called, best first: those that mean something else
+/// on another host only where there are no others.
+/// Errors  kInvalidArgument as UsableAddresses, kSystem as ListInterfaces
+Result<std::vector<UsableAddress>> FindReachable(const InterfaceFilter& filter);
+
 }  // namespace ringlet::os

@@ -1008,10 +1008,19 @@ TEST_F(Lent, TimeEndsTheWaitAndATurnIsAlwaysMade) {
 }
 
 TEST_F(Lent, TheBorrowerLooksAgainAndAgainBeforeItSleeps) {
-  SocketDriver::Loan loan(*driver, std::chrono::milliseconds(5));
-  const std::uint64_t before = driver->counters().system_calls;
-  driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::milliseconds(20));
-  EXPECT_GT(driver->counters().system_calls - before, 5u);
+  SocketDriver::Loan loan(*driver, seconds(1));
+  // Without spinning each wait is one look, or two. Beside other programs a yield may take most of
+  // a wait, so that some waits have little more.
+  std::uint64_t waits = 0, looks = 0;
+  while (waits < 200 && looks <= 2 * waits + 20) {
+    bool over = false;
+    driver->PostAfter(std::chrono::milliseconds(30), [&] { over = true; });
+    const std::uint64_t before = driver->counters().system_calls;
+    driver->RunUntil([&] { return over; }, SocketDriver::Now() + kHang);
+    looks += driver->counters().system_calls - before;
+    ++waits;
+  }
+  EXPECT_GT(looks, 2 * waits + 20);
 }
 
 TEST_F(Lent, TheBorrowerSleepsAtOnceUnlessItIsToSpin) {

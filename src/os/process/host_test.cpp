@@ -1,6 +1,8 @@
 #include "os/process/host.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,6 +48,20 @@ TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
   EXPECT_EQ(host.boot_id, "some-boot");
   EXPECT_EQ(OwnStartTicks(tree), 98765u);
   EXPECT_EQ(NetNamespaceInode(tree), 42u);
+}
+
+TEST(HostTest, AnotherNetworkNamespaceHasAnotherNumber) {
+  const FileTree live = FileTree::Open("/").value();
+  const std::uint64_t here = NetNamespace(live);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) _exit(2);
+    _exit(NetNamespace(live) == here ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no namespaces can be made here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(HostTest, AStartIsReadBehindTheLastBracket) {

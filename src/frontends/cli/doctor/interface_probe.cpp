@@ -14,19 +14,13 @@ namespace {
 constexpr std::size_t kEndpointsMax = 8;
 constexpr std::size_t kNumberBytesMax = 64;
 
-std::vector<os::UsableAddress> Usable(const EnvMap& environment,
-                                      const std::vector<os::Interface>& interfaces) {
+/// Those that a communicator advertises.
+std::vector<os::UsableAddress> Reachable(const EnvMap& environment) {
   Settings settings;
   if (const auto read = os::ReadSettings(environment); read.ok()) settings = *read;
-  auto usable = os::UsableAddresses(
-      interfaces, {.names = settings.socket_ifname, .family = settings.socket_family});
-  if (!usable.ok()) return {};
-  // Addresses that mean something else elsewhere are not advertised, as by a communicator.
-  const bool has_global =
-      std::ranges::any_of(*usable, [](const os::UsableAddress& one) { return !one.host_local(); });
-  if (has_global)
-    std::erase_if(*usable, [](const os::UsableAddress& one) { return one.host_local(); });
-  return *std::move(usable);
+  auto reachable =
+      os::FindReachable({.names = settings.socket_ifname, .family = settings.socket_family});
+  return reachable.ok() ? *std::move(reachable) : std::vector<os::UsableAddress>();
 }
 
 std::optional<std::uint32_t> NumberIn(const os::FileTree& files, const std::string& path) {
@@ -68,7 +62,7 @@ std::vector<doctor::InterfaceReport> ProbeInterfaces(const os::FileTree& files,
   std::vector<doctor::InterfaceReport> reports;
   const auto interfaces = os::ListInterfaces();
   if (!interfaces.ok()) return reports;
-  const std::vector<os::UsableAddress> usable = Usable(environment, *interfaces);
+  const std::vector<os::UsableAddress> usable = Reachable(environment);
   const auto settings = os::ReadSettings(environment);
   const bool named = settings.ok() && !settings->socket_ifname.empty();
   for (const os::Interface& interface : *interfaces) {
@@ -99,10 +93,8 @@ std::vector<doctor::InterfaceReport> ProbeInterfaces(const os::FileTree& files,
 
 std::vector<Address> AdvertisedAddresses(const EnvMap& environment) {
   std::vector<Address> addresses;
-  const auto interfaces = os::ListInterfaces();
-  if (!interfaces.ok()) return addresses;
   std::vector<std::string> seen;
-  for (const os::UsableAddress& one : Usable(environment, *interfaces)) {
+  for (const os::UsableAddress& one : Reachable(environment)) {
     if (std::ranges::count(seen, one.interface) > 0 || addresses.size() == kEndpointsMax) continue;
     // Link-local addresses are numbered by the host that has them; a peer cannot use the number.
     if (one.address.scope != 0) continue;

@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "comm/run/host_memory.hpp"
+
 namespace ringlet::torch_api {
 namespace {
 
