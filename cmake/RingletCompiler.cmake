@@ -34,6 +34,14 @@ if(RINGLET_FUZZ)
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# A process that starts pays for each page of a library that it comes by (docs/decisions/0134): functions
+# that nobody calls are left out of the Python package, and no loop is unrolled there for speed.
+if(RINGLET_PYTHON)
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-Wl,--gc-sections)
+  string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+endif()
+
 find_program(RINGLET_MOLD mold)
 if(RINGLET_MOLD AND NOT RINGLET_SANITIZE)
   add_link_options(-fuse-ld=mold)

@@ -11,7 +11,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from ringlet import pmix
+from ringlet import _registration, pmix
 from ringlet.launchers import pmix_variables, rank_variables
 
 _LAZY = ("Options", "ProcessGroupRinglet")  # of the extension
@@ -47,6 +47,7 @@ def extension():
         torch.library.register_fake("ringlet::barrier", lambda group_name: None)
         torch.fx.node.has_side_effect(torch.ops.ringlet.barrier.default)
         _shorten_calls(compiled)
+        _registration.create = compiled.create
         extension.loaded = compiled
     return extension.loaded
 

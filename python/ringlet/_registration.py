@@ -6,10 +6,17 @@ Apart from ringlet._backend: that imports torch, which calls this at the end of 
 import importlib
 
 _NAME = "ringlet"
+create = None  # of the compiled part, which ringlet._backend loads
 
 
 def _create(options, backend_options):
-    return importlib.import_module("ringlet._backend").extension().create(options, backend_options)
+    # A forked process pays for each object of Python that it looks at first: no more of them than needed.
+    return (create or _load())(options, backend_options)
+
+
+def _load():
+    importlib.import_module("ringlet._backend").extension()
+    return create
 
 
 def register():

@@ -33,7 +33,7 @@ class Scanner {
     const os::FileTree& files = sysfs_.files();
     const std::uint64_t shortages = files.shortages();
     RINGLET_TRY_ASSIGN(const os::NameRule rule, os::NameRule::Parse(options.interfaces));
-    if (!options.devices && ReadSingleNode()) return std::move(scan_);
+    if (!options.devices && TakeOnlyNode(options)) return std::move(scan_);
     const Result<std::string> cpuinfo = files.Read("/proc/cpuinfo");
     if (files.shortages() != shortages) return Shortage();
     if (!cpuinfo.ok() && !files.Exists("/sys/devices/system")) {
@@ -75,20 +75,11 @@ class Scanner {
 
   // Of a host with one node and without devices nothing lies between parts: its CPUs are all that
   // counts, and what the processor is called, and how much memory it has, is left out. False:
-  // nothing was read.
-  bool ReadSingleNode() {
-    const auto online = sysfs_.files().Read(fmt::format("{}/online", kNodes));
-    const auto id = ParseKnown(online.ok() ? Trim(*online) : "");
-    if (!id) return false;  // "0-1", say
-    const auto list = sysfs_.files().Read(fmt::format("{}/node{}/cpulist", kNodes, *id));
-    Result<CpuSet> cpus = CpuSet::Parse(list.ok() ? *list : "");
-    if (!cpus.ok() || cpus->empty()) return false;
-    NumaNode node;
-    node.id = *id;
-    node.cpus = *std::move(cpus);
-    node.distances = {10};
-    scan_.view.numa_nodes.push_back(std::move(node));
-    return true;
+  // there are several.
+  bool TakeOnlyNode(const ScanOptions& options) {
+    auto node = options.only_node ? options.only_node : ReadOnlyNode(sysfs_.files());
+    if (node) scan_.view.numa_nodes.push_back(*std::move(node));
+    return !scan_.view.numa_nodes.empty();
   }
 
   void ReadNodes() {
@@ -176,6 +167,20 @@ class Scanner {
 };
 
 }  // namespace
+
+std::optional<NumaNode> ReadOnlyNode(const os::FileTree& files) {
+  const auto online = files.Read(fmt::format("{}/online", kNodes));
+  const auto id = ParseKnown(online.ok() ? Trim(*online) : "");
+  if (!id) return std::nullopt;  // "0-1", say
+  const auto list = files.Read(fmt::format("{}/node{}/cpulist", kNodes, *id));
+  Result<CpuSet> cpus = CpuSet::Parse(list.ok() ? *list : "");
+  if (!cpus.ok() || cpus->empty()) return std::nullopt;
+  NumaNode node;
+  node.id = *id;
+  node.cpus = *std::move(cpus);
+  node.distances = {10};
+  return node;
+}
 
 Result<HostScan> Scan(const os::FileTree& files, const ScanOptions& options) {
   return Scanner(files, options).Run(options);

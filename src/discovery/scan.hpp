@@ -1,6 +1,7 @@
 // Looks at a host, live or captured, and says what it has.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct ScanOptions {
   std::string interfaces = {};
   /// False: only processors and memory are looked at, which takes a tenth of the time.
   bool devices = true;
+  /// Of ReadOnlyNode, if that was asked: it is not read again where devices are not looked at.
+  std::optional<topology::NumaNode> only_node = {};
   /// The driver of the machine; null: none is asked, and only a captured tree tells of GPUs.
   GpuSource* gpus = nullptr;
 };
@@ -27,6 +30,10 @@ struct HostScan {
   /// A sentence for each thing that was looked for in vain and is guessed or left out in `view`.
   std::vector<std::string> missing;
 };
+
+/// The node of a host that has one, without its memory. Empty: there are several, or the tree does
+/// not tell. Cost two files
+std::optional<topology::NumaNode> ReadOnlyNode(const os::FileTree& files);
 
 /// Reads NUMA nodes and CPUs from /sys/devices/system/node, the processor from /proc/cpuinfo,
 /// memory from /proc/meminfo where nodes do not tell, PCI from /sys/bus/pci/devices, interfaces

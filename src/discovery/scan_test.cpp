@@ -92,11 +92,28 @@ TEST(ScanTest, WithoutDevicesASingleNodeIsReadByItsCpus) {
   EXPECT_THAT(scan->missing, IsEmpty()) << "nothing was asked for in vain";
 }
 
+TEST(ScanTest, ASingleNodeThatIsKnownIsNotReadAgain) {
+  TempTree tree;
+  tree.Write("sys/devices/system/node/node3/cpulist", "0-2,5\n");
+  tree.Write("sys/devices/system/node/online", "3\n");
+  os::FileTree files = os::FileTree::Open(tree.root()).value();
+  const auto only = ReadOnlyNode(files);
+  ASSERT_TRUE(only.has_value());
+  int reads = 0;
+  files.set_watcher([&](const os::FileTree::PathAccess&) { ++reads; });
+  const auto scan =
+      Scan(files, {.host_name = "node-a", .identity = 1, .devices = false, .only_node = only});
+  ASSERT_TRUE(scan.ok()) << scan.error().message;
+  EXPECT_EQ(scan->view.numa_nodes, std::vector{*only});
+  EXPECT_EQ(reads, 0);
+}
+
 TEST(ScanTest, WithoutDevicesSeveralNodesAreReadWhole) {
   TempTree tree;
   WriteTwoSockets(tree);
   const auto scan = Scan(os::FileTree::Open(tree.root()).value(),
                          {.host_name = "node-a", .identity = 1, .devices = false});
+  EXPECT_FALSE(ReadOnlyNode(os::FileTree::Open(tree.root()).value()).has_value());
   ASSERT_TRUE(scan.ok()) << scan.error().message;
   EXPECT_EQ(scan->view.cpu.arch, "x86_64");
   EXPECT_EQ(scan->view.numa_nodes.size(), 2u);

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <optional>
 
+#include "os/process/host.hpp"
+
 namespace ringlet::transport {
 namespace {
 
@@ -62,6 +64,8 @@ Result<ListenerSet> ListenerSet::Open(const ListenerSetOptions& options) {
   // A host may be without IPv6. Without descriptors it would be without something by chance.
   const bool exhausted = trouble && (trouble->os_errno == EMFILE || trouble->os_errno == ENFILE);
   if (trouble && (exhausted || endpoint.listeners.empty())) return *trouble;
+  if (!endpoint.listeners.empty())
+    endpoint.net_namespace = os::NamespaceCookie(endpoint.listeners.front().fd.get());
   return endpoint;
 }
 

@@ -1,7 +1,9 @@
 // The place where a rank waits for its peers' calls. Opened before check-in, so that its addresses
 // travel with the check-in and no peer ever dials a door that is not there yet.
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/wire/handshake.hpp"
@@ -24,6 +26,8 @@ struct ListenerSet {
   std::vector<Address> tcp;   ///< to advertise: each interface with its listener's port
   std::size_t preferred = 0;  ///< ListenerSetOptions::preferred of these, of one family
   Address unix_socket;        ///< to advertise; kNone without one
+  /// os::NamespaceCookie of the listeners.
+  std::optional<std::uint64_t> net_namespace = {};
   /// The other way by which callers come; null without one (transport/shared_listeners).
   std::shared_ptr<os::Entrance> entrance = {};
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "os/process/host.hpp"
+
 namespace ringlet::transport {
 namespace {
 
@@ -26,6 +28,13 @@ TEST(ListenerSet, OneInterfaceIsBoundItself) {
   EXPECT_NE(endpoint->tcp[0].port, 0);
   EXPECT_EQ(endpoint->tcp[0], endpoint->listeners[0].address);
   EXPECT_THAT(endpoint->unix_socket.path, HasSubstr("ringlet-"));
+}
+
+TEST(ListenerSet, TheNamespaceIsThatOfTheProcess) {
+  const auto endpoint = ListenerSet::Open({.interfaces = {}, .seed = Seed(5)});
+  ASSERT_TRUE(endpoint.ok());
+  const os::FileTree live = os::FileTree::Open("/").value();
+  EXPECT_EQ(endpoint->net_namespace.value_or(os::NetNamespace(live)), os::NetNamespace(live));
 }
 
 TEST(ListenerSet, SeveralInterfacesShareOneListener) {

@@ -20,7 +20,12 @@ std::vector<Address> Bound(std::vector<Address> interfaces) {
 // The same endpoint as one who has given `options` sees it: its interfaces in the order that they
 // were given in, by family as Endpoint::Open has them.
 ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoint) {
-  ListenerSet seen{.listeners = {}, .tcp = {}, .preferred = 0, .unix_socket = {}, .entrance = {}};
+  ListenerSet seen{.listeners = {},
+                   .tcp = {},
+                   .preferred = 0,
+                   .unix_socket = {},
+                   .net_namespace = endpoint.net_namespace,
+                   .entrance = {}};
   if (options.unix_listener) seen.unix_socket = endpoint.unix_socket;
   for (const Address::Kind kind : {Address::Kind::kIpv4, Address::Kind::kIpv6}) {
     const auto open = std::ranges::find(endpoint.tcp, kind, &Address::kind);

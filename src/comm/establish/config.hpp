@@ -1,6 +1,7 @@
 // The options of a caller for a communicator, which the communicator keeps.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,6 +38,8 @@ struct Config {
   std::shared_ptr<os::Listener> leads = {};
   /// The memory of all ranks, if this one made it before it knew the id (MakeHostMemory).
   std::shared_ptr<transport::Arena> memory = {};
+  /// The caller's, called on its thread once all ranks have joined and none needs the ids any more.
+  std::function<void()> joined = {};
 };
 
 /// The origin of a communicator: the parts that make links, and children.

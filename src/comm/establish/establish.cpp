@@ -117,10 +117,12 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   RINGLET_TRY_ASSIGN(std::unique_ptr<Control> control,
                      Join(process, config, invitations, local_host, listeners, memory, abort));
   timeline.Joined(control->milestones());
+  if (config.joined) config.joined();
   RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos, control->Share(ReadPeerInfo(*control)));
   Config kept = config;
   kept.leads.reset();
   kept.memory.reset();
+  kept.joined = {};
   return Complete({process, std::move(kept), invitations.front().credentials}, std::move(control),
                   {local_host, std::move(listeners.data), std::move(memory), std::move(peer_infos)},
                   std::move(timeline), abort);

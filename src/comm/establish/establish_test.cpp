@@ -45,6 +45,28 @@ TEST_P(EstablishOver, ManySizesAndBothBootstraps) {
     }
 }
 
+TEST(Establish, TheCallerHearsThatAllHaveJoined) {
+  const auto process = ProcessWith({});
+  const UniqueId id = CreateUniqueId(process).value();
+  std::atomic<int> told = 0, asked = 0;
+  const auto form = [&](std::uint32_t rank) {
+    const auto self = std::this_thread::get_id();
+    Config config{.id = id, .rank = rank, .size = 2};
+    config.joined = [&told, &asked, self] {
+      EXPECT_EQ(asked, 2) << "a rank has not even asked";
+      EXPECT_EQ(std::this_thread::get_id(), self);
+      ++told;
+    };
+    ++asked;
+    const auto formed = Establish(process, config, {});
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+  };
+  std::thread other(form, 1);
+  form(0);
+  other.join();
+  EXPECT_EQ(told, 2);
+}
+
 TEST(Establish, RanksOfSeparateProcessesMeetToo) {
   // Two processes as far as Ringlet can see: each has its own service thread and exchange.
   RunRanks(

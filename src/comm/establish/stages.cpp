@@ -46,7 +46,7 @@ PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHos
                     const transport::ListenerSet& listeners, const HostMemoryDraft& draft) {
   PeerInfo peer_info{.host_hash = process.host_hash(),
                      .process_hash = process.process_hash(),
-                     .network_namespace = process.net_namespace(),
+                     .network_namespace = process.NetNamespaceOf(listeners),
                      .host_shape_digest = topology::ShapeOf(local_host.view).digest(),
                      .settings_digest = AgreementDigest(process.settings()),
                      .device = config.device,

@@ -13,6 +13,7 @@
 #include "comm/run/fault.hpp"
 #include "discovery/nvml.hpp"
 #include "os/fs/conf_files.hpp"
+#include "os/net/caller_filter.hpp"
 #include "os/net/congestion.hpp"
 #include "os/net/interfaces.hpp"
 #include "os/process/clock.hpp"
@@ -60,6 +61,26 @@ constexpr std::size_t kServicesMax = 4;
 // Callers of an endpoint that have not said whom they look for.
 constexpr std::size_t kHalfOpenMax = 32'768;
 
+/// Facts that stay as they are while the machine runs.
+struct LastingFacts {
+  std::string boot_id;
+  std::optional<topology::NumaNode> only_node;
+};
+
+// Read once in a process and those that it forks; not kept if there were no descriptors for it.
+// Without a lock, which another thread could hold at the fork.
+LastingFacts LastingFactsIn(const os::FileTree& live) {
+  static std::atomic<const LastingFacts*> known{nullptr};
+  if (const LastingFacts* const facts = known) return *facts;
+  const std::uint64_t shortages = live.shortages();
+  auto facts = std::make_unique<const LastingFacts>(
+      LastingFacts{os::ReadBootId(live), discovery::ReadOnlyNode(live)});
+  if (live.shortages() != shortages) return *facts;
+  const LastingFacts* nobodys = nullptr;
+  if (known.compare_exchange_strong(nobodys, facts.get())) return *facts.release();
+  return *nobodys;
+}
+
 Status CheckSockets(const Settings& settings) {
   if (settings.tcp_congestion.empty()) return Ok();
   Status status = os::CheckCongestionControl(settings.tcp_congestion);
@@ -86,7 +107,7 @@ Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
   RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment, conf_files));
   if (auto paths = topology::ReadPathOptions(settings); !paths.ok()) return paths.error();
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
-  os::Host host = os::ReadHost(files);
+  os::Host host = os::HostOf(LastingFactsIn(files).boot_id);
   // One control connection is one descriptor: take all that the system allows.
   // The settings that communicators need: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
@@ -128,6 +149,7 @@ void Process::Show() {
 }
 
 void Process::ShowLater() {
+  if (shows_later_.exchange(true)) return;
   After(kShownAfter, [this] { Show(); });
 }
 
@@ -151,8 +173,10 @@ os::SocketDriver::Loan Process::Borrow(std::uint32_t ranks) {
   return loan;
 }
 
-void Process::LookAtProcessor() {
+void Process::LookAtMachine() {
   collective::ChooseKernels();
+  (void)os::KernelHoldsCallers();
+  if (const auto files = os::FileTree::Open("/"); files.ok()) (void)LastingFactsIn(*files);
 }
 
 // Ranks work without it all the same.
@@ -189,7 +213,6 @@ Result<std::shared_ptr<Process>> Process::StartHere(const EnvMap& overrides) {
 Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash)
     : settings_(std::move(settings)),
       host_(std::move(host)),
-      net_namespace_(os::NetNamespace(files)),
       files_(std::move(files)),
       logger_(settings_, host_.name, host_.pid),
       host_hash_(topology::HostIdentity(host_.name, host_.boot_id, settings_.host_id)),
@@ -272,6 +295,10 @@ std::size_t Process::HalfOpenMax(std::size_t wanted) const {
   return std::clamp<std::size_t>(descriptors_max_ / kShare, 1, wanted);
 }
 
+std::uint64_t Process::NetNamespaceOf(const transport::ListenerSet& listeners) const {
+  return listeners.net_namespace ? *listeners.net_namespace : os::NetNamespace(files_);
+}
+
 Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() {
   const std::lock_guard lock(scans_mutex_);
   const Instant now = os::Now();
@@ -318,6 +345,7 @@ Result<discovery::HostScan> Process::ScanHost(bool devices) {
                                        .identity = host_hash_,
                                        .interfaces = settings_.socket_ifname,
                                        .devices = devices,
+                                       .only_node = LastingFactsIn(files_).only_node,
                                        .gpus = &driver};
   RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(files_, options));
   for (const std::string& missing : scan.missing)

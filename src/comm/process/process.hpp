@@ -54,9 +54,10 @@ class Process {
   /// work to it, or a loan ends. Until then there is no status socket. A setting that wants
   /// something done beside communicators has it start at once.
   static Result<std::shared_ptr<Process>> PrepareHere();
-  /// Looks at what is the same for all processes of a host, for the first operation not to: when a
-  /// library is loaded, say. Cost tens of microseconds.
-  static void LookAtProcessor();
+  /// Looks at what stays as it is while the machine runs, for the first operation not to: when a
+  /// library is loaded, say. Processes that are forked afterwards know it, too. Cost a tenth of a
+  /// millisecond.
+  static void LookAtMachine();
   /// Stops the service threads; communicators and unused ids must be gone or are cut off.
   ~Process();
   Process(const Process&) = delete;
@@ -64,8 +65,8 @@ class Process {
 
   const Settings& settings() const { return settings_; }
   const os::Host& host() const { return host_; }
-  /// os::NetNamespace of this process.
-  std::uint64_t net_namespace() const { return net_namespace_; }
+  /// Of `listeners` of this process, as os::NetNamespace has it.
+  std::uint64_t NetNamespaceOf(const transport::ListenerSet& listeners) const;
   const os::FileTree& files() const { return files_; }
   os::Logger& logger() { return logger_; }
   /// Of the first service thread, which there always is.
@@ -194,7 +195,6 @@ class Process {
 
   const Settings settings_;
   const os::Host host_;
-  const std::uint64_t net_namespace_;
   const os::FileTree files_;
   os::Logger logger_;
   const std::uint64_t host_hash_;
@@ -236,6 +236,7 @@ class Process {
   std::vector<std::unique_ptr<Service>> services_;
   Service* first_ = nullptr;
   std::unique_ptr<transport::SharedListeners> endpoints_;  // before the services go
+  std::atomic<bool> shows_later_{false};
   std::once_flag shows_once_;
   std::once_flag joins_fences_once_;
   std::jthread joins_fences_;

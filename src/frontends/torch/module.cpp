@@ -58,7 +58,7 @@ PYBIND11_MODULE(_C, module) {
   (void)ringlet::comm::ForkGuard();  // it maps a page, which no group should wait for
   namespace api = ringlet::torch_api;
   py::module_::import("torch.distributed");
-  ringlet::comm::Process::LookAtProcessor();
+  ringlet::comm::Process::LookAtMachine();
   const py::object torch_backend =
       py::module_::import("torch._C._distributed_c10d").attr("Backend");
 

@@ -14,19 +14,22 @@ namespace {
 constexpr std::size_t kConfBytesMax = std::size_t{1} << 20;
 
 /// \param named  by the user, so that it must be there
-void AddFile(const std::filesystem::path& path, bool named, FileVariables& files) {
+void AddFile(const std::string& path, bool named, FileVariables& files) {
   // Most hosts have none: a third of the time of a try to open it.
   if (!named && ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return;
   const Result<FileTree> tree = FileTree::Open("/");  // the file may be a link to anywhere
   const Result<std::string> text =
       tree.ok() ? tree->Read(std::filesystem::absolute(path).string(), kConfBytesMax)
                 : Result<std::string>(tree.error());
-  if (text.ok()) return files.Add(*text, path.string());
+  if (text.ok()) return files.Add(*text, path);
   const int why = text.error().os_errno;
   if (!named && (why == ENOENT || why == ENOTDIR)) return;
   const std::string by = named ? fmt::format(", which {} names,", kConfFileVariable) : "";
-  files.warnings.push_back(
-      fmt::format("{}{} is not read: {}", path.string(), by, text.error().message));
+  files.warnings.push_back(fmt::format("{}{} is not read: {}", path, by, text.error().message));
+}
+
+std::string Join(const std::string& folder, std::string_view name) {
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
 }
 
 std::string ValueOf(const EnvMap& env, std::string_view name) {
@@ -41,9 +44,9 @@ FileVariables ReadConfFiles(const EnvMap& env, const std::string& root) {
   if (const std::string named = ValueOf(env, kConfFileVariable); !named.empty()) {
     AddFile(named, true, files);
   } else if (const std::string home = ValueOf(env, "HOME"); !home.empty()) {
-    AddFile(std::filesystem::path(home) / ".nccl.conf", false, files);
+    AddFile(Join(home, ".nccl.conf"), false, files);
   }
-  AddFile(std::filesystem::path(root) / "etc/nccl.conf", false, files);
+  AddFile(Join(root, "etc/nccl.conf"), false, files);
   return files;
 }
 

@@ -29,6 +29,7 @@ class ConfFiles : public testing::Test {
 TEST_F(ConfFiles, TheUsersGoesBeforeTheSystems) {
   const EnvMap home = {{"HOME", tree_.At("home")}};
   EXPECT_EQ(Debug(home), "INFO");
+  EXPECT_EQ(Debug({{"HOME", tree_.At("home") + "/"}}), "INFO");
   EXPECT_EQ(Read(home).values.at("NCCL_ALGO").path, tree_.At("etc/nccl.conf"));
   EXPECT_EQ(Debug({}), "WARN");
   EXPECT_THAT(Read(home).warnings, IsEmpty());

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <optional>
 
-#include "os/fs/fd.hpp"
 #include "os/net/sockaddr.hpp"
 
 namespace ringlet::os {
@@ -117,9 +116,13 @@ Result<AddressMessages> ParseAddressMessages(View datagram) {
   return found;
 }
 
-Result<std::vector<ListedAddress>> ListAddresses() {
-  const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+Result<Fd> OpenRouteSocket() {
+  Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket.valid()) return SystemError("cannot ask for the addresses of this host", errno);
+  return socket;
+}
+
+Result<std::vector<ListedAddress>> ListAddresses(const Fd& socket) {
   RINGLET_TRY(Ask(socket));
   std::vector<ListedAddress> all;
   std::array<std::byte, kDatagramBytesMax> buffer;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/value/bytes.hpp"
+#include "os/fs/fd.hpp"
 #include "os/net/interface_filter.hpp"
 
 namespace ringlet::os {
@@ -28,8 +29,13 @@ struct AddressMessages {
 ///         kUnsupported  the kernel refuses, or says that the list changed meanwhile
 Result<AddressMessages> ParseAddressMessages(View datagram);
 
+/// A socket to ask the kernel for addresses; it also takes ioctl(2) for interfaces.
+/// Errors  kSystem
+Result<Fd> OpenRouteSocket();
+
 /// All of them, IPv4 first. Some 20 us: getifaddrs(3) also reads the statistics of all interfaces.
+/// \param socket  of OpenRouteSocket, not used for this before
 /// Errors  kSystem, kUnsupported, kProtocol  where getifaddrs(3) may know more
-Result<std::vector<ListedAddress>> ListAddresses();
+Result<std::vector<ListedAddress>> ListAddresses(const Fd& socket);
 
 }  // namespace ringlet::os

@@ -14,9 +14,12 @@
 namespace ringlet::os {
 
 bool KernelHoldsCallers() {
-  const Fd file(::open("/proc/sys/net/ipv4/tcp_syncookies", O_RDONLY | O_CLOEXEC));
-  char cookies = '0';
-  return ::read(file.get(), &cookies, 1) == 1 && cookies != '0';
+  static const bool holds = [] {
+    const Fd file(::open("/proc/sys/net/ipv4/tcp_syncookies", O_RDONLY | O_CLOEXEC));
+    char cookies = '0';
+    return ::read(file.get(), &cookies, 1) == 1 && cookies != '0';
+  }();
+  return holds;
 }
 
 void DeferSilentCallers(int listener) {

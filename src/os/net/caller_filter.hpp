@@ -13,7 +13,8 @@ namespace ringlet::os {
 inline constexpr std::size_t kGreetingBytes = 4;
 
 /// Whether callers may be left to the kernel: not where it drops new ones when it has too many half
-/// open (net.ipv4.tcp_syncookies is 0, or cannot be read). Reads a file.
+/// open (net.ipv4.tcp_syncookies is 0, or cannot be read). As it was when this process first asked,
+/// or the one that it was forked from.
 bool KernelHoldsCallers();
 
 /// Has `listener` give out those who have said something, at once, and others after a second.

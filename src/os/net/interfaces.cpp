@@ -73,15 +73,15 @@ std::optional<Interface> InterfaceOf(const Fd& socket, std::uint32_t index) {
 }  // namespace
 
 std::vector<Interface> ListInterfacesWithAddress() {
-  auto listed = ListAddresses();
-  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!listed.ok() || !socket.valid()) return {};
+  const auto socket = OpenRouteSocket();
+  auto listed = socket.ok() ? ListAddresses(*socket) : socket.error();
+  if (!listed.ok()) return {};
   std::ranges::stable_sort(*listed, {}, &ListedAddress::interface);
   std::vector<Interface> interfaces;
   std::optional<Interface> current;
   std::uint32_t index = 0;
   for (const ListedAddress& one : *listed) {
-    if (one.interface != index) current = InterfaceOf(socket, index = one.interface);
+    if (one.interface != index) current = InterfaceOf(*socket, index = one.interface);
     if (!current) continue;
     const std::string& name = one.label.empty() ? current->name : one.label;
     auto at = std::ranges::find(interfaces, name, &Interface::name);

@@ -49,6 +49,11 @@ constexpr std::size_t kReserveBytes = 64 * 1024;  // to say with that there is n
 constexpr Instant kFailAgain = std::chrono::milliseconds(10);
 constexpr std::size_t kPartingMax = 1024;  // lines; with more, strangers could use up descriptors
 
+/// A descriptor and a file to give up when there are no more, so that a caller can be turned away.
+Fd OpenSpare() {
+  return Fd(::eventfd(0, EFD_CLOEXEC));  // opens sooner than /dev/null
+}
+
 /// Options of a control connection: small messages leave at once, a dead host is noticed. Those of
 /// a listener are inherited by what it accepts, which saves these calls for each caller. The user
 /// time-out also ends a line whose probes stay unanswered, so their number need not be set.
@@ -124,11 +129,8 @@ struct Entry {
 
 class SocketDriver::Impl {
  public:
-  Impl(Fd epoll, Fd wake, Fd spare, std::function<Status()> start)
-      : epoll_(std::move(epoll)),
-        wake_(std::move(wake)),
-        spare_(std::move(spare)),
-        start_(std::move(start)) {
+  Impl(Fd epoll, Fd wake, std::function<Status()> start)
+      : epoll_(std::move(epoll)), wake_(std::move(wake)), start_(std::move(start)) {
     Watch(wake_.get(), kWakeToken, EPOLLIN, EPOLL_CTL_ADD);
   }
   ~Impl();
@@ -200,7 +202,8 @@ class SocketDriver::Impl {
   Connection* FindLine(Token token);
   Token TokenOf(Id id, LineId line);
 
-  Fd epoll_, wake_, spare_;
+  Fd epoll_, wake_;
+  Fd spare_ = OpenSpare();
   std::atomic<std::thread::id> runner_{};  // the thread that called Step last
   // Not cleared: most of its pages are never touched.
   const std::unique_ptr<std::byte[]> buffer_ =
@@ -559,7 +562,7 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
       ++shortages;
       spare_.Close();
       Fd(::accept4(again->second.listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC)).Close();
-      spare_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      spare_ = OpenSpare();
       if (const auto sink = entries_.at(owner).hosted.note)
         sink(Note{LogLevel::kWarn,
                   "out of file descriptors: a caller was turned away (raise ulimit -n)"});
@@ -1010,9 +1013,7 @@ Result<std::unique_ptr<SocketDriver>> SocketDriver::Create(std::function<Status(
   if (!epoll.valid()) return SystemError("cannot create an epoll", errno);
   Fd wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wake.valid()) return SystemError("cannot create an eventfd", errno);
-  Fd spare(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  auto impl =
-      std::make_unique<Impl>(std::move(epoll), std::move(wake), std::move(spare), std::move(start));
+  auto impl = std::make_unique<Impl>(std::move(epoll), std::move(wake), std::move(start));
   return std::unique_ptr<SocketDriver>(new SocketDriver(std::move(impl)));
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 
 #include "base/value/text.hpp"
 #include "os/fs/fd.hpp"
@@ -47,23 +48,34 @@ std::optional<std::uint64_t> ParseNamespaceInode(std::string_view link) {
 }
 
 Host ReadHost(const FileTree& files) {
-  Host host;
-  host.name = HostName();
+  return HostOf(ReadBootId(files));
+}
+
+Host HostOf(std::string boot_id) {
+  return {.name = HostName(),
+          .boot_id = std::move(boot_id),
+          .pid = static_cast<std::uint32_t>(getpid()),
+          .uid = geteuid()};
+}
+
+std::string ReadBootId(const FileTree& files) {
   const Result<std::string> boot_id = files.Read("/proc/sys/kernel/random/boot_id", kFileBytesMax);
-  if (boot_id.ok()) host.boot_id = Trim(*boot_id);
-  host.pid = static_cast<std::uint32_t>(getpid());
-  host.uid = geteuid();
-  return host;
+  return boot_id.ok() ? std::string(Trim(*boot_id)) : "";
 }
 
 std::uint64_t NetNamespace(const FileTree& files) {
-#ifdef SO_NETNS_COOKIE
   const Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto cookie = NamespaceCookie(socket.get());
+  return cookie ? *cookie : NetNamespaceInode(files);
+}
+
+std::optional<std::uint64_t> NamespaceCookie([[maybe_unused]] int socket) {
+#ifdef SO_NETNS_COOKIE
   std::uint64_t cookie = 0;
   socklen_t bytes = sizeof cookie;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &bytes) == 0) return cookie;
+  if (::getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &bytes) == 0) return cookie;
 #endif
-  return NetNamespaceInode(files);
+  return std::nullopt;
 }
 
 std::uint64_t NetNamespaceInode(const FileTree& files) {

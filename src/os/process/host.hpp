@@ -18,11 +18,17 @@ struct Host {
 
 /// Never fails: what cannot be found out stays empty. `files` is the live machine's "/".
 Host ReadHost(const FileTree& files);
+/// The same with a boot id that is known.
+Host HostOf(std::string boot_id);
+std::string ReadBootId(const FileTree& files);
 
 /// The network namespace of this process, by a number that no other of its host has: the kernel's
 /// cookie (Linux 5.14 and later), which takes a tenth of the time of looking into /proc, or the
 /// inode.
 std::uint64_t NetNamespace(const FileTree& files);
+
+/// The cookie alone, of a socket that is open; empty where the kernel has none.
+std::optional<std::uint64_t> NamespaceCookie(int socket);
 
 /// The inode that /proc tells; 0 where it does not.
 std::uint64_t NetNamespaceInode(const FileTree& files);

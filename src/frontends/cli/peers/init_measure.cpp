@@ -24,7 +24,7 @@ comm::PeerInfo PeerInfoOf(const comm::Process& process, const transport::Listene
                           std::uint32_t rank) {
   return {.host_hash = process.host_hash(),
           .process_hash = process.process_hash(),
-          .network_namespace = process.net_namespace(),
+          .network_namespace = process.NetNamespaceOf(endpoint),
           .settings_digest = AgreementDigest(process.settings()),
           .device = rank,
           .tcp = endpoint.tcp,

@@ -131,11 +131,12 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   config.device = process->settings().local_rank.value_or(0);
   config.init_timeout = seat.timeout;
   config.timeout = seat.operation_timeout;
-  auto communicator = comm::Establish(process, config, abort);
-  // A rank that joined has read the ids: they are needed no more.
-  if (communicator.ok() && seat.rank == 0 && seat.size > 1)
-    for (const std::string& key : keys) store.Erase(key);
-  return communicator;
+  // The last rank has less to do at the end than rank 0.
+  if (seat.rank + 1 == seat.size && seat.size > 1)
+    config.joined = [&] {
+      for (const std::string& key : keys) store.Erase(key);
+    };
+  return comm::Establish(process, config, abort);
 }
 
 }  // namespace ringlet::torch_api
