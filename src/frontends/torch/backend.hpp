@@ -107,14 +107,16 @@ class RingletBackend final : public c10d::Backend {
 
 #ifdef C10D_BACKEND_HAS_HOOKS
   // PyTorch's flight recorder is among those that register them.
-  bool supportsAbortHooks() const override {
-    return true;
-  }
   void registerAbortHook(std::int64_t number, c10d::AbortHook hook) override {
     CheckNew(abort_hooks_.Add(number, std::move(hook)), number);
   }
   void unregisterAbortHook(std::int64_t number) override {
     abort_hooks_.Remove(number);
+  }
+#endif
+#ifdef RINGLET_TORCH_HAS_COMPLETION_HOOKS
+  bool supportsAbortHooks() const override {
+    return true;
   }
   bool supportsCompletionHooks() const override {
     return true;

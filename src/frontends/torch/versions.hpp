@@ -16,6 +16,12 @@
 #define RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
 #endif
 
+// Hooks for the end of operations, and the question whether there are any: later than the macro
+// C10D_BACKEND_HAS_HOOKS of 2.14, which has those for an abort alone.
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 15
+#define RINGLET_TORCH_HAS_COMPLETION_HOOKS
+#endif
+
 namespace ringlet::torch_api {
 
 template <typename Type = c10d::OpType>
