@@ -35,7 +35,7 @@ if(RINGLET_FUZZ)
 endif()
 
 # A process that starts pays for each page of a library that it comes by (docs/decisions/0134): functions
-# that nobody calls are left out of the Python package, and no loop is unrolled there for speed.
+# that nobody calls are left out of the Python package, and it is compiled with -O2.
 if(RINGLET_PYTHON)
   add_compile_options(-ffunction-sections -fdata-sections)
   add_link_options(-Wl,--gc-sections)

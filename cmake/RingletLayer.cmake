@@ -54,6 +54,10 @@ function(ringlet_layer name)
       $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:${level}>)
   endif()
   ringlet_compile_by_the_dozen(ringlet_${name} ${batch})
+  # Where operations do not come by, a page less counts for more than a cycle (docs/decisions/0134).
+  if(RINGLET_PYTHON AND NOT name MATCHES "^(collective|transport|comm|torch)$")
+    target_compile_options(ringlet_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Os>)
+  endif()
 
   if(RINGLET_TESTS AND tests)
     add_executable(${name}_test ${tests})
