@@ -67,6 +67,16 @@ TEST(Establish, TheCallerHearsThatAllHaveJoined) {
   EXPECT_EQ(told, 2);
 }
 
+TEST(Establish, TheCallerOfARankThatIsAloneHearsNothing) {
+  const auto process = ProcessWith({});
+  Config config{.id = CreateUniqueId(process).value(), .rank = 0, .size = 2};
+  config.init_timeout = std::chrono::milliseconds(20);
+  bool told = false;
+  config.joined = [&] { told = true; };
+  EXPECT_FALSE(Establish(process, config, {}).ok());
+  EXPECT_FALSE(told);
+}
+
 TEST(Establish, RanksOfSeparateProcessesMeetToo) {
   // Two processes as far as Ringlet can see: each has its own service thread and exchange.
   RunRanks(

@@ -22,6 +22,8 @@ class KeyStore {
   virtual Result<std::uint64_t> CountUp(const std::string& key) = 0;
   /// From here on it is as if it had not been set. Nothing happens where the store is gone.
   virtual void Erase(const std::string& key) = 0;
+  /// The same, unless it has another value by now. Has happened when it returns.
+  virtual void EraseIf(const std::string& key, View value) = 0;
 };
 
 }  // namespace ringlet::torch_api

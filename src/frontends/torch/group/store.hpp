@@ -18,8 +18,7 @@ class TorchStore final : public KeyStore {
 
   Status Set(const std::string& key, View value) override {
     return Guarded("set", key, [&]() -> Status {
-      const auto* first = reinterpret_cast<const std::uint8_t*>(value.data());
-      store_->set(key, std::vector<std::uint8_t>(first, first + value.size()));
+      store_->set(key, ValueOf(value));
       return Ok();
     });
   }
@@ -38,15 +37,27 @@ class TorchStore final : public KeyStore {
   }
   // The store's own deletion waits for its answer, and not all stores have it.
   void Erase(const std::string& key) override {
-    try {
-      store_->set(key, std::vector<std::uint8_t>());
-    } catch (const std::exception&) {
-      // The store may be gone already: nothing depends on it.
-    }
+    Quietly([&] { store_->set(key, Value()); });
+  }
+  void EraseIf(const std::string& key, View value) override {
+    Quietly([&] { store_->compareSet(key, ValueOf(value), Value()); });
   }
 
  private:
   using Value = std::vector<std::uint8_t>;
+
+  static Value ValueOf(View bytes) {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    return {first, first + bytes.size()};
+  }
+  // The store may be gone already: nothing depends on it.
+  template <typename Act>
+  static void Quietly(Act&& act) {
+    try {
+      act();
+    } catch (const std::exception&) {
+    }
+  }
 
   // TCPStore's `check` is a request, and its `get` two more.
   Value Looked(const std::string& key) { return store_->check({key}) ? store_->get(key) : Value(); }
