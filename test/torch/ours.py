@@ -615,6 +615,38 @@ class Ranks(unittest.TestCase):
 
         on_ranks(4, body)
 
+    def test_a_store_serves_one_group_after_the_other(self):
+        class OfPython(dist.Store):  # without compare_set
+            def __init__(self, inner):
+                super().__init__()
+                self.inner = inner
+
+            def set(self, key, value):
+                self.inner.set(key, value)
+
+            def get(self, key):
+                return self.inner.get(key)
+
+            def add(self, key, amount):
+                return self.inner.add(key, amount)
+
+            def check(self, keys):
+                return self.inner.check(keys)
+
+        def body(rank, size):
+            inner = the_store()
+            dist.destroy_process_group()
+            for store in (inner, OfPython(inner)):
+                for _ in range(3):
+                    dist.init_process_group("ringlet", store=store, rank=rank, world_size=size)
+                    got = torch.tensor([float(rank)])
+                    dist.all_reduce(got)
+                    assert got.item() == sum(range(size))
+                    dist.barrier()
+                    dist.destroy_process_group()
+
+        on_ranks(3, body)
+
     def test_options(self):
         def body(rank, size):
             options = ringlet.Options(init_timeout=timedelta(seconds=9), ranks_per_root=1)

@@ -40,7 +40,13 @@ class TorchStore final : public KeyStore {
     Quietly([&] { store_->set(key, Value()); });
   }
   void EraseIf(const std::string& key, View value) override {
-    Quietly([&] { store_->compareSet(key, ValueOf(value), Value()); });
+    try {
+      store_->compareSet(key, ValueOf(value), Value());
+    } catch (const std::exception&) {  // as of a store in Python, which need not have it
+      Quietly([&] {
+        if (Looked(key) == ValueOf(value)) store_->set(key, Value());
+      });
+    }
   }
 
  private:
