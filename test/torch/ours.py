@@ -727,6 +727,33 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
+    def test_works_of_calls_that_are_waited_for(self):
+        from torch.distributed._functional_collectives import allow_inflight_collective_as_graph_input_ctx
+
+        def body(rank, size):
+            group = dist.group.WORLD
+            options = dist.AllreduceOptions()
+            options.asyncOp = False
+            tensor = torch.ones(3)
+            unseen = torch._C._distributed_c10d._get_work_registry_size()
+            if not hasattr(torch._C._distributed_c10d, "FlightRecorderHook"):  # it looks at all of them
+                assert group.allreduce([tensor], options) is None
+            else:
+                group.allreduce([tensor], options)
+            assert tensor.tolist() == [size] * 3, tensor
+            with allow_inflight_collective_as_graph_input_ctx():
+                work = group.allreduce([tensor], options)
+                assert work.is_completed(), work
+                assert torch._C._distributed_c10d._get_work_registry_size() == unseen + 1
+                torch.ops._c10d_functional.wait_tensor(tensor)
+            assert tensor.tolist() == [size * size] * 3, tensor
+            # A failure is in the Work, as that of a call that goes on beside its caller.
+            failed = group.allreduce([torch.ones(3 + rank)], options)
+            with self.assertRaisesRegex(dist.DistBackendError, "all ranks must call the same operations"):
+                failed.wait()
+
+        on_ranks(2, body)
+
 
 def port_for_rank_0():
     """A free port that the kernel gives to nobody in passing: below those of sockets that ask for any."""

@@ -6,12 +6,14 @@
 // thread.
 #pragma once
 #include <ATen/ThreadLocalState.h>
+#include <ATen/record_function.h>
 #include <fmt/ranges.h>
 #include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/debug.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "frontends/torch/group/group.hpp"
 #include "frontends/torch/group/membership.hpp"
@@ -302,7 +304,7 @@ class RingletBackend final : public c10d::Backend {
     CheckAlike({input}, output, "all_gather_into_tensor");
     CheckTimes(output, input, "all_gather_into_tensor");
     return Launch(
-        Named(c10d::OpType::_ALLGATHER_BASE, "_all_gather_base", opts, {input}, {output}),
+        Named(c10d::OpType::_ALLGATHER_BASE, "_all_gather_base", opts, input, output),
         [output, input](comm::Communicator& communicator, Milliseconds timeout) -> Status {
           return GatherInto(communicator, input, output, timeout);
         });
@@ -393,15 +395,15 @@ class RingletBackend final : public c10d::Backend {
       CheckTimes(output, input, "gather_into_tensor");
     }
     const at::Tensor target = is_root ? output : at::Tensor();
-    return Launch(
-        Named(c10d::OpType::GATHER, "gather", opts, {input}, is_root ? Tensors{target} : Tensors()),
-        [input, target, root = opts.rootRank](comm::Communicator& communicator,
-                                              Milliseconds timeout) -> Status {
-          const at::Tensor room = target.defined() ? Room(target) : target;
-          RINGLET_TRY(Gather(communicator, Dense(input), room, root, timeout));
-          if (room.defined()) Deliver(room, target);
-          return Ok();
-        });
+    return Launch(Named(c10d::OpType::GATHER, "gather", opts, input,
+                        is_root ? at::TensorList(target) : at::TensorList()),
+                  [input, target, root = opts.rootRank](comm::Communicator& communicator,
+                                                        Milliseconds timeout) -> Status {
+                    const at::Tensor room = target.defined() ? Room(target) : target;
+                    RINGLET_TRY(Gather(communicator, Dense(input), room, root, timeout));
+                    if (room.defined()) Deliver(room, target);
+                    return Ok();
+                  });
   } catch (const c10::Error& error) {
     Refused(error);
     throw;
@@ -455,7 +457,7 @@ class RingletBackend final : public c10d::Backend {
     CheckTimes(input, output, "reduce_scatter_tensor");
     const Reduction reduction(output, opts.reduceOp);
     return Launch(
-        Named(c10d::OpType::_REDUCE_SCATTER_BASE, "_reduce_scatter_base", opts, {input}, {output}),
+        Named(c10d::OpType::_REDUCE_SCATTER_BASE, "_reduce_scatter_base", opts, input, output),
         [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
           return ReduceInto(communicator, input, output, reduction, timeout);
         });
@@ -495,7 +497,7 @@ class RingletBackend final : public c10d::Backend {
     c10d::checkSplitSizes(output_splits, output, size_);
     const Splits sends(input, input_splits, size_), receives(output, output_splits, size_);
     return Launch(
-        Named(c10d::OpType::ALLTOALL_BASE, "all_to_all", opts, {input}, {output}),
+        Named(c10d::OpType::ALLTOALL_BASE, "all_to_all", opts, input, output),
         [input, output, sends, receives](comm::Communicator& communicator,
                                          Milliseconds timeout) -> Status {
           const at::Tensor room = Room(output);
@@ -641,7 +643,7 @@ class RingletBackend final : public c10d::Backend {
   /// Work. `check` looks at the arguments first and gives what there is to run; what it throws is
   /// told to ranks that have begun the call. \param tensors  what the operation uses
   template <typename Check>
-  void RunNow(const char* operation, const Tensors& tensors, const Check& check) {
+  void RunNow(const char* operation, at::TensorList tensors, const Check& check) {
     Group& group = Alive();
     TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", operation,
                 " was called from inside an operation of its group, which it would wait for");
@@ -656,7 +658,8 @@ class RingletBackend final : public c10d::Backend {
     const TurnTask task{operation, ReachableAmong(tensors), group.timeout()};
     const std::uint64_t call = group.NextCall();
     Outcome outcome;
-    group.serial_executor().RunHere([&] { outcome = Attempt(group, call, run, task); });
+    const auto in_turn = [&] { outcome = Attempt(group, call, run, task); };
+    group.serial_executor().RunHere(std::ref(in_turn));
     if (!outcome.ok()) std::rethrow_exception(FailureHere(operation, outcome));
   }
 
@@ -675,11 +678,10 @@ class RingletBackend final : public c10d::Backend {
 
   /// An operation in which this rank's peers need not take part, in the order of its other ones.
   /// \param run  keeps what it needs of `tensors`
-  WorkPointer LaunchAlone(const char* name, Tensors tensors, Milliseconds timeout, bool async,
-                          Run run) {
+  WorkPointer LaunchAlone(const char* name, at::TensorList tensors, Milliseconds timeout,
+                          bool async, Run run) {
     OneSidedOptions options{timeout, async};
-    return Launch(Named(c10d::OpType::UNKNOWN, name, options, std::move(tensors), {}),
-                  std::move(run), false);
+    return Launch(Named(c10d::OpType::UNKNOWN, name, options, tensors, {}), std::move(run), false);
   }
 
   void CheckRank(std::int64_t rank, const char* operation) const {
@@ -725,11 +727,12 @@ class RingletBackend final : public c10d::Backend {
     Milliseconds timeout;
     bool asyncOp;
   };
+  /// The arguments of an operation. Refers to tensors of the call.
   struct Name {
     c10d::OpType type;
     const char* name;
-    Tensors inputs;
-    Tensors outputs;
+    at::TensorList inputs;
+    at::TensorList outputs;
     Milliseconds timeout;
     bool async;
     std::string detail = {};
@@ -825,25 +828,36 @@ class RingletBackend final : public c10d::Backend {
   }
 
   template <typename Opts>
-  Name Named(c10d::OpType type, const char* name, const Opts& opts, Tensors inputs,
-             Tensors outputs) const {
+  Name Named(c10d::OpType type, const char* name, const Opts& opts, at::TensorList inputs,
+             at::TensorList outputs) const {
     bool async = true;
     if constexpr (requires { opts.asyncOp; }) async = opts.asyncOp;
     const auto timeout = opts.timeout == c10d::kUnsetTimeout ? Alive().timeout() : opts.timeout;
-    return {type, name, std::move(inputs), std::move(outputs), timeout, async, ""};
+    return {type, name, inputs, outputs, timeout, async, ""};
   }
 
-  c10::intrusive_ptr<GroupWork> MakeWork(Name name) {
+  c10::intrusive_ptr<GroupWork> MakeWork(const Name& name) {
     const std::uint64_t sequence = sequence_++;
+    return MakeWork(name, sequence, name.timeout + timeout_extensions_.Begin(sequence));
+  }
+  c10::intrusive_ptr<GroupWork> MakeWork(const Name& name, std::uint64_t sequence,
+                                         Milliseconds timeout) {
     return c10::make_intrusive<GroupWork>(
         GroupWork::What{.rank = rank_,
                         .type = name.type,
                         .title = fmt::format("{}:{}", name_, name.name),
-                        .inputs = std::move(name.inputs),
-                        .outputs = std::move(name.outputs),
+                        .inputs = name.inputs,
+                        .outputs = name.outputs.vec(),
                         .sequence = sequence,
-                        .timeout = name.timeout + timeout_extensions_.Begin(sequence),
-                        .detail = std::move(name.detail)});
+                        .timeout = timeout,
+                        .detail = name.detail});
+  }
+
+  /// Whether something of PyTorch looks at each Work, also where its caller does not: profilers,
+  /// the flight recorder, and the registry of torch.compile.
+  bool WorksAreSeen() const {
+    return at::hasCallbacks() || !completion_hooks_.empty() ||
+           c10d::allow_inflight_collective_as_graph_input();
   }
 
   WorkPointer Coalesce(WorkPointer work) {
@@ -851,28 +865,46 @@ class RingletBackend final : public c10d::Backend {
     return work;
   }
 
-  /// \param counts  the other ranks call it, too
-  WorkPointer Launch(Name name, Run run, bool counts = true) {
-    Group& group = Alive();
-    TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", name.name,
+  /// Runs an operation here, if its caller waits for it, else beside. \param counts  the other
+  /// ranks call it, too \return null: it ran here and has succeeded, as PyTorch's own backends give
+  template <typename Body>
+  WorkPointer Launch(const Name& name, Body body, bool counts = true) {
+    TORCH_CHECK(!Alive().serial_executor().IsInside(), "ringlet: ", name.name,
                 " was called from inside an operation of its group, which it would wait for");
-    const bool async = name.async || coalescing_;
-    const char* operation = name.name;
-    std::vector<View> reachable = ReachableAmong(name.inputs);
-    std::ranges::copy(ReachableAmong(name.outputs), std::back_inserter(reachable));
-    auto work = MakeWork(std::move(name));
-    const TurnTask task{operation, std::move(reachable), work->getTimeout(),
-                        async ? comm::Communicator::EnqueuedNow() : 0};
+    if (name.async || coalescing_) return LaunchBeside(name, std::move(body), counts);
+    return LaunchHere(name, std::ref(body), counts);
+  }
+
+  WorkPointer LaunchHere(const Name& name, const Run& run, bool counts) {
+    Group& group = Alive();
+    const std::uint64_t sequence = sequence_++;
+    const TurnTask task{name.name, ReachableAmong(name),
+                        name.timeout + timeout_extensions_.Begin(sequence)};
+    c10::intrusive_ptr<GroupWork> work;
+    // Callers of a window hold the Work of what a rank does alone.
+    if (WorksAreSeen() || !counts) work = MakeWork(name, sequence, task.timeout);
     const std::uint64_t call = counts ? group.NextCall() : 0;
-    if (!async) {
-      Outcome outcome;
-      group.serial_executor().RunHere([&] {
-        outcome = Attempt(group, call, run, task);
-        if (outcome.ok()) Complete(*work, nullptr, nullptr);
-      });
-      if (!outcome.ok()) Complete(*work, FailureHere(operation, outcome), nullptr);
+    Outcome outcome;
+    const auto in_turn = [&] {
+      outcome = Attempt(group, call, run, task);
+      if (outcome.ok() && work) Complete(*work, nullptr, nullptr);
+    };
+    group.serial_executor().RunHere(std::ref(in_turn));
+    if (outcome.ok()) {
+      timeout_extensions_.End(sequence);
       return work;
     }
+    if (!work) work = MakeWork(name, sequence, task.timeout);
+    Complete(*work, FailureHere(name.name, outcome), nullptr);
+    return work;
+  }
+
+  WorkPointer LaunchBeside(const Name& name, Run run, bool counts) {
+    Group& group = Alive();
+    auto work = MakeWork(name);
+    const TurnTask task{name.name, ReachableAmong(name), work->getTimeout(),
+                        comm::Communicator::EnqueuedNow()};
+    const std::uint64_t call = counts ? group.NextCall() : 0;
     work->set_job(group.serial_executor().Submit([this, &group, call, work, run = std::move(run),
                                                   task, line = LineToKeep(),
                                                   state =
@@ -886,13 +918,17 @@ class RingletBackend final : public c10d::Backend {
   }
 
   /// The memory of tensors that other ranks may reach; mostly none.
-  static std::vector<View> ReachableAmong(const Tensors& tensors) {
+  static std::vector<View> ReachableAmong(at::TensorList tensors, at::TensorList further = {}) {
     std::vector<View> reachable;
-    for (const at::Tensor& tensor : tensors) {
-      if (tensor.layout() != at::kStrided || !tensor.is_contiguous()) continue;
-      if (TensorMemory::The().Has(BytesOf(tensor))) reachable.push_back(BytesOf(tensor));
-    }
+    for (const at::TensorList list : {tensors, further})
+      for (const at::Tensor& tensor : list) {
+        if (tensor.layout() != at::kStrided || !tensor.is_contiguous()) continue;
+        if (TensorMemory::The().Has(BytesOf(tensor))) reachable.push_back(BytesOf(tensor));
+      }
     return reachable;
+  }
+  static std::vector<View> ReachableAmong(const Name& name) {
+    return ReachableAmong(name.inputs, name.outputs);
   }
 
   /// A call of this rank made no sense: others may have begun theirs.
@@ -995,7 +1031,7 @@ class RingletBackend final : public c10d::Backend {
                         c10d::OpType type) try {
     const Reduction reduction(tensor, opts.reduceOp);
     CheckWritten(tensor, "all_reduce");
-    return Launch(Named(type, "all_reduce", opts, {tensor}, {tensor}),
+    return Launch(Named(type, "all_reduce", opts, tensor, tensor),
                   [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
                     const at::Tensor dense = Dense(tensor);
                     RINGLET_TRY(AllReduce(communicator, dense, dense, reduction, timeout));
@@ -1017,7 +1053,7 @@ class RingletBackend final : public c10d::Backend {
     Name named = Named(type, name, NoOptions(), tensors, tensors);
     named.detail =
         fmt::format("from {} with tag {}", from ? fmt::format("rank {}", *from) : "any rank", tag);
-    auto work = MakeWork(std::move(named));
+    auto work = MakeWork(named);
     const auto done = [this, work, room, tensor, name](Status status, std::uint32_t sender) {
       const at::NoGradGuard no_gradients;
       if (status.ok()) Deliver(room, tensor);

@@ -32,10 +32,13 @@ class Hooks {
     any_ = !hooks_.empty();
   }
 
+  /// Cost  an atomic read
+  bool empty() const { return !any_.load(std::memory_order_acquire); }
+
   /// Calls all, in the order of their numbers, without a lock: a hook may add and remove others.
   /// Cost  an atomic read where there is none
   void Run(Arguments... arguments) const {
-    if (!any_.load(std::memory_order_acquire)) return;
+    if (empty()) return;
     std::vector<std::shared_ptr<const Hook>> all;
     {
       const std::lock_guard lock(mutex_);

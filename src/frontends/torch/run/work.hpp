@@ -1,5 +1,6 @@
 // An operation as PyTorch's callers hold it. Included by module.cpp only.
 #pragma once
+#include <ATen/record_function.h>
 #include <fmt/format.h>
 #include <torch/extension.h>
 
@@ -20,16 +21,17 @@ class GroupWork : public c10d::Work {
   struct What {
     int rank = -1;
     c10d::OpType type = c10d::OpType::UNKNOWN;
-    std::string title;  ///< for the profiler, such as "ringlet:all_reduce"
-    Tensors inputs;     ///< their shapes go to the profiler
-    Tensors outputs;    ///< the value of the Future
+    std::string title;      ///< for the profiler, such as "ringlet:all_reduce"
+    at::TensorList inputs;  ///< their shapes go to the profiler
+    Tensors outputs;        ///< the value of the Future
     std::uint64_t sequence = 0;
     std::chrono::milliseconds timeout{};  ///< of the operation, for messages
     std::string detail;                   ///< of a receive: from whom
   };
 
   explicit GroupWork(What what)
-      : Work(what.rank, what.type, what.title.c_str(), what.inputs),
+      : Work(what.rank, what.type, at::hasCallbacks() ? what.title.c_str() : nullptr,
+             at::hasCallbacks() ? std::optional(what.inputs.vec()) : std::nullopt),
         title_(std::move(what.title)),
         outputs_(std::move(what.outputs)),
         sequence_(what.sequence),
