@@ -729,6 +729,7 @@ class Ranks(unittest.TestCase):
 
     def test_works_of_calls_that_are_waited_for(self):
         from torch.distributed._functional_collectives import allow_inflight_collective_as_graph_input_ctx
+        from torch.distributed.tensor.debug import CommDebugMode
 
         def body(rank, size):
             group = dist.group.WORLD
@@ -747,6 +748,11 @@ class Ranks(unittest.TestCase):
                 assert torch._C._distributed_c10d._get_work_registry_size() == unseen + 1
                 torch.ops._c10d_functional.wait_tensor(tensor)
             assert tensor.tolist() == [size * size] * 3, tensor
+            # PyTorch puts what an operation gives into boxes for a mode, also when it is no Work.
+            with CommDebugMode() as counted:
+                dist.all_reduce(tensor)
+                dist.barrier()
+            assert counted.get_total_counts() == 1 and tensor.tolist() == [size**3] * 3, tensor
             # A failure is in the Work, as that of a call that goes on beside its caller.
             failed = group.allreduce([torch.ones(3 + rank)], options)
             with self.assertRaisesRegex(dist.DistBackendError, "all ranks must call the same operations"):
