@@ -25,5 +25,11 @@ class ProcessGroupRinglet(ProcessGroupWrapper):
         group._register_backend(torch.device("cpu"), kind, backend)
         return group
 
+    def _opts_hook(self, opts):
+        """With a Work in any case: wrappers of torchft wait for it, also where the caller does not."""
+        if hasattr(opts, "asyncOp"):
+            opts.asyncOp = True
+        return opts
+
     def getBackendName(self):
         return "torchft-ringlet"

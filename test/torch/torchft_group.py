@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import torch
 from torchft import process_group_test as theirs
+from torchft.process_group import ErrorSwallowingProcessGroupWrapper
 
 from ringlet.torchft import ProcessGroupRinglet
 
@@ -42,6 +43,19 @@ class Alone(unittest.TestCase):
         group.configure(f"localhost:{store.port}/one", "0", 0, 1)
         self.assertEqual(group.getBackendName(), "torchft-ringlet")
         theirs._test_pg(group)
+        group.shutdown()
+
+    def test_a_call_that_is_waited_for_has_a_work_for_wrappers(self):
+        # This one waits for what the group gives, and takes any exception of that for the group's.
+        store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+        group = ErrorSwallowingProcessGroupWrapper(ProcessGroupRinglet())
+        group.configure(f"localhost:{store.port}/one", "0", 0, 1)
+        options = torch.distributed.AllreduceOptions()
+        options.asyncOp = False
+        work = group.allreduce([torch.ones(3)], options)
+        work.wait()
+        self.assertIsNone(group.error())
+        self.assertEqual(work.get_future().wait()[0].tolist(), [1, 1, 1])
         group.shutdown()
 
 
