@@ -34,13 +34,13 @@ if(RINGLET_FUZZ)
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# A process that starts pays for each page of a library that it comes by (docs/decisions/0134): functions
-# that nobody calls are left out of the Python package, and it is compiled with -O2.
-if(RINGLET_PYTHON)
-  add_compile_options(-ffunction-sections -fdata-sections)
-  add_link_options(-Wl,--gc-sections)
-  string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
-endif()
+# The library and the Python package have one set of flags, so that a compiler cache or a shared build
+# folder compiles each source once (docs/decisions/0143). A process pays for each page of a library that
+# it touches when it starts (docs/decisions/0134). So the linker drops the functions that nothing calls,
+# and -O2 replaces CMake's -O3.
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--gc-sections)
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 find_program(RINGLET_MOLD mold)
 if(RINGLET_MOLD AND NOT RINGLET_SANITIZE)

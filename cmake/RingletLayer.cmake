@@ -27,8 +27,8 @@ endfunction()
 # and one test program NAME_test of its *_test.cpp. Fuzzers and benchmarks are *_fuzz.cpp, *_bench.cpp.
 # A main.cpp or module.cpp is left to an executable or extension of the caller's.
 # Who may depend on whom is law in tools/tidy.py; DEPENDS only says what to link. QUICK_TO_COMPILE is
-# for layers without loops that matter, in larger batches: -O2 takes a third less time than -O3, and
-# QUICKEST_TO_COMPILE, with -O1, another quarter.
+# for layers that compile quickly: RINGLET_UNITY puts more of their sources into one unit.
+# QUICKEST_TO_COMPILE is for layers without loops that matter: -O1 also takes a quarter less time than -O2.
 function(ringlet_layer name)
   cmake_parse_arguments(LAYER "QUICK_TO_COMPILE;QUICKEST_TO_COMPILE" "" "DEPENDS;LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
@@ -49,15 +49,12 @@ function(ringlet_layer name)
   set(batch 12)
   if(LAYER_QUICK_TO_COMPILE OR LAYER_QUICKEST_TO_COMPILE)
     set(batch 34)
-    set(level $<IF:$<BOOL:${LAYER_QUICKEST_TO_COMPILE}>,-O1,-O2>)
+  endif()
+  if(LAYER_QUICKEST_TO_COMPILE)
     target_compile_options(ringlet_${name} PRIVATE
-      $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:${level}>)
+      $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
   endif()
   ringlet_compile_by_the_dozen(ringlet_${name} ${batch})
-  # Where operations do not come by, a page less counts for more than a cycle (docs/decisions/0134).
-  if(RINGLET_PYTHON AND NOT name MATCHES "^(collective|transport|comm|torch)$")
-    target_compile_options(ringlet_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Os>)
-  endif()
 
   if(RINGLET_TESTS AND tests)
     add_executable(${name}_test ${tests})
