@@ -14,6 +14,8 @@ usage: ./ringlet.sh COMMAND
                      train with PyTorch's DistributedDataParallel on Ringlet and on Gloo
   test               build everything and run all tests but the long ones; those of the PyTorch
                      backend where PyTorch can be had
+       --quick       without installing Chromium, Slurm, QEMU and the second compilers; the tests
+                     that need them say NOT RUN
        --long        the long ones too
        --sanitize    again with the address, undefined-behaviour and thread sanitizers
        --clients     those of programs of others too, which are fetched from PyPI: PyTorch's CUDA
@@ -32,12 +34,15 @@ usage: ./ringlet.sh COMMAND
   clean              remove the build folders
   --help             this text
 
-On Debian 12 missing packages are installed with apt-get, after saying which and why; that needs
-root or sudo. Nothing asks a question. RINGLET_JOBS=N limits the compile jobs.
+On Debian 12, Debian 13, Ubuntu 24.04 and later, missing packages are installed with apt-get, after
+the script lists each package with its purpose and the size of the download. That needs root or
+sudo. Elsewhere the script prints the command that installs them. Nothing asks a question.
+RINGLET_JOBS=N limits the number of compile jobs.
 TEXT
 }
 
-# What each package is for. The first word is Debian's name.
+# What each package is for. The first word is Debian's name; after each `|` follows the name that other
+# releases use. `-` as the last name: without the package, the tests that need it say NOT RUN.
 build_packages='
 cmake            describes the build
 ninja-build      runs the build
@@ -62,18 +67,21 @@ groff-base       checks of the manual pages
 libfabric-dev    tests of the links over libfabric
 iproute2         tests that lay networks between namespaces
 nftables         closes ports in them
-slurmctld        a test that starts ranks by Slurm on two hosts in namespaces; its controller
-slurmd           the same: what runs on each host
+'
+# What `test --quick` leaves out, because it is large.
+large_test_packages='
+slurmctld        a test that starts ranks with Slurm on two hosts in namespaces; its controller
+slurmd           the same: the daemon of each host
 slurm-client     the same: srun and sbatch
-munge            the same: they know each other by it
-libpmix2         the same: srun --mpi=pmix
-clang-14         the second compiler
-clang-format-14  checks of the source tree
-libclang-rt-14-dev  sanitizers and fuzzers of the second compiler
-g++-aarch64-linux-gnu  compiles the protocols of shared memory for AArch64
-qemu-user        runs their tests
-chromium         opens the site of the pages in a test: navigation, search, pictures, links
-chromium-driver  lets the test steer it
+munge            the same: authenticates the daemons
+libpmix2|libpmix2t64  the same: srun --mpi=pmix
+clang-14|clang   the second compiler
+clang-format-14|-  checks of the source tree
+libclang-rt-14-dev|libclang-rt-dev  sanitizers and fuzzers of the second compiler
+g++-aarch64-linux-gnu|-  compiles the protocols of shared memory for AArch64
+qemu-user|-      runs the tests that are compiled for AArch64
+chromium|-       opens the site of the pages in a test: navigation, search, pictures, links
+chromium-driver|-  lets the test steer Chromium
 '
 
 package_packages='
@@ -93,13 +101,6 @@ python3-dev      headers for the PyTorch backend
 heading() { printf '\n== %s\n' "$*"; }
 fail() { printf 'ringlet.sh: %s\n' "$*" >&2; exit 1; }
 
-on_debian_12() {
-  [ -r /etc/os-release ] || return 1
-  local release
-  release=$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}")
-  [ "$release" = 'debian 12' ] && command -v dpkg-query >/dev/null && command -v apt-get >/dev/null
-}
-
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 # Runs a command as root; fails rather than waits for a password that nobody can type.
@@ -110,44 +111,88 @@ as_root() {
   fi
 }
 
-# need LIST: sees to it that the packages of LIST are there.
+# package_of NAMES: the first of the names `a|b` that is installed or that apt-get can install.
+package_of() {
+  local name
+  for name in ${1//|/ }; do
+    if [ "$name" = - ] || installed "$name" ||
+      apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+      echo "$name"
+      return
+    fi
+  done
+  echo "${1%%|*}"
+}
+
+# need LIST: installs the packages of LIST that are missing.
 need() {
-  local name why missing=()
-  if ! on_debian_12; then need_elsewhere "$1"; return; fi
-  heading 'Packages'
-  while read -r name why; do
-    [ -z "$name" ] || installed "$name" || missing+=("$name")
-  done <<<"$1"
-  if [ ${#missing[@]} = 0 ]; then echo 'Nothing is missing.'; return; fi
-  echo 'To be installed with apt-get, because they are missing:'
-  while read -r name why; do
-    case " ${missing[*]} " in *" $name "*) printf '  %-20s %s\n' "$name" "$why" ;; esac
-  done <<<"$1"
-  if ! as_root true; then
-    fail "installing needs root or sudo. As root: apt-get install ${missing[*]}"
+  local names name why missing=() reasons=''
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    need_elsewhere "$1"
+    return
   fi
+  heading 'Packages'
+  if all_installed "$1"; then echo 'Nothing is missing.'; return; fi
+  as_root true || fail "installing needs root or sudo. As root: apt-get install $(every_name "$1")"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null ||
     fail 'apt-get update failed; its last lines say why.'
+  while read -r names why; do
+    [ -n "$names" ] || continue
+    name=$(package_of "$names")
+    if [ "$name" = - ]; then
+      echo "This release has no ${names%%|*} ($why). Tests that need it say NOT RUN."
+    elif ! installed "$name"; then
+      missing+=("$name")
+      reasons+=$(printf '  %-20s %s' "$name" "$why")$'\n'
+    fi
+  done <<<"$1"
+  [ ${#missing[@]} != 0 ] || return 0
+  printf 'apt-get installs these packages, because they are missing:\n%s' "$reasons"
+  as_root apt-get install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null </dev/null |
+    grep -E '^(Need to get|After this|Download size|Space needed| +Download size| +Space needed)' || true
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null ||
     fail 'apt-get install failed; its last lines say why.'
 }
 
-# On other systems: says what is needed and goes on if it can be found. CMake judges the libraries.
-need_elsewhere() {
-  local tool name why missing=()
-  heading 'Packages'
-  echo 'This is not Debian 12 with apt-get, so nothing can be installed from here. What is needed, by'
-  echo "Debian's names (CMake 3.25 or later, a compiler with C++20):"
-  while read -r name why; do
-    [ -z "$name" ] || printf '  %-20s %s\n' "$name" "$why"
+every_name() { awk 'NF { split($1, names, "|"); printf "%s ", names[1] }' <<<"$1"; }
+
+# all_installed LIST: nothing of LIST is missing that this release has. Only the package lists of apt-get
+# show that a release lacks a package.
+all_installed() {
+  local names why name
+  while read -r names why; do
+    [ -n "$names" ] || continue
+    name=$(package_of "$names")
+    if [ "$name" = - ]; then
+      [ -n "$(find /var/lib/apt/lists -name '*_Packages*' -print -quit 2>/dev/null)" ] || return 1
+    else
+      installed "$name" || return 1
+    fi
   done <<<"$1"
+}
+
+# On other systems: prints the command that installs the packages of a build, and goes on if the tools
+# are there. CMake reports a missing library.
+need_elsewhere() {
+  local tool missing=()
+  heading 'Packages'
+  if command -v dnf >/dev/null; then
+    echo 'dnf install cmake ninja-build gcc-c++ pkgconf-pkg-config fmt-devel libsodium-devel \'
+    echo '  highway-devel cli11-devel pugixml-devel json-devel ccache mold'
+  elif command -v pacman >/dev/null; then
+    echo 'pacman -S --needed cmake ninja gcc pkgconf fmt libsodium highway cli11 pugixml nlohmann-json ccache mold'
+  else
+    echo "Install these (Debian's names): $(every_name "$1")"
+  fi
   for tool in cmake ninja c++ pkg-config; do
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
-  [ ${#missing[@]} = 0 ] || fail "not found here: ${missing[*]}"
-  echo 'The tools are here; CMake will say which library is missing, if one is.'
+  [ ${#missing[@]} = 0 ] || fail "not found: ${missing[*]}. The line above installs what is missing."
 }
+
+# Warnings are errors in CI. A user's compiler may be newer and warn of more.
+werror() { if [ "${CI:-}" = true ]; then echo ON; else echo OFF; fi; }
 
 # One a core, as far as each has 2 GiB of memory.
 jobs() {
@@ -164,7 +209,7 @@ build_target() {
   local target=$1
   shift
   [ -e build/CMakeCache.txt ] || set -- "$@" -DRINGLET_TESTS=OFF -DRINGLET_BENCHMARKS=OFF
-  cmake --preset release --log-level=WARNING "$@" || fail 'CMake failed; see above.'
+  cmake --preset release --log-level=WARNING "-DRINGLET_WERROR=$(werror)" "$@" || fail 'CMake failed; see above.'
   cmake --build build --target "$target" -j "$(jobs)" || fail 'the build failed; see above.'
 }
 
@@ -267,25 +312,53 @@ join_beside() {
   trap - EXIT
 }
 
-# Makes build/venv with PyTorch in it, unless it is there and of that version. Fails, after saying why,
-# where PyTorch cannot be had; whoever calls goes on without it.
+# Makes build/venv with PyTorch in it, unless it is there and of that version. Fails, after it prints the
+# reason, where PyTorch cannot be had; the caller goes on without it.
 torch_version=2.13.0
 venv=build/venv
 torch_is_there() {
   "$venv/bin/python" -c "import torch; assert torch.__version__.startswith('$torch_version')" 2>/dev/null
 }
+
+# Prints the options with which pip takes the build of PyTorch for CPUs. PyPI has the build for CUDA only,
+# which is ten times as large; PyTorch's own index has the build for CPUs.
+torch_cpu_index=https://download.pytorch.org/whl/cpu
+torch_options() {
+  [ "$(uname -m)" = x86_64 ] || return 0
+  "$venv/bin/python" - "$torch_cpu_index" <<'PYTHON' 2>/dev/null && echo "--extra-index-url $torch_cpu_index"
+import sys, urllib.request
+urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)
+PYTHON
+  return 0
+}
+
 fetch_torch() {
+  local options
   [ -x "$venv/bin/python" ] || python3 -m venv "$venv" || {
     echo "An environment for PyTorch cannot be made: python3 -m venv failed, see above."
     return 1
   }
-  if ! torch_is_there; then
-    echo "\$ pip install torch==$torch_version numpy expecttest"
-    "$venv/bin/pip" install "torch==$torch_version" numpy expecttest || {
-      echo "PyTorch $torch_version cannot be had: pip install failed, see above."
-      return 1
-    }
-  fi
+  torch_is_there && return
+  options=$(torch_options)
+  echo "PyTorch's build for CPUs is a download of 0.2 GB and takes 0.9 GB on disk: about a minute."
+  # shellcheck disable=SC2086
+  torch_wheel_is_for_cpus $options || {
+    echo "pip finds only the build of PyTorch for CUDA here: a download of 3 GB and more. Set"
+    echo "PIP_EXTRA_INDEX_URL to an index that has the build for CPUs, or RINGLET_TORCH_CUDA=1 to take it."
+    [ "${RINGLET_TORCH_CUDA:-}" = 1 ] || return 1
+  }
+  echo "\$ pip install $options torch==$torch_version numpy expecttest"
+  # shellcheck disable=SC2086
+  "$venv/bin/pip" install $options "torch==$torch_version" numpy expecttest || {
+    echo "PyTorch $torch_version cannot be had: pip install failed, see above."
+    return 1
+  }
+}
+
+# torch_wheel_is_for_cpus [OPTION...]: the wheel that pip would install needs no library of CUDA.
+torch_wheel_is_for_cpus() {
+  ! "$venv/bin/pip" install --dry-run --no-cache-dir -q --report - "$@" "torch==$torch_version" 2>/dev/null |
+    grep -q '"name": "nvidia-'
 }
 
 # Puts the trainers of others whose tests we have into build/venv. Fails, after saying why, where they
@@ -347,10 +420,10 @@ fetch_vllm() {
 # Builds the package `ringlet` and installs it into build/venv.
 install_python_package() {
   echo '$ pip install .'
-  # By the name that CMake chose for the tool, and with its flags: pip has others, and the compiler cache
-  # keeps those apart. Of what it says only the steps are shown, since it takes minutes.
+  # pip gets the compiler's name and the flags of the tool, so that the compiler cache has the objects.
+  # pip prints a lot and takes minutes; only its steps are shown.
   CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) \
-    "$venv/bin/pip" install -v --config-settings=cmake.define.RINGLET_WERROR=ON . 2>&1 |
+    "$venv/bin/pip" install -v "--config-settings=cmake.define.RINGLET_WERROR=$(werror)" . 2>&1 |
     tee build/pip.log | { grep --line-buffered -oE '\[[0-9]+/[0-9]+\] .*' || true; } || {
       tail -n 60 build/pip.log
       fail 'the Python package cannot be built; the end of build/pip.log is above.'
@@ -481,6 +554,14 @@ fetch_site() {
   }
 }
 
+# Makes build/format-venv with the version of clang-format that the sources are formatted with, where the
+# system has no clang-format-14. Fails, after pip prints the reason, where PyPI cannot be reached.
+fetch_format() {
+  command -v clang-format-14 >/dev/null || [ -x build/format-venv/bin/clang-format ] || {
+    python3 -m venv build/format-venv && build/format-venv/bin/pip install -q clang-format==14.0.6
+  }
+}
+
 make_site() {
   need "$site_packages"
   fetch_site || fail 'the site needs mkdocs-material from PyPI.'
@@ -521,7 +602,8 @@ demo() {
 build_preset() {
   local preset=$1 folder=$2
   heading "Building everything ($preset)"
-  cmake --preset "$preset" --log-level=WARNING -DRINGLET_TESTS=ON -DRINGLET_BENCHMARKS=ON ||
+  cmake --preset "$preset" --log-level=WARNING "-DRINGLET_WERROR=$(werror)" -DRINGLET_TESTS=ON \
+    -DRINGLET_BENCHMARKS=ON ||
     fail 'CMake failed; see above.'
   cmake --build "$folder" -j "$(jobs)" || fail "the build of preset $preset failed; see above."
 }
@@ -561,6 +643,8 @@ fetch_from_pypi() {
   fi
   heading 'Programs that read metrics'
   fetch_watchers || echo 'So the test of the metrics is left out.'
+  heading 'clang-format'
+  fetch_format || echo 'It cannot be had: see above. The test of the format fails.'
   heading 'The site'
   fetch_site || echo 'So the test of the site is left out (ctest says: not run).'
   [ "$1" = no ] || {
@@ -574,16 +658,17 @@ fetch_from_pypi() {
 }
 
 run_tests() {
-  local long=no sanitize=no clients=no option preset
+  local long=no sanitize=no clients=no packages=$large_test_packages option preset
   for option; do
     case $option in
+      --quick) packages='' ;;
       --long) long=yes ;;
       --sanitize) sanitize=yes ;;
       --clients) clients=yes ;;
       *) usage >&2; fail "test does not know $option" ;;
     esac
   done
-  need "$build_packages$test_packages$torch_packages"  # those of the site are among them
+  need "$build_packages$test_packages$packages$torch_packages"  # includes the packages of the site
   echo 'PyTorch and what makes the site are fetched beside the build.'
   start_beside fetch_from_pypi "$clients"
   build_preset release build

@@ -113,8 +113,7 @@ def wheels_in(folder, temporary):
     """A folder with a wheel: `folder`, or one that is made of the source there; None: there is none."""
     if (folder / "pyproject.toml").exists():
         python = SOURCE / "build" / "venv" / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "-q", "wheel", "--no-deps", "--config-settings=cmake.define.RINGLET_WERROR=ON",
-                        "-w", temporary, folder], check=True, cwd=SOURCE,
+        subprocess.run([python, "-m", "pip", "-q", "wheel", "--no-deps", "-w", temporary, folder], check=True, cwd=SOURCE,
                        env={**os.environ, "CXX": os.environ.get("CXX", "c++")})
         return temporary
     return folder if list(folder.glob("ringlet-*.whl")) else None
