@@ -76,7 +76,7 @@ slurm-client     the same: srun and sbatch
 munge            the same: authenticates the daemons
 libpmix2|libpmix2t64  the same: srun --mpi=pmix
 clang-14|clang   the second compiler
-clang-format-14|-  checks of the source tree
+clang-format-14|-  checks of the source tree; pip installs it where Debian does not
 libclang-rt-14-dev|libclang-rt-dev  sanitizers and fuzzers of the second compiler
 g++-aarch64-linux-gnu|-  compiles the protocols of shared memory for AArch64
 qemu-user|-      runs the tests that are compiled for AArch64
@@ -116,7 +116,7 @@ package_of() {
   local name
   for name in ${1//|/ }; do
     if [ "$name" = - ] || installed "$name" ||
-      apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+      apt-cache policy "$name" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null; then
       echo "$name"
       return
     fi
@@ -140,7 +140,7 @@ need() {
     [ -n "$names" ] || continue
     name=$(package_of "$names")
     if [ "$name" = - ]; then
-      echo "This release has no ${names%%|*} ($why). Tests that need it say NOT RUN."
+      echo "This release has no ${names%%|*}: $why."
     elif ! installed "$name"; then
       missing+=("$name")
       reasons+=$(printf '  %-20s %s' "$name" "$why")$'\n'
@@ -358,7 +358,7 @@ fetch_torch() {
 # torch_wheel_is_for_cpus [OPTION...]: the wheel that pip would install needs no library of CUDA.
 torch_wheel_is_for_cpus() {
   ! "$venv/bin/pip" install --dry-run --no-cache-dir -q --report - "$@" "torch==$torch_version" 2>/dev/null |
-    grep -q '"name": "nvidia-'
+    grep '"name": "nvidia-' >/dev/null
 }
 
 # Puts the trainers of others whose tests we have into build/venv. Fails, after saying why, where they
