@@ -85,6 +85,12 @@ GatherHeader DecodeGatherHeader(Reader& in) {
   return header;
 }
 
+// The difference counts, because sequence numbers may wrap around.
+bool IsOver(const GatherHeader& header, const GatherHeader& current) {
+  return header.group_digest == current.group_digest &&
+         static_cast<std::int32_t>(header.sequence - current.sequence) < 0;
+}
+
 // ---- tree -------------------------------------------------------------------------------------
 
 TreeGather::TreeGather(std::uint32_t self, std::uint32_t size, std::uint64_t group_digest,
@@ -111,8 +117,9 @@ Status TreeGather::OnChild(std::uint32_t child, const Slice& payload) {
   const GatherHeader header = DecodeGatherHeader(in);
   GatherHeader expected = current_;
   if (!running_) expected.barrier = header.barrier;
+  if (in.ok() && IsOver(header, current_)) return Ok();
   if (!in.ok() || header != expected) return Mismatch("it", header, expected, self_);
-  if (slot) return Error{Code::kProtocol, "it sent its entries twice"};
+  if (slot || (running_ && sent_up_)) return Ok();
   const View entries = payload.bytes.subspan(kGatherHeaderBytes);
   const auto fits = [&](std::uint32_t rank, View) { return rank < size_ && !header.barrier; };
   if (!ForEntries(entries, fits))
@@ -162,6 +169,7 @@ Status TreeGather::JoinEntries(View entries) {
 Status TreeGather::OnParent(const Slice& payload) {
   Reader in(payload.bytes);
   const GatherHeader header = DecodeGatherHeader(in);
+  if (in.ok() && IsOver(header, current_)) return Ok();
   if (!in.ok() || !running_ || !sent_up_ || header != current_)
     return Mismatch("it", header, current_, self_);
   return Complete(payload.Owned());
@@ -207,9 +215,11 @@ Status RingGather::OnPrevious(const Slice& payload) {
   const std::uint32_t origin = in.U32();
   GatherHeader expected = current_;
   if (!running_) expected.barrier = header.barrier;
+  if (in.ok() && IsOver(header, current_)) return Ok();
   if (!in.ok() || header != expected) return Mismatch("it", header, expected, self_);
   current_.barrier = header.barrier;
-  if (origin >= size_ || origin == self_ || blocks_[origin])
+  if (origin < size_ && origin != self_ && blocks_[origin]) return Ok();
+  if (origin >= size_ || origin == self_)
     return Error{Code::kProtocol,
                  fmt::format("it passed on a block of rank {} that cannot be", origin)};
   const View block = in.Raw(in.remaining());

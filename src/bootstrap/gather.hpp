@@ -44,6 +44,8 @@ struct GatherHeader {
 void Encode(Writer& out, const GatherHeader& header);
 GatherHeader DecodeGatherHeader(Reader& in);
 inline constexpr std::size_t kGatherHeaderBytes = 13;
+/// True for a frame of a collective of this group that is over here.
+bool IsOver(const GatherHeader& header, const GatherHeader& current);
 
 /// One rank's part of the collectives along the tree, one after the other. Ranks are those of the
 /// group.
@@ -53,7 +55,8 @@ class TreeGather {
 
   /// Begins the next collective. Errors  kProtocol  another rank is in another one.
   Status Start(bool barrier, Bytes payload);
-  /// A kGather frame's payload from a child, or a kTable one from the parent.
+  /// A kGather frame's payload from a child, or a kTable one from the parent. A repeated one has no
+  /// effect.
   Status OnChild(std::uint32_t child, const Slice& payload);
   Status OnParent(const Slice& payload);
 
@@ -92,7 +95,7 @@ class RingGather {
       : self_(self), size_(size), current_{1, false, group_digest}, blocks_(size) {}
 
   Status Start(bool barrier, Bytes payload);
-  /// A kBlock frame's payload from the previous rank.
+  /// A kBlock frame's payload from the previous rank. A repeated one has no effect.
   Status OnPrevious(const Slice& payload);
 
   /// Payloads of kBlock frames for the next rank, in order.

@@ -42,9 +42,10 @@ void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
     }
     case FrameType::kAnswer: {
       const auto answer = ParseActivity(payload.bytes);
-      const auto asked = answers_.find(from);
-      if (!answer.ok() || asked == answers_.end()) break;
-      asked->second = *answer;
+      if (!answer.ok()) break;
+      // A question may be asked twice and answered twice, the second time after the asker has gone
+      // on.
+      if (const auto asked = answers_.find(from); asked != answers_.end()) asked->second = *answer;
       return;
     }
     default: break;

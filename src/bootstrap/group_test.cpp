@@ -61,6 +61,30 @@ TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
   }
 }
 
+TEST(Group, ALateOrRepeatedFrameEndsNothing) {
+  Group group = MiddleOfThree();
+  Writer answer, digest;
+  Encode(answer, Activity{7, 2u});
+  digest.U64(0);
+  group.Gather(false, Bytes(1, std::byte{'1'}));
+  for (const auto& [from, type, payload] :
+       {std::tuple{2u, FrameType::kGather, GatherPayload(1, {{2, "2"}})},
+        {0u, FrameType::kTable, TablePayload(1, {"0", "1", "2", "3"})},
+        {3u, FrameType::kAnswer, answer.Take()},
+        {3u, FrameType::kAsk, Bytes()},
+        {3u, FrameType::kForm, digest.Take()},
+        {3u, FrameType::kMessage, Bytes(8)},
+        {3u, FrameType::kLeave, Bytes()}}) {
+    for (int times = 0; times < 3; ++times) group.OnFrame(from, type, Payload(payload));
+    ASSERT_FALSE(group.failure()) << static_cast<int>(type) << ": " << group.failure()->text;
+  }
+  EXPECT_TRUE(group.TakeTable());
+  EXPECT_FALSE(group.TakeAnswer(3)) << "it was not asked";
+  group.Gather(false, {});
+  group.OnFrame(2, FrameType::kGather, Payload(GatherPayload(2, {{2, "2"}})));
+  EXPECT_FALSE(group.failure()) << group.failure()->text;
+}
+
 TEST(Group, AQuestionIsHandedToTheRankThatCanAnswerIt) {
   Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kAsk, Slice());

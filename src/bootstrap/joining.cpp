@@ -128,8 +128,8 @@ void Member::OnRootFrame(LineId id, Line& line, const Frame& frame) {
       if (line.peer > 0 && IsRootDelegateOf(line.peer)) return OnSectionPiece(frame);
       break;
     case FrameType::kNeighbour:
-      if (!FindSeat(kWorld)) return OnNeighbour(frame);
-      break;
+      if (!FindSeat(kWorld)) OnNeighbour(frame);
+      return;
     case FrameType::kDone: return OnRootDone(line);
     default: break;
   }
@@ -185,10 +185,9 @@ void Member::OnUpperFrame(LineId id, Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
   switch (static_cast<FrameType>(frame.type)) {
     case FrameType::kNodeLeader:
-      if (line.peer == kNoOrigin && payload.size() == 4) {
-        line.peer = Reader(payload).U32();
-        if (line.peer < config_.size) return;
-      }
+      if (payload.size() != 4) break;
+      if (line.peer == kNoOrigin) line.peer = Reader(payload).U32();
+      if (line.peer < config_.size) return;
       break;
     case FrameType::kWelcome:
       if (auto welcome = ParseWelcome(payload); welcome.ok()) {
@@ -291,8 +290,8 @@ Status Member::CheckPlace(const Roster& roster) const {
   return Ok();
 }
 
-void Member::OnChildReady(LineId id, Line& line, const Frame& frame) {
-  if (std::exchange(line.ready, true)) return OnMisfit(id, frame);
+void Member::OnChildReady(Line& line) {
+  if (std::exchange(line.ready, true)) return;
   ++joining()->ready;
   ReportIfReady();
 }

@@ -360,14 +360,21 @@ bool Member::Accepts(Role role, std::uint8_t frame) const {
          nullptr;
 }
 
+bool Member::IsLateFrame(Role role, std::uint8_t frame) const {
+  return IsLate(MemberRules(), state(), role, static_cast<FrameType>(frame), config_.shape);
+}
+
 void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
-  if (!Accepts(line.role, frame.type)) return OnMisfit(id, frame);
+  if (!Accepts(line.role, frame.type)) {
+    if (!IsLateFrame(line.role, frame.type)) OnMisfit(id, frame);
+    return;
+  }
   const auto type = static_cast<FrameType>(frame.type);
   if (type == FrameType::kBeat) return;
   if (line.role == Role::kRoot) return OnRootFrame(id, line, frame);
   const bool of_group = type >= FrameType::kGather && type <= FrameType::kAnswer;
   if (of_group || type == FrameType::kForm) return OnGroupFrame(line, frame);
-  if (line.role == Role::kChild) return OnChildReady(id, line, frame);
+  if (line.role == Role::kChild) return OnChildReady(line);
   OnUpperFrame(id, line, frame);
 }
 

@@ -198,6 +198,7 @@ class Member final : public Machine {
   void Pump(LineId id);
   void OnFrame(LineId id, Line& line, const Frame& frame);
   bool Accepts(Role role, std::uint8_t frame) const;
+  bool IsLateFrame(Role role, std::uint8_t frame) const;
   void OnMisfit(LineId id, const Frame& frame);
   void OnBrokenStream(LineId id, const std::string& why);
   void OnCaller(const Acceptor::FirstFrame& caller);
@@ -233,7 +234,7 @@ class Member final : public Machine {
   void OnRootClosed(std::uint32_t root, const std::string& why);
   void OnWelcome(const Welcome& welcome);
   void OnUpperFrame(LineId id, Line& line, const Frame& frame);
-  void OnChildReady(LineId id, Line& line, const Frame& frame);
+  void OnChildReady(Line& line);
   void OnRosterPiece(const Frame& frame);
   void OnSectionPiece(const Frame& frame);
   void ConnectToChildren();

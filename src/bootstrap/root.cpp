@@ -170,10 +170,13 @@ bool Root::Accepts(RootLine line, std::uint8_t frame) const {
 }
 
 void Root::OnFrame(GuestAt guest, const Frame& frame) {
-  if (!Accepts(RootLine::kMember, frame.type))
+  const auto type = static_cast<FrameType>(frame.type);
+  if (!Accepts(RootLine::kMember, frame.type)) {
+    if (IsLate(RootRules(), state(), RootLine::kMember, type, Shape::kTree)) return;
     return OnBrokenStream(
         guest, Error{Code::kProtocol, fmt::format("an unexpected frame (type {})", frame.type)});
-  switch (static_cast<FrameType>(frame.type)) {
+  }
+  switch (type) {
     case FrameType::kLocalRank: return OnLocalRank(guest, frame);
     case FrameType::kSection: return OnSection(guest, frame);
     case FrameType::kReady: return OnReady(guest);

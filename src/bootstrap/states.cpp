@@ -118,4 +118,19 @@ std::span<const MemberRule> MemberRules() {
   return kMemberRules;
 }
 
+SetOf<MemberLine> KindsSoFar(MemberLine line) {
+  switch (line) {
+    case L::kParent: return {L::kCaller, L::kNodeLeader, L::kParent};
+    case L::kChild: return {L::kCaller, L::kChild};
+    case L::kPrevious: return {L::kCaller, L::kPrevious};
+    case L::kPeerIn: return {L::kCaller, L::kPeerIn};
+    default: return {line};
+  }
+}
+
+SetOf<RootLine> KindsSoFar(RootLine line) {
+  if (line == RootLine::kMember) return {RootLine::kCaller, RootLine::kMember};
+  return {line};
+}
+
 }  // namespace ringlet::bootstrap

@@ -1,6 +1,7 @@
 // Which frames the root and a member accept, by state and by the line that they come on, and which
-// states may follow. A frame that is not listed is a breach of the protocol; the machines ask here,
-// in one place each, before they look at a frame.
+// states may follow. The machines ask here, in one place each, before they look at a frame. A frame
+// that is listed for an earlier state only is late or repeated, and the machines ignore it. Any
+// other frame that is not listed is a breach of the protocol.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -81,6 +82,23 @@ constexpr const FrameRule<State, Line>* RuleFor(std::span<const FrameRule<State,
         rule.shapes.contains(shape))
       return &rule;
   return nullptr;
+}
+
+/// The kinds that a line of this kind may have had before, itself among them.
+SetOf<MemberLine> KindsSoFar(MemberLine line);
+SetOf<RootLine> KindsSoFar(RootLine line);
+
+/// True if the line could have carried the frame before: the frame is late or repeated.
+/// \pre  RuleFor gives no rule
+template <class State, class Line>
+constexpr bool IsLate(std::span<const FrameRule<State, Line>> rules, State state, Line line,
+                      FrameType frame, Shape shape) {
+  const std::uint32_t states_so_far = (std::uint32_t{2} << static_cast<std::uint32_t>(state)) - 1;
+  for (const auto& rule : rules)
+    if ((rule.in.bits & states_so_far) != 0 && (rule.from.bits & KindsSoFar(line).bits) != 0 &&
+        rule.frames.contains(frame) && rule.shapes.contains(shape))
+      return true;
+  return false;
 }
 
 }  // namespace ringlet::bootstrap

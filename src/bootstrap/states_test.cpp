@@ -89,12 +89,20 @@ const RootRule* WalkRoot(RootState state, RootLine line, FrameType type, Shape s
   const bool refused = why.find("an unexpected frame") != std::string::npos ||
                        why == "a member that does not check in";
   const RootRule* const rule = RuleFor(RootRules(), state, line, type, shape);
-  EXPECT_EQ(refused, rule == nullptr) << why;
+  const bool member = line == RootLine::kMember;
+  const bool late = member && !rule && IsLate(RootRules(), state, line, type, shape);
+  EXPECT_EQ(refused, rule == nullptr && !late) << why;
   const SetOf<RootState> broken = {RootState::kRefusing, RootState::kFinished};
-  const SetOf<RootState> next = rule                        ? rule->next
-                                : line == RootLine::kMember ? broken
-                                                            : SetOf<RootState>{state};
+  const SetOf<RootState> next = rule              ? rule->next
+                                : member && !late ? broken
+                                                  : SetOf<RootState>{state};
   EXPECT_TRUE(next.contains(scene.root.state())) << "it is in " << int(scene.root.state());
+  // A rank that a node leader checks in twice is a rank that two callers have.
+  if (rule && member && type != FrameType::kLocalRank && !broken.contains(scene.root.state())) {
+    const RootState first = scene.root.state();
+    far->Say(scene.Valid(type));
+    EXPECT_EQ(scene.root.state(), first) << "the same frame a second time";
+  }
   return rule;
 }
 
@@ -291,6 +299,16 @@ bool Refused(const Walk& walk) {
   return scene.Why().find("that does not fit") != std::string::npos;
 }
 
+void ExpectNoEffectOfASecond(Walk& walk) {
+  // The root's roster is only begun, and a second piece is not the first one again.
+  if (walk.type == FrameType::kRoster && walk.line == MemberLine::kRoot) return;
+  const MemberState first = walk.scene->member.state();
+  walk.far->Say(Valid(walk));
+  EXPECT_FALSE(Refused(walk)) << "the same frame a second time";
+  EXPECT_FALSE(walk.scene->member.failure()) << walk.scene->Why();
+  EXPECT_EQ(walk.scene->member.state(), first);
+}
+
 // Whether there is such a line in such a state.
 bool TakeStep(Walk walk, std::set<const MemberRule*>& seen) {
   SetUp(walk);
@@ -302,14 +320,18 @@ bool TakeStep(Walk walk, std::set<const MemberRule*>& seen) {
   walk.far->Say(Valid(walk));
   const MemberRule* const rule =
       RuleFor(MemberRules(), walk.state, walk.line, walk.type, walk.shape);
-  EXPECT_EQ(Refused(walk), rule == nullptr) << walk.scene->Why();
+  const bool caller = walk.line == MemberLine::kCaller;
+  const bool late =
+      !caller && !rule && IsLate(MemberRules(), walk.state, walk.line, walk.type, walk.shape);
+  EXPECT_EQ(Refused(walk), rule == nullptr && !late) << walk.scene->Why();
   seen.insert(rule);
-  const bool stays = walk.line == MemberLine::kCaller || walk.state == MemberState::kStanding;
+  const bool stays = caller || late || walk.state == MemberState::kStanding;
   const SetOf<MemberState> next = rule    ? rule->next
                                   : stays ? SetOf<MemberState>{walk.state}
                                           : SetOf<MemberState>{MemberState::kOver};
   EXPECT_TRUE(next.contains(walk.scene->member.state()))
       << "it is in " << int(walk.scene->member.state()) << ": " << walk.scene->Why();
+  if (rule && !caller && !walk.scene->member.failure()) ExpectNoEffectOfASecond(walk);
   return true;
 }
 
